@@ -35,7 +35,7 @@ plain_spec(uint32_t d, uint32_t m, bool structured)
 	spec->scales = 1;
 	spec->sigma = 1;
 	((double *) fc_spec_sigmas(spec))[0] = 1;
-	if (fc_spec_seal(spec, NULL) != FC_OK)
+	if (fc_spec_seal(spec) != FC_OK)
 		exit(1);
 	return spec;
 }
@@ -87,13 +87,12 @@ make_sketcher(uint32_t d, uint32_t m, bool structured)
 {
 	sketcher	made;
 	fc_spec    *spec = plain_spec(d, m, structured);
-	fc_arena	arena = {.size = fc_prepared_size(spec) + 64};
+	fc_arena	arena = heap_arena();
 
-	arena.base = malloc(arena.size);
-	if (fc_spec_prepare(spec, NULL, &arena, &made.prepared) != FC_OK)
+	if (fc_spec_prepare(spec, &arena, &made.prepared) != FC_OK)
 		exit(1);
 	made.sketch = malloc(fc_sketch_size(spec, FC_SKETCH_OPEN, made.prepared.batch));
-	if (fc_sketch_init(spec, FC_SKETCH_OPEN, made.prepared.batch, NULL, made.sketch) != FC_OK)
+	if (fc_sketch_init(spec, FC_SKETCH_OPEN, made.prepared.batch, made.sketch) != FC_OK)
 		exit(1);
 	return made;
 }

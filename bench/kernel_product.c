@@ -56,8 +56,7 @@ time_pass(const fc_kernel *kernel, const float *x, size_t n)
 {
 	size_t		probes = fc_kernel_projection_probes(COLUMNS);
 	size_t		c = COLUMNS + probes;
-	size_t		size = fc_kernel_rows_size(kernel, n, D, false) + fc_kernel_multiply_worksize(c);
-	fc_arena	arena = {.base = take(size),.size = size};
+	fc_arena	arena = heap_arena();
 	fc_kernel_input input = {.floats = x,.n = n,.d = D};
 	int8_t	   *omega = take(n * c);
 	double	   *w = take(n * c * sizeof(double));
@@ -68,13 +67,13 @@ time_pass(const fc_kernel *kernel, const float *x, size_t n)
 
 	fc_choose_distinct(1, n, COLUMNS, columns);
 	fc_sign_columns(1, columns, COLUMNS, probes, 0, n, omega);
-	if (fc_kernel_prepare(kernel, &input, false, NULL, &arena, &rows) != FC_OK)
+	if (fc_kernel_prepare(kernel, &input, false, &arena, &rows) != FC_OK)
 		exit(1);
 	start = cpu_seconds();
-	if (fc_kernel_multiply(&rows, omega, c, NULL, &arena, w, &square) != FC_OK)
+	if (fc_kernel_multiply(&rows, omega, c, &arena, w, &square) != FC_OK)
 		exit(1);
 	start = cpu_seconds() - start;
-	free(arena.base);
+	fc_arena_release(&arena, (fc_mark) {0});
 	free(omega);
 	free(w);
 	return start;

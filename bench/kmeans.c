@@ -34,7 +34,7 @@ main(int argc, char **argv)
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {0};
 	fc_rows		rows = {0};
-	fc_arena	arena = {0};
+	fc_arena	arena = heap_arena();
 	size_t		k;
 	float	   *x;
 
@@ -54,15 +54,13 @@ main(int argc, char **argv)
 		options.rounds = atoi(argv[8]);
 	if (argc > 9)
 		options.budget = atof(argv[9]);
-	arena.size = fc_kmeans_worksize(rows.n, rows.d, k);
-	arena.base = malloc(arena.size);
 	result.centroids = malloc(k * rows.d * sizeof(double));
 	result.weights = malloc(k * sizeof(double));
 	for (options.seed = 0; options.seed < strtoul(argv[5], NULL, 10); options.seed++)
 	{
 		double		start = cpu_seconds();
 
-		if (fc_kmeans(&rows, k, NULL, &options, NULL, &arena, &result) != FC_OK)
+		if (fc_kmeans(&rows, k, NULL, &options, &arena, &result) != FC_OK)
 			return 1;
 		printf("%.17g %.6f %d %d %.0f\n", result.sse, cpu_seconds() - start, result.iterations, result.winner,
 			   (double) result.compared * (double) rows.d);

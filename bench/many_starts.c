@@ -112,7 +112,7 @@ cluster(const fc_rows *rows, size_t k, const fc_kmeans_options *options, fc_aren
 {
 	double		start = cpu_seconds();
 
-	if (fc_kmeans(rows, k, NULL, options, NULL, arena, result) != FC_OK)
+	if (fc_kmeans(rows, k, NULL, options, arena, result) != FC_OK)
 		exit(1);
 	return cpu_seconds() - start;
 }
@@ -123,7 +123,7 @@ main(int argc, char **argv)
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {0};
 	fc_rows		rows = {0};
-	fc_arena	arena = {0};
+	fc_arena	arena = heap_arena();
 	fc_rng		rng;
 	float	   *x;
 	size_t		k;
@@ -143,13 +143,11 @@ main(int argc, char **argv)
 		return 1;
 	centre(x, rows.n, rows.d);
 	rows.x = x;
-	arena.size = fc_kmeans_worksize(rows.n, rows.d, k);
-	arena.base = malloc(arena.size);
 	result.centroids = malloc(k * rows.d * sizeof(double));
 	result.weights = malloc(k * sizeof(double));
 	by_default = cluster(&rows, k, &options, &arena, &result);
 	sse = result.sse;
-	printf("%s n %zu d %zu k %zu: %.1f MB, ", argv[1], rows.n, rows.d, k, (double) arena.size / 0x1p20);
+	printf("%s n %zu d %zu k %zu: %.1f MB, ", argv[1], rows.n, rows.d, k, (double) fc_kmeans_worksize(rows.n, rows.d, k) / 0x1p20);
 	if (getenv("ONE_START") == NULL || strcmp(getenv("ONE_START"), "0") != 0)
 	{
 		options.n_init = 1;
@@ -159,6 +157,6 @@ main(int argc, char **argv)
 	}
 	else
 		printf("SSE %.6g; %.2f s of CPU\n", sse, by_default);
-	free(x), free(arena.base), free(result.centroids), free(result.weights);
+	free(x), free(result.centroids), free(result.weights);
 	return 0;
 }

@@ -66,19 +66,17 @@ run(size_t k, size_t d, size_t sparsity)
 	fc_palm_options options = fc_palm_defaults();
 	fc_palm_result result;
 	fc_factors	factors;
-	fc_arena	arena = {0};
+	fc_arena	arena = heap_arena();
 	double		least[2] = {INFINITY, INFINITY};
 	double		dense = dense_sweep((int) k, (int) d, (int) count);
 
 	for (size_t i = 0; i < k * d; i++)
 		u[i] = sin((double) (i % d) * 0.01 * (double) (1 + i / d % 17)) + 0.3 * fc_rng_normal(&rng);
 	fc_line_constraints(k, d, count, sparsity, 0, constraint);
-	arena.size = (size_t) 2 << 30;
-	arena.base = malloc(arena.size);
 	for (int pursuit = 0; pursuit < 2; pursuit++)
 	{
-		arena.used = 0;
-		if (fc_factors_take(&arena, k, d, count, constraint, NULL, &factors) != FC_OK)
+		fc_arena_release(&arena, (fc_mark) {0});
+		if (fc_factors_take(&arena, k, d, count, constraint, &factors) != FC_OK)
 			exit(1);
 		options.pursuit = pursuit;
 		options.warm = false;
@@ -88,7 +86,7 @@ run(size_t k, size_t d, size_t sparsity)
 		{
 			double		start = cpu_seconds();
 
-			if (fc_palm(&target, &options, NULL, &arena, &factors, &result) != FC_OK)
+			if (fc_palm(&target, &options, &arena, &factors, &result) != FC_OK)
 				exit(1);
 			options.warm = true;
 			least[pursuit] = fmin(least[pursuit], (cpu_seconds() - start) / result.sweeps);
@@ -96,7 +94,7 @@ run(size_t k, size_t d, size_t sparsity)
 	}
 	printf("%4zu x %4zu, %2zu factors, sparsity %zu: dense products %7.2f ms, sweep %7.2f ms (%.2f), with pursuit %7.2f ms (%.2f)\n",
 		   k, d, count, sparsity, 1e3 * dense, 1e3 * least[0], least[0] / dense, 1e3 * least[1], least[1] / dense);
-	free(arena.base);
+	fc_arena_release(&arena, (fc_mark) {0});
 	free(u);
 }
 

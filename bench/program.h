@@ -1,9 +1,12 @@
-/* program.h - what the benchmarks in C share: their clock, rows about their mean. */
+/* program.h - what the benchmarks in C share: their clock, memory, rows about their mean. */
 #ifndef BENCH_PROGRAM_H
 #define BENCH_PROGRAM_H
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <time.h>
+
+#include "base/fc.h"
 
 /* CPU seconds of the process. */
 static inline double
@@ -13,6 +16,31 @@ cpu_seconds(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+static inline void *
+heap_grow(void *host, size_t bytes)
+{
+	void	   *memory = malloc(bytes);
+
+	(void) host;
+	if (memory == NULL)
+		abort();
+	return memory;
+}
+
+static inline void
+heap_shrink(void *host, void *block, size_t bytes)
+{
+	(void) host;
+	(void) bytes;
+	free(block);
+}
+
+static inline fc_arena
+heap_arena(void)
+{
+	return (fc_arena) {.grow = heap_grow,.shrink = heap_shrink};
 }
 
 /* n x d rows less their mean, as fc_kmeans asks. */

@@ -88,10 +88,9 @@ prepare(run *r, size_t k, size_t d, const float *values)
 	r->scratch.count = fc_operator_batch_scratch(&r->op, BATCH);
 	r->scratch.floats = malloc(r->scratch.count * sizeof(float));
 	fc_operator_half_norms(&r->op, r->scratch, (float *) r->op.half_norms);
-	arena = (fc_arena) {.size = fc_operator_screen_worksize(&r->op)};
-	arena.base = malloc(arena.size);
+	arena = heap_arena();
 	start = cpu_seconds();
-	if (fc_operator_screen(&r->op, NULL, &arena) != FC_OK || r->op.screen == NULL)
+	if (fc_operator_screen(&r->op, &arena) != FC_OK || r->op.screen == NULL)
 		exit(1);
 	r->made = cpu_seconds() - start;
 	r->screen = r->op.screen;

@@ -17,13 +17,14 @@ write_spec(fc_drift_spec *spec, unsigned int seed, float rows[ROWS * DIM])
 	double		origin[DIM] = {1, 2, 3, 4, 5, 6};
 	fc_drift_sample sample = {.values = rows,.origin = (seed & 1) ? origin : NULL,.n = ROWS,.d = 1 + (seed >> 1) % DIM,
 	.metric = (seed >> 4 & 1) ? FC_COSINE : FC_EUCLIDEAN};
-	fc_arena	work = {.base = take_or_abort(WORK),.size = WORK};
+	char	   *work_memory = take_or_abort(WORK);
+	fc_arena	work = {.next = work_memory,.end = work_memory + WORK};
 
 	for (size_t i = 0; i < ROWS * DIM; i++)
 		rows[i] = (float) ((i * 7919 + seed) % (i % DIM == 2 ? 3 : 1009)) / 64.0f;
-	if (fc_drift_choose(&sample, seed, NULL, &work, spec) != FC_OK)
+	if (fc_drift_choose(&sample, seed, &work, spec) != FC_OK)
 		abort();
-	free(work.base);
+	free(work_memory);
 }
 
 /* Counts first where bit 5 of the seed is set, else a spec. */
@@ -43,20 +44,21 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 		return fc_drift_spec_size(spec);
 	}
 	{
-		fc_arena	arena = {.base = take_or_abort(WORK),.size = WORK};
+		char	   *arena_memory = take_or_abort(WORK);
+	fc_arena	arena = {.next = arena_memory,.end = arena_memory + WORK};
 		fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
 		fc_drift_prepared prepared;
 		size_t		size = fc_drift_size_of_spec(spec, 0);
 
-		if (fc_drift_prepare(spec, &arena, &prepared) != FC_OK || fc_drift_counts_init(spec, FC_DRIFT_OPEN, NULL, open) != FC_OK)
+		if (fc_drift_prepare(spec, &arena, &prepared) != FC_OK || fc_drift_counts_init(spec, FC_DRIFT_OPEN, open) != FC_OK)
 			abort();
 		for (size_t i = 0; i < ROWS; i++)
 			(void) fc_drift_count_row(&prepared, NULL, rows + i * spec->dim, open);
 		fc_drift_fold(open);
-		if (fc_drift_convert(open, 0, NULL, (fc_drift_counts *) bytes) != FC_OK)
+		if (fc_drift_convert(open, 0, (fc_drift_counts *) bytes) != FC_OK)
 			abort();
 		free(open);
-		free(arena.base);
+		free(arena_memory);
 		return size;
 	}
 }
@@ -64,7 +66,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 static bool
 is_spec(const void *bytes, size_t size)
 {
-	return fc_drift_spec_check(bytes, size, NULL) == FC_OK;
+	return fc_drift_spec_check(bytes, size) == FC_OK;
 }
 
 static void
@@ -74,20 +76,21 @@ reseal(uint8_t *bytes, size_t size)
 
 	if (size >= sizeof(fc_drift_spec) && spec->dim <= FC_MAX_DIM && spec->plain <= FC_DRIFT_PLAIN && spec->far <= FC_DRIFT_FAR &&
 		spec->padding == 0 && fc_drift_spec_size(spec) == size)
-		(void) fc_drift_spec_seal(spec, NULL);
+		(void) fc_drift_spec_seal(spec);
 }
 
 static fc_status
 check(const void *bytes, size_t size)
 {
-	return is_spec(bytes, size) ? FC_OK : fc_drift_counts_check(bytes, size, NULL);
+	return is_spec(bytes, size) ? FC_OK : fc_drift_counts_check(bytes, size);
 }
 
 /* Count rows by any spec that passed, and compare these counts. */
 static void
 use_spec(const fc_drift_spec *spec)
 {
-	fc_arena	arena = {.base = take_or_abort(WORK),.size = WORK};
+	char	   *arena_memory = take_or_abort(WORK);
+	fc_arena	arena = {.next = arena_memory,.end = arena_memory + WORK};
 	fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
 	fc_drift_counts *counts = take_or_abort(fc_drift_size_of_spec(spec, 0));
 	double	   *row = take_or_abort(spec->dim * sizeof(double));
@@ -97,7 +100,7 @@ use_spec(const fc_drift_spec *spec)
 	fc_drift_move moves[3];
 	size_t		moved;
 
-	if (fc_drift_prepare(spec, &arena, &prepared) != FC_OK || fc_drift_counts_init(spec, FC_DRIFT_OPEN, NULL, open) != FC_OK)
+	if (fc_drift_prepare(spec, &arena, &prepared) != FC_OK || fc_drift_counts_init(spec, FC_DRIFT_OPEN, open) != FC_OK)
 		abort();
 	for (size_t i = 0; i < 70; i++)
 	{
@@ -107,15 +110,15 @@ use_spec(const fc_drift_spec *spec)
 			abort();
 	}
 	fc_drift_fold(open);
-	if (fc_drift_convert(open, 0, NULL, counts) != FC_OK || fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0), NULL) != FC_OK ||
-		fc_drift_test_sides(&sides, 0.01, 0.1, NULL, &arena, &result) != FC_OK || result.p_value != 1 || result.effect != 0 ||
-		fc_drift_moved(&sides, 0.01, 3, NULL, &arena, moves, &moved) != FC_OK || moved != 0)
+	if (fc_drift_convert(open, 0, counts) != FC_OK || fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0)) != FC_OK ||
+		fc_drift_test_sides(&sides, 0.01, 0.1, &arena, &result) != FC_OK || result.p_value != 1 || result.effect != 0 ||
+		fc_drift_moved(&sides, 0.01, 3, &arena, moves, &moved) != FC_OK || moved != 0)
 		abort();
 	fuzz_sink += result.hidden;
 	free(row);
 	free(counts);
 	free(open);
-	free(arena.base);
+	free(arena_memory);
 }
 
 /* Counts twice, and less themselves. */
@@ -124,14 +127,14 @@ use_counts(const fc_drift_counts *counts, size_t size)
 {
 	fc_drift_counts *twice = take_or_abort(fc_drift_counts_size(counts, FC_DRIFT_WIDE));
 
-	if (fc_drift_counts_size(counts, counts->flags) != size || fc_drift_convert(counts, FC_DRIFT_WIDE, NULL, twice) != FC_OK)
+	if (fc_drift_counts_size(counts, counts->flags) != size || fc_drift_convert(counts, FC_DRIFT_WIDE, twice) != FC_OK)
 		abort();
-	if (fc_drift_combine(twice, counts, 1, NULL) == FC_OK && fc_drift_combine(twice, counts, -1, NULL) != FC_OK)
+	if (fc_drift_combine(twice, counts, 1) == FC_OK && fc_drift_combine(twice, counts, -1) != FC_OK)
 		abort();
 	for (size_t i = 0; i < fc_drift_numbers(counts); i++)
 		if (fc_drift_number(twice, i) != fc_drift_number(counts, i))
 			abort();
-	if (fc_drift_combine(twice, counts, -1, NULL) != FC_OK || twice->rows != 0)
+	if (fc_drift_combine(twice, counts, -1) != FC_OK || twice->rows != 0)
 		abort();
 	free(twice);
 }

@@ -30,8 +30,8 @@ make_map(uint8_t *bytes, unsigned int seed)
 	scratch = fuzz_scratch(fc_operator_scratch(&op));
 	fc_operator_half_norms(&op, scratch, half_norms);
 	free(scratch.floats);
-	fc_operator_write(&op, NULL, (fc_operator_header *) room);
-	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, false, norms, t, (const fc_operator_header *) room, fc_operator_size(&op), NULL,
+	fc_operator_write(&op, (fc_operator_header *) room);
+	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, false, norms, t, (const fc_operator_header *) room, fc_operator_size(&op),
 						(fc_kernel_map_header *) bytes);
 	return fc_kernel_map_size(2, rank, fc_operator_size(&op));
 }
@@ -69,7 +69,7 @@ reseal(uint8_t *bytes, size_t size)
 	size_t		inner;
 	fc_operator_header *op;
 
-	if (size < sizeof(fc_kernel_map_header) || fc_kernel_projection_check(bytes, size, NULL) == FC_OK)
+	if (size < sizeof(fc_kernel_map_header) || fc_kernel_projection_check(bytes, size) == FC_OK)
 		return;
 	inner = header->operator_size;
 	if (inner >= sizeof(fc_operator_header) && inner <= size - sizeof(fc_kernel_map_header) && inner % 8 == 0 && size % 8 == 0)
@@ -86,7 +86,7 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	return fc_kernel_map_check(bytes, size, NULL) == FC_OK ? FC_OK : fc_kernel_projection_check(bytes, size, NULL);
+	return fc_kernel_map_check(bytes, size) == FC_OK ? FC_OK : fc_kernel_projection_check(bytes, size);
 }
 
 static void
@@ -124,7 +124,7 @@ use(const void *bytes, size_t size)
 {
 	const fc_kernel_projection_header *projection = bytes;
 
-	if (fc_kernel_map_check(bytes, size, NULL) == FC_OK)
+	if (fc_kernel_map_check(bytes, size) == FC_OK)
 	{
 		use_map(bytes);
 		return;

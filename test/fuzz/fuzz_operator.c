@@ -17,7 +17,7 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	fc_status	status = fc_operator_check(bytes, size, NULL);
+	fc_status	status = fc_operator_check(bytes, size);
 	fc_operator op;
 	fc_scratch	scratch;
 

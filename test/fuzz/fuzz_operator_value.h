@@ -34,12 +34,12 @@ write_operator(uint8_t *bytes, size_t room, unsigned int seed)
 	fc_operator_half_norms(&codebook, scratch, half_norms[0]);
 	fc_operator_half_norms(&op, scratch, half_norms[1]);
 	if ((seed & 6) == 6 &&
-		fc_operator_attach_exact(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, NULL, scratch, kept[0], kept[1]) != FC_OK)
+		fc_operator_attach_exact(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, scratch, kept[0], kept[1]) != FC_OK)
 		abort();
 	free(scratch.floats);
 	if (fc_operator_size(&op) > room)
 		return 0;
-	fc_operator_write(&op, NULL, (fc_operator_header *) bytes);
+	fc_operator_write(&op, (fc_operator_header *) bytes);
 	return fc_operator_size(&op);
 }
 

@@ -12,7 +12,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	write_spec(space, seed, 0);
 	if (fc_sketch_size(spec, FC_SKETCH_BOUNDS, 0) > room)
 		return 0;
-	fc_sketch_init(spec, FC_SKETCH_BOUNDS, 0, NULL, (fc_sketch *) bytes);
+	fc_sketch_init(spec, FC_SKETCH_BOUNDS, 0, (fc_sketch *) bytes);
 	return fc_sketch_bytes((fc_sketch *) bytes);
 }
 
@@ -27,7 +27,7 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	return fc_sketch_check(bytes, size, NULL);
+	return fc_sketch_check(bytes, size);
 }
 
 static void
@@ -38,10 +38,10 @@ read_all(const fc_sketch *sketch, size_t tracked, size_t moments)
 
 	for (size_t i = 0; i < tracked; i++)
 		fuzz_sink += fc_sketch_mean(sketch, i) + fc_sketch_variance(sketch, i);
-	fc_sketch_moments(sketch, NULL, re, im);
+	fc_sketch_moments(sketch, re, im);
 	for (size_t j = 0; j < moments; j++)
 		fuzz_sink += re[j] + im[j];
-	if (fc_sketch_similarity(sketch, sketch, NULL, re) != FC_OK || fc_sketch_distance(sketch, sketch, NULL, im) != FC_OK)
+	if (fc_sketch_similarity(sketch, sketch, re) != FC_OK || fc_sketch_distance(sketch, sketch, im) != FC_OK)
 		abort();
 	fuzz_sink += fc_sketch_total_weight(sketch) + fc_sketch_weight2(sketch) + *re + *im;
 	free(re);
@@ -60,10 +60,10 @@ use(const void *bytes, size_t size)
 		abort();
 	read_all(sketch, parts.tracked, parts.moments);
 	memcpy(twice, sketch, size);
-	if (fc_sketch_combine(twice, sketch, 1, NULL) == FC_OK)
+	if (fc_sketch_combine(twice, sketch, 1) == FC_OK)
 		read_all(twice, parts.tracked, parts.moments);
 	memcpy(twice, sketch, size);
-	if (fc_sketch_combine(twice, sketch, -1, NULL) == FC_OK && twice->count != 0)
+	if (fc_sketch_combine(twice, sketch, -1) == FC_OK && twice->count != 0)
 		abort();
 	free(twice);
 }

@@ -17,7 +17,7 @@ reseal(uint8_t *bytes, size_t size)
 static fc_status
 check(const void *bytes, size_t size)
 {
-	return fc_spec_check(bytes, size, NULL);
+	return fc_spec_check(bytes, size);
 }
 
 /* Frequencies of small specs are drawn in full: they must be finite. */
@@ -27,6 +27,7 @@ use(const void *bytes, size_t size)
 	const fc_spec *spec = bytes;
 	size_t		floats = (size_t) spec->frequencies * spec->reduced;
 	size_t		work_size = fc_frequency_worksize(spec);
+	char	   *arena_memory;
 	fc_arena	arena;
 	float	   *omega;
 
@@ -36,13 +37,14 @@ use(const void *bytes, size_t size)
 		fuzz_sink += (double) fc_spec_pilot(spec)[i];
 	if (floats > 100000 || work_size > FUZZ_ARENA)
 		return;
-	arena = (fc_arena) {.base = take_or_abort(work_size),.size = work_size};
+	arena_memory = take_or_abort(work_size);
+	arena = (fc_arena) {.next = arena_memory,.end = arena_memory + work_size};
 	omega = take_or_abort(floats * sizeof(float));
-	if (fc_frequencies(spec, &arena, NULL, omega) != FC_OK)
+	if (fc_frequencies(spec, &arena, omega) != FC_OK)
 		abort();
 	for (size_t i = 0; i < floats; i++)
 		if (!(omega[i] > -1e6f && omega[i] < 1e6f))
 			abort();
 	free(omega);
-	free(arena.base);
+	free(arena_memory);
 }

@@ -1,6 +1,7 @@
 /* fuzz_state.c - can any bytes pass for the state of an aggregate and then lead whoever adds to it or finishes it astray? */
 #include <math.h>
 
+#include "base/sort.h"
 #include "fuzz.h"
 #include "fuzz_operator_value.h"
 #include "operator/contingency.h"
@@ -31,7 +32,7 @@ make_step(uint8_t *bytes, size_t room, unsigned int seed)
 	fc_scratch	scratch;
 	fc_operator op;
 
-	if (size > room || fc_step_init(kind, header, operator_size, capacity, NULL, step) != FC_OK)
+	if (size > room || fc_step_init(kind, header, operator_size, capacity, step) != FC_OK)
 		return 0;
 	fc_operator_view(header, &op);
 	scratch = fuzz_scratch(fc_step_scratch(&op, capacity));
@@ -47,7 +48,7 @@ make_contingency(uint8_t *bytes, size_t room, unsigned int seed)
 	fc_contingency *table = (fc_contingency *) bytes;
 	size_t		capacity = (size_t) 4 << seed % 3;
 
-	if (fc_contingency_size(capacity) > room || fc_contingency_init(capacity, NULL, table) != FC_OK)
+	if (fc_contingency_size(capacity) > room || fc_contingency_init(capacity, table) != FC_OK)
 		return 0;
 	for (int32_t i = 0; i < (int32_t) (seed % 4); i++)
 		fc_contingency_add(table, i, -i, 1 + i);
@@ -102,11 +103,11 @@ check(const void *bytes, size_t size)
 	switch (kind_of(bytes))
 	{
 		case FC_STEP_CONTINGENCY:
-			return fc_contingency_check(bytes, size, NULL);
+			return fc_contingency_check(bytes, size);
 		case FC_STEP_CORESET:
-			return fc_coreset_check(bytes, size, NULL);
+			return fc_coreset_check(bytes, size);
 		default:
-			return fc_step_check(bytes, size, NULL);
+			return fc_step_check(bytes, size);
 	}
 }
 
@@ -119,7 +120,7 @@ finish_step(const fc_step *step, const fc_operator *op, fc_scratch scratch)
 		.sums = take_or_abort(op->k * op->d * sizeof(double))
 	};
 
-	if (fc_step_finish(step, NULL, scratch, &result) == FC_OK)
+	if (fc_step_finish(step, scratch, &result) == FC_OK)
 		fuzz_sink += result.total + result.weights[0];
 	free(result.counts);
 	free(result.weights);
@@ -146,7 +147,7 @@ use_step(const fc_step *bytes, size_t size)
 		finish_step(step, &op, scratch);
 		for (size_t r = 0; r < ROWS && step->count < FC_MAX_ROWS - ROWS; r++)
 			fc_step_add(step, NULL, row, 0.25, scratch);
-		if (fc_step_combine(step, bytes, NULL, scratch) == FC_OK)
+		if (fc_step_combine(step, bytes, scratch) == FC_OK)
 			finish_step(step, &op, scratch);
 		free(row);
 		free(scratch.floats);
@@ -159,7 +160,7 @@ use_contingency(const fc_contingency *table)
 {
 	fc_arena	arena;
 	size_t		capacity = 4 * (size_t) table->capacity;
-	size_t		worksize = fc_contingency_list_worksize(table->used);
+	size_t		worksize = 2 * table->used * sizeof(fc_keyed) + 192;
 	fc_contingency *sum;
 	fc_cell    *cells;
 	void	   *work;
@@ -169,10 +170,10 @@ use_contingency(const fc_contingency *table)
 	sum = take_or_abort(fc_contingency_size(capacity));
 	cells = take_or_abort(table->used * sizeof(fc_cell));
 	work = take_or_abort(worksize);
-	arena = (fc_arena) {.base = work,.size = worksize};
-	if (fc_contingency_init(capacity, NULL, sum) == FC_OK && fc_contingency_merge(sum, table, NULL) == FC_OK)
-		fuzz_sink += (double) fc_contingency_merge(sum, table, NULL);
-	if (fc_contingency_list(table, NULL, &arena, cells) != FC_OK)
+	arena = (fc_arena) {.next = work,.end = (char *) work + worksize};
+	if (fc_contingency_init(capacity, sum) == FC_OK && fc_contingency_merge(sum, table) == FC_OK)
+		fuzz_sink += (double) fc_contingency_merge(sum, table);
+	if (fc_contingency_list(table, &arena, cells) != FC_OK)
 		abort();
 	free(work);
 	free(cells);
@@ -206,10 +207,10 @@ use_coreset(const fc_coreset *bytes)
 			fc_coreset_take(state, rank, x);
 	}
 	weights = take_or_abort(capacity * sizeof(double));
-	worksize = fc_coreset_worksize(state);
+	worksize = 2 * state->used * sizeof(fc_keyed) + 192;
 	work = take_or_abort(worksize);
-	arena = (fc_arena) {.base = work,.size = worksize};
-	if (fc_coreset_sample(state, NULL, &arena, x, weights) == FC_OK && fc_coreset_rows(state) > 0)
+	arena = (fc_arena) {.next = work,.end = (char *) work + worksize};
+	if (fc_coreset_sample(state, &arena, x, weights) == FC_OK && fc_coreset_rows(state) > 0)
 		fuzz_sink += x[0] + weights[0];
 	free(work);
 	free(weights);

@@ -48,9 +48,6 @@ my @long = (
 );
 $server->check_cancel(@$_) for @long;
 
-my ($status, $output, $messages) = $server->try("SET client_min_messages = debug1; SELECT $call{one_pass} IS NULL FROM few");
-like($messages, qr/kernel_projection_agg: 50 % of the kernel matrix/, 'progress is told');
-
 # Values and what they say: through dump and restore, binary COPY, a crash.
 $server->query(<<"SQL");
 CREATE TABLE stored AS SELECT $call{one_pass} AS p, 'polynomial(3,1,0.5)'::kernel AS k,

@@ -19,11 +19,11 @@ typedef struct drift_model
 static inline fc_drift_spec *
 chosen_spec(const fc_drift_sample *sample, uint64_t seed)
 {
-	fc_arena	work = unit_arena(fc_drift_choose_worksize(sample));
+	fc_arena	work = unit_arena();
 	fc_drift_spec *spec = unit_alloc(fc_drift_spec_bound(sample), 1);
 
-	CHECK(fc_drift_choose(sample, seed, NULL, &work, spec) == FC_OK, "choose");
-	CHECK(fc_drift_spec_check(spec, fc_drift_spec_size(spec), NULL) == FC_OK, "a chosen spec is valid");
+	CHECK(fc_drift_choose(sample, seed, &work, spec) == FC_OK, "choose");
+	CHECK(fc_drift_spec_check(spec, fc_drift_spec_size(spec)) == FC_OK, "a chosen spec is valid");
 	unit_arena_free(&work);
 	return spec;
 }
@@ -31,15 +31,15 @@ chosen_spec(const fc_drift_sample *sample, uint64_t seed)
 static inline fc_spec *
 wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 {
-	fc_arena	work = unit_arena(fc_drift_choose_worksize(sample));
+	fc_arena	work = unit_arena();
 	double	   *center = unit_alloc(2 * sample->d, sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
 	fc_spec_parts parts;
 	fc_spec    *spec;
 
-	CHECK(fc_wave_parts(sample, false, seed, NULL, &work, center, center + sample->d, sigmas, &parts) == FC_OK, "waves");
+	CHECK(fc_wave_parts(sample, false, seed, &work, center, center + sample->d, sigmas, &parts) == FC_OK, "waves");
 	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
-	CHECK(fc_spec_build(&parts, NULL, spec) == FC_OK, "a spec of the waves");
+	CHECK(fc_spec_build(&parts, spec) == FC_OK, "a spec of the waves");
 	unit_arena_free(&work);
 	free(center);
 	return spec;
@@ -48,10 +48,10 @@ wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 static inline fc_wave_null
 null_of_sample(const fc_drift_sample *sample, const fc_prepared *prepared)
 {
-	fc_arena	arena = unit_arena(fc_wave_null_worksize(sample, 512, prepared->spec));
+	fc_arena	arena = unit_arena();
 	fc_wave_null null = {0, 0};
 
-	CHECK(fc_wave_null_moments(sample, 512, prepared, NULL, &arena, &null) == FC_OK, "null moments");
+	CHECK(fc_wave_null_moments(sample, 512, prepared, &arena, &null) == FC_OK, "null moments");
 	unit_arena_free(&arena);
 	return null;
 }
@@ -61,7 +61,7 @@ make_model(const fc_drift_sample *sample, uint64_t seed)
 {
 	drift_model model = {.spec = chosen_spec(sample, seed),.waves = wave_spec_of(sample, seed)};
 
-	model.prepared_arena = unit_arena(fc_drift_prepared_size(model.spec));
+	model.prepared_arena = unit_arena();
 	CHECK(fc_drift_prepare(model.spec, &model.prepared_arena, &model.prepared) == FC_OK, "prepare");
 	model.sketching = make_ready(model.waves);
 	model.null = null_of_sample(sample, &model.sketching.prepared);
@@ -82,7 +82,7 @@ new_counts(const fc_drift_spec *spec, uint8_t flags)
 {
 	fc_drift_counts *counts = unit_alloc(fc_drift_size_of_spec(spec, flags), 1);
 
-	CHECK(fc_drift_counts_init(spec, flags, NULL, counts) == FC_OK, "empty counts");
+	CHECK(fc_drift_counts_init(spec, flags, counts) == FC_OK, "empty counts");
 	return counts;
 }
 
@@ -92,7 +92,7 @@ converted_counts(fc_drift_counts *counts, uint8_t flags)
 {
 	fc_drift_counts *copy = unit_alloc(fc_drift_counts_size(counts, flags), 1);
 
-	CHECK(fc_drift_convert(counts, flags, NULL, copy) == FC_OK, "convert");
+	CHECK(fc_drift_convert(counts, flags, copy) == FC_OK, "convert");
 	free(counts);
 	return copy;
 }
@@ -107,7 +107,7 @@ counts_of(const drift_model *model, const float *rows, size_t n)
 		CHECK(fc_drift_count_row(&model->prepared, NULL, rows + i * model->spec->dim, counts) == FC_OK, "count");
 	fc_drift_fold(counts);
 	counts = converted_counts(counts, 0);
-	CHECK(fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0), NULL) == FC_OK, "counts are valid");
+	CHECK(fc_drift_counts_check(counts, fc_drift_counts_size(counts, 0)) == FC_OK, "counts are valid");
 	return counts;
 }
 
@@ -129,10 +129,10 @@ waves_of(const drift_model *model, const float *rows, size_t n)
 static inline fc_drift_result
 compare(const fc_drift_sides *sides, double threshold, double min_effect)
 {
-	fc_arena	arena = unit_arena(fc_drift_test_worksize(sides));
+	fc_arena	arena = unit_arena();
 	fc_drift_result result;
 
-	CHECK(fc_drift_test_sides(sides, threshold, min_effect, NULL, &arena, &result) == FC_OK, "test");
+	CHECK(fc_drift_test_sides(sides, threshold, min_effect, &arena, &result) == FC_OK, "test");
 	unit_arena_free(&arena);
 	return result;
 }

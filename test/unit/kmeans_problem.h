@@ -45,12 +45,12 @@ free_problem(problem *p)
 }
 
 static inline fc_status
-solve(problem *p, const double *initial, const fc_kmeans_options *options, const fc_tick *tick)
+solve(problem *p, const double *initial, const fc_kmeans_options *options)
 {
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(p->rows.n, p->rows.d, p->k));
-	fc_status	status = fc_kmeans(&p->rows, p->k, initial, options, tick, &arena, &p->result);
+	fc_arena	arena = unit_arena();
+	fc_status	status = fc_kmeans(&p->rows, p->k, initial, options, &arena, &p->result);
 
-	CHECK(arena.used == 0, "the arena is given back, used %zu", arena.used);
+	CHECK(arena.held == 0, "the arena is given back, used %zu", arena.held);
 	unit_arena_free(&arena);
 	return status;
 }

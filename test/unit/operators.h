@@ -17,10 +17,10 @@ typedef struct codebook
 static inline codebook
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
 {
-	codebook	c = {.arena = unit_arena(fc_codebook_worksize(k, d))};
+	codebook	c = {.arena = unit_arena()};
 	double		most;
 
-	CHECK(fc_codebook_make(centroids, weights, k, d, NULL, &c.arena, &c.op, &most) == FC_OK, "codebook");
+	CHECK(fc_codebook_make(centroids, weights, k, d, &c.arena, &c.op, &most) == FC_OK, "codebook");
 	return c;
 }
 
@@ -30,7 +30,7 @@ check_operator(const fc_operator_header *header, size_t size)
 {
 	fc_operator op;
 	fc_scratch	scratch;
-	fc_status	status = fc_operator_check(header, size, NULL);
+	fc_status	status = fc_operator_check(header, size);
 
 	if (status != FC_OK)
 		return status;

@@ -142,21 +142,20 @@ typedef struct answer
 {
 	fc_status	status;
 	fc_decode_result result;
-	size_t		size;
 } answer;
 
 static inline answer
-solve(const planted *p, size_t k, fc_decoder decoder, const fc_decode_options *options, const fc_tick *tick)
+solve(const planted *p, size_t k, fc_decoder decoder, const fc_decode_options *options)
 {
-	answer		a = {.size = fc_decode_worksize(&p->problem, k, decoder, options)};
-	fc_arena	arena = unit_arena(a.size);
+	answer		a;
+	fc_arena	arena = unit_arena();
 
 	a.result.centroids = unit_alloc(k * p->problem.n, sizeof(double));
 	a.result.weights = unit_alloc(k, sizeof(double));
 	a.result.spreads = unit_alloc(k, sizeof(double));
 	a.result.covariances = unit_alloc(k * p->problem.n * p->problem.n, sizeof(double));
-	a.status = fc_decode(&p->problem, k, decoder, options, tick, &arena, &a.result);
-	CHECK(arena.used == 0 || a.status == FC_INTERRUPTED, "arena not released: %zu", arena.used);
+	a.status = fc_decode(&p->problem, k, decoder, options, &arena, &a.result);
+	CHECK(arena.held == 0, "arena not released: %zu", arena.held);
 	unit_arena_free(&arena);
 	return a;
 }

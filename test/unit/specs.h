@@ -50,7 +50,7 @@ make_spec(spec_wish wish)
 		((double *) fc_spec_sigmas(spec))[s] = wish.sigma * (s + 1);
 	for (uint32_t r = 0; fc_spec_basis(spec) != NULL && r < fixed.reduced; r++)
 		((float *) fc_spec_basis(spec))[r * wish.dim + r] = 1;
-	(void) fc_spec_seal(spec, NULL);
+	(void) fc_spec_seal(spec);
 	return spec;
 }
 
@@ -66,8 +66,8 @@ make_ready(const fc_spec *spec)
 	ready		made;
 	fc_status	status;
 
-	made.arena = unit_arena(fc_prepared_size(spec));
-	status = fc_spec_prepare(spec, NULL, &made.arena, &made.prepared);
+	made.arena = unit_arena();
+	status = fc_spec_prepare(spec, &made.arena, &made.prepared);
 	CHECK(status == FC_OK, "prepared status %d", (int) status);
 	return made;
 }
@@ -77,7 +77,7 @@ new_sketch(const fc_spec *spec, uint8_t flags, size_t capacity)
 {
 	fc_sketch  *sketch = malloc(fc_sketch_size(spec, flags, capacity));
 
-	fc_sketch_init(spec, flags, capacity, NULL, sketch);
+	fc_sketch_init(spec, flags, capacity, sketch);
 	return sketch;
 }
 
@@ -90,7 +90,7 @@ close_sketch(const fc_prepared *prepared, fc_sketch *open)
 	fc_sketch  *closed = malloc(fc_sketch_size(prepared->spec, flags, 0));
 
 	CHECK(status == FC_OK, "fold status %d", (int) status);
-	fc_sketch_convert(open, flags, 0, NULL, closed);
+	fc_sketch_convert(open, flags, 0, closed);
 	free(open);
 	return closed;
 }
@@ -100,7 +100,7 @@ similarity_of(const fc_sketch *a, const fc_sketch *b)
 {
 	double		similarity = NAN;
 
-	fc_sketch_similarity(a, b, NULL, &similarity);
+	fc_sketch_similarity(a, b, &similarity);
 	return similarity;
 }
 
@@ -109,7 +109,7 @@ distance_of(const fc_sketch *a, const fc_sketch *b)
 {
 	double		distance = INFINITY;
 
-	fc_sketch_distance(a, b, NULL, &distance);
+	fc_sketch_distance(a, b, &distance);
 	return distance;
 }
 

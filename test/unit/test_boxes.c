@@ -24,17 +24,14 @@ test_nearest(size_t k, size_t d, bool grid)
 {
 	fc_rng		rng = fc_rng_start(5, k + d);
 	float	   *points = unit_alloc(k * d, sizeof(float));
-	fc_arena	measure = fc_arena_measure();
-	fc_arena	arena;
+	fc_arena	arena = unit_arena();
 	fc_boxes	boxes;
 	uint64_t	visited = 0;
 
 	for (size_t i = 0; i < k * d; i++)
 		points[i] = grid ? (float) floor(5.0 * fc_rng_uniform(&rng)) : (float) fc_rng_normal(&rng);
-	fc_boxes_take(&measure, k, d, &boxes);
-	arena = unit_arena(fc_arena_measured(&measure));
 	fc_boxes_take(&arena, k, d, &boxes);
-	CHECK(fc_arena_status(&arena) == FC_OK && fc_boxes_build(&boxes, points, NULL) == FC_OK, "boxes");
+	CHECK(fc_boxes_build(&boxes, points) == FC_OK, "boxes");
 	for (size_t r = 0; r < k; r += 1 + k / 50)
 	{
 		const float *x = points + r * d;
@@ -74,20 +71,15 @@ test_few_visits(void)
 	};
 	fc_rng		rng = fc_rng_start(2, 2);
 	float	   *points = unit_alloc(K * D, sizeof(float));
-	fc_arena	measure = fc_arena_measure();
-	fc_arena	arena;
+	fc_arena	arena = unit_arena();
 	fc_boxes	boxes;
 	uint64_t	visited = 0;
-	unit_stopper stopper = {0, -1};
-	fc_tick		tick = {unit_stop, &stopper};
 	float		squared;
 
 	for (size_t i = 0; i < K * D; i++)
 		points[i] = (float) fc_rng_normal(&rng);
-	fc_boxes_take(&measure, K, D, &boxes);
-	arena = unit_arena(fc_arena_measured(&measure));
 	fc_boxes_take(&arena, K, D, &boxes);
-	CHECK(fc_boxes_build(&boxes, points, &tick) == FC_OK && stopper.calls > 0, "boxes");
+	CHECK(fc_boxes_build(&boxes, points) == FC_OK, "boxes");
 	for (size_t r = 0; r < K; r += 1000)
 	{
 		float		x[D];
@@ -97,11 +89,6 @@ test_few_visits(void)
 		CHECK(fc_boxes_nearest(&boxes, x, FC_BOXES_NONE, &squared, &visited) == r, "row %zu", r);
 	}
 	CHECK(visited < (uint64_t) K * (K / 1000) / 10, "%g distances a row", (double) visited / (K / 1000));
-	for (long stop = 0, calls = stopper.calls; stop < calls; stop++)
-	{
-		stopper = (unit_stopper) {0, stop};
-		CHECK(fc_boxes_build(&boxes, points, &tick) == FC_INTERRUPTED, "tick %ld", stop);
-	}
 	unit_arena_free(&arena);
 	free(points);
 }
@@ -119,7 +106,7 @@ test_operator(double unit)
 	double	   *weights = unit_alloc(K, sizeof(double));
 	double	   *x = unit_alloc(N * D, sizeof(double));
 	int32_t    *labels = unit_alloc(N, sizeof(int32_t));
-	fc_arena	arena = unit_arena(fc_codebook_worksize(K, D));
+	fc_arena	arena = unit_arena();
 	fc_arena	room;
 	fc_operator op;
 	double		most;
@@ -131,9 +118,9 @@ test_operator(double unit)
 		weights[j] = 1.0;
 	for (size_t i = 0; i < N * D; i++)
 		x[i] = i < 50 * D ? centroids[i] : centroids[i * 11 % (K * D)] + unit * 0.3 * fc_rng_normal(&rng);
-	CHECK(fc_codebook_make(centroids, weights, K, D, NULL, &arena, &op, &most) == FC_OK, "codebook");
-	room = unit_arena(fc_operator_screen_worksize(&op));
-	CHECK(fc_operator_screen(&op, NULL, &room) == FC_OK && op.boxes != NULL, "boxes");
+	CHECK(fc_codebook_make(centroids, weights, K, D, &arena, &op, &most) == FC_OK, "codebook");
+	room = unit_arena();
+	CHECK(fc_operator_screen(&op, &room) == FC_OK && op.boxes != NULL, "boxes");
 	scratch = unit_scratch(fc_operator_batch_scratch(&op, N));
 	fc_operator_assign_batch(&op, x, N, scratch, labels);
 	for (size_t r = 0; r < N; r++)

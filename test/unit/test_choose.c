@@ -42,10 +42,10 @@ static size_t
 chosen(problem *p, size_t max_k, double trim)
 {
 	fc_kmeans_options options = search_options();
-	fc_arena	arena = unit_arena(fc_choose_k_worksize(p->rows.n, p->rows.d, max_k, trim));
-	fc_status	status = fc_choose_k(&p->rows, max_k, trim, &options, NULL, &arena, &choice);
+	fc_arena	arena = unit_arena();
+	fc_status	status = fc_choose_k(&p->rows, max_k, trim, &options, &arena, &choice);
 
-	CHECK(status == FC_OK && arena.used == 0, "status %d, %zu bytes used", (int) status, arena.used);
+	CHECK(status == FC_OK && arena.held == 0, "status %d, %zu bytes used", (int) status, arena.held);
 	for (size_t i = 1; i < choice.count; i++)
 		CHECK(choice.tried[i].k > choice.tried[i - 1].k && choice.tried[i].k <= max_k, "tried %zu", choice.tried[i].k);
 	unit_arena_free(&arena);
@@ -112,7 +112,7 @@ static void
 test_valley(size_t between, size_t expected)
 {
 	double		centroids[2] = {-1.0, 1.0};
-	fc_arena	arena = unit_arena(fc_valleys_worksize(2));
+	fc_arena	arena = unit_arena();
 	fc_valleys	valleys = fc_valleys_start(centroids, 2, 1, &arena);
 	size_t		separated = 0;
 
@@ -124,30 +124,8 @@ test_valley(size_t between, size_t expected)
 		for (size_t i = 0; i < (abs(place) < 7 ? between : 20); i++)
 			fc_valleys_add(&valleys, squares, x > 0.0);
 	}
-	CHECK(fc_valleys_count(&valleys, NULL, &arena, &separated) == FC_OK && separated == expected, "%zu between: %zu", between, separated);
+	CHECK(fc_valleys_count(&valleys, &arena, &separated) == FC_OK && separated == expected, "%zu between: %zu", between, separated);
 	unit_arena_free(&arena);
-}
-
-static void
-test_stops(void)
-{
-	problem		p = make_problem(400, 3, 4);
-	fc_kmeans_options options = search_options();
-	fc_arena	arena = unit_arena(fc_choose_k_worksize(400, 3, 6, 0.1));
-	unit_stopper stopper = {.stop = -1};
-	fc_tick		tick = {unit_stop, &stopper};
-	long		calls;
-
-	plant_line(&p, 8.0);
-	CHECK(fc_choose_k(&p.rows, 6, 0.1, &options, &tick, &arena, &choice) == FC_OK, "stops");
-	calls = stopper.calls;
-	for (long j = 0; j < calls; j += 1 + calls / 50)
-	{
-		stopper = (unit_stopper) {.stop = j};
-		CHECK(fc_choose_k(&p.rows, 6, 0.1, &options, &tick, &arena, &choice) == FC_INTERRUPTED, "stop at call %ld of %ld", j, calls);
-	}
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 int
@@ -172,6 +150,5 @@ main(void)
 	test_valley(10, 2);
 	test_valley(14, 1);
 	test_valley(40, 1);
-	test_stops();
 	return unit_finish();
 }

@@ -73,7 +73,7 @@ sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, doub
 		}
 		state->count++;
 	}
-	CHECK(fc_coreset_check(state, fc_coreset_bytes(D, capacity), NULL) == FC_OK, "bytes of a state of %zu rows", count);
+	CHECK(fc_coreset_check(state, fc_coreset_bytes(D, capacity)) == FC_OK, "bytes of a state of %zu rows", count);
 	return state;
 }
 
@@ -81,17 +81,17 @@ sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, doub
 static size_t
 drawn(const fc_coreset *state, double *x, double *weights, double *count, double *squares)
 {
-	fc_arena	arena = {malloc(fc_coreset_worksize(state)), fc_coreset_worksize(state), 0, 0, false};
+	fc_arena	arena = unit_arena();
 	size_t		n = fc_coreset_rows(state);
 
-	CHECK(fc_coreset_sample(state, NULL, &arena, x, weights) == FC_OK, "a sample of %zu", n);
+	CHECK(fc_coreset_sample(state, &arena, x, weights) == FC_OK, "a sample of %zu", n);
 	*count = *squares = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
 		*count += weights[i];
 		*squares += weights[i] * spread_of(x + i * D);
 	}
-	free(arena.base);
+	unit_arena_free(&arena);
 	return n;
 }
 
@@ -175,7 +175,7 @@ test_expected_limit(void)
 		double		expected = 0.0;
 		fc_coreset *state;
 
-		CHECK(fc_coreset_limit(importances, ones, ROWS, share, NULL, &limit) == FC_OK, "status");
+		CHECK(fc_coreset_limit(importances, ones, ROWS, share, &limit) == FC_OK, "status");
 		for (int i = 0; i < ROWS; i++)
 			expected += fmin(1.0, importances[i] * limit) / ROWS;
 		CHECK(fabs(expected - share) < 1e-12, "a share of %g is expected for %g", expected, share);
@@ -183,7 +183,7 @@ test_expected_limit(void)
 		state = sample(0, 1, ROWS, ROWS, 9, variance);
 		CHECK(fabs(state->used - share * ROWS) < 5.0 * sqrt(share * ROWS), "%u rows below %g", state->used, limit);
 		free(state);
-		CHECK(fc_coreset_limit(ones, importances, ROWS, share, NULL, &limit) == FC_OK && fabs(limit - share) < 1e-12, "equal importances: %g", limit);
+		CHECK(fc_coreset_limit(ones, importances, ROWS, share, &limit) == FC_OK && fabs(limit - share) < 1e-12, "equal importances: %g", limit);
 	}
 	limit = INFINITY;
 }
@@ -241,15 +241,15 @@ test_bytes(void)
 	size_t		size = fc_coreset_bytes(D, state->capacity);
 	fc_coreset	saved = *state;
 
-	CHECK(fc_coreset_check(state, size - 8, NULL) == FC_EFORMAT, "too short");
+	CHECK(fc_coreset_check(state, size - 8) == FC_EFORMAT, "too short");
 	state->used = state->capacity + 1;
-	CHECK(fc_coreset_check(state, size, NULL) == FC_EFORMAT, "more rows than room");
+	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "more rows than room");
 	*state = saved;
 	state->size = 50;
-	CHECK(fc_coreset_check(state, size, NULL) == FC_EFORMAT, "more rows than wanted");
+	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "more rows than wanted");
 	*state = saved;
 	((double *) (state + 1))[D] = -1.0;
-	CHECK(fc_coreset_check(state, size, NULL) == FC_EFORMAT, "a negative rank");
+	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "a negative rank");
 	free(state);
 }
 
@@ -263,7 +263,7 @@ test_fit(void)
 	int32_t		others[5] = {0, 0, 1, 1, 0};
 	fc_fit		fit = {5, 3, weights, labels, squares};
 	fc_fit		other = {5, 3, weights, others, squares};
-	fc_arena	arena = {malloc(fc_fit_sort_worksize(5)), fc_fit_sort_worksize(5), 0, 0, false};
+	fc_arena	arena = unit_arena();
 	double		ascending[4] = {0.0, 0.25, 0.5, 1.0};
 	double		quantiles[4];
 	double		means[3];
@@ -276,13 +276,13 @@ test_fit(void)
 	CHECK(fabs(mean - 105.0 / 7) < 1e-12, "mean %g", mean);
 	CHECK(fabs(error - sqrt(6.0 * 100.0) / 7) < 1e-12, "error %g", error);
 	CHECK(means[0] == 2.5 && fabs(means[1] - 20.0) < 1e-12 && means[2] == mean, "means %g %g %g", means[0], means[1], means[2]);
-	CHECK(fc_fit_quantiles(&fit, ascending, 4, NULL, &arena, quantiles) == FC_OK, "quantiles");
+	CHECK(fc_fit_quantiles(&fit, ascending, 4, &arena, quantiles) == FC_OK, "quantiles");
 	CHECK(quantiles[0] == 1.0 && quantiles[1] == 2.5 && quantiles[2] == 4.0 && quantiles[3] == 5.0, "quantiles %g %g %g %g",
 		  quantiles[0], quantiles[1], quantiles[2], quantiles[3]);
-	CHECK(fc_fit_compare(&fit, &other, 3.0 / 7, NULL, &arena, &comparison) == FC_OK, "comparison");
+	CHECK(fc_fit_compare(&fit, &other, 3.0 / 7, &arena, &comparison) == FC_OK, "comparison");
 	CHECK(fabs(comparison.mean_a - 7.5) < 1e-12 && comparison.mean_b == comparison.mean_a, "trimmed means %g %g", comparison.mean_a, comparison.mean_b);
 	CHECK(fabs(comparison.changed - 3.0 / 7) < 1e-12 && comparison.error == 0.0, "changed %g", comparison.changed);
-	free(arena.base);
+	unit_arena_free(&arena);
 }
 
 int

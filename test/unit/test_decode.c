@@ -45,7 +45,6 @@ test_sincos(void)
 	CHECK(envelope[0] == 0.0, "exp(-1e6) = %g", envelope[0]);
 }
 
-static fc_tick *const no_tick = NULL;
 
 /* A gradient against central differences, to 1e-6 of its largest entry; the objective writes `room` of them. */
 static void
@@ -135,8 +134,8 @@ test_gradient(void)
 		K = 3, N = 4, M = 300
 	};
 	fc_rng		rng = fc_rng_start(5, 5);
-	fc_decoding d = {.n = N, .m = M, .k = K, .atoms = K + 1, .tick = no_tick};
-	fc_arena	arena = unit_arena(1 << 22);
+	fc_decoding d = {.n = N, .m = M, .k = K, .atoms = K + 1};
+	fc_arena	arena = unit_arena();
 	double		x[K * (N + 2)];
 	const char *names[] = {"no widths", "one width", "a width each"};
 
@@ -178,8 +177,8 @@ test_recovery(void)
 		for (size_t pilot = 0; pilot <= 300; pilot += 300)
 		{
 			planted		p = plant(6, 4, 240, 0.8, 6.0, 1e6, pilot, seed);
-			answer		a = solve(&p, 6, FC_DECODE_AUTO, NULL, no_tick);
-			answer		s = solve(&p, 6, FC_DECODE_SHIFT, NULL, no_tick);
+			answer		a = solve(&p, 6, FC_DECODE_AUTO, NULL);
+			answer		s = solve(&p, 6, FC_DECODE_SHIFT, NULL);
 
 			check_valid(&p, 6, &a, "auto");
 			check_valid(&p, 6, &s, "shift");
@@ -199,7 +198,7 @@ static void
 test_many_clusters(void)
 {
 	planted		p = plant(20, 8, 800, 0.8, 1.3, 3e5, 0, 6);
-	answer		a = solve(&p, 20, FC_DECODE_AUTO, NULL, no_tick);
+	answer		a = solve(&p, 20, FC_DECODE_AUTO, NULL);
 
 	check_valid(&p, 20, &a, "many");
 	CHECK(worst_miss(&p, 20, &a) < 0.15, "many: off by %g", worst_miss(&p, 20, &a));
@@ -223,7 +222,7 @@ test_shift_from_box(void)
 
 		options.starts = 1000;
 		options.polish = false;
-		s = solve(&p, 3, FC_DECODE_SHIFT, &options, no_tick);
+		s = solve(&p, 3, FC_DECODE_SHIFT, &options);
 		check_valid(&p, 3, &s, "shift from the box");
 		CHECK(worst_miss(&p, 3, &s) < 0.22 * 0.7, "seed %d: off by %g", (int) seed, worst_miss(&p, 3, &s));
 		answer_free(&s);
@@ -245,7 +244,7 @@ test_outlying_pilot(void)
 		p.lower[l] = -3000.0;
 		p.upper[l] = 3000.0;
 	}
-	a = solve(&p, 5, FC_DECODE_AUTO, NULL, no_tick);
+	a = solve(&p, 5, FC_DECODE_AUTO, NULL);
 	check_valid(&p, 5, &a, "outliers");
 	CHECK(worst_miss(&p, 5, &a) < 0.05, "off by %g", worst_miss(&p, 5, &a));
 	answer_free(&a);
@@ -270,7 +269,7 @@ test_sizes(void)
 			answer		a;
 
 			options.starts = decoder >= FC_DECODE_SHIFT ? 20 : 0;
-			a = solve(&p, s[1], (fc_decoder) decoder, &options, no_tick);
+			a = solve(&p, s[1], (fc_decoder) decoder, &options);
 			check_valid(&p, s[1], &a, "size");
 			answer_free(&a);
 			uproot(&p);
@@ -286,8 +285,8 @@ test_single_point(void)
 			for (size_t pilot = 0; pilot <= 2; pilot++)
 			{
 				planted		p = plant(1, 3, 60, 0.0, 2.0, rows, pilot, 8);
-				answer		a = solve(&p, k, FC_DECODE_AUTO, NULL, no_tick);
-				answer		s = solve(&p, k, FC_DECODE_SHIFT, NULL, no_tick);
+				answer		a = solve(&p, k, FC_DECODE_AUTO, NULL);
+				answer		s = solve(&p, k, FC_DECODE_SHIFT, NULL);
 
 				check_valid(&p, k, &a, "one point, auto");
 				check_valid(&p, k, &s, "one point, shift");
@@ -313,14 +312,14 @@ test_hostile_moments(void)
 			p.z_re[j] = round == 0 ? 0.0 : round == 1 ? -1.0 : cos((double) (j * j));
 			p.z_im[j] = round == 2 ? sin((double) (j * j)) : 0.0;
 		}
-		a = solve(&p, 3, FC_DECODE_AUTO, NULL, no_tick);
+		a = solve(&p, 3, FC_DECODE_AUTO, NULL);
 		check_valid(&p, 3, &a, "hostile");
 		answer_free(&a);
 		p.problem.pilot = round == 0 ? NULL : p.problem.pilot;
 	}
 	p.problem.rows = 0.0;
 	{
-		answer		a = solve(&p, 3, FC_DECODE_AUTO, NULL, no_tick);
+		answer		a = solve(&p, 3, FC_DECODE_AUTO, NULL);
 
 		CHECK(a.status == FC_EEMPTY, "status %d", (int) a.status);
 		answer_free(&a);
@@ -334,58 +333,18 @@ test_determinism(void)
 {
 	planted		p = plant(5, 3, 100, 1.0, 2.0, 1e4, 50, 2);
 	fc_decode_options options = fc_decode_defaults();
-	answer		a = solve(&p, 5, FC_DECODE_AUTO, &options, no_tick);
-	answer		b = solve(&p, 5, FC_DECODE_AUTO, &options, no_tick);
+	answer		a = solve(&p, 5, FC_DECODE_AUTO, &options);
+	answer		b = solve(&p, 5, FC_DECODE_AUTO, &options);
 	answer		c;
 
 	CHECK(memcmp(a.result.centroids, b.result.centroids, 15 * sizeof(double)) == 0, "bits differ");
 	CHECK(a.result.cost == b.result.cost && a.result.iterations == b.result.iterations, "statistics differ");
 	options.replicates = 3;
-	c = solve(&p, 5, FC_DECODE_AUTO, &options, no_tick);
+	c = solve(&p, 5, FC_DECODE_AUTO, &options);
 	CHECK(c.result.cost <= a.result.cost, "cost %g with replicates, %g without", c.result.cost, a.result.cost);
 	answer_free(&a);
 	answer_free(&b);
 	answer_free(&c);
-	uproot(&p);
-}
-
-/* Every tick may stop the decoder; a byte less memory is refused. */
-static void
-test_faults(void)
-{
-	planted		p = plant(3, 2, 64, 0.8, 4.0, 1e5, 30, 4);
-
-	for (int decoder = FC_DECODE_AUTO; decoder <= FC_DECODE_DISCRETIZED; decoder++)
-	{
-		long		calls = 1;
-
-		for (long stop = 0; stop < calls; stop += 1 + stop / 8)
-		{
-			unit_stopper stopper = {.stop = stop};
-			fc_tick		tick = {unit_stop, &stopper};
-			answer		a = solve(&p, 3, (fc_decoder) decoder, NULL, &tick);
-
-			CHECK(a.status == FC_INTERRUPTED, "stop %ld: status %d", stop, (int) a.status);
-			if (stop == 0)
-			{
-				unit_stopper counter = {.stop = -1};
-				fc_tick		count = {unit_stop, &counter};
-				answer		whole = solve(&p, 3, (fc_decoder) decoder, NULL, &count);
-
-				calls = counter.calls;
-				answer_free(&whole);
-			}
-			answer_free(&a);
-		}
-	}
-	{
-		answer		a = {.size = fc_decode_worksize(&p.problem, 3, FC_DECODE_AUTO, NULL) - 1};
-		fc_arena	arena = unit_arena(a.size);
-
-		CHECK(fc_decode(&p.problem, 3, FC_DECODE_AUTO, NULL, NULL, &arena, &a.result) == FC_ENOMEMORY, "accepted");
-		CHECK(arena.wanted == a.size + 1, "wanted %zu", arena.wanted);
-		unit_arena_free(&arena);
-	}
 	uproot(&p);
 }
 
@@ -402,6 +361,5 @@ main(void)
 	test_single_point();
 	test_hostile_moments();
 	test_determinism();
-	test_faults();
 	return unit_finish();
 }

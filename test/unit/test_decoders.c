@@ -26,14 +26,14 @@ test_clompr(void)
 	{
 		planted		p = plant(6, 4, 240, 0.8, 6.0, 1e6, 300, seed);
 		fc_decode_options options = options_of(0, FC_INIT_DEFAULT);
-		answer		a = solve(&p, 6, FC_DECODE_CLOMPR, &options, NULL);
+		answer		a = solve(&p, 6, FC_DECODE_CLOMPR, &options);
 		answer		paper;
 
 		check_valid(&p, 6, &a, "clompr");
 		CHECK(worst_miss(&p, 6, &a) < 0.02, "seed %d: off by %g", (int) seed, worst_miss(&p, 6, &a));
 		options = options_of(1, FC_INIT_SAMPLE);
 		options.polish = false;
-		paper = solve(&p, 6, FC_DECODE_CLOMPR, &options, NULL);
+		paper = solve(&p, 6, FC_DECODE_CLOMPR, &options);
 		check_valid(&p, 6, &paper, "clompr as in the paper");
 		CHECK(worst_miss(&p, 6, &paper) < 0.8, "seed %d, one start: off by %g", (int) seed, worst_miss(&p, 6, &paper));
 		answer_free(&a);
@@ -59,7 +59,7 @@ test_shift_window(void)
 				double		width = 1.0 / scales[i];
 				planted		p = plant_law(gaussian, 6, 6, 400, width, 2.0 * width, 1e6, 0, seed);
 				fc_decode_options options = options_of(100, FC_INIT_DEFAULT);
-				answer		a = solve(&p, 6, FC_DECODE_SHIFT, &options, NULL);
+				answer		a = solve(&p, 6, FC_DECODE_SHIFT, &options);
 
 				check_valid(&p, 6, &a, "window");
 				CHECK(worst_miss(&p, 6, &a) < 0.1 * width, "law %d, scale %g, seed %d: off by %g deviations", gaussian, scales[i],
@@ -81,7 +81,7 @@ test_shift_of_the_paper(void)
 	answer		a;
 
 	options.polish = false;
-	a = solve(&p, 3, FC_DECODE_SHIFT, &options, NULL);
+	a = solve(&p, 3, FC_DECODE_SHIFT, &options);
 	check_valid(&p, 3, &a, "paper");
 	CHECK(worst_miss(&p, 3, &a) < 0.22 * 0.6, "off by %g", worst_miss(&p, 3, &a));
 	for (size_t c = 0; c < 3; c++)
@@ -125,7 +125,7 @@ test_monotone_cost(void)
 
 			options.progress = watch;
 			options.progress_context = &d;
-			a = solve(&p, 8, all[i], &options, NULL);
+			a = solve(&p, 8, all[i], &options);
 			CHECK(a.status == FC_OK && d.steps >= 3, "decoder %d: %d steps", (int) all[i], d.steps);
 			CHECK(!d.rose, "decoder %d, seed %d: the cost rose", (int) all[i], (int) seed);
 			answer_free(&a);
@@ -147,7 +147,7 @@ test_covariances(void)
 		answer		a;
 
 		options.model = FC_MODEL_GAUSSIAN;
-		a = solve(&p, k, FC_DECODE_SHIFT, &options, NULL);
+		a = solve(&p, k, FC_DECODE_SHIFT, &options);
 		check_valid(&p, k, &a, "gaussian");
 		CHECK(worst_miss(&p, k, &a) < 0.1, "off by %g", worst_miss(&p, k, &a));
 		for (size_t c = 0; c < k; c++)
@@ -172,9 +172,9 @@ test_model_cost(void)
 	answer		shaped;
 
 	options.polish = false;
-	points = solve(&p, 3, FC_DECODE_SHIFT, &options, NULL);
+	points = solve(&p, 3, FC_DECODE_SHIFT, &options);
 	options.model = FC_MODEL_GAUSSIAN;
-	shaped = solve(&p, 3, FC_DECODE_SHIFT, &options, NULL);
+	shaped = solve(&p, 3, FC_DECODE_SHIFT, &options);
 	CHECK(shaped.result.cost < 0.1 * points.result.cost, "%g against %g", shaped.result.cost, points.result.cost);
 	answer_free(&points);
 	answer_free(&shaped);
@@ -187,7 +187,7 @@ test_discretized(void)
 {
 	planted		p = plant(3, 2, 300, 0.5, 6.0, 1e6, 40, 2);
 	fc_decode_options options = options_of(40, FC_INIT_SAMPLE);
-	answer		a = solve(&p, 3, FC_DECODE_DISCRETIZED, &options, NULL);
+	answer		a = solve(&p, 3, FC_DECODE_DISCRETIZED, &options);
 
 	check_valid(&p, 3, &a, "discretized");
 	for (size_t c = 0; c < 3; c++)
@@ -214,7 +214,7 @@ test_starts(void)
 			{
 				planted		p = plant(4, 2, 120, 0.6, 5.0, 1e5, pilot, 3);
 				fc_decode_options options = options_of(30, (fc_init) init);
-				answer		a = solve(&p, 4, papers[i], &options, NULL);
+				answer		a = solve(&p, 4, papers[i], &options);
 
 				check_valid(&p, 4, &a, "starts");
 				answer_free(&a);
@@ -234,7 +234,7 @@ test_sample_centroids(void)
 		sample_centroids[i] = (float) p.truth[i] + 0.4f;
 	p.problem.sample_centroids = sample_centroids;
 	p.problem.sample_centroid_count = 6;
-	a = solve(&p, 6, FC_DECODE_AUTO, NULL, NULL);
+	a = solve(&p, 6, FC_DECODE_AUTO, NULL);
 	check_valid(&p, 6, &a, "sample_centroids");
 	CHECK(worst_miss(&p, 6, &a) < 0.05, "off by %g", worst_miss(&p, 6, &a));
 	CHECK(!a.result.outliers, "no outliers here");
@@ -260,7 +260,7 @@ test_outlier(void)
 		p.mean[l] += 1.0;
 		p.stddev[l] = 1e3;
 	}
-	a = solve(&p, 5, FC_DECODE_AUTO, NULL, NULL);
+	a = solve(&p, 5, FC_DECODE_AUTO, NULL);
 	CHECK(a.status == FC_OK && a.result.outliers, "status %d", (int) a.status);
 	CHECK(worst_miss(&p, 5, &a) < 0.1, "off by %g", worst_miss(&p, 5, &a));
 	for (size_t c = 0; c < 5; c++)
@@ -287,7 +287,7 @@ test_numbering(void)
 					initial[c * 3 + l] = p.truth[(5 - c) * 3 + l] + 0.7;
 			p.problem.initial = initial;
 			p.problem.initial_count = 6;
-			a = solve(&p, 6, warm[i], NULL, NULL);
+			a = solve(&p, 6, warm[i], NULL);
 			check_valid(&p, 6, &a, "warm");
 			for (size_t c = 0; c < 6 && worst_miss(&p, 6, &a) < 0.5; c++)
 				for (size_t l = 0; l < 3; l++)
@@ -298,27 +298,6 @@ test_numbering(void)
 			answer_free(&a);
 			uproot(&p);
 		}
-}
-
-/* Every tick may stop a Gaussian fit, and its memory is as promised. */
-static void
-test_gaussian_faults(void)
-{
-	planted		p = plant_law(true, 3, 2, 64, 0.8, 4.0, 1e5, 0, 4);
-	fc_decode_options options = options_of(20, FC_INIT_DEFAULT);
-
-	options.model = FC_MODEL_GAUSSIAN;
-	options.replicates = 2;
-	for (long stop = 0; stop < 60; stop += 7)
-	{
-		unit_stopper stopper = {.stop = stop};
-		fc_tick		tick = {unit_stop, &stopper};
-		answer		a = solve(&p, 3, FC_DECODE_SHIFT, &options, &tick);
-
-		CHECK(a.status == FC_INTERRUPTED, "stop %ld: status %d", stop, (int) a.status);
-		answer_free(&a);
-	}
-	uproot(&p);
 }
 
 int
@@ -335,6 +314,5 @@ main(void)
 	test_sample_centroids();
 	test_outlier();
 	test_numbering();
-	test_gaussian_faults();
 	return unit_finish();
 }

@@ -156,10 +156,10 @@ frequency_digest(const fc_spec *spec)
 {
 	size_t		bytes = (size_t) spec->frequencies * spec->reduced * sizeof(float);
 	float	   *omega = unit_alloc(bytes, 1);
-	fc_arena	work = unit_arena(fc_frequency_worksize(spec) + 256);
+	fc_arena	work = unit_arena();
 	uint64_t	digest;
 
-	CHECK(fc_frequencies(spec, &work, NULL, omega) == FC_OK, "frequencies");
+	CHECK(fc_frequencies(spec, &work, omega) == FC_OK, "frequencies");
 	digest = digest_of(omega, bytes);
 	free(omega), unit_arena_free(&work);
 	return digest;

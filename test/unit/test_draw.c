@@ -18,16 +18,16 @@ static const double spreads[K] = {1, 2, 0, 4};
 static fc_status
 draw(uint64_t seed, const double *w, double *rows)
 {
-	fc_arena	arena = unit_arena(fc_codebook_worksize(K, D));
+	fc_arena	arena = unit_arena();
 	fc_operator op;
 	double		most;
 	double		shares[K];
 	float	   *room;
 	fc_status	status;
 
-	CHECK(fc_codebook_make(centroids, w, K, D, NULL, &arena, &op, &most) == FC_OK, "codebook");
+	CHECK(fc_codebook_make(centroids, w, K, D, &arena, &op, &most) == FC_OK, "codebook");
 	room = malloc(fc_operator_scratch(&op) * sizeof(float));
-	status = fc_operator_draw(&op, spreads, seed, ROWS, NULL, (fc_scratch) {room, fc_operator_scratch(&op)}, shares, rows);
+	status = fc_operator_draw(&op, spreads, seed, ROWS, (fc_scratch) {room, fc_operator_scratch(&op)}, shares, rows);
 	free(room);
 	unit_arena_free(&arena);
 	return status;

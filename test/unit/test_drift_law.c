@@ -102,7 +102,7 @@ test_null_moments(void)
 	fc_drift_sample sample = {.values = rows + 5000 * D,.n = 300,.d = D};
 	fc_wave_null null = null_of_sample(&sample, &model.sketching.prepared);
 	size_t		kept = 0;
-	fc_arena	arena = unit_arena(fc_wave_null_worksize(&sample, 512, model.waves));
+	fc_arena	arena = unit_arena();
 
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "300 rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);
@@ -121,7 +121,7 @@ test_null_moments(void)
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "weighted rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);
 	sample.n = 9;
-	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, NULL, &arena, &null) == FC_EEMPTY, "nine rows have no law");
+	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, &arena, &null) == FC_EEMPTY, "nine rows have no law");
 	unit_arena_free(&arena);
 	free(weights);
 	free_model(&model);
@@ -165,10 +165,10 @@ apply(change what, float *training, float *rows, size_t n, size_t d)
 static size_t
 moved(const fc_drift_sides *sides, fc_drift_move moves[5])
 {
-	fc_arena	arena = unit_arena(fc_drift_moved_worksize(sides, 5));
+	fc_arena	arena = unit_arena();
 	size_t		count;
 
-	CHECK(fc_drift_moved(sides, 0.01, 5, NULL, &arena, moves, &count) == FC_OK, "moved");
+	CHECK(fc_drift_moved(sides, 0.01, 5, &arena, moves, &count) == FC_OK, "moved");
 	unit_arena_free(&arena);
 	return count;
 }
@@ -228,7 +228,7 @@ test_verdicts(void)
 	fc_drift_result result = compare(&sides, 0.01, 0.1);
 	fc_drift_counts *few = counts_of(&model, rows, 60);
 	fc_drift_counts *nine = counts_of(&model, rows, 9);
-	fc_arena	arena = unit_arena(fc_drift_test_worksize(&sides));
+	fc_arena	arena = unit_arena();
 
 	CHECK(result.verdict == FC_VERDICT_NONE && result.effect == 0, "p %g", result.p_value);
 	sides.sketch[0] = sides.sketch[1] = NULL;
@@ -250,7 +250,7 @@ test_verdicts(void)
 	CHECK(result.verdict == FC_VERDICT_TOO_FEW && isnan(result.p_value), "nothing to compare");
 	sides = two.sides;
 	((uint32_t *) (two.counts[1] + 1))[D * FC_DRIFT_CELLS] = N;
-	CHECK(fc_drift_test_sides(&sides, 0.01, 0.1, NULL, &arena, &result) == FC_EFORMAT, "two bits in more rows than one of them");
+	CHECK(fc_drift_test_sides(&sides, 0.01, 0.1, &arena, &result) == FC_EFORMAT, "two bits in more rows than one of them");
 	free(few);
 	free(nine);
 	unit_arena_free(&arena);
@@ -267,7 +267,7 @@ double_counts(fc_drift_counts *counts)
 	size_t		size = fc_drift_counts_size(counts, 0);
 	fc_drift_counts *copy = memcpy(unit_alloc(size, 1), counts, size);
 
-	CHECK(fc_drift_combine(counts, copy, 1, NULL) == FC_OK, "double");
+	CHECK(fc_drift_combine(counts, copy, 1) == FC_OK, "double");
 	free(copy);
 }
 

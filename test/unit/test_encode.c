@@ -125,9 +125,9 @@ static void
 quartiles_of(const fc_tally *tally, double quartiles[3])
 {
 	static const double shares[3] = {0.25, 0.5, 0.75};
-	fc_arena	arena = unit_arena(fc_tally_quantile_worksize(tally));
+	fc_arena	arena = unit_arena();
 
-	CHECK(fc_tally_quantiles(tally, shares, 3, NULL, &arena, quartiles) == FC_OK, "quantiles");
+	CHECK(fc_tally_quantiles(tally, shares, 3, &arena, quartiles) == FC_OK, "quantiles");
 	unit_arena_free(&arena);
 }
 
@@ -414,16 +414,16 @@ encoder_of(const fc_learner learners[FEATURES], size_t *size)
 	static const fc_feature_name names[FEATURES] = {{"age", 3, NULL, 0}, {"money", 5, NULL, 0}, {"country", 7, NULL, 0}, {"flag", 4, NULL, 0},
 	{"point", 5, NULL, 0}, {"props", 5, "a.b", 3}};
 	fc_sample	sample = {learners, names, FEATURES, ROWS, 0};
-	fc_arena	choose = unit_arena(fc_encoder_choose_worksize(&sample));
-	fc_arena	write = unit_arena(fc_encoder_write_worksize(&sample));
+	fc_arena	choose = unit_arena();
+	fc_arena	write = unit_arena();
 	fc_encoder_choice choice;
 	fc_encoder_header *header;
 	size_t		bad;
 
 	CHECK(fc_encoder_choose(&sample, &choose, &choice, &bad) == FC_OK, "choose");
 	header = unit_alloc(choice.size, 1);
-	CHECK(fc_encoder_write(&sample, &choice, NULL, &write, header) == FC_OK, "write");
-	CHECK(fc_encoder_check(header, choice.size, NULL) == FC_OK, "the encoder is not valid");
+	CHECK(fc_encoder_write(&sample, &choice, &write, header) == FC_OK, "write");
+	CHECK(fc_encoder_check(header, choice.size) == FC_OK, "the encoder is not valid");
 	*size = choice.size;
 	unit_arena_free(&choose);
 	unit_arena_free(&write);
@@ -572,8 +572,8 @@ test_indicators(void)
 	fc_feature_cell cells[FEATURES];
 	double		point[WIDTH];
 
-	CHECK(fc_encoder_flag_nulls(header, size, none, NULL, renewed) == FC_OK && memcmp(renewed, header, size) == 0, "no flags");
-	CHECK(fc_encoder_flag_nulls(header, size, flag, NULL, flagged) == FC_OK && fc_encoder_check(flagged, flagged_size, NULL) == FC_OK, "flags");
+	CHECK(fc_encoder_flag_nulls(header, size, none, renewed) == FC_OK && memcmp(renewed, header, size) == 0, "no flags");
+	CHECK(fc_encoder_flag_nulls(header, size, flag, flagged) == FC_OK && fc_encoder_check(flagged, flagged_size) == FC_OK, "flags");
 	memory[0] = prepare(header, &plain);
 	memory[1] = prepare(flagged, &encoder);
 	CHECK(encoder.dim == plain.dim + 3 && encoder.feature[AGE].width == 2 && encoder.feature[POINT].width == WIDTH + 1, "%zu dimensions", encoder.dim);
@@ -599,9 +599,9 @@ test_indicators(void)
 	CHECK(encoder.scale[encoder.feature[FLAG].first + 1] == 1.0, "the scale of what is never NULL");
 	CHECK(fabs(encoder.scale[0] / plain.scale[0] - sqrt(8.0 / 9.0)) < 1e-3, "the scale of the age is %g", encoder.scale[0] / plain.scale[0]);
 	CHECK(fc_encoder_is_alike(&encoder, &plain), "not alike");
-	CHECK(fc_encoder_renew(flagged, flagged_size, header, NULL, renewed) == FC_OK && memcmp(renewed, flagged, flagged_size) == 0, "renewed");
+	CHECK(fc_encoder_renew(flagged, flagged_size, header, renewed) == FC_OK && memcmp(renewed, flagged, flagged_size) == 0, "renewed");
 	((fc_encoder_feature *) &encoder.feature[COUNTRY])->missing = 0;
-	CHECK(fc_encoder_digest(flagged, flagged_size, NULL, flagged->digest) == FC_OK && fc_encoder_check(flagged, flagged_size, NULL) == FC_EFORMAT, "a missing dimension");
+	CHECK(fc_encoder_digest(flagged, flagged_size, flagged->digest) == FC_OK && fc_encoder_check(flagged, flagged_size) == FC_EFORMAT, "a missing dimension");
 	for (int i = 0; i < 2; i++)
 	{
 		free(x[i]);
@@ -624,7 +624,7 @@ test_single_vector(void)
 	for (int standard = 0; standard < 2; standard++)
 	{
 		fc_sample	sample = {&learners[POINT], &name, 1, ROWS, 0};
-		fc_arena	arena = unit_arena(fc_encoder_choose_worksize(&sample) + fc_encoder_write_worksize(&sample));
+		fc_arena	arena = unit_arena();
 		fc_encoder_choice choice;
 		fc_encoder_header *header;
 		fc_encoder	view;
@@ -633,7 +633,7 @@ test_single_vector(void)
 		learners[POINT].scaling = standard ? FC_SCALING_STANDARD : FC_SCALING_DEFAULT;
 		CHECK(fc_encoder_choose(&sample, &arena, &choice, &bad) == FC_OK, "choose");
 		header = unit_alloc(choice.size, 1);
-		CHECK(fc_encoder_write(&sample, &choice, NULL, &arena, header) == FC_OK, "write");
+		CHECK(fc_encoder_write(&sample, &choice, &arena, header) == FC_OK, "write");
 		fc_encoder_view(header, &view);
 		CHECK(fc_encoder_is_scaled(&view) == (standard == 1), "scaled: %d", standard);
 		CHECK(!standard || (fabs(view.scale[2] - 3) < 0.2 && fabs(view.scale[0] - 1) < 0.1), "scales %g %g", view.scale[0], view.scale[2]);
@@ -721,9 +721,9 @@ test_damage(void)
 	{
 		memcpy(bytes, header, size);
 		bytes[bit / 8] = (uint8_t) (bytes[bit / 8] ^ 1 << bit % 8);
-		CHECK(fc_encoder_check(bytes, size, NULL) == FC_EFORMAT, "bit %zu may be anything", bit);
-		(void) fc_encoder_digest(damaged, size, NULL, damaged->digest);
-		if (fc_encoder_check(bytes, size, NULL) == FC_OK)
+		CHECK(fc_encoder_check(bytes, size) == FC_EFORMAT, "bit %zu may be anything", bit);
+		(void) fc_encoder_digest(damaged, size, damaged->digest);
+		if (fc_encoder_check(bytes, size) == FC_OK)
 		{
 			fc_encoder	encoder;
 			fc_feature_cell cells[FEATURES] = {{.kind = FC_CELL_NULL}};
@@ -738,21 +738,8 @@ test_damage(void)
 	}
 	CHECK(found > 2 * size, "only %zu of %zu bits are checked", found, 8 * size);
 	for (size_t less = 1; less < size; less += 7)
-		CHECK(fc_encoder_check(header, size - less, NULL) == FC_EFORMAT, "%zu bytes less", less);
+		CHECK(fc_encoder_check(header, size - less) == FC_EFORMAT, "%zu bytes less", less);
 	free(bytes);
-	free(header);
-}
-
-/* A tick that stops, stops the check. */
-static void
-test_interrupt(void)
-{
-	size_t		size;
-	fc_encoder_header *header = learned(false, &size);
-	unit_stopper stopper = {0, 0};
-	fc_tick		tick = {unit_stop, &stopper};
-
-	CHECK(fc_encoder_check(header, size, &tick) == FC_INTERRUPTED, "not interrupted");
 	free(header);
 }
 
@@ -773,6 +760,5 @@ main(void)
 	test_constants();
 	test_merge();
 	test_damage();
-	test_interrupt();
 	return unit_finish();
 }

@@ -62,8 +62,8 @@ plain_clustering(size_t n, size_t d, size_t k, double noise, bool weighted)
 	rows.weight = c.weight;
 	options.n_init = 1;
 	options.iterations = 10;
-	c.arena = unit_arena(fc_kmeans_worksize(n, d, k) + fc_kmeans_even_worksize(n, d, k));
-	CHECK(fc_kmeans(&rows, k, NULL, &options, NULL, &c.arena, &result) == FC_OK, "k-means");
+	c.arena = unit_arena();
+	CHECK(fc_kmeans(&rows, k, NULL, &options, &c.arena, &result) == FC_OK, "k-means");
 	c.sse = result.sse;
 	return c;
 }
@@ -76,7 +76,7 @@ free_clustering(clustering *c)
 }
 
 static fc_status
-make_even(clustering *c, double times, const fc_tick *tick, double *sse)
+make_even(clustering *c, double times, double *sse)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	double	   *start = unit_alloc(c->k * c->d, sizeof(double));
@@ -88,7 +88,7 @@ make_even(clustering *c, double times, const fc_tick *tick, double *sse)
 	options.n_init = 0;
 	options.iterations = 0;
 	options.most = times * c->total / (double) c->k;
-	status = fc_kmeans(&rows, c->k, start, &options, tick, &c->arena, &result);
+	status = fc_kmeans(&rows, c->k, start, &options, &c->arena, &result);
 	*sse = result.sse;
 	free(start);
 	return status;
@@ -115,7 +115,7 @@ test_power_law(size_t n, size_t d, double noise, double times, double factor, bo
 	double		before = times_of_largest(&c);
 	double		sse = 0.0;
 
-	CHECK(make_even(&c, times, NULL, &sse) == FC_OK, "even");
+	CHECK(make_even(&c, times, &sse) == FC_OK, "even");
 	CHECK(before > 1.2 * times, "%g times the mean before", before);
 	CHECK(times_of_largest(&c) <= times * (1.0 + 1e-12), "d %zu noise %g: %g times the mean, not %g; %g before", d, noise, times_of_largest(&c), times, before);
 	CHECK(sse <= factor * c.sse, "d %zu noise %g: SSE %g times that without a limit", d, noise, sse / c.sse);
@@ -131,11 +131,11 @@ test_equal_rows(void)
 
 	for (size_t i = 0; i < 1000 * c.d; i++)
 		c.x[i] = 1.0f;
-	CHECK(make_even(&c, 2.0, NULL, &sse) == FC_OK && isfinite(sse), "equal rows");
+	CHECK(make_even(&c, 2.0, &sse) == FC_OK && isfinite(sse), "equal rows");
 	CHECK(times_of_largest(&c) >= 20.0 && times_of_largest(&c) < 21.0, "%g times the mean", times_of_largest(&c));
 	for (size_t i = 0; i < c.n * c.d; i++)
 		c.x[i] = 1.0f;
-	CHECK(make_even(&c, 2.0, NULL, &sse) == FC_OK && isfinite(sse), "all rows equal");
+	CHECK(make_even(&c, 2.0, &sse) == FC_OK && isfinite(sse), "all rows equal");
 	free_clustering(&c);
 }
 
@@ -156,11 +156,11 @@ test_hub(void)
 	memset(c.centroids, 0, c.k * d * sizeof(double));
 	for (size_t j = 0; j < d; j++)
 		c.centroids[j * d + j] = 5.0;
-	CHECK(make_even(&c, 2.0, NULL, &sse) == FC_OK, "even");
+	CHECK(make_even(&c, 2.0, &sse) == FC_OK, "even");
 	CHECK(times_of_largest(&c) <= 2.0, "hub: %g times the mean", times_of_largest(&c));
 	for (size_t i = 0; i < c.k * d; i++)	/* nor is anyone nearer than another to equal ones */
 		c.centroids[i] = 1.0;
-	CHECK(make_even(&c, 2.0, NULL, &sse) == FC_OK, "even");
+	CHECK(make_even(&c, 2.0, &sse) == FC_OK, "even");
 	CHECK(times_of_largest(&c) <= 2.0, "equal centroids: %g times the mean", times_of_largest(&c));
 	free_clustering(&c);
 }
@@ -176,31 +176,8 @@ test_centroids_aside(void)
 		c.x[i] = i < 900 ? 0.1f * (float) i : 10.0f * (float) i;
 	for (size_t j = 0; j < c.k; j++)
 		c.centroids[j] = 100.0 * (double) (j + 1);
-	CHECK(make_even(&c, 1.2, NULL, &sse) == FC_OK, "even");
+	CHECK(make_even(&c, 1.2, &sse) == FC_OK, "even");
 	CHECK(times_of_largest(&c) <= 1.2, "centroids aside: %g times the mean", times_of_largest(&c));
-	free_clustering(&c);
-}
-
-static void
-test_stops(void)
-{
-	clustering	c = plain_clustering(2000, 6, 64, 0.3, false);
-	unit_stopper stopper = {0, -1};
-	fc_tick		tick = {unit_stop, &stopper};
-	double	   *start = unit_alloc(c.k * c.d, sizeof(double));
-	long		calls;
-	double		sse;
-
-	memcpy(start, c.centroids, c.k * c.d * sizeof(double));
-	CHECK(make_even(&c, 2.0, &tick, &sse) == FC_OK, "even");
-	calls = stopper.calls;
-	for (long stop = 0; stop < calls; stop += 1 + calls / 20)
-	{
-		memcpy(c.centroids, start, c.k * c.d * sizeof(double));
-		stopper = (unit_stopper) {0, stop};
-		CHECK(make_even(&c, 2.0, &tick, &sse) == FC_INTERRUPTED && c.arena.used == 0, "tick %ld", stop);
-	}
-	free(start);
 	free_clustering(&c);
 }
 
@@ -214,6 +191,5 @@ main(void)
 	test_equal_rows();
 	test_hub();
 	test_centroids_aside();
-	test_stops();
 	return unit_finish();
 }

@@ -186,8 +186,8 @@ learn(const planted *p, size_t conditions, fc_arena *arena)
 {
 	fc_rule_tree tree;
 
-	*arena = unit_arena(fc_rules_worksize(p->rows.n, p->rows.d, p->rows.k));
-	CHECK(fc_rules_learn(&p->rows, conditions, NULL, arena, &tree) == FC_OK, "a tree");
+	*arena = unit_arena();
+	CHECK(fc_rules_learn(&p->rows, conditions, arena, &tree) == FC_OK, "a tree");
 	check_tree(&tree, &p->rows, conditions);
 	return tree;
 }
@@ -292,35 +292,6 @@ test_degenerate(void)
 		}
 }
 
-static void
-test_stops(void)
-{
-	planted		p = make_planted(6000, 20, 3, 5);
-	size_t		size = fc_rules_worksize(p.rows.n, p.rows.d, p.rows.k);
-	fc_arena	arena = unit_arena(size);
-	fc_rule_tree tree;
-	fc_status	status = FC_INTERRUPTED;
-	long		calls = 0;
-
-	plant_corners(&p);
-	for (long stop = 0; status == FC_INTERRUPTED; stop += 5)
-	{
-		unit_stopper stopper = {.stop = stop};
-		fc_tick		tick = {unit_stop, &stopper};
-
-		arena.used = 0;
-		status = fc_rules_learn(&p.rows, 3, &tick, &arena, &tree);
-		CHECK(status == FC_OK || stopper.calls == stop + 1, "it stops at once");
-		calls = stopper.calls;
-	}
-	CHECK(status == FC_OK && calls > 20, "%ld ticks", calls);
-	unit_arena_free(&arena);
-	arena = unit_arena(size / 2);
-	CHECK(fc_rules_learn(&p.rows, 3, NULL, &arena, &tree) == FC_ENOMEMORY && arena.wanted > arena.size, "too little memory");
-	unit_arena_free(&arena);
-	free_planted(&p);
-}
-
 /* ---- profiles ---- */
 
 static void
@@ -331,21 +302,19 @@ test_profile(void)
 	static const double mean[] = {10, 0.2, 2, 7, 1};
 	static const double deviation[] = {4, 0.4, 0.5, 0, 0};
 	fc_profile_cell cells[5];
-	fc_arena	arena = unit_arena(fc_profile_worksize(5));
+	fc_arena	arena = unit_arena();
 	double		divergence = 0.5 * log(0.5 / 0.2) + 0.5 * log(0.5 / 0.8);
 
-	CHECK(fc_profile_cluster(kinds, centroid, mean, deviation, 5, NULL, &arena, cells) == FC_OK, "status");
+	CHECK(fc_profile_cluster(kinds, centroid, mean, deviation, 5, &arena, cells) == FC_OK, "status");
 	CHECK(cells[0].axis == 2 && cells[1].axis == 1 && cells[2].axis == 0 && cells[3].axis == 3 && cells[4].axis == 4, "the most telling first");
 	CHECK(fabs(cells[0].value - expm1(3)) < 1e-12 && fabs(cells[0].overall - expm1(2)) < 1e-12 && cells[0].difference == 2.0, "a logarithm");
 	CHECK(fabs(cells[1].lift - 2.5) < 1e-12 && fabs(cells[1].difference - 0.75) < 1e-12 && fabs(cells[1].telling - sqrt(2 * divergence)) < 1e-12, "a flag");
 	CHECK(cells[2].difference == 0.5 && cells[2].telling == 0.5 && isnan(cells[2].lift), "a number");
 	CHECK(isnan(cells[3].difference) && cells[3].telling == 0.0, "what never changes");
 	CHECK(cells[4].value == 1.0 && cells[4].lift == 1.0, "a share is 1 at most");
-	CHECK(fc_profile_cluster(kinds, (double[]) {1e-9, 0, 0, 0, 0}, mean, deviation, 5, NULL, &arena, cells) == FC_OK, "status");
+	CHECK(fc_profile_cluster(kinds, (double[]) {1e-9, 0, 0, 0, 0}, mean, deviation, 5, &arena, cells) == FC_OK, "status");
 	for (size_t i = 0; i < 5; i++)
 		CHECK(cells[i].value == 0.0, "rounding of a 0");
-	arena.size /= 2;
-	CHECK(fc_profile_cluster(kinds, centroid, mean, deviation, 5, NULL, &arena, cells) == FC_ENOMEMORY, "too little memory");
 	unit_arena_free(&arena);
 }
 
@@ -366,8 +335,8 @@ make_book(const double *centroids, const double *weights, size_t k, size_t d, co
 
 	for (size_t j = 0; j < k; j++)
 		book->weights[j] = weights[j];
-	book->arena = unit_arena(fc_codebook_worksize(k, d));
-	CHECK(fc_codebook_make(centroids, book->weights, k, d, NULL, &book->arena, &book->op, &most) == FC_OK, "a codebook");
+	book->arena = unit_arena();
+	CHECK(fc_codebook_make(centroids, book->weights, k, d, &book->arena, &book->op, &most) == FC_OK, "a codebook");
 	book->scratch = unit_scratch(fc_operator_scratch(&book->op));
 }
 
@@ -388,23 +357,18 @@ test_quality(void)
 	fc_quality	all;
 	fc_scratch	scratch;
 	fc_arena	arena;
-	unit_stopper stopper = {.stop = 0};
-	fc_tick		tick = {unit_stop, &stopper};
 
 	make_book((double[]) {0.5, 10.5, 40}, (double[]) {1, 1, 0}, 3, 1, &op);
 	make_book((double[]) {0, 1, 10, 11, 30}, (double[]) {2, 2, 2, 2, 0}, 5, 1, &rows);
 	scratch = unit_scratch(fc_quality_scratch(&op.op, &rows.op));
-	arena = unit_arena(fc_quality_worksize(3, 1));
-	CHECK(fc_quality_measure(&op.op, &rows.op, NULL, scratch, &arena, q, &all) == FC_OK, "status");
+	arena = unit_arena();
+	CHECK(fc_quality_measure(&op.op, &rows.op, scratch, &arena, q, &all) == FC_OK, "status");
 	CHECK(q[0].weight == 4 && q[1].weight == 4 && q[2].weight == 0 && all.weight == 8, "weights");
 	CHECK(fabs(q[0].silhouette - (2 - 0.5 / 10.5 - 0.5 / 9.5) / 2) < 1e-6, "silhouette %g", q[0].silhouette);
 	CHECK(fabs(q[0].davies_bouldin - 0.1) < 1e-6 && fabs(all.davies_bouldin - 0.1) < 1e-6, "Davies-Bouldin");
 	CHECK(fabs(q[1].spread - 0.5) < 1e-6 && fabs(all.spread - 0.5) < 1e-6, "spread");
 	CHECK(fabs(all.explained - (1 - 1 / 101.0)) < 1e-6, "variance explained");
 	CHECK(isnan(q[2].silhouette) && isnan(q[2].davies_bouldin) && isnan(q[2].spread) && isnan(q[2].explained), "no rows");
-	CHECK(fc_quality_measure(&op.op, &rows.op, &tick, scratch, &arena, q, &all) == FC_INTERRUPTED, "it stops");
-	arena.size /= 2;
-	CHECK(fc_quality_measure(&op.op, &rows.op, NULL, scratch, &arena, q, &all) == FC_ENOMEMORY, "too little memory");
 	free(scratch.floats);
 	unit_arena_free(&arena);
 	free_book(&op);
@@ -454,7 +418,6 @@ main(void)
 	test_columns();
 	test_size();
 	test_degenerate();
-	test_stops();
 	test_profile();
 	test_quality();
 	test_probabilities();

@@ -113,14 +113,14 @@ check_bytes(const fc_operator *op)
 	fc_operator view;
 	fc_factorization *record;
 
-	fc_operator_write(op, NULL, header);
-	CHECK(fc_operator_check(header, size, NULL) == FC_OK, "bytes are not valid");
+	fc_operator_write(op, header);
+	CHECK(fc_operator_check(header, size) == FC_OK, "bytes are not valid");
 	fc_operator_view(header, &view);
 	CHECK(view.factorization != NULL && memcmp(view.factorization, op->factorization, sizeof(fc_factorization)) == 0, "record");
 	CHECK(view.factors == op->factors && view.factor[0].nonzeros == op->factor[0].nonzeros, "factors");
 	record = (fc_factorization *) view.factorization;
 	record->relative_error = NAN;
-	CHECK(fc_operator_check(header, size, NULL) == FC_EFORMAT, "a damaged record passed");
+	CHECK(fc_operator_check(header, size) == FC_EFORMAT, "a damaged record passed");
 	free(header);
 }
 
@@ -137,8 +137,8 @@ run(const codebook *c, fc_method method, double budget, const char *name)
 	options.method = method;
 	options.budget = budget;
 	options.palm.sweeps = 20;
-	arena = unit_arena(fc_factorize_worksize(&c->op, &options));
-	CHECK(fc_factorize(&c->op, &options, NULL, &arena, &out, &from) == FC_OK, "%s: wanted %zu of %zu", name, arena.wanted, arena.size);
+	arena = unit_arena();
+	CHECK(fc_factorize(&c->op, &options, &arena, &out, &from) == FC_OK, "%s", name);
 	distance = distance_of_rows(&c->op, &out);
 	CHECK(fabs(distance - from.relative_error) < 1e-4 * distance + 1e-5, "%s: error %g is told as %g", name, distance, from.relative_error);
 	CHECK(distance <= 1 + 1e-6, "%s: error %g", name, distance);
@@ -181,14 +181,14 @@ test_low_rank(void)
 	fc_factorization from;
 
 	options.method = FC_METHOD_AUTO;
-	arena = unit_arena(fc_factorize_worksize(&c.op, &options));
-	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "auto");
+	arena = unit_arena();
+	CHECK(fc_factorize(&c.op, &options, &arena, &out, &from) == FC_OK, "auto");
 	CHECK(from.method == FC_METHOD_SVD && from.agreement >= 0.98, "auto chose %u with agreement %g", from.method, from.agreement);
 	CHECK(from.relative_error < 0.3, "relative error %g", from.relative_error);
-	arena.used = 0;
+	unit_arena_free(&arena);
 	options.method = FC_METHOD_SVD;
 	options.budget = 4 * (60 + 80);
-	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "svd");
+	CHECK(fc_factorize(&c.op, &options, &arena, &out, &from) == FC_OK, "svd");
 	CHECK(from.relative_error < 1e-4 && from.svd_error < 1e-3, "rank 4 of 4: errors %g, %g", from.relative_error, from.svd_error);
 	unit_arena_free(&arena);
 	free_codebook(&c);
@@ -216,12 +216,12 @@ share_alike(const fc_operator *a, const fc_operator *b, const codebook *rows)
 {
 	fc_judged_rows judged;
 	fc_judgement judgement;
-	fc_arena	arena = unit_arena(fc_judge_worksize(a, &rows->op));
+	fc_arena	arena = unit_arena();
 
-	CHECK(fc_judge_rows(a, &rows->op, 5, NULL, &arena, &judged) == FC_OK, "judge");
+	CHECK(fc_judge_rows(a, &rows->op, 5, &arena, &judged) == FC_OK, "judge");
 	unit_arena_free(&arena);
-	arena = unit_arena(2 * fc_judge_worksize(b, &rows->op));
-	CHECK(fc_judge_rows(a, &rows->op, 5, NULL, &arena, &judged) == FC_OK && fc_judge(&judged, b, 0, judged.count, NULL, &arena, &judgement) == FC_OK, "judge");
+	arena = unit_arena();
+	CHECK(fc_judge_rows(a, &rows->op, 5, &arena, &judged) == FC_OK && fc_judge(&judged, b, 0, judged.count, &arena, &judgement) == FC_OK, "judge");
 	CHECK(judgement.rows == judged.count && judgement.lowest <= judgement.agreement, "%zu rows, %g, %g", judgement.rows,
 		  judgement.agreement, judgement.lowest);
 	unit_arena_free(&arena);
@@ -258,8 +258,8 @@ auto_on(const codebook *c, const codebook *sample, const codebook *others, doubl
 	options.tried = log_trial;
 	options.tried_ctx = log;
 	*log = (trial_log) {0};
-	arena = unit_arena(fc_factorize_worksize(&c->op, &options));
-	CHECK(fc_factorize(&c->op, &options, NULL, &arena, &out, &from) == FC_OK, "auto");
+	arena = unit_arena();
+	CHECK(fc_factorize(&c->op, &options, &arena, &out, &from) == FC_OK, "auto");
 	*kept = share_alike(&c->op, &out, others);
 	unit_arena_free(&arena);
 	return from;
@@ -335,8 +335,8 @@ test_distances_kept(void)
 		options.sse_ratio = asked ? 1.1 : 0.0;
 		options.tried = log_trial;
 		options.tried_ctx = &log;
-		arena = unit_arena(fc_factorize_worksize(&c.op, &options));
-		CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && from.agreement >= 0.98, "auto: %g", from.agreement);
+		arena = unit_arena();
+		CHECK(fc_factorize(&c.op, &options, &arena, &out, &from) == FC_OK && from.agreement >= 0.98, "auto: %g", from.agreement);
 		ratios[asked] = from.method == FC_METHOD_DENSE ? 1.0 : log.last.sse_ratio;
 		unit_arena_free(&arena);
 	}
@@ -351,16 +351,16 @@ test_agreement(void)
 {
 	codebook	c = make_codebook(20, 15, 5, 10, false, 6);
 	codebook	other = make_codebook(20, 15, 5, 10, false, 6);
-	fc_arena	arena = unit_arena(fc_agreement_worksize(&c.op, &c.op));
+	fc_arena	arena = unit_arena();
 	double		agreement;
 
-	CHECK(fc_agreement(&c.op, &other.op, 500, 1, NULL, &arena, &agreement) == FC_OK && agreement == 1, "itself: %g", agreement);
+	CHECK(fc_agreement(&c.op, &other.op, 500, 1, &arena, &agreement) == FC_OK && agreement == 1, "itself: %g", agreement);
 	for (size_t j = 0; j < 20; j++)
 	{
 		memcpy(other.values + j * 15, c.values + (j + 7) % 20 * 15, 15 * sizeof(float));
 		other.half_norms[j] = c.half_norms[(j + 7) % 20];
 	}
-	CHECK(fc_agreement(&c.op, &other.op, 500, 1, NULL, &arena, &agreement) == FC_OK && agreement < 0.2, "shuffled: %g", agreement);
+	CHECK(fc_agreement(&c.op, &other.op, 500, 1, &arena, &agreement) == FC_OK && agreement < 0.2, "shuffled: %g", agreement);
 	unit_arena_free(&arena);
 	free_codebook(&c);
 	free_codebook(&other);
@@ -385,7 +385,7 @@ test_svd_error(double decay, bool weighted)
 	double		sigma[39];
 	double		all = 0;
 	double		rest = 0;
-	fc_arena	arena = unit_arena(fc_equal_svd_worksize(k, d));
+	fc_arena	arena = unit_arena();
 
 	for (size_t r = 0; r < 39; r++)
 	{
@@ -408,7 +408,7 @@ test_svd_error(double decay, bool weighted)
 		{
 			double		relative = NAN;
 
-			CHECK(fc_equal_svd(&target, rank * (k + d) + more, 1, NULL, &arena, &relative) == FC_OK && fabs(relative - expected) < 1e-6,
+			CHECK(fc_equal_svd(&target, rank * (k + d) + more, 1, &arena, &relative) == FC_OK && fabs(relative - expected) < 1e-6,
 				  "decay %g, rank %zu: error %.9f, not %.9f", decay, rank, relative, expected);
 		}
 		rest -= sigma[rank] * sigma[rank];
@@ -438,8 +438,8 @@ test_recorded_svd_error(fc_method method, double budget)
 	}
 	options.method = method;
 	options.budget = budget;
-	arena = unit_arena(fc_factorize_worksize(&c.op, &options));
-	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "method %d", (int) method);
+	arena = unit_arena();
+	CHECK(fc_factorize(&c.op, &options, &arena, &out, &from) == FC_OK, "method %d", (int) method);
 	for (size_t r = 0; r < 20; r++)
 		sums[r >= fc_operator_values(&out) / 96] += 1 / (double) ((r + 1) * (r + 1));
 	CHECK(fabs(from.svd_error - sqrt(sums[1] / (sums[0] + sums[1]))) < 1e-6, "method %d, %zu values: %.9f, not %.9f", (int) method,
@@ -478,8 +478,8 @@ test_hidden_factors(void)
 	}
 	options.method = FC_METHOD_AUTO;
 	options.budget = 1200;
-	arena = unit_arena(fc_factorize_worksize(&c.op, &options));
-	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK, "auto: wanted %zu of %zu", arena.wanted, arena.size);
+	arena = unit_arena();
+	CHECK(fc_factorize(&c.op, &options, &arena, &out, &from) == FC_OK, "auto");
 	CHECK(from.method == FC_METHOD_PALM4MSA && out.factors == 2, "auto chose method %u with %zu factors, agreement %g", from.method, out.factors, from.agreement);
 	CHECK(from.relative_error < 0.8 * from.svd_error, "errors %g, of an SVD %g", from.relative_error, from.svd_error);
 	unit_arena_free(&arena);
@@ -510,8 +510,8 @@ test_least_budget(void)
 			for (size_t budget = least; budget < 360; budget += 1 + budget / 4)
 			{
 				options.budget = (double) budget;
-				arena = unit_arena(fc_factorize_worksize(&c.op, &options));
-				CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && fc_operator_values(&out) <= budget,
+				arena = unit_arena();
+				CHECK(fc_factorize(&c.op, &options, &arena, &out, &from) == FC_OK && fc_operator_values(&out) <= budget,
 					  "method %d, %d factors: %zu values for %zu", (int) methods[m], factors, fc_operator_values(&out), budget);
 				unit_arena_free(&arena);
 			}
@@ -539,8 +539,8 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	options.method = method;
 	options.centered = false;
 	options.factors = 2;
-	arena = unit_arena(fc_factorize_worksize(&c.op, &options));
-	CHECK(fc_factorize(&c.op, &options, NULL, &arena, &out, &from) == FC_OK && from.relative_error < 0.7,
+	arena = unit_arena();
+	CHECK(fc_factorize(&c.op, &options, &arena, &out, &from) == FC_OK && from.relative_error < 0.7,
 		  "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
 	unit_arena_free(&arena);
 	free(scratch.floats);

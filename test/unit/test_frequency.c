@@ -45,11 +45,11 @@ test_law(fc_law law, bool structured, uint32_t n, double mean, double square, co
 	float	   *omega = malloc((size_t) M * n * sizeof(float));
 	double	   *radius = malloc(M * sizeof(double));
 	double	   *axis = calloc(n, sizeof(double));
-	fc_arena	arena = unit_arena(fc_frequency_worksize(spec));
+	fc_arena	arena = unit_arena();
 	double		sum = 0;
 	double		squares = 0;
 
-	CHECK(fc_frequencies(spec, &arena, NULL, omega) == FC_OK, "status");
+	CHECK(fc_frequencies(spec, &arena, omega) == FC_OK, "status");
 	for (size_t j = 0; j < M; j++)
 	{
 		double		r2 = 0;
@@ -87,16 +87,16 @@ test_structured_is_its_matrix(void)
 		fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = 70, .law = FC_LAW_ADAPTED_RADIUS, .structured = true, .sigma = 1});
 		ready		made = make_ready(spec);
 		float	   *omega = malloc(70 * n * sizeof(float));
-		fc_arena	arena = unit_arena(fc_frequency_worksize(spec));
+		fc_arena	arena = unit_arena();
 		double	   *x = normal_rows(1, n, 1, 3);
 		fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, 1);
 		fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
 		double		re[140];
 
 
-		CHECK(fc_frequencies(spec, &arena, NULL, omega) == FC_OK, "status");
+		CHECK(fc_frequencies(spec, &arena, omega) == FC_OK, "status");
 		CHECK(fc_sketch_add(&made.prepared, &row, sketch) == FC_OK, "add");
-		fc_sketch_moments(sketch, NULL, re, re + 70);
+		fc_sketch_moments(sketch, re, re + 70);
 		for (size_t j = 0; j < 70; j++)
 		{
 			double		angle = 0;
@@ -120,9 +120,9 @@ test_pure(void)
 	float		b[500];
 	float		c[50];
 
-	fc_frequencies(few, NULL, NULL, a);
-	fc_frequencies(many, NULL, NULL, b);
-	fc_frequencies(other, NULL, NULL, c);
+	fc_frequencies(few, NULL, a);
+	fc_frequencies(many, NULL, b);
+	fc_frequencies(other, NULL, c);
 	CHECK(memcmp(a, b, sizeof(a)) == 0, "frequencies depend on their number or sigma");
 	CHECK(memcmp(a, c, sizeof(a)) != 0, "seed has no effect");
 	CHECK(!fc_spec_same(few, other) && fc_spec_same(few, few), "identity");

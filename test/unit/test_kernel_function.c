@@ -63,9 +63,9 @@ test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exac
 	double	   *x = random_rows(n, d, shift, n + d);
 	double	   *k = kernel_matrix(kernel, x, n, d);
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
-	fc_arena	arena = unit_arena(fc_kernel_rows_size(kernel, n, d, exact));
+	fc_arena	arena = unit_arena();
 	fc_kernel_rows rows;
-	fc_status	status = fc_kernel_prepare(kernel, &input, exact, NULL, &arena, &rows);
+	fc_status	status = fc_kernel_prepare(kernel, &input, exact, &arena, &rows);
 	double	   *room = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(double));
 	float	   *block = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(float));
 
@@ -106,20 +106,21 @@ test_multiply(const fc_kernel *kernel, size_t n, size_t d, size_t c)
 	double	   *x = random_rows(n, d, 0.3, n);
 	double	   *k = kernel_matrix(kernel, x, n, d);
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
-	fc_arena	arena = unit_arena(fc_kernel_rows_size(kernel, n, d, false) + fc_kernel_multiply_worksize(c));
+	fc_arena	arena = unit_arena();
 	int8_t	   *o = unit_alloc(n * c, sizeof(int8_t));
 	double	   *w = unit_alloc(n * c, sizeof(double));
 	size_t		columns[8] = {0, 1, 5, 6, 9, 11, 12, 13};
-	unit_stopper stopper = {.stop = -1};
-	fc_tick		tick = {unit_stop, &stopper};
 	fc_kernel_rows rows;
 	double		square;
 	double		exact_square = 0.0;
 
-	CHECK(fc_kernel_prepare(kernel, &input, false, NULL, &arena, &rows) == FC_OK, "not prepared");
+	CHECK(fc_kernel_prepare(kernel, &input, false, &arena, &rows) == FC_OK, "not prepared");
 	fc_sign_columns(7, columns, c, 0, 0, n, o);
-	CHECK(fc_kernel_multiply(&rows, o, c, &tick, &arena, w, &square) == FC_OK, "no product");
-	CHECK((size_t) stopper.calls == fc_kernel_pairs(n), "%ld ticks, %zu pairs", stopper.calls, fc_kernel_pairs(n));
+	unit_checked = 0;
+	fc_interrupt_check = unit_check;
+	CHECK(fc_kernel_multiply(&rows, o, c, &arena, w, &square) == FC_OK, "no product");
+	fc_interrupt_check = NULL;
+	CHECK((size_t) unit_checked == fc_kernel_pairs(n), "%ld interrupt checks, %zu pairs", unit_checked, fc_kernel_pairs(n));
 	for (size_t i = 0; i < n; i++)
 		for (size_t s = 0; s < c; s++)
 		{
@@ -147,22 +148,22 @@ test_ranges(void)
 	double		x[4] = {1e40, 0, 0, 1};
 	double		zero[4] = {0};
 	fc_kernel_input input = {.doubles = x,.n = 2,.d = 2};
-	fc_arena	arena = unit_arena(4096);
+	fc_arena	arena = unit_arena();
 	fc_kernel_rows rows;
 
-	CHECK(fc_kernel_prepare(&square_kernel, &input, false, NULL, &arena, &rows) == FC_EFAR, "1e160 accepted");
+	CHECK(fc_kernel_prepare(&square_kernel, &input, false, &arena, &rows) == FC_EFAR, "1e160 accepted");
 	x[0] = x[3] = 1e-40;
-	CHECK(fc_kernel_prepare(&square_kernel, &input, false, NULL, &arena, &rows) == FC_EFAR, "1e-160 accepted");
+	CHECK(fc_kernel_prepare(&square_kernel, &input, false, &arena, &rows) == FC_EFAR, "1e-160 accepted");
 	x[0] = 1e-30;
-	CHECK(fc_kernel_prepare(&test_kernels[0], &input, false, NULL, &arena, &rows) == FC_OK, "1e-60 refused");
+	CHECK(fc_kernel_prepare(&test_kernels[0], &input, false, &arena, &rows) == FC_OK, "1e-60 refused");
 	x[0] = 1e300;
-	CHECK(fc_kernel_prepare(&test_kernels[1], &input, false, NULL, &arena, &rows) == FC_OK, "cosine of 1e300 refused");
+	CHECK(fc_kernel_prepare(&test_kernels[1], &input, false, &arena, &rows) == FC_OK, "cosine of 1e300 refused");
 	CHECK(fabs((double) rows.x[0] - 1.0) < 1e-6, "not a unit row: %g", (double) rows.x[0]);
 	input.doubles = zero;
 	for (size_t i = 0; i < TEST_KERNELS; i++)
 	{
-		arena.used = 0;
-		CHECK(fc_kernel_prepare(&test_kernels[i], &input, false, NULL, &arena, &rows) == FC_OK, "zero rows: kernel %zu", i);
+		unit_arena_free(&arena);
+		CHECK(fc_kernel_prepare(&test_kernels[i], &input, false, &arena, &rows) == FC_OK, "zero rows: kernel %zu", i);
 	}
 	unit_arena_free(&arena);
 }

@@ -32,7 +32,7 @@ plant(problem *p, double gap, uint64_t seed)
 static double
 sse_of(problem *p, const double *initial, const fc_kmeans_options *options)
 {
-	CHECK(solve(p, initial, options, NULL) == FC_OK, "no clusters");
+	CHECK(solve(p, initial, options) == FC_OK, "no clusters");
 	return p->result.sse;
 }
 
@@ -219,33 +219,6 @@ test_duplicates(void)
 	free_problem(&p);
 }
 
-static void
-test_stops(size_t n, size_t d, size_t k)
-{
-	problem		p = make_problem(n, d, k);
-	fc_kmeans_options options = {.n_init = 1,.rounds = 2,.iterations = 3,.tolerance = 0.0};
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(n, d, k));
-	unit_stopper stopper = {.stop = -1};
-	fc_tick		tick = {unit_stop, &stopper};
-	long		calls;
-	double		sse;
-
-	plant(&p, 2.0, 9);
-	CHECK(fc_kmeans(&p.rows, k, NULL, &options, &tick, &arena, &p.result) == FC_OK, "stops");
-	calls = stopper.calls;
-	sse = p.result.sse;
-	CHECK(sse_of(&p, NULL, &options) == sse, "same seed, same SSE");
-	for (long j = 0; j < calls; j++)
-	{
-		stopper = (unit_stopper) {.stop = j};
-		CHECK(fc_kmeans(&p.rows, k, NULL, &options, &tick, &arena, &p.result) == FC_INTERRUPTED && arena.used == 0,
-			  "stop at call %ld of %ld", j, calls);
-		CHECK(stopper.calls == j + 1, "no call after the stop");
-	}
-	unit_arena_free(&arena);
-	free_problem(&p);
-}
-
 int
 main(void)
 {
@@ -261,13 +234,11 @@ main(void)
 	for (size_t i = 0; i < 3; i++)
 	{
 		test_never_rises(dimensions[i]);
-		test_stops(300, dimensions[i], 5);
 	}
 	test_replicated(3);
 	test_replicated(40);
 	test_outliers(2);
 	test_outliers(40);
 	test_duplicates();
-	test_stops(2100, 2, 48);
 	return unit_finish();
 }

@@ -56,10 +56,10 @@ test_groups(size_t n, size_t d, size_t k)
 	fc_kmeans_result result = {.centroids = unit_alloc(k * d, sizeof(double)),.weights = unit_alloc(k, sizeof(double)),
 	.labels = unit_alloc(n, sizeof(int32_t))};
 	double	   *again = unit_alloc(k * d, sizeof(double));
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(n, d, k));
+	fc_arena	arena = unit_arena();
 	double		noise = 0.05 * 0.05 * (double) (n - k) * (double) d;
 
-	CHECK(fc_kmeans(&rows, k, NULL, &options, NULL, &arena, &result) == FC_OK, "k-means");
+	CHECK(fc_kmeans(&rows, k, NULL, &options, &arena, &result) == FC_OK, "k-means");
 	CHECK(fabs(sse_of(x, n, d, result.centroids, result.labels) - result.sse) < 1e-3 * result.sse, "SSE %g", result.sse);
 	CHECK(result.sse < 20.0 * noise, "SSE %g of noise %g", result.sse, noise);
 	for (size_t r = 0; r < n; r += 97)
@@ -71,7 +71,7 @@ test_groups(size_t n, size_t d, size_t k)
 				  "row %zu is nearer to %zu", r, j);
 		}
 	memcpy(again, result.centroids, k * d * sizeof(double));
-	CHECK(fc_kmeans(&rows, k, NULL, &options, NULL, &arena, &result) == FC_OK &&
+	CHECK(fc_kmeans(&rows, k, NULL, &options, &arena, &result) == FC_OK &&
 		  memcmp(again, result.centroids, k * d * sizeof(double)) == 0, "another answer");
 	unit_arena_free(&arena);
 	free(group), free(x), free(again), free(result.centroids), free(result.weights), free(result.labels);
@@ -89,9 +89,9 @@ excess_of_search(size_t n, size_t d, size_t groups)
 	fc_rows		rows = {.x = x,.n = n,.d = d};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = unit_alloc(groups * d, sizeof(double)),.weights = unit_alloc(groups, sizeof(double))};
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(n, d, groups));
+	fc_arena	arena = unit_arena();
 
-	CHECK(fc_kmeans(&rows, groups, NULL, &options, NULL, &arena, &result) == FC_OK, "search");
+	CHECK(fc_kmeans(&rows, groups, NULL, &options, &arena, &result) == FC_OK, "search");
 	unit_arena_free(&arena);
 	free(group), free(x), free(result.centroids), free(result.weights);
 	return result.sse / (0.05 * 0.05 * (double) (n - groups) * (double) d);
@@ -107,9 +107,9 @@ test_exchanges(void)
 	CHECK(in_few_dimensions < 1.1, "in few dimensions: %g times the noise", in_few_dimensions);
 }
 
-/* Rounds are stopped by any tick, and copies and weights of 0 are no gain. */
+/* Copies and weights of 0 are no gain. */
 static void
-test_exchanges_stop(void)
+test_no_gain(void)
 {
 	enum
 	{
@@ -121,10 +121,7 @@ test_exchanges_stop(void)
 	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = unit_alloc(K * D, sizeof(double)),.weights = unit_alloc(K, sizeof(double))};
-	fc_arena	arena = unit_arena(fc_kmeans_worksize(N, D, K));
-	unit_stopper stopper = {0, -1};
-	fc_tick		tick = {unit_stop, &stopper};
-	long		calls;
+	fc_arena	arena = unit_arena();
 
 	for (size_t r = 0; r < N; r++)
 	{
@@ -132,24 +129,18 @@ test_exchanges_stop(void)
 		if (r % 7 == 0)
 			memcpy(x + r * D, x, D * sizeof(float));
 	}
-	CHECK(fc_kmeans(&rows, K, NULL, &options, &tick, &arena, &result) == FC_OK && fc_all_finite(result.centroids, K * D), "whole");
-	calls = stopper.calls;
-	for (long stop = 0; stop < calls; stop += 1 + calls / 12)
-	{
-		stopper = (unit_stopper) {0, stop};
-		CHECK(fc_kmeans(&rows, K, NULL, &options, &tick, &arena, &result) == FC_INTERRUPTED && arena.used == 0, "tick %ld", stop);
-	}
+	CHECK(fc_kmeans(&rows, K, NULL, &options, &arena, &result) == FC_OK && fc_all_finite(result.centroids, K * D), "whole");
 	for (size_t r = 0; r < N; r++)
 		memcpy(x + r * D, x + r % 100 * D, D * sizeof(float));
-	CHECK(fc_kmeans(&rows, K, NULL, &options, NULL, &arena, &result) == FC_OK && result.sse < 1e-6, "100 distinct rows: SSE %g", result.sse);
+	CHECK(fc_kmeans(&rows, K, NULL, &options, &arena, &result) == FC_OK && result.sse < 1e-6, "100 distinct rows: SSE %g", result.sse);
 	unit_arena_free(&arena);
 	free(group), free(x), free(weight), free(result.centroids), free(result.weights);
 }
 
 static fc_branch_method
-node_method(size_t n, size_t d)
+node_method(void)
 {
-	fc_branch_method method = {fc_kmeans, fc_kmeans_defaults(), fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)};
+	fc_branch_method method = {fc_kmeans, fc_kmeans_defaults()};
 
 	method.options.n_init = 1;
 	method.options.rounds = 0;
@@ -168,8 +159,8 @@ test_few_rows(void)
 	double	   *weight = unit_alloc(N, sizeof(double));
 	double	   *centroids = unit_alloc(K * D, sizeof(double));
 	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
-	fc_branch_method method = node_method(N, D);
-	fc_arena	arena = unit_arena(fc_kmeans_branch_worksize(N, D, K, fc_kmeans_worksize(N, D, FC_BRANCHES_MOST)));
+	fc_branch_method method = node_method();
+	fc_arena	arena = unit_arena();
 
 	for (size_t r = 0; r < N; r++)
 	{
@@ -177,42 +168,12 @@ test_few_rows(void)
 		for (size_t i = 0; i < D; i++)
 			x[r * D + i] = (float) ((r % 100) * (i + 1) % 17);
 	}
-	CHECK(fc_kmeans_branch(&rows, K, &method, NULL, &arena, centroids) == FC_OK && fc_all_finite(centroids, K * D), "copies");
+	CHECK(fc_kmeans_branch(&rows, K, &method, &arena, centroids) == FC_OK && fc_all_finite(centroids, K * D), "copies");
 	for (size_t r = 0; r < N; r++)
 		weight[r] = 0.0;
-	CHECK(fc_kmeans_branch(&rows, K, &method, NULL, &arena, centroids) == FC_EEMPTY, "no rows");
+	CHECK(fc_kmeans_branch(&rows, K, &method, &arena, centroids) == FC_EEMPTY, "no rows");
 	unit_arena_free(&arena);
 	free(x), free(weight), free(centroids);
-}
-
-/* A tick stops it anywhere. */
-static void
-test_stops(void)
-{
-	enum
-	{
-		N = 2000, D = 64, K = 256
-	};
-	int32_t    *group = unit_alloc(N, sizeof(int32_t));
-	float	   *x = grouped_rows(N, D, K, group);
-	fc_rows		rows = {.x = x,.n = N,.d = D};
-	double	   *centroids = unit_alloc(K * D, sizeof(double));
-	fc_branch_method method = node_method(N, D);
-	fc_arena	arena = unit_arena(fc_kmeans_branch_worksize(N, D, K, fc_kmeans_worksize(N, D, FC_BRANCHES_MOST)));
-	unit_stopper stopper = {0, -1};
-	fc_tick		tick = {unit_stop, &stopper};
-	long		calls;
-
-	CHECK(fc_kmeans_branch(&rows, K, &method, &tick, &arena, centroids) == FC_OK, "whole");
-	calls = stopper.calls;
-	for (long stop = 0; stop < calls; stop += 1 + calls / 20)
-	{
-		stopper = (unit_stopper) {0, stop};
-		arena.used = 0;
-		CHECK(fc_kmeans_branch(&rows, K, &method, &tick, &arena, centroids) == FC_INTERRUPTED, "tick %ld", stop);
-	}
-	unit_arena_free(&arena);
-	free(group), free(x), free(centroids);
 }
 
 /* Clusters that moved a little, in another order and some of them anew, keep their numbers. */
@@ -224,14 +185,14 @@ test_numbers(size_t k, size_t d)
 	double	   *new = unit_alloc(k * d, sizeof(double));
 	int32_t    *number = unit_alloc(k, sizeof(int32_t));
 	unsigned char *seen = unit_alloc(k, 1);
-	fc_arena	arena = unit_arena(fc_match_clusters_worksize(k, k, d));
+	fc_arena	arena = unit_arena();
 
 	for (size_t i = 0; i < k * d; i++)
 		old[i] = fc_rng_normal(&rng);
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
 			new[j * d + i] = j % 50 == 0 ? 3.0 * fc_rng_normal(&rng) : old[(j + 5) % k * d + i] + 0.01 * fc_rng_normal(&rng);
-	CHECK(fc_match_clusters(old, k, new, k, d, NULL, &arena, number) == FC_OK, "numbers");
+	CHECK(fc_match_clusters(old, k, new, k, d, &arena, number) == FC_OK, "numbers");
 	for (size_t j = 0; j < k; j++)
 	{
 		CHECK(number[j] >= 0 && number[j] < (int32_t) k && seen[number[j]]++ == 0, "number %d twice", number[j]);
@@ -248,9 +209,8 @@ main(void)
 	test_groups(3000, 101, 300);
 	test_groups(9000, 8, 4200);
 	test_exchanges();
-	test_exchanges_stop();
+	test_no_gain();
 	test_few_rows();
-	test_stops();
 	test_numbers(700, 80);
 	test_numbers(600, 3);
 	return unit_finish();

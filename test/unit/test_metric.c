@@ -80,7 +80,7 @@ typedef struct book
 static book
 make_book(fc_metric metric, size_t k, size_t d, double far, uint64_t seed)
 {
-	book		b = {.arena = unit_arena(fc_codebook_worksize(k, d) + k * sizeof(double) + 64)};
+	book		b = {.arena = unit_arena()};
 	fc_rng		rng = fc_rng_start(seed, 0);
 	double	   *weights = FC_TAKE(&b.arena, k, double);
 	double		most;
@@ -96,7 +96,7 @@ make_book(fc_metric metric, size_t k, size_t d, double far, uint64_t seed)
 		if (metric == FC_COSINE)
 			CHECK(fc_unit_row(c, d, c), "a centroid");
 	}
-	CHECK(fc_codebook_make_for(metric, b.centroids, weights, k, d, NULL, &b.arena, &b.op, &most) == FC_OK, "a codebook");
+	CHECK(fc_codebook_make_for(metric, b.centroids, weights, k, d, &b.arena, &b.op, &most) == FC_OK, "a codebook");
 	return b;
 }
 
@@ -175,12 +175,12 @@ test_ties(void)
 	double		centroids[4] = {0.0, 3.0, 0.0, 7.0};
 	double		weights[2] = {1.0, 1.0};
 	double		x[2] = {5.0, 0.0};
-	fc_arena	arena = unit_arena(fc_codebook_worksize(2, 2));
+	fc_arena	arena = unit_arena();
 	fc_operator op;
 	double		most;
 	fc_scratch	scratch;
 
-	CHECK(fc_codebook_make_for(FC_INNER_PRODUCT, centroids, weights, 2, 2, NULL, &arena, &op, &most) == FC_OK, "a codebook");
+	CHECK(fc_codebook_make_for(FC_INNER_PRODUCT, centroids, weights, 2, 2, &arena, &op, &most) == FC_OK, "a codebook");
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	CHECK(fc_operator_assign(&op, x, scratch) == 0, "the lowest of equal ones");
 	free(scratch.floats);
@@ -197,7 +197,7 @@ test_bytes(fc_metric metric)
 	fc_operator view;
 	uint8_t		flags;
 
-	CHECK(fc_operator_write(&b.op, NULL, header) == FC_OK && check_operator(header, size) == FC_OK, "written");
+	CHECK(fc_operator_write(&b.op, header) == FC_OK && check_operator(header, size) == FC_OK, "written");
 	fc_operator_view(header, &view);
 	CHECK(view.metric == metric, "%s comes back", fc_metric_name(metric));
 	flags = header->flags;
@@ -224,13 +224,13 @@ test_spec(void)
 	fc_spec    *plain = unit_alloc(size, 1);
 	fc_spec    *cosine = unit_alloc(size, 1);
 
-	CHECK(fc_spec_build(&parts, NULL, plain) == FC_OK && fc_spec_metric(plain) == FC_EUCLIDEAN, "plain");
+	CHECK(fc_spec_build(&parts, plain) == FC_OK && fc_spec_metric(plain) == FC_EUCLIDEAN, "plain");
 	parts.cosine = true;
-	CHECK(fc_spec_build(&parts, NULL, cosine) == FC_OK && fc_spec_metric(cosine) == FC_COSINE, "cosine");
+	CHECK(fc_spec_build(&parts, cosine) == FC_OK && fc_spec_metric(cosine) == FC_COSINE, "cosine");
 	CHECK(!fc_spec_same(plain, cosine) && plain->flags == (cosine->flags & ~FC_SPEC_COSINE), "not the same");
 	CHECK(fc_spec_parts_of(cosine).cosine && !fc_spec_parts_of(plain).cosine, "parts");
 	plain->flags |= FC_SPEC_COSINE;
-	CHECK(fc_spec_check(plain, size, NULL) == FC_EFORMAT, "the digest covers the metric");
+	CHECK(fc_spec_check(plain, size) == FC_EFORMAT, "the digest covers the metric");
 	free(plain);
 	free(cosine);
 }

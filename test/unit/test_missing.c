@@ -41,15 +41,15 @@ plant(float *x, size_t n, double spread, null_rate rate, bool together)
 }
 
 static fc_status
-ask(float *x, size_t n, const fc_tick *tick, bool informative[COLUMNS])
+ask(float *x, size_t n, bool informative[COLUMNS])
 {
 	fc_missing_column column[COLUMNS];
-	fc_arena	arena = unit_arena(fc_missing_worksize(n, DIM, COLUMNS));
+	fc_arena	arena = unit_arena();
 	fc_status	status;
 
 	for (size_t c = 0; c < COLUMNS; c++)
 		column[c] = (fc_missing_column) {WIDTH * c, 1, WIDTH * c + 1};
-	status = fc_missing_informative(x, n, DIM, column, COLUMNS, COLUMNS, 3, tick, &arena, informative);
+	status = fc_missing_informative(x, n, DIM, column, COLUMNS, COLUMNS, 3, &arena, informative);
 	unit_arena_free(&arena);
 	return status;
 }
@@ -63,7 +63,7 @@ told(size_t n, double spread, null_rate rate, bool together)
 	unsigned int bits = 0;
 
 	plant(x, n, spread, rate, together);
-	CHECK(ask(x, n, NULL, informative) == FC_OK, "status");
+	CHECK(ask(x, n, informative) == FC_OK, "status");
 	for (size_t c = 0; c < COLUMNS; c++)
 		bits |= (unsigned int) informative[c] << c;
 	free(x);
@@ -164,7 +164,7 @@ test_donors(void)
 	float	   *y = unit_alloc(size, sizeof(float));
 	fc_missing_column column[COLUMNS];
 	bool		kept[COLUMNS] = {false};
-	fc_arena	arena = unit_arena(fc_missing_impute_worksize(ROWS, COLUMNS));
+	fc_arena	arena = unit_arena();
 	double		sum = 0.0;
 	size_t		nulls = 0;
 	size_t		left = 0;
@@ -173,7 +173,7 @@ test_donors(void)
 		column[c] = (fc_missing_column) {WIDTH * c, 1, WIDTH * c + 1};
 	plant(full, ROWS, 3.0, never, false);
 	plant(x, ROWS, 3.0, twentieth, false);
-	CHECK(fc_missing_impute(x, ROWS, DIM, column, COLUMNS, kept, y, NULL, &arena) == FC_OK, "status");
+	CHECK(fc_missing_impute(x, ROWS, DIM, column, COLUMNS, kept, y, &arena) == FC_OK, "status");
 	for (size_t i = 0; i < size; i += WIDTH)
 		if (x[i + 1] > 0.0f)
 		{
@@ -211,27 +211,8 @@ test_one_value(void)
 		plant(x, n, 3.0, most, false);
 		for (size_t i = 0; i < n; i++)
 			x[i * DIM + WIDTH] = 0.0f;
-		CHECK(ask(x, n, NULL, informative) == FC_OK && informative[1] && !informative[0], "of %zu rows", n);
+		CHECK(ask(x, n, informative) == FC_OK && informative[1] && !informative[0], "of %zu rows", n);
 	}
-}
-
-static int
-stop(void *context)
-{
-	(void) context;
-	return 1;
-}
-
-static void
-test_interrupt(void)
-{
-	static const fc_tick tick = {stop, NULL};
-	float	   *x = unit_alloc((size_t) ROWS * DIM, sizeof(float));
-	bool		informative[COLUMNS];
-
-	plant(x, ROWS, 3.0, most, false);
-	CHECK(ask(x, ROWS, &tick, informative) == FC_INTERRUPTED, "not interrupted");
-	free(x);
 }
 
 int
@@ -242,6 +223,5 @@ main(void)
 	test_few_rows();
 	test_one_value();
 	test_donors();
-	test_interrupt();
 	return unit_finish();
 }

@@ -443,7 +443,7 @@ check_labels(const case_operator *c, const double *x, size_t n, const char *what
 	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, n));
 	size_t		wrong[3] = {0};
 
-	fc_operator_expand(&expanded, NULL, c->scratch, rows);
+	fc_operator_expand(&expanded, c->scratch, rows);
 	fc_operator_assign_batch(op, x, n, scratch, labels);
 	for (size_t i = 0; i < n; i++)
 	{
@@ -630,7 +630,7 @@ test_expanded(void)
 	double		together[14];
 	size_t		wrong = 0;
 
-	fc_operator_expand(&c.op, NULL, c.scratch, rows);
+	fc_operator_expand(&c.op, c.scratch, rows);
 	for (size_t j = 0; j < 23; j++)
 	{
 		c.op.rows = NULL;
@@ -662,7 +662,7 @@ keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64
 			values[j * c->op.d + i] = (float) (row[i] - (offset ? source.offset[i] : 0.0) + noise * fc_rng_normal(&rng));
 	}
 	fc_operator_half_norms(&source.op, source.scratch, source.half_norms);
-	fc_operator_attach_exact(&c->op, &source.op, rerank, NULL, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
+	fc_operator_attach_exact(&c->op, &source.op, rerank, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
 	c->scratch = own_scratch(c, fc_operator_scratch(&c->op));
 	free(row);
 	return source;
@@ -790,7 +790,7 @@ test_bytes(void)
 		fc_operator view;
 		double		bounds[4];
 
-		fc_operator_write(&c.op, NULL, header);
+		fc_operator_write(&c.op, header);
 		CHECK(check_operator(header, size) == FC_OK, "%s: valid", shapes[s]);
 		fc_operator_view(header, &view);
 		for (size_t j = 0; j < 8; j++)	/* the eighth is padding */
@@ -830,7 +830,7 @@ test_exact_bytes(void)
 		fc_operator_header *header = unit_alloc(size, 1);
 		fc_operator view;
 
-		fc_operator_write(&c.op, NULL, header);
+		fc_operator_write(&c.op, header);
 		CHECK(check_operator(header, size) == FC_OK, "kept, offset %d", offset);
 		fc_operator_view(header, &view);
 		CHECK(view.exact.rerank == c.op.exact.rerank && (view.exact.offset != NULL) == (offset != 0), "kept fields");

@@ -55,7 +55,7 @@ check_midway(const random_operator *o, uint64_t seed)
 	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
 	size_t		wrong[3] = {0};
 
-	fc_operator_expand(&expanded, NULL, o->scratch, rows);
+	fc_operator_expand(&expanded, o->scratch, rows);
 	for (size_t i = 0; i < ROWS; i++)
 	{
 		const float *a = rows + fc_rng_below(&rng, op->k) * op->d;
@@ -155,7 +155,7 @@ test_overflow(void)
 		for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
 			rows[r * 400 + fc_factor_column(factor, p)] = values[p];
 	fc_operator_half_norms(&codebook, o.scratch, own(&o, 4, sizeof(float)));
-	CHECK(fc_operator_attach_exact(&o.op, &codebook, 4, NULL, o.scratch, own(&o, 4, sizeof(float)), own(&o, 4, sizeof(float))) == FC_OK, "kept");
+	CHECK(fc_operator_attach_exact(&o.op, &codebook, 4, o.scratch, own(&o, 4, sizeof(float)), own(&o, 4, sizeof(float))) == FC_OK, "kept");
 	for (size_t p = 0; p < factor->row_start[1]; p++)
 		x[fc_factor_column(factor, p)] = p % 2 == 0 ? 9e18 : -9e18;
 	scratch = own_scratch(&o, fc_operator_scratch(&o.op));

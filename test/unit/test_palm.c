@@ -64,8 +64,8 @@ random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t s
 	double		norm;
 
 	CHECK(fc_sparse_pair_take(arena, rows, columns, fc_constraint_capacity(&constraint, rows, columns, 0), &a) == FC_OK, "take");
-	CHECK(fc_constraint_project(&constraint, dense, NULL, arena, &a.plain, &norm) == FC_OK, "project");
-	(void) fc_sparse_pair_changed(&a, NULL);
+	CHECK(fc_constraint_project(&constraint, dense, arena, &a.plain, &norm) == FC_OK, "project");
+	(void) fc_sparse_pair_changed(&a);
 	free(dense);
 	return a;
 }
@@ -73,7 +73,7 @@ random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t s
 static void
 test_algebra(void)
 {
-	fc_arena	arena = unit_arena(ROOM);
+	fc_arena	arena = unit_arena();
 	fc_sparse_pair a = random_sparse(&arena, 37, 53, 3, 1);
 	double	   *dense = dense_of(&a.plain);
 	double	   *turned = dense_of(&a.transposed);
@@ -142,7 +142,7 @@ test_lines(void)
 	{
 		size_t		s = sparsity[t];
 		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = s};
-		fc_arena	arena = unit_arena(ROOM);
+		fc_arena	arena = unit_arena();
 		double	   *x = normals(40 * 33, 7 + t);
 		double	   *kept;
 		double		norm;
@@ -152,7 +152,7 @@ test_lines(void)
 		for (size_t i = 0; i < 40 * 33; i++)
 			x[i] = nearbyint(2 * x[i]);
 		CHECK(fc_sparse_take(&arena, 40, 33, fc_constraint_capacity(&constraint, 40, 33, 0), &a) == FC_OK, "take");
-		CHECK(fc_constraint_project(&constraint, x, NULL, &arena, &a, &norm) == FC_OK, "project");
+		CHECK(fc_constraint_project(&constraint, x, &arena, &a, &norm) == FC_OK, "project");
 		kept = dense_of(&a);
 		for (size_t r = 0; r < 40; r++)
 			for (size_t c = 0; c < 33; c++)
@@ -180,7 +180,7 @@ test_largest(void)
 	for (size_t s = 1; s <= FC_SHORT_LIST; s += 5)
 	{
 		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = FC_SHORT_LIST + 1 - s};
-		fc_arena	arena = unit_arena(ROOM);
+		fc_arena	arena = unit_arena();
 		double	   *x = normals(ROWS * COLUMNS, 70 + s);
 		fc_sparse	a[2];
 		fc_largest	lists;
@@ -190,8 +190,7 @@ test_largest(void)
 			x[i] = nearbyint(2 * x[i]);
 		for (int i = 0; i < 2; i++)
 			CHECK(fc_sparse_take(&arena, ROWS, COLUMNS, fc_constraint_capacity(&constraint, ROWS, COLUMNS, 0), &a[i]) == FC_OK, "take");
-		CHECK(fc_constraint_project(&constraint, x, NULL, &arena, &a[0], &norm) == FC_OK, "project");
-		arena.used = arena.size - fc_largest_worksize(ROWS, COLUMNS, FC_SHORT_LIST);
+		CHECK(fc_constraint_project(&constraint, x, &arena, &a[0], &norm) == FC_OK, "project");
 		CHECK(fc_largest_take(&arena, ROWS, COLUMNS, FC_SHORT_LIST, &lists) == FC_OK, "lists");
 		fc_largest_start(&lists, ROWS, COLUMNS, constraint.per_row, constraint.per_column);
 		for (size_t first = 0; first < COLUMNS; first += FC_TILE_COLUMNS)
@@ -202,7 +201,7 @@ test_largest(void)
 			fc_tile_columns(x, COLUMNS, ROWS, first, count, tile);
 			fc_largest_offer(&lists, tile, ROWS, first, count);
 		}
-		(void) fc_largest_gather(&lists, NULL, &a[1]);
+		(void) fc_largest_gather(&lists, &a[1]);
 		CHECK(a[0].nonzeros == a[1].nonzeros && memcmp(a[0].row_start, a[1].row_start, (ROWS + 1) * sizeof(uint32_t)) == 0, "s %zu: counts", s);
 		for (size_t p = 0; p < a[0].nonzeros; p++)
 			CHECK(a[0].column[p] == a[1].column[p] && fabs(a[0].value[p] * norm - a[1].value[p]) < 1e-12, "s %zu: entry %zu", s, p);
@@ -224,7 +223,7 @@ static void
 test_total(void)
 {
 	fc_constraint constraint = {.kind = FC_TOTAL,.total = 100};
-	fc_arena	arena = unit_arena(ROOM);
+	fc_arena	arena = unit_arena();
 	double	   *x = normals(30 * 20, 3);
 	double	   *sizes = unit_alloc(600, sizeof(double));
 	double		norm;
@@ -234,7 +233,7 @@ test_total(void)
 		sizes[i] = fabs(x[i]);
 	qsort(sizes, 600, sizeof(double), falling);
 	CHECK(fc_sparse_take(&arena, 30, 20, 100, &a) == FC_OK, "take");
-	CHECK(fc_constraint_project(&constraint, x, NULL, &arena, &a, &norm) == FC_OK, "project");
+	CHECK(fc_constraint_project(&constraint, x, &arena, &a, &norm) == FC_OK, "project");
 	CHECK(a.nonzeros == 100, "%zu entries", a.nonzeros);
 	for (size_t p = 0; p < a.nonzeros; p++)
 		CHECK(fabs(a.value[p]) * norm >= sizes[99] * (1 - 1e-15), "entry %zu is not among the largest", p);
@@ -267,7 +266,7 @@ test_pursuit(void)
 	enum {N = 24, ROWS = 60};
 	double	   *l = normals((size_t) ROWS * N, 11);
 	double		gram[N * N] = {0};
-	fc_arena	arena = unit_arena(fc_omp_worksize(N));
+	fc_arena	arena = unit_arena();
 	fc_omp		pursuit;
 
 	for (size_t r = 0; r < ROWS; r++)
@@ -328,7 +327,7 @@ test_dependent_atoms(void)
 	double		value[3];
 	fc_line		none = {0};
 	fc_line		before = {columns, values, 1.0, 2};
-	fc_arena	arena = unit_arena(fc_omp_worksize(3));
+	fc_arena	arena = unit_arena();
 	fc_omp		pursuit;
 	size_t		count;
 
@@ -370,18 +369,18 @@ take_lines(fc_arena *arena, size_t k, size_t d, size_t count, size_t s, fc_facto
 
 	for (size_t q = 0; q < count; q++)
 		constraint[q] = (fc_constraint) {.kind = FC_LINES,.per_row = s,.per_column = s};
-	CHECK(fc_factors_take(arena, k, d, count, constraint, NULL, factors) == FC_OK, "take factors");
+	CHECK(fc_factors_take(arena, k, d, count, constraint, factors) == FC_OK, "take factors");
 }
 
 /* || W^(1/2) (U - V) ||^2 from the product itself. */
 static double
 objective_of(const fc_target *target, const fc_factors *factors)
 {
-	fc_arena	arena = unit_arena(fc_product_worksize(factors));
+	fc_arena	arena = unit_arena();
 	double	   *v = unit_alloc(target->k * target->d, sizeof(double));
 	double		sum = 0;
 
-	CHECK(fc_product(factors, NULL, &arena, v) == FC_OK, "product");
+	CHECK(fc_product(factors, &arena, v) == FC_OK, "product");
 	for (size_t j = 0; j < target->k; j++)
 		for (size_t i = 0; i < target->d; i++)
 		{
@@ -423,7 +422,7 @@ test_monotone(void)
 		{
 			size_t		k = shapes[t][0];
 			size_t		d = shapes[t][1];
-			fc_arena	keep = unit_arena(ROOM);
+			fc_arena	keep = unit_arena();
 			fc_arena	arena;
 			double	   *u = patterns(k, d, t);
 			double	   *weight = normals(k, 40 + t);
@@ -442,8 +441,8 @@ test_monotone(void)
 			options.pursuit = weighted < 2;
 			options.progress = watch;
 			options.progress_ctx = &h;
-			arena = unit_arena(fc_palm_worksize(&factors));
-			CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "palm");
+			arena = unit_arena();
+			CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_OK, "palm");
 			CHECK(!h.rose && h.sweeps == result.sweeps, "shape %zu, weighted %d: the objective rose", t, weighted);
 			checked = objective_of(&target, &factors);
 			CHECK(fabs(checked - result.objective) < 1e-9 * checked + 1e-12, "objective %g is %g", result.objective, checked);
@@ -451,7 +450,7 @@ test_monotone(void)
 				CHECK(factors.factor[q].plain.nonzeros <= factors.factor[q].plain.capacity, "capacity");
 			options.warm = true;
 			h.sweeps = 0;
-			CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &more) == FC_OK, "warm palm");
+			CHECK(fc_palm(&target, &options, &arena, &factors, &more) == FC_OK, "warm palm");
 			CHECK(more.objective <= result.objective * (1 + 1e-12) + 1e-20, "a warm start rose from %g to %g", result.objective, more.objective);
 			free(u);
 			free(weight);
@@ -470,7 +469,7 @@ test_better(void)
 
 	for (int pursuit = 0; pursuit < 2; pursuit++)
 	{
-		fc_arena	arena = unit_arena(ROOM);
+		fc_arena	arena = unit_arena();
 		fc_palm_options options = fc_palm_defaults();
 		fc_palm_result result;
 		fc_factors	factors;
@@ -478,7 +477,7 @@ test_better(void)
 		take_lines(&arena, 40, 120, 5, 3, &factors);
 		options.sweeps = 100;
 		options.pursuit = pursuit;
-		CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "palm");
+		CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_OK, "palm");
 		relative[pursuit] = result.relative;
 		unit_arena_free(&arena);
 	}
@@ -490,7 +489,7 @@ test_better(void)
 static void
 test_whole(void)
 {
-	fc_arena	arena = unit_arena(ROOM);
+	fc_arena	arena = unit_arena();
 	double	   *u = normals(6 * 9, 5);
 	fc_target	target = {u, NULL, 6, 9};
 	fc_palm_options options = fc_palm_defaults();
@@ -498,38 +497,13 @@ test_whole(void)
 	fc_factors	factors;
 
 	take_lines(&arena, 6, 9, 1, 9, &factors);
-	CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "palm");
+	CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_OK, "palm");
 	CHECK(result.relative < 1e-25, "relative objective %g", result.relative);
 	memset(u, 0, 6 * 9 * sizeof(double));
-	(void) fc_factors_start(&factors, NULL);
-	CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_OK && result.objective == 0, "zero matrix");
+	(void) fc_factors_start(&factors);
+	CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_OK && result.objective == 0, "zero matrix");
 	u[3] = NAN;
-	CHECK(fc_palm(&target, &options, NULL, &arena, &factors, &result) == FC_EVALUE, "NaN");
-	free(u);
-	unit_arena_free(&arena);
-}
-
-static void
-test_interrupt(void)
-{
-	fc_arena	arena = unit_arena(ROOM);
-	double	   *u = patterns(20, 30, 1);
-	fc_target	target = {u, NULL, 20, 30};
-	fc_palm_options options = fc_palm_defaults();
-	fc_palm_result result;
-	fc_factors	factors;
-
-	for (long stop = 0; stop < 40; stop += 3)
-	{
-		unit_stopper stopper = {0, stop};
-		fc_tick		tick = {unit_stop, &stopper};
-		size_t		used;
-
-		take_lines(&arena, 20, 30, 4, 2, &factors);
-		used = arena.used;
-		CHECK(fc_palm(&target, &options, &tick, &arena, &factors, &result) == FC_INTERRUPTED, "stop at %ld", stop);
-		CHECK(stopper.calls == stop + 1 && arena.used == used, "went on after the stop at %ld", stop);
-	}
+	CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_EVALUE, "NaN");
 	free(u);
 	unit_arena_free(&arena);
 }
@@ -551,11 +525,11 @@ hadamard(size_t n)
 static void
 check_hadamard(const fc_target *target, const fc_factors *factors, size_t count, const char *how)
 {
-	fc_arena	arena = unit_arena(fc_product_worksize(factors));
+	fc_arena	arena = unit_arena();
 	double	   *v = unit_alloc(32 * 32, sizeof(double));
 	double		error;
 
-	CHECK(fc_product(factors, NULL, &arena, v) == FC_OK, "product");
+	CHECK(fc_product(factors, &arena, v) == FC_OK, "product");
 	error = relative_distance(target->u, v, 32 * 32);
 	CHECK(factors->count == count && error < 1e-10, "%s: %zu factors, relative error %g", how, factors->count, error);
 	for (size_t q = 0; q < factors->count; q++)
@@ -576,19 +550,19 @@ test_hadamard(void)
 {
 	double	   *u = hadamard(32);
 	fc_target	target = {u, NULL, 32, 32};
-	fc_arena	keep = unit_arena(ROOM);
+	fc_arena	keep = unit_arena();
 	fc_arena	arena;
 	fc_palm_options options = fc_palm_defaults();
 	fc_palm_result result;
 	fc_factors	factors;
 
 	take_lines(&keep, 32, 32, 5, 2, &factors);
-	arena = unit_arena(fc_hierarchical_worksize(&target, &factors));
-	CHECK(fc_hierarchical(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "hierarchical");
+	arena = unit_arena();
+	CHECK(fc_hierarchical(&target, &options, &arena, &factors, &result) == FC_OK, "hierarchical");
 	check_hadamard(&target, &factors, 5, "hierarchical");
 	unit_arena_free(&arena);
-	arena = unit_arena(fc_butterfly_worksize(32, 32));
-	CHECK(fc_butterfly(&target, NULL, &arena, &factors) == FC_OK, "butterfly");
+	arena = unit_arena();
+	CHECK(fc_butterfly(&target, &arena, &factors) == FC_OK, "butterfly");
 	check_hadamard(&target, &factors, 5, "butterfly");
 	free(u);
 	unit_arena_free(&arena);
@@ -610,12 +584,12 @@ test_shapes(void)
 		double		square = 0;
 		double		objective[2];
 		fc_target	target = {u, NULL, k, d};
-		fc_arena	arena = unit_arena(fc_butterfly_worksize(k, d));
+		fc_arena	arena = unit_arena();
 		fc_factors	factors;
 
 		for (size_t i = 0; i < k * d; i++)
 			square += u[i] * u[i];
-		CHECK(fc_butterfly(&target, NULL, &arena, &factors) == FC_OK, "butterfly %zu x %zu", k, d);
+		CHECK(fc_butterfly(&target, &arena, &factors) == FC_OK, "butterfly %zu x %zu", k, d);
 		CHECK(factors.factor[0].plain.rows == k && factors.factor[factors.count - 1].plain.columns == d, "shape");
 		for (size_t q = 1; q < factors.count; q++)
 			CHECK(factors.factor[q].plain.rows == factors.factor[q - 1].plain.columns, "inner shape");
@@ -623,14 +597,14 @@ test_shapes(void)
 		unit_arena_free(&arena);
 		for (int run = 0; run < 2; run++)
 		{
-			fc_arena	keep = unit_arena(ROOM);
+			fc_arena	keep = unit_arena();
 			fc_palm_options options = fc_palm_defaults();
 			fc_palm_result result;
 
 			options.sweeps = 10;
 			take_lines(&keep, k, d, count, 2, &factors);
-			arena = unit_arena(fc_hierarchical_worksize(&target, &factors) + fc_palm_worksize(&factors));
-			CHECK(fc_hierarchical(&target, &options, NULL, &arena, &factors, &result) == FC_OK, "hierarchical %zu x %zu", k, d);
+			arena = unit_arena();
+			CHECK(fc_hierarchical(&target, &options, &arena, &factors, &result) == FC_OK, "hierarchical %zu x %zu", k, d);
 			objective[run] = result.objective;
 			unit_arena_free(&arena);
 			unit_arena_free(&keep);
@@ -662,7 +636,6 @@ main(void)
 	test_monotone();
 	test_better();
 	test_whole();
-	test_interrupt();
 	test_hadamard();
 	test_shapes();
 	test_long();

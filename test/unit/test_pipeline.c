@@ -82,8 +82,8 @@ sample_rows(const planted_rows *p, size_t first, size_t step)
 
 		if (fc_reservoir_is_full(&s.reservoir))
 		{
-			fc_arena	arena = unit_arena(fc_reservoir_worksize(s.reservoir.used, s.reservoir.capacity, p->d));
-			fc_status	status = fc_reservoir_compact(&s.reservoir, NULL, &arena);
+			fc_arena	arena = unit_arena();
+			fc_status	status = fc_reservoir_compact(&s.reservoir, &arena);
 
 			CHECK(status == FC_OK && s.reservoir.used <= s.reservoir.capacity, "compaction: %d, %zu used", (int) status, s.reservoir.used);
 			unit_arena_free(&arena);
@@ -106,11 +106,11 @@ static fc_spec *
 choose_spec(const sample *s, const fc_spec_options *options)
 {
 	const fc_reservoir *from = &s->reservoir;
-	fc_arena	compaction = unit_arena(fc_reservoir_worksize(from->used, from->capacity, from->d));
+	fc_arena	compaction = unit_arena();
 	fc_reservoir rows;
-	fc_status	status = fc_reservoir_compacted(from, NULL, &compaction, &rows);
-	fc_arena	work = unit_arena(fc_spec_choose_worksize(rows.used, rows.d, options));
-	fc_arena	found = unit_arena(fc_spec_choose_size(rows.used, rows.d, options));
+	fc_status	status = fc_reservoir_compacted(from, &compaction, &rows);
+	fc_arena	work = unit_arena();
+	fc_arena	found = unit_arena();
 	double	   *weight = unit_alloc(rows.used, sizeof(double));
 	fc_spec_parts parts;
 	fc_spec    *spec;
@@ -118,12 +118,12 @@ choose_spec(const sample *s, const fc_spec_options *options)
 	for (size_t i = 0; i < rows.used; i++)
 		weight[i] = (double) rows.entries[i].count;
 	CHECK(status == FC_OK, "compacted: %d", (int) status);
-	status = fc_spec_choose(rows.values, weight, rows.used, rows.d, options, NULL, &work, &found, &parts);
+	status = fc_spec_choose(rows.values, weight, rows.used, rows.d, options, &work, &found, &parts);
 	CHECK(status == FC_OK, "choice: %d", (int) status);
 	CHECK(fc_spec_parts_size(&parts) <= fc_spec_chosen_size(rows.used, rows.d, options), "a spec of %zu bytes, %zu foreseen",
 		  fc_spec_parts_size(&parts), fc_spec_chosen_size(rows.used, rows.d, options));
 	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
-	status = fc_spec_build(&parts, NULL, spec);
+	status = fc_spec_build(&parts, spec);
 	CHECK(status == FC_OK, "build: %d", (int) status);
 	unit_arena_free(&compaction);
 	unit_arena_free(&work);
@@ -159,23 +159,23 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	fc_decode_options options = fc_decode_defaults();
 	fc_problem_parts parts = {.pilot = pilot};
-	fc_arena	first = unit_arena(fc_problem_worksize(spec, FC_DECODE_AUTO, &parts));
-	fc_arena	last = unit_arena(fc_lift_worksize(spec, false));
+	fc_arena	first = unit_arena();
+	fc_arena	last = unit_arena();
 	double	   *centroids = unit_alloc(K * d, sizeof(double));
 	fc_decode_result result = {.centroids = unit_alloc(K * spec->reduced, sizeof(double)),
 		.weights = unit_alloc(K, sizeof(double)),.spreads = unit_alloc(K, sizeof(double))};
 	fc_problem	problem;
 	fc_lift		lift;
 	fc_arena	arena;
-	fc_status	status = fc_problem_make(sketch, FC_DECODE_AUTO, &parts, NULL, &first, &problem);
+	fc_status	status = fc_problem_make(sketch, FC_DECODE_AUTO, &parts, &first, &problem);
 
 	CHECK(status == FC_OK, "problem: %d", (int) status);
-	arena = unit_arena(fc_decode_worksize(&problem, K, FC_DECODE_AUTO, &options));
-	status = fc_decode(&problem, K, FC_DECODE_AUTO, &options, NULL, &arena, &result);
+	arena = unit_arena();
+	status = fc_decode(&problem, K, FC_DECODE_AUTO, &options, &arena, &result);
 	CHECK(status == FC_OK, "decode: %d", (int) status);
-	status = fc_lift_prepare(sketch, result.outliers, false, NULL, &last, &lift);
+	status = fc_lift_prepare(sketch, result.outliers, false, &last, &lift);
 	for (size_t j = 0; status == FC_OK && j < K; j++)
-		status = fc_lift_centroid(&lift, result.centroids + j * spec->reduced, NULL, centroids + j * d);
+		status = fc_lift_centroid(&lift, result.centroids + j * spec->reduced, centroids + j * d);
 	CHECK(status == FC_OK, "lift: %d", (int) status);
 	free(result.centroids);
 	free(result.weights);
@@ -216,12 +216,12 @@ static double
 label_rows(const planted_rows *p, const double *centroids, const int match[K])
 {
 	double		weights[K] = {1, 1, 1, 1, 1};
-	fc_arena	arena = unit_arena(fc_codebook_worksize(K, p->d));
+	fc_arena	arena = unit_arena();
 	fc_operator op;
 	fc_scratch	scratch;
 	double		most;
 	size_t		agree = 0;
-	fc_status	status = fc_codebook_make(centroids, weights, K, p->d, NULL, &arena, &op, &most);
+	fc_status	status = fc_codebook_make(centroids, weights, K, p->d, &arena, &op, &most);
 
 	CHECK(status == FC_OK && most > 0, "codebook: %d", (int) status);
 	CHECK(op.offset != NULL && fc_operator_size(&op) <= fc_codebook_size(K, p->d), "the origin is far, so the mean is the offset");
@@ -324,15 +324,15 @@ test_covariances(spec_wish wish)
 	fc_status	status;
 
 	mix_basis(spec);
-	(void) fc_spec_seal(spec, NULL);
+	(void) fc_spec_seal(spec);
 	sketch = new_sketch(spec, 0, 0);
 	for (size_t r = 0; r < n; r++)
 		for (size_t s = 0; s <= r; s++)
 			reduced[r * n + s] = reduced[s * n + r] = fc_rng_normal(&rng);
-	arena = unit_arena(fc_lift_worksize(spec, true));
-	status = fc_lift_prepare(sketch, true, true, NULL, &arena, &lift);
+	arena = unit_arena();
+	status = fc_lift_prepare(sketch, true, true, &arena, &lift);
 	CHECK(status == FC_OK, "prepare: %d", (int) status);
-	status = fc_lift_covariance(&lift, reduced, NULL, covariance);
+	status = fc_lift_covariance(&lift, reduced, covariance);
 	CHECK(status == FC_OK, "covariance: %d", (int) status);
 	check_covariance(spec, reduced, covariance);
 	unit_arena_free(&arena);
@@ -340,40 +340,6 @@ test_covariances(spec_wish wish)
 	free(spec);
 	free(reduced);
 	free(covariance);
-}
-
-/* ---- a smaller arena, an early stop ---- */
-
-static void
-test_small_arenas(void)
-{
-	planted_rows p = plant_rows(40, 20, 1.0, 9);
-	sample		s = sample_rows(&p, 0, 1);
-	fc_spec_options options = {.clusters = K};
-	fc_spec    *spec = choose_spec(&s, &options);
-	fc_sketch  *sketch = sketch_rows(&p, spec);
-	fc_problem_parts parts = {.initial = p.center,.initial_count = K};
-	fc_arena	none = {0};
-	unit_stopper stopper = {0, 0};
-	fc_tick		tick = {unit_stop, &stopper};
-	fc_arena	arena = unit_arena(fc_problem_worksize(spec, FC_DECODE_AUTO, &parts));
-	fc_problem	problem;
-	fc_reservoir copy;
-	fc_lift		lift;
-
-	CHECK(fc_problem_make(sketch, FC_DECODE_AUTO, &parts, NULL, &none, &problem) == FC_ENOMEMORY, "a problem without memory");
-	CHECK(fc_problem_make(sketch, FC_DECODE_AUTO, &parts, &tick, &arena, &problem) == FC_INTERRUPTED, "a problem that is stopped");
-	none = (fc_arena) {0};
-	CHECK(fc_lift_prepare(sketch, false, true, NULL, &none, &lift) == FC_ENOMEMORY, "a lift without memory");
-	none = (fc_arena) {0};
-	CHECK(fc_reservoir_compact(&s.reservoir, NULL, &none) == FC_ENOMEMORY, "a compaction without memory");
-	none = (fc_arena) {0};
-	CHECK(fc_reservoir_compacted(&s.reservoir, NULL, &none, &copy) == FC_ENOMEMORY, "a copy without memory");
-	unit_arena_free(&arena);
-	free(sketch);
-	free(spec);
-	free_sample(&s);
-	free_rows(&p);
 }
 
 /* ---- parts ---- */
@@ -387,12 +353,12 @@ test_problem(void)
 	double	   *initial = normal_rows(2, 12, 5.0, 8);
 	fc_sketch  *sketch = new_sketch(spec, 0, 0);
 	fc_problem_parts parts = {.sigma = sigmas[2],.initial = initial,.initial_count = 2};
-	fc_arena	arena = unit_arena(fc_problem_worksize(spec, FC_DECODE_AUTO, &parts));
+	fc_arena	arena = unit_arena();
 	float	   *omega = unit_alloc(30 * 4, sizeof(float));
 	fc_problem	problem;
-	fc_status	status = fc_problem_make(sketch, FC_DECODE_AUTO, &parts, NULL, &arena, &problem);
+	fc_status	status = fc_problem_make(sketch, FC_DECODE_AUTO, &parts, &arena, &problem);
 
-	(void) fc_frequencies(spec, NULL, NULL, omega);
+	(void) fc_frequencies(spec, NULL, omega);
 	CHECK(status == FC_OK && problem.m == 30 && problem.n == 4, "one of three scales: %d, %zu moments", (int) status, problem.m);
 	CHECK(problem.bandwidth == 3.0, "bandwidth %g", problem.bandwidth);
 	for (size_t i = 0; i < 30 * 4; i++)
@@ -423,7 +389,7 @@ test_parts(void)
 	double		scale[5] = {2, 2, 2, 2, 2};
 	double		huge[5] = {1e300, 1e300, 1e300, 1e300, 1e300};
 
-	CHECK(fc_spec_build(&parts, NULL, again) == FC_OK && memcmp(spec, again, fc_spec_size(spec)) == 0, "another spec");
+	CHECK(fc_spec_build(&parts, again) == FC_OK && memcmp(spec, again, fc_spec_size(spec)) == 0, "another spec");
 	fc_spec_parts_in_units(&parts, center, scale);
 	for (size_t i = 0; i < 5; i++)
 	{
@@ -431,7 +397,7 @@ test_parts(void)
 		CHECK(parts.scale[i] == 2.0 * fc_spec_scale(spec)[i], "scale %zu", i);
 	}
 	parts.scale = huge;
-	CHECK(fc_spec_build(&parts, NULL, again) == FC_EFORMAT, "a scale that does not go with sigma");
+	CHECK(fc_spec_build(&parts, again) == FC_EFORMAT, "a scale that does not go with sigma");
 	free(again);
 	free(spec);
 }
@@ -451,6 +417,5 @@ main(void)
 	test_covariances((spec_wish) {.dim = 30,.reduced = 1,.frequencies = 4,.law = FC_LAW_GAUSSIAN,.sigma = 3});
 	test_problem();
 	test_parts();
-	test_small_arenas();
 	return unit_finish();
 }

@@ -14,10 +14,10 @@ static void
 plane(const double *centroids, const double *weights, size_t k, size_t d, double *places, double shown[2])
 {
 	codebook	c = make_codebook(centroids, weights, k, d);
-	fc_arena	arena = unit_arena(fc_operator_plane_worksize(&c.op));
+	fc_arena	arena = unit_arena();
 
-	CHECK(fc_operator_plane(&c.op, NULL, &arena, places, shown) == FC_OK, "status");
-	CHECK(arena.used == 0, "the arena is as it was");
+	CHECK(fc_operator_plane(&c.op, &arena, places, shown) == FC_OK, "status");
+	CHECK(arena.held == 0, "the arena is as it was");
 	unit_arena_free(&arena);
 	unit_arena_free(&c.arena);
 }
@@ -205,29 +205,6 @@ test_poor_clouds(void)
 	CHECK(places[0] == 0.0 && places[1] == 0.0, "one cluster");
 }
 
-static void
-test_interrupt(void)
-{
-	double	   *x = unit_alloc(4000 * 600, sizeof(double));
-	double	   *weights = unit_alloc(4000, sizeof(double));
-	double	   *places = unit_alloc(2 * 4000, sizeof(double));
-	double		shown[2];
-	unit_stopper stopper = {0, 1};
-	fc_tick		tick = {unit_stop, &stopper};
-	codebook	c;
-	fc_arena	arena;
-
-	random_centroids(x, weights, 4000, 600, 1, 0);
-	c = make_codebook(x, weights, 4000, 600);
-	arena = unit_arena(fc_operator_plane_worksize(&c.op));
-	CHECK(fc_operator_plane(&c.op, &tick, &arena, places, shown) == FC_INTERRUPTED, "stopped");
-	unit_arena_free(&arena);
-	unit_arena_free(&c.arena);
-	free(x);
-	free(weights);
-	free(places);
-}
-
 int
 main(void)
 {
@@ -235,6 +212,5 @@ main(void)
 	test_no_better_plane();
 	test_scales();
 	test_poor_clouds();
-	test_interrupt();
 	return unit_finish();
 }

@@ -77,11 +77,11 @@ test_rows(const fc_sphere *sphere)
 	float	   *x = planted_rows(sphere != NULL);
 	float	   *y = unit_alloc(N * K, sizeof(float));
 	fc_rows		rows = {.x = x,.n = N,.d = D};
-	fc_arena	arena = unit_arena(fc_reduce_worksize(N, D, K));
+	fc_arena	arena = unit_arena();
 	double		all = 0.0;
 	double		lost;
 
-	CHECK(fc_reduce_rows(&rows, K, sphere, NULL, &arena, y, &lost) == FC_OK && arena.used == 0, "rows");
+	CHECK(fc_reduce_rows(&rows, K, sphere, &arena, y, &lost) == FC_OK && arena.held == 0, "rows");
 	if (sphere != NULL)
 		all = mean_square(x, D);
 	for (size_t c = 0; c < D && sphere == NULL; c++)
@@ -113,13 +113,13 @@ typedef struct clustering
 } clustering;
 
 static fc_status
-cluster(const fc_rows *rows, const fc_sphere *sphere, const fc_tick *tick, fc_arena *arena, clustering *c)
+cluster(const fc_rows *rows, const fc_sphere *sphere, fc_arena *arena, clustering *c)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 
 	options.sphere = sphere;
 	c->result = (fc_kmeans_result) {.centroids = c->centroids,.weights = c->weights,.labels = c->labels};
-	return fc_kmeans_reduced(rows, K, &options, tick, arena, &c->result);
+	return fc_kmeans_reduced(rows, K, &options, arena, &c->result);
 }
 
 /* Groups are found, in all dimensions: centroids are weighted means, the SSE is theirs. */
@@ -129,11 +129,11 @@ test_search(const double *weight)
 	static clustering c;
 	float	   *x = planted_rows(false);
 	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
-	fc_arena	arena = unit_arena(fc_kmeans_reduced_worksize(N, D, K));
+	fc_arena	arena = unit_arena();
 	double		total = 0.0;
 	double		sse = 0.0;
 
-	CHECK(cluster(&rows, NULL, NULL, &arena, &c) == FC_OK && arena.used == 0, "search");
+	CHECK(cluster(&rows, NULL, &arena, &c) == FC_OK && arena.held == 0, "search");
 	for (size_t r = 0; r < N; r++)
 	{
 		double		w = weight != NULL ? weight[r] : 1.0;
@@ -166,7 +166,7 @@ test_loud_columns(void)
 	fc_rng		rng = fc_rng_start(13, 0);
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = unit_alloc(WIDE_K * WIDE_D, sizeof(double)),.weights = unit_alloc(WIDE_K, sizeof(double))};
-	fc_arena	arena = unit_arena(fc_kmeans_reduced_worksize(WIDE_N, WIDE_D, WIDE_K));
+	fc_arena	arena = unit_arena();
 	float	   *center = unit_alloc(WIDE_K * WIDE_D, sizeof(float));
 	float	   *x = unit_alloc(WIDE_N * WIDE_D, sizeof(float));
 	fc_rows		rows = {.x = x,.n = WIDE_N,.d = WIDE_D};
@@ -189,7 +189,7 @@ test_loud_columns(void)
 		size_t		wrong = 0;
 
 		memset(of, -1, sizeof(of));
-		CHECK(fc_kmeans_reduced(&rows, WIDE_K, &options, NULL, &arena, &result) == FC_OK && arena.used == 0, "search");
+		CHECK(fc_kmeans_reduced(&rows, WIDE_K, &options, &arena, &result) == FC_OK && arena.held == 0, "search");
 		for (size_t r = 0; r < WIDE_N; r++)
 		{
 			if (of[truth[r]] < 0)
@@ -205,7 +205,7 @@ test_loud_columns(void)
 	free(result.centroids), free(result.weights), free(result.labels), free(center), free(x), free(truth);
 }
 
-/* Centroids are on the sphere of the rows, and any tick stops the search. */
+/* Centroids are on the sphere of the rows. */
 static void
 test_sphere(void)
 {
@@ -213,12 +213,9 @@ test_sphere(void)
 	fc_sphere	sphere = {NULL, 1.0};
 	float	   *x = planted_rows(true);
 	fc_rows		rows = {.x = x,.n = N,.d = D};
-	fc_arena	arena = unit_arena(fc_kmeans_reduced_worksize(N, D, K));
-	unit_stopper stopper = {0, -1};
-	fc_tick		tick = {unit_stop, &stopper};
-	long		calls;
+	fc_arena	arena = unit_arena();
 
-	CHECK(cluster(&rows, &sphere, &tick, &arena, &c) == FC_OK, "search");
+	CHECK(cluster(&rows, &sphere, &arena, &c) == FC_OK, "search");
 	for (size_t j = 0; j < K; j++)
 	{
 		double		square = 0.0;
@@ -229,12 +226,6 @@ test_sphere(void)
 	}
 	for (size_t r = 0; r < N; r++)
 		CHECK(c.labels[r] == c.labels[r % K], "row %zu", r);
-	calls = stopper.calls;
-	for (long stop = 0; stop < calls; stop += 1 + calls / 10)
-	{
-		stopper = (unit_stopper) {0, stop};
-		CHECK(cluster(&rows, &sphere, &tick, &arena, &c) == FC_INTERRUPTED && arena.used == 0, "tick %ld", stop);
-	}
 	unit_arena_free(&arena);
 	free(x);
 }

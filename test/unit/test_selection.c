@@ -49,8 +49,6 @@ test_shape(int shape, size_t n, size_t place)
 	fc_rng		rng = fc_rng_start(7, n + place);
 	float	   *x = unit_alloc(n * D, sizeof(float));
 	uint32_t   *order = unit_alloc(n, sizeof(uint32_t));
-	unit_stopper stopper = {0, -1};
-	fc_tick		tick = {unit_stop, &stopper};
 	size_t		done = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -58,18 +56,12 @@ test_shape(int shape, size_t n, size_t place)
 		x[i * D] = shaped(shape, i, n, &rng);
 		order[i] = (uint32_t) i;
 	}
-	CHECK(fc_part_rows((fc_coordinate) {x, D}, order, 0, n, place, &tick, &done) == FC_OK, "shape %d", shape);
+	unit_checked = 0;
+	fc_interrupt_check = unit_check;
+	CHECK(fc_part_rows((fc_coordinate) {x, D}, order, 0, n, place, &done) == FC_OK, "shape %d", shape);
+	fc_interrupt_check = NULL;
 	check_parted(x, order, n, place, shape);
-	CHECK((double) stopper.calls * (double) FC_PACE <= 400.0 * (double) n, "shape %d n %zu place %zu: %ld ticks", shape, n, place, stopper.calls);
-	for (long stop = 0, calls = stopper.calls; stop < calls; stop++)
-	{
-		stopper = (unit_stopper) {0, stop};
-		for (size_t i = 0; i < n; i++)
-			order[i] = (uint32_t) i;
-		done = 0;
-		CHECK(fc_part_rows((fc_coordinate) {x, D}, order, 0, n, place, &tick, &done) == FC_INTERRUPTED, "tick %ld", stop);
-		check_parted(x, order, n, 0, shape);
-	}
+	CHECK((double) unit_checked * (double) FC_PACE <= 400.0 * (double) n, "shape %d n %zu place %zu: %ld interrupt checks", shape, n, place, unit_checked);
 	free(x), free(order);
 }
 

@@ -83,12 +83,12 @@ test_exact(const fc_prepared *prepared, const double *x)
 		add_rows(prepared, backward, x, r, r + 1, 1);
 	backward = close_sketch(prepared, backward);
 	memcpy(sum, odd, fc_sketch_bytes(odd));
-	CHECK(fc_sketch_combine(sum, even, 1, NULL) == FC_OK, "combine");
+	CHECK(fc_sketch_combine(sum, even, 1) == FC_OK, "combine");
 	CHECK(same_sketch(whole, single), "batches of one differ");
 	CHECK(same_sketch(whole, backward), "order matters");
 	CHECK(same_sketch(whole, sum), "grouping matters");
-	CHECK(fc_sketch_check(whole, fc_sketch_bytes(whole), NULL) == FC_OK, "not valid");
-	CHECK(fc_sketch_combine(sum, even, -1, NULL) == FC_OK, "subtract");
+	CHECK(fc_sketch_check(whole, fc_sketch_bytes(whole)) == FC_OK, "not valid");
+	CHECK(fc_sketch_combine(sum, even, -1) == FC_OK, "subtract");
 	for (size_t i = 0; i < prepared->tracked; i++)
 	{
 		CHECK(fc_sketch_mean(sum, i) == fc_sketch_mean(odd, i), "mean %zu after a + b - b", i);
@@ -116,7 +116,7 @@ test_combine_weighted(const fc_prepared *prepared, const double *x)
 
 			CHECK(fc_sketch_add(prepared, &row, rows) == FC_OK, "row %zu", r);
 		}
-		CHECK(fc_sketch_combine_weighted(sum, part, weights[i], NULL) == FC_OK, "weight %zu", i);
+		CHECK(fc_sketch_combine_weighted(sum, part, weights[i]) == FC_OK, "weight %zu", i);
 		free(part);
 	}
 	rows = close_sketch(prepared, rows);
@@ -156,11 +156,11 @@ test_right(const fc_prepared *prepared, const double *x)
 	double	   *im = re + moments;
 	float	   *omega = malloc(prepared->m * prepared->n * sizeof(float));
 	double	   *y = malloc((ROWS * prepared->n + FC_PAD) * sizeof(double));
-	fc_arena	work = unit_arena(fc_frequency_worksize(spec));
+	fc_arena	work = unit_arena();
 	double		worst = 0;
 
-	CHECK(fc_frequencies(spec, &work, NULL, omega) == FC_OK, "frequencies");
-	fc_sketch_moments(sketch, NULL, re, im);
+	CHECK(fc_frequencies(spec, &work, omega) == FC_OK, "frequencies");
+	fc_sketch_moments(sketch, re, im);
 	for (size_t r = 0; r < ROWS; r++)
 	{
 		memcpy(prepared->value, x + r * prepared->d, prepared->d * sizeof(double));
@@ -251,8 +251,8 @@ test_weights(const fc_prepared *prepared, const double *x)
 	one = close_sketch(prepared, one);
 	CHECK(same_sketch(plain, one), "weight 1 is not no weight");
 	CHECK(weighted->count == 40 && fc_sketch_total_weight(weighted) == 80, "counts");
-	fc_sketch_moments(thrice, NULL, re, re + prepared->moments);
-	fc_sketch_moments(weighted, NULL, re + 2 * prepared->moments, re + 3 * prepared->moments);
+	fc_sketch_moments(thrice, re, re + prepared->moments);
+	fc_sketch_moments(weighted, re + 2 * prepared->moments, re + 3 * prepared->moments);
 	for (size_t j = 0; j < 2 * prepared->moments; j++)
 		CHECK(re[j] == re[2 * prepared->moments + j], "moment %zu", j);
 	for (size_t i = 0; i < prepared->tracked; i++)
@@ -304,37 +304,8 @@ test_distance(const fc_prepared *prepared, const double *x)
 	CHECK(fabs(distance_of(a, b)) < 0.05, "same distribution: %g", distance_of(a, b));
 	CHECK(fabs(similarity_of(one, one) - 1) < 1e-6, "|phi|^2 = %g", similarity_of(one, one));
 	CHECK(isnan(distance_of(a, one)), "one row has no unbiased distance");
-	CHECK(fc_sketch_combine(one, a, -1, NULL) == FC_ENEGATIVE, "negative count");
+	CHECK(fc_sketch_combine(one, a, -1) == FC_ENEGATIVE, "negative count");
 	free(a), free(b), free(one);
-}
-
-/* Whatever reads all moments asks first, and then every block. */
-static void
-test_ticks(const fc_prepared *prepared, const double *x)
-{
-	fc_sketch  *a = sketch_of(prepared, x, 0, 150, 1, prepared->batch);
-	fc_sketch  *b = sketch_of(prepared, x, 150, 300, 1, prepared->batch);
-	fc_sketch  *copy = malloc(fc_sketch_bytes(a));
-	double	   *z = malloc(2 * prepared->moments * sizeof(double));
-	double		value;
-
-	for (long stop = 0; stop < 3; stop++)
-	{
-		unit_stopper stopper = {0, stop};
-		fc_tick		tick = {unit_stop, &stopper};
-
-		CHECK(fc_sketch_distance(a, b, &tick, &value) == FC_INTERRUPTED && stopper.calls == stop + 1, "distance %ld", stop);
-		stopper = (unit_stopper) {stop, stop};
-		CHECK(fc_sketch_similarity(a, b, &tick, &value) == FC_INTERRUPTED, "similarity");
-		stopper.calls = stop;
-		CHECK(fc_sketch_moments(a, &tick, z, z + prepared->moments) == FC_INTERRUPTED, "moments");
-		stopper.calls = stop;
-		CHECK(fc_sketch_convert(a, 0, 0, &tick, copy) == FC_INTERRUPTED, "convert");
-		memcpy(copy, a, fc_sketch_bytes(a));
-		stopper.calls = stop;
-		CHECK(fc_sketch_combine(copy, b, 1, &tick) == FC_INTERRUPTED, "combine");
-	}
-	free(a), free(b), free(copy), free(z);
 }
 
 /* Any changed byte of the fixed fields, and any cut, is refused or harmless. */
@@ -350,13 +321,13 @@ test_damage(const fc_prepared *prepared, const double *x)
 	{
 		memcpy(copy, sketch, size);
 		copy[i] ^= 0x41;
-		refused += fc_sketch_check(copy, size, NULL) == FC_EFORMAT;
+		refused += fc_sketch_check(copy, size) == FC_EFORMAT;
 	}
 	CHECK(refused > (int) (sizeof(fc_sketch) + sketch->spec_size) - 4 - 48, "only %d refused", refused);
 	for (size_t cut = 0; cut < size; cut += size / 50 + 1)
 	{
 		memcpy(copy, sketch, size);
-		CHECK(fc_sketch_check(copy, cut, NULL) == FC_EFORMAT, "cut at %zu", cut);
+		CHECK(fc_sketch_check(copy, cut) == FC_EFORMAT, "cut at %zu", cut);
 	}
 	free(copy), free(sketch);
 }
@@ -475,7 +446,7 @@ test_fine_scale(void)
 	fc_sketch  *single;
 
 	((double *) fc_spec_sigmas(spec))[1] = 1e-3;
-	(void) fc_spec_seal(spec, NULL);
+	(void) fc_spec_seal(spec);
 	made = make_ready(spec);
 	for (size_t i = 0; i < ROWS * 20; i++)
 		x[i] = 127 - 1e-9 * fabs(x[i]);
@@ -562,7 +533,7 @@ test_many_rows(uint8_t weighted)
 	x[1] = 400;
 	CHECK(fc_sketch_add(&made.prepared, &row, open) == FC_OK && open->pending == 0, "add");
 	CHECK(fc_sketch_fold(&made.prepared, open) == FC_OK, "fold");
-	fc_sketch_convert(open, weighted, 0, NULL, sum);
+	fc_sketch_convert(open, weighted, 0, sum);
 	variance[0] = fc_sketch_variance(sum, 0);
 	variance[1] = fc_sketch_variance(sum, 1);
 	CHECK(fabs(variance[0] / 1e-12 - 1) < 2e-6 && fabs(variance[1] / 160000 - 1) < 1e-12, "variances %g %g", variance[0], variance[1]);
@@ -571,29 +542,11 @@ test_many_rows(uint8_t weighted)
 		memcpy(same, sum, fc_sketch_bytes(sum));
 		CHECK(fc_sketch_variance(sum, 0) == variance[0] && fc_sketch_variance(sum, 1) == variance[1],
 			  "2^%d rows: variances %g %g", doublings + 1, fc_sketch_variance(sum, 0), fc_sketch_variance(sum, 1));
-		status = fc_sketch_combine(sum, same, 1, NULL);
+		status = fc_sketch_combine(sum, same, 1);
 	} while (status == FC_OK && ++doublings < 60);
 	CHECK(status == FC_EOVERFLOW, "status %d", (int) status);
 	CHECK(doublings >= 36, "overflow at 2^%d rows", doublings + 2);
 	free(open), free(sum), free(same), unit_arena_free(&made.arena), free(spec);
-}
-
-static void
-test_cancel(const fc_spec *spec)
-{
-	for (long calls = 0;; calls++)
-	{
-		unit_stopper stopper = {0, calls};
-		fc_tick		tick = {unit_stop, &stopper};
-		fc_arena	arena = unit_arena(fc_prepared_size(spec));
-		fc_prepared	prepared;
-		fc_status	status = fc_spec_prepare(spec, &tick, &arena, &prepared);
-
-		unit_arena_free(&arena);
-		CHECK(status == FC_OK || status == FC_INTERRUPTED, "status %d", (int) status);
-		if (status == FC_OK)
-			break;
-	}
 }
 
 int
@@ -605,7 +558,7 @@ main(void)
 		ready		made = make_ready(spec);
 		double	   *x = normal_rows(ROWS, spec->dim, 2, w);
 
-		CHECK(fc_spec_check(spec, fc_spec_size(spec), NULL) == FC_OK, "spec %zu", w);
+		CHECK(fc_spec_check(spec, fc_spec_size(spec)) == FC_OK, "spec %zu", w);
 		test_exact(&made.prepared, x);
 		test_combine_weighted(&made.prepared, x);
 		test_check_row(&made.prepared, x);
@@ -619,10 +572,8 @@ main(void)
 		test_weights(&made.prepared, x);
 		test_far_values(&made.prepared);
 		test_distance(&made.prepared, x);
-		test_ticks(&made.prepared, x);
 		if (fc_spec_size(spec) < 100000)		/* checks all bytes for each of them */
 			test_damage(&made.prepared, x);
-		test_cancel(spec);
 		free(x), unit_arena_free(&made.arena), free(spec);
 	}
 	test_deviations();

@@ -1,4 +1,4 @@
-/* test_sort.c - sorted, stable, a permutation; ticks come often and stop it */
+/* test_sort.c - sorted, stable, a permutation; interrupt checks come often */
 #include "base/rng.h"
 #include "base/sort.h"
 #include "unit.h"
@@ -13,7 +13,7 @@ test_sorted(size_t n, uint64_t mask)
 
 	for (size_t i = 0; i < n; i++)
 		items[i] = (fc_keyed) {((uint64_t) fc_rng_word(&rng) << 32 | fc_rng_word(&rng)) & mask, i};
-	CHECK(fc_sort(items, n, scratch, NULL) == FC_OK, "status");
+	CHECK(fc_sort(items, n, scratch) == FC_OK, "status");
 	for (size_t i = 0; i < n; i++)
 	{
 		CHECK(i == 0 || items[i - 1].key < items[i].key ||
@@ -37,27 +37,20 @@ test_labels(void)
 	}
 }
 
-/* A tick for every 2^17 items of every pass at least, and each of them may stop. */
+/* A check for every 2^17 items of every pass at least. */
 static void
-test_ticks(void)
+test_checks(void)
 {
 	size_t		n = 600000;
 	fc_keyed   *items = unit_alloc(n, sizeof(fc_keyed));
 	fc_keyed   *scratch = unit_alloc(n, sizeof(fc_keyed));
-	unit_stopper never = {0, -1};
 
 	for (size_t i = 0; i < n; i++)
 		items[i].key = (n - i) % 1000;
-	CHECK(fc_sort(items, n, scratch, &(fc_tick) {unit_stop, &never}) == FC_OK, "status");
-	CHECK(never.calls >= 3 * (long) (n >> 17), "%ld ticks", never.calls);
-	for (long stop = 0; stop < never.calls; stop++)
-	{
-		unit_stopper stopper = {0, stop};
-
-		for (size_t i = 0; i < n; i++)
-			items[i].key = (n - i) % 1000;
-		CHECK(fc_sort(items, n, scratch, &(fc_tick) {unit_stop, &stopper}) == FC_INTERRUPTED, "stop %ld", stop);
-	}
+	fc_interrupt_check = unit_check;
+	CHECK(fc_sort(items, n, scratch) == FC_OK, "status");
+	fc_interrupt_check = NULL;
+	CHECK(unit_checked >= 3 * (long) (n >> 17), "%ld interrupt checks", unit_checked);
 	free(items), free(scratch);
 }
 
@@ -74,7 +67,7 @@ test_distinct(size_t n, size_t kinds)
 	{
 		size_t		distinct;
 
-		CHECK(fc_count_distinct(rows, n, 3 * sizeof(float), most, NULL, items, &distinct) == FC_OK &&
+		CHECK(fc_count_distinct(rows, n, 3 * sizeof(float), most, items, &distinct) == FC_OK &&
 			  distinct == (most < kinds ? most : kinds), "%zu of %zu kinds, up to %zu", distinct, kinds, most);
 	}
 	free(rows), free(items);
@@ -93,7 +86,7 @@ main(void)
 		test_sorted(sizes[i], UINT64_C(0xff00000000000300));
 	}
 	test_labels();
-	test_ticks();
+	test_checks();
 	test_distinct(1000, 5);
 	test_distinct(40, 40);
 	return unit_finish();

@@ -13,14 +13,14 @@ typedef struct choice
 } choice;
 
 static fc_status
-choose(const double *x, size_t k, const fc_tick *tick, choice *c)
+choose(const double *x, size_t k, choice *c)
 {
-	fc_arena	arena = unit_arena(fc_spectral_worksize(N, 2, k, MOST));
+	fc_arena	arena = unit_arena();
 	fc_status	status;
 
 	c->s = (fc_spectral) {.landmark = c->landmark,.t = unit_alloc(fc_spectral_rank(k, MOST) * MOST, sizeof(double))};
-	status = fc_spectral_choose(x, N, 2, k, MOST, 3, tick, &arena, &c->s);
-	CHECK(arena.used == 0, "arena");
+	status = fc_spectral_choose(x, N, 2, k, MOST, 3, &arena, &c->s);
+	CHECK(arena.held == 0, "arena");
 	unit_arena_free(&arena);
 	return status;
 }
@@ -71,7 +71,7 @@ test_shapes(size_t k, int shape)
 	double		y[8];
 	choice		c;
 
-	CHECK(choose(x, k, NULL, &c) == FC_OK && c.s.unit && c.s.rank == k && c.s.cost < FC_SPECTRAL_CLEAR, "shape %d: cost %g", shape, c.s.cost);
+	CHECK(choose(x, k, &c) == FC_OK && c.s.unit && c.s.rank == k && c.s.cost < FC_SPECTRAL_CLEAR, "shape %d: cost %g", shape, c.s.cost);
 	for (size_t r = 0; r < k; r++)
 		features(&c, x, r, first[r]);
 	for (size_t r = k; r < N; r++)
@@ -96,7 +96,7 @@ test_plain(size_t k, size_t rank)
 	double	   *x = planted(k, 2);
 	choice		c;
 
-	CHECK(choose(x, k, NULL, &c) == FC_OK && !c.s.unit && isnan(c.s.cost), "k %zu is plain", k);
+	CHECK(choose(x, k, &c) == FC_OK && !c.s.unit && isnan(c.s.cost), "k %zu is plain", k);
 	CHECK(c.s.rank <= rank && c.s.rank >= 10 && c.s.rank <= c.s.landmarks, "rank %zu", c.s.rank);
 	/* inner products of features approximate the kernel */
 	for (size_t r = 0; r < N && k == 3; r += 97)
@@ -116,23 +116,13 @@ static void
 test_degenerate(void)
 {
 	double	   *x = unit_alloc(N * 2, sizeof(double));
-	unit_stopper stopper = {0, -1};
-	fc_tick		tick = {unit_stop, &stopper};
 	choice		c;
-	long		calls;
 
-	CHECK(choose(x, 2, NULL, &c) == FC_OK && !c.s.unit && c.s.landmarks == 1 && c.s.rank == 1, "equal rows");
+	CHECK(choose(x, 2, &c) == FC_OK && !c.s.unit && c.s.landmarks == 1 && c.s.rank == 1, "equal rows");
 	free(c.s.t), free(x);
 	x = planted(2, 0);
-	CHECK(choose(x, 2, &tick, &c) == FC_OK, "rings");
+	CHECK(choose(x, 2, &c) == FC_OK, "rings");
 	free(c.s.t);
-	calls = stopper.calls;
-	for (long stop = 0; stop < calls; stop += 1 + calls / 10)
-	{
-		stopper = (unit_stopper) {0, stop};
-		CHECK(choose(x, 2, &tick, &c) == FC_INTERRUPTED, "tick %ld", stop);
-		free(c.s.t);
-	}
 	free(x);
 }
 

@@ -29,8 +29,8 @@ make_operator(const double *offset)
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	fc_operator_half_norms(&op, scratch, half_norms);
 	header = malloc(fc_operator_size(&op));
-	fc_operator_write(&op, NULL, header);
-	CHECK(fc_operator_check(header, fc_operator_size(&op), NULL) == FC_OK, "operator bytes");
+	fc_operator_write(&op, header);
+	CHECK(fc_operator_check(header, fc_operator_size(&op)) == FC_OK, "operator bytes");
 	free(scratch.floats);
 	return header;
 }
@@ -47,12 +47,12 @@ run(int kind, const fc_operator_header *header, const double *x, const double *w
 	fc_operator_view(header, &op);
 	size = fc_operator_size(&op);
 	step = malloc(fc_step_size(kind, header, size, capacity));
-	CHECK(fc_step_init(kind, header, size, capacity, NULL, step) == FC_OK, "a state of kind %d", kind);
+	CHECK(fc_step_init(kind, header, size, capacity, step) == FC_OK, "a state of kind %d", kind);
 	scratch = unit_scratch(fc_step_scratch(&op, capacity));
 	for (size_t r = from; r < to; r++)
 		fc_step_add(step, NULL, x + r * D, w[r], scratch);
 	CHECK(step->pending == (capacity > 1 ? (to - from) % capacity : 0), "%u rows wait", step->pending);
-	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity), NULL) == FC_OK, "bytes of kind %d", kind);
+	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity)) == FC_OK, "bytes of kind %d", kind);
 	free(scratch.floats);
 	return step;
 }
@@ -102,7 +102,7 @@ check_lloyd(const fc_step *step, long double sse, const long double *sum, const 
 
 	fc_operator_view(fc_step_open(step).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
-	CHECK(fc_step_finish(step, NULL, scratch, &result) == FC_OK, "what a state says");
+	CHECK(fc_step_finish(step, scratch, &result) == FC_OK, "what a state says");
 	CHECK(result.count == ROWS && step->pending == pending, "count");
 	CHECK(relative(result.total, (double) sse) < 1e-12, "run %d: SSE off by %g", number, relative(result.total, (double) sse));
 	for (size_t j = 0; j < K; j++)
@@ -134,7 +134,7 @@ combine(fc_step *target, const fc_step *source)
 
 	fc_operator_view(fc_step_open(target).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, target->capacity));
-	CHECK(fc_step_combine(target, source, NULL, scratch) == FC_OK, "combine");
+	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combine");
 	free(scratch.floats);
 }
 
@@ -146,9 +146,9 @@ check_spoiled(fc_step *step, size_t size)
 	double		bad[] = {NAN, INFINITY, -INFINITY, 1e300};
 	uint32_t	pending = step->pending;
 
-	CHECK(fc_step_check(step, size, NULL) == FC_OK && pending > 0, "good bytes");
+	CHECK(fc_step_check(step, size) == FC_OK && pending > 0, "good bytes");
 	step->pending = step->capacity;
-	CHECK(fc_step_check(step, size, NULL) == FC_EFORMAT, "no room for the row that comes next");
+	CHECK(fc_step_check(step, size) == FC_EFORMAT, "no room for the row that comes next");
 	step->pending = pending;
 	for (int i = 0; i < 4; i++)
 	{
@@ -159,17 +159,17 @@ check_spoiled(fc_step *step, size_t size)
 			double		good = *places[p];
 
 			*places[p] = bad[i];
-			CHECK(fc_step_check(step, size, NULL) == FC_EFORMAT, "%g in place %d", bad[i], p);
+			CHECK(fc_step_check(step, size) == FC_EFORMAT, "%g in place %d", bad[i], p);
 			*places[p] = good;
 		}
 	}
 	parts.w[0] = -parts.w[0];
-	CHECK(fc_step_check(step, size, NULL) == FC_EFORMAT, "a negative weight");
+	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative weight");
 	parts.w[0] = -parts.w[0];
 	parts.counts[0] -= step->count + 1;
-	CHECK(fc_step_check(step, size, NULL) == FC_EFORMAT, "a negative count");
+	CHECK(fc_step_check(step, size) == FC_EFORMAT, "a negative count");
 	parts.counts[0] += step->count + 1;
-	CHECK(fc_step_check(step, size, NULL) == FC_OK, "good again");
+	CHECK(fc_step_check(step, size) == FC_OK, "good again");
 }
 
 /* Two states with as many rows, or as large sums, as one may have: readable, but there is no sum of them. */
@@ -191,12 +191,12 @@ check_full(const fc_step *step, size_t size)
 		else
 			*(which == 1 ? &full->total : &fc_step_open(full).sums[3]) = (fc_pair) {FC_STEP_MAX_SUM, 0};
 		memcpy(target, full, size);
-		CHECK(fc_step_check(full, size, NULL) == FC_OK, "full state %d", which);
-		CHECK(fc_step_combine(target, full, NULL, scratch) == FC_EOVERFLOW, "sum of full states %d", which);
+		CHECK(fc_step_check(full, size) == FC_OK, "full state %d", which);
+		CHECK(fc_step_combine(target, full, scratch) == FC_EOVERFLOW, "sum of full states %d", which);
 	}
 	memcpy(target, step, size);
 	target->count = FC_MAX_ROWS + 1;
-	CHECK(fc_step_check(target, size, NULL) == FC_EFORMAT, "more rows than a state holds");
+	CHECK(fc_step_check(target, size) == FC_EFORMAT, "more rows than a state holds");
 	free(scratch.floats), free(full), free(target);
 }
 
@@ -268,21 +268,21 @@ test_scores(void)
 	fc_step_result result = {.counts = counts,.weights = cluster_weights,.sums = sums};
 
 	fc_operator_half_norms(&op, scratch, half_norms);
-	fc_operator_write(&op, NULL, header);
+	fc_operator_write(&op, header);
 	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
 	{
 		fc_step    *step = malloc(fc_step_size(kind, header, size, 1));
 
-		CHECK(fc_step_init(kind, header, size, 1, NULL, step) == FC_OK, "a state of kind %d", kind);
+		CHECK(fc_step_init(kind, header, size, 1, step) == FC_OK, "a state of kind %d", kind);
 		for (int r = 0; r < 4; r++)
 			fc_step_add(step, NULL, x + r, 1, scratch);
 		if (kind == FC_STEP_SILHOUETTE)	/* (11-1)/11 and (9-1)/9, twice each */
 			CHECK(fabs(fc_pair_value(step->total) - 2 * (10.0 / 11 + 8.0 / 9)) < 1e-12, "silhouette");
 		else
 			CHECK(fc_pair_value(step->total) == 4, "SSE %g", fc_pair_value(step->total));
-		CHECK(fc_step_finish(step, NULL, scratch, &result) == FC_OK, "what a state says");
+		CHECK(fc_step_finish(step, scratch, &result) == FC_OK, "what a state says");
 		if (kind == FC_STEP_DAVIES_BOULDIN)
-			CHECK(fc_step_davies_bouldin(&op, &result, centroids, scratch, NULL, &index) == FC_OK &&
+			CHECK(fc_step_davies_bouldin(&op, &result, centroids, scratch, &index) == FC_OK &&
 				  fabs(index - 0.2) < 1e-12, "Davies-Bouldin");
 		free(step);
 	}
@@ -293,20 +293,20 @@ static void
 test_contingency(void)
 {
 	fc_contingency *table = malloc(fc_contingency_size(64));
-	fc_arena	arena = unit_arena(fc_contingency_list_worksize(40));
+	fc_arena	arena = unit_arena();
 	fc_cell		cells[40];
 
-	CHECK(fc_contingency_init(64, NULL, table) == FC_OK, "init");
+	CHECK(fc_contingency_init(64, table) == FC_OK, "init");
 	for (int i = 0; i < 1000; i++)
 		fc_contingency_add(table, i % 5 - 2, i % 8, 1);
-	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64), NULL) == FC_OK, "used %u", table->used);
-	CHECK(fc_contingency_list(table, NULL, &arena, cells) == FC_OK, "list");
+	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64)) == FC_OK, "used %u", table->used);
+	CHECK(fc_contingency_list(table, &arena, cells) == FC_OK, "list");
 	for (int i = 0; i < 40; i++)
 		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
 	CHECK(fc_contingency_add(table, 0, 0, FC_MAX_ROWS) == FC_EOVERFLOW, "more rows than a cell holds");
-	CHECK(fc_contingency_merge(table, table, NULL) == FC_OK, "twice the rows");
+	CHECK(fc_contingency_merge(table, table) == FC_OK, "twice the rows");
 	table->used++;
-	CHECK(fc_contingency_check(table, fc_contingency_size(64), NULL) == FC_EFORMAT, "wrong count accepted");
+	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "wrong count accepted");
 	free(table), unit_arena_free(&arena);
 }
 
@@ -363,8 +363,8 @@ test_sparse_rows(const double *offset, int kind)
 	double		none[1] = {0};
 
 	fc_operator_view(header, &op);
-	arena = unit_arena(fc_columns_worksize(&op));
-	CHECK(fc_columns_make(&op, NULL, &arena, &columns) == FC_OK, "columns");
+	arena = unit_arena();
+	CHECK(fc_columns_make(&op, &arena, &columns) == FC_OK, "columns");
 	for (int s = 0; s < 2; s++)
 		steps[s] = run(kind, header, x, none, 0, 0, 16);
 	scratch = unit_scratch(fc_step_scratch(&op, 16));

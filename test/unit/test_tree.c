@@ -16,10 +16,10 @@ static void
 tree_of(const double *centroids, const double *weights, size_t k, size_t d, fc_join *joins)
 {
 	codebook	c = make_codebook(centroids, weights, k, d);
-	fc_arena	arena = unit_arena(fc_cluster_tree_worksize(&c.op));
+	fc_arena	arena = unit_arena();
 
-	CHECK(fc_cluster_tree(&c.op, NULL, &arena, joins) == FC_OK, "status");
-	CHECK(arena.used == 0, "the arena is as it was");
+	CHECK(fc_cluster_tree(&c.op, &arena, joins) == FC_OK, "status");
+	CHECK(arena.held == 0, "the arena is as it was");
 	unit_arena_free(&arena);
 	unit_arena_free(&c.arena);
 }
@@ -104,12 +104,12 @@ test_joined(void)
 	const double weights[3] = {1, 3, 2};
 	const int32_t number[3] = {1, 1, 0};
 	codebook	c = make_codebook(x, weights, 3, 2);
-	fc_arena	arena = unit_arena(fc_operator_scratch(&c.op) * sizeof(float) + 64);
+	fc_arena	arena = unit_arena();
 	double		row[2];
 	double		centroids[4];
 	double		sums[2];
 
-	CHECK(fc_join_clusters(&c.op, number, 2, NULL, fc_take_scratch(&arena, fc_operator_scratch(&c.op)), row, centroids, sums) == FC_OK, "status");
+	CHECK(fc_join_clusters(&c.op, number, 2, fc_take_scratch(&arena, fc_operator_scratch(&c.op)), row, centroids, sums) == FC_OK, "status");
 	CHECK(fabs(centroids[0] - 1) + fabs(centroids[1] - 5) + fabs(centroids[2] - 3) + fabs(centroids[3]) < 1e-6, "weighted means");
 	CHECK(sums[0] == 2 && sums[1] == 4, "sums of weights");
 	unit_arena_free(&arena);
@@ -181,10 +181,10 @@ test_recall(void)
 	{
 		fc_search	search = {.x = x,.rows = ROWS,.queries = ROWS,.neighbours = 7,.probes = probes};
 		fc_search_result result = {.label = label,.count = count,.square = square};
-		fc_arena	arena = unit_arena(fc_search_worksize(&c.op, &search));
+		fc_arena	arena = unit_arena();
 
-		CHECK(fc_search_recall(&c.op, &search, NULL, &arena, &result) == FC_OK, "status");
-		CHECK(arena.used == 0, "the arena is as it was");
+		CHECK(fc_search_recall(&c.op, &search, &arena, &result) == FC_OK, "status");
+		CHECK(arena.held == 0, "the arena is as it was");
 		CHECK(fabs(result.recall - plain_recall(x, x, K, 7, probes)) < 1e-9, "%zu probes: %g", probes, result.recall);
 		unit_arena_free(&arena);
 	}

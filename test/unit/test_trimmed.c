@@ -21,15 +21,15 @@ plant_outliers(problem *p, size_t apart)
 }
 
 static fc_status
-solve_trimmed(problem *p, double trim, const double *initial, const fc_kmeans_options *options, const fc_tick *tick)
+solve_trimmed(problem *p, double trim, const double *initial, const fc_kmeans_options *options)
 {
-	fc_arena	arena = unit_arena(fc_kmeans_trimmed_worksize(p->rows.n, p->rows.d, p->k));
+	fc_arena	arena = unit_arena();
 	fc_status	status;
 
 	free(p->result.labels);
 	p->result.labels = NULL;
-	status = fc_kmeans_trimmed(&p->rows, p->k, trim, initial, options, tick, &arena, &p->result);
-	CHECK(arena.used == 0, "the arena is given back, used %zu", arena.used);
+	status = fc_kmeans_trimmed(&p->rows, p->k, trim, initial, options, &arena, &p->result);
+	CHECK(arena.held == 0, "the arena is given back, used %zu", arena.held);
 	unit_arena_free(&arena);
 	return status;
 }
@@ -43,7 +43,7 @@ test_planted(size_t d)
 	double		sse;
 
 	plant_outliers(&p, 100);
-	CHECK(solve_trimmed(&p, 0.02, NULL, &options, NULL) == FC_OK, "no clusters");
+	CHECK(solve_trimmed(&p, 0.02, NULL, &options) == FC_OK, "no clusters");
 	for (size_t j = 0; j < 5; j++)
 	{
 		double		nearest = INFINITY;
@@ -62,7 +62,7 @@ test_planted(size_t d)
 	CHECK(sse < 1.05 * (double) (p.rows.n * d), "d=%zu: sse %g", d, sse);
 	options.n_init = 0;
 	memcpy(p.centre, p.result.centroids, 5 * d * sizeof(double));
-	CHECK(solve_trimmed(&p, 0.02, p.centre, &options, NULL) == FC_OK && p.result.sse <= sse * (1.0 + 1e-6), "it rose from %g to %g", sse, p.result.sse);
+	CHECK(solve_trimmed(&p, 0.02, p.centre, &options) == FC_OK && p.result.sse <= sse * (1.0 + 1e-6), "it rose from %g to %g", sse, p.result.sse);
 	free_problem(&p);
 }
 
@@ -79,7 +79,7 @@ test_share(void)
 	p.rows.weight = p.weight;
 	for (size_t i = 0; i < 1000; i++)
 		total += p.weight[i] = 1.0 + (double) (i % 3);
-	CHECK(solve_trimmed(&p, 0.1, NULL, &options, NULL) == FC_OK, "no clusters");
+	CHECK(solve_trimmed(&p, 0.1, NULL, &options) == FC_OK, "no clusters");
 	for (size_t j = 0; j < 5; j++)
 		inside += p.result.weights[j];
 	CHECK(inside >= 0.9 * total && inside < 0.9 * total + 3.0, "%g of %g", inside, total);
@@ -95,30 +95,9 @@ test_few_rows(void)
 		fc_kmeans_options options = fc_kmeans_defaults();
 
 		plant_outliers(&p, 0);
-		CHECK(solve_trimmed(&p, 0.5, NULL, &options, NULL) == FC_OK && p.result.sse >= 0.0, "%zu rows", n);
+		CHECK(solve_trimmed(&p, 0.5, NULL, &options) == FC_OK && p.result.sse >= 0.0, "%zu rows", n);
 		free_problem(&p);
 	}
-}
-
-static void
-test_stops(void)
-{
-	problem		p = make_problem(500, 3, 5);
-	fc_kmeans_options options = fc_kmeans_defaults();
-	unit_stopper stopper = {.stop = -1};
-	fc_tick		tick = {unit_stop, &stopper};
-	long		calls;
-
-	plant_outliers(&p, 50);
-	options.n_init = 1;
-	CHECK(solve_trimmed(&p, 0.1, NULL, &options, &tick) == FC_OK, "stops");
-	calls = stopper.calls;
-	for (long j = 0; j < calls; j += 1 + calls / 50)
-	{
-		stopper = (unit_stopper) {.stop = j};
-		CHECK(solve_trimmed(&p, 0.1, NULL, &options, &tick) == FC_INTERRUPTED, "stop at call %ld of %ld", j, calls);
-	}
-	free_problem(&p);
 }
 
 int
@@ -128,6 +107,5 @@ main(void)
 	test_planted(10);
 	test_share();
 	test_few_rows();
-	test_stops();
 	return unit_finish();
 }

@@ -1,5 +1,5 @@
 /*
- * unit.h - the few helpers every unit test shares: checks, a heap arena, a counting tick.
+ * unit.h - the few helpers every unit test shares: checks, a heap arena, a counting interrupt check.
  *
  * A passing test prints one line, "ok N checks"; a failing one a line per failure.
  */
@@ -42,29 +42,37 @@ unit_finish(void)
 	return 0;
 }
 
-#define UNIT_FRONT	8
-
-/*
- * An arena of exactly `size` bytes on the heap, so that sanitizers see an overrun.  It begins where
- * alignment costs most.
- */
-static inline fc_arena
-unit_arena(size_t size)
+/* A block of an arena, exactly so large, so that sanitizers see an overrun. */
+static inline void *
+unit_grow(void *host, size_t bytes)
 {
-	fc_arena	arena = {.size = size};
-	void	   *memory;
+	void	   *memory = malloc(bytes);
 
-	if (posix_memalign(&memory, 64, UNIT_FRONT + size) != 0)
+	(void) host;
+	if (memory == NULL)
 		exit(2);
-	arena.base = (char *) memory + UNIT_FRONT;
-	return arena;
+	return memory;
+}
+
+static inline void
+unit_shrink(void *host, void *block, size_t bytes)
+{
+	(void) host;
+	(void) bytes;
+	free(block);
+}
+
+/* An arena on the heap. */
+static inline fc_arena
+unit_arena(void)
+{
+	return (fc_arena) {.grow = unit_grow,.shrink = unit_shrink};
 }
 
 static inline void
 unit_arena_free(fc_arena *arena)
 {
-	free(arena->base - UNIT_FRONT);
-	arena->base = NULL;
+	fc_arena_release(arena, (fc_mark) {0});
 }
 
 /* Zeroed heap memory that cannot fail. */
@@ -90,19 +98,13 @@ unit_scratch(size_t floats)
 	return scratch;
 }
 
-/* A tick that counts its calls and stops at call number `stop` (0 is the first; -1 never). */
-typedef struct unit_stopper
-{
-	long		calls;
-	long		stop;
-} unit_stopper;
+static long unit_checked;
 
-static inline int
-unit_stop(void *ctx)
+/* An interrupt check that counts its calls in unit_checked. */
+static inline void
+unit_check(void)
 {
-	unit_stopper *stopper = ctx;
-
-	return stopper->calls++ == stopper->stop;
+	unit_checked++;
 }
 
 #endif							/* UNIT_H */

@@ -1,45 +1,84 @@
-/* arena.c - a stack of memory the caller owns; see fc.h */
+/* arena.c - a stack of blocks of memory, and the interrupt check; see fc.h */
 #include "base/fc.h"
 
+#include "base/sizes.h"
+
 #define ALIGNMENT	((size_t) 64)
+#define LEAST_BLOCK ((size_t) 1 << 12)
+#define MOST_BLOCK	((size_t) 1 << 16)	/* that small pieces share; a larger piece has a block of its own */
+
+void		(*fc_interrupt_check) (void);
+
+typedef struct fc_block
+{
+	struct fc_block *below;
+	size_t		bytes;
+} fc_block;
+
+static inline char *
+aligned(void *p)
+{
+	return (char *) (((uintptr_t) p + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1));
+}
+
+/* Where the memory of a new block begins. */
+static char *
+add_block(fc_arena *arena, size_t bytes)
+{
+	fc_block   *block = arena->grow(arena->host, bytes);
+
+	*block = (fc_block) {arena->top, bytes};
+	arena->top = block;
+	arena->held += bytes;
+	return aligned(block + 1);
+}
 
 void *
 fc_arena_take(fc_arena *arena, size_t count, size_t item_size)
 {
-	uintptr_t	start = ((uintptr_t) arena->base + arena->used + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1);
-	size_t		end = (size_t) (start - (uintptr_t) arena->base);
+	char	   *start = aligned(arena->next);
+	size_t		shared = smaller(larger(arena->held, LEAST_BLOCK), MOST_BLOCK);
 	size_t		bytes;
+	size_t		room;
 
-	if (__builtin_mul_overflow(count, item_size, &bytes) || __builtin_add_overflow(end, bytes, &end))
-		end = SIZE_MAX;
-	if (end > arena->size)
+	if (__builtin_mul_overflow(count, item_size, &bytes) || __builtin_add_overflow(bytes, sizeof(fc_block) + ALIGNMENT, &room))
+		bytes = room = SIZE_MAX;
+	if (arena->next != NULL && start <= arena->end && bytes <= (size_t) (arena->end - start))
 	{
-		arena->failed = true;
-		arena->wanted = end;
-		return NULL;
+		arena->next = start + bytes;
+		return start;
 	}
-	arena->used = end;
-	return (void *) start;
+	if (room > shared)
+		return add_block(arena, room);
+	start = add_block(arena, shared);
+	arena->next = start + bytes;
+	arena->end = (char *) arena->top + shared;
+	return start;
 }
 
-fc_status
-fc_arena_require(fc_arena *arena, size_t bytes)
+void
+fc_arena_release(fc_arena *arena, fc_mark mark)
 {
-	if (bytes <= arena->size - arena->used)
-		return FC_OK;
-	if (__builtin_add_overflow(arena->used, bytes, &arena->wanted))
-		arena->wanted = SIZE_MAX;
-	return FC_ENOMEMORY;
+	while (arena->top != mark.top)
+	{
+		fc_block   *block = arena->top;
+
+		arena->top = block->below;
+		arena->held -= block->bytes;
+		arena->shrink(arena->host, block, block->bytes);
+	}
+	arena->next = mark.next;
+	arena->end = mark.end;
 }
 
 fc_arena
 fc_arena_measure(void)
 {
-	return (fc_arena) {.base = (char *) ALIGNMENT,.size = SIZE_MAX / 4};
+	return (fc_arena) {.next = (char *) ALIGNMENT,.end = (char *) (SIZE_MAX / 4)};
 }
 
 size_t
 fc_arena_measured(const fc_arena *arena)
 {
-	return arena->failed ? SIZE_MAX : arena->used + ALIGNMENT;
+	return (size_t) arena->next;
 }

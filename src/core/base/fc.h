@@ -3,7 +3,7 @@
  *
  * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B.  It owns nothing
  * (callers pass an arena), prints nothing and raises nothing (functions return
- * a status), so the caller's tick may jump out of any of them.
+ * a status), so the host's interrupt check may jump out of any of them.
  *
  * Conventions: matrices are row-major; sizes are size_t; inputs are const;
  * outputs come last; all randomness comes from an explicit seed.
@@ -18,8 +18,6 @@
 typedef enum fc_status
 {
 	FC_OK = 0,
-	FC_INTERRUPTED,				/* the tick asked to stop */
-	FC_ENOMEMORY,				/* the arena is too small; its `wanted` says by how much */
 	FC_EVALUE,					/* a value is NaN or infinite */
 	FC_EFAR,					/* a value is too far outside the spec's scale */
 	FC_EWEIGHT,					/* a weight is outside its range */
@@ -37,49 +35,68 @@ typedef enum fc_status
 #define FC_MAX_CLUSTERS		(1 << 20)
 #define FC_MAX_ROWS			((int64_t) 1 << 40)
 
-/* Called once per block of work (at most a few ms); non-zero means stop. */
-typedef struct fc_tick
-{
-	int			(*call) (void *ctx);
-	void	   *ctx;
-} fc_tick;
+/*
+ * Called between blocks of work of at most a few ms; NULL: no calls.  One for the whole process, set by the
+ * host.  It may longjmp out of any function of the core, which owns nothing; a host without longjmp sets a
+ * flag in it, and looks at the flag between its own calls of the core.
+ */
+extern void (*fc_interrupt_check) (void);
 
-static inline int
-fc_ticked(const fc_tick *tick)
+static inline void
+fc_check(void)
 {
-	return tick != NULL && tick->call != NULL && tick->call(tick->ctx) != 0;
+	if (fc_interrupt_check != NULL)
+		fc_interrupt_check();
 }
 
-/* Multiply-adds, or what costs as much, between two ticks: a few ms. */
+/* Multiply-adds, or what costs as much, between two checks: a few ms. */
 #define FC_PACE ((size_t) 1 << 22)
 
-/* Count work done since the last tick; tick when it is enough.  For loops whose steps differ in size. */
-static inline int
-fc_paced(const fc_tick *tick, size_t *done, size_t work)
+/* Count work done since the last check; check when it is enough.  For loops whose steps differ in size. */
+static inline void
+fc_check_every(size_t *done, size_t work)
 {
 	*done += work;
 	if (*done < FC_PACE)
-		return 0;
+		return;
 	*done = 0;
-	return fc_ticked(tick);
+	fc_check();
 }
 
 /*
- * A stack of memory the caller owns.  fc_arena_take returns 64-byte aligned
- * bytes, or NULL when they do not fit (then `wanted` holds the size that would
- * have).  Save `used` and restore it to release everything taken since.  What a
- * fc_.._worksize function says is enough wherever the arena begins.
+ * A stack of memory that grows by blocks of the host's.  grow never returns without memory: a host that refuses
+ * jumps (SIZE_MAX: more than there is).  held is the bytes of the blocks.  An arena over memory of a known size
+ * has next and end alone.
  */
 typedef struct fc_arena
 {
-	char	   *base;
-	size_t		size;
-	size_t		used;
-	size_t		wanted;
-	bool		failed;			/* something did not fit */
+	char	   *next;			/* of the block that small pieces are taken from */
+	char	   *end;
+	struct fc_block *top;
+	size_t		held;
+	void	   *(*grow) (void *host, size_t bytes);
+	void		(*shrink) (void *host, void *block, size_t bytes);
+	void	   *host;
 } fc_arena;
 
+/* 64-byte aligned memory of count items, not cleared. */
 void	   *fc_arena_take(fc_arena *arena, size_t count, size_t item_size);
+
+/* A place of the stack; everything taken since is released when it is restored.  {0}: the bottom. */
+typedef struct fc_mark
+{
+	char	   *next;
+	char	   *end;
+	struct fc_block *top;
+} fc_mark;
+
+static inline fc_mark
+fc_arena_mark(const fc_arena *arena)
+{
+	return (fc_mark) {arena->next, arena->end, arena->top};
+}
+
+void		fc_arena_release(fc_arena *arena, fc_mark mark);
 
 #define FC_TAKE(arena, count, type) \
 	((type *) fc_arena_take((arena), (count), sizeof(type)))
@@ -104,27 +121,17 @@ typedef struct fc_scratch
 	size_t		count;
 } fc_scratch;
 
-/* `count` floats of the arena; floats is NULL when they do not fit. */
+/* `count` floats of the arena. */
 static inline fc_scratch
 fc_take_scratch(fc_arena *arena, size_t count)
 {
 	return (fc_scratch) {FC_TAKE(arena, count, float), count};
 }
 
-/* Did everything that was taken fit?  FC_OK or FC_ENOMEMORY. */
-static inline fc_status
-fc_arena_status(const fc_arena *arena)
-{
-	return arena->failed ? FC_ENOMEMORY : FC_OK;
-}
-
-/* Is there room for so many bytes, alignment included?  If not, `wanted` says so: FC_OK or FC_ENOMEMORY. */
-fc_status	fc_arena_require(fc_arena *arena, size_t bytes);
-
 /*
  * An arena of addresses without memory: code that only takes from it measures what it takes.
- * fc_arena_measured is the size that an arena must have for the same, wherever it begins; SIZE_MAX when
- * there can be none.  fc_arena_reserve counts what a callee takes and releases.
+ * fc_arena_measured is about the size that an arena grows to for the same.  fc_arena_reserve counts what a
+ * callee takes and releases.
  */
 fc_arena	fc_arena_measure(void);
 size_t		fc_arena_measured(const fc_arena *arena);

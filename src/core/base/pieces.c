@@ -10,36 +10,33 @@ piece_of(size_t left)
 }
 
 fc_status
-fc_copy_pieces(void *to, const void *from, size_t bytes, const fc_tick *tick)
+fc_copy_pieces(void *to, const void *from, size_t bytes)
 {
 	for (size_t done = 0; done < bytes; done += FC_PIECE)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		memcpy((char *) to + done, (const char *) from + done, piece_of(bytes - done));
 	}
 	return FC_OK;
 }
 
 fc_status
-fc_clear_pieces(void *to, size_t bytes, const fc_tick *tick)
+fc_clear_pieces(void *to, size_t bytes)
 {
 	for (size_t done = 0; done < bytes; done += FC_PIECE)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		memset((char *) to + done, 0, piece_of(bytes - done));
 	}
 	return FC_OK;
 }
 
 fc_status
-fc_finite_pieces(const double *x, size_t n, const fc_tick *tick)
+fc_finite_pieces(const double *x, size_t n)
 {
 	for (size_t done = 0; done < n; done += FC_PIECE / sizeof(double))
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (!fc_all_finite(x + done, piece_of((n - done) * sizeof(double)) / sizeof(double)))
 			return FC_EVALUE;
 	}
@@ -47,12 +44,11 @@ fc_finite_pieces(const double *x, size_t n, const fc_tick *tick)
 }
 
 fc_status
-fc_finite_float_pieces(const float *x, size_t n, const fc_tick *tick)
+fc_finite_float_pieces(const float *x, size_t n)
 {
 	for (size_t done = 0; done < n; done += FC_PIECE / sizeof(float))
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (!fc_all_finite_float(x + done, piece_of((n - done) * sizeof(float)) / sizeof(float)))
 			return FC_EVALUE;
 	}

@@ -89,7 +89,7 @@ fc_hash_bytes(uint64_t seed, const void *bytes, size_t size)
 
 /* Each word waits for the product before it: two hashes take hardly longer than one. */
 fc_status
-fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, const fc_tick *tick, uint64_t digest[2])
+fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t digest[2])
 {
 	const unsigned char *p = bytes;
 	size_t		words = size / 8;
@@ -98,8 +98,8 @@ fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, const fc_tick
 
 	for (size_t i = 0; i < words; i++)
 	{
-		if (i % HASH_WORDS == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % HASH_WORDS == 0)
+			fc_check();
 		a = add_word(a, p + 8 * i);
 		b = add_word(b, p + 8 * i);
 	}

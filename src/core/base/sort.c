@@ -1,4 +1,4 @@
-/* sort.c - radix sort with ticks; see sort.h */
+/* sort.c - radix sort with interrupt checks; see sort.h */
 #include "base/sort.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #define DIGITS	8				/* bytes of a key */
 #define VALUES	256				/* of a byte */
-#define BLOCK	((size_t) 1 << 17)	/* items between two ticks, about 1 ms */
+#define BLOCK	((size_t) 1 << 17)	/* items between two checks, about 1 ms */
 
 static inline size_t
 digit_of(const fc_keyed *item, int digit)
@@ -16,13 +16,13 @@ digit_of(const fc_keyed *item, int digit)
 }
 
 static fc_status
-count_digits(const fc_keyed *items, size_t n, const fc_tick *tick, size_t counts[DIGITS][VALUES])
+count_digits(const fc_keyed *items, size_t n, size_t counts[DIGITS][VALUES])
 {
 	memset(counts, 0, DIGITS * sizeof(counts[0]));
 	for (size_t i = 0; i < n; i++)
 	{
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		for (int digit = 0; digit < DIGITS; digit++)
 			counts[digit][digit_of(&items[i], digit)]++;
 	}
@@ -45,24 +45,24 @@ places_of(size_t counts[VALUES])
 }
 
 static fc_status
-distribute(const fc_keyed *from, size_t n, int digit, size_t places[VALUES], const fc_tick *tick, fc_keyed *to)
+distribute(const fc_keyed *from, size_t n, int digit, size_t places[VALUES], fc_keyed *to)
 {
 	for (size_t i = 0; i < n; i++)
 	{
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		to[places[digit_of(&from[i], digit)]++] = from[i];
 	}
 	return FC_OK;
 }
 
 fc_status
-fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch, const fc_tick *tick)
+fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch)
 {
 	size_t		counts[DIGITS][VALUES];
 	fc_keyed   *from = items;
 	fc_keyed   *to = scratch;
-	fc_status	status = count_digits(items, n, tick, counts);
+	fc_status	status = count_digits(items, n, counts);
 
 	for (int digit = 0; digit < DIGITS && status == FC_OK && n > 1; digit++)
 	{
@@ -71,41 +71,39 @@ fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch, const fc_tick *tick)
 		if (counts[digit][digit_of(&from[0], digit)] == n)
 			continue;
 		places_of(counts[digit]);
-		status = distribute(from, n, digit, counts[digit], tick, to);
+		status = distribute(from, n, digit, counts[digit], to);
 		from = to;
 		to = swap;
 	}
 	for (size_t i = 0; from != items && i < n && status == FC_OK; i += BLOCK)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		memcpy(items + i, from + i, (n - i < BLOCK ? n - i : BLOCK) * sizeof(fc_keyed));
 	}
 	return status;
 }
 
 fc_status
-fc_sort_rows(const void *rows, size_t n, size_t row_bytes, const fc_tick *tick, fc_keyed *items)
+fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items)
 {
 	size_t		done = 0;
 
 	for (size_t r = 0; r < n; r++)
 	{
-		if (fc_paced(tick, &done, row_bytes / 4))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, row_bytes / 4);
 		items[r] = (fc_keyed) {fc_hash_bytes(0, (const char *) rows + r * row_bytes, row_bytes), r};
 	}
-	return fc_sort(items, n, items + n, tick);
+	return fc_sort(items, n, items + n);
 }
 
 fc_status
-fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t most, const fc_tick *tick, fc_keyed *items, size_t *distinct)
+fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t most, fc_keyed *items, size_t *distinct)
 {
 	*distinct = 0;
 	for (size_t prefix = 2 * most; *distinct < most; prefix *= 2)
 	{
 		size_t		count = prefix < n ? prefix : n;
-		fc_status	status = fc_sort_rows(rows, count, row_bytes, tick, items);
+		fc_status	status = fc_sort_rows(rows, count, row_bytes, items);
 
 		if (status != FC_OK)
 			return status;

@@ -30,7 +30,7 @@
 #include "base/pieces.h"
 
 #define ROW_PENALTY 1e-4
-#define PANEL ((size_t) 256)		/* rows of the Gram matrix between two ticks */
+#define PANEL ((size_t) 256)		/* rows of the Gram matrix between two checks */
 #define ATOM_PENALTY 1e-9
 #define CERTIFIED_ROWS ((size_t) 256)	/* enough when the atoms leave nothing but noise ... */
 #define MANY_TIMES_SAMPLE 20.0	/* ... and the table is this many times the sample */
@@ -97,8 +97,7 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *rows)
 
 		d->permutation[other] = d->permutation[turn];
 		d->permutation[turn] = chosen;
-		if (fc_paced(d->tick, &done, atoms * d->n))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, atoms * d->n);
 		if (!within_reach(d, mixture, row))
 			continue;
 		memcpy(w->center + (atoms + count) * d->n, row, d->n * sizeof(double));
@@ -151,7 +150,7 @@ add_features(fc_decoding *d, size_t count, size_t width)
 		size_t		rows = count - row < PANEL ? count - row : PANEL;
 		fc_product	p = {.transpose_b = true,.m = rows,.n = row + rows,.k = k,.alpha = 1.0,.beta = 1.0,
 		.lda = k,.ldb = k,.ldc = count};
-		fc_status	status = fc_multiply_float(&p, w->features + row * k, w->features, d->tick, w->gram_block + row * count);
+		fc_status	status = fc_multiply_float(&p, w->features + row * k, w->features, w->gram_block + row * count);
 
 		if (status != FC_OK)
 			return status;
@@ -164,7 +163,7 @@ ridge_gram(fc_decoding *d, size_t count)
 {
 	fc_calibrate_work *w = &d->calibrate;
 
-	fc_status	status = fc_clear_pieces(w->gram_block, count * count * sizeof(float), d->tick);
+	fc_status	status = fc_clear_pieces(w->gram_block, count * count * sizeof(float));
 
 	memset(w->rhs, 0, count * sizeof(double));
 	for (size_t first = 0; first < d->m && status == FC_OK; first += FC_FREQUENCY_BLOCK)
@@ -177,8 +176,8 @@ ridge_gram(fc_decoding *d, size_t count)
 	}
 	for (size_t i = 0; i < count && status == FC_OK; i++)
 	{
-		if (i % PANEL == 0 && fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		if (i % PANEL == 0)
+			fc_check();
 		for (size_t j = 0; j <= i; j++)
 		{
 			double		entry = (double) w->gram_block[i * count + j] / (double) d->m;
@@ -210,7 +209,7 @@ fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, 
 	columns += mixture->count;
 	status = ridge_gram(d, columns);
 	if (status == FC_OK)
-		status = fc_nnls(w->gram, columns, w->rhs, columns, NULL, d->tick, d->arena, w->weight);
+		status = fc_nnls(w->gram, columns, w->rhs, columns, NULL, d->arena, w->weight);
 	if (status != FC_OK)
 		return status;
 	reweighted.weight = w->weight;

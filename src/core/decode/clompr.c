@@ -56,8 +56,7 @@ fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradien
 		}
 		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, -scale * FC_PI, d->omega + first * d->n, n,
 					cosine, 1, 1.0, gradient, 1);
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 	}
 	d->evaluations++;
 	return FC_OK;

@@ -160,24 +160,6 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->discretized = decoder == FC_DECODE_DISCRETIZED;
 }
 
-size_t
-fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_decoding d;
-	size_t		callee;
-
-	set_sizes(&d, problem, k, decoder, options);
-	take_work(&d, decoder, &measure);
-	(void) FC_TAKE(&measure, k, int32_t);
-	(void) FC_TAKE(&measure, k * d.n, double);
-	callee = larger(fc_nnls_worksize(d.atoms + fc_calibrate_limit(&d)), fc_kmeans_worksize(d.points.capacity, d.n, k));
-	if (d.initial > 0)
-		callee = larger(callee, fc_match_clusters_worksize(d.initial, k, d.n));
-	fc_arena_reserve(&measure, callee);
-	return fc_arena_measured(&measure);
-}
-
 static size_t
 grown_size(const fc_decoding *d)
 {
@@ -369,7 +351,7 @@ number_clusters(fc_decoding *d, int32_t *place)
 	if (d->initial == 0)
 		return FC_OK;
 	memcpy(centroid, d->points.centroids, d->k * d->n * sizeof(double));
-	return fc_match_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->tick, d->arena, place);
+	return fc_match_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->arena, place);
 }
 
 /* Back to the caller's coordinates; weights sum to 1. */
@@ -410,10 +392,10 @@ report(const fc_decoding *d, const int32_t *place, double cost, fc_decode_result
 
 fc_status
 fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_decode_options *options,
-		  const fc_tick *tick, fc_arena *arena, fc_decode_result *result)
+		  fc_arena *arena, fc_decode_result *result)
 {
 	fc_decoding d;
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	double		cost;
 	double		cost_of_k;
 	int32_t    *place;
@@ -421,11 +403,10 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 
 	if (!(problem->rows > 0.0) || k == 0 || problem->m == 0 || problem->n == 0)
 		return FC_EEMPTY;
-	status = fc_arena_require(arena, fc_decode_worksize(problem, k, decoder, options));
+	status = FC_OK;
 	if (status != FC_OK)
 		return status;
 	set_sizes(&d, problem, k, decoder, options);
-	d.tick = tick;
 	d.arena = arena;
 	take_work(&d, decoder, arena);
 	d.starts = (size_t) d.options.starts;
@@ -449,6 +430,6 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 		status = number_clusters(&d, place);
 	if (status == FC_OK)
 		report(&d, place, cost_of_k, result);
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -91,8 +91,6 @@ typedef struct fc_decode_result
 fc_decode_options fc_decode_defaults(void);
 
 /* Bytes fc_decode takes from its arena at most. */
-size_t		fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decoder,
-							   const fc_decode_options *options);
 
 /*
  * Decode k centroids.  Same problem, options and seed: same bits.
@@ -100,7 +98,7 @@ size_t		fc_decode_worksize(const fc_problem *problem, size_t k, fc_decoder decod
  * centroids, surplus ones with small weights.
  */
 fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
-					  const fc_decode_options *options, const fc_tick *tick,
+					  const fc_decode_options *options,
 					  fc_arena *arena, fc_decode_result *result);
 
 #endif							/* FC_DECODE_DECODE_H */

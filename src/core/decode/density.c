@@ -49,8 +49,8 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, s
 	{
 		double		e = fc_rng_normal(&d->rng);
 
-		if (i % FC_TICKED_MOMENTS == FC_TICKED_MOMENTS - 1 && fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		if (i % FC_CHECKED_MOMENTS == FC_CHECKED_MOMENTS - 1)
+			fc_check();
 		x[i] = (float) e;
 		squares += e * e;
 	}
@@ -59,8 +59,8 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, s
 	{
 		double		shift = scale * (double) x[i];
 
-		if (i % FC_TICKED_MOMENTS == FC_TICKED_MOMENTS - 1 && fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		if (i % FC_CHECKED_MOMENTS == FC_CHECKED_MOMENTS - 1)
+			fc_check();
 		x[i] = (float) (center[i % d->n] + shift);
 		x[coordinates + i] = (float) (center[i % d->n] - shift);
 	}
@@ -111,8 +111,7 @@ measure_spreads(fc_decoding *d, size_t count)
 		size_t		cluster = (size_t) w->labels[i];
 		double		distance = 0.0;
 
-		if (fc_paced(d->tick, &done, d->n))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d->n);
 		for (size_t l = 0; l < d->n; l++)
 		{
 			double		difference = (double) w->x[i * d->n + l] - w->centroids[cluster * d->n + l];
@@ -141,6 +140,6 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double ma
 	options.tolerance = KMEANS_TOLERANCE;
 	options.margin = margin;
 	options.seed = d->options.seed;
-	status = fc_kmeans(&rows, d->k, initial, &options, d->tick, d->arena, &result);
+	status = fc_kmeans(&rows, d->k, initial, &options, d->arena, &result);
 	return status == FC_OK ? measure_spreads(d, count) : status;
 }

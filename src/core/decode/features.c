@@ -6,7 +6,7 @@
  *
  * Everything runs over blocks of FC_FREQUENCY_BLOCK frequencies: one GEMM for the angles,
  * one sincos for the block, one GEMM to reduce it, so that memory is
- * atoms x FC_FREQUENCY_BLOCK whatever m, and the tick comes once a block.
+ * atoms x FC_FREQUENCY_BLOCK whatever m, and the check comes once a block.
  */
 #include "decode/internal.h"
 
@@ -18,7 +18,7 @@
 #include "numerics/sincos.h"
 #include "base/sizes.h"
 
-#define ATOMS		((size_t) 1024)	/* whose sines are taken between two ticks */
+#define ATOMS		((size_t) 1024)	/* whose sines are taken between two checks */
 
 /* Cosines and sines (count x width) of point atoms at frequencies first .. first + width - 1. */
 fc_status
@@ -27,13 +27,13 @@ fc_point_features(const fc_decoding *d, const double *center, size_t count, size
 {
 	fc_product	p = {.transpose_b = true,.m = count,.n = width,.k = d->n,.alpha = 1.0,
 	.lda = d->n,.ldb = d->n,.ldc = width};
-	fc_status	status = fc_multiply(&p, center, d->omega + first * d->n, d->tick, cosine);
+	fc_status	status = fc_multiply(&p, center, d->omega + first * d->n, cosine);
 
 	for (size_t i = 0, some; i < count && status == FC_OK; i += some)
 	{
 		some = smaller(ATOMS, count - i);
-		if (i > 0 && fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		if (i > 0)
+			fc_check();
 		fc_sincos_double(some * width, cosine + i * width, sine + i * width);
 	}
 	return status;
@@ -68,7 +68,7 @@ fc_gram(fc_decoding *d, const double *center, const double *variance, size_t cou
 	double		scale = 1.0 / (double) d->m;
 	int			rows = (int) count;
 
-	fc_status	status = fc_clear_pieces(gram, count * count * sizeof(double), d->tick);
+	fc_status	status = fc_clear_pieces(gram, count * count * sizeof(double));
 
 	memset(rhs, 0, count * sizeof(double));
 	for (size_t first = 0; first < d->m && status == FC_OK; first += FC_FREQUENCY_BLOCK)
@@ -78,17 +78,16 @@ fc_gram(fc_decoding *d, const double *center, const double *variance, size_t cou
 
 		status = fc_features(d, center, variance, count, first, width, cosine, sine);
 		if (status == FC_OK)
-			status = fc_rank_update(count, width, scale, cosine, d->tick, gram);
+			status = fc_rank_update(count, width, scale, cosine, gram);
 		if (status == FC_OK)
-			status = fc_rank_update(count, width, scale, sine, d->tick, gram);
+			status = fc_rank_update(count, width, scale, sine, gram);
 		if (status != FC_OK)
 			return status;
 		cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, cosine, columns, d->z_re + first, 1, 1.0, rhs, 1);
 		cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, sine, columns, d->z_im + first, 1, 1.0, rhs, 1);
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 	}
-	return status == FC_OK ? fc_mirror_lower(gram, count, d->tick) : status;
+	return status == FC_OK ? fc_mirror_lower(gram, count) : status;
 }
 
 /* The residual of one block of frequencies, with atoms in the mixture. */
@@ -128,8 +127,7 @@ fc_residual(fc_decoding *d, const fc_mixture *mixture, double *cost)
 			return status;
 		for (size_t j = first; j < first + width; j++)
 			sum += d->r_re[j] * d->r_re[j] + d->r_im[j] * d->r_im[j];
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 	}
 	if (cost != NULL)
 		*cost = sum / (double) d->m;

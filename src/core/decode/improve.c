@@ -75,9 +75,9 @@ weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 
 	for (size_t i = 0; i < count; i++)
 		trace += w->gram[i * count + i];
-	status = fc_copy_pieces(w->factor, w->gram, count * count * sizeof(double), d->tick);
+	status = fc_copy_pieces(w->factor, w->gram, count * count * sizeof(double));
 	if (status == FC_OK)
-		status = fc_clear_pieces(w->inverse, count * count * sizeof(double), d->tick);
+		status = fc_clear_pieces(w->inverse, count * count * sizeof(double));
 	if (status != FC_OK)
 		return status;
 	for (size_t i = 0; i < count; i++)
@@ -85,7 +85,7 @@ weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 		w->factor[i * count + i] += 1e-9 * trace / (double) count + 1e-300;
 		w->inverse[i * count + i] = 1.0;
 	}
-	status = fc_solve_positive(w->factor, count, w->inverse, count, d->tick);
+	status = fc_solve_positive(w->factor, count, w->inverse, count);
 	for (size_t i = 0; i < count; i++)
 		w->importance[i] = mixture->weight[i] * mixture->weight[i] / w->inverse[i * count + i];
 	return status;
@@ -103,7 +103,7 @@ static fc_status
 fit_weights(fc_decoding *d, fc_mixture *mixture)
 {
 	return fc_nnls(d->improve.gram, mixture->count, d->improve.rhs, mixture->count, NULL,
-				   d->tick, d->arena, mixture->weight);
+				   d->arena, mixture->weight);
 }
 
 /* Take an atom out of the mixture and out of its Gram matrix. */
@@ -117,8 +117,7 @@ remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 
 	for (size_t i = 0; i < count; i++)
 	{
-		if (fc_paced(d->tick, &done, count))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, count);
 		for (size_t j = 0; j < count; j++)
 			if (i != atom && j != atom)
 				*out++ = w->gram[i * count + j];
@@ -145,7 +144,7 @@ block_hessian(fc_decoding *d, const double *cosine, const double *sine, size_t f
 		for (size_t l = 0; l < n; l++)
 			scaled[j * n + l] = q * omega[j * n + l];
 	}
-	return fc_multiply(&p, scaled, omega, d->tick, hessian);
+	return fc_multiply(&p, scaled, omega, hessian);
 }
 
 /* hessian (count x n x n) of f_r at the atoms; r in d->r_re, d->r_im */
@@ -154,7 +153,7 @@ hessians(fc_decoding *d, const fc_mixture *mixture)
 {
 	fc_improve_work *w = &d->improve;
 	size_t		square = d->n * d->n;
-	fc_status	status = fc_clear_pieces(w->hessian, mixture->count * square * sizeof(double), d->tick);
+	fc_status	status = fc_clear_pieces(w->hessian, mixture->count * square * sizeof(double));
 
 	for (size_t first = 0; first < d->m && status == FC_OK; first += FC_FREQUENCY_BLOCK)
 	{
@@ -181,8 +180,7 @@ split_norm(fc_decoding *d, const double *direction, double variance, double *nor
 		double		projection = FC_PI * cblas_ddot((int) d->n, direction, 1, d->omega + j * d->n, 1);
 		double		square = projection * projection;
 
-		if (fc_paced(d->tick, &done, EXPONENTIAL + d->n))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, EXPONENTIAL + d->n);
 		*norm += exp(-2.0 * variance * d->half_norm[j]) * square * square / (double) d->m;
 	}
 	return FC_OK;
@@ -197,12 +195,10 @@ split_gain(fc_decoding *d, size_t atom, double variance)
 	double	   *top = w->direction + atom * d->n;
 	double		norm;
 	double		curvature;
-	fc_status	status = fc_symmetric_eigen(hessian, d->n, w->eigenvalues, w->eigen_work, w->eigen_iwork, d->tick);
+	fc_status	status = fc_symmetric_eigen(hessian, d->n, w->eigenvalues, w->eigen_work, w->eigen_iwork);
 
 	w->gain[atom] = 0.0;
 	curvature = w->eigenvalues[d->n - 1];
-	if (status == FC_INTERRUPTED)
-		return status;
 	if (status != FC_OK || !(curvature > 0.0))
 		return FC_OK;			/* nothing to gain */
 	memcpy(top, hessian + (d->n - 1) * d->n, d->n * sizeof(double));

@@ -17,7 +17,7 @@
 #include "numerics/lbfgsb.h"
 
 #define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies a pass: features of all atoms stay in cache */
-#define FC_TICKED_MOMENTS ((size_t) 1 << 16)	/* simple work on that many between two ticks */
+#define FC_CHECKED_MOMENTS ((size_t) 1 << 16)	/* simple work on that many between two checks */
 #define FC_PI 3.14159265358979323846
 #define FC_MID_ITERATIONS 100		/* of a joint refinement on the way */
 #define FC_CALIBRATE_ROWS ((size_t) 1000)
@@ -138,7 +138,6 @@ typedef struct fc_decoding
 	bool		uniform_starts; /* in the box; else normal */
 	bool		discretized;	/* starts are not climbed from */
 	size_t		initial;		/* of the sample centroids, the first: centroids given to start from */
-	const fc_tick *tick;
 	fc_arena   *arena;
 	fc_rng		rng;
 	double		unit;			/* h in units of sigma */

@@ -18,20 +18,9 @@ take_lift(fc_arena *arena, const fc_spec *spec, bool covariances, fc_lift *lift)
 	lift->product = FC_TAKE(arena, values, double);
 }
 
-size_t
-fc_lift_worksize(const fc_spec *spec, bool covariances)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_lift		lift;
-
-	take_lift(&measure, spec, covariances, &lift);
-	fc_arena_reserve(&measure, spec->dim * sizeof(double));
-	return fc_arena_measured(&measure);
-}
-
 /* rest = mean - basis' basis mean; mean (d) is work. */
 static fc_status
-set_rest(const fc_sketch *sketch, bool outliers, const fc_tick *tick, double *mean, double *rest)
+set_rest(const fc_sketch *sketch, bool outliers, double *mean, double *rest)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	const double *center = fc_spec_center(spec);
@@ -46,8 +35,7 @@ set_rest(const fc_sketch *sketch, bool outliers, const fc_tick *tick, double *me
 	{
 		double		along = 0;
 
-		if (fc_paced(tick, &done, 2 * d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * d);
 		for (size_t i = 0; i < d; i++)
 			along += (double) basis[r * d + i] * mean[i];
 		for (size_t i = 0; i < d; i++)
@@ -57,7 +45,7 @@ set_rest(const fc_sketch *sketch, bool outliers, const fc_tick *tick, double *me
 }
 
 static fc_status
-scale_basis(const fc_spec *spec, const fc_tick *tick, double *scaled)
+scale_basis(const fc_spec *spec, double *scaled)
 {
 	const double *scale = fc_spec_scale(spec);
 	const float *basis = fc_spec_basis(spec);
@@ -66,8 +54,7 @@ scale_basis(const fc_spec *spec, const fc_tick *tick, double *scaled)
 
 	for (size_t r = 0; r < spec->reduced; r++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			scaled[r * d + i] = spec->sigma * (double) basis[r * d + i] * (scale ? scale[i] : 1.0);
 	}
@@ -75,29 +62,29 @@ scale_basis(const fc_spec *spec, const fc_tick *tick, double *scaled)
 }
 
 fc_status
-fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, const fc_tick *tick, fc_arena *arena, fc_lift *lift)
+fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, fc_arena *arena, fc_lift *lift)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
-	size_t		used;
+	fc_mark		used;
 	double	   *mean;
 	fc_status	status;
 
 	take_lift(arena, spec, covariances, lift);
-	used = arena->used;
+	used = fc_arena_mark(arena);
 	mean = FC_TAKE(arena, spec->dim, double);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	if (status == FC_OK && fc_spec_basis(spec) != NULL)
 	{
-		status = set_rest(sketch, outliers, tick, mean, lift->rest);
+		status = set_rest(sketch, outliers, mean, lift->rest);
 		if (status == FC_OK && covariances)
-			status = scale_basis(spec, tick, lift->basis);
+			status = scale_basis(spec, lift->basis);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
 fc_status
-fc_lift_centroid(const fc_lift *lift, const double *y, const fc_tick *tick, double *x)
+fc_lift_centroid(const fc_lift *lift, const double *y, double *x)
 {
 	const fc_spec *spec = lift->spec;
 	const double *center = fc_spec_center(spec);
@@ -110,8 +97,7 @@ fc_lift_centroid(const fc_lift *lift, const double *y, const fc_tick *tick, doub
 		x[i] = basis ? lift->rest[i] : y[i] * spec->sigma;
 	for (size_t r = 0; basis != NULL && r < spec->reduced; r++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			x[i] += (double) basis[r * d + i] * y[r] * spec->sigma;
 	}
@@ -122,7 +108,7 @@ fc_lift_centroid(const fc_lift *lift, const double *y, const fc_tick *tick, doub
 
 /* Without a basis each entry has its own factor. */
 static fc_status
-scale_covariance(const fc_spec *spec, const double *reduced, const fc_tick *tick, double *covariance)
+scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)
 {
 	const double *scale = fc_spec_scale(spec);
 	double		unit = spec->sigma * spec->sigma;
@@ -131,8 +117,7 @@ scale_covariance(const fc_spec *spec, const double *reduced, const fc_tick *tick
 
 	for (size_t i = 0; i < d; i++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t j = 0; j < d; j++)
 			covariance[i * d + j] = unit * reduced[i * d + j] * (scale ? scale[i] * scale[j] : 1.0);
 	}
@@ -140,7 +125,7 @@ scale_covariance(const fc_spec *spec, const double *reduced, const fc_tick *tick
 }
 
 fc_status
-fc_lift_covariance(const fc_lift *lift, const double *reduced, const fc_tick *tick, double *covariance)
+fc_lift_covariance(const fc_lift *lift, const double *reduced, double *covariance)
 {
 	const fc_spec *spec = lift->spec;
 	size_t		d = spec->dim;
@@ -150,11 +135,11 @@ fc_lift_covariance(const fc_lift *lift, const double *reduced, const fc_tick *ti
 	fc_status	status;
 
 	if (fc_spec_basis(spec) == NULL)
-		return scale_covariance(spec, reduced, tick, covariance);
-	status = fc_multiply(&inner, reduced, lift->basis, tick, lift->product);
+		return scale_covariance(spec, reduced, covariance);
+	status = fc_multiply(&inner, reduced, lift->basis, lift->product);
 	if (status == FC_OK)
-		status = fc_multiply(&outer, lift->basis, lift->product, tick, covariance);
-	return status == FC_OK ? fc_mirror_lower(covariance, d, tick) : status;
+		status = fc_multiply(&outer, lift->basis, lift->product, covariance);
+	return status == FC_OK ? fc_mirror_lower(covariance, d) : status;
 }
 
 double

@@ -20,17 +20,16 @@ typedef struct fc_lift
 } fc_lift;
 
 /* Bytes fc_lift_prepare takes from its arena. */
-size_t		fc_lift_worksize(const fc_spec *spec, bool covariances);
 
 /* outliers: they set the mean, so nothing of it is added to centroids. */
-fc_status	fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, const fc_tick *tick,
+fc_status	fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances,
 							fc_arena *arena, fc_lift *lift);
 
 /* x (d) of y (n). */
-fc_status	fc_lift_centroid(const fc_lift *lift, const double *y, const fc_tick *tick, double *x);
+fc_status	fc_lift_centroid(const fc_lift *lift, const double *y, double *x);
 
 /* covariance (d x d), symmetric, of reduced (n x n), which is in units of sigma^2. */
-fc_status	fc_lift_covariance(const fc_lift *lift, const double *reduced, const fc_tick *tick, double *covariance);
+fc_status	fc_lift_covariance(const fc_lift *lift, const double *reduced, double *covariance);
 
 /* Units of x per sigma: the root mean square of the scales. */
 double		fc_spread_unit(const fc_spec *spec);

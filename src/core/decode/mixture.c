@@ -59,7 +59,7 @@ fc_fit_weights(fc_decoding *d, fc_mixture *mixture)
 								 d->select.cosine, d->select.sine, w->gram, w->rhs);
 
 	if (status == FC_OK)
-		status = fc_nnls(w->gram, mixture->count, w->rhs, mixture->count, NULL, d->tick, d->arena, mixture->weight);
+		status = fc_nnls(w->gram, mixture->count, w->rhs, mixture->count, NULL, d->arena, mixture->weight);
 	return status;
 }
 

@@ -65,8 +65,7 @@ fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm)
 	{
 		size_t		width = fc_block_width(d, first);
 
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_envelope_double(width, variance, d->half_norm + first, envelope + first);
 		for (size_t j = first; j < first + width; j++)
 		{
@@ -100,7 +99,7 @@ evaluate_field(fc_decoding *d, size_t count)
 		fc_status	status;
 
 		angles.n = angles.ldc = sums.k = sums.lda = width;
-		status = fc_multiply_float(&angles, w->center, omega, d->tick, w->cosine);
+		status = fc_multiply_float(&angles, w->center, omega, w->cosine);
 		if (status != FC_OK)
 			return status;
 		fc_sincos_float(count * width, w->cosine, w->sine);
@@ -110,7 +109,7 @@ evaluate_field(fc_decoding *d, size_t count)
 			for (size_t j = 0; j < width; j++)
 				w->cosine[i * width + j] = w->cosine[i * width + j] * w->im[first + j] -
 					w->sine[i * width + j] * w->re[first + j];
-		status = fc_multiply_float(&sums, w->cosine, omega, d->tick, w->gradient);
+		status = fc_multiply_float(&sums, w->cosine, omega, w->gradient);
 		if (status != FC_OK)
 			return status;
 	}
@@ -165,8 +164,8 @@ fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 		return status;
 	for (size_t j = 0; j < d->m; j++)
 	{
-		if (j % FC_TICKED_MOMENTS == 0 && fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		if (j % FC_CHECKED_MOMENTS == 0)
+			fc_check();
 		w->re[j] = (float) (d->r_re[j] * w->envelope[j] / (double) d->m);
 		w->im[j] = (float) (d->r_im[j] * w->envelope[j] / (double) d->m);
 	}
@@ -244,8 +243,7 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *f
 
 		if (!(d->start_value[w->order[i]] > 0.0))
 			break;
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		while (other < *found && fc_squared_distance(candidate, w->modes + other * d->n, d->n) > radius)
 			other++;
 		if (other < *found)

@@ -49,23 +49,12 @@ take_work(fc_arena *arena, const fc_spec *spec, fc_decoder decoder, const fc_pro
 	w->upper = FC_TAKE(arena, n, double);
 	w->initial = FC_TAKE(arena, parts->initial_count * n, double);
 	w->scaled = FC_TAKE(arena, parts->initial_count > 0 ? spec->dim : 0, double);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_problem_worksize(const fc_spec *spec, fc_decoder decoder, const fc_problem_parts *parts)
-{
-	fc_arena	measure = fc_arena_measure();
-	problem_work w;
-
-	(void) take_work(&measure, spec, decoder, parts, &w);
-	fc_arena_reserve(&measure, fc_frequency_worksize(spec));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* The frequencies of the first scale become those of all that are decoded, one scale behind the other. */
 static fc_status
-scale_frequencies(const fc_spec *spec, const fc_tick *tick, problem_work *w)
+scale_frequencies(const fc_spec *spec, problem_work *w)
 {
 	const double *sigmas = fc_spec_sigmas(spec);
 	size_t		values = (size_t) spec->frequencies * spec->reduced;
@@ -77,8 +66,7 @@ scale_frequencies(const fc_spec *spec, const fc_tick *tick, problem_work *w)
 
 		for (size_t j = 0; j < spec->frequencies; j++)
 		{
-			if (fc_paced(tick, &done, spec->reduced))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, spec->reduced);
 			for (size_t i = j * spec->reduced; i < (j + 1) * spec->reduced; i++)
 				w->omega[s * values + i] = (float) ((double) w->omega[i] * ratio);
 		}
@@ -88,18 +76,18 @@ scale_frequencies(const fc_spec *spec, const fc_tick *tick, problem_work *w)
 
 /* Frequencies of the scales, and their moments. */
 static fc_status
-set_moments(const fc_sketch *sketch, const fc_tick *tick, fc_arena *arena, problem_work *w, fc_problem *problem)
+set_moments(const fc_sketch *sketch, fc_arena *arena, problem_work *w, fc_problem *problem)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	const double *sigmas = fc_spec_sigmas(spec);
-	size_t		used = arena->used;
-	fc_status	status = fc_sketch_moments(sketch, tick, w->re, w->im);
+	fc_mark		used = fc_arena_mark(arena);
+	fc_status	status = fc_sketch_moments(sketch, w->re, w->im);
 
 	if (status == FC_OK)
-		status = fc_frequencies(spec, arena, tick, w->omega);
-	arena->used = used;
+		status = fc_frequencies(spec, arena, w->omega);
+	fc_arena_release(arena, used);
 	if (status == FC_OK)
-		status = scale_frequencies(spec, tick, w);
+		status = scale_frequencies(spec, w);
 	problem->n = spec->reduced;
 	problem->m = w->count * (size_t) spec->frequencies;
 	problem->omega = w->omega;
@@ -146,7 +134,7 @@ set_statistics(const fc_sketch *sketch, problem_work *w, fc_problem *problem)
 
 /* Centroids to start from, as far as the basis sees them. */
 static fc_status
-set_initial(const fc_spec *spec, const fc_problem_parts *parts, const fc_tick *tick, problem_work *w, fc_problem *problem)
+set_initial(const fc_spec *spec, const fc_problem_parts *parts, problem_work *w, fc_problem *problem)
 {
 	const double *scale = fc_spec_scale(spec);
 	const double *center = fc_spec_center(spec);
@@ -163,8 +151,7 @@ set_initial(const fc_spec *spec, const fc_problem_parts *parts, const fc_tick *t
 		{
 			double		y = basis ? 0.0 : w->scaled[r];
 
-			if (fc_paced(tick, &done, d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, d);
 			for (size_t i = 0; basis != NULL && i < d; i++)
 				y += (double) basis[r * d + i] * w->scaled[i];
 			w->initial[j * n + r] = y / spec->sigma;
@@ -176,7 +163,7 @@ set_initial(const fc_spec *spec, const fc_problem_parts *parts, const fc_tick *t
 }
 
 fc_status
-fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_parts *parts, const fc_tick *tick,
+fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_parts *parts,
 				fc_arena *arena, fc_problem *problem)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
@@ -186,7 +173,7 @@ fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_pa
 	*problem = (fc_problem) {0};
 	status = take_work(arena, spec, decoder, parts, &w);
 	if (status == FC_OK)
-		status = set_moments(sketch, tick, arena, &w, problem);
+		status = set_moments(sketch, arena, &w, problem);
 	if (status != FC_OK)
 		return status;
 	set_statistics(sketch, &w, problem);
@@ -198,7 +185,7 @@ fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_pa
 		problem->pilot_weight = fc_spec_pilot_weight(parts->pilot);
 		problem->pilot_rows = parts->pilot->pilot_rows;
 	}
-	return parts->initial_count > 0 ? set_initial(spec, parts, tick, &w, problem) : FC_OK;
+	return parts->initial_count > 0 ? set_initial(spec, parts, &w, problem) : FC_OK;
 }
 
 double

@@ -127,7 +127,7 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *w
 		for (size_t j = 0; j < width; j++)
 			cosine[j] = weight[i] * (cosine[j] * im[j] - sine[j] * re[j]);
 	}
-	return fc_multiply(&p, w->cosine, d->omega + first * d->n, d->tick, gradient);
+	return fc_multiply(&p, w->cosine, d->omega + first * d->n, gradient);
 }
 
 /*
@@ -179,8 +179,7 @@ curvatures(fc_decoding *d, double variance, double q[3])
 		size_t		width = fc_block_width(d, first);
 		const double *half_norm = d->half_norm + first;
 
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_envelope_double(width, 2.0 * variance, half_norm, squared);
 		for (size_t j = 0; j < width; j++)
 		{
@@ -207,8 +206,7 @@ set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 	double		squares = 0.0;
 	double		q[3];
 
-	if (curvatures(d, fc_mixture_variance(mixture), q) != FC_OK)
-		return FC_INTERRUPTED;
+	curvatures(d, fc_mixture_variance(mixture), q);
 	for (size_t i = 0; i < mixture->count; i++)
 		total += mixture->weight[i];
 	if (!(total > 0.0))

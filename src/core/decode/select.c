@@ -89,13 +89,12 @@ fit_chosen(fc_decoding *d, size_t size, size_t chosen)
 
 	for (size_t i = 0; i < chosen; i++)
 	{
-		if (fc_paced(d->tick, &done, chosen))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, chosen);
 		for (size_t j = 0; j < chosen; j++)
 			w->sub_gram[i * chosen + j] = w->gram[w->chosen[i] * size + w->chosen[j]];
 		w->sub_rhs[i] = w->rhs[w->chosen[i]];
 	}
-	return fc_nnls(w->sub_gram, chosen, w->sub_rhs, chosen, NULL, d->tick, d->arena, w->weight);
+	return fc_nnls(w->sub_gram, chosen, w->sub_rhs, chosen, NULL, d->arena, w->weight);
 }
 
 /* Choose entries until limit; the mixture's own atoms are chosen from the start. */
@@ -118,8 +117,7 @@ pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit, siz
 		size_t		entry = best_entry(w, size, *chosen, &score);
 		fc_status	status;
 
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (first < 0.0)
 			first = score;
 		/* At least one new atom a round, or the stage would not end. */

@@ -25,8 +25,8 @@ fc_set_frequencies(fc_decoding *d)
 
 	for (size_t i = 0; i < coordinates; i++)
 	{
-		if (i % FC_TICKED_MOMENTS == 0 && fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		if (i % FC_CHECKED_MOMENTS == 0)
+			fc_check();
 		squares += (double) p->omega[i] * (double) p->omega[i];
 	}
 	d->unit = squares > 0.0 ? sqrt((double) coordinates / squares) : 1.0;
@@ -36,8 +36,8 @@ fc_set_frequencies(fc_decoding *d)
 		double		norm = 0.0;
 		double		angle = 0.0;
 
-		if (j % FC_FREQUENCY_BLOCK == 0 && fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		if (j % FC_FREQUENCY_BLOCK == 0)
+			fc_check();
 		for (size_t l = 0; l < d->n; l++)
 		{
 			double		radians = (double) omega[l] * d->unit;
@@ -64,8 +64,8 @@ fc_measure_moments(fc_decoding *d)
 	{
 		double		square = d->z_re[j] * d->z_re[j] + d->z_im[j] * d->z_im[j];
 
-		if (j % FC_TICKED_MOMENTS == 0 && fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		if (j % FC_CHECKED_MOMENTS == 0)
+			fc_check();
 		d->energy += square / (double) d->m;
 		noise += fmax(1.0 - square, 0.0) / (double) d->m;
 		d->informative += square > 4.0 / d->problem->rows;
@@ -104,8 +104,7 @@ fc_set_rows(fc_decoding *d)
 	{
 		double		weight = p->pilot_weight != NULL ? p->pilot_weight[i] : 1.0;
 
-		if (fc_paced(d->tick, &done, d->n))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d->n);
 		if (!(weight > 0.0))
 			continue;
 		for (size_t l = 0; l < d->n; l++)
@@ -129,8 +128,7 @@ mean_envelope(fc_decoding *d, double variance, double *mean)
 	{
 		size_t		width = fc_block_width(d, first);
 
-		if (fc_ticked(d->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_envelope_double(width, variance, d->half_norm + first, d->shift.envelope);
 		for (size_t j = 0; j < width; j++)
 			*mean += d->shift.envelope[j] / (double) d->m;

@@ -72,7 +72,7 @@ local_shape(fc_decoding *d, const double *c, double *f, double *gradient, double
 		}
 		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, scale * FC_PI, omega, n, cosine, 1, 1.0, gradient, 1);
 		p.k = width;
-		status = fc_multiply(&p, w->scaled, omega, d->tick, hessian);
+		status = fc_multiply(&p, w->scaled, omega, hessian);
 		if (status != FC_OK)
 			return status;
 	}
@@ -86,11 +86,11 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 	fc_improve_work *w = &d->improve;
 	double	   *values = w->eigenvalues;
 	double		bandwidth = (d->problem->bandwidth > 0.0 ? d->problem->bandwidth : 1.0) / d->unit;
-	fc_status	status = fc_symmetric_eigen(h, d->n, values, w->eigen_work, w->eigen_iwork, d->tick);
+	fc_status	status = fc_symmetric_eigen(h, d->n, values, w->eigen_work, w->eigen_iwork);
 
 	memset(covariance, 0, d->n * d->n * sizeof(double));
 	if (status != FC_OK)
-		return status == FC_INTERRUPTED ? status : FC_OK;
+		return FC_OK;
 	for (size_t i = 0; i < d->n; i++)
 	{
 		if (!(values[i] > 0.0) || !(1.0 / values[i] > NARROWEST_VARIANCE_RATIO * bandwidth * bandwidth))
@@ -99,8 +99,8 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 	}
 	for (size_t i = 0; i < d->n; i++)
 		cblas_dscal((int) d->n, sqrt(values[i]), h + i * d->n, 1);
-	status = fc_rank_update_transposed(d->n, d->n, 1.0, h, d->n, d->tick, covariance);
-	return status == FC_OK ? fc_mirror_lower(covariance, d->n, d->tick) : status;
+	status = fc_rank_update_transposed(d->n, d->n, 1.0, h, d->n, covariance);
+	return status == FC_OK ? fc_mirror_lower(covariance, d->n) : status;
 }
 
 /* envelope (m) of the atom: exp(-omega' Sigma omega / 2), 1 for a point. */
@@ -117,7 +117,7 @@ fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
 		fc_status	status;
 
 		p.m = width;
-		status = fc_multiply(&p, omega, covariance, d->tick, d->improve.scaled);
+		status = fc_multiply(&p, omega, covariance, d->improve.scaled);
 		if (status != FC_OK)
 			return status;
 		for (size_t j = 0; j < width; j++)

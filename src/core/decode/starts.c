@@ -50,8 +50,7 @@ measure_rows(fc_decoding *d, const fc_mixture *chosen, double *total)
 	{
 		double		nearest = chosen->count > 0 ? INFINITY : 1.0;
 
-		if (fc_paced(d->tick, &done, chosen->count * d->n))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, chosen->count * d->n);
 		for (size_t c = 0; c < chosen->count; c++)
 			nearest = fmin(nearest, fc_squared_distance(d->row + i * d->n, chosen->center + c * d->n, d->n));
 		d->row_distance[i] = d->row_weight[i] * nearest;
@@ -82,16 +81,15 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 	double		total = 0.0;
 	size_t		done = 0;
 
-	if (rows && init == FC_INIT_KMEANSPP && measure_rows(d, chosen, &total) != FC_OK)
-		return FC_INTERRUPTED;
+	if (rows && init == FC_INIT_KMEANSPP)
+		measure_rows(d, chosen, &total);
 	for (size_t i = 0; i < d->rows; i++)
 		d->permutation[i] = i;
 	for (size_t i = 0; i < count; i++)
 	{
 		double	   *point = start + i * d->n;
 
-		if (fc_paced(d->tick, &done, COORDINATE * d->n))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, COORDINATE * d->n);
 		if (i < sample_centroids)
 			memcpy(point, d->sample_centroid + i * d->n, d->n * sizeof(double));
 		else if (total > 0.0)

@@ -34,7 +34,7 @@ take_work(fc_arena *arena, size_t n, column_work *work)
 {
 	work->items = FC_TAKE(arena, 2 * n, fc_keyed);
 	work->value = FC_TAKE(arena, n, float);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 static size_t
@@ -67,13 +67,13 @@ value_of(uint64_t key)
 
 /* work->value = count numbers, sorted; they are there already. */
 static fc_status
-sort_values(const column_work *work, size_t count, const fc_tick *tick)
+sort_values(const column_work *work, size_t count)
 {
 	fc_status	status;
 
 	for (size_t i = 0; i < count; i++)
 		work->items[i] = (fc_keyed) {key_of(work->value[i]), 0};
-	status = fc_sort(work->items, count, work->items + count, tick);
+	status = fc_sort(work->items, count, work->items + count);
 	for (size_t i = 0; i < count; i++)
 		work->value[i] = value_of(work->items[i].key);
 	return status;
@@ -81,15 +81,14 @@ sort_values(const column_work *work, size_t count, const fc_tick *tick)
 
 /* Column j of the sample, sorted. */
 static fc_status
-sort_column(const fc_drift_sample *sample, size_t j, const fc_tick *tick, const column_work *work)
+sort_column(const fc_drift_sample *sample, size_t j, const column_work *work)
 {
 	size_t		n = looked_at(sample);
 
 	for (size_t i = 0; i < n; i++)
 		work->value[i] = sample->values[i * sample->d + j];
-	if (fc_ticked(tick))
-		return FC_INTERRUPTED;
-	return fc_all_finite_float(work->value, n) ? sort_values(work, n, tick) : FC_EVALUE;
+	fc_check();
+	return fc_all_finite_float(work->value, n) ? sort_values(work, n) : FC_EVALUE;
 }
 
 /* How many of n sorted values are <= x. */
@@ -277,17 +276,6 @@ take_all(const fc_drift_sample *sample, fc_arena *arena, column_work *work, colu
 	return take_work(arena, looked_at(sample), work);
 }
 
-size_t
-fc_drift_choose_worksize(const fc_drift_sample *sample)
-{
-	fc_arena	measure = fc_arena_measure();
-	column_work work;
-	column_notes notes;
-
-	(void) take_all(sample, &measure, &work, &notes);
-	return fc_arena_measured(&measure);
-}
-
 /* Edges, least value and thirds of column j. */
 static void
 choose_column(const column_work *work, size_t n, size_t j, const fc_drift_spec *spec, const column_notes *notes)
@@ -317,7 +305,7 @@ write_notes(const column_notes *notes, fc_drift_spec *spec)
 }
 
 fc_status
-fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, const fc_tick *tick, fc_arena *arena, fc_drift_spec *spec)
+fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, fc_drift_spec *spec)
 {
 	column_work work;
 	column_notes notes;
@@ -331,33 +319,33 @@ fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, const fc_tick *tic
 		memcpy((double *) (uintptr_t) fc_drift_origin(spec), sample->origin, sample->d * sizeof(double));
 	for (size_t j = 0; j < sample->d; j++)
 	{
-		status = sort_column(sample, j, tick, &work);
+		status = sort_column(sample, j, &work);
 		if (status != FC_OK)
 			return status;
 		choose_column(&work, looked_at(sample), j, spec, &notes);
 	}
 	write_notes(&notes, spec);
-	return fc_drift_spec_seal(spec, tick);
+	return fc_drift_spec_seal(spec);
 }
 
 /* ---- waves ---- */
 
 /* The median distance from x among the values not equal to it; 1 where there are none.  work->value is lost. */
 static double
-distance_from_atom(const column_work *work, size_t n, float x, const fc_tick *tick, fc_status *status)
+distance_from_atom(const column_work *work, size_t n, float x, fc_status *status)
 {
 	size_t		count = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (work->value[i] != x)
 			work->value[count++] = fabsf(work->value[i] - x);
-	*status = sort_values(work, count, tick);
+	*status = sort_values(work, count);
 	return count == 0 ? 1.0 : 0.5 * ((double) work->value[(count - 1) / 2] + (double) work->value[count / 2]);
 }
 
 /* Center and scale of a sorted column; the largest values of the sample stay within what a sketch takes. */
 static fc_status
-measure_column(const column_work *work, size_t n, double origin, bool zero_center, double sigma, const fc_tick *tick,
+measure_column(const column_work *work, size_t n, double origin, bool zero_center, double sigma,
 			   double *center, double *scale)
 {
 	float		median = work->value[(n - 1) / 2];
@@ -366,7 +354,7 @@ measure_column(const column_work *work, size_t n, double origin, bool zero_cente
 	fc_status	status = FC_OK;
 
 	*center = zero_center ? 0.0 : origin + (double) median;
-	*scale = range > 0 ? range / NORMAL_IQR : distance_from_atom(work, n, median, tick, &status);
+	*scale = range > 0 ? range / NORMAL_IQR : distance_from_atom(work, n, median, &status);
 	*scale = fmax(fmax(*scale, farthest / MOST_SPREAD), fmax(fabs(*center) / MOST_OFFSET / sigma, LEAST_SCALE));
 	if (zero_center)			/* rows are as far from 0 as the median is */
 		*scale = fmax(*scale, (fabs(origin + (double) median) + farthest) / MOST_SPREAD);
@@ -374,7 +362,7 @@ measure_column(const column_work *work, size_t n, double origin, bool zero_cente
 }
 
 fc_status
-fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, const fc_tick *tick, fc_arena *arena,
+fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc_arena *arena,
 			  double *center, double *scale, double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts)
 {
 	column_work work;
@@ -384,10 +372,10 @@ fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, co
 		sigmas[s] = wave_lengths[s] * sqrt((double) sample->d);
 	for (size_t j = 0; j < sample->d && status == FC_OK; j++)
 	{
-		status = sort_column(sample, j, tick, &work);
+		status = sort_column(sample, j, &work);
 		if (status == FC_OK)
 			status = measure_column(&work, looked_at(sample), sample->origin != NULL ? sample->origin[j] : 0.0, zero_center, sigmas[0],
-									tick, &center[j], &scale[j]);
+									&center[j], &scale[j]);
 	}
 	*parts = (fc_spec_parts) {.dim = sample->d,.reduced = sample->d,.frequencies = FC_WAVES,.scales = FC_WAVE_SCALES,.law = FC_LAW_GAUSSIAN,
 	.structured = sample->d >= FC_STRUCTURED_CROSSOVER,.cosine = sample->metric == FC_COSINE,.seed = seed,

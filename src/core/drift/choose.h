@@ -20,13 +20,12 @@ typedef struct fc_drift_sample
 
 /* Bytes of a spec of d dimensions at most, and of the work of both functions below. */
 size_t		fc_drift_spec_bound(const fc_drift_sample *sample);
-size_t		fc_drift_choose_worksize(const fc_drift_sample *sample);
 
 /*
  * Edges of a column: every value when at most FC_DRIFT_EDGES differ, else quantiles without repeats and, of values that many rows
- * share, the largest value below.  Weights are not looked at.  FC_EVALUE, FC_INTERRUPTED, FC_ENOMEMORY.
+ * share, the largest value below.  Weights are not looked at.  FC_EVALUE.
  */
-fc_status	fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, const fc_tick *tick, fc_arena *work, fc_drift_spec *spec);
+fc_status	fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *work, fc_drift_spec *spec);
 
 /* ---- the waves ---- */
 
@@ -38,7 +37,7 @@ fc_status	fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, const fc
  * center the median (0 with zero_center), scale the interquartile range over 1.349, or where that is 0 the median distance from the
  * median among the values not on it.  The parts point to center, scale (d each) and sigmas.
  */
-fc_status	fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, const fc_tick *tick, fc_arena *work,
+fc_status	fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc_arena *work,
 						  double *center, double *scale, double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts);
 
 #endif							/* FC_DRIFT_CHOOSE_H */

@@ -8,7 +8,7 @@
 #include "drift/loops.h"
 
 #define THRESHOLDS	(FC_DRIFT_CELLS - 1)
-#define BLOCK		((size_t) 1 << 18)	/* counts between two ticks */
+#define BLOCK		((size_t) 1 << 18)	/* counts between two checks */
 
 /* ---- the bytes ---- */
 
@@ -50,9 +50,9 @@ fc_drift_size_of_spec(const fc_drift_spec *spec, uint8_t flags)
 }
 
 fc_status
-fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, const fc_tick *tick, fc_drift_counts *counts)
+fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, fc_drift_counts *counts)
 {
-	fc_status	status = fc_clear_pieces(counts, fc_drift_size_of_spec(spec, flags), tick);
+	fc_status	status = fc_clear_pieces(counts, fc_drift_size_of_spec(spec, flags));
 
 	if (status == FC_OK)
 		*counts = fixed_fields(spec, flags);
@@ -66,7 +66,7 @@ words_of(fc_drift_counts *counts)
 }
 
 fc_status
-fc_drift_convert(const fc_drift_counts *source, uint8_t flags, const fc_tick *tick, fc_drift_counts *target)
+fc_drift_convert(const fc_drift_counts *source, uint8_t flags, fc_drift_counts *target)
 {
 	size_t		numbers = fc_drift_numbers(source);
 	fc_status	status;
@@ -74,18 +74,18 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags, const fc_tick *ti
 	FC_ASSERT(source->pending == 0);
 	if (!(flags & FC_DRIFT_WIDE) && source->rows > FC_DRIFT_MOST_NARROW)
 		return FC_EOVERFLOW;
-	status = fc_clear_pieces(target, fc_drift_counts_size(source, flags), tick);
+	status = fc_clear_pieces(target, fc_drift_counts_size(source, flags));
 	if (status != FC_OK)
 		return status;
 	*target = *source;
 	target->container = 0;
 	target->flags = flags;
 	if (((flags ^ source->flags) & FC_DRIFT_WIDE) == 0)
-		return fc_copy_pieces(target + 1, source + 1, numbers_size(source, flags), tick);
+		return fc_copy_pieces(target + 1, source + 1, numbers_size(source, flags));
 	for (size_t i = 0; i < numbers; i++)
 	{
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		if (flags & FC_DRIFT_WIDE)
 			((uint64_t *) (target + 1))[i] = fc_drift_number(source, i);
 		else
@@ -96,7 +96,7 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags, const fc_tick *ti
 
 /* Of every column all rows fall into one cell; no count is above the rows. */
 static fc_status
-check_numbers(const fc_drift_counts *counts, const fc_tick *tick)
+check_numbers(const fc_drift_counts *counts)
 {
 	size_t		numbers = fc_drift_numbers(counts);
 	size_t		cells = (size_t) counts->dim * FC_DRIFT_CELLS;
@@ -105,8 +105,8 @@ check_numbers(const fc_drift_counts *counts, const fc_tick *tick)
 
 	for (size_t i = 0; i < numbers; i++)
 	{
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		if (fc_drift_number(counts, i) > rows)
 			return FC_EFORMAT;
 		if (i >= cells)
@@ -123,7 +123,7 @@ check_numbers(const fc_drift_counts *counts, const fc_tick *tick)
 }
 
 fc_status
-fc_drift_counts_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_drift_counts_check(const void *bytes, size_t size)
 {
 	const fc_drift_counts *counts = bytes;
 
@@ -134,7 +134,7 @@ fc_drift_counts_check(const void *bytes, size_t size, const fc_tick *tick)
 		!fc_zero_padding((const char *) (counts + 1) + fc_drift_numbers(counts) * (counts->flags ? sizeof(uint64_t) : sizeof(uint32_t)),
 						 (const char *) bytes + size))
 		return FC_EFORMAT;
-	return check_numbers(counts, tick);
+	return check_numbers(counts);
 }
 
 /* ---- sums ---- */
@@ -183,7 +183,7 @@ fc_drift_fold(fc_drift_counts *counts)
 }
 
 fc_status
-fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sign, const fc_tick *tick)
+fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sign)
 {
 	size_t		numbers = fc_drift_numbers(target);
 	int64_t		rows = target->rows + sign * source->rows;
@@ -200,8 +200,8 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sig
 	{
 		uint64_t	number = fc_drift_number(source, i);
 
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		if (sign < 0 && number > fc_drift_number(target, i))
 			return FC_ENEGATIVE;
 		add_number(target, i, sign < 0 ? -number : number);
@@ -229,7 +229,7 @@ take_prepared(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *pre
 	prepared->x = FC_TAKE(arena, columns, float);
 	prepared->of_bits = FC_TAKE(arena, lanes, float);
 	prepared->place = FC_TAKE(arena, columns, int32_t);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t

@@ -70,13 +70,13 @@ size_t		fc_drift_size_of_spec(const fc_drift_spec *spec, uint8_t flags);
 size_t		fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags);
 
 /* No rows yet, in fc_drift_size_of_spec(spec, flags) bytes. */
-fc_status	fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, const fc_tick *tick, fc_drift_counts *counts);
+fc_status	fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, fc_drift_counts *counts);
 
 /* Fold the waiting rows into the pairs. */
 void		fc_drift_fold(fc_drift_counts *counts);
 
 /* A copy with other flags, of fc_drift_counts_size(source, flags) bytes; source is folded.  FC_EOVERFLOW: too many rows for 32 bits. */
-fc_status	fc_drift_convert(const fc_drift_counts *source, uint8_t flags, const fc_tick *tick, fc_drift_counts *target);
+fc_status	fc_drift_convert(const fc_drift_counts *source, uint8_t flags, fc_drift_counts *target);
 
 /* The flag FC_DRIFT_WIDE, where so many rows need it. */
 static inline uint8_t
@@ -89,10 +89,10 @@ fc_drift_width(int64_t rows)
  * target += sign * source (1 or -1), both folded, the target wide enough for all rows.  FC_EMISMATCH: of different specs;
  * FC_ENEGATIVE: rows that are not in it cannot leave it; FC_EOVERFLOW.
  */
-fc_status	fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sign, const fc_tick *tick);
+fc_status	fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sign);
 
 /* Validate size untrusted bytes aligned to 8 as stored (not open) counts. */
-fc_status	fc_drift_counts_check(const void *bytes, size_t size, const fc_tick *tick);
+fc_status	fc_drift_counts_check(const void *bytes, size_t size);
 
 /* ---- rows ---- */
 

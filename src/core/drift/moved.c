@@ -46,20 +46,7 @@ take_move_work(fc_arena *arena, const fc_drift_sides *sides, size_t most, move_w
 {
 	work->tables = (fc_tables) {FC_TAKE(arena, 2 * most, fc_table), 0, 2 * most};
 	work->moved = FC_TAKE(arena, sides->spec->dim, bool);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_drift_moved_worksize(const fc_drift_sides *sides, size_t most)
-{
-	fc_arena	measure = fc_arena_measure();
-	move_work	work;
-
-	if (!fc_has_counts(sides))
-		return 0;
-	(void) take_move_work(&measure, sides, most, &work);
-	fc_arena_reserve(&measure, fc_search_pairs_worksize(sides));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* Tables whose p is below exp(limit), the first of each two columns, become moves, up to `most` in all; log_tests: of F T. */
@@ -80,7 +67,7 @@ take_moves(const fc_tables *tables, double log_tests, double limit, size_t most,
 
 /* Marks the columns that moved; those of least p become tables. */
 static fc_status
-list_columns(const fc_drift_sides *sides, double log_tests, double limit, const fc_tick *tick, move_work *work)
+list_columns(const fc_drift_sides *sides, double log_tests, double limit, move_work *work)
 {
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
@@ -88,8 +75,7 @@ list_columns(const fc_drift_sides *sides, double log_tests, double limit, const 
 		fc_tables	one = {&table, 1, 1};
 
 		table = fc_strongest_of_column(sides, j);
-		if (fc_test_tables(sides, j % 64 == 0 ? tick : NULL, &one) != FC_OK)
-			return FC_INTERRUPTED;
+		fc_test_tables(sides, &one);
 		work->moved[j] = table.key + log_tests < limit;
 		if (work->moved[j])
 			fc_keep_least(&table, &work->tables);
@@ -99,17 +85,17 @@ list_columns(const fc_drift_sides *sides, double log_tests, double limit, const 
 
 /* Pairs of the other columns. */
 static fc_status
-list_pairs(const fc_drift_sides *sides, const fc_tick *tick, fc_arena *arena, move_work *work)
+list_pairs(const fc_drift_sides *sides, fc_arena *arena, move_work *work)
 {
 	fc_status	status;
 
 	work->tables.count = 0;
-	status = fc_search_pairs(sides, work->moved, tick, arena, &work->tables);
-	return status == FC_OK ? fc_test_tables(sides, tick, &work->tables) : status;
+	status = fc_search_pairs(sides, work->moved, arena, &work->tables);
+	return status == FC_OK ? fc_test_tables(sides, &work->tables) : status;
 }
 
 fc_status
-fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, const fc_tick *tick, fc_arena *arena,
+fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_arena *arena,
 			   fc_drift_move *moves, size_t *count)
 {
 	double		families = fc_has_counts(sides) ? fc_families(sides, fc_has_waves(sides)) : 0;
@@ -124,13 +110,13 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, const
 	status = take_move_work(arena, sides, most, &work);
 	if (status != FC_OK)
 		return status;
-	status = list_columns(sides, log(families * fc_column_tests(sides->spec)), log(threshold), tick, &work);
+	status = list_columns(sides, log(families * fc_column_tests(sides->spec)), log(threshold), &work);
 	if (status != FC_OK)
 		return status;
 	take_moves(&work.tables, log(families * fc_column_tests(sides->spec)), log(threshold), most, moves, count);
 	if (*count < most && fc_pair_tests(sides->spec) > 0)
 	{
-		status = list_pairs(sides, tick, arena, &work);
+		status = list_pairs(sides, arena, &work);
 		if (status == FC_OK)
 			take_moves(&work.tables, log(families * fc_pair_tests(sides->spec)), log(threshold), most, moves, count);
 	}

@@ -17,7 +17,7 @@ fc_drift_spec_size(const fc_drift_spec *spec)
 }
 
 static fc_status
-compute_digest(const fc_drift_spec *spec, const fc_tick *tick, uint64_t digest[2])
+compute_digest(const fc_drift_spec *spec, uint64_t digest[2])
 {
 	fc_drift_spec fixed = *spec;
 	uint64_t	seeds[2];
@@ -26,13 +26,13 @@ compute_digest(const fc_drift_spec *spec, const fc_tick *tick, uint64_t digest[2
 	fixed.digest[0] = fixed.digest[1] = 0;
 	for (uint64_t i = 0; i < 2; i++)
 		seeds[i] = fc_hash_bytes(i + 1, &fixed, sizeof(fixed));
-	return fc_digest(seeds, spec + 1, fc_drift_spec_size(spec) - sizeof(fc_drift_spec), tick, digest);
+	return fc_digest(seeds, spec + 1, fc_drift_spec_size(spec) - sizeof(fc_drift_spec), digest);
 }
 
 fc_status
-fc_drift_spec_seal(fc_drift_spec *spec, const fc_tick *tick)
+fc_drift_spec_seal(fc_drift_spec *spec)
 {
-	return compute_digest(spec, tick, spec->digest);
+	return compute_digest(spec, spec->digest);
 }
 
 static bool
@@ -69,7 +69,7 @@ bits_valid(const uint16_t *column, size_t count, size_t d)
 }
 
 fc_status
-fc_drift_spec_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_drift_spec_check(const void *bytes, size_t size)
 {
 	const fc_drift_spec *spec = bytes;
 	const uint16_t *column;
@@ -82,8 +82,8 @@ fc_drift_spec_check(const void *bytes, size_t size, const fc_tick *tick)
 		return FC_EFORMAT;
 	for (size_t j = 0; j < spec->dim; j++)
 	{
-		if (j % 4096 == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (j % 4096 == 0)
+			fc_check();
 		if (!column_valid(spec, j))
 			return FC_EFORMAT;
 	}
@@ -91,7 +91,7 @@ fc_drift_spec_check(const void *bytes, size_t size, const fc_tick *tick)
 	if (!bits_valid(column, spec->plain, spec->dim) || !bits_valid(column + spec->plain, spec->far, spec->dim) ||
 		!fc_zero_padding(fc_drift_thirds(spec) + 3 * (size_t) spec->dim, (const char *) bytes + size))
 		return FC_EFORMAT;
-	status = compute_digest(spec, tick, digest);
+	status = compute_digest(spec, digest);
 	if (status != FC_OK)
 		return status;
 	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1] ? FC_OK : FC_EFORMAT;

@@ -74,12 +74,12 @@ fc_strongest_of_column(const fc_drift_sides *sides, size_t j)
 }
 
 fc_status
-fc_search_columns(const fc_drift_sides *sides, const fc_tick *tick, fc_tables *tables)
+fc_search_columns(const fc_drift_sides *sides, fc_tables *tables)
 {
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
-		if (j % 1024 == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (j % 1024 == 0)
+			fc_check();
 		offer(fc_strongest_of_column(sides, j), sides, tables);
 	}
 	return FC_OK;
@@ -100,15 +100,6 @@ rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts, size_t b
 		if (cell > (size_t) third[far ? FC_DRIFT_UPPER : FC_DRIFT_MIDDLE] + 1 || (far && cell <= (size_t) third[FC_DRIFT_LOWER] + 1))
 			rows += (double) fc_drift_number(counts, j * FC_DRIFT_CELLS + cell);
 	return rows;
-}
-
-size_t
-fc_search_pairs_worksize(const fc_drift_sides *sides)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) FC_TAKE(&measure, 2 * fc_drift_spec_bits(sides->spec), double);
-	return fc_arena_measured(&measure);
 }
 
 /* "Both" and "one alone" of bits a and b, which are number `place`; one[side * bits + b]: rows with bit b.  False: no rows have such counts. */
@@ -135,21 +126,18 @@ offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b, s
 }
 
 fc_status
-fc_search_pairs(const fc_drift_sides *sides, const bool *moved, const fc_tick *tick, fc_arena *arena, fc_tables *tables)
+fc_search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena, fc_tables *tables)
 {
 	size_t		bits = fc_drift_spec_bits(sides->spec);
 	const uint16_t *column = fc_drift_bit_columns(sides->spec);
 	size_t		place = (size_t) sides->spec->dim * FC_DRIFT_CELLS;
 	double	   *one = FC_TAKE(arena, 2 * bits, double);
 
-	if (one == NULL)
-		return FC_ENOMEMORY;
 	for (size_t b = 0; b < 2 * bits; b++)
 		one[b] = rows_with_bit(sides->spec, sides->counts[b / bits], b % bits);
 	for (size_t a = 0; a < bits; a++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t b = a + 1; b < bits; b++, place++)
 			if ((moved == NULL || !(moved[column[a]] || moved[column[b]])) && !offer_pair(sides, one, a, b, place, tables))
 				return FC_EFORMAT;
@@ -160,7 +148,7 @@ fc_search_pairs(const fc_drift_sides *sides, const bool *moved, const fc_tick *t
 /* ---- the tests ---- */
 
 fc_status
-fc_test_tables(const fc_drift_sides *sides, const fc_tick *tick, fc_tables *tables)
+fc_test_tables(const fc_drift_sides *sides, fc_tables *tables)
 {
 	size_t		count = tables->count;
 
@@ -169,8 +157,7 @@ fc_test_tables(const fc_drift_sides *sides, const fc_tick *tick, fc_tables *tabl
 	{
 		fc_table	table = tables->table[i];
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		table.key = fc_hypergeometric_log_p(table.count[0], fc_rows_of_side(sides, 0), table.count[1], fc_rows_of_side(sides, 1));
 		fc_keep_least(&table, tables);
 	}

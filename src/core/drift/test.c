@@ -45,9 +45,9 @@ effect_of_table(const fc_drift_sides *sides, const fc_table *table, double tests
 
 /* The least p of the strongest tables, times the tests. */
 static fc_status
-test_family(const fc_drift_sides *sides, double tests, const fc_tick *tick, fc_tables *tables, family *result)
+test_family(const fc_drift_sides *sides, double tests, fc_tables *tables, family *result)
 {
-	fc_status	status = fc_test_tables(sides, tick, tables);
+	fc_status	status = fc_test_tables(sides, tables);
 
 	if (status != FC_OK)
 		return status;
@@ -57,26 +57,19 @@ test_family(const fc_drift_sides *sides, double tests, const fc_tick *tick, fc_t
 }
 
 static fc_status
-test_counts(const fc_drift_sides *sides, const fc_tick *tick, fc_arena *arena, family *families)
+test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 {
 	fc_table	strongest[TESTED];
 	fc_tables	tables = {strongest, 0, TESTED};
-	fc_status	status = fc_search_columns(sides, tick, &tables);
+	fc_status	status = fc_search_columns(sides, &tables);
 
 	if (status == FC_OK)
-		status = test_family(sides, fc_column_tests(sides->spec), tick, &tables, &families[COLUMNS]);
+		status = test_family(sides, fc_column_tests(sides->spec), &tables, &families[COLUMNS]);
 	if (status != FC_OK || fc_pair_tests(sides->spec) == 0)
 		return status;
 	tables.count = 0;
-	status = fc_search_pairs(sides, NULL, tick, arena, &tables);
-	return status == FC_OK ? test_family(sides, fc_pair_tests(sides->spec), tick, &tables, &families[PAIRS]) : status;
-}
-
-size_t
-fc_drift_test_worksize(const fc_drift_sides *sides)
-{
-	return (fc_has_counts(sides) ? fc_search_pairs_worksize(sides) : 0) +
-		(fc_has_waves(sides) ? fc_wave_test_worksize(fc_sketch_spec(sides->sketch[0])) : 0);
+	status = fc_search_pairs(sides, NULL, arena, &tables);
+	return status == FC_OK ? test_family(sides, fc_pair_tests(sides->spec), &tables, &families[PAIRS]) : status;
 }
 
 /* Where no counts are, the waves' own. */
@@ -118,7 +111,7 @@ join_families(const fc_drift_sides *sides, const family *families, double thresh
 }
 
 fc_status
-fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect, const fc_tick *tick, fc_arena *arena,
+fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect, fc_arena *arena,
 					fc_drift_result *result)
 {
 	family		families[FAMILIES] = {{NAN, 0}, {NAN, 0}, {NAN, 0}};
@@ -127,13 +120,13 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 
 	*result = (fc_drift_result) {NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN}, FC_VERDICT_TOO_FEW};
 	if (fc_has_waves(sides) && sides->null != NULL)
-		status = fc_wave_compare(sides->sketch[0], sides->sketch[1], sides->null, tick, arena, &waves);
+		status = fc_wave_compare(sides->sketch[0], sides->sketch[1], sides->null, arena, &waves);
 	result->mmd2 = waves.mmd2;
 	result->null_sd = waves.null_sd;
 	if (waves.rows >= FC_DRIFT_LEAST_ROWS)
 		families[WAVES] = (family) {waves.hidden <= MOST_HIDDEN_OF_WAVES ? waves.p_value : 1.0, waves.size};
 	if (status == FC_OK && fc_has_counts(sides) && fmin(fc_rows_of_side(sides, 0), fc_rows_of_side(sides, 1)) >= FC_DRIFT_LEAST_ROWS)
-		status = test_counts(sides, tick, arena, families);
+		status = test_counts(sides, arena, families);
 	if (status != FC_OK)
 		return status;
 	if (!isnan(families[COLUMNS].p) || !isnan(families[WAVES].p))

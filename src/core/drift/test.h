@@ -51,8 +51,7 @@ typedef struct fc_drift_result
 } fc_drift_result;
 
 /* Values that come together are of one spec.  FC_EFORMAT: counts that no rows have. */
-size_t		fc_drift_test_worksize(const fc_drift_sides *sides);
-fc_status	fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect, const fc_tick *tick,
+fc_status	fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect,
 								fc_arena *arena, fc_drift_result *result);
 
 /* A column that moved, or two whose joint law did. */
@@ -70,8 +69,7 @@ typedef struct fc_drift_move
  * The `most` (>= 1) columns with F T1 p below the threshold, least p first; then, as there is room, pairs by F T2 p, of columns that
  * are not among all those.
  */
-size_t		fc_drift_moved_worksize(const fc_drift_sides *sides, size_t most);
-fc_status	fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_arena *arena,
 						   fc_drift_move *moves, size_t *count);
 
 #endif							/* FC_DRIFT_TEST_H */

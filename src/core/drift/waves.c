@@ -40,17 +40,7 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec, null_work *wor
 	work->square = FC_TAKE(arena, rows * rows, float);
 	work->weight = FC_TAKE(arena, rows, double);
 	work->mean = FC_TAKE(arena, rows, double);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_wave_null_worksize(const fc_drift_sample *sample, size_t most, const fc_spec *spec)
-{
-	fc_arena	measure = fc_arena_measure();
-	null_work	work;
-
-	(void) take_null_work(&measure, smaller(sample->n, most), spec, &work);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* `rows` of the sample at random: row i is among them with the probability (still wanted) / (still there). */
@@ -69,11 +59,11 @@ choose_rows(const fc_drift_sample *sample, size_t rows, uint64_t seed, const nul
 
 /* phi / sqrt(moments) of the chosen rows: what each adds to the sums of a sketch. */
 static fc_status
-write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *prepared, const fc_tick *tick, const null_work *work)
+write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *prepared, const null_work *work)
 {
 	size_t		length = 2 * prepared->moments;
 	double		unit = ldexp(1.0, -FC_COSINE_BITS) / sqrt((double) prepared->moments);
-	fc_status	status = fc_sketch_init(prepared->spec, FC_SKETCH_OPEN, 1, tick, work->sketch);
+	fc_status	status = fc_sketch_init(prepared->spec, FC_SKETCH_OPEN, 1, work->sketch);
 	const int64_t *z = fc_sketch_open_parts(work->sketch).z;
 
 	for (size_t j = 0; j < length; j++)
@@ -83,8 +73,7 @@ write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *pr
 		const float *value = sample->values + work->chosen[r] * sample->d;
 		const fc_row row = {.doubles = work->row,.weight = FC_ONE_WEIGHT};
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t i = 0; i < sample->d; i++)
 			work->row[i] = (double) value[i] + (sample->origin != NULL ? sample->origin[i] : 0.0);
 		status = fc_sketch_add(prepared, &row, work->sketch);
@@ -169,7 +158,7 @@ estimate(size_t rows, const null_work *work)
 }
 
 fc_status
-fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepared *prepared, const fc_tick *tick, fc_arena *arena,
+fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepared *prepared, fc_arena *arena,
 					 fc_wave_null *null)
 {
 	size_t		rows = smaller(sample->n, most);
@@ -184,13 +173,14 @@ fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepar
 	sums = sum_weights(work.weight, rows);
 	if (!(sums.one >= FC_WAVE_LEAST_ROWS * sums.heavy))
 		return FC_EEMPTY;
-	status = write_features(sample, rows, prepared, tick, &work);
+	status = write_features(sample, rows, prepared, &work);
 	if (status != FC_OK)
 		return status;
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) rows, length, 1.0f, work.phi, length, work.phi, length, 0.0f,
 				work.kernel, (int) rows);
 	*null = estimate(rows, &work);
-	return fc_ticked(tick) ? FC_INTERRUPTED : FC_OK;
+	fc_check();
+	return FC_OK;
 }
 
 /* ---- the test ---- */
@@ -235,23 +225,12 @@ take_size_work(fc_arena *arena, const fc_spec *spec, size_work *work)
 	work->im = FC_TAKE(arena, fc_spec_moments(spec), double);
 	work->variance = FC_TAKE(arena, spec->dim, double);
 	work->omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim, float);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_wave_test_worksize(const fc_spec *spec)
-{
-	fc_arena	measure = fc_arena_measure();
-	size_work	work;
-
-	(void) take_size_work(&measure, spec, &work);
-	fc_arena_reserve(&measure, fc_frequency_worksize(spec));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* mean_j(a_j sum_i omega_ji^2 s_i^2) / d: the MMD^2 of a shift of one column by one deviation. */
 static fc_status
-response(const fc_sketch *training, const fc_tick *tick, fc_arena *arena, double *mean)
+response(const fc_sketch *training, fc_arena *arena, double *mean)
 {
 	const fc_spec *spec = fc_sketch_spec(training);
 	double		w = fc_sketch_total_weight(training);
@@ -260,9 +239,9 @@ response(const fc_sketch *training, const fc_tick *tick, fc_arena *arena, double
 	fc_status	status = take_size_work(arena, spec, &work);
 
 	if (status == FC_OK)
-		status = fc_sketch_moments(training, tick, work.re, work.im);
+		status = fc_sketch_moments(training, work.re, work.im);
 	if (status == FC_OK)
-		status = fc_frequencies(spec, arena, tick, work.omega);
+		status = fc_frequencies(spec, arena, work.omega);
 	if (status != FC_OK)
 		return status;
 	for (size_t i = 0; i < spec->dim; i++)
@@ -272,8 +251,8 @@ response(const fc_sketch *training, const fc_tick *tick, fc_arena *arena, double
 	{
 		double		norm = 0;
 
-		if (j % 64 == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (j % 64 == 0)
+			fc_check();
 		for (size_t i = 0; i < spec->dim; i++)
 			norm += work.variance[i] * (double) work.omega[j * spec->dim + i] * (double) work.omega[j * spec->dim + i];
 		for (size_t s = 0; s < spec->scales; s++)
@@ -290,10 +269,10 @@ response(const fc_sketch *training, const fc_tick *tick, fc_arena *arena, double
 }
 
 fc_status
-fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null, const fc_tick *tick,
+fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
 				fc_arena *arena, fc_wave_test *test)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	double		mean = 0;
 	double		c;
 	fc_status	status;
@@ -302,11 +281,11 @@ fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_
 	*test = (fc_wave_test) {NAN, NAN, NAN, NAN, NAN, 0};
 	if (training->weight <= 0 || rows->weight <= 0)
 		return FC_OK;
-	status = fc_sketch_distance(training, rows, tick, &test->mmd2);
+	status = fc_sketch_distance(training, rows, &test->mmd2);
 	if (status != FC_OK || isnan(test->mmd2))
 		return status;
-	status = response(training, tick, arena, &mean);
-	arena->used = used;
+	status = response(training, arena, &mean);
+	fc_arena_release(arena, used);
 	if (status != FC_OK)
 		return status;
 	test->rows = fmin(effective_rows(training), effective_rows(rows));

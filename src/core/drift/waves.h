@@ -31,8 +31,7 @@ typedef struct fc_wave_null
  * importance may have weights: those of distinct rows are uncorrelated in a priority sample (coreset.h), so that the estimates
  * stay those of all rows.  FC_EEMPTY: too few rows; FC_EFAR, FC_EVALUE: a row that the spec does not take.
  */
-size_t		fc_wave_null_worksize(const fc_drift_sample *sample, size_t most, const fc_spec *spec);
-fc_status	fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepared *prepared, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepared *prepared, fc_arena *arena,
 								 fc_wave_null *null);
 
 typedef struct fc_wave_test
@@ -52,8 +51,7 @@ typedef struct fc_wave_test
  *     MMD^2 = h^2 / d mean_j(a_j sum_i omega_ji^2 s_i^2)
  * s_i is the spec's scale, or, where it has none, that of the training rows.
  */
-size_t		fc_wave_test_worksize(const fc_spec *spec);
-fc_status	fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null, const fc_tick *tick,
+fc_status	fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
 							fc_arena *arena, fc_wave_test *test);
 
 #endif							/* FC_DRIFT_WAVES_H */

@@ -48,7 +48,7 @@ compare_texts(const walk *at, size_t a, size_t a_length, size_t b, size_t b_leng
 }
 
 static bool
-columns_fit(walk *at, const fc_tick *tick, fc_status *status)
+columns_fit(walk *at)
 {
 	const fc_encoder *encoder = at->encoder;
 	size_t		done = 0;
@@ -62,8 +62,7 @@ columns_fit(walk *at, const fc_tick *tick, fc_status *status)
 			column->features > encoder->features - at->features)
 			return false;
 		at->features += column->features;
-		if (fc_paced(tick, &done, 8 * i))
-			*status = FC_INTERRUPTED;
+		fc_check_every(&done, 8 * i);
 		for (size_t j = 0; j < i; j++)
 			if (compare_texts(at, encoder->column[j].name_start, encoder->column[j].name_length,
 							  column->name_start, column->name_length) == 0)
@@ -120,7 +119,7 @@ dimensions_fit(walk *at, const fc_encoder_feature *feature)
 }
 
 static bool
-features_fit(walk *at, const fc_tick *tick, fc_status *status)
+features_fit(walk *at)
 {
 	const fc_encoder *encoder = at->encoder;
 	size_t		number = 0;
@@ -131,8 +130,7 @@ features_fit(walk *at, const fc_tick *tick, fc_status *status)
 		{
 			const fc_encoder_feature *feature = &encoder->feature[number];
 
-			if (fc_paced(tick, &done, 8 * (number - encoder->column[c].first_feature)))
-				*status = FC_INTERRUPTED;
+			fc_check_every(&done, 8 * (number - encoder->column[c].first_feature));
 			if (feature->column != c || !settings_fit(encoder, feature) || !dimensions_fit(at, feature) ||
 				!path_fits(at, feature, encoder->column[c].first_feature, number))
 				return false;
@@ -169,7 +167,7 @@ numbers_fit(const fc_encoder *encoder)
 }
 
 fc_status
-fc_encoder_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_encoder_check(const void *bytes, size_t size)
 {
 	const fc_encoder_header *header = bytes;
 	uint64_t	digest[2];
@@ -179,7 +177,7 @@ fc_encoder_check(const void *bytes, size_t size, const fc_tick *tick)
 
 	if (size < sizeof(fc_encoder_header) || !sizes_fit(header, size))
 		return FC_EFORMAT;
-	status = fc_encoder_digest(header, size, tick, digest);
+	status = fc_encoder_digest(header, size, digest);
 	if (status != FC_OK)
 		return status;
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
@@ -188,7 +186,7 @@ fc_encoder_check(const void *bytes, size_t size, const fc_tick *tick)
 	at.text_bytes = header->text_bytes;
 	if (!fc_zero_padding(encoder.text + at.text_bytes, (const char *) bytes + size))
 		return FC_EFORMAT;
-	if (!columns_fit(&at, tick, &status) || !features_fit(&at, tick, &status) || !categories_fit(&at) || !numbers_fit(&encoder))
-		return status == FC_OK ? FC_EFORMAT : status;
+	if (!columns_fit(&at) || !features_fit(&at) || !categories_fit(&at) || !numbers_fit(&encoder))
+		return FC_EFORMAT;
 	return status;
 }

@@ -23,9 +23,9 @@ fc_encoder_size(size_t columns, size_t features, size_t dim, size_t categories, 
 }
 
 fc_status
-fc_encoder_digest(const fc_encoder_header *header, size_t size, const fc_tick *tick, uint64_t digest[2])
+fc_encoder_digest(const fc_encoder_header *header, size_t size, uint64_t digest[2])
 {
-	return fc_digest((const uint64_t[]) {1, 2}, &header->rows, size - offsetof(fc_encoder_header, rows), tick, digest);
+	return fc_digest((const uint64_t[]) {1, 2}, &header->rows, size - offsetof(fc_encoder_header, rows), digest);
 }
 
 void

@@ -98,24 +98,12 @@ same_column(const fc_feature_name *a, const fc_feature_name *b)
 	return a->name_length == b->name_length && memcmp(a->name, b->name, a->name_length) == 0;
 }
 
-size_t
-fc_encoder_choose_worksize(const fc_sample *sample)
-{
-	size_t		bytes = sample->features * sizeof(fc_feature_choice) + 128;
-
-	for (size_t i = 0; i < sample->features; i++)
-		bytes += sample->learners[i].categories.used * sizeof(uint32_t) + 64;
-	return bytes;
-}
-
 static fc_status
 choose_categories(const fc_learner *learner, fc_arena *arena, fc_feature_choice *feature)
 {
 	const fc_tally *tally = &learner->categories;
 
 	feature->slots = FC_TAKE(arena, tally->used, uint32_t);
-	if (feature->slots == NULL)
-		return FC_ENOMEMORY;
 	feature->categories = fc_tally_frequent(tally, learner->most_categories, feature->slots);
 	feature->other = true;		/* a value that is new later is seen there */
 	feature->missing = learner->nulls_seen > 0 && learner->nulls == FC_NULLS_IMPUTE;
@@ -144,8 +132,6 @@ fc_status
 fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *choice, size_t *bad)
 {
 	*choice = (fc_encoder_choice) {.feature = FC_TAKE(arena, sample->features, fc_feature_choice)};
-	if (choice->feature == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < sample->features; i++)
 	{
 		fc_feature_choice *feature = &choice->feature[i];

@@ -95,12 +95,10 @@ typedef struct fc_encoder_choice
 /*
  * The choice lies in the arena.  FC_EEMPTY: a vector column, of number *bad, holds NULLs only.
  */
-size_t		fc_encoder_choose_worksize(const fc_sample *sample);
 fc_status	fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *choice, size_t *bad);
 
 /* The value, choice->size bytes with up to FC_MAX_ENCODED dimensions. */
-size_t		fc_encoder_write_worksize(const fc_sample *sample);
-fc_status	fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_arena *arena,
 							 fc_encoder_header *header);
 
 #endif							/* FC_ENCODE_LEARN_H */

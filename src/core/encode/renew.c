@@ -5,7 +5,7 @@
 #include <string.h>
 
 fc_status
-fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *center, const double *scale, const fc_tick *tick,
+fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *center, const double *scale,
 					 fc_encoder_header *header)
 {
 	size_t		size = fc_encoder_size(1, 1, d, 0, length);
@@ -27,7 +27,7 @@ fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *ce
 		((double *) view.fill)[i] = view.center[i];
 	}
 	memcpy((char *) view.text, name, length);
-	return fc_encoder_digest(header, size, tick, header->digest);
+	return fc_encoder_digest(header, size, header->digest);
 }
 
 static bool
@@ -126,7 +126,7 @@ fc_encoder_flags_size(size_t flags)
 }
 
 fc_status
-fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *flag, const fc_tick *tick, fc_encoder_header *flagged)
+fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *flag, fc_encoder_header *flagged)
 {
 	size_t		flags = 0;
 	fc_encoder	from;
@@ -157,11 +157,11 @@ fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *
 		flags++;
 		indicate_nulls(&to, feature);
 	}
-	return fc_encoder_digest(flagged, size + fc_encoder_flags_size(flags), tick, flagged->digest);
+	return fc_encoder_digest(flagged, size + fc_encoder_flags_size(flags), flagged->digest);
 }
 
 fc_status
-fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header, const fc_tick *tick,
+fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header,
 				 fc_encoder_header *renewed)
 {
 	fc_encoder	old;
@@ -198,5 +198,5 @@ fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_enco
 				indicate_nulls(&to, feature);
 		}
 	}
-	return fc_encoder_digest(renewed, size, tick, renewed->digest);
+	return fc_encoder_digest(renewed, size, renewed->digest);
 }

@@ -270,12 +270,6 @@ fc_tally_move(fc_tally *tally, size_t length, void *memory)
 
 /* ---- quantiles ---- */
 
-size_t
-fc_tally_quantile_worksize(const fc_tally *tally)
-{
-	return 2 * tally->used * sizeof(fc_keyed) + 192;
-}
-
 /* The number in the middle of those that a key stands for. */
 static double
 number_of_key(uint64_t key, unsigned int dropped)
@@ -300,9 +294,9 @@ number_of_rank(const fc_tally *tally, const fc_keyed *items, int64_t rank)
 }
 
 fc_status
-fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, const fc_tick *tick, fc_arena *arena, double *values)
+fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, fc_arena *arena, double *values)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, tally->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, tally->used, fc_keyed);
 	size_t		n = 0;
@@ -310,12 +304,10 @@ fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, co
 
 	if (tally->used == 0)
 		return FC_EEMPTY;
-	if (items == NULL || scratch == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < tally->slots; i++)
 		if (tally->entry[i].count > 0)
 			items[n++] = (fc_keyed) {tally->entry[i].key, (uint64_t) tally->entry[i].count};
-	status = fc_sort(items, n, scratch, tick);
+	status = fc_sort(items, n, scratch);
 	for (size_t i = 0; status == FC_OK && i < count; i++)
 	{
 		double		place = shares[i] * (double) (tally->total - 1);
@@ -325,7 +317,7 @@ fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, co
 
 		values[i] = below + (place - (double) rank) * (above - below);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 

@@ -79,8 +79,7 @@ void		fc_tally_add_entry(fc_tally *tally, const fc_tally *other, size_t slot);
 /*
  * values (count): quantiles at shares (count) of the numbers, linear between neighbours.  FC_EEMPTY without any.
  */
-size_t		fc_tally_quantile_worksize(const fc_tally *tally);
-fc_status	fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, fc_arena *arena,
 							   double *values);
 
 /* Rows of the text in a slot; at least as many, where there is a sketch. */

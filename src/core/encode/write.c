@@ -11,7 +11,6 @@
 typedef struct writer
 {
 	const fc_sample *sample;
-	const fc_tick *tick;
 	fc_arena   *arena;
 	fc_encoder_column *column;	/* the next */
 	fc_encoder_feature *feature;
@@ -26,20 +25,6 @@ typedef struct writer
 	size_t		dim;
 	size_t		categories;
 } writer;
-
-size_t
-fc_encoder_write_worksize(const fc_sample *sample)
-{
-	size_t		most = 0;
-
-	for (size_t i = 0; i < sample->features; i++)
-	{
-		size_t		bytes = fc_tally_quantile_worksize(&sample->learners[i].values);
-
-		most = bytes > most ? bytes : most;
-	}
-	return most + sizeof(fc_exact_sum) + 128;
-}
 
 static uint32_t
 write_text(writer *w, const char *text, size_t length)
@@ -91,7 +76,7 @@ write_numbers(writer *w, const fc_learner *learner, const fc_feature_choice *cho
 
 	if (choice->scaling == FC_SCALING_ROBUST && learner->values.total > 0)
 	{
-		fc_status	status = fc_tally_quantiles(&learner->values, quartiles, 3, w->tick, w->arena, found);
+		fc_status	status = fc_tally_quantiles(&learner->values, quartiles, 3, w->arena, found);
 
 		if (status != FC_OK)
 			return status;
@@ -192,10 +177,10 @@ write_names(writer *w)
 }
 
 fc_status
-fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, const fc_tick *tick, fc_arena *arena,
+fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_arena *arena,
 				 fc_encoder_header *header)
 {
-	writer		w = {.sample = sample,.tick = tick,.arena = arena};
+	writer		w = {.sample = sample,.arena = arena};
 	fc_status	status = FC_OK;
 
 	memset(header, 0, choice->size);
@@ -217,5 +202,5 @@ fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, const
 	write_names(&w);
 	for (size_t i = 0; i < sample->features && status == FC_OK; i++)
 		status = write_feature(&w, i, &choice->feature[i]);
-	return status == FC_OK ? fc_encoder_digest(header, choice->size, tick, header->digest) : status;
+	return status == FC_OK ? fc_encoder_digest(header, choice->size, header->digest) : status;
 }

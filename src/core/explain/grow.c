@@ -180,8 +180,7 @@ look_at(fc_grower *grower, int32_t number)
 
 		if (full && !asked)
 			continue;
-		if (fc_paced(grower->tick, &grower->done, 16 * n + 64))
-			return FC_INTERRUPTED;
+		fc_check_every(&grower->done, 16 * n + 64);
 		gain = sweep_axis(grower, axis, sum, asked ? 1.0 : NEW_COLUMN, node);
 		if (gains != NULL)
 			gains[axis] = gain;
@@ -239,8 +238,7 @@ part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below, fc
 	mark_rows(grower, node, grower->order, node->begin, node->end);
 	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
-		if (fc_paced(grower->tick, &grower->done, 4 * (node->end - node->begin)))
-			return FC_INTERRUPTED;
+		fc_check_every(&grower->done, 4 * (node->end - node->begin));
 		middle = part_rows(grower, grower->order + axis * grower->parts.learn, node->begin, node->end);
 	}
 	below->end = above->begin = middle;
@@ -293,20 +291,21 @@ static fc_status
 sort_axes(fc_grower *grower, fc_arena *arena)
 {
 	size_t		n = grower->parts.learn;
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, n, fc_keyed);
 	fc_keyed   *room = FC_TAKE(arena, n, fc_keyed);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	for (size_t axis = 0; axis < grower->rows->d && status == FC_OK; axis++)
 	{
 		for (size_t i = 0; i < n; i++)
 			items[i] = (fc_keyed) {ordered_key(grower->rows->x[axis * grower->rows->n + i]), i};
-		status = fc_paced(grower->tick, &grower->done, 64 * n) ? FC_INTERRUPTED : fc_sort(items, n, room, grower->tick);
+		fc_check_every(&grower->done, 64 * n);
+		status = fc_sort(items, n, room);
 		for (size_t i = 0; i < n && status == FC_OK; i++)
 			grower->sorted[axis * n + i] = (uint32_t) items[i].value;
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 

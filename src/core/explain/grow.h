@@ -38,8 +38,7 @@ typedef struct fc_grower
 	fc_rule_node *nodes;
 	size_t		count;			/* of nodes */
 	double	   *gains;			/* FC_GAINS times d: the gain of each axis at the first nodes, 0 where it may not be asked */
-	size_t		done;			/* work since the last tick */
-	const fc_tick *tick;
+	size_t		done;			/* work since the last check */
 } fc_grower;
 
 /* What a grower takes of an arena. */

@@ -67,30 +67,18 @@ take_room(size_t d, fc_arena *arena, fc_profile_cell **cells, fc_keyed **items, 
 	*room = FC_TAKE(arena, d, fc_keyed);
 }
 
-size_t
-fc_profile_worksize(size_t d)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_profile_cell *cells;
-	fc_keyed   *items;
-	fc_keyed   *room;
-
-	take_room(d, &measure, &cells, &items, &room);
-	return fc_arena_measured(&measure);
-}
-
 fc_status
 fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *mean, const double *deviation, size_t d,
-				   const fc_tick *tick, fc_arena *arena, fc_profile_cell *cells)
+				   fc_arena *arena, fc_profile_cell *cells)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_profile_cell *unsorted;
 	fc_keyed   *items;
 	fc_keyed   *room;
 	fc_status	status;
 
 	take_room(d, arena, &unsorted, &items, &room);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	for (size_t i = 0; i < d && status == FC_OK; i++)
 	{
 		uint64_t	bits;
@@ -100,9 +88,9 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const doub
 		items[i] = (fc_keyed) {~bits, i};
 	}
 	if (status == FC_OK)
-		status = fc_sort(items, d, room, tick);
+		status = fc_sort(items, d, room);
 	for (size_t i = 0; i < d && status == FC_OK; i++)
 		cells[i] = unsorted[items[i].value];
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -25,11 +25,9 @@ typedef struct fc_profile_cell
 double		fc_own_unit(fc_axis_kind kind, double raw);
 
 /*
- * The d cells of a cluster, most telling first, equal ones by their axis; all arguments are as rows hold values.  FC_ENOMEMORY,
- * FC_INTERRUPTED.
+ * The d cells of a cluster, most telling first, equal ones by their axis; all arguments are as rows hold values.
  */
-size_t		fc_profile_worksize(size_t d);
 fc_status	fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *mean, const double *deviation, size_t d,
-							   const fc_tick *tick, fc_arena *arena, fc_profile_cell *cells);
+							   fc_arena *arena, fc_profile_cell *cells);
 
 #endif							/* FC_EXPLAIN_PROFILE_H */

@@ -64,8 +64,7 @@ prune(fc_grower *grower, const pruning *room)
 		fc_rule_node *node = &grower->nodes[i];
 		double		children;
 
-		if (fc_paced(grower->tick, &grower->done, grower->grown[i].check_end - grower->grown[i].check_begin + 1))
-			return FC_INTERRUPTED;
+		fc_check_every(&grower->done, grower->grown[i].check_end - grower->grown[i].check_begin + 1);
 		room->value[i] = leaf_value(grower, i, room->worth);
 		if (node->below < 0)
 			continue;
@@ -79,20 +78,6 @@ prune(fc_grower *grower, const pruning *room)
 }
 
 /* ---- learning ---- */
-
-size_t
-fc_rules_worksize(size_t n, size_t d, size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_grower	grower;
-	pruning		room;
-
-	fc_grower_take(&grower, n, d, k, &measure);
-	take_pruning(&room, grower.most_nodes, k, &measure);
-	(void) FC_TAKE(&measure, n, fc_keyed);
-	(void) FC_TAKE(&measure, n, fc_keyed);
-	return fc_arena_measured(&measure);
-}
 
 /* Grow a tree from what there is, and prune it. */
 static fc_status
@@ -203,9 +188,9 @@ search_root(tree_search *s, uint32_t root, size_t choices)
 }
 
 fc_status
-fc_rules_learn(const fc_labelled *rows, size_t conditions, const fc_tick *tick, fc_arena *arena, fc_rule_tree *tree)
+fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_rule_tree *tree)
 {
-	tree_search s = {.grower = {.rows = rows,.conditions = conditions,.tick = tick},.best = -INFINITY,.tree = tree};
+	tree_search s = {.grower = {.rows = rows,.conditions = conditions},.best = -INFINITY,.tree = tree};
 	size_t		values = rows->n * rows->d;
 	uint32_t	roots[FC_RULES_TRIES];
 	size_t		count;
@@ -214,7 +199,7 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, const fc_tick *tick, 
 	FC_ASSERT(rows->n > 0 && conditions >= 1 && conditions <= FC_RULES_CONDITIONS);
 	fc_grower_take(&s.grower, rows->n, rows->d, rows->k, arena);
 	take_pruning(&s.room, s.grower.most_nodes, rows->k, arena);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	if (status == FC_OK)
 		status = fc_grower_start(&s.grower, arena);
 	if (status != FC_OK)

@@ -79,9 +79,8 @@ fc_rules_parts(size_t n)
 	return n < FC_RULES_PARTED ? (fc_rule_parts) {n, 0, n} : (fc_rule_parts) {n / 10 * 6, n / 10 * 6, n / 10 * 8};
 }
 
-/* Learn a tree; it lies in the arena.  conditions: 1 .. FC_RULES_CONDITIONS.  n > 0.  FC_ENOMEMORY, FC_INTERRUPTED. */
-size_t		fc_rules_worksize(size_t n, size_t d, size_t k);
-fc_status	fc_rules_learn(const fc_labelled *rows, size_t conditions, const fc_tick *tick, fc_arena *arena, fc_rule_tree *tree);
+/* Learn a tree; it lies in the arena.  conditions: 1 .. FC_RULES_CONDITIONS.  n > 0. */
+fc_status	fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_rule_tree *tree);
 
 /* The nodes that are leaves, room for tree->count; how many there are. */
 size_t		fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves);

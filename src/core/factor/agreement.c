@@ -42,17 +42,7 @@ take_work(fc_arena *arena, agreement_work *w)
 	w->scratch = fc_take_scratch(arena, scratch_floats(w->exact, w->fast));
 	w->label[0] = FC_TAKE(arena, BATCH, int32_t);
 	w->label[1] = FC_TAKE(arena, BATCH, int32_t);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_agreement_worksize(const fc_operator *exact, const fc_operator *fast)
-{
-	fc_arena	measure = fc_arena_measure();
-	agreement_work w = {.exact = exact,.fast = fast};
-
-	(void) take_work(&measure, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* Weights that sum to 0 count as equal. */
@@ -111,10 +101,10 @@ draw_row(agreement_work *w, double *x)
 
 fc_status
 fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, uint64_t seed,
-			 const fc_tick *tick, fc_arena *arena, double *agreement)
+			 fc_arena *arena, double *agreement)
 {
 	agreement_work w = {.exact = exact,.fast = fast,.rng = fc_rng_start(seed, 1)};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		same = 0;
 	size_t		done = 0;
 	fc_status	status = take_work(arena, &w);
@@ -127,23 +117,20 @@ fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, u
 	{
 		size_t		count = points - first < BATCH ? points - first : BATCH;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t r = 0; r < count; r++)
 		{
-			if (fc_paced(tick, &done, (NEIGHBOURS + RANDOM) * exact->d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, (NEIGHBOURS + RANDOM) * exact->d);
 			draw_row(&w, w.x + r * exact->d);
 		}
 		fc_operator_assign_batch(exact, w.x, count, w.scratch, w.label[0]);
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_assign_batch(fast, w.x, count, w.scratch, w.label[1]);
 		for (size_t r = 0; r < count; r++)
 			same += w.label[0][r] == w.label[1][r];
 	}
 	*agreement = (double) same / (double) points;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return FC_OK;
 }
 
@@ -162,43 +149,28 @@ take_judge(fc_arena *arena, const fc_operator *op, const fc_operator *rows, judg
 	w->x = FC_TAKE(arena, BATCH * op->d, double);
 	w->labels = FC_TAKE(arena, BATCH, int32_t);
 	w->scratch = fc_take_scratch(arena, larger(fc_operator_scratch(rows), fc_operator_batch_scratch(op, BATCH)));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_judge_worksize(const fc_operator *exact, const fc_operator *rows)
-{
-	fc_arena	measure = fc_arena_measure();
-	judge_work	w;
-
-	(void) FC_TAKE(&measure, rows->k, uint32_t);
-	(void) FC_TAKE(&measure, smaller(rows->k, FC_JUDGED_ROWS), int32_t);
-	(void) FC_TAKE(&measure, smaller(rows->k, FC_JUDGED_ROWS), double);
-	(void) take_judge(&measure, exact, rows, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* Labels of `count` judged rows, from `first` on. */
 static fc_status
-label_batch(const fc_judged_rows *judged, const fc_operator *op, size_t first, size_t count, const fc_tick *tick, judge_work *w)
+label_batch(const fc_judged_rows *judged, const fc_operator *op, size_t first, size_t count, judge_work *w)
 {
 	size_t		done = 0;
 
 	for (size_t r = 0; r < count; r++)
 	{
-		if (fc_paced(tick, &done, op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, op->d);
 		fc_operator_row(judged->rows, judged->row[first + r], w->scratch, w->x + r * op->d);
 	}
-	if (fc_ticked(tick))
-		return FC_INTERRUPTED;
+	fc_check();
 	fc_operator_assign_batch(op, w->x, count, w->scratch, w->labels);
 	return FC_OK;
 }
 
 /* The first `count` of a random order (Fisher & Yates). */
 static fc_status
-draw_rows(fc_judged_rows *judged, uint64_t seed, const fc_tick *tick)
+draw_rows(fc_judged_rows *judged, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 2);
 	size_t		n = judged->rows->k;
@@ -213,37 +185,38 @@ draw_rows(fc_judged_rows *judged, uint64_t seed, const fc_tick *tick)
 		judged->row[other] = judged->row[i];
 		judged->row[i] = row;
 	}
-	return fc_ticked(tick) ? FC_INTERRUPTED : FC_OK;
+	fc_check();
+	return FC_OK;
 }
 
 fc_status
-fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, const fc_tick *tick, fc_arena *arena,
+fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena,
 			  fc_judged_rows *judged)
 {
 	judge_work	w;
-	size_t		used;
+	fc_mark		used;
 	fc_status	status;
 
 	*judged = (fc_judged_rows) {.rows = rows,.count = smaller(rows->k, FC_JUDGED_ROWS)};
 	judged->row = FC_TAKE(arena, rows->k, uint32_t);
 	judged->labels = FC_TAKE(arena, judged->count, int32_t);
 	judged->squares = FC_TAKE(arena, judged->count, double);
-	used = arena->used;
+	used = fc_arena_mark(arena);
 	status = take_judge(arena, exact, rows, &w);
 	if (status == FC_OK)
-		status = draw_rows(judged, seed, tick);
+		status = draw_rows(judged, seed);
 	for (size_t i = 0; i < judged->count && status == FC_OK; i += BATCH)
 	{
 		size_t		count = smaller(BATCH, judged->count - i);
 
-		status = label_batch(judged, exact, i, count, tick, &w);
+		status = label_batch(judged, exact, i, count, &w);
 		for (size_t r = 0; r < count && status == FC_OK; r++)
 		{
 			judged->labels[i + r] = w.labels[r];
 			judged->squares[i + r] = fc_operator_distance(exact, (size_t) w.labels[r], w.x + r * exact->d, w.scratch);
 		}
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -257,9 +230,9 @@ lowest_share(double share, double n)
 
 fc_status
 fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, size_t count,
-		 const fc_tick *tick, fc_arena *arena, fc_judgement *judgement)
+		 fc_arena *arena, fc_judgement *judgement)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	double		weight = 0.0;
 	double		squares = 0.0;
 	double		same = 0.0;
@@ -273,7 +246,7 @@ fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, si
 	{
 		size_t		some = smaller(BATCH, first + count - i);
 
-		status = label_batch(judged, fast, i, some, tick, &w);
+		status = label_batch(judged, fast, i, some, &w);
 		for (size_t r = 0; r < some && status == FC_OK; r++)
 		{
 			double		own = judged->rows->weights[judged->row[i + r]];
@@ -285,7 +258,7 @@ fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, si
 			same += w.labels[r] == judged->labels[i + r] ? own : 0.0;
 		}
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	if (status != FC_OK || !(weight > 0.0))
 		return status;
 	judgement->agreement = fmin(same / weight, 1.0);

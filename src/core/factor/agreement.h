@@ -13,9 +13,8 @@
  * The first half of a segment towards another centroid is where a cluster's rows lie; near its end they are hard.
  * Clusters that overlap have more rows there than this, and agree less.
  */
-size_t		fc_agreement_worksize(const fc_operator *exact, const fc_operator *fast);
 fc_status	fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, uint64_t seed,
-						 const fc_tick *tick, fc_arena *arena, double *agreement);
+						 fc_arena *arena, double *agreement);
 
 /* Rows of a sample (the centroids of `rows`, by weight), at most FC_JUDGED_ROWS, in random order, labelled by the exact operator once. */
 #define FC_JUDGED_ROWS	((size_t) 8000)
@@ -29,14 +28,12 @@ typedef struct fc_judged_rows
 	double	   *squares;		/* count, squared distances to their centroids */
 } fc_judged_rows;
 
-size_t		fc_judge_worksize(const fc_operator *exact, const fc_operator *rows);
-fc_status	fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena,
 						  fc_judged_rows *judged);
 
 /*
  * The share of the weight of `count` of them, from `first` on, that `fast` labels alike.  lowest: what it is among rows
- * of the same law with a confidence of 95 % (Wilson 1927, one-sided, by the effective number (sum w)^2 / sum w^2 of rows).  As many
- * bytes as fc_judge_worksize.
+ * of the same law with a confidence of 95 % (Wilson 1927, one-sided, by the effective number (sum w)^2 / sum w^2 of rows).
  */
 typedef struct fc_judgement
 {
@@ -47,6 +44,6 @@ typedef struct fc_judgement
 } fc_judgement;
 
 fc_status	fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, size_t count,
-					 const fc_tick *tick, fc_arena *arena, fc_judgement *judgement);
+					 fc_arena *arena, fc_judgement *judgement);
 
 #endif							/* FC_FACTOR_AGREEMENT_H */

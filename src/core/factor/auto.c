@@ -74,33 +74,6 @@ list_candidates(const fc_operator *op, const fc_factorize_options *options, size
 	return count;
 }
 
-/* Labels of made-up rows or of a sample's, those of the operator as it is included. */
-static size_t
-judge_worksize(const fc_operator *op, const fc_factorize_options *options)
-{
-	size_t		batch = 64 * 4 * (op->k + op->d + 512) * sizeof(float);
-
-	return batch + (options->sample != NULL ? fc_judge_worksize(op, options->sample) : fc_agreement_worksize(op, op));
-}
-
-size_t
-fc_auto_worksize(const fc_operator *op, const fc_factorize_options *options)
-{
-	size_t		cells = op->k * op->d;
-	size_t		budget = options->budget > 0.0 || options->sparsity > 0 ? fc_factorize_budget(op, options) : cells / 2;
-	candidate	list[MOST_CANDIDATES];
-	size_t		count = list_candidates(op, options, budget, list);
-	size_t		most = 0;
-
-	for (size_t i = 0; i < count; i++)
-	{
-		fc_factorize_options own = candidate_options(op, options, &list[i]);
-
-		most = larger(most, fc_method_worksize(op, &own, own.method, budget));
-	}
-	return most + judge_worksize(op, options) + 2 * ((cells + op->k) * sizeof(float) + 128);	/* the operator and the product, flattened */
-}
-
 /* ---- trials ---- */
 
 static double
@@ -122,13 +95,10 @@ flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 	float	   *half_norms = FC_TAKE(w->arena, op->k, float);
 	fc_operator product = *op;
 
-	if (values == NULL || half_norms == NULL)
-		return FC_ENOMEMORY;
-	if (fc_operator_expand(&product, w->tick, w->scratch, values) != FC_OK)
-		return FC_INTERRUPTED;
-	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.tick = w->tick,.factors = 1};
+	fc_operator_expand(&product, w->scratch, values);
+	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
 	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
-	return fc_operator_measure(flat, w->tick, w->scratch, half_norms);
+	return fc_operator_measure(flat, w->scratch, half_norms);
 }
 
 /* The work of a candidate; its options go to *own. */
@@ -162,9 +132,9 @@ compare_labels(const fc_factorize_work *w, const referee *by, const fc_operator 
 
 	if (by->sample.rows != NULL)
 		return fc_judge(&by->sample, fast, part == CHOOSING ? 0 : chosen_by, part == CHOOSING ? chosen_by : by->sample.count - chosen_by,
-						w->tick, w->arena, judgement);
+						w->arena, judgement);
 	judgement->rows = 0;
-	return fc_agreement(by->exact, fast, FC_AUTO_POINTS, w->options->palm.seed, w->tick, w->arena, &judgement->agreement);
+	return fc_agreement(by->exact, fast, FC_AUTO_POINTS, w->options->palm.seed, w->arena, &judgement->agreement);
 }
 
 /* Made and compared on one half of the sample; the product itself is not kept. */
@@ -173,7 +143,7 @@ try_candidate(const fc_factorize_work *w, const referee *by, half part, candidat
 {
 	fc_factorize_options own;
 	fc_factorize_work tried = candidate_work(w, c, &own);
-	size_t		used = w->arena->used;
+	fc_mark		used = fc_arena_mark(w->arena);
 	fc_operator out = {0};
 	fc_operator flat;
 	fc_status	status = fc_factorize_run(&tried, c->method, c->budget, &out);
@@ -184,7 +154,7 @@ try_candidate(const fc_factorize_work *w, const referee *by, half part, candidat
 		status = compare_labels(w, by, &flat, part, &c->judgement);
 	c->cost = cost_of(&out);
 	c->values = fc_operator_values(&out);
-	w->arena->used = used;
+	fc_arena_release(w->arena, used);
 	return status;
 }
 
@@ -257,11 +227,11 @@ search(const fc_factorize_work *w, const referee *by, candidate *best)
 }
 
 fc_status
-fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options,
 				  fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
 	fc_factorize_options limited = *options;
-	fc_factorize_work w = {.op = op,.options = &limited,.tick = tick,.arena = arena};
+	fc_factorize_work w = {.op = op,.options = &limited,.arena = arena};
 	fc_factorize_work chosen;
 	fc_factorize_options own;
 	fc_operator exact = {0};
@@ -276,7 +246,7 @@ fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, co
 	if (status == FC_OK)
 		status = fc_factorize_run(&w, FC_METHOD_DENSE, 0, &exact);
 	if (status == FC_OK && options->sample != NULL)
-		status = fc_judge_rows(&exact, options->sample, options->palm.seed, tick, arena, &by.sample);
+		status = fc_judge_rows(&exact, options->sample, options->palm.seed, arena, &by.sample);
 	if (status == FC_OK)
 		status = search(&w, &by, &best);
 	if (status != FC_OK)

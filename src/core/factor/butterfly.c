@@ -15,7 +15,6 @@
 
 typedef struct butterfly_work
 {
-	const fc_tick *tick;
 	fc_arena   *arena;
 	size_t		rows;
 	size_t		columns;
@@ -30,26 +29,6 @@ static size_t
 range_start(size_t columns, size_t level, size_t b)
 {
 	return (size_t) (((unsigned __int128) b * columns) >> level);
-}
-
-/* Rows of all blocks of a level are at most this. */
-static size_t
-most_rows(size_t k, size_t d)
-{
-	size_t		rows = k < d ? k : d;
-
-	return 2 * rows;
-}
-
-size_t
-fc_butterfly_worksize(size_t k, size_t d)
-{
-	size_t		levels = fc_factor_count(k, d) + 2;
-	size_t		rows = most_rows(k, d);
-	size_t		columns = k > d ? k : d;
-
-	return k * d * sizeof(double) + 64 + levels * fc_sparse_pair_worksize(rows, rows, 2 * rows) +
-		fc_sparse_pair_worksize(rows, columns, 2 * columns);
 }
 
 /* Leading eigenvector of (aa ab; ab bb). */
@@ -101,8 +80,7 @@ split(butterfly_work *w)
 	s->plain.nonzeros = 2 * s->plain.rows;
 	for (size_t b = 0; b < blocks; b++)
 	{
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t side = 0; side < 2; side++)
 		{
 			size_t		first = range_start(w->columns, w->level + 1, 2 * b + side);
@@ -114,8 +92,7 @@ split(butterfly_work *w)
 				bool		two = i + half < w->height;
 				size_t		column = (2 * b + side) * half + i;
 
-				if (fc_paced(w->tick, &done, 4 * count + 64))
-					return FC_INTERRUPTED;
+				fc_check_every(&done, 4 * count + 64);
 				fit_piece(w->m + i * w->columns + first, two ? w->m + (i + half) * w->columns + first : NULL,
 						  count, &pair[0], &pair[1]);
 				for (size_t k = 0; k < (two ? 2 : 1); k++)
@@ -131,7 +108,7 @@ split(butterfly_work *w)
 	w->factors->count++;
 	w->height = half;
 	w->level++;
-	return fc_sparse_pair_changed(s, w->tick);
+	return fc_sparse_pair_changed(s);
 }
 
 /* What is left: blocks of `height` rows. */
@@ -149,8 +126,7 @@ close_chain(butterfly_work *w)
 	for (size_t b = 0; b < blocks; b++)
 		for (size_t r = 0; r < w->height; r++)
 		{
-			if (fc_paced(w->tick, &done, w->columns >> w->level))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, w->columns >> w->level);
 			for (size_t c = range_start(w->columns, w->level, b); c < range_start(w->columns, w->level, b + 1); c++)
 			{
 				s->plain.column[count] = (uint32_t) c;
@@ -160,7 +136,7 @@ close_chain(butterfly_work *w)
 		}
 	s->plain.nonzeros = count;
 	w->factors->count++;
-	return fc_sparse_pair_changed(s, w->tick);
+	return fc_sparse_pair_changed(s);
 }
 
 static void
@@ -195,19 +171,19 @@ root_weight(const fc_target *target, size_t j)
 }
 
 static fc_status
-unweigh(const fc_target *target, const fc_tick *tick, fc_sparse_pair *first)
+unweigh(const fc_target *target, fc_sparse_pair *first)
 {
 	for (size_t j = 0; j < target->k; j++)
 		for (size_t p = first->plain.row_start[j]; p < first->plain.row_start[j + 1]; p++)
 			first->plain.value[p] /= root_weight(target, j);
-	return fc_sparse_pair_changed(first, tick);
+	return fc_sparse_pair_changed(first);
 }
 
 fc_status
-fc_butterfly(const fc_target *target, const fc_tick *tick, fc_arena *arena, fc_factors *factors)
+fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 {
 	bool		transpose = target->k > target->d;
-	butterfly_work w = {.tick = tick,.arena = arena,.factors = factors};
+	butterfly_work w = {.arena = arena,.factors = factors};
 	size_t		done = 0;
 	fc_status	status = FC_OK;
 
@@ -215,12 +191,9 @@ fc_butterfly(const fc_target *target, const fc_tick *tick, fc_arena *arena, fc_f
 	w.columns = transpose ? target->k : target->d;
 	w.height = w.rows;
 	w.m = FC_TAKE(arena, w.rows * w.columns, double);
-	if (w.m == NULL)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < target->k; j++)
 	{
-		if (fc_paced(tick, &done, SCATTERED * target->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, SCATTERED * target->d);
 		for (size_t i = 0; i < target->d; i++)
 			w.m[transpose ? i * target->k + j : j * target->d + i] = root_weight(target, j) * target->u[j * target->d + i];
 	}
@@ -234,5 +207,5 @@ fc_butterfly(const fc_target *target, const fc_tick *tick, fc_arena *arena, fc_f
 		return status;
 	if (transpose)
 		transpose_chain(factors);
-	return unweigh(target, tick, &factors->factor[0]);
+	return unweigh(target, &factors->factor[0]);
 }

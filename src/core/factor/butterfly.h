@@ -15,7 +15,6 @@
  * columns.  For k > d the work is done on U'.  factors gets log2(min(k, d)) factors, rounded up;
  * between them vectors are no longer than 2 min(k, d).
  */
-size_t		fc_butterfly_worksize(size_t k, size_t d);
-fc_status	fc_butterfly(const fc_target *target, const fc_tick *tick, fc_arena *arena, fc_factors *factors);
+fc_status	fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors);
 
 #endif							/* FC_FACTOR_BUTTERFLY_H */

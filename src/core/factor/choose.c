@@ -12,12 +12,6 @@
 
 /* ---- measures ---- */
 
-size_t
-fc_measure_worksize(size_t k, size_t d)
-{
-	return (k * d + 2 * d + 2 * k) * sizeof(double) + (fc_operator_scratch_bound(k, d, FC_MAX_FACTORS) + k * d + k) * sizeof(float) + 8 * 64;
-}
-
 double
 fc_measure_ratio(double a, double b, double scatter)
 {
@@ -28,7 +22,7 @@ fc_measure_ratio(double a, double b, double scatter)
 
 /* From weights and means of the clusters of op, and the objective. */
 static fc_status
-complete_measure(const fc_operator *op, const double *weights, const double *means, const fc_tick *tick,
+complete_measure(const fc_operator *op, const double *weights, const double *means,
 				 double *row, double *mean, fc_scratch scratch, fc_measure *measure)
 {
 	double		sum = 0.0;
@@ -43,8 +37,7 @@ complete_measure(const fc_operator *op, const double *weights, const double *mea
 	measure->scatter = 0.0;
 	for (size_t j = 0; j < op->k; j++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_row(op, j, scratch, row);
 		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
 		{
@@ -60,30 +53,28 @@ complete_measure(const fc_operator *op, const double *weights, const double *mea
 }
 
 fc_status
-fc_measure_operator(const fc_operator *op, const fc_row_source *sample, const fc_tick *tick,
+fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
 					fc_arena *arena, fc_measure *measure)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	double	   *weights = FC_TAKE(arena, op->k, double);
 	double	   *means = FC_TAKE(arena, op->k * op->d, double);
 	double	   *row = FC_TAKE(arena, op->d, double);
 	double	   *mean = FC_TAKE(arena, op->d, double);
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-	fc_status	status = FC_ENOMEMORY;
+	fc_status	status = sample->scan(sample->ctx, op, &measure->objective, weights, means);
 
-	if (weights != NULL && means != NULL && row != NULL && mean != NULL && scratch.floats != NULL)
-		status = sample->scan(sample->ctx, op, &measure->objective, weights, means);
 	if (status == FC_OK)
-		status = complete_measure(op, weights, means, tick, row, mean, scratch, measure);
-	arena->used = used;
+		status = complete_measure(op, weights, means, row, mean, scratch, measure);
+	fc_arena_release(arena, used);
 	return status;
 }
 
 fc_status
 fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
-				 const fc_tick *tick, fc_arena *arena, fc_measure *measure)
+				 fc_arena *arena, fc_measure *measure)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	float	   *values = FC_TAKE(arena, k * d, float);
 	float	   *half_norms = FC_TAKE(arena, k, float);
 	double	   *weights = FC_TAKE(arena, k, double);
@@ -91,17 +82,15 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d, 
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
 	fc_status	status;
 
-	if (values == NULL || half_norms == NULL || weights == NULL || scratch.floats == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < k * d; i++)
 		values[i] = (float) (start[i] - offset[i % d]);
 	for (size_t j = 0; j < k; j++)
 		weights[j] = 1.0;
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
-	status = fc_operator_measure(&op, tick, scratch, half_norms);
+	status = fc_operator_measure(&op, scratch, half_norms);
 	if (status == FC_OK)
-		status = fc_measure_operator(&op, sample, tick, arena, measure);
-	arena->used = used;
+		status = fc_measure_operator(&op, sample, arena, measure);
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -140,22 +129,6 @@ static int
 next_sparsity(int s)
 {
 	return s + (s > 3 ? s / 2 : 1);
-}
-
-size_t
-fc_qkmeans_choose_worksize(size_t k, size_t d, const fc_trials *trials, const fc_qkmeans_options *options)
-{
-	fc_qkmeans_options trial = *options;
-	bool		two = options->factors == 0;
-	size_t		most = 0;
-
-	for (int s = FIRST_SPARSITY; set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
-	{
-		size_t		size = fc_qkmeans_worksize(k, d, &trial);
-
-		most = size > most ? size : most;
-	}
-	return most + sizeof(fc_factors) + 64;
 }
 
 typedef struct findings
@@ -197,7 +170,7 @@ decide(size_t k, size_t d, const findings *found, fc_qkmeans_options *options)
 
 fc_status
 fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
-				  const fc_trials *trials, const fc_tick *tick, fc_arena *arena, fc_qkmeans_options *options)
+				  const fc_trials *trials, fc_arena *arena, fc_qkmeans_options *options)
 {
 	const fc_measure *dense = trials->dense;
 	fc_qkmeans_options trial = *options;
@@ -205,14 +178,12 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 	findings	found = {.closest = *options,.objective = INFINITY};
 	fc_factors *factors = FC_TAKE(arena, 1, fc_factors);
 
-	if (factors == NULL)
-		return FC_ENOMEMORY;
 	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE_SSE_RATIO && set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
 	{
 		fc_qkmeans_step step;
 		fc_trial	result = {.factors = trial.factors,.sparsity = s};
-		size_t		used = arena->used;
-		fc_status	status = fc_qkmeans_try(start, offset, k, d, sample, &trial, tick, arena, factors, &step);
+		fc_mark		used = fc_arena_mark(arena);
+		fc_status	status = fc_qkmeans_try(start, offset, k, d, sample, &trial, arena, factors, &step);
 
 		if (status != FC_OK)
 			return status;
@@ -223,7 +194,7 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 			trials->tried(trials->tried_ctx, &result);
 		consider(&trial, &result, &found);
 		if (found.objective > FC_CLOSE_SSE_RATIO)
-			arena->used = used;
+			fc_arena_release(arena, used);
 	}
 	*options = found.closest;
 	if (two)

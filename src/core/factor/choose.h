@@ -18,13 +18,12 @@ typedef struct fc_measure
 	double		scatter;		/* SSE to the mean of all rows */
 } fc_measure;
 
-size_t		fc_measure_worksize(size_t k, size_t d);
-fc_status	fc_measure_operator(const fc_operator *op, const fc_row_source *sample, const fc_tick *tick,
+fc_status	fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
 								fc_arena *arena, fc_measure *measure);
 
 /* The same for k x d centroids as they are; as many bytes again. */
 fc_status	fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
-							 const fc_tick *tick, fc_arena *arena, fc_measure *measure);
+							 fc_arena *arena, fc_measure *measure);
 
 /* a / b, where what is below 1e-6 of the scatter counts as that: clusters without spread have no ratio. */
 double		fc_measure_ratio(double a, double b, double scatter);
@@ -62,8 +61,7 @@ typedef struct fc_trials
  * With options->factors given every factor has sparsity s, and the closest of all is the last resort.
  * options->log is not called.  options->warm_factors is the product that ended the search, in the arena, or NULL.
  */
-size_t		fc_qkmeans_choose_worksize(size_t k, size_t d, const fc_trials *trials, const fc_qkmeans_options *options);
 fc_status	fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
-							  const fc_trials *trials, const fc_tick *tick, fc_arena *arena, fc_qkmeans_options *options);
+							  const fc_trials *trials, fc_arena *arena, fc_qkmeans_options *options);
 
 #endif							/* FC_FACTOR_CHOOSE_H */

@@ -10,8 +10,8 @@
 
 #include "base/pieces.h"
 
-#define TICK_LINES	128
-#define TICK_CELLS	100000
+#define CHECKED_LINES	128
+#define CHECKED_CELLS	100000
 
 size_t
 fc_constraint_capacity(const fc_constraint *constraint, size_t rows, size_t columns, size_t nonzeros)
@@ -37,9 +37,9 @@ fc_constraint_worksize(size_t rows, size_t columns)
 
 /* ---- marks ---- */
 
-/* The count-th largest of n values (count >= 1), which are put in another order; NaN when ticked to stop. */
+/* The count-th largest of n values (count >= 1), which are put in another order. */
 static double
-select_largest(double *v, size_t n, size_t count, const fc_tick *tick)
+select_largest(double *v, size_t n, size_t count)
 {
 	size_t		low = 0;
 	size_t		high = n - 1;
@@ -51,8 +51,8 @@ select_largest(double *v, size_t n, size_t count, const fc_tick *tick)
 		size_t		i = low;
 		size_t		j = high;
 
-		if (high - low > TICK_CELLS && fc_ticked(tick))
-			return NAN;
+		if (high - low > CHECKED_CELLS)
+			fc_check();
 		for (;;)
 		{
 			while (v[i] > pivot)
@@ -76,7 +76,7 @@ select_largest(double *v, size_t n, size_t count, const fc_tick *tick)
 
 /* Mark the count largest of n values, stride apart. */
 static fc_status
-mark_line(const double *line, size_t n, size_t stride, size_t count, const fc_tick *tick,
+mark_line(const double *line, size_t n, size_t stride, size_t count,
 		  double *copy, unsigned char *mark)
 {
 	double		threshold = 0.0;
@@ -86,18 +86,16 @@ mark_line(const double *line, size_t n, size_t stride, size_t count, const fc_ti
 	{
 		for (size_t i = 0; i < n; i++)
 		{
-			if (i % TICK_CELLS == TICK_CELLS - 1 && fc_ticked(tick))
-				return FC_INTERRUPTED;
+			if (i % CHECKED_CELLS == CHECKED_CELLS - 1)
+				fc_check();
 			copy[i] = fabs(line[i * stride]);
 		}
-		threshold = select_largest(copy, n, count, tick);
-		if (isnan(threshold))
-			return FC_INTERRUPTED;
+		threshold = select_largest(copy, n, count);
 		ties = count;
 		for (size_t i = 0; i < n; i++)
 		{
-			if (i % TICK_CELLS == TICK_CELLS - 1 && fc_ticked(tick))
-				return FC_INTERRUPTED;
+			if (i % CHECKED_CELLS == CHECKED_CELLS - 1)
+				fc_check();
 			ties -= fabs(line[i * stride]) > threshold;
 		}
 	}
@@ -105,8 +103,8 @@ mark_line(const double *line, size_t n, size_t stride, size_t count, const fc_ti
 	{
 		double		size = fabs(line[i * stride]);
 
-		if (i % TICK_CELLS == TICK_CELLS - 1 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_CELLS == CHECKED_CELLS - 1)
+			fc_check();
 		if (size > threshold || (size > 0.0 && size == threshold && ties > 0))
 		{
 			mark[i * stride] = 1;
@@ -118,28 +116,26 @@ mark_line(const double *line, size_t n, size_t stride, size_t count, const fc_ti
 
 static fc_status
 mark_entries(const fc_constraint *constraint, const double *dense, size_t rows, size_t columns,
-			 const fc_tick *tick, fc_arena *arena, unsigned char *mark)
+			 fc_arena *arena, unsigned char *mark)
 {
 	size_t		cells = rows * columns;
 	fc_status	status = FC_OK;
 	double	   *copy;
 
 	copy = FC_TAKE(arena, cells, double);
-	if (copy == NULL)
-		return FC_ENOMEMORY;
 	if (constraint->kind == FC_TOTAL)
-		return mark_line(dense, cells, 1, constraint->total, tick, copy, mark);
+		return mark_line(dense, cells, 1, constraint->total, copy, mark);
 	for (size_t r = 0; r < rows && status == FC_OK; r++)
 	{
-		if (r % TICK_LINES == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
-		status = mark_line(dense + r * columns, columns, 1, constraint->per_row, tick, copy, mark + r * columns);
+		if (r % CHECKED_LINES == 0)
+			fc_check();
+		status = mark_line(dense + r * columns, columns, 1, constraint->per_row, copy, mark + r * columns);
 	}
 	for (size_t c = 0; c < columns && status == FC_OK; c++)
 	{
-		if (c % TICK_LINES == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
-		status = mark_line(dense + c, rows, columns, constraint->per_column, tick, copy, mark + c);
+		if (c % CHECKED_LINES == 0)
+			fc_check();
+		status = mark_line(dense + c, rows, columns, constraint->per_column, copy, mark + c);
 	}
 	return status;
 }
@@ -147,7 +143,7 @@ mark_entries(const fc_constraint *constraint, const double *dense, size_t rows, 
 /* ---- the marked entries as compressed rows ---- */
 
 static fc_status
-gather_marked(const double *dense, const unsigned char *mark, const fc_tick *tick, fc_sparse *a)
+gather_marked(const double *dense, const unsigned char *mark, fc_sparse *a)
 {
 	size_t		count = 0;
 	size_t		done = 0;
@@ -156,8 +152,7 @@ gather_marked(const double *dense, const unsigned char *mark, const fc_tick *tic
 	{
 		const unsigned char *row = mark + r * a->columns;
 
-		if (fc_paced(tick, &done, a->columns))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, a->columns);
 		a->row_start[r] = (uint32_t) count;
 		for (size_t c = 0; c < a->columns; c++)
 			if (row[c])
@@ -191,10 +186,10 @@ fc_support_project(const double *dense, fc_sparse *a)
 }
 
 fc_status
-fc_constraint_project(const fc_constraint *constraint, const double *dense, const fc_tick *tick,
+fc_constraint_project(const fc_constraint *constraint, const double *dense,
 					  fc_arena *arena, fc_sparse *a, double *norm)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	unsigned char *mark;
 	fc_status	status;
 
@@ -204,15 +199,13 @@ fc_constraint_project(const fc_constraint *constraint, const double *dense, cons
 		return FC_OK;
 	}
 	mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
-	if (mark == NULL)
-		return FC_ENOMEMORY;
-	status = fc_clear_pieces(mark, a->rows * a->columns, tick);
+	status = fc_clear_pieces(mark, a->rows * a->columns);
 	if (status == FC_OK)
-		status = mark_entries(constraint, dense, a->rows, a->columns, tick, arena, mark);
+		status = mark_entries(constraint, dense, a->rows, a->columns, arena, mark);
 	if (status == FC_OK)
-		status = gather_marked(dense, mark, tick, a);
+		status = gather_marked(dense, mark, a);
 	if (status == FC_OK)
 		*norm = normalise(a);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -13,29 +13,15 @@ fc_factorize_defaults(void)
 	return options;
 }
 
-size_t
-fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options)
-{
-	size_t		cells = op->k * op->d;
-	size_t		size = cells * (sizeof(double) + 2 * sizeof(float)) + (3 * op->k + 2 * op->d) * sizeof(double) +
-		fc_factorize_scratch(op, options) * sizeof(float) + 16 * 64;
-	fc_method	method = options->method;
-
-	size += fc_equal_svd_worksize(op->k, op->d);
-	if (method != FC_METHOD_AUTO)
-		return size + fc_method_worksize(op, options, method, fc_factorize_budget(op, options));
-	return size + fc_auto_worksize(op, options);
-}
-
 fc_status
-fc_factorize(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 			 fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
-	fc_factorize_work w = {.op = op,.options = options,.tick = tick,.arena = arena};
+	fc_factorize_work w = {.op = op,.options = options,.arena = arena};
 	fc_status	status;
 
 	if (options->method == FC_METHOD_AUTO)
-		return fc_factorize_auto(op, options, tick, arena, out, from);
+		return fc_factorize_auto(op, options, arena, out, from);
 	w.factors = fc_factorize_factors(op, options);
 	w.budget = fc_factorize_budget(op, options);
 	status = fc_factorize_prepare(&w);

@@ -56,7 +56,6 @@ size_t		fc_factorize_least_budget(const fc_operator *op, const fc_factorize_opti
 size_t		fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity);
 
 /* What an arena holds, output included. */
-size_t		fc_factorize_worksize(const fc_operator *op, const fc_factorize_options *options);
 
 /*
  * out: factors, offset and half norms in the arena, weights those of op; out->factorization is
@@ -64,7 +63,7 @@ size_t		fc_factorize_worksize(const fc_operator *op, const fc_factorize_options 
  * that, so that no centroid is left free to catch other rows.
  * FC_ENUMERIC when LAPACK fails.
  */
-fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 						 fc_arena *arena, fc_operator *out, fc_factorization *from);
 
 /*
@@ -84,7 +83,7 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
 #define FC_AUTO_TIE		0.005
 #define FC_AUTO_POINTS	2000
 #define FC_SPARSE_COST	1.5
-fc_status	fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options, const fc_tick *tick,
+fc_status	fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options,
 							  fc_arena *arena, fc_operator *out, fc_factorization *from);
 
 /* Values stored by all factors together. */
@@ -92,10 +91,10 @@ size_t		fc_operator_values(const fc_operator *op);
 
 /* Factors of a training product as stored: float, the scale spread evenly. */
 size_t		fc_stored_worksize(const fc_factors *factors);
-fc_status	fc_store_factors(const fc_factors *factors, const fc_tick *tick, fc_arena *arena, fc_operator *out);
+fc_status	fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
 
 /* || W^(1/2) (U - V) || / || W^(1/2) U || for the factors of op as they are stored; scratch: fc_operator_scratch. */
-fc_status	fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick *tick,
+fc_status	fc_relative_error(const fc_target *target, const fc_operator *op,
 							  fc_scratch scratch, double *relative);
 
 #endif							/* FC_FACTOR_FACTORIZE_H */

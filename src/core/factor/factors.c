@@ -54,7 +54,7 @@ fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *const
 
 fc_status
 fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
-				const fc_tick *tick, fc_factors *factors)
+				fc_factors *factors)
 {
 	factors->count = count;
 	for (size_t q = 0; q < count; q++)
@@ -67,11 +67,11 @@ fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_cons
 			return status;
 		factors->constraint[q] = constraint[q];
 	}
-	return fc_factors_start(factors, tick);
+	return fc_factors_start(factors);
 }
 
 fc_status
-fc_factors_start(fc_factors *factors, const fc_tick *tick)
+fc_factors_start(fc_factors *factors)
 {
 	fc_sparse  *last = &factors->factor[factors->count - 1].plain;
 	fc_status	status = FC_OK;
@@ -83,7 +83,7 @@ fc_factors_start(fc_factors *factors, const fc_tick *tick)
 	{
 		if (q + 1 < factors->count)
 			fc_sparse_identity(&factors->factor[q].plain);
-		status = fc_sparse_pair_changed(&factors->factor[q], tick);
+		status = fc_sparse_pair_changed(&factors->factor[q]);
 	}
 	return status;
 }
@@ -100,7 +100,7 @@ longest_of(const double *length, size_t n)
 }
 
 fc_status
-fc_factors_start_rows(fc_factors *factors, double *length, const fc_tick *tick)
+fc_factors_start_rows(fc_factors *factors, double *length)
 {
 	fc_sparse  *first = &factors->factor[0].plain;
 	uint32_t	used = 0;
@@ -109,8 +109,7 @@ fc_factors_start_rows(fc_factors *factors, double *length, const fc_tick *tick)
 		return FC_OK;
 	for (size_t i = 0; i < first->columns; i++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		length[longest_of(length, first->rows)] = -1.0;
 	}
 	for (size_t r = 0; r < first->rows; r++)
@@ -124,7 +123,7 @@ fc_factors_start_rows(fc_factors *factors, double *length, const fc_tick *tick)
 	}
 	first->row_start[first->rows] = used;
 	first->nonzeros = used;
-	return fc_sparse_pair_changed(&factors->factor[0], tick);
+	return fc_sparse_pair_changed(&factors->factor[0]);
 }
 
 size_t
@@ -229,12 +228,6 @@ fc_factors_longest(const fc_factors *factors)
 	return side;
 }
 
-size_t
-fc_product_worksize(const fc_factors *factors)
-{
-	return 2 * (fc_factors_longest(factors) * FC_TILE_COLUMNS * sizeof(double) + 64);
-}
-
 /* Columns first .. of v; the product of the columns passes through two tiles. */
 static void
 product_tile(const fc_factors *factors, size_t first, size_t count, double *tile, double *other, double *v)
@@ -257,22 +250,19 @@ product_tile(const fc_factors *factors, size_t first, size_t count, double *tile
 }
 
 fc_status
-fc_product(const fc_factors *factors, const fc_tick *tick, fc_arena *arena, double *v)
+fc_product(const fc_factors *factors, fc_arena *arena, double *v)
 {
 	size_t		d = factors->factor[factors->count - 1].plain.columns;
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		side = fc_factors_longest(factors);
 	double	   *tile = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
 	double	   *other = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
 
-	if (tile == NULL || other == NULL)
-		return FC_ENOMEMORY;
 	for (size_t first = 0; first < d; first += FC_TILE_COLUMNS)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		product_tile(factors, first, smaller(FC_TILE_COLUMNS, d - first), tile, other, v);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return FC_OK;
 }

@@ -30,14 +30,14 @@ size_t		fc_factor_count(size_t k, size_t d);
  */
 size_t		fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *constraint);
 fc_status	fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
-							const fc_tick *tick, fc_factors *factors);
-fc_status	fc_factors_start(fc_factors *factors, const fc_tick *tick);
+							fc_factors *factors);
+fc_status	fc_factors_start(fc_factors *factors);
 
 /*
  * Where S_1 has more rows than columns, its ones in the rows where `length` (k, at least 0; spent) is largest instead of the
  * first: the product starts from these rows of U, and must not find them all zero (the corners of images are).
  */
-fc_status	fc_factors_start_rows(fc_factors *factors, double *length, const fc_tick *tick);
+fc_status	fc_factors_start_rows(fc_factors *factors, double *length);
 size_t		fc_factors_nonzeros(const fc_factors *factors);
 
 /* Their shapes and capacities without memory, for the worksizes of what is done with them. */
@@ -59,8 +59,7 @@ void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, dou
 /* The longest vector on the way through the product. */
 size_t		fc_factors_longest(const fc_factors *factors);
 
-/* v (k x d) = lambda S_1 .. S_Q; takes fc_product_worksize bytes. */
-size_t		fc_product_worksize(const fc_factors *factors);
-fc_status	fc_product(const fc_factors *factors, const fc_tick *tick, fc_arena *arena, double *v);
+/* v (k x d) = lambda S_1 .. S_Q. */
+fc_status	fc_product(const fc_factors *factors, fc_arena *arena, double *v);
 
 #endif							/* FC_FACTOR_FACTORS_H */

@@ -96,7 +96,6 @@ typedef struct peeling
 {
 	const fc_target *target;
 	const fc_palm_options *options;
-	const fc_tick *tick;
 	fc_arena   *arena;
 	const fc_factors *wanted;
 	fc_target	whole;			/* T */
@@ -106,14 +105,13 @@ typedef struct peeling
 
 /* t (d x k) = u' */
 static fc_status
-transpose(const fc_target *target, const fc_tick *tick, double *t)
+transpose(const fc_target *target, double *t)
 {
 	size_t		done = 0;
 
 	for (size_t j = 0; j < target->k; j++)
 	{
-		if (fc_paced(tick, &done, SCATTERED * target->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, SCATTERED * target->d);
 		for (size_t i = 0; i < target->d; i++)
 			t[i * target->k + j] = target->u[j * target->d + i];
 	}
@@ -121,10 +119,9 @@ transpose(const fc_target *target, const fc_tick *tick, double *t)
 }
 
 static fc_status
-densify(const fc_sparse *a, const fc_tick *tick, double *dense)
+densify(const fc_sparse *a, double *dense)
 {
-	if (fc_clear_pieces(dense, a->rows * a->columns * sizeof(double), tick) != FC_OK)
-		return FC_INTERRUPTED;
+	fc_clear_pieces(dense, a->rows * a->columns * sizeof(double));
 	for (size_t r = 0; r < a->rows; r++)
 		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 			dense[r * a->columns + a->column[p]] = a->value[p];
@@ -145,17 +142,16 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 	{
 		const fc_sparse *rest = &p->all.factor[i].plain;
 
-		if (densify(rest, p->tick, p->residual) != FC_OK)
-			return FC_INTERRUPTED;
+		densify(rest, p->residual);
 		part = (fc_target) {p->residual, NULL, rest->rows, rest->columns};
 	}
 	pair_constraints(p->target, p->wanted, i, constraint);
-	status = fc_factors_take(p->arena, part.k, part.d, 2, constraint, p->tick, &two);
+	status = fc_factors_take(p->arena, part.k, part.d, 2, constraint, &two);
 	options.warm = false;
 	options.pursuit = false;
 	options.progress = NULL;
 	if (status == FC_OK)
-		status = fc_palm(&part, &options, p->tick, p->arena, &two, result);
+		status = fc_palm(&part, &options, p->arena, &two, result);
 	if (status != FC_OK)
 		return status;
 	for (size_t side = 0; side < 2; side++)
@@ -168,7 +164,7 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 	if (i == 0)
 		return FC_OK;
 	options.warm = true;
-	return fc_palm(&p->whole, &options, p->tick, p->arena, &p->all, result);
+	return fc_palm(&p->whole, &options, p->arena, &p->all, result);
 }
 
 /* The factors found, turned back into the caller's. */
@@ -182,27 +178,27 @@ hand_over(const peeling *p, fc_factors *factors)
 	{
 		fc_sparse_pair *to = &factors->factor[place_of(p->target, factors, i)];
 
-		status = fc_sparse_copy(turned ? &p->all.factor[i].transposed : &p->all.factor[i].plain, p->tick, &to->plain);
+		status = fc_sparse_copy(turned ? &p->all.factor[i].transposed : &p->all.factor[i].plain, &to->plain);
 		if (status == FC_OK)
-			status = fc_sparse_pair_changed(to, p->tick);
+			status = fc_sparse_pair_changed(to);
 	}
 	factors->lambda = p->all.lambda;
 	return status;
 }
 
 fc_status
-fc_hierarchical(const fc_target *target, const fc_palm_options *options, const fc_tick *tick,
+fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 				fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
 	size_t		inner = smaller(target->k, target->d);
-	size_t		used = arena->used;
-	peeling		p = {.target = target,.options = options,.tick = tick,.arena = arena,.wanted = factors};
+	fc_mark		used = fc_arena_mark(arena);
+	peeling		p = {.target = target,.options = options,.arena = arena,.wanted = factors};
 	fc_palm_options last = *options;
 	double	   *turned = NULL;
 	fc_status	status = FC_OK;
 
 	if (factors->count == 1)
-		return fc_palm(target, options, tick, arena, factors, result);
+		return fc_palm(target, options, arena, factors, result);
 	p.whole = (fc_target) {target->u, NULL, target->k, target->d};
 	if (target->d >= target->k)
 	{
@@ -210,17 +206,15 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options, const f
 		p.whole = (fc_target) {turned, NULL, target->d, target->k};
 	}
 	p.residual = FC_TAKE(arena, inner * inner, double);
-	if (p.whole.u == NULL || p.residual == NULL)
-		return FC_ENOMEMORY;
 	if (turned != NULL)
-		status = transpose(target, tick, turned);
+		status = transpose(target, turned);
 	for (size_t i = 0; i + 1 < factors->count && status == FC_OK; i++)
 		status = peel(&p, i, result);
 	if (status == FC_OK)
 		status = hand_over(&p, factors);
 	last.warm = true;
 	if (status == FC_OK)
-		status = fc_palm(target, &last, tick, arena, factors, result);
-	arena->used = used;
+		status = fc_palm(target, &last, arena, factors, result);
+	fc_arena_release(arena, used);
 	return status;
 }

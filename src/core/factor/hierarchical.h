@@ -16,7 +16,7 @@
  * factors: taken (fc_factors_take) with FC_LINES constraints; their entries are overwritten.
  */
 size_t		fc_hierarchical_worksize(const fc_target *target, const fc_factors *factors);
-fc_status	fc_hierarchical(const fc_target *target, const fc_palm_options *options, const fc_tick *tick,
+fc_status	fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 							fc_arena *arena, fc_factors *factors, fc_palm_result *result);
 
 #endif							/* FC_FACTOR_HIERARCHICAL_H */

@@ -25,8 +25,6 @@ typedef struct fc_schedule
 typedef struct fc_palm_work
 {
 	const fc_target *target;
-	const fc_tick *tick;
-	bool		stopped;		/* the tick has asked to stop, within a pass */
 	fc_factors *factors;
 	fc_arena   *arena;
 	size_t		k;
@@ -52,18 +50,10 @@ typedef struct fc_palm_work
 	double		saved_lambda;
 } fc_palm_work;
 
-/* Passes return no status: they remember that a tick asked to stop, and who called them asks here. */
-static inline bool
-fc_palm_ticked(fc_palm_work *w)
-{
-	w->stopped = w->stopped || fc_ticked(w->tick);
-	return w->stopped;
-}
-
 /* ---- passes, in tiles: columns (lines) first .. first + count, count <= FC_TILE_COLUMNS ---- */
 
 /* The schedule of a; scratch: columns + 2. */
-fc_status	fc_palm_schedule(const fc_sparse *a, const fc_tick *tick, uint32_t *scratch, fc_schedule *s);
+fc_status	fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s);
 
 /* Columns of D = S_q - lambda / c L' W (lambda L S_q H - Y) to w->stepped and the lists or w->step; adds to <S_q, D>. */
 void		fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, double *along);

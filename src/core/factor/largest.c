@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define ROWS	((size_t) 1 << 16)	/* gathered between two ticks */
+#define ROWS	((size_t) 1 << 16)	/* gathered between two checks */
 
 size_t
 fc_largest_worksize(size_t rows, size_t columns, size_t per_line)
@@ -21,8 +21,7 @@ fc_largest_take(fc_arena *arena, size_t rows, size_t columns, size_t per_line, f
 	lists->bucket = FC_TAKE(arena, columns * per_line, fc_entry);
 	lists->least = FC_TAKE(arena, rows, double);
 	lists->start = FC_TAKE(arena, rows + 1, uint32_t);
-	return lists->in_row != NULL && lists->in_column != NULL && lists->bucket != NULL &&
-		lists->least != NULL && lists->start != NULL ? FC_OK : FC_ENOMEMORY;
+	return FC_OK;
 }
 
 void
@@ -72,12 +71,11 @@ sort_row(const fc_entry *list, size_t room, fc_entry *sorted)
 }
 
 fc_status
-fc_largest_gather(const fc_largest *lists, const fc_tick *tick, fc_sparse *a)
+fc_largest_gather(const fc_largest *lists, fc_sparse *a)
 {
 	size_t		count = 0;
 
-	if (fc_ticked(tick))
-		return FC_INTERRUPTED;
+	fc_check();
 	turn_columns(lists, a->rows, a->columns);
 	for (size_t r = 0; r < a->rows; r++)
 	{
@@ -86,8 +84,8 @@ fc_largest_gather(const fc_largest *lists, const fc_tick *tick, fc_sparse *a)
 		size_t		i = 0;
 		size_t		p = lists->start[r];
 
-		if (r % ROWS == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (r % ROWS == 0)
+			fc_check();
 		a->row_start[r] = (uint32_t) count;
 		while (i < owns || p < lists->start[r + 1])
 		{

@@ -37,6 +37,6 @@ void		fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t pe
 void		fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows, size_t first, size_t count);
 
 /* The union of the lists, after the last tile; a has the shape of the matrix and room for all. */
-fc_status	fc_largest_gather(const fc_largest *lists, const fc_tick *tick, fc_sparse *a);
+fc_status	fc_largest_gather(const fc_largest *lists, fc_sparse *a);
 
 #endif							/* FC_FACTOR_LARGEST_H */

@@ -52,15 +52,15 @@ square_left(const double *u, const float *left, const float *right, size_t rank,
 
 /* left_j = right u_j; sums[0] is the weighted square of what is left of U, sums[1] of U. */
 static fc_status
-project_rows(const fc_target *target, size_t rank, const fc_tick *tick, const float *right, float *left, double sums[2])
+project_rows(const fc_target *target, size_t rank, const float *right, float *left, double sums[2])
 {
 	for (size_t j = 0; j < target->k; j++)
 	{
 		const double *u = target->u + j * target->d;
 		double		norm = 0.0;
 
-		if (j % 4 == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (j % 4 == 0)
+			fc_check();
 		for (size_t i = 0; i < target->d; i++)
 			norm += u[i] * u[i];
 		for (size_t r = 0; r < rank; r++)
@@ -78,28 +78,25 @@ project_rows(const fc_target *target, size_t rank, const fc_tick *tick, const fl
 }
 
 fc_status
-fc_lowrank(const fc_target *target, size_t rank, uint64_t seed, const fc_tick *tick,
+fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 		   fc_arena *arena, float *left, float *right, double *relative)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	float	   *x = FC_TAKE(arena, target->k * target->d, float);
 	double		sums[2] = {0};
 	size_t		done = 0;
 	fc_status	status;
 
-	if (x == NULL)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < target->k; j++)
 	{
-		if (fc_paced(tick, &done, target->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, target->d);
 		for (size_t i = 0; i < target->d; i++)
 			x[j * target->d + i] = (float) (sqrt(weight_of(target, j)) * target->u[j * target->d + i]);
 	}
-	status = fc_principal_axes(x, target->k, target->d, rank, seed, tick, arena, right);
-	arena->used = used;
+	status = fc_principal_axes(x, target->k, target->d, rank, seed, arena, right);
+	fc_arena_release(arena, used);
 	if (status == FC_OK)
-		status = project_rows(target, rank, tick, right, left, sums);
+		status = project_rows(target, rank, right, left, sums);
 	*relative = sums[1] > 0.0 ? sqrt(sums[0] / sums[1]) : 0.0;
 	return status;
 }
@@ -113,32 +110,23 @@ fc_equal_svd_worksize(size_t k, size_t d)
 }
 
 fc_status
-fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, const fc_tick *tick, fc_arena *arena, double *relative)
+fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *arena, double *relative)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		rank = fc_rank_within(target->k, target->d, values);
 	float	   *left = FC_TAKE(arena, target->k * rank, float);
 	float	   *right = FC_TAKE(arena, rank * target->d, float);
 	fc_status	status;
 
-	if (left == NULL || right == NULL)
-		return FC_ENOMEMORY;
-	status = fc_lowrank(target, rank, seed, tick, arena, left, right, relative);
+	status = fc_lowrank(target, rank, seed, arena, left, right, relative);
 	if (values < target->k + target->d)
 		*relative = *relative > 0.0 ? 1.0 : 0.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
-size_t
-fc_prune_worksize(size_t k, size_t d, size_t budget)
-{
-	return k * d * sizeof(double) + 64 + fc_sparse_pair_worksize(k, d, budget < k * d ? budget : k * d) +
-		fc_constraint_worksize(k, d);
-}
-
 fc_status
-fc_prune(const fc_target *target, size_t budget, const fc_tick *tick, fc_arena *arena, fc_sparse_pair *a)
+fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_sparse_pair *a)
 {
 	fc_constraint constraint = {.kind = FC_TOTAL,.total = budget};
 	fc_status	status = fc_sparse_pair_take(arena, target->k, target->d,
@@ -147,22 +135,20 @@ fc_prune(const fc_target *target, size_t budget, const fc_tick *tick, fc_arena *
 	double		norm;
 	size_t		done = 0;
 
-	if (status != FC_OK || weighted == NULL)
-		return FC_ENOMEMORY;
+	if (status != FC_OK)
+		return status;
 	for (size_t j = 0; j < target->k; j++)
 	{
-		if (fc_paced(tick, &done, target->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, target->d);
 		for (size_t i = 0; i < target->d; i++)
 			weighted[j * target->d + i] = sqrt(weight_of(target, j)) * target->u[j * target->d + i];
 	}
-	status = fc_constraint_project(&constraint, weighted, tick, arena, &a->plain, &norm);
+	status = fc_constraint_project(&constraint, weighted, arena, &a->plain, &norm);
 	for (size_t j = 0; j < target->k && status == FC_OK; j++)
 	{
-		if (fc_paced(tick, &done, a->plain.row_start[j + 1] - a->plain.row_start[j]))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, a->plain.row_start[j + 1] - a->plain.row_start[j]);
 		for (size_t p = a->plain.row_start[j]; p < a->plain.row_start[j + 1]; p++)
 			a->plain.value[p] = target->u[j * target->d + a->plain.column[p]];
 	}
-	return status == FC_OK ? fc_sparse_pair_changed(a, tick) : status;
+	return status == FC_OK ? fc_sparse_pair_changed(a) : status;
 }

@@ -67,27 +67,6 @@ fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *opt
 
 /* ---- memory ---- */
 
-size_t
-fc_method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_method method, size_t budget)
-{
-	fc_constraint constraint[FC_MAX_FACTORS];
-	fc_target	shape = {.k = op->k,.d = op->d};
-	fc_factors	factors = {.count = fc_factorize_factors(op, options),.lambda = 1.0};
-	size_t		size;
-
-	if (method == FC_METHOD_SVD)
-		return (op->k + op->d) * fc_rank_within(op->k, op->d, budget) * sizeof(float) + 128;
-	if (method == FC_METHOD_PRUNE)
-		return fc_prune_worksize(op->k, op->d, budget) + budget * 2 * sizeof(double) + op->k * sizeof(double) + 256;
-	if (method == FC_METHOD_BUTTERFLY)
-		return 2 * fc_butterfly_worksize(op->k, op->d) + FC_MAX_FACTORS * 256;
-	set_constraints(op, options, budget, constraint);
-	size = fc_factors_worksize(op->k, op->d, factors.count, constraint);
-	factors = fc_factors_outline(op->k, op->d, factors.count, constraint);
-	size += fc_stored_worksize(&factors) + fc_palm_worksize(&factors);
-	return method == FC_METHOD_HIERARCHICAL ? size + fc_hierarchical_worksize(&shape, &factors) : size;
-}
-
 /* For op and for what it is factored into. */
 size_t
 fc_factorize_scratch(const fc_operator *op, const fc_factorize_options *options)
@@ -127,8 +106,7 @@ set_offset(const fc_factorize_work *w, const double *u)
 		sum += w->target.weight[j];
 	for (size_t j = 0; j < w->op->k; j++)
 	{
-		if (fc_paced(w->tick, &done, w->op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, w->op->d);
 		for (size_t i = 0; i < w->op->d; i++)
 			w->offset[i] += w->target.weight[j] / sum * u[j * w->op->d + i];
 	}
@@ -148,8 +126,7 @@ centre(const fc_factorize_work *w, double *u)
 	{
 		double	   *row = u + j * d;
 
-		if (fc_paced(w->tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 		{
 			before += row[i] * row[i];
@@ -157,7 +134,7 @@ centre(const fc_factorize_work *w, double *u)
 			after += row[i] * row[i];
 		}
 	}
-	return after <= SQUARES_ROUNDING * before ? fc_clear_pieces(u, w->op->k * d * sizeof(double), w->tick) : FC_OK;
+	return after <= SQUARES_ROUNDING * before ? fc_clear_pieces(u, w->op->k * d * sizeof(double)) : FC_OK;
 }
 
 fc_status
@@ -170,12 +147,9 @@ fc_factorize_prepare(fc_factorize_work *w)
 
 	w->offset = FC_TAKE(w->arena, op->d, double);
 	w->scratch = fc_take_scratch(w->arena, fc_factorize_scratch(op, w->options));
-	if (u == NULL || weight == NULL || w->offset == NULL || w->scratch.floats == NULL)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < op->k; j++)
 	{
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_row(op, j, w->scratch, u + j * op->d);
 	}
 	set_weights(op, weight);
@@ -207,20 +181,20 @@ run_sparse(const fc_factorize_work *w, fc_method method, size_t budget, fc_opera
 	{
 		factors.count = 1;
 		factors.lambda = 1.0;
-		status = fc_prune(&w->target, budget, w->tick, w->arena, &factors.factor[0]);
+		status = fc_prune(&w->target, budget, w->arena, &factors.factor[0]);
 	}
 	else if (method == FC_METHOD_BUTTERFLY)
-		status = fc_butterfly(&w->target, w->tick, w->arena, &factors);
+		status = fc_butterfly(&w->target, w->arena, &factors);
 	else
 	{
 		set_constraints(w->op, w->options, budget, constraint);
-		status = fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, w->tick, &factors);
+		status = fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, &factors);
 		if (status == FC_OK && method == FC_METHOD_HIERARCHICAL)
-			status = fc_hierarchical(&w->target, &w->options->palm, w->tick, w->arena, &factors, &result);
+			status = fc_hierarchical(&w->target, &w->options->palm, w->arena, &factors, &result);
 		else if (status == FC_OK)
-			status = fc_palm(&w->target, &w->options->palm, w->tick, w->arena, &factors, &result);
+			status = fc_palm(&w->target, &w->options->palm, w->arena, &factors, &result);
 	}
-	return status == FC_OK ? fc_store_factors(&factors, w->tick, w->arena, out) : status;
+	return status == FC_OK ? fc_store_factors(&factors, w->arena, out) : status;
 }
 
 static fc_status
@@ -231,12 +205,10 @@ run_svd(const fc_factorize_work *w, size_t budget, fc_operator *out)
 	float	   *right = FC_TAKE(w->arena, rank * w->op->d, float);
 	double		relative;
 
-	if (left == NULL || right == NULL)
-		return FC_ENOMEMORY;
 	out->factors = 2;
 	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = rank,.nonzeros = w->op->k * rank,.values = left};
 	out->factor[1] = (fc_factor) {.rows = rank,.columns = w->op->d,.nonzeros = rank * w->op->d,.values = right};
-	return fc_lowrank(&w->target, rank, w->options->palm.seed, w->tick, w->arena, left, right, &relative);
+	return fc_lowrank(&w->target, rank, w->options->palm.seed, w->arena, left, right, &relative);
 }
 
 static fc_status
@@ -245,12 +217,10 @@ run_dense(const fc_factorize_work *w, fc_operator *out)
 	size_t		cells = w->op->k * w->op->d;
 	float	   *values = FC_TAKE(w->arena, cells, float);
 
-	if (values == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < cells; i++)
 	{
-		if (i % FC_PACE == FC_PACE - 1 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % FC_PACE == FC_PACE - 1)
+			fc_check();
 		values[i] = (float) w->target.u[i];
 	}
 	out->factors = 1;
@@ -267,7 +237,6 @@ fc_factorize_run(const fc_factorize_work *w, fc_method method, size_t budget, fc
 	out->k = w->op->k;
 	out->d = w->op->d;
 	out->weights = w->op->weights;
-	out->tick = w->tick;
 	out->offset = all_zero(w->offset, w->op->d) ? NULL : w->offset;
 	if (method == FC_METHOD_SVD)
 		status = run_svd(w, budget, out);
@@ -276,9 +245,9 @@ fc_factorize_run(const fc_factorize_work *w, fc_method method, size_t budget, fc
 	else
 		status = run_sparse(w, method, budget, out);
 	half_norms = FC_TAKE(w->arena, w->op->k, float);
-	if (status != FC_OK || half_norms == NULL)
-		return status != FC_OK ? status : FC_ENOMEMORY;
-	return fc_operator_measure(out, w->tick, w->scratch, half_norms);
+	if (status != FC_OK)
+		return status;
+	return fc_operator_measure(out, w->scratch, half_norms);
 }
 
 /* ---- the record ---- */
@@ -299,9 +268,9 @@ fc_factorize_record(const fc_factorize_work *w, fc_method method, double agreeme
 	fc_status	status;
 
 	*from = (fc_factorization) {.method = (uint32_t) method,.agreement = agreement};
-	status = fc_relative_error(&w->target, out, w->tick, w->scratch, &from->relative_error);
+	status = fc_relative_error(&w->target, out, w->scratch, &from->relative_error);
 	if (status == FC_OK)
-		status = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->tick, w->arena, &from->svd_error);
+		status = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->arena, &from->svd_error);
 	if (method == FC_METHOD_SVD)
 		from->svd_error = from->relative_error;	/* the same factors, but for the rounding of the product */
 	out->factorization = from;

@@ -10,7 +10,6 @@ typedef struct fc_factorize_work
 {
 	const fc_operator *op;
 	const fc_factorize_options *options;
-	const fc_tick *tick;
 	fc_arena   *arena;
 	fc_target	target;
 	double	   *offset;			/* d */
@@ -24,13 +23,11 @@ size_t		fc_factorize_factors(const fc_operator *op, const fc_factorize_options *
 size_t		fc_factorize_budget(const fc_operator *op, const fc_factorize_options *options);
 
 /* Bytes of one method at one budget, without what all share; and of auto. */
-size_t		fc_method_worksize(const fc_operator *op, const fc_factorize_options *options, fc_method method, size_t budget);
-size_t		fc_auto_worksize(const fc_operator *op, const fc_factorize_options *options);
 
 /* Floats of the scratch for op and for what it is factored into. */
 size_t		fc_factorize_scratch(const fc_operator *op, const fc_factorize_options *options);
 
-/* Target, offset and scratch of w; op, options, tick and arena are set. */
+/* Target, offset and scratch of w; op, options and arena are set. */
 fc_status	fc_factorize_prepare(fc_factorize_work *w);
 fc_status	fc_factorize_run(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out);
 fc_status	fc_factorize_record(const fc_factorize_work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from);

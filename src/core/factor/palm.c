@@ -161,11 +161,8 @@ take_work(fc_palm_work *w)
 		const fc_sparse *s = &factors->factor[q].plain;
 
 		take_schedules(w, q);
-		if (fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]) != FC_OK)
-			return FC_ENOMEMORY;
+		fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
 	}
-	if (fc_arena_status(w->arena) != FC_OK)
-		return FC_ENOMEMORY;
 	return fc_largest_take(w->arena, side, side, FC_SHORT_LIST, &w->largest);
 }
 
@@ -205,12 +202,9 @@ set_optimal_scale(fc_palm_work *w, double *objective)
 
 	for (size_t first = 0; first < w->d; first += FC_TILE_COLUMNS)
 	{
-		if (fc_palm_ticked(w))
-			return FC_INTERRUPTED;
+		fc_check();
 		residual_tile(w, first, smaller(FC_TILE_COLUMNS, w->d - first), sums);
 	}
-	if (w->stopped)
-		return FC_INTERRUPTED;
 	*objective = sums[0];
 	if (sums[2] > 0.0)
 	{
@@ -234,11 +228,10 @@ gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 	*along = 0.0;
 	for (size_t first = 0; first < s->columns; first += FC_TILE_COLUMNS)
 	{
-		if (fc_palm_ticked(w))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_palm_step(w, q, c, first, smaller(FC_TILE_COLUMNS, s->columns - first), along);
 	}
-	return w->stopped ? FC_INTERRUPTED : FC_OK;
+	return FC_OK;
 }
 
 /* The plain factor alone <- P(D); its norm before scaling. */
@@ -250,13 +243,13 @@ project_step(fc_palm_work *w, size_t q, double *norm)
 	fc_status	status;
 
 	if (is_dense(constraint))
-		return fc_constraint_project(constraint, w->step, w->tick, w->arena, s, norm);
+		return fc_constraint_project(constraint, w->step, w->arena, s, norm);
 	if (is_listed(constraint))
-		status = fc_largest_gather(&w->largest, w->tick, s);
+		status = fc_largest_gather(&w->largest, s);
 	else
 	{
 		memcpy(w->factors->factor[q].transposed.value, w->stepped, s->nonzeros * sizeof(double));
-		status = fc_sparse_transpose(&w->factors->factor[q].transposed, w->tick, s);
+		status = fc_sparse_transpose(&w->factors->factor[q].transposed, s);
 	}
 	if (status != FC_OK)
 		return status;
@@ -272,14 +265,14 @@ put_back(fc_palm_work *w, size_t q, bool stepped)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
 	double		norm;
-	fc_status	status = fc_sparse_copy(&w->saved[q], w->tick, &s->plain);
+	fc_status	status = fc_sparse_copy(&w->saved[q], &s->plain);
 
 	if (status == FC_OK && stepped)
-		status = fc_sparse_pair_changed(s, w->tick);
+		status = fc_sparse_pair_changed(s);
 	if (status != FC_OK || !stepped)
 		return status;
 	memcpy(s->transposed.value, w->stepped, s->plain.nonzeros * sizeof(double));
-	status = fc_sparse_transpose(&s->transposed, w->tick, &s->plain);
+	status = fc_sparse_transpose(&s->transposed, &s->plain);
 	norm = fc_sparse_norm(&s->plain);
 	if (norm > 0.0)
 		fc_sparse_scale(&s->plain, 1.0 / norm);
@@ -297,8 +290,6 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 	double		norm;
 	fc_status	status;
 
-	if (w->stopped)
-		return FC_INTERRUPTED;
 	if (!(c > 0.0))				/* another factor is zero: this one has no say */
 		return FC_OK;
 	status = gradient_step(w, q, c, &along);
@@ -320,25 +311,22 @@ grow(fc_palm_work *w, size_t q)
 
 	for (size_t first = 0; first < w->k; first += FC_TILE_COLUMNS)
 	{
-		if (fc_palm_ticked(w))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_palm_multiply_y(w, q, first, smaller(FC_TILE_COLUMNS, w->k - first));
 	}
 	w->y = w->product;
 	w->product = swap;
 	for (size_t first = 0; q + 1 < w->factors->count && first < s->columns; first += FC_TILE_COLUMNS)
 	{
-		if (fc_palm_ticked(w))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_palm_multiply_h(w, q, first);
 	}
 	for (size_t first = 0; first < s->rows; first += FC_TILE_COLUMNS)
 	{
-		if (fc_palm_ticked(w))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_palm_grow_h(w, q, first, smaller(FC_TILE_COLUMNS, s->rows - first));
 	}
-	return w->stopped ? FC_INTERRUPTED : FC_OK;
+	return FC_OK;
 }
 
 static fc_status
@@ -373,15 +361,14 @@ start(fc_palm_work *w, const fc_palm_options *options)
 	for (size_t j = 0; j < w->k; j++)
 	{
 		square[j] = 0.0;
-		if (fc_paced(w->tick, &done, w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, w->d);
 		for (size_t i = 0; i < w->d; i++)
 			square[j] += w->target->u[j * w->d + i] * w->target->u[j * w->d + i];
 		square[j] *= w->target->weight != NULL ? w->target->weight[j] : 1.0;
 		w->square += square[j];
 	}
 	if (!options->warm && isfinite(w->square))
-		status = fc_factors_start_rows(w->factors, square, w->tick);
+		status = fc_factors_start_rows(w->factors, square);
 	if (status != FC_OK)
 		return status;
 	fc_palm_start_vectors(w, options->seed);
@@ -415,7 +402,7 @@ remember(fc_palm_work *w)
 	fc_status	status = FC_OK;
 
 	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
-		status = fc_sparse_copy(&w->factors->factor[q].plain, w->tick, &w->saved[q]);
+		status = fc_sparse_copy(&w->factors->factor[q].plain, &w->saved[q]);
 	w->saved_lambda = w->factors->lambda;
 	return status;
 }
@@ -427,7 +414,7 @@ restore(fc_palm_work *w)
 
 	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
 	{
-		status = fc_sparse_copy(&w->saved[q], w->tick, &w->factors->factor[q].plain);
+		status = fc_sparse_copy(&w->saved[q], &w->factors->factor[q].plain);
 		if (status == FC_OK)
 			status = fc_palm_changed(w, q);
 	}
@@ -474,11 +461,11 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 }
 
 fc_status
-fc_palm(const fc_target *target, const fc_palm_options *options, const fc_tick *tick,
+fc_palm(const fc_target *target, const fc_palm_options *options,
 		fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
-	fc_palm_work w = {.target = target,.options = options,.tick = tick,.factors = factors,.arena = arena,.k = target->k,.d = target->d};
-	size_t		used = arena->used;
+	fc_palm_work w = {.target = target,.options = options,.factors = factors,.arena = arena,.k = target->k,.d = target->d};
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status = start(&w, options);
 
 	*result = (fc_palm_result) {0};
@@ -490,9 +477,7 @@ fc_palm(const fc_target *target, const fc_palm_options *options, const fc_tick *
 	}
 	if (status == FC_OK && w.square > 0.0)
 		status = improve(&w, options, result);
-	if (status == FC_OK && w.stopped)
-		status = FC_INTERRUPTED;
 	result->relative = w.square > 0.0 ? result->objective / w.square : 0.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

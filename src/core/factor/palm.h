@@ -51,7 +51,7 @@ size_t		fc_palm_worksize(const fc_factors *factors);
  * Improve the factors.  The objective does not rise from the second sweep on (warm: the first).
  * FC_EVALUE when U or a weight is not finite.
  */
-fc_status	fc_palm(const fc_target *target, const fc_palm_options *options, const fc_tick *tick,
+fc_status	fc_palm(const fc_target *target, const fc_palm_options *options,
 					fc_arena *arena, fc_factors *factors, fc_palm_result *result);
 
 #endif							/* FC_FACTOR_PALM_H */

@@ -14,7 +14,7 @@
 #define POWER_STEPS		40		/* of the first estimate of a norm */
 #define WARM_STEPS		8		/* of later ones */
 #define POWER_TOLERANCE	1e-4
-#define LONG			((size_t) 1 << 18)	/* entries: worth a tick of their own */
+#define LONG			((size_t) 1 << 18)	/* entries: worth a check of their own */
 
 /* x, in w->vector[0], times factors from .. to - 1 transposed in turn; or plain, from - 1 down to `least`. */
 static void
@@ -25,7 +25,7 @@ vector_down(fc_palm_work *w, size_t from, size_t to)
 		double	   *swap = w->vector[0];
 
 		if (w->factors->factor[l].plain.nonzeros > LONG)
-			(void) fc_palm_ticked(w);
+			fc_check();
 		fc_sparse_vector(&w->factors->factor[l].transposed, w->vector[0], w->vector[1]);
 		w->vector[0] = w->vector[1];
 		w->vector[1] = swap;
@@ -40,7 +40,7 @@ vector_up(fc_palm_work *w, size_t from, size_t least)
 		double	   *swap = w->vector[0];
 
 		if (w->factors->factor[l].plain.nonzeros > LONG)
-			(void) fc_palm_ticked(w);
+			fc_check();
 		fc_sparse_vector(&w->factors->factor[l].plain, w->vector[0], w->vector[1]);
 		w->vector[0] = w->vector[1];
 		w->vector[1] = swap;
@@ -114,8 +114,7 @@ fc_palm_squared_norm(fc_palm_work *w, size_t q, bool of_left)
 	{
 		double		last = norm;
 
-		if (fc_palm_ticked(w))
-			break;
+		fc_check();
 		norm = power_step(w, q, of_left, of_left ? s->rows : s->columns, of_left ? w->left[q] : w->right[q]);
 		if (norm - last <= POWER_TOLERANCE * norm)
 			break;

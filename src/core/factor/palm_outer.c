@@ -76,11 +76,10 @@ make_gram(fc_palm_work *w, size_t q, size_t n, double *gram)
 {
 	for (size_t first = 0; first < n; first += FC_TILE_COLUMNS)
 	{
-		if (fc_palm_ticked(w))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_palm_gram(w, q, n, first, smaller(FC_TILE_COLUMNS, n - first), gram);
 	}
-	return w->stopped ? FC_INTERRUPTED : FC_OK;
+	return FC_OK;
 }
 
 /* Lines of `out` from those of `old`, as rows of compressed rows. */
@@ -92,8 +91,8 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 	double	   *side = FC_TAKE(w->arena, FC_TILE_COLUMNS * old->columns, double);
 	fc_status	status = fc_omp_start(gram, old->columns, w->arena, &pursuit);
 
-	if (status != FC_OK || side == NULL)
-		return FC_ENOMEMORY;
+	if (status != FC_OK)
+		return status;
 	out->nonzeros = 0;
 	for (size_t first = 0; first < old->rows; first += FC_TILE_COLUMNS)
 	{
@@ -106,8 +105,8 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 			fc_line		line = {old->column + start, old->value + start, w->factors->lambda,
 			old->row_start[first + i + 1] - start};
 
-			if (i % 8 == 0 && fc_palm_ticked(w))
-				return FC_INTERRUPTED;
+			if (i % 8 == 0)
+				fc_check();
 			out->row_start[first + i] = (uint32_t) out->nonzeros;
 			out->nonzeros += fc_omp_line(&pursuit, side + i * old->columns, entries, &line,
 											 out->capacity - out->nonzeros, out->column + out->nonzeros, out->value + out->nonzeros);
@@ -122,15 +121,15 @@ fc_palm_pursue_end(fc_palm_work *w, size_t q)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
 	fc_sparse  *old = q == 0 ? &s->plain : &s->transposed;
-	size_t		used = w->arena->used;
+	fc_mark		used = fc_arena_mark(w->arena);
 	size_t		n = old->columns;
 	double	   *gram = FC_TAKE(w->arena, n * n, double);
 	fc_sparse	out;
 	double		norm;
 	fc_status	status = fc_sparse_take(w->arena, old->rows, n, old->capacity, &out);
 
-	if (status != FC_OK || gram == NULL)
-		return FC_ENOMEMORY;
+	if (status != FC_OK)
+		return status;
 	status = make_gram(w, q, n, gram);
 	if (status == FC_OK)
 		status = solve_lines(w, q, gram, old, &out);
@@ -139,12 +138,12 @@ fc_palm_pursue_end(fc_palm_work *w, size_t q)
 	{
 		fc_sparse_scale(&out, 1.0 / norm);
 		w->factors->lambda = norm;
-		status = fc_sparse_copy(&out, w->tick, old);
+		status = fc_sparse_copy(&out, old);
 		if (status == FC_OK && q > 0)
-			status = fc_sparse_transpose(old, w->tick, &s->plain);
+			status = fc_sparse_transpose(old, &s->plain);
 		if (status == FC_OK)
 			status = fc_palm_changed(w, q);
 	}
-	w->arena->used = used;
+	fc_arena_release(w->arena, used);
 	return status;
 }

@@ -16,11 +16,11 @@ typedef double vdouble __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned
 
 #define LANES	(FC_WIDE_VECTOR_BYTES / 8)
 #define PARTS	(FC_TILE_COLUMNS / LANES)
-#define ROWS	((size_t) 1 << 14)	/* of a product between two ticks */
+#define ROWS	((size_t) 1 << 14)	/* of a product between two checks */
 #define SCATTERED 8				/* multiplications that moving an entry costs, about */
 
 fc_status
-fc_palm_schedule(const fc_sparse *a, const fc_tick *tick, uint32_t *scratch, fc_schedule *s)
+fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
 {
 	fc_item    *item = s->item;
 	size_t		longest = 0;
@@ -41,8 +41,7 @@ fc_palm_schedule(const fc_sparse *a, const fc_tick *tick, uint32_t *scratch, fc_
 		size_t		r = s->row[i];
 
 		s->length[i] = a->row_start[r + 1] - a->row_start[r];
-		if (fc_paced(tick, &done, SCATTERED * (s->length[i] + 1)))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, SCATTERED * (s->length[i] + 1));
 		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 			*item++ = (fc_item) {a->value[p], a->column[p]};
 	}
@@ -53,11 +52,11 @@ fc_status
 fc_palm_changed(fc_palm_work *w, size_t q)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
-	fc_status	status = fc_sparse_pair_changed(s, w->tick);
+	fc_status	status = fc_sparse_pair_changed(s);
 
 	if (status == FC_OK)
-		status = fc_palm_schedule(&s->plain, w->tick, w->scratch, &w->schedule[0][q]);
-	return status == FC_OK ? fc_palm_schedule(&s->transposed, w->tick, w->scratch, &w->schedule[1][q]) : status;
+		status = fc_palm_schedule(&s->plain, w->scratch, &w->schedule[0][q]);
+	return status == FC_OK ? fc_palm_schedule(&s->transposed, w->scratch, &w->schedule[1][q]) : status;
 }
 
 /* Rows first .. end of y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
@@ -82,14 +81,14 @@ some_times(const fc_schedule *a, const fc_item *item, size_t first, size_t end_r
 
 /* y = a x. */
 static void
-times(fc_palm_work *w, const fc_schedule *a, const double *x, double *y)
+times(const fc_schedule *a, const double *x, double *y)
 {
 	const fc_item *item = a->item;
 
 	for (size_t row = 0; row < a->rows; row += ROWS)
 	{
 		if (row > 0)
-			(void) fc_palm_ticked(w);
+			fc_check();
 		item = some_times(a, item, row, smaller(row + ROWS, a->rows), x, y);
 	}
 }
@@ -183,7 +182,7 @@ up(fc_palm_work *w, size_t q, double *x)
 	{
 		double	   *y = other_tile(w, x);
 
-		times(w, &w->schedule[0][l], x, y);
+		times(&w->schedule[0][l], x, y);
 		x = y;
 	}
 	return x;
@@ -196,7 +195,7 @@ down(fc_palm_work *w, size_t q, double *x)
 	{
 		double	   *y = other_tile(w, x);
 
-		times(w, &w->schedule[1][l], x, y);
+		times(&w->schedule[1][l], x, y);
 		x = y;
 	}
 	return x;
@@ -241,7 +240,7 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 	if (last)
 		sparse_columns(&s->transposed, first, count, x);
 	else
-		times(w, &w->schedule[0][q], w->h + first / FC_TILE_COLUMNS * w->panel, x);
+		times(&w->schedule[0][q], w->h + first / FC_TILE_COLUMNS * w->panel, x);
 	x = up(w, q, x);
 	for (size_t j = 0; j < w->k; j += FC_TILE_COLUMNS)
 	{
@@ -249,7 +248,7 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 		size_t		rows = smaller(FC_TILE_COLUMNS, w->k - j);
 
 		if (j % ROWS == 0 && j > 0)
-			(void) fc_palm_ticked(w);
+			fc_check();
 		if (last)
 			fc_tile_columns(w->target->u + j * w->d, w->d, rows, first, count, y);
 		else
@@ -295,7 +294,7 @@ fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 		fc_tile_rows(w->target->u, w->d, w->d, first, count, w->tile[0]);
 		x = w->tile[0];
 	}
-	times(w, &w->schedule[0][q], x, w->product + panel);
+	times(&w->schedule[0][q], x, w->product + panel);
 }
 
 /* product = S_q h, one panel. */
@@ -304,7 +303,7 @@ fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
 {
 	size_t		panel = first / FC_TILE_COLUMNS * w->panel;
 
-	times(w, &w->schedule[0][q], w->h + panel, w->product + panel);
+	times(&w->schedule[0][q], w->h + panel, w->product + panel);
 }
 
 /* h = S_q (S_q h)', one panel. */
@@ -317,7 +316,7 @@ fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 		sparse_columns(s, first, count, w->tile[0]);
 	else
 		turn_rows(w->product, w->panel, s->columns, first, count, w->tile[0]);
-	times(w, &w->schedule[0][q], w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
+	times(&w->schedule[0][q], w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
 }
 
 /* ---- the ends ---- */

@@ -14,7 +14,6 @@ typedef struct qkmeans_work
 {
 	const fc_row_source *source;
 	const fc_qkmeans_options *options;
-	const fc_tick *tick;
 	fc_arena   *arena;
 	const double *offset;
 	size_t		k;
@@ -90,10 +89,10 @@ static fc_status
 take_work(qkmeans_work *w)
 {
 	size_t		count = set_constraints(w->k, w->d, w->options, w->constraint);
-	fc_status	status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, w->tick, &w->factors);
+	fc_status	status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->factors);
 
 	if (status == FC_OK)
-		status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, w->tick, &w->saved);
+		status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->saved);
 	w->mean = FC_TAKE(w->arena, w->k * w->d, double);
 	w->weight = FC_TAKE(w->arena, w->k, double);
 	w->moved_mean = FC_TAKE(w->arena, w->k * w->d, double);
@@ -104,8 +103,6 @@ take_work(qkmeans_work *w)
 	w->rows = FC_TAKE(w->arena, w->k * w->d, float);
 	if (status != FC_OK)
 		return status;
-	if (fc_arena_status(w->arena) != FC_OK)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < w->k; j++)
 		w->weight[j] = 1.0;		/* until a scan knows */
 	return FC_OK;
@@ -114,15 +111,15 @@ take_work(qkmeans_work *w)
 /* ---- one iteration ---- */
 
 static fc_status
-copy_factors(const fc_factors *from, const fc_tick *tick, fc_factors *to)
+copy_factors(const fc_factors *from, fc_factors *to)
 {
 	fc_status	status = FC_OK;
 
 	for (size_t q = 0; q < from->count && status == FC_OK; q++)
 	{
-		status = fc_sparse_copy(&from->factor[q].plain, tick, &to->factor[q].plain);
+		status = fc_sparse_copy(&from->factor[q].plain, &to->factor[q].plain);
 		if (status == FC_OK)
-			status = fc_sparse_pair_changed(&to->factor[q], tick);
+			status = fc_sparse_pair_changed(&to->factor[q]);
 	}
 	to->lambda = from->lambda;
 	return status;
@@ -134,12 +131,12 @@ make_operator(qkmeans_work *w, fc_operator *op)
 {
 	fc_status	status;
 
-	*op = (fc_operator) {.k = w->k,.d = w->d,.offset = w->offset,.weights = w->weight,.tick = w->tick};
-	status = fc_store_factors(&w->factors, w->tick, w->arena, op);
+	*op = (fc_operator) {.k = w->k,.d = w->d,.offset = w->offset,.weights = w->weight};
+	status = fc_store_factors(&w->factors, w->arena, op);
 	if (status == FC_OK)
-		status = fc_operator_measure(op, w->tick, w->scratch, w->half_norms);
+		status = fc_operator_measure(op, w->scratch, w->half_norms);
 	if (status == FC_OK)
-		status = fc_operator_expand(op, w->tick, w->scratch, w->rows);
+		status = fc_operator_expand(op, w->scratch, w->rows);
 	w->op = op;
 	return status;
 }
@@ -160,8 +157,7 @@ look(qkmeans_work *w)
 	{
 		double		square = 0.0;
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		w->step.empty += !(w->weight[j] > 0.0);
 		fc_operator_row(op, j, w->scratch, w->row);
 		for (size_t i = 0; i < w->d; i++)
@@ -207,28 +203,25 @@ move_row(qkmeans_work *w, const double *x, size_t j)
 static fc_status
 fill_empty(qkmeans_work *w, double *fallen)
 {
-	size_t		used = w->arena->used;
+	fc_mark		used = fc_arena_mark(w->arena);
 	size_t		most = w->step.empty;
 	double	   *rows = FC_TAKE(w->arena, most * w->d, double);
 	size_t		found = 0;
 	size_t		next = 0;
 	fc_status	status;
 
-	if (rows == NULL)
-		return FC_ENOMEMORY;
 	*fallen = 0.0;
 	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
-	status = fc_copy_pieces(w->moved_mean, w->mean, w->k * w->d * sizeof(double), w->tick);
+	status = fc_copy_pieces(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
 	if (status == FC_OK)
 		status = w->source->farthest(w->source->ctx, w->op, most, rows, &found);
 	for (size_t j = 0; j < w->k && status == FC_OK && next < found; j++)
 	{
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (!(w->weight[j] > 0.0))
 			*fallen += move_row(w, rows + next++ * w->d, j);
 	}
-	w->arena->used = used;
+	fc_arena_release(w->arena, used);
 	return status;
 }
 
@@ -251,15 +244,14 @@ copy_means(qkmeans_work *w, const double *mean)
 		only->row_start[j] = (uint32_t) (j * w->d);
 	for (size_t j = 0; j < w->k; j++)
 	{
-		if (fc_paced(w->tick, &done, w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, w->d);
 		for (size_t i = 0; i < w->d; i++)
 			only->column[j * w->d + i] = (uint32_t) i;
 		memcpy(only->value + j * w->d, mean + j * w->d, w->d * sizeof(double));
 	}
 	only->nonzeros = w->k * w->d;
 	w->factors.lambda = 1.0;
-	return fc_sparse_pair_changed(&w->factors.factor[0], w->tick);
+	return fc_sparse_pair_changed(&w->factors.factor[0]);
 }
 
 /* palm4MSA on the means, from the factors as they are. */
@@ -277,7 +269,7 @@ train(qkmeans_work *w, const double *mean, const double *weight, double *objecti
 		return copy_means(w, mean);
 	}
 	options.warm = true;
-	status = fc_palm(&target, &options, w->tick, w->arena, &w->factors, &result);
+	status = fc_palm(&target, &options, w->arena, &w->factors, &result);
 	*objective = result.objective;
 	return status;
 }
@@ -291,14 +283,14 @@ improve(qkmeans_work *w)
 
 	if (w->step.empty > 0)
 	{
-		status = copy_factors(&w->factors, w->tick, &w->saved);
+		status = copy_factors(&w->factors, &w->saved);
 		if (status == FC_OK)
 			status = fill_empty(w, &fallen);
 		if (status == FC_OK)
 			status = train(w, w->moved_mean, w->moved_weight, &objective);
 		if (status != FC_OK || w->step.wcss - fallen + objective <= w->step.objective)
 			return status;
-		status = copy_factors(&w->saved, w->tick, &w->factors);
+		status = copy_factors(&w->saved, &w->factors);
 		if (status != FC_OK)
 			return status;
 	}
@@ -319,27 +311,26 @@ factor_start(qkmeans_work *w, const double *start)
 
 	for (size_t j = 0; j < w->k; j++)
 	{
-		if (fc_paced(w->tick, &done, w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, w->d);
 		for (size_t i = 0; i < w->d; i++)
 			w->mean[j * w->d + i] = start[j * w->d + i] - w->offset[i];
 	}
 	if (w->options->warm_factors != NULL)
-		return copy_factors(w->options->warm_factors, w->tick, &w->factors);
+		return copy_factors(w->options->warm_factors, &w->factors);
 	if (holds_all(w))
 		return copy_means(w, w->mean);
 	options.sweeps = w->options->start_sweeps;
 	options.tolerance *= START_FINER;
 	options.progress = NULL;
 	if (w->options->start != FC_METHOD_HIERARCHICAL)
-		status = fc_palm(&target, &options, w->tick, w->arena, &w->factors, &plain);
+		status = fc_palm(&target, &options, w->arena, &w->factors, &plain);
 	if (status != FC_OK || !tries_hierarchical(w->k, w->d, w->options))
 		return status;
-	status = copy_factors(&w->factors, w->tick, &w->saved);
+	status = copy_factors(&w->factors, &w->saved);
 	if (status == FC_OK)
-		status = fc_hierarchical(&target, &options, w->tick, w->arena, &w->factors, &result);
+		status = fc_hierarchical(&target, &options, w->arena, &w->factors, &result);
 	if (status == FC_OK && plain.objective < result.objective)
-		status = copy_factors(&w->saved, w->tick, &w->factors);
+		status = copy_factors(&w->saved, &w->factors);
 	return status;
 }
 
@@ -350,18 +341,18 @@ fill_record(qkmeans_work *w, const fc_operator *op, fc_factorization *from)
 	fc_status	status;
 
 	*from = (fc_factorization) {.method = FC_METHOD_QKMEANS,.agreement = -1.0};
-	status = fc_relative_error(&target, op, w->tick, w->scratch, &from->relative_error);
+	status = fc_relative_error(&target, op, w->scratch, &from->relative_error);
 	if (status == FC_OK)
-		status = fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->tick, w->arena, &from->svd_error);
+		status = fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena, &from->svd_error);
 	return status;
 }
 
 fc_status
 fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
-			   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
+			   const fc_qkmeans_options *options, fc_arena *arena,
 			   fc_factors *factors, fc_qkmeans_step *step)
 {
-	qkmeans_work w = {.source = source,.options = options,.tick = tick,.arena = arena,.offset = offset,.k = k,.d = d};
+	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
 	fc_operator op;
 	fc_status	status = take_work(&w);
 
@@ -378,12 +369,12 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, co
 
 fc_status
 fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
-		   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
+		   const fc_qkmeans_options *options, fc_arena *arena,
 		   fc_operator *out, fc_factorization *from)
 {
-	qkmeans_work w = {.source = source,.options = options,.tick = tick,.arena = arena,.offset = offset,.k = k,.d = d};
+	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
 	fc_status	status = take_work(&w);
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 
 	if (status == FC_OK)
 		status = factor_start(&w, start);
@@ -391,7 +382,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 	{
 		double		last = w.step.objective;
 
-		arena->used = used;
+		fc_arena_release(arena, used);
 		w.step.iteration = i;
 		status = make_operator(&w, out);
 		if (status == FC_OK)

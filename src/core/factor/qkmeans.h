@@ -68,12 +68,12 @@ size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *option
  * if the objective does not rise for it.
  */
 fc_status	fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
-					   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
+					   const fc_qkmeans_options *options, fc_arena *arena,
 					   fc_operator *out, fc_factorization *from);
 
 /* Iteration 0 alone: the start factored, in the arena, and what one scan says of it. */
 fc_status	fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
-						   const fc_qkmeans_options *options, const fc_tick *tick, fc_arena *arena,
+						   const fc_qkmeans_options *options, fc_arena *arena,
 						   fc_factors *factors, fc_qkmeans_step *step);
 
 #endif							/* FC_FACTOR_QKMEANS_H */

@@ -25,21 +25,20 @@ take_operator(fc_arena *arena, const fc_operator *op, stored_operator *stored)
 	stored->header = (fc_operator_header *) FC_TAKE(arena, fc_operator_size(op), char);
 	stored->rows = FC_TAKE(arena, op->factors > 1 ? op->k * op->d : 0, float);
 	stored->scratch = fc_take_scratch(arena, larger(fc_step_scratch(op, stored->batch), fc_operator_batch_scratch(op, stored->batch)));
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 static fc_status
-store_operator(const fc_operator *op, const fc_tick *tick, stored_operator *stored)
+store_operator(const fc_operator *op, stored_operator *stored)
 {
-	fc_status	status = fc_operator_write(op, tick, stored->header);
+	fc_status	status = fc_operator_write(op, stored->header);
 
 	if (status == FC_OK)
-		status = fc_operator_check(stored->header, fc_operator_size(op), tick);
+		status = fc_operator_check(stored->header, fc_operator_size(op));
 	if (status != FC_OK)
 		return status;
 	fc_operator_view(stored->header, &stored->op);
-	stored->op.tick = tick;
-	return op->factors > 1 ? fc_operator_expand(&stored->op, tick, stored->scratch, stored->rows) : FC_OK;
+	return op->factors > 1 ? fc_operator_expand(&stored->op, stored->scratch, stored->rows) : FC_OK;
 }
 
 typedef struct scan_work
@@ -63,21 +62,11 @@ take_scan(fc_arena *arena, const fc_operator *op, scan_work *w)
 	(void) take_operator(arena, op, &w->stored);
 	w->step = (fc_step *) FC_TAKE(arena, step_size(op), char);
 	w->counts = FC_TAKE(arena, op->k, int64_t);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_scan_rows_worksize(const fc_operator *op)
-{
-	fc_arena	measure = fc_arena_measure();
-	scan_work	w;
-
-	(void) take_scan(&measure, op, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 fc_status
-fc_scan_rows(const fc_operator *op, const double *x, size_t n, const fc_tick *tick, fc_arena *arena,
+fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 			 double *sse, double *weights, double *means)
 {
 	scan_work	w;
@@ -85,22 +74,21 @@ fc_scan_rows(const fc_operator *op, const double *x, size_t n, const fc_tick *ti
 	fc_status	status = take_scan(arena, op, &w);
 
 	if (status == FC_OK)
-		status = store_operator(op, tick, &w.stored);
+		status = store_operator(op, &w.stored);
 	if (status == FC_OK)
-		status = fc_step_init(FC_STEP_LLOYD, w.stored.header, fc_operator_size(op), w.stored.batch, tick, w.step);
+		status = fc_step_init(FC_STEP_LLOYD, w.stored.header, fc_operator_size(op), w.stored.batch, w.step);
 	for (size_t r = 0; status == FC_OK && r < n; r++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_step_add(w.step, &w.stored.op, x + r * op->d, 1.0, w.stored.scratch);
 	}
 	if (status != FC_OK)
 		return status;
 	fc_step_fold(w.step, &w.stored.op, w.stored.scratch);
 	result.counts = w.counts;
-	status = fc_step_finish(w.step, tick, w.stored.scratch, &result);
+	status = fc_step_finish(w.step, w.stored.scratch, &result);
 	*sse = result.total;
-	return status == FC_OK ? fc_step_means(op->k, op->d, weights, tick, means) : status;
+	return status == FC_OK ? fc_step_means(op->k, op->d, weights, means) : status;
 }
 
 /* ---- the farthest rows ---- */
@@ -120,17 +108,7 @@ take_farthest(fc_arena *arena, const fc_operator *op, size_t n, farthest_work *w
 	w->order = FC_TAKE(arena, 2 * n, fc_keyed);
 	w->distances = FC_TAKE(arena, n, double);
 	w->labels = FC_TAKE(arena, w->stored.batch, int32_t);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_farthest_rows_worksize(const fc_operator *op, size_t n)
-{
-	fc_arena	measure = fc_arena_measure();
-	farthest_work w;
-
-	(void) take_farthest(&measure, op, n, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* Distances that are never negative sort as their bits: the farthest has the least key. */
@@ -144,7 +122,7 @@ farness_key(double distance)
 }
 
 static fc_status
-measure_rows(const farthest_work *w, const double *x, size_t n, const fc_tick *tick)
+measure_rows(const farthest_work *w, const double *x, size_t n)
 {
 	const fc_operator *op = &w->stored.op;
 
@@ -153,8 +131,7 @@ measure_rows(const farthest_work *w, const double *x, size_t n, const fc_tick *t
 		size_t		some = smaller(w->stored.batch, n - first);
 		const double *rows = x + first * op->d;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_assign_batch(op, rows, some, w->stored.scratch, w->labels);
 		for (size_t r = 0; r < some; r++)
 			w->distances[first + r] = fc_operator_distance(op, (size_t) w->labels[r], rows + r * op->d, w->stored.scratch);
@@ -164,17 +141,17 @@ measure_rows(const farthest_work *w, const double *x, size_t n, const fc_tick *t
 
 /* By distance, and equal ones by a hash of the rows' values. */
 static fc_status
-order_rows(const farthest_work *w, const double *x, size_t n, size_t d, const fc_tick *tick)
+order_rows(const farthest_work *w, const double *x, size_t n, size_t d)
 {
-	fc_status	status = fc_sort_rows(x, n, d * sizeof(double), tick, w->order);
+	fc_status	status = fc_sort_rows(x, n, d * sizeof(double), w->order);
 
 	for (size_t r = 0; status == FC_OK && r < n; r++)
 		w->order[r].key = farness_key(w->distances[w->order[r].value]);
-	return status == FC_OK ? fc_sort(w->order, n, w->order + n, tick) : status;
+	return status == FC_OK ? fc_sort(w->order, n, w->order + n) : status;
 }
 
 fc_status
-fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, const fc_tick *tick, fc_arena *arena,
+fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, fc_arena *arena,
 				 double *rows, size_t *found)
 {
 	farthest_work w;
@@ -182,11 +159,11 @@ fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
 	fc_status	status = take_farthest(arena, op, n, &w);
 
 	if (status == FC_OK)
-		status = store_operator(op, tick, &w.stored);
+		status = store_operator(op, &w.stored);
 	if (status == FC_OK)
-		status = measure_rows(&w, x, n, tick);
+		status = measure_rows(&w, x, n);
 	if (status == FC_OK)
-		status = order_rows(&w, x, n, d, tick);
+		status = order_rows(&w, x, n, d);
 	*found = smaller(count, n);
 	for (size_t i = 0; status == FC_OK && i < *found; i++)
 		memcpy(rows + i * d, x + w.order[i].value * d, d * sizeof(double));

@@ -9,23 +9,21 @@
 #include "operator/operator.h"
 
 /* Bytes fc_scan_rows takes from its arena at most. */
-size_t		fc_scan_rows_worksize(const fc_operator *op);
 
 /*
  * *sse of op over x (n x d); per cluster the weight of its rows and (k x d) their means.  FC_EFORMAT when the
  * factors are too large for floats.
  */
-fc_status	fc_scan_rows(const fc_operator *op, const double *x, size_t n, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 						 double *sse, double *weights, double *means);
 
 /* Bytes fc_farthest_rows takes from its arena at most. */
-size_t		fc_farthest_rows_worksize(const fc_operator *op, size_t n);
 
 /*
  * The `count` rows farthest from their centroids, farthest first, ties in the order of a hash of their values, whatever
  * the order of x; *found: how many there are.
  */
-fc_status	fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, fc_arena *arena,
 							 double *rows, size_t *found);
 
 #endif							/* FC_FACTOR_SCAN_H */

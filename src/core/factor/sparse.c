@@ -7,7 +7,7 @@
 #include "base/pieces.h"
 
 #define ALIGNED(bytes) ((bytes) + 64)
-#define ENTRIES		((size_t) 1 << 19)	/* counted between two ticks */
+#define ENTRIES		((size_t) 1 << 19)	/* counted between two checks */
 #define SCATTERED	8			/* multiplications that moving an entry costs, about */
 
 size_t
@@ -31,8 +31,6 @@ fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc
 	a->row_start = FC_TAKE(arena, rows + 1, uint32_t);
 	a->column = FC_TAKE(arena, capacity, uint32_t);
 	a->value = FC_TAKE(arena, capacity, double);
-	if (a->row_start == NULL || a->column == NULL || a->value == NULL)
-		return FC_ENOMEMORY;
 	memset(a->row_start, 0, (rows + 1) * sizeof(uint32_t));
 	return FC_OK;
 }
@@ -46,21 +44,21 @@ fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacit
 }
 
 fc_status
-fc_sparse_copy(const fc_sparse *from, const fc_tick *tick, fc_sparse *to)
+fc_sparse_copy(const fc_sparse *from, fc_sparse *to)
 {
-	fc_status	status = fc_copy_pieces(to->row_start, from->row_start, (from->rows + 1) * sizeof(uint32_t), tick);
+	fc_status	status = fc_copy_pieces(to->row_start, from->row_start, (from->rows + 1) * sizeof(uint32_t));
 
 	to->nonzeros = from->nonzeros;
 	if (status == FC_OK)
-		status = fc_copy_pieces(to->column, from->column, from->nonzeros * sizeof(uint32_t), tick);
+		status = fc_copy_pieces(to->column, from->column, from->nonzeros * sizeof(uint32_t));
 	if (status == FC_OK)
-		status = fc_copy_pieces(to->value, from->value, from->nonzeros * sizeof(double), tick);
+		status = fc_copy_pieces(to->value, from->value, from->nonzeros * sizeof(double));
 	return status;
 }
 
 /* Counting sort by column: entries of a column come in the order of their rows. */
 fc_status
-fc_sparse_transpose(const fc_sparse *from, const fc_tick *tick, fc_sparse *to)
+fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)
 {
 	uint32_t   *next = to->row_start;
 	size_t		done = 0;
@@ -69,8 +67,8 @@ fc_sparse_transpose(const fc_sparse *from, const fc_tick *tick, fc_sparse *to)
 	memset(next, 0, (to->rows + 1) * sizeof(uint32_t));
 	for (size_t p = 0; p < from->nonzeros; p++)
 	{
-		if (p % ENTRIES == ENTRIES - 1 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (p % ENTRIES == ENTRIES - 1)
+			fc_check();
 		next[from->column[p]]++;
 	}
 	for (size_t r = 0, sum = 0; r <= to->rows; r++)
@@ -82,8 +80,7 @@ fc_sparse_transpose(const fc_sparse *from, const fc_tick *tick, fc_sparse *to)
 	}
 	for (size_t r = 0; r < from->rows; r++)
 	{
-		if (fc_paced(tick, &done, SCATTERED * (from->row_start[r + 1] - from->row_start[r])))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, SCATTERED * (from->row_start[r + 1] - from->row_start[r]));
 		for (size_t p = from->row_start[r]; p < from->row_start[r + 1]; p++)
 		{
 			size_t		at = next[from->column[p]]++;
@@ -98,9 +95,9 @@ fc_sparse_transpose(const fc_sparse *from, const fc_tick *tick, fc_sparse *to)
 }
 
 fc_status
-fc_sparse_pair_changed(fc_sparse_pair *a, const fc_tick *tick)
+fc_sparse_pair_changed(fc_sparse_pair *a)
 {
-	return fc_sparse_transpose(&a->plain, tick, &a->transposed);
+	return fc_sparse_transpose(&a->plain, &a->transposed);
 }
 
 void

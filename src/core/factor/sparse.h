@@ -34,18 +34,18 @@ typedef struct fc_sparse_pair
 size_t		fc_sparse_worksize(size_t rows, size_t columns, size_t capacity);
 size_t		fc_sparse_pair_worksize(size_t rows, size_t columns, size_t capacity);
 
-/* An empty (zero) matrix, pair; FC_ENOMEMORY when the arena is too small. */
+/* An empty (zero) matrix, pair. */
 fc_status	fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a);
 fc_status	fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse_pair *a);
 
 /* to = from; same shape, capacity enough. */
-fc_status	fc_sparse_copy(const fc_sparse *from, const fc_tick *tick, fc_sparse *to);
+fc_status	fc_sparse_copy(const fc_sparse *from, fc_sparse *to);
 
 /* to = from'; shape swapped, capacity enough. */
-fc_status	fc_sparse_transpose(const fc_sparse *from, const fc_tick *tick, fc_sparse *to);
+fc_status	fc_sparse_transpose(const fc_sparse *from, fc_sparse *to);
 
 /* Bring the transpose of a pair up to date. */
-fc_status	fc_sparse_pair_changed(fc_sparse_pair *a, const fc_tick *tick);
+fc_status	fc_sparse_pair_changed(fc_sparse_pair *a);
 
 /* Ones on the diagonal; capacity at least min(rows, columns). */
 void		fc_sparse_identity(fc_sparse *a);

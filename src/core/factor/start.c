@@ -58,18 +58,7 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, fc_start_kind kind, sta
 	w->place = FC_TAKE(arena, kind == FC_START_UNIFORM ? n : 0, size_t);
 	w->part = FC_TAKE(arena, w->part_rows * d, float);
 	w->weights = FC_TAKE(arena, kind == FC_START_KMEANS ? k : 0, double);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_qkmeans_start_worksize(size_t n, size_t d, size_t k, fc_start_kind kind)
-{
-	fc_arena	measure = fc_arena_measure();
-	start_work	w;
-
-	(void) take_work(&measure, n, d, k, kind, &w);
-	fc_arena_reserve(&measure, larger(fc_order_rows_worksize(n), kind == FC_START_KMEANS ? fc_kmeans_worksize(n, d, k) : 0));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* Rows drawn without replacement. */
@@ -93,14 +82,14 @@ pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, doub
 /* Centroids of n rows: Lloyd's steps from `initial` (k x d), or from k-means++ where it is NULL. */
 static fc_status
 cluster(const float *x, size_t n, size_t d, size_t k, const double *initial, const fc_kmeans_options *options,
-		const fc_tick *tick, fc_arena *arena, const start_work *w, double *centroids)
+		fc_arena *arena, const start_work *w, double *centroids)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_kmeans_result result = {.centroids = centroids,.weights = w->weights};
 	fc_rows		rows = {.x = x,.n = n,.d = d};
-	fc_status	status = fc_kmeans(&rows, k, initial, options, tick, arena, &result);
+	fc_status	status = fc_kmeans(&rows, k, initial, options, arena, &result);
 
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -109,7 +98,7 @@ cluster(const float *x, size_t n, size_t d, size_t k, const double *initial, con
  * drawn from a part of it.
  */
 static fc_status
-cluster_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, const fc_tick *tick, fc_arena *arena, double *start)
+cluster_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, fc_arena *arena, double *start)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	double		steps = affordable_steps(n, d, k);
@@ -119,18 +108,18 @@ cluster_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, c
 	options.iterations = (int) fmax(START_STEPS, fmin(MORE_STEPS, steps / options.n_init));
 	options.seed = seed;
 	if (!seeds_from_part(n, d, k))
-		return cluster(w->ordered, n, d, k, NULL, &options, tick, arena, w, start);
+		return cluster(w->ordered, n, d, k, NULL, &options, arena, w, start);
 	for (size_t i = 0; i < w->part_rows; i++)
 		memcpy(w->part + i * d, w->ordered + even_row(i, w->part_rows, n) * d, d * sizeof(float));
 	options.iterations = 0;
-	status = cluster(w->part, w->part_rows, d, k, NULL, &options, tick, arena, w, start);
+	status = cluster(w->part, w->part_rows, d, k, NULL, &options, arena, w, start);
 	options.n_init = 0;
 	options.iterations = START_STEPS;
-	return status == FC_OK ? cluster(w->ordered, n, d, k, start, &options, tick, arena, w, start) : status;
+	return status == FC_OK ? cluster(w->ordered, n, d, k, start, &options, arena, w, start) : status;
 }
 
 static fc_status
-take_measured(const start_work *w, size_t n, size_t d, size_t k, const fc_ordering *ordering, const fc_tick *tick, double *measured)
+take_measured(const start_work *w, size_t n, size_t d, size_t k, const fc_ordering *ordering, double *measured)
 {
 	size_t		count = fc_start_measured(n, k);
 	size_t		done = 0;
@@ -139,8 +128,7 @@ take_measured(const start_work *w, size_t n, size_t d, size_t k, const fc_orderi
 	{
 		const float *row = w->ordered + even_row(r, count, n) * d;
 
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			measured[r * d + i] = (double) row[i] / ordering->scale + ordering->mean[i];
 	}
@@ -148,24 +136,24 @@ take_measured(const start_work *w, size_t n, size_t d, size_t k, const fc_orderi
 }
 
 fc_status
-fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_start_options *options, const fc_tick *tick,
+fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_start_options *options,
 				 fc_arena *arena, fc_ordering *ordering, double *start, double *measured)
 {
 	start_work	w;
 	fc_status	status = take_work(arena, n, d, k, options->kind, &w);
 
 	if (status == FC_OK)
-		status = fc_order_rows(sample, n, d, tick, arena, w.ordered, ordering);
+		status = fc_order_rows(sample, n, d, arena, w.ordered, ordering);
 	if (status == FC_OK)
-		status = take_measured(&w, n, d, k, ordering, tick, measured);
+		status = take_measured(&w, n, d, k, ordering, measured);
 	if (status != FC_OK)
 		return status;
 	if (options->kind == FC_START_GIVEN)
-		return fc_copy_pieces(start, options->given, k * d * sizeof(double), tick);
+		return fc_copy_pieces(start, options->given, k * d * sizeof(double));
 	if (options->kind == FC_START_UNIFORM)
 		pick_rows(&w, n, d, k, options->seed, start);
 	else
-		status = cluster_rows(&w, n, d, k, options->seed, tick, arena, start);
+		status = cluster_rows(&w, n, d, k, options->seed, arena, start);
 	if (status == FC_OK)
 		fc_unorder_points(ordering, k, d, start);
 	return status;

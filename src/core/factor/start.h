@@ -27,13 +27,12 @@ typedef struct fc_start_options
 size_t		fc_start_measured(size_t n, size_t k);
 
 /* Bytes fc_qkmeans_start takes from its arena at most. */
-size_t		fc_qkmeans_start_worksize(size_t n, size_t d, size_t k, fc_start_kind kind);
 
 /*
  * start (k x d); ordering: its mean is the offset; measured: fc_start_measured rows, evenly from the n x d of the
  * sample in an order by their values.  FC_EFAR as fc_order_rows.
  */
-fc_status	fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_start_options *options, const fc_tick *tick,
+fc_status	fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_start_options *options,
 							 fc_arena *arena, fc_ordering *ordering, double *start, double *measured);
 
 /* The greatest magnitude of a coordinate of n x d points around the offset. */

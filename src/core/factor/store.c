@@ -19,23 +19,20 @@ fc_stored_worksize(const fc_factors *factors)
 
 /* A factor without zeros is stored as a dense one. */
 static fc_status
-store_factor(const fc_sparse *s, double scale, const fc_tick *tick, fc_arena *arena, fc_factor *out)
+store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 {
 	bool		full = s->nonzeros == s->rows * s->columns;
 	float	   *values = FC_TAKE(arena, s->nonzeros, float);
 	uint32_t   *column = FC_TAKE(arena, s->nonzeros, uint32_t);
 	uint32_t   *row_start = FC_TAKE(arena, s->rows + 1, uint32_t);
 
-	if (values == NULL || column == NULL || row_start == NULL)
-		return FC_ENOMEMORY;
 	for (size_t p = 0; p < s->nonzeros; p++)
 	{
-		if (p % FC_PACE == FC_PACE - 1 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (p % FC_PACE == FC_PACE - 1)
+			fc_check();
 		values[p] = (float) (s->value[p] * scale);
 	}
-	if (fc_copy_pieces(column, s->column, s->nonzeros * sizeof(uint32_t), tick) != FC_OK)
-		return FC_INTERRUPTED;
+	fc_copy_pieces(column, s->column, s->nonzeros * sizeof(uint32_t));
 	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
 	*out = (fc_factor) {.rows = s->rows,.columns = s->columns,.nonzeros = s->nonzeros,.values = values,
 	.row_start = full ? NULL : row_start,.column = full ? NULL : column};
@@ -43,7 +40,7 @@ store_factor(const fc_sparse *s, double scale, const fc_tick *tick, fc_arena *ar
 }
 
 fc_status
-fc_store_factors(const fc_factors *factors, const fc_tick *tick, fc_arena *arena, fc_operator *out)
+fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
 {
 	double		scale = log(fabs(factors->lambda));
 
@@ -56,7 +53,7 @@ fc_store_factors(const fc_factors *factors, const fc_tick *tick, fc_arena *arena
 		double		norm = fc_sparse_norm(&factors->factor[q].plain);
 		double		own = norm > 0.0 ? scale / norm : 0.0;
 		fc_status	status = store_factor(&factors->factor[q].plain, q == 0 && factors->lambda < 0.0 ? -own : own,
-										  tick, arena, &out->factor[q]);
+										  arena, &out->factor[q]);
 
 		if (status != FC_OK)
 			return status;
@@ -65,7 +62,7 @@ fc_store_factors(const fc_factors *factors, const fc_tick *tick, fc_arena *arena
 }
 
 fc_status
-fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick *tick, fc_scratch scratch, double *relative)
+fc_relative_error(const fc_target *target, const fc_operator *op, fc_scratch scratch, double *relative)
 {
 	double		rest = 0.0;
 	double		whole = 0.0;
@@ -77,8 +74,7 @@ fc_relative_error(const fc_target *target, const fc_operator *op, const fc_tick 
 		const double *u = target->u + j * target->d;
 		double		weight = target->weight != NULL ? target->weight[j] : 1.0;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t i = 0; i < target->d; i++)
 		{
 			rest += weight * (u[i] - (double) v[i]) * (u[i] - (double) v[i]);

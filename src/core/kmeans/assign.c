@@ -17,6 +17,7 @@
 
 #include "base/blas.h"
 #include "base/sizes.h"
+#include "kmeans/branches.h"
 #include "numerics/rows.h"
 
 /* tile[r][j] = x_(start + r) . c_j for count <= FC_TILE_CENTROIDS centroids. */
@@ -38,7 +39,8 @@ assign_packs(fc_kmeans_work *w, size_t start, size_t rows)
 		else
 			fc_kmeans_pack_nearest(w->packs + i * w->d, w->d, w->rounded, w->half, w->k,
 								   w->near + i, w->label + i);
-	return fc_ticked(w->tick) ? FC_INTERRUPTED : FC_OK;
+	fc_check();
+	return FC_OK;
 }
 
 /* Bound of the rounding of a score (operator/build.c). */
@@ -93,8 +95,7 @@ assign_tiles(fc_kmeans_work *w, size_t start, size_t rows)
 	{
 		size_t		count = w->k - first < FC_TILE_CENTROIDS ? w->k - first : FC_TILE_CENTROIDS;
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		multiply_tile(w, start, rows, w->rounded + first * w->d, count);
 		for (size_t r = 0; w->careful && r < rows; r++)
 			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first, count, first,
@@ -104,8 +105,8 @@ assign_tiles(fc_kmeans_work *w, size_t start, size_t rows)
 	}
 	for (size_t r = 0; w->careful && r < rows; r++)
 	{
-		if (r % 16 == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (r % 16 == 0)
+			fc_check();
 		resolve_ties(w, start + r, second[r], bound);
 	}
 	return FC_OK;
@@ -129,8 +130,8 @@ round_centroids(fc_kmeans_work *w, const double *centroids)
 		}
 		w->half[j] = (float) (0.5 * square);
 		w->max_centroid_norm = fmax(w->max_centroid_norm, sqrt(square));
-		if (j % FC_TILE_ROWS == FC_TILE_ROWS - 1 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (j % FC_TILE_ROWS == FC_TILE_ROWS - 1)
+			fc_check();
 	}
 	return FC_OK;
 }
@@ -172,21 +173,20 @@ open_screen(fc_kmeans_work *w, fc_scratch *scratch, bool *suits)
 	fc_screen	before = w->screen;
 	fc_status	status;
 
-	w->spare.used = 0;
-	w->spare.failed = false;
-	status = fc_screen_build(w->rounded, NULL, w->k, w->d, before.k == 0 || before.lead > 0, w->tick, &w->spare, &w->screen);
+	status = fc_screen_build(w->rounded, NULL, w->k, w->d, before.k == 0 || before.lead > 0, w->arena, &w->screen);
 	memcpy(w->screen.record, before.record, sizeof(before.record));
 	*suits = status == FC_OK;
 	if (status == FC_EFAR || status == FC_ENUMERIC)
 		return FC_OK;
 	if (status == FC_OK)
-		*scratch = fc_take_scratch(&w->spare, fc_screen_scratch(&w->screen, FC_SCREEN_ROWS));
-	return status == FC_OK ? fc_arena_status(&w->spare) : status;
+		*scratch = fc_take_scratch(w->arena, fc_screen_scratch(&w->screen, FC_SCREEN_ROWS));
+	return status;
 }
 
 static fc_status
 assign_screened(fc_kmeans_work *w)
 {
+	fc_mark		mark = fc_arena_mark(w->arena);
 	fc_scratch	scratch;
 	bool		suits;
 	fc_status	status = open_screen(w, &scratch, &suits);
@@ -200,7 +200,7 @@ assign_screened(fc_kmeans_work *w)
 		bool		all = way != FC_SCREEN_NONE;
 
 		if (all)
-			status = fc_screen_assign(&w->screen, way, &rows, count, w->tick, scratch, w->label + start);
+			status = fc_screen_assign(&w->screen, way, &rows, count, scratch, w->label + start);
 		for (size_t r = start; r < start + count && all; r++)
 			all = w->label[r] >= 0;
 		for (size_t r = start; r < start + count && all; r++)
@@ -214,6 +214,7 @@ assign_screened(fc_kmeans_work *w)
 		w->compared += all ? count * w->k : 0;
 		start += count;
 	}
+	fc_arena_release(w->arena, mark);
 	return status;
 }
 
@@ -228,7 +229,7 @@ fc_kmeans_assign(fc_kmeans_work *w, const double *centroids)
 	w->bounds.known = false;
 	if (w->order != NULL)
 		return status == FC_OK ? fc_kmeans_tree_assign(w) : status;
-	if (status == FC_OK && w->spare.size > 0 && fc_screen_suits(w->k, w->d))
+	if (status == FC_OK && fc_kmeans_wants_branches(w->k, w->d) && fc_screen_suits(w->k, w->d))
 		return assign_screened(w);
 	for (size_t start = 0; start < w->n && status == FC_OK; start += FC_TILE_ROWS)
 		status = w->packed ? assign_packs(w, start, fc_kmeans_block(w, start))

@@ -41,8 +41,7 @@ follow_centroids(fc_kmeans_work *w)
 	b->way = 0.0f;
 	for (size_t j = 0; j < w->k; j++)
 	{
-		if (fc_paced(w->tick, &w->done, w->d + HALVINGS))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, w->d + HALVINGS);
 		b->moved[j] = MORE * (float) sqrt(fc_row_gap(w->rounded + j * w->d, b->seen + j * w->d, w->d));
 		b->way = fmaxf(b->way, b->moved[j]);
 	}
@@ -51,7 +50,7 @@ follow_centroids(fc_kmeans_work *w)
 	for (size_t j = 0; j < w->k; j++)
 		if (b->moved[j] > b->way)
 			b->fast.order[fast++] = (uint32_t) j;
-	return fc_boxes_build_chosen(&b->fast, w->rounded, fast, w->tick);
+	return fc_boxes_build_chosen(&b->fast, w->rounded, fast);
 }
 
 /* Is the row's centroid still the nearest, for all that is known?  *squared: the distance to it. */
@@ -87,7 +86,7 @@ fc_status
 fc_kmeans_assign_in_boxes(fc_kmeans_work *w)
 {
 	fc_bounds  *b = &w->bounds;
-	fc_status	status = fc_boxes_build(&w->boxes, w->rounded, w->tick);
+	fc_status	status = fc_boxes_build(&w->boxes, w->rounded);
 
 	if (status == FC_OK && b->known)
 		status = follow_centroids(w);
@@ -101,8 +100,7 @@ fc_kmeans_assign_in_boxes(fc_kmeans_work *w)
 		if (!b->known || !stays(w, i, x, &squared))
 			search(w, i, x, &squared);
 		w->near[i] = w->careful ? squared : 0.5f * (squared - w->norm[i]);
-		if (fc_paced(w->tick, &w->done, (w->compared - before) * w->d))
-			status = FC_INTERRUPTED;
+		fc_check_every(&w->done, (w->compared - before) * w->d);
 	}
 	memcpy(b->seen, w->rounded, w->k * w->d * sizeof(float));
 	b->known = status == FC_OK;

@@ -23,7 +23,6 @@ typedef struct branch
 
 typedef struct branch_work
 {
-	const fc_tick *tick;
 	size_t		d;
 	const fc_branch_method *method;
 	size_t		done;
@@ -39,7 +38,7 @@ typedef struct branch_work
 	size_t		count[FC_BRANCHES_MOST];
 	double		sse[FC_BRANCHES_MOST];
 	size_t		quota[FC_BRANCHES_MOST];
-	fc_arena	arena;			/* of the nodes' k-means */
+	fc_arena   *arena;			/* of the nodes' k-means */
 } branch_work;
 
 static size_t
@@ -60,7 +59,7 @@ branches_of(size_t k)
 }
 
 static fc_status
-take_work(fc_arena *arena, size_t n, size_t d, size_t k, size_t bytes, branch_work *w)
+take_work(fc_arena *arena, size_t n, size_t d, size_t k, branch_work *w)
 {
 	w->x = FC_TAKE(arena, n * d, float);
 	w->weight = FC_TAKE(arena, n, double);
@@ -70,8 +69,7 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, size_t bytes, branch_wo
 	w->centroid = FC_TAKE(arena, FC_BRANCHES_MOST * d, double);
 	w->begun = FC_TAKE(arena, FC_BRANCHES_MOST * d, double);
 	w->weights = FC_TAKE(arena, FC_BRANCHES_MOST, double);
-	w->arena = (fc_arena) {.base = fc_arena_take(arena, bytes, 1),.size = bytes};
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -80,7 +78,8 @@ fc_kmeans_branch_worksize(size_t n, size_t d, size_t k, size_t method_worksize)
 	fc_arena	measure = fc_arena_measure();
 	branch_work w;
 
-	(void) take_work(&measure, n, d, k, method_worksize, &w);
+	(void) take_work(&measure, n, d, k, &w);
+	fc_arena_reserve(&measure, method_worksize);
 	return fc_arena_measured(&measure);
 }
 
@@ -104,8 +103,7 @@ measure_branches(branch_work *w, const branch *node, size_t branches)
 		size_t		j = (size_t) w->label[r];
 
 		FC_ASSERT(j < branches);
-		if (fc_paced(w->tick, &w->done, w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, w->d);
 		w->count[j]++;
 		w->sse[j] += w->weight[r] * fc_kmeans_distance(w->x + r * w->d, w->centroid + j * w->d, w->d);
 	}
@@ -185,8 +183,7 @@ gather_branches(branch_work *w, const branch *node, size_t branches)
 		{
 			size_t		label = (size_t) w->label[next[j]];
 
-			if (fc_paced(w->tick, &w->done, w->d))
-				return FC_INTERRUPTED;
+			fc_check_every(&w->done, w->d);
 			if (label != j)
 				swap_rows(w, next[j], next[label]);
 			next[label]++;
@@ -222,14 +219,14 @@ cluster_node(branch_work *w, const branch *node, size_t branches)
 	options.iterations = STEPS;
 	options.tolerance = TOLERANCE;
 	options.seed += node->out;
-	status = w->method->cluster(&rows, branches, NULL, &options, w->tick, &w->arena, &result);
+	status = w->method->cluster(&rows, branches, NULL, &options, w->arena, &result);
 	if (status != FC_OK || rows.n == node->n)
 		return status;
 	memcpy(w->begun, w->centroid, branches * w->d * sizeof(double));
 	rows.n = node->n;
 	options.n_init = 0;
 	options.iterations = FEW_STEPS;
-	return w->method->cluster(&rows, branches, w->begun, &options, w->tick, &w->arena, &result);
+	return w->method->cluster(&rows, branches, w->begun, &options, w->arena, &result);
 }
 
 /* A node's clusters, or its branches. */
@@ -267,8 +264,7 @@ copy_rows(const fc_rows *rows, branch_work *w, size_t *n)
 	{
 		double		weight = rows->weight == NULL ? 1.0 : rows->weight[r];
 
-		if (fc_paced(w->tick, &w->done, w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, w->d);
 		if (!(weight > 0.0))
 			continue;
 		memcpy(w->x + *n * w->d, rows->x + r * w->d, w->d * sizeof(float));
@@ -278,12 +274,12 @@ copy_rows(const fc_rows *rows, branch_work *w, size_t *n)
 }
 
 fc_status
-fc_kmeans_branch(const fc_rows *rows, size_t k, const fc_branch_method *method, const fc_tick *tick, fc_arena *arena, double *centroids)
+fc_kmeans_branch(const fc_rows *rows, size_t k, const fc_branch_method *method, fc_arena *arena, double *centroids)
 {
-	branch_work w = {.tick = tick,.d = rows->d,.method = method};
-	size_t		used = arena->used;
+	branch_work w = {.arena = arena,.d = rows->d,.method = method};
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = 0;
-	fc_status	status = take_work(arena, rows->n, rows->d, k, method->worksize, &w);
+	fc_status	status = take_work(arena, rows->n, rows->d, k, &w);
 
 	if (status == FC_OK)
 		status = copy_rows(rows, &w, &n);
@@ -295,6 +291,6 @@ fc_kmeans_branch(const fc_rows *rows, size_t k, const fc_branch_method *method, 
 
 		status = split(&w, &node, centroids);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -26,15 +26,14 @@ fc_kmeans_wants_branches(size_t k, size_t d)
 /* The k-means of nodes: fc_kmeans, its options, and the bytes it takes of the rows for FC_BRANCHES_MOST clusters. */
 typedef struct fc_branch_method
 {
-	fc_status	(*cluster) (const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options, const fc_tick *tick,
+	fc_status	(*cluster) (const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 							fc_arena *arena, fc_kmeans_result *result);
 	fc_kmeans_options options;	/* one start */
-	size_t		worksize;
 } fc_branch_method;
 
 size_t		fc_kmeans_branch_worksize(size_t n, size_t d, size_t k, size_t method_worksize);
 
 /* centroids (k x d).  Fewer rows than clusters: surplus ones are copies.  The same rows in the same order and seed: the same answer. */
-fc_status	fc_kmeans_branch(const fc_rows *rows, size_t k, const fc_branch_method *method, const fc_tick *tick, fc_arena *arena, double *centroids);
+fc_status	fc_kmeans_branch(const fc_rows *rows, size_t k, const fc_branch_method *method, fc_arena *arena, double *centroids);
 
 #endif							/* FC_KMEANS_BRANCHES_H */

@@ -72,7 +72,8 @@ find_partner(fc_kmeans_work *w, size_t j)
 		if (other != j)
 			offer_partner(w, j, other);
 	w->paired += w->k;
-	return fc_paced(w->tick, &w->done, w->k * w->d) ? FC_INTERRUPTED : FC_OK;
+	fc_check_every(&w->done, w->k * w->d);
+	return FC_OK;
 }
 
 /* Cluster b joins a; the last cluster takes its place. */
@@ -118,8 +119,8 @@ merge_cheapest(fc_kmeans_work *w)
 			status = find_partner(w, j);
 		else
 			offer_partner(w, j, a);
-		if (status == FC_OK && fc_paced(w->tick, &w->done, w->d))
-			status = FC_INTERRUPTED;
+		if (status == FC_OK)
+			fc_check_every(&w->done, w->d);
 	}
 	return status;
 }

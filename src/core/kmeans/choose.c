@@ -15,7 +15,6 @@ typedef struct k_search
 {
 	const fc_rows *rows;
 	const fc_kmeans_options *options;
-	const fc_tick *tick;
 	fc_arena   *arena;
 	double		lost;			/* of the mean square, by axes left out */
 	fc_choice  *choice;
@@ -30,51 +29,25 @@ fc_choose_k_most(size_t n, size_t max_k)
 	return most < 1 ? 1 : most;
 }
 
-size_t
-fc_choose_k_worksize(size_t n, size_t d, size_t max_k, double trim)
-{
-	fc_arena	measure = fc_arena_measure();
-	size_t		evidence;
-	size_t		most;
-
-	if (trim > 0.0)
-	{
-		(void) FC_TAKE(&measure, n * d, float);
-		(void) FC_TAKE(&measure, n, size_t);
-		(void) FC_TAKE(&measure, n * d, double);
-		fc_arena_reserve(&measure, fc_trim_worksize(n, d));
-	}
-	most = fc_choose_k_most(n, max_k);
-	evidence = fc_kmeans_evidence_worksize(n, d, most);
-	if (fc_reduced_axes(d, most) < d)
-	{
-		(void) FC_TAKE(&measure, n * fc_reduced_axes(d, most), float);
-		fc_arena_reserve(&measure, larger(fc_reduce_worksize(n, d, fc_reduced_axes(d, most)), evidence));
-	}
-	else
-		fc_arena_reserve(&measure, evidence);
-	return fc_arena_measured(&measure);
-}
-
 /* The rows but those farthest from their median. */
 static fc_status
-trim_rows(fc_rows *rows, double trim, const fc_tick *tick, fc_arena *arena)
+trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 {
 	float	   *kept = FC_TAKE(arena, rows->n * rows->d, float);
 	size_t	   *inside = FC_TAKE(arena, rows->n, size_t);
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
 	size_t		count = 0;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
 	{
 		fc_widen(rows->x, rows->n * rows->d, x);
-		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, tick, arena, inside, &count);
+		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, arena, inside, &count);
 	}
 	for (size_t i = 0; i < count; i++)
 		memcpy(kept + i * rows->d, rows->x + inside[i] * rows->d, rows->d * sizeof(float));
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	*rows = (fc_rows) {.x = kept,.n = count,.d = rows->d};
 	return status;
 }
@@ -84,7 +57,7 @@ static fc_status
 try_k(k_search *s, size_t k)
 {
 	fc_choice  *choice = s->choice;
-	size_t		mark = s->arena->used;
+	fc_mark		mark = fc_arena_mark(s->arena);
 	size_t		place = 0;
 	fc_tried	tried = {.k = k};
 	fc_status	status;
@@ -93,8 +66,8 @@ try_k(k_search *s, size_t k)
 		place++;
 	if ((place < choice->count && choice->tried[place].k == k) || choice->count == FC_TRIED_MAX)
 		return FC_OK;
-	status = fc_kmeans_evidence(s->rows, k, s->options, s->tick, s->arena, &tried.evidence);
-	s->arena->used = mark;
+	status = fc_kmeans_evidence(s->rows, k, s->options, s->arena, &tried.evidence);
+	fc_arena_release(s->arena, mark);
 	tried.evidence.cost += s->lost;
 	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found / (double) k : NAN;
 	memmove(choice->tried + place + 1, choice->tried + place, (choice->count - place) * sizeof(fc_tried));
@@ -236,27 +209,27 @@ try_all(k_search *s, size_t most)
 }
 
 fc_status
-fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena,
+fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
 			fc_choice *choice)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		kept = *rows;
 	fc_kmeans_options search = *options;
 	fc_sphere	centered;
-	k_search	s = {&kept, &search, tick, arena, 0.0, choice};
+	k_search	s = {&kept, &search, arena, 0.0, choice};
 	size_t		axes;
 	fc_status	status = rows->n == 0 ? FC_EEMPTY : FC_OK;
 
 	*choice = (fc_choice) {.count = 0};
 	if (trim > 0.0 && status == FC_OK)
-		status = trim_rows(&kept, trim, tick, arena);
+		status = trim_rows(&kept, trim, arena);
 	axes = fc_reduced_axes(kept.d, fc_choose_k_most(rows->n, max_k));
 	if (status == FC_OK && kept.n >= 2 && axes < kept.d)
 	{
 		float	   *y = FC_TAKE(arena, kept.n * axes, float);
 
 		search.budget *= (double) axes / (double) kept.d;
-		status = fc_reduce_rows(&kept, axes, options->sphere, tick, arena, y, &s.lost);
+		status = fc_reduce_rows(&kept, axes, options->sphere, arena, y, &s.lost);
 		if (options->sphere != NULL)
 			centered = (fc_sphere) {NULL, options->sphere->radius};
 		search.sphere = options->sphere != NULL ? &centered : NULL;
@@ -266,6 +239,6 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
 	else if (status == FC_OK)
 		status = try_all(&s, fc_choose_k_most(kept.n, max_k));
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

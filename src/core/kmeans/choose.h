@@ -35,13 +35,12 @@ typedef struct fc_choice
 
 /* From 1 to max_k, but no more than one cluster for FC_CHOOSE_ROWS rows and FC_EVIDENCE_CLUSTERS. */
 size_t		fc_choose_k_most(size_t n, size_t max_k);
-size_t		fc_choose_k_worksize(size_t n, size_t d, size_t max_k, double trim);
 
 /*
  * trim: the share of the rows farthest from their median (numerics/trim.h) that is left out; options: of each search.  FC_EEMPTY without
  * rows; a search's other errors.
  */
-fc_status	fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
 						fc_choice *choice);
 
 #endif							/* FC_KMEANS_CHOOSE_H */

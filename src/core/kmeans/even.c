@@ -21,16 +21,6 @@ fc_kmeans_even_take(fc_arena *arena, fc_kmeans_work *w)
 		fc_kmeans_exchange_take(arena, w->n, w->d, w->k, &w->exchange);
 }
 
-size_t
-fc_kmeans_even_worksize(size_t n, size_t d, size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_exchange exchange;
-
-	fc_kmeans_exchange_take(&measure, n, d, k, &exchange);
-	return fc_arena_measured(&measure);
-}
-
 /* What rounds have come to; the most even so far is in w->best. */
 typedef struct evenness
 {

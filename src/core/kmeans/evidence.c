@@ -78,23 +78,23 @@ deal_rows(const fc_rows *rows, uint64_t seed, halves *h)
 }
 
 static fc_status
-fit_half(halves *h, evidence_half *part, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena)
+fit_half(halves *h, evidence_half *part, const fc_kmeans_options *options, fc_arena *arena)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_kmeans_result result = {.centroids = part->centroids,.weights = part->weights};
-	fc_status	status = fc_kmeans(&part->rows, h->k, NULL, options, tick, arena, &result);
+	fc_status	status = fc_kmeans(&part->rows, h->k, NULL, options, arena, &result);
 
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	part->cost = 0.0;
 	if (status != FC_OK)
 		return status;
 	part->valleys = fc_valleys_start(part->centroids, h->k, h->d, arena);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 /* Labels, valleys and cost of all rows by the centroids of one half. */
 static fc_status
-judge_rows(halves *h, evidence_half *part, size_t side, const fc_tick *tick)
+judge_rows(halves *h, evidence_half *part, size_t side)
 {
 	size_t		done = 0;
 
@@ -104,8 +104,7 @@ judge_rows(halves *h, evidence_half *part, size_t side, const fc_tick *tick)
 	{
 		size_t		label = 0;
 
-		if (fc_paced(tick, &done, (2 * h->d + FC_VALLEY_BINS) * h->k))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, (2 * h->d + FC_VALLEY_BINS) * h->k);
 		for (size_t j = 0; j < h->k; j++)
 		{
 			h->squares[j] = fc_row_gap(h->x + i * h->d, h->rounded + j * h->d, h->d);
@@ -121,14 +120,14 @@ judge_rows(halves *h, evidence_half *part, size_t side, const fc_tick *tick)
 
 /* Rows and clusters that both halves see alike. */
 static fc_status
-measure_agreement(halves *h, const fc_tick *tick, fc_arena *arena, double *agreement, size_t *returning)
+measure_agreement(halves *h, fc_arena *arena, double *agreement, size_t *returning)
 {
 	fc_status	status;
 
 	memset(h->counts, 0, h->k * h->k * sizeof(double));
 	for (size_t i = 0; i < h->n; i++)
 		h->counts[(size_t) h->part[0].labels[i] * h->k + (size_t) h->part[1].labels[i]]++;
-	status = fc_match_labels(h->counts, h->k, h->k, tick, arena, h->number);
+	status = fc_match_labels(h->counts, h->k, h->k, arena, h->number);
 	*agreement = 0.0;
 	*returning = 0;
 	for (size_t j = 0; status == FC_OK && j < h->k; j++)
@@ -142,26 +141,13 @@ measure_agreement(halves *h, const fc_tick *tick, fc_arena *arena, double *agree
 	return status;
 }
 
-size_t
-fc_kmeans_evidence_worksize(size_t n, size_t d, size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) take_halves(NULL, n, d, k, &measure);
-	fc_arena_reserve(&measure, fc_kmeans_worksize(n - n / 2, d, k));
-	for (size_t side = 0; side < 2; side++)
-		fc_arena_reserve(&measure, fc_valleys_worksize(k));
-	fc_arena_reserve(&measure, fc_match_labels_worksize(k, k));
-	return fc_arena_measured(&measure);
-}
-
 fc_status
-fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena,
+fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options, fc_arena *arena,
 				   fc_evidence *evidence)
 {
 	halves		h = take_halves(rows, rows->n, rows->d, k, arena);
 	size_t		returning = 0;
-	fc_status	status = rows->n < 2 ? FC_EEMPTY : fc_arena_status(arena);
+	fc_status	status = rows->n < 2 ? FC_EEMPTY : FC_OK;
 
 	if (status == FC_OK)
 		deal_rows(rows, options->seed, &h);
@@ -170,16 +156,16 @@ fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *optio
 	{
 		size_t		separated = 0;
 
-		status = fit_half(&h, &h.part[side], options, tick, arena);
+		status = fit_half(&h, &h.part[side], options, arena);
 		if (status == FC_OK)
-			status = judge_rows(&h, &h.part[side], side, tick);
+			status = judge_rows(&h, &h.part[side], side);
 		if (status == FC_OK)
-			status = fc_valleys_count(&h.part[side].valleys, tick, arena, &separated);
+			status = fc_valleys_count(&h.part[side].valleys, arena, &separated);
 		evidence->cost += h.part[side].cost / (double) h.n;
 		evidence->separated += 0.5 * (double) separated;
 	}
 	if (status == FC_OK)
-		status = measure_agreement(&h, tick, arena, &evidence->agreement, &returning);
+		status = measure_agreement(&h, arena, &evidence->agreement, &returning);
 	evidence->found = (double) returning < evidence->separated ? (double) returning : evidence->separated;
 	return status;
 }

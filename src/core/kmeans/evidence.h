@@ -27,10 +27,9 @@ typedef struct fc_evidence
 #define FC_EVIDENCE_OVERLAP		0.8 /* of the rows of either: Jaccard's coefficient */
 #define FC_EVIDENCE_CLUSTERS	1024	/* counts along the lines between all pairs are kept */
 
-size_t		fc_kmeans_evidence_worksize(size_t n, size_t d, size_t k);
 
 /* k is at most half of the rows and FC_EVIDENCE_CLUSTERS; weights are not looked at.  FC_EEMPTY for fewer than two rows. */
-fc_status	fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options, const fc_tick *tick,
+fc_status	fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
 							   fc_arena *arena, fc_evidence *evidence);
 
 #endif							/* FC_KMEANS_EVIDENCE_H */

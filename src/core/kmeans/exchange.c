@@ -48,16 +48,16 @@ fc_exchange_gather(fc_kmeans_work *w)
 	memset(e->first, 0, (w->k + 1) * sizeof(size_t));
 	for (size_t i = 0; i < w->n; i++)
 	{
-		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_ROWS == 0)
+			fc_check();
 		e->first[w->label[i]] += fc_kmeans_weight(w, i) > 0.0;
 	}
 	for (size_t j = 1; j <= w->k; j++)	/* ends, */
 		e->first[j] += e->first[j - 1];
 	for (size_t i = w->n; i-- > 0;)	/* which go down to the beginnings */
 	{
-		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_ROWS == 0)
+			fc_check();
 		if (fc_kmeans_weight(w, i) > 0.0)
 			e->row[--e->first[w->label[i]]] = (uint32_t) i;
 	}
@@ -122,8 +122,7 @@ turn_to_axis(fc_kmeans_work *w, size_t j, plane *p)
 		const float *x = fc_kmeans_row(w, e->row[q], buffer);
 		double		share = fc_kmeans_weight(w, e->row[q]) * (along(e, x, w->d) - p->limit);
 
-		if (fc_paced(w->tick, &w->done, 2 * w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, 2 * w->d);
 		fc_kmeans_accumulate(x, w->d, share, e->sums);
 		shares += share;
 	}
@@ -153,8 +152,7 @@ sum_sides(fc_kmeans_work *w, size_t j, plane *p)
 		double		weight = fc_kmeans_weight(w, e->row[q]);
 		size_t		side = along(e, x, w->d) > p->limit;
 
-		if (fc_paced(w->tick, &w->done, 2 * w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, 2 * w->d);
 		p->weight[side] += weight;
 		fc_kmeans_accumulate(x, w->d, weight, e->sums + side * w->d);
 	}
@@ -236,8 +234,7 @@ fc_exchange_center(fc_kmeans_work *w, size_t j)
 	{
 		double		share = fc_kmeans_weight(w, e->row[q]);
 
-		if (fc_paced(w->tick, &w->done, w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, w->d);
 		fc_kmeans_accumulate(fc_kmeans_row(w, e->row[q], buffer), w->d, share, e->sums);
 		weight += share;
 	}
@@ -268,8 +265,7 @@ weigh_sides(fc_kmeans_work *w, size_t j, double limit, sides *s)
 		double		weight = fc_kmeans_weight(w, e->row[q]);
 		size_t		side = place > limit;
 
-		if (fc_paced(w->tick, &w->done, w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, w->d);
 		s->weight[side] += weight;
 		s->sum[side] += weight * place;
 		s->least = fmin(s->least, place);
@@ -341,8 +337,8 @@ find_gains(fc_kmeans_work *w)
 		double		larger_side;
 
 		status = fc_exchange_split(w, j, &larger_side);
-		if (status == FC_OK && fc_paced(w->tick, &w->done, 8 * w->d))
-			status = FC_INTERRUPTED;
+		if (status == FC_OK)
+			fc_check_every(&w->done, 8 * w->d);
 	}
 	return status;
 }
@@ -378,8 +374,7 @@ nearest_of_all(fc_kmeans_work *w, size_t start, size_t rows)
 		size_t		count = smaller(FC_TILE_CENTROIDS, w->k - first);
 
 		scan_others(w, w->rounded + start * w->d, rows, w->rounded + first * w->d, w->half, count, first == start, first, best, label);
-		if (fc_paced(w->tick, &w->done, rows * count * w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, rows * count * w->d);
 	}
 	for (size_t r = 0; r < rows; r++)
 		w->partner[start + r] = (size_t) label[r];
@@ -397,8 +392,7 @@ nearest_in_boxes(fc_kmeans_work *w, size_t start, size_t rows)
 		size_t		nearest = fc_boxes_nearest(&w->boxes, w->rounded + j * w->d, j, &squared, &w->paired);
 
 		w->partner[j] = nearest == FC_BOXES_NONE ? j : nearest;
-		if (fc_paced(w->tick, &w->done, (w->paired - before) * w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, (w->paired - before) * w->d);
 	}
 	return FC_OK;
 }
@@ -417,7 +411,7 @@ fc_status
 fc_exchange_costs(fc_kmeans_work *w)
 {
 	bool		boxes = w->boxes.k == w->k;
-	fc_status	status = boxes ? fc_boxes_build(&w->boxes, w->rounded, w->tick) : FC_OK;
+	fc_status	status = boxes ? fc_boxes_build(&w->boxes, w->rounded) : FC_OK;
 
 	w->paired += boxes ? 0 : w->k * w->k;
 	for (size_t start = 0; start < w->k && status == FC_OK; start += FC_TILE_ROWS)
@@ -425,8 +419,7 @@ fc_exchange_costs(fc_kmeans_work *w)
 	for (size_t j = 0; j < w->k && status == FC_OK; j++)
 	{
 		w->merge_cost[j] = cost_of_joining(w, j, w->partner[j]);
-		if (fc_paced(w->tick, &w->done, w->d))
-			status = FC_INTERRUPTED;
+		fc_check_every(&w->done, w->d);
 	}
 	return status;
 }
@@ -444,7 +437,7 @@ fc_exchange_rank(fc_kmeans_work *w, const double *values, bool falling, fc_keyed
 		memcpy(&key, &values[j], sizeof(key));
 		ranks[j] = (fc_keyed) {falling ? ~key : key, j};
 	}
-	return fc_sort(ranks, w->k, w->exchange.ranks + 2 * w->k, w->tick);
+	return fc_sort(ranks, w->k, w->exchange.ranks + 2 * w->k);
 }
 
 void
@@ -496,8 +489,7 @@ pair_clusters(fc_kmeans_work *w, size_t most, bool sure, size_t *pairs)
 		size_t		split = by_gain[i].value;
 		size_t		leaves;
 
-		if (fc_paced(w->tick, &w->done, 4 * w->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, 4 * w->d);
 		if (e->paired[split])
 			continue;
 		e->paired[split] = true;	/* it does not leave, and nobody joins it */

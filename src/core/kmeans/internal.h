@@ -13,7 +13,7 @@
 #include "numerics/screen.h"
 
 #define MAX_DRAWS	64			/* candidates a centroid; 2 + log k stays below */
-#define TICKED_ROWS	((size_t) 1 << 16)	/* simple work on that many between two ticks */
+#define CHECKED_ROWS	((size_t) 1 << 16)	/* simple work on that many between two checks */
 
 typedef struct fc_kmeans_tree
 {
@@ -31,8 +31,7 @@ struct fc_kmeans_work
 {
 	const fc_rows *rows;
 	const fc_sphere *sphere;	/* NULL: centroids are means */
-	const fc_tick *tick;
-	size_t		done;			/* work since the last tick (fc_paced) */
+	size_t		done;			/* work since the last check (fc_check_every) */
 	size_t		k;
 	size_t		n;
 	size_t		d;
@@ -73,7 +72,7 @@ struct fc_kmeans_work
 	float	   *candidate;		/* draws x d */
 	float	   *distance;		/* draws x n: squared distances to the candidates, when not packed */
 	float	   *tile;			/* FC_TILE_ROWS x FC_TILE_CENTROIDS */
-	fc_arena	spare;			/* with many clusters in many dimensions: of their start (branches.h), then of screens */
+	fc_arena   *arena;			/* of the start (branches.h) and the screens of many clusters in many dimensions */
 	bool		branching;		/* starts come from there */
 	fc_screen	screen;			/* its records last from step to step */
 	bool		exchanging;		/* rounds of exchanges follow the start, rather than of breathing */

@@ -83,8 +83,7 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	{
 		w->order = FC_TAKE(arena, n, uint32_t);
 		w->weight_in_order = w->weighted = FC_TAKE(arena, n, double);
-		if (fc_kmeans_tree_take(arena, n, d, k, &w->tree) != FC_OK)
-			return FC_ENOMEMORY;
+		fc_kmeans_tree_take(arena, n, d, k, &w->tree);
 	}
 	w->norm = FC_TAKE(arena, n, float);
 	w->near = FC_TAKE(arena, packs, float);
@@ -113,12 +112,7 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	}
 	if (fc_kmeans_wants_exchange(n, d, clusters))
 		fc_kmeans_exchange_take(arena, n, d, clusters, &w->exchange);
-	if (fc_kmeans_wants_branches(clusters, d))
-	{
-		w->spare.size = larger(fc_kmeans_branch_worksize(n, d, clusters, fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)), fc_kmeans_screen_worksize(clusters, d));
-		w->spare.base = fc_arena_take(arena, w->spare.size, 1);
-	}
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -128,6 +122,8 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 	fc_kmeans_work w;
 
 	(void) take_work(&measure, n, d, k, &w);
+	if (fc_kmeans_wants_branches(k, d))
+		fc_arena_reserve(&measure, larger(fc_kmeans_branch_worksize(n, d, k, fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)), fc_kmeans_screen_worksize(k, d)));
 	return fc_arena_measured(&measure);
 }
 
@@ -143,8 +139,8 @@ order_rows(fc_kmeans_work *w)
 		w->weight_in_order = w->rows->weight;
 	for (size_t i = 0; w->order != NULL && w->rows->weight != NULL && i < w->n && status == FC_OK; i++)
 	{
-		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_ROWS == 0)
+			fc_check();
 		w->weighted[i] = w->rows->weight[w->order[i]];
 	}
 	return status;
@@ -171,8 +167,7 @@ prepare_rows(fc_kmeans_work *w)
 	{
 		size_t		stop = start + fc_kmeans_block(w, start);
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t i = start; w->packed && i < stop; i += FC_PACK)
 			pack_rows(w, i, stop - i < FC_PACK ? stop - i : FC_PACK);
 		for (size_t i = start; i < stop; i++)
@@ -207,12 +202,12 @@ offer(const fc_kmeans_work *w, int start, double sse, int iterations, double mar
 static fc_status
 start_by_branches(fc_kmeans_work *w, uint64_t seed)
 {
-	fc_branch_method method = {fc_kmeans, fc_kmeans_defaults(), fc_kmeans_worksize(w->n, w->d, FC_BRANCHES_MOST)};
+	fc_branch_method method = {fc_kmeans, fc_kmeans_defaults()};
 
 	method.options.n_init = 1;
 	method.options.rounds = 0;
 	method.options.seed = seed;
-	return fc_kmeans_branch(w->rows, w->k, &method, w->tick, &w->spare, w->centroid);
+	return fc_kmeans_branch(w->rows, w->k, &method, w->arena, w->centroid);
 }
 
 /* One start: the given centroids (start 0) or k-means++, Lloyd's steps, then rounds. */
@@ -315,7 +310,7 @@ make_even(fc_kmeans_work *w, double most, fc_arena *arena, fc_kmeans_result *res
 	fc_status	status;
 
 	fc_kmeans_even_take(arena, w);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	memcpy(w->centroid, result->centroids, w->k * w->d * sizeof(double));
 	if (status == FC_OK)
 		status = fc_kmeans_even(w, most);
@@ -333,8 +328,8 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 		status = fc_kmeans_measure(w, result->centroids, result->weights, &result->sse);
 	for (size_t i = 0; i < w->n && status == FC_OK && result->labels != NULL; i++)
 	{
-		if (i % TICKED_ROWS == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_ROWS == 0)
+			fc_check();
 		result->labels[w->order != NULL ? w->order[i] : i] = w->label[i];
 	}
 	return status;
@@ -342,16 +337,16 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 
 fc_status
 fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
-		  const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
+		  fc_arena *arena, fc_kmeans_result *result)
 {
-	fc_kmeans_work w = {.rows = rows,.tick = tick,.sphere = options->sphere};
-	size_t		used = arena->used;
+	fc_kmeans_work w = {.rows = rows,.sphere = options->sphere,.arena = arena};
+	fc_mark		used = fc_arena_mark(arena);
 	fc_kmeans_options settled = settle_options(options);
 	fc_status	status;
 
 	if (rows->n == 0 || k == 0)
 		return FC_EEMPTY;
-	status = fc_arena_require(arena, fc_kmeans_worksize(rows->n, rows->d, k));
+	status = FC_OK;
 	if (status == FC_OK)
 		status = take_work(arena, rows->n, rows->d, k, &w);
 	if (status == FC_OK)
@@ -359,7 +354,7 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 	if (status == FC_OK)
 		status = prepare_rows(&w);
 	w.budget = settled.budget;
-	w.branching = options->n_init < 0 && w.spare.size > 0 && (double) w.n * (double) w.k * (double) w.d >= FC_BRANCHES_WORK;
+	w.branching = options->n_init < 0 && fc_kmeans_wants_branches(k, rows->d) && (double) w.n * (double) w.k * (double) w.d >= FC_BRANCHES_WORK;
 	w.exchanging = settled.rounds > 0 && w.exchange.row != NULL && w.k < w.n;
 	if (options->n_init < 0 && (w.exchanging || w.branching))
 		settled.n_init = 1;
@@ -374,6 +369,6 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 	if (status == FC_OK)
 		status = finish(&w, result);
 	result->compared = w.compared;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -59,7 +59,6 @@ fc_kmeans_options fc_kmeans_defaults(void);
 size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
 
 /* Bytes that it takes on top where options->most is positive. */
-size_t		fc_kmeans_even_worksize(size_t n, size_t d, size_t k);
 
 /*
  * min over C of sum_i w_i min_j ||x_i - c_j||^2.  initial (k x d) is a start of
@@ -76,7 +75,7 @@ size_t		fc_kmeans_even_worksize(size_t n, size_t d, size_t k);
  * FC_EEMPTY when n = 0 or the weights sum to 0.
  */
 fc_status	fc_kmeans(const fc_rows *rows, size_t k, const double *initial,
-					  const fc_kmeans_options *options, const fc_tick *tick,
+					  const fc_kmeans_options *options,
 					  fc_arena *arena, fc_kmeans_result *result);
 
 #endif							/* FC_KMEANS_KMEANS_H */

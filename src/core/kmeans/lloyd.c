@@ -43,8 +43,7 @@ sum_clusters(fc_kmeans_work *w, int step)
 	{
 		const float *x = w->rows->x + (w->order == NULL ? start * w->d : 0);
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_kmeans_sum(x, w->d, w->order == NULL ? NULL : w->order + start, w->label + start,
 								   w->weight_in_order == NULL ? NULL : w->weight_in_order + start,
 								   fc_kmeans_block(w, start), w->summed_in + start, &sums);
@@ -89,8 +88,8 @@ find_farthest(fc_kmeans_work *w, size_t wanted)
 
 		if (distance > w->far_distance[0] && distance > rounding && fc_kmeans_weight(w, i) > 0.0)
 			sift_down(w, wanted, 0, distance, i);
-		if (i % TICKED_ROWS == TICKED_ROWS - 1 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_ROWS == CHECKED_ROWS - 1)
+			fc_check();
 	}
 	return FC_OK;
 }
@@ -131,8 +130,7 @@ fill_empty(fc_kmeans_work *w)
 		empty += w->count[j] == 0;
 	if (empty == 0)
 		return FC_OK;
-	if (find_farthest(w, empty) != FC_OK)
-		return FC_INTERRUPTED;
+	find_farthest(w, empty);
 	for (size_t j = 0; j < w->k; j++)
 	{
 		if (w->count[j] > 0)
@@ -185,8 +183,8 @@ update(fc_kmeans_work *w, int step, double *objective)
 	{
 		double		square = 0.0;
 
-		if (j % FC_TILE_ROWS == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (j % FC_TILE_ROWS == 0)
+			fc_check();
 		if (w->count[j] == 0)
 			continue;
 		for (size_t c = j * w->d; c < (j + 1) * w->d; c++)
@@ -212,8 +210,7 @@ fc_kmeans_measure(fc_kmeans_work *w, const double *centroids, double *weights, d
 	{
 		size_t		rows = fc_kmeans_block(w, start);
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t i = start; i < start + rows; i++)
 		{
 			size_t		j = (size_t) w->label[i];

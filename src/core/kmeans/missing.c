@@ -49,15 +49,6 @@ take_missing(size_t n, size_t d, size_t count, fc_arena *arena)
 	return q;
 }
 
-size_t
-fc_missing_worksize(size_t n, size_t d, size_t count)
-{
-	fc_arena	measure = fc_arena_measure();
-	missing		q = take_missing(n, d, count, &measure);
-
-	return fc_arena_measured(&measure) + (q.m >= 2 ? fc_kmeans_worksize(n / 2, d, q.m) : 0);
-}
-
 static inline bool
 is_null(const missing *q, size_t column, size_t row)
 {
@@ -103,9 +94,9 @@ is_constant(const missing *q, const fc_missing_column *column, size_t c)
 
 /* The small clusters of the first half. */
 static fc_status
-cluster_rows(missing *q, uint64_t seed, const fc_tick *tick, fc_arena *arena)
+cluster_rows(missing *q, uint64_t seed, fc_arena *arena)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		rows = {.x = q->x,.n = q->n / 2,.d = q->d};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = q->centroids,.weights = q->weights};
@@ -116,8 +107,8 @@ cluster_rows(missing *q, uint64_t seed, const fc_tick *tick, fc_arena *arena)
 	options.iterations = 20;
 	options.tolerance = 1e-3;
 	options.seed = seed;
-	status = fc_kmeans(&rows, q->m, NULL, &options, tick, arena, &result);
-	arena->used = mark;
+	status = fc_kmeans(&rows, q->m, NULL, &options, arena, &result);
+	fc_arena_release(arena, mark);
 	for (size_t i = 0; i < q->m * q->d; i++)
 		q->rounded[i] = (float) q->centroids[i];
 	return status;
@@ -161,7 +152,7 @@ join_groups(missing *q, size_t kept, size_t joined)
 }
 
 static fc_status
-group_columns(missing *q, const fc_tick *tick)
+group_columns(missing *q)
 {
 	size_t		done = 0;
 	size_t		n = 0;
@@ -171,8 +162,7 @@ group_columns(missing *q, const fc_tick *tick)
 	for (size_t b = 0; b < q->count; b++)
 		for (size_t a = 0; a < b; a++)
 		{
-			if (fc_paced(tick, &done, q->words))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, q->words);
 			if (q->group[a] != q->group[b] && correlation(q, a, b) >= FC_MISSING_TOGETHER * FC_MISSING_TOGETHER)
 				join_groups(q, q->group[a] < q->group[b] ? q->group[a] : q->group[b], q->group[a] < q->group[b] ? q->group[b] : q->group[a]);
 		}
@@ -206,7 +196,7 @@ nearest_without(missing *q, const float *x, const fc_missing_column *column, siz
 }
 
 static fc_status
-count_nulls(missing *q, const fc_missing_column *column, const fc_tick *tick)
+count_nulls(missing *q, const fc_missing_column *column)
 {
 	size_t		done = 0;
 
@@ -216,8 +206,7 @@ count_nulls(missing *q, const fc_missing_column *column, const fc_tick *tick)
 	{
 		const float *x = q->x + row * q->d;
 
-		if (fc_paced(tick, &done, 2 * q->m * (q->d + q->count)))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * q->m * (q->d + q->count));
 		for (size_t j = 0; j < q->m; j++)
 			q->squares[j] = fc_row_gap(x, q->rounded + j * q->d, q->d);
 		for (size_t first = 0, last; first < q->count; first = last)
@@ -301,11 +290,11 @@ judge(missing *q, size_t columns, bool *informative)
 
 fc_status
 fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, size_t columns, uint64_t seed,
-					   const fc_tick *tick, fc_arena *arena, bool *informative)
+					   fc_arena *arena, bool *informative)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	missing		q = take_missing(n, d, count, arena);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status != FC_OK)
 		return status;
@@ -314,14 +303,14 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 		informative[c] = is_constant(&q, column, c);
 	if (q.m < 2)
 		return FC_OK;
-	status = cluster_rows(&q, seed, tick, arena);
+	status = cluster_rows(&q, seed, arena);
 	if (status == FC_OK)
-		status = group_columns(&q, tick);
+		status = group_columns(&q);
 	if (status == FC_OK)
-		status = count_nulls(&q, column, tick);
+		status = count_nulls(&q, column);
 	if (status == FC_OK)
 		judge(&q, columns, informative);
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
@@ -353,15 +342,6 @@ take_imputation(size_t n, size_t count, fc_arena *arena)
 	q.wanted = FC_TAKE(arena, count, bool);
 	q.asked = FC_TAKE(arena, count, bool);
 	return q;
-}
-
-size_t
-fc_missing_impute_worksize(size_t n, size_t count)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) take_imputation(n, count, &measure);
-	return fc_arena_measured(&measure);
 }
 
 static inline bool
@@ -498,12 +478,12 @@ choose_donor(const imputation *q)
 
 fc_status
 fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, bool *kept, float *y,
-				  const fc_tick *tick, fc_arena *arena)
+				  fc_arena *arena)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	size_t		done = 0;
 	imputation	q = take_imputation(n, count, arena);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	q.x = x;
 	q.d = d;
@@ -513,8 +493,7 @@ fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *c
 	memcpy(y, x, n * d * sizeof(float));
 	for (size_t row = 0; row < n && status == FC_OK; row++)
 	{
-		if (fc_paced(tick, &done, 2 * q.donors * (d + count)))
-			status = FC_INTERRUPTED;
+		fc_check_every(&done, 2 * q.donors * (d + count));
 		measure_donors(&q, row);
 		if (choose_nulls(&q, row))
 		{
@@ -525,6 +504,6 @@ fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *c
 					memcpy(y + row * d + column[c].first, donor + column[c].first, (column[c].values + 1) * sizeof(float));
 		}
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -50,21 +50,19 @@ typedef struct fc_missing_column
 	size_t		indicator;
 } fc_missing_column;
 
-size_t		fc_missing_worksize(size_t n, size_t d, size_t count);
 
 /*
  * x (n x d): rows in random order, in units; indicators become 0.  `count` of `columns` columns have NULLs.  informative (count).
  */
 fc_status	fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, size_t columns, uint64_t seed,
-								   const fc_tick *tick, fc_arena *arena, bool *informative);
+								   fc_arena *arena, bool *informative);
 
 /*
  * x (n x d): rows in random order, in units; column (count) and kept (count): as above, and whose indicators are kept, to which those with
  * the same NULLs are added; y (n x d).
  * Cost: n FC_MISSING_DONORS d multiply-adds.
  */
-size_t		fc_missing_impute_worksize(size_t n, size_t count);
 fc_status	fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, bool *kept, float *y,
-							  const fc_tick *tick, fc_arena *arena);
+							  fc_arena *arena);
 
 #endif							/* FC_KMEANS_MISSING_H */

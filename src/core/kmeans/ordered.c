@@ -23,15 +23,14 @@ fc_order_rows_worksize(size_t n)
 
 /* The mean, summed in the order of the rows. */
 static fc_status
-set_mean(const double *x, size_t n, size_t d, const fc_keyed *order, const fc_tick *tick, double *mean)
+set_mean(const double *x, size_t n, size_t d, const fc_keyed *order, double *mean)
 {
 	size_t		done = 0;
 
 	memset(mean, 0, d * sizeof(double));
 	for (size_t r = 0; r < n; r++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			mean[i] += x[order[r].value * d + i];
 	}
@@ -41,7 +40,7 @@ set_mean(const double *x, size_t n, size_t d, const fc_keyed *order, const fc_ti
 }
 
 static fc_status
-set_scale(const double *x, size_t n, size_t d, const fc_tick *tick, fc_ordering *ordering)
+set_scale(const double *x, size_t n, size_t d, fc_ordering *ordering)
 {
 	size_t		done = 0;
 	double		most = 0;
@@ -49,8 +48,7 @@ set_scale(const double *x, size_t n, size_t d, const fc_tick *tick, fc_ordering 
 
 	for (size_t r = 0; r < n; r++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			most = fmax(most, fabs(x[r * d + i] - ordering->mean[i]));
 	}
@@ -63,29 +61,28 @@ set_scale(const double *x, size_t n, size_t d, const fc_tick *tick, fc_ordering 
 }
 
 fc_status
-fc_order_rows(const double *x, size_t n, size_t d, const fc_tick *tick, fc_arena *arena, float *ordered, fc_ordering *ordering)
+fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena, float *ordered, fc_ordering *ordering)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_keyed   *order = FC_TAKE(arena, 2 * n, fc_keyed);
 	size_t		done = 0;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
-		status = fc_sort_rows(x, n, d * sizeof(double), tick, order);
+		status = fc_sort_rows(x, n, d * sizeof(double), order);
 	if (status == FC_OK)
-		status = set_mean(x, n, d, order, tick, ordering->mean);
+		status = set_mean(x, n, d, order, ordering->mean);
 	if (status == FC_OK)
-		status = set_scale(x, n, d, tick, ordering);
+		status = set_scale(x, n, d, ordering);
 	for (size_t r = 0; status == FC_OK && r < n; r++)
 	{
 		const double *row = x + order[r].value * d;
 
-		if (fc_paced(tick, &done, d))
-			status = FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			ordered[r * d + i] = (float) ((row[i] - ordering->mean[i]) * ordering->scale);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -111,12 +108,12 @@ place_sphere(const double *origin, double scale, size_t d, double *center, fc_sp
 
 /* Wide rows of length 1 are searched on their leading axes. */
 static fc_status
-search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options, const fc_tick *tick,
+search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 	   fc_arena *arena, fc_kmeans_result *result)
 {
 	if (initial == NULL && fc_reduced_axes(rows->d, 2 * k) < rows->d)
-		return fc_kmeans_reduced(rows, k, options, tick, arena, result);
-	return fc_kmeans(rows, k, initial, options, tick, arena, result);
+		return fc_kmeans_reduced(rows, k, options, arena, result);
+	return fc_kmeans(rows, k, initial, options, arena, result);
 }
 
 /* What any of them takes. */
@@ -138,7 +135,7 @@ fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 }
 
 fc_status
-fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmeans_options *options, const fc_tick *tick,
+fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmeans_options *options,
 					fc_arena *arena, fc_ordering *ordering, fc_kmeans_result *result)
 {
 	float	   *ordered = FC_TAKE(arena, n * d, float);
@@ -146,14 +143,14 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmea
 	fc_rows		rows = {.x = ordered,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
-		status = fc_order_rows(x, n, d, tick, arena, ordered, ordering);
+		status = fc_order_rows(x, n, d, arena, ordered, ordering);
 	if (status == FC_OK)
 	{
 		place_sphere(ordering->mean, ordering->scale, d, center, &sphere, &placed);
-		status = search(&rows, k, NULL, &placed, tick, arena, result);
+		status = search(&rows, k, NULL, &placed, arena, result);
 	}
 	if (status == FC_OK)
 		fc_unorder_points(ordering, k, d, result->centroids);
@@ -176,26 +173,16 @@ fc_scale_rows(float *x, size_t count)
 	return scale;
 }
 
-size_t
-fc_kmeans_around_worksize(size_t n, size_t d, size_t k, double trim)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) FC_TAKE(&measure, d, double);
-	fc_arena_reserve(&measure, trim > 0.0 ? fc_kmeans_trimmed_worksize(n, d, k) : search_worksize(n, d, k));
-	return fc_arena_measured(&measure);
-}
-
 fc_status
 fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
-				 double trim, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
+				 double trim, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result)
 {
 	double		scale = fc_scale_rows(x, n * d);
 	double	   *center = FC_TAKE(arena, d, double);
 	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status != FC_OK)
 		return status;
@@ -203,9 +190,9 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 	for (size_t i = 0; initial != NULL && i < k * d; i++)
 		initial[i] = (initial[i] - (origin != NULL ? origin[i % d] : 0.0)) * scale;
 	if (trim > 0.0)
-		status = fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, tick, arena, result);
+		status = fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, arena, result);
 	else
-		status = search(&scaled, k, initial, &placed, tick, arena, result);
+		status = search(&scaled, k, initial, &placed, arena, result);
 	for (size_t i = 0; status == FC_OK && i < k * d; i++)
 		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
 	return status;

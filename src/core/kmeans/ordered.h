@@ -22,7 +22,7 @@ typedef struct fc_ordering
 size_t		fc_order_rows_worksize(size_t n);
 
 /* ordered (n x d) of x (n x d).  FC_EFAR when rows are FC_ORDERED_LIMIT from their mean, which `most` then says. */
-fc_status	fc_order_rows(const double *x, size_t n, size_t d, const fc_tick *tick, fc_arena *arena, float *ordered, fc_ordering *ordering);
+fc_status	fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena, float *ordered, fc_ordering *ordering);
 
 /* points (k x d) back from where ordered rows are. */
 void		fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d, double *points);
@@ -31,7 +31,7 @@ void		fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d, double 
 size_t		fc_kmeans_collected_worksize(size_t n, size_t d, size_t k);
 
 /* fc_kmeans of n x d rows by fc_order_rows; the result is in the units of x. */
-fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmeans_options *options, const fc_tick *tick,
+fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmeans_options *options,
 								fc_arena *arena, fc_ordering *ordering, fc_kmeans_result *result);
 
 /*
@@ -39,9 +39,8 @@ fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, con
  * the power of 2 that brings it below 1.  initial (k x d, changed, or NULL) and the centroids are in the units and from
  * the origin of the user.  trim: the share of the weight left out, as fc_kmeans_trimmed, or 0.
  */
-size_t		fc_kmeans_around_worksize(size_t n, size_t d, size_t k, double trim);
 fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
-							 double trim, const fc_kmeans_options *options, const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result);
+							 double trim, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result);
 
 /* Floats times the power of 2 that brings them below 1, which is returned. */
 double		fc_scale_rows(float *x, size_t count);

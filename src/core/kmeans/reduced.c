@@ -33,16 +33,15 @@ fc_reduce_worksize(size_t n, size_t d, size_t axes)
 
 /* The mean square of rows, about their mean or the center of the sphere, in place. */
 static fc_status
-center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, const fc_tick *tick, double *square)
+center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, double *square)
 {
-	fc_status	status = sphere == NULL ? fc_center_rows(x, n, d, tick) : FC_OK;
+	fc_status	status = sphere == NULL ? fc_center_rows(x, n, d) : FC_OK;
 	size_t		done = 0;
 
 	*square = 0.0;
 	for (size_t i = 0; i < n && status == FC_OK; i++)
 	{
-		if (fc_paced(tick, &done, d))
-			status = FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t c = 0; sphere != NULL && sphere->center != NULL && c < d; c++)
 			x[i * d + c] = (float) ((double) x[i * d + c] - sphere->center[c]);
 		*square += fc_row_square(x + i * d, d) / (double) n;
@@ -52,15 +51,14 @@ center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, const fc
 
 /* y (n x axes) = x A'; *square is its mean square. */
 static fc_status
-project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count, const fc_tick *tick, float *y, double *square)
+project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count, float *y, double *square)
 {
 	size_t		done = 0;
 
 	*square = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		if (fc_paced(tick, &done, d * count))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d * count);
 		fc_dense_apply(axes, count, d, x + i * d, y + i * count);
 		*square += fc_row_square(y + i * count, count) / (double) n;
 	}
@@ -68,24 +66,24 @@ project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count
 }
 
 fc_status
-fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_sphere *sphere, const fc_tick *tick, fc_arena *arena, float *y, double *lost)
+fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_arena *arena, float *y, double *lost)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	float	   *x = FC_TAKE(arena, rows->n * rows->d, float);
 	float	   *basis = FC_TAKE(arena, axes * rows->d, float);
 	double		whole = 0.0;
 	double		left = 0.0;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
-		status = fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float), tick);
+		status = fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float));
 	if (status == FC_OK)
-		status = center_wide_rows(x, rows->n, rows->d, sphere, tick, &whole);
+		status = center_wide_rows(x, rows->n, rows->d, sphere, &whole);
 	if (status == FC_OK)
-		status = fc_principal_axes(x, rows->n, rows->d, axes, 0, tick, arena, basis);
+		status = fc_principal_axes(x, rows->n, rows->d, axes, 0, arena, basis);
 	if (status == FC_OK)
-		status = project_rows(x, rows->n, rows->d, basis, axes, tick, y, &left);
-	arena->used = mark;
+		status = project_rows(x, rows->n, rows->d, basis, axes, y, &left);
+	fc_arena_release(arena, mark);
 	*lost = fmax(whole - left, 0.0);
 	return status;
 }
@@ -107,7 +105,7 @@ take_work(size_t n, size_t d, size_t k, size_t axes, fc_arena *arena, reduced_wo
 	w->labels = FC_TAKE(arena, n, int32_t);
 	w->centroids = FC_TAKE(arena, k * axes, double);
 	w->start = FC_TAKE(arena, k * d, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -124,7 +122,7 @@ fc_kmeans_reduced_worksize(size_t n, size_t d, size_t k)
 
 /* Weighted means of the rows of each label; a cluster without rows has the first row. */
 static fc_status
-means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, const fc_tick *tick, double *weights, double *means)
+means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, double *weights, double *means)
 {
 	size_t		done = 0;
 
@@ -134,8 +132,7 @@ means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, const fc_t
 	{
 		double		weight = rows->weight != NULL ? rows->weight[i] : 1.0;
 
-		if (fc_paced(tick, &done, rows->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, rows->d);
 		weights[labels[i]] += weight;
 		fc_axpy(weight, rows->x + i * rows->d, rows->d, means + (size_t) labels[i] * rows->d);
 	}
@@ -146,10 +143,10 @@ means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, const fc_t
 }
 
 fc_status
-fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *options, const fc_tick *tick,
+fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
 				  fc_arena *arena, fc_kmeans_result *result)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	size_t		axes = fc_reduced_axes(rows->d, 2 * k);
 	fc_kmeans_options search = *options;
 	fc_kmeans_options refine = *options;
@@ -168,15 +165,15 @@ fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 	refine.n_init = 0;
 	refine.rounds = options->n_init < 0 && options->rounds < 0 ? INT_MAX : 0;
 	if (status == FC_OK)
-		status = fc_reduce_rows(rows, axes, options->sphere, tick, arena, w.y, &lost);
+		status = fc_reduce_rows(rows, axes, options->sphere, arena, w.y, &lost);
 	reduced.x = w.y;
 	found = (fc_kmeans_result) {.centroids = w.centroids,.weights = result->weights,.labels = w.labels};
 	if (status == FC_OK)
-		status = fc_kmeans(&reduced, k, NULL, &search, tick, arena, &found);
+		status = fc_kmeans(&reduced, k, NULL, &search, arena, &found);
 	if (status == FC_OK)
-		status = means_of_labels(rows, w.labels, k, tick, result->weights, w.start);
+		status = means_of_labels(rows, w.labels, k, result->weights, w.start);
 	if (status == FC_OK)
-		status = fc_kmeans(rows, k, w.start, &refine, tick, arena, result);
-	arena->used = mark;
+		status = fc_kmeans(rows, k, w.start, &refine, arena, result);
+	fc_arena_release(arena, mark);
 	return status;
 }

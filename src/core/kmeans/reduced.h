@@ -20,12 +20,12 @@ size_t		fc_reduced_axes(size_t d, size_t clusters);
  * *lost: the mean square that these leave out.  Centroids on the sphere are on one of the same radius there.
  */
 size_t		fc_reduce_worksize(size_t n, size_t d, size_t axes);
-fc_status	fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_sphere *sphere, const fc_tick *tick, fc_arena *arena, float *y,
+fc_status	fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_arena *arena, float *y,
 							   double *lost);
 
 /* fc_kmeans from starts on these axes, refined in all dimensions. */
 size_t		fc_kmeans_reduced_worksize(size_t n, size_t d, size_t k);
-fc_status	fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *options, const fc_tick *tick,
+fc_status	fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
 							  fc_arena *arena, fc_kmeans_result *result);
 
 #endif							/* FC_KMEANS_REDUCED_H */

@@ -71,8 +71,7 @@ try_candidates(fc_kmeans_work *w, size_t count, double *total)
 		float	   *out = w->packed ? w->tile : w->distance + start;
 		size_t		stride = w->packed ? FC_TILE_ROWS : w->n;
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		candidate_distances(w, start, rows, w->candidate, count, norms, out, stride);
 		for (size_t q = 0; q < count; q++)
 			total[q] += fc_kmeans_potential(out + q * stride, w->near + start, block_weights(w, start), rows, false);
@@ -93,8 +92,7 @@ keep_candidate(fc_kmeans_work *w, size_t q, double *total)
 		const float *measured = w->packed ? w->tile : w->distance + q * w->n + start;
 		double	   *part = w->potential + start / FC_TILE_ROWS;
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (w->packed)			/* cheaper to measure again than to store */
 			candidate_distances(w, start, rows, w->candidate + q * w->d, 1, NULL, w->tile, FC_TILE_ROWS);
 		*part = fc_kmeans_potential(measured, w->near + start, block_weights(w, start), rows, true);
@@ -115,8 +113,7 @@ level_potential(fc_kmeans_work *w, float distance, double *total)
 		size_t		rows = fc_kmeans_block(w, start);
 		double		part = 0.0;
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t i = start; i < start + rows; i++)
 		{
 			w->near[i] = distance;
@@ -203,8 +200,7 @@ sum_potential(fc_kmeans_work *w, double *total)
 		size_t		rows = fc_kmeans_block(w, start);
 		double		part = fc_kmeans_potential(w->near + start, w->near + start, block_weights(w, start), rows, false);
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		w->potential[start / FC_TILE_ROWS] = part;
 		*total += part;
 	}

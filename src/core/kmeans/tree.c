@@ -40,8 +40,7 @@ fc_kmeans_tree_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_tre
 	tree->list = FC_TAKE(arena, (FC_TREE_LISTS) * k, uint32_t);
 	tree->centroids = FC_TAKE(arena, k * d, float);
 	tree->half = FC_TAKE(arena, k, float);
-	return tree->box != NULL && tree->mass != NULL && tree->farthest != NULL && tree->list != NULL &&
-		tree->centroids != NULL && tree->half != NULL ? FC_OK : FC_ENOMEMORY;
+	return FC_OK;
 }
 
 /* The box of every step-th row: least and greatest (d each). */
@@ -57,8 +56,7 @@ measure_box(fc_kmeans_work *w, size_t first, size_t last, size_t step, float *bo
 	{
 		const float *x = w->rows->x + (size_t) w->order[i] * w->d;
 
-		if (fc_paced(w->tick, &w->done, w->d + VISIT))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, w->d + VISIT);
 		for (size_t c = 0; c < w->d; c++)
 		{
 			box[c] = x[c] < box[c] ? x[c] : box[c];
@@ -105,7 +103,7 @@ build(fc_kmeans_work *w, fc_node a)
 	{
 		fc_coordinate c = {w->rows->x + longest_side(box, w->d), w->d};
 
-		status = fc_part_rows(c, w->order, first, last, fc_node_middle(a) * FC_TILE_ROWS, w->tick, &w->done);
+		status = fc_part_rows(c, w->order, first, last, fc_node_middle(a) * FC_TILE_ROWS, &w->done);
 		if (status == FC_OK)
 			status = build(w, fc_node_left(a));
 		if (status == FC_OK)
@@ -121,8 +119,7 @@ fc_kmeans_tree_build(fc_kmeans_work *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 	{
-		if (fc_paced(w->tick, &w->done, 1))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, 1);
 		w->order[i] = (uint32_t) i;
 	}
 	return build(w, fc_node_root(w));

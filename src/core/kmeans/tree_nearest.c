@@ -117,8 +117,7 @@ assign(fc_kmeans_work *w, fc_node a, candidates c, fc_levels *seen)
 	candidates	left = filter(w, a, c, seen);
 	fc_status	status;
 
-	if (fc_paced(w->tick, &w->done, 4 * c.count * w->d + (fc_node_is_leaf(a) ? left.count * w->d * FC_TILE_ROWS / 8 : 0)))
-		return FC_INTERRUPTED;
+	fc_check_every(&w->done, 4 * c.count * w->d + (fc_node_is_leaf(a) ? left.count * w->d * FC_TILE_ROWS / 8 : 0));
 	if (fc_node_is_leaf(a))
 	{
 		assign_leaf(w, a.first, &left);

@@ -37,8 +37,7 @@ level(fc_kmeans_work *w, fc_node a, float value)
 		size_t		first = a.first * FC_TILE_ROWS;
 		double		sum = 0.0;
 
-		if (fc_paced(w->tick, &w->done, FC_TILE_ROWS))
-			return FC_INTERRUPTED;
+		fc_check_every(&w->done, FC_TILE_ROWS);
 		for (size_t i = first; i < first + fc_kmeans_block(w, first); i++)
 		{
 			w->near[i] = value;
@@ -90,8 +89,7 @@ sum_below(fc_kmeans_work *w, fc_node a)
 		join_children(w, a);
 		return status;
 	}
-	if (fc_paced(w->tick, &w->done, FC_TILE_ROWS))
-		return FC_INTERRUPTED;
+	fc_check_every(&w->done, FC_TILE_ROWS);
 	w->tree.mass[fc_node_number(a)] = fc_kmeans_potential(w->near + first, w->near + first, block_weights(w, first), rows, false);
 	w->tree.farthest[fc_node_number(a)] = greatest(w->near + first, rows);
 	return FC_OK;
@@ -184,8 +182,7 @@ try_below(fc_kmeans_work *w, fc_node a, const trial *above, fc_levels *seen, dou
 	trial		active = still_active(w, a, above, seen, total);
 	fc_status	status;
 
-	if (fc_paced(w->tick, &w->done, (above->count + (fc_node_is_leaf(a) ? active.count * FC_TILE_ROWS / 8 : 0)) * w->d))
-		return FC_INTERRUPTED;
+	fc_check_every(&w->done, (above->count + (fc_node_is_leaf(a) ? active.count * FC_TILE_ROWS / 8 : 0)) * w->d);
 	if (active.count == 0)
 		return FC_OK;
 	if (fc_node_is_leaf(a))
@@ -218,8 +215,7 @@ keep_below(fc_kmeans_work *w, fc_node a, const float *candidate)
 	size_t		first = a.first * FC_TILE_ROWS;
 	fc_status	status;
 
-	if (fc_paced(w->tick, &w->done, (fc_node_is_leaf(a) ? FC_TILE_ROWS / 8 : 1) * w->d))
-		return FC_INTERRUPTED;
+	fc_check_every(&w->done, (fc_node_is_leaf(a) ? FC_TILE_ROWS / 8 : 1) * w->d);
 	if (!may_come_nearer(w, number, candidate))
 		return FC_OK;
 	if (fc_node_is_leaf(a))

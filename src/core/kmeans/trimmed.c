@@ -19,7 +19,6 @@ typedef struct trimming
 	const fc_rows *rows;
 	size_t		k;
 	double		trim;
-	const fc_tick *tick;
 	float	   *x;				/* n x d: the rows of R */
 	double	   *weight;			/* n: theirs */
 	size_t	   *inside;			/* n: their numbers, ascending */
@@ -43,18 +42,6 @@ take_trimming(const fc_rows *rows, size_t n, size_t d, size_t k, fc_arena *arena
 	return t;
 }
 
-size_t
-fc_kmeans_trimmed_worksize(size_t n, size_t d, size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) take_trimming(NULL, n, d, k, &measure);
-	fc_arena_reserve(&measure, fc_kmeans_worksize(n, d, k));
-	(void) FC_TAKE(&measure, n * d, double);
-	fc_arena_reserve(&measure, fc_trim_worksize(n, d));
-	return fc_arena_measured(&measure);
-}
-
 static double
 weight_of(const fc_rows *rows, size_t i)
 {
@@ -66,20 +53,20 @@ static fc_status
 begin_inside(trimming *t, fc_arena *arena)
 {
 	const fc_rows *rows = t->rows;
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK)
 	{
 		fc_widen(rows->x, rows->n * rows->d, x);
-		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, t->tick, arena, t->inside, &t->count);
+		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, arena, t->inside, &t->count);
 	}
 	for (size_t i = 0; status == FC_OK && t->count < t->k && i < rows->n; i++)
 		t->inside[i] = i;
 	if (t->count < t->k)
 		t->count = rows->n;
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
@@ -99,22 +86,21 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 	{
 		double		least = INFINITY;
 
-		if (fc_paced(t->tick, &done, t->k * rows->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, t->k * rows->d);
 		for (size_t j = 0; j < t->k; j++)
 			least = fmin(least, fc_row_gap(rows->x + i * rows->d, t->rounded + j * rows->d, rows->d));
 		t->nearest[i].value = i;
 		memcpy(&t->nearest[i].key, &least, sizeof(double)); /* not negative: bits are ordered as numbers */
 		left += weight_of(rows, i) * (1.0 - t->trim);
 	}
-	status = fc_sort(t->nearest, rows->n, t->scratch, t->tick);
+	status = fc_sort(t->nearest, rows->n, t->scratch);
 	for (; status == FC_OK && count < rows->n && (left > 0.0 || count < t->k); count++)
 	{
 		left -= weight_of(rows, t->nearest[count].value);
 		t->nearest[count].key = t->nearest[count].value;
 	}
 	if (status == FC_OK)
-		status = fc_sort(t->nearest, count, t->scratch, t->tick);
+		status = fc_sort(t->nearest, count, t->scratch);
 	*changed = count != t->count;
 	for (size_t r = 0; status == FC_OK && r < count; r++)
 	{
@@ -136,21 +122,20 @@ fit_inside(trimming *t, const double *initial, const fc_kmeans_options *options,
 		memcpy(t->x + r * rows->d, rows->x + t->inside[r] * rows->d, rows->d * sizeof(float));
 		t->weight[r] = weight_of(rows, t->inside[r]);
 	}
-	return fc_kmeans(&inside, t->k, initial, options, t->tick, arena, result);
+	return fc_kmeans(&inside, t->k, initial, options, arena, result);
 }
 
 fc_status
 fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
-				  const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result)
+				  fc_arena *arena, fc_kmeans_result *result)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	trimming	t = take_trimming(rows, rows->n, rows->d, k, arena);
 	fc_kmeans_options go_on = *options;
 	bool		changed = true;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	t.trim = trim;
-	t.tick = tick;
 	go_on.n_init = 0;
 	if (status == FC_OK && initial != NULL && options->n_init == 0)
 		status = nearest_inside(&t, initial, &changed);
@@ -165,6 +150,6 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *init
 			break;
 		status = fit_inside(&t, result->centroids, &go_on, arena, result);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -13,7 +13,6 @@
 
 #define FC_TRIM_MOST	0.5
 
-size_t		fc_kmeans_trimmed_worksize(size_t n, size_t d, size_t k);
 
 /*
  * As fc_kmeans; trim: 0 to FC_TRIM_MOST.  The result's weights and sse are those of R, labels must be
@@ -21,6 +20,6 @@ size_t		fc_kmeans_trimmed_worksize(size_t n, size_t d, size_t k);
  * with that of the median, or alone where n_init is 0.  R has k rows at least, if there are.
  */
 fc_status	fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
-							  const fc_tick *tick, fc_arena *arena, fc_kmeans_result *result);
+							  fc_arena *arena, fc_kmeans_result *result);
 
 #endif							/* FC_KMEANS_TRIMMED_H */

@@ -17,23 +17,11 @@ take_valleys(size_t k, fc_arena *arena)
 	return valleys;
 }
 
-size_t
-fc_valleys_worksize(size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) take_valleys(k, &measure);
-	(void) FC_TAKE(&measure, k, size_t);
-	return fc_arena_measured(&measure);
-}
-
 fc_valleys
 fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena)
 {
 	fc_valleys	valleys = take_valleys(k, arena);
 
-	if (arena->failed)
-		return valleys;
 	memset(valleys.counts, 0, k * k * FC_VALLEY_BINS * sizeof(uint32_t));
 	memset(valleys.rows, 0, k * sizeof(size_t));
 	for (size_t i = 0; i < k; i++)
@@ -113,14 +101,12 @@ root_of(size_t *parent, size_t i)
 }
 
 fc_status
-fc_valleys_count(const fc_valleys *valleys, const fc_tick *tick, fc_arena *arena, size_t *separated)
+fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	size_t	   *parent = FC_TAKE(arena, valleys->k, size_t);
 	size_t		done = 0;
 
-	if (parent == NULL)
-		return FC_ENOMEMORY;
 	*separated = 0;
 	for (size_t i = 0; i < valleys->k; i++)
 	{
@@ -130,14 +116,13 @@ fc_valleys_count(const fc_valleys *valleys, const fc_tick *tick, fc_arena *arena
 		++*separated;
 		for (size_t j = 0; j < i; j++)
 		{
-			if (fc_paced(tick, &done, 8 * PLACES))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, 8 * PLACES);
 			if (valleys->rows[j] < FC_VALLEY_ROWS || root_of(parent, i) == root_of(parent, j) || has_valley(valleys, i, j))
 				continue;
 			parent[root_of(parent, i)] = root_of(parent, j);
 			--*separated;
 		}
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return FC_OK;
 }

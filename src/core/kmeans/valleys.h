@@ -35,15 +35,14 @@ typedef struct fc_valleys
 } fc_valleys;
 
 /* Bytes that counts of k clusters and counting them take. */
-size_t		fc_valleys_worksize(size_t k);
 
-/* No rows yet; centroids: k x d.  failed of the arena is set where they do not fit. */
+/* No rows yet; centroids: k x d. */
 fc_valleys	fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena);
 
 /* A row of cluster `label`, its squared distances to the k centroids. */
 void		fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label);
 
-/* How many clusters are left when those without a valley between them are joined; FC_INTERRUPTED, FC_ENOMEMORY. */
-fc_status	fc_valleys_count(const fc_valleys *valleys, const fc_tick *tick, fc_arena *arena, size_t *separated);
+/* How many clusters are left when those without a valley between them are joined. */
+fc_status	fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated);
 
 #endif							/* FC_KMEANS_VALLEYS_H */

@@ -56,9 +56,6 @@ take_search(fc_arena *arena, const matrix *m, search *s)
 	s->column_of = FC_TAKE(arena, m->rows, size_t);
 	s->done = FC_TAKE(arena, m->columns, unsigned char);
 	s->path_rows = FC_TAKE(arena, m->rows, size_t);
-	if (s->u == NULL || s->v == NULL || s->shortest == NULL || s->from == NULL || s->row_of == NULL ||
-		s->column_of == NULL || s->done == NULL || s->path_rows == NULL)
-		return false;
 	for (size_t i = 0; i < m->rows; i++)
 	{
 		s->u[i] = 0;
@@ -100,7 +97,7 @@ relax(const matrix *m, search *s, size_t row, double length)
 
 /* Pair `start` along a shortest augmenting path. */
 static fc_status
-augment(const matrix *m, search *s, size_t start, const fc_tick *tick)
+augment(const matrix *m, search *s, size_t start)
 {
 	size_t		reached = 0;
 	size_t		row = start;
@@ -116,8 +113,7 @@ augment(const matrix *m, search *s, size_t start, const fc_tick *tick)
 	{
 		size_t		j;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		s->path_rows[reached++] = row;
 		j = relax(m, s, row, length);
 		length = s->shortest[j];
@@ -148,25 +144,24 @@ augment(const matrix *m, search *s, size_t start, const fc_tick *tick)
 }
 
 fc_status
-fc_assignment(const double *cost, size_t rows, size_t columns, const fc_tick *tick, fc_arena *arena,
+fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
 			int32_t *column_of_row)
 {
 	bool		turned = rows > columns;
 	matrix		m = {cost, rows, columns, columns, 1};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	search		s;
 	fc_status	status;
 
-	status = fc_finite_pieces(cost, rows * columns, tick);
+	status = fc_finite_pieces(cost, rows * columns);
 	if (status != FC_OK)
 		return status;
 	if (turned)
 		m = (matrix) {cost, columns, rows, 1, columns};
-	if (!take_search(arena, &m, &s))
-		return FC_ENOMEMORY;
+	take_search(arena, &m, &s);
 	for (size_t i = 0; i < m.rows; i++)
 	{
-		status = augment(&m, &s, i, tick);
+		status = augment(&m, &s, i);
 		if (status != FC_OK)
 			return status;
 	}
@@ -176,7 +171,7 @@ fc_assignment(const double *cost, size_t rows, size_t columns, const fc_tick *ti
 
 		column_of_row[i] = j == NONE ? -1 : (int32_t) j;
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return FC_OK;
 }
 
@@ -194,7 +189,7 @@ squared_distance(const double *a, const double *b, size_t d)
 
 /* Squared distance of old cluster i to its nearest other that is not on the same spot. */
 static fc_status
-squared_separation(const double *old, size_t k, size_t d, size_t i, const fc_tick *tick, size_t *done, double *square)
+squared_separation(const double *old, size_t k, size_t d, size_t i, size_t *done, double *square)
 {
 	double		nearest = INFINITY;
 
@@ -202,8 +197,7 @@ squared_separation(const double *old, size_t k, size_t d, size_t i, const fc_tic
 	{
 		double		distance = squared_distance(old + i * d, old + j * d, d);
 
-		if (fc_paced(tick, done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(done, d);
 		if (distance > 0 && distance < nearest)
 			nearest = distance;
 	}
@@ -275,7 +269,7 @@ take_many(fc_arena *arena, size_t k_old, size_t k_new, size_t d, many_work *w)
 	w->pair = FC_TAKE(arena, k_new, int32_t);
 	w->old = FC_TAKE(arena, MOST_EXACT * d, double);
 	w->new = FC_TAKE(arena, MOST_EXACT * d, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -293,14 +287,12 @@ fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d)
 
 /* The numbers of k_new clusters that cost (k_new x k_old) least. */
 static fc_status
-match(const double *cost, size_t k_old, size_t k_new, const fc_tick *tick, fc_arena *arena, int32_t *number)
+match(const double *cost, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
 {
 	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
 	fc_status	status;
 
-	if (taken == NULL)
-		return FC_ENOMEMORY;
-	status = fc_assignment(cost, k_new, k_old, tick, arena, number);
+	status = fc_assignment(cost, k_new, k_old, arena, number);
 	if (status == FC_OK)
 		complete(number, k_new, taken);
 	return status;
@@ -308,7 +300,7 @@ match(const double *cost, size_t k_old, size_t k_new, const fc_tick *tick, fc_ar
 
 /* cost (k_new x k_old) of every pair. */
 static fc_status
-cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, const fc_tick *tick, double *cost)
+cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, double *cost)
 {
 	size_t		done = 0;
 
@@ -316,14 +308,12 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	{
 		double		separation;
 
-		if (squared_separation(old, k_old, d, i, tick, &done, &separation) != FC_OK)
-			return FC_INTERRUPTED;
+		squared_separation(old, k_old, d, i, &done, &separation);
 		for (size_t j = 0; j < k_new; j++)
 		{
 			double		ratio = 4.0 * squared_distance(new + j * d, old + i * d, d) / separation;
 
-			if (fc_paced(tick, &done, d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, d);
 			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
 		}
 	}
@@ -360,21 +350,21 @@ gather_left(const double *centroids, const int32_t *left, size_t count, size_t d
 
 /* Those that are left, MOST_EXACT of each at most: the cheapest pairs. */
 static fc_status
-match_left(const double *old, size_t left_old, const double *new, size_t left_new, size_t d, const fc_tick *tick, fc_arena *arena,
+match_left(const double *old, size_t left_old, const double *new, size_t left_new, size_t d, fc_arena *arena,
 		   const many_work *w, int32_t *number)
 {
 	size_t		count_old = smaller(left_old, MOST_EXACT);
 	size_t		count_new = smaller(left_new, MOST_EXACT);
 	double	   *cost = FC_TAKE(arena, count_old * count_new, double);
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	if (count_old == 0 || count_new == 0 || status != FC_OK)
 		return status;
 	gather_left(old, w->old_left, count_old, d, w->old);
 	gather_left(new, w->new_left, count_new, d, w->new);
-	status = cost_pairs(w->old, count_old, w->new, count_new, d, tick, cost);
+	status = cost_pairs(w->old, count_old, w->new, count_new, d, cost);
 	if (status == FC_OK)
-		status = fc_assignment(cost, count_new, count_old, tick, arena, w->pair);
+		status = fc_assignment(cost, count_new, count_old, arena, w->pair);
 	for (size_t j = 0; j < count_new && status == FC_OK; j++)
 		if (w->pair[j] >= 0)
 			number[w->new_left[j]] = w->old_left[w->pair[j]];
@@ -382,7 +372,7 @@ match_left(const double *old, size_t left_old, const double *new, size_t left_ne
 }
 
 static fc_status
-match_many(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, const fc_tick *tick, fc_arena *arena, int32_t *number)
+match_many(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, int32_t *number)
 {
 	many_work	w;
 	size_t		left_new;
@@ -390,13 +380,13 @@ match_many(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	fc_status	status = take_many(arena, k_old, k_new, d, &w);
 
 	if (status == FC_OK)
-		status = fc_nearest_points(new, k_new, old, k_old, d, tick, arena, w.old_of);
+		status = fc_nearest_points(new, k_new, old, k_old, d, arena, w.old_of);
 	if (status == FC_OK)
-		status = fc_nearest_points(old, k_old, new, k_new, d, tick, arena, w.new_of);
+		status = fc_nearest_points(old, k_old, new, k_new, d, arena, w.new_of);
 	if (status != FC_OK)
 		return status;
 	join_mutual(&w, k_old, k_new, number, &left_new, &left_old);
-	status = match_left(old, left_old, new, left_new, d, tick, arena, &w, number);
+	status = match_left(old, left_old, new, left_new, d, arena, &w, number);
 	if (status == FC_OK)
 		complete(number, k_new, w.taken);
 	return status;
@@ -404,18 +394,16 @@ match_many(const double *old, size_t k_old, const double *new, size_t k_new, siz
 
 fc_status
 fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
-				  const fc_tick *tick, fc_arena *arena, int32_t *number)
+				  fc_arena *arena, int32_t *number)
 {
 	double	   *cost;
 	fc_status	status;
 
 	if (are_many(k_old, k_new))
-		return match_many(old, k_old, new, k_new, d, tick, arena, number);
+		return match_many(old, k_old, new, k_new, d, arena, number);
 	cost = FC_TAKE(arena, k_old * k_new, double);
-	if (cost == NULL)
-		return FC_ENOMEMORY;
-	status = cost_pairs(old, k_old, new, k_new, d, tick, cost);
-	return status == FC_OK ? match(cost, k_old, k_new, tick, arena, number) : status;
+	status = cost_pairs(old, k_old, new, k_new, d, cost);
+	return status == FC_OK ? match(cost, k_old, k_new, arena, number) : status;
 }
 
 size_t
@@ -425,23 +413,21 @@ fc_match_labels_worksize(size_t k_old, size_t k_new)
 }
 
 fc_status
-fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick *tick, fc_arena *arena, int32_t *number)
+fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
 
-	if (cost == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < k_old * k_new; i++)
 	{
-		if (i % FC_PACE == FC_PACE - 1 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % FC_PACE == FC_PACE - 1)
+			fc_check();
 		cost[i] = -counts[i];
 	}
-	return match(cost, k_old, k_new, tick, arena, number);
+	return match(cost, k_old, k_new, arena, number);
 }
 
 fc_status
-fc_nearest_others(const double *centroids, size_t k, size_t d, const fc_tick *tick, int32_t *nearest, double *distance)
+fc_nearest_others(const double *centroids, size_t k, size_t d, int32_t *nearest, double *distance)
 {
 	size_t		done = 0;
 
@@ -454,8 +440,7 @@ fc_nearest_others(const double *centroids, size_t k, size_t d, const fc_tick *ti
 		{
 			double		square = j == i ? INFINITY : squared_distance(centroids + i * d, centroids + j * d, d);
 
-			if (fc_paced(tick, &done, d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, d);
 			if (square < best)
 			{
 				best = square;

@@ -13,7 +13,7 @@
  * (R. Jonker, A. Volgenant 1987), O(min^2 max) time.
  */
 size_t		fc_assignment_worksize(size_t rows, size_t columns);
-fc_status	fc_assignment(const double *cost, size_t rows, size_t columns, const fc_tick *tick,
+fc_status	fc_assignment(const double *cost, size_t rows, size_t columns,
 						fc_arena *arena, int32_t *column_of_row);
 
 /*
@@ -28,18 +28,18 @@ fc_status	fc_assignment(const double *cost, size_t rows, size_t columns, const f
  */
 size_t		fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d);
 fc_status	fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
-							  const fc_tick *tick, fc_arena *arena, int32_t *number);
+							  fc_arena *arena, int32_t *number);
 
 /*
  * The same from labels of the same rows: counts (k_new x k_old) rows with new label j and old
  * label i; as many rows as possible keep their number.
  */
 size_t		fc_match_labels_worksize(size_t k_old, size_t k_new);
-fc_status	fc_match_labels(const double *counts, size_t k_old, size_t k_new, const fc_tick *tick,
+fc_status	fc_match_labels(const double *counts, size_t k_old, size_t k_new,
 							fc_arena *arena, int32_t *number);
 
 /* For each of k >= 1 centroids (k x d) its nearest other, the lowest of equals, and the distance; -1 and NaN for k = 1. */
-fc_status	fc_nearest_others(const double *centroids, size_t k, size_t d, const fc_tick *tick,
+fc_status	fc_nearest_others(const double *centroids, size_t k, size_t d,
 							  int32_t *nearest, double *distance);
 
 #endif							/* FC_NUMERICS_ASSIGNMENT_H */

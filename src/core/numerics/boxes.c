@@ -65,7 +65,6 @@ typedef struct builder
 {
 	fc_boxes   *b;
 	const float *points;
-	const fc_tick *tick;
 	size_t		done;
 } builder;
 
@@ -122,31 +121,30 @@ build(builder *w, node a)
 	size_t		middle = middle_of(a);
 	fc_status	status;
 
-	if (fc_paced(w->tick, &w->done, 2 * (last - first) * w->b->d))
-		return FC_INTERRUPTED;
+	fc_check_every(&w->done, 2 * (last - first) * w->b->d);
 	if (is_leaf(a))
 	{
 		pack_leaf(w, a.first, first, last);
 		return FC_OK;
 	}
-	status = fc_part_rows((fc_coordinate) {w->points + longest, w->b->d}, w->b->order, first, last, middle * FC_BOXES_LEAF, w->tick, &w->done);
+	status = fc_part_rows((fc_coordinate) {w->points + longest, w->b->d}, w->b->order, first, last, middle * FC_BOXES_LEAF, &w->done);
 	if (status == FC_OK)
 		status = build(w, (node) {a.first, middle});
 	return status == FC_OK ? build(w, (node) {middle, a.last}) : status;
 }
 
 fc_status
-fc_boxes_build(fc_boxes *boxes, const float *points, const fc_tick *tick)
+fc_boxes_build(fc_boxes *boxes, const float *points)
 {
 	for (size_t j = 0; j < boxes->k; j++)
 		boxes->order[j] = (uint32_t) j;
-	return fc_boxes_build_chosen(boxes, points, boxes->k, tick);
+	return fc_boxes_build_chosen(boxes, points, boxes->k);
 }
 
 fc_status
-fc_boxes_build_chosen(fc_boxes *boxes, const float *points, size_t count, const fc_tick *tick)
+fc_boxes_build_chosen(fc_boxes *boxes, const float *points, size_t count)
 {
-	builder		w = {.b = boxes,.points = points,.tick = tick};
+	builder		w = {.b = boxes,.points = points};
 
 	boxes->k = count;
 	boxes->leaves = (count + FC_BOXES_LEAF - 1) / FC_BOXES_LEAF;

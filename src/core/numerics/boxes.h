@@ -30,12 +30,12 @@ typedef struct fc_boxes
 /* Are boxes likely to gain? */
 bool		fc_boxes_suit(size_t k, size_t d);
 
-/* The memory of boxes of k points, then their making of points (k x d).  FC_OK, FC_INTERRUPTED. */
+/* The memory of boxes of k points, then their making of points (k x d). */
 void		fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes);
-fc_status	fc_boxes_build(fc_boxes *boxes, const float *points, const fc_tick *tick);
+fc_status	fc_boxes_build(fc_boxes *boxes, const float *points);
 
 /* The same of `count` of them, 0 .. k, whose numbers are in boxes->order. */
-fc_status	fc_boxes_build_chosen(fc_boxes *boxes, const float *points, size_t count, const fc_tick *tick);
+fc_status	fc_boxes_build_chosen(fc_boxes *boxes, const float *points, size_t count);
 
 #define FC_BOXES_NONE	SIZE_MAX
 

@@ -45,7 +45,7 @@ tile_of(const fc_product *p, size_t *rows, size_t *columns)
 
 #define MULTIPLY(name, type, gemm) \
 fc_status \
-name(const fc_product *p, const type *a, const type *b, const fc_tick *tick, type *c) \
+name(const fc_product *p, const type *a, const type *b, type *c) \
 { \
 	size_t		rows; \
 	size_t		columns; \
@@ -54,8 +54,7 @@ name(const fc_product *p, const type *a, const type *b, const fc_tick *tick, typ
 	for (size_t row = 0; row < p->m; row += rows) \
 		for (size_t column = 0; column < p->n; column += columns) \
 		{ \
-			if (fc_ticked(tick)) \
-				return FC_INTERRUPTED; \
+			fc_check(); \
 			gemm(CblasRowMajor, TRANSPOSED(p->transpose_a), TRANSPOSED(p->transpose_b), \
 				 (int) smaller(rows, p->m - row), (int) smaller(columns, p->n - column), (int) p->k, \
 				 (type) p->alpha, a + A_AT(p, row), (int) p->lda, b + B_AT(p, column), (int) p->ldb, \
@@ -70,7 +69,7 @@ MULTIPLY(fc_multiply_float, float, cblas_sgemm);
 
 /* The lower triangle of C += alpha op(A) op(A)', a panel of its rows at a time. */
 static fc_status
-rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a, size_t lda, const fc_tick *tick, double *c)
+rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a, size_t lda, double *c)
 {
 	bool		whole = (double) n * (double) n * (double) k <= 2.0 * (double) FC_DENSE_WORK;
 	size_t		step = whole ? n : PANEL;
@@ -81,12 +80,11 @@ rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a, 
 		const double *own = transposed ? a + row : a + row * lda;
 		fc_product	left = {.transpose_a = transposed,.transpose_b = !transposed,.m = rows,.n = row,.k = k,
 		.alpha = alpha,.beta = 1.0,.lda = lda,.ldb = lda,.ldc = n};
-		fc_status	status = fc_multiply(&left, own, a, tick, c + row * n);
+		fc_status	status = fc_multiply(&left, own, a, c + row * n);
 
 		if (status != FC_OK)
 			return status;
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		cblas_dsyrk(CblasRowMajor, CblasLower, TRANSPOSED(transposed), (int) rows, (int) k, alpha, own, (int) lda,
 					1.0, c + row * n + row, (int) n);
 	}
@@ -94,27 +92,26 @@ rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a, 
 }
 
 fc_status
-fc_rank_update(size_t n, size_t k, double alpha, const double *a, const fc_tick *tick, double *c)
+fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c)
 {
-	return rank_update(false, n, k, alpha, a, k, tick, c);
+	return rank_update(false, n, k, alpha, a, k, c);
 }
 
 fc_status
-fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, size_t lda, const fc_tick *tick, double *c)
+fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, size_t lda, double *c)
 {
-	return rank_update(true, n, k, alpha, a, lda, tick, c);
+	return rank_update(true, n, k, alpha, a, lda, c);
 }
 
 fc_status
-fc_mirror_lower(double *c, size_t n, const fc_tick *tick)
+fc_mirror_lower(double *c, size_t n)
 {
 	size_t		done = 0;
 
 	for (size_t row = 0; row < n; row += MIRRORED)
 		for (size_t column = 0; column <= row; column += MIRRORED)
 		{
-			if (fc_paced(tick, &done, 4 * MIRRORED * MIRRORED))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, 4 * MIRRORED * MIRRORED);
 			for (size_t i = row; i < n && i < row + MIRRORED; i++)
 				for (size_t j = column; j < i && j < column + MIRRORED; j++)
 					c[j * n + i] = c[i * n + j];
@@ -126,14 +123,14 @@ fc_mirror_lower(double *c, size_t n, const fc_tick *tick)
 
 /* What the panel at `start` leaves of the matrix behind it: A22 - U12' U12, the upper triangle row by row. */
 static fc_status
-subtract_panel(double *a, size_t n, size_t start, size_t panel, const fc_tick *tick)
+subtract_panel(double *a, size_t n, size_t start, size_t panel)
 {
 	for (size_t row = start + panel; row < n; row += PANEL)
 	{
 		size_t		rows = smaller(PANEL, n - row);
 		fc_product	p = {.transpose_a = true,.m = rows,.n = n - row,.k = panel,.alpha = -1.0,.beta = 1.0,
 		.lda = n,.ldb = n,.ldc = n};
-		fc_status	status = fc_multiply(&p, a + start * n + row, a + start * n + row, tick, a + row * n + row);
+		fc_status	status = fc_multiply(&p, a + start * n + row, a + start * n + row, a + row * n + row);
 
 		if (status != FC_OK)
 			return status;
@@ -143,7 +140,7 @@ subtract_panel(double *a, size_t n, size_t start, size_t panel, const fc_tick *t
 
 /* A = U' U, U in the upper triangle. */
 static fc_status
-factorise(double *a, size_t n, const fc_tick *tick)
+factorise(double *a, size_t n)
 {
 	size_t		step = n <= WHOLE ? n : PANEL;
 	int			order = (int) n;
@@ -156,8 +153,7 @@ factorise(double *a, size_t n, const fc_tick *tick)
 		int			info;
 		fc_status	status;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		dpotrf_("L", &columns, a + start * n + start, &order, &info);
 		if (info != 0)
 			return FC_ENUMERIC;
@@ -165,7 +161,7 @@ factorise(double *a, size_t n, const fc_tick *tick)
 			break;
 		cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, columns, (int) behind, 1.0,
 					a + start * n + start, order, a + start * n + start + panel, order);
-		status = subtract_panel(a, n, start, panel, tick);
+		status = subtract_panel(a, n, start, panel);
 		if (status != FC_OK)
 			return status;
 	}
@@ -173,7 +169,7 @@ factorise(double *a, size_t n, const fc_tick *tick)
 }
 
 fc_status
-fc_solve_positive(double *a, size_t n, double *b, size_t columns, const fc_tick *tick)
+fc_solve_positive(double *a, size_t n, double *b, size_t columns)
 {
 	size_t		step = larger(1, FC_DENSE_WORK / larger(1, n * n));
 	int			order = (int) n;
@@ -181,14 +177,13 @@ fc_solve_positive(double *a, size_t n, double *b, size_t columns, const fc_tick 
 
 	if (n == 0 || columns == 0)
 		return FC_OK;
-	status = factorise(a, n, tick);
+	status = factorise(a, n);
 	for (size_t column = 0; column < columns && status == FC_OK; column += step)
 	{
 		int			some = (int) smaller(step, columns - column);
 		int			info;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		dpotrs_("L", &order, &some, a, &order, b + column * n, &order, &info);
 		status = info == 0 ? FC_OK : FC_ENUMERIC;
 	}
@@ -213,7 +208,6 @@ typedef struct reflecting
 	size_t		n;
 	double	   *tau;			/* rows */
 	double	   *work;			/* REFLECT_WORK */
-	const fc_tick *tick;
 } reflecting;
 
 /* Apply the reflectors of the panel at `first`, transposed or not, to the rows from `from` on. */
@@ -230,8 +224,7 @@ reflect(const reflecting *r, size_t first, size_t panel, size_t from, bool trans
 		int			rows = (int) smaller(CHUNK, r->rows - row);
 		int			info;
 
-		if (fc_ticked(r->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		dormqr_("L", transpose ? "T" : "N", &length, &rows, &count, r->q + first * r->n + first, &n, r->tau + first,
 				r->q + row * r->n + first, &n, r->work, &room, &info);
 		if (info != 0)
@@ -255,8 +248,7 @@ make_reflectors(const reflecting *r)
 		int			info;
 		fc_status	status;
 
-		if (fc_ticked(r->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		dgeqrf_(&length, &count, r->q + first * r->n + first, &n, r->tau + first, r->work, &room, &info);
 		if (info != 0)
 			return FC_ENUMERIC;
@@ -290,9 +282,9 @@ make_basis(const reflecting *r, size_t first, size_t panel)
 }
 
 fc_status
-fc_orthonormalise(double *q, size_t rows, size_t n, double *work, const fc_tick *tick)
+fc_orthonormalise(double *q, size_t rows, size_t n, double *work)
 {
-	reflecting	r = {q, rows, n, work, work + rows, tick};
+	reflecting	r = {q, rows, n, work, work + rows};
 	fc_status	status = make_reflectors(&r);
 	size_t		panels = (rows + REFLECTORS - 1) / REFLECTORS;
 
@@ -338,7 +330,7 @@ exponent_of(const double *a, size_t n)
 }
 
 fc_status
-fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers, const fc_tick *tick)
+fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers)
 {
 	double	   *off_diagonal = work;
 	double	   *tau = off_diagonal + n;
@@ -352,15 +344,14 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integ
 
 	for (size_t i = 0; exponent != 0 && i < n * n; i++)
 		a[i] = ldexp(a[i], -exponent);
-	if (fc_ticked(tick))
-		return FC_INTERRUPTED;
+	fc_check();
 	dsytrd_("U", &order, a, &order, values, off_diagonal, tau, room, &length, &info);
-	if (info == 0 && fc_ticked(tick))
-		return FC_INTERRUPTED;
+	if (info == 0)
+		fc_check();
 	if (info == 0)
 		dstedc_("I", &order, values, off_diagonal, vectors, &order, room, &length, integers, &integer_count, &info);
-	if (info == 0 && fc_ticked(tick))
-		return FC_INTERRUPTED;
+	if (info == 0)
+		fc_check();
 	if (info == 0)
 		dormtr_("L", "U", "N", &order, &order, a, &order, tau, vectors, &order, room, &length, &info);
 	memcpy(a, vectors, n * n * sizeof(double));

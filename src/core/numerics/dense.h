@@ -1,9 +1,9 @@
 /*
- * dense.h - dense linear algebra in pieces, a tick between them.
+ * dense.h - dense linear algebra in pieces, an interrupt check between them.
  *
  * A call of BLAS or LAPACK cannot be interrupted.  These cut large problems into calls of at
  * most FC_DENSE_WORK multiply-adds each, and make small ones as one call.  Matrices are row-major;
- * ld... is the distance between rows.  FC_OK, FC_INTERRUPTED or FC_ENUMERIC.
+ * ld... is the distance between rows.  FC_OK or FC_ENUMERIC.
  */
 #ifndef FC_NUMERICS_DENSE_H
 #define FC_NUMERICS_DENSE_H
@@ -27,24 +27,24 @@ typedef struct fc_product
 	size_t		ldc;
 } fc_product;
 
-fc_status	fc_multiply(const fc_product *p, const double *a, const double *b, const fc_tick *tick, double *c);
-fc_status	fc_multiply_float(const fc_product *p, const float *a, const float *b, const fc_tick *tick, float *c);
+fc_status	fc_multiply(const fc_product *p, const double *a, const double *b, double *c);
+fc_status	fc_multiply_float(const fc_product *p, const float *a, const float *b, float *c);
 
 /* The lower triangle of C (n x n without gaps) += alpha A A', A n x k without gaps; transposed: += alpha A' A, A k x n, lda apart. */
-fc_status	fc_rank_update(size_t n, size_t k, double alpha, const double *a, const fc_tick *tick, double *c);
-fc_status	fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, size_t lda, const fc_tick *tick, double *c);
+fc_status	fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c);
+fc_status	fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, size_t lda, double *c);
 
 /* The upper triangle of C (n x n) := its lower one. */
-fc_status	fc_mirror_lower(double *c, size_t n, const fc_tick *tick);
+fc_status	fc_mirror_lower(double *c, size_t n);
 
 /* Solve A X = B for a symmetric positive definite A (n x n); X' (columns x n) replaces B'.  A is destroyed. */
-fc_status	fc_solve_positive(double *a, size_t n, double *b, size_t columns, const fc_tick *tick);
+fc_status	fc_solve_positive(double *a, size_t n, double *b, size_t columns);
 
 /* Doubles of work for fc_orthonormalise. */
 size_t		fc_orthonormal_work(size_t rows);
 
 /* The rows of q (rows x n, rows <= n) become an orthonormal basis of what they span, by Householder reflections. */
-fc_status	fc_orthonormalise(double *q, size_t rows, size_t n, double *work, const fc_tick *tick);
+fc_status	fc_orthonormalise(double *q, size_t rows, size_t n, double *work);
 
 /* Doubles and ints of work for fc_symmetric_eigen of order n. */
 size_t		fc_eigen_work(size_t n);
@@ -54,6 +54,6 @@ size_t		fc_eigen_integers(size_t n);
  * All eigenvalues, ascending, of a symmetric matrix (n x n, n some hundreds at most); its row i becomes
  * the eigenvector of the i-th.  Reduction to a tridiagonal matrix, divide and conquer, and back: LAPACK's dsyevd.
  */
-fc_status	fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers, const fc_tick *tick);
+fc_status	fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers);
 
 #endif							/* FC_NUMERICS_DENSE_H */

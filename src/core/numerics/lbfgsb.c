@@ -1,7 +1,7 @@
 /*
  * lbfgsb.c - box-constrained minimisation by L-BFGS-B.
  *
- * Reverse communication: the library asks for values, so the tick runs inside every
+ * Reverse communication: the library asks for values, so the interrupt check runs inside every
  * evaluation.  Byrd, Lu, Nocedal, Zhu 1995; version 3.0 of their code.
  */
 #include "numerics/lbfgsb.h"

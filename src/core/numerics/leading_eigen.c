@@ -2,7 +2,7 @@
  * leading_eigen.c - whole by divide and conquer up to order 512, else subspace iteration.
  *
  *     Z = Q A,  H = Z Q' = S' T S  (Rayleigh-Ritz),  Q <- orth(S Z)
- * from r + 10 random rows Q, in pieces with a tick each (dense.h)
+ * from r + 10 random rows Q, in pieces with a check each (dense.h)
  * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5).
  */
 #include "numerics/leading_eigen.h"
@@ -27,7 +27,6 @@ typedef struct leading_eigen_work
 	size_t		n;
 	size_t		r;
 	size_t		p;				/* axes carried */
-	const fc_tick *tick;
 	double	   *q;				/* p x n */
 	double	   *z;				/* p x n */
 	double	   *turned;			/* p x TILE */
@@ -56,7 +55,7 @@ take_work(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
 	w->lapack = FC_TAKE(arena, fc_eigen_work(order), double);
 	w->integers = FC_TAKE(arena, fc_eigen_integers(order), int);
 	w->reflect = FC_TAKE(arena, whole ? 0 : fc_orthonormal_work(w->p), double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -76,16 +75,16 @@ apply(leading_eigen_work *w)
 	fc_product	p = {.transpose_b = true,.m = w->p,.n = w->n,.k = w->n,.alpha = 1.0,
 	.lda = w->n,.ldb = w->n,.ldc = w->n};
 
-	return fc_multiply(&p, w->q, w->a, w->tick, w->z);
+	return fc_multiply(&p, w->q, w->a, w->z);
 }
 
 /* q = the rows of `from`, orthonormal. */
 static fc_status
 orthonormalise(leading_eigen_work *w, const double *from)
 {
-	fc_status	status = fc_copy_pieces(w->q, from, w->p * w->n * sizeof(double), w->tick);
+	fc_status	status = fc_copy_pieces(w->q, from, w->p * w->n * sizeof(double));
 
-	return status == FC_OK ? fc_orthonormalise(w->q, w->p, w->n, w->reflect, w->tick) : status;
+	return status == FC_OK ? fc_orthonormalise(w->q, w->p, w->n, w->reflect) : status;
 }
 
 /* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
@@ -99,8 +98,7 @@ turn(leading_eigen_work *w, double *rows)
 	{
 		int			columns = (int) smaller(TILE, w->n - start);
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, columns, p, 1.0, w->h, p, rows + start, n,
 					0.0, w->turned, TILE);
 		for (size_t j = 0; j < w->p; j++)
@@ -149,9 +147,9 @@ ritz(leading_eigen_work *w)
 	fc_status	status = apply(w);
 
 	if (status == FC_OK)
-		status = fc_multiply(&p, w->z, w->q, w->tick, w->h);
+		status = fc_multiply(&p, w->z, w->q, w->h);
 	if (status == FC_OK)
-		status = fc_symmetric_eigen(w->h, w->p, w->theta, w->lapack, w->integers, w->tick);
+		status = fc_symmetric_eigen(w->h, w->p, w->theta, w->lapack, w->integers);
 	if (status == FC_OK)
 		status = turn(w, w->q);
 	return status == FC_OK ? turn(w, w->z) : status;
@@ -166,8 +164,8 @@ iterate(leading_eigen_work *w)
 
 	for (size_t i = 0; i < w->p * w->n; i++)
 	{
-		if (i % 65536 == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % 65536 == 0)
+			fc_check();
 		w->z[i] = fc_rng_normal(&rng);
 	}
 	status = orthonormalise(w, w->z);
@@ -189,24 +187,23 @@ iterate(leading_eigen_work *w)
 }
 
 fc_status
-fc_leading_eigen(double *a, size_t n, size_t r, const fc_tick *tick, fc_arena *arena,
+fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 				 double *values, double *vectors)
 {
 	leading_eigen_work w = {0};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	bool		whole = n <= FC_EIGEN_WHOLE;
 	fc_status	status = take_work(arena, n, r, &w);
 	size_t		last = (whole ? n : w.p) - 1;
 
 	w.a = a;
-	w.tick = tick;
 	if (status == FC_OK)
-		status = whole ? fc_symmetric_eigen(a, n, w.theta, w.lapack, w.integers, tick) : iterate(&w);
+		status = whole ? fc_symmetric_eigen(a, n, w.theta, w.lapack, w.integers) : iterate(&w);
 	for (size_t j = 0; j < r && status == FC_OK; j++)
 	{
 		values[j] = w.theta[last - j];
 		memcpy(vectors + j * n, (whole ? a : w.q) + (last - j) * n, n * sizeof(double));
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -44,7 +44,7 @@ fc_nearest_points_worksize(size_t k, size_t d)
 
 /* Those of n points that have none yet, one by one. */
 static fc_status
-measure_all(const point_work *w, size_t n, const fc_tick *tick, int32_t *nearest)
+measure_all(const point_work *w, size_t n, int32_t *nearest)
 {
 	size_t		done = 0;
 
@@ -56,8 +56,7 @@ measure_all(const point_work *w, size_t n, const fc_tick *tick, int32_t *nearest
 		{
 			double		distance = distance_of(w, r, j);
 
-			if (fc_paced(tick, &done, w->d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, w->d);
 			if (distance < least || j == 0)
 			{
 				least = distance;
@@ -70,34 +69,33 @@ measure_all(const point_work *w, size_t n, const fc_tick *tick, int32_t *nearest
 
 /* A screen of the centroids; FC_EFAR or FC_ENUMERIC: there can be none. */
 static fc_status
-open_screen(const point_work *w, const fc_tick *tick, fc_arena *arena, fc_screen *screen, fc_scratch *scratch)
+open_screen(const point_work *w, fc_arena *arena, fc_screen *screen, fc_scratch *scratch)
 {
 	float	   *values = FC_TAKE(arena, w->k * w->d, float);
 	size_t		done = 0;
-	fc_status	status = fc_arena_status(arena);
+	fc_status	status = FC_OK;
 
 	for (size_t i = 0; i < w->k * w->d && status == FC_OK; i++)
 	{
-		if (fc_paced(tick, &done, 1))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 1);
 		values[i] = (float) w->centroids[i];
 	}
 	if (status == FC_OK)
-		status = fc_screen_build(values, NULL, w->k, w->d, false, tick, arena, screen);
+		status = fc_screen_build(values, NULL, w->k, w->d, false, arena, screen);
 	if (status == FC_OK)
 		*scratch = fc_take_scratch(arena, fc_screen_scratch(screen, FC_SCREEN_ROWS));
-	return status == FC_OK ? fc_arena_status(arena) : status;
+	return status;
 }
 
 fc_status
-fc_nearest_points(const double *points, size_t n, const double *centroids, size_t k, size_t d, const fc_tick *tick,
+fc_nearest_points(const double *points, size_t n, const double *centroids, size_t k, size_t d,
 				  fc_arena *arena, int32_t *nearest)
 {
 	point_work	w = {points, centroids, k, d};
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_screen	screen;
 	fc_scratch	scratch = {0};
-	fc_status	status = fc_screen_suits(k, d) ? open_screen(&w, tick, arena, &screen, &scratch) : FC_EFAR;
+	fc_status	status = fc_screen_suits(k, d) ? open_screen(&w, arena, &screen, &scratch) : FC_EFAR;
 	bool		screened = status == FC_OK;
 
 	if (status == FC_EFAR || status == FC_ENUMERIC)
@@ -112,10 +110,10 @@ fc_nearest_points(const double *points, size_t n, const double *centroids, size_
 		for (size_t r = 0; r < count; r++)
 			nearest[start + r] = -1;
 		if (way != FC_SCREEN_NONE)
-			status = fc_screen_assign(&screen, way, &rows, count, tick, scratch, nearest + start);
+			status = fc_screen_assign(&screen, way, &rows, count, scratch, nearest + start);
 		if (status == FC_OK)
-			status = measure_all(&w, count, tick, nearest + start);
+			status = measure_all(&w, count, nearest + start);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -44,17 +44,9 @@ typedef struct pivoting
 	double	   *x;
 } pivoting;
 
-size_t
-fc_nnls_worksize(size_t count)
-{
-	size_t		per_variable = 2 * sizeof(double) + sizeof(size_t) + sizeof(bool);
-
-	return count * count * sizeof(double) + count * per_variable + 6 * 64;
-}
-
 /* x_F = (G_FF + ridge)^-1 b_F, x = 0 elsewhere */
 static fc_status
-solve_passive(pivoting *p, const fc_tick *tick)
+solve_passive(pivoting *p)
 {
 	size_t		members = 0;
 	size_t		done = 0;
@@ -67,14 +59,13 @@ solve_passive(pivoting *p, const fc_tick *tick)
 	{
 		const double *row = p->gram + p->passive[i] * p->stride;
 
-		if (fc_paced(tick, &done, members))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, members);
 		for (size_t j = 0; j < members; j++)
 			p->factor[i * members + j] = row[p->passive[j]];
 		p->factor[i * members + i] += p->ridge;
 		p->solution[i] = p->rhs[p->passive[i]];
 	}
-	status = fc_solve_positive(p->factor, members, p->solution, 1, tick);
+	status = fc_solve_positive(p->factor, members, p->solution, 1);
 	if (status != FC_OK)
 		return status;
 	memset(p->x, 0, p->count * sizeof(double));
@@ -118,7 +109,7 @@ exchange(pivoting *p, bool all)
 }
 
 static fc_status
-pivot(pivoting *p, const fc_tick *tick)
+pivot(pivoting *p)
 {
 	size_t		fewest = p->count + 1;
 	int			patience = PATIENCE;
@@ -126,13 +117,12 @@ pivot(pivoting *p, const fc_tick *tick)
 
 	for (size_t round = 0; round < rounds; round++)
 	{
-		fc_status	status = solve_passive(p, tick);
+		fc_status	status = solve_passive(p);
 		size_t		infeasibles;
 
 		if (status != FC_OK)
 			return status;
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		infeasibles = count_infeasible(p);
 		if (infeasibles == 0)
 			break;
@@ -153,13 +143,13 @@ pivot(pivoting *p, const fc_tick *tick)
 
 fc_status
 fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
-		const bool *start, const fc_tick *tick, fc_arena *arena, double *x)
+		const bool *start, fc_arena *arena, double *x)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	pivoting	p = {.gram = gram, .stride = stride, .rhs = rhs, .count = count, .x = x};
 	double		trace = 0.0;
 	double		largest = 0.0;
-	fc_status	status = FC_ENOMEMORY;
+	fc_status	status;
 
 	for (size_t i = 0; i < count; i++)
 	{
@@ -173,12 +163,9 @@ fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
 	p.y = FC_TAKE(arena, count, double);
 	p.passive = FC_TAKE(arena, count, size_t);
 	p.in_passive = FC_TAKE(arena, count, bool);
-	if (p.factor && p.solution && p.y && p.passive && p.in_passive)
-	{
-		for (size_t i = 0; i < count; i++)
-			p.in_passive[i] = start == NULL || start[i];
-		status = pivot(&p, tick);
-	}
-	arena->used = mark;
+	for (size_t i = 0; i < count; i++)
+		p.in_passive[i] = start == NULL || start[i];
+	status = pivot(&p);
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -9,7 +9,6 @@
 #include "base/fc.h"
 
 /* Bytes fc_nnls takes from its arena at most. */
-size_t		fc_nnls_worksize(size_t count);
 
 /*
  * gram is count x count with leading dimension stride >= count, rhs is count.
@@ -18,6 +17,6 @@ size_t		fc_nnls_worksize(size_t count);
  * FC_ENUMERIC when G is not positive definite even with a small ridge.
  */
 fc_status	fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
-					const bool *start, const fc_tick *tick, fc_arena *arena, double *x);
+					const bool *start, fc_arena *arena, double *x);
 
 #endif							/* FC_NUMERICS_NNLS_H */

@@ -42,12 +42,7 @@ fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 	{
 		pursuit->value[i] = FC_TAKE(arena, MAX_ENTRIES, double);
 		pursuit->chosen[i] = FC_TAKE(arena, MAX_ENTRIES, uint32_t);
-		if (pursuit->value[i] == NULL || pursuit->chosen[i] == NULL)
-			return FC_ENOMEMORY;
 	}
-	if (pursuit->root == NULL || pursuit->rest == NULL || pursuit->left == NULL ||
-		pursuit->size == NULL || pursuit->rows == NULL || pursuit->cholesky == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < n; i++)
 		most = fmax(most, gram[i * n + i]);
 	for (size_t i = 0; i < n; i++)

@@ -6,7 +6,7 @@
  *     rows <= 512:  A A' = U S^2 U', axes S^-1 U' A                      rows^2 d + 9 rows^3
  *     else:         subspace iteration Y <- orth(Y A' A) from p = n + 10 random axes, then
  *                   the eigenvectors of Y A' A Y' (Rayleigh-Ritz)        8 x 4 rows d p
- * The last is cut in tiles with a tick each.  When p > 512 the Ritz step is left out: the
+ * The last is cut in tiles with a check each.  When p > 512 the Ritz step is left out: the
  * iterates, orthonormalised in order, approach the axes in order themselves.
  *
  * Products are in float, orthonormalisation in double: block Gram-Schmidt, every
@@ -39,7 +39,6 @@ typedef struct principal_work
 	size_t		n;				/* axes wanted */
 	size_t		p;				/* axes carried: n, or n + OVERSAMPLE when iterating */
 	size_t		order;			/* of the eigenproblem; 0 when there is none */
-	const fc_tick *tick;
 	double	   *axis;			/* p x d */
 	float	   *rounded;		/* p x d */
 	float	   *image;			/* p x d: axes times A' A; or order x order */
@@ -69,7 +68,7 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
 	w->lapack = FC_TAKE(arena, fc_eigen_work(w->order), double);
 	w->integers = FC_TAKE(arena, fc_eigen_integers(w->order), int);
 	w->coefficient = FC_TAKE(arena, TILE_AXES * w->p, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 static size_t
@@ -151,14 +150,12 @@ orthonormalise(principal_work *w)
 	{
 		size_t		count = smaller(ORTHO_AXES, w->p - start);
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t a = start; a < start + count; a++)
 			(void) normalise(w->axis + a * w->d, w->d);
 		project_out(w, 0, start, count);
 		project_out(w, 0, start, count);
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t a = start; a < start + count; a++)
 			join_row(w, start, a, &unused);
 	}
@@ -191,8 +188,7 @@ apply_covariance(principal_work *w)
 		{
 			size_t		axes = smaller(TILE_AXES, w->p - a);
 
-			if (fc_ticked(w->tick))
-				return FC_INTERRUPTED;
+			fc_check();
 			multiply(false, true, rows, axes, w->d, x, w->d, w->rounded + a * w->d, w->d, false, w->tile, TILE_AXES);
 			multiply(true, false, axes, w->d, rows, w->tile, TILE_AXES, x, w->d, start > 0, w->image + a * w->d, w->d);
 		}
@@ -212,8 +208,7 @@ square_rows(principal_work *w)
 		size_t		rows = smaller(step, w->rows - start);
 		const float *x = w->x + start * w->d;
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (covariance)
 			multiply(true, false, w->d, w->d, rows, x, w->d, x, w->d, start > 0, w->image, w->d);
 		else
@@ -228,7 +223,7 @@ square_rows(principal_work *w)
 static fc_status
 eigenvectors(principal_work *w)
 {
-	return fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers, w->tick);
+	return fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
 }
 
 /* axis_a = u_a B for the leading eigenvectors u_a and the rows of b (order x d); zero beyond. */
@@ -242,8 +237,7 @@ combine(principal_work *w, const float *b, float *out)
 	{
 		size_t		count = smaller(TILE_AXES, axes - a);
 
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t r = 0; r < count; r++)
 			for (size_t i = 0; i < w->order; i++)
 				((float *) w->lapack)[r * w->order + i] = (float) w->matrix[(w->order - 1 - a - r) * w->order + i];
@@ -280,8 +274,8 @@ rotate_to_ritz(principal_work *w)
 
 	for (size_t a = 0; a < w->p && status == FC_OK; a++)
 	{
-		if (a % 8 == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (a % 8 == 0)
+			fc_check();
 		for (size_t b = 0; b < w->p; b++)
 			w->matrix[a * w->p + b] = (double) cblas_sdot((int) w->d, w->image + a * w->d, 1, w->rounded + b * w->d, 1);
 	}
@@ -298,8 +292,8 @@ axes_by_iteration(principal_work *w, uint64_t seed)
 
 	for (size_t i = 0; i < w->p * w->d; i++)
 	{
-		if (i % 65536 == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % 65536 == 0)
+			fc_check();
 		w->axis[i] = fc_rng_normal(&rng);
 	}
 	status = orthonormalise(w);
@@ -331,10 +325,10 @@ round_with_sign(const double *axis, size_t d, float *out)
 
 fc_status
 fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed,
-				  const fc_tick *tick, fc_arena *arena, float *basis)
+				  fc_arena *arena, float *basis)
 {
-	principal_work w = {.x = x,.rows = rows,.d = d,.n = n,.tick = tick};
-	size_t		used = arena->used;
+	principal_work w = {.x = x,.rows = rows,.d = d,.n = n};
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status = take_work(arena, rows, d, n, &w);
 
 	if (status == FC_OK)
@@ -343,12 +337,12 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed
 		status = orthonormalise(&w);
 	for (size_t a = 0; a < n && status == FC_OK; a++)
 		round_with_sign(w.axis + a * d, d, basis + a * d);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
 fc_status
-fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick)
+fc_center_rows(float *x, size_t n, size_t d)
 {
 	size_t		done = 0;
 
@@ -356,8 +350,7 @@ fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick)
 	{
 		double		mean = 0;
 
-		if (fc_paced(tick, &done, 2 * n))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * n);
 		for (size_t i = 0; i < n; i++)
 			mean += (double) x[i * d + c] / (double) n;
 		for (size_t i = 0; i < n; i++)

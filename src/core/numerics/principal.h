@@ -10,7 +10,7 @@
 #define FC_PRINCIPAL_EXACT	512
 
 /* n x d floats less their mean, in place. */
-fc_status	fc_center_rows(float *x, size_t n, size_t d, const fc_tick *tick);
+fc_status	fc_center_rows(float *x, size_t n, size_t d);
 
 /* Bytes for at most that many rows. */
 size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);
@@ -22,6 +22,6 @@ size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);
  * FC_ENUMERIC when LAPACK fails.
  */
 fc_status	fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed,
-							  const fc_tick *tick, fc_arena *arena, float *basis);
+							  fc_arena *arena, float *basis);
 
 #endif							/* FC_NUMERICS_PRINCIPAL_H */

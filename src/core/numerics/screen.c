@@ -349,7 +349,7 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *me
 
 /* Labels from the lists of all rows of the work, and the record of their way. */
 static fc_status
-measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, size_t d, const fc_tick *tick, const screen_work *w, int32_t *labels)
+measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, size_t d, const screen_work *w, int32_t *labels)
 {
 	double		measured = 0.0;
 	double		lost = 0.0;
@@ -365,8 +365,7 @@ measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, size_t
 			*label = nearest_left(rows, r, w, &measured);
 		else
 			lost += 1.0;
-		if (fc_paced(tick, &done, (size_t) (1.0 + measured - before) * 4 * d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, (size_t) (1.0 + measured - before) * 4 * d);
 	}
 	keep_record(record, n, measured, lost);
 	return FC_OK;
@@ -374,7 +373,7 @@ measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, size_t
 
 /* Lists of the rows of the work. */
 static fc_status
-screen_rows(const fc_screen *screen, int way, size_t n, const fc_tick *tick, const screen_work *w)
+screen_rows(const fc_screen *screen, int way, size_t n, const screen_work *w)
 {
 	const fc_codes *codes = &screen->codes[way];
 	size_t		block = block_of(screen);
@@ -387,8 +386,7 @@ screen_rows(const fc_screen *screen, int way, size_t n, const fc_tick *tick, con
 	{
 		size_t		count = smaller(block, codes->room - first);
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_codes_multiply(codes, w->bytes, n, first, count, w->floats, w->dots);
 		for (size_t r = 0; r < n; r++)
 			for (size_t part = 0; part < count; part += PART)
@@ -420,23 +418,23 @@ keep_lost(size_t n, size_t d, const int32_t *labels, const screen_work *w)
 }
 
 fc_status
-fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, const fc_tick *tick, fc_scratch scratch, int32_t *labels)
+fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	fc_arena	arena = {.base = (char *) scratch.floats,.size = scratch.count * sizeof(float)};
+	fc_arena	arena = {.next = (char *) scratch.floats,.end = (char *) (scratch.floats + scratch.count)};
 	screen_work w;
 	fc_status	status;
 
 	FC_ASSERT(n <= FC_SCREEN_ROWS && scratch.count >= fc_screen_scratch(screen, n) && (way == FC_SCREEN_LEADING || way == FC_SCREEN_WHOLE));
 	take_rows(&arena, screen, n, &w);
 	center_rows(screen, rows, n, &w);
-	status = screen_rows(screen, way, n, tick, &w);
+	status = screen_rows(screen, way, n, &w);
 	if (status == FC_OK)
-		status = measure_left(&screen->record[way], rows, n, screen->d, tick, &w, labels);
+		status = measure_left(&screen->record[way], rows, n, screen->d, &w, labels);
 	if (status != FC_OK || way == FC_SCREEN_WHOLE || again_cost(screen) >= product_cost(screen))
 		return status;
 	n = keep_lost(n, screen->d, labels, &w);
 	if (n == 0)
 		return FC_OK;
-	status = screen_rows(screen, FC_SCREEN_WHOLE, n, tick, &w);
-	return status == FC_OK ? measure_left(&screen->again, rows, n, screen->d, tick, &w, labels) : status;
+	status = screen_rows(screen, FC_SCREEN_WHOLE, n, &w);
+	return status == FC_OK ? measure_left(&screen->again, rows, n, screen->d, &w, labels) : status;
 }

@@ -88,10 +88,10 @@ size_t		fc_screen_size(size_t k, size_t d);
 size_t		fc_screen_worksize(size_t k, size_t d);
 
 /*
- * A screen of the centroids offset + values (k x d; offset d or NULL), suited as above; without leading axes unless asked.  FC_OK, FC_INTERRUPTED, FC_ENOMEMORY,
+ * A screen of the centroids offset + values (k x d; offset d or NULL), suited as above; without leading axes unless asked.
  * FC_ENUMERIC; FC_EFAR: they are so near, so far, or so near each other that floats do not tell them apart.
  */
-fc_status	fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, fc_arena *arena,
 							fc_screen *screen);
 
 /* The way that costs least for the next rows, by the records; rows go that way, or, FC_SCREEN_NONE, the caller's. */
@@ -102,8 +102,8 @@ size_t		fc_screen_scratch(const fc_screen *screen, size_t n);
 
 /*
  * labels[r] of n rows, FC_SCREEN_ROWS at most: the lowest j of least distance, or -1 where the bounds leave too many or the row
- * is too far.  FC_OK, FC_INTERRUPTED.
+ * is too far.
  */
-fc_status	fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, const fc_tick *tick, fc_scratch scratch, int32_t *labels);
+fc_status	fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, fc_scratch scratch, int32_t *labels);
 
 #endif							/* FC_NUMERICS_SCREEN_H */

@@ -34,8 +34,7 @@ take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts, fc_screen *
 {
 	parts->center = FC_TAKE(arena, d, double);
 	parts->axes = FC_TAKE(arena, lead_of(d) * d, float);
-	if (fc_codes_take(arena, k, lead_of(d), &screen->codes[FC_SCREEN_LEADING]) != FC_OK)
-		return FC_ENOMEMORY;
+	fc_codes_take(arena, k, lead_of(d), &screen->codes[FC_SCREEN_LEADING]);
 	return fc_codes_are_fast() ? fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]) : FC_OK;
 }
 
@@ -77,7 +76,7 @@ take_work(fc_arena *arena, size_t k, size_t d, build_work *w)
 	w->square = FC_TAKE(arena, CODED, double);
 	w->u = FC_TAKE(arena, CODED * lead_of(d), double);
 	w->axes = FC_TAKE(arena, lead_of(d) * d, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -92,15 +91,14 @@ fc_screen_worksize(size_t k, size_t d)
 }
 
 static fc_status
-find_center(const float *values, const double *offset, size_t k, size_t d, const fc_tick *tick, double *center)
+find_center(const float *values, const double *offset, size_t k, size_t d, double *center)
 {
 	size_t		done = 0;
 
 	memset(center, 0, d * sizeof(double));
 	for (size_t j = 0; j < k; j++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			center[i] += (double) values[j * d + i];
 	}
@@ -125,15 +123,14 @@ about_center(const fc_screen *screen, const float *values, const double *offset,
 
 /* The length of the longest centroid. */
 static fc_status
-find_most(const float *values, const double *offset, const fc_tick *tick, const build_work *w, fc_screen *screen)
+find_most(const float *values, const double *offset, const build_work *w, fc_screen *screen)
 {
 	size_t		done = 0;
 	double		square = 0.0;
 
 	for (size_t j = 0; j < screen->k; j++)
 	{
-		if (fc_paced(tick, &done, screen->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, screen->d);
 		square = fmax(square, about_center(screen, values, offset, j, w->v));
 	}
 	screen->most = sqrt(square) * (1.0 + 1e-9);
@@ -142,7 +139,7 @@ find_most(const float *values, const double *offset, const fc_tick *tick, const 
 
 /* The axes of centroids spread evenly. */
 static fc_status
-find_axes(const float *values, const double *offset, const fc_tick *tick, fc_arena *arena, const build_work *w, float *axes, fc_screen *screen)
+find_axes(const float *values, const double *offset, fc_arena *arena, const build_work *w, float *axes, fc_screen *screen)
 {
 	size_t		some = smaller(screen->k, AXES_CENTROIDS);
 
@@ -152,7 +149,7 @@ find_axes(const float *values, const double *offset, const fc_tick *tick, fc_are
 		for (size_t i = 0; i < screen->d; i++)
 			w->some[s * screen->d + i] = (float) (w->v[i] / screen->most);
 	}
-	return fc_principal_axes(w->some, some, screen->d, screen->lead, 0, tick, arena, axes);
+	return fc_principal_axes(w->some, some, screen->d, screen->lead, 0, arena, axes);
 }
 
 static double
@@ -177,7 +174,7 @@ dot(const float *a, const float *b, size_t n)
 
 /* || A A' - I || is at most the root of the sum of its squares. */
 static fc_status
-measure_defect(const fc_tick *tick, fc_screen *screen)
+measure_defect(fc_screen *screen)
 {
 	double		squares = 0.0;
 	size_t		done = 0;
@@ -187,8 +184,7 @@ measure_defect(const fc_tick *tick, fc_screen *screen)
 		{
 			double		gap = dot(screen->axes + a * screen->d, screen->axes + b * screen->d, screen->d) - (a == b ? 1.0 : 0.0);
 
-			if (fc_paced(tick, &done, screen->d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, screen->d);
 			squares += (a == b ? 1.0 : 2.0) * gap * gap;
 		}
 	screen->defect = sqrt(squares) * (1.0 + 1e-6) + 1e-12;
@@ -197,7 +193,7 @@ measure_defect(const fc_tick *tick, fc_screen *screen)
 
 /* Blocks of centroids about the center into codes, along the axes too where there are any. */
 static fc_status
-code_centroids(const float *values, const double *offset, const fc_tick *tick, const build_work *w, fc_screen *screen)
+code_centroids(const float *values, const double *offset, const build_work *w, fc_screen *screen)
 {
 	size_t		lead = screen->lead;
 	size_t		d = screen->d;
@@ -208,8 +204,7 @@ code_centroids(const float *values, const double *offset, const fc_tick *tick, c
 	{
 		size_t		count = smaller(CODED, screen->k - first);
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t j = 0; j < count; j++)
 			w->square[j] = about_center(screen, values, offset, first + j, w->v + j * d);
 		for (size_t j = 0; j < count && screen->codes[FC_SCREEN_WHOLE].k > 0; j++)
@@ -233,7 +228,7 @@ leave_axes(fc_screen *screen)
 
 /* Axes that leave out too much are not used. */
 static fc_status
-judge_axes(const fc_tick *tick, const build_work *w, fc_screen *screen)
+judge_axes(const build_work *w, fc_screen *screen)
 {
 	size_t		some = smaller(screen->k, AXES_CENTROIDS);
 	double		all = 0.0;
@@ -241,47 +236,46 @@ judge_axes(const fc_tick *tick, const build_work *w, fc_screen *screen)
 
 	for (size_t s = 0; s < some; s++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_dense_apply(screen->axes, screen->lead, screen->d, w->some + s * screen->d, (float *) w->u);
 		all += fc_row_square(w->some + s * screen->d, screen->d);
 		along += fc_row_square((float *) w->u, screen->lead);
 	}
 	if (all - along <= MOST_REST * all)
-		return measure_defect(tick, screen);
+		return measure_defect(screen);
 	leave_axes(screen);
 	return FC_OK;
 }
 
 fc_status
-fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, const fc_tick *tick, fc_arena *arena, fc_screen *screen)
+fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, fc_arena *arena, fc_screen *screen)
 {
 	screen_parts parts;
 	build_work	w;
-	size_t		used;
+	fc_mark		used;
 	fc_status	status;
 
 	FC_ASSERT(fc_screen_suits(k, d));
 	*screen = (fc_screen) {.k = k,.d = d,.lead = lead_of(d)};
 	status = take_parts(arena, k, d, &parts, screen);
-	used = arena->used;
+	used = fc_arena_mark(arena);
 	if (status == FC_OK)
 		status = take_work(arena, k, d, &w);
 	if (status != FC_OK)
 		return status;
 	screen->center = parts.center;
 	screen->axes = parts.axes;
-	status = find_center(values, offset, k, d, tick, parts.center);
+	status = find_center(values, offset, k, d, parts.center);
 	if (status == FC_OK)
-		status = find_most(values, offset, tick, &w, screen);
+		status = find_most(values, offset, &w, screen);
 	if (status == FC_OK && axes)
-		status = find_axes(values, offset, tick, arena, &w, parts.axes, screen);
+		status = find_axes(values, offset, arena, &w, parts.axes, screen);
 	if (status == FC_OK && axes)
-		status = judge_axes(tick, &w, screen);
+		status = judge_axes(&w, screen);
 	if (status == FC_OK && !axes)
 		leave_axes(screen);
 	if (status == FC_OK)
-		status = code_centroids(values, offset, tick, &w, screen);
-	arena->used = used;
+		status = code_centroids(values, offset, &w, screen);
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -27,7 +27,7 @@ median_of_three(float a, float b, float c)
 }
 
 fc_status
-fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, const fc_tick *tick, size_t *done)
+fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, size_t *done)
 {
 	while (last - first > 1)
 	{
@@ -40,8 +40,7 @@ fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t
 		{
 			float		value = value_of(c, order[middle]);
 
-			if (fc_paced(tick, done, SWAP))
-				return FC_INTERRUPTED;
+			fc_check_every(done, SWAP);
 			if (value < pivot)
 				swap(&order[low++], &order[middle++]);
 			else if (value > pivot)

@@ -17,8 +17,8 @@ typedef struct fc_coordinate
 
 /*
  * Entries first .. last - 1 of order, numbers of rows, are permuted: none before `place` has a greater value than any from there on.
- * *done is the work since the last tick (fc_paced).  FC_OK, FC_INTERRUPTED.
+ * *done is the work since the last check (fc_check_every).
  */
-fc_status	fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, const fc_tick *tick, size_t *done);
+fc_status	fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, size_t *done);
 
 #endif							/* FC_NUMERICS_SELECTION_H */

@@ -33,7 +33,6 @@ typedef struct trim_work
 	size_t		rows;
 	size_t		d;
 	double		total;			/* of the weights */
-	const fc_tick *tick;
 	fc_rng		rng;			/* pivots; the answer does not depend on them */
 	weighed    *column;			/* COLUMNS x rows */
 	double	   *median;			/* d */
@@ -48,7 +47,7 @@ take_work(fc_arena *arena, size_t rows, size_t d, trim_work *w)
 	w->unit = FC_TAKE(arena, d, double);
 	w->distance = FC_TAKE(arena, rows, double);
 	w->column = FC_TAKE(arena, COLUMNS * rows, weighed);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -152,8 +151,7 @@ measure_columns(trim_work *w)
 				w->column[c * w->rows + i] = (weighed) {w->x[i * w->d + start + c], weight_of(w, i)};
 		for (size_t c = 0; c < columns; c++)
 		{
-			if (fc_ticked(w->tick))
-				return FC_INTERRUPTED;
+			fc_check();
 			measure_column(w, w->column + c * w->rows, w->median + start + c, w->unit + start + c);
 		}
 	}
@@ -167,8 +165,8 @@ measure_rows(trim_work *w)
 	{
 		double		sum = 0.0;
 
-		if (i % BLOCK == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		for (size_t c = 0; c < w->d; c++)
 		{
 			double		deviation = (w->x[i * w->d + c] - w->median[c]) * w->unit[c];
@@ -183,10 +181,10 @@ measure_rows(trim_work *w)
 
 fc_status
 fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
-		const fc_tick *tick, fc_arena *arena, size_t *inliers, size_t *count)
+		fc_arena *arena, size_t *inliers, size_t *count)
 {
-	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.tick = tick};
-	size_t		used = arena->used;
+	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d};
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status;
 	double		limit;
 
@@ -208,6 +206,6 @@ fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fra
 			if (w.distance[i] <= limit && weight_of(&w, i) > 0.0)
 				inliers[(*count)++] = i;
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

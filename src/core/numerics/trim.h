@@ -14,6 +14,6 @@ size_t		fc_trim_worksize(size_t rows, size_t d);
  * how many.  weight NULL means all 1.  FC_EEMPTY when the weights sum to 0.
  */
 fc_status	fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
-					const fc_tick *tick, fc_arena *arena, size_t *inliers, size_t *count);
+					fc_arena *arena, size_t *inliers, size_t *count);
 
 #endif							/* FC_NUMERICS_TRIM_H */

@@ -28,7 +28,7 @@
 #include "operator/internal.h"
 
 #define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */
-#define TICKED_ENTRIES	((size_t) 1 << 14)	/* of a heap between two ticks */
+#define CHECKED_ENTRIES	((size_t) 1 << 14)	/* of a heap between two checks */
 
 typedef struct ranking
 {
@@ -100,33 +100,33 @@ offer(int32_t *clusters, double *distances, size_t size, size_t cluster, double 
 }
 
 static inline void
-pause_in_heap(const fc_operator *op, size_t i)
+pause_in_heap(size_t i)
 {
-	if (i % TICKED_ENTRIES == TICKED_ENTRIES - 1)
-		(void) fc_ticked(op->tick);
+	if (i % CHECKED_ENTRIES == CHECKED_ENTRIES - 1)
+		fc_check();
 }
 
 /* Any entries become a heap. */
 static void
-make_heap(const fc_operator *op, int32_t *clusters, double *distances, size_t size)
+make_heap(int32_t *clusters, double *distances, size_t size)
 {
 	for (size_t place = size / 2; place-- > 0;)
 	{
-		pause_in_heap(op, place);
+		pause_in_heap(place);
 		sift_down(clusters, distances, size, place, clusters[place], distances[place]);
 	}
 }
 
 /* Order a heap: nearest first. */
 static void
-sort_heap(const fc_operator *op, int32_t *clusters, double *distances, size_t size)
+sort_heap(int32_t *clusters, double *distances, size_t size)
 {
 	for (size_t last = size; last-- > 1;)
 	{
 		int32_t		cluster = clusters[last];
 		double		distance = distances[last];
 
-		pause_in_heap(op, last);
+		pause_in_heap(last);
 		clusters[last] = clusters[0];
 		distances[last] = distances[0];
 		sift_down(clusters, distances, last, 0, cluster, distance);
@@ -203,7 +203,7 @@ offer_scores(const ranking *r, size_t count, int32_t *clusters, double *distance
 	clear_heap(clusters, distances, count);
 	for (size_t j = 0; j < r->op->k; j++)
 	{
-		pause_in_heap(r->op, j);
+		pause_in_heap(j);
 		offer(clusters, distances, count, j, score_of(r, j));
 	}
 }
@@ -229,7 +229,7 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 		clear_heap(clusters, distances, count);
 		for (size_t j = 0; j < r->op->k; j++)
 		{
-			pause_in_heap(r->op, j);
+			pause_in_heap(j);
 			offer(clusters, distances, count, j, scores[j]);
 		}
 		limit = distances[0] + 2.0 * double_bound(r);
@@ -238,10 +238,10 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 	for (size_t j = 0; j < r->op->k; j++)
 		if (possible(r, j, threshold) && !(scores != NULL && scores[j] > limit))
 		{
-			(void) fc_paced(r->op->tick, &done, work);
+			fc_check_every(&done, work);
 			offer(clusters, distances, count, j, product_distance(r, j));
 		}
-	sort_heap(r->op, clusters, distances, count);
+	sort_heap(clusters, distances, count);
 }
 
 /* The nearest, by fc_operator_distance, of the rows whose score half_norms[j] - dots[j] is at most threshold. */
@@ -270,7 +270,7 @@ resolve_ties(const ranking *r, const float *half_norms, const float *dots, doubl
 			continue;
 		if (scores != NULL && scores[j] > limit)
 			continue;
-		(void) fc_paced(r->op->tick, &done, work);
+		fc_check_every(&done, work);
 		distance = fc_operator_distance(r->op, j, r->x, r->scratch);
 		if (distance < best)
 		{
@@ -303,7 +303,7 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x, const double 
 	clear_heap(clusters, distances, size);
 	for (size_t j = 0; j < op->k; j++)
 	{
-		pause_in_heap(op, j);
+		pause_in_heap(j);
 		offer(clusters, distances, size, j, scores[j]);
 	}
 	threshold = distances[0] + 2.0 * bound;
@@ -311,10 +311,10 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x, const double 
 	for (size_t j = 0; j < op->k; j++)
 		if (scores[j] <= threshold)
 		{
-			(void) fc_paced(op->tick, &done, distance_work(op));
+			fc_check_every(&done, distance_work(op));
 			offer(clusters, distances, size, j, fc_operator_distance(op, j, x, scratch));
 		}
-	sort_heap(op, clusters, distances, size);
+	sort_heap(clusters, distances, size);
 }
 
 /* ---- exact centroids ---- */
@@ -422,7 +422,7 @@ exact_label(const ranking *r)
 	{
 		if (excluded(&test, j, score_of(r, j), upper) || j == (size_t) first)
 			continue;
-		(void) fc_paced(r->op->tick, &done, r->op->d);
+		fc_check_every(&done, r->op->d);
 		upper = fmin(upper, upper_distance(&row, measure_exact(r, &row, j)));
 	}
 	return lowest_of(r, row.exact->half_norms, row.dots, row.bound);
@@ -486,16 +486,16 @@ exact_nearest(const ranking *r, size_t count, int32_t *clusters, double *distanc
 		size_t		j = (size_t) row.clusters[i];
 
 		row.dots[j] = 0.0f;		/* measured */
-		(void) fc_paced(r->op->tick, &done, r->op->d);
+		fc_check_every(&done, r->op->d);
 		offer(clusters, distances, count, j, fc_operator_distance(r->op, j, r->x, r->scratch));
 	}
 	for (size_t j = 0; j < r->op->k; j++)
 		if (row.dots[j] != 0.0f && !excluded(&test, j, score_of(r, j), sqrt(distances[0])))
 		{
-			(void) fc_paced(r->op->tick, &done, r->op->d);
+			fc_check_every(&done, r->op->d);
 			offer(clusters, distances, count, j, fc_operator_distance(r->op, j, r->x, r->scratch));
 		}
-	sort_heap(r->op, clusters, distances, count);
+	sort_heap(clusters, distances, count);
 }
 
 /* The rerank best by their exact centroids, then those that follow in the order of the product. */
@@ -509,11 +509,11 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 	nearest_products(r, few > count ? few : count, row.clusters, row.distances);
 	for (size_t i = 0; i < (few > count ? few : count); i++)
 	{
-		(void) fc_paced(r->op->tick, &done, r->op->d);
+		fc_check_every(&done, r->op->d);
 		row.distances[i] = fc_operator_distance(r->op, (size_t) row.clusters[i], r->x, r->scratch);
 	}
-	make_heap(r->op, row.clusters, row.distances, few);
-	sort_heap(r->op, row.clusters, row.distances, few);
+	make_heap(row.clusters, row.distances, few);
+	sort_heap(row.clusters, row.distances, few);
 	for (size_t i = 0; i < count; i++)
 	{
 		clusters[i] = row.clusters[i];

@@ -97,7 +97,7 @@ score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
 	{
 		size_t		count = op->k - first < TILE ? op->k - first : TILE;
 
-		fc_operator_pause(op, rows * count * op->d);
+		fc_operator_pause(rows * count * op->d);
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) op->d,
 					1.0f, b->x, (int) op->d, codebook->values + first * op->d, (int) op->d,
 					0.0f, b->dots, (int) TILE);
@@ -151,7 +151,7 @@ assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, 
 		/* written so that a NaN takes the single path too */
 		if ((double) b->second[r] - (double) b->lowest[r] > bound)
 			continue;
-		(void) fc_paced(op->tick, &done, op->k * op->d);
+		fc_check_every(&done, op->k * op->d);
 		labels[at] = (int32_t) fc_operator_assign(op, x + at * op->d, b->single);
 	}
 }
@@ -192,7 +192,7 @@ assign_each(const fc_operator *op, const double *x, size_t n, fc_scratch scratch
 		work += op->factor[f].nonzeros;
 	for (size_t r = 0; r < n; r++)
 	{
-		(void) fc_paced(op->tick, &done, work);
+		fc_check_every(&done, work);
 		labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, scratch);
 	}
 }
@@ -231,7 +231,7 @@ apply_inner(const fc_operator *op, block *b)
 		b->scored[r].variance = squared(op->factor[op->factors - 1].error) * b->scored[r].square;
 	for (size_t f = op->factors; f-- > 1;)
 	{
-		fc_operator_pause(op, FC_BLOCK_ROWS * op->factor[f].nonzeros);
+		fc_operator_pause(FC_BLOCK_ROWS * op->factor[f].nonzeros);
 		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
 		for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
 		{
@@ -250,12 +250,12 @@ choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t
 {
 	size_t		done = 0;
 
-	fc_operator_pause(op, FC_BLOCK_ROWS * op->factor[0].nonzeros);
+	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
 	fc_block_apply(&op->factor[0], input, b->dots, NULL);
 	fc_block_empty(b->dots, op->k, b->rows);
 	for (size_t r = 0; r < rows; r++)
 	{
-		(void) fc_paced(op->tick, &done, op->k);
+		fc_check_every(&done, op->k);
 		if (marked[r])
 			labels[r] = (int32_t) fc_operator_choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
 	}
@@ -274,7 +274,7 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 
 	fill_block(op, x, rows, b);
 	input = apply_inner(op, b);
-	fc_operator_pause(op, FC_BLOCK_ROWS * op->factor[0].nonzeros);
+	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
 	if (!any)
 		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
 	for (size_t r = 0; r < rows; r++)

@@ -58,7 +58,7 @@ fc_operator_is_sound(const fc_operator *op)
 }
 
 fc_status
-fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *half_norms)
+fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 {
 	fc_operator_block8 block8 = fc_operator_block8_work(op, scratch.floats);
 	bool		product = !fc_operator_is_codebook(op);
@@ -77,8 +77,7 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, fl
 		size_t		count = op->k - first < FC_BLOCK8 ? op->k - first : FC_BLOCK8;
 		const float *rows = product ? block8.rows : op->factor[0].values + first * op->d;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (product)
 		{
 			fc_operator_rows(op, first, count, block8.weights, scratch.floats, sums, block8.rows);
@@ -103,7 +102,7 @@ fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, fl
 void
 fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_norms)
 {
-	(void) fc_operator_measure(op, NULL, scratch, half_norms);
+	(void) fc_operator_measure(op, scratch, half_norms);
 }
 
 /* ||c - v|| of rows about their offsets, either NULL for 0. */
@@ -169,7 +168,7 @@ leakage_of(const fc_operator *op, size_t j, const float *centroid, const double 
 }
 
 fc_status
-fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
+fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
 					   fc_scratch scratch, float *residual, float *half_norms)
 {
 	double		max_square = 0.0;
@@ -183,8 +182,7 @@ fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t re
 		double		square = fc_row_square(centroid, op->d);
 		double		gap;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		gap = gap_between(centroid, source->offset, fc_operator_product_row(op, j, scratch.floats), op->offset, op->d);
 		half_norms[j] = (float) (0.5 * square);
 		residual[j] = (float) (gap * (1.0 + 0x1p-20) + (double) FLT_MIN);
@@ -208,7 +206,7 @@ double_rounding(const fc_operator *op, float *scratch)
 
 	for (size_t f = 0; f < op->factors && op->factors > 1; f++)
 	{
-		fc_operator_pause(op, op->factor[f].nonzeros);
+		fc_operator_pause(op->factor[f].nonzeros);
 		gain *= fc_magnitude_norm(&op->factor[f], scratch + op->d + op->k);
 	}
 	return 0x1p-40 * gain;
@@ -292,8 +290,7 @@ fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
 	for (size_t i = 0; i < rows; i++)
 	{
-		if (fc_paced(op->tick, &done, work))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, work);
 		if (!row_agrees(op, i * op->k / rows, &block8, slack, floats) ||
 			(op->exact.values != NULL && !exact_row_agrees(op, i * op->k / rows, slack, floats)))
 			return FC_EFORMAT;

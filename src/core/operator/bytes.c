@@ -10,7 +10,7 @@
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)
 
 #define SHORT_COLUMNS ((size_t) 1 << 16)
-#define COLUMNS_BLOCK ((size_t) 1 << 18)	/* between two ticks */
+#define COLUMNS_BLOCK ((size_t) 1 << 18)	/* between two checks */
 
 static size_t
 column_size(size_t columns)
@@ -66,12 +66,12 @@ fc_operator_size(const fc_operator *op)
 }
 
 static fc_status
-compute_digest(const fc_operator_header *header, size_t size, const fc_tick *tick, uint64_t digest[2])
+compute_digest(const fc_operator_header *header, size_t size, uint64_t digest[2])
 {
 	const uint64_t seeds[2] = {1 ^ (uint64_t) header->flags << 8, 2 ^ (uint64_t) header->flags << 8};
 	size_t		front = offsetof(fc_operator_header, k);
 
-	return fc_digest(seeds, (const char *) header + front, size - front, tick, digest);
+	return fc_digest(seeds, (const char *) header + front, size - front, digest);
 }
 
 /* Copy and advance. */
@@ -83,7 +83,7 @@ put(char *at, const void *from, size_t bytes)
 }
 
 static fc_status
-put_columns(const fc_factor *factor, const fc_tick *tick, char *at)
+put_columns(const fc_factor *factor, char *at)
 {
 	bool		narrow = column_size(factor->columns) == sizeof(uint16_t);
 
@@ -92,8 +92,8 @@ put_columns(const fc_factor *factor, const fc_tick *tick, char *at)
 		uint32_t	column = (uint32_t) fc_factor_column(factor, p);
 		uint16_t	short_column = (uint16_t) column;
 
-		if (p % COLUMNS_BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (p % COLUMNS_BLOCK == 0)
+			fc_check();
 		at = narrow ? put(at, &short_column, sizeof(short_column)) : put(at, &column, sizeof(column));
 	}
 	return FC_OK;
@@ -101,18 +101,17 @@ put_columns(const fc_factor *factor, const fc_tick *tick, char *at)
 
 /* One factor at *at, which advances. */
 static fc_status
-put_factor(const fc_factor *factor, const fc_tick *tick, char **at)
+put_factor(const fc_factor *factor, char **at)
 {
 	size_t		bytes = factor->nonzeros * sizeof(float);
 	char	   *column = *at + bytes;
 
-	if (fc_copy_pieces(*at, factor->values, bytes, tick) != FC_OK)
-		return FC_INTERRUPTED;
+	fc_copy_pieces(*at, factor->values, bytes);
 	*at += factor_size(factor->row_start != NULL, factor->rows, factor->columns, factor->nonzeros);
 	if (factor->row_start == NULL)
 		return FC_OK;
 	column = put(column, factor->row_start, (factor->rows + 1) * sizeof(uint32_t));
-	return put_columns(factor, tick, column);
+	return put_columns(factor, column);
 }
 
 static void
@@ -162,24 +161,24 @@ put_front(const fc_operator *op, fc_operator_header *header)
 }
 
 fc_status
-fc_operator_write(const fc_operator *op, const fc_tick *tick, fc_operator_header *header)
+fc_operator_write(const fc_operator *op, fc_operator_header *header)
 {
 	size_t		size = fc_operator_size(op);
-	fc_status	status = fc_clear_pieces(header, size, tick);
+	fc_status	status = fc_clear_pieces(header, size);
 	char	   *at;
 
 	if (status != FC_OK)
 		return status;
 	at = put_front(op, header);
 	for (size_t q = 0; q < op->factors && status == FC_OK; q++)
-		status = put_factor(&op->factor[q], tick, &at);
+		status = put_factor(&op->factor[q], &at);
 	if (status == FC_OK && (header->flags & FC_OPERATOR_EXACT))
 	{
 		at = put(at, op->exact.residual, op->k * sizeof(float));
 		at = put(at, op->exact.half_norms, op->k * sizeof(float));
-		status = fc_copy_pieces(at, op->exact.values, op->k * op->d * sizeof(float), tick);
+		status = fc_copy_pieces(at, op->exact.values, op->k * op->d * sizeof(float));
 	}
-	return status == FC_OK ? compute_digest(header, size, tick, header->digest) : status;
+	return status == FC_OK ? compute_digest(header, size, header->digest) : status;
 }
 
 /* The part of the view that lies in the header. */
@@ -198,7 +197,6 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->screen = NULL;
 	op->boxes = NULL;
 	op->rows = NULL;
-	op->tick = NULL;
 	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,
 		.offset_length = header->exact_offset_length,.orthogonality_defect = header->orthogonality_defect,.residual_leakage = header->residual_leakage};
 }
@@ -296,7 +294,7 @@ factor_end(const fc_factor *factor)
 
 /* A sparse factor: rows in order, columns in order within each. */
 static fc_status
-check_columns(const fc_factor *factor, const fc_tick *tick)
+check_columns(const fc_factor *factor)
 {
 	size_t		seen = 0;
 
@@ -308,8 +306,8 @@ check_columns(const fc_factor *factor, const fc_tick *tick)
 			return FC_EFORMAT;
 		for (size_t i = factor->row_start[r]; i < factor->row_start[r + 1]; i++)
 		{
-			if (seen++ % COLUMNS_BLOCK == 0 && fc_ticked(tick))
-				return FC_INTERRUPTED;
+			if (seen++ % COLUMNS_BLOCK == 0)
+				fc_check();
 			if (fc_factor_column(factor, i) >= factor->columns ||
 				(i > factor->row_start[r] && fc_factor_column(factor, i) <= fc_factor_column(factor, i - 1)))
 				return FC_EFORMAT;
@@ -319,14 +317,14 @@ check_columns(const fc_factor *factor, const fc_tick *tick)
 }
 
 static fc_status
-check_factor(const fc_factor *factor, const fc_tick *tick)
+check_factor(const fc_factor *factor)
 {
 	fc_status	status;
 
 	if (!bound_valid(factor->error) || !padding_zero(factor_end(factor)))
 		return FC_EFORMAT;
-	status = fc_finite_float_pieces(factor->values, factor->nonzeros, tick);
-	return status != FC_OK || factor->row_start == NULL ? status : check_columns(factor, tick);
+	status = fc_finite_float_pieces(factor->values, factor->nonzeros);
+	return status != FC_OK || factor->row_start == NULL ? status : check_columns(factor);
 }
 
 /* Errors of a weighted norm may pass 1; NaN fails every comparison. */
@@ -364,7 +362,7 @@ exact_valid(const fc_operator *op)
 }
 
 static fc_status
-check_values(const fc_operator *op, const fc_tick *tick)
+check_values(const fc_operator *op)
 {
 	fc_status	status = FC_OK;
 
@@ -376,9 +374,9 @@ check_values(const fc_operator *op, const fc_tick *tick)
 		if (!bound_valid(op->weights[j]) || !bound_valid((double) op->half_norms[j]))
 			return FC_EFORMAT;
 	for (size_t q = 0; q < op->factors && status == FC_OK; q++)
-		status = check_factor(&op->factor[q], tick);
+		status = check_factor(&op->factor[q]);
 	if (status == FC_OK && op->exact.values != NULL)
-		status = fc_finite_float_pieces(op->exact.values, op->k * op->d, tick);
+		status = fc_finite_float_pieces(op->exact.values, op->k * op->d);
 	return status == FC_EVALUE ? FC_EFORMAT : status;
 }
 
@@ -398,7 +396,7 @@ header_valid(const fc_operator_header *header)
 }
 
 fc_status
-fc_operator_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_operator_check(const void *bytes, size_t size)
 {
 	const fc_operator_header *header = bytes;
 	const fc_factor_header *factors;
@@ -416,7 +414,7 @@ fc_operator_check(const void *bytes, size_t size, const fc_tick *tick)
 	if (!factor_headers_valid(header, factors, &expected) ||
 		size != expected + exact_size(header->k, header->d, header->flags))
 		return FC_EFORMAT;
-	status = compute_digest(header, size, tick, digest);
+	status = compute_digest(header, size, digest);
 	if (status != FC_OK)
 		return status;
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
@@ -424,5 +422,5 @@ fc_operator_check(const void *bytes, size_t size, const fc_tick *tick)
 	fc_operator_view(header, &op);
 	if (op.metric == FC_INNER_PRODUCT && !fc_operator_is_codebook(&op))
 		return FC_EFORMAT;
-	return check_values(&op, tick);
+	return check_values(&op);
 }

@@ -69,12 +69,12 @@ typedef struct fc_factor_header
 size_t		fc_operator_size(const fc_operator *op);
 
 /* Write op (all arrays given, fc_operator_half_norms called) as fc_operator_size bytes, digest included. */
-fc_status	fc_operator_write(const fc_operator *op, const fc_tick *tick, fc_operator_header *header);
+fc_status	fc_operator_write(const fc_operator *op, fc_operator_header *header);
 
 /* A view into valid bytes. */
 void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
 
 /* Validate size untrusted bytes aligned to 8, but for what fc_operator_verify does: FC_OK or FC_EFORMAT. */
-fc_status	fc_operator_check(const void *bytes, size_t size, const fc_tick *tick);
+fc_status	fc_operator_check(const void *bytes, size_t size);
 
 #endif							/* FC_OPERATOR_BYTES_H */

@@ -36,17 +36,7 @@ take_work(fc_arena *arena, size_t k, size_t d, codebook_work *w)
 	w->half_norms = FC_TAKE(arena, k, float);
 	op = codebook_view(k, d, w->mean, NULL, w->values);
 	w->scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_codebook_worksize(size_t k, size_t d)
-{
-	fc_arena	measure = fc_arena_measure();
-	codebook_work w;
-
-	(void) take_work(&measure, k, d, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 size_t
@@ -60,7 +50,7 @@ fc_codebook_size(size_t k, size_t d)
 
 /* The mean of the centroids; is it to be the offset? */
 static fc_status
-find_mean(const double *centroids, size_t k, size_t d, const fc_tick *tick, double *mean, bool *far)
+find_mean(const double *centroids, size_t k, size_t d, double *mean, bool *far)
 {
 	double		norm = 0;
 	double		spread = 0;
@@ -69,8 +59,7 @@ find_mean(const double *centroids, size_t k, size_t d, const fc_tick *tick, doub
 	memset(mean, 0, d * sizeof(double));
 	for (size_t j = 0; j < k; j++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			mean[i] += centroids[j * d + i] / (double) k;
 	}
@@ -78,8 +67,7 @@ find_mean(const double *centroids, size_t k, size_t d, const fc_tick *tick, doub
 		norm += mean[i] * mean[i];
 	for (size_t j = 0; j < k; j++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 			spread += (centroids[j * d + i] - mean[i]) * (centroids[j * d + i] - mean[i]) / (double) k;
 	}
@@ -89,15 +77,14 @@ find_mean(const double *centroids, size_t k, size_t d, const fc_tick *tick, doub
 
 /* Centroids as floats from the offset. */
 static fc_status
-round_centroids(const double *centroids, const double *offset, size_t k, size_t d, const fc_tick *tick, float *values, double *most)
+round_centroids(const double *centroids, const double *offset, size_t k, size_t d, float *values, double *most)
 {
 	size_t		done = 0;
 
 	*most = 0;
 	for (size_t j = 0; j < k; j++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 		{
 			double		value = centroids[j * d + i] - (offset ? offset[i] : 0.0);
@@ -111,28 +98,28 @@ round_centroids(const double *centroids, const double *offset, size_t k, size_t 
 
 fc_status
 fc_codebook_make_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d,
-					 const fc_tick *tick, fc_arena *arena, fc_operator *op, double *most)
+					 fc_arena *arena, fc_operator *op, double *most)
 {
 	codebook_work w;
 	bool		far = false;
 	fc_status	status = take_work(arena, k, d, &w);
 
 	if (status == FC_OK && metric != FC_INNER_PRODUCT)
-		status = find_mean(centroids, k, d, tick, w.mean, &far);
+		status = find_mean(centroids, k, d, w.mean, &far);
 	if (status == FC_OK)
-		status = round_centroids(centroids, far ? w.mean : NULL, k, d, tick, w.values, most);
+		status = round_centroids(centroids, far ? w.mean : NULL, k, d, w.values, most);
 	if (status != FC_OK)
 		return status;
 	*op = codebook_view(k, d, far ? w.mean : NULL, weights, w.values);
 	op->metric = metric;
-	return fc_operator_measure(op, tick, w.scratch, w.half_norms);
+	return fc_operator_measure(op, w.scratch, w.half_norms);
 }
 
 fc_status
-fc_codebook_make(const double *centroids, const double *weights, size_t k, size_t d, const fc_tick *tick,
+fc_codebook_make(const double *centroids, const double *weights, size_t k, size_t d,
 				 fc_arena *arena, fc_operator *op, double *most)
 {
-	return fc_codebook_make_for(FC_EUCLIDEAN, centroids, weights, k, d, tick, arena, op, most);
+	return fc_codebook_make_for(FC_EUCLIDEAN, centroids, weights, k, d, arena, op, most);
 }
 
 /* ---- exact centroids beside a product ---- */
@@ -154,22 +141,12 @@ take_exact(fc_arena *arena, const fc_operator *op, const fc_operator *source, ke
 	w->residual = FC_TAKE(arena, op->k, float);
 	w->half_norms = FC_TAKE(arena, op->k, float);
 	w->scratch = fc_take_scratch(arena, scratch > fc_operator_scratch(source) ? scratch : fc_operator_scratch(source));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_operator_keep_exact_worksize(const fc_operator *op, const fc_operator *source)
-{
-	fc_arena	measure = fc_arena_measure();
-	kept_exact	w;
-
-	(void) take_exact(&measure, op, source, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* The centroids an operator stands for, as a codebook. */
 static fc_status
-view_codebook(const fc_operator *source, const fc_tick *tick, const kept_exact *w, fc_operator *book)
+view_codebook(const fc_operator *source, const kept_exact *w, fc_operator *book)
 {
 	const float *rows = source->exact.values;
 	fc_status	status = FC_OK;
@@ -180,36 +157,35 @@ view_codebook(const fc_operator *source, const fc_tick *tick, const kept_exact *
 	if (rows != NULL)
 		book->offset = source->exact.offset;
 	else
-		status = fc_operator_expand(book, tick, w->scratch, w->rows);
+		status = fc_operator_expand(book, w->scratch, w->rows);
 	book->factors = 1;
 	book->factor[0] = (fc_factor) {.rows = book->k,.columns = book->d,.nonzeros = book->k * book->d,.values = rows != NULL ? rows : w->rows};
 	return status;
 }
 
 fc_status
-fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick, fc_arena *arena)
+fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, fc_arena *arena)
 {
 	kept_exact	w;
 	fc_operator book;
 	fc_status	status = take_exact(arena, op, source, &w);
 
 	if (status == FC_OK)
-		status = view_codebook(source, tick, &w, &book);
-	return status == FC_OK ? fc_operator_attach_exact(op, &book, rerank, tick, w.scratch, w.residual, w.half_norms) : status;
+		status = view_codebook(source, &w, &book);
+	return status == FC_OK ? fc_operator_attach_exact(op, &book, rerank, w.scratch, w.residual, w.half_norms) : status;
 }
 
 /* ---- centroids in other units ---- */
 
 fc_status
-fc_operator_centroids(const fc_operator *op, const double *center, const double *scale, const fc_tick *tick,
+fc_operator_centroids(const fc_operator *op, const double *center, const double *scale,
 					  fc_scratch scratch, double *centroids)
 {
 	for (size_t j = 0; j < op->k; j++)
 	{
 		double	   *row = centroids + j * op->d;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_row(op, j, scratch, row);
 		for (size_t i = 0; i < op->d; i++)
 			row[i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * row[i];
@@ -248,17 +224,7 @@ take_renumber(fc_arena *arena, const fc_operator *source, renumber_work *w)
 	w->exact_values = FC_TAKE(arena, exact * source->d, float);
 	w->exact_half_norms = FC_TAKE(arena, exact, float);
 	w->residual = FC_TAKE(arena, exact, float);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_operator_renumber_worksize(const fc_operator *source)
-{
-	fc_arena	measure = fc_arena_measure();
-	renumber_work w;
-
-	(void) take_renumber(&measure, source, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 static bool
@@ -276,21 +242,20 @@ is_permutation(const int32_t *place, size_t k, bool *seen)
 
 /* k rows of `columns` floats: row j of values is row place[j] of result. */
 static fc_status
-reorder_floats(const float *values, size_t k, size_t columns, const int32_t *place, const fc_tick *tick, float *result)
+reorder_floats(const float *values, size_t k, size_t columns, const int32_t *place, float *result)
 {
 	size_t		done = 0;
 
 	for (size_t j = 0; j < k; j++)
 	{
-		if (fc_paced(tick, &done, columns))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, columns);
 		memcpy(result + (size_t) place[j] * columns, values + j * columns, columns * sizeof(float));
 	}
 	return FC_OK;
 }
 
 static fc_status
-reorder_sparse(const fc_factor *factor, const int32_t *place, const fc_tick *tick, const renumber_work *w)
+reorder_sparse(const fc_factor *factor, const int32_t *place, const renumber_work *w)
 {
 	size_t		done = 0;
 
@@ -304,8 +269,7 @@ reorder_sparse(const fc_factor *factor, const int32_t *place, const fc_tick *tic
 		size_t		count = factor->row_start[j + 1] - factor->row_start[j];
 		size_t		to = w->start[place[j]];
 
-		if (fc_paced(tick, &done, count))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, count);
 		memcpy(w->values + to, factor->values + factor->row_start[j], count * sizeof(float));
 		for (size_t p = 0; p < count; p++)
 			w->column[to + p] = (uint32_t) fc_factor_column(factor, factor->row_start[j] + p);
@@ -315,27 +279,27 @@ reorder_sparse(const fc_factor *factor, const int32_t *place, const fc_tick *tic
 
 /* The first factor has a row a cluster. */
 static fc_status
-reorder_factor(const fc_factor *factor, const int32_t *place, const fc_tick *tick, const renumber_work *w, fc_factor *result)
+reorder_factor(const fc_factor *factor, const int32_t *place, const renumber_work *w, fc_factor *result)
 {
 	*result = *factor;
 	result->values = w->values;
 	if (factor->row_start == NULL)
-		return reorder_floats(factor->values, factor->rows, factor->columns, place, tick, w->values);
+		return reorder_floats(factor->values, factor->rows, factor->columns, place, w->values);
 	result->row_start = w->start;
 	result->column = w->column;
 	result->short_column = NULL;
-	return reorder_sparse(factor, place, tick, w);
+	return reorder_sparse(factor, place, w);
 }
 
 static fc_status
-reorder_exact(const fc_operator *source, const int32_t *place, const fc_tick *tick, const renumber_work *w, fc_exact_centroids *exact)
+reorder_exact(const fc_operator *source, const int32_t *place, const renumber_work *w, fc_exact_centroids *exact)
 {
-	fc_status	status = reorder_floats(source->exact.values, source->k, source->d, place, tick, w->exact_values);
+	fc_status	status = reorder_floats(source->exact.values, source->k, source->d, place, w->exact_values);
 
 	if (status == FC_OK)
-		status = reorder_floats(source->exact.half_norms, source->k, 1, place, tick, w->exact_half_norms);
+		status = reorder_floats(source->exact.half_norms, source->k, 1, place, w->exact_half_norms);
 	if (status == FC_OK)
-		status = reorder_floats(source->exact.residual, source->k, 1, place, tick, w->residual);
+		status = reorder_floats(source->exact.residual, source->k, 1, place, w->residual);
 	exact->values = w->exact_values;
 	exact->half_norms = w->exact_half_norms;
 	exact->residual = w->residual;
@@ -343,7 +307,7 @@ reorder_exact(const fc_operator *source, const int32_t *place, const fc_tick *ti
 }
 
 fc_status
-fc_operator_renumber(const fc_operator *source, const int32_t *place, const fc_tick *tick, fc_arena *arena, fc_operator *op)
+fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *arena, fc_operator *op)
 {
 	renumber_work w;
 	fc_status	status = take_renumber(arena, source, &w);
@@ -357,8 +321,8 @@ fc_operator_renumber(const fc_operator *source, const int32_t *place, const fc_t
 		w.weights[place[j]] = source->weights[j];
 	op->weights = w.weights;
 	op->half_norms = w.half_norms;
-	status = reorder_floats(source->half_norms, source->k, 1, place, tick, w.half_norms);
+	status = reorder_floats(source->half_norms, source->k, 1, place, w.half_norms);
 	if (status == FC_OK)
-		status = reorder_factor(&source->factor[0], place, tick, &w, &op->factor[0]);
-	return status == FC_OK && source->exact.values != NULL ? reorder_exact(source, place, tick, &w, &op->exact) : status;
+		status = reorder_factor(&source->factor[0], place, &w, &op->factor[0]);
+	return status == FC_OK && source->exact.values != NULL ? reorder_exact(source, place, &w, &op->exact) : status;
 }

@@ -72,7 +72,7 @@ length_of(const double *offset, size_t d)
 }
 
 fc_status
-fc_columns_make(const fc_operator *op, const fc_tick *tick, fc_arena *arena, fc_columns *columns)
+fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 {
 	const float *rows = deciding_rows(op);
 	const double *offset = deciding_offset(op);
@@ -82,14 +82,11 @@ fc_columns_make(const fc_operator *op, const fc_tick *tick, fc_arena *arena, fc_
 	size_t		done = 0;
 
 	take_columns(op, arena, &values, &constants);
-	if (fc_arena_status(arena) != FC_OK)
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < op->k; j += BLOCK)
 		for (size_t i = 0; i < op->d; i += BLOCK)
 		{
 			transpose_block(rows, op->k, op->d, j, i, values);
-			if (fc_paced(tick, &done, 8 * BLOCK * BLOCK))	/* a line of the cache for each few values */
-				return FC_INTERRUPTED;
+			fc_check_every(&done, 8 * BLOCK * BLOCK);	/* a line of the cache for each few values */
 		}
 	for (size_t j = 0; j < op->k; j++)
 	{
@@ -97,8 +94,7 @@ fc_columns_make(const fc_operator *op, const fc_tick *tick, fc_arena *arena, fc_
 
 		constants[j] = op->metric == FC_INNER_PRODUCT ? 0.0 : constant_of(v, offset, op->d);
 		longest = fmax(longest, sqrt(fc_row_square(v, op->d)));
-		if (fc_paced(tick, &done, 2 * op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * op->d);
 	}
 	*columns = (fc_columns) {op->k, op->d, values, constants, longest + length_of(offset, op->d)};
 	return FC_OK;

@@ -7,17 +7,16 @@
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define BLOCK ((size_t) 1 << 20)	/* cells between two ticks, a few ms */
+#define BLOCK ((size_t) 1 << 20)	/* cells between two checks, a few ms */
 
 fc_status
-fc_contingency_init(size_t capacity, const fc_tick *tick, fc_contingency *table)
+fc_contingency_init(size_t capacity, fc_contingency *table)
 {
 	fc_cell    *cells = fc_contingency_cells(table);
 
 	for (size_t i = 0; i < capacity; i += BLOCK)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		memset(cells + i, 0, (capacity - i < BLOCK ? capacity - i : BLOCK) * sizeof(fc_cell));
 	}
 	memset(table, 0, sizeof(fc_contingency));
@@ -50,58 +49,50 @@ fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count)
 }
 
 fc_status
-fc_contingency_merge(fc_contingency *target, const fc_contingency *source, const fc_tick *tick)
+fc_contingency_merge(fc_contingency *target, const fc_contingency *source)
 {
 	const fc_cell *cells = fc_contingency_cells(source);
 
 	for (size_t i = 0; i < source->capacity; i++)
 	{
-		if (i % (BLOCK / 16) == 0 && fc_ticked(tick))	/* a cache miss each */
-			return FC_INTERRUPTED;
+		if (i % (BLOCK / 16) == 0)
+			fc_check();	/* a cache miss each */
 		if (cells[i].count != 0 && fc_contingency_add(target, cells[i].a, cells[i].b, cells[i].count) != FC_OK)
 			return FC_EOVERFLOW;
 	}
 	return FC_OK;
 }
 
-size_t
-fc_contingency_list_worksize(size_t used)
-{
-	return 2 * used * sizeof(fc_keyed) + 192;
-}
-
 fc_status
-fc_contingency_list(const fc_contingency *table, const fc_tick *tick, fc_arena *arena, fc_cell *cells)
+fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells)
 {
 	const fc_cell *from = fc_contingency_cells(table);
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, table->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, table->used, fc_keyed);
 	size_t		n = 0;
 	fc_status	status;
 
-	if (items == NULL || scratch == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < table->capacity; i++)
 	{
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		if (from[i].count != 0)
 			items[n++] = (fc_keyed) {fc_label_key(from[i].a) << 32 | fc_label_key(from[i].b), (uint64_t) from[i].count};
 	}
-	status = fc_sort(items, n, scratch, tick);
+	status = fc_sort(items, n, scratch);
 	for (size_t i = 0; status == FC_OK && i < n; i++)
 	{
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		cells[i] = (fc_cell) {fc_key_label(items[i].key >> 32), fc_key_label(items[i].key), (int64_t) items[i].value};
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
 fc_status
-fc_contingency_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_contingency_check(const void *bytes, size_t size)
 {
 	const fc_contingency *table = bytes;
 	const fc_cell *cells;
@@ -114,8 +105,8 @@ fc_contingency_check(const void *bytes, size_t size, const fc_tick *tick)
 	cells = fc_contingency_cells(table);
 	for (size_t i = 0; i < table->capacity; i++)
 	{
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		if (cells[i].count < 0 || cells[i].count > FC_MAX_ROWS)
 			return FC_EFORMAT;
 		used += cells[i].count > 0;

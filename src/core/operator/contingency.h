@@ -31,18 +31,17 @@ fc_contingency_size(size_t capacity)
 	return sizeof(fc_contingency) + capacity * sizeof(fc_cell);
 }
 
-/* An empty table of fc_contingency_size(capacity) bytes.  FC_INTERRUPTED. */
-fc_status	fc_contingency_init(size_t capacity, const fc_tick *tick, fc_contingency *table);
+/* An empty table of fc_contingency_size(capacity) bytes. */
+fc_status	fc_contingency_init(size_t capacity, fc_contingency *table);
 
 /* Add to a table that stays at most 3/4 full.  FC_EOVERFLOW: more than FC_MAX_ROWS in one cell. */
 fc_status	fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
 
-/* target, with room for them, takes in the pairs of source.  FC_INTERRUPTED, FC_EOVERFLOW. */
-fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *source, const fc_tick *tick);
+/* target, with room for them, takes in the pairs of source.  FC_EOVERFLOW. */
+fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *source);
 
-/* The used cells, sorted by (a, b), into cells (used of them).  FC_INTERRUPTED, FC_ENOMEMORY. */
-size_t		fc_contingency_list_worksize(size_t used);
-fc_status	fc_contingency_list(const fc_contingency *table, const fc_tick *tick, fc_arena *arena, fc_cell *cells);
-fc_status	fc_contingency_check(const void *bytes, size_t size, const fc_tick *tick);
+/* The used cells, sorted by (a, b), into cells (used of them). */
+fc_status	fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells);
+fc_status	fc_contingency_check(const void *bytes, size_t size);
 
 #endif							/* FC_OPERATOR_CONTINGENCY_H */

@@ -79,7 +79,7 @@ importance(const fc_coreset *state, const double *x)
  * rows come whole.
  */
 fc_status
-fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, const fc_tick *tick, double *limit)
+fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, double *limit)
 {
 	size_t		whole = SIZE_MAX;
 	size_t		before;
@@ -91,8 +91,7 @@ fc_coreset_limit(const double *importances, const double *weights, size_t n, dou
 		double		of_whole = 0.0;
 		double		slope = 0.0;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		before = whole;
 		whole = 0;
 		for (size_t i = 0; i < n; i++)
@@ -204,16 +203,10 @@ fc_coreset_rows(const fc_coreset *state)
 	return state->used > state->size ? state->size : state->used;
 }
 
-size_t
-fc_coreset_worksize(const fc_coreset *state)
-{
-	return 2 * state->used * sizeof(fc_keyed) + 192;
-}
-
 fc_status
-fc_coreset_sample(const fc_coreset *state, const fc_tick *tick, fc_arena *arena, double *x, double *weights)
+fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, state->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, state->used, fc_keyed);
 	const double *rank = fc_coreset_row_ranks(state);
@@ -221,25 +214,22 @@ fc_coreset_sample(const fc_coreset *state, const fc_tick *tick, fc_arena *arena,
 	size_t		done = 0;
 	fc_status	status;
 
-	if (items == NULL || scratch == NULL)
-		return FC_ENOMEMORY;
 	for (size_t slot = 0; slot < state->used; slot++)
 	{
 		items[slot].value = slot;
 		memcpy(&items[slot].key, &rank[slot], sizeof(double));	/* of one sign: bits are ordered as numbers */
 	}
-	status = fc_sort(items, state->used, scratch, tick);
+	status = fc_sort(items, state->used, scratch);
 	for (size_t i = 0; status == FC_OK && i < fc_coreset_rows(state); i++)
 	{
 		const double *row = fc_coreset_row(state, items[i].value);
 
-		if (fc_paced(tick, &done, state->dim))
-			status = FC_INTERRUPTED;
+		fc_check_every(&done, state->dim);
 		memcpy(x + i * state->dim, row, state->dim * sizeof(double));
 		if (weights != NULL)
 			weights[i] = 1.0 / fmin(1.0, importance(state, row) * next);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
@@ -262,7 +252,7 @@ is_heap(const fc_coreset *state)
 }
 
 fc_status
-fc_coreset_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_coreset_check(const void *bytes, size_t size)
 {
 	const fc_coreset *state = bytes;
 	size_t		done = 0;
@@ -276,8 +266,7 @@ fc_coreset_check(const void *bytes, size_t size, const fc_tick *tick)
 		return FC_EFORMAT;
 	for (size_t slot = 0; slot < state->used; slot++)
 	{
-		if (fc_paced(tick, &done, state->dim))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, state->dim);
 		if (!fc_all_moderate(fc_coreset_row(state, slot), state->dim))
 			return FC_EFORMAT;
 	}

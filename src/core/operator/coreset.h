@@ -59,9 +59,8 @@ fc_coreset_importance(const double *x, const double *center, double variance, si
 
 /*
  * The limit of ranks below which a share in (0, 1) of rows like these, of such importances and weights (n), is expected.
- * FC_INTERRUPTED.
  */
-fc_status	fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, const fc_tick *tick, double *limit);
+fc_status	fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, double *limit);
 
 /* The rank of a row (d finite values). */
 double		fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x);
@@ -93,12 +92,10 @@ fc_coreset_row(const fc_coreset *state, size_t slot)
 }
 
 /*
- * The sample in the order of its ranks: x (fc_coreset_rows(state) x d), weights, or NULL.  FC_INTERRUPTED,
- * FC_ENOMEMORY.
+ * The sample in the order of its ranks: x (fc_coreset_rows(state) x d), weights, or NULL.
  */
-size_t		fc_coreset_worksize(const fc_coreset *state);
-fc_status	fc_coreset_sample(const fc_coreset *state, const fc_tick *tick, fc_arena *arena, double *x, double *weights);
+fc_status	fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights);
 
-fc_status	fc_coreset_check(const void *bytes, size_t size, const fc_tick *tick);
+fc_status	fc_coreset_check(const void *bytes, size_t size);
 
 #endif							/* FC_OPERATOR_CORESET_H */

@@ -23,7 +23,7 @@ cluster_at(const double *shares, size_t k, double share)
 }
 
 fc_status
-fc_operator_draw(const fc_operator *op, const double *spreads, uint64_t seed, size_t count, const fc_tick *tick,
+fc_operator_draw(const fc_operator *op, const double *spreads, uint64_t seed, size_t count,
 				 fc_scratch scratch, double *shares, double *rows)
 {
 	fc_rng		rng = fc_rng_start(seed, 0);
@@ -38,8 +38,7 @@ fc_operator_draw(const fc_operator *op, const double *spreads, uint64_t seed, si
 		double	   *row = rows + i * op->d;
 		size_t		j = cluster_at(shares, op->k, total * fc_rng_uniform(&rng));
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_row(op, j, scratch, row);
 		for (size_t c = 0; c < op->d; c++)
 			row[c] += spreads[j] * fc_rng_normal(&rng);

@@ -6,9 +6,9 @@
 
 /*
  * rows (count x op->d): a cluster by its weight, its centroid plus spreads[cluster] (k, per dimension, at least 0) times standard
- * normals.  A function of the seed alone.  shares: room for k.  FC_INTERRUPTED; FC_EWEIGHT without weight.
+ * normals.  A function of the seed alone.  shares: room for k.  FC_EWEIGHT without weight.
  */
-fc_status	fc_operator_draw(const fc_operator *op, const double *spreads, uint64_t seed, size_t count, const fc_tick *tick,
+fc_status	fc_operator_draw(const fc_operator *op, const double *spreads, uint64_t seed, size_t count,
 							 fc_scratch scratch, double *shares, double *rows);
 
 #endif							/* FC_OPERATOR_DRAW_H */

@@ -16,7 +16,7 @@ fc_fit_scratch(const fc_operator *op, const fc_operator *rows)
 }
 
 fc_status
-fc_fit_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, double *batch,
+fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, double *batch,
 			int32_t *labels, double *squares)
 {
 	for (size_t first = 0; first < rows->k; first += FC_FIT_BATCH)
@@ -24,15 +24,13 @@ fc_fit_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick,
 		size_t		count = rows->k - first < FC_FIT_BATCH ? rows->k - first : FC_FIT_BATCH;
 		size_t		done = 0;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t i = 0; i < count; i++)
 			fc_operator_row(rows, first + i, scratch, batch + i * op->d);
 		fc_operator_assign_batch(op, batch, count, scratch, labels + first);
 		for (size_t i = 0; i < count; i++)
 		{
-			if (fc_paced(tick, &done, 8 * op->d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, 8 * op->d);
 			squares[first + i] = fc_operator_distance(op, (size_t) labels[first + i], batch + i * op->d, scratch);
 		}
 	}
@@ -74,37 +72,29 @@ fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_mea
 
 /* ---- in the order of their distances ---- */
 
-size_t
-fc_fit_sort_worksize(size_t n)
-{
-	return 2 * n * sizeof(fc_keyed) + 192;
-}
-
 /* Rows by squared distance, ascending. */
 static fc_status
-sort_rows(const fc_fit *fit, const fc_tick *tick, fc_arena *arena, fc_keyed **sorted)
+sort_rows(const fc_fit *fit, fc_arena *arena, fc_keyed **sorted)
 {
 	fc_keyed   *items = FC_TAKE(arena, fit->n, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, fit->n, fc_keyed);
 
-	if (items == NULL || scratch == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < fit->n; i++)
 	{
 		items[i].value = i;
 		memcpy(&items[i].key, &fit->squares[i], sizeof(double));	/* not negative: bits are ordered as numbers */
 	}
 	*sorted = items;
-	return fc_sort(items, fit->n, scratch, tick);
+	return fc_sort(items, fit->n, scratch);
 }
 
 fc_status
-fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, const fc_tick *tick, fc_arena *arena,
+fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena *arena,
 				 double *quantiles)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *sorted = NULL;
-	fc_status	status = sort_rows(fit, tick, arena, &sorted);
+	fc_status	status = sort_rows(fit, arena, &sorted);
 	double		last = total_weight(fit) - 1.0;
 	double		below = 0.0;	/* weight of the rows before the i-th */
 	double		place_before = 0.0;
@@ -127,20 +117,20 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, const fc
 		place_before = place;
 		before = distance;
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
 /* The mean without the share `trim` of the weight that is farthest. */
 static fc_status
-trimmed_mean(const fc_fit *fit, double trim, const fc_tick *tick, fc_arena *arena, double *mean)
+trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena, double *mean)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	double		left = total_weight(fit) * (1.0 - trim);
 	double		sum = 0.0;
 	double		weight = 0.0;
 	fc_keyed   *sorted = NULL;
-	fc_status	status = sort_rows(fit, tick, arena, &sorted);
+	fc_status	status = sort_rows(fit, arena, &sorted);
 
 	for (size_t i = 0; status == FC_OK && i < fit->n && weight < left; i++)
 	{
@@ -150,20 +140,20 @@ trimmed_mean(const fc_fit *fit, double trim, const fc_tick *tick, fc_arena *aren
 		sum += own * fit->squares[sorted[i].value];
 	}
 	*mean = weight > 0.0 ? sum / weight : 0.0;
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
 fc_status
-fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, const fc_tick *tick, fc_arena *arena, fc_comparison *result)
+fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena, fc_comparison *result)
 {
 	double		weight = total_weight(a);
 	double		difference = 0.0;
 	double		square = 0.0;
-	fc_status	status = trimmed_mean(a, trim, tick, arena, &result->mean_a);
+	fc_status	status = trimmed_mean(a, trim, arena, &result->mean_a);
 
 	if (status == FC_OK)
-		status = trimmed_mean(b, trim, tick, arena, &result->mean_b);
+		status = trimmed_mean(b, trim, arena, &result->mean_b);
 	result->changed = 0.0;
 	for (size_t i = 0; i < a->n; i++)
 	{

@@ -15,7 +15,7 @@
 
 /* Labels and squared distances of the rows of `rows` (rows->k of op->d); scratch: fc_fit_scratch floats; batch: FC_FIT_BATCH x d doubles. */
 size_t		fc_fit_scratch(const fc_operator *op, const fc_operator *rows);
-fc_status	fc_fit_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, double *batch,
+fc_status	fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, double *batch,
 						int32_t *labels, double *squares);
 
 typedef struct fc_fit
@@ -30,15 +30,14 @@ typedef struct fc_fit
 /* Mean, its standard error, and of each of k clusters the mean (that of all where it has no rows) and the weight. */
 void		fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_means, double *cluster_weights);
 
-/* Quantiles of sqrt(f) at `count` places, from 0 to 1 and ascending, as percentile_cont for weights of 1.  FC_INTERRUPTED, FC_ENOMEMORY. */
-size_t		fc_fit_sort_worksize(size_t n);
-fc_status	fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, const fc_tick *tick, fc_arena *arena,
+/* Quantiles of sqrt(f) at `count` places, from 0 to 1 and ascending, as percentile_cont for weights of 1. */
+fc_status	fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena *arena,
 							 double *quantiles);
 
 /*
  * Two operators on the same rows.  The means leave out the share `trim` of W that is farthest from each; error is the standard
  * error of the difference of the means as those of rows of the same law, sqrt(sum w^2 (f_a - f_b - their mean)^2) / W; changed is the
- * share of W with another label.  FC_INTERRUPTED, FC_ENOMEMORY.
+ * share of W with another label.
  */
 typedef struct fc_comparison
 {
@@ -48,7 +47,7 @@ typedef struct fc_comparison
 	double		changed;
 } fc_comparison;
 
-fc_status	fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena,
 						   fc_comparison *result);
 
 #endif							/* FC_OPERATOR_FIT_H */

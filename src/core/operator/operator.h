@@ -106,7 +106,6 @@ typedef struct fc_operator
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
 	struct fc_screen *screen;	/* NULL, or of a codebook's rows, by fc_operator_screen */
 	struct fc_boxes *boxes;		/* the same of very many rows in few dimensions */
-	const fc_tick *tick;		/* NULL, or asked within long work on a row; see fc_operator_pause */
 	size_t		factors;
 	fc_factor	factor[FC_MAX_FACTORS];
 } fc_operator;
@@ -118,16 +117,15 @@ fc_operator_is_codebook(const fc_operator *op)
 }
 
 /*
- * Functions of single rows return no status: a tick that only asks to stop is not heard there, one
- * that jumps out of the core is.  A factor of more than FC_LONG_FACTOR values is long work.
+ * A check where a factor of more than FC_LONG_FACTOR values is long work for a single row.
  */
 #define FC_LONG_FACTOR	((size_t) 1 << 20)
 
 static inline void
-fc_operator_pause(const fc_operator *op, size_t values)
+fc_operator_pause(size_t values)
 {
 	if (values > FC_LONG_FACTOR)
-		(void) fc_ticked(op->tick);
+		fc_check();
 }
 
 /*
@@ -137,17 +135,17 @@ fc_operator_pause(const fc_operator *op, size_t values)
 size_t		fc_operator_sell_size(const fc_operator *op);
 void		fc_operator_sell_build(fc_operator *op, void *memory);
 
-/* rows (k x d) = the product, for callers who need many distances; op->rows is set to it.  FC_OK or FC_INTERRUPTED. */
-fc_status	fc_operator_expand(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *rows);
+/* rows (k x d) = the product, for callers who need many distances; op->rows is set to it. */
+fc_status	fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
 
 /*
  * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that the screen
  * takes and, with what is given back, while it is made; 0 when there is nothing to gain.  op->screen is set to one that lies
- * in the arena, or to NULL where floats do not tell the centroids apart.  In few dimensions op->boxes is set (numerics/boxes.h).  FC_OK, FC_INTERRUPTED, FC_ENOMEMORY.
+ * in the arena, or to NULL where floats do not tell the centroids apart.  In few dimensions op->boxes is set (numerics/boxes.h).
  */
 size_t		fc_operator_screen_size(const fc_operator *op);
 size_t		fc_operator_screen_worksize(const fc_operator *op);
-fc_status	fc_operator_screen(fc_operator *op, const fc_tick *tick, fc_arena *arena);
+fc_status	fc_operator_screen(fc_operator *op, fc_arena *arena);
 
 /* Floats of scratch that all functions here need, but fc_operator_assign_batch; fewer before centroids are kept. */
 size_t		fc_operator_scratch(const fc_operator *op);
@@ -187,8 +185,8 @@ void		fc_operator_nearest_scored(const fc_operator *op, const double *x, const d
  */
 void		fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_norms);
 
-/* The same, ticking once for every few rows of the product: FC_OK or FC_INTERRUPTED. */
-fc_status	fc_operator_measure(fc_operator *op, const fc_tick *tick, fc_scratch scratch, float *half_norms);
+/* The same, with a check for every few rows of the product. */
+fc_status	fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms);
 
 /* Do the factors chain from k to d, and do the columns of sparse ones lie within them?  Asserted before an operator is measured. */
 bool		fc_operator_is_sound(const fc_operator *op);
@@ -202,9 +200,9 @@ fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
 /*
  * Keep the k x d centroids of a codebook (one dense factor) beside op, whose half norms are
  * known: op then points to source's arrays and to residual and half_norms (k each, filled).
- * rerank: 1 .. k or FC_RERANK_EXACT.  FC_OK, or FC_INTERRUPTED and nothing is kept.
+ * rerank: 1 .. k or FC_RERANK_EXACT.  
  */
-fc_status	fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, const fc_tick *tick,
+fc_status	fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
 								   fc_scratch scratch, float *residual, float *half_norms);
 
 /* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */

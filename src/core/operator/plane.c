@@ -27,18 +27,7 @@ take_work(fc_arena *arena, const fc_operator *op, plane_work *w)
 	w->cloud = FC_TAKE(arena, op->k * op->d, float);
 	w->axis = FC_TAKE(arena, w->axes * op->d, float);
 	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_operator_plane_worksize(const fc_operator *op)
-{
-	fc_arena	measure = fc_arena_measure();
-	plane_work	w;
-
-	(void) take_work(&measure, op, &w);
-	fc_arena_reserve(&measure, fc_principal_worksize(op->k, op->d, w.axes));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 static void
@@ -54,7 +43,7 @@ find_shares(const fc_operator *op, double *share)
 
 /* The mean, and the largest coordinate of a centroid around it: 0 where all centroids are one point. */
 static fc_status
-find_mean(const fc_operator *op, const fc_tick *tick, plane_work *w, double *largest)
+find_mean(const fc_operator *op, plane_work *w, double *largest)
 {
 	size_t		done = 0;
 
@@ -63,8 +52,7 @@ find_mean(const fc_operator *op, const fc_tick *tick, plane_work *w, double *lar
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t j = 0; j < op->k; j++)
 		{
-			if (fc_paced(tick, &done, op->d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, op->d);
 			fc_operator_row(op, j, w->scratch, w->row);
 			for (size_t i = 0; i < op->d; i++)
 				if (pass == 0)
@@ -77,14 +65,13 @@ find_mean(const fc_operator *op, const fc_tick *tick, plane_work *w, double *lar
 
 /* Centroids around the mean in units of the largest coordinate, so that squares neither vanish nor overflow. */
 static fc_status
-fill_cloud(const fc_operator *op, double largest, const fc_tick *tick, plane_work *w)
+fill_cloud(const fc_operator *op, double largest, plane_work *w)
 {
 	size_t		done = 0;
 
 	for (size_t j = 0; j < op->k; j++)
 	{
-		if (fc_paced(tick, &done, op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, op->d);
 		fc_operator_row(op, j, w->scratch, w->row);
 		for (size_t i = 0; i < op->d; i++)
 			w->cloud[j * op->d + i] = (float) (sqrt(w->share[j]) * ((w->row[i] - w->mean[i]) / largest));
@@ -94,15 +81,14 @@ fill_cloud(const fc_operator *op, double largest, const fc_tick *tick, plane_wor
 
 /* p_j, and of each axis its share of the squares. */
 static fc_status
-project(const fc_operator *op, double largest, const fc_tick *tick, plane_work *w, double *places, double shown[2])
+project(const fc_operator *op, double largest, plane_work *w, double *places, double shown[2])
 {
 	double		all = 0.0;
 	size_t		done = 0;
 
 	for (size_t j = 0; j < op->k; j++)
 	{
-		if (fc_paced(tick, &done, 4 * op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 4 * op->d);
 		fc_operator_row(op, j, w->scratch, w->row);
 		for (size_t i = 0; i < op->d; i++)
 		{
@@ -124,9 +110,9 @@ project(const fc_operator *op, double largest, const fc_tick *tick, plane_work *
 }
 
 fc_status
-fc_operator_plane(const fc_operator *op, const fc_tick *tick, fc_arena *arena, double *places, double shown[2])
+fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double shown[2])
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	double		largest = 0.0;
 	plane_work	w;
 	fc_status	status = take_work(arena, op, &w);
@@ -136,16 +122,16 @@ fc_operator_plane(const fc_operator *op, const fc_tick *tick, fc_arena *arena, d
 	if (status == FC_OK)
 	{
 		find_shares(op, w.share);
-		status = find_mean(op, tick, &w, &largest);
+		status = find_mean(op, &w, &largest);
 	}
 	if (status == FC_OK && largest > 0.0)
 	{
-		status = fill_cloud(op, largest, tick, &w);
+		status = fill_cloud(op, largest, &w);
 		if (status == FC_OK)
-			status = fc_principal_axes(w.cloud, op->k, op->d, w.axes, 0, tick, arena, w.axis);
+			status = fc_principal_axes(w.cloud, op->k, op->d, w.axes, 0, arena, w.axis);
 		if (status == FC_OK)
-			status = project(op, largest, tick, &w, places, shown);
+			status = project(op, largest, &w, places, shown);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -13,13 +13,12 @@
 #include "operator/operator.h"
 
 /* Bytes fc_operator_plane takes from its arena. */
-size_t		fc_operator_plane_worksize(const fc_operator *op);
 
 /*
  * places (k x 2) = p_j, to the rounding of float products; shown: the share of each axis, both 0 where all
  * centroids are one point.  In one dimension there is no b: the second coordinates are 0.  Weights that add up to 0 or
- * to no finite number count as equal.  FC_INTERRUPTED, FC_ENOMEMORY, FC_ENUMERIC.
+ * to no finite number count as equal.  FC_ENUMERIC.
  */
-fc_status	fc_operator_plane(const fc_operator *op, const fc_tick *tick, fc_arena *arena, double *places, double shown[2]);
+fc_status	fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double shown[2]);
 
 #endif							/* FC_OPERATOR_PLANE_H */

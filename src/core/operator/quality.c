@@ -11,7 +11,7 @@
 
 fc_status
 fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size_t i, const double *weights, const double *sums,
-					 const fc_tick *tick, double *worst)
+					 double *worst)
 {
 	size_t		done = 0;
 
@@ -20,8 +20,7 @@ fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size_t i, cons
 	{
 		double		squared = 0;
 
-		if (fc_paced(tick, &done, d + 1))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d + 1);
 		if (j == i || weights[j] <= 0)
 			continue;
 		for (size_t t = 0; t < d; t++)
@@ -63,18 +62,8 @@ fc_quality_scratch(const fc_operator *op, const fc_operator *rows)
 	return fc_fit_scratch(op, rows);
 }
 
-size_t
-fc_quality_worksize(size_t k, size_t d)
-{
-	fc_arena	measure = fc_arena_measure();
-	quality_sums sums;
-
-	take_sums(k, d, &measure, &sums);
-	return fc_arena_measured(&measure);
-}
-
 static fc_status
-find_mean(const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, quality_sums *sums)
+find_mean(const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
 {
 	double		weight = 0.0;
 	size_t		done = 0;
@@ -82,8 +71,7 @@ find_mean(const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, qual
 	memset(sums->mean, 0, rows->d * sizeof(double));
 	for (size_t i = 0; i < rows->k; i++)
 	{
-		if (fc_paced(tick, &done, 2 * rows->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * rows->d);
 		fc_operator_row(rows, i, scratch, sums->row);
 		weight += rows->weights[i];
 		for (size_t t = 0; t < rows->d && rows->weights[i] > 0.0; t++)
@@ -114,7 +102,7 @@ add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 }
 
 static fc_status
-add_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, quality_sums *sums)
+add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
 {
 	size_t		done = 0;
 
@@ -125,8 +113,7 @@ add_rows(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc
 	memset(sums->totals, 0, op->k * sizeof(double));
 	for (size_t i = 0; i < rows->k; i++)
 	{
-		if (fc_paced(tick, &done, 2 * (op->k + 8) * op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * (op->k + 8) * op->d);
 		fc_operator_row(rows, i, scratch, sums->row);
 		if (rows->weights[i] > 0.0)
 			add_row(op, rows->weights[i], scratch, sums);
@@ -152,7 +139,7 @@ quality_of(double weight, double silhouettes, double squares, double totals, siz
 }
 
 static fc_status
-finish(const fc_operator *op, const quality_sums *sums, const fc_tick *tick, fc_quality *clusters, fc_quality *all)
+finish(const fc_operator *op, const quality_sums *sums, fc_quality *clusters, fc_quality *all)
 {
 	double		weight = 0.0;
 	double		silhouettes = 0.0;
@@ -173,13 +160,11 @@ finish(const fc_operator *op, const quality_sums *sums, const fc_tick *tick, fc_
 	*all = quality_of(weight, silhouettes, squares, totals, op->k, op->d);
 	for (size_t j = 0; j < op->k && used > 1; j++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (!(sums->weights[j] > 0.0))
 			continue;
-		if (fc_davies_bouldin_of(sums->centroids, op->k, op->d, j, sums->weights, sums->distances, tick,
-								 &clusters[j].davies_bouldin) != FC_OK)
-			return FC_INTERRUPTED;
+		fc_davies_bouldin_of(sums->centroids, op->k, op->d, j, sums->weights, sums->distances,
+								 &clusters[j].davies_bouldin);
 		index += clusters[j].davies_bouldin / (double) used;
 	}
 	if (used > 1)
@@ -188,23 +173,23 @@ finish(const fc_operator *op, const quality_sums *sums, const fc_tick *tick, fc_
 }
 
 fc_status
-fc_quality_measure(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, fc_arena *arena,
+fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, fc_arena *arena,
 				   fc_quality *clusters, fc_quality *all)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	quality_sums sums;
 	fc_status	status;
 
 	take_sums(op->k, op->d, arena, &sums);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	if (status == FC_OK)
-		status = find_mean(rows, tick, scratch, &sums);
+		status = find_mean(rows, scratch, &sums);
 	if (status == FC_OK)
-		status = add_rows(op, rows, tick, scratch, &sums);
+		status = add_rows(op, rows, scratch, &sums);
 	if (status == FC_OK)
-		status = fc_operator_centroids(op, NULL, NULL, tick, scratch, sums.centroids);
+		status = fc_operator_centroids(op, NULL, NULL, scratch, sums.centroids);
 	if (status == FC_OK)
-		status = finish(op, &sums, tick, clusters, all);
-	arena->used = mark;
+		status = finish(op, &sums, clusters, all);
+	fc_arena_release(arena, mark);
 	return status;
 }

@@ -25,18 +25,17 @@ typedef struct fc_quality
 
 /*
  * max_{l != i} (sums_i / weights_i + sums_l / weights_l) / ||c_i - c_l|| over clusters with weight; 0 where there is no other.
- * centroids: k x d.  FC_INTERRUPTED.
+ * centroids: k x d.
  */
 fc_status	fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size_t i, const double *weights, const double *sums,
-								 const fc_tick *tick, double *worst);
+								 double *worst);
 
 /*
  * Each of op's k clusters, and all of them; rows->k rows of op->d.  scratch: fc_quality_scratch.  Cost: two distances to all centroids
- * a row, and k^2 d.  FC_ENOMEMORY, FC_INTERRUPTED.
+ * a row, and k^2 d.
  */
 size_t		fc_quality_scratch(const fc_operator *op, const fc_operator *rows);
-size_t		fc_quality_worksize(size_t k, size_t d);
-fc_status	fc_quality_measure(const fc_operator *op, const fc_operator *rows, const fc_tick *tick, fc_scratch scratch, fc_arena *arena,
+fc_status	fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, fc_arena *arena,
 							   fc_quality *clusters, fc_quality *all);
 
 #endif							/* FC_OPERATOR_QUALITY_H */

@@ -38,21 +38,11 @@ take_work(fc_arena *arena, const fc_operator *op, const fc_search *search, recal
 	w->distance = FC_TAKE(arena, search->probes, double);
 	w->visited = FC_TAKE(arena, op->k, bool);
 	w->scratch = fc_take_scratch(arena, fc_operator_batch_scratch(op, LABELLED));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_search_worksize(const fc_operator *op, const fc_search *search)
-{
-	fc_arena	measure = fc_arena_measure();
-	recall_work w;
-
-	(void) take_work(&measure, op, search, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 static fc_status
-label_rows(const fc_operator *op, const fc_search *search, const fc_tick *tick, recall_work *w, fc_search_result *result)
+label_rows(const fc_operator *op, const fc_search *search, recall_work *w, fc_search_result *result)
 {
 	size_t		done = 0;
 
@@ -63,8 +53,7 @@ label_rows(const fc_operator *op, const fc_search *search, const fc_tick *tick, 
 	}
 	for (size_t r = 0; r < search->rows; r += LABELLED)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_assign_batch(op, search->x + r * op->d, search->rows - r < LABELLED ? search->rows - r : LABELLED, w->scratch,
 								 result->label + r);
 	}
@@ -72,8 +61,7 @@ label_rows(const fc_operator *op, const fc_search *search, const fc_tick *tick, 
 	{
 		size_t		j = (size_t) result->label[r];
 
-		if (fc_paced(tick, &done, op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, op->d);
 		result->count[j]++;
 		result->square[j] += fc_operator_distance(op, j, search->x + r * op->d, w->scratch);
 	}
@@ -82,7 +70,7 @@ label_rows(const fc_operator *op, const fc_search *search, const fc_tick *tick, 
 
 /* Rows around their mean, where products lose least. */
 static fc_status
-centre_rows(size_t d, const fc_search *search, const fc_tick *tick, recall_work *w)
+centre_rows(size_t d, const fc_search *search, recall_work *w)
 {
 	size_t		done = 0;
 
@@ -94,8 +82,7 @@ centre_rows(size_t d, const fc_search *search, const fc_tick *tick, recall_work 
 			const double *x = search->x + r * d;
 			double		square = 0;
 
-			if (fc_paced(tick, &done, d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, d);
 			for (size_t i = 0; i < d; i++)
 				if (pass == 0)
 					w->mean[i] += x[i] / (double) search->rows;
@@ -131,7 +118,7 @@ offer(const recall_work *w, size_t query, float score, int32_t row)
 
 /* The nearest rows of `queries` rows from `first` on. */
 static fc_status
-find_nearest(size_t d, const fc_search *search, size_t first, size_t queries, const fc_tick *tick, recall_work *w)
+find_nearest(size_t d, const fc_search *search, size_t first, size_t queries, recall_work *w)
 {
 	for (size_t i = 0; i < queries * w->wanted; i++)
 	{
@@ -142,8 +129,7 @@ find_nearest(size_t d, const fc_search *search, size_t first, size_t queries, co
 	{
 		size_t		rows = search->rows - r < TILE ? search->rows - r : TILE;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) queries, (int) rows, (int) d, 1.0f, w->x + first * d, (int) d,
 					w->x + r * d, (int) d, 0.0f, w->dots, (int) TILE);
 		for (size_t q = 0; q < queries; q++)
@@ -176,7 +162,7 @@ recall_of(const fc_operator *op, const fc_search *search, size_t row, size_t que
 }
 
 static fc_status
-search_recall(const fc_operator *op, const fc_search *search, const fc_tick *tick, fc_arena *arena, fc_search_result *result)
+search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result)
 {
 	recall_work w;
 	fc_status	status = take_work(arena, op, search, &w);
@@ -185,18 +171,17 @@ search_recall(const fc_operator *op, const fc_search *search, const fc_tick *tic
 	double		found = 0;
 
 	if (status == FC_OK)
-		status = label_rows(op, search, tick, &w, result);
+		status = label_rows(op, search, &w, result);
 	if (status == FC_OK)
-		status = centre_rows(op->d, search, tick, &w);
+		status = centre_rows(op->d, search, &w);
 	for (size_t first = 0; first < search->queries && status == FC_OK; first += QUERIES)
 	{
 		size_t		queries = search->queries - first < QUERIES ? search->queries - first : QUERIES;
 
-		status = find_nearest(op->d, search, first, queries, tick, &w);
+		status = find_nearest(op->d, search, first, queries, &w);
 		for (size_t q = 0; q < queries && status == FC_OK; q++)
 		{
-			if (fc_paced(tick, &done, op->k * op->d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, op->k * op->d);
 			found += recall_of(op, search, first + q, q, result, &w, &read);
 		}
 	}
@@ -206,11 +191,11 @@ search_recall(const fc_operator *op, const fc_search *search, const fc_tick *tic
 }
 
 fc_status
-fc_search_recall(const fc_operator *op, const fc_search *search, const fc_tick *tick, fc_arena *arena, fc_search_result *result)
+fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result)
 {
-	size_t		used = arena->used;
-	fc_status	status = search_recall(op, search, tick, arena, result);
+	fc_mark		used = fc_arena_mark(arena);
+	fc_status	status = search_recall(op, search, arena, result);
 
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -28,12 +28,11 @@ typedef struct fc_search_result
 } fc_search_result;
 
 /* Bytes fc_search_recall takes from its arena. */
-size_t		fc_search_worksize(const fc_operator *op, const fc_search *search);
 
 /*
  * Nearest rows are found by products of floats: of two at distances that agree to rounding either may count.
- * Time: queries x rows x d.  FC_INTERRUPTED, FC_ENOMEMORY.
+ * Time: queries x rows x d.
  */
-fc_status	fc_search_recall(const fc_operator *op, const fc_search *search, const fc_tick *tick, fc_arena *arena, fc_search_result *result);
+fc_status	fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result);
 
 #endif							/* FC_OPERATOR_RECALL_H */

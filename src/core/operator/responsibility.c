@@ -26,8 +26,7 @@ measure_squares(const fc_operator *op, const double *x, fc_scratch scratch, doub
 
 	for (size_t j = 0; j < op->k; j++)
 	{
-		if (fc_paced(op->tick, &done, op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, op->d);
 		p[j] = fc_operator_distance(op, j, x, scratch);
 	}
 	return FC_OK;

@@ -15,7 +15,7 @@
 
 /*
  * p (k).  x is d doubles; spreads are k, finite and not negative; scratch: fc_operator_scratch.  The sum is 1 to k roundings.
- * Cost: k distances.  FC_OK or FC_INTERRUPTED (by the tick of op).
+ * Cost: k distances.
  */
 fc_status	fc_operator_responsibilities(const fc_operator *op, const double *spreads, const double *x, fc_scratch scratch, double *p);
 

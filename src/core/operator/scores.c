@@ -13,7 +13,7 @@
 
 #include "base/sort.h"
 
-#define BLOCK ((size_t) 1 << 16)	/* cells between two ticks, 10 ms at most */
+#define BLOCK ((size_t) 1 << 16)	/* cells between two checks, 10 ms at most */
 
 /* Labels (keys) and their counts (values), ascending. */
 typedef struct margins
@@ -25,17 +25,11 @@ typedef struct margins
 	int64_t		n;
 } margins;
 
-size_t
-fc_scores_worksize(size_t cells)
-{
-	return 3 * cells * sizeof(fc_keyed) + 256;
-}
-
 /* Sort by label and merge equal ones; *labels of them remain. */
 static fc_status
-merge(fc_keyed *m, size_t n, fc_keyed *scratch, const fc_tick *tick, size_t *labels)
+merge(fc_keyed *m, size_t n, fc_keyed *scratch, size_t *labels)
 {
-	fc_status	status = fc_sort(m, n, scratch, tick);
+	fc_status	status = fc_sort(m, n, scratch);
 	size_t		used = 0;
 
 	for (size_t i = 0; status == FC_OK && i < n; i++)
@@ -48,7 +42,7 @@ merge(fc_keyed *m, size_t n, fc_keyed *scratch, const fc_tick *tick, size_t *lab
 }
 
 static fc_status
-take_margins(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *arena, margins *out)
+take_margins(const fc_cell *cells, size_t n, fc_arena *arena, margins *out)
 {
 	fc_keyed   *scratch = FC_TAKE(arena, n, fc_keyed);
 	fc_status	status;
@@ -56,8 +50,6 @@ take_margins(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *aren
 	out->a = FC_TAKE(arena, n, fc_keyed);
 	out->b = FC_TAKE(arena, n, fc_keyed);
 	out->n = 0;
-	if (out->a == NULL || out->b == NULL || scratch == NULL)
-		return FC_ENOMEMORY;
 	for (size_t i = 0; i < n; i++)
 	{
 		out->a[i] = (fc_keyed) {fc_label_key(cells[i].a), (uint64_t) cells[i].count};
@@ -66,8 +58,8 @@ take_margins(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *aren
 		if (out->n > FC_MAX_ROWS)
 			return FC_EOVERFLOW;
 	}
-	status = merge(out->a, n, scratch, tick, &out->na);
-	return status != FC_OK ? status : merge(out->b, n, scratch, tick, &out->nb);
+	status = merge(out->a, n, scratch, &out->na);
+	return status != FC_OK ? status : merge(out->b, n, scratch, &out->nb);
 }
 
 static long double
@@ -87,14 +79,14 @@ marginal_pairs(const fc_keyed *m, size_t n)
 }
 
 fc_status
-fc_adjusted_rand(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *arena, double *score)
+fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
 {
 	margins		m;
 	long double together = 0;
 	long double a;
 	long double b;
 	long double expected;
-	fc_status	status = take_margins(cells, n, tick, arena, &m);
+	fc_status	status = take_margins(cells, n, arena, &m);
 
 	if (status != FC_OK)
 		return status;
@@ -111,14 +103,14 @@ fc_adjusted_rand(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *
 }
 
 static fc_status
-add_entropy(const fc_keyed *m, size_t n, int64_t total, const fc_tick *tick, long double *sum)
+add_entropy(const fc_keyed *m, size_t n, int64_t total, long double *sum)
 {
 	for (size_t i = 0; i < n; i++)
 	{
 		long double p = (long double) m[i].value / (long double) total;
 
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		*sum -= p * logl(p);
 	}
 	return FC_OK;
@@ -144,25 +136,25 @@ share_of(const margins *m, const fc_keyed *sorted, size_t n, int32_t label)
 }
 
 fc_status
-fc_normalized_mutual_information(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *arena, double *score)
+fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
 {
 	margins		m;
 	long double information = 0;
 	long double entropies = 0;
-	fc_status	status = take_margins(cells, n, tick, arena, &m);
+	fc_status	status = take_margins(cells, n, arena, &m);
 
 	for (size_t i = 0; status == FC_OK && i < n; i++)
 	{
 		long double p = (long double) cells[i].count / (long double) m.n;
 
-		if (i % BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % BLOCK == 0)
+			fc_check();
 		information += p * logl(p / (share_of(&m, m.a, m.na, cells[i].a) * share_of(&m, m.b, m.nb, cells[i].b)));
 	}
 	if (status == FC_OK)
-		status = add_entropy(m.a, m.na, m.n, tick, &entropies);
+		status = add_entropy(m.a, m.na, m.n, &entropies);
 	if (status == FC_OK)
-		status = add_entropy(m.b, m.nb, m.n, tick, &entropies);
+		status = add_entropy(m.b, m.nb, m.n, &entropies);
 	if (status != FC_OK)
 		return status;
 	if (m.na == 1 && m.nb == 1)

@@ -13,15 +13,13 @@ typedef struct fc_cell
 	int64_t		count;
 } fc_cell;
 
-size_t		fc_scores_worksize(size_t cells);
 
 /*
  * cells are distinct, with positive counts.  Both follow the usual conventions for
  * degenerate tables: two labellings of one cluster each agree fully (1).
- * FC_ENOMEMORY, FC_INTERRUPTED.
  */
-fc_status	fc_adjusted_rand(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *arena, double *score);
-fc_status	fc_normalized_mutual_information(const fc_cell *cells, size_t n, const fc_tick *tick, fc_arena *arena,
+fc_status	fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score);
+fc_status	fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena,
 											 double *score);
 
 #endif							/* FC_OPERATOR_SCORES_H */

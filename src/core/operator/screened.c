@@ -43,23 +43,21 @@ fc_operator_screen_worksize(const fc_operator *op)
 }
 
 static fc_status
-make_boxes(fc_operator *op, const fc_tick *tick, fc_arena *arena)
+make_boxes(fc_operator *op, fc_arena *arena)
 {
 	fc_boxes   *boxes = FC_TAKE(arena, 1, fc_boxes);
 	fc_status	status;
 
-	if (boxes == NULL)
-		return FC_ENOMEMORY;
 	fc_boxes_take(arena, op->k, op->d, boxes);
-	status = fc_arena_status(arena);
+	status = FC_OK;
 	if (status == FC_OK)
-		status = fc_boxes_build(boxes, op->factor[0].values, tick);
+		status = fc_boxes_build(boxes, op->factor[0].values);
 	op->boxes = status == FC_OK ? boxes : NULL;
 	return status;
 }
 
 fc_status
-fc_operator_screen(fc_operator *op, const fc_tick *tick, fc_arena *arena)
+fc_operator_screen(fc_operator *op, fc_arena *arena)
 {
 	fc_screen  *screen;
 	fc_status	status;
@@ -67,11 +65,9 @@ fc_operator_screen(fc_operator *op, const fc_tick *tick, fc_arena *arena)
 	op->screen = NULL;
 	op->boxes = NULL;
 	if (is_boxed(op))
-		return make_boxes(op, tick, arena);
+		return make_boxes(op, arena);
 	screen = FC_TAKE(arena, 1, fc_screen);
-	if (screen == NULL)
-		return FC_ENOMEMORY;
-	status = fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, tick, arena, screen);
+	status = fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen);
 	if (status == FC_OK)
 		op->screen = screen;
 	return status == FC_EFAR || status == FC_ENUMERIC ? FC_OK : status;
@@ -129,8 +125,8 @@ fc_operator_assign_screened(const fc_operator *op, const double *x, size_t n, fc
 	{
 		labels[r] = op->boxes != NULL ? label_in_boxes(op, x + r * op->d) : -1;
 		if (op->boxes != NULL)
-			(void) fc_paced(op->tick, &done, op->k / 8 * op->d);
+			fc_check_every(&done, op->k / 8 * op->d);
 	}
 	if (way != FC_SCREEN_NONE)
-		(void) fc_screen_assign(op->screen, way, &rows, n, op->tick, scratch, labels);
+		(void) fc_screen_assign(op->screen, way, &rows, n, scratch, labels);
 }

@@ -261,10 +261,10 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out, char
 	start[slices] = (uint32_t) steps;
 	columns = (uint64_t *) round8((char *) (start + slices + 1));
 	values = (float *) (columns + steps * FC_SLICE / 4);
-	(void) fc_clear_pieces(columns, steps * FC_SLICE * (sizeof(uint16_t) + sizeof(float)), op->tick);
+	(void) fc_clear_pieces(columns, steps * FC_SLICE * (sizeof(uint16_t) + sizeof(float)));
 	for (size_t s = 0; s < slices; s++)
 	{
-		(void) fc_paced(op->tick, &done, (size_t) (start[s + 1] - start[s]) * FC_SLICE);
+		fc_check_every(&done, (size_t) (start[s + 1] - start[s]) * FC_SLICE);
 		fill_slice(factor, a, lanes, s, values + (size_t) start[s] * FC_SLICE, columns + (size_t) start[s] * FC_SLICE / 4);
 	}
 	*out = (fc_sell) {.rows = factor->rows,.start = start,.values = values,.columns = columns};

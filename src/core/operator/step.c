@@ -41,7 +41,7 @@ width_of(int kind, size_t d)
 #define LEAST_ROWS	32			/* a block of those */
 #define BATCH_ROWS	256
 #define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms */
-#define TICKED_SUMS ((size_t) 1 << 18)	/* added between two ticks */
+#define CHECKED_SUMS ((size_t) 1 << 18)	/* added between two checks */
 
 size_t
 fc_step_capacity(const fc_operator *op)
@@ -88,11 +88,10 @@ fc_step_open(const fc_step *step)
 
 fc_status
 fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
-			 const fc_tick *tick, fc_step *step)
+			 fc_step *step)
 {
-	if (fc_clear_pieces(step, fc_step_size(kind, header, operator_size, capacity), tick) != FC_OK ||
-		fc_copy_pieces(step + 1, header, operator_size, tick) != FC_OK)
-		return FC_INTERRUPTED;
+	fc_clear_pieces(step, fc_step_size(kind, header, operator_size, capacity));
+	fc_copy_pieces(step + 1, header, operator_size);
 	step->version = FC_STEP_VERSION;
 	step->kind = (uint8_t) kind;
 	step->capacity = (uint32_t) capacity;
@@ -281,9 +280,9 @@ counts_valid(const fc_step *step)
 	return step->count >= 0;
 }
 
-/* Sums that rows can have come to, and waiting rows such as fc_step_add takes.  FC_EFORMAT, FC_INTERRUPTED. */
+/* Sums that rows can have come to, and waiting rows such as fc_step_add takes.  FC_EFORMAT. */
 static fc_status
-check_sums(const fc_step *step, const fc_tick *tick)
+check_sums(const fc_step *step)
 {
 	fc_step_parts parts = fc_step_open(step);
 	size_t		k = parts.header->k;
@@ -297,8 +296,8 @@ check_sums(const fc_step *step, const fc_tick *tick)
 		return FC_EFORMAT;
 	for (size_t i = 0; i < k * (1 + parts.width); i++)	/* weights, then sums */
 	{
-		if (i % TICKED_SUMS == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_SUMS == 0)
+			fc_check();
 		if (!is_bounded(parts.weights[i]))
 			return FC_EFORMAT;
 	}
@@ -372,7 +371,7 @@ fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster, const
 }
 
 fc_status
-fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_scratch scratch)
+fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 {
 	fc_step_parts to = fc_step_open(target);
 	fc_step_parts from = fc_step_open(source);
@@ -381,7 +380,6 @@ fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_
 	fc_status	status;
 
 	fc_operator_view(to.header, &op);
-	op.tick = tick;
 	FC_ASSERT(scratch.count >= fc_step_scratch(&op, target->capacity));
 	if (target->kind != source->kind || memcmp(to.header->digest, from.header->digest, sizeof(to.header->digest)))
 		return FC_EMISMATCH;
@@ -397,11 +395,11 @@ fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_
 	}
 	for (size_t i = 0; i < k * to.width; i++)
 	{
-		if (i % TICKED_SUMS == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % CHECKED_SUMS == 0)
+			fc_check();
 		add_pair(&to.sums[i], from.sums[i]);
 	}
-	status = check_sums(target, tick);
+	status = check_sums(target);
 	if (status != FC_OK)
 		return status == FC_EFORMAT ? FC_EOVERFLOW : status;
 	for (size_t r = 0; r < source->pending; r++)
@@ -446,7 +444,7 @@ finish_sums(const fc_step *step, const fc_step_parts *parts, const fc_operator *
 }
 
 fc_status
-fc_step_finish(const fc_step *step, const fc_tick *tick, fc_scratch scratch, fc_step_result *result)
+fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 {
 	fc_step_parts parts = fc_step_open(step);
 	fc_pair		total = step->total;
@@ -456,7 +454,6 @@ fc_step_finish(const fc_step *step, const fc_tick *tick, fc_scratch scratch, fc_
 	size_t		done = 0;
 
 	fc_operator_view(parts.header, &op);
-	op.tick = tick;
 	waiting = label_waiting(step, &parts, &op, scratch);
 	sort_waiting(waiting.labels, step->pending, waiting.order);
 	result->count = step->count + (int64_t) step->pending;
@@ -465,8 +462,7 @@ fc_step_finish(const fc_step *step, const fc_tick *tick, fc_scratch scratch, fc_
 		size_t		first = next;
 		fc_pair		weight = parts.weights[j];
 
-		if (fc_paced(tick, &done, 4 * parts.width))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 4 * parts.width);
 		for (; next < step->pending && (size_t) waiting.labels[waiting.order[next]] == j; next++)
 		{
 			size_t		r = (size_t) waiting.order[next];
@@ -483,7 +479,7 @@ fc_step_finish(const fc_step *step, const fc_tick *tick, fc_scratch scratch, fc_
 }
 
 fc_status
-fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_step_check(const void *bytes, size_t size)
 {
 	const fc_step *step = bytes;
 	const fc_operator_header *header;
@@ -498,19 +494,18 @@ fc_step_check(const void *bytes, size_t size, const fc_tick *tick)
 	if (step->operator_size < sizeof(fc_operator_header) || step->capacity > BATCH_ROWS ||
 		fc_step_size(step->kind, header, step->operator_size, step->capacity) != size)
 		return FC_EFORMAT;
-	status = fc_operator_check(header, step->operator_size, tick);
-	return status == FC_OK ? check_sums(step, tick) : status;
+	status = fc_operator_check(header, step->operator_size);
+	return status == FC_OK ? check_sums(step) : status;
 }
 
 fc_status
-fc_step_means(size_t k, size_t d, const double *weights, const fc_tick *tick, double *sums)
+fc_step_means(size_t k, size_t d, const double *weights, double *sums)
 {
 	size_t		done = 0;
 
 	for (size_t j = 0; j < k; j++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		for (size_t i = 0; weights[j] > 0 && i < d; i++)
 			sums[j * d + i] /= weights[j];
 	}
@@ -519,7 +514,7 @@ fc_step_means(size_t k, size_t d, const double *weights, const fc_tick *tick, do
 
 /* Means of unit rows come to length 1; where there is no direction, the centroid stays. */
 static fc_status
-to_unit_centroids(const fc_operator *op, double *means, fc_scratch scratch, const fc_tick *tick)
+to_unit_centroids(const fc_operator *op, double *means, fc_scratch scratch)
 {
 	size_t		done = 0;
 
@@ -527,8 +522,7 @@ to_unit_centroids(const fc_operator *op, double *means, fc_scratch scratch, cons
 	{
 		double	   *mean = means + j * op->d;
 
-		if (fc_paced(tick, &done, op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, op->d);
 		if (fc_unit_row(mean, op->d, mean))
 			continue;
 		fc_operator_row(op, j, scratch, mean);
@@ -538,39 +532,36 @@ to_unit_centroids(const fc_operator *op, double *means, fc_scratch scratch, cons
 }
 
 fc_status
-fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch, const fc_tick *tick)
+fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch)
 {
 	for (size_t j = 0; j < op->k; j++)
 	{
 		if (result->weights[j] > 0)
 			continue;
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_row(op, j, scratch, result->sums + j * op->d);
 	}
-	if (fc_step_means(op->k, op->d, result->weights, tick, result->sums) != FC_OK)
-		return FC_INTERRUPTED;
-	return op->metric == FC_COSINE ? to_unit_centroids(op, result->sums, scratch, tick) : FC_OK;
+	fc_step_means(op->k, op->d, result->weights, result->sums);
+	return op->metric == FC_COSINE ? to_unit_centroids(op, result->sums, scratch) : FC_OK;
 }
 
 /* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
 fc_status
 fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
-					   const fc_tick *tick, double *index)
+					   double *index)
 {
 	size_t		used = 0;
 	double		sum = 0;
 	double		worst;
-	fc_status	status = fc_operator_centroids(op, NULL, NULL, tick, scratch, centroids);
+	fc_status	status = fc_operator_centroids(op, NULL, NULL, scratch, centroids);
 
 	for (size_t i = 0; i < op->k && status == FC_OK; i++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (result->weights[i] <= 0)
 			continue;
 		used++;
-		status = fc_davies_bouldin_of(centroids, op->k, op->d, i, result->weights, result->sums, tick, &worst);
+		status = fc_davies_bouldin_of(centroids, op->k, op->d, i, result->weights, result->sums, &worst);
 		sum += worst;
 	}
 	*index = used > 0 ? sum / (double) used : 0;

@@ -76,8 +76,8 @@ size_t		fc_step_capacity(const fc_operator *op);
 
 size_t		fc_step_size(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity);
 fc_status	fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
-						 const fc_tick *tick, fc_step *step);
-fc_status	fc_step_check(const void *bytes, size_t size, const fc_tick *tick);
+						 fc_step *step);
+fc_status	fc_step_check(const void *bytes, size_t size);
 
 /*
  * Add one row (d doubles); folds when the batch is full.  op is a view of the operator inside
@@ -91,8 +91,8 @@ void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster, const double *x, const fc_sparse_row *elements,
 								 double weight, fc_scratch scratch);
 
-/* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  FC_EOVERFLOW, FC_INTERRUPTED.  Scratch: fc_step_scratch floats for target. */
-fc_status	fc_step_combine(fc_step *target, const fc_step *source, const fc_tick *tick, fc_scratch scratch);
+/* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  FC_EOVERFLOW.  Scratch: fc_step_scratch floats for target. */
+fc_status	fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);
 
 /* What a state says, waiting rows included; the arrays are the caller's. */
 typedef struct fc_step_result
@@ -105,7 +105,7 @@ typedef struct fc_step_result
 } fc_step_result;
 
 /* The state stays as it is.  Scratch: fc_step_scratch floats for its capacity. */
-fc_status	fc_step_finish(const fc_step *step, const fc_tick *tick, fc_scratch scratch, fc_step_result *result);
+fc_status	fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
 
 static inline double
 fc_pair_value(fc_pair p)
@@ -114,16 +114,16 @@ fc_pair_value(fc_pair p)
 }
 
 /* sums (k x d) become means where a cluster has weight. */
-fc_status	fc_step_means(size_t k, size_t d, const double *weights, const fc_tick *tick, double *sums);
+fc_status	fc_step_means(size_t k, size_t d, const double *weights, double *sums);
 
 /* The next centroids: result->sums of lloyd become means, of length 1 for cosines; where nobody came, the centroid stays.  Scratch: fc_operator_scratch. */
-fc_status	fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch, const fc_tick *tick);
+fc_status	fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch);
 
 /*
  * Davies-Bouldin index from the weights and sums of a finished state; centroids is room for k x d; scratch:
  * fc_operator_scratch floats.
  */
 fc_status	fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
-								   const fc_tick *tick, double *index);
+								   double *index);
 
 #endif							/* FC_OPERATOR_STEP_H */

@@ -32,17 +32,7 @@ take_work(fc_arena *arena, const fc_operator *op, tree_work *w)
 	w->parent = FC_TAKE(arena, 2 * op->k, int32_t);
 	w->order = FC_TAKE(arena, 2 * op->k, fc_keyed);
 	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_cluster_tree_worksize(const fc_operator *op)
-{
-	fc_arena	measure = fc_arena_measure();
-	tree_work	w;
-
-	(void) take_work(&measure, op, &w);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* ---- distances ---- */
@@ -57,15 +47,14 @@ pair(const tree_work *w, size_t a, size_t b)
 }
 
 static fc_status
-read_clusters(const fc_operator *op, const fc_tick *tick, tree_work *w)
+read_clusters(const fc_operator *op, tree_work *w)
 {
 	double		total = 0;
 	size_t		done = 0;
 
 	for (size_t j = 0; j < op->k; j++)
 	{
-		if (fc_paced(tick, &done, op->d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, op->d);
 		fc_operator_row(op, j, w->scratch, w->row + j * op->d);
 		total += op->weights[j];
 		w->joined[j] = false;
@@ -76,7 +65,7 @@ read_clusters(const fc_operator *op, const fc_tick *tick, tree_work *w)
 }
 
 static fc_status
-measure_pairs(size_t d, const fc_tick *tick, tree_work *w)
+measure_pairs(size_t d, tree_work *w)
 {
 	size_t		done = 0;
 
@@ -88,8 +77,7 @@ measure_pairs(size_t d, const fc_tick *tick, tree_work *w)
 			double		both = w->weight[a] + w->weight[b];
 			double		sum = 0;
 
-			if (fc_paced(tick, &done, d))
-				return FC_INTERRUPTED;
+			fc_check_every(&done, d);
 			for (size_t i = 0; i < d; i++)
 				sum += (x[i] - y[i]) * (x[i] - y[i]);
 			*pair(w, a, b) = both > 0 ? w->weight[a] / both * w->weight[b] * sum : 0.0;
@@ -136,7 +124,7 @@ join_nodes(tree_work *w, size_t a, size_t b)
 }
 
 static fc_status
-find_joins(const fc_tick *tick, tree_work *w)
+find_joins(tree_work *w)
 {
 	size_t		length = 0;
 	size_t		first = 0;
@@ -147,8 +135,7 @@ find_joins(const fc_tick *tick, tree_work *w)
 		size_t		last;
 		size_t		next;
 
-		if (fc_paced(tick, &done, 2 * w->k))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * w->k);
 		while (length == 0 && w->joined[first])
 			first++;
 		if (length == 0)
@@ -197,14 +184,14 @@ height_key(double height)
 
 /* The joins by their heights, of the nodes that earlier ones made. */
 static fc_status
-order_joins(const fc_tick *tick, tree_work *w, fc_join *joins)
+order_joins(tree_work *w, fc_join *joins)
 {
 	size_t		count = w->k - 1;
 	fc_status	status;
 
 	for (size_t i = 0; i < count; i++)
 		w->order[i] = (fc_keyed) {height_key(w->found[i].height + 0.0), i};
-	status = fc_sort(w->order, count, w->order + w->k, tick);
+	status = fc_sort(w->order, count, w->order + w->k);
 	if (status != FC_OK)
 		return status;
 	for (size_t i = 0; i < 2 * w->k; i++)
@@ -224,34 +211,34 @@ order_joins(const fc_tick *tick, tree_work *w, fc_join *joins)
 }
 
 static fc_status
-cluster_tree(const fc_operator *op, const fc_tick *tick, fc_arena *arena, fc_join *joins)
+cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 {
 	tree_work	w;
 	fc_status	status = take_work(arena, op, &w);
 
 	if (status == FC_OK)
-		status = read_clusters(op, tick, &w);
+		status = read_clusters(op, &w);
 	if (status == FC_OK)
-		status = measure_pairs(op->d, tick, &w);
+		status = measure_pairs(op->d, &w);
 	if (status == FC_OK)
-		status = find_joins(tick, &w);
-	return status == FC_OK ? order_joins(tick, &w, joins) : status;
+		status = find_joins(&w);
+	return status == FC_OK ? order_joins(&w, joins) : status;
 }
 
 fc_status
-fc_cluster_tree(const fc_operator *op, const fc_tick *tick, fc_arena *arena, fc_join *joins)
+fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 {
-	size_t		used = arena->used;
-	fc_status	status = cluster_tree(op, tick, arena, joins);
+	fc_mark		used = fc_arena_mark(arena);
+	fc_status	status = cluster_tree(op, arena, joins);
 
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
 /* ---- clusters joined by numbers ---- */
 
 fc_status
-fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, const fc_tick *tick, fc_scratch scratch,
+fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_scratch scratch,
 				 double *row, double *centroids, double *weights)
 {
 	size_t		done = 0;
@@ -268,8 +255,7 @@ fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, con
 		double		members = 0;
 		double		share;
 
-		if (fc_paced(tick, &done, op->d + (weights[node] > 0 ? 0 : op->k)))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, op->d + (weights[node] > 0 ? 0 : op->k));
 		for (size_t i = 0; i < op->k && !(weights[node] > 0); i++)
 			members += number[i] == number[j];
 		share = weights[node] > 0 ? op->weights[j] / weights[node] : 1.0 / members;

@@ -21,20 +21,19 @@ typedef struct fc_join
 } fc_join;
 
 /* Bytes fc_cluster_tree takes from its arena. */
-size_t		fc_cluster_tree_worksize(const fc_operator *op);
 
 /*
  * joins (k - 1) in the order of their heights.  Weights are those of the operator; clusters count as equal where these add up
- * to 0 or to no finite number.  FC_INTERRUPTED, FC_ENOMEMORY.
+ * to 0 or to no finite number.
  */
-fc_status	fc_cluster_tree(const fc_operator *op, const fc_tick *tick, fc_arena *arena, fc_join *joins);
+fc_status	fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
 
 /*
  * The clusters of one number joined: centroids (count x d) become their weighted means, weights (count) the sums.  number[j]
  * is below count; a number that no cluster has gets zeros.  Clusters of no weight at all count as equal.  Scratch:
- * fc_operator_scratch floats and d doubles in row.  FC_INTERRUPTED.
+ * fc_operator_scratch floats and d doubles in row.
  */
-fc_status	fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, const fc_tick *tick, fc_scratch scratch,
+fc_status	fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_scratch scratch,
 							 double *row, double *centroids, double *weights);
 
 #endif							/* FC_OPERATOR_TREE_H */

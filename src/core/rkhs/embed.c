@@ -41,7 +41,7 @@ take_work(fc_arena *arena, size_t q, embed_work *k)
 	k->values = FC_TAKE(arena, q, double);
 	k->vectors = FC_TAKE(arena, q * q, double);
 	k->deciding = FC_TAKE(arena, q, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -58,46 +58,45 @@ fc_kernel_embed_worksize(size_t q)
 /* tile = *rows rows start .. of w times t */
 static fc_status
 make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const double *t, size_t q,
-		  const fc_tick *tick, double *tile, size_t *rows)
+		  double *tile, size_t *rows)
 {
 	fc_product	p = {.m = n - start < TILE ? n - start : TILE,.n = q,.k = m,.alpha = 1.0,.lda = ldw,.ldb = q,.ldc = q};
 
 	*rows = p.m;
-	return fc_multiply(&p, w + start * ldw, t, tick, tile);
+	return fc_multiply(&p, w + start * ldw, t, tile);
 }
 
 static fc_status
-sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, const fc_tick *tick, embed_work *k)
+sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, embed_work *k)
 {
 	memset(k->gram, 0, q * q * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
 	{
 		size_t		rows;
-		fc_status	status = make_tile(w, start, n, m, ldw, t, q, tick, k->tile, &rows);
+		fc_status	status = make_tile(w, start, n, m, ldw, t, q, k->tile, &rows);
 
 		if (status == FC_OK)
-			status = fc_rank_update_transposed(q, rows, 1.0, k->tile, q, tick, k->gram);
+			status = fc_rank_update_transposed(q, rows, 1.0, k->tile, q, k->gram);
 		if (status != FC_OK)
 			return status;
 	}
-	return fc_mirror_lower(k->gram, q, tick);
+	return fc_mirror_lower(k->gram, q);
 }
 
 /* y = root x E V, row by row; remembers the entry of each column that decides its sign. */
 static fc_status
 write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, size_t found, double root,
-				  const fc_tick *tick, embed_work *k, fc_embedding *result)
+				  embed_work *k, fc_embedding *result)
 {
 	memset(k->deciding, 0, q * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
 	{
 		size_t		rows;
-		fc_status	status = make_tile(w, start, n, m, ldw, t, q, tick, k->tile, &rows);
+		fc_status	status = make_tile(w, start, n, m, ldw, t, q, k->tile, &rows);
 
 		if (status != FC_OK)
 			return status;
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t i = 0; i < rows; i++)
 		{
 			float	   *y = result->y + (start + i) * result->rank;
@@ -117,12 +116,12 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 }
 
 static fc_status
-fix_signs(size_t n, size_t found, const fc_tick *tick, const embed_work *k, fc_embedding *result)
+fix_signs(size_t n, size_t found, const embed_work *k, fc_embedding *result)
 {
 	for (size_t i = 0; i < n; i++)
 	{
-		if (i % TILE == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % TILE == 0)
+			fc_check();
 		for (size_t j = 0; j < found; j++)
 			if (k->deciding[j] < 0.0)
 				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
@@ -132,9 +131,9 @@ fix_signs(size_t n, size_t found, const fc_tick *tick, const embed_work *k, fc_e
 
 fc_status
 fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
-				const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+				fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		found = 0;
 	embed_work k;
 	fc_status	status = take_work(arena, q, &k);
@@ -144,21 +143,21 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 		memset(result->y, 0, n * result->rank * sizeof(float));
 	if (q == 0 || status != FC_OK)
 	{
-		arena->used = used;
+		fc_arena_release(arena, used);
 		return status;
 	}
-	status = sum_gram(w, n, m, ldw, t, q, tick, &k);
+	status = sum_gram(w, n, m, ldw, t, q, &k);
 	if (status == FC_OK)
-		status = fc_leading_eigen(k.gram, q, q, tick, arena, k.values, k.vectors);
+		status = fc_leading_eigen(k.gram, q, q, arena, k.values, k.vectors);
 	while (status == FC_OK && found < q && found < result->rank && k.values[found] > 1e-14 * k.values[0])
 	{
 		result->eigenvalues[found] = scale * k.values[found];
 		found++;
 	}
 	if (status == FC_OK)
-		status = write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), tick, &k, result);
+		status = write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), &k, result);
 	if (status == FC_OK)
-		status = fix_signs(n, found, tick, &k, result);
-	arena->used = used;
+		status = fix_signs(n, found, &k, result);
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -28,7 +28,7 @@ size_t		fc_kernel_embed_worksize(size_t q);
  * of each column of Y is positive.
  */
 fc_status	fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
-							const fc_tick *tick, fc_arena *arena, fc_embedding *result);
+							fc_arena *arena, fc_embedding *result);
 
 /* t (m x q) = vectors' / sqrt(values) for the q leading pairs above floor x the first; returns how many. */
 size_t		fc_inverse_root(const double *values, const double *vectors, size_t count, size_t m, double floor, double *t);

@@ -8,7 +8,7 @@
 #include "rkhs/values.h"
 
 #define BLOCK		FC_KERNEL_BLOCK
-#define TICK_VALUES	262144		/* values between ticks of the elementwise passes */
+#define CHECKED_VALUES	262144		/* values between checks of the elementwise passes */
 #define FLOAT_SQUARE_LIMIT	512.0	/* ||x'||^2 beyond which rounding to float would cost an exponent 1e-4 */
 
 fc_status
@@ -84,9 +84,9 @@ input_value(const fc_kernel_input *input, size_t row, size_t column)
 }
 
 static inline bool
-time_to_tick(size_t row, size_t d)
+time_to_check(size_t row, size_t d)
 {
-	return row % (TICK_VALUES / (d < TICK_VALUES ? d : TICK_VALUES)) == 0;
+	return row % (CHECKED_VALUES / (d < CHECKED_VALUES ? d : CHECKED_VALUES)) == 0;
 }
 
 /* Without overflow: sqrt of the sum of squares of row - mean. */
@@ -114,12 +114,12 @@ row_length(const fc_kernel_input *input, size_t row, const double *mean)
 }
 
 static fc_status
-mean_of(const fc_kernel_input *input, const fc_tick *tick, double *mean)
+mean_of(const fc_kernel_input *input, double *mean)
 {
 	for (size_t i = 0; i < input->n; i++)
 	{
-		if (time_to_tick(i, input->d) && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (time_to_check(i, input->d))
+			fc_check();
 		for (size_t c = 0; c < input->d; c++)
 			mean[c] += input_value(input, i, c) / (double) input->n;
 	}
@@ -127,13 +127,13 @@ mean_of(const fc_kernel_input *input, const fc_tick *tick, double *mean)
 }
 
 static fc_status
-longest_row(const fc_kernel_input *input, const double *mean, const fc_tick *tick, double *longest)
+longest_row(const fc_kernel_input *input, const double *mean, double *longest)
 {
 	*longest = 0.0;
 	for (size_t i = 0; i < input->n; i++)
 	{
-		if (time_to_tick(i, input->d) && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (time_to_check(i, input->d))
+			fc_check();
 		*longest = fmax(*longest, row_length(input, i, mean));
 	}
 	return FC_OK;
@@ -168,15 +168,15 @@ choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows, doub
 
 static fc_status
 write_rows(const fc_kernel *kernel, const fc_kernel_input *input, const double *mean, double factor,
-		   const fc_tick *tick, fc_kernel_rows *rows)
+		   fc_kernel_rows *rows)
 {
 	for (size_t i = 0; i < input->n; i++)
 	{
 		double		length = kernel->kind == FC_KERNEL_COSINE ? row_length(input, i, mean) : 1.0;
 		double		square = 0.0;
 
-		if (time_to_tick(i, input->d) && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (time_to_check(i, input->d))
+			fc_check();
 		for (size_t c = 0; c < input->d; c++)
 		{
 			double		value = length > 0.0 ? (input_value(input, i, c) - mean[c]) / length * factor : 0.0;
@@ -195,7 +195,7 @@ write_rows(const fc_kernel *kernel, const fc_kernel_input *input, const double *
 
 fc_status
 fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool exact,
-				  const fc_tick *tick, fc_arena *arena, fc_kernel_rows *rows)
+				  fc_arena *arena, fc_kernel_rows *rows)
 {
 	bool		rbf = kernel->kind == FC_KERNEL_RBF;
 	double	   *mean = FC_TAKE(arena, input->d, double);
@@ -203,14 +203,12 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 	double		factor;
 	fc_status	status = FC_OK;
 
-	if (mean == NULL)
-		return FC_ENOMEMORY;
 	*rows = (fc_kernel_rows) {.n = input->n,.d = input->d};
 	memset(mean, 0, input->d * sizeof(double));
 	if (rbf)
-		status = mean_of(input, tick, mean);
+		status = mean_of(input, mean);
 	if (status == FC_OK && kernel->kind != FC_KERNEL_COSINE)
-		status = longest_row(input, mean, tick, &longest);
+		status = longest_row(input, mean, &longest);
 	if (status == FC_OK)
 		status = choose_scale(kernel, longest, rows, &factor);
 	if (status != FC_OK)
@@ -221,26 +219,21 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 		rows->exact = FC_TAKE(arena, input->n * input->d, double);
 	else
 		rows->x = FC_TAKE(arena, input->n * input->d, float);
-	if ((rbf && rows->half == NULL) || (rows->exact == NULL && rows->x == NULL))
-		return FC_ENOMEMORY;
-	return write_rows(kernel, input, mean, factor, tick, rows);
+	return write_rows(kernel, input, mean, factor, rows);
 }
 
 fc_status
 fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t count,
-					  const fc_tick *tick, fc_arena *arena, fc_kernel_rows *selected)
+					  fc_arena *arena, fc_kernel_rows *selected)
 {
 	*selected = *rows;
 	selected->n = count;
 	selected->x = NULL;
 	selected->exact = FC_TAKE(arena, count * rows->d, double);
 	selected->half = rows->half != NULL ? FC_TAKE(arena, count, double) : NULL;
-	if (selected->exact == NULL || (rows->half != NULL && selected->half == NULL))
-		return FC_ENOMEMORY;
 	for (size_t j = 0; j < count; j++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		memcpy(selected->exact + j * rows->d, rows->exact + chosen[j] * rows->d, rows->d * sizeof(double));
 		if (rows->half != NULL)
 			selected->half[j] = rows->half[chosen[j]];
@@ -366,17 +359,15 @@ read_block(const int8_t *o, size_t n, size_t start, size_t c, float *out)
 
 fc_status
 fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
-				   const fc_tick *tick, fc_arena *arena, double *w, double *square)
+				   fc_arena *arena, double *w, double *square)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	float	   *block = FC_TAKE(arena, BLOCK * BLOCK, float);
 	double	   *room = FC_TAKE(arena, BLOCK * BLOCK, double);
 	float	   *part = FC_TAKE(arena, BLOCK * c, float);
 	float	   *o_a = FC_TAKE(arena, BLOCK * c, float);
 	float	   *o_b = FC_TAKE(arena, BLOCK * c, float);
 
-	if (block == NULL || room == NULL || part == NULL || o_a == NULL || o_b == NULL)
-		return FC_ENOMEMORY;
 	*square = 0.0;
 	for (size_t a = 0; a < rows->n; a += BLOCK)
 	{
@@ -387,8 +378,7 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 			size_t		na = block_of(rows->n, a);
 			size_t		nb = block_of(rows->n, b);
 
-			if (fc_ticked(tick))
-				return FC_INTERRUPTED;
+			fc_check();
 			*square += (a == b ? 1.0 : 2.0) * fc_kernel_block(rows, a, na, b, nb, room, block);
 			read_block(o, rows->n, b, c, o_b);
 			add_product(block, false, na, nb, o_b, c, part, w + a * c);
@@ -396,6 +386,6 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 				add_product(block, true, na, nb, o_a, c, part, w + b * c);
 		}
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return FC_OK;
 }

@@ -77,11 +77,11 @@ size_t		fc_kernel_rows_size(const fc_kernel *kernel, size_t n, size_t d, bool ex
 #define FC_KERNEL_LEAST		1e-70
 #define FC_KERNEL_GREATEST	1e70
 fc_status	fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool exact,
-							  const fc_tick *tick, fc_arena *arena, fc_kernel_rows *rows);
+							  fc_arena *arena, fc_kernel_rows *rows);
 
 /* Copies of `count` prepared exact rows, in the arena: points that blocks_exact takes on its right. */
 fc_status	fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t count,
-								  const fc_tick *tick, fc_arena *arena, fc_kernel_rows *selected);
+								  fc_arena *arena, fc_kernel_rows *selected);
 
 /* Rows a side of a block of fc_kernel_multiply and fc_kernel_block. */
 #define FC_KERNEL_BLOCK		128
@@ -99,12 +99,12 @@ double		fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i);
 
 /*
  * w (n x c) = K o / scale for o (n x c, small integers), K in square blocks, each pair of blocks made once
- * and used for both of its sides; *square = ||K / scale||_F^2.  A tick a pair:
+ * and used for both of its sides; *square = ||K / scale||_F^2.  A check a pair:
  * fc_kernel_pairs(n) in all.  Blocks and their products are float, sums double.
  */
 size_t		fc_kernel_pairs(size_t n);
 size_t		fc_kernel_multiply_worksize(size_t c);
 fc_status	fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
-							   const fc_tick *tick, fc_arena *arena, double *w, double *square);
+							   fc_arena *arena, double *w, double *square);
 
 #endif							/* FC_RKHS_KERNEL_H */

@@ -46,30 +46,17 @@ take_work(fc_arena *arena, const fc_operator *op, size_t rank, map_work *w)
 	w->matrix = FC_TAKE(arena, op->k * op->k, double);
 	w->values = FC_TAKE(arena, w->pairs, double);
 	w->vectors = FC_TAKE(arena, w->pairs * op->k, double);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_kernel_map_worksize(const fc_operator *op, const fc_kernel *kernel, size_t rank)
-{
-	fc_arena	measure = fc_arena_measure();
-	map_work	w;
-
-	(void) take_work(&measure, op, rank, &w);
-	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, op->k, op->d, true));
-	fc_arena_reserve(&measure, fc_leading_eigen_worksize(op->k, w.pairs));
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 static fc_status
-read_landmarks(const fc_operator *op, const fc_tick *tick, map_work *w, double *norms)
+read_landmarks(const fc_operator *op, map_work *w, double *norms)
 {
 	for (size_t j = 0; j < op->k; j++)
 	{
 		double	   *row = w->landmarks + j * op->d;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_operator_row(op, j, w->scratch, row);
 		norms[j] = 0.0;
 		for (size_t c = 0; c < op->d; c++)
@@ -79,10 +66,10 @@ read_landmarks(const fc_operator *op, const fc_tick *tick, map_work *w, double *
 }
 
 fc_status
-fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank, const fc_tick *tick,
+fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 					fc_arena *arena, double *norms, double *t, size_t *found)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	double		floor = fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
 	fc_kernel_input input = {.n = op->k,.d = op->d};
 	fc_kernel_rows rows;
@@ -90,14 +77,14 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 	fc_status	status = take_work(arena, op, rank, &w);
 
 	if (status == FC_OK)
-		status = read_landmarks(op, tick, &w, norms);
+		status = read_landmarks(op, &w, norms);
 	input.doubles = w.landmarks;
 	if (status == FC_OK)
-		status = fc_kernel_prepare(kernel, &input, true, tick, arena, &rows);
+		status = fc_kernel_prepare(kernel, &input, true, arena, &rows);
 	if (status == FC_OK)
-		status = fc_kernel_matrix(&rows, &rows, tick, w.matrix);
+		status = fc_kernel_matrix(&rows, &rows, w.matrix);
 	if (status == FC_OK)
-		status = fc_leading_eigen(w.matrix, op->k, w.pairs, tick, arena, w.values, w.vectors);
+		status = fc_leading_eigen(w.matrix, op->k, w.pairs, arena, w.values, w.vectors);
 	*found = 0;
 	for (size_t j = 0; j < w.pairs && status == FC_OK; j++)
 	{
@@ -107,7 +94,7 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 		for (size_t i = 0; i < op->k; i++)
 			t[j * op->k + i] = above ? w.vectors[j * op->k + i] / sqrt(w.values[j] * rows.scale) : 0.0;
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -120,14 +107,14 @@ fc_kernel_map_size(size_t k, size_t rank, size_t operator_size)
 }
 
 static fc_status
-compute_digest(const fc_kernel_map_header *header, size_t size, const fc_tick *tick, uint64_t digest[2])
+compute_digest(const fc_kernel_map_header *header, size_t size, uint64_t digest[2])
 {
-	return fc_digest((const uint64_t[]) {1, 2}, &header->kernel, size - offsetof(fc_kernel_map_header, kernel), tick, digest);
+	return fc_digest((const uint64_t[]) {1, 2}, &header->kernel, size - offsetof(fc_kernel_map_header, kernel), digest);
 }
 
 fc_status
 fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const double *norms, const double *t,
-					const fc_operator_header *op, size_t operator_size, const fc_tick *tick,
+					const fc_operator_header *op, size_t operator_size,
 					fc_kernel_map_header *header)
 {
 	size_t		k = op->k;
@@ -142,11 +129,10 @@ fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const doubl
 	header->unit = unit;
 	header->operator_size = operator_size;
 	memcpy(at, norms, k * sizeof(double));
-	if (fc_copy_pieces(at + k, t, rank * k * sizeof(double), tick) != FC_OK ||
-		fc_copy_pieces(at + k + rank * k, op, operator_size, tick) != FC_OK)
-		return FC_INTERRUPTED;
+	fc_copy_pieces(at + k, t, rank * k * sizeof(double));
+	fc_copy_pieces(at + k + rank * k, op, operator_size);
 	((fc_operator_header *) (at + k + rank * k))->container = 0;
-	return compute_digest(header, fc_kernel_map_size(k, rank, operator_size), tick, header->digest);
+	return compute_digest(header, fc_kernel_map_size(k, rank, operator_size), header->digest);
 }
 
 static const fc_operator_header *
@@ -170,7 +156,7 @@ fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map)
 }
 
 fc_status
-fc_kernel_map_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_kernel_map_check(const void *bytes, size_t size)
 {
 	const fc_kernel_map_header *header = bytes;
 	const double *norms = (const double *) (header + 1);
@@ -183,12 +169,12 @@ fc_kernel_map_check(const void *bytes, size_t size, const fc_tick *tick)
 		header->operator_size < sizeof(fc_operator_header) ||
 		size != fc_kernel_map_size(header->k, header->rank, header->operator_size))
 		return FC_EFORMAT;
-	status = compute_digest(header, size, tick, digest);
+	status = compute_digest(header, size, digest);
 	if (status != FC_OK)
 		return status;
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
-	status = fc_finite_pieces(norms, header->k + (size_t) header->rank * header->k, tick);
+	status = fc_finite_pieces(norms, header->k + (size_t) header->rank * header->k);
 	if (status != FC_OK)
 		return status == FC_EVALUE ? FC_EFORMAT : status;
 	for (size_t j = 0; j < header->k; j++)
@@ -196,7 +182,7 @@ fc_kernel_map_check(const void *bytes, size_t size, const fc_tick *tick)
 			return FC_EFORMAT;
 	if (operator_of(header)->container != 0 || operator_of(header)->k != header->k || operator_of(header)->d != header->d)
 		return FC_EFORMAT;
-	return fc_operator_check(operator_of(header), header->operator_size, tick);
+	return fc_operator_check(operator_of(header), header->operator_size);
 }
 
 /* ---- what rows share ---- */

@@ -53,16 +53,15 @@ size_t		fc_kernel_map_pairs(size_t k, size_t rank);
  * norms (k), t (pairs x k) and *found: how many eigenvalues stand above the floor, their rows of t first,
  * the others 0.  FC_EFAR as fc_kernel_prepare.
  */
-size_t		fc_kernel_map_worksize(const fc_operator *op, const fc_kernel *kernel, size_t rank);
-fc_status	fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank, const fc_tick *tick,
+fc_status	fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 								fc_arena *arena, double *norms, double *t, size_t *found);
 
 size_t		fc_kernel_map_size(size_t k, size_t rank, size_t operator_size);
 fc_status	fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const double *norms, const double *t,
-								const fc_operator_header *op, size_t operator_size, const fc_tick *tick,
+								const fc_operator_header *op, size_t operator_size,
 								fc_kernel_map_header *header);
 void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map);
-fc_status	fc_kernel_map_check(const void *bytes, size_t size, const fc_tick *tick);
+fc_status	fc_kernel_map_check(const void *bytes, size_t size);
 
 /*
  * What many rows can share: sparse factors rearranged (fc_operator_sell_build), t in single

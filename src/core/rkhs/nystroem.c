@@ -33,7 +33,7 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, nystroem_work 
 	k->values = FC_TAKE(arena, k->pairs, double);
 	k->vectors = FC_TAKE(arena, k->pairs * k->m, double);
 	k->t = FC_TAKE(arena, k->m * k->pairs, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -52,13 +52,12 @@ fc_nystroem_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, s
 }
 
 fc_status
-fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, const fc_tick *tick, double *out)
+fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double *out)
 {
 	for (size_t a = 0; a < left->n; a += TILE)
 		for (size_t b = 0; b < right->n; b += TILE)
 		{
-			if (fc_ticked(tick))
-				return FC_INTERRUPTED;
+			fc_check();
 			fc_kernel_block_exact(left, a, smaller(TILE, left->n - a), right, b, smaller(TILE, right->n - b),
 								  out + a * right->n + b, right->n);
 		}
@@ -66,45 +65,45 @@ fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, const 
 }
 
 static fc_status
-sample_columns(const fc_kernel_rows *rows, uint64_t seed, const fc_tick *tick, fc_arena *arena, nystroem_work *k)
+sample_columns(const fc_kernel_rows *rows, uint64_t seed, fc_arena *arena, nystroem_work *k)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	fc_kernel_rows selected;
 	fc_status	status;
 
 	fc_choose_distinct(seed, rows->n, k->m, k->chosen);
-	status = fc_kernel_select_rows(rows, k->chosen, k->m, tick, arena, &selected);
+	status = fc_kernel_select_rows(rows, k->chosen, k->m, arena, &selected);
 	if (status == FC_OK)
-		status = fc_kernel_matrix(rows, &selected, tick, k->columns);
+		status = fc_kernel_matrix(rows, &selected, k->columns);
 	for (size_t j = 0; j < k->m && status == FC_OK; j++)
 		memcpy(k->inner + j * k->m, k->columns + k->chosen[j] * k->m, k->m * sizeof(double));
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
 fc_status
 fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed,
-					const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+					fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		found;
 	fc_kernel_rows rows;
 	nystroem_work k;
-	fc_status	status = fc_kernel_prepare(kernel, input, true, tick, arena, &rows);
+	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &rows);
 
 	if (status == FC_OK)
 		status = take_work(arena, input->n, result->rank, columns, &k);
 	if (status == FC_OK)
-		status = sample_columns(&rows, seed, tick, arena, &k);
+		status = sample_columns(&rows, seed, arena, &k);
 	if (status == FC_OK)
-		status = fc_leading_eigen(k.inner, k.m, k.pairs, tick, arena, k.values, k.vectors);
+		status = fc_leading_eigen(k.inner, k.m, k.pairs, arena, k.values, k.vectors);
 	if (status == FC_OK)
 	{
 		found = fc_inverse_root(k.values, k.vectors, k.pairs, k.m, FC_PSEUDO_INVERSE_FLOOR, k.t);
-		status = fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, found, rows.scale, tick, arena, result);
+		status = fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, found, rows.scale, arena, result);
 	}
 	result->relative_error = -1.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -129,7 +128,7 @@ take_exact(fc_arena *arena, size_t n, size_t rank, exact_work *k)
 	k->vectors = FC_TAKE(arena, k->pairs * n, double);
 	k->axes = FC_TAKE(arena, n * k->pairs, double);
 	k->roots = FC_TAKE(arena, k->pairs * k->pairs, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -147,13 +146,12 @@ fc_kernel_eigen_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t ran
 }
 
 static fc_status
-sum_squares(const double *matrix, size_t n, const fc_tick *tick, double *square)
+sum_squares(const double *matrix, size_t n, double *square)
 {
 	*square = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t j = 0; j < n; j++)
 			*square += matrix[i * n + j] * matrix[i * n + j];
 	}
@@ -162,7 +160,7 @@ sum_squares(const double *matrix, size_t n, const fc_tick *tick, double *square)
 
 /* axes = vectors', roots = diag(values^1/2) over the *positive positive ones. */
 static fc_status
-positive_pairs(size_t n, const fc_tick *tick, exact_work *k, size_t *positive)
+positive_pairs(size_t n, exact_work *k, size_t *positive)
 {
 	size_t		found = 0;
 
@@ -171,8 +169,7 @@ positive_pairs(size_t n, const fc_tick *tick, exact_work *k, size_t *positive)
 	memset(k->roots, 0, found * found * sizeof(double));
 	for (size_t j = 0; j < found; j++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		k->roots[j * found + j] = sqrt(k->values[j]);
 		for (size_t i = 0; i < n; i++)
 			k->axes[i * found + j] = k->vectors[j * n + i];
@@ -183,33 +180,33 @@ positive_pairs(size_t n, const fc_tick *tick, exact_work *k, size_t *positive)
 
 fc_status
 fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
-						const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+						fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = input->n;
 	double		square = 0.0;
 	double		explained = 0.0;
 	size_t		found;
 	fc_kernel_rows rows;
 	exact_work	k;
-	fc_status	status = fc_kernel_prepare(kernel, input, true, tick, arena, &rows);
+	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &rows);
 
 	if (status == FC_OK)
 		status = take_exact(arena, n, result->rank, &k);
 	if (status == FC_OK)
-		status = fc_kernel_matrix(&rows, &rows, tick, k.matrix);
+		status = fc_kernel_matrix(&rows, &rows, k.matrix);
 	if (status == FC_OK)
-		status = sum_squares(k.matrix, n, tick, &square);
+		status = sum_squares(k.matrix, n, &square);
 	if (status == FC_OK)
-		status = fc_leading_eigen(k.matrix, n, k.pairs, tick, arena, k.values, k.vectors);
+		status = fc_leading_eigen(k.matrix, n, k.pairs, arena, k.values, k.vectors);
 	if (status == FC_OK)
-		status = positive_pairs(n, tick, &k, &found);
+		status = positive_pairs(n, &k, &found);
 	if (status == FC_OK)
-		status = fc_kernel_embed(k.axes, n, found, found, k.roots, found, rows.scale, tick, arena, result);
+		status = fc_kernel_embed(k.axes, n, found, found, k.roots, found, rows.scale, arena, result);
 	for (size_t j = 0; j < result->rank && status == FC_OK; j++)
 		explained += result->eigenvalues[j] / rows.scale * (result->eigenvalues[j] / rows.scale);
 	if (status == FC_OK)
 		result->relative_error = square > 0.0 ? sqrt(fmax(1.0 - explained / square, 0.0)) : 0.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

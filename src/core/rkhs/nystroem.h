@@ -18,14 +18,14 @@
  */
 size_t		fc_nystroem_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t columns);
 fc_status	fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed,
-								const fc_tick *tick, fc_arena *arena, fc_embedding *result);
+								fc_arena *arena, fc_embedding *result);
 
 /* K ~ U_r L_r U_r' from K itself, stored (8 n^2 bytes): for n up to a few thousand. */
 size_t		fc_kernel_eigen_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank);
 fc_status	fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
-									const fc_tick *tick, fc_arena *arena, fc_embedding *result);
+									fc_arena *arena, fc_embedding *result);
 
 /* out (left->n x right->n) = K / scale between exact rows prepared together. */
-fc_status	fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, const fc_tick *tick, double *out);
+fc_status	fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double *out);
 
 #endif							/* FC_RKHS_NYSTROEM_H */

@@ -19,7 +19,6 @@ typedef struct pivoted_cholesky_work
 {
 	size_t		n;
 	size_t		m;
-	const fc_tick *tick;
 	fc_kernel_rows rows;
 	double	   *factor;			/* n x m */
 	double	   *residual;		/* n: diagonal of K - F F' */
@@ -36,7 +35,7 @@ take_work(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
 	k->residual = FC_TAKE(arena, n, double);
 	k->column = FC_TAKE(arena, TILE, double);
 	k->pivot_row = FC_TAKE(arena, k->m, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -58,8 +57,8 @@ sum_residual(const pivoted_cholesky_work *k, double *sum)
 	*sum = 0.0;
 	for (size_t i = 0; i < k->n; i++)
 	{
-		if (i % 65536 == 0 && fc_ticked(k->tick))
-			return FC_INTERRUPTED;
+		if (i % 65536 == 0)
+			fc_check();
 		*sum += k->residual[i];
 	}
 	return FC_OK;
@@ -93,8 +92,7 @@ add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 	{
 		size_t		count = smaller(TILE, k->n - start);
 
-		if (fc_ticked(k->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_kernel_block_exact(&k->rows, start, count, &k->rows, s, 1, k->column, 1);
 		if (j > 0)
 			cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) count, (int) j, -1.0, k->factor + start * k->m, (int) k->m,
@@ -121,8 +119,8 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found
 	*found = 0;
 	for (size_t i = 0; i < k->n; i++)
 	{
-		if (i % TILE == 0 && fc_ticked(k->tick))
-			return FC_INTERRUPTED;
+		if (i % TILE == 0)
+			fc_check();
 		k->residual[i] = fc_kernel_diagonal(&k->rows, i);
 		trace += k->residual[i];
 	}
@@ -146,27 +144,26 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found
 }
 
 static fc_status
-start(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, const fc_tick *tick, fc_arena *arena, pivoted_cholesky_work *k)
+start(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, fc_arena *arena, pivoted_cholesky_work *k)
 {
-	fc_status	status = fc_kernel_prepare(kernel, input, true, tick, arena, &k->rows);
+	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &k->rows);
 
-	k->tick = tick;
 	return status == FC_OK ? take_work(arena, input->n, m, k) : status;
 }
 
 fc_status
 fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
-							  const fc_tick *tick, fc_arena *arena, size_t *pivots, size_t *found)
+							  fc_arena *arena, size_t *pivots, size_t *found)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	pivoted_cholesky_work k;
-	fc_status	status = start(kernel, input, m, tick, arena, &k);
+	fc_status	status = start(kernel, input, m, arena, &k);
 
 	if (status == FC_OK)
 		status = factorise(&k, seed, pivots, found);
 	for (size_t j = 0; status == FC_OK && input->order != NULL && j < *found; j++)
 		pivots[j] = input->order[pivots[j]];
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }
 
@@ -190,12 +187,12 @@ fc_pivoted_cholesky_project_worksize(const fc_kernel *kernel, size_t n, size_t d
 static fc_status
 factor_gram(const pivoted_cholesky_work *k, size_t found, double *gram)
 {
-	fc_status	status = fc_clear_pieces(gram, found * found * sizeof(double), k->tick);
+	fc_status	status = fc_clear_pieces(gram, found * found * sizeof(double));
 
 	for (size_t first = 0; first < k->n && status == FC_OK; first += TILE)
 		status = fc_rank_update_transposed(found, smaller(TILE, k->n - first), 1.0, k->factor + first * k->m, k->m,
-										   k->tick, gram);
-	return status == FC_OK ? fc_mirror_lower(gram, found, k->tick) : status;
+										   gram);
+	return status == FC_OK ? fc_mirror_lower(gram, found) : status;
 }
 
 static fc_status
@@ -206,38 +203,37 @@ reduce(const pivoted_cholesky_work *k, size_t found, fc_arena *arena, fc_embeddi
 	double	   *values = FC_TAKE(arena, pairs, double);
 	double	   *vectors = FC_TAKE(arena, pairs * found, double);
 	double	   *t = FC_TAKE(arena, pairs * found, double);
-	fc_status	status = gram != NULL && values != NULL && vectors != NULL && t != NULL ? FC_OK : FC_ENOMEMORY;
+	fc_status	status = FC_OK;
 
 	if (status == FC_OK && found > 0)
 		status = factor_gram(k, found, gram);
 	if (status == FC_OK && found > 0)
-		status = fc_leading_eigen(gram, found, pairs, k->tick, arena, values, vectors);
+		status = fc_leading_eigen(gram, found, pairs, arena, values, vectors);
 	for (size_t i = 0; i < found && status == FC_OK; i++)
 	{
-		if (fc_ticked(k->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t j = 0; j < pairs; j++)
 			t[i * pairs + j] = vectors[j * found + i];
 	}
 	if (status == FC_OK)
-		status = fc_kernel_embed(k->factor, k->n, found, k->m, t, pairs, k->rows.scale, k->tick, arena, result);
+		status = fc_kernel_embed(k->factor, k->n, found, k->m, t, pairs, k->rows.scale, arena, result);
 	return status;
 }
 
 fc_status
 fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
-							const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+							fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		found = 0;
 	pivoted_cholesky_work k;
-	fc_status	status = start(kernel, input, m, tick, arena, &k);
+	fc_status	status = start(kernel, input, m, arena, &k);
 
 	if (status == FC_OK)
 		status = factorise(&k, seed, NULL, &found);
 	if (status == FC_OK)
 		status = reduce(&k, found, arena, result);
 	result->relative_error = -1.0;
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -15,11 +15,11 @@
 /* Places (of the input) of at most m pivots, in the order drawn; fewer (*found) when K is used up. */
 size_t		fc_pivoted_cholesky_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t m);
 fc_status	fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
-										  const fc_tick *tick, fc_arena *arena, size_t *pivots, size_t *found);
+										  fc_arena *arena, size_t *pivots, size_t *found);
 
 /* K ~ F F', reduced to its best approximation of rank r. */
 size_t		fc_pivoted_cholesky_project_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t m);
 fc_status	fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
-										const fc_tick *tick, fc_arena *arena, fc_embedding *result);
+										fc_arena *arena, fc_embedding *result);
 
 #endif							/* FC_RKHS_PIVOTED_CHOLESKY_H */

@@ -82,7 +82,7 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projectio
 	k->y = FC_TAKE(arena, TILE * rank, double);
 	k->along = FC_TAKE(arena, rank * k->probes, double);
 	k->image = FC_TAKE(arena, TILE * k->probes, double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -105,7 +105,7 @@ tile_of(size_t n, size_t start)
 }
 
 static fc_status
-draw_omega(size_t n, uint64_t seed, const fc_tick *tick, projection_work *k)
+draw_omega(size_t n, uint64_t seed, projection_work *k)
 {
 	size_t		order = 1;
 
@@ -114,8 +114,7 @@ draw_omega(size_t n, uint64_t seed, const fc_tick *tick, projection_work *k)
 	fc_choose_distinct(seed, order, k->columns, k->column);
 	for (size_t start = 0; start < n; start += TILE)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		fc_sign_columns(seed, k->column, k->columns, k->probes, start, tile_of(n, start), k->omega + start * k->c);
 	}
 	return FC_OK;
@@ -132,7 +131,7 @@ read_signs(const projection_work *k, size_t start, size_t rows, size_t first, si
 
 /* inner = the symmetric part of Omega' W, first `count` columns of both */
 static fc_status
-inner_matrix(size_t n, size_t count, const fc_tick *tick, projection_work *k)
+inner_matrix(size_t n, size_t count, projection_work *k)
 {
 	int			columns = (int) count;
 
@@ -141,8 +140,7 @@ inner_matrix(size_t n, size_t count, const fc_tick *tick, projection_work *k)
 	{
 		size_t		rows = tile_of(n, start);
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		read_signs(k, start, rows, 0, count);
 		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, columns, columns, (int) rows, 1.0, k->signs, columns,
 					k->w + start * k->c, (int) k->c, 1.0, k->inner, columns);
@@ -159,17 +157,17 @@ inner_matrix(size_t n, size_t count, const fc_tick *tick, projection_work *k)
 
 /* Y from the first `count` columns. */
 static fc_status
-coordinates(size_t n, size_t count, double scale, const fc_tick *tick, fc_arena *arena, projection_work *k, fc_embedding *result)
+coordinates(size_t n, size_t count, double scale, fc_arena *arena, projection_work *k, fc_embedding *result)
 {
-	fc_status	status = inner_matrix(n, count, tick, k);
+	fc_status	status = inner_matrix(n, count, k);
 	size_t		found;
 
 	if (status == FC_OK)
-		status = fc_leading_eigen(k->inner, count, count, tick, arena, k->values, k->vectors);
+		status = fc_leading_eigen(k->inner, count, count, arena, k->values, k->vectors);
 	if (status != FC_OK)
 		return status;
 	found = fc_inverse_root(k->values, k->vectors, count, count, EIGENVALUE_FLOOR, k->t);
-	return fc_kernel_embed(k->w, n, count, k->c, k->t, found, scale, tick, arena, result);
+	return fc_kernel_embed(k->w, n, count, k->c, k->t, found, scale, arena, result);
 }
 
 /* ---- how good it is ---- */
@@ -183,7 +181,7 @@ read_coordinates(const projection_work *k, const fc_embedding *result, size_t st
 
 /* Y' Z */
 static fc_status
-project_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *result, projection_work *k)
+project_probes(size_t n, double scale, const fc_embedding *result, projection_work *k)
 {
 	int			rank = (int) result->rank;
 	int			probes = (int) k->probes;
@@ -193,8 +191,7 @@ project_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *
 	{
 		size_t		rows = tile_of(n, start);
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		read_signs(k, start, rows, k->columns, k->probes);
 		read_coordinates(k, result, start, rows, scale);
 		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rank, probes, (int) rows, 1.0, k->y, rank,
@@ -205,7 +202,7 @@ project_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *
 
 /* By probe: (Y Y' z).(E z) and ||E z||^2 */
 static fc_status
-compare_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *result, const projection_work *k,
+compare_probes(size_t n, double scale, const fc_embedding *result, const projection_work *k,
 			   double *cross, double *left)
 {
 	int			rank = (int) result->rank;
@@ -217,8 +214,7 @@ compare_probes(size_t n, double scale, const fc_tick *tick, const fc_embedding *
 	{
 		size_t		rows = tile_of(n, start);
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		read_coordinates(k, result, start, rows, scale);
 		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) rows, probes, rank, 1.0, k->y, rank,
 					k->along, probes, 0.0, k->image, probes);
@@ -260,17 +256,17 @@ explained_square(const fc_embedding *result, double scale)
 }
 
 static fc_status
-estimate_error(size_t n, double scale, double square, const fc_tick *tick, projection_work *k, fc_embedding *result)
+estimate_error(size_t n, double scale, double square, projection_work *k, fc_embedding *result)
 {
 	double		cross[MOST_PROBES];
 	double		left[MOST_PROBES];
 	double		variance[2];
 	double		rest;
 	double		direct;
-	fc_status	status = project_probes(n, scale, tick, result, k);
+	fc_status	status = project_probes(n, scale, result, k);
 
 	if (status == FC_OK)
-		status = compare_probes(n, scale, tick, result, k, cross, left);
+		status = compare_probes(n, scale, result, k, cross, left);
 	if (status != FC_OK)
 		return status;
 	rest = square - explained_square(result, scale) - 2.0 * mean_of(cross, k->probes, &variance[0]);
@@ -283,27 +279,27 @@ estimate_error(size_t n, double scale, double square, const fc_tick *tick, proje
 
 fc_status
 fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t oversampling, uint64_t seed,
-				  const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+				  fc_arena *arena, fc_embedding *result)
 {
-	size_t		used = arena->used;
+	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = input->n;
 	double		square = 0.0;
 	fc_kernel_rows rows;
 	projection_work k;
-	fc_status	status = fc_kernel_prepare(kernel, input, false, tick, arena, &rows);
+	fc_status	status = fc_kernel_prepare(kernel, input, false, arena, &rows);
 
 	if (status == FC_OK)
 		status = take_work(arena, n, result->rank, oversampling, &k);
 	if (status == FC_OK)
-		status = draw_omega(n, seed, tick, &k);
+		status = draw_omega(n, seed, &k);
 	if (status == FC_OK)
-		status = fc_kernel_multiply(&rows, k.omega, k.c, tick, arena, k.w, &square);
+		status = fc_kernel_multiply(&rows, k.omega, k.c, arena, k.w, &square);
 	if (status == FC_OK)
-		status = coordinates(n, k.columns, rows.scale, tick, arena, &k, result);
+		status = coordinates(n, k.columns, rows.scale, arena, &k, result);
 	if (status == FC_OK)
-		status = estimate_error(n, rows.scale, square, tick, &k, result);
+		status = estimate_error(n, rows.scale, square, &k, result);
 	if (status == FC_OK)
-		status = coordinates(n, k.c, rows.scale, tick, arena, &k, result);
+		status = coordinates(n, k.c, rows.scale, arena, &k, result);
 	if (status == FC_OK && square > 0.0)
 	{
 		double		bound = 1.0 - explained_square(result, rows.scale) / square;
@@ -311,6 +307,6 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 		if (bound > CANCELLED_SHARE && sqrt(bound) < result->relative_error)
 			result->relative_error = sqrt(bound);
 	}
-	arena->used = used;
+	fc_arena_release(arena, used);
 	return status;
 }

@@ -35,9 +35,9 @@ size_t		fc_kernel_projection_worksize(const fc_kernel *kernel, size_t n, size_t 
 /*
  * Coordinates of n rows (in the order of their ids: that order ties a row to its sign).
  * Memory: 9 bytes a row and column (r' and probes) beside the prepared rows; K is never stored.
- * Ticks: fc_kernel_pairs(n) of the pass over K, then few.  FC_EFAR as fc_kernel_prepare.
+ * Interrupt checks: fc_kernel_pairs(n) of the pass over K, then few.  FC_EFAR as fc_kernel_prepare.
  */
 fc_status	fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t oversampling, uint64_t seed,
-							  const fc_tick *tick, fc_arena *arena, fc_embedding *result);
+							  fc_arena *arena, fc_embedding *result);
 
 #endif							/* FC_RKHS_PROJECTION_H */

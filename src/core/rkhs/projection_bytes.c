@@ -5,7 +5,7 @@
 
 #include "base/pieces.h"
 
-#define IDS_BLOCK	((size_t) 1 << 20)	/* between two ticks */
+#define IDS_BLOCK	((size_t) 1 << 20)	/* between two checks */
 
 size_t
 fc_kernel_projection_size(size_t n, size_t rank)
@@ -50,7 +50,7 @@ header_valid(const fc_kernel_projection_header *header)
 }
 
 fc_status
-fc_kernel_projection_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_kernel_projection_check(const void *bytes, size_t size)
 {
 	const fc_kernel_projection_header *header = bytes;
 	const double *eigenvalues;
@@ -69,13 +69,13 @@ fc_kernel_projection_check(const void *bytes, size_t size, const fc_tick *tick)
 			return FC_EFORMAT;
 	for (size_t i = 1; i < header->n; i++)
 	{
-		if (i % IDS_BLOCK == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (i % IDS_BLOCK == 0)
+			fc_check();
 		if (ids[i] <= ids[i - 1])
 			return FC_EFORMAT;
 	}
 	if (!fc_zero_padding(y + header->n * header->rank, (const char *) bytes + size))
 		return FC_EFORMAT;
-	status = fc_finite_float_pieces(y, header->n * header->rank, tick);
+	status = fc_finite_float_pieces(y, header->n * header->rank);
 	return status == FC_EVALUE ? FC_EFORMAT : status;
 }

@@ -49,6 +49,6 @@ int64_t    *fc_kernel_projection_ids(const fc_kernel_projection_header *header);
 float	   *fc_kernel_projection_rows(const fc_kernel_projection_header *header);
 
 /* Validate size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
-fc_status	fc_kernel_projection_check(const void *bytes, size_t size, const fc_tick *tick);
+fc_status	fc_kernel_projection_check(const void *bytes, size_t size);
 
 #endif							/* FC_RKHS_PROJECTION_BYTES_H */

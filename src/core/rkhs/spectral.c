@@ -29,7 +29,6 @@ typedef struct spectral_work
 	size_t		most;
 	size_t		found;			/* eigenpairs above the floor, the dimension of phi */
 	uint64_t	seed;
-	const fc_tick *tick;
 	double	   *matrix;			/* most x most */
 	double	   *values;			/* most */
 	double	   *vectors;		/* most x most */
@@ -90,25 +89,7 @@ take_work(fc_arena *arena, spectral_work *w)
 		w->label[i] = FC_TAKE(arena, k > 0 ? w->n : 0, int32_t);
 	w->counts = FC_TAKE(arena, k * k, double);
 	w->number = FC_TAKE(arena, k, int32_t);
-	return fc_arena_status(arena);
-}
-
-size_t
-fc_spectral_worksize(size_t n, size_t d, size_t k, size_t most)
-{
-	fc_arena	measure = fc_arena_measure();
-	spectral_work w = {.n = n,.d = d,.k = k,.most = most};
-	fc_kernel	kernel = rbf(1.0);
-	size_t		inner;
-
-	(void) take_work(&measure, &w);
-	inner = larger(fc_pivoted_cholesky_worksize(&kernel, n, d, most), fc_leading_eigen_worksize(most, fc_kernel_map_pairs(most, 0)));
-	if (is_tried(&w))
-		inner = larger(inner, larger(larger(fc_kmeans_worksize(n, k, k), fc_kmeans_worksize(n, d, k)), fc_match_labels_worksize(k, k)));
-	fc_arena_reserve(&measure, fc_kernel_rows_size(&kernel, n, d, true));
-	fc_arena_reserve(&measure, fc_kernel_rows_size(&kernel, most, d, true));
-	fc_arena_reserve(&measure, inner);
-	return fc_arena_measured(&measure);
+	return FC_OK;
 }
 
 /* ---- Nystrom features ---- */
@@ -117,33 +98,33 @@ fc_spectral_worksize(size_t n, size_t d, size_t k, size_t most)
 static fc_status
 make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 {
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	fc_kernel_input input = {.doubles = w->x,.n = w->n,.d = w->d};
 	size_t		pairs;
 	fc_kernel_rows rows;
 	fc_kernel_rows chosen;
 	fc_product	product;
-	fc_status	status = fc_pivoted_cholesky_landmarks(&s->kernel, &input, w->most, w->seed, w->tick, arena, s->landmark, &s->landmarks);
+	fc_status	status = fc_pivoted_cholesky_landmarks(&s->kernel, &input, w->most, w->seed, arena, s->landmark, &s->landmarks);
 
 	if (status == FC_OK && s->landmarks == 0)
 		s->landmark[s->landmarks++] = 0;
 	pairs = fc_kernel_map_pairs(s->landmarks, 0);
 	if (status == FC_OK)
-		status = fc_kernel_prepare(&s->kernel, &input, true, w->tick, arena, &rows);
+		status = fc_kernel_prepare(&s->kernel, &input, true, arena, &rows);
 	if (status == FC_OK)
-		status = fc_kernel_select_rows(&rows, s->landmark, s->landmarks, w->tick, arena, &chosen);
+		status = fc_kernel_select_rows(&rows, s->landmark, s->landmarks, arena, &chosen);
 	if (status == FC_OK)
-		status = fc_kernel_matrix(&chosen, &chosen, w->tick, w->matrix);
+		status = fc_kernel_matrix(&chosen, &chosen, w->matrix);
 	if (status == FC_OK && features)
-		status = fc_kernel_matrix(&rows, &chosen, w->tick, w->cross);
+		status = fc_kernel_matrix(&rows, &chosen, w->cross);
 	if (status == FC_OK)
-		status = fc_leading_eigen(w->matrix, s->landmarks, pairs, w->tick, arena, w->values, w->vectors);
+		status = fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values, w->vectors);
 	if (status == FC_OK)
 		w->found = fc_inverse_root(w->values, w->vectors, pairs, s->landmarks, FC_PSEUDO_INVERSE_FLOOR, w->root);
 	product = (fc_product) {.m = w->n,.n = w->found,.k = s->landmarks,.alpha = 1.0,.lda = s->landmarks,.ldb = w->found,.ldc = w->found};
 	if (status == FC_OK && features)
-		status = fc_multiply(&product, w->cross, w->root, w->tick, w->phi);
-	arena->used = mark;
+		status = fc_multiply(&product, w->cross, w->root, w->phi);
+	fc_arena_release(arena, mark);
 	return status;
 }
 
@@ -177,10 +158,10 @@ find_axes(spectral_work *w, fc_arena *arena)
 
 	divide_by_degrees(w);
 	memset(w->matrix, 0, w->found * w->found * sizeof(double));
-	status = fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->tick, w->matrix);
+	status = fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->matrix);
 	if (status == FC_OK)
-		status = fc_mirror_lower(w->matrix, w->found, w->tick);
-	return status == FC_OK ? fc_leading_eigen(w->matrix, w->found, w->k, w->tick, arena, w->values, w->vectors) : status;
+		status = fc_mirror_lower(w->matrix, w->found);
+	return status == FC_OK ? fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors) : status;
 }
 
 /* y = A phi, of length 1. */
@@ -193,8 +174,7 @@ unit_features(spectral_work *w)
 	{
 		double		square = 0.0;
 
-		if (fc_paced(w->tick, &done, w->k * w->found))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, w->k * w->found);
 		fc_matrix_apply(w->vectors, w->k, w->found, w->phi + i * w->found, w->row);
 		for (size_t c = 0; c < w->k; c++)
 			square += w->row[c] * w->row[c];
@@ -214,7 +194,7 @@ judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
 	fc_status	status;
 
 	options.seed = w->seed;
-	status = fc_kmeans(&rows, w->k, NULL, &options, w->tick, arena, &found);
+	status = fc_kmeans(&rows, w->k, NULL, &options, arena, &found);
 	s->cost = found.sse / (double) w->n;
 	*clear = status == FC_OK && s->cost < FC_SPECTRAL_CLEAR;
 	for (size_t j = 0; *clear && j < w->k; j++)
@@ -267,12 +247,12 @@ compare_with_kmeans(spectral_work *w, fc_arena *arena, bool *same)
 	fc_status	status;
 
 	options.seed = w->seed;
-	status = fc_kmeans(&rows, w->k, NULL, &options, w->tick, arena, &found);
+	status = fc_kmeans(&rows, w->k, NULL, &options, arena, &found);
 	memset(w->counts, 0, w->k * w->k * sizeof(double));
 	for (size_t i = 0; status == FC_OK && i < w->n; i++)
 		w->counts[(size_t) w->label[0][i] * w->k + (size_t) w->label[1][i]]++;
 	if (status == FC_OK)
-		status = fc_match_labels(w->counts, w->k, w->k, w->tick, arena, w->number);
+		status = fc_match_labels(w->counts, w->k, w->k, arena, w->number);
 	for (size_t j = 0; status == FC_OK && j < w->k; j++)
 		agreed += w->counts[j * w->k + (size_t) w->number[j]];
 	*same = status == FC_OK && agreed >= FC_SPECTRAL_AGREED * (double) w->n;
@@ -288,8 +268,7 @@ total_variance(spectral_work *w, double *variance)
 	*variance = 0.0;
 	for (size_t c = 0; c < w->d; c++)
 	{
-		if (fc_paced(w->tick, &done, 2 * w->n))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 2 * w->n);
 		w->mean[c] = 0.0;
 		for (size_t i = 0; i < w->n; i++)
 			w->mean[c] += w->x[i * w->d + c] / (double) w->n;
@@ -303,11 +282,11 @@ total_variance(spectral_work *w, double *variance)
 }
 
 fc_status
-fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed, const fc_tick *tick,
+fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed,
 				   fc_arena *arena, fc_spectral *result)
 {
-	size_t		mark = arena->used;
-	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed,.tick = tick};
+	fc_mark		mark = fc_arena_mark(arena);
+	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed};
 	double		variance = 1.0;
 	bool		clear = false;
 	bool		same = false;
@@ -327,6 +306,6 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 		result->kernel = rbf(PLAIN_WIDTH / variance);
 		status = take_plain(&w, arena, result);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }

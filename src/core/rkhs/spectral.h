@@ -42,8 +42,7 @@ typedef struct fc_spectral
 size_t		fc_spectral_rank(size_t k, size_t most);
 
 /* x: n x d.  FC_EFAR as fc_kernel_prepare. */
-size_t		fc_spectral_worksize(size_t n, size_t d, size_t k, size_t most);
-fc_status	fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed, const fc_tick *tick,
+fc_status	fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed,
 							   fc_arena *arena, fc_spectral *result);
 
 #endif							/* FC_RKHS_SPECTRAL_H */

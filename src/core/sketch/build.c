@@ -34,46 +34,46 @@ fc_spec_parts_size(const fc_spec_parts *parts)
 
 /* Fill an array of a spec under construction; from is NULL where the spec has none. */
 static fc_status
-fill(const void *array, const void *from, size_t bytes, const fc_tick *tick)
+fill(const void *array, const void *from, size_t bytes)
 {
-	return from != NULL ? fc_copy_pieces((void *) (uintptr_t) array, from, bytes, tick) : FC_OK;
+	return from != NULL ? fc_copy_pieces((void *) (uintptr_t) array, from, bytes) : FC_OK;
 }
 
 static fc_status
-fill_arrays(const fc_spec_parts *parts, const fc_tick *tick, fc_spec *spec)
+fill_arrays(const fc_spec_parts *parts, fc_spec *spec)
 {
 	size_t		n = parts->reduced;
 	fc_status	status;
 
 	for (size_t i = 0; parts->center != NULL && i < parts->dim; i++)
 		((double *) (uintptr_t) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
-	status = fill(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double), tick);
+	status = fill(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
 	if (status == FC_OK)
-		status = fill(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double), tick);
+		status = fill(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
 	if (status == FC_OK)
-		status = fill(fc_spec_basis(spec), parts->basis, parts->dim * n * sizeof(float), tick);
+		status = fill(fc_spec_basis(spec), parts->basis, parts->dim * n * sizeof(float));
 	if (status == FC_OK)
-		status = fill(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * n * sizeof(float), tick);
+		status = fill(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * n * sizeof(float));
 	if (status == FC_OK)
-		status = fill(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double), tick);
+		status = fill(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
 	if (status == FC_OK)
-		status = fill(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * n * sizeof(float), tick);
+		status = fill(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * n * sizeof(float));
 	return status;
 }
 
 fc_status
-fc_spec_build(const fc_spec_parts *parts, const fc_tick *tick, fc_spec *spec)
+fc_spec_build(const fc_spec_parts *parts, fc_spec *spec)
 {
 	size_t		size = fc_spec_parts_size(parts);
-	fc_status	status = fc_clear_pieces(spec, size, tick);
+	fc_status	status = fc_clear_pieces(spec, size);
 
 	if (status != FC_OK)
 		return status;
 	*spec = fixed_fields(parts);
-	status = fill_arrays(parts, tick, spec);
+	status = fill_arrays(parts, spec);
 	if (status == FC_OK)
-		status = fc_spec_seal(spec, tick);
-	return status == FC_OK ? fc_spec_check(spec, size, tick) : status;
+		status = fc_spec_seal(spec);
+	return status == FC_OK ? fc_spec_check(spec, size) : status;
 }
 
 fc_spec_parts
@@ -133,7 +133,7 @@ take_found(fc_arena *arena, size_t rows, size_t d, const fc_spec_options *option
 	found->reduced = FC_TAKE(arena, rows * n, float);
 	found->sample_centroids = FC_TAKE(arena, fc_pilot_sample_centroid_limit(&pilot) * n, float);
 	*sigmas = FC_TAKE(arena, larger(options->scale_count, 1), double);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -168,7 +168,7 @@ fc_spec_chosen_size(size_t rows, size_t d, const fc_spec_options *options)
 
 /* Points in units of 2^exponent become points in units of sigma. */
 static fc_status
-divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma, const fc_tick *tick)
+divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma)
 {
 	int			shift;
 	double		fraction = frexp(sigma, &shift);
@@ -177,15 +177,14 @@ divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma, c
 	for (size_t i = 0; i < coordinates; i++)
 	{
 		points[i] = (float) (ldexp((double) points[i], exponent - shift) / fraction);
-		if (fc_paced(tick, &done, 8))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, 8);
 	}
 	return FC_OK;
 }
 
 /* by = basis center 2^-exponent (n); the center itself without a basis. */
 static fc_status
-project_center(const fc_pilot_result *found, size_t d, const fc_tick *tick, double *by)
+project_center(const fc_pilot_result *found, size_t d, double *by)
 {
 	size_t		done = 0;
 
@@ -195,8 +194,7 @@ project_center(const fc_pilot_result *found, size_t d, const fc_tick *tick, doub
 		for (size_t i = 0; found->n < d && i < d; i++)
 			by[c] += (double) found->basis[c * d + i] * found->center[i];
 		by[c] = ldexp(by[c], -found->exponent);
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 	}
 	return FC_OK;
 }
@@ -211,11 +209,11 @@ shift_points(float *points, size_t count, size_t n, const double *by)
 
 /* What was found about the mean, now about 0. */
 static fc_status
-move_to_origin(size_t rows, size_t d, const fc_tick *tick, fc_arena *work, fc_pilot_result *found)
+move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 {
-	size_t		used = work->used;
+	fc_mark		used = fc_arena_mark(work);
 	double	   *by = FC_TAKE(work, found->n, double);
-	fc_status	status = by == NULL ? FC_ENOMEMORY : project_center(found, d, tick, by);
+	fc_status	status = project_center(found, d, by);
 
 	if (status == FC_OK)
 	{
@@ -223,7 +221,7 @@ move_to_origin(size_t rows, size_t d, const fc_tick *tick, fc_arena *work, fc_pi
 		shift_points(found->reduced, rows, found->n, by);
 		memset(found->center, 0, d * sizeof(double));
 	}
-	work->used = used;
+	fc_arena_release(work, used);
 	return status;
 }
 
@@ -254,7 +252,7 @@ parts_of_pilot(size_t rows, size_t d, const fc_spec_options *options, const fc_p
 
 fc_status
 fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
-			   const fc_tick *tick, fc_arena *work, fc_arena *found, fc_spec_parts *parts)
+			   fc_arena *work, fc_arena *found, fc_spec_parts *parts)
 {
 	fc_pilot_options pilot = pilot_options(d, options);
 	fc_pilot_result result = {0};
@@ -262,17 +260,17 @@ fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, con
 	fc_status	status = take_found(found, rows, d, options, &result, &sigmas);
 
 	if (status == FC_OK)
-		status = fc_pilot(x, weight, rows, d, &pilot, tick, work, &result);
+		status = fc_pilot(x, weight, rows, d, &pilot, work, &result);
 	if (status == FC_OK && options->zero_center)
-		status = move_to_origin(rows, d, tick, work, &result);
+		status = move_to_origin(rows, d, work, &result);
 	if (status != FC_OK)
 		return status;
 	*parts = parts_of_pilot(rows, d, options, &result);
 	set_sigmas(options->sigma > 0 ? options->sigma : result.sigma, options, sigmas);
 	parts->sigmas = sigmas;
 	parts->pilot_weight = weight;
-	status = divide_by_sigma(result.sample_centroids, result.sample_centroid_count * result.n, result.exponent, sigmas[0], tick);
+	status = divide_by_sigma(result.sample_centroids, result.sample_centroid_count * result.n, result.exponent, sigmas[0]);
 	if (status == FC_OK)
-		status = divide_by_sigma(result.reduced, rows * result.n, result.exponent, sigmas[0], tick);
+		status = divide_by_sigma(result.reduced, rows * result.n, result.exponent, sigmas[0]);
 	return status;
 }

@@ -32,7 +32,7 @@ size_t		fc_spec_parts_size(const fc_spec_parts *parts);
  * The spec into fc_spec_parts_size bytes.  FC_EFORMAT when center, scale and sigma do not go together: sigma times
  * scale must be between 1e-290 and 1e290, and the center within 2^38 of it.
  */
-fc_status	fc_spec_build(const fc_spec_parts *parts, const fc_tick *tick, fc_spec *spec);
+fc_status	fc_spec_build(const fc_spec_parts *parts, fc_spec *spec);
 
 /* The parts of a spec, which they point to. */
 fc_spec_parts fc_spec_parts_of(const fc_spec *spec);
@@ -84,6 +84,6 @@ size_t		fc_spec_chosen_size(size_t rows, size_t d, const fc_spec_options *option
  * into the arena `found` and to weight.
  */
 fc_status	fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
-						   const fc_tick *tick, fc_arena *work, fc_arena *found, fc_spec_parts *parts);
+						   fc_arena *work, fc_arena *found, fc_spec_parts *parts);
 
 #endif							/* FC_SKETCH_BUILD_H */

@@ -169,23 +169,21 @@ fc_frequency_worksize(const fc_spec *spec)
  * to n) and the factor that gives it length R_j.  Either output may be NULL.
  */
 static fc_status
-structured_frequencies(const fc_spec *spec, fc_arena *arena, const fc_tick *tick, float *omega, float *factors)
+structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float *factors)
 {
 	size_t		n = spec->reduced;
 	size_t		p = fc_padded_dim(n);
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	float	   *signs = FC_TAKE(arena, 3 * p, float);
 	float	   *v = FC_TAKE(arena, p, float);
 
-	if (signs == NULL || v == NULL)
-		return FC_ENOMEMORY;
 	for (uint32_t j = 0; j < spec->frequencies; j++)
 	{
 		double		norm = 0;
 		double		factor;
 
-		if (j % 64 == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (j % 64 == 0)
+			fc_check();
 		if (j % p == 0)
 			for (uint32_t round = 0; round < 3; round++)
 				fc_block_signs(spec, (uint32_t) (j / p), round, p, signs + round * p);
@@ -198,25 +196,25 @@ structured_frequencies(const fc_spec *spec, fc_arena *arena, const fc_tick *tick
 		for (size_t i = 0; omega != NULL && i < n; i++)
 			omega[j * n + i] = (float) (factor * (double) v[i]);
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return FC_OK;
 }
 
 fc_status
-fc_structured_factors(const fc_spec *spec, fc_arena *arena, const fc_tick *tick, float *factors)
+fc_structured_factors(const fc_spec *spec, fc_arena *arena, float *factors)
 {
-	return structured_frequencies(spec, arena, tick, NULL, factors);
+	return structured_frequencies(spec, arena, NULL, factors);
 }
 
 fc_status
-fc_frequencies(const fc_spec *spec, fc_arena *arena, const fc_tick *tick, float *omega)
+fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega)
 {
 	if (spec->flags & FC_SPEC_STRUCTURED)
-		return structured_frequencies(spec, arena, tick, omega, NULL);
+		return structured_frequencies(spec, arena, omega, NULL);
 	for (uint32_t j = 0; j < spec->frequencies; j++)
 	{
-		if (j % 64 == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (j % 64 == 0)
+			fc_check();
 		dense_frequency(spec, j, omega + (size_t) j * spec->reduced);
 	}
 	return FC_OK;

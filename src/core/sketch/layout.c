@@ -140,12 +140,12 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketc
 }
 
 fc_status
-fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, const fc_tick *tick, fc_sketch *sketch)
+fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
 {
 	size_t		moments = fc_spec_moments(spec) * 2 * moment_size(flags);
 
 	init_front(spec, flags, capacity, sketch);
-	return fc_clear_pieces((char *) sketch + closed_size(spec, flags) - moments, moments, tick);
+	return fc_clear_pieces((char *) sketch + closed_size(spec, flags) - moments, moments);
 }
 
 static void
@@ -157,15 +157,14 @@ forget_bounds(fc_sketch *sketch, const fc_sketch_parts *parts)
 
 /* The moments of a copy, times up and 2^-down. */
 static fc_status
-copy_moments(const fc_sketch_parts *from, fc_wide up, int down, const fc_tick *tick, const fc_sketch_parts *to)
+copy_moments(const fc_sketch_parts *from, fc_wide up, int down, const fc_sketch_parts *to)
 {
 	size_t		count = 2 * to->moments;
 
 	for (size_t begin = 0, end; begin < count; begin = end)
 	{
 		end = fc_sketch_block_end(begin, count);
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t j = begin; j < end; j++)
 		{
 			fc_wide		value = from->z != NULL ? from->z[j] : from->wide_z[j];
@@ -180,7 +179,7 @@ copy_moments(const fc_sketch_parts *from, fc_wide up, int down, const fc_tick *t
 }
 
 fc_status
-fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, const fc_tick *tick, fc_sketch *target)
+fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sketch *target)
 {
 	bool		widen = (flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
 	bool		narrow = !(flags & FC_SKETCH_WEIGHTED) && (source->flags & FC_SKETCH_WEIGHTED);
@@ -206,8 +205,7 @@ fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, const
 		memcpy(to.lower, from.lower, 2 * to.tracked * sizeof(double));
 	else
 		forget_bounds(target, &to);
-	if (copy_moments(&from, up, down, tick, &to) != FC_OK)
-		return FC_INTERRUPTED;
+	copy_moments(&from, up, down, &to);
 	if ((source->flags & FC_SKETCH_OPEN) && (flags & FC_SKETCH_OPEN))
 	{
 		target->pending = source->pending;

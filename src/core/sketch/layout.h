@@ -126,7 +126,7 @@ typedef struct fc_sketch_parts
 
 fc_sketch_parts fc_sketch_open_parts(const fc_sketch *sketch);
 
-/* Numbers of a sketch between two ticks. */
+/* Numbers of a sketch between two checks. */
 #define FC_SKETCH_BLOCK ((size_t) 1 << 18)
 
 /* The end of the block that begins at `begin`, of `count` numbers. */
@@ -141,10 +141,10 @@ size_t		fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity);
 size_t		fc_sketch_bytes(const fc_sketch *sketch);
 
 /* Write an empty sketch of fc_sketch_size(spec, flags, capacity) bytes. */
-fc_status	fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, const fc_tick *tick, fc_sketch *sketch);
+fc_status	fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch);
 
 /* Copy with other flags (a weighted or open copy): target has fc_sketch_size bytes.  FC_EOVERFLOW. */
-fc_status	fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, const fc_tick *tick,
+fc_status	fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity,
 							  fc_sketch *target);
 
 /* After rows have gone, min and max are not known. */

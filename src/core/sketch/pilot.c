@@ -42,7 +42,6 @@ typedef struct pilot_work
 	size_t		n;
 	size_t		clusters;		/* wanted, at least 1 */
 	uint64_t	seed;
-	const fc_tick *tick;
 	fc_arena   *arena;
 	size_t	   *inlier;			/* rows: those not trimmed, in order */
 	size_t		count;			/* how many */
@@ -75,7 +74,7 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, pil
 	w->centroids = FC_TAKE(arena, 2 * clusters * n, double);
 	w->cluster_weight = FC_TAKE(arena, 2 * clusters, double);
 	w->tile = FC_TAKE(arena, TILE_ROWS * d, float);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -111,8 +110,8 @@ find_center(pilot_work *w, double *center)
 		const double *x = w->x + w->inlier[i] * w->d;
 		double		share;
 
-		if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % TILE_ROWS == 0)
+			fc_check();
 		w->inlier_weight[i] = weight_of(w, w->inlier[i]);
 		w->total += w->inlier_weight[i];
 		share = w->inlier_weight[i] / w->total;
@@ -149,8 +148,8 @@ center_rows(pilot_work *w, const double *center)
 			const double *x = w->x + w->inlier[i] * w->d;
 			double		root = sqrt(w->inlier_weight[i]);
 
-			if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
-				return FC_INTERRUPTED;
+			if (i % TILE_ROWS == 0)
+				fc_check();
 			if (pass == 0)
 				for (size_t c = 0; c < w->d; c++)
 					largest = fmax(largest, root * fabs(x[c] - center[c]));
@@ -172,7 +171,7 @@ find_basis(pilot_work *w, const double *center, float *basis)
 
 	if (status != FC_OK)
 		return status;
-	return fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->tick, w->arena, basis);
+	return fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->arena, basis);
 }
 
 /* The power of 2 that brings every row below 1 from the center. */
@@ -183,8 +182,8 @@ find_unit(const pilot_work *w, fc_pilot_result *result)
 
 	for (size_t i = 0; i < w->rows; i++)
 	{
-		if (i % TILE_ROWS == 0 && fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		if (i % TILE_ROWS == 0)
+			fc_check();
 		for (size_t c = 0; c < w->d; c++)
 			largest = fmax(largest, fabs(w->x[i * w->d + c] - result->center[c]));
 	}
@@ -208,13 +207,11 @@ reduce_rows(pilot_work *w, const fc_pilot_result *result)
 		{
 			size_t		axes = w->n - a < TILE_ROWS ? w->n - a : TILE_ROWS;
 
-			if (fc_ticked(w->tick))
-				return FC_INTERRUPTED;
+			fc_check();
 			cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) axes, (int) w->d, 1.0f, centred,
 						(int) w->d, result->basis + a * w->d, (int) w->d, 0.0f, out + a, (int) w->n);
 		}
-		if (fc_ticked(w->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 	}
 	return FC_OK;
 }
@@ -238,7 +235,8 @@ scale_reduced(pilot_work *w, const float *reduced, int *exponent)
 	for (size_t i = 0; i < w->count && status == FC_OK; i++)
 		for (size_t c = 0; c < w->n; c++)
 			w->scaled[i * w->n + c] = ldexpf(reduced[w->inlier[i] * w->n + c], -*exponent);
-	return fc_ticked(w->tick) ? FC_INTERRUPTED : status;
+	fc_check();
+	return status;
 }
 
 /* Root of the mean variance of the reduced rows: the inliers, or all. */
@@ -327,8 +325,7 @@ add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int
 	{
 		float	   *point = result->sample_centroids + result->sample_centroid_count * w->n;
 
-		if (fc_paced(w->tick, &done, (result->sample_centroid_count + 1) * w->n))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, (result->sample_centroid_count + 1) * w->n);
 		if (w->cluster_weight[j] < FEWEST_CLUSTER_ROWS)
 			continue;
 		for (size_t c = 0; c < w->n; c++)
@@ -360,7 +357,7 @@ cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts, int *
 	options.n_init = starts;
 	options.seed = w->seed;
 	if (status == FC_OK)
-		status = fc_kmeans(&rows, k, NULL, &options, w->tick, w->arena, &clusters);
+		status = fc_kmeans(&rows, k, NULL, &options, w->arena, &clusters);
 	*inertia = clusters.sse;
 	return status;
 }
@@ -408,21 +405,21 @@ find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 
 fc_status
 fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_pilot_options *options,
-		 const fc_tick *tick, fc_arena *arena, fc_pilot_result *result)
+		 fc_arena *arena, fc_pilot_result *result)
 {
 	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
-	.clusters = larger(options->clusters, 1),.seed = options->seed,.tick = tick,.arena = arena};
-	size_t		used = arena->used;
+	.clusters = larger(options->clusters, 1),.seed = options->seed,.arena = arena};
+	fc_mark		used = fc_arena_mark(arena);
 	fc_status	status;
 
 	if (rows == 0 || d == 0)
 		return FC_EEMPTY;
-	status = fc_arena_require(arena, fc_pilot_worksize(rows, d, options));
+	status = FC_OK;
 	if (status == FC_OK)
 		status = take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
 	result->n = w.n;
 	if (status == FC_OK)
-		status = fc_trim(x, weight, rows, d, INLIER_FRACTION, tick, arena, w.inlier, &w.count);
+		status = fc_trim(x, weight, rows, d, INLIER_FRACTION, arena, w.inlier, &w.count);
 	if (status == FC_OK)
 		status = find_center(&w, result->center);
 	if (status == FC_OK && w.n < d)
@@ -435,7 +432,7 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 		status = find_within(&w, result);
 	if (status == FC_OK)
 		status = find_trimmed_centroids(&w, result);
-	arena->used = used;
+	fc_arena_release(arena, used);
 	if (status != FC_OK)
 		return status;
 	result->within_deviation = ldexp(result->within_deviation, result->exponent);

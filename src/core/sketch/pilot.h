@@ -43,10 +43,10 @@ size_t		fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options
 /*
  * x is rows x d, double; weight (multiplicity) NULL means all 1.  Scale
  * equivariant: x times c gives sigma times c.  d up to FC_MAX_DIM: the principal axes
- * come from blocked subspace iterations with ticks when min(rows, d) > 512.
+ * come from blocked subspace iterations with checks when min(rows, d) > 512.
  */
 fc_status	fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
-					 const fc_pilot_options *options, const fc_tick *tick,
+					 const fc_pilot_options *options,
 					 fc_arena *arena, fc_pilot_result *result);
 
 #endif							/* FC_SKETCH_PILOT_H */

@@ -165,7 +165,7 @@ set_near_norm(fc_prepared *prepared, double longest2)
 }
 
 static fc_status
-set_basis(const fc_spec *spec, const fc_tick *tick, fc_prepared *prepared)
+set_basis(const fc_spec *spec, fc_prepared *prepared)
 {
 	const float *basis = fc_spec_basis(spec);
 	double	   *norm2 = prepared->projected;	/* of the columns */
@@ -174,8 +174,7 @@ set_basis(const fc_spec *spec, const fc_tick *tick, fc_prepared *prepared)
 	memset(norm2, 0, prepared->n * sizeof(double));
 	for (size_t i = 0; i < prepared->d; i++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t r = 0; r < prepared->n; r++)
 		{
 			size_t		c = r / FC_BASIS_TILE * FC_BASIS_TILE;
@@ -194,43 +193,40 @@ set_basis(const fc_spec *spec, const fc_tick *tick, fc_prepared *prepared)
 
 /* Half-turns, in tiles of FC_FREQUENCY_TILE frequencies with the dimension outermost. */
 static fc_status
-set_dense(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_prepared *prepared)
+set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
 	size_t		n = prepared->n;
-	size_t		mark = arena->used;
+	fc_mark		mark = fc_arena_mark(arena);
 	float	   *omega = FC_TAKE(arena, prepared->m * n, float);
 	fc_status	status;
 
-	if (omega == NULL)
-		return FC_ENOMEMORY;
-	status = fc_frequencies(spec, arena, tick, omega);
+	status = fc_frequencies(spec, arena, omega);
 	for (size_t j = 0; status == FC_OK && j < prepared->padded; j++)
 	{
 		float	   *tile = prepared->omega + j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n + j % FC_FREQUENCY_TILE;
 
-		if (j % FC_FREQUENCY_TILE == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (j % FC_FREQUENCY_TILE == 0)
+			fc_check();
 		for (size_t i = 0; i < n; i++)
 			tile[i * FC_FREQUENCY_TILE] = j < prepared->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
 	}
-	arena->used = mark;
+	fc_arena_release(arena, mark);
 	return status;
 }
 
 static fc_status
-set_structured(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_prepared *prepared)
+set_structured(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
 	size_t		blocks = (prepared->m + prepared->padded - 1) / prepared->padded;
 
 	for (size_t b = 0; b < blocks; b++)
 	{
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (uint32_t round = 0; round < 3; round++)
 			fc_block_signs(spec, (uint32_t) b, round, prepared->padded,
 						   prepared->signs + (3 * b + round) * prepared->padded);
 	}
-	return fc_structured_factors(spec, arena, tick, prepared->factors);
+	return fc_structured_factors(spec, arena, prepared->factors);
 }
 
 static double *
@@ -244,14 +240,14 @@ take_zeroed(fc_arena *arena, size_t count)
 }
 
 fc_status
-fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_prepared *prepared)
+fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
 	bool		structured = is_structured(spec);
 	size_t		blocks;
 	fc_status	status;
 
-	FC_ASSERT(fc_spec_check(spec, fc_spec_size(spec), NULL) == FC_OK);
-	*prepared = (fc_prepared) {.tick = tick};
+	FC_ASSERT(fc_spec_check(spec, fc_spec_size(spec)) == FC_OK);
+	*prepared = (fc_prepared) {0};
 	set_sizes(spec, prepared);
 	blocks = (prepared->m + prepared->padded - 1) / prepared->padded;
 	prepared->isa = fc_sketch_isa_select();
@@ -282,15 +278,9 @@ fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_pr
 	}
 	else
 		prepared->omega = FC_TAKE(arena, prepared->padded * prepared->n, float);
-	if (prepared->inverse_unit == NULL || prepared->shift == NULL || prepared->value == NULL || prepared->q == NULL ||
-		prepared->lowest == NULL || prepared->highest == NULL || prepared->y == NULL || prepared->dense == NULL || prepared->center == NULL || prepared->inverse_scale == NULL || prepared->angles == NULL ||
-		prepared->ratios == NULL || prepared->limbs == NULL || prepared->scratch == NULL ||
-		(prepared->tracked > prepared->d && (prepared->basis == NULL || prepared->centered == NULL || prepared->projected == NULL)) ||
-		(structured ? prepared->signs == NULL || prepared->factors == NULL : prepared->omega == NULL))
-		return FC_ENOMEMORY;
 	set_grids(spec, prepared);
 	set_near_values(prepared);
-	if (prepared->basis != NULL && (status = set_basis(spec, tick, prepared)) != FC_OK)
+	if (prepared->basis != NULL && (status = set_basis(spec, prepared)) != FC_OK)
 		return status;
-	return structured ? set_structured(spec, tick, arena, prepared) : set_dense(spec, tick, arena, prepared);
+	return structured ? set_structured(spec, arena, prepared) : set_dense(spec, arena, prepared);
 }

@@ -37,7 +37,7 @@ typedef struct fc_prepared
 	size_t		row;			/* fc_row_length(d, tracked) */
 	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_FREQUENCY_TILE */
 	size_t		batch;			/* rows a call of accumulate likes to get */
-	size_t		weighted_batch;	/* rows of a weighted call between two ticks */
+	size_t		weighted_batch;	/* rows of a weighted call between two checks */
 	bool		raw_rows;		/* rows wait as they came */
 	bool		zeros_vanish;	/* the center is 0, and no row is raw: zeros of a row add nothing to any sum */
 	size_t		waiting_row;	/* bytes of one */
@@ -66,7 +66,6 @@ typedef struct fc_prepared
 	double	   *dense;			/* d: a sparse row written out */
 	float	   *y;				/* reduced coordinates: of a batch of raw rows, else of one row; FC_PAD more to write into */
 	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
-	const fc_tick *tick;		/* of fc_spec_prepare; folds call it, too */
 } fc_prepared;
 
 /* Columns of the tile that begins at column c. */
@@ -84,7 +83,7 @@ void		fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *
 /* Bytes fc_spec_prepare takes from its arena at most. */
 size_t		fc_prepared_size(const fc_spec *spec);
 
-/* spec must be valid; it and the tick must outlive what is prepared. */
-fc_status	fc_spec_prepare(const fc_spec *spec, const fc_tick *tick, fc_arena *arena, fc_prepared *prepared);
+/* spec must be valid; it must outlive what is prepared. */
+fc_status	fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared);
 
 #endif							/* FC_SKETCH_PREPARED_H */

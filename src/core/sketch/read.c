@@ -79,7 +79,7 @@ component_unit(const fc_sketch *sketch)
 }
 
 fc_status
-fc_sketch_moments(const fc_sketch *sketch, const fc_tick *tick, double *re, double *im)
+fc_sketch_moments(const fc_sketch *sketch, double *re, double *im)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	double		unit = component_unit(sketch);
@@ -87,8 +87,7 @@ fc_sketch_moments(const fc_sketch *sketch, const fc_tick *tick, double *re, doub
 	for (size_t begin = 0, end; begin < parts.moments; begin = end)
 	{
 		end = fc_sketch_block_end(begin, parts.moments);
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t j = begin; j < end; j++)
 		{
 			re[j] = unit * component(&parts, j);
@@ -99,7 +98,7 @@ fc_sketch_moments(const fc_sketch *sketch, const fc_tick *tick, double *re, doub
 }
 
 fc_status
-fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *similarity)
+fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *similarity)
 {
 	fc_sketch_parts pa = fc_sketch_open_parts(a);
 	fc_sketch_parts pb = fc_sketch_open_parts(b);
@@ -111,8 +110,7 @@ fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick
 	for (size_t begin = 0, end; begin < count; begin = end)
 	{
 		end = fc_sketch_block_end(begin, count);
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t j = begin; j < end; j++)
 			sum += unit_a * component(&pa, j) * (unit_b * component(&pb, j));
 	}
@@ -122,26 +120,26 @@ fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick
 
 /* The unbiased estimate of the mean similarity of two different rows. */
 static fc_status
-self_similarity(const fc_sketch *sketch, const fc_tick *tick, double *similarity)
+self_similarity(const fc_sketch *sketch, double *similarity)
 {
 	double		w = fc_sketch_total_weight(sketch);
 	double		w2 = fc_sketch_weight2(sketch);
-	fc_status	status = fc_sketch_similarity(sketch, sketch, tick, similarity);
+	fc_status	status = fc_sketch_similarity(sketch, sketch, similarity);
 
 	*similarity = w * w > w2 ? (w * w * *similarity - w2) / (w * w - w2) : NAN;
 	return status;
 }
 
 fc_status
-fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *distance)
+fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, double *distance)
 {
 	double		parts[3] = {0};
-	fc_status	status = self_similarity(a, tick, &parts[0]);
+	fc_status	status = self_similarity(a, &parts[0]);
 
 	if (status == FC_OK)
-		status = self_similarity(b, tick, &parts[1]);
+		status = self_similarity(b, &parts[1]);
 	if (status == FC_OK)
-		status = fc_sketch_similarity(a, b, tick, &parts[2]);
+		status = fc_sketch_similarity(a, b, &parts[2]);
 	*distance = parts[0] + parts[1] - 2.0 * parts[2];
 	return status;
 }
@@ -181,7 +179,7 @@ is_beyond(const fc_sketch_parts *parts, size_t begin, size_t end, fc_wide limit)
 }
 
 fc_status
-fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick)
+fc_sketch_check_sums(const fc_sketch *sketch)
 {
 	size_t		count;
 	fc_sketch_parts view = fc_sketch_open_parts(sketch);
@@ -204,8 +202,7 @@ fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick)
 	for (size_t begin = 0, end; begin < count; begin = end)
 	{
 		end = fc_sketch_block_end(begin, count);
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		if (is_beyond(parts, begin, end, limit))
 			return FC_EFORMAT;
 	}
@@ -221,7 +218,7 @@ fc_sketch_is_sound(const fc_sketch *sketch)
 	return sketch->version == FC_SKETCH_VERSION && sketch->pending <= sketch->capacity && (open || sketch->capacity == 0) &&
 		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS && sketch->weight >= 0 && sketch->weight2 >= 0 &&
 		(open || bounds_valid(sketch, &parts)) &&	/* those of far rows wait */
-		fc_sketch_check_sums(sketch, NULL) == FC_OK;
+		fc_sketch_check_sums(sketch) == FC_OK;
 }
 
 static bool
@@ -238,7 +235,7 @@ fixed_fields_valid(const fc_sketch *sketch)
 }
 
 fc_status
-fc_sketch_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_sketch_check(const void *bytes, size_t size)
 {
 	const fc_sketch *sketch = bytes;
 	const fc_spec *spec;
@@ -249,7 +246,7 @@ fc_sketch_check(const void *bytes, size_t size, const fc_tick *tick)
 		sketch->spec_size > size - sizeof(fc_sketch))
 		return FC_EFORMAT;
 	spec = fc_sketch_spec(sketch);
-	status = fc_spec_check(spec, sketch->spec_size, tick);
+	status = fc_spec_check(spec, sketch->spec_size);
 	if (status != FC_OK)
 		return status;
 	if (spec->pilot_rows != 0 || spec->container != 0 || fc_sketch_bytes(sketch) != size)
@@ -257,7 +254,7 @@ fc_sketch_check(const void *bytes, size_t size, const fc_tick *tick)
 	parts = fc_sketch_open_parts(sketch);
 	if (!bounds_valid(sketch, &parts))
 		return FC_EFORMAT;
-	status = fc_sketch_check_sums(sketch, tick);
+	status = fc_sketch_check_sums(sketch);
 	if (status == FC_OK && (sketch->flags & FC_SKETCH_WEIGHTED) && fc_sketch_is_unit(sketch))
 		status = FC_EFORMAT;
 	return status;

@@ -62,7 +62,7 @@ take_work(fc_arena *arena, size_t used, size_t capacity, size_t d, reservoir_wor
 	w->entries = FC_TAKE(arena, used, fc_reservoir_entry);
 	w->values = FC_TAKE(arena, smaller(used, capacity) * d, double);
 	w->order = FC_TAKE(arena, 2 * used, fc_keyed);
-	return fc_arena_status(arena);
+	return FC_OK;
 }
 
 size_t
@@ -94,7 +94,7 @@ merge_entries(const fc_reservoir *from, const fc_keyed *order, fc_reservoir_entr
 }
 
 fc_status
-fc_reservoir_compacted(const fc_reservoir *reservoir, const fc_tick *tick, fc_arena *arena, fc_reservoir *copy)
+fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reservoir *copy)
 {
 	size_t		d = reservoir->d;
 	size_t		done = 0;
@@ -105,7 +105,7 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, const fc_tick *tick, fc_ar
 		return status;
 	for (size_t i = 0; i < reservoir->used; i++)
 		w.order[i] = (fc_keyed) {reservoir->entries[i].hash, i};
-	status = fc_sort(w.order, reservoir->used, w.order + reservoir->used, tick);
+	status = fc_sort(w.order, reservoir->used, w.order + reservoir->used);
 	if (status != FC_OK)
 		return status;
 	*copy = *reservoir;
@@ -119,8 +119,7 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, const fc_tick *tick, fc_ar
 	}
 	for (size_t i = 0; i < copy->used; i++)
 	{
-		if (fc_paced(tick, &done, d))
-			return FC_INTERRUPTED;
+		fc_check_every(&done, d);
 		memcpy(w.values + i * d, reservoir->values + w.entries[i].row * d, d * sizeof(double));
 		w.entries[i].row = i;
 	}
@@ -129,15 +128,15 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, const fc_tick *tick, fc_ar
 }
 
 fc_status
-fc_reservoir_compact(fc_reservoir *reservoir, const fc_tick *tick, fc_arena *arena)
+fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena)
 {
-	size_t		taken = arena->used;
+	fc_mark		taken = fc_arena_mark(arena);
 	fc_reservoir copy;
-	fc_status	status = fc_reservoir_compacted(reservoir, tick, arena, &copy);
+	fc_status	status = fc_reservoir_compacted(reservoir, arena, &copy);
 
 	if (status == FC_OK)
-		status = fc_copy_pieces(reservoir->values, copy.values, copy.used * copy.d * sizeof(double), tick);
-	arena->used = taken;
+		status = fc_copy_pieces(reservoir->values, copy.values, copy.used * copy.d * sizeof(double));
+	fc_arena_release(arena, taken);
 	if (status != FC_OK)
 		return status;
 	memcpy(reservoir->entries, copy.entries, copy.used * sizeof(fc_reservoir_entry));

@@ -3,15 +3,6 @@
 
 #include <math.h>
 
-size_t
-fc_fit_worksize(const fc_spec *spec)
-{
-	size_t		moments = fc_spec_moments(spec);
-
-	return (4 * moments + spec->dim + spec->reduced) * sizeof(double) +
-		(size_t) spec->frequencies * spec->reduced * sizeof(float) + fc_frequency_worksize(spec) + 8 * 64;
-}
-
 /* y (n) = basis (x - center) / scale / sigma. */
 static void
 reduce(const fc_spec *spec, const double *x, double *centred, double *y)
@@ -33,7 +24,7 @@ reduce(const fc_spec *spec, const double *x, double *centred, double *y)
 /* z -= weight E phi(N(y, spread^2 I)), for frequencies times ratio; re and im point at these moments. */
 static fc_status
 take_away(const fc_spec *spec, const float *omega, double ratio, const double *y, double weight, double spread,
-		  const fc_tick *tick, double *re, double *im)
+		  double *re, double *im)
 {
 	size_t		n = spec->reduced;
 
@@ -43,8 +34,8 @@ take_away(const fc_spec *spec, const float *omega, double ratio, const double *y
 		double		norm = 0;
 		double		damped;
 
-		if (j % 64 == 0 && fc_ticked(tick))
-			return FC_INTERRUPTED;
+		if (j % 64 == 0)
+			fc_check();
 		for (size_t r = 0; r < n; r++)
 		{
 			double		w = ratio * (double) omega[j * n + r];
@@ -61,7 +52,7 @@ take_away(const fc_spec *spec, const float *omega, double ratio, const double *y
 
 fc_status
 fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *weights,
-				const double *spreads, size_t k, const fc_tick *tick, fc_arena *arena, double *residual)
+				const double *spreads, size_t k, fc_arena *arena, double *residual)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	size_t		moments = fc_spec_moments(spec);
@@ -75,13 +66,11 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 	double		total = 0;
 	fc_status	status;
 
-	if (omega == NULL)
-		return FC_ENOMEMORY;
 	if (sketch->weight <= 0)
 		return FC_EEMPTY;
-	status = fc_frequencies(spec, arena, tick, omega);
+	status = fc_frequencies(spec, arena, omega);
 	if (status == FC_OK)
-		status = fc_sketch_moments(sketch, tick, re, im);
+		status = fc_sketch_moments(sketch, re, im);
 	if (status != FC_OK)
 		return status;
 	for (size_t j = 0; j < 2 * moments; j++)
@@ -94,7 +83,7 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 		for (size_t s = 0; s < spec->scales && status == FC_OK; s++)
 			status = take_away(spec, omega, spec->sigma / fc_spec_sigmas(spec)[s], y,
 							   total > 0 ? weights[j] / total : 1.0 / (double) k, spreads[j] / spec->sigma,
-							   tick, re + s * spec->frequencies, im + s * spec->frequencies);
+							   re + s * spec->frequencies, im + s * spec->frequencies);
 		if (status != FC_OK)
 			return status;
 	}

@@ -9,8 +9,7 @@
  * sketch is from the mixture the clusters describe.  centroids are k x d in user units, spreads
  * (k) deviations per dimension in units of the spec's x'.
  */
-size_t		fc_fit_worksize(const fc_spec *spec);
 fc_status	fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *weights,
-							const double *spreads, size_t k, const fc_tick *tick, fc_arena *arena, double *residual);
+							const double *spreads, size_t k, fc_arena *arena, double *residual);
 
 #endif							/* FC_SKETCH_RESIDUAL_H */

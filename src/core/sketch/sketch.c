@@ -135,20 +135,17 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const flo
 		prepared->isa->accumulate(prepared, y, rows, parts->z);
 		return FC_OK;
 	}
-	if (fc_clear_pieces(prepared->limbs, FC_LIMBS * twice * sizeof(int64_t), prepared->tick) != FC_OK)
-		return FC_INTERRUPTED;
+	fc_clear_pieces(prepared->limbs, FC_LIMBS * twice * sizeof(int64_t));
 	for (size_t r = 0, some; r < rows; r += some)
 	{
 		some = rows - r < prepared->weighted_batch ? rows - r : prepared->weighted_batch;
-		if (fc_ticked(prepared->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		prepared->isa->accumulate_weighted(prepared, y + r * prepared->n, some, weights + r, prepared->limbs);
 	}
 	for (size_t begin = 0, end; begin < twice; begin = end)
 	{
 		end = fc_sketch_block_end(begin, twice);
-		if (fc_ticked(prepared->tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t j = begin; j < end; j++)
 			parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS) +
 				(fc_wide) limbs[2 * twice + j] * ((fc_wide) 1 << (2 * FC_LIMB_BITS));
@@ -322,15 +319,14 @@ fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
 
 /* z <- -z: subtracting is adding between two changes of sign. */
 static fc_status
-negate(const fc_sketch_parts *parts, const fc_tick *tick)
+negate(const fc_sketch_parts *parts)
 {
 	size_t		count = 2 * parts->moments;
 
 	for (size_t begin = 0, end; begin < count; begin = end)
 	{
 		end = fc_sketch_block_end(begin, count);
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t j = begin; j < end; j++)
 			if (parts->z != NULL)
 				parts->z[j] = -parts->z[j];
@@ -363,15 +359,15 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 		fc_sketch_add_far_phase(prepared, &parts, (int64_t) -wide);
 	else
 	{
-		status = negate(&parts, prepared->tick);
+		status = negate(&parts);
 		if (status == FC_OK)
 			status = fold_phases(prepared, &parts, y, &row->weight, 1);
 		if (status == FC_OK)
-			status = negate(&parts, prepared->tick);
+			status = negate(&parts);
 	}
 	/* a row that was never added */
 	if (status == FC_OK)
-		status = fc_sketch_check_sums(sketch, prepared->tick);
+		status = fc_sketch_check_sums(sketch);
 	return status == FC_EFORMAT ? FC_ENEGATIVE : status;
 }
 
@@ -466,7 +462,7 @@ fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
 /* ---- sketches ---- */
 
 static fc_status
-combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor, const fc_tick *tick)
+combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor)
 {
 	size_t		count = 2 * to->moments;
 	bool		overflow = false;
@@ -476,8 +472,7 @@ combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide 
 	for (size_t begin = 0, end; begin < count; begin = end)
 	{
 		end = fc_sketch_block_end(begin, count);
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t j = begin; j < end; j++)
 			if (to->z != NULL)
 				to->z[j] += (int64_t) factor * from->z[j];
@@ -503,7 +498,7 @@ combine_bounds(fc_sketch *target, const fc_sketch *source, const fc_sketch_parts
 }
 
 fc_status
-fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc_tick *tick)
+fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign)
 {
 	fc_sketch_parts to = fc_sketch_open_parts(target);
 	fc_sketch_parts from = fc_sketch_open_parts(source);
@@ -521,20 +516,20 @@ fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc
 		return overflow ? FC_EOVERFLOW : FC_ENEGATIVE;
 	if (overflow || target->count > FC_MAX_ROWS)
 		return FC_EOVERFLOW;
-	status = combine_moments(&to, &from, factor, tick);
+	status = combine_moments(&to, &from, factor);
 	if (status != FC_OK)
 		return status;
 	if (sign < 0)
 		fc_sketch_forget_bounds(target);
 	else
 		combine_bounds(target, source, &to, &from);
-	status = sign < 0 ? fc_sketch_check_sums(target, tick) : FC_OK;
+	status = sign < 0 ? fc_sketch_check_sums(target) : FC_OK;
 	FC_ASSERT(status != FC_OK || fc_sketch_is_sound(target));
 	return status == FC_EFORMAT ? FC_ENEGATIVE : status;
 }
 
 fc_status
-fc_sketch_combine_weighted(fc_sketch *target, const fc_sketch *source, int64_t weight, const fc_tick *tick)
+fc_sketch_combine_weighted(fc_sketch *target, const fc_sketch *source, int64_t weight)
 {
 	fc_sketch_parts to = fc_sketch_open_parts(target);
 	fc_sketch_parts from = fc_sketch_open_parts(source);
@@ -547,7 +542,7 @@ fc_sketch_combine_weighted(fc_sketch *target, const fc_sketch *source, int64_t w
 	target->weight += (fc_wide) weight * source->count;
 	if (add_multiple(&target->weight2, weight_squared(weight), source->count) || target->count > FC_MAX_ROWS)
 		return FC_EOVERFLOW;
-	status = combine_moments(&to, &from, weight, tick);
+	status = combine_moments(&to, &from, weight);
 	if (status != FC_OK)
 		return status;
 	combine_bounds(target, source, &to, &from);

@@ -39,35 +39,35 @@ fc_status	fc_weight_on_grid(double weight, int64_t *grid);
 fc_status	fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch);
 
 /* target += sign * source (sign 1 or -1), both folded; a weighted source needs a weighted target. */
-fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign, const fc_tick *tick);
+fc_status	fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign);
 
 /*
  * target += the rows of source, each of this weight: as if they had been added so, to the last bit.  Both folded, the
  * target weighted, the source not.
  */
-fc_status	fc_sketch_combine_weighted(fc_sketch *target, const fc_sketch *source, int64_t weight, const fc_tick *tick);
+fc_status	fc_sketch_combine_weighted(fc_sketch *target, const fc_sketch *source, int64_t weight);
 
 /* ---- reading (folded sketches) ---- */
 
 /* Validate size untrusted bytes aligned to 8 as a stored (not open) sketch. */
-fc_status	fc_sketch_check(const void *bytes, size_t size, const fc_tick *tick);
+fc_status	fc_sketch_check(const void *bytes, size_t size);
 
 /* What every function above leaves behind, waiting rows aside; asserted after each of them. */
 bool		fc_sketch_is_sound(const fc_sketch *sketch);
 
 /* Could rows have made these sums?  |Z| <= W; no rows, no sums.  FC_EFORMAT if not. */
-fc_status	fc_sketch_check_sums(const fc_sketch *sketch, const fc_tick *tick);
+fc_status	fc_sketch_check_sums(const fc_sketch *sketch);
 
 double		fc_sketch_total_weight(const fc_sketch *sketch);
 double		fc_sketch_weight2(const fc_sketch *sketch);
 double		fc_sketch_mean(const fc_sketch *sketch, size_t i);
 double		fc_sketch_variance(const fc_sketch *sketch, size_t i);
-fc_status	fc_sketch_moments(const fc_sketch *sketch, const fc_tick *tick, double *re, double *im);
+fc_status	fc_sketch_moments(const fc_sketch *sketch, double *re, double *im);
 
 /* Re <z_a, z_b>, the mean over the moments; any flags, nothing waiting. */
-fc_status	fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *similarity);
+fc_status	fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *similarity);
 
 /* The unbiased MMD^2; NaN when a side has fewer than two rows. */
-fc_status	fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, const fc_tick *tick, double *distance);
+fc_status	fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, double *distance);
 
 #endif							/* FC_SKETCH_SKETCH_H */

@@ -58,7 +58,7 @@ fc_spec_pilot(const fc_spec *spec)
 }
 
 static fc_status
-compute_digest(const fc_spec *spec, const fc_tick *tick, uint64_t digest[2])
+compute_digest(const fc_spec *spec, uint64_t digest[2])
 {
 	fc_spec		fixed = *spec;
 	uint64_t	seeds[2];
@@ -68,13 +68,13 @@ compute_digest(const fc_spec *spec, const fc_tick *tick, uint64_t digest[2])
 	fixed.digest[0] = fixed.digest[1] = 0;
 	for (uint64_t i = 0; i < 2; i++)
 		seeds[i] = fc_hash_bytes(i + 1, &fixed, sizeof(fixed));
-	return fc_digest(seeds, spec + 1, fc_spec_core_size(spec) - sizeof(fc_spec), tick, digest);
+	return fc_digest(seeds, spec + 1, fc_spec_core_size(spec) - sizeof(fc_spec), digest);
 }
 
 fc_status
-fc_spec_seal(fc_spec *spec, const fc_tick *tick)
+fc_spec_seal(fc_spec *spec)
 {
-	return compute_digest(spec, tick, spec->digest);
+	return compute_digest(spec, spec->digest);
 }
 
 bool
@@ -115,7 +115,7 @@ fixed_fields_valid(const fc_spec *spec)
 
 /* A basis row may not stretch: |row| = 1 to float precision, so reduced lengths mean what they say. */
 static fc_status
-check_basis(const fc_spec *spec, const fc_tick *tick)
+check_basis(const fc_spec *spec)
 {
 	const float *basis = fc_spec_basis(spec);
 
@@ -123,8 +123,7 @@ check_basis(const fc_spec *spec, const fc_tick *tick)
 	{
 		double		norm = 0;
 
-		if (fc_ticked(tick))
-			return FC_INTERRUPTED;
+		fc_check();
 		for (size_t i = 0; i < spec->dim; i++)
 			norm += (double) basis[r * spec->dim + i] * (double) basis[r * spec->dim + i];
 		if (!(fabs(norm - 1.0) < 1e-3))
@@ -135,14 +134,14 @@ check_basis(const fc_spec *spec, const fc_tick *tick)
 
 /* Pilot rows and sample centroids: at most 2^16 + 1024 of them. */
 static fc_status
-check_rows(const fc_spec *spec, const fc_tick *tick)
+check_rows(const fc_spec *spec)
 {
 	fc_status	status = all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ? FC_OK : FC_EFORMAT;
 
 	if (status == FC_OK)
-		status = fc_finite_float_pieces(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced, tick);
+		status = fc_finite_float_pieces(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced);
 	if (status == FC_OK)
-		status = fc_finite_float_pieces(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced, tick);
+		status = fc_finite_float_pieces(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced);
 	return status;
 }
 
@@ -170,7 +169,7 @@ grid_valid(const fc_spec *spec)
 }
 
 fc_status
-fc_spec_check(const void *bytes, size_t size, const fc_tick *tick)
+fc_spec_check(const void *bytes, size_t size)
 {
 	const fc_spec *spec = bytes;
 	const double *sigmas;
@@ -186,12 +185,12 @@ fc_spec_check(const void *bytes, size_t size, const fc_tick *tick)
 		!fc_zero_padding(fc_spec_sample_centroids(spec) + (size_t) spec->sample_centroids * spec->reduced, fc_spec_pilot_weight(spec)) ||
 		!fc_zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size))
 		return FC_EFORMAT;
-	status = check_basis(spec, tick);
+	status = check_basis(spec);
 	if (status == FC_OK)
-		status = check_rows(spec, tick);
+		status = check_rows(spec);
 	if (status == FC_OK)
-		status = compute_digest(spec, tick, digest);
+		status = compute_digest(spec, digest);
 	if (status != FC_OK)
-		return status == FC_INTERRUPTED ? status : FC_EFORMAT;
+		return FC_EFORMAT;
 	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1] ? FC_OK : FC_EFORMAT;
 }

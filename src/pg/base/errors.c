@@ -34,14 +34,13 @@ static const status_error errors[] = {
 };
 
 void
-report_status(fc_status status, const fc_arena *arena)
+report_status(fc_status status)
 {
 	const status_error *error = (Size) status < lengthof(errors) ? &errors[status] : &errors[FC_OK];
 
 	Assert(FC_MIN_WEIGHT == 0x1p-40 && FC_MAX_WEIGHT == 0x1p22);
 	if (error->sqlstate == 0)
-		elog(ERROR, "unexpected status %d; workspace of %zu bytes, %zu wanted", (int) status,
-			 arena ? arena->size : (Size) 0, arena ? arena->wanted : (Size) 0);
+		elog(ERROR, "unexpected status %d", (int) status);
 	ereport(ERROR,
 			(errcode(error->sqlstate),
 			 errmsg("%s", error->message),

@@ -6,13 +6,13 @@
 
 #include "base/fc.h"
 
-extern void report_status(fc_status status, const fc_arena *arena) __attribute__((noreturn));
+extern void report_status(fc_status status) __attribute__((noreturn));
 
 static inline void
-check_status(fc_status status, const fc_arena *arena)
+check_status(fc_status status)
 {
 	if (unlikely(status != FC_OK))
-		report_status(status, arena);
+		report_status(status);
 }
 
 #endif							/* FASTCLUST_ERRORS_H */

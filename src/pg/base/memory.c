@@ -1,4 +1,4 @@
-/* memory.c - memory within fastclust.memory_budget, and the server's side of a tick */
+/* memory.c - memory within fastclust.memory_budget, and the interrupt check of the server */
 #include "postgres.h"
 
 #include "miscadmin.h"
@@ -24,36 +24,51 @@ check_budget(Size bytes, const char *what)
 			 errhint("Raise it with SET fastclust.memory_budget, or make the problem smaller.")));
 }
 
-fc_arena
-make_arena(Size bytes, const char *what)
-{
-	fc_arena	arena = {0};
-
-	check_budget(bytes, what);
-	arena.size = bytes;
-	arena.base = MemoryContextAllocHuge(CurrentMemoryContext, arena.size);
-	return arena;
-}
-
 void
 hold(account *account, Size bytes)
 {
-	check_budget(account->held + bytes, account->what);
+	check_budget(bytes < SIZE_MAX - account->held ? account->held + bytes : SIZE_MAX, account->what);
 	account->held += bytes;
 }
 
-fc_arena
-hold_arena(account *account, Size bytes)
+static void *
+grow(void *host, size_t bytes)
 {
+	account    *account = host;
+
 	hold(account, bytes);
-	return make_arena(bytes, account->what);
+	return MemoryContextAllocHuge(account->context, bytes);
+}
+
+static void
+shrink(void *host, void *block, size_t bytes)
+{
+	account    *account = host;
+
+	pfree(block);
+	account->held -= bytes;
+}
+
+fc_arena
+hold_arena(account *account)
+{
+	account->context = CurrentMemoryContext;
+	return (fc_arena) {.grow = grow,.shrink = shrink,.host = account};
+}
+
+fc_arena
+make_arena(const char *what)
+{
+	account    *own = palloc0(sizeof(account));
+
+	own->what = what;
+	return hold_arena(own);
 }
 
 void
-release_arena(account *account, fc_arena *arena)
+release_arena(fc_arena *arena)
 {
-	pfree(arena->base);
-	account->held -= arena->size;
+	fc_arena_release(arena, (fc_mark) {0});
 }
 
 fc_scratch
@@ -67,7 +82,7 @@ allocate_cleared(Size bytes)
 {
 	void	   *memory = palloc_extended(bytes, MCXT_ALLOC_HUGE);
 
-	(void) fc_clear_pieces(memory, bytes, &server_tick);
+	(void) fc_clear_pieces(memory, bytes);
 	return memory;
 }
 
@@ -79,12 +94,9 @@ make_table(const char *name, Size key, Size entry, MemoryContext context)
 	return hash_create(name, 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-static int
-check_for_interrupts(void *ctx)
+void
+check_for_interrupts(void)
 {
 	CHECK_FOR_INTERRUPTS();
 	report_progress();
-	return 0;
 }
-
-const fc_tick server_tick = {check_for_interrupts, NULL};

@@ -1,4 +1,4 @@
-/* memory.h - memory within fastclust.memory_budget, and the server's side of a tick */
+/* memory.h - memory within fastclust.memory_budget, and the interrupt check of the server */
 #ifndef FASTCLUST_MEMORY_H
 #define FASTCLUST_MEMORY_H
 
@@ -14,22 +14,21 @@ extern int	fastclust_largest_state;	/* kB; GUC fastclust.largest_state */
 
 extern void check_budget(Size bytes, const char *what);
 
-/* An arena of `bytes` in the current context, within the budget; `what` names it in the error. */
-extern fc_arena make_arena(Size bytes, const char *what);
-
 /* What one call holds of the budget, for calls that take memory step by step. */
 typedef struct account
 {
 	const char *what;			/* named in the error */
 	Size		held;			/* bytes */
+	MemoryContext context;		/* of the blocks of its arenas */
 } account;
 
 /* Bytes to be held from now on: an error when all together are more than the budget. */
 extern void hold(account *account, Size bytes);
 
-/* An arena that is held; and its end. */
-extern fc_arena hold_arena(account *account, Size bytes);
-extern void release_arena(account *account, fc_arena *arena);
+/* An arena in the current context whose blocks are held, of an account or of one of its own; and its end. */
+extern fc_arena hold_arena(account *account);
+extern fc_arena make_arena(const char *what);
+extern void release_arena(fc_arena *arena);
 
 /* Scratch of so many floats in the current context; pfree(scratch.floats). */
 extern fc_scratch make_scratch(Size floats);
@@ -37,14 +36,14 @@ extern fc_scratch make_scratch(Size floats);
 /* A hash table in a context: entries that begin with their key, whose bytes are compared. */
 extern HTAB *make_table(const char *name, Size key, Size entry, MemoryContext context);
 
-/* A tick that lets the server cancel. */
-extern const fc_tick server_tick;
+/* Lets the server cancel: the interrupt check of the core. */
+extern void check_for_interrupts(void);
 
 /* memcpy of anything long. */
 static inline void
 copy_bytes(void *to, const void *from, Size bytes)
 {
-	(void) fc_copy_pieces(to, from, bytes, &server_tick);
+	(void) fc_copy_pieces(to, from, bytes);
 }
 
 /* palloc0 of anything long. */

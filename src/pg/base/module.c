@@ -20,7 +20,7 @@ _PG_init(void)
 {
 	DefineCustomIntVariable("fastclust.memory_budget",
 							"Memory one fastclust function may take.",
-							"Work that needs more fails before it starts, and says how much it needs.",
+							"Work that needs more fails, and says how much it asked for.",
 							&fastclust_memory_budget,
 							1024 * 1024, 1024, MAX_KILOBYTES,
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
@@ -36,6 +36,7 @@ _PG_init(void)
 							&fastclust_progress_interval,
 							10000, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	fc_interrupt_check = check_for_interrupts;
 	EmitWarningsOnPlaceholders("fastclust");
 	prepare_board();
 }

@@ -36,7 +36,7 @@ static void *
 checked_value(void *value, Size size, const value_type *type, int sqlstate)
 {
 	SET_VARSIZE(value, size);
-	if (type->check(value, size, &server_tick) != FC_OK)
+	if (type->check(value, size) != FC_OK)
 		ereport(ERROR,
 				(errcode(sqlstate),
 				 errmsg("not a valid %s value", type->name),

@@ -18,7 +18,7 @@
 typedef struct value_type
 {
 	const char *name;
-	fc_status	(*check) (const void *bytes, size_t size, const fc_tick *tick);
+	fc_status	(*check) (const void *bytes, size_t size);
 } value_type;
 
 /* The value where it lies, or a flat copy.  Alignment is the type's. */

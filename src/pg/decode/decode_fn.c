@@ -72,17 +72,17 @@ static void
 build_problem(decode_call *call, const fc_spec *pilot)
 {
 	fc_problem_parts parts = {call->sigma, pilot, call->init.values, (Size) call->init.rows};
-	fc_arena	arena = hold_arena(&call->memory, fc_problem_worksize(call->spec, call->decoder, &parts));
+	fc_arena	arena = hold_arena(&call->memory);
 
-	check_status(fc_problem_make(call->sketch, call->decoder, &parts, &server_tick, &arena, &call->problem), &arena);
+	check_status(fc_problem_make(call->sketch, call->decoder, &parts, &arena, &call->problem));
 }
 
 static void
 prepare_lift(decode_call *call)
 {
-	fc_arena	arena = hold_arena(&call->memory, fc_lift_worksize(call->spec, call->covariances));
+	fc_arena	arena = hold_arena(&call->memory);
 
-	check_status(fc_lift_prepare(call->sketch, call->result.outliers, call->covariances, &server_tick, &arena, &call->lift), &arena);
+	check_status(fc_lift_prepare(call->sketch, call->result.outliers, call->covariances, &arena, &call->lift));
 }
 
 static void
@@ -98,15 +98,15 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	call->memory.what = "decode";
 	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
 	build_problem(call, pilot_argument(fcinfo, call));
-	arena = hold_arena(&call->memory, fc_decode_worksize(&call->problem, k, call->decoder, &call->options));
+	arena = hold_arena(&call->memory);
 	call->result.centroids = palloc_extended(k * n * sizeof(double), MCXT_ALLOC_HUGE);
 	call->result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
 	call->result.spreads = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
 	if (call->covariances)
 		call->result.covariances = palloc_extended(k * n * n * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_decode(&call->problem, k, call->decoder, &call->options, &server_tick, &arena,
-						   &call->result), &arena);
-	release_arena(&call->memory, &arena);
+	check_status(fc_decode(&call->problem, k, call->decoder, &call->options, &arena,
+						   &call->result));
+	release_arena(&arena);
 	prepare_lift(call);
 }
 
@@ -186,7 +186,7 @@ fastclust_decode(PG_FUNCTION_ARGS)
 	{
 		Datum		values[7];
 
-		check_status(fc_lift_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, &server_tick, x), NULL);
+		check_status(fc_lift_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, x));
 		if (fc_spec_metric(call.spec) == FC_COSINE)
 			(void) fc_unit_row(x, call.spec->dim, x);	/* means lie inside the sphere; one without direction stays 0 */
 		values[0] = Int32GetDatum(j);
@@ -246,7 +246,7 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 		Datum		values[2];
 
 		check_status(fc_lift_covariance(&call.lift, call.result.covariances + (Size) j * call.spec->reduced * call.spec->reduced,
-										&server_tick, covariance), NULL);
+										covariance));
 		values[0] = Int32GetDatum(j);
 		values[1] = make_matrix(covariance, (int) call.spec->dim, (int) call.spec->dim);
 		put_row(fcinfo, values, NULL);

@@ -51,9 +51,9 @@ fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
 	fc_arena	arena;
 
 	hold(&memory, fc_drift_spec_bound(&sample));
-	arena = hold_arena(&memory, fc_drift_choose_worksize(&sample));
+	arena = hold_arena(&memory);
 	spec = palloc(fc_drift_spec_bound(&sample));
-	check_status(fc_drift_choose(&sample, (uint64) PG_GETARG_INT64(1), &server_tick, &arena, spec), &arena);
+	check_status(fc_drift_choose(&sample, (uint64) PG_GETARG_INT64(1), &arena, spec));
 	SET_VARSIZE(spec, fc_drift_spec_size(spec));
 	PG_RETURN_POINTER(spec);
 }
@@ -65,13 +65,13 @@ fastclust_wave_spec(PG_FUNCTION_ARGS)
 {
 	fc_operator op;
 	fc_drift_sample sample = sample_argument(fcinfo, 0, &op);
-	fc_arena	arena = make_arena(fc_drift_choose_worksize(&sample), "wave_spec");
+	fc_arena	arena = make_arena("wave_spec");
 	double	   *center = palloc(2 * sample.d * sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
 	fc_spec_parts parts;
 
-	check_status(fc_wave_parts(&sample, PG_GETARG_BOOL(2), (uint64) PG_GETARG_INT64(1), &server_tick, &arena, center, center + sample.d,
-							   sigmas, &parts), &arena);
+	check_status(fc_wave_parts(&sample, PG_GETARG_BOOL(2), (uint64) PG_GETARG_INT64(1), &arena, center, center + sample.d,
+							   sigmas, &parts));
 	PG_RETURN_POINTER(build_spec(&parts));
 }
 
@@ -92,11 +92,11 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 	check_same_dim((int32) spec->dim, (int32) sample.d);
 	if (fc_spec_basis(spec) != NULL)
 		PG_RETURN_NULL();
-	arena = make_arena(fc_wave_null_worksize(&sample, (size_t) most, spec), "the null law of drift");
-	status = fc_wave_null_moments(&sample, (size_t) most, prepared_of_spec(spec), &server_tick, &arena, &null);
+	arena = make_arena("the null law of drift");
+	status = fc_wave_null_moments(&sample, (size_t) most, prepared_of_spec(spec), &arena, &null);
 	if (status == FC_EEMPTY)
 		PG_RETURN_NULL();
-	check_status(status, &arena);
+	check_status(status);
 	return make_float8_array((double[]) {null.square, null.cube}, 2);
 }
 
@@ -188,8 +188,8 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 		null = (fc_wave_null) {moments[0], moments[1]};
 		sides.null = &null;
 	}
-	arena = make_arena(fc_drift_test_worksize(&sides), "drift");
-	check_status(fc_drift_test_sides(&sides, threshold, PG_GETARG_FLOAT8(7), &server_tick, &arena, &result), &arena);
+	arena = make_arena("drift");
+	check_status(fc_drift_test_sides(&sides, threshold, PG_GETARG_FLOAT8(7), &arena, &result));
 	values[0] = Float8GetDatum(result.mmd2);
 	values[1] = Float8GetDatum(result.null_sd);
 	values[2] = Float8GetDatum(result.p_value);
@@ -227,8 +227,8 @@ fastclust_moved_columns(PG_FUNCTION_ARGS)
 	check_count("most", most, 1, FC_MAX_DIM);
 	moves = palloc(most * sizeof(fc_drift_move));
 	fastclust_begin_rows(fcinfo);
-	arena = make_arena(fc_drift_moved_worksize(&sides, (Size) most), "the columns that moved");
-	check_status(fc_drift_moved(&sides, threshold, (Size) most, &server_tick, &arena, moves, &count), &arena);
+	arena = make_arena("the columns that moved");
+	check_status(fc_drift_moved(&sides, threshold, (Size) most, &arena, moves, &count));
 	for (Size i = 0; i < count; i++)
 	{
 		Datum		values[5] = {Int32GetDatum((int32) moves[i].column + 1), Int32GetDatum((int32) moves[i].other + 1),

@@ -42,8 +42,8 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 		context = AllocSetContextCreate(CacheMemoryContext, "fastclust drift", ALLOCSET_SMALL_SIZES);
 	MemoryContextReset(context);
 	old = MemoryContextSwitchTo(context);
-	arena = make_arena(fc_drift_prepared_size(spec), "the edges of the drift_spec");
-	check_status(fc_drift_prepare(spec, &arena, &prepared), &arena);
+	arena = make_arena("the edges of the drift_spec");
+	check_status(fc_drift_prepare(spec, &arena, &prepared));
 	MemoryContextSwitchTo(old);
 	return &prepared;
 }
@@ -58,7 +58,7 @@ drift_counts_opened(const fc_drift_spec *spec)
 
 	check_budget(2 * size, "drift_counts");
 	counts = palloc(size);
-	check_status(fc_drift_counts_init(spec, FC_DRIFT_OPEN, &server_tick, counts), NULL);
+	check_status(fc_drift_counts_init(spec, FC_DRIFT_OPEN, counts));
 	SET_VARSIZE(counts, size);
 	return counts;
 }
@@ -72,7 +72,7 @@ converted(const fc_drift_counts *source, uint8 flags)
 
 	check_budget(VARSIZE(source) + 2 * size, "drift_counts");
 	target = palloc(size);
-	check_status(fc_drift_convert(source, flags, &server_tick, target), NULL);
+	check_status(fc_drift_convert(source, flags, target));
 	SET_VARSIZE(target, size);
 	return target;
 }
@@ -99,7 +99,7 @@ drift_counts_closed(const fc_drift_counts *counts)
 		counts = copy;
 	}
 	copy = converted(counts, flags);
-	Assert(fc_drift_counts_check(copy, VARSIZE(copy), &server_tick) == FC_OK);
+	Assert(fc_drift_counts_check(copy, VARSIZE(copy)) == FC_OK);
 	return copy;
 }
 
@@ -118,7 +118,7 @@ drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles, c
 	status = fc_drift_count_row(prepared, doubles, floats, counts);
 	if (unlikely(status == FC_EVALUE))
 		reject_not_finite(doubles, floats, prepared->dim);
-	check_status(status, NULL);
+	check_status(status);
 	return counts;
 }
 
@@ -139,13 +139,13 @@ drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, in
 	fc_drift_fold(target);
 	if (fc_drift_width(rows) && !(target->flags & FC_DRIFT_WIDE))
 		target = converted(target, target->flags | FC_DRIFT_WIDE);
-	status = fc_drift_combine(target, source, sign, &server_tick);
+	status = fc_drift_combine(target, source, sign);
 	if (status == FC_EMISMATCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("cannot combine drift_counts of different drift_specs")));
 	if (status == FC_ENEGATIVE)
 		reject_negative_counts();
-	check_status(status, NULL);
+	check_status(status);
 	return target;
 }

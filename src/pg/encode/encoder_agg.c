@@ -529,14 +529,14 @@ fastclust_encoder_accum(PG_FUNCTION_ARGS)
 /* ---- the encoder ---- */
 
 static void
-check_choice(fc_status status, const fc_arena *arena, const fc_sample *sample, const fc_encoder_choice *choice, size_t bad)
+check_choice(fc_status status, const fc_sample *sample, const fc_encoder_choice *choice, size_t bad)
 {
 	if (status == FC_EEMPTY)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("column \"%s\" is NULL in all rows", pnstrdup(sample->names[bad].name, sample->names[bad].name_length)),
 				 errhint("Leave it out.")));
-	check_status(status, arena);
+	check_status(status);
 	if (choice->dim > FC_MAX_ENCODED)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -562,12 +562,12 @@ fastclust_encoder_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	sample = (fc_sample) {state->learners, state->names, state->features, state->rows, state->skipped};
 	hold(&memory, state->memory.held);
-	arena = hold_arena(&memory, fc_encoder_choose_worksize(&sample) + fc_encoder_write_worksize(&sample));
-	check_choice(fc_encoder_choose(&sample, &arena, &choice, &bad), &arena, &sample, &choice, bad);
+	arena = hold_arena(&memory);
+	check_choice(fc_encoder_choose(&sample, &arena, &choice, &bad), &sample, &choice, bad);
 	hold(&memory, choice.size);
 	header = palloc(choice.size);
-	check_status(fc_encoder_write(&sample, &choice, &server_tick, &arena, header), &arena);
+	check_status(fc_encoder_write(&sample, &choice, &arena, header));
 	SET_VARSIZE(header, choice.size);
-	Assert(fc_encoder_check(header, choice.size, &server_tick) == FC_OK);
+	Assert(fc_encoder_check(header, choice.size) == FC_OK);
 	PG_RETURN_POINTER(header);
 }

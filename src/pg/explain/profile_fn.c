@@ -78,7 +78,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	check_count("most", PG_GETARG_INT32(6), 1, INT32_MAX);
 	most = Min((Size) PG_GETARG_INT32(6), op.d);
 	scratch = make_scratch(fc_operator_scratch(&op));
-	arena = make_arena(fc_profile_worksize(op.d), "profile");
+	arena = make_arena("profile");
 	cells = palloc(op.d * sizeof(fc_profile_cell));
 	centroid = palloc(op.d * sizeof(double));
 	for (Size j = 0; j < op.k; j++)
@@ -87,7 +87,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		fc_operator_row(&op, j, scratch, centroid);
 		for (Size i = 0; i < op.d; i++)
 			centroid[i] = centroid[i] * (part[1] ? part[1][i] : 1.0) + (part[0] ? part[0][i] : 0.0);
-		check_status(fc_profile_cluster(kinds, centroid, part[2], part[3], op.d, &server_tick, &arena, cells), &arena);
+		check_status(fc_profile_cluster(kinds, centroid, part[2], part[3], op.d, &arena, cells));
 		return_cells(fcinfo, j, cells, most);
 	}
 	return (Datum) 0;

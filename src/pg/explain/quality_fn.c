@@ -49,8 +49,8 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 	hold(&memory, op.k * sizeof(fc_quality) + fc_quality_scratch(&op, &rows) * sizeof(float));
 	scratch = make_scratch(fc_quality_scratch(&op, &rows));
 	clusters = palloc_extended(op.k * sizeof(fc_quality), MCXT_ALLOC_HUGE);
-	arena = hold_arena(&memory, fc_quality_worksize(op.k, op.d));
-	check_status(fc_quality_measure(&op, &rows, &server_tick, scratch, &arena, clusters, &all), &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_quality_measure(&op, &rows, scratch, &arena, clusters, &all));
 	for (Size j = 0; j < op.k; j++)
 		return_quality(fcinfo, (int32) j, &clusters[j], all.weight);
 	return_quality(fcinfo, -1, &all, all.weight);

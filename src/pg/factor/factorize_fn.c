@@ -244,13 +244,13 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	kept.sse_ratio = options.sample != NULL ? options.sse_ratio : 0;
 	options.tried = keep_trial;
 	options.tried_ctx = &kept;
-	arena = make_arena(fc_factorize_worksize(&op, &options), "factorize");
-	check_status(fc_factorize(&op, &options, &server_tick, &arena, &out, &from), &arena);
+	arena = make_arena("factorize");
+	check_status(fc_factorize(&op, &options, &arena, &out, &from));
 	if (rerank != FC_RERANK_EXACT && !report_choice(&from, &kept))
 		report_error(&from, &out);
 	attach_exact_centroids(&out, &op, rerank);
 	out.metric = op.metric;
 	header = store_operator(&out);
-	pfree(arena.base);
+	release_arena(&arena);
 	PG_RETURN_POINTER(header);
 }

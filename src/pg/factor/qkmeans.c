@@ -105,10 +105,10 @@ make_start(qkmeans_call *call, const collection *sample, double *offset, collect
 	hold(&call->memory, k * d * sizeof(double) + collection_bytes(part, part->n));
 	resize_collection(part, part->n);
 	start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
-	arena = hold_arena(&call->memory, fc_qkmeans_start_worksize(sample->n, d, k, call->init));
-	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &server_tick, &arena, &ordering, start, part->x),
-				  &arena, &ordering);
-	release_arena(&call->memory, &arena);
+	arena = hold_arena(&call->memory);
+	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena, &ordering, start, part->x),
+				  &ordering);
+	release_arena(&arena);
 	return start;
 }
 
@@ -203,14 +203,14 @@ static fc_measure
 measure_start(qkmeans_call *call, const double *start, const double *offset, Size k, Size d, const fc_row_source *part)
 {
 	fc_measure	measure;
-	fc_arena	arena = hold_arena(&call->memory, 2 * fc_measure_worksize(k, d));
+	fc_arena	arena = hold_arena(&call->memory);
 
-	check_status(fc_measure_start(start, offset, k, d, part, &server_tick, &arena, &measure), &arena);
-	release_arena(&call->memory, &arena);
+	check_status(fc_measure_start(start, offset, k, d, part, &arena, &measure));
+	release_arena(&arena);
 	return measure;
 }
 
-/* Where the call says neither sparsity nor budget.  An arena to be released when the product warm_factors is done with; base NULL: none. */
+/* Where the call says neither sparsity nor budget.  An arena to be released when the product warm_factors is done with. */
 static fc_arena
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
 				const fc_row_source *part, const fc_measure *dense)
@@ -221,16 +221,15 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 
 	if (call->options.sparsity > 0 || call->options.budget > 0)
 		return arena;
-	arena = hold_arena(&call->memory, fc_qkmeans_choose_worksize(k, d, &trials, &call->options));
-	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &server_tick, &arena, &call->options), &arena);
+	arena = hold_arena(&call->memory);
+	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &arena, &call->options));
 	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
 		report_dense(call, k * d);
-	if (arena.size + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
+	if (arena.held + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
 		call->options.warm_factors = NULL;
-	if (call->options.warm_factors != NULL)
-		return arena;
-	release_arena(&call->memory, &arena);
-	return (fc_arena) {0};
+	if (call->options.warm_factors == NULL)
+		release_arena(&arena);
+	return arena;
 }
 
 /* The factors hold the means of their clusters, but the clusters are others than those of the start. */
@@ -265,11 +264,11 @@ report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization
 {
 	const fc_qkmeans_step *last = &call->entry.step;
 	fc_measure	measure;
-	fc_arena	arena = hold_arena(&call->memory, fc_measure_worksize(op->k, op->d));
+	fc_arena	arena = hold_arena(&call->memory);
 	double		ratio_of_means;
 
-	check_status(fc_measure_operator(op, part, &server_tick, &arena, &measure), &arena);
-	release_arena(&call->memory, &arena);
+	check_status(fc_measure_operator(op, part, &arena, &measure));
+	release_arena(&arena);
 	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
 	if (last->objective <= FC_CLOSE_SSE_RATIO * last->wcss)
 		report_drawn(ratio_of_means);
@@ -314,15 +313,14 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;
-	arena = hold_arena(&call->memory, fc_qkmeans_worksize((Size) call->k, d, &call->options));
-	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &server_tick, &arena, &out, &from), &arena);
+	arena = hold_arena(&call->memory);
+	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &arena, &out, &from));
 	out.offset = call->centered ? offset : NULL;
 	hold(&call->memory, fc_operator_size(&out));
 	header = store_operator(&out);
 	report_quality(call, &out, &from, &rows, &dense);
-	if (warm_factors.base != NULL)
-		release_arena(&call->memory, &warm_factors);
-	release_arena(&call->memory, &arena);
+	release_arena(&warm_factors);
+	release_arena(&arena);
 	pfree(start);
 	pfree(part.x);
 	return header;

@@ -16,10 +16,10 @@ static fc_status
 scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
 {
 	const collection *rows = ctx;
-	fc_arena	arena = hold_arena(rows->account, fc_scan_rows_worksize(op));
+	fc_arena	arena = hold_arena(rows->account);
 
-	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &server_tick, &arena, sse, weights, means), &arena);
-	release_arena(rows->account, &arena);
+	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &arena, sse, weights, means));
+	release_arena(&arena);
 	return FC_OK;
 }
 
@@ -27,10 +27,10 @@ static fc_status
 farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
 {
 	const collection *rows = ctx;
-	fc_arena	arena = hold_arena(rows->account, fc_farthest_rows_worksize(op, rows->n));
+	fc_arena	arena = hold_arena(rows->account);
 
-	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &server_tick, &arena, found_rows, found), &arena);
-	release_arena(rows->account, &arena);
+	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &arena, found_rows, found));
+	release_arena(&arena);
 	return FC_OK;
 }
 

@@ -98,9 +98,9 @@ fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
 	rows = (fc_rows) {.x = x,.n = op.k,.d = op.d};
 	options = search_options(op.k, op.d, fc_choose_k_most(op.k, max_k), (uint64) PG_GETARG_INT64(2));
 	options.sphere = op.metric == FC_COSINE ? &sphere : NULL;
-	arena = hold_arena(&memory, fc_choose_k_worksize(op.k, op.d, max_k, trim));
-	check_status(fc_choose_k(&rows, max_k, trim, &options, &server_tick, &arena, choice), &arena);
-	release_arena(&memory, &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_choose_k(&rows, max_k, trim, &options, &arena, choice));
+	release_arena(&arena);
 	return_tried(fcinfo, choice, unit);
 	return (Datum) 0;
 }

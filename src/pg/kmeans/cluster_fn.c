@@ -60,11 +60,11 @@ cluster_rows(FunctionCallInfo fcinfo, Size k, fc_kmeans_options *options, int in
 	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
 	initial = initial_argument(fcinfo, initial_at, k, op.d);
 	rows = expanded_rows(&op);
-	arena = hold_arena(&memory, fc_kmeans_around_worksize(op.k, op.d, k, trim) + (options->most > 0.0 ? fc_kmeans_even_worksize(op.k, op.d, k) : 0));
+	arena = hold_arena(&memory);
 	result.centroids = palloc_extended(k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, options, &server_tick, &arena, &result), &arena);
-	release_arena(&memory, &arena);
+	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, options, &arena, &result));
+	release_arena(&arena);
 	return PointerGetDatum(make_codebook_for(options->metric, unit_centroids(options->metric, result.centroids, k, op.d), result.weights, k, op.d));
 }
 
@@ -103,7 +103,7 @@ fastclust_distinct_centroids(PG_FUNCTION_ARGS)
 	hold(&memory, op.k * (op.d * sizeof(float) + 2 * sizeof(fc_keyed)));
 	rows = expanded_rows(&op);
 	items = palloc_extended(2 * op.k * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
-	check_status(fc_count_distinct(rows, op.k, op.d * sizeof(float), (size_t) PG_GETARG_INT32(1), &server_tick, items, &distinct), NULL);
+	check_status(fc_count_distinct(rows, op.k, op.d * sizeof(float), (size_t) PG_GETARG_INT32(1), items, &distinct));
 	pfree(rows);
 	pfree(items);
 	PG_RETURN_INT32((int32) distinct);

@@ -33,7 +33,7 @@ collection_bytes(const collection *rows, Size n)
 }
 
 /* check_status, where FC_EFAR tells of rows too far from their mean. */
-extern void check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *ordering);
+extern void check_ordered(fc_status status, const fc_ordering *ordering);
 
 /* The options that kmeans_agg knows, over the defaults; n_init from `least` on. */
 extern void read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);

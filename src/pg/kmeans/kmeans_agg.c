@@ -185,7 +185,7 @@ fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
 /* ---- clustering ---- */
 
 void
-check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *ordering)
+check_ordered(fc_status status, const fc_ordering *ordering)
 {
 	if (status == FC_EFAR)
 		ereport(ERROR,
@@ -193,7 +193,7 @@ check_ordered(fc_status status, const fc_arena *arena, const fc_ordering *orderi
 				 errmsg("rows are too large for single precision"),
 				 errdetail("They are up to %g from their mean; 2^126 is the limit.", ordering->most),
 				 errhint("Scale the data down.")));
-	check_status(status, arena);
+	check_status(status);
 }
 
 void
@@ -248,11 +248,11 @@ fastclust_kmeans_final(PG_FUNCTION_ARGS)
 	d = (Size) rows->d;
 	check_enough_rows(k, rows->n);
 	check_budget(kmeans_bytes(rows, rows->n), "kmeans_agg");
-	arena = make_arena(fc_kmeans_collected_worksize(rows->n, d, k), "kmeans_agg");
+	arena = make_arena("kmeans_agg");
 	ordering.mean = palloc(d * sizeof(double));
 	result.centroids = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &server_tick, &arena, &ordering, &result), &arena, &ordering);
-	pfree(arena.base);
+	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &arena, &ordering, &result), &ordering);
+	release_arena(&arena);
 	PG_RETURN_POINTER(make_codebook_for(options.metric, unit_centroids(options.metric, result.centroids, k, d), result.weights, k, d));
 }

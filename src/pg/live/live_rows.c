@@ -51,7 +51,7 @@ live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned cha
 	{
 		fc_row		row = kept_row(bytes, at);
 
-		check_status(fc_sketch_add(prepared, &row, sketch), NULL);
+		check_status(fc_sketch_add(prepared, &row, sketch));
 	}
 }
 
@@ -170,7 +170,7 @@ fastclust_weighted_merge(PG_FUNCTION_ARGS)
 
 	aggregate_context(fcinfo);
 	require_argument(fcinfo, 2, "weight");
-	check_status(fc_weight_on_grid(PG_GETARG_FLOAT8(2), &weight), NULL);
+	check_status(fc_weight_on_grid(PG_GETARG_FLOAT8(2), &weight));
 	if (PG_ARGISNULL(1) || weight == 0)
 		return unchanged_state(fcinfo);
 	PG_RETURN_POINTER(sketch_combined_weighted(PG_ARGISNULL(0) ? NULL : SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), weight));

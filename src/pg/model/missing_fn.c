@@ -62,9 +62,9 @@ fastclust_flagged_encoder(PG_FUNCTION_ARGS)
 	size = VARSIZE(header) + fc_encoder_flags_size(flags);
 	check_budget(size, "an encoder");
 	flagged = palloc(size);
-	check_status(fc_encoder_flag_nulls(header, VARSIZE(header), flag, &server_tick, flagged), NULL);
+	check_status(fc_encoder_flag_nulls(header, VARSIZE(header), flag, flagged));
 	SET_VARSIZE(flagged, size);
-	Assert(fc_encoder_check(flagged, size, &server_tick) == FC_OK);
+	Assert(fc_encoder_check(flagged, size) == FC_OK);
 	PG_RETURN_POINTER(flagged);
 }
 
@@ -113,9 +113,9 @@ fastclust_informative_nulls(PG_FUNCTION_ARGS)
 	x = read_rows(&encoder, &op, &memory, &column, &number, &count);
 	informative = palloc0(count * sizeof(bool));
 	found = palloc(count * sizeof(Datum));
-	arena = hold_arena(&memory, fc_missing_worksize(op.k, op.d, count));
-	check_status(fc_missing_informative(x, op.k, op.d, column, count, encoder.features, (uint64) PG_GETARG_INT64(2), &server_tick, &arena, informative), &arena);
-	release_arena(&memory, &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_missing_informative(x, op.k, op.d, column, count, encoder.features, (uint64) PG_GETARG_INT64(2), &arena, informative));
+	release_arena(&arena);
 	for (Size i = 0; i < count; i++)
 		if (informative[i])
 			found[n++] = Int32GetDatum(number[i]);
@@ -182,9 +182,9 @@ fastclust_imputed_rows(PG_FUNCTION_ARGS)
 	imputed = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
 	rows = palloc_extended(op.k * encoder.dim * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
-	arena = hold_arena(&memory, fc_missing_impute_worksize(op.k, count));
-	check_status(fc_missing_impute(x, op.k, op.d, column, count, kept, imputed, &server_tick, &arena), &arena);
-	release_arena(&memory, &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_missing_impute(x, op.k, op.d, column, count, kept, imputed, &arena));
+	release_arena(&arena);
 	for (Size i = 0; i < op.k; i++)
 		complete += is_complete(x + i * op.d, column, count, kept);
 	few = complete < MIN_COMPLETE || complete < op.k / 10;

@@ -216,8 +216,8 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
 	centroids = list_centroids(fcinfo, 2, &op);
 	hold(&memory, op.k * op.d * sizeof(double));
-	arena = hold_arena(&memory, fc_fit_worksize(fc_sketch_spec(sketch)));
-	check_status(fc_fit_residual(sketch, centroids, op.weights, spreads, op.k, &server_tick, &arena, &residual), &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_fit_residual(sketch, centroids, op.weights, spreads, op.k, &arena, &residual));
 	PG_RETURN_FLOAT8(residual);
 }
 
@@ -234,7 +234,7 @@ fastclust_nearest_others(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	nearest = palloc(op.k * sizeof(int32));
 	distance = palloc(op.k * sizeof(double));
-	check_status(fc_nearest_others(centroids_in_units(&op, NULL, NULL), op.k, op.d, &server_tick, nearest, distance), NULL);
+	check_status(fc_nearest_others(centroids_in_units(&op, NULL, NULL), op.k, op.d, nearest, distance));
 	for (Size j = 0; j < op.k; j++)
 	{
 		Datum		values[3] = {Int32GetDatum((int32) j), Int32GetDatum(nearest[j]), Float8GetDatum(distance[j])};
@@ -286,9 +286,9 @@ fastclust_match_clusters(PG_FUNCTION_ARGS)
 	if (old.d != new.d || !can_match(matching_bytes(&old, &new), new.k))
 		PG_RETURN_NULL();
 	number = palloc(new.k * sizeof(int32));
-	arena = make_arena(fc_match_clusters_worksize(old.k, new.k, old.d), "matching the clusters");
+	arena = make_arena("matching the clusters");
 	check_status(fc_match_clusters(list_centroids(fcinfo, 1, &old), old.k, list_centroids(fcinfo, 4, &new),
-								   new.k, old.d, &server_tick, &arena, number), &arena);
+								   new.k, old.d, &arena, number));
 	return make_int4_array(number, (int) new.k);
 }
 
@@ -309,8 +309,8 @@ fastclust_match_labels(PG_FUNCTION_ARGS)
 	if (!can_match(fc_match_labels_worksize((Size) k_old, k_new), k_new))
 		PG_RETURN_NULL();
 	number = palloc(k_new * sizeof(int32));
-	arena = make_arena(fc_match_labels_worksize((Size) k_old, k_new), "matching the clusters");
-	check_status(fc_match_labels(counts.doubles, (Size) k_old, k_new, &server_tick, &arena, number), &arena);
+	arena = make_arena("matching the clusters");
+	check_status(fc_match_labels(counts.doubles, (Size) k_old, k_new, &arena, number));
 	return make_int4_array(number, (int) k_new);
 }
 
@@ -336,13 +336,13 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 	for (Size j = 0; j < op.k; j++)
 		place[j] = (int32) (numbers.floats ? (double) numbers.floats[j] : numbers.doubles[j]);
 	hold(&memory, fc_operator_size(&op));
-	arena = hold_arena(&memory, fc_operator_renumber_worksize(&op));
-	status = fc_operator_renumber(&op, place, &server_tick, &arena, &renumbered);
+	arena = hold_arena(&memory);
+	status = fc_operator_renumber(&op, place, &arena, &renumbered);
 	if (status == FC_EFORMAT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("numbers are not a permutation of 0 to %zu", op.k - 1)));
-	check_status(status, &arena);
+	check_status(status);
 	PG_RETURN_POINTER(store_operator(&renumbered));
 }
 

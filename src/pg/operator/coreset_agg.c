@@ -188,7 +188,7 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("size, center, variance, seed and rank_limit must be the same for all rows")));
 	if (right->count > FC_MAX_ROWS - left->count)
-		check_status(FC_EOVERFLOW, NULL);
+		check_status(FC_EOVERFLOW);
 	for (Size slot = 0; slot < right->used; slot++)
 	{
 		double		rank = fc_coreset_row_ranks(right)[slot];
@@ -240,9 +240,9 @@ fastclust_coreset_final(PG_FUNCTION_ARGS)
 	check_count("the number of rows", (int64) n, 1, FC_MAX_CLUSTERS);
 	hold(&memory, VARSIZE(state));
 	hold(&memory, codebook_bytes(n, d));
-	arena = hold_arena(&memory, n * (d + 1) * sizeof(double) + 256 + fc_coreset_worksize(state));
+	arena = hold_arena(&memory);
 	x = FC_TAKE(&arena, n * d, double);
 	weights = FC_TAKE(&arena, n, double);
-	check_status(fc_coreset_sample(state, &server_tick, &arena, x, weights), &arena);
+	check_status(fc_coreset_sample(state, &arena, x, weights));
 	PG_RETURN_POINTER(make_codebook_for((fc_metric) state->metric, x, weights, n, d));
 }

@@ -58,7 +58,7 @@ fastclust_rank_limit(PG_FUNCTION_ARGS)
 	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	for (Size j = 0; j < op.k; j++)
 		importances[j] = fc_coreset_importance(rows + j * op.d, center, variance, op.d);
-	check_status(fc_coreset_limit(importances, op.weights, op.k, share, &server_tick, &limit), NULL);
+	check_status(fc_coreset_limit(importances, op.weights, op.k, share, &limit));
 	PG_RETURN_FLOAT8(limit);
 }
 
@@ -150,7 +150,7 @@ fit_arguments(FunctionCallInfo fcinfo, int n, int m, account *memory, Size *d)
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
 	labels = palloc_extended(rows.k * sizeof(int32), MCXT_ALLOC_HUGE);
 	squares = palloc_extended(rows.k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_fit_rows(&op, &rows, &server_tick, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares), NULL);
+	check_status(fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares));
 	pfree(scratch.floats);
 	*d = op.d;
 	return (fc_fit) {rows.k, op.k, rows.weights, labels, squares};
@@ -168,14 +168,14 @@ fastclust_fit_profile(PG_FUNCTION_ARGS)
 	vector		places = read_vector(&reader, PG_GETARG_DATUM(2), "places");
 	double	   *quantiles = palloc((Size) places.d * sizeof(double));
 	double	   *spreads = palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE);
-	fc_arena	arena = hold_arena(&memory, fc_fit_sort_worksize(fit.n));
+	fc_arena	arena = hold_arena(&memory);
 	double		mean;
 	double		error;
 
 	fc_fit_means(&fit, &mean, &error, spreads, palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE));
 	for (Size j = 0; j < fit.k; j++)
 		spreads[j] = sqrt(spreads[j] / (double) d);
-	check_status(fc_fit_quantiles(&fit, places.doubles, (Size) places.d, &server_tick, &arena, quantiles), &arena);
+	check_status(fc_fit_quantiles(&fit, places.doubles, (Size) places.d, &arena, quantiles));
 	return row_result(fcinfo, (Datum[]) {Float8GetDatum(mean), Float8GetDatum(error), make_float8_array(quantiles, places.d),
 			make_float8_array(spreads, (int) fit.k)}, NULL);
 }
@@ -189,10 +189,10 @@ fastclust_fit_comparison(PG_FUNCTION_ARGS)
 	Size		d;
 	fc_fit		a = fit_arguments(fcinfo, 0, 2, &memory, &d);
 	fc_fit		b = fit_arguments(fcinfo, 1, 2, &memory, &d);
-	fc_arena	arena = hold_arena(&memory, fc_fit_sort_worksize(a.n));
+	fc_arena	arena = hold_arena(&memory);
 	fc_comparison result;
 
-	check_status(fc_fit_compare(&a, &b, PG_GETARG_FLOAT8(3), &server_tick, &arena, &result), &arena);
+	check_status(fc_fit_compare(&a, &b, PG_GETARG_FLOAT8(3), &arena, &result));
 	return row_result(fcinfo, (Datum[]) {Float8GetDatum(result.mean_a), Float8GetDatum(result.mean_b),
 			Float8GetDatum(result.error), Float8GetDatum(result.changed)}, NULL);
 }
@@ -313,7 +313,7 @@ fastclust_drawn_rows(PG_FUNCTION_ARGS)
 	shares = palloc(op.k * sizeof(double));
 	for (Size i = 0; i < count; i++)
 		weights[i] = 1;
-	check_status(fc_operator_draw(&op, spreads.doubles, (uint64) PG_GETARG_INT64(3), count, &server_tick,
-								  make_scratch(fc_operator_scratch(&op)), shares, rows), NULL);
+	check_status(fc_operator_draw(&op, spreads.doubles, (uint64) PG_GETARG_INT64(3), count,
+								  make_scratch(fc_operator_scratch(&op)), shares, rows));
 	PG_RETURN_POINTER(make_codebook_for(op.metric, rows, weights, count, op.d));
 }

@@ -15,14 +15,14 @@
 #include "pg/operator/operator_value.h"
 
 static fc_status
-check_state(const void *bytes, size_t size, const fc_tick *tick)
+check_state(const void *bytes, size_t size)
 {
 	const fc_step *step = bytes;
 
 	if (size < sizeof(fc_contingency))
 		return FC_EFORMAT;
-	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size, tick) :
-		step->kind == FC_STEP_CORESET ? fc_coreset_check(bytes, size, tick) : fc_step_check(bytes, size, tick);
+	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size) :
+		step->kind == FC_STEP_CORESET ? fc_coreset_check(bytes, size) : fc_step_check(bytes, size);
 }
 
 static const value_type state_type = {"aggregate_state", check_state};
@@ -53,16 +53,19 @@ fastclust_state_combine(PG_FUNCTION_ARGS)
 Size
 screen_operator(fc_operator *op, MemoryContext context)
 {
-	fc_arena	arena = {.size = fc_operator_screen_worksize(op)};
+	Size		bytes = fc_operator_screen_worksize(op);
+	MemoryContext old;
+	fc_arena	arena;
 
-	if (arena.size == 0 || arena.size > (Size) fastclust_memory_budget * 1024 / 4)
+	if (bytes == 0 || bytes > (Size) fastclust_memory_budget * 1024 / 4)
 		return 0;
-	arena.base = MemoryContextAllocHuge(context, arena.size);
-	check_status(fc_operator_screen(op, &server_tick, &arena), &arena);
-	if (op->screen != NULL || op->boxes != NULL)
-		return arena.size;
-	pfree(arena.base);
-	return 0;
+	old = MemoryContextSwitchTo(context);
+	arena = make_arena("the operator");
+	check_status(fc_operator_screen(op, &arena));
+	MemoryContextSwitchTo(old);
+	if (op->screen == NULL && op->boxes == NULL)
+		release_arena(&arena);
+	return arena.held;
 }
 
 fc_status
@@ -81,7 +84,7 @@ expanded_rows(fc_operator *op)
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
 	float	   *rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
 
-	check_status(fc_operator_expand(op, &server_tick, scratch, rows), NULL);
+	check_status(fc_operator_expand(op, scratch, rows));
 	pfree(scratch.floats);
 	return rows;
 }
@@ -94,15 +97,15 @@ centroids_in_units(const fc_operator *op, const double *center, const double *sc
 
 	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
 	rows = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_centroids(op, center, scale, &server_tick, scratch, rows), NULL);
+	check_status(fc_operator_centroids(op, center, scale, scratch, rows));
 	pfree(scratch.floats);
 	return rows;
 }
 
 static fc_status
-check_operator(const void *bytes, size_t size, const fc_tick *tick)
+check_operator(const void *bytes, size_t size)
 {
-	fc_status	status = fc_operator_check(bytes, size, tick);
+	fc_status	status = fc_operator_check(bytes, size);
 	fc_operator op;
 
 	if (status != FC_OK)
@@ -161,7 +164,7 @@ check_centroid_size(double most)
 Size
 codebook_bytes(Size k, Size d)
 {
-	return fc_codebook_worksize(k, d) + 2 * fc_codebook_size(k, d);
+	return 3 * fc_codebook_size(k, d);
 }
 
 /* An operator's stored form, within the budget; FC_EFORMAT when floats cannot hold it. */
@@ -172,27 +175,27 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 
 	check_budget(size, "the operator");
 	*header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	(void) fc_operator_write(op, &server_tick, *header);
+	(void) fc_operator_write(op, *header);
 	SET_VARSIZE(*header, size);
-	return fc_operator_check(*header, size, &server_tick);
+	return fc_operator_check(*header, size);
 }
 
 fc_operator_header *
 make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d)
 {
-	fc_arena	arena = make_arena(fc_codebook_worksize(k, d), "the operator");
+	fc_arena	arena = make_arena("the operator");
 	fc_operator_header *header;
 	fc_operator op;
 	double		most;
 
-	check_status(fc_codebook_make_for(metric, centroids, weights, k, d, &server_tick, &arena, &op, &most), &arena);
+	check_status(fc_codebook_make_for(metric, centroids, weights, k, d, &arena, &op, &most));
 	check_centroid_size(most);
 	if (write_operator(&op, &header) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("centroids are too large for single precision"),
 				 errhint("Scale the data down.")));
-	pfree(arena.base);
+	release_arena(&arena);
 	return header;
 }
 
@@ -209,19 +212,19 @@ attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank
 
 	if (rerank == 0)
 		return;
-	arena = make_arena(fc_operator_keep_exact_worksize(op, source), "the exact centroids for re-ranking");
-	check_status(fc_operator_keep_exact(op, source, rerank, &server_tick, &arena), &arena);
+	arena = make_arena("the exact centroids for re-ranking");
+	check_status(fc_operator_keep_exact(op, source, rerank, &arena));
 }
 
 void
-check_operator_status(fc_status status, const fc_arena *arena)
+check_operator_status(fc_status status)
 {
 	if (status == FC_EFORMAT)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("factors are too large for single precision"),
 				 errhint("Scale the data down.")));
-	check_status(status, arena);
+	check_status(status);
 }
 
 fc_operator_header *
@@ -229,6 +232,6 @@ store_operator(const fc_operator *op)
 {
 	fc_operator_header *header;
 
-	check_operator_status(write_operator(op, &header), NULL);
+	check_operator_status(write_operator(op, &header));
 	return header;
 }

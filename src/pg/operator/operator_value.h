@@ -19,7 +19,6 @@ static inline void
 open_operator(const fc_operator_header *header, fc_operator *op)
 {
 	fc_operator_view(header, op);
-	op->tick = &server_tick;
 }
 
 /* Rows of k clusters after which a screen is worth its making (fc_operator_screen): 1000 of 256 clusters, fewer of more. */
@@ -36,7 +35,7 @@ extern Size screen_operator(fc_operator *op, MemoryContext context);
 extern fc_status verify_operator(const fc_operator *op);
 
 /* check_status, where FC_EFORMAT tells of factors that floats cannot hold. */
-extern void check_operator_status(fc_status status, const fc_arena *arena);
+extern void check_operator_status(fc_status status);
 
 /* The stored form of an operator whose parts are all given. */
 extern fc_operator_header *store_operator(const fc_operator *op);

@@ -28,7 +28,7 @@ new_table(Size held, Size capacity)
 				 errdetail("There are more than %zu.", capacity * 3 / 8)));
 	check_budget(held + 2 * fc_contingency_size(capacity), "the table of label pairs");
 	table = palloc(fc_contingency_size(capacity));
-	check_status(fc_contingency_init(capacity, &server_tick, table), NULL);
+	check_status(fc_contingency_init(capacity, table));
 	SET_VARSIZE(table, fc_contingency_size(capacity));
 	return table;
 }
@@ -50,7 +50,7 @@ with_room(fc_contingency *table, Size more)
 	if (capacity == table->capacity)
 		return table;
 	larger = new_table(VARSIZE(table), capacity);
-	check_status(fc_contingency_merge(larger, table, &server_tick), NULL);
+	check_status(fc_contingency_merge(larger, table));
 	return larger;
 }
 
@@ -64,7 +64,7 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return unchanged_state(fcinfo);
 	table = PG_ARGISNULL(0) ? new_table(0, FIRST_CAPACITY) : with_room(table_argument(fcinfo, 0), 1);
-	check_status(fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1), NULL);
+	check_status(fc_contingency_add(table, PG_GETARG_INT32(1), PG_GETARG_INT32(2), 1));
 	PG_RETURN_POINTER(table);
 }
 
@@ -80,12 +80,12 @@ fastclust_contingency_combine(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	right = table_argument(fcinfo, 1);
 	left = PG_ARGISNULL(0) ? new_table(VARSIZE(right), right->capacity) : with_room(table_argument(fcinfo, 0), right->used);
-	check_status(fc_contingency_merge(left, right, &server_tick), NULL);
+	check_status(fc_contingency_merge(left, right));
 	PG_RETURN_POINTER(left);
 }
 
 static Datum
-score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, const fc_tick *, fc_arena *, double *))
+score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, fc_arena *, double *))
 {
 	fc_contingency *table;
 	fc_cell    *cells;
@@ -99,11 +99,11 @@ score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, const f
 	table = table_argument(fcinfo, 0);
 	n = table->used;
 	hold(&memory, VARSIZE(table));
-	arena = hold_arena(&memory, n * sizeof(fc_cell) + 64 + Max(fc_contingency_list_worksize(n), fc_scores_worksize(n)));
+	arena = hold_arena(&memory);
 	cells = FC_TAKE(&arena, n, fc_cell);
-	check_status(fc_contingency_list(table, &server_tick, &arena, cells), &arena);
-	check_status(of(cells, n, &server_tick, &arena, &result), &arena);
-	pfree(arena.base);
+	check_status(fc_contingency_list(table, &arena, cells));
+	check_status(of(cells, n, &arena, &result));
+	release_arena(&arena);
 	PG_RETURN_FLOAT8(result);
 }
 

@@ -11,16 +11,20 @@
 fc_columns *
 make_columns(const fc_operator *op, MemoryContext context, Size limit, Size *bytes)
 {
-	fc_arena	arena = {.size = fc_columns_worksize(op)};
+	Size		size = fc_columns_worksize(op);
+	MemoryContext old;
+	fc_arena	arena;
 	fc_columns *columns;
 
 	*bytes = 0;
-	if (arena.size == 0 || arena.size > limit)
+	if (size == 0 || size > limit)
 		return NULL;
-	arena.base = MemoryContextAllocHuge(context, arena.size);
-	columns = MemoryContextAlloc(context, sizeof(fc_columns));
-	check_status(fc_columns_make(op, &server_tick, &arena, columns), &arena);
-	*bytes = arena.size + sizeof(fc_columns);
+	old = MemoryContextSwitchTo(context);
+	arena = make_arena("the columns of the operator");
+	columns = palloc(sizeof(fc_columns));
+	check_status(fc_columns_make(op, &arena, columns));
+	MemoryContextSwitchTo(old);
+	*bytes = arena.held + sizeof(fc_columns);
 	return columns;
 }
 

@@ -30,8 +30,8 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	hold(&memory, op.k * sizeof(fc_join));
 	joins = palloc(op.k * sizeof(fc_join));
-	arena = hold_arena(&memory, fc_cluster_tree_worksize(&op));
-	check_status(fc_cluster_tree(&op, &server_tick, &arena, joins), &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_cluster_tree(&op, &arena, joins));
 	for (Size i = 0; i + 1 < op.k; i++)
 	{
 		Datum		values[5] = {Int32GetDatum((int32) i + 1), Int32GetDatum(joins[i].left), Int32GetDatum(joins[i].right),
@@ -72,7 +72,7 @@ fastclust_joined_clusters(PG_FUNCTION_ARGS)
 	centroids = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc(count * sizeof(double));
 	scratch = make_scratch(fc_operator_scratch(&op));
-	check_status(fc_join_clusters(&op, number, count, &server_tick, scratch, row, centroids, weights), NULL);
+	check_status(fc_join_clusters(&op, number, count, scratch, row, centroids, weights));
 	PG_RETURN_POINTER(make_codebook(centroids, weights, count, op.d));
 }
 
@@ -106,8 +106,8 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 	result.label = palloc(rows.k * sizeof(int32));
 	result.count = palloc(op.k * sizeof(double));
 	result.square = palloc(op.k * sizeof(double));
-	arena = hold_arena(&memory, fc_search_worksize(&op, &search));
-	check_status(fc_search_recall(&op, &search, &server_tick, &arena, &result), &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_search_recall(&op, &search, &arena, &result));
 	values[0] = Float8GetDatum(result.recall);
 	values[1] = Float8GetDatum(result.read);
 	values[2] = make_float8_array(result.count, (int) op.k);
@@ -130,8 +130,8 @@ fastclust_cluster_places(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	hold(&memory, 2 * op.k * sizeof(double));
 	places = palloc(2 * op.k * sizeof(double));
-	arena = hold_arena(&memory, fc_operator_plane_worksize(&op));
-	check_status(fc_operator_plane(&op, &server_tick, &arena, places, shown), &arena);
+	arena = hold_arena(&memory);
+	check_status(fc_operator_plane(&op, &arena, places, shown));
 	for (Size j = 0; j < op.k; j++)
 	{
 		Datum		values[5] = {Int32GetDatum((int32) j), Float8GetDatum(places[2 * j]), Float8GetDatum(places[2 * j + 1]),

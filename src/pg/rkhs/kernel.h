@@ -24,7 +24,7 @@ extern fc_kernel_method kernel_method_of_name(const char *name);
 extern const char *kernel_method_name(fc_kernel_method method);
 
 /* check_status, where FC_EFAR speaks of a kernel's values. */
-extern void check_kernel_status(fc_status status, const fc_arena *arena, const fc_kernel *kernel);
+extern void check_kernel_status(fc_status status, const fc_kernel *kernel);
 
 /* ---- kernel_rows.c ---- */
 

@@ -25,31 +25,6 @@
 
 #define IDS				65536	/* between two checks for interrupts */
 
-/* ---- progress ---- */
-
-typedef struct progress
-{
-	Size		done;
-	Size		total;			/* ticks of the pass over the kernel matrix; 0: not known */
-	int			shown;			/* tenths */
-} progress;
-
-/* Lets the server cancel; DEBUG1 tells every tenth of the pass. */
-static int
-step(void *ctx)
-{
-	progress   *p = ctx;
-
-	CHECK_FOR_INTERRUPTS();
-	p->done++;
-	if (p->total > 0 && p->done <= p->total && (int) (10 * p->done / p->total) > p->shown)
-	{
-		p->shown = (int) (10 * p->done / p->total);
-		ereport(DEBUG1, (errmsg("kernel_projection_agg: %d %% of the kernel matrix", 10 * p->shown)));
-	}
-	return 0;
-}
-
 /* ---- projections ---- */
 
 static fc_kernel_input
@@ -84,7 +59,7 @@ order_of_ids(const kernel_rows *rows)
 
 	for (Size i = 0; i < rows->n; i++)
 		items[i] = (fc_keyed) {(uint64) rows->ids[i] ^ UINT64CONST(1) << 63, i};
-	check_status(fc_sort(items, rows->n, items + rows->n, &server_tick), NULL);
+	check_status(fc_sort(items, rows->n, items + rows->n));
 	order = places_of(items, rows->n);
 	for (Size i = 1; i < rows->n; i++)
 		if (rows->ids[order[i]] == rows->ids[order[i - 1]])
@@ -136,18 +111,18 @@ new_projection(const kernel_rows *rows, const size_t *order)
 }
 
 static fc_status
-project(const kernel_rows *rows, const fc_kernel_input *input, const fc_tick *tick, fc_arena *arena, fc_embedding *result)
+project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena, fc_embedding *result)
 {
 	switch (rows->method)
 	{
 		case FC_KERNEL_ONE_PASS:
-			return fc_kernel_project(&rows->kernel, input, (Size) rows->oversampling, rows->seed, tick, arena, result);
+			return fc_kernel_project(&rows->kernel, input, (Size) rows->oversampling, rows->seed, arena, result);
 		case FC_KERNEL_NYSTROEM:
-			return fc_nystroem_project(&rows->kernel, input, (Size) rows->columns, rows->seed, tick, arena, result);
+			return fc_nystroem_project(&rows->kernel, input, (Size) rows->columns, rows->seed, arena, result);
 		case FC_KERNEL_CHOLESKY:
-			return fc_pivoted_cholesky_project(&rows->kernel, input, (Size) rows->columns, rows->seed, tick, arena, result);
+			return fc_pivoted_cholesky_project(&rows->kernel, input, (Size) rows->columns, rows->seed, arena, result);
 		case FC_KERNEL_EXACT:
-			return fc_kernel_eigen_project(&rows->kernel, input, tick, arena, result);
+			return fc_kernel_eigen_project(&rows->kernel, input, arena, result);
 	}
 	return FC_ENUMERIC;
 }
@@ -161,8 +136,6 @@ fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
 	fc_embedding result;
 	fc_kernel_input input;
 	fc_arena	arena;
-	progress	p = {0};
-	fc_tick		tick = {step, &p};
 	size_t	   *order;
 	Size		need;
 
@@ -175,18 +148,17 @@ fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
 				 psprintf("kernel_projection_agg of %zu rows", rows->n));
 	order = order_of_ids(rows);
 	header = new_projection(rows, order);
-	arena = make_arena(need - VARSIZE(header) - 2 * rows->n * sizeof(size_t), kernel_aggregate_name(rows));
-	p.total = rows->method == FC_KERNEL_ONE_PASS ? fc_kernel_pairs(rows->n) : 0;
+	arena = make_arena(kernel_aggregate_name(rows));
 	input = input_of(rows, order);
 	result.rank = header->rank;
 	result.eigenvalues = fc_kernel_projection_eigenvalues(header);
 	result.y = fc_kernel_projection_rows(header);
-	check_kernel_status(project(rows, &input, &tick, &arena, &result), &arena, &rows->kernel);
+	check_kernel_status(project(rows, &input, &arena, &result), &rows->kernel);
 	header->relative_error = result.relative_error;
 	header->workspace = need;
-	pfree(arena.base);
+	release_arena(&arena);
 	pfree(order);
-	Assert(fc_kernel_projection_check(header, VARSIZE(header), &server_tick) == FC_OK);
+	Assert(fc_kernel_projection_check(header, VARSIZE(header)) == FC_OK);
 	PG_RETURN_POINTER(header);
 }
 
@@ -198,7 +170,7 @@ order_of_values(const kernel_rows *rows)
 {
 	fc_keyed   *items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
 
-	check_status(fc_sort_rows(rows->x, rows->n, (Size) rows->d * (Size) rows->width, &server_tick, items), NULL);
+	check_status(fc_sort_rows(rows->x, rows->n, (Size) rows->d * (Size) rows->width, items));
 	return places_of(items, rows->n);
 }
 
@@ -220,13 +192,13 @@ fastclust_landmarks_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
 	d = (Size) rows->d;
-	arena = make_arena(kernel_worksize(rows, rows->n), kernel_aggregate_name(rows));
+	arena = make_arena(kernel_aggregate_name(rows));
 	input = input_of(rows, order_of_values(rows));
 	pivots = palloc_extended(Min((Size) rows->rank, rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);
 	pivots[0] = 0;
 	check_kernel_status(fc_pivoted_cholesky_landmarks(&rows->kernel, &input, (Size) rows->rank, rows->seed,
-													  &server_tick, &arena, pivots, &found), &arena, &rows->kernel);
-	pfree(arena.base);
+													  &arena, pivots, &found), &rows->kernel);
+	release_arena(&arena);
 	found = Max(found, 1);		/* all rows 0: one of them */
 	centroids = palloc_extended(found * d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc_extended(found * sizeof(double), MCXT_ALLOC_HUGE);

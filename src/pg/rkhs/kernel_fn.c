@@ -111,17 +111,17 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	}
 	pairs = fc_kernel_map_pairs(op.k, rank);
 	hold(&memory, (1 + pairs) * op.k * sizeof(double));
-	arena = hold_arena(&memory, fc_kernel_map_worksize(&op, kernel, rank));
+	arena = hold_arena(&memory);
 	norms = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	t = palloc_extended(pairs * op.k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &server_tick, &arena, norms, t, &found), &arena, kernel);
-	release_arena(&memory, &arena);
+	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &arena, norms, t, &found), kernel);
+	release_arena(&arena);
 	rank = rank > 0 ? rank : Max(found, 1);
 	size = fc_kernel_map_size(op.k, rank, fc_operator_size(&op));
 	hold(&memory, size);
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	check_status(fc_kernel_map_write(kernel, rank, false, norms, t, bytes, fc_operator_size(&op), &server_tick, header), NULL);
-	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size, &server_tick) != FC_OK)
+	check_status(fc_kernel_map_write(kernel, rank, false, norms, t, bytes, fc_operator_size(&op), header));
+	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("these landmarks and kernel %s make no valid map", kernel_text(kernel)),
@@ -200,7 +200,7 @@ fastclust_kernel_features(PG_FUNCTION_ARGS)
 	x = vector_doubles(&v, cached_doubles(fcinfo, d));
 	fc_kernel_map_features(map, x, cached_scratch(fcinfo, fc_kernel_map_scratch(map)), y);
 	if (!fc_all_finite_float(y, map->rank))
-		check_kernel_status(FC_EFAR, NULL, &map->kernel);
+		check_kernel_status(FC_EFAR, &map->kernel);
 	return make_float4_array(y, (int) map->rank);
 }
 

@@ -123,13 +123,13 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const fc_kmeans_optio
 	fc_arena	arena;
 
 	check_enough_rows((Size) k, n);
-	check_status(fc_center_rows(fc_kernel_projection_rows(header), n, d, &server_tick), NULL);	/* floats: around the mean */
-	arena = make_arena(fc_kmeans_worksize(n, d, (Size) k), "kernel_kmeans");
+	check_status(fc_center_rows(fc_kernel_projection_rows(header), n, d));	/* floats: around the mean */
+	arena = make_arena("kernel_kmeans");
 	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended((Size) k * sizeof(double), MCXT_ALLOC_HUGE);
 	result.labels = palloc_extended(n * sizeof(int32), MCXT_ALLOC_HUGE);
-	check_status(fc_kmeans(&view, (Size) k, NULL, options, &server_tick, &arena, &result), &arena);
-	pfree(arena.base);
+	check_status(fc_kmeans(&view, (Size) k, NULL, options, &arena, &result));
+	release_arena(&arena);
 	return result.labels;
 }
 

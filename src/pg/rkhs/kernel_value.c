@@ -25,15 +25,14 @@
 #define KERNEL_ARG(n)	((const fc_kernel *) PG_GETARG_POINTER(n))
 
 static fc_status
-check_map(const void *bytes, size_t size, const fc_tick *tick)
+check_map(const void *bytes, size_t size)
 {
-	fc_status	status = fc_kernel_map_check(bytes, size, tick);
+	fc_status	status = fc_kernel_map_check(bytes, size);
 	fc_kernel_map map;
 
 	if (status != FC_OK)
 		return status;
 	fc_kernel_map_view(bytes, &map);
-	map.op.tick = tick;
 	return verify_operator(&map.op);
 }
 
@@ -60,7 +59,7 @@ kernel_method_name(fc_kernel_method method)
 }
 
 void
-check_kernel_status(fc_status status, const fc_arena *arena, const fc_kernel *kernel)
+check_kernel_status(fc_status status, const fc_kernel *kernel)
 {
 	if (unlikely(status == FC_EFAR) && kernel->kind == FC_KERNEL_RBF)
 		ereport(ERROR,
@@ -75,7 +74,7 @@ check_kernel_status(fc_status status, const fc_arena *arena, const fc_kernel *ke
 				 errdetail("The greatest kernel value of a row with itself may be from %g to %g.",
 						   FC_KERNEL_LEAST, FC_KERNEL_GREATEST),
 				 errhint("Scale the rows, or use a smaller gamma or degree.")));
-	check_status(status, arena);
+	check_status(status);
 }
 
 /* ---- making ---- */

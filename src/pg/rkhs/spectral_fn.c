@@ -45,8 +45,8 @@ write_map(account *memory, const fc_spectral *chosen, const double *x, Size d)
 	size = fc_kernel_map_size(m, chosen->rank, VARSIZE(op));
 	hold(memory, size);
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	check_status(fc_kernel_map_write(&chosen->kernel, chosen->rank, chosen->unit, norms, chosen->t, op, VARSIZE(op), &server_tick, header), NULL);
-	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size, &server_tick) != FC_OK)
+	check_status(fc_kernel_map_write(&chosen->kernel, chosen->rank, chosen->unit, norms, chosen->t, op, VARSIZE(op), header));
+	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("rows and kernel %s make no valid map", kernel_text(&chosen->kernel)),
@@ -79,12 +79,12 @@ fastclust_spectral_map(PG_FUNCTION_ARGS)
 	hold(&memory, op.k * op.d * sizeof(double) + most * (sizeof(size_t) + rank * sizeof(double)));
 	x = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	scratch = make_scratch(fc_operator_scratch(&op));
-	check_status(fc_operator_centroids(&op, NULL, NULL, &server_tick, scratch, x), NULL);
+	check_status(fc_operator_centroids(&op, NULL, NULL, scratch, x));
 	chosen.landmark = palloc_extended(most * sizeof(size_t), MCXT_ALLOC_HUGE);
 	chosen.t = palloc_extended(rank * most * sizeof(double), MCXT_ALLOC_HUGE);
-	arena = hold_arena(&memory, fc_spectral_worksize(op.k, op.d, k, most));
-	check_kernel_status(fc_spectral_choose(x, op.k, op.d, k, most, (uint64) PG_GETARG_INT64(3), &server_tick, &arena, &chosen),
-						&arena, &chosen.kernel);
-	release_arena(&memory, &arena);
+	arena = hold_arena(&memory);
+	check_kernel_status(fc_spectral_choose(x, op.k, op.d, k, most, (uint64) PG_GETARG_INT64(3), &arena, &chosen),
+						&chosen.kernel);
+	release_arena(&arena);
 	PG_RETURN_POINTER(write_map(&memory, &chosen, x, op.d));
 }

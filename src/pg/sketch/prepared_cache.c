@@ -61,11 +61,12 @@ prepare_spec(const fc_spec *spec)
 
 	entry->context = context;
 	entry->bytes = spec_bytes + fc_prepared_size(spec) + ALLOCSET_SMALL_INITSIZE;
-	arena = make_arena(fc_prepared_size(spec), "drawing the frequencies of the sketch_spec");
+	check_budget(fc_prepared_size(spec), "drawing the frequencies of the sketch_spec");
+	arena = make_arena("drawing the frequencies of the sketch_spec");
 	entry->spec = MemoryContextAllocHuge(context, spec_bytes);
 	memcpy(entry->spec, spec, spec_bytes);
 	entry->spec->pilot_rows = 0;
-	check_status(fc_spec_prepare(entry->spec, &server_tick, &arena, &entry->prepared), &arena);
+	check_status(fc_spec_prepare(entry->spec, &arena, &entry->prepared));
 	MemoryContextSwitchTo(old);
 	return entry;
 }

@@ -330,7 +330,7 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 	if (state == NULL)
 		return unchanged_state(fcinfo);
 	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
-		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state), NULL);
+		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state));
 	PG_RETURN_POINTER(state);
 }
 
@@ -351,7 +351,7 @@ fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
 	if (applied != NULL)
 	{
 		state = applied;
-		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state), NULL);
+		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state));
 	}
 	fc_sketch_forget_bounds(state);
 	PG_RETURN_POINTER(state);

@@ -45,7 +45,7 @@ sketch_converted(const fc_sketch *source, uint8 flags, Size capacity)
 	check_budget(VARSIZE(source) + 2 * size, "a sketch");
 	target = palloc(size);
 	SET_VARSIZE(target, size);
-	check_status(fc_sketch_convert(source, flags, capacity, &server_tick, target), NULL);
+	check_status(fc_sketch_convert(source, flags, capacity, target));
 	SET_VARSIZE(target, size);
 	return target;
 }
@@ -60,7 +60,7 @@ empty_sketch(const fc_spec *spec, uint8 flags, Size capacity)
 	check_budget(size, "a sketch");
 	sketch = palloc(size);
 	SET_VARSIZE(sketch, size);
-	check_status(fc_sketch_init(spec, flags, capacity, &server_tick, sketch), NULL);
+	check_status(fc_sketch_init(spec, flags, capacity, sketch));
 	SET_VARSIZE(sketch, size);
 	return sketch;
 }
@@ -104,7 +104,7 @@ sketch_combined(fc_sketch *target, const fc_sketch *source, int sign)
 	if (source->flags & FC_SKETCH_WEIGHTED)
 		target = weighted_sketch(target);
 	check_same_spec(target, source);
-	check_status(fc_sketch_combine(target, source, sign, &server_tick), NULL);
+	check_status(fc_sketch_combine(target, source, sign));
 	return target;
 }
 
@@ -119,7 +119,7 @@ sketch_combined_weighted(fc_sketch *target, const fc_sketch *source, int64 weigh
 		target = empty_sketch(fc_sketch_spec(source), FC_SKETCH_WEIGHTED, 0);
 	target = weighted_sketch(target);
 	check_same_spec(target, source);
-	check_status(fc_sketch_combine_weighted(target, source, weight, &server_tick), NULL);
+	check_status(fc_sketch_combine_weighted(target, source, weight));
 	return target;
 }
 
@@ -134,13 +134,13 @@ sketch_closed(const fc_sketch *sketch)
 	if (sketch_is_open(sketch))
 	{
 		copy = sketch_converted(sketch, weighted | FC_SKETCH_OPEN, sketch->capacity);
-		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(sketch)), copy), NULL);
+		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(sketch)), copy));
 		sketch = copy;
 	}
 	if (weighted && fc_sketch_is_unit(sketch))
 		weighted = 0;
 	copy = sketch_converted(sketch, weighted, 0);
-	Assert(fc_sketch_check(copy, VARSIZE(copy), &server_tick) == FC_OK);
+	Assert(fc_sketch_check(copy, VARSIZE(copy)) == FC_OK);
 	return copy;
 }
 
@@ -162,5 +162,5 @@ report_row(fc_status status, const double *doubles, const float *floats, size_t 
 				 errdetail("Its largest element is %g; a value may be up to 2^38 sigmas from the spec's center.", worst),
 				 errhint("Filter such rows, or make the spec from rows of their scale.")));
 	}
-	report_status(status, NULL);
+	report_status(status);
 }

@@ -93,7 +93,7 @@ grow(spec_state *state)
 static fc_arena
 compaction_arena(const fc_reservoir *sample)
 {
-	return make_arena(fc_reservoir_worksize(sample->used, sample->capacity, sample->d), "sketch_spec_agg");
+	return make_arena("sketch_spec_agg");
 }
 
 static void
@@ -107,8 +107,8 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 	{
 		fc_arena	arena = compaction_arena(sample);
 
-		check_status(fc_reservoir_compact(sample, &server_tick, &arena), &arena);
-		pfree(arena.base);
+		check_status(fc_reservoir_compact(sample, &arena));
+		release_arena(&arena);
 		if (!fc_reservoir_wants(sample, hash))
 			return;
 	}
@@ -124,7 +124,7 @@ compacted(const spec_state *state)
 	fc_arena	arena = compaction_arena(&state->sample);
 	fc_reservoir copy;
 
-	check_status(fc_reservoir_compacted(&state->sample, &server_tick, &arena, &copy), &arena);
+	check_status(fc_reservoir_compacted(&state->sample, &arena, &copy));
 	return copy;
 }
 
@@ -381,10 +381,10 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 	weight = palloc(sample.used * sizeof(double));
 	for (Size i = 0; i < sample.used; i++)
 		weight[i] = (double) sample.entries[i].count;
-	found = hold_arena(&memory, fc_spec_choose_size(sample.used, sample.d, &options));
-	work = hold_arena(&memory, fc_spec_choose_worksize(sample.used, sample.d, &options));
-	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d, &options, &server_tick, &work, &found, &parts), &work);
-	release_arena(&memory, &work);
+	found = hold_arena(&memory);
+	work = hold_arena(&memory);
+	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d, &options, &work, &found, &parts));
+	release_arena(&work);
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
 	PG_RETURN_POINTER(build_spec(&parts));
 }

@@ -63,7 +63,7 @@ build_spec(const fc_spec_parts *parts)
 
 	check_budget(size, "a sketch_spec");
 	spec = palloc_extended(size, MCXT_ALLOC_HUGE);
-	status = fc_spec_build(parts, &server_tick, spec);
+	status = fc_spec_build(parts, spec);
 	SET_VARSIZE(spec, size);
 	if (status != FC_OK)
 		ereport(ERROR,
@@ -124,10 +124,9 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 	double	   *row = palloc(spec->dim * sizeof(double));
 
 	fastclust_begin_rows(fcinfo);
-	arena = make_arena(spec->frequencies * n * sizeof(float) + fc_frequency_worksize(spec) + 256,
-					   "listing the frequencies");
+	arena = make_arena("listing the frequencies");
 	omega = FC_TAKE(&arena, spec->frequencies * n, float);
-	check_status(fc_frequencies(spec, &arena, &server_tick, omega), &arena);
+	check_status(fc_frequencies(spec, &arena, omega));
 	for (uint32 j = 0; j < spec->frequencies; j++)
 	{
 		Datum		values[2];

@@ -1,0 +1,94 @@
+/* test_arena.c - pieces are aligned and apart; a release gives blocks back; a host that refuses jumps */
+#include <setjmp.h>
+
+#include "unit.h"
+
+enum
+{
+	PIECES = 300
+};
+
+static jmp_buf back;
+static size_t refused;
+
+static void *
+grow_to_a_mebibyte(void *host, size_t bytes)
+{
+	if (bytes > (size_t) 1 << 20)
+	{
+		refused = bytes;
+		longjmp(back, 1);
+	}
+	return unit_grow(host, bytes);
+}
+
+static void
+test_pieces(void)
+{
+	fc_arena	arena = unit_arena();
+	unsigned char *piece[PIECES];
+
+	for (size_t i = 0; i < PIECES; i++)
+	{
+		piece[i] = FC_TAKE(&arena, i * i, unsigned char);
+		CHECK((uintptr_t) piece[i] % 64 == 0, "piece %zu", i);
+		memset(piece[i], (int) i % 251, i * i);
+	}
+	for (size_t i = 0; i < PIECES; i++)
+		for (size_t j = 0; j < i * i; j++)
+			if (piece[i][j] != i % 251)
+			{
+				CHECK(false, "piece %zu, byte %zu", i, j);
+				break;
+			}
+	unit_arena_free(&arena);
+	CHECK(arena.held == 0, "%zu bytes held", arena.held);
+}
+
+/* What was taken before a mark stays; what is taken after a release is as before it. */
+static void
+test_marks(void)
+{
+	fc_arena	arena = unit_arena();
+	int		   *first = FC_TAKE(&arena, 10, int);
+	size_t		held = arena.held;
+	fc_mark		mark = fc_arena_mark(&arena);
+	void	   *next = FC_TAKE(&arena, 10, int);
+
+	first[9] = 7;
+	for (size_t i = 0; i < 100; i++)
+		(void) FC_TAKE(&arena, 1000 * i, char);
+	CHECK(arena.held > held, "blocks");
+	fc_arena_release(&arena, mark);
+	CHECK(arena.held == held && first[9] == 7, "%zu bytes held, not %zu", arena.held, held);
+	CHECK(FC_TAKE(&arena, 10, int) == next, "the same place");
+	unit_arena_free(&arena);
+}
+
+static void
+test_refusal(void)
+{
+	fc_arena	arena = {.grow = grow_to_a_mebibyte,.shrink = unit_shrink};
+
+	if (setjmp(back) == 0)
+	{
+		(void) FC_TAKE(&arena, SIZE_MAX / 4, double);
+		CHECK(false, "too much was given");
+	}
+	CHECK(refused == SIZE_MAX, "%zu bytes were asked for", refused);
+	if (setjmp(back) == 0)
+	{
+		(void) FC_TAKE(&arena, (size_t) 1 << 20, double);
+		CHECK(false, "8 MB were given");
+	}
+	CHECK(refused > (size_t) 8 << 20 && refused < SIZE_MAX && arena.held == 0, "%zu bytes were asked for", refused);
+}
+
+int
+main(void)
+{
+	test_pieces();
+	test_marks();
+	test_refusal();
+	return unit_finish();
+}

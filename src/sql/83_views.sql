@@ -200,9 +200,8 @@ CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes intege
      WHERE f.used <= bytes
 $$;
 
---@door
 CREATE FUNCTION describe(model text) RETURNS jsonb
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     parts text := CASE WHEN held.group_by IS NULL THEN 'clusters' ELSE 'groups' END;

@@ -1,4 +1,4 @@
-/* qkmeans.c - options, start and log of QK-means; the rows themselves are qkmeans_fn.c's and qkmeans_agg.c's */
+/* qkmeans.c - options, start and log of QK-means; the rows themselves are qkmeans_fn.c's and qkmeans_rows.c's */
 #include "postgres.h"
 
 #include <math.h>

@@ -301,17 +301,6 @@ plan_expressions(live_sketch *live, Relation table)
 	}
 }
 
-static fc_spec *
-copied_spec(Datum datum)
-{
-	const fc_spec *spec = aligned_value(datum);
-	fc_spec    *copy = palloc(fc_spec_core_size(spec));
-
-	fc_spec_without_pilot(spec, copy);
-	SET_VARSIZE(copy, fc_spec_core_size(spec));
-	return copy;
-}
-
 /* What the row that was found says of a table; NULL where that is no part of it. */
 static live_sketch *
 read_live_sketch(int64 id, Relation table)
@@ -328,7 +317,7 @@ read_live_sketch(int64 id, Relation table)
 	live->whole = whole;
 	live->deltas = live_deltas_id();
 	live->name = TextDatumGetCString(column(COLUMN_NAME, &null));
-	live->spec = copied_spec(column(COLUMN_SPEC, &null));
+	live->spec = spec_without_pilot(aligned_value(column(COLUMN_SPEC, &null)));
 	value = column(COLUMN_DRIFT_SPEC, &null);
 	live->drift_spec = null ? NULL : (fc_drift_spec *) PG_DETOAST_DATUM_COPY(value);
 	live->spec_types[0] = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_SPEC);

@@ -81,14 +81,7 @@ fastclust_live_sum(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 1, "spec");
 	if (PG_ARGISNULL(2) && PG_ARGISNULL(3))
 		return unchanged_state(fcinfo);
-	if (PG_ARGISNULL(0))
-		state = sketch_opened(SPEC_ARG(1));
-	else
-	{
-		state = SKETCH_ARG(0);
-		if (!sketch_is_open(state))
-			state = sketch_converted(state, (state->flags & FC_SKETCH_WEIGHTED) | FC_SKETCH_OPEN, prepared_of_spec(fc_sketch_spec(state))->batch);
-	}
+	state = PG_ARGISNULL(0) ? sketch_opened(SPEC_ARG(1)) : sketch_open(SKETCH_ARG(0));
 	if (!PG_ARGISNULL(2))
 	{
 		const bytea *rows = PG_GETARG_BYTEA_PP(2);

@@ -27,7 +27,7 @@
 /* One value and what was made of it. */
 typedef struct cached_value
 {
-	uint64		digest[2];		/* key */
+	uint64		digest[2];
 	struct varatt_external pointer;	/* by which it was fetched first; 0: it was not */
 	void	   *bytes;			/* fetched copy, or NULL: the value lies in the row */
 	const void *seen;			/* the view belongs to these bytes */
@@ -41,6 +41,25 @@ typedef struct cached_value
 	fc_columns *columns;
 } cached_value;
 
+/* Values by digest: most calls have one, and rows of many groups one each. */
+typedef struct value_slot
+{
+	const uint64 *digest;		/* of the value */
+	cached_value *value;
+	char		status;			/* of simplehash.h */
+} value_slot;
+
+#define SH_PREFIX values
+#define SH_ELEMENT_TYPE value_slot
+#define SH_KEY_TYPE const uint64 *
+#define SH_KEY digest
+#define SH_HASH_KEY(table, key) ((uint32) (key)[0])
+#define SH_EQUAL(table, a, b) ((a)[0] == (b)[0] && (a)[1] == (b)[1])
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
 typedef struct fetched_value
 {
 	struct varatt_external pointer;	/* key */
@@ -53,8 +72,8 @@ typedef struct operator_cache
 	bool		moving;			/* the caller copies an inline value for every row */
 	MemoryContext context;		/* of the values */
 	cached_value *last;
-	HTAB	   *values;
-	HTAB	   *fetched;
+	values_hash *values;
+	HTAB	   *fetched;		/* NULL until a value is out of line */
 	Size		size;			/* bytes of the values */
 	vector_reader reader;
 	sparse_site sparse;
@@ -71,8 +90,8 @@ forget_values(operator_cache *cache)
 	MemoryContextReset(cache->context);
 	cache->last = NULL;
 	cache->size = 0;
-	cache->values = make_table("fastclust operators", sizeof(((cached_value *) 0)->digest), sizeof(cached_value), cache->context);
-	cache->fetched = make_table("fastclust fetched operators", sizeof(struct varatt_external), sizeof(fetched_value), cache->context);
+	cache->values = values_create(cache->context, 4, NULL);
+	cache->fetched = NULL;
 }
 
 static operator_cache *
@@ -105,17 +124,18 @@ make_room(operator_cache *cache)
 
 /* The value of a digest, new ones empty.  There is room (make_room). */
 static cached_value *
-value_of_digest(operator_cache *cache, const void *digest)
+value_of_digest(operator_cache *cache, const uint64 *digest)
 {
+	value_slot *slot = values_lookup(cache->values, digest);
+	cached_value *value;
 	bool		found;
-	cached_value *value = hash_search(cache->values, digest, HASH_ENTER, &found);
 
-	if (!found)
-	{
-		memset(value, 0, sizeof(cached_value));
-		memcpy(value->digest, digest, sizeof(value->digest));
-		cache->size += sizeof(cached_value);
-	}
+	if (slot != NULL)
+		return slot->value;
+	value = MemoryContextAllocZero(cache->context, sizeof(cached_value));
+	memcpy(value->digest, digest, sizeof(value->digest));
+	values_insert(cache->values, value->digest, &found)->value = value;
+	cache->size += sizeof(cached_value);
 	return value;
 }
 
@@ -171,10 +191,12 @@ fetched(operator_cache *cache, struct varlena *stored)
 	VARATT_EXTERNAL_GET_POINTER(pointer, stored);
 	if (cache->last != NULL && memcmp(&cache->last->pointer, &pointer, sizeof(pointer)) == 0)
 		return cache->last;
-	known = hash_search(cache->fetched, &pointer, HASH_FIND, NULL);
+	known = cache->fetched != NULL ? hash_search(cache->fetched, &pointer, HASH_FIND, NULL) : NULL;
 	if (known != NULL)
 		return known->value;
 	value = read_value(cache, stored);
+	if (cache->fetched == NULL)
+		cache->fetched = make_table("fastclust operators", sizeof(pointer), sizeof(fetched_value), cache->context);
 	known = hash_search(cache->fetched, &pointer, HASH_ENTER, NULL);
 	known->value = value;
 	value->pointer = pointer;

@@ -13,6 +13,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/sketch/prepared_cache.h"
+#include "pg/sketch/sketch_value.h"
 #include "sketch/prepared.h"
 #include "sketch/spec.h"
 
@@ -53,19 +54,16 @@ drop(cached_spec *entry)
 static cached_spec *
 prepare_spec(const fc_spec *spec)
 {
-	Size		spec_bytes = fc_spec_core_size(spec);
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "fastclust prepared", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	cached_spec *entry = palloc0(sizeof(cached_spec));
 	fc_arena	arena;
 
 	entry->context = context;
-	entry->bytes = spec_bytes + fc_prepared_size(spec) + ALLOCSET_SMALL_INITSIZE;
+	entry->bytes = fc_spec_core_size(spec) + fc_prepared_size(spec) + ALLOCSET_SMALL_INITSIZE;
 	check_budget(fc_prepared_size(spec), "drawing the frequencies of the sketch_spec");
 	arena = make_arena("drawing the frequencies of the sketch_spec");
-	entry->spec = MemoryContextAllocHuge(context, spec_bytes);
-	memcpy(entry->spec, spec, spec_bytes);
-	entry->spec->pilot_rows = 0;
+	entry->spec = spec_without_pilot(spec);
 	check_status(fc_spec_prepare(entry->spec, &arena, &entry->prepared));
 	MemoryContextSwitchTo(old);
 	return entry;

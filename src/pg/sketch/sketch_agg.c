@@ -66,9 +66,7 @@ state_argument(FunctionCallInfo fcinfo)
 
 	if (likely(VARATT_IS_4B_U(state) && sketch_is_open(state)))
 		return state;
-	state = SKETCH_ARG(0);
-	return sketch_converted(state, (state->flags & FC_SKETCH_WEIGHTED) | FC_SKETCH_OPEN,
-					 prepared_of_spec(fc_sketch_spec(state))->batch);
+	return sketch_open(SKETCH_ARG(0));
 }
 
 /*

@@ -177,23 +177,11 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 					 spec->clusters, spec->sample_centroids, spec->pilot_rows, fc_spec_size(spec));
 }
 
-static Datum
-jsonb_of(StringInfo json)
-{
-	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json->data));
-}
-
 PG_FUNCTION_INFO_V1(fastclust_spec_without_pilot);
 Datum
 fastclust_spec_without_pilot(PG_FUNCTION_ARGS)
 {
-	fc_spec    *spec = SPEC_ARG(0);
-	Size		size = fc_spec_core_size(spec);
-	fc_spec    *lean = palloc_extended(size, MCXT_ALLOC_HUGE);
-
-	fc_spec_without_pilot(spec, lean);
-	SET_VARSIZE(lean, size);
-	PG_RETURN_POINTER(lean);
+	PG_RETURN_POINTER(spec_without_pilot(SPEC_ARG(0)));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_spec_describe);
@@ -206,7 +194,7 @@ fastclust_spec_describe(PG_FUNCTION_ARGS)
 	appendStringInfoChar(&json, '{');
 	append_spec_description(&json, SPEC_ARG(0));
 	appendStringInfoChar(&json, '}');
-	return jsonb_of(&json);
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_describe);
@@ -231,5 +219,5 @@ fastclust_sketch_describe(PG_FUNCTION_ARGS)
 		append_json_list(&json, ", \"upper_bounds\": ", parts.upper, fc_sketch_spec(sketch)->dim);
 	}
 	appendStringInfoChar(&json, '}');
-	return jsonb_of(&json);
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }

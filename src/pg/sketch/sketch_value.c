@@ -33,6 +33,17 @@ spec_digest_of_datum(Datum datum, uint64 digest[2])
 	memcpy(digest, VARDATA_ANY(value) + offsetof(fc_spec, digest) - VARHDRSZ, 2 * sizeof(uint64));
 }
 
+fc_spec *
+spec_without_pilot(const fc_spec *spec)
+{
+	Size		size = fc_spec_core_size(spec);
+	fc_spec    *lean = palloc_extended(size, MCXT_ALLOC_HUGE);
+
+	fc_spec_without_pilot(spec, lean);
+	SET_VARSIZE(lean, size);
+	return lean;
+}
+
 /* ---- layouts ---- */
 
 /* The same in another layout.  Where it becomes an aggregate's state, the executor copies it. */
@@ -69,6 +80,13 @@ fc_sketch *
 sketch_opened(const fc_spec *spec)
 {
 	return empty_sketch(spec, FC_SKETCH_OPEN, prepared_of_spec(spec)->batch);
+}
+
+fc_sketch *
+sketch_open(fc_sketch *sketch)
+{
+	return sketch_is_open(sketch) ? sketch :
+		sketch_converted(sketch, (sketch->flags & FC_SKETCH_WEIGHTED) | FC_SKETCH_OPEN, prepared_of_spec(fc_sketch_spec(sketch))->batch);
 }
 
 static void

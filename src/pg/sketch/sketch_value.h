@@ -29,6 +29,12 @@ extern fc_sketch *sketch_converted(const fc_sketch *source, uint8 flags, Size ca
 /* An empty open sketch of a spec, in the current context. */
 extern fc_sketch *sketch_opened(const fc_spec *spec);
 
+/* The same sketch with room for waiting rows: itself, or a copy. */
+extern fc_sketch *sketch_open(fc_sketch *sketch);
+
+/* A copy of a spec without its sample, in the current context. */
+extern fc_spec *spec_without_pilot(const fc_spec *spec);
+
 /* target += sign * source, a closed one; the target, or a weighted copy of it.  An error when their specs differ. */
 extern fc_sketch *sketch_combined(fc_sketch *target, const fc_sketch *source, int sign);
 

@@ -35,8 +35,7 @@ plain_spec(uint32_t d, uint32_t m, bool structured)
 	spec->scales = 1;
 	spec->sigma = 1;
 	((double *) fc_spec_sigmas(spec))[0] = 1;
-	if (fc_spec_seal(spec) != FC_OK)
-		exit(1);
+	fc_spec_seal(spec);
 	return spec;
 }
 
@@ -89,11 +88,9 @@ make_sketcher(uint32_t d, uint32_t m, bool structured)
 	fc_spec    *spec = plain_spec(d, m, structured);
 	fc_arena	arena = heap_arena();
 
-	if (fc_spec_prepare(spec, &arena, &made.prepared) != FC_OK)
-		exit(1);
+	fc_spec_prepare(spec, &arena, &made.prepared);
 	made.sketch = malloc(fc_sketch_size(spec, FC_SKETCH_OPEN, made.prepared.batch));
-	if (fc_sketch_init(spec, FC_SKETCH_OPEN, made.prepared.batch, made.sketch) != FC_OK)
-		exit(1);
+	fc_sketch_init(spec, FC_SKETCH_OPEN, made.prepared.batch, made.sketch);
 	return made;
 }
 

@@ -54,7 +54,7 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 	category[2] = (fc_encoder_category) {(uint32_t) text + 8, 1, 10};
 	memcpy(category + 3, words, text);
 	memcpy((char *) (category + 3) + text, words + 20, 9);
-	(void) fc_encoder_digest(header, size, header->digest);
+	fc_encoder_digest(header, size, header->digest);
 	return size;
 }
 
@@ -64,7 +64,7 @@ reseal(uint8_t *bytes, size_t size)
 	fc_encoder_header *header = (fc_encoder_header *) bytes;
 
 	if (size >= sizeof(fc_encoder_header))
-		(void) fc_encoder_digest(header, size, header->digest);
+		fc_encoder_digest(header, size, header->digest);
 }
 
 static fc_status

@@ -42,7 +42,7 @@ write_spec(void *bytes, unsigned int seed, uint32_t pilot_rows)
 			((float *) (numbers + spec->scales))[r * dim + r] = 1.0f;
 	for (uint32_t i = 0; i < pilot_rows; i++)
 		((double *) ((char *) bytes + fc_spec_core_size(spec)))[i] = 1.0;
-	(void) fc_spec_seal(spec);
+	fc_spec_seal(spec);
 	return size;
 }
 
@@ -54,7 +54,7 @@ seal_if_it_fits(void *bytes, size_t size)
 
 	if (size >= sizeof(fc_spec) && spec->dim <= FC_MAX_DIM && spec->reduced <= FC_MAX_DIM &&
 		spec->scales <= FC_MAX_SCALES && fc_spec_core_size(spec) <= size)
-		(void) fc_spec_seal(bytes);
+		fc_spec_seal(bytes);
 }
 
 #endif							/* FUZZ_SPEC_VALUE_H */

@@ -32,8 +32,9 @@ make_step(uint8_t *bytes, size_t room, unsigned int seed)
 	fc_scratch	scratch;
 	fc_operator op;
 
-	if (size > room || fc_step_init(kind, header, operator_size, capacity, step) != FC_OK)
+	if (size > room)
 		return 0;
+	fc_step_init(kind, header, operator_size, capacity, step);
 	fc_operator_view(header, &op);
 	scratch = fuzz_scratch(fc_step_scratch(&op, capacity));
 	for (unsigned int i = 0; i < seed % 5; i++)
@@ -48,8 +49,9 @@ make_contingency(uint8_t *bytes, size_t room, unsigned int seed)
 	fc_contingency *table = (fc_contingency *) bytes;
 	size_t		capacity = (size_t) 4 << seed % 3;
 
-	if (fc_contingency_size(capacity) > room || fc_contingency_init(capacity, table) != FC_OK)
+	if (fc_contingency_size(capacity) > room)
 		return 0;
+	fc_contingency_init(capacity, table);
 	for (int32_t i = 0; i < (int32_t) (seed % 4); i++)
 		fc_contingency_add(table, i, -i, 1 + i);
 	return fc_contingency_size(capacity);
@@ -120,8 +122,8 @@ finish_step(const fc_step *step, const fc_operator *op, fc_scratch scratch)
 		.sums = take_or_abort(op->k * op->d * sizeof(double))
 	};
 
-	if (fc_step_finish(step, scratch, &result) == FC_OK)
-		fuzz_sink += result.total + result.weights[0];
+	fc_step_finish(step, scratch, &result);
+	fuzz_sink += result.total + result.weights[0];
 	free(result.counts);
 	free(result.weights);
 	free(result.sums);
@@ -171,10 +173,10 @@ use_contingency(const fc_contingency *table)
 	cells = take_or_abort(table->used * sizeof(fc_cell));
 	work = take_or_abort(worksize);
 	arena = (fc_arena) {.next = work,.end = (char *) work + worksize};
-	if (fc_contingency_init(capacity, sum) == FC_OK && fc_contingency_merge(sum, table) == FC_OK)
+	fc_contingency_init(capacity, sum);
+	if (fc_contingency_merge(sum, table) == FC_OK)
 		fuzz_sink += (double) fc_contingency_merge(sum, table);
-	if (fc_contingency_list(table, &arena, cells) != FC_OK)
-		abort();
+	fc_contingency_list(table, &arena, cells);
 	free(work);
 	free(cells);
 	free(sum);
@@ -210,7 +212,8 @@ use_coreset(const fc_coreset *bytes)
 	worksize = 2 * state->used * sizeof(fc_keyed) + 192;
 	work = take_or_abort(worksize);
 	arena = (fc_arena) {.next = work,.end = (char *) work + worksize};
-	if (fc_coreset_sample(state, &arena, x, weights) == FC_OK && fc_coreset_rows(state) > 0)
+	fc_coreset_sample(state, &arena, x, weights);
+	if (fc_coreset_rows(state) > 0)
 		fuzz_sink += x[0] + weights[0];
 	free(work);
 	free(weights);

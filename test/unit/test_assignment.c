@@ -165,11 +165,12 @@ test_nearest(void)
 	int32_t		nearest[4];
 	double		distance[4];
 
-	CHECK(fc_nearest_others(centroids, 4, 2, nearest, distance) == FC_OK, "nearest");
+	fc_nearest_others(centroids, 4, 2, nearest, distance);
 	CHECK(nearest[0] == 3 && nearest[1] == 2 && nearest[2] == 1 && nearest[3] == 0, "%d %d %d %d",
 		  nearest[0], nearest[1], nearest[2], nearest[3]);
 	CHECK(distance[0] == 0 && distance[1] == 1, "%g %g", distance[0], distance[1]);
-	CHECK(fc_nearest_others(centroids, 1, 2, nearest, distance) == FC_OK && nearest[0] == -1 && isnan(distance[0]), "one");
+	fc_nearest_others(centroids, 1, 2, nearest, distance);
+	CHECK(nearest[0] == -1 && isnan(distance[0]), "one");
 }
 
 int

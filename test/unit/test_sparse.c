@@ -116,7 +116,7 @@ test_sketches(const spec_wish *wish, bool centered)
 
 	if (!centered)
 		memset((double *) fc_spec_center(spec), 0, wish->dim * sizeof(double));
-	(void) fc_spec_seal(spec);
+	fc_spec_seal(spec);
 	made = make_ready(spec);
 	CHECK(made.prepared.zeros_vanish == (!centered && !made.prepared.raw_rows), "zeros");
 	make_rows(wish->dim, halves, x);

@@ -9,7 +9,7 @@ piece_of(size_t left)
 	return left < FC_PIECE ? left : FC_PIECE;
 }
 
-fc_status
+void
 fc_copy_pieces(void *to, const void *from, size_t bytes)
 {
 	for (size_t done = 0; done < bytes; done += FC_PIECE)
@@ -17,10 +17,9 @@ fc_copy_pieces(void *to, const void *from, size_t bytes)
 		fc_check();
 		memcpy((char *) to + done, (const char *) from + done, piece_of(bytes - done));
 	}
-	return FC_OK;
 }
 
-fc_status
+void
 fc_clear_pieces(void *to, size_t bytes)
 {
 	for (size_t done = 0; done < bytes; done += FC_PIECE)
@@ -28,7 +27,6 @@ fc_clear_pieces(void *to, size_t bytes)
 		fc_check();
 		memset((char *) to + done, 0, piece_of(bytes - done));
 	}
-	return FC_OK;
 }
 
 fc_status

@@ -8,8 +8,8 @@
 
 #define FC_PIECE	((size_t) 1 << 20)	/* bytes: under 2 ms even when every page is new */
 
-fc_status	fc_copy_pieces(void *to, const void *from, size_t bytes);
-fc_status	fc_clear_pieces(void *to, size_t bytes);
+void		fc_copy_pieces(void *to, const void *from, size_t bytes);
+void		fc_clear_pieces(void *to, size_t bytes);
 
 /* FC_EVALUE when one of n values is NaN or infinite. */
 fc_status	fc_finite_pieces(const double *x, size_t n);

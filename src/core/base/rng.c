@@ -88,7 +88,7 @@ fc_hash_bytes(uint64_t seed, const void *bytes, size_t size)
 }
 
 /* Each word waits for the product before it: two hashes take hardly longer than one. */
-fc_status
+void
 fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t digest[2])
 {
 	const unsigned char *p = bytes;
@@ -105,7 +105,6 @@ fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t dige
 	}
 	digest[0] = end_hash(a, p + 8 * words, size % 8);
 	digest[1] = end_hash(b, p + 8 * words, size % 8);
-	return FC_OK;
 }
 
 fc_rng

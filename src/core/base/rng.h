@@ -15,7 +15,7 @@ void		fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4]);
 uint64_t	fc_hash_bytes(uint64_t seed, const void *bytes, size_t size);
 
 /* Two of them, of many bytes at one go, an interrupt check a piece (pieces.h). */
-fc_status	fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t digest[2]);
+void		fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t digest[2]);
 
 typedef struct fc_rng
 {

@@ -15,7 +15,7 @@ digit_of(const fc_keyed *item, int digit)
 	return (size_t) (item->key >> (8 * digit)) & (VALUES - 1);
 }
 
-static fc_status
+static void
 count_digits(const fc_keyed *items, size_t n, size_t counts[DIGITS][VALUES])
 {
 	memset(counts, 0, DIGITS * sizeof(counts[0]));
@@ -26,7 +26,6 @@ count_digits(const fc_keyed *items, size_t n, size_t counts[DIGITS][VALUES])
 		for (int digit = 0; digit < DIGITS; digit++)
 			counts[digit][digit_of(&items[i], digit)]++;
 	}
-	return FC_OK;
 }
 
 /* Counts become the places where each value starts. */
@@ -44,7 +43,7 @@ places_of(size_t counts[VALUES])
 	}
 }
 
-static fc_status
+static void
 distribute(const fc_keyed *from, size_t n, int digit, size_t places[VALUES], fc_keyed *to)
 {
 	for (size_t i = 0; i < n; i++)
@@ -53,37 +52,35 @@ distribute(const fc_keyed *from, size_t n, int digit, size_t places[VALUES], fc_
 			fc_check();
 		to[places[digit_of(&from[i], digit)]++] = from[i];
 	}
-	return FC_OK;
 }
 
-fc_status
+void
 fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch)
 {
 	size_t		counts[DIGITS][VALUES];
 	fc_keyed   *from = items;
 	fc_keyed   *to = scratch;
-	fc_status	status = count_digits(items, n, counts);
 
-	for (int digit = 0; digit < DIGITS && status == FC_OK && n > 1; digit++)
+	count_digits(items, n, counts);
+	for (int digit = 0; digit < DIGITS && n > 1; digit++)
 	{
 		fc_keyed   *swap = from;
 
 		if (counts[digit][digit_of(&from[0], digit)] == n)
 			continue;
 		places_of(counts[digit]);
-		status = distribute(from, n, digit, counts[digit], to);
+		distribute(from, n, digit, counts[digit], to);
 		from = to;
 		to = swap;
 	}
-	for (size_t i = 0; from != items && i < n && status == FC_OK; i += BLOCK)
+	for (size_t i = 0; from != items && i < n; i += BLOCK)
 	{
 		fc_check();
 		memcpy(items + i, from + i, (n - i < BLOCK ? n - i : BLOCK) * sizeof(fc_keyed));
 	}
-	return status;
 }
 
-fc_status
+void
 fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items)
 {
 	size_t		done = 0;
@@ -93,25 +90,22 @@ fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items)
 		fc_check_every(&done, row_bytes / 4);
 		items[r] = (fc_keyed) {fc_hash_bytes(0, (const char *) rows + r * row_bytes, row_bytes), r};
 	}
-	return fc_sort(items, n, items + n);
+	fc_sort(items, n, items + n);
 }
 
-fc_status
+void
 fc_count_distinct(const void *rows, size_t n, size_t row_bytes, size_t most, fc_keyed *items, size_t *distinct)
 {
 	*distinct = 0;
 	for (size_t prefix = 2 * most; *distinct < most; prefix *= 2)
 	{
 		size_t		count = prefix < n ? prefix : n;
-		fc_status	status = fc_sort_rows(rows, count, row_bytes, items);
 
-		if (status != FC_OK)
-			return status;
+		fc_sort_rows(rows, count, row_bytes, items);
 		*distinct = count > 0;
 		for (size_t r = 1; r < count && *distinct < most; r++)
 			*distinct += items[r].key != items[r - 1].key;
 		if (count == n)
 			break;
 	}
-	return FC_OK;
 }

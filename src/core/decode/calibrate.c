@@ -78,7 +78,7 @@ within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 }
 
 /* Choose at most limit rows and lay out the columns: atoms first, then *rows rows. */
-static fc_status
+static void
 lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *rows)
 {
 	fc_calibrate_work *w = &d->calibrate;
@@ -111,7 +111,6 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *rows)
 		w->penalty[i] = i < atoms ? ATOM_PENALTY : ROW_PENALTY * (double) count / (multiplicity * multiplicity);
 	}
 	*rows = count;
-	return FC_OK;
 }
 
 /* features (count x 2 width, float) of one block, and its share of rhs */
@@ -163,8 +162,9 @@ ridge_gram(fc_decoding *d, size_t count)
 {
 	fc_calibrate_work *w = &d->calibrate;
 
-	fc_status	status = fc_clear_pieces(w->gram_block, count * count * sizeof(float));
+	fc_status	status = FC_OK;
 
+	fc_clear_pieces(w->gram_block, count * count * sizeof(float));
 	memset(w->rhs, 0, count * sizeof(double));
 	for (size_t first = 0; first < d->m && status == FC_OK; first += FC_FREQUENCY_BLOCK)
 	{
@@ -202,8 +202,9 @@ fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, 
 	fc_mixture	reweighted = *mixture;
 	bool		many = d->problem->rows > MANY_TIMES_SAMPLE * (double) FC_CALIBRATE_ROWS;
 	size_t		columns;
-	fc_status	status = lay_out(d, mixture, certified && many ? CERTIFIED_ROWS : FC_CALIBRATE_ROWS, &columns);
+	fc_status	status = FC_OK;
 
+	lay_out(d, mixture, certified && many ? CERTIFIED_ROWS : FC_CALIBRATE_ROWS, &columns);
 	if (status != FC_OK)
 		return status;
 	columns += mixture->count;
@@ -214,7 +215,7 @@ fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, 
 		return status;
 	reweighted.weight = w->weight;
 	*count = 0;
-	status = fc_density_points(d, &reweighted, count);
+	fc_density_points(d, &reweighted, count);
 	if (status != FC_OK)
 		return status;
 	for (size_t i = mixture->count; i < columns; i++)

@@ -87,8 +87,9 @@ find_atom(fc_decoding *d, fc_mixture *mixture)
 {
 	size_t		best = 0;
 	double		value;
-	fc_status	status = fc_draw_starts(d, mixture, d->starts, d->start);
+	fc_status	status = FC_OK;
 
+	fc_draw_starts(d, mixture, d->starts, d->start);
 	if (status == FC_OK && d->starts > 1)
 		status = fc_mean_shift(d, 0.0, CLIMB_ITERATIONS, CLIMB_TOLERANCE, d->start, d->start_value);
 	for (size_t i = 1; i < d->starts && status == FC_OK; i++)

@@ -306,7 +306,7 @@ cluster_density(fc_decoding *d, double cost)
 	if (calibrated)
 		status = fc_calibrated_points(d, &d->best, cost <= d->floor, &count);
 	if (status == FC_OK && count == 0)
-		status = fc_density_points(d, &d->best, &count);
+		fc_density_points(d, &d->best, &count);
 	if (status != FC_OK)
 		return status;
 	if (count == 0)
@@ -410,13 +410,13 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	d.arena = arena;
 	take_work(&d, decoder, arena);
 	d.starts = (size_t) d.options.starts;
-	status = fc_set_frequencies(&d);
+	fc_set_frequencies(&d);
 	if (status != FC_OK)
 		return status;
-	status = fc_measure_moments(&d);
+	fc_measure_moments(&d);
 	fc_set_box(&d);
 	if (status == FC_OK)
-		status = fc_set_rows(&d);
+		fc_set_rows(&d);
 	if (status == FC_OK)
 		status = fc_check_sample_centroids(&d);
 	if (status == FC_OK)

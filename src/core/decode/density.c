@@ -37,7 +37,7 @@ fc_points_take(fc_decoding *d, fc_arena *arena)
 }
 
 /* pairs of antithetic points for one atom, from row first of points.x on */
-static fc_status
+static void
 draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, size_t first)
 {
 	float	   *x = d->points.x + first * d->n;
@@ -64,18 +64,16 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, s
 		x[i] = (float) (center[i % d->n] + shift);
 		x[coordinates + i] = (float) (center[i % d->n] - shift);
 	}
-	return FC_OK;
 }
 
 /*
  * Append the points of the mixture to the *filled rows of points.x; their weights
  * sum to the mixture's.
  */
-fc_status
+void
 fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t *filled)
 {
 	double		total = 0.0;
-	fc_status	status;
 
 	for (size_t i = 0; i < mixture->count; i++)
 		total += mixture->weight[i];
@@ -88,18 +86,15 @@ fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t *filled)
 			continue;
 		if (mixture->variance[i] > 0.0)
 			pairs = (size_t) fmax(ceil(share * POINTS / 2.0), FEWEST_PAIRS);
-		status = draw_atom(d, mixture->center + i * d->n, mixture->variance[i], pairs, *filled);
-		if (status != FC_OK)
-			return status;
+		draw_atom(d, mixture->center + i * d->n, mixture->variance[i], pairs, *filled);
 		for (size_t j = 0; j < 2 * pairs; j++)
 			d->points.weight[*filled + j] = mixture->weight[i] / (double) (2 * pairs);
 		*filled += 2 * pairs;
 	}
-	return FC_OK;
 }
 
 /* spreads = deviation per dimension of each cluster's points around its centroid */
-static fc_status
+static void
 measure_spreads(fc_decoding *d, size_t count)
 {
 	fc_points_work *w = &d->points;
@@ -122,7 +117,6 @@ measure_spreads(fc_decoding *d, size_t count)
 	}
 	for (size_t c = 0; c < d->k; c++)
 		w->spreads[c] = w->shares[c] > 0.0 ? sqrt(w->spreads[c] / (w->shares[c] * (double) d->n)) : 0.0;
-	return FC_OK;
 }
 
 /* Weighted k-means of the first count points; centroids, shares and spreads in d->points. */
@@ -141,5 +135,7 @@ fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double ma
 	options.margin = margin;
 	options.seed = d->options.seed;
 	status = fc_kmeans(&rows, d->k, initial, &options, d->arena, &result);
-	return status == FC_OK ? measure_spreads(d, count) : status;
+	if (status == FC_OK)
+		measure_spreads(d, count);
+	return status;
 }

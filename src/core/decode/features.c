@@ -68,8 +68,9 @@ fc_gram(fc_decoding *d, const double *center, const double *variance, size_t cou
 	double		scale = 1.0 / (double) d->m;
 	int			rows = (int) count;
 
-	fc_status	status = fc_clear_pieces(gram, count * count * sizeof(double));
+	fc_status	status = FC_OK;
 
+	fc_clear_pieces(gram, count * count * sizeof(double));
 	memset(rhs, 0, count * sizeof(double));
 	for (size_t first = 0; first < d->m && status == FC_OK; first += FC_FREQUENCY_BLOCK)
 	{
@@ -87,7 +88,9 @@ fc_gram(fc_decoding *d, const double *center, const double *variance, size_t cou
 		cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, sine, columns, d->z_im + first, 1, 1.0, rhs, 1);
 		fc_check();
 	}
-	return status == FC_OK ? fc_mirror_lower(gram, count) : status;
+	if (status == FC_OK)
+		fc_mirror_lower(gram, count);
+	return status;
 }
 
 /* The residual of one block of frequencies, with atoms in the mixture. */

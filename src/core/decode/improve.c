@@ -71,13 +71,12 @@ weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 	fc_improve_work *w = &d->improve;
 	size_t		count = mixture->count;
 	double		trace = 0.0;
-	fc_status	status;
+	fc_status	status = FC_OK;
 
 	for (size_t i = 0; i < count; i++)
 		trace += w->gram[i * count + i];
-	status = fc_copy_pieces(w->factor, w->gram, count * count * sizeof(double));
-	if (status == FC_OK)
-		status = fc_clear_pieces(w->inverse, count * count * sizeof(double));
+	fc_copy_pieces(w->factor, w->gram, count * count * sizeof(double));
+	fc_clear_pieces(w->inverse, count * count * sizeof(double));
 	if (status != FC_OK)
 		return status;
 	for (size_t i = 0; i < count; i++)
@@ -107,7 +106,7 @@ fit_weights(fc_decoding *d, fc_mixture *mixture)
 }
 
 /* Take an atom out of the mixture and out of its Gram matrix. */
-static fc_status
+static void
 remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 {
 	fc_improve_work *w = &d->improve;
@@ -124,7 +123,6 @@ remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 	}
 	memmove(w->rhs + atom, w->rhs + atom + 1, (count - atom - 1) * sizeof(double));
 	fc_mixture_remove(d, mixture, atom);
-	return FC_OK;
 }
 
 /* Add one block's share to the Hessian of an atom, whose features there are cosine and sine (width). */
@@ -153,8 +151,9 @@ hessians(fc_decoding *d, const fc_mixture *mixture)
 {
 	fc_improve_work *w = &d->improve;
 	size_t		square = d->n * d->n;
-	fc_status	status = fc_clear_pieces(w->hessian, mixture->count * square * sizeof(double));
+	fc_status	status = FC_OK;
 
+	fc_clear_pieces(w->hessian, mixture->count * square * sizeof(double));
 	for (size_t first = 0; first < d->m && status == FC_OK; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
@@ -169,7 +168,7 @@ hessians(fc_decoding *d, const fc_mixture *mixture)
 }
 
 /* mean_j exp(-v |omega_j|^2) (v . omega_j)^4 along a direction v */
-static fc_status
+static void
 split_norm(fc_decoding *d, const double *direction, double variance, double *norm)
 {
 	size_t		done = 0;
@@ -183,7 +182,6 @@ split_norm(fc_decoding *d, const double *direction, double variance, double *nor
 		fc_check_every(&done, EXPONENTIAL + d->n);
 		*norm += exp(-2.0 * variance * d->half_norm[j]) * square * square / (double) d->m;
 	}
-	return FC_OK;
 }
 
 /* gain_i and direction_i of splitting atom i, from its Hessian (destroyed) */
@@ -202,7 +200,7 @@ split_gain(fc_decoding *d, size_t atom, double variance)
 	if (status != FC_OK || !(curvature > 0.0))
 		return FC_OK;			/* nothing to gain */
 	memcpy(top, hessian + (d->n - 1) * d->n, d->n * sizeof(double));
-	status = split_norm(d, top, variance, &norm);
+	split_norm(d, top, variance, &norm);
 	w->gain[atom] = curvature * curvature / fmax(norm, 1e-300);
 	return status;
 }
@@ -252,7 +250,7 @@ propose_adds(fc_decoding *d, const fc_mixture *mixture, move *moves, size_t *cou
 	fc_status	status = fc_find_modes(d, mixture, ADDS_PER_ROUND, count);
 
 	if (status == FC_OK)
-		status = fc_bandwidth(d, variance, &eta, &norm);
+		fc_bandwidth(d, variance, &eta, &norm);
 	if (status != FC_OK)
 		return status;
 	for (size_t i = 0; i < *count; i++)
@@ -307,7 +305,7 @@ drop_one(fc_decoding *d, const move *m, fc_mixture *trial)
 		if (!(m->split && i == m->index) &&
 			(least == newest || d->improve.importance[i] < d->improve.importance[least]))
 			least = i;
-	status = remove_atom(d, trial, least);
+	remove_atom(d, trial, least);
 	return status == FC_OK ? fit_weights(d, trial) : status;
 }
 
@@ -422,7 +420,7 @@ fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 		}
 		if (status != FC_OK || lowest >= 1.0)
 			break;
-		status = remove_atom(d, mixture, least);
+		remove_atom(d, mixture, least);
 		if (status == FC_OK)
 			status = fit_weights(d, mixture);
 	}

@@ -219,9 +219,9 @@ fc_squared_distance(const double *a, const double *b, size_t n)
 }
 
 /* setup.c */
-fc_status	fc_set_frequencies(fc_decoding *d);
-fc_status	fc_measure_moments(fc_decoding *d);
-fc_status	fc_set_rows(fc_decoding *d);
+void		fc_set_frequencies(fc_decoding *d);
+void		fc_measure_moments(fc_decoding *d);
+void		fc_set_rows(fc_decoding *d);
 fc_status	fc_check_sample_centroids(fc_decoding *d);
 
 /* box.c */
@@ -248,7 +248,7 @@ size_t		fc_lightest(const fc_mixture *mixture);
 
 /* modes.c */
 void		fc_shift_take(fc_decoding *d, fc_arena *arena);
-fc_status	fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm);
+void		fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm);
 fc_status	fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 						  double *center, double *value);
 fc_status	fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *found);
@@ -271,7 +271,7 @@ fc_status	fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixtu
 fc_status	fc_polish(fc_decoding *d, fc_mixture *mixture, double *cost);
 
 /* starts.c */
-fc_status	fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
+void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
 
 /* The given centroids, weighted and refined, or an empty mixture; its residual. */
 fc_status	fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost);
@@ -287,7 +287,7 @@ fc_status	fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture
 
 /* density.c */
 void		fc_points_take(fc_decoding *d, fc_arena *arena);
-fc_status	fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t *filled);
+void		fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t *filled);
 fc_status	fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations);
 
 /* calibrate.c */

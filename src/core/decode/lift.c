@@ -19,7 +19,7 @@ take_lift(fc_arena *arena, const fc_spec *spec, bool covariances, fc_lift *lift)
 }
 
 /* rest = mean - basis' basis mean; mean (d) is work. */
-static fc_status
+static void
 set_rest(const fc_sketch *sketch, bool outliers, double *mean, double *rest)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
@@ -41,10 +41,9 @@ set_rest(const fc_sketch *sketch, bool outliers, double *mean, double *rest)
 		for (size_t i = 0; i < d; i++)
 			rest[i] -= (double) basis[r * d + i] * along;
 	}
-	return FC_OK;
 }
 
-static fc_status
+static void
 scale_basis(const fc_spec *spec, double *scaled)
 {
 	const double *scale = fc_spec_scale(spec);
@@ -58,32 +57,28 @@ scale_basis(const fc_spec *spec, double *scaled)
 		for (size_t i = 0; i < d; i++)
 			scaled[r * d + i] = spec->sigma * (double) basis[r * d + i] * (scale ? scale[i] : 1.0);
 	}
-	return FC_OK;
 }
 
-fc_status
+void
 fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, fc_arena *arena, fc_lift *lift)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	fc_mark		used;
 	double	   *mean;
-	fc_status	status;
 
 	take_lift(arena, spec, covariances, lift);
 	used = fc_arena_mark(arena);
 	mean = FC_TAKE(arena, spec->dim, double);
-	status = FC_OK;
-	if (status == FC_OK && fc_spec_basis(spec) != NULL)
+	if (fc_spec_basis(spec) != NULL)
 	{
-		status = set_rest(sketch, outliers, mean, lift->rest);
-		if (status == FC_OK && covariances)
-			status = scale_basis(spec, lift->basis);
+		set_rest(sketch, outliers, mean, lift->rest);
+		if (covariances)
+			scale_basis(spec, lift->basis);
 	}
 	fc_arena_release(arena, used);
-	return status;
 }
 
-fc_status
+void
 fc_lift_centroid(const fc_lift *lift, const double *y, double *x)
 {
 	const fc_spec *spec = lift->spec;
@@ -103,11 +98,10 @@ fc_lift_centroid(const fc_lift *lift, const double *y, double *x)
 	}
 	for (size_t i = 0; i < d; i++)
 		x[i] = center[i] + (scale ? scale[i] : 1.0) * x[i];
-	return FC_OK;
 }
 
 /* Without a basis each entry has its own factor. */
-static fc_status
+static void
 scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)
 {
 	const double *scale = fc_spec_scale(spec);
@@ -121,7 +115,6 @@ scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)
 		for (size_t j = 0; j < d; j++)
 			covariance[i * d + j] = unit * reduced[i * d + j] * (scale ? scale[i] * scale[j] : 1.0);
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -135,11 +128,16 @@ fc_lift_covariance(const fc_lift *lift, const double *reduced, double *covarianc
 	fc_status	status;
 
 	if (fc_spec_basis(spec) == NULL)
-		return scale_covariance(spec, reduced, covariance);
+	{
+		scale_covariance(spec, reduced, covariance);
+		return FC_OK;
+	}
 	status = fc_multiply(&inner, reduced, lift->basis, lift->product);
 	if (status == FC_OK)
 		status = fc_multiply(&outer, lift->basis, lift->product, covariance);
-	return status == FC_OK ? fc_mirror_lower(covariance, d) : status;
+	if (status == FC_OK)
+		fc_mirror_lower(covariance, d);
+	return status;
 }
 
 double

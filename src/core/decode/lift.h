@@ -22,11 +22,11 @@ typedef struct fc_lift
 /* Bytes fc_lift_prepare takes from its arena. */
 
 /* outliers: they set the mean, so nothing of it is added to centroids. */
-fc_status	fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances,
+void		fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances,
 							fc_arena *arena, fc_lift *lift);
 
 /* x (d) of y (n). */
-fc_status	fc_lift_centroid(const fc_lift *lift, const double *y, double *x);
+void		fc_lift_centroid(const fc_lift *lift, const double *y, double *x);
 
 /* covariance (d x d), symmetric, of reduced (n x n), which is in units of sigma^2. */
 fc_status	fc_lift_covariance(const fc_lift *lift, const double *reduced, double *covariance);

@@ -53,7 +53,7 @@ fc_shift_take(fc_decoding *d, fc_arena *arena)
 }
 
 /* eta of the field matched to variance; e in shift.envelope; norm (if wanted) = mean_j e_j^2 */
-fc_status
+void
 fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm)
 {
 	double	   *envelope = d->shift.envelope;
@@ -77,7 +77,6 @@ fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm)
 	if (norm != NULL)
 		*norm = squares / (double) d->m;
 	*eta = curvature > 0.0 ? (double) d->n * sum / curvature : 1.0;
-	return FC_OK;
 }
 
 /* value = f_r, gradient = grad f_r at the first count packed centers */
@@ -158,8 +157,9 @@ fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 	fc_shift_work *w = &d->shift;
 	size_t		count = d->starts;
 	double		eta;
-	fc_status	status = fc_bandwidth(d, variance, &eta, NULL);
+	fc_status	status = FC_OK;
 
+	fc_bandwidth(d, variance, &eta, NULL);
 	if (status != FC_OK)
 		return status;
 	for (size_t j = 0; j < d->m; j++)
@@ -225,12 +225,12 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *f
 	fc_shift_work *w = &d->shift;
 	double		variance = fc_mixture_variance(mixture);
 	double		radius;
-	fc_status	status = fc_draw_starts(d, mixture, d->starts, d->start);
+	fc_status	status;
 
+	fc_draw_starts(d, mixture, d->starts, d->start);
+	status = fc_mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start, d->start_value);
 	if (status == FC_OK)
-		status = fc_mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start, d->start_value);
-	if (status == FC_OK)
-		status = fc_bandwidth(d, variance, &radius, NULL);
+		fc_bandwidth(d, variance, &radius, NULL);
 	if (status != FC_OK)
 		return status;
 	radius *= MODE_RADIUS * MODE_RADIUS;

@@ -31,7 +31,7 @@ fc_scale_of_sigma(const fc_spec *spec, double sigma)
 	return spec->scales;
 }
 
-static fc_status
+static void
 take_work(fc_arena *arena, const fc_spec *spec, fc_decoder decoder, const fc_problem_parts *parts, problem_work *w)
 {
 	bool		joint = decoder == FC_DECODE_AUTO || decoder == FC_DECODE_CLOMPR;
@@ -49,11 +49,10 @@ take_work(fc_arena *arena, const fc_spec *spec, fc_decoder decoder, const fc_pro
 	w->upper = FC_TAKE(arena, n, double);
 	w->initial = FC_TAKE(arena, parts->initial_count * n, double);
 	w->scaled = FC_TAKE(arena, parts->initial_count > 0 ? spec->dim : 0, double);
-	return FC_OK;
 }
 
 /* The frequencies of the first scale become those of all that are decoded, one scale behind the other. */
-static fc_status
+static void
 scale_frequencies(const fc_spec *spec, problem_work *w)
 {
 	const double *sigmas = fc_spec_sigmas(spec);
@@ -71,30 +70,26 @@ scale_frequencies(const fc_spec *spec, problem_work *w)
 				w->omega[s * values + i] = (float) ((double) w->omega[i] * ratio);
 		}
 	}
-	return FC_OK;
 }
 
 /* Frequencies of the scales, and their moments. */
-static fc_status
+static void
 set_moments(const fc_sketch *sketch, fc_arena *arena, problem_work *w, fc_problem *problem)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	const double *sigmas = fc_spec_sigmas(spec);
 	fc_mark		used = fc_arena_mark(arena);
-	fc_status	status = fc_sketch_moments(sketch, w->re, w->im);
 
-	if (status == FC_OK)
-		status = fc_frequencies(spec, arena, w->omega);
+	fc_sketch_moments(sketch, w->re, w->im);
+	fc_frequencies(spec, arena, w->omega);
 	fc_arena_release(arena, used);
-	if (status == FC_OK)
-		status = scale_frequencies(spec, w);
+	scale_frequencies(spec, w);
 	problem->n = spec->reduced;
 	problem->m = w->count * (size_t) spec->frequencies;
 	problem->omega = w->omega;
 	problem->z_re = w->re + w->first * (size_t) spec->frequencies;
 	problem->z_im = w->im + w->first * (size_t) spec->frequencies;
 	problem->bandwidth = sigmas[w->first] / sigmas[0];
-	return status;
 }
 
 /* Mean, deviation and box of the rows in reduced coordinates. */
@@ -133,7 +128,7 @@ set_statistics(const fc_sketch *sketch, problem_work *w, fc_problem *problem)
 }
 
 /* Centroids to start from, as far as the basis sees them. */
-static fc_status
+static void
 set_initial(const fc_spec *spec, const fc_problem_parts *parts, problem_work *w, fc_problem *problem)
 {
 	const double *scale = fc_spec_scale(spec);
@@ -159,23 +154,18 @@ set_initial(const fc_spec *spec, const fc_problem_parts *parts, problem_work *w,
 	}
 	problem->initial = w->initial;
 	problem->initial_count = parts->initial_count;
-	return FC_OK;
 }
 
-fc_status
+void
 fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_parts *parts,
 				fc_arena *arena, fc_problem *problem)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	problem_work w;
-	fc_status	status;
 
 	*problem = (fc_problem) {0};
-	status = take_work(arena, spec, decoder, parts, &w);
-	if (status == FC_OK)
-		status = set_moments(sketch, arena, &w, problem);
-	if (status != FC_OK)
-		return status;
+	take_work(arena, spec, decoder, parts, &w);
+	set_moments(sketch, arena, &w, problem);
 	set_statistics(sketch, &w, problem);
 	problem->sample_centroids = fc_spec_sample_centroids(spec);
 	problem->sample_centroid_count = spec->sample_centroids;
@@ -185,7 +175,8 @@ fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_pa
 		problem->pilot_weight = fc_spec_pilot_weight(parts->pilot);
 		problem->pilot_rows = parts->pilot->pilot_rows;
 	}
-	return parts->initial_count > 0 ? set_initial(spec, parts, &w, problem) : FC_OK;
+	if (parts->initial_count > 0)
+		set_initial(spec, parts, &w, problem);
 }
 
 double

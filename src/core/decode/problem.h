@@ -23,7 +23,7 @@ typedef struct fc_problem_parts
  * The problem of a folded sketch with rows.  auto and clompr fit all scales of the spec at once, the others the
  * first, unless parts->sigma names one.  What the problem points to lies in the arena, in the sketch and in the pilot.
  */
-fc_status	fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_parts *parts,
+void		fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_parts *parts,
 							fc_arena *arena, fc_problem *problem);
 
 /* Is this one of the spec's sigmas, to 1e-6 relative?  Its place, or spec->scales. */

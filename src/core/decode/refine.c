@@ -168,7 +168,7 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const doubl
 }
 
 /* q_0, q_1, q_2 of the head, kept away from 0 */
-static fc_status
+static void
 curvatures(fc_decoding *d, double variance, double q[3])
 {
 	double	   *squared = d->shift.envelope;
@@ -192,11 +192,10 @@ curvatures(fc_decoding *d, double variance, double q[3])
 	}
 	for (int p = 0; p < 3; p++)
 		q[p] = fmax(q[p] / (double) d->m, SMALLEST_CURVATURE);
-	return FC_OK;
 }
 
 /* scale = curvature^(-1/2); atoms of hardly any weight count as a tenth of the mean. */
-static fc_status
+static void
 set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 {
 	double	   *center = d->refine.scale;
@@ -224,7 +223,6 @@ set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 	}
 	if (mode == FC_WIDTH_SHARED)
 		width[0] = 1.0 / sqrt(squares * q[2]);
-	return FC_OK;
 }
 
 static void
@@ -304,8 +302,9 @@ fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixtur
 	refinement	r = {d, mode, mixture->count, fc_refine_variables(d, mode, mixture->count),
 	COST_SCALE / fmax(d->energy, 1e-30)};
 	double		value;
-	fc_status	status = set_scales(d, mode, mixture);
+	fc_status	status = FC_OK;
 
+	set_scales(d, mode, mixture);
 	if (status != FC_OK)
 		return status;
 	pack(d, mode, mixture);

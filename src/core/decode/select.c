@@ -148,7 +148,7 @@ forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture, double *cost)
 		return status;
 	if (modes == 0)
 	{
-		status = fc_draw_starts(d, mixture, 1, d->shift.modes);
+		fc_draw_starts(d, mixture, 1, d->shift.modes);
 		modes = 1;
 	}
 	if (status == FC_OK)

@@ -16,7 +16,7 @@
 #define WITHIN_VARIANCE 0.69	/* variance of a cluster in sigmas: sigma is 1.2 deviations */
 
 /* h, omega in half-turns per h, and the moments rotated to the mean. */
-fc_status
+void
 fc_set_frequencies(fc_decoding *d)
 {
 	const fc_problem *p = d->problem;
@@ -51,11 +51,10 @@ fc_set_frequencies(fc_decoding *d)
 		d->z_re[j] = p->z_re[j] * cos(angle) + p->z_im[j] * sin(angle);
 		d->z_im[j] = p->z_im[j] * cos(angle) - p->z_re[j] * sin(angle);
 	}
-	return FC_OK;
 }
 
 /* Energy, noise floor, number of moments above their noise. */
-fc_status
+void
 fc_measure_moments(fc_decoding *d)
 {
 	double		noise = 0.0;
@@ -71,7 +70,6 @@ fc_measure_moments(fc_decoding *d)
 		d->informative += square > 4.0 / d->problem->rows;
 	}
 	d->floor = fmax(noise / d->problem->rows, SMALLEST_FLOOR);
-	return FC_OK;
 }
 
 /* Is a point in the box?  A pilot row outside is none of the sketch's, or an outlier. */
@@ -85,7 +83,7 @@ inside_box(const fc_decoding *d, const double *u)
 }
 
 /* Sample centroids, and pilot rows of positive weight in the box, in u; the rows' weights scaled to mean 1. */
-fc_status
+void
 fc_set_rows(fc_decoding *d)
 {
 	const fc_problem *p = d->problem;
@@ -116,11 +114,10 @@ fc_set_rows(fc_decoding *d)
 	}
 	for (size_t i = 0; i < d->rows; i++)
 		d->row_weight[i] *= (double) d->rows / total;
-	return FC_OK;
 }
 
 /* mean_j exp(-v |omega_j|^2 / 2) */
-static fc_status
+static void
 mean_envelope(fc_decoding *d, double variance, double *mean)
 {
 	*mean = 0.0;
@@ -133,7 +130,6 @@ mean_envelope(fc_decoding *d, double variance, double *mean)
 		for (size_t j = 0; j < width; j++)
 			*mean += d->shift.envelope[j] / (double) d->m;
 	}
-	return FC_OK;
 }
 
 /*
@@ -154,7 +150,7 @@ fc_check_sample_centroids(fc_decoding *d)
 		return FC_OK;
 	status = fc_gram(d, d->sample_centroid + d->initial * d->n, NULL, count, d->select.cosine, d->select.sine, d->select.gram, rhs);
 	if (status == FC_OK)
-		status = mean_envelope(d, WITHIN_VARIANCE / (d->unit * d->unit), &expected);
+		mean_envelope(d, WITHIN_VARIANCE / (d->unit * d->unit), &expected);
 	for (size_t i = 0; i < count; i++)
 		seen += rhs[i];
 	d->moved = status == FC_OK && seen < STAYED_DENSITY_SHARE * expected;

@@ -100,7 +100,9 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 	for (size_t i = 0; i < d->n; i++)
 		cblas_dscal((int) d->n, sqrt(values[i]), h + i * d->n, 1);
 	status = fc_rank_update_transposed(d->n, d->n, 1.0, h, d->n, covariance);
-	return status == FC_OK ? fc_mirror_lower(covariance, d->n) : status;
+	if (status == FC_OK)
+		fc_mirror_lower(covariance, d->n);
+	return status;
 }
 
 /* envelope (m) of the atom: exp(-omega' Sigma omega / 2), 1 for a point. */

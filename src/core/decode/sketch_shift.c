@@ -29,10 +29,10 @@ add_highest(fc_decoding *d, fc_mixture *mixture)
 	size_t		best = 0;
 	size_t		atom = mixture->count;
 	int			iterations = d->discretized ? 1 : SHIFT_ITERATIONS;
-	fc_status	status = fc_draw_starts(d, mixture, d->starts, d->start);
+	fc_status	status;
 
-	if (status == FC_OK)
-		status = fc_mean_shift(d, 0.0, iterations, SHIFT_TOLERANCE, d->start, d->start_value);
+	fc_draw_starts(d, mixture, d->starts, d->start);
+	status = fc_mean_shift(d, 0.0, iterations, SHIFT_TOLERANCE, d->start, d->start_value);
 	if (status != FC_OK)
 		return status;
 	for (size_t i = 1; i < d->starts; i++)

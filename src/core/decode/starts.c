@@ -40,7 +40,7 @@ draw_row(fc_decoding *d, size_t turn)
 }
 
 /* row_distance = w_i min_j |x_i - c_j|^2, w_i without atoms; *total their sum. */
-static fc_status
+static void
 measure_rows(fc_decoding *d, const fc_mixture *chosen, double *total)
 {
 	size_t		done = 0;
@@ -56,7 +56,6 @@ measure_rows(fc_decoding *d, const fc_mixture *chosen, double *total)
 		d->row_distance[i] = d->row_weight[i] * nearest;
 		*total += d->row_distance[i];
 	}
-	return FC_OK;
 }
 
 static const double *
@@ -71,7 +70,7 @@ draw_far_row(fc_decoding *d, double total)
 }
 
 /* count points to start from (count x n), clipped to the box; chosen holds the atoms so far. */
-fc_status
+void
 fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start)
 {
 	fc_init		init = d->options.init;
@@ -102,7 +101,6 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 		for (size_t l = 0; l < d->n; l++)
 			point[l] = fc_clip(point[l], d->lower[l], d->upper[l]);
 	}
-	return FC_OK;
 }
 
 fc_status

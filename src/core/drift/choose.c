@@ -29,12 +29,11 @@ typedef struct column_work
 	float	   *value;			/* n */
 } column_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t n, column_work *work)
 {
 	work->items = FC_TAKE(arena, 2 * n, fc_keyed);
 	work->value = FC_TAKE(arena, n, float);
-	return FC_OK;
 }
 
 static size_t
@@ -66,17 +65,14 @@ value_of(uint64_t key)
 }
 
 /* work->value = count numbers, sorted; they are there already. */
-static fc_status
+static void
 sort_values(const column_work *work, size_t count)
 {
-	fc_status	status;
-
 	for (size_t i = 0; i < count; i++)
 		work->items[i] = (fc_keyed) {key_of(work->value[i]), 0};
-	status = fc_sort(work->items, count, work->items + count);
+	fc_sort(work->items, count, work->items + count);
 	for (size_t i = 0; i < count; i++)
 		work->value[i] = value_of(work->items[i].key);
-	return status;
 }
 
 /* Column j of the sample, sorted. */
@@ -88,7 +84,12 @@ sort_column(const fc_drift_sample *sample, size_t j, const column_work *work)
 	for (size_t i = 0; i < n; i++)
 		work->value[i] = sample->values[i * sample->d + j];
 	fc_check();
-	return fc_all_finite_float(work->value, n) ? sort_values(work, n) : FC_EVALUE;
+	if (fc_all_finite_float(work->value, n))
+	{
+		sort_values(work, n);
+		return FC_OK;
+	}
+	return FC_EVALUE;
 }
 
 /* How many of n sorted values are <= x. */
@@ -268,12 +269,12 @@ typedef struct column_notes
 	uint8_t    *third;			/* 3 d */
 } column_notes;
 
-static fc_status
+static void
 take_all(const fc_drift_sample *sample, fc_arena *arena, column_work *work, column_notes *notes)
 {
 	notes->count = FC_TAKE(arena, sample->d, uint8_t);
 	notes->third = FC_TAKE(arena, 3 * sample->d, uint8_t);
-	return take_work(arena, looked_at(sample), work);
+	take_work(arena, looked_at(sample), work);
 }
 
 /* Edges, least value and thirds of column j. */
@@ -309,8 +310,9 @@ fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, f
 {
 	column_work work;
 	column_notes notes;
-	fc_status	status = take_all(sample, arena, &work, &notes);
+	fc_status	status = FC_OK;
 
+	take_all(sample, arena, &work, &notes);
 	if (status != FC_OK)
 		return status;
 	memset(spec, 0, fc_drift_spec_bound(sample));
@@ -325,40 +327,39 @@ fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, f
 		choose_column(&work, looked_at(sample), j, spec, &notes);
 	}
 	write_notes(&notes, spec);
-	return fc_drift_spec_seal(spec);
+	fc_drift_spec_seal(spec);
+	return FC_OK;
 }
 
 /* ---- waves ---- */
 
 /* The median distance from x among the values not equal to it; 1 where there are none.  work->value is lost. */
 static double
-distance_from_atom(const column_work *work, size_t n, float x, fc_status *status)
+distance_from_atom(const column_work *work, size_t n, float x)
 {
 	size_t		count = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (work->value[i] != x)
 			work->value[count++] = fabsf(work->value[i] - x);
-	*status = sort_values(work, count);
+	sort_values(work, count);
 	return count == 0 ? 1.0 : 0.5 * ((double) work->value[(count - 1) / 2] + (double) work->value[count / 2]);
 }
 
 /* Center and scale of a sorted column; the largest values of the sample stay within what a sketch takes. */
-static fc_status
+static void
 measure_column(const column_work *work, size_t n, double origin, bool zero_center, double sigma,
 			   double *center, double *scale)
 {
 	float		median = work->value[(n - 1) / 2];
 	double		range = (double) work->value[3 * n / 4] - (double) work->value[n / 4];
 	double		farthest = fmax((double) work->value[n - 1] - (double) median, (double) median - (double) work->value[0]);
-	fc_status	status = FC_OK;
 
 	*center = zero_center ? 0.0 : origin + (double) median;
-	*scale = range > 0 ? range / NORMAL_IQR : distance_from_atom(work, n, median, &status);
+	*scale = range > 0 ? range / NORMAL_IQR : distance_from_atom(work, n, median);
 	*scale = fmax(fmax(*scale, farthest / MOST_SPREAD), fmax(fabs(*center) / MOST_OFFSET / sigma, LEAST_SCALE));
 	if (zero_center)			/* rows are as far from 0 as the median is */
 		*scale = fmax(*scale, (fabs(origin + (double) median) + farthest) / MOST_SPREAD);
-	return status;
 }
 
 fc_status
@@ -366,15 +367,16 @@ fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc
 			  double *center, double *scale, double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts)
 {
 	column_work work;
-	fc_status	status = take_work(arena, looked_at(sample), &work);
+	fc_status	status = FC_OK;
 
+	take_work(arena, looked_at(sample), &work);
 	for (size_t s = 0; s < FC_WAVE_SCALES; s++)
 		sigmas[s] = wave_lengths[s] * sqrt((double) sample->d);
 	for (size_t j = 0; j < sample->d && status == FC_OK; j++)
 	{
 		status = sort_column(sample, j, &work);
 		if (status == FC_OK)
-			status = measure_column(&work, looked_at(sample), sample->origin != NULL ? sample->origin[j] : 0.0, zero_center, sigmas[0],
+			measure_column(&work, looked_at(sample), sample->origin != NULL ? sample->origin[j] : 0.0, zero_center, sigmas[0],
 									&center[j], &scale[j]);
 	}
 	*parts = (fc_spec_parts) {.dim = sample->d,.reduced = sample->d,.frequencies = FC_WAVES,.scales = FC_WAVE_SCALES,.law = FC_LAW_GAUSSIAN,

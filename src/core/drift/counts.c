@@ -49,14 +49,11 @@ fc_drift_size_of_spec(const fc_drift_spec *spec, uint8_t flags)
 	return fc_drift_counts_size(&fixed, flags);
 }
 
-fc_status
+void
 fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, fc_drift_counts *counts)
 {
-	fc_status	status = fc_clear_pieces(counts, fc_drift_size_of_spec(spec, flags));
-
-	if (status == FC_OK)
-		*counts = fixed_fields(spec, flags);
-	return status;
+	fc_clear_pieces(counts, fc_drift_size_of_spec(spec, flags));
+	*counts = fixed_fields(spec, flags);
 }
 
 static inline uint32_t *
@@ -69,19 +66,19 @@ fc_status
 fc_drift_convert(const fc_drift_counts *source, uint8_t flags, fc_drift_counts *target)
 {
 	size_t		numbers = fc_drift_numbers(source);
-	fc_status	status;
 
 	FC_ASSERT(source->pending == 0);
 	if (!(flags & FC_DRIFT_WIDE) && source->rows > FC_DRIFT_MOST_NARROW)
 		return FC_EOVERFLOW;
-	status = fc_clear_pieces(target, fc_drift_counts_size(source, flags));
-	if (status != FC_OK)
-		return status;
+	fc_clear_pieces(target, fc_drift_counts_size(source, flags));
 	*target = *source;
 	target->container = 0;
 	target->flags = flags;
 	if (((flags ^ source->flags) & FC_DRIFT_WIDE) == 0)
-		return fc_copy_pieces(target + 1, source + 1, numbers_size(source, flags));
+	{
+		fc_copy_pieces(target + 1, source + 1, numbers_size(source, flags));
+		return FC_OK;
+	}
 	for (size_t i = 0; i < numbers; i++)
 	{
 		if (i % BLOCK == 0)
@@ -212,7 +209,7 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sig
 
 /* ---- rows ---- */
 
-static fc_status
+static void
 take_prepared(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared)
 {
 	size_t		d = spec->dim;
@@ -229,7 +226,6 @@ take_prepared(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *pre
 	prepared->x = FC_TAKE(arena, columns, float);
 	prepared->of_bits = FC_TAKE(arena, lanes, float);
 	prepared->place = FC_TAKE(arena, columns, int32_t);
-	return FC_OK;
 }
 
 size_t
@@ -238,7 +234,7 @@ fc_drift_prepared_size(const fc_drift_spec *spec)
 	fc_arena	measure = fc_arena_measure();
 	fc_drift_prepared prepared;
 
-	(void) take_prepared(spec, &measure, &prepared);
+	take_prepared(spec, &measure, &prepared);
 	return fc_arena_measured(&measure);
 }
 
@@ -249,14 +245,12 @@ threshold_of(const fc_drift_spec *spec, size_t j, size_t k)
 	return k == 0 ? nextafterf(fc_drift_least(spec)[j], -INFINITY) : fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k - 1];
 }
 
-fc_status
+void
 fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared)
 {
 	size_t		d = spec->dim;
-	fc_status	status = take_prepared(spec, arena, prepared);
 
-	if (status != FC_OK)
-		return status;
+	take_prepared(spec, arena, prepared);
 	memcpy(prepared->digest, spec->digest, sizeof(spec->digest));
 	if (prepared->origin != NULL)
 		memcpy(prepared->origin, fc_drift_origin(spec), d * sizeof(double));
@@ -279,7 +273,6 @@ fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *
 		prepared->lower[b] = real && far ? edge[third[FC_DRIFT_LOWER]] : NAN;
 		prepared->upper[b] = real ? edge[third[far ? FC_DRIFT_UPPER : FC_DRIFT_MIDDLE]] : INFINITY;
 	}
-	return FC_OK;
 }
 
 fc_status

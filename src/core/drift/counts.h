@@ -70,7 +70,7 @@ size_t		fc_drift_size_of_spec(const fc_drift_spec *spec, uint8_t flags);
 size_t		fc_drift_counts_size(const fc_drift_counts *counts, uint8_t flags);
 
 /* No rows yet, in fc_drift_size_of_spec(spec, flags) bytes. */
-fc_status	fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, fc_drift_counts *counts);
+void		fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, fc_drift_counts *counts);
 
 /* Fold the waiting rows into the pairs. */
 void		fc_drift_fold(fc_drift_counts *counts);
@@ -114,7 +114,7 @@ typedef struct fc_drift_prepared
 } fc_drift_prepared;
 
 size_t		fc_drift_prepared_size(const fc_drift_spec *spec);
-fc_status	fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared);
+void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared);
 
 /*
  * Count one row, of doubles or floats on any byte (the other NULL), by cosine of length 1, in open counts of the spec that was prepared, with

@@ -39,11 +39,11 @@ bool		fc_has_waves(const fc_drift_sides *sides);
 fc_table	fc_strongest_of_column(const fc_drift_sides *sides, size_t j);
 
 /* The tables of greatest deviance, one a column; and two a pair at most, of columns that have not moved (d; NULL: of all).  FC_EFORMAT. */
-fc_status	fc_search_columns(const fc_drift_sides *sides, fc_tables *tables);
+void		fc_search_columns(const fc_drift_sides *sides, fc_tables *tables);
 fc_status	fc_search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena, fc_tables *tables);
 
 /* Exact tests of all tables, which are then in the order of p. */
-fc_status	fc_test_tables(const fc_drift_sides *sides, fc_tables *tables);
+void		fc_test_tables(const fc_drift_sides *sides, fc_tables *tables);
 
 /* Put a table among those of least key, as there is room. */
 void		fc_keep_least(const fc_table *table, fc_tables *tables);

@@ -41,12 +41,11 @@ typedef struct move_work
 	bool	   *moved;			/* d */
 } move_work;
 
-static fc_status
+static void
 take_move_work(fc_arena *arena, const fc_drift_sides *sides, size_t most, move_work *work)
 {
 	work->tables = (fc_tables) {FC_TAKE(arena, 2 * most, fc_table), 0, 2 * most};
 	work->moved = FC_TAKE(arena, sides->spec->dim, bool);
-	return FC_OK;
 }
 
 /* Tables whose p is below exp(limit), the first of each two columns, become moves, up to `most` in all; log_tests: of F T. */
@@ -66,7 +65,7 @@ take_moves(const fc_tables *tables, double log_tests, double limit, size_t most,
 }
 
 /* Marks the columns that moved; those of least p become tables. */
-static fc_status
+static void
 list_columns(const fc_drift_sides *sides, double log_tests, double limit, move_work *work)
 {
 	for (size_t j = 0; j < sides->spec->dim; j++)
@@ -80,7 +79,6 @@ list_columns(const fc_drift_sides *sides, double log_tests, double limit, move_w
 		if (work->moved[j])
 			fc_keep_least(&table, &work->tables);
 	}
-	return FC_OK;
 }
 
 /* Pairs of the other columns. */
@@ -91,7 +89,9 @@ list_pairs(const fc_drift_sides *sides, fc_arena *arena, move_work *work)
 
 	work->tables.count = 0;
 	status = fc_search_pairs(sides, work->moved, arena, &work->tables);
-	return status == FC_OK ? fc_test_tables(sides, &work->tables) : status;
+	if (status == FC_OK)
+		fc_test_tables(sides, &work->tables);
+	return status;
 }
 
 fc_status
@@ -100,17 +100,17 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_ar
 {
 	double		families = fc_has_counts(sides) ? fc_families(sides, fc_has_waves(sides)) : 0;
 	move_work	work;
-	fc_status	status;
+	fc_status	status = FC_OK;
 
 	*count = 0;
 	if (!fc_has_counts(sides))
 		return FC_OK;
 	if (fmin(fc_rows_of_side(sides, 0), fc_rows_of_side(sides, 1)) < FC_DRIFT_LEAST_ROWS)
 		return FC_OK;
-	status = take_move_work(arena, sides, most, &work);
+	take_move_work(arena, sides, most, &work);
 	if (status != FC_OK)
 		return status;
-	status = list_columns(sides, log(families * fc_column_tests(sides->spec)), log(threshold), &work);
+	list_columns(sides, log(families * fc_column_tests(sides->spec)), log(threshold), &work);
 	if (status != FC_OK)
 		return status;
 	take_moves(&work.tables, log(families * fc_column_tests(sides->spec)), log(threshold), most, moves, count);

@@ -98,7 +98,7 @@ fc_drift_thirds(const fc_drift_spec *spec)
 size_t		fc_drift_spec_size(const fc_drift_spec *spec);
 
 /* Recompute the digest after the bytes are complete. */
-fc_status	fc_drift_spec_seal(fc_drift_spec *spec);
+void		fc_drift_spec_seal(fc_drift_spec *spec);
 
 /* Validate size untrusted bytes aligned to 8: FC_OK or FC_EFORMAT. */
 fc_status	fc_drift_spec_check(const void *bytes, size_t size);

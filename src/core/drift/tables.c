@@ -73,7 +73,7 @@ fc_strongest_of_column(const fc_drift_sides *sides, size_t j)
 	return strongest;
 }
 
-fc_status
+void
 fc_search_columns(const fc_drift_sides *sides, fc_tables *tables)
 {
 	for (size_t j = 0; j < sides->spec->dim; j++)
@@ -82,7 +82,6 @@ fc_search_columns(const fc_drift_sides *sides, fc_tables *tables)
 			fc_check();
 		offer(fc_strongest_of_column(sides, j), sides, tables);
 	}
-	return FC_OK;
 }
 
 /* ---- pairs ---- */
@@ -147,7 +146,7 @@ fc_search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena,
 
 /* ---- the tests ---- */
 
-fc_status
+void
 fc_test_tables(const fc_drift_sides *sides, fc_tables *tables)
 {
 	size_t		count = tables->count;
@@ -161,5 +160,4 @@ fc_test_tables(const fc_drift_sides *sides, fc_tables *tables)
 		table.key = fc_hypergeometric_log_p(table.count[0], fc_rows_of_side(sides, 0), table.count[1], fc_rows_of_side(sides, 1));
 		fc_keep_least(&table, tables);
 	}
-	return FC_OK;
 }

@@ -26,7 +26,7 @@ typedef struct null_work
 	double	   *mean;			/* rows: of their kernel values with others */
 } null_work;
 
-static fc_status
+static void
 take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec, null_work *work)
 {
 	size_t		length = 2 * fc_spec_moments(spec);
@@ -40,7 +40,6 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec, null_work *wor
 	work->square = FC_TAKE(arena, rows * rows, float);
 	work->weight = FC_TAKE(arena, rows, double);
 	work->mean = FC_TAKE(arena, rows, double);
-	return FC_OK;
 }
 
 /* `rows` of the sample at random: row i is among them with the probability (still wanted) / (still there). */
@@ -63,9 +62,11 @@ write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *pr
 {
 	size_t		length = 2 * prepared->moments;
 	double		unit = ldexp(1.0, -FC_COSINE_BITS) / sqrt((double) prepared->moments);
-	fc_status	status = fc_sketch_init(prepared->spec, FC_SKETCH_OPEN, 1, work->sketch);
-	const int64_t *z = fc_sketch_open_parts(work->sketch).z;
+	const int64_t *z;
+	fc_status	status = FC_OK;
 
+	fc_sketch_init(prepared->spec, FC_SKETCH_OPEN, 1, work->sketch);
+	z = fc_sketch_open_parts(work->sketch).z;
 	for (size_t j = 0; j < length; j++)
 		work->before[j] = 0;
 	for (size_t r = 0; r < rows && status == FC_OK; r++)
@@ -165,10 +166,9 @@ fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepar
 	int			length = (int) (2 * prepared->moments);
 	weight_sums sums;
 	null_work	work;
-	fc_status	status = take_null_work(arena, rows, prepared->spec, &work);
+	fc_status	status;
 
-	if (status != FC_OK)
-		return status;
+	take_null_work(arena, rows, prepared->spec, &work);
 	choose_rows(sample, rows, prepared->spec->seed, &work);
 	sums = sum_weights(work.weight, rows);
 	if (!(sums.one >= FC_WAVE_LEAST_ROWS * sums.heavy))
@@ -218,32 +218,27 @@ typedef struct size_work
 	float	   *omega;			/* frequencies x d */
 } size_work;
 
-static fc_status
+static void
 take_size_work(fc_arena *arena, const fc_spec *spec, size_work *work)
 {
 	work->re = FC_TAKE(arena, fc_spec_moments(spec), double);
 	work->im = FC_TAKE(arena, fc_spec_moments(spec), double);
 	work->variance = FC_TAKE(arena, spec->dim, double);
 	work->omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim, float);
-	return FC_OK;
 }
 
 /* mean_j(a_j sum_i omega_ji^2 s_i^2) / d: the MMD^2 of a shift of one column by one deviation. */
-static fc_status
+static void
 response(const fc_sketch *training, fc_arena *arena, double *mean)
 {
 	const fc_spec *spec = fc_sketch_spec(training);
 	double		w = fc_sketch_total_weight(training);
 	double		w2 = fc_sketch_weight2(training);
 	size_work	work;
-	fc_status	status = take_size_work(arena, spec, &work);
 
-	if (status == FC_OK)
-		status = fc_sketch_moments(training, work.re, work.im);
-	if (status == FC_OK)
-		status = fc_frequencies(spec, arena, work.omega);
-	if (status != FC_OK)
-		return status;
+	take_size_work(arena, spec, &work);
+	fc_sketch_moments(training, work.re, work.im);
+	fc_frequencies(spec, arena, work.omega);
 	for (size_t i = 0; i < spec->dim; i++)
 		work.variance[i] = fc_spec_scale(spec) != NULL ? 1.0 : fc_sketch_variance(training, i);
 	*mean = 0;
@@ -265,34 +260,29 @@ response(const fc_sketch *training, fc_arena *arena, double *mean)
 		}
 	}
 	*mean /= (double) fc_spec_moments(spec) * (double) spec->dim;
-	return FC_OK;
 }
 
-fc_status
+void
 fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
 				fc_arena *arena, fc_wave_test *test)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	double		mean = 0;
 	double		c;
-	fc_status	status;
 
 	FC_ASSERT(fc_spec_basis(fc_sketch_spec(training)) == NULL);
 	*test = (fc_wave_test) {NAN, NAN, NAN, NAN, NAN, 0};
 	if (training->weight <= 0 || rows->weight <= 0)
-		return FC_OK;
-	status = fc_sketch_distance(training, rows, &test->mmd2);
-	if (status != FC_OK || isnan(test->mmd2))
-		return status;
-	status = response(training, arena, &mean);
+		return;
+	fc_sketch_distance(training, rows, &test->mmd2);
+	if (isnan(test->mmd2))
+		return;
+	response(training, arena, &mean);
 	fc_arena_release(arena, used);
-	if (status != FC_OK)
-		return status;
 	test->rows = fmin(effective_rows(training), effective_rows(rows));
 	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
 	test->null_sd = c * sqrt(2.0 * null->square);
 	test->p_value = tail(test->mmd2 / c, null);
 	test->size = sqrt(fmax(test->mmd2, 0.0) / fmax(mean, 1e-30));
 	test->hidden = sqrt(CHANCE * test->null_sd / fmax(mean, 1e-30));
-	return FC_OK;
 }

@@ -51,7 +51,7 @@ typedef struct fc_wave_test
  *     MMD^2 = h^2 / d mean_j(a_j sum_i omega_ji^2 s_i^2)
  * s_i is the spec's scale, or, where it has none, that of the training rows.
  */
-fc_status	fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
+void		fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
 							fc_arena *arena, fc_wave_test *test);
 
 #endif							/* FC_DRIFT_WAVES_H */

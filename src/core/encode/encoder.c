@@ -22,10 +22,10 @@ fc_encoder_size(size_t columns, size_t features, size_t dim, size_t categories, 
 		3 * dim * sizeof(double) + categories * sizeof(fc_encoder_category) + padded(text_bytes);
 }
 
-fc_status
+void
 fc_encoder_digest(const fc_encoder_header *header, size_t size, uint64_t digest[2])
 {
-	return fc_digest((const uint64_t[]) {1, 2}, &header->rows, size - offsetof(fc_encoder_header, rows), digest);
+	fc_digest((const uint64_t[]) {1, 2}, &header->rows, size - offsetof(fc_encoder_header, rows), digest);
 }
 
 void

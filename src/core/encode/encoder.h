@@ -135,7 +135,7 @@ fc_feature_values(const fc_encoder_feature *feature)
 size_t		fc_encoder_size(size_t columns, size_t features, size_t dim, size_t categories, size_t text_bytes);
 
 /* The digest of a value; a writer sets it last. */
-fc_status	fc_encoder_digest(const fc_encoder_header *header, size_t size, uint64_t digest[2]);
+void		fc_encoder_digest(const fc_encoder_header *header, size_t size, uint64_t digest[2]);
 
 void		fc_encoder_view(const fc_encoder_header *header, fc_encoder *encoder);
 fc_status	fc_encoder_check(const void *bytes, size_t size);
@@ -157,14 +157,14 @@ bool		fc_encoder_is_scaled(const fc_encoder *encoder);
 /* ---- encoders made of others' numbers ---- */
 
 /* Of one column of vectors: center and scale (d), or both NULL.  The value has fc_encoder_size(1, 1, d, 0, length) bytes. */
-fc_status	fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *center, const double *scale,
+void		fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *center, const double *scale,
 								 fc_encoder_header *header);
 
 /* Have both the same features, made in the same way?  Categories may differ. */
 bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
 
 /* renewed (size, that of the old value): the dimensions of the old encoder with the centers, scales and counts of one that is alike. */
-fc_status	fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header,
+void		fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header,
 							 fc_encoder_header *renewed);
 
 /*
@@ -173,7 +173,7 @@ fc_status	fc_encoder_renew(const fc_encoder_header *old_header, size_t size, con
  * included: sqrt(1 - p) times that of the values.  flagged (size of the old value + what fc_encoder_flags_size adds).
  */
 size_t		fc_encoder_flags_size(size_t flags);
-fc_status	fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *flag,
+void		fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *flag,
 								  fc_encoder_header *flagged);
 
 /* ---- rows ---- */

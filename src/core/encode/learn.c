@@ -98,7 +98,7 @@ same_column(const fc_feature_name *a, const fc_feature_name *b)
 	return a->name_length == b->name_length && memcmp(a->name, b->name, a->name_length) == 0;
 }
 
-static fc_status
+static void
 choose_categories(const fc_learner *learner, fc_arena *arena, fc_feature_choice *feature)
 {
 	const fc_tally *tally = &learner->categories;
@@ -108,10 +108,9 @@ choose_categories(const fc_learner *learner, fc_arena *arena, fc_feature_choice 
 	feature->other = true;		/* a value that is new later is seen there */
 	feature->missing = learner->nulls_seen > 0 && learner->nulls == FC_NULLS_IMPUTE;
 	feature->width = feature->categories + feature->other + feature->missing;
-	return FC_OK;
 }
 
-static fc_status
+static void
 choose_feature(const fc_learner *learner, bool alone, fc_arena *arena, fc_feature_choice *feature)
 {
 	bool		scalar;
@@ -125,7 +124,8 @@ choose_feature(const fc_learner *learner, bool alone, fc_arena *arena, fc_featur
 		feature->scaling = alone && feature->kind == FC_FEATURE_VECTOR ? FC_SCALING_NONE : FC_SCALING_STANDARD;
 	if (feature->scaling == FC_SCALING_ROBUST && !scalar)
 		feature->scaling = FC_SCALING_STANDARD;
-	return feature->kind == FC_FEATURE_CATEGORY ? choose_categories(learner, arena, feature) : FC_OK;
+	if (feature->kind == FC_FEATURE_CATEGORY)
+		choose_categories(learner, arena, feature);
 }
 
 fc_status
@@ -136,11 +136,9 @@ fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *c
 	{
 		fc_feature_choice *feature = &choice->feature[i];
 		const fc_feature_name *name = &sample->names[i];
-		fc_status	status = choose_feature(&sample->learners[i], sample->features == 1, arena, feature);
 
+		choose_feature(&sample->learners[i], sample->features == 1, arena, feature);
 		*bad = i;
-		if (status != FC_OK)
-			return status;
 		if (feature->width == 0)
 			return FC_EEMPTY;
 		if (i == 0 || !same_column(name, name - 1))

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-fc_status
+void
 fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *center, const double *scale,
 					 fc_encoder_header *header)
 {
@@ -27,7 +27,7 @@ fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *ce
 		((double *) view.fill)[i] = view.center[i];
 	}
 	memcpy((char *) view.text, name, length);
-	return fc_encoder_digest(header, size, header->digest);
+	fc_encoder_digest(header, size, header->digest);
 }
 
 static bool
@@ -125,7 +125,7 @@ fc_encoder_flags_size(size_t flags)
 	return 3 * flags * sizeof(double);
 }
 
-fc_status
+void
 fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *flag, fc_encoder_header *flagged)
 {
 	size_t		flags = 0;
@@ -157,10 +157,10 @@ fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *
 		flags++;
 		indicate_nulls(&to, feature);
 	}
-	return fc_encoder_digest(flagged, size + fc_encoder_flags_size(flags), flagged->digest);
+	fc_encoder_digest(flagged, size + fc_encoder_flags_size(flags), flagged->digest);
 }
 
-fc_status
+void
 fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header,
 				 fc_encoder_header *renewed)
 {
@@ -198,5 +198,5 @@ fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_enco
 				indicate_nulls(&to, feature);
 		}
 	}
-	return fc_encoder_digest(renewed, size, renewed->digest);
+	fc_encoder_digest(renewed, size, renewed->digest);
 }

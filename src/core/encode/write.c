@@ -202,5 +202,7 @@ fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_ar
 	write_names(&w);
 	for (size_t i = 0; i < sample->features && status == FC_OK; i++)
 		status = write_feature(&w, i, &choice->feature[i]);
-	return status == FC_OK ? fc_encoder_digest(header, choice->size, header->digest) : status;
+	if (status == FC_OK)
+		fc_encoder_digest(header, choice->size, header->digest);
+	return status;
 }

@@ -158,7 +158,7 @@ frequent_label(const fc_grower *grower, const fc_grown_node *node)
 }
 
 /* The label of a new node and its best split. */
-static fc_status
+static void
 look_at(fc_grower *grower, int32_t number)
 {
 	fc_grown_node *node = &grower->grown[number];
@@ -172,7 +172,7 @@ look_at(fc_grower *grower, int32_t number)
 	grower->nodes[number].label = frequent_label(grower, node);
 	node->gain = 0.0;
 	if (node->depth >= FC_RULES_DEPTH || grower->n_log_n[n] - sum <= LEAST_GAIN)
-		return FC_OK;
+		return;
 	for (uint32_t axis = 0; axis < grower->rows->d; axis++)
 	{
 		bool		asked = is_asked(grower, number, grower->rows->axes[axis].column);
@@ -185,7 +185,6 @@ look_at(fc_grower *grower, int32_t number)
 		if (gains != NULL)
 			gains[axis] = gain;
 	}
-	return FC_OK;
 }
 
 /* ---- splitting ---- */
@@ -228,7 +227,7 @@ mark_rows(fc_grower *grower, const fc_grown_node *node, const uint32_t *rows, si
 }
 
 /* The ranges of a node's children. */
-static fc_status
+static void
 part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below, fc_grown_node *above)
 {
 	size_t		middle = node->begin;
@@ -244,34 +243,30 @@ part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below, fc
 	below->end = above->begin = middle;
 	mark_rows(grower, node, grower->checked, node->check_begin, node->check_end);
 	below->check_end = above->check_begin = part_rows(grower, grower->checked, node->check_begin, node->check_end);
-	return FC_OK;
 }
 
-fc_status
+void
 fc_grower_split(fc_grower *grower, bool *more)
 {
 	int32_t		best = 0;
 	fc_grown_node below;
 	fc_grown_node above;
 	fc_rule_node *node;
-	fc_status	status;
 
 	for (int32_t i = 0; i < (int32_t) grower->count; i++)
 		if (grower->nodes[i].below < 0 && (grower->nodes[best].below >= 0 || grower->grown[i].gain > grower->grown[best].gain))
 			best = i;
 	*more = grower->nodes[best].below < 0 && grower->grown[best].gain > 0.0 && grower->count + 2 <= grower->most_nodes;
 	if (!*more)
-		return FC_OK;
-	status = part_node(grower, &grower->grown[best], &below, &above);
-	if (status != FC_OK)
-		return status;
+		return;
+	part_node(grower, &grower->grown[best], &below, &above);
 	node = &grower->nodes[best];
 	node->axis = grower->grown[best].axis;
 	node->threshold = grower->grown[best].threshold;
 	node->below = add_node(grower, best, &below);
 	node->above = add_node(grower, best, &above);
-	status = look_at(grower, node->below);
-	return status == FC_OK ? look_at(grower, node->above) : status;
+	look_at(grower, node->below);
+	look_at(grower, node->above);
 }
 
 /* ---- the root ---- */
@@ -287,26 +282,24 @@ ordered_key(double x)
 	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-static fc_status
+static void
 sort_axes(fc_grower *grower, fc_arena *arena)
 {
 	size_t		n = grower->parts.learn;
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, n, fc_keyed);
 	fc_keyed   *room = FC_TAKE(arena, n, fc_keyed);
-	fc_status	status = FC_OK;
 
-	for (size_t axis = 0; axis < grower->rows->d && status == FC_OK; axis++)
+	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
 		for (size_t i = 0; i < n; i++)
 			items[i] = (fc_keyed) {ordered_key(grower->rows->x[axis * grower->rows->n + i]), i};
 		fc_check_every(&grower->done, 64 * n);
-		status = fc_sort(items, n, room);
-		for (size_t i = 0; i < n && status == FC_OK; i++)
+		fc_sort(items, n, room);
+		for (size_t i = 0; i < n; i++)
 			grower->sorted[axis * n + i] = (uint32_t) items[i].value;
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }
 
 void
@@ -321,17 +314,14 @@ fc_grower_restart(fc_grower *grower)
 	(void) add_node(grower, -1, &root);
 }
 
-fc_status
+void
 fc_grower_start(fc_grower *grower, fc_arena *arena)
 {
-	fc_status	status = sort_axes(grower, arena);
-
-	if (status != FC_OK)
-		return status;
+	sort_axes(grower, arena);
 	for (size_t i = 0; i <= grower->parts.learn; i++)
 		grower->n_log_n[i] = i > 0 ? (double) i * log((double) i) : 0.0;
 	fc_grower_restart(grower);
-	return look_at(grower, 0);
+	look_at(grower, 0);
 }
 
 void

@@ -45,7 +45,7 @@ typedef struct fc_grower
 void		fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena);
 
 /* The root with its best split. */
-fc_status	fc_grower_start(fc_grower *grower, fc_arena *arena);
+void		fc_grower_start(fc_grower *grower, fc_arena *arena);
 
 /* The root alone again. */
 void		fc_grower_restart(fc_grower *grower);
@@ -54,6 +54,6 @@ void		fc_grower_restart(fc_grower *grower);
 void		fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis);
 
 /* Split the leaf of most gain; *more is false, and nothing happens, when no split gains anything or there are nodes enough. */
-fc_status	fc_grower_split(fc_grower *grower, bool *more);
+void		fc_grower_split(fc_grower *grower, bool *more);
 
 #endif							/* FC_EXPLAIN_GROW_H */

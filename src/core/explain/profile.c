@@ -67,7 +67,7 @@ take_room(size_t d, fc_arena *arena, fc_profile_cell **cells, fc_keyed **items, 
 	*room = FC_TAKE(arena, d, fc_keyed);
 }
 
-fc_status
+void
 fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *mean, const double *deviation, size_t d,
 				   fc_arena *arena, fc_profile_cell *cells)
 {
@@ -75,11 +75,9 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const doub
 	fc_profile_cell *unsorted;
 	fc_keyed   *items;
 	fc_keyed   *room;
-	fc_status	status;
 
 	take_room(d, arena, &unsorted, &items, &room);
-	status = FC_OK;
-	for (size_t i = 0; i < d && status == FC_OK; i++)
+	for (size_t i = 0; i < d; i++)
 	{
 		uint64_t	bits;
 
@@ -87,10 +85,8 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const doub
 		memcpy(&bits, &unsorted[i].telling, sizeof(bits));	/* not negative: bits are ordered as numbers */
 		items[i] = (fc_keyed) {~bits, i};
 	}
-	if (status == FC_OK)
-		status = fc_sort(items, d, room);
-	for (size_t i = 0; i < d && status == FC_OK; i++)
+	fc_sort(items, d, room);
+	for (size_t i = 0; i < d; i++)
 		cells[i] = unsorted[items[i].value];
 	fc_arena_release(arena, mark);
-	return status;
 }

@@ -27,7 +27,7 @@ double		fc_own_unit(fc_axis_kind kind, double raw);
 /*
  * The d cells of a cluster, most telling first, equal ones by their axis; all arguments are as rows hold values.
  */
-fc_status	fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *mean, const double *deviation, size_t d,
+void		fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *mean, const double *deviation, size_t d,
 							   fc_arena *arena, fc_profile_cell *cells);
 
 #endif							/* FC_EXPLAIN_PROFILE_H */

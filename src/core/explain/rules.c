@@ -53,7 +53,7 @@ leaf_value(const fc_grower *grower, size_t number, const double *worth)
 }
 
 /* Each node, its children before it, becomes a leaf unless these are worth their price. */
-static fc_status
+static void
 prune(fc_grower *grower, const pruning *room)
 {
 	double		price = FC_RULES_PRICE / (double) grower->rows->k;
@@ -74,21 +74,19 @@ prune(fc_grower *grower, const pruning *room)
 		else
 			node->below = node->above = -1;
 	}
-	return FC_OK;
 }
 
 /* ---- learning ---- */
 
 /* Grow a tree from what there is, and prune it. */
-static fc_status
+static void
 finish_tree(fc_grower *grower, const pruning *room)
 {
 	bool		more = true;
-	fc_status	status = FC_OK;
 
-	while (status == FC_OK && more)
-		status = fc_grower_split(grower, &more);
-	return status == FC_OK ? prune(grower, room) : status;
+	while (more)
+		fc_grower_split(grower, &more);
+	prune(grower, room);
 }
 
 /* The axes of most gain, at most so many, best first; their gains are forgotten. */
@@ -140,18 +138,17 @@ keep_better(tree_search *s)
 }
 
 /* A tree with this axis at its root and those of the choices at its children. */
-static fc_status
+static void
 try_tree(tree_search *s, uint32_t root, size_t below, size_t above, children *c)
 {
 	fc_grower  *grower = &s->grower;
 	size_t		choice[2] = {below, above};
 	bool		more;
-	fc_status	status;
 
 	fc_grower_restart(grower);
 	fc_grower_prefer(grower, 0, root);
-	status = fc_grower_split(grower, &more);
-	for (size_t side = 0; side < 2 && status == FC_OK && more; side++)
+	fc_grower_split(grower, &more);
+	for (size_t side = 0; side < 2 && more; side++)
 	{
 		double	   *gains = grower->gains + (1 + side) * grower->rows->d;
 
@@ -160,59 +157,48 @@ try_tree(tree_search *s, uint32_t root, size_t below, size_t above, children *c)
 		if (choice[side] < c->count[side] && choice[side] > 0)
 			fc_grower_prefer(grower, 1 + (int32_t) side, c->axes[side][choice[side]]);
 	}
-	if (status == FC_OK)
-		status = finish_tree(grower, &s->room);
-	for (size_t side = 0; side < 2 && status == FC_OK && more; side++)
+	finish_tree(grower, &s->room);
+	for (size_t side = 0; side < 2 && more; side++)
 		if (s->room.value[1 + side] > c->value[side])
 		{
 			c->value[side] = s->room.value[1 + side];
 			c->choice[side] = choice[side];
 		}
-	if (status == FC_OK)
-		keep_better(s);
-	return status;
+	keep_better(s);
 }
 
 /* The best tree with this axis at its root, of so many choices for each child. */
-static fc_status
+static void
 search_root(tree_search *s, uint32_t root, size_t choices)
 {
 	children	c = {.value = {-INFINITY, -INFINITY}};
-	fc_status	status = FC_OK;
 
-	for (size_t i = 0; i < choices && status == FC_OK && (i == 0 || i < c.count[0] || i < c.count[1]); i++)
-		status = try_tree(s, root, i, i, &c);
-	if (status == FC_OK && c.choice[0] != c.choice[1])
-		status = try_tree(s, root, c.choice[0], c.choice[1], &c);
-	return status;
+	for (size_t i = 0; i < choices && (i == 0 || i < c.count[0] || i < c.count[1]); i++)
+		try_tree(s, root, i, i, &c);
+	if (c.choice[0] != c.choice[1])
+		try_tree(s, root, c.choice[0], c.choice[1], &c);
 }
 
-fc_status
+void
 fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_rule_tree *tree)
 {
 	tree_search s = {.grower = {.rows = rows,.conditions = conditions},.best = -INFINITY,.tree = tree};
 	size_t		values = rows->n * rows->d;
 	uint32_t	roots[FC_RULES_TRIES];
 	size_t		count;
-	fc_status	status;
 
 	FC_ASSERT(rows->n > 0 && conditions >= 1 && conditions <= FC_RULES_CONDITIONS);
 	fc_grower_take(&s.grower, rows->n, rows->d, rows->k, arena);
 	take_pruning(&s.room, s.grower.most_nodes, rows->k, arena);
-	status = FC_OK;
-	if (status == FC_OK)
-		status = fc_grower_start(&s.grower, arena);
-	if (status != FC_OK)
-		return status;
+	fc_grower_start(&s.grower, arena);
 	count = best_axes(s.grower.gains, rows->d, values > FC_RULES_VALUES ? 1 : FC_RULES_TRIES, roots);
 	if (count == 0)
 	{
-		status = finish_tree(&s.grower, &s.room);
+		finish_tree(&s.grower, &s.room);
 		keep_better(&s);
 	}
-	for (size_t i = 0; i < count && status == FC_OK; i++)
-		status = search_root(&s, roots[i], values > FC_RULES_VALUES / FC_RULES_TRIES ? 1 : FC_RULES_TRIES);
-	return status;
+	for (size_t i = 0; i < count; i++)
+		search_root(&s, roots[i], values > FC_RULES_VALUES / FC_RULES_TRIES ? 1 : FC_RULES_TRIES);
 }
 
 /* ---- using a tree ---- */

@@ -80,7 +80,7 @@ fc_rules_parts(size_t n)
 }
 
 /* Learn a tree; it lies in the arena.  conditions: 1 .. FC_RULES_CONDITIONS.  n > 0. */
-fc_status	fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_rule_tree *tree);
+void		fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_rule_tree *tree);
 
 /* The nodes that are leaves, room for tree->count; how many there are. */
 size_t		fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves);

@@ -33,7 +33,7 @@ scratch_floats(const fc_operator *exact, const fc_operator *fast)
 	return a > b ? a : b;
 }
 
-static fc_status
+static void
 take_work(fc_arena *arena, agreement_work *w)
 {
 	w->cumulated = FC_TAKE(arena, w->exact->k, double);
@@ -42,7 +42,6 @@ take_work(fc_arena *arena, agreement_work *w)
 	w->scratch = fc_take_scratch(arena, scratch_floats(w->exact, w->fast));
 	w->label[0] = FC_TAKE(arena, BATCH, int32_t);
 	w->label[1] = FC_TAKE(arena, BATCH, int32_t);
-	return FC_OK;
 }
 
 /* Weights that sum to 0 count as equal. */
@@ -99,7 +98,7 @@ draw_row(agreement_work *w, double *x)
 		x[c] += t * (w->row[c] - x[c]) + NOISE_RATIO * sqrt(square / (double) d) * fc_rng_normal(&w->rng);
 }
 
-fc_status
+void
 fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, uint64_t seed,
 			 fc_arena *arena, double *agreement)
 {
@@ -107,11 +106,11 @@ fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, u
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		same = 0;
 	size_t		done = 0;
-	fc_status	status = take_work(arena, &w);
 
+	take_work(arena, &w);
 	*agreement = 1.0;
-	if (status != FC_OK || exact->k == 1)
-		return status;
+	if (exact->k == 1)
+		return;
 	cumulate(&w);
 	for (size_t first = 0; first < points; first += BATCH)
 	{
@@ -131,7 +130,6 @@ fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, u
 	}
 	*agreement = (double) same / (double) points;
 	fc_arena_release(arena, used);
-	return FC_OK;
 }
 
 /* ---- rows of a sample ---- */
@@ -143,17 +141,16 @@ typedef struct judge_work
 	fc_scratch	scratch;
 } judge_work;
 
-static fc_status
+static void
 take_judge(fc_arena *arena, const fc_operator *op, const fc_operator *rows, judge_work *w)
 {
 	w->x = FC_TAKE(arena, BATCH * op->d, double);
 	w->labels = FC_TAKE(arena, BATCH, int32_t);
 	w->scratch = fc_take_scratch(arena, larger(fc_operator_scratch(rows), fc_operator_batch_scratch(op, BATCH)));
-	return FC_OK;
 }
 
 /* Labels of `count` judged rows, from `first` on. */
-static fc_status
+static void
 label_batch(const fc_judged_rows *judged, const fc_operator *op, size_t first, size_t count, judge_work *w)
 {
 	size_t		done = 0;
@@ -165,11 +162,10 @@ label_batch(const fc_judged_rows *judged, const fc_operator *op, size_t first, s
 	}
 	fc_check();
 	fc_operator_assign_batch(op, w->x, count, w->scratch, w->labels);
-	return FC_OK;
 }
 
 /* The first `count` of a random order (Fisher & Yates). */
-static fc_status
+static void
 draw_rows(fc_judged_rows *judged, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 2);
@@ -186,38 +182,34 @@ draw_rows(fc_judged_rows *judged, uint64_t seed)
 		judged->row[i] = row;
 	}
 	fc_check();
-	return FC_OK;
 }
 
-fc_status
+void
 fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena,
 			  fc_judged_rows *judged)
 {
 	judge_work	w;
 	fc_mark		used;
-	fc_status	status;
 
 	*judged = (fc_judged_rows) {.rows = rows,.count = smaller(rows->k, FC_JUDGED_ROWS)};
 	judged->row = FC_TAKE(arena, rows->k, uint32_t);
 	judged->labels = FC_TAKE(arena, judged->count, int32_t);
 	judged->squares = FC_TAKE(arena, judged->count, double);
 	used = fc_arena_mark(arena);
-	status = take_judge(arena, exact, rows, &w);
-	if (status == FC_OK)
-		status = draw_rows(judged, seed);
-	for (size_t i = 0; i < judged->count && status == FC_OK; i += BATCH)
+	take_judge(arena, exact, rows, &w);
+	draw_rows(judged, seed);
+	for (size_t i = 0; i < judged->count; i += BATCH)
 	{
 		size_t		count = smaller(BATCH, judged->count - i);
 
-		status = label_batch(judged, exact, i, count, &w);
-		for (size_t r = 0; r < count && status == FC_OK; r++)
+		label_batch(judged, exact, i, count, &w);
+		for (size_t r = 0; r < count; r++)
 		{
 			judged->labels[i + r] = w.labels[r];
 			judged->squares[i + r] = fc_operator_distance(exact, (size_t) w.labels[r], w.x + r * exact->d, w.scratch);
 		}
 	}
 	fc_arena_release(arena, used);
-	return status;
 }
 
 static double
@@ -228,7 +220,7 @@ lowest_share(double share, double n)
 	return (share + z2 / (2.0 * n) - CONFIDENCE_SIGMAS * sqrt(share * (1.0 - share) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n);
 }
 
-fc_status
+void
 fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, size_t count,
 		 fc_arena *arena, fc_judgement *judgement)
 {
@@ -239,15 +231,15 @@ fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, si
 	double		sse = 0.0;
 	double		exact_sse = 0.0;
 	judge_work	w;
-	fc_status	status = take_judge(arena, fast, judged->rows, &w);
 
+	take_judge(arena, fast, judged->rows, &w);
 	*judgement = (fc_judgement) {.rows = count};
-	for (size_t i = first; i < first + count && status == FC_OK; i += BATCH)
+	for (size_t i = first; i < first + count; i += BATCH)
 	{
 		size_t		some = smaller(BATCH, first + count - i);
 
-		status = label_batch(judged, fast, i, some, &w);
-		for (size_t r = 0; r < some && status == FC_OK; r++)
+		label_batch(judged, fast, i, some, &w);
+		for (size_t r = 0; r < some; r++)
 		{
 			double		own = judged->rows->weights[judged->row[i + r]];
 
@@ -259,10 +251,9 @@ fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, si
 		}
 	}
 	fc_arena_release(arena, used);
-	if (status != FC_OK || !(weight > 0.0))
-		return status;
+	if (!(weight > 0.0))
+		return;
 	judgement->agreement = fmin(same / weight, 1.0);
 	judgement->sse_ratio = exact_sse > 0.0 ? sse / exact_sse : sse > 0.0 ? INFINITY : 1.0;
 	judgement->lowest = lowest_share(judgement->agreement, weight * weight / squares);
-	return FC_OK;
 }

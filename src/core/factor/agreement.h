@@ -13,7 +13,7 @@
  * The first half of a segment towards another centroid is where a cluster's rows lie; near its end they are hard.
  * Clusters that overlap have more rows there than this, and agree less.
  */
-fc_status	fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, uint64_t seed,
+void		fc_agreement(const fc_operator *exact, const fc_operator *fast, size_t points, uint64_t seed,
 						 fc_arena *arena, double *agreement);
 
 /* Rows of a sample (the centroids of `rows`, by weight), at most FC_JUDGED_ROWS, in random order, labelled by the exact operator once. */
@@ -28,7 +28,7 @@ typedef struct fc_judged_rows
 	double	   *squares;		/* count, squared distances to their centroids */
 } fc_judged_rows;
 
-fc_status	fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena,
+void		fc_judge_rows(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena,
 						  fc_judged_rows *judged);
 
 /*
@@ -43,7 +43,7 @@ typedef struct fc_judgement
 	size_t		rows;
 } fc_judgement;
 
-fc_status	fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, size_t count,
+void		fc_judge(const fc_judged_rows *judged, const fc_operator *fast, size_t first, size_t count,
 					 fc_arena *arena, fc_judgement *judgement);
 
 #endif							/* FC_FACTOR_AGREEMENT_H */

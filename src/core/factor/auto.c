@@ -87,7 +87,7 @@ cost_of(const fc_operator *op)
 }
 
 /* The product as a codebook: labels are the same, and batches of them cheap. */
-static fc_status
+static void
 flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 {
 	size_t		cells = op->k * op->d;
@@ -98,7 +98,7 @@ flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
 	fc_operator_expand(&product, w->scratch, values);
 	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
 	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
-	return fc_operator_measure(flat, w->scratch, half_norms);
+	fc_operator_measure(flat, w->scratch, half_norms);
 }
 
 /* The work of a candidate; its options go to *own. */
@@ -125,16 +125,19 @@ typedef enum half
 	CHOOSING, HELD_OUT
 } half;
 
-static fc_status
+static void
 compare_labels(const fc_factorize_work *w, const referee *by, const fc_operator *fast, half part, fc_judgement *judgement)
 {
 	size_t		chosen_by = by->sample.count / 2;
 
 	if (by->sample.rows != NULL)
-		return fc_judge(&by->sample, fast, part == CHOOSING ? 0 : chosen_by, part == CHOOSING ? chosen_by : by->sample.count - chosen_by,
+	{
+		fc_judge(&by->sample, fast, part == CHOOSING ? 0 : chosen_by, part == CHOOSING ? chosen_by : by->sample.count - chosen_by,
 						w->arena, judgement);
+		return;
+	}
 	judgement->rows = 0;
-	return fc_agreement(by->exact, fast, FC_AUTO_POINTS, w->options->palm.seed, w->arena, &judgement->agreement);
+	fc_agreement(by->exact, fast, FC_AUTO_POINTS, w->options->palm.seed, w->arena, &judgement->agreement);
 }
 
 /* Made and compared on one half of the sample; the product itself is not kept. */
@@ -149,9 +152,9 @@ try_candidate(const fc_factorize_work *w, const referee *by, half part, candidat
 	fc_status	status = fc_factorize_run(&tried, c->method, c->budget, &out);
 
 	if (status == FC_OK)
-		status = flatten(w, &out, &flat);
+		flatten(w, &out, &flat);
 	if (status == FC_OK)
-		status = compare_labels(w, by, &flat, part, &c->judgement);
+		compare_labels(w, by, &flat, part, &c->judgement);
 	c->cost = cost_of(&out);
 	c->values = fc_operator_values(&out);
 	fc_arena_release(w->arena, used);
@@ -246,7 +249,7 @@ fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options,
 	if (status == FC_OK)
 		status = fc_factorize_run(&w, FC_METHOD_DENSE, 0, &exact);
 	if (status == FC_OK && options->sample != NULL)
-		status = fc_judge_rows(&exact, options->sample, options->palm.seed, arena, &by.sample);
+		fc_judge_rows(&exact, options->sample, options->palm.seed, arena, &by.sample);
 	if (status == FC_OK)
 		status = search(&w, &by, &best);
 	if (status != FC_OK)

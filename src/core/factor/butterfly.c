@@ -70,11 +70,9 @@ split(butterfly_work *w)
 	size_t		blocks = (size_t) 1 << w->level;
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
 	size_t		done = 0;
-	fc_status	status = fc_sparse_pair_take(w->arena, blocks * w->height, 2 * blocks * half,
-											 2 * blocks * w->height, s);
 
-	if (status != FC_OK)
-		return status;
+	fc_sparse_pair_take(w->arena, blocks * w->height, 2 * blocks * half,
+											 2 * blocks * w->height, s);
 	for (size_t r = 0; r <= s->plain.rows; r++)
 		s->plain.row_start[r] = (uint32_t) (2 * r);
 	s->plain.nonzeros = 2 * s->plain.rows;
@@ -108,21 +106,20 @@ split(butterfly_work *w)
 	w->factors->count++;
 	w->height = half;
 	w->level++;
-	return fc_sparse_pair_changed(s);
+	fc_sparse_pair_changed(s);
+	return FC_OK;
 }
 
 /* What is left: blocks of `height` rows. */
-static fc_status
+static void
 close_chain(butterfly_work *w)
 {
 	size_t		blocks = (size_t) 1 << w->level;
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
-	fc_status	status = fc_sparse_pair_take(w->arena, blocks * w->height, w->columns, w->height * w->columns, s);
 	size_t		count = 0;
 	size_t		done = 0;
 
-	if (status != FC_OK)
-		return status;
+	fc_sparse_pair_take(w->arena, blocks * w->height, w->columns, w->height * w->columns, s);
 	for (size_t b = 0; b < blocks; b++)
 		for (size_t r = 0; r < w->height; r++)
 		{
@@ -136,7 +133,7 @@ close_chain(butterfly_work *w)
 		}
 	s->plain.nonzeros = count;
 	w->factors->count++;
-	return fc_sparse_pair_changed(s);
+	fc_sparse_pair_changed(s);
 }
 
 static void
@@ -170,13 +167,13 @@ root_weight(const fc_target *target, size_t j)
 	return target->weight != NULL && target->weight[j] > 0.0 ? sqrt(target->weight[j]) : 1.0;
 }
 
-static fc_status
+static void
 unweigh(const fc_target *target, fc_sparse_pair *first)
 {
 	for (size_t j = 0; j < target->k; j++)
 		for (size_t p = first->plain.row_start[j]; p < first->plain.row_start[j + 1]; p++)
 			first->plain.value[p] /= root_weight(target, j);
-	return fc_sparse_pair_changed(first);
+	fc_sparse_pair_changed(first);
 }
 
 fc_status
@@ -202,10 +199,11 @@ fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 	while (w.height > 2 && status == FC_OK)
 		status = split(&w);
 	if (status == FC_OK)
-		status = close_chain(&w);
+		close_chain(&w);
 	if (status != FC_OK)
 		return status;
 	if (transpose)
 		transpose_chain(factors);
-	return unweigh(target, &factors->factor[0]);
+	unweigh(target, &factors->factor[0]);
+	return FC_OK;
 }

@@ -21,7 +21,7 @@ fc_measure_ratio(double a, double b, double scatter)
 }
 
 /* From weights and means of the clusters of op, and the objective. */
-static fc_status
+static void
 complete_measure(const fc_operator *op, const double *weights, const double *means,
 				 double *row, double *mean, fc_scratch scratch, fc_measure *measure)
 {
@@ -49,7 +49,6 @@ complete_measure(const fc_operator *op, const double *weights, const double *mea
 	}
 	measure->wcss = fmax(measure->objective - between, 0.0);
 	measure->scatter += measure->wcss;
-	return FC_OK;
 }
 
 fc_status
@@ -65,7 +64,7 @@ fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
 	fc_status	status = sample->scan(sample->ctx, op, &measure->objective, weights, means);
 
 	if (status == FC_OK)
-		status = complete_measure(op, weights, means, row, mean, scratch, measure);
+		complete_measure(op, weights, means, row, mean, scratch, measure);
 	fc_arena_release(arena, used);
 	return status;
 }
@@ -87,9 +86,8 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d, 
 	for (size_t j = 0; j < k; j++)
 		weights[j] = 1.0;
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
-	status = fc_operator_measure(&op, scratch, half_norms);
-	if (status == FC_OK)
-		status = fc_measure_operator(&op, sample, arena, measure);
+	fc_operator_measure(&op, scratch, half_norms);
+	status = fc_measure_operator(&op, sample, arena, measure);
 	fc_arena_release(arena, used);
 	return status;
 }

@@ -75,7 +75,7 @@ select_largest(double *v, size_t n, size_t count)
 }
 
 /* Mark the count largest of n values, stride apart. */
-static fc_status
+static void
 mark_line(const double *line, size_t n, size_t stride, size_t count,
 		  double *copy, unsigned char *mark)
 {
@@ -111,38 +111,38 @@ mark_line(const double *line, size_t n, size_t stride, size_t count,
 			ties -= size == threshold && ties > 0;
 		}
 	}
-	return FC_OK;
 }
 
-static fc_status
+static void
 mark_entries(const fc_constraint *constraint, const double *dense, size_t rows, size_t columns,
 			 fc_arena *arena, unsigned char *mark)
 {
 	size_t		cells = rows * columns;
-	fc_status	status = FC_OK;
 	double	   *copy;
 
 	copy = FC_TAKE(arena, cells, double);
 	if (constraint->kind == FC_TOTAL)
-		return mark_line(dense, cells, 1, constraint->total, copy, mark);
-	for (size_t r = 0; r < rows && status == FC_OK; r++)
+	{
+		mark_line(dense, cells, 1, constraint->total, copy, mark);
+		return;
+	}
+	for (size_t r = 0; r < rows; r++)
 	{
 		if (r % CHECKED_LINES == 0)
 			fc_check();
-		status = mark_line(dense + r * columns, columns, 1, constraint->per_row, copy, mark + r * columns);
+		mark_line(dense + r * columns, columns, 1, constraint->per_row, copy, mark + r * columns);
 	}
-	for (size_t c = 0; c < columns && status == FC_OK; c++)
+	for (size_t c = 0; c < columns; c++)
 	{
 		if (c % CHECKED_LINES == 0)
 			fc_check();
-		status = mark_line(dense + c, rows, columns, constraint->per_column, copy, mark + c);
+		mark_line(dense + c, rows, columns, constraint->per_column, copy, mark + c);
 	}
-	return status;
 }
 
 /* ---- the marked entries as compressed rows ---- */
 
-static fc_status
+static void
 gather_marked(const double *dense, const unsigned char *mark, fc_sparse *a)
 {
 	size_t		count = 0;
@@ -163,7 +163,6 @@ gather_marked(const double *dense, const unsigned char *mark, fc_sparse *a)
 	}
 	a->row_start[a->rows] = (uint32_t) count;
 	a->nonzeros = count;
-	return FC_OK;
 }
 
 static double
@@ -185,27 +184,22 @@ fc_support_project(const double *dense, fc_sparse *a)
 	return normalise(a);
 }
 
-fc_status
+void
 fc_constraint_project(const fc_constraint *constraint, const double *dense,
 					  fc_arena *arena, fc_sparse *a, double *norm)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	unsigned char *mark;
-	fc_status	status;
 
 	if (constraint->kind == FC_SUPPORT)
 	{
 		*norm = fc_support_project(dense, a);
-		return FC_OK;
+		return;
 	}
 	mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
-	status = fc_clear_pieces(mark, a->rows * a->columns);
-	if (status == FC_OK)
-		status = mark_entries(constraint, dense, a->rows, a->columns, arena, mark);
-	if (status == FC_OK)
-		status = gather_marked(dense, mark, a);
-	if (status == FC_OK)
-		*norm = normalise(a);
+	fc_clear_pieces(mark, a->rows * a->columns);
+	mark_entries(constraint, dense, a->rows, a->columns, arena, mark);
+	gather_marked(dense, mark, a);
+	*norm = normalise(a);
 	fc_arena_release(arena, used);
-	return status;
 }

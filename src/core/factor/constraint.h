@@ -34,7 +34,7 @@ size_t		fc_constraint_worksize(size_t rows, size_t columns);
  * the norm before scaling is returned in *norm.  Of equal magnitudes the lowest column of a row,
  * the lowest row of a column, the lowest place of all is kept.  Zeros are not stored.
  */
-fc_status	fc_constraint_project(const fc_constraint *constraint, const double *dense,
+void		fc_constraint_project(const fc_constraint *constraint, const double *dense,
 								  fc_arena *arena, fc_sparse *a, double *norm);
 
 /* The same on the support a has. */

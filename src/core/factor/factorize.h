@@ -91,10 +91,10 @@ size_t		fc_operator_values(const fc_operator *op);
 
 /* Factors of a training product as stored: float, the scale spread evenly. */
 size_t		fc_stored_worksize(const fc_factors *factors);
-fc_status	fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
+void		fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
 
 /* || W^(1/2) (U - V) || / || W^(1/2) U || for the factors of op as they are stored; scratch: fc_operator_scratch. */
-fc_status	fc_relative_error(const fc_target *target, const fc_operator *op,
+void		fc_relative_error(const fc_target *target, const fc_operator *op,
 							  fc_scratch scratch, double *relative);
 
 #endif							/* FC_FACTOR_FACTORIZE_H */

@@ -52,40 +52,35 @@ fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *const
 	return size;
 }
 
-fc_status
+void
 fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
 				fc_factors *factors)
 {
 	factors->count = count;
 	for (size_t q = 0; q < count; q++)
 	{
-		fc_status	status = fc_sparse_pair_take(arena, fc_factor_rows(k, d, count, q),
+		fc_sparse_pair_take(arena, fc_factor_rows(k, d, count, q),
 												 fc_factor_columns(k, d, count, q),
 												 room_of(k, d, count, constraint, q), &factors->factor[q]);
-
-		if (status != FC_OK)
-			return status;
 		factors->constraint[q] = constraint[q];
 	}
-	return fc_factors_start(factors);
+	fc_factors_start(factors);
 }
 
-fc_status
+void
 fc_factors_start(fc_factors *factors)
 {
 	fc_sparse  *last = &factors->factor[factors->count - 1].plain;
-	fc_status	status = FC_OK;
 
 	factors->lambda = 1.0;
 	last->nonzeros = 0;
 	memset(last->row_start, 0, (last->rows + 1) * sizeof(uint32_t));
-	for (size_t q = 0; q < factors->count && status == FC_OK; q++)
+	for (size_t q = 0; q < factors->count; q++)
 	{
 		if (q + 1 < factors->count)
 			fc_sparse_identity(&factors->factor[q].plain);
-		status = fc_sparse_pair_changed(&factors->factor[q]);
+		fc_sparse_pair_changed(&factors->factor[q]);
 	}
-	return status;
 }
 
 static size_t
@@ -99,14 +94,14 @@ longest_of(const double *length, size_t n)
 	return best;
 }
 
-fc_status
+void
 fc_factors_start_rows(fc_factors *factors, double *length)
 {
 	fc_sparse  *first = &factors->factor[0].plain;
 	uint32_t	used = 0;
 
 	if (factors->count == 1 || first->rows <= first->columns)
-		return FC_OK;
+		return;
 	for (size_t i = 0; i < first->columns; i++)
 	{
 		fc_check();
@@ -123,7 +118,7 @@ fc_factors_start_rows(fc_factors *factors, double *length)
 	}
 	first->row_start[first->rows] = used;
 	first->nonzeros = used;
-	return fc_sparse_pair_changed(&factors->factor[0]);
+	fc_sparse_pair_changed(&factors->factor[0]);
 }
 
 size_t

@@ -29,15 +29,15 @@ size_t		fc_factor_count(size_t k, size_t d);
  * S_count zero, the others rectangular identities, lambda 1.
  */
 size_t		fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *constraint);
-fc_status	fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
+void		fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
 							fc_factors *factors);
-fc_status	fc_factors_start(fc_factors *factors);
+void		fc_factors_start(fc_factors *factors);
 
 /*
  * Where S_1 has more rows than columns, its ones in the rows where `length` (k, at least 0; spent) is largest instead of the
  * first: the product starts from these rows of U, and must not find them all zero (the corners of images are).
  */
-fc_status	fc_factors_start_rows(fc_factors *factors, double *length);
+void		fc_factors_start_rows(fc_factors *factors, double *length);
 size_t		fc_factors_nonzeros(const fc_factors *factors);
 
 /* Their shapes and capacities without memory, for the worksizes of what is done with them. */

@@ -118,14 +118,13 @@ transpose(const fc_target *target, double *t)
 	return FC_OK;
 }
 
-static fc_status
+static void
 densify(const fc_sparse *a, double *dense)
 {
 	fc_clear_pieces(dense, a->rows * a->columns * sizeof(double));
 	for (size_t r = 0; r < a->rows; r++)
 		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 			dense[r * a->columns + a->column[p]] = a->value[p];
-	return FC_OK;
 }
 
 /* Split the residual (i = 0: T) in two, then refine all. */
@@ -146,12 +145,11 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 		part = (fc_target) {p->residual, NULL, rest->rows, rest->columns};
 	}
 	pair_constraints(p->target, p->wanted, i, constraint);
-	status = fc_factors_take(p->arena, part.k, part.d, 2, constraint, &two);
+	fc_factors_take(p->arena, part.k, part.d, 2, constraint, &two);
 	options.warm = false;
 	options.pursuit = false;
 	options.progress = NULL;
-	if (status == FC_OK)
-		status = fc_palm(&part, &options, p->arena, &two, result);
+	status = fc_palm(&part, &options, p->arena, &two, result);
 	if (status != FC_OK)
 		return status;
 	for (size_t side = 0; side < 2; side++)
@@ -168,22 +166,19 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 }
 
 /* The factors found, turned back into the caller's. */
-static fc_status
+static void
 hand_over(const peeling *p, fc_factors *factors)
 {
 	bool		turned = p->target->d >= p->target->k;
-	fc_status	status = FC_OK;
 
-	for (size_t i = 0; i < p->all.count && status == FC_OK; i++)
+	for (size_t i = 0; i < p->all.count; i++)
 	{
 		fc_sparse_pair *to = &factors->factor[place_of(p->target, factors, i)];
 
-		status = fc_sparse_copy(turned ? &p->all.factor[i].transposed : &p->all.factor[i].plain, &to->plain);
-		if (status == FC_OK)
-			status = fc_sparse_pair_changed(to);
+		fc_sparse_copy(turned ? &p->all.factor[i].transposed : &p->all.factor[i].plain, &to->plain);
+		fc_sparse_pair_changed(to);
 	}
 	factors->lambda = p->all.lambda;
-	return status;
 }
 
 fc_status
@@ -211,7 +206,7 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 	for (size_t i = 0; i + 1 < factors->count && status == FC_OK; i++)
 		status = peel(&p, i, result);
 	if (status == FC_OK)
-		status = hand_over(&p, factors);
+		hand_over(&p, factors);
 	last.warm = true;
 	if (status == FC_OK)
 		status = fc_palm(target, &last, arena, factors, result);

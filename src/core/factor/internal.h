@@ -53,7 +53,7 @@ typedef struct fc_palm_work
 /* ---- passes, in tiles: columns (lines) first .. first + count, count <= FC_TILE_COLUMNS ---- */
 
 /* The schedule of a; scratch: columns + 2. */
-fc_status	fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s);
+void		fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s);
 
 /* Columns of D = S_q - lambda / c L' W (lambda L S_q H - Y) to w->stepped and the lists or w->step; adds to <S_q, D>. */
 void		fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, double *along);
@@ -73,7 +73,7 @@ const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t coun
 /* ---- between passes ---- */
 
 /* Bring the transpose and the schedules of factor q up to date with the factor. */
-fc_status	fc_palm_changed(fc_palm_work *w, size_t q);
+void		fc_palm_changed(fc_palm_work *w, size_t q);
 
 /* ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector of the last estimate; vectors to start from. */
 double		fc_palm_squared_norm(fc_palm_work *w, size_t q, bool of_left);
@@ -84,6 +84,6 @@ bool		fc_palm_pursued(const fc_palm_work *w, size_t q);
 
 /* Bytes for it, and the update: the first or last factor, its lines chosen by matching pursuit. */
 size_t		fc_palm_ends_worksize(const fc_factors *factors);
-fc_status	fc_palm_pursue_end(fc_palm_work *w, size_t q);
+void		fc_palm_pursue_end(fc_palm_work *w, size_t q);
 
 #endif							/* FC_FACTOR_INTERNAL_H */

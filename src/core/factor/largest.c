@@ -12,7 +12,7 @@ fc_largest_worksize(size_t rows, size_t columns, size_t per_line)
 		(rows + 1) * sizeof(uint32_t) + 5 * 64;
 }
 
-fc_status
+void
 fc_largest_take(fc_arena *arena, size_t rows, size_t columns, size_t per_line, fc_largest *lists)
 {
 	*lists = (fc_largest) {0};
@@ -21,7 +21,6 @@ fc_largest_take(fc_arena *arena, size_t rows, size_t columns, size_t per_line, f
 	lists->bucket = FC_TAKE(arena, columns * per_line, fc_entry);
 	lists->least = FC_TAKE(arena, rows, double);
 	lists->start = FC_TAKE(arena, rows + 1, uint32_t);
-	return FC_OK;
 }
 
 void
@@ -70,7 +69,7 @@ sort_row(const fc_entry *list, size_t room, fc_entry *sorted)
 	return count;
 }
 
-fc_status
+void
 fc_largest_gather(const fc_largest *lists, fc_sparse *a)
 {
 	size_t		count = 0;
@@ -100,5 +99,4 @@ fc_largest_gather(const fc_largest *lists, fc_sparse *a)
 	}
 	a->row_start[a->rows] = (uint32_t) count;
 	a->nonzeros = count;
-	return FC_OK;
 }

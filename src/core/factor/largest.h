@@ -28,7 +28,7 @@ typedef struct fc_largest
 
 /* Room for matrices of at most so many rows, columns, entries of a line (FC_SHORT_LIST at most). */
 size_t		fc_largest_worksize(size_t rows, size_t columns, size_t per_line);
-fc_status	fc_largest_take(fc_arena *arena, size_t rows, size_t columns, size_t per_line, fc_largest *lists);
+void		fc_largest_take(fc_arena *arena, size_t rows, size_t columns, size_t per_line, fc_largest *lists);
 
 /* Before the first tile of a matrix. */
 void		fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t per_row, size_t per_column);
@@ -37,6 +37,6 @@ void		fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t pe
 void		fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows, size_t first, size_t count);
 
 /* The union of the lists, after the last tile; a has the shape of the matrix and room for all. */
-fc_status	fc_largest_gather(const fc_largest *lists, fc_sparse *a);
+void		fc_largest_gather(const fc_largest *lists, fc_sparse *a);
 
 #endif							/* FC_FACTOR_LARGEST_H */

@@ -51,7 +51,7 @@ square_left(const double *u, const float *left, const float *right, size_t rank,
 }
 
 /* left_j = right u_j; sums[0] is the weighted square of what is left of U, sums[1] of U. */
-static fc_status
+static void
 project_rows(const fc_target *target, size_t rank, const float *right, float *left, double sums[2])
 {
 	for (size_t j = 0; j < target->k; j++)
@@ -74,7 +74,6 @@ project_rows(const fc_target *target, size_t rank, const float *right, float *le
 		sums[0] += weight_of(target, j) * square_left(u, left + j * rank, right, rank, target->d);
 		sums[1] += weight_of(target, j) * norm;
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -96,7 +95,7 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 	status = fc_principal_axes(x, target->k, target->d, rank, seed, arena, right);
 	fc_arena_release(arena, used);
 	if (status == FC_OK)
-		status = project_rows(target, rank, right, left, sums);
+		project_rows(target, rank, right, left, sums);
 	*relative = sums[1] > 0.0 ? sqrt(sums[0] / sums[1]) : 0.0;
 	return status;
 }
@@ -125,30 +124,28 @@ fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *ar
 	return status;
 }
 
-fc_status
+void
 fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_sparse_pair *a)
 {
 	fc_constraint constraint = {.kind = FC_TOTAL,.total = budget};
-	fc_status	status = fc_sparse_pair_take(arena, target->k, target->d,
-											 fc_constraint_capacity(&constraint, target->k, target->d, 0), a);
 	double	   *weighted = FC_TAKE(arena, target->k * target->d, double);
 	double		norm;
 	size_t		done = 0;
 
-	if (status != FC_OK)
-		return status;
+	fc_sparse_pair_take(arena, target->k, target->d,
+											 fc_constraint_capacity(&constraint, target->k, target->d, 0), a);
 	for (size_t j = 0; j < target->k; j++)
 	{
 		fc_check_every(&done, target->d);
 		for (size_t i = 0; i < target->d; i++)
 			weighted[j * target->d + i] = sqrt(weight_of(target, j)) * target->u[j * target->d + i];
 	}
-	status = fc_constraint_project(&constraint, weighted, arena, &a->plain, &norm);
-	for (size_t j = 0; j < target->k && status == FC_OK; j++)
+	fc_constraint_project(&constraint, weighted, arena, &a->plain, &norm);
+	for (size_t j = 0; j < target->k; j++)
 	{
 		fc_check_every(&done, a->plain.row_start[j + 1] - a->plain.row_start[j]);
 		for (size_t p = a->plain.row_start[j]; p < a->plain.row_start[j + 1]; p++)
 			a->plain.value[p] = target->u[j * target->d + a->plain.column[p]];
 	}
-	return status == FC_OK ? fc_sparse_pair_changed(a) : status;
+	fc_sparse_pair_changed(a);
 }

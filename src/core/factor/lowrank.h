@@ -29,6 +29,6 @@ fc_status	fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc
 						 double *relative);
 
 /* a (k x d) = the `budget` entries of U largest by sqrt(weight) |u|. */
-fc_status	fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_sparse_pair *a);
+void		fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_sparse_pair *a);
 
 #endif							/* FC_FACTOR_LOWRANK_H */

@@ -91,7 +91,7 @@ set_weights(const fc_operator *op, double *weight)
 }
 
 /* The offset: the weighted mean of the centroids, or what the operator has. */
-static fc_status
+static void
 set_offset(const fc_factorize_work *w, const double *u)
 {
 	double		sum = 0.0;
@@ -101,7 +101,7 @@ set_offset(const fc_factorize_work *w, const double *u)
 	if (!w->options->centered && w->op->offset != NULL)
 		memcpy(w->offset, w->op->offset, w->op->d * sizeof(double));
 	if (!w->options->centered)
-		return FC_OK;
+		return;
 	for (size_t j = 0; j < w->op->k; j++)
 		sum += w->target.weight[j];
 	for (size_t j = 0; j < w->op->k; j++)
@@ -110,7 +110,6 @@ set_offset(const fc_factorize_work *w, const double *u)
 		for (size_t i = 0; i < w->op->d; i++)
 			w->offset[i] += w->target.weight[j] / sum * u[j * w->op->d + i];
 	}
-	return FC_OK;
 }
 
 /* u minus the offset; what is left of equal centroids is rounding, and becomes 0. */
@@ -134,7 +133,12 @@ centre(const fc_factorize_work *w, double *u)
 			after += row[i] * row[i];
 		}
 	}
-	return after <= SQUARES_ROUNDING * before ? fc_clear_pieces(u, w->op->k * d * sizeof(double)) : FC_OK;
+	if (after <= SQUARES_ROUNDING * before)
+	{
+		fc_clear_pieces(u, w->op->k * d * sizeof(double));
+		return FC_OK;
+	}
+	return FC_OK;
 }
 
 fc_status
@@ -143,7 +147,6 @@ fc_factorize_prepare(fc_factorize_work *w)
 	const fc_operator *op = w->op;
 	double	   *u = FC_TAKE(w->arena, op->k * op->d, double);
 	double	   *weight = FC_TAKE(w->arena, op->k, double);
-	fc_status	status;
 
 	w->offset = FC_TAKE(w->arena, op->d, double);
 	w->scratch = fc_take_scratch(w->arena, fc_factorize_scratch(op, w->options));
@@ -154,8 +157,8 @@ fc_factorize_prepare(fc_factorize_work *w)
 	}
 	set_weights(op, weight);
 	w->target = (fc_target) {u, weight, op->k, op->d};
-	status = set_offset(w, u);
-	return status == FC_OK ? centre(w, u) : status;
+	set_offset(w, u);
+	return centre(w, u);
 }
 
 static bool
@@ -181,20 +184,22 @@ run_sparse(const fc_factorize_work *w, fc_method method, size_t budget, fc_opera
 	{
 		factors.count = 1;
 		factors.lambda = 1.0;
-		status = fc_prune(&w->target, budget, w->arena, &factors.factor[0]);
+		fc_prune(&w->target, budget, w->arena, &factors.factor[0]);
 	}
 	else if (method == FC_METHOD_BUTTERFLY)
 		status = fc_butterfly(&w->target, w->arena, &factors);
 	else
 	{
 		set_constraints(w->op, w->options, budget, constraint);
-		status = fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, &factors);
+		fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, &factors);
 		if (status == FC_OK && method == FC_METHOD_HIERARCHICAL)
 			status = fc_hierarchical(&w->target, &w->options->palm, w->arena, &factors, &result);
 		else if (status == FC_OK)
 			status = fc_palm(&w->target, &w->options->palm, w->arena, &factors, &result);
 	}
-	return status == FC_OK ? fc_store_factors(&factors, w->arena, out) : status;
+	if (status == FC_OK)
+		fc_store_factors(&factors, w->arena, out);
+	return status;
 }
 
 static fc_status
@@ -211,7 +216,7 @@ run_svd(const fc_factorize_work *w, size_t budget, fc_operator *out)
 	return fc_lowrank(&w->target, rank, w->options->palm.seed, w->arena, left, right, &relative);
 }
 
-static fc_status
+static void
 run_dense(const fc_factorize_work *w, fc_operator *out)
 {
 	size_t		cells = w->op->k * w->op->d;
@@ -225,14 +230,13 @@ run_dense(const fc_factorize_work *w, fc_operator *out)
 	}
 	out->factors = 1;
 	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = w->op->d,.nonzeros = cells,.values = values};
-	return FC_OK;
 }
 
 fc_status
 fc_factorize_run(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out)
 {
 	float	   *half_norms;
-	fc_status	status;
+	fc_status	status = FC_OK;
 
 	out->k = w->op->k;
 	out->d = w->op->d;
@@ -241,13 +245,14 @@ fc_factorize_run(const fc_factorize_work *w, fc_method method, size_t budget, fc
 	if (method == FC_METHOD_SVD)
 		status = run_svd(w, budget, out);
 	else if (method == FC_METHOD_DENSE)
-		status = run_dense(w, out);
+		run_dense(w, out);
 	else
 		status = run_sparse(w, method, budget, out);
 	half_norms = FC_TAKE(w->arena, w->op->k, float);
 	if (status != FC_OK)
 		return status;
-	return fc_operator_measure(out, w->scratch, half_norms);
+	fc_operator_measure(out, w->scratch, half_norms);
+	return FC_OK;
 }
 
 /* ---- the record ---- */
@@ -268,9 +273,8 @@ fc_factorize_record(const fc_factorize_work *w, fc_method method, double agreeme
 	fc_status	status;
 
 	*from = (fc_factorization) {.method = (uint32_t) method,.agreement = agreement};
-	status = fc_relative_error(&w->target, out, w->scratch, &from->relative_error);
-	if (status == FC_OK)
-		status = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->arena, &from->svd_error);
+	fc_relative_error(&w->target, out, w->scratch, &from->relative_error);
+	status = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->arena, &from->svd_error);
 	if (method == FC_METHOD_SVD)
 		from->svd_error = from->relative_error;	/* the same factors, but for the rounding of the product */
 	out->factorization = from;

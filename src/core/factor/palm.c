@@ -143,7 +143,7 @@ take_schedules(fc_palm_work *w, size_t q)
 	}
 }
 
-static fc_status
+static void
 take_work(fc_palm_work *w)
 {
 	const fc_factors *factors = w->factors;
@@ -163,7 +163,7 @@ take_work(fc_palm_work *w)
 		take_schedules(w, q);
 		fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
 	}
-	return fc_largest_take(w->arena, side, side, FC_SHORT_LIST, &w->largest);
+	fc_largest_take(w->arena, side, side, FC_SHORT_LIST, &w->largest);
 }
 
 /* ---- objective and scale ---- */
@@ -195,7 +195,7 @@ residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 }
 
 /* The best lambda for these factors and the objective with it. */
-static fc_status
+static void
 set_optimal_scale(fc_palm_work *w, double *objective)
 {
 	double		sums[3] = {0};
@@ -211,13 +211,12 @@ set_optimal_scale(fc_palm_work *w, double *objective)
 		w->factors->lambda += sums[1] / sums[2];
 		*objective = fmax(sums[0] - sums[1] * sums[1] / sums[2], 0.0);
 	}
-	return FC_OK;
 }
 
 /* ---- one factor ---- */
 
 /* D, as far as the constraint wants it; *along = <S_q, D>. */
-static fc_status
+static void
 gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
@@ -231,56 +230,53 @@ gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 		fc_check();
 		fc_palm_step(w, q, c, first, smaller(FC_TILE_COLUMNS, s->columns - first), along);
 	}
-	return FC_OK;
 }
 
 /* The plain factor alone <- P(D); its norm before scaling. */
-static fc_status
+static void
 project_step(fc_palm_work *w, size_t q, double *norm)
 {
 	const fc_constraint *constraint = &w->factors->constraint[q];
 	fc_sparse  *s = &w->factors->factor[q].plain;
-	fc_status	status;
 
 	if (is_dense(constraint))
-		return fc_constraint_project(constraint, w->step, w->arena, s, norm);
+	{
+		fc_constraint_project(constraint, w->step, w->arena, s, norm);
+		return;
+	}
 	if (is_listed(constraint))
-		status = fc_largest_gather(&w->largest, s);
+		fc_largest_gather(&w->largest, s);
 	else
 	{
 		memcpy(w->factors->factor[q].transposed.value, w->stepped, s->nonzeros * sizeof(double));
-		status = fc_sparse_transpose(&w->factors->factor[q].transposed, s);
+		fc_sparse_transpose(&w->factors->factor[q].transposed, s);
 	}
-	if (status != FC_OK)
-		return status;
 	*norm = fc_sparse_norm(s);
 	if (*norm > 0.0)
 		fc_sparse_scale(s, 1.0 / *norm);
-	return FC_OK;
 }
 
 /* The factor before this sweep, or its support with the values of the step. */
-static fc_status
+static void
 put_back(fc_palm_work *w, size_t q, bool stepped)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
 	double		norm;
-	fc_status	status = fc_sparse_copy(&w->saved[q], &s->plain);
 
-	if (status == FC_OK && stepped)
-		status = fc_sparse_pair_changed(s);
-	if (status != FC_OK || !stepped)
-		return status;
+	fc_sparse_copy(&w->saved[q], &s->plain);
+	if (stepped)
+		fc_sparse_pair_changed(s);
+	if (!stepped)
+		return;
 	memcpy(s->transposed.value, w->stepped, s->plain.nonzeros * sizeof(double));
-	status = fc_sparse_transpose(&s->transposed, &s->plain);
+	fc_sparse_transpose(&s->transposed, &s->plain);
 	norm = fc_sparse_norm(&s->plain);
 	if (norm > 0.0)
 		fc_sparse_scale(&s->plain, 1.0 / norm);
-	return status;
 }
 
 /* held: the objective may not rise. */
-static fc_status
+static void
 update_factor(fc_palm_work *w, size_t q, bool held)
 {
 	double		lambda = w->factors->lambda;
@@ -288,16 +284,14 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 	double		c = w->margin * lambda * lambda * left * fc_palm_squared_norm(w, q, false);
 	double		along;
 	double		norm;
-	fc_status	status;
 
 	if (!(c > 0.0))				/* another factor is zero: this one has no say */
-		return FC_OK;
-	status = gradient_step(w, q, c, &along);
-	if (status == FC_OK)
-		status = project_step(w, q, &norm);
-	if (status == FC_OK && (!(norm > 0.0) || (held && norm < along)))
-		status = put_back(w, q, norm > 0.0);
-	return status == FC_OK ? fc_palm_changed(w, q) : status;
+		return;
+	gradient_step(w, q, c, &along);
+	project_step(w, q, &norm);
+	if ((!(norm > 0.0) || (held && norm < along)))
+		put_back(w, q, norm > 0.0);
+	fc_palm_changed(w, q);
 }
 
 /* ---- what grows from the right ---- */
@@ -334,8 +328,12 @@ sweep(fc_palm_work *w, bool held)
 {
 	for (size_t q = w->factors->count; q-- > 0;)
 	{
-		fc_status	status = fc_palm_pursued(w, q) ? fc_palm_pursue_end(w, q) : update_factor(w, q, held);
+		fc_status	status = FC_OK;
 
+		if (fc_palm_pursued(w, q))
+			fc_palm_pursue_end(w, q);
+		else
+			update_factor(w, q, held);
 		if (status == FC_OK && q > 0)
 			status = grow(w, q);
 		if (status != FC_OK)
@@ -350,12 +348,10 @@ sweep(fc_palm_work *w, bool held)
 static fc_status
 start(fc_palm_work *w, const fc_palm_options *options)
 {
-	fc_status	status = take_work(w);
 	double	   *square;
 	size_t		done = 0;
 
-	if (status != FC_OK)
-		return status;
+	take_work(w);
 	w->margin = STEP_MARGIN;
 	square = w->left[0];		/* until the power iterations start */
 	for (size_t j = 0; j < w->k; j++)
@@ -368,58 +364,48 @@ start(fc_palm_work *w, const fc_palm_options *options)
 		w->square += square[j];
 	}
 	if (!options->warm && isfinite(w->square))
-		status = fc_factors_start_rows(w->factors, square);
-	if (status != FC_OK)
-		return status;
+		fc_factors_start_rows(w->factors, square);
 	fc_palm_start_vectors(w, options->seed);
-	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
-		status = fc_palm_changed(w, q);
-	return status == FC_OK && !isfinite(w->square) ? FC_EVALUE : status;
+	for (size_t q = 0; q < w->factors->count; q++)
+		fc_palm_changed(w, q);
+	if (!isfinite(w->square))
+		return FC_EVALUE;
+	return FC_OK;
 }
 
 /* Unit factors, the scale in lambda. */
-static fc_status
+static void
 normalise_factors(fc_palm_work *w)
 {
-	fc_status	status = FC_OK;
-
-	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
+	for (size_t q = 0; q < w->factors->count; q++)
 	{
 		double		norm = fc_sparse_norm(&w->factors->factor[q].plain);
 
 		if (!(norm > 0.0))
 			continue;
 		fc_sparse_scale(&w->factors->factor[q].plain, 1.0 / norm);
-		status = fc_palm_changed(w, q);
+		fc_palm_changed(w, q);
 		w->factors->lambda *= norm;
 	}
-	return status;
 }
 
-static fc_status
+static void
 remember(fc_palm_work *w)
 {
-	fc_status	status = FC_OK;
-
-	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
-		status = fc_sparse_copy(&w->factors->factor[q].plain, &w->saved[q]);
+	for (size_t q = 0; q < w->factors->count; q++)
+		fc_sparse_copy(&w->factors->factor[q].plain, &w->saved[q]);
 	w->saved_lambda = w->factors->lambda;
-	return status;
 }
 
-static fc_status
+static void
 restore(fc_palm_work *w)
 {
-	fc_status	status = FC_OK;
-
-	for (size_t q = 0; q < w->factors->count && status == FC_OK; q++)
+	for (size_t q = 0; q < w->factors->count; q++)
 	{
-		status = fc_sparse_copy(&w->saved[q], &w->factors->factor[q].plain);
-		if (status == FC_OK)
-			status = fc_palm_changed(w, q);
+		fc_sparse_copy(&w->saved[q], &w->factors->factor[q].plain);
+		fc_palm_changed(w, q);
 	}
 	w->factors->lambda = w->saved_lambda;
-	return status;
 }
 
 /* A sweep that raises the objective is undone; the next keep to supports that do not, with smaller steps. */
@@ -432,17 +418,18 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 	for (int i = 0; i < options->sweeps && !result->converged;)
 	{
 		double		objective;
-		fc_status	status = remember(w);
+		fc_status	status = FC_OK;
 
+		remember(w);
 		if (status == FC_OK)
 			status = sweep(w, held);
 		if (status == FC_OK)
-			status = set_optimal_scale(w, &objective);
+			set_optimal_scale(w, &objective);
 		if (status != FC_OK)
 			return status;
 		if (known && objective > result->objective + OBJECTIVE_ROUNDING * w->square)
 		{
-			status = restore(w);
+			restore(w);
 			if (status != FC_OK)
 				return status;
 			w->margin *= held ? 2.0 : 1.0;
@@ -471,9 +458,9 @@ fc_palm(const fc_target *target, const fc_palm_options *options,
 	*result = (fc_palm_result) {0};
 	if (status == FC_OK && options->warm)
 	{
-		status = normalise_factors(&w);
+		normalise_factors(&w);
 		if (status == FC_OK)
-			status = set_optimal_scale(&w, &result->objective);
+			set_optimal_scale(&w, &result->objective);
 	}
 	if (status == FC_OK && w.square > 0.0)
 		status = improve(&w, options, result);

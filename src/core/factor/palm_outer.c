@@ -71,7 +71,7 @@ fc_palm_ends_worksize(const fc_factors *factors)
 
 /* ---- problems ---- */
 
-static fc_status
+static void
 make_gram(fc_palm_work *w, size_t q, size_t n, double *gram)
 {
 	for (size_t first = 0; first < n; first += FC_TILE_COLUMNS)
@@ -79,20 +79,17 @@ make_gram(fc_palm_work *w, size_t q, size_t n, double *gram)
 		fc_check();
 		fc_palm_gram(w, q, n, first, smaller(FC_TILE_COLUMNS, n - first), gram);
 	}
-	return FC_OK;
 }
 
 /* Lines of `out` from those of `old`, as rows of compressed rows. */
-static fc_status
+static void
 solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old, fc_sparse *out)
 {
 	fc_omp		pursuit;
 	size_t		entries = entries_of(w->factors, q);
 	double	   *side = FC_TAKE(w->arena, FC_TILE_COLUMNS * old->columns, double);
-	fc_status	status = fc_omp_start(gram, old->columns, w->arena, &pursuit);
 
-	if (status != FC_OK)
-		return status;
+	fc_omp_start(gram, old->columns, w->arena, &pursuit);
 	out->nonzeros = 0;
 	for (size_t first = 0; first < old->rows; first += FC_TILE_COLUMNS)
 	{
@@ -113,10 +110,9 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 		}
 	}
 	out->row_start[old->rows] = (uint32_t) out->nonzeros;
-	return FC_OK;
 }
 
-fc_status
+void
 fc_palm_pursue_end(fc_palm_work *w, size_t q)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
@@ -126,24 +122,19 @@ fc_palm_pursue_end(fc_palm_work *w, size_t q)
 	double	   *gram = FC_TAKE(w->arena, n * n, double);
 	fc_sparse	out;
 	double		norm;
-	fc_status	status = fc_sparse_take(w->arena, old->rows, n, old->capacity, &out);
 
-	if (status != FC_OK)
-		return status;
-	status = make_gram(w, q, n, gram);
-	if (status == FC_OK)
-		status = solve_lines(w, q, gram, old, &out);
+	fc_sparse_take(w->arena, old->rows, n, old->capacity, &out);
+	make_gram(w, q, n, gram);
+	solve_lines(w, q, gram, old, &out);
 	norm = fc_sparse_norm(&out);
-	if (status == FC_OK && norm > 0.0)
+	if (norm > 0.0)
 	{
 		fc_sparse_scale(&out, 1.0 / norm);
 		w->factors->lambda = norm;
-		status = fc_sparse_copy(&out, old);
-		if (status == FC_OK && q > 0)
-			status = fc_sparse_transpose(old, &s->plain);
-		if (status == FC_OK)
-			status = fc_palm_changed(w, q);
+		fc_sparse_copy(&out, old);
+		if (q > 0)
+			fc_sparse_transpose(old, &s->plain);
+		fc_palm_changed(w, q);
 	}
 	fc_arena_release(w->arena, used);
-	return status;
 }

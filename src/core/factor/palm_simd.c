@@ -19,7 +19,7 @@ typedef double vdouble __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned
 #define ROWS	((size_t) 1 << 14)	/* of a product between two checks */
 #define SCATTERED 8				/* multiplications that moving an entry costs, about */
 
-fc_status
+void
 fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
 {
 	fc_item    *item = s->item;
@@ -45,18 +45,16 @@ fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
 		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 			*item++ = (fc_item) {a->value[p], a->column[p]};
 	}
-	return FC_OK;
 }
 
-fc_status
+void
 fc_palm_changed(fc_palm_work *w, size_t q)
 {
 	fc_sparse_pair *s = &w->factors->factor[q];
-	fc_status	status = fc_sparse_pair_changed(s);
 
-	if (status == FC_OK)
-		status = fc_palm_schedule(&s->plain, w->scratch, &w->schedule[0][q]);
-	return status == FC_OK ? fc_palm_schedule(&s->transposed, w->scratch, &w->schedule[1][q]) : status;
+	fc_sparse_pair_changed(s);
+	fc_palm_schedule(&s->plain, w->scratch, &w->schedule[0][q]);
+	fc_palm_schedule(&s->transposed, w->scratch, &w->schedule[1][q]);
 }
 
 /* Rows first .. end of y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */

@@ -85,14 +85,13 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 		trained + compared + k * d * sizeof(double) + 64;
 }
 
-static fc_status
+static void
 take_work(qkmeans_work *w)
 {
 	size_t		count = set_constraints(w->k, w->d, w->options, w->constraint);
-	fc_status	status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->factors);
 
-	if (status == FC_OK)
-		status = fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->saved);
+	fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->factors);
+	fc_factors_take(w->arena, w->k, w->d, count, w->constraint, &w->saved);
 	w->mean = FC_TAKE(w->arena, w->k * w->d, double);
 	w->weight = FC_TAKE(w->arena, w->k, double);
 	w->moved_mean = FC_TAKE(w->arena, w->k * w->d, double);
@@ -101,44 +100,32 @@ take_work(qkmeans_work *w)
 	w->scratch = fc_take_scratch(w->arena, fc_operator_scratch_bound(w->k, w->d, count));
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
 	w->rows = FC_TAKE(w->arena, w->k * w->d, float);
-	if (status != FC_OK)
-		return status;
 	for (size_t j = 0; j < w->k; j++)
-		w->weight[j] = 1.0;		/* until a scan knows */
-	return FC_OK;
+		w->weight[j] = 1.0;
 }
 
 /* ---- one iteration ---- */
 
-static fc_status
+static void
 copy_factors(const fc_factors *from, fc_factors *to)
 {
-	fc_status	status = FC_OK;
-
-	for (size_t q = 0; q < from->count && status == FC_OK; q++)
+	for (size_t q = 0; q < from->count; q++)
 	{
-		status = fc_sparse_copy(&from->factor[q].plain, &to->factor[q].plain);
-		if (status == FC_OK)
-			status = fc_sparse_pair_changed(&to->factor[q]);
+		fc_sparse_copy(&from->factor[q].plain, &to->factor[q].plain);
+		fc_sparse_pair_changed(&to->factor[q]);
 	}
 	to->lambda = from->lambda;
-	return status;
 }
 
 /* The factors as an operator of floats, with the rows of its product. */
-static fc_status
+static void
 make_operator(qkmeans_work *w, fc_operator *op)
 {
-	fc_status	status;
-
 	*op = (fc_operator) {.k = w->k,.d = w->d,.offset = w->offset,.weights = w->weight};
-	status = fc_store_factors(&w->factors, w->arena, op);
-	if (status == FC_OK)
-		status = fc_operator_measure(op, w->scratch, w->half_norms);
-	if (status == FC_OK)
-		status = fc_operator_expand(op, w->scratch, w->rows);
+	fc_store_factors(&w->factors, w->arena, op);
+	fc_operator_measure(op, w->scratch, w->half_norms);
+	fc_operator_expand(op, w->scratch, w->rows);
 	w->op = op;
-	return status;
 }
 
 /* Scan, and what there is to say about it. */
@@ -212,9 +199,8 @@ fill_empty(qkmeans_work *w, double *fallen)
 
 	*fallen = 0.0;
 	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
-	status = fc_copy_pieces(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
-	if (status == FC_OK)
-		status = w->source->farthest(w->source->ctx, w->op, most, rows, &found);
+	fc_copy_pieces(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
+	status = w->source->farthest(w->source->ctx, w->op, most, rows, &found);
 	for (size_t j = 0; j < w->k && status == FC_OK && next < found; j++)
 	{
 		fc_check();
@@ -234,7 +220,7 @@ holds_all(const qkmeans_work *w)
 	return w->factors.count == 1 && only->kind == FC_LINES && (only->per_row >= w->d || only->per_column >= w->k);
 }
 
-static fc_status
+static void
 copy_means(qkmeans_work *w, const double *mean)
 {
 	fc_sparse  *only = &w->factors.factor[0].plain;
@@ -251,7 +237,7 @@ copy_means(qkmeans_work *w, const double *mean)
 	}
 	only->nonzeros = w->k * w->d;
 	w->factors.lambda = 1.0;
-	return fc_sparse_pair_changed(&w->factors.factor[0]);
+	fc_sparse_pair_changed(&w->factors.factor[0]);
 }
 
 /* palm4MSA on the means, from the factors as they are. */
@@ -266,7 +252,8 @@ train(qkmeans_work *w, const double *mean, const double *weight, double *objecti
 	if (holds_all(w))
 	{
 		*objective = 0.0;
-		return copy_means(w, mean);
+		copy_means(w, mean);
+		return FC_OK;
 	}
 	options.warm = true;
 	status = fc_palm(&target, &options, w->arena, &w->factors, &result);
@@ -279,18 +266,18 @@ improve(qkmeans_work *w)
 {
 	double		objective;
 	double		fallen;
-	fc_status	status;
+	fc_status	status = FC_OK;
 
 	if (w->step.empty > 0)
 	{
-		status = copy_factors(&w->factors, &w->saved);
+		copy_factors(&w->factors, &w->saved);
 		if (status == FC_OK)
 			status = fill_empty(w, &fallen);
 		if (status == FC_OK)
 			status = train(w, w->moved_mean, w->moved_weight, &objective);
 		if (status != FC_OK || w->step.wcss - fallen + objective <= w->step.objective)
 			return status;
-		status = copy_factors(&w->saved, &w->factors);
+		copy_factors(&w->saved, &w->factors);
 		if (status != FC_OK)
 			return status;
 	}
@@ -316,9 +303,15 @@ factor_start(qkmeans_work *w, const double *start)
 			w->mean[j * w->d + i] = start[j * w->d + i] - w->offset[i];
 	}
 	if (w->options->warm_factors != NULL)
-		return copy_factors(w->options->warm_factors, &w->factors);
+	{
+		copy_factors(w->options->warm_factors, &w->factors);
+		return FC_OK;
+	}
 	if (holds_all(w))
-		return copy_means(w, w->mean);
+	{
+		copy_means(w, w->mean);
+		return FC_OK;
+	}
 	options.sweeps = w->options->start_sweeps;
 	options.tolerance *= START_FINER;
 	options.progress = NULL;
@@ -326,11 +319,11 @@ factor_start(qkmeans_work *w, const double *start)
 		status = fc_palm(&target, &options, w->arena, &w->factors, &plain);
 	if (status != FC_OK || !tries_hierarchical(w->k, w->d, w->options))
 		return status;
-	status = copy_factors(&w->factors, &w->saved);
+	copy_factors(&w->factors, &w->saved);
 	if (status == FC_OK)
 		status = fc_hierarchical(&target, &options, w->arena, &w->factors, &result);
 	if (status == FC_OK && plain.objective < result.objective)
-		status = copy_factors(&w->saved, &w->factors);
+		copy_factors(&w->saved, &w->factors);
 	return status;
 }
 
@@ -341,9 +334,8 @@ fill_record(qkmeans_work *w, const fc_operator *op, fc_factorization *from)
 	fc_status	status;
 
 	*from = (fc_factorization) {.method = FC_METHOD_QKMEANS,.agreement = -1.0};
-	status = fc_relative_error(&target, op, w->scratch, &from->relative_error);
-	if (status == FC_OK)
-		status = fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena, &from->svd_error);
+	fc_relative_error(&target, op, w->scratch, &from->relative_error);
+	status = fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena, &from->svd_error);
 	return status;
 }
 
@@ -354,12 +346,12 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, co
 {
 	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
 	fc_operator op;
-	fc_status	status = take_work(&w);
+	fc_status	status;
 
+	take_work(&w);
+	status = factor_start(&w, start);
 	if (status == FC_OK)
-		status = factor_start(&w, start);
-	if (status == FC_OK)
-		status = make_operator(&w, &op);
+		make_operator(&w, &op);
 	if (status == FC_OK)
 		status = look(&w);
 	*factors = w.factors;
@@ -373,18 +365,19 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		   fc_operator *out, fc_factorization *from)
 {
 	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
-	fc_status	status = take_work(&w);
-	fc_mark		used = fc_arena_mark(arena);
+	fc_status	status;
+	fc_mark		used;
 
-	if (status == FC_OK)
-		status = factor_start(&w, start);
+	take_work(&w);
+	used = fc_arena_mark(arena);
+	status = factor_start(&w, start);
 	for (int i = 0; status == FC_OK; i++)
 	{
 		double		last = w.step.objective;
 
 		fc_arena_release(arena, used);
 		w.step.iteration = i;
-		status = make_operator(&w, out);
+		make_operator(&w, out);
 		if (status == FC_OK)
 			status = look(&w);
 		if (status == FC_OK && options->log != NULL)

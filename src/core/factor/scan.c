@@ -18,27 +18,31 @@ typedef struct stored_operator
 	size_t		batch;
 } stored_operator;
 
-static fc_status
+static void
 take_operator(fc_arena *arena, const fc_operator *op, stored_operator *stored)
 {
 	stored->batch = fc_step_capacity(op);
 	stored->header = (fc_operator_header *) FC_TAKE(arena, fc_operator_size(op), char);
 	stored->rows = FC_TAKE(arena, op->factors > 1 ? op->k * op->d : 0, float);
 	stored->scratch = fc_take_scratch(arena, larger(fc_step_scratch(op, stored->batch), fc_operator_batch_scratch(op, stored->batch)));
-	return FC_OK;
 }
 
 static fc_status
 store_operator(const fc_operator *op, stored_operator *stored)
 {
-	fc_status	status = fc_operator_write(op, stored->header);
+	fc_status	status;
 
-	if (status == FC_OK)
-		status = fc_operator_check(stored->header, fc_operator_size(op));
+	fc_operator_write(op, stored->header);
+	status = fc_operator_check(stored->header, fc_operator_size(op));
 	if (status != FC_OK)
 		return status;
 	fc_operator_view(stored->header, &stored->op);
-	return op->factors > 1 ? fc_operator_expand(&stored->op, stored->scratch, stored->rows) : FC_OK;
+	if (op->factors > 1)
+	{
+		fc_operator_expand(&stored->op, stored->scratch, stored->rows);
+		return FC_OK;
+	}
+	return FC_OK;
 }
 
 typedef struct scan_work
@@ -56,13 +60,12 @@ step_size(const fc_operator *op)
 	return fc_step_size(FC_STEP_LLOYD, &shape, fc_operator_size(op), fc_step_capacity(op));
 }
 
-static fc_status
+static void
 take_scan(fc_arena *arena, const fc_operator *op, scan_work *w)
 {
-	(void) take_operator(arena, op, &w->stored);
+	take_operator(arena, op, &w->stored);
 	w->step = (fc_step *) FC_TAKE(arena, step_size(op), char);
 	w->counts = FC_TAKE(arena, op->k, int64_t);
-	return FC_OK;
 }
 
 fc_status
@@ -71,12 +74,12 @@ fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 {
 	scan_work	w;
 	fc_step_result result = {.weights = weights,.sums = means};
-	fc_status	status = take_scan(arena, op, &w);
+	fc_status	status;
 
+	take_scan(arena, op, &w);
+	status = store_operator(op, &w.stored);
 	if (status == FC_OK)
-		status = store_operator(op, &w.stored);
-	if (status == FC_OK)
-		status = fc_step_init(FC_STEP_LLOYD, w.stored.header, fc_operator_size(op), w.stored.batch, w.step);
+		fc_step_init(FC_STEP_LLOYD, w.stored.header, fc_operator_size(op), w.stored.batch, w.step);
 	for (size_t r = 0; status == FC_OK && r < n; r++)
 	{
 		fc_check();
@@ -86,9 +89,11 @@ fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 		return status;
 	fc_step_fold(w.step, &w.stored.op, w.stored.scratch);
 	result.counts = w.counts;
-	status = fc_step_finish(w.step, w.stored.scratch, &result);
+	fc_step_finish(w.step, w.stored.scratch, &result);
 	*sse = result.total;
-	return status == FC_OK ? fc_step_means(op->k, op->d, weights, means) : status;
+	if (status == FC_OK)
+		fc_step_means(op->k, op->d, weights, means);
+	return status;
 }
 
 /* ---- the farthest rows ---- */
@@ -101,14 +106,13 @@ typedef struct farthest_work
 	int32_t    *labels;			/* of a batch */
 } farthest_work;
 
-static fc_status
+static void
 take_farthest(fc_arena *arena, const fc_operator *op, size_t n, farthest_work *w)
 {
-	(void) take_operator(arena, op, &w->stored);
+	take_operator(arena, op, &w->stored);
 	w->order = FC_TAKE(arena, 2 * n, fc_keyed);
 	w->distances = FC_TAKE(arena, n, double);
 	w->labels = FC_TAKE(arena, w->stored.batch, int32_t);
-	return FC_OK;
 }
 
 /* Distances that are never negative sort as their bits: the farthest has the least key. */
@@ -121,7 +125,7 @@ farness_key(double distance)
 	return UINT64_MAX - bits;
 }
 
-static fc_status
+static void
 measure_rows(const farthest_work *w, const double *x, size_t n)
 {
 	const fc_operator *op = &w->stored.op;
@@ -136,18 +140,16 @@ measure_rows(const farthest_work *w, const double *x, size_t n)
 		for (size_t r = 0; r < some; r++)
 			w->distances[first + r] = fc_operator_distance(op, (size_t) w->labels[r], rows + r * op->d, w->stored.scratch);
 	}
-	return FC_OK;
 }
 
 /* By distance, and equal ones by a hash of the rows' values. */
-static fc_status
+static void
 order_rows(const farthest_work *w, const double *x, size_t n, size_t d)
 {
-	fc_status	status = fc_sort_rows(x, n, d * sizeof(double), w->order);
-
-	for (size_t r = 0; status == FC_OK && r < n; r++)
+	fc_sort_rows(x, n, d * sizeof(double), w->order);
+	for (size_t r = 0; r < n; r++)
 		w->order[r].key = farness_key(w->distances[w->order[r].value]);
-	return status == FC_OK ? fc_sort(w->order, n, w->order + n) : status;
+	fc_sort(w->order, n, w->order + n);
 }
 
 fc_status
@@ -156,14 +158,14 @@ fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
 {
 	farthest_work w;
 	size_t		d = op->d;
-	fc_status	status = take_farthest(arena, op, n, &w);
+	fc_status	status;
 
+	take_farthest(arena, op, n, &w);
+	status = store_operator(op, &w.stored);
 	if (status == FC_OK)
-		status = store_operator(op, &w.stored);
+		measure_rows(&w, x, n);
 	if (status == FC_OK)
-		status = measure_rows(&w, x, n);
-	if (status == FC_OK)
-		status = order_rows(&w, x, n, d);
+		order_rows(&w, x, n, d);
 	*found = smaller(count, n);
 	for (size_t i = 0; status == FC_OK && i < *found; i++)
 		memcpy(rows + i * d, x + w.order[i].value * d, d * sizeof(double));

@@ -24,7 +24,7 @@ fc_sparse_pair_worksize(size_t rows, size_t columns, size_t capacity)
 	return fc_sparse_worksize(rows, columns, capacity) + fc_sparse_worksize(columns, rows, capacity);
 }
 
-fc_status
+void
 fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a)
 {
 	*a = (fc_sparse) {.rows = rows,.columns = columns,.capacity = capacity};
@@ -32,32 +32,26 @@ fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc
 	a->column = FC_TAKE(arena, capacity, uint32_t);
 	a->value = FC_TAKE(arena, capacity, double);
 	memset(a->row_start, 0, (rows + 1) * sizeof(uint32_t));
-	return FC_OK;
 }
 
-fc_status
+void
 fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse_pair *a)
 {
-	fc_status	status = fc_sparse_take(arena, rows, columns, capacity, &a->plain);
-
-	return status == FC_OK ? fc_sparse_take(arena, columns, rows, capacity, &a->transposed) : status;
+	fc_sparse_take(arena, rows, columns, capacity, &a->plain);
+	fc_sparse_take(arena, columns, rows, capacity, &a->transposed);
 }
 
-fc_status
+void
 fc_sparse_copy(const fc_sparse *from, fc_sparse *to)
 {
-	fc_status	status = fc_copy_pieces(to->row_start, from->row_start, (from->rows + 1) * sizeof(uint32_t));
-
+	fc_copy_pieces(to->row_start, from->row_start, (from->rows + 1) * sizeof(uint32_t));
 	to->nonzeros = from->nonzeros;
-	if (status == FC_OK)
-		status = fc_copy_pieces(to->column, from->column, from->nonzeros * sizeof(uint32_t));
-	if (status == FC_OK)
-		status = fc_copy_pieces(to->value, from->value, from->nonzeros * sizeof(double));
-	return status;
+	fc_copy_pieces(to->column, from->column, from->nonzeros * sizeof(uint32_t));
+	fc_copy_pieces(to->value, from->value, from->nonzeros * sizeof(double));
 }
 
 /* Counting sort by column: entries of a column come in the order of their rows. */
-fc_status
+void
 fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)
 {
 	uint32_t   *next = to->row_start;
@@ -91,13 +85,12 @@ fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)
 	}
 	memmove(next + 1, next, to->rows * sizeof(uint32_t));
 	next[0] = 0;
-	return FC_OK;
 }
 
-fc_status
+void
 fc_sparse_pair_changed(fc_sparse_pair *a)
 {
-	return fc_sparse_transpose(&a->plain, &a->transposed);
+	fc_sparse_transpose(&a->plain, &a->transposed);
 }
 
 void

@@ -35,17 +35,17 @@ size_t		fc_sparse_worksize(size_t rows, size_t columns, size_t capacity);
 size_t		fc_sparse_pair_worksize(size_t rows, size_t columns, size_t capacity);
 
 /* An empty (zero) matrix, pair. */
-fc_status	fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a);
-fc_status	fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse_pair *a);
+void		fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a);
+void		fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse_pair *a);
 
 /* to = from; same shape, capacity enough. */
-fc_status	fc_sparse_copy(const fc_sparse *from, fc_sparse *to);
+void		fc_sparse_copy(const fc_sparse *from, fc_sparse *to);
 
 /* to = from'; shape swapped, capacity enough. */
-fc_status	fc_sparse_transpose(const fc_sparse *from, fc_sparse *to);
+void		fc_sparse_transpose(const fc_sparse *from, fc_sparse *to);
 
 /* Bring the transpose of a pair up to date. */
-fc_status	fc_sparse_pair_changed(fc_sparse_pair *a);
+void		fc_sparse_pair_changed(fc_sparse_pair *a);
 
 /* Ones on the diagonal; capacity at least min(rows, columns). */
 void		fc_sparse_identity(fc_sparse *a);

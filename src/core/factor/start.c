@@ -50,7 +50,7 @@ typedef struct start_work
 	double	   *weights;		/* k */
 } start_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t n, size_t d, size_t k, fc_start_kind kind, start_work *w)
 {
 	w->part_rows = kind == FC_START_KMEANS && seeds_from_part(n, d, k) ? smaller(n, SEEDED_PER_K * k) : 0;
@@ -58,7 +58,6 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, fc_start_kind kind, sta
 	w->place = FC_TAKE(arena, kind == FC_START_UNIFORM ? n : 0, size_t);
 	w->part = FC_TAKE(arena, w->part_rows * d, float);
 	w->weights = FC_TAKE(arena, kind == FC_START_KMEANS ? k : 0, double);
-	return FC_OK;
 }
 
 /* Rows drawn without replacement. */
@@ -118,7 +117,7 @@ cluster_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, f
 	return status == FC_OK ? cluster(w->ordered, n, d, k, start, &options, arena, w, start) : status;
 }
 
-static fc_status
+static void
 take_measured(const start_work *w, size_t n, size_t d, size_t k, const fc_ordering *ordering, double *measured)
 {
 	size_t		count = fc_start_measured(n, k);
@@ -132,7 +131,6 @@ take_measured(const start_work *w, size_t n, size_t d, size_t k, const fc_orderi
 		for (size_t i = 0; i < d; i++)
 			measured[r * d + i] = (double) row[i] / ordering->scale + ordering->mean[i];
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -140,16 +138,19 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_st
 				 fc_arena *arena, fc_ordering *ordering, double *start, double *measured)
 {
 	start_work	w;
-	fc_status	status = take_work(arena, n, d, k, options->kind, &w);
+	fc_status	status;
 
+	take_work(arena, n, d, k, options->kind, &w);
+	status = fc_order_rows(sample, n, d, arena, w.ordered, ordering);
 	if (status == FC_OK)
-		status = fc_order_rows(sample, n, d, arena, w.ordered, ordering);
-	if (status == FC_OK)
-		status = take_measured(&w, n, d, k, ordering, measured);
+		take_measured(&w, n, d, k, ordering, measured);
 	if (status != FC_OK)
 		return status;
 	if (options->kind == FC_START_GIVEN)
-		return fc_copy_pieces(start, options->given, k * d * sizeof(double));
+	{
+		fc_copy_pieces(start, options->given, k * d * sizeof(double));
+		return FC_OK;
+	}
 	if (options->kind == FC_START_UNIFORM)
 		pick_rows(&w, n, d, k, options->seed, start);
 	else

@@ -18,7 +18,7 @@ fc_stored_worksize(const fc_factors *factors)
 }
 
 /* A factor without zeros is stored as a dense one. */
-static fc_status
+static void
 store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 {
 	bool		full = s->nonzeros == s->rows * s->columns;
@@ -36,10 +36,9 @@ store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
 	*out = (fc_factor) {.rows = s->rows,.columns = s->columns,.nonzeros = s->nonzeros,.values = values,
 	.row_start = full ? NULL : row_start,.column = full ? NULL : column};
-	return FC_OK;
 }
 
-fc_status
+void
 fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
 {
 	double		scale = log(fabs(factors->lambda));
@@ -52,16 +51,13 @@ fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
 	{
 		double		norm = fc_sparse_norm(&factors->factor[q].plain);
 		double		own = norm > 0.0 ? scale / norm : 0.0;
-		fc_status	status = store_factor(&factors->factor[q].plain, q == 0 && factors->lambda < 0.0 ? -own : own,
-										  arena, &out->factor[q]);
 
-		if (status != FC_OK)
-			return status;
+		store_factor(&factors->factor[q].plain, q == 0 && factors->lambda < 0.0 ? -own : own,
+										  arena, &out->factor[q]);
 	}
-	return FC_OK;
 }
 
-fc_status
+void
 fc_relative_error(const fc_target *target, const fc_operator *op, fc_scratch scratch, double *relative)
 {
 	double		rest = 0.0;
@@ -82,5 +78,4 @@ fc_relative_error(const fc_target *target, const fc_operator *op, fc_scratch scr
 		}
 	}
 	*relative = whole > 0.0 ? sqrt(rest / whole) : 0.0;
-	return FC_OK;
 }

@@ -29,7 +29,7 @@ multiply_tile(fc_kmeans_work *w, size_t start, size_t rows, const float *centroi
 				0.0f, w->tile, FC_TILE_CENTROIDS);
 }
 
-static fc_status
+static void
 assign_packs(fc_kmeans_work *w, size_t start, size_t rows)
 {
 	w->compared += rows * w->k;
@@ -40,7 +40,6 @@ assign_packs(fc_kmeans_work *w, size_t start, size_t rows)
 			fc_kmeans_pack_nearest(w->packs + i * w->d, w->d, w->rounded, w->half, w->k,
 								   w->near + i, w->label + i);
 	fc_check();
-	return FC_OK;
 }
 
 /* Bound of the rounding of a score (operator/build.c). */
@@ -78,7 +77,7 @@ resolve_ties(fc_kmeans_work *w, size_t i, float second, double bound)
 	w->label[i] = (int32_t) label;
 }
 
-static fc_status
+static void
 assign_tiles(fc_kmeans_work *w, size_t start, size_t rows)
 {
 	float		second[FC_TILE_ROWS];
@@ -109,11 +108,10 @@ assign_tiles(fc_kmeans_work *w, size_t start, size_t rows)
 			fc_check();
 		resolve_ties(w, start + r, second[r], bound);
 	}
-	return FC_OK;
 }
 
 /* rounded, half and max_centroid_norm of the centroids. */
-static fc_status
+static void
 round_centroids(fc_kmeans_work *w, const double *centroids)
 {
 	w->max_centroid_norm = 0.0;
@@ -133,7 +131,6 @@ round_centroids(fc_kmeans_work *w, const double *centroids)
 		if (j % FC_TILE_ROWS == FC_TILE_ROWS - 1)
 			fc_check();
 	}
-	return FC_OK;
 }
 
 /* ---- many clusters in many dimensions ---- */
@@ -200,7 +197,7 @@ assign_screened(fc_kmeans_work *w)
 		bool		all = way != FC_SCREEN_NONE;
 
 		if (all)
-			status = fc_screen_assign(&w->screen, way, &rows, count, scratch, w->label + start);
+			fc_screen_assign(&w->screen, way, &rows, count, scratch, w->label + start);
 		for (size_t r = start; r < start + count && all; r++)
 			all = w->label[r] >= 0;
 		for (size_t r = start; r < start + count && all; r++)
@@ -210,7 +207,7 @@ assign_screened(fc_kmeans_work *w)
 			w->near[r] = (float) (w->careful ? square : 0.5 * (square - (double) w->norm[r]));
 		}
 		if (status == FC_OK && !all)
-			status = assign_tiles(w, start, count);
+			assign_tiles(w, start, count);
 		w->compared += all ? count * w->k : 0;
 		start += count;
 	}
@@ -222,17 +219,18 @@ assign_screened(fc_kmeans_work *w)
 fc_status
 fc_kmeans_assign(fc_kmeans_work *w, const double *centroids)
 {
-	fc_status	status = round_centroids(w, centroids);
-
-	if (status == FC_OK && w->boxes.k == w->k)
+	round_centroids(w, centroids);
+	if (w->boxes.k == w->k)
 		return fc_kmeans_assign_in_boxes(w);
 	w->bounds.known = false;
 	if (w->order != NULL)
-		return status == FC_OK ? fc_kmeans_tree_assign(w) : status;
-	if (status == FC_OK && fc_kmeans_wants_branches(w->k, w->d) && fc_screen_suits(w->k, w->d))
+		return fc_kmeans_tree_assign(w);
+	if (fc_kmeans_wants_branches(w->k, w->d) && fc_screen_suits(w->k, w->d))
 		return assign_screened(w);
-	for (size_t start = 0; start < w->n && status == FC_OK; start += FC_TILE_ROWS)
-		status = w->packed ? assign_packs(w, start, fc_kmeans_block(w, start))
-			: assign_tiles(w, start, fc_kmeans_block(w, start));
-	return status;
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
+		if (w->packed)
+			assign_packs(w, start, fc_kmeans_block(w, start));
+		else
+			assign_tiles(w, start, fc_kmeans_block(w, start));
+	return FC_OK;
 }

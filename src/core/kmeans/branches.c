@@ -58,7 +58,7 @@ branches_of(size_t k)
 	return k <= FC_BRANCHES_MOST ? k : smaller(FC_BRANCHES_MOST, (size_t) ceil(pow((double) k, 1.0 / (double) levels_of(k))));
 }
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t n, size_t d, size_t k, branch_work *w)
 {
 	w->x = FC_TAKE(arena, n * d, float);
@@ -69,7 +69,6 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t k, branch_work *w)
 	w->centroid = FC_TAKE(arena, FC_BRANCHES_MOST * d, double);
 	w->begun = FC_TAKE(arena, FC_BRANCHES_MOST * d, double);
 	w->weights = FC_TAKE(arena, FC_BRANCHES_MOST, double);
-	return FC_OK;
 }
 
 size_t
@@ -78,7 +77,7 @@ fc_kmeans_branch_worksize(size_t n, size_t d, size_t k, size_t method_worksize)
 	fc_arena	measure = fc_arena_measure();
 	branch_work w;
 
-	(void) take_work(&measure, n, d, k, &w);
+	take_work(&measure, n, d, k, &w);
 	fc_arena_reserve(&measure, method_worksize);
 	return fc_arena_measured(&measure);
 }
@@ -93,7 +92,7 @@ place_rows(const branch_work *w, const branch *node, double *centroids)
 }
 
 /* Rows and SSE of each branch. */
-static fc_status
+static void
 measure_branches(branch_work *w, const branch *node, size_t branches)
 {
 	memset(w->count, 0, sizeof(w->count));
@@ -107,7 +106,6 @@ measure_branches(branch_work *w, const branch *node, size_t branches)
 		w->count[j]++;
 		w->sse[j] += w->weight[r] * fc_kmeans_distance(w->x + r * w->d, w->centroid + j * w->d, w->d);
 	}
-	return FC_OK;
 }
 
 /* Leaves for each branch, by its share of the SSE: one at least where it has rows, no more than it has rows. */
@@ -166,7 +164,7 @@ swap_rows(const branch_work *w, size_t a, size_t b)
 }
 
 /* Rows of a node by their labels. */
-static fc_status
+static void
 gather_branches(branch_work *w, const branch *node, size_t branches)
 {
 	size_t		next[FC_BRANCHES_MOST];
@@ -188,7 +186,6 @@ gather_branches(branch_work *w, const branch *node, size_t branches)
 				swap_rows(w, next[j], next[label]);
 			next[label]++;
 		}
-	return FC_OK;
 }
 
 /* The node's branches wait, the last one to be split next. */
@@ -246,11 +243,11 @@ split(branch_work *w, const branch *node, double *centroids)
 		memcpy(centroids + node->out * w->d, w->centroid, branches * w->d * sizeof(double));
 	if (status != FC_OK || branches == node->k)
 		return status;
-	status = measure_branches(w, node, branches);
+	measure_branches(w, node, branches);
 	if (status != FC_OK)
 		return status;
 	share_leaves(w, branches, node->k);
-	status = gather_branches(w, node, branches);
+	gather_branches(w, node, branches);
 	push_branches(w, node, branches);
 	return status;
 }
@@ -279,10 +276,10 @@ fc_kmeans_branch(const fc_rows *rows, size_t k, const fc_branch_method *method, 
 	branch_work w = {.arena = arena,.d = rows->d,.method = method};
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = 0;
-	fc_status	status = take_work(arena, rows->n, rows->d, k, &w);
+	fc_status	status;
 
-	if (status == FC_OK)
-		status = copy_rows(rows, &w, &n);
+	take_work(arena, rows->n, rows->d, k, &w);
+	status = copy_rows(rows, &w, &n);
 	if (status == FC_OK)
 		w.waiting[w.waits++] = (branch) {0, n, k, 0};
 	while (status == FC_OK && w.waits > 0)

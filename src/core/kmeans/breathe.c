@@ -63,7 +63,7 @@ offer_partner(fc_kmeans_work *w, size_t j, size_t other)
 	}
 }
 
-static fc_status
+static void
 find_partner(fc_kmeans_work *w, size_t j)
 {
 	w->merge_cost[j] = INFINITY;
@@ -73,7 +73,6 @@ find_partner(fc_kmeans_work *w, size_t j)
 			offer_partner(w, j, other);
 	w->paired += w->k;
 	fc_check_every(&w->done, w->k * w->d);
-	return FC_OK;
 }
 
 /* Cluster b joins a; the last cluster takes its place. */
@@ -94,14 +93,13 @@ join(fc_kmeans_work *w, size_t a, size_t b)
 }
 
 /* Merge the two clusters that cost least; others whose partner is gone look for a new one. */
-static fc_status
+static void
 merge_cheapest(fc_kmeans_work *w)
 {
 	size_t		last = w->k - 1;
 	size_t		cheapest = 0;
 	size_t		a;
 	size_t		b;
-	fc_status	status = FC_OK;
 
 	for (size_t j = 1; j < w->k; j++)
 		if (w->merge_cost[j] < w->merge_cost[cheapest])
@@ -109,32 +107,27 @@ merge_cheapest(fc_kmeans_work *w)
 	a = w->partner[cheapest] < cheapest ? w->partner[cheapest] : cheapest;
 	b = w->partner[cheapest] > cheapest ? w->partner[cheapest] : cheapest;
 	join(w, a, b);
-	for (size_t j = 0; j < w->k && status == FC_OK; j++)
+	for (size_t j = 0; j < w->k; j++)
 	{
 		bool		lost = j == a || w->partner[j] == a || w->partner[j] == b;
 
 		if (w->partner[j] == last)
 			w->partner[j] = b;
 		if (lost)
-			status = find_partner(w, j);
+			find_partner(w, j);
 		else
 			offer_partner(w, j, a);
-		if (status == FC_OK)
-			fc_check_every(&w->done, w->d);
+		fc_check_every(&w->done, w->d);
 	}
-	return status;
 }
 
-static fc_status
+static void
 merge_down(fc_kmeans_work *w, size_t k)
 {
-	fc_status	status = FC_OK;
-
-	for (size_t j = 0; j < w->k && status == FC_OK; j++)
-		status = find_partner(w, j);
-	while (w->k > k && status == FC_OK)
-		status = merge_cheapest(w);
-	return status;
+	for (size_t j = 0; j < w->k; j++)
+		find_partner(w, j);
+	while (w->k > k)
+		merge_cheapest(w);
 }
 
 /* ---- rounds ---- */
@@ -151,10 +144,12 @@ breathe_once(fc_kmeans_work *w, fc_rng *rng, size_t m, const fc_kmeans_stop *sto
 	if (status == FC_OK)
 		status = fc_kmeans_descend(w, &coarse, &steps, sse);
 	if (status == FC_OK)
-		status = merge_down(w, k);
+		merge_down(w, k);
 	if (status == FC_OK)
 		status = fc_kmeans_descend(w, stop, &steps, sse);
-	return status == FC_OK ? fc_kmeans_measure(w, w->centroid, w->weight, sse) : status;
+	if (status == FC_OK)
+		fc_kmeans_measure(w, w->centroid, w->weight, sse);
+	return status;
 }
 
 /* w's centroids and near are the best, or the best become w's. */

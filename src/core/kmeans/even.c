@@ -40,7 +40,7 @@ measure(fc_kmeans_work *w, double *largest, double *sse)
 		(void) fc_kmeans_to_sphere(w, j);
 	status = fc_kmeans_assign(w, w->centroid);
 	if (status == FC_OK)
-		status = fc_kmeans_measure(w, w->centroid, w->weight, sse);
+		fc_kmeans_measure(w, w->centroid, w->weight, sse);
 	*largest = 0.0;
 	for (size_t j = 0; j < w->k; j++)
 		*largest = fmax(*largest, w->weight[j]);
@@ -66,22 +66,20 @@ excess_of(const fc_kmeans_work *w, double most)
 }
 
 /* The pieces of cluster j, whose rows are about evenly on both sides of the plane between them.  False: all its rows are at one place. */
-static fc_status
+static void
 part_cluster(fc_kmeans_work *w, size_t j, bool *parted)
 {
 	double		larger_side;
-	fc_status	status = fc_exchange_split(w, j, &larger_side);
 
-	if (status == FC_OK && !(w->exchange.gain[j] > 0.0))
+	fc_exchange_split(w, j, &larger_side);
+	if (!(w->exchange.gain[j] > 0.0))
 	{							/* the plane through a centroid that lies aside of its rows parts none */
-		status = fc_exchange_center(w, j);
-		if (status == FC_OK)
-			status = fc_exchange_split(w, j, &larger_side);
+		fc_exchange_center(w, j);
+		fc_exchange_split(w, j, &larger_side);
 	}
 	*parted = w->exchange.gain[j] > 0.0;
-	if (status == FC_OK && *parted && larger_side > UNEVEN * w->weight[j])
-		status = fc_exchange_halve(w, j, HALVINGS);
-	return status;
+	if (*parted && larger_side > UNEVEN * w->weight[j])
+		fc_exchange_halve(w, j, HALVINGS);
 }
 
 /* Whom cluster j is joined with before it leaves; itself: its rows go to whoever is nearest. */
@@ -111,7 +109,7 @@ next_leaving(const fc_kmeans_work *w, double most, bool alone, size_t *next)
 #define ALONE	3
 
 /* Clusters above the limit are split, the largest first, as long as others can leave. */
-static fc_status
+static void
 move_centroids(fc_kmeans_work *w, double most, size_t *moves)
 {
 	fc_exchange *x = &w->exchange;
@@ -129,7 +127,6 @@ move_centroids(fc_kmeans_work *w, double most, size_t *moves)
 		double		limits[] = {FITS * most, most, less, less};
 		size_t		leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
 		bool		parted;
-		fc_status	status;
 
 		while (leaves == w->k && *moves == 0 && rule < ALONE)
 		{						/* alone: near a large cluster that is nearest to all the others no two are a pair */
@@ -139,9 +136,7 @@ move_centroids(fc_kmeans_work *w, double most, size_t *moves)
 		}
 		if (leaves == w->k)
 			break;
-		status = part_cluster(w, large, &parted);
-		if (status != FC_OK)
-			return status;
+		part_cluster(w, large, &parted);
 		if (parted)
 		{
 			fc_exchange_move(w, partner_of(w, leaves, rule == ALONE), leaves, large);
@@ -149,7 +144,6 @@ move_centroids(fc_kmeans_work *w, double most, size_t *moves)
 		}
 		rule = rule == ALONE ? ALONE : 0;
 	}
-	return FC_OK;
 }
 
 /* One round; *moves: how many centroids went elsewhere. */
@@ -160,12 +154,14 @@ even_once(fc_kmeans_work *w, double most, size_t *moves)
 
 	*moves = 0;
 	if (status == FC_OK)
-		status = fc_exchange_gather(w);
+		fc_exchange_gather(w);
 	if (status == FC_OK)
-		status = fc_exchange_rank(w, w->weight, true, w->exchange.ranks);
+		fc_exchange_rank(w, w->weight, true, w->exchange.ranks);
 	if (status == FC_OK)
-		status = fc_exchange_rank(w, w->merge_cost, false, w->exchange.ranks + w->k);
-	return status == FC_OK ? move_centroids(w, most, moves) : status;
+		fc_exchange_rank(w, w->merge_cost, false, w->exchange.ranks + w->k);
+	if (status == FC_OK)
+		move_centroids(w, most, moves);
+	return status;
 }
 
 /* Rounds until all is even, or nothing helps. */

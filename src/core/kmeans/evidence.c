@@ -93,7 +93,7 @@ fit_half(halves *h, evidence_half *part, const fc_kmeans_options *options, fc_ar
 }
 
 /* Labels, valleys and cost of all rows by the centroids of one half. */
-static fc_status
+static void
 judge_rows(halves *h, evidence_half *part, size_t side)
 {
 	size_t		done = 0;
@@ -115,7 +115,6 @@ judge_rows(halves *h, evidence_half *part, size_t side)
 		if ((i < h->n / 2) != (side == 0))
 			part->cost += h->squares[label];
 	}
-	return FC_OK;
 }
 
 /* Rows and clusters that both halves see alike. */
@@ -158,9 +157,9 @@ fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *optio
 
 		status = fit_half(&h, &h.part[side], options, arena);
 		if (status == FC_OK)
-			status = judge_rows(&h, &h.part[side], side);
+			judge_rows(&h, &h.part[side], side);
 		if (status == FC_OK)
-			status = fc_valleys_count(&h.part[side].valleys, arena, &separated);
+			fc_valleys_count(&h.part[side].valleys, arena, &separated);
 		evidence->cost += h.part[side].cost / (double) h.n;
 		evidence->separated += 0.5 * (double) separated;
 	}

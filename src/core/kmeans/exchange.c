@@ -40,7 +40,7 @@ fc_kmeans_exchange_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_exchan
 
 /* ---- gains ---- */
 
-fc_status
+void
 fc_exchange_gather(fc_kmeans_work *w)
 {
 	fc_exchange *e = &w->exchange;
@@ -61,7 +61,6 @@ fc_exchange_gather(fc_kmeans_work *w)
 		if (fc_kmeans_weight(w, i) > 0.0)
 			e->row[--e->first[w->label[i]]] = (uint32_t) i;
 	}
-	return FC_OK;
 }
 
 /* The plane that parts a cluster: direction . x > limit; rows on one side and on the other, of such sums. */
@@ -108,7 +107,7 @@ point_to_farthest(fc_kmeans_work *w, size_t j, plane *p)
 }
 
 /* Along the first principal axis of cluster j, about: a step of the power method. */
-static fc_status
+static void
 turn_to_axis(fc_kmeans_work *w, size_t j, plane *p)
 {
 	const fc_exchange *e = &w->exchange;
@@ -134,11 +133,10 @@ turn_to_axis(fc_kmeans_work *w, size_t j, plane *p)
 	for (size_t c = 0; c < w->d; c++)
 		e->direction[c] = most > 0.0 ? (float) (e->sums[c] / most) : 0.0f;
 	place_plane(w, j, p);
-	return FC_OK;
 }
 
 /* Weights and sums of both sides. */
-static fc_status
+static void
 sum_sides(fc_kmeans_work *w, size_t j, plane *p)
 {
 	const fc_exchange *e = &w->exchange;
@@ -156,7 +154,6 @@ sum_sides(fc_kmeans_work *w, size_t j, plane *p)
 		p->weight[side] += weight;
 		fc_kmeans_accumulate(x, w->d, weight, e->sums + side * w->d);
 	}
-	return FC_OK;
 }
 
 /* The means of both sides, in w->rounded and w->sum, and what the split gains: W+ W- / W ||m+ - m-||^2.  False: one side is empty. */
@@ -199,30 +196,28 @@ move_plane(fc_kmeans_work *w, size_t j, plane *p)
 }
 
 /* By its principal axis, then a few Lloyd steps. */
-fc_status
+void
 fc_exchange_split(fc_kmeans_work *w, size_t j, double *larger_side)
 {
 	fc_exchange *e = &w->exchange;
 	plane		p;
-	fc_status	status;
 
 	e->gain[j] = *larger_side = 0.0;
 	if (e->first[j + 1] - e->first[j] < 2)
-		return FC_OK;
+		return;
 	point_to_farthest(w, j, &p);
-	status = turn_to_axis(w, j, &p);
-	for (int step = 0; step <= PLANES && status == FC_OK; step++)
+	turn_to_axis(w, j, &p);
+	for (int step = 0; step <= PLANES; step++)
 	{
-		status = sum_sides(w, j, &p);
+		sum_sides(w, j, &p);
 		*larger_side = fmax(p.weight[0], p.weight[1]);
-		if (status != FC_OK || !set_pieces(w, j, &p))
+		if (!set_pieces(w, j, &p))
 			break;
 		move_plane(w, j, &p);
 	}
-	return status;
 }
 
-fc_status
+void
 fc_exchange_center(fc_kmeans_work *w, size_t j)
 {
 	const fc_exchange *e = &w->exchange;
@@ -240,7 +235,6 @@ fc_exchange_center(fc_kmeans_work *w, size_t j)
 	}
 	for (size_t c = 0; c < w->d && weight > 0.0; c++)
 		w->centroid[j * w->d + c] = e->sums[c] / weight;
-	return FC_OK;
 }
 
 /* Weights of both sides of a limit along the direction, and their sums of places there; the least and the greatest place. */
@@ -252,7 +246,7 @@ typedef struct sides
 	double		greatest;
 } sides;
 
-static fc_status
+static void
 weigh_sides(fc_kmeans_work *w, size_t j, double limit, sides *s)
 {
 	const fc_exchange *e = &w->exchange;
@@ -271,7 +265,6 @@ weigh_sides(fc_kmeans_work *w, size_t j, double limit, sides *s)
 		s->least = fmin(s->least, place);
 		s->greatest = fmax(s->greatest, place);
 	}
-	return FC_OK;
 }
 
 /* Both pieces of cluster j on a line through its centroid, as far from a limit as its sides are on average. */
@@ -297,7 +290,7 @@ place_halves(fc_kmeans_work *w, size_t j, double limit, const sides *s)
 	}
 }
 
-fc_status
+void
 fc_exchange_halve(fc_kmeans_work *w, size_t j, int halvings)
 {
 	fc_exchange *e = &w->exchange;
@@ -306,41 +299,36 @@ fc_exchange_halve(fc_kmeans_work *w, size_t j, int halvings)
 	double		limit = 0.0;
 	double		low;
 	double		high;
-	fc_status	status;
 
 	for (size_t c = 0; c < w->d; c++)
 		e->direction[c] = (float) ((double) w->rounded[j * w->d + c] - w->sum[j * w->d + c]);
-	status = weigh_sides(w, j, limit, &s);
+	weigh_sides(w, j, limit, &s);
 	low = s.least;
 	high = s.greatest;
-	for (int i = 0; i < halvings && status == FC_OK; i++)
+	for (int i = 0; i < halvings; i++)
 	{
 		limit = 0.5 * low + 0.5 * high;
-		status = weigh_sides(w, j, limit, &s);
+		weigh_sides(w, j, limit, &s);
 		if (s.weight[1] > half)
 			low = limit;
 		else
 			high = limit;
 	}
-	if (status == FC_OK && s.weight[0] > 0.0 && s.weight[1] > 0.0)
+	if (s.weight[0] > 0.0 && s.weight[1] > 0.0)
 		place_halves(w, j, limit, &s);
-	return status;
 }
 
-static fc_status
+static void
 find_gains(fc_kmeans_work *w)
 {
-	fc_status	status = fc_exchange_gather(w);
-
-	for (size_t j = 0; j < w->k && status == FC_OK; j++)
+	fc_exchange_gather(w);
+	for (size_t j = 0; j < w->k; j++)
 	{
 		double		larger_side;
 
-		status = fc_exchange_split(w, j, &larger_side);
-		if (status == FC_OK)
-			fc_check_every(&w->done, 8 * w->d);
+		fc_exchange_split(w, j, &larger_side);
+		fc_check_every(&w->done, 8 * w->d);
 	}
-	return status;
 }
 
 /* ---- costs ---- */
@@ -426,7 +414,7 @@ fc_exchange_costs(fc_kmeans_work *w)
 
 /* ---- pairs ---- */
 
-fc_status
+void
 fc_exchange_rank(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *ranks)
 {
 	/* as bits they are in the same order */
@@ -437,7 +425,7 @@ fc_exchange_rank(fc_kmeans_work *w, const double *values, bool falling, fc_keyed
 		memcpy(&key, &values[j], sizeof(key));
 		ranks[j] = (fc_keyed) {falling ? ~key : key, j};
 	}
-	return fc_sort(ranks, w->k, w->exchange.ranks + 2 * w->k);
+	fc_sort(ranks, w->k, w->exchange.ranks + 2 * w->k);
 }
 
 void
@@ -467,7 +455,7 @@ usual_ratio(const fc_kmeans_work *w, const fc_keyed *by_gain, const fc_keyed *by
 }
 
 /* `most` greatest gains at most with the least costs; how many. */
-static fc_status
+static void
 pair_clusters(fc_kmeans_work *w, size_t most, bool sure, size_t *pairs)
 {
 	fc_exchange *e = &w->exchange;
@@ -475,12 +463,9 @@ pair_clusters(fc_kmeans_work *w, size_t most, bool sure, size_t *pairs)
 	const fc_keyed *by_cost = e->ranks + w->k;
 	size_t		next = 0;
 	double		ratio;
-	fc_status	status = fc_exchange_rank(w, e->gain, true, e->ranks);
 
-	if (status == FC_OK)
-		status = fc_exchange_rank(w, w->merge_cost, false, e->ranks + w->k);
-	if (status != FC_OK)
-		return status;
+	fc_exchange_rank(w, e->gain, true, e->ranks);
+	fc_exchange_rank(w, w->merge_cost, false, e->ranks + w->k);
 	ratio = sure ? SURE : usual_ratio(w, by_gain, by_cost);
 	memset(e->paired, 0, w->k * sizeof(bool));
 	*pairs = 0;
@@ -503,7 +488,6 @@ pair_clusters(fc_kmeans_work *w, size_t most, bool sure, size_t *pairs)
 		fc_exchange_move(w, w->partner[leaves], leaves, split);
 		++*pairs;
 	}
-	return FC_OK;
 }
 
 /* ---- rounds ---- */
@@ -514,7 +498,9 @@ descend_and_measure(fc_kmeans_work *w, const fc_kmeans_stop *stop, double *sse)
 	int			steps;
 	fc_status	status = fc_kmeans_descend(w, stop, &steps, sse);
 
-	return status == FC_OK ? fc_kmeans_measure(w, w->centroid, w->weight, sse) : status;
+	if (status == FC_OK)
+		fc_kmeans_measure(w, w->centroid, w->weight, sse);
+	return status;
 }
 
 /* The centroids before the round, and their measures. */
@@ -525,7 +511,9 @@ undo_round(fc_kmeans_work *w, double *sse)
 
 	memcpy(w->centroid, w->best, w->k * w->d * sizeof(double));
 	status = fc_kmeans_assign(w, w->centroid);
-	return status == FC_OK ? fc_kmeans_measure(w, w->centroid, w->weight, sse) : status;
+	if (status == FC_OK)
+		fc_kmeans_measure(w, w->centroid, w->weight, sse);
+	return status;
 }
 
 /* One round; it never raises the SSE. */
@@ -538,10 +526,10 @@ exchange_once(fc_kmeans_work *w, size_t most, bool sure, double *sse)
 	fc_status	status = fc_exchange_costs(w);
 
 	if (status == FC_OK)		/* its pieces take the place of the rounded centroids */
-		status = find_gains(w);
+		find_gains(w);
 	memcpy(w->best, w->centroid, w->k * w->d * sizeof(double));
 	if (status == FC_OK)
-		status = pair_clusters(w, most, sure, &pairs);
+		pair_clusters(w, most, sure, &pairs);
 	if (status != FC_OK || pairs == 0)
 		return status;
 	status = descend_and_measure(w, &stop, sse);

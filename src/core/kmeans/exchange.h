@@ -46,22 +46,22 @@ fc_status	fc_kmeans_exchange(fc_kmeans_work *w, const fc_kmeans_options *options
 /* ---- parts of a round, which even.h has as well ---- */
 
 /* Rows of positive weight by their labels. */
-fc_status	fc_exchange_gather(fc_kmeans_work *w);
+void		fc_exchange_gather(fc_kmeans_work *w);
 
 /* The nearest other cluster of each, and what a join with it costs. */
 fc_status	fc_exchange_costs(fc_kmeans_work *w);
 
 /* Numbers of clusters by values of at least 0. */
-fc_status	fc_exchange_rank(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *ranks);
+void		fc_exchange_rank(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *ranks);
 
 /* Two pieces of cluster j, in its places of w->rounded and w->sum, and what that gains, 0 where it has none; the weight of the larger. */
-fc_status	fc_exchange_split(fc_kmeans_work *w, size_t j, double *larger_side);
+void		fc_exchange_split(fc_kmeans_work *w, size_t j, double *larger_side);
 
 /* The centroid of cluster j at the mean of its rows, if it has any. */
-fc_status	fc_exchange_center(fc_kmeans_work *w, size_t j);
+void		fc_exchange_center(fc_kmeans_work *w, size_t j);
 
 /* The pieces moved so that the plane between them halves the cluster, where its rows let it. */
-fc_status	fc_exchange_halve(fc_kmeans_work *w, size_t j, int halvings);
+void		fc_exchange_halve(fc_kmeans_work *w, size_t j, int halvings);
 
 /* Clusters a and b become one, and the centroid of b goes to a piece of the third. */
 void		fc_exchange_move(fc_kmeans_work *w, size_t a, size_t b, size_t split);

@@ -116,7 +116,7 @@ fc_status	fc_kmeans_assign(fc_kmeans_work *w, const double *centroids);
 size_t		fc_kmeans_screen_worksize(size_t k, size_t d);
 
 /* Weights and SSE of w->label about the given centroids, row by row in double; near = the squared distances. */
-fc_status	fc_kmeans_measure(fc_kmeans_work *w, const double *centroids, double *weights, double *sse);
+void		fc_kmeans_measure(fc_kmeans_work *w, const double *centroids, double *weights, double *sse);
 
 /* When Lloyd's steps end. */
 typedef struct fc_kmeans_stop

@@ -67,7 +67,7 @@ search_budget(const fc_kmeans_work *w, double start)
 	return fmax(LEAST_BUDGET, starts * (w->order == NULL ? fmax(start, least) : start));
 }
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *w)
 {
 	size_t		k = clusters + fc_kmeans_breath(clusters);
@@ -112,7 +112,6 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	}
 	if (fc_kmeans_wants_exchange(n, d, clusters))
 		fc_kmeans_exchange_take(arena, n, d, clusters, &w->exchange);
-	return FC_OK;
 }
 
 size_t
@@ -121,7 +120,7 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 	fc_arena	measure = fc_arena_measure();
 	fc_kmeans_work w;
 
-	(void) take_work(&measure, n, d, k, &w);
+	take_work(&measure, n, d, k, &w);
 	if (fc_kmeans_wants_branches(k, d))
 		fc_arena_reserve(&measure, larger(fc_kmeans_branch_worksize(n, d, k, fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)), fc_kmeans_screen_worksize(k, d)));
 	return fc_arena_measured(&measure);
@@ -229,7 +228,7 @@ try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_o
 	if (status == FC_OK)
 		status = fc_kmeans_descend(w, &stop, &iterations, sse);
 	if (status == FC_OK)
-		status = fc_kmeans_measure(w, w->centroid, w->weight, sse);
+		fc_kmeans_measure(w, w->centroid, w->weight, sse);
 	if (!(w->budget > 0.0))
 		w->budget = search_budget(w, fc_kmeans_spent(w));
 	if (status == FC_OK && start == 0)
@@ -325,7 +324,7 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 	fc_status	status = fc_kmeans_assign(w, result->centroids);
 
 	if (status == FC_OK)
-		status = fc_kmeans_measure(w, result->centroids, result->weights, &result->sse);
+		fc_kmeans_measure(w, result->centroids, result->weights, &result->sse);
 	for (size_t i = 0; i < w->n && status == FC_OK && result->labels != NULL; i++)
 	{
 		if (i % CHECKED_ROWS == 0)
@@ -348,7 +347,7 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 		return FC_EEMPTY;
 	status = FC_OK;
 	if (status == FC_OK)
-		status = take_work(arena, rows->n, rows->d, k, &w);
+		take_work(arena, rows->n, rows->d, k, &w);
 	if (status == FC_OK)
 		status = order_rows(&w);
 	if (status == FC_OK)

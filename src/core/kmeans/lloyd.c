@@ -26,7 +26,7 @@
  * Sums, weights and counts of the clusters of w->label.  From rows that moved alone, where the rounding of what they
  * leave behind stays small: few steps after the sums of all rows, and no row too far out.
  */
-static fc_status
+static void
 sum_clusters(fc_kmeans_work *w, int step)
 {
 	fc_cluster_sums sums = {w->sum, w->weight, w->count};
@@ -48,7 +48,6 @@ sum_clusters(fc_kmeans_work *w, int step)
 								   w->weight_in_order == NULL ? NULL : w->weight_in_order + start,
 								   fc_kmeans_block(w, start), w->summed_in + start, &sums);
 	}
-	return FC_OK;
 }
 
 /* Restore the heap order of far_distance (smallest first) below `place`. */
@@ -73,7 +72,7 @@ sift_down(fc_kmeans_work *w, size_t size, size_t place, float distance, size_t r
  * The `wanted` rows farthest from their centroids, in a heap with the nearest of them on
  * top.  Distances within the rounding of ||x||^2 count as zero: such rows gain nothing.
  */
-static fc_status
+static void
 find_farthest(fc_kmeans_work *w, size_t wanted)
 {
 	for (size_t slot = 0; slot < wanted; slot++)
@@ -91,7 +90,6 @@ find_farthest(fc_kmeans_work *w, size_t wanted)
 		if (i % CHECKED_ROWS == CHECKED_ROWS - 1)
 			fc_check();
 	}
-	return FC_OK;
 }
 
 /* Give cluster j the row alone, unless that empties another cluster. */
@@ -118,7 +116,7 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 }
 
 /* Empty clusters take the farthest rows; when no row is far they copy a row and stay empty. */
-static fc_status
+static void
 fill_empty(fc_kmeans_work *w)
 {
 	float		buffer[FC_PACK_DIMENSIONS];
@@ -129,7 +127,7 @@ fill_empty(fc_kmeans_work *w)
 	for (size_t j = 0; j < w->k; j++)
 		empty += w->count[j] == 0;
 	if (empty == 0)
-		return FC_OK;
+		return;
 	find_farthest(w, empty);
 	for (size_t j = 0; j < w->k; j++)
 	{
@@ -141,7 +139,6 @@ fill_empty(fc_kmeans_work *w)
 		for (size_t c = 0; c < w->d && w->count[j] == 0; c++)
 			w->centroid[j * w->d + c] = (double) heaviest[c];
 	}
-	return FC_OK;
 }
 
 double
@@ -172,12 +169,8 @@ fc_kmeans_to_sphere(const fc_kmeans_work *w, size_t j)
 static fc_status
 update(fc_kmeans_work *w, int step, double *objective)
 {
-	fc_status	status = sum_clusters(w, step);
-
-	if (status == FC_OK)
-		status = fill_empty(w);
-	if (status != FC_OK)
-		return status;
+	sum_clusters(w, step);
+	fill_empty(w);
 	*objective = w->spread;
 	for (size_t j = 0; j < w->k; j++)
 	{
@@ -199,7 +192,7 @@ update(fc_kmeans_work *w, int step, double *objective)
 	return FC_OK;
 }
 
-fc_status
+void
 fc_kmeans_measure(fc_kmeans_work *w, const double *centroids, double *weights, double *sse)
 {
 	float		buffer[FC_PACK_DIMENSIONS];
@@ -222,7 +215,6 @@ fc_kmeans_measure(fc_kmeans_work *w, const double *centroids, double *weights, d
 			w->near[i] = (float) distance;
 		}
 	}
-	return FC_OK;
 }
 
 fc_status

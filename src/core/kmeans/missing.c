@@ -151,7 +151,7 @@ join_groups(missing *q, size_t kept, size_t joined)
 			q->group[c] = kept;
 }
 
-static fc_status
+static void
 group_columns(missing *q)
 {
 	size_t		done = 0;
@@ -170,7 +170,6 @@ group_columns(missing *q)
 		for (size_t c = g; c < q->count && q->group[g] == g; c++)
 			if (q->group[c] == g)
 				q->order[n++] = c;
-	return FC_OK;
 }
 
 /* ---- what the other columns explain ---- */
@@ -195,7 +194,7 @@ nearest_without(missing *q, const float *x, const fc_missing_column *column, siz
 	return nearest;
 }
 
-static fc_status
+static void
 count_nulls(missing *q, const fc_missing_column *column)
 {
 	size_t		done = 0;
@@ -223,7 +222,6 @@ count_nulls(missing *q, const fc_missing_column *column)
 			}
 		}
 	}
-	return FC_OK;
 }
 
 /* More than the normal deviate that is exceeded with FC_MISSING_LEVEL / tests: P(Z > z) < exp(-z^2 / 2). */
@@ -305,9 +303,9 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 		return FC_OK;
 	status = cluster_rows(&q, seed, arena);
 	if (status == FC_OK)
-		status = group_columns(&q);
+		group_columns(&q);
 	if (status == FC_OK)
-		status = count_nulls(&q, column);
+		count_nulls(&q, column);
 	if (status == FC_OK)
 		judge(&q, columns, informative);
 	fc_arena_release(arena, mark);
@@ -476,14 +474,13 @@ choose_donor(const imputation *q)
 	return best;
 }
 
-fc_status
+void
 fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, bool *kept, float *y,
 				  fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		done = 0;
 	imputation	q = take_imputation(n, count, arena);
-	fc_status	status = FC_OK;
 
 	q.x = x;
 	q.d = d;
@@ -491,7 +488,7 @@ fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *c
 	q.kept = kept;
 	keep_same(&q, n);
 	memcpy(y, x, n * d * sizeof(float));
-	for (size_t row = 0; row < n && status == FC_OK; row++)
+	for (size_t row = 0; row < n; row++)
 	{
 		fc_check_every(&done, 2 * q.donors * (d + count));
 		measure_donors(&q, row);
@@ -505,5 +502,4 @@ fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *c
 		}
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }

@@ -62,7 +62,7 @@ fc_status	fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_
  * the same NULLs are added; y (n x d).
  * Cost: n FC_MISSING_DONORS d multiply-adds.
  */
-fc_status	fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, bool *kept, float *y,
+void		fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, bool *kept, float *y,
 							  fc_arena *arena);
 
 #endif							/* FC_KMEANS_MISSING_H */

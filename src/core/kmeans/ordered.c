@@ -22,7 +22,7 @@ fc_order_rows_worksize(size_t n)
 }
 
 /* The mean, summed in the order of the rows. */
-static fc_status
+static void
 set_mean(const double *x, size_t n, size_t d, const fc_keyed *order, double *mean)
 {
 	size_t		done = 0;
@@ -36,7 +36,6 @@ set_mean(const double *x, size_t n, size_t d, const fc_keyed *order, double *mea
 	}
 	for (size_t i = 0; i < d; i++)
 		mean[i] /= (double) n;
-	return FC_OK;
 }
 
 static fc_status
@@ -66,14 +65,11 @@ fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena, float *order
 	fc_mark		used = fc_arena_mark(arena);
 	fc_keyed   *order = FC_TAKE(arena, 2 * n, fc_keyed);
 	size_t		done = 0;
-	fc_status	status = FC_OK;
+	fc_status	status;
 
-	if (status == FC_OK)
-		status = fc_sort_rows(x, n, d * sizeof(double), order);
-	if (status == FC_OK)
-		status = set_mean(x, n, d, order, ordering->mean);
-	if (status == FC_OK)
-		status = set_scale(x, n, d, ordering);
+	fc_sort_rows(x, n, d * sizeof(double), order);
+	set_mean(x, n, d, order, ordering->mean);
+	status = set_scale(x, n, d, ordering);
 	for (size_t r = 0; status == FC_OK && r < n; r++)
 	{
 		const double *row = x + order[r].value * d;

@@ -32,25 +32,25 @@ fc_reduce_worksize(size_t n, size_t d, size_t axes)
 }
 
 /* The mean square of rows, about their mean or the center of the sphere, in place. */
-static fc_status
+static void
 center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, double *square)
 {
-	fc_status	status = sphere == NULL ? fc_center_rows(x, n, d) : FC_OK;
 	size_t		done = 0;
 
+	if (sphere == NULL)
+		fc_center_rows(x, n, d);
 	*square = 0.0;
-	for (size_t i = 0; i < n && status == FC_OK; i++)
+	for (size_t i = 0; i < n; i++)
 	{
 		fc_check_every(&done, d);
 		for (size_t c = 0; sphere != NULL && sphere->center != NULL && c < d; c++)
 			x[i * d + c] = (float) ((double) x[i * d + c] - sphere->center[c]);
 		*square += fc_row_square(x + i * d, d) / (double) n;
 	}
-	return status;
 }
 
 /* y (n x axes) = x A'; *square is its mean square. */
-static fc_status
+static void
 project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count, float *y, double *square)
 {
 	size_t		done = 0;
@@ -62,7 +62,6 @@ project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count
 		fc_dense_apply(axes, count, d, x + i * d, y + i * count);
 		*square += fc_row_square(y + i * count, count) / (double) n;
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -73,16 +72,13 @@ fc_reduce_rows(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_are
 	float	   *basis = FC_TAKE(arena, axes * rows->d, float);
 	double		whole = 0.0;
 	double		left = 0.0;
-	fc_status	status = FC_OK;
+	fc_status	status;
 
+	fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float));
+	center_wide_rows(x, rows->n, rows->d, sphere, &whole);
+	status = fc_principal_axes(x, rows->n, rows->d, axes, 0, arena, basis);
 	if (status == FC_OK)
-		status = fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float));
-	if (status == FC_OK)
-		status = center_wide_rows(x, rows->n, rows->d, sphere, &whole);
-	if (status == FC_OK)
-		status = fc_principal_axes(x, rows->n, rows->d, axes, 0, arena, basis);
-	if (status == FC_OK)
-		status = project_rows(x, rows->n, rows->d, basis, axes, y, &left);
+		project_rows(x, rows->n, rows->d, basis, axes, y, &left);
 	fc_arena_release(arena, mark);
 	*lost = fmax(whole - left, 0.0);
 	return status;
@@ -98,14 +94,13 @@ typedef struct reduced_work
 	double	   *start;			/* k x d */
 } reduced_work;
 
-static fc_status
+static void
 take_work(size_t n, size_t d, size_t k, size_t axes, fc_arena *arena, reduced_work *w)
 {
 	w->y = FC_TAKE(arena, n * axes, float);
 	w->labels = FC_TAKE(arena, n, int32_t);
 	w->centroids = FC_TAKE(arena, k * axes, double);
 	w->start = FC_TAKE(arena, k * d, double);
-	return FC_OK;
 }
 
 size_t
@@ -115,13 +110,13 @@ fc_kmeans_reduced_worksize(size_t n, size_t d, size_t k)
 	size_t		axes = fc_reduced_axes(d, 2 * k);
 	reduced_work w;
 
-	(void) take_work(n, d, k, axes, &measure, &w);
+	take_work(n, d, k, axes, &measure, &w);
 	fc_arena_reserve(&measure, larger(fc_reduce_worksize(n, d, axes), fc_kmeans_worksize(n, d, k)));
 	return fc_arena_measured(&measure);
 }
 
 /* Weighted means of the rows of each label; a cluster without rows has the first row. */
-static fc_status
+static void
 means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, double *weights, double *means)
 {
 	size_t		done = 0;
@@ -139,7 +134,6 @@ means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, double *we
 	for (size_t j = 0; j < k; j++)
 		for (size_t c = 0; c < rows->d; c++)
 			means[j * rows->d + c] = weights[j] > 0.0 ? means[j * rows->d + c] / weights[j] : (double) rows->x[c];
-	return FC_OK;
 }
 
 fc_status
@@ -155,8 +149,9 @@ fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 	fc_kmeans_result found;
 	reduced_work w;
 	double		lost;
-	fc_status	status = take_work(rows->n, rows->d, k, axes, arena, &w);
+	fc_status	status;
 
+	take_work(rows->n, rows->d, k, axes, arena, &w);
 	if (options->sphere != NULL)
 	{
 		centered = (fc_sphere) {NULL, options->sphere->radius};
@@ -164,14 +159,13 @@ fc_kmeans_reduced(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 	}
 	refine.n_init = 0;
 	refine.rounds = options->n_init < 0 && options->rounds < 0 ? INT_MAX : 0;
-	if (status == FC_OK)
-		status = fc_reduce_rows(rows, axes, options->sphere, arena, w.y, &lost);
+	status = fc_reduce_rows(rows, axes, options->sphere, arena, w.y, &lost);
 	reduced.x = w.y;
 	found = (fc_kmeans_result) {.centroids = w.centroids,.weights = result->weights,.labels = w.labels};
 	if (status == FC_OK)
 		status = fc_kmeans(&reduced, k, NULL, &search, arena, &found);
 	if (status == FC_OK)
-		status = means_of_labels(rows, w.labels, k, result->weights, w.start);
+		means_of_labels(rows, w.labels, k, result->weights, w.start);
 	if (status == FC_OK)
 		status = fc_kmeans(rows, k, w.start, &refine, arena, result);
 	fc_arena_release(arena, mark);

@@ -55,7 +55,7 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t rows, const float *c
 }
 
 /* total[q] = sum_i w_i min(near_i, squared distance to candidate q). */
-static fc_status
+static void
 try_candidates(fc_kmeans_work *w, size_t count, double *total)
 {
 	float		norms[MAX_DRAWS];
@@ -64,7 +64,10 @@ try_candidates(fc_kmeans_work *w, size_t count, double *total)
 		norms[q] = (float) fc_row_square(w->candidate + q * w->d, w->d);
 	memset(total, 0, count * sizeof(double));
 	if (w->order != NULL)
-		return fc_kmeans_tree_try(w, count, total);
+	{
+		fc_kmeans_tree_try(w, count, total);
+		return;
+	}
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
 		size_t		rows = fc_kmeans_block(w, start);
@@ -76,15 +79,17 @@ try_candidates(fc_kmeans_work *w, size_t count, double *total)
 		for (size_t q = 0; q < count; q++)
 			total[q] += fc_kmeans_potential(out + q * stride, w->near + start, block_weights(w, start), rows, false);
 	}
-	return FC_OK;
 }
 
 /* near_i = min(near_i, squared distance to candidate q), which try_candidates has measured. */
-static fc_status
+static void
 keep_candidate(fc_kmeans_work *w, size_t q, double *total)
 {
 	if (w->order != NULL)
-		return fc_kmeans_tree_keep(w, w->candidate + q * w->d, total);
+	{
+		fc_kmeans_tree_keep(w, w->candidate + q * w->d, total);
+		return;
+	}
 	*total = 0.0;
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
@@ -98,7 +103,6 @@ keep_candidate(fc_kmeans_work *w, size_t q, double *total)
 		*part = fc_kmeans_potential(measured, w->near + start, block_weights(w, start), rows, true);
 		*total += *part;
 	}
-	return FC_OK;
 }
 
 /* Forget all seeds: every row is at the same distance, so that rows are drawn by weight. */
@@ -166,12 +170,12 @@ seed_one(fc_kmeans_work *w, fc_rng *rng, size_t j, double *total)
 	if (j == 0 && status == FC_OK)
 		status = level_potential(w, INFINITY, &none);
 	if (status == FC_OK)
-		status = try_candidates(w, draws, totals);
+		try_candidates(w, draws, totals);
 	for (size_t q = 1; q < draws && status == FC_OK; q++)
 		if (totals[q] < totals[best])
 			best = q;
 	if (status == FC_OK)
-		status = keep_candidate(w, best, total);
+		keep_candidate(w, best, total);
 	for (size_t c = 0; c < w->d; c++)
 		w->centroid[j * w->d + c] = (double) w->candidate[best * w->d + c];
 	return status;
@@ -189,11 +193,14 @@ fc_kmeans_seed(fc_kmeans_work *w, fc_rng *rng)
 }
 
 /* The sums of w near, anew. */
-static fc_status
+static void
 sum_potential(fc_kmeans_work *w, double *total)
 {
 	if (w->order != NULL)
-		return fc_kmeans_tree_sum(w, total);
+	{
+		fc_kmeans_tree_sum(w, total);
+		return;
+	}
 	*total = 0.0;
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
@@ -204,15 +211,15 @@ sum_potential(fc_kmeans_work *w, double *total)
 		w->potential[start / FC_TILE_ROWS] = part;
 		*total += part;
 	}
-	return FC_OK;
 }
 
 fc_status
 fc_kmeans_add(fc_kmeans_work *w, fc_rng *rng, size_t count)
 {
 	double		total;
-	fc_status	status = sum_potential(w, &total);
+	fc_status	status = FC_OK;
 
+	sum_potential(w, &total);
 	for (size_t j = 0; j < count && status == FC_OK; j++)
 		status = seed_one(w, rng, w->k++, &total);
 	return status;

@@ -28,7 +28,7 @@ blocks_of(size_t n)
 	return (n + FC_TILE_ROWS - 1) / FC_TILE_ROWS;
 }
 
-fc_status
+void
 fc_kmeans_tree_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_tree *tree)
 {
 	size_t		nodes = 2 * blocks_of(n) - 1;
@@ -40,11 +40,10 @@ fc_kmeans_tree_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_tre
 	tree->list = FC_TAKE(arena, (FC_TREE_LISTS) * k, uint32_t);
 	tree->centroids = FC_TAKE(arena, k * d, float);
 	tree->half = FC_TAKE(arena, k, float);
-	return FC_OK;
 }
 
 /* The box of every step-th row: least and greatest (d each). */
-static fc_status
+static void
 measure_box(fc_kmeans_work *w, size_t first, size_t last, size_t step, float *box)
 {
 	for (size_t c = 0; c < w->d; c++)
@@ -63,7 +62,6 @@ measure_box(fc_kmeans_work *w, size_t first, size_t last, size_t step, float *bo
 			box[w->d + c] = x[c] > box[w->d + c] ? x[c] : box[w->d + c];
 		}
 	}
-	return FC_OK;
 }
 
 static size_t
@@ -97,13 +95,14 @@ build(fc_kmeans_work *w, fc_node a)
 	size_t		first = a.first * FC_TILE_ROWS;
 	size_t		last = smaller(a.last * FC_TILE_ROWS, w->n);
 	size_t		step = fc_node_is_leaf(a) ? 1 : larger(1, (last - first) / SAMPLE);
-	fc_status	status = measure_box(w, first, last, step, box);
+	fc_status	status = FC_OK;
 
+	measure_box(w, first, last, step, box);
 	if (status == FC_OK && !fc_node_is_leaf(a))
 	{
 		fc_coordinate c = {w->rows->x + longest_side(box, w->d), w->d};
 
-		status = fc_part_rows(c, w->order, first, last, fc_node_middle(a) * FC_TILE_ROWS, &w->done);
+		fc_part_rows(c, w->order, first, last, fc_node_middle(a) * FC_TILE_ROWS, &w->done);
 		if (status == FC_OK)
 			status = build(w, fc_node_left(a));
 		if (status == FC_OK)

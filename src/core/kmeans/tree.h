@@ -20,7 +20,7 @@
 bool		fc_kmeans_wants_tree(size_t n, size_t d, size_t k);
 
 /* Take its memory (n rows in d dimensions, k clusters), then order the rows: w->order, and the boxes. */
-fc_status	fc_kmeans_tree_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_tree *tree);
+void		fc_kmeans_tree_take(fc_arena *arena, size_t n, size_t d, size_t k, fc_kmeans_tree *tree);
 fc_status	fc_kmeans_tree_build(fc_kmeans_work *w);
 
 /* label and near of all rows, as fc_kmeans_pack_nearest or, when careful, _closest against w->rounded. */
@@ -32,11 +32,11 @@ fc_status	fc_kmeans_tree_assign(fc_kmeans_work *w);
 fc_status	fc_kmeans_tree_level(fc_kmeans_work *w, float value, double *total);
 
 /* The sums of w near and the greatest near of all nodes, anew. */
-fc_status	fc_kmeans_tree_sum(fc_kmeans_work *w, double *total);
+void		fc_kmeans_tree_sum(fc_kmeans_work *w, double *total);
 
 /* total[q] = the sum with near lowered to the squared distance to w->candidate q; and near is lowered to one's, for good. */
-fc_status	fc_kmeans_tree_try(fc_kmeans_work *w, size_t count, double *total);
-fc_status	fc_kmeans_tree_keep(fc_kmeans_work *w, const float *candidate, double *total);
+void		fc_kmeans_tree_try(fc_kmeans_work *w, size_t count, double *total);
+void		fc_kmeans_tree_keep(fc_kmeans_work *w, const float *candidate, double *total);
 
 /* The row where the running sum of w near passes `rest`. */
 size_t		fc_kmeans_tree_draw(const fc_kmeans_work *w, double rest);

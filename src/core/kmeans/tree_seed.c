@@ -74,34 +74,29 @@ join_children(fc_kmeans_work *w, fc_node a)
 	w->tree.farthest[number] = fmaxf(w->tree.farthest[left], w->tree.farthest[right]);
 }
 
-static fc_status
+static void
 sum_below(fc_kmeans_work *w, fc_node a)
 {
 	size_t		first = a.first * FC_TILE_ROWS;
 	size_t		rows = fc_kmeans_block(w, first);
-	fc_status	status;
 
 	if (!fc_node_is_leaf(a))
 	{
-		status = sum_below(w, fc_node_left(a));
-		if (status == FC_OK)
-			status = sum_below(w, fc_node_right(a));
+		sum_below(w, fc_node_left(a));
+		sum_below(w, fc_node_right(a));
 		join_children(w, a);
-		return status;
+		return;
 	}
 	fc_check_every(&w->done, FC_TILE_ROWS);
 	w->tree.mass[fc_node_number(a)] = fc_kmeans_potential(w->near + first, w->near + first, block_weights(w, first), rows, false);
 	w->tree.farthest[fc_node_number(a)] = greatest(w->near + first, rows);
-	return FC_OK;
 }
 
-fc_status
+void
 fc_kmeans_tree_sum(fc_kmeans_work *w, double *total)
 {
-	fc_status	status = sum_below(w, fc_node_root(w));
-
+	sum_below(w, fc_node_root(w));
 	*total = w->tree.mass[fc_node_number(fc_node_root(w))];
-	return status;
 }
 
 /* Squared distance of a point to a box; 0 inside. */
@@ -176,25 +171,24 @@ still_active(const fc_kmeans_work *w, fc_node a, const trial *above, fc_levels *
 	return active;
 }
 
-static fc_status
+static void
 try_below(fc_kmeans_work *w, fc_node a, const trial *above, fc_levels *seen, double *total)
 {
 	trial		active = still_active(w, a, above, seen, total);
-	fc_status	status;
 
 	fc_check_every(&w->done, (above->count + (fc_node_is_leaf(a) ? active.count * FC_TILE_ROWS / 8 : 0)) * w->d);
 	if (active.count == 0)
-		return FC_OK;
+		return;
 	if (fc_node_is_leaf(a))
 	{
 		try_leaf(w, a.first, &active, total);
-		return FC_OK;
+		return;
 	}
-	status = try_below(w, fc_node_left(a), &active, seen, total);
-	return status == FC_OK ? try_below(w, fc_node_right(a), &active, seen, total) : status;
+	try_below(w, fc_node_left(a), &active, seen, total);
+	try_below(w, fc_node_right(a), &active, seen, total);
 }
 
-fc_status
+void
 fc_kmeans_tree_try(fc_kmeans_work *w, size_t count, double *total)
 {
 	trial		all = {.count = count};
@@ -205,19 +199,18 @@ fc_kmeans_tree_try(fc_kmeans_work *w, size_t count, double *total)
 		all.number[q] = (uint8_t) q;
 		total[q] = 0.0;
 	}
-	return try_below(w, fc_node_root(w), &all, &seen, total);
+	try_below(w, fc_node_root(w), &all, &seen, total);
 }
 
-static fc_status
+static void
 keep_below(fc_kmeans_work *w, fc_node a, const float *candidate)
 {
 	size_t		number = fc_node_number(a);
 	size_t		first = a.first * FC_TILE_ROWS;
-	fc_status	status;
 
 	fc_check_every(&w->done, (fc_node_is_leaf(a) ? FC_TILE_ROWS / 8 : 1) * w->d);
 	if (!may_come_nearer(w, number, candidate))
-		return FC_OK;
+		return;
 	if (fc_node_is_leaf(a))
 	{
 		size_t		rows = fc_kmeans_block(w, first);
@@ -225,22 +218,18 @@ keep_below(fc_kmeans_work *w, fc_node a, const float *candidate)
 		measure_leaf(w, first, rows, candidate);
 		w->tree.mass[number] = fc_kmeans_potential(w->tile, w->near + first, block_weights(w, first), rows, true);
 		w->tree.farthest[number] = greatest(w->near + first, rows);
-		return FC_OK;
+		return;
 	}
-	status = keep_below(w, fc_node_left(a), candidate);
-	if (status == FC_OK)
-		status = keep_below(w, fc_node_right(a), candidate);
+	keep_below(w, fc_node_left(a), candidate);
+	keep_below(w, fc_node_right(a), candidate);
 	join_children(w, a);
-	return status;
 }
 
-fc_status
+void
 fc_kmeans_tree_keep(fc_kmeans_work *w, const float *candidate, double *total)
 {
-	fc_status	status = keep_below(w, fc_node_root(w), candidate);
-
+	keep_below(w, fc_node_root(w), candidate);
 	*total = w->tree.mass[fc_node_number(fc_node_root(w))];
-	return status;
 }
 
 size_t

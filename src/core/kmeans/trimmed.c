@@ -71,14 +71,13 @@ begin_inside(trimming *t, fc_arena *arena)
 }
 
 /* R by the distance from the nearest centroid; did it change? */
-static fc_status
+static void
 nearest_inside(trimming *t, const double *centroids, bool *changed)
 {
 	const fc_rows *rows = t->rows;
 	double		left = 0.0;
 	size_t		count = 0;
 	size_t		done = 0;
-	fc_status	status;
 
 	for (size_t c = 0; c < t->k * rows->d; c++)
 		t->rounded[c] = (float) centroids[c];
@@ -93,22 +92,20 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 		memcpy(&t->nearest[i].key, &least, sizeof(double)); /* not negative: bits are ordered as numbers */
 		left += weight_of(rows, i) * (1.0 - t->trim);
 	}
-	status = fc_sort(t->nearest, rows->n, t->scratch);
-	for (; status == FC_OK && count < rows->n && (left > 0.0 || count < t->k); count++)
+	fc_sort(t->nearest, rows->n, t->scratch);
+	for (; count < rows->n && (left > 0.0 || count < t->k); count++)
 	{
 		left -= weight_of(rows, t->nearest[count].value);
 		t->nearest[count].key = t->nearest[count].value;
 	}
-	if (status == FC_OK)
-		status = fc_sort(t->nearest, count, t->scratch);
+	fc_sort(t->nearest, count, t->scratch);
 	*changed = count != t->count;
-	for (size_t r = 0; status == FC_OK && r < count; r++)
+	for (size_t r = 0; r < count; r++)
 	{
 		*changed = *changed || t->inside[r] != t->nearest[r].value;
 		t->inside[r] = t->nearest[r].value;
 	}
 	t->count = count;
-	return status;
 }
 
 static fc_status
@@ -138,14 +135,14 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *init
 	t.trim = trim;
 	go_on.n_init = 0;
 	if (status == FC_OK && initial != NULL && options->n_init == 0)
-		status = nearest_inside(&t, initial, &changed);
+		nearest_inside(&t, initial, &changed);
 	else if (status == FC_OK)
 		status = begin_inside(&t, arena);
 	if (status == FC_OK)
 		status = fit_inside(&t, initial, options, arena, result);
 	for (int i = 0; i < MOST_CHANGES && status == FC_OK; i++)
 	{
-		status = nearest_inside(&t, result->centroids, &changed);
+		nearest_inside(&t, result->centroids, &changed);
 		if (status != FC_OK || !changed)
 			break;
 		status = fit_inside(&t, result->centroids, &go_on, arena, result);

@@ -100,7 +100,7 @@ root_of(size_t *parent, size_t i)
 	return i;
 }
 
-fc_status
+void
 fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated)
 {
 	fc_mark		mark = fc_arena_mark(arena);
@@ -124,5 +124,4 @@ fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated)
 		}
 	}
 	fc_arena_release(arena, mark);
-	return FC_OK;
 }

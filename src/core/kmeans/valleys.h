@@ -43,6 +43,6 @@ fc_valleys	fc_valleys_start(const double *centroids, size_t k, size_t d, fc_aren
 void		fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label);
 
 /* How many clusters are left when those without a valley between them are joined. */
-fc_status	fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated);
+void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated);
 
 #endif							/* FC_KMEANS_VALLEYS_H */

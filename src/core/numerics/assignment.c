@@ -96,7 +96,7 @@ relax(const matrix *m, search *s, size_t row, double length)
 }
 
 /* Pair `start` along a shortest augmenting path. */
-static fc_status
+static void
 augment(const matrix *m, search *s, size_t start)
 {
 	size_t		reached = 0;
@@ -140,7 +140,6 @@ augment(const matrix *m, search *s, size_t start)
 			break;
 		j = next;
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -161,7 +160,7 @@ fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
 	take_search(arena, &m, &s);
 	for (size_t i = 0; i < m.rows; i++)
 	{
-		status = augment(&m, &s, i);
+		augment(&m, &s, i);
 		if (status != FC_OK)
 			return status;
 	}
@@ -188,7 +187,7 @@ squared_distance(const double *a, const double *b, size_t d)
 }
 
 /* Squared distance of old cluster i to its nearest other that is not on the same spot. */
-static fc_status
+static void
 squared_separation(const double *old, size_t k, size_t d, size_t i, size_t *done, double *square)
 {
 	double		nearest = INFINITY;
@@ -202,7 +201,6 @@ squared_separation(const double *old, size_t k, size_t d, size_t i, size_t *done
 			nearest = distance;
 	}
 	*square = nearest < INFINITY ? nearest : 1.0;
-	return FC_OK;
 }
 
 /* Numbers that are none, or too high for fewer clusters than before, become the free ones. */
@@ -258,7 +256,7 @@ typedef struct many_work
 	double	   *new;
 } many_work;
 
-static fc_status
+static void
 take_many(fc_arena *arena, size_t k_old, size_t k_new, size_t d, many_work *w)
 {
 	w->old_of = FC_TAKE(arena, k_new, int32_t);
@@ -269,7 +267,6 @@ take_many(fc_arena *arena, size_t k_old, size_t k_new, size_t d, many_work *w)
 	w->pair = FC_TAKE(arena, k_new, int32_t);
 	w->old = FC_TAKE(arena, MOST_EXACT * d, double);
 	w->new = FC_TAKE(arena, MOST_EXACT * d, double);
-	return FC_OK;
 }
 
 size_t
@@ -280,7 +277,7 @@ fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d)
 
 	if (!are_many(k_old, k_new))
 		return all_pairs_worksize(k_old, k_new);
-	(void) take_many(&measure, k_old, k_new, d, &w);
+	take_many(&measure, k_old, k_new, d, &w);
 	fc_arena_reserve(&measure, larger(fc_nearest_points_worksize(larger(k_old, k_new), d), all_pairs_worksize(MOST_EXACT, MOST_EXACT)));
 	return fc_arena_measured(&measure);
 }
@@ -299,7 +296,7 @@ match(const double *cost, size_t k_old, size_t k_new, fc_arena *arena, int32_t *
 }
 
 /* cost (k_new x k_old) of every pair. */
-static fc_status
+static void
 cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, double *cost)
 {
 	size_t		done = 0;
@@ -317,7 +314,6 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
 		}
 	}
-	return FC_OK;
 }
 
 /* Clusters that are nearest to each other are the same; *left_new and *left_old are not. */
@@ -362,7 +358,7 @@ match_left(const double *old, size_t left_old, const double *new, size_t left_ne
 		return status;
 	gather_left(old, w->old_left, count_old, d, w->old);
 	gather_left(new, w->new_left, count_new, d, w->new);
-	status = cost_pairs(w->old, count_old, w->new, count_new, d, cost);
+	cost_pairs(w->old, count_old, w->new, count_new, d, cost);
 	if (status == FC_OK)
 		status = fc_assignment(cost, count_new, count_old, arena, w->pair);
 	for (size_t j = 0; j < count_new && status == FC_OK; j++)
@@ -377,10 +373,10 @@ match_many(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	many_work	w;
 	size_t		left_new;
 	size_t		left_old;
-	fc_status	status = take_many(arena, k_old, k_new, d, &w);
+	fc_status	status;
 
-	if (status == FC_OK)
-		status = fc_nearest_points(new, k_new, old, k_old, d, arena, w.old_of);
+	take_many(arena, k_old, k_new, d, &w);
+	status = fc_nearest_points(new, k_new, old, k_old, d, arena, w.old_of);
 	if (status == FC_OK)
 		status = fc_nearest_points(old, k_old, new, k_new, d, arena, w.new_of);
 	if (status != FC_OK)
@@ -397,13 +393,12 @@ fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_n
 				  fc_arena *arena, int32_t *number)
 {
 	double	   *cost;
-	fc_status	status;
 
 	if (are_many(k_old, k_new))
 		return match_many(old, k_old, new, k_new, d, arena, number);
 	cost = FC_TAKE(arena, k_old * k_new, double);
-	status = cost_pairs(old, k_old, new, k_new, d, cost);
-	return status == FC_OK ? match(cost, k_old, k_new, arena, number) : status;
+	cost_pairs(old, k_old, new, k_new, d, cost);
+	return match(cost, k_old, k_new, arena, number);
 }
 
 size_t
@@ -426,7 +421,7 @@ fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *aren
 	return match(cost, k_old, k_new, arena, number);
 }
 
-fc_status
+void
 fc_nearest_others(const double *centroids, size_t k, size_t d, int32_t *nearest, double *distance)
 {
 	size_t		done = 0;
@@ -449,5 +444,4 @@ fc_nearest_others(const double *centroids, size_t k, size_t d, int32_t *nearest,
 		}
 		distance[i] = nearest[i] < 0 ? NAN : sqrt(best);
 	}
-	return FC_OK;
 }

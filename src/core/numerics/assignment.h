@@ -39,7 +39,7 @@ fc_status	fc_match_labels(const double *counts, size_t k_old, size_t k_new,
 							fc_arena *arena, int32_t *number);
 
 /* For each of k >= 1 centroids (k x d) its nearest other, the lowest of equals, and the distance; -1 and NaN for k = 1. */
-fc_status	fc_nearest_others(const double *centroids, size_t k, size_t d,
+void		fc_nearest_others(const double *centroids, size_t k, size_t d,
 							  int32_t *nearest, double *distance);
 
 #endif							/* FC_NUMERICS_ASSIGNMENT_H */

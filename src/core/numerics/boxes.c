@@ -127,9 +127,8 @@ build(builder *w, node a)
 		pack_leaf(w, a.first, first, last);
 		return FC_OK;
 	}
-	status = fc_part_rows((fc_coordinate) {w->points + longest, w->b->d}, w->b->order, first, last, middle * FC_BOXES_LEAF, &w->done);
-	if (status == FC_OK)
-		status = build(w, (node) {a.first, middle});
+	fc_part_rows((fc_coordinate) {w->points + longest, w->b->d}, w->b->order, first, last, middle * FC_BOXES_LEAF, &w->done);
+	status = build(w, (node) {a.first, middle});
 	return status == FC_OK ? build(w, (node) {middle, a.last}) : status;
 }
 

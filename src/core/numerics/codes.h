@@ -44,7 +44,7 @@ typedef struct fc_coded_row
 bool		fc_codes_are_fast(void);
 
 /* Room for k vectors of n coordinates.  Without the instruction they are kept as floats, which are exact up to 256 coordinates. */
-fc_status	fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes);
+void		fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes);
 
 /* Vector j: u (n, double), half its square and the length of its rest, `most` the length of the longest of all. */
 void		fc_codes_set(fc_codes *codes, size_t j, const double *u, size_t n, double half, double rest, double most);

@@ -34,7 +34,7 @@ fc_codes_are_fast(void)
 #endif
 }
 
-fc_status
+void
 fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes)
 {
 	bool		fast = fc_codes_are_fast();
@@ -50,7 +50,6 @@ fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes)
 	codes->length = FC_TAKE(arena, codes->room, float);
 	codes->error = FC_TAKE(arena, codes->room, float);
 	codes->rest = FC_TAKE(arena, codes->room, float);
-	return FC_OK;
 }
 
 /* Where coordinate i of vector j is. */

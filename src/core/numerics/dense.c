@@ -103,7 +103,7 @@ fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, siz
 	return rank_update(true, n, k, alpha, a, lda, c);
 }
 
-fc_status
+void
 fc_mirror_lower(double *c, size_t n)
 {
 	size_t		done = 0;
@@ -116,7 +116,6 @@ fc_mirror_lower(double *c, size_t n)
 				for (size_t j = column; j < i && j < column + MIRRORED; j++)
 					c[j * n + i] = c[i * n + j];
 		}
-	return FC_OK;
 }
 
 /* ---- positive definite systems ---- */

@@ -35,7 +35,7 @@ fc_status	fc_rank_update(size_t n, size_t k, double alpha, const double *a, doub
 fc_status	fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, size_t lda, double *c);
 
 /* The upper triangle of C (n x n) := its lower one. */
-fc_status	fc_mirror_lower(double *c, size_t n);
+void		fc_mirror_lower(double *c, size_t n);
 
 /* Solve A X = B for a symmetric positive definite A (n x n); X' (columns x n) replaces B'.  A is destroyed. */
 fc_status	fc_solve_positive(double *a, size_t n, double *b, size_t columns);

@@ -37,7 +37,7 @@ typedef struct leading_eigen_work
 	double	   *reflect;		/* what fc_orthonormalise takes */
 } leading_eigen_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
 {
 	bool		whole = n <= FC_EIGEN_WHOLE;
@@ -55,7 +55,6 @@ take_work(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
 	w->lapack = FC_TAKE(arena, fc_eigen_work(order), double);
 	w->integers = FC_TAKE(arena, fc_eigen_integers(order), int);
 	w->reflect = FC_TAKE(arena, whole ? 0 : fc_orthonormal_work(w->p), double);
-	return FC_OK;
 }
 
 size_t
@@ -64,7 +63,7 @@ fc_leading_eigen_worksize(size_t n, size_t r)
 	fc_arena	measure = fc_arena_measure();
 	leading_eigen_work w;
 
-	(void) take_work(&measure, n, r, &w);
+	take_work(&measure, n, r, &w);
 	return fc_arena_measured(&measure);
 }
 
@@ -82,13 +81,12 @@ apply(leading_eigen_work *w)
 static fc_status
 orthonormalise(leading_eigen_work *w, const double *from)
 {
-	fc_status	status = fc_copy_pieces(w->q, from, w->p * w->n * sizeof(double));
-
-	return status == FC_OK ? fc_orthonormalise(w->q, w->p, w->n, w->reflect) : status;
+	fc_copy_pieces(w->q, from, w->p * w->n * sizeof(double));
+	return fc_orthonormalise(w->q, w->p, w->n, w->reflect);
 }
 
 /* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
-static fc_status
+static void
 turn(leading_eigen_work *w, double *rows)
 {
 	int			n = (int) w->n;
@@ -104,7 +102,6 @@ turn(leading_eigen_work *w, double *rows)
 		for (size_t j = 0; j < w->p; j++)
 			memcpy(rows + j * w->n + start, w->turned + j * TILE, (size_t) columns * sizeof(double));
 	}
-	return FC_OK;
 }
 
 /* Largest residual of the r leading Ritz pairs; q and z hold both turned. */
@@ -151,8 +148,10 @@ ritz(leading_eigen_work *w)
 	if (status == FC_OK)
 		status = fc_symmetric_eigen(w->h, w->p, w->theta, w->lapack, w->integers);
 	if (status == FC_OK)
-		status = turn(w, w->q);
-	return status == FC_OK ? turn(w, w->z) : status;
+		turn(w, w->q);
+	if (status == FC_OK)
+		turn(w, w->z);
+	return status;
 }
 
 static fc_status
@@ -193,12 +192,13 @@ fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 	leading_eigen_work w = {0};
 	fc_mark		used = fc_arena_mark(arena);
 	bool		whole = n <= FC_EIGEN_WHOLE;
-	fc_status	status = take_work(arena, n, r, &w);
-	size_t		last = (whole ? n : w.p) - 1;
+	fc_status	status;
+	size_t		last;
 
+	take_work(arena, n, r, &w);
+	last = (whole ? n : w.p) - 1;
 	w.a = a;
-	if (status == FC_OK)
-		status = whole ? fc_symmetric_eigen(a, n, w.theta, w.lapack, w.integers) : iterate(&w);
+	status = whole ? fc_symmetric_eigen(a, n, w.theta, w.lapack, w.integers) : iterate(&w);
 	for (size_t j = 0; j < r && status == FC_OK; j++)
 	{
 		values[j] = w.theta[last - j];

@@ -43,7 +43,7 @@ fc_nearest_points_worksize(size_t k, size_t d)
 }
 
 /* Those of n points that have none yet, one by one. */
-static fc_status
+static void
 measure_all(const point_work *w, size_t n, int32_t *nearest)
 {
 	size_t		done = 0;
@@ -64,7 +64,6 @@ measure_all(const point_work *w, size_t n, int32_t *nearest)
 			}
 		}
 	}
-	return FC_OK;
 }
 
 /* A screen of the centroids; FC_EFAR or FC_ENUMERIC: there can be none. */
@@ -110,9 +109,9 @@ fc_nearest_points(const double *points, size_t n, const double *centroids, size_
 		for (size_t r = 0; r < count; r++)
 			nearest[start + r] = -1;
 		if (way != FC_SCREEN_NONE)
-			status = fc_screen_assign(&screen, way, &rows, count, scratch, nearest + start);
+			fc_screen_assign(&screen, way, &rows, count, scratch, nearest + start);
 		if (status == FC_OK)
-			status = measure_all(&w, count, nearest + start);
+			measure_all(&w, count, nearest + start);
 	}
 	fc_arena_release(arena, used);
 	return status;

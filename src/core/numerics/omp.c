@@ -26,7 +26,7 @@ fc_omp_worksize(size_t n)
 		2 * MAX_ENTRIES * (sizeof(double) + sizeof(uint32_t)) + 10 * 64;
 }
 
-fc_status
+void
 fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 {
 	double		most = 0.0;
@@ -47,7 +47,6 @@ fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 		most = fmax(most, gram[i * n + i]);
 	for (size_t i = 0; i < n; i++)
 		pursuit->root[i] = gram[i * n + i] > NEGLIGIBLE_SQUARE * most ? 1.0 / sqrt(gram[i * n + i]) : 0.0;
-	return FC_OK;
 }
 
 static inline double *

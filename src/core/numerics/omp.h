@@ -22,7 +22,7 @@ typedef struct fc_omp
 } fc_omp;
 
 size_t		fc_omp_worksize(size_t n);
-fc_status	fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit);
+void		fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit);
 
 /* A line of a sparse matrix: columns rising, values times scale. */
 typedef struct fc_line

@@ -50,7 +50,7 @@ typedef struct principal_work
 	double	   *coefficient;	/* TILE_AXES x p */
 } principal_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
 {
 	bool		whole = smaller(rows, d) <= FC_PRINCIPAL_EXACT;
@@ -68,7 +68,6 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
 	w->lapack = FC_TAKE(arena, fc_eigen_work(w->order), double);
 	w->integers = FC_TAKE(arena, fc_eigen_integers(w->order), int);
 	w->coefficient = FC_TAKE(arena, TILE_AXES * w->p, double);
-	return FC_OK;
 }
 
 static size_t
@@ -77,7 +76,7 @@ size_of_work(size_t rows, size_t d, size_t n)
 	fc_arena	measure = fc_arena_measure();
 	principal_work w;
 
-	(void) take_work(&measure, rows, d, n, &w);
+	take_work(&measure, rows, d, n, &w);
 	return fc_arena_measured(&measure);
 }
 
@@ -141,7 +140,7 @@ join_row(principal_work *w, size_t from, size_t a, size_t *unused)
 	(void) normalise(row, w->d);
 }
 
-static fc_status
+static void
 orthonormalise(principal_work *w)
 {
 	size_t		unused = 0;
@@ -159,7 +158,6 @@ orthonormalise(principal_work *w)
 		for (size_t a = start; a < start + count; a++)
 			join_row(w, start, a, &unused);
 	}
-	return FC_OK;
 }
 
 /* ---- products, in tiles ---- */
@@ -174,7 +172,7 @@ multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const
 }
 
 /* image = rounded A' A, one pass over the rows. */
-static fc_status
+static void
 apply_covariance(principal_work *w)
 {
 	for (size_t i = 0; i < w->p * w->d; i++)
@@ -193,11 +191,10 @@ apply_covariance(principal_work *w)
 			multiply(true, false, axes, w->d, rows, w->tile, TILE_AXES, x, w->d, start > 0, w->image + a * w->d, w->d);
 		}
 	}
-	return FC_OK;
 }
 
 /* matrix = A' A (d x d) or A A' (rows x rows), summed in float in image. */
-static fc_status
+static void
 square_rows(principal_work *w)
 {
 	bool		covariance = w->d <= FC_PRINCIPAL_EXACT;
@@ -216,7 +213,6 @@ square_rows(principal_work *w)
 	}
 	for (size_t i = 0; i < w->order * w->order; i++)
 		w->matrix[i] = (double) w->image[i];
-	return FC_OK;
 }
 
 /* Row i of matrix becomes the eigenvector of its i-th smallest eigenvalue. */
@@ -253,10 +249,10 @@ combine(principal_work *w, const float *b, float *out)
 static fc_status
 axes_whole(principal_work *w)
 {
-	fc_status	status = square_rows(w);
+	fc_status	status;
 
-	if (status == FC_OK)
-		status = eigenvectors(w);
+	square_rows(w);
+	status = eigenvectors(w);
 	if (status != FC_OK)
 		return status;
 	if (w->d > FC_PRINCIPAL_EXACT)
@@ -270,8 +266,9 @@ axes_whole(principal_work *w)
 static fc_status
 rotate_to_ritz(principal_work *w)
 {
-	fc_status	status = apply_covariance(w);
+	fc_status	status = FC_OK;
 
+	apply_covariance(w);
 	for (size_t a = 0; a < w->p && status == FC_OK; a++)
 	{
 		if (a % 8 == 0)
@@ -288,7 +285,6 @@ static fc_status
 axes_by_iteration(principal_work *w, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 0);
-	fc_status	status;
 
 	for (size_t i = 0; i < w->p * w->d; i++)
 	{
@@ -296,16 +292,17 @@ axes_by_iteration(principal_work *w, uint64_t seed)
 			fc_check();
 		w->axis[i] = fc_rng_normal(&rng);
 	}
-	status = orthonormalise(w);
-	for (int iteration = 0; iteration < ITERATIONS && status == FC_OK; iteration++)
+	orthonormalise(w);
+	for (int iteration = 0; iteration < ITERATIONS; iteration++)
 	{
-		status = apply_covariance(w);
-		for (size_t i = 0; i < w->p * w->d && status == FC_OK; i++)
+		apply_covariance(w);
+		for (size_t i = 0; i < w->p * w->d; i++)
 			w->axis[i] = (double) w->image[i];
-		if (status == FC_OK)
-			status = orthonormalise(w);
+		orthonormalise(w);
 	}
-	return status == FC_OK && w->order > 0 ? rotate_to_ritz(w) : status;
+	if (w->order > 0)
+		return rotate_to_ritz(w);
+	return FC_OK;
 }
 
 /* An axis and its opposite are one. */
@@ -329,19 +326,19 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed
 {
 	principal_work w = {.x = x,.rows = rows,.d = d,.n = n};
 	fc_mark		used = fc_arena_mark(arena);
-	fc_status	status = take_work(arena, rows, d, n, &w);
+	fc_status	status;
 
+	take_work(arena, rows, d, n, &w);
+	status = smaller(rows, d) <= FC_PRINCIPAL_EXACT ? axes_whole(&w) : axes_by_iteration(&w, seed);
 	if (status == FC_OK)
-		status = smaller(rows, d) <= FC_PRINCIPAL_EXACT ? axes_whole(&w) : axes_by_iteration(&w, seed);
-	if (status == FC_OK)
-		status = orthonormalise(&w);
+		orthonormalise(&w);
 	for (size_t a = 0; a < n && status == FC_OK; a++)
 		round_with_sign(w.axis + a * d, d, basis + a * d);
 	fc_arena_release(arena, used);
 	return status;
 }
 
-fc_status
+void
 fc_center_rows(float *x, size_t n, size_t d)
 {
 	size_t		done = 0;
@@ -356,5 +353,4 @@ fc_center_rows(float *x, size_t n, size_t d)
 		for (size_t i = 0; i < n; i++)
 			x[i * d + c] = (float) ((double) x[i * d + c] - mean);
 	}
-	return FC_OK;
 }

@@ -10,7 +10,7 @@
 #define FC_PRINCIPAL_EXACT	512
 
 /* n x d floats less their mean, in place. */
-fc_status	fc_center_rows(float *x, size_t n, size_t d);
+void		fc_center_rows(float *x, size_t n, size_t d);
 
 /* Bytes for at most that many rows. */
 size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);

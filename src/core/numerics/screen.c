@@ -348,7 +348,7 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *me
 }
 
 /* Labels from the lists of all rows of the work, and the record of their way. */
-static fc_status
+static void
 measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, size_t d, const screen_work *w, int32_t *labels)
 {
 	double		measured = 0.0;
@@ -368,11 +368,10 @@ measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, size_t
 		fc_check_every(&done, (size_t) (1.0 + measured - before) * 4 * d);
 	}
 	keep_record(record, n, measured, lost);
-	return FC_OK;
 }
 
 /* Lists of the rows of the work. */
-static fc_status
+static void
 screen_rows(const fc_screen *screen, int way, size_t n, const screen_work *w)
 {
 	const fc_codes *codes = &screen->codes[way];
@@ -392,7 +391,6 @@ screen_rows(const fc_screen *screen, int way, size_t n, const screen_work *w)
 			for (size_t part = 0; part < count; part += PART)
 				screen_row(codes, first + part, smaller(PART, count - part), r, w->dots + r * count + part, w);
 	}
-	return FC_OK;
 }
 
 /* Leaves those rows in the work that have no label and are not too far; their number. */
@@ -417,24 +415,22 @@ keep_lost(size_t n, size_t d, const int32_t *labels, const screen_work *w)
 	return kept;
 }
 
-fc_status
+void
 fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, fc_scratch scratch, int32_t *labels)
 {
 	fc_arena	arena = {.next = (char *) scratch.floats,.end = (char *) (scratch.floats + scratch.count)};
 	screen_work w;
-	fc_status	status;
 
 	FC_ASSERT(n <= FC_SCREEN_ROWS && scratch.count >= fc_screen_scratch(screen, n) && (way == FC_SCREEN_LEADING || way == FC_SCREEN_WHOLE));
 	take_rows(&arena, screen, n, &w);
 	center_rows(screen, rows, n, &w);
-	status = screen_rows(screen, way, n, &w);
-	if (status == FC_OK)
-		status = measure_left(&screen->record[way], rows, n, screen->d, &w, labels);
-	if (status != FC_OK || way == FC_SCREEN_WHOLE || again_cost(screen) >= product_cost(screen))
-		return status;
+	screen_rows(screen, way, n, &w);
+	measure_left(&screen->record[way], rows, n, screen->d, &w, labels);
+	if (way == FC_SCREEN_WHOLE || again_cost(screen) >= product_cost(screen))
+		return;
 	n = keep_lost(n, screen->d, labels, &w);
 	if (n == 0)
-		return FC_OK;
-	status = screen_rows(screen, FC_SCREEN_WHOLE, n, &w);
-	return status == FC_OK ? measure_left(&screen->again, rows, n, screen->d, &w, labels) : status;
+		return;
+	screen_rows(screen, FC_SCREEN_WHOLE, n, &w);
+	measure_left(&screen->again, rows, n, screen->d, &w, labels);
 }

@@ -104,6 +104,6 @@ size_t		fc_screen_scratch(const fc_screen *screen, size_t n);
  * labels[r] of n rows, FC_SCREEN_ROWS at most: the lowest j of least distance, or -1 where the bounds leave too many or the row
  * is too far.
  */
-fc_status	fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, fc_scratch scratch, int32_t *labels);
+void		fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, fc_scratch scratch, int32_t *labels);
 
 #endif							/* FC_NUMERICS_SCREEN_H */

@@ -29,13 +29,14 @@ typedef struct screen_parts
 	float	   *axes;
 } screen_parts;
 
-static fc_status
+static void
 take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts, fc_screen *screen)
 {
 	parts->center = FC_TAKE(arena, d, double);
 	parts->axes = FC_TAKE(arena, lead_of(d) * d, float);
 	fc_codes_take(arena, k, lead_of(d), &screen->codes[FC_SCREEN_LEADING]);
-	return fc_codes_are_fast() ? fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]) : FC_OK;
+	if (fc_codes_are_fast())
+		fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]);
 }
 
 void
@@ -45,7 +46,7 @@ fc_screen_shape(size_t k, size_t d, fc_screen *screen)
 	screen_parts parts;
 
 	*screen = (fc_screen) {.k = k,.d = d,.lead = lead_of(d)};
-	(void) take_parts(&measure, k, d, &parts, screen);
+	take_parts(&measure, k, d, &parts, screen);
 }
 
 size_t
@@ -55,7 +56,7 @@ fc_screen_size(size_t k, size_t d)
 	screen_parts parts;
 	fc_screen	screen = {0};
 
-	(void) take_parts(&measure, k, d, &parts, &screen);
+	take_parts(&measure, k, d, &parts, &screen);
 	return fc_arena_measured(&measure);
 }
 
@@ -68,7 +69,7 @@ typedef struct build_work
 	double	   *axes;			/* lead x d */
 } build_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t k, size_t d, build_work *w)
 {
 	w->some = FC_TAKE(arena, smaller(k, AXES_CENTROIDS) * d, float);
@@ -76,7 +77,6 @@ take_work(fc_arena *arena, size_t k, size_t d, build_work *w)
 	w->square = FC_TAKE(arena, CODED, double);
 	w->u = FC_TAKE(arena, CODED * lead_of(d), double);
 	w->axes = FC_TAKE(arena, lead_of(d) * d, double);
-	return FC_OK;
 }
 
 size_t
@@ -85,12 +85,12 @@ fc_screen_worksize(size_t k, size_t d)
 	fc_arena	measure = fc_arena_measure();
 	build_work	w;
 
-	(void) take_work(&measure, k, d, &w);
+	take_work(&measure, k, d, &w);
 	fc_arena_reserve(&measure, fc_principal_worksize(smaller(k, AXES_CENTROIDS), d, lead_of(d)));
 	return fc_screen_size(k, d) + fc_arena_measured(&measure);
 }
 
-static fc_status
+static void
 find_center(const float *values, const double *offset, size_t k, size_t d, double *center)
 {
 	size_t		done = 0;
@@ -104,7 +104,6 @@ find_center(const float *values, const double *offset, size_t k, size_t d, doubl
 	}
 	for (size_t i = 0; i < d; i++)
 		center[i] = center[i] / (double) k + (offset != NULL ? offset[i] : 0.0);
-	return FC_OK;
 }
 
 /* v of centroid j; returns ||v||^2. */
@@ -192,7 +191,7 @@ measure_defect(fc_screen *screen)
 }
 
 /* Blocks of centroids about the center into codes, along the axes too where there are any. */
-static fc_status
+static void
 code_centroids(const float *values, const double *offset, const build_work *w, fc_screen *screen)
 {
 	size_t		lead = screen->lead;
@@ -216,7 +215,6 @@ code_centroids(const float *values, const double *offset, const build_work *w, f
 			fc_codes_set(&screen->codes[FC_SCREEN_LEADING], first + j, w->u + j * lead, lead, 0.5 * w->square[j],
 						 fc_screen_left_out(screen, w->square[j], square_of(w->u + j * lead, lead), 1e-10 * w->square[j]), screen->most);
 	}
-	return FC_OK;
 }
 
 static void
@@ -253,19 +251,18 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d, b
 	screen_parts parts;
 	build_work	w;
 	fc_mark		used;
-	fc_status	status;
+	fc_status	status = FC_OK;
 
 	FC_ASSERT(fc_screen_suits(k, d));
 	*screen = (fc_screen) {.k = k,.d = d,.lead = lead_of(d)};
-	status = take_parts(arena, k, d, &parts, screen);
+	take_parts(arena, k, d, &parts, screen);
 	used = fc_arena_mark(arena);
-	if (status == FC_OK)
-		status = take_work(arena, k, d, &w);
+	take_work(arena, k, d, &w);
 	if (status != FC_OK)
 		return status;
 	screen->center = parts.center;
 	screen->axes = parts.axes;
-	status = find_center(values, offset, k, d, parts.center);
+	find_center(values, offset, k, d, parts.center);
 	if (status == FC_OK)
 		status = find_most(values, offset, &w, screen);
 	if (status == FC_OK && axes)
@@ -275,7 +272,7 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d, b
 	if (status == FC_OK && !axes)
 		leave_axes(screen);
 	if (status == FC_OK)
-		status = code_centroids(values, offset, &w, screen);
+		code_centroids(values, offset, &w, screen);
 	fc_arena_release(arena, used);
 	return status;
 }

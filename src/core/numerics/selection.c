@@ -26,7 +26,7 @@ median_of_three(float a, float b, float c)
 	return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
 }
 
-fc_status
+void
 fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, size_t *done)
 {
 	while (last - first > 1)
@@ -55,5 +55,4 @@ fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t
 		else
 			first = high;
 	}
-	return FC_OK;
 }

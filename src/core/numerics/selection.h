@@ -19,6 +19,6 @@ typedef struct fc_coordinate
  * Entries first .. last - 1 of order, numbers of rows, are permuted: none before `place` has a greater value than any from there on.
  * *done is the work since the last check (fc_check_every).
  */
-fc_status	fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, size_t *done);
+void		fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, size_t *done);
 
 #endif							/* FC_NUMERICS_SELECTION_H */

@@ -40,14 +40,13 @@ typedef struct trim_work
 	double	   *distance;		/* rows */
 } trim_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t rows, size_t d, trim_work *w)
 {
 	w->median = FC_TAKE(arena, d, double);
 	w->unit = FC_TAKE(arena, d, double);
 	w->distance = FC_TAKE(arena, rows, double);
 	w->column = FC_TAKE(arena, COLUMNS * rows, weighed);
-	return FC_OK;
 }
 
 size_t
@@ -56,7 +55,7 @@ fc_trim_worksize(size_t rows, size_t d)
 	fc_arena	measure = fc_arena_measure();
 	trim_work	w;
 
-	(void) take_work(&measure, rows, d, &w);
+	take_work(&measure, rows, d, &w);
 	return fc_arena_measured(&measure);
 }
 
@@ -139,7 +138,7 @@ measure_column(trim_work *w, weighed *column, double *median, double *unit)
 	*unit = scale > 0.0 ? 1.0 / scale : 0.0;
 }
 
-static fc_status
+static void
 measure_columns(trim_work *w)
 {
 	for (size_t start = 0; start < w->d; start += COLUMNS)
@@ -155,10 +154,9 @@ measure_columns(trim_work *w)
 			measure_column(w, w->column + c * w->rows, w->median + start + c, w->unit + start + c);
 		}
 	}
-	return FC_OK;
 }
 
-static fc_status
+static void
 measure_rows(trim_work *w)
 {
 	for (size_t i = 0; i < w->rows; i++)
@@ -176,7 +174,6 @@ measure_rows(trim_work *w)
 		w->distance[i] = sum;
 		w->column[i] = (weighed) {sum, weight_of(w, i)};
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -185,7 +182,6 @@ fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fra
 {
 	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d};
 	fc_mark		used = fc_arena_mark(arena);
-	fc_status	status;
 	double		limit;
 
 	*count = 0;
@@ -194,18 +190,13 @@ fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fra
 		w.total += weight_of(&w, i);
 	if (!(w.total > 0.0))
 		return FC_EEMPTY;
-	status = take_work(arena, rows, d, &w);
-	if (status == FC_OK)
-		status = measure_columns(&w);
-	if (status == FC_OK)
-		status = measure_rows(&w);
-	if (status == FC_OK)
-	{
-		limit = select_weighed(w.column, rows, fraction * w.total, &w.rng);
-		for (size_t i = 0; i < rows; i++)
-			if (w.distance[i] <= limit && weight_of(&w, i) > 0.0)
-				inliers[(*count)++] = i;
-	}
+	take_work(arena, rows, d, &w);
+	measure_columns(&w);
+	measure_rows(&w);
+	limit = select_weighed(w.column, rows, fraction * w.total, &w.rng);
+	for (size_t i = 0; i < rows; i++)
+		if (w.distance[i] <= limit && weight_of(&w, i) > 0.0)
+			inliers[(*count)++] = i;
 	fc_arena_release(arena, used);
-	return status;
+	return FC_OK;
 }

@@ -57,7 +57,7 @@ fc_operator_is_sound(const fc_operator *op)
 	return true;
 }
 
-fc_status
+void
 fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 {
 	fc_operator_block8 block8 = fc_operator_block8_work(op, scratch.floats);
@@ -96,13 +96,12 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 	for (size_t f = 0; f < op->factors; f++)
 		op->factor[f].error = fc_factor_error(op, most[f]);
 	fc_rounding_bounds(op, sqrt(max_square), scratch.floats);
-	return FC_OK;
 }
 
 void
 fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_norms)
 {
-	(void) fc_operator_measure(op, scratch, half_norms);
+	fc_operator_measure(op, scratch, half_norms);
 }
 
 /* ||c - v|| of rows about their offsets, either NULL for 0. */
@@ -167,7 +166,7 @@ leakage_of(const fc_operator *op, size_t j, const float *centroid, const double 
 	return sqrt(square) * (1.0 + 1e-6);
 }
 
-fc_status
+void
 fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
 					   fc_scratch scratch, float *residual, float *half_norms)
 {
@@ -193,7 +192,6 @@ fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t re
 	op->exact = (fc_exact_centroids) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
 		.half_norms = half_norms,.residual = residual,.max_row_norm = sqrt(max_square),
 		.offset_length = fc_offset_length(source->offset, op->d),.orthogonality_defect = defect,.residual_leakage = leakage};
-	return FC_OK;
 }
 
 /* ---- untrusted bytes ---- */

@@ -65,13 +65,13 @@ fc_operator_size(const fc_operator *op)
 	return size + exact_size(op->k, op->d, flags_of(op));
 }
 
-static fc_status
+static void
 compute_digest(const fc_operator_header *header, size_t size, uint64_t digest[2])
 {
 	const uint64_t seeds[2] = {1 ^ (uint64_t) header->flags << 8, 2 ^ (uint64_t) header->flags << 8};
 	size_t		front = offsetof(fc_operator_header, k);
 
-	return fc_digest(seeds, (const char *) header + front, size - front, digest);
+	fc_digest(seeds, (const char *) header + front, size - front, digest);
 }
 
 /* Copy and advance. */
@@ -82,7 +82,7 @@ put(char *at, const void *from, size_t bytes)
 	return at + bytes;
 }
 
-static fc_status
+static void
 put_columns(const fc_factor *factor, char *at)
 {
 	bool		narrow = column_size(factor->columns) == sizeof(uint16_t);
@@ -96,11 +96,10 @@ put_columns(const fc_factor *factor, char *at)
 			fc_check();
 		at = narrow ? put(at, &short_column, sizeof(short_column)) : put(at, &column, sizeof(column));
 	}
-	return FC_OK;
 }
 
 /* One factor at *at, which advances. */
-static fc_status
+static void
 put_factor(const fc_factor *factor, char **at)
 {
 	size_t		bytes = factor->nonzeros * sizeof(float);
@@ -109,9 +108,9 @@ put_factor(const fc_factor *factor, char **at)
 	fc_copy_pieces(*at, factor->values, bytes);
 	*at += factor_size(factor->row_start != NULL, factor->rows, factor->columns, factor->nonzeros);
 	if (factor->row_start == NULL)
-		return FC_OK;
+		return;
 	column = put(column, factor->row_start, (factor->rows + 1) * sizeof(uint32_t));
-	return put_columns(factor, column);
+	put_columns(factor, column);
 }
 
 static void
@@ -160,25 +159,23 @@ put_front(const fc_operator *op, fc_operator_header *header)
 	return at + ROUND8(op->k * sizeof(float));
 }
 
-fc_status
+void
 fc_operator_write(const fc_operator *op, fc_operator_header *header)
 {
 	size_t		size = fc_operator_size(op);
-	fc_status	status = fc_clear_pieces(header, size);
 	char	   *at;
 
-	if (status != FC_OK)
-		return status;
+	fc_clear_pieces(header, size);
 	at = put_front(op, header);
-	for (size_t q = 0; q < op->factors && status == FC_OK; q++)
-		status = put_factor(&op->factor[q], &at);
-	if (status == FC_OK && (header->flags & FC_OPERATOR_EXACT))
+	for (size_t q = 0; q < op->factors; q++)
+		put_factor(&op->factor[q], &at);
+	if ((header->flags & FC_OPERATOR_EXACT))
 	{
 		at = put(at, op->exact.residual, op->k * sizeof(float));
 		at = put(at, op->exact.half_norms, op->k * sizeof(float));
-		status = fc_copy_pieces(at, op->exact.values, op->k * op->d * sizeof(float));
+		fc_copy_pieces(at, op->exact.values, op->k * op->d * sizeof(float));
 	}
-	return status == FC_OK ? compute_digest(header, size, header->digest) : status;
+	compute_digest(header, size, header->digest);
 }
 
 /* The part of the view that lies in the header. */
@@ -403,7 +400,6 @@ fc_operator_check(const void *bytes, size_t size)
 	fc_operator op;
 	uint64_t	digest[2];
 	size_t		expected;
-	fc_status	status;
 
 	if (size < sizeof(fc_operator_header) || !header_valid(header))
 		return FC_EFORMAT;
@@ -414,9 +410,7 @@ fc_operator_check(const void *bytes, size_t size)
 	if (!factor_headers_valid(header, factors, &expected) ||
 		size != expected + exact_size(header->k, header->d, header->flags))
 		return FC_EFORMAT;
-	status = compute_digest(header, size, digest);
-	if (status != FC_OK)
-		return status;
+	compute_digest(header, size, digest);
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
 	fc_operator_view(header, &op);

@@ -69,7 +69,7 @@ typedef struct fc_factor_header
 size_t		fc_operator_size(const fc_operator *op);
 
 /* Write op (all arrays given, fc_operator_half_norms called) as fc_operator_size bytes, digest included. */
-fc_status	fc_operator_write(const fc_operator *op, fc_operator_header *header);
+void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 
 /* A view into valid bytes. */
 void		fc_operator_view(const fc_operator_header *header, fc_operator *op);

@@ -26,7 +26,7 @@ codebook_view(size_t k, size_t d, const double *offset, const double *weights, c
 	return op;
 }
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t k, size_t d, codebook_work *w)
 {
 	fc_operator op;
@@ -36,7 +36,6 @@ take_work(fc_arena *arena, size_t k, size_t d, codebook_work *w)
 	w->half_norms = FC_TAKE(arena, k, float);
 	op = codebook_view(k, d, w->mean, NULL, w->values);
 	w->scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
-	return FC_OK;
 }
 
 size_t
@@ -49,7 +48,7 @@ fc_codebook_size(size_t k, size_t d)
 }
 
 /* The mean of the centroids; is it to be the offset? */
-static fc_status
+static void
 find_mean(const double *centroids, size_t k, size_t d, double *mean, bool *far)
 {
 	double		norm = 0;
@@ -72,11 +71,10 @@ find_mean(const double *centroids, size_t k, size_t d, double *mean, bool *far)
 			spread += (centroids[j * d + i] - mean[i]) * (centroids[j * d + i] - mean[i]) / (double) k;
 	}
 	*far = norm > OFFSET_RATIO * spread;
-	return FC_OK;
 }
 
 /* Centroids as floats from the offset. */
-static fc_status
+static void
 round_centroids(const double *centroids, const double *offset, size_t k, size_t d, float *values, double *most)
 {
 	size_t		done = 0;
@@ -93,33 +91,29 @@ round_centroids(const double *centroids, const double *offset, size_t k, size_t 
 			values[j * d + i] = (float) value;
 		}
 	}
-	return FC_OK;
 }
 
-fc_status
+void
 fc_codebook_make_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d,
 					 fc_arena *arena, fc_operator *op, double *most)
 {
 	codebook_work w;
 	bool		far = false;
-	fc_status	status = take_work(arena, k, d, &w);
 
-	if (status == FC_OK && metric != FC_INNER_PRODUCT)
-		status = find_mean(centroids, k, d, w.mean, &far);
-	if (status == FC_OK)
-		status = round_centroids(centroids, far ? w.mean : NULL, k, d, w.values, most);
-	if (status != FC_OK)
-		return status;
+	take_work(arena, k, d, &w);
+	if (metric != FC_INNER_PRODUCT)
+		find_mean(centroids, k, d, w.mean, &far);
+	round_centroids(centroids, far ? w.mean : NULL, k, d, w.values, most);
 	*op = codebook_view(k, d, far ? w.mean : NULL, weights, w.values);
 	op->metric = metric;
-	return fc_operator_measure(op, w.scratch, w.half_norms);
+	fc_operator_measure(op, w.scratch, w.half_norms);
 }
 
-fc_status
+void
 fc_codebook_make(const double *centroids, const double *weights, size_t k, size_t d,
 				 fc_arena *arena, fc_operator *op, double *most)
 {
-	return fc_codebook_make_for(FC_EUCLIDEAN, centroids, weights, k, d, arena, op, most);
+	fc_codebook_make_for(FC_EUCLIDEAN, centroids, weights, k, d, arena, op, most);
 }
 
 /* ---- exact centroids beside a product ---- */
@@ -132,7 +126,7 @@ typedef struct kept_exact
 	fc_scratch	scratch;
 } kept_exact;
 
-static fc_status
+static void
 take_exact(fc_arena *arena, const fc_operator *op, const fc_operator *source, kept_exact *w)
 {
 	size_t		scratch = fc_operator_scratch(op);
@@ -141,43 +135,39 @@ take_exact(fc_arena *arena, const fc_operator *op, const fc_operator *source, ke
 	w->residual = FC_TAKE(arena, op->k, float);
 	w->half_norms = FC_TAKE(arena, op->k, float);
 	w->scratch = fc_take_scratch(arena, scratch > fc_operator_scratch(source) ? scratch : fc_operator_scratch(source));
-	return FC_OK;
 }
 
 /* The centroids an operator stands for, as a codebook. */
-static fc_status
+static void
 view_codebook(const fc_operator *source, const kept_exact *w, fc_operator *book)
 {
 	const float *rows = source->exact.values;
-	fc_status	status = FC_OK;
 
 	*book = *source;
 	if (rows == NULL && fc_operator_is_codebook(source))
-		return FC_OK;
+		return;
 	if (rows != NULL)
 		book->offset = source->exact.offset;
 	else
-		status = fc_operator_expand(book, w->scratch, w->rows);
+		fc_operator_expand(book, w->scratch, w->rows);
 	book->factors = 1;
 	book->factor[0] = (fc_factor) {.rows = book->k,.columns = book->d,.nonzeros = book->k * book->d,.values = rows != NULL ? rows : w->rows};
-	return status;
 }
 
-fc_status
+void
 fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, fc_arena *arena)
 {
 	kept_exact	w;
 	fc_operator book;
-	fc_status	status = take_exact(arena, op, source, &w);
 
-	if (status == FC_OK)
-		status = view_codebook(source, &w, &book);
-	return status == FC_OK ? fc_operator_attach_exact(op, &book, rerank, w.scratch, w.residual, w.half_norms) : status;
+	take_exact(arena, op, source, &w);
+	view_codebook(source, &w, &book);
+	fc_operator_attach_exact(op, &book, rerank, w.scratch, w.residual, w.half_norms);
 }
 
 /* ---- centroids in other units ---- */
 
-fc_status
+void
 fc_operator_centroids(const fc_operator *op, const double *center, const double *scale,
 					  fc_scratch scratch, double *centroids)
 {
@@ -190,7 +180,6 @@ fc_operator_centroids(const fc_operator *op, const double *center, const double 
 		for (size_t i = 0; i < op->d; i++)
 			row[i] = (center ? center[i] : 0.0) + (scale ? scale[i] : 1.0) * row[i];
 	}
-	return FC_OK;
 }
 
 /* ---- another order of the clusters ---- */
@@ -208,7 +197,7 @@ typedef struct renumber_work
 	float	   *residual;
 } renumber_work;
 
-static fc_status
+static void
 take_renumber(fc_arena *arena, const fc_operator *source, renumber_work *w)
 {
 	const fc_factor *first = &source->factor[0];
@@ -224,7 +213,6 @@ take_renumber(fc_arena *arena, const fc_operator *source, renumber_work *w)
 	w->exact_values = FC_TAKE(arena, exact * source->d, float);
 	w->exact_half_norms = FC_TAKE(arena, exact, float);
 	w->residual = FC_TAKE(arena, exact, float);
-	return FC_OK;
 }
 
 static bool
@@ -241,7 +229,7 @@ is_permutation(const int32_t *place, size_t k, bool *seen)
 }
 
 /* k rows of `columns` floats: row j of values is row place[j] of result. */
-static fc_status
+static void
 reorder_floats(const float *values, size_t k, size_t columns, const int32_t *place, float *result)
 {
 	size_t		done = 0;
@@ -251,10 +239,9 @@ reorder_floats(const float *values, size_t k, size_t columns, const int32_t *pla
 		fc_check_every(&done, columns);
 		memcpy(result + (size_t) place[j] * columns, values + j * columns, columns * sizeof(float));
 	}
-	return FC_OK;
 }
 
-static fc_status
+static void
 reorder_sparse(const fc_factor *factor, const int32_t *place, const renumber_work *w)
 {
 	size_t		done = 0;
@@ -274,46 +261,42 @@ reorder_sparse(const fc_factor *factor, const int32_t *place, const renumber_wor
 		for (size_t p = 0; p < count; p++)
 			w->column[to + p] = (uint32_t) fc_factor_column(factor, factor->row_start[j] + p);
 	}
-	return FC_OK;
 }
 
 /* The first factor has a row a cluster. */
-static fc_status
+static void
 reorder_factor(const fc_factor *factor, const int32_t *place, const renumber_work *w, fc_factor *result)
 {
 	*result = *factor;
 	result->values = w->values;
 	if (factor->row_start == NULL)
-		return reorder_floats(factor->values, factor->rows, factor->columns, place, w->values);
+	{
+		reorder_floats(factor->values, factor->rows, factor->columns, place, w->values);
+		return;
+	}
 	result->row_start = w->start;
 	result->column = w->column;
 	result->short_column = NULL;
-	return reorder_sparse(factor, place, w);
+	reorder_sparse(factor, place, w);
 }
 
-static fc_status
+static void
 reorder_exact(const fc_operator *source, const int32_t *place, const renumber_work *w, fc_exact_centroids *exact)
 {
-	fc_status	status = reorder_floats(source->exact.values, source->k, source->d, place, w->exact_values);
-
-	if (status == FC_OK)
-		status = reorder_floats(source->exact.half_norms, source->k, 1, place, w->exact_half_norms);
-	if (status == FC_OK)
-		status = reorder_floats(source->exact.residual, source->k, 1, place, w->residual);
+	reorder_floats(source->exact.values, source->k, source->d, place, w->exact_values);
+	reorder_floats(source->exact.half_norms, source->k, 1, place, w->exact_half_norms);
+	reorder_floats(source->exact.residual, source->k, 1, place, w->residual);
 	exact->values = w->exact_values;
 	exact->half_norms = w->exact_half_norms;
 	exact->residual = w->residual;
-	return status;
 }
 
 fc_status
 fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *arena, fc_operator *op)
 {
 	renumber_work w;
-	fc_status	status = take_renumber(arena, source, &w);
 
-	if (status != FC_OK)
-		return status;
+	take_renumber(arena, source, &w);
 	if (!is_permutation(place, source->k, w.seen))
 		return FC_EFORMAT;
 	*op = *source;
@@ -321,8 +304,12 @@ fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *
 		w.weights[place[j]] = source->weights[j];
 	op->weights = w.weights;
 	op->half_norms = w.half_norms;
-	status = reorder_floats(source->half_norms, source->k, 1, place, w.half_norms);
-	if (status == FC_OK)
-		status = reorder_factor(&source->factor[0], place, &w, &op->factor[0]);
-	return status == FC_OK && source->exact.values != NULL ? reorder_exact(source, place, &w, &op->exact) : status;
+	reorder_floats(source->half_norms, source->k, 1, place, w.half_norms);
+	reorder_factor(&source->factor[0], place, &w, &op->factor[0]);
+	if (source->exact.values != NULL)
+	{
+		reorder_exact(source, place, &w, &op->exact);
+		return FC_OK;
+	}
+	return FC_OK;
 }

@@ -71,7 +71,7 @@ length_of(const double *offset, size_t d)
 	return sqrt(square);
 }
 
-fc_status
+void
 fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 {
 	const float *rows = deciding_rows(op);
@@ -97,7 +97,6 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 		fc_check_every(&done, 2 * op->d);
 	}
 	*columns = (fc_columns) {op->k, op->d, values, constants, longest + length_of(offset, op->d)};
-	return FC_OK;
 }
 
 /*

@@ -23,7 +23,7 @@ typedef struct fc_columns
 /* Bytes that fc_columns_make takes from its arena; 0 where labels do not come from one dense codebook alone. */
 size_t		fc_columns_worksize(const fc_operator *op);
 
-fc_status	fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns);
+void		fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns);
 
 /* The scores (k) of a row as the operator's metric takes it; returns what bounds the error of one and that of half a distance together. */
 double		fc_columns_score(const fc_columns *columns, const fc_sparse_row *x, double *scores);

@@ -9,7 +9,7 @@
 
 #define BLOCK ((size_t) 1 << 20)	/* cells between two checks, a few ms */
 
-fc_status
+void
 fc_contingency_init(size_t capacity, fc_contingency *table)
 {
 	fc_cell    *cells = fc_contingency_cells(table);
@@ -23,7 +23,6 @@ fc_contingency_init(size_t capacity, fc_contingency *table)
 	table->version = FC_STEP_VERSION;
 	table->kind = FC_STEP_CONTINGENCY;
 	table->capacity = (uint32_t) capacity;
-	return FC_OK;
 }
 
 fc_status
@@ -63,7 +62,7 @@ fc_contingency_merge(fc_contingency *target, const fc_contingency *source)
 	return FC_OK;
 }
 
-fc_status
+void
 fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells)
 {
 	const fc_cell *from = fc_contingency_cells(table);
@@ -71,7 +70,6 @@ fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells
 	fc_keyed   *items = FC_TAKE(arena, table->used, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, table->used, fc_keyed);
 	size_t		n = 0;
-	fc_status	status;
 
 	for (size_t i = 0; i < table->capacity; i++)
 	{
@@ -80,15 +78,14 @@ fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells
 		if (from[i].count != 0)
 			items[n++] = (fc_keyed) {fc_label_key(from[i].a) << 32 | fc_label_key(from[i].b), (uint64_t) from[i].count};
 	}
-	status = fc_sort(items, n, scratch);
-	for (size_t i = 0; status == FC_OK && i < n; i++)
+	fc_sort(items, n, scratch);
+	for (size_t i = 0; i < n; i++)
 	{
 		if (i % BLOCK == 0)
 			fc_check();
 		cells[i] = (fc_cell) {fc_key_label(items[i].key >> 32), fc_key_label(items[i].key), (int64_t) items[i].value};
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }
 
 fc_status

@@ -32,7 +32,7 @@ fc_contingency_size(size_t capacity)
 }
 
 /* An empty table of fc_contingency_size(capacity) bytes. */
-fc_status	fc_contingency_init(size_t capacity, fc_contingency *table);
+void		fc_contingency_init(size_t capacity, fc_contingency *table);
 
 /* Add to a table that stays at most 3/4 full.  FC_EOVERFLOW: more than FC_MAX_ROWS in one cell. */
 fc_status	fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_t count);
@@ -41,7 +41,7 @@ fc_status	fc_contingency_add(fc_contingency *table, int32_t a, int32_t b, int64_
 fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *source);
 
 /* The used cells, sorted by (a, b), into cells (used of them). */
-fc_status	fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells);
+void		fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells);
 fc_status	fc_contingency_check(const void *bytes, size_t size);
 
 #endif							/* FC_OPERATOR_CONTINGENCY_H */

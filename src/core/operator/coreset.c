@@ -78,7 +78,7 @@ importance(const fc_coreset *state, const double *x)
  * The root of sum w min(1, q L) = share sum w, which is concave in L: Newton's steps from below stay below, and end when no more
  * rows come whole.
  */
-fc_status
+void
 fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, double *limit)
 {
 	size_t		whole = SIZE_MAX;
@@ -87,26 +87,27 @@ fc_coreset_limit(const double *importances, const double *weights, size_t n, dou
 	*limit = 0.0;
 	do
 	{
-		double		total = 0.0;
-		double		of_whole = 0.0;
-		double		slope = 0.0;
-
-		fc_check();
-		before = whole;
-		whole = 0;
-		for (size_t i = 0; i < n; i++)
 		{
-			bool		comes = importances[i] * *limit >= 1.0;
+			double		total = 0.0;
+			double		of_whole = 0.0;
+			double		slope = 0.0;
 
-			total += weights[i];
-			of_whole += comes ? weights[i] : 0.0;
-			slope += comes ? 0.0 : weights[i] * importances[i];
-			whole += comes;
+			fc_check();
+			before = whole;
+			whole = 0;
+			for (size_t i = 0; i < n; i++)
+			{
+				bool		comes = importances[i] * *limit >= 1.0;
+
+				total += weights[i];
+				of_whole += comes ? weights[i] : 0.0;
+				slope += comes ? 0.0 : weights[i] * importances[i];
+				whole += comes;
+			}
+			if (slope > 0.0)
+				*limit = fmax(*limit, (share * total - of_whole) / slope);
 		}
-		if (slope > 0.0)
-			*limit = fmax(*limit, (share * total - of_whole) / slope);
 	} while (whole != before);
-	return FC_OK;
 }
 
 double
@@ -203,7 +204,7 @@ fc_coreset_rows(const fc_coreset *state)
 	return state->used > state->size ? state->size : state->used;
 }
 
-fc_status
+void
 fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights)
 {
 	fc_mark		mark = fc_arena_mark(arena);
@@ -212,15 +213,14 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *w
 	const double *rank = fc_coreset_row_ranks(state);
 	double		next = state->used > state->size ? rank[heap_in(state)[0]] : state->used == state->count ? INFINITY : state->limit;
 	size_t		done = 0;
-	fc_status	status;
 
 	for (size_t slot = 0; slot < state->used; slot++)
 	{
 		items[slot].value = slot;
 		memcpy(&items[slot].key, &rank[slot], sizeof(double));	/* of one sign: bits are ordered as numbers */
 	}
-	status = fc_sort(items, state->used, scratch);
-	for (size_t i = 0; status == FC_OK && i < fc_coreset_rows(state); i++)
+	fc_sort(items, state->used, scratch);
+	for (size_t i = 0; i < fc_coreset_rows(state); i++)
 	{
 		const double *row = fc_coreset_row(state, items[i].value);
 
@@ -230,7 +230,6 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *w
 			weights[i] = 1.0 / fmin(1.0, importance(state, row) * next);
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }
 
 /* Are all places slots, none below a smaller one?  Their sum is that of every slot once: a slot that is there twice costs a better row, no more. */

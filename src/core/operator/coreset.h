@@ -60,7 +60,7 @@ fc_coreset_importance(const double *x, const double *center, double variance, si
 /*
  * The limit of ranks below which a share in (0, 1) of rows like these, of such importances and weights (n), is expected.
  */
-fc_status	fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, double *limit);
+void		fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, double *limit);
 
 /* The rank of a row (d finite values). */
 double		fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x);
@@ -94,7 +94,7 @@ fc_coreset_row(const fc_coreset *state, size_t slot)
 /*
  * The sample in the order of its ranks: x (fc_coreset_rows(state) x d), weights, or NULL.
  */
-fc_status	fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights);
+void		fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights);
 
 fc_status	fc_coreset_check(const void *bytes, size_t size);
 

@@ -15,7 +15,7 @@ fc_fit_scratch(const fc_operator *op, const fc_operator *rows)
 	return a > b ? a : b;
 }
 
-fc_status
+void
 fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, double *batch,
 			int32_t *labels, double *squares)
 {
@@ -34,7 +34,6 @@ fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, 
 			squares[first + i] = fc_operator_distance(op, (size_t) labels[first + i], batch + i * op->d, scratch);
 		}
 	}
-	return FC_OK;
 }
 
 static double
@@ -73,7 +72,7 @@ fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_mea
 /* ---- in the order of their distances ---- */
 
 /* Rows by squared distance, ascending. */
-static fc_status
+static void
 sort_rows(const fc_fit *fit, fc_arena *arena, fc_keyed **sorted)
 {
 	fc_keyed   *items = FC_TAKE(arena, fit->n, fc_keyed);
@@ -85,23 +84,23 @@ sort_rows(const fc_fit *fit, fc_arena *arena, fc_keyed **sorted)
 		memcpy(&items[i].key, &fit->squares[i], sizeof(double));	/* not negative: bits are ordered as numbers */
 	}
 	*sorted = items;
-	return fc_sort(items, fit->n, scratch);
+	fc_sort(items, fit->n, scratch);
 }
 
-fc_status
+void
 fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena *arena,
 				 double *quantiles)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *sorted = NULL;
-	fc_status	status = sort_rows(fit, arena, &sorted);
 	double		last = total_weight(fit) - 1.0;
 	double		below = 0.0;	/* weight of the rows before the i-th */
 	double		place_before = 0.0;
 	double		before = 0.0;	/* distance of the row before */
 	size_t		q = 0;
 
-	for (size_t i = 0; status == FC_OK && i < fit->n && q < count; i++)
+	sort_rows(fit, arena, &sorted);
+	for (size_t i = 0; i < fit->n && q < count; i++)
 	{
 		double		weight = fit->weights[sorted[i].value];
 		double		place = below + (weight - 1.0) / 2.0;
@@ -118,11 +117,10 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena
 		before = distance;
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }
 
 /* The mean without the share `trim` of the weight that is farthest. */
-static fc_status
+static void
 trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena, double *mean)
 {
 	fc_mark		mark = fc_arena_mark(arena);
@@ -130,9 +128,9 @@ trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena, double *mean)
 	double		sum = 0.0;
 	double		weight = 0.0;
 	fc_keyed   *sorted = NULL;
-	fc_status	status = sort_rows(fit, arena, &sorted);
 
-	for (size_t i = 0; status == FC_OK && i < fit->n && weight < left; i++)
+	sort_rows(fit, arena, &sorted);
+	for (size_t i = 0; i < fit->n && weight < left; i++)
 	{
 		double		own = fmin(fit->weights[sorted[i].value], left - weight);
 
@@ -141,19 +139,17 @@ trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena, double *mean)
 	}
 	*mean = weight > 0.0 ? sum / weight : 0.0;
 	fc_arena_release(arena, mark);
-	return status;
 }
 
-fc_status
+void
 fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena, fc_comparison *result)
 {
 	double		weight = total_weight(a);
 	double		difference = 0.0;
 	double		square = 0.0;
-	fc_status	status = trimmed_mean(a, trim, arena, &result->mean_a);
 
-	if (status == FC_OK)
-		status = trimmed_mean(b, trim, arena, &result->mean_b);
+	trimmed_mean(a, trim, arena, &result->mean_a);
+	trimmed_mean(b, trim, arena, &result->mean_b);
 	result->changed = 0.0;
 	for (size_t i = 0; i < a->n; i++)
 	{
@@ -168,5 +164,4 @@ fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena, f
 		square += a->weights[i] * a->weights[i] * own * own;
 	}
 	result->error = sqrt(square) / weight;
-	return status;
 }

@@ -15,7 +15,7 @@
 
 /* Labels and squared distances of the rows of `rows` (rows->k of op->d); scratch: fc_fit_scratch floats; batch: FC_FIT_BATCH x d doubles. */
 size_t		fc_fit_scratch(const fc_operator *op, const fc_operator *rows);
-fc_status	fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, double *batch,
+void		fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, double *batch,
 						int32_t *labels, double *squares);
 
 typedef struct fc_fit
@@ -31,7 +31,7 @@ typedef struct fc_fit
 void		fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_means, double *cluster_weights);
 
 /* Quantiles of sqrt(f) at `count` places, from 0 to 1 and ascending, as percentile_cont for weights of 1. */
-fc_status	fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena *arena,
+void		fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena *arena,
 							 double *quantiles);
 
 /*
@@ -47,7 +47,7 @@ typedef struct fc_comparison
 	double		changed;
 } fc_comparison;
 
-fc_status	fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena,
+void		fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena,
 						   fc_comparison *result);
 
 #endif							/* FC_OPERATOR_FIT_H */

@@ -252,7 +252,7 @@ fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *cons
 		round_lane(block, lane, op->d, rows + lane * op->d);
 }
 
-fc_status
+void
 fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows)
 {
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
@@ -263,7 +263,6 @@ fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows)
 		fc_operator_rows(op, j, op->k - j < FC_BLOCK8 ? op->k - j : FC_BLOCK8, NULL, scratch.floats, NULL, rows + j * op->d);
 	}
 	op->rows = rows;
-	return FC_OK;
 }
 
 void

@@ -136,7 +136,7 @@ size_t		fc_operator_sell_size(const fc_operator *op);
 void		fc_operator_sell_build(fc_operator *op, void *memory);
 
 /* rows (k x d) = the product, for callers who need many distances; op->rows is set to it. */
-fc_status	fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
+void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
 
 /*
  * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that the screen
@@ -186,7 +186,7 @@ void		fc_operator_nearest_scored(const fc_operator *op, const double *x, const d
 void		fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_norms);
 
 /* The same, with a check for every few rows of the product. */
-fc_status	fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms);
+void		fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms);
 
 /* Do the factors chain from k to d, and do the columns of sparse ones lie within them?  Asserted before an operator is measured. */
 bool		fc_operator_is_sound(const fc_operator *op);
@@ -202,7 +202,7 @@ fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
  * known: op then points to source's arrays and to residual and half_norms (k each, filled).
  * rerank: 1 .. k or FC_RERANK_EXACT.  
  */
-fc_status	fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
+void		fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
 								   fc_scratch scratch, float *residual, float *half_norms);
 
 /* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */

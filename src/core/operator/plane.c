@@ -17,7 +17,7 @@ typedef struct plane_work
 	fc_scratch	scratch;
 } plane_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, const fc_operator *op, plane_work *w)
 {
 	w->axes = op->d < 2 ? op->d : 2;
@@ -27,7 +27,6 @@ take_work(fc_arena *arena, const fc_operator *op, plane_work *w)
 	w->cloud = FC_TAKE(arena, op->k * op->d, float);
 	w->axis = FC_TAKE(arena, w->axes * op->d, float);
 	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-	return FC_OK;
 }
 
 static void
@@ -42,7 +41,7 @@ find_shares(const fc_operator *op, double *share)
 }
 
 /* The mean, and the largest coordinate of a centroid around it: 0 where all centroids are one point. */
-static fc_status
+static void
 find_mean(const fc_operator *op, plane_work *w, double *largest)
 {
 	size_t		done = 0;
@@ -60,11 +59,10 @@ find_mean(const fc_operator *op, plane_work *w, double *largest)
 				else
 					*largest = fmax(*largest, fabs(w->row[i] - w->mean[i]));
 		}
-	return FC_OK;
 }
 
 /* Centroids around the mean in units of the largest coordinate, so that squares neither vanish nor overflow. */
-static fc_status
+static void
 fill_cloud(const fc_operator *op, double largest, plane_work *w)
 {
 	size_t		done = 0;
@@ -76,7 +74,6 @@ fill_cloud(const fc_operator *op, double largest, plane_work *w)
 		for (size_t i = 0; i < op->d; i++)
 			w->cloud[j * op->d + i] = (float) (sqrt(w->share[j]) * ((w->row[i] - w->mean[i]) / largest));
 	}
-	return FC_OK;
 }
 
 /* p_j, and of each axis its share of the squares. */
@@ -115,18 +112,16 @@ fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double
 	fc_mark		mark = fc_arena_mark(arena);
 	double		largest = 0.0;
 	plane_work	w;
-	fc_status	status = take_work(arena, op, &w);
+	fc_status	status = FC_OK;
 
+	take_work(arena, op, &w);
 	memset(places, 0, 2 * op->k * sizeof(double));
 	shown[0] = shown[1] = 0.0;
-	if (status == FC_OK)
-	{
-		find_shares(op, w.share);
-		status = find_mean(op, &w, &largest);
-	}
+	find_shares(op, w.share);
+	find_mean(op, &w, &largest);
 	if (status == FC_OK && largest > 0.0)
 	{
-		status = fill_cloud(op, largest, &w);
+		fill_cloud(op, largest, &w);
 		if (status == FC_OK)
 			status = fc_principal_axes(w.cloud, op->k, op->d, w.axes, 0, arena, w.axis);
 		if (status == FC_OK)

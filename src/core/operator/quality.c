@@ -9,7 +9,7 @@
 
 /* ---- Davies-Bouldin ---- */
 
-fc_status
+void
 fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size_t i, const double *weights, const double *sums,
 					 double *worst)
 {
@@ -27,7 +27,6 @@ fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size_t i, cons
 			squared += (centroids[i * d + t] - centroids[j * d + t]) * (centroids[i * d + t] - centroids[j * d + t]);
 		*worst = fmax(*worst, (sums[i] / weights[i] + sums[j] / weights[j]) / sqrt(squared));
 	}
-	return FC_OK;
 }
 
 /* ---- sums over rows ---- */
@@ -62,7 +61,7 @@ fc_quality_scratch(const fc_operator *op, const fc_operator *rows)
 	return fc_fit_scratch(op, rows);
 }
 
-static fc_status
+static void
 find_mean(const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
 {
 	double		weight = 0.0;
@@ -77,7 +76,6 @@ find_mean(const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
 		for (size_t t = 0; t < rows->d && rows->weights[i] > 0.0; t++)
 			sums->mean[t] += (sums->row[t] - sums->mean[t]) * rows->weights[i] / weight;
 	}
-	return FC_OK;
 }
 
 /* The row in sums->row, of weight w. */
@@ -101,7 +99,7 @@ add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 		sums->silhouettes[j] += w * (1.0 - sqrt(squares[0] / squares[1]));
 }
 
-static fc_status
+static void
 add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
 {
 	size_t		done = 0;
@@ -118,7 +116,6 @@ add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, qua
 		if (rows->weights[i] > 0.0)
 			add_row(op, rows->weights[i], scratch, sums);
 	}
-	return FC_OK;
 }
 
 /* ---- qualities ---- */
@@ -183,11 +180,11 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch sc
 	take_sums(op->k, op->d, arena, &sums);
 	status = FC_OK;
 	if (status == FC_OK)
-		status = find_mean(rows, scratch, &sums);
+		find_mean(rows, scratch, &sums);
 	if (status == FC_OK)
-		status = add_rows(op, rows, scratch, &sums);
+		add_rows(op, rows, scratch, &sums);
 	if (status == FC_OK)
-		status = fc_operator_centroids(op, NULL, NULL, scratch, sums.centroids);
+		fc_operator_centroids(op, NULL, NULL, scratch, sums.centroids);
 	if (status == FC_OK)
 		status = finish(op, &sums, clusters, all);
 	fc_arena_release(arena, mark);

@@ -27,7 +27,7 @@ typedef struct fc_quality
  * max_{l != i} (sums_i / weights_i + sums_l / weights_l) / ||c_i - c_l|| over clusters with weight; 0 where there is no other.
  * centroids: k x d.
  */
-fc_status	fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size_t i, const double *weights, const double *sums,
+void		fc_davies_bouldin_of(const double *centroids, size_t k, size_t d, size_t i, const double *weights, const double *sums,
 								 double *worst);
 
 /*

@@ -24,7 +24,7 @@ typedef struct recall_work
 	fc_scratch	scratch;
 } recall_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, const fc_operator *op, const fc_search *search, recall_work *w)
 {
 	w->wanted = (size_t) ceil(search->neighbours);
@@ -38,10 +38,9 @@ take_work(fc_arena *arena, const fc_operator *op, const fc_search *search, recal
 	w->distance = FC_TAKE(arena, search->probes, double);
 	w->visited = FC_TAKE(arena, op->k, bool);
 	w->scratch = fc_take_scratch(arena, fc_operator_batch_scratch(op, LABELLED));
-	return FC_OK;
 }
 
-static fc_status
+static void
 label_rows(const fc_operator *op, const fc_search *search, recall_work *w, fc_search_result *result)
 {
 	size_t		done = 0;
@@ -65,11 +64,10 @@ label_rows(const fc_operator *op, const fc_search *search, recall_work *w, fc_se
 		result->count[j]++;
 		result->square[j] += fc_operator_distance(op, j, search->x + r * op->d, w->scratch);
 	}
-	return FC_OK;
 }
 
 /* Rows around their mean, where products lose least. */
-static fc_status
+static void
 centre_rows(size_t d, const fc_search *search, recall_work *w)
 {
 	size_t		done = 0;
@@ -94,7 +92,6 @@ centre_rows(size_t d, const fc_search *search, recall_work *w)
 			if (pass > 0)
 				w->half_norm[r] = (float) (0.5 * square);
 		}
-	return FC_OK;
 }
 
 /* Keep row among the nearest of a query where it belongs. */
@@ -117,7 +114,7 @@ offer(const recall_work *w, size_t query, float score, int32_t row)
 }
 
 /* The nearest rows of `queries` rows from `first` on. */
-static fc_status
+static void
 find_nearest(size_t d, const fc_search *search, size_t first, size_t queries, recall_work *w)
 {
 	for (size_t i = 0; i < queries * w->wanted; i++)
@@ -137,7 +134,6 @@ find_nearest(size_t d, const fc_search *search, size_t first, size_t queries, re
 				if (r + j != first + q)
 					offer(w, q, w->half_norm[r + j] - w->dots[q * TILE + j], (int32_t) (r + j));
 	}
-	return FC_OK;
 }
 
 /* The recall of one query, and the rows it reads. */
@@ -161,25 +157,23 @@ recall_of(const fc_operator *op, const fc_search *search, size_t row, size_t que
 	return found / search->neighbours;
 }
 
-static fc_status
+static void
 search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result)
 {
 	recall_work w;
-	fc_status	status = take_work(arena, op, search, &w);
 	double		read = 0;
 	size_t		done = 0;
 	double		found = 0;
 
-	if (status == FC_OK)
-		status = label_rows(op, search, &w, result);
-	if (status == FC_OK)
-		status = centre_rows(op->d, search, &w);
-	for (size_t first = 0; first < search->queries && status == FC_OK; first += QUERIES)
+	take_work(arena, op, search, &w);
+	label_rows(op, search, &w, result);
+	centre_rows(op->d, search, &w);
+	for (size_t first = 0; first < search->queries; first += QUERIES)
 	{
 		size_t		queries = search->queries - first < QUERIES ? search->queries - first : QUERIES;
 
-		status = find_nearest(op->d, search, first, queries, &w);
-		for (size_t q = 0; q < queries && status == FC_OK; q++)
+		find_nearest(op->d, search, first, queries, &w);
+		for (size_t q = 0; q < queries; q++)
 		{
 			fc_check_every(&done, op->k * op->d);
 			found += recall_of(op, search, first + q, q, result, &w, &read);
@@ -187,15 +181,13 @@ search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, f
 	}
 	result->recall = found / (double) search->queries;
 	result->read = read / (double) search->queries / (double) search->rows;
-	return status;
 }
 
-fc_status
+void
 fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	fc_status	status = search_recall(op, search, arena, result);
 
+	search_recall(op, search, arena, result);
 	fc_arena_release(arena, used);
-	return status;
 }

@@ -33,6 +33,6 @@ typedef struct fc_search_result
  * Nearest rows are found by products of floats: of two at distances that agree to rounding either may count.
  * Time: queries x rows x d.
  */
-fc_status	fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result);
+void		fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result);
 
 #endif							/* FC_OPERATOR_RECALL_H */

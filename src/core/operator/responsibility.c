@@ -19,7 +19,7 @@ least_spread(const fc_operator *op, const double *spreads)
 }
 
 /* p = ||x - c_j||^2. */
-static fc_status
+static void
 measure_squares(const fc_operator *op, const double *x, fc_scratch scratch, double *p)
 {
 	size_t		done = 0;
@@ -29,7 +29,6 @@ measure_squares(const fc_operator *op, const double *x, fc_scratch scratch, doub
 		fc_check_every(&done, op->d);
 		p[j] = fc_operator_distance(op, j, x, scratch);
 	}
-	return FC_OK;
 }
 
 /* Weights of the clusters at the least square distance, and 0 of all others. */
@@ -62,15 +61,13 @@ weigh_densities(const fc_operator *op, const double *spreads, double least, doub
 		p[j] = most > -INFINITY ? exp(p[j] - most) : 0.0;
 }
 
-fc_status
+void
 fc_operator_responsibilities(const fc_operator *op, const double *spreads, const double *x, fc_scratch scratch, double *p)
 {
 	double		least = least_spread(op, spreads);
 	double		sum = 0.0;
-	fc_status	status = measure_squares(op, x, scratch, p);
 
-	if (status != FC_OK)
-		return status;
+	measure_squares(op, x, scratch, p);
 	if (least > 0.0)
 		weigh_densities(op, spreads, least, p);
 	else
@@ -79,5 +76,4 @@ fc_operator_responsibilities(const fc_operator *op, const double *spreads, const
 		sum += p[j];
 	for (size_t j = 0; j < op->k; j++)
 		p[j] = sum > 0.0 ? p[j] / sum : 1.0 / (double) op->k;
-	return FC_OK;
 }

@@ -17,6 +17,6 @@
  * p (k).  x is d doubles; spreads are k, finite and not negative; scratch: fc_operator_scratch.  The sum is 1 to k roundings.
  * Cost: k distances.
  */
-fc_status	fc_operator_responsibilities(const fc_operator *op, const double *spreads, const double *x, fc_scratch scratch, double *p);
+void		fc_operator_responsibilities(const fc_operator *op, const double *spreads, const double *x, fc_scratch scratch, double *p);
 
 #endif							/* FC_OPERATOR_RESPONSIBILITY_H */

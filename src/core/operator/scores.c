@@ -26,26 +26,24 @@ typedef struct margins
 } margins;
 
 /* Sort by label and merge equal ones; *labels of them remain. */
-static fc_status
+static void
 merge(fc_keyed *m, size_t n, fc_keyed *scratch, size_t *labels)
 {
-	fc_status	status = fc_sort(m, n, scratch);
 	size_t		used = 0;
 
-	for (size_t i = 0; status == FC_OK && i < n; i++)
+	fc_sort(m, n, scratch);
+	for (size_t i = 0; i < n; i++)
 		if (used > 0 && m[used - 1].key == m[i].key)
 			m[used - 1].value += m[i].value;
 		else
 			m[used++] = m[i];
 	*labels = used;
-	return status;
 }
 
 static fc_status
 take_margins(const fc_cell *cells, size_t n, fc_arena *arena, margins *out)
 {
 	fc_keyed   *scratch = FC_TAKE(arena, n, fc_keyed);
-	fc_status	status;
 
 	out->a = FC_TAKE(arena, n, fc_keyed);
 	out->b = FC_TAKE(arena, n, fc_keyed);
@@ -58,8 +56,9 @@ take_margins(const fc_cell *cells, size_t n, fc_arena *arena, margins *out)
 		if (out->n > FC_MAX_ROWS)
 			return FC_EOVERFLOW;
 	}
-	status = merge(out->a, n, scratch, &out->na);
-	return status != FC_OK ? status : merge(out->b, n, scratch, &out->nb);
+	merge(out->a, n, scratch, &out->na);
+	merge(out->b, n, scratch, &out->nb);
+	return FC_OK;
 }
 
 static long double
@@ -102,7 +101,7 @@ fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
 	return FC_OK;
 }
 
-static fc_status
+static void
 add_entropy(const fc_keyed *m, size_t n, int64_t total, long double *sum)
 {
 	for (size_t i = 0; i < n; i++)
@@ -113,7 +112,6 @@ add_entropy(const fc_keyed *m, size_t n, int64_t total, long double *sum)
 			fc_check();
 		*sum -= p * logl(p);
 	}
-	return FC_OK;
 }
 
 /* The share of a label that is there. */
@@ -152,9 +150,9 @@ fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena
 		information += p * logl(p / (share_of(&m, m.a, m.na, cells[i].a) * share_of(&m, m.b, m.nb, cells[i].b)));
 	}
 	if (status == FC_OK)
-		status = add_entropy(m.a, m.na, m.n, &entropies);
+		add_entropy(m.a, m.na, m.n, &entropies);
 	if (status == FC_OK)
-		status = add_entropy(m.b, m.nb, m.n, &entropies);
+		add_entropy(m.b, m.nb, m.n, &entropies);
 	if (status != FC_OK)
 		return status;
 	if (m.na == 1 && m.nb == 1)

@@ -128,5 +128,5 @@ fc_operator_assign_screened(const fc_operator *op, const double *x, size_t n, fc
 			fc_check_every(&done, op->k / 8 * op->d);
 	}
 	if (way != FC_SCREEN_NONE)
-		(void) fc_screen_assign(op->screen, way, &rows, n, scratch, labels);
+		fc_screen_assign(op->screen, way, &rows, n, scratch, labels);
 }

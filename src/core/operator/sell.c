@@ -261,7 +261,7 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out, char
 	start[slices] = (uint32_t) steps;
 	columns = (uint64_t *) round8((char *) (start + slices + 1));
 	values = (float *) (columns + steps * FC_SLICE / 4);
-	(void) fc_clear_pieces(columns, steps * FC_SLICE * (sizeof(uint16_t) + sizeof(float)));
+	fc_clear_pieces(columns, steps * FC_SLICE * (sizeof(uint16_t) + sizeof(float)));
 	for (size_t s = 0; s < slices; s++)
 	{
 		fc_check_every(&done, (size_t) (start[s + 1] - start[s]) * FC_SLICE);

@@ -86,7 +86,7 @@ fc_step_open(const fc_step *step)
 	return parts;
 }
 
-fc_status
+void
 fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
 			 fc_step *step)
 {
@@ -97,7 +97,6 @@ fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, s
 	step->capacity = (uint32_t) capacity;
 	step->operator_size = operator_size;
 	((fc_operator_header *) (step + 1))->container = 0;
-	return FC_OK;
 }
 
 /* p += x, exactly but for the rounding of the low part. */
@@ -443,7 +442,7 @@ finish_sums(const fc_step *step, const fc_step_parts *parts, const fc_operator *
 	}
 }
 
-fc_status
+void
 fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 {
 	fc_step_parts parts = fc_step_open(step);
@@ -475,7 +474,6 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 		finish_sums(step, &parts, &op, j, waiting.order + first, next - first, waiting.scratch, result->sums);
 	}
 	result->total = fc_pair_value(total);
-	return FC_OK;
 }
 
 fc_status
@@ -498,7 +496,7 @@ fc_step_check(const void *bytes, size_t size)
 	return status == FC_OK ? check_sums(step) : status;
 }
 
-fc_status
+void
 fc_step_means(size_t k, size_t d, const double *weights, double *sums)
 {
 	size_t		done = 0;
@@ -509,11 +507,10 @@ fc_step_means(size_t k, size_t d, const double *weights, double *sums)
 		for (size_t i = 0; weights[j] > 0 && i < d; i++)
 			sums[j * d + i] /= weights[j];
 	}
-	return FC_OK;
 }
 
 /* Means of unit rows come to length 1; where there is no direction, the centroid stays. */
-static fc_status
+static void
 to_unit_centroids(const fc_operator *op, double *means, fc_scratch scratch)
 {
 	size_t		done = 0;
@@ -528,10 +525,9 @@ to_unit_centroids(const fc_operator *op, double *means, fc_scratch scratch)
 		fc_operator_row(op, j, scratch, mean);
 		(void) fc_unit_row(mean, op->d, mean);
 	}
-	return FC_OK;
 }
 
-fc_status
+void
 fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch)
 {
 	for (size_t j = 0; j < op->k; j++)
@@ -542,28 +538,28 @@ fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratc
 		fc_operator_row(op, j, scratch, result->sums + j * op->d);
 	}
 	fc_step_means(op->k, op->d, result->weights, result->sums);
-	return op->metric == FC_COSINE ? to_unit_centroids(op, result->sums, scratch) : FC_OK;
+	if (op->metric == FC_COSINE)
+		to_unit_centroids(op, result->sums, scratch);
 }
 
 /* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
-fc_status
+void
 fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
 					   double *index)
 {
 	size_t		used = 0;
 	double		sum = 0;
 	double		worst;
-	fc_status	status = fc_operator_centroids(op, NULL, NULL, scratch, centroids);
 
-	for (size_t i = 0; i < op->k && status == FC_OK; i++)
+	fc_operator_centroids(op, NULL, NULL, scratch, centroids);
+	for (size_t i = 0; i < op->k; i++)
 	{
 		fc_check();
 		if (result->weights[i] <= 0)
 			continue;
 		used++;
-		status = fc_davies_bouldin_of(centroids, op->k, op->d, i, result->weights, result->sums, &worst);
+		fc_davies_bouldin_of(centroids, op->k, op->d, i, result->weights, result->sums, &worst);
 		sum += worst;
 	}
 	*index = used > 0 ? sum / (double) used : 0;
-	return status;
 }

@@ -75,7 +75,7 @@ fc_step_parts fc_step_open(const fc_step *step);
 size_t		fc_step_capacity(const fc_operator *op);
 
 size_t		fc_step_size(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity);
-fc_status	fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
+void		fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
 						 fc_step *step);
 fc_status	fc_step_check(const void *bytes, size_t size);
 
@@ -105,7 +105,7 @@ typedef struct fc_step_result
 } fc_step_result;
 
 /* The state stays as it is.  Scratch: fc_step_scratch floats for its capacity. */
-fc_status	fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
+void		fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result);
 
 static inline double
 fc_pair_value(fc_pair p)
@@ -114,16 +114,16 @@ fc_pair_value(fc_pair p)
 }
 
 /* sums (k x d) become means where a cluster has weight. */
-fc_status	fc_step_means(size_t k, size_t d, const double *weights, double *sums);
+void		fc_step_means(size_t k, size_t d, const double *weights, double *sums);
 
 /* The next centroids: result->sums of lloyd become means, of length 1 for cosines; where nobody came, the centroid stays.  Scratch: fc_operator_scratch. */
-fc_status	fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch);
+void		fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch);
 
 /*
  * Davies-Bouldin index from the weights and sums of a finished state; centroids is room for k x d; scratch:
  * fc_operator_scratch floats.
  */
-fc_status	fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
+void		fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
 								   double *index);
 
 #endif							/* FC_OPERATOR_STEP_H */

@@ -19,7 +19,7 @@ typedef struct tree_work
 	fc_scratch	scratch;
 } tree_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, const fc_operator *op, tree_work *w)
 {
 	w->k = op->k;
@@ -32,7 +32,6 @@ take_work(fc_arena *arena, const fc_operator *op, tree_work *w)
 	w->parent = FC_TAKE(arena, 2 * op->k, int32_t);
 	w->order = FC_TAKE(arena, 2 * op->k, fc_keyed);
 	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-	return FC_OK;
 }
 
 /* ---- distances ---- */
@@ -46,7 +45,7 @@ pair(const tree_work *w, size_t a, size_t b)
 	return w->distance + high * (high - 1) / 2 + low;
 }
 
-static fc_status
+static void
 read_clusters(const fc_operator *op, tree_work *w)
 {
 	double		total = 0;
@@ -61,10 +60,9 @@ read_clusters(const fc_operator *op, tree_work *w)
 	}
 	for (size_t j = 0; j < op->k; j++)
 		w->weight[j] = total > 0 && isfinite(total) ? op->weights[j] : 1.0;
-	return FC_OK;
 }
 
-static fc_status
+static void
 measure_pairs(size_t d, tree_work *w)
 {
 	size_t		done = 0;
@@ -82,7 +80,6 @@ measure_pairs(size_t d, tree_work *w)
 				sum += (x[i] - y[i]) * (x[i] - y[i]);
 			*pair(w, a, b) = both > 0 ? w->weight[a] / both * w->weight[b] * sum : 0.0;
 		}
-	return FC_OK;
 }
 
 /* ---- chains ---- */
@@ -123,7 +120,7 @@ join_nodes(tree_work *w, size_t a, size_t b)
 	w->joined[b] = true;
 }
 
-static fc_status
+static void
 find_joins(tree_work *w)
 {
 	size_t		length = 0;
@@ -152,7 +149,6 @@ find_joins(tree_work *w)
 		join_nodes(w, last < next ? last : next, last < next ? next : last);
 		length -= 2;
 	}
-	return FC_OK;
 }
 
 /* ---- the tree ---- */
@@ -183,17 +179,14 @@ height_key(double height)
 }
 
 /* The joins by their heights, of the nodes that earlier ones made. */
-static fc_status
+static void
 order_joins(tree_work *w, fc_join *joins)
 {
 	size_t		count = w->k - 1;
-	fc_status	status;
 
 	for (size_t i = 0; i < count; i++)
 		w->order[i] = (fc_keyed) {height_key(w->found[i].height + 0.0), i};
-	status = fc_sort(w->order, count, w->order + w->k);
-	if (status != FC_OK)
-		return status;
+	fc_sort(w->order, count, w->order + w->k);
 	for (size_t i = 0; i < 2 * w->k; i++)
 		w->parent[i] = -1;
 	for (size_t i = 0; i < count; i++)
@@ -207,37 +200,32 @@ order_joins(tree_work *w, fc_join *joins)
 		w->parent[a] = w->parent[b] = (int32_t) (w->k + i);
 		joins[i] = join;
 	}
-	return FC_OK;
 }
 
-static fc_status
+static void
 cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 {
 	tree_work	w;
-	fc_status	status = take_work(arena, op, &w);
 
-	if (status == FC_OK)
-		status = read_clusters(op, &w);
-	if (status == FC_OK)
-		status = measure_pairs(op->d, &w);
-	if (status == FC_OK)
-		status = find_joins(&w);
-	return status == FC_OK ? order_joins(&w, joins) : status;
+	take_work(arena, op, &w);
+	read_clusters(op, &w);
+	measure_pairs(op->d, &w);
+	find_joins(&w);
+	order_joins(&w, joins);
 }
 
-fc_status
+void
 fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	fc_status	status = cluster_tree(op, arena, joins);
 
+	cluster_tree(op, arena, joins);
 	fc_arena_release(arena, used);
-	return status;
 }
 
 /* ---- clusters joined by numbers ---- */
 
-fc_status
+void
 fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_scratch scratch,
 				 double *row, double *centroids, double *weights)
 {
@@ -263,5 +251,4 @@ fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_
 		for (size_t i = 0; i < op->d; i++)
 			centroids[node * op->d + i] += share * row[i];
 	}
-	return FC_OK;
 }

@@ -26,14 +26,14 @@ typedef struct fc_join
  * joins (k - 1) in the order of their heights.  Weights are those of the operator; clusters count as equal where these add up
  * to 0 or to no finite number.
  */
-fc_status	fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
+void		fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
 
 /*
  * The clusters of one number joined: centroids (count x d) become their weighted means, weights (count) the sums.  number[j]
  * is below count; a number that no cluster has gets zeros.  Clusters of no weight at all count as equal.  Scratch:
  * fc_operator_scratch floats and d doubles in row.
  */
-fc_status	fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_scratch scratch,
+void		fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_scratch scratch,
 							 double *row, double *centroids, double *weights);
 
 #endif							/* FC_OPERATOR_TREE_H */

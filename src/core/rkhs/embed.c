@@ -33,7 +33,7 @@ typedef struct embed_work
 	double	   *deciding;		/* q: the entry of each column, so far, that decides its sign */
 } embed_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t q, embed_work *k)
 {
 	k->gram = FC_TAKE(arena, q * q, double);
@@ -41,7 +41,6 @@ take_work(fc_arena *arena, size_t q, embed_work *k)
 	k->values = FC_TAKE(arena, q, double);
 	k->vectors = FC_TAKE(arena, q * q, double);
 	k->deciding = FC_TAKE(arena, q, double);
-	return FC_OK;
 }
 
 size_t
@@ -50,7 +49,7 @@ fc_kernel_embed_worksize(size_t q)
 	fc_arena	measure = fc_arena_measure();
 	embed_work	k;
 
-	(void) take_work(&measure, q, &k);
+	take_work(&measure, q, &k);
 	fc_arena_reserve(&measure, fc_leading_eigen_worksize(q, q));
 	return fc_arena_measured(&measure);
 }
@@ -80,7 +79,8 @@ sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_
 		if (status != FC_OK)
 			return status;
 	}
-	return fc_mirror_lower(k->gram, q);
+	fc_mirror_lower(k->gram, q);
+	return FC_OK;
 }
 
 /* y = root x E V, row by row; remembers the entry of each column that decides its sign. */
@@ -115,7 +115,7 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 	return FC_OK;
 }
 
-static fc_status
+static void
 fix_signs(size_t n, size_t found, const embed_work *k, fc_embedding *result)
 {
 	for (size_t i = 0; i < n; i++)
@@ -126,7 +126,6 @@ fix_signs(size_t n, size_t found, const embed_work *k, fc_embedding *result)
 			if (k->deciding[j] < 0.0)
 				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -136,8 +135,9 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		found = 0;
 	embed_work k;
-	fc_status	status = take_work(arena, q, &k);
+	fc_status	status = FC_OK;
 
+	take_work(arena, q, &k);
 	memset(result->eigenvalues, 0, result->rank * sizeof(double));
 	if (q == 0)					/* K is 0, or has no positive eigenvalue */
 		memset(result->y, 0, n * result->rank * sizeof(float));
@@ -157,7 +157,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 	if (status == FC_OK)
 		status = write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), &k, result);
 	if (status == FC_OK)
-		status = fix_signs(n, found, &k, result);
+		fix_signs(n, found, &k, result);
 	fc_arena_release(arena, used);
 	return status;
 }

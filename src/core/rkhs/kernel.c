@@ -113,7 +113,7 @@ row_length(const fc_kernel_input *input, size_t row, const double *mean)
 	return largest * sqrt(sum);
 }
 
-static fc_status
+static void
 mean_of(const fc_kernel_input *input, double *mean)
 {
 	for (size_t i = 0; i < input->n; i++)
@@ -123,10 +123,9 @@ mean_of(const fc_kernel_input *input, double *mean)
 		for (size_t c = 0; c < input->d; c++)
 			mean[c] += input_value(input, i, c) / (double) input->n;
 	}
-	return FC_OK;
 }
 
-static fc_status
+static void
 longest_row(const fc_kernel_input *input, const double *mean, double *longest)
 {
 	*longest = 0.0;
@@ -136,7 +135,6 @@ longest_row(const fc_kernel_input *input, const double *mean, double *longest)
 			fc_check();
 		*longest = fmax(*longest, row_length(input, i, mean));
 	}
-	return FC_OK;
 }
 
 /* The factor of x in x', and the constants of the two expressions. */
@@ -166,7 +164,7 @@ choose_scale(const fc_kernel *kernel, double longest, fc_kernel_rows *rows, doub
 	return FC_OK;
 }
 
-static fc_status
+static void
 write_rows(const fc_kernel *kernel, const fc_kernel_input *input, const double *mean, double factor,
 		   fc_kernel_rows *rows)
 {
@@ -190,7 +188,6 @@ write_rows(const fc_kernel *kernel, const fc_kernel_input *input, const double *
 		if (rows->half != NULL)
 			rows->half[i] = square / 2.0;
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -206,9 +203,9 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 	*rows = (fc_kernel_rows) {.n = input->n,.d = input->d};
 	memset(mean, 0, input->d * sizeof(double));
 	if (rbf)
-		status = mean_of(input, mean);
+		mean_of(input, mean);
 	if (status == FC_OK && kernel->kind != FC_KERNEL_COSINE)
-		status = longest_row(input, mean, &longest);
+		longest_row(input, mean, &longest);
 	if (status == FC_OK)
 		status = choose_scale(kernel, longest, rows, &factor);
 	if (status != FC_OK)
@@ -219,10 +216,11 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 		rows->exact = FC_TAKE(arena, input->n * input->d, double);
 	else
 		rows->x = FC_TAKE(arena, input->n * input->d, float);
-	return write_rows(kernel, input, mean, factor, rows);
+	write_rows(kernel, input, mean, factor, rows);
+	return FC_OK;
 }
 
-fc_status
+void
 fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t count,
 					  fc_arena *arena, fc_kernel_rows *selected)
 {
@@ -238,7 +236,6 @@ fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t c
 		if (rows->half != NULL)
 			selected->half[j] = rows->half[chosen[j]];
 	}
-	return FC_OK;
 }
 
 /* ---- values ---- */
@@ -357,7 +354,7 @@ read_block(const int8_t *o, size_t n, size_t start, size_t c, float *out)
 		out[i] = (float) o[start * c + i];
 }
 
-fc_status
+void
 fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 				   fc_arena *arena, double *w, double *square)
 {
@@ -387,5 +384,4 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 		}
 	}
 	fc_arena_release(arena, used);
-	return FC_OK;
 }

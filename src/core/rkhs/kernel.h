@@ -80,7 +80,7 @@ fc_status	fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *inpu
 							  fc_arena *arena, fc_kernel_rows *rows);
 
 /* Copies of `count` prepared exact rows, in the arena: points that blocks_exact takes on its right. */
-fc_status	fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t count,
+void		fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t count,
 								  fc_arena *arena, fc_kernel_rows *selected);
 
 /* Rows a side of a block of fc_kernel_multiply and fc_kernel_block. */
@@ -104,7 +104,7 @@ double		fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i);
  */
 size_t		fc_kernel_pairs(size_t n);
 size_t		fc_kernel_multiply_worksize(size_t c);
-fc_status	fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
+void		fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 							   fc_arena *arena, double *w, double *square);
 
 #endif							/* FC_RKHS_KERNEL_H */

@@ -37,7 +37,7 @@ typedef struct map_work
 	double	   *vectors;		/* pairs x k */
 } map_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, const fc_operator *op, size_t rank, map_work *w)
 {
 	w->pairs = fc_kernel_map_pairs(op->k, rank);
@@ -46,10 +46,9 @@ take_work(fc_arena *arena, const fc_operator *op, size_t rank, map_work *w)
 	w->matrix = FC_TAKE(arena, op->k * op->k, double);
 	w->values = FC_TAKE(arena, w->pairs, double);
 	w->vectors = FC_TAKE(arena, w->pairs * op->k, double);
-	return FC_OK;
 }
 
-static fc_status
+static void
 read_landmarks(const fc_operator *op, map_work *w, double *norms)
 {
 	for (size_t j = 0; j < op->k; j++)
@@ -62,7 +61,6 @@ read_landmarks(const fc_operator *op, map_work *w, double *norms)
 		for (size_t c = 0; c < op->d; c++)
 			norms[j] += row[c] * row[c];
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -74,15 +72,14 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 	fc_kernel_input input = {.n = op->k,.d = op->d};
 	fc_kernel_rows rows;
 	map_work w;
-	fc_status	status = take_work(arena, op, rank, &w);
+	fc_status	status;
 
-	if (status == FC_OK)
-		status = read_landmarks(op, &w, norms);
+	take_work(arena, op, rank, &w);
+	read_landmarks(op, &w, norms);
 	input.doubles = w.landmarks;
+	status = fc_kernel_prepare(kernel, &input, true, arena, &rows);
 	if (status == FC_OK)
-		status = fc_kernel_prepare(kernel, &input, true, arena, &rows);
-	if (status == FC_OK)
-		status = fc_kernel_matrix(&rows, &rows, w.matrix);
+		fc_kernel_matrix(&rows, &rows, w.matrix);
 	if (status == FC_OK)
 		status = fc_leading_eigen(w.matrix, op->k, w.pairs, arena, w.values, w.vectors);
 	*found = 0;
@@ -106,13 +103,13 @@ fc_kernel_map_size(size_t k, size_t rank, size_t operator_size)
 	return sizeof(fc_kernel_map_header) + (k + rank * k) * sizeof(double) + operator_size;
 }
 
-static fc_status
+static void
 compute_digest(const fc_kernel_map_header *header, size_t size, uint64_t digest[2])
 {
-	return fc_digest((const uint64_t[]) {1, 2}, &header->kernel, size - offsetof(fc_kernel_map_header, kernel), digest);
+	fc_digest((const uint64_t[]) {1, 2}, &header->kernel, size - offsetof(fc_kernel_map_header, kernel), digest);
 }
 
-fc_status
+void
 fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const double *norms, const double *t,
 					const fc_operator_header *op, size_t operator_size,
 					fc_kernel_map_header *header)
@@ -132,7 +129,7 @@ fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const doubl
 	fc_copy_pieces(at + k, t, rank * k * sizeof(double));
 	fc_copy_pieces(at + k + rank * k, op, operator_size);
 	((fc_operator_header *) (at + k + rank * k))->container = 0;
-	return compute_digest(header, fc_kernel_map_size(k, rank, operator_size), header->digest);
+	compute_digest(header, fc_kernel_map_size(k, rank, operator_size), header->digest);
 }
 
 static const fc_operator_header *
@@ -161,7 +158,7 @@ fc_kernel_map_check(const void *bytes, size_t size)
 	const fc_kernel_map_header *header = bytes;
 	const double *norms = (const double *) (header + 1);
 	uint64_t	digest[2];
-	fc_status	status;
+	fc_status	status = FC_OK;
 
 	if (size < sizeof(fc_kernel_map_header) || header->version != FC_KERNEL_MAP_VERSION || header->padding != 0 ||
 		header->unit > 1 || fc_kernel_check(&header->kernel) != FC_OK || header->k < 1 ||
@@ -169,7 +166,7 @@ fc_kernel_map_check(const void *bytes, size_t size)
 		header->operator_size < sizeof(fc_operator_header) ||
 		size != fc_kernel_map_size(header->k, header->rank, header->operator_size))
 		return FC_EFORMAT;
-	status = compute_digest(header, size, digest);
+	compute_digest(header, size, digest);
 	if (status != FC_OK)
 		return status;
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])

@@ -57,7 +57,7 @@ fc_status	fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, si
 								fc_arena *arena, double *norms, double *t, size_t *found);
 
 size_t		fc_kernel_map_size(size_t k, size_t rank, size_t operator_size);
-fc_status	fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const double *norms, const double *t,
+void		fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const double *norms, const double *t,
 								const fc_operator_header *op, size_t operator_size,
 								fc_kernel_map_header *header);
 void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map);

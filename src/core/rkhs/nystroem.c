@@ -22,7 +22,7 @@ typedef struct nystroem_work
 	double	   *t;				/* m x pairs */
 } nystroem_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, nystroem_work *k)
 {
 	k->m = smaller(columns, n);
@@ -33,7 +33,6 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, nystroem_work 
 	k->values = FC_TAKE(arena, k->pairs, double);
 	k->vectors = FC_TAKE(arena, k->pairs * k->m, double);
 	k->t = FC_TAKE(arena, k->m * k->pairs, double);
-	return FC_OK;
 }
 
 size_t
@@ -45,13 +44,13 @@ fc_nystroem_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, s
 
 	if (n > UINT32_MAX || columns > UINT32_MAX)
 		return SIZE_MAX;
-	(void) take_work(&measure, n, rank, columns, &k);
+	take_work(&measure, n, rank, columns, &k);
 	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, true));
 	fc_arena_reserve(&measure, larger(selected, larger(fc_leading_eigen_worksize(k.m, k.pairs), fc_kernel_embed_worksize(k.pairs))));
 	return fc_arena_measured(&measure);
 }
 
-fc_status
+void
 fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double *out)
 {
 	for (size_t a = 0; a < left->n; a += TILE)
@@ -61,24 +60,20 @@ fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double
 			fc_kernel_block_exact(left, a, smaller(TILE, left->n - a), right, b, smaller(TILE, right->n - b),
 								  out + a * right->n + b, right->n);
 		}
-	return FC_OK;
 }
 
-static fc_status
+static void
 sample_columns(const fc_kernel_rows *rows, uint64_t seed, fc_arena *arena, nystroem_work *k)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	fc_kernel_rows selected;
-	fc_status	status;
 
 	fc_choose_distinct(seed, rows->n, k->m, k->chosen);
-	status = fc_kernel_select_rows(rows, k->chosen, k->m, arena, &selected);
-	if (status == FC_OK)
-		status = fc_kernel_matrix(rows, &selected, k->columns);
-	for (size_t j = 0; j < k->m && status == FC_OK; j++)
+	fc_kernel_select_rows(rows, k->chosen, k->m, arena, &selected);
+	fc_kernel_matrix(rows, &selected, k->columns);
+	for (size_t j = 0; j < k->m; j++)
 		memcpy(k->inner + j * k->m, k->columns + k->chosen[j] * k->m, k->m * sizeof(double));
 	fc_arena_release(arena, used);
-	return status;
 }
 
 fc_status
@@ -92,9 +87,9 @@ fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_
 	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &rows);
 
 	if (status == FC_OK)
-		status = take_work(arena, input->n, result->rank, columns, &k);
+		take_work(arena, input->n, result->rank, columns, &k);
 	if (status == FC_OK)
-		status = sample_columns(&rows, seed, arena, &k);
+		sample_columns(&rows, seed, arena, &k);
 	if (status == FC_OK)
 		status = fc_leading_eigen(k.inner, k.m, k.pairs, arena, k.values, k.vectors);
 	if (status == FC_OK)
@@ -119,7 +114,7 @@ typedef struct exact_work
 	double	   *roots;			/* pairs x pairs, diagonal */
 } exact_work;
 
-static fc_status
+static void
 take_exact(fc_arena *arena, size_t n, size_t rank, exact_work *k)
 {
 	k->pairs = smaller(rank, n);
@@ -128,7 +123,6 @@ take_exact(fc_arena *arena, size_t n, size_t rank, exact_work *k)
 	k->vectors = FC_TAKE(arena, k->pairs * n, double);
 	k->axes = FC_TAKE(arena, n * k->pairs, double);
 	k->roots = FC_TAKE(arena, k->pairs * k->pairs, double);
-	return FC_OK;
 }
 
 size_t
@@ -139,13 +133,13 @@ fc_kernel_eigen_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t ran
 
 	if (n > UINT32_MAX)
 		return SIZE_MAX;
-	(void) take_exact(&measure, n, rank, &k);
+	take_exact(&measure, n, rank, &k);
 	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, true));
 	fc_arena_reserve(&measure, larger(fc_leading_eigen_worksize(n, k.pairs), fc_kernel_embed_worksize(k.pairs)));
 	return fc_arena_measured(&measure);
 }
 
-static fc_status
+static void
 sum_squares(const double *matrix, size_t n, double *square)
 {
 	*square = 0.0;
@@ -155,11 +149,10 @@ sum_squares(const double *matrix, size_t n, double *square)
 		for (size_t j = 0; j < n; j++)
 			*square += matrix[i * n + j] * matrix[i * n + j];
 	}
-	return FC_OK;
 }
 
 /* axes = vectors', roots = diag(values^1/2) over the *positive positive ones. */
-static fc_status
+static void
 positive_pairs(size_t n, exact_work *k, size_t *positive)
 {
 	size_t		found = 0;
@@ -175,7 +168,6 @@ positive_pairs(size_t n, exact_work *k, size_t *positive)
 			k->axes[i * found + j] = k->vectors[j * n + i];
 	}
 	*positive = found;
-	return FC_OK;
 }
 
 fc_status
@@ -192,15 +184,15 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &rows);
 
 	if (status == FC_OK)
-		status = take_exact(arena, n, result->rank, &k);
+		take_exact(arena, n, result->rank, &k);
 	if (status == FC_OK)
-		status = fc_kernel_matrix(&rows, &rows, k.matrix);
+		fc_kernel_matrix(&rows, &rows, k.matrix);
 	if (status == FC_OK)
-		status = sum_squares(k.matrix, n, &square);
+		sum_squares(k.matrix, n, &square);
 	if (status == FC_OK)
 		status = fc_leading_eigen(k.matrix, n, k.pairs, arena, k.values, k.vectors);
 	if (status == FC_OK)
-		status = positive_pairs(n, &k, &found);
+		positive_pairs(n, &k, &found);
 	if (status == FC_OK)
 		status = fc_kernel_embed(k.axes, n, found, found, k.roots, found, rows.scale, arena, result);
 	for (size_t j = 0; j < result->rank && status == FC_OK; j++)

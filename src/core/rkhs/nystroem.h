@@ -26,6 +26,6 @@ fc_status	fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input
 									fc_arena *arena, fc_embedding *result);
 
 /* out (left->n x right->n) = K / scale between exact rows prepared together. */
-fc_status	fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double *out);
+void		fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double *out);
 
 #endif							/* FC_RKHS_NYSTROEM_H */

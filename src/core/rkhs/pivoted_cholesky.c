@@ -26,7 +26,7 @@ typedef struct pivoted_cholesky_work
 	double	   *pivot_row;		/* m */
 } pivoted_cholesky_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
 {
 	k->n = n;
@@ -35,7 +35,6 @@ take_work(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
 	k->residual = FC_TAKE(arena, n, double);
 	k->column = FC_TAKE(arena, TILE, double);
 	k->pivot_row = FC_TAKE(arena, k->m, double);
-	return FC_OK;
 }
 
 size_t
@@ -46,12 +45,12 @@ fc_pivoted_cholesky_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t
 
 	if (n > UINT32_MAX || m > UINT32_MAX)
 		return SIZE_MAX;
-	(void) take_work(&measure, n, m, &k);
+	take_work(&measure, n, m, &k);
 	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, true));
 	return fc_arena_measured(&measure);
 }
 
-static fc_status
+static void
 sum_residual(const pivoted_cholesky_work *k, double *sum)
 {
 	*sum = 0.0;
@@ -61,7 +60,6 @@ sum_residual(const pivoted_cholesky_work *k, double *sum)
 			fc_check();
 		*sum += k->residual[i];
 	}
-	return FC_OK;
 }
 
 /* The first place where the running sum passes target and something is left. */
@@ -82,7 +80,7 @@ draw_pivot(const pivoted_cholesky_work *k, double target)
 }
 
 /* Column j of the factor from pivot s. */
-static fc_status
+static void
 add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 {
 	double		root = sqrt(k->residual[s]);
@@ -106,11 +104,10 @@ add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 		}
 	}
 	k->residual[s] = 0.0;
-	return FC_OK;
 }
 
 /* Pivots and the factor's first *found columns. */
-static fc_status
+static void
 factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found)
 {
 	fc_rng		rng = fc_rng_start(seed, STREAM);
@@ -128,19 +125,16 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found
 	{
 		double		left;
 		size_t		s;
-		fc_status	status = sum_residual(k, &left);
 
-		if (status != FC_OK || !(left > EXHAUSTED_SHARE * trace))
-			return status;
+		sum_residual(k, &left);
+		if (!(left > EXHAUSTED_SHARE * trace))
+			return;
 		s = draw_pivot(k, fc_rng_uniform(&rng) * left);
-		status = add_column(k, *found, s);
-		if (status != FC_OK)
-			return status;
+		add_column(k, *found, s);
 		if (pivots != NULL)
 			pivots[*found] = s;
 		(*found)++;
 	}
-	return FC_OK;
 }
 
 static fc_status
@@ -148,7 +142,9 @@ start(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, fc_arena 
 {
 	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &k->rows);
 
-	return status == FC_OK ? take_work(arena, input->n, m, k) : status;
+	if (status == FC_OK)
+		take_work(arena, input->n, m, k);
+	return status;
 }
 
 fc_status
@@ -160,7 +156,7 @@ fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *in
 	fc_status	status = start(kernel, input, m, arena, &k);
 
 	if (status == FC_OK)
-		status = factorise(&k, seed, pivots, found);
+		factorise(&k, seed, pivots, found);
 	for (size_t j = 0; status == FC_OK && input->order != NULL && j < *found; j++)
 		pivots[j] = input->order[pivots[j]];
 	fc_arena_release(arena, used);
@@ -187,12 +183,15 @@ fc_pivoted_cholesky_project_worksize(const fc_kernel *kernel, size_t n, size_t d
 static fc_status
 factor_gram(const pivoted_cholesky_work *k, size_t found, double *gram)
 {
-	fc_status	status = fc_clear_pieces(gram, found * found * sizeof(double));
+	fc_status	status = FC_OK;
 
+	fc_clear_pieces(gram, found * found * sizeof(double));
 	for (size_t first = 0; first < k->n && status == FC_OK; first += TILE)
 		status = fc_rank_update_transposed(found, smaller(TILE, k->n - first), 1.0, k->factor + first * k->m, k->m,
 										   gram);
-	return status == FC_OK ? fc_mirror_lower(gram, found) : status;
+	if (status == FC_OK)
+		fc_mirror_lower(gram, found);
+	return status;
 }
 
 static fc_status
@@ -230,7 +229,7 @@ fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *inpu
 	fc_status	status = start(kernel, input, m, arena, &k);
 
 	if (status == FC_OK)
-		status = factorise(&k, seed, NULL, &found);
+		factorise(&k, seed, NULL, &found);
 	if (status == FC_OK)
 		status = reduce(&k, found, arena, result);
 	result->relative_error = -1.0;

@@ -63,7 +63,7 @@ fc_kernel_projection_probes(size_t columns)
 	return LEAST_PROBES + (8 - (columns + LEAST_PROBES) % 8) % 8;
 }
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projection_work *k)
 {
 	size_t		columns = fc_kernel_projection_columns(n, rank, oversampling);
@@ -82,7 +82,6 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projectio
 	k->y = FC_TAKE(arena, TILE * rank, double);
 	k->along = FC_TAKE(arena, rank * k->probes, double);
 	k->image = FC_TAKE(arena, TILE * k->probes, double);
-	return FC_OK;
 }
 
 size_t
@@ -91,7 +90,7 @@ fc_kernel_projection_worksize(const fc_kernel *kernel, size_t n, size_t d, size_
 	fc_arena	measure = fc_arena_measure();
 	projection_work k;
 
-	(void) take_work(&measure, n, rank, oversampling, &k);
+	take_work(&measure, n, rank, oversampling, &k);
 	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, false));
 	fc_arena_reserve(&measure, larger(fc_kernel_embed_worksize(k.c), fc_leading_eigen_worksize(k.c, k.c)));
 	fc_arena_reserve(&measure, fc_kernel_multiply_worksize(k.c));
@@ -104,7 +103,7 @@ tile_of(size_t n, size_t start)
 	return n - start < TILE ? n - start : TILE;
 }
 
-static fc_status
+static void
 draw_omega(size_t n, uint64_t seed, projection_work *k)
 {
 	size_t		order = 1;
@@ -117,7 +116,6 @@ draw_omega(size_t n, uint64_t seed, projection_work *k)
 		fc_check();
 		fc_sign_columns(seed, k->column, k->columns, k->probes, start, tile_of(n, start), k->omega + start * k->c);
 	}
-	return FC_OK;
 }
 
 /* Columns first .. of a tile of Omega, as doubles without gaps. */
@@ -130,7 +128,7 @@ read_signs(const projection_work *k, size_t start, size_t rows, size_t first, si
 }
 
 /* inner = the symmetric part of Omega' W, first `count` columns of both */
-static fc_status
+static void
 inner_matrix(size_t n, size_t count, projection_work *k)
 {
 	int			columns = (int) count;
@@ -152,18 +150,17 @@ inner_matrix(size_t n, size_t count, projection_work *k)
 
 			k->inner[i * count + j] = k->inner[j * count + i] = mean;
 		}
-	return FC_OK;
 }
 
 /* Y from the first `count` columns. */
 static fc_status
 coordinates(size_t n, size_t count, double scale, fc_arena *arena, projection_work *k, fc_embedding *result)
 {
-	fc_status	status = inner_matrix(n, count, k);
+	fc_status	status;
 	size_t		found;
 
-	if (status == FC_OK)
-		status = fc_leading_eigen(k->inner, count, count, arena, k->values, k->vectors);
+	inner_matrix(n, count, k);
+	status = fc_leading_eigen(k->inner, count, count, arena, k->values, k->vectors);
 	if (status != FC_OK)
 		return status;
 	found = fc_inverse_root(k->values, k->vectors, count, count, EIGENVALUE_FLOOR, k->t);
@@ -180,7 +177,7 @@ read_coordinates(const projection_work *k, const fc_embedding *result, size_t st
 }
 
 /* Y' Z */
-static fc_status
+static void
 project_probes(size_t n, double scale, const fc_embedding *result, projection_work *k)
 {
 	int			rank = (int) result->rank;
@@ -197,11 +194,10 @@ project_probes(size_t n, double scale, const fc_embedding *result, projection_wo
 		cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, rank, probes, (int) rows, 1.0, k->y, rank,
 					k->signs, probes, 1.0, k->along, probes);
 	}
-	return FC_OK;
 }
 
 /* By probe: (Y Y' z).(E z) and ||E z||^2 */
-static fc_status
+static void
 compare_probes(size_t n, double scale, const fc_embedding *result, const projection_work *k,
 			   double *cross, double *left)
 {
@@ -228,7 +224,6 @@ compare_probes(size_t n, double scale, const fc_embedding *result, const project
 				left[s] += error * error;
 			}
 	}
-	return FC_OK;
 }
 
 static double
@@ -255,7 +250,7 @@ explained_square(const fc_embedding *result, double scale)
 	return sum;
 }
 
-static fc_status
+static void
 estimate_error(size_t n, double scale, double square, projection_work *k, fc_embedding *result)
 {
 	double		cross[MOST_PROBES];
@@ -263,18 +258,14 @@ estimate_error(size_t n, double scale, double square, projection_work *k, fc_emb
 	double		variance[2];
 	double		rest;
 	double		direct;
-	fc_status	status = project_probes(n, scale, result, k);
 
-	if (status == FC_OK)
-		status = compare_probes(n, scale, result, k, cross, left);
-	if (status != FC_OK)
-		return status;
+	project_probes(n, scale, result, k);
+	compare_probes(n, scale, result, k, cross, left);
 	rest = square - explained_square(result, scale) - 2.0 * mean_of(cross, k->probes, &variance[0]);
 	direct = mean_of(left, k->probes, &variance[1]);
 	if (4.0 * variance[0] > variance[1] || rest < CANCELLED_SHARE * square)
 		rest = direct;
 	result->relative_error = square > 0.0 ? sqrt(rest / square) : 0.0;
-	return FC_OK;
 }
 
 fc_status
@@ -289,15 +280,15 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 	fc_status	status = fc_kernel_prepare(kernel, input, false, arena, &rows);
 
 	if (status == FC_OK)
-		status = take_work(arena, n, result->rank, oversampling, &k);
+		take_work(arena, n, result->rank, oversampling, &k);
 	if (status == FC_OK)
-		status = draw_omega(n, seed, &k);
+		draw_omega(n, seed, &k);
 	if (status == FC_OK)
-		status = fc_kernel_multiply(&rows, k.omega, k.c, arena, k.w, &square);
+		fc_kernel_multiply(&rows, k.omega, k.c, arena, k.w, &square);
 	if (status == FC_OK)
 		status = coordinates(n, k.columns, rows.scale, arena, &k, result);
 	if (status == FC_OK)
-		status = estimate_error(n, rows.scale, square, &k, result);
+		estimate_error(n, rows.scale, square, &k, result);
 	if (status == FC_OK)
 		status = coordinates(n, k.c, rows.scale, arena, &k, result);
 	if (status == FC_OK && square > 0.0)

@@ -66,7 +66,7 @@ is_tried(const spectral_work *w)
 	return w->k > 1 && w->k <= FC_SPECTRAL_CLUSTERS && w->k <= w->most;
 }
 
-static fc_status
+static void
 take_work(fc_arena *arena, spectral_work *w)
 {
 	size_t		k = is_tried(w) ? w->k : 0;
@@ -89,7 +89,6 @@ take_work(fc_arena *arena, spectral_work *w)
 		w->label[i] = FC_TAKE(arena, k > 0 ? w->n : 0, int32_t);
 	w->counts = FC_TAKE(arena, k * k, double);
 	w->number = FC_TAKE(arena, k, int32_t);
-	return FC_OK;
 }
 
 /* ---- Nystrom features ---- */
@@ -112,11 +111,11 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	if (status == FC_OK)
 		status = fc_kernel_prepare(&s->kernel, &input, true, arena, &rows);
 	if (status == FC_OK)
-		status = fc_kernel_select_rows(&rows, s->landmark, s->landmarks, arena, &chosen);
+		fc_kernel_select_rows(&rows, s->landmark, s->landmarks, arena, &chosen);
 	if (status == FC_OK)
-		status = fc_kernel_matrix(&chosen, &chosen, w->matrix);
+		fc_kernel_matrix(&chosen, &chosen, w->matrix);
 	if (status == FC_OK && features)
-		status = fc_kernel_matrix(&rows, &chosen, w->cross);
+		fc_kernel_matrix(&rows, &chosen, w->cross);
 	if (status == FC_OK)
 		status = fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values, w->vectors);
 	if (status == FC_OK)
@@ -160,12 +159,12 @@ find_axes(spectral_work *w, fc_arena *arena)
 	memset(w->matrix, 0, w->found * w->found * sizeof(double));
 	status = fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->matrix);
 	if (status == FC_OK)
-		status = fc_mirror_lower(w->matrix, w->found);
+		fc_mirror_lower(w->matrix, w->found);
 	return status == FC_OK ? fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors) : status;
 }
 
 /* y = A phi, of length 1. */
-static fc_status
+static void
 unit_features(spectral_work *w)
 {
 	size_t		done = 0;
@@ -181,7 +180,6 @@ unit_features(spectral_work *w)
 		for (size_t c = 0; c < w->k; c++)
 			w->y[i * w->k + c] = square > 0.0 ? (float) (w->row[c] / sqrt(square)) : 0.0f;
 	}
-	return FC_OK;
 }
 
 /* K-means of the features: do they show k clusters? */
@@ -212,7 +210,7 @@ try_width(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
 		return status;
 	status = find_axes(w, arena);
 	if (status == FC_OK)
-		status = unit_features(w);
+		unit_features(w);
 	if (status == FC_OK)
 		status = judge_features(w, arena, s, clear);
 	s->unit = true;
@@ -260,7 +258,7 @@ compare_with_kmeans(spectral_work *w, fc_arena *arena, bool *same)
 }
 
 /* z, and the sum of the variances of all dimensions; 1 where rows are equal. */
-static fc_status
+static void
 total_variance(spectral_work *w, double *variance)
 {
 	size_t		done = 0;
@@ -278,7 +276,6 @@ total_variance(spectral_work *w, double *variance)
 	*variance = *variance > 0.0 ? *variance : 1.0;
 	for (size_t i = 0; is_tried(w) && i < w->n * w->d; i++)
 		w->z[i] = (float) ((w->x[i] - w->mean[i % w->d]) / sqrt(*variance));
-	return FC_OK;
 }
 
 fc_status
@@ -290,10 +287,12 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 	double		variance = 1.0;
 	bool		clear = false;
 	bool		same = false;
-	fc_status	status = n == 0 || most == 0 ? FC_EEMPTY : take_work(arena, &w);
+	fc_status	status = FC_OK;
 
-	if (status == FC_OK)
-		status = total_variance(&w, &variance);
+	if (n == 0 || most == 0)
+		return FC_EEMPTY;
+	take_work(arena, &w);
+	total_variance(&w, &variance);
 	for (int i = 0; i < WIDTHS && is_tried(&w) && !clear && status == FC_OK; i++)
 	{
 		result->kernel = rbf(ldexp(1.0, i) / variance);

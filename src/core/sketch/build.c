@@ -33,47 +33,38 @@ fc_spec_parts_size(const fc_spec_parts *parts)
 }
 
 /* Fill an array of a spec under construction; from is NULL where the spec has none. */
-static fc_status
+static void
 fill(const void *array, const void *from, size_t bytes)
 {
-	return from != NULL ? fc_copy_pieces((void *) (uintptr_t) array, from, bytes) : FC_OK;
+	if (from != NULL)
+		fc_copy_pieces((void *) (uintptr_t) array, from, bytes);
 }
 
-static fc_status
+static void
 fill_arrays(const fc_spec_parts *parts, fc_spec *spec)
 {
 	size_t		n = parts->reduced;
-	fc_status	status;
 
 	for (size_t i = 0; parts->center != NULL && i < parts->dim; i++)
 		((double *) (uintptr_t) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
-	status = fill(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
-	if (status == FC_OK)
-		status = fill(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
-	if (status == FC_OK)
-		status = fill(fc_spec_basis(spec), parts->basis, parts->dim * n * sizeof(float));
-	if (status == FC_OK)
-		status = fill(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * n * sizeof(float));
-	if (status == FC_OK)
-		status = fill(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
-	if (status == FC_OK)
-		status = fill(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * n * sizeof(float));
-	return status;
+	fill(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
+	fill(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
+	fill(fc_spec_basis(spec), parts->basis, parts->dim * n * sizeof(float));
+	fill(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * n * sizeof(float));
+	fill(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
+	fill(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * n * sizeof(float));
 }
 
 fc_status
 fc_spec_build(const fc_spec_parts *parts, fc_spec *spec)
 {
 	size_t		size = fc_spec_parts_size(parts);
-	fc_status	status = fc_clear_pieces(spec, size);
 
-	if (status != FC_OK)
-		return status;
+	fc_clear_pieces(spec, size);
 	*spec = fixed_fields(parts);
-	status = fill_arrays(parts, spec);
-	if (status == FC_OK)
-		status = fc_spec_seal(spec);
-	return status == FC_OK ? fc_spec_check(spec, size) : status;
+	fill_arrays(parts, spec);
+	fc_spec_seal(spec);
+	return fc_spec_check(spec, size);
 }
 
 fc_spec_parts
@@ -122,7 +113,7 @@ pilot_options(size_t d, const fc_spec_options *options)
 	return (fc_pilot_options) {options->clusters, smaller(options->dimensions, d), options->seed};
 }
 
-static fc_status
+static void
 take_found(fc_arena *arena, size_t rows, size_t d, const fc_spec_options *options, fc_pilot_result *found, double **sigmas)
 {
 	fc_pilot_options pilot = pilot_options(d, options);
@@ -133,7 +124,6 @@ take_found(fc_arena *arena, size_t rows, size_t d, const fc_spec_options *option
 	found->reduced = FC_TAKE(arena, rows * n, float);
 	found->sample_centroids = FC_TAKE(arena, fc_pilot_sample_centroid_limit(&pilot) * n, float);
 	*sigmas = FC_TAKE(arena, larger(options->scale_count, 1), double);
-	return FC_OK;
 }
 
 size_t
@@ -143,7 +133,7 @@ fc_spec_choose_size(size_t rows, size_t d, const fc_spec_options *options)
 	fc_pilot_result found;
 	double	   *sigmas;
 
-	(void) take_found(&measure, rows, d, options, &found, &sigmas);
+	take_found(&measure, rows, d, options, &found, &sigmas);
 	return fc_arena_measured(&measure);
 }
 
@@ -167,7 +157,7 @@ fc_spec_chosen_size(size_t rows, size_t d, const fc_spec_options *options)
 }
 
 /* Points in units of 2^exponent become points in units of sigma. */
-static fc_status
+static void
 divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma)
 {
 	int			shift;
@@ -179,11 +169,10 @@ divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma)
 		points[i] = (float) (ldexp((double) points[i], exponent - shift) / fraction);
 		fc_check_every(&done, 8);
 	}
-	return FC_OK;
 }
 
 /* by = basis center 2^-exponent (n); the center itself without a basis. */
-static fc_status
+static void
 project_center(const fc_pilot_result *found, size_t d, double *by)
 {
 	size_t		done = 0;
@@ -196,7 +185,6 @@ project_center(const fc_pilot_result *found, size_t d, double *by)
 		by[c] = ldexp(by[c], -found->exponent);
 		fc_check_every(&done, d);
 	}
-	return FC_OK;
 }
 
 static void
@@ -208,21 +196,17 @@ shift_points(float *points, size_t count, size_t n, const double *by)
 }
 
 /* What was found about the mean, now about 0. */
-static fc_status
+static void
 move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 {
 	fc_mark		used = fc_arena_mark(work);
 	double	   *by = FC_TAKE(work, found->n, double);
-	fc_status	status = project_center(found, d, by);
 
-	if (status == FC_OK)
-	{
-		shift_points(found->sample_centroids, found->sample_centroid_count, found->n, by);
-		shift_points(found->reduced, rows, found->n, by);
-		memset(found->center, 0, d * sizeof(double));
-	}
+	project_center(found, d, by);
+	shift_points(found->sample_centroids, found->sample_centroid_count, found->n, by);
+	shift_points(found->reduced, rows, found->n, by);
+	memset(found->center, 0, d * sizeof(double));
 	fc_arena_release(work, used);
-	return status;
 }
 
 static void
@@ -257,20 +241,20 @@ fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, con
 	fc_pilot_options pilot = pilot_options(d, options);
 	fc_pilot_result result = {0};
 	double	   *sigmas;
-	fc_status	status = take_found(found, rows, d, options, &result, &sigmas);
+	fc_status	status;
 
-	if (status == FC_OK)
-		status = fc_pilot(x, weight, rows, d, &pilot, work, &result);
+	take_found(found, rows, d, options, &result, &sigmas);
+	status = fc_pilot(x, weight, rows, d, &pilot, work, &result);
 	if (status == FC_OK && options->zero_center)
-		status = move_to_origin(rows, d, work, &result);
+		move_to_origin(rows, d, work, &result);
 	if (status != FC_OK)
 		return status;
 	*parts = parts_of_pilot(rows, d, options, &result);
 	set_sigmas(options->sigma > 0 ? options->sigma : result.sigma, options, sigmas);
 	parts->sigmas = sigmas;
 	parts->pilot_weight = weight;
-	status = divide_by_sigma(result.sample_centroids, result.sample_centroid_count * result.n, result.exponent, sigmas[0]);
+	divide_by_sigma(result.sample_centroids, result.sample_centroid_count * result.n, result.exponent, sigmas[0]);
 	if (status == FC_OK)
-		status = divide_by_sigma(result.reduced, rows * result.n, result.exponent, sigmas[0]);
+		divide_by_sigma(result.reduced, rows * result.n, result.exponent, sigmas[0]);
 	return status;
 }

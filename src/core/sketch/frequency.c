@@ -168,7 +168,7 @@ fc_frequency_worksize(const fc_spec *spec)
  * Visit the structured frequencies in order: for each j the raw direction v (cut
  * to n) and the factor that gives it length R_j.  Either output may be NULL.
  */
-static fc_status
+static void
 structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float *factors)
 {
 	size_t		n = spec->reduced;
@@ -197,25 +197,26 @@ structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float
 			omega[j * n + i] = (float) (factor * (double) v[i]);
 	}
 	fc_arena_release(arena, mark);
-	return FC_OK;
 }
 
-fc_status
+void
 fc_structured_factors(const fc_spec *spec, fc_arena *arena, float *factors)
 {
-	return structured_frequencies(spec, arena, NULL, factors);
+	structured_frequencies(spec, arena, NULL, factors);
 }
 
-fc_status
+void
 fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega)
 {
 	if (spec->flags & FC_SPEC_STRUCTURED)
-		return structured_frequencies(spec, arena, omega, NULL);
+	{
+		structured_frequencies(spec, arena, omega, NULL);
+		return;
+	}
 	for (uint32_t j = 0; j < spec->frequencies; j++)
 	{
 		if (j % 64 == 0)
 			fc_check();
 		dense_frequency(spec, j, omega + (size_t) j * spec->reduced);
 	}
-	return FC_OK;
 }

@@ -139,13 +139,13 @@ init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketc
 	clear_waiting_bounds(&parts);
 }
 
-fc_status
+void
 fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
 {
 	size_t		moments = fc_spec_moments(spec) * 2 * moment_size(flags);
 
 	init_front(spec, flags, capacity, sketch);
-	return fc_clear_pieces((char *) sketch + closed_size(spec, flags) - moments, moments);
+	fc_clear_pieces((char *) sketch + closed_size(spec, flags) - moments, moments);
 }
 
 static void
@@ -156,7 +156,7 @@ forget_bounds(fc_sketch *sketch, const fc_sketch_parts *parts)
 }
 
 /* The moments of a copy, times up and 2^-down. */
-static fc_status
+static void
 copy_moments(const fc_sketch_parts *from, fc_wide up, int down, const fc_sketch_parts *to)
 {
 	size_t		count = 2 * to->moments;
@@ -175,7 +175,6 @@ copy_moments(const fc_sketch_parts *from, fc_wide up, int down, const fc_sketch_
 				to->wide_z[j] = value * up;
 		}
 	}
-	return FC_OK;
 }
 
 fc_status

@@ -141,7 +141,7 @@ size_t		fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity);
 size_t		fc_sketch_bytes(const fc_sketch *sketch);
 
 /* Write an empty sketch of fc_sketch_size(spec, flags, capacity) bytes. */
-fc_status	fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch);
+void		fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch);
 
 /* Copy with other flags (a weighted or open copy): target has fc_sketch_size bytes.  FC_EOVERFLOW. */
 fc_status	fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity,

@@ -65,7 +65,7 @@ fc_pilot_dimensions(size_t d, const fc_pilot_options *options)
 	return wanted < d ? wanted : d;
 }
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, pilot_work *w)
 {
 	w->inlier = FC_TAKE(arena, rows, size_t);
@@ -74,7 +74,6 @@ take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, pil
 	w->centroids = FC_TAKE(arena, 2 * clusters * n, double);
 	w->cluster_weight = FC_TAKE(arena, 2 * clusters, double);
 	w->tile = FC_TAKE(arena, TILE_ROWS * d, float);
-	return FC_OK;
 }
 
 size_t
@@ -88,7 +87,7 @@ fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options)
 
 	if (n < d)
 		steps = larger(steps, fc_principal_worksize(rows, d, n));
-	(void) take_work(&measure, rows, d, n, clusters, &w);
+	take_work(&measure, rows, d, n, clusters, &w);
 	fc_arena_reserve(&measure, steps);
 	return fc_arena_measured(&measure);
 }
@@ -100,7 +99,7 @@ weight_of(const pilot_work *w, size_t i)
 }
 
 /* center = mean of the raw rows; each row moves it by its share, so that no sum overflows. */
-static fc_status
+static void
 find_center(pilot_work *w, double *center)
 {
 	memset(center, 0, w->d * sizeof(double));
@@ -118,7 +117,6 @@ find_center(pilot_work *w, double *center)
 		for (size_t c = 0; c < w->d; c++)
 			center[c] += share * (x[c] - center[c]);
 	}
-	return FC_OK;
 }
 
 /* The least power of 2 above every magnitude, as an exponent; FC_EVALUE when one is not finite. */
@@ -191,7 +189,7 @@ find_unit(const pilot_work *w, fc_pilot_result *result)
 }
 
 /* reduced = basis (x - center) 2^-exponent, every row; the identity when n = d. */
-static fc_status
+static void
 reduce_rows(pilot_work *w, const fc_pilot_result *result)
 {
 	for (size_t start = 0; start < w->rows; start += TILE_ROWS)
@@ -213,7 +211,6 @@ reduce_rows(pilot_work *w, const fc_pilot_result *result)
 		}
 		fc_check();
 	}
-	return FC_OK;
 }
 
 /* scaled = the reduced inliers times 2^-exponent. */
@@ -314,7 +311,7 @@ near_sample_centroid(const fc_pilot_result *result, const float *point)
 }
 
 /* The k centroids at hand that stand for enough rows and are new. */
-static fc_status
+static void
 add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int exponent)
 {
 	fc_pilot_options options = {.clusters = w->clusters};
@@ -333,7 +330,6 @@ add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int
 		if (fc_all_finite_float(point, w->n) && !near_sample_centroid(result, point))
 			result->sample_centroid_count++;
 	}
-	return FC_OK;
 }
 
 /* k, as far as the rows carry it: five rows a cluster, but two clusters at least. */
@@ -380,7 +376,8 @@ find_within(pilot_work *w, fc_pilot_result *result)
 	else
 		result->within_deviation = spacing(w, result->reduced);
 	result->sample_centroid_count = 0;
-	return add_sample_centroids(w, result, k, exponent);
+	add_sample_centroids(w, result, k, exponent);
+	return FC_OK;
 }
 
 /* Sample centroids of the rows that were trimmed as well; w->inlier becomes all rows of positive weight. */
@@ -400,7 +397,9 @@ find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 			w->inlier[w->count++] = i;
 		}
 	status = cluster_inliers(w, result->reduced, k, 1, &exponent, &inertia);
-	return status == FC_OK ? add_sample_centroids(w, result, k, exponent) : status;
+	if (status == FC_OK)
+		add_sample_centroids(w, result, k, exponent);
+	return status;
 }
 
 fc_status
@@ -416,18 +415,18 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 		return FC_EEMPTY;
 	status = FC_OK;
 	if (status == FC_OK)
-		status = take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
+		take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
 	result->n = w.n;
 	if (status == FC_OK)
 		status = fc_trim(x, weight, rows, d, INLIER_FRACTION, arena, w.inlier, &w.count);
 	if (status == FC_OK)
-		status = find_center(&w, result->center);
+		find_center(&w, result->center);
 	if (status == FC_OK && w.n < d)
 		status = find_basis(&w, result->center, result->basis);
 	if (status == FC_OK)
 		status = find_unit(&w, result);
 	if (status == FC_OK)
-		status = reduce_rows(&w, result);
+		reduce_rows(&w, result);
 	if (status == FC_OK)
 		status = find_within(&w, result);
 	if (status == FC_OK)

@@ -164,7 +164,7 @@ set_near_norm(fc_prepared *prepared, double longest2)
 	prepared->near_norm2 = limit * limit / longest2;
 }
 
-static fc_status
+static void
 set_basis(const fc_spec *spec, fc_prepared *prepared)
 {
 	const float *basis = fc_spec_basis(spec);
@@ -188,20 +188,18 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 	for (size_t r = 0; r < prepared->n; r++)
 		longest2 = fmax(longest2, norm2[r]);
 	set_near_norm(prepared, longest2);
-	return FC_OK;
 }
 
 /* Half-turns, in tiles of FC_FREQUENCY_TILE frequencies with the dimension outermost. */
-static fc_status
+static void
 set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
 	size_t		n = prepared->n;
 	fc_mark		mark = fc_arena_mark(arena);
 	float	   *omega = FC_TAKE(arena, prepared->m * n, float);
-	fc_status	status;
 
-	status = fc_frequencies(spec, arena, omega);
-	for (size_t j = 0; status == FC_OK && j < prepared->padded; j++)
+	fc_frequencies(spec, arena, omega);
+	for (size_t j = 0; j < prepared->padded; j++)
 	{
 		float	   *tile = prepared->omega + j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n + j % FC_FREQUENCY_TILE;
 
@@ -211,10 +209,9 @@ set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 			tile[i * FC_FREQUENCY_TILE] = j < prepared->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }
 
-static fc_status
+static void
 set_structured(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
 	size_t		blocks = (prepared->m + prepared->padded - 1) / prepared->padded;
@@ -226,7 +223,7 @@ set_structured(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 			fc_block_signs(spec, (uint32_t) b, round, prepared->padded,
 						   prepared->signs + (3 * b + round) * prepared->padded);
 	}
-	return fc_structured_factors(spec, arena, prepared->factors);
+	fc_structured_factors(spec, arena, prepared->factors);
 }
 
 static double *
@@ -239,12 +236,11 @@ take_zeroed(fc_arena *arena, size_t count)
 	return taken;
 }
 
-fc_status
+void
 fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
 	bool		structured = is_structured(spec);
 	size_t		blocks;
-	fc_status	status;
 
 	FC_ASSERT(fc_spec_check(spec, fc_spec_size(spec)) == FC_OK);
 	*prepared = (fc_prepared) {0};
@@ -280,7 +276,12 @@ fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 		prepared->omega = FC_TAKE(arena, prepared->padded * prepared->n, float);
 	set_grids(spec, prepared);
 	set_near_values(prepared);
-	if (prepared->basis != NULL && (status = set_basis(spec, prepared)) != FC_OK)
-		return status;
-	return structured ? set_structured(spec, arena, prepared) : set_dense(spec, arena, prepared);
+	if (prepared->basis != NULL)
+		set_basis(spec, prepared);
+	if (structured)
+	{
+		set_structured(spec, arena, prepared);
+		return;
+	}
+	set_dense(spec, arena, prepared);
 }

@@ -78,7 +78,7 @@ component_unit(const fc_sketch *sketch)
 	return 0x1p-22 / (double) sketch->weight;
 }
 
-fc_status
+void
 fc_sketch_moments(const fc_sketch *sketch, double *re, double *im)
 {
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
@@ -94,10 +94,9 @@ fc_sketch_moments(const fc_sketch *sketch, double *re, double *im)
 			im[j] = unit * component(&parts, parts.moments + j);
 		}
 	}
-	return FC_OK;
 }
 
-fc_status
+void
 fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *similarity)
 {
 	fc_sketch_parts pa = fc_sketch_open_parts(a);
@@ -115,33 +114,28 @@ fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *similarity)
 			sum += unit_a * component(&pa, j) * (unit_b * component(&pb, j));
 	}
 	*similarity = sum / (double) pa.moments;
-	return FC_OK;
 }
 
 /* The unbiased estimate of the mean similarity of two different rows. */
-static fc_status
+static void
 self_similarity(const fc_sketch *sketch, double *similarity)
 {
 	double		w = fc_sketch_total_weight(sketch);
 	double		w2 = fc_sketch_weight2(sketch);
-	fc_status	status = fc_sketch_similarity(sketch, sketch, similarity);
 
+	fc_sketch_similarity(sketch, sketch, similarity);
 	*similarity = w * w > w2 ? (w * w * *similarity - w2) / (w * w - w2) : NAN;
-	return status;
 }
 
-fc_status
+void
 fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, double *distance)
 {
 	double		parts[3] = {0};
-	fc_status	status = self_similarity(a, &parts[0]);
 
-	if (status == FC_OK)
-		status = self_similarity(b, &parts[1]);
-	if (status == FC_OK)
-		status = fc_sketch_similarity(a, b, &parts[2]);
+	self_similarity(a, &parts[0]);
+	self_similarity(b, &parts[1]);
+	fc_sketch_similarity(a, b, &parts[2]);
 	*distance = parts[0] + parts[1] - 2.0 * parts[2];
-	return status;
 }
 
 /* ---- untrusted bytes ---- */

@@ -56,13 +56,12 @@ typedef struct reservoir_work
 	fc_keyed   *order;			/* 2 used */
 } reservoir_work;
 
-static fc_status
+static void
 take_work(fc_arena *arena, size_t used, size_t capacity, size_t d, reservoir_work *w)
 {
 	w->entries = FC_TAKE(arena, used, fc_reservoir_entry);
 	w->values = FC_TAKE(arena, smaller(used, capacity) * d, double);
 	w->order = FC_TAKE(arena, 2 * used, fc_keyed);
-	return FC_OK;
 }
 
 size_t
@@ -71,7 +70,7 @@ fc_reservoir_worksize(size_t used, size_t capacity, size_t d)
 	fc_arena	measure = fc_arena_measure();
 	reservoir_work w;
 
-	(void) take_work(&measure, used, capacity, d, &w);
+	take_work(&measure, used, capacity, d, &w);
 	return fc_arena_measured(&measure);
 }
 
@@ -93,21 +92,17 @@ merge_entries(const fc_reservoir *from, const fc_keyed *order, fc_reservoir_entr
 	return n;
 }
 
-fc_status
+void
 fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reservoir *copy)
 {
 	size_t		d = reservoir->d;
 	size_t		done = 0;
 	reservoir_work w;
-	fc_status	status = take_work(arena, reservoir->used, reservoir->capacity, d, &w);
 
-	if (status != FC_OK)
-		return status;
+	take_work(arena, reservoir->used, reservoir->capacity, d, &w);
 	for (size_t i = 0; i < reservoir->used; i++)
 		w.order[i] = (fc_keyed) {reservoir->entries[i].hash, i};
-	status = fc_sort(w.order, reservoir->used, w.order + reservoir->used);
-	if (status != FC_OK)
-		return status;
+	fc_sort(w.order, reservoir->used, w.order + reservoir->used);
 	*copy = *reservoir;
 	copy->entries = w.entries;
 	copy->values = w.values;
@@ -124,23 +119,18 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reserv
 		w.entries[i].row = i;
 	}
 	FC_ASSERT(fc_reservoir_is_sound(copy));
-	return FC_OK;
 }
 
-fc_status
+void
 fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena)
 {
 	fc_mark		taken = fc_arena_mark(arena);
 	fc_reservoir copy;
-	fc_status	status = fc_reservoir_compacted(reservoir, arena, &copy);
 
-	if (status == FC_OK)
-		status = fc_copy_pieces(reservoir->values, copy.values, copy.used * copy.d * sizeof(double));
+	fc_reservoir_compacted(reservoir, arena, &copy);
+	fc_copy_pieces(reservoir->values, copy.values, copy.used * copy.d * sizeof(double));
 	fc_arena_release(arena, taken);
-	if (status != FC_OK)
-		return status;
 	memcpy(reservoir->entries, copy.entries, copy.used * sizeof(fc_reservoir_entry));
 	reservoir->used = copy.used;
 	reservoir->threshold = copy.threshold;
-	return FC_OK;
 }

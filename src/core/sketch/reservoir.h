@@ -62,9 +62,9 @@ bool		fc_reservoir_is_sound(const fc_reservoir *reservoir);
 size_t		fc_reservoir_worksize(size_t used, size_t capacity, size_t d);
 
 /* copy: in the arena, of at most R entries in the order of their hashes, entry i with row i; the source stays as it is. */
-fc_status	fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reservoir *copy);
+void		fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reservoir *copy);
 
 /* The same in place; the arena is work. */
-fc_status	fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena);
+void		fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena);
 
 #endif							/* FC_SKETCH_RESERVOIR_H */

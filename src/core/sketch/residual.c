@@ -22,7 +22,7 @@ reduce(const fc_spec *spec, const double *x, double *centred, double *y)
 }
 
 /* z -= weight E phi(N(y, spread^2 I)), for frequencies times ratio; re and im point at these moments. */
-static fc_status
+static void
 take_away(const fc_spec *spec, const float *omega, double ratio, const double *y, double weight, double spread,
 		  double *re, double *im)
 {
@@ -47,7 +47,6 @@ take_away(const fc_spec *spec, const float *omega, double ratio, const double *y
 		re[j] -= damped * cos(angle);
 		im[j] -= damped * sin(angle);
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -64,15 +63,11 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 	double		norm = 0;
 	double		rest = 0;
 	double		total = 0;
-	fc_status	status;
 
 	if (sketch->weight <= 0)
 		return FC_EEMPTY;
-	status = fc_frequencies(spec, arena, omega);
-	if (status == FC_OK)
-		status = fc_sketch_moments(sketch, re, im);
-	if (status != FC_OK)
-		return status;
+	fc_frequencies(spec, arena, omega);
+	fc_sketch_moments(sketch, re, im);
 	for (size_t j = 0; j < 2 * moments; j++)
 		norm += re[j] * re[j];
 	for (size_t j = 0; j < k; j++)
@@ -80,12 +75,10 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 	for (size_t j = 0; j < k; j++)
 	{
 		reduce(spec, centroids + j * spec->dim, centred, y);
-		for (size_t s = 0; s < spec->scales && status == FC_OK; s++)
-			status = take_away(spec, omega, spec->sigma / fc_spec_sigmas(spec)[s], y,
+		for (size_t s = 0; s < spec->scales; s++)
+			take_away(spec, omega, spec->sigma / fc_spec_sigmas(spec)[s], y,
 							   total > 0 ? weights[j] / total : 1.0 / (double) k, spreads[j] / spec->sigma,
 							   re + s * spec->frequencies, im + s * spec->frequencies);
-		if (status != FC_OK)
-			return status;
 	}
 	for (size_t j = 0; j < 2 * moments; j++)
 		rest += re[j] * re[j];

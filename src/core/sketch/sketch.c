@@ -124,7 +124,7 @@ fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row)
 	return bring_in(prepared, row, prepared->y, &found);
 }
 
-static fc_status
+static void
 fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
 {
 	size_t		twice = 2 * prepared->moments;
@@ -133,7 +133,7 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const flo
 	if (parts->z != NULL)
 	{
 		prepared->isa->accumulate(prepared, y, rows, parts->z);
-		return FC_OK;
+		return;
 	}
 	fc_clear_pieces(prepared->limbs, FC_LIMBS * twice * sizeof(int64_t));
 	for (size_t r = 0, some; r < rows; r += some)
@@ -150,7 +150,6 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const flo
 			parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS) +
 				(fc_wide) limbs[2 * twice + j] * ((fc_wide) 1 << (2 * FC_LIMB_BITS));
 	}
-	return FC_OK;
 }
 
 /* The moments of the row brought in: among the waiting ones where they fit, else in 128 bits. */
@@ -190,7 +189,7 @@ add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bo
 	if (found & FC_ROW_FAR_PHASE)
 		fc_sketch_add_far_phase(prepared, &parts, (int64_t) wide);
 	else if (prepared->raw_rows)
-		status = fold_phases(prepared, &parts, y, &row->weight, 1);
+		fold_phases(prepared, &parts, y, &row->weight, 1);
 	if (status != FC_OK)
 		return status;
 	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
@@ -318,7 +317,7 @@ fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
 }
 
 /* z <- -z: subtracting is adding between two changes of sign. */
-static fc_status
+static void
 negate(const fc_sketch_parts *parts)
 {
 	size_t		count = 2 * parts->moments;
@@ -333,7 +332,6 @@ negate(const fc_sketch_parts *parts)
 			else
 				parts->wide_z[j] = -parts->wide_z[j];
 	}
-	return FC_OK;
 }
 
 fc_status
@@ -359,11 +357,11 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 		fc_sketch_add_far_phase(prepared, &parts, (int64_t) -wide);
 	else
 	{
-		status = negate(&parts);
+		negate(&parts);
 		if (status == FC_OK)
-			status = fold_phases(prepared, &parts, y, &row->weight, 1);
+			fold_phases(prepared, &parts, y, &row->weight, 1);
 		if (status == FC_OK)
-			status = negate(&parts);
+			negate(&parts);
 	}
 	/* a row that was never added */
 	if (status == FC_OK)
@@ -443,7 +441,6 @@ fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	const float *y = prepared->raw_rows ? prepared->y : (const float *) parts.pending_rows;
 	bool		fit = true;
-	fc_status	status = FC_OK;
 
 	if (!(sketch->flags & FC_SKETCH_OPEN))
 		return FC_OK;
@@ -453,10 +450,12 @@ fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
 	fit &= fold_sums(sketch, &parts);
 	fit &= count_waiting(sketch, parts.pending_weight);
 	if (sketch->pending > 0)
-		status = fold_phases(prepared, &parts, y, parts.pending_weight, sketch->pending);
+		fold_phases(prepared, &parts, y, parts.pending_weight, sketch->pending);
 	sketch->pending = 0;
-	FC_ASSERT(!fit || status != FC_OK || fc_sketch_is_sound(sketch));
-	return fit ? status : FC_EOVERFLOW;
+	FC_ASSERT(!fit || fc_sketch_is_sound(sketch));
+	if (fit)
+		return FC_OK;
+	return FC_EOVERFLOW;
 }
 
 /* ---- sketches ---- */

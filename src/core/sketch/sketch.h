@@ -62,12 +62,12 @@ double		fc_sketch_total_weight(const fc_sketch *sketch);
 double		fc_sketch_weight2(const fc_sketch *sketch);
 double		fc_sketch_mean(const fc_sketch *sketch, size_t i);
 double		fc_sketch_variance(const fc_sketch *sketch, size_t i);
-fc_status	fc_sketch_moments(const fc_sketch *sketch, double *re, double *im);
+void		fc_sketch_moments(const fc_sketch *sketch, double *re, double *im);
 
 /* Re <z_a, z_b>, the mean over the moments; any flags, nothing waiting. */
-fc_status	fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *similarity);
+void		fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *similarity);
 
 /* The unbiased MMD^2; NaN when a side has fewer than two rows. */
-fc_status	fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, double *distance);
+void		fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, double *distance);
 
 #endif							/* FC_SKETCH_SKETCH_H */

@@ -57,7 +57,7 @@ fc_spec_pilot(const fc_spec *spec)
 	return (const float *) (fc_spec_pilot_weight(spec) + spec->pilot_rows);
 }
 
-static fc_status
+static void
 compute_digest(const fc_spec *spec, uint64_t digest[2])
 {
 	fc_spec		fixed = *spec;
@@ -68,13 +68,13 @@ compute_digest(const fc_spec *spec, uint64_t digest[2])
 	fixed.digest[0] = fixed.digest[1] = 0;
 	for (uint64_t i = 0; i < 2; i++)
 		seeds[i] = fc_hash_bytes(i + 1, &fixed, sizeof(fixed));
-	return fc_digest(seeds, spec + 1, fc_spec_core_size(spec) - sizeof(fc_spec), digest);
+	fc_digest(seeds, spec + 1, fc_spec_core_size(spec) - sizeof(fc_spec), digest);
 }
 
-fc_status
+void
 fc_spec_seal(fc_spec *spec)
 {
-	return compute_digest(spec, spec->digest);
+	compute_digest(spec, spec->digest);
 }
 
 bool
@@ -189,7 +189,7 @@ fc_spec_check(const void *bytes, size_t size)
 	if (status == FC_OK)
 		status = check_rows(spec);
 	if (status == FC_OK)
-		status = compute_digest(spec, digest);
+		compute_digest(spec, digest);
 	if (status != FC_OK)
 		return FC_EFORMAT;
 	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1] ? FC_OK : FC_EFORMAT;

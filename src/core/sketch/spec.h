@@ -120,7 +120,7 @@ const double *fc_spec_pilot_weight(const fc_spec *spec);
 const float *fc_spec_pilot(const fc_spec *spec);
 
 /* Recompute the digest after the bytes are complete. */
-fc_status	fc_spec_seal(fc_spec *spec);
+void		fc_spec_seal(fc_spec *spec);
 
 /* Do both measure the same moments?  (digest and bytes, pilot rows aside) */
 bool		fc_spec_same(const fc_spec *a, const fc_spec *b);
@@ -135,13 +135,13 @@ const char *fc_law_name(fc_law law);
  * work takes fc_frequency_worksize bytes (structured frequencies only).
  */
 size_t		fc_frequency_worksize(const fc_spec *spec);
-fc_status	fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega);
+void		fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega);
 
 /*
  * Structured frequencies applied rather than written out: factors[j] (m) times
  * entry j mod p of H D1 H D2 H D3 y is omega_j . y / pi.
  */
-fc_status	fc_structured_factors(const fc_spec *spec, fc_arena *arena, float *factors);
+void		fc_structured_factors(const fc_spec *spec, fc_arena *arena, float *factors);
 
 /* The radius of frequency j, and the signs of the three diagonals of its block. */
 double		fc_radius(const fc_spec *spec, uint32_t j);

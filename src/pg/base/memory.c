@@ -82,7 +82,7 @@ allocate_cleared(Size bytes)
 {
 	void	   *memory = palloc_extended(bytes, MCXT_ALLOC_HUGE);
 
-	(void) fc_clear_pieces(memory, bytes);
+	fc_clear_pieces(memory, bytes);
 	return memory;
 }
 

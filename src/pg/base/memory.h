@@ -43,7 +43,7 @@ extern void check_for_interrupts(void);
 static inline void
 copy_bytes(void *to, const void *from, Size bytes)
 {
-	(void) fc_copy_pieces(to, from, bytes);
+	fc_copy_pieces(to, from, bytes);
 }
 
 /* palloc0 of anything long. */

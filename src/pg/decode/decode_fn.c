@@ -74,7 +74,7 @@ build_problem(decode_call *call, const fc_spec *pilot)
 	fc_problem_parts parts = {call->sigma, pilot, call->init.values, (Size) call->init.rows};
 	fc_arena	arena = hold_arena(&call->memory);
 
-	check_status(fc_problem_make(call->sketch, call->decoder, &parts, &arena, &call->problem));
+	fc_problem_make(call->sketch, call->decoder, &parts, &arena, &call->problem);
 }
 
 static void
@@ -82,7 +82,7 @@ prepare_lift(decode_call *call)
 {
 	fc_arena	arena = hold_arena(&call->memory);
 
-	check_status(fc_lift_prepare(call->sketch, call->result.outliers, call->covariances, &arena, &call->lift));
+	fc_lift_prepare(call->sketch, call->result.outliers, call->covariances, &arena, &call->lift);
 }
 
 static void
@@ -186,7 +186,7 @@ fastclust_decode(PG_FUNCTION_ARGS)
 	{
 		Datum		values[7];
 
-		check_status(fc_lift_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, x));
+		fc_lift_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, x);
 		if (fc_spec_metric(call.spec) == FC_COSINE)
 			(void) fc_unit_row(x, call.spec->dim, x);	/* means lie inside the sphere; one without direction stays 0 */
 		values[0] = Int32GetDatum(j);

@@ -43,7 +43,7 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 	MemoryContextReset(context);
 	old = MemoryContextSwitchTo(context);
 	arena = make_arena("the edges of the drift_spec");
-	check_status(fc_drift_prepare(spec, &arena, &prepared));
+	fc_drift_prepare(spec, &arena, &prepared);
 	MemoryContextSwitchTo(old);
 	return &prepared;
 }
@@ -58,7 +58,7 @@ drift_counts_opened(const fc_drift_spec *spec)
 
 	check_budget(2 * size, "drift_counts");
 	counts = palloc(size);
-	check_status(fc_drift_counts_init(spec, FC_DRIFT_OPEN, counts));
+	fc_drift_counts_init(spec, FC_DRIFT_OPEN, counts);
 	SET_VARSIZE(counts, size);
 	return counts;
 }

@@ -243,7 +243,7 @@ fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
 	size = fc_encoder_size(1, 1, d, 0, strlen(name));
 	check_budget(size, "an encoder");
 	header = palloc(size);
-	check_status(fc_encoder_of_vector(name, strlen(name), d, center, scale, header));
+	fc_encoder_of_vector(name, strlen(name), d, center, scale, header);
 	SET_VARSIZE(header, size);
 	PG_RETURN_POINTER(header);
 }
@@ -270,7 +270,7 @@ fastclust_renewed_encoder(PG_FUNCTION_ARGS)
 	if (!fc_encoder_is_alike(&old_view, &learned_view))
 		PG_RETURN_POINTER(learned);
 	renewed = palloc(VARSIZE(old));
-	check_status(fc_encoder_renew(old, VARSIZE(old), learned, renewed));
+	fc_encoder_renew(old, VARSIZE(old), learned, renewed);
 	SET_VARSIZE(renewed, VARSIZE(old));
 	PG_RETURN_POINTER(renewed);
 }

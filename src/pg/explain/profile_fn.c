@@ -87,7 +87,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		fc_operator_row(&op, j, scratch, centroid);
 		for (Size i = 0; i < op.d; i++)
 			centroid[i] = centroid[i] * (part[1] ? part[1][i] : 1.0) + (part[0] ? part[0][i] : 0.0);
-		check_status(fc_profile_cluster(kinds, centroid, part[2], part[3], op.d, &arena, cells));
+		fc_profile_cluster(kinds, centroid, part[2], part[3], op.d, &arena, cells);
 		return_cells(fcinfo, j, cells, most);
 	}
 	return (Datum) 0;

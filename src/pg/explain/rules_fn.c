@@ -58,7 +58,7 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *k)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("there are %zu and %zu rows", rows.k, n)));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
-	check_status(fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares));
+	fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares);
 	pfree(scratch.floats);
 	pfree(squares);
 	*k = op.k;
@@ -180,7 +180,7 @@ fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 	rows.d = raw.d;
 	rows.k = k;
 	arena = hold_arena(&memory);
-	check_status(fc_rules_learn(&rows, (Size) PG_GETARG_INT32(5), &arena, &tree));
+	fc_rules_learn(&rows, (Size) PG_GETARG_INT32(5), &arena, &tree);
 	m = measure_rules(&tree, &rows);
 	leaves = palloc(tree.count * sizeof(uint32));
 	count = fc_rules_leaves(&tree, leaves);

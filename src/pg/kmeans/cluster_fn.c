@@ -103,7 +103,7 @@ fastclust_distinct_centroids(PG_FUNCTION_ARGS)
 	hold(&memory, op.k * (op.d * sizeof(float) + 2 * sizeof(fc_keyed)));
 	rows = expanded_rows(&op);
 	items = palloc_extended(2 * op.k * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
-	check_status(fc_count_distinct(rows, op.k, op.d * sizeof(float), (size_t) PG_GETARG_INT32(1), items, &distinct));
+	fc_count_distinct(rows, op.k, op.d * sizeof(float), (size_t) PG_GETARG_INT32(1), items, &distinct);
 	pfree(rows);
 	pfree(items);
 	PG_RETURN_INT32((int32) distinct);

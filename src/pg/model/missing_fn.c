@@ -62,7 +62,7 @@ fastclust_flagged_encoder(PG_FUNCTION_ARGS)
 	size = VARSIZE(header) + fc_encoder_flags_size(flags);
 	check_budget(size, "an encoder");
 	flagged = palloc(size);
-	check_status(fc_encoder_flag_nulls(header, VARSIZE(header), flag, flagged));
+	fc_encoder_flag_nulls(header, VARSIZE(header), flag, flagged);
 	SET_VARSIZE(flagged, size);
 	Assert(fc_encoder_check(flagged, size) == FC_OK);
 	PG_RETURN_POINTER(flagged);
@@ -183,7 +183,7 @@ fastclust_imputed_rows(PG_FUNCTION_ARGS)
 	rows = palloc_extended(op.k * encoder.dim * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	arena = hold_arena(&memory);
-	check_status(fc_missing_impute(x, op.k, op.d, column, count, kept, imputed, &arena));
+	fc_missing_impute(x, op.k, op.d, column, count, kept, imputed, &arena);
 	release_arena(&arena);
 	for (Size i = 0; i < op.k; i++)
 		complete += is_complete(x + i * op.d, column, count, kept);

@@ -202,7 +202,7 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("model \"%s\" has no spreads of its clusters", text_to_cstring(row->model->name)),
 				 errhint("Use retrain.")));
-	check_status(fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch, p));
+	fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch, p);
 	for (Size j = 0; j < op->k; j++)
 		order[j] = (probable_cluster) {p[j], (int32) j};
 	qsort(order, op->k, sizeof(probable_cluster), compare_probabilities);

@@ -234,7 +234,7 @@ fastclust_nearest_others(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	nearest = palloc(op.k * sizeof(int32));
 	distance = palloc(op.k * sizeof(double));
-	check_status(fc_nearest_others(centroids_in_units(&op, NULL, NULL), op.k, op.d, nearest, distance));
+	fc_nearest_others(centroids_in_units(&op, NULL, NULL), op.k, op.d, nearest, distance);
 	for (Size j = 0; j < op.k; j++)
 	{
 		Datum		values[3] = {Int32GetDatum((int32) j), Int32GetDatum(nearest[j]), Float8GetDatum(distance[j])};

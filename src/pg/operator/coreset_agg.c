@@ -243,6 +243,6 @@ fastclust_coreset_final(PG_FUNCTION_ARGS)
 	arena = hold_arena(&memory);
 	x = FC_TAKE(&arena, n * d, double);
 	weights = FC_TAKE(&arena, n, double);
-	check_status(fc_coreset_sample(state, &arena, x, weights));
+	fc_coreset_sample(state, &arena, x, weights);
 	PG_RETURN_POINTER(make_codebook_for((fc_metric) state->metric, x, weights, n, d));
 }

@@ -58,7 +58,7 @@ fastclust_rank_limit(PG_FUNCTION_ARGS)
 	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	for (Size j = 0; j < op.k; j++)
 		importances[j] = fc_coreset_importance(rows + j * op.d, center, variance, op.d);
-	check_status(fc_coreset_limit(importances, op.weights, op.k, share, &limit));
+	fc_coreset_limit(importances, op.weights, op.k, share, &limit);
 	PG_RETURN_FLOAT8(limit);
 }
 
@@ -150,7 +150,7 @@ fit_arguments(FunctionCallInfo fcinfo, int n, int m, account *memory, Size *d)
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
 	labels = palloc_extended(rows.k * sizeof(int32), MCXT_ALLOC_HUGE);
 	squares = palloc_extended(rows.k * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares));
+	fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares);
 	pfree(scratch.floats);
 	*d = op.d;
 	return (fc_fit) {rows.k, op.k, rows.weights, labels, squares};
@@ -175,7 +175,7 @@ fastclust_fit_profile(PG_FUNCTION_ARGS)
 	fc_fit_means(&fit, &mean, &error, spreads, palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE));
 	for (Size j = 0; j < fit.k; j++)
 		spreads[j] = sqrt(spreads[j] / (double) d);
-	check_status(fc_fit_quantiles(&fit, places.doubles, (Size) places.d, &arena, quantiles));
+	fc_fit_quantiles(&fit, places.doubles, (Size) places.d, &arena, quantiles);
 	return row_result(fcinfo, (Datum[]) {Float8GetDatum(mean), Float8GetDatum(error), make_float8_array(quantiles, places.d),
 			make_float8_array(spreads, (int) fit.k)}, NULL);
 }
@@ -192,7 +192,7 @@ fastclust_fit_comparison(PG_FUNCTION_ARGS)
 	fc_arena	arena = hold_arena(&memory);
 	fc_comparison result;
 
-	check_status(fc_fit_compare(&a, &b, PG_GETARG_FLOAT8(3), &arena, &result));
+	fc_fit_compare(&a, &b, PG_GETARG_FLOAT8(3), &arena, &result);
 	return row_result(fcinfo, (Datum[]) {Float8GetDatum(result.mean_a), Float8GetDatum(result.mean_b),
 			Float8GetDatum(result.error), Float8GetDatum(result.changed)}, NULL);
 }

@@ -364,7 +364,7 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operato
 		size > (Size) fastclust_memory_budget * 1024 / 4)
 		return op;
 	rows = MemoryContextAllocHuge(cache->context, size);
-	(void) fc_operator_expand(cache->last->view, cached_scratch(fcinfo, fc_operator_scratch(op)), rows);
+	fc_operator_expand(cache->last->view, cached_scratch(fcinfo, fc_operator_scratch(op)), rows);
 	cache->last->rows = rows;
 	cache->size += size;
 	return op;

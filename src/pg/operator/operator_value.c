@@ -84,7 +84,7 @@ expanded_rows(fc_operator *op)
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
 	float	   *rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
 
-	check_status(fc_operator_expand(op, scratch, rows));
+	fc_operator_expand(op, scratch, rows);
 	pfree(scratch.floats);
 	return rows;
 }
@@ -97,7 +97,7 @@ centroids_in_units(const fc_operator *op, const double *center, const double *sc
 
 	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
 	rows = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_operator_centroids(op, center, scale, scratch, rows));
+	fc_operator_centroids(op, center, scale, scratch, rows);
 	pfree(scratch.floats);
 	return rows;
 }
@@ -175,7 +175,7 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 
 	check_budget(size, "the operator");
 	*header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	(void) fc_operator_write(op, *header);
+	fc_operator_write(op, *header);
 	SET_VARSIZE(*header, size);
 	return fc_operator_check(*header, size);
 }
@@ -188,7 +188,7 @@ make_codebook_for(fc_metric metric, const double *centroids, const double *weigh
 	fc_operator op;
 	double		most;
 
-	check_status(fc_codebook_make_for(metric, centroids, weights, k, d, &arena, &op, &most));
+	fc_codebook_make_for(metric, centroids, weights, k, d, &arena, &op, &most);
 	check_centroid_size(most);
 	if (write_operator(&op, &header) != FC_OK)
 		ereport(ERROR,
@@ -213,7 +213,7 @@ attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank
 	if (rerank == 0)
 		return;
 	arena = make_arena("the exact centroids for re-ranking");
-	check_status(fc_operator_keep_exact(op, source, rerank, &arena));
+	fc_operator_keep_exact(op, source, rerank, &arena);
 }
 
 void

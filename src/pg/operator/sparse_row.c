@@ -22,7 +22,7 @@ make_columns(const fc_operator *op, MemoryContext context, Size limit, Size *byt
 	old = MemoryContextSwitchTo(context);
 	arena = make_arena("the columns of the operator");
 	columns = palloc(sizeof(fc_columns));
-	check_status(fc_columns_make(op, &arena, columns));
+	fc_columns_make(op, &arena, columns);
 	MemoryContextSwitchTo(old);
 	*bytes = arena.held + sizeof(fc_columns);
 	return columns;

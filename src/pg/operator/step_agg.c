@@ -75,7 +75,7 @@ new_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *op, c
 				 errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.", op->k, op->d),
 				 errhint("Take fewer clusters or dimensions.  train by k-means, of a local table without groups, keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out.")));
 	step = large ? MemoryContextAllocHuge(aggregate_context(fcinfo), size) : palloc(size);
-	check_status(fc_step_init(kind, header, operator_size, capacity, step));
+	fc_step_init(kind, header, operator_size, capacity, step);
 	if (!large)
 		SET_VARSIZE(step, size);
 	return step;
@@ -226,7 +226,7 @@ finish_step(const fc_step *step, Size width)
 	f.result.counts = palloc(f.op.k * sizeof(int64));
 	f.result.weights = palloc(f.op.k * sizeof(double));
 	f.result.sums = width > 0 ? palloc_extended(f.op.k * width * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
-	check_status(fc_step_finish(step, scratch, &f.result));
+	fc_step_finish(step, scratch, &f.result);
 	pfree(scratch.floats);
 	return f;
 }
@@ -238,7 +238,7 @@ next_operator(const finished *f)
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(&f->op));
 	fc_operator_header *next;
 
-	check_status(fc_step_centroids(&f->op, &f->result, scratch));
+	fc_step_centroids(&f->op, &f->result, scratch);
 	next = make_codebook_for(f->op.metric, f->result.sums, f->result.weights, f->op.k, f->op.d);
 	pfree(scratch.floats);
 	pfree(f->result.sums);
@@ -312,6 +312,6 @@ fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	f = finish_step(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN), 1);
 	centroids = palloc_extended(f.op.k * f.op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	check_status(fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)), &index));
+	fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)), &index);
 	PG_RETURN_FLOAT8(index);
 }

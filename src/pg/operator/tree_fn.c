@@ -31,7 +31,7 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 	hold(&memory, op.k * sizeof(fc_join));
 	joins = palloc(op.k * sizeof(fc_join));
 	arena = hold_arena(&memory);
-	check_status(fc_cluster_tree(&op, &arena, joins));
+	fc_cluster_tree(&op, &arena, joins);
 	for (Size i = 0; i + 1 < op.k; i++)
 	{
 		Datum		values[5] = {Int32GetDatum((int32) i + 1), Int32GetDatum(joins[i].left), Int32GetDatum(joins[i].right),
@@ -72,7 +72,7 @@ fastclust_joined_clusters(PG_FUNCTION_ARGS)
 	centroids = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc(count * sizeof(double));
 	scratch = make_scratch(fc_operator_scratch(&op));
-	check_status(fc_join_clusters(&op, number, count, scratch, row, centroids, weights));
+	fc_join_clusters(&op, number, count, scratch, row, centroids, weights);
 	PG_RETURN_POINTER(make_codebook(centroids, weights, count, op.d));
 }
 
@@ -107,7 +107,7 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 	result.count = palloc(op.k * sizeof(double));
 	result.square = palloc(op.k * sizeof(double));
 	arena = hold_arena(&memory);
-	check_status(fc_search_recall(&op, &search, &arena, &result));
+	fc_search_recall(&op, &search, &arena, &result);
 	values[0] = Float8GetDatum(result.recall);
 	values[1] = Float8GetDatum(result.read);
 	values[2] = make_float8_array(result.count, (int) op.k);

@@ -59,7 +59,7 @@ order_of_ids(const kernel_rows *rows)
 
 	for (Size i = 0; i < rows->n; i++)
 		items[i] = (fc_keyed) {(uint64) rows->ids[i] ^ UINT64CONST(1) << 63, i};
-	check_status(fc_sort(items, rows->n, items + rows->n));
+	fc_sort(items, rows->n, items + rows->n);
 	order = places_of(items, rows->n);
 	for (Size i = 1; i < rows->n; i++)
 		if (rows->ids[order[i]] == rows->ids[order[i - 1]])
@@ -170,7 +170,7 @@ order_of_values(const kernel_rows *rows)
 {
 	fc_keyed   *items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
 
-	check_status(fc_sort_rows(rows->x, rows->n, (Size) rows->d * (Size) rows->width, items));
+	fc_sort_rows(rows->x, rows->n, (Size) rows->d * (Size) rows->width, items);
 	return places_of(items, rows->n);
 }
 

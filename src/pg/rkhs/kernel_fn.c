@@ -120,7 +120,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	size = fc_kernel_map_size(op.k, rank, fc_operator_size(&op));
 	hold(&memory, size);
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	check_status(fc_kernel_map_write(kernel, rank, false, norms, t, bytes, fc_operator_size(&op), header));
+	fc_kernel_map_write(kernel, rank, false, norms, t, bytes, fc_operator_size(&op), header);
 	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),

@@ -123,7 +123,7 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const fc_kmeans_optio
 	fc_arena	arena;
 
 	check_enough_rows((Size) k, n);
-	check_status(fc_center_rows(fc_kernel_projection_rows(header), n, d));	/* floats: around the mean */
+	fc_center_rows(fc_kernel_projection_rows(header), n, d);	/* floats: around the mean */
 	arena = make_arena("kernel_kmeans");
 	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended((Size) k * sizeof(double), MCXT_ALLOC_HUGE);

@@ -45,7 +45,7 @@ write_map(account *memory, const fc_spectral *chosen, const double *x, Size d)
 	size = fc_kernel_map_size(m, chosen->rank, VARSIZE(op));
 	hold(memory, size);
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	check_status(fc_kernel_map_write(&chosen->kernel, chosen->rank, chosen->unit, norms, chosen->t, op, VARSIZE(op), header));
+	fc_kernel_map_write(&chosen->kernel, chosen->rank, chosen->unit, norms, chosen->t, op, VARSIZE(op), header);
 	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
@@ -79,7 +79,7 @@ fastclust_spectral_map(PG_FUNCTION_ARGS)
 	hold(&memory, op.k * op.d * sizeof(double) + most * (sizeof(size_t) + rank * sizeof(double)));
 	x = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	scratch = make_scratch(fc_operator_scratch(&op));
-	check_status(fc_operator_centroids(&op, NULL, NULL, scratch, x));
+	fc_operator_centroids(&op, NULL, NULL, scratch, x);
 	chosen.landmark = palloc_extended(most * sizeof(size_t), MCXT_ALLOC_HUGE);
 	chosen.t = palloc_extended(rank * most * sizeof(double), MCXT_ALLOC_HUGE);
 	arena = hold_arena(&memory);

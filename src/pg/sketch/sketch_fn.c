@@ -96,7 +96,7 @@ fastclust_sketch_moments(PG_FUNCTION_ARGS)
 
 	if (sketch->weight == 0)
 		PG_RETURN_NULL();
-	check_status(fc_sketch_moments(sketch, re, im));
+	fc_sketch_moments(sketch, re, im);
 	for (size_t j = 0; j < m; j++)
 	{
 		if (j % MOMENTS == 0)
@@ -122,7 +122,7 @@ fastclust_sketch_distance(PG_FUNCTION_ARGS)
 				 errhint("Build both with the same sketch_spec value.")));
 	if (a->weight == 0 || b->weight == 0)
 		PG_RETURN_NULL();
-	check_status(fc_sketch_distance(a, b, &distance));
+	fc_sketch_distance(a, b, &distance);
 	if (isnan(distance))		/* the unbiased estimate needs two rows on each side */
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(distance);
@@ -153,11 +153,11 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	if (sketch->weight == 0)
 		PG_RETURN_NULL();
 	single = palloc(size);
-	check_status(fc_sketch_init(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1, single));
+	fc_sketch_init(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1, single);
 	status = fc_sketch_add(prepared, &row, single);
 	if (status != FC_OK)
 		report_row(status, v.doubles, v.floats, prepared->d);
-	check_status(fc_sketch_similarity(sketch, single, &density));
+	fc_sketch_similarity(sketch, single, &density);
 	PG_RETURN_FLOAT8(density);
 }
 

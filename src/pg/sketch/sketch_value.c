@@ -71,7 +71,7 @@ empty_sketch(const fc_spec *spec, uint8 flags, Size capacity)
 	check_budget(size, "a sketch");
 	sketch = palloc(size);
 	SET_VARSIZE(sketch, size);
-	check_status(fc_sketch_init(spec, flags, capacity, sketch));
+	fc_sketch_init(spec, flags, capacity, sketch);
 	SET_VARSIZE(sketch, size);
 	return sketch;
 }

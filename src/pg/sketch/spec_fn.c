@@ -126,7 +126,7 @@ fastclust_spec_frequencies(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	arena = make_arena("listing the frequencies");
 	omega = FC_TAKE(&arena, spec->frequencies * n, float);
-	check_status(fc_frequencies(spec, &arena, omega));
+	fc_frequencies(spec, &arena, omega);
 	for (uint32 j = 0; j < spec->frequencies; j++)
 	{
 		Datum		values[2];

@@ -129,8 +129,8 @@ fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena)
 
 	fc_reservoir_compacted(reservoir, arena, &copy);
 	fc_copy_pieces(reservoir->values, copy.values, copy.used * copy.d * sizeof(double));
-	fc_arena_release(arena, taken);
 	memcpy(reservoir->entries, copy.entries, copy.used * sizeof(fc_reservoir_entry));
 	reservoir->used = copy.used;
 	reservoir->threshold = copy.threshold;
+	fc_arena_release(arena, taken);
 }

@@ -374,7 +374,7 @@ sort_slots(const fc_frequent_items *tally, bool by_count, uint32_t *slots, size_
 size_t
 fc_frequent_frequent(const fc_frequent_items *tally, size_t most, uint32_t *chosen)
 {
-	int64_t		least = tally->sketch != NULL ? tally->total / FC_FREQUENT_FREQUENT : 1;
+	int64_t		least = tally->sketch != NULL ? tally->total / FC_FREQUENT_CERTAIN : 1;
 	size_t		n = 0;
 
 	for (size_t i = 0; i < tally->slots; i++)

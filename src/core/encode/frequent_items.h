@@ -6,7 +6,7 @@
  *
  * Texts: up to FC_FREQUENT_TEXTS distinct ones are counted exactly.  Where there are more, a sketch of hashed counters gives upper
  * bounds of counts (Cormode, Muthukrishnan 2005), and a text stays listed while its bound is a share 1 / FC_FREQUENT_RARE of the
- * rows so far.  A text in a share 1 / FC_FREQUENT_FREQUENT of all rows is listed since its last row at the latest, so that the
+ * rows so far.  A text in a share 1 / FC_FREQUENT_CERTAIN of all rows is listed since its last row at the latest, so that the
  * frequent ones are the same in any order.  Texts of more than FC_FREQUENT_LENGTH bytes are only counted.
  *
  * Memory is the caller's, who moves the tally into another block before and after an addition where it says so.
@@ -20,7 +20,7 @@
 #define FC_FREQUENT_TEXTS		16384
 #define FC_FREQUENT_LENGTH		255
 #define FC_FREQUENT_RARE		4096
-#define FC_FREQUENT_FREQUENT	1000
+#define FC_FREQUENT_CERTAIN	1000
 #define FC_FREQUENT_SKETCH_BYTES	((size_t) 4 << 19)	/* 4 rows of 2^16 counters */
 
 typedef struct fc_frequent_item

@@ -88,7 +88,8 @@ joint_cost(void *context, const double *x, double *cost, double *gradient)
 {
 	const joint *j = context;
 
-	return fc_refine_evaluate(j->d, j->mode, j->count, x, cost, gradient);
+	fc_refine_evaluate(j->d, j->mode, j->count, x, cost, gradient);
+	return FC_OK;
 }
 
 /* The height of the residual's density at c, as its definition has it. */

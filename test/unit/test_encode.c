@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "encode/encoder.h"
 #include "encode/learn.h"
-#include "encode/tally.h"
+#include "encode/frequent_items.h"
 #include "numerics/exact_sum.h"
 
 /* ---- exact sums ---- */
@@ -74,60 +74,60 @@ test_centered_squares(void)
 /* ---- tallies ---- */
 
 static void
-move(fc_tally *tally, size_t length)
+move(fc_frequent_items *tally, size_t length)
 {
 	void	   *old = tally->entry;
 
-	if (fc_tally_wants_sketch(tally))
-		fc_tally_attach(tally, unit_alloc(FC_TALLY_SKETCH_BYTES, 1));
-	fc_tally_move(tally, length, unit_alloc(fc_tally_next_bytes(tally, length), 1));
+	if (fc_frequent_wants_sketch(tally))
+		fc_frequent_attach(tally, unit_alloc(FC_FREQUENT_SKETCH_BYTES, 1));
+	fc_frequent_move(tally, length, unit_alloc(fc_frequent_next_bytes(tally, length), 1));
 	free(old);
 }
 
 static void
-give_room(fc_tally *tally, size_t length)
+give_room(fc_frequent_items *tally, size_t length)
 {
-	while (!fc_tally_has_room(tally, length))
+	while (!fc_frequent_has_room(tally, length))
 		move(tally, length);
 }
 
 static void
-settle(fc_tally *tally)
+settle(fc_frequent_items *tally)
 {
-	while (fc_tally_is_over(tally))
+	while (fc_frequent_is_over(tally))
 		move(tally, 0);
 }
 
 static void
-forget(fc_tally *tally)
+forget(fc_frequent_items *tally)
 {
 	free(tally->entry);
 	free(tally->sketch);
 }
 
 static void
-count_number(fc_tally *tally, double x)
+count_number(fc_frequent_items *tally, double x)
 {
 	give_room(tally, 0);
-	fc_tally_add_number(tally, x, 1);
+	fc_frequent_add_number(tally, x, 1);
 	settle(tally);
 }
 
 static void
-count_text(fc_tally *tally, const char *text)
+count_text(fc_frequent_items *tally, const char *text)
 {
 	give_room(tally, strlen(text));
-	fc_tally_add_text(tally, text, strlen(text), 1);
+	fc_frequent_add_text(tally, text, strlen(text), 1);
 	settle(tally);
 }
 
 static void
-quartiles_of(const fc_tally *tally, double quartiles[3])
+quartiles_of(const fc_frequent_items *tally, double quartiles[3])
 {
 	static const double shares[3] = {0.25, 0.5, 0.75};
 	fc_arena	arena = unit_arena();
 
-	CHECK(fc_tally_quantiles(tally, shares, 3, &arena, quartiles) == FC_OK, "quantiles");
+	CHECK(fc_frequent_quantiles(tally, shares, 3, &arena, quartiles) == FC_OK, "quantiles");
 	unit_arena_free(&arena);
 }
 
@@ -137,8 +137,8 @@ test_quantiles(void)
 {
 	static const double few[] = {5, -1, 5, 2, 100, 2, -0.0, 0.0};
 	static const double normal[3] = {-0.6744897501960817, 0, 0.6744897501960817};
-	fc_tally	tally = fc_tally_start(false);
-	fc_tally	back = fc_tally_start(false);
+	fc_frequent_items	tally = fc_frequent_start(false);
+	fc_frequent_items	back = fc_frequent_start(false);
 	double		quartiles[3];
 	double		others[3];
 	size_t		n = 100000;
@@ -151,7 +151,7 @@ test_quantiles(void)
 	quartiles_of(&tally, quartiles);
 	CHECK(quartiles[0] == 0 && quartiles[1] == 2 && quartiles[2] == 5, "%g %g %g", quartiles[0], quartiles[1], quartiles[2]);
 	forget(&tally);
-	tally = fc_tally_start(false);
+	tally = fc_frequent_start(false);
 	for (size_t i = 0; i < n; i++)
 		x[i] = fc_rng_normal(&rng);
 	for (size_t i = 0; i < n; i++)
@@ -164,7 +164,7 @@ test_quantiles(void)
 	CHECK(memcmp(quartiles, others, sizeof(others)) == 0, "the order matters");
 	for (int i = 0; i < 3; i++)
 		CHECK(fabs(quartiles[i] - normal[i]) < 0.02, "quartile %d is %g", i, quartiles[i]);
-	CHECK(tally.used <= FC_TALLY_NUMBERS && tally.total == (int64_t) n, "%zu used", tally.used);
+	CHECK(tally.used <= FC_FREQUENT_NUMBERS && tally.total == (int64_t) n, "%zu used", tally.used);
 	forget(&tally);
 	forget(&back);
 	free(x);
@@ -187,8 +187,8 @@ write_planted_text(size_t i, char *text)
 static void
 test_many_texts(void)
 {
-	fc_tally	tally[2] = {fc_tally_start(true), fc_tally_start(true)};
-	uint32_t   *chosen = unit_alloc(FC_TALLY_TEXTS + 1, sizeof(uint32_t));
+	fc_frequent_items	tally[2] = {fc_frequent_start(true), fc_frequent_start(true)};
+	uint32_t   *chosen = unit_alloc(FC_FREQUENT_TEXTS + 1, sizeof(uint32_t));
 	char		text[32];
 	int64_t		counts[2][2];
 
@@ -202,9 +202,9 @@ test_many_texts(void)
 	for (int t = 0; t < 2; t++)
 	{
 		CHECK(tally[t].sketch != NULL && tally[t].total == MANY_TEXTS, "no sketch");
-		CHECK(fc_tally_frequent(&tally[t], 32, chosen) == 2, "not two frequent ones");
+		CHECK(fc_frequent_frequent(&tally[t], 32, chosen) == 2, "not two frequent ones");
 		for (int j = 0; j < 2; j++)
-			counts[t][j] = fc_tally_count(&tally[t], chosen[j]);
+			counts[t][j] = fc_frequent_count(&tally[t], chosen[j]);
 		CHECK(tally[t].entry[chosen[0]].length == 8 && memcmp(tally[t].text + tally[t].entry[chosen[0]].start, "frequent", 8) == 0,
 			  "the first is another");
 	}
@@ -217,25 +217,25 @@ test_many_texts(void)
 }
 
 /* A new tally of two others' values. */
-static fc_tally
-joined(const fc_tally *a, const fc_tally *b)
+static fc_frequent_items
+joined(const fc_frequent_items *a, const fc_frequent_items *b)
 {
-	fc_tally	tally = fc_tally_start(a->texts);
+	fc_frequent_items	tally = fc_frequent_start(a->texts);
 
 	if (a->sketch != NULL || b->sketch != NULL)
-		fc_tally_attach(&tally, unit_alloc(FC_TALLY_SKETCH_BYTES, 1));
-	fc_tally_join(&tally, a);
-	fc_tally_join(&tally, b);
+		fc_frequent_attach(&tally, unit_alloc(FC_FREQUENT_SKETCH_BYTES, 1));
+	fc_frequent_join(&tally, a);
+	fc_frequent_join(&tally, b);
 	for (int i = 0; i < 2; i++)
 	{
-		const fc_tally *from = i == 0 ? a : b;
+		const fc_frequent_items *from = i == 0 ? a : b;
 
 		for (size_t slot = 0; slot < from->slots; slot++)
 		{
 			if (from->entry[slot].count == 0)
 				continue;
 			give_room(&tally, from->entry[slot].length);
-			fc_tally_add_entry(&tally, from, slot);
+			fc_frequent_add_entry(&tally, from, slot);
 			settle(&tally);
 		}
 	}
@@ -246,11 +246,11 @@ joined(const fc_tally *a, const fc_tally *b)
 static void
 test_joined_tallies(void)
 {
-	fc_tally	numbers[3] = {fc_tally_start(false), fc_tally_start(false), fc_tally_start(false)};
-	fc_tally	texts[3] = {fc_tally_start(true), fc_tally_start(true), fc_tally_start(true)};
-	fc_tally	both;
+	fc_frequent_items	numbers[3] = {fc_frequent_start(false), fc_frequent_start(false), fc_frequent_start(false)};
+	fc_frequent_items	texts[3] = {fc_frequent_start(true), fc_frequent_start(true), fc_frequent_start(true)};
+	fc_frequent_items	both;
 	fc_rng		rng = fc_rng_start(8, 0);
-	uint32_t   *chosen[2] = {unit_alloc(FC_TALLY_TEXTS + 1, sizeof(uint32_t)), unit_alloc(FC_TALLY_TEXTS + 1, sizeof(uint32_t))};
+	uint32_t   *chosen[2] = {unit_alloc(FC_FREQUENT_TEXTS + 1, sizeof(uint32_t)), unit_alloc(FC_FREQUENT_TEXTS + 1, sizeof(uint32_t))};
 	double		quartiles[2][3];
 	char		text[32];
 
@@ -273,9 +273,9 @@ test_joined_tallies(void)
 	forget(&both);
 	both = joined(&texts[0], &texts[1]);
 	CHECK(texts[0].sketch == NULL && texts[1].sketch != NULL, "parts of one kind");
-	CHECK(fc_tally_frequent(&both, 32, chosen[0]) == 2 && fc_tally_frequent(&texts[2], 32, chosen[1]) == 2, "not two frequent ones");
+	CHECK(fc_frequent_frequent(&both, 32, chosen[0]) == 2 && fc_frequent_frequent(&texts[2], 32, chosen[1]) == 2, "not two frequent ones");
 	for (int j = 0; j < 2; j++)
-		CHECK(fc_tally_count(&both, chosen[0][j]) == fc_tally_count(&texts[2], chosen[1][j]), "counts of %d", j);
+		CHECK(fc_frequent_count(&both, chosen[0][j]) == fc_frequent_count(&texts[2], chosen[1][j]), "counts of %d", j);
 	forget(&both);
 	for (int i = 0; i < 3; i++)
 	{
@@ -291,17 +291,17 @@ static void
 test_frequent_texts(void)
 {
 	static const char *const texts[] = {"b", "a", "", "c", "b", "d", "ab"};
-	fc_tally	tally = fc_tally_start(true);
+	fc_frequent_items	tally = fc_frequent_start(true);
 	uint32_t	chosen[8];
-	char		long_text[FC_TALLY_LENGTH + 2];
+	char		long_text[FC_FREQUENT_LENGTH + 2];
 	size_t		n;
 
 	for (size_t i = 0; i < 7; i++)
 		count_text(&tally, texts[i]);
 	memset(long_text, 'x', sizeof(long_text));
-	long_text[FC_TALLY_LENGTH + 1] = 0;
+	long_text[FC_FREQUENT_LENGTH + 1] = 0;
 	count_text(&tally, long_text);
-	n = fc_tally_frequent(&tally, 3, chosen);
+	n = fc_frequent_frequent(&tally, 3, chosen);
 	CHECK(n == 3 && tally.total == 8 && tally.long_texts == 1, "%zu chosen", n);
 	CHECK(tally.entry[chosen[0]].length == 0 && tally.text[tally.entry[chosen[1]].start] == 'a' &&
 		  tally.entry[chosen[1]].length == 1 && tally.text[tally.entry[chosen[2]].start] == 'b', "other texts");
@@ -356,7 +356,7 @@ start_learners(fc_learner learners[FEATURES], fc_nulls nulls)
 
 		learners[i] = (fc_learner) {.kind = kinds[i],.scaling = FC_SCALING_DEFAULT,.nulls = nulls,.weight = 1.0,.most_categories = 4,
 			.width = width,.sums = unit_alloc(width, sizeof(fc_exact_sum)),.squares = unit_alloc(width, sizeof(fc_exact_sum)),
-			.values = fc_tally_start(false),.categories = fc_tally_start(true)};
+			.values = fc_frequent_start(false),.categories = fc_frequent_start(true)};
 	}
 	learners[MONEY].log = true;
 }

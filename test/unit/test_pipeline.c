@@ -7,8 +7,7 @@
 #include <math.h>
 
 #include "base/sort.h"
-#include "decode/lift.h"
-#include "decode/problem.h"
+#include "decode/decode.h"
 #include "operator/bytes.h"
 #include "operator/codebook.h"
 #include "sketch/build.h"
@@ -166,7 +165,7 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	fc_decode_result result = {.centroids = unit_alloc(K * spec->reduced, sizeof(double)),
 		.weights = unit_alloc(K, sizeof(double)),.spreads = unit_alloc(K, sizeof(double))};
 	fc_problem	problem;
-	fc_lift		lift;
+	fc_back_projection back;
 	fc_arena	arena;
 	fc_status	status = FC_OK;
 
@@ -175,9 +174,9 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	arena = unit_arena();
 	status = fc_decode(&problem, K, FC_DECODE_AUTO, &options, &arena, &result);
 	CHECK(status == FC_OK, "decode: %d", (int) status);
-	fc_lift_prepare(sketch, result.outliers, false, &last, &lift);
+	fc_back_project_prepare(sketch, result.outliers, false, &last, &back);
 	for (size_t j = 0; status == FC_OK && j < K; j++)
-		fc_lift_centroid(&lift, result.centroids + j * spec->reduced, centroids + j * d);
+		fc_back_project_centroid(&back, result.centroids + j * spec->reduced, centroids + j * d);
 	CHECK(status == FC_OK, "lift: %d", (int) status);
 	free(result.centroids);
 	free(result.weights);
@@ -322,8 +321,7 @@ test_covariances(spec_wish wish)
 	fc_arena	arena;
 	fc_sketch  *sketch;
 	fc_rng		rng = fc_rng_start(3, 3);
-	fc_lift		lift;
-	fc_status	status = FC_OK;
+	fc_back_projection back;
 
 	mix_basis(spec);
 	fc_spec_seal(spec);
@@ -332,10 +330,8 @@ test_covariances(spec_wish wish)
 		for (size_t s = 0; s <= r; s++)
 			reduced[r * n + s] = reduced[s * n + r] = fc_rng_normal(&rng);
 	arena = unit_arena();
-	fc_lift_prepare(sketch, true, true, &arena, &lift);
-	CHECK(status == FC_OK, "prepare: %d", (int) status);
-	status = fc_lift_covariance(&lift, reduced, covariance);
-	CHECK(status == FC_OK, "covariance: %d", (int) status);
+	fc_back_project_prepare(sketch, true, true, &arena, &back);
+	fc_back_project_covariance(&back, reduced, covariance);
 	check_covariance(spec, reduced, covariance);
 	unit_arena_free(&arena);
 	free(sketch);

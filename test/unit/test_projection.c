@@ -30,13 +30,12 @@ test_instruction_set(const char *name, fc_prepared *prepared, const double *x, c
 {
 	bool		plain = strcmp(name, "baseline") == 0;	/* may fuse, or not */
 	double	   *reduced = calloc(fc_padded(prepared->n), sizeof(double));
-	double	   *sums = calloc(FC_SKETCH_WAITING * prepared->row, sizeof(double));
 	float	   *y = calloc(prepared->n + FC_PAD, sizeof(float));
 
 	prepared->isa = fc_sketch_isa_named(name);
 	if (prepared->isa != NULL)
 	{
-		CHECK(prepared->isa->prepare(prepared, x, y) == FC_ROW_NEAR, "%s: far", name);
+		CHECK(prepared->isa->prepare(prepared, &(fc_row) {.doubles = x}, y) == FC_ROW_NEAR, "%s: far", name);
 		prepared->isa->reduce(prepared, reduced);
 		for (size_t r = 0; r < prepared->n; r++)
 		{
@@ -48,11 +47,11 @@ test_instruction_set(const char *name, fc_prepared *prepared, const double *x, c
 				  reduced[r], expected);
 		}
 		memset(y, 0, prepared->n * sizeof(float));
-		CHECK(prepared->isa->take_float(prepared, floats, y, sums), "%s: not taken", name);
+		CHECK(prepared->isa->prepare(prepared, &(fc_row) {.floats = floats}, y) == FC_ROW_NEAR, "%s: far floats", name);
 		for (size_t r = 0; r < prepared->n; r++)
-			CHECK(y[r] == (float) reduced[r], "%s: taken column %zu of %zu: %.9g, expected %.9g", name, r, prepared->n, (double) y[r], reduced[r]);
+			CHECK(y[r] == (float) reduced[r], "%s: column of floats %zu of %zu: %.9g, expected %.9g", name, r, prepared->n, (double) y[r], reduced[r]);
 	}
-	free(reduced), free(sums), free(y);
+	free(reduced), free(y);
 }
 
 /* Of length 1. */

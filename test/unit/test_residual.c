@@ -2,7 +2,7 @@
 #include "specs.h"
 
 #include "numerics/gamma.h"
-#include "sketch/residual.h"
+#include "sketch/sketch.h"
 
 /* Values of scipy.special.gammaincc. */
 static void

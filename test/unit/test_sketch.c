@@ -342,38 +342,37 @@ test_taking(const fc_prepared *prepared, const double *x)
 {
 	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
 	size_t		doubles = FC_SKETCH_WAITING * prepared->row;
-	double	   *sums = unit_alloc(4 * doubles, sizeof(double));
+	double	   *sums = unit_alloc(3 * doubles, sizeof(double));
 	float	   *y = unit_alloc(fc_padded(prepared->n), sizeof(float));
-	float	   *single = unit_alloc(prepared->d + 1, sizeof(float));
+	char	   *single = unit_alloc(prepared->d * sizeof(float) + 1, 1);
 	double	   *same = unit_alloc(prepared->d, sizeof(double));
-	double	   *far = unit_alloc(prepared->d, sizeof(double));
+	const fc_row doubles_row = {.doubles = same};
+	const fc_row floats_row = {.floats = (const float *) (single + 1)};
 
-	for (size_t i = 0; i < prepared->d; i++)
-		same[i] = (double) (float) x[i];
 	for (int k = 0; k < 3; k++)
 	{
 		const fc_sketch_isa *isa = fc_sketch_isa_named(names[k]);
 
 		if (isa == NULL || (k == 0 && prepared->basis != NULL))
 			continue;
-		memset(sums, 0, 3 * doubles * sizeof(double));
+		memset(sums, 0, 2 * doubles * sizeof(double));
 		for (size_t i = 0; i < prepared->d; i++)
-			memcpy((char *) single + 1 + i * sizeof(float), &(float) {(float) x[i]}, sizeof(float));
-		CHECK(isa->prepare(prepared, same, y) == FC_ROW_NEAR, "near");
+		{
+			same[i] = (double) (float) x[i];
+			memcpy(single + 1 + i * sizeof(float), &(float) {(float) x[i]}, sizeof(float));
+		}
+		CHECK(isa->prepare(prepared, &doubles_row, y) == FC_ROW_NEAR, "near");
 		isa->track(prepared, sums);
-		CHECK(isa->take(prepared, same, y, sums + doubles), "take");
-		CHECK(isa->take_float(prepared, (const float *) ((const char *) single + 1), y, sums + 2 * doubles), "take");
-		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: at once", names[k]);
-		CHECK(memcmp(sums, sums + 2 * doubles, doubles * sizeof(double)) == 0, "%s: floats", names[k]);
+		CHECK(isa->take(prepared, &floats_row, y, sums + doubles), "take");
+		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: floats", names[k]);
 		if (k == (prepared->basis != NULL))
-			memcpy(sums + 3 * doubles, sums, doubles * sizeof(double));
-		CHECK(memcmp(sums, sums + 3 * doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
-		memcpy(far, x, prepared->d * sizeof(double));
-		far[prepared->d - 1] = k == 0 ? NAN : k == 1 ? INFINITY : -1e9 * prepared->spec->sigma * (double) prepared->d;
-		CHECK(!isa->take(prepared, far, y, sums), "%s: a far row", names[k]);
+			memcpy(sums + 2 * doubles, sums, doubles * sizeof(double));
+		CHECK(memcmp(sums, sums + 2 * doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
+		same[prepared->d - 1] = k == 0 ? NAN : k == 1 ? INFINITY : -1e9 * prepared->spec->sigma * (double) prepared->d;
+		CHECK(!isa->take(prepared, &doubles_row, y, sums), "%s: a far row", names[k]);
 		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: something done", names[k]);
 	}
-	free(sums), free(y), free(single), free(same), free(far);
+	free(sums), free(y), free(single), free(same);
 }
 
 /*
@@ -407,6 +406,8 @@ test_raw_rows(const fc_prepared *prepared, const double *x)
 		for (size_t r = 0; r < COUNT; r++)
 		{
 			double	   *row = raw + COUNT * length;
+			const fc_row doubles_row = {.doubles = row};
+			const fc_row floats_row = {.floats = (const float *) (single + 1)};
 
 			for (size_t i = 0; i < prepared->d; i++)
 			{
@@ -415,10 +416,9 @@ test_raw_rows(const fc_prepared *prepared, const double *x)
 				memcpy(single + 1 + i * sizeof(float), &value, sizeof(float));
 				row[i] = (double) value;
 			}
-			CHECK(isa->prepare(prepared, row, wanted + r * prepared->n) == FC_ROW_NEAR, "near");
+			CHECK(isa->prepare(prepared, &doubles_row, wanted + r * prepared->n) == FC_ROW_NEAR, "near");
 			isa->track(prepared, sums);
-			CHECK((r % 2 ? isa->store_raw(prepared, row, raw + r * length)
-				   : isa->store_raw_float(prepared, (const float *) (single + 1), raw + r * length)) == certain, "store");
+			CHECK(isa->store_raw(prepared, r % 2 ? &doubles_row : &floats_row, raw + r * length) == certain, "store");
 		}
 		isa->take_raw(prepared, raw, COUNT, y, sums + doubles);
 		CHECK(memcmp(sums, sums + doubles, doubles * sizeof(double)) == 0, "%s: other sums", names[k]);
@@ -429,7 +429,7 @@ test_raw_rows(const fc_prepared *prepared, const double *x)
 
 			memcpy(raw, x, prepared->d * sizeof(double));
 			raw[prepared->d - 1] = far[bad];
-			CHECK(!isa->store_raw(prepared, raw, raw + length), "%s: stored %g", names[k], far[bad]);
+			CHECK(!isa->store_raw(prepared, &(fc_row) {.doubles = raw}, raw + length), "%s: stored %g", names[k], far[bad]);
 		}
 	}
 	free(sums), free(raw), free(single), free(y);

@@ -45,10 +45,8 @@ fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradien
 		size_t		width = fc_block_width(d, first);
 		const double *re = d->r_re + first;
 		const double *im = d->r_im + first;
-		fc_status	status = fc_features(d, c, NULL, 1, first, width, cosine, sine);
 
-		if (status != FC_OK)
-			return status;
+		fc_features(d, c, NULL, 1, first, width, cosine, sine);
 		for (size_t j = 0; j < width; j++)
 		{
 			*value -= scale * (cosine[j] * re[j] + sine[j] * im[j]);
@@ -62,11 +60,12 @@ fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradien
 	return FC_OK;
 }
 
-fc_status
-fc_climb(fc_decoding *d, int iterations, double *center, double *value)
+/* center moves to a maximum of f_r in the box. */
+static void
+climb(fc_decoding *d, double *center)
 {
 	fc_minimizer *w = &d->refine.solver;
-	fc_status	status;
+	double		value;
 
 	for (size_t l = 0; l < d->n; l++)
 	{
@@ -75,82 +74,64 @@ fc_climb(fc_decoding *d, int iterations, double *center, double *value)
 		w->upper[l] = d->upper[l];
 		w->bound_kind[l] = 2;
 	}
-	status = fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance, iterations, value);
+	fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance, POLISH_ITERATIONS, &value);
 	memcpy(center, w->x, d->n * sizeof(double));
-	*value /= -VALUE_SCALE;
-	return status;
 }
 
 /* Step 1: the new atom behind the mixture's last. */
-static fc_status
+static void
 find_atom(fc_decoding *d, fc_mixture *mixture)
 {
-	size_t		best = 0;
-	double		value;
-	fc_status	status = FC_OK;
+	double	   *best;
 
 	fc_draw_starts(d, mixture, d->starts, d->start);
-	if (status == FC_OK && d->starts > 1)
-		status = fc_mean_shift(d, 0.0, CLIMB_ITERATIONS, CLIMB_TOLERANCE, d->start, d->start_value);
-	for (size_t i = 1; i < d->starts && status == FC_OK; i++)
-		if (d->start_value[i] > d->start_value[best])
-			best = i;
-	if (status == FC_OK)
-		status = fc_climb(d, POLISH_ITERATIONS, d->start + best * d->n, &value);
-	memcpy(mixture->center + mixture->count * d->n, d->start + best * d->n, d->n * sizeof(double));
-	mixture->variance[mixture->count] = 0.0;
-	mixture->weight[mixture->count++] = 0.0;
-	return status;
+	best = d->start + (d->starts > 1 ? fc_highest_start(d, CLIMB_ITERATIONS, CLIMB_TOLERANCE) : 0) * d->n;
+	climb(d, best);
+	fc_mixture_append(d, best, mixture);
 }
 
 /* Steps 2 to 5 with the new atom in place; *cost the mixture's before and after. */
-static fc_status
+static void
 take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)
 {
 	fc_mixture *before = &d->improve.trial;
 	bool		replacing = mixture->count > d->k;
 	double		reached;
-	size_t		least;
-	fc_status	status = fc_fit_weights(d, mixture);
 
-	if (status == FC_OK && replacing)
+	fc_fit_weights(d, mixture);
+	if (replacing)
 	{
-		least = fc_lightest(mixture);
+		size_t		least = fc_lightest(mixture);
+
 		fc_mixture_remove(d, mixture, least);
 		if (least == d->k)
 		{
 			fc_mixture_copy(d, before, mixture);
-			return FC_OK;
+			return;
 		}
-		status = fc_fit_weights(d, mixture);
+		fc_fit_weights(d, mixture);
 	}
-	if (status == FC_OK)
-		status = fc_refine(d, FC_WIDTH_NONE, JOINT_ITERATIONS, mixture, &reached);
-	if (status != FC_OK)
-		return status;
+	reached = fc_refine(d, FC_WIDTH_NONE, JOINT_ITERATIONS, mixture);
 	if (replacing && !(reached < *cost))
 		fc_mixture_copy(d, before, mixture);
 	else
 		*cost = reached;
-	return FC_OK;
 }
 
-fc_status
-fc_clompr(fc_decoding *d, fc_mixture *mixture, double *cost)
+double
+fc_clompr(fc_decoding *d, fc_mixture *mixture)
 {
-	fc_status	status = fc_warm_start(d, FC_WIDTH_NONE, mixture, cost);
+	double		cost = fc_warm_start(d, FC_WIDTH_NONE, mixture);
 
-	for (int t = 0; t < d->options.rounds && status == FC_OK && *cost > d->floor; t++)
+	for (int t = 0; t < d->options.rounds && cost > d->floor; t++)
 	{
-		status = fc_residual(d, mixture, NULL);
+		fc_residual(d, mixture);
 		fc_mixture_copy(d, mixture, &d->improve.trial);
-		if (status == FC_OK)
-			status = find_atom(d, mixture);
-		if (status == FC_OK)
-			status = take_atom(d, mixture, cost);
-		fc_report_progress(d, "atoms", t + 1, *cost);
+		find_atom(d, mixture);
+		take_atom(d, mixture, &cost);
+		fc_report_progress(d, "atoms", t + 1, cost);
 	}
-	while (status == FC_OK && mixture->count < d->k)
-		status = find_atom(d, mixture);
-	return status == FC_OK ? fc_polish(d, mixture, cost) : status;
+	while (mixture->count < d->k)
+		find_atom(d, mixture);
+	return fc_polish(d, mixture);
 }

@@ -4,15 +4,15 @@
  * FC_DECODE_AUTO fits a mixture of Gaussian atoms to the moments and solves
  * k-means on it:
  *     1. forward   modes of the residual's field, matching pursuit, joint
- *                  refinement, until k atoms                     select.c
- *     2. improve   add / split / drop exchanges                 improve.c
+ *                  refinement, until k atoms                     pursuit.c
+ *     2. improve   add / split / drop exchanges                 pursuit.c
  *     3. grow      up to 2k atoms (k the clusters asked for, or those the
  *                  sketch was made for) if the cost is above the noise floor
  *                  J0 = mean_j(1 - |z_j|^2) / rows; final refinement with a width
  *                  per atom; insignificant atoms dropped
  *     4. k-means on points of the density                       density.c
- *     5. with pilot rows: on these points and rows calibrated by the sketch
- *                                                               calibrate.c
+ *     5. with pilot rows: on these points and rows that the sketch reweights
+ *                                                               density.c
  * FC_DECODE_CLOMPR, FC_DECODE_SHIFT and FC_DECODE_DISCRETIZED are the algorithms of
  * the papers: clompr.c, sketch_shift.c.
  *
@@ -27,7 +27,6 @@
 #include "base/sizes.h"
 #include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
-#include "numerics/nnls.h"
 
 #define AUTO_STARTS 64
 #define SHIFT_STARTS 1000
@@ -45,8 +44,8 @@
 
 #define DENSITY_MARGIN 2e-3
 #define DENSITY_ITERATIONS 30
-#define CALIBRATED_MARGIN 1e-3
-#define CALIBRATED_ITERATIONS 60
+#define SAMPLE_MARGIN 1e-3
+#define SAMPLE_ITERATIONS 60
 
 fc_decode_options
 fc_decode_defaults(void)
@@ -134,11 +133,9 @@ take_work(fc_decoding *d, fc_decoder decoder, fc_arena *arena)
 	fc_mixture_take(d, arena, &d->best_skeleton);
 	fc_shift_take(d, arena);
 	fc_refine_take(d, arena);
-	fc_select_take(d, arena);
-	fc_improve_take(d, arena);
-	fc_points_take(d, arena);
-	fc_calibrate_take(d, arena);
-	fc_shape_take(d, arena);
+	fc_pursuit_take(d, arena);
+	fc_density_take(d, arena);
+	fc_covariance_take(d, arena);
 }
 
 static void
@@ -172,98 +169,64 @@ grown_size(const fc_decoding *d)
 }
 
 /* Step 3, when k atoms leave more than noise. */
-static fc_status
+static void
 grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 {
 	size_t		target = grown_size(d);
-	fc_status	status;
 
 	if (target <= d->k || *cost <= d->floor)
-		return FC_OK;
-	status = fc_forward(d, target, (target - d->k + 1) / 2, mixture, cost);
-	if (status == FC_OK)
-		status = fc_improve(d, GROW_ROUNDS, mixture, cost);
-	return status;
+		return;
+	fc_forward(d, target, (target - d->k + 1) / 2, mixture, cost);
+	fc_improve(d, GROW_ROUNDS, mixture, cost);
 }
 
-/* Steps 1 to 3: d->current and d->skeleton; cost of k atoms and of all */
-static fc_status
-fit_density(fc_decoding *d, double *cost_of_k, double *cost)
+/* Steps 1 to 3: d->current and d->skeleton; the cost of all atoms, and of k. */
+static double
+fit_density(fc_decoding *d, double *cost_of_k)
 {
 	fc_mixture *mixture = &d->current;
-	fc_status	status;
+	double		cost = fc_warm_start(d, FC_WIDTH_SHARED, mixture);
 
-	status = fc_warm_start(d, FC_WIDTH_SHARED, mixture, cost);
-	if (status == FC_OK)
-		status = fc_forward(d, d->k, d->k, mixture, cost);
-	fc_report_progress(d, "forward", (int) mixture->count, *cost);
-	if (status == FC_OK)
-		status = fc_improve(d, d->options.rounds, mixture, cost);
-	fc_report_progress(d, "improve", (int) mixture->count, *cost);
-	if (status == FC_OK && *cost > d->floor)
-		status = fc_refine(d, FC_WIDTH_SHARED, FC_MID_ITERATIONS, mixture, cost);
-	if (status != FC_OK)
-		return status;
+	fc_forward(d, d->k, d->k, mixture, &cost);
+	fc_report_progress(d, "forward", (int) mixture->count, cost);
+	fc_improve(d, d->options.rounds, mixture, &cost);
+	fc_report_progress(d, "improve", (int) mixture->count, cost);
+	if (cost > d->floor)
+		cost = fc_refine(d, FC_WIDTH_SHARED, FC_MID_ITERATIONS, mixture);
 	fc_mixture_copy(d, mixture, &d->skeleton);
-	*cost_of_k = *cost;
-	status = grow(d, mixture, cost);
-	if (status == FC_OK && *cost > d->floor)
-		status = fc_refine(d, FC_WIDTH_SHARED, FINAL_ITERATIONS, mixture, cost);
-	if (status == FC_OK)
-		status = fc_refine(d, FC_WIDTH_EACH, *cost > d->floor ? FINAL_ITERATIONS : CERTIFIED_ITERATIONS, mixture, cost);
-	if (status == FC_OK)
-		status = fc_drop_insignificant(d, *cost, mixture);
-	if (status == FC_OK)
-		status = fc_residual(d, mixture, cost);
-	fc_report_progress(d, "density", (int) mixture->count, *cost);
+	*cost_of_k = cost;
+	grow(d, mixture, &cost);
+	if (cost > d->floor)
+		cost = fc_refine(d, FC_WIDTH_SHARED, FINAL_ITERATIONS, mixture);
+	cost = fc_refine(d, FC_WIDTH_EACH, cost > d->floor ? FINAL_ITERATIONS : CERTIFIED_ITERATIONS, mixture);
+	fc_drop_insignificant(d, cost, mixture);
+	cost = fc_residual(d, mixture);
+	fc_report_progress(d, "density", (int) mixture->count, cost);
 	if (mixture->count == d->k)
 		fc_mixture_copy(d, mixture, &d->skeleton);
-	return status;
-}
-
-/* One run of a decoder: d->current, and for auto d->skeleton. */
-static fc_status
-fit(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *cost)
-{
-	fc_status	status;
-
-	switch (decoder)
-	{
-		case FC_DECODE_CLOMPR:
-			status = fc_clompr(d, &d->current, cost);
-			break;
-		case FC_DECODE_SHIFT:
-		case FC_DECODE_DISCRETIZED:
-			status = fc_sketch_shift(d, &d->current, cost);
-			break;
-		default:
-			return fit_density(d, cost_of_k, cost);
-	}
-	*cost_of_k = *cost;
-	return status;
+	return cost;
 }
 
 /* One run from a seed's own numbers, kept in d->best and d->best_skeleton if its cost is the smallest so far. */
-static fc_status
+static void
 try_replicate(fc_decoding *d, fc_decoder decoder, int replicate, double *cost_of_k, double *best_cost)
 {
-	double		cost = 0.0;
-	double		reported = 0.0;
-	fc_status	status;
+	double		reported;
+	double		cost;
 
 	d->rng = fc_rng_start(d->options.seed, (uint64_t) replicate);
-	status = fit(d, decoder, &reported, &cost);
-	if (status != FC_OK)
-		return status;
+	if (decoder == FC_DECODE_AUTO)
+		cost = fit_density(d, &reported);
+	else
+		reported = cost = decoder == FC_DECODE_CLOMPR ? fc_clompr(d, &d->current) : fc_sketch_shift(d, &d->current);
 	*cost_of_k = fmin(*cost_of_k, reported);
 	if (!(cost < *best_cost))
-		return FC_OK;
+		return;
 	*best_cost = cost;
 	fc_mixture_copy(d, &d->current, &d->best);
 	fc_mixture_copy(d, &d->skeleton, &d->best_skeleton);
 	if (d->best_covariance != NULL)
 		memcpy(d->best_covariance, d->covariance, d->k * d->n * d->n * sizeof(double));
-	return FC_OK;
 }
 
 /* May clusters have been missed?  One of k equal ones leaves 1 / sqrt(k) of the sketch. */
@@ -279,19 +242,17 @@ poor_fit(const fc_decoding *d, double cost_of_k)
  * All replicates; then, after a poor fit, once more from many more starts: in a box of
  * many bandwidths few of 64 begin on a slope.
  */
-static fc_status
+static void
 fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *best_cost)
 {
-	fc_status	status = FC_OK;
-
 	*best_cost = INFINITY;
 	*cost_of_k = INFINITY;
-	for (int replicate = 0; replicate < d->options.replicates && status == FC_OK; replicate++)
-		status = try_replicate(d, decoder, replicate, cost_of_k, best_cost);
-	if (status != FC_OK || d->widest == d->starts || !(d->moved || poor_fit(d, *cost_of_k)))
-		return status;
+	for (int replicate = 0; replicate < d->options.replicates; replicate++)
+		try_replicate(d, decoder, replicate, cost_of_k, best_cost);
+	if (d->widest == d->starts || !(d->moved || poor_fit(d, *cost_of_k)))
+		return;
 	d->starts = d->widest;
-	return try_replicate(d, decoder, d->options.replicates, cost_of_k, best_cost);
+	try_replicate(d, decoder, d->options.replicates, cost_of_k, best_cost);
 }
 
 /* Steps 4 and 5: the answer in d->points. */
@@ -299,24 +260,18 @@ static fc_status
 cluster_density(fc_decoding *d, double cost)
 {
 	const double *initial = d->best_skeleton.count == d->k ? d->best_skeleton.center : NULL;
-	size_t		count = 0;
-	bool		calibrated = d->rows > 0;
-	fc_status	status = FC_OK;
+	bool		sample = d->rows > 0;
+	size_t		count = sample ? fc_reweighted_points(d, &d->best, cost <= d->floor) : 0;
 
-	if (calibrated)
-		status = fc_calibrated_points(d, &d->best, cost <= d->floor, &count);
-	if (status == FC_OK && count == 0)
-		fc_density_points(d, &d->best, &count);
-	if (status != FC_OK)
-		return status;
+	if (count == 0)
+		count = fc_density_points(d, &d->best);
 	if (count == 0)
 	{
 		memset(d->points.x, 0, d->n * sizeof(float));
 		d->points.weight[0] = 1.0;
 		count = 1;
 	}
-	return fc_cluster_points(d, count, initial, calibrated ? CALIBRATED_MARGIN : DENSITY_MARGIN,
-							 calibrated ? CALIBRATED_ITERATIONS : DENSITY_ITERATIONS);
+	return fc_cluster_points(d, count, initial, sample ? SAMPLE_MARGIN : DENSITY_MARGIN, sample ? SAMPLE_ITERATIONS : DENSITY_ITERATIONS);
 }
 
 /* The atoms are the answer; a spread is the common width, or that of the covariance. */
@@ -403,25 +358,14 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 
 	if (!(problem->rows > 0.0) || k == 0 || problem->m == 0 || problem->n == 0)
 		return FC_EEMPTY;
-	status = FC_OK;
-	if (status != FC_OK)
-		return status;
 	set_sizes(&d, problem, k, decoder, options);
 	d.arena = arena;
 	take_work(&d, decoder, arena);
 	d.starts = (size_t) d.options.starts;
-	fc_set_frequencies(&d);
-	if (status != FC_OK)
-		return status;
-	fc_measure_moments(&d);
-	fc_set_box(&d);
-	if (status == FC_OK)
-		fc_set_rows(&d);
-	if (status == FC_OK)
-		status = fc_check_sample_centroids(&d);
-	if (status == FC_OK)
-		status = fit_replicates(&d, decoder, &cost_of_k, &cost);
-	if (status == FC_OK && decoder != FC_DECODE_AUTO)
+	fc_set_up(&d);
+	fit_replicates(&d, decoder, &cost_of_k, &cost);
+	status = d.failed ? FC_ENUMERIC : FC_OK;
+	if (decoder != FC_DECODE_AUTO)
 		take_atoms(&d);
 	else if (status == FC_OK)
 		status = cluster_density(&d, cost);
@@ -431,5 +375,5 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	if (status == FC_OK)
 		report(&d, place, cost_of_k, result);
 	fc_arena_release(arena, mark);
-	return status;
+	return d.failed ? FC_ENUMERIC : status;
 }

@@ -8,7 +8,7 @@
 #ifndef FC_DECODE_DECODE_H
 #define FC_DECODE_DECODE_H
 
-#include "base/fc.h"
+#include "sketch/layout.h"
 
 #define FC_MAX_SHAPED 512		/* dimensions of a covariance read off a sketch: one eigenproblem */
 
@@ -90,8 +90,6 @@ typedef struct fc_decode_result
 
 fc_decode_options fc_decode_defaults(void);
 
-/* Bytes fc_decode takes from its arena at most. */
-
 /*
  * Decode k centroids.  Same problem, options and seed: same bits.
  * FC_EEMPTY when rows = 0; k larger than the sketch can tell apart still gives k
@@ -100,5 +98,57 @@ fc_decode_options fc_decode_defaults(void);
 fc_status	fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder,
 					  const fc_decode_options *options,
 					  fc_arena *arena, fc_decode_result *result);
+
+/* ---- from a sketch to its problem: problem.c ---- */
+
+typedef struct fc_problem_parts
+{
+	double		sigma;			/* one of the spec's, decoded alone; 0: the decoder's choice */
+	const fc_spec *pilot;		/* the sketch's spec with its pilot rows, or NULL */
+	const double *initial;		/* initial_count x dim centroids to start from, in user units, or NULL */
+	size_t		initial_count;
+} fc_problem_parts;
+
+/*
+ * The problem of a folded sketch with rows.  auto and clompr fit all scales of the spec at once, the others the
+ * first, unless parts->sigma names one.  What the problem points to lies in the arena, in the sketch and in the pilot.
+ */
+void		fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_parts *parts,
+							fc_arena *arena, fc_problem *problem);
+
+/* Is this one of the spec's sigmas, to 1e-6 relative?  Its place, or spec->scales. */
+uint32_t	fc_scale_of_sigma(const fc_spec *spec, double sigma);
+
+/* Root of the mean variance of the rows, in sigmas. */
+double		fc_problem_deviation(const fc_problem *problem);
+
+/*
+ * ---- what a decoder found, in the user's coordinates: back_project.c ----
+ *
+ *     centroid    x = center + scale (basis' sigma y + what the basis leaves of the mean)
+ *     covariance  C = scale basis' sigma^2 R basis scale
+ *
+ * A centroid takes d n multiply-adds, a covariance d n^2 + d^2 n: two products.
+ */
+typedef struct fc_back_projection
+{
+	const fc_spec *spec;
+	double	   *rest;			/* d: what the basis leaves of the scaled, centred mean; unused without a basis */
+	double	   *basis;			/* n x d: sigma basis scale, for covariances */
+	double	   *product;		/* n x d */
+} fc_back_projection;
+
+/* outliers: they set the mean, so nothing of it is added to centroids. */
+void		fc_back_project_prepare(const fc_sketch *sketch, bool outliers, bool covariances,
+							fc_arena *arena, fc_back_projection *back);
+
+/* x (d) of y (n). */
+void		fc_back_project_centroid(const fc_back_projection *back, const double *y, double *x);
+
+/* covariance (d x d), symmetric, of reduced (n x n), which is in units of sigma^2. */
+void		fc_back_project_covariance(const fc_back_projection *back, const double *reduced, double *covariance);
+
+/* Units of x per sigma: the root mean square of the scales. */
+double		fc_spread_unit(const fc_spec *spec);
 
 #endif							/* FC_DECODE_DECODE_H */

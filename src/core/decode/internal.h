@@ -20,7 +20,6 @@
 #define FC_CHECKED_MOMENTS ((size_t) 1 << 16)	/* simple work on that many between two checks */
 #define FC_PI 3.14159265358979323846
 #define FC_MID_ITERATIONS 100		/* of a joint refinement on the way */
-#define FC_CALIBRATE_ROWS ((size_t) 1000)
 
 /* sum_i weight_i N(center_i, variance_i I) */
 typedef struct fc_mixture
@@ -88,7 +87,6 @@ typedef struct fc_improve_work
 	double	   *direction;		/* atoms x n, splits */
 	double	   *gain;			/* atoms */
 	double	   *hessian;		/* atoms x n x n */
-	double	   *squared;		/* atoms x FC_FREQUENCY_BLOCK */
 	double	   *scaled;			/* FC_FREQUENCY_BLOCK x n */
 	double	   *eigen_work;
 	int		   *eigen_iwork;
@@ -107,7 +105,7 @@ typedef struct fc_points_work
 	double	   *spreads;		/* k */
 } fc_points_work;
 
-typedef struct fc_calibrate_work
+typedef struct fc_reweight_work
 {
 	size_t		capacity;		/* sample rows used at most */
 	size_t	   *row;			/* their numbers */
@@ -121,7 +119,7 @@ typedef struct fc_calibrate_work
 	double	   *gram;
 	double	   *cosine;			/* (rows + atoms) x FC_FREQUENCY_BLOCK */
 	double	   *sine;
-} fc_calibrate_work;
+} fc_reweight_work;
 
 typedef struct fc_decoding
 {
@@ -145,6 +143,7 @@ typedef struct fc_decoding
 	double		energy;			/* mean_j |z_j|^2 */
 	size_t		informative;	/* moments above their noise */
 	int			evaluations;
+	bool		failed;			/* a factorisation did */
 
 	double	   *omega;			/* m x n, half-turns per unit of u */
 	float	   *omega_float;
@@ -179,7 +178,7 @@ typedef struct fc_decoding
 	fc_select_work select;
 	fc_improve_work improve;
 	fc_points_work points;
-	fc_calibrate_work calibrate;
+	fc_reweight_work reweight;
 } fc_decoding;
 
 static inline size_t
@@ -193,13 +192,6 @@ fc_report_progress(const fc_decoding *d, const char *stage, int step, double cos
 {
 	if (d->options.progress != NULL)
 		d->options.progress(d->options.progress_context, stage, step, cost);
-}
-
-/* Sample rows that a calibration uses at most. */
-static inline size_t
-fc_calibrate_limit(const fc_decoding *d)
-{
-	return d->rows < FC_CALIBRATE_ROWS ? d->rows : FC_CALIBRATE_ROWS;
 }
 
 static inline double
@@ -218,42 +210,27 @@ fc_squared_distance(const double *a, const double *b, size_t n)
 	return sum;
 }
 
-/* setup.c */
-void		fc_set_frequencies(fc_decoding *d);
-void		fc_measure_moments(fc_decoding *d);
-void		fc_set_rows(fc_decoding *d);
-fc_status	fc_check_sample_centroids(fc_decoding *d);
+/* setup.c: all of the decoding that follows from the problem, once its memory is taken */
+void		fc_set_up(fc_decoding *d);
 
-/* box.c */
-void		fc_set_box(fc_decoding *d);
-
-/* features.c */
-fc_status	fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
+/* atoms.c */
+void		fc_point_features(const fc_decoding *d, const double *center, size_t count, size_t first, size_t width,
 							  double *cosine, double *sine);
-fc_status	fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
+void		fc_features(const fc_decoding *d, const double *center, const double *variance, size_t count,
 						size_t first, size_t width, double *cosine, double *sine);
-fc_status	fc_gram(fc_decoding *d, const double *center, const double *variance, size_t count,
+void		fc_gram(fc_decoding *d, const double *center, const double *variance, size_t count,
 					double *cosine, double *sine, double *gram, double *rhs);
-fc_status	fc_residual(fc_decoding *d, const fc_mixture *mixture, double *cost);
-
-/* mixture.c */
+void		fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture);
+double		fc_residual(fc_decoding *d, const fc_mixture *mixture);
+void		fc_fit_nnls(fc_decoding *d, const double *gram, const double *rhs, size_t count, double *weight);
+void		fc_fit_weights(fc_decoding *d, fc_mixture *mixture);
 void		fc_mixture_take(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture);
 void		fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to);
+void		fc_mixture_append(const fc_decoding *d, const double *center, fc_mixture *mixture);
 void		fc_mixture_remove(const fc_decoding *d, fc_mixture *mixture, size_t atom);
 double		fc_mixture_variance(const fc_mixture *mixture);
-
-/* Weights by NNLS against z, whatever the atoms; the lightest of them. */
-fc_status	fc_fit_weights(fc_decoding *d, fc_mixture *mixture);
 size_t		fc_lightest(const fc_mixture *mixture);
 
-/* modes.c */
-void		fc_shift_take(fc_decoding *d, fc_arena *arena);
-void		fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm);
-fc_status	fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
-						  double *center, double *value);
-fc_status	fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *found);
-
-/* refine.c */
 typedef enum fc_width_mode
 {
 	FC_WIDTH_NONE,				/* point atoms */
@@ -261,54 +238,47 @@ typedef enum fc_width_mode
 	FC_WIDTH_EACH				/* a variance per atom */
 } fc_width_mode;
 
+/* modes.c */
+void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
+void		fc_shift_take(fc_decoding *d, fc_arena *arena);
+double		fc_bandwidth(fc_decoding *d, double variance, double *norm);
+size_t		fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit);
+
+/* Climb f_r from d->start; the number of the start that comes highest. */
+size_t		fc_highest_start(fc_decoding *d, int iterations, double tolerance);
+
+/* refine.c */
 void		fc_refine_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count);
-fc_status	fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x,
-							   double *cost, double *gradient);
-fc_status	fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture, double *cost);
+void		fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *cost, double *gradient);
+double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture);
+
+/* The given centroids, weighted and refined, or an empty mixture; its cost. */
+double		fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture);
 
 /* The last refinement of the papers' decoders: atoms as they are; then points, by option polish, with a width that all share. */
-fc_status	fc_polish(fc_decoding *d, fc_mixture *mixture, double *cost);
+double		fc_polish(fc_decoding *d, fc_mixture *mixture);
 
-/* starts.c */
-void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
-
-/* The given centroids, weighted and refined, or an empty mixture; its residual. */
-fc_status	fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture, double *cost);
-
-/* select.c */
-void		fc_select_take(fc_decoding *d, fc_arena *arena);
-fc_status	fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture, double *cost);
-
-/* improve.c */
-void		fc_improve_take(fc_decoding *d, fc_arena *arena);
-fc_status	fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost);
-fc_status	fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture);
+/* pursuit.c */
+void		fc_pursuit_take(fc_decoding *d, fc_arena *arena);
+void		fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture, double *cost);
+void		fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost);
+void		fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture);
 
 /* density.c */
-void		fc_points_take(fc_decoding *d, fc_arena *arena);
-void		fc_density_points(fc_decoding *d, const fc_mixture *mixture, size_t *filled);
+void		fc_density_take(fc_decoding *d, fc_arena *arena);
+size_t		fc_density_points(fc_decoding *d, const fc_mixture *mixture);
+size_t		fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified);
 fc_status	fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations);
 
-/* calibrate.c */
-void		fc_calibrate_take(fc_decoding *d, fc_arena *arena);
-fc_status	fc_calibrated_points(fc_decoding *d, const fc_mixture *mixture, bool certified, size_t *count);
-
-/* clompr.c */
-fc_status	fc_clompr(fc_decoding *d, fc_mixture *mixture, double *cost);
+/* clompr.c; each returns the cost */
+double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
 
 /* -100 f_r and its gradient at one point, an fc_objective; f_r(c) = mean_j Re(r_j exp(-i omega_j . c)), r in d->r_re, d->r_im. */
 fc_status	fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradient);
 
-/* center moves to a maximum of f_r in the box. */
-fc_status	fc_climb(fc_decoding *d, int iterations, double *center, double *value);
-
-/* shape.c: model gaussian only */
-void		fc_shape_take(fc_decoding *d, fc_arena *arena);
-fc_status	fc_shape_atom(fc_decoding *d, const double *c, size_t atom);
-void		fc_shape_remove(const fc_decoding *d, size_t count, size_t atom);
-
-/* sketch_shift.c */
-fc_status	fc_sketch_shift(fc_decoding *d, fc_mixture *mixture, double *cost);
+/* sketch_shift.c; memory for model gaussian only */
+void		fc_covariance_take(fc_decoding *d, fc_arena *arena);
+double		fc_sketch_shift(fc_decoding *d, fc_mixture *mixture);
 
 #endif							/* FC_DECODE_INTERNAL_H */

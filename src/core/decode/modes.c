@@ -1,5 +1,121 @@
 /*
- * modes.c - the modes of the field a residual makes, by batched mean shift.
+ * modes.c - where the climbs begin.
+ *
+ *     range      uniform in the box
+ *     sample     pilot rows, without repetition while they last
+ *     kmeans++   pilot rows drawn with probability w_i min_j |x_i - c_j|^2, c_j the atoms so far
+ *     default    sample centroids if they all find room, then pilot rows, every fourth start and those
+ *                without rows uniform in the box (sketch-and-shift) or normal with the rows'
+ *                mean and deviation: rows may have moved since the pilot was taken
+ *
+ * Compressive K-means, s3.2 (range, sample, k++).
+ */
+#include "decode/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "numerics/dense.h"
+#include "numerics/sincos.h"
+
+#define RANDOM_START_PERIOD 4
+#define COORDINATE 16			/* multiplications that a random number costs, about */
+#define STEP_GROWTH 1.6f
+#define STEP_LARGEST 16.0f
+#define STEP_SHRINK 0.25f
+#define MODE_ITERATIONS 30
+#define MODE_TOLERANCE 1e-2
+#define MODE_RADIUS 0.5			/* modes closer than this times sqrt(eta) are one */
+
+static double
+draw_coordinate(fc_decoding *d, bool uniform, size_t l)
+{
+	if (uniform)
+		return d->lower[l] + (d->upper[l] - d->lower[l]) * fc_rng_uniform(&d->rng);
+	return d->middle[l] + d->stddev[l] * fc_rng_normal(&d->rng);
+}
+
+/* The turn-th of a random order of the rows that is made as it goes. */
+static const double *
+draw_row(fc_decoding *d, size_t turn)
+{
+	size_t		place = turn % d->rows;
+	size_t		other = place + fc_rng_below(&d->rng, d->rows - place);
+	size_t		chosen = d->permutation[other];
+
+	d->permutation[other] = d->permutation[place];
+	d->permutation[place] = chosen;
+	return d->row + chosen * d->n;
+}
+
+/* row_distance = w_i min_j |x_i - c_j|^2, w_i without atoms; returns their sum. */
+static double
+measure_rows(fc_decoding *d, const fc_mixture *chosen)
+{
+	double		total = 0.0;
+	size_t		done = 0;
+
+	for (size_t i = 0; i < d->rows; i++)
+	{
+		double		nearest = chosen->count > 0 ? INFINITY : 1.0;
+
+		fc_check_every(&done, chosen->count * d->n);
+		for (size_t c = 0; c < chosen->count; c++)
+			nearest = fmin(nearest, fc_squared_distance(d->row + i * d->n, chosen->center + c * d->n, d->n));
+		d->row_distance[i] = d->row_weight[i] * nearest;
+		total += d->row_distance[i];
+	}
+	return total;
+}
+
+static const double *
+draw_far_row(fc_decoding *d, double total)
+{
+	double		target = total * fc_rng_uniform(&d->rng);
+	size_t		i = 0;
+
+	while (i + 1 < d->rows && target > d->row_distance[i])
+		target -= d->row_distance[i++];
+	return d->row + i * d->n;
+}
+
+/* count points to start from (count x n), clipped to the box; chosen holds the atoms so far. */
+void
+fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start)
+{
+	fc_init		init = d->options.init;
+	size_t		sample_centroids = init == FC_INIT_DEFAULT && d->sample_centroids < count ? d->sample_centroids : 0;
+	bool		rows = d->rows > 0 && init != FC_INIT_RANGE;
+	bool		uniform = init == FC_INIT_RANGE || d->uniform_starts;
+	double		total = 0.0;
+	size_t		done = 0;
+
+	if (rows && init == FC_INIT_KMEANSPP)
+		total = measure_rows(d, chosen);
+	for (size_t i = 0; i < d->rows; i++)
+		d->permutation[i] = i;
+	for (size_t i = 0; i < count; i++)
+	{
+		double	   *point = start + i * d->n;
+
+		fc_check_every(&done, COORDINATE * d->n);
+		if (i < sample_centroids)
+			memcpy(point, d->sample_centroid + i * d->n, d->n * sizeof(double));
+		else if (total > 0.0)
+			memcpy(point, draw_far_row(d, total), d->n * sizeof(double));
+		else if (rows && (init != FC_INIT_DEFAULT || i % RANDOM_START_PERIOD != 0))
+			memcpy(point, draw_row(d, i - sample_centroids), d->n * sizeof(double));
+		else
+			for (size_t l = 0; l < d->n; l++)
+				point[l] = draw_coordinate(d, uniform, l);
+		for (size_t l = 0; l < d->n; l++)
+			point[l] = fc_clip(point[l], d->lower[l], d->upper[l]);
+	}
+}
+
+/*
+ * The modes of the field a residual makes, by batched mean shift.
  *
  *     f_r(c)  = mean_j e_j Re( conj(r_j) exp(i omega_j . c) ),  e_j = exp(-v |omega_j|^2 / 2)
  *     c      <- clip( c + g eta grad f_r(c) / |f_r(c)| ),       eta = n sum e_j / sum e_j |omega_j|^2
@@ -12,21 +128,6 @@
  *
  * Cost: starts x m x n a step.  Belhadji, Gribonval 2022 (sketch and shift), s4.
  */
-#include "decode/internal.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "base/blas.h"
-#include "numerics/dense.h"
-#include "numerics/sincos.h"
-
-#define STEP_GROWTH 1.6f
-#define STEP_LARGEST 16.0f
-#define STEP_SHRINK 0.25f
-#define MODE_ITERATIONS 30
-#define MODE_TOLERANCE 1e-2
-#define MODE_RADIUS 0.5			/* modes closer than this times sqrt(eta) are one */
 
 void
 fc_shift_take(fc_decoding *d, fc_arena *arena)
@@ -53,8 +154,8 @@ fc_shift_take(fc_decoding *d, fc_arena *arena)
 }
 
 /* eta of the field matched to variance; e in shift.envelope; norm (if wanted) = mean_j e_j^2 */
-void
-fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm)
+double
+fc_bandwidth(fc_decoding *d, double variance, double *norm)
 {
 	double	   *envelope = d->shift.envelope;
 	double		sum = 0.0;
@@ -76,11 +177,11 @@ fc_bandwidth(fc_decoding *d, double variance, double *eta, double *norm)
 	}
 	if (norm != NULL)
 		*norm = squares / (double) d->m;
-	*eta = curvature > 0.0 ? (double) d->n * sum / curvature : 1.0;
+	return curvature > 0.0 ? (double) d->n * sum / curvature : 1.0;
 }
 
 /* value = f_r, gradient = grad f_r at the first count packed centers */
-static fc_status
+static void
 evaluate_field(fc_decoding *d, size_t count)
 {
 	fc_shift_work *w = &d->shift;
@@ -95,12 +196,9 @@ evaluate_field(fc_decoding *d, size_t count)
 		size_t		width = fc_block_width(d, first);
 		int			columns = (int) width;
 		const float *omega = d->omega_float + first * d->n;
-		fc_status	status;
 
 		angles.n = angles.ldc = sums.k = sums.lda = width;
-		status = fc_multiply_float(&angles, w->center, omega, w->cosine);
-		if (status != FC_OK)
-			return status;
+		fc_multiply_float(&angles, w->center, omega, w->cosine);
 		fc_sincos_float(count * width, w->cosine, w->sine);
 		cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0f, w->cosine, columns, w->re + first, 1, 1.0f, w->value, 1);
 		cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0f, w->sine, columns, w->im + first, 1, 1.0f, w->value, 1);
@@ -108,12 +206,9 @@ evaluate_field(fc_decoding *d, size_t count)
 			for (size_t j = 0; j < width; j++)
 				w->cosine[i * width + j] = w->cosine[i * width + j] * w->im[first + j] -
 					w->sine[i * width + j] * w->re[first + j];
-		status = fc_multiply_float(&sums, w->cosine, omega, w->gradient);
-		if (status != FC_OK)
-			return status;
+		fc_multiply_float(&sums, w->cosine, omega, w->gradient);
 	}
 	d->evaluations++;
-	return FC_OK;
 }
 
 /* Keep or reject the point just evaluated (packed number i of start), propose the next; its distance. */
@@ -151,17 +246,13 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 }
 
 /* Climb f_r (r in d->r_re, d->r_im) from all starts; center (starts x n) and value hold the result. */
-fc_status
-fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance, double *center, double *value)
+static void
+mean_shift(fc_decoding *d, double variance, int iterations, double tolerance, double *center, double *value)
 {
 	fc_shift_work *w = &d->shift;
 	size_t		count = d->starts;
-	double		eta;
-	fc_status	status = FC_OK;
+	double		eta = fc_bandwidth(d, variance, NULL);
 
-	fc_bandwidth(d, variance, &eta, NULL);
-	if (status != FC_OK)
-		return status;
 	for (size_t j = 0; j < d->m; j++)
 	{
 		if (j % FC_CHECKED_MOMENTS == 0)
@@ -181,9 +272,7 @@ fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 	{
 		size_t		kept = 0;
 
-		status = evaluate_field(d, count);
-		if (status != FC_OK)
-			return status;
+		evaluate_field(d, count);
 		for (size_t i = 0; i < count; i++)
 		{
 			size_t		start = w->active[i];
@@ -199,7 +288,6 @@ fc_mean_shift(fc_decoding *d, double variance, int iterations, double tolerance,
 		center[i] = (double) w->best[i];
 	for (size_t i = 0; i < d->starts; i++)
 		value[i] = (double) w->best_value[i];
-	return FC_OK;
 }
 
 /* order = the starts by falling value, ties by number (insertion sort: starts are few) */
@@ -218,25 +306,20 @@ sort_starts(fc_decoding *d, const double *value)
 	}
 }
 
-/* At most limit distinct modes of positive height of the mixture's residual, into shift.modes, highest first. */
-fc_status
-fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *found)
+/* At most limit distinct modes of positive height of the mixture's residual, into shift.modes, highest first; their number. */
+size_t
+fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 {
 	fc_shift_work *w = &d->shift;
 	double		variance = fc_mixture_variance(mixture);
+	size_t		found = 0;
 	double		radius;
-	fc_status	status;
 
 	fc_draw_starts(d, mixture, d->starts, d->start);
-	status = fc_mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start, d->start_value);
-	if (status == FC_OK)
-		fc_bandwidth(d, variance, &radius, NULL);
-	if (status != FC_OK)
-		return status;
-	radius *= MODE_RADIUS * MODE_RADIUS;
+	mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start, d->start_value);
+	radius = MODE_RADIUS * MODE_RADIUS * fc_bandwidth(d, variance, NULL);
 	sort_starts(d, d->start_value);
-	*found = 0;
-	for (size_t i = 0; i < d->starts && *found < limit; i++)
+	for (size_t i = 0; i < d->starts && found < limit; i++)
 	{
 		const double *candidate = d->start + w->order[i] * d->n;
 		size_t		other = 0;
@@ -244,12 +327,24 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit, size_t *f
 		if (!(d->start_value[w->order[i]] > 0.0))
 			break;
 		fc_check();
-		while (other < *found && fc_squared_distance(candidate, w->modes + other * d->n, d->n) > radius)
+		while (other < found && fc_squared_distance(candidate, w->modes + other * d->n, d->n) > radius)
 			other++;
-		if (other < *found)
+		if (other < found)
 			continue;
-		memcpy(w->modes + *found * d->n, candidate, d->n * sizeof(double));
-		w->height[(*found)++] = d->start_value[w->order[i]];
+		memcpy(w->modes + found * d->n, candidate, d->n * sizeof(double));
+		w->height[found++] = d->start_value[w->order[i]];
 	}
-	return FC_OK;
+	return found;
+}
+
+size_t
+fc_highest_start(fc_decoding *d, int iterations, double tolerance)
+{
+	size_t		best = 0;
+
+	mean_shift(d, 0.0, iterations, tolerance, d->start, d->start_value);
+	for (size_t i = 1; i < d->starts; i++)
+		if (d->start_value[i] > d->start_value[best])
+			best = i;
+	return best;
 }

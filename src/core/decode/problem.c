@@ -1,5 +1,5 @@
-/* problem.c - from a sketch to what a decoder sees; see problem.h */
-#include "decode/problem.h"
+/* problem.c - from a sketch to what a decoder sees; see decode.h */
+#include "decode/decode.h"
 
 #include <math.h>
 

@@ -101,7 +101,7 @@ block_residual(fc_decoding *d, size_t count, const double *weight, size_t first,
 }
 
 /* Add one block's share of the gradient; the block's residual is ready. */
-static fc_status
+static void
 block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *weight,
 			   size_t first, size_t width, double *gradient)
 {
@@ -127,14 +127,14 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *w
 		for (size_t j = 0; j < width; j++)
 			cosine[j] = weight[i] * (cosine[j] * im[j] - sine[j] * re[j]);
 	}
-	return fc_multiply(&p, w->cosine, d->omega + first * d->n, gradient);
+	fc_multiply(&p, w->cosine, d->omega + first * d->n, gradient);
 }
 
 /*
  * J and its gradient at x = (centers, weights, variances).  gradient has room for
  * a variance per atom in every mode.
  */
-fc_status
+void
 fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *cost, double *gradient)
 {
 	fc_refine_work *w = &d->refine;
@@ -147,16 +147,12 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const doubl
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
-		fc_status	status = fc_features(d, x, mode == FC_WIDTH_EACH ? variance : NULL, count, first, width, w->cosine, w->sine);
 
-		if (status != FC_OK)
-			return status;
+		fc_features(d, x, mode == FC_WIDTH_EACH ? variance : NULL, count, first, width, w->cosine, w->sine);
 		fc_envelope_double(width, mode == FC_WIDTH_SHARED ? variance[0] : 0.0, d->half_norm + first,
 						   w->block + ENVELOPE * FC_FREQUENCY_BLOCK);
 		sum += block_residual(d, count, weight, first, width);
-		status = block_gradient(d, mode, count, weight, first, width, gradient);
-		if (status != FC_OK)
-			return status;
+		block_gradient(d, mode, count, weight, first, width, gradient);
 	}
 	for (size_t i = 0; i < count; i++)
 		slope[i] *= weight[i];
@@ -164,7 +160,6 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const doubl
 		slope[0] += slope[i];
 	d->evaluations++;
 	*cost = sum / (double) d->m;
-	return FC_OK;
 }
 
 /* q_0, q_1, q_2 of the head, kept away from 0 */
@@ -285,44 +280,52 @@ evaluate_scaled(void *context, const double *x, double *value, double *gradient)
 {
 	const refinement *r = context;
 	const double *scale = r->d->refine.scale;
-	fc_status	status;
 
 	unscale(r, x);
-	status = fc_refine_evaluate(r->d, r->mode, r->count, r->d->refine.point, value, r->d->refine.gradient);
+	fc_refine_evaluate(r->d, r->mode, r->count, r->d->refine.point, value, r->d->refine.gradient);
 	*value *= r->unit;
 	for (size_t i = 0; i < r->variables; i++)
 		gradient[i] = r->unit * scale[i] * r->d->refine.gradient[i];
-	return status;
+	return FC_OK;
 }
 
-/* mixture moves to a local minimum of J from where it is, or as far as iterations go. */
-fc_status
-fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture, double *cost)
+/* mixture moves to a local minimum of J from where it is, or as far as iterations go; J there. */
+double
+fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture)
 {
 	refinement	r = {d, mode, mixture->count, fc_refine_variables(d, mode, mixture->count),
 	COST_SCALE / fmax(d->energy, 1e-30)};
 	double		value;
-	fc_status	status = FC_OK;
 
 	set_scales(d, mode, mixture);
-	if (status != FC_OK)
-		return status;
 	pack(d, mode, mixture);
-	status = fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r, d->options.tolerance, iterations, &value);
-	if (status != FC_OK)
-		return status;
+	fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r, d->options.tolerance, iterations, &value);
 	unscale(&r, d->refine.solver.x);
 	unpack(d, mode, mixture);
-	*cost = value / r.unit;
-	return FC_OK;
+	return value / r.unit;
 }
 
-fc_status
-fc_polish(fc_decoding *d, fc_mixture *mixture, double *cost)
+double
+fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture)
 {
-	fc_status	status = fc_refine(d, FC_WIDTH_NONE, LAST_ITERATIONS, mixture, cost);
+	mixture->count = d->initial;
+	memcpy(mixture->center, d->sample_centroid, d->initial * d->n * sizeof(double));
+	for (size_t i = 0; i < d->initial; i++)
+	{
+		mixture->variance[i] = 0.0;
+		for (size_t l = 0; l < d->n; l++)
+			mixture->center[i * d->n + l] = fc_clip(mixture->center[i * d->n + l], d->lower[l], d->upper[l]);
+	}
+	if (d->initial == 0)
+		return fc_residual(d, mixture);
+	fc_fit_weights(d, mixture);
+	return fc_refine(d, mode, FC_MID_ITERATIONS, mixture);
+}
 
-	if (status == FC_OK && d->options.polish && d->options.model == FC_MODEL_DIRAC)
-		status = fc_refine(d, FC_WIDTH_SHARED, LAST_ITERATIONS, mixture, cost);
-	return status;
+double
+fc_polish(fc_decoding *d, fc_mixture *mixture)
+{
+	double		cost = fc_refine(d, FC_WIDTH_NONE, LAST_ITERATIONS, mixture);
+
+	return d->options.polish && d->options.model == FC_MODEL_DIRAC ? fc_refine(d, FC_WIDTH_SHARED, LAST_ITERATIONS, mixture) : cost;
 }

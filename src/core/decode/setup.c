@@ -14,10 +14,16 @@
 #define BOX_MARGIN 1e-3			/* bandwidths: pilot rows are rounded */
 #define STAYED_DENSITY_SHARE 0.35	/* share of the density that sample centroids must still see */
 #define WITHIN_VARIANCE 0.69	/* variance of a cluster in sigmas: sigma is 1.2 deviations */
+#define BOX_DEVIATIONS 6.0		/* half a box when its bounds are not known */
+#define SAMPLE_CENTROID_MARGIN 4.0	/* sigma, around the sample centroids */
+#define FAR_OUT_HALF_WIDTHS 10.0
+#define CUT_HALF_WIDTHS 2.0
+#define MOVED_DEVIATIONS 0.5	/* deviations */
+#define OUTLIER_SHARE 0.2		/* of an average cluster */
 
 /* h, omega in half-turns per h, and the moments rotated to the mean. */
-void
-fc_set_frequencies(fc_decoding *d)
+static void
+set_frequencies(fc_decoding *d)
 {
 	const fc_problem *p = d->problem;
 	size_t		coordinates = d->m * d->n;
@@ -54,8 +60,8 @@ fc_set_frequencies(fc_decoding *d)
 }
 
 /* Energy, noise floor, number of moments above their noise. */
-void
-fc_measure_moments(fc_decoding *d)
+static void
+measure_moments(fc_decoding *d)
 {
 	double		noise = 0.0;
 
@@ -83,8 +89,8 @@ inside_box(const fc_decoding *d, const double *u)
 }
 
 /* Sample centroids, and pilot rows of positive weight in the box, in u; the rows' weights scaled to mean 1. */
-void
-fc_set_rows(fc_decoding *d)
+static void
+set_rows(fc_decoding *d)
 {
 	const fc_problem *p = d->problem;
 	size_t		given = d->rows;
@@ -117,10 +123,11 @@ fc_set_rows(fc_decoding *d)
 }
 
 /* mean_j exp(-v |omega_j|^2 / 2) */
-static void
-mean_envelope(fc_decoding *d, double variance, double *mean)
+static double
+mean_envelope(fc_decoding *d, double variance)
 {
-	*mean = 0.0;
+	double		mean = 0.0;
+
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
@@ -128,8 +135,9 @@ mean_envelope(fc_decoding *d, double variance, double *mean)
 		fc_check();
 		fc_envelope_double(width, variance, d->half_norm + first, d->shift.envelope);
 		for (size_t j = 0; j < width; j++)
-			*mean += d->shift.envelope[j] / (double) d->m;
+			mean += d->shift.envelope[j] / (double) d->m;
 	}
+	return mean;
 }
 
 /*
@@ -137,27 +145,109 @@ mean_envelope(fc_decoding *d, double variance, double *mean)
  * sum_i f_z(c_i) is then noise; of clusters that stayed it is the mean of the envelope of a
  * cluster, more where they overlap.  Sample centroids and pilot rows are of no use then.
  */
-fc_status
-fc_check_sample_centroids(fc_decoding *d)
+static void
+check_sample_centroids(fc_decoding *d)
 {
 	size_t		count = d->sample_centroids - d->initial < d->problem->clusters ? d->sample_centroids - d->initial : d->problem->clusters;
 	double	   *rhs = d->select.rhs;
 	double		seen = 0.0;
-	double		expected = 0.0;
-	fc_status	status;
 
 	if (count == 0)
-		return FC_OK;
-	status = fc_gram(d, d->sample_centroid + d->initial * d->n, NULL, count, d->select.cosine, d->select.sine, d->select.gram, rhs);
-	if (status == FC_OK)
-		mean_envelope(d, WITHIN_VARIANCE / (d->unit * d->unit), &expected);
+		return;
+	fc_gram(d, d->sample_centroid + d->initial * d->n, NULL, count, d->select.cosine, d->select.sine, d->select.gram, rhs);
 	for (size_t i = 0; i < count; i++)
 		seen += rhs[i];
-	d->moved = status == FC_OK && seen < STAYED_DENSITY_SHARE * expected;
+	d->moved = seen < STAYED_DENSITY_SHARE * mean_envelope(d, WITHIN_VARIANCE / (d->unit * d->unit));
 	if (d->moved)
 	{
 		d->sample_centroids = d->initial;
 		d->rows = 0;
 	}
-	return status;
+}
+
+/*
+ * The box that centers may move in, and where random starts fall.
+ *
+ * The box is that of the rows, or mean +- 6 deviations when their bounds are not known.
+ * A handful of rows far out would make it so large that noise alone has high peaks in it,
+ * and any of them fits better than nothing.  With sample centroids (centroids of a sample) in
+ * c_l +- A_l, a dimension whose farthest row lies D_l away is cut to c_l +- 2 A_l when
+ *
+ *     D_l > 10 A_l,   s_l^2 / D_l^2 < 1 / (5 k)   and   |mean_l - c_l| < s_l / 2
+ *
+ * s_l^2 <= (share of the far rows) D_l^2, so these rows may be fewer than a fifth of an average
+ * cluster: outliers.  A cluster of more rows keeps its place however far it is.  A share w at
+ * D_l moves the mean by w D_l, far less than s_l = w^(1/2) D_l; rows that have all moved do not.
+ */
+
+/* The interval of the sample centroids along dimension l, in the problem's coordinates. */
+static void
+sample_centroid_interval(const fc_problem *p, size_t l, double *center, double *half)
+{
+	double		least = INFINITY;
+	double		most = -INFINITY;
+
+	for (size_t i = 0; i < p->sample_centroid_count; i++)
+	{
+		double		value = (double) p->sample_centroids[i * p->n + l];
+
+		least = value < least ? value : least;	/* gcc 12.2 for ARM fails on fmin and fmax here */
+		most = value > most ? value : most;
+	}
+	*center = 0.5 * (least + most);
+	*half = 0.5 * (most - least) + SAMPLE_CENTROID_MARGIN;
+}
+
+/* Cut the box of dimension l (in u) if outliers stretch it. */
+static void
+cut_outliers(fc_decoding *d, size_t l)
+{
+	const fc_problem *p = d->problem;
+	double		center;
+	double		half;
+	double		farthest;
+
+	sample_centroid_interval(p, l, &center, &half);
+	center = (center - p->mean[l]) / d->unit;
+	half /= d->unit;
+	farthest = fmax(d->upper[l] - center, center - d->lower[l]);
+	if (!(farthest > FAR_OUT_HALF_WIDTHS * half) || !(fabs(center) < MOVED_DEVIATIONS * d->stddev[l]) ||
+		!(d->stddev[l] * d->stddev[l] < OUTLIER_SHARE / (double) d->k * farthest * farthest))
+		return;
+	d->lower[l] = fmax(d->lower[l], center - CUT_HALF_WIDTHS * half);
+	d->upper[l] = fmin(d->upper[l], center + CUT_HALF_WIDTHS * half);
+	d->upper[l] = fmax(d->upper[l], d->lower[l]);
+	d->middle[l] = fc_clip(center, d->lower[l], d->upper[l]);
+	d->stddev[l] = fmin(d->stddev[l], half);
+	d->cut = true;
+}
+
+static void
+set_box(fc_decoding *d)
+{
+	const fc_problem *p = d->problem;
+
+	for (size_t l = 0; l < d->n; l++)
+	{
+		double		half = BOX_DEVIATIONS * p->stddev[l];
+		double		lower = isfinite(p->lower[l]) ? p->lower[l] - p->mean[l] : -half;
+		double		upper = isfinite(p->upper[l]) ? p->upper[l] - p->mean[l] : half;
+
+		d->lower[l] = lower / d->unit;
+		d->upper[l] = fmax(upper, lower) / d->unit;
+		d->middle[l] = 0.0;
+		d->stddev[l] = p->stddev[l] / d->unit;
+		if (d->sample_centroids > 0)
+			cut_outliers(d, l);
+	}
+}
+
+void
+fc_set_up(fc_decoding *d)
+{
+	set_frequencies(d);
+	measure_moments(d);
+	set_box(d);
+	set_rows(d);
+	check_sample_centroids(d);
 }

@@ -4,10 +4,10 @@
  *     for t = 1 .. T: climb f_r from L starts, the highest point joins C;
  *                     alpha = argmin over alpha >= 0 of ||z - alpha' A(C)||;  r = z - alpha' A(C)
  *     keep the k largest alpha
- *     polish: (C, alpha) <- a local minimum of the cost, as wide as the clusters (refine.c); exchanges (improve.c)
+ *     polish: (C, alpha) <- a local minimum of the cost, as wide as the clusters (refine.c); exchanges (pursuit.c)
  *
  * T = 2k.  Atoms are points (model dirac) or Gaussians whose covariance is read off the
- * sketch at the mode (model gaussian, shape.c).  The discretized variant takes the
+ * sketch at the mode (model gaussian, below).  The discretized variant takes the
  * highest of the L starts without climbing.
  *
  * Without polish this is the paper, and starts are uniform in the box: their number must then grow
@@ -18,68 +18,195 @@
  */
 #include "decode/internal.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/blas.h"
+#include "numerics/dense.h"
+
+#define NARROWEST_VARIANCE_RATIO 0.5	/* of the kernel's variance, by which noise may narrow f */
 #define SHIFT_ITERATIONS 100
 #define SHIFT_TOLERANCE 1e-3
 
-static fc_status
+/*
+ * Gaussian atoms with a covariance of their own, read off the sketch.
+ *
+ *     H = (grad f grad f' - f Hess f) / f^2      at a mode c of f = f_z
+ *     Sigma_c = H^-1 - s^2 I                     s the bandwidth of the kernel of f
+ *     atom_j = exp(i omega_j . c) exp(-omega_j' Sigma_c omega_j / 2)
+ *
+ * H is minus the Hessian of log f.  Around an isolated Gaussian cluster f is a Gaussian of
+ * covariance Sigma_c + s^2 I, whose log has that Hessian.  A direction in which Sigma_c comes out
+ * negative by less than s^2 / 2 has no width (a constant column, noise); when c is no mode, or f
+ * is narrower than its kernel by more, the atom is a point.  Needs frequencies of the law `gaussian`, for which f is a density
+ * smoothed by a Gaussian kernel.
+ *
+ * Cost: m n^2 an atom.  Belhadji, Gribonval 2024 (sketch and shift), appendix B.
+ */
+void
+fc_covariance_take(fc_decoding *d, fc_arena *arena)
+{
+	size_t		square = d->n * d->n;
+
+	if (d->options.model != FC_MODEL_GAUSSIAN)
+		return;
+	d->envelope = FC_TAKE(arena, d->atoms * d->m, double);
+	d->covariance = FC_TAKE(arena, d->atoms * square, double);
+	d->best_covariance = FC_TAKE(arena, d->atoms * square, double);
+}
+
+/* f, its gradient (n) and Hessian (n x n) of the sketch itself at c. */
+static void
+local_shape(fc_decoding *d, const double *c, double *f, double *gradient, double *hessian)
+{
+	fc_improve_work *w = &d->improve;
+	double		scale = 1.0 / (double) d->m;
+	double	   *cosine = d->select.cosine;
+	double	   *sine = d->select.sine;
+	int			n = (int) d->n;
+	fc_product	p = {.transpose_a = true,.m = d->n,.n = d->n,.alpha = -scale * FC_PI * FC_PI,.beta = 1.0,
+	.lda = d->n,.ldb = d->n,.ldc = d->n};
+
+	*f = 0.0;
+	memset(gradient, 0, d->n * sizeof(double));
+	memset(hessian, 0, d->n * d->n * sizeof(double));
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
+	{
+		size_t		width = fc_block_width(d, first);
+		const double *omega = d->omega + first * d->n;
+
+		fc_point_features(d, c, 1, first, width, cosine, sine);
+		for (size_t j = 0; j < width; j++)
+		{
+			double		re = d->z_re[first + j];
+			double		im = d->z_im[first + j];
+			double		q = cosine[j] * re + sine[j] * im;
+
+			*f += scale * q;
+			cosine[j] = cosine[j] * im - sine[j] * re;
+			for (size_t l = 0; l < d->n; l++)
+				w->scaled[j * d->n + l] = q * omega[j * d->n + l];
+		}
+		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, scale * FC_PI, omega, n, cosine, 1, 1.0, gradient, 1);
+		p.k = width;
+		fc_multiply(&p, w->scaled, omega, hessian);
+	}
+}
+
+/* covariance (n x n) from H (destroyed): all zero when H is not that of a mode. */
+static void
+covariance_of(fc_decoding *d, double *h, double *covariance)
+{
+	fc_improve_work *w = &d->improve;
+	double	   *values = w->eigenvalues;
+	double		bandwidth = (d->problem->bandwidth > 0.0 ? d->problem->bandwidth : 1.0) / d->unit;
+	fc_status	status = fc_symmetric_eigen(h, d->n, values, w->eigen_work, w->eigen_iwork);
+
+	memset(covariance, 0, d->n * d->n * sizeof(double));
+	if (status != FC_OK)
+		return;
+	for (size_t i = 0; i < d->n; i++)
+	{
+		if (!(values[i] > 0.0) || !(1.0 / values[i] > NARROWEST_VARIANCE_RATIO * bandwidth * bandwidth))
+			return;
+		values[i] = fmax(1.0 / values[i] - bandwidth * bandwidth, 0.0);
+	}
+	for (size_t i = 0; i < d->n; i++)
+		cblas_dscal((int) d->n, sqrt(values[i]), h + i * d->n, 1);
+	fc_rank_update_transposed(d->n, d->n, 1.0, h, d->n, covariance);
+	fc_mirror_lower(covariance, d->n);
+}
+
+/* envelope (m) of the atom: exp(-omega' Sigma omega / 2), 1 for a point. */
+static void
+fill_envelope(fc_decoding *d, const double *covariance, double *envelope)
+{
+	int			n = (int) d->n;
+	fc_product	p = {.n = d->n,.k = d->n,.alpha = 1.0,.lda = d->n,.ldb = d->n,.ldc = d->n};
+
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
+	{
+		size_t		width = fc_block_width(d, first);
+		const double *omega = d->omega + first * d->n;
+
+		p.m = width;
+		fc_multiply(&p, omega, covariance, d->improve.scaled);
+		for (size_t j = 0; j < width; j++)
+			envelope[first + j] = exp(-0.5 * FC_PI * FC_PI *
+									  cblas_ddot(n, d->improve.scaled + j * d->n, 1, omega + j * d->n, 1));
+	}
+}
+
+/* The covariance of the atom at c, and its envelope. */
+static void
+set_covariance(fc_decoding *d, const double *c, size_t atom)
+{
+	double	   *covariance = d->covariance + atom * d->n * d->n;
+	double	   *h = d->improve.hessian;
+	double	   *gradient = d->improve.direction;
+	double		f;
+
+	local_shape(d, c, &f, gradient, h);
+	memset(covariance, 0, d->n * d->n * sizeof(double));
+	for (size_t i = 0; i < d->n && f > 0.0; i++)
+		for (size_t j = 0; j < d->n; j++)
+			h[i * d->n + j] = (gradient[i] * gradient[j] - f * h[i * d->n + j]) / (f * f);
+	if (f > 0.0)
+		covariance_of(d, h, covariance);
+	fill_envelope(d, covariance, d->envelope + atom * d->m);
+}
+
+static void
+remove_covariance(const fc_decoding *d, size_t count, size_t atom)
+{
+	size_t		square = d->n * d->n;
+	size_t		after = count - atom - 1;
+
+	if (d->options.model != FC_MODEL_GAUSSIAN)
+		return;
+	memmove(d->envelope + atom * d->m, d->envelope + (atom + 1) * d->m, after * d->m * sizeof(double));
+	memmove(d->covariance + atom * square, d->covariance + (atom + 1) * square, after * square * sizeof(double));
+}
+
+static void
 add_highest(fc_decoding *d, fc_mixture *mixture)
 {
-	size_t		best = 0;
-	size_t		atom = mixture->count;
-	int			iterations = d->discretized ? 1 : SHIFT_ITERATIONS;
-	fc_status	status;
+	double	   *best;
 
 	fc_draw_starts(d, mixture, d->starts, d->start);
-	status = fc_mean_shift(d, 0.0, iterations, SHIFT_TOLERANCE, d->start, d->start_value);
-	if (status != FC_OK)
-		return status;
-	for (size_t i = 1; i < d->starts; i++)
-		if (d->start_value[i] > d->start_value[best])
-			best = i;
-	memcpy(mixture->center + atom * d->n, d->start + best * d->n, d->n * sizeof(double));
-	mixture->variance[atom] = 0.0;
-	mixture->weight[atom] = 0.0;
-	mixture->count++;
-	return d->options.model == FC_MODEL_GAUSSIAN ? fc_shape_atom(d, mixture->center + atom * d->n, atom) : FC_OK;
+	best = d->start + fc_highest_start(d, d->discretized ? 1 : SHIFT_ITERATIONS, SHIFT_TOLERANCE) * d->n;
+	fc_mixture_append(d, best, mixture);
+	if (d->options.model == FC_MODEL_GAUSSIAN)
+		set_covariance(d, best, mixture->count - 1);
 }
 
-/* Centers and weights move together; points get a common width, and clusters that were missed take the place of others. */
-static fc_status
-polish(fc_decoding *d, fc_mixture *mixture, double *cost)
+double
+fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 {
-	fc_status	status = fc_polish(d, mixture, cost);
-
-	if (status == FC_OK && d->options.model == FC_MODEL_DIRAC)
-		status = fc_improve(d, d->options.rounds, mixture, cost);
-	return status;
-}
-
-fc_status
-fc_sketch_shift(fc_decoding *d, fc_mixture *mixture, double *cost)
-{
-	fc_status	status;
+	double		cost;
 
 	mixture->count = 0;
-	status = fc_residual(d, mixture, cost);
-	for (int t = 0; t < d->options.rounds && status == FC_OK; t++)
+	cost = fc_residual(d, mixture);
+	for (int t = 0; t < d->options.rounds; t++)
 	{
-		status = add_highest(d, mixture);
-		if (status == FC_OK)
-			status = fc_fit_weights(d, mixture);
-		if (status == FC_OK)
-			status = fc_residual(d, mixture, cost);
-		fc_report_progress(d, "atoms", t + 1, *cost);
+		add_highest(d, mixture);
+		fc_fit_weights(d, mixture);
+		cost = fc_residual(d, mixture);
+		fc_report_progress(d, "atoms", t + 1, cost);
 	}
-	while (status == FC_OK && mixture->count > d->k)
+	while (mixture->count > d->k)
 	{
 		size_t		least = fc_lightest(mixture);
 
-		fc_shape_remove(d, mixture->count, least);
+		remove_covariance(d, mixture->count, least);
 		fc_mixture_remove(d, mixture, least);
 	}
-	if (status == FC_OK)
-		status = fc_residual(d, mixture, cost);
-	return status == FC_OK && d->options.polish && !d->discretized ? polish(d, mixture, cost) : status;
+	cost = fc_residual(d, mixture);
+	if (!d->options.polish || d->discretized)
+		return cost;
+	/* Centers and weights move together; points get a common width, and clusters that were missed take the place of others. */
+	cost = fc_polish(d, mixture);
+	if (d->options.model == FC_MODEL_DIRAC)
+		fc_improve(d, d->options.rounds, mixture, &cost);
+	return cost;
 }

@@ -209,8 +209,15 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sig
 
 /* ---- rows ---- */
 
-static void
-take_prepared(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared)
+/* Threshold k of column j. */
+static float
+threshold_of(const fc_drift_spec *spec, size_t j, size_t k)
+{
+	return k == 0 ? nextafterf(fc_drift_least(spec)[j], -INFINITY) : fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k - 1];
+}
+
+void
+fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared)
 {
 	size_t		d = spec->dim;
 	size_t		bits = fc_drift_spec_bits(spec);
@@ -226,31 +233,6 @@ take_prepared(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *pre
 	prepared->x = FC_TAKE(arena, columns, float);
 	prepared->of_bits = FC_TAKE(arena, lanes, float);
 	prepared->place = FC_TAKE(arena, columns, int32_t);
-}
-
-size_t
-fc_drift_prepared_size(const fc_drift_spec *spec)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_drift_prepared prepared;
-
-	take_prepared(spec, &measure, &prepared);
-	return fc_arena_measured(&measure);
-}
-
-/* Threshold k of column j. */
-static float
-threshold_of(const fc_drift_spec *spec, size_t j, size_t k)
-{
-	return k == 0 ? nextafterf(fc_drift_least(spec)[j], -INFINITY) : fc_drift_edges(spec)[j * FC_DRIFT_EDGES + k - 1];
-}
-
-void
-fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared)
-{
-	size_t		d = spec->dim;
-
-	take_prepared(spec, arena, prepared);
 	memcpy(prepared->digest, spec->digest, sizeof(spec->digest));
 	if (prepared->origin != NULL)
 		memcpy(prepared->origin, fc_drift_origin(spec), d * sizeof(double));

@@ -113,7 +113,6 @@ typedef struct fc_drift_prepared
 	int32_t    *place;			/* its cells */
 } fc_drift_prepared;
 
-size_t		fc_drift_prepared_size(const fc_drift_spec *spec);
 void		fc_drift_prepare(const fc_drift_spec *spec, fc_arena *arena, fc_drift_prepared *prepared);
 
 /*

@@ -1,12 +1,204 @@
-/* test.c - one p, one effect, one verdict; see test.h */
+/* test.c - one p, one effect, one verdict, and the columns that moved; see test.h */
 #include "drift/test.h"
 
 #include <math.h>
 
-#include "drift/internal.h"
+#include "numerics/hypergeometric.h"
 
 #define TESTED		12			/* tables of a family that get an exact test */
 #define MOST_HIDDEN_OF_WAVES	1.0	/* deviations */
+#define LEAST_DEVIATION	1e-6	/* of a column, in widths of the spec; below it is constant */
+
+/* A count of one column, or of a pair of bits, on both sides. */
+typedef struct two_by_two
+{
+	size_t		column;
+	size_t		other;			/* of a pair, else column */
+	double		count[2];
+	double		key;			/* minus fc_two_counts_deviance; log p of the exact test, once test_tables has run */
+} two_by_two;
+
+/* The tables of least key, least first. */
+typedef struct table_list
+{
+	two_by_two *table;			/* room */
+	size_t		count;
+	size_t		room;
+} table_list;
+
+static inline bool
+has_counts(const fc_drift_sides *sides)
+{
+	return sides->counts[0] != NULL && sides->counts[1] != NULL;
+}
+
+/* Rows of a side. */
+static inline double
+rows_of_side(const fc_drift_sides *sides, int side)
+{
+	return (double) sides->counts[side]->rows;
+}
+
+/* ---- tests and families ---- */
+
+/* T1 */
+static double
+column_tests(const fc_drift_spec *spec)
+{
+	double		tests = spec->dim;
+
+	for (size_t j = 0; j < spec->dim; j++)
+		tests += fc_drift_edge_counts(spec)[j];
+	return tests;
+}
+
+/* T2 */
+static double
+pair_tests(const fc_drift_spec *spec)
+{
+	return 2.0 * (double) fc_drift_pairs(fc_drift_spec_bits(spec));
+}
+
+static bool
+has_waves(const fc_drift_sides *sides)
+{
+	return sides->sketch[0] != NULL && sides->sketch[1] != NULL &&
+		fc_spec_basis(fc_sketch_spec(sides->sketch[0])) == NULL;
+}
+
+static int
+count_families(const fc_drift_sides *sides, bool waves)
+{
+	return has_counts(sides) + (has_counts(sides) && pair_tests(sides->spec) > 0) + waves;
+}
+
+/* ---- the strongest ---- */
+
+static void
+keep_least(const two_by_two *table, table_list *tables)
+{
+	size_t		place = tables->count;
+
+	if (place == tables->room && !(table->key < tables->table[place - 1].key))
+		return;
+	place -= place == tables->room;
+	for (; place > 0 && table->key < tables->table[place - 1].key; place--)
+		tables->table[place] = tables->table[place - 1];
+	tables->table[place] = *table;
+	tables->count += tables->count < tables->room;
+}
+
+static void
+offer(two_by_two table, const fc_drift_sides *sides, table_list *tables)
+{
+	table.key = -fc_two_counts_deviance(table.count[0], rows_of_side(sides, 0), table.count[1], rows_of_side(sides, 1));
+	keep_least(&table, tables);
+}
+
+static two_by_two
+strongest_of_column(const fc_drift_sides *sides, size_t j)
+{
+	two_by_two	strongest;
+	table_list	one = {&strongest, 0, 1};
+	two_by_two	table = {.column = j,.other = j};
+
+	for (size_t cell = 0; cell <= fc_drift_edge_counts(sides->spec)[j]; cell++)
+	{
+		for (int side = 0; side < 2; side++)
+			table.count[side] += (double) fc_drift_number(sides->counts[side], j * FC_DRIFT_CELLS + cell);
+		offer(table, sides, &one);
+	}
+	return strongest;
+}
+
+static void
+search_columns(const fc_drift_sides *sides, table_list *tables)
+{
+	for (size_t j = 0; j < sides->spec->dim; j++)
+	{
+		if (j % 1024 == 0)
+			fc_check();
+		offer(strongest_of_column(sides, j), sides, tables);
+	}
+}
+
+/* ---- pairs ---- */
+
+/* Rows with bit b, from the cells of its column. */
+static double
+rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts, size_t b)
+{
+	size_t		j = fc_drift_bit_columns(spec)[b];
+	const uint8_t *third = fc_drift_thirds(spec) + 3 * j;
+	bool		far = b >= spec->plain;
+	double		rows = 0;
+
+	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
+		if (cell > (size_t) third[far ? FC_DRIFT_UPPER : FC_DRIFT_MIDDLE] + 1 || (far && cell <= (size_t) third[FC_DRIFT_LOWER] + 1))
+			rows += (double) fc_drift_number(counts, j * FC_DRIFT_CELLS + cell);
+	return rows;
+}
+
+/* "Both" and "one alone" of bits a and b, which are number `place`; one[side * bits + b]: rows with bit b.  False: no rows have such counts. */
+static bool
+offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b, size_t place, table_list *tables)
+{
+	size_t		bits = fc_drift_spec_bits(sides->spec);
+	const uint16_t *column = fc_drift_bit_columns(sides->spec);
+	two_by_two	both = {.column = column[a],.other = column[b]};
+	two_by_two	alone = both;
+
+	for (int side = 0; side < 2; side++)
+	{
+		const double *with = one + (size_t) side * bits;
+
+		both.count[side] = (double) fc_drift_number(sides->counts[side], place);
+		alone.count[side] = with[a] + with[b] - 2.0 * both.count[side];
+		if (both.count[side] > fmin(with[a], with[b]) || with[a] + with[b] - both.count[side] > rows_of_side(sides, side))
+			return false;
+	}
+	offer(both, sides, tables);
+	offer(alone, sides, tables);
+	return true;
+}
+
+static fc_status
+search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena, table_list *tables)
+{
+	size_t		bits = fc_drift_spec_bits(sides->spec);
+	const uint16_t *column = fc_drift_bit_columns(sides->spec);
+	size_t		place = (size_t) sides->spec->dim * FC_DRIFT_CELLS;
+	double	   *one = FC_TAKE(arena, 2 * bits, double);
+
+	for (size_t b = 0; b < 2 * bits; b++)
+		one[b] = rows_with_bit(sides->spec, sides->counts[b / bits], b % bits);
+	for (size_t a = 0; a < bits; a++)
+	{
+		fc_check();
+		for (size_t b = a + 1; b < bits; b++, place++)
+			if ((moved == NULL || !(moved[column[a]] || moved[column[b]])) && !offer_pair(sides, one, a, b, place, tables))
+				return FC_EFORMAT;
+	}
+	return FC_OK;
+}
+
+/* ---- the tests ---- */
+
+static void
+test_tables(const fc_drift_sides *sides, table_list *tables)
+{
+	size_t		count = tables->count;
+
+	tables->count = 0;
+	for (size_t i = 0; i < count; i++)
+	{
+		two_by_two	table = tables->table[i];
+
+		fc_check();
+		table.key = fc_hypergeometric_log_p(table.count[0], rows_of_side(sides, 0), table.count[1], rows_of_side(sides, 1));
+		keep_least(&table, tables);
+	}
+}
 
 enum
 {
@@ -28,14 +220,14 @@ typedef struct family
 static double
 harmonic(const fc_drift_sides *sides)
 {
-	return 1.0 / fc_rows_of_side(sides, 0) + 1.0 / fc_rows_of_side(sides, 1);
+	return 1.0 / rows_of_side(sides, 0) + 1.0 / rows_of_side(sides, 1);
 }
 
 static double
-effect_of_table(const fc_drift_sides *sides, const fc_table *table, double tests)
+effect_of_table(const fc_drift_sides *sides, const two_by_two *table, double tests)
 {
-	double		n1 = fc_rows_of_side(sides, 0);
-	double		n2 = fc_rows_of_side(sides, 1);
+	double		n1 = rows_of_side(sides, 0);
+	double		n2 = rows_of_side(sides, 1);
 	double		share = (table->count[0] + table->count[1]) / (n1 + n2);
 	double		gap = table->count[1] / n2 - table->count[0] / n1;
 	double		square = gap * gap / fmax(share * (1.0 - share), 1e-30) - 2.0 * harmonic(sides) * log(fmax(tests, 2.0));
@@ -45,9 +237,9 @@ effect_of_table(const fc_drift_sides *sides, const fc_table *table, double tests
 
 /* The least p of the strongest tables, times the tests. */
 static void
-test_family(const fc_drift_sides *sides, double tests, fc_tables *tables, family *result)
+test_family(const fc_drift_sides *sides, double tests, table_list *tables, family *result)
 {
-	fc_test_tables(sides, tables);
+	test_tables(sides, tables);
 	result->p = fmin(1.0, tests * exp(tables->table[0].key));
 	result->effect = effect_of_table(sides, &tables->table[0], tests);
 }
@@ -55,18 +247,18 @@ test_family(const fc_drift_sides *sides, double tests, fc_tables *tables, family
 static fc_status
 test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 {
-	fc_table	strongest[TESTED];
-	fc_tables	tables = {strongest, 0, TESTED};
-	fc_status	status = FC_OK;
+	two_by_two	strongest[TESTED];
+	table_list	tables = {strongest, 0, TESTED};
+	fc_status	status;
 
-	fc_search_columns(sides, &tables);
-	test_family(sides, fc_column_tests(sides->spec), &tables, &families[COLUMNS]);
-	if (status != FC_OK || fc_pair_tests(sides->spec) == 0)
-		return status;
+	search_columns(sides, &tables);
+	test_family(sides, column_tests(sides->spec), &tables, &families[COLUMNS]);
+	if (pair_tests(sides->spec) == 0)
+		return FC_OK;
 	tables.count = 0;
-	status = fc_search_pairs(sides, NULL, arena, &tables);
+	status = search_pairs(sides, NULL, arena, &tables);
 	if (status == FC_OK)
-		test_family(sides, fc_pair_tests(sides->spec), &tables, &families[PAIRS]);
+		test_family(sides, pair_tests(sides->spec), &tables, &families[PAIRS]);
 	return status;
 }
 
@@ -74,9 +266,9 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 static double
 hidden_change(const fc_drift_sides *sides, double families, double threshold, const fc_wave_test *waves)
 {
-	if (!fc_has_counts(sides))
+	if (!has_counts(sides))
 		return waves->hidden;
-	return DEVIATIONS * sqrt(2.0 * harmonic(sides) * log(2.0 * families * fmax(fc_column_tests(sides->spec), 2.0) / threshold));
+	return DEVIATIONS * sqrt(2.0 * harmonic(sides) * log(2.0 * families * fmax(column_tests(sides->spec), 2.0) / threshold));
 }
 
 static fc_verdict
@@ -93,7 +285,7 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 static void
 join_families(const fc_drift_sides *sides, const family *families, double threshold, const fc_wave_test *waves, fc_drift_result *result)
 {
-	double		count = fc_families(sides, !isnan(families[WAVES].p));
+	double		count = count_families(sides, !isnan(families[WAVES].p));
 
 	for (int f = 0; f < FAMILIES; f++)
 	{
@@ -117,13 +309,13 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 	fc_status	status = FC_OK;
 
 	*result = (fc_drift_result) {NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN}, FC_VERDICT_TOO_FEW};
-	if (fc_has_waves(sides) && sides->null != NULL)
+	if (has_waves(sides) && sides->null != NULL)
 		fc_wave_compare(sides->sketch[0], sides->sketch[1], sides->null, arena, &waves);
 	result->mmd2 = waves.mmd2;
 	result->null_sd = waves.null_sd;
 	if (waves.rows >= FC_DRIFT_LEAST_ROWS)
 		families[WAVES] = (family) {waves.hidden <= MOST_HIDDEN_OF_WAVES ? waves.p_value : 1.0, waves.size};
-	if (status == FC_OK && fc_has_counts(sides) && fmin(fc_rows_of_side(sides, 0), fc_rows_of_side(sides, 1)) >= FC_DRIFT_LEAST_ROWS)
+	if (has_counts(sides) && fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) >= FC_DRIFT_LEAST_ROWS)
 		status = test_counts(sides, arena, families);
 	if (status != FC_OK)
 		return status;
@@ -131,4 +323,92 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 		join_families(sides, families, threshold, &waves, result);
 	result->verdict = verdict_of(result, threshold, min_effect);
 	return FC_OK;
+}
+
+/* ---- shift and spread of a column, by the exact means and deviations of the sketches ---- */
+
+/* A column that was constant shifts in its own units. */
+static void
+describe_move(const fc_sketch *training, const fc_sketch *rows, fc_drift_move *move)
+{
+	const fc_spec *spec = fc_sketch_spec(training);
+	const double *scale = fc_spec_scale(spec);
+	size_t		i = move->column;
+	double		least = LEAST_DEVIATION * spec->sigma * (scale != NULL ? scale[i] : 1.0);
+	double		before = sqrt(fc_sketch_variance(training, i));
+	double		after = sqrt(fc_sketch_variance(rows, i));
+
+	move->shift = (fc_sketch_mean(rows, i) - fc_sketch_mean(training, i)) / (before > least ? before : 1.0);
+	move->spread = before > least ? after / before : after > least ? INFINITY : 1.0;
+}
+
+static void
+describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
+{
+	if (sides->sketch[0] == NULL || sides->sketch[1] == NULL || sides->sketch[0]->weight <= 0 || sides->sketch[1]->weight <= 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (moves[i].column == moves[i].other)
+			describe_move(sides->sketch[0], sides->sketch[1], &moves[i]);
+}
+
+/* ---- which moved ---- */
+
+/* Tables whose p is below exp(limit), the first of each two columns, become moves, up to `most` in all; log_tests: of F T. */
+static void
+take_moves(const table_list *tables, double log_tests, double limit, size_t most, fc_drift_move *moves, size_t *count)
+{
+	for (size_t i = 0; i < tables->count && tables->table[i].key + log_tests < limit; i++)
+	{
+		const two_by_two *table = &tables->table[i];
+		bool		again = false;
+
+		for (size_t j = 0; j < *count; j++)
+			again |= moves[j].column == table->column && moves[j].other == table->other;
+		if (!again && *count < most)
+			moves[(*count)++] = (fc_drift_move) {table->column, table->other, table->key + log_tests, NAN, NAN};
+	}
+}
+
+/* Marks the columns that moved; those of least p become tables. */
+static void
+list_columns(const fc_drift_sides *sides, double log_tests, double limit, table_list *tables, bool *moved)
+{
+	for (size_t j = 0; j < sides->spec->dim; j++)
+	{
+		two_by_two	table = strongest_of_column(sides, j);
+		table_list	one = {&table, 1, 1};
+
+		test_tables(sides, &one);
+		moved[j] = table.key + log_tests < limit;
+		if (moved[j])
+			keep_least(&table, tables);
+	}
+}
+
+fc_status
+fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_arena *arena,
+			   fc_drift_move *moves, size_t *count)
+{
+	double		families = has_counts(sides) ? count_families(sides, has_waves(sides)) : 0;
+	table_list	tables = {.room = 2 * most};
+	bool	   *moved;
+	fc_status	status = FC_OK;
+
+	*count = 0;
+	if (!has_counts(sides) || fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) < FC_DRIFT_LEAST_ROWS)
+		return FC_OK;
+	tables.table = FC_TAKE(arena, tables.room, two_by_two);
+	moved = FC_TAKE(arena, sides->spec->dim, bool);
+	list_columns(sides, log(families * column_tests(sides->spec)), log(threshold), &tables, moved);
+	take_moves(&tables, log(families * column_tests(sides->spec)), log(threshold), most, moves, count);
+	if (*count < most && pair_tests(sides->spec) > 0)
+	{
+		tables.count = 0;		/* pairs of the other columns */
+		status = search_pairs(sides, moved, arena, &tables);
+		test_tables(sides, &tables);
+		take_moves(&tables, log(families * pair_tests(sides->spec)), log(threshold), most, moves, count);
+	}
+	describe_moves(sides, moves, *count);
+	return status;
 }

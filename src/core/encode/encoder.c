@@ -211,3 +211,185 @@ fc_encoder_into_units(const fc_encoder *encoder, double *x)
 	for (size_t i = 0; i < encoder->dim; i++)
 		x[i] = (x[i] - encoder->center[i]) / encoder->scale[i];
 }
+
+/* What the parts read so far take of the arrays that they share. */
+typedef struct walk
+{
+	const fc_encoder *encoder;
+	size_t		text_bytes;		/* of all */
+	size_t		text;			/* up to here */
+	size_t		features;
+	size_t		dim;
+	size_t		categories;
+} walk;
+
+static bool
+sizes_fit(const fc_encoder_header *header, size_t size)
+{
+	return header->version == FC_ENCODER_VERSION && header->padding == 0 && header->padding2 == 0 &&
+		header->columns >= 1 && header->columns <= header->features && header->features <= FC_MAX_FEATURES &&
+		header->dim >= header->features && header->dim <= FC_MAX_DIM && header->categories <= header->dim &&
+		header->text_bytes <= FC_MAX_ENCODED_TEXT && header->rows >= 0 && header->rows <= FC_MAX_ROWS &&
+		header->skipped >= 0 && header->skipped <= header->rows &&
+		size == fc_encoder_size(header->columns, header->features, header->dim, header->categories, header->text_bytes);
+}
+
+/* The next piece of the text, without a byte 0. */
+static bool
+takes_text(walk *at, size_t start, size_t length)
+{
+	if (start != at->text || length > at->text_bytes - at->text || memchr(at->encoder->text + start, 0, length) != NULL)
+		return false;
+	at->text += length;
+	return true;
+}
+
+static int
+compare_texts(const walk *at, size_t a, size_t a_length, size_t b, size_t b_length)
+{
+	size_t		shorter = a_length < b_length ? a_length : b_length;
+	int			order = memcmp(at->encoder->text + a, at->encoder->text + b, shorter);
+
+	return order != 0 ? order : a_length < b_length ? -1 : a_length > b_length;
+}
+
+static bool
+columns_fit(walk *at)
+{
+	const fc_encoder *encoder = at->encoder;
+	size_t		done = 0;
+
+	for (size_t i = 0; i < encoder->columns; i++)
+	{
+		const fc_encoder_column *column = &encoder->column[i];
+
+		if (column->name_length == 0 || !takes_text(at, column->name_start, column->name_length) ||
+			column->first_feature != at->features || column->features < 1 ||
+			column->features > encoder->features - at->features)
+			return false;
+		at->features += column->features;
+		fc_check_every(&done, 8 * i);
+		for (size_t j = 0; j < i; j++)
+			if (compare_texts(at, encoder->column[j].name_start, encoder->column[j].name_length,
+							  column->name_start, column->name_length) == 0)
+				return false;
+	}
+	return at->features == encoder->features;
+}
+
+/* Is the path there where it must be, and another than those before it in its column? */
+static bool
+path_fits(walk *at, const fc_encoder_feature *feature, size_t first, size_t number)
+{
+	const fc_encoder_feature *other = at->encoder->feature + first;
+
+	if (feature->path_length > 0 ? feature->kind > FC_FEATURE_BOOLEAN && feature->kind != FC_FEATURE_CATEGORY :
+		at->encoder->column[feature->column].features != 1)
+		return false;
+	if (!takes_text(at, feature->path_start, feature->path_length))
+		return false;
+	for (; other < at->encoder->feature + number; other++)
+		if (compare_texts(at, other->path_start, other->path_length, feature->path_start, feature->path_length) == 0)
+			return false;
+	return true;
+}
+
+static bool
+settings_fit(const fc_encoder *encoder, const fc_encoder_feature *feature)
+{
+	static const uint8_t zero[sizeof(feature->padding)] = {0};
+
+	return feature->kind < FC_FEATURE_ANY && feature->log <= 1 && feature->scaling < FC_SCALING_DEFAULT &&
+		feature->nulls <= FC_NULLS_ERROR && feature->other <= 1 && feature->missing <= 1 &&
+		(!feature->log || feature->kind == FC_FEATURE_NUMBER || feature->kind == FC_FEATURE_INTERVAL) &&
+		memcmp(feature->padding, zero, sizeof(zero)) == 0 &&
+		feature->weight >= FC_LEAST_WEIGHT && feature->weight <= FC_GREATEST_WEIGHT &&
+		feature->nulls_seen >= 0 && feature->nulls_seen <= encoder->rows;
+}
+
+/* Do the dimensions follow those before, as many as the kind has? */
+static bool
+dimensions_fit(walk *at, const fc_encoder_feature *feature)
+{
+	size_t		width = feature->kind == FC_FEATURE_CATEGORY ? (size_t) feature->categories + feature->other + feature->missing :
+		feature->kind == FC_FEATURE_VECTOR ? feature->width : 1 + (size_t) feature->missing;
+
+	if (feature->first != at->dim || feature->width != width || width < 1 || width > at->encoder->dim - at->dim ||
+		(feature->kind == FC_FEATURE_VECTOR && fc_feature_values(feature) < 1) ||
+		feature->first_category != at->categories || feature->categories > at->encoder->categories - at->categories ||
+		(feature->kind != FC_FEATURE_CATEGORY && (feature->categories != 0 || feature->other)))
+		return false;
+	at->dim += width;
+	at->categories += feature->categories;
+	return true;
+}
+
+static bool
+features_fit(walk *at)
+{
+	const fc_encoder *encoder = at->encoder;
+	size_t		number = 0;
+	size_t		done = 0;
+
+	for (size_t c = 0; c < encoder->columns; c++)
+		for (size_t last = number + encoder->column[c].features; number < last; number++)
+		{
+			const fc_encoder_feature *feature = &encoder->feature[number];
+
+			fc_check_every(&done, 8 * (number - encoder->column[c].first_feature));
+			if (feature->column != c || !settings_fit(encoder, feature) || !dimensions_fit(at, feature) ||
+				!path_fits(at, feature, encoder->column[c].first_feature, number))
+				return false;
+		}
+	return at->dim == encoder->dim && at->categories == encoder->categories;
+}
+
+static bool
+categories_fit(walk *at)
+{
+	const fc_encoder *encoder = at->encoder;
+
+	for (size_t i = 0; i < encoder->features; i++)
+		for (size_t j = 0; j < encoder->feature[i].categories; j++)
+		{
+			const fc_encoder_category *category = &encoder->category[encoder->feature[i].first_category + j];
+
+			if (category->count < 0 || category->count > encoder->rows || !takes_text(at, category->start, category->length) ||
+				(j > 0 && compare_texts(at, category[-1].start, category[-1].length, category->start, category->length) >= 0))
+				return false;
+		}
+	return at->text == at->text_bytes;
+}
+
+static bool
+numbers_fit(const fc_encoder *encoder)
+{
+	if (!fc_all_finite(encoder->center, 3 * encoder->dim))
+		return false;
+	for (size_t i = 0; i < encoder->dim; i++)
+		if (!(encoder->scale[i] > 0.0))
+			return false;
+	return true;
+}
+
+fc_status
+fc_encoder_check(const void *bytes, size_t size)
+{
+	const fc_encoder_header *header = bytes;
+	uint64_t	digest[2];
+	fc_encoder	encoder;
+	walk		at = {.encoder = &encoder};
+
+	if (size < sizeof(fc_encoder_header) || !sizes_fit(header, size))
+		return FC_EFORMAT;
+	fc_encoder_digest(header, size, digest);
+	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
+		return FC_EFORMAT;
+	fc_encoder_view(header, &encoder);
+	at.text_bytes = header->text_bytes;
+	if (!fc_zero_padding(encoder.text + at.text_bytes, (const char *) bytes + size))
+		return FC_EFORMAT;
+	if (!columns_fit(&at) || !features_fit(&at) || !categories_fit(&at) || !numbers_fit(&encoder))
+		return FC_EFORMAT;
+	return FC_OK;
+}

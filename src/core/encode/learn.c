@@ -17,7 +17,7 @@ add_number(fc_learner *learner, double x)
 {
 	add_element(learner, 0, x);
 	if (learner->scaling == FC_SCALING_ROBUST)
-		fc_tally_add_number(&learner->values, x, 1);
+		fc_frequent_add_number(&learner->values, x, 1);
 }
 
 void
@@ -47,13 +47,13 @@ void
 fc_learn_text(fc_learner *learner, const char *text, size_t length)
 {
 	learner->texts++;
-	fc_tally_add_text(&learner->categories, text, length, 1);
+	fc_frequent_add_text(&learner->categories, text, length, 1);
 }
 
 void
 fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x, const char *text, size_t length)
 {
-	fc_tally_add_text(&learner->categories, text, length, 1);
+	fc_frequent_add_text(&learner->categories, text, length, 1);
 	if (kind == FC_FEATURE_CATEGORY)
 		learner->texts++;
 	else if (kind == FC_FEATURE_NUMBER)
@@ -101,10 +101,10 @@ same_column(const fc_feature_name *a, const fc_feature_name *b)
 static void
 choose_categories(const fc_learner *learner, fc_arena *arena, fc_feature_choice *feature)
 {
-	const fc_tally *tally = &learner->categories;
+	const fc_frequent_items *tally = &learner->categories;
 
 	feature->slots = FC_TAKE(arena, tally->used, uint32_t);
-	feature->categories = fc_tally_frequent(tally, learner->most_categories, feature->slots);
+	feature->categories = fc_frequent_frequent(tally, learner->most_categories, feature->slots);
 	feature->other = true;		/* a value that is new later is seen there */
 	feature->missing = learner->nulls_seen > 0 && learner->nulls == FC_NULLS_IMPUTE;
 	feature->width = feature->categories + feature->other + feature->missing;

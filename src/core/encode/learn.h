@@ -3,7 +3,7 @@
  *
  * A learner counts the values of one feature:
  *     numbers     the mean and the deviation over all rows, exact until they are rounded once; robust ones the median and the
- *                 quartiles ((q3 - q1) / 1.349, the deviation of a normal law), exact up to FC_TALLY_NUMBERS distinct ones
+ *                 quartiles ((q3 - q1) / 1.349, the deviation of a normal law), exact up to FC_FREQUENT_NUMBERS distinct ones
  *     categories  the most frequent texts; p, the shares of all dimensions, `other` and `missing` included; one scale
  *                 (fc_category_scale)
  *     vectors     the mean of each element; one scale, the root of the sum of the elements' variances, or for a single column
@@ -14,7 +14,7 @@
 #define FC_ENCODE_LEARN_H
 
 #include "encode/encoder.h"
-#include "encode/tally.h"
+#include "encode/frequent_items.h"
 #include "numerics/exact_sum.h"
 
 #define FC_LARGEST_NUMBER	0x1p63	/* after log; as of every vector, whose squares in single precision stay finite */
@@ -34,11 +34,11 @@ typedef struct fc_learner
 	size_t		width;			/* elements of a vector, 0: none seen */
 	fc_exact_sum *sums;			/* width of a vector, 1 of numbers; from the caller, cleared */
 	fc_exact_sum *squares;		/* as many */
-	fc_tally	values;			/* robust numbers */
-	fc_tally	categories;		/* texts; of FC_FEATURE_ANY all values as texts */
+	fc_frequent_items	values;			/* robust numbers */
+	fc_frequent_items	categories;		/* texts; of FC_FEATURE_ANY all values as texts */
 } fc_learner;
 
-/* What the caller gives memory for (fc_tally) before the next value. */
+/* What the caller gives memory for (fc_frequent_items) before the next value. */
 void		fc_learn_number(fc_learner *learner, double x);
 void		fc_learn_floats(fc_learner *learner, const float *x);
 void		fc_learn_doubles(fc_learner *learner, const double *x);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "encode/encoder.h"
+
 #define NORMAL_QUARTILES	1.3489795003921634	/* between those of the normal law of deviation 1 */
 #define LEAST_SCALE			1e-150	/* less is rounding */
 
@@ -76,7 +78,7 @@ write_numbers(writer *w, const fc_learner *learner, const fc_feature_choice *cho
 
 	if (choice->scaling == FC_SCALING_ROBUST && learner->values.total > 0)
 	{
-		fc_status	status = fc_tally_quantiles(&learner->values, quartiles, 3, w->arena, found);
+		fc_status	status = fc_frequent_quantiles(&learner->values, quartiles, 3, w->arena, found);
 
 		if (status != FC_OK)
 			return status;
@@ -102,7 +104,7 @@ write_numbers(writer *w, const fc_learner *learner, const fc_feature_choice *cho
 static void
 write_categories(writer *w, const fc_learner *learner, const fc_feature_choice *choice)
 {
-	const fc_tally *tally = &learner->categories;
+	const fc_frequent_items *tally = &learner->categories;
 	int64_t		rows = tally->total + (choice->missing ? learner->nulls_seen : 0);
 	int64_t		others = tally->total;
 	double		scale;
@@ -110,8 +112,8 @@ write_categories(writer *w, const fc_learner *learner, const fc_feature_choice *
 
 	for (size_t j = 0; j < choice->categories; j++)
 	{
-		const fc_tally_entry *entry = &tally->entry[choice->slots[j]];
-		int64_t		count = fc_tally_count(tally, choice->slots[j]);
+		const fc_frequent_item *entry = &tally->entry[choice->slots[j]];
+		int64_t		count = fc_frequent_count(tally, choice->slots[j]);
 
 		w->category[j] = (fc_encoder_category) {write_text(w, tally->text + entry->start, entry->length), entry->length, count};
 		others -= count < others ? count : others;
@@ -205,4 +207,201 @@ fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_ar
 	if (status == FC_OK)
 		fc_encoder_digest(header, choice->size, header->digest);
 	return status;
+}
+
+void
+fc_encoder_of_vector(const char *name, size_t length, size_t d, const double *center, const double *scale,
+					 fc_encoder_header *header)
+{
+	size_t		size = fc_encoder_size(1, 1, d, 0, length);
+	fc_encoder	view;
+
+	memset(header, 0, size);
+	header->version = FC_ENCODER_VERSION;
+	header->columns = header->features = 1;
+	header->dim = (uint32_t) d;
+	header->text_bytes = (uint32_t) length;
+	fc_encoder_view(header, &view);
+	*(fc_encoder_column *) view.column = (fc_encoder_column) {0, (uint32_t) length, 0, 1};
+	*(fc_encoder_feature *) view.feature = (fc_encoder_feature) {.path_start = (uint32_t) length,.width = (uint32_t) d,.kind = FC_FEATURE_VECTOR,
+		.scaling = scale == NULL ? FC_SCALING_NONE : FC_SCALING_STANDARD,.nulls = FC_NULLS_SKIP,.weight = 1.0};
+	for (size_t i = 0; i < d; i++)
+	{
+		((double *) view.center)[i] = center == NULL ? 0.0 : center[i];
+		((double *) view.scale)[i] = scale == NULL ? 1.0 : scale[i];
+		((double *) view.fill)[i] = view.center[i];
+	}
+	memcpy((char *) view.text, name, length);
+	fc_encoder_digest(header, size, header->digest);
+}
+
+static bool
+same_text(const fc_encoder *a, uint32_t a_start, uint32_t a_length, const fc_encoder *b, uint32_t b_start, uint32_t b_length)
+{
+	return a_length == b_length && memcmp(a->text + a_start, b->text + b_start, a_length) == 0;
+}
+
+static bool
+same_feature(const fc_encoder *old, const fc_encoder_feature *a, const fc_encoder *new, const fc_encoder_feature *b)
+{
+	const fc_encoder_column *x = &old->column[a->column];
+	const fc_encoder_column *y = &new->column[b->column];
+
+	return same_text(old, x->name_start, x->name_length, new, y->name_start, y->name_length) &&
+		same_text(old, a->path_start, a->path_length, new, b->path_start, b->path_length) &&
+		a->kind == b->kind && a->log == b->log && (a->kind == FC_FEATURE_CATEGORY || fc_feature_values(a) == fc_feature_values(b));
+}
+
+bool
+fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new)
+{
+	if (old->features != new->features)
+		return false;
+	for (size_t i = 0; i < old->features; i++)
+		if (!same_feature(old, &old->feature[i], new, &new->feature[i]))
+			return false;
+	return true;
+}
+
+/* Rows of the new sample with a category; 0 where it is not among the new ones. */
+static int64_t
+new_count(const fc_encoder *old, const fc_encoder_category *category, const fc_encoder *new, const fc_encoder_feature *feature)
+{
+	for (uint32_t j = 0; j < feature->categories; j++)
+	{
+		const fc_encoder_category *other = &new->category[feature->first_category + j];
+
+		if (same_text(old, category->start, category->length, new, other->start, other->length))
+			return other->count;
+	}
+	return 0;
+}
+
+/* Shares of the old categories in the new sample; one scale, as learn.h has it. */
+static void
+renew_categories(const fc_encoder *old, const fc_encoder_feature *feature, const fc_encoder *new, const fc_encoder_feature *learned,
+				 fc_encoder_category *category, double *center, double *scale)
+{
+	int64_t		texts = new->rows - new->skipped - (learned->nulls == FC_NULLS_SKIP ? 0 : learned->nulls_seen);
+	double		rows = fmax((double) (texts + (feature->missing ? learned->nulls_seen : 0)), 1.0);
+	int64_t		others = texts;
+	double		common;
+	double	   *share = center;
+
+	for (uint32_t j = 0; j < feature->categories; j++)
+	{
+		category[j].count = new_count(old, &category[j], new, learned);
+		others -= category[j].count;
+		*share++ = (double) category[j].count / rows;
+	}
+	if (feature->other)
+		*share++ = (double) others / rows;
+	if (feature->missing)
+		*share++ = (double) learned->nulls_seen / rows;
+	common = fc_category_scale(center, feature->width);
+	for (uint32_t j = 0; j < feature->width; j++)
+	{
+		if (learned->scaling == FC_SCALING_NONE)
+			center[j] = 0.0;
+		scale[j] = (learned->scaling != FC_SCALING_NONE && common > 0.0 ? common : 1.0) / learned->weight;
+	}
+}
+
+/* Center, scale and fill of the indicator, and the values' deviation over all rows; what does not vary has the scale 1. */
+static void
+indicate_nulls(const fc_encoder *encoder, const fc_encoder_feature *feature)
+{
+	double		nulls = feature->nulls == FC_NULLS_IMPUTE ? (double) feature->nulls_seen : 0.0;
+	double		share = nulls / fmax((double) (encoder->rows - encoder->skipped), 1.0);
+	bool		scaled = feature->scaling != FC_SCALING_NONE && share > 0.0 && share < 1.0;
+	double	   *scale = (double *) encoder->scale + feature->first;
+	size_t		values = fc_feature_values(feature);
+
+	for (size_t j = 0; j < values && scaled; j++)
+		scale[j] *= sqrt(1.0 - share);
+	scale[values] = (scaled ? sqrt(share * (1.0 - share)) : 1.0) / feature->weight;
+	((double *) encoder->center)[feature->first + values] = feature->scaling != FC_SCALING_NONE ? share : 0.0;
+	((double *) encoder->fill)[feature->first + values] = 1.0;
+}
+
+size_t
+fc_encoder_flags_size(size_t flags)
+{
+	return 3 * flags * sizeof(double);
+}
+
+void
+fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *flag, fc_encoder_header *flagged)
+{
+	size_t		flags = 0;
+	fc_encoder	from;
+	fc_encoder	to;
+
+	fc_encoder_view(header, &from);
+	for (size_t i = 0; i < from.features; i++)
+		flags += flag[i];
+	*flagged = *header;
+	flagged->dim += (uint32_t) flags;
+	fc_encoder_view(flagged, &to);
+	memcpy((void *) to.column, from.column, (size_t) ((const char *) from.center - (const char *) from.column));
+	memcpy((void *) to.category, from.category, (size_t) ((const char *) header + size - (const char *) from.category));
+	flags = 0;
+	for (size_t i = 0; i < from.features; i++)
+	{
+		fc_encoder_feature *feature = (fc_encoder_feature *) &to.feature[i];
+		size_t		bytes = feature->width * sizeof(double);
+
+		feature->first += (uint32_t) flags;
+		memcpy((double *) to.center + feature->first, from.center + from.feature[i].first, bytes);
+		memcpy((double *) to.scale + feature->first, from.scale + from.feature[i].first, bytes);
+		memcpy((double *) to.fill + feature->first, from.fill + from.feature[i].first, bytes);
+		if (!flag[i])
+			continue;
+		feature->missing = 1;
+		feature->width++;
+		flags++;
+		indicate_nulls(&to, feature);
+	}
+	fc_encoder_digest(flagged, size + fc_encoder_flags_size(flags), flagged->digest);
+}
+
+void
+fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header,
+				 fc_encoder_header *renewed)
+{
+	fc_encoder	old;
+	fc_encoder	new;
+	fc_encoder	to;
+
+	memcpy(renewed, old_header, size);
+	fc_encoder_view(old_header, &old);
+	fc_encoder_view(new_header, &new);
+	fc_encoder_view(renewed, &to);
+	renewed->rows = new.rows;
+	renewed->skipped = new.skipped;
+	for (size_t i = 0; i < old.features; i++)
+	{
+		fc_encoder_feature *feature = (fc_encoder_feature *) &to.feature[i];
+		const fc_encoder_feature *learned = &new.feature[i];
+		double	   *center = (double *) to.center + feature->first;
+		double	   *scale = (double *) to.scale + feature->first;
+
+		feature->scaling = learned->scaling;
+		feature->nulls = learned->nulls;
+		feature->weight = learned->weight;
+		feature->nulls_seen = learned->nulls_seen;
+		if (feature->kind == FC_FEATURE_CATEGORY)
+			renew_categories(&old, feature, &new, learned, (fc_encoder_category *) to.category + feature->first_category, center, scale);
+		else
+		{
+			size_t		bytes = fc_feature_values(feature) * sizeof(double);
+
+			memcpy(center, new.center + learned->first, bytes);
+			memcpy(scale, new.scale + learned->first, bytes);
+			memcpy((double *) to.fill + feature->first, new.fill + learned->first, bytes);
+			if (feature->missing && !learned->missing)
+				indicate_nulls(&to, feature);
+		}
+	}
+	fc_encoder_digest(renewed, size, renewed->digest);
 }

@@ -28,13 +28,10 @@ enum
 typedef struct fc_sketch_isa
 {
 	/*
-	 * Bring one row (d doubles, or floats) into prepared->value and prepared->q, row arrays,
-	 * and its reduced coordinates into y (written up to fc_padded(n), the rest
-	 * of it garbage).  Returns FC_ROW_... bits.
+	 * Bring one row, not a sparse one, into prepared->value and prepared->q, row arrays, and its reduced
+	 * coordinates into y (written up to fc_padded(n), the rest of it garbage).  Returns FC_ROW_... bits.
 	 */
-	int			(*prepare) (const fc_prepared *prepared, const double *x, float *y);
-	int			(*prepare_float) (const fc_prepared *prepared, const float *x, float *y);
-	int			(*prepare_half) (const fc_prepared *prepared, const void *x, float *y);
+	int			(*prepare) (const fc_prepared *prepared, const fc_row *row, float *y);
 
 	/* y (fc_padded(n)) in double from prepared->value: basis (x - center) / scale / sigma. */
 	void		(*reduce) (const fc_prepared *prepared, double *y);
@@ -43,21 +40,16 @@ typedef struct fc_sketch_isa
 	 * Store one row within prepared->lowest and prepared->highest, and behind a basis of at most prepared->near_norm2, as
 	 * fc_padded(d) doubles; false, and garbage there, for other rows.
 	 */
-	bool		(*store_raw) (const fc_prepared *prepared, const double *x, double *raw);
-	bool		(*store_raw_float) (const fc_prepared *prepared, const float *x, double *raw);
-	bool		(*store_raw_half) (const fc_prepared *prepared, const void *x, double *raw);
+	bool		(*store_raw) (const fc_prepared *prepared, const fc_row *row, double *raw);
 
 	/* What take does, for rows stored before: their y, n apart, and their sums. */
 	void		(*take_raw) (const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums);
 
 	/*
-	 * The same as prepare for one near row, and with q = 2^24 a + b, a = rint(2^-24 q),
-	 *     sum += q, high += a^2, cross += a b, low += b^2, lower = min, upper = max
-	 * into six row arrays one after the other.  False, and nothing done, for other rows.
+	 * The same as prepare and track for one near row, in passes that keep nothing between.  False, and nothing
+	 * done, for other rows.
 	 */
-	bool		(*take) (const fc_prepared *prepared, const double *x, float *y, double *sums);
-	bool		(*take_float) (const fc_prepared *prepared, const float *x, float *y, double *sums);
-	bool		(*take_half) (const fc_prepared *prepared, const void *x, float *y, double *sums);
+	bool		(*take) (const fc_prepared *prepared, const fc_row *row, float *y, double *sums);
 
 	/*
 	 * The same for a sparse row, where prepared->zeros_vanish: the same y to the bit and the same sums, but for the
@@ -66,7 +58,11 @@ typedef struct fc_sketch_isa
 	 */
 	bool		(*take_sparse) (const fc_prepared *prepared, const fc_sparse_row *x, float *y, double *sums);
 
-	/* The sums alone, of the row in prepared->value and prepared->q. */
+	/*
+	 * The sums of the near row in prepared->value and prepared->q, with q = 2^24 a + b, a = rint(2^-24 q):
+	 *     sum += q, high += a^2, cross += a b, low += b^2, lower = min, upper = max
+	 * into six row arrays one after the other.
+	 */
 	void		(*track) (const fc_prepared *prepared, double *sums);
 
 	/* z[j] += sum over rows of rint(2^22 cos), z[moments + j] the sines; rows <= FC_MAX_BATCH. */

@@ -73,7 +73,6 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 
 #include "sketch/isa_rows.h"
 #include "sketch/isa_raw.h"
-#include "sketch/isa_sparse.h"
 
 /* raw cosine and sine: bits of 3.0f + value; subtract FIXED_BITS for the integer. */
 INLINE void
@@ -576,6 +575,5 @@ quantise(const float *h, size_t count, int32_t *cosine, int32_t *sine)
 extern const fc_sketch_isa BUILD;
 
 const fc_sketch_isa BUILD = {
-	prepare, prepare_float, prepare_half, reduce, store_raw, store_raw_float, store_raw_half, take_raw, take, take_float, take_half,
-	take_sparse, track, accumulate, accumulate_weighted, quantise
+	prepare, reduce, store_raw, take_raw, take, take_sparse, track, accumulate, accumulate_weighted, quantise
 };

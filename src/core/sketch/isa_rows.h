@@ -281,7 +281,49 @@ grid_vector(const fc_prepared *prepared, size_t i, vdouble value, row_excess *ex
 	excess->far_q |= outside(q, FC_FAR_Q);
 }
 
-#include "sketch/isa_halves.h"
+/* Loads of `left` numbers of half precision: F16C from x86-64-v3 on. */
+#if FC_ISA == 4
+INLINE vdouble
+load_halves(const uint16_t *x, size_t left)
+{
+	__mmask8	mask = left >= DOUBLES ? 0xff : (__mmask8) ((1u << left) - 1);
+
+	return (vdouble) _mm512_cvtps_pd(_mm256_cvtph_ps(_mm_maskz_loadu_epi16(mask, x)));
+}
+#elif FC_ISA == 3
+/* Four halves are 8 bytes; fewer are put together in a register. */
+INLINE vdouble
+load_halves(const uint16_t *x, size_t left)
+{
+	uint64_t	bits = 0;
+	uint16_t	half;
+
+	if (left >= DOUBLES)
+		memcpy(&bits, x, sizeof(bits));
+	else
+		for (size_t i = left; i-- > 0;)
+		{
+			memcpy(&half, (const char *) x + i * sizeof(half), sizeof(half));
+			bits = bits << 16 | half;
+		}
+	return (vdouble) _mm256_cvtps_pd(_mm_cvtph_ps(_mm_cvtsi64_si128((int64_t) bits)));
+}
+#else
+INLINE vdouble
+load_halves(const uint16_t *x, size_t left)
+{
+	uint16_t	v[DOUBLES] = {0};
+	vdouble		out;
+
+	if (left >= DOUBLES)
+		memcpy(v, x, sizeof(v));
+	else if (left > 0)
+		memcpy(v, x, sizeof(uint16_t));
+	for (int i = 0; i < DOUBLES; i++)
+		out[i] = (double) fc_float_of_half(v[i]);
+	return out;
+}
+#endif
 
 /* The elements of a row as they lie there, on any byte: one of the three. */
 typedef struct row_elements
@@ -355,21 +397,13 @@ prepare_row(const fc_prepared *prepared, row_elements x, float *y)
 }
 
 static int
-prepare(const fc_prepared *prepared, const double *x, float *y)
+prepare(const fc_prepared *prepared, const fc_row *row, float *y)
 {
-	return prepare_row(prepared, DOUBLES_OF(x), y);
-}
-
-static int
-prepare_float(const fc_prepared *prepared, const float *x, float *y)
-{
-	return prepare_row(prepared, FLOATS_OF(x), y);
-}
-
-static int
-prepare_half(const fc_prepared *prepared, const void *x, float *y)
-{
-	return prepare_row(prepared, HALVES_OF(x), y);
+	if (row->floats != NULL)
+		return prepare_row(prepared, FLOATS_OF(row->floats), y);
+	if (row->halves != NULL)
+		return prepare_row(prepared, HALVES_OF(row->halves), y);
+	return prepare_row(prepared, DOUBLES_OF(row->doubles), y);
 }
 
 /* All of these are whole numbers below 2^53, so no rounding and no fusing matters. */
@@ -474,21 +508,13 @@ take_row(const fc_prepared *prepared, row_elements x, float *y, double *sums)
 }
 
 static bool
-take(const fc_prepared *prepared, const double *x, float *y, double *sums)
+take(const fc_prepared *prepared, const fc_row *row, float *y, double *sums)
 {
-	return take_row(prepared, DOUBLES_OF(x), y, sums);
-}
-
-static bool
-take_float(const fc_prepared *prepared, const float *x, float *y, double *sums)
-{
-	return take_row(prepared, FLOATS_OF(x), y, sums);
-}
-
-static bool
-take_half(const fc_prepared *prepared, const void *x, float *y, double *sums)
-{
-	return take_row(prepared, HALVES_OF(x), y, sums);
+	if (row->floats != NULL)
+		return take_row(prepared, FLOATS_OF(row->floats), y, sums);
+	if (row->halves != NULL)
+		return take_row(prepared, HALVES_OF(row->halves), y, sums);
+	return take_row(prepared, DOUBLES_OF(row->doubles), y, sums);
 }
 
 #endif							/* FC_SKETCH_ISA_ROWS_H */

@@ -25,6 +25,16 @@
 #define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
 
+/* A row of d elements on any byte, or a sparse one. */
+typedef struct fc_row
+{
+	const double *doubles;		/* one of the four */
+	const float *floats;
+	const void *halves;			/* of half precision */
+	const fc_sparse_row *sparse;
+	int64_t		weight;
+} fc_row;
+
 typedef struct fc_prepared
 {
 	const fc_spec *spec;

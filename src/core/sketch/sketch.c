@@ -7,6 +7,92 @@
 #include "base/pieces.h"
 #include "sketch/isa.h"
 
+/*
+ * ---- phases of a row too far out for angles in float ----
+ *
+ * The angles h = omega . y / pi are summed in double and reduced to [-1, 1] half-turns before isa->quantise.
+ */
+
+/* Angles of one row in double, reduced to [-1, 1] half-turns: h (m) of scale 1 in double first. */
+static void
+far_angles(const fc_prepared *prepared, const double *y, double *transform, double *h)
+{
+	size_t		n = prepared->n;
+	size_t		p = prepared->padded;
+
+	for (size_t j = 0; prepared->omega != NULL && j < prepared->m; j++)
+	{
+		const float *tile = prepared->omega + j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n + j % FC_FREQUENCY_TILE;
+
+		h[j] = 0;
+		for (size_t i = 0; i < n; i++)
+			h[j] += y[i] * (double) tile[i * FC_FREQUENCY_TILE];
+	}
+	for (size_t start = 0; prepared->omega == NULL && start < prepared->m; start += p)
+	{
+		for (size_t i = 0; i < p; i++)
+			transform[i] = i < n ? y[i] : 0.0;
+		for (int round = 2; round >= 0; round--)
+		{
+			const float *signs = prepared->signs + 3 * start + (size_t) round * p;
+
+			for (size_t i = 0; i < p; i++)
+				transform[i] *= (double) signs[i];
+			for (size_t half = 1; half < p; half *= 2)
+				for (size_t i = 0; i < p; i++)
+					if ((i & half) == 0)
+					{
+						double		a = transform[i];
+
+						transform[i] = a + transform[i + half];
+						transform[i + half] = a - transform[i + half];
+					}
+		}
+		for (size_t j = 0; j < p && start + j < prepared->m; j++)
+			h[start + j] = transform[j] * (double) prepared->factors[start + j];
+	}
+}
+
+/* z += weight x the integers of the row in prepared->value, in double; uses prepared->angles and ->limbs. */
+static void
+add_far_phase(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight)
+{
+	double	   *y = prepared->angles;
+	double	   *transform = y + fc_padded(prepared->n);
+	double	   *h = transform + prepared->padded;
+	int32_t    *cosine = (int32_t *) prepared->limbs;
+	int32_t    *sine = cosine + prepared->m;
+	float	   *reduced = (float *) (sine + prepared->m);
+
+	prepared->isa->reduce(prepared, y);
+	far_angles(prepared, y, transform, h);
+	for (size_t s = 0; s < prepared->scales; s++)
+	{
+		for (size_t j = 0; j < prepared->m; j++)
+		{
+			double		angle = h[j] * (double) prepared->ratios[s];
+
+			reduced[j] = (float) (angle - 2.0 * rint(0.5 * angle));
+		}
+		prepared->isa->quantise(reduced, prepared->m, cosine, sine);
+		for (size_t j = 0; j < prepared->m; j++)
+		{
+			size_t		at = s * prepared->m + j;
+
+			if (parts->z != NULL)
+			{
+				parts->z[at] += weight * cosine[j];
+				parts->z[prepared->moments + at] += weight * sine[j];
+			}
+			else
+			{
+				parts->wide_z[at] += (fc_wide) weight * cosine[j];
+				parts->wide_z[prepared->moments + at] += (fc_wide) weight * sine[j];
+			}
+		}
+	}
+}
+
 /* ---- rows ---- */
 
 fc_status
@@ -94,20 +180,10 @@ widen_bounds(const fc_prepared *prepared, const fc_sketch_parts *parts, size_t f
 	}
 }
 
-static int
-prepare(const fc_prepared *prepared, const fc_row *row, float *y)
-{
-	if (row->floats != NULL)
-		return prepared->isa->prepare_float(prepared, row->floats, y);
-	if (row->halves != NULL)
-		return prepared->isa->prepare_half(prepared, row->halves, y);
-	return prepared->isa->prepare(prepared, row->doubles, y);
-}
-
 static fc_status
 bring_in(const fc_prepared *prepared, const fc_row *row, float *y, int *found)
 {
-	*found = prepare(prepared, row, y);
+	*found = prepared->isa->prepare(prepared, row, y);
 	if (!(*found & FC_ROW_INVALID))
 		return FC_OK;
 	for (size_t i = 0; i < prepared->d; i++)
@@ -165,7 +241,7 @@ add_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, bool fit,
 	return add_wide_moments(prepared, parts, 0, weight);
 }
 
-/* A row that isa->store_raw or ->take left; *waits when its phases can wait for a batch. */
+/* A row that let_wait left; *waits when its phases can wait for a batch. */
 static fc_status
 add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bool *waits)
 {
@@ -187,7 +263,7 @@ add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bo
 	if (!add_moments(prepared, &parts, *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS), wide))
 		return FC_EOVERFLOW;
 	if (found & FC_ROW_FAR_PHASE)
-		fc_sketch_add_far_phase(prepared, &parts, (int64_t) wide);
+		add_far_phase(prepared, &parts, (int64_t) wide);
 	else if (prepared->raw_rows)
 		fold_phases(prepared, &parts, y, &row->weight, 1);
 	if (status != FC_OK)
@@ -200,13 +276,8 @@ static inline bool
 let_wait(const fc_prepared *prepared, const fc_row *row, void *place, double *sums)
 {
 	if (prepared->raw_rows)
-		return row->floats != NULL ? prepared->isa->store_raw_float(prepared, row->floats, place)
-			: row->halves != NULL ? prepared->isa->store_raw_half(prepared, row->halves, place)
-			: prepared->isa->store_raw(prepared, row->doubles, place);
-	return row->weight == FC_ONE_WEIGHT &&
-		(row->floats != NULL ? prepared->isa->take_float(prepared, row->floats, place, sums)
-		 : row->halves != NULL ? prepared->isa->take_half(prepared, row->halves, place, sums)
-		 : prepared->isa->take(prepared, row->doubles, place, sums));
+		return prepared->isa->store_raw(prepared, row, place);
+	return row->weight == FC_ONE_WEIGHT && prepared->isa->take(prepared, row, place, sums);
 }
 
 /* ---- sparse rows ---- */
@@ -354,7 +425,7 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 	if (!add_wide_moments(prepared, &parts, 0, -wide))
 		return FC_EOVERFLOW;
 	if (found & FC_ROW_FAR_PHASE)
-		fc_sketch_add_far_phase(prepared, &parts, (int64_t) -wide);
+		add_far_phase(prepared, &parts, (int64_t) -wide);
 	else
 	{
 		negate(&parts);
@@ -382,8 +453,9 @@ take_raw_rows(const fc_prepared *prepared, const fc_sketch *sketch, const fc_ske
 		for (size_t r = 0; r < sketch->pending; r++)
 		{
 			int64_t		weight = parts->pending_weight[r];
+			fc_row		row = {.doubles = rows + r * fc_padded(prepared->d)};
 
-			prepared->isa->prepare(prepared, rows + r * fc_padded(prepared->d), prepared->y + r * prepared->n);
+			prepared->isa->prepare(prepared, &row, prepared->y + r * prepared->n);
 			fit &= add_moments(prepared, parts, weight == FC_ONE_WEIGHT, weight);
 		}
 	return fit;

@@ -14,23 +14,11 @@
  * units of 2^-40 when the sketch is weighted, else it must be 2^40 (one).  A row has
  * prepared->d elements, on any byte, or is sparse.  After an error the sketch is not to be used.
  */
-typedef struct fc_row
-{
-	const double *doubles;		/* one of the four */
-	const float *floats;
-	const void *halves;			/* of half precision */
-	const fc_sparse_row *sparse;
-	int64_t		weight;
-} fc_row;
-
 fc_status	fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
 fc_status	fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch);
 
 /* Could the row be added?  FC_EVALUE, FC_EFAR. */
 fc_status	fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row);
-
-/* z += weight x the integers of the row in prepared->value, in double; uses prepared->angles and ->limbs. */
-void		fc_sketch_add_far_phase(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight);
 
 /* Double to the grid of weights: FC_EWEIGHT outside {0} and [2^-40, 2^22]. */
 fc_status	fc_weight_on_grid(double weight, int64_t *grid);
@@ -69,5 +57,13 @@ void		fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *simil
 
 /* The unbiased MMD^2; NaN when a side has fewer than two rows. */
 void		fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, double *distance);
+
+/*
+ * ||z - sum_j w_j E phi(N(c_j, s_j^2 I))|| / ||z||, w the weights normalised: how far the
+ * sketch is from the mixture the clusters describe.  centroids are k x d in user units, spreads
+ * (k) deviations per dimension in units of the spec's x'.
+ */
+fc_status	fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *weights,
+							const double *spreads, size_t k, fc_arena *arena, double *residual);
 
 #endif							/* FC_SKETCH_SKETCH_H */

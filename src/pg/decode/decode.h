@@ -7,7 +7,6 @@
 #include "utils/jsonb.h"
 
 #include "decode/decode.h"
-#include "decode/lift.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "sketch/layout.h"
@@ -27,7 +26,7 @@ typedef struct decode_call
 	bool		covariances;	/* are wanted: the model is gaussian unless said otherwise */
 	fc_problem	problem;
 	fc_decode_result result;
-	fc_lift		lift;
+	fc_back_projection		lift;
 	double		seconds;
 	account		memory;
 } decode_call;

@@ -9,8 +9,6 @@
 #include "utils/jsonb.h"
 
 #include "decode/decode.h"
-#include "decode/lift.h"
-#include "decode/problem.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
@@ -82,7 +80,7 @@ prepare_lift(decode_call *call)
 {
 	fc_arena	arena = hold_arena(&call->memory);
 
-	fc_lift_prepare(call->sketch, call->result.outliers, call->covariances, &arena, &call->lift);
+	fc_back_project_prepare(call->sketch, call->result.outliers, call->covariances, &arena, &call->lift);
 }
 
 static void
@@ -186,7 +184,7 @@ fastclust_decode(PG_FUNCTION_ARGS)
 	{
 		Datum		values[7];
 
-		fc_lift_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, x);
+		fc_back_project_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, x);
 		if (fc_spec_metric(call.spec) == FC_COSINE)
 			(void) fc_unit_row(x, call.spec->dim, x);	/* means lie inside the sphere; one without direction stays 0 */
 		values[0] = Int32GetDatum(j);
@@ -245,8 +243,8 @@ fastclust_decode_covariances(PG_FUNCTION_ARGS)
 	{
 		Datum		values[2];
 
-		check_status(fc_lift_covariance(&call.lift, call.result.covariances + (Size) j * call.spec->reduced * call.spec->reduced,
-										covariance));
+		fc_back_project_covariance(&call.lift, call.result.covariances + (Size) j * call.spec->reduced * call.spec->reduced,
+								   covariance);
 		values[0] = Int32GetDatum(j);
 		values[1] = make_matrix(covariance, (int) call.spec->dim, (int) call.spec->dim);
 		put_row(fcinfo, values, NULL);

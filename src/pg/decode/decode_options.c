@@ -5,7 +5,6 @@
 #include "utils/jsonb.h"
 
 #include "decode/decode.h"
-#include "decode/problem.h"
 #include "pg/base/options.h"
 #include "pg/decode/decode.h"
 #include "sketch/spec.h"

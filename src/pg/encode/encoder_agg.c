@@ -216,37 +216,37 @@ take_sums(encoder_state *state, fc_learner *learner, Size width)
 }
 
 void
-give_sketch(encoder_state *state, fc_tally *tally)
+give_sketch(encoder_state *state, fc_frequent_items *tally)
 {
-	fc_tally_attach(tally, take_cleared(state, FC_TALLY_SKETCH_BYTES));
+	fc_frequent_attach(tally, take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
 }
 
 void
-free_tally(encoder_state *state, fc_tally *tally)
+free_tally(encoder_state *state, fc_frequent_items *tally)
 {
 	if (tally->entry != NULL)
 	{
 		pfree(tally->entry);
-		state->memory.held -= tally->slots * sizeof(fc_tally_entry) + tally->text_room;
+		state->memory.held -= tally->slots * sizeof(fc_frequent_item) + tally->text_room;
 	}
 	if (tally->sketch != NULL)
 	{
 		pfree(tally->sketch);
-		state->memory.held -= FC_TALLY_SKETCH_BYTES;
+		state->memory.held -= FC_FREQUENT_SKETCH_BYTES;
 	}
 }
 
 void
-move_tally(encoder_state *state, fc_tally *tally, Size length)
+move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
 {
-	Size		bytes = fc_tally_next_bytes(tally, length);
-	fc_tally	old = *tally;
+	Size		bytes = fc_frequent_next_bytes(tally, length);
+	fc_frequent_items	old = *tally;
 
 	CHECK_FOR_INTERRUPTS();
-	if (fc_tally_wants_sketch(tally))
+	if (fc_frequent_wants_sketch(tally))
 		give_sketch(state, tally);
 	hold(&state->memory, bytes);
-	fc_tally_move(tally, length, MemoryContextAllocHuge(state->context, bytes));
+	fc_frequent_move(tally, length, MemoryContextAllocHuge(state->context, bytes));
 	old.sketch = NULL;			/* is the tally's */
 	free_tally(state, &old);
 }
@@ -259,7 +259,7 @@ asked_learner(const learning_site *site, Size i, fc_feature_kind kind)
 
 	return (fc_learner) {.kind = kind,.log = asked->log && has_log(kind),.scaling = asked->scaling,.nulls = asked->nulls,
 		.weight = asked->weight,.most_categories = (uint32_t) site->asked.most_categories,
-		.values = fc_tally_start(false),.categories = fc_tally_start(true)};
+		.values = fc_frequent_start(false),.categories = fc_frequent_start(true)};
 }
 
 encoder_state *
@@ -404,20 +404,20 @@ learn_number(encoder_state *state, fc_learner *learner, const char *label, doubl
 {
 	if (!learner->log)
 		check_size(label, x);
-	while (learner->scaling == FC_SCALING_ROBUST && !fc_tally_has_room(&learner->values, 0))
+	while (learner->scaling == FC_SCALING_ROBUST && !fc_frequent_has_room(&learner->values, 0))
 		move_tally(state, &learner->values, 0);
 	fc_learn_number(learner, x);
-	while (fc_tally_is_over(&learner->values))
+	while (fc_frequent_is_over(&learner->values))
 		move_tally(state, &learner->values, 0);
 }
 
 static void
 learn_text(encoder_state *state, fc_learner *learner, const fc_feature_cell *cell)
 {
-	while (!fc_tally_has_room(&learner->categories, cell->length))
+	while (!fc_frequent_has_room(&learner->categories, cell->length))
 		move_tally(state, &learner->categories, cell->length);
 	fc_learn_text(learner, cell->text, cell->length);
-	while (fc_tally_is_over(&learner->categories))
+	while (fc_frequent_is_over(&learner->categories))
 		move_tally(state, &learner->categories, 0);
 }
 
@@ -452,14 +452,14 @@ learn_any(encoder_state *state, fc_learner *learner, const learning_site *site, 
 	json_as_text(jsonb, &site->paths[i], &text);
 	if (site->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
 		check_size(site->paths[i].label, site->cells[i].number);
-	while (!fc_tally_has_room(&learner->categories, text.length))
+	while (!fc_frequent_has_room(&learner->categories, text.length))
 		move_tally(state, &learner->categories, text.length);
-	while (learner->scaling == FC_SCALING_ROBUST && !fc_tally_has_room(&learner->values, 0))
+	while (learner->scaling == FC_SCALING_ROBUST && !fc_frequent_has_room(&learner->values, 0))
 		move_tally(state, &learner->values, 0);
 	fc_learn_any(learner, site->kinds[i], site->cells[i].number, text.text, text.length);
-	while (fc_tally_is_over(&learner->values))
+	while (fc_frequent_is_over(&learner->values))
 		move_tally(state, &learner->values, 0);
-	while (fc_tally_is_over(&learner->categories))
+	while (fc_frequent_is_over(&learner->categories))
 		move_tally(state, &learner->categories, 0);
 }
 

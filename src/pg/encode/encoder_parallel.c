@@ -27,33 +27,33 @@ check_same_features(const encoder_state *left, const encoder_state *right)
 
 /* The values of a tally added to another that joined it before. */
 static void
-add_values(encoder_state *state, fc_tally *to, const fc_tally *from)
+add_values(encoder_state *state, fc_frequent_items *to, const fc_frequent_items *from)
 {
 	for (Size i = 0; i < from->slots; i++)
 	{
 		if (from->entry[i].count == 0)
 			continue;
-		while (!fc_tally_has_room(to, from->entry[i].length))
+		while (!fc_frequent_has_room(to, from->entry[i].length))
 			move_tally(state, to, from->entry[i].length);
-		fc_tally_add_entry(to, from, i);
-		while (fc_tally_is_over(to))
+		fc_frequent_add_entry(to, from, i);
+		while (fc_frequent_is_over(to))
 			move_tally(state, to, 0);
 	}
 }
 
 /* Both in a new one, in the place of the left. */
 static void
-merge_tallies(encoder_state *state, fc_tally *left, const fc_tally *right)
+merge_tallies(encoder_state *state, fc_frequent_items *left, const fc_frequent_items *right)
 {
-	fc_tally	merged = fc_tally_start(left->texts);
-	fc_tally	old = *left;
+	fc_frequent_items	merged = fc_frequent_start(left->texts);
+	fc_frequent_items	old = *left;
 
 	if (right->total == 0)
 		return;
 	if (left->sketch != NULL || right->sketch != NULL)
 		give_sketch(state, &merged);
-	fc_tally_join(&merged, left);
-	fc_tally_join(&merged, right);
+	fc_frequent_join(&merged, left);
+	fc_frequent_join(&merged, right);
 	add_values(state, &merged, left);
 	add_values(state, &merged, right);
 	*left = merged;
@@ -88,7 +88,7 @@ like_state(MemoryContext context, const encoder_state *from)
 
 		*learner = (fc_learner) {.kind = like->kind,.log = like->log,.scaling = like->scaling,.nulls = like->nulls,
 			.weight = like->weight,.most_categories = like->most_categories,
-			.values = fc_tally_start(false),.categories = fc_tally_start(true)};
+			.values = fc_frequent_start(false),.categories = fc_frequent_start(true)};
 		state->names[i] = from->names[i];
 		state->names[i].name = keep_name(state, from->names[i].name, from->names[i].name_length);
 		state->names[i].path = keep_name(state, from->names[i].path, from->names[i].path_length);
@@ -122,7 +122,7 @@ fastclust_encoder_combine(PG_FUNCTION_ARGS)
 /* ---- states that travel ---- */
 
 static void
-send_tally(StringInfo message, const fc_tally *tally)
+send_tally(StringInfo message, const fc_frequent_items *tally)
 {
 	pq_sendint32(message, tally->dropped);
 	pq_sendint64(message, (uint64) tally->total);
@@ -131,7 +131,7 @@ send_tally(StringInfo message, const fc_tally *tally)
 	pq_sendint32(message, (uint32) tally->used);
 	for (Size i = 0; i < tally->slots; i++)
 	{
-		const fc_tally_entry *entry = &tally->entry[i];
+		const fc_frequent_item *entry = &tally->entry[i];
 
 		if (entry->count == 0)
 			continue;
@@ -141,16 +141,16 @@ send_tally(StringInfo message, const fc_tally *tally)
 		pq_sendbytes(message, tally->text + entry->start, (int) entry->length);
 	}
 	if (tally->sketch != NULL)
-		send_long(message, tally->sketch, FC_TALLY_SKETCH_BYTES);
+		send_long(message, tally->sketch, FC_FREQUENT_SKETCH_BYTES);
 }
 
 static Size
 learner_bytes(const fc_learner *learner)
 {
-	Size		texts = learner->categories.text_used + (learner->categories.sketch != NULL ? FC_TALLY_SKETCH_BYTES : 0);
+	Size		texts = learner->categories.text_used + (learner->categories.sketch != NULL ? FC_FREQUENT_SKETCH_BYTES : 0);
 
 	return 2 * learner->width * sizeof(fc_exact_sum) + texts +
-		(learner->values.used + learner->categories.used) * sizeof(fc_tally_entry) + 1024;
+		(learner->values.used + learner->categories.used) * sizeof(fc_frequent_item) + 1024;
 }
 
 static void
@@ -198,9 +198,9 @@ fastclust_encoder_serialize(PG_FUNCTION_ARGS)
 }
 
 static void
-receive_tally(StringInfo message, encoder_state *state, fc_tally *tally)
+receive_tally(StringInfo message, encoder_state *state, fc_frequent_items *tally)
 {
-	fc_tally	head = {.texts = tally->texts};
+	fc_frequent_items	head = {.texts = tally->texts};
 	bool		sketched;
 	Size		used;
 
@@ -209,22 +209,22 @@ receive_tally(StringInfo message, encoder_state *state, fc_tally *tally)
 	head.long_texts = pq_getmsgint64(message);
 	sketched = pq_getmsgbyte(message) != 0;
 	used = (Size) pq_getmsgint(message, 4);
-	fc_tally_join(tally, &head);
+	fc_frequent_join(tally, &head);
 	for (Size i = 0; i < used; i++)
 	{
-		fc_tally_entry entry = {.key = (uint64) pq_getmsgint64(message),.count = pq_getmsgint64(message)};
+		fc_frequent_item entry = {.key = (uint64) pq_getmsgint64(message),.count = pq_getmsgint64(message)};
 
 		head.entry = &entry;
 		entry.length = (uint32) pq_getmsgint(message, 4);
 		head.text = unconstify(char *, pq_getmsgbytes(message, (int) entry.length));
-		while (!fc_tally_has_room(tally, entry.length))
+		while (!fc_frequent_has_room(tally, entry.length))
 			move_tally(state, tally, entry.length);
-		fc_tally_add_entry(tally, &head, 0);
+		fc_frequent_add_entry(tally, &head, 0);
 	}
 	if (!sketched)
 		return;
 	give_sketch(state, tally);
-	receive_long(message, tally->sketch, FC_TALLY_SKETCH_BYTES);
+	receive_long(message, tally->sketch, FC_FREQUENT_SKETCH_BYTES);
 }
 
 static const char *
@@ -257,8 +257,8 @@ receive_learner(StringInfo message, encoder_state *state, Size i)
 		take_sums(state, learner, width);
 	receive_long(message, learner->sums, width * sizeof(fc_exact_sum));
 	receive_long(message, learner->squares, width * sizeof(fc_exact_sum));
-	learner->values = fc_tally_start(false);
-	learner->categories = fc_tally_start(true);
+	learner->values = fc_frequent_start(false);
+	learner->categories = fc_frequent_start(true);
 	receive_tally(message, state, &learner->values);
 	receive_tally(message, state, &learner->categories);
 }

@@ -28,7 +28,7 @@
 #include "pg/sketch/sketch_value.h"
 #include "pg/sketch/spec_build.h"
 #include "sketch/build.h"
-#include "sketch/residual.h"
+#include "sketch/sketch.h"
 #include "sketch/layout.h"
 #include "sketch/spec.h"
 

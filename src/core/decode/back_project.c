@@ -1,22 +1,10 @@
-/* lift.c - what a decoder found, in the user's coordinates; see lift.h */
-#include "decode/lift.h"
+/* back_project.c - what a decoder found, in the user's coordinates; see decode.h */
+#include "decode/decode.h"
 
 #include <math.h>
 
 #include "numerics/dense.h"
 #include "sketch/sketch.h"
-
-static void
-take_lift(fc_arena *arena, const fc_spec *spec, bool covariances, fc_lift *lift)
-{
-	bool		projected = fc_spec_basis(spec) != NULL;
-	size_t		values = projected && covariances ? (size_t) spec->reduced * spec->dim : 0;
-
-	lift->spec = spec;
-	lift->rest = FC_TAKE(arena, projected ? spec->dim : 0, double);
-	lift->basis = FC_TAKE(arena, values, double);
-	lift->product = FC_TAKE(arena, values, double);
-}
 
 /* rest = mean - basis' basis mean; mean (d) is work. */
 static void
@@ -60,28 +48,26 @@ scale_basis(const fc_spec *spec, double *scaled)
 }
 
 void
-fc_lift_prepare(const fc_sketch *sketch, bool outliers, bool covariances, fc_arena *arena, fc_lift *lift)
+fc_back_project_prepare(const fc_sketch *sketch, bool outliers, bool covariances, fc_arena *arena, fc_back_projection *back)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
-	fc_mark		used;
-	double	   *mean;
+	size_t		values = covariances ? (size_t) spec->reduced * spec->dim : 0;
 
-	take_lift(arena, spec, covariances, lift);
-	used = fc_arena_mark(arena);
-	mean = FC_TAKE(arena, spec->dim, double);
-	if (fc_spec_basis(spec) != NULL)
-	{
-		set_rest(sketch, outliers, mean, lift->rest);
-		if (covariances)
-			scale_basis(spec, lift->basis);
-	}
-	fc_arena_release(arena, used);
+	*back = (fc_back_projection) {.spec = spec};
+	if (fc_spec_basis(spec) == NULL)
+		return;
+	back->rest = FC_TAKE(arena, spec->dim, double);
+	back->basis = FC_TAKE(arena, values, double);
+	back->product = FC_TAKE(arena, values, double);
+	set_rest(sketch, outliers, FC_TAKE(arena, spec->dim, double), back->rest);
+	if (covariances)
+		scale_basis(spec, back->basis);
 }
 
 void
-fc_lift_centroid(const fc_lift *lift, const double *y, double *x)
+fc_back_project_centroid(const fc_back_projection *back, const double *y, double *x)
 {
-	const fc_spec *spec = lift->spec;
+	const fc_spec *spec = back->spec;
 	const double *center = fc_spec_center(spec);
 	const double *scale = fc_spec_scale(spec);
 	const float *basis = fc_spec_basis(spec);
@@ -89,7 +75,7 @@ fc_lift_centroid(const fc_lift *lift, const double *y, double *x)
 	size_t		done = 0;
 
 	for (size_t i = 0; i < d; i++)
-		x[i] = basis ? lift->rest[i] : y[i] * spec->sigma;
+		x[i] = basis ? back->rest[i] : y[i] * spec->sigma;
 	for (size_t r = 0; basis != NULL && r < spec->reduced; r++)
 	{
 		fc_check_every(&done, d);
@@ -117,27 +103,23 @@ scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)
 	}
 }
 
-fc_status
-fc_lift_covariance(const fc_lift *lift, const double *reduced, double *covariance)
+void
+fc_back_project_covariance(const fc_back_projection *back, const double *reduced, double *covariance)
 {
-	const fc_spec *spec = lift->spec;
+	const fc_spec *spec = back->spec;
 	size_t		d = spec->dim;
 	size_t		n = spec->reduced;
 	const fc_product inner = {.m = n,.n = d,.k = n,.alpha = 1,.lda = n,.ldb = d,.ldc = d};
 	const fc_product outer = {.transpose_a = true,.m = d,.n = d,.k = n,.alpha = 1,.lda = d,.ldb = d,.ldc = d};
-	fc_status	status;
 
 	if (fc_spec_basis(spec) == NULL)
 	{
 		scale_covariance(spec, reduced, covariance);
-		return FC_OK;
+		return;
 	}
-	status = fc_multiply(&inner, reduced, lift->basis, lift->product);
-	if (status == FC_OK)
-		status = fc_multiply(&outer, lift->basis, lift->product, covariance);
-	if (status == FC_OK)
-		fc_mirror_lower(covariance, d);
-	return status;
+	fc_multiply(&inner, reduced, back->basis, back->product);
+	fc_multiply(&outer, back->basis, back->product, covariance);
+	fc_mirror_lower(covariance, d);
 }
 
 double

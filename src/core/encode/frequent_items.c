@@ -1,5 +1,5 @@
-/* tally.c - counts of distinct values in bounded memory; see the header */
-#include "encode/tally.h"
+/* frequent_items.c - counts of distinct values in bounded memory; see the header */
+#include "encode/frequent_items.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,39 +10,39 @@
 #define FIRST_SLOTS		32
 #define FIRST_TEXT		256
 #define ROWS			4			/* of the sketch */
-#define COLUMNS			(FC_TALLY_SKETCH_BYTES / ROWS / sizeof(int64_t))
+#define COLUMNS			(FC_FREQUENT_SKETCH_BYTES / ROWS / sizeof(int64_t))
 #define SIGN			(UINT64_C(1) << 63)
 #define MOST_DROPPED	60
 
-fc_tally
-fc_tally_start(bool texts)
+fc_frequent_items
+fc_frequent_start(bool texts)
 {
-	return (fc_tally) {.texts = texts};
+	return (fc_frequent_items) {.texts = texts};
 }
 
 static inline size_t
-most_values(const fc_tally *tally)
+most_values(const fc_frequent_items *tally)
 {
-	return tally->texts ? FC_TALLY_TEXTS : FC_TALLY_NUMBERS;
+	return tally->texts ? FC_FREQUENT_TEXTS : FC_FREQUENT_NUMBERS;
 }
 
 /* Three quarters of the slots are used at most. */
 static inline bool
-has_free_slot(const fc_tally *tally)
+has_free_slot(const fc_frequent_items *tally)
 {
 	return 4 * (tally->used + 1) <= 3 * tally->slots;
 }
 
 bool
-fc_tally_has_room(const fc_tally *tally, size_t length)
+fc_frequent_has_room(const fc_frequent_items *tally, size_t length)
 {
-	if (length > FC_TALLY_LENGTH)
+	if (length > FC_FREQUENT_LENGTH)
 		return true;
 	return has_free_slot(tally) && tally->text_used + length <= tally->text_room;
 }
 
 bool
-fc_tally_is_over(const fc_tally *tally)
+fc_frequent_is_over(const fc_frequent_items *tally)
 {
 	return tally->used > most_values(tally);
 }
@@ -50,7 +50,7 @@ fc_tally_is_over(const fc_tally *tally)
 /* ---- hashed counters ---- */
 
 static inline int64_t *
-counter(const fc_tally *tally, uint64_t key, size_t row)
+counter(const fc_frequent_items *tally, uint64_t key, size_t row)
 {
 	uint32_t	first = (uint32_t) key;
 	uint32_t	step = (uint32_t) (key >> 32) | 1;
@@ -59,7 +59,7 @@ counter(const fc_tally *tally, uint64_t key, size_t row)
 }
 
 static int64_t
-sketched_count(const fc_tally *tally, uint64_t key)
+sketched_count(const fc_frequent_items *tally, uint64_t key)
 {
 	int64_t		least = INT64_MAX;
 
@@ -70,26 +70,26 @@ sketched_count(const fc_tally *tally, uint64_t key)
 }
 
 static void
-add_to_sketch(fc_tally *tally, uint64_t key, int64_t count)
+add_to_sketch(fc_frequent_items *tally, uint64_t key, int64_t count)
 {
 	for (size_t row = 0; row < ROWS; row++)
 		*counter(tally, key, row) += count;
 }
 
 int64_t
-fc_tally_count(const fc_tally *tally, size_t slot)
+fc_frequent_count(const fc_frequent_items *tally, size_t slot)
 {
 	return tally->sketch == NULL ? tally->entry[slot].count : sketched_count(tally, tally->entry[slot].key);
 }
 
 bool
-fc_tally_wants_sketch(const fc_tally *tally)
+fc_frequent_wants_sketch(const fc_frequent_items *tally)
 {
-	return tally->texts && tally->sketch == NULL && fc_tally_is_over(tally);
+	return tally->texts && tally->sketch == NULL && fc_frequent_is_over(tally);
 }
 
 void
-fc_tally_attach(fc_tally *tally, int64_t *sketch)
+fc_frequent_attach(fc_frequent_items *tally, int64_t *sketch)
 {
 	tally->sketch = sketch;
 	for (size_t i = 0; i < tally->slots; i++)
@@ -100,20 +100,20 @@ fc_tally_attach(fc_tally *tally, int64_t *sketch)
 /* ---- slots ---- */
 
 static inline size_t
-first_slot(const fc_tally *tally, uint64_t key)
+first_slot(const fc_frequent_items *tally, uint64_t key)
 {
 	return (size_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (tally->slots - 1);
 }
 
 /* The slot of a value, or the empty one where it belongs; text is NULL for a number. */
-static fc_tally_entry *
-find_slot(const fc_tally *tally, uint64_t key, const char *text, size_t length)
+static fc_frequent_item *
+find_slot(const fc_frequent_items *tally, uint64_t key, const char *text, size_t length)
 {
 	size_t		i = first_slot(tally, key);
 
 	for (;; i = (i + 1) & (tally->slots - 1))
 	{
-		fc_tally_entry *entry = &tally->entry[i];
+		fc_frequent_item *entry = &tally->entry[i];
 
 		if (entry->count == 0 || (entry->key == key && entry->length == length &&
 								  (length == 0 || memcmp(tally->text + entry->start, text, length) == 0)))
@@ -122,14 +122,14 @@ find_slot(const fc_tally *tally, uint64_t key, const char *text, size_t length)
 }
 
 static void
-count_value(fc_tally *tally, uint64_t key, const char *text, size_t length, int64_t count)
+count_value(fc_frequent_items *tally, uint64_t key, const char *text, size_t length, int64_t count)
 {
-	fc_tally_entry *entry = find_slot(tally, key, text, length);
+	fc_frequent_item *entry = find_slot(tally, key, text, length);
 
 	if (entry->count == 0)
 	{
-		FC_ASSERT(fc_tally_has_room(tally, length));
-		*entry = (fc_tally_entry) {key, 0, (uint32_t) tally->text_used, (uint32_t) length};
+		FC_ASSERT(fc_frequent_has_room(tally, length));
+		*entry = (fc_frequent_item) {key, 0, (uint32_t) tally->text_used, (uint32_t) length};
 		if (length > 0)
 			memcpy(tally->text + tally->text_used, text, length);
 		tally->text_used += length;
@@ -150,19 +150,19 @@ key_of_number(double x)
 }
 
 void
-fc_tally_add_number(fc_tally *tally, double x, int64_t count)
+fc_frequent_add_number(fc_frequent_items *tally, double x, int64_t count)
 {
 	tally->total += count;
 	count_value(tally, key_of_number(x) >> tally->dropped, NULL, 0, count);
 }
 
 void
-fc_tally_add_text(fc_tally *tally, const char *text, size_t length, int64_t count)
+fc_frequent_add_text(fc_frequent_items *tally, const char *text, size_t length, int64_t count)
 {
 	uint64_t	key;
 
 	tally->total += count;
-	if (length > FC_TALLY_LENGTH)
+	if (length > FC_FREQUENT_LENGTH)
 	{
 		tally->long_texts += count;
 		return;
@@ -174,7 +174,7 @@ fc_tally_add_text(fc_tally *tally, const char *text, size_t length, int64_t coun
 }
 
 void
-fc_tally_join(fc_tally *tally, const fc_tally *other)
+fc_frequent_join(fc_frequent_items *tally, const fc_frequent_items *other)
 {
 	tally->total += other->total;
 	tally->long_texts += other->long_texts;
@@ -186,9 +186,9 @@ fc_tally_join(fc_tally *tally, const fc_tally *other)
 }
 
 void
-fc_tally_add_entry(fc_tally *tally, const fc_tally *other, size_t slot)
+fc_frequent_add_entry(fc_frequent_items *tally, const fc_frequent_items *other, size_t slot)
 {
-	const fc_tally_entry *entry = &other->entry[slot];
+	const fc_frequent_item *entry = &other->entry[slot];
 
 	if (!tally->texts)
 	{
@@ -203,15 +203,15 @@ fc_tally_add_entry(fc_tally *tally, const fc_tally *other, size_t slot)
 /* ---- more room ---- */
 
 static size_t
-next_slots(const fc_tally *tally)
+next_slots(const fc_frequent_items *tally)
 {
 	if (tally->slots == 0)
 		return FIRST_SLOTS;
-	return has_free_slot(tally) || fc_tally_is_over(tally) ? tally->slots : 2 * tally->slots;
+	return has_free_slot(tally) || fc_frequent_is_over(tally) ? tally->slots : 2 * tally->slots;
 }
 
 static size_t
-next_text_room(const fc_tally *tally, size_t length)
+next_text_room(const fc_frequent_items *tally, size_t length)
 {
 	size_t		room = tally->text_room;
 
@@ -221,34 +221,34 @@ next_text_room(const fc_tally *tally, size_t length)
 }
 
 size_t
-fc_tally_next_bytes(const fc_tally *tally, size_t length)
+fc_frequent_next_bytes(const fc_frequent_items *tally, size_t length)
 {
-	return next_slots(tally) * sizeof(fc_tally_entry) + next_text_room(tally, length);
+	return next_slots(tally) * sizeof(fc_frequent_item) + next_text_room(tally, length);
 }
 
 /* Texts whose bounds are below this are not listed any longer: at most half of the list stays. */
 static int64_t
-least_listed(const fc_tally *tally)
+least_listed(const fc_frequent_items *tally)
 {
-	int64_t		least = tally->total / FC_TALLY_RARE;
+	int64_t		least = tally->total / FC_FREQUENT_RARE;
 	size_t		stay = tally->used;
 
-	while (stay > FC_TALLY_TEXTS / 2)
+	while (stay > FC_FREQUENT_TEXTS / 2)
 	{
 		stay = 0;
 		for (size_t i = 0; i < tally->slots; i++)
-			stay += tally->entry[i].count > 0 && fc_tally_count(tally, i) >= least;
-		if (stay > FC_TALLY_TEXTS / 2)
+			stay += tally->entry[i].count > 0 && fc_frequent_count(tally, i) >= least;
+		if (stay > FC_FREQUENT_TEXTS / 2)
 			least = 2 * least + 1;
 	}
 	return least;
 }
 
 void
-fc_tally_move(fc_tally *tally, size_t length, void *memory)
+fc_frequent_move(fc_frequent_items *tally, size_t length, void *memory)
 {
-	fc_tally	from = *tally;
-	bool		over = fc_tally_is_over(tally);
+	fc_frequent_items	from = *tally;
+	bool		over = fc_frequent_is_over(tally);
 	unsigned int rounding = over && !tally->texts && tally->dropped < MOST_DROPPED;
 	int64_t		least = over && tally->texts ? least_listed(tally) : 0;
 
@@ -258,12 +258,12 @@ fc_tally_move(fc_tally *tally, size_t length, void *memory)
 	tally->text = (char *) (tally->entry + tally->slots);
 	tally->used = tally->text_used = 0;
 	tally->dropped += rounding;
-	memset(tally->entry, 0, tally->slots * sizeof(fc_tally_entry));
+	memset(tally->entry, 0, tally->slots * sizeof(fc_frequent_item));
 	for (size_t i = 0; i < from.slots; i++)
 	{
-		const fc_tally_entry *entry = &from.entry[i];
+		const fc_frequent_item *entry = &from.entry[i];
 
-		if (entry->count > 0 && (!over || !from.texts || fc_tally_count(&from, i) >= least))
+		if (entry->count > 0 && (!over || !from.texts || fc_frequent_count(&from, i) >= least))
 			count_value(tally, entry->key >> rounding, from.text + entry->start, entry->length, entry->count);
 	}
 }
@@ -284,7 +284,7 @@ number_of_key(uint64_t key, unsigned int dropped)
 
 /* The number of rank r, counted from 0. */
 static double
-number_of_rank(const fc_tally *tally, const fc_keyed *items, int64_t rank)
+number_of_rank(const fc_frequent_items *tally, const fc_keyed *items, int64_t rank)
 {
 	size_t		i = 0;
 
@@ -294,7 +294,7 @@ number_of_rank(const fc_tally *tally, const fc_keyed *items, int64_t rank)
 }
 
 fc_status
-fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, fc_arena *arena, double *values)
+fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size_t count, fc_arena *arena, double *values)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, tally->used, fc_keyed);
@@ -324,22 +324,22 @@ fc_tally_quantiles(const fc_tally *tally, const double *shares, size_t count, fc
 
 /* Does the text of slot a come before that of b: by its count, then by its bytes; or by its bytes alone? */
 static bool
-comes_before(const fc_tally *tally, bool by_count, uint32_t a, uint32_t b)
+comes_before(const fc_frequent_items *tally, bool by_count, uint32_t a, uint32_t b)
 {
-	const fc_tally_entry *left = &tally->entry[a];
-	const fc_tally_entry *right = &tally->entry[b];
+	const fc_frequent_item *left = &tally->entry[a];
+	const fc_frequent_item *right = &tally->entry[b];
 	size_t		shorter = left->length < right->length ? left->length : right->length;
 	int			order = 0;
 
-	if (by_count && fc_tally_count(tally, a) != fc_tally_count(tally, b))
-		return fc_tally_count(tally, a) > fc_tally_count(tally, b);
+	if (by_count && fc_frequent_count(tally, a) != fc_frequent_count(tally, b))
+		return fc_frequent_count(tally, a) > fc_frequent_count(tally, b);
 	if (shorter > 0)
 		order = memcmp(tally->text + left->start, tally->text + right->start, shorter);
 	return order != 0 ? order < 0 : left->length < right->length;
 }
 
 static void
-sift_down(const fc_tally *tally, bool by_count, uint32_t *heap, size_t n, size_t at)
+sift_down(const fc_frequent_items *tally, bool by_count, uint32_t *heap, size_t n, size_t at)
 {
 	uint32_t	slot = heap[at];
 
@@ -357,7 +357,7 @@ sift_down(const fc_tally *tally, bool by_count, uint32_t *heap, size_t n, size_t
 
 /* Heapsort. */
 static void
-sort_slots(const fc_tally *tally, bool by_count, uint32_t *slots, size_t n)
+sort_slots(const fc_frequent_items *tally, bool by_count, uint32_t *slots, size_t n)
 {
 	for (size_t at = n / 2; at-- > 0;)
 		sift_down(tally, by_count, slots, n, at);
@@ -372,13 +372,13 @@ sort_slots(const fc_tally *tally, bool by_count, uint32_t *slots, size_t n)
 }
 
 size_t
-fc_tally_frequent(const fc_tally *tally, size_t most, uint32_t *chosen)
+fc_frequent_frequent(const fc_frequent_items *tally, size_t most, uint32_t *chosen)
 {
-	int64_t		least = tally->sketch != NULL ? tally->total / FC_TALLY_FREQUENT : 1;
+	int64_t		least = tally->sketch != NULL ? tally->total / FC_FREQUENT_CERTAIN : 1;
 	size_t		n = 0;
 
 	for (size_t i = 0; i < tally->slots; i++)
-		if (tally->entry[i].count > 0 && fc_tally_count(tally, i) >= least)
+		if (tally->entry[i].count > 0 && fc_frequent_count(tally, i) >= least)
 			chosen[n++] = (uint32_t) i;
 	sort_slots(tally, true, chosen, n);
 	n = n < most ? n : most;

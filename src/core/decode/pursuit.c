@@ -1,0 +1,513 @@
+/*
+ * pursuit.c - the forward stage: many atoms at once from the residual.
+ *
+ *     dictionary D = current atoms + distinct modes of the residual's field
+ *     repeat: take argmax_i (b - G alpha)_i / sqrt(G_ii) outside the chosen set S;
+ *             alpha_S = argmin over alpha >= 0 of the cost (NNLS on G_SS)
+ *     until |S| = limit or the score falls below 0.2 of the first
+ *     then all atoms are refined together.
+ *
+ * Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) on the Gram
+ * matrix of the dictionary: after one pass over the frequencies a step costs
+ * |D| |S|.  One round usually finds every well separated cluster, where CL-OMPR
+ * would spend a mean shift and a refinement on each.
+ */
+#include "decode/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/pieces.h"
+#include "base/sizes.h"
+#include "numerics/dense.h"
+
+#define SCORE_DROP 0.2
+#define FORWARD_ITERATIONS 25
+#define SPLITS_PER_ROUND 2
+#define LEAST_GAIN 0.01
+#define HOPELESS_COST_RATIO 1.5	/* a trial this many times worse is not refined further */
+#define TRIAL_ITERATIONS 25
+#define SIGNIFICANT_NOISE_RATIO 2.0
+#define EXPONENTIAL 16			/* multiplications that exp costs, about */
+#define ISOLATION_BANDWIDTHS 4.0	/* bandwidths: clusters are about one in radius */
+
+void
+fc_pursuit_take(fc_decoding *d, fc_arena *arena)
+{
+	fc_select_work *w = &d->select;
+	fc_improve_work *i = &d->improve;
+	size_t		dictionary = d->atoms + d->starts;
+	size_t		n = d->n;
+
+	w->center = FC_TAKE(arena, dictionary * d->n, double);
+	w->variance = FC_TAKE(arena, dictionary, double);
+	w->gram = FC_TAKE(arena, dictionary * dictionary, double);
+	w->rhs = FC_TAKE(arena, dictionary, double);
+	w->sub_gram = FC_TAKE(arena, d->atoms * d->atoms, double);
+	w->sub_rhs = FC_TAKE(arena, d->atoms, double);
+	w->weight = FC_TAKE(arena, d->atoms, double);
+	w->chosen = FC_TAKE(arena, d->atoms, size_t);
+	w->taken = FC_TAKE(arena, dictionary, bool);
+	w->cosine = FC_TAKE(arena, dictionary * FC_FREQUENCY_BLOCK, double);
+	w->sine = FC_TAKE(arena, dictionary * FC_FREQUENCY_BLOCK, double);
+	fc_mixture_take(d, arena, &i->trial);
+	i->gram = FC_TAKE(arena, d->atoms * d->atoms, double);
+	i->rhs = FC_TAKE(arena, d->atoms, double);
+	i->factor = FC_TAKE(arena, d->atoms * d->atoms, double);
+	i->inverse = FC_TAKE(arena, d->atoms * d->atoms, double);
+	i->importance = FC_TAKE(arena, d->atoms, double);
+	i->direction = FC_TAKE(arena, d->atoms * n, double);
+	i->gain = FC_TAKE(arena, d->atoms, double);
+	i->hessian = FC_TAKE(arena, d->atoms * n * n, double);
+	i->scaled = FC_TAKE(arena, FC_FREQUENCY_BLOCK * n, double);
+	i->eigenvalues = FC_TAKE(arena, n, double);
+	i->eigen_work = FC_TAKE(arena, fc_eigen_work(n), double);
+	i->eigen_iwork = FC_TAKE(arena, fc_eigen_integers(n), int);
+}
+
+/* Dictionary = atoms of the mixture and modes, all of the given variance. */
+static void
+build_dictionary(fc_decoding *d, const fc_mixture *mixture, size_t modes, double variance)
+{
+	fc_select_work *w = &d->select;
+	size_t		size = mixture->count + modes;
+
+	memcpy(w->center, mixture->center, mixture->count * d->n * sizeof(double));
+	memcpy(w->center + mixture->count * d->n, d->shift.modes, modes * d->n * sizeof(double));
+	for (size_t i = 0; i < size; i++)
+		w->variance[i] = variance;
+	fc_gram(d, w->center, w->variance, size, w->cosine, w->sine, w->gram, w->rhs);
+}
+
+/* The entry outside the chosen set that correlates best with what the chosen leave. */
+static size_t
+best_entry(const fc_select_work *w, size_t size, size_t chosen, double *score)
+{
+	size_t		best = size;
+
+	*score = -INFINITY;
+	for (size_t i = 0; i < size; i++)
+	{
+		double		correlation = w->rhs[i];
+
+		if (w->taken[i])
+			continue;
+		for (size_t j = 0; j < chosen; j++)
+			correlation -= w->gram[i * size + w->chosen[j]] * w->weight[j];
+		correlation /= sqrt(fmax(w->gram[i * size + i], 1e-300));
+		if (correlation > *score)
+		{
+			*score = correlation;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* weight = NNLS of the chosen entries */
+static void
+fit_chosen(fc_decoding *d, size_t size, size_t chosen)
+{
+	fc_select_work *w = &d->select;
+	size_t		done = 0;
+
+	for (size_t i = 0; i < chosen; i++)
+	{
+		fc_check_every(&done, chosen);
+		for (size_t j = 0; j < chosen; j++)
+			w->sub_gram[i * chosen + j] = w->gram[w->chosen[i] * size + w->chosen[j]];
+		w->sub_rhs[i] = w->rhs[w->chosen[i]];
+	}
+	fc_fit_nnls(d, w->sub_gram, w->sub_rhs, chosen, w->weight);
+}
+
+/* Choose entries until limit, and return how many; the mixture's own atoms are chosen from the start. */
+static size_t
+pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
+{
+	fc_select_work *w = &d->select;
+	size_t		chosen;
+	double		first = -1.0;
+	double		score;
+
+	memset(w->taken, 0, size * sizeof(bool));
+	for (chosen = 0; chosen < mixture->count; chosen++)
+	{
+		w->chosen[chosen] = chosen;
+		w->taken[chosen] = true;
+		w->weight[chosen] = mixture->weight[chosen];
+	}
+	while (chosen < limit)
+	{
+		size_t		entry = best_entry(w, size, chosen, &score);
+
+		fc_check();
+		if (first < 0.0)
+			first = score;
+		/* At least one new atom a round, or the stage would not end. */
+		if (entry == size || (score <= SCORE_DROP * first && chosen > mixture->count))
+			break;
+		w->taken[entry] = true;
+		w->chosen[chosen++] = entry;
+		fit_chosen(d, size, chosen);
+	}
+	return chosen;
+}
+
+/* One round: the mixture grows to at most limit atoms and is refined.  Returns its cost. */
+static double
+forward_round(fc_decoding *d, size_t limit, fc_mixture *mixture)
+{
+	fc_select_work *w = &d->select;
+	double		variance = fc_mixture_variance(mixture);
+	size_t		modes;
+
+	fc_residual(d, mixture);
+	modes = fc_find_modes(d, mixture, d->starts);
+	if (modes == 0)
+	{
+		fc_draw_starts(d, mixture, 1, d->shift.modes);
+		modes = 1;
+	}
+	build_dictionary(d, mixture, modes, variance);
+	mixture->count = pursue(d, mixture, mixture->count + modes, limit);
+	for (size_t i = 0; i < mixture->count; i++)
+	{
+		memcpy(mixture->center + i * d->n, w->center + w->chosen[i] * d->n, d->n * sizeof(double));
+		mixture->weight[i] = w->weight[i];
+		mixture->variance[i] = variance;
+	}
+	return fc_refine(d, FC_WIDTH_SHARED, FORWARD_ITERATIONS, mixture);
+}
+
+/*
+ * Grow the mixture to target atoms, at most chunk a round, unless the cost
+ * reaches the noise floor before.  cost is the mixture's on entry (ignored when
+ * it has no atoms) and on exit.
+ */
+void
+fc_forward(fc_decoding *d, size_t target, size_t chunk, fc_mixture *mixture, double *cost)
+{
+	while (mixture->count < target && (mixture->count == 0 || *cost > d->floor))
+		*cost = forward_round(d, smaller(mixture->count + chunk, target), mixture);
+}
+
+/*
+ * Exchange moves that leave a bad local minimum, and pruning.
+ *
+ *     add:    a mode c of the residual's field;   predicted gain f_r(c)^2 / ||A||^2
+ *     split:  atom i into c_i +- tau v, v the top eigenvector of the Hessian
+ *             H_i = -mean_j e_j Re(conj(r_j) exp(i omega_j . c_i)) omega_j omega_j'
+ *             of f_r at c_i;                      predicted gain lambda^2 / ||(v . omega)^2 e||^2
+ *     drop:   the least important atom, alpha_i^2 / (G^-1)_ii being the rise of
+ *             the cost without it
+ *
+ * A round tries the most promising splits in turn, then, if none helps, the
+ * highest mode (a mean shift costs as much as a trial): apply, drop one other
+ * atom, refine, keep if the cost falls by 1 %.  The number of atoms never changes.
+ * Atoms whose importance is below their share of the noise are dropped at the end.
+ *
+ * Cost of the Hessians: atoms x m x n^2 a round.
+ */
+
+typedef struct move
+{
+	double		gain;
+	bool		split;
+	size_t		index;			/* mode or atom */
+} move;
+
+/* importance_i = weight_i^2 / (G^-1)_ii */
+static void
+weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
+{
+	fc_improve_work *w = &d->improve;
+	size_t		count = mixture->count;
+	double		trace = 0.0;
+
+	for (size_t i = 0; i < count; i++)
+		trace += w->gram[i * count + i];
+	fc_copy_pieces(w->factor, w->gram, count * count * sizeof(double));
+	fc_clear_pieces(w->inverse, count * count * sizeof(double));
+	for (size_t i = 0; i < count; i++)
+	{
+		w->factor[i * count + i] += 1e-9 * trace / (double) count + 1e-300;
+		w->inverse[i * count + i] = 1.0;
+	}
+	d->failed |= fc_solve_positive(w->factor, count, w->inverse, count) != FC_OK;
+	for (size_t i = 0; i < count; i++)
+		w->importance[i] = mixture->weight[i] * mixture->weight[i] / w->inverse[i * count + i];
+}
+
+/* Take an atom out of the mixture and out of its Gram matrix. */
+static void
+remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
+{
+	fc_improve_work *w = &d->improve;
+	size_t		count = mixture->count;
+	double	   *out = w->gram;
+	size_t		done = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		fc_check_every(&done, count);
+		for (size_t j = 0; j < count; j++)
+			if (i != atom && j != atom)
+				*out++ = w->gram[i * count + j];
+	}
+	memmove(w->rhs + atom, w->rhs + atom + 1, (count - atom - 1) * sizeof(double));
+	fc_mixture_remove(d, mixture, atom);
+}
+
+/* Add one block's share to the Hessian of an atom, whose features there are cosine and sine (width). */
+static void
+block_hessian(fc_decoding *d, const double *cosine, const double *sine, size_t first, size_t width, double *hessian)
+{
+	size_t		n = d->n;
+	double	   *scaled = d->improve.scaled;
+	const double *omega = d->omega + first * n;
+	fc_product	p = {.transpose_a = true,.m = n,.n = n,.k = width,.alpha = -FC_PI * FC_PI / (double) d->m,.beta = 1.0,
+	.lda = n,.ldb = n,.ldc = n};
+
+	for (size_t j = 0; j < width; j++)
+	{
+		double		q = cosine[j] * d->r_re[first + j] + sine[j] * d->r_im[first + j];
+
+		for (size_t l = 0; l < n; l++)
+			scaled[j * n + l] = q * omega[j * n + l];
+	}
+	fc_multiply(&p, scaled, omega, hessian);
+}
+
+/* hessian (count x n x n) of f_r at the atoms; r in d->r_re, d->r_im */
+static void
+hessians(fc_decoding *d, const fc_mixture *mixture)
+{
+	fc_improve_work *w = &d->improve;
+	size_t		square = d->n * d->n;
+
+	fc_clear_pieces(w->hessian, mixture->count * square * sizeof(double));
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
+	{
+		size_t		width = fc_block_width(d, first);
+
+		fc_features(d, mixture->center, mixture->variance, mixture->count, first, width, d->select.cosine, d->select.sine);
+		for (size_t i = 0; i < mixture->count; i++)
+			block_hessian(d, d->select.cosine + i * width, d->select.sine + i * width, first, width, w->hessian + i * square);
+	}
+}
+
+/* mean_j exp(-v |omega_j|^2) (v . omega_j)^4 along a direction v */
+static double
+split_norm(fc_decoding *d, const double *direction, double variance)
+{
+	double		norm = 0.0;
+	size_t		done = 0;
+
+	for (size_t j = 0; j < d->m; j++)
+	{
+		double		projection = FC_PI * cblas_ddot((int) d->n, direction, 1, d->omega + j * d->n, 1);
+		double		square = projection * projection;
+
+		fc_check_every(&done, EXPONENTIAL + d->n);
+		norm += exp(-2.0 * variance * d->half_norm[j]) * square * square / (double) d->m;
+	}
+	return norm;
+}
+
+/* gain_i and direction_i of splitting atom i, from its Hessian (destroyed) */
+static void
+split_gain(fc_decoding *d, size_t atom, double variance)
+{
+	fc_improve_work *w = &d->improve;
+	double	   *hessian = w->hessian + atom * d->n * d->n;
+	double	   *top = w->direction + atom * d->n;
+	double		curvature;
+	fc_status	status = fc_symmetric_eigen(hessian, d->n, w->eigenvalues, w->eigen_work, w->eigen_iwork);
+
+	w->gain[atom] = 0.0;
+	curvature = w->eigenvalues[d->n - 1];
+	if (status != FC_OK || !(curvature > 0.0))
+		return;					/* nothing to gain */
+	memcpy(top, hessian + (d->n - 1) * d->n, d->n * sizeof(double));
+	w->gain[atom] = curvature * curvature / fmax(split_norm(d, top, variance), 1e-300);
+}
+
+static void
+insert_move(move *moves, size_t *count, size_t capacity, move candidate)
+{
+	size_t		place = *count;
+
+	while (place > 0 && moves[place - 1].gain < candidate.gain)
+	{
+		if (place < capacity)
+			moves[place] = moves[place - 1];
+		place--;
+	}
+	if (place < capacity)
+		moves[place] = candidate;
+	if (*count < capacity)
+		(*count)++;
+}
+
+/* The splits of largest predicted gain, best first, and their number; the mixture's residual stays in d->r_re, d->r_im. */
+static size_t
+propose_splits(fc_decoding *d, const fc_mixture *mixture, move *moves)
+{
+	size_t		count = 0;
+
+	fc_residual(d, mixture);
+	hessians(d, mixture);
+	for (size_t i = 0; i < mixture->count; i++)
+	{
+		split_gain(d, i, mixture->variance[i]);
+		if (d->improve.gain[i] > 0.0)
+			insert_move(moves, &count, SPLITS_PER_ROUND, (move) {d->improve.gain[i], true, i});
+	}
+	return count;
+}
+
+/* trial = mixture with the move applied: one atom more. */
+static void
+apply_move(fc_decoding *d, const fc_mixture *mixture, const move *m, fc_mixture *trial)
+{
+	double		variance = fc_mixture_variance(mixture);
+	double		step = variance > 0.0 ? sqrt(variance) : 0.5;
+	double	   *added = trial->center + mixture->count * d->n;
+
+	fc_mixture_copy(d, mixture, trial);
+	trial->count++;
+	trial->variance[mixture->count] = m->split ? mixture->variance[m->index] : variance;
+	trial->weight[mixture->count] = 0.0;
+	if (!m->split)
+	{
+		memcpy(added, d->shift.modes + m->index * d->n, d->n * sizeof(double));
+		return;
+	}
+	for (size_t l = 0; l < d->n; l++)
+	{
+		double		shift = step * d->improve.direction[m->index * d->n + l];
+		double		center = mixture->center[m->index * d->n + l];
+
+		trial->center[m->index * d->n + l] = fc_clip(center - shift, d->lower[l], d->upper[l]);
+		added[l] = fc_clip(center + shift, d->lower[l], d->upper[l]);
+	}
+	trial->weight[m->index] /= 2.0;
+	trial->weight[mixture->count] = trial->weight[m->index];
+}
+
+/* Drop the least important atom that the move did not touch. */
+static void
+drop_one(fc_decoding *d, const move *m, fc_mixture *trial)
+{
+	size_t		newest = trial->count - 1;
+	size_t		least = newest;
+
+	fc_gram_of_mixture(d, trial);
+	if (!m->split)
+		fc_fit_nnls(d, d->improve.gram, d->improve.rhs, trial->count, trial->weight);
+	weigh_atoms(d, trial);
+	for (size_t i = 0; i < newest; i++)
+		if (!(m->split && i == m->index) &&
+			(least == newest || d->improve.importance[i] < d->improve.importance[least]))
+			least = i;
+	remove_atom(d, trial, least);
+	fc_fit_nnls(d, d->improve.gram, d->improve.rhs, trial->count, trial->weight);
+}
+
+/* Try a move; if it lowers the cost the mixture becomes the trial. */
+static bool
+try_move(fc_decoding *d, const move *m, fc_mixture *mixture, double *cost)
+{
+	fc_mixture *trial = &d->improve.trial;
+	double		trial_cost;
+
+	apply_move(d, mixture, m, trial);
+	drop_one(d, m, trial);
+	trial_cost = fc_refine(d, FC_WIDTH_SHARED, TRIAL_ITERATIONS, trial);
+	if (trial_cost > (1.0 - LEAST_GAIN) * *cost && trial_cost < HOPELESS_COST_RATIO * *cost)
+		trial_cost = fc_refine(d, FC_WIDTH_SHARED, 2 * TRIAL_ITERATIONS, trial);
+	if (!(trial_cost < (1.0 - LEAST_GAIN) * *cost))
+		return false;
+	fc_mixture_copy(d, trial, mixture);
+	*cost = trial_cost;
+	return true;
+}
+
+/* At most rounds exchange moves, until none helps or the cost reaches the noise floor. */
+void
+fc_improve(fc_decoding *d, int rounds, fc_mixture *mixture, double *cost)
+{
+	bool		accepted = true;
+
+	for (int round = 0; round < rounds && accepted && *cost > d->floor; round++)
+	{
+		const move	add = {.split = false};	/* of the highest mode */
+		move		splits[SPLITS_PER_ROUND];
+		size_t		count = propose_splits(d, mixture, splits);
+
+		accepted = false;
+		for (size_t i = 0; i < count && !accepted; i++)
+			accepted = try_move(d, &splits[i], mixture, cost);
+		if (!accepted && fc_find_modes(d, mixture, 1) > 0)
+			accepted = try_move(d, &add, mixture, cost);
+	}
+}
+
+/* Is the atom beyond reach of every heavier one? */
+static bool
+isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
+{
+	for (size_t i = 0; i < mixture->count; i++)
+		if (i != atom && mixture->weight[i] >= mixture->weight[atom] &&
+			fc_squared_distance(mixture->center + i * d->n, mixture->center + atom * d->n, d->n) < ISOLATION_BANDWIDTHS * ISOLATION_BANDWIDTHS)
+			return false;
+	return true;
+}
+
+/* The logarithm of the number of bandwidths that fill the box. */
+static double
+log_cells(const fc_decoding *d)
+{
+	double		sum = 0.0;
+
+	for (size_t l = 0; l < d->n; l++)
+		sum += log(fmax(d->upper[l] - d->lower[l], 1.0));
+	return sum;
+}
+
+/*
+ * Drop atoms, least important first: those whose importance is below 2 J0 (n + 1) / m, and
+ * isolated ones that what the mixture leaves (cost) explains: the highest of C peaks of a
+ * random field of that energy has a gain of about cost log(C) / m.
+ */
+void
+fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
+{
+	double		noise = SIGNIFICANT_NOISE_RATIO * d->floor * (double) (d->n + 1) / (double) d->m;
+	double		chance = fmax(noise, SIGNIFICANT_NOISE_RATIO * cost * (1.0 + log_cells(d)) / (double) d->m);
+
+	fc_gram_of_mixture(d, mixture);
+	while (mixture->count > 1)
+	{
+		size_t		least = 0;
+		double		lowest = INFINITY;
+
+		weigh_atoms(d, mixture);
+		for (size_t i = 0; i < mixture->count; i++)
+		{
+			double		ratio = d->improve.importance[i] / (isolated(d, mixture, i) ? chance : noise);
+
+			if (ratio < lowest)
+			{
+				lowest = ratio;
+				least = i;
+			}
+		}
+		if (lowest >= 1.0)
+			break;
+		remove_atom(d, mixture, least);
+		fc_fit_nnls(d, d->improve.gram, d->improve.rhs, mixture->count, mixture->weight);
+	}
+}

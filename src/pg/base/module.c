@@ -9,7 +9,6 @@
 
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
-#include "pg/base/progress_board.h"
 
 PG_MODULE_MAGIC;
 

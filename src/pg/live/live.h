@@ -8,8 +8,6 @@
 #include "datatype/timestamp.h"
 #include "nodes/bitmapset.h"
 #include "nodes/nodes.h"
-#include "storage/lockdefs.h"
-#include "utils/relcache.h"
 
 #include "drift/counts.h"
 #include "pg/base/vectors.h"
@@ -92,9 +90,6 @@ enum
 
 /* The table by its name; InvalidOid where it is gone. */
 extern Oid	live_deltas_id(void);
-
-/* The table, open.  An error where it is gone, or that of another version. */
-extern Relation live_open_deltas(Oid id, LOCKMODE mode);
 
 /* A row of live_deltas.  What is not there is NULL; a bucket is DT_NOBEGIN then. */
 typedef struct live_delta

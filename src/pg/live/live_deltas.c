@@ -1,29 +1,44 @@
 /*
- * live_deltas.c - rows appended to live_deltas.
+ * live_deltas.c - rows appended to live_deltas, and taken out as sums of each group and bucket.
  *
  * They are inserted as rows of the catalog are, below privileges and policies: whoever may write the table adds to them
  * through the triggers, and in no other way.  Most statements write one row, so that an executor would cost more than it.
+ * Thousands of deltas are a row or two each: each is read by the index, deleted and added in one go.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/stratnum.h"
+#include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_opfamily.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/pg_list.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
+#include "pg/base/rows.h"
+#include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
+#include "pg/sketch/sketch_value.h"
 
 struct live_writer
 {
@@ -38,7 +53,8 @@ live_deltas_id(void)
 	return get_relname_relid("live_deltas", get_namespace_oid("fastclust_internal", false));
 }
 
-Relation
+/* The table, open.  An error where it is gone, or that of another version. */
+static Relation
 live_open_deltas(Oid id, LOCKMODE mode)
 {
 	Relation	relation = OidIsValid(id) ? try_relation_open(id, mode) : NULL;
@@ -136,4 +152,190 @@ live_end_deltas(live_writer *writer)
 	relation_close(writer->relation, NoLock);
 	pfree(writer);
 	CommandCounterIncrement();	/* who reads the live sketch in this transaction sees them */
+}
+
+/* ---- taking them out ---- */
+
+/* The columns of what comes out. */
+enum
+{
+	TAKEN_GROUP,
+	TAKEN_BUCKET,
+	TAKEN_ADDED,
+	TAKEN_REMOVED,
+	TAKEN_CAME,
+	TAKEN_WENT,
+	TAKEN_DELTAS,
+	TAKEN_ADDED_COUNTS,
+	TAKEN_REMOVED_COUNTS,
+	TAKEN_COLUMNS
+};
+
+/* One of the order of whole numbers that begins with live_id and has all rows. */
+static bool
+finds_deltas(Relation index)
+{
+	return index->rd_index->indisvalid && index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indkey.values[0] == DELTA_LIVE_ID + 1
+		&& index->rd_opfamily[0] == INTEGER_BTREE_FAM_OID && RelationGetIndexPredicate(index) == NIL;
+}
+
+/* The index that finds the deltas of a live sketch; without one they are searched. */
+static Oid
+index_of_deltas(Relation deltas)
+{
+	List	   *indexes = RelationGetIndexList(deltas);
+	ListCell   *cell;
+	Oid			result = InvalidOid;
+
+	foreach(cell, indexes)
+	{
+		Relation	index = index_open(lfirst_oid(cell), AccessShareLock);
+
+		if (finds_deltas(index))
+			result = RelationGetRelid(index);
+		index_close(index, AccessShareLock);
+	}
+	list_free(indexes);
+	return result;
+}
+
+/* A sum, as a row of the result. */
+static void
+put_sum(void *argument, const live_delta *delta)
+{
+	Datum		values[TAKEN_COLUMNS] = {0};
+	bool		nulls[TAKEN_COLUMNS];
+
+	memset(nulls, true, sizeof(nulls));
+	values[TAKEN_GROUP] = PointerGetDatum(delta->group);
+	nulls[TAKEN_GROUP] = delta->group == NULL;
+	values[TAKEN_BUCKET] = TimestampTzGetDatum(delta->bucket);
+	nulls[TAKEN_BUCKET] = TIMESTAMP_IS_NOBEGIN(delta->bucket);
+	values[TAKEN_ADDED] = PointerGetDatum(delta->added);
+	nulls[TAKEN_ADDED] = delta->added == NULL;
+	values[TAKEN_REMOVED] = PointerGetDatum(delta->removed);
+	nulls[TAKEN_REMOVED] = delta->removed == NULL;
+	values[TAKEN_ADDED_COUNTS] = PointerGetDatum(delta->added_counts);
+	nulls[TAKEN_ADDED_COUNTS] = delta->added_counts == NULL;
+	values[TAKEN_REMOVED_COUNTS] = PointerGetDatum(delta->removed_counts);
+	nulls[TAKEN_REMOVED_COUNTS] = delta->removed_counts == NULL;
+	put_row(argument, values, nulls);
+}
+
+/* A table that came or went, as a row of the result. */
+static void
+put_table(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
+{
+	Datum		taken[TAKEN_COLUMNS] = {0};
+	bool		none[TAKEN_COLUMNS];
+
+	if (nulls[DELTA_CAME] && nulls[DELTA_WENT])
+		return;
+	memset(none, true, sizeof(none));
+	taken[TAKEN_CAME] = values[DELTA_CAME];
+	none[TAKEN_CAME] = nulls[DELTA_CAME];
+	taken[TAKEN_WENT] = values[DELTA_WENT];
+	none[TAKEN_WENT] = nulls[DELTA_WENT];
+	put_row(fcinfo, taken, none);
+}
+
+static const void *
+detoasted(Datum value, bool null)
+{
+	return null ? NULL : PG_DETOAST_DATUM_PACKED(value);
+}
+
+static void
+count_values(live_changes *changes, const Datum *values, const bool *nulls)
+{
+	live_delta	delta = {
+		.group = detoasted(values[DELTA_GROUP], nulls[DELTA_GROUP]),
+		.bucket = nulls[DELTA_BUCKET] ? DT_NOBEGIN : DatumGetTimestampTz(values[DELTA_BUCKET]),
+		.added_rows = detoasted(values[DELTA_ADDED_ROWS], nulls[DELTA_ADDED_ROWS]),
+		.removed_rows = detoasted(values[DELTA_REMOVED_ROWS], nulls[DELTA_REMOVED_ROWS]),
+		.added = nulls[DELTA_ADDED] ? NULL : aligned_value(values[DELTA_ADDED]),
+		.removed = nulls[DELTA_REMOVED] ? NULL : aligned_value(values[DELTA_REMOVED]),
+		.added_counts = nulls[DELTA_ADDED_COUNTS] ? NULL : aligned_value(values[DELTA_ADDED_COUNTS]),
+		.removed_counts = nulls[DELTA_REMOVED_COUNTS] ? NULL : aligned_value(values[DELTA_REMOVED_COUNTS])
+	};
+
+	if (delta.added_rows != NULL || delta.removed_rows != NULL || delta.added != NULL || delta.removed != NULL)
+		live_count_delta(changes, &delta);
+}
+
+/* False where another session has taken it, which is so when the live sketch was dropped. */
+static bool
+delete_delta(Relation deltas, ItemPointer place)
+{
+	TM_FailureData failure;
+	TM_Result	result = table_tuple_delete(deltas, place, GetCurrentCommandId(true), GetActiveSnapshot(), InvalidSnapshot, true, &failure, false);
+
+	if (result != TM_Ok && IsolationUsesXactSnapshot())
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not serialize access due to concurrent delete")));
+	return result == TM_Ok;
+}
+
+static int64
+take_deltas(Relation deltas, int64 id, live_changes *changes, FunctionCallInfo fcinfo)
+{
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "fastclust delta", ALLOCSET_DEFAULT_SIZES);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	Datum	   *values = palloc(sizeof(Datum) * (Size) RelationGetDescr(deltas)->natts);
+	bool	   *nulls = palloc(sizeof(bool) * (Size) RelationGetDescr(deltas)->natts);
+	int64		taken = 0;
+
+	ScanKeyInit(&key, DELTA_LIVE_ID + 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(id));
+	scan = systable_beginscan(deltas, index_of_deltas(deltas), true, GetActiveSnapshot(), 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		MemoryContext old = MemoryContextSwitchTo(row_context);
+
+		CHECK_FOR_INTERRUPTS();
+		heap_deform_tuple(tuple, RelationGetDescr(deltas), values, nulls);
+		if (nulls[DELTA_LOST] && delete_delta(deltas, &tuple->t_self))
+		{
+			taken++;
+			put_table(fcinfo, values, nulls);
+			count_values(changes, values, nulls);
+			if (live_changes_are_large(changes))
+				live_take_changes(changes, put_sum, fcinfo);
+		}
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(row_context);
+	}
+	systable_endscan(scan);
+	live_take_changes(changes, put_sum, fcinfo);
+	return taken;
+}
+
+/*
+ * (live_id, spec, drift_spec, parted): rows (group, bucket, added, removed, came, went, deltas, added_counts, removed_counts), of sums,
+ * of tables, and one of the number of deltas.  drift_spec NULL: without counts; parted: of groups or buckets.  A group and bucket may come more than once.  Whoever calls it holds the live sketch.
+ */
+PG_FUNCTION_INFO_V1(fastclust_take_deltas);
+Datum
+fastclust_take_deltas(PG_FUNCTION_ARGS)
+{
+	live_sketch live = {.id = PG_GETARG_INT64(0)};
+	Datum		values[TAKEN_COLUMNS] = {0};
+	bool		nulls[TAKEN_COLUMNS];
+	Relation	deltas;
+
+	require_argument(fcinfo, 0, "live_id");
+	require_argument(fcinfo, 1, "spec");
+	live.spec = SPEC_ARG(1);
+	live.drift_spec = PG_ARGISNULL(2) ? NULL : DRIFT_SPEC_ARG(2);
+	live.grouped = live.bucketed = PG_GETARG_BOOL(3);
+	fastclust_begin_rows(fcinfo);
+	deltas = live_open_deltas(live_deltas_id(), RowExclusiveLock);
+	memset(nulls, true, sizeof(nulls));
+	values[TAKEN_DELTAS] = Int64GetDatum(take_deltas(deltas, live.id, live_begin_changes(&live), fcinfo));
+	nulls[TAKEN_DELTAS] = false;
+	put_row(fcinfo, values, nulls);
+	table_close(deltas, NoLock);
+	return (Datum) 0;
 }

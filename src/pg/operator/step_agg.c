@@ -18,7 +18,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
-#include "pg/base/kept_state.h"
+#include "pg/base/call_cache.h"
 #include "pg/base/memory.h"
 #include "pg/base/rows.h"
 #include "pg/base/metric.h"

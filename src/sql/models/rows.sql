@@ -60,12 +60,7 @@ CREATE FUNCTION fastclust_internal.takes_type(value_is regtype) RETURNS boolean
 -- Is a type one of vectors, or a cast makes it one?
 CREATE FUNCTION fastclust_internal.is_vector_type(value_is regtype) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT takes_type(value_is) OR EXISTS (
-        WITH RECURSIVE base AS (SELECT t.* FROM pg_type t WHERE t.oid = value_is
-                                UNION ALL SELECT t.* FROM base b JOIN pg_type t ON t.oid = b.typbasetype WHERE b.typtype = 'd')
-        SELECT FROM base b
-         WHERE b.typcategory = 'A' AND b.typelem = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])
-            OR EXISTS (SELECT FROM pg_cast c WHERE c.castsource = b.oid AND c.casttarget = 'real[]'::regtype))
+    SELECT takes_type(value_is) OR EXISTS (SELECT FROM pg_cast c WHERE c.castsource = base_type(value_is) AND c.casttarget = 'real[]'::regtype)
 $$;
 
 -- A list of columns that is given as text: '{a,b}', or 'a', which may be a column of vectors.

@@ -86,10 +86,17 @@ live_begin_deltas(const live_sketch *live)
 
 /* A column by its pointer; NULL: there is none. */
 static void
-set_column(TupleTableSlot *slot, int column, const void *pointer)
+set_column(Datum *values, bool *nulls, int column, const void *pointer)
 {
-	slot->tts_values[column] = PointerGetDatum(pointer);
-	slot->tts_isnull[column] = pointer == NULL;
+	values[column] = PointerGetDatum(pointer);
+	nulls[column] = pointer == NULL;
+}
+
+static void
+set_bucket(Datum *values, bool *nulls, int column, TimestampTz bucket)
+{
+	values[column] = TimestampTzGetDatum(bucket);
+	nulls[column] = TIMESTAMP_IS_NOBEGIN(bucket);
 }
 
 /* The entry of an index of columns; live_deltas has no other. */
@@ -116,24 +123,24 @@ void
 live_write_delta(live_writer *writer, const live_delta *delta)
 {
 	TupleTableSlot *slot = writer->slot;
+	Datum	   *values = slot->tts_values;
+	bool	   *nulls = slot->tts_isnull;
 	ListCell   *cell;
 
 	ExecClearTuple(slot);
-	memset(slot->tts_isnull, true, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
-	set_column(slot, DELTA_GROUP, delta->group);
-	set_column(slot, DELTA_ADDED_ROWS, delta->added_rows);
-	set_column(slot, DELTA_REMOVED_ROWS, delta->removed_rows);
-	set_column(slot, DELTA_ADDED, delta->added);
-	set_column(slot, DELTA_REMOVED, delta->removed);
-	set_column(slot, DELTA_ADDED_COUNTS, delta->added_counts);
-	set_column(slot, DELTA_REMOVED_COUNTS, delta->removed_counts);
-	set_column(slot, DELTA_LOST, delta->lost == NULL ? NULL : cstring_to_text(delta->lost));
-	slot->tts_values[DELTA_LIVE_ID] = Int64GetDatum(delta->id);
-	slot->tts_isnull[DELTA_LIVE_ID] = false;
-	slot->tts_values[DELTA_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
-	slot->tts_isnull[DELTA_AT] = false;
-	slot->tts_values[DELTA_BUCKET] = TimestampTzGetDatum(delta->bucket);
-	slot->tts_isnull[DELTA_BUCKET] = TIMESTAMP_IS_NOBEGIN(delta->bucket);
+	memset(nulls, true, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
+	values[DELTA_LIVE_ID] = Int64GetDatum(delta->id);
+	values[DELTA_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
+	nulls[DELTA_LIVE_ID] = nulls[DELTA_AT] = false;
+	set_column(values, nulls, DELTA_GROUP, delta->group);
+	set_bucket(values, nulls, DELTA_BUCKET, delta->bucket);
+	for (int i = 0; i < 2; i++)
+	{
+		set_column(values, nulls, DELTA_ROWS + i, delta->sides[i].rows);
+		set_column(values, nulls, DELTA_SKETCH + i, delta->sides[i].sketch);
+		set_column(values, nulls, DELTA_COUNTS + i, delta->sides[i].counts);
+	}
+	set_column(values, nulls, DELTA_LOST, delta->lost == NULL ? NULL : cstring_to_text(delta->lost));
 	ExecStoreVirtualTuple(slot);
 	table_tuple_insert(writer->relation, slot, GetCurrentCommandId(true), 0, NULL);
 	foreach(cell, writer->indexes)
@@ -161,14 +168,12 @@ enum
 {
 	TAKEN_GROUP,
 	TAKEN_BUCKET,
-	TAKEN_ADDED,
-	TAKEN_REMOVED,
-	TAKEN_CAME,
+	TAKEN_SKETCH,				/* a pair: added, removed */
+	TAKEN_CAME = TAKEN_SKETCH + 2,
 	TAKEN_WENT,
 	TAKEN_DELTAS,
-	TAKEN_ADDED_COUNTS,
-	TAKEN_REMOVED_COUNTS,
-	TAKEN_COLUMNS
+	TAKEN_COUNTS,				/* a pair */
+	TAKEN_COLUMNS = TAKEN_COUNTS + 2
 };
 
 /* One of the order of whole numbers that begins with live_id and has all rows. */
@@ -207,18 +212,13 @@ put_sum(void *argument, const live_delta *delta)
 	bool		nulls[TAKEN_COLUMNS];
 
 	memset(nulls, true, sizeof(nulls));
-	values[TAKEN_GROUP] = PointerGetDatum(delta->group);
-	nulls[TAKEN_GROUP] = delta->group == NULL;
-	values[TAKEN_BUCKET] = TimestampTzGetDatum(delta->bucket);
-	nulls[TAKEN_BUCKET] = TIMESTAMP_IS_NOBEGIN(delta->bucket);
-	values[TAKEN_ADDED] = PointerGetDatum(delta->added);
-	nulls[TAKEN_ADDED] = delta->added == NULL;
-	values[TAKEN_REMOVED] = PointerGetDatum(delta->removed);
-	nulls[TAKEN_REMOVED] = delta->removed == NULL;
-	values[TAKEN_ADDED_COUNTS] = PointerGetDatum(delta->added_counts);
-	nulls[TAKEN_ADDED_COUNTS] = delta->added_counts == NULL;
-	values[TAKEN_REMOVED_COUNTS] = PointerGetDatum(delta->removed_counts);
-	nulls[TAKEN_REMOVED_COUNTS] = delta->removed_counts == NULL;
+	set_column(values, nulls, TAKEN_GROUP, delta->group);
+	set_bucket(values, nulls, TAKEN_BUCKET, delta->bucket);
+	for (int i = 0; i < 2; i++)
+	{
+		set_column(values, nulls, TAKEN_SKETCH + i, delta->sides[i].sketch);
+		set_column(values, nulls, TAKEN_COUNTS + i, delta->sides[i].counts);
+	}
 	put_row(argument, values, nulls);
 }
 
@@ -250,16 +250,20 @@ count_values(live_changes *changes, const Datum *values, const bool *nulls)
 {
 	live_delta	delta = {
 		.group = detoasted(values[DELTA_GROUP], nulls[DELTA_GROUP]),
-		.bucket = nulls[DELTA_BUCKET] ? DT_NOBEGIN : DatumGetTimestampTz(values[DELTA_BUCKET]),
-		.added_rows = detoasted(values[DELTA_ADDED_ROWS], nulls[DELTA_ADDED_ROWS]),
-		.removed_rows = detoasted(values[DELTA_REMOVED_ROWS], nulls[DELTA_REMOVED_ROWS]),
-		.added = nulls[DELTA_ADDED] ? NULL : aligned_value(values[DELTA_ADDED]),
-		.removed = nulls[DELTA_REMOVED] ? NULL : aligned_value(values[DELTA_REMOVED]),
-		.added_counts = nulls[DELTA_ADDED_COUNTS] ? NULL : aligned_value(values[DELTA_ADDED_COUNTS]),
-		.removed_counts = nulls[DELTA_REMOVED_COUNTS] ? NULL : aligned_value(values[DELTA_REMOVED_COUNTS])
+		.bucket = nulls[DELTA_BUCKET] ? DT_NOBEGIN : DatumGetTimestampTz(values[DELTA_BUCKET])
 	};
+	bool		counts = false;
 
-	if (delta.added_rows != NULL || delta.removed_rows != NULL || delta.added != NULL || delta.removed != NULL)
+	for (int i = 0; i < 2; i++)
+	{
+		delta.sides[i] = (live_side) {
+			.rows = detoasted(values[DELTA_ROWS + i], nulls[DELTA_ROWS + i]),
+			.sketch = nulls[DELTA_SKETCH + i] ? NULL : aligned_value(values[DELTA_SKETCH + i]),
+			.counts = nulls[DELTA_COUNTS + i] ? NULL : aligned_value(values[DELTA_COUNTS + i])
+		};
+		counts = counts || delta.sides[i].rows != NULL || delta.sides[i].sketch != NULL;
+	}
+	if (counts)
 		live_count_delta(changes, &delta);
 }
 

@@ -14,7 +14,6 @@
 #include "pg/base/errors.h"
 #include "pg/base/rows.h"
 #include "pg/model/model.h"
-#include "pg/model/model_row.h"
 
 
 /* ---- one row, one answer ---- */

@@ -29,7 +29,6 @@
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/progress.h"
-#include "pg/base/rows.h"
 
 #define BOARD_NAME	256
 #define BOARD_STEP	64

@@ -35,7 +35,6 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/rows.h"
 #include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
 #include "pg/sketch/sketch_value.h"

@@ -27,8 +27,8 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/languages.h"
 #include "pg/base/memory.h"
 #include "pg/live/live.h"
 

@@ -12,9 +12,7 @@
 #include "operator/responsibility.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
-#include "pg/base/rows.h"
 #include "pg/model/model.h"
-
 
 /* ---- one row, one answer ---- */
 

@@ -98,14 +98,15 @@ make_table(const char *name, Size key, Size entry, MemoryContext context)
 	return hash_create(name, 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-void
+/* ---- loading ---- */
+
+/* Lets the server cancel: the interrupt check of the core. */
+static void
 check_for_interrupts(void)
 {
 	CHECK_FOR_INTERRUPTS();
 	report_progress();
 }
-
-/* ---- loading ---- */
 
 PG_MODULE_MAGIC;
 

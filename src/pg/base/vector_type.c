@@ -24,40 +24,21 @@
 
 /* ---- columns ---- */
 
-static bool
-find_kind(Oid type, column_kind *kind)
+bool
+is_column_type(Oid type)
 {
 	switch (getBaseType(type))
 	{
 		case INT2OID:
-			*kind = COLUMN_INT2;
-			return true;
 		case INT4OID:
-			*kind = COLUMN_INT4;
-			return true;
 		case INT8OID:
-			*kind = COLUMN_INT8;
-			return true;
 		case FLOAT4OID:
-			*kind = COLUMN_FLOAT4;
-			return true;
 		case FLOAT8OID:
-			*kind = COLUMN_FLOAT8;
-			return true;
 		case NUMERICOID:
-			*kind = COLUMN_NUMERIC;
 			return true;
 		default:
 			return false;
 	}
-}
-
-bool
-is_column_type(Oid type)
-{
-	column_kind kind;
-
-	return find_kind(type, &kind);
 }
 
 void
@@ -73,33 +54,36 @@ make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader 
 	{
 		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first + i);
 
-		if (!find_kind(type, &reader->kind[i]))
+		if (!is_column_type(type))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("column %d is of type %s, not a number", i + 1, format_type_be(type)),
 					 errhint("Columns are smallint, integer, bigint, real, double precision or numeric; cast others.")));
+		reader->types[i] = getBaseType(type);
 	}
 }
 
-static inline double
-number_of(Datum value, column_kind kind)
+double
+number_as_double(Datum number, Oid type)
 {
-	switch (kind)
+	switch (type)
 	{
-		case COLUMN_INT2:
-			return (double) DatumGetInt16(value);
-		case COLUMN_INT4:
-			return (double) DatumGetInt32(value);
-		case COLUMN_INT8:
-			return (double) DatumGetInt64(value);
-		case COLUMN_FLOAT4:
-			return (double) DatumGetFloat4(value);
-		case COLUMN_NUMERIC:
-			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, value));
-		case COLUMN_FLOAT8:
-			break;
+		case FLOAT4OID:
+			return (double) DatumGetFloat4(number);
+		case FLOAT8OID:
+			return DatumGetFloat8(number);
+		case INT2OID:
+			return (double) DatumGetInt16(number);
+		case INT4OID:
+			return (double) DatumGetInt32(number);
+		case INT8OID:
+			return (double) DatumGetInt64(number);
+		case NUMERICOID:
+			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, number));
+		default:
+			elog(ERROR, "unexpected type %u of a number", type);
 	}
-	return DatumGetFloat8(value);
+	return 0;
 }
 
 bool
@@ -111,7 +95,7 @@ read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x)
 	{
 		if (columns[i].isnull)
 			return false;
-		x[i] = number_of(columns[i].value, reader->kind[i]);
+		x[i] = number_as_double(columns[i].value, reader->types[i]);
 	}
 	return true;
 }
@@ -353,15 +337,6 @@ reject_bytes(const char *argument, const char *problem)
 			 errdetail_internal("%s", problem)));
 }
 
-static inline int32
-int32_on(const char *bytes)
-{
-	int32		value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
 static pgvector_value
 open_dense(const char *bytes, Size size, Size width, const char *argument)
 {
@@ -386,8 +361,8 @@ open_sparse(const char *bytes, Size size, const char *argument)
 
 	if (size >= head)
 	{
-		value.d = int32_on(bytes);
-		value.nonzeros = int32_on(bytes + sizeof(int32));
+		value.d = int32_at(bytes);
+		value.nonzeros = int32_at(bytes + sizeof(int32));
 	}
 	if (value.d < 1 || value.nonzeros < 0 || value.nonzeros > value.d ||
 		size != head + (Size) value.nonzeros * (sizeof(int32) + sizeof(float)))
@@ -396,7 +371,7 @@ open_sparse(const char *bytes, Size size, const char *argument)
 	value.elements = value.indices + (Size) value.nonzeros * sizeof(int32);
 	for (int i = 0; i < value.nonzeros; i++)
 	{
-		int32		index = int32_on(value.indices + (Size) i * sizeof(int32));
+		int32		index = int32_at(value.indices + (Size) i * sizeof(int32));
 
 		if (index <= last || index >= value.d)
 			reject_bytes(argument, psprintf("Its index %d does not follow %d, or lies beyond its %d dimensions.", index, last, value.d));
@@ -430,6 +405,6 @@ expand_pgvector(vector_form form, const pgvector_value *value, float *out)
 	{
 		memset(out, 0, d * sizeof(float));
 		for (int i = 0; i < value->nonzeros; i++)
-			memcpy(out + int32_on(value->indices + (Size) i * sizeof(int32)), value->elements + (Size) i * sizeof(float), sizeof(float));
+			memcpy(out + int32_at(value->indices + (Size) i * sizeof(int32)), value->elements + (Size) i * sizeof(float), sizeof(float));
 	}
 }

@@ -78,25 +78,18 @@ extern void expand_pgvector(vector_form form, const pgvector_value *value, float
 
 /* ---- numbers of a row given as columns of any number type; the types are looked up once for each call site ---- */
 
-typedef enum column_kind
-{
-	COLUMN_INT2,
-	COLUMN_INT4,
-	COLUMN_INT8,
-	COLUMN_FLOAT4,
-	COLUMN_FLOAT8,
-	COLUMN_NUMERIC
-} column_kind;
-
 typedef struct column_reader
 {
 	int			first;			/* argument of the first column */
 	int			d;
-	column_kind kind[FUNC_MAX_ARGS];
+	Oid			types[FUNC_MAX_ARGS];	/* no domains */
 } column_reader;
 
-/* One of those types, or a domain over one. */
+/* smallint, integer, bigint, real, double precision or numeric, or a domain over one. */
 extern bool is_column_type(Oid type);
+
+/* A number of one of these types, which is no domain. */
+extern double number_as_double(Datum number, Oid type);
 
 /* For `count` arguments from `first` on, declared "any".  The error of a column that is no number. */
 extern void make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader *reader);

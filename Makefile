@@ -99,9 +99,9 @@ src/core/$(ISA_SOURCE).$(1).o: src/core/$(ISA_SOURCE).c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-SQL_SOURCES := $(call sources,src/sql/[0-9]*.sql)
+SQL_SOURCES := $(shell sed -n 's,^[a-z].*,src/sql/&.sql,p' $(ROOT)src/sql/ORDER)
 
-fastclust--$(EXTVERSION).sql: $(SQL_SOURCES) src/sql/expand.awk fastclust.control Makefile
+fastclust--$(EXTVERSION).sql: $(SQL_SOURCES) src/sql/ORDER src/sql/expand.awk fastclust.control Makefile
 	awk -f $(ROOT)src/sql/expand.awk $(filter %.sql,$^) > $@
 
 # Tests without a server: the same sources, other flags, in build/<kind>.

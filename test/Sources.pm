@@ -7,7 +7,7 @@ use Cwd qw(abs_path);
 use Exporter qw(import);
 use File::Basename qw(dirname);
 
-our @EXPORT = qw(read_text read_sources functions);
+our @EXPORT = qw(read_text read_sources read_fragments functions);
 
 chdir(dirname(abs_path(__FILE__)) . '/..') or die "cannot enter the project: $!";
 
@@ -23,6 +23,12 @@ sub read_text
 sub read_sources
 {
 	return { map { $_ => read_text($_) } glob('src/core/*.[ch] src/core/*/*.[ch] src/pg/*.[ch] src/pg/*/*.[ch]') };
+}
+
+# [ path, text ] of the fragments of SQL, in their order.
+sub read_fragments
+{
+	return map { [ $_, read_text("src/sql/$_.sql") ] } read_text('src/sql/ORDER') =~ /^([a-z].*)$/mg;
 }
 
 # [ name, body ] of each function that a text defines.

@@ -100,7 +100,7 @@ for my $path (sort keys %$sources)
 	push @{ $folders{ $path =~ s{/[^/]*$}{}r } }, $path;
 	push @long_functions, map { "$path $_->[0]" } grep { ($_->[1] =~ tr/\n//) > $LONG_FUNCTION } functions($sources->{$path});
 }
-my ($sql, $sql_comments) = split_comments(join("\n", map { read_text($_) } glob('src/sql/[0-9]*.sql')), '--');
+my ($sql, $sql_comments) = split_comments(join("\n", map { $_->[1] } read_fragments()), '--');
 my $words = () = $comments =~ /\w[\w'-]*/g;
 my %length = map { $_ => $sources->{$_} =~ tr/\n// } keys %$sources;
 my %named = (%code, 'src/sql' => $sql);

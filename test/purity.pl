@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # purity.pl OBJECT...: is the core pure, and does each room of core and glue use only those below it?
 #
-# Reads the sources, src/core/ROOMS, src/pg/ROOMS and the given objects (.../core/ROOM/FILE.o).  Then violates each
-# rule once, in memory and with objects of its own, and sees that the rule reports it.
+# Reads the sources, src/core/ROOMS, src/pg/ROOMS, the SQL in the order of src/sql/ORDER, and the given objects
+# (.../core/ROOM/FILE.o).  Then violates each rule once, in memory and with objects of its own, and sees that the rule reports it.
 use strict;
 use warnings;
 
@@ -258,6 +258,31 @@ sub arguments_read_as_arrays
 	return @reports;
 }
 
+# Fragments of SQL outside of src/sql/ORDER, and calls of a function that only a later one defines.  Text that tells users
+# of a function is no call.
+sub calls_of_later_fragments
+{
+	my ($tree) = @_;
+	my @fragments = @{ $tree->{fragments} };
+	my %listed = map { ("src/sql/$_->[0].sql" => 1) } @fragments;
+	my @reports = map { "$_ is not in src/sql/ORDER" } grep { !$listed{$_} } glob('src/sql/*.sql src/sql/*/*.sql');
+	my (%place, $here);
+
+	for my $i (0 .. $#fragments)
+	{
+		$place{$1} //= $i while $fragments[$i][1] =~ /^CREATE (?:FUNCTION|AGGREGATE) (?:\w+\.)?(\w+)\(/mg;
+	}
+	for my $i (0 .. $#fragments)
+	{
+		my ($name, $text) = @{ $fragments[$i] };
+		$text =~ s/^\s*--.*//mg;
+		$text =~ s{(?:MESSAGE|DETAIL|HINT) = [^;]*|<code>[^<]*}{ $& =~ s/'(?:[^']|'')*'|<code>.*//gr }ge;
+		push @reports, map { "$name calls $_ of $fragments[$place{$_}][0], which is later" }
+		  sort keys %{ { map { $_ => 1 } grep { ($place{$_} // 0) > $i } $text =~ /\b(\w+)\(/g } };
+	}
+	return @reports;
+}
+
 my @RULES = (
 	[ 'symbols', \&forbidden_symbols ],
 	[ 'headers', \&server_headers ],
@@ -268,7 +293,8 @@ my @RULES = (
 	[ 'cycles', \&cycles ],
 	[ 'names', \&defined_twice ],
 	[ 'lengths', \&too_long ],
-	[ 'vectors', \&arguments_read_as_arrays ]);
+	[ 'vectors', \&arguments_read_as_arrays ],
+	[ 'order', \&calls_of_later_fragments ]);
 
 # ---- violations: rule => files planted, and what the rule must say of them ----
 
@@ -297,14 +323,16 @@ my %VIOLATIONS = (
 	lengths => [ { 'base/planted.c' => "static void\nplanted(int x)\n{\n$SHORT}\n", 'base/sown.h' => "\n" x ($MOST_LINES + 1) },
 		qr{planted has 91 lines}, qr{sown\.h has 1001 lines} ],
 	vectors => [ { '../pg/model/planted.c' => "\tvector\t\tv = read_vector(&reader, PG_GETARG_DATUM(0), \"x\");\n\tread_float8_array(PG_GETARG_DATUM(0), 3, \"y\");\n" },
-		qr{model/planted\.c reads "x" with read_vector:}, qr{model/planted\.c reads "y" with read_float8_array:} ]);
+		qr{model/planted\.c reads "x" with read_vector:}, qr{model/planted\.c reads "y" with read_float8_array:} ],
+	order => [ { 'sown.sql' => "SELECT predict(1);\n" }, qr{^sown\.sql calls predict of models/predict, which is later}m ]);
 
 # The tree with the files planted; those that compile without their includes have objects, too.
 sub plant
 {
 	my ($tree, $files) = @_;
 	my $scratch = tempdir(CLEANUP => 1);
-	my %planted = (rooms => $tree->{rooms}, glue => $tree->{glue}, sources => { %{ $tree->{sources} } }, objects => { %{ $tree->{objects} } });
+	my %planted = (rooms => $tree->{rooms}, glue => $tree->{glue}, sources => { %{ $tree->{sources} } }, objects => { %{ $tree->{objects} } },
+		fragments => [ (map { [ $_, $files->{$_} ] } grep { /\.sql$/ } keys %$files), @{ $tree->{fragments} } ]);
 	my @objects;
 
 	for my $name (keys %$files)
@@ -341,6 +369,7 @@ my $tree = {
 	rooms => read_rooms('src/core/ROOMS', 'headers'),
 	glue => read_rooms('src/pg/ROOMS', 'core'),
 	sources => read_sources(),
+	fragments => [ read_fragments() ],
 	objects => read_objects(@ARGV)
 };
 for my $rule (@RULES)

@@ -1,13 +1,16 @@
-/* arguments.c - the checks of arguments that functions share */
+/* arguments.c - the checks of arguments that functions share, and the rows that functions return */
 #include "postgres.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
 #include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/tuplestore.h"
 
 #include "pg/base/arguments.h"
 
@@ -125,4 +128,52 @@ relation_name(Oid relation)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("relation with OID %u does not exist", relation)));
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
+}
+
+/* ---- rows that functions return ---- */
+
+#define MOST_COLUMNS 16
+
+static bool no_nulls[MOST_COLUMNS];
+
+static TupleDesc
+row_type(FunctionCallInfo fcinfo)
+{
+	TupleDesc	descriptor;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	Assert(descriptor->natts <= MOST_COLUMNS);
+	return BlessTupleDesc(descriptor);
+}
+
+void
+fastclust_begin_rows(FunctionCallInfo fcinfo)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext old;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || !(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-returning function called in a context that cannot accept a set")));
+	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setResult = tuplestore_begin_heap(true, false, work_mem);
+	rsinfo->setDesc = row_type(fcinfo);
+	MemoryContextSwitchTo(old);
+}
+
+void
+put_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, (Datum *) values, nulls != NULL ? (bool *) nulls : no_nulls);
+}
+
+Datum
+row_result(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls)
+{
+	return HeapTupleGetDatum(heap_form_tuple(row_type(fcinfo), (Datum *) values, nulls != NULL ? (bool *) nulls : no_nulls));
 }

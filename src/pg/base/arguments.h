@@ -1,4 +1,4 @@
-/* arguments.h - the checks of arguments that functions share */
+/* arguments.h - the checks of arguments that functions share, and the rows that functions return: one, or a set, which is materialised */
 #ifndef FASTCLUST_ARGUMENTS_H
 #define FASTCLUST_ARGUMENTS_H
 
@@ -42,5 +42,18 @@ extern void check_positive(const char *name, double value);
 
 /* Each of n values; NULL passes. */
 extern void check_not_negative(const char *name, const double *values, Size n);
+
+/* Prepare fcinfo's result set as a tuplestore; works alike on 13 to 18. */
+extern void fastclust_begin_rows(FunctionCallInfo fcinfo);
+
+/* A row of that set, and a result that is one row.  nulls NULL: there is none. */
+extern void put_row(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
+extern Datum row_result(FunctionCallInfo fcinfo, const Datum *values, const bool *nulls);
+
+/* The owner of a function; an internal error where there is no such function. */
+extern Oid	function_owner(Oid function);
+
+/* function(fcinfo); an error of it has the context of this call alone. */
+extern Datum call_with_short_context(PGFunction function, FunctionCallInfo fcinfo);
 
 #endif							/* FASTCLUST_ARGUMENTS_H */

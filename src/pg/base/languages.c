@@ -19,7 +19,6 @@
 #include "utils/syscache.h"
 
 #include "pg/base/arguments.h"
-#include "pg/base/languages.h"
 
 static Oid	calling_role = InvalidOid;
 

@@ -1,7 +1,11 @@
-/* memory.c - memory within fastclust.memory_budget, and the interrupt check of the server */
+/* memory.c - memory within fastclust.memory_budget, the interrupt check of the server, loading, and the settings */
 #include "postgres.h"
 
+#include <limits.h>
+
+#include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 
 #include "base/pieces.h"
@@ -94,9 +98,43 @@ make_table(const char *name, Size key, Size entry, MemoryContext context)
 	return hash_create(name, 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-void
+/* ---- loading ---- */
+
+/* Lets the server cancel: the interrupt check of the core. */
+static void
 check_for_interrupts(void)
 {
 	CHECK_FOR_INTERRUPTS();
 	report_progress();
 }
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	DefineCustomIntVariable("fastclust.memory_budget",
+							"Memory one fastclust function may take.",
+							"Work that needs more fails, and says how much it asked for.",
+							&fastclust_memory_budget,
+							1024 * 1024, 1024, MAX_KILOBYTES,
+							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("fastclust.largest_state",
+							"Largest sums of a training scan that workers may share.",
+							"Larger ones stay in one process; no value holds more than 1 GB.",
+							&fastclust_largest_state,
+							MaxAllocSize / 1024, 64, MaxAllocSize / 1024,
+							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomIntVariable("fastclust.progress_interval",
+							"Time between two notices of a long step of training.",
+							"0 turns them off.",
+							&fastclust_progress_interval,
+							10000, 0, INT_MAX,
+							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+	fc_interrupt_check = check_for_interrupts;
+	EmitWarningsOnPlaceholders("fastclust");
+	prepare_board();
+}
+

@@ -36,9 +36,6 @@ extern fc_scratch make_scratch(Size floats);
 /* A hash table in a context: entries that begin with their key, whose bytes are compared. */
 extern HTAB *make_table(const char *name, Size key, Size entry, MemoryContext context);
 
-/* Lets the server cancel: the interrupt check of the core. */
-extern void check_for_interrupts(void);
-
 /* memcpy of anything long. */
 static inline void
 copy_bytes(void *to, const void *from, Size bytes)

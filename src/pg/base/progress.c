@@ -1,21 +1,320 @@
 /*
- * progress.c - what a long step says while it works.
+ * progress.c - what a long step says while it works, and the trainings that run, for other sessions to see.
  *
  * A step is announced by its name and belongs to the transaction that announced it: after an error
  * the next transaction has another start, and nothing is reported for the old step.
+ *
+ * The board is in shared memory: a named segment on servers that have those (17 and later), else what the module
+ * asked for when it was in shared_preload_libraries.  Without either nothing is posted, and rows are counted in this process alone.
+ * A slot belongs to a process from its first post to the end of the (sub)transaction of that post, or of the process.
+ * What a slot says is read and written under its spinlock, and never for longer than a copy of it takes.  Rows are
+ * counted without a lock: the leader and its workers add theirs, a thousand at a time.
  */
-#include "pg/base/progress.h"
+#include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/xact.h"
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "storage/shmem.h"
+#include "storage/spin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/progress_board.h"
+#include "pg/base/progress.h"
+
+#define BOARD_NAME	256
+#define BOARD_STEP	64
+
+/* A training and its step. */
+typedef struct board_entry
+{
+	int			pid;			/* 0: nobody's */
+	Oid			role;
+	Oid			database;
+	int64		model_id;
+	char		model[BOARD_NAME];
+	char		step[BOARD_STEP];	/* empty: between two steps */
+	double		rows_about;		/* of the scan that the step is; 0: it is none */
+	TimestampTz begun;			/* the training */
+	TimestampTz step_begun;
+} board_entry;
+
+#define BOARD_SLOTS	64			/* trainings shown at once; more run unseen */
+
+typedef struct board_slot
+{
+	slock_t		lock;
+	board_entry entry;
+	pg_atomic_uint64 rows;
+} board_slot;
+
+static board_slot *board;		/* BOARD_SLOTS of them; NULL: none, or not attached yet */
+static board_slot *mine;		/* this process' slot */
+static SubTransactionId mine_since;
+static uint64 rows_here;		/* of this process' step */
+#ifdef SHARED_MEMORY_IS_PRELOADED
+static shmem_startup_hook_type previous_startup_hook;
+#endif
+#ifdef SHARED_MEMORY_IS_REQUESTED_BY_HOOK
+static shmem_request_hook_type previous_request_hook;
+#endif
+
+/* ---- the memory ----  */
+
+static void
+clear_board(void *memory)
+{
+	board_slot *slots = memory;
+
+	memset(slots, 0, BOARD_SLOTS * sizeof(board_slot));
+	for (int i = 0; i < BOARD_SLOTS; i++)
+	{
+		SpinLockInit(&slots[i].lock);
+		pg_atomic_init_u64(&slots[i].rows, 0);
+	}
+}
+
+#ifdef SHARED_MEMORY_IS_PRELOADED
+
+static void
+make_board(void)
+{
+	bool		found;
+
+	if (previous_startup_hook != NULL)
+		previous_startup_hook();
+	board = ShmemInitStruct("fastclust progress", BOARD_SLOTS * sizeof(board_slot), &found);
+	if (!found)
+		clear_board(board);
+}
+
+static void
+request_board(void)
+{
+#ifdef SHARED_MEMORY_IS_REQUESTED_BY_HOOK
+	if (previous_request_hook != NULL)
+		previous_request_hook();
+#endif
+	RequestAddinShmemSpace(BOARD_SLOTS * sizeof(board_slot));
+}
+
+void
+prepare_board(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+#ifdef SHARED_MEMORY_IS_REQUESTED_BY_HOOK
+	previous_request_hook = shmem_request_hook;
+	shmem_request_hook = request_board;
+#else
+	request_board();
+#endif
+	previous_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = make_board;
+}
+
+static bool
+has_board(void)
+{
+	return board != NULL;
+}
+
+#else
+
+void
+prepare_board(void)
+{
+}
+
+static bool
+has_board(void)
+{
+	bool		found;
+
+	if (board == NULL)
+		board = GetNamedDSMSegment("fastclust progress", BOARD_SLOTS * sizeof(board_slot), clear_board, &found);
+	return true;
+}
+
+#endif
+
+/* ---- slots ---- */
+
+/* The slot of a process; NULL: it has none. */
+static board_slot *
+slot_of(int pid)
+{
+	for (int i = 0; i < BOARD_SLOTS; i++)
+		if (board[i].entry.pid == pid)
+			return &board[i];
+	return NULL;
+}
+
+static board_entry
+read_slot(board_slot *slot)
+{
+	board_entry entry;
+
+	SpinLockAcquire(&slot->lock);
+	entry = slot->entry;
+	SpinLockRelease(&slot->lock);
+	return entry;
+}
+
+/* Write to a slot that is nobody's or this process': false when it is another's. */
+static bool
+write_slot(board_slot *slot, const board_entry *entry)
+{
+	bool		free;
+
+	SpinLockAcquire(&slot->lock);
+	free = slot->entry.pid == 0 || slot->entry.pid == MyProcPid;
+	if (free)
+	{
+		slot->entry = *entry;
+		pg_atomic_write_u64(&slot->rows, 0);
+	}
+	SpinLockRelease(&slot->lock);
+	return free;
+}
+
+static void
+leave_board(void)
+{
+	board_entry nobody = {0};
+
+	if (mine != NULL)
+		(void) write_slot(mine, &nobody);
+	mine = NULL;
+}
+
+static void
+leave_at_exit(int code, Datum argument)
+{
+	leave_board();
+}
+
+static void
+leave_with_transaction(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		leave_board();
+}
+
+static void
+leave_with_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId parent, void *argument)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB && id <= mine_since)
+		leave_board();
+}
+
+static void
+watch_transactions(void)
+{
+	static bool watched = false;
+
+	if (watched)
+		return;
+	RegisterXactCallback(leave_with_transaction, NULL);
+	RegisterSubXactCallback(leave_with_subtransaction, NULL);
+	before_shmem_exit(leave_at_exit, 0);
+	watched = true;
+}
+
+/* Posts this process' training with a new step, of which no row is done; it is taken down with its (sub)transaction. */
+static void
+post_on_board(const board_entry *entry)
+{
+	rows_here = 0;
+	if (!has_board())
+		return;
+	watch_transactions();
+	if (mine != NULL)
+	{
+		(void) write_slot(mine, entry);
+		return;
+	}
+	for (int i = 0; i < BOARD_SLOTS && mine == NULL; i++)
+		if (board[i].entry.pid == 0 && write_slot(&board[i], entry))
+			mine = &board[i];
+	mine_since = GetCurrentSubTransactionId();
+}
+
+static void
+end_step_on_board(void)
+{
+	rows_here = 0;
+	if (mine == NULL)
+		return;
+	SpinLockAcquire(&mine->lock);
+	mine->entry.step[0] = '\0';
+	mine->entry.rows_about = 0;
+	SpinLockRelease(&mine->lock);
+	pg_atomic_write_u64(&mine->rows, 0);
+}
+
+/* ---- rows ---- */
+
+/* Rows of this process' step or, in a parallel worker, of its leader's. */
+static void
+count_on_board(uint64 rows)
+{
+	board_slot *slot = mine;
+
+	rows_here += rows;
+	if (IsParallelWorker() && MyProc->lockGroupLeader != NULL && has_board())
+		slot = slot_of(MyProc->lockGroupLeader->pid);
+	if (slot != NULL)
+		pg_atomic_fetch_add_u64(&slot->rows, (int64) rows);
+}
+
+/* Rows of this process' step so far; *all: those of parallel workers are among them. */
+static uint64
+rows_on_board(bool *all)
+{
+	*all = mine != NULL;
+	return mine != NULL ? pg_atomic_read_u64(&mine->rows) : rows_here;
+}
+
+/* ---- reading ---- */
+
+/*
+ * Rows (pid, role, model_id, model, step, rows_done, rows_about, begun, step_begun) of the trainings in this database.  Only the owner of the
+ * extension calls it: model names are not for everybody.
+ */
+PG_FUNCTION_INFO_V1(fastclust_running_trainings);
+Datum
+fastclust_running_trainings(PG_FUNCTION_ARGS)
+{
+
+	fastclust_begin_rows(fcinfo);
+	if (!has_board())
+		return (Datum) 0;
+	for (int i = 0; i < BOARD_SLOTS; i++)
+	{
+		board_entry entry = read_slot(&board[i]);
+		bool		in_step = entry.step[0] != '\0';
+		bool		scans = in_step && entry.rows_about > 0;
+		Datum		values[9] = {Int32GetDatum(entry.pid), ObjectIdGetDatum(entry.role), Int64GetDatum(entry.model_id),
+		CStringGetTextDatum(entry.model), CStringGetTextDatum(entry.step), Int64GetDatum((int64) pg_atomic_read_u64(&board[i].rows)),
+		Float8GetDatum(entry.rows_about), TimestampTzGetDatum(entry.begun), TimestampTzGetDatum(entry.step_begun)};
+		bool		nulls[9] = {false, false, false, false, !in_step, !scans, !scans, false, !in_step};
+
+		if (entry.pid != 0 && entry.database == MyDatabaseId && BackendPidGetProc(entry.pid) != NULL)
+			put_row(fcinfo, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* ---- steps ---- */
 
 #define MOST_ROWS	1e18		/* as a bigint */
 

@@ -1,4 +1,4 @@
-/* progress.h - what a long step says while it works */
+/* progress.h - what a long step says while it works, and the trainings that run */
 #ifndef FASTCLUST_PROGRESS_H
 #define FASTCLUST_PROGRESS_H
 
@@ -23,5 +23,8 @@ report_progress_of_rows(void)
 	if (++rows % PROGRESS_ROWS == 0)
 		report_rows();
 }
+
+/* At load: asks for shared memory where that must be done then. */
+extern void prepare_board(void);
 
 #endif							/* FASTCLUST_PROGRESS_H */

@@ -1,4 +1,4 @@
-/* vector_type.c - which types a vector may have; see vector_type.h */
+/* vector_type.c - which types a vector may have, numbers of a row given as columns, and values of pgvector's; see vector_type.h */
 #include "postgres.h"
 
 #include "access/htup_details.h"
@@ -12,13 +12,95 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "pg/base/columns.h"
+#include "base/fc.h"
+#include "pg/base/compat.h"
 #include "pg/base/vector_type.h"
 #include "pg/base/vectors.h"
+
+/* ---- columns ---- */
+
+bool
+is_column_type(Oid type)
+{
+	switch (getBaseType(type))
+	{
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+		case NUMERICOID:
+			return true;
+		default:
+			return false;
+	}
+}
+
+void
+make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader *reader)
+{
+	if (get_fn_expr_variadic(fcinfo->flinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("columns must be given one by one, not as a VARIADIC array")));
+	reader->first = first;
+	reader->d = count;
+	for (int i = 0; i < reader->d; i++)
+	{
+		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first + i);
+
+		if (!is_column_type(type))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column %d is of type %s, not a number", i + 1, format_type_be(type)),
+					 errhint("Columns are smallint, integer, bigint, real, double precision or numeric; cast others.")));
+		reader->types[i] = getBaseType(type);
+	}
+}
+
+double
+number_as_double(Datum number, Oid type)
+{
+	switch (type)
+	{
+		case FLOAT4OID:
+			return (double) DatumGetFloat4(number);
+		case FLOAT8OID:
+			return DatumGetFloat8(number);
+		case INT2OID:
+			return (double) DatumGetInt16(number);
+		case INT4OID:
+			return (double) DatumGetInt32(number);
+		case INT8OID:
+			return (double) DatumGetInt64(number);
+		case NUMERICOID:
+			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, number));
+		default:
+			elog(ERROR, "unexpected type %u of a number", type);
+	}
+	return 0;
+}
+
+bool
+read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x)
+{
+	const NullableDatum *columns = fcinfo->args + reader->first;
+
+	for (int i = 0; i < reader->d; i++)
+	{
+		if (columns[i].isnull)
+			return false;
+		x[i] = number_as_double(columns[i].value, reader->types[i]);
+	}
+	return true;
+}
+
+/* ---- types ---- */
 
 #define TYPES 8					/* a power of two */
 
@@ -242,4 +324,87 @@ Datum
 fastclust_as_row_vector(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/* ---- values of pgvector ---- */
+
+static void
+reject_bytes(const char *argument, const char *problem)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("%s is not a valid vector", argument),
+			 errdetail_internal("%s", problem)));
+}
+
+static pgvector_value
+open_dense(const char *bytes, Size size, Size width, const char *argument)
+{
+	pgvector_value value = {0};
+	int16		d = 0;
+
+	if (size >= 2 * sizeof(int16))
+		memcpy(&d, bytes, sizeof(d));
+	if (d < 1 || size != 2 * sizeof(int16) + (Size) d * width)
+		reject_bytes(argument, psprintf("It says that it has %d dimensions, in %zu bytes.", d, size));
+	value.d = d;
+	value.elements = bytes + 2 * sizeof(int16);
+	return value;
+}
+
+static pgvector_value
+open_sparse(const char *bytes, Size size, const char *argument)
+{
+	const Size	head = 3 * sizeof(int32);
+	pgvector_value value = {0};
+	int32		last = -1;
+
+	if (size >= head)
+	{
+		value.d = int32_at(bytes);
+		value.nonzeros = int32_at(bytes + sizeof(int32));
+	}
+	if (value.d < 1 || value.nonzeros < 0 || value.nonzeros > value.d ||
+		size != head + (Size) value.nonzeros * (sizeof(int32) + sizeof(float)))
+		reject_bytes(argument, psprintf("It says that it has %d dimensions and %d elements, in %zu bytes.", value.d, value.nonzeros, size));
+	value.indices = bytes + head;
+	value.elements = value.indices + (Size) value.nonzeros * sizeof(int32);
+	for (int i = 0; i < value.nonzeros; i++)
+	{
+		int32		index = int32_at(value.indices + (Size) i * sizeof(int32));
+
+		if (index <= last || index >= value.d)
+			reject_bytes(argument, psprintf("Its index %d does not follow %d, or lies beyond its %d dimensions.", index, last, value.d));
+		last = index;
+	}
+	return value;
+}
+
+pgvector_value
+open_pgvector(vector_form form, Datum datum, const char *argument)
+{
+	struct varlena *packed = PG_DETOAST_DATUM_PACKED(datum);
+	const char *bytes = VARDATA_ANY(packed);
+	Size		size = VARSIZE_ANY_EXHDR(packed);
+
+	if (form == VECTOR_SPARSE)
+		return open_sparse(bytes, size, argument);
+	return open_dense(bytes, size, form == VECTOR_HALVES ? sizeof(uint16) : sizeof(float), argument);
+}
+
+void
+expand_pgvector(vector_form form, const pgvector_value *value, float *out)
+{
+	Size		d = (Size) value->d;
+
+	if (form == VECTOR_HALVES)
+		fc_widen_halves(value->elements, d, out);
+	else if (form == VECTOR_FLOATS)
+		memcpy(out, value->elements, d * sizeof(float));
+	else
+	{
+		memset(out, 0, d * sizeof(float));
+		for (int i = 0; i < value->nonzeros; i++)
+			memcpy(out + int32_at(value->indices + (Size) i * sizeof(int32)), value->elements + (Size) i * sizeof(float), sizeof(float));
+	}
 }

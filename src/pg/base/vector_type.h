@@ -39,4 +39,62 @@ extern vector_form form_of_argument(FunctionCallInfo fcinfo, int argument, bool 
 /* double precision[] of its text */
 extern Datum array_of_text(char *text);
 
+/*
+ * Vectors of the extension "vector" (pgvector), read by their documented layout:
+ *
+ *     vector      int16 d, int16 0, float x[d]
+ *     halfvec     int16 d, int16 0, half x[d]
+ *     sparsevec   int32 d, int32 nonzeros, int32 0, int32 index[nonzeros] rising from 0, float value[nonzeros]
+ *
+ * behind the length of a varlena.  A value that is not what its head says is an error (data_corrupted), whatever its bytes.
+ */
+
+/* A value where it lies: elements on any byte. */
+typedef struct pgvector_value
+{
+	int			d;
+	int			nonzeros;		/* sparsevec */
+	const char *indices;		/* sparsevec: nonzeros int32 */
+	const char *elements;		/* d floats, d halves or nonzeros floats */
+} pgvector_value;
+
+extern pgvector_value open_pgvector(vector_form form, Datum datum, const char *argument);
+
+/* Of a sparsevec: indices and values aligned, in `room` (8 bytes an element) where they are not yet. */
+static inline void
+align_sparse(pgvector_value *value, void *room)
+{
+	Size		bytes = (Size) value->nonzeros * sizeof(int32);
+
+	if ((uintptr_t) value->indices % sizeof(int32) == 0)
+		return;
+	memcpy(room, value->indices, 2 * bytes);
+	value->indices = room;
+	value->elements = value->indices + bytes;
+}
+
+/* out (d floats) = the elements. */
+extern void expand_pgvector(vector_form form, const pgvector_value *value, float *out);
+
+/* ---- numbers of a row given as columns of any number type; the types are looked up once for each call site ---- */
+
+typedef struct column_reader
+{
+	int			first;			/* argument of the first column */
+	int			d;
+	Oid			types[FUNC_MAX_ARGS];	/* no domains */
+} column_reader;
+
+/* smallint, integer, bigint, real, double precision or numeric, or a domain over one. */
+extern bool is_column_type(Oid type);
+
+/* A number of one of these types, which is no domain. */
+extern double number_as_double(Datum number, Oid type);
+
+/* For `count` arguments from `first` on, declared "any".  The error of a column that is no number. */
+extern void make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader *reader);
+
+/* x (d): the columns of this row; false when one is NULL. */
+extern bool read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x);
+
 #endif							/* FASTCLUST_VECTOR_TYPE_H */

@@ -8,9 +8,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
-#include "utils/numeric.h"
 
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
@@ -45,29 +43,6 @@ reserve(vector_reader *reader, Size bytes)
 	return reader->buffer;
 }
 
-static double
-element_as_double(Datum element, Oid type)
-{
-	switch (type)
-	{
-		case FLOAT4OID:
-			return (double) DatumGetFloat4(element);
-		case FLOAT8OID:
-			return DatumGetFloat8(element);
-		case INT2OID:
-			return (double) DatumGetInt16(element);
-		case INT4OID:
-			return (double) DatumGetInt32(element);
-		case INT8OID:
-			return (double) DatumGetInt64(element);
-		case NUMERICOID:
-			return DatumGetFloat8(DirectFunctionCall1(numeric_float8, element));
-		default:
-			elog(ERROR, "unexpected element type %u", type);
-	}
-	return 0;
-}
-
 /* The general path: integers, numerics, arrays with a null bitmap. */
 static vector
 read_elements(vector_reader *reader, Datum datum, const char *argument)
@@ -94,7 +69,7 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("%s element %d is NULL", argument, i + 1),
 					 errdetail("Vectors hold finite numbers only.")));
-		values[i] = element_as_double(element, type);
+		values[i] = number_as_double(element, type);
 	}
 	array_free_iterator(iterator);
 	v.doubles = values;
@@ -252,13 +227,12 @@ check_single_precision(const vector *v)
 	if (v->floats != NULL ? fc_all_moderate_float(v->floats, d) : fc_all_moderate(v->doubles, d))
 		return;
 	check_finite(v);
-	while (at + 1 < d && fabs(v->floats != NULL ? (double) v->floats[at] : v->doubles[at]) < 0x1p63)
+	while (at + 1 < d && fabs(row_element(v->doubles, v->floats, at)) < 0x1p63)
 		at++;
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("vector is too large for single precision"),
-			 errdetail("Element %zu is %g; elements may be up to 2^63 in magnitude.", at + 1,
-					   v->floats != NULL ? (double) v->floats[at] : v->doubles[at]),
+			 errdetail("Element %zu is %g; elements may be up to 2^63 in magnitude.", at + 1, row_element(v->doubles, v->floats, at)),
 			 errhint("Scale the data down.")));
 }
 

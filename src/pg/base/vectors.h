@@ -7,7 +7,7 @@
 #include "fmgr.h"
 
 #include "pg/base/compat.h"
-#include "pg/base/pgvector.h"
+#include "pg/base/vector_type.h"
 
 /* One vector argument: d floats or doubles, aligned, valid until the arrays behind it go. */
 typedef struct vector

@@ -14,7 +14,6 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/rows.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/encode/encode.h"

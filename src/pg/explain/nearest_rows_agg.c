@@ -23,7 +23,7 @@
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/memory.h"
-#include "pg/base/metric.h"
+#include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"

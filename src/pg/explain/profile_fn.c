@@ -16,7 +16,6 @@
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/rows.h"
 #include "pg/base/vectors.h"
 #include "pg/explain/explain.h"
 #include "pg/operator/operator_value.h"

@@ -7,10 +7,10 @@
 
 #include "operator/operator.h"
 #include "operator/quality.h"
+#include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/rows.h"
 #include "pg/operator/operator_value.h"
 
 /* cluster -1: all of them */

@@ -13,7 +13,6 @@
 #include "operator/operator.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/metric.h"
 #include "pg/base/options.h"
 #include "pg/factor/factorize.h"
 #include "pg/operator/operator_value.h"

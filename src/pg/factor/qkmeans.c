@@ -16,7 +16,6 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/rows.h"
 #include "pg/factor/factorize.h"
 #include "pg/factor/qkmeans.h"
 #include "pg/kmeans/collection.h"

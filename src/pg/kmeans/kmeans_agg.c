@@ -20,7 +20,6 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/metric.h"
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
 #include "pg/kmeans/collection.h"

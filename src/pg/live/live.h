@@ -8,8 +8,6 @@
 #include "datatype/timestamp.h"
 #include "nodes/bitmapset.h"
 #include "nodes/nodes.h"
-#include "storage/lockdefs.h"
-#include "utils/relcache.h"
 
 #include "drift/counts.h"
 #include "pg/base/vectors.h"
@@ -78,23 +76,25 @@ enum
 	DELTA_AT,
 	DELTA_GROUP,
 	DELTA_BUCKET,
-	DELTA_ADDED_ROWS,
-	DELTA_REMOVED_ROWS,
-	DELTA_ADDED,
-	DELTA_REMOVED,
-	DELTA_LOST,
+	DELTA_ROWS,					/* these three are pairs: added, removed */
+	DELTA_SKETCH = DELTA_ROWS + 2,
+	DELTA_LOST = DELTA_SKETCH + 2,
 	DELTA_CAME,
 	DELTA_WENT,
-	DELTA_ADDED_COUNTS,
-	DELTA_REMOVED_COUNTS,
-	DELTA_COLUMNS
+	DELTA_COUNTS,
+	DELTA_COLUMNS = DELTA_COUNTS + 2
 };
 
 /* The table by its name; InvalidOid where it is gone. */
 extern Oid	live_deltas_id(void);
 
-/* The table, open.  An error where it is gone, or that of another version. */
-extern Relation live_open_deltas(Oid id, LOCKMODE mode);
+/* What came or what went. */
+typedef struct live_side
+{
+	const void *rows;			/* bytea */
+	const void *sketch;
+	const void *counts;			/* drift_counts */
+} live_side;
 
 /* A row of live_deltas.  What is not there is NULL; a bucket is DT_NOBEGIN then. */
 typedef struct live_delta
@@ -102,12 +102,7 @@ typedef struct live_delta
 	int64		id;
 	const text *group;
 	TimestampTz bucket;
-	const void *added_rows;		/* bytea */
-	const void *removed_rows;
-	const void *added;			/* sketch */
-	const void *removed;
-	const void *added_counts;	/* drift_counts */
-	const void *removed_counts;
+	live_side	sides[2];		/* added, removed */
 	const char *lost;
 } live_delta;
 

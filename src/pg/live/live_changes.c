@@ -20,7 +20,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/metric.h"
+#include "pg/base/options.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
@@ -287,11 +287,11 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group, 
 /* ---- deltas ---- */
 
 static void
-add_delta_side(live_changes *changes, side *side, const void *rows, const void *sketch, const void *counts)
+add_delta_side(live_changes *changes, side *side, const live_side *delta)
 {
 	MemoryContext old;
 
-	if (rows == NULL && sketch == NULL)
+	if (delta->rows == NULL && delta->sketch == NULL)
 		return;
 	if (side->sketch == NULL)
 	{
@@ -299,12 +299,12 @@ add_delta_side(live_changes *changes, side *side, const void *rows, const void *
 		make_sketch(changes, side);
 		MemoryContextSwitchTo(old);
 	}
-	if (rows != NULL)
-		add_kept_rows(changes, side, VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
-	if (sketch != NULL)
-		(void) sketch_combined(side->sketch, sketch_closed(sketch), 1);
-	if (counts != NULL && side->counts != NULL)
-		side->counts = drift_counts_combined(side->counts, counts, 1);
+	if (delta->rows != NULL)
+		add_kept_rows(changes, side, VARDATA_ANY(delta->rows), VARSIZE_ANY_EXHDR(delta->rows));
+	if (delta->sketch != NULL)
+		(void) sketch_combined(side->sketch, sketch_closed(delta->sketch), 1);
+	if (delta->counts != NULL && side->counts != NULL)
+		side->counts = drift_counts_combined(side->counts, delta->counts, 1);
 }
 
 void
@@ -312,8 +312,8 @@ live_count_delta(live_changes *changes, const live_delta *delta)
 {
 	part	   *part = part_of(changes, delta->group, delta->bucket);
 
-	add_delta_side(changes, &part->sides[0], delta->added_rows, delta->added, delta->added_counts);
-	add_delta_side(changes, &part->sides[1], delta->removed_rows, delta->removed, delta->removed_counts);
+	for (int i = 0; i < 2; i++)
+		add_delta_side(changes, &part->sides[i], &delta->sides[i]);
 }
 
 /* ---- the whole ---- */
@@ -344,35 +344,23 @@ live_changes_are_large(const live_changes *changes)
 	return changes->bytes > (Size) fastclust_memory_budget * 1024 / BUDGET_SHARE && changes->parts != NULL;
 }
 
-static const void *
-rows_as_bytea(side *side)
+static live_side
+closed_side(const side *side)
 {
-	if (side->rows.data == NULL)
-		return NULL;
-	SET_VARSIZE(side->rows.data, side->rows.len);
-	return side->rows.data;
-}
-
-static const fc_sketch *
-sketch_of_side(const side *side)
-{
-	return side->sketch == NULL ? NULL : sketch_closed(side->sketch);
-}
-
-static const fc_drift_counts *
-counts_of_side(const side *side)
-{
-	return side->counts == NULL ? NULL : drift_counts_closed(side->counts);
+	if (side->rows.data != NULL)
+		SET_VARSIZE(side->rows.data, side->rows.len);
+	return (live_side) {
+		.rows = side->rows.data, .sketch = side->sketch == NULL ? NULL : sketch_closed(side->sketch),
+		.counts = side->counts == NULL ? NULL : drift_counts_closed(side->counts)
+	};
 }
 
 static void
-take_part(const live_changes *changes, part *part, live_taker take, void *argument)
+take_part(const live_changes *changes, const part *part, live_taker take, void *argument)
 {
 	live_delta	delta = {
 		.id = changes->live->id, .group = part->key.group, .bucket = part->key.bucket,
-		.added_rows = rows_as_bytea(&part->sides[0]), .removed_rows = rows_as_bytea(&part->sides[1]),
-		.added = sketch_of_side(&part->sides[0]), .removed = sketch_of_side(&part->sides[1]),
-		.added_counts = counts_of_side(&part->sides[0]), .removed_counts = counts_of_side(&part->sides[1])
+		.sides = {closed_side(&part->sides[0]), closed_side(&part->sides[1])}
 	};
 
 	take(argument, &delta);

@@ -16,8 +16,8 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/languages.h"
 #include "pg/live/live.h"
 
 typedef enum parts_change

@@ -27,8 +27,8 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/languages.h"
 #include "pg/base/memory.h"
 #include "pg/live/live.h"
 
@@ -313,9 +313,9 @@ remove_part(const live_sketch *live, Oid table_owner)
 		value = SPI_getbinval(found->vals[i], found->tupdesc, 3, &null);
 		if (null)
 			continue;
-		delta.removed = DatumGetPointer(value);
+		delta.sides[1].sketch = DatumGetPointer(value);
 		value = SPI_getbinval(found->vals[i], found->tupdesc, 4, &null);
-		delta.removed_counts = null ? NULL : DatumGetPointer(value);
+		delta.sides[1].counts = null ? NULL : DatumGetPointer(value);
 		live_write_delta(writer, &delta);
 	}
 	live_end_deltas(writer);

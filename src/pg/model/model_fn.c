@@ -12,10 +12,7 @@
 #include "operator/responsibility.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
-#include "pg/base/rows.h"
 #include "pg/model/model.h"
-#include "pg/model/model_row.h"
-
 
 /* ---- one row, one answer ---- */
 

@@ -12,11 +12,9 @@
 #include "encode/encoder.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
-#include "pg/base/columns.h"
 #include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
-#include "pg/model/model_row.h"
 #include "rkhs/map.h"
 
 /* ---- room ---- */

@@ -22,7 +22,6 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/rows.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
@@ -143,7 +142,7 @@ fastclust_is_zero_vector(PG_FUNCTION_ARGS)
 	vector		v = read_vector_argument(fcinfo, &reader, 0, "x");
 	int			i = 0;
 
-	while (i < v.d && (v.floats != NULL ? v.floats[i] == 0.0f : v.doubles[i] == 0.0))
+	while (i < v.d && row_element(v.doubles, v.floats, (Size) i) == 0.0)
 		i++;
 	PG_RETURN_BOOL(i == v.d);
 }
@@ -334,7 +333,7 @@ fastclust_renumber(PG_FUNCTION_ARGS)
 	check_vector_dim(&numbers, op.k, "the list of clusters");
 	place = palloc(op.k * sizeof(int32));
 	for (Size j = 0; j < op.k; j++)
-		place[j] = (int32) (numbers.floats ? (double) numbers.floats[j] : numbers.doubles[j]);
+		place[j] = (int32) row_element(numbers.doubles, numbers.floats, j);
 	hold(&memory, fc_operator_size(&op));
 	arena = hold_arena(&memory);
 	status = fc_operator_renumber(&op, place, &arena, &renumbered);

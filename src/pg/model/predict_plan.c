@@ -20,8 +20,8 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
-#include "pg/base/columns.h"
 #include "pg/base/compat.h"
+#include "pg/base/vector_type.h"
 
 /* What predict_columns reads itself: the argument of a cast to double precision that the parser put there. */
 static Node *

@@ -38,7 +38,6 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/rows.h"
 
 #define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of queries */
 #define ALIAS		"t"

@@ -7,9 +7,7 @@
 
 #include "base/fc.h"
 #include "pg/base/arguments.h"
-#include "pg/base/metric.h"
 #include "pg/base/options.h"
-#include "pg/base/rows.h"
 
 enum
 {

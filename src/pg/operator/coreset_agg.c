@@ -19,7 +19,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/metric.h"
+#include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"

@@ -20,7 +20,6 @@
 #include "pg/base/collect.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/rows.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"

@@ -21,7 +21,6 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/rows.h"
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
 #include "rkhs/projection.h"

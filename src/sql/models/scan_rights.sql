@@ -62,25 +62,6 @@ $$;
 -- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
 -- index predicate that the planner evaluates.  Whoever is not the model's owner scans for it only what the owner may
 -- read in full, of built-in types, and of tables that run nobody else's code.
-CREATE FUNCTION fastclust_internal.stored_scan_problem(held stored_models, relation regclass, columns name[]) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    class pg_class;
-BEGIN
-    SELECT * INTO class FROM pg_class c WHERE c.oid = relation;
-    RETURN CASE
-        WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('relation %s is not a table', relation)
-        WHEN class.relrowsecurity THEN format('table %s has row-level security', relation)
-        WHEN foreign_code_problem(relation) IS NOT NULL THEN foreign_code_problem(relation)
-        WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = held.owner_id
-                            AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
-                            AND (has_table_privilege(r.oid, class.oid, 'SELECT')
-                                 OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(columns) f WHERE f IS NOT NULL)))
-            THEN format('role %s may not read %s', held.owner, relation)
-        ELSE foreign_type_problem(relation, columns) END;
-END
-$$;
-
 -- named: the caller has named the relation, so that only the columns are another's choice.  A superuser scans tables of
 -- other roles, who may have put a view in their place, only by name, even for his own model.
 CREATE FUNCTION fastclust_internal.check_stored_scan(held stored_models, version stored_versions, relation regclass, columns name[], named boolean) RETURNS void
@@ -90,9 +71,22 @@ DECLARE
     own boolean := COALESCE((SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user), false);
     problem text := CASE WHEN own THEN CASE WHEN NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
                                             THEN COALESCE(foreign_code_problem(relation), foreign_type_problem(relation, columns)) END
-                         WHEN named THEN foreign_type_problem(relation, columns)
-                         ELSE stored_scan_problem(held, relation, columns) END;
+                         WHEN named THEN foreign_type_problem(relation, columns) END;
+    class pg_class;
 BEGIN
+    IF NOT own AND named IS NOT TRUE THEN
+        SELECT * INTO class FROM pg_class c WHERE c.oid = relation;
+        problem := CASE
+            WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('relation %s is not a table', relation)
+            WHEN class.relrowsecurity THEN format('table %s has row-level security', relation)
+            WHEN foreign_code_problem(relation) IS NOT NULL THEN foreign_code_problem(relation)
+            WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = held.owner_id
+                                AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
+                                AND (has_table_privilege(r.oid, class.oid, 'SELECT')
+                                     OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(columns) f WHERE f IS NOT NULL)))
+                THEN format('role %s may not read %s', held.owner, relation)
+            ELSE foreign_type_problem(relation, columns) END;
+    END IF;
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model, held.owner, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',

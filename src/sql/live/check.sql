@@ -118,3 +118,14 @@ CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
     EXECUTE FUNCTION live_dropped();
 ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;
+
+CREATE FUNCTION drop_model(model text) RETURNS void
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held stored_models := held_model(model, true);
+BEGIN
+    PERFORM drop_live_triggers(l.id, NULL), forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id;
+    DELETE FROM stored_models m WHERE m.id = held.id;
+END
+$$;
+COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';

@@ -1,5 +1,5 @@
 /*
- * site.c - what a function keeps from call to call.
+ * call_cache.c - what a function keeps from call to call, and states of aggregates that are flat values; see call_cache.h
  *
  * The executor calls a function with one FmgrInfo for a whole query, whose fn_extra is the function's own.  Whoever calls
  * through fmgr_info at every row, as worker_partial_agg of Citus does, leaves it empty each time, and fn_expr too.  A
@@ -10,7 +10,10 @@
 #include "fmgr.h"
 #include "utils/memutils.h"
 
-#include "pg/base/site.h"
+#include "pg/base/arguments.h"
+#include "pg/base/call_cache.h"
+#include "pg/base/compat.h"
+#include "pg/base/memory.h"
 
 #define PLACES 8				/* aggregates of a query, about */
 
@@ -75,4 +78,41 @@ site_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home)
 		flinfo->fn_extra = MemoryContextAllocZero(*home, size);
 	}
 	return flinfo->fn_extra;
+}
+
+/* ---- states of type internal ---- */
+
+Datum
+kept_state(FunctionCallInfo fcinfo, Datum state)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	void	   *made = DatumGetPointer(state);
+	void	   *old = PG_ARGISNULL(0) ? NULL : PG_GETARG_POINTER(0);
+	void	   *copy;
+
+	if (fcinfo->isnull || made == old)
+		return state;
+	copy = MemoryContextAlloc(context, VARSIZE(made));
+	copy_bytes(copy, made, VARSIZE(made));
+	if (old != NULL)
+		pfree(old);
+	PG_RETURN_POINTER(copy);
+}
+
+/* (state): the bytes as they are */
+PG_FUNCTION_INFO_V1(fastclust_state_serialize);
+Datum
+fastclust_state_serialize(PG_FUNCTION_ARGS)
+{
+	(void) aggregate_context(fcinfo);
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
+/* (bytes, NULL): the state, aligned as its type is */
+PG_FUNCTION_INFO_V1(fastclust_state_deserialize);
+Datum
+fastclust_state_deserialize(PG_FUNCTION_ARGS)
+{
+	(void) aggregate_context(fcinfo);
+	PG_RETURN_POINTER(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));
 }

@@ -271,17 +271,6 @@ END
 $$;
 COMMENT ON FUNCTION rename_model(text, text) IS 'give a model another name';
 
-CREATE FUNCTION drop_model(model text) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held stored_models := held_model(model, true);
-BEGIN
-    PERFORM drop_live_triggers(l.id, NULL), forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id;
-    DELETE FROM stored_models m WHERE m.id = held.id;
-END
-$$;
-COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';
-
 CREATE FUNCTION use_version(model text, version integer) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE

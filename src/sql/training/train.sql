@@ -46,19 +46,6 @@ BEGIN
 END
 $$;
 
--- How many groups there are about: those of some rows.
-CREATE FUNCTION fastclust_internal.estimated_groups(job training_job, wanted double precision) RETURNS double precision
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    groups float8 := 1;
-BEGIN
-    IF (job.source).group_by IS NOT NULL THEN
-        EXECUTE format('SELECT count(DISTINCT %s) %s', (job.source).group_value, rows_from(job.source, wanted, job.estimate, job.seed)) INTO groups;
-    END IF;
-    RETURN greatest(1, groups);
-END
-$$;
-
 -- What is known of the parts of a version: arrays, an element a part.
 CREATE TYPE fastclust_internal.trained_parts AS (groups text[], operators fastop[], frozen boolean[], samples fastop[], counts bigint[], whole boolean);
 

@@ -30,7 +30,7 @@ CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec) RE
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
--- for the sum of shards (56_shard_sums.sql)
+-- for the sum of shards (types/shard_sums.sql)
 CREATE FUNCTION fastclust_internal.sketch_accum(sketch, "any", sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 --@each @vector@ @state@ @kept@ @serial@ = row_vector sketch fastclust_sketch_accum PARALLEL=SAFE; "any" internal fastclust_sketch_accum_kept PARALLEL=SAFE,SERIALFUNC=state_serialize,DESERIALFUNC=state_deserialize

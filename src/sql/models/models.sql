@@ -107,6 +107,13 @@ CREATE VIEW fastclust_internal.readable_versions WITH (security_barrier) AS
     SELECT v.* FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
 GRANT SELECT ON own_models, readable_models, readable_versions TO PUBLIC;
 
+-- Edges, pairs and waves of a version: those of all its groups.
+CREATE FUNCTION fastclust_internal.drift_spec_of(version stored_versions) RETURNS drift_spec
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT COALESCE(version.drift_spec, (SELECT v.drift_spec FROM readable_versions v
+                                          WHERE v.model_id = version.model_id AND v.version = version.version AND v.drift_spec IS NOT NULL LIMIT 1))
+$$;
+
 -- internal: what the model functions share
 
 CREATE FUNCTION fastclust_internal.match_clusters(old fastop, old_center double precision[], old_scale double precision[],
@@ -147,6 +154,10 @@ $$;
 CREATE FUNCTION option_help(function text, OUT option text, OUT type text, OUT range text, OUT "default" text, OUT meaning text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_option_help' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 30;
 COMMENT ON FUNCTION option_help(text) IS 'the options of train, retrain or choose_k; "live.bucket" is the key bucket of the object live';
+
+-- The name that was meant, where one is almost the given, and all there are.
+CREATE FUNCTION fastclust_internal.name_hint(given text, names text[], what text) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_name_hint' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- Of a model that is not there: the one that was meant, of those the caller may read.
 CREATE FUNCTION fastclust_internal.model_hint(model text) RETURNS text

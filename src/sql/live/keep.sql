@@ -138,33 +138,25 @@ BEGIN
 END
 $$;
 
--- Distributed tables, reference tables, and local ones that Citus manages: the rows of all are in shards.
-CREATE FUNCTION fastclust_internal.is_citus_table(relation regclass) RETURNS boolean
+-- Whose rows are not all in the table itself: 'citus' of distributed tables, reference tables, and local ones that Citus manages;
+-- 'timescaledb' of hypertables and their chunks, by a catalog that is read only where the extension itself made it; else NULL.
+CREATE FUNCTION fastclust_internal.keeper_of_rows(relation regclass) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    found_table boolean := false;
+    keeper text;
 BEGIN
     IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
-        EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = $1)' INTO found_table USING relation;
+        EXECUTE 'SELECT ''citus'' FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = $1' INTO keeper USING relation;
     END IF;
-    RETURN found_table;
-END
-$$;
-
--- Hypertables of TimescaleDB and their chunks.  Its catalog is read only where the extension itself made it.
-CREATE FUNCTION fastclust_internal.is_hypertable(relation regclass) RETURNS boolean
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    found_table boolean := false;
-BEGIN
-    IF (SELECT count(*) = 2 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'timescaledb'
+    IF keeper IS NULL AND
+       (SELECT count(*) = 2 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'timescaledb'
          WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass
            AND d.objid IN (to_regclass('_timescaledb_catalog.hypertable'), to_regclass('_timescaledb_catalog.chunk'))) THEN
-        EXECUTE 'SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace'
+        EXECUTE 'SELECT ''timescaledb'' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace'
                 '  JOIN (SELECT schema_name, table_name FROM _timescaledb_catalog.hypertable UNION ALL SELECT schema_name, table_name FROM _timescaledb_catalog.chunk) t'
-                '    ON t.schema_name = n.nspname AND t.table_name = c.relname WHERE c.oid = $1)' INTO found_table USING relation;
+                '    ON t.schema_name = n.nspname AND t.table_name = c.relname WHERE c.oid = $1' INTO keeper USING relation;
     END IF;
-    RETURN found_table;
+    RETURN keeper;
 END
 $$;
 
@@ -175,14 +167,14 @@ DECLARE
     part record;
     reason text;
 BEGIN
-    FOR part IN SELECT c.oid::regclass AS id, c.* FROM live_tables(live.relation) t(id) JOIN pg_class c ON c.oid = t.id LOOP
+    FOR part IN SELECT c.oid::regclass AS id, c.*, keeper_of_rows(c.oid) AS keeper FROM live_tables(live.relation) t(id) JOIN pg_class c ON c.oid = t.id LOOP
         reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
                        WHEN part.relnamespace = 'pg_catalog'::regnamespace THEN 'It is a catalog of the server.'
                        WHEN EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
                                      WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass AND d.objid = part.id)
                            THEN 'It is a table of fastclust itself.'
-                       WHEN is_citus_table(part.id) THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
-                       WHEN is_hypertable(part.id) THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
+                       WHEN part.keeper = 'citus' THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
+                       WHEN part.keeper = 'timescaledb' THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
                        WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
                        WHEN part.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
                        WHEN row_security_active(part.id) THEN 'Row-level security hides rows of it from its owner.'
@@ -190,9 +182,9 @@ BEGIN
                            THEN 'A virtual column is not there when a row is written.' END;
         IF reason IS NOT NULL THEN
             RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', part.id), DETAIL = reason,
-                HINT = CASE WHEN is_hypertable(part.id)
+                HINT = CASE WHEN part.keeper = 'timescaledb'
                             THEN 'Keep sketch_agg of each bucket in a continuous aggregate, and read merge_agg of it.'
-                            WHEN part.relkind NOT IN ('r', 'p') OR is_citus_table(part.id)
+                            WHEN part.relkind NOT IN ('r', 'p') OR part.keeper = 'citus'
                             THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
                             ELSE 'A live sketch follows a logged table that shows its owner all rows.' END;
         END IF;
@@ -216,7 +208,7 @@ BEGIN
 END
 $$;
 
--- Whoever is not the owner of the table did not choose its code: see stored_scan_problem.
+-- Whoever is not the owner of the table did not choose its code: see check_stored_scan.
 CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE

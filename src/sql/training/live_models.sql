@@ -28,44 +28,6 @@ BEGIN
 END
 $$;
 
--- The live sketch of a model, where the caller may read it; else a row of NULLs.
-CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches
-    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN (SELECT l FROM kept_sketches l WHERE l.model_id = $1 AND may_read_live(l));
-END
-$$;
-
--- The same where it counts the rows of a version as that was trained.
-CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions) RETURNS kept_sketches
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    live kept_sketches := model_live(version.model_id);
-    problem text;
-BEGIN
-    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text OR live.features <> version.features OR live.vector <> version.vector
-       OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
-       OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
-       OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
-       OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where' THEN
-        RETURN NULL;
-    END IF;
-    problem := sketch_problem(live.name);
-    IF problem IS NOT NULL THEN
-        RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it.';
-        RETURN NULL;
-    END IF;
-    RETURN live;
-END
-$$;
-
--- The rows of a live model, of all groups together.
-CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, OUT s sketch, OUT counts drift_counts)
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) FROM model_groups(live.name) g
-$$;
-
 -- A model's live sketch goes; one of a table that is another role's by now stays with that role.
 CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old kept_sketches) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

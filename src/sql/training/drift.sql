@@ -20,11 +20,10 @@ BEGIN
 END
 $$;
 
--- Edges, pairs and waves of a version: those of all its groups.
-CREATE FUNCTION fastclust_internal.drift_spec_of(version stored_versions) RETURNS drift_spec
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE(version.drift_spec, (SELECT v.drift_spec FROM readable_versions v
-                                          WHERE v.model_id = version.model_id AND v.version = version.version AND v.drift_spec IS NOT NULL LIMIT 1))
+-- Do the waves of a spec run in all dimensions, not along axes of a sample?  Such axes fit the training rows better than any later ones.
+CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS boolean
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
 $$;
 
 -- What drift compares of a version and other rows: the counts, where both were counted, and the sketches, where their waves run in all dimensions.

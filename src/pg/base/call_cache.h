@@ -1,0 +1,28 @@
+/*
+ * call_cache.h - what a function keeps from call to call of one place in a query.
+ *
+ * Aggregates of "any" have a state of type internal: the bytes of the typed one, in the aggregate's memory.
+ */
+#ifndef FASTCLUST_CALL_CACHE_H
+#define FASTCLUST_CALL_CACHE_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+/*
+ * The `size` bytes of this call site, cleared at first, and in *home the context of what belongs to them.  Where fn_extra is
+ * empty: they are there from then on.  Citus calls transition functions with a new FmgrInfo for every row: these share what lies in the aggregate's context.
+ */
+extern void *site_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home);
+
+/* The state that a transition or combine function of the typed state returned, copied as the executor would do. */
+extern Datum kept_state(FunctionCallInfo fcinfo, Datum state);
+
+/* name_kept: the function `name` for such a state. */
+#define KEPT_STATE(name) \
+PG_FUNCTION_INFO_V1(name##_kept); \
+Datum name##_kept(PG_FUNCTION_ARGS) { return kept_state(fcinfo, name(fcinfo)); } \
+extern int	no_such_variable
+
+#endif							/* FASTCLUST_CALL_CACHE_H */

@@ -1,0 +1,161 @@
+
+-- live sketches: the sketch of now
+
+-- The sketches of now; an error where they are not those of the table.
+CREATE FUNCTION fastclust_internal.checked_parts(name text) RETURNS SETOF live_part
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := readable_live(name);
+    problem text := live_problem(live);
+BEGIN
+    IF problem IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it, drop_sketch ends it.';
+    END IF;
+    RETURN QUERY SELECT p.* FROM live_parts(live.id) p;
+END
+$$;
+
+-- ---- buckets of time, weighed when they are read by 2^(-age / half-life) ----
+--
+-- Buckets stay sums of integers, whatever their age: rows of any time come, change and go exactly, and no weight ever overflows.  The newest
+-- bucket weighs 1, which is forward decay with its landmark moved along.
+
+CREATE FUNCTION fastclust_internal.weighted_merge(sketch, sketch, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_weighted_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE AGGREGATE fastclust_internal.weighted_merge_agg(part sketch, weight double precision) (SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY);
+
+-- Buckets of times to come are left out, but for a day in which clocks may differ.
+-- Counts have no weights: they are those of the rows of two half-lives, as many as the weighted rows are worth, nearly.
+CREATE FUNCTION fastclust_internal.decayed_parts(name text, half_life interval, one_group text, one_bucket timestamptz, by_group boolean,
+        OUT group_value text, OUT s sketch, OUT counts drift_counts)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := readable_live(name);
+    origin CONSTANT timestamptz := '2000-01-01 00:00+00';   -- from it all times are a bigint of microseconds: the ends of the calendar are farther apart
+BEGIN
+    IF live.bucket IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', name),
+            HINT = 'keep_sketch with the option bucket makes one that has.';
+    ELSIF (half_life > '0' AND half_life <= '100000000 days') IS NOT TRUE THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
+            DETAIL = 'It is above 0 and at most 100000000 days.';
+    END IF;
+    RETURN QUERY
+        SELECT q.part, weighted_merge_agg(q.s, CASE WHEN h.half_lives <= 40 THEN power(2.0::float8, -h.half_lives) ELSE 0 END),     -- else less than the least weight
+               merge_drift_counts_agg(q.counts) FILTER (WHERE a.age <= 2 * half_life)
+          FROM (SELECT g.part, p.bucket, p.s, p.counts, max(p.bucket) OVER (PARTITION BY g.part) AS newest
+                  FROM checked_parts(decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                 WHERE (one_group IS NULL OR p.group_value = one_group) AND (one_bucket IS NULL OR p.bucket = one_bucket)
+                   AND isfinite(p.bucket) AND p.bucket <= now() + interval '1 day') q,
+               LATERAL (SELECT justify_hours((q.newest - origin) + (origin - q.bucket)) AS age) a,
+               LATERAL (SELECT extract(epoch FROM a.age)::float8 / extract(epoch FROM half_life)::float8 AS half_lives) h
+         GROUP BY q.part;
+END
+$$;
+
+-- The rows of now by groups, or with a half-life those of lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
+CREATE FUNCTION fastclust_internal.model_groups(name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
+    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := readable_live(name);
+BEGIN
+    IF live.half_life IS NOT NULL THEN
+        RETURN QUERY SELECT d.* FROM decayed_parts(name, live.half_life, NULL, NULL, true) d ORDER BY d.group_value COLLATE "C";
+    ELSE
+        RETURN QUERY SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
+                       FROM checked_parts($1) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                      GROUP BY 1 ORDER BY g.part COLLATE "C";
+    END IF;
+END
+$$;
+
+-- A group or a bucket that can have rows: what is none would look like one that has no rows now.
+CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
+    SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$
+DECLARE
+    begins timestamptz := bucket_of_time(bucket, bucket_microseconds(live.bucket_width));
+BEGIN
+    IF group_value IS NOT NULL AND live.group_by IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no groups', live.name);
+    ELSIF bucket IS NOT NULL AND live.bucket IS NULL THEN
+        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', live.name);
+    ELSIF bucket <> begins THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('no bucket of live sketch "%s" begins at %s', live.name, bucket),
+            DETAIL = format('The bucket of that time begins at %s and is %s long.', begins, live.bucket_width);
+    END IF;
+END
+$$;
+
+CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM check_live_part(readable_live(name), group_value, bucket);
+    IF half_life IS NOT NULL THEN
+        RETURN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false) d);
+    END IF;
+    RETURN (SELECT merge_agg(p.s) FROM checked_parts($1) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3));
+END
+$$;
+COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
+    IS 'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
+
+CREATE FUNCTION current_sketches(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := readable_live(name);
+BEGIN
+    RETURN QUERY SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, p.s
+                   FROM checked_parts($1) p ORDER BY p.group_value COLLATE "C", p.bucket;
+END
+$$;
+COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for each group and bucket';
+
+-- Why a live sketch cannot be read; NULL: it can.
+CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT live_problem(l) FROM kept_sketches l WHERE l.name = $1 AND may_read_live(l));
+END
+$$;
+
+-- The live sketch of a model, where the caller may read it; else a row of NULLs.
+CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT l FROM kept_sketches l WHERE l.model_id = $1 AND may_read_live(l));
+END
+$$;
+
+-- The same where it counts the rows of a version as that was trained.
+CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions) RETURNS kept_sketches
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := model_live(version.model_id);
+    problem text;
+BEGIN
+    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text OR live.features <> version.features OR live.vector <> version.vector
+       OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
+       OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
+       OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
+       OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where' THEN
+        RETURN NULL;
+    END IF;
+    problem := sketch_problem(live.name);
+    IF problem IS NOT NULL THEN
+        RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it.';
+        RETURN NULL;
+    END IF;
+    RETURN live;
+END
+$$;
+
+-- The rows of a live model, of all groups together.
+CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, OUT s sketch, OUT counts drift_counts)
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) FROM model_groups(live.name) g
+$$;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "numerics/hypergeometric.h"
+#include "numerics/tails.h"
 
 double
 fc_column_tests(const fc_drift_spec *spec)

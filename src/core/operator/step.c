@@ -7,7 +7,7 @@
 #include "base/pieces.h"
 #include "base/simd.h"
 #include "operator/codebook.h"
-#include "operator/quality.h"
+#include "operator/fit.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -542,24 +542,9 @@ fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratc
 		to_unit_centroids(op, result->sums, scratch);
 }
 
-/* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
-void
-fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
-					   double *index)
+double
+fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch)
 {
-	size_t		used = 0;
-	double		sum = 0;
-	double		worst;
-
 	fc_operator_centroids(op, NULL, NULL, scratch, centroids);
-	for (size_t i = 0; i < op->k; i++)
-	{
-		fc_check();
-		if (result->weights[i] <= 0)
-			continue;
-		used++;
-		fc_davies_bouldin_of(centroids, op->k, op->d, i, result->weights, result->sums, &worst);
-		sum += worst;
-	}
-	*index = used > 0 ? sum / (double) used : 0;
+	return fc_davies_bouldin(centroids, op->k, op->d, result->weights, result->sums, NULL);
 }

@@ -32,12 +32,7 @@ typedef struct cached_value
 	void	   *bytes;			/* fetched copy, or NULL: the value lies in the row */
 	const void *seen;			/* the view belongs to these bytes */
 	void	   *view;
-	bool		sliced;
-	void	   *sell;
-	float	   *rows;
 	Size		asked;			/* how often */
-	struct fc_screen *screen;
-	struct fc_boxes *boxes;
 	fc_columns *columns;
 } cached_value;
 
@@ -249,24 +244,34 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 	return value->view;
 }
 
+/* What was made of the operator stays. */
 static void
 view_operator(const void *bytes, void *view)
 {
-	open_operator(bytes, view);
+	fc_operator *op = view;
+	const struct fc_operator_sell *sell = op->sell;
+	const float *rows = op->rows;
+	struct fc_screen *screen = op->screen;
+	struct fc_boxes *boxes = op->boxes;
+
+	open_operator(bytes, op);
+	op->sell = sell;
+	op->rows = rows;
+	op->screen = screen;
+	op->boxes = boxes;
 }
 
 /* Sparse factors rearranged once, for as long as the same operator comes. */
 static void
-slice_factors(operator_cache *cache, cached_value *value)
+slice_factors(operator_cache *cache, fc_operator *op)
 {
-	Size		size = fc_operator_sell_size(value->view);
+	Size		size = fc_operator_sell_size(op);
 
 	if (size == 0)
 		return;
 	check_budget(size, "the operator's slices");
-	value->sell = MemoryContextAllocHuge(cache->context, size);
+	fc_operator_sell_build(op, MemoryContextAllocHuge(cache->context, size));
 	cache->size += size;
-	fc_operator_sell_build(value->view, value->sell);
 }
 
 const fc_operator *
@@ -279,19 +284,10 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	(void) cached_view(fcinfo, argument, sizeof(fc_operator), view_operator, &bytes);
 	cache = site_cache(fcinfo);
 	op = cache->last->view;
-	if (!cache->last->sliced)
-		slice_factors(cache, cache->last);
-	cache->last->sliced = true;
-	if (++cache->last->asked == screened_from(op->k))
-	{
+	if (cache->last->asked++ == 0)
+		slice_factors(cache, op);
+	if (cache->last->asked == screened_from(op->k))
 		cache->size += screen_operator(op, cache->context);
-		cache->last->screen = op->screen;
-		cache->last->boxes = op->boxes;
-	}
-	op->sell = cache->last->sell;
-	op->rows = cache->last->rows;
-	op->screen = cache->last->screen;
-	op->boxes = cache->last->boxes;
 	if (header != NULL)
 		*header = bytes;
 	return op;
@@ -358,14 +354,11 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operato
 	const fc_operator *op = cached_operator(fcinfo, argument, header);
 	operator_cache *cache = site_cache(fcinfo);
 	Size		size = op->k * op->d * sizeof(float);
-	float	   *rows;
 
-	if (cache->last->rows != NULL || op->factors == 1 || op->exact.values != NULL ||
+	if (op->rows != NULL || op->factors == 1 || op->exact.values != NULL ||
 		size > (Size) fastclust_memory_budget * 1024 / 4)
 		return op;
-	rows = MemoryContextAllocHuge(cache->context, size);
-	fc_operator_expand(cache->last->view, cached_scratch(fcinfo, fc_operator_scratch(op)), rows);
-	cache->last->rows = rows;
+	fc_operator_expand(cache->last->view, cached_scratch(fcinfo, fc_operator_scratch(op)), MemoryContextAllocHuge(cache->context, size));
 	cache->size += size;
 	return op;
 }
@@ -376,19 +369,24 @@ cached_reader(FunctionCallInfo fcinfo)
 	return &site_cache(fcinfo)->reader;
 }
 
+/* Memory for `count` items of which there was room for *room; its old content is gone where it moves. */
+static void *
+grown(const operator_cache *cache, void *memory, Size *room, Size count, Size item)
+{
+	if (*room >= count)
+		return memory;
+	if (memory != NULL)
+		pfree(memory);
+	*room = count;
+	return MemoryContextAllocHuge(cache->home, count * item);
+}
+
 fc_scratch
 cached_scratch(FunctionCallInfo fcinfo, Size floats)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	if (cache->scratch.count < floats)
-	{
-		if (cache->scratch.floats != NULL)
-			pfree(cache->scratch.floats);
-		cache->scratch = (fc_scratch) {NULL, 0};
-		cache->scratch.floats = MemoryContextAllocHuge(cache->home, floats * sizeof(float));
-		cache->scratch.count = floats;
-	}
+	cache->scratch.floats = grown(cache, cache->scratch.floats, &cache->scratch.count, floats, sizeof(float));
 	return cache->scratch;
 }
 
@@ -397,13 +395,6 @@ cached_doubles(FunctionCallInfo fcinfo, Size count)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	if (cache->doubles_count < count)
-	{
-		if (cache->doubles != NULL)
-			pfree(cache->doubles);
-		cache->doubles_count = 0;
-		cache->doubles = MemoryContextAllocHuge(cache->home, count * sizeof(double));
-		cache->doubles_count = count;
-	}
+	cache->doubles = grown(cache, cache->doubles, &cache->doubles_count, count, sizeof(double));
 	return cache->doubles;
 }

@@ -7,7 +7,6 @@
 #include "fmgr.h"
 
 #include "base/fc.h"
-#include "operator/columns.h"
 #include "operator/operator.h"
 #include "pg/base/vectors.h"
 

@@ -248,7 +248,9 @@ fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena
 	long double entropies = 0;
 	fc_status	status = take_margins(cells, n, arena, &m);
 
-	for (size_t i = 0; status == FC_OK && i < n; i++)
+	if (status != FC_OK)
+		return status;
+	for (size_t i = 0; i < n; i++)
 	{
 		long double p = (long double) cells[i].count / (long double) m.n;
 
@@ -256,12 +258,8 @@ fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena
 			fc_check();
 		information += p * logl(p / (share_of(&m, m.a, m.na, cells[i].a) * share_of(&m, m.b, m.nb, cells[i].b)));
 	}
-	if (status == FC_OK)
-		add_entropy(m.a, m.na, m.n, &entropies);
-	if (status == FC_OK)
-		add_entropy(m.b, m.nb, m.n, &entropies);
-	if (status != FC_OK)
-		return status;
+	add_entropy(m.a, m.na, m.n, &entropies);
+	add_entropy(m.b, m.nb, m.n, &entropies);
 	if (m.na == 1 && m.nb == 1)
 		*score = 1.0;
 	else

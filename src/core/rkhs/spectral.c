@@ -242,14 +242,15 @@ compare_with_kmeans(spectral_work *w, fc_arena *arena, bool *same)
 
 	options.seed = w->seed;
 	status = fc_kmeans(&rows, w->k, NULL, &options, arena, &found);
+	if (status != FC_OK)
+		return status;
 	memset(w->counts, 0, w->k * w->k * sizeof(double));
-	for (size_t i = 0; status == FC_OK && i < w->n; i++)
+	for (size_t i = 0; i < w->n; i++)
 		w->counts[(size_t) w->label[0][i] * w->k + (size_t) w->label[1][i]]++;
-	if (status == FC_OK)
-		status = fc_match_labels(w->counts, w->k, w->k, arena, w->number);
+	status = fc_match_labels(w->counts, w->k, w->k, arena, w->number);
 	for (size_t j = 0; status == FC_OK && j < w->k; j++)
 		agreed += w->counts[j * w->k + (size_t) w->number[j]];
-	*same = status == FC_OK && agreed >= FC_SPECTRAL_AGREED * (double) w->n;
+	*same = agreed >= FC_SPECTRAL_AGREED * (double) w->n;
 	return status;
 }
 

@@ -209,7 +209,7 @@ bench_assign(size_t k, size_t d)
 
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = v};
 	scratch = take_scratch(fc_operator_batch_scratch(&op, BATCH));
-	fc_operator_half_norms(&op, scratch, half_norms);
+	fc_operator_measure(&op, scratch, half_norms);
 	for (size_t i = 0; i < BATCH * d; i++)
 		x[i] = (double) xf[i];
 	for (int round = 0; round < ROUNDS; round++)
@@ -335,9 +335,9 @@ bench_product(size_t k, size_t d, size_t entries)
 		nonzeros += op.factor[f].nonzeros;
 	}
 	scratch = take_scratch(fc_operator_batch_scratch(&op, BATCH));
-	fc_operator_half_norms(&op, scratch, malloc(k * sizeof(float)));
+	fc_operator_measure(&op, scratch, malloc(k * sizeof(float)));
 	level_rows(&op.factor[0], op.half_norms);
-	fc_operator_half_norms(&op, scratch, (float *) op.half_norms);
+	fc_operator_measure(&op, scratch, (float *) op.half_norms);
 	fc_operator_sell_build(&op, malloc(fc_operator_sell_size(&op)));
 	for (size_t i = 0; i < BATCH * d; i++)
 		x[i] = (double) xf[i];

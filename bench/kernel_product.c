@@ -10,7 +10,6 @@
 
 #include "base/blas.h"
 #include "base/rng.h"
-#include "rkhs/columns.h"
 #include "rkhs/projection.h"
 
 #include "program.h"

@@ -87,7 +87,7 @@ prepare(run *r, size_t k, size_t d, const float *values)
 	r->op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
 	r->scratch.count = fc_operator_batch_scratch(&r->op, BATCH);
 	r->scratch.floats = malloc(r->scratch.count * sizeof(float));
-	fc_operator_half_norms(&r->op, r->scratch, (float *) r->op.half_norms);
+	fc_operator_measure(&r->op, r->scratch, (float *) r->op.half_norms);
 	arena = heap_arena();
 	start = cpu_seconds();
 	if (fc_operator_screen(&r->op, &arena) != FC_OK || r->op.screen == NULL)

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 #include "base/rng.h"
 #include "rkhs/map.h"
-#include "rkhs/projection_bytes.h"
+#include "rkhs/projection.h"
 
 static const fc_kernel kernels[4] = {
 	{FC_KERNEL_VERSION, FC_KERNEL_LINEAR, 0, 0, 0, 0},
@@ -28,7 +28,7 @@ make_map(uint8_t *bytes, unsigned int seed)
 	size_t		rank = 1 + (seed >> 1 & 1);
 
 	scratch = fuzz_scratch(fc_operator_scratch(&op));
-	fc_operator_half_norms(&op, scratch, half_norms);
+	fc_operator_measure(&op, scratch, half_norms);
 	free(scratch.floats);
 	fc_operator_write(&op, (fc_operator_header *) room);
 	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, false, norms, t, (const fc_operator_header *) room, fc_operator_size(&op),

@@ -31,8 +31,8 @@ write_operator(uint8_t *bytes, size_t room, unsigned int seed)
 		op.factor[1] = (fc_factor) {.rows = 3,.columns = 3,.nonzeros = 3,.values = diagonal,.row_start = row_start,.column = column};
 	}
 	scratch = fuzz_scratch(fc_operator_scratch(&op) + fc_operator_scratch(&codebook));
-	fc_operator_half_norms(&codebook, scratch, half_norms[0]);
-	fc_operator_half_norms(&op, scratch, half_norms[1]);
+	fc_operator_measure(&codebook, scratch, half_norms[0]);
+	fc_operator_measure(&op, scratch, half_norms[1]);
 	if ((seed & 6) == 6)
 		fc_operator_attach_exact(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, scratch, kept[0], kept[1]);
 	free(scratch.floats);

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "rkhs/embed.h"
+#include "rkhs/projection.h"
 #include "rkhs/kernel.h"
 
 #define TWO_PI 6.283185307179586

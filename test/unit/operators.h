@@ -20,7 +20,7 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 	codebook	c = {.arena = unit_arena()};
 	double		most;
 
-	fc_codebook_make(centroids, weights, k, d, &c.arena, &c.op, &most);
+	fc_codebook_make(FC_EUCLIDEAN, centroids, weights, k, d, &c.arena, &c.op, &most);
 	return c;
 }
 

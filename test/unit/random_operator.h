@@ -139,7 +139,7 @@ make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t fac
 		o.op.factor[f] = make_factor(&o, f == 0 ? k : inner, f + 1 == factors ? d : inner, kinds[f], &rng);
 	o.scratch = own_scratch(&o, fc_operator_scratch(&o.op));
 	multiply_out(&o);
-	fc_operator_half_norms(&o.op, o.scratch, own(&o, k, sizeof(float)));
+	fc_operator_measure(&o.op, o.scratch, own(&o, k, sizeof(float)));
 	return o;
 }
 

@@ -118,7 +118,7 @@ test_operator(double unit)
 		weights[j] = 1.0;
 	for (size_t i = 0; i < N * D; i++)
 		x[i] = i < 50 * D ? centroids[i] : centroids[i * 11 % (K * D)] + unit * 0.3 * fc_rng_normal(&rng);
-	fc_codebook_make(centroids, weights, K, D, &arena, &op, &most);
+	fc_codebook_make(FC_EUCLIDEAN, centroids, weights, K, D, &arena, &op, &most);
 	room = unit_arena();
 	CHECK(fc_operator_screen(&op, &room) == FC_OK && op.boxes != NULL, "boxes");
 	scratch = unit_scratch(fc_operator_batch_scratch(&op, N));

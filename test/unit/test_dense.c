@@ -1,4 +1,4 @@
-/* test_dense.c - positive definite systems of more than one panel, eigenvalues of matrices out of range */
+/* test_dense.c - positive definite systems of more than one call, eigenvalues of matrices out of range */
 #include "unit.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "numerics/dense.h"
 
-#define ORDER	1100			/* one call of LAPACK no longer */
+#define ORDER	3100			/* one call of LAPACK no longer */
 
 /* A = I + x x' / n, whose inverse is I - x x' / (n + x'x). */
 static void

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "operator/codebook.h"
-#include "operator/draw.h"
+#include "operator/mixture.h"
 
 #define K 4
 #define D 3
@@ -25,7 +25,7 @@ draw(uint64_t seed, const double *w, double *rows)
 	float	   *room;
 	fc_status	status;
 
-	fc_codebook_make(centroids, w, K, D, &arena, &op, &most);
+	fc_codebook_make(FC_EUCLIDEAN, centroids, w, K, D, &arena, &op, &most);
 	room = malloc(fc_operator_scratch(&op) * sizeof(float));
 	status = fc_operator_draw(&op, spreads, seed, ROWS, (fc_scratch) {room, fc_operator_scratch(&op)}, shares, rows);
 	free(room);

@@ -51,7 +51,7 @@ make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uin
 	c.op.offset = offset ? c.offset : NULL;
 	c.op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = c.values};
 	scratch = unit_scratch(fc_operator_scratch(&c.op));
-	fc_operator_half_norms(&c.op, scratch, c.half_norms);
+	fc_operator_measure(&c.op, scratch, c.half_norms);
 	free(scratch.floats);
 	free(axes);
 	return c;
@@ -276,7 +276,7 @@ overlapping_codebook(uint64_t seed)
 
 	for (size_t i = 0; i < 20 * 60; i++)
 		c.values[i] += (float) (0.05 * fc_rng_normal(&rng));
-	fc_operator_half_norms(&c.op, scratch, c.half_norms);
+	fc_operator_measure(&c.op, scratch, c.half_norms);
 	free(scratch.floats);
 	return c;
 }
@@ -538,7 +538,7 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 		for (size_t i = 0; i < d; i++)
 			if ((d > k ? i : j) < inner)
 				c.values[j * d + i] = 0;
-	fc_operator_half_norms(&c.op, scratch, c.half_norms);
+	fc_operator_measure(&c.op, scratch, c.half_norms);
 	options.method = method;
 	options.centered = false;
 	options.factors = 2;

@@ -1,7 +1,7 @@
 /* test_kernel_function.c - kernel values in blocks, products with K, random columns */
 #include "kernels.h"
 
-#include "rkhs/columns.h"
+#include "rkhs/projection.h"
 #include "rkhs/values.h"
 
 static void

@@ -2,7 +2,7 @@
 #include "kernels.h"
 
 #include "rkhs/map.h"
-#include "rkhs/projection_bytes.h"
+#include "rkhs/projection.h"
 
 #define K	24
 #define D	5
@@ -62,7 +62,7 @@ make_operator(fixture *f, shape factored, double offset)
 		f->op.factor[0].column = f->left_column;
 	}
 	scratch = unit_scratch(fc_operator_scratch(&f->op));
-	fc_operator_half_norms(&f->op, scratch, f->half_norms);
+	fc_operator_measure(&f->op, scratch, f->half_norms);
 	free(scratch.floats);
 	f->size = fc_operator_size(&f->op);
 	f->bytes = unit_alloc(f->size, 1);

@@ -3,11 +3,7 @@
 
 #include "base/blas.h"
 #include "kmeans/kmeans.h"
-#include "numerics/leading_eigen.h"
-#include "numerics/sign.h"
-#include "rkhs/columns.h"
-#include "rkhs/nystroem.h"
-#include "rkhs/pivoted_cholesky.h"
+#include "numerics/principal.h"
 #include "rkhs/projection.h"
 
 typedef enum method
@@ -486,21 +482,6 @@ test_degenerate(void)
 			}
 }
 
-/* Memory of the projection: linear in n, (p + r') and no more. */
-static void
-test_memory(void)
-{
-	const fc_kernel *kernel = &square_kernel;
-	double		small = (double) fc_kernel_projection_worksize(kernel, 20000, 19, 10, 10);
-	double		middle = (double) fc_kernel_projection_worksize(kernel, 40000, 19, 10, 10);
-	double		large = (double) fc_kernel_projection_worksize(kernel, 80000, 19, 10, 10);
-	double		row = 19 * 4 + 24 * 9;	/* prepared floats; Omega in bytes and W in double: 20 columns, 4 probes */
-
-	CHECK(fabs((large - middle) / (middle - small) - 2.0) < 1e-3, "bends: %g, %g", middle - small, large - middle);
-	CHECK(fabs((middle - small) / 20000.0 - row) < 1.0, "%g bytes a row", (middle - small) / 20000.0);
-	CHECK(small - 20000.0 * row < 1e6, "%g bytes besides", small - 20000.0 * row);
-}
-
 int
 main(void)
 {
@@ -517,6 +498,5 @@ main(void)
 	test_iterated_eigen();
 	test_order_of_rows();
 	test_degenerate();
-	test_memory();
 	return unit_finish();
 }

@@ -138,7 +138,7 @@ make_case(size_t k, size_t d, const char *shape, bool offset, uint64_t seed)
 	c.weights = own(&c, k, sizeof(double));
 	c.op.weights = c.weights;
 	explicit_product(&c);
-	fc_operator_half_norms(&c.op, c.scratch, c.half_norms);
+	fc_operator_measure(&c.op, c.scratch, c.half_norms);
 	return c;
 }
 
@@ -334,7 +334,7 @@ make_ties(case_operator *c, fc_rng *rng)
 			for (size_t i = 0; i < d; i++)
 				values[j * d + i] = values[(j - 1) * d + i] + 1e-6f * (float) fc_rng_normal(rng);
 	}
-	fc_operator_half_norms(&c->op, c->scratch, c->half_norms);
+	fc_operator_measure(&c->op, c->scratch, c->half_norms);
 }
 
 static void
@@ -401,7 +401,7 @@ test_equal(void)
 
 	for (size_t j = 1; j < 50; j++)
 		memcpy((float *) c.owned[0] + j * 20, c.owned[0], 20 * sizeof(float));
-	fc_operator_half_norms(&c.op, c.scratch, c.half_norms);
+	fc_operator_measure(&c.op, c.scratch, c.half_norms);
 	random_row(&c, &rng, x);
 	CHECK(fc_operator_assign(&c.op, x, c.scratch) == 0, "the lowest of equals");
 	fc_operator_nearest(&c.op, x, 10, c.scratch, clusters, distances);
@@ -503,7 +503,7 @@ shape_rows(case_operator *c, double scale, double spread, bool outlier, uint64_t
 		for (size_t i = 0; i < columns; i++)
 			values[j * columns + i] = (float) (scale * ((outlier && j + 1 == c->op.k ? 0.0 : 1.0 + (double) (i % 3)) +
 														spread * fc_rng_normal(&rng)));
-	fc_operator_half_norms(&c->op, c->scratch, c->half_norms);
+	fc_operator_measure(&c->op, c->scratch, c->half_norms);
 }
 
 static void
@@ -535,7 +535,7 @@ test_close_and_far(void)
 	case_operator c = make_case(4, 2, "d", false, 0);
 
 	memcpy(c.owned[0], rows, sizeof(rows));
-	fc_operator_half_norms(&c.op, c.scratch, c.half_norms);
+	fc_operator_measure(&c.op, c.scratch, c.half_norms);
 	for (size_t j = 0; j < 4; j++)
 	{
 		double		x[2] = {(double) rows[2 * j], 0};
@@ -561,7 +561,7 @@ test_unbalanced_factors(void)
 			for (size_t i = 0; i < c.op.factor[f].nonzeros; i++)
 				values[i] *= f == 1 ? 1.0f / scale : scale;
 		}
-		fc_operator_half_norms(&c.op, c.scratch, c.half_norms);
+		fc_operator_measure(&c.op, c.scratch, c.half_norms);
 		check_around(&c, up ? "partial products overflow" : "partial products underflow");
 		free_case(&c);
 	}
@@ -661,7 +661,7 @@ keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64
 		for (size_t i = 0; i < c->op.d; i++)
 			values[j * c->op.d + i] = (float) (row[i] - (offset ? source.offset[i] : 0.0) + noise * fc_rng_normal(&rng));
 	}
-	fc_operator_half_norms(&source.op, source.scratch, source.half_norms);
+	fc_operator_measure(&source.op, source.scratch, source.half_norms);
 	fc_operator_attach_exact(&c->op, &source.op, rerank, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
 	c->scratch = own_scratch(c, fc_operator_scratch(&c->op));
 	free(row);

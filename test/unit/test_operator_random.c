@@ -150,11 +150,11 @@ test_overflow(void)
 	for (size_t p = 0; p < factor->nonzeros; p++)
 		values[p] = 1.6e18f;
 	factor->values = values;
-	fc_operator_half_norms(&o.op, o.scratch, own(&o, 4, sizeof(float)));
+	fc_operator_measure(&o.op, o.scratch, own(&o, 4, sizeof(float)));
 	for (size_t r = 0; r < 4; r++)
 		for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
 			rows[r * 400 + fc_factor_column(factor, p)] = values[p];
-	fc_operator_half_norms(&codebook, o.scratch, own(&o, 4, sizeof(float)));
+	fc_operator_measure(&codebook, o.scratch, own(&o, 4, sizeof(float)));
 	fc_operator_attach_exact(&o.op, &codebook, 4, o.scratch, own(&o, 4, sizeof(float)), own(&o, 4, sizeof(float)));
 	for (size_t p = 0; p < factor->row_start[1]; p++)
 		x[fc_factor_column(factor, p)] = p % 2 == 0 ? 9e18 : -9e18;

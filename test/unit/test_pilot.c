@@ -5,7 +5,6 @@
 
 #include "base/rng.h"
 #include "numerics/principal.h"
-#include "numerics/sign.h"
 #include "numerics/trim.h"
 #include "sketch/pilot.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "operator/plane.h"
+#include "operator/codebook.h"
 #include "operators.h"
 
 #define K 40

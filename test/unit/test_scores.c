@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "operator/scores.h"
+#include "operator/contingency.h"
 
 #define MAX_CELLS 8
 

@@ -104,7 +104,7 @@ half_norms(subject *s, fc_scratch scratch)
 {
 	fc_operator own = *s->op;
 
-	fc_operator_half_norms(&own, scratch, s->floats);
+	fc_operator_measure(&own, scratch, s->floats);
 }
 
 static void
@@ -249,7 +249,7 @@ davies_bouldin(subject *s, fc_scratch scratch)
 	double		index = 0.0;
 
 	result = finish_step(s, step, (fc_scratch) {NULL, 0});
-	fc_step_davies_bouldin(s->op, &result, s->centroids, scratch, &index);
+	index = fc_step_davies_bouldin(s->op, &result, s->centroids, scratch);
 	s->sum += index;
 	free(own.floats);
 	free(step);
@@ -367,7 +367,7 @@ make_subject(subject *s, uint64_t seed)
 		offset = own(&s->made, d, sizeof(double));
 		offset[0] = 3.0;
 		s->op->offset = offset;
-		fc_operator_half_norms(s->op, s->made.scratch, own(&s->made, k, sizeof(float)));
+		fc_operator_measure(s->op, s->made.scratch, own(&s->made, k, sizeof(float)));
 	}
 	if (seed % 5 > 1)
 		keep(s, seed % 5 == 2 ? FC_RERANK_EXACT : 1 + (uint32_t) fc_rng_below(&rng, k), &rng);

@@ -111,7 +111,7 @@ make_case(int shape, size_t k, size_t d, size_t n, screened_case *c)
 	c->op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = c->values};
 	make_rows(shape, &rng, c);
 	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
-	fc_operator_half_norms(&c->op, c->scratch, c->half_norms);
+	fc_operator_measure(&c->op, c->scratch, c->half_norms);
 	free(c->scratch.floats);
 	c->arena = unit_arena();
 	CHECK(fc_operator_screen(&c->op, &c->arena) == FC_OK, "screen");

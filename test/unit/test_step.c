@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "operator/columns.h"
+#include "operator/operator.h"
 #include "operator/contingency.h"
 #include "operator/step.h"
 #include "unit.h"
@@ -27,7 +27,7 @@ make_operator(const double *offset)
 		values[i] = (float) (3 * fc_rng_normal(&rng));
 	op.factor[0] = (fc_factor) {.rows = K,.columns = D,.nonzeros = K * D,.values = values};
 	scratch = unit_scratch(fc_operator_scratch(&op));
-	fc_operator_half_norms(&op, scratch, half_norms);
+	fc_operator_measure(&op, scratch, half_norms);
 	header = malloc(fc_operator_size(&op));
 	fc_operator_write(&op, header);
 	CHECK(fc_operator_check(header, fc_operator_size(&op)) == FC_OK, "operator bytes");
@@ -267,7 +267,7 @@ test_scores(void)
 	int64_t		counts[2];
 	fc_step_result result = {.counts = counts,.weights = cluster_weights,.sums = sums};
 
-	fc_operator_half_norms(&op, scratch, half_norms);
+	fc_operator_measure(&op, scratch, half_norms);
 	fc_operator_write(&op, header);
 	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
 	{
@@ -283,7 +283,7 @@ test_scores(void)
 		fc_step_finish(step, scratch, &result);
 		if (kind == FC_STEP_DAVIES_BOULDIN)
 		{
-			fc_step_davies_bouldin(&op, &result, centroids, scratch, &index);
+			index = fc_step_davies_bouldin(&op, &result, centroids, scratch);
 			CHECK(fabs(index - 0.2) < 1e-12, "Davies-Bouldin");
 		}
 		free(step);

@@ -62,14 +62,8 @@ extern double cblas_ddot(int n, const double *x, int incx, const double *y, int 
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 extern void dpotrs_(const char *uplo, const int *n, const int *nrhs, const double *a, const int *lda,
 					double *b, const int *ldb, int *info);
-extern void dsytrd_(const char *uplo, const int *n, double *a, const int *lda, double *d, double *e, double *tau,
-					double *work, const int *lwork, int *info);
-extern void dstedc_(const char *compz, const int *n, double *d, double *e, double *z, const int *ldz,
+extern void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
 					double *work, const int *lwork, int *iwork, const int *liwork, int *info);
-extern void dormtr_(const char *side, const char *uplo, const char *trans, const int *m, const int *n, double *a,
-					const int *lda, const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info);
-extern void dormqr_(const char *side, const char *trans, const int *m, const int *n, const int *k, double *a,
-					const int *lda, const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info);
 extern void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
 					double *work, const int *lwork, int *info);
 extern void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,

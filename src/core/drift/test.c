@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "numerics/hypergeometric.h"
+#include "numerics/tails.h"
 
 #define TESTED		12			/* tables of a family that get an exact test */
 #define MOST_HIDDEN_OF_WAVES	1.0	/* deviations */

@@ -6,7 +6,7 @@
 #include "base/blas.h"
 #include "base/rng.h"
 #include "base/sizes.h"
-#include "numerics/gamma.h"
+#include "numerics/tails.h"
 
 #define CHANCE		3.0			/* so many deviations chance may hide */
 #define ROUNDING	1e-6		/* of |phi|^2, whose parts a sketch rounds to 2^-22: what is smaller is no spread and no difference */

@@ -45,7 +45,7 @@ fc_assignment_worksize(size_t rows, size_t columns)
 	return (rows + columns) * (4 * sizeof(double) + 3 * sizeof(size_t)) + columns + 16 * 64;
 }
 
-static bool
+static void
 take_search(fc_arena *arena, const matrix *m, search *s)
 {
 	s->u = FC_TAKE(arena, m->rows, double);
@@ -66,7 +66,6 @@ take_search(fc_arena *arena, const matrix *m, search *s)
 		s->v[j] = 0;
 		s->row_of[j] = NONE;
 	}
-	return true;
 }
 
 /* Relax all columns from `row`; the nearest column not done. */
@@ -159,11 +158,7 @@ fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
 		m = (matrix) {cost, columns, rows, 1, columns};
 	take_search(arena, &m, &s);
 	for (size_t i = 0; i < m.rows; i++)
-	{
 		augment(&m, &s, i);
-		if (status != FC_OK)
-			return status;
-	}
 	for (size_t i = 0; i < rows; i++)
 	{
 		size_t		j = turned ? s.row_of[i] : s.column_of[i];
@@ -187,8 +182,8 @@ squared_distance(const double *a, const double *b, size_t d)
 }
 
 /* Squared distance of old cluster i to its nearest other that is not on the same spot. */
-static void
-squared_separation(const double *old, size_t k, size_t d, size_t i, size_t *done, double *square)
+static double
+squared_separation(const double *old, size_t k, size_t d, size_t i, size_t *done)
 {
 	double		nearest = INFINITY;
 
@@ -200,7 +195,7 @@ squared_separation(const double *old, size_t k, size_t d, size_t i, size_t *done
 		if (distance > 0 && distance < nearest)
 			nearest = distance;
 	}
-	*square = nearest < INFINITY ? nearest : 1.0;
+	return nearest < INFINITY ? nearest : 1.0;
 }
 
 /* Numbers that are none, or too high for fewer clusters than before, become the free ones. */
@@ -287,9 +282,8 @@ static fc_status
 match(const double *cost, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
 {
 	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
-	fc_status	status;
+	fc_status	status = fc_assignment(cost, k_new, k_old, arena, number);
 
-	status = fc_assignment(cost, k_new, k_old, arena, number);
 	if (status == FC_OK)
 		complete(number, k_new, taken);
 	return status;
@@ -303,9 +297,8 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 
 	for (size_t i = 0; i < k_old; i++)
 	{
-		double		separation;
+		double		separation = squared_separation(old, k_old, d, i, &done);
 
-		squared_separation(old, k_old, d, i, &done, &separation);
 		for (size_t j = 0; j < k_new; j++)
 		{
 			double		ratio = 4.0 * squared_distance(new + j * d, old + i * d, d) / separation;
@@ -352,15 +345,14 @@ match_left(const double *old, size_t left_old, const double *new, size_t left_ne
 	size_t		count_old = smaller(left_old, MOST_EXACT);
 	size_t		count_new = smaller(left_new, MOST_EXACT);
 	double	   *cost = FC_TAKE(arena, count_old * count_new, double);
-	fc_status	status = FC_OK;
+	fc_status	status;
 
-	if (count_old == 0 || count_new == 0 || status != FC_OK)
-		return status;
+	if (count_old == 0 || count_new == 0)
+		return FC_OK;
 	gather_left(old, w->old_left, count_old, d, w->old);
 	gather_left(new, w->new_left, count_new, d, w->new);
 	cost_pairs(w->old, count_old, w->new, count_new, d, cost);
-	if (status == FC_OK)
-		status = fc_assignment(cost, count_new, count_old, arena, w->pair);
+	status = fc_assignment(cost, count_new, count_old, arena, w->pair);
 	for (size_t j = 0; j < count_new && status == FC_OK; j++)
 		if (w->pair[j] >= 0)
 			number[w->new_left[j]] = w->old_left[w->pair[j]];

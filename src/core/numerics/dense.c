@@ -1,25 +1,19 @@
 /*
- * dense.c - dense linear algebra in pieces; see dense.h
+ * dense.c - dense linear algebra by BLAS and LAPACK; see dense.h
  *
- * Factorisations go panel by panel as in LAPACK's blocked algorithms (dpotrf, dgeqrf, dorgqr).
  * LAPACK counts by columns: a row-major matrix is its transpose there.
  */
 #include "numerics/dense.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "base/sizes.h"
 
+#define LONGEST_WORK ((size_t) 1 << 32)	/* multiply-adds of a call: some 0.2 s */
 #define TILE_ROWS	256			/* of a product */
-#define PANEL		128			/* columns of a factorisation */
 #define MIRRORED	32			/* rows and columns of a tile that stays in the cache */
-#define WHOLE		1024		/* a Cholesky factorisation of this order is one call */
-#define REFLECTORS	32			/* of a panel */
-#define CHUNK		128			/* columns that a panel's reflectors are applied to at once */
-#define LEAST_NORM	0x1p-460	/* squares stay within the range of doubles */
-#define LARGEST_NORM 0x1p460
+#define WHOLE		3072		/* a Cholesky factorisation of this order takes 0.25 s */
+#define PANEL		128			/* rows of one beyond; those behind take 0.3 s of order 10 000 */
+#define BLOCKED		64			/* columns that LAPACK takes together */
 
 /* ---- products ---- */
 
@@ -27,14 +21,10 @@
 static void
 tile_of(const fc_product *p, size_t *rows, size_t *columns)
 {
-	*rows = larger(1, p->m);
-	*columns = larger(1, p->n);
-	if ((double) p->m * (double) p->n * (double) p->k <= (double) FC_DENSE_WORK)
-		return;
-	*rows = smaller(p->m, TILE_ROWS);
-	*columns = smaller(p->n, larger(1, FC_DENSE_WORK / (*rows * p->k)));
-	if (*columns < 16)
-		*rows = smaller(*rows, larger(1, FC_DENSE_WORK / (*columns * p->k)));
+	bool		whole = (double) p->m * (double) p->n * (double) p->k <= (double) LONGEST_WORK;
+
+	*rows = larger(1, whole ? p->m : smaller(p->m, TILE_ROWS));
+	*columns = larger(1, whole ? p->n : LONGEST_WORK / (*rows * p->k));
 }
 
 /* Offsets of the piece at (row, column) in A, B and C. */
@@ -67,40 +57,32 @@ extern int	no_such_variable
 MULTIPLY(fc_multiply, double, cblas_dgemm);
 MULTIPLY(fc_multiply_float, float, cblas_sgemm);
 
-/* The lower triangle of C += alpha op(A) op(A)', a panel of its rows at a time. */
-static fc_status
+/* A tile of columns or rows of A a call, so that it is no longer work than a check may wait. */
+static void
 rank_update(bool transposed, size_t n, size_t k, double alpha, const double *a, size_t lda, double *c)
 {
-	bool		whole = (double) n * (double) n * (double) k <= 2.0 * (double) FC_DENSE_WORK;
-	size_t		step = whole ? n : PANEL;
+	size_t		step = larger(1, LONGEST_WORK / larger(1, n * n));
 
-	for (size_t row = 0; row < n; row += step)
+	for (size_t first = 0; first < k; first += step)
 	{
-		size_t		rows = smaller(step, n - row);
-		const double *own = transposed ? a + row : a + row * lda;
-		fc_product	left = {.transpose_a = transposed,.transpose_b = !transposed,.m = rows,.n = row,.k = k,
-		.alpha = alpha,.beta = 1.0,.lda = lda,.ldb = lda,.ldc = n};
-		fc_status	status = fc_multiply(&left, own, a, c + row * n);
-
-		if (status != FC_OK)
-			return status;
 		fc_check();
-		cblas_dsyrk(CblasRowMajor, CblasLower, TRANSPOSED(transposed), (int) rows, (int) k, alpha, own, (int) lda,
-					1.0, c + row * n + row, (int) n);
+		cblas_dsyrk(CblasRowMajor, CblasLower, TRANSPOSED(transposed), (int) n, (int) smaller(step, k - first), alpha,
+					a + first * (transposed ? lda : 1), (int) lda, 1.0, c, (int) n);
 	}
-	return FC_OK;
 }
 
 fc_status
 fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c)
 {
-	return rank_update(false, n, k, alpha, a, k, c);
+	rank_update(false, n, k, alpha, a, k, c);
+	return FC_OK;
 }
 
 fc_status
 fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, size_t lda, double *c)
 {
-	return rank_update(true, n, k, alpha, a, lda, c);
+	rank_update(true, n, k, alpha, a, lda, c);
+	return FC_OK;
 }
 
 void
@@ -120,24 +102,7 @@ fc_mirror_lower(double *c, size_t n)
 
 /* ---- positive definite systems ---- */
 
-/* What the panel at `start` leaves of the matrix behind it: A22 - U12' U12, the upper triangle row by row. */
-static fc_status
-subtract_panel(double *a, size_t n, size_t start, size_t panel)
-{
-	for (size_t row = start + panel; row < n; row += PANEL)
-	{
-		size_t		rows = smaller(PANEL, n - row);
-		fc_product	p = {.transpose_a = true,.m = rows,.n = n - row,.k = panel,.alpha = -1.0,.beta = 1.0,
-		.lda = n,.ldb = n,.ldc = n};
-		fc_status	status = fc_multiply(&p, a + start * n + row, a + start * n + row, a + row * n + row);
-
-		if (status != FC_OK)
-			return status;
-	}
-	return FC_OK;
-}
-
-/* A = U' U, U in the upper triangle. */
+/* A = U' U, U in the upper triangle: one call, or panel by panel. */
 static fc_status
 factorise(double *a, size_t n)
 {
@@ -146,23 +111,18 @@ factorise(double *a, size_t n)
 
 	for (size_t start = 0; start < n; start += step)
 	{
-		size_t		panel = smaller(step, n - start);
-		size_t		behind = n - start - panel;
-		int			columns = (int) panel;
+		int			panel = (int) smaller(step, n - start);
+		int			behind = (int) n - (int) start - panel;
+		double	   *corner = a + start * n + start;
+		double	   *beside = corner + panel;
 		int			info;
-		fc_status	status;
 
 		fc_check();
-		dpotrf_("L", &columns, a + start * n + start, &order, &info);
+		dpotrf_("L", &panel, corner, &order, &info);
 		if (info != 0)
 			return FC_ENUMERIC;
-		if (behind == 0)
-			break;
-		cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, columns, (int) behind, 1.0,
-					a + start * n + start, order, a + start * n + start + panel, order);
-		status = subtract_panel(a, n, start, panel);
-		if (status != FC_OK)
-			return status;
+		cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, panel, behind, 1.0, corner, order, beside, order);
+		cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, behind, panel, -1.0, beside, order, 1.0, beside + (size_t) panel * n, order);
 	}
 	return FC_OK;
 }
@@ -170,142 +130,55 @@ factorise(double *a, size_t n)
 fc_status
 fc_solve_positive(double *a, size_t n, double *b, size_t columns)
 {
-	size_t		step = larger(1, FC_DENSE_WORK / larger(1, n * n));
+	size_t		step = larger(1, LONGEST_WORK / larger(1, n * n));
 	int			order = (int) n;
-	fc_status	status;
 
-	if (n == 0 || columns == 0)
+	if (n == 0)
 		return FC_OK;
-	status = factorise(a, n);
-	for (size_t column = 0; column < columns && status == FC_OK; column += step)
+	if (factorise(a, n) != FC_OK)
+		return FC_ENUMERIC;
+	for (size_t column = 0; column < columns; column += step)
 	{
 		int			some = (int) smaller(step, columns - column);
 		int			info;
 
 		fc_check();
 		dpotrs_("L", &order, &some, a, &order, b + column * n, &order, &info);
-		status = info == 0 ? FC_OK : FC_ENUMERIC;
 	}
-	return status;
+	return FC_OK;
 }
 
 /* ---- orthonormal rows ---- */
 
-/* Behind the factors of the reflectors, room for what LAPACK wants (its T matrix takes 65 x 64). */
-#define REFLECT_WORK ((size_t) 65 * 64 + CHUNK * 64)
-
 size_t
 fc_orthonormal_work(size_t rows)
 {
-	return rows + REFLECT_WORK;
-}
-
-typedef struct reflecting
-{
-	double	   *q;
-	size_t		rows;
-	size_t		n;
-	double	   *tau;			/* rows */
-	double	   *work;			/* REFLECT_WORK */
-} reflecting;
-
-/* Apply the reflectors of the panel at `first`, transposed or not, to the rows from `from` on. */
-static fc_status
-reflect(const reflecting *r, size_t first, size_t panel, size_t from, bool transpose)
-{
-	int			length = (int) (r->n - first);
-	int			count = (int) panel;
-	int			n = (int) r->n;
-	int			room = (int) REFLECT_WORK;
-
-	for (size_t row = from; row < r->rows; row += CHUNK)
-	{
-		int			rows = (int) smaller(CHUNK, r->rows - row);
-		int			info;
-
-		fc_check();
-		dormqr_("L", transpose ? "T" : "N", &length, &rows, &count, r->q + first * r->n + first, &n, r->tau + first,
-				r->q + row * r->n + first, &n, r->work, &room, &info);
-		if (info != 0)
-			return FC_ENUMERIC;
-	}
-	return FC_OK;
-}
-
-/* Reflectors of each panel, each applied to the rows behind it. */
-static fc_status
-make_reflectors(const reflecting *r)
-{
-	int			n = (int) r->n;
-	int			room = (int) REFLECT_WORK;
-
-	for (size_t first = 0; first < r->rows; first += REFLECTORS)
-	{
-		size_t		panel = smaller(REFLECTORS, r->rows - first);
-		int			length = (int) (r->n - first);
-		int			count = (int) panel;
-		int			info;
-		fc_status	status;
-
-		fc_check();
-		dgeqrf_(&length, &count, r->q + first * r->n + first, &n, r->tau + first, r->work, &room, &info);
-		if (info != 0)
-			return FC_ENUMERIC;
-		status = reflect(r, first, panel, first + panel, true);
-		if (status != FC_OK)
-			return status;
-	}
-	return FC_OK;
-}
-
-/* The reflectors of a panel become its rows of the basis; the rows behind it are there. */
-static fc_status
-make_basis(const reflecting *r, size_t first, size_t panel)
-{
-	int			length = (int) (r->n - first);
-	int			count = (int) panel;
-	int			n = (int) r->n;
-	int			room = (int) REFLECT_WORK;
-	int			info;
-	fc_status	status;
-
-	for (size_t row = first + panel; row < r->rows; row++)
-		memset(r->q + row * r->n + first, 0, panel * sizeof(double));
-	status = reflect(r, first, panel, first + panel, false);
-	if (status != FC_OK)
-		return status;
-	dorgqr_(&length, &count, &count, r->q + first * r->n + first, &n, r->tau + first, r->work, &room, &info);
-	for (size_t row = first; row < first + panel; row++)
-		memset(r->q + row * r->n, 0, first * sizeof(double));
-	return info == 0 ? FC_OK : FC_ENUMERIC;
+	return rows + BLOCKED * rows;
 }
 
 fc_status
 fc_orthonormalise(double *q, size_t rows, size_t n, double *work)
 {
-	reflecting	r = {q, rows, n, work, work + rows};
-	fc_status	status = make_reflectors(&r);
-	size_t		panels = (rows + REFLECTORS - 1) / REFLECTORS;
+	int			length = (int) n;
+	int			count = (int) rows;
+	int			room = (int) (BLOCKED * rows);
+	int			info;
 
-	for (size_t panel = panels; panel-- > 0 && status == FC_OK;)
-		status = make_basis(&r, panel * REFLECTORS, smaller(REFLECTORS, rows - panel * REFLECTORS));
-	return status;
+	fc_check();
+	dgeqrf_(&length, &count, q, &length, work, work + rows, &room, &info);
+	if (info != 0)
+		return FC_ENUMERIC;
+	fc_check();
+	dorgqr_(&length, &count, &count, q, &length, work, work + rows, &room, &info);
+	return info == 0 ? FC_OK : FC_ENUMERIC;
 }
 
 /* ---- eigenproblems ---- */
 
-/* Doubles that dstedc asks for, and that dsytrd and dormtr like to have. */
-static size_t
-eigen_room(size_t n)
-{
-	return larger(1 + 4 * n + n * n, n > REFLECTORS ? 64 * n + 65 * 64 : 32 * n);
-}
-
-/* Off-diagonal and factors of reflectors, the tridiagonal matrix's vectors, and room for LAPACK. */
 size_t
 fc_eigen_work(size_t n)
 {
-	return 2 * n + n * n + eigen_room(n);
+	return 1 + (6 + BLOCKED) * n + 2 * n * n;
 }
 
 size_t
@@ -314,47 +187,15 @@ fc_eigen_integers(size_t n)
 	return 3 + 5 * n;
 }
 
-/* The power of 2 that brings a matrix of extreme magnitudes near 1; 0 for all others. */
-static int
-exponent_of(const double *a, size_t n)
-{
-	double		most = 0.0;
-	int			exponent = 0;
-
-	for (size_t i = 0; i < n * n; i++)
-		most = fmax(most, fabs(a[i]));
-	if (most > 0.0 && (most < LEAST_NORM || most > LARGEST_NORM) && isfinite(most))
-		(void) frexp(most, &exponent);
-	return exponent;
-}
-
 fc_status
 fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers)
 {
-	double	   *off_diagonal = work;
-	double	   *tau = off_diagonal + n;
-	double	   *vectors = tau + n;
-	double	   *room = vectors + n * n;
 	int			order = (int) n;
-	int			length = (int) eigen_room(n);
+	int			length = (int) fc_eigen_work(n);
 	int			integer_count = (int) fc_eigen_integers(n);
-	int			exponent = exponent_of(a, n);
 	int			info;
 
-	for (size_t i = 0; exponent != 0 && i < n * n; i++)
-		a[i] = ldexp(a[i], -exponent);
 	fc_check();
-	dsytrd_("U", &order, a, &order, values, off_diagonal, tau, room, &length, &info);
-	if (info == 0)
-		fc_check();
-	if (info == 0)
-		dstedc_("I", &order, values, off_diagonal, vectors, &order, room, &length, integers, &integer_count, &info);
-	if (info == 0)
-		fc_check();
-	if (info == 0)
-		dormtr_("L", "U", "N", &order, &order, a, &order, tau, vectors, &order, room, &length, &info);
-	memcpy(a, vectors, n * n * sizeof(double));
-	for (size_t i = 0; exponent != 0 && i < n; i++)
-		values[i] = ldexp(values[i], exponent);
+	dsyevd_("V", "U", &order, a, &order, values, work, &length, integers, &integer_count, &info);
 	return info == 0 ? FC_OK : FC_ENUMERIC;
 }

@@ -1,16 +1,14 @@
 /*
- * dense.h - dense linear algebra in pieces, an interrupt check between them.
+ * dense.h - dense linear algebra, an interrupt check before each call of BLAS and LAPACK.
  *
- * A call of BLAS or LAPACK cannot be interrupted.  These cut large problems into calls of at
- * most FC_DENSE_WORK multiply-adds each, and make small ones as one call.  Matrices are row-major;
- * ld... is the distance between rows.  FC_OK or FC_ENUMERIC.
+ * A call cannot be interrupted.  Products, sums of squares and positive systems are cut into calls below
+ * 0.4 s on one core; QR and eigenproblems are one call each, whose callers bound their size.  Matrices are
+ * row-major; ld... is the distance between rows.  FC_OK or FC_ENUMERIC.
  */
 #ifndef FC_NUMERICS_DENSE_H
 #define FC_NUMERICS_DENSE_H
 
 #include "base/fc.h"
-
-#define FC_DENSE_WORK	((size_t) 1 << 27)	/* multiply-adds a call: some 10 ms */
 
 /* C (m x n) = alpha op(A) op(B) + beta C; op is the transpose where asked for. */
 typedef struct fc_product
@@ -43,7 +41,7 @@ fc_status	fc_solve_positive(double *a, size_t n, double *b, size_t columns);
 /* Doubles of work for fc_orthonormalise. */
 size_t		fc_orthonormal_work(size_t rows);
 
-/* The rows of q (rows x n, rows <= n) become an orthonormal basis of what they span, by Householder reflections. */
+/* The rows of q (rows x n, rows <= n) become an orthonormal basis of what they span, by Householder reflections: 0.2 s each of two calls for 500 rows of 10 000. */
 fc_status	fc_orthonormalise(double *q, size_t rows, size_t n, double *work);
 
 /* Doubles and ints of work for fc_symmetric_eigen of order n. */
@@ -51,8 +49,8 @@ size_t		fc_eigen_work(size_t n);
 size_t		fc_eigen_integers(size_t n);
 
 /*
- * All eigenvalues, ascending, of a symmetric matrix (n x n, n some hundreds at most); its row i becomes
- * the eigenvector of the i-th.  Reduction to a tridiagonal matrix, divide and conquer, and back: LAPACK's dsyevd.
+ * All eigenvalues, ascending, of a symmetric matrix (n x n); its row i becomes the eigenvector of the i-th.
+ * LAPACK's dsyevd: divide and conquer, 0.03 s of order 512 and 0.2 s of 1000.
  */
 fc_status	fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers);
 

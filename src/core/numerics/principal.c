@@ -1,7 +1,11 @@
 /*
- * principal.c - leading principal axes: eigenvectors of A' A for its greatest eigenvalues.
+ * principal.c - leading eigenvectors of a symmetric matrix A; leading principal axes: eigenvectors of A' A.
  *
- * Three ways, by size (A is rows x d):
+ * Symmetric A: whole by divide and conquer up to order 512, else subspace iteration
+ *     Z = Q A,  H = Z Q' = S' T S  (Rayleigh-Ritz),  Q <- orth(S Z)
+ * from r + 10 random rows Q (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5).
+ *
+ * Principal axes: three ways, by size (A is rows x d):
  *     d <= 512:     eigenvectors of A' A                                  rows d^2 + 9 d^3
  *     rows <= 512:  A A' = U S^2 U', axes S^-1 U' A                      rows^2 d + 9 rows^3
  *     else:         subspace iteration Y <- orth(Y A' A) from p = n + 10 random axes, then
@@ -15,21 +19,194 @@
  */
 #include "numerics/principal.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/blas.h"
-#include "numerics/dense.h"
+#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/sizes.h"
-#include "numerics/sign.h"
+#include "numerics/dense.h"
 
+#define TILE		256
+#define MAX_ROUNDS	100
+#define LEAST_GAIN	1e-8
+#define TOLERANCE	1e-9
 #define TILE_ROWS	256
 #define TILE_AXES	64
 #define ORTHO_AXES	16
 #define OVERSAMPLE	10
 #define ITERATIONS	8
 #define DEPENDENT_RESIDUE	1e-5	/* what projection leaves of a dependent axis, in float products */
+
+/* ---- a symmetric matrix ---- */
+
+typedef struct leading_eigen_work
+{
+	const double *a;
+	size_t		n;
+	size_t		r;
+	size_t		p;				/* axes carried */
+	double	   *q;				/* p x n */
+	double	   *z;				/* p x n */
+	double	   *turned;			/* p x TILE */
+	double	   *h;				/* p x p */
+	double	   *theta;			/* order of the eigenproblem */
+	double	   *lapack;			/* what fc_symmetric_eigen takes */
+	int		   *integers;
+	double	   *reflect;		/* what fc_orthonormalise takes */
+} leading_eigen_work;
+
+static void
+take_leading(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
+{
+	bool		whole = n <= FC_EIGEN_WHOLE;
+	size_t		order;
+
+	w->n = n;
+	w->r = r;
+	w->p = whole ? 0 : r + FC_EIGEN_SPARE;
+	order = whole ? n : w->p;
+	w->q = FC_TAKE(arena, w->p * n, double);
+	w->z = FC_TAKE(arena, w->p * n, double);
+	w->turned = FC_TAKE(arena, w->p * TILE, double);
+	w->h = FC_TAKE(arena, w->p * w->p, double);
+	w->theta = FC_TAKE(arena, order, double);
+	w->lapack = FC_TAKE(arena, fc_eigen_work(order), double);
+	w->integers = FC_TAKE(arena, fc_eigen_integers(order), int);
+	w->reflect = FC_TAKE(arena, whole ? 0 : fc_orthonormal_work(w->p), double);
+}
+
+/* q = the rows of `from`, orthonormal. */
+static fc_status
+orthonormal_rows(leading_eigen_work *w, const double *from)
+{
+	fc_copy_pieces(w->q, from, w->p * w->n * sizeof(double));
+	return fc_orthonormalise(w->q, w->p, w->n, w->reflect);
+}
+
+/* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
+static void
+turn(leading_eigen_work *w, double *rows)
+{
+	int			n = (int) w->n;
+	int			p = (int) w->p;
+
+	for (size_t start = 0; start < w->n; start += TILE)
+	{
+		int			columns = (int) smaller(TILE, w->n - start);
+
+		fc_check();
+		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, columns, p, 1.0, w->h, p, rows + start, n,
+					0.0, w->turned, TILE);
+		for (size_t j = 0; j < w->p; j++)
+			memcpy(rows + j * w->n + start, w->turned + j * TILE, (size_t) columns * sizeof(double));
+	}
+}
+
+/* Largest residual of the r leading Ritz pairs; q and z hold both turned. */
+static double
+residual(const leading_eigen_work *w)
+{
+	double		worst = 0.0;
+
+	for (size_t j = w->p - w->r; j < w->p; j++)
+	{
+		double		sum = 0.0;
+
+		for (size_t i = 0; i < w->n; i++)
+		{
+			double		error = w->z[j * w->n + i] - w->theta[j] * w->q[j * w->n + i];
+
+			sum += error * error;
+		}
+		worst = fmax(worst, sqrt(sum));
+	}
+	return worst;
+}
+
+static double
+explained(const leading_eigen_work *w)
+{
+	double		sum = 0.0;
+
+	for (size_t j = w->p - w->r; j < w->p; j++)
+		sum += w->theta[j] * w->theta[j];
+	return sum;
+}
+
+/* One round: Ritz vectors in q, their images z = q A in z; A is symmetric. */
+static fc_status
+ritz(leading_eigen_work *w)
+{
+	fc_product	images = {.transpose_b = true,.m = w->p,.n = w->n,.k = w->n,.alpha = 1.0,.lda = w->n,.ldb = w->n,.ldc = w->n};
+	fc_product	inner = {.transpose_b = true,.m = w->p,.n = w->p,.k = w->n,.alpha = 1.0,.lda = w->n,.ldb = w->n,.ldc = w->p};
+	fc_status	status;
+
+	(void) fc_multiply(&images, w->q, w->a, w->z);
+	(void) fc_multiply(&inner, w->z, w->q, w->h);
+	status = fc_symmetric_eigen(w->h, w->p, w->theta, w->lapack, w->integers);
+	if (status != FC_OK)
+		return status;
+	turn(w, w->q);
+	turn(w, w->z);
+	return FC_OK;
+}
+
+static fc_status
+iterate(leading_eigen_work *w)
+{
+	fc_rng		rng = fc_rng_start(0, 0);
+	double		before = 0.0;
+	fc_status	status;
+
+	for (size_t i = 0; i < w->p * w->n; i++)
+	{
+		if (i % 65536 == 0)
+			fc_check();
+		w->z[i] = fc_rng_normal(&rng);
+	}
+	status = orthonormal_rows(w, w->z);
+	for (int round = 0; round < MAX_ROUNDS && status == FC_OK; round++)
+	{
+		double		now;
+
+		status = ritz(w);
+		if (status != FC_OK || residual(w) <= TOLERANCE * fabs(w->theta[w->p - 1]))
+			break;
+		now = explained(w);
+		if (now - before <= LEAST_GAIN * now)
+			break;
+		before = now;
+		if (round < MAX_ROUNDS - 1)
+			status = orthonormal_rows(w, w->z);
+	}
+	return status;
+}
+
+fc_status
+fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
+				 double *values, double *vectors)
+{
+	leading_eigen_work w = {0};
+	fc_mark		used = fc_arena_mark(arena);
+	bool		whole = n <= FC_EIGEN_WHOLE;
+	fc_status	status;
+	size_t		last;
+
+	take_leading(arena, n, r, &w);
+	last = (whole ? n : w.p) - 1;
+	w.a = a;
+	status = whole ? fc_symmetric_eigen(a, n, w.theta, w.lapack, w.integers) : iterate(&w);
+	for (size_t j = 0; j < r && status == FC_OK; j++)
+	{
+		values[j] = w.theta[last - j];
+		memcpy(vectors + j * n, (whole ? a : w.q) + (last - j) * n, n * sizeof(double));
+	}
+	fc_arena_release(arena, used);
+	return status;
+}
+
+/* ---- principal axes ---- */
 
 typedef struct principal_work
 {
@@ -53,11 +230,11 @@ typedef struct principal_work
 static void
 take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
 {
-	bool		whole = smaller(rows, d) <= FC_PRINCIPAL_EXACT;
+	bool		whole = smaller(rows, d) <= FC_EIGEN_WHOLE;
 	size_t		image;
 
 	w->p = whole ? n : smaller(n + OVERSAMPLE, d);
-	w->order = whole ? (d <= FC_PRINCIPAL_EXACT ? d : rows) : w->p <= FC_PRINCIPAL_EXACT ? w->p : 0;
+	w->order = whole ? (d <= FC_EIGEN_WHOLE ? d : rows) : w->p <= FC_EIGEN_WHOLE ? w->p : 0;
 	image = w->p * d > w->order * w->order ? w->p * d : w->order * w->order;
 	w->axis = FC_TAKE(arena, w->p * d, double);
 	w->rounded = FC_TAKE(arena, w->p * d, float);
@@ -85,7 +262,7 @@ size_t
 fc_principal_worksize(size_t rows, size_t d, size_t n)
 {
 	size_t		all = size_of_work(rows, d, n);
-	size_t		whole = size_of_work(smaller(rows, FC_PRINCIPAL_EXACT), d, n);
+	size_t		whole = size_of_work(smaller(rows, FC_EIGEN_WHOLE), d, n);
 
 	return all > whole ? all : whole;
 }
@@ -197,7 +374,7 @@ apply_covariance(principal_work *w)
 static void
 square_rows(principal_work *w)
 {
-	bool		covariance = w->d <= FC_PRINCIPAL_EXACT;
+	bool		covariance = w->d <= FC_EIGEN_WHOLE;
 	size_t		step = covariance ? TILE_ROWS : TILE_AXES;
 
 	for (size_t start = 0; start < w->rows; start += step)
@@ -215,15 +392,8 @@ square_rows(principal_work *w)
 		w->matrix[i] = (double) w->image[i];
 }
 
-/* Row i of matrix becomes the eigenvector of its i-th smallest eigenvalue. */
-static fc_status
-eigenvectors(principal_work *w)
-{
-	return fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
-}
-
 /* axis_a = u_a B for the leading eigenvectors u_a and the rows of b (order x d); zero beyond. */
-static fc_status
+static void
 combine(principal_work *w, const float *b, float *out)
 {
 	size_t		axes = smaller(w->p, w->order);
@@ -241,7 +411,6 @@ combine(principal_work *w, const float *b, float *out)
 		for (size_t i = 0; i < count * w->d; i++)
 			w->axis[a * w->d + i] = (double) out[i];
 	}
-	return FC_OK;
 }
 
 /* ---- the three ways ---- */
@@ -252,12 +421,12 @@ axes_whole(principal_work *w)
 	fc_status	status;
 
 	square_rows(w);
-	status = eigenvectors(w);
+	status = fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
 	if (status != FC_OK)
 		return status;
-	if (w->d > FC_PRINCIPAL_EXACT)
-		return combine(w, w->x, w->rounded);
-	for (size_t a = 0; a < w->p; a++)
+	if (w->d > FC_EIGEN_WHOLE)
+		combine(w, w->x, w->rounded);
+	for (size_t a = 0; w->d <= FC_EIGEN_WHOLE && a < w->p; a++)
 		memcpy(w->axis + a * w->d, w->matrix + (w->order - 1 - a) * w->d, w->d * sizeof(double));
 	return FC_OK;
 }
@@ -266,19 +435,20 @@ axes_whole(principal_work *w)
 static fc_status
 rotate_to_ritz(principal_work *w)
 {
-	fc_status	status = FC_OK;
+	fc_status	status;
 
 	apply_covariance(w);
-	for (size_t a = 0; a < w->p && status == FC_OK; a++)
+	for (size_t a = 0; a < w->p; a++)
 	{
 		if (a % 8 == 0)
 			fc_check();
 		for (size_t b = 0; b < w->p; b++)
 			w->matrix[a * w->p + b] = (double) cblas_sdot((int) w->d, w->image + a * w->d, 1, w->rounded + b * w->d, 1);
 	}
+	status = fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
 	if (status == FC_OK)
-		status = eigenvectors(w);
-	return status == FC_OK ? combine(w, w->rounded, w->image) : status;
+		combine(w, w->rounded, w->image);
+	return status;
 }
 
 static fc_status
@@ -329,13 +499,14 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed
 	fc_status	status;
 
 	take_work(arena, rows, d, n, &w);
-	status = smaller(rows, d) <= FC_PRINCIPAL_EXACT ? axes_whole(&w) : axes_by_iteration(&w, seed);
-	if (status == FC_OK)
-		orthonormalise(&w);
-	for (size_t a = 0; a < n && status == FC_OK; a++)
+	status = smaller(rows, d) <= FC_EIGEN_WHOLE ? axes_whole(&w) : axes_by_iteration(&w, seed);
+	if (status != FC_OK)
+		return status;
+	orthonormalise(&w);
+	for (size_t a = 0; a < n; a++)
 		round_with_sign(w.axis + a * d, d, basis + a * d);
 	fc_arena_release(arena, used);
-	return status;
+	return FC_OK;
 }
 
 void

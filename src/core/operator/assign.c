@@ -3,7 +3,7 @@
  *
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
- * With every rounded score within e of the exact one (rounding.c), the n nearest
+ * With every rounded score within e of the exact one (build.c), the n nearest
  * rows are among those at most 2 e above the n-th lowest score.  When those are n rows they
  * are the answer; else they are measured in double.  Rows of a product are dear to make: of
  * more than a few, those are measured that scores through the factors in double leave.
@@ -133,6 +133,18 @@ sort_heap(int32_t *clusters, double *distances, size_t size)
 	}
 }
 
+/* The `size` lowest of k scores in a heap. */
+static void
+offer_all(const double *scores, size_t k, size_t size, int32_t *clusters, double *distances)
+{
+	clear_heap(clusters, distances, size);
+	for (size_t j = 0; j < k; j++)
+	{
+		pause_in_heap(j);
+		offer(clusters, distances, size, j, scores[j]);
+	}
+}
+
 /* ---- rows of the product ---- */
 
 /*
@@ -226,12 +238,7 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 	if (close_ones(r, threshold) > count + few_rows(r->op))
 	{
 		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
-		clear_heap(clusters, distances, count);
-		for (size_t j = 0; j < r->op->k; j++)
-		{
-			pause_in_heap(j);
-			offer(clusters, distances, count, j, scores[j]);
-		}
+		offer_all(scores, r->op->k, count, clusters, distances);
 		limit = distances[0] + 2.0 * double_bound(r);
 	}
 	clear_heap(clusters, distances, count);
@@ -300,12 +307,7 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x, const double 
 	size_t		done = 0;
 	double		threshold;
 
-	clear_heap(clusters, distances, size);
-	for (size_t j = 0; j < op->k; j++)
-	{
-		pause_in_heap(j);
-		offer(clusters, distances, size, j, scores[j]);
-	}
+	offer_all(scores, op->k, size, clusters, distances);
 	threshold = distances[0] + 2.0 * bound;
 	clear_heap(clusters, distances, size);
 	for (size_t j = 0; j < op->k; j++)

@@ -1,21 +1,295 @@
 /*
- * build.c - what is stored beside the factors: half the squared norms of the rows
- * of the product, bounds of the rounding of scores (rounding.c), exact centroids.
+ * build.c - what is stored beside the factors: half the squared norms of the rows of the product, bounds of the
+ * rounding of scores, exact centroids.
  *
  * v_j is row j of the product, made in double and rounded to float once; its half norm is
  * summed in double and rounded once.
+ *
+ * u = 2^-24.  A codebook's float dot products of m terms obey |fl(a . x) - a . x| <= gamma_m |a| . |x|,
+ * gamma_m = m u / (1 - m u), in any order, with or without fused multiply-add (Higham 2002, section 3.1).
+ *
+ * Through several factors worst cases multiply to bounds that say nothing.  There the roundings delta are
+ * taken as independent with mean 0 (Higham & Mary 2019, SIAM J. Sci. Comput. 41(5)).  With
+ * y_q = fl(F_q y_(q+1)), y_(Q+1) = x, P_q = F_1 .. F_(q-1) and s_qrt the partial sums of row r of F_q,
+ *
+ *     y_1j - (V x)_j = sum_q sum_r P_q,jr sum_t delta_qrt s_qrt,     |delta| <= u,
+ *
+ * the error of score j has at most the variance u^2 sum_q sum_r P_q,jr^2 sum_t s_qrt^2.  How large partial sums
+ * are beside ||y_(q+1)|| is taken from probes: rows without direction, and rows of the product, near
+ * which data are (the sums of a positive row through positive values never cancel).  The bound is
+ * DEVIATIONS standard deviations,
+ *
+ *     bound^2 = sum_q (e_q ||y_(q+1)||)^2,     e_q^2 = (DEVIATIONS u)^2 max_j sum_r P_q,jr^2 w_qr,
+ *     w_qr = mean of sum_t s_qrt^2 / mean of ||y_(q+1)||^2 over the probes without direction,
+ *            or the most such ratio of one with.
+ *
+ * Beside it x - o, v_j, the half norm and the score are rounded once each: error_relative ||x - o|| + error_absolute with
+ *
+ *     error_relative = 4 u max ||v_j||,     error_absolute = 4 u max ||v_j||^2 + t,
+ *
+ * t for what is lost by underflow: 2^-149 an operation, carried through the magnitudes of the
+ * factors that follow.  A distance in double adds its own rounding, (d + 8) 2^-53 (||x - o|| +
+ * max ||v||)^2, and that of o + v_j, 2^-51 ||o|| (||x - o|| + max ||v||) at most.  No partial sum
+ * exceeds max_growth ||x - o||.
  */
-#include "operator/operator.h"
+#include "operator/internal.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
+#include "base/rng.h"
 #include "numerics/rows.h"
-#include "operator/rounding.h"
 
-#define SMALLEST_FLOAT	0x1p-149
 #define VERIFY_WORK ((size_t) 1 << 26)
 #define UNIT_SLACK		1e-5	/* of the squared length of a unit vector rounded to floats */
+#define UNIT_ROUNDOFF	0x1p-24
+#define SMALLEST_FLOAT	0x1p-149
+#define DEVIATIONS	4.0			/* of |delta| = u; a rounding has less than u / sqrt(3) on average, and rows unlike the probes have the rest */
+#define RANDOM_PROBES (FC_BLOCK8 / 2)		/* probes */
+
+/* ---- rounding ---- */
+
+static double
+gamma_of(double additions)
+{
+	double		m = additions * UNIT_ROUNDOFF;
+
+	return m < 0.5 ? m / (1.0 - m) : INFINITY;
+}
+
+/* A bound of the spectral norm of |F|; sums is scratch, a float a column. */
+static double
+magnitude_norm(const fc_factor *factor, float *sums)
+{
+	float		most_row = 0.0f;
+	float		most_column = 0.0f;
+
+	memset(sums, 0, factor->columns * sizeof(float));
+	for (size_t r = 0; r < factor->rows; r++)
+	{
+		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
+		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
+		float		sum = 0.0f;
+
+		for (size_t p = start; p < end; p++)
+		{
+			sum += fabsf(factor->values[p]);
+			sums[factor->row_start != NULL ? fc_factor_column(factor, p) : p - start] += fabsf(factor->values[p]);
+		}
+		most_row = fmaxf(most_row, sum);
+	}
+	for (size_t c = 0; c < factor->columns; c++)
+		most_column = fmaxf(most_column, sums[c]);
+	return sqrt((double) most_row * (double) most_column) * (1.0 + 1e-3) + SMALLEST_FLOAT;
+}
+
+/* ---- the variance through the factors ---- */
+
+/* The mean of what the rows without direction measure, or the most of one with, relative to its length. */
+static double
+most_measured(const double *squares, const double *lengths)
+{
+	double		square = 0.0;
+	double		length = 0.0;
+	double		most;
+
+	for (size_t i = 0; i < RANDOM_PROBES; i++)
+	{
+		square += squares[i];
+		length += lengths[i];
+	}
+	most = length > 0.0 ? square / length : 0.0;
+	for (size_t i = RANDOM_PROBES; i < FC_BLOCK8; i++)
+		if (lengths[i] > 0.0)
+			most = fmax(most, squares[i] / lengths[i]);
+	return most;
+}
+
+/* weights[r] = w_qr; input (columns x FC_BLOCK8) are y_(q+1) of the probes. */
+static void
+weigh_rows(const fc_factor *factor, const double *input, double *weights)
+{
+	double		lengths[FC_BLOCK8] = {0};
+
+	for (size_t i = 0; i < factor->columns * FC_BLOCK8; i++)
+		lengths[i % FC_BLOCK8] += input[i] * input[i];
+	for (size_t r = 0; r < factor->rows; r++)
+	{
+		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
+		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
+		double		sum[FC_BLOCK8] = {0};
+		double		squares[FC_BLOCK8] = {0};
+
+		for (size_t p = start; p < end; p++)
+		{
+			const double *y = input + (factor->row_start != NULL ? fc_factor_column(factor, p) : p - start) * FC_BLOCK8;
+
+			for (size_t i = 0; i < FC_BLOCK8; i++)
+			{
+				sum[i] += (double) factor->values[p] * y[i];
+				squares[i] += sum[i] * sum[i];
+			}
+		}
+		weights[r] = most_measured(squares, lengths);
+	}
+}
+
+/* Divide each probe by its greatest magnitude: only ratios count, and products of many factors leave the range of doubles. */
+static void
+level_probes(double *probes, size_t rows)
+{
+	for (size_t lane = 0; lane < FC_BLOCK8; lane++)
+	{
+		double		most = 0.0;
+
+		for (size_t r = 0; r < rows; r++)
+			most = fmax(most, fabs(probes[r * FC_BLOCK8 + lane]));
+		for (size_t r = 0; r < rows && most > 0.0; r++)
+			probes[r * FC_BLOCK8 + lane] /= most;
+	}
+}
+
+/* Rows without direction, then some of the product's, spread evenly. */
+static void
+fill_probes(const fc_operator *op, float *scratch, double *probes)
+{
+	fc_rng		rng = fc_rng_start(0, 0);
+
+	for (size_t lane = 0; lane < RANDOM_PROBES; lane++)
+		for (size_t i = 0; i < op->d; i++)
+			probes[i * FC_BLOCK8 + lane] = fc_rng_normal(&rng);
+	for (size_t lane = RANDOM_PROBES; lane < FC_BLOCK8; lane++)
+	{
+		const float *row = fc_operator_product_row(op, (lane - RANDOM_PROBES) * op->k / (FC_BLOCK8 - RANDOM_PROBES), scratch);
+
+		for (size_t i = 0; i < op->d; i++)
+			probes[i * FC_BLOCK8 + lane] = (double) row[i];
+	}
+	level_probes(probes, op->d);
+}
+
+/* block8->weights of a product of several factors: sum_r weights[f][r] p_r^2 measures the rounding in factor f that reaches row p of the factors before. */
+static void
+rounding_weights(const fc_operator *op, const fc_operator_block8 *block8, float *scratch)
+{
+	size_t		width = fc_operator_widest(op) * FC_BLOCK8;
+	double	   *input = block8->block;
+
+	fill_probes(op, scratch, input);
+	for (size_t f = op->factors; f-- > 0;)
+	{
+		double	   *output = input == block8->block ? block8->block + width : block8->block;
+
+		fc_operator_pause(op->factor[f].nonzeros);
+		weigh_rows(&op->factor[f], input, block8->weights[f]);
+		if (f == 0)
+			break;
+		fc_operator_pause(op->factor[f].nonzeros);
+		fc_block8_apply(&op->factor[f], input, output);
+		level_probes(output, op->factor[f].rows);
+		input = output;
+	}
+}
+
+/* A factor's error from the most its rounding measures; for a codebook, from the length of its longest row. */
+static double
+factor_error(const fc_operator *op, double most)
+{
+	if (fc_operator_is_codebook(op))	/* 16 lanes, then four halvings */
+		return fmin(gamma_of((double) op->d / 16.0 + 6.0) * most * (1.0 + 1e-5), DBL_MAX);
+	return fmin(DEVIATIONS * UNIT_ROUNDOFF * sqrt(most) * (1.0 + 1e-5), DBL_MAX);
+}
+
+/* ---- range ---- */
+
+/* out = |F| in + add, all positive. */
+static void
+apply_magnitude(const fc_factor *factor, const float *in, float add, float *out)
+{
+	for (size_t r = 0; r < factor->rows; r++)
+	{
+		size_t		start = factor->row_start != NULL ? factor->row_start[r] : r * factor->columns;
+		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
+		float		sum = add * (float) (end - start + 1);
+
+		for (size_t p = start; p < end; p++)
+			sum += fabsf(factor->values[p]) * in[factor->row_start != NULL ? fc_factor_column(factor, p) : p - start];
+		out[r] = sum;
+	}
+}
+
+/* The greatest entry of all |F_q| .. |F_Q| 1, each product adding `add` an operation; at least 1. */
+static double
+greatest(const fc_operator *op, float add, float *scratch)
+{
+	float	   *work = scratch + op->d + op->k;
+	const float *in = scratch;
+	float		most = 1.0f;
+
+	for (size_t c = 0; c < op->d; c++)
+		scratch[c] = 1.0f;
+	for (size_t f = op->factors; f-- > 0;)
+	{
+		float	   *out = f == 0 ? scratch + op->d : work + (f % 2) * fc_operator_widest(op);
+
+		fc_operator_pause(op->factor[f].nonzeros);
+		apply_magnitude(&op->factor[f], in, add, out);
+		for (size_t r = 0; r < op->factor[f].rows; r++)
+			most = fmaxf(most, out[r]);
+		in = out;
+	}
+	return fmin((double) most, (double) FLT_MAX);
+}
+
+double
+fc_offset_length(const double *offset, size_t d)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; offset != NULL && i < d; i++)
+		sum += offset[i] * offset[i];
+	return sqrt(sum);
+}
+
+/* op's max_row_norm, error_relative, error_absolute and max_growth; max_row_norm is the length of the longest row of the product. */
+static void
+rounding_bounds(fc_operator *op, double max_row_norm, float *scratch)
+{
+	double		place = 0x1p-51 * fc_offset_length(op->offset, op->d);
+
+	op->max_row_norm = max_row_norm;
+	op->max_growth = greatest(op, 0.0f, scratch);
+	op->error_relative = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm + place, DBL_MAX);
+	op->error_absolute = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm + place * max_row_norm + 4.0 * SMALLEST_FLOAT * greatest(op, 1.0f, scratch), DBL_MAX);
+}
+
+/* ---- at work ---- */
+
+double
+fc_operator_rounding(const fc_operator *op, fc_scored scored)
+{
+	double		length = sqrt(scored.square);
+	double		far = length + op->max_row_norm;
+
+	if (!(op->max_growth * length < 0x1p126))
+		return INFINITY;
+	return sqrt(scored.variance) + op->error_relative * length + op->error_absolute + ((double) op->d + 8.0) * 0x1p-53 * far * far;
+}
+
+double
+fc_codebook_rounding(size_t d, double max_row_norm, double length)
+{
+	double		n = (double) d;
+	double		far = length + max_row_norm;
+
+	if (!(sqrt(n) * max_row_norm * length < 0x1p126))
+		return INFINITY;
+	return gamma_of(n + 4.0) * (1.0 + 1e-6) * max_row_norm * length + 2.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm +
+		4.0 * SMALLEST_FLOAT * (n + sqrt(n) * max_row_norm) + (n + 8.0) * 0x1p-53 * far * far;
+}
+
+/* ---- what is stored ---- */
 
 /* most[f] is at least what the rounding in factor f measures for `count` rows from first on; lane for lane in sums. */
 static void
@@ -71,7 +345,7 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 	op->half_norms = half_norms;
 	op->rows = NULL;
 	if (product)
-		fc_rounding_weights(op, &block8, scratch.floats);
+		rounding_weights(op, &block8, scratch.floats);
 	for (size_t first = 0; first < op->k; first += FC_BLOCK8)
 	{
 		size_t		count = op->k - first < FC_BLOCK8 ? op->k - first : FC_BLOCK8;
@@ -94,14 +368,8 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 	if (!product)
 		most[0] = sqrt(max_square);
 	for (size_t f = 0; f < op->factors; f++)
-		op->factor[f].error = fc_factor_error(op, most[f]);
-	fc_rounding_bounds(op, sqrt(max_square), scratch.floats);
-}
-
-void
-fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_norms)
-{
-	fc_operator_measure(op, scratch, half_norms);
+		op->factor[f].error = factor_error(op, most[f]);
+	rounding_bounds(op, sqrt(max_square), scratch.floats);
 }
 
 /* ||c - v|| of rows about their offsets, either NULL for 0. */
@@ -205,7 +473,7 @@ double_rounding(const fc_operator *op, float *scratch)
 	for (size_t f = 0; f < op->factors && op->factors > 1; f++)
 	{
 		fc_operator_pause(op->factor[f].nonzeros);
-		gain *= fc_magnitude_norm(&op->factor[f], scratch + op->d + op->k);
+		gain *= magnitude_norm(&op->factor[f], scratch + op->d + op->k);
 	}
 	return 0x1p-40 * gain;
 }
@@ -250,7 +518,7 @@ row_agrees(const fc_operator *op, size_t j, const fc_operator_block8 *block8, do
 	else
 		most[0] = length;
 	for (size_t f = 0; f < op->factors; f++)
-		if (!(fc_factor_error(op, most[f]) <= op->factor[f].error * (1.0 + 1e-3) + slack))
+		if (!(factor_error(op, most[f]) <= op->factor[f].error * (1.0 + 1e-3) + slack))
 			return false;
 	return true;
 }
@@ -284,7 +552,7 @@ fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 	for (size_t f = 0; f < op->factors; f++)
 		work += FC_BLOCK8 * (op->factor[f].nonzeros / (op->factors == 1 ? op->k : 1) + op->factor[f].columns);
 	if (!fc_operator_is_codebook(op))
-		fc_rounding_weights(op, &block8, floats);
+		rounding_weights(op, &block8, floats);
 	rows = VERIFY_WORK / work + 1 < op->k ? VERIFY_WORK / work + 1 : op->k;
 	for (size_t i = 0; i < rows; i++)
 	{
@@ -297,7 +565,7 @@ fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 		return FC_EFORMAT;
 	if (op->exact.values != NULL && !(op->exact.offset_length >= fc_offset_length(op->exact.offset, op->d) * (1.0 - 1e-6)))
 		return FC_EFORMAT;
-	fc_rounding_bounds(&own, op->max_row_norm, floats);
+	rounding_bounds(&own, op->max_row_norm, floats);
 	return op->max_growth >= own.max_growth * (1.0 - 1e-3) && op->error_relative >= own.error_relative * (1.0 - 1e-3) &&
 		op->error_absolute >= own.error_absolute * (1.0 - 1e-3) ? FC_OK : FC_EFORMAT;
 }

@@ -68,7 +68,7 @@ typedef struct fc_factor_header
 /* Bytes of an operator with these factors (values of the views are not read). */
 size_t		fc_operator_size(const fc_operator *op);
 
-/* Write op (all arrays given, fc_operator_half_norms called) as fc_operator_size bytes, digest included. */
+/* Write op (all arrays given, fc_operator_measure called) as fc_operator_size bytes, digest included. */
 void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 
 /* A view into valid bytes. */

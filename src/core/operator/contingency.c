@@ -1,13 +1,22 @@
-/* contingency.c - counts of pairs of labels; see contingency.h */
+/*
+ * contingency.c - counts of pairs of labels; adjusted Rand index and normalised mutual information.
+ *
+ *     ARI = (S - E) / ((A + B) / 2 - E),  S = sum_ij C(n_ij, 2), A = sum_i C(a_i, 2),
+ *           B = sum_j C(b_j, 2), E = A B / C(n, 2)            (Hubert, Arabie 1985)
+ *     NMI = 2 I(a; b) / (H(a) + H(b))                         (arithmetic mean)
+ *
+ * Pair counts are long double: 1e11 rows make 5e21 pairs.
+ */
 #include "operator/contingency.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define BLOCK ((size_t) 1 << 20)	/* cells between two checks, a few ms */
+#define BLOCK ((size_t) 1 << 16)	/* cells between two checks, 10 ms at most */
 
 void
 fc_contingency_init(size_t capacity, fc_contingency *table)
@@ -109,4 +118,151 @@ fc_contingency_check(const void *bytes, size_t size)
 		used += cells[i].count > 0;
 	}
 	return used == table->used && used < table->capacity ? FC_OK : FC_EFORMAT;
+}
+
+/* ---- agreement ---- */
+
+/* Labels (keys) and their counts (values), ascending. */
+typedef struct margins
+{
+	fc_keyed   *a;
+	fc_keyed   *b;
+	size_t		na;
+	size_t		nb;
+	int64_t		n;
+} margins;
+
+/* Sort by label and merge equal ones; *labels of them remain. */
+static void
+merge(fc_keyed *m, size_t n, fc_keyed *scratch, size_t *labels)
+{
+	size_t		used = 0;
+
+	fc_sort(m, n, scratch);
+	for (size_t i = 0; i < n; i++)
+		if (used > 0 && m[used - 1].key == m[i].key)
+			m[used - 1].value += m[i].value;
+		else
+			m[used++] = m[i];
+	*labels = used;
+}
+
+static fc_status
+take_margins(const fc_cell *cells, size_t n, fc_arena *arena, margins *out)
+{
+	fc_keyed   *scratch = FC_TAKE(arena, n, fc_keyed);
+
+	out->a = FC_TAKE(arena, n, fc_keyed);
+	out->b = FC_TAKE(arena, n, fc_keyed);
+	out->n = 0;
+	for (size_t i = 0; i < n; i++)
+	{
+		out->a[i] = (fc_keyed) {fc_label_key(cells[i].a), (uint64_t) cells[i].count};
+		out->b[i] = (fc_keyed) {fc_label_key(cells[i].b), (uint64_t) cells[i].count};
+		out->n += cells[i].count;
+		if (out->n > FC_MAX_ROWS)
+			return FC_EOVERFLOW;
+	}
+	merge(out->a, n, scratch, &out->na);
+	merge(out->b, n, scratch, &out->nb);
+	return FC_OK;
+}
+
+static long double
+pairs(int64_t n)
+{
+	return 0.5L * (long double) n * (long double) (n - 1);
+}
+
+static long double
+marginal_pairs(const fc_keyed *m, size_t n)
+{
+	long double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += pairs((int64_t) m[i].value);
+	return sum;
+}
+
+fc_status
+fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
+{
+	margins		m;
+	long double together = 0;
+	long double a;
+	long double b;
+	long double expected;
+	fc_status	status = take_margins(cells, n, arena, &m);
+
+	if (status != FC_OK)
+		return status;
+	for (size_t i = 0; i < n; i++)
+		together += pairs(cells[i].count);
+	a = marginal_pairs(m.a, m.na);
+	b = marginal_pairs(m.b, m.nb);
+	expected = a * b / pairs(m.n);
+	if (a == together && b == together)	/* the same partition, degenerate ones included */
+		*score = 1.0;
+	else
+		*score = (double) ((together - expected) / ((a + b) / 2 - expected));
+	return FC_OK;
+}
+
+static void
+add_entropy(const fc_keyed *m, size_t n, int64_t total, long double *sum)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		long double p = (long double) m[i].value / (long double) total;
+
+		if (i % BLOCK == 0)
+			fc_check();
+		*sum -= p * logl(p);
+	}
+}
+
+/* The share of a label that is there. */
+static long double
+share_of(const margins *m, const fc_keyed *sorted, size_t n, int32_t label)
+{
+	uint64_t	key = fc_label_key(label);
+	size_t		low = 0;
+
+	for (size_t high = n - 1; low < high;)
+	{
+		size_t		middle = low + (high - low) / 2;
+
+		if (sorted[middle].key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (long double) sorted[low].value / (long double) m->n;
+}
+
+fc_status
+fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
+{
+	margins		m;
+	long double information = 0;
+	long double entropies = 0;
+	fc_status	status = take_margins(cells, n, arena, &m);
+
+	if (status != FC_OK)
+		return status;
+	for (size_t i = 0; i < n; i++)
+	{
+		long double p = (long double) cells[i].count / (long double) m.n;
+
+		if (i % BLOCK == 0)
+			fc_check();
+		information += p * logl(p / (share_of(&m, m.a, m.na, cells[i].a) * share_of(&m, m.b, m.nb, cells[i].b)));
+	}
+	add_entropy(m.a, m.na, m.n, &entropies);
+	add_entropy(m.b, m.nb, m.n, &entropies);
+	if (m.na == 1 && m.nb == 1)
+		*score = 1.0;
+	else
+		*score = information <= 0 ? 0.0 : (double) (2 * information / entropies);
+	return FC_OK;
 }

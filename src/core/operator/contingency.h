@@ -1,5 +1,5 @@
 /*
- * contingency.h - counts of pairs (a, b) of labels, in flat bytes.
+ * contingency.h - counts of pairs (a, b) of labels, in flat bytes, and the agreement of two labellings by them.
  *
  * Open addressing over a power of two of cells; an empty cell has count 0.
  */
@@ -7,7 +7,13 @@
 #define FC_OPERATOR_CONTINGENCY_H
 
 #include "base/fc.h"
-#include "operator/scores.h"
+
+typedef struct fc_cell
+{
+	int32_t		a;
+	int32_t		b;
+	int64_t		count;
+} fc_cell;
 
 typedef struct fc_contingency
 {
@@ -43,5 +49,13 @@ fc_status	fc_contingency_merge(fc_contingency *target, const fc_contingency *sou
 /* The used cells, sorted by (a, b), into cells (used of them). */
 void		fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells);
 fc_status	fc_contingency_check(const void *bytes, size_t size);
+
+/*
+ * cells are distinct, with positive counts.  Both follow the usual conventions for
+ * degenerate tables: two labellings of one cluster each agree fully (1).
+ */
+fc_status	fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score);
+fc_status	fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena,
+											 double *score);
 
 #endif							/* FC_OPERATOR_CONTINGENCY_H */

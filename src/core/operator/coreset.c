@@ -87,26 +87,24 @@ fc_coreset_limit(const double *importances, const double *weights, size_t n, dou
 	*limit = 0.0;
 	do
 	{
+		double		total = 0.0;
+		double		of_whole = 0.0;
+		double		slope = 0.0;
+
+		fc_check();
+		before = whole;
+		whole = 0;
+		for (size_t i = 0; i < n; i++)
 		{
-			double		total = 0.0;
-			double		of_whole = 0.0;
-			double		slope = 0.0;
+			bool		comes = importances[i] * *limit >= 1.0;
 
-			fc_check();
-			before = whole;
-			whole = 0;
-			for (size_t i = 0; i < n; i++)
-			{
-				bool		comes = importances[i] * *limit >= 1.0;
-
-				total += weights[i];
-				of_whole += comes ? weights[i] : 0.0;
-				slope += comes ? 0.0 : weights[i] * importances[i];
-				whole += comes;
-			}
-			if (slope > 0.0)
-				*limit = fmax(*limit, (share * total - of_whole) / slope);
+			total += weights[i];
+			of_whole += comes ? weights[i] : 0.0;
+			slope += comes ? 0.0 : weights[i] * importances[i];
+			whole += comes;
 		}
+		if (slope > 0.0)
+			*limit = fmax(*limit, (share * total - of_whole) / slope);
 	} while (whole != before);
 }
 

@@ -1,10 +1,17 @@
 /*
- * fit.h - how well an operator fits weighted rows, which are the centroids of another operator.
+ * fit.h - how well an operator fits weighted rows, which are the centroids of another operator, and how well separated its clusters are.
  *
  *     f_i = ||x_i - c_l(i)||^2,   mean = sum w_i f_i / W,   W = sum w_i
  *
  * The rows stand for W rows (coreset.h).  The standard error of the mean is that of its difference from the mean of all of those:
  *     sqrt(sum w_i (w_i - 1) (f_i - mean)^2) / W
+ *
+ * a_i and b_i are the distances of row i to its nearest centroid and to the next one, w_i its weight, m the mean of all rows:
+ *     silhouette = mean of (b_i - a_i) / b_i                       (simplified: Hruschka, de Castro, Campello 2004)
+ *     davies_bouldin = max_l (S_j + S_l) / ||c_j - c_l||,  S_j = mean of a_i  (Davies, Bouldin 1979)
+ *     spread = sqrt(mean of a_i^2 / d)
+ *     explained = 1 - sum w_i a_i^2 / sum w_i ||x_i - m||^2
+ * each over the rows of a cluster.  Those of all clusters are over all rows; the index is then the mean of the clusters that have rows.
  */
 #ifndef FC_OPERATOR_FIT_H
 #define FC_OPERATOR_FIT_H
@@ -49,5 +56,30 @@ typedef struct fc_comparison
 
 void		fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena,
 						   fc_comparison *result);
+
+/* ---- clusters ---- */
+
+/* What is not defined is NAN: all but weight without rows, silhouette and davies_bouldin of a single cluster, explained of equal rows. */
+typedef struct fc_quality
+{
+	double		weight;
+	double		silhouette;
+	double		davies_bouldin;
+	double		spread;
+	double		explained;
+} fc_quality;
+
+/*
+ * The mean over clusters of weight of max_{l != i} (sums_i / weights_i + sums_l / weights_l) / ||c_i - c_l||; 0 where there is no
+ * other.  centroids: k x d.  worst (k, or NULL): those of the clusters.
+ */
+double		fc_davies_bouldin(const double *centroids, size_t k, size_t d, const double *weights, const double *sums, double *worst);
+
+/*
+ * Each of op's k clusters, and all of them; rows->k rows of op->d.  scratch: fc_fit_scratch.  Cost: two distances to all centroids
+ * a row, and k^2 d.
+ */
+void		fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, fc_arena *arena,
+							   fc_quality *clusters, fc_quality *all);
 
 #endif							/* FC_OPERATOR_FIT_H */

@@ -14,9 +14,7 @@
 #include <string.h>
 
 #include "numerics/rows.h"
-#include "operator/block8.h"
 #include "operator/internal.h"
-#include "operator/sell.h"
 
 size_t
 fc_operator_widest(const fc_operator *op)

@@ -9,7 +9,7 @@
  * concerned are compared by fc_operator_distance, so that a label is the lowest j that minimises it,
  * for one row and in batches, near and far, for tiny and huge data.  The bound of rounding is proven for a
  * codebook.  Through several factors it is four standard deviations of independent roundings
- * (rounding.c): a label is then that j, or one whose distance is equal to rounding in float.
+ * (build.c): a label is then that j, or one whose distance is equal to rounding in float.
  *
  * With the metric cosine all of this is about rows of length 1: the caller brings them there (fc_unit_row) and the
  * rows of a codebook are unit vectors.  With inner_product the distance is -x . c, which squares no distance:
@@ -97,7 +97,7 @@ typedef struct fc_operator
 	const float *half_norms;	/* k: ||v_j||^2 / 2, or 0 for inner products */
 	const double *weights;		/* k */
 	const fc_factorization *factorization;	/* or NULL */
-	double		max_row_norm;	/* max ||v_j||; this, the next three and the factors' error by fc_operator_half_norms */
+	double		max_row_norm;	/* max ||v_j||; this, the next three and the factors' error by fc_operator_measure */
 	double		error_relative;	/* rounding outside the factors moves a score by error_relative ||x - o|| + error_absolute, */
 	double		error_absolute;
 	double		max_growth;		/* while max_growth ||x - o|| does not overflow a float */
@@ -183,9 +183,6 @@ void		fc_operator_nearest_scored(const fc_operator *op, const double *x, const d
  * half_norms (k) = ||v_j||^2 / 2 of the rows of the product; sets op->half_norms to them and
  * op's rounding bounds.  To be called once the factors are known, before anything else.
  */
-void		fc_operator_half_norms(fc_operator *op, fc_scratch scratch, float *half_norms);
-
-/* The same, with a check for every few rows of the product. */
 void		fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms);
 
 /* Do the factors chain from k to d, and do the columns of sparse ones lie within them?  Asserted before an operator is measured. */
@@ -222,5 +219,33 @@ double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, f
 size_t		fc_operator_batch_scratch(const fc_operator *op, size_t n);
 void		fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n,
 									 fc_scratch scratch, int32_t *labels);
+
+/* ---- labels of sparse rows, by the columns of a codebook ---- */
+
+/*
+ *     score_j = ||v_j||^2 / 2 + v_j . o - sum over the row's elements of x_i v_ji,      in double
+ *
+ * Cost: k multiply-adds an element, and no pass over d.  The error of a score is below that of a distance in double, so that
+ * a lowest score that stands clear of both is the label of fc_operator_assign; others have to be compared there.
+ */
+typedef struct fc_columns
+{
+	size_t		k;
+	size_t		d;
+	const float *values;		/* d x k */
+	const double *constants;	/* k: what a row 0 has; 0 for inner products */
+	double		reach;			/* max ||v_j|| + ||o|| */
+} fc_columns;
+
+/* Bytes that fc_columns_make takes from its arena; 0 where labels do not come from one dense codebook alone. */
+size_t		fc_columns_worksize(const fc_operator *op);
+
+void		fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns);
+
+/* The scores (k) of a row as the operator's metric takes it; returns what bounds the error of one and that of half a distance together. */
+double		fc_columns_score(const fc_columns *columns, const fc_sparse_row *x, double *scores);
+
+/* The label of a row as the operator's metric takes it; false, and no label, where others are too near.  scores: k. */
+bool		fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x, double *scores, size_t *label);
 
 #endif							/* FC_OPERATOR_OPERATOR_H */

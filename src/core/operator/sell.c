@@ -7,7 +7,7 @@
  * first factor, or before one that is not sliced, results are put in order.
  * Cost: the non-zeros, and sorting by length in linear time.
  */
-#include "operator/sell.h"
+#include "operator/internal.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "base/pieces.h"
 #include "base/simd.h"
 #include "operator/codebook.h"
-#include "operator/quality.h"
+#include "operator/fit.h"
 
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -376,7 +376,6 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 	fc_step_parts from = fc_step_open(source);
 	size_t		k = to.header->k;
 	fc_operator op;
-	fc_status	status;
 
 	fc_operator_view(to.header, &op);
 	FC_ASSERT(scratch.count >= fc_step_scratch(&op, target->capacity));
@@ -398,9 +397,8 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 			fc_check();
 		add_pair(&to.sums[i], from.sums[i]);
 	}
-	status = check_sums(target);
-	if (status != FC_OK)
-		return status == FC_EFORMAT ? FC_EOVERFLOW : status;
+	if (check_sums(target) != FC_OK)
+		return FC_EOVERFLOW;
 	for (size_t r = 0; r < source->pending; r++)
 		fc_step_add(target, &op, from.x + r * op.d, from.w[r], scratch);
 	FC_ASSERT(is_sound(target));
@@ -509,57 +507,28 @@ fc_step_means(size_t k, size_t d, const double *weights, double *sums)
 	}
 }
 
-/* Means of unit rows come to length 1; where there is no direction, the centroid stays. */
-static void
-to_unit_centroids(const fc_operator *op, double *means, fc_scratch scratch)
-{
-	size_t		done = 0;
-
-	for (size_t j = 0; j < op->k; j++)
-	{
-		double	   *mean = means + j * op->d;
-
-		fc_check_every(&done, op->d);
-		if (fc_unit_row(mean, op->d, mean))
-			continue;
-		fc_operator_row(op, j, scratch, mean);
-		(void) fc_unit_row(mean, op->d, mean);
-	}
-}
-
 void
 fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch)
 {
+	size_t		done = 0;
+
+	fc_step_means(op->k, op->d, result->weights, result->sums);
 	for (size_t j = 0; j < op->k; j++)
 	{
-		if (result->weights[j] > 0)
+		double	   *mean = result->sums + j * op->d;
+
+		fc_check_every(&done, 2 * op->d);
+		if (result->weights[j] > 0 && (op->metric != FC_COSINE || fc_unit_row(mean, op->d, mean)))
 			continue;
-		fc_check();
-		fc_operator_row(op, j, scratch, result->sums + j * op->d);
+		fc_operator_row(op, j, scratch, mean);	/* no rows, or no direction */
+		if (op->metric == FC_COSINE)
+			(void) fc_unit_row(mean, op->d, mean);
 	}
-	fc_step_means(op->k, op->d, result->weights, result->sums);
-	if (op->metric == FC_COSINE)
-		to_unit_centroids(op, result->sums, scratch);
 }
 
-/* mean over clusters with rows of max_{i != j} (s_i + s_j) / ||c_i - c_j||, s the mean distance. */
-void
-fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
-					   double *index)
+double
+fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch)
 {
-	size_t		used = 0;
-	double		sum = 0;
-	double		worst;
-
 	fc_operator_centroids(op, NULL, NULL, scratch, centroids);
-	for (size_t i = 0; i < op->k; i++)
-	{
-		fc_check();
-		if (result->weights[i] <= 0)
-			continue;
-		used++;
-		fc_davies_bouldin_of(centroids, op->k, op->d, i, result->weights, result->sums, &worst);
-		sum += worst;
-	}
-	*index = used > 0 ? sum / (double) used : 0;
+	return fc_davies_bouldin(centroids, op->k, op->d, result->weights, result->sums, NULL);
 }

@@ -123,7 +123,6 @@ void		fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_
  * Davies-Bouldin index from the weights and sums of a finished state; centroids is room for k x d; scratch:
  * fc_operator_scratch floats.
  */
-void		fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch,
-								   double *index);
+double		fc_step_davies_bouldin(const fc_operator *op, const fc_step_result *result, double *centroids, fc_scratch scratch);
 
 #endif							/* FC_OPERATOR_STEP_H */

@@ -62,19 +62,6 @@ fc_kernel_value(const fc_kernel *kernel, double dot, double square_x, double squ
 
 /* ---- preparing ---- */
 
-size_t
-fc_kernel_rows_size(const fc_kernel *kernel, size_t n, size_t d, bool exact)
-{
-	fc_arena	measure = fc_arena_measure();
-	bool		rbf = kernel->kind == FC_KERNEL_RBF;
-
-	(void) fc_arena_take(&measure, n, d * (exact || rbf ? sizeof(double) : sizeof(float)));
-	(void) FC_TAKE(&measure, rbf ? n : 0, double);
-	(void) FC_TAKE(&measure, d, double);
-	fc_arena_reserve(&measure, 3 * 64);	/* whatever their order */
-	return fc_arena_measured(&measure);
-}
-
 static inline double
 input_value(const fc_kernel_input *input, size_t row, size_t column)
 {
@@ -198,16 +185,15 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 	double	   *mean = FC_TAKE(arena, input->d, double);
 	double		longest = 1.0;
 	double		factor;
-	fc_status	status = FC_OK;
+	fc_status	status;
 
 	*rows = (fc_kernel_rows) {.n = input->n,.d = input->d};
 	memset(mean, 0, input->d * sizeof(double));
 	if (rbf)
 		mean_of(input, mean);
-	if (status == FC_OK && kernel->kind != FC_KERNEL_COSINE)
+	if (kernel->kind != FC_KERNEL_COSINE)
 		longest_row(input, mean, &longest);
-	if (status == FC_OK)
-		status = choose_scale(kernel, longest, rows, &factor);
+	status = choose_scale(kernel, longest, rows, &factor);
 	if (status != FC_OK)
 		return status;
 	if (rbf)
@@ -325,12 +311,6 @@ fc_kernel_pairs(size_t n)
 	size_t		blocks = (n + BLOCK - 1) / BLOCK;
 
 	return blocks * (blocks + 1) / 2;
-}
-
-size_t
-fc_kernel_multiply_worksize(size_t c)
-{
-	return BLOCK * BLOCK * (sizeof(float) + sizeof(double)) + 3 * BLOCK * c * sizeof(float) + 6 * 64;
 }
 
 /* w += op(block) o, block being rows x columns. */

@@ -66,9 +66,6 @@ typedef struct fc_kernel_rows
 	double	   *half;			/* n: ||x'||^2 / 2; NULL unless rbf */
 } fc_kernel_rows;
 
-/* Bytes of n prepared rows, in double or in the float (rbf: perhaps double all the same) of blocks. */
-size_t		fc_kernel_rows_size(const fc_kernel *kernel, size_t n, size_t d, bool exact);
-
 /*
  * Prepare rows, in the arena.  exact = false keeps floats, unless an rbf exponent would
  * lose more than 1e-4 to their rounding.  FC_EFAR when the greatest kappa(x, x) is
@@ -103,7 +100,6 @@ double		fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i);
  * fc_kernel_pairs(n) in all.  Blocks and their products are float, sums double.
  */
 size_t		fc_kernel_pairs(size_t n);
-size_t		fc_kernel_multiply_worksize(size_t c);
 void		fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 							   fc_arena *arena, double *w, double *square);
 

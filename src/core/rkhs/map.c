@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "numerics/leading_eigen.h"
+#include "numerics/principal.h"
 #include "numerics/rows.h"
-#include "rkhs/embed.h"
-#include "rkhs/nystroem.h"
+#include "rkhs/projection.h"
 #include "base/pieces.h"
 #include "rkhs/values.h"
 
@@ -71,17 +70,17 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 	double		floor = fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
 	fc_kernel_input input = {.n = op->k,.d = op->d};
 	fc_kernel_rows rows;
-	map_work w;
+	map_work	w;
 	fc_status	status;
 
 	take_work(arena, op, rank, &w);
 	read_landmarks(op, &w, norms);
 	input.doubles = w.landmarks;
 	status = fc_kernel_prepare(kernel, &input, true, arena, &rows);
-	if (status == FC_OK)
-		fc_kernel_matrix(&rows, &rows, w.matrix);
-	if (status == FC_OK)
-		status = fc_leading_eigen(w.matrix, op->k, w.pairs, arena, w.values, w.vectors);
+	if (status != FC_OK)
+		return status;
+	fc_kernel_matrix(&rows, &rows, w.matrix);
+	status = fc_leading_eigen(w.matrix, op->k, w.pairs, arena, w.values, w.vectors);
 	*found = 0;
 	for (size_t j = 0; j < w.pairs && status == FC_OK; j++)
 	{
@@ -158,7 +157,7 @@ fc_kernel_map_check(const void *bytes, size_t size)
 	const fc_kernel_map_header *header = bytes;
 	const double *norms = (const double *) (header + 1);
 	uint64_t	digest[2];
-	fc_status	status = FC_OK;
+	fc_status	status;
 
 	if (size < sizeof(fc_kernel_map_header) || header->version != FC_KERNEL_MAP_VERSION || header->padding != 0 ||
 		header->unit > 1 || fc_kernel_check(&header->kernel) != FC_OK || header->k < 1 ||
@@ -167,8 +166,6 @@ fc_kernel_map_check(const void *bytes, size_t size)
 		size != fc_kernel_map_size(header->k, header->rank, header->operator_size))
 		return FC_EFORMAT;
 	compute_digest(header, size, digest);
-	if (status != FC_OK)
-		return status;
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
 	status = fc_finite_pieces(norms, header->k + (size_t) header->rank * header->k);

@@ -1,14 +1,19 @@
-/* nystroem.c - uniform Nystrom and the exact eigendecomposition; see the header */
-#include "rkhs/nystroem.h"
+/* nystroem.c - uniform Nystrom, the exact eigendecomposition, randomly pivoted Cholesky; see projection.h */
+#include "rkhs/projection.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/blas.h"
+#include "base/pieces.h"
+#include "base/rng.h"
 #include "base/sizes.h"
-#include "numerics/leading_eigen.h"
-#include "rkhs/columns.h"
+#include "numerics/dense.h"
+#include "numerics/principal.h"
 
-#define TILE	128
+#define TILE		1024
+#define STREAM		3
+#define EXHAUSTED_SHARE	1e-12	/* of the trace: what is left is rounding */
 
 typedef struct nystroem_work
 {
@@ -35,29 +40,14 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, nystroem_work 
 	k->t = FC_TAKE(arena, k->m * k->pairs, double);
 }
 
-size_t
-fc_nystroem_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t columns)
-{
-	fc_arena	measure = fc_arena_measure();
-	size_t		selected = fc_kernel_rows_size(kernel, smaller(columns, n), d, true);
-	nystroem_work k;
-
-	if (n > UINT32_MAX || columns > UINT32_MAX)
-		return SIZE_MAX;
-	take_work(&measure, n, rank, columns, &k);
-	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, true));
-	fc_arena_reserve(&measure, larger(selected, larger(fc_leading_eigen_worksize(k.m, k.pairs), fc_kernel_embed_worksize(k.pairs))));
-	return fc_arena_measured(&measure);
-}
-
 void
 fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double *out)
 {
-	for (size_t a = 0; a < left->n; a += TILE)
-		for (size_t b = 0; b < right->n; b += TILE)
+	for (size_t a = 0; a < left->n; a += FC_KERNEL_BLOCK)
+		for (size_t b = 0; b < right->n; b += FC_KERNEL_BLOCK)
 		{
 			fc_check();
-			fc_kernel_block_exact(left, a, smaller(TILE, left->n - a), right, b, smaller(TILE, right->n - b),
+			fc_kernel_block_exact(left, a, smaller(FC_KERNEL_BLOCK, left->n - a), right, b, smaller(FC_KERNEL_BLOCK, right->n - b),
 								  out + a * right->n + b, right->n);
 		}
 }
@@ -86,18 +76,16 @@ fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_
 	nystroem_work k;
 	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &rows);
 
-	if (status == FC_OK)
-		take_work(arena, input->n, result->rank, columns, &k);
-	if (status == FC_OK)
-		sample_columns(&rows, seed, arena, &k);
-	if (status == FC_OK)
-		status = fc_leading_eigen(k.inner, k.m, k.pairs, arena, k.values, k.vectors);
-	if (status == FC_OK)
-	{
-		found = fc_inverse_root(k.values, k.vectors, k.pairs, k.m, FC_PSEUDO_INVERSE_FLOOR, k.t);
-		status = fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, found, rows.scale, arena, result);
-	}
+	if (status != FC_OK)
+		return status;
+	take_work(arena, input->n, result->rank, columns, &k);
+	sample_columns(&rows, seed, arena, &k);
+	status = fc_leading_eigen(k.inner, k.m, k.pairs, arena, k.values, k.vectors);
+	if (status != FC_OK)
+		return status;
+	found = fc_inverse_root(k.values, k.vectors, k.pairs, k.m, FC_PSEUDO_INVERSE_FLOOR, k.t);
 	result->relative_error = -1.0;
+	status = fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, found, rows.scale, arena, result);
 	fc_arena_release(arena, used);
 	return status;
 }
@@ -110,8 +98,8 @@ typedef struct exact_work
 	double	   *matrix;			/* n x n */
 	double	   *values;			/* pairs */
 	double	   *vectors;		/* pairs x n */
-	double	   *axes;			/* n x pairs */
-	double	   *roots;			/* pairs x pairs, diagonal */
+	double	   *axes;			/* n x pairs: U L^-1/2 */
+	double	   *diagonal;		/* pairs x pairs: L */
 } exact_work;
 
 static void
@@ -122,52 +110,21 @@ take_exact(fc_arena *arena, size_t n, size_t rank, exact_work *k)
 	k->values = FC_TAKE(arena, k->pairs, double);
 	k->vectors = FC_TAKE(arena, k->pairs * n, double);
 	k->axes = FC_TAKE(arena, n * k->pairs, double);
-	k->roots = FC_TAKE(arena, k->pairs * k->pairs, double);
+	k->diagonal = FC_TAKE(arena, k->pairs * k->pairs, double);
 }
 
-size_t
-fc_kernel_eigen_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank)
+static double
+sum_squares(const double *x, size_t rows, size_t columns)
 {
-	fc_arena	measure = fc_arena_measure();
-	exact_work	k;
+	double		sum = 0.0;
 
-	if (n > UINT32_MAX)
-		return SIZE_MAX;
-	take_exact(&measure, n, rank, &k);
-	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, true));
-	fc_arena_reserve(&measure, larger(fc_leading_eigen_worksize(n, k.pairs), fc_kernel_embed_worksize(k.pairs)));
-	return fc_arena_measured(&measure);
-}
-
-static void
-sum_squares(const double *matrix, size_t n, double *square)
-{
-	*square = 0.0;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < rows; i++)
 	{
 		fc_check();
-		for (size_t j = 0; j < n; j++)
-			*square += matrix[i * n + j] * matrix[i * n + j];
+		for (size_t j = 0; j < columns; j++)
+			sum += x[i * columns + j] * x[i * columns + j];
 	}
-}
-
-/* axes = vectors', roots = diag(values^1/2) over the *positive positive ones. */
-static void
-positive_pairs(size_t n, exact_work *k, size_t *positive)
-{
-	size_t		found = 0;
-
-	while (found < k->pairs && k->values[found] > FC_PSEUDO_INVERSE_FLOOR * k->values[0])
-		found++;
-	memset(k->roots, 0, found * found * sizeof(double));
-	for (size_t j = 0; j < found; j++)
-	{
-		fc_check();
-		k->roots[j * found + j] = sqrt(k->values[j]);
-		for (size_t i = 0; i < n; i++)
-			k->axes[i * found + j] = k->vectors[j * n + i];
-	}
-	*positive = found;
+	return sum;
 }
 
 fc_status
@@ -176,29 +133,205 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = input->n;
-	double		square = 0.0;
-	double		explained = 0.0;
+	double		square;
+	double		explained;
 	size_t		found;
 	fc_kernel_rows rows;
 	exact_work	k;
 	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &rows);
 
+	if (status != FC_OK)
+		return status;
+	take_exact(arena, n, result->rank, &k);
+	fc_kernel_matrix(&rows, &rows, k.matrix);
+	square = sum_squares(k.matrix, n, n);
+	status = fc_leading_eigen(k.matrix, n, k.pairs, arena, k.values, k.vectors);
+	if (status != FC_OK)
+		return status;
+	found = fc_inverse_root(k.values, k.vectors, k.pairs, n, FC_PSEUDO_INVERSE_FLOOR, k.axes);
+	memset(k.diagonal, 0, found * found * sizeof(double));
+	for (size_t j = 0; j < found; j++)
+		k.diagonal[j * found + j] = k.values[j];
+	status = fc_kernel_embed(k.axes, n, found, found, k.diagonal, found, rows.scale, arena, result);
+	explained = sum_squares(result->eigenvalues, 1, result->rank) / rows.scale / rows.scale;
+	result->relative_error = square > 0.0 ? sqrt(fmax(1.0 - explained / square, 0.0)) : 0.0;
+	fc_arena_release(arena, used);
+	return status;
+}
+
+/* ---- pivoted Cholesky ---- */
+
+typedef struct pivoted_cholesky_work
+{
+	size_t		n;
+	size_t		m;
+	fc_kernel_rows rows;
+	double	   *factor;			/* n x m */
+	double	   *residual;		/* n: diagonal of K - F F' */
+	double	   *column;			/* TILE */
+	double	   *pivot_row;		/* m */
+	double	   *axes;			/* found x pairs: eigenvectors of F' F */
+} pivoted_cholesky_work;
+
+static void
+take_pivoted(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
+{
+	k->n = n;
+	k->m = smaller(m, n);
+	k->factor = FC_TAKE(arena, n * k->m, double);
+	k->residual = FC_TAKE(arena, n, double);
+	k->column = FC_TAKE(arena, TILE, double);
+	k->pivot_row = FC_TAKE(arena, k->m, double);
+}
+
+static void
+sum_residual(const pivoted_cholesky_work *k, double *sum)
+{
+	*sum = 0.0;
+	for (size_t i = 0; i < k->n; i++)
+	{
+		if (i % 65536 == 0)
+			fc_check();
+		*sum += k->residual[i];
+	}
+}
+
+/* The first place where the running sum passes target and something is left. */
+static size_t
+draw_pivot(const pivoted_cholesky_work *k, double target)
+{
+	size_t		last = 0;
+
+	for (size_t i = 0; i < k->n; i++)
+		if (k->residual[i] > 0.0)
+		{
+			last = i;
+			target -= k->residual[i];
+			if (target < 0.0)
+				break;
+		}
+	return last;
+}
+
+/* Column j of the factor from pivot s. */
+static void
+add_column(pivoted_cholesky_work *k, size_t j, size_t s)
+{
+	double		root = sqrt(k->residual[s]);
+
+	memcpy(k->pivot_row, k->factor + s * k->m, j * sizeof(double));
+	for (size_t start = 0; start < k->n; start += TILE)
+	{
+		size_t		count = smaller(TILE, k->n - start);
+
+		fc_check();
+		fc_kernel_block_exact(&k->rows, start, count, &k->rows, s, 1, k->column, 1);
+		if (j > 0)
+			cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) count, (int) j, -1.0, k->factor + start * k->m, (int) k->m,
+						k->pivot_row, 1, 1.0, k->column, 1);
+		for (size_t i = 0; i < count; i++)
+		{
+			double		value = k->column[i] / root;
+
+			k->factor[(start + i) * k->m + j] = value;
+			k->residual[start + i] = fmax(k->residual[start + i] - value * value, 0.0);
+		}
+	}
+	k->residual[s] = 0.0;
+}
+
+/* Pivots and the factor's first *found columns. */
+static void
+factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found)
+{
+	fc_rng		rng = fc_rng_start(seed, STREAM);
+	double		trace = 0.0;
+
+	*found = 0;
+	for (size_t i = 0; i < k->n; i++)
+	{
+		if (i % TILE == 0)
+			fc_check();
+		k->residual[i] = fc_kernel_diagonal(&k->rows, i);
+		trace += k->residual[i];
+	}
+	while (*found < k->m)
+	{
+		double		left;
+		size_t		s;
+
+		sum_residual(k, &left);
+		if (!(left > EXHAUSTED_SHARE * trace))
+			return;
+		s = draw_pivot(k, fc_rng_uniform(&rng) * left);
+		add_column(k, *found, s);
+		if (pivots != NULL)
+			pivots[*found] = s;
+		(*found)++;
+	}
+}
+
+fc_status
+fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
+							  fc_arena *arena, size_t *pivots, size_t *found)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	pivoted_cholesky_work k;
+	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &k.rows);
+
+	if (status != FC_OK)
+		return status;
+	take_pivoted(arena, input->n, m, &k);
+	factorise(&k, seed, pivots, found);
+	for (size_t j = 0; input->order != NULL && j < *found; j++)
+		pivots[j] = input->order[pivots[j]];
+	fc_arena_release(arena, used);
+	return FC_OK;
+}
+
+/* *axes = the `pairs` leading eigenvectors of F' F, F the first `found` columns. */
+static fc_status
+factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs, fc_arena *arena, double **axes)
+{
+	double	   *gram = FC_TAKE(arena, found * found, double);
+	double	   *values = FC_TAKE(arena, pairs, double);
+	double	   *vectors = FC_TAKE(arena, pairs * found, double);
+	fc_status	status;
+
+	*axes = FC_TAKE(arena, pairs * found, double);
+	fc_clear_pieces(gram, found * found * sizeof(double));
+	(void) fc_rank_update_transposed(found, k->n, 1.0, k->factor, k->m, gram);
+	fc_mirror_lower(gram, found);
+	status = fc_leading_eigen(gram, found, pairs, arena, values, vectors);
+	for (size_t i = 0; i < found && status == FC_OK; i++)
+	{
+		fc_check();
+		for (size_t j = 0; j < pairs; j++)
+			(*axes)[i * pairs + j] = vectors[j * found + i];
+	}
+	return status;
+}
+
+fc_status
+fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
+							fc_arena *arena, fc_embedding *result)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	size_t		found;
+	size_t		pairs;
+	pivoted_cholesky_work k;
+	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &k.rows);
+
+	if (status != FC_OK)
+		return status;
+	take_pivoted(arena, input->n, m, &k);
+	factorise(&k, seed, NULL, &found);
+	pairs = smaller(result->rank, found);
+	result->relative_error = -1.0;
+	if (found > 0)
+		status = factor_axes(&k, found, pairs, arena, &k.axes);
 	if (status == FC_OK)
-		take_exact(arena, n, result->rank, &k);
-	if (status == FC_OK)
-		fc_kernel_matrix(&rows, &rows, k.matrix);
-	if (status == FC_OK)
-		sum_squares(k.matrix, n, &square);
-	if (status == FC_OK)
-		status = fc_leading_eigen(k.matrix, n, k.pairs, arena, k.values, k.vectors);
-	if (status == FC_OK)
-		positive_pairs(n, &k, &found);
-	if (status == FC_OK)
-		status = fc_kernel_embed(k.axes, n, found, found, k.roots, found, rows.scale, arena, result);
-	for (size_t j = 0; j < result->rank && status == FC_OK; j++)
-		explained += result->eigenvalues[j] / rows.scale * (result->eigenvalues[j] / rows.scale);
-	if (status == FC_OK)
-		result->relative_error = square > 0.0 ? sqrt(fmax(1.0 - explained / square, 0.0)) : 0.0;
+		status = fc_kernel_embed(k.factor, k.n, found, k.m, k.axes, pairs, k.rows.scale, arena, result);
 	fc_arena_release(arena, used);
 	return status;
 }

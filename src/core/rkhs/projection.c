@@ -1,5 +1,7 @@
 /*
- * projection.c - W = K Omega, and what follows from it; see the header.
+ * projection.c - coordinates of a kernel matrix: those of one pass, the end that all methods share, their bytes; see the header.
+ *
+ * One pass: W = K Omega.
  *
  * Omega' W (r' x r') = V L V';  E = W V L^-1/2 over L_j > 1e-10 L_1 (W comes from single-precision
  * blocks: its noise, relative to the first eigenvalue of K, is about 1e-8);  Y from E by fc_kernel_embed.
@@ -19,15 +21,216 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/pieces.h"
+#include "base/rng.h"
 #include "base/sizes.h"
-#include "numerics/leading_eigen.h"
-#include "rkhs/columns.h"
+#include "numerics/dense.h"
+#include "numerics/principal.h"
 
 #define EIGENVALUE_FLOOR	1e-10
 #define TILE	256
 #define LEAST_PROBES	4
 #define MOST_PROBES		11
 #define CANCELLED_SHARE	1e-5	/* of ||K||^2: less is rounding */
+#define STREAM_CHOICE	1
+#define STREAM_SIGNS	2
+#define IDS_BLOCK	((size_t) 1 << 20)	/* between two checks */
+
+static inline size_t
+tile_of(size_t n, size_t start)
+{
+	return n - start < TILE ? n - start : TILE;
+}
+
+/* ---- from a factor of the kernel matrix to coordinates ---- */
+
+size_t
+fc_inverse_root(const double *values, const double *vectors, size_t count, size_t m, double floor, double *t)
+{
+	size_t		found = 0;
+
+	while (found < count && values[found] > 0.0 && values[found] > floor * values[0])
+		found++;
+	for (size_t i = 0; i < m; i++)
+		for (size_t j = 0; j < found; j++)
+			t[i * found + j] = vectors[j * m + i] / sqrt(values[j]);
+	return found;
+}
+
+typedef struct embed_work
+{
+	double	   *gram;			/* q x q */
+	double	   *tile;			/* TILE x q */
+	double	   *values;			/* q */
+	double	   *vectors;		/* q x q */
+	double	   *deciding;		/* q: the entry of each column, so far, that decides its sign */
+} embed_work;
+
+static void
+take_embed(fc_arena *arena, size_t q, embed_work *k)
+{
+	k->gram = FC_TAKE(arena, q * q, double);
+	k->tile = FC_TAKE(arena, TILE * q, double);
+	k->values = FC_TAKE(arena, q, double);
+	k->vectors = FC_TAKE(arena, q * q, double);
+	k->deciding = FC_TAKE(arena, q, double);
+}
+
+/* tile = rows start .. of w times t; returns how many. */
+static size_t
+make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const double *t, size_t q,
+		  double *tile)
+{
+	fc_product	p = {.m = tile_of(n, start),.n = q,.k = m,.alpha = 1.0,.lda = ldw,.ldb = q,.ldc = q};
+
+	(void) fc_multiply(&p, w + start * ldw, t, tile);
+	return p.m;
+}
+
+static void
+sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, embed_work *k)
+{
+	memset(k->gram, 0, q * q * sizeof(double));
+	for (size_t start = 0; start < n; start += TILE)
+	{
+		size_t		rows = make_tile(w, start, n, m, ldw, t, q, k->tile);
+
+		(void) fc_rank_update_transposed(q, rows, 1.0, k->tile, q, k->gram);
+	}
+	fc_mirror_lower(k->gram, q);
+}
+
+/* y = root x E V, row by row; remembers the entry of each column that decides its sign. */
+static void
+write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, size_t found, double root,
+				  embed_work *k, fc_embedding *result)
+{
+	memset(k->deciding, 0, q * sizeof(double));
+	for (size_t start = 0; start < n; start += TILE)
+	{
+		size_t		rows = make_tile(w, start, n, m, ldw, t, q, k->tile);
+
+		fc_check();
+		for (size_t i = 0; i < rows; i++)
+		{
+			float	   *y = result->y + (start + i) * result->rank;
+
+			memset(y, 0, result->rank * sizeof(float));
+			for (size_t j = 0; j < found; j++)
+			{
+				double		value = root * cblas_ddot((int) q, k->tile + i * q, 1, k->vectors + j * q, 1);
+
+				y[j] = (float) value;
+				if (fc_decides_sign(value, k->deciding[j]))
+					k->deciding[j] = value;
+			}
+		}
+	}
+}
+
+static void
+fix_signs(size_t n, size_t found, const embed_work *k, fc_embedding *result)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		if (i % TILE == 0)
+			fc_check();
+		for (size_t j = 0; j < found; j++)
+			if (k->deciding[j] < 0.0)
+				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
+	}
+}
+
+fc_status
+fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
+				fc_arena *arena, fc_embedding *result)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	size_t		found = 0;
+	embed_work	k;
+	fc_status	status;
+
+	memset(result->eigenvalues, 0, result->rank * sizeof(double));
+	if (q == 0)					/* K is 0, or has no positive eigenvalue */
+	{
+		memset(result->y, 0, n * result->rank * sizeof(float));
+		return FC_OK;
+	}
+	take_embed(arena, q, &k);
+	sum_gram(w, n, m, ldw, t, q, &k);
+	status = fc_leading_eigen(k.gram, q, q, arena, k.values, k.vectors);
+	if (status != FC_OK)
+		return status;
+	for (; found < q && found < result->rank && k.values[found] > 1e-14 * k.values[0]; found++)
+		result->eigenvalues[found] = scale * k.values[found];
+	write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), &k, result);
+	fix_signs(n, found, &k, result);
+	fc_arena_release(arena, used);
+	return FC_OK;
+}
+
+/* ---- seeded choices among rows and columns ---- */
+
+/* Is value among sorted[0 .. count)?  Else insert it there. */
+static bool
+insert_sorted(size_t *sorted, size_t count, size_t value)
+{
+	size_t		low = 0;
+	size_t		high = count;
+
+	while (low < high)
+	{
+		size_t		middle = low + (high - low) / 2;
+
+		if (sorted[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < count && sorted[low] == value)
+		return false;
+	memmove(sorted + low + 1, sorted + low, (count - low) * sizeof(size_t));
+	sorted[low] = value;
+	return true;
+}
+
+void
+fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen)
+{
+	fc_rng		rng = fc_rng_start(seed, STREAM_CHOICE);
+
+	for (size_t taken = 0; taken < count; taken++)
+	{
+		size_t		limit = n - count + taken;
+		size_t		draw = fc_rng_below(&rng, limit + 1);
+
+		if (!insert_sorted(chosen, taken, draw))
+			(void) insert_sorted(chosen, taken, limit);
+	}
+}
+
+void
+fc_sign_columns(uint64_t seed, const size_t *columns, size_t count, size_t probes,
+				size_t first, size_t rows, int8_t *out)
+{
+	for (size_t r = 0; r < rows; r++)
+	{
+		size_t		i = first + r;
+		uint64_t	group = (uint64_t) i / 4;
+		uint32_t	counter[4] = {(uint32_t) group, (uint32_t) (group >> 32), 0, STREAM_SIGNS};
+		uint32_t	block[4];
+		uint32_t	word;
+
+		fc_philox(seed, counter, block);
+		word = block[i % 4];
+		for (size_t s = 0; s < count; s++)
+			*out++ = ((unsigned int) __builtin_popcountll(i & columns[s]) ^ word) & 1 ? -1 : 1;
+		for (size_t s = 1; s <= probes; s++)
+			*out++ = (word >> s) & 1 ? -1 : 1;
+	}
+}
+
+/* ---- one pass ---- */
 
 typedef struct projection_work
 {
@@ -82,25 +285,6 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projectio
 	k->y = FC_TAKE(arena, TILE * rank, double);
 	k->along = FC_TAKE(arena, rank * k->probes, double);
 	k->image = FC_TAKE(arena, TILE * k->probes, double);
-}
-
-size_t
-fc_kernel_projection_worksize(const fc_kernel *kernel, size_t n, size_t d, size_t rank, size_t oversampling)
-{
-	fc_arena	measure = fc_arena_measure();
-	projection_work k;
-
-	take_work(&measure, n, rank, oversampling, &k);
-	fc_arena_reserve(&measure, fc_kernel_rows_size(kernel, n, d, false));
-	fc_arena_reserve(&measure, larger(fc_kernel_embed_worksize(k.c), fc_leading_eigen_worksize(k.c, k.c)));
-	fc_arena_reserve(&measure, fc_kernel_multiply_worksize(k.c));
-	return fc_arena_measured(&measure);
-}
-
-static inline size_t
-tile_of(size_t n, size_t start)
-{
-	return n - start < TILE ? n - start : TILE;
 }
 
 static void
@@ -275,29 +459,99 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		n = input->n;
 	double		square = 0.0;
+	double		bound;
 	fc_kernel_rows rows;
 	projection_work k;
 	fc_status	status = fc_kernel_prepare(kernel, input, false, arena, &rows);
 
-	if (status == FC_OK)
-		take_work(arena, n, result->rank, oversampling, &k);
-	if (status == FC_OK)
-		draw_omega(n, seed, &k);
-	if (status == FC_OK)
-		fc_kernel_multiply(&rows, k.omega, k.c, arena, k.w, &square);
-	if (status == FC_OK)
-		status = coordinates(n, k.columns, rows.scale, arena, &k, result);
-	if (status == FC_OK)
-		estimate_error(n, rows.scale, square, &k, result);
-	if (status == FC_OK)
-		status = coordinates(n, k.c, rows.scale, arena, &k, result);
-	if (status == FC_OK && square > 0.0)
-	{
-		double		bound = 1.0 - explained_square(result, rows.scale) / square;
-
-		if (bound > CANCELLED_SHARE && sqrt(bound) < result->relative_error)
-			result->relative_error = sqrt(bound);
-	}
+	if (status != FC_OK)
+		return status;
+	take_work(arena, n, result->rank, oversampling, &k);
+	draw_omega(n, seed, &k);
+	fc_kernel_multiply(&rows, k.omega, k.c, arena, k.w, &square);
+	status = coordinates(n, k.columns, rows.scale, arena, &k, result);
+	if (status != FC_OK)
+		return status;
+	estimate_error(n, rows.scale, square, &k, result);
+	status = coordinates(n, k.c, rows.scale, arena, &k, result);
+	bound = square > 0.0 ? 1.0 - explained_square(result, rows.scale) / square : 0.0;
+	if (bound > CANCELLED_SHARE && sqrt(bound) < result->relative_error)
+		result->relative_error = sqrt(bound);
 	fc_arena_release(arena, used);
 	return status;
+}
+
+/* ---- bytes ---- */
+
+size_t
+fc_kernel_projection_size(size_t n, size_t rank)
+{
+	size_t		row = sizeof(int64_t) + rank * sizeof(float);
+	size_t		rows;
+	size_t		size;
+
+	if (__builtin_mul_overflow(n, row, &rows) ||
+		__builtin_add_overflow(rows, sizeof(fc_kernel_projection_header) + rank * sizeof(double) + 7, &size))
+		return SIZE_MAX;
+	return size & ~(size_t) 7;
+}
+
+double *
+fc_kernel_projection_eigenvalues(const fc_kernel_projection_header *header)
+{
+	return (double *) (header + 1);
+}
+
+int64_t *
+fc_kernel_projection_ids(const fc_kernel_projection_header *header)
+{
+	return (int64_t *) (fc_kernel_projection_eigenvalues(header) + header->rank);
+}
+
+float *
+fc_kernel_projection_rows(const fc_kernel_projection_header *header)
+{
+	return (float *) (fc_kernel_projection_ids(header) + header->n);
+}
+
+static bool
+header_valid(const fc_kernel_projection_header *header)
+{
+	return header->version == FC_KERNEL_PROJECTION_VERSION && header->padding == 0 &&
+		header->method >= FC_KERNEL_ONE_PASS && header->method <= FC_KERNEL_EXACT &&
+		fc_kernel_check(&header->kernel) == FC_OK &&
+		header->n >= 1 && header->d >= 1 && header->rank >= 1 && header->rank <= FC_MAX_KERNEL_RANK &&
+		(header->oversampling == 0 || header->method == FC_KERNEL_ONE_PASS) &&
+		(header->relative_error == -1.0 || header->relative_error >= 0.0) && isfinite(header->relative_error);
+}
+
+fc_status
+fc_kernel_projection_check(const void *bytes, size_t size)
+{
+	const fc_kernel_projection_header *header = bytes;
+	const double *eigenvalues;
+	const int64_t *ids;
+	const float *y;
+	fc_status	status;
+
+	if (size < sizeof(fc_kernel_projection_header) || !header_valid(header) ||
+		size != fc_kernel_projection_size(header->n, header->rank))
+		return FC_EFORMAT;
+	eigenvalues = fc_kernel_projection_eigenvalues(header);
+	ids = fc_kernel_projection_ids(header);
+	y = fc_kernel_projection_rows(header);
+	for (size_t j = 0; j < header->rank; j++)
+		if (!(eigenvalues[j] >= 0.0 && isfinite(eigenvalues[j])) || (j > 0 && eigenvalues[j] > eigenvalues[j - 1]))
+			return FC_EFORMAT;
+	for (size_t i = 1; i < header->n; i++)
+	{
+		if (i % IDS_BLOCK == 0)
+			fc_check();
+		if (ids[i] <= ids[i - 1])
+			return FC_EFORMAT;
+	}
+	if (!fc_zero_padding(y + header->n * header->rank, (const char *) bytes + size))
+		return FC_EFORMAT;
+	status = fc_finite_float_pieces(y, header->n * header->rank);
+	return status == FC_EVALUE ? FC_EFORMAT : status;
 }

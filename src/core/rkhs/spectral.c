@@ -8,11 +8,9 @@
 #include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
 #include "numerics/dense.h"
-#include "numerics/leading_eigen.h"
-#include "rkhs/embed.h"
+#include "numerics/principal.h"
+#include "rkhs/projection.h"
 #include "rkhs/map.h"
-#include "rkhs/nystroem.h"
-#include "rkhs/pivoted_cholesky.h"
 #include "rkhs/values.h"
 
 #define WIDTHS			9		/* gamma is 1, 2, 4, .. 256 over the total variance of the rows */
@@ -105,26 +103,27 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	fc_product	product;
 	fc_status	status = fc_pivoted_cholesky_landmarks(&s->kernel, &input, w->most, w->seed, arena, s->landmark, &s->landmarks);
 
-	if (status == FC_OK && s->landmarks == 0)
-		s->landmark[s->landmarks++] = 0;
-	pairs = fc_kernel_map_pairs(s->landmarks, 0);
 	if (status == FC_OK)
 		status = fc_kernel_prepare(&s->kernel, &input, true, arena, &rows);
-	if (status == FC_OK)
-		fc_kernel_select_rows(&rows, s->landmark, s->landmarks, arena, &chosen);
-	if (status == FC_OK)
-		fc_kernel_matrix(&chosen, &chosen, w->matrix);
-	if (status == FC_OK && features)
-		fc_kernel_matrix(&rows, &chosen, w->cross);
-	if (status == FC_OK)
-		status = fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values, w->vectors);
-	if (status == FC_OK)
-		w->found = fc_inverse_root(w->values, w->vectors, pairs, s->landmarks, FC_PSEUDO_INVERSE_FLOOR, w->root);
+	if (status != FC_OK)
+		return status;
+	if (s->landmarks == 0)
+		s->landmark[s->landmarks++] = 0;
+	pairs = fc_kernel_map_pairs(s->landmarks, 0);
+	fc_kernel_select_rows(&rows, s->landmark, s->landmarks, arena, &chosen);
+	fc_kernel_matrix(&chosen, &chosen, w->matrix);
+	status = fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values, w->vectors);
+	if (status != FC_OK)
+		return status;
+	w->found = fc_inverse_root(w->values, w->vectors, pairs, s->landmarks, FC_PSEUDO_INVERSE_FLOOR, w->root);
 	product = (fc_product) {.m = w->n,.n = w->found,.k = s->landmarks,.alpha = 1.0,.lda = s->landmarks,.ldb = w->found,.ldc = w->found};
-	if (status == FC_OK && features)
-		status = fc_multiply(&product, w->cross, w->root, w->phi);
+	if (features)
+	{
+		fc_kernel_matrix(&rows, &chosen, w->cross);
+		(void) fc_multiply(&product, w->cross, w->root, w->phi);
+	}
 	fc_arena_release(arena, mark);
-	return status;
+	return FC_OK;
 }
 
 /* ---- spectral features ---- */
@@ -153,14 +152,11 @@ divide_by_degrees(spectral_work *w)
 static fc_status
 find_axes(spectral_work *w, fc_arena *arena)
 {
-	fc_status	status;
-
 	divide_by_degrees(w);
 	memset(w->matrix, 0, w->found * w->found * sizeof(double));
-	status = fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->matrix);
-	if (status == FC_OK)
-		fc_mirror_lower(w->matrix, w->found);
-	return status == FC_OK ? fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors) : status;
+	(void) fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->matrix);
+	fc_mirror_lower(w->matrix, w->found);
+	return fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors);
 }
 
 /* y = A phi, of length 1. */
@@ -209,10 +205,10 @@ try_width(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
 	if (status != FC_OK || w->found < w->k)
 		return status;
 	status = find_axes(w, arena);
-	if (status == FC_OK)
-		unit_features(w);
-	if (status == FC_OK)
-		status = judge_features(w, arena, s, clear);
+	if (status != FC_OK)
+		return status;
+	unit_features(w);
+	status = judge_features(w, arena, s, clear);
 	s->unit = true;
 	s->rank = w->k;
 	for (size_t j = 0; *clear && j < w->k; j++)
@@ -246,14 +242,15 @@ compare_with_kmeans(spectral_work *w, fc_arena *arena, bool *same)
 
 	options.seed = w->seed;
 	status = fc_kmeans(&rows, w->k, NULL, &options, arena, &found);
+	if (status != FC_OK)
+		return status;
 	memset(w->counts, 0, w->k * w->k * sizeof(double));
-	for (size_t i = 0; status == FC_OK && i < w->n; i++)
+	for (size_t i = 0; i < w->n; i++)
 		w->counts[(size_t) w->label[0][i] * w->k + (size_t) w->label[1][i]]++;
-	if (status == FC_OK)
-		status = fc_match_labels(w->counts, w->k, w->k, arena, w->number);
+	status = fc_match_labels(w->counts, w->k, w->k, arena, w->number);
 	for (size_t j = 0; status == FC_OK && j < w->k; j++)
 		agreed += w->counts[j * w->k + (size_t) w->number[j]];
-	*same = status == FC_OK && agreed >= FC_SPECTRAL_AGREED * (double) w->n;
+	*same = agreed >= FC_SPECTRAL_AGREED * (double) w->n;
 	return status;
 }
 

@@ -63,22 +63,10 @@ FORWARD(openblas_routine, void, dpotrs_,
 		(const char *uplo, const int *n, const int *nrhs, const double *a, const int *lda,
 		 double *b, const int *ldb, int *info),
 		(uplo, n, nrhs, a, lda, b, ldb, info));
-FORWARD(openblas_routine, void, dsytrd_,
-		(const char *uplo, const int *n, double *a, const int *lda, double *d, double *e, double *tau,
-		 double *work, const int *lwork, int *info),
-		(uplo, n, a, lda, d, e, tau, work, lwork, info));
-FORWARD(openblas_routine, void, dstedc_,
-		(const char *compz, const int *n, double *d, double *e, double *z, const int *ldz,
+FORWARD(openblas_routine, void, dsyevd_,
+		(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
 		 double *work, const int *lwork, int *iwork, const int *liwork, int *info),
-		(compz, n, d, e, z, ldz, work, lwork, iwork, liwork, info));
-FORWARD(openblas_routine, void, dormtr_,
-		(const char *side, const char *uplo, const char *trans, const int *m, const int *n, double *a, const int *lda,
-		 const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info),
-		(side, uplo, trans, m, n, a, lda, tau, c, ldc, work, lwork, info));
-FORWARD(openblas_routine, void, dormqr_,
-		(const char *side, const char *trans, const int *m, const int *n, const int *k, double *a, const int *lda,
-		 const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info),
-		(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork, info));
+		(jobz, uplo, n, a, lda, w, work, lwork, iwork, liwork, info));
 FORWARD(openblas_routine, void, dgeqrf_,
 		(const int *m, const int *n, double *a, const int *lda, double *tau,
 		 double *work, const int *lwork, int *info),

@@ -6,7 +6,7 @@
 #include "fmgr.h"
 
 #include "operator/operator.h"
-#include "operator/quality.h"
+#include "operator/fit.h"
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/errors.h"
@@ -46,11 +46,11 @@ fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 	open_operator(OPERATOR_ARG(0), &op);
 	open_operator(OPERATOR_ARG(1), &rows);
 	check_same_dim((int32) op.d, (int32) rows.d);
-	hold(&memory, op.k * sizeof(fc_quality) + fc_quality_scratch(&op, &rows) * sizeof(float));
-	scratch = make_scratch(fc_quality_scratch(&op, &rows));
+	hold(&memory, op.k * sizeof(fc_quality) + fc_fit_scratch(&op, &rows) * sizeof(float));
+	scratch = make_scratch(fc_fit_scratch(&op, &rows));
 	clusters = palloc_extended(op.k * sizeof(fc_quality), MCXT_ALLOC_HUGE);
 	arena = hold_arena(&memory);
-	check_status(fc_quality_measure(&op, &rows, scratch, &arena, clusters, &all));
+	fc_quality_measure(&op, &rows, scratch, &arena, clusters, &all);
 	for (Size j = 0; j < op.k; j++)
 		return_quality(fcinfo, (int32) j, &clusters[j], all.weight);
 	return_quality(fcinfo, -1, &all, all.weight);

@@ -11,7 +11,7 @@
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/vectors.h"
-#include "pg/operator/sparse_row.h"
+#include "pg/operator/operator_cache.h"
 #include "rkhs/map.h"
 
 /* One model, or one group of a model; operator is NULL for a group without one. */

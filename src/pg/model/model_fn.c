@@ -9,7 +9,7 @@
 #include "utils/builtins.h"
 
 #include "operator/operator.h"
-#include "operator/responsibility.h"
+#include "operator/mixture.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/model/model.h"

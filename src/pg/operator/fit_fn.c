@@ -13,7 +13,7 @@
 #include "utils/memutils.h"
 
 #include "operator/coreset.h"
-#include "operator/draw.h"
+#include "operator/mixture.h"
 #include "operator/fit.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"

@@ -13,6 +13,7 @@
 #include "fmgr.h"
 #include "utils/memutils.h"
 
+#include "numerics/metric.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/compat.h"
@@ -22,7 +23,130 @@
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
-#include "pg/operator/sparse_row.h"
+
+/* ---- labels of sparsevecs by the columns of an operator ---- */
+
+fc_columns *
+make_columns(const fc_operator *op, MemoryContext context, Size limit, Size *bytes)
+{
+	Size		size = fc_columns_worksize(op);
+	MemoryContext old;
+	fc_arena	arena;
+	fc_columns *columns;
+
+	*bytes = 0;
+	if (size == 0 || size > limit)
+		return NULL;
+	old = MemoryContextSwitchTo(context);
+	arena = make_arena("the columns of the operator");
+	columns = palloc(sizeof(fc_columns));
+	fc_columns_make(op, &arena, columns);
+	MemoryContextSwitchTo(old);
+	*bytes = arena.held + sizeof(fc_columns);
+	return columns;
+}
+
+static void *
+renewed(MemoryContext context, void *old, Size bytes)
+{
+	if (old != NULL)
+		pfree(old);
+	return MemoryContextAllocHuge(context, bytes);
+}
+
+static void
+reserve(sparse_site *site, MemoryContext context, Size elements, Size k)
+{
+	if (site->room < elements || site->values == NULL)
+	{
+		site->room = 0;
+		elements += elements / 2 + 1;
+		site->indices = renewed(context, site->indices, elements * sizeof(uint32));
+		site->values = renewed(context, site->values, elements * sizeof(double));
+		site->room = elements;
+	}
+	if (site->k < k)
+	{
+		site->k = 0;
+		site->scores = renewed(context, site->scores, k * sizeof(double));
+		site->k = k;
+	}
+}
+
+/* The row as the metric takes it, in the site. */
+static sparse_outcome
+take_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns)
+{
+	pgvector_value value;
+	Size		count;
+
+	if (columns == NULL)
+		return SPARSE_UNKNOWN;
+	value = read_pgvector_in_place(reader, datum, "x");
+	count = (Size) value.nonzeros;
+	if ((size_t) value.d != op->d || count > op->d / 4 || !fc_all_moderate_float((const float *) value.elements, count))
+		return SPARSE_UNKNOWN;
+	reserve(site, reader->context, count, op->k);
+	memcpy(site->indices, value.indices, count * sizeof(uint32));
+	fc_widen((const float *) value.elements, count, site->values);
+	site->row = (fc_sparse_row) {site->indices, site->values, count};
+	return op->metric == FC_COSINE && !fc_unit_sparse_row(site->indices, count, site->values) ? SPARSE_NONE : SPARSE_KNOWN;
+}
+
+sparse_outcome
+score_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns)
+{
+	sparse_outcome outcome = take_row(site, reader, datum, op, columns);
+
+	if (outcome == SPARSE_KNOWN)
+		site->bound = fc_columns_score(columns, &site->row, site->scores);
+	return outcome;
+}
+
+sparse_outcome
+label_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns, size_t *label)
+{
+	sparse_outcome outcome = take_row(site, reader, datum, op, columns);
+
+	if (outcome == SPARSE_KNOWN && !fc_columns_assign(columns, &site->row, site->scores, label))
+		return SPARSE_UNKNOWN;
+	return outcome;
+}
+
+/* Zeros of d. */
+static void
+clear_dense(sparse_site *site, MemoryContext context, Size d)
+{
+	if (site->d != d)
+	{
+		site->d = site->written = 0;
+		site->dense = renewed(context, site->dense, d * sizeof(double));
+		site->places = renewed(context, site->places, d / 4 * sizeof(uint32));
+		memset(site->dense, 0, d * sizeof(double));
+		site->d = d;
+	}
+	for (Size p = 0; p < site->written; p++)
+		site->dense[site->places[p]] = 0.0;
+}
+
+const double *
+dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
+{
+	clear_dense(site, context, d);
+	for (Size p = 0; p < site->row.count; p++)
+		site->dense[site->indices[p]] = site->values[p];
+	memcpy(site->places, site->indices, site->row.count * sizeof(uint32));
+	site->written = site->row.count;
+	return site->dense;
+}
+
+Size
+sparse_bytes(const sparse_site *site)
+{
+	return (site->d + site->room + site->k) * sizeof(double) + (site->d / 4 + site->room) * sizeof(uint32);
+}
+
+/* ---- what a call site keeps ---- */
 
 /* One value and what was made of it. */
 typedef struct cached_value
@@ -32,12 +156,7 @@ typedef struct cached_value
 	void	   *bytes;			/* fetched copy, or NULL: the value lies in the row */
 	const void *seen;			/* the view belongs to these bytes */
 	void	   *view;
-	bool		sliced;
-	void	   *sell;
-	float	   *rows;
 	Size		asked;			/* how often */
-	struct fc_screen *screen;
-	struct fc_boxes *boxes;
 	fc_columns *columns;
 } cached_value;
 
@@ -249,24 +368,34 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 	return value->view;
 }
 
+/* What was made of the operator stays. */
 static void
 view_operator(const void *bytes, void *view)
 {
-	open_operator(bytes, view);
+	fc_operator *op = view;
+	const struct fc_operator_sell *sell = op->sell;
+	const float *rows = op->rows;
+	struct fc_screen *screen = op->screen;
+	struct fc_boxes *boxes = op->boxes;
+
+	open_operator(bytes, op);
+	op->sell = sell;
+	op->rows = rows;
+	op->screen = screen;
+	op->boxes = boxes;
 }
 
 /* Sparse factors rearranged once, for as long as the same operator comes. */
 static void
-slice_factors(operator_cache *cache, cached_value *value)
+slice_factors(operator_cache *cache, fc_operator *op)
 {
-	Size		size = fc_operator_sell_size(value->view);
+	Size		size = fc_operator_sell_size(op);
 
 	if (size == 0)
 		return;
 	check_budget(size, "the operator's slices");
-	value->sell = MemoryContextAllocHuge(cache->context, size);
+	fc_operator_sell_build(op, MemoryContextAllocHuge(cache->context, size));
 	cache->size += size;
-	fc_operator_sell_build(value->view, value->sell);
 }
 
 const fc_operator *
@@ -279,19 +408,10 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	(void) cached_view(fcinfo, argument, sizeof(fc_operator), view_operator, &bytes);
 	cache = site_cache(fcinfo);
 	op = cache->last->view;
-	if (!cache->last->sliced)
-		slice_factors(cache, cache->last);
-	cache->last->sliced = true;
-	if (++cache->last->asked == screened_from(op->k))
-	{
+	if (cache->last->asked++ == 0)
+		slice_factors(cache, op);
+	if (cache->last->asked == screened_from(op->k))
 		cache->size += screen_operator(op, cache->context);
-		cache->last->screen = op->screen;
-		cache->last->boxes = op->boxes;
-	}
-	op->sell = cache->last->sell;
-	op->rows = cache->last->rows;
-	op->screen = cache->last->screen;
-	op->boxes = cache->last->boxes;
 	if (header != NULL)
 		*header = bytes;
 	return op;
@@ -358,14 +478,11 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operato
 	const fc_operator *op = cached_operator(fcinfo, argument, header);
 	operator_cache *cache = site_cache(fcinfo);
 	Size		size = op->k * op->d * sizeof(float);
-	float	   *rows;
 
-	if (cache->last->rows != NULL || op->factors == 1 || op->exact.values != NULL ||
+	if (op->rows != NULL || op->factors == 1 || op->exact.values != NULL ||
 		size > (Size) fastclust_memory_budget * 1024 / 4)
 		return op;
-	rows = MemoryContextAllocHuge(cache->context, size);
-	fc_operator_expand(cache->last->view, cached_scratch(fcinfo, fc_operator_scratch(op)), rows);
-	cache->last->rows = rows;
+	fc_operator_expand(cache->last->view, cached_scratch(fcinfo, fc_operator_scratch(op)), MemoryContextAllocHuge(cache->context, size));
 	cache->size += size;
 	return op;
 }
@@ -376,19 +493,24 @@ cached_reader(FunctionCallInfo fcinfo)
 	return &site_cache(fcinfo)->reader;
 }
 
+/* Memory for `count` items of which there was room for *room; its old content is gone where it moves. */
+static void *
+grown(const operator_cache *cache, void *memory, Size *room, Size count, Size item)
+{
+	if (*room >= count)
+		return memory;
+	if (memory != NULL)
+		pfree(memory);
+	*room = count;
+	return MemoryContextAllocHuge(cache->home, count * item);
+}
+
 fc_scratch
 cached_scratch(FunctionCallInfo fcinfo, Size floats)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	if (cache->scratch.count < floats)
-	{
-		if (cache->scratch.floats != NULL)
-			pfree(cache->scratch.floats);
-		cache->scratch = (fc_scratch) {NULL, 0};
-		cache->scratch.floats = MemoryContextAllocHuge(cache->home, floats * sizeof(float));
-		cache->scratch.count = floats;
-	}
+	cache->scratch.floats = grown(cache, cache->scratch.floats, &cache->scratch.count, floats, sizeof(float));
 	return cache->scratch;
 }
 
@@ -397,13 +519,6 @@ cached_doubles(FunctionCallInfo fcinfo, Size count)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	if (cache->doubles_count < count)
-	{
-		if (cache->doubles != NULL)
-			pfree(cache->doubles);
-		cache->doubles_count = 0;
-		cache->doubles = MemoryContextAllocHuge(cache->home, count * sizeof(double));
-		cache->doubles_count = count;
-	}
+	cache->doubles = grown(cache, cache->doubles, &cache->doubles_count, count, sizeof(double));
 	return cache->doubles;
 }

@@ -188,7 +188,7 @@ make_codebook_for(fc_metric metric, const double *centroids, const double *weigh
 	fc_operator op;
 	double		most;
 
-	fc_codebook_make_for(metric, centroids, weights, k, d, &arena, &op, &most);
+	fc_codebook_make(metric, centroids, weights, k, d, &arena, &op, &most);
 	check_centroid_size(most);
 	if (write_operator(&op, &header) != FC_OK)
 		ereport(ERROR,

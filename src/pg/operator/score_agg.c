@@ -5,7 +5,6 @@
 #include "utils/memutils.h"
 
 #include "operator/contingency.h"
-#include "operator/scores.h"
 #include "operator/step.h"
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"

@@ -305,12 +305,10 @@ fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
 {
 	finished	f;
 	double	   *centroids;
-	double		index;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	f = finish_step(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN), 1);
 	centroids = palloc_extended(f.op.k * f.op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)), &index);
-	PG_RETURN_FLOAT8(index);
+	PG_RETURN_FLOAT8(fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op))));
 }

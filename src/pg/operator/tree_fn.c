@@ -6,7 +6,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
-#include "operator/plane.h"
+#include "operator/codebook.h"
 #include "operator/recall.h"
 #include "operator/tree.h"
 #include "pg/base/arguments.h"

@@ -12,7 +12,7 @@
 #include "base/fc.h"
 #include "kmeans/kmeans.h"
 #include "rkhs/kernel.h"
-#include "rkhs/projection_bytes.h"
+#include "rkhs/projection.h"
 
 /* ---- kernel_value.c ---- */
 

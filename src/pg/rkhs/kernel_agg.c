@@ -18,10 +18,7 @@
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
-#include "rkhs/nystroem.h"
-#include "rkhs/pivoted_cholesky.h"
 #include "rkhs/projection.h"
-#include "rkhs/projection_bytes.h"
 
 #define IDS				65536	/* between two checks for interrupts */
 

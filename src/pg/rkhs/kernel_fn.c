@@ -1,4 +1,4 @@
-/* kernel_fn.c - reading kernel_projection values; kernel_map: features of new rows */
+/* kernel_fn.c - reading kernel_projection values; kernel_map and spectral_map: features of new rows */
 #include "postgres.h"
 
 #include "fmgr.h"
@@ -9,6 +9,7 @@
 #include "utils/memutils.h"
 
 #include "operator/bytes.h"
+#include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
@@ -22,7 +23,7 @@
 #include "rkhs/kernel.h"
 #include "rkhs/map.h"
 #include "rkhs/projection.h"
-#include "rkhs/projection_bytes.h"
+#include "rkhs/spectral.h"
 
 /* ---- kernel_projection ---- */
 
@@ -81,6 +82,27 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 
+/* ---- making maps ---- */
+
+/* A stored map of what was solved for the landmarks of an operator. */
+static fc_kernel_map_header *
+store_map(account *memory, const fc_kernel *kernel, Size rank, bool unit, const double *norms, const double *t, const fc_operator_header *op)
+{
+	Size		size = fc_kernel_map_size(op->k, rank, VARSIZE(op));
+	fc_kernel_map_header *header;
+
+	hold(memory, size);
+	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	fc_kernel_map_write(kernel, rank, unit, norms, t, op, VARSIZE(op), header);
+	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("these landmarks and kernel %s make no valid map", kernel_text(kernel)),
+				 errhint("Scale the landmarks, or use fewer.")));
+	SET_VARSIZE(header, size);
+	return header;
+}
+
 PG_FUNCTION_INFO_V1(fastclust_nystroem);
 Datum
 fastclust_nystroem(PG_FUNCTION_ARGS)
@@ -90,13 +112,11 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	Size		rank = 0;
 	Size		pairs;
 	Size		found;
-	Size		size;
 	fc_operator op;
 	account		memory = {"nystroem"};
 	fc_arena	arena;
 	double	   *norms;
 	double	   *t;
-	fc_kernel_map_header *header;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
@@ -115,19 +135,71 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	t = palloc_extended(pairs * op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &arena, norms, t, &found), kernel);
 	release_arena(&arena);
-	rank = rank > 0 ? rank : Max(found, 1);
-	size = fc_kernel_map_size(op.k, rank, fc_operator_size(&op));
-	hold(&memory, size);
-	header = palloc_extended(size, MCXT_ALLOC_HUGE);
-	fc_kernel_map_write(kernel, rank, false, norms, t, bytes, fc_operator_size(&op), header);
-	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("these landmarks and kernel %s make no valid map", kernel_text(kernel)),
-				 errhint("Scale the landmarks, or use fewer.")));
-	SET_VARSIZE(header, size);
-	PG_RETURN_POINTER(header);
+	PG_RETURN_POINTER(store_map(&memory, kernel, rank > 0 ? rank : Max(found, 1), false, norms, t, bytes));
 }
+
+/* The map of what was chosen; rows x are n x d. */
+static fc_kernel_map_header *
+write_map(account *memory, const fc_spectral *chosen, const double *x, Size d)
+{
+	Size		m = chosen->landmarks;
+	fc_operator_header *op;
+	double	   *landmarks;
+	double	   *norms;			/* then weights */
+
+	hold(memory, m * (d + 2) * sizeof(double) + codebook_bytes(m, d));
+	landmarks = palloc_extended(m * d * sizeof(double), MCXT_ALLOC_HUGE);
+	norms = palloc_extended(2 * m * sizeof(double), MCXT_ALLOC_HUGE);
+	for (Size j = 0; j < m; j++)
+	{
+		const double *row = x + chosen->landmark[j] * d;
+
+		CHECK_FOR_INTERRUPTS();
+		memcpy(landmarks + j * d, row, d * sizeof(double));
+		norms[m + j] = 1.0;
+		norms[j] = 0.0;
+		for (Size c = 0; c < d; c++)
+			norms[j] += row[c] * row[c];
+	}
+	op = make_codebook(landmarks, norms + m, m, d);
+	return store_map(memory, &chosen->kernel, chosen->rank, chosen->unit, norms, chosen->t, op);
+}
+
+/* (rows, k, landmarks, seed): the map that the centroids of rows suggest for k clusters. */
+PG_FUNCTION_INFO_V1(fastclust_spectral_map);
+Datum
+fastclust_spectral_map(PG_FUNCTION_ARGS)
+{
+	account		memory = {"spectral_map"};
+	fc_operator op;
+	fc_spectral chosen = {0};
+	fc_scratch	scratch;
+	fc_arena	arena;
+	double	   *x;
+	Size		k;
+	Size		most;
+	Size		rank;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	check_count("k", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
+	check_count("landmarks", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
+	k = (Size) PG_GETARG_INT32(1);
+	most = Min((Size) PG_GETARG_INT32(2), op.k);
+	rank = fc_spectral_rank(k, most);
+	hold(&memory, op.k * op.d * sizeof(double) + most * (sizeof(size_t) + rank * sizeof(double)));
+	x = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	scratch = make_scratch(fc_operator_scratch(&op));
+	fc_operator_centroids(&op, NULL, NULL, scratch, x);
+	chosen.landmark = palloc_extended(most * sizeof(size_t), MCXT_ALLOC_HUGE);
+	chosen.t = palloc_extended(rank * most * sizeof(double), MCXT_ALLOC_HUGE);
+	arena = hold_arena(&memory);
+	check_kernel_status(fc_spectral_choose(x, op.k, op.d, k, most, (uint64) PG_GETARG_INT64(3), &arena, &chosen),
+						&chosen.kernel);
+	release_arena(&arena);
+	PG_RETURN_POINTER(write_map(&memory, &chosen, x, op.d));
+}
+
+/* ---- features ---- */
 
 _Static_assert(offsetof(fc_kernel_map_header, digest) == offsetof(fc_operator_header, digest),
 			   "cached_view finds the digest of both in one place");

@@ -24,7 +24,6 @@
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
 #include "rkhs/projection.h"
-#include "rkhs/projection_bytes.h"
 
 /* ---- reading the relation ---- */
 

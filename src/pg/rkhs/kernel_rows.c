@@ -12,6 +12,7 @@
 #include "libpq/pqformat.h"
 #include "utils/memutils.h"
 
+#include "numerics/principal.h"
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
@@ -19,10 +20,7 @@
 #include "pg/base/vectors.h"
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
-#include "rkhs/nystroem.h"
-#include "rkhs/pivoted_cholesky.h"
 #include "rkhs/projection.h"
-#include "rkhs/projection_bytes.h"
 
 static Size
 row_size(const kernel_rows *rows)
@@ -36,38 +34,23 @@ kernel_aggregate_name(const kernel_rows *rows)
 	return rows->has_ids ? "kernel_projection_agg" : "landmarks_agg";
 }
 
-static Size
-core_worksize(const kernel_rows *rows, Size n)
-{
-	Size		d = (Size) rows->d;
-	Size		rank = (Size) rows->rank;
-
-	if (!rows->has_ids)
-		return fc_pivoted_cholesky_worksize(&rows->kernel, n, d, rank);
-	switch (rows->method)
-	{
-		case FC_KERNEL_ONE_PASS:
-			return fc_kernel_projection_worksize(&rows->kernel, n, d, rank, (Size) rows->oversampling);
-		case FC_KERNEL_NYSTROEM:
-			return fc_nystroem_worksize(&rows->kernel, n, d, rank, (Size) rows->columns);
-		case FC_KERNEL_CHOLESKY:
-			return fc_pivoted_cholesky_project_worksize(&rows->kernel, n, d, rank, (Size) rows->columns);
-		case FC_KERNEL_EXACT:
-			return fc_kernel_eigen_worksize(&rows->kernel, n, d, rank);
-	}
-	return 0;
-}
-
-/* With the places of the ids in order, and the value that is built. */
+/*
+ * About what the core takes for n rows, the places of the ids in order, and the value that is built: prepared rows, the columns read
+ * (Omega's in bytes too) and the eigenproblem of a matrix of their order.
+ */
 Size
 kernel_worksize(const kernel_rows *rows, Size n)
 {
-	Size		work = core_worksize(rows, n);
+	bool		exact = rows->has_ids && rows->method == FC_KERNEL_EXACT;
+	bool		one_pass = rows->has_ids && rows->method == FC_KERNEL_ONE_PASS;
+	Size		projected = fc_kernel_projection_columns(n, (Size) rows->rank, (Size) rows->oversampling);
+	Size		columns = exact ? n : one_pass ? projected + fc_kernel_projection_probes(projected)
+		: Min((Size) (rows->has_ids ? rows->columns : rows->rank), n);
+	double		row = (double) (rows->d + 1) * sizeof(double) + (exact ? 0.0 : (double) columns * (one_pass ? 9 : 8)) + 2 * sizeof(size_t);
+	double		eigen = rows->has_ids ? 8.0 * (double) columns * (double) (columns + 2 * Min(columns, FC_EIGEN_WHOLE)) : 0.0;
 	Size		value = rows->has_ids ? fc_kernel_projection_size(n, (Size) rows->rank) : 0;
 
-	if (work > SIZE_MAX / 4 || value > SIZE_MAX / 4)
-		return SIZE_MAX / 2;
-	return work + value + 2 * n * sizeof(size_t);
+	return (Size) Min((double) n * row + eigen + (double) value, (double) (SIZE_MAX / 4));
 }
 
 /* Bytes of n collected rows and of what the final function takes for them. */

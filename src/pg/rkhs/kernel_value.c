@@ -20,7 +20,7 @@
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
 #include "rkhs/map.h"
-#include "rkhs/projection_bytes.h"
+#include "rkhs/projection.h"
 
 #define KERNEL_ARG(n)	((const fc_kernel *) PG_GETARG_POINTER(n))
 

@@ -1,13 +1,13 @@
 /*
- * responsibility.h - how probable each cluster is for a row.
+ * mixture.h - the clusters of an operator as round Gaussians: how probable each is for a row, and rows drawn from them.
  *
- * The clusters as round Gaussians of their weights w_j and deviations s_j per dimension:
+ * With weights w_j and deviations s_j per dimension:
  *     p_j = w_j s_j^-d exp(-||x - c_j||^2 / (2 s_j^2)) / sum_l (the same of l)
  * A deviation counts as at least FC_LEAST_SPREAD of the root of the weighted mean of s^2.  Where all s are 0, the nearest clusters
  * share the probability by their weights.  The most probable cluster is the nearest one where weights and deviations are equal.
  */
-#ifndef FC_OPERATOR_RESPONSIBILITY_H
-#define FC_OPERATOR_RESPONSIBILITY_H
+#ifndef FC_OPERATOR_MIXTURE_H
+#define FC_OPERATOR_MIXTURE_H
 
 #include "operator/operator.h"
 
@@ -19,4 +19,11 @@
  */
 void		fc_operator_responsibilities(const fc_operator *op, const double *spreads, const double *x, fc_scratch scratch, double *p);
 
-#endif							/* FC_OPERATOR_RESPONSIBILITY_H */
+/*
+ * rows (count x op->d): a cluster by its weight, its centroid plus spreads[cluster] (k, per dimension, at least 0) times standard
+ * normals.  A function of the seed alone.  shares: room for k.  FC_EWEIGHT without weight.
+ */
+fc_status	fc_operator_draw(const fc_operator *op, const double *spreads, uint64_t seed, size_t count,
+							 fc_scratch scratch, double *shares, double *rows);
+
+#endif							/* FC_OPERATOR_MIXTURE_H */

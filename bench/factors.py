@@ -46,8 +46,9 @@ def labels_kept(cursor, images):
         for method, options in (('auto', ''), ('palm4msa', ''), ('svd', ''), ('prune', ''), ('palm4msa', ', "factors": 8')):
             cursor.execute('SELECT (fastclust.describe(fast)->>\'nonzeros\')::int, (fastclust.describe(fast)->>\'relative_error\')::float8, '
                            'avg((fastclust.assign(fast, x) = fastclust.assign(op, x))::int)::float8 '
-                           'FROM (SELECT op, fastclust.factorize(op, %s, %s) AS fast FROM factors_model OFFSET 0) f, factors_rows WHERE id >= 5000 GROUP BY fast',
-                           [method, f'{{"budget": {budget}{options}}}'])
+                           'FROM (SELECT op, fastclust.factorize(op, %s, %s, CASE WHEN %s THEN sample END) AS fast '
+                           'FROM factors_model, (SELECT fastclust.fastop_agg(x) AS sample FROM factors_rows WHERE id < 5000) s OFFSET 0) f, '
+                           'factors_rows WHERE id >= 5000 GROUP BY fast', [method, f'{{"budget": {budget}{options}}}', method == 'auto'])
             values, error, kept = cursor.fetchone()
             print(f'| {method}{options.replace(chr(34), "")} | {budget} | {values} | {error:.2f} | {100 * kept:.0f} % |', flush=True)
 

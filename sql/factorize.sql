@@ -26,8 +26,11 @@ CREATE TEMP TABLE book AS
 SELECT fastop_agg(c, w ORDER BY j) AS op
 FROM (SELECT j, 1 + j % 4 AS w, array_agg(100 + 9 * cos(j * 1.7) * sin(i * 0.9) + 9 * sin(j * 2.3) * cos(i * 1.1) ORDER BY i) AS c
       FROM generate_series(0, 39) j, generate_series(1, 24) i GROUP BY j) rows;
+CREATE TEMP TABLE about AS
+SELECT fastop_agg(ARRAY(SELECT v + 0.2 * sin(i * u.j * 1.3 + i) FROM unnest(centroid) WITH ORDINALITY u(v, j))) AS sample
+FROM book, centroids(op), generate_series(1, 50) i;
 CREATE TEMP TABLE methods AS
-SELECT method, factorize(op, method) AS op FROM book, unnest('{palm4msa,hierarchical,butterfly,svd,prune,auto}'::text[]) method;
+SELECT method, factorize(op, method, sample => CASE WHEN method = 'auto' THEN sample END) AS op FROM book, about, unnest('{palm4msa,hierarchical,butterfly,svd,prune,auto}'::text[]) method;
 SELECT method, fastclust_internal.clusters(op), fastclust_internal.dim(op), fastclust_internal.nonzeros(op) < 40 * 24 AS smaller,
        (describe(op)->>'relative_error')::float8 BETWEEN 0 AND 1 AS error_known,
        (SELECT abs(sum(weight) - 100) < 1e-9 FROM centroids(op)) AS weights_kept
@@ -75,7 +78,10 @@ FROM (SELECT op, factorize(op, 'auto', '{"sse_ratio": 1.1}', (SELECT fastop_agg(
 SELECT factorize(op, 'svd', '{"sse_ratio": 1.1}') FROM close_centres;
 SELECT factorize(op, 'svd', sample => op) FROM close_centres;
 SELECT factorize(op, sample => (SELECT fastop_agg(ARRAY[1, 2, 3]::real[]))) FROM close_centres;
-SELECT factorize(op, sample => NULL) = factorize(op) AS no_sample FROM close_centres;
+-- without rows auto is palm4msa, and says so
+SET client_min_messages = notice;
+SELECT factorize(op) = factorize(op, 'palm4msa') AS no_sample FROM close_centres;
+SET client_min_messages = warning;
 DROP FUNCTION kept;
 -- one cluster; all equal
 SELECT method, fastclust_internal.nonzeros(factorize(one, method)) >= 0 AS done
@@ -87,8 +93,8 @@ FROM (SELECT fastop_agg(ARRAY[1, 2, 3]::real[]) AS same FROM generate_series(1, 
 SELECT factorize(op, 'svd', '{"budget": 63}') FROM book;
 SELECT factorize(op, 'palm4msa', '{"budget": 60}') FROM book;
 SELECT factorize(op, 'hierarchical', '{"budget": 200, "factors": 2, "sparsity": 3}') FROM book;
-SELECT fastclust_internal.nonzeros(factorize(op, 'auto', '{"budget": 30}')), fastclust_internal.nonzeros(factorize(op, 'prune', '{"budget": 1}')), fastclust_internal.nonzeros(factorize(op, 'svd', '{"budget": 64}')) FROM book;
-SELECT fastclust_internal.nonzeros(factorize(op, 'auto', '{"sparsity": 2, "factors": 2}')) <= 2 * (64 + 48) AS size_of_sparsity FROM book;
+SELECT fastclust_internal.nonzeros(factorize(op, 'auto', '{"budget": 30}', sample)), fastclust_internal.nonzeros(factorize(op, 'prune', '{"budget": 1}')), fastclust_internal.nonzeros(factorize(op, 'svd', '{"budget": 64}')) FROM book, about;
+SELECT fastclust_internal.nonzeros(factorize(op, 'auto', '{"sparsity": 2, "factors": 2}', sample)) <= 2 * (64 + 48) AS size_of_sparsity FROM book, about;
 SELECT factorize(op, 'butterfly', '{"budget": 100}') FROM book;
 SELECT factorize(op, 'svd', '{"factors": 2}') FROM book;
 SELECT factorize(op, 'prune', '{"iterations": 9}') FROM book;

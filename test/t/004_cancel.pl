@@ -37,7 +37,7 @@ my @long = (
 	['rows of many clusters', 'SELECT sum(assign((SELECT op FROM m), x)) FROM generate_series(1, 100), many'],
 	['sums of many clusters', 'SELECT sse_agg((SELECT op FROM m), x) FROM generate_series(1, 100), many'],
 	['factorize', q{SELECT sum(fastclust_internal.nonzeros(factorize(op, 'hierarchical', ('{"seed": ' || i || '}')::jsonb))) FROM o, generate_series(1, 50) i}],
-	['factorize auto', q{SELECT sum(fastclust_internal.nonzeros(factorize(op, 'auto', ('{"seed": ' || i || '}')::jsonb))) FROM o, generate_series(1, 50) i}],
+	['factorize auto', q{SELECT sum(fastclust_internal.nonzeros(factorize(op, 'auto', ('{"seed": ' || i || '}')::jsonb, op))) FROM o, generate_series(1, 50) i}],
 	['qkmeans_log', q{SELECT count(*) FROM qkmeans_log('wide', 'x', 300, '{"iterations": 10000, "tolerance": 0, "start": "palm4msa"}')}],
 	['qkmeans_agg', q{SELECT fastclust_internal.clusters(qkmeans_agg(x, 300, '{"iterations": 10000, "tolerance": 0}')) FROM wide}],
 	['rules', q{SELECT count(*) FROM r, generate_series(1, 50) i, rules_of_sample(op, all_rows, all_rows, array_fill(0, ARRAY[60]), array_fill(i, ARRAY[60]), 3)}],

@@ -5,8 +5,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "factor/scan.h"
-#include "factor/start.h"
+#include "factor/sample.h"
 #include "kmeans/ordered.h"
 #include "numerics/principal.h"
 #include "operator/bytes.h"

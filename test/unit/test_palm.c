@@ -8,9 +8,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "factor/butterfly.h"
-#include "factor/hierarchical.h"
-#include "factor/largest.h"
+#include "factor/methods.h"
 #include "numerics/omp.h"
 #include "unit.h"
 
@@ -58,13 +56,12 @@ relative_distance(const double *a, const double *b, size_t n)
 static fc_sparse_pair
 random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t seed)
 {
-	fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = s};
+	fc_constraint constraint = {s, s};
 	double	   *dense = normals(rows * columns, seed);
 	fc_sparse_pair a;
-	double		norm;
 
-	fc_sparse_pair_take(arena, rows, columns, fc_constraint_capacity(&constraint, rows, columns, 0), &a);
-	fc_constraint_project(&constraint, dense, arena, &a.plain, &norm);
+	fc_sparse_pair_take(arena, rows, columns, fc_constraint_capacity(&constraint, rows, columns), &a);
+	fc_constraint_project(&constraint, dense, arena, &a.plain);
 	fc_sparse_pair_changed(&a);
 	free(dense);
 	return a;
@@ -77,25 +74,11 @@ test_algebra(void)
 	fc_sparse_pair a = random_sparse(&arena, 37, 53, 3, 1);
 	double	   *dense = dense_of(&a.plain);
 	double	   *turned = dense_of(&a.transposed);
-	double	   *x = normals(53 * FC_TILE_COLUMNS, 2);
-	double	   *y = unit_alloc(37 * FC_TILE_COLUMNS, sizeof(double));
 	double	   *z = unit_alloc(53 * 37, sizeof(double));
-	double		worst = 0;
 
 	for (size_t r = 0; r < 37; r++)
 		for (size_t c = 0; c < 53; c++)
 			CHECK(dense[r * 53 + c] == turned[c * 37 + r], "transpose at %zu, %zu", r, c);
-	fc_sparse_tile(&a.plain, x, y);
-	for (size_t r = 0; r < 37; r++)
-		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
-		{
-			double		sum = 0;
-
-			for (size_t c = 0; c < 53; c++)
-				sum += dense[r * 53 + c] * x[c * FC_TILE_COLUMNS + i];
-			worst = fmax(worst, fabs(sum - y[r * FC_TILE_COLUMNS + i]));
-		}
-	CHECK(worst < 1e-13, "tile off by %g", worst);
 	/* a matrix cut into tiles of rows, turned, and put together again */
 	for (size_t first = 0; first < 37; first += FC_TILE_COLUMNS)
 	{
@@ -109,8 +92,6 @@ test_algebra(void)
 	CHECK(memcmp(z, turned, 53 * 37 * sizeof(double)) == 0, "tiles of rows");
 	free(dense);
 	free(turned);
-	free(x);
-	free(y);
 	free(z);
 	unit_arena_free(&arena);
 }
@@ -141,30 +122,24 @@ test_lines(void)
 	for (size_t t = 0; t < sizeof(sparsity) / sizeof(*sparsity); t++)
 	{
 		size_t		s = sparsity[t];
-		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = s};
+		fc_constraint constraint = {s, s};
 		fc_arena	arena = unit_arena();
 		double	   *x = normals(40 * 33, 7 + t);
 		double	   *kept;
-		double		norm;
-		double		sum = 0;
 		fc_sparse	a;
 
 		for (size_t i = 0; i < 40 * 33; i++)
 			x[i] = nearbyint(2 * x[i]);
-		fc_sparse_take(&arena, 40, 33, fc_constraint_capacity(&constraint, 40, 33, 0), &a);
-		fc_constraint_project(&constraint, x, &arena, &a, &norm);
+		fc_sparse_take(&arena, 40, 33, fc_constraint_capacity(&constraint, 40, 33), &a);
+		fc_constraint_project(&constraint, x, &arena, &a);
 		kept = dense_of(&a);
 		for (size_t r = 0; r < 40; r++)
 			for (size_t c = 0; c < 33; c++)
 			{
-				bool		in = among_largest(x, 40, 33, r, c, s);
-				double		expected = in ? x[r * 33 + c] / norm : 0;
+				double		expected = among_largest(x, 40, 33, r, c, s) ? x[r * 33 + c] : 0;
 
-				CHECK(fabs(kept[r * 33 + c] - expected) < 1e-15, "s %zu: entry %zu, %zu is %g, not %g", s, r, c,
-					  kept[r * 33 + c], expected);
-				sum += in ? x[r * 33 + c] * x[r * 33 + c] : 0;
+				CHECK(kept[r * 33 + c] == expected, "s %zu: entry %zu, %zu is %g, not %g", s, r, c, kept[r * 33 + c], expected);
 			}
-		CHECK(fabs(norm - sqrt(sum)) < 1e-12 * norm && fabs(fc_sparse_norm(&a) - 1) < 1e-14, "norm");
 		free(kept);
 		free(x);
 		unit_arena_free(&arena);
@@ -179,19 +154,18 @@ test_largest(void)
 
 	for (size_t s = 1; s <= FC_SHORT_LIST; s += 5)
 	{
-		fc_constraint constraint = {.kind = FC_LINES,.per_row = s,.per_column = FC_SHORT_LIST + 1 - s};
+		fc_constraint constraint = {s, FC_SHORT_LIST + 1 - s};
 		fc_arena	arena = unit_arena();
 		double	   *x = normals(ROWS * COLUMNS, 70 + s);
 		fc_sparse	a[2];
 		fc_largest	lists;
-		double		norm;
 
 		for (size_t i = 0; i < ROWS * COLUMNS; i++)
 			x[i] = nearbyint(2 * x[i]);
 		for (int i = 0; i < 2; i++)
-			fc_sparse_take(&arena, ROWS, COLUMNS, fc_constraint_capacity(&constraint, ROWS, COLUMNS, 0), &a[i]);
-		fc_constraint_project(&constraint, x, &arena, &a[0], &norm);
-		fc_largest_take(&arena, ROWS, COLUMNS, FC_SHORT_LIST, &lists);
+			fc_sparse_take(&arena, ROWS, COLUMNS, fc_constraint_capacity(&constraint, ROWS, COLUMNS), &a[i]);
+		fc_constraint_project(&constraint, x, &arena, &a[0]);
+		fc_largest_take(&arena, ROWS, COLUMNS, &lists);
 		fc_largest_start(&lists, ROWS, COLUMNS, constraint.per_row, constraint.per_column);
 		for (size_t first = 0; first < COLUMNS; first += FC_TILE_COLUMNS)
 		{
@@ -204,7 +178,7 @@ test_largest(void)
 		fc_largest_gather(&lists, &a[1]);
 		CHECK(a[0].nonzeros == a[1].nonzeros && memcmp(a[0].row_start, a[1].row_start, (ROWS + 1) * sizeof(uint32_t)) == 0, "s %zu: counts", s);
 		for (size_t p = 0; p < a[0].nonzeros; p++)
-			CHECK(a[0].column[p] == a[1].column[p] && fabs(a[0].value[p] * norm - a[1].value[p]) < 1e-12, "s %zu: entry %zu", s, p);
+			CHECK(a[0].column[p] == a[1].column[p] && a[0].value[p] == a[1].value[p], "s %zu: entry %zu", s, p);
 		free(x);
 		unit_arena_free(&arena);
 	}
@@ -222,21 +196,19 @@ falling(const void *a, const void *b)
 static void
 test_total(void)
 {
-	fc_constraint constraint = {.kind = FC_TOTAL,.total = 100};
 	fc_arena	arena = unit_arena();
 	double	   *x = normals(30 * 20, 3);
 	double	   *sizes = unit_alloc(600, sizeof(double));
-	double		norm;
 	fc_sparse	a;
 
 	for (size_t i = 0; i < 600; i++)
 		sizes[i] = fabs(x[i]);
 	qsort(sizes, 600, sizeof(double), falling);
 	fc_sparse_take(&arena, 30, 20, 100, &a);
-	fc_constraint_project(&constraint, x, &arena, &a, &norm);
+	fc_largest_of_all(x, 100, &arena, &a);
 	CHECK(a.nonzeros == 100, "%zu entries", a.nonzeros);
 	for (size_t p = 0; p < a.nonzeros; p++)
-		CHECK(fabs(a.value[p]) * norm >= sizes[99] * (1 - 1e-15), "entry %zu is not among the largest", p);
+		CHECK(fabs(a.value[p]) >= sizes[99], "entry %zu is not among the largest", p);
 	free(x);
 	free(sizes);
 	unit_arena_free(&arena);
@@ -368,19 +340,41 @@ take_lines(fc_arena *arena, size_t k, size_t d, size_t count, size_t s, fc_facto
 	fc_constraint constraint[FC_MAX_FACTORS];
 
 	for (size_t q = 0; q < count; q++)
-		constraint[q] = (fc_constraint) {.kind = FC_LINES,.per_row = s,.per_column = s};
+		constraint[q] = (fc_constraint) {s, s};
 	fc_factors_take(arena, k, d, count, constraint, factors);
+}
+
+/* v (k x d) = lambda S_1 .. S_Q, from the identity through one factor after the other. */
+static double *
+product_of(const fc_factors *factors)
+{
+	double	   *v = dense_of(&factors->factor[0].plain);
+	size_t		k = factors->factor[0].plain.rows;
+
+	for (size_t q = 1; q < factors->count; q++)
+	{
+		const fc_sparse *s = &factors->factor[q].plain;
+		double	   *next = unit_alloc(k * s->columns, sizeof(double));
+
+		for (size_t j = 0; j < k; j++)
+			for (size_t r = 0; r < s->rows; r++)
+				for (size_t p = s->row_start[r]; p < s->row_start[r + 1]; p++)
+					next[j * s->columns + s->column[p]] += v[j * s->rows + r] * s->value[p];
+		free(v);
+		v = next;
+	}
+	for (size_t i = 0; i < k * factors->factor[factors->count - 1].plain.columns; i++)
+		v[i] *= factors->lambda;
+	return v;
 }
 
 /* || W^(1/2) (U - V) ||^2 from the product itself. */
 static double
 objective_of(const fc_target *target, const fc_factors *factors)
 {
-	fc_arena	arena = unit_arena();
-	double	   *v = unit_alloc(target->k * target->d, sizeof(double));
+	double	   *v = product_of(factors);
 	double		sum = 0;
 
-	CHECK(fc_product(factors, &arena, v) == FC_OK, "product");
 	for (size_t j = 0; j < target->k; j++)
 		for (size_t i = 0; i < target->d; i++)
 		{
@@ -389,7 +383,6 @@ objective_of(const fc_target *target, const fc_factors *factors)
 			sum += (target->weight ? target->weight[j] : 1) * rest * rest;
 		}
 	free(v);
-	unit_arena_free(&arena);
 	return sum;
 }
 
@@ -411,7 +404,6 @@ patterns(size_t k, size_t d, uint64_t seed)
 	return u;
 }
 
-/* In the arena that the worksize asks for exactly. */
 static void
 test_monotone(void)
 {
@@ -442,7 +434,7 @@ test_monotone(void)
 			options.progress = watch;
 			options.progress_ctx = &h;
 			arena = unit_arena();
-			CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_OK, "palm");
+			fc_palm(&target, &options, &arena, &factors, &result);
 			CHECK(!h.rose && h.sweeps == result.sweeps, "shape %zu, weighted %d: the objective rose", t, weighted);
 			checked = objective_of(&target, &factors);
 			CHECK(fabs(checked - result.objective) < 1e-9 * checked + 1e-12, "objective %g is %g", result.objective, checked);
@@ -450,7 +442,7 @@ test_monotone(void)
 				CHECK(factors.factor[q].plain.nonzeros <= factors.factor[q].plain.capacity, "capacity");
 			options.warm = true;
 			h.sweeps = 0;
-			CHECK(fc_palm(&target, &options, &arena, &factors, &more) == FC_OK, "warm palm");
+			fc_palm(&target, &options, &arena, &factors, &more);
 			CHECK(more.objective <= result.objective * (1 + 1e-12) + 1e-20, "a warm start rose from %g to %g", result.objective, more.objective);
 			free(u);
 			free(weight);
@@ -477,7 +469,7 @@ test_better(void)
 		take_lines(&arena, 40, 120, 5, 3, &factors);
 		options.sweeps = 100;
 		options.pursuit = pursuit;
-		CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_OK, "palm");
+		fc_palm(&target, &options, &arena, &factors, &result);
 		relative[pursuit] = result.relative;
 		unit_arena_free(&arena);
 	}
@@ -497,13 +489,12 @@ test_whole(void)
 	fc_factors	factors;
 
 	take_lines(&arena, 6, 9, 1, 9, &factors);
-	CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_OK, "palm");
+	fc_palm(&target, &options, &arena, &factors, &result);
 	CHECK(result.relative < 1e-25, "relative objective %g", result.relative);
 	memset(u, 0, 6 * 9 * sizeof(double));
 	fc_factors_start(&factors);
-	CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_OK && result.objective == 0, "zero matrix");
-	u[3] = NAN;
-	CHECK(fc_palm(&target, &options, &arena, &factors, &result) == FC_EVALUE, "NaN");
+	fc_palm(&target, &options, &arena, &factors, &result);
+	CHECK(result.objective == 0, "zero matrix");
 	free(u);
 	unit_arena_free(&arena);
 }
@@ -525,12 +516,9 @@ hadamard(size_t n)
 static void
 check_hadamard(const fc_target *target, const fc_factors *factors, size_t count, const char *how)
 {
-	fc_arena	arena = unit_arena();
-	double	   *v = unit_alloc(32 * 32, sizeof(double));
-	double		error;
+	double	   *v = product_of(factors);
+	double		error = relative_distance(target->u, v, 32 * 32);
 
-	CHECK(fc_product(factors, &arena, v) == FC_OK, "product");
-	error = relative_distance(target->u, v, 32 * 32);
 	CHECK(factors->count == count && error < 1e-10, "%s: %zu factors, relative error %g", how, factors->count, error);
 	for (size_t q = 0; q < factors->count; q++)
 		for (int side = 0; side < 2; side++)
@@ -542,7 +530,6 @@ check_hadamard(const fc_target *target, const fc_factors *factors, size_t count,
 					  s->row_start[r + 1] - s->row_start[r]);
 		}
 	free(v);
-	unit_arena_free(&arena);
 }
 
 static void
@@ -558,18 +545,18 @@ test_hadamard(void)
 
 	take_lines(&keep, 32, 32, 5, 2, &factors);
 	arena = unit_arena();
-	CHECK(fc_hierarchical(&target, &options, &arena, &factors, &result) == FC_OK, "hierarchical");
+	fc_hierarchical(&target, &options, &arena, &factors, &result);
 	check_hadamard(&target, &factors, 5, "hierarchical");
 	unit_arena_free(&arena);
 	arena = unit_arena();
-	CHECK(fc_butterfly(&target, &arena, &factors) == FC_OK, "butterfly");
+	fc_butterfly(&target, &arena, &factors);
 	check_hadamard(&target, &factors, 5, "butterfly");
 	free(u);
 	unit_arena_free(&arena);
 	unit_arena_free(&keep);
 }
 
-/* Any shape: products of the right size, not worse than zero; hierarchical in exactly its worksize, twice the same. */
+/* Any shape: products of the right size, not worse than zero; hierarchical twice the same. */
 static void
 test_shapes(void)
 {
@@ -589,7 +576,7 @@ test_shapes(void)
 
 		for (size_t i = 0; i < k * d; i++)
 			square += u[i] * u[i];
-		CHECK(fc_butterfly(&target, &arena, &factors) == FC_OK, "butterfly %zu x %zu", k, d);
+		fc_butterfly(&target, &arena, &factors);
 		CHECK(factors.factor[0].plain.rows == k && factors.factor[factors.count - 1].plain.columns == d, "shape");
 		for (size_t q = 1; q < factors.count; q++)
 			CHECK(factors.factor[q].plain.rows == factors.factor[q - 1].plain.columns, "inner shape");
@@ -604,7 +591,7 @@ test_shapes(void)
 			options.sweeps = 10;
 			take_lines(&keep, k, d, count, 2, &factors);
 			arena = unit_arena();
-			CHECK(fc_hierarchical(&target, &options, &arena, &factors, &result) == FC_OK, "hierarchical %zu x %zu", k, d);
+			fc_hierarchical(&target, &options, &arena, &factors, &result);
 			objective[run] = result.objective;
 			unit_arena_free(&arena);
 			unit_arena_free(&keep);
@@ -612,16 +599,6 @@ test_shapes(void)
 		CHECK(objective[0] == objective[1] && objective[0] <= square, "objective %g, then %g of %g", objective[0], objective[1], square);
 		free(u);
 	}
-}
-
-/* Many centroids of few dimensions, in one factor that holds them all: memory grows with them, not with their square. */
-static void
-test_long(void)
-{
-	fc_constraint all = {.kind = FC_LINES,.per_row = 100000,.per_column = 100000};
-	fc_factors	factors = fc_factors_outline(100000, 2, 1, &all);
-
-	CHECK(fc_palm_worksize(&factors) < (size_t) 1 << 29, "%zu bytes", fc_palm_worksize(&factors));
 }
 
 int
@@ -638,6 +615,5 @@ main(void)
 	test_whole();
 	test_hadamard();
 	test_shapes();
-	test_long();
 	return unit_finish();
 }

@@ -1,12 +1,12 @@
 /*
- * butterfly.c - fixed supports and rank-1 approximations; see the header.
+ * butterfly.c - fixed supports and rank-1 approximations; see methods.h.
  *
  * State at a level: 2^level blocks of `height` rows and disjoint ranges of columns, side by
  * side in one height x columns matrix.  A split gives each block's halves of columns `half`
  * rows each; the piece of rows i, i + half and one half of the columns is
  *     (x, y)' (x a + y b),   (x, y) the leading eigenvector of the 2 x 2 Gram matrix of a, b.
  */
-#include "factor/butterfly.h"
+#include "factor/methods.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,7 +63,7 @@ fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 }
 
 /* The left factor of a split: rows block * height + r, columns (2 block + side) * half + i. */
-static fc_status
+static void
 split(butterfly_work *w)
 {
 	size_t		half = (w->height + 1) / 2;
@@ -71,8 +71,7 @@ split(butterfly_work *w)
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
 	size_t		done = 0;
 
-	fc_sparse_pair_take(w->arena, blocks * w->height, 2 * blocks * half,
-											 2 * blocks * w->height, s);
+	fc_sparse_pair_take(w->arena, blocks * w->height, 2 * blocks * half, 2 * blocks * w->height, s);
 	for (size_t r = 0; r <= s->plain.rows; r++)
 		s->plain.row_start[r] = (uint32_t) (2 * r);
 	s->plain.nonzeros = 2 * s->plain.rows;
@@ -107,7 +106,6 @@ split(butterfly_work *w)
 	w->height = half;
 	w->level++;
 	fc_sparse_pair_changed(s);
-	return FC_OK;
 }
 
 /* What is left: blocks of `height` rows. */
@@ -136,15 +134,6 @@ close_chain(butterfly_work *w)
 	fc_sparse_pair_changed(s);
 }
 
-static void
-swap_pair(fc_sparse_pair *s)
-{
-	fc_sparse	plain = s->plain;
-
-	s->plain = s->transposed;
-	s->transposed = plain;
-}
-
 /* (F_1 .. F_Q)' = F_Q' .. F_1' */
 static void
 transpose_chain(fc_factors *factors)
@@ -157,7 +146,12 @@ transpose_chain(fc_factors *factors)
 		factors->factor[factors->count - 1 - q] = swap;
 	}
 	for (size_t q = 0; q < factors->count; q++)
-		swap_pair(&factors->factor[q]);
+	{
+		fc_sparse	plain = factors->factor[q].plain;
+
+		factors->factor[q].plain = factors->factor[q].transposed;
+		factors->factor[q].transposed = plain;
+	}
 }
 
 /* Rows times sqrt(weight) before, divided by it behind. */
@@ -176,13 +170,12 @@ unweigh(const fc_target *target, fc_sparse_pair *first)
 	fc_sparse_pair_changed(first);
 }
 
-fc_status
+void
 fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 {
 	bool		transpose = target->k > target->d;
 	butterfly_work w = {.arena = arena,.factors = factors};
 	size_t		done = 0;
-	fc_status	status = FC_OK;
 
 	w.rows = transpose ? target->d : target->k;
 	w.columns = transpose ? target->k : target->d;
@@ -196,14 +189,10 @@ fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 	}
 	factors->count = 0;
 	factors->lambda = 1.0;
-	while (w.height > 2 && status == FC_OK)
-		status = split(&w);
-	if (status == FC_OK)
-		close_chain(&w);
-	if (status != FC_OK)
-		return status;
+	while (w.height > 2)
+		split(&w);
+	close_chain(&w);
 	if (transpose)
 		transpose_chain(factors);
 	unweigh(target, &factors->factor[0]);
-	return FC_OK;
 }

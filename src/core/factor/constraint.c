@@ -1,7 +1,7 @@
 /*
  * constraint.c - projection on sets of sparse matrices; see the header.
  *
- * The threshold of a line is selected (Hoare), ties are taken from the front.
+ * The threshold of a line is selected (Hoare), ties are taken from the front.  Short lists are kept by insertion.
  */
 #include "factor/constraint.h"
 
@@ -9,30 +9,16 @@
 #include <string.h>
 
 #include "base/pieces.h"
+#include "base/sizes.h"
 
 #define CHECKED_LINES	128
 #define CHECKED_CELLS	100000
+#define ROWS	((size_t) 1 << 16)	/* gathered between two checks */
 
 size_t
-fc_constraint_capacity(const fc_constraint *constraint, size_t rows, size_t columns, size_t nonzeros)
+fc_constraint_capacity(const fc_constraint *constraint, size_t rows, size_t columns)
 {
-	size_t		cells = rows * columns;
-	size_t		wanted = nonzeros;
-
-	if (constraint->kind == FC_TOTAL)
-		wanted = constraint->total;
-	if (constraint->kind == FC_LINES)
-		wanted = rows * (constraint->per_row < columns ? constraint->per_row : columns) +
-			columns * (constraint->per_column < rows ? constraint->per_column : rows);
-	return wanted < cells ? wanted : cells;
-}
-
-size_t
-fc_constraint_worksize(size_t rows, size_t columns)
-{
-	size_t		cells = rows * columns;
-
-	return cells + cells * sizeof(double) + 2 * 64;
+	return smaller(rows * smaller(constraint->per_row, columns) + columns * smaller(constraint->per_column, rows), rows * columns);
 }
 
 /* ---- marks ---- */
@@ -113,33 +99,6 @@ mark_line(const double *line, size_t n, size_t stride, size_t count,
 	}
 }
 
-static void
-mark_entries(const fc_constraint *constraint, const double *dense, size_t rows, size_t columns,
-			 fc_arena *arena, unsigned char *mark)
-{
-	size_t		cells = rows * columns;
-	double	   *copy;
-
-	copy = FC_TAKE(arena, cells, double);
-	if (constraint->kind == FC_TOTAL)
-	{
-		mark_line(dense, cells, 1, constraint->total, copy, mark);
-		return;
-	}
-	for (size_t r = 0; r < rows; r++)
-	{
-		if (r % CHECKED_LINES == 0)
-			fc_check();
-		mark_line(dense + r * columns, columns, 1, constraint->per_row, copy, mark + r * columns);
-	}
-	for (size_t c = 0; c < columns; c++)
-	{
-		if (c % CHECKED_LINES == 0)
-			fc_check();
-		mark_line(dense + c, rows, columns, constraint->per_column, copy, mark + c);
-	}
-}
-
 /* ---- the marked entries as compressed rows ---- */
 
 static void
@@ -165,41 +124,130 @@ gather_marked(const double *dense, const unsigned char *mark, fc_sparse *a)
 	a->nonzeros = count;
 }
 
-static double
-normalise(fc_sparse *a)
+void
+fc_constraint_project(const fc_constraint *constraint, const double *dense, fc_arena *arena, fc_sparse *a)
 {
-	double		norm = fc_sparse_norm(a);
+	fc_mark		used = fc_arena_mark(arena);
+	unsigned char *mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
+	double	   *copy = FC_TAKE(arena, larger(a->rows, a->columns), double);
 
-	if (norm > 0.0)
-		fc_sparse_scale(a, 1.0 / norm);
-	return norm;
-}
-
-double
-fc_support_project(const double *dense, fc_sparse *a)
-{
+	fc_clear_pieces(mark, a->rows * a->columns);
 	for (size_t r = 0; r < a->rows; r++)
-		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
-			a->value[p] = dense[r * a->columns + a->column[p]];
-	return normalise(a);
+	{
+		if (r % CHECKED_LINES == 0)
+			fc_check();
+		mark_line(dense + r * a->columns, a->columns, 1, constraint->per_row, copy, mark + r * a->columns);
+	}
+	for (size_t c = 0; c < a->columns; c++)
+	{
+		if (c % CHECKED_LINES == 0)
+			fc_check();
+		mark_line(dense + c, a->rows, a->columns, constraint->per_column, copy, mark + c);
+	}
+	gather_marked(dense, mark, a);
+	fc_arena_release(arena, used);
 }
 
 void
-fc_constraint_project(const fc_constraint *constraint, const double *dense,
-					  fc_arena *arena, fc_sparse *a, double *norm)
+fc_largest_of_all(const double *dense, size_t total, fc_arena *arena, fc_sparse *a)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	unsigned char *mark;
+	size_t		cells = a->rows * a->columns;
+	unsigned char *mark = FC_TAKE(arena, cells, unsigned char);
 
-	if (constraint->kind == FC_SUPPORT)
-	{
-		*norm = fc_support_project(dense, a);
-		return;
-	}
-	mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
-	fc_clear_pieces(mark, a->rows * a->columns);
-	mark_entries(constraint, dense, a->rows, a->columns, arena, mark);
+	fc_clear_pieces(mark, cells);
+	mark_line(dense, cells, 1, total, FC_TAKE(arena, cells, double), mark);
 	gather_marked(dense, mark, a);
-	*norm = normalise(a);
 	fc_arena_release(arena, used);
+}
+
+/* ---- lists of the largest ---- */
+
+void
+fc_largest_take(fc_arena *arena, size_t rows, size_t columns, fc_largest *lists)
+{
+	*lists = (fc_largest) {0};
+	lists->in_row = FC_TAKE(arena, rows * FC_SHORT_LIST, fc_entry);
+	lists->in_column = FC_TAKE(arena, columns * FC_SHORT_LIST, fc_entry);
+	lists->bucket = FC_TAKE(arena, columns * FC_SHORT_LIST, fc_entry);
+	lists->least = FC_TAKE(arena, rows, double);
+	lists->start = FC_TAKE(arena, rows + 1, uint32_t);
+}
+
+void
+fc_largest_start(fc_largest *lists, size_t rows, size_t columns, size_t per_row, size_t per_column)
+{
+	lists->per_row = per_row;
+	lists->per_column = per_column;
+	memset(lists->in_row, 0, rows * per_row * sizeof(fc_entry));
+	memset(lists->in_column, 0, columns * per_column * sizeof(fc_entry));
+	memset(lists->least, 0, rows * sizeof(double));
+}
+
+/* The entries of the columns' lists by row; columns rise within a row. */
+static void
+turn_columns(const fc_largest *lists, size_t rows, size_t columns)
+{
+	uint32_t   *start = lists->start;
+
+	memset(start, 0, (rows + 1) * sizeof(uint32_t));
+	for (size_t p = 0; p < columns * lists->per_column; p++)
+		start[lists->in_column[p].place + 1] += lists->in_column[p].value != 0.0;
+	for (size_t r = 0; r < rows; r++)
+		start[r + 1] += start[r];
+	for (size_t p = 0; p < columns * lists->per_column; p++)
+		if (lists->in_column[p].value != 0.0)
+			lists->bucket[start[lists->in_column[p].place]++] =
+				(fc_entry) {lists->in_column[p].value, (uint32_t) (p / lists->per_column)};
+	memmove(start + 1, start, rows * sizeof(uint32_t));
+	start[0] = 0;
+}
+
+/* A row's own list in the order of its columns; how many there are. */
+static size_t
+sort_row(const fc_entry *list, size_t room, fc_entry *sorted)
+{
+	size_t		count = 0;
+
+	for (; count < room && list[count].value != 0.0; count++)
+	{
+		size_t		at = count;
+
+		for (; at > 0 && sorted[at - 1].place > list[count].place; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = list[count];
+	}
+	return count;
+}
+
+void
+fc_largest_gather(const fc_largest *lists, fc_sparse *a)
+{
+	size_t		count = 0;
+
+	fc_check();
+	turn_columns(lists, a->rows, a->columns);
+	for (size_t r = 0; r < a->rows; r++)
+	{
+		fc_entry	own[FC_SHORT_LIST];
+		size_t		owns = sort_row(lists->in_row + r * lists->per_row, lists->per_row, own);
+		size_t		i = 0;
+		size_t		p = lists->start[r];
+
+		if (r % ROWS == 0)
+			fc_check();
+		a->row_start[r] = (uint32_t) count;
+		while (i < owns || p < lists->start[r + 1])
+		{
+			bool		mine = p == lists->start[r + 1] || (i < owns && own[i].place <= lists->bucket[p].place);
+			const fc_entry *next = mine ? &own[i] : &lists->bucket[p];
+
+			p += !mine || (p < lists->start[r + 1] && lists->bucket[p].place == next->place);
+			i += mine;
+			a->column[count] = next->place;
+			a->value[count++] = next->value;
+		}
+	}
+	a->row_start[a->rows] = (uint32_t) count;
+	a->nonzeros = count;
 }

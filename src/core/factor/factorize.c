@@ -1,8 +1,33 @@
-/* factorize.c - an operator's centroids as a product with fewer parameters; see the header */
+/*
+ * factorize.c - an operator's centroids as a product with fewer parameters: the methods, their record, and the choice of auto;
+ * see the header.
+ */
 #include "factor/factorize.h"
 
-#include "factor/lowrank.h"
+#include <math.h>
+#include <string.h>
+
+#include "base/pieces.h"
+#include "base/rng.h"
+#include "base/sizes.h"
 #include "factor/methods.h"
+
+#define LEAST_WEIGHT	0.01	/* of the mean */
+#define SQUARES_ROUNDING	1e-24	/* of a sum of squares */
+#define BATCH	64				/* rows labelled together */
+#define CONFIDENCE_SIGMAS	1.645	/* one-sided 95 % */
+
+typedef struct fc_factorize_work
+{
+	const fc_operator *op;
+	const fc_factorize_options *options;
+	fc_arena   *arena;
+	fc_target	target;
+	double	   *offset;			/* d */
+	fc_scratch	scratch;
+	size_t		factors;
+	size_t		budget;
+} fc_factorize_work;
 
 fc_factorize_options
 fc_factorize_defaults(void)
@@ -13,6 +38,665 @@ fc_factorize_defaults(void)
 	return options;
 }
 
+/* ---- budgets ---- */
+
+static size_t
+factors_of(const fc_operator *op, const fc_factorize_options *options)
+{
+	size_t		usual = fc_factor_count(op->k, op->d);
+
+	if (options->factors > 0)
+		return (size_t) options->factors;
+	return options->method == FC_METHOD_PALM4MSA ? smaller(usual, FC_PALM_FACTORS) : usual;
+}
+
+static size_t
+budget_of(const fc_operator *op, const fc_factorize_options *options)
+{
+	size_t		cells = op->k * op->d;
+
+	if (options->budget > 0.0)
+		return options->budget < (double) cells ? (size_t) options->budget : cells;
+	return smaller(cells, fc_sparsity_budget(op->k, op->d, factors_of(op, options),
+											  options->sparsity > 0 ? (size_t) options->sparsity : FC_DEFAULT_SPARSITY));
+}
+
+size_t
+fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity)
+{
+	fc_constraint constraint[FC_MAX_FACTORS];
+	size_t		sum = 0;
+
+	fc_line_constraints(k, d, count, sparsity, 1.0, constraint);
+	for (size_t q = 0; q < count; q++)
+		sum += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q));
+	return sum;
+}
+
+size_t
+fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *options)
+{
+	if (options->method == FC_METHOD_SVD)
+		return op->k + op->d;
+	if (options->method == FC_METHOD_PALM4MSA || options->method == FC_METHOD_HIERARCHICAL)
+		return fc_least_budget(op->k, op->d, factors_of(op, options), (size_t) options->sparsity);
+	return 1;
+}
+
+/* ---- what is factored ---- */
+
+/* Weights with mean 1 and none near 0; all 1 when they sum to 0. */
+static void
+set_weights(const fc_operator *op, double *weight)
+{
+	double		mean = 0.0;
+
+	for (size_t j = 0; j < op->k; j++)
+		mean += op->weights[j] / (double) op->k;
+	for (size_t j = 0; j < op->k; j++)
+		weight[j] = mean > 0.0 ? fmax(op->weights[j] / mean, LEAST_WEIGHT) : 1.0;
+}
+
+/* The offset: the weighted mean of the centroids, or what the operator has. */
+static void
+set_offset(const fc_factorize_work *w, const double *u)
+{
+	double		sum = 0.0;
+	size_t		done = 0;
+
+	memset(w->offset, 0, w->op->d * sizeof(double));
+	if (!w->options->centered && w->op->offset != NULL)
+		memcpy(w->offset, w->op->offset, w->op->d * sizeof(double));
+	if (!w->options->centered)
+		return;
+	for (size_t j = 0; j < w->op->k; j++)
+		sum += w->target.weight[j];
+	for (size_t j = 0; j < w->op->k; j++)
+	{
+		fc_check_every(&done, w->op->d);
+		for (size_t i = 0; i < w->op->d; i++)
+			w->offset[i] += w->target.weight[j] / sum * u[j * w->op->d + i];
+	}
+}
+
+/* u minus the offset; what is left of equal centroids is rounding, and becomes 0. */
+static void
+centre(const fc_factorize_work *w, double *u)
+{
+	size_t		d = w->op->d;
+	double		before = 0.0;
+	double		after = 0.0;
+	size_t		done = 0;
+
+	for (size_t j = 0; j < w->op->k; j++)
+	{
+		double	   *row = u + j * d;
+
+		fc_check_every(&done, d);
+		for (size_t i = 0; i < d; i++)
+		{
+			before += row[i] * row[i];
+			row[i] -= w->offset[i];
+			after += row[i] * row[i];
+		}
+	}
+	if (after <= SQUARES_ROUNDING * before)
+		fc_clear_pieces(u, w->op->k * d * sizeof(double));
+}
+
+/* Target, offset and scratch; op, options and arena are set. */
+static void
+prepare(fc_factorize_work *w)
+{
+	const fc_operator *op = w->op;
+	double	   *u = FC_TAKE(w->arena, op->k * op->d, double);
+	double	   *weight = FC_TAKE(w->arena, op->k, double);
+	size_t		factors;
+
+	w->factors = factors_of(op, w->options);
+	w->budget = budget_of(op, w->options);
+	factors = larger(larger(w->factors, 2), fc_factor_count(op->k, op->d) + 1);	/* a butterfly has one more */
+	w->offset = FC_TAKE(w->arena, op->d, double);
+	w->scratch = fc_take_scratch(w->arena, larger(fc_operator_scratch(op), fc_operator_scratch_bound(op->k, op->d, factors)));
+	for (size_t j = 0; j < op->k; j++)
+	{
+		fc_check();
+		fc_operator_row(op, j, w->scratch, u + j * op->d);
+	}
+	set_weights(op, weight);
+	w->target = (fc_target) {u, weight, op->k, op->d};
+	set_offset(w, u);
+	centre(w, u);
+}
+
+/* ---- stored ---- */
+
+/* A factor without zeros is stored as a dense one. */
+static void
+store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
+{
+	bool		full = s->nonzeros == s->rows * s->columns;
+	float	   *values = FC_TAKE(arena, s->nonzeros, float);
+	uint32_t   *column = FC_TAKE(arena, s->nonzeros, uint32_t);
+	uint32_t   *row_start = FC_TAKE(arena, s->rows + 1, uint32_t);
+
+	for (size_t p = 0; p < s->nonzeros; p++)
+	{
+		if (p % FC_PACE == FC_PACE - 1)
+			fc_check();
+		values[p] = (float) (s->value[p] * scale);
+	}
+	fc_copy_pieces(column, s->column, s->nonzeros * sizeof(uint32_t));
+	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
+	*out = (fc_factor) {.rows = s->rows,.columns = s->columns,.nonzeros = s->nonzeros,.values = values,
+	.row_start = full ? NULL : row_start,.column = full ? NULL : column};
+}
+
+void
+fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
+{
+	double		scale = log(fabs(factors->lambda));
+
+	for (size_t q = 0; q < factors->count; q++)
+		scale += log(fc_sparse_norm(&factors->factor[q].plain));
+	scale = isfinite(scale) ? exp(scale / (double) factors->count) : 0.0;
+	out->factors = factors->count;
+	for (size_t q = 0; q < factors->count; q++)
+	{
+		double		norm = fc_sparse_norm(&factors->factor[q].plain);
+		double		own = norm > 0.0 ? scale / norm : 0.0;
+
+		store_factor(&factors->factor[q].plain, q == 0 && factors->lambda < 0.0 ? -own : own,
+										  arena, &out->factor[q]);
+	}
+}
+
+void
+fc_relative_error(const fc_target *target, const fc_operator *op, fc_scratch scratch, double *relative)
+{
+	double		rest = 0.0;
+	double		whole = 0.0;
+
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	for (size_t j = 0; j < target->k; j++)
+	{
+		const float *v = fc_operator_product_row(op, j, scratch.floats);
+		const double *u = target->u + j * target->d;
+		double		weight = target->weight != NULL ? target->weight[j] : 1.0;
+
+		fc_check();
+		for (size_t i = 0; i < target->d; i++)
+		{
+			rest += weight * (u[i] - (double) v[i]) * (u[i] - (double) v[i]);
+			whole += weight * u[i] * u[i];
+		}
+	}
+	*relative = whole > 0.0 ? sqrt(rest / whole) : 0.0;
+}
+
+/* ---- methods ---- */
+
+static bool
+all_zero(const double *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (x[i] != 0.0)
+			return false;
+	return true;
+}
+
+static void
+run_sparse(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out)
+{
+	fc_factors	factors;
+	fc_palm_result result;
+	fc_constraint constraint[FC_MAX_FACTORS];
+
+	if (method == FC_METHOD_PRUNE)
+		fc_prune(&w->target, budget, w->arena, &factors);
+	else if (method == FC_METHOD_BUTTERFLY)
+		fc_butterfly(&w->target, w->arena, &factors);
+	else
+	{
+		fc_line_constraints(w->op->k, w->op->d, w->factors, (size_t) w->options->sparsity,
+							w->options->budget > 0.0 ? (double) budget : 0.0, constraint);
+		fc_factors_take(w->arena, w->op->k, w->op->d, w->factors, constraint, &factors);
+		if (method == FC_METHOD_HIERARCHICAL)
+			fc_hierarchical(&w->target, &w->options->palm, w->arena, &factors, &result);
+		else
+			fc_palm(&w->target, &w->options->palm, w->arena, &factors, &result);
+	}
+	fc_store_factors(&factors, w->arena, out);
+}
+
+static fc_status
+run_svd(const fc_factorize_work *w, size_t budget, fc_operator *out)
+{
+	size_t		rank = fc_rank_within(w->op->k, w->op->d, budget);
+	float	   *left = FC_TAKE(w->arena, w->op->k * rank, float);
+	float	   *right = FC_TAKE(w->arena, rank * w->op->d, float);
+	double		relative;
+
+	out->factors = 2;
+	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = rank,.nonzeros = w->op->k * rank,.values = left};
+	out->factor[1] = (fc_factor) {.rows = rank,.columns = w->op->d,.nonzeros = rank * w->op->d,.values = right};
+	return fc_lowrank(&w->target, rank, w->options->palm.seed, w->arena, left, right, &relative);
+}
+
+static void
+run_dense(const fc_factorize_work *w, fc_operator *out)
+{
+	size_t		cells = w->op->k * w->op->d;
+	float	   *values = FC_TAKE(w->arena, cells, float);
+
+	for (size_t i = 0; i < cells; i++)
+	{
+		if (i % FC_PACE == FC_PACE - 1)
+			fc_check();
+		values[i] = (float) w->target.u[i];
+	}
+	out->factors = 1;
+	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = w->op->d,.nonzeros = cells,.values = values};
+}
+
+static fc_status
+run(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out)
+{
+	float	   *half_norms;
+	fc_status	status = FC_OK;
+
+	out->k = w->op->k;
+	out->d = w->op->d;
+	out->weights = w->op->weights;
+	out->offset = all_zero(w->offset, w->op->d) ? NULL : w->offset;
+	if (method == FC_METHOD_SVD)
+		status = run_svd(w, budget, out);
+	else if (method == FC_METHOD_DENSE)
+		run_dense(w, out);
+	else
+		run_sparse(w, method, budget, out);
+	half_norms = FC_TAKE(w->arena, w->op->k, float);
+	if (status == FC_OK)
+		fc_operator_measure(out, w->scratch, half_norms);
+	return status;
+}
+
+/* ---- the record ---- */
+
+size_t
+fc_operator_values(const fc_operator *op)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < op->factors; q++)
+		sum += op->factor[q].nonzeros;
+	return sum;
+}
+
+static fc_status
+put_record(const fc_factorize_work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
+{
+	fc_status	status;
+
+	*from = (fc_factorization) {.method = (uint32_t) method,.agreement = agreement};
+	fc_relative_error(&w->target, out, w->scratch, &from->relative_error);
+	status = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->arena, &from->svd_error);
+	if (method == FC_METHOD_SVD)
+		from->svd_error = from->relative_error;	/* the same factors, but for the rounding of the product */
+	out->factorization = from;
+	return status;
+}
+
+/* ---- labels of a sample ---- */
+
+/* Rows of a sample (the centroids of `rows`, by weight), at most FC_JUDGED_ROWS, in random order, labelled by the exact operator once. */
+typedef struct judged_rows
+{
+	const fc_operator *rows;
+	size_t		count;
+	uint32_t   *row;			/* rows->k, of which the first `count` */
+	int32_t    *labels;			/* count */
+	double	   *squares;		/* count, squared distances to their centroids */
+} judged_rows;
+
+typedef struct judge_work
+{
+	double	   *x;				/* BATCH x d */
+	int32_t    *labels;			/* BATCH */
+	fc_scratch	scratch;
+} judge_work;
+
+static void
+take_judge(fc_arena *arena, const fc_operator *op, const fc_operator *rows, judge_work *w)
+{
+	w->x = FC_TAKE(arena, BATCH * op->d, double);
+	w->labels = FC_TAKE(arena, BATCH, int32_t);
+	w->scratch = fc_take_scratch(arena, larger(fc_operator_scratch(rows), fc_operator_batch_scratch(op, BATCH)));
+}
+
+/* Labels of `count` judged rows, from `first` on. */
+static void
+label_batch(const judged_rows *judged, const fc_operator *op, size_t first, size_t count, judge_work *w)
+{
+	size_t		done = 0;
+
+	for (size_t r = 0; r < count; r++)
+	{
+		fc_check_every(&done, op->d);
+		fc_operator_row(judged->rows, judged->row[first + r], w->scratch, w->x + r * op->d);
+	}
+	fc_check();
+	fc_operator_assign_batch(op, w->x, count, w->scratch, w->labels);
+}
+
+/* The first `count` of a random order (Fisher & Yates). */
+static void
+draw_rows(judged_rows *judged, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 2);
+	size_t		n = judged->rows->k;
+
+	for (size_t i = 0; i < n; i++)
+		judged->row[i] = (uint32_t) i;
+	for (size_t i = 0; i < judged->count; i++)
+	{
+		size_t		other = i + fc_rng_below(&rng, n - i);
+		uint32_t	row = judged->row[other];
+
+		judged->row[other] = judged->row[i];
+		judged->row[i] = row;
+	}
+	fc_check();
+}
+
+static void
+label_sample(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena, judged_rows *judged)
+{
+	judge_work	w;
+	fc_mark		used;
+
+	*judged = (judged_rows) {.rows = rows,.count = smaller(rows->k, FC_JUDGED_ROWS)};
+	judged->row = FC_TAKE(arena, rows->k, uint32_t);
+	judged->labels = FC_TAKE(arena, judged->count, int32_t);
+	judged->squares = FC_TAKE(arena, judged->count, double);
+	used = fc_arena_mark(arena);
+	take_judge(arena, exact, rows, &w);
+	draw_rows(judged, seed);
+	for (size_t i = 0; i < judged->count; i += BATCH)
+	{
+		size_t		count = smaller(BATCH, judged->count - i);
+
+		label_batch(judged, exact, i, count, &w);
+		for (size_t r = 0; r < count; r++)
+		{
+			judged->labels[i + r] = w.labels[r];
+			judged->squares[i + r] = fc_operator_distance(exact, (size_t) w.labels[r], w.x + r * exact->d, w.scratch);
+		}
+	}
+	fc_arena_release(arena, used);
+}
+
+static double
+lowest_share(double share, double n)
+{
+	double		z2 = CONFIDENCE_SIGMAS * CONFIDENCE_SIGMAS;
+
+	return (share + z2 / (2.0 * n) - CONFIDENCE_SIGMAS * sqrt(share * (1.0 - share) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n);
+}
+
+/* What `fast` does to `count` of them, from `first` on, into *trial. */
+static void
+judge(const judged_rows *judged, const fc_operator *fast, size_t first, size_t count, fc_arena *arena, fc_factorize_trial *trial)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	double		weight = 0.0;
+	double		squares = 0.0;
+	double		same = 0.0;
+	double		sse = 0.0;
+	double		exact_sse = 0.0;
+	judge_work	w;
+
+	take_judge(arena, fast, judged->rows, &w);
+	for (size_t i = first; i < first + count; i += BATCH)
+	{
+		size_t		some = smaller(BATCH, first + count - i);
+
+		label_batch(judged, fast, i, some, &w);
+		for (size_t r = 0; r < some; r++)
+		{
+			double		own = judged->rows->weights[judged->row[i + r]];
+
+			sse += own * fc_operator_distance(fast, (size_t) w.labels[r], w.x + r * fast->d, w.scratch);
+			exact_sse += own * judged->squares[i + r];
+			weight += own;
+			squares += own * own;
+			same += w.labels[r] == judged->labels[i + r] ? own : 0.0;
+		}
+	}
+	fc_arena_release(arena, used);
+	trial->rows = count;
+	trial->agreement = trial->lowest = trial->sse_ratio = 0.0;
+	if (!(weight > 0.0))
+		return;
+	trial->agreement = fmin(same / weight, 1.0);
+	trial->sse_ratio = exact_sse > 0.0 ? sse / exact_sse : sse > 0.0 ? INFINITY : 1.0;
+	trial->lowest = lowest_share(trial->agreement, weight * weight / squares);
+}
+
+/* ---- candidates ---- */
+
+typedef struct candidate
+{
+	fc_method	method;
+	int			factors;		/* of palm4MSA */
+	size_t		budget;
+	fc_factorize_trial trial;
+	double		cost;
+} candidate;
+
+/* Two factors with as many values each, or the short one full: the sparsity of the long one. */
+static size_t
+balanced_sparsity(size_t k, size_t d, size_t budget)
+{
+	size_t		inner = smaller(k, d);
+	size_t		rest = budget > inner * inner ? budget - inner * inner : 0;
+
+	return larger(1, larger(budget / 2, rest) / (k + d));
+}
+
+/* The options that make a candidate. */
+static fc_factorize_options
+candidate_options(const fc_operator *op, const fc_factorize_options *options, const candidate *c)
+{
+	fc_factorize_options own = *options;
+
+	own.method = c->method;
+	own.factors = c->factors;
+	if (options->sparsity == 0 || options->budget > 0.0)
+		own.budget = (double) c->budget;
+	if (options->sparsity == 0 && c->factors == 2)
+		own.sparsity = (int) balanced_sparsity(op->k, op->d, c->budget);
+	return own;
+}
+
+#define MOST_CANDIDATES	5
+
+/* What is tried at a budget: methods that can keep to it and are worth it at this size. */
+static size_t
+list_candidates(const fc_operator *op, const fc_factorize_options *options, size_t budget, candidate *list)
+{
+	int			usual = (int) factors_of(op, options);
+	size_t		size = op->k * op->d * (size_t) usual;
+	candidate	all[MOST_CANDIDATES] = {
+		{.method = FC_METHOD_PRUNE}, {.method = FC_METHOD_SVD}, {.method = FC_METHOD_PALM4MSA,.factors = usual},
+		{.method = FC_METHOD_HIERARCHICAL,.factors = usual}, {.method = FC_METHOD_PALM4MSA,.factors = 2}
+	};
+	size_t		count = 0;
+
+	for (size_t i = 0; i < MOST_CANDIDATES; i++)
+	{
+		fc_factorize_options own;
+		bool		possible = i < 4 || (options->factors == 0 && usual != 2);
+
+		all[i].budget = budget;
+		own = candidate_options(op, options, &all[i]);
+		possible = possible && fc_factorize_least_budget(op, &own) <= budget;
+		if (i >= 2 && possible && own.sparsity == 0)
+			possible = fc_sparsity_budget(op->k, op->d, (size_t) own.factors, 2) <= budget;
+		if (i >= 2 && possible)
+			possible = size <= (all[i].method == FC_METHOD_HIERARCHICAL ? FC_AUTO_HIERARCHICAL : FC_AUTO_WORK);
+		if (possible)
+			list[count++] = all[i];
+	}
+	return count;
+}
+
+/* ---- trials ---- */
+
+static double
+cost_of(const fc_operator *op)
+{
+	double		sum = 0.0;
+
+	for (size_t q = 0; q < op->factors; q++)
+		sum += (double) op->factor[q].nonzeros * (op->factor[q].row_start != NULL ? FC_SPARSE_COST : 1.0);
+	return sum;
+}
+
+/* The product as a codebook: labels are the same, and batches of them cheap. */
+static void
+flatten(const fc_factorize_work *w, const fc_operator *op, fc_operator *flat)
+{
+	size_t		cells = op->k * op->d;
+	float	   *values = FC_TAKE(w->arena, cells, float);
+	float	   *half_norms = FC_TAKE(w->arena, op->k, float);
+	fc_operator product = *op;
+
+	fc_operator_expand(&product, w->scratch, values);
+	*flat = (fc_operator) {.k = op->k,.d = op->d,.offset = op->offset,.weights = op->weights,.factors = 1};
+	flat->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = cells,.values = values};
+	fc_operator_measure(flat, w->scratch, half_norms);
+}
+
+/* The work of a candidate; its options go to *own. */
+static fc_factorize_work
+candidate_work(const fc_factorize_work *w, const candidate *c, fc_factorize_options *own)
+{
+	fc_factorize_work result = *w;
+
+	*own = candidate_options(w->op, w->options, c);
+	result.options = own;
+	result.factors = factors_of(w->op, own);
+	return result;
+}
+
+/* Made and compared on the first or, held_out, the second half of the sample; the product itself is not kept. */
+static fc_status
+try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_out, candidate *c)
+{
+	fc_factorize_options own;
+	fc_factorize_work tried = candidate_work(w, c, &own);
+	size_t		half = sample->count / 2;
+	fc_mark		used = fc_arena_mark(w->arena);
+	fc_operator out = {0};
+	fc_operator flat;
+	fc_status	status = run(&tried, c->method, c->budget, &out);
+
+	if (status == FC_OK)
+	{
+		flatten(w, &out, &flat);
+		judge(sample, &flat, held_out ? half : 0, held_out ? sample->count - half : half, w->arena, &c->trial);
+		c->cost = cost_of(&out);
+		c->trial.method = c->method;
+		c->trial.values = fc_operator_values(&out);
+	}
+	fc_arena_release(w->arena, used);
+	return status;
+}
+
+/* Are distances to the product's rows what the options ask for? */
+static bool
+close_enough(const fc_factorize_work *w, const candidate *c)
+{
+	return !(w->options->sse_ratio > 0.0) || c->trial.sse_ratio <= w->options->sse_ratio;
+}
+
+static bool
+better(const fc_factorize_work *w, const candidate *a, const candidate *b)
+{
+	if (close_enough(w, a) != close_enough(w, b))
+		return close_enough(w, a);
+	if (fabs(a->trial.agreement - b->trial.agreement) > FC_AUTO_TIE)
+		return a->trial.agreement > b->trial.agreement;
+	return a->cost < b->cost;
+}
+
+/* The best at one budget, with the judgement of the half that had no part in the choice. */
+static fc_status
+best_within(const fc_factorize_work *w, const judged_rows *sample, size_t budget, candidate *best)
+{
+	candidate	list[MOST_CANDIDATES];
+	size_t		count = list_candidates(w->op, w->options, budget, list);
+	fc_status	status = FC_OK;
+
+	for (size_t i = 0; i < count && status == FC_OK; i++)
+	{
+		status = try_candidate(w, sample, false, &list[i]);
+		if (i == 0 || better(w, &list[i], best))
+			*best = list[i];
+	}
+	if (status == FC_OK && best->trial.agreement >= FC_AUTO_LABELS)
+		status = try_candidate(w, sample, true, best);
+	if (status == FC_OK && w->options->tried != NULL)
+		w->options->tried(w->options->tried_ctx, &best->trial);
+	return status;
+}
+
+static fc_status
+search(const fc_factorize_work *w, const judged_rows *sample, candidate *best)
+{
+	size_t		cells = w->op->k * w->op->d;
+
+	if (w->options->budget > 0.0 || w->options->sparsity > 0)
+		return best_within(w, sample, w->budget, best);
+	for (size_t part = 16; part > 1; part /= 2)
+	{
+		fc_status	status = best_within(w, sample, larger(cells / part, 1), best);
+
+		if (status != FC_OK || (close_enough(w, best) && best->trial.lowest >= FC_AUTO_LABELS && best->cost < (double) cells))
+			return status;
+	}
+	*best = (candidate) {.method = FC_METHOD_DENSE,.budget = cells,.trial = {.agreement = 1.0},.cost = (double) cells};
+	return FC_OK;
+}
+
+static fc_status
+run_auto(fc_factorize_work *w, fc_operator *out, fc_factorization *from)
+{
+	fc_factorize_options limited = *w->options;
+	fc_factorize_options own;
+	fc_factorize_work chosen;
+	fc_operator exact = {0};
+	judged_rows sample;
+	candidate	best = {.method = FC_METHOD_DENSE};
+	fc_status	status;
+
+	limited.palm.sweeps = limited.palm.sweeps < FC_AUTO_SWEEPS ? limited.palm.sweeps : FC_AUTO_SWEEPS;
+	w->options = &limited;
+	status = run(w, FC_METHOD_DENSE, 0, &exact);
+	if (status != FC_OK)
+		return status;
+	label_sample(&exact, limited.sample, limited.palm.seed, w->arena, &sample);
+	status = search(w, &sample, &best);
+	if (status != FC_OK)
+		return status;
+	chosen = candidate_work(w, &best, &own);
+	status = run(&chosen, best.method, best.budget, out);
+	return status == FC_OK ? put_record(w, best.method, best.trial.agreement, out, from) : status;
+}
+
+/* ---- the whole ---- */
+
 fc_status
 fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 			 fc_arena *arena, fc_operator *out, fc_factorization *from)
@@ -20,12 +704,9 @@ fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 	fc_factorize_work w = {.op = op,.options = options,.arena = arena};
 	fc_status	status;
 
+	prepare(&w);
 	if (options->method == FC_METHOD_AUTO)
-		return fc_factorize_auto(op, options, arena, out, from);
-	w.factors = fc_factorize_factors(op, options);
-	w.budget = fc_factorize_budget(op, options);
-	status = fc_factorize_prepare(&w);
-	if (status == FC_OK)
-		status = fc_factorize_run(&w, options->method, w.budget, out);
-	return status == FC_OK ? fc_factorize_record(&w, options->method, -1.0, out, from) : status;
+		return run_auto(&w, out, from);
+	status = run(&w, options->method, w.budget, out);
+	return status == FC_OK ? put_record(&w, options->method, -1.0, out, from) : status;
 }

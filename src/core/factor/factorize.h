@@ -4,11 +4,11 @@
  * With U the centroids around the offset (their weighted mean when centered: subtracting a
  * constant from rows and centroids changes no label), W their weights:
  *     palm4msa      sparse factors, palm.h
- *     hierarchical  the same from the hierarchical start, hierarchical.h
- *     butterfly     sparse factors of fixed support, butterfly.h
- *     svd           two dense factors, lowrank.h
- *     prune         one sparse factor, lowrank.h
- *     auto          the cheapest that keeps the labels, fc_factorize_auto
+ *     hierarchical  the same from the hierarchical start, methods.h
+ *     butterfly     sparse factors of fixed support, methods.h
+ *     svd           two dense factors, methods.h
+ *     prune         one sparse factor, methods.h
+ *     auto          the cheapest that keeps the labels of a sample's rows
  */
 #ifndef FC_FACTOR_FACTORIZE_H
 #define FC_FACTOR_FACTORIZE_H
@@ -20,10 +20,10 @@ typedef struct fc_factorize_trial
 {
 	fc_method	method;
 	size_t		values;			/* stored */
-	double		agreement;		/* share of the labels that are those of the operator as it is */
-	size_t		rows;			/* of the sample, so compared; 0: made-up ones */
-	double		sse_ratio;		/* of a sample: sum of squares / that of the operator as it is */
-	double		lowest;			/* of a sample: the agreement that they promise for all rows (agreement.h) */
+	double		agreement;		/* share of the weight of the rows whose labels are those of the operator as it is */
+	double		lowest;			/* what that is among rows of the same law with a confidence of 95 % (Wilson 1927, one-sided, by the effective number (sum w)^2 / sum w^2 of rows) */
+	double		sse_ratio;		/* sum of squares / that of the operator as it is; 1 when both are 0 */
+	size_t		rows;			/* compared */
 } fc_factorize_trial;
 
 /*
@@ -40,8 +40,8 @@ typedef struct fc_factorize_options
 	double		budget;			/* values stored by all factors together; 0: as many as sparsity allows */
 	bool		centered;		/* true */
 	fc_palm_options palm;
-	const fc_operator *sample;	/* auto: rows to judge by, the centroids of this operator of d columns by weight, or NULL */
-	double		sse_ratio;		/* auto on a sample: its sum of squares may be so many times that of the operator; 0: any */
+	const fc_operator *sample;	/* auto: rows to judge by, the centroids of this operator of d columns by weight */
+	double		sse_ratio;		/* auto: the sample's sum of squares may be so many times that of the operator; 0: any */
 	void		(*tried) (void *ctx, const fc_factorize_trial *trial);	/* auto, after each budget, or NULL */
 	void	   *tried_ctx;
 } fc_factorize_options;
@@ -55,8 +55,6 @@ fc_factorize_options fc_factorize_defaults(void);
 size_t		fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *options);
 size_t		fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity);
 
-/* What an arena holds, output included. */
-
 /*
  * out: factors, offset and half norms in the arena, weights those of op; out->factorization is
  * `from`, filled: errors, and for auto the agreement.  Weights below 1 % of their mean count as
@@ -67,11 +65,11 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
 						 fc_arena *arena, fc_operator *out, fc_factorization *from);
 
 /*
- * The method chosen by measurement.  Budgets rise by 1/16, 1/8, 1/4, 1/2 of k d (or it is the one
+ * auto: the method chosen by measurement.  Budgets rise by 1/16, 1/8, 1/4, 1/2 of k d (or it is the one
  * given, or that of the sparsity given); at each, svd, prune and, where k d Q is small enough, palm4msa with two factors (as
  * many values in each) and with Q, and hierarchical (FC_AUTO_SWEEPS) are tried and their labels
- * compared with the dense operator's on made-up rows, or on half of the rows of a sample (agreement.h).
- * The first budget whose best keeps FC_AUTO_LABELS of them ends the search; of a sample, the other half, which had no
+ * compared with the dense operator's on half of at most FC_JUDGED_ROWS rows of the sample, drawn at random.
+ * The first budget whose best keeps FC_AUTO_LABELS of them ends the search; the other half, which had no
  * part in the choice, must promise that share for all rows.  Candidates within FC_AUTO_TIE of the best
  * go by cost, a sparse value counting FC_SPARSE_COST dense ones.  When none is good enough, the
  * dense operator.
@@ -81,16 +79,13 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
 #define FC_AUTO_SWEEPS	20
 #define FC_AUTO_LABELS	0.98
 #define FC_AUTO_TIE		0.005
-#define FC_AUTO_POINTS	2000
+#define FC_JUDGED_ROWS	((size_t) 8000)
 #define FC_SPARSE_COST	1.5
-fc_status	fc_factorize_auto(const fc_operator *op, const fc_factorize_options *options,
-							  fc_arena *arena, fc_operator *out, fc_factorization *from);
 
 /* Values stored by all factors together. */
 size_t		fc_operator_values(const fc_operator *op);
 
 /* Factors of a training product as stored: float, the scale spread evenly. */
-size_t		fc_stored_worksize(const fc_factors *factors);
 void		fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
 
 /* || W^(1/2) (U - V) || / || W^(1/2) U || for the factors of op as they are stored; scratch: fc_operator_scratch. */

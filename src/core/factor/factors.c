@@ -38,18 +38,7 @@ room_of(size_t k, size_t d, size_t count, const fc_constraint *constraint, size_
 	size_t		rows = fc_factor_rows(k, d, count, q);
 	size_t		columns = fc_factor_columns(k, d, count, q);
 
-	return larger(fc_constraint_capacity(&constraint[q], rows, columns, constraint[q].total), smaller(rows, columns));
-}
-
-size_t
-fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *constraint)
-{
-	size_t		size = 0;
-
-	for (size_t q = 0; q < count; q++)
-		size += fc_sparse_pair_worksize(fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q),
-										room_of(k, d, count, constraint, q));
-	return size;
+	return larger(fc_constraint_capacity(&constraint[q], rows, columns), smaller(rows, columns));
 }
 
 void
@@ -131,32 +120,15 @@ fc_factors_nonzeros(const fc_factors *factors)
 	return sum;
 }
 
-fc_factors
-fc_factors_outline(size_t k, size_t d, size_t count, const fc_constraint *constraint)
-{
-	fc_factors	factors = {.count = count,.lambda = 1.0};
-
-	for (size_t q = 0; q < count; q++)
-	{
-		fc_sparse  *s = &factors.factor[q].plain;
-
-		s->rows = fc_factor_rows(k, d, count, q);
-		s->columns = fc_factor_columns(k, d, count, q);
-		s->capacity = s->nonzeros = room_of(k, d, count, constraint, q);
-		factors.constraint[q] = constraint[q];
-	}
-	return factors;
-}
-
 /* ---- budgets ---- */
 
 /* Values factor q holds at most. */
 static size_t
 lines_capacity(size_t k, size_t d, size_t count, size_t q, size_t sparsity)
 {
-	fc_constraint lines = {.kind = FC_LINES,.per_row = sparsity,.per_column = sparsity};
+	fc_constraint lines = {sparsity, sparsity};
 
-	return fc_constraint_capacity(&lines, fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q), 0);
+	return fc_constraint_capacity(&lines, fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q));
 }
 
 static size_t
@@ -209,7 +181,7 @@ fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, double bu
 	{
 		size_t		s = q == longest_factor(k, d, count) ? own : others;
 
-		constraint[q] = (fc_constraint) {.kind = FC_LINES,.per_row = s,.per_column = s};
+		constraint[q] = (fc_constraint) {s, s};
 	}
 }
 
@@ -221,43 +193,4 @@ fc_factors_longest(const fc_factors *factors)
 	for (size_t q = 0; q < factors->count; q++)
 		side = larger(side, factors->factor[q].plain.columns);
 	return side;
-}
-
-/* Columns first .. of v; the product of the columns passes through two tiles. */
-static void
-product_tile(const fc_factors *factors, size_t first, size_t count, double *tile, double *other, double *v)
-{
-	size_t		last = factors->count - 1;
-	size_t		d = factors->factor[last].plain.columns;
-
-	fc_tile_sparse(&factors->factor[last].transposed, first, count, tile);
-	for (size_t q = last; q-- > 0;)
-	{
-		double	   *swap = tile;
-
-		fc_sparse_tile(&factors->factor[q].plain, tile, other);
-		tile = other;
-		other = swap;
-	}
-	for (size_t i = 0; i < factors->factor[0].plain.rows * FC_TILE_COLUMNS; i++)
-		tile[i] *= factors->lambda;
-	fc_tile_to_columns(tile, factors->factor[0].plain.rows, first, count, v, d);
-}
-
-fc_status
-fc_product(const fc_factors *factors, fc_arena *arena, double *v)
-{
-	size_t		d = factors->factor[factors->count - 1].plain.columns;
-	fc_mark		used = fc_arena_mark(arena);
-	size_t		side = fc_factors_longest(factors);
-	double	   *tile = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
-	double	   *other = FC_TAKE(arena, side * FC_TILE_COLUMNS, double);
-
-	for (size_t first = 0; first < d; first += FC_TILE_COLUMNS)
-	{
-		fc_check();
-		product_tile(factors, first, smaller(FC_TILE_COLUMNS, d - first), tile, other, v);
-	}
-	fc_arena_release(arena, used);
-	return FC_OK;
 }

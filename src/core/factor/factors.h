@@ -24,11 +24,7 @@ size_t		fc_factor_columns(size_t k, size_t d, size_t count, size_t q);
 /* The number of factors by default: log2(min(k, d)), at least 1 and at most FC_MAX_FACTORS. */
 size_t		fc_factor_count(size_t k, size_t d);
 
-/*
- * Room for factors with these constraints and shapes, or their bytes; then the usual start:
- * S_count zero, the others rectangular identities, lambda 1.
- */
-size_t		fc_factors_worksize(size_t k, size_t d, size_t count, const fc_constraint *constraint);
+/* Room for factors with these constraints and shapes; then the usual start: S_count zero, the others rectangular identities, lambda 1. */
 void		fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
 							fc_factors *factors);
 void		fc_factors_start(fc_factors *factors);
@@ -40,15 +36,12 @@ void		fc_factors_start(fc_factors *factors);
 void		fc_factors_start_rows(fc_factors *factors, double *length);
 size_t		fc_factors_nonzeros(const fc_factors *factors);
 
-/* Their shapes and capacities without memory, for the worksizes of what is done with them. */
-fc_factors	fc_factors_outline(size_t k, size_t d, size_t count, const fc_constraint *constraint);
-
 /* Values that factors held to lines of `sparsity` hold at most; the greatest sparsity within a budget, at least 1. */
 size_t		fc_sparsity_budget(size_t k, size_t d, size_t count, size_t sparsity);
 size_t		fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget);
 
 /*
- * FC_LINES constraints for `count` factors: every line keeps `sparsity` (0: 3), or as many as a budget of
+ * Constraints for `count` factors: every line keeps `sparsity` (0: 3), or as many as a budget of
  * values (0: none) allows.  Given both, the factor with the longest side keeps to the sparsity
  * and the others share what it leaves.
  */
@@ -58,8 +51,5 @@ void		fc_line_constraints(size_t k, size_t d, size_t count, size_t sparsity, dou
 
 /* The longest vector on the way through the product. */
 size_t		fc_factors_longest(const fc_factors *factors);
-
-/* v (k x d) = lambda S_1 .. S_Q. */
-fc_status	fc_product(const fc_factors *factors, fc_arena *arena, double *v);
 
 #endif							/* FC_FACTOR_FACTORS_H */

@@ -1,10 +1,10 @@
 /*
- * hierarchical.c - hierarchical palm4MSA; see the header.
+ * hierarchical.c - hierarchical palm4MSA; see methods.h.
  *
  * The work is done on T (rows >= columns, U or its transpose): all = S_1 .. S_i R_i, the
  * residual last, which palm4MSA updates first and which starts at zero.
  */
-#include "factor/hierarchical.h"
+#include "factor/methods.h"
 
 #include <string.h>
 
@@ -58,38 +58,6 @@ pair_constraints(const fc_target *target, const fc_factors *factors, size_t i, f
 	constraint[1] = residual_constraint(target, factors, i);
 }
 
-/* Of the factors after peeling i, and what palm4MSA of the split and of all takes. */
-static size_t
-peel_worksize(const fc_target *target, const fc_factors *factors, size_t i, fc_constraint *all, size_t *room)
-{
-	size_t		inner = smaller(target->k, target->d);
-	size_t		outer = larger(target->k, target->d);
-	fc_constraint constraint[2];
-	fc_factors	two;
-	fc_factors	whole;
-
-	pair_constraints(target, factors, i, constraint);
-	all[i] = constraint[0];
-	all[i + 1] = constraint[1];
-	two = fc_factors_outline(i == 0 ? outer : inner, inner, 2, constraint);
-	whole = fc_factors_outline(outer, inner, i + 2, all);
-	*room += fc_factors_worksize(i == 0 ? outer : inner, inner, 2, constraint);
-	return larger(fc_palm_worksize(&two), fc_palm_worksize(&whole));
-}
-
-size_t
-fc_hierarchical_worksize(const fc_target *target, const fc_factors *factors)
-{
-	size_t		inner = smaller(target->k, target->d);
-	fc_constraint all[FC_MAX_FACTORS];
-	size_t		room = (target->k * target->d + inner * inner) * sizeof(double) + 2 * 64;
-	size_t		most = fc_palm_worksize(factors);
-
-	for (size_t i = 0; i + 1 < factors->count; i++)
-		most = larger(most, peel_worksize(target, factors, i, all, &room));
-	return room + most;
-}
-
 /* ---- peeling ---- */
 
 typedef struct peeling
@@ -104,7 +72,7 @@ typedef struct peeling
 } peeling;
 
 /* t (d x k) = u' */
-static fc_status
+static void
 transpose(const fc_target *target, double *t)
 {
 	size_t		done = 0;
@@ -115,7 +83,6 @@ transpose(const fc_target *target, double *t)
 		for (size_t i = 0; i < target->d; i++)
 			t[i * target->k + j] = target->u[j * target->d + i];
 	}
-	return FC_OK;
 }
 
 static void
@@ -128,14 +95,13 @@ densify(const fc_sparse *a, double *dense)
 }
 
 /* Split the residual (i = 0: T) in two, then refine all. */
-static fc_status
+static void
 peel(peeling *p, size_t i, fc_palm_result *result)
 {
 	fc_target	part = p->whole;
 	fc_palm_options options = *p->options;
 	fc_constraint constraint[2];
 	fc_factors	two;
-	fc_status	status;
 
 	if (i > 0)
 	{
@@ -149,9 +115,7 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 	options.warm = false;
 	options.pursuit = false;
 	options.progress = NULL;
-	status = fc_palm(&part, &options, p->arena, &two, result);
-	if (status != FC_OK)
-		return status;
+	fc_palm(&part, &options, p->arena, &two, result);
 	for (size_t side = 0; side < 2; side++)
 	{
 		p->all.factor[i + side] = two.factor[side];
@@ -160,9 +124,9 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 	p->all.count = i + 2;
 	p->all.lambda = (i == 0 ? 1.0 : p->all.lambda) * two.lambda;
 	if (i == 0)
-		return FC_OK;
+		return;
 	options.warm = true;
-	return fc_palm(&p->whole, &options, p->arena, &p->all, result);
+	fc_palm(&p->whole, &options, p->arena, &p->all, result);
 }
 
 /* The factors found, turned back into the caller's. */
@@ -181,7 +145,7 @@ hand_over(const peeling *p, fc_factors *factors)
 	factors->lambda = p->all.lambda;
 }
 
-fc_status
+void
 fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 				fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
@@ -189,27 +153,23 @@ fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 	fc_mark		used = fc_arena_mark(arena);
 	peeling		p = {.target = target,.options = options,.arena = arena,.wanted = factors};
 	fc_palm_options last = *options;
-	double	   *turned = NULL;
-	fc_status	status = FC_OK;
 
-	if (factors->count == 1)
-		return fc_palm(target, options, arena, factors, result);
-	p.whole = (fc_target) {target->u, NULL, target->k, target->d};
-	if (target->d >= target->k)
+	if (factors->count > 1)
 	{
-		turned = FC_TAKE(arena, target->k * target->d, double);
-		p.whole = (fc_target) {turned, NULL, target->d, target->k};
-	}
-	p.residual = FC_TAKE(arena, inner * inner, double);
-	if (turned != NULL)
-		status = transpose(target, turned);
-	for (size_t i = 0; i + 1 < factors->count && status == FC_OK; i++)
-		status = peel(&p, i, result);
-	if (status == FC_OK)
+		p.whole = (fc_target) {target->u, NULL, target->k, target->d};
+		p.residual = FC_TAKE(arena, inner * inner, double);
+		if (target->d >= target->k)
+		{
+			double	   *turned = FC_TAKE(arena, target->k * target->d, double);
+
+			transpose(target, turned);
+			p.whole = (fc_target) {turned, NULL, target->d, target->k};
+		}
+		for (size_t i = 0; i + 1 < factors->count; i++)
+			peel(&p, i, result);
 		hand_over(&p, factors);
-	last.warm = true;
-	if (status == FC_OK)
-		status = fc_palm(target, &last, arena, factors, result);
+		last.warm = true;
+	}
+	fc_palm(target, &last, arena, factors, result);
 	fc_arena_release(arena, used);
-	return status;
 }

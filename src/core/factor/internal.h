@@ -4,7 +4,6 @@
 #ifndef FC_FACTOR_INTERNAL_H
 #define FC_FACTOR_INTERNAL_H
 
-#include "factor/largest.h"
 #include "factor/palm.h"
 
 typedef struct fc_item
@@ -74,16 +73,5 @@ const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t coun
 
 /* Bring the transpose and the schedules of factor q up to date with the factor. */
 void		fc_palm_changed(fc_palm_work *w, size_t q);
-
-/* ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector of the last estimate; vectors to start from. */
-double		fc_palm_squared_norm(fc_palm_work *w, size_t q, bool of_left);
-void		fc_palm_start_vectors(fc_palm_work *w, uint64_t seed);
-
-/* Is factor q solved line by line (palm_outer.c)? */
-bool		fc_palm_pursued(const fc_palm_work *w, size_t q);
-
-/* Bytes for it, and the update: the first or last factor, its lines chosen by matching pursuit. */
-size_t		fc_palm_ends_worksize(const fc_factors *factors);
-void		fc_palm_pursue_end(fc_palm_work *w, size_t q);
 
 #endif							/* FC_FACTOR_INTERNAL_H */

@@ -1,8 +1,9 @@
-/* lowrank.c - truncated SVD and pruning; see the header */
-#include "factor/lowrank.h"
+/* lowrank.c - truncated SVD and pruning; see methods.h */
+#include "factor/methods.h"
 
 #include <math.h>
 
+#include "base/sizes.h"
 #include "numerics/principal.h"
 
 #define CHUNK	64				/* columns */
@@ -16,16 +17,7 @@ weight_of(const fc_target *target, size_t j)
 size_t
 fc_rank_within(size_t k, size_t d, size_t budget)
 {
-	size_t		rank = budget / (k + d);
-	size_t		most = k < d ? k : d;
-
-	return rank < 1 ? 1 : rank < most ? rank : most;
-}
-
-size_t
-fc_lowrank_worksize(size_t k, size_t d, size_t rank)
-{
-	return k * d * sizeof(float) + 64 + fc_principal_worksize(k, d, rank);
+	return larger(1, smaller(budget / (k + d), smaller(k, d)));
 }
 
 /* The square of u - left right, left rounded: no difference of squares, which would cancel. */
@@ -100,14 +92,6 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 	return status;
 }
 
-size_t
-fc_equal_svd_worksize(size_t k, size_t d)
-{
-	size_t		rank = k < d ? k : d;
-
-	return (k + d) * rank * sizeof(float) + fc_lowrank_worksize(k, d, rank) + 2 * 64;
-}
-
 fc_status
 fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *arena, double *relative)
 {
@@ -125,22 +109,22 @@ fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *ar
 }
 
 void
-fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_sparse_pair *a)
+fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_factors *factors)
 {
-	fc_constraint constraint = {.kind = FC_TOTAL,.total = budget};
 	double	   *weighted = FC_TAKE(arena, target->k * target->d, double);
-	double		norm;
+	fc_sparse_pair *a = &factors->factor[0];
 	size_t		done = 0;
 
-	fc_sparse_pair_take(arena, target->k, target->d,
-											 fc_constraint_capacity(&constraint, target->k, target->d, 0), a);
+	factors->count = 1;
+	factors->lambda = 1.0;
+	fc_sparse_pair_take(arena, target->k, target->d, smaller(budget, target->k * target->d), a);
 	for (size_t j = 0; j < target->k; j++)
 	{
 		fc_check_every(&done, target->d);
 		for (size_t i = 0; i < target->d; i++)
 			weighted[j * target->d + i] = sqrt(weight_of(target, j)) * target->u[j * target->d + i];
 	}
-	fc_constraint_project(&constraint, weighted, arena, &a->plain, &norm);
+	fc_largest_of_all(weighted, budget, arena, &a->plain);
 	for (size_t j = 0; j < target->k; j++)
 	{
 		fc_check_every(&done, a->plain.row_start[j + 1] - a->plain.row_start[j]);

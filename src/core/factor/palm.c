@@ -14,16 +14,32 @@
  * may miss that; then D is projected on the old support, which never does.  Since the norms in
  * c are estimates, the objective is also computed after every sweep; a sweep that raised it
  * is undone and c doubled.
+ *
+ * Norms, by power iteration: ||W^(1/2) L||_2^2 = lambda_max(L' W L) and ||R||_2^2 = lambda_max(R R'), products of sparse
+ * factors and a vector only.  Each starts from the vector it ended with in the last sweep.
+ *
+ * The ends, line by line: with everything else fixed, the columns of S_Q (R = I) are separate problems with one Gram matrix,
+ *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,    G = L' W L, b = L' W u,
+ * and so are the rows of S_1 (L = I), with G = R R', b = R u.  Each line takes the better of
+ * orthogonal matching pursuit (numerics/omp.h) and its old support solved anew, so that the objective
+ * does not rise; where a gradient step only drifts to another support, this finds it at once.
  */
 #include "factor/internal.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "base/sizes.h"
+#include "numerics/omp.h"
 
 #define STEP_MARGIN		1.001
 #define MOST_STEP_MARGIN	1024.0
+#define POWER_STEPS		40		/* of the first estimate of a norm */
+#define WARM_STEPS		8		/* of later ones */
+#define POWER_TOLERANCE	1e-4
+#define LONG			((size_t) 1 << 18)	/* entries: worth a check of their own */
+#define MOST_ENTRIES	64		/* of a line that is pursued */
 #define OBJECTIVE_ROUNDING	1e-16	/* of the objective, relative to that of zero */
 
 fc_palm_options
@@ -48,13 +64,7 @@ widest_between(const fc_factors *factors)
 static bool
 is_listed(const fc_constraint *constraint)
 {
-	return constraint->kind == FC_LINES && constraint->per_row <= FC_SHORT_LIST && constraint->per_column <= FC_SHORT_LIST;
-}
-
-static bool
-is_dense(const fc_constraint *constraint)
-{
-	return constraint->kind != FC_SUPPORT && !is_listed(constraint);
+	return larger(constraint->per_row, constraint->per_column) <= FC_SHORT_LIST;
 }
 
 /* The greatest of what factors held to such a constraint need. */
@@ -64,7 +74,7 @@ most_cells(const fc_factors *factors)
 	size_t		cells = 0;
 
 	for (size_t q = 0; q < factors->count; q++)
-		if (is_dense(&factors->constraint[q]))
+		if (!is_listed(&factors->constraint[q]))
 			cells = larger(cells, factors->factor[q].plain.rows * factors->factor[q].plain.columns);
 	return cells;
 }
@@ -89,49 +99,13 @@ panels_size(const fc_factors *factors)
 	return inner * ((columns + FC_TILE_COLUMNS - 1) / FC_TILE_COLUMNS * FC_TILE_COLUMNS);
 }
 
-size_t
-fc_palm_worksize(const fc_factors *factors)
-{
-	size_t		side = fc_factors_longest(factors);
-	size_t		cells = most_cells(factors);
-	size_t		size = sizeof(double) * (cells + most_entries(factors) + 3 * panels_size(factors) +
-										 2 * side * FC_TILE_COLUMNS + 2 * side) + (side + 2) * sizeof(uint32_t) + 10 * 64;
-
-	for (size_t q = 0; q < factors->count; q++)
-	{
-		const fc_sparse *s = &factors->factor[q].plain;
-		size_t		lines = s->rows + s->columns;
-
-		size += fc_sparse_worksize(s->rows, s->columns, s->capacity) + lines * sizeof(double) + 2 * 64;
-		size += 2 * lines * sizeof(uint32_t) + 2 * s->capacity * sizeof(fc_item) + 6 * 64;
-	}
-	return size + fc_palm_ends_worksize(factors) + fc_largest_worksize(side, side, FC_SHORT_LIST) +
-		(cells > 0 ? fc_constraint_worksize(cells, 1) : 0);
-}
-
 static void
-take_vectors(fc_palm_work *w)
-{
-	size_t		side = fc_factors_longest(w->factors);
-
-	for (int i = 0; i < 2; i++)
-	{
-		w->tile[i] = FC_TAKE(w->arena, side * FC_TILE_COLUMNS, double);
-		w->vector[i] = FC_TAKE(w->arena, side, double);
-	}
-	w->scratch = FC_TAKE(w->arena, side + 2, uint32_t);
-	for (size_t q = 0; q < w->factors->count; q++)
-	{
-		w->left[q] = FC_TAKE(w->arena, w->factors->factor[q].plain.rows, double);
-		w->right[q] = FC_TAKE(w->arena, w->factors->factor[q].plain.columns, double);
-	}
-}
-
-static void
-take_schedules(fc_palm_work *w, size_t q)
+take_factor(fc_palm_work *w, size_t q)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
 
+	w->left[q] = FC_TAKE(w->arena, s->rows, double);
+	w->right[q] = FC_TAKE(w->arena, s->columns, double);
 	for (int i = 0; i < 2; i++)
 	{
 		fc_schedule *schedule = &w->schedule[i][q];
@@ -141,6 +115,7 @@ take_schedules(fc_palm_work *w, size_t q)
 		schedule->length = FC_TAKE(w->arena, rows, uint32_t);
 		schedule->item = FC_TAKE(w->arena, s->capacity, fc_item);
 	}
+	fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
 }
 
 static void
@@ -155,15 +130,15 @@ take_work(fc_palm_work *w)
 	w->y = FC_TAKE(w->arena, panels_size(factors), double);
 	w->h = FC_TAKE(w->arena, panels_size(factors), double);
 	w->product = FC_TAKE(w->arena, panels_size(factors), double);
-	take_vectors(w);
-	for (size_t q = 0; q < factors->count; q++)
+	for (int i = 0; i < 2; i++)
 	{
-		const fc_sparse *s = &factors->factor[q].plain;
-
-		take_schedules(w, q);
-		fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
+		w->tile[i] = FC_TAKE(w->arena, side * FC_TILE_COLUMNS, double);
+		w->vector[i] = FC_TAKE(w->arena, side, double);
 	}
-	fc_largest_take(w->arena, side, side, FC_SHORT_LIST, &w->largest);
+	w->scratch = FC_TAKE(w->arena, side + 2, uint32_t);
+	for (size_t q = 0; q < factors->count; q++)
+		take_factor(w, q);
+	fc_largest_take(w->arena, side, side, &w->largest);
 }
 
 /* ---- objective and scale ---- */
@@ -195,8 +170,8 @@ residual_tile(fc_palm_work *w, size_t first, size_t count, double sums[3])
 }
 
 /* The best lambda for these factors and the objective with it. */
-static void
-set_optimal_scale(fc_palm_work *w, double *objective)
+static double
+set_optimal_scale(fc_palm_work *w)
 {
 	double		sums[3] = {0};
 
@@ -205,11 +180,106 @@ set_optimal_scale(fc_palm_work *w, double *objective)
 		fc_check();
 		residual_tile(w, first, smaller(FC_TILE_COLUMNS, w->d - first), sums);
 	}
-	*objective = sums[0];
-	if (sums[2] > 0.0)
+	if (!(sums[2] > 0.0))
+		return sums[0];
+	w->factors->lambda += sums[1] / sums[2];
+	return fmax(sums[0] - sums[1] * sums[1] / sums[2], 0.0);
+}
+
+/* ---- norms ---- */
+
+/* The vector in w->vector[0] times factor l, or its transpose. */
+static void
+vector_through(fc_palm_work *w, size_t l, bool transposed)
+{
+	const fc_sparse_pair *s = &w->factors->factor[l];
+	double	   *swap = w->vector[0];
+
+	if (s->plain.nonzeros > LONG)
+		fc_check();
+	fc_sparse_vector(transposed ? &s->transposed : &s->plain, w->vector[0], w->vector[1]);
+	w->vector[0] = w->vector[1];
+	w->vector[1] = swap;
+}
+
+static double
+vector_norm(const double *x, size_t n)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i] * x[i];
+	return sqrt(sum);
+}
+
+/* x (n) <- M x / ||M x||; returns ||M x||, M = L' W L left of q or R R' right of it. */
+static double
+power_step(fc_palm_work *w, size_t q, bool of_left, size_t n, double *x)
+{
+	double		norm;
+
+	memcpy(w->vector[0], x, n * sizeof(double));
+	for (size_t l = q; of_left && l-- > 0;)
+		vector_through(w, l, false);
+	for (size_t j = 0; of_left && w->target->weight != NULL && j < w->k; j++)
+		w->vector[0][j] *= w->target->weight[j];
+	for (size_t l = of_left ? 0 : q + 1; l < (of_left ? q : w->factors->count); l++)
+		vector_through(w, l, true);
+	for (size_t l = w->factors->count; !of_left && l-- > q + 1;)
+		vector_through(w, l, false);
+	norm = vector_norm(w->vector[0], n);
+	for (size_t i = 0; i < n && norm > 0.0; i++)
+		x[i] = w->vector[0][i] / norm;
+	return norm;
+}
+
+static double
+greatest_weight(const fc_palm_work *w)
+{
+	double		greatest = 0.0;
+
+	for (size_t j = 0; w->target->weight != NULL && j < w->k; j++)
+		greatest = fmax(greatest, w->target->weight[j]);
+	return w->target->weight != NULL ? greatest : 1.0;
+}
+
+/* ||W^(1/2) S_1 .. S_(q - 1)||_2^2 or ||S_(q + 1) .. S_Q||_2^2 from the vector of the last estimate. */
+static double
+squared_norm(fc_palm_work *w, size_t q, bool of_left)
+{
+	const fc_sparse *s = &w->factors->factor[q].plain;
+	double		norm = 0.0;
+	int			steps = w->power_warm ? WARM_STEPS : POWER_STEPS;
+
+	if (of_left && q == 0)
+		return greatest_weight(w);
+	if (!of_left && q + 1 == w->factors->count)
+		return 1.0;
+	for (int i = 0; i < steps; i++)
 	{
-		w->factors->lambda += sums[1] / sums[2];
-		*objective = fmax(sums[0] - sums[1] * sums[1] / sums[2], 0.0);
+		double		last = norm;
+
+		fc_check();
+		norm = power_step(w, q, of_left, of_left ? s->rows : s->columns, of_left ? w->left[q] : w->right[q]);
+		if (norm - last <= POWER_TOLERANCE * norm)
+			break;
+	}
+	return norm;
+}
+
+static void
+start_vectors(fc_palm_work *w, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 0);
+
+	for (size_t q = 0; q < w->factors->count; q++)
+	{
+		const fc_sparse *s = &w->factors->factor[q].plain;
+
+		for (size_t i = 0; i < s->rows; i++)
+			w->left[q][i] = fc_rng_normal(&rng);
+		for (size_t i = 0; i < s->columns; i++)
+			w->right[q][i] = fc_rng_normal(&rng);
 	}
 }
 
@@ -232,72 +302,158 @@ gradient_step(fc_palm_work *w, size_t q, double c, double *along)
 	}
 }
 
-/* The plain factor alone <- P(D); its norm before scaling. */
-static void
-project_step(fc_palm_work *w, size_t q, double *norm)
+/* Unit norm; the norm before. */
+static double
+normalise(fc_sparse *s)
 {
-	const fc_constraint *constraint = &w->factors->constraint[q];
-	fc_sparse  *s = &w->factors->factor[q].plain;
+	double		norm = fc_sparse_norm(s);
 
-	if (is_dense(constraint))
-	{
-		fc_constraint_project(constraint, w->step, w->arena, s, norm);
-		return;
-	}
-	if (is_listed(constraint))
-		fc_largest_gather(&w->largest, s);
-	else
-	{
-		memcpy(w->factors->factor[q].transposed.value, w->stepped, s->nonzeros * sizeof(double));
-		fc_sparse_transpose(&w->factors->factor[q].transposed, s);
-	}
-	*norm = fc_sparse_norm(s);
-	if (*norm > 0.0)
-		fc_sparse_scale(s, 1.0 / *norm);
-}
-
-/* The factor before this sweep, or its support with the values of the step. */
-static void
-put_back(fc_palm_work *w, size_t q, bool stepped)
-{
-	fc_sparse_pair *s = &w->factors->factor[q];
-	double		norm;
-
-	fc_sparse_copy(&w->saved[q], &s->plain);
-	if (stepped)
-		fc_sparse_pair_changed(s);
-	if (!stepped)
-		return;
-	memcpy(s->transposed.value, w->stepped, s->plain.nonzeros * sizeof(double));
-	fc_sparse_transpose(&s->transposed, &s->plain);
-	norm = fc_sparse_norm(&s->plain);
 	if (norm > 0.0)
-		fc_sparse_scale(&s->plain, 1.0 / norm);
+		fc_sparse_scale(s, 1.0 / norm);
+	return norm;
 }
 
-/* held: the objective may not rise. */
+/* held: the objective may not rise; a projection that may raise it gives way to the step on the old support. */
 static void
 update_factor(fc_palm_work *w, size_t q, bool held)
 {
+	fc_sparse_pair *s = &w->factors->factor[q];
 	double		lambda = w->factors->lambda;
-	double		left = fc_palm_squared_norm(w, q, true);
-	double		c = w->margin * lambda * lambda * left * fc_palm_squared_norm(w, q, false);
+	double		left = squared_norm(w, q, true);
+	double		c = w->margin * lambda * lambda * left * squared_norm(w, q, false);
 	double		along;
 	double		norm;
 
 	if (!(c > 0.0))				/* another factor is zero: this one has no say */
 		return;
 	gradient_step(w, q, c, &along);
-	project_step(w, q, &norm);
-	if ((!(norm > 0.0) || (held && norm < along)))
-		put_back(w, q, norm > 0.0);
+	if (w->largest.per_row > 0)
+		fc_largest_gather(&w->largest, &s->plain);
+	else
+		fc_constraint_project(&w->factors->constraint[q], w->step, w->arena, &s->plain);
+	norm = normalise(&s->plain);
+	if (!(norm > 0.0) || (held && norm < along))
+	{
+		fc_sparse_copy(&w->saved[q], &s->plain);
+		if (norm > 0.0)
+		{
+			fc_sparse_transpose(&s->plain, &s->transposed);
+			memcpy(s->transposed.value, w->stepped, s->plain.nonzeros * sizeof(double));
+			fc_sparse_transpose(&s->transposed, &s->plain);
+			normalise(&s->plain);
+		}
+	}
 	fc_palm_changed(w, q);
+}
+
+/* ---- the ends, line by line ---- */
+
+/* Lines are columns of the last factor, rows of the first. */
+static void
+line_shape(const fc_factors *factors, size_t q, size_t *lines, size_t *length)
+{
+	const fc_sparse *s = &factors->factor[q].plain;
+	bool		last = q + 1 == factors->count;
+
+	*lines = last ? s->columns : s->rows;
+	*length = last ? s->rows : s->columns;
+}
+
+/* Entries a line may have: its own and its share of what the other direction may add. */
+static size_t
+entries_of(const fc_factors *factors, size_t q)
+{
+	const fc_constraint *constraint = &factors->constraint[q];
+	bool		last = q + 1 == factors->count;
+	size_t		own = last ? constraint->per_column : constraint->per_row;
+	size_t		other = last ? constraint->per_row : constraint->per_column;
+	size_t		lines;
+	size_t		length;
+
+	line_shape(factors, q, &lines, &length);
+	return smaller(length, own + other * length / lines);
+}
+
+/* Is factor q solved line by line? */
+static bool
+is_pursued(const fc_palm_work *w, size_t q)
+{
+	return w->options->pursuit && w->factors->count > 1 && (q == 0 || q + 1 == w->factors->count) &&
+		entries_of(w->factors, q) <= MOST_ENTRIES;
+}
+
+static void
+make_gram(fc_palm_work *w, size_t q, size_t n, double *gram)
+{
+	for (size_t first = 0; first < n; first += FC_TILE_COLUMNS)
+	{
+		fc_check();
+		fc_palm_gram(w, q, n, first, smaller(FC_TILE_COLUMNS, n - first), gram);
+	}
+}
+
+/* Lines of `out` from those of `old`, as rows of compressed rows. */
+static void
+solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old, fc_sparse *out)
+{
+	fc_omp		pursuit;
+	size_t		entries = entries_of(w->factors, q);
+	double	   *side = FC_TAKE(w->arena, FC_TILE_COLUMNS * old->columns, double);
+
+	fc_omp_start(gram, old->columns, w->arena, &pursuit);
+	out->nonzeros = 0;
+	for (size_t first = 0; first < old->rows; first += FC_TILE_COLUMNS)
+	{
+		size_t		count = smaller(FC_TILE_COLUMNS, old->rows - first);
+
+		fc_palm_right_sides(w, q, old->columns, first, count, side);
+		for (size_t i = 0; i < count; i++)
+		{
+			size_t		start = old->row_start[first + i];
+			fc_line		line = {old->column + start, old->value + start, w->factors->lambda,
+			old->row_start[first + i + 1] - start};
+
+			if (i % 8 == 0)
+				fc_check();
+			out->row_start[first + i] = (uint32_t) out->nonzeros;
+			out->nonzeros += fc_omp_line(&pursuit, side + i * old->columns, entries, &line,
+											 out->capacity - out->nonzeros, out->column + out->nonzeros, out->value + out->nonzeros);
+		}
+	}
+	out->row_start[old->rows] = (uint32_t) out->nonzeros;
+}
+
+/* The first or last factor, its lines chosen by matching pursuit. */
+static void
+pursue_end(fc_palm_work *w, size_t q)
+{
+	fc_sparse_pair *s = &w->factors->factor[q];
+	fc_sparse  *old = q == 0 ? &s->plain : &s->transposed;
+	fc_mark		used = fc_arena_mark(w->arena);
+	size_t		n = old->columns;
+	double	   *gram = FC_TAKE(w->arena, n * n, double);
+	fc_sparse	out;
+	double		norm;
+
+	fc_sparse_take(w->arena, old->rows, n, old->capacity, &out);
+	make_gram(w, q, n, gram);
+	solve_lines(w, q, gram, old, &out);
+	norm = normalise(&out);
+	if (norm > 0.0)
+	{
+		w->factors->lambda = norm;
+		fc_sparse_copy(&out, old);
+		if (q > 0)
+			fc_sparse_transpose(old, &s->plain);
+		fc_palm_changed(w, q);
+	}
+	fc_arena_release(w->arena, used);
 }
 
 /* ---- what grows from the right ---- */
 
 /* y and h with factor q. */
-static fc_status
+static void
 grow(fc_palm_work *w, size_t q)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
@@ -320,32 +476,26 @@ grow(fc_palm_work *w, size_t q)
 		fc_check();
 		fc_palm_grow_h(w, q, first, smaller(FC_TILE_COLUMNS, s->rows - first));
 	}
-	return FC_OK;
 }
 
-static fc_status
+static void
 sweep(fc_palm_work *w, bool held)
 {
 	for (size_t q = w->factors->count; q-- > 0;)
 	{
-		fc_status	status = FC_OK;
-
-		if (fc_palm_pursued(w, q))
-			fc_palm_pursue_end(w, q);
+		if (is_pursued(w, q))
+			pursue_end(w, q);
 		else
 			update_factor(w, q, held);
-		if (status == FC_OK && q > 0)
-			status = grow(w, q);
-		if (status != FC_OK)
-			return status;
+		if (q > 0)
+			grow(w, q);
 	}
 	w->power_warm = true;
-	return FC_OK;
 }
 
 /* ---- the whole ---- */
 
-static fc_status
+static void
 start(fc_palm_work *w, const fc_palm_options *options)
 {
 	double	   *square;
@@ -363,14 +513,11 @@ start(fc_palm_work *w, const fc_palm_options *options)
 		square[j] *= w->target->weight != NULL ? w->target->weight[j] : 1.0;
 		w->square += square[j];
 	}
-	if (!options->warm && isfinite(w->square))
+	if (!options->warm)
 		fc_factors_start_rows(w->factors, square);
-	fc_palm_start_vectors(w, options->seed);
+	start_vectors(w, options->seed);
 	for (size_t q = 0; q < w->factors->count; q++)
 		fc_palm_changed(w, q);
-	if (!isfinite(w->square))
-		return FC_EVALUE;
-	return FC_OK;
 }
 
 /* Unit factors, the scale in lambda. */
@@ -379,11 +526,10 @@ normalise_factors(fc_palm_work *w)
 {
 	for (size_t q = 0; q < w->factors->count; q++)
 	{
-		double		norm = fc_sparse_norm(&w->factors->factor[q].plain);
+		double		norm = normalise(&w->factors->factor[q].plain);
 
 		if (!(norm > 0.0))
 			continue;
-		fc_sparse_scale(&w->factors->factor[q].plain, 1.0 / norm);
 		fc_palm_changed(w, q);
 		w->factors->lambda *= norm;
 	}
@@ -409,7 +555,7 @@ restore(fc_palm_work *w)
 }
 
 /* A sweep that raises the objective is undone; the next keep to supports that do not, with smaller steps. */
-static fc_status
+static void
 improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 {
 	bool		known = options->warm;	/* the objective */
@@ -418,20 +564,13 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 	for (int i = 0; i < options->sweeps && !result->converged;)
 	{
 		double		objective;
-		fc_status	status = FC_OK;
 
 		remember(w);
-		if (status == FC_OK)
-			status = sweep(w, held);
-		if (status == FC_OK)
-			set_optimal_scale(w, &objective);
-		if (status != FC_OK)
-			return status;
+		sweep(w, held);
+		objective = set_optimal_scale(w);
 		if (known && objective > result->objective + OBJECTIVE_ROUNDING * w->square)
 		{
 			restore(w);
-			if (status != FC_OK)
-				return status;
 			w->margin *= held ? 2.0 : 1.0;
 			held = true;
 			result->converged = w->margin > MOST_STEP_MARGIN;
@@ -444,27 +583,26 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 		if (options->progress != NULL)
 			options->progress(options->progress_ctx, i, objective / w->square, fc_factors_nonzeros(w->factors));
 	}
-	return FC_OK;
 }
 
-fc_status
+void
 fc_palm(const fc_target *target, const fc_palm_options *options,
 		fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
 	fc_palm_work w = {.target = target,.options = options,.factors = factors,.arena = arena,.k = target->k,.d = target->d};
 	fc_mark		used = fc_arena_mark(arena);
-	fc_status	status = start(&w, options);
 
 	*result = (fc_palm_result) {0};
-	if (status == FC_OK && options->warm)
+	start(&w, options);
+	if (options->warm)
 	{
 		normalise_factors(&w);
-		if (status == FC_OK)
-			set_optimal_scale(&w, &result->objective);
+		result->objective = set_optimal_scale(&w);
 	}
-	if (status == FC_OK && w.square > 0.0)
-		status = improve(&w, options, result);
-	result->relative = w.square > 0.0 ? result->objective / w.square : 0.0;
+	if (w.square > 0.0)
+	{
+		improve(&w, options, result);
+		result->relative = result->objective / w.square;
+	}
 	fc_arena_release(arena, used);
-	return status;
 }

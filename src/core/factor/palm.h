@@ -5,7 +5,7 @@
  *
  * by proximal alternating linearised minimisation: a projected gradient step for one factor
  * after the other, S_Q first (Le Magoarou & Gribonval 2016; Giffon et al. 2019, Alg. 2).
- * With pursuit, the steps for S_1 and S_Q are replaced by better ones (palm_outer.c).
+ * With pursuit, the steps for S_1 and S_Q are replaced by better ones.
  * W = diag(weight) is the fixed factor S_0 = diag(sqrt n) of QK-means.
  */
 #ifndef FC_FACTOR_PALM_H
@@ -44,14 +44,10 @@ typedef struct fc_palm_result
 
 fc_palm_options fc_palm_defaults(void);
 
-/* Bytes fc_palm takes from its arena. */
-size_t		fc_palm_worksize(const fc_factors *factors);
-
 /*
- * Improve the factors.  The objective does not rise from the second sweep on (warm: the first).
- * FC_EVALUE when U or a weight is not finite.
+ * Improve the factors.  The objective does not rise from the second sweep on (warm: the first).  U and weights are finite.
  */
-fc_status	fc_palm(const fc_target *target, const fc_palm_options *options,
+void		fc_palm(const fc_target *target, const fc_palm_options *options,
 					fc_arena *arena, fc_factors *factors, fc_palm_result *result);
 
 #endif							/* FC_FACTOR_PALM_H */

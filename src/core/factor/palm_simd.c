@@ -7,6 +7,7 @@
  */
 #include "factor/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/simd.h"
@@ -256,6 +257,48 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 	return down(w, q, x);
 }
 
+/* ---- the largest entries: few enter, so a row of the tile is compared with the least of its lists at once ---- */
+
+/* Put an entry in a list in falling order; later ones of equal size come behind.  Returns the size of the last. */
+static inline double
+keep(fc_entry *list, size_t room, double value, size_t place)
+{
+	size_t		at = room - 1;
+	double		size = fabs(value);
+
+	for (; at > 0 && fabs(list[at - 1].value) < size; at--)
+		list[at] = list[at - 1];
+	list[at] = (fc_entry) {value, (uint32_t) place};
+	return fabs(list[room - 1].value);
+}
+
+FC_CLONES
+void
+fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows, size_t first, size_t count)
+{
+	double		least[FC_TILE_COLUMNS] = {0};	/* of the columns */
+
+	for (size_t r = 0; r < rows; r++)
+	{
+		const double *row = tile + r * FC_TILE_COLUMNS;
+		double		in_row = lists->least[r];
+		int			any = 0;
+
+		for (size_t i = 0; i < FC_TILE_COLUMNS; i++)
+			any |= (row[i] > least[i]) | (row[i] < -least[i]) | (row[i] > in_row) | (row[i] < -in_row);
+		for (size_t i = 0; any && i < count; i++)
+		{
+			double		size = fabs(row[i]);
+
+			if (size > in_row)
+				in_row = keep(lists->in_row + r * lists->per_row, lists->per_row, row[i], first + i);
+			if (size > least[i])
+				least[i] = keep(lists->in_column + (first + i) * lists->per_column, lists->per_column, row[i], r);
+		}
+		lists->least[r] = in_row;
+	}
+}
+
 /* The step of those columns: the gradient's added to S_q.  What it is on the support is left in w->stepped. */
 void
 fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, double *along)
@@ -274,7 +317,7 @@ fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, do
 		}
 	if (w->largest.per_row > 0)
 		fc_largest_offer(&w->largest, x, s->columns, first, count);
-	else if (w->factors->constraint[q].kind != FC_SUPPORT)
+	else
 		fc_tile_to_columns(x, s->columns, first, count, w->step, s->rows);
 }
 

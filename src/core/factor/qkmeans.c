@@ -4,11 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "factor/hierarchical.h"
 #include "base/pieces.h"
-#include "factor/lowrank.h"
+#include "base/sizes.h"
+#include "factor/methods.h"
 
 #define START_FINER	0.1		/* tolerance of the start, relative to that of an iteration */
+#define VALUE_BYTES	128			/* what palm4MSA and two copies of the factors take for a value */
+#define LEAST_SPREAD	1e-6	/* of the scatter */
+#define FIRST_SPARSITY	2
+#define MOST_SPARSITY	24		/* lines of more are not pursued, only descended: no closer for their values */
+#define FACTORS			2
 
 typedef struct qkmeans_work
 {
@@ -73,16 +78,20 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 {
 	fc_constraint constraint[FC_MAX_FACTORS];
 	size_t		count = set_constraints(k, d, options, constraint);
-	fc_factors	shape = fc_factors_outline(k, d, count, constraint);
-	fc_target	target = {.k = k,.d = d};
-	size_t		trained = fc_palm_worksize(&shape);
-	size_t		compared = fc_equal_svd_worksize(k, d);
+	size_t		inner = smaller(k, d);
+	size_t		values = 0;
+	size_t		dense = 5;		/* means, those moved, the product, an SVD */
 
-	if (tries_hierarchical(k, d, options) && fc_hierarchical_worksize(&target, &shape) > trained)
-		trained = fc_hierarchical_worksize(&target, &shape);
-	return 2 * fc_factors_worksize(k, d, count, constraint) + 2 * fc_stored_worksize(&shape) +
-		(2 * k * d + 2 * k + d) * sizeof(double) + (fc_operator_scratch_bound(k, d, count) + k) * sizeof(float) + 32 * 64 +
-		trained + compared + k * d * sizeof(double) + 64;
+	for (size_t q = 0; q < count; q++)
+	{
+		values += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q));
+		dense += larger(constraint[q].per_row, constraint[q].per_column) > FC_SHORT_LIST ? 2 : 0;
+	}
+	if (count > 1)
+		dense += 3;				/* the panels of palm4MSA */
+	if (count > 1 && tries_hierarchical(k, d, options))
+		values += 2 * inner * inner + k * d / 4;
+	return VALUE_BYTES * values + (dense * k * d + 3 * inner * inner + (k + d) * (size_t) 8 * FC_TILE_COLUMNS) * sizeof(double);
 }
 
 static void
@@ -128,13 +137,12 @@ make_operator(qkmeans_work *w, fc_operator *op)
 	w->op = op;
 }
 
-/* Scan, and what there is to say about it. */
+/* Scan, and what there is to say about it.  FC_EVALUE: rows too far away for their squares. */
 static fc_status
 look(qkmeans_work *w)
 {
-	const fc_operator *op = w->op;
 	double		between = 0.0;
-	fc_status	status = w->source->scan(w->source->ctx, op, &w->step.objective, w->weight, w->mean);
+	fc_status	status = w->source->scan(w->source->ctx, w->op, &w->step.objective, w->weight, w->mean);
 
 	if (status != FC_OK)
 		return status;
@@ -146,7 +154,7 @@ look(qkmeans_work *w)
 
 		fc_check();
 		w->step.empty += !(w->weight[j] > 0.0);
-		fc_operator_row(op, j, w->scratch, w->row);
+		fc_operator_row(w->op, j, w->scratch, w->row);
 		for (size_t i = 0; i < w->d; i++)
 		{
 			double	   *mean = &w->mean[j * w->d + i];
@@ -159,7 +167,7 @@ look(qkmeans_work *w)
 		between += w->weight[j] * square;
 	}
 	w->step.wcss = fmax(w->step.objective - between, 0.0);
-	return FC_OK;
+	return isfinite(between) ? FC_OK : FC_EVALUE;
 }
 
 /* Move a row to empty cluster j; returns by how much the SSE to the means falls. */
@@ -208,7 +216,7 @@ fill_empty(qkmeans_work *w, double *fallen)
 			*fallen += move_row(w, rows + next++ * w->d, j);
 	}
 	fc_arena_release(w->arena, used);
-	return status;
+	return status == FC_OK && !isfinite(*fallen) ? FC_EVALUE : status;
 }
 
 /* One factor that may hold every value: the means themselves, where gradient steps would leave small clusters behind. */
@@ -217,7 +225,7 @@ holds_all(const qkmeans_work *w)
 {
 	const fc_constraint *only = &w->constraint[0];
 
-	return w->factors.count == 1 && only->kind == FC_LINES && (only->per_row >= w->d || only->per_column >= w->k);
+	return w->factors.count == 1 && (only->per_row >= w->d || only->per_column >= w->k);
 }
 
 static void
@@ -240,53 +248,46 @@ copy_means(qkmeans_work *w, const double *mean)
 	fc_sparse_pair_changed(&w->factors.factor[0]);
 }
 
-/* palm4MSA on the means, from the factors as they are. */
-static fc_status
-train(qkmeans_work *w, const double *mean, const double *weight, double *objective)
+/* palm4MSA on the means, from the factors as they are: the objective. */
+static double
+train(qkmeans_work *w, const double *mean, const double *weight)
 {
 	fc_target	target = {mean, weight, w->k, w->d};
 	fc_palm_options options = w->options->palm;
 	fc_palm_result result;
-	fc_status	status;
 
 	if (holds_all(w))
 	{
-		*objective = 0.0;
 		copy_means(w, mean);
-		return FC_OK;
+		return 0.0;
 	}
 	options.warm = true;
-	status = fc_palm(&target, &options, w->arena, &w->factors, &result);
-	*objective = result.objective;
-	return status;
+	fc_palm(&target, &options, w->arena, &w->factors, &result);
+	return result.objective;
 }
 
 static fc_status
 improve(qkmeans_work *w)
 {
-	double		objective;
-	double		fallen;
-	fc_status	status = FC_OK;
-
 	if (w->step.empty > 0)
 	{
-		copy_factors(&w->factors, &w->saved);
-		if (status == FC_OK)
-			status = fill_empty(w, &fallen);
-		if (status == FC_OK)
-			status = train(w, w->moved_mean, w->moved_weight, &objective);
-		if (status != FC_OK || w->step.wcss - fallen + objective <= w->step.objective)
-			return status;
-		copy_factors(&w->saved, &w->factors);
+		double		fallen;
+		fc_status	status = fill_empty(w, &fallen);
+
 		if (status != FC_OK)
 			return status;
+		copy_factors(&w->factors, &w->saved);
+		if (w->step.wcss - fallen + train(w, w->moved_mean, w->moved_weight) <= w->step.objective)
+			return FC_OK;
+		copy_factors(&w->saved, &w->factors);
 	}
-	return train(w, w->mean, w->weight, &objective);
+	train(w, w->mean, w->weight);
+	return FC_OK;
 }
 
 /* ---- the whole ---- */
 
-static fc_status
+static void
 factor_start(qkmeans_work *w, const double *start)
 {
 	fc_palm_options options = w->options->palm;
@@ -294,7 +295,6 @@ factor_start(qkmeans_work *w, const double *start)
 	fc_palm_result plain = {.objective = INFINITY};
 	fc_palm_result result;
 	size_t		done = 0;
-	fc_status	status = FC_OK;
 
 	for (size_t j = 0; j < w->k; j++)
 	{
@@ -302,41 +302,34 @@ factor_start(qkmeans_work *w, const double *start)
 		for (size_t i = 0; i < w->d; i++)
 			w->mean[j * w->d + i] = start[j * w->d + i] - w->offset[i];
 	}
-	if (w->options->warm_factors != NULL)
+	if (w->options->warm_factors != NULL || holds_all(w))
 	{
-		copy_factors(w->options->warm_factors, &w->factors);
-		return FC_OK;
-	}
-	if (holds_all(w))
-	{
-		copy_means(w, w->mean);
-		return FC_OK;
+		if (w->options->warm_factors != NULL)
+			copy_factors(w->options->warm_factors, &w->factors);
+		else
+			copy_means(w, w->mean);
+		return;
 	}
 	options.sweeps = w->options->start_sweeps;
 	options.tolerance *= START_FINER;
-	options.progress = NULL;
 	if (w->options->start != FC_METHOD_HIERARCHICAL)
-		status = fc_palm(&target, &options, w->arena, &w->factors, &plain);
-	if (status != FC_OK || !tries_hierarchical(w->k, w->d, w->options))
-		return status;
+		fc_palm(&target, &options, w->arena, &w->factors, &plain);
+	if (!tries_hierarchical(w->k, w->d, w->options))
+		return;
 	copy_factors(&w->factors, &w->saved);
-	if (status == FC_OK)
-		status = fc_hierarchical(&target, &options, w->arena, &w->factors, &result);
-	if (status == FC_OK && plain.objective < result.objective)
+	fc_hierarchical(&target, &options, w->arena, &w->factors, &result);
+	if (plain.objective < result.objective)
 		copy_factors(&w->saved, &w->factors);
-	return status;
 }
 
 static fc_status
 fill_record(qkmeans_work *w, const fc_operator *op, fc_factorization *from)
 {
 	fc_target	target = {w->mean, w->weight, w->k, w->d};
-	fc_status	status;
 
 	*from = (fc_factorization) {.method = FC_METHOD_QKMEANS,.agreement = -1.0};
 	fc_relative_error(&target, op, w->scratch, &from->relative_error);
-	status = fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena, &from->svd_error);
-	return status;
+	return fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena, &from->svd_error);
 }
 
 fc_status
@@ -349,11 +342,9 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, co
 	fc_status	status;
 
 	take_work(&w);
-	status = factor_start(&w, start);
-	if (status == FC_OK)
-		make_operator(&w, &op);
-	if (status == FC_OK)
-		status = look(&w);
+	factor_start(&w, start);
+	make_operator(&w, &op);
+	status = look(&w);
 	*factors = w.factors;
 	*step = w.step;
 	return status;
@@ -365,12 +356,12 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		   fc_operator *out, fc_factorization *from)
 {
 	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
-	fc_status	status;
+	fc_status	status = FC_OK;
 	fc_mark		used;
 
 	take_work(&w);
 	used = fc_arena_mark(arena);
-	status = factor_start(&w, start);
+	factor_start(&w, start);
 	for (int i = 0; status == FC_OK; i++)
 	{
 		double		last = w.step.objective;
@@ -378,8 +369,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		fc_arena_release(arena, used);
 		w.step.iteration = i;
 		make_operator(&w, out);
-		if (status == FC_OK)
-			status = look(&w);
+		status = look(&w);
 		if (status == FC_OK && options->log != NULL)
 			options->log(options->log_ctx, &w.step, out);
 		if (status != FC_OK || i == options->iterations ||
@@ -391,4 +381,195 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		status = fill_record(&w, out, from);
 	out->factorization = from;
 	return status;
+}
+
+/* ---- measures ---- */
+
+double
+fc_measure_ratio(double a, double b, double scatter)
+{
+	double		least = LEAST_SPREAD * scatter;
+
+	return b > least ? a / b : a > least ? a / least : 1.0;
+}
+
+/* From weights and means of the clusters of op, and the objective. */
+static void
+complete_measure(const fc_operator *op, const double *weights, const double *means,
+				 double *row, double *mean, fc_scratch scratch, fc_measure *measure)
+{
+	double		sum = 0.0;
+	double		between = 0.0;
+
+	memset(mean, 0, op->d * sizeof(double));
+	for (size_t j = 0; j < op->k; j++)
+		sum += weights[j];
+	for (size_t j = 0; j < op->k; j++)
+		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
+			mean[i] += weights[j] / sum * means[j * op->d + i];
+	measure->scatter = 0.0;
+	for (size_t j = 0; j < op->k; j++)
+	{
+		fc_check();
+		fc_operator_row(op, j, scratch, row);
+		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
+		{
+			double		u = means[j * op->d + i];
+
+			between += weights[j] * (u - row[i]) * (u - row[i]);
+			measure->scatter += weights[j] * (u - mean[i]) * (u - mean[i]);
+		}
+	}
+	measure->wcss = fmax(measure->objective - between, 0.0);
+	measure->scatter += measure->wcss;
+}
+
+fc_status
+fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
+					fc_arena *arena, fc_measure *measure)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	double	   *weights = FC_TAKE(arena, op->k, double);
+	double	   *means = FC_TAKE(arena, op->k * op->d, double);
+	double	   *row = FC_TAKE(arena, op->d, double);
+	double	   *mean = FC_TAKE(arena, op->d, double);
+	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(op));
+	fc_status	status = sample->scan(sample->ctx, op, &measure->objective, weights, means);
+
+	if (status == FC_OK)
+		complete_measure(op, weights, means, row, mean, scratch, measure);
+	fc_arena_release(arena, used);
+	return status;
+}
+
+fc_status
+fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
+				 fc_arena *arena, fc_measure *measure)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	float	   *values = FC_TAKE(arena, k * d, float);
+	float	   *half_norms = FC_TAKE(arena, k, float);
+	double	   *weights = FC_TAKE(arena, k, double);
+	fc_operator op = {.k = k,.d = d,.factors = 1,.offset = offset,.weights = weights,.half_norms = half_norms};
+	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
+	fc_status	status;
+
+	for (size_t i = 0; i < k * d; i++)
+		values[i] = (float) (start[i] - offset[i % d]);
+	for (size_t j = 0; j < k; j++)
+		weights[j] = 1.0;
+	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
+	fc_operator_measure(&op, scratch, half_norms);
+	status = fc_measure_operator(&op, sample, arena, measure);
+	fc_arena_release(arena, used);
+	return status;
+}
+
+/* ---- trials ---- */
+
+/* One factor of all values: the centroids as they are. */
+static void
+set_dense(size_t k, size_t d, fc_qkmeans_options *options)
+{
+	options->factors = 1;
+	options->sparsity = (int) (k > d ? k : d);
+	options->budget = 0.0;
+}
+
+/* Sparsity s: false when it is too much for memory or patience, or no gain over the centroids as they are. */
+static bool
+set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials, fc_qkmeans_options *options)
+{
+	double		cells = (double) k * (double) d;
+	double		inner = (double) (k < d ? k : d);
+	double		lines = (double) (k + d);
+	size_t		count;
+
+	options->sparsity = s;
+	if (two)
+		options->factors = FACTORS;
+	count = fc_qkmeans_factors(k, d, options);
+	options->budget = two ? fmin(2.0 * s * lines, cells - 1.0) : 0.0;
+	return s <= MOST_SPARSITY && (double) s * lines + (two ? 2.0 * inner : 0.0) < cells &&
+		(two || fc_sparsity_budget(k, d, count, (size_t) s) < k * d) &&
+		(double) s * (double) s * inner * lines <= FC_TRIAL_WORK &&
+		fc_qkmeans_worksize(k, d, options) <= trials->most_bytes;
+}
+
+static int
+next_sparsity(int s)
+{
+	return s + (s > 3 ? s / 2 : 1);
+}
+
+typedef struct findings
+{
+	fc_qkmeans_options closest;
+	double		objective;		/* of that, / that of the start */
+	fc_qkmeans_options sparsest;	/* whose labels are as good */
+	bool		same_labels;
+} findings;
+
+static void
+consider(const fc_qkmeans_options *options, const fc_trial *trial, findings *found)
+{
+	if (trial->objective < found->objective)
+	{
+		found->closest = *options;
+		found->objective = trial->objective;
+	}
+	if (!found->same_labels && trial->wcss <= FC_SAME_LABELS_SSE_RATIO)
+	{
+		found->sparsest = *options;
+		found->same_labels = true;
+	}
+}
+
+/* Of a call that leaves the factors open too: see the header. */
+static void
+decide(size_t k, size_t d, const findings *found, fc_qkmeans_options *options)
+{
+	bool		large = k * d >= FC_LARGE_CENTROIDS;
+
+	if (found->objective <= (large ? FC_NEAR_SSE_RATIO : FC_CLOSE_SSE_RATIO))
+		*options = found->closest;
+	else if (large && found->same_labels)
+		*options = found->sparsest;
+	else
+		set_dense(k, d, options);
+}
+
+fc_status
+fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
+				  const fc_trials *trials, fc_arena *arena, fc_qkmeans_options *options)
+{
+	const fc_measure *dense = trials->dense;
+	fc_qkmeans_options trial = *options;
+	bool		two = options->factors == 0;
+	findings	found = {.closest = *options,.objective = INFINITY};
+	fc_factors *factors = FC_TAKE(arena, 1, fc_factors);
+
+	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE_SSE_RATIO && set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
+	{
+		fc_qkmeans_step step;
+		fc_trial	result = {.factors = trial.factors,.sparsity = s};
+		fc_mark		used = fc_arena_mark(arena);
+		fc_status	status = fc_qkmeans_try(start, offset, k, d, sample, &trial, arena, factors, &step);
+
+		if (status != FC_OK)
+			return status;
+		result.nonzeros = step.nonzeros;
+		result.objective = fc_measure_ratio(step.objective, dense->objective, dense->scatter);
+		result.wcss = fc_measure_ratio(step.wcss, dense->wcss, dense->scatter);
+		if (trials->tried != NULL)
+			trials->tried(trials->tried_ctx, &result);
+		consider(&trial, &result, &found);
+		if (found.objective > FC_CLOSE_SSE_RATIO)
+			fc_arena_release(arena, used);
+	}
+	*options = found.closest;
+	if (two)
+		decide(k, d, &found, options);
+	options->warm_factors = found.objective <= FC_CLOSE_SSE_RATIO ? factors : NULL;
+	return FC_OK;
 }

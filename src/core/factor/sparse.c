@@ -6,23 +6,8 @@
 
 #include "base/pieces.h"
 
-#define ALIGNED(bytes) ((bytes) + 64)
 #define ENTRIES		((size_t) 1 << 19)	/* counted between two checks */
 #define SCATTERED	8			/* multiplications that moving an entry costs, about */
-
-size_t
-fc_sparse_worksize(size_t rows, size_t columns, size_t capacity)
-{
-	(void) columns;
-	return ALIGNED((rows + 1) * sizeof(uint32_t)) + ALIGNED(capacity * sizeof(uint32_t)) +
-		ALIGNED(capacity * sizeof(double));
-}
-
-size_t
-fc_sparse_pair_worksize(size_t rows, size_t columns, size_t capacity)
-{
-	return fc_sparse_worksize(rows, columns, capacity) + fc_sparse_worksize(columns, rows, capacity);
-}
 
 void
 fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a)
@@ -176,13 +161,4 @@ fc_tile_to_rows(const double *tile, size_t columns, size_t first, size_t count, 
 		for (size_t r = 0; r < count; r++)
 			for (size_t c = block; c < columns && c < block + FC_TILE_COLUMNS; c++)
 				matrix[(first + r) * stride + c] = tile[c * FC_TILE_COLUMNS + r];
-}
-
-void
-fc_tile_sparse(const fc_sparse *transposed, size_t first, size_t count, double *tile)
-{
-	memset(tile, 0, transposed->columns * FC_TILE_COLUMNS * sizeof(double));
-	for (size_t c = 0; c < count; c++)
-		for (size_t p = transposed->row_start[first + c]; p < transposed->row_start[first + c + 1]; p++)
-			tile[transposed->column[p] * FC_TILE_COLUMNS + c] = transposed->value[p];
 }

@@ -30,10 +30,6 @@ typedef struct fc_sparse_pair
 	fc_sparse	transposed;
 } fc_sparse_pair;
 
-/* Bytes of a matrix; of a pair. */
-size_t		fc_sparse_worksize(size_t rows, size_t columns, size_t capacity);
-size_t		fc_sparse_pair_worksize(size_t rows, size_t columns, size_t capacity);
-
 /* An empty (zero) matrix, pair. */
 void		fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a);
 void		fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse_pair *a);
@@ -59,9 +55,6 @@ void		fc_sparse_vector(const fc_sparse *a, const double *x, double *y);
 
 /* ---- tiles ---- */
 
-/* y (rows x FC_TILE_COLUMNS) = a x (columns x FC_TILE_COLUMNS). */
-void		fc_sparse_tile(const fc_sparse *a, const double *x, double *y);
-
 /* tile (rows x FC_TILE_COLUMNS) = columns first .. first + count of a matrix of that many rows, stride apart. */
 void		fc_tile_columns(const double *matrix, size_t stride, size_t rows, size_t first, size_t count, double *tile);
 
@@ -71,8 +64,5 @@ void		fc_tile_rows(const double *matrix, size_t stride, size_t columns, size_t f
 /* The same two backwards: tile to matrix. */
 void		fc_tile_to_columns(const double *tile, size_t rows, size_t first, size_t count, double *matrix, size_t stride);
 void		fc_tile_to_rows(const double *tile, size_t columns, size_t first, size_t count, double *matrix, size_t stride);
-
-/* tile (rows of a x FC_TILE_COLUMNS) = columns first .. first + count of a, given its transpose. */
-void		fc_tile_sparse(const fc_sparse *transposed, size_t first, size_t count, double *tile);
 
 #endif							/* FC_FACTOR_SPARSE_H */

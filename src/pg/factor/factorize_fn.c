@@ -14,7 +14,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/factor/factorize.h"
+#include "pg/factor/qkmeans.h"
 #include "pg/operator/operator_value.h"
 
 static void
@@ -85,8 +85,9 @@ check_least_budget(double budget, size_t least, const char *what, size_t k, size
 				 errhint("%s", hint)));
 }
 
+/* asked: the method that the options are for; method: the one that is used. */
 static fc_factorize_options
-factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *rerank, bool *verbose)
+factorize_options(Jsonb *json, fc_method asked, fc_method method, const fc_operator *op, uint32 *rerank, bool *verbose)
 {
 	fc_factorize_options options = fc_factorize_defaults();
 	const option known[] = {
@@ -104,7 +105,7 @@ factorize_options(Jsonb *json, fc_method method, const fc_operator *op, uint32 *
 	};
 
 	read_options(json, known, lengthof(known));
-	check_used(json, method);
+	check_used(json, asked);
 	options.method = method;
 	options.sparsity = Min(options.sparsity, (int) Max(op->k, op->d));
 	check_least_budget(options.budget, fc_factorize_least_budget(op, &options), psprintf("method \"%s\"", method_name(method)),
@@ -181,13 +182,9 @@ keep_trial(void *ctx, const fc_factorize_trial *trial)
 static int
 measured_on(const fc_factorize_trial *trial)
 {
-	const char *rows = trial->rows == 0 ? "of made-up rows"
-		: psprintf("of %zu rows of the sample, at least %.1f %% of all,", trial->rows, 100 * trial->lowest);
-	const char *squares = trial->rows == 0 ? ""
-		: psprintf(" The sum of squared distances is %.2f times as large.", trial->sse_ratio);
-
-	return errdetail("With method %s, %zu values, %.1f %% of the labels %s stay.%s",
-					 method_name(trial->method), trial->values, 100 * trial->agreement, rows, squares);
+	return errdetail("With method %s, %zu values, %.1f %% of the labels of %zu rows of the sample, at least %.1f %% of all, stay. "
+					 "The sum of squared distances is %.2f times as large.",
+					 method_name(trial->method), trial->values, 100 * trial->agreement, trial->rows, 100 * trial->lowest, trial->sse_ratio);
 }
 
 /* The promise of auto, where it is not kept or the price of keeping it is the dense operator: true when that was told. */
@@ -201,7 +198,7 @@ report_choice(const fc_factorization *from, const trials *kept)
 				(errmsg("no product was found that keeps %g %% of the labels%s; the centroids are stored as they are", 100 * FC_AUTO_LABELS,
 						kept->sse_ratio > 0 ? " and the distances" : ""),
 				 measured_on(&kept->closest),
-				 kept->closest.lowest < FC_AUTO_LABELS && kept->closest.agreement >= FC_AUTO_LABELS && kept->closest.rows > 0 ?
+				 kept->closest.lowest < FC_AUTO_LABELS && kept->closest.agreement >= FC_AUTO_LABELS ?
 				 errhint("Give more rows as sample, or option budget for a smaller operator.") :
 				 errhint("Give option budget for a smaller operator.")));
 	else
@@ -226,23 +223,29 @@ fastclust_factorize(PG_FUNCTION_ARGS)
 	uint32		rerank = 0;
 	fc_operator_header *header;
 	fc_arena	arena;
+	fc_method	asked;
 	fc_method	method;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();
-	method = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	asked = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	method = asked == FC_METHOD_AUTO && PG_ARGISNULL(3) ? FC_METHOD_PALM4MSA : asked;
 	open_operator(OPERATOR_ARG(0), &op);
 	check_metric_has_means(op.metric);
-	options = factorize_options(PG_GETARG_JSONB_P(2), method, &op, &rerank, &kept.verbose);
+	options = factorize_options(PG_GETARG_JSONB_P(2), asked, method, &op, &rerank, &kept.verbose);
 	if (!PG_ARGISNULL(3))
 	{
 		open_operator(OPERATOR_ARG(3), &sample);
 		check_sample(method, &op, &sample);
 		options.sample = &sample;
 	}
-	kept.sse_ratio = options.sample != NULL ? options.sse_ratio : 0;
+	kept.sse_ratio = options.sse_ratio;
 	options.tried = keep_trial;
 	options.tried_ctx = &kept;
+	if (method != asked)
+		ereport(NOTICE,
+				(errmsg("factorize was given no sample, so that auto uses palm4msa"),
+				 errhint("Give a few thousand rows as sample: factorize(op, sample => (SELECT fastop_agg(x) FROM ...)).")));
 	arena = make_arena("factorize");
 	check_status(fc_factorize(&op, &options, &arena, &out, &from));
 	if (rerank != FC_RERANK_EXACT && !report_choice(&from, &kept))

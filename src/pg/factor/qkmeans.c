@@ -1,14 +1,13 @@
-/* qkmeans.c - options, start and log of QK-means; the rows themselves are qkmeans_fn.c's and qkmeans_rows.c's */
+/* qkmeans.c - options, start and log of QK-means; qkmeans_agg, whose state is that of kmeans_agg; tables are qkmeans_fn.c's */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "fmgr.h"
 #include "utils/jsonb.h"
 
-#include "factor/choose.h"
-#include "factor/factorize.h"
 #include "factor/qkmeans.h"
-#include "factor/start.h"
+#include "factor/sample.h"
 #include "kmeans/ordered.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
@@ -16,7 +15,6 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/factor/factorize.h"
 #include "pg/factor/qkmeans.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
@@ -73,6 +71,36 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 	call->options.start = (fc_method) choice_of_name("start", start, starts, lengthof(starts));
 	call->options.palm.seed = call->seed;
 	call->memory.what = "qkmeans";
+}
+
+/* ---- rows in memory ---- */
+
+static fc_status
+scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
+{
+	const collection *rows = ctx;
+	fc_arena	arena = hold_arena(rows->account);
+
+	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &arena, sse, weights, means));
+	release_arena(&arena);
+	return FC_OK;
+}
+
+static fc_status
+farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
+{
+	const collection *rows = ctx;
+	fc_arena	arena = hold_arena(rows->account);
+
+	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &arena, found_rows, found));
+	release_arena(&arena);
+	return FC_OK;
+}
+
+fc_row_source
+collected_rows(const collection *rows)
+{
+	return (fc_row_source) {(void *) rows, scan_collection, farthest_collected};
 }
 
 /* ---- start ---- */
@@ -323,4 +351,23 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	pfree(start);
 	pfree(part.x);
 	return header;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_qkmeans_final);
+Datum
+fastclust_qkmeans_final(PG_FUNCTION_ARGS)
+{
+	collection	rows;
+	qkmeans_call call = {0};
+	fc_row_source source;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = *(const collection *) PG_GETARG_POINTER(0);
+	rows.account = &call.memory;
+	read_qkmeans_options(rows.options, rows.k, &call);
+	call.memory.what = "qkmeans_agg";
+	check_enough_rows((Size) rows.k, rows.n);
+	source = collected_rows(&rows);
+	PG_RETURN_POINTER(run_qkmeans(&call, &rows, &source));
 }

@@ -1,4 +1,4 @@
-/* qkmeans.h - QK-means over a table or over collected rows: what the two share */
+/* qkmeans.h - QK-means over a table or over collected rows: what the two share, and factorize */
 #ifndef FASTCLUST_QKMEANS_H
 #define FASTCLUST_QKMEANS_H
 
@@ -8,9 +8,8 @@
 #include "portability/instr_time.h"
 #include "utils/jsonb.h"
 
-#include "factor/choose.h"
 #include "factor/qkmeans.h"
-#include "factor/start.h"
+#include "factor/sample.h"
 #include "operator/bytes.h"
 #include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
@@ -40,6 +39,9 @@ typedef struct qkmeans_call
 	FunctionCallInfo rows;		/* for a row a scan, or NULL */
 	qkmeans_entry entry;		/* of the last scan */
 } qkmeans_call;
+
+/* An option `budget` (0: none) below the least that `what` can keep to, for k x d centroids, is an error. */
+extern void check_least_budget(double budget, size_t least, const char *what, size_t k, size_t d, const char *hint);
 
 /* Rows in memory, for the scans of fc_qkmeans; rows->account is set. */
 extern fc_row_source collected_rows(const collection *rows);

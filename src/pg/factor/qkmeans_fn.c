@@ -20,7 +20,7 @@
 #include "utils/syscache.h"
 
 #include "factor/qkmeans.h"
-#include "factor/start.h"
+#include "factor/sample.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"

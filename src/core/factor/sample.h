@@ -1,10 +1,12 @@
 /*
- * start.h - the centroids that QK-means starts from, and the rows of the sample that it measures on.
+ * sample.h - rows in memory for QK-means: the centroids it starts from and the rows it measures on; one scan, a step of Lloyd;
+ * the rows farthest from their centroids.
  */
-#ifndef FC_FACTOR_START_H
-#define FC_FACTOR_START_H
+#ifndef FC_FACTOR_SAMPLE_H
+#define FC_FACTOR_SAMPLE_H
 
 #include "kmeans/ordered.h"
+#include "operator/operator.h"
 
 typedef enum fc_start_kind
 {
@@ -26,8 +28,6 @@ typedef struct fc_start_options
 /* So many of n sampled rows, or all, are measured on. */
 size_t		fc_start_measured(size_t n, size_t k);
 
-/* Bytes fc_qkmeans_start takes from its arena at most. */
-
 /*
  * start (k x d); ordering: its mean is the offset; measured: fc_start_measured rows, evenly from the n x d of the
  * sample in an order by their values.  FC_EFAR as fc_order_rows.
@@ -38,4 +38,21 @@ fc_status	fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, c
 /* The greatest magnitude of a coordinate of n x d points around the offset. */
 double		fc_greatest_magnitude(const double *points, const double *offset, size_t n, size_t d);
 
-#endif							/* FC_FACTOR_START_H */
+/* ---- scans ---- */
+
+/*
+ * *sse of op over x (n x d); per cluster the weight of its rows and (k x d) their means.  An operator is
+ * taken as it will be stored, so that a scan of memory and one by lloyd_step_agg round alike.  FC_EFORMAT when the factors are
+ * too large for floats.
+ */
+fc_status	fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
+						 double *sse, double *weights, double *means);
+
+/*
+ * The `count` rows farthest from their centroids, farthest first, ties in the order of a hash of their values, whatever
+ * the order of x; *found: how many there are.
+ */
+fc_status	fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, fc_arena *arena,
+							 double *rows, size_t *found);
+
+#endif							/* FC_FACTOR_SAMPLE_H */

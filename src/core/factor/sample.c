@@ -1,0 +1,256 @@
+/* sample.c - rows in memory for QK-means: the start, and its scans; see the header */
+#include "factor/sample.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/pieces.h"
+#include "base/rng.h"
+#include "base/sizes.h"
+#include "base/sort.h"
+#include "operator/bytes.h"
+#include "operator/step.h"
+
+#define START_STEPS		4		/* Lloyd steps on the sample at least, */
+#define MORE_STEPS		25		/* and of each of */
+#define MORE_STARTS		5		/* as many starts where few rows, clusters and dimensions make them cheap: */
+#define START_WORK		0x1p34	/* multiplications in all */
+#define SEEDED_PER_K	((size_t) 4)	/* rows that many centroids are drawn from */
+#define UNIFORM_STREAM	2		/* of random numbers */
+
+size_t
+fc_start_measured(size_t n, size_t k)
+{
+	return smaller(n, larger(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
+}
+
+/* Row i of `count` taken evenly from n. */
+static size_t
+even_row(size_t i, size_t count, size_t n)
+{
+	return (size_t) ((double) i / (double) count * (double) n);
+}
+
+typedef struct start_work
+{
+	float	   *ordered;		/* n x d */
+	fc_arena   *arena;
+} start_work;
+
+/* Rows drawn without replacement. */
+static void
+pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, double *start)
+{
+	fc_rng		rng = fc_rng_start(seed, UNIFORM_STREAM);
+	size_t	   *place = FC_TAKE(w->arena, n, size_t);
+
+	for (size_t i = 0; i < n; i++)
+		place[i] = i;
+	for (size_t j = 0; j < k; j++)
+	{
+		size_t		other = j + fc_rng_below(&rng, n - j);
+		size_t		chosen = place[other];
+
+		place[other] = place[j];
+		fc_widen(w->ordered + chosen * d, d, start + j * d);
+	}
+}
+
+/* Centroids of n rows: Lloyd's steps from `initial` (k x d), or from k-means++ where it is NULL. */
+static fc_status
+cluster(const float *x, size_t n, size_t d, size_t k, const double *initial, const fc_kmeans_options *options,
+		fc_arena *arena, double *centroids)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	fc_kmeans_result result = {.centroids = centroids,.weights = FC_TAKE(arena, k, double)};
+	fc_rows		rows = {.x = x,.n = n,.d = d};
+	fc_status	status = fc_kmeans(&rows, k, initial, options, arena, &result);
+
+	fc_arena_release(arena, used);
+	return status;
+}
+
+/*
+ * k-means of the sample.  The seeds of many centroids, which would cost as much as a dozen of Lloyd's steps, are
+ * drawn from a part of it.
+ */
+static fc_status
+cluster_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, double *start)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	double		steps = START_WORK / ((double) n * (double) k * (double) d);	/* affordable */
+	size_t		part_rows = smaller(n, SEEDED_PER_K * k);
+	float	   *part;
+	fc_status	status;
+
+	options.n_init = (int) fmax(1, fmin(MORE_STARTS, steps / MORE_STEPS));
+	options.iterations = (int) fmax(START_STEPS, fmin(MORE_STEPS, steps / options.n_init));
+	options.seed = seed;
+	if (steps > MORE_STEPS)
+		return cluster(w->ordered, n, d, k, NULL, &options, w->arena, start);
+	part = FC_TAKE(w->arena, part_rows * d, float);
+	for (size_t i = 0; i < part_rows; i++)
+		memcpy(part + i * d, w->ordered + even_row(i, part_rows, n) * d, d * sizeof(float));
+	options.iterations = 0;
+	status = cluster(part, part_rows, d, k, NULL, &options, w->arena, start);
+	options.n_init = 0;
+	options.iterations = START_STEPS;
+	return status == FC_OK ? cluster(w->ordered, n, d, k, start, &options, w->arena, start) : status;
+}
+
+static void
+take_measured(const start_work *w, size_t n, size_t d, size_t k, const fc_ordering *ordering, double *measured)
+{
+	size_t		count = fc_start_measured(n, k);
+	size_t		done = 0;
+
+	for (size_t r = 0; r < count; r++)
+	{
+		const float *row = w->ordered + even_row(r, count, n) * d;
+
+		fc_check_every(&done, d);
+		for (size_t i = 0; i < d; i++)
+			measured[r * d + i] = (double) row[i] / ordering->scale + ordering->mean[i];
+	}
+}
+
+fc_status
+fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_start_options *options,
+				 fc_arena *arena, fc_ordering *ordering, double *start, double *measured)
+{
+	start_work	w = {FC_TAKE(arena, n * d, float), arena};
+	fc_status	status = fc_order_rows(sample, n, d, arena, w.ordered, ordering);
+
+	if (status != FC_OK)
+		return status;
+	take_measured(&w, n, d, k, ordering, measured);
+	if (options->kind == FC_START_GIVEN)
+	{
+		fc_copy_pieces(start, options->given, k * d * sizeof(double));
+		return FC_OK;
+	}
+	if (options->kind == FC_START_UNIFORM)
+		pick_rows(&w, n, d, k, options->seed, start);
+	else
+		status = cluster_rows(&w, n, d, k, options->seed, start);
+	if (status == FC_OK)
+		fc_unorder_points(ordering, k, d, start);
+	return status;
+}
+
+double
+fc_greatest_magnitude(const double *points, const double *offset, size_t n, size_t d)
+{
+	double		most = 0;
+
+	for (size_t j = 0; j < n; j++)
+		for (size_t i = 0; i < d; i++)
+			most = fmax(most, fabs(points[j * d + i] - offset[i]));
+	return most;
+}
+
+/* ---- scans ---- */
+
+/* An operator as it is stored, with the rows of its product for distances, and scratch. */
+typedef struct stored_operator
+{
+	fc_operator_header *header;
+	fc_operator op;
+	fc_scratch	scratch;		/* of fc_step_add and fc_operator_assign_batch with `batch` rows, and of one row */
+	size_t		batch;
+} stored_operator;
+
+static fc_status
+store_operator(const fc_operator *op, fc_arena *arena, stored_operator *stored)
+{
+	fc_status	status;
+
+	stored->batch = fc_step_capacity(op);
+	stored->header = (fc_operator_header *) FC_TAKE(arena, fc_operator_size(op), char);
+	stored->scratch = fc_take_scratch(arena, larger(fc_step_scratch(op, stored->batch), fc_operator_batch_scratch(op, stored->batch)));
+	fc_operator_write(op, stored->header);
+	status = fc_operator_check(stored->header, fc_operator_size(op));
+	if (status != FC_OK)
+		return status;
+	fc_operator_view(stored->header, &stored->op);
+	if (op->factors > 1)
+		fc_operator_expand(&stored->op, stored->scratch, FC_TAKE(arena, op->k * op->d, float));
+	return FC_OK;
+}
+
+fc_status
+fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
+			 double *sse, double *weights, double *means)
+{
+	const fc_operator_header shape = {.k = (uint32_t) op->k,.d = (uint32_t) op->d};
+	fc_step_result result = {.weights = weights,.sums = means,.counts = FC_TAKE(arena, op->k, int64_t)};
+	stored_operator stored;
+	fc_step    *step;
+	fc_status	status = store_operator(op, arena, &stored);
+
+	if (status != FC_OK)
+		return status;
+	step = (fc_step *) FC_TAKE(arena, fc_step_size(FC_STEP_LLOYD, &shape, fc_operator_size(op), stored.batch), char);
+	fc_step_init(FC_STEP_LLOYD, stored.header, fc_operator_size(op), stored.batch, step);
+	for (size_t r = 0; r < n; r++)
+	{
+		fc_check();
+		fc_step_add(step, &stored.op, x + r * op->d, 1.0, stored.scratch);
+	}
+	fc_step_fold(step, &stored.op, stored.scratch);
+	fc_step_finish(step, stored.scratch, &result);
+	*sse = result.total;
+	fc_step_means(op->k, op->d, weights, means);
+	return FC_OK;
+}
+
+/* Distances that are never negative sort as their bits: the farthest has the least key. */
+static uint64_t
+farness_key(double distance)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &distance, sizeof(bits));
+	return UINT64_MAX - bits;
+}
+
+static void
+measure_rows(const stored_operator *stored, const double *x, size_t n, fc_arena *arena, double *distances)
+{
+	const fc_operator *op = &stored->op;
+	int32_t    *labels = FC_TAKE(arena, stored->batch, int32_t);
+
+	for (size_t first = 0; first < n; first += stored->batch)
+	{
+		size_t		some = smaller(stored->batch, n - first);
+		const double *rows = x + first * op->d;
+
+		fc_check();
+		fc_operator_assign_batch(op, rows, some, stored->scratch, labels);
+		for (size_t r = 0; r < some; r++)
+			distances[first + r] = fc_operator_distance(op, (size_t) labels[r], rows + r * op->d, stored->scratch);
+	}
+}
+
+fc_status
+fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count, fc_arena *arena,
+				 double *rows, size_t *found)
+{
+	size_t		d = op->d;
+	fc_keyed   *order = FC_TAKE(arena, 2 * n, fc_keyed);
+	double	   *distances = FC_TAKE(arena, n, double);
+	stored_operator stored;
+	fc_status	status = store_operator(op, arena, &stored);
+
+	if (status != FC_OK)
+		return status;
+	measure_rows(&stored, x, n, arena, distances);
+	fc_sort_rows(x, n, d * sizeof(double), order);	/* by a hash of their values, and then */
+	for (size_t r = 0; r < n; r++)
+		order[r].key = farness_key(distances[order[r].value]);
+	fc_sort(order, n, order + n);
+	*found = smaller(count, n);
+	for (size_t i = 0; i < *found; i++)
+		memcpy(rows + i * d, x + order[i].value * d, d * sizeof(double));
+	return FC_OK;
+}

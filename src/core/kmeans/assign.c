@@ -220,9 +220,6 @@ fc_status
 fc_kmeans_assign(fc_kmeans_work *w, const double *centroids)
 {
 	round_centroids(w, centroids);
-	if (w->boxes.k == w->k)
-		return fc_kmeans_assign_in_boxes(w);
-	w->bounds.known = false;
 	if (w->order != NULL)
 		return fc_kmeans_tree_assign(w);
 	if (fc_kmeans_wants_branches(w->k, w->d) && fc_screen_suits(w->k, w->d))

@@ -147,21 +147,14 @@ move_centroids(fc_kmeans_work *w, double most, size_t *moves)
 }
 
 /* One round; *moves: how many centroids went elsewhere. */
-static fc_status
+static void
 even_once(fc_kmeans_work *w, double most, size_t *moves)
 {
-	fc_status	status = fc_exchange_costs(w);
-
-	*moves = 0;
-	if (status == FC_OK)
-		fc_exchange_gather(w);
-	if (status == FC_OK)
-		fc_exchange_rank(w, w->weight, true, w->exchange.ranks);
-	if (status == FC_OK)
-		fc_exchange_rank(w, w->merge_cost, false, w->exchange.ranks + w->k);
-	if (status == FC_OK)
-		move_centroids(w, most, moves);
-	return status;
+	fc_exchange_costs(w);
+	fc_exchange_gather(w);
+	fc_exchange_rank(w, w->weight, true, w->exchange.ranks);
+	fc_exchange_rank(w, w->merge_cost, false, w->exchange.ranks + w->k);
+	move_centroids(w, most, moves);
 }
 
 /* Rounds until all is even, or nothing helps. */
@@ -178,9 +171,8 @@ even_out(fc_kmeans_work *w, evenness *e)
 		keep(w, e, largest, sse);
 	for (int round = 0; round < ROUNDS && e->largest > e->most && in_vain < IN_VAIN && moves > 0 && status == FC_OK; round++)
 	{
-		status = even_once(w, e->most, &moves);
-		if (status == FC_OK)
-			status = measure(w, &largest, &sse);
+		even_once(w, e->most, &moves);
+		status = measure(w, &largest, &sse);
 		in_vain = largest < e->largest || excess_of(w, e->most) < e->excess ? 0 : in_vain + 1;
 		e->excess = fmin(e->excess, excess_of(w, e->most));
 		if (status == FC_OK && largest < e->largest)

@@ -6,7 +6,7 @@
  * joined.  Rows then go to their nearest centroids, and the next round takes what is too large still.  Where all are even, Lloyd's
  * steps go on as long as they stay so.
  *
- * Cost of a round: that of a Lloyd step, k^2 d (fewer in boxes, numerics/boxes.h), and 16 d for each row of a cluster that is split.
+ * Cost of a round: that of a Lloyd step, k^2 d, and 16 d for each row of a cluster that is split.
  */
 #ifndef FC_KMEANS_EVEN_H
 #define FC_KMEANS_EVEN_H

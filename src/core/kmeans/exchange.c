@@ -346,8 +346,8 @@ scan_others(fc_kmeans_work *w, const float *centroids, size_t rows, const float 
 }
 
 /* The nearest other of `rows` centroids from `start` on. */
-static fc_status
-nearest_of_all(fc_kmeans_work *w, size_t start, size_t rows)
+static void
+find_nearest_others(fc_kmeans_work *w, size_t start, size_t rows)
 {
 	float		best[FC_TILE_ROWS];
 	int32_t		label[FC_TILE_ROWS];
@@ -366,23 +366,6 @@ nearest_of_all(fc_kmeans_work *w, size_t start, size_t rows)
 	}
 	for (size_t r = 0; r < rows; r++)
 		w->partner[start + r] = (size_t) label[r];
-	return FC_OK;
-}
-
-/* The same in boxes. */
-static fc_status
-nearest_in_boxes(fc_kmeans_work *w, size_t start, size_t rows)
-{
-	for (size_t j = start; j < start + rows; j++)
-	{
-		uint64_t	before = w->paired;
-		float		squared;
-		size_t		nearest = fc_boxes_nearest(&w->boxes, w->rounded + j * w->d, j, &squared, &w->paired);
-
-		w->partner[j] = nearest == FC_BOXES_NONE ? j : nearest;
-		fc_check_every(&w->done, (w->paired - before) * w->d);
-	}
-	return FC_OK;
 }
 
 static double
@@ -395,21 +378,17 @@ cost_of_joining(const fc_kmeans_work *w, size_t a, size_t b)
 	return both > 0.0 ? w->weight[a] * w->weight[b] / both * fc_row_gap(w->rounded + a * w->d, w->rounded + b * w->d, w->d) : 0.0;
 }
 
-fc_status
+void
 fc_exchange_costs(fc_kmeans_work *w)
 {
-	bool		boxes = w->boxes.k == w->k;
-	fc_status	status = boxes ? fc_boxes_build(&w->boxes, w->rounded) : FC_OK;
-
-	w->paired += boxes ? 0 : w->k * w->k;
-	for (size_t start = 0; start < w->k && status == FC_OK; start += FC_TILE_ROWS)
-		status = (boxes ? nearest_in_boxes : nearest_of_all) (w, start, smaller(FC_TILE_ROWS, w->k - start));
-	for (size_t j = 0; j < w->k && status == FC_OK; j++)
+	w->paired += w->k * w->k;
+	for (size_t start = 0; start < w->k; start += FC_TILE_ROWS)
+		find_nearest_others(w, start, smaller(FC_TILE_ROWS, w->k - start));
+	for (size_t j = 0; j < w->k; j++)
 	{
 		w->merge_cost[j] = cost_of_joining(w, j, w->partner[j]);
 		fc_check_every(&w->done, w->d);
 	}
-	return status;
 }
 
 /* ---- pairs ---- */
@@ -523,14 +502,13 @@ exchange_once(fc_kmeans_work *w, size_t most, bool sure, double *sse)
 	fc_kmeans_stop stop = {sure ? SURE_STEPS : TRIAL_STEPS, STEP_GAIN, INFINITY};
 	double		before = *sse;
 	size_t		pairs = 0;
-	fc_status	status = fc_exchange_costs(w);
+	fc_status	status = FC_OK;
 
-	if (status == FC_OK)		/* its pieces take the place of the rounded centroids */
-		find_gains(w);
+	fc_exchange_costs(w);
+	find_gains(w);				/* its pieces take the place of the rounded centroids */
 	memcpy(w->best, w->centroid, w->k * w->d * sizeof(double));
-	if (status == FC_OK)
-		pair_clusters(w, most, sure, &pairs);
-	if (status != FC_OK || pairs == 0)
+	pair_clusters(w, most, sure, &pairs);
+	if (pairs == 0)
 		return status;
 	status = descend_and_measure(w, &stop, sse);
 	return status == FC_OK && *sse > before ? undo_round(w, sse) : status;

@@ -9,7 +9,7 @@
  *     trials   gains over costs are above their medians' ratio: only the Lloyd steps that follow tell, and a round in vain is
  *              undone.  Where rows fill space evenly a split gains less than a join costs, and yet most cells could be moved.
  *
- * Cost of a round: k^2 d multiply-adds, or far fewer where clusters are very many in few dimensions, 8 n d, and a few Lloyd steps.
+ * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
  *
  * Kaukoranta, Franti, Nevalainen 1998 (iterative split and merge); trials as in Fritzke 2020 (breathing k-means).
  */
@@ -49,7 +49,7 @@ fc_status	fc_kmeans_exchange(fc_kmeans_work *w, const fc_kmeans_options *options
 void		fc_exchange_gather(fc_kmeans_work *w);
 
 /* The nearest other cluster of each, and what a join with it costs. */
-fc_status	fc_exchange_costs(fc_kmeans_work *w);
+void		fc_exchange_costs(fc_kmeans_work *w);
 
 /* Numbers of clusters by values of at least 0. */
 void		fc_exchange_rank(fc_kmeans_work *w, const double *values, bool falling, fc_keyed *ranks);

@@ -5,11 +5,9 @@
 #define FC_KMEANS_INTERNAL_H
 
 #include "base/rng.h"
-#include "kmeans/bounds.h"
 #include "kmeans/exchange.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/nearest.h"
-#include "numerics/boxes.h"
 #include "numerics/screen.h"
 
 #define MAX_DRAWS	64			/* candidates a centroid; 2 + log k stays below */
@@ -77,8 +75,6 @@ struct fc_kmeans_work
 	fc_screen	screen;			/* its records last from step to step */
 	bool		exchanging;		/* rounds of exchanges follow the start, rather than of breathing */
 	fc_exchange exchange;
-	fc_boxes	boxes;			/* of very many centroids in few dimensions; k is 0 without */
-	fc_bounds	bounds;			/* with them; other is NULL without */
 };
 
 static inline double

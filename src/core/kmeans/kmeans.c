@@ -7,7 +7,7 @@
  * on the seed and the rows alone.
  *
  * seed.c: k-means++.  assign.c: nearest centroids.  lloyd.c: steps.  breathe.c, exchange.h: beyond the first minimum.
- * tree.h: many clusters in few dimensions.  bounds.h: very many.  numerics/screen.h: in many dimensions.  branches.h: a start for them.
+ * tree.h: many clusters in few dimensions.   numerics/screen.h: in many dimensions.  branches.h: a start for them.
  */
 #include "kmeans/branches.h"
 #include "kmeans/even.h"
@@ -105,11 +105,6 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	w->candidate = FC_TAKE(arena, w->draws * d, float);
 	w->distance = FC_TAKE(arena, w->packed ? 0 : w->draws * n, float);
 	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
-	if (fc_boxes_suit(clusters, d))
-	{
-		fc_boxes_take(arena, clusters, d, &w->boxes);
-		fc_kmeans_bounds_take(arena, n, d, clusters, &w->bounds);
-	}
 	if (fc_kmeans_wants_exchange(n, d, clusters))
 		fc_kmeans_exchange_take(arena, n, d, clusters, &w->exchange);
 }

@@ -111,8 +111,6 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 	w->count[j]++;
 	w->label[row] = (int32_t) j;
 	w->summed_in[row] = (int32_t) j;
-	if (w->bounds.other != NULL)
-		w->bounds.other[row] = -1.0f;
 }
 
 /* Empty clusters take the farthest rows; when no row is far they copy a row and stay empty. */

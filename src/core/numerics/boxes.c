@@ -112,42 +112,33 @@ pack_leaf(const builder *w, size_t leaf, size_t first, size_t last)
 			pack[c * FC_BOXES_LEAF + r] = value_at(w, smaller(first + r, last - 1), c);
 }
 
-static fc_status
+static void
 build(builder *w, node a)
 {
 	size_t		first = a.first * FC_BOXES_LEAF;
 	size_t		last = smaller(a.last * FC_BOXES_LEAF, w->b->k);
 	size_t		longest = measure_box(w, first, last, box_of(w->b, a));
 	size_t		middle = middle_of(a);
-	fc_status	status;
 
 	fc_check_every(&w->done, 2 * (last - first) * w->b->d);
 	if (is_leaf(a))
 	{
 		pack_leaf(w, a.first, first, last);
-		return FC_OK;
+		return;
 	}
 	fc_part_rows((fc_coordinate) {w->points + longest, w->b->d}, w->b->order, first, last, middle * FC_BOXES_LEAF, &w->done);
-	status = build(w, (node) {a.first, middle});
-	return status == FC_OK ? build(w, (node) {middle, a.last}) : status;
+	build(w, (node) {a.first, middle});
+	build(w, (node) {middle, a.last});
 }
 
-fc_status
+void
 fc_boxes_build(fc_boxes *boxes, const float *points)
-{
-	for (size_t j = 0; j < boxes->k; j++)
-		boxes->order[j] = (uint32_t) j;
-	return fc_boxes_build_chosen(boxes, points, boxes->k);
-}
-
-fc_status
-fc_boxes_build_chosen(fc_boxes *boxes, const float *points, size_t count)
 {
 	builder		w = {.b = boxes,.points = points};
 
-	boxes->k = count;
-	boxes->leaves = (count + FC_BOXES_LEAF - 1) / FC_BOXES_LEAF;
-	return count > 0 ? build(&w, (node) {0, boxes->leaves}) : FC_OK;
+	for (size_t j = 0; j < boxes->k; j++)
+		boxes->order[j] = (uint32_t) j;
+	build(&w, (node) {0, boxes->leaves});
 }
 
 /* ---- the nearest ---- */
@@ -156,13 +147,10 @@ typedef struct box_search
 {
 	const fc_boxes *b;
 	const float *x;
-	size_t		except;
 	size_t		nearest;
 	float		squared;
 	float		second;			/* of the next point, */
-	bool		two;			/* which is wanted as well, */
 	float		margin;			/* up to so much beyond REACH times the first */
-	uint64_t	visited;
 } box_search;
 
 /* The second distance, as far as it is wanted. */
@@ -176,7 +164,7 @@ second_of(const box_search *s)
 static inline float
 limit_of(const box_search *s)
 {
-	return SLACK * (s->two ? second_of(s) : s->squared);
+	return SLACK * second_of(s);
 }
 
 static void
@@ -187,13 +175,10 @@ scan_leaf(box_search *s, size_t leaf)
 	float		squared[FC_BOXES_LEAF];
 	float		least = fc_boxes_leaf_distances(s->b->packs + leaf * s->b->d * FC_BOXES_LEAF, s->b->d, s->x, squared);
 
-	s->visited += count;
 	for (size_t r = 0; r < count && !(least > limit_of(s)); r++)
 	{
 		bool		nearer = squared[r] < s->squared || (squared[r] == s->squared && number[r] < s->nearest);
 
-		if (number[r] == s->except)
-			continue;
 		if (nearer || squared[r] < s->second)
 			s->second = nearer ? s->squared : squared[r];
 		if (!nearer)
@@ -223,44 +208,14 @@ visit(box_search *s, node a)
 		visit(s, child[1 - nearer]);
 }
 
-/* From what `start` wants to know. */
-static box_search
-search_boxes(const fc_boxes *boxes, const float *x, box_search start, uint64_t *visited)
+size_t
+fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin, float squared[2])
 {
 	float		padded[FC_BOXES_DIMENSIONS] = {0.0f};
-	box_search	s = start;
+	box_search	s = {.b = boxes,.x = padded,.nearest = SIZE_MAX,.squared = INFINITY,.second = INFINITY,.margin = margin};
 
-	s.b = boxes;
-	s.x = padded;
-	s.nearest = FC_BOXES_NONE;
-	s.second = INFINITY;
 	memcpy(padded, x, boxes->d * sizeof(float));
 	visit(&s, (node) {0, boxes->leaves});
-	if (visited != NULL)
-		*visited += s.visited;
-	return s;
-}
-
-size_t
-fc_boxes_nearest(const fc_boxes *boxes, const float *x, size_t except, float *squared, uint64_t *visited)
-{
-	box_search	s = search_boxes(boxes, x, (box_search) {.except = except,.squared = INFINITY}, visited);
-
-	*squared = s.squared;
-	return s.nearest;
-}
-
-float
-fc_boxes_least(const fc_boxes *boxes, const float *x, size_t except, float limit, uint64_t *visited)
-{
-	return boxes->k == 0 ? limit : search_boxes(boxes, x, (box_search) {.except = except,.squared = limit}, visited).squared;
-}
-
-size_t
-fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin, float squared[2], uint64_t *visited)
-{
-	box_search	s = search_boxes(boxes, x, (box_search) {.except = FC_BOXES_NONE,.squared = INFINITY,.two = true,.margin = margin}, visited);
-
 	squared[0] = s.squared;
 	squared[1] = second_of(&s);
 	return s.nearest;

@@ -32,27 +32,13 @@ bool		fc_boxes_suit(size_t k, size_t d);
 
 /* The memory of boxes of k points, then their making of points (k x d). */
 void		fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes);
-fc_status	fc_boxes_build(fc_boxes *boxes, const float *points);
-
-/* The same of `count` of them, 0 .. k, whose numbers are in boxes->order. */
-fc_status	fc_boxes_build_chosen(fc_boxes *boxes, const float *points, size_t count);
-
-#define FC_BOXES_NONE	SIZE_MAX
+void		fc_boxes_build(fc_boxes *boxes, const float *points);
 
 /*
- * The nearest point to x (d), lowest of equals, but point `except`; its squared distance in float.  FC_BOXES_NONE when there is no other.
- * *visited counts distances; it may be NULL.
+ * The nearest point to x (d), lowest of equals; its squared distance in float and that of the nearest other, up to four times the first
+ * and `margin`: how much farther it is would take a search of most boxes where points are in groups far apart.
  */
-size_t		fc_boxes_nearest(const fc_boxes *boxes, const float *x, size_t except, float *squared, uint64_t *visited);
-
-/*
- * The same, with its squared distance and that of the nearest other, up to four times the first and `margin`: how much farther it is would
- * take a search of most boxes where points are in groups far apart.
- */
-size_t		fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin, float squared[2], uint64_t *visited);
-
-/* The least of `limit` and the squared distances to points but `except`. */
-float		fc_boxes_least(const fc_boxes *boxes, const float *x, size_t except, float limit, uint64_t *visited);
+size_t		fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin, float squared[2]);
 
 /* Inner loops: squared distances to the points of a leaf, the least of them comes back; and to two boxes; x of width floats there. */
 float		fc_boxes_leaf_distances(const float *pack, size_t d, const float *x, float *squared);

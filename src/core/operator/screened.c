@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "numerics/boxes.h"
+#include "numerics/kdtree.h"
 #include "numerics/rows.h"
 #include "operator/internal.h"
 
@@ -42,11 +42,10 @@ fc_operator_screen_worksize(const fc_operator *op)
 	return fc_operator_screen_size(op) > 0 ? sizeof(fc_screen) + 64 + fc_screen_worksize(op->k, op->d) : 0;
 }
 
-fc_status
+void
 fc_operator_screen(fc_operator *op, fc_arena *arena)
 {
 	fc_screen  *screen;
-	fc_status	status;
 
 	op->screen = NULL;
 	op->boxes = NULL;
@@ -57,13 +56,11 @@ fc_operator_screen(fc_operator *op, fc_arena *arena)
 		fc_boxes_take(arena, op->k, op->d, boxes);
 		fc_boxes_build(boxes, op->factor[0].values);
 		op->boxes = boxes;
-		return FC_OK;
+		return;
 	}
 	screen = FC_TAKE(arena, 1, fc_screen);
-	status = fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen);
-	if (status == FC_OK)
+	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen))
 		op->screen = screen;
-	return status == FC_EFAR || status == FC_ENUMERIC ? FC_OK : status;
 }
 
 typedef struct measured_rows

@@ -5,7 +5,6 @@
 
 #include "base/rng.h"
 #include "kmeans/choose.h"
-#include "kmeans/valleys.h"
 #include "kmeans_problem.h"
 
 static fc_choice choice;

@@ -6,18 +6,17 @@
  * double for rows whose two best scores are within the bound otherwise.
  *
  * Rows are visited in blocks of FC_TILE_ROWS, dot products in tiles of fixed shape.  Many clusters in few
- * dimensions meet few rows each (tree.h).
+ * dimensions meet few rows each (tree.c).
  *
  * Cost: n k d multiply-adds in float.
  */
-#include "kmeans/tree.h"
+#include "kmeans/internal.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/blas.h"
 #include "base/sizes.h"
-#include "kmeans/branches.h"
 #include "numerics/rows.h"
 
 /* tile[r][j] = x_(start + r) . c_j for count <= FC_TILE_CENTROIDS centroids. */
@@ -135,18 +134,6 @@ round_centroids(fc_kmeans_work *w, const double *centroids)
 
 /* ---- many clusters in many dimensions ---- */
 
-size_t
-fc_kmeans_screen_worksize(size_t k, size_t d)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_screen	screen;
-
-	fc_screen_shape(k, d, &screen);
-	fc_arena_reserve(&measure, fc_screen_worksize(k, d));
-	(void) FC_TAKE(&measure, fc_screen_scratch(&screen, FC_SCREEN_ROWS), float);
-	return fc_arena_measured(&measure);
-}
-
 /* Rows from `first` on. */
 typedef struct screened_rows
 {
@@ -163,32 +150,27 @@ distance_of(const void *context, size_t row, size_t j)
 	return fc_row_gap(rows->w->rows->x + (rows->first + row) * d, rows->w->rounded + j * d, d);
 }
 
-/* A screen of the rounded centroids, and scratch behind it; *suits: they can be told apart. */
-static fc_status
-open_screen(fc_kmeans_work *w, fc_scratch *scratch, bool *suits)
+/* A screen of the rounded centroids with the records of the last, and scratch behind it; false: there can be none. */
+static bool
+open_screen(fc_kmeans_work *w, fc_scratch *scratch)
 {
 	fc_screen	before = w->screen;
-	fc_status	status;
+	bool		suits = fc_screen_build(w->rounded, NULL, w->k, w->d, before.k == 0 || before.lead > 0, w->arena, &w->screen);
 
-	status = fc_screen_build(w->rounded, NULL, w->k, w->d, before.k == 0 || before.lead > 0, w->arena, &w->screen);
 	memcpy(w->screen.record, before.record, sizeof(before.record));
-	*suits = status == FC_OK;
-	if (status == FC_EFAR || status == FC_ENUMERIC)
-		return FC_OK;
-	if (status == FC_OK)
+	if (suits)
 		*scratch = fc_take_scratch(w->arena, fc_screen_scratch(&w->screen, FC_SCREEN_ROWS));
-	return status;
+	return suits;
 }
 
-static fc_status
+static void
 assign_screened(fc_kmeans_work *w)
 {
 	fc_mark		mark = fc_arena_mark(w->arena);
 	fc_scratch	scratch;
-	bool		suits;
-	fc_status	status = open_screen(w, &scratch, &suits);
+	bool		suits = open_screen(w, &scratch);
 
-	for (size_t start = 0; start < w->n && status == FC_OK;)
+	for (size_t start = 0; start < w->n; start += FC_SCREEN_ROWS)
 	{
 		size_t		count = smaller(FC_SCREEN_ROWS, w->n - start);
 		screened_rows context = {w, start};
@@ -206,31 +188,23 @@ assign_screened(fc_kmeans_work *w)
 
 			w->near[r] = (float) (w->careful ? square : 0.5 * (square - (double) w->norm[r]));
 		}
-		if (status == FC_OK && !all)
+		if (all)
+			w->compared += count * w->k;
+		else
 			assign_tiles(w, start, count);
-		w->compared += all ? count * w->k : 0;
-		start += count;
 	}
 	fc_arena_release(w->arena, mark);
-	return status;
 }
 
-/* label = argmin_j ||x - c_j||, near = its score, or its squared distance when careful. */
-fc_status
+void
 fc_kmeans_assign(fc_kmeans_work *w, const double *centroids)
 {
 	round_centroids(w, centroids);
-	if (w->boxes.k == w->k)
-		return fc_kmeans_assign_in_boxes(w);
-	w->bounds.known = false;
 	if (w->order != NULL)
-		return fc_kmeans_tree_assign(w);
-	if (fc_kmeans_wants_branches(w->k, w->d) && fc_screen_suits(w->k, w->d))
-		return assign_screened(w);
-	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
-		if (w->packed)
-			assign_packs(w, start, fc_kmeans_block(w, start));
-		else
-			assign_tiles(w, start, fc_kmeans_block(w, start));
-	return FC_OK;
+		fc_kmeans_tree_assign(w);
+	else if (fc_screen_suits(w->k, w->d))
+		assign_screened(w);
+	else
+		for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
+			(w->packed ? assign_packs : assign_tiles) (w, start, fc_kmeans_block(w, start));
 }

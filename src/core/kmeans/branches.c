@@ -1,11 +1,15 @@
-/* branches.c - a tree of k-means; see branches.h */
-#include "kmeans/branches.h"
+/*
+ * branches.c - a start for many clusters: a tree of k-means.
+ *
+ * A node's rows are clustered into some branches, and each branch gets a number of leaves in proportion to its SSE, a cluster
+ * a leaf.  With b branches a node costs n d b multiply-adds a step, a level n d b, where all k at once cost n d k.
+ */
+#include "kmeans/internal.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/sizes.h"
-#include "kmeans/nearest.h"
 
 #define STEPS			8			/* Lloyd steps of a node, */
 #define TOLERANCE		3e-3		/* fewer when they gain less; */
@@ -24,7 +28,8 @@ typedef struct branch
 typedef struct branch_work
 {
 	size_t		d;
-	const fc_branch_method *method;
+	uint64_t	seed;
+	fc_kmeans_method *cluster;
 	size_t		done;
 	float	   *x;				/* n x d, in the order of the tree */
 	double	   *weight;			/* n */
@@ -205,58 +210,52 @@ push_branches(branch_work *w, const branch *node, size_t branches)
 }
 
 /* Branches of a node's first rows, which are any, go on with all of them: a seed looks at every row. */
-static fc_status
+static void
 cluster_node(branch_work *w, const branch *node, size_t branches)
 {
 	fc_rows		rows = {.x = w->x + node->first * w->d,.weight = w->weight + node->first,.n = smaller(node->n, FEW_ROWS * branches),.d = w->d};
-	fc_kmeans_options options = w->method->options;
+	fc_kmeans_options options = {.n_init = 1,.iterations = STEPS,.tolerance = TOLERANCE,.seed = w->seed + node->out};
 	fc_kmeans_result result = {.centroids = w->centroid,.weights = w->weights,.labels = w->label + node->first};
-	fc_status	status;
 
-	options.iterations = STEPS;
-	options.tolerance = TOLERANCE;
-	options.seed += node->out;
-	status = w->method->cluster(&rows, branches, NULL, &options, w->arena, &result);
-	if (status != FC_OK || rows.n == node->n)
-		return status;
+	(void) w->cluster(&rows, branches, NULL, &options, w->arena, &result);
+	if (rows.n == node->n)
+		return;
 	memcpy(w->begun, w->centroid, branches * w->d * sizeof(double));
 	rows.n = node->n;
 	options.n_init = 0;
 	options.iterations = FEW_STEPS;
-	return w->method->cluster(&rows, branches, w->begun, &options, w->arena, &result);
+	(void) w->cluster(&rows, branches, w->begun, &options, w->arena, &result);
 }
 
 /* A node's clusters, or its branches. */
-static fc_status
+static void
 split(branch_work *w, const branch *node, double *centroids)
 {
 	size_t		branches = branches_of(node->k);
-	fc_status	status;
 
 	if (node->n <= node->k)
 	{
 		place_rows(w, node, centroids);
-		return FC_OK;
+		return;
 	}
-	status = cluster_node(w, node, branches);
-	if (status == FC_OK && branches == node->k)
+	cluster_node(w, node, branches);
+	if (branches == node->k)
+	{
 		memcpy(centroids + node->out * w->d, w->centroid, branches * w->d * sizeof(double));
-	if (status != FC_OK || branches == node->k)
-		return status;
+		return;
+	}
 	measure_branches(w, node, branches);
-	if (status != FC_OK)
-		return status;
 	share_leaves(w, branches, node->k);
 	gather_branches(w, node, branches);
 	push_branches(w, node, branches);
-	return status;
 }
 
-/* Rows of positive weight, for k-means asks for some in each node; *n of them. */
-static fc_status
-copy_rows(const fc_rows *rows, branch_work *w, size_t *n)
+/* Rows of positive weight, for k-means asks for some in each node; how many. */
+static size_t
+copy_rows(const fc_rows *rows, branch_work *w)
 {
-	*n = 0;
+	size_t		n = 0;
+
 	for (size_t r = 0; r < rows->n; r++)
 	{
 		double		weight = rows->weight == NULL ? 1.0 : rows->weight[r];
@@ -264,30 +263,25 @@ copy_rows(const fc_rows *rows, branch_work *w, size_t *n)
 		fc_check_every(&w->done, w->d);
 		if (!(weight > 0.0))
 			continue;
-		memcpy(w->x + *n * w->d, rows->x + r * w->d, w->d * sizeof(float));
-		w->weight[(*n)++] = weight;
+		memcpy(w->x + n * w->d, rows->x + r * w->d, w->d * sizeof(float));
+		w->weight[n++] = weight;
 	}
-	return *n > 0 ? FC_OK : FC_EEMPTY;
+	return n;
 }
 
-fc_status
-fc_kmeans_branch(const fc_rows *rows, size_t k, const fc_branch_method *method, fc_arena *arena, double *centroids)
+void
+fc_kmeans_branch(const fc_rows *rows, size_t k, uint64_t seed, fc_kmeans_method *cluster, fc_arena *arena, double *centroids)
 {
-	branch_work w = {.arena = arena,.d = rows->d,.method = method};
+	branch_work w = {.arena = arena,.d = rows->d,.seed = seed,.cluster = cluster};
 	fc_mark		used = fc_arena_mark(arena);
-	size_t		n = 0;
-	fc_status	status;
 
 	take_work(arena, rows->n, rows->d, k, &w);
-	status = copy_rows(rows, &w, &n);
-	if (status == FC_OK)
-		w.waiting[w.waits++] = (branch) {0, n, k, 0};
-	while (status == FC_OK && w.waits > 0)
+	w.waiting[w.waits++] = (branch) {0, copy_rows(rows, &w), k, 0};
+	while (w.waits > 0)
 	{
 		branch		node = w.waiting[--w.waits];
 
-		status = split(&w, &node, centroids);
+		split(&w, &node, centroids);
 	}
 	fc_arena_release(arena, used);
-	return status;
 }

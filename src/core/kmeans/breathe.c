@@ -75,16 +75,22 @@ find_partner(fc_kmeans_work *w, size_t j)
 	fc_check_every(&w->done, w->k * w->d);
 }
 
-/* Cluster b joins a; the last cluster takes its place. */
-static void
-join(fc_kmeans_work *w, size_t a, size_t b)
+void
+fc_kmeans_join(fc_kmeans_work *w, size_t a, size_t b)
 {
-	size_t		last = w->k - 1;
 	double		both = w->weight[a] + w->weight[b];
 
 	for (size_t i = 0; i < w->d && both > 0.0; i++)
 		w->centroid[a * w->d + i] = (w->weight[a] * w->centroid[a * w->d + i] + w->weight[b] * w->centroid[b * w->d + i]) / both;
 	w->weight[a] = both;
+}
+
+/* The last cluster takes the place of cluster b. */
+static void
+replace_by_last(fc_kmeans_work *w, size_t b)
+{
+	size_t		last = w->k - 1;
+
 	memmove(w->centroid + b * w->d, w->centroid + last * w->d, w->d * sizeof(double));
 	w->weight[b] = w->weight[last];
 	w->merge_cost[b] = w->merge_cost[last];
@@ -106,7 +112,8 @@ merge_cheapest(fc_kmeans_work *w)
 			cheapest = j;
 	a = w->partner[cheapest] < cheapest ? w->partner[cheapest] : cheapest;
 	b = w->partner[cheapest] > cheapest ? w->partner[cheapest] : cheapest;
-	join(w, a, b);
+	fc_kmeans_join(w, a, b);
+	replace_by_last(w, b);
 	for (size_t j = 0; j < w->k; j++)
 	{
 		bool		lost = j == a || w->partner[j] == a || w->partner[j] == b;
@@ -133,23 +140,18 @@ merge_down(fc_kmeans_work *w, size_t k)
 /* ---- rounds ---- */
 
 /* k + m centroids and back, to a minimum of SSE *sse; hopeless ones are left before. */
-static fc_status
+static void
 breathe_once(fc_kmeans_work *w, fc_rng *rng, size_t m, const fc_kmeans_stop *stop, double *sse)
 {
 	fc_kmeans_stop coarse = {COARSE_STEPS, COARSE_TOLERANCE, INFINITY};
 	size_t		k = w->k;
 	int			steps;
-	fc_status	status = fc_kmeans_add(w, rng, m);
 
-	if (status == FC_OK)
-		status = fc_kmeans_descend(w, &coarse, &steps, sse);
-	if (status == FC_OK)
-		merge_down(w, k);
-	if (status == FC_OK)
-		status = fc_kmeans_descend(w, stop, &steps, sse);
-	if (status == FC_OK)
-		fc_kmeans_measure(w, w->centroid, w->weight, sse);
-	return status;
+	fc_kmeans_add(w, rng, m);
+	fc_kmeans_descend(w, &coarse, &steps, sse);
+	merge_down(w, k);
+	fc_kmeans_descend(w, stop, &steps, sse);
+	fc_kmeans_measure(w, w->centroid, w->weight, sse);
 }
 
 /* w's centroids and near are the best, or the best become w's. */
@@ -160,12 +162,11 @@ keep_or_undo(fc_kmeans_work *w, bool keep)
 	memcpy(keep ? w->kept : w->near, keep ? w->near : w->kept, w->n * sizeof(float));
 }
 
-fc_status
+void
 fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *options, double *sse)
 {
 	size_t		m = fc_kmeans_breath(w->k);
 	int			failures = 0;
-	fc_status	status = FC_OK;
 
 	keep_or_undo(w, true);
 	for (int round = 0; round < options->rounds && m > 0 && *sse > 0.0 && fc_kmeans_spent(w) < w->budget; round++)
@@ -173,9 +174,7 @@ fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *optio
 		fc_kmeans_stop stop = {options->iterations, COARSER * options->tolerance, *sse};
 		double		now;
 
-		status = breathe_once(w, rng, m, &stop, &now);
-		if (status != FC_OK)
-			return status;
+		breathe_once(w, rng, m, &stop, &now);
 		failures = now < *sse * (1.0 - GAIN) ? 0 : failures + 1;
 		keep_or_undo(w, now < *sse);
 		*sse = fmin(now, *sse);
@@ -185,5 +184,4 @@ fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *optio
 			m--;
 		}
 	}
-	return status;
 }

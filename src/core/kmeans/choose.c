@@ -38,13 +38,10 @@ trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 	fc_mark		mark = fc_arena_mark(arena);
 	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
 	size_t		count = 0;
-	fc_status	status = FC_OK;
+	fc_status	status;
 
-	if (status == FC_OK)
-	{
-		fc_widen(rows->x, rows->n * rows->d, x);
-		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, arena, inside, &count);
-	}
+	fc_widen(rows->x, rows->n * rows->d, x);
+	status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, arena, inside, &count);
 	for (size_t i = 0; i < count; i++)
 		memcpy(kept + i * rows->d, rows->x + inside[i] * rows->d, rows->d * sizeof(float));
 	fc_arena_release(arena, mark);

@@ -1,10 +1,17 @@
-/* even.c - no cluster with more weight than is wanted; see even.h */
-#include "kmeans/even.h"
+/*
+ * even.c - centroids moved until no cluster has more weight than is wanted.
+ *
+ * A cluster that has more is split in two across its first axis, at the median where the means of the pieces would not part it about
+ * evenly.  The second centroid comes from two clusters near each other that have together what one may have: those that cost least are
+ * joined.  Rows then go to their nearest centroids, and the next round takes what is too large still.  Where all are even, Lloyd's
+ * steps go on as long as they stay so.
+ *
+ * Cost of a round: that of a Lloyd step, k^2 d, and 16 d for each row of a cluster that is split.
+ */
+#include "kmeans/internal.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "kmeans/internal.h"
 
 #define ROUNDS			100		/* at most */
 #define IN_VAIN			20		/* rounds after which neither the largest cluster nor what is above the limit is less end the search */
@@ -13,13 +20,6 @@
 #define HALVINGS		24		/* of the interval where the median is */
 #define STEPS			10		/* Lloyd steps at the end */
 #define STEP_GAIN		1e-3	/* one that gains less is the last */
-
-void
-fc_kmeans_even_take(fc_arena *arena, fc_kmeans_work *w)
-{
-	if (w->exchange.row == NULL)
-		fc_kmeans_exchange_take(arena, w->n, w->d, w->k, &w->exchange);
-}
 
 /* What rounds have come to; the most even so far is in w->best. */
 typedef struct evenness
@@ -31,20 +31,16 @@ typedef struct evenness
 } evenness;
 
 /* Labels, weights, SSE and the largest weight of w->centroid. */
-static fc_status
+static void
 measure(fc_kmeans_work *w, double *largest, double *sse)
 {
-	fc_status	status;
-
 	for (size_t j = 0; w->sphere != NULL && j < w->k; j++)
 		(void) fc_kmeans_to_sphere(w, j);
-	status = fc_kmeans_assign(w, w->centroid);
-	if (status == FC_OK)
-		fc_kmeans_measure(w, w->centroid, w->weight, sse);
+	fc_kmeans_assign(w, w->centroid);
+	fc_kmeans_measure(w, w->centroid, w->weight, sse);
 	*largest = 0.0;
 	for (size_t j = 0; j < w->k; j++)
 		*largest = fmax(*largest, w->weight[j]);
-	return status;
 }
 
 static void
@@ -147,83 +143,71 @@ move_centroids(fc_kmeans_work *w, double most, size_t *moves)
 }
 
 /* One round; *moves: how many centroids went elsewhere. */
-static fc_status
+static void
 even_once(fc_kmeans_work *w, double most, size_t *moves)
 {
-	fc_status	status = fc_exchange_costs(w);
-
-	*moves = 0;
-	if (status == FC_OK)
-		fc_exchange_gather(w);
-	if (status == FC_OK)
-		fc_exchange_rank(w, w->weight, true, w->exchange.ranks);
-	if (status == FC_OK)
-		fc_exchange_rank(w, w->merge_cost, false, w->exchange.ranks + w->k);
-	if (status == FC_OK)
-		move_centroids(w, most, moves);
-	return status;
+	fc_exchange_costs(w);
+	fc_exchange_gather(w);
+	fc_exchange_rank(w, w->weight, true, w->exchange.ranks);
+	fc_exchange_rank(w, w->merge_cost, false, w->exchange.ranks + w->k);
+	move_centroids(w, most, moves);
 }
 
 /* Rounds until all is even, or nothing helps. */
-static fc_status
+static void
 even_out(fc_kmeans_work *w, evenness *e)
 {
 	double		largest;
 	double		sse;
 	size_t		moves = 1;
 	int			in_vain = 0;
-	fc_status	status = measure(w, &largest, &sse);
 
-	if (status == FC_OK)
-		keep(w, e, largest, sse);
-	for (int round = 0; round < ROUNDS && e->largest > e->most && in_vain < IN_VAIN && moves > 0 && status == FC_OK; round++)
+	measure(w, &largest, &sse);
+	keep(w, e, largest, sse);
+	for (int round = 0; round < ROUNDS && e->largest > e->most && in_vain < IN_VAIN && moves > 0; round++)
 	{
-		status = even_once(w, e->most, &moves);
-		if (status == FC_OK)
-			status = measure(w, &largest, &sse);
+		even_once(w, e->most, &moves);
+		measure(w, &largest, &sse);
 		in_vain = largest < e->largest || excess_of(w, e->most) < e->excess ? 0 : in_vain + 1;
 		e->excess = fmin(e->excess, excess_of(w, e->most));
-		if (status == FC_OK && largest < e->largest)
+		if (largest < e->largest)
 			keep(w, e, largest, sse);
 	}
-	return status;
 }
 
 /* Lloyd's steps, while all stays even. */
-static fc_status
+static void
 settle(fc_kmeans_work *w, evenness *e)
 {
 	fc_kmeans_stop stop = {1, 0.0, INFINITY};
-	fc_status	status = FC_OK;
 
 	memcpy(w->centroid, w->best, w->k * w->d * sizeof(double));
-	for (int step = 0; step < STEPS && status == FC_OK; step++)
+	for (int step = 0; step < STEPS; step++)
 	{
 		double		before = e->sse;
 		double		largest;
 		double		sse;
 		int			steps;
 
-		status = fc_kmeans_descend(w, &stop, &steps, &sse);
-		if (status == FC_OK)
-			status = measure(w, &largest, &sse);
-		if (status != FC_OK || largest > e->most || !(sse < before))
+		fc_kmeans_descend(w, &stop, &steps, &sse);
+		measure(w, &largest, &sse);
+		if (largest > e->most || !(sse < before))
 			break;
 		keep(w, e, largest, sse);
 		if (before - sse < STEP_GAIN * before)
 			break;
 	}
-	return status;
 }
 
-fc_status
+void
 fc_kmeans_even(fc_kmeans_work *w, double most)
 {
 	evenness	e = {.most = most,.excess = INFINITY};
-	fc_status	status = even_out(w, &e);
 
-	if (status == FC_OK && e.largest <= e.most)
-		status = settle(w, &e);
+	if (w->exchange.row == NULL)
+		fc_kmeans_exchange_take(w->arena, w->n, w->d, w->k, &w->exchange);
+	even_out(w, &e);
+	if (e.largest <= e.most)
+		settle(w, &e);
 	memcpy(w->centroid, w->best, w->k * w->d * sizeof(double));
-	return status;
 }

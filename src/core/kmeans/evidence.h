@@ -6,7 +6,7 @@
  *     cost       the mean squared distance of each half's rows to the centroids of the other
  *     agreement  the share of the rows that C_0 and C_1 give the same cluster, with their numbers matched (Ben-Hur, Elisseeff and
  *                Guyon 2002; Lange, Roth, Braun and Buhmann 2004)
- *     separated  the clusters that a valley of the density divides from every other (valleys.h), the mean of C_0 and C_1
+ *     separated  the clusters that a valley of the density divides from every other (below), the mean of C_0 and C_1
  *     found      the same, but no more than come back: matched clusters with FC_EVIDENCE_OVERLAP of their rows in common (Hennig 2007)
  *
  * Cells of k-means in one flat law have no valleys in few dimensions, and no agreement in many.
@@ -27,9 +27,48 @@ typedef struct fc_evidence
 #define FC_EVIDENCE_OVERLAP		0.8 /* of the rows of either: Jaccard's coefficient */
 #define FC_EVIDENCE_CLUSTERS	1024	/* counts along the lines between all pairs are kept */
 
-
 /* k is at most half of the rows and FC_EVIDENCE_CLUSTERS; weights are not looked at.  FC_EEMPTY for fewer than two rows. */
 fc_status	fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
 							   fc_arena *arena, fc_evidence *evidence);
+
+/*
+ * Which clusters are apart: where the density of the rows has a valley between two centroids.
+ *
+ * Rows of clusters i and j are seen along the line through the centroids, at
+ *
+ *     t(x) = (||x - c_i||^2 - ||x - c_j||^2) / (2 ||c_i - c_j||^2),     -1/2 at c_i, 0 at the border, 1/2 at c_j.
+ *
+ * Counts in a window of FC_VALLEY_WINDOW have a valley at v when
+ *
+ *     count(v) <= FC_VALLEY_DEPTH m  and  m - count(v) >= FC_VALLEY_ERRORS sqrt(m + count(v)),
+ *
+ * m the lesser of the greatest counts on either side of v.  Without a valley the two are one.  Two normal laws of equal
+ * weight, 4 deviations apart, have 0.29 of their peaks between them; cells of k-means in one flat law have about 1, and 0.5 to 0.7
+ * in the plane, where cells are narrow at their border.
+ */
+#define FC_VALLEY_DEPTH		0.6
+#define FC_VALLEY_ERRORS	2.0
+#define FC_VALLEY_ROWS		8	/* a cluster of fewer rows is none */
+
+#define FC_VALLEY_BINS		15	/* counts of a pair's rows on one side of the border, for t from -0.75 to 0 */
+#define FC_VALLEY_WIDTH		0.05
+#define FC_VALLEY_WINDOW	4	/* bins */
+
+typedef struct fc_valleys
+{
+	size_t		k;
+	double	   *slope;			/* k x k: 1 / (2 ||c_i - c_j||^2), 0 for equal centroids */
+	uint32_t   *counts;			/* k x k x FC_VALLEY_BINS: rows of the first cluster along the line to the second */
+	size_t	   *rows;			/* k */
+} fc_valleys;
+
+/* No rows yet; centroids: k x d. */
+fc_valleys	fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena);
+
+/* A row of cluster `label`, its squared distances to the k centroids. */
+void		fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label);
+
+/* How many clusters are left when those without a valley between them are joined. */
+void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated);
 
 #endif							/* FC_KMEANS_EVIDENCE_H */

@@ -1,12 +1,25 @@
-/* exchange.c - splits of some clusters paired with joins of others; see exchange.h */
-#include "kmeans/exchange.h"
+/*
+ * exchange.c - centroids leave where they are hardly missed for where they gain most, many at a time.
+ *
+ * Lloyd's steps move no centroid from a group of rows that has two to two groups that share one.  A round of exchanges does: each
+ * cluster is split in two, which lowers the SSE by its gain, and is joined with the nearest other, which raises it by its
+ * cost.  The greatest gains are paired with the least costs, and no cluster is in two pairs.
+ *
+ *     sure     gains are above costs: the SSE falls by their differences, before the Lloyd steps that follow
+ *     trials   gains over costs are above their medians' ratio: only the Lloyd steps that follow tell, and a round in vain is
+ *              undone.  Where rows fill space evenly a split gains less than a join costs, and yet most cells could be moved.
+ *
+ * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
+ *
+ * Kaukoranta, Franti, Nevalainen 1998 (iterative split and merge); trials as in Fritzke 2020 (breathing k-means).
+ */
+#include "kmeans/internal.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/blas.h"
 #include "base/sizes.h"
-#include "kmeans/internal.h"
 #include "numerics/rows.h"
 
 #define ROUNDS			60		/* at most */
@@ -20,10 +33,14 @@
 #define STEP_GAIN		3e-3	/* a Lloyd step that gains less is the last of its round */
 #define PLANES			2		/* Lloyd steps of the pieces of a cluster */
 
+#define EXCHANGE_CLUSTERS	256	/* rounds from so many clusters on; of fewer, breathing moves as many */
+#define EXCHANGE_WIDE	128		/* or dimensions: k-means++ and breathing draw rows by their distances, which are all alike there */
+#define EXCHANGE_ROWS		3	/* and so many rows a cluster; of fewer, gains and costs are those of single rows */
+
 bool
 fc_kmeans_wants_exchange(size_t n, size_t d, size_t k)
 {
-	return k > 1 && (k >= FC_EXCHANGE_CLUSTERS || d >= FC_EXCHANGE_WIDE) && n / FC_EXCHANGE_ROWS >= k && n <= UINT32_MAX;
+	return k > 1 && (k >= EXCHANGE_CLUSTERS || d >= EXCHANGE_WIDE) && n / EXCHANGE_ROWS >= k && n <= UINT32_MAX;
 }
 
 void
@@ -122,7 +139,7 @@ turn_to_axis(fc_kmeans_work *w, size_t j, plane *p)
 		double		share = fc_kmeans_weight(w, e->row[q]) * (along(e, x, w->d) - p->limit);
 
 		fc_check_every(&w->done, 2 * w->d);
-		fc_kmeans_accumulate(x, w->d, share, e->sums);
+		fc_axpy(share, x, w->d, e->sums);
 		shares += share;
 	}
 	for (size_t c = 0; c < w->d; c++)
@@ -152,7 +169,7 @@ sum_sides(fc_kmeans_work *w, size_t j, plane *p)
 
 		fc_check_every(&w->done, 2 * w->d);
 		p->weight[side] += weight;
-		fc_kmeans_accumulate(x, w->d, weight, e->sums + side * w->d);
+		fc_axpy(weight, x, w->d, e->sums + side * w->d);
 	}
 }
 
@@ -230,7 +247,7 @@ fc_exchange_center(fc_kmeans_work *w, size_t j)
 		double		share = fc_kmeans_weight(w, e->row[q]);
 
 		fc_check_every(&w->done, w->d);
-		fc_kmeans_accumulate(fc_kmeans_row(w, e->row[q], buffer), w->d, share, e->sums);
+		fc_axpy(share, fc_kmeans_row(w, e->row[q], buffer), w->d, e->sums);
 		weight += share;
 	}
 	for (size_t c = 0; c < w->d && weight > 0.0; c++)
@@ -346,8 +363,8 @@ scan_others(fc_kmeans_work *w, const float *centroids, size_t rows, const float 
 }
 
 /* The nearest other of `rows` centroids from `start` on. */
-static fc_status
-nearest_of_all(fc_kmeans_work *w, size_t start, size_t rows)
+static void
+find_nearest_others(fc_kmeans_work *w, size_t start, size_t rows)
 {
 	float		best[FC_TILE_ROWS];
 	int32_t		label[FC_TILE_ROWS];
@@ -366,23 +383,6 @@ nearest_of_all(fc_kmeans_work *w, size_t start, size_t rows)
 	}
 	for (size_t r = 0; r < rows; r++)
 		w->partner[start + r] = (size_t) label[r];
-	return FC_OK;
-}
-
-/* The same in boxes. */
-static fc_status
-nearest_in_boxes(fc_kmeans_work *w, size_t start, size_t rows)
-{
-	for (size_t j = start; j < start + rows; j++)
-	{
-		uint64_t	before = w->paired;
-		float		squared;
-		size_t		nearest = fc_boxes_nearest(&w->boxes, w->rounded + j * w->d, j, &squared, &w->paired);
-
-		w->partner[j] = nearest == FC_BOXES_NONE ? j : nearest;
-		fc_check_every(&w->done, (w->paired - before) * w->d);
-	}
-	return FC_OK;
 }
 
 static double
@@ -395,21 +395,17 @@ cost_of_joining(const fc_kmeans_work *w, size_t a, size_t b)
 	return both > 0.0 ? w->weight[a] * w->weight[b] / both * fc_row_gap(w->rounded + a * w->d, w->rounded + b * w->d, w->d) : 0.0;
 }
 
-fc_status
+void
 fc_exchange_costs(fc_kmeans_work *w)
 {
-	bool		boxes = w->boxes.k == w->k;
-	fc_status	status = boxes ? fc_boxes_build(&w->boxes, w->rounded) : FC_OK;
-
-	w->paired += boxes ? 0 : w->k * w->k;
-	for (size_t start = 0; start < w->k && status == FC_OK; start += FC_TILE_ROWS)
-		status = (boxes ? nearest_in_boxes : nearest_of_all) (w, start, smaller(FC_TILE_ROWS, w->k - start));
-	for (size_t j = 0; j < w->k && status == FC_OK; j++)
+	w->paired += w->k * w->k;
+	for (size_t start = 0; start < w->k; start += FC_TILE_ROWS)
+		find_nearest_others(w, start, smaller(FC_TILE_ROWS, w->k - start));
+	for (size_t j = 0; j < w->k; j++)
 	{
 		w->merge_cost[j] = cost_of_joining(w, j, w->partner[j]);
 		fc_check_every(&w->done, w->d);
 	}
-	return status;
 }
 
 /* ---- pairs ---- */
@@ -432,12 +428,10 @@ void
 fc_exchange_move(fc_kmeans_work *w, size_t a, size_t b, size_t split)
 {
 	bool	   *paired = w->exchange.paired;
-	double		both = w->weight[a] + w->weight[b];
 
+	fc_kmeans_join(w, a, b);
 	for (size_t c = 0; c < w->d; c++)
 	{
-		if (both > 0.0)
-			w->centroid[a * w->d + c] = (w->weight[a] * w->centroid[a * w->d + c] + w->weight[b] * w->centroid[b * w->d + c]) / both;
 		w->centroid[b * w->d + c] = (double) w->rounded[split * w->d + c];
 		w->centroid[split * w->d + c] = w->sum[split * w->d + c];
 	}
@@ -492,65 +486,51 @@ pair_clusters(fc_kmeans_work *w, size_t most, bool sure, size_t *pairs)
 
 /* ---- rounds ---- */
 
-static fc_status
+static void
 descend_and_measure(fc_kmeans_work *w, const fc_kmeans_stop *stop, double *sse)
 {
 	int			steps;
-	fc_status	status = fc_kmeans_descend(w, stop, &steps, sse);
 
-	if (status == FC_OK)
-		fc_kmeans_measure(w, w->centroid, w->weight, sse);
-	return status;
-}
-
-/* The centroids before the round, and their measures. */
-static fc_status
-undo_round(fc_kmeans_work *w, double *sse)
-{
-	fc_status	status;
-
-	memcpy(w->centroid, w->best, w->k * w->d * sizeof(double));
-	status = fc_kmeans_assign(w, w->centroid);
-	if (status == FC_OK)
-		fc_kmeans_measure(w, w->centroid, w->weight, sse);
-	return status;
+	fc_kmeans_descend(w, stop, &steps, sse);
+	fc_kmeans_measure(w, w->centroid, w->weight, sse);
 }
 
 /* One round; it never raises the SSE. */
-static fc_status
+static void
 exchange_once(fc_kmeans_work *w, size_t most, bool sure, double *sse)
 {
 	fc_kmeans_stop stop = {sure ? SURE_STEPS : TRIAL_STEPS, STEP_GAIN, INFINITY};
 	double		before = *sse;
 	size_t		pairs = 0;
-	fc_status	status = fc_exchange_costs(w);
 
-	if (status == FC_OK)		/* its pieces take the place of the rounded centroids */
-		find_gains(w);
+	fc_exchange_costs(w);
+	find_gains(w);				/* its pieces take the place of the rounded centroids */
 	memcpy(w->best, w->centroid, w->k * w->d * sizeof(double));
-	if (status == FC_OK)
-		pair_clusters(w, most, sure, &pairs);
-	if (status != FC_OK || pairs == 0)
-		return status;
-	status = descend_and_measure(w, &stop, sse);
-	return status == FC_OK && *sse > before ? undo_round(w, sse) : status;
+	pair_clusters(w, most, sure, &pairs);
+	if (pairs == 0)
+		return;
+	descend_and_measure(w, &stop, sse);
+	if (*sse > before)
+	{
+		memcpy(w->centroid, w->best, w->k * w->d * sizeof(double));
+		fc_kmeans_assign(w, w->centroid);
+		fc_kmeans_measure(w, w->centroid, w->weight, sse);
+	}
 }
 
-fc_status
+void
 fc_kmeans_exchange(fc_kmeans_work *w, const fc_kmeans_options *options, double *sse)
 {
 	fc_kmeans_stop stop = {options->iterations, options->tolerance, INFINITY};
 	size_t		most = w->k / TRIAL_SHARE;
 	bool		sure = true;
 	int			failures = 0;
-	fc_status	status = FC_OK;
 
-	for (int round = 0; round < ROUNDS && round < options->rounds && *sse > 0.0 && failures < FAILURES &&
-		 fc_kmeans_spent(w) < w->budget && status == FC_OK; round++)
+	for (int round = 0; round < ROUNDS && round < options->rounds && *sse > 0.0 && failures < FAILURES && fc_kmeans_spent(w) < w->budget; round++)
 	{
 		double		before = *sse;
 
-		status = exchange_once(w, sure ? w->k : most, sure, sse);
+		exchange_once(w, sure ? w->k : most, sure, sse);
 		if (!sure && !(*sse < (1.0 - TRIAL_GAIN) * before))
 		{
 			failures++;
@@ -558,5 +538,5 @@ fc_kmeans_exchange(fc_kmeans_work *w, const fc_kmeans_options *options, double *
 		}
 		sure = sure && *sse < (1.0 - SURE_GAIN) * before;
 	}
-	return status == FC_OK ? descend_and_measure(w, &stop, sse) : status;
+	descend_and_measure(w, &stop, sse);
 }

@@ -6,12 +6,10 @@
  * A Lloyd step costs n k d multiply-adds in float.  Dot products are taken in tiles of fixed shape: the answer depends
  * on the seed and the rows alone.
  *
- * seed.c: k-means++.  assign.c: nearest centroids.  lloyd.c: steps.  breathe.c, exchange.h: beyond the first minimum.
- * tree.h: many clusters in few dimensions.  bounds.h: very many.  numerics/screen.h: in many dimensions.  branches.h: a start for them.
+ * seed.c: k-means++.  assign.c: nearest centroids.  lloyd.c: steps.  breathe.c, exchange.c: beyond the first minimum.
+ * tree.c: many clusters in few dimensions.  numerics/screen.h: in many dimensions.  branches.c: a start for them.
  */
-#include "kmeans/branches.h"
-#include "kmeans/even.h"
-#include "kmeans/tree.h"
+#include "kmeans/internal.h"
 
 #include <limits.h>
 #include <math.h>
@@ -29,6 +27,7 @@
 #define AGREED			3		/* starts at the same SSE end a search */
 #define SAME_SSE		1e-4	/* relative */
 #define COARSER			10.0	/* times the tolerance ends a start that rounds follow */
+#define BRANCHES_WORK	2e9		/* n k d: below, k-means++ takes less than a second, and misses fewer of many small groups */
 #define REFINED			0.1		/* times the tolerance, for the best of a search */
 
 fc_kmeans_options
@@ -81,9 +80,9 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	w->packs = FC_TAKE(arena, w->packed ? packs * d : 0, float);
 	if (fc_kmeans_wants_tree(n, d, clusters))
 	{
-		w->order = FC_TAKE(arena, n, uint32_t);
 		w->weight_in_order = w->weighted = FC_TAKE(arena, n, double);
 		fc_kmeans_tree_take(arena, n, d, k, &w->tree);
+		w->order = w->tree.rows.order;
 	}
 	w->norm = FC_TAKE(arena, n, float);
 	w->near = FC_TAKE(arena, packs, float);
@@ -105,11 +104,6 @@ take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *
 	w->candidate = FC_TAKE(arena, w->draws * d, float);
 	w->distance = FC_TAKE(arena, w->packed ? 0 : w->draws * n, float);
 	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
-	if (fc_boxes_suit(clusters, d))
-	{
-		fc_boxes_take(arena, clusters, d, &w->boxes);
-		fc_kmeans_bounds_take(arena, n, d, clusters, &w->bounds);
-	}
 	if (fc_kmeans_wants_exchange(n, d, clusters))
 		fc_kmeans_exchange_take(arena, n, d, clusters, &w->exchange);
 }
@@ -121,39 +115,26 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 	fc_kmeans_work w;
 
 	take_work(&measure, n, d, k, &w);
-	if (fc_kmeans_wants_branches(k, d))
-		fc_arena_reserve(&measure, larger(fc_kmeans_branch_worksize(n, d, k, fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)), fc_kmeans_screen_worksize(k, d)));
+	if (fc_kmeans_part(n, d, k) < n)
+		fc_arena_reserve(&measure, fc_kmeans_worksize(fc_kmeans_part(n, d, k), d, k) + fc_kmeans_part(n, d, k) * d * sizeof(float));
+	if (fc_screen_suits(k, d))
+		fc_arena_reserve(&measure, larger(fc_kmeans_branch_worksize(n, d, k, fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)), fc_screen_worksize(k, d)));
 	return fc_arena_measured(&measure);
 }
 
 /* The tree and the weights in its order; without a tree the caller's. */
-static fc_status
+static void
 order_rows(fc_kmeans_work *w)
 {
-	fc_status	status = FC_OK;
-
 	if (w->order != NULL)
-		status = fc_kmeans_tree_build(w);
+		fc_kdtree_build(&w->tree.rows, w->rows->x);
 	if (w->order == NULL || w->rows->weight == NULL)
 		w->weight_in_order = w->rows->weight;
-	for (size_t i = 0; w->order != NULL && w->rows->weight != NULL && i < w->n && status == FC_OK; i++)
+	for (size_t i = 0; w->order != NULL && w->rows->weight != NULL && i < w->n; i++)
 	{
-		if (i % CHECKED_ROWS == 0)
-			fc_check();
+		fc_check_every(&w->done, 1);
 		w->weighted[i] = w->rows->weight[w->order[i]];
 	}
-	return status;
-}
-
-static void
-pack_rows(fc_kmeans_work *w, size_t first, size_t rows)
-{
-	float	   *packed = w->packs + first * w->d;
-
-	if (w->order == NULL)
-		fc_kmeans_pack(w->rows->x + first * w->d, rows, w->d, packed);
-	else
-		fc_kmeans_pack_chosen(w->rows->x, w->order + first, rows, w->d, packed);
 }
 
 /* Packs, norms and the spread about the origin. */
@@ -168,7 +149,7 @@ prepare_rows(fc_kmeans_work *w)
 
 		fc_check();
 		for (size_t i = start; w->packed && i < stop; i += FC_PACK)
-			pack_rows(w, i, stop - i < FC_PACK ? stop - i : FC_PACK);
+			fc_kmeans_pack(w->rows->x + (w->order == NULL ? i * w->d : 0), w->order == NULL ? NULL : w->order + i, smaller(FC_PACK, stop - i), w->d, w->packs + i * w->d);
 		for (size_t i = start; i < stop; i++)
 		{
 			double		weight = fc_kmeans_weight(w, i);
@@ -197,47 +178,61 @@ offer(const fc_kmeans_work *w, int start, double sse, int iterations, double mar
 	result->winner = start;
 }
 
-/* A tree of k-means (branches.h). */
-static fc_status
-start_by_branches(fc_kmeans_work *w, uint64_t seed)
+/* k-means++, of some of the rows where those will do. */
+static void
+seed(fc_kmeans_work *w, fc_rng *rng)
 {
-	fc_branch_method method = {fc_kmeans, fc_kmeans_defaults()};
+	size_t		part = fc_kmeans_part(w->n, w->d, w->k);
+	fc_mark		mark = fc_arena_mark(w->arena);
+	float	   *x;
+	fc_rows		rows = {.d = w->d};
+	fc_kmeans_options options = {.n_init = 1};
+	fc_kmeans_result result = {.centroids = w->centroid,.weights = w->weight};
 
-	method.options.n_init = 1;
-	method.options.rounds = 0;
-	method.options.seed = seed;
-	return fc_kmeans_branch(w->rows, w->k, &method, w->arena, w->centroid);
+	if (part == w->n)
+	{
+		fc_kmeans_seed(w, rng);
+		return;
+	}
+	rows.x = x = FC_TAKE(w->arena, part * w->d, float);
+	rows.n = fc_kmeans_draw_part(w, rng, part, x);
+	options.seed = fc_rng_word(rng);
+	(void) fc_kmeans(&rows, w->k, NULL, &options, w->arena, &result);
+	fc_arena_release(w->arena, mark);
 }
 
-/* One start: the given centroids (start 0) or k-means++, Lloyd's steps, then rounds. */
-static fc_status
-try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_options *options,
-		  fc_kmeans_result *result, double *sse)
+/* One start: the given centroids (start 0) or k-means++, Lloyd's steps, then rounds; its SSE. */
+static double
+try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_options *options, fc_kmeans_result *result)
 {
 	fc_rng		rng = fc_rng_start(options->seed, (uint64_t) start);
 	fc_kmeans_stop stop = {options->iterations, options->tolerance, INFINITY};
 	int			iterations = 0;
-	fc_status	status = FC_OK;
+	double		seeded = 0.0;
+	double		sse;
 
 	if (start == 0)
 		memcpy(w->centroid, initial, w->k * w->d * sizeof(double));
+	else if (w->branching)
+		fc_kmeans_branch(w->rows, w->k, options->seed + (uint64_t) start, fc_kmeans, w->arena, w->centroid);
 	else
-		status = w->branching ? start_by_branches(w, options->seed + (uint64_t) start) : fc_kmeans_seed(w, &rng);
+		seed(w, &rng);
+	if (w->order != NULL)		/* seeds are dearer than steps there */
+		seeded = fc_kmeans_spent(w);
 	if (w->budget > 0.0 && options->rounds > 0)
 		stop.tolerance *= COARSER;
-	if (status == FC_OK)
-		status = fc_kmeans_descend(w, &stop, &iterations, sse);
-	if (status == FC_OK)
-		fc_kmeans_measure(w, w->centroid, w->weight, sse);
+	fc_kmeans_descend(w, &stop, &iterations, &sse);
+	fc_kmeans_measure(w, w->centroid, w->weight, &sse);
 	if (!(w->budget > 0.0))
-		w->budget = search_budget(w, fc_kmeans_spent(w));
-	if (status == FC_OK && start == 0)
-		offer(w, start, *sse, iterations, options->margin, result);
-	if (status == FC_OK)
-		status = w->exchanging ? fc_kmeans_exchange(w, options, sse) : fc_kmeans_breathe(w, &rng, options, sse);
-	if (status == FC_OK)
-		offer(w, start, *sse, iterations, options->margin, result);
-	return status;
+		w->budget = search_budget(w, fc_kmeans_spent(w) - seeded);
+	if (start == 0)
+		offer(w, start, sse, iterations, options->margin, result);
+	if (w->exchanging)
+		fc_kmeans_exchange(w, options, &sse);
+	else
+		fc_kmeans_breathe(w, &rng, options, &sse);
+	offer(w, start, sse, iterations, options->margin, result);
+	return sse;
 }
 
 /* Starts at the lowest SSE so far. */
@@ -268,70 +263,51 @@ goes_on(const fc_kmeans_work *w, const agreement *a, const fc_kmeans_options *op
 }
 
 /* All starts; result holds the best centroids. */
-static fc_status
+static void
 try_starts(fc_kmeans_work *w, const double *initial, const fc_kmeans_options *options, fc_kmeans_result *result)
 {
 	int			first = initial != NULL ? 0 : 1;
 	int			last = initial == NULL && options->n_init < 1 ? 1 : options->n_init;
 	agreement	a = {INFINITY, 0};
-	fc_status	status = FC_OK;
 
 	result->winner = -1;
-	for (int start = first; start <= last && status == FC_OK && (start == first || goes_on(w, &a, options)); start++)
-	{
-		double		sse = INFINITY;
-
-		status = try_start(w, start, initial, options, result, &sse);
-		count_agreement(&a, sse);
-	}
-	return status;
+	for (int start = first; start <= last && (start == first || goes_on(w, &a, options)); start++)
+		count_agreement(&a, try_start(w, start, initial, options, result));
 }
 
 /* The result's centroids go on to a smaller tolerance. */
-static fc_status
+static void
 refine(fc_kmeans_work *w, const fc_kmeans_options *options, fc_kmeans_result *result)
 {
 	fc_kmeans_stop stop = {options->iterations, REFINED * options->tolerance, INFINITY};
 	double		objective;
 	int			steps;
-	fc_status	status;
 
 	memcpy(w->centroid, result->centroids, w->k * w->d * sizeof(double));
-	status = fc_kmeans_descend(w, &stop, &steps, &objective);
+	fc_kmeans_descend(w, &stop, &steps, &objective);
 	memcpy(result->centroids, w->centroid, w->k * w->d * sizeof(double));
-	return status;
 }
 
 /* The result's centroids moved until clusters are even. */
-static fc_status
-make_even(fc_kmeans_work *w, double most, fc_arena *arena, fc_kmeans_result *result)
+static void
+make_even(fc_kmeans_work *w, double most, fc_kmeans_result *result)
 {
-	fc_status	status;
-
-	fc_kmeans_even_take(arena, w);
-	status = FC_OK;
 	memcpy(w->centroid, result->centroids, w->k * w->d * sizeof(double));
-	if (status == FC_OK)
-		status = fc_kmeans_even(w, most);
+	fc_kmeans_even(w, most);
 	memcpy(result->centroids, w->centroid, w->k * w->d * sizeof(double));
-	return status;
 }
 
 /* Labels, weights and SSE of the centroids that are returned. */
-static fc_status
+static void
 finish(fc_kmeans_work *w, fc_kmeans_result *result)
 {
-	fc_status	status = fc_kmeans_assign(w, result->centroids);
-
-	if (status == FC_OK)
-		fc_kmeans_measure(w, result->centroids, result->weights, &result->sse);
-	for (size_t i = 0; i < w->n && status == FC_OK && result->labels != NULL; i++)
+	fc_kmeans_assign(w, result->centroids);
+	fc_kmeans_measure(w, result->centroids, result->weights, &result->sse);
+	for (size_t i = 0; i < w->n && result->labels != NULL; i++)
 	{
-		if (i % CHECKED_ROWS == 0)
-			fc_check();
+		fc_check_every(&w->done, 1);
 		result->labels[w->order != NULL ? w->order[i] : i] = w->label[i];
 	}
-	return status;
 }
 
 fc_status
@@ -345,28 +321,25 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 
 	if (rows->n == 0 || k == 0)
 		return FC_EEMPTY;
-	status = FC_OK;
-	if (status == FC_OK)
-		take_work(arena, rows->n, rows->d, k, &w);
-	if (status == FC_OK)
-		status = order_rows(&w);
-	if (status == FC_OK)
-		status = prepare_rows(&w);
+	take_work(arena, rows->n, rows->d, k, &w);
+	order_rows(&w);
+	status = prepare_rows(&w);
 	w.budget = settled.budget;
-	w.branching = options->n_init < 0 && fc_kmeans_wants_branches(k, rows->d) && (double) w.n * (double) w.k * (double) w.d >= FC_BRANCHES_WORK;
+	w.branching = options->n_init < 0 && fc_screen_suits(k, rows->d) && (double) w.n * (double) w.k * (double) w.d >= BRANCHES_WORK;
 	w.exchanging = settled.rounds > 0 && w.exchange.row != NULL && w.k < w.n;
 	if (options->n_init < 0 && (w.exchanging || w.branching))
 		settled.n_init = 1;
 	if (w.branching && !w.exchanging)
 		settled.rounds = 0;
 	if (status == FC_OK)
-		status = try_starts(&w, initial, &settled, result);
-	if (status == FC_OK && settled.rounds > 0 && !w.exchanging)
-		status = refine(&w, options, result);
-	if (status == FC_OK && options->most > 0.0)
-		status = make_even(&w, options->most, arena, result);
-	if (status == FC_OK)
-		status = finish(&w, result);
+	{
+		try_starts(&w, initial, &settled, result);
+		if (settled.rounds > 0 && !w.exchanging)
+			refine(&w, options, result);
+		if (options->most > 0.0)
+			make_even(&w, options->most, result);
+		finish(&w, result);
+	}
 	result->compared = w.compared;
 	fc_arena_release(arena, used);
 	return status;

@@ -38,7 +38,7 @@ typedef struct fc_kmeans_options
 	double		margin;			/* a later start wins only if better by this, relative; 0 */
 	uint64_t	seed;
 	fc_metric	metric;			/* of fc_kmeans_collected and fc_kmeans_around: cosine puts centroids on the unit sphere */
-	double		most;			/* no cluster shall have more weight (even.h); 0, the default: any */
+	double		most;			/* no cluster shall have more weight (even.c); 0, the default: any */
 	const fc_sphere *sphere;	/* of fc_kmeans: the means come onto it; NULL: they stay where they are */
 } fc_kmeans_options;
 
@@ -57,8 +57,6 @@ fc_kmeans_options fc_kmeans_defaults(void);
 
 /* Bytes fc_kmeans takes from its arena at most. */
 size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
-
-/* Bytes that it takes on top where options->most is positive. */
 
 /*
  * min over C of sum_i w_i min_j ||x_i - c_j||^2.  initial (k x d) is a start of

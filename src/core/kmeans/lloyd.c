@@ -10,11 +10,13 @@
  *
  * Lloyd 1982.
  */
-#include "kmeans/tree.h"
+#include "kmeans/internal.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+#include "numerics/rows.h"
 
 #define DISTANCE_ROUNDING	4e-6f	/* float rounding of a squared distance, relative to ||x||^2 */
 #define SUMMED_STEPS		16		/* steps after which all rows are summed again */
@@ -103,16 +105,14 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 
 	if (w->count[donor] < 2)
 		return;
-	fc_kmeans_accumulate(x, w->d, -weight, w->sum + donor * w->d);
-	fc_kmeans_accumulate(x, w->d, weight, w->sum + j * w->d);
+	fc_axpy(-weight, x, w->d, w->sum + donor * w->d);
+	fc_axpy(weight, x, w->d, w->sum + j * w->d);
 	w->weight[donor] -= weight;
 	w->weight[j] = weight;
 	w->count[donor]--;
 	w->count[j]++;
 	w->label[row] = (int32_t) j;
 	w->summed_in[row] = (int32_t) j;
-	if (w->bounds.other != NULL)
-		w->bounds.other[row] = -1.0f;
 }
 
 /* Empty clusters take the farthest rows; when no row is far they copy a row and stay empty. */
@@ -166,7 +166,7 @@ fc_kmeans_to_sphere(const fc_kmeans_work *w, size_t j)
 }
 
 /* centroid = means of the clusters of w->label; objective = their SSE, by the formula above. */
-static fc_status
+static void
 update(fc_kmeans_work *w, int step, double *objective)
 {
 	sum_clusters(w, step);
@@ -189,7 +189,6 @@ update(fc_kmeans_work *w, int step, double *objective)
 		if (w->sphere != NULL)
 			*objective += w->weight[j] * fc_kmeans_to_sphere(w, j);
 	}
-	return FC_OK;
 }
 
 void
@@ -217,24 +216,22 @@ fc_kmeans_measure(fc_kmeans_work *w, const double *centroids, double *weights, d
 	}
 }
 
-fc_status
+void
 fc_kmeans_descend(fc_kmeans_work *w, const fc_kmeans_stop *stop, int *iterations, double *objective)
 {
-	fc_status	status = fc_kmeans_assign(w, w->centroid);
 	double		previous = DBL_MAX;
 	bool		falling = true;
 
+	fc_kmeans_assign(w, w->centroid);
 	*objective = DBL_MAX;
-	for (*iterations = 0; *iterations < stop->steps && falling && status == FC_OK; ++*iterations)
+	for (*iterations = 0; *iterations < stop->steps && falling; ++*iterations)
 	{
-		status = update(w, *iterations, objective);
+		update(w, *iterations, objective);
 		falling = previous - *objective > stop->tolerance * previous &&
 			*objective - stop->beat < PATIENCE * (previous - *objective);
 		if (!w->careful && 4.0 * fc_kmeans_score_rounding(w) * w->total > VISIBLE_SSE_SHARE * *objective)
 			falling = w->careful = true;
 		previous = *objective;
-		if (status == FC_OK)
-			status = fc_kmeans_assign(w, w->centroid);
+		fc_kmeans_assign(w, w->centroid);
 	}
-	return status;
 }

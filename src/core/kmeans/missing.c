@@ -292,10 +292,8 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	missing		q = take_missing(n, d, count, arena);
-	fc_status	status = FC_OK;
+	fc_status	status;
 
-	if (status != FC_OK)
-		return status;
 	take_indicators(&q, x, column);
 	for (size_t c = 0; c < count; c++)
 		informative[c] = is_constant(&q, column, c);
@@ -303,11 +301,11 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 		return FC_OK;
 	status = cluster_rows(&q, seed, arena);
 	if (status == FC_OK)
+	{
 		group_columns(&q);
-	if (status == FC_OK)
 		count_nulls(&q, column);
-	if (status == FC_OK)
 		judge(&q, columns, informative);
+	}
 	fc_arena_release(arena, mark);
 	return status;
 }

@@ -1,11 +1,11 @@
 /*
- * nearest_simd.c - the inner loops of k-means; see nearest.h
+ * nearest_simd.c - the inner loops of k-means; see internal.h
  *
  * argmin_j ||x - c_j||^2 = argmin_j (||c_j||^2 / 2 - x . c_j): one fused multiply-add
  * a coordinate.  Each function is built for several instruction sets and the loader
  * picks one.
  */
-#include "kmeans/nearest.h"
+#include "kmeans/internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,23 +27,13 @@ typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), 
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 void
-fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
+fc_kmeans_pack(const float *x, const uint32_t *chosen, size_t rows, size_t d, float *packed)
 {
 	if (rows < FC_PACK)
 		memset(packed, 0, FC_PACK * d * sizeof(float));
 	for (size_t r = 0; r < rows; r++)
 		for (size_t c = 0; c < d; c++)
-			packed[c * FC_PACK + r] = x[r * d + c];
-}
-
-void
-fc_kmeans_pack_chosen(const float *x, const uint32_t *chosen, size_t rows, size_t d, float *packed)
-{
-	if (rows < FC_PACK)
-		memset(packed, 0, FC_PACK * d * sizeof(float));
-	for (size_t r = 0; r < rows; r++)
-		for (size_t c = 0; c < d; c++)
-			packed[c * FC_PACK + r] = x[(size_t) chosen[r] * d + c];
+			packed[c * FC_PACK + r] = x[(chosen == NULL ? r : chosen[r]) * d + c];
 }
 
 /* A vector of scores of candidate j; lower ones replace low. */
@@ -195,14 +185,6 @@ fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float
 {
 	for (size_t r = 0; r < rows; r++)
 		row_nearest(dots + r * FC_TILE_CENTROIDS, count, half_norms, first, best + r, label + r);
-}
-
-FC_CLONES
-void
-fc_kmeans_accumulate(const float *x, size_t d, double weight, double *sum)
-{
-	for (size_t i = 0; i < d; i++)
-		sum[i] += weight * (double) x[i];
 }
 
 INLINE void

@@ -139,10 +139,8 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmea
 	fc_rows		rows = {.x = ordered,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
-	fc_status	status = FC_OK;
+	fc_status	status = fc_order_rows(x, n, d, arena, ordered, ordering);
 
-	if (status == FC_OK)
-		status = fc_order_rows(x, n, d, arena, ordered, ordering);
 	if (status == FC_OK)
 	{
 		place_sphere(ordering->mean, ordering->scale, d, center, &sphere, &placed);
@@ -178,17 +176,13 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
-	fc_status	status = FC_OK;
+	fc_status	status;
 
-	if (status != FC_OK)
-		return status;
 	place_sphere(origin, scale, d, center, &sphere, &placed);
 	for (size_t i = 0; initial != NULL && i < k * d; i++)
 		initial[i] = (initial[i] - (origin != NULL ? origin[i % d] : 0.0)) * scale;
-	if (trim > 0.0)
-		status = fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, arena, result);
-	else
-		status = search(&scaled, k, initial, &placed, arena, result);
+	status = trim > 0.0 ? fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, arena, result) :
+		search(&scaled, k, initial, &placed, arena, result);
 	for (size_t i = 0; status == FC_OK && i < k * d; i++)
 		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
 	return status;

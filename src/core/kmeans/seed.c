@@ -5,20 +5,29 @@
  * D_i is the distance to the nearest centroid so far; best lowers sum_i w_i D_i^2 most.
  * Small d measures ||x - c||^2 directly, large d by ||x||^2 + ||c||^2 - 2 x . c unless
  * that cancels.
- * Cost: n k d (3 + log k) multiply-adds.
+ * Cost: n k d (3 + log k) multiply-adds, n being PART_ROWS k for many clusters in few dimensions: seeds of a random part of the rows
+ * cost less than the Lloyd steps that follow, which reach the same SSE.
  *
  * Arthur, Vassilvitskii 2007, section 5 (greedy variant).
  */
-#include "kmeans/tree.h"
+#include "kmeans/internal.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/blas.h"
 #include "base/rng.h"
+#include "base/sizes.h"
 #include "numerics/rows.h"
 
+#define PART_ROWS		8		/* a cluster */
 #define CANCELLED_SHARE	1e-3f	/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
+
+size_t
+fc_kmeans_part(size_t n, size_t d, size_t k)
+{
+	return fc_kmeans_wants_tree(n, d, k) ? smaller(n, PART_ROWS * k) : n;
+}
 
 static inline const double *
 block_weights(const fc_kmeans_work *w, size_t start)
@@ -63,11 +72,6 @@ try_candidates(fc_kmeans_work *w, size_t count, double *total)
 	for (size_t q = 0; q < count; q++)
 		norms[q] = (float) fc_row_square(w->candidate + q * w->d, w->d);
 	memset(total, 0, count * sizeof(double));
-	if (w->order != NULL)
-	{
-		fc_kmeans_tree_try(w, count, total);
-		return;
-	}
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
 		size_t		rows = fc_kmeans_block(w, start);
@@ -85,11 +89,6 @@ try_candidates(fc_kmeans_work *w, size_t count, double *total)
 static void
 keep_candidate(fc_kmeans_work *w, size_t q, double *total)
 {
-	if (w->order != NULL)
-	{
-		fc_kmeans_tree_keep(w, w->candidate + q * w->d, total);
-		return;
-	}
 	*total = 0.0;
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
@@ -106,11 +105,9 @@ keep_candidate(fc_kmeans_work *w, size_t q, double *total)
 }
 
 /* Forget all seeds: every row is at the same distance, so that rows are drawn by weight. */
-static fc_status
+static void
 level_potential(fc_kmeans_work *w, float distance, double *total)
 {
-	if (w->order != NULL)
-		return fc_kmeans_tree_level(w, distance, total);
 	*total = 0.0;
 	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
 	{
@@ -126,7 +123,6 @@ level_potential(fc_kmeans_work *w, float distance, double *total)
 		w->potential[start / FC_TILE_ROWS] = part;
 		*total += part;
 	}
-	return FC_OK;
 }
 
 /* A row with probability w_i near_i / total: first its block, then the row. */
@@ -135,10 +131,9 @@ draw_row(const fc_kmeans_work *w, fc_rng *rng, double total)
 {
 	double		rest = fc_rng_uniform(rng) * total;
 	size_t		start = 0;
+	size_t		chosen;
 
-	if (w->order != NULL)
-		return fc_kmeans_tree_draw(w, rest);
-	for (size_t s = 0; s < w->n; s += FC_TILE_ROWS)	/* the last block with mass, if rounding overshoots */
+	for (size_t s = 0; s < w->n; s += FC_TILE_ROWS)	/* the last with mass, if rounding overshoots */
 	{
 		double		mass = w->potential[s / FC_TILE_ROWS];
 
@@ -149,11 +144,23 @@ draw_row(const fc_kmeans_work *w, fc_rng *rng, double total)
 			break;
 		rest -= mass;
 	}
-	return fc_kmeans_draw_in_block(w, start, rest);
+	chosen = start;
+	for (size_t i = start; i < start + fc_kmeans_block(w, start); i++)
+	{
+		double		mass = fc_kmeans_weight(w, i) * (double) w->near[i];
+
+		if (mass <= 0.0)
+			continue;
+		chosen = i;
+		if (rest < mass)
+			break;
+		rest -= mass;
+	}
+	return chosen;
 }
 
 /* Draw candidates for centroid j and keep the best; total is the potential before and after. */
-static fc_status
+static void
 seed_one(fc_kmeans_work *w, fc_rng *rng, size_t j, double *total)
 {
 	size_t		draws = j == 0 ? 1 : w->draws;
@@ -161,66 +168,60 @@ seed_one(fc_kmeans_work *w, fc_rng *rng, size_t j, double *total)
 	double		totals[MAX_DRAWS];
 	float		buffer[FC_PACK_DIMENSIONS];
 	double		none;
-	fc_status	status = FC_OK;
 
 	if (!(*total > 0.0))		/* every row is a seed already: repeat some */
-		status = level_potential(w, 1.0f, total);
-	for (size_t q = 0; q < draws && status == FC_OK; q++)
+		level_potential(w, 1.0f, total);
+	for (size_t q = 0; q < draws; q++)
 		memcpy(w->candidate + q * w->d, fc_kmeans_row(w, draw_row(w, rng, *total), buffer), w->d * sizeof(float));
-	if (j == 0 && status == FC_OK)
-		status = level_potential(w, INFINITY, &none);
-	if (status == FC_OK)
-		try_candidates(w, draws, totals);
-	for (size_t q = 1; q < draws && status == FC_OK; q++)
+	if (j == 0)
+		level_potential(w, INFINITY, &none);
+	try_candidates(w, draws, totals);
+	for (size_t q = 1; q < draws; q++)
 		if (totals[q] < totals[best])
 			best = q;
-	if (status == FC_OK)
-		keep_candidate(w, best, total);
+	keep_candidate(w, best, total);
 	for (size_t c = 0; c < w->d; c++)
 		w->centroid[j * w->d + c] = (double) w->candidate[best * w->d + c];
-	return status;
 }
 
-fc_status
+size_t
+fc_kmeans_draw_part(const fc_kmeans_work *w, fc_rng *rng, size_t most, float *x)
+{
+	double		share = w->total / (double) most;
+	double		next = share * fc_rng_uniform(rng);
+	double		passed = 0.0;
+	size_t		taken = 0;
+	float		buffer[FC_PACK_DIMENSIONS];
+
+	for (size_t i = 0; i < w->n; i++)
+		for (passed += fc_kmeans_weight(w, i); taken < most && next < passed; next = share * ((double) taken + fc_rng_uniform(rng)))
+			memcpy(x + taken++ * w->d, fc_kmeans_row(w, i, buffer), w->d * sizeof(float));
+	return taken;
+}
+
+void
 fc_kmeans_seed(fc_kmeans_work *w, fc_rng *rng)
 {
 	double		total;
-	fc_status	status = level_potential(w, 1.0f, &total);
 
-	for (size_t j = 0; j < w->k && status == FC_OK; j++)
-		status = seed_one(w, rng, j, &total);
-	return status;
+	level_potential(w, 1.0f, &total);
+	for (size_t j = 0; j < w->k; j++)
+		seed_one(w, rng, j, &total);
 }
 
-/* The sums of w near, anew. */
-static void
-sum_potential(fc_kmeans_work *w, double *total)
-{
-	if (w->order != NULL)
-	{
-		fc_kmeans_tree_sum(w, total);
-		return;
-	}
-	*total = 0.0;
-	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
-	{
-		size_t		rows = fc_kmeans_block(w, start);
-		double		part = fc_kmeans_potential(w->near + start, w->near + start, block_weights(w, start), rows, false);
-
-		fc_check();
-		w->potential[start / FC_TILE_ROWS] = part;
-		*total += part;
-	}
-}
-
-fc_status
+void
 fc_kmeans_add(fc_kmeans_work *w, fc_rng *rng, size_t count)
 {
-	double		total;
-	fc_status	status = FC_OK;
+	double		total = 0.0;
 
-	sum_potential(w, &total);
-	for (size_t j = 0; j < count && status == FC_OK; j++)
-		status = seed_one(w, rng, w->k++, &total);
-	return status;
+	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
+	{
+		double	   *part = w->potential + start / FC_TILE_ROWS;
+
+		fc_check();
+		*part = fc_kmeans_potential(w->near + start, w->near + start, block_weights(w, start), fc_kmeans_block(w, start), false);
+		total += *part;
+	}
+	for (size_t j = 0; j < count; j++)
+		seed_one(w, rng, w->k++, &total);
 }

@@ -29,16 +29,16 @@ typedef struct trimming
 } trimming;
 
 static trimming
-take_trimming(const fc_rows *rows, size_t n, size_t d, size_t k, fc_arena *arena)
+take_trimming(const fc_rows *rows, size_t k, fc_arena *arena)
 {
 	trimming	t = {.rows = rows,.k = k};
 
-	t.x = FC_TAKE(arena, n * d, float);
-	t.weight = FC_TAKE(arena, n, double);
-	t.inside = FC_TAKE(arena, n, size_t);
-	t.rounded = FC_TAKE(arena, k * d, float);
-	t.nearest = FC_TAKE(arena, n, fc_keyed);
-	t.scratch = FC_TAKE(arena, n, fc_keyed);
+	t.x = FC_TAKE(arena, rows->n * rows->d, float);
+	t.weight = FC_TAKE(arena, rows->n, double);
+	t.inside = FC_TAKE(arena, rows->n, size_t);
+	t.rounded = FC_TAKE(arena, k * rows->d, float);
+	t.nearest = FC_TAKE(arena, rows->n, fc_keyed);
+	t.scratch = FC_TAKE(arena, rows->n, fc_keyed);
 	return t;
 }
 
@@ -55,13 +55,10 @@ begin_inside(trimming *t, fc_arena *arena)
 	const fc_rows *rows = t->rows;
 	fc_mark		mark = fc_arena_mark(arena);
 	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
-	fc_status	status = FC_OK;
+	fc_status	status;
 
-	if (status == FC_OK)
-	{
-		fc_widen(rows->x, rows->n * rows->d, x);
-		status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, arena, t->inside, &t->count);
-	}
+	fc_widen(rows->x, rows->n * rows->d, x);
+	status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, arena, t->inside, &t->count);
 	for (size_t i = 0; status == FC_OK && t->count < t->k && i < rows->n; i++)
 		t->inside[i] = i;
 	if (t->count < t->k)
@@ -127,23 +124,23 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *init
 				  fc_arena *arena, fc_kmeans_result *result)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	trimming	t = take_trimming(rows, rows->n, rows->d, k, arena);
+	trimming	t = take_trimming(rows, k, arena);
 	fc_kmeans_options go_on = *options;
 	bool		changed = true;
 	fc_status	status = FC_OK;
 
 	t.trim = trim;
 	go_on.n_init = 0;
-	if (status == FC_OK && initial != NULL && options->n_init == 0)
+	if (initial != NULL && options->n_init == 0)
 		nearest_inside(&t, initial, &changed);
-	else if (status == FC_OK)
+	else
 		status = begin_inside(&t, arena);
 	if (status == FC_OK)
 		status = fit_inside(&t, initial, options, arena, result);
 	for (int i = 0; i < MOST_CHANGES && status == FC_OK; i++)
 	{
 		nearest_inside(&t, result->centroids, &changed);
-		if (status != FC_OK || !changed)
+		if (!changed)
 			break;
 		status = fit_inside(&t, result->centroids, &go_on, arena, result);
 	}

@@ -368,11 +368,8 @@ match_many(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	fc_status	status;
 
 	take_many(arena, k_old, k_new, d, &w);
-	status = fc_nearest_points(new, k_new, old, k_old, d, arena, w.old_of);
-	if (status == FC_OK)
-		status = fc_nearest_points(old, k_old, new, k_new, d, arena, w.new_of);
-	if (status != FC_OK)
-		return status;
+	fc_nearest_points(new, k_new, old, k_old, d, arena, w.old_of);
+	fc_nearest_points(old, k_old, new, k_new, d, arena, w.new_of);
 	join_mutual(&w, k_old, k_new, number, &left_new, &left_old);
 	status = match_left(old, left_old, new, left_new, d, arena, &w, number);
 	if (status == FC_OK)

@@ -66,27 +66,25 @@ measure_all(const point_work *w, size_t n, int32_t *nearest)
 	}
 }
 
-/* A screen of the centroids; FC_EFAR or FC_ENUMERIC: there can be none. */
-static fc_status
+/* A screen of the centroids; false: there can be none. */
+static bool
 open_screen(const point_work *w, fc_arena *arena, fc_screen *screen, fc_scratch *scratch)
 {
 	float	   *values = FC_TAKE(arena, w->k * w->d, float);
 	size_t		done = 0;
-	fc_status	status = FC_OK;
 
-	for (size_t i = 0; i < w->k * w->d && status == FC_OK; i++)
+	for (size_t i = 0; i < w->k * w->d; i++)
 	{
 		fc_check_every(&done, 1);
 		values[i] = (float) w->centroids[i];
 	}
-	if (status == FC_OK)
-		status = fc_screen_build(values, NULL, w->k, w->d, false, arena, screen);
-	if (status == FC_OK)
-		*scratch = fc_take_scratch(arena, fc_screen_scratch(screen, FC_SCREEN_ROWS));
-	return status;
+	if (!fc_screen_build(values, NULL, w->k, w->d, false, arena, screen))
+		return false;
+	*scratch = fc_take_scratch(arena, fc_screen_scratch(screen, FC_SCREEN_ROWS));
+	return true;
 }
 
-fc_status
+void
 fc_nearest_points(const double *points, size_t n, const double *centroids, size_t k, size_t d,
 				  fc_arena *arena, int32_t *nearest)
 {
@@ -94,12 +92,9 @@ fc_nearest_points(const double *points, size_t n, const double *centroids, size_
 	fc_mark		used = fc_arena_mark(arena);
 	fc_screen	screen;
 	fc_scratch	scratch = {0};
-	fc_status	status = fc_screen_suits(k, d) ? open_screen(&w, arena, &screen, &scratch) : FC_EFAR;
-	bool		screened = status == FC_OK;
+	bool		screened = fc_screen_suits(k, d) && open_screen(&w, arena, &screen, &scratch);
 
-	if (status == FC_EFAR || status == FC_ENUMERIC)
-		status = FC_OK;
-	for (size_t start = 0; start < n && status == FC_OK; start += FC_SCREEN_ROWS)
+	for (size_t start = 0; start < n; start += FC_SCREEN_ROWS)
 	{
 		size_t		count = smaller(FC_SCREEN_ROWS, n - start);
 		fc_screened rows = {.x = points + start * d,.distance = distance_of,.context = &w};
@@ -110,9 +105,7 @@ fc_nearest_points(const double *points, size_t n, const double *centroids, size_
 			nearest[start + r] = -1;
 		if (way != FC_SCREEN_NONE)
 			fc_screen_assign(&screen, way, &rows, count, scratch, nearest + start);
-		if (status == FC_OK)
-			measure_all(&w, count, nearest + start);
+		measure_all(&w, count, nearest + start);
 	}
 	fc_arena_release(arena, used);
-	return status;
 }

@@ -89,10 +89,9 @@ size_t		fc_screen_worksize(size_t k, size_t d);
 
 /*
  * A screen of the centroids offset + values (k x d; offset d or NULL), suited as above; without leading axes unless asked.
- * FC_ENUMERIC; FC_EFAR: they are so near, so far, or so near each other that floats do not tell them apart.
+ * False, and no screen: they are so near, so far, or so near each other that floats do not tell them apart.
  */
-fc_status	fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, fc_arena *arena,
-							fc_screen *screen);
+bool		fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, fc_arena *arena, fc_screen *screen);
 
 /* The way that costs least for the next rows, by the records; rows go that way, or, FC_SCREEN_NONE, the caller's. */
 int			fc_screen_choose(fc_screen *screen);

@@ -120,8 +120,8 @@ about_center(const fc_screen *screen, const float *values, const double *offset,
 	return square;
 }
 
-/* The length of the longest centroid. */
-static fc_status
+/* The length of the longest centroid; false: out of range. */
+static bool
 find_most(const float *values, const double *offset, const build_work *w, fc_screen *screen)
 {
 	size_t		done = 0;
@@ -133,11 +133,11 @@ find_most(const float *values, const double *offset, const build_work *w, fc_scr
 		square = fmax(square, about_center(screen, values, offset, j, w->v));
 	}
 	screen->most = sqrt(square) * (1.0 + 1e-9);
-	return screen->most < FC_SCREEN_FARTHEST && screen->most > 1.0 / FC_SCREEN_FARTHEST ? FC_OK : FC_EFAR;
+	return screen->most < FC_SCREEN_FARTHEST && screen->most > 1.0 / FC_SCREEN_FARTHEST;
 }
 
 /* The axes of centroids spread evenly. */
-static fc_status
+static bool
 find_axes(const float *values, const double *offset, fc_arena *arena, const build_work *w, float *axes, fc_screen *screen)
 {
 	size_t		some = smaller(screen->k, AXES_CENTROIDS);
@@ -148,7 +148,7 @@ find_axes(const float *values, const double *offset, fc_arena *arena, const buil
 		for (size_t i = 0; i < screen->d; i++)
 			w->some[s * screen->d + i] = (float) (w->v[i] / screen->most);
 	}
-	return fc_principal_axes(w->some, some, screen->d, screen->lead, 0, arena, axes);
+	return fc_principal_axes(w->some, some, screen->d, screen->lead, 0, arena, axes) == FC_OK;
 }
 
 static double
@@ -172,7 +172,7 @@ dot(const float *a, const float *b, size_t n)
 }
 
 /* || A A' - I || is at most the root of the sum of its squares. */
-static fc_status
+static bool
 measure_defect(fc_screen *screen)
 {
 	double		squares = 0.0;
@@ -187,7 +187,7 @@ measure_defect(fc_screen *screen)
 			squares += (a == b ? 1.0 : 2.0) * gap * gap;
 		}
 	screen->defect = sqrt(squares) * (1.0 + 1e-6) + 1e-12;
-	return screen->defect < 1e-3 ? FC_OK : FC_ENUMERIC;
+	return screen->defect < 1e-3;
 }
 
 /* Blocks of centroids about the center into codes, along the axes too where there are any. */
@@ -224,8 +224,8 @@ leave_axes(fc_screen *screen)
 	screen->codes[FC_SCREEN_LEADING].k = 0;
 }
 
-/* Axes that leave out too much are not used. */
-static fc_status
+/* Axes that leave out too much are not used; false: they are no axes. */
+static bool
 judge_axes(const build_work *w, fc_screen *screen)
 {
 	size_t		some = smaller(screen->k, AXES_CENTROIDS);
@@ -242,37 +242,31 @@ judge_axes(const build_work *w, fc_screen *screen)
 	if (all - along <= MOST_REST * all)
 		return measure_defect(screen);
 	leave_axes(screen);
-	return FC_OK;
+	return true;
 }
 
-fc_status
+bool
 fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, fc_arena *arena, fc_screen *screen)
 {
 	screen_parts parts;
 	build_work	w;
 	fc_mark		used;
-	fc_status	status = FC_OK;
+	bool		built;
 
 	FC_ASSERT(fc_screen_suits(k, d));
 	*screen = (fc_screen) {.k = k,.d = d,.lead = lead_of(d)};
 	take_parts(arena, k, d, &parts, screen);
 	used = fc_arena_mark(arena);
 	take_work(arena, k, d, &w);
-	if (status != FC_OK)
-		return status;
 	screen->center = parts.center;
 	screen->axes = parts.axes;
 	find_center(values, offset, k, d, parts.center);
-	if (status == FC_OK)
-		status = find_most(values, offset, &w, screen);
-	if (status == FC_OK && axes)
-		status = find_axes(values, offset, arena, &w, parts.axes, screen);
-	if (status == FC_OK && axes)
-		status = judge_axes(&w, screen);
-	if (status == FC_OK && !axes)
+	if (!axes)
 		leave_axes(screen);
-	if (status == FC_OK)
+	built = find_most(values, offset, &w, screen) &&
+		(!axes || (find_axes(values, offset, arena, &w, parts.axes, screen) && judge_axes(&w, screen)));
+	if (built)
 		code_centroids(values, offset, &w, screen);
 	fc_arena_release(arena, used);
-	return status;
+	return built;
 }

@@ -141,11 +141,11 @@ void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
 /*
  * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that the screen
  * takes and, with what is given back, while it is made; 0 when there is nothing to gain.  op->screen is set to one that lies
- * in the arena, or to NULL where floats do not tell the centroids apart.  In few dimensions op->boxes is set (numerics/boxes.h).
+ * in the arena, or to NULL where floats do not tell the centroids apart.  In few dimensions op->boxes is set (numerics/kdtree.h).
  */
 size_t		fc_operator_screen_size(const fc_operator *op);
 size_t		fc_operator_screen_worksize(const fc_operator *op);
-fc_status	fc_operator_screen(fc_operator *op, fc_arena *arena);
+void		fc_operator_screen(fc_operator *op, fc_arena *arena);
 
 /* Floats of scratch that all functions here need, but fc_operator_assign_batch; fewer before centroids are kept. */
 size_t		fc_operator_scratch(const fc_operator *op);

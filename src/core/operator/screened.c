@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "numerics/boxes.h"
+#include "numerics/kdtree.h"
 #include "numerics/rows.h"
 #include "operator/internal.h"
 
@@ -42,35 +42,25 @@ fc_operator_screen_worksize(const fc_operator *op)
 	return fc_operator_screen_size(op) > 0 ? sizeof(fc_screen) + 64 + fc_screen_worksize(op->k, op->d) : 0;
 }
 
-static fc_status
-make_boxes(fc_operator *op, fc_arena *arena)
-{
-	fc_boxes   *boxes = FC_TAKE(arena, 1, fc_boxes);
-	fc_status	status;
-
-	fc_boxes_take(arena, op->k, op->d, boxes);
-	status = FC_OK;
-	if (status == FC_OK)
-		status = fc_boxes_build(boxes, op->factor[0].values);
-	op->boxes = status == FC_OK ? boxes : NULL;
-	return status;
-}
-
-fc_status
+void
 fc_operator_screen(fc_operator *op, fc_arena *arena)
 {
 	fc_screen  *screen;
-	fc_status	status;
 
 	op->screen = NULL;
 	op->boxes = NULL;
 	if (is_boxed(op))
-		return make_boxes(op, arena);
+	{
+		fc_boxes   *boxes = FC_TAKE(arena, 1, fc_boxes);
+
+		fc_boxes_take(arena, op->k, op->d, boxes);
+		fc_boxes_build(boxes, op->factor[0].values);
+		op->boxes = boxes;
+		return;
+	}
 	screen = FC_TAKE(arena, 1, fc_screen);
-	status = fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen);
-	if (status == FC_OK)
+	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen))
 		op->screen = screen;
-	return status == FC_EFAR || status == FC_ENUMERIC ? FC_OK : status;
 }
 
 typedef struct measured_rows
@@ -105,7 +95,7 @@ label_in_boxes(const fc_operator *op, const double *x)
 	double		moved = 0x1p-23 * sqrt(fc_shift_row(x, op->offset, op->d, shifted));
 	double		share = ((double) op->d + 4.0) * 0x1p-23;
 	float		margin = (float) (64.0 * moved * moved + 8.0 * LEAST_SQUARE);
-	size_t		label = fc_boxes_nearest_two(op->boxes, shifted, margin, squared, NULL);
+	size_t		label = fc_boxes_nearest_two(op->boxes, shifted, margin, squared);
 	bool		sure = (double) squared[1] > LEAST_SQUARE && isfinite(squared[1]) &&
 		sqrt((double) squared[1] * (1.0 - share)) - moved > sqrt((double) squared[0] * (1.0 + share) + LEAST_SQUARE) + moved;
 

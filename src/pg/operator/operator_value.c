@@ -61,7 +61,7 @@ screen_operator(fc_operator *op, MemoryContext context)
 		return 0;
 	old = MemoryContextSwitchTo(context);
 	arena = make_arena("the operator");
-	check_status(fc_operator_screen(op, &arena));
+	fc_operator_screen(op, &arena);
 	MemoryContextSwitchTo(old);
 	if (op->screen == NULL && op->boxes == NULL)
 		release_arena(&arena);

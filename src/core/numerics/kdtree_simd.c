@@ -1,5 +1,5 @@
-/* boxes_simd.c - the inner loops of a tree of boxes; see boxes.h */
-#include "numerics/boxes.h"
+/* kdtree_simd.c - the inner loops of a tree of boxes; see kdtree.h */
+#include "numerics/kdtree.h"
 
 #include "base/simd.h"
 

@@ -1,5 +1,5 @@
 /*
- * sell.c - arrange sparse factors in slices; see sell.h
+ * sell.c - arrange sparse factors in slices; see internal.h
  *
  * Lanes of a slice should be of one length.  So rows far longer than the mean are cut: their first piece
  * stands for the row, the others follow all rows as lanes of their own and are added at the end.  And

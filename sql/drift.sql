@@ -37,7 +37,6 @@ SELECT verdict FROM drift('m', sketch => NULL);
 SELECT verdict FROM drift('m', sketch => (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM same WHERE false));
 SELECT retrain('m', sketch => NULL::sketch);
 PREPARE of_sketch (sketch) AS SELECT verdict FROM drift('m', sketch => $1);
-EXECUTE of_sketch (NULL);
 SET plan_cache_mode = force_generic_plan;
 EXECUTE of_sketch (NULL);
 RESET plan_cache_mode;

@@ -512,4 +512,11 @@ for my $case (['GRANT CREATE ON SCHEMA fastclust TO bob', 'a role that is not a 
 $server->query('CREATE DATABASE prepared');
 is($server->query('CREATE SCHEMA fastclust; CREATE EXTENSION fastclust; SELECT 1', database => 'prepared'), '1', 'an empty schema of a superuser is as good as none');
 
+# The languages of the extension run as its owner, or hide lines of errors: they are for its functions alone.
+for my $language ('fastclust', 'fastclust_owner')
+{
+	refused('bob', "CREATE FUNCTION his_own() RETURNS text LANGUAGE $language AS 'BEGIN RETURN current_user; END'", '42501', "no function of bob's in language $language");
+	refused('bob', "DO LANGUAGE $language 'BEGIN END'", '42501', "no block in language $language");
+}
+
 done_testing();

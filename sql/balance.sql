@@ -19,6 +19,5 @@ SELECT max(n) <= 2 * avg(n) AS even FROM (SELECT count(*) AS n FROM even_rows GR
 -- on the sphere
 SELECT train('cosine_law', 'even_rows', 'v', 64, options => '{"seed": 1, "quiet": true, "balance": 2, "metric": "cosine"}');
 SELECT max(n) <= 2 * avg(n) AS even FROM (SELECT count(*) AS n FROM even_rows GROUP BY predict('cosine_law', v)) c;
-SELECT fastclust_internal.even_centroids(model_operator('law'), model_operator('law'), -1);
 SELECT count(drop_model(model)) AS dropped FROM models;
 DROP SCHEMA of_balance CASCADE;

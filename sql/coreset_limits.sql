@@ -12,10 +12,3 @@ SELECT coreset_final(coreset_state_agg(x, id, 3, '{1,1}', 1e-308, 1, NULL, false
 SELECT coreset_state_agg(x, id, 3, '{1,1}', 'NaN', 1, NULL, false) FROM heap;
 SELECT coreset_state_agg(x, id, 3, NULL, 1, 1, NULL, false) FROM heap;
 SELECT fastclust_internal.clusters(coreset_final(coreset_state_agg(x, id, 3, NULL, NULL, 1, NULL, false))) AS uniform, fastclust_internal.clusters(coreset_final(coreset_state_agg(x, id, 3, '{1,1}', 2, 1, NULL, false))) AS weighted FROM heap;
-CREATE TEMP TABLE made AS SELECT coreset_final(coreset_state_agg(x, id, 20, NULL, NULL, 1, NULL, false)) AS op FROM heap;
-SELECT rank_limit(op, '{1,1}', 'NaN', 0.5) FROM made;
-SELECT rank_limit(op, '{1,1}', -1, 0.5) FROM made;
-SELECT rank_limit(op, '{1,1}', 1, 'NaN') FROM made;
-SELECT rank_limit(op, '{1,1}', 1, 0) FROM made;
-SELECT rank_limit(op, '{1,1}', 1, 1) FROM made;
-SELECT rank_limit(op, '{1,1}', NULL, 0.25) AS uniform FROM made;

@@ -84,6 +84,8 @@ SELECT decode_covariances(k, 5, options => '{"model": "dirac"}') FROM ladder;
 SELECT decode(k, 5, 'shift', '{"step": 0}') FROM ladder;
 SELECT sketch_spec_agg(x, 5, '{"scales": [1, 2e6]}'::jsonb) FROM points WHERE id <= 100;
 SELECT sketch_spec_agg(x, 5, '{"scales": [1, 0]}'::jsonb) FROM points WHERE id <= 100;
+-- fewer starts than centroids of the sample
+SELECT count(*) FROM decode((SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 200) FROM points)) FROM points), 2, 'clompr', '{"starts": 1}', (SELECT sketch_spec_agg(x, 200) FROM points));
 
 DROP FUNCTION worst_miss(float8[]);
 DROP TABLE truth, points, spec, kept, ladder;

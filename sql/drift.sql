@@ -149,3 +149,15 @@ SELECT count(drop_model(model)) FROM models WHERE model IN ('wide', 'groups', 'e
 DROP VIEW fewer, later, moved, wider, tied, first_half, by_half, slightly, training, same, sixty_rare, sixty_new, sixty_pair, sixty_parts, sixty_same, sixty_train;
 DROP TABLE base, deviations, wide, equal, answers, far, few, tiny, sixty;
 DROP FUNCTION noise, messages;
+
+-- of very many rows a share is sketched and counted; n tells of all
+CREATE UNLOGGED TABLE drift_of_many AS SELECT ARRAY[sin(i), i % 7]::real[] AS x FROM generate_series(1, 1100000) i;
+ANALYZE drift_of_many;
+SELECT train('many rows', 'drift_of_many', 'x', 5, options => '{"quiet": true}') AS version;
+SELECT r.n, row_count(r.s) BETWEEN 540000 AND 560000 AS half, fastclust_internal.describe_drift_counts(r.counts) ->> 'rows' = row_count(r.s)::text AS counted
+  FROM fastclust_internal.stored_versions v, fastclust_internal.sketch_rows(v, 'drift_of_many', NULL) r WHERE v.model = 'many rows';
+SELECT n, verdict FROM drift('many rows', 'drift_of_many');
+UPDATE drift_of_many SET x[1] = x[1] + 0.2;
+SELECT n, verdict, p_value < 1e-6 AS sure FROM drift('many rows', 'drift_of_many');
+SELECT drop_model('many rows');
+DROP TABLE drift_of_many;

@@ -147,6 +147,3 @@ DROP TABLE two, made;
 SELECT fastop_agg(ARRAY[i * 1e-50, 0.0]::float8[]) FROM generate_series(1, 3) i;
 SELECT fastop_agg(ARRAY[i * 1e30, 0.0]::float8[]) FROM generate_series(1, 3) i;
 
--- a query of a scan gives a step
-SELECT fastclust_internal.lloyd_query('SELECT 1', NULL, NULL);
-SELECT fastclust_internal.lloyd_query('SELECT', NULL, NULL);

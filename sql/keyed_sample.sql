@@ -29,7 +29,7 @@ SELECT relation, abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS half
   FROM unnest(ARRAY['copies', 'copied']) relation,
        LATERAL fastclust_internal.sampled_job(jsonb_populate_record(NULL::fastclust_internal.training_job, '{"k": 2, "options": {"sample": "hash", "sample_rows": 500}, "seed": 0}'),
                                               fastclust_internal.row_source(relation::regclass, '{x}', true, NULL)) job,
-       LATERAL centroids(fastclust_internal.uniform_sample(job, 1)) c
+       LATERAL centroids(fastclust_internal.uniform_sample(job)) c
  GROUP BY 1 ORDER BY 1;
 
 -- the number of rows comes from the plan of a shard where Citus shows one
@@ -54,9 +54,6 @@ SELECT count(*) AS parts, fastclust_internal.coreset_final(fastclust_internal.su
   FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.01, NULL) AS c FROM heap GROUP BY id % 4) q;
 SELECT bool_and(pg_column_size(q.c) < 28 * fastclust_internal.clusters(fastclust_internal.coreset_final(q.c)) + 150) AS without_room
   FROM (SELECT fastclust_internal.sum(x, id, 1000, NULL, NULL, 1, 0.1, NULL) AS c FROM heap GROUP BY id % 4) q;
-SELECT fastclust_internal.rank_limit(op, ARRAY[0, 0], NULL, 0.25) AS uniform, fastclust_internal.rank_limit(op, m.mean, (SELECT sum(s * s) FROM unnest(m.deviation) s), 0.25) BETWEEN 0.25 AND 0.5 AS weighted,
-       fastclust_internal.rank_limit(op, NULL, 1, 0.25) AS no_center
-  FROM (SELECT fastclust_internal.coreset_final(fastclust_internal.coreset_state_agg(x, id, 20, NULL, NULL, 1, NULL, false)) AS op FROM heap) q, fastclust_internal.centroid_moments(op) m;
 SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0, NULL) FROM heap;
 SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, id % 2 + 0.5::float8, NULL) AS c FROM heap GROUP BY id % 2) q;
 SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.5, NULL) AS c FROM heap
@@ -66,8 +63,3 @@ DROP VIEW seen, copied;
 DROP TABLE heap, parts, copies, made;
 DROP FUNCTION trained(text, regclass, text);
 SELECT count(drop_model(model)::text) FROM models WHERE model ~ '^(heap|parts|seen) ';
--- what it takes of memory is bounded
-CREATE TEMP TABLE many AS SELECT fastclust.fastop_agg(ARRAY[i, i % 7]::real[]) AS op FROM generate_series(1, 40000) i;
-SET fastclust.memory_budget = '1MB';
-SELECT fastclust_internal.rank_limit(op, ARRAY[0, 0], NULL, 0.25) FROM many;
-RESET fastclust.memory_budget;

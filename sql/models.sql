@@ -47,11 +47,6 @@ SELECT count(*) FROM planted p WHERE p.id <= 100 AND NOT (
            AND min(n.distance) = predict_distance('kmeans', p.x)
       FROM predict_all('kmeans', p.x, 3) n, model_versions v WHERE v.model = 'kmeans' GROUP BY v.operator);
 SELECT count(*) FROM predict_all('kmeans', '{0,0}'::real[], 100);
--- a model that serves no version answers nothing
-BEGIN;
-UPDATE fastclust_internal.stored_models SET version = NULL WHERE model = 'kmeans';
-SELECT predict('kmeans', '{0,0}'::real[]) IS NULL AS none, (SELECT count(*) FROM predict_all('kmeans', '{0,0}'::real[], 3)) AS nearest;
-ROLLBACK;
 SELECT avg(anomaly('kmeans', x, 0.05)::int) BETWEEN 0.048 AND 0.052 AS five_percent, avg(anomaly('kmeans', x)::int) BETWEEN 0.009 AND 0.011 AS one_percent,
        bool_and(anomaly('kmeans', ARRAY[x[1] + 20, x[2]]::real[], 0.001)) AS far_rows FROM planted;
 

@@ -19,7 +19,7 @@ CREATE AGGREGATE coreset_state(row_vector, bigint, integer, double precision[], 
 -- good values for the arguments of a type, and of a name where the type does not say enough; i is the number of a row of an aggregate
 CREATE TABLE sample (type regtype, name text, value text, expression text);
 INSERT INTO sample VALUES
-	('boolean', '', 'true'), ('integer', '', '2'), ('integer', 'frequencies', '50'), ('bigint', '', '3'), ('double precision', '', '0.5'),
+	('boolean', '', 'true'), ('integer', '', '2'), ('integer', 'frequencies', '50'), ('integer', 'version', '1'), ('bigint', '', '3'), ('double precision', '', '0.5'),
 	('text', '', 'nulls'), ('text', 'law', 'gaussian'), ('text', 'decoder', 'shift'), ('text', 'method', 'auto'), ('text', 'function', 'train'), ('jsonb', '', '{}'),
 	('real[]', '', '{1,2}'), ('double precision[]', '', '{1,2}'), ('double precision[]', 'more', '{}'), ('smallint[]', '', '{1,2}'), ('row_vector', '', '{1,2}'), ('regtype', '', 'real[]'), ('integer[]', '', '{1,0}'), ('numeric[]', '', '{1,2}'),
 	('regclass', '', 'some_rows'), ('name', '', 'x'), ('text', 'features', 'x'), ('name', 'id_column', 'id'), ('kernel', '', 'rbf(0.5)'), ('tid', '', '(0,1)'),
@@ -29,7 +29,8 @@ INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'fla
 INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL), ('row_units', '', NULL, 'ROW(NULL, NULL, NULL)::row_units');
 INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL);
 INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('fastclust_internal.stored_versions[]', '', NULL, 'ARRAY(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'),
-	('part_result[]', '', NULL, 'ARRAY(SELECT ROW(v.group_value, v.operator, v.spreads, NULL, 1, 0, 0, NULL, NULL)::part_result FROM fastclust_internal.stored_versions v LIMIT 1)');
+	('row_source', '', NULL, 'row_source(''some_rows'', ''{x}'', true, NULL)'), ('scan_plan', '', NULL, 'ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan'),
+	('training_job', '', NULL, 'sampled_job(jsonb_populate_record(NULL::training_job, ''{"k": 2, "options": {}, "seed": 0}''), row_source(''some_rows'', ''{x}'', true, NULL))');
 INSERT INTO sample SELECT 'sketch_spec', '', s FROM made;
 INSERT INTO sample SELECT 'sketch', '', sketch_agg(x, (SELECT s FROM made)) FROM some_rows;
 INSERT INTO sample SELECT 'drift_spec', '', drift_spec_of_sample(op, 1) FROM made;
@@ -41,7 +42,10 @@ INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::floa
 INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}') FROM some_rows;
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
 	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,
-	coreset_state(x, id, 20, '{1,1}', 2, 0, NULL, false)::text]) FROM some_rows, made;
+	coreset_state(x, id, 20, '{1,1}', 2, 0, NULL, false)::text, scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, x)::text])
+	FROM some_rows, made GROUP BY op;
+INSERT INTO sample SELECT 'scan_plan', '', ROW(encoder_agg(ROW(x[1], x[2]), '{f1,f2}'), NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan
+	FROM some_rows, made GROUP BY op;
 -- C functions and aggregates of the extension, one of those that differ in the type of the vector only, "any" as real[]; `internal` and `cstring`
 -- are not for SQL.  `most` has a bit for each argument that may be NULL: none where the function is strict
 CREATE VIEW callable AS
@@ -126,9 +130,9 @@ INSERT INTO tried
 	WHERE f.prokind = 'f' AND NOT f.proretset AND f.pronargs > 0 AND f.prorettype = f.proargtypes[0];
 \set QUIET off
 -- nobody crashed; no internal error; with all arguments given, an answer, or an error that it is for an aggregate or a model of groups
--- (the functions by which training writes are for versions in the making, check_sketch and rebuild_sketch for live sketches)
+-- (the functions of training are for jobs and versions in the making, scan_agg for a plan, check_sketch and rebuild_sketch for live sketches)
 SELECT DISTINCT called, nulls, state FROM tried WHERE state LIKE 'XX%' ORDER BY 1, 2, 3;
-SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(write_|serve_version|check_sketch|rebuild_sketch)'
+SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(write_|serve_version|check_sketch|rebuild_sketch|train_rows|log_step|reject_no_rows|scan_)'
 	AND NOT EXISTS (SELECT FROM tried s WHERE s.called = t.called AND s.nulls = 0 AND s.state IN ('00000', '0A000', '42809')) ORDER BY 1, 2;
 SELECT count(*) > 1000 AS many, count(DISTINCT called) > 40 AS functions FROM tried;
 -- vectors that are NULL whenever they please: of a view, and by a cast, which is asked again for each use of a row

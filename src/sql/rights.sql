@@ -38,6 +38,8 @@ BEGIN
     ELSIF TG_TABLE_NAME = 'kept_sketches' THEN
         own := EXISTS (SELECT FROM pg_class c WHERE c.oid = NEW.relation AND pg_has_role(c.relowner, 'USAGE'))
                AND (NEW.model_id IS NULL OR EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id));
+    ELSIF TG_TABLE_NAME = 'label_tables' THEN      -- written with the rights of that role
+        own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id) AND pg_has_role(NEW.followed_by, 'USAGE');
     ELSIF TG_TABLE_NAME IN ('live_bases', 'live_deltas') THEN
         own := EXISTS (SELECT FROM own_live_sketches l WHERE l.id = NEW.live_id);
     ELSE

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "fuzz.h"
-#include "drift/choose.h"
+#include "drift/drift_spec_of_sample.h"
 #include "drift/counts.h"
 #include "drift/test.h"
 

@@ -41,8 +41,8 @@ read_all(const fc_sketch *sketch, size_t tracked, size_t moments)
 	fc_sketch_moments(sketch, re, im);
 	for (size_t j = 0; j < moments; j++)
 		fuzz_sink += re[j] + im[j];
-	fc_sketch_similarity(sketch, sketch, re);
-	fc_sketch_distance(sketch, sketch, im);
+	*re = fc_sketch_similarity(sketch, sketch);
+	*im = fc_sketch_distance(sketch, sketch);
 	fuzz_sink += fc_sketch_total_weight(sketch) + fc_sketch_weight2(sketch) + *re + *im;
 	free(re);
 	free(im);

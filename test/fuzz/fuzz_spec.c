@@ -26,7 +26,7 @@ use(const void *bytes, size_t size)
 {
 	const fc_spec *spec = bytes;
 	size_t		floats = (size_t) spec->frequencies * spec->reduced;
-	size_t		work_size = fc_frequency_worksize(spec);
+	size_t		work_size = 4 * fc_padded_dim(spec->reduced) * sizeof(float) + 256;
 	char	   *arena_memory;
 	fc_arena	arena;
 	float	   *omega;

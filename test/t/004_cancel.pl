@@ -17,6 +17,8 @@ CREATE TABLE m AS SELECT (SELECT fastop_agg(x) FROM many) AS op;
 CREATE TABLE s AS SELECT sketch_agg(x, sketch_spec(10, 4000, 0.5)) AS s FROM points WHERE id <= 2000;
 CREATE TABLE large (a sketch, b sketch);
 ALTER TABLE large ALTER a SET STORAGE EXTERNAL, ALTER b SET STORAGE EXTERNAL;
+CREATE VIEW repeated AS SELECT id, x FROM points, generate_series(1, 500);
+SELECT train('labels', 'points', 'x', 20, options => '{"quiet": true}');
 INSERT INTO large SELECT sketch_agg(x, spec, 0.5) FILTER (WHERE id <= 3), sketch_agg(x, spec, 2.5) FILTER (WHERE id > 3)
   FROM points, sketch_spec(10, 4000000, 1.0) spec WHERE id <= 6;
 SQL
@@ -36,6 +38,8 @@ my @long = (
 	['bytes of many centroids', 'SELECT sum(assign(o.op, y.x)) FROM generate_series(1, 50) i, LATERAL (SELECT fastop_agg(x) AS op FROM many WHERE id > i) o, (SELECT x FROM many LIMIT 300) y'],
 	['rows of many clusters', 'SELECT sum(assign((SELECT op FROM m), x)) FROM generate_series(1, 100), many'],
 	['sums of many clusters', 'SELECT sse_agg((SELECT op FROM m), x) FROM generate_series(1, 100), many'],
+	['a scan with many clusters', 'SELECT fastclust_internal.scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1000, NULL, NULL, 1, NULL, ARRAY[(SELECT op FROM m)])::fastclust_internal.scan_plan, id, x) FROM generate_series(1, 100), many'],
+	['a scan with many frequencies', 'SELECT fastclust_internal.scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, sketch_spec(60, 400000, 1.0), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::fastclust_internal.scan_plan, id, x) FROM wide'],
 	['factorize', q{SELECT sum(fastclust_internal.nonzeros(factorize(op, 'hierarchical', ('{"seed": ' || i || '}')::jsonb))) FROM o, generate_series(1, 50) i}],
 	['factorize auto', q{SELECT sum(fastclust_internal.nonzeros(factorize(op, 'auto', ('{"seed": ' || i || '}')::jsonb, op))) FROM o, generate_series(1, 50) i}],
 	['qkmeans_log', q{SELECT count(*) FROM qkmeans_log('wide', 'x', 300, '{"iterations": 10000, "tolerance": 0, "start": "palm4msa"}')}],
@@ -43,6 +47,7 @@ my @long = (
 	['rules', q{SELECT count(*) FROM r, generate_series(1, 50) i, rules_of_sample(op, all_rows, all_rows, array_fill(0, ARRAY[60]), array_fill(i, ARRAY[60]), 3)}],
 	['score', 'SELECT count(*) FROM r, generate_series(1, 1000) i, quality_of_sample(CASE WHEN i > 0 THEN op END, all_rows)'],
 	['profile', q{SELECT count(*) FROM r, generate_series(1, 50) i, profile_of_centroids(all_rows, NULL, NULL, array_fill(i, ARRAY[60]), array_fill(1, ARRAY[60]), array_fill(0, ARRAY[60]), 60)}],
+	['write_labels', q{SELECT write_labels('labels', 'repeated', 'labels', '{"key": "id"}')}],
 	['scores of many labels', q{SELECT normalized_mutual_information_agg((i % 1000003)::int, (i % 999983)::int) FROM generate_series(1, 2000000) i}],
 );
 $server->check_cancel(@$_) for @long;

@@ -60,7 +60,7 @@ for my $role (qw(alice bob))
 		'CREATE TRIGGER t BEFORE INSERT ON stored_models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
 		"CREATE RULE r AS ON INSERT TO training_steps DO ALSO SELECT 1", 'CREATE INDEX ON stored_versions (k)', 'CREATE POLICY p ON stored_models USING (true)',
 		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE FUNCTION fastclust_internal.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_steps FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE stored_models';
-	for my $table (qw(stored_models stored_versions training_steps drift_checks stored_names models readable_models readable_versions readable_names drift_log))
+	for my $table (qw(stored_models stored_versions training_steps drift_checks stored_names label_tables models readable_models readable_versions readable_names own_label_tables drift_log))
 	{
 		refused($role, "DELETE FROM $table", $table =~ /^stored/ ? '42501' : '(42501|55000)', "nor delete from $table");
 		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
@@ -87,8 +87,8 @@ my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM stored_models WHE
 
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "held_model('m', true)",
-	"write_results($of_alice, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", "rename_model('m', 'mine')";
-for my $writer ("write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "write_results($of_alice, 1, '{}')")
+	"rename_model('m', 'mine')";
+for my $writer ("write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)")
 {
 	like((as('bob', "SELECT $writer"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $writer");
 }
@@ -125,7 +125,6 @@ for my $version (-1, 0, 3, 2147483647)
 	refused('bob', crafted('b', "v.version := $version;"), '22023', "nor store version $version");
 }
 refused('bob', crafted('b', 'v.version := 1;', 'zzz'), '22023', 'or more of the version that serves');
-refused('bob', "SELECT write_results($of_bob, 1, ARRAY[ROW('', fastop_agg($row), NULL, NULL, NULL, NULL, NULL, NULL, NULL)::part_result]) FROM (SELECT) q", '22023', 'or another operator for it');
 # parts are written many at once: each is bound to the model that was checked
 (my $beside = crafted('b', '')) =~ s/PERFORM write_parts\(ARRAY\[v\]\);/PERFORM write_parts(ARRAY[v, jsonb_populate_record(v, '{"model_id": $of_alice, "group_value": "zzz"}')]);/;
 refused('bob', $beside, '22023', 'nor parts of hers behind one of his own');
@@ -478,6 +477,53 @@ is($server->query(<<'SQL'), '', 'catalogs are named with their schema where they
 SELECT p.oid::regprocedure, m[1] FROM pg_proc p, regexp_matches(p.prosrc, '\m(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+(?:ONLY\s+)?(pg_\w+)(?!\w|\.|\s*\()', 'g') m
  WHERE p.pronamespace::regnamespace::text ~ '^fastclust' AND to_regclass('pg_catalog.' || m[1]) IS NULL
 SQL
+
+# ---- labels written to tables ----
+$server->query(<<'SQL');
+CREATE TABLE hers.rows (id int PRIMARY KEY, x real[], who name); GRANT USAGE ON SCHEMA hers TO bob; GRANT SELECT ON hers.rows TO bob;
+INSERT INTO hers.rows SELECT i, ARRAY[i % 4, i % 7, i], CASE i % 2 WHEN 0 THEN 'bob' ELSE 'alice' END FROM generate_series(1, 100) i; ALTER TABLE hers.rows OWNER TO alice;
+ALTER TABLE hers.rows ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON hers.rows USING (who = current_user);
+CREATE TABLE his.unread AS SELECT 1 AS id, '{1,2,3}'::real[] AS x;
+CREATE TABLE his.kept (id int, cluster int); ALTER TABLE his.kept OWNER TO bob; GRANT USAGE ON SCHEMA his TO alice; GRANT SELECT ON his.kept TO alice;
+SQL
+my $options = q{'{"key": "id", "append": true}'};
+gives('alice', q{SELECT train('labels', 'hers.rows', 'x', 2, options => '{"quiet": true}')}, '1', 'a model whose rows have a policy');
+refused('bob', q{SELECT write_labels('labels', 'hers.rows', 'his.labels')}, '42704', 'another role cannot write its labels,');
+gives('alice', q{SELECT grant_model('labels', 'bob'); SELECT write_labels('labels', 'hers.rows', 'hers.labels')}, "\n100", 'its owner can,');
+gives('bob', q{SELECT write_labels('labels', 'hers.rows', 'his.labels'); SELECT count(*), min(id % 2) FROM his.labels}, "50\n50|0", 'and a reader those of the rows he sees');
+gives('bob', q{SELECT relowner::regrole FROM pg_class WHERE oid = 'his.labels'::regclass}, 'bob', 'into a table of his own');
+refused('bob', "SELECT write_labels('labels', $_)", '42501', "but not: $_")
+	for "'hers.rows', 'hers.more'", "'his.unread', 'his.more', $options", "'hers.rows', 'hers.labels', $options";
+refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $_)", '42501', "nor is another's table written with $_") for $options, q{'{"replace": true}'};
+refused('alice', q{SELECT fastclust_internal.write_rows('his.kept', 'SELECT 1 AS id, 2 AS cluster')}, '42501', 'nor past the function');
+gives('bob', 'SELECT count(*) FROM his.kept', '0', 'which stays as it is');
+gives('bob', q{GRANT INSERT (id) ON his.kept TO alice}, '', 'a right to one column');
+refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $options)", '42501', 'is not enough');
+gives('bob', q{ALTER TABLE his.kept ENABLE ROW LEVEL SECURITY; GRANT INSERT ON his.kept TO alice; CREATE POLICY low ON his.kept FOR INSERT WITH CHECK (id < 50)}, '', 'a policy of the target');
+refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $options)", '42501', 'holds');
+gives('alice', q{CREATE TABLE hers.predict (id int); CREATE FUNCTION hers.predict(text, real[]) RETURNS int LANGUAGE sql AS 'SELECT 1 / 0';
+	SET search_path = hers, fastclust, pg_catalog; SELECT write_labels('labels', 'rows', 'of_path'); SELECT count(cluster) FROM hers.of_path}, "100\n100", 'the path of the caller finds tables, and no function');
+
+# A table follows its model for the role that wrote it, and not with the rights of others.
+gives('alice', q{CREATE TABLE hers.flat AS SELECT i AS id, ARRAY[i % 4, i % 7]::real[] AS x FROM generate_series(1, 100) i; ALTER TABLE hers.flat ADD PRIMARY KEY (id); GRANT SELECT ON hers.flat TO bob;
+	SELECT train('followed', 'hers.flat', 'x', 2, options => '{"quiet": true}'); SELECT train('followed', 'hers.flat', 'x', 3, options => '{"quiet": true}');
+	SELECT write_labels('followed', 'hers.flat', 'hers.following', '{"follow": true}'); SELECT grant_model('followed', 'bob')}, "1\n2\n100\n", 'labels that follow a model');
+refused('bob', q{SELECT write_labels('followed', 'hers.flat', 'his.following', '{"follow": true}')}, '42501', 'none of a reader');
+gives('bob', "SELECT to_regclass('his.following'); SELECT count(*) FROM own_label_tables", "\n0", 'who leaves nothing behind');
+refused($_, q{INSERT INTO label_tables (model_id, model, target, relation, options, followed_by) SELECT id, model, $$hers.x$$, $$hers.flat$$, $${}$$, $$alice$$ FROM readable_models}, '42501', "$_ cannot make a table follow otherwise") for qw(alice bob);
+my $clusters = 'SELECT count(DISTINCT cluster) FROM hers.following';
+for my $other (qw(carol postgres))
+{
+	like(($server->try("SET ROLE $other; SELECT use_version('followed', 1)"))[2], qr/WARNING:  labels in hers.following stay those of another version/, "they do not follow with the rights of $other,");
+	is($server->query($clusters), 3, 'as a warning says');
+}
+gives('alice', "SELECT use_version('followed', 1); $clusters", "\n2", 'and follow their owner');
+gives('carol', q{SET ROLE alice; GRANT CREATE ON SCHEMA hers TO carol; RESET ROLE; SELECT write_labels('followed', 'hers.flat', 'hers.of_carol', '{"follow": true}');
+	CREATE FUNCTION hers.seize() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''seized by %'', current_user; END';
+	CREATE TRIGGER seize BEFORE UPDATE ON hers.of_carol FOR EACH STATEMENT EXECUTE FUNCTION hers.seize()}, '100', 'a member has labels of its own');
+my $messages = ($server->try("SET ROLE alice; SELECT use_version('followed', 2); $clusters"))[2];
+like($messages, qr/WARNING:  labels in hers.of_carol stay those .*: they were written by role carol/, 'which do not follow with the rights of another,');
+unlike($messages, qr/seized/, 'for their triggers would run with these');
 
 # ---- every function ----
 is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but by the language, and those not in C have a fixed path');

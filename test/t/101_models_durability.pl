@@ -17,18 +17,22 @@ SET ROLE analyst;
 SELECT train('vector', 'points', 'x', 6, 'compressive', '{"quiet": true, "sample_rows": 3000}');
 SELECT train('columns', 'points', ARRAY['a', 'b'], 6, options => '{"quiet": true}');
 SELECT train('groups', 'points', 'x', 2, options => '{"quiet": true, "group_by": "g"}');
+SELECT train('candidate', 'points', 'x', 3, options => '{"quiet": true, "activate": false}'), retrain('columns', '{"quiet": true, "k": 4, "activate": false}');
 SELECT retrain('vector', '{"quiet": true}'), grant_model('vector', 'reader'), retrain_if_drifted('columns', 1e-30, 0, '{"quiet": true}'), name_cluster('vector', 2, 'second'), name_cluster('groups', 0, 'first', '1');
+RESET ROLE; ALTER TABLE probe ADD PRIMARY KEY (id);
+SELECT write_labels('columns', 'probe', 'public.followers', '{"follow": true}');
 SQL
 my $answers = <<'SQL';
 SELECT md5(string_agg((id, predict('vector', x), predict_distance('vector', x), predict('columns', a, b),
-           predict('groups', x, group_value => g::text), anomaly('vector', x, 0.1))::text, ',' ORDER BY id)) FROM probe
+           predict('groups', x, group_value => g::text), predict('candidate', x, version => 1), predict('columns', probe, version => 2), anomaly('vector', x, 0.1))::text, ',' ORDER BY id)) FROM probe
 SQL
 my $models = <<'SQL';
 SELECT md5(string_agg((to_jsonb(m) - 'owner_id' - 'reader_ids')::text, ',' ORDER BY m.model)) FROM stored_models m UNION ALL
 SELECT md5(string_agg((to_jsonb(v) - 'trained_by_id')::text, ',' ORDER BY v.model, v.version, v.group_value)) FROM stored_versions v UNION ALL
 SELECT md5(string_agg(l::text, ',' ORDER BY l.id)) FROM training_log l UNION ALL
 SELECT md5(string_agg(l::text, ',' ORDER BY l.id)) FROM drift_log l UNION ALL
-SELECT md5(string_agg(n::text, ',' ORDER BY n.model, n.group_value)) FROM stored_names n
+SELECT md5(string_agg(n::text, ',' ORDER BY n.model, n.group_value)) FROM stored_names n UNION ALL
+SELECT md5(string_agg((to_jsonb(l) - 'followed_by_id')::text, ',' ORDER BY l.target)) FROM label_tables l
 SQL
 my ($predictions, $rows) = ($server->query($answers), $server->query($models));
 like($predictions, qr/^[0-9a-f]{32}$/, 'models of every kind answer');
@@ -211,7 +215,7 @@ FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-Fc', '-f', $dump,
 	intact('fresh cluster');
 	is($server->query(q{SET ROLE analyst; SELECT retrain('vector', '{"quiet": true}')}), 3, 'and the owner retrains there');
 	is($server->query(q{SET ROLE reader; SELECT count(*) FROM models}), 1, 'and readers are readers');
-	is($server->query(q{DELETE FROM stored_models; SELECT (SELECT count(*) FROM stored_versions) + (SELECT count(*) FROM training_steps) + (SELECT count(*) FROM drift_checks) + (SELECT count(*) FROM stored_names)}), 0, 'a model takes its versions, logs and names along');
+	is($server->query(q{DELETE FROM stored_models; SELECT (SELECT count(*) FROM stored_versions) + (SELECT count(*) FROM training_steps) + (SELECT count(*) FROM drift_checks) + (SELECT count(*) FROM stored_names) + (SELECT count(*) FROM label_tables)}), 0, 'a model takes its versions, logs and names along');
 	$fresh->query('CREATE ROLE owner LOGIN; CREATE DATABASE pre OWNER owner');
 	FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xqd', 'pre', '-c', 'CREATE SCHEMA fastclust AUTHORIZATION owner');
 	my $said = `psql -Xd pre -v VERBOSITY=verbose -c 'CREATE EXTENSION fastclust' 2>&1`;
@@ -245,6 +249,7 @@ SQL
 	like($why, qr/42501: owner cannot restore rows of stored_models that belong to other roles/, 'but not those of others');
 	for my $planted ("INSERT INTO training_steps (model_id, model, version, step) SELECT id, model, 1, 'x' FROM stored_models WHERE model = 'of a superuser'",
 		"INSERT INTO stored_names (model_id, model, cluster, features, name, named_by) SELECT id, model, 0, '{x}', 'x', 'owner' FROM stored_models WHERE model = 'of a superuser'",
+		"INSERT INTO label_tables (model_id, model, target, relation, options, followed_by) SELECT id, model, 'x', 'x', '{}', 'postgres' FROM own_models LIMIT 1",
 		"INSERT INTO stored_models (model, owner) VALUES ('x', 'postgres')", "INSERT INTO live_deltas (live_id) VALUES (4711)", "UPDATE stored_models SET owner = 'owner'", 'DELETE FROM stored_models')
 	{
 		($status, $output, $messages) = $fresh->try("SET ROLE owner; $planted", %$shop, verbosity => 'verbose');

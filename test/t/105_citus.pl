@@ -176,6 +176,14 @@ $server->query("SELECT rename_model('m kmeans', 'kinds')");
 like(($server->try('SELECT max(label) FROM labelled'))[2], qr/model "m kmeans" does not exist/, 'as a name that is gone does');
 $server->query("SELECT rename_model('kinds', 'm kmeans')");
 
+is($server->query("SELECT write_labels('m groups', 'shards', 'labels', '{\"key\": \"id\", \"name\": true}')"), $rows, 'write_labels of shards');
+is($server->query('SELECT count(*) FROM labels l JOIN labelled USING (id) WHERE l.cluster IS DISTINCT FROM of_group'), 0, 'writes the labels of predict');
+is($server->query("SELECT write_labels('m columns', 'shards', 'labels_of_columns', '{\"key\": \"id\"}')"), $rows, 'and of columns,');
+is($server->query('SELECT count(*) FROM labels_of_columns l JOIN labelled USING (id) WHERE l.cluster IS DISTINCT FROM of_columns'), 0, 'which are the same');
+$server->query("CREATE TABLE spread_labels (id int, cluster int); SELECT create_distributed_table('spread_labels', 'id')");
+is($server->query("SELECT write_labels('m kmeans', 'single', 'spread_labels', '{\"key\": \"id\", \"$_\": true}')"), $rows, "and to shards: $_") for 'append', 'replace';
+is($server->query('SELECT count(*) FROM spread_labels l JOIN labelled USING (id) WHERE l.cluster = label'), $rows, 'where each row comes once');
+
 # ---- who may: the rights of the caller hold on every node ----
 $server->query('CREATE ROLE reader LOGIN; CREATE ROLE stranger LOGIN; GRANT SELECT ON shards TO reader, stranger');
 my $asked = "SELECT max(predict('m kmeans', x)) FROM shards";

@@ -118,6 +118,11 @@ is($server->query("SELECT count(*), bool_and(l2_distance(a.centroid, b.centroid)
 	JOIN model_versions w ON w.model = n.model AND w.version = n.version AND w.group_value IS NOT DISTINCT FROM v.group_value, centroids(v.operator) a, centroids(w.operator) b
 	WHERE m.model = 'same single' AND a.cluster = b.cluster"), '15|t', 'groups of columns of many types: the same to 1e-12');
 
+# ---- labels ----
+$server->query(q{SELECT train('labels', 'single', 'x', 5, options => '{"quiet": true}')});
+is($server->query(qq{SELECT write_labels('labels', '$_', 'labels_of_$_', '{"key": "id"}')}), $rows, "write_labels of $_") for qw(single spread);
+is($server->query('SELECT count(*) FROM labels_of_single JOIN labels_of_spread USING (id, cluster)'), $rows, 'writes the same labels');
+
 # ---- a server that is gone ----
 $shards[2]->server('stop');
 my ($failed, undef, $why) = $server->try("SELECT retrain('m kmeans')");

@@ -181,6 +181,20 @@ SELECT name FROM bag_operators, bags WHERE name <> 'inner_product' GROUP BY name
 HAVING (lloyd_step_agg(op, s ORDER BY i), lloyd_step_agg(op, s, i % 3 ORDER BY i), sse_agg(op, s ORDER BY i), davies_bouldin_agg(op, s ORDER BY i), simplified_silhouette_agg(op, s ORDER BY i))
     IS DISTINCT FROM (lloyd_step_agg(op, f ORDER BY i), lloyd_step_agg(op, f, i % 3 ORDER BY i), sse_agg(op, f ORDER BY i), davies_bouldin_agg(op, f ORDER BY i), simplified_silhouette_agg(op, f ORDER BY i))
 SQL
+$server->query(<<'SQL');
+CREATE TABLE bag_plans AS
+SELECT name, ROW(NULL, NULLIF(name, 'euclidean'), NULL, NULL, NULL, sketch_spec(403, 40, 1e9, options => jsonb_build_object('metric', name)),
+                 fastclust_internal.drift_spec_of_sample(fastop_agg(f), 1), 2, 100, NULL, NULL, 1, NULL, ARRAY[op])::fastclust_internal.scan_plan AS plan
+  FROM bag_operators, bags WHERE name IN ('euclidean', 'cosine') AND i > 0 GROUP BY name, op;
+CREATE TABLE bag_scans AS
+SELECT name, form, r.n, r.nulls, ROW(r.n, r.nulls, r.sketch, r.counts::text, fastclust_internal.coreset_final(r.sample), (r.steps[1]).counts)::text AS parts, (r.steps[1]).sse
+  FROM (SELECT name, 'sparse' AS form, fastclust_internal.scan_agg(plan, i, s) AS scan FROM bag_plans, bags GROUP BY name
+        UNION ALL SELECT name, 'floats', fastclust_internal.scan_agg(plan, i, f) FROM bag_plans, bags GROUP BY name
+        UNION ALL SELECT name, 'vector', fastclust_internal.scan_agg(plan, i, f::vector) FROM bag_plans, bags GROUP BY name) q, fastclust_internal.scan_result(q.scan) r;
+SQL
+is($server->query(<<'SQL'), "cosine|401|1|1|t\neuclidean|402|0|1|t", 'a scan of sparse rows, and of the same as floats');
+SELECT name, min(n), min(nulls), count(DISTINCT parts), max(sse) - min(sse) <= 1e-12 * max(sse) FROM bag_scans GROUP BY 1 ORDER BY 1
+SQL
 is($server->query(<<'SQL'), '', 'sparse predictions');
 SELECT m, count(*) FROM bags b, unnest('{bag,bagcosine}'::text[]) m
  WHERE (predict(m, s), predict_distance(m, s), predict(m, s, max_distance => 1.0), anomaly(m, s)) IS DISTINCT FROM (predict(m, f), predict_distance(m, f), predict(m, f, max_distance => 1.0), anomaly(m, f)) GROUP BY m

@@ -93,24 +93,6 @@ close_sketch(const fc_prepared *prepared, fc_sketch *open)
 	return closed;
 }
 
-static inline double
-similarity_of(const fc_sketch *a, const fc_sketch *b)
-{
-	double		similarity = NAN;
-
-	fc_sketch_similarity(a, b, &similarity);
-	return similarity;
-}
-
-static inline double
-distance_of(const fc_sketch *a, const fc_sketch *b)
-{
-	double		distance = INFINITY;
-
-	fc_sketch_distance(a, b, &distance);
-	return distance;
-}
-
 static inline bool
 same_sketch(const fc_sketch *a, const fc_sketch *b)
 {

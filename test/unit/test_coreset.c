@@ -1,5 +1,6 @@
 /* test_coreset.c - weighted samples stand for their rows whatever the order; fit of weighted rows */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -286,10 +287,48 @@ test_fit(void)
 	unit_arena_free(&arena);
 }
 
+/* Ranks of many rows are those of each; hashes of numbered keys are uniform, their first and their last bits, and those of one key by the rows. */
+static void
+test_ranks(void)
+{
+	static uint64_t hashes[2][ROWS];
+	static double ranks[ROWS];
+	fc_coreset *state = sample(0, 1, 0, SIZE, 7, 3.0);
+	double		mean[2] = {0.0, 0.0};
+	int			low[2] = {0, 0};
+
+	for (uint64_t i = 0; i < ROWS; i++)
+	{
+		hashes[0][i] = i;
+		hashes[1][i] = 5;
+	}
+	fc_coreset_hash(7, rows, ROWS, D, hashes[0]);
+	fc_coreset_hash(7, rows, ROWS, D, hashes[1]);
+	fc_coreset_ranks(state, hashes[0], rows, ROWS, ranks);
+	for (int i = 0; i < ROWS; i++)
+	{
+		double		rank;
+		double		importance = fc_coreset_importance(rows + i * D, center, 3.0, D);
+
+		fc_coreset_ranks(state, hashes[0] + i, rows + i * D, 1, &rank);
+		CHECK(rank == ranks[i] && ranks[i] > 0.0 && ranks[i] * importance <= 1.0 + 1e-15, "rank %g of row %d", rank, i);
+		CHECK(fabs(importance - 0.5 - spread_of(rows + i * D) / 6.0) < 1e-12 * importance, "importance of row %d", i);
+		for (int h = 0; h < 2; h++)
+		{
+			mean[h] += (double) hashes[h][i] * 0x1p-64 / ROWS;
+			low[h] += hashes[h][i] % 16 == 0;
+		}
+	}
+	for (int h = 0; h < 2; h++)
+		CHECK(fabs(mean[h] - 0.5) < 0.01 && abs(low[h] - ROWS / 16) < 150, "hashes: mean %g, %d end in 0", mean[h], low[h]);
+	free(state);
+}
+
 int
 main(void)
 {
 	make_rows();
+	test_ranks();
 	test_estimates();
 	test_limit();
 	test_expected_limit();

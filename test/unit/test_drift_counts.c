@@ -1,7 +1,7 @@
 /* test_drift_counts.c - exact tests of two counts, edges, counts of rows and of pairs, and their sums */
 #include "drifts.h"
 
-#include "numerics/tails.h"
+#include "drift/internal.h"
 
 /* ---- the exact test ---- */
 

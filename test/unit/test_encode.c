@@ -7,7 +7,6 @@
 #include "encode/encoder.h"
 #include "encode/learn.h"
 #include "encode/frequent_items.h"
-#include "numerics/exact_sum.h"
 
 /* ---- exact sums ---- */
 
@@ -127,7 +126,7 @@ quartiles_of(const fc_frequent_items *tally, double quartiles[3])
 	static const double shares[3] = {0.25, 0.5, 0.75};
 	fc_arena	arena = unit_arena();
 
-	CHECK(fc_frequent_quantiles(tally, shares, 3, &arena, quartiles) == FC_OK, "quantiles");
+	fc_frequent_quantiles(tally, shares, 3, &arena, quartiles);
 	unit_arena_free(&arena);
 }
 
@@ -422,7 +421,7 @@ encoder_of(const fc_learner learners[FEATURES], size_t *size)
 
 	CHECK(fc_encoder_choose(&sample, &choose, &choice, &bad) == FC_OK, "choose");
 	header = unit_alloc(choice.size, 1);
-	CHECK(fc_encoder_write(&sample, &choice, &write, header) == FC_OK, "write");
+	fc_encoder_write(&sample, &choice, &write, header);
 	CHECK(fc_encoder_check(header, choice.size) == FC_OK, "the encoder is not valid");
 	*size = choice.size;
 	unit_arena_free(&choose);
@@ -637,7 +636,7 @@ test_single_vector(void)
 		learners[POINT].scaling = standard ? FC_SCALING_STANDARD : FC_SCALING_DEFAULT;
 		CHECK(fc_encoder_choose(&sample, &arena, &choice, &bad) == FC_OK, "choose");
 		header = unit_alloc(choice.size, 1);
-		CHECK(fc_encoder_write(&sample, &choice, &arena, header) == FC_OK, "write");
+		fc_encoder_write(&sample, &choice, &arena, header);
 		fc_encoder_view(header, &view);
 		CHECK(fc_encoder_is_scaled(&view) == (standard == 1), "scaled: %d", standard);
 		CHECK(!standard || (fabs(view.scale[2] - 3) < 0.2 && fabs(view.scale[0] - 1) < 0.1), "scales %g %g", view.scale[0], view.scale[2]);

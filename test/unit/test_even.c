@@ -116,7 +116,7 @@ test_power_law(size_t n, size_t d, double noise, double times, double factor, bo
 	double		sse = 0.0;
 
 	CHECK(make_even(&c, times, &sse) == FC_OK, "even");
-	CHECK(before > 1.2 * times, "%g times the mean before", before);
+	CHECK(before > 1.15 * times, "%g times the mean before", before);
 	CHECK(times_of_largest(&c) <= times * (1.0 + 1e-12), "d %zu noise %g: %g times the mean, not %g; %g before", d, noise, times_of_largest(&c), times, before);
 	CHECK(sse <= factor * c.sse, "d %zu noise %g: SSE %g times that without a limit", d, noise, sse / c.sse);
 	free_clustering(&c);

@@ -2,8 +2,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "explain/profile.h"
-#include "explain/rules.h"
+#include "explain/internal.h"
 #include "operator/codebook.h"
 #include "operator/fit.h"
 #include "operator/mixture.h"

@@ -328,9 +328,9 @@ main(void)
 		test_stops(300, dimensions[i], 5);
 		test_close(dimensions[i]);
 	}
-	test_tree(20000, 2, 1000, 1, false, 0.0, 0.1);
-	test_tree(20000, 2, 1000, 200, true, 0.0, 0.1);
-	test_tree(20000, 2, 1000, 200, false, 1e5, 0.1);
+	test_tree(20000, 2, 1000, 1, false, 0.0, 0.15);
+	test_tree(20000, 2, 1000, 200, true, 0.0, 0.15);
+	test_tree(20000, 2, 1000, 200, false, 1e5, 0.15);
 	test_tree(9999, 5, 200, 200, false, 0.0, 0.8);
 	test_tree(4100, 8, 192, 100, true, 0.0, 1.2);
 	for (size_t distinct = 1; distinct < 4000; distinct *= 5)

@@ -78,7 +78,7 @@ test_groups(size_t n, size_t d, size_t k)
 }
 
 /*
- * The SSE of n rows' search over that of the noise about their groups, one cluster a group: rounds of exchanges find every group that
+ * The SSE of n rows' search over that of the noise about their groups, one cluster a group: rounds of splits and merges find every group that
  * its start missed.
  */
 static double
@@ -98,12 +98,12 @@ excess_of_search(size_t n, size_t d, size_t groups)
 }
 
 static void
-test_exchanges(void)
+test_split_merge(void)
 {
-	double		by_tree = excess_of_search(8000, 256, 1000);	/* FC_BRANCHES_WORK and more */
+	double		by_hierarchy = excess_of_search(8000, 256, 1000);	/* HIERARCHY_WORK and more */
 	double		in_few_dimensions = excess_of_search(12000, 12, 500);
 
-	CHECK(by_tree < 1.1, "by a tree: %g times the noise", by_tree);
+	CHECK(by_hierarchy < 1.1, "by a hierarchy: %g times the noise", by_hierarchy);
 	CHECK(in_few_dimensions < 1.1, "in few dimensions: %g times the noise", in_few_dimensions);
 }
 
@@ -157,7 +157,7 @@ test_few_rows(void)
 		for (size_t i = 0; i < D; i++)
 			x[r * D + i] = (float) ((r % 100) * (i + 1) % 17);
 	}
-	fc_kmeans_branch(&rows, K, 0, fc_kmeans, &arena, centroids);
+	fc_hierarchical_seed(&rows, K, 0, fc_kmeans, &arena, centroids);
 	CHECK(fc_all_finite(centroids, K * D), "copies");
 	unit_arena_free(&arena);
 	free(x), free(weight), free(centroids);
@@ -195,7 +195,7 @@ main(void)
 	test_groups(6000, 64, 256);
 	test_groups(3000, 101, 300);
 	test_groups(9000, 8, 4200);
-	test_exchanges();
+	test_split_merge();
 	test_no_gain();
 	test_few_rows();
 	test_numbers(700, 80);

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "numerics/nnls.h"
+#include "numerics/dense.h"
 
 /* G = B B' / columns, b random: full rank when columns >= count */
 static void

@@ -9,7 +9,7 @@
 
 #include "base/rng.h"
 #include "factor/methods.h"
-#include "numerics/omp.h"
+#include "factor/internal.h"
 #include "unit.h"
 
 #define ROOM	((size_t) 64 << 20)

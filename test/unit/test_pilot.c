@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "numerics/principal.h"
-#include "numerics/trim.h"
+#include "numerics/selection.h"
 #include "sketch/pilot.h"
 
 typedef struct sample

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "kmeans/reduced.h"
+#include "kmeans/ordered.h"
 
 #define N	600
 #define D	160
@@ -65,9 +65,9 @@ gap(const float *x, size_t d, size_t a, size_t b)
 static void
 test_axes(void)
 {
-	CHECK(fc_reduced_axes(FC_REDUCED_WIDE - 1, 5) == FC_REDUCED_WIDE - 1, "narrow rows");
-	CHECK(fc_reduced_axes(FC_REDUCED_WIDE, FC_REDUCED_WIDE / 2) == FC_REDUCED_WIDE / 2, "half as many axes");
-	CHECK(fc_reduced_axes(FC_REDUCED_WIDE, FC_REDUCED_WIDE / 2 + 1) == FC_REDUCED_WIDE, "too many axes");
+	CHECK(fc_axes_for(FC_AXES_WIDE - 1, 5) == FC_AXES_WIDE - 1, "narrow rows");
+	CHECK(fc_axes_for(FC_AXES_WIDE, FC_AXES_WIDE / 2) == FC_AXES_WIDE / 2, "half as many axes");
+	CHECK(fc_axes_for(FC_AXES_WIDE, FC_AXES_WIDE / 2 + 1) == FC_AXES_WIDE, "too many axes");
 }
 
 /* What the axes keep and what they lose is all; K axes keep the gaps between K groups, and lose the noise of the other axes. */
@@ -81,7 +81,7 @@ test_rows(const fc_sphere *sphere)
 	double		all = 0.0;
 	double		lost;
 
-	CHECK(fc_reduce_rows(&rows, K, sphere, &arena, y, &lost) == FC_OK && arena.held == 0, "rows");
+	CHECK(fc_rows_on_axes(&rows, K, sphere, &arena, y, &lost) == FC_OK && arena.held == 0, "rows");
 	if (sphere != NULL)
 		all = mean_square(x, D);
 	for (size_t c = 0; c < D && sphere == NULL; c++)
@@ -119,7 +119,7 @@ cluster(const fc_rows *rows, const fc_sphere *sphere, fc_arena *arena, clusterin
 
 	options.sphere = sphere;
 	c->result = (fc_kmeans_result) {.centroids = c->centroids,.weights = c->weights,.labels = c->labels};
-	return fc_kmeans_reduced(rows, K, &options, arena, &c->result);
+	return fc_kmeans_on_axes(rows, K, &options, arena, &c->result);
 }
 
 /* Groups are found, in all dimensions: centroids are weighted means, the SSE is theirs. */
@@ -189,7 +189,7 @@ test_loud_columns(void)
 		size_t		wrong = 0;
 
 		memset(of, -1, sizeof(of));
-		CHECK(fc_kmeans_reduced(&rows, WIDE_K, &options, &arena, &result) == FC_OK && arena.held == 0, "search");
+		CHECK(fc_kmeans_on_axes(&rows, WIDE_K, &options, &arena, &result) == FC_OK && arena.held == 0, "search");
 		for (size_t r = 0; r < WIDE_N; r++)
 		{
 			if (of[truth[r]] < 0)

@@ -1,7 +1,7 @@
 /* test_residual.c - the gamma tail, the fit of a mixture */
 #include "specs.h"
 
-#include "numerics/tails.h"
+#include "drift/internal.h"
 #include "sketch/sketch.h"
 
 /* Values of scipy.special.gammaincc. */

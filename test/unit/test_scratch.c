@@ -148,9 +148,8 @@ static void
 relative_error(subject *s, fc_scratch scratch)
 {
 	fc_target	target = {.u = s->u,.k = s->op->k,.d = s->op->d};
-	double		relative;
 
-	fc_relative_error(&target, s->op, scratch, &relative);
+	(void) fc_relative_error(&target, s->op, scratch);
 }
 
 /* Rows one by one, a few of which wait in the end.  op: NULL, or a view that speeds up. */

@@ -301,9 +301,9 @@ test_distance(const fc_prepared *prepared, const double *x)
 	fc_sketch  *b = sketch_of(prepared, x, 150, 300, 1, prepared->batch);
 	fc_sketch  *one = sketch_of(prepared, x, 0, 1, 1, 1);
 
-	CHECK(fabs(distance_of(a, b)) < 0.05, "same distribution: %g", distance_of(a, b));
-	CHECK(fabs(similarity_of(one, one) - 1) < 1e-6, "|phi|^2 = %g", similarity_of(one, one));
-	CHECK(isnan(distance_of(a, one)), "one row has no unbiased distance");
+	CHECK(fabs(fc_sketch_distance(a, b)) < 0.05, "same distribution: %g", fc_sketch_distance(a, b));
+	CHECK(fabs(fc_sketch_similarity(one, one) - 1) < 1e-6, "|phi|^2 = %g", fc_sketch_similarity(one, one));
+	CHECK(isnan(fc_sketch_distance(a, one)), "one row has no unbiased distance");
 	CHECK(fc_sketch_combine(one, a, -1) == FC_ENEGATIVE, "negative count");
 	free(a), free(b), free(one);
 }

@@ -1,7 +1,7 @@
 /* test_spectral.c - features chosen from rows: clusters that are rings, bars and blobs */
 #include "kernels.h"
 
-#include "rkhs/spectral.h"
+#include "rkhs/map.h"
 
 #define N		1200
 #define MOST	200

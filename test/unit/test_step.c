@@ -394,6 +394,46 @@ test_sparse_rows(const double *offset, int kind)
 	free(steps[0]), free(steps[1]), free(header), free(scratch.floats), unit_arena_free(&arena);
 }
 
+/* Rows of a batch at once: the labels of one at a time, sums to the rounding of plain ones. */
+static void
+test_rows(const double *offset)
+{
+	static double x[ROWS * D];
+	static double w[ROWS];
+	fc_operator_header *header = make_operator(offset);
+	fc_rng		rng = fc_rng_start(9, 0);
+	fc_operator op;
+	fc_scratch	scratch;
+	fc_step    *step;
+	int64_t		counts[2][K];
+	double		weights[2][K];
+	double		sums[2][K * D];
+	fc_step_result result[2];
+
+	for (int i = 0; i < ROWS * D; i++)
+		x[i] = 3 * fc_rng_normal(&rng) + (offset != NULL ? offset[i % D] : 0.0);
+	for (int r = 0; r < ROWS; r++)
+		w[r] = 1.0;
+	fc_operator_view(header, &op);
+	scratch = unit_scratch(fc_step_rows_scratch(&op, 70));
+	step = run(FC_STEP_LLOYD, header, x, w, 0, 0, 1);
+	for (size_t begin = 0, rows = 1; begin < ROWS; begin += rows, rows = 1 + (rows + 16) % 70)
+		fc_step_add_rows(step, &op, x + begin * D, begin + rows < ROWS ? rows : ROWS - begin, scratch);
+	for (int s = 0; s < 2; s++)
+	{
+		fc_step    *of = s == 0 ? step : run(FC_STEP_LLOYD, header, x, w, 0, ROWS, 1);
+
+		result[s] = (fc_step_result) {.counts = counts[s],.weights = weights[s],.sums = sums[s]};
+		fc_step_finish(of, scratch, &result[s]);
+		free(of);
+	}
+	CHECK(result[0].count == ROWS && memcmp(counts[0], counts[1], sizeof(counts[0])) == 0 && memcmp(weights[0], weights[1], sizeof(weights[0])) == 0, "counts");
+	CHECK(relative(result[0].total, result[1].total) < 1e-13, "SSE off by %g", relative(result[0].total, result[1].total));
+	for (int i = 0; i < K * D; i++)
+		CHECK(fabs(sums[0][i] - sums[1][i]) < 1e-13 * (fabs(sums[1][i]) + ROWS), "sum %d of cluster %d", i % D, i / D);
+	free(header), free(scratch.floats);
+}
+
 int
 main(void)
 {
@@ -403,6 +443,8 @@ main(void)
 		offset[i] = 1e5 + i;
 	test_lloyd(NULL);
 	test_lloyd(offset);
+	test_rows(NULL);
+	test_rows(offset);
 	test_scores();
 	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
 		if (kind != FC_STEP_SILHOUETTE)

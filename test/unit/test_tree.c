@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "operator/recall.h"
-#include "operator/tree.h"
+#include "operator/fit.h"
+#include "operator/codebook.h"
 #include "operators.h"
 
 #define K 60

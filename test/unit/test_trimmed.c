@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "kmeans/trimmed.h"
+#include "kmeans/ordered.h"
 #include "kmeans_problem.h"
 
 /* Five clusters of deviation 1, 10 apart; every `apart`-th row is 50 deviations wide, none where that is 0. */

@@ -158,7 +158,7 @@ bool		fc_all_finite_float(const float *x, size_t n);
 bool		fc_all_moderate(const double *x, size_t n);
 bool		fc_all_moderate_float(const float *x, size_t n);
 
-/* out = x, n values. */
+/* out = x, n values that begin on any byte. */
 void		fc_widen(const float *x, size_t n, double *out);
 
 /* out = n numbers of half precision that begin on any byte. */

@@ -1,4 +1,6 @@
 /* finite_simd.c - values as they come in: are all finite, or moderate, by their exponents; floats as doubles */
+#include <string.h>
+
 #include "base/fc.h"
 #include "base/simd.h"
 
@@ -53,5 +55,10 @@ FC_CLONES void
 fc_widen(const float *x, size_t n, double *out)
 {
 	for (size_t i = 0; i < n; i++)
-		out[i] = (double) x[i];
+	{
+		float		value;
+
+		memcpy(&value, (const char *) x + i * sizeof(float), sizeof(float));
+		out[i] = (double) value;
+	}
 }

@@ -87,6 +87,15 @@ fc_hash_bytes(uint64_t seed, const void *bytes, size_t size)
 	return end_hash(hash, p + size / 8 * 8, size % 8);
 }
 
+uint64_t
+fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t	hash = mix(a ^ seed ^ UINT64_C(0xA0761D6478BD642F), b ^ UINT64_C(0xE7037ED1A0B428DB));
+
+	hash = mix(hash ^ UINT64_C(0x8EBC6AF09C88C6E3), c ^ UINT64_C(0x589965CC75374CC3));
+	return mix(hash ^ seed, UINT64_C(0x1D8E4E27C47D124F));
+}
+
 /* Each word waits for the product before it: two hashes take hardly longer than one. */
 void
 fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t digest[2])

@@ -7,6 +7,7 @@
 
 #define DIGITS	8				/* bytes of a key */
 #define VALUES	256				/* of a byte */
+#define FEW		64
 #define BLOCK	((size_t) 1 << 17)	/* items between two checks, about 1 ms */
 
 static inline size_t
@@ -54,6 +55,21 @@ distribute(const fc_keyed *from, size_t n, int digit, size_t places[VALUES], fc_
 	}
 }
 
+/* Fewer items than counters are sorted by insertion, which keeps equal ones in their order, too. */
+static void
+sort_few(fc_keyed *items, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+	{
+		fc_keyed	item = items[i];
+		size_t		at = i;
+
+		for (; at > 0 && items[at - 1].key > item.key; at--)
+			items[at] = items[at - 1];
+		items[at] = item;
+	}
+}
+
 void
 fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch)
 {
@@ -61,6 +77,11 @@ fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch)
 	fc_keyed   *from = items;
 	fc_keyed   *to = scratch;
 
+	if (n < FEW)
+	{
+		sort_few(items, n);
+		return;
+	}
 	count_digits(items, n, counts);
 	for (int digit = 0; digit < DIGITS && n > 1; digit++)
 	{

@@ -1,5 +1,5 @@
 /*
- * atoms.c - the moments of Gaussian atoms, and what follows from them.
+ * atoms.c - the moments of Gaussian atoms, and the sums made of them.
  *
  *     A_ij = exp(i omega_j . c_i) exp(-v_i |omega_j|^2 / 2)
  *     G    = Re(A A*) / m,   b = Re(A z*) / m,   r = z - alpha' A,   J = mean_j |r_j|^2
@@ -16,7 +16,6 @@
 #include "base/pieces.h"
 #include "base/sizes.h"
 #include "numerics/dense.h"
-#include "numerics/nnls.h"
 #include "numerics/sincos.h"
 
 #define ATOMS		((size_t) 1024)	/* whose sines are taken between two checks */

@@ -29,16 +29,16 @@
 #define JOINT_ITERATIONS 100
 #define VALUE_SCALE 100.0		/* f is at most a share of 1 */
 
-fc_status
-fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradient)
+double
+fc_evaluate_peak(void *decoding, const double *c, double *gradient)
 {
 	fc_decoding *d = decoding;
 	double	   *cosine = d->refine.cosine;
 	double	   *sine = d->refine.sine;
 	double		scale = VALUE_SCALE / (double) d->m;
+	double		value = 0.0;
 	int			n = (int) d->n;
 
-	*value = 0.0;
 	memset(gradient, 0, d->n * sizeof(double));
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
@@ -49,7 +49,7 @@ fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradien
 		fc_features(d, c, NULL, 1, first, width, cosine, sine);
 		for (size_t j = 0; j < width; j++)
 		{
-			*value -= scale * (cosine[j] * re[j] + sine[j] * im[j]);
+			value -= scale * (cosine[j] * re[j] + sine[j] * im[j]);
 			cosine[j] = cosine[j] * im[j] - sine[j] * re[j];
 		}
 		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, -scale * FC_PI, d->omega + first * d->n, n,
@@ -57,7 +57,7 @@ fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradien
 		fc_check();
 	}
 	d->evaluations++;
-	return FC_OK;
+	return value;
 }
 
 /* center moves to a maximum of f_r in the box. */
@@ -65,7 +65,6 @@ static void
 climb(fc_decoding *d, double *center)
 {
 	fc_minimizer *w = &d->refine.solver;
-	double		value;
 
 	for (size_t l = 0; l < d->n; l++)
 	{
@@ -74,7 +73,7 @@ climb(fc_decoding *d, double *center)
 		w->upper[l] = d->upper[l];
 		w->bound_kind[l] = 2;
 	}
-	fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance, POLISH_ITERATIONS, &value);
+	(void) fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance, POLISH_ITERATIONS);
 	memcpy(center, w->x, d->n * sizeof(double));
 }
 

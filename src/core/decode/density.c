@@ -212,12 +212,9 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 		d->permutation[i] = i;
 	for (size_t turn = 0; turn < d->rows && count < w->capacity && count < limit; turn++)
 	{
-		size_t		other = turn + fc_rng_below(&d->rng, d->rows - turn);
-		size_t		chosen = d->permutation[other];
+		size_t		chosen = fc_draw_row(d, turn);
 		const double *row = d->row + chosen * d->n;
 
-		d->permutation[other] = d->permutation[turn];
-		d->permutation[turn] = chosen;
 		fc_check_every(&done, atoms * d->n);
 		if (!within_reach(d, mixture, row))
 			continue;

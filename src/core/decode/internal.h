@@ -1,25 +1,47 @@
 /*
- * internal.h - what the stages of the decoder share.
+ * internal.h - the state and the functions that the stages of the decoder share.
  *
  * Coordinates inside the decoder: u = (y - mean) / h, h^2 = n / mean_j |omega_j|^2,
  * the bandwidth of the sketch's own kernel, so a plain mean-shift step has length
  * factor 1 and the refinement's variables are of order 1.  The moments are
  * rotated to the same origin.  Frequencies are in half-turns (divided by pi).
  *
- * Memory: every stage lays out its scratch once, through its fc_*_take function;
- * running the same functions on an arena without memory measures the need.
+ * Memory: every stage lays out its scratch once, through its fc_*_take function.
  */
 #ifndef FC_DECODE_INTERNAL_H
 #define FC_DECODE_INTERNAL_H
 
 #include "base/rng.h"
 #include "decode/decode.h"
-#include "numerics/lbfgsb.h"
 
 #define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies a pass: features of all atoms stay in cache */
 #define FC_CHECKED_MOMENTS ((size_t) 1 << 16)	/* simple work on that many between two checks */
 #define FC_PI 3.14159265358979323846
 #define FC_MID_ITERATIONS 100		/* of a joint refinement on the way */
+
+/* ---- a local minimum of a smooth function between bounds, by L-BFGS-B ---- */
+
+typedef struct fc_minimizer
+{
+	double	   *x;
+	double	   *gradient;
+	double	   *lower;
+	double	   *upper;
+	int		   *bound_kind;		/* 1 lower bound only, 2 both */
+	double	   *wa;				/* L-BFGS-B's own */
+	int		   *iwa;
+} fc_minimizer;
+
+/* The value at x, and the gradient there. */
+typedef double (*fc_objective) (void *context, const double *x, double *gradient);
+
+void		fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w);
+
+/* w->x to a local minimum between the bounds, whose value is returned: until it falls by less than tolerance, relative, or iterations. */
+double		fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *context,
+						double tolerance, int iterations);
+
+/* ---- the stages ---- */
 
 /* sum_i weight_i N(center_i, variance_i I) */
 typedef struct fc_mixture
@@ -46,7 +68,6 @@ typedef struct fc_shift_work
 	float	   *sine;
 	double	   *envelope;		/* m */
 	double	   *modes;			/* starts x n, distinct modes by falling height */
-	double	   *height;			/* starts */
 	size_t	   *order;
 } fc_shift_work;
 
@@ -239,9 +260,11 @@ typedef enum fc_width_mode
 } fc_width_mode;
 
 /* modes.c */
+
+/* The number of the turn-th row of a random order that is made as it goes, in d->permutation. */
+size_t		fc_draw_row(fc_decoding *d, size_t turn);
 void		fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *start);
 void		fc_shift_take(fc_decoding *d, fc_arena *arena);
-double		fc_bandwidth(fc_decoding *d, double variance, double *norm);
 size_t		fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit);
 
 /* Climb f_r from d->start; the number of the start that comes highest. */
@@ -250,7 +273,7 @@ size_t		fc_highest_start(fc_decoding *d, int iterations, double tolerance);
 /* refine.c */
 void		fc_refine_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t count);
-void		fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *cost, double *gradient);
+double		fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *gradient);
 double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture);
 
 /* The given centroids, weighted and refined, or an empty mixture; its cost. */
@@ -275,7 +298,7 @@ fc_status	fc_cluster_points(fc_decoding *d, size_t count, const double *initial,
 double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
 
 /* -100 f_r and its gradient at one point, an fc_objective; f_r(c) = mean_j Re(r_j exp(-i omega_j . c)), r in d->r_re, d->r_im. */
-fc_status	fc_evaluate_peak(void *decoding, const double *c, double *value, double *gradient);
+double		fc_evaluate_peak(void *decoding, const double *c, double *gradient);
 
 /* sketch_shift.c; memory for model gaussian only */
 void		fc_covariance_take(fc_decoding *d, fc_arena *arena);

@@ -36,9 +36,8 @@ draw_coordinate(fc_decoding *d, bool uniform, size_t l)
 	return d->middle[l] + d->stddev[l] * fc_rng_normal(&d->rng);
 }
 
-/* The turn-th of a random order of the rows that is made as it goes. */
-static const double *
-draw_row(fc_decoding *d, size_t turn)
+size_t
+fc_draw_row(fc_decoding *d, size_t turn)
 {
 	size_t		place = turn % d->rows;
 	size_t		other = place + fc_rng_below(&d->rng, d->rows - place);
@@ -46,7 +45,7 @@ draw_row(fc_decoding *d, size_t turn)
 
 	d->permutation[other] = d->permutation[place];
 	d->permutation[place] = chosen;
-	return d->row + chosen * d->n;
+	return chosen;
 }
 
 /* row_distance = w_i min_j |x_i - c_j|^2, w_i without atoms; returns their sum. */
@@ -105,7 +104,7 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 		else if (total > 0.0)
 			memcpy(point, draw_far_row(d, total), d->n * sizeof(double));
 		else if (rows && (init != FC_INIT_DEFAULT || i % RANDOM_START_PERIOD != 0))
-			memcpy(point, draw_row(d, i - sample_centroids), d->n * sizeof(double));
+			memcpy(point, d->row + fc_draw_row(d, i - sample_centroids) * d->n, d->n * sizeof(double));
 		else
 			for (size_t l = 0; l < d->n; l++)
 				point[l] = draw_coordinate(d, uniform, l);
@@ -149,17 +148,15 @@ fc_shift_take(fc_decoding *d, fc_arena *arena)
 	w->sine = FC_TAKE(arena, d->starts * FC_FREQUENCY_BLOCK, float);
 	w->envelope = FC_TAKE(arena, d->m, double);
 	w->modes = FC_TAKE(arena, coordinates, double);
-	w->height = FC_TAKE(arena, d->starts, double);
 	w->order = FC_TAKE(arena, d->starts, size_t);
 }
 
-/* eta of the field matched to variance; e in shift.envelope; norm (if wanted) = mean_j e_j^2 */
-double
-fc_bandwidth(fc_decoding *d, double variance, double *norm)
+/* eta of the field matched to variance; e in shift.envelope */
+static double
+bandwidth(fc_decoding *d, double variance)
 {
 	double	   *envelope = d->shift.envelope;
 	double		sum = 0.0;
-	double		squares = 0.0;
 	double		curvature = 0.0;
 
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
@@ -171,12 +168,9 @@ fc_bandwidth(fc_decoding *d, double variance, double *norm)
 		for (size_t j = first; j < first + width; j++)
 		{
 			sum += envelope[j];
-			squares += envelope[j] * envelope[j];
 			curvature += envelope[j] * 2.0 * d->half_norm[j];
 		}
 	}
-	if (norm != NULL)
-		*norm = squares / (double) d->m;
 	return curvature > 0.0 ? (double) d->n * sum / curvature : 1.0;
 }
 
@@ -251,7 +245,7 @@ mean_shift(fc_decoding *d, double variance, int iterations, double tolerance, do
 {
 	fc_shift_work *w = &d->shift;
 	size_t		count = d->starts;
-	double		eta = fc_bandwidth(d, variance, NULL);
+	double		eta = bandwidth(d, variance);
 
 	for (size_t j = 0; j < d->m; j++)
 	{
@@ -317,7 +311,7 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 
 	fc_draw_starts(d, mixture, d->starts, d->start);
 	mean_shift(d, variance, MODE_ITERATIONS, MODE_TOLERANCE, d->start, d->start_value);
-	radius = MODE_RADIUS * MODE_RADIUS * fc_bandwidth(d, variance, NULL);
+	radius = MODE_RADIUS * MODE_RADIUS * bandwidth(d, variance);
 	sort_starts(d, d->start_value);
 	for (size_t i = 0; i < d->starts && found < limit; i++)
 	{
@@ -332,7 +326,7 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 		if (other < found)
 			continue;
 		memcpy(w->modes + found * d->n, candidate, d->n * sizeof(double));
-		w->height[found++] = d->start_value[w->order[i]];
+		found++;
 	}
 	return found;
 }

@@ -1,4 +1,4 @@
-/* problem.c - from a sketch to what a decoder sees; see decode.h */
+/* problem.c - from a sketch to a decoder's problem; see decode.h */
 #include "decode/decode.h"
 
 #include <math.h>
@@ -29,26 +29,6 @@ fc_scale_of_sigma(const fc_spec *spec, double sigma)
 		if (fabs(sigma / fc_spec_sigmas(spec)[s] - 1) < SAME_SIGMA)
 			return s;
 	return spec->scales;
-}
-
-static void
-take_work(fc_arena *arena, const fc_spec *spec, fc_decoder decoder, const fc_problem_parts *parts, problem_work *w)
-{
-	bool		joint = decoder == FC_DECODE_AUTO || decoder == FC_DECODE_CLOMPR;
-	uint32_t	one = parts->sigma > 0 ? fc_scale_of_sigma(spec, parts->sigma) : spec->scales;
-	size_t		n = spec->reduced;
-
-	w->first = one < spec->scales ? one : 0;
-	w->count = one < spec->scales || !joint ? 1 : spec->scales;
-	w->re = FC_TAKE(arena, fc_spec_moments(spec), double);
-	w->im = FC_TAKE(arena, fc_spec_moments(spec), double);
-	w->omega = FC_TAKE(arena, w->count * spec->frequencies * n, float);
-	w->mean = FC_TAKE(arena, n, double);
-	w->stddev = FC_TAKE(arena, n, double);
-	w->lower = FC_TAKE(arena, n, double);
-	w->upper = FC_TAKE(arena, n, double);
-	w->initial = FC_TAKE(arena, parts->initial_count * n, double);
-	w->scaled = FC_TAKE(arena, parts->initial_count > 0 ? spec->dim : 0, double);
 }
 
 /* The frequencies of the first scale become those of all that are decoded, one scale behind the other. */
@@ -162,9 +142,22 @@ fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_pa
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	problem_work w;
+	bool		joint = decoder == FC_DECODE_AUTO || decoder == FC_DECODE_CLOMPR;
+	uint32_t	one = parts->sigma > 0 ? fc_scale_of_sigma(spec, parts->sigma) : spec->scales;
+	size_t		n = spec->reduced;
 
 	*problem = (fc_problem) {0};
-	take_work(arena, spec, decoder, parts, &w);
+	w.first = one < spec->scales ? one : 0;
+	w.count = one < spec->scales || !joint ? 1 : spec->scales;
+	w.re = FC_TAKE(arena, fc_spec_moments(spec), double);
+	w.im = FC_TAKE(arena, fc_spec_moments(spec), double);
+	w.omega = FC_TAKE(arena, w.count * spec->frequencies * n, float);
+	w.mean = FC_TAKE(arena, n, double);
+	w.stddev = FC_TAKE(arena, n, double);
+	w.lower = FC_TAKE(arena, n, double);
+	w.upper = FC_TAKE(arena, n, double);
+	w.initial = FC_TAKE(arena, parts->initial_count * n, double);
+	w.scaled = FC_TAKE(arena, parts->initial_count > 0 ? spec->dim : 0, double);
 	set_moments(sketch, arena, &w, problem);
 	set_statistics(sketch, &w, problem);
 	problem->sample_centroids = fc_spec_sample_centroids(spec);

@@ -37,7 +37,7 @@ fc_pursuit_take(fc_decoding *d, fc_arena *arena)
 {
 	fc_select_work *w = &d->select;
 	fc_improve_work *i = &d->improve;
-	size_t		dictionary = d->atoms + d->starts;
+	size_t		dictionary = d->atoms + d->starts > d->sample_centroids ? d->atoms + d->starts : d->sample_centroids;	/* all of which setup.c looks at */
 	size_t		n = d->n;
 
 	w->center = FC_TAKE(arena, dictionary * d->n, double);

@@ -134,8 +134,8 @@ block_gradient(fc_decoding *d, fc_width_mode mode, size_t count, const double *w
  * J and its gradient at x = (centers, weights, variances).  gradient has room for
  * a variance per atom in every mode.
  */
-void
-fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *cost, double *gradient)
+double
+fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *gradient)
 {
 	fc_refine_work *w = &d->refine;
 	const double *weight = x + count * d->n;
@@ -159,7 +159,7 @@ fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const doubl
 	for (size_t i = 1; mode == FC_WIDTH_SHARED && i < count; i++)
 		slope[0] += slope[i];
 	d->evaluations++;
-	*cost = sum / (double) d->m;
+	return sum / (double) d->m;
 }
 
 /* q_0, q_1, q_2 of the head, kept away from 0 */
@@ -267,7 +267,7 @@ typedef struct refinement
 	double		unit;			/* of the cost */
 } refinement;
 
-/* Scaled variables to what they stand for. */
+/* Scaled variables in their own units, into refine.point. */
 static void
 unscale(const refinement *r, const double *x)
 {
@@ -275,18 +275,18 @@ unscale(const refinement *r, const double *x)
 		r->d->refine.point[i] = x[i] * r->d->refine.scale[i];
 }
 
-static fc_status
-evaluate_scaled(void *context, const double *x, double *value, double *gradient)
+static double
+evaluate_scaled(void *context, const double *x, double *gradient)
 {
 	const refinement *r = context;
 	const double *scale = r->d->refine.scale;
+	double		value;
 
 	unscale(r, x);
-	fc_refine_evaluate(r->d, r->mode, r->count, r->d->refine.point, value, r->d->refine.gradient);
-	*value *= r->unit;
+	value = r->unit * fc_refine_evaluate(r->d, r->mode, r->count, r->d->refine.point, r->d->refine.gradient);
 	for (size_t i = 0; i < r->variables; i++)
 		gradient[i] = r->unit * scale[i] * r->d->refine.gradient[i];
-	return FC_OK;
+	return value;
 }
 
 /* mixture moves to a local minimum of J from where it is, or as far as iterations go; J there. */
@@ -299,7 +299,7 @@ fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixtur
 
 	set_scales(d, mode, mixture);
 	pack(d, mode, mixture);
-	fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r, d->options.tolerance, iterations, &value);
+	value = fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r, d->options.tolerance, iterations);
 	unscale(&r, d->refine.solver.x);
 	unpack(d, mode, mixture);
 	return value / r.unit;

@@ -59,25 +59,6 @@ set_frequencies(fc_decoding *d)
 	}
 }
 
-/* Energy, noise floor, number of moments above their noise. */
-static void
-measure_moments(fc_decoding *d)
-{
-	double		noise = 0.0;
-
-	for (size_t j = 0; j < d->m; j++)
-	{
-		double		square = d->z_re[j] * d->z_re[j] + d->z_im[j] * d->z_im[j];
-
-		if (j % FC_CHECKED_MOMENTS == 0)
-			fc_check();
-		d->energy += square / (double) d->m;
-		noise += fmax(1.0 - square, 0.0) / (double) d->m;
-		d->informative += square > 4.0 / d->problem->rows;
-	}
-	d->floor = fmax(noise / d->problem->rows, SMALLEST_FLOOR);
-}
-
 /* Is a point in the box?  A pilot row outside is none of the sketch's, or an outlier. */
 static bool
 inside_box(const fc_decoding *d, const double *u)
@@ -245,8 +226,22 @@ set_box(fc_decoding *d)
 void
 fc_set_up(fc_decoding *d)
 {
+	double		noise;
+
 	set_frequencies(d);
-	measure_moments(d);
+	/* Energy, noise floor, number of moments above their noise. */
+	noise = 0.0;
+	for (size_t j = 0; j < d->m; j++)
+	{
+		double		square = d->z_re[j] * d->z_re[j] + d->z_im[j] * d->z_im[j];
+
+		if (j % FC_CHECKED_MOMENTS == 0)
+			fc_check();
+		d->energy += square / (double) d->m;
+		noise += fmax(1.0 - square, 0.0) / (double) d->m;
+		d->informative += square > 4.0 / d->problem->rows;
+	}
+	d->floor = fmax(noise / d->problem->rows, SMALLEST_FLOOR);
 	set_box(d);
 	set_rows(d);
 	check_sample_centroids(d);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/pieces.h"
-#include "drift/loops.h"
+#include "drift/internal.h"
 
 #define THRESHOLDS	(FC_DRIFT_CELLS - 1)
 #define BLOCK		((size_t) 1 << 18)	/* counts between two checks */

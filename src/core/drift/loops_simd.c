@@ -1,5 +1,5 @@
-/* loops_simd.c - the inner loops of counting; see loops.h */
-#include "drift/loops.h"
+/* loops_simd.c - the inner loops of counting; see internal.h */
+#include "drift/internal.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
  * spec.h - which counts drift compares: the flat, versioned bytes of a drift_spec.
  *
- * A function of a sample of the training rows (choose.h).  Values are compared as floats from an origin, (float) (x - origin),
+ * A function of a sample of the training rows (drift_spec_of_sample.h).  Values are compared as floats from an origin, (float) (x - origin),
  * as the sample keeps them: a row of doubles and the same row of floats give the same counts.  Of a column
  *     up to FC_DRIFT_EDGES edges e     rows with x <= e are counted,
  *     the least value of the sample    and those with x < least.

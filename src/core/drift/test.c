@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "numerics/tails.h"
+#include "drift/internal.h"
 
 #define TESTED		12			/* tables of a family that get an exact test */
 #define MOST_HIDDEN_OF_WAVES	1.0	/* deviations */
@@ -109,17 +109,6 @@ strongest_of_column(const fc_drift_sides *sides, size_t j)
 		offer(table, sides, &one);
 	}
 	return strongest;
-}
-
-static void
-search_columns(const fc_drift_sides *sides, table_list *tables)
-{
-	for (size_t j = 0; j < sides->spec->dim; j++)
-	{
-		if (j % 1024 == 0)
-			fc_check();
-		offer(strongest_of_column(sides, j), sides, tables);
-	}
 }
 
 /* ---- pairs ---- */
@@ -251,7 +240,12 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 	table_list	tables = {strongest, 0, TESTED};
 	fc_status	status;
 
-	search_columns(sides, &tables);
+	for (size_t j = 0; j < sides->spec->dim; j++)
+	{
+		if (j % 1024 == 0)
+			fc_check();
+		offer(strongest_of_column(sides, j), sides, &tables);
+	}
 	test_family(sides, column_tests(sides->spec), &tables, &families[COLUMNS]);
 	if (pair_tests(sides->spec) == 0)
 		return FC_OK;
@@ -281,7 +275,7 @@ verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 	return result->hidden > FC_DRIFT_MOST_HIDDEN ? FC_VERDICT_TOO_FEW : FC_VERDICT_NONE;
 }
 
-/* What the families say together. */
+/* The p, the effect and the verdict of all families together. */
 static void
 join_families(const fc_drift_sides *sides, const family *families, double threshold, const fc_wave_test *waves, fc_drift_result *result)
 {

@@ -6,10 +6,10 @@
 #include "base/blas.h"
 #include "base/rng.h"
 #include "base/sizes.h"
-#include "numerics/tails.h"
+#include "drift/internal.h"
 
 #define CHANCE		3.0			/* so many deviations chance may hide */
-#define ROUNDING	1e-6		/* of |phi|^2, whose parts a sketch rounds to 2^-22: what is smaller is no spread and no difference */
+#define ROUNDING	1e-6		/* of |phi|^2, whose parts a sketch rounds to 2^-22: smaller spreads and differences count as 0 */
 
 /* ---- the null law ---- */
 
@@ -42,21 +42,7 @@ take_null_work(fc_arena *arena, size_t rows, const fc_spec *spec, null_work *wor
 	work->mean = FC_TAKE(arena, rows, double);
 }
 
-/* `rows` of the sample at random: row i is among them with the probability (still wanted) / (still there). */
-static void
-choose_rows(const fc_drift_sample *sample, size_t rows, uint64_t seed, const null_work *work)
-{
-	fc_rng		rng = fc_rng_start(seed, 2);
-
-	for (size_t i = 0, taken = 0; taken < rows; i++)
-		if (fc_rng_below(&rng, sample->n - i) < rows - taken)
-		{
-			work->weight[taken] = sample->weights != NULL ? sample->weights[i] : 1.0;
-			work->chosen[taken++] = i;
-		}
-}
-
-/* phi / sqrt(moments) of the chosen rows: what each adds to the sums of a sketch. */
+/* phi / sqrt(moments) of the chosen rows, as each row adds it to the sums of a sketch. */
 static fc_status
 write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *prepared, const null_work *work)
 {
@@ -167,9 +153,16 @@ fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepar
 	weight_sums sums;
 	null_work	work;
 	fc_status	status;
+	fc_rng		rng = fc_rng_start(prepared->spec->seed, 2);
 
 	take_null_work(arena, rows, prepared->spec, &work);
-	choose_rows(sample, rows, prepared->spec->seed, &work);
+	/* `rows` of the sample at random: row i is among them with the probability (still wanted) / (still there). */
+	for (size_t i = 0, taken = 0; taken < rows; i++)
+		if (fc_rng_below(&rng, sample->n - i) < rows - taken)
+		{
+			work.weight[taken] = sample->weights != NULL ? sample->weights[i] : 1.0;
+			work.chosen[taken++] = i;
+		}
 	sums = sum_weights(work.weight, rows);
 	if (!(sums.one >= FC_WAVE_LEAST_ROWS * sums.heavy))
 		return FC_EEMPTY;
@@ -210,23 +203,6 @@ tail(double excess, const fc_wave_null *null)
 
 /* ---- how large a change is ---- */
 
-typedef struct size_work
-{
-	double	   *re;				/* moments */
-	double	   *im;
-	double	   *variance;		/* d: of the columns in units of x' */
-	float	   *omega;			/* frequencies x d */
-} size_work;
-
-static void
-take_size_work(fc_arena *arena, const fc_spec *spec, size_work *work)
-{
-	work->re = FC_TAKE(arena, fc_spec_moments(spec), double);
-	work->im = FC_TAKE(arena, fc_spec_moments(spec), double);
-	work->variance = FC_TAKE(arena, spec->dim, double);
-	work->omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim, float);
-}
-
 /* mean_j(a_j sum_i omega_ji^2 s_i^2) / d: the MMD^2 of a shift of one column by one deviation. */
 static void
 response(const fc_sketch *training, fc_arena *arena, double *mean)
@@ -234,13 +210,15 @@ response(const fc_sketch *training, fc_arena *arena, double *mean)
 	const fc_spec *spec = fc_sketch_spec(training);
 	double		w = fc_sketch_total_weight(training);
 	double		w2 = fc_sketch_weight2(training);
-	size_work	work;
+	double	   *re = FC_TAKE(arena, fc_spec_moments(spec), double);
+	double	   *im = FC_TAKE(arena, fc_spec_moments(spec), double);
+	double	   *variance = FC_TAKE(arena, spec->dim, double);	/* of the columns in units of x' */
+	float	   *omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->dim, float);
 
-	take_size_work(arena, spec, &work);
-	fc_sketch_moments(training, work.re, work.im);
-	fc_frequencies(spec, arena, work.omega);
+	fc_sketch_moments(training, re, im);
+	fc_frequencies(spec, arena, omega);
 	for (size_t i = 0; i < spec->dim; i++)
-		work.variance[i] = fc_spec_scale(spec) != NULL ? 1.0 : fc_sketch_variance(training, i);
+		variance[i] = fc_spec_scale(spec) != NULL ? 1.0 : fc_sketch_variance(training, i);
 	*mean = 0;
 	for (size_t j = 0; j < spec->frequencies; j++)
 	{
@@ -249,11 +227,11 @@ response(const fc_sketch *training, fc_arena *arena, double *mean)
 		if (j % 64 == 0)
 			fc_check();
 		for (size_t i = 0; i < spec->dim; i++)
-			norm += work.variance[i] * (double) work.omega[j * spec->dim + i] * (double) work.omega[j * spec->dim + i];
+			norm += variance[i] * (double) omega[j * spec->dim + i] * (double) omega[j * spec->dim + i];
 		for (size_t s = 0; s < spec->scales; s++)
 		{
 			size_t		place = s * spec->frequencies + j;
-			double		square = work.re[place] * work.re[place] + work.im[place] * work.im[place];
+			double		square = re[place] * re[place] + im[place] * im[place];
 			double		power = fmax(0.0, w * w > w2 ? (w * w * square - w2) / (w * w - w2) : square);
 
 			*mean += power * norm / (fc_spec_sigmas(spec)[s] * fc_spec_sigmas(spec)[s]);
@@ -274,7 +252,7 @@ fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_
 	*test = (fc_wave_test) {NAN, NAN, NAN, NAN, NAN, 0};
 	if (training->weight <= 0 || rows->weight <= 0)
 		return;
-	fc_sketch_distance(training, rows, &test->mmd2);
+	test->mmd2 = fc_sketch_distance(training, rows);
 	if (isnan(test->mmd2))
 		return;
 	response(training, arena, &mean);

@@ -11,7 +11,7 @@
 #ifndef FC_DRIFT_WAVES_H
 #define FC_DRIFT_WAVES_H
 
-#include "drift/choose.h"
+#include "drift/drift_spec_of_sample.h"
 #include "sketch/sketch.h"
 
 /* Moments of S. */

@@ -6,6 +6,7 @@
 
 #include "base/pieces.h"
 #include "base/rng.h"
+#include "numerics/rows.h"
 
 /* ---- bytes ---- */
 
@@ -208,8 +209,7 @@ fc_encode(const fc_encoder *encoder, const fc_feature_cell *cells, double *raw)
 void
 fc_encoder_into_units(const fc_encoder *encoder, double *x)
 {
-	for (size_t i = 0; i < encoder->dim; i++)
-		x[i] = (x[i] - encoder->center[i]) / encoder->scale[i];
+	fc_rows_in_units(x, 1, encoder->dim, encoder->center, encoder->scale, x);
 }
 
 /* What the parts read so far take of the arrays that they share. */

@@ -293,7 +293,7 @@ number_of_rank(const fc_frequent_items *tally, const fc_keyed *items, int64_t ra
 	return number_of_key(items[i].key, tally->dropped);
 }
 
-fc_status
+void
 fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size_t count, fc_arena *arena, double *values)
 {
 	fc_mark		mark = fc_arena_mark(arena);
@@ -301,8 +301,6 @@ fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size
 	fc_keyed   *scratch = FC_TAKE(arena, tally->used, fc_keyed);
 	size_t		n = 0;
 
-	if (tally->used == 0)
-		return FC_EEMPTY;
 	for (size_t i = 0; i < tally->slots; i++)
 		if (tally->entry[i].count > 0)
 			items[n++] = (fc_keyed) {tally->entry[i].key, (uint64_t) tally->entry[i].count};
@@ -317,7 +315,6 @@ fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size
 		values[i] = below + (place - (double) rank) * (above - below);
 	}
 	fc_arena_release(arena, mark);
-	return FC_OK;
 }
 
 /* ---- the most frequent ---- */

@@ -76,11 +76,9 @@ void		fc_frequent_add_text(fc_frequent_items *tally, const char *text, size_t le
 void		fc_frequent_join(fc_frequent_items *tally, const fc_frequent_items *other);
 void		fc_frequent_add_entry(fc_frequent_items *tally, const fc_frequent_items *other, size_t slot);
 
-/*
- * values (count): quantiles at shares (count) of the numbers, linear between neighbours.  FC_EEMPTY without any.
- */
-fc_status	fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size_t count, fc_arena *arena,
-							   double *values);
+/* values (count): quantiles at shares (count) of the numbers, linear between neighbours.  There is a number. */
+void		fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size_t count, fc_arena *arena,
+								  double *values);
 
 /* Rows of the text in a slot; at least as many, where there is a sketch. */
 int64_t		fc_frequent_count(const fc_frequent_items *tally, size_t slot);

@@ -8,14 +8,47 @@
  *                 (fc_category_scale)
  *     vectors     the mean of each element; one scale, the root of the sum of the elements' variances, or for a single column
  *                 that is to be standard each element's deviation
- * A scale is divided by the weight.  What does not vary has the scale 1 before that.
+ * A scale is divided by the weight.  A feature that does not vary has the scale 1 before that.
  */
 #ifndef FC_ENCODE_LEARN_H
 #define FC_ENCODE_LEARN_H
 
+#include "base/fc.h"
 #include "encode/encoder.h"
 #include "encode/frequent_items.h"
-#include "numerics/exact_sum.h"
+
+/* ---- exact sums (exact_sum.c) ---- */
+
+/*
+ * Sums of doubles and of products without rounding, so that their order does not matter.
+ *
+ * A sum is an integer of base 2^32 whose digits carry only now and then (Kulisch's accumulator): adding a double touches
+ * three digits.  A value is rounded once, when it is read.
+ */
+#define FC_EXACT_DIGITS		70
+
+typedef struct fc_exact_sum
+{
+	int64_t		digit[FC_EXACT_DIGITS]; /* digit i counts 2^(32 i - 1088) */
+	int64_t		pending;		/* additions since the last carry */
+} fc_exact_sum;
+
+/* Add x, finite.  Room for 2^40 additions. */
+void		fc_exact_add(fc_exact_sum *sum, double x);
+
+/* Add x y, exactly where |x y| is from 1e-290 to 1e300, or 0. */
+void		fc_exact_add_product(fc_exact_sum *sum, double x, double y);
+
+/* Add another sum. */
+void		fc_exact_merge(fc_exact_sum *sum, const fc_exact_sum *other);
+
+/* The sum to within an ulp: the same bits for the same numbers in any order. */
+double		fc_exact_value(const fc_exact_sum *sum);
+
+/* squares, the sum of x^2 over n numbers x of this sum, becomes the sum of (x - center)^2. */
+void		fc_exact_center(fc_exact_sum *squares, const fc_exact_sum *sum, int64_t n, double center);
+
+/* ---- learners ---- */
 
 #define FC_LARGEST_NUMBER	0x1p63	/* after log; as of every vector, whose squares in single precision stay finite */
 
@@ -38,7 +71,14 @@ typedef struct fc_learner
 	fc_frequent_items	categories;		/* texts; of FC_FEATURE_ANY all values as texts */
 } fc_learner;
 
-/* What the caller gives memory for (fc_frequent_items) before the next value. */
+static inline fc_learner
+fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling, fc_nulls nulls, double weight, uint32_t most_categories)
+{
+	return (fc_learner) {.kind = kind,.log = log,.scaling = scaling,.nulls = nulls,.weight = weight,.most_categories = most_categories,
+		.values = fc_frequent_start(false),.categories = fc_frequent_start(true)};
+}
+
+/* The caller gives the tallies memory (fc_frequent_items) before the next value. */
 void		fc_learn_number(fc_learner *learner, double x);
 void		fc_learn_floats(fc_learner *learner, const float *x);
 void		fc_learn_doubles(fc_learner *learner, const double *x);
@@ -47,7 +87,7 @@ void		fc_learn_text(fc_learner *learner, const char *text, size_t length);
 /* Of FC_FEATURE_ANY: as both.  x is 0 or 1 for a boolean. */
 void		fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x, const char *text, size_t length);
 
-/* Add what another learner of the same feature saw, but for its tallies. */
+/* Add the sums and counts of another learner of the same feature; tallies are merged apart. */
 void		fc_learner_merge(fc_learner *learner, const fc_learner *other);
 
 /* ---- the encoder ---- */
@@ -98,7 +138,7 @@ typedef struct fc_encoder_choice
 fc_status	fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *choice, size_t *bad);
 
 /* The value, choice->size bytes with up to FC_MAX_ENCODED dimensions. */
-fc_status	fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_arena *arena,
+void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_arena *arena,
 							 fc_encoder_header *header);
 
 #endif							/* FC_ENCODE_LEARN_H */

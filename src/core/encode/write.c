@@ -69,7 +69,7 @@ moments(writer *w, const fc_learner *learner, size_t width)
 }
 
 /* Numbers and vectors. */
-static fc_status
+static void
 write_numbers(writer *w, const fc_learner *learner, const fc_feature_choice *choice)
 {
 	static const double quartiles[3] = {0.25, 0.5, 0.75};
@@ -78,10 +78,7 @@ write_numbers(writer *w, const fc_learner *learner, const fc_feature_choice *cho
 
 	if (choice->scaling == FC_SCALING_ROBUST && learner->values.total > 0)
 	{
-		fc_status	status = fc_frequent_quantiles(&learner->values, quartiles, 3, w->arena, found);
-
-		if (status != FC_OK)
-			return status;
+		fc_frequent_quantiles(&learner->values, quartiles, 3, w->arena, found);
 		w->center[0] = found[1];
 		if (found[2] > found[0])
 			scale = (found[2] - found[0]) / NORMAL_QUARTILES;
@@ -97,7 +94,6 @@ write_numbers(writer *w, const fc_learner *learner, const fc_feature_choice *cho
 			w->scale[j] = (w->scale[j] > LEAST_SCALE ? w->scale[j] : 1.0) / learner->weight;
 	else
 		set_scale(w, choice->width, scale, learner->weight);
-	return FC_OK;
 }
 
 /* Shares of the categories, of others and of NULL; p (1 - p) together. */
@@ -132,13 +128,12 @@ write_categories(writer *w, const fc_learner *learner, const fc_feature_choice *
 	set_scale(w, choice->width, choice->scaling == FC_SCALING_NONE ? 1.0 : scale, learner->weight);
 }
 
-static fc_status
+static void
 write_feature(writer *w, size_t i, const fc_feature_choice *choice)
 {
 	const fc_learner *learner = &w->sample->learners[i];
 	const fc_feature_name *name = &w->sample->names[i];
 	fc_encoder_feature *feature = &w->feature[i];
-	fc_status	status = FC_OK;
 
 	*feature = (fc_encoder_feature) {.column = feature->column,.path_start = feature->path_start,.path_length = (uint32_t) name->path_length,
 		.first = (uint32_t) w->dim,.width = (uint32_t) choice->width,.first_category = (uint32_t) w->categories,
@@ -149,14 +144,13 @@ write_feature(writer *w, size_t i, const fc_feature_choice *choice)
 	if (choice->kind == FC_FEATURE_CATEGORY)
 		write_categories(w, learner, choice);
 	else
-		status = write_numbers(w, learner, choice);
+		write_numbers(w, learner, choice);
 	w->center += choice->width;
 	w->scale += choice->width;
 	w->fill += choice->width;
 	w->category += choice->categories;
 	w->dim += choice->width;
 	w->categories += choice->categories;
-	return status;
 }
 
 /* Names of columns, then paths. */
@@ -178,12 +172,11 @@ write_names(writer *w)
 		w->feature[i].path_start = write_text(w, names[i].path, names[i].path_length);
 }
 
-fc_status
+void
 fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_arena *arena,
 				 fc_encoder_header *header)
 {
 	writer		w = {.sample = sample,.arena = arena};
-	fc_status	status = FC_OK;
 
 	memset(header, 0, choice->size);
 	header->version = FC_ENCODER_VERSION;
@@ -202,11 +195,9 @@ fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_ar
 	w.category = (fc_encoder_category *) (w.fill + choice->dim);
 	w.text = (char *) (w.category + choice->categories);
 	write_names(&w);
-	for (size_t i = 0; i < sample->features && status == FC_OK; i++)
-		status = write_feature(&w, i, &choice->feature[i]);
-	if (status == FC_OK)
-		fc_encoder_digest(header, choice->size, header->digest);
-	return status;
+	for (size_t i = 0; i < sample->features; i++)
+		write_feature(&w, i, &choice->feature[i]);
+	fc_encoder_digest(header, choice->size, header->digest);
 }
 
 void
@@ -307,7 +298,7 @@ renew_categories(const fc_encoder *old, const fc_encoder_feature *feature, const
 	}
 }
 
-/* Center, scale and fill of the indicator, and the values' deviation over all rows; what does not vary has the scale 1. */
+/* Center, scale and fill of the indicator, and the values' deviation over all rows; a feature that does not vary has the scale 1. */
 static void
 indicate_nulls(const fc_encoder *encoder, const fc_encoder_feature *feature)
 {

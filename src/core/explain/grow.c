@@ -1,5 +1,5 @@
-/* grow.c - growing the tree of rules.h, best split first; see grow.h */
-#include "explain/grow.h"
+/* grow.c - growing the tree of rules, best split first; see internal.h */
+#include "explain/internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,7 +88,7 @@ count_labels(fc_grower *grower, const fc_grown_node *node)
 }
 
 /*
- * The gain of the best split of a node along one axis, which becomes the node's if it is better, times `factor`, than what that has.
+ * The gain of the best split of a node along one axis, which becomes the node's if it is better, times `factor`, than its gain so far.
  * Counts are those of count_labels, and are again.
  */
 static double
@@ -245,8 +245,8 @@ part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below, fc
 	below->check_end = above->check_begin = part_rows(grower, grower->checked, node->check_begin, node->check_end);
 }
 
-void
-fc_grower_split(fc_grower *grower, bool *more)
+bool
+fc_grower_split(fc_grower *grower)
 {
 	int32_t		best = 0;
 	fc_grown_node below;
@@ -256,9 +256,8 @@ fc_grower_split(fc_grower *grower, bool *more)
 	for (int32_t i = 0; i < (int32_t) grower->count; i++)
 		if (grower->nodes[i].below < 0 && (grower->nodes[best].below >= 0 || grower->grown[i].gain > grower->grown[best].gain))
 			best = i;
-	*more = grower->nodes[best].below < 0 && grower->grown[best].gain > 0.0 && grower->count + 2 <= grower->most_nodes;
-	if (!*more)
-		return;
+	if (grower->nodes[best].below >= 0 || !(grower->grown[best].gain > 0.0) || grower->count + 2 > grower->most_nodes)
+		return false;
 	part_node(grower, &grower->grown[best], &below, &above);
 	node = &grower->nodes[best];
 	node->axis = grower->grown[best].axis;
@@ -267,6 +266,7 @@ fc_grower_split(fc_grower *grower, bool *more)
 	node->above = add_node(grower, best, &above);
 	look_at(grower, node->below);
 	look_at(grower, node->above);
+	return true;
 }
 
 /* ---- the root ---- */

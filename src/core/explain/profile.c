@@ -1,19 +1,20 @@
-/* profile.c - what makes a cluster special; see profile.h */
-#include "explain/profile.h"
+/* profile.c - differences of a centroid from the mean of all rows; see explain.h */
+#include "explain/explain.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/sort.h"
 
-/* Centroids are floats in units of the deviation: what is nearer to 0 is rounding. */
+/* Centroids are floats in units of the deviation: smaller differences are rounding. */
 #define ROUNDING	1e-7
 
 /* exp of more is an infinity. */
 #define MOST_LOG	709.0
 
-double
-fc_own_unit(fc_axis_kind kind, double raw)
+/* A value as people read it. */
+static double
+own_unit(fc_axis_kind kind, double raw)
 {
 	if (kind == FC_AXIS_LOG)
 		return copysign(expm1(fmin(fabs(raw), MOST_LOG)), raw);
@@ -49,22 +50,14 @@ cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean, double d
 
 	if (fabs(centroid) < ROUNDING * deviation)
 		centroid = 0.0;
-	cell.value = fc_own_unit(kind, centroid);
-	cell.overall = fc_own_unit(kind, mean);
+	cell.value = own_unit(kind, centroid);
+	cell.overall = own_unit(kind, mean);
 	if (deviation > 0.0)
 		cell.difference = (centroid - mean) / deviation;
 	if (kind == FC_AXIS_FLAG && cell.overall > 0.0)
 		cell.lift = cell.value / cell.overall;
 	cell.telling = telling(kind, &cell);
 	return cell;
-}
-
-static void
-take_room(size_t d, fc_arena *arena, fc_profile_cell **cells, fc_keyed **items, fc_keyed **room)
-{
-	*cells = FC_TAKE(arena, d, fc_profile_cell);
-	*items = FC_TAKE(arena, d, fc_keyed);
-	*room = FC_TAKE(arena, d, fc_keyed);
 }
 
 void
@@ -76,7 +69,9 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const doub
 	fc_keyed   *items;
 	fc_keyed   *room;
 
-	take_room(d, arena, &unsorted, &items, &room);
+	unsorted = FC_TAKE(arena, d, fc_profile_cell);
+	items = FC_TAKE(arena, d, fc_keyed);
+	room = FC_TAKE(arena, d, fc_keyed);
 	for (size_t i = 0; i < d; i++)
 	{
 		uint64_t	bits;

@@ -1,28 +1,20 @@
-/* rules.c - thresholds on few columns that tell the labels of rows; see rules.h */
-#include "explain/rules.h"
+/* rules.c - thresholds on few columns that tell the labels of rows; see explain.h */
+#include "explain/explain.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/sort.h"
-#include "explain/grow.h"
+#include "explain/internal.h"
 
 /* ---- how much of the tree is kept ---- */
 
 typedef struct pruning
 {
 	double	   *worth;			/* of a row of each of k labels that gets its label */
-	double	   *value;			/* of each node: what its leaves get right, less the price of those but one */
+	double	   *value;			/* of each node: the worth of the rows that its leaves get right, minus the price of all leaves but one */
 	fc_rule_node *nodes;		/* of the best tree */
 } pruning;
-
-static void
-take_pruning(pruning *room, size_t nodes, size_t k, fc_arena *arena)
-{
-	room->worth = FC_TAKE(arena, k, double);
-	room->value = FC_TAKE(arena, nodes, double);
-	room->nodes = FC_TAKE(arena, nodes, fc_rule_node);
-}
 
 /* Half of the score is shared by all rows that choose the size, half by their labels. */
 static void
@@ -39,7 +31,7 @@ weigh_labels(const fc_grower *grower, double *worth)
 			worth[j] = 0.5 / (double) (grower->parts.test - grower->parts.check) + 0.5 / ((double) labels * worth[j]);
 }
 
-/* What a node gets right as a leaf. */
+/* The worth of the rows that a node gets right as a leaf. */
 static double
 leaf_value(const fc_grower *grower, size_t number, const double *worth)
 {
@@ -78,14 +70,12 @@ prune(fc_grower *grower, const pruning *room)
 
 /* ---- learning ---- */
 
-/* Grow a tree from what there is, and prune it. */
+/* Grow the tree from the splits made so far, and prune it. */
 static void
 finish_tree(fc_grower *grower, const pruning *room)
 {
-	bool		more = true;
-
-	while (more)
-		fc_grower_split(grower, &more);
+	while (fc_grower_split(grower))
+		continue;
 	prune(grower, room);
 }
 
@@ -110,7 +100,7 @@ best_axes(double *gains, size_t d, size_t most, uint32_t *axes)
 	return count;
 }
 
-/* The axes to try at a root's children, and what they came to. */
+/* The axes to try at a root's children, and the best value found. */
 typedef struct children
 {
 	uint32_t	axes[2][FC_RULES_TRIES];
@@ -147,7 +137,7 @@ try_tree(tree_search *s, uint32_t root, size_t below, size_t above, children *c)
 
 	fc_grower_restart(grower);
 	fc_grower_prefer(grower, 0, root);
-	fc_grower_split(grower, &more);
+	more = fc_grower_split(grower);
 	for (size_t side = 0; side < 2 && more; side++)
 	{
 		double	   *gains = grower->gains + (1 + side) * grower->rows->d;
@@ -189,7 +179,9 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_r
 
 	FC_ASSERT(rows->n > 0 && conditions >= 1 && conditions <= FC_RULES_CONDITIONS);
 	fc_grower_take(&s.grower, rows->n, rows->d, rows->k, arena);
-	take_pruning(&s.room, s.grower.most_nodes, rows->k, arena);
+	s.room.worth = FC_TAKE(arena, rows->k, double);
+	s.room.value = FC_TAKE(arena, s.grower.most_nodes, double);
+	s.room.nodes = FC_TAKE(arena, s.grower.most_nodes, fc_rule_node);
 	fc_grower_start(&s.grower, arena);
 	count = best_axes(s.grower.gains, rows->d, values > FC_RULES_VALUES ? 1 : FC_RULES_TRIES, roots);
 	if (count == 0)

@@ -1,5 +1,5 @@
-/* threshold.c - a number between two values of a feature, as short as people write it; see threshold.h */
-#include "explain/threshold.h"
+/* threshold.c - a number between two values of a feature, as short as people write it; see internal.h */
+#include "explain/internal.h"
 
 #include <math.h>
 
@@ -9,7 +9,7 @@
 /* Rows are kept as floats around a mean: a value is off by so much of its magnitude at most. */
 #define ROUNDING	0x1p-23
 
-/* What a threshold must be below, lest it be the very value of the row above it, which a float rounded up to high. */
+/* Upper limit of a threshold: high minus the rounding of floats, since the row above may have been rounded up to high. */
 static double
 below_rounding(double low, double high)
 {

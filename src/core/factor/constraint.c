@@ -3,7 +3,7 @@
  *
  * The threshold of a line is selected (Hoare), ties are taken from the front.  Short lists are kept by insertion.
  */
-#include "factor/constraint.h"
+#include "factor/palm.h"
 
 #include <math.h>
 #include <string.h>

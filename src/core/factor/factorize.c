@@ -83,21 +83,9 @@ fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *opt
 	return 1;
 }
 
-/* ---- what is factored ---- */
+/* ---- the target ---- */
 
-/* Weights with mean 1 and none near 0; all 1 when they sum to 0. */
-static void
-set_weights(const fc_operator *op, double *weight)
-{
-	double		mean = 0.0;
-
-	for (size_t j = 0; j < op->k; j++)
-		mean += op->weights[j] / (double) op->k;
-	for (size_t j = 0; j < op->k; j++)
-		weight[j] = mean > 0.0 ? fmax(op->weights[j] / mean, LEAST_WEIGHT) : 1.0;
-}
-
-/* The offset: the weighted mean of the centroids, or what the operator has. */
+/* The offset: the weighted mean of the centroids, or the operator's own. */
 static void
 set_offset(const fc_factorize_work *w, const double *u)
 {
@@ -119,7 +107,7 @@ set_offset(const fc_factorize_work *w, const double *u)
 	}
 }
 
-/* u minus the offset; what is left of equal centroids is rounding, and becomes 0. */
+/* u minus the offset; differences of equal centroids are rounding and become 0. */
 static void
 centre(const fc_factorize_work *w, double *u)
 {
@@ -152,6 +140,7 @@ prepare(fc_factorize_work *w)
 	double	   *u = FC_TAKE(w->arena, op->k * op->d, double);
 	double	   *weight = FC_TAKE(w->arena, op->k, double);
 	size_t		factors;
+	double		mean = 0.0;
 
 	w->factors = factors_of(op, w->options);
 	w->budget = budget_of(op, w->options);
@@ -163,7 +152,11 @@ prepare(fc_factorize_work *w)
 		fc_check();
 		fc_operator_row(op, j, w->scratch, u + j * op->d);
 	}
-	set_weights(op, weight);
+	/* Weights with mean 1 and none near 0; all 1 when they sum to 0. */
+	for (size_t j = 0; j < op->k; j++)
+		mean += op->weights[j] / (double) op->k;
+	for (size_t j = 0; j < op->k; j++)
+		weight[j] = mean > 0.0 ? fmax(op->weights[j] / mean, LEAST_WEIGHT) : 1.0;
 	w->target = (fc_target) {u, weight, op->k, op->d};
 	set_offset(w, u);
 	centre(w, u);
@@ -211,8 +204,8 @@ fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out)
 	}
 }
 
-void
-fc_relative_error(const fc_target *target, const fc_operator *op, fc_scratch scratch, double *relative)
+double
+fc_relative_error(const fc_target *target, const fc_operator *op, fc_scratch scratch)
 {
 	double		rest = 0.0;
 	double		whole = 0.0;
@@ -231,7 +224,7 @@ fc_relative_error(const fc_target *target, const fc_operator *op, fc_scratch scr
 			whole += weight * u[i] * u[i];
 		}
 	}
-	*relative = whole > 0.0 ? sqrt(rest / whole) : 0.0;
+	return whole > 0.0 ? sqrt(rest / whole) : 0.0;
 }
 
 /* ---- methods ---- */
@@ -339,7 +332,7 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement, fc_op
 	fc_status	status;
 
 	*from = (fc_factorization) {.method = (uint32_t) method,.agreement = agreement};
-	fc_relative_error(&w->target, out, w->scratch, &from->relative_error);
+	from->relative_error = fc_relative_error(&w->target, out, w->scratch);
 	status = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->arena, &from->svd_error);
 	if (method == FC_METHOD_SVD)
 		from->svd_error = from->relative_error;	/* the same factors, but for the rounding of the product */
@@ -444,7 +437,7 @@ lowest_share(double share, double n)
 	return (share + z2 / (2.0 * n) - CONFIDENCE_SIGMAS * sqrt(share * (1.0 - share) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n);
 }
 
-/* What `fast` does to `count` of them, from `first` on, into *trial. */
+/* Labels `count` of them by `fast`, from `first` on, into *trial. */
 static void
 judge(const judged_rows *judged, const fc_operator *fast, size_t first, size_t count, fc_arena *arena, fc_factorize_trial *trial)
 {
@@ -521,7 +514,7 @@ candidate_options(const fc_operator *op, const fc_factorize_options *options, co
 
 #define MOST_CANDIDATES	5
 
-/* What is tried at a budget: methods that can keep to it and are worth it at this size. */
+/* The methods tried at a budget: those that can keep to it and pay at this size. */
 static size_t
 list_candidates(const fc_operator *op, const fc_factorize_options *options, size_t budget, candidate *list)
 {

@@ -21,7 +21,7 @@ typedef struct fc_factorize_trial
 	fc_method	method;
 	size_t		values;			/* stored */
 	double		agreement;		/* share of the weight of the rows whose labels are those of the operator as it is */
-	double		lowest;			/* what that is among rows of the same law with a confidence of 95 % (Wilson 1927, one-sided, by the effective number (sum w)^2 / sum w^2 of rows) */
+	double		lowest;			/* its lower bound among rows of the same law with a confidence of 95 % (Wilson 1927, one-sided, by the effective number (sum w)^2 / sum w^2 of rows) */
 	double		sse_ratio;		/* sum of squares / that of the operator as it is; 1 when both are 0 */
 	size_t		rows;			/* compared */
 } fc_factorize_trial;
@@ -89,7 +89,7 @@ size_t		fc_operator_values(const fc_operator *op);
 void		fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
 
 /* || W^(1/2) (U - V) || / || W^(1/2) U || for the factors of op as they are stored; scratch: fc_operator_scratch. */
-void		fc_relative_error(const fc_target *target, const fc_operator *op,
-							  fc_scratch scratch, double *relative);
+double		fc_relative_error(const fc_target *target, const fc_operator *op,
+							  fc_scratch scratch);
 
 #endif							/* FC_FACTOR_FACTORIZE_H */

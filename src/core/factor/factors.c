@@ -1,5 +1,5 @@
-/* factors.c - a product of sparse factors in training: shapes, room, start, product; see factors.h */
-#include "factor/factors.h"
+/* factors.c - a product of sparse factors in training: shapes, room, start, product; see palm.h */
+#include "factor/palm.h"
 
 #include <string.h>
 

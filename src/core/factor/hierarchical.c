@@ -51,13 +51,6 @@ residual_constraint(const fc_target *target, const fc_factors *factors, size_t i
 	return own;
 }
 
-static void
-pair_constraints(const fc_target *target, const fc_factors *factors, size_t i, fc_constraint constraint[2])
-{
-	constraint[0] = turned(factors->constraint[place_of(target, factors, i)], target->d >= target->k);
-	constraint[1] = residual_constraint(target, factors, i);
-}
-
 /* ---- peeling ---- */
 
 typedef struct peeling
@@ -110,7 +103,8 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 		densify(rest, p->residual);
 		part = (fc_target) {p->residual, NULL, rest->rows, rest->columns};
 	}
-	pair_constraints(p->target, p->wanted, i, constraint);
+	constraint[0] = turned(p->wanted->constraint[place_of(p->target, p->wanted, i)], p->target->d >= p->target->k);
+	constraint[1] = residual_constraint(p->target, p->wanted, i);
 	fc_factors_take(p->arena, part.k, part.d, 2, constraint, &two);
 	options.warm = false;
 	options.pursuit = false;

@@ -1,10 +1,60 @@
 /*
- * internal.h - the state of palm4MSA, shared by its files.
+ * internal.h - the state of palm4MSA and of its matching pursuit, shared by their files.
  */
 #ifndef FC_FACTOR_INTERNAL_H
 #define FC_FACTOR_INTERNAL_H
 
 #include "factor/palm.h"
+
+/* ---- sparse least squares with a given Gram matrix ---- */
+
+typedef struct fc_omp
+{
+	const double *gram;			/* n x n */
+	size_t		n;
+	double	   *root;			/* n: 1 / sqrt(G_ii), 0 for atoms that are next to nothing */
+	double	   *rest;			/* n: correlations with the residual */
+	double	   *left;			/* n: the part of each atom's square outside the span of those chosen */
+	double	   *size;			/* n: |rest| root; 0 for atoms that depend on those chosen */
+	double	   *rows;			/* K, n a row */
+	double		noise;			/* sizes up to this are rounding */
+	double	   *cholesky;		/* of the chosen part, rows packed */
+	double	   *value[2];		/* coefficients */
+	uint32_t   *chosen[2];
+} fc_omp;
+
+void		fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit);
+
+/* A line of a sparse matrix: columns rising, values times scale. */
+typedef struct fc_line
+{
+	const uint32_t *column;
+	const double *value;
+	double		scale;
+	size_t		count;
+} fc_line;
+
+/*
+ * min_s s' G s - 2 s' b with few non-zeros: the best of orthogonal matching pursuit with `entries`
+ * of them (as many as the old line has, if more), the least squares on the old support and the old line
+ * itself.  Atoms that all but depend on those chosen are passed over: their coefficients would be large and
+ * cancel.  At most `room` are written, columns rising; returns how many.  n <= 2^20, at most 512 entries.
+ */
+size_t		fc_omp_line(fc_omp *pursuit, const double *b, size_t entries, const fc_line *old,
+							size_t room, uint32_t *column, double *value);
+
+/* An atom depends on the chosen ones when less than this part of its square lies outside their span. */
+#define FC_DEPENDENT_SHARE	1e-4
+
+/*
+ * The search: begin without atoms; extend K, rest, left and size by the count-th atom (from 0), given its row of
+ * the Cholesky factor (count + 1); the atom of the largest size, n when all are 0.
+ */
+void		fc_omp_begin(fc_omp *pursuit, const double *b);
+void		fc_omp_extend(fc_omp *pursuit, size_t atom, const double *cholesky, size_t count);
+size_t		fc_omp_best(const fc_omp *pursuit);
+
+/* ---- palm4MSA ---- */
 
 typedef struct fc_item
 {
@@ -34,7 +84,7 @@ typedef struct fc_palm_work
 	double	   *step;			/* D, where lists of the largest do not do */
 	double	   *stepped;		/* D on the support of S_q, in the order of its transpose */
 	fc_largest	largest;
-	double	   *y;				/* U R' transposed, inner x k; what goes before the factors on the right */
+	double	   *y;				/* U R' transposed, inner x k; the product before the factors on the right */
 	double	   *h;				/* R R', inner x inner */
 	double	   *product;		/* S_q h, or S_q y */
 	double	   *tile[2];		/* longest side x FC_TILE_COLUMNS */

@@ -21,7 +21,7 @@
  * The ends, line by line: with everything else fixed, the columns of S_Q (R = I) are separate problems with one Gram matrix,
  *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,    G = L' W L, b = L' W u,
  * and so are the rows of S_1 (L = I), with G = R R', b = R u.  Each line takes the better of
- * orthogonal matching pursuit (numerics/omp.h) and its old support solved anew, so that the objective
+ * orthogonal matching pursuit (omp.c) and its old support solved anew, so that the objective
  * does not rise; where a gradient step only drifts to another support, this finds it at once.
  */
 #include "factor/internal.h"
@@ -31,7 +31,6 @@
 
 #include "base/rng.h"
 #include "base/sizes.h"
-#include "numerics/omp.h"
 
 #define STEP_MARGIN		1.001
 #define MOST_STEP_MARGIN	1024.0
@@ -67,7 +66,7 @@ is_listed(const fc_constraint *constraint)
 	return larger(constraint->per_row, constraint->per_column) <= FC_SHORT_LIST;
 }
 
-/* The greatest of what factors held to such a constraint need. */
+/* The most entries that factors held to such a constraint need. */
 static size_t
 most_cells(const fc_factors *factors)
 {
@@ -267,22 +266,6 @@ squared_norm(fc_palm_work *w, size_t q, bool of_left)
 	return norm;
 }
 
-static void
-start_vectors(fc_palm_work *w, uint64_t seed)
-{
-	fc_rng		rng = fc_rng_start(seed, 0);
-
-	for (size_t q = 0; q < w->factors->count; q++)
-	{
-		const fc_sparse *s = &w->factors->factor[q].plain;
-
-		for (size_t i = 0; i < s->rows; i++)
-			w->left[q][i] = fc_rng_normal(&rng);
-		for (size_t i = 0; i < s->columns; i++)
-			w->right[q][i] = fc_rng_normal(&rng);
-	}
-}
-
 /* ---- one factor ---- */
 
 /* D, as far as the constraint wants it; *along = <S_q, D>. */
@@ -359,7 +342,7 @@ line_shape(const fc_factors *factors, size_t q, size_t *lines, size_t *length)
 	*length = last ? s->rows : s->columns;
 }
 
-/* Entries a line may have: its own and its share of what the other direction may add. */
+/* Entries a line may have: its own and its share of those that the other direction may add. */
 static size_t
 entries_of(const fc_factors *factors, size_t q)
 {
@@ -380,16 +363,6 @@ is_pursued(const fc_palm_work *w, size_t q)
 {
 	return w->options->pursuit && w->factors->count > 1 && (q == 0 || q + 1 == w->factors->count) &&
 		entries_of(w->factors, q) <= MOST_ENTRIES;
-}
-
-static void
-make_gram(fc_palm_work *w, size_t q, size_t n, double *gram)
-{
-	for (size_t first = 0; first < n; first += FC_TILE_COLUMNS)
-	{
-		fc_check();
-		fc_palm_gram(w, q, n, first, smaller(FC_TILE_COLUMNS, n - first), gram);
-	}
 }
 
 /* Lines of `out` from those of `old`, as rows of compressed rows. */
@@ -436,7 +409,11 @@ pursue_end(fc_palm_work *w, size_t q)
 	double		norm;
 
 	fc_sparse_take(w->arena, old->rows, n, old->capacity, &out);
-	make_gram(w, q, n, gram);
+	for (size_t first = 0; first < n; first += FC_TILE_COLUMNS)
+	{
+		fc_check();
+		fc_palm_gram(w, q, n, first, smaller(FC_TILE_COLUMNS, n - first), gram);
+	}
 	solve_lines(w, q, gram, old, &out);
 	norm = normalise(&out);
 	if (norm > 0.0)
@@ -450,7 +427,7 @@ pursue_end(fc_palm_work *w, size_t q)
 	fc_arena_release(w->arena, used);
 }
 
-/* ---- what grows from the right ---- */
+/* ---- products grown from the right ---- */
 
 /* y and h with factor q. */
 static void
@@ -500,6 +477,7 @@ start(fc_palm_work *w, const fc_palm_options *options)
 {
 	double	   *square;
 	size_t		done = 0;
+	fc_rng		rng;
 
 	take_work(w);
 	w->margin = STEP_MARGIN;
@@ -515,43 +493,18 @@ start(fc_palm_work *w, const fc_palm_options *options)
 	}
 	if (!options->warm)
 		fc_factors_start_rows(w->factors, square);
-	start_vectors(w, options->seed);
-	for (size_t q = 0; q < w->factors->count; q++)
-		fc_palm_changed(w, q);
-}
-
-/* Unit factors, the scale in lambda. */
-static void
-normalise_factors(fc_palm_work *w)
-{
+	rng = fc_rng_start(options->seed, 0);
 	for (size_t q = 0; q < w->factors->count; q++)
 	{
-		double		norm = normalise(&w->factors->factor[q].plain);
+		const fc_sparse *s = &w->factors->factor[q].plain;
 
-		if (!(norm > 0.0))
-			continue;
-		fc_palm_changed(w, q);
-		w->factors->lambda *= norm;
+		for (size_t i = 0; i < s->rows; i++)
+			w->left[q][i] = fc_rng_normal(&rng);
+		for (size_t i = 0; i < s->columns; i++)
+			w->right[q][i] = fc_rng_normal(&rng);
 	}
-}
-
-static void
-remember(fc_palm_work *w)
-{
 	for (size_t q = 0; q < w->factors->count; q++)
-		fc_sparse_copy(&w->factors->factor[q].plain, &w->saved[q]);
-	w->saved_lambda = w->factors->lambda;
-}
-
-static void
-restore(fc_palm_work *w)
-{
-	for (size_t q = 0; q < w->factors->count; q++)
-	{
-		fc_sparse_copy(&w->saved[q], &w->factors->factor[q].plain);
 		fc_palm_changed(w, q);
-	}
-	w->factors->lambda = w->saved_lambda;
 }
 
 /* A sweep that raises the objective is undone; the next keep to supports that do not, with smaller steps. */
@@ -565,12 +518,19 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 	{
 		double		objective;
 
-		remember(w);
+		for (size_t q = 0; q < w->factors->count; q++)
+			fc_sparse_copy(&w->factors->factor[q].plain, &w->saved[q]);
+		w->saved_lambda = w->factors->lambda;
 		sweep(w, held);
 		objective = set_optimal_scale(w);
 		if (known && objective > result->objective + OBJECTIVE_ROUNDING * w->square)
 		{
-			restore(w);
+			for (size_t q = 0; q < w->factors->count; q++)
+			{
+				fc_sparse_copy(&w->saved[q], &w->factors->factor[q].plain);
+				fc_palm_changed(w, q);
+			}
+			w->factors->lambda = w->saved_lambda;
 			w->margin *= held ? 2.0 : 1.0;
 			held = true;
 			result->converged = w->margin > MOST_STEP_MARGIN;
@@ -596,7 +556,16 @@ fc_palm(const fc_target *target, const fc_palm_options *options,
 	start(&w, options);
 	if (options->warm)
 	{
-		normalise_factors(&w);
+		/* Unit factors, the scale in lambda. */
+		for (size_t q = 0; q < w.factors->count; q++)
+		{
+			double		norm = normalise(&w.factors->factor[q].plain);
+
+			if (!(norm > 0.0))
+				continue;
+			fc_palm_changed(&w, q);
+			w.factors->lambda *= norm;
+		}
 		result->objective = set_optimal_scale(&w);
 	}
 	if (w.square > 0.0)

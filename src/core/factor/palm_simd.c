@@ -1,8 +1,8 @@
 /*
- * palm_simd.c - the passes of palm4MSA over its dense matrices.
+ * palm_simd.c - the passes of palm4MSA over its dense matrices, and the search of matching pursuit.
  *
  * A tile is rows x FC_TILE_COLUMNS.  A matrix is kept as panels: tiles of consecutive columns one behind
- * the other, w->panel numbers apart, so that what a sparse matrix is multiplied with is contiguous:
+ * the other, w->panel numbers apart, so that the operands of a sparse matrix are contiguous:
  *     y: R U' (inner x k), the transpose of Y;    h: H = R R';    product: S_q H.
  */
 #include "factor/internal.h"
@@ -299,7 +299,7 @@ fc_largest_offer(const fc_largest *lists, const double *tile, size_t rows, size_
 	}
 }
 
-/* The step of those columns: the gradient's added to S_q.  What it is on the support is left in w->stepped. */
+/* The step of those columns: the gradient's added to S_q.  Its values on the support are left in w->stepped. */
 void
 fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, double *along)
 {
@@ -321,7 +321,7 @@ fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, do
 		fc_tile_to_columns(x, s->columns, first, count, w->step, s->rows);
 }
 
-/* ---- what grows from the right ---- */
+/* ---- products grown from the right ---- */
 
 /* product = S_q (U' or y), one panel: columns first .. */
 void
@@ -420,3 +420,97 @@ fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count)
 	return up(w, last, w->tile[0]);
 }
 
+/* ---- matching pursuit ---- */
+
+#define PURSUED	64				/* atoms of a block */
+#define PURSUED_LANES	8
+#define CORRELATION_NOISE	1e-12	/* of a correlation, relative to the first atom's */
+
+FC_CLONES
+void
+fc_omp_begin(fc_omp *p, const double *b)
+{
+	size_t		best;
+
+	for (size_t i = 0; i < p->n; i++)
+	{
+		p->rest[i] = b[i];
+		p->left[i] = 1.0;
+		p->size[i] = fabs(b[i]) * p->root[i];
+	}
+	best = fc_omp_best(p);
+	p->noise = best < p->n ? CORRELATION_NOISE * p->size[best] : 0.0;
+}
+
+FC_CLONES
+void
+fc_omp_extend(fc_omp *p, size_t atom, const double *cholesky, size_t count)
+{
+	double		scale = 1.0 / cholesky[count];
+	double		z = p->rest[atom] * scale;
+	double		noise = p->noise;
+
+	for (size_t first = 0; first < p->n; first += PURSUED)
+	{
+		size_t		width = p->n - first < PURSUED ? p->n - first : PURSUED;
+		const double *gram = p->gram + atom * p->n + first;
+		const double *root = p->root + first;
+		double	   *rest = p->rest + first;
+		double	   *left = p->left + first;
+		double	   *size = p->size + first;
+		double		row[PURSUED];
+
+		for (size_t i = 0; i < width; i++)
+			row[i] = gram[i];
+		for (size_t r = 0; r < count; r++)
+		{
+			const double *other = p->rows + r * p->n + first;
+
+			for (size_t i = 0; i < width; i++)
+				row[i] -= cholesky[r] * other[i];
+		}
+		for (size_t i = 0; i < width; i++)
+		{
+			double		k = row[i] * scale;
+
+			p->rows[count * p->n + first + i] = k;
+			rest[i] -= z * k;
+			left[i] -= k * root[i] * k * root[i];
+			size[i] = fabs(rest[i]) * root[i];
+			size[i] = left[i] > FC_DEPENDENT_SHARE && size[i] > noise ? size[i] : 0.0;
+		}
+	}
+	p->size[atom] = 0.0;
+	p->left[atom] = 0.0;
+}
+
+FC_CLONES
+size_t
+fc_omp_best(const fc_omp *p)
+{
+	double		best = 0.0;
+	size_t		at = p->n;
+
+	for (size_t first = 0; first < p->n; first += PURSUED)
+	{
+		size_t		width = p->n - first < PURSUED ? p->n - first : PURSUED;
+		const double *size = p->size + first;
+		double		most[PURSUED_LANES] = {0};
+		double		top = 0.0;
+		size_t		i = 0;
+
+		for (; FC_GREATER_NEEDS_LANES && i + PURSUED_LANES <= width; i += PURSUED_LANES)
+			for (size_t l = 0; l < PURSUED_LANES; l++)
+				most[l] = FC_GREATER(size[i + l], most[l]);
+		for (; i < width; i++)
+			top = FC_GREATER(size[i], top);
+		for (size_t l = 0; l < PURSUED_LANES; l++)
+			top = FC_GREATER(most[l], top);
+		if (!(top > best))
+			continue;
+		best = top;
+		for (at = first; p->size[at] != top;)
+			at++;
+	}
+	return at;
+}

@@ -9,7 +9,7 @@
 #include "factor/methods.h"
 
 #define START_FINER	0.1		/* tolerance of the start, relative to that of an iteration */
-#define VALUE_BYTES	128			/* what palm4MSA and two copies of the factors take for a value */
+#define VALUE_BYTES	128			/* bytes of a value in palm4MSA and in two copies of the factors */
 #define LEAST_SPREAD	1e-6	/* of the scatter */
 #define FIRST_SPARSITY	2
 #define MOST_SPARSITY	24		/* lines of more are not pursued, only descended: no closer for their values */
@@ -137,7 +137,7 @@ make_operator(qkmeans_work *w, fc_operator *op)
 	w->op = op;
 }
 
-/* Scan, and what there is to say about it.  FC_EVALUE: rows too far away for their squares. */
+/* Scan and report the step.  FC_EVALUE: rows too far away for their squares. */
 static fc_status
 look(qkmeans_work *w)
 {
@@ -328,7 +328,7 @@ fill_record(qkmeans_work *w, const fc_operator *op, fc_factorization *from)
 	fc_target	target = {w->mean, w->weight, w->k, w->d};
 
 	*from = (fc_factorization) {.method = FC_METHOD_QKMEANS,.agreement = -1.0};
-	fc_relative_error(&target, op, w->scratch, &from->relative_error);
+	from->relative_error = fc_relative_error(&target, op, w->scratch);
 	return fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena, &from->svd_error);
 }
 

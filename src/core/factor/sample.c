@@ -98,32 +98,27 @@ cluster_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, d
 	return status == FC_OK ? cluster(w->ordered, n, d, k, start, &options, w->arena, start) : status;
 }
 
-static void
-take_measured(const start_work *w, size_t n, size_t d, size_t k, const fc_ordering *ordering, double *measured)
-{
-	size_t		count = fc_start_measured(n, k);
-	size_t		done = 0;
-
-	for (size_t r = 0; r < count; r++)
-	{
-		const float *row = w->ordered + even_row(r, count, n) * d;
-
-		fc_check_every(&done, d);
-		for (size_t i = 0; i < d; i++)
-			measured[r * d + i] = (double) row[i] / ordering->scale + ordering->mean[i];
-	}
-}
-
 fc_status
 fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_start_options *options,
 				 fc_arena *arena, fc_ordering *ordering, double *start, double *measured)
 {
 	start_work	w = {FC_TAKE(arena, n * d, float), arena};
 	fc_status	status = fc_order_rows(sample, n, d, arena, w.ordered, ordering);
+	size_t		count;
+	size_t		done;
 
 	if (status != FC_OK)
 		return status;
-	take_measured(&w, n, d, k, ordering, measured);
+	count = fc_start_measured(n, k);
+	done = 0;
+	for (size_t r = 0; r < count; r++)
+	{
+		const float *row = w.ordered + even_row(r, count, n) * d;
+
+		fc_check_every(&done, d);
+		for (size_t i = 0; i < d; i++)
+			measured[r * d + i] = (double) row[i] / ordering->scale + ordering->mean[i];
+	}
 	if (options->kind == FC_START_GIVEN)
 	{
 		fc_copy_pieces(start, options->given, k * d * sizeof(double));

@@ -1,5 +1,5 @@
 /* sparse.c - sparse matrices in double; see the header */
-#include "factor/sparse.h"
+#include "factor/palm.h"
 
 #include <math.h>
 #include <string.h>

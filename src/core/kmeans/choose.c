@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/sizes.h"
-#include "kmeans/reduced.h"
-#include "numerics/trim.h"
+#include "kmeans/ordered.h"
+#include "numerics/selection.h"
 
 #define LEAST_AGREEMENT 0.5
 #define SMALL_GAP		8		/* all numbers of such a gap may be tried */
@@ -220,13 +220,13 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 	*choice = (fc_choice) {.count = 0};
 	if (trim > 0.0 && status == FC_OK)
 		status = trim_rows(&kept, trim, arena);
-	axes = fc_reduced_axes(kept.d, fc_choose_k_most(rows->n, max_k));
+	axes = fc_axes_for(kept.d, fc_choose_k_most(rows->n, max_k));
 	if (status == FC_OK && kept.n >= 2 && axes < kept.d)
 	{
 		float	   *y = FC_TAKE(arena, kept.n * axes, float);
 
 		search.budget *= (double) axes / (double) kept.d;
-		status = fc_reduce_rows(&kept, axes, options->sphere, arena, y, &s.lost);
+		status = fc_rows_on_axes(&kept, axes, options->sphere, arena, y, &s.lost);
 		if (options->sphere != NULL)
 			centered = (fc_sphere) {NULL, options->sphere->radius};
 		search.sphere = options->sphere != NULL ? &centered : NULL;

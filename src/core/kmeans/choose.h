@@ -3,7 +3,7 @@
  *
  *     stability(k) = agreement(k) found(k) / k                (evidence.h)
  *
- * Wide rows are seen on their leading principal axes (reduced.h).  Numbers are tried from 1 up in steps of a fifth, and around the number of separated clusters where that is less than k.  k is clear
+ * Wide rows are seen on their leading principal axes (ordered.h).  Numbers are tried from 1 up in steps of a fifth, and around the number of separated clusters where that is less than k.  k is clear
  * when its stability is FC_CLEAR_STABILITY at least and its last cluster gains FC_CLEAR_GAIN times as much as the next.  Of those, the one with the most clusters found, less those that are not, is
  * chosen.  Where none is clear, the elbow of the cost is: the point of its curve that is farthest below the line through its ends.
  */
@@ -37,7 +37,7 @@ typedef struct fc_choice
 size_t		fc_choose_k_most(size_t n, size_t max_k);
 
 /*
- * trim: the share of the rows farthest from their median (numerics/trim.h) that is left out; options: of each search.  FC_EEMPTY without
+ * trim: the share of the rows farthest from their median (numerics/selection.h) that is left out; options: of each search.  FC_EEMPTY without
  * rows; a search's other errors.
  */
 fc_status	fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,

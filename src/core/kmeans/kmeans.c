@@ -3,20 +3,17 @@
  *
  *     min over C of sum_i w_i min_j ||x_i - c_j||^2
  *
- * A Lloyd step costs n k d multiply-adds in float.  Dot products are taken in tiles of fixed shape: the answer depends
+ * A Lloyd step costs n k d multiply-adds in float at most.  Dot products are taken in tiles of fixed shape: the answer depends
  * on the seed and the rows alone.
  *
- * seed.c: k-means++.  assign.c: nearest centroids.  lloyd.c: steps.  breathe.c, exchange.c: beyond the first minimum.
- * tree.c: many clusters in few dimensions.  numerics/screen.h: in many dimensions.  branches.c: a start for them.
+ * seed.c: k-means++, and a hierarchy for many clusters.  search.c: nearest centroids.  lloyd.c: steps.
+ * split_merge.c: beyond the first minimum.
  */
 #include "kmeans/internal.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
-
-#include "base/sizes.h"
-#include "numerics/rows.h"
 
 #define SEARCH_STARTS	14.0	/* a search costs as much as so many plain starts, */
 #define FEW_STARTS		5.0		/* for few clusters this + k, */
@@ -27,143 +24,85 @@
 #define AGREED			3		/* starts at the same SSE end a search */
 #define SAME_SSE		1e-4	/* relative */
 #define COARSER			10.0	/* times the tolerance ends a start that rounds follow */
-#define BRANCHES_WORK	2e9		/* n k d: below, k-means++ takes less than a second, and misses fewer of many small groups */
+#define HIERARCHY_WORK	2e9		/* n k d: below, k-means++ takes less than a second, and misses fewer of many small groups */
 #define REFINED			0.1		/* times the tolerance, for the best of a search */
 
 fc_kmeans_options
 fc_kmeans_defaults(void)
 {
-	fc_kmeans_options options = {.n_init = FC_KMEANS_SEARCH,.rounds = FC_KMEANS_SEARCH,.budget = 0.0,
-	.iterations = 100,.tolerance = 1e-4,.margin = 0.0,.seed = 0};
-
-	return options;
+	return (fc_kmeans_options) {.n_init = FC_KMEANS_SEARCH,.rounds = FC_KMEANS_SEARCH,.iterations = 100,.tolerance = 1e-4};
 }
 
-/* The options with FC_KMEANS_SEARCH and budget 0 spelled out; a search has no budget before its first start. */
-static fc_kmeans_options
-settle_options(const fc_kmeans_options *options)
+/* ---- memory ---- */
+
+/* The arrays of k clusters, and of as many more as a round adds. */
+static void
+take_state(fc_kmeans_work *w)
 {
-	fc_kmeans_options settled = *options;
+	size_t		k = w->k + fc_kmeans_breath(w->k);
+	size_t		n = w->rows.n + FC_PACK;
+	size_t		d = w->rows.d;
+
+	w->near = FC_TAKE(w->arena, n, float);
+	w->label = FC_TAKE(w->arena, n, int32_t);
+	w->summed_in = FC_TAKE(w->arena, n, int32_t);
+	w->centroid = FC_TAKE(w->arena, k * d, double);
+	w->best = FC_TAKE(w->arena, k * d, double);
+	w->rounded = FC_TAKE(w->arena, k * d, float);
+	w->half = FC_TAKE(w->arena, k, float);
+	w->sum = FC_TAKE(w->arena, k * d, double);
+	w->weight = FC_TAKE(w->arena, k, double);
+	w->count = FC_TAKE(w->arena, k, size_t);
+	w->tile = FC_TAKE(w->arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
+}
+
+size_t
+fc_kmeans_worksize(size_t n, size_t d, size_t k)
+{
+	double		rows = (double) n * (12.0 * (double) d + 150.0 + (d > FC_PACK_DIMENSIONS ? 4.0 * (2.0 + log((double) k + 5.0)) : 0.0));
+	double		clusters = ((double) k + 5.0) * (60.0 * (double) d + 400.0);
+
+	return (size_t) fmin(rows + clusters + 0x1p20, 0x1p62);
+}
+
+/* ---- starts ---- */
+
+/* How fc_kmeans goes about its starts. */
+typedef struct plan
+{
+	fc_kmeans_options options;	/* with FC_KMEANS_SEARCH and budget 0 spelled out */
+	bool		hierarchy;		/* seeds of a start come from there rather than from k-means++ */
+	bool		split_merge;	/* rounds split and merge, rather than breathe */
+} plan;
+
+/* A search has no budget before its first start. */
+static plan
+make_plan(size_t n, size_t d, size_t k, const fc_kmeans_options *options)
+{
 	bool		search = options->n_init < 0;
+	plan		p = {.options = *options};
 
 	if (options->rounds < 0)
-		settled.rounds = search ? INT_MAX : 0;
+		p.options.rounds = search ? INT_MAX : 0;
 	if (!(options->budget > 0.0))
-		settled.budget = search ? 0.0 : INFINITY;
+		p.options.budget = search ? 0.0 : INFINITY;
+	p.hierarchy = search && fc_kmeans_wants_bounds(n, d, k) && (double) n * (double) k * (double) d >= HIERARCHY_WORK;
+	p.split_merge = p.options.rounds > 0 && fc_kmeans_wants_split_merge(n, d, k);
 	if (search)
-		settled.n_init = INT_MAX;
-	return settled;
+		p.options.n_init = p.split_merge || p.hierarchy ? 1 : INT_MAX;
+	if (p.hierarchy && !p.split_merge)
+		p.options.rounds = 0;
+	return p;
 }
 
 /* What a search may cost, in multiply-adds, when its first start has cost so much without rounds. */
 static double
 search_budget(const fc_kmeans_work *w, double start)
 {
-	double		starts = w->packed ? fmin(SEARCH_STARTS, FEW_STARTS + (double) w->k) : BLAS_STARTS;
-	double		least = LEAST_STEPS * (double) w->n * ((double) w->k * (double) w->d + STEP_OVERHEAD);
+	double		starts = w->rows.packs != NULL ? fmin(SEARCH_STARTS, FEW_STARTS + (double) w->k) : BLAS_STARTS;
+	double		scores = w->rows.order == NULL ? (double) w->k * (double) w->rows.d : STEP_OVERHEAD;	/* a tree saves most */
 
-	/* where a tree saves most comparisons, the first start alone says what they cost */
-	return fmax(LEAST_BUDGET, starts * (w->order == NULL ? fmax(start, least) : start));
-}
-
-static void
-take_work(fc_arena *arena, size_t n, size_t d, size_t clusters, fc_kmeans_work *w)
-{
-	size_t		k = clusters + fc_kmeans_breath(clusters);
-	size_t		packs = (n + FC_PACK - 1) / FC_PACK * FC_PACK;
-
-	w->n = n;
-	w->d = d;
-	w->k = clusters;
-	w->draws = 2 + (size_t) log((double) k);
-	w->packed = d <= FC_PACK_DIMENSIONS;
-	w->packs = FC_TAKE(arena, w->packed ? packs * d : 0, float);
-	if (fc_kmeans_wants_tree(n, d, clusters))
-	{
-		w->weight_in_order = w->weighted = FC_TAKE(arena, n, double);
-		fc_kmeans_tree_take(arena, n, d, k, &w->tree);
-		w->order = w->tree.rows.order;
-	}
-	w->norm = FC_TAKE(arena, n, float);
-	w->near = FC_TAKE(arena, packs, float);
-	w->kept = FC_TAKE(arena, n, float);
-	w->label = FC_TAKE(arena, packs, int32_t);
-	w->summed_in = FC_TAKE(arena, n, int32_t);
-	w->potential = FC_TAKE(arena, n / FC_TILE_ROWS + 1, double);
-	w->centroid = FC_TAKE(arena, k * d, double);
-	w->best = FC_TAKE(arena, clusters * d, double);
-	w->merge_cost = FC_TAKE(arena, k, double);
-	w->partner = FC_TAKE(arena, k, size_t);
-	w->rounded = FC_TAKE(arena, k * d, float);
-	w->half = FC_TAKE(arena, k, float);
-	w->sum = FC_TAKE(arena, k * d, double);
-	w->weight = FC_TAKE(arena, k, double);
-	w->count = FC_TAKE(arena, k, size_t);
-	w->far_row = FC_TAKE(arena, k, size_t);
-	w->far_distance = FC_TAKE(arena, k, float);
-	w->candidate = FC_TAKE(arena, w->draws * d, float);
-	w->distance = FC_TAKE(arena, w->packed ? 0 : w->draws * n, float);
-	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
-	if (fc_kmeans_wants_exchange(n, d, clusters))
-		fc_kmeans_exchange_take(arena, n, d, clusters, &w->exchange);
-}
-
-size_t
-fc_kmeans_worksize(size_t n, size_t d, size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_kmeans_work w;
-
-	take_work(&measure, n, d, k, &w);
-	if (fc_kmeans_part(n, d, k) < n)
-		fc_arena_reserve(&measure, fc_kmeans_worksize(fc_kmeans_part(n, d, k), d, k) + fc_kmeans_part(n, d, k) * d * sizeof(float));
-	if (fc_screen_suits(k, d))
-		fc_arena_reserve(&measure, larger(fc_kmeans_branch_worksize(n, d, k, fc_kmeans_worksize(n, d, FC_BRANCHES_MOST)), fc_screen_worksize(k, d)));
-	return fc_arena_measured(&measure);
-}
-
-/* The tree and the weights in its order; without a tree the caller's. */
-static void
-order_rows(fc_kmeans_work *w)
-{
-	if (w->order != NULL)
-		fc_kdtree_build(&w->tree.rows, w->rows->x);
-	if (w->order == NULL || w->rows->weight == NULL)
-		w->weight_in_order = w->rows->weight;
-	for (size_t i = 0; w->order != NULL && w->rows->weight != NULL && i < w->n; i++)
-	{
-		fc_check_every(&w->done, 1);
-		w->weighted[i] = w->rows->weight[w->order[i]];
-	}
-}
-
-/* Packs, norms and the spread about the origin. */
-static fc_status
-prepare_rows(fc_kmeans_work *w)
-{
-	float		buffer[FC_PACK_DIMENSIONS];
-
-	for (size_t start = 0; start < w->n; start += FC_TILE_ROWS)
-	{
-		size_t		stop = start + fc_kmeans_block(w, start);
-
-		fc_check();
-		for (size_t i = start; w->packed && i < stop; i += FC_PACK)
-			fc_kmeans_pack(w->rows->x + (w->order == NULL ? i * w->d : 0), w->order == NULL ? NULL : w->order + i, smaller(FC_PACK, stop - i), w->d, w->packs + i * w->d);
-		for (size_t i = start; i < stop; i++)
-		{
-			double		weight = fc_kmeans_weight(w, i);
-			double		square = fc_row_square(fc_kmeans_row(w, i, buffer), w->d);
-
-			w->total += weight;
-			w->length = fmax(w->length, sqrt(square));
-			w->spread += weight * square;
-			w->norm[i] = (float) square;
-			if (weight > fc_kmeans_weight(w, w->heaviest))
-				w->heaviest = i;
-		}
-	}
-	return w->total > 0.0 ? FC_OK : FC_EEMPTY;
+	return fmax(LEAST_BUDGET, starts * fmax(start, LEAST_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD)));
 }
 
 /* What w holds takes the place of a worse incumbent. */
@@ -172,175 +111,116 @@ offer(const fc_kmeans_work *w, int start, double sse, int iterations, double mar
 {
 	if (result->winner >= 0 && !(sse < result->sse * (1.0 - margin)))
 		return;
-	memcpy(result->centroids, w->centroid, w->k * w->d * sizeof(double));
+	memcpy(result->centroids, w->centroid, w->k * w->rows.d * sizeof(double));
 	result->sse = sse;
 	result->iterations = iterations;
 	result->winner = start;
 }
 
-/* k-means++, of some of the rows where those will do. */
-static void
-seed(fc_kmeans_work *w, fc_rng *rng)
-{
-	size_t		part = fc_kmeans_part(w->n, w->d, w->k);
-	fc_mark		mark = fc_arena_mark(w->arena);
-	float	   *x;
-	fc_rows		rows = {.d = w->d};
-	fc_kmeans_options options = {.n_init = 1};
-	fc_kmeans_result result = {.centroids = w->centroid,.weights = w->weight};
-
-	if (part == w->n)
-	{
-		fc_kmeans_seed(w, rng);
-		return;
-	}
-	rows.x = x = FC_TAKE(w->arena, part * w->d, float);
-	rows.n = fc_kmeans_draw_part(w, rng, part, x);
-	options.seed = fc_rng_word(rng);
-	(void) fc_kmeans(&rows, w->k, NULL, &options, w->arena, &result);
-	fc_arena_release(w->arena, mark);
-}
-
-/* One start: the given centroids (start 0) or k-means++, Lloyd's steps, then rounds; its SSE. */
+/* One start: the given centroids (start 0) or seeds, Lloyd's steps, then rounds; its SSE. */
 static double
-try_start(fc_kmeans_work *w, int start, const double *initial, const fc_kmeans_options *options, fc_kmeans_result *result)
+try_start(fc_kmeans_work *w, const fc_rows *rows, int start, const double *initial, const plan *p, fc_kmeans_result *result)
 {
+	const fc_kmeans_options *options = &p->options;
 	fc_rng		rng = fc_rng_start(options->seed, (uint64_t) start);
 	fc_kmeans_stop stop = {options->iterations, options->tolerance, INFINITY};
-	int			iterations = 0;
 	double		seeded = 0.0;
 	double		sse;
+	int			steps;
 
 	if (start == 0)
-		memcpy(w->centroid, initial, w->k * w->d * sizeof(double));
-	else if (w->branching)
-		fc_kmeans_branch(w->rows, w->k, options->seed + (uint64_t) start, fc_kmeans, w->arena, w->centroid);
+		memcpy(w->centroid, initial, w->k * w->rows.d * sizeof(double));
+	else if (p->hierarchy)
+		fc_hierarchical_seed(rows, w->k, options->seed + (uint64_t) start, fc_kmeans, w->arena, w->centroid);
 	else
-		seed(w, &rng);
-	if (w->order != NULL)		/* seeds are dearer than steps there */
+		fc_kmeans_seed(w, &rng);
+	if (w->rows.order != NULL)	/* seeds are dearer than steps there */
 		seeded = fc_kmeans_spent(w);
 	if (w->budget > 0.0 && options->rounds > 0)
 		stop.tolerance *= COARSER;
-	fc_kmeans_descend(w, &stop, &iterations, &sse);
-	fc_kmeans_measure(w, w->centroid, w->weight, &sse);
+	steps = fc_kmeans_descend(w, &stop, &sse);
+	fc_kmeans_measure(w, &sse);
 	if (!(w->budget > 0.0))
 		w->budget = search_budget(w, fc_kmeans_spent(w) - seeded);
 	if (start == 0)
-		offer(w, start, sse, iterations, options->margin, result);
-	if (w->exchanging)
-		fc_kmeans_exchange(w, options, &sse);
+		offer(w, start, sse, steps, options->margin, result);
+	if (p->split_merge)
+		fc_kmeans_split_merge(w, options, &sse);
 	else
 		fc_kmeans_breathe(w, &rng, options, &sse);
-	offer(w, start, sse, iterations, options->margin, result);
+	offer(w, start, sse, steps, options->margin, result);
 	return sse;
 }
 
-/* Starts at the lowest SSE so far. */
-typedef struct agreement
-{
-	double		lowest;
-	int			starts;
-} agreement;
-
+/* All starts, until the budget is spent or as many as AGREED have the lowest SSE; result holds the best centroids. */
 static void
-count_agreement(agreement *a, double sse)
-{
-	if (sse < a->lowest * (1.0 - SAME_SSE))
-		a->starts = 0;
-	if (sse <= a->lowest * (1.0 + SAME_SSE))
-		a->starts++;
-	a->lowest = fmin(a->lowest, sse);
-}
-
-/* Is another start worth its work? */
-static bool
-goes_on(const fc_kmeans_work *w, const agreement *a, const fc_kmeans_options *options)
-{
-	double		spent = fc_kmeans_spent(w);
-
-	return spent < w->budget && a->lowest > 0.0 && w->k > 1 &&
-		!(options->rounds > 0 && a->starts >= AGREED && spent >= LEAST_WORK);
-}
-
-/* All starts; result holds the best centroids. */
-static void
-try_starts(fc_kmeans_work *w, const double *initial, const fc_kmeans_options *options, fc_kmeans_result *result)
+try_starts(fc_kmeans_work *w, const fc_rows *rows, const double *initial, const plan *p, fc_kmeans_result *result)
 {
 	int			first = initial != NULL ? 0 : 1;
-	int			last = initial == NULL && options->n_init < 1 ? 1 : options->n_init;
-	agreement	a = {INFINITY, 0};
+	int			last = initial == NULL && p->options.n_init < 1 ? 1 : p->options.n_init;
+	double		lowest = INFINITY;
+	int			agreed = 0;
 
 	result->winner = -1;
-	for (int start = first; start <= last && (start == first || goes_on(w, &a, options)); start++)
-		count_agreement(&a, try_start(w, start, initial, options, result));
+	for (int start = first; start <= last; start++)
+	{
+		double		sse = try_start(w, rows, start, initial, p, result);
+		double		spent = fc_kmeans_spent(w);
+
+		if (sse < lowest * (1.0 - SAME_SSE))
+			agreed = 0;
+		agreed += sse <= lowest * (1.0 + SAME_SSE);
+		lowest = fmin(lowest, sse);
+		if (spent >= w->budget || !(lowest > 0.0) || w->k == 1 || (p->options.rounds > 0 && agreed >= AGREED && spent >= LEAST_WORK))
+			break;
+	}
 }
 
-/* The result's centroids go on to a smaller tolerance. */
+/* The result's centroids go on to a smaller tolerance, and until no cluster is too large; then labels, weights and SSE. */
 static void
-refine(fc_kmeans_work *w, const fc_kmeans_options *options, fc_kmeans_result *result)
+finish(fc_kmeans_work *w, const plan *p, fc_kmeans_result *result)
 {
-	fc_kmeans_stop stop = {options->iterations, REFINED * options->tolerance, INFINITY};
-	double		objective;
-	int			steps;
+	fc_kmeans_stop stop = {p->options.iterations, REFINED * p->options.tolerance, INFINITY};
+	size_t		size = w->k * w->rows.d * sizeof(double);
 
-	memcpy(w->centroid, result->centroids, w->k * w->d * sizeof(double));
-	fc_kmeans_descend(w, &stop, &steps, &objective);
-	memcpy(result->centroids, w->centroid, w->k * w->d * sizeof(double));
-}
-
-/* The result's centroids moved until clusters are even. */
-static void
-make_even(fc_kmeans_work *w, double most, fc_kmeans_result *result)
-{
-	memcpy(w->centroid, result->centroids, w->k * w->d * sizeof(double));
-	fc_kmeans_even(w, most);
-	memcpy(result->centroids, w->centroid, w->k * w->d * sizeof(double));
-}
-
-/* Labels, weights and SSE of the centroids that are returned. */
-static void
-finish(fc_kmeans_work *w, fc_kmeans_result *result)
-{
-	fc_kmeans_assign(w, result->centroids);
-	fc_kmeans_measure(w, result->centroids, result->weights, &result->sse);
-	for (size_t i = 0; i < w->n && result->labels != NULL; i++)
+	memcpy(w->centroid, result->centroids, size);
+	if (p->options.rounds > 0 && !p->split_merge)
+		(void) fc_kmeans_descend(w, &stop, &result->sse);
+	if (p->options.most > 0.0)
+		fc_kmeans_balance(w, p->options.most);
+	fc_kmeans_assign(w);
+	fc_kmeans_measure(w, &result->sse);
+	memcpy(result->centroids, w->centroid, size);
+	memcpy(result->weights, w->weight, w->k * sizeof(double));
+	for (size_t i = 0; i < w->rows.n && result->labels != NULL; i++)
 	{
 		fc_check_every(&w->done, 1);
-		result->labels[w->order != NULL ? w->order[i] : i] = w->label[i];
+		result->labels[w->rows.order != NULL ? w->rows.order[i] : i] = w->label[i];
 	}
+	result->compared = w->compared;
 }
 
 fc_status
 fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 		  fc_arena *arena, fc_kmeans_result *result)
 {
-	fc_kmeans_work w = {.rows = rows,.sphere = options->sphere,.arena = arena};
+	fc_kmeans_work w = {.rows = {.x = rows->x,.weight = rows->weight,.n = rows->n,.d = rows->d},.k = k,.sphere = options->sphere,.arena = arena};
 	fc_mark		used = fc_arena_mark(arena);
-	fc_kmeans_options settled = settle_options(options);
-	fc_status	status;
+	plan		p;
 
 	if (rows->n == 0 || k == 0)
 		return FC_EEMPTY;
-	take_work(arena, rows->n, rows->d, k, &w);
-	order_rows(&w);
-	status = prepare_rows(&w);
-	w.budget = settled.budget;
-	w.branching = options->n_init < 0 && fc_screen_suits(k, rows->d) && (double) w.n * (double) w.k * (double) w.d >= BRANCHES_WORK;
-	w.exchanging = settled.rounds > 0 && w.exchange.row != NULL && w.k < w.n;
-	if (options->n_init < 0 && (w.exchanging || w.branching))
-		settled.n_init = 1;
-	if (w.branching && !w.exchanging)
-		settled.rounds = 0;
-	if (status == FC_OK)
+	p = make_plan(rows->n, rows->d, k, options);
+	w.budget = p.options.budget;
+	w.search = fc_kmeans_choose_search(rows->n, rows->d, k);
+	w.search->prepare(&w);
+	fc_kmeans_measure_rows(&w);
+	if (w.rows.total > 0.0)
 	{
-		try_starts(&w, initial, &settled, result);
-		if (settled.rounds > 0 && !w.exchanging)
-			refine(&w, options, result);
-		if (options->most > 0.0)
-			make_even(&w, options->most, result);
-		finish(&w, result);
+		take_state(&w);
+		try_starts(&w, rows, initial, &p, result);
+		finish(&w, &p, result);
 	}
-	result->compared = w.compared;
 	fc_arena_release(arena, used);
-	return status;
+	return w.rows.total > 0.0 ? FC_OK : FC_EEMPTY;
 }

@@ -27,13 +27,13 @@ typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), 
 #define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 void
-fc_kmeans_pack(const float *x, const uint32_t *chosen, size_t rows, size_t d, float *packed)
+fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
 {
 	if (rows < FC_PACK)
 		memset(packed, 0, FC_PACK * d * sizeof(float));
 	for (size_t r = 0; r < rows; r++)
 		for (size_t c = 0; c < d; c++)
-			packed[c * FC_PACK + r] = x[(chosen == NULL ? r : chosen[r]) * d + c];
+			packed[c * FC_PACK + r] = x[r * d + c];
 }
 
 /* A vector of scores of candidate j; lower ones replace low. */
@@ -199,12 +199,12 @@ move_to_cluster(const float *row, size_t d, size_t j, double weight, fc_cluster_
 
 FC_CLONES
 void
-fc_kmeans_sum(const float *x, size_t d, const uint32_t *chosen, const int32_t *label, const double *weight,
+fc_kmeans_sum(const float *x, size_t d, const int32_t *label, const double *weight,
 			  size_t rows, int32_t *before, fc_cluster_sums *sums)
 {
 	for (size_t r = 0; r < rows; r++)
 	{
-		const float *row = x + (chosen == NULL ? r : chosen[r]) * d;
+		const float *row = x + r * d;
 		double		w = weight == NULL ? 1.0 : weight[r];
 
 		if (label[r] == before[r] || w <= 0.0)

@@ -1,25 +1,36 @@
-/* ordered.c - k-means of rows as they were collected; see ordered.h */
+/*
+ * ordered.c - k-means of rows as they were collected, of wide rows, and of all rows but those farthest out; see ordered.h
+ *
+ * Cost of principal axes: n d^2 multiply-adds, or 32 n d axes where d > 512; then a search on so many axes and Lloyd's steps in d
+ * dimensions.  Of a trimmed search: n k d multiply-adds more for each change of R.
+ */
 #include "kmeans/ordered.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/pieces.h"
 #include "base/sizes.h"
 #include "base/sort.h"
-#include "kmeans/reduced.h"
-#include "kmeans/trimmed.h"
+#include "numerics/principal.h"
+#include "numerics/rows.h"
+#include "numerics/selection.h"
 
 #define LEAST_FLOAT_EXPONENT	(-120)
 #define LEAST_EXPONENT	(-1000)	/* of the greatest magnitude: the scale stays finite */
+#define MOST_CHANGES	30		/* of the rows that are trimmed */
 
 size_t
-fc_order_rows_worksize(size_t n)
+fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 {
-	fc_arena	measure = fc_arena_measure();
+	double		axes = (double) fc_axes_for(d, 2 * k);
+	double		wide = axes < (double) d ? (double) n * (8.0 * (double) d + 12.0 * axes) + 40.0 * (double) d * axes : 0.0;
 
-	(void) FC_TAKE(&measure, 2 * n, fc_keyed);
-	return fc_arena_measured(&measure);
+	return (size_t) fmin((double) fc_kmeans_worksize(n, d, k) + 4.0 * (double) n * (double) d + wide, 0x1p62);
 }
+
+/* ---- rows as they were collected ---- */
 
 /* The mean, summed in the order of the rows. */
 static void
@@ -90,6 +101,262 @@ fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d, double *point
 			points[j * d + i] = points[j * d + i] / ordering->scale + ordering->mean[i];
 }
 
+/* ---- principal axes ---- */
+
+size_t
+fc_axes_for(size_t d, size_t clusters)
+{
+	return d >= FC_AXES_WIDE && d >= 2 * clusters ? clusters : d;
+}
+
+/* The mean square of rows, about their mean or the center of the sphere, in place. */
+static void
+center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, double *square)
+{
+	size_t		done = 0;
+
+	if (sphere == NULL)
+		fc_center_rows(x, n, d);
+	*square = 0.0;
+	for (size_t i = 0; i < n; i++)
+	{
+		fc_check_every(&done, d);
+		for (size_t c = 0; sphere != NULL && sphere->center != NULL && c < d; c++)
+			x[i * d + c] = (float) ((double) x[i * d + c] - sphere->center[c]);
+		*square += fc_row_square(x + i * d, d) / (double) n;
+	}
+}
+
+/* y (n x axes) = x A'; *square is its mean square. */
+static void
+project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count, float *y, double *square)
+{
+	size_t		done = 0;
+
+	*square = 0.0;
+	for (size_t i = 0; i < n; i++)
+	{
+		fc_check_every(&done, d * count);
+		fc_dense_apply(axes, count, d, x + i * d, y + i * count);
+		*square += fc_row_square(y + i * count, count) / (double) n;
+	}
+}
+
+fc_status
+fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_arena *arena, float *y, double *lost)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	float	   *x = FC_TAKE(arena, rows->n * rows->d, float);
+	float	   *basis = FC_TAKE(arena, axes * rows->d, float);
+	double		whole = 0.0;
+	double		left = 0.0;
+	fc_status	status;
+
+	fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float));
+	center_wide_rows(x, rows->n, rows->d, sphere, &whole);
+	status = fc_principal_axes(x, rows->n, rows->d, axes, 0, arena, basis);
+	if (status == FC_OK)
+		project_rows(x, rows->n, rows->d, basis, axes, y, &left);
+	fc_arena_release(arena, mark);
+	*lost = fmax(whole - left, 0.0);
+	return status;
+}
+
+/* Weighted means of the rows of each label; a cluster without rows has the first row. */
+static void
+means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, double *weights, double *means)
+{
+	size_t		done = 0;
+
+	memset(means, 0, k * rows->d * sizeof(double));
+	memset(weights, 0, k * sizeof(double));
+	for (size_t i = 0; i < rows->n; i++)
+	{
+		double		weight = rows->weight != NULL ? rows->weight[i] : 1.0;
+
+		fc_check_every(&done, rows->d);
+		weights[labels[i]] += weight;
+		fc_axpy(weight, rows->x + i * rows->d, rows->d, means + (size_t) labels[i] * rows->d);
+	}
+	for (size_t j = 0; j < k; j++)
+		for (size_t c = 0; c < rows->d; c++)
+			means[j * rows->d + c] = weights[j] > 0.0 ? means[j * rows->d + c] / weights[j] : (double) rows->x[c];
+}
+
+fc_status
+fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
+				  fc_arena *arena, fc_kmeans_result *result)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	size_t		axes = fc_axes_for(rows->d, 2 * k);
+	fc_kmeans_options search = *options;
+	fc_kmeans_options refine = *options;
+	fc_sphere	centered;
+	fc_rows		reduced = {.weight = rows->weight,.n = rows->n,.d = axes};
+	float	   *y = FC_TAKE(arena, rows->n * axes, float);
+	int32_t    *labels = FC_TAKE(arena, rows->n, int32_t);
+	double	   *start = FC_TAKE(arena, k * rows->d, double);
+	fc_kmeans_result found = {.centroids = FC_TAKE(arena, k * axes, double),.weights = result->weights,.labels = labels};
+	double		lost;
+	fc_status	status;
+
+	if (options->sphere != NULL)
+	{
+		centered = (fc_sphere) {NULL, options->sphere->radius};
+		search.sphere = &centered;
+	}
+	refine.n_init = 0;
+	refine.rounds = options->n_init < 0 && options->rounds < 0 ? INT_MAX : 0;
+	status = fc_rows_on_axes(rows, axes, options->sphere, arena, y, &lost);
+	reduced.x = y;
+	if (status == FC_OK)
+		status = fc_kmeans(&reduced, k, NULL, &search, arena, &found);
+	if (status == FC_OK)
+		means_of_labels(rows, labels, k, result->weights, start);
+	if (status == FC_OK)
+		status = fc_kmeans(rows, k, start, &refine, arena, result);
+	fc_arena_release(arena, mark);
+	return status;
+}
+
+/* ---- trimming ---- */
+
+typedef struct trimming
+{
+	const fc_rows *rows;
+	size_t		k;
+	double		trim;
+	float	   *x;				/* n x d: the rows of R */
+	double	   *weight;			/* n: theirs */
+	size_t	   *inside;			/* n: their numbers, ascending */
+	size_t		count;
+	float	   *rounded;		/* k x d: the centroids */
+	fc_keyed   *nearest;		/* n: rows by their squared distance */
+	fc_keyed   *scratch;
+} trimming;
+
+static trimming
+take_trimming(const fc_rows *rows, size_t k, fc_arena *arena)
+{
+	trimming	t = {.rows = rows,.k = k};
+
+	t.x = FC_TAKE(arena, rows->n * rows->d, float);
+	t.weight = FC_TAKE(arena, rows->n, double);
+	t.inside = FC_TAKE(arena, rows->n, size_t);
+	t.rounded = FC_TAKE(arena, k * rows->d, float);
+	t.nearest = FC_TAKE(arena, rows->n, fc_keyed);
+	t.scratch = FC_TAKE(arena, rows->n, fc_keyed);
+	return t;
+}
+
+static double
+weight_of(const fc_rows *rows, size_t i)
+{
+	return rows->weight == NULL ? 1.0 : rows->weight[i];
+}
+
+/* R by the distance from the median; all rows where that leaves too few. */
+static fc_status
+begin_inside(trimming *t, fc_arena *arena)
+{
+	const fc_rows *rows = t->rows;
+	fc_mark		mark = fc_arena_mark(arena);
+	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
+	fc_status	status;
+
+	fc_widen(rows->x, rows->n * rows->d, x);
+	status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, arena, t->inside, &t->count);
+	for (size_t i = 0; status == FC_OK && t->count < t->k && i < rows->n; i++)
+		t->inside[i] = i;
+	if (t->count < t->k)
+		t->count = rows->n;
+	fc_arena_release(arena, mark);
+	return status;
+}
+
+/* R by the distance from the nearest centroid; did it change? */
+static void
+nearest_inside(trimming *t, const double *centroids, bool *changed)
+{
+	const fc_rows *rows = t->rows;
+	double		left = 0.0;
+	size_t		count = 0;
+	size_t		done = 0;
+
+	for (size_t c = 0; c < t->k * rows->d; c++)
+		t->rounded[c] = (float) centroids[c];
+	for (size_t i = 0; i < rows->n; i++)
+	{
+		double		least = INFINITY;
+
+		fc_check_every(&done, t->k * rows->d);
+		for (size_t j = 0; j < t->k; j++)
+			least = fmin(least, fc_row_gap(rows->x + i * rows->d, t->rounded + j * rows->d, rows->d));
+		t->nearest[i].value = i;
+		memcpy(&t->nearest[i].key, &least, sizeof(double)); /* not negative: bits are ordered as numbers */
+		left += weight_of(rows, i) * (1.0 - t->trim);
+	}
+	fc_sort(t->nearest, rows->n, t->scratch);
+	for (; count < rows->n && (left > 0.0 || count < t->k); count++)
+	{
+		left -= weight_of(rows, t->nearest[count].value);
+		t->nearest[count].key = t->nearest[count].value;
+	}
+	fc_sort(t->nearest, count, t->scratch);
+	*changed = count != t->count;
+	for (size_t r = 0; r < count; r++)
+	{
+		*changed = *changed || t->inside[r] != t->nearest[r].value;
+		t->inside[r] = t->nearest[r].value;
+	}
+	t->count = count;
+}
+
+static fc_status
+fit_inside(trimming *t, const double *initial, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result)
+{
+	const fc_rows *rows = t->rows;
+	fc_rows		inside = {.x = t->x,.weight = t->weight,.n = t->count,.d = rows->d};
+
+	for (size_t r = 0; r < t->count; r++)
+	{
+		memcpy(t->x + r * rows->d, rows->x + t->inside[r] * rows->d, rows->d * sizeof(float));
+		t->weight[r] = weight_of(rows, t->inside[r]);
+	}
+	return fc_kmeans(&inside, t->k, initial, options, arena, result);
+}
+
+fc_status
+fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
+				  fc_arena *arena, fc_kmeans_result *result)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	trimming	t = take_trimming(rows, k, arena);
+	fc_kmeans_options go_on = *options;
+	bool		changed = true;
+	fc_status	status = FC_OK;
+
+	t.trim = trim;
+	go_on.n_init = 0;
+	if (initial != NULL && options->n_init == 0)
+		nearest_inside(&t, initial, &changed);
+	else
+		status = begin_inside(&t, arena);
+	if (status == FC_OK)
+		status = fit_inside(&t, initial, options, arena, result);
+	for (int i = 0; i < MOST_CHANGES && status == FC_OK; i++)
+	{
+		nearest_inside(&t, result->centroids, &changed);
+		if (!changed)
+			break;
+		status = fit_inside(&t, result->centroids, &go_on, arena, result);
+	}
+	fc_arena_release(arena, mark);
+	return status;
+}
+
+/* ---- the choice ---- */
+
 /* For cosines the unit sphere, where rows are (x - origin) scale; center is room for d. */
 static void
 place_sphere(const double *origin, double scale, size_t d, double *center, fc_sphere *sphere, fc_kmeans_options *options)
@@ -107,27 +374,9 @@ static fc_status
 search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 	   fc_arena *arena, fc_kmeans_result *result)
 {
-	if (initial == NULL && fc_reduced_axes(rows->d, 2 * k) < rows->d)
-		return fc_kmeans_reduced(rows, k, options, arena, result);
+	if (initial == NULL && fc_axes_for(rows->d, 2 * k) < rows->d)
+		return fc_kmeans_on_axes(rows, k, options, arena, result);
 	return fc_kmeans(rows, k, initial, options, arena, result);
-}
-
-/* What any of them takes. */
-static size_t
-search_worksize(size_t n, size_t d, size_t k)
-{
-	return larger(fc_kmeans_worksize(n, d, k), fc_reduced_axes(d, 2 * k) < d ? fc_kmeans_reduced_worksize(n, d, k) : 0);
-}
-
-size_t
-fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
-{
-	fc_arena	measure = fc_arena_measure();
-
-	(void) FC_TAKE(&measure, n * d, float);
-	(void) FC_TAKE(&measure, d, double);
-	fc_arena_reserve(&measure, larger(fc_order_rows_worksize(n), search_worksize(n, d, k)));
-	return fc_arena_measured(&measure);
 }
 
 fc_status

@@ -39,35 +39,6 @@ typedef struct search
 	size_t	   *path_rows;		/* rows reached, in order */
 } search;
 
-size_t
-fc_assignment_worksize(size_t rows, size_t columns)
-{
-	return (rows + columns) * (4 * sizeof(double) + 3 * sizeof(size_t)) + columns + 16 * 64;
-}
-
-static void
-take_search(fc_arena *arena, const matrix *m, search *s)
-{
-	s->u = FC_TAKE(arena, m->rows, double);
-	s->v = FC_TAKE(arena, m->columns, double);
-	s->shortest = FC_TAKE(arena, m->columns, double);
-	s->from = FC_TAKE(arena, m->columns, size_t);
-	s->row_of = FC_TAKE(arena, m->columns, size_t);
-	s->column_of = FC_TAKE(arena, m->rows, size_t);
-	s->done = FC_TAKE(arena, m->columns, unsigned char);
-	s->path_rows = FC_TAKE(arena, m->rows, size_t);
-	for (size_t i = 0; i < m->rows; i++)
-	{
-		s->u[i] = 0;
-		s->column_of[i] = NONE;
-	}
-	for (size_t j = 0; j < m->columns; j++)
-	{
-		s->v[j] = 0;
-		s->row_of[j] = NONE;
-	}
-}
-
 /* Relax all columns from `row`; the nearest column not done. */
 static size_t
 relax(const matrix *m, search *s, size_t row, double length)
@@ -156,7 +127,24 @@ fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
 		return status;
 	if (turned)
 		m = (matrix) {cost, columns, rows, 1, columns};
-	take_search(arena, &m, &s);
+	s.u = FC_TAKE(arena, m.rows, double);
+	s.v = FC_TAKE(arena, m.columns, double);
+	s.shortest = FC_TAKE(arena, m.columns, double);
+	s.from = FC_TAKE(arena, m.columns, size_t);
+	s.row_of = FC_TAKE(arena, m.columns, size_t);
+	s.column_of = FC_TAKE(arena, m.rows, size_t);
+	s.done = FC_TAKE(arena, m.columns, unsigned char);
+	s.path_rows = FC_TAKE(arena, m.rows, size_t);
+	for (size_t i = 0; i < m.rows; i++)
+	{
+		s.u[i] = 0;
+		s.column_of[i] = NONE;
+	}
+	for (size_t j = 0; j < m.columns; j++)
+	{
+		s.v[j] = 0;
+		s.row_of[j] = NONE;
+	}
 	for (size_t i = 0; i < m.rows; i++)
 		augment(&m, &s, i);
 	for (size_t i = 0; i < rows; i++)
@@ -224,13 +212,6 @@ complete(int32_t *number, size_t k, unsigned char *taken)
 	}
 }
 
-static size_t
-all_pairs_worksize(size_t k_old, size_t k_new)
-{
-	return k_old * k_new * sizeof(double) + k_new * sizeof(int32_t) + k_new + 4 * 64 +
-		fc_assignment_worksize(k_new, k_old);
-}
-
 /* ---- many clusters: pairs that are nearest to each other, then the others ---- */
 
 static inline bool
@@ -251,30 +232,14 @@ typedef struct many_work
 	double	   *new;
 } many_work;
 
-static void
-take_many(fc_arena *arena, size_t k_old, size_t k_new, size_t d, many_work *w)
-{
-	w->old_of = FC_TAKE(arena, k_new, int32_t);
-	w->new_of = FC_TAKE(arena, k_old, int32_t);
-	w->taken = FC_TAKE(arena, larger(k_old, k_new), unsigned char);
-	w->new_left = FC_TAKE(arena, k_new, int32_t);
-	w->old_left = FC_TAKE(arena, k_old, int32_t);
-	w->pair = FC_TAKE(arena, k_new, int32_t);
-	w->old = FC_TAKE(arena, MOST_EXACT * d, double);
-	w->new = FC_TAKE(arena, MOST_EXACT * d, double);
-}
-
 size_t
 fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d)
 {
-	fc_arena	measure = fc_arena_measure();
-	many_work	w;
+	bool		many = are_many(k_old, k_new);
+	size_t		lists = (k_old + k_new) * (8 * sizeof(double)) + 32 * 64;
 
-	if (!are_many(k_old, k_new))
-		return all_pairs_worksize(k_old, k_new);
-	take_many(&measure, k_old, k_new, d, &w);
-	fc_arena_reserve(&measure, larger(fc_nearest_points_worksize(larger(k_old, k_new), d), all_pairs_worksize(MOST_EXACT, MOST_EXACT)));
-	return fc_arena_measured(&measure);
+	return lists + (many ? MOST_EXACT * MOST_EXACT : k_old * k_new) * sizeof(double) +
+		(many ? 2 * MOST_EXACT * d * sizeof(double) + fc_nearest_points_worksize(larger(k_old, k_new), d) : 0);
 }
 
 /* The numbers of k_new clusters that cost (k_new x k_old) least. */
@@ -367,7 +332,14 @@ match_many(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	size_t		left_old;
 	fc_status	status;
 
-	take_many(arena, k_old, k_new, d, &w);
+	w.old_of = FC_TAKE(arena, k_new, int32_t);
+	w.new_of = FC_TAKE(arena, k_old, int32_t);
+	w.taken = FC_TAKE(arena, larger(k_old, k_new), unsigned char);
+	w.new_left = FC_TAKE(arena, k_new, int32_t);
+	w.old_left = FC_TAKE(arena, k_old, int32_t);
+	w.pair = FC_TAKE(arena, k_new, int32_t);
+	w.old = FC_TAKE(arena, MOST_EXACT * d, double);
+	w.new = FC_TAKE(arena, MOST_EXACT * d, double);
 	fc_nearest_points(new, k_new, old, k_old, d, arena, w.old_of);
 	fc_nearest_points(old, k_old, new, k_new, d, arena, w.new_of);
 	join_mutual(&w, k_old, k_new, number, &left_new, &left_old);
@@ -388,12 +360,6 @@ fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_n
 	cost = FC_TAKE(arena, k_old * k_new, double);
 	cost_pairs(old, k_old, new, k_new, d, cost);
 	return match(cost, k_old, k_new, arena, number);
-}
-
-size_t
-fc_match_labels_worksize(size_t k_old, size_t k_new)
-{
-	return all_pairs_worksize(k_old, k_new);
 }
 
 fc_status

@@ -12,7 +12,6 @@
  * rows left over get -1.  Ties go to the lowest column.  Shortest augmenting paths
  * (R. Jonker, A. Volgenant 1987), O(min^2 max) time.
  */
-size_t		fc_assignment_worksize(size_t rows, size_t columns);
 fc_status	fc_assignment(const double *cost, size_t rows, size_t columns,
 						fc_arena *arena, int32_t *column_of_row);
 
@@ -34,7 +33,6 @@ fc_status	fc_match_clusters(const double *old, size_t k_old, const double *new, 
  * The same from labels of the same rows: counts (k_new x k_old) rows with new label j and old
  * label i; as many rows as possible keep their number.
  */
-size_t		fc_match_labels_worksize(size_t k_old, size_t k_new);
 fc_status	fc_match_labels(const double *counts, size_t k_old, size_t k_new,
 							fc_arena *arena, int32_t *number);
 

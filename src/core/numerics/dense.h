@@ -1,5 +1,5 @@
 /*
- * dense.h - dense linear algebra, an interrupt check before each call of BLAS and LAPACK.
+ * dense.h - dense linear algebra and non-negative least squares, an interrupt check before each call of BLAS and LAPACK.
  *
  * A call cannot be interrupted.  Products, sums of squares and positive systems are cut into calls below
  * 0.4 s on one core; QR and eigenproblems are one call each, whose callers bound their size.  Matrices are
@@ -25,12 +25,12 @@ typedef struct fc_product
 	size_t		ldc;
 } fc_product;
 
-fc_status	fc_multiply(const fc_product *p, const double *a, const double *b, double *c);
-fc_status	fc_multiply_float(const fc_product *p, const float *a, const float *b, float *c);
+void		fc_multiply(const fc_product *p, const double *a, const double *b, double *c);
+void		fc_multiply_float(const fc_product *p, const float *a, const float *b, float *c);
 
 /* The lower triangle of C (n x n without gaps) += alpha A A', A n x k without gaps; transposed: += alpha A' A, A k x n, lda apart. */
-fc_status	fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c);
-fc_status	fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, size_t lda, double *c);
+void		fc_rank_update(size_t n, size_t k, double alpha, const double *a, double *c);
+void		fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, size_t lda, double *c);
 
 /* The upper triangle of C (n x n) := its lower one. */
 void		fc_mirror_lower(double *c, size_t n);
@@ -41,7 +41,7 @@ fc_status	fc_solve_positive(double *a, size_t n, double *b, size_t columns);
 /* Doubles of work for fc_orthonormalise. */
 size_t		fc_orthonormal_work(size_t rows);
 
-/* The rows of q (rows x n, rows <= n) become an orthonormal basis of what they span, by Householder reflections: 0.2 s each of two calls for 500 rows of 10 000. */
+/* The rows of q (rows x n, rows <= n) become an orthonormal basis of their span, by Householder reflections: 0.2 s each of two calls for 500 rows of 10 000. */
 fc_status	fc_orthonormalise(double *q, size_t rows, size_t n, double *work);
 
 /* Doubles and ints of work for fc_symmetric_eigen of order n. */
@@ -53,5 +53,16 @@ size_t		fc_eigen_integers(size_t n);
  * LAPACK's dsyevd: divide and conquer, 0.03 s of order 512 and 0.2 s of 1000.
  */
 fc_status	fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers);
+
+/*
+ * Non-negative least squares on the normal equations:
+ *     min over x >= 0 of  x' G x / 2 - b' x,   G symmetric positive definite
+ * gram is count x count with leading dimension stride >= count, rhs is count.
+ * start marks the variables to try first as positive, NULL means all.
+ * The optimum satisfies x >= 0, G x - b >= 0, x'(G x - b) = 0 to rounding.
+ * FC_ENUMERIC when G is not positive definite even with a small ridge.
+ */
+fc_status	fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
+					const bool *start, fc_arena *arena, double *x);
 
 #endif							/* FC_NUMERICS_DENSE_H */

@@ -36,7 +36,7 @@
 #define ORTHO_AXES	16
 #define OVERSAMPLE	10
 #define ITERATIONS	8
-#define DEPENDENT_RESIDUE	1e-5	/* what projection leaves of a dependent axis, in float products */
+#define DEPENDENT_RESIDUE	1e-5	/* length of a dependent axis after projection, in float products */
 
 /* ---- a symmetric matrix ---- */
 
@@ -51,9 +51,9 @@ typedef struct leading_eigen_work
 	double	   *turned;			/* p x TILE */
 	double	   *h;				/* p x p */
 	double	   *theta;			/* order of the eigenproblem */
-	double	   *lapack;			/* what fc_symmetric_eigen takes */
+	double	   *lapack;			/* work of fc_symmetric_eigen */
 	int		   *integers;
-	double	   *reflect;		/* what fc_orthonormalise takes */
+	double	   *reflect;		/* work of fc_orthonormalise */
 } leading_eigen_work;
 
 static void
@@ -142,8 +142,8 @@ ritz(leading_eigen_work *w)
 	fc_product	inner = {.transpose_b = true,.m = w->p,.n = w->p,.k = w->n,.alpha = 1.0,.lda = w->n,.ldb = w->n,.ldc = w->p};
 	fc_status	status;
 
-	(void) fc_multiply(&images, w->q, w->a, w->z);
-	(void) fc_multiply(&inner, w->z, w->q, w->h);
+	fc_multiply(&images, w->q, w->a, w->z);
+	fc_multiply(&inner, w->z, w->q, w->h);
 	status = fc_symmetric_eigen(w->h, w->p, w->theta, w->lapack, w->integers);
 	if (status != FC_OK)
 		return status;
@@ -222,7 +222,7 @@ typedef struct principal_work
 	float	   *tile;			/* TILE_ROWS x TILE_AXES */
 	double	   *matrix;			/* order x order */
 	double	   *value;			/* order */
-	double	   *lapack;			/* what fc_symmetric_eigen takes */
+	double	   *lapack;			/* work of fc_symmetric_eigen */
 	int		   *integers;
 	double	   *coefficient;	/* TILE_AXES x p */
 } principal_work;

@@ -13,6 +13,9 @@
 /* y = A x; A is rows x columns without gaps. */
 void		fc_dense_apply(const float *a, size_t rows, size_t columns, const float *x, float *y);
 
+/* out = (x - center) / scale, n rows of d; out may be x. */
+void		fc_rows_in_units(const double *x, size_t n, size_t d, const double *center, const double *scale, double *out);
+
 /* y += scale * x, n values. */
 void		fc_axpy(double scale, const float *x, size_t n, double *y);
 

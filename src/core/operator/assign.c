@@ -3,7 +3,7 @@
  *
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
- * With every rounded score within e of the exact one (build.c), the n nearest
+ * With every rounded score within e of the exact one (rounding_bounds.c), the n nearest
  * rows are among those at most 2 e above the n-th lowest score.  When those are n rows they
  * are the answer; else they are measured in double.  Rows of a product are dear to make: of
  * more than a few, those are measured that scores through the factors in double leave.
@@ -367,7 +367,7 @@ upper_distance(const exact_row *row, double score)
 	return sqrt(fmax(0.0, row->square + 2.0 * (score + row->bound)));
 }
 
-/* What tells which centroids cannot be nearer than some distance. */
+/* Bounds by which centroids are ruled out beyond some distance. */
 typedef struct residual_test
 {
 	const float *residual;

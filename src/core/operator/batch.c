@@ -2,10 +2,10 @@
  * batch.c - labels of many rows at once, and of sparse rows, equal to one row at a time.
  *
  * Scores of a codebook against rows are one matrix product, unless bounds tell most of many centroids apart
- * (screened.c).  Products of several factors
+ * (screened.c).  Products of several factors, and small codebooks,
  * take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and the last factor's
  * results go straight into the two lowest scores of each row.  When those are farther apart
- * than twice the rounding bound (build.c), the lower one is the nearest row; else,
+ * than twice the rounding bound (rounding_bounds.c), the lower one is the nearest row; else,
  * and always with exact centroids, the row needs all its scores: they are turned back to rows.
  *
  * Cost: n k d multiply-adds for a codebook, n non-zeros else.
@@ -24,6 +24,7 @@
 #define MOST_FLOATS	((size_t) 1 << 25)	/* of blocks; beyond, rows go one by one */
 #define ALIGNMENT	((size_t) 64)	/* of blocks, in bytes: a run then fills whole cache lines */
 #define FEW_ROWS	8			/* fewer do not fill a block */
+#define SMALL_CODEBOOK	((size_t) 1 << 15)	/* numbers, which stay in the cache beside a block: faster than a matrix product */
 #define TURNED		16			/* centroids and dimensions of a codebook turned together */
 
 typedef struct tile
@@ -68,12 +69,19 @@ block_floats(const fc_operator *op, size_t n)
 	return n < FEW_ROWS || floats > MOST_FLOATS ? 0 : floats + ALIGNMENT / sizeof(float);
 }
 
+/* Is it labelled by blocks, if these are not too large? */
+static inline bool
+takes_blocks(const fc_operator *op)
+{
+	return !fc_operator_is_plain(op) || (op->k * op->d < SMALL_CODEBOOK && op->screen == NULL && op->boxes == NULL);
+}
+
 size_t
 fc_operator_batch_scratch(const fc_operator *op, size_t n)
 {
 	size_t		rows = n < TILE ? n : TILE;
 
-	if (!fc_operator_is_plain(op))
+	if (takes_blocks(op))
 		return fc_operator_scratch(op) + block_floats(op, n);
 	return fc_operator_scratch(op) + larger(rows * (op->d + TILE + 4), fc_operator_screened_scratch(op, n));
 }
@@ -219,7 +227,7 @@ squared(double x)
 	return x * x;
 }
 
-/* Everything but the first factor; returns what it is applied to. */
+/* Everything but the first factor; returns the input of the first. */
 static const float *
 apply_inner(const fc_operator *op, block *b)
 {
@@ -260,6 +268,20 @@ choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t
 	}
 }
 
+/* A bound for all rows of a block. */
+static double
+common_rounding(const fc_operator *op, const block *b, size_t rows)
+{
+	fc_scored	most = b->scored[0];
+
+	for (size_t r = 1; r < rows; r++)
+	{
+		most.square = fmax(most.square, b->scored[r].square);
+		most.variance = fmax(most.variance, b->scored[r].variance);
+	}
+	return fc_operator_rounding(op, most);
+}
+
 /* The last factor goes straight into the lowest scores; where two are too close, all are needed, as with exact centroids. */
 static void
 assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int32_t *labels)
@@ -269,6 +291,7 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 	int32_t		label[FC_BLOCK_ROWS];
 	bool		marked[FC_BLOCK_ROWS];
 	bool		any = op->exact.values != NULL;
+	double		common;
 	const float *input;
 
 	fill_block(op, x, rows, b);
@@ -276,10 +299,12 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
 	if (!any)
 		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
+	common = any ? 0.0 : common_rounding(op, b, rows);
 	for (size_t r = 0; r < rows; r++)
 	{
-		marked[r] = op->exact.values != NULL ||
-			!((double) second[r] - (double) lowest[r] > 2.0 * fc_operator_rounding(op, b->scored[r]));
+		double		gap = op->exact.values != NULL ? 0.0 : (double) second[r] - (double) lowest[r];
+
+		marked[r] = op->exact.values != NULL || (!(gap > 2.0 * common) && !(gap > 2.0 * fc_operator_rounding(op, b->scored[r])));
 		any |= marked[r];
 		if (!marked[r])
 			labels[r] = label[r];
@@ -314,7 +339,7 @@ void
 fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
 	FC_ASSERT(scratch.count >= fc_operator_batch_scratch(op, n));
-	if (fc_operator_is_plain(op))
+	if (!takes_blocks(op))
 		assign_tiles(op, x, n, scratch, labels);
 	else if (block_floats(op, n) > 0)
 		assign_blocks(op, x, n, scratch, labels);
@@ -339,24 +364,10 @@ deciding_offset(const fc_operator *op)
 	return op->exact.values != NULL ? op->exact.offset : op->offset;
 }
 
-static void
-take_columns(const fc_operator *op, fc_arena *arena, float **values, double **constants)
-{
-	*values = FC_TAKE(arena, op->k * op->d, float);
-	*constants = FC_TAKE(arena, op->k, double);
-}
-
 size_t
 fc_columns_worksize(const fc_operator *op)
 {
-	fc_arena	measure = fc_arena_measure();
-	float	   *values;
-	double	   *constants;
-
-	if (deciding_rows(op) == NULL)
-		return 0;
-	take_columns(op, &measure, &values, &constants);
-	return fc_arena_measured(&measure);
+	return deciding_rows(op) == NULL ? 0 : op->k * (op->d * sizeof(float) + sizeof(double)) + 2 * 64;
 }
 
 static void
@@ -384,11 +395,10 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 	const float *rows = deciding_rows(op);
 	const double *offset = deciding_offset(op);
 	double		longest = 0.0;
-	float	   *values;
-	double	   *constants;
+	float	   *values = FC_TAKE(arena, op->k * op->d, float);
+	double	   *constants = FC_TAKE(arena, op->k, double);
 	size_t		done = 0;
 
-	take_columns(op, arena, &values, &constants);
 	for (size_t j = 0; j < op->k; j += TURNED)
 		for (size_t i = 0; i < op->d; i += TURNED)
 		{

@@ -10,14 +10,6 @@
 
 #define OFFSET_RATIO	64.0	/* of the squared length of the mean to the mean squared distance from it */
 
-typedef struct codebook_work
-{
-	double	   *mean;			/* d */
-	float	   *values;			/* k x d */
-	float	   *half_norms;		/* k */
-	fc_scratch	scratch;
-} codebook_work;
-
 static fc_operator
 codebook_view(size_t k, size_t d, const double *offset, const double *weights, const float *values)
 {
@@ -25,18 +17,6 @@ codebook_view(size_t k, size_t d, const double *offset, const double *weights, c
 
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
 	return op;
-}
-
-static void
-take_work(fc_arena *arena, size_t k, size_t d, codebook_work *w)
-{
-	fc_operator op;
-
-	w->mean = FC_TAKE(arena, d, double);
-	w->values = FC_TAKE(arena, k * d, float);
-	w->half_norms = FC_TAKE(arena, k, float);
-	op = codebook_view(k, d, w->mean, NULL, w->values);
-	w->scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
 }
 
 size_t
@@ -49,8 +29,8 @@ fc_codebook_size(size_t k, size_t d)
 }
 
 /* The mean of the centroids; is it to be the offset? */
-static void
-find_mean(const double *centroids, size_t k, size_t d, double *mean, bool *far)
+static bool
+find_mean(const double *centroids, size_t k, size_t d, double *mean)
 {
 	double		norm = 0;
 	double		spread = 0;
@@ -71,16 +51,16 @@ find_mean(const double *centroids, size_t k, size_t d, double *mean, bool *far)
 		for (size_t i = 0; i < d; i++)
 			spread += (centroids[j * d + i] - mean[i]) * (centroids[j * d + i] - mean[i]) / (double) k;
 	}
-	*far = norm > OFFSET_RATIO * spread;
+	return norm > OFFSET_RATIO * spread;
 }
 
-/* Centroids as floats from the offset. */
-static void
-round_centroids(const double *centroids, const double *offset, size_t k, size_t d, float *values, double *most)
+/* Centroids as floats from the offset; the greatest magnitude. */
+static double
+round_centroids(const double *centroids, const double *offset, size_t k, size_t d, float *values)
 {
+	double		most = 0;
 	size_t		done = 0;
 
-	*most = 0;
 	for (size_t j = 0; j < k; j++)
 	{
 		fc_check_every(&done, d);
@@ -88,26 +68,26 @@ round_centroids(const double *centroids, const double *offset, size_t k, size_t 
 		{
 			double		value = centroids[j * d + i] - (offset ? offset[i] : 0.0);
 
-			*most = fmax(*most, fabs(value));
+			most = fmax(most, fabs(value));
 			values[j * d + i] = (float) value;
 		}
 	}
+	return most;
 }
 
 void
 fc_codebook_make(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d,
 				 fc_arena *arena, fc_operator *op, double *most)
 {
-	codebook_work w;
-	bool		far = false;
+	double	   *mean = FC_TAKE(arena, d, double);
+	float	   *values = FC_TAKE(arena, k * d, float);
+	float	   *half_norms = FC_TAKE(arena, k, float);
+	bool		far = metric != FC_INNER_PRODUCT && find_mean(centroids, k, d, mean);
 
-	take_work(arena, k, d, &w);
-	if (metric != FC_INNER_PRODUCT)
-		find_mean(centroids, k, d, w.mean, &far);
-	round_centroids(centroids, far ? w.mean : NULL, k, d, w.values, most);
-	*op = codebook_view(k, d, far ? w.mean : NULL, weights, w.values);
+	*most = round_centroids(centroids, far ? mean : NULL, k, d, values);
+	*op = codebook_view(k, d, far ? mean : NULL, weights, values);
 	op->metric = metric;
-	fc_operator_measure(op, w.scratch, w.half_norms);
+	fc_operator_measure(op, fc_take_scratch(arena, fc_operator_scratch(op)), half_norms);
 }
 
 /* ---- exact centroids beside a product ---- */
@@ -318,37 +298,14 @@ typedef struct plane_work
 	fc_scratch	scratch;
 } plane_work;
 
-static void
-take_plane(fc_arena *arena, const fc_operator *op, plane_work *w)
-{
-	w->axes = op->d < 2 ? op->d : 2;
-	w->mean = FC_TAKE(arena, op->d, double);
-	w->row = FC_TAKE(arena, op->d, double);
-	w->share = FC_TAKE(arena, op->k, double);
-	w->cloud = FC_TAKE(arena, op->k * op->d, float);
-	w->axis = FC_TAKE(arena, w->axes * op->d, float);
-	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-}
-
-static void
-find_shares(const fc_operator *op, double *share)
-{
-	double		total = 0.0;
-
-	for (size_t j = 0; j < op->k; j++)
-		total += op->weights[j];
-	for (size_t j = 0; j < op->k; j++)
-		share[j] = total > 0.0 && isfinite(total) ? op->weights[j] / total : 1.0 / (double) op->k;
-}
-
 /* The mean, and the largest coordinate of a centroid around it: 0 where all centroids are one point. */
-static void
-find_cloud_mean(const fc_operator *op, plane_work *w, double *largest)
+static double
+find_cloud_mean(const fc_operator *op, plane_work *w)
 {
+	double		largest = 0.0;
 	size_t		done = 0;
 
 	memset(w->mean, 0, op->d * sizeof(double));
-	*largest = 0.0;
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t j = 0; j < op->k; j++)
 		{
@@ -358,8 +315,9 @@ find_cloud_mean(const fc_operator *op, plane_work *w, double *largest)
 				if (pass == 0)
 					w->mean[i] += w->share[j] * w->row[i];
 				else
-					*largest = fmax(*largest, fabs(w->row[i] - w->mean[i]));
+					largest = fmax(largest, fabs(w->row[i] - w->mean[i]));
 		}
+	return largest;
 }
 
 /* Centroids around the mean in units of the largest coordinate, so that squares neither vanish nor overflow. */
@@ -410,15 +368,25 @@ fc_status
 fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double shown[2])
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	double		largest = 0.0;
+	double		largest;
 	plane_work	w;
 	fc_status	status = FC_OK;
+	double		total = 0.0;
 
-	take_plane(arena, op, &w);
+	w.axes = op->d < 2 ? op->d : 2;
+	w.mean = FC_TAKE(arena, op->d, double);
+	w.row = FC_TAKE(arena, op->d, double);
+	w.share = FC_TAKE(arena, op->k, double);
+	w.cloud = FC_TAKE(arena, op->k * op->d, float);
+	w.axis = FC_TAKE(arena, w.axes * op->d, float);
+	w.scratch = fc_take_scratch(arena, fc_operator_scratch(op));
 	memset(places, 0, 2 * op->k * sizeof(double));
 	shown[0] = shown[1] = 0.0;
-	find_shares(op, w.share);
-	find_cloud_mean(op, &w, &largest);
+	for (size_t j = 0; j < op->k; j++)
+		total += op->weights[j];
+	for (size_t j = 0; j < op->k; j++)
+		w.share[j] = total > 0.0 && isfinite(total) ? op->weights[j] / total : 1.0 / (double) op->k;
+	largest = find_cloud_mean(op, &w);
 	if (largest > 0.0)
 	{
 		fill_cloud(op, largest, &w);

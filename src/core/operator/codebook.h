@@ -35,11 +35,46 @@ fc_status	fc_operator_renumber(const fc_operator *source, const int32_t *place, 
  *     m = sum w_j c_j / W,   p_j = (a . (c_j - m), b . (c_j - m))
  * a and b are the principal axes of the centroids, each counted w_j times: no other plane shows a larger share
  *     sum w_j ||p_j||^2 / sum w_j ||c_j - m||^2
- * of what separates the clusters.
+ * of the distances between the clusters.
  * places (k x 2) = p_j, to the rounding of float products; shown: the share of each axis, both 0 where all
  * centroids are one point.  In one dimension there is no b: the second coordinates are 0.  Weights that add up to 0 or
  * to no finite number count as equal.  FC_ENUMERIC.
  */
 fc_status	fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double shown[2]);
+
+/* ---- the dendrogram (dendrogram.c) ---- */
+
+/*
+ * The clusters of an operator joined two by two, by Ward's criterion.
+ *
+ * Joining a and b, of n_a and n_b rows with the means c_a and c_b, adds
+ *     D(a, b) = n_a n_b / (n_a + n_b) ||c_a - c_b||^2
+ * to the sum of squares.  The least D comes first.  Chains of nearest neighbours find the same
+ * joins (F. Murtagh 1983; Ward's criterion is reducible): time k^2 (d + 1), memory 4 k^2 bytes.
+ */
+/* A join.  0 .. k - 1 are the clusters; k + i is the node of join i.  left < right. */
+typedef struct fc_join
+{
+	int32_t		left;
+	int32_t		right;
+	double		height;			/* sqrt(2 D): the distance of two single rows; rises from join to join */
+	double		weight;			/* of all rows below */
+} fc_join;
+
+/* Bytes fc_cluster_tree takes from its arena. */
+
+/*
+ * joins (k - 1) in the order of their heights.  Weights are those of the operator; clusters count as equal where these add up
+ * to 0 or to no finite number.
+ */
+void		fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins);
+
+/*
+ * The clusters of one number joined: centroids (count x d) become their weighted means, weights (count) the sums.  number[j]
+ * is below count; a number that no cluster has gets zeros.  Clusters of no weight at all count as equal.  Scratch:
+ * fc_operator_scratch floats and d doubles in row.
+ */
+void		fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_scratch scratch,
+							 double *row, double *centroids, double *weights);
 
 #endif							/* FC_OPERATOR_CODEBOOK_H */

@@ -6,8 +6,13 @@
 
 #include "base/pieces.h"
 #include "base/rng.h"
+#include "base/simd.h"
 #include "base/sort.h"
 #include "operator/step.h"
+
+#define LANES 4				/* of a sum */
+
+typedef double four __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 
 size_t
 fc_coreset_bytes(size_t d, size_t capacity)
@@ -23,6 +28,12 @@ static inline double *
 center_of(fc_coreset *state)
 {
 	return (double *) (state + 1);
+}
+
+static inline const double *
+center_in(const fc_coreset *state)
+{
+	return (const double *) (state + 1);
 }
 
 static inline double *
@@ -67,11 +78,42 @@ fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, const dou
 		memcpy(center_of(state), center, d * sizeof(double));
 }
 
-/* q(x). */
-static double
-importance(const fc_coreset *state, const double *x)
+/* ||x - center||^2 in four lanes: all processors sum in the same order. */
+static inline __attribute__((always_inline)) double
+square_of(const double *x, const double *center, size_t d)
 {
-	return fc_coreset_importance(x, (const double *) (state + 1), state->variance, state->dim);
+	four		square = {0.0};
+	double		rest = 0.0;
+	size_t		i = 0;
+
+	for (; i + LANES <= d; i += LANES)
+	{
+		four		gap = *(const four *) (x + i) - *(const four *) (center + i);
+
+		square += gap * gap;
+	}
+	for (; i < d; i++)
+		rest += (x[i] - center[i]) * (x[i] - center[i]);
+	return ((square[0] + square[2]) + (square[1] + square[3])) + rest;
+}
+
+/* scale: 1 / (2 v), or 0 for rows of equal importance. */
+static inline __attribute__((always_inline)) double
+importance(const double *x, const double *center, double scale, size_t d)
+{
+	return scale > 0.0 ? 0.5 + square_of(x, center, d) * scale : 1.0;
+}
+
+static inline double
+scale_of(double variance)
+{
+	return variance > 0.0 ? 0.5 / variance : 0.0;
+}
+
+FC_CLONES double
+fc_coreset_importance(const double *x, const double *center, double variance, size_t d)
+{
+	return importance(x, center, scale_of(variance), d);
 }
 
 /*
@@ -108,12 +150,43 @@ fc_coreset_limit(const double *importances, const double *weights, size_t n, dou
 	} while (whole != before);
 }
 
+static inline double
+uniform(uint64_t hash)
+{
+	return (double) ((hash >> 11) + 1) * 0x1p-53;
+}
+
 double
 fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x)
 {
 	uint64_t	hash = fc_hash_bytes(fc_hash_bytes(state->seed, &key, sizeof(key)), x, state->dim * sizeof(double));
 
-	return (double) ((hash >> 11) + 1) * 0x1p-53 / importance(state, x);
+	return uniform(hash) / fc_coreset_importance(x, center_in(state), state->variance, state->dim);
+}
+
+void
+fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d, uint64_t *hashes)
+{
+	for (size_t r = 0; r < n; r++)
+	{
+		uint64_t	first;
+		uint64_t	second;
+
+		memcpy(&first, x + r * d, sizeof(first));
+		memcpy(&second, x + r * d + (d > 1), sizeof(second));
+		hashes[r] = fc_hash_words(seed, hashes[r], first, second);
+	}
+}
+
+FC_CLONES void
+fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes, const double *x, size_t n, double *ranks)
+{
+	const double *center = center_in(state);
+	const double scale = scale_of(state->variance);
+	const size_t d = state->dim;
+
+	for (size_t r = 0; r < n; r++)
+		ranks[r] = uniform(hashes[r]) / importance(x + r * d, center, scale, d);
 }
 
 bool
@@ -131,12 +204,18 @@ fc_coreset_is_full(const fc_coreset *state)
 void
 fc_coreset_move(const fc_coreset *from, size_t capacity, fc_coreset *to)
 {
-	fc_coreset_init(from->dim, from->size, capacity, from->seed, (const double *) (from + 1), from->variance, from->limit, (fc_metric) from->metric, to);
+	fc_coreset_init(from->dim, from->size, capacity, from->seed, center_in(from), from->variance, from->limit, (fc_metric) from->metric, to);
 	to->count = from->count;
 	to->used = from->used;
 	memcpy(ranks_of(to), fc_coreset_row_ranks(from), from->used * sizeof(double));
 	memcpy(row_of(to, 0), fc_coreset_row(from, 0), (size_t) from->used * from->dim * sizeof(double));
 	memcpy(heap_of(to), heap_in(from), from->used * sizeof(uint32_t));
+	if (capacity == (size_t) from->used + 1)	/* a value that leaves has no bytes of chance */
+	{
+		ranks_of(to)[from->used] = 0.0;
+		memset(row_of(to, from->used), 0, from->dim * sizeof(double));
+		heap_of(to)[from->used] = 0;
+	}
 }
 
 /* Place `slot` at or above a place of the heap. */
@@ -225,7 +304,7 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *w
 		fc_check_every(&done, state->dim);
 		memcpy(x + i * state->dim, row, state->dim * sizeof(double));
 		if (weights != NULL)
-			weights[i] = 1.0 / fmin(1.0, importance(state, row) * next);
+			weights[i] = 1.0 / fmin(1.0, fc_coreset_importance(row, center_in(state), state->variance, state->dim) * next);
 	}
 	fc_arena_release(arena, mark);
 }

@@ -45,25 +45,22 @@ void		fc_coreset_init(size_t d, size_t size, size_t capacity, uint64_t seed, con
 							double limit, fc_metric metric, fc_coreset *state);
 
 /* q(x); v not above 0: 1. */
-static inline double
-fc_coreset_importance(const double *x, const double *center, double variance, size_t d)
-{
-	double		square = 0.0;
-
-	if (!(variance > 0.0))
-		return 1.0;
-	for (size_t i = 0; i < d; i++)
-		square += (x[i] - center[i]) * (x[i] - center[i]);
-	return 0.5 + 0.5 * square / variance;
-}
+double		fc_coreset_importance(const double *x, const double *center, double variance, size_t d);
 
 /*
  * The limit of ranks below which a share in (0, 1) of rows like these, of such importances and weights (n), is expected.
  */
 void		fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, double *limit);
 
-/* The rank of a row (d finite values). */
+/* The rank of a row (d finite values), by a hash of the key and of all of it. */
 double		fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x);
+
+/*
+ * The same of n rows by hashes that are given: of keys that two rows hardly ever share, and of the first values of rows, which tell those
+ * two apart.  hashes (n) hold the keys at first.
+ */
+void		fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d, uint64_t *hashes);
+void		fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes, const double *x, size_t n, double *ranks);
 
 /* Would a row of this rank be taken?  Needs it more room?  Then the caller moves the state into a larger one. */
 bool		fc_coreset_takes(const fc_coreset *state, double rank);

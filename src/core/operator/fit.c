@@ -73,8 +73,8 @@ fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_mea
 /* ---- in the order of their distances ---- */
 
 /* Rows by squared distance, ascending. */
-static void
-sort_rows(const fc_fit *fit, fc_arena *arena, fc_keyed **sorted)
+static fc_keyed *
+sort_rows(const fc_fit *fit, fc_arena *arena)
 {
 	fc_keyed   *items = FC_TAKE(arena, fit->n, fc_keyed);
 	fc_keyed   *scratch = FC_TAKE(arena, fit->n, fc_keyed);
@@ -84,8 +84,8 @@ sort_rows(const fc_fit *fit, fc_arena *arena, fc_keyed **sorted)
 		items[i].value = i;
 		memcpy(&items[i].key, &fit->squares[i], sizeof(double));	/* not negative: bits are ordered as numbers */
 	}
-	*sorted = items;
 	fc_sort(items, fit->n, scratch);
+	return items;
 }
 
 void
@@ -93,14 +93,13 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena
 				 double *quantiles)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	fc_keyed   *sorted = NULL;
+	fc_keyed   *sorted = sort_rows(fit, arena);
 	double		last = total_weight(fit) - 1.0;
 	double		below = 0.0;	/* weight of the rows before the i-th */
 	double		place_before = 0.0;
 	double		before = 0.0;	/* distance of the row before */
 	size_t		q = 0;
 
-	sort_rows(fit, arena, &sorted);
 	for (size_t i = 0; i < fit->n && q < count; i++)
 	{
 		double		weight = fit->weights[sorted[i].value];
@@ -121,16 +120,15 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena
 }
 
 /* The mean without the share `trim` of the weight that is farthest. */
-static void
-trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena, double *mean)
+static double
+trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	double		left = total_weight(fit) * (1.0 - trim);
 	double		sum = 0.0;
 	double		weight = 0.0;
-	fc_keyed   *sorted = NULL;
+	fc_keyed   *sorted = sort_rows(fit, arena);
 
-	sort_rows(fit, arena, &sorted);
 	for (size_t i = 0; i < fit->n && weight < left; i++)
 	{
 		double		own = fmin(fit->weights[sorted[i].value], left - weight);
@@ -138,8 +136,8 @@ trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena, double *mean)
 		weight += own;
 		sum += own * fit->squares[sorted[i].value];
 	}
-	*mean = weight > 0.0 ? sum / weight : 0.0;
 	fc_arena_release(arena, mark);
+	return weight > 0.0 ? sum / weight : 0.0;
 }
 
 void
@@ -149,8 +147,8 @@ fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena, f
 	double		difference = 0.0;
 	double		square = 0.0;
 
-	trimmed_mean(a, trim, arena, &result->mean_a);
-	trimmed_mean(b, trim, arena, &result->mean_b);
+	result->mean_a = trimmed_mean(a, trim, arena);
+	result->mean_b = trimmed_mean(b, trim, arena);
 	result->changed = 0.0;
 	for (size_t i = 0; i < a->n; i++)
 	{
@@ -226,23 +224,6 @@ take_sums(size_t k, size_t d, fc_arena *arena, quality_sums *sums)
 	sums->mean = FC_TAKE(arena, d, double);
 	sums->row = FC_TAKE(arena, d, double);
 	sums->centroids = FC_TAKE(arena, k * d, double);
-}
-
-static void
-find_mean(const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
-{
-	double		weight = 0.0;
-	size_t		done = 0;
-
-	memset(sums->mean, 0, rows->d * sizeof(double));
-	for (size_t i = 0; i < rows->k; i++)
-	{
-		fc_check_every(&done, 2 * rows->d);
-		fc_operator_row(rows, i, scratch, sums->row);
-		weight += rows->weights[i];
-		for (size_t t = 0; t < rows->d && rows->weights[i] > 0.0; t++)
-			sums->mean[t] += (sums->row[t] - sums->mean[t]) * rows->weights[i] / weight;
-	}
 }
 
 /* The row in sums->row, of weight w. */
@@ -338,9 +319,21 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch sc
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	quality_sums sums;
+	double		weight;
+	size_t		done;
 
 	take_sums(op->k, op->d, arena, &sums);
-	find_mean(rows, scratch, &sums);
+	weight = 0.0;
+	done = 0;
+	memset(sums.mean, 0, rows->d * sizeof(double));
+	for (size_t i = 0; i < rows->k; i++)
+	{
+		fc_check_every(&done, 2 * rows->d);
+		fc_operator_row(rows, i, scratch, sums.row);
+		weight += rows->weights[i];
+		for (size_t t = 0; t < rows->d && rows->weights[i] > 0.0; t++)
+			sums.mean[t] += (sums.row[t] - sums.mean[t]) * rows->weights[i] / weight;
+	}
 	add_rows(op, rows, scratch, &sums);
 	fc_operator_centroids(op, NULL, NULL, scratch, sums.centroids);
 	finish(op, &sums, clusters, all);

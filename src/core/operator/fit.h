@@ -59,7 +59,7 @@ void		fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *ar
 
 /* ---- clusters ---- */
 
-/* What is not defined is NAN: all but weight without rows, silhouette and davies_bouldin of a single cluster, explained of equal rows. */
+/* Undefined figures are NAN: all but weight without rows, silhouette and davies_bouldin of a single cluster, explained of equal rows. */
 typedef struct fc_quality
 {
 	double		weight;
@@ -81,5 +81,37 @@ double		fc_davies_bouldin(const double *centroids, size_t k, size_t d, const dou
  */
 void		fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, fc_arena *arena,
 							   fc_quality *clusters, fc_quality *all);
+
+/* ---- a search through buckets (recall.c) ---- */
+
+/*
+ * The recall of a search through buckets.
+ *
+ * Each row lies in the bucket of its nearest centroid.  A query reads the rows of the `probes` buckets whose centroids are
+ * nearest to it.  Its recall is the part of its nearest rows that lie there.
+ */
+typedef struct fc_search
+{
+	const double *x;			/* rows x d, of magnitudes below 2^63 */
+	size_t		rows;
+	size_t		queries;		/* the first so many rows ask, 1 .. rows; none finds itself */
+	double		neighbours;		/* how many nearest rows count, 1 .. rows - 1; a fraction counts the last one in part */
+	size_t		probes;			/* 1 .. k */
+} fc_search;
+
+typedef struct fc_search_result
+{
+	double		recall;			/* 0 .. 1, the mean of the queries */
+	double		read;			/* the mean part of the rows that a query reads */
+	int32_t    *label;			/* rows: their buckets; this and the next two from the caller */
+	double	   *count;			/* k: rows of a bucket */
+	double	   *square;			/* k: the sum of their squared distances to its centroid */
+} fc_search_result;
+
+/*
+ * Nearest rows are found by products of floats: of two at distances that agree to rounding either may count.
+ * Time: queries x rows x d.
+ */
+void		fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result);
 
 #endif							/* FC_OPERATOR_FIT_H */

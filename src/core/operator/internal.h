@@ -1,5 +1,5 @@
 /*
- * internal.h - what the files of an operator share: scores of a row, rows of the product, bounds of rounding, factors arranged.
+ * internal.h - shared by the files of an operator: scores of a row, rows of the product, bounds of rounding, factors arranged.
  *
  * One row: 16 rows of a factor at a time, entry by entry ("sliced ELLPACK"), so that lanes
  * are rows and no sum is folded; rows cut and sorted by length, so that little is padded.  It is
@@ -17,7 +17,7 @@
 /* y = A x for compressed rows. */
 void		fc_sparse_apply(const fc_factor *a, const float *x, float *y);
 
-/* What is known of a row once it has been multiplied. */
+/* The lengths of a row, known once it has been multiplied. */
 typedef struct fc_scored
 {
 	double		square;			/* ||x - o||^2 */
@@ -25,7 +25,7 @@ typedef struct fc_scored
 	double		variance;		/* square of the bound of the rounding inside the factors: sum of (error_q ||y_(q+1)||)^2 */
 } fc_scored;
 
-/* Scores ||v_j||^2 / 2 - v_j . (x - o) of a product by its factors in double; in the scratch, behind what rows of the product take. */
+/* Scores ||v_j||^2 / 2 - v_j . (x - o) of a product by its factors in double; in the scratch, behind the room for rows of the product. */
 const double *fc_operator_score_double(const fc_operator *op, const double *x, float *scratch);
 
 /* V (x - o) behind the d floats of the shifted row in the scratch. */
@@ -48,7 +48,7 @@ void		fc_operator_assign_screened(const fc_operator *op, const double *x, size_t
 /* The longest vector between two factors, or at either end of a product. */
 size_t		fc_operator_widest(const fc_operator *op);
 
-/* ---- rounding bounds, derived in build.c ---- */
+/* ---- rounding bounds, derived in rounding_bounds.c ---- */
 
 /* Bound of |rounded - exact| of any score of a row; INFINITY where floats overflow. */
 double		fc_operator_rounding(const fc_operator *op, fc_scored scored);

@@ -20,19 +20,6 @@ least_spread(const fc_operator *op, const double *spreads)
 	return weight > 0.0 ? FC_LEAST_SPREAD * sqrt(square / weight) : 0.0;
 }
 
-/* p = ||x - c_j||^2. */
-static void
-measure_squares(const fc_operator *op, const double *x, fc_scratch scratch, double *p)
-{
-	size_t		done = 0;
-
-	for (size_t j = 0; j < op->k; j++)
-	{
-		fc_check_every(&done, op->d);
-		p[j] = fc_operator_distance(op, j, x, scratch);
-	}
-}
-
 /* Weights of the clusters at the least square distance, and 0 of all others. */
 static void
 weigh_nearest(const fc_operator *op, double *p)
@@ -68,8 +55,14 @@ fc_operator_responsibilities(const fc_operator *op, const double *spreads, const
 {
 	double		least = least_spread(op, spreads);
 	double		sum = 0.0;
+	size_t		done = 0;
 
-	measure_squares(op, x, scratch, p);
+	/* p = ||x - c_j||^2. */
+	for (size_t j = 0; j < op->k; j++)
+	{
+		fc_check_every(&done, op->d);
+		p[j] = fc_operator_distance(op, j, x, scratch);
+	}
 	if (least > 0.0)
 		weigh_densities(op, spreads, least, p);
 	else

@@ -1,6 +1,6 @@
 /*
- * operator.h - a stored factored operator V = F_1 F_2 ... F_Q (k x d) and what
- * it does to rows: project (V x), assign (argmin_j ||v_j||^2/2 - v_j.(x - o)).
+ * operator.h - a stored factored operator V = F_1 F_2 ... F_Q (k x d), and its
+ * work on rows: project (V x), assign (argmin_j ||v_j||^2/2 - v_j.(x - o)).
  *
  * The view points into bytes the caller owns.  Here factors are dense or sparse
  * (compressed rows); a plain codebook is one dense factor.
@@ -9,7 +9,7 @@
  * concerned are compared by fc_operator_distance, so that a label is the lowest j that minimises it,
  * for one row and in batches, near and far, for tiny and huge data.  The bound of rounding is proven for a
  * codebook.  Through several factors it is four standard deviations of independent roundings
- * (build.c): a label is then that j, or one whose distance is equal to rounding in float.
+ * (rounding_bounds.c): a label is then that j, or one whose distance is equal to rounding in float.
  *
  * With the metric cosine all of this is about rows of length 1: the caller brings them there (fc_unit_row) and the
  * rows of a codebook are unit vectors.  With inner_product the distance is -x . c, which squares no distance:
@@ -140,7 +140,7 @@ void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
 
 /*
  * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that the screen
- * takes and, with what is given back, while it is made; 0 when there is nothing to gain.  op->screen is set to one that lies
+ * takes and, with its scratch, while it is made; 0 when there is nothing to gain.  op->screen is set to one that lies
  * in the arena, or to NULL where floats do not tell the centroids apart.  In few dimensions op->boxes is set (numerics/kdtree.h).
  */
 size_t		fc_operator_screen_size(const fc_operator *op);
@@ -173,7 +173,7 @@ void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, 
 								int32_t *clusters, double *distances);
 
 /*
- * The same from scores (k) by ||x - row j||^2 / 2 less what all share, where bound bounds the errors of a score and of half a distance
+ * The same from scores (k) by ||x - row j||^2 / 2 minus a constant of the row, where bound bounds the errors of a score and of half a distance
  * together: only those possible are measured.  Not for operators whose exact centroids re-rank a few.  count at least 1.
  */
 void		fc_operator_nearest_scored(const fc_operator *op, const double *x, const double *scores, double bound, size_t count,
@@ -233,7 +233,7 @@ typedef struct fc_columns
 	size_t		k;
 	size_t		d;
 	const float *values;		/* d x k */
-	const double *constants;	/* k: what a row 0 has; 0 for inner products */
+	const double *constants;	/* k: the scores of a row 0; 0 for inner products */
 	double		reach;			/* max ||v_j|| + ||o|| */
 } fc_columns;
 
@@ -242,7 +242,7 @@ size_t		fc_columns_worksize(const fc_operator *op);
 
 void		fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns);
 
-/* The scores (k) of a row as the operator's metric takes it; returns what bounds the error of one and that of half a distance together. */
+/* The scores (k) of a row as the operator's metric takes it; returns a bound of the errors of a score and of half a distance together. */
 double		fc_columns_score(const fc_columns *columns, const fc_sparse_row *x, double *scores);
 
 /* The label of a row as the operator's metric takes it; false, and no label, where others are too near.  scores: k. */

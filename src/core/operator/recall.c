@@ -1,5 +1,5 @@
-/* recall.c - what a search through buckets finds, beside all distances; see recall.h */
-#include "operator/recall.h"
+/* recall.c - the recall of a search through buckets, against all distances; see fit.h */
+#include "operator/fit.h"
 
 #include <math.h>
 
@@ -23,22 +23,6 @@ typedef struct recall_work
 	bool	   *visited;		/* k */
 	fc_scratch	scratch;
 } recall_work;
-
-static void
-take_work(fc_arena *arena, const fc_operator *op, const fc_search *search, recall_work *w)
-{
-	w->wanted = (size_t) ceil(search->neighbours);
-	w->mean = FC_TAKE(arena, op->d, double);
-	w->x = FC_TAKE(arena, search->rows * op->d, float);
-	w->half_norm = FC_TAKE(arena, search->rows, float);
-	w->dots = FC_TAKE(arena, QUERIES * TILE, float);
-	w->score = FC_TAKE(arena, QUERIES * w->wanted, float);
-	w->nearest = FC_TAKE(arena, QUERIES * w->wanted, int32_t);
-	w->probed = FC_TAKE(arena, search->probes, int32_t);
-	w->distance = FC_TAKE(arena, search->probes, double);
-	w->visited = FC_TAKE(arena, op->k, bool);
-	w->scratch = fc_take_scratch(arena, fc_operator_batch_scratch(op, LABELLED));
-}
 
 static void
 label_rows(const fc_operator *op, const fc_search *search, recall_work *w, fc_search_result *result)
@@ -157,15 +141,26 @@ recall_of(const fc_operator *op, const fc_search *search, size_t row, size_t que
 	return found / search->neighbours;
 }
 
-static void
-search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result)
+void
+fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result)
 {
+	fc_mark		used = fc_arena_mark(arena);
 	recall_work w;
 	double		read = 0;
 	size_t		done = 0;
 	double		found = 0;
 
-	take_work(arena, op, search, &w);
+	w.wanted = (size_t) ceil(search->neighbours);
+	w.mean = FC_TAKE(arena, op->d, double);
+	w.x = FC_TAKE(arena, search->rows * op->d, float);
+	w.half_norm = FC_TAKE(arena, search->rows, float);
+	w.dots = FC_TAKE(arena, QUERIES * TILE, float);
+	w.score = FC_TAKE(arena, QUERIES * w.wanted, float);
+	w.nearest = FC_TAKE(arena, QUERIES * w.wanted, int32_t);
+	w.probed = FC_TAKE(arena, search->probes, int32_t);
+	w.distance = FC_TAKE(arena, search->probes, double);
+	w.visited = FC_TAKE(arena, op->k, bool);
+	w.scratch = fc_take_scratch(arena, fc_operator_batch_scratch(op, LABELLED));
 	label_rows(op, search, &w, result);
 	centre_rows(op->d, search, &w);
 	for (size_t first = 0; first < search->queries; first += QUERIES)
@@ -181,13 +176,5 @@ search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, f
 	}
 	result->recall = found / (double) search->queries;
 	result->read = read / (double) search->queries / (double) search->rows;
-}
-
-void
-fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result)
-{
-	fc_mark		used = fc_arena_mark(arena);
-
-	search_recall(op, search, arena, result);
 	fc_arena_release(arena, used);
 }

@@ -310,7 +310,7 @@ has_room(const fc_step *step)
 	return step->pending == 0 || step->pending < step->capacity;
 }
 
-/* What a fold and a combination leave behind.  Sums may be infinite: bytes of an operator may say what centroids they like. */
+/* Invariant after a fold and a combination.  Sums may be infinite: an operator's bytes may hold any centroids. */
 static bool
 is_sound(const fc_step *step)
 {
@@ -405,21 +405,158 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 	return FC_OK;
 }
 
-/* ---- results ---- */
+/* ---- many rows at once ---- */
 
-/* order = the waiting rows by their labels, those of one label as they came. */
-static void
-sort_waiting(const int32_t *labels, size_t count, int32_t *order)
+/* Scratch: rows by their clusters; the sum of those of one, and its centroid about the offset. */
+typedef struct rows_work
 {
+	double	   *sum;			/* d */
+	double	   *centroid;		/* d */
+	int32_t    *labels;			/* n */
+	int32_t    *order;			/* n */
+	int32_t    *end;			/* k */
+	fc_scratch	scratch;
+} rows_work;
+
+static inline size_t
+rows_floats(const fc_operator *op, size_t n)
+{
+	return (4 * op->d + 2 * n + op->k + 15) / 16 * 16;
+}
+
+size_t
+fc_step_rows_scratch(const fc_operator *op, size_t n)
+{
+	return rows_floats(op, n) + fc_operator_batch_scratch(op, n);
+}
+
+static rows_work
+open_rows_work(const fc_operator *op, size_t n, fc_scratch scratch)
+{
+	size_t		floats = rows_floats(op, n);
+	rows_work	w = {.sum = (double *) scratch.floats};
+
+	FC_ASSERT(scratch.count >= fc_step_rows_scratch(op, n) && (uintptr_t) scratch.floats % sizeof(double) == 0);
+	w.centroid = w.sum + op->d;
+	w.labels = (int32_t *) (w.centroid + op->d);
+	w.order = w.labels + n;
+	w.end = w.order + n;
+	w.scratch = (fc_scratch) {scratch.floats + floats, scratch.count - floats};
+	return w;
+}
+
+/* order = the rows by their labels, those of cluster j up to end[j]. */
+static void
+order_rows(const rows_work *w, size_t k, size_t n)
+{
+	int32_t		begin = 0;
+
+	memset(w->end, 0, k * sizeof(int32_t));
+	for (size_t r = 0; r < n; r++)
+		w->end[w->labels[r]]++;
+	for (size_t j = 0; j < k; j++)
+	{
+		int32_t		count = w->end[j];
+
+		w->end[j] = begin;
+		begin += count;
+	}
+	for (size_t r = 0; r < n; r++)
+		w->order[w->end[w->labels[r]]++] = (int32_t) r;
+}
+
+/* sum += x; returns ||x - offset - centroid||^2; offset may be NULL. */
+INLINE double
+take_in(const double *x, const double *offset, const double *centroid, size_t d, double *sum)
+{
+	vdouble		square = {0};
+	double		rest = 0.0;
+	size_t		i = 0;
+
+	for (; i + LANES <= d; i += LANES)
+	{
+		vdouble		value = *(const vdouble *) (x + i);
+		vdouble		gap = value;
+
+		if (offset != NULL)
+			gap -= *(const vdouble *) (offset + i);
+		gap -= *(const vdouble *) (centroid + i);
+		*(vdouble *) (sum + i) += value;
+		square += gap * gap;
+	}
+	for (; i < d; i++)
+	{
+		double		gap = (offset != NULL ? x[i] - offset[i] : x[i]) - centroid[i];
+
+		sum[i] += x[i];
+		rest += gap * gap;
+	}
+	for (size_t l = 0; l < LANES; l++)
+		rest += square[l];
+	return rest;
+}
+
+/* The rows of one cluster of a codebook: their sum in w->sum; returns the sum of squares. */
+FC_CLONES
+static double
+sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows, size_t count, const rows_work *w)
+{
+	double		squares = 0.0;
+
+	fc_widen(op->factor[0].values + j * op->d, op->d, w->centroid);
+	memset(w->sum, 0, op->d * sizeof(double));
+	for (size_t r = 0; r < count; r++)
+		squares += take_in(x + (size_t) rows[r] * op->d, op->offset, w->centroid, op->d, w->sum);
+	return squares;
+}
+
+/* The same of any operator. */
+static double
+sum_any_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows, size_t count, const rows_work *w)
+{
+	double		squares = 0.0;
+
+	memset(w->sum, 0, op->d * sizeof(double));
 	for (size_t r = 0; r < count; r++)
 	{
-		size_t		at = r;
+		const double *row = x + (size_t) rows[r] * op->d;
 
-		for (; at > 0 && labels[order[at - 1]] > labels[r]; at--)
-			order[at] = order[at - 1];
-		order[at] = (int32_t) r;
+		squares += fc_operator_distance(op, j, row, w->scratch);
+		for (size_t i = 0; i < op->d; i++)
+			w->sum[i] += row[i];
 	}
+	return squares;
 }
+
+/* The rows of a call are summed in plain doubles, a cluster at a time, before pairs take the sums. */
+void
+fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n, fc_scratch scratch)
+{
+	fc_step_parts parts = fc_step_open(step);
+	rows_work	w = open_rows_work(op, n, scratch);
+	bool		codebook = fc_operator_is_codebook(op) && op->exact.values == NULL;
+	double		total = 0.0;
+
+	FC_ASSERT(step->kind == FC_STEP_LLOYD && step->pending == 0);
+	fc_operator_assign_batch(op, x, n, w.scratch, w.labels);
+	order_rows(&w, op->k, n);
+	for (size_t at = 0, end; at < n; at = end)
+	{
+		size_t		j = (size_t) w.labels[w.order[at]];
+
+		end = (size_t) w.end[j];
+		total += (codebook ? sum_rows : sum_any_rows) (op, j, x, w.order + at, end - at, &w);
+		add_row(parts.sums + j * op->d, w.sum, 1.0, op->d);
+		add(&parts.weights[j], (double) (end - at));
+		parts.counts[j] += (int64_t) (end - at);
+	}
+	step->count += (int64_t) n;
+	add(&step->weight, (double) n);
+	add(&step->total, total);
+	FC_ASSERT(is_sound(step));
+}
+
+/* ---- results ---- */
 
 /* The sums of cluster j and of `count` waiting rows of it. */
 static void
@@ -452,7 +589,15 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 
 	fc_operator_view(parts.header, &op);
 	waiting = label_waiting(step, &parts, &op, scratch);
-	sort_waiting(waiting.labels, step->pending, waiting.order);
+	/* order = the waiting rows by their labels, those of one label as they came. */
+	for (size_t r = 0; r < step->pending; r++)
+	{
+		size_t		at = r;
+
+		for (; at > 0 && waiting.labels[waiting.order[at - 1]] > waiting.labels[r]; at--)
+			waiting.order[at] = waiting.order[at - 1];
+		waiting.order[at] = (int32_t) r;
+	}
 	result->count = step->count + (int64_t) step->pending;
 	for (size_t j = 0; j < op.k; j++)
 	{

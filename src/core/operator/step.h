@@ -26,7 +26,8 @@ enum
 	FC_STEP_SILHOUETTE = 3,
 	FC_STEP_DAVIES_BOULDIN = 4,
 	FC_STEP_CONTINGENCY = 5,	/* contingency.h: another layout behind the same first fields */
-	FC_STEP_CORESET = 6			/* coreset.h: another one */
+	FC_STEP_CORESET = 6,		/* coreset.h: another one */
+	FC_STEP_SCAN = 7			/* several of these and others side by side (pg/train/scan.h) */
 };
 
 #define FC_STEP_VERSION 1
@@ -90,6 +91,10 @@ void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 /* The same for a row whose cluster is known, of which only `elements` are not 0: the sums of fc_step_add to the bit.  Not for silhouettes. */
 void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster, const double *x, const fc_sparse_row *elements,
 								 double weight, fc_scratch scratch);
+
+/* Rows of lloyd (n x d) of weight 1 at once, none of which waits.  Scratch: fc_step_rows_scratch floats. */
+size_t		fc_step_rows_scratch(const fc_operator *op, size_t n);
+void		fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n, fc_scratch scratch);
 
 /* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  FC_EOVERFLOW.  Scratch: fc_step_scratch floats for target. */
 fc_status	fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);

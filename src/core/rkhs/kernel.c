@@ -112,16 +112,18 @@ mean_of(const fc_kernel_input *input, double *mean)
 	}
 }
 
-static void
-longest_row(const fc_kernel_input *input, const double *mean, double *longest)
+static double
+longest_row(const fc_kernel_input *input, const double *mean)
 {
-	*longest = 0.0;
+	double		longest = 0.0;
+
 	for (size_t i = 0; i < input->n; i++)
 	{
 		if (time_to_check(i, input->d))
 			fc_check();
-		*longest = fmax(*longest, row_length(input, i, mean));
+		longest = fmax(longest, row_length(input, i, mean));
 	}
+	return longest;
 }
 
 /* The factor of x in x', and the constants of the two expressions. */
@@ -192,7 +194,7 @@ fc_kernel_prepare(const fc_kernel *kernel, const fc_kernel_input *input, bool ex
 	if (rbf)
 		mean_of(input, mean);
 	if (kernel->kind != FC_KERNEL_COSINE)
-		longest_row(input, mean, &longest);
+		longest = longest_row(input, mean);
 	status = choose_scale(kernel, longest, rows, &factor);
 	if (status != FC_OK)
 		return status;
@@ -303,14 +305,6 @@ static inline size_t
 block_of(size_t n, size_t start)
 {
 	return n - start < BLOCK ? n - start : BLOCK;
-}
-
-size_t
-fc_kernel_pairs(size_t n)
-{
-	size_t		blocks = (n + BLOCK - 1) / BLOCK;
-
-	return blocks * (blocks + 1) / 2;
 }
 
 /* w += op(block) o, block being rows x columns. */

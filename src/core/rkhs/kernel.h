@@ -96,10 +96,9 @@ double		fc_kernel_diagonal(const fc_kernel_rows *rows, size_t i);
 
 /*
  * w (n x c) = K o / scale for o (n x c, small integers), K in square blocks, each pair of blocks made once
- * and used for both of its sides; *square = ||K / scale||_F^2.  A check a pair:
- * fc_kernel_pairs(n) in all.  Blocks and their products are float, sums double.
+ * and used for both of its sides; *square = ||K / scale||_F^2.  A check a pair.
+ * Blocks and their products are float, sums double.
  */
-size_t		fc_kernel_pairs(size_t n);
 void		fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 							   fc_arena *arena, double *w, double *square);
 

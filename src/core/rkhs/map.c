@@ -26,42 +26,6 @@ fc_kernel_map_pairs(size_t k, size_t rank)
 
 /* ---- making ---- */
 
-typedef struct map_work
-{
-	size_t		pairs;
-	fc_scratch	scratch;
-	double	   *landmarks;		/* k x d */
-	double	   *matrix;			/* k x k */
-	double	   *values;			/* pairs */
-	double	   *vectors;		/* pairs x k */
-} map_work;
-
-static void
-take_work(fc_arena *arena, const fc_operator *op, size_t rank, map_work *w)
-{
-	w->pairs = fc_kernel_map_pairs(op->k, rank);
-	w->scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-	w->landmarks = FC_TAKE(arena, op->k * op->d, double);
-	w->matrix = FC_TAKE(arena, op->k * op->k, double);
-	w->values = FC_TAKE(arena, w->pairs, double);
-	w->vectors = FC_TAKE(arena, w->pairs * op->k, double);
-}
-
-static void
-read_landmarks(const fc_operator *op, map_work *w, double *norms)
-{
-	for (size_t j = 0; j < op->k; j++)
-	{
-		double	   *row = w->landmarks + j * op->d;
-
-		fc_check();
-		fc_operator_row(op, j, w->scratch, row);
-		norms[j] = 0.0;
-		for (size_t c = 0; c < op->d; c++)
-			norms[j] += row[c] * row[c];
-	}
-}
-
 fc_status
 fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 					fc_arena *arena, double *norms, double *t, size_t *found)
@@ -69,26 +33,39 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 	fc_mark		used = fc_arena_mark(arena);
 	double		floor = fc_operator_is_codebook(op) ? FC_PSEUDO_INVERSE_FLOOR : FACTORED_FLOOR;
 	fc_kernel_input input = {.n = op->k,.d = op->d};
+	size_t		pairs = fc_kernel_map_pairs(op->k, rank);
+	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(op));
+	double	   *landmarks = FC_TAKE(arena, op->k * op->d, double);
+	double	   *matrix = FC_TAKE(arena, op->k * op->k, double);
+	double	   *values = FC_TAKE(arena, pairs, double);
+	double	   *vectors = FC_TAKE(arena, pairs * op->k, double);
 	fc_kernel_rows rows;
-	map_work	w;
 	fc_status	status;
 
-	take_work(arena, op, rank, &w);
-	read_landmarks(op, &w, norms);
-	input.doubles = w.landmarks;
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double	   *row = landmarks + j * op->d;
+
+		fc_check();
+		fc_operator_row(op, j, scratch, row);
+		norms[j] = 0.0;
+		for (size_t c = 0; c < op->d; c++)
+			norms[j] += row[c] * row[c];
+	}
+	input.doubles = landmarks;
 	status = fc_kernel_prepare(kernel, &input, true, arena, &rows);
 	if (status != FC_OK)
 		return status;
-	fc_kernel_matrix(&rows, &rows, w.matrix);
-	status = fc_leading_eigen(w.matrix, op->k, w.pairs, arena, w.values, w.vectors);
+	fc_kernel_matrix(&rows, &rows, matrix);
+	status = fc_leading_eigen(matrix, op->k, pairs, arena, values, vectors);
 	*found = 0;
-	for (size_t j = 0; j < w.pairs && status == FC_OK; j++)
+	for (size_t j = 0; j < pairs && status == FC_OK; j++)
 	{
-		bool		above = w.values[j] > 0.0 && w.values[j] > floor * w.values[0];
+		bool		above = values[j] > 0.0 && values[j] > floor * values[0];
 
 		*found += above;
 		for (size_t i = 0; i < op->k; i++)
-			t[j * op->k + i] = above ? w.vectors[j * op->k + i] / sqrt(w.values[j] * rows.scale) : 0.0;
+			t[j * op->k + i] = above ? vectors[j * op->k + i] / sqrt(values[j] * rows.scale) : 0.0;
 	}
 	fc_arena_release(arena, used);
 	return status;
@@ -179,7 +156,7 @@ fc_kernel_map_check(const void *bytes, size_t size)
 	return fc_operator_check(operator_of(header), header->operator_size);
 }
 
-/* ---- what rows share ---- */
+/* ---- preparation shared by rows ---- */
 
 static inline bool
 is_single(const fc_kernel_map *map)

@@ -13,7 +13,7 @@
 
 #define TILE		1024
 #define STREAM		3
-#define EXHAUSTED_SHARE	1e-12	/* of the trace: what is left is rounding */
+#define EXHAUSTED_SHARE	1e-12	/* of the trace: a smaller residual is rounding */
 
 typedef struct nystroem_work
 {
@@ -26,19 +26,6 @@ typedef struct nystroem_work
 	double	   *vectors;		/* pairs x m */
 	double	   *t;				/* m x pairs */
 } nystroem_work;
-
-static void
-take_work(fc_arena *arena, size_t n, size_t rank, size_t columns, nystroem_work *k)
-{
-	k->m = smaller(columns, n);
-	k->pairs = smaller(rank, k->m);
-	k->chosen = FC_TAKE(arena, k->m, size_t);
-	k->columns = FC_TAKE(arena, n * k->m, double);
-	k->inner = FC_TAKE(arena, k->m * k->m, double);
-	k->values = FC_TAKE(arena, k->pairs, double);
-	k->vectors = FC_TAKE(arena, k->pairs * k->m, double);
-	k->t = FC_TAKE(arena, k->m * k->pairs, double);
-}
 
 void
 fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double *out)
@@ -78,7 +65,14 @@ fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_
 
 	if (status != FC_OK)
 		return status;
-	take_work(arena, input->n, result->rank, columns, &k);
+	k.m = smaller(columns, input->n);
+	k.pairs = smaller(result->rank, k.m);
+	k.chosen = FC_TAKE(arena, k.m, size_t);
+	k.columns = FC_TAKE(arena, input->n * k.m, double);
+	k.inner = FC_TAKE(arena, k.m * k.m, double);
+	k.values = FC_TAKE(arena, k.pairs, double);
+	k.vectors = FC_TAKE(arena, k.pairs * k.m, double);
+	k.t = FC_TAKE(arena, k.m * k.pairs, double);
 	sample_columns(&rows, seed, arena, &k);
 	status = fc_leading_eigen(k.inner, k.m, k.pairs, arena, k.values, k.vectors);
 	if (status != FC_OK)
@@ -91,27 +85,6 @@ fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_
 }
 
 /* ---- exact ---- */
-
-typedef struct exact_work
-{
-	size_t		pairs;
-	double	   *matrix;			/* n x n */
-	double	   *values;			/* pairs */
-	double	   *vectors;		/* pairs x n */
-	double	   *axes;			/* n x pairs: U L^-1/2 */
-	double	   *diagonal;		/* pairs x pairs: L */
-} exact_work;
-
-static void
-take_exact(fc_arena *arena, size_t n, size_t rank, exact_work *k)
-{
-	k->pairs = smaller(rank, n);
-	k->matrix = FC_TAKE(arena, n * n, double);
-	k->values = FC_TAKE(arena, k->pairs, double);
-	k->vectors = FC_TAKE(arena, k->pairs * n, double);
-	k->axes = FC_TAKE(arena, n * k->pairs, double);
-	k->diagonal = FC_TAKE(arena, k->pairs * k->pairs, double);
-}
 
 static double
 sum_squares(const double *x, size_t rows, size_t columns)
@@ -136,23 +109,27 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 	double		square;
 	double		explained;
 	size_t		found;
+	size_t		pairs = smaller(result->rank, n);
+	double	   *matrix = FC_TAKE(arena, n * n, double);
+	double	   *values = FC_TAKE(arena, pairs, double);
+	double	   *vectors = FC_TAKE(arena, pairs * n, double);
+	double	   *axes = FC_TAKE(arena, n * pairs, double);	/* U L^-1/2 */
+	double	   *diagonal = FC_TAKE(arena, pairs * pairs, double);	/* L */
 	fc_kernel_rows rows;
-	exact_work	k;
 	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &rows);
 
 	if (status != FC_OK)
 		return status;
-	take_exact(arena, n, result->rank, &k);
-	fc_kernel_matrix(&rows, &rows, k.matrix);
-	square = sum_squares(k.matrix, n, n);
-	status = fc_leading_eigen(k.matrix, n, k.pairs, arena, k.values, k.vectors);
+	fc_kernel_matrix(&rows, &rows, matrix);
+	square = sum_squares(matrix, n, n);
+	status = fc_leading_eigen(matrix, n, pairs, arena, values, vectors);
 	if (status != FC_OK)
 		return status;
-	found = fc_inverse_root(k.values, k.vectors, k.pairs, n, FC_PSEUDO_INVERSE_FLOOR, k.axes);
-	memset(k.diagonal, 0, found * found * sizeof(double));
+	found = fc_inverse_root(values, vectors, pairs, n, FC_PSEUDO_INVERSE_FLOOR, axes);
+	memset(diagonal, 0, found * found * sizeof(double));
 	for (size_t j = 0; j < found; j++)
-		k.diagonal[j * found + j] = k.values[j];
-	status = fc_kernel_embed(k.axes, n, found, found, k.diagonal, found, rows.scale, arena, result);
+		diagonal[j * found + j] = values[j];
+	status = fc_kernel_embed(axes, n, found, found, diagonal, found, rows.scale, arena, result);
 	explained = sum_squares(result->eigenvalues, 1, result->rank) / rows.scale / rows.scale;
 	result->relative_error = square > 0.0 ? sqrt(fmax(1.0 - explained / square, 0.0)) : 0.0;
 	fc_arena_release(arena, used);
@@ -182,18 +159,6 @@ take_pivoted(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
 	k->residual = FC_TAKE(arena, n, double);
 	k->column = FC_TAKE(arena, TILE, double);
 	k->pivot_row = FC_TAKE(arena, k->m, double);
-}
-
-static void
-sum_residual(const pivoted_cholesky_work *k, double *sum)
-{
-	*sum = 0.0;
-	for (size_t i = 0; i < k->n; i++)
-	{
-		if (i % 65536 == 0)
-			fc_check();
-		*sum += k->residual[i];
-	}
 }
 
 /* The first place where the running sum passes target and something is left. */
@@ -240,14 +205,14 @@ add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 	k->residual[s] = 0.0;
 }
 
-/* Pivots and the factor's first *found columns. */
-static void
-factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found)
+/* Pivots and the factor's columns; how many. */
+static size_t
+factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)
 {
 	fc_rng		rng = fc_rng_start(seed, STREAM);
 	double		trace = 0.0;
+	size_t		found = 0;
 
-	*found = 0;
 	for (size_t i = 0; i < k->n; i++)
 	{
 		if (i % TILE == 0)
@@ -255,20 +220,26 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots, size_t *found
 		k->residual[i] = fc_kernel_diagonal(&k->rows, i);
 		trace += k->residual[i];
 	}
-	while (*found < k->m)
+	while (found < k->m)
 	{
-		double		left;
+		double		left = 0.0;
 		size_t		s;
 
-		sum_residual(k, &left);
+		for (size_t i = 0; i < k->n; i++)
+		{
+			if (i % 65536 == 0)
+				fc_check();
+			left += k->residual[i];
+		}
 		if (!(left > EXHAUSTED_SHARE * trace))
-			return;
+			break;
 		s = draw_pivot(k, fc_rng_uniform(&rng) * left);
-		add_column(k, *found, s);
+		add_column(k, found, s);
 		if (pivots != NULL)
-			pivots[*found] = s;
-		(*found)++;
+			pivots[found] = s;
+		found++;
 	}
+	return found;
 }
 
 fc_status
@@ -282,7 +253,7 @@ fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *in
 	if (status != FC_OK)
 		return status;
 	take_pivoted(arena, input->n, m, &k);
-	factorise(&k, seed, pivots, found);
+	*found = factorise(&k, seed, pivots);
 	for (size_t j = 0; input->order != NULL && j < *found; j++)
 		pivots[j] = input->order[pivots[j]];
 	fc_arena_release(arena, used);
@@ -300,7 +271,7 @@ factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs, fc_arena
 
 	*axes = FC_TAKE(arena, pairs * found, double);
 	fc_clear_pieces(gram, found * found * sizeof(double));
-	(void) fc_rank_update_transposed(found, k->n, 1.0, k->factor, k->m, gram);
+	fc_rank_update_transposed(found, k->n, 1.0, k->factor, k->m, gram);
 	fc_mirror_lower(gram, found);
 	status = fc_leading_eigen(gram, found, pairs, arena, values, vectors);
 	for (size_t i = 0; i < found && status == FC_OK; i++)
@@ -325,7 +296,7 @@ fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *inpu
 	if (status != FC_OK)
 		return status;
 	take_pivoted(arena, input->n, m, &k);
-	factorise(&k, seed, NULL, &found);
+	found = factorise(&k, seed, NULL);
 	pairs = smaller(result->rank, found);
 	result->relative_error = -1.0;
 	if (found > 0)

@@ -11,7 +11,7 @@
  *     ||E z||^2      and      ||K||^2 - ||Y Y'||^2 - 2 (Y Y' z).(E z)
  * where ||K||^2 is summed in the pass and ||Y Y'||^2 is the sum of the squared eigenvalues.  The second hardly
  * varies when Y spans leading eigenvectors, the first is better for small errors: that of less variance is taken.
- * Then Y comes from all columns.  It is better than what was measured, and since W (Omega' W)^+ W' <= K
+ * Then Y comes from all columns.  It is better than the one measured, and since W (Omega' W)^+ W' <= K
  *     ||K - Y Y'||^2 <= ||K||^2 - ||Y Y'||^2
  * holds for it: the lower of the two is reported.
  */
@@ -66,16 +66,6 @@ typedef struct embed_work
 	double	   *deciding;		/* q: the entry of each column, so far, that decides its sign */
 } embed_work;
 
-static void
-take_embed(fc_arena *arena, size_t q, embed_work *k)
-{
-	k->gram = FC_TAKE(arena, q * q, double);
-	k->tile = FC_TAKE(arena, TILE * q, double);
-	k->values = FC_TAKE(arena, q, double);
-	k->vectors = FC_TAKE(arena, q * q, double);
-	k->deciding = FC_TAKE(arena, q, double);
-}
-
 /* tile = rows start .. of w times t; returns how many. */
 static size_t
 make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const double *t, size_t q,
@@ -83,21 +73,8 @@ make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const d
 {
 	fc_product	p = {.m = tile_of(n, start),.n = q,.k = m,.alpha = 1.0,.lda = ldw,.ldb = q,.ldc = q};
 
-	(void) fc_multiply(&p, w + start * ldw, t, tile);
+	fc_multiply(&p, w + start * ldw, t, tile);
 	return p.m;
-}
-
-static void
-sum_gram(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, embed_work *k)
-{
-	memset(k->gram, 0, q * q * sizeof(double));
-	for (size_t start = 0; start < n; start += TILE)
-	{
-		size_t		rows = make_tile(w, start, n, m, ldw, t, q, k->tile);
-
-		(void) fc_rank_update_transposed(q, rows, 1.0, k->tile, q, k->gram);
-	}
-	fc_mirror_lower(k->gram, q);
 }
 
 /* y = root x E V, row by row; remembers the entry of each column that decides its sign. */
@@ -128,19 +105,6 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 	}
 }
 
-static void
-fix_signs(size_t n, size_t found, const embed_work *k, fc_embedding *result)
-{
-	for (size_t i = 0; i < n; i++)
-	{
-		if (i % TILE == 0)
-			fc_check();
-		for (size_t j = 0; j < found; j++)
-			if (k->deciding[j] < 0.0)
-				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
-	}
-}
-
 fc_status
 fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
 				fc_arena *arena, fc_embedding *result)
@@ -156,15 +120,33 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 		memset(result->y, 0, n * result->rank * sizeof(float));
 		return FC_OK;
 	}
-	take_embed(arena, q, &k);
-	sum_gram(w, n, m, ldw, t, q, &k);
+	k.gram = FC_TAKE(arena, q * q, double);
+	k.tile = FC_TAKE(arena, TILE * q, double);
+	k.values = FC_TAKE(arena, q, double);
+	k.vectors = FC_TAKE(arena, q * q, double);
+	k.deciding = FC_TAKE(arena, q, double);
+	memset(k.gram, 0, q * q * sizeof(double));
+	for (size_t start = 0; start < n; start += TILE)
+	{
+		size_t		rows = make_tile(w, start, n, m, ldw, t, q, k.tile);
+
+		fc_rank_update_transposed(q, rows, 1.0, k.tile, q, k.gram);
+	}
+	fc_mirror_lower(k.gram, q);
 	status = fc_leading_eigen(k.gram, q, q, arena, k.values, k.vectors);
 	if (status != FC_OK)
 		return status;
 	for (; found < q && found < result->rank && k.values[found] > 1e-14 * k.values[0]; found++)
 		result->eigenvalues[found] = scale * k.values[found];
 	write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), &k, result);
-	fix_signs(n, found, &k, result);
+	for (size_t i = 0; i < n; i++)
+	{
+		if (i % TILE == 0)
+			fc_check();
+		for (size_t j = 0; j < found; j++)
+			if (k.deciding[j] < 0.0)
+				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
+	}
 	fc_arena_release(arena, used);
 	return FC_OK;
 }
@@ -285,21 +267,6 @@ take_work(fc_arena *arena, size_t n, size_t rank, size_t oversampling, projectio
 	k->y = FC_TAKE(arena, TILE * rank, double);
 	k->along = FC_TAKE(arena, rank * k->probes, double);
 	k->image = FC_TAKE(arena, TILE * k->probes, double);
-}
-
-static void
-draw_omega(size_t n, uint64_t seed, projection_work *k)
-{
-	size_t		order = 1;
-
-	while (order < n)
-		order *= 2;
-	fc_choose_distinct(seed, order, k->columns, k->column);
-	for (size_t start = 0; start < n; start += TILE)
-	{
-		fc_check();
-		fc_sign_columns(seed, k->column, k->columns, k->probes, start, tile_of(n, start), k->omega + start * k->c);
-	}
 }
 
 /* Columns first .. of a tile of Omega, as doubles without gaps. */
@@ -463,11 +430,19 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 	fc_kernel_rows rows;
 	projection_work k;
 	fc_status	status = fc_kernel_prepare(kernel, input, false, arena, &rows);
+	size_t		order = 1;
 
 	if (status != FC_OK)
 		return status;
 	take_work(arena, n, result->rank, oversampling, &k);
-	draw_omega(n, seed, &k);
+	while (order < n)
+		order *= 2;
+	fc_choose_distinct(seed, order, k.columns, k.column);
+	for (size_t start = 0; start < n; start += TILE)
+	{
+		fc_check();
+		fc_sign_columns(seed, k.column, k.columns, k.probes, start, tile_of(n, start), k.omega + start * k.c);
+	}
 	fc_kernel_multiply(&rows, k.omega, k.c, arena, k.w, &square);
 	status = coordinates(n, k.columns, rows.scale, arena, &k, result);
 	if (status != FC_OK)

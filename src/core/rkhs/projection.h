@@ -14,7 +14,7 @@
  * semidefinite by construction, and stays stable where Q' Omega is nearly singular.
  *
  * Randomly pivoted Cholesky is algorithm 2.1 of Chen, Epperly, Tropp, Webber (2025): the next pivot is
- * drawn with probability proportional to the diagonal of what is left of K,
+ * drawn with probability proportional to the diagonal of the residual of K,
  *     f = (K(:, s) - F F(s, :)') / sqrt(residual_s),   residual -= f^2.
  * (m + 1) n kernel values, m^2 n multiplications, 8 n m bytes.
  */
@@ -23,7 +23,7 @@
 
 #include "rkhs/kernel.h"
 
-/* What a method leaves behind; arrays from the caller. */
+/* The result of a method; arrays from the caller. */
 typedef struct fc_embedding
 {
 	size_t		rank;
@@ -75,7 +75,7 @@ size_t		fc_kernel_projection_probes(size_t columns);
 /*
  * Coordinates of n rows (in the order of their ids: that order ties a row to its sign).
  * Memory: 9 bytes a row and column (r' and probes) beside the prepared rows; K is never stored.
- * Interrupt checks: fc_kernel_pairs(n) of the pass over K, then few.  FC_EFAR as fc_kernel_prepare.
+ * Interrupt checks: one a pair of blocks of K, then few.  FC_EFAR as fc_kernel_prepare.
  */
 fc_status	fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t oversampling, uint64_t seed,
 							  fc_arena *arena, fc_embedding *result);

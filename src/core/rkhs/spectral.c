@@ -1,5 +1,5 @@
-/* spectral.c - features that show clusters of any shape; see spectral.h */
-#include "rkhs/spectral.h"
+/* spectral.c - features that show clusters of any shape; see map.h */
+#include "rkhs/map.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "numerics/dense.h"
 #include "numerics/principal.h"
 #include "rkhs/projection.h"
-#include "rkhs/map.h"
 #include "rkhs/values.h"
 
 #define WIDTHS			9		/* gamma is 1, 2, 4, .. 256 over the total variance of the rows */
@@ -120,7 +119,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	if (features)
 	{
 		fc_kernel_matrix(&rows, &chosen, w->cross);
-		(void) fc_multiply(&product, w->cross, w->root, w->phi);
+		fc_multiply(&product, w->cross, w->root, w->phi);
 	}
 	fc_arena_release(arena, mark);
 	return FC_OK;
@@ -128,12 +127,13 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 
 /* ---- spectral features ---- */
 
-/* cross (n x found) = phi / sqrt(deg) */
-static void
-divide_by_degrees(spectral_work *w)
+/* vectors (k x found) = A */
+static fc_status
+find_axes(spectral_work *w, fc_arena *arena)
 {
 	double		mean = 0.0;
 
+	/* cross (n x found) = phi / sqrt(deg) */
 	memset(w->sum, 0, w->found * sizeof(double));
 	for (size_t i = 0; i < w->n; i++)
 		for (size_t c = 0; c < w->found; c++)
@@ -146,15 +146,8 @@ divide_by_degrees(spectral_work *w)
 	for (size_t i = 0; i < w->n; i++)
 		for (size_t c = 0; c < w->found; c++)
 			w->cross[i * w->found + c] = w->phi[i * w->found + c] / sqrt(fmax(w->degree[i], LEAST_DEGREE * mean));
-}
-
-/* vectors (k x found) = A */
-static fc_status
-find_axes(spectral_work *w, fc_arena *arena)
-{
-	divide_by_degrees(w);
 	memset(w->matrix, 0, w->found * w->found * sizeof(double));
-	(void) fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->matrix);
+	fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->matrix);
 	fc_mirror_lower(w->matrix, w->found);
 	return fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors);
 }
@@ -255,12 +248,12 @@ compare_with_kmeans(spectral_work *w, fc_arena *arena, bool *same)
 }
 
 /* z, and the sum of the variances of all dimensions; 1 where rows are equal. */
-static void
-total_variance(spectral_work *w, double *variance)
+static double
+total_variance(spectral_work *w)
 {
+	double		variance = 0.0;
 	size_t		done = 0;
 
-	*variance = 0.0;
 	for (size_t c = 0; c < w->d; c++)
 	{
 		fc_check_every(&done, 2 * w->n);
@@ -268,11 +261,12 @@ total_variance(spectral_work *w, double *variance)
 		for (size_t i = 0; i < w->n; i++)
 			w->mean[c] += w->x[i * w->d + c] / (double) w->n;
 		for (size_t i = 0; i < w->n; i++)
-			*variance += (w->x[i * w->d + c] - w->mean[c]) * (w->x[i * w->d + c] - w->mean[c]) / (double) w->n;
+			variance += (w->x[i * w->d + c] - w->mean[c]) * (w->x[i * w->d + c] - w->mean[c]) / (double) w->n;
 	}
-	*variance = *variance > 0.0 ? *variance : 1.0;
+	variance = variance > 0.0 ? variance : 1.0;
 	for (size_t i = 0; is_tried(w) && i < w->n * w->d; i++)
-		w->z[i] = (float) ((w->x[i] - w->mean[i % w->d]) / sqrt(*variance));
+		w->z[i] = (float) ((w->x[i] - w->mean[i % w->d]) / sqrt(variance));
+	return variance;
 }
 
 fc_status
@@ -281,7 +275,7 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed};
-	double		variance = 1.0;
+	double		variance;
 	bool		clear = false;
 	bool		same = false;
 	fc_status	status = FC_OK;
@@ -289,7 +283,7 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 	if (n == 0 || most == 0)
 		return FC_EEMPTY;
 	take_work(arena, &w);
-	total_variance(&w, &variance);
+	variance = total_variance(&w);
 	for (int i = 0; i < WIDTHS && is_tried(&w) && !clear && status == FC_OK; i++)
 	{
 		result->kernel = rbf(ldexp(1.0, i) / variance);

@@ -158,12 +158,6 @@ structured_row(const float *signs, size_t j, size_t p, float *v)
 	}
 }
 
-size_t
-fc_frequency_worksize(const fc_spec *spec)
-{
-	return (spec->flags & FC_SPEC_STRUCTURED) ? 4 * fc_padded_dim(spec->reduced) * sizeof(float) + 256 : 0;
-}
-
 /*
  * Visit the structured frequencies in order: for each j the raw direction v (cut
  * to n) and the factor that gives it length R_j.  Either output may be NULL.

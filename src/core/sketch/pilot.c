@@ -1,5 +1,5 @@
 /*
- * pilot.c - a sketch's center, projection and scale from a sample of rows.
+ * pilot.c - the parts of a spec from a sample of rows: center, projection and scale.
  *
  *     s_w = sqrt(inertia / (n (W - k))),   sigma = 1.2 s_w
  *
@@ -23,7 +23,7 @@
 #include "base/sizes.h"
 #include "kmeans/kmeans.h"
 #include "numerics/principal.h"
-#include "numerics/trim.h"
+#include "numerics/selection.h"
 
 #define TILE_ROWS	64
 #define INLIER_FRACTION	0.95	/* of the rows are inliers */
@@ -31,6 +31,8 @@
 #define SIGMA_RATIO	1.2			/* sigma / s_w */
 #define MOST_SAMPLE_CENTROIDS	768
 #define FEWEST_CLUSTER_ROWS	3.0	/* of a sample centroid */
+#define MOMENTS_PER_UNKNOWN	5	/* frequencies for each of the k n coordinates of the centroids */
+#define LEAST_FREQUENCIES	128
 #define ROUNDING_SHARE	1e-12	/* inertia below this share of the spread is rounding */
 
 typedef struct pilot_work
@@ -63,33 +65,6 @@ fc_pilot_dimensions(size_t d, const fc_pilot_options *options)
 	else if (d <= 24)
 		wanted = d;
 	return wanted < d ? wanted : d;
-}
-
-static void
-take_work(fc_arena *arena, size_t rows, size_t d, size_t n, size_t clusters, pilot_work *w)
-{
-	w->inlier = FC_TAKE(arena, rows, size_t);
-	w->inlier_weight = FC_TAKE(arena, rows, double);
-	w->scaled = FC_TAKE(arena, rows * d, float);
-	w->centroids = FC_TAKE(arena, 2 * clusters * n, double);
-	w->cluster_weight = FC_TAKE(arena, 2 * clusters, double);
-	w->tile = FC_TAKE(arena, TILE_ROWS * d, float);
-}
-
-size_t
-fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options)
-{
-	fc_arena	measure = fc_arena_measure();
-	size_t		n = fc_pilot_dimensions(d, options);
-	size_t		clusters = larger(options->clusters, 2);
-	size_t		steps = larger(fc_trim_worksize(rows, d), fc_kmeans_worksize(rows, n, 2 * clusters));
-	pilot_work w;
-
-	if (n < d)
-		steps = larger(steps, fc_principal_worksize(rows, d, n));
-	take_work(&measure, rows, d, n, clusters, &w);
-	fc_arena_reserve(&measure, steps);
-	return fc_arena_measured(&measure);
 }
 
 static inline double
@@ -413,12 +388,14 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 
 	if (rows == 0 || d == 0)
 		return FC_EEMPTY;
-	status = FC_OK;
-	if (status == FC_OK)
-		take_work(arena, rows, d, w.n, larger(options->clusters, 2), &w);
+	w.inlier = FC_TAKE(arena, rows, size_t);
+	w.inlier_weight = FC_TAKE(arena, rows, double);
+	w.scaled = FC_TAKE(arena, rows * d, float);
+	w.centroids = FC_TAKE(arena, 2 * larger(options->clusters, 2) * w.n, double);
+	w.cluster_weight = FC_TAKE(arena, 2 * larger(options->clusters, 2), double);
+	w.tile = FC_TAKE(arena, TILE_ROWS * d, float);
 	result->n = w.n;
-	if (status == FC_OK)
-		status = fc_trim(x, weight, rows, d, INLIER_FRACTION, arena, w.inlier, &w.count);
+	status = fc_trim(x, weight, rows, d, INLIER_FRACTION, arena, w.inlier, &w.count);
 	if (status == FC_OK)
 		find_center(&w, result->center);
 	if (status == FC_OK && w.n < d)
@@ -437,4 +414,100 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	result->within_deviation = ldexp(result->within_deviation, result->exponent);
 	result->sigma = SIGMA_RATIO * result->within_deviation;
 	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
+}
+
+/* ---- the parts of a spec ---- */
+
+/* Points in units of 2^exponent become points in units of sigma. */
+static void
+divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma)
+{
+	int			shift;
+	double		fraction = frexp(sigma, &shift);
+	size_t		done = 0;
+
+	for (size_t i = 0; i < coordinates; i++)
+	{
+		points[i] = (float) (ldexp((double) points[i], exponent - shift) / fraction);
+		fc_check_every(&done, 8);
+	}
+}
+
+static void
+shift_points(float *points, size_t count, size_t n, const double *by)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t c = 0; c < n; c++)
+			points[i * n + c] = (float) ((double) points[i * n + c] + by[c]);
+}
+
+/* Points about the mean become points about 0. */
+static void
+move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
+{
+	fc_mark		used = fc_arena_mark(work);
+	double	   *by = FC_TAKE(work, found->n, double);
+	size_t		done = 0;
+
+	/* by = basis center 2^-exponent (n); the center itself without a basis. */
+	for (size_t c = 0; c < found->n; c++)
+	{
+		by[c] = found->n < d ? 0.0 : found->center[c];
+		for (size_t i = 0; found->n < d && i < d; i++)
+			by[c] += (double) found->basis[c * d + i] * found->center[i];
+		by[c] = ldexp(by[c], -found->exponent);
+		fc_check_every(&done, d);
+	}
+	shift_points(found->sample_centroids, found->sample_centroid_count, found->n, by);
+	shift_points(found->reduced, rows, found->n, by);
+	memset(found->center, 0, d * sizeof(double));
+	fc_arena_release(work, used);
+}
+
+static fc_spec_parts
+parts_of_pilot(size_t rows, size_t d, const fc_spec_options *options, const fc_pilot_result *found)
+{
+	size_t		n = found->n;
+	size_t		unknowns = options->clusters * n;
+
+	return (fc_spec_parts) {.dim = d,.reduced = n,.clusters = options->clusters,.law = options->law,.seed = options->seed,
+	.frequencies = options->frequencies > 0 ? options->frequencies :
+		smaller(larger(MOMENTS_PER_UNKNOWN * unknowns, LEAST_FREQUENCIES), FC_MAX_MOMENTS),
+	.scales = larger(options->scale_count, 1),
+	.structured = options->structure == FC_STRUCTURE_AUTO ? n >= FC_STRUCTURED_CROSSOVER : options->structure == FC_STRUCTURE_ON,
+	.cosine = options->cosine,
+	.center = found->center,.basis = n < d ? found->basis : NULL,
+	.sample_centroids = found->sample_centroids,.sample_centroid_count = found->sample_centroid_count,
+	.pilot = found->reduced,.pilot_rows = smaller(rows, options->pilot_rows)};
+}
+
+fc_status
+fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
+			   fc_arena *work, fc_arena *found, fc_spec_parts *parts)
+{
+	fc_pilot_options pilot = {options->clusters, smaller(options->dimensions, d), options->seed};
+	size_t		n = fc_pilot_dimensions(d, &pilot);
+	fc_pilot_result result = {0};
+	double	   *sigmas;
+	fc_status	status;
+
+	result.center = FC_TAKE(found, d, double);
+	result.basis = FC_TAKE(found, n * d, float);
+	result.reduced = FC_TAKE(found, rows * n, float);
+	result.sample_centroids = FC_TAKE(found, fc_pilot_sample_centroid_limit(&pilot) * n, float);
+	sigmas = FC_TAKE(found, larger(options->scale_count, 1), double);
+	status = fc_pilot(x, weight, rows, d, &pilot, work, &result);
+	if (status != FC_OK)
+		return status;
+	if (options->zero_center)
+		move_to_origin(rows, d, work, &result);
+	*parts = parts_of_pilot(rows, d, options, &result);
+	sigmas[0] = options->sigma > 0 ? options->sigma : result.sigma;
+	for (size_t i = options->scale_count; i-- > 0;)
+		sigmas[i] = sigmas[0] * options->scales[i];
+	parts->sigmas = sigmas;
+	parts->pilot_weight = weight;
+	divide_by_sigma(result.sample_centroids, result.sample_centroid_count * result.n, result.exponent, sigmas[0]);
+	divide_by_sigma(result.reduced, rows * result.n, result.exponent, sigmas[0]);
+	return FC_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * pilot.h - choosing a sketch's scale, law, projection and size from a sample.
+ * pilot.h - choosing a spec by a sample: a sketch's scale, law, projection and size from a sample.
  *
  * Trim the 5 % of rows farthest from the median in MAD units (outliers must not
  * set the scale); project on the leading principal axes when d is large; k-means
@@ -15,6 +15,7 @@
 #define FC_SKETCH_PILOT_H
 
 #include "base/fc.h"
+#include "sketch/spec_parts.h"
 
 typedef struct fc_pilot_options
 {
@@ -38,7 +39,6 @@ typedef struct fc_pilot_result
 
 size_t		fc_pilot_dimensions(size_t d, const fc_pilot_options *options);
 size_t		fc_pilot_sample_centroid_limit(const fc_pilot_options *options);
-size_t		fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options);
 
 /*
  * x is rows x d, double; weight (multiplicity) NULL means all 1.  Scale
@@ -48,5 +48,37 @@ size_t		fc_pilot_worksize(size_t rows, size_t d, const fc_pilot_options *options
 fc_status	fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
 					 const fc_pilot_options *options,
 					 fc_arena *arena, fc_pilot_result *result);
+
+/* ---- the parts of a spec ---- */
+
+typedef enum fc_structure
+{
+	FC_STRUCTURE_AUTO,			/* from FC_STRUCTURED_CROSSOVER reduced dimensions on */
+	FC_STRUCTURE_ON,
+	FC_STRUCTURE_OFF
+} fc_structure;
+
+typedef struct fc_spec_options
+{
+	size_t		clusters;		/* k */
+	size_t		frequencies;	/* 0: 5 k n, 128 at least */
+	size_t		dimensions;		/* reduced; 0: by the pilot */
+	size_t		pilot_rows;		/* stored with the spec, at most */
+	double		sigma;			/* 0: by the pilot */
+	const double *scales;		/* scale_count sigmas in units of that one, or NULL */
+	size_t		scale_count;
+	fc_law		law;
+	fc_structure structure;
+	bool		zero_center;	/* the center is 0, not the mean: zeros of sparse rows add nothing then */
+	bool		cosine;			/* the rows given are of length 1 already */
+	uint64_t	seed;
+} fc_spec_options;
+
+/*
+ * The parts of a spec for rows like these (rows x d; weight: multiplicities, also the pilot's).  The parts point
+ * into the arena `found` and to weight.
+ */
+fc_status	fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
+						   fc_arena *work, fc_arena *found, fc_spec_parts *parts);
 
 #endif							/* FC_SKETCH_PILOT_H */

@@ -46,50 +46,6 @@ set_sizes(const fc_spec *spec, fc_prepared *prepared)
 		prepared->weighted_batch /= 2;
 }
 
-static size_t
-angles_size(const fc_prepared *prepared)
-{
-	return fc_padded(prepared->n) + prepared->padded + prepared->moments;
-}
-
-static size_t
-coordinates_size(const fc_prepared *prepared)
-{
-	return (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD;
-}
-
-/* Rows that are projected together; 0 without a basis. */
-static size_t
-projected_rows(const fc_prepared *prepared)
-{
-	return prepared->tracked == prepared->d ? 0 : prepared->raw_rows ? FC_PROJECTED_ROWS : 1;
-}
-
-static size_t
-limbs_size(const fc_prepared *prepared)
-{
-	return FC_LIMBS * 2 * prepared->moments;
-}
-
-size_t
-fc_prepared_size(const fc_spec *spec)
-{
-	fc_prepared	prepared;
-	size_t		doubles;
-	size_t		floats;
-
-	set_sizes(spec, &prepared);
-	doubles = 6 * prepared.row + 2 * fc_padded(prepared.d) + prepared.d + angles_size(&prepared) + limbs_size(&prepared) +
-		(prepared.tracked > prepared.d ? prepared.d * fc_padded(prepared.n) : 0) +
-		projected_rows(&prepared) * (fc_padded(prepared.d) + fc_padded(prepared.n));
-	if (is_structured(spec))
-		floats = (prepared.m + prepared.padded - 1) / prepared.padded * 3 * prepared.padded + prepared.m;
-	else
-		floats = prepared.padded * prepared.n + prepared.m * prepared.n;	/* tiles, and the frequencies they are made of */
-	return doubles * sizeof(double) + (floats + prepared.scales + coordinates_size(&prepared)) * sizeof(float) +
-		fc_frequency_worksize(spec) + fc_sketch_isa_scratch(&prepared) + 25 * 64;
-}
-
 void
 fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *shift)
 {
@@ -155,23 +111,18 @@ set_near_values(fc_prepared *prepared)
 	}
 }
 
-/* |y_c| <= ||centered|| ||basis_c||, a hair within the limits of a reduced coordinate. */
-static void
-set_near_norm(fc_prepared *prepared, double longest2)
-{
-	double		limit = 0.99 * fmin(prepared->near_y, FC_NEAR_Q / prepared->inverse_unit[fc_padded(prepared->d)]);
-
-	prepared->near_norm2 = limit * limit / longest2;
-}
-
 static void
 set_basis(const fc_spec *spec, fc_prepared *prepared)
 {
 	const float *basis = fc_spec_basis(spec);
 	double	   *norm2 = prepared->projected;	/* of the columns */
 	double		longest2 = 0;
+	double		limit;
+	size_t		rows = prepared->raw_rows ? FC_PROJECTED_ROWS : 1;
 
-	memset(norm2, 0, prepared->n * sizeof(double));
+	memset(prepared->basis, 0, prepared->d * fc_padded(prepared->n) * sizeof(double));
+	memset(prepared->centered, 0, rows * fc_padded(prepared->d) * sizeof(double));
+	memset(prepared->projected, 0, rows * fc_padded(prepared->n) * sizeof(double));
 	for (size_t i = 0; i < prepared->d; i++)
 	{
 		fc_check();
@@ -187,7 +138,9 @@ set_basis(const fc_spec *spec, fc_prepared *prepared)
 	}
 	for (size_t r = 0; r < prepared->n; r++)
 		longest2 = fmax(longest2, norm2[r]);
-	set_near_norm(prepared, longest2);
+	/* |y_c| <= ||centered|| ||basis_c||, a hair within the limits of a reduced coordinate. */
+	limit = 0.99 * fmin(prepared->near_y, FC_NEAR_Q / prepared->inverse_unit[fc_padded(prepared->d)]);
+	prepared->near_norm2 = limit * limit / longest2;
 }
 
 /* Half-turns, in tiles of FC_FREQUENCY_TILE frequencies with the dimension outermost. */
@@ -211,12 +164,17 @@ set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 	fc_arena_release(arena, mark);
 }
 
+/* Blocks of structured frequencies. */
+static size_t
+blocks_of(const fc_prepared *prepared)
+{
+	return (prepared->m + prepared->padded - 1) / prepared->padded;
+}
+
 static void
 set_structured(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
-	size_t		blocks = (prepared->m + prepared->padded - 1) / prepared->padded;
-
-	for (size_t b = 0; b < blocks; b++)
+	for (size_t b = 0; b < blocks_of(prepared); b++)
 	{
 		fc_check();
 		for (uint32_t round = 0; round < 3; round++)
@@ -226,62 +184,73 @@ set_structured(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 	fc_structured_factors(spec, arena, prepared->factors);
 }
 
-static double *
-take_zeroed(fc_arena *arena, size_t count)
+static void
+take_arrays(fc_arena *arena, fc_prepared *prepared)
 {
-	double	   *taken = FC_TAKE(arena, count, double);
+	size_t		d = fc_padded(prepared->d);
+	size_t		n = fc_padded(prepared->n);
+	size_t		rows = prepared->raw_rows ? FC_PROJECTED_ROWS : 1;	/* projected together */
 
-	if (taken != NULL)
-		memset(taken, 0, count * sizeof(double));
-	return taken;
+	prepared->inverse_unit = FC_TAKE(arena, prepared->row, double);
+	prepared->shift = FC_TAKE(arena, prepared->row, double);
+	prepared->value = FC_TAKE(arena, prepared->row, double);
+	prepared->q = FC_TAKE(arena, prepared->row, double);
+	prepared->center = FC_TAKE(arena, d, double);
+	prepared->inverse_scale = FC_TAKE(arena, d, double);
+	prepared->lowest = FC_TAKE(arena, prepared->row, double);
+	prepared->highest = FC_TAKE(arena, prepared->row, double);
+	prepared->dense = FC_TAKE(arena, prepared->d, double);
+	prepared->y = FC_TAKE(arena, (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD, float);
+	prepared->angles = FC_TAKE(arena, n + prepared->padded + prepared->moments, double);
+	prepared->ratios = FC_TAKE(arena, prepared->scales, float);
+	prepared->limbs = FC_TAKE(arena, FC_LIMBS * 2 * prepared->moments, int64_t);
+	prepared->scratch = fc_arena_take(arena, fc_sketch_isa_scratch(prepared), 1);
+	if (prepared->tracked > prepared->d)
+	{
+		prepared->basis = FC_TAKE(arena, prepared->d * n, double);
+		prepared->centered = FC_TAKE(arena, rows * d, double);
+		prepared->projected = FC_TAKE(arena, rows * n, double);
+	}
+	if (is_structured(prepared->spec))
+	{
+		prepared->signs = FC_TAKE(arena, blocks_of(prepared) * 3 * prepared->padded, float);
+		prepared->factors = FC_TAKE(arena, prepared->m, float);
+	}
+	else
+		prepared->omega = FC_TAKE(arena, prepared->padded * prepared->n, float);
+}
+
+size_t
+fc_prepared_size(const fc_spec *spec)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_prepared prepared = {0};
+
+	set_sizes(spec, &prepared);
+	take_arrays(&measure, &prepared);
+	fc_arena_reserve(&measure, is_structured(spec) ? 0 : prepared.m * prepared.n * sizeof(float));	/* tiles are made of these */
+	return fc_arena_measured(&measure);
 }
 
 void
 fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 {
-	bool		structured = is_structured(spec);
-	size_t		blocks;
-
 	FC_ASSERT(fc_spec_check(spec, fc_spec_size(spec)) == FC_OK);
 	*prepared = (fc_prepared) {0};
 	set_sizes(spec, prepared);
-	blocks = (prepared->m + prepared->padded - 1) / prepared->padded;
 	prepared->isa = fc_sketch_isa_select();
-	prepared->inverse_unit = take_zeroed(arena, prepared->row);
-	prepared->shift = take_zeroed(arena, prepared->row);
-	prepared->value = take_zeroed(arena, prepared->row);
-	prepared->q = take_zeroed(arena, prepared->row);
-	prepared->center = take_zeroed(arena, fc_padded(prepared->d));
-	prepared->inverse_scale = take_zeroed(arena, fc_padded(prepared->d));
-	prepared->lowest = take_zeroed(arena, prepared->row);
-	prepared->highest = take_zeroed(arena, prepared->row);
-	prepared->dense = FC_TAKE(arena, prepared->d, double);
-	prepared->y = FC_TAKE(arena, coordinates_size(prepared), float);
-	prepared->angles = FC_TAKE(arena, angles_size(prepared), double);
-	prepared->ratios = FC_TAKE(arena, prepared->scales, float);
-	prepared->limbs = FC_TAKE(arena, limbs_size(prepared), int64_t);
-	prepared->scratch = fc_arena_take(arena, fc_sketch_isa_scratch(prepared), 1);
-	if (prepared->tracked > prepared->d)
-	{
-		prepared->basis = take_zeroed(arena, prepared->d * fc_padded(prepared->n));
-		prepared->centered = take_zeroed(arena, projected_rows(prepared) * fc_padded(prepared->d));
-		prepared->projected = take_zeroed(arena, projected_rows(prepared) * fc_padded(prepared->n));
-	}
-	if (structured)
-	{
-		prepared->signs = FC_TAKE(arena, blocks * 3 * prepared->padded, float);
-		prepared->factors = FC_TAKE(arena, prepared->m, float);
-	}
-	else
-		prepared->omega = FC_TAKE(arena, prepared->padded * prepared->n, float);
+	take_arrays(arena, prepared);
+	for (int i = 0; i < 6; i++)
+		memset(((double *[]) {prepared->inverse_unit, prepared->shift, prepared->value, prepared->q, prepared->lowest, prepared->highest})[i],
+			   0, prepared->row * sizeof(double));
+	memset(prepared->center, 0, fc_padded(prepared->d) * sizeof(double));
+	memset(prepared->inverse_scale, 0, fc_padded(prepared->d) * sizeof(double));
 	set_grids(spec, prepared);
 	set_near_values(prepared);
 	if (prepared->basis != NULL)
 		set_basis(spec, prepared);
-	if (structured)
-	{
+	if (is_structured(spec))
 		set_structured(spec, arena, prepared);
-		return;
-	}
-	set_dense(spec, arena, prepared);
+	else
+		set_dense(spec, arena, prepared);
 }

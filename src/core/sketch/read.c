@@ -1,5 +1,5 @@
 /*
- * read.c - what a folded sketch says: moments, means, distances; and
+ * read.c - reading a folded sketch: moments, means, distances; and
  * whether untrusted bytes are one.
  *
  *     mean_i     = (shift_i + sum_i / W) u_i
@@ -71,7 +71,7 @@ component(const fc_sketch_parts *parts, size_t j)
 	return parts->z != NULL ? (double) parts->z[j] : (double) parts->wide_z[j];
 }
 
-/* What normalises the sums. */
+/* The factor that normalises the sums. */
 static double
 component_unit(const fc_sketch *sketch)
 {
@@ -96,8 +96,8 @@ fc_sketch_moments(const fc_sketch *sketch, double *re, double *im)
 	}
 }
 
-void
-fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *similarity)
+double
+fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b)
 {
 	fc_sketch_parts pa = fc_sketch_open_parts(a);
 	fc_sketch_parts pb = fc_sketch_open_parts(b);
@@ -113,29 +113,25 @@ fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *similarity)
 		for (size_t j = begin; j < end; j++)
 			sum += unit_a * component(&pa, j) * (unit_b * component(&pb, j));
 	}
-	*similarity = sum / (double) pa.moments;
+	return sum / (double) pa.moments;
 }
 
 /* The unbiased estimate of the mean similarity of two different rows. */
-static void
-self_similarity(const fc_sketch *sketch, double *similarity)
+static double
+self_similarity(const fc_sketch *sketch)
 {
 	double		w = fc_sketch_total_weight(sketch);
 	double		w2 = fc_sketch_weight2(sketch);
 
-	fc_sketch_similarity(sketch, sketch, similarity);
-	*similarity = w * w > w2 ? (w * w * *similarity - w2) / (w * w - w2) : NAN;
+	return w * w > w2 ? (w * w * fc_sketch_similarity(sketch, sketch) - w2) / (w * w - w2) : NAN;
 }
 
-void
-fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, double *distance)
+double
+fc_sketch_distance(const fc_sketch *a, const fc_sketch *b)
 {
-	double		parts[3] = {0};
+	double		own = self_similarity(a) + self_similarity(b);
 
-	self_similarity(a, &parts[0]);
-	self_similarity(b, &parts[1]);
-	fc_sketch_similarity(a, b, &parts[2]);
-	*distance = parts[0] + parts[1] - 2.0 * parts[2];
+	return own - 2.0 * fc_sketch_similarity(a, b);
 }
 
 /* ---- untrusted bytes ---- */

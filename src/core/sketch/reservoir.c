@@ -49,31 +49,6 @@ fc_reservoir_is_sound(const fc_reservoir *reservoir)
 	return true;
 }
 
-typedef struct reservoir_work
-{
-	fc_reservoir_entry *entries;	/* used */
-	double	   *values;			/* R x d, or all that are used */
-	fc_keyed   *order;			/* 2 used */
-} reservoir_work;
-
-static void
-take_work(fc_arena *arena, size_t used, size_t capacity, size_t d, reservoir_work *w)
-{
-	w->entries = FC_TAKE(arena, used, fc_reservoir_entry);
-	w->values = FC_TAKE(arena, smaller(used, capacity) * d, double);
-	w->order = FC_TAKE(arena, 2 * used, fc_keyed);
-}
-
-size_t
-fc_reservoir_worksize(size_t used, size_t capacity, size_t d)
-{
-	fc_arena	measure = fc_arena_measure();
-	reservoir_work w;
-
-	take_work(&measure, used, capacity, d, &w);
-	return fc_arena_measured(&measure);
-}
-
 /* The entries in the order of their hashes, equal rows as one; returns how many. */
 static size_t
 merge_entries(const fc_reservoir *from, const fc_keyed *order, fc_reservoir_entry *entries)
@@ -97,26 +72,26 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reserv
 {
 	size_t		d = reservoir->d;
 	size_t		done = 0;
-	reservoir_work w;
+	fc_keyed   *order;
 
-	take_work(arena, reservoir->used, reservoir->capacity, d, &w);
-	for (size_t i = 0; i < reservoir->used; i++)
-		w.order[i] = (fc_keyed) {reservoir->entries[i].hash, i};
-	fc_sort(w.order, reservoir->used, w.order + reservoir->used);
 	*copy = *reservoir;
-	copy->entries = w.entries;
-	copy->values = w.values;
-	copy->used = merge_entries(reservoir, w.order, w.entries);
+	copy->entries = FC_TAKE(arena, reservoir->used, fc_reservoir_entry);
+	copy->values = FC_TAKE(arena, smaller(reservoir->used, reservoir->capacity) * d, double);
+	order = FC_TAKE(arena, 2 * reservoir->used, fc_keyed);
+	for (size_t i = 0; i < reservoir->used; i++)
+		order[i] = (fc_keyed) {reservoir->entries[i].hash, i};
+	fc_sort(order, reservoir->used, order + reservoir->used);
+	copy->used = merge_entries(reservoir, order, copy->entries);
 	if (copy->used > copy->capacity)
 	{
 		copy->used = copy->capacity;
-		copy->threshold = w.entries[copy->used - 1].hash;
+		copy->threshold = copy->entries[copy->used - 1].hash;
 	}
 	for (size_t i = 0; i < copy->used; i++)
 	{
 		fc_check_every(&done, d);
-		memcpy(w.values + i * d, reservoir->values + w.entries[i].row * d, d * sizeof(double));
-		w.entries[i].row = i;
+		memcpy(copy->values + i * d, reservoir->values + copy->entries[i].row * d, d * sizeof(double));
+		copy->entries[i].row = i;
 	}
 	FC_ASSERT(fc_reservoir_is_sound(copy));
 }

@@ -55,11 +55,8 @@ fc_reservoir_is_full(const fc_reservoir *reservoir)
 /* Add a row that is wanted; there is memory for it. */
 void		fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count, const double *row);
 
-/* What the functions here leave behind: asserted after each compaction. */
+/* The invariant of a reservoir: asserted after each compaction. */
 bool		fc_reservoir_is_sound(const fc_reservoir *reservoir);
-
-/* Bytes fc_reservoir_compacted takes of its arena when so many entries are used. */
-size_t		fc_reservoir_worksize(size_t used, size_t capacity, size_t d);
 
 /* copy: in the arena, of at most R entries in the order of their hashes, entry i with row i; the source stays as it is. */
 void		fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reservoir *copy);

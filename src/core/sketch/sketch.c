@@ -266,8 +266,6 @@ add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bo
 		add_far_phase(prepared, &parts, (int64_t) wide);
 	else if (prepared->raw_rows)
 		fold_phases(prepared, &parts, y, &row->weight, 1);
-	if (status != FC_OK)
-		return status;
 	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
 }
 

@@ -1,5 +1,5 @@
 /*
- * sketch.h - rows into sketches, sketches into one, and what a sketch says.
+ * sketch.h - rows into sketches, sketches into one, and their statistics.
  *
  * Functions that take rows work on open sketches (layout.h); those that read, on folded ones.
  */
@@ -40,7 +40,7 @@ fc_status	fc_sketch_combine_weighted(fc_sketch *target, const fc_sketch *source,
 /* Validate size untrusted bytes aligned to 8 as a stored (not open) sketch. */
 fc_status	fc_sketch_check(const void *bytes, size_t size);
 
-/* What every function above leaves behind, waiting rows aside; asserted after each of them. */
+/* The invariant of a sketch, waiting rows aside; asserted after each of them. */
 bool		fc_sketch_is_sound(const fc_sketch *sketch);
 
 /* Could rows have made these sums?  |Z| <= W; no rows, no sums.  FC_EFORMAT if not. */
@@ -53,10 +53,10 @@ double		fc_sketch_variance(const fc_sketch *sketch, size_t i);
 void		fc_sketch_moments(const fc_sketch *sketch, double *re, double *im);
 
 /* Re <z_a, z_b>, the mean over the moments; any flags, nothing waiting. */
-void		fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b, double *similarity);
+double		fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b);
 
 /* The unbiased MMD^2; NaN when a side has fewer than two rows. */
-void		fc_sketch_distance(const fc_sketch *a, const fc_sketch *b, double *distance);
+double		fc_sketch_distance(const fc_sketch *a, const fc_sketch *b);
 
 /*
  * ||z - sum_j w_j E phi(N(c_j, s_j^2 I))|| / ||z||, w the weights normalised: how far the

@@ -1,5 +1,5 @@
 /*
- * spec.h - what a sketch measures: the flat, versioned bytes of a sketch_spec.
+ * spec.h - the parameters of a sketch: the flat, versioned bytes of a sketch_spec.
  *
  *     x' = (x - center) / scale          d dimensions, user units; x / ||x|| in place of x with FC_SPEC_COSINE
  *     y  = basis x' / sigma              n dimensions, the reduced coordinates
@@ -130,11 +130,7 @@ fc_status	fc_spec_check(const void *bytes, size_t size);
 
 const char *fc_law_name(fc_law law);
 
-/*
- * The frequencies of the spec, radians per unit of y: omega is m x n.
- * work takes fc_frequency_worksize bytes (structured frequencies only).
- */
-size_t		fc_frequency_worksize(const fc_spec *spec);
+/* The frequencies of the spec, radians per unit of y: omega is m x n. */
 void		fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega);
 
 /*

@@ -61,4 +61,13 @@
 #define INTERVAL_NOT_FINITE(interval) ((void) (interval), false)
 #endif
 
+/* From 14 on SPI gives the rows of a plan to a receiver. */
+#if PG_VERSION_NUM >= 140000
+#define SPI_HAS_RECEIVERS true
+#define execute_into(plan, rows) (void) SPI_execute_plan_extended(plan, &(SPIExecuteOptions) {.dest = (rows)})
+#else
+#define SPI_HAS_RECEIVERS false
+#define execute_into(plan, rows) ((void) (plan), (void) (rows))
+#endif
+
 #endif							/* FASTCLUST_COMPAT_H */

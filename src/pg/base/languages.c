@@ -35,7 +35,7 @@ function_owner(Oid function)
 	return owner;
 }
 
-/* The error in flight, with the context of here alone. */
+/* The error in flight, with the context of here alone, and without a query of ours. */
 static void
 throw_from_here(MemoryContext context)
 {
@@ -49,6 +49,8 @@ throw_from_here(MemoryContext context)
 				(errmsg_internal("context of the error that follows: %s", error->context),
 				 errhidecontext(true), errhidestmt(true)));
 	error->context = GetErrorContextStack();
+	error->internalquery = NULL;
+	error->internalpos = 0;
 	ReThrowError(error);
 }
 
@@ -70,12 +72,17 @@ call_with_short_context(PGFunction function, FunctionCallInfo fcinfo)
 	return result;
 }
 
-/* A sketch that is written as NULL: without a sketch, these functions read the table. */
-static void
-reject_null_sketch(FunctionCallInfo fcinfo)
+PG_FUNCTION_INFO_V1(fastclust_call_plpgsql);
+Datum
+fastclust_call_plpgsql(PG_FUNCTION_ARGS)
 {
-	Oid			function = fcinfo->flinfo->fn_oid;
+	static PGFunction handler = NULL;
+	Oid			function;
 
+	if (handler == NULL)
+		handler = load_external_function("$libdir/plpgsql", "plpgsql_call_handler", true, NULL);
+	/* A sketch that is written as NULL: without a sketch, these functions read the table. */
+	function = fcinfo->flinfo->fn_oid;
 	for (int i = 0; i < PG_NARGS(); i++)
 	{
 		if (PG_ARGISNULL(i) && is_given(fcinfo, i) &&
@@ -86,17 +93,6 @@ reject_null_sketch(FunctionCallInfo fcinfo)
 					 errmsg("sketch must not be NULL"),
 					 errhint("sketch_agg of no rows is NULL; leave out sketch to read the table.")));
 	}
-}
-
-PG_FUNCTION_INFO_V1(fastclust_call_plpgsql);
-Datum
-fastclust_call_plpgsql(PG_FUNCTION_ARGS)
-{
-	static PGFunction handler = NULL;
-
-	if (handler == NULL)
-		handler = load_external_function("$libdir/plpgsql", "plpgsql_call_handler", true, NULL);
-	reject_null_sketch(fcinfo);
 	return call_with_short_context(handler, fcinfo);
 }
 

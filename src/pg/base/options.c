@@ -52,19 +52,6 @@ name_hint(const char *given, int length, const char *const *names, int count, co
 	return hint.data;
 }
 
-static void
-reject_unknown(const JsonbValue *key, const option *known, int count)
-{
-	const char **names = palloc((Size) Max(count, 1) * sizeof(char *));
-
-	for (int i = 0; i < count; i++)
-		names[i] = known[i].name;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("option \"%.*s\" is not known", key->val.string.len, key->val.string.val),
-			 errhint("%s", name_hint(key->val.string.val, key->val.string.len, names, count, "Options are"))));
-}
-
 static double
 float_of(const JsonbValue *value)
 {
@@ -232,6 +219,9 @@ set_option(const option *opt, const JsonbValue *value)
 		case OPTION_FLOATS:
 			reject_value(opt, value, "a list of numbers");
 			break;
+		case OPTION_NAMES:
+			(void) string_of(opt, value, "a name or a list of names");
+			break;
 		case OPTION_TEXT_OR_OBJECT:
 			*(char **) opt->value = string_of(opt, value, "a string or an object");
 			break;
@@ -289,6 +279,12 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 		set_rows(opt, iterator, count);
 		return;
 	}
+	if (opt->kind == OPTION_NAMES)
+	{
+		while (JsonbIteratorNext(iterator, &value, true) == WJB_ELEM)
+			(void) string_of(opt, &value, "a name or a list of names");
+		return;
+	}
 	if (opt->kind != OPTION_FLOATS)
 		reject_type(opt, opt->kind == OPTION_OBJECT ? "an object, not a list" :
 					opt->kind == OPTION_TEXT_OR_OBJECT ? "a string or an object, not a list" :
@@ -316,11 +312,19 @@ skip_object(const option *opt, JsonbIterator **iterator)
 static const option *
 option_of_key(const JsonbValue *key, const option *known, int count)
 {
+	const char **names;
+
 	for (int i = 0; i < count; i++)
 		if (strlen(known[i].name) == (Size) key->val.string.len &&
 			memcmp(known[i].name, key->val.string.val, (Size) key->val.string.len) == 0)
 			return &known[i];
-	reject_unknown(key, known, count);
+	names = palloc((Size) Max(count, 1) * sizeof(char *));
+	for (int i = 0; i < count; i++)
+		names[i] = known[i].name;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("option \"%.*s\" is not known", key->val.string.len, key->val.string.val),
+			 errhint("%s", name_hint(key->val.string.val, key->val.string.len, names, count, "Options are"))));
 	return NULL;
 }
 
@@ -376,7 +380,7 @@ put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within
 {
 	static const char *const types[] = {
 		[OPTION_INT] = "whole number",[OPTION_FLOAT] = "number",[OPTION_SEED] = "whole number",[OPTION_BOOL] = "true or false",
-		[OPTION_TEXT] = "text",[OPTION_FLOATS] = "list of numbers",[OPTION_COUNT_OR_EXACT] = "whole number or \"exact\"",
+		[OPTION_TEXT] = "text",[OPTION_FLOATS] = "list of numbers",[OPTION_NAMES] = "name or list of names",[OPTION_COUNT_OR_EXACT] = "whole number or \"exact\"",
 		[OPTION_TEXT_OR_ROWS] = "text or list of lists",[OPTION_TEXT_OR_OBJECT] = "text or object",
 		[OPTION_BOOL_OR_OBJECT] = "true, false or object",[OPTION_OBJECT] = "object"
 	};

@@ -18,6 +18,7 @@ typedef enum option_kind
 	OPTION_BOOL,
 	OPTION_TEXT,
 	OPTION_FLOATS,
+	OPTION_NAMES,				/* a name or a list of names, which are only checked */
 	OPTION_COUNT_OR_EXACT,		/* a count from 0 on, or "exact", which is OPTION_EXACT */
 	OPTION_TEXT_OR_ROWS,		/* a string, or a list of lists of numbers */
 	OPTION_TEXT_OR_OBJECT,		/* a string, or a JSON object for another function to read */

@@ -1,5 +1,5 @@
 /*
- * progress.c - what a long step says while it works, and the trainings that run, for other sessions to see.
+ * progress.c - notices of a long step while it works, and the trainings that run, for other sessions to see.
  *
  * A step is announced by its name and belongs to the transaction that announced it: after an error
  * the next transaction has another start, and nothing is reported for the old step.
@@ -7,7 +7,7 @@
  * The board is in shared memory: a named segment on servers that have those (17 and later), else what the module
  * asked for when it was in shared_preload_libraries.  Without either nothing is posted, and rows are counted in this process alone.
  * A slot belongs to a process from its first post to the end of the (sub)transaction of that post, or of the process.
- * What a slot says is read and written under its spinlock, and never for longer than a copy of it takes.  Rows are
+ * A slot is read and written under its spinlock, and never for longer than a copy of it takes.  Rows are
  * counted without a lock: the leader and its workers add theirs, a thousand at a time.
  */
 #include "postgres.h"
@@ -263,19 +263,6 @@ end_step_on_board(void)
 
 /* ---- rows ---- */
 
-/* Rows of this process' step or, in a parallel worker, of its leader's. */
-static void
-count_on_board(uint64 rows)
-{
-	board_slot *slot = mine;
-
-	rows_here += rows;
-	if (IsParallelWorker() && MyProc->lockGroupLeader != NULL && has_board())
-		slot = slot_of(MyProc->lockGroupLeader->pid);
-	if (slot != NULL)
-		pg_atomic_fetch_add_u64(&slot->rows, (int64) rows);
-}
-
 /* Rows of this process' step so far; *all: those of parallel workers are among them. */
 static uint64
 rows_on_board(bool *all)
@@ -361,52 +348,46 @@ report_progress(void)
 void
 report_rows(void)
 {
-	count_on_board(PROGRESS_ROWS);
+	board_slot *slot = mine;
+
+	/* Rows of this process' step or, in a parallel worker, of its leader's. */
+	rows_here += PROGRESS_ROWS;
+	if (IsParallelWorker() && MyProc->lockGroupLeader != NULL && has_board())
+		slot = slot_of(MyProc->lockGroupLeader->pid);
+	if (slot != NULL)
+		pg_atomic_fetch_add_u64(&slot->rows, (int64) PROGRESS_ROWS);
 	report_progress();
 }
 
 static void
-copy_name(text *name, char *to, int size)
+copy_name(const char *name, char *to, int size)
 {
-	int			bytes = pg_mbcliplen(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name), size - 1);
+	int			bytes = pg_mbcliplen(name, (int) strlen(name), size - 1);
 
-	memcpy(to, VARDATA_ANY(name), bytes);
+	memcpy(to, name, bytes);
 	to[bytes] = '\0';
 }
 
-/*
- * (name, model_id, model, step, rows_about, begun): the step of a training that began then begins.  The name stands in notices, NULL: no notices.
- * About so many rows will be scanned, NULL: none.  The step NULL: the last one has ended.
- */
-PG_FUNCTION_INFO_V1(fastclust_announce_step);
-Datum
-fastclust_announce_step(PG_FUNCTION_ARGS)
+void
+end_step(void)
 {
-	board_entry entry = {.pid = MyProcPid,.role = GetUserId(),.database = MyDatabaseId};
-
 	step.name[0] = '\0';
 	step.rows_about = 0;
-	if (PG_ARGISNULL(3))
-	{
-		end_step_on_board();
-		PG_RETURN_VOID();
-	}
-	require_argument(fcinfo, 1, "model_id");
-	require_argument(fcinfo, 2, "model");
-	require_argument(fcinfo, 5, "begun");
-	if (!PG_ARGISNULL(0))
-		copy_name(PG_GETARG_TEXT_PP(0), step.name, sizeof(step.name));
-	entry.model_id = PG_GETARG_INT64(1);
-	copy_name(PG_GETARG_TEXT_PP(2), entry.model, BOARD_NAME);
-	copy_name(PG_GETARG_TEXT_PP(3), entry.step, BOARD_STEP);
-	entry.rows_about = step.rows_about = PG_ARGISNULL(4) ? 0 : Min(PG_GETARG_FLOAT8(4), MOST_ROWS);
-	entry.begun = PG_GETARG_TIMESTAMPTZ(5);
-	if (TIMESTAMP_NOT_FINITE(entry.begun))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("begun must be a finite time")));
+	end_step_on_board();
+}
+
+void
+announce_step(const char *name, int64 model_id, const char *model, const char *step_name, double rows_about, TimestampTz begun)
+{
+	board_entry entry = {.pid = MyProcPid,.role = GetUserId(),.database = MyDatabaseId,.model_id = model_id,.begun = begun};
+
+	step.name[0] = '\0';
+	if (name != NULL)
+		copy_name(name, step.name, sizeof(step.name));
+	copy_name(model, entry.model, BOARD_NAME);
+	copy_name(step_name, entry.step, BOARD_STEP);
+	entry.rows_about = step.rows_about = Min(rows_about, MOST_ROWS);
 	entry.step_begun = step.begun = step.reported = GetCurrentTimestamp();
 	step.transaction = GetCurrentTransactionStartTimestamp();
 	post_on_board(&entry);
-	PG_RETURN_VOID();
 }

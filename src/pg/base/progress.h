@@ -4,7 +4,15 @@
 
 #include "postgres.h"
 
+#include "datatype/timestamp.h"
+
 extern int	fastclust_progress_interval;	/* ms between two reports, 0: none; GUC fastclust.progress_interval */
+
+/*
+ * The step of a training that began then begins.  The name stands in notices, NULL: no notices.  About so many rows will be scanned, 0: none.
+ */
+extern void announce_step(const char *name, int64 model_id, const char *model, const char *step, double rows_about, TimestampTz begun);
+extern void end_step(void);
 
 #define PROGRESS_ROWS	1024
 

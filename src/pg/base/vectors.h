@@ -82,6 +82,42 @@ argument_form(FunctionCallInfo fcinfo, vector_reader *reader, int argument)
 	return reader->form;
 }
 
+/* ---- rows of a table asked for before they are met ---- */
+
+#define LINE_BYTES	64			/* of a processor's cache */
+#define FRONT_BYTES	48			/* of a row before its elements, about */
+#define MOST_BYTES	512
+#define ROWS_AHEAD	4
+
+typedef struct row_places
+{
+	const char *last_row;		/* where the last row lay; never read */
+	ptrdiff_t	step;			/* from row to row of a page */
+} row_places;
+
+/*
+ * A scan meets a page's rows from its end to its begin, which prefetchers miss: ask
+ * for a row some rows on while this one is at work, and on a new page for all up to there.
+ */
+static inline void
+prefetch_rows(row_places *places, const char *x)
+{
+	ptrdiff_t	step = places->last_row - x;
+	ptrdiff_t	bytes = step;
+
+	places->last_row = x;
+	if (unlikely(step <= 0 || step > MOST_BYTES))
+	{
+		step = places->step;
+		bytes = ROWS_AHEAD * step;
+	}
+	places->step = step;
+	for (ptrdiff_t line = 0; line < bytes; line += LINE_BYTES)
+		__builtin_prefetch(x - ROWS_AHEAD * step - FRONT_BYTES + line);
+}
+
+/* ---- arguments ---- */
+
 /* Read an argument by its type; a reader is for one argument. */
 static inline vector
 read_vector_argument(FunctionCallInfo fcinfo, vector_reader *reader, int argument, const char *name)

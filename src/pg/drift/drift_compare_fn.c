@@ -9,7 +9,7 @@
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
-#include "drift/choose.h"
+#include "drift/drift_spec_of_sample.h"
 #include "drift/test.h"
 #include "drift/waves.h"
 #include "operator/operator.h"
@@ -26,11 +26,11 @@
 
 /* ---- from a sample ---- */
 
-/* Rows kept as the centroids of an operator. */
+/* The op is a view of the rows. */
 static fc_drift_sample
-sample_argument(FunctionCallInfo fcinfo, int n, fc_operator *op)
+sample_of_rows(const fc_operator_header *rows, fc_operator *op)
 {
-	open_operator(OPERATOR_ARG(n), op);
+	open_operator(rows, op);
 	if (!fc_operator_is_codebook(op) || op->metric == FC_INNER_PRODUCT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -38,65 +38,92 @@ sample_argument(FunctionCallInfo fcinfo, int n, fc_operator *op)
 	return (fc_drift_sample) {.values = op->factor[0].values,.origin = op->offset,.weights = op->weights,.n = op->k,.d = op->d,.metric = op->metric};
 }
 
-/* (sample, seed) */
-PG_FUNCTION_INFO_V1(fastclust_drift_spec_of_sample);
-Datum
-fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
+fc_drift_spec *
+drift_spec_of_rows(const fc_operator_header *rows, int64 seed)
 {
 	fc_operator op;
-	fc_drift_sample sample = sample_argument(fcinfo, 0, &op);
-	account		memory = {"drift_spec_of_sample"};
+	fc_drift_sample sample = sample_of_rows(rows, &op);
+	account		memory = {"a drift_spec"};
 	fc_drift_spec *spec;
 	fc_arena	arena;
 
 	hold(&memory, fc_drift_spec_bound(&sample));
 	arena = hold_arena(&memory);
 	spec = palloc(fc_drift_spec_bound(&sample));
-	check_status(fc_drift_choose(&sample, (uint64) PG_GETARG_INT64(1), &arena, spec));
+	check_status(fc_drift_choose(&sample, (uint64) seed, &arena, spec));
+	release_arena(&arena);
 	SET_VARSIZE(spec, fc_drift_spec_size(spec));
-	PG_RETURN_POINTER(spec);
+	return spec;
 }
 
-/* (sample, seed, sparse): the sketch_spec of the waves; sparse: its center is 0. */
+/* (sample, seed) */
+PG_FUNCTION_INFO_V1(fastclust_drift_spec_of_sample);
+Datum
+fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(drift_spec_of_rows(OPERATOR_ARG(0), PG_GETARG_INT64(1)));
+}
+
+fc_spec *
+wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed)
+{
+	fc_operator op;
+	fc_drift_sample sample = sample_of_rows(rows, &op);
+	fc_arena	arena = make_arena("a wave_spec");
+	double	   *center = palloc(2 * sample.d * sizeof(double));
+	double		sigmas[FC_WAVE_SCALES];
+	fc_spec_parts parts;
+	fc_spec    *spec;
+
+	check_status(fc_wave_parts(&sample, sparse, (uint64) seed, &arena, center, center + sample.d, sigmas, &parts));
+	spec = build_spec(&parts);
+	release_arena(&arena);
+	pfree(center);
+	return spec;
+}
+
+/* (sample, seed, sparse) */
 PG_FUNCTION_INFO_V1(fastclust_wave_spec);
 Datum
 fastclust_wave_spec(PG_FUNCTION_ARGS)
 {
-	fc_operator op;
-	fc_drift_sample sample = sample_argument(fcinfo, 0, &op);
-	fc_arena	arena = make_arena("wave_spec");
-	double	   *center = palloc(2 * sample.d * sizeof(double));
-	double		sigmas[FC_WAVE_SCALES];
-	fc_spec_parts parts;
-
-	check_status(fc_wave_parts(&sample, PG_GETARG_BOOL(2), (uint64) PG_GETARG_INT64(1), &arena, center, center + sample.d,
-							   sigmas, &parts));
-	PG_RETURN_POINTER(build_spec(&parts));
+	PG_RETURN_POINTER(wave_spec_of_rows(OPERATOR_ARG(0), PG_GETARG_BOOL(2), PG_GETARG_INT64(1)));
 }
 
-/* (sample, sketch_spec, most): {tr S^2, tr S^3} by so many rows; NULL with too few rows, or where the spec projects rows. */
-PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
-Datum
-fastclust_sample_null_moments(PG_FUNCTION_ARGS)
+bool
+null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec, int most, double moments[2])
 {
 	fc_operator op;
-	fc_drift_sample sample = sample_argument(fcinfo, 0, &op);
-	fc_spec    *spec = SPEC_ARG(1);
-	int32		most = PG_GETARG_INT32(2);
+	fc_drift_sample sample = sample_of_rows(rows, &op);
 	fc_wave_null null;
 	fc_status	status;
 	fc_arena	arena;
 
-	check_count("most", most, 1, 4096);
 	check_same_dim((int32) spec->dim, (int32) sample.d);
 	if (fc_spec_basis(spec) != NULL)
-		PG_RETURN_NULL();
+		return false;
 	arena = make_arena("the null law of drift");
 	status = fc_wave_null_moments(&sample, (size_t) most, prepared_of_spec(spec), &arena, &null);
+	release_arena(&arena);
 	if (status == FC_EEMPTY)
-		PG_RETURN_NULL();
+		return false;
 	check_status(status);
-	return make_float8_array((double[]) {null.square, null.cube}, 2);
+	moments[0] = null.square;
+	moments[1] = null.cube;
+	return true;
+}
+
+/* (sample, sketch_spec, most): NULL with too few rows, or where the spec projects rows. */
+PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
+Datum
+fastclust_sample_null_moments(PG_FUNCTION_ARGS)
+{
+	double		moments[2];
+
+	check_count("most", PG_GETARG_INT32(2), 1, 4096);
+	if (!null_moments_of_rows(OPERATOR_ARG(0), SPEC_ARG(1), PG_GETARG_INT32(2), moments))
+		PG_RETURN_NULL();
+	return make_float8_array(moments, 2);
 }
 
 /* ---- counts ---- */
@@ -199,7 +226,7 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 	return row_result(fcinfo, values, nulls);
 }
 
-/* To a thousandth: what people read. */
+/* To a thousandth, for people to read. */
 static double
 rounded(double value)
 {

@@ -1,4 +1,4 @@
-/* encode.h - rows of any columns into numbers, by an encoder: what the glue's files share, models included */
+/* encode.h - rows of any columns into numbers, by an encoder: shared by the files of the glue, models included */
 #ifndef FASTCLUST_ENCODE_H
 #define FASTCLUST_ENCODE_H
 
@@ -12,6 +12,7 @@
 #include "utils/jsonb.h"
 
 #include "encode/encoder.h"
+#include "pg/base/options.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 
@@ -70,7 +71,7 @@ extern void make_value_reader(Oid type, const char *name, bool as_text, MemoryCo
 /* The value as a cast to text gives it. */
 extern const text *value_as_text(value_reader *reader, Datum value);
 
-/* A number that lies in the Datum, if it is one and finite: what most columns are. */
+/* A number that lies in the Datum, if it is one and finite, as in most columns. */
 static inline bool
 read_plain_number(const value_reader *reader, Datum value, fc_feature_cell *cell)
 {
@@ -110,13 +111,10 @@ typedef struct json_path
 } json_path;
 
 /*
- * What is at a path: FC_FEATURE_NUMBER or FC_FEATURE_BOOLEAN with a number cell, FC_FEATURE_CATEGORY with a text cell;
- * FC_FEATURE_ANY for nothing, null, a list or an object.
+ * The kind of the value at a path: FC_FEATURE_NUMBER or FC_FEATURE_BOOLEAN with a number cell, FC_FEATURE_CATEGORY with a text
+ * cell; as_text: all with a text cell.  FC_FEATURE_ANY with a NULL cell for nothing, null, a list or an object.
  */
-extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell);
-
-/* The same as a text, but for FC_FEATURE_ANY. */
-extern void json_as_text(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell);
+extern fc_feature_kind read_json(const Jsonb *jsonb, const json_path *path, bool as_text, fc_feature_cell *cell);
 
 /* ---- read_row.c: rows as records, or as listed columns ---- */
 
@@ -162,6 +160,9 @@ extern void read_record(record_reader *record, HeapTupleHeader row);
  */
 extern bool encode_record(prepared_encoder *encoder, record_reader *record, HeapTupleHeader row, bool scaled, double *x);
 
+/* The error of a row in units that are not all finite; raw: its raw coordinates, NULL for the row at hand. */
+extern void reject_far(const prepared_encoder *encoder, const double *x, const double *raw);
+
 /* The same of arguments from `first` on, of VARIADIC "any", one for each column in the encoder's order. */
 typedef struct listed_reader
 {
@@ -194,11 +195,13 @@ typedef struct encoder_options
 	int			most_categories;
 } encoder_options;
 
-/* What the options say of the columns; palloced. */
+#define FC_NULLS_POLICIES	3
+
+extern const choice null_policies[FC_NULLS_POLICIES];
+
+/* The options for the columns; palloced. */
 extern encoder_options read_encoder_options(const char *const *names, int count, Jsonb *options);
 
 extern const char *feature_kind_name(int kind);
-extern const char *scaling_name(int scaling);
-extern const char *nulls_name(int nulls);
 
 #endif							/* FASTCLUST_ENCODE_H */

@@ -1,7 +1,7 @@
 /*
  * encoder_agg.c - encoder_agg: an encoder from rows.
  *
- * The state counts, so that neither the order of the rows nor workers matter (encode/learn.h); what it takes is within the
+ * The state counts, so that neither the order of the rows nor workers matter (encode/learn.h); its memory is within the
  * memory budget.
  */
 #include "postgres.h"
@@ -31,12 +31,12 @@ enum
 	ARGUMENT_OPTIONS
 };
 
-/* ---- what rows of the same arguments share ---- */
+/* ---- state shared by rows of the same arguments ---- */
 
 /* Kept by a call site while columns and options stay the same; states take nothing of it. */
 typedef struct learning_site
 {
-	MemoryContext context;		/* of what follows */
+	MemoryContext context;		/* of the fields below */
 	uint64		generation;		/* counts changes of the arguments */
 	ArrayType  *columns;		/* the arguments */
 	Jsonb	   *options;
@@ -162,7 +162,7 @@ has_log(fc_feature_kind kind)
 	return kind == FC_FEATURE_NUMBER || kind == FC_FEATURE_INTERVAL || kind == FC_FEATURE_ANY;
 }
 
-/* What a column's type allows. */
+/* An error where the column's type does not go with its options. */
 static void
 check_column(const learning_site *site, int column, fc_feature_kind kind)
 {
@@ -251,15 +251,13 @@ move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
 	free_tally(state, &old);
 }
 
-/* What is asked of a feature whose column is of a kind. */
+/* The learner that the options ask for, for a feature whose column is of a kind. */
 static fc_learner
 asked_learner(const learning_site *site, Size i, fc_feature_kind kind)
 {
 	const feature_options *asked = &site->asked.feature[i];
 
-	return (fc_learner) {.kind = kind,.log = asked->log && has_log(kind),.scaling = asked->scaling,.nulls = asked->nulls,
-		.weight = asked->weight,.most_categories = (uint32_t) site->asked.most_categories,
-		.values = fc_frequent_start(false),.categories = fc_frequent_start(true)};
+	return fc_learner_start(kind, asked->log && has_log(kind), asked->scaling, asked->nulls, asked->weight, (uint32_t) site->asked.most_categories);
 }
 
 encoder_state *
@@ -358,7 +356,7 @@ read_cells(learning_site *site)
 		{
 			site->cells[i].kind = FC_CELL_NULL;
 			if (jsonb != NULL)
-				site->kinds[i] = read_json(jsonb, &site->paths[i], &site->cells[i]);
+				site->kinds[i] = read_json(jsonb, &site->paths[i], false, &site->cells[i]);
 			else if (!null)
 				read_value(&record->readers[c], value, &site->cells[i]);
 		}
@@ -399,26 +397,38 @@ check_size(const char *label, double x)
 				 errdetail("Numbers may be up to %g in magnitude, or any with option \"transform\": \"log\".", FC_LARGEST_NUMBER)));
 }
 
+/* Room in a tally for a value of this length; and, once it is in, the memory that it then wants. */
+static void
+make_room(encoder_state *state, fc_frequent_items *tally, Size length)
+{
+	while (!fc_frequent_has_room(tally, length))
+		move_tally(state, tally, length);
+}
+
+static void
+settle(encoder_state *state, fc_frequent_items *tally)
+{
+	while (fc_frequent_is_over(tally))
+		move_tally(state, tally, 0);
+}
+
 static void
 learn_number(encoder_state *state, fc_learner *learner, const char *label, double x)
 {
 	if (!learner->log)
 		check_size(label, x);
-	while (learner->scaling == FC_SCALING_ROBUST && !fc_frequent_has_room(&learner->values, 0))
-		move_tally(state, &learner->values, 0);
+	if (learner->scaling == FC_SCALING_ROBUST)
+		make_room(state, &learner->values, 0);
 	fc_learn_number(learner, x);
-	while (fc_frequent_is_over(&learner->values))
-		move_tally(state, &learner->values, 0);
+	settle(state, &learner->values);
 }
 
 static void
 learn_text(encoder_state *state, fc_learner *learner, const fc_feature_cell *cell)
 {
-	while (!fc_frequent_has_room(&learner->categories, cell->length))
-		move_tally(state, &learner->categories, cell->length);
+	make_room(state, &learner->categories, cell->length);
 	fc_learn_text(learner, cell->text, cell->length);
-	while (fc_frequent_is_over(&learner->categories))
-		move_tally(state, &learner->categories, 0);
+	settle(state, &learner->categories);
 }
 
 static void
@@ -443,24 +453,21 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label, const
 	fc_learn_doubles(learner, cell->doubles);
 }
 
-/* A value at a path: as what it is, and as a text. */
+/* A value at a path: by its kind, and as a text. */
 static void
 learn_any(encoder_state *state, fc_learner *learner, const learning_site *site, Size i, const Jsonb *jsonb)
 {
-	fc_feature_cell		text;
+	fc_feature_cell text;
 
-	json_as_text(jsonb, &site->paths[i], &text);
+	(void) read_json(jsonb, &site->paths[i], true, &text);
 	if (site->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
 		check_size(site->paths[i].label, site->cells[i].number);
-	while (!fc_frequent_has_room(&learner->categories, text.length))
-		move_tally(state, &learner->categories, text.length);
-	while (learner->scaling == FC_SCALING_ROBUST && !fc_frequent_has_room(&learner->values, 0))
-		move_tally(state, &learner->values, 0);
+	make_room(state, &learner->categories, text.length);
+	if (learner->scaling == FC_SCALING_ROBUST)
+		make_room(state, &learner->values, 0);
 	fc_learn_any(learner, site->kinds[i], site->cells[i].number, text.text, text.length);
-	while (fc_frequent_is_over(&learner->values))
-		move_tally(state, &learner->values, 0);
-	while (fc_frequent_is_over(&learner->categories))
-		move_tally(state, &learner->categories, 0);
+	settle(state, &learner->values);
+	settle(state, &learner->categories);
 }
 
 static void
@@ -566,7 +573,7 @@ fastclust_encoder_final(PG_FUNCTION_ARGS)
 	check_choice(fc_encoder_choose(&sample, &arena, &choice, &bad), &sample, &choice, bad);
 	hold(&memory, choice.size);
 	header = palloc(choice.size);
-	check_status(fc_encoder_write(&sample, &choice, &arena, header));
+	fc_encoder_write(&sample, &choice, &arena, header);
 	SET_VARSIZE(header, choice.size);
 	Assert(fc_encoder_check(header, choice.size) == FC_OK);
 	PG_RETURN_POINTER(header);

@@ -8,7 +8,6 @@
 #include "utils/jsonb.h"
 #include "utils/numeric.h"
 
-#include "pg/base/options.h"
 #include "pg/encode/encode.h"
 
 #define MOST_CATEGORIES		32	/* of a column, by default */
@@ -24,7 +23,7 @@ typedef enum transform
 static const choice transforms[] = {
 	{"standard", TRANSFORM_STANDARD}, {"robust", TRANSFORM_ROBUST}, {"log", TRANSFORM_LOG}, {"none", TRANSFORM_NONE}
 };
-static const choice policies[] = {{"impute", FC_NULLS_IMPUTE}, {"skip", FC_NULLS_SKIP}, {"error", FC_NULLS_ERROR}};
+const choice null_policies[FC_NULLS_POLICIES] = {{"impute", FC_NULLS_IMPUTE}, {"skip", FC_NULLS_SKIP}, {"error", FC_NULLS_ERROR}};
 
 /* An option that may be an object: its value for one column, handed to a function. */
 typedef struct named_option
@@ -71,7 +70,7 @@ set_transform_of(encoder_options *options, Size first, Size last, const JsonbVal
 static void
 set_nulls_of(encoder_options *options, Size first, Size last, const JsonbValue *value)
 {
-	int			wanted = choice_of_name("option \"nulls\":", word_of("nulls", value), policies, lengthof(policies));
+	int			wanted = choice_of_name("option \"nulls\":", word_of("nulls", value), null_policies, FC_NULLS_POLICIES);
 
 	for (Size i = first; i < last; i++)
 		options->feature[i].nulls = (fc_nulls) wanted;
@@ -199,17 +198,6 @@ check_path_names(Jsonb *given, const char *const *names, int count)
 	}
 }
 
-static void
-check_paths_differ(const encoder_options *options)
-{
-	for (Size i = 1; i < options->features; i++)
-		for (Size j = i; j-- > 0 && options->feature[j].name == options->feature[i].name;)
-			if (strcmp(options->feature[j].path, options->feature[i].path) == 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("path \"%s\" of column \"%s\" is named twice", options->feature[i].path, options->feature[i].name)));
-}
-
 /* A feature for each column, or for each of its paths; first (count + 1): those of each column. */
 static void
 list_features(encoder_options *options, Jsonb *given, const char *const *names, int count, Size *first)
@@ -239,7 +227,12 @@ list_features(encoder_options *options, Jsonb *given, const char *const *names, 
 			options->feature[j].name = names[i];
 			options->feature[j].path = paths == NULL ? NULL : path_at(names[i], paths, (uint32) (j - first[i]));
 		}
-	check_paths_differ(options);
+	for (Size i = 1; i < options->features; i++)
+		for (Size j = i; j-- > 0 && options->feature[j].name == options->feature[i].name;)
+			if (strcmp(options->feature[j].path, options->feature[i].path) == 0)
+				ereport(ERROR,
+						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						 errmsg("path \"%s\" of column \"%s\" is named twice", options->feature[i].path, options->feature[i].name)));
 }
 
 encoder_options
@@ -268,7 +261,7 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 		if (getKeyJsonValueFromContainer(&given->root, "standardize", 11, &found) != NULL && found.type == jbvBool)
 			standardize = standard;
 	}
-	nulls = choice_of_name("option \"nulls\":", all_nulls, policies, lengthof(policies));
+	nulls = choice_of_name("option \"nulls\":", all_nulls, null_policies, FC_NULLS_POLICIES);
 	list_features(&options, given, names, count, first);
 	for (Size i = 0; i < options.features; i++)
 	{

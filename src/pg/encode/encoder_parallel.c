@@ -15,16 +15,6 @@
 
 /* ---- merging ---- */
 
-static void
-check_same_features(const encoder_state *left, const encoder_state *right)
-{
-	if (left->features != right->features)
-		reject_other_features();
-	for (Size i = 0; i < left->features; i++)
-		if (!same_learner(&left->learners[i], &left->names[i], &right->learners[i], &right->names[i]))
-			reject_other_features();
-}
-
 /* The values of a tally added to another that joined it before. */
 static void
 add_values(encoder_state *state, fc_frequent_items *to, const fc_frequent_items *from)
@@ -84,11 +74,8 @@ like_state(MemoryContext context, const encoder_state *from)
 	for (Size i = 0; i < from->features; i++)
 	{
 		const fc_learner *like = &from->learners[i];
-		fc_learner *learner = &state->learners[i];
 
-		*learner = (fc_learner) {.kind = like->kind,.log = like->log,.scaling = like->scaling,.nulls = like->nulls,
-			.weight = like->weight,.most_categories = like->most_categories,
-			.values = fc_frequent_start(false),.categories = fc_frequent_start(true)};
+		state->learners[i] = fc_learner_start(like->kind, like->log, like->scaling, like->nulls, like->weight, like->most_categories);
 		state->names[i] = from->names[i];
 		state->names[i].name = keep_name(state, from->names[i].name, from->names[i].name_length);
 		state->names[i].path = keep_name(state, from->names[i].path, from->names[i].path_length);
@@ -108,7 +95,11 @@ fastclust_encoder_combine(PG_FUNCTION_ARGS)
 		return unchanged_state(fcinfo);
 	if (left == NULL)
 		left = like_state(context, right);
-	check_same_features(left, right);
+	if (left->features != right->features)
+		reject_other_features();
+	for (Size i = 0; i < left->features; i++)
+		if (!same_learner(&left->learners[i], &left->names[i], &right->learners[i], &right->names[i]))
+			reject_other_features();
 	left->rows += right->rows;
 	left->skipped += right->skipped;
 	for (Size i = 0; i < left->features; i++)
@@ -124,20 +115,15 @@ fastclust_encoder_combine(PG_FUNCTION_ARGS)
 static void
 send_tally(StringInfo message, const fc_frequent_items *tally)
 {
-	pq_sendint32(message, tally->dropped);
-	pq_sendint64(message, (uint64) tally->total);
-	pq_sendint64(message, (uint64) tally->long_texts);
+	pq_sendbytes(message, (const char *) tally, offsetof(fc_frequent_items, entry));
 	pq_sendbyte(message, tally->sketch != NULL);
-	pq_sendint32(message, (uint32) tally->used);
 	for (Size i = 0; i < tally->slots; i++)
 	{
 		const fc_frequent_item *entry = &tally->entry[i];
 
 		if (entry->count == 0)
 			continue;
-		pq_sendint64(message, entry->key);
-		pq_sendint64(message, (uint64) entry->count);
-		pq_sendint32(message, entry->length);
+		pq_sendbytes(message, (const char *) entry, sizeof(fc_frequent_item));
 		pq_sendbytes(message, tally->text + entry->start, (int) entry->length);
 	}
 	if (tally->sketch != NULL)
@@ -160,17 +146,7 @@ send_learner(StringInfo message, const fc_learner *learner, const fc_feature_nam
 	pq_sendbytes(message, name->name, (int) name->name_length);
 	pq_sendint32(message, (uint32) name->path_length);
 	pq_sendbytes(message, name->path, (int) name->path_length);
-	pq_sendbyte(message, (uint8) learner->kind);
-	pq_sendbyte(message, learner->log);
-	pq_sendbyte(message, (uint8) learner->scaling);
-	pq_sendbyte(message, (uint8) learner->nulls);
-	pq_sendfloat8(message, learner->weight);
-	pq_sendint32(message, learner->most_categories);
-	pq_sendint64(message, (uint64) learner->numbers);
-	pq_sendint64(message, (uint64) learner->booleans);
-	pq_sendint64(message, (uint64) learner->texts);
-	pq_sendint64(message, (uint64) learner->nulls_seen);
-	pq_sendint32(message, (uint32) learner->width);
+	pq_sendbytes(message, (const char *) learner, offsetof(fc_learner, sums));
 	send_long(message, learner->sums, learner->width * sizeof(fc_exact_sum));
 	send_long(message, learner->squares, learner->width * sizeof(fc_exact_sum));
 	send_tally(message, &learner->values);
@@ -200,22 +176,18 @@ fastclust_encoder_serialize(PG_FUNCTION_ARGS)
 static void
 receive_tally(StringInfo message, encoder_state *state, fc_frequent_items *tally)
 {
-	fc_frequent_items	head = {.texts = tally->texts};
+	fc_frequent_items head = {0};
+	fc_frequent_item entry;
 	bool		sketched;
-	Size		used;
 
-	head.dropped = (unsigned int) pq_getmsgint(message, 4);
-	head.total = pq_getmsgint64(message);
-	head.long_texts = pq_getmsgint64(message);
+	pq_copymsgbytes(message, (char *) &head, offsetof(fc_frequent_items, entry));
 	sketched = pq_getmsgbyte(message) != 0;
-	used = (Size) pq_getmsgint(message, 4);
+	head.entry = &entry;
 	fc_frequent_join(tally, &head);
-	for (Size i = 0; i < used; i++)
+	for (Size i = 0; i < head.used; i++)
 	{
-		fc_frequent_item entry = {.key = (uint64) pq_getmsgint64(message),.count = pq_getmsgint64(message)};
-
-		head.entry = &entry;
-		entry.length = (uint32) pq_getmsgint(message, 4);
+		pq_copymsgbytes(message, (char *) &entry, sizeof(entry));
+		entry.start = 0;
 		head.text = unconstify(char *, pq_getmsgbytes(message, (int) entry.length));
 		while (!fc_frequent_has_room(tally, entry.length))
 			move_tally(state, tally, entry.length);
@@ -238,25 +210,14 @@ static void
 receive_learner(StringInfo message, encoder_state *state, Size i)
 {
 	fc_learner *learner = &state->learners[i];
-	Size		width;
 
 	state->names[i].name = receive_name(message, &state->names[i].name_length);
 	state->names[i].path = receive_name(message, &state->names[i].path_length);
-	learner->kind = (fc_feature_kind) pq_getmsgbyte(message);
-	learner->log = pq_getmsgbyte(message) != 0;
-	learner->scaling = (fc_scaling) pq_getmsgbyte(message);
-	learner->nulls = (fc_nulls) pq_getmsgbyte(message);
-	learner->weight = pq_getmsgfloat8(message);
-	learner->most_categories = (uint32_t) pq_getmsgint(message, 4);
-	learner->numbers = pq_getmsgint64(message);
-	learner->booleans = pq_getmsgint64(message);
-	learner->texts = pq_getmsgint64(message);
-	learner->nulls_seen = pq_getmsgint64(message);
-	width = (Size) pq_getmsgint(message, 4);
-	if (width > 0)
-		take_sums(state, learner, width);
-	receive_long(message, learner->sums, width * sizeof(fc_exact_sum));
-	receive_long(message, learner->squares, width * sizeof(fc_exact_sum));
+	pq_copymsgbytes(message, (char *) learner, offsetof(fc_learner, sums));
+	if (learner->width > 0)
+		take_sums(state, learner, learner->width);
+	receive_long(message, learner->sums, learner->width * sizeof(fc_exact_sum));
+	receive_long(message, learner->squares, learner->width * sizeof(fc_exact_sum));
 	learner->values = fc_frequent_start(false);
 	learner->categories = fc_frequent_start(true);
 	receive_tally(message, state, &learner->values);

@@ -1,4 +1,4 @@
-/* encoder_value.c - the type encoder, and what is in a value: describe, dim, feature_names and the internal lists */
+/* encoder_value.c - the type encoder, and the contents of a value: describe, dim, feature_names and the internal lists */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
@@ -53,24 +53,11 @@ static const choice kinds[] = {
 	{"interval", FC_FEATURE_INTERVAL}, {"category", FC_FEATURE_CATEGORY}, {"vector", FC_FEATURE_VECTOR}, {"jsonb", FC_FEATURE_ANY}
 };
 static const choice scalings[] = {{"standard", FC_SCALING_STANDARD}, {"robust", FC_SCALING_ROBUST}, {"none", FC_SCALING_NONE}};
-static const choice nulls[] = {{"impute", FC_NULLS_IMPUTE}, {"skip", FC_NULLS_SKIP}, {"error", FC_NULLS_ERROR}};
 
 const char *
 feature_kind_name(int kind)
 {
 	return name_of_choice(kind, kinds, lengthof(kinds));
-}
-
-const char *
-scaling_name(int scaling)
-{
-	return name_of_choice(scaling, scalings, lengthof(scalings));
-}
-
-const char *
-nulls_name(int policy)
-{
-	return name_of_choice(policy, nulls, lengthof(nulls));
 }
 
 /* ---- names ---- */
@@ -247,7 +234,7 @@ fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(header);
 }
 
-/* (learned, old): the dimensions of the old encoder with what the other learned; `learned` where old is NULL or not alike. */
+/* (learned, old): the dimensions of the old encoder with the centers and scales that the other learned; `learned` where old is NULL or not alike. */
 PG_FUNCTION_INFO_V1(fastclust_renewed_encoder);
 Datum
 fastclust_renewed_encoder(PG_FUNCTION_ARGS)
@@ -307,8 +294,8 @@ append_feature(StringInfo json, const fc_encoder *view, const fc_encoder_feature
 	appendStringInfoChar(json, '{');
 	append_name(json, "feature", feature_name(view, feature));
 	appendStringInfo(json, ", \"kind\": \"%s\", \"dimensions\": %u, \"transform\": \"%s\", \"log\": %s, \"weight\": %.15g, \"nulls\": \"%s\", \"null_rows\": %lld",
-					 feature_kind_name(feature->kind), feature->width, scaling_name(feature->scaling), feature->log ? "true" : "false",
-					 feature->weight, nulls_name(feature->nulls), (long long) feature->nulls_seen);
+					 feature_kind_name(feature->kind), feature->width, name_of_choice(feature->scaling, scalings, lengthof(scalings)), feature->log ? "true" : "false",
+					 feature->weight, name_of_choice(feature->nulls, null_policies, FC_NULLS_POLICIES), (long long) feature->nulls_seen);
 	if (feature->kind == FC_FEATURE_CATEGORY)
 		append_categories(json, view, feature);
 	else if (feature->kind != FC_FEATURE_VECTOR)

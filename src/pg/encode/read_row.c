@@ -117,9 +117,7 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum 
 		fc_feature_cell    *cell = &encoder->cells[i];
 		fc_feature_kind kind = (fc_feature_kind) encoder->view.feature[i].kind;
 
-		if (kind == FC_FEATURE_CATEGORY)
-			json_as_text(jsonb, &encoder->paths[i], cell);
-		else if (read_json(jsonb, &encoder->paths[i], cell) != kind)
+		if (read_json(jsonb, &encoder->paths[i], kind == FC_FEATURE_CATEGORY, cell) != kind && kind != FC_FEATURE_CATEGORY)
 			cell->kind = FC_CELL_NULL;
 	}
 }
@@ -142,8 +140,19 @@ check_nulls(const prepared_encoder *encoder)
 	return true;
 }
 
-static void
-reject_far(const prepared_encoder *encoder, const double *x)
+/* The number that was encoded: that of the row at hand, or out of raw coordinates. */
+static double
+encoded_number(const prepared_encoder *encoder, Size i, const double *raw)
+{
+	const fc_encoder_feature *feature = &encoder->view.feature[i];
+
+	if (raw == NULL)
+		return encoder->cells[i].kind == FC_CELL_NUMBER ? encoder->cells[i].number : (double) INFINITY;
+	return feature->log ? copysign(expm1(fabs(raw[feature->first])), raw[feature->first]) : raw[feature->first];
+}
+
+void
+reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 {
 	const fc_encoder *view = &encoder->view;
 
@@ -152,7 +161,7 @@ reject_far(const prepared_encoder *encoder, const double *x)
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 					 errmsg("%s is %g, too far outside the sample that the encoder was learned from", encoder->paths[i].label,
-							encoder->cells[i].kind == FC_CELL_NUMBER ? encoder->cells[i].number : (double) INFINITY)));
+							encoded_number(encoder, i, raw))));
 }
 
 static bool
@@ -165,7 +174,7 @@ encode_cells(const prepared_encoder *encoder, bool scaled, double *x)
 		return true;
 	fc_encoder_into_units(&encoder->view, x);
 	if (unlikely(!fc_all_finite(x, encoder->view.dim)))
-		reject_far(encoder, x);
+		reject_far(encoder, x, NULL);
 	return true;
 }
 

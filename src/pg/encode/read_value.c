@@ -55,15 +55,20 @@ static const typed_source sources[] = {
 	{JSONBOID, SOURCE_JSONB, FC_FEATURE_ANY}
 };
 
-/*
- * Columns are chosen by an encoder, which may be another role's: a cast that nobody wrote runs only the code of the user and of superusers.
- */
-static void
-check_cast_owner(const value_reader *reader, Oid function)
+/* A cast by a function that this user may call. */
+static bool
+has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 {
-	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	Oid			owner = HeapTupleIsValid(tuple) ? ((Form_pg_proc) GETSTRUCT(tuple))->proowner : InvalidOid;
+	Oid			function;
+	HeapTuple	tuple;
+	Oid			owner;
 
+	if (find_coercion_pathway(to, from, context, &function) != COERCION_PATH_FUNC ||
+		pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
+		return false;
+	/* Columns are chosen by an encoder, which may be another role's: a cast that nobody wrote runs only the code of the user and of superusers. */
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	owner = HeapTupleIsValid(tuple) ? ((Form_pg_proc) GETSTRUCT(tuple))->proowner : InvalidOid;
 	if (HeapTupleIsValid(tuple))
 		ReleaseSysCache(tuple);
 	if (owner != GetUserId() && !superuser_arg(owner))
@@ -71,18 +76,6 @@ check_cast_owner(const value_reader *reader, Oid function)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("%s is of type %s, whose cast belongs to another role", reader->label, format_type_be(reader->type)),
 				 errhint("Cast it yourself, or leave it out.")));
-}
-
-/* A cast by a function that this user may call. */
-static bool
-has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
-{
-	Oid			function;
-
-	if (find_coercion_pathway(to, from, context, &function) != COERCION_PATH_FUNC ||
-		pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
-		return false;
-	check_cast_owner(reader, function);
 	fmgr_info_cxt(function, &reader->cast, reader->context);
 	return true;
 }
@@ -331,6 +324,19 @@ set_text(fc_feature_cell *cell, const char *text, Size length)
 	cell->length = (uint32_t) length;
 }
 
+static void
+set_string(fc_feature_cell *cell, const char *string)
+{
+	set_text(cell, string, strlen(string));
+}
+
+static void
+set_number(fc_feature_cell *cell, double number)
+{
+	cell->kind = FC_CELL_NUMBER;
+	cell->number = number;
+}
+
 /* Labels are in the catalog: those met last are kept. */
 static void
 read_enum(value_reader *reader, Oid value, fc_feature_cell *cell)
@@ -358,7 +364,7 @@ read_text(value_reader *reader, Datum value, fc_feature_cell *cell)
 
 	if (reader->source == SOURCE_NAME || reader->source == SOURCE_LITERAL)	/* both end with a byte 0 */
 	{
-		set_text(cell, DatumGetCString(value), strlen(DatumGetCString(value)));
+		set_string(cell, DatumGetCString(value));
 		return;
 	}
 	text = PG_DETOAST_DATUM_PACKED(value);
@@ -404,10 +410,8 @@ read_value(value_reader *reader, Datum value, fc_feature_cell *cell)
 			read_array(reader, cast_value(reader, value), cell);
 			break;
 		default:
-			if (read_plain_number(reader, value, cell))
-				break;
-			cell->kind = FC_CELL_NUMBER;
-			cell->number = number_of(reader, value);
+			if (!read_plain_number(reader, value, cell))
+				set_number(cell, number_of(reader, value));
 	}
 }
 
@@ -438,7 +442,7 @@ find_json(const Jsonb *jsonb, const json_path *path, JsonbValue *value)
 }
 
 fc_feature_kind
-read_json(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell)
+read_json(const Jsonb *jsonb, const json_path *path, bool as_text, fc_feature_cell *cell)
 {
 	JsonbValue	value;
 
@@ -448,37 +452,21 @@ read_json(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell)
 	switch (value.type)
 	{
 		case jbvNumeric:
-			cell->kind = FC_CELL_NUMBER;
-			cell->number = number_of_numeric(path->label, NumericGetDatum(value.val.numeric));
+			if (as_text)
+				set_string(cell, DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric))));
+			else
+				set_number(cell, number_of_numeric(path->label, NumericGetDatum(value.val.numeric)));
 			return FC_FEATURE_NUMBER;
 		case jbvBool:
-			cell->kind = FC_CELL_NUMBER;
-			cell->number = value.val.boolean ? 1.0 : 0.0;
+			if (as_text)
+				set_string(cell, value.val.boolean ? "true" : "false");
+			else
+				set_number(cell, value.val.boolean ? 1.0 : 0.0);
 			return FC_FEATURE_BOOLEAN;
 		case jbvString:
 			set_text(cell, value.val.string.val, (Size) value.val.string.len);
 			return FC_FEATURE_CATEGORY;
 		default:
 			return FC_FEATURE_ANY;
-	}
-}
-
-void
-json_as_text(const Jsonb *jsonb, const json_path *path, fc_feature_cell *cell)
-{
-	JsonbValue	value;
-	char	   *text;
-
-	cell->kind = FC_CELL_NULL;
-	if (!find_json(jsonb, path, &value))
-		return;
-	if (value.type == jbvString)
-		set_text(cell, value.val.string.val, (Size) value.val.string.len);
-	else if (value.type == jbvBool)
-		set_text(cell, value.val.boolean ? "true" : "false", value.val.boolean ? 4 : 5);
-	else if (value.type == jbvNumeric)
-	{
-		text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric)));
-		set_text(cell, text, strlen(text));
 	}
 }

@@ -11,7 +11,7 @@
 #include "utils/datetime.h"
 #include "utils/timestamp.h"
 
-#include "explain/profile.h"
+#include "explain/explain.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
@@ -36,23 +36,9 @@ read_axis_kinds(Datum datum, Size d)
 
 /* ---- profile ---- */
 
-static void
-return_cells(FunctionCallInfo fcinfo, Size cluster, const fc_profile_cell *cells, Size d)
-{
-	for (Size i = 0; i < d; i++)
-	{
-		const fc_profile_cell *cell = &cells[i];
-		Datum		values[7] = {Int32GetDatum((int32) cluster), Int32GetDatum((int32) cell->axis + 1), Float8GetDatum(cell->value),
-			Float8GetDatum(cell->overall), Float8GetDatum(cell->difference), Float8GetDatum(cell->lift), Int32GetDatum((int32) i + 1)};
-		bool		nulls[7] = {false, false, false, false, isnan(cell->difference), isnan(cell->lift), false};
-
-		put_row(fcinfo, values, nulls);
-	}
-}
-
 /*
  * (op, center, scale, means, deviations, kinds [, most]): rows (cluster, dimension, value, overall, difference, lift, place), place 1 for
- * what tells most of the cluster, up to `most` of each; NULL center and scale: 0 and 1.
+ * the most telling dimension, up to `most` of each; NULL center and scale: 0 and 1.
  */
 PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
 Datum
@@ -87,7 +73,15 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		for (Size i = 0; i < op.d; i++)
 			centroid[i] = centroid[i] * (part[1] ? part[1][i] : 1.0) + (part[0] ? part[0][i] : 0.0);
 		fc_profile_cluster(kinds, centroid, part[2], part[3], op.d, &arena, cells);
-		return_cells(fcinfo, j, cells, most);
+		for (Size i = 0; i < most; i++)
+		{
+			const fc_profile_cell *cell = &cells[i];
+			Datum		values[7] = {Int32GetDatum((int32) j), Int32GetDatum((int32) cell->axis + 1), Float8GetDatum(cell->value),
+				Float8GetDatum(cell->overall), Float8GetDatum(cell->difference), Float8GetDatum(cell->lift), Int32GetDatum((int32) i + 1)};
+			bool		nulls[7] = {false, false, false, false, isnan(cell->difference), isnan(cell->lift), false};
+
+			put_row(fcinfo, values, nulls);
+		}
 	}
 	return (Datum) 0;
 }

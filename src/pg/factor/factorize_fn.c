@@ -14,7 +14,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/factor/qkmeans.h"
+#include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
 
 static void

@@ -27,7 +27,7 @@
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
-#include "pg/factor/qkmeans.h"
+#include "pg/factor/qkmeans_call.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 

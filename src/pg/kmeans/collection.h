@@ -9,6 +9,7 @@
 #include "base/fc.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
+#include "operator/bytes.h"
 #include "pg/base/memory.h"
 
 typedef struct collection
@@ -40,6 +41,18 @@ extern void read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *opti
 
 /* k x d centroids that a search left within rounding of their metric's sphere, on it. */
 extern double *unit_centroids(fc_metric metric, double *centroids, Size k, Size d);
+
+/*
+ * K-means of weighted rows that are kept as an operator's centroids: k centroids by the metric of the rows, from the start (NULL: none) and what
+ * the options say, which have n_init 0 for the start alone.  The share `trim` of the weight that is farthest is left out.
+ */
+extern fc_operator_header *cluster_rows(const fc_operator_header *rows, Size k, fc_kmeans_options *options, const fc_operator_header *start, double trim);
+
+/* The centroids of the start moved until none has more than so much of the rows' weight, as far as that is possible. */
+extern fc_operator_header *even_clusters(const fc_operator_header *rows, const fc_operator_header *start, double most);
+
+/* How many rows are different, counted up to `most`. */
+extern Size distinct_rows(const fc_operator_header *rows, Size most);
 
 /* A share of rows to leave out, in its range. */
 extern double trim_argument(double trim);

@@ -20,6 +20,7 @@ typedef struct served_model
 	MemoryContext context;
 	text	   *name;
 	text	   *group;			/* empty unless asked for a group */
+	int32		version;		/* the number asked for, or one of these below */
 	char	   *group_by;		/* the column of the groups, NULL without groups */
 	Size		bytes;
 	fc_operator_header *header;
@@ -44,6 +45,10 @@ typedef struct served_model
 	char	   *vector_column;	/* by which a record gives a vector; NULL with an encoder */
 } served_model;
 
+/* Versions are positive.  Citus writes defaults into its queries: only a value tells one from a NULL that was given. */
+#define CURRENT_VERSION	-1		/* the default of the SQL */
+#define NULL_VERSION	PG_INT32_MIN
+
 /* Models hold for one user, in one snapshot and epoch (model_cache.c).  Compared as bytes: there is no padding. */
 typedef struct model_validity
 {
@@ -62,8 +67,9 @@ typedef struct model_site
 	MemoryContext context;		/* of the models */
 	served_model *last;
 	const served_model *ready;	/* the buffers below are large enough for it */
-	struct models_hash *models;	/* by name and group */
+	struct models_hash *models;	/* by name, group and version */
 	Size		bytes;
+	int32		version;		/* of the row */
 	model_validity valid;
 	vector_reader reader;
 	sparse_site sparse;
@@ -79,7 +85,7 @@ typedef struct model_site
 
 extern model_site *model_site_of(FunctionCallInfo fcinfo);
 
-/* The model in argument 0, of a group, or NULL for none. */
+/* The site's version of the model in argument 0, of a group, or NULL for none. */
 extern const served_model *served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group);
 
 /* The columns of the model that served_model_of gave last, where its rows are those of its operator; else NULL. */
@@ -108,10 +114,11 @@ typedef struct model_row
 
 /*
  * The row that begins in `argument`, and the model in argument 0, of the group in argument `group` (-1: none), or of that in a whole row's
- * own column.  False where there is no answer: a group that is NULL or has no model; a NULL among listed columns; a NULL of a record in a column whose NULLs are to be skipped;
+ * own column, and of the version in argument `version` (-1: the current one).  False where there is no answer: a group that is NULL or has no model;
+ * a NULL among listed columns; a NULL of a record in a column whose NULLs are to be skipped;
  * a zero vector, where the metric is cosine.
  */
-extern bool read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, model_row *row);
+extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, row_form form, model_row *row);
 
 /* The cluster of the row by the model's operator. */
 extern size_t cluster_of_row(const model_row *row);

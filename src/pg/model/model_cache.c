@@ -39,16 +39,23 @@
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
 	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
 
-static const char model_query[] =
-	"SELECT m.group_by::pg_catalog.text, " PART_COLUMNS
-	" FROM fastclust_internal.readable_models m LEFT JOIN LATERAL"
-	" (SELECT * FROM fastclust_internal.readable_versions v WHERE v.model_id OPERATOR(pg_catalog.=) m.id"
-	" AND v.version OPERATOR(pg_catalog.=) m.version AND v.group_value OPERATOR(pg_catalog.=) $2 OFFSET 0) v ON true"
-	" WHERE m.model OPERATOR(pg_catalog.=) $1";
+/* The parameters are model, group and version. */
+#define QUERY_OF(models) \
+	"SELECT m.group_by::pg_catalog.text, m.version, " PART_COLUMNS " FROM " models " m LEFT JOIN LATERAL" \
+	" (SELECT * FROM fastclust_internal.readable_versions v WHERE v.model_id OPERATOR(pg_catalog.=) m.id" \
+	" AND v.version OPERATOR(pg_catalog.=) m.version AND v.group_value OPERATOR(pg_catalog.=) $2 OFFSET 0) v ON true" \
+	" WHERE m.model OPERATOR(pg_catalog.=) $1"
+
+static const char model_query[] = QUERY_OF("fastclust_internal.readable_models");
+static const char version_query[] = QUERY_OF(
+	"(SELECT r.id, r.model, o.version, (o.options OPERATOR(pg_catalog.->>) 'group_by')::pg_catalog.name AS group_by"
+	" FROM fastclust_internal.readable_models r LEFT JOIN LATERAL (SELECT * FROM fastclust_internal.readable_versions v"
+	" WHERE v.model_id OPERATOR(pg_catalog.=) r.id AND v.version OPERATOR(pg_catalog.=) $3 LIMIT 1) o ON true)");
 
 enum
 {
 	COLUMN_GROUP_BY = 1,
+	COLUMN_VERSION,
 	COLUMN_OPERATOR,
 	COLUMN_CENTER,
 	COLUMN_SCALE,
@@ -63,12 +70,13 @@ enum
 
 /* On a worker of Citus, where the tables are empty. */
 static const char shared_query[] =
-	"SELECT v.group_by::pg_catalog.text, " PART_COLUMNS " FROM fastclust_internal.shared_model($1, $2) v";
+	"SELECT v.group_by::pg_catalog.text, 1, " PART_COLUMNS " FROM fastclust_internal.shared_model($1, $2) v";
 
 typedef struct model_key
 {
 	const text *name;
 	const text *group;
+	int32		version;
 } model_key;
 
 typedef struct model_slot
@@ -79,6 +87,7 @@ typedef struct model_slot
 } model_slot;
 
 static SPIPlanPtr model_plan = NULL;
+static SPIPlanPtr version_plan = NULL;
 static SPIPlanPtr shared_plan = NULL;
 static uint64 epoch = 0;
 
@@ -185,16 +194,35 @@ read_contamination(served_model *model)
 	model->contamination = null ? 0.01 : DatumGetFloat8(value);
 }
 
-static void
-reject_missing(const served_model *model)
+/* fastclust_internal.<function>(model). */
+static char *
+hint_of(const char *function, const served_model *model)
 {
 	Oid			type = TEXTOID;
-	Oid			function = LookupFuncName(list_make2(makeString(pstrdup("fastclust_internal")), makeString(pstrdup("model_hint"))), 1, &type, false);
+	List	   *name = list_make2(makeString(pstrdup("fastclust_internal")), makeString(pstrdup(function)));
 
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("model \"%s\" does not exist", text_to_cstring(model->name)),
-			 errhint("%s", TextDatumGetCString(OidFunctionCall1(function, PointerGetDatum(model->name))))));
+	return TextDatumGetCString(OidFunctionCall1(LookupFuncName(name, 1, &type, false), PointerGetDatum(model->name)));
+}
+
+/* The error of a model that is not there, or of its version. */
+static void
+check_found(const served_model *model)
+{
+	bool		null;
+
+	if (SPI_processed == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("model \"%s\" does not exist", text_to_cstring(model->name)),
+				 errhint("%s", hint_of("model_hint", model))));
+	(void) column(COLUMN_VERSION, &null);
+	if (null)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("model \"%s\" has no %s", text_to_cstring(model->name),
+						model->version == CURRENT_VERSION ? "current version" :
+						model->version == NULL_VERSION ? "version NULL" : psprintf("version %d", model->version)),
+				 errhint("%s", hint_of("version_hint", model))));
 }
 
 /* What the rows of a query share: sparse factors rearranged, the operator's and the map's. */
@@ -246,11 +274,11 @@ read_row(served_model *model)
 static SPIPlanPtr
 kept_plan(SPIPlanPtr *plan, const char *query)
 {
-	Oid			types[2] = {TEXTOID, TEXTOID};
+	Oid			types[3] = {TEXTOID, TEXTOID, INT4OID};
 
 	if (*plan == NULL)
 	{
-		SPIPlanPtr	made = SPI_prepare(query, 2, types);
+		SPIPlanPtr	made = SPI_prepare(query, 3, types);
 
 		if (made == NULL || SPI_keepplan(made) != 0)
 			elog(ERROR, "could not plan the reading of models: %s", SPI_result_code_string(SPI_result));
@@ -274,19 +302,32 @@ models_are_shared(void)
 	return !null && DatumGetInt32(node) > 0;
 }
 
+static SPIPlanPtr
+plan_for(const served_model *model)
+{
+	bool		shared = models_are_shared();
+
+	if (model->version == CURRENT_VERSION)
+		return shared ? kept_plan(&shared_plan, shared_query) : kept_plan(&model_plan, model_query);
+	if (shared)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("version %d of model \"%s\" is asked for on a worker of Citus", model->version, text_to_cstring(model->name)),
+				 errdetail("Workers have the current version of each model."),
+				 errhint("use_version makes it current; the coordinator predicts by any version: ... FROM (SELECT * FROM some_table OFFSET 0) t.")));
+	return kept_plan(&version_plan, version_query);
+}
+
 /* Through SPI with the caller's snapshot and rights. */
 static void
 read_model(served_model *model)
 {
-	Datum		values[2] = {PointerGetDatum(model->name), PointerGetDatum(model->group)};
-	SPIPlanPtr	plan;
+	Datum		values[3] = {PointerGetDatum(model->name), PointerGetDatum(model->group), Int32GetDatum(model->version)};
 
 	SPI_connect();
-	plan = models_are_shared() ? kept_plan(&shared_plan, shared_query) : kept_plan(&model_plan, model_query);
-	if (SPI_execute_plan(plan, values, NULL, true, 2) != SPI_OK_SELECT)
+	if (SPI_execute_plan(plan_for(model), values, NULL, true, 2) != SPI_OK_SELECT)
 		elog(ERROR, "could not read a model");
-	if (SPI_processed == 0)
-		reject_missing(model);
+	check_found(model);
 	read_row(model);
 	SPI_finish();
 }
@@ -321,13 +362,13 @@ hash_text(uint64 seed, const text *value)
 	return (uint32) fc_hash_bytes(seed, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 }
 
-/* Models by name and group. */
+/* Models by name, group and version. */
 #define SH_PREFIX models
 #define SH_ELEMENT_TYPE model_slot
 #define SH_KEY_TYPE model_key
 #define SH_KEY key
-#define SH_HASH_KEY(table, key) hash_text(hash_text(0, (key).name), (key).group)
-#define SH_EQUAL(table, a, b) (same_text((a).name, (b).name) && same_text((a).group, (b).group))
+#define SH_HASH_KEY(table, key) hash_text(hash_text((uint32) (key).version, (key).name), (key).group)
+#define SH_EQUAL(table, a, b) (same_text((a).name, (b).name) && same_text((a).group, (b).group) && (a).version == (b).version)
 #define SH_SCOPE static inline
 #define SH_DECLARE
 #define SH_DEFINE
@@ -402,10 +443,11 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 	model->context = context;
 	model->name = copy_text(context, name);
 	model->group = copy_text(context, group);
+	model->version = site->version;
 	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) + VARSIZE_ANY(group);
 	read_model(model);
 	MemoryContextSetParent(context, site->context);
-	models_insert(site->models, (model_key) {model->name, model->group}, &found)->model = model;
+	models_insert(site->models, (model_key) {model->name, model->group, model->version}, &found)->model = model;
 	site->bytes += model->bytes;
 	return model;
 }
@@ -464,9 +506,9 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
 		forget_models(fcinfo, site);
 		site->valid = now;
 	}
-	else if (site->last != NULL && same_text(site->last->name, name) && same_text(site->last->group, group))
+	else if (site->last != NULL && same_text(site->last->name, name) && same_text(site->last->group, group) && site->last->version == site->version)
 		return asked_again(site, site->last);
-	slot = models_lookup(site->models, (model_key) {name, group});
+	slot = models_lookup(site->models, (model_key) {name, group, site->version});
 	site->last = slot != NULL ? slot->model : add_model(fcinfo, site, name, group);
 	return asked_again(site, site->last);
 }

@@ -89,34 +89,34 @@ anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 }
 
 static Datum
-answer_row(FunctionCallInfo fcinfo, int group, row_form form, answer how)
+answer_row(FunctionCallInfo fcinfo, int group, int version, row_form form, answer how)
 {
 	model_row	row;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !read_model_row(fcinfo, group, 1, form, &row))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !read_model_row(fcinfo, group, version, 1, form, &row))
 		PG_RETURN_NULL();
 	return how(fcinfo, &row);
 }
 
-/* name(model, x, ..), with the group in an argument. */
-#define ROW_FUNCTION(name, group, how) \
+/* name(model, x, ..), with the group in an argument, and perhaps the version. */
+#define ROW_FUNCTION(name, group, version, how) \
 PG_FUNCTION_INFO_V1(fastclust_##name); \
-Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, group, ROW_GIVEN, how); } \
+Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, group, version, ROW_GIVEN, how); } \
 extern int	no_such_variable
 
 /* name_list(model, first, second, rest), name_columns(model, columns ..). */
 #define LIST_FUNCTION(name, how) \
 PG_FUNCTION_INFO_V1(fastclust_##name##_list); \
-Datum fastclust_##name##_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, ROW_LIST, how); } \
+Datum fastclust_##name##_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, -1, ROW_LIST, how); } \
 PG_FUNCTION_INFO_V1(fastclust_##name##_columns); \
-Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, ROW_COLUMNS, how); } \
+Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, -1, ROW_COLUMNS, how); } \
 extern int	no_such_variable
 
-ROW_FUNCTION(predict, 2, near_cluster_answer);
+ROW_FUNCTION(predict, 2, 4, near_cluster_answer);
 LIST_FUNCTION(predict, cluster_answer);
-ROW_FUNCTION(predict_distance, 2, distance_answer);
+ROW_FUNCTION(predict_distance, 2, 3, distance_answer);
 LIST_FUNCTION(predict_distance, distance_answer);
-ROW_FUNCTION(anomaly, 3, anomaly_answer);
+ROW_FUNCTION(anomaly, 3, -1, anomaly_answer);
 
 /* ---- from the top of a tree of clusters ---- */
 
@@ -134,7 +134,7 @@ path_answer(FunctionCallInfo fcinfo, const model_row *row)
 	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
-ROW_FUNCTION(predict_path, 2, path_answer);
+ROW_FUNCTION(predict_path, 2, 3, path_answer);
 
 /* ---- the n nearest ---- */
 
@@ -152,7 +152,7 @@ fastclust_predict_all(PG_FUNCTION_ARGS)
 		if (PG_ARGISNULL(i))
 			return (Datum) 0;
 	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
-	if (!read_model_row(fcinfo, 3, 1, ROW_GIVEN, &row))
+	if (!read_model_row(fcinfo, 3, -1, 1, ROW_GIVEN, &row))
 		return (Datum) 0;
 	count = Min((size_t) PG_GETARG_INT32(2), row.model->view.k);
 	clusters = palloc(count * sizeof(int32));
@@ -218,7 +218,7 @@ fastclust_predict_probabilities(PG_FUNCTION_ARGS)
 	model_row	row;
 
 	fastclust_begin_rows(fcinfo);
-	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1) && read_model_row(fcinfo, 2, 1, ROW_GIVEN, &row))
+	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1) && read_model_row(fcinfo, 2, 3, 1, ROW_GIVEN, &row))
 		return_probabilities(fcinfo, &row);
 	return (Datum) 0;
 }

@@ -353,8 +353,14 @@ cluster_of_row(const model_row *row)
 	return row->labelled ? row->cluster : fc_operator_assign(&row->model->view, row->x, row->scratch);
 }
 
+static int32
+version_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? NULL_VERSION : PG_GETARG_INT32(argument);
+}
+
 bool
-read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, model_row *row)
+read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, row_form form, model_row *row)
 {
 	model_site *site;
 	int			columns = form == ROW_COLUMNS ? PG_NARGS() - argument : 1;
@@ -366,6 +372,7 @@ read_model_row(FunctionCallInfo fcinfo, int group, int argument, row_form form, 
 	site = model_site_of(fcinfo);
 	if (form == ROW_GIVEN)
 		form = given_form(fcinfo, site, argument);
+	site->version = version >= 0 ? version_argument(fcinfo, version) : CURRENT_VERSION;
 	if (form == ROW_COLUMNS && unlikely(site->columns == NULL))
 		find_column_types(fcinfo, site, argument, columns);
 	row->model = model_of_row(fcinfo, site, group, argument, form);

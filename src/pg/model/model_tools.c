@@ -23,10 +23,12 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
+#include "pg/model/numbering.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/rows.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/sketch/spec_build.h"
-#include "sketch/build.h"
+#include "sketch/spec_parts.h"
 #include "sketch/sketch.h"
 #include "sketch/layout.h"
 #include "sketch/spec.h"
@@ -46,7 +48,7 @@ fastclust_place_key(PG_FUNCTION_ARGS)
 
 /* ---- standardised units ---- */
 
-/* What the rows of a query share: units that are the same for all of them, and the types of columns. */
+/* Kept for the rows of a query: units that are the same for all of them, and the types of columns. */
 typedef struct units_site
 {
 	vector_reader vectors;
@@ -55,14 +57,6 @@ typedef struct units_site
 	const double *center;		/* d, or NULL: rows in their own units */
 	const double *scale;
 } units_site;
-
-static void
-read_units(FunctionCallInfo fcinfo, int d, units_site *site)
-{
-	site->d = d;
-	site->center = numbers_argument(fcinfo, 0, (Size) d, "center");
-	site->scale = numbers_argument(fcinfo, 1, (Size) d, "scale");
-}
 
 /* A parameter, unlike a constant, may change where PL/pgSQL evaluates an expression again. */
 static bool
@@ -97,15 +91,10 @@ find_units(FunctionCallInfo fcinfo, int d, units_site *site)
 	if (site->fixed && site->d == d)
 		return;
 	old = MemoryContextSwitchTo(site->fixed ? fcinfo->flinfo->fn_mcxt : CurrentMemoryContext);
-	read_units(fcinfo, d, site);
+	site->d = d;
+	site->center = numbers_argument(fcinfo, 0, (Size) d, "center");
+	site->scale = numbers_argument(fcinfo, 1, (Size) d, "scale");
 	MemoryContextSwitchTo(old);
-}
-
-static void
-move_into_units(const units_site *site, double *x)
-{
-	for (int i = 0; i < site->d && site->center != NULL && site->scale != NULL; i++)
-		x[i] = (x[i] - site->center[i]) / site->scale[i];
 }
 
 /* (center, scale, x): (x - center) / scale; x where these are NULL. */
@@ -129,7 +118,8 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 		fc_widen(v.floats, (Size) v.d, x);
 	else
 		memcpy(x, v.doubles, (Size) v.d * sizeof(double));
-	move_into_units(site, x);
+	for (int i = 0; i < site->d && site->center != NULL && site->scale != NULL; i++)
+		x[i] = (x[i] - site->center[i]) / site->scale[i];
 	return row;
 }
 
@@ -150,7 +140,7 @@ fastclust_is_zero_vector(PG_FUNCTION_ARGS)
 /*
  * (spec, center, scale, shared): the spec that measures rows in their own units as the given
  * one measures (x - center) / scale:  center' = center + scale c, scale' = scale s.  NULL
- * center and scale: 0 and 1.  shared: without what only tells of the sample's place.  NULL of a NULL spec
+ * center and scale: 0 and 1.  shared: without parts that only tell the sample's place.  NULL of a NULL spec
  * or shared.
  */
 PG_FUNCTION_INFO_V1(fastclust_spec_in_units);
@@ -265,84 +255,126 @@ can_match(Size bytes, Size k)
 	return false;
 }
 
-/*
- * (old, center, scale, new, center, scale): for each new cluster the number it gets; NULL when
- * they cannot be compared.
- */
-PG_FUNCTION_INFO_V1(fastclust_match_clusters);
-Datum
-fastclust_match_clusters(PG_FUNCTION_ARGS)
+int32 *
+numbers_by_distance(const fc_operator_header *old_header, const fc_operator_header *new_header)
 {
 	fc_operator old;
 	fc_operator new;
 	fc_arena	arena;
 	int32	   *number;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(3))
-		PG_RETURN_NULL();
-	open_operator(OPERATOR_ARG(0), &old);
-	open_operator(OPERATOR_ARG(3), &new);
+	open_operator(old_header, &old);
+	open_operator(new_header, &new);
 	if (old.d != new.d || !can_match(matching_bytes(&old, &new), new.k))
-		PG_RETURN_NULL();
+		return NULL;
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	check_status(fc_match_clusters(list_centroids(fcinfo, 1, &old), old.k, list_centroids(fcinfo, 4, &new),
-								   new.k, old.d, &arena, number));
-	return make_int4_array(number, (int) new.k);
+	check_status(fc_match_clusters(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number));
+	release_arena(&arena);
+	return number;
 }
 
-/* (counts of rows by new and old label, k_old): the same from labels. */
-PG_FUNCTION_INFO_V1(fastclust_match_labels);
+/* (old, new) */
+PG_FUNCTION_INFO_V1(fastclust_match_clusters);
 Datum
-fastclust_match_labels(PG_FUNCTION_ARGS)
+fastclust_match_clusters(PG_FUNCTION_ARGS)
 {
-	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		counts = read_vector(&reader, PG_GETARG_DATUM(0), "counts");
-	int32		k_old = PG_GETARG_INT32(1);
+	const fc_operator_header *new = OPERATOR_ARG(1);
+	int32	   *number = numbers_by_distance(OPERATOR_ARG(0), new);
+
+	if (number == NULL)
+		PG_RETURN_NULL();
+	return make_int4_array(number, (int) new->k);
+}
+
+int32 *
+numbers_by_labels(const double *counts, Size k_old, Size k_new)
+{
 	fc_arena	arena;
 	int32	   *number;
-	Size		k_new;
 
-	check_count("k_old", k_old, 1, counts.d);
-	k_new = (Size) counts.d / (Size) k_old;
-	if (!can_match(fc_match_labels_worksize((Size) k_old, k_new), k_new))
-		PG_RETURN_NULL();
+	if (counts == NULL || !can_match(2 * k_old * k_new * sizeof(double), k_new))
+		return NULL;
 	number = palloc(k_new * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	check_status(fc_match_labels(counts.doubles, (Size) k_old, k_new, &arena, number));
-	return make_int4_array(number, (int) k_new);
+	check_status(fc_match_labels(counts, k_old, k_new, &arena, number));
+	release_arena(&arena);
+	return number;
 }
 
 /* ---- numbering ---- */
+
+fc_operator_header *
+renumbered(const fc_operator_header *header, const int32 *numbers)
+{
+	account		memory = {"the operator"};
+	fc_operator op;
+	fc_operator result;
+	fc_operator_header *stored;
+	fc_arena	arena;
+	fc_status	status;
+
+	if (numbers == NULL)
+		return (fc_operator_header *) header;
+	open_operator(header, &op);
+	hold(&memory, fc_operator_size(&op));
+	arena = hold_arena(&memory);
+	status = fc_operator_renumber(&op, numbers, &arena, &result);
+	if (status == FC_EFORMAT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("numbers are not a permutation of 0 to %zu", op.k - 1)));
+	check_status(status);
+	stored = store_operator(&result);
+	release_arena(&arena);
+	return stored;
+}
+
+fc_operator_header *
+with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_rows, const fc_operator_header *new, const fc_operator_header *new_rows,
+				const fc_operator_header *moved)
+{
+	two_labellings labels;
+
+	if (moved != NULL)
+		return renumbered(new, numbers_by_distance(old, moved));
+	labels = label_twice(new, new_rows, old, old_rows);
+	return renumbered(new, numbers_by_labels(counted_labels(&labels), old->k, new->k));
+}
+
+/* (old, rows for it, new, rows for it, new in the units of old or NULL): the share of the rows whose labels differ, once clusters have their numbers. */
+PG_FUNCTION_INFO_V1(fastclust_labels_changed);
+Datum
+fastclust_labels_changed(PG_FUNCTION_ARGS)
+{
+	const fc_operator_header *rows;
+	const fc_operator_header *new;
+	two_labellings labels;
+
+	for (int i = 0; i < 4; i++)
+		if (PG_ARGISNULL(i))
+			PG_RETURN_NULL();
+	rows = OPERATOR_ARG(3);
+	check_count("the number of rows", OPERATOR_ARG(1)->k, rows->k, rows->k);
+	new = with_numbers_of(OPERATOR_ARG(0), OPERATOR_ARG(1), OPERATOR_ARG(2), rows, PG_ARGISNULL(4) ? NULL : OPERATOR_ARG(4));
+	labels = label_twice(new, rows, OPERATOR_ARG(0), OPERATOR_ARG(1));
+	PG_RETURN_FLOAT8(changed_labels(&labels));
+}
 
 /* (operator, numbers): cluster j becomes number numbers[j]. */
 PG_FUNCTION_INFO_V1(fastclust_renumber);
 Datum
 fastclust_renumber(PG_FUNCTION_ARGS)
 {
-	fc_operator op;
-	fc_operator renumbered;
+	const fc_operator_header *op = OPERATOR_ARG(0);
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		numbers = read_vector(&reader, PG_GETARG_DATUM(1), "numbers");
-	account		memory = {"the operator"};
-	fc_arena	arena;
-	fc_status	status;
-	int32	   *place;
+	int32	   *place = palloc(op->k * sizeof(int32));
 
-	open_operator(OPERATOR_ARG(0), &op);
-	check_vector_dim(&numbers, op.k, "the list of clusters");
-	place = palloc(op.k * sizeof(int32));
-	for (Size j = 0; j < op.k; j++)
+	check_vector_dim(&numbers, op->k, "the list of clusters");
+	for (Size j = 0; j < op->k; j++)
 		place[j] = (int32) row_element(numbers.doubles, numbers.floats, j);
-	hold(&memory, fc_operator_size(&op));
-	arena = hold_arena(&memory);
-	status = fc_operator_renumber(&op, place, &arena, &renumbered);
-	if (status == FC_EFORMAT)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("numbers are not a permutation of 0 to %zu", op.k - 1)));
-	check_status(status);
-	PG_RETURN_POINTER(store_operator(&renumbered));
+	PG_RETURN_POINTER(renumbered(op, place));
 }
 
 /*

@@ -1,4 +1,4 @@
-/* training_options.c - the options of train, retrain and choose_k: names, types, ranges, defaults, meanings */
+/* training_options.c - the options of train, retrain, choose_k and write_labels: names, types, ranges, defaults, meanings */
 #include "postgres.h"
 
 #include "fmgr.h"
@@ -13,13 +13,15 @@ enum
 {
 	TRAIN = 1,
 	RETRAIN = 2,
-	CHOOSE_K = 4
+	CHOOSE_K = 4,
+	WRITE_LABELS = 8
 };
 
 static const choice functions[] = {
 	{"train", TRAIN},
 	{"retrain", RETRAIN},
-	{"choose_k", CHOOSE_K}
+	{"choose_k", CHOOSE_K},
+	{"write_labels", WRITE_LABELS}
 };
 
 /* An option, the object that holds it or NULL, and which functions know it.  SQL reads the values. */
@@ -71,8 +73,16 @@ static const training_option training_options[] = {
 	{ANY_FUNCTION, {"seed", OPTION_SEED, NULL, 0, 0, "0", "seed of every random choice"}},
 	{ANY_TRAINING, {"fresh", OPTION_BOOL, NULL, 0, 0, "false", "use nothing of the version before"}},
 	{ANY_TRAINING, {"keep", OPTION_INT, NULL, 0, 1e6, "5", "old versions to keep"}},
+	{ANY_TRAINING, {"activate", OPTION_BOOL, NULL, 0, 0, "true", "predict uses the version from the commit on; false: from use_version on"}},
 	{ANY_TRAINING, {"nowait", OPTION_BOOL, NULL, 0, 0, "false", "fail at once when another session trains the model"}},
-	{ANY_TRAINING, {"quiet", OPTION_BOOL, NULL, 0, 0, "false", "no notices, but warnings; training_log has the steps all the same"}}
+	{ANY_TRAINING, {"quiet", OPTION_BOOL, NULL, 0, 0, "false", "no notices, but warnings; training_log has the steps all the same"}},
+	{WRITE_LABELS, {"key", OPTION_NAMES, NULL, 0, 0, "the primary key", "columns of the relation that tell its rows apart, written beside the cluster"}},
+	{WRITE_LABELS, {"where", OPTION_TEXT, NULL, 0, 0, "that of the model", "a condition: only rows for which it is true are written"}},
+	{WRITE_LABELS, {"name", OPTION_BOOL, NULL, 0, 0, "false", "a column cluster_name, as model_clusters shows it"}},
+	{WRITE_LABELS, {"distance", OPTION_BOOL, NULL, 0, 0, "false", "a column distance, as of predict_distance"}},
+	{WRITE_LABELS, {"append", OPTION_BOOL, NULL, 0, 0, "false", "add the rows to a table that exists"}},
+	{WRITE_LABELS, {"replace", OPTION_BOOL, NULL, 0, 0, "false", "empty a table that exists, then write"}},
+	{WRITE_LABELS, {"follow", OPTION_BOOL, NULL, 0, 0, "as before", "each new version of the model updates the labels that it changes"}}
 };
 
 /* Names that options had. */
@@ -80,15 +90,14 @@ static const char *const renamed[][2] = {
 	{"spherical", "metric"}, {"polish", "iterations"}, {"factorize", "factors"}, {"factorize_options", "factors"}
 };
 
-static void
-reject_renamed(Jsonb *options, const char *name)
+/* Does the function know an option of this name outside of all objects? */
+static bool
+is_known(const char *name, int function)
 {
-	for (int i = 0; i < lengthof(renamed); i++)
-		if (value_of_key(options, renamed[i][0]) != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"%s\" is not one of %s", renamed[i][0], name),
-					 errhint("It is option \"%s\" now.", renamed[i][1])));
+	for (int i = 0; i < lengthof(training_options); i++)
+		if ((training_options[i].functions & function) && training_options[i].within == NULL && strcmp(training_options[i].option.name, name) == 0)
+			return true;
+	return false;
 }
 
 /* One that only another function knows, or that an object holds. */
@@ -97,7 +106,7 @@ reject_elsewhere(Jsonb *options, const training_option *known, int function, con
 {
 	const char *place = known->within;
 
-	if ((known->functions & function && place == NULL) || value_of_key(options, known->option.name) == NULL)
+	if (value_of_key(options, known->option.name) == NULL || is_known(known->option.name, function))
 		return;
 	for (int i = 0; place == NULL; i++)
 		if (known->functions & functions[i].value)
@@ -142,7 +151,12 @@ fastclust_check_training_options(PG_FUNCTION_ARGS)
 	options = PG_GETARG_JSONB_P(0);
 	name = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	function = choice_of_name("function", name, functions, lengthof(functions));
-	reject_renamed(options, name);
+	for (int i = 0; i < lengthof(renamed); i++)
+		if (value_of_key(options, renamed[i][0]) != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"%s\" is not one of %s", renamed[i][0], name),
+					 errhint("It is option \"%s\" now.", renamed[i][1])));
 	for (int i = 0; i < lengthof(training_options); i++)
 		reject_elsewhere(options, &training_options[i], function, name);
 	read_options(options, known, options_within(NULL, function, known));

@@ -35,18 +35,6 @@ enum
 	ARGUMENT_COUNTS
 };
 
-/* Each of n values must be at least the one before it, the first at least 0. */
-static void
-check_quantiles(const double *values, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (!(values[i] >= (i > 0 ? values[i - 1] : 0.0)))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("distance_quantiles element %d is %g, less than %g", i + 1, values[i], i > 0 ? values[i - 1] : 0.0),
-					 errdetail("Distances are not negative and do not fall.")));
-}
-
 static void
 check_same_dimension(Size found, Size expected, const char *what)
 {
@@ -67,17 +55,6 @@ row_dimension(FunctionCallInfo fcinfo, const fc_operator *op)
 	fc_kernel_map_view((fc_kernel_map_header *) PG_DETOAST_DATUM(PG_GETARG_DATUM(ARGUMENT_MAP)), &map);
 	check_same_dimension(map.rank, op->d, "the map's feature space");
 	return map.op.d;
-}
-
-static void
-check_units(FunctionCallInfo fcinfo, Size d)
-{
-	(void) numbers_argument(fcinfo, ARGUMENT_CENTER, d, "center");
-	(void) scales_argument(fcinfo, ARGUMENT_SCALE, d);
-	if (PG_ARGISNULL(ARGUMENT_CENTER) != PG_ARGISNULL(ARGUMENT_SCALE))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("center and scale are given together or not at all")));
 }
 
 /* Counts may be of a drift_spec that another part of the version keeps. */
@@ -112,7 +89,12 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	fc_operator_view(OPERATOR_ARG(ARGUMENT_OPERATOR), &op);
 	d = row_dimension(fcinfo, &op);
-	check_units(fcinfo, d);
+	(void) numbers_argument(fcinfo, ARGUMENT_CENTER, d, "center");
+	(void) scales_argument(fcinfo, ARGUMENT_SCALE, d);
+	if (PG_ARGISNULL(ARGUMENT_CENTER) != PG_ARGISNULL(ARGUMENT_SCALE))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("center and scale are given together or not at all")));
 	check_not_negative("spreads", numbers_argument(fcinfo, ARGUMENT_SPREADS, op.k, "spreads"), op.k);
 	if (!PG_ARGISNULL(ARGUMENT_QUANTILES))
 	{
@@ -120,7 +102,13 @@ fastclust_version_fits(PG_FUNCTION_ARGS)
 		vector		quantiles = read_vector(&reader, PG_GETARG_DATUM(ARGUMENT_QUANTILES), "distance_quantiles");
 
 		check_count("the number of distance_quantiles", quantiles.d, 2, FC_MAX_DIM);
-		check_quantiles(quantiles.doubles, quantiles.d);
+		/* Each of n values must be at least the one before it, the first at least 0. */
+		for (int i = 0; i < quantiles.d; i++)
+			if (!(quantiles.doubles[i] >= (i > 0 ? quantiles.doubles[i - 1] : 0.0)))
+				ereport(ERROR,
+						(errcode(ERRCODE_DATA_EXCEPTION),
+						 errmsg("distance_quantiles element %d is %g, less than %g", i + 1, quantiles.doubles[i], i > 0 ? quantiles.doubles[i - 1] : 0.0),
+						 errdetail("Distances are not negative and do not fall.")));
 	}
 	check_not_negative("null_moments", numbers_argument(fcinfo, ARGUMENT_MOMENTS, 2, "null_moments"), 2);
 	if (!PG_ARGISNULL(ARGUMENT_SPEC))

@@ -25,6 +25,7 @@
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
 
 #define FIRST_ROOM	16
 
@@ -65,9 +66,8 @@ new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
 	return state;
 }
 
-/* The same state with another capacity, even. */
-static fc_coreset *
-state_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacity)
+fc_coreset *
+coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacity)
 {
 	fc_coreset *moved = new_state(fcinfo, VARSIZE(state), state->dim, capacity);
 
@@ -76,48 +76,52 @@ state_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacity)
 	return moved;
 }
 
-/* Rows that a state of a sample of so many keeps at most, one more than that, as an even number. */
-static Size
-full_capacity(Size size)
-{
-	return (size + 2) / 2 * 2;
-}
-
 /* Room for so many rows more and at least twice the room, up to what the sample needs. */
 static fc_coreset *
 larger_state(FunctionCallInfo fcinfo, const fc_coreset *state, Size rows)
 {
 	Size		wanted = Max(Max(2 * (Size) state->capacity, FIRST_ROOM), (state->used + rows + 1) / 2 * 2);
 
-	return state_with_room(fcinfo, state, Min(wanted, full_capacity(state->size)));
+	return coreset_with_room(fcinfo, state, Min(wanted, full_coreset(state->size)));
+}
+
+/* Without rows; center (d) is for a variance above 0. */
+fc_coreset *
+new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric)
+{
+	Size		capacity = Min(FIRST_ROOM, full_coreset((Size) plan->size));
+	fc_coreset *state = new_state(fcinfo, 0, d, capacity);
+
+	fc_coreset_init(d, (Size) plan->size, capacity, plan->seed, plan->center, plan->variance, plan->limit, metric, state);
+	SET_VARSIZE(state, fc_coreset_bytes(d, capacity));
+	return state;
+}
+
+void
+check_coreset_plan(const coreset_plan *plan)
+{
+	check_count("size", plan->size, 1, FC_MAX_CLUSTERS);
+	if (plan->center != NULL)
+		check_positive("variance", plan->variance);
+	if (plan->limit != INFINITY)
+		check_positive("rank_limit", plan->limit);
 }
 
 static fc_coreset *
 first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
 {
-	int32		size = PG_GETARG_INT32(ARGUMENT_SIZE);
-	Size		capacity = Min(FIRST_ROOM, full_capacity((Size) size));
-	double	   *center = NULL;
-	double		variance = PG_ARGISNULL(ARGUMENT_VARIANCE) ? 0.0 : PG_GETARG_FLOAT8(ARGUMENT_VARIANCE);
-	double		limit = INFINITY;
-	fc_coreset *state;
+	coreset_plan plan = {.size = PG_GETARG_INT32(ARGUMENT_SIZE),.seed = (uint64) PG_GETARG_INT64(ARGUMENT_SEED),.limit = INFINITY};
 
-	check_count("size", size, 1, FC_MAX_CLUSTERS);
 	if (!PG_ARGISNULL(ARGUMENT_VARIANCE))
 	{
 		require_argument(fcinfo, ARGUMENT_CENTER, "center");
-		check_positive("variance", variance);
-		center = read_float8_array(PG_GETARG_DATUM(ARGUMENT_CENTER), d, "center");
+		plan.variance = PG_GETARG_FLOAT8(ARGUMENT_VARIANCE);
+		plan.center = read_float8_array(PG_GETARG_DATUM(ARGUMENT_CENTER), d, "center");
 	}
 	if (PG_NARGS() > ARGUMENT_LIMIT && !PG_ARGISNULL(ARGUMENT_LIMIT))
-	{
-		limit = PG_GETARG_FLOAT8(ARGUMENT_LIMIT);
-		check_positive("rank_limit", limit);
-	}
-	state = new_state(fcinfo, 0, (Size) d, capacity);
-	fc_coreset_init((Size) d, (Size) size, capacity, (uint64) PG_GETARG_INT64(ARGUMENT_SEED), center, variance, limit, metric, state);
-	SET_VARSIZE(state, fc_coreset_bytes((Size) d, capacity));
-	return state;
+		plan.limit = PG_GETARG_FLOAT8(ARGUMENT_LIMIT);
+	check_coreset_plan(&plan);
+	return new_coreset(fcinfo, &plan, (Size) d, metric);
 }
 
 /* ---- the aggregate ---- */
@@ -169,20 +173,9 @@ fastclust_coreset_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_coreset_combine);
-Datum
-fastclust_coreset_combine(PG_FUNCTION_ARGS)
+fc_coreset *
+combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *right)
 {
-	fc_coreset *left;
-	fc_coreset *right;
-
-	aggregate_context(fcinfo);
-	if (PG_ARGISNULL(1))
-		return unchanged_state(fcinfo);
-	right = coreset_argument(fcinfo, 1);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(right);	/* the executor copies it */
-	left = coreset_argument(fcinfo, 0);
 	if (!fc_coreset_agree(left, right))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -201,7 +194,19 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 		fc_coreset_take(left, rank, fc_coreset_row(right, slot));
 	}
 	left->count += right->count;
-	PG_RETURN_POINTER(left);
+	return left;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_coreset_combine);
+Datum
+fastclust_coreset_combine(PG_FUNCTION_ARGS)
+{
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_POINTER(coreset_argument(fcinfo, 1));	/* the executor copies it */
+	PG_RETURN_POINTER(combined_coresets(fcinfo, coreset_argument(fcinfo, 0), coreset_argument(fcinfo, 1)));
 }
 
 /* A state that leaves: without room for more rows. */
@@ -215,8 +220,8 @@ fastclust_coreset_packed(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = coreset_argument(fcinfo, 0);
-	capacity = ((Size) state->used + 1) / 2 * 2;
-	PG_RETURN_POINTER(capacity < state->capacity ? state_with_room(fcinfo, state, capacity) : state);
+	capacity = packed_coreset(state);
+	PG_RETURN_POINTER(capacity < state->capacity ? coreset_with_room(fcinfo, state, capacity) : state);
 }
 
 /* The sample as an operator whose centroids are its rows, by rank. */

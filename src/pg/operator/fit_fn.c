@@ -23,61 +23,44 @@
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/rows.h"
 
 /* ---- rows ---- */
 
-/* (op, center, variance, share): the limit of ranks (coreset.h) below which such a share of rows like op's is expected; NULL variance: uniform. */
-PG_FUNCTION_INFO_V1(fastclust_rank_limit);
-Datum
-fastclust_rank_limit(PG_FUNCTION_ARGS)
+double
+limit_of_ranks(const fc_operator_header *header, const double *center, double variance, double share)
 {
-	account		memory = {"rank_limit"};
-	double		variance = PG_ARGISNULL(2) ? 0.0 : PG_GETARG_FLOAT8(2);
-	double		share;
-	double		limit;
+	account		memory = {"a sample of shards"};
 	fc_operator op;
-	double	   *center;
 	double	   *rows;
 	double	   *importances;
+	double		limit;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(3))
-		PG_RETURN_NULL();
-	share = PG_GETARG_FLOAT8(3);
-	if (!PG_ARGISNULL(2))
-		check_positive("variance", variance);
-	if (!(share > 0.0 && share < 1.0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("share is %g, out of range", share),
-				 errdetail("It is a share of the rows, above 0 and below 1.")));
-	open_operator(OPERATOR_ARG(0), &op);
-	center = read_float8_array(PG_GETARG_DATUM(1), (int) op.d, "center");
+	open_operator(header, &op);
 	hold(&memory, op.k * (op.d + 2) * sizeof(double));
 	rows = centroids_in_units(&op, NULL, NULL);
 	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	for (Size j = 0; j < op.k; j++)
 		importances[j] = fc_coreset_importance(rows + j * op.d, center, variance, op.d);
 	fc_coreset_limit(importances, op.weights, op.k, share, &limit);
-	PG_RETURN_FLOAT8(limit);
+	pfree(importances);
+	pfree(rows);
+	return limit;
 }
 
-/* (op): mean and standard deviation of each dimension of its centroids, by their weights. */
-PG_FUNCTION_INFO_V1(fastclust_centroid_moments);
-Datum
-fastclust_centroid_moments(PG_FUNCTION_ARGS)
+void
+moments_of_rows(const fc_operator_header *header, double *mean, double *deviation)
 {
 	fc_operator op;
 	fc_scratch	scratch;
 	double	   *row;
-	double	   *mean;
-	double	   *deviation;
 	double		weight = 0.0;
 
-	open_operator(OPERATOR_ARG(0), &op);
+	open_operator(header, &op);
 	scratch = make_scratch(fc_operator_scratch(&op));
 	row = palloc(op.d * sizeof(double));
-	mean = palloc0(op.d * sizeof(double));
-	deviation = palloc0(op.d * sizeof(double));
+	memset(mean, 0, op.d * sizeof(double));
+	memset(deviation, 0, op.d * sizeof(double));
 	for (Size j = 0; j < op.k; j++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -93,55 +76,79 @@ fastclust_centroid_moments(PG_FUNCTION_ARGS)
 	}
 	for (Size i = 0; i < op.d; i++)
 		deviation[i] = weight > 0.0 ? sqrt(deviation[i] / weight) : 0.0;
-	return row_result(fcinfo, (Datum[]) {make_float8_array(mean, (int) op.d), make_float8_array(deviation, (int) op.d)}, NULL);
+	pfree(row);
+	pfree(scratch.floats);
 }
 
-/* (op, center, scale, new_center, new_scale): centroids moved from one set of units to another; NULL is 0 or 1.  Where all are NULL the metric stays. */
-PG_FUNCTION_INFO_V1(fastclust_operator_in_units);
+/* (op): mean and standard deviation of each dimension of its centroids, by their weights. */
+PG_FUNCTION_INFO_V1(fastclust_centroid_moments);
 Datum
-fastclust_operator_in_units(PG_FUNCTION_ARGS)
+fastclust_centroid_moments(PG_FUNCTION_ARGS)
 {
-	account		memory = {"operator_in_units"};
-	fc_operator op;
-	double	   *unit[4];
-	bool		moved = false;
-	double	   *rows;
+	fc_operator_header *rows = OPERATOR_ARG(0);
+	double	   *mean = palloc(rows->d * sizeof(double));
+	double	   *deviation = palloc(rows->d * sizeof(double));
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	open_operator(OPERATOR_ARG(0), &op);
-	for (int i = 0; i < 4; i++)
-	{
-		unit[i] = numbers_argument(fcinfo, 1 + i, op.d, i % 2 == 0 ? "center" : "scale");
-		moved = moved || unit[i] != NULL;
-	}
+	moments_of_rows(rows, mean, deviation);
+	return row_result(fcinfo, (Datum[]) {make_float8_array(mean, (int) rows->d), make_float8_array(deviation, (int) rows->d)}, NULL);
+}
+
+fc_operator_header *
+rows_in_units(const fc_operator_header *header, units from, units to)
+{
+	account		memory = {"rows in units"};
+	bool		moved = from.center || from.scale || to.center || to.scale;
+	fc_operator op;
+	double	   *rows;
+	fc_operator_header *result;
+
+	open_operator(header, &op);
 	hold(&memory, op.k * (op.d + 1) * sizeof(double) + codebook_bytes(op.k, op.d));
-	rows = centroids_in_units(&op, unit[0], unit[1]);
+	rows = centroids_in_units(&op, from.center, from.scale);
 	for (Size j = 0; j < op.k; j++)
 	{
 		double	   *row = rows + j * op.d;
 
 		CHECK_FOR_INTERRUPTS();
 		for (Size i = 0; i < op.d; i++)
-			row[i] = (row[i] - (unit[2] ? unit[2][i] : 0.0)) / (unit[3] ? unit[3][i] : 1.0);
+			row[i] = (row[i] - (to.center ? to.center[i] : 0.0)) / (to.scale ? to.scale[i] : 1.0);
 	}
-	PG_RETURN_POINTER(make_codebook_for(moved ? FC_EUCLIDEAN : op.metric, rows, op.weights, op.k, op.d));
+	result = make_codebook_for(moved ? FC_EUCLIDEAN : op.metric, rows, op.weights, op.k, op.d);
+	pfree(rows);
+	return result;
+}
+
+/* (op, center, scale, new_center, new_scale); NULL is 0 or 1. */
+PG_FUNCTION_INFO_V1(fastclust_operator_in_units);
+Datum
+fastclust_operator_in_units(PG_FUNCTION_ARGS)
+{
+	const fc_operator_header *op;
+	double	   *unit[4];
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	op = OPERATOR_ARG(0);
+	for (int i = 0; i < 4; i++)
+		unit[i] = numbers_argument(fcinfo, 1 + i, op->d, i % 2 == 0 ? "center" : "scale");
+	PG_RETURN_POINTER(rows_in_units(op, (units) {unit[0], unit[1]}, (units) {unit[2], unit[3]}));
 }
 
 /* ---- fit ---- */
 
-/* Labels and distances of the rows in argument m by the operator in argument n. */
+/* Labels and squared distances of the rows by op; the memory stays held by the account. */
 static fc_fit
-fit_arguments(FunctionCallInfo fcinfo, int n, int m, account *memory, Size *d)
+fit_rows(const fc_operator_header *header, const fc_operator_header *row_header, account *memory)
 {
 	fc_operator op;
 	fc_operator rows;
 	fc_scratch	scratch;
 	int32_t    *labels;
 	double	   *squares;
+	double	   *batch;
 
-	open_operator(OPERATOR_ARG(n), &op);
-	open_operator(OPERATOR_ARG(m), &rows);
+	open_operator(header, &op);
+	open_operator(row_header, &rows);
 	check_same_dim((int32) op.d, (int32) rows.d);
 	if (rows.k > screened_from(op.k))
 		(void) screen_operator(&op, CurrentMemoryContext);
@@ -149,10 +156,29 @@ fit_arguments(FunctionCallInfo fcinfo, int n, int m, account *memory, Size *d)
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
 	labels = palloc_extended(rows.k * sizeof(int32), MCXT_ALLOC_HUGE);
 	squares = palloc_extended(rows.k * sizeof(double), MCXT_ALLOC_HUGE);
-	fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares);
+	batch = palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	fc_fit_rows(&op, &rows, scratch, batch, labels, squares);
+	pfree(batch);
 	pfree(scratch.floats);
-	*d = op.d;
 	return (fc_fit) {rows.k, op.k, rows.weights, labels, squares};
+}
+
+fit_profile
+profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, const double *places, Size count)
+{
+	account		memory = {"the profile of a fit"};
+	fc_fit		fit = fit_rows(op, rows, &memory);
+	fc_arena	arena = hold_arena(&memory);
+	fit_profile profile;
+
+	profile.quantiles = palloc(count * sizeof(double));
+	profile.spreads = palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE);
+	fc_fit_means(&fit, &profile.mean, &profile.error, profile.spreads, palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE));
+	for (Size j = 0; j < fit.k; j++)
+		profile.spreads[j] = sqrt(profile.spreads[j] / (double) op->d);
+	fc_fit_quantiles(&fit, places, count, &arena, profile.quantiles);
+	release_arena(&arena);
+	return profile;
 }
 
 /* (op, rows, places): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
@@ -160,49 +186,31 @@ PG_FUNCTION_INFO_V1(fastclust_fit_profile);
 Datum
 fastclust_fit_profile(PG_FUNCTION_ARGS)
 {
-	account		memory = {"fit_profile"};
-	Size		d;
-	fc_fit		fit = fit_arguments(fcinfo, 0, 1, &memory, &d);
+	const fc_operator_header *op = OPERATOR_ARG(0);
 	vector_reader reader = {CurrentMemoryContext};
 	vector		places = read_vector(&reader, PG_GETARG_DATUM(2), "places");
-	double	   *quantiles = palloc((Size) places.d * sizeof(double));
-	double	   *spreads = palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE);
-	fc_arena	arena = hold_arena(&memory);
-	double		mean;
-	double		error;
+	fit_profile profile = profile_of_fit(op, OPERATOR_ARG(1), places.doubles, (Size) places.d);
 
-	fc_fit_means(&fit, &mean, &error, spreads, palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE));
-	for (Size j = 0; j < fit.k; j++)
-		spreads[j] = sqrt(spreads[j] / (double) d);
-	fc_fit_quantiles(&fit, places.doubles, (Size) places.d, &arena, quantiles);
-	return row_result(fcinfo, (Datum[]) {Float8GetDatum(mean), Float8GetDatum(error), make_float8_array(quantiles, places.d),
-			make_float8_array(spreads, (int) fit.k)}, NULL);
+	return row_result(fcinfo, (Datum[]) {Float8GetDatum(profile.mean), Float8GetDatum(profile.error), make_float8_array(profile.quantiles, places.d),
+			make_float8_array(profile.spreads, (int) op->k)}, NULL);
 }
 
-/* (a, b, rows, trim): mean squared distances to either, the error of their difference, the share of rows with another label. */
-PG_FUNCTION_INFO_V1(fastclust_fit_comparison);
-Datum
-fastclust_fit_comparison(PG_FUNCTION_ARGS)
+fc_comparison
+compare_fits(const fc_operator_header *op_a, const fc_operator_header *op_b, const fc_operator_header *rows, double trim)
 {
-	account		memory = {"fit_comparison"};
-	Size		d;
-	fc_fit		a = fit_arguments(fcinfo, 0, 2, &memory, &d);
-	fc_fit		b = fit_arguments(fcinfo, 1, 2, &memory, &d);
+	account		memory = {"the comparison of two fits"};
+	fc_fit		a = fit_rows(op_a, rows, &memory);
+	fc_fit		b = fit_rows(op_b, rows, &memory);
 	fc_arena	arena = hold_arena(&memory);
 	fc_comparison result;
 
-	fc_fit_compare(&a, &b, PG_GETARG_FLOAT8(3), &arena, &result);
-	return row_result(fcinfo, (Datum[]) {Float8GetDatum(result.mean_a), Float8GetDatum(result.mean_b),
-			Float8GetDatum(result.error), Float8GetDatum(result.changed)}, NULL);
+	fc_fit_compare(&a, &b, trim, &arena, &result);
+	release_arena(&arena);
+	return result;
 }
 
-/*
- * (old, next): sum_j w_j ||c_j - c'_j||^2, by which one step of Lloyd lowers the sum of squares with the labels as they are.
- * On the unit sphere it is so many times less as the mean of the cluster is shorter than 1.
- */
-PG_FUNCTION_INFO_V1(fastclust_step_gain);
-Datum
-fastclust_step_gain(PG_FUNCTION_ARGS)
+double
+gain_of_step(const fc_operator_header *old_header, const fc_operator_header *next_header)
 {
 	fc_operator old;
 	fc_operator next;
@@ -211,9 +219,8 @@ fastclust_step_gain(PG_FUNCTION_ARGS)
 	double	   *b;
 	double		gain = 0.0;
 
-	open_operator(OPERATOR_ARG(0), &old);
-	open_operator(OPERATOR_ARG(1), &next);
-	check_same_dim((int32) old.d, (int32) next.d);
+	open_operator(old_header, &old);
+	open_operator(next_header, &next);
 	scratch = make_scratch(fc_fit_scratch(&old, &next));
 	a = palloc(old.d * sizeof(double));
 	b = palloc(old.d * sizeof(double));
@@ -228,65 +235,56 @@ fastclust_step_gain(PG_FUNCTION_ARGS)
 			square += (a[i] - b[i]) * (a[i] - b[i]);
 		gain += next.weights[j] * square;
 	}
-	PG_RETURN_FLOAT8(gain);
+	pfree(a);
+	pfree(b);
+	pfree(scratch.floats);
+	return gain;
 }
 
 /* ---- labels of the same rows by two operators, each with the rows in its own space ---- */
 
-/* (a, rows for a, b, rows for b). */
-static void
-two_fits(FunctionCallInfo fcinfo, account *memory, fc_fit *a, fc_fit *b)
+two_labellings
+label_twice(const fc_operator_header *a, const fc_operator_header *rows_for_a, const fc_operator_header *b, const fc_operator_header *rows_for_b)
 {
-	Size		d;
+	account		memory = {"labels by two operators"};
+	two_labellings labels;
 
-	*a = fit_arguments(fcinfo, 0, 1, memory, &d);
-	*b = fit_arguments(fcinfo, 2, 3, memory, &d);
-	if (a->n != b->n)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there are %zu and %zu rows", a->n, b->n)));
+	labels.a = fit_rows(a, rows_for_a, &memory);
+	labels.b = fit_rows(b, rows_for_b, &memory);
+	Assert(labels.a.n == labels.b.n);
+	return labels;
 }
 
-/* The share of the rows' weight with another label. */
-PG_FUNCTION_INFO_V1(fastclust_label_change);
-Datum
-fastclust_label_change(PG_FUNCTION_ARGS)
+double
+changed_labels(const two_labellings *labels)
 {
-	account		memory = {"label_change"};
 	double		weight = 0.0;
 	double		changed = 0.0;
-	fc_fit		a;
-	fc_fit		b;
 
-	two_fits(fcinfo, &memory, &a, &b);
-	for (Size i = 0; i < a.n; i++)
+	for (Size i = 0; i < labels->a.n; i++)
 	{
-		weight += a.weights[i];
-		if (a.labels[i] != b.labels[i])
-			changed += a.weights[i];
+		weight += labels->a.weights[i];
+		if (labels->a.labels[i] != labels->b.labels[i])
+			changed += labels->a.weights[i];
 	}
-	PG_RETURN_FLOAT8(weight > 0.0 ? changed / weight : 0.0);
+	return weight > 0.0 ? changed / weight : 0.0;
 }
 
-/* The rows' weight by label of a and label of b, for match_labels. */
-PG_FUNCTION_INFO_V1(fastclust_label_counts);
-Datum
-fastclust_label_counts(PG_FUNCTION_ARGS)
+double *
+counted_labels(const two_labellings *labels)
 {
-	account		memory = {"label_counts"};
-	fc_fit		a;
-	fc_fit		b;
+	Size		k = labels->b.k;
 	double	   *counts;
 
-	two_fits(fcinfo, &memory, &a, &b);
-	hold(&memory, a.k * b.k * sizeof(double));
-	if (a.k * b.k > MaxAllocSize / sizeof(double))
-		PG_RETURN_NULL();
-	counts = palloc0(a.k * b.k * sizeof(double));
-	for (Size i = 0; i < a.n; i++)
-		counts[(Size) a.labels[i] * b.k + (Size) b.labels[i]] += a.weights[i];
-	return make_float8_array(counts, (int) (a.k * b.k));
+	if (labels->a.k * k > MaxAllocSize / sizeof(double))
+		return NULL;
+	counts = palloc0(labels->a.k * k * sizeof(double));
+	for (Size i = 0; i < labels->a.n; i++)
+		counts[(Size) labels->a.labels[i] * k + (Size) labels->b.labels[i]] += labels->a.weights[i];
+	return counts;
 }
+
+/* ---- rows that are not read ---- */
 
 /* (operator, spreads, count, seed): rows drawn from its clusters, as the centroids of another. */
 PG_FUNCTION_INFO_V1(fastclust_drawn_rows);

@@ -73,30 +73,25 @@ reserve(sparse_site *site, MemoryContext context, Size elements, Size k)
 	}
 }
 
-/* The row as the metric takes it, in the site. */
-static sparse_outcome
-take_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns)
+sparse_outcome
+take_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, fc_metric metric, Size d, Size k)
 {
-	pgvector_value value;
-	Size		count;
+	pgvector_value value = read_pgvector_in_place(reader, datum, "x");
+	Size		count = (Size) value.nonzeros;
 
-	if (columns == NULL)
+	if ((Size) value.d != d || count > d / 4 || !fc_all_moderate_float((const float *) value.elements, count))
 		return SPARSE_UNKNOWN;
-	value = read_pgvector_in_place(reader, datum, "x");
-	count = (Size) value.nonzeros;
-	if ((size_t) value.d != op->d || count > op->d / 4 || !fc_all_moderate_float((const float *) value.elements, count))
-		return SPARSE_UNKNOWN;
-	reserve(site, reader->context, count, op->k);
+	reserve(site, reader->context, count, k);
 	memcpy(site->indices, value.indices, count * sizeof(uint32));
 	fc_widen((const float *) value.elements, count, site->values);
 	site->row = (fc_sparse_row) {site->indices, site->values, count};
-	return op->metric == FC_COSINE && !fc_unit_sparse_row(site->indices, count, site->values) ? SPARSE_NONE : SPARSE_KNOWN;
+	return metric == FC_COSINE && !fc_unit_sparse_row(site->indices, count, site->values) ? SPARSE_NONE : SPARSE_KNOWN;
 }
 
 sparse_outcome
 score_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns)
 {
-	sparse_outcome outcome = take_row(site, reader, datum, op, columns);
+	sparse_outcome outcome = columns == NULL ? SPARSE_UNKNOWN : take_sparse_row(site, reader, datum, op->metric, op->d, op->k);
 
 	if (outcome == SPARSE_KNOWN)
 		site->bound = fc_columns_score(columns, &site->row, site->scores);
@@ -106,17 +101,17 @@ score_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc
 sparse_outcome
 label_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns, size_t *label)
 {
-	sparse_outcome outcome = take_row(site, reader, datum, op, columns);
+	sparse_outcome outcome = columns == NULL ? SPARSE_UNKNOWN : take_sparse_row(site, reader, datum, op->metric, op->d, op->k);
 
 	if (outcome == SPARSE_KNOWN && !fc_columns_assign(columns, &site->row, site->scores, label))
 		return SPARSE_UNKNOWN;
 	return outcome;
 }
 
-/* Zeros of d. */
-static void
-clear_dense(sparse_site *site, MemoryContext context, Size d)
+const double *
+dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
 {
+	/* Zeros of d. */
 	if (site->d != d)
 	{
 		site->d = site->written = 0;
@@ -127,12 +122,6 @@ clear_dense(sparse_site *site, MemoryContext context, Size d)
 	}
 	for (Size p = 0; p < site->written; p++)
 		site->dense[site->places[p]] = 0.0;
-}
-
-const double *
-dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
-{
-	clear_dense(site, context, d);
 	for (Size p = 0; p < site->row.count; p++)
 		site->dense[site->indices[p]] = site->values[p];
 	memcpy(site->places, site->indices, site->row.count * sizeof(uint32));
@@ -146,9 +135,9 @@ sparse_bytes(const sparse_site *site)
 	return (site->d + site->room + site->k) * sizeof(double) + (site->d / 4 + site->room) * sizeof(uint32);
 }
 
-/* ---- what a call site keeps ---- */
+/* ---- the cache of a call site ---- */
 
-/* One value and what was made of it. */
+/* One value and the view made of it. */
 typedef struct cached_value
 {
 	uint64		digest[2];
@@ -233,7 +222,7 @@ site_cache(FunctionCallInfo fcinfo)
 	return cache;
 }
 
-/* Forget all when the values take too much; what lies in their context is gone then. */
+/* Forget all when the values take too much; their context is reset. */
 static void
 make_room(operator_cache *cache)
 {
@@ -332,7 +321,7 @@ keep_copy(operator_cache *cache, cached_value *value, const void *flat)
 	cache->size += VARSIZE(flat);
 }
 
-/* ---- what functions ask for ---- */
+/* ---- cached values for functions ---- */
 
 const void *
 cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_view) (const void *bytes, void *view),
@@ -368,7 +357,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 	return value->view;
 }
 
-/* What was made of the operator stays. */
+/* The view of the operator stays. */
 static void
 view_operator(const void *bytes, void *view)
 {
@@ -385,17 +374,27 @@ view_operator(const void *bytes, void *view)
 	op->boxes = boxes;
 }
 
-/* Sparse factors rearranged once, for as long as the same operator comes. */
-static void
-slice_factors(operator_cache *cache, fc_operator *op)
+Size
+slice_operator(fc_operator *op, MemoryContext context)
 {
 	Size		size = fc_operator_sell_size(op);
 
 	if (size == 0)
-		return;
+		return 0;
 	check_budget(size, "the operator's slices");
-	fc_operator_sell_build(op, MemoryContextAllocHuge(cache->context, size));
-	cache->size += size;
+	fc_operator_sell_build(op, MemoryContextAllocHuge(context, size));
+	return size;
+}
+
+Size
+expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context)
+{
+	Size		size = op->k * op->d * sizeof(float);
+
+	if (op->factors == 1 || op->exact.values != NULL || size > (Size) fastclust_memory_budget * 1024 / 4)
+		return 0;
+	fc_operator_expand(op, scratch, MemoryContextAllocHuge(context, size));
+	return size;
 }
 
 const fc_operator *
@@ -409,7 +408,7 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	cache = site_cache(fcinfo);
 	op = cache->last->view;
 	if (cache->last->asked++ == 0)
-		slice_factors(cache, op);
+		cache->size += slice_operator(op, cache->context);
 	if (cache->last->asked == screened_from(op->k))
 		cache->size += screen_operator(op, cache->context);
 	if (header != NULL)
@@ -477,13 +476,9 @@ cached_expanded_operator(FunctionCallInfo fcinfo, int argument, const fc_operato
 {
 	const fc_operator *op = cached_operator(fcinfo, argument, header);
 	operator_cache *cache = site_cache(fcinfo);
-	Size		size = op->k * op->d * sizeof(float);
 
-	if (op->rows != NULL || op->factors == 1 || op->exact.values != NULL ||
-		size > (Size) fastclust_memory_budget * 1024 / 4)
-		return op;
-	fc_operator_expand(cache->last->view, cached_scratch(fcinfo, fc_operator_scratch(op)), MemoryContextAllocHuge(cache->context, size));
-	cache->size += size;
+	if (op->rows == NULL && op->factors > 1)
+		cache->size += expand_operator(cache->last->view, cached_scratch(fcinfo, fc_operator_scratch(op)), cache->context);
 	return op;
 }
 

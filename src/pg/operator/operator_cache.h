@@ -42,6 +42,9 @@ typedef enum sparse_outcome
 /* The columns of op in memory of `context`; NULL where labels do not come from them, or they take more than `limit`.  *bytes: what they take. */
 extern fc_columns *make_columns(const fc_operator *op, MemoryContext context, Size limit, Size *bytes);
 
+/* The elements in site->row as the metric takes them, and room for k scores; many or large ones of a row are SPARSE_UNKNOWN. */
+extern sparse_outcome take_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, fc_metric metric, Size d, Size k);
+
 /* The scores and their bound in the site, by the columns of op; NULL of them is SPARSE_UNKNOWN.  The site's memory lies in the context of the reader. */
 extern sparse_outcome score_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns);
 

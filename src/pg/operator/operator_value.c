@@ -1,10 +1,8 @@
-/* operator_value.c - the types fastop and aggregate_state; operators out of centroids and factors */
+/* operator_value.c - the type fastop; operators out of centroids and factors */
 #include "postgres.h"
 
 #include "operator/bytes.h"
 #include "operator/codebook.h"
-#include "operator/contingency.h"
-#include "operator/coreset.h"
 #include "operator/operator.h"
 #include "operator/step.h"
 #include "pg/base/compat.h"
@@ -13,19 +11,6 @@
 #include "pg/base/options.h"
 #include "pg/base/values.h"
 #include "pg/operator/operator_value.h"
-
-static fc_status
-check_state(const void *bytes, size_t size)
-{
-	const fc_step *step = bytes;
-
-	if (size < sizeof(fc_contingency))
-		return FC_EFORMAT;
-	return step->kind == FC_STEP_CONTINGENCY ? fc_contingency_check(bytes, size) :
-		step->kind == FC_STEP_CORESET ? fc_coreset_check(bytes, size) : fc_step_check(bytes, size);
-}
-
-static const value_type state_type = {"aggregate_state", check_state};
 
 void *
 state_of_datum(Datum datum, int first, int last)
@@ -37,17 +22,6 @@ state_of_datum(Datum datum, int first, int last)
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("the state belongs to another aggregate")));
 	return step;
-}
-
-/* Any state, by its kind. */
-PG_FUNCTION_INFO_V1(fastclust_state_combine);
-Datum
-fastclust_state_combine(PG_FUNCTION_ARGS)
-{
-	int			n = PG_ARGISNULL(1) ? 0 : 1;
-	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_CORESET);
-
-	return step != NULL && step->kind == FC_STEP_CORESET ? fastclust_coreset_combine(fcinfo) : fastclust_step_combine(fcinfo);
 }
 
 Size
@@ -117,7 +91,6 @@ check_operator(const void *bytes, size_t size)
 static const value_type operator_type = {"fastop", check_operator};
 
 VALUE_TYPE_IN(fastclust_fastop, operator_type);
-VALUE_TYPE_IN(fastclust_state, state_type);
 
 /* ---- names of methods ---- */
 

@@ -31,6 +31,13 @@ screened_from(Size k)
 /* A screen of an operator's centroids in memory of `context`, where there is something to gain and the budget allows: the bytes it takes, or 0. */
 extern Size screen_operator(fc_operator *op, MemoryContext context);
 
+/*
+ * Made once for many rows, in memory of `context`: sparse factors rearranged; the rows of a product, ready for many distances, where
+ * the budget allows.  The bytes it takes.
+ */
+extern Size slice_operator(fc_operator *op, MemoryContext context);
+extern Size expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context);
+
 /* FC_EFORMAT when an operator of untrusted bytes is not what its half norms and residuals say. */
 extern fc_status verify_operator(const fc_operator *op);
 

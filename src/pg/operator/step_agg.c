@@ -25,6 +25,7 @@
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
 
 /* The state in argument n, of this kind (0: any of this file's aggregates). */
 static fc_step *
@@ -54,19 +55,18 @@ final_bytes(int kind, Size k, Size d)
 }
 
 /*
- * A state of no rows, if the budget is enough for it, what the call site keeps, and what comes on top: the
+ * A state of no rows, if the budget is enough for it, so many bytes that the call site keeps, and what comes on top: the
  * executor's copy of the new state, later the final function.
  */
 static fc_step *
-new_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *op, const fc_operator_header *header)
+new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity, Size kept, const fc_operator *op, const fc_operator_header *header)
 {
 	Size		operator_size = fc_operator_size(op);
-	Size		capacity = fc_step_capacity(op);
 	Size		size = fc_step_size(kind, header, operator_size, capacity);
 	Size		scratch = fc_step_scratch(op, capacity) * sizeof(float);
 	fc_step    *step;
 
-	check_budget(size + cached_bytes(fcinfo) + scratch + Max(large ? 0 : size, scratch + final_bytes(kind, op->k, op->d)), aggregate_name(fcinfo));
+	check_budget(size + kept + scratch + Max(large ? 0 : size, scratch + final_bytes(kind, op->k, op->d)), aggregate_name(fcinfo));
 	if (!large && size / 1024 >= (Size) (kind == FC_STEP_LLOYD ? fastclust_largest_state : MaxAllocSize / 1024))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -78,6 +78,12 @@ new_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *op, c
 	if (!large)
 		SET_VARSIZE(step, size);
 	return step;
+}
+
+fc_step *
+new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op, const fc_operator_header *header)
+{
+	return new_step(fcinfo, FC_STEP_LLOYD, false, 1, kept, op, header);
 }
 
 /* ---- transition ---- */
@@ -112,7 +118,7 @@ static fc_step *
 current_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *op, const fc_operator_header *header)
 {
 	if (PG_ARGISNULL(0))
-		return new_step(fcinfo, kind, large, op, header);
+		return new_step(fcinfo, kind, large, fc_step_capacity(op), cached_bytes(fcinfo), op, header);
 	return large ? (fc_step *) PG_GETARG_POINTER(0) : step_argument(fcinfo, 0, kind);
 }
 
@@ -176,30 +182,35 @@ fastclust_lloyd_large_accum(PG_FUNCTION_ARGS)
 	return accumulate(fcinfo, FC_STEP_LLOYD, true);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_step_combine);
-Datum
-fastclust_step_combine(PG_FUNCTION_ARGS)
+void
+add_step(fc_step *left, const fc_step *right)
 {
-	fc_step    *left;
-	fc_step    *right;
 	fc_operator op;
+	fc_scratch	scratch;
 	fc_status	status;
 
-	aggregate_context(fcinfo);
-	if (PG_ARGISNULL(1))
-		return unchanged_state(fcinfo);
-	right = step_argument(fcinfo, 1, 0);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(right);	/* the executor copies it */
-	left = step_argument(fcinfo, 0, 0);
 	open_operator(fc_step_open(left).header, &op);
-	status = fc_step_combine(left, right, make_scratch(fc_step_scratch(&op, left->capacity)));
+	scratch = make_scratch(fc_step_scratch(&op, left->capacity));
+	status = fc_step_combine(left, right, scratch);
 	if (status == FC_EMISMATCH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator must be the same for all rows")));
 	check_status(status);
-	PG_RETURN_POINTER(left);
+	pfree(scratch.floats);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_step_combine);
+Datum
+fastclust_step_combine(PG_FUNCTION_ARGS)
+{
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_POINTER(step_argument(fcinfo, 1, 0));	/* the executor copies it */
+	add_step(step_argument(fcinfo, 0, 0), step_argument(fcinfo, 1, 0));
+	return unchanged_state(fcinfo);
 }
 
 KEPT_STATE(fastclust_step_combine);
@@ -244,18 +255,27 @@ next_operator(const finished *f)
 	return next;
 }
 
+fc_operator_header *
+finish_lloyd(const fc_step *step, fc_step_result *result)
+{
+	finished	f = finish_step(step, fc_step_open(step).width);
+	fc_operator_header *next = next_operator(&f);
+
+	*result = f.result;
+	return next;
+}
+
 /* A lloyd_step. */
 static Datum
 lloyd_result(FunctionCallInfo fcinfo, const fc_step *step)
 {
-	finished	f;
+	fc_step_result result;
 	Datum		values[4];
 
-	f = finish_step(step, fc_step_open(step).width);
-	values[0] = PointerGetDatum(next_operator(&f));
-	values[1] = Int64GetDatum(f.result.count);
-	values[2] = Float8GetDatum(f.result.total);
-	values[3] = make_int8_array(f.result.counts, (int) f.op.k);
+	values[0] = PointerGetDatum(finish_lloyd(step, &result));
+	values[1] = Int64GetDatum(result.count);
+	values[2] = Float8GetDatum(result.total);
+	values[3] = make_int8_array(result.counts, (int) fc_step_open(step).header->k);
 	return row_result(fcinfo, values, NULL);
 }
 

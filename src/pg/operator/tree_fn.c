@@ -7,8 +7,7 @@
 #include "utils/array.h"
 
 #include "operator/codebook.h"
-#include "operator/recall.h"
-#include "operator/tree.h"
+#include "operator/fit.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"

@@ -23,7 +23,6 @@
 #include "rkhs/kernel.h"
 #include "rkhs/map.h"
 #include "rkhs/projection.h"
-#include "rkhs/spectral.h"
 
 /* ---- kernel_projection ---- */
 
@@ -84,7 +83,7 @@ fastclust_projection_describe(PG_FUNCTION_ARGS)
 
 /* ---- making maps ---- */
 
-/* A stored map of what was solved for the landmarks of an operator. */
+/* A stored map from the solution for the landmarks of an operator. */
 static fc_kernel_map_header *
 store_map(account *memory, const fc_kernel *kernel, Size rank, bool unit, const double *norms, const double *t, const fc_operator_header *op)
 {
@@ -138,7 +137,7 @@ fastclust_nystroem(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(store_map(&memory, kernel, rank > 0 ? rank : Max(found, 1), false, norms, t, bytes));
 }
 
-/* The map of what was chosen; rows x are n x d. */
+/* The map of the chosen features; rows x are n x d. */
 static fc_kernel_map_header *
 write_map(account *memory, const fc_spectral *chosen, const double *x, Size d)
 {
@@ -204,7 +203,7 @@ fastclust_spectral_map(PG_FUNCTION_ARGS)
 _Static_assert(offsetof(fc_kernel_map_header, digest) == offsetof(fc_operator_header, digest),
 			   "cached_view finds the digest of both in one place");
 
-/* The map of a call site, and what its rows share for as long as the same map comes. */
+/* The map of a call site, and its preparation, kept while the same map comes. */
 typedef struct site_map
 {
 	fc_kernel_map map;

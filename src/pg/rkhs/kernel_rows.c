@@ -2,7 +2,7 @@
  * kernel_rows.c - aggregates over (id, row, kernel, ..) collect their rows, workers too.
  *
  * The state is `internal` with serial functions (not pushed to shards).  Rows are kept as they come, 4 or
- * 8 bytes an element; what the final function will need for them is checked against
+ * 8 bytes an element; the need of the final function is checked against
  * fastclust.memory_budget whenever the collection grows, so a table that is too large fails early.
  */
 #include "postgres.h"
@@ -35,7 +35,7 @@ kernel_aggregate_name(const kernel_rows *rows)
 }
 
 /*
- * About what the core takes for n rows, the places of the ids in order, and the value that is built: prepared rows, the columns read
+ * About the bytes that the core takes for n rows, the places of the ids in order, and the value that is built: prepared rows, the columns read
  * (Omega's in bytes too) and the eigenproblem of a matrix of their order.
  */
 Size
@@ -53,7 +53,7 @@ kernel_worksize(const kernel_rows *rows, Size n)
 	return (Size) Min((double) n * row + eigen + (double) value, (double) (SIZE_MAX / 4));
 }
 
-/* Bytes of n collected rows and of what the final function takes for them. */
+/* Bytes of n collected rows and of the final function's work on them. */
 static Size
 whole_size(const void *collection, Size n)
 {
@@ -243,18 +243,6 @@ fastclust_landmarks_accum(PG_FUNCTION_ARGS)
 
 /* ---- between workers ---- */
 
-static void
-check_joinable(const kernel_rows *left, const kernel_rows *right)
-{
-	check_same_dim(left->d, right->d);
-	if (memcmp(&left->kernel, &right->kernel, sizeof(fc_kernel)) != 0 ||
-		left->method != right->method || left->rank != right->rank || left->oversampling != right->oversampling ||
-		left->columns != right->columns || left->seed != right->seed || left->width != right->width)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("kernel and parameters must be the same for all rows")));
-}
-
 PG_FUNCTION_INFO_V1(fastclust_kernel_combine);
 Datum
 fastclust_kernel_combine(PG_FUNCTION_ARGS)
@@ -275,7 +263,13 @@ fastclust_kernel_combine(PG_FUNCTION_ARGS)
 		left->ids = NULL;
 		left->x = NULL;
 	}
-	check_joinable(left, right);
+	check_same_dim(left->d, right->d);
+	if (memcmp(&left->kernel, &right->kernel, sizeof(fc_kernel)) != 0 ||
+		left->method != right->method || left->rank != right->rank || left->oversampling != right->oversampling ||
+		left->columns != right->columns || left->seed != right->seed || left->width != right->width)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("kernel and parameters must be the same for all rows")));
 	join_room(left, left->n + right->n);
 	copy_bytes(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
 	if (left->has_ids)

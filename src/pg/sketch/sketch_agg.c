@@ -25,11 +25,6 @@
 #include "sketch/sketch.h"
 #include "sketch/spec.h"
 
-#define LINE_BYTES	64			/* of a processor's cache */
-#define FRONT_BYTES	48			/* of a row before its elements, about */
-#define MOST_BYTES	512
-#define ROWS_AHEAD	4
-
 /* ---- states ---- */
 
 /*
@@ -83,8 +78,7 @@ typedef struct sketch_site
 	fc_sparse_row sparse;		/* the row at hand */
 	double	   *unit;			/* room for a row of length 1 and for its floats, where a spec asks for that */
 	Size		unit_doubles;
-	const char *last_row;		/* where the last plain row lay; never read */
-	ptrdiff_t	step;			/* from row to row of a page */
+	row_places	places;			/* of plain rows */
 } sketch_site;
 
 static sketch_site *
@@ -179,27 +173,6 @@ grid_weight(FunctionCallInfo fcinfo)
 	return grid;
 }
 
-/*
- * A scan meets a page's rows from its end to its begin, which prefetchers miss: ask
- * for a row some rows on while this one is at work, and on a new page for all up to there.
- */
-static inline void
-prefetch_rows(sketch_site *site, const char *x)
-{
-	ptrdiff_t	step = site->last_row - x;
-	ptrdiff_t	bytes = step;
-
-	site->last_row = x;
-	if (unlikely(step <= 0 || step > MOST_BYTES))
-	{
-		step = site->step;
-		bytes = ROWS_AHEAD * step;
-	}
-	site->step = step;
-	for (ptrdiff_t line = 0; line < bytes; line += LINE_BYTES)
-		__builtin_prefetch(x - ROWS_AHEAD * step - FRONT_BYTES + line);
-}
-
 /* Any row that is not a plain array, its copy kept at the site. */
 static fc_row
 read_row(sketch_site *site, Datum x, size_t d)
@@ -232,7 +205,7 @@ pgvector_row(sketch_site *site, Datum x, size_t d)
 		row.halves = value.elements;
 	else
 		row.floats = (const float *) value.elements;
-	prefetch_rows(site, value.elements);
+	prefetch_rows(&site->places, value.elements);
 	return row;
 }
 
@@ -253,7 +226,7 @@ row_of_datum(sketch_site *site, Datum x, size_t d)
 		row.floats = (const float *) elements;
 	else
 		row.doubles = (const double *) elements;
-	prefetch_rows(site, elements);
+	prefetch_rows(&site->places, elements);
 	return row;
 }
 

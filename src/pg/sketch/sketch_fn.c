@@ -1,4 +1,4 @@
-/* sketch_fn.c - what a sketch says: accessors, description, distance, density */
+/* sketch_fn.c - reading a sketch: accessors, description, distance, density */
 #include "postgres.h"
 
 #include <math.h>
@@ -122,7 +122,7 @@ fastclust_sketch_distance(PG_FUNCTION_ARGS)
 				 errhint("Build both with the same sketch_spec value.")));
 	if (a->weight == 0 || b->weight == 0)
 		PG_RETURN_NULL();
-	fc_sketch_distance(a, b, &distance);
+	distance = fc_sketch_distance(a, b);
 	if (isnan(distance))		/* the unbiased estimate needs two rows on each side */
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(distance);
@@ -138,7 +138,6 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	vector		v = read_vector_argument(fcinfo, &reader, 1, "x");
 	Size		size = fc_sketch_size(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1);
 	fc_sketch  *single;
-	double		density;
 	fc_row		row = {.doubles = v.doubles,.floats = v.floats,.weight = FC_ONE_WEIGHT};
 	fc_status	status;
 
@@ -157,8 +156,7 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 	status = fc_sketch_add(prepared, &row, single);
 	if (status != FC_OK)
 		report_row(status, v.doubles, v.floats, prepared->d);
-	fc_sketch_similarity(sketch, single, &density);
-	PG_RETURN_FLOAT8(density);
+	PG_RETURN_FLOAT8(fc_sketch_similarity(sketch, single));
 }
 
 /* ---- description ---- */

@@ -22,11 +22,12 @@
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
 #include "pg/sketch/spec_build.h"
-#include "sketch/build.h"
+#include "sketch/pilot.h"
 #include "sketch/reservoir.h"
 #include "sketch/spec.h"
 
 #define PILOT_ROWS		1000
+#define FIRST_ROOM		64		/* rows */
 
 /* The center of a spec: by default 0 for rows of sparsevec, so that their zeros add nothing to a sketch, else the mean. */
 enum
@@ -60,18 +61,11 @@ new_state(int32 d)
 	return state;
 }
 
-/* Bytes of n rows in a state, and while they are compacted or finished. */
+/* Bytes of the entries that a state has room for. */
 static Size
-state_bytes(const void *collected, Size n)
+state_bytes(const spec_state *state)
 {
-	const fc_reservoir *sample = &((const spec_state *) collected)->sample;
-	fc_spec_options options = options_of(collected);
-	Size		d = sample->d;
-	Size		left = Min(n, sample->capacity);
-	Size		found = fc_spec_choose_size(left, d, &options) + left * sizeof(double);
-
-	return n * (sizeof(fc_reservoir_entry) + d * sizeof(double)) + fc_reservoir_worksize(n, sample->capacity, d) +
-		found + Max(fc_spec_choose_worksize(left, d, &options), fc_spec_chosen_size(left, d, &options));
+	return state->room * (sizeof(fc_reservoir_entry) + state->sample.d * sizeof(double));
 }
 
 /* Room for more entries, where the state is. */
@@ -80,20 +74,14 @@ grow(spec_state *state)
 {
 	MemoryContext context = GetMemoryChunkContext(state);
 	fc_reservoir *sample = &state->sample;
-	row_need	need = {state_bytes, state, "sketch_spec_agg", ", or sample fewer rows"};
-	Size		room = Min(grown_room(state->room, sample->used + 1, &need), 2 * sample->capacity);
+	Size		room = Min(Max(FIRST_ROOM, state->room + state->room / 2), 2 * sample->capacity);
 	Size		bytes = room * sample->d * sizeof(double);
 
+	check_budget(state_bytes(state) + bytes + room * sizeof(fc_reservoir_entry), "sketch_spec_agg");
 	sample->entries = state->room > 0 ? repalloc(sample->entries, room * sizeof(fc_reservoir_entry))
 		: MemoryContextAlloc(context, room * sizeof(fc_reservoir_entry));
 	sample->values = state->room > 0 ? repalloc_huge(sample->values, bytes) : MemoryContextAllocHuge(context, bytes);
 	state->room = room;
-}
-
-static fc_arena
-compaction_arena(const fc_reservoir *sample)
-{
-	return make_arena("sketch_spec_agg");
 }
 
 static void
@@ -105,8 +93,11 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 		return;
 	if (fc_reservoir_is_full(sample))
 	{
-		fc_arena	arena = compaction_arena(sample);
+		account		memory = {"sketch_spec_agg"};
+		fc_arena	arena;
 
+		hold(&memory, state_bytes(state));
+		arena = hold_arena(&memory);
 		fc_reservoir_compact(sample, &arena);
 		release_arena(&arena);
 		if (!fc_reservoir_wants(sample, hash))
@@ -117,13 +108,15 @@ offer(spec_state *state, uint64 hash, int64 count, const double *row)
 	fc_reservoir_put(sample, hash, count, row);
 }
 
-/* The sample with equal rows merged; the state itself stays as it is. */
+/* The sample with equal rows merged; the state itself, which is held, stays as it is. */
 static fc_reservoir
-compacted(const spec_state *state)
+compacted(const spec_state *state, account *memory)
 {
-	fc_arena	arena = compaction_arena(&state->sample);
+	fc_arena	arena;
 	fc_reservoir copy;
 
+	hold(memory, state_bytes(state));
+	arena = hold_arena(memory);
 	fc_reservoir_compacted(&state->sample, &arena, &copy);
 	return copy;
 }
@@ -132,22 +125,6 @@ compacted(const spec_state *state)
 
 /* Pilot rows are kept in single precision, and k-means squares their distances. */
 #define MAX_ELEMENT 1e30
-
-static void
-check_range(const vector *v)
-{
-	for (int i = 0; i < v->d; i++)
-	{
-		double		value = v->floats ? (double) v->floats[i] : v->doubles[i];
-
-		if (fabs(value) > MAX_ELEMENT)
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, value),
-					 errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
-					 errhint("Scale the data down, or filter such rows.")));
-	}
-}
 
 /* (x, clusters [, options]) */
 static void
@@ -189,7 +166,17 @@ fastclust_spec_accum(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	v = row_argument(fcinfo, 1);
-	check_range(&v);
+	for (int i = 0; i < v.d; i++)
+	{
+		double		value = v.floats ? (double) v.floats[i] : v.doubles[i];
+
+		if (fabs(value) > MAX_ELEMENT)
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, value),
+					 errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
+					 errhint("Scale the data down, or filter such rows.")));
+	}
 	if (state == NULL)
 	{
 		old = MemoryContextSwitchTo(context);
@@ -260,7 +247,8 @@ Datum
 fastclust_spec_serialize(PG_FUNCTION_ARGS)
 {
 	const spec_state *state = (const spec_state *) PG_GETARG_POINTER(0);
-	fc_reservoir sample = compacted(state);
+	account		memory = {"sketch_spec_agg"};
+	fc_reservoir sample = compacted(state, &memory);
 	Size		row = sample.d * sizeof(double);
 	StringInfoData message;
 
@@ -376,7 +364,7 @@ fastclust_spec_final(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (((const spec_state *) PG_GETARG_POINTER(0))->rows == 0)
 		PG_RETURN_NULL();
-	sample = compacted((const spec_state *) PG_GETARG_POINTER(0));
+	sample = compacted((const spec_state *) PG_GETARG_POINTER(0), &memory);
 	options = options_of((const spec_state *) PG_GETARG_POINTER(0));
 	weight = palloc(sample.used * sizeof(double));
 	for (Size i = 0; i < sample.used; i++)

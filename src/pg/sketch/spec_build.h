@@ -4,7 +4,7 @@
 
 #include "postgres.h"
 
-#include "sketch/build.h"
+#include "sketch/spec_parts.h"
 #include "sketch/spec.h"
 
 /* A law of the frequencies by its name; another name is an error. */

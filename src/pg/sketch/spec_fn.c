@@ -17,7 +17,7 @@
 #include "pg/base/vectors.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/sketch/spec_build.h"
-#include "sketch/build.h"
+#include "sketch/spec_parts.h"
 #include "sketch/spec.h"
 
 fc_law

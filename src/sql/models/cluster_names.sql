@@ -37,7 +37,7 @@ BEGIN
                       FROM (SELECT v.group_value, count(*) OVER () AS groups FROM readable_versions v
                              WHERE v.model_id = held.id AND v.version = held.version ORDER BY 1 LIMIT 5) g);
     ELSIF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no current version', held.model);
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no current version', held.model), HINT = version_hint(held.model);
     END IF;
     RETURN version;
 END

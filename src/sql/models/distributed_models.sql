@@ -73,8 +73,10 @@ BEGIN
 END
 $$;
 
+-- Citus lets one transaction at a time change a reference table, until it ends, unless its changes commute.  These do: each is of rows of one model,
+-- whose row in stored_models its transaction holds.
 CREATE FUNCTION fastclust_internal.share_changed_model() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET citus.all_modifications_commutative = on AS $$
 DECLARE
     node integer := sharing_node();
 BEGIN
@@ -82,10 +84,10 @@ BEGIN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'models of this cluster belong to its coordinator',
             HINT = 'Train and change models there; predict reads them on every node.';
     ELSIF node = 0 THEN
-        IF TG_OP <> 'INSERT' THEN
+        IF OLD.version IS NOT NULL THEN
             DELETE FROM shared_models s WHERE s.model = OLD.model;
         END IF;
-        IF TG_OP <> 'DELETE' THEN
+        IF NEW.version IS NOT NULL THEN
             PERFORM write_shared_models(NEW.id);
         END IF;
     END IF;

@@ -116,13 +116,10 @@ $$;
 
 -- internal: what the model functions share
 
-CREATE FUNCTION fastclust_internal.match_clusters(old fastop, old_center double precision[], old_scale double precision[],
-        new fastop, new_center double precision[], new_scale double precision[]) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_match_clusters' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.match_clusters(old fastop, new fastop) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_match_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.match_labels(counts double precision[], k_old integer) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_match_labels' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.renumber(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_renumber' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.spec_in_units(spec sketch_spec, center double precision[], scale double precision[], shared boolean) RETURNS sketch_spec
@@ -153,7 +150,7 @@ $$;
 
 CREATE FUNCTION option_help(function text, OUT option text, OUT type text, OUT range text, OUT "default" text, OUT meaning text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_option_help' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 30;
-COMMENT ON FUNCTION option_help(text) IS 'the options of train, retrain or choose_k; "live.bucket" is the key bucket of the object live';
+COMMENT ON FUNCTION option_help(text) IS 'the options of train, retrain, choose_k or write_labels; "live.bucket" is the key bucket of the object live';
 
 -- The name that was meant, where one is almost the given, and all there are.
 CREATE FUNCTION fastclust_internal.name_hint(given text, names text[], what text) RETURNS text
@@ -181,6 +178,26 @@ BEGIN
             HINT = model_hint(model_name);
     END IF;
     RETURN found_model;
+END
+$$;
+
+-- Of a version that is not there: those of the model that the caller may read.
+CREATE FUNCTION fastclust_internal.version_hint(model text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT format('It has %s.%s', string_agg(v.version::text, ', ' ORDER BY v.version), CASE WHEN max(v.serves) IS NULL THEN ' The function use_version makes one current.' END)
+      FROM (SELECT DISTINCT v.version, m.version AS serves FROM readable_models m JOIN readable_versions v ON v.model_id = m.id WHERE m.model = version_hint.model) v
+$$;
+
+-- The model as if one of its versions were current.
+CREATE FUNCTION fastclust_internal.at_version(held stored_models, version integer) RETURNS stored_models
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    SELECT v.version, v.options ->> 'group_by' INTO held.version, held.group_by
+      FROM readable_versions v WHERE v.model_id = held.id AND v.version = at_version.version LIMIT 1;
+    IF NOT FOUND THEN
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', held.model, COALESCE(version::text, 'NULL')), HINT = version_hint(held.model);
+    END IF;
+    RETURN held;
 END
 $$;
 

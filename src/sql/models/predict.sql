@@ -11,15 +11,15 @@ CREATE FUNCTION fastclust_internal.predict_support(internal) RETURNS internal
 
 -- x is a vector, or a whole row: the model's columns are found in it by their names, others are ignored, and NULLs treated as in training.  Of a
 -- model with groups the row's own group is taken, or group_value; NULL for a group without clusters.  A list of columns has two numbers at least.
-CREATE FUNCTION predict(model text, x "any", group_value text DEFAULT NULL, max_distance double precision DEFAULT NULL) RETURNS integer
+CREATE FUNCTION predict(model text, x "any", group_value text DEFAULT NULL, max_distance double precision DEFAULT NULL, version integer DEFAULT -1) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict(text, "any", text, double precision) IS 'the number of the nearest cluster of a model; NULL where predict_distance is more than max_distance';
+COMMENT ON FUNCTION predict(text, "any", text, double precision, integer) IS 'the number of the nearest cluster of a model; NULL where predict_distance is more than max_distance';
 CREATE FUNCTION predict(model text, a double precision, b double precision, VARIADIC more double precision[] DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
 COMMENT ON FUNCTION predict(text, double precision, double precision, double precision[]) IS 'the number of the nearest cluster, for a row given as columns; NULL when one of them is NULL';
-CREATE FUNCTION predict_distance(model text, x "any", group_value text DEFAULT NULL) RETURNS double precision
+CREATE FUNCTION predict_distance(model text, x "any", group_value text DEFAULT NULL, version integer DEFAULT -1) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_distance(text, "any", text) IS 'distance to the nearest centroid of a model: in standard deviations for a standardised one, 1 - cosine for the metric cosine';
+COMMENT ON FUNCTION predict_distance(text, "any", text, integer) IS 'distance to the nearest centroid of a model: in standard deviations for a standardised one, 1 - cosine for the metric cosine';
 CREATE FUNCTION predict_distance(model text, a double precision, b double precision, VARIADIC more double precision[] DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
 COMMENT ON FUNCTION predict_distance(text, double precision, double precision, double precision[]) IS 'distance to the nearest centroid, for a row given as columns; NULL when one of them is NULL';
@@ -30,10 +30,10 @@ CREATE FUNCTION predict_all(model text, x "any", n integer, group_value text DEF
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_predict_all' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 5 SUPPORT vector_support;
 COMMENT ON FUNCTION predict_all(text, "any", integer, text) IS 'the n nearest clusters of a model with their distances, nearest first';
-CREATE FUNCTION predict_probabilities(model text, x "any", group_value text DEFAULT NULL, OUT cluster integer, OUT probability double precision)
+CREATE FUNCTION predict_probabilities(model text, x "any", group_value text DEFAULT NULL, version integer DEFAULT -1, OUT cluster integer, OUT probability double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_predict_probabilities' LANGUAGE C STABLE PARALLEL SAFE COST 300 ROWS 10 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_probabilities(text, "any", text) IS 'how probable each cluster is for a row, most probable first, by the clusters'' spreads and shares';
+COMMENT ON FUNCTION predict_probabilities(text, "any", text, integer) IS 'how probable each cluster is for a row, most probable first, by the clusters'' spreads and shares';
 
 -- the two that belong together: predict(model, t) is assign(model_operator(model), encode_row(model_encoder(model), t)) but for near ties
 

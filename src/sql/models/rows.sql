@@ -178,12 +178,19 @@ BEGIN
 END
 $$;
 
+-- The columns that an encoder takes of a row, in its order; where they are more than a call takes, the row.
+CREATE FUNCTION fastclust_internal.listed_columns(source row_source) RETURNS text
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN cardinality(source.features) <= 97 THEN string_agg(format('t.%I', f), ', ' ORDER BY i) ELSE 't.*' END
+      FROM unnest(source.features) WITH ORDINALITY u(f, i)
+$$;
+
 -- The call that encodes a row.  The encoder is a constant of the query; a function takes at most 100 arguments.
 CREATE FUNCTION fastclust_internal.encoding(source row_source, encoder encoder, scaled boolean) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN cardinality(source.features) <= 98
-                THEN format('%s(%L, %L, %s)', CASE WHEN source.constant THEN 'encode_constant' ELSE 'encode_listed' END, encoder, scaled, (SELECT string_agg(format('t.%I', f), ', ' ORDER BY i) FROM unnest(source.features) WITH ORDINALITY u(f, i)))
-                ELSE format('encode_record(%L, %L, t.*)', encoder, scaled) END
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    SELECT format('%s(%L, %L, %s)', CASE WHEN columns = 't.*' THEN 'encode_record' WHEN source.constant THEN 'encode_constant' ELSE 'encode_listed' END,
+                  encoder, scaled, columns)
+      FROM listed_columns(source) columns
 $$;
 
 -- The rows as an encoder makes numbers of them.  Those with a NULL in a column that is to be skipped are left out.
@@ -235,16 +242,7 @@ $$;
 -- have no places four to eight times as many by their hash, of which an aggregate takes the least.  Where rows are few, these are all as well.
 CREATE FUNCTION fastclust_internal.rows_from(source row_source, wanted double precision DEFAULT 'infinity', estimate double precision DEFAULT 0,
         seed bigint DEFAULT 0, leaf text DEFAULT NULL) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN source.heap AND estimate > 3 * wanted
-                THEN format('FROM %s t TABLESAMPLE SYSTEM (%s) REPEATABLE (%s) WHERE %s AND %s >> 40 & %s = 0', s.relation,
-                            least(100, 100 * spread.n * wanted / estimate), seed, source.filter, source.key, spread.n - 1)
-                WHEN NOT source.heap AND share.n > 1 THEN format('FROM %s t WHERE %s AND %s >> 40 & %s = 0', s.relation, source.filter, source.key, share.n - 1)
-                ELSE format('FROM %s t WHERE %s', s.relation, source.filter) END
-      FROM (SELECT COALESCE(leaf, source.relation) AS relation) s,
-           (SELECT CASE WHEN estimate >= 8 * wanted THEN 8 ELSE 1 END AS n) spread,
-           (SELECT 1 << greatest(0, least(20, floor(log(2, greatest(1, (estimate / (4 * wanted))::numeric)))))::integer AS n) share
-$$;
+    AS 'MODULE_PATHNAME', 'fastclust_rows_from' LANGUAGE C IMMUTABLE;
 
 -- ---- tables whose rows lie elsewhere: shards of Citus, foreign tables ----
 

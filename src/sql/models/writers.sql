@@ -181,41 +181,18 @@ BEGIN
 END
 $$;
 
--- What later scans found of a part.
-CREATE TYPE fastclust_internal.part_result AS (group_value text, operator fastop, spreads double precision[], distance_quantiles double precision[],
-    objective double precision, objective_error double precision, label_churn double precision, paths integer[], recall double precision);
-
--- Write it to parts of a version that does not serve yet.
-CREATE FUNCTION fastclust_internal.write_results(model_id bigint, version integer, results part_result[]) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held stored_models := held_model(model_id);
-BEGIN
-    IF version IS NULL OR version = held.version OR NOT EXISTS (SELECT FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('model "%s" has no version %s in the making', held.model, version);
-    END IF;
-    UPDATE stored_versions v
-       SET operator = r.operator, spreads = r.spreads, distance_quantiles = r.distance_quantiles, objective = r.objective,
-           objective_error = r.objective_error, label_churn = r.label_churn, paths = r.paths, recall = r.recall
-      FROM unnest(results) r
-     WHERE v.model_id = held.id AND v.version = $2 AND v.group_value = r.group_value;
-END
-$$;
-
--- Let a version serve and remove those that are older than the last ones.
+-- Let a version serve, but for one that was not to be activated, and remove versions older than the last ones before the current one.
 CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, group_by name, keep integer) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(model_id);
+    held stored_models := at_version(held_model(model_id), version);
 BEGIN
-    IF NOT EXISTS (SELECT FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2) THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', held.model, version);
-    END IF;
-    UPDATE stored_models m SET version = $2, group_by = $3 WHERE m.id = held.id;
+    UPDATE stored_models m SET version = $2, group_by = $3
+     WHERE m.id = held.id AND flag_option((SELECT v.options FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2 LIMIT 1), 'activate', true);
     DELETE FROM stored_versions v
-     WHERE v.model_id = held.id AND v.version < least($2, (
-        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_versions w WHERE w.model_id = held.id
-                                     ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o));
+     WHERE v.model_id = held.id AND v.version < (
+        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_models m JOIN stored_versions w ON w.model_id = m.id AND w.version <= m.version
+                                     WHERE m.id = held.id ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);
 END
 $$;
 
@@ -271,21 +248,13 @@ END
 $$;
 COMMENT ON FUNCTION rename_model(text, text) IS 'give a model another name';
 
-CREATE FUNCTION use_version(model text, version integer) RETURNS void
+-- Let an old version serve; its model.
+CREATE FUNCTION fastclust_internal.choose_version(model text, version integer) RETURNS bigint
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(model, true);
-    settings jsonb;
+    held stored_models := at_version(held_model(model, true), $2);
 BEGIN
-    IF $2 IS NULL THEN
-        RAISE null_value_not_allowed USING MESSAGE = 'version must not be NULL';
-    END IF;
-    SELECT v.options INTO settings FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2 LIMIT 1;
-    IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no version %s', $1, $2),
-            HINT = format('It has %s.', (SELECT string_agg(v.version::text, ', ' ORDER BY v.version) FROM (SELECT DISTINCT w.version FROM stored_versions w WHERE w.model_id = held.id) v));
-    END IF;
-    UPDATE stored_models m SET version = $2, group_by = settings ->> 'group_by' WHERE m.id = held.id;
+    UPDATE stored_models m SET version = held.version, group_by = held.group_by WHERE m.id = held.id;
+    RETURN held.id;
 END
 $$;
-COMMENT ON FUNCTION use_version(text, integer) IS 'make an old version the one that predict uses';

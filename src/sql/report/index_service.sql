@@ -50,7 +50,7 @@ $$;
 
 -- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source row_source, version stored_versions, INOUT at_build sketch, INOUT present sketch,
-        OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts)
+        OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts, OUT n bigint)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     of_model boolean := version.operator IS NOT NULL AND (at_build IS NULL OR spec(version.training_sketch) = spec(at_build));
@@ -75,11 +75,12 @@ BEGIN
     IF present IS NULL AND live.id IS NOT NULL AND live.half_life IS NULL THEN
         SELECT r.* INTO present, counts FROM model_rows(live) r;
     ELSIF present IS NULL THEN
-        SELECT r.s, r.counts INTO present, counts FROM sketch_rows(version, relation, NULL) r;
+        SELECT r.s, r.counts, r.n INTO present, counts, n FROM sketch_rows(version, relation, NULL) r;
     END IF;
+    n := COALESCE(n, row_count(present), 0);
     IF has_all_dimensions(spec(at_build)) THEN
         null_moments := COALESCE(version.null_moments, CASE WHEN row_count(present) > 0 THEN
-                                 sample_null_moments(uniform_sample(sampling_job(source, 5000, 0), cardinality(means(at_build))), spec(at_build)) END);
+                                 sample_null_moments(uniform_sample(sampling_job(source, 5000, 0)), spec(at_build)) END);
     ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
             HINT = 'Leave at_build and present out, or make them with the model_spec of a model of method "kmeans".';
@@ -116,13 +117,13 @@ BEGIN
     compared := sketches_to_compare($1, source, version, $3, $4);
     model := version.model;
     rows_at_build := row_count(compared.at_build);
-    rows_now := COALESCE(row_count(compared.present), 0);
+    rows_now := compared.n;
     SELECT t.mmd2, t.p_value, t.effect, t.verdict INTO mmd2, p_value, effect, verdict
       FROM drift_test(compared.spec, CASE WHEN compared.counts IS NOT NULL THEN compared.trained END, CASE WHEN compared.trained IS NOT NULL THEN compared.counts END,
                       compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        sample := searched_sample(uniform_sample(sampling_job(source, 6000, 0), cardinality(means(version.training_sketch))),
+        sample := searched_sample(uniform_sample(sampling_job(source, 6000, 0)),
                                   ROW(version.center, version.scale, version.map)::row_units);
         measured := bucket_recall(version.operator, sample, 1500, 10.0 * clusters(sample) / greatest(rows_now, clusters(sample)),
                                   least(COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer),

@@ -32,8 +32,13 @@ $$;
 -- A uniform sample of them, in their own units; the relation is the version's own where none is named.
 CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version stored_versions, relation regclass, wanted double precision) RETURNS fastop
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT uniform_sample(sampling_job(version_source(held, version, scanned_relation(held, version, relation, held.group_by)), wanted, seed_option(version.options)),
-                          cardinality(means(version.training_sketch)))
+    SELECT uniform_sample(sampling_job(version_source(held, version, scanned_relation(held, version, relation, held.group_by)), wanted, seed_option(version.options)))
+$$;
+
+-- Rows in their own units, as the operator of a version takes them.
+CREATE FUNCTION fastclust_internal.rows_of_version(sample fastop, version stored_versions) RETURNS fastop
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map)
 $$;
 
 -- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random order; kinds: 0 number, 1 log, 2 days, 3 seconds,
@@ -55,7 +60,7 @@ BEGIN
     WITH f AS MATERIALIZED (SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number FROM labelled_features(version) l),
     r AS MATERIALIZED (
         SELECT q.*, row_number() OVER () AS id
-          FROM rules_of_sample(version.operator, rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
+          FROM rules_of_sample(version.operator, rows_of_version(sample, version), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
                                (SELECT array_agg(f.number ORDER BY f.dimension)::integer[] FROM f), conditions) q),
     asked AS (
         SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower, min(u.upper) AS upper,

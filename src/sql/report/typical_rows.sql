@@ -38,19 +38,37 @@ CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, O
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_quality_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 10;
 
-CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer, OUT name text, OUT n bigint,
-        OUT share double precision, OUT silhouette double precision, OUT davies_bouldin double precision, OUT spread double precision,
-        OUT variance_explained double precision) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop, new_rows fastop, moved fastop) RETURNS double precision
+    AS 'MODULE_PATHNAME', 'fastclust_labels_changed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100000;
+-- The share of the rows that another version labels otherwise, after clusters that continue those of the other took their numbers as in a retrain.
+CREATE FUNCTION fastclust_internal.labels_changed(part stored_versions, part_rows fastop, other stored_versions, other_rows fastop) RETURNS double precision
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT changed_labels(other.operator, other_rows, part.operator, part_rows,
+                          CASE WHEN part.map IS NULL AND other.map IS NULL THEN operator_in_units(part.operator, part.center, part.scale, other.center, other.scale) END)
+$$;
+
+CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, INOUT version integer DEFAULT -1, OUT cluster integer,
+        OUT name text, OUT n bigint, OUT share double precision, OUT silhouette double precision, OUT davies_bouldin double precision,
+        OUT spread double precision, OUT variance_explained double precision, OUT labels_changed double precision) RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $3);
-    sample fastop := version_sample(held, version, $2, least(50000, greatest(5000, 2e10 / clusters(version.operator) / dim(version.operator))));
+    measured stored_models := CASE WHEN $4 = -1 THEN held ELSE at_version(held, $4) END;
+    part stored_versions := explained_version(measured, $3);
+    sample fastop := version_sample(measured, part, $2, least(50000, greatest(5000, 2e10 / clusters(part.operator) / dim(part.operator))));
+    current stored_versions;
+    changed float8;
 BEGIN
+    -- beside it the current version, where both take the same coordinates of rows
+    SELECT v.* INTO current FROM readable_versions v
+     WHERE v.model_id = held.id AND v.version = held.version AND v.version <> part.version AND v.group_value = part.group_value AND held.group_by IS NOT DISTINCT FROM measured.group_by
+       AND (SELECT array_agg(f::text ORDER BY f.dimension) FROM version_features(ROW(v.*)::stored_versions) f) = (SELECT array_agg(f::text ORDER BY f.dimension) FROM version_features(part) f);
+    changed := labels_changed(part, rows_of_version(sample, part), current, rows_of_version(sample, current));
     RETURN QUERY
-    SELECT q.cluster, names.name, COALESCE(round(q.share * clusters(sample))::bigint, 0), q.share, q.silhouette, q.davies_bouldin, q.spread, q.variance_explained
-      FROM quality_of_sample(version.operator, rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map)) q LEFT JOIN version_names(version) names USING (cluster)
-     ORDER BY q.cluster NULLS LAST;
+    SELECT v.version, q.cluster, names.name, COALESCE(round(q.share * clusters(sample))::bigint, 0), q.share, q.silhouette, q.davies_bouldin, q.spread, q.variance_explained,
+           CASE WHEN q.cluster IS NULL AND v.version = part.version THEN changed END
+      FROM unnest(ARRAY[part, current]) v CROSS JOIN LATERAL quality_of_sample(v.operator, rows_of_version(sample, v)) q LEFT JOIN LATERAL version_names(v) names USING (cluster)
+     WHERE v.version IS NOT NULL ORDER BY q.cluster NULLS LAST, v.version;
 END
 $$;
-COMMENT ON FUNCTION score(text, regclass, text) IS 'how compact and how well separated each cluster is, and in the row without a cluster all of them';
+COMMENT ON FUNCTION score(text, regclass, text, integer) IS 'how compact and how well separated each cluster is, and in the row without a cluster all of them; of another version also the share of labels it would change, and the current one beside';

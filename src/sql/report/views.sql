@@ -9,7 +9,7 @@ CREATE VIEW models WITH (security_barrier) AS
       FROM readable_models m
      CROSS JOIN LATERAL (
         SELECT min(v.method) AS method, min(v.relation) AS relation, min(v.features::text)::name[] AS features, count(*) AS groups, max(v.k) AS k,
-               max(dim(v.operator)) AS dim, least(greatest(sum(v.n), -9223372036854775808), 9223372036854775807)::bigint AS n,
+               max(dim(v.operator)) AS dim, CASE WHEN count(*) > 0 THEN least(greatest(sum(v.n), -9223372036854775808), 9223372036854775807)::bigint END AS n,
                sum(v.objective * v.n) FILTER (WHERE v.objective = 0 OR abs(v.objective) BETWEEN 1e-280 AND 1e280) / NULLIF(sum(v.n), 0) AS objective,
                max(v.trained_at) AS trained_at, min(v.note) AS note
           FROM stored_versions v WHERE v.model_id = m.id AND v.version = m.version) v;
@@ -17,7 +17,7 @@ COMMENT ON VIEW models IS 'one row per model that its reader may use: the versio
 COMMENT ON COLUMN models.model IS 'the name of the model';
 COMMENT ON COLUMN models.owner IS 'the role that owns the model: it and its members may change it';
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
-COMMENT ON COLUMN models.version IS 'the version that predict uses';
+COMMENT ON COLUMN models.version IS 'the version that predict uses; NULL where only candidates are there';
 COMMENT ON COLUMN models.versions IS 'how many versions are kept';
 COMMENT ON COLUMN models.method IS 'how that version was trained: compressive, kmeans, qkmeans or kernel';
 COMMENT ON COLUMN models.relation IS 'the table it was trained on, qualified and quoted';
@@ -32,7 +32,7 @@ COMMENT ON COLUMN models.trained_at IS 'when the version was stored';
 COMMENT ON COLUMN models.note IS 'why the method was chosen, and what else the training reported';
 
 CREATE VIEW model_versions WITH (security_barrier) AS
-    SELECT m.model, v.version, v.version = m.version AS serves, CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
+    SELECT m.model, v.version, v.version IS NOT DISTINCT FROM m.version AS serves, CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
            v.method, v.relation, v.features, v.options, clusters(v.operator) AS k, v.n, v.objective, v.label_churn AS churn, v.operator, v.encoder,
            v.imputed, v.recall, v.training_sketch, v.trained_at, v.trained_by, extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
       FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
@@ -204,21 +204,21 @@ CREATE FUNCTION describe(model text) RETURNS jsonb
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
+    version stored_versions := largest_part(held);
     parts text := CASE WHEN held.group_by IS NULL THEN 'clusters' ELSE 'groups' END;
     told jsonb := (
-        SELECT jsonb_build_object('version', m.version, 'versions', m.versions, 'method', m.method, 'relation', m.relation, 'rows', m.n, 'k', m.k, 'dim', m.dim,
+        SELECT jsonb_build_object('version', m.version, 'versions', m.versions, 'method', m.method, 'relation', m.relation, 'rows', m.n,
+                   'sketched_rows', CASE WHEN m.groups IS NULL THEN NULLIF(row_count(version.training_sketch), m.n) END, 'k', m.k, 'dim', m.dim,
                    'group_by', m.group_by, 'group_count', m.groups, 'column_count', cardinality(m.features), 'trained_at', m.trained_at,
                    'columns', first_elements(ARRAY(SELECT to_jsonb(f) FROM unnest(m.features) f), 700),
                    'quality', jsonb_build_object('objective', m.objective, 'variance_explained', CASE WHEN m.groups IS NULL THEN v.explained END,
-                                                 'churn', v.label_churn, 'recall', v.recall),
+                                                 'churn', version.label_churn, 'recall', version.recall),
                    'options', (SELECT jsonb_object_agg(o ->> 0, o -> 1)
-                                 FROM jsonb_array_elements(first_elements(ARRAY(SELECT jsonb_build_array(o.key, o.value) FROM jsonb_each(v.options) o
+                                 FROM jsonb_array_elements(first_elements(ARRAY(SELECT jsonb_build_array(o.key, o.value) FROM jsonb_each(version.options) o
                                                                                  ORDER BY octet_length(o.value::text), o.key), 700)) o))
           FROM models m
-         CROSS JOIN LATERAL (SELECT v.options, v.label_churn, v.recall, CASE WHEN v.map IS NULL THEN round((1 - v.objective / NULLIF(t.variance, 0))::numeric, 4) END AS explained
-                               FROM readable_versions v,
-                                    LATERAL (SELECT sum((u.s / COALESCE(u.scale, 1)) ^ 2) AS variance FROM unnest(stddevs(v.training_sketch), v.scale) u(s, scale)) t
-                              WHERE v.model_id = held.id AND v.version = held.version LIMIT 1) v
+         CROSS JOIN LATERAL (SELECT CASE WHEN version.map IS NULL THEN round((1 - version.objective / NULLIF(sum((u.s / COALESCE(u.scale, 1)) ^ 2), 0))::numeric, 4) END AS explained
+                               FROM unnest(stddevs(version.training_sketch), version.scale) u(s, scale)) v
          WHERE m.model = $1);
     largest jsonb[] := CASE parts
         WHEN 'clusters' THEN ARRAY(SELECT jsonb_build_object('cluster', c.cluster, 'name', c.name, 'size', c.size, 'share', round(c.share::numeric, 4), 'spread', c.spread)

@@ -55,7 +55,7 @@ BEGIN
     job.options := options;
     job.seed := seed_option(options);
     job := with_learned_encoder(sampled_job(job, with_condition(row_source(relation, features, vector, NULL), options)));
-    sample := uniform_sample(job, dimension_of(job.source));
+    sample := uniform_sample(job);
     RETURN QUERY SELECT e.* FROM evidence_in_units(sample, standard_units(job, sample), max_k, job) e;
 END
 $$;

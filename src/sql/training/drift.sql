@@ -14,8 +14,9 @@ BEGIN
     SELECT v.* INTO version FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.k DESC, v.group_value LIMIT 1;
     IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no current version', held.model);
+        RAISE undefined_object USING MESSAGE = format('model "%s" has no current version', held.model), HINT = version_hint(held.model);
     END IF;
+    version.options := version.options - 'activate';     -- for its own time only
     RETURN version;
 END
 $$;
@@ -26,9 +27,9 @@ CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS 
     SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
 $$;
 
--- What drift compares of a version and other rows: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
+-- What drift compares of a version and other rows, `counted` ones of which a share may be sketched: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch, counts drift_counts, threshold double precision DEFAULT 0.01,
-        min_effect double precision DEFAULT 0.1, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
+        min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
         OUT fit_residual double precision, OUT n bigint, OUT effect double precision, OUT verdict text, OUT columns jsonb)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -39,7 +40,7 @@ BEGIN
                 version.version, version.model),
             HINT = 'Retrain the model on rows.';
     END IF;
-    n := COALESCE(row_count(s), 0);
+    n := COALESCE(counted, row_count(s), 0);
     SELECT t.mmd2, t.null_sd, t.p_value, t.effect, t.verdict INTO mmd2, null_sd, p_value, effect, verdict
       FROM drift_test(spec, CASE WHEN counts IS NOT NULL THEN version.drift_counts END, CASE WHEN version.drift_counts IS NOT NULL THEN counts END,
                       version.training_sketch, s, version.null_moments, threshold, min_effect) t;
@@ -59,33 +60,46 @@ BEGIN
 END
 $$;
 
--- Sketches and counts of a relation's rows as a version takes them, by an expression of the row (text), in one scan.
-CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass, bucket name, OUT value text, OUT s sketch, OUT counts drift_counts)
+-- Sketches and counts of a relation's rows as a version takes them, by an expression of the row (text), in one scan: of about a million rows,
+-- where they are not told by a column; n: of how many.
+CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass, bucket name, OUT value text, OUT s sketch, OUT counts drift_counts,
+        OUT n bigint)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     source row_source := source_of_version(version, relation, NULL);
-    spec drift_spec := drift_spec_of(version);
-    sums text := format('%s(%s, $1) AS s, %s AS n', aggregate_over(source, 'sketch_agg'), source.raw,
-                        CASE WHEN spec IS NULL THEN 'NULL::drift_counts' ELSE format('%s(%s, $2)', aggregate_over(source, 'drift_counts_agg'), source.raw) END);
+    share integer := CASE WHEN bucket IS NULL THEN 1 << greatest(0, least(20, ceil(log(2, greatest(1, estimated_rows(source) / 1e6)::numeric))))::integer ELSE 1 END;
+    plan scan_plan := ROW(CASE WHEN NOT source.vector THEN source.encoder END, source.metric, NULL, NULL, NULL, spec(version.training_sketch), drift_spec_of(version),
+                          share, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan;
+    query text;
+    scan text := format('%s($1, %s, %s)', aggregate_over(source, 'scan_agg'), CASE WHEN share > 1 THEN source.key ELSE 'NULL' END,
+                        CASE WHEN source.vector THEN source.raw ELSE listed_columns(source) END);
 BEGIN
     IF bucket IS NOT NULL THEN
         PERFORM feature_type(relation, bucket);
     END IF;
-    RETURN QUERY EXECUTE CASE WHEN source.leaves IS NULL
-        THEN format('SELECT %s, %s %s%s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I::text', bucket) END,
-                    sums, rows_from(source), CASE WHEN bucket IS NULL THEN '' ELSE format(' GROUP BY t.%1$I ORDER BY t.%1$I', bucket) END)
-        ELSE format('SELECT q.value::text, merge_agg(q.s), merge_drift_counts_agg(q.n) FROM (%s) q%s',
-                    of_leaves(source, format('%s AS value, %s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I', bucket) END, sums),
+    query := format('SELECT q.value, r.sketch, r.counts, r.n FROM (%s) q, scan_result(q.scan) r', CASE WHEN source.leaves IS NULL
+        THEN format('SELECT %s AS value, %s AS scan %s%s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I::text', bucket) END,
+                    scan, rows_from(source), CASE WHEN bucket IS NULL THEN '' ELSE format(' GROUP BY t.%1$I ORDER BY t.%1$I', bucket) END)
+        ELSE format('SELECT l.value::text AS value, merge_scan_agg(l.scan) AS scan FROM (%s) l%s',
+                    of_leaves(source, format('%s AS value, %s AS scan', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I', bucket) END, scan),
                               'infinity', 0, 0, CASE WHEN bucket IS NULL THEN '' ELSE 'GROUP BY 1' END),
-                    CASE WHEN bucket IS NULL THEN ' GROUP BY 1' ELSE ' GROUP BY q.value ORDER BY q.value' END) END
-        USING spec(version.training_sketch), spec;
+                    CASE WHEN bucket IS NULL THEN ' GROUP BY 1' ELSE ' GROUP BY l.value ORDER BY l.value' END) END);
+    IF plan.share > 1 THEN
+        EXECUTE query INTO value, s, counts, n USING plan;
+        IF n >= plan.share * 250000::bigint THEN
+            RETURN NEXT;
+            RETURN;
+        END IF;
+        plan.share := 1;        -- far fewer rows than the planner thought
+    END IF;
+    RETURN QUERY EXECUTE query USING plan;
 END
 $$;
 
 -- The rows of each value of a column, or all: of now where the model is live and has them, else by a scan.
 CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version stored_versions, relation regclass, by name, OUT value text, OUT s sketch,
-        OUT counts drift_counts)
+        OUT counts drift_counts, OUT n bigint)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -94,50 +108,48 @@ BEGIN
     IF live.id IS NULL THEN
         RETURN QUERY SELECT r.* FROM sketch_rows(version, scanned_relation(held, version, relation, by), by) r;
     ELSIF by IS NULL THEN
-        RETURN QUERY SELECT NULL::text, r.* FROM model_rows(live) r;
+        RETURN QUERY SELECT NULL::text, r.*, row_count(r.s) FROM model_rows(live) r;
     ELSE
-        RETURN QUERY SELECT g.* FROM model_groups(live.name) g;
+        RETURN QUERY SELECT g.*, row_count(g.s) FROM model_groups(live.name) g;
     END IF;
 END
 $$;
 
-CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, sketch sketch DEFAULT NULL, by name DEFAULT NULL, OUT value text, OUT mmd2 double precision,
+CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, sketch sketch DEFAULT NULL, by name DEFAULT NULL, version integer DEFAULT -1, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns jsonb)
     RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 1 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := readable_model($1);
+    held stored_models := CASE WHEN $5 = -1 THEN readable_model($1) ELSE at_version(readable_model($1), $5) END;
     by_group boolean := held.group_by IS NOT NULL AND $4 IN (held.group_by, 'group');
-    version stored_versions := largest_part(held, by_group);
+    part stored_versions := largest_part(held, by_group);
 BEGIN
     IF $3 IS NOT NULL AND ($2 IS NOT NULL OR $4 IS NOT NULL) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('sketch and %s are given, drift takes one of them', CASE WHEN $2 IS NULL THEN 'by' ELSE 'relation' END);
-    ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(version.training_sketch)) THEN
+    ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(part.training_sketch)) THEN
         RAISE feature_not_supported USING MESSAGE = format('a sketch alone does not show drift of model "%s"', $1),
             DETAIL = 'Its waves run along axes of the training sample, which fit other rows less.', HINT = 'Use drift(model, relation), which counts the rows.';
     ELSIF $3 IS NOT NULL THEN
-        RETURN QUERY SELECT NULL::text, d.* FROM version_drift(version, $3, NULL) d;
+        RETURN QUERY SELECT NULL::text, d.* FROM version_drift(part, $3, NULL) d;
     ELSIF by_group THEN
         RETURN QUERY SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect,
                             CASE WHEN v.group_value IS NULL THEN 'new group' WHEN d.n = 0 THEN 'gone' ELSE d.verdict END, d.columns
-          FROM (SELECT c.* FROM compared_rows(held, version, $2, held.group_by) c WHERE c.value IS NOT NULL) r
+          FROM (SELECT c.* FROM compared_rows(held, part, $2, held.group_by) c WHERE c.value IS NOT NULL) r
           FULL JOIN (SELECT ROW(m.*)::stored_versions AS part, m.group_value FROM readable_versions m WHERE m.model_id = held.id AND m.version = held.version) v ON v.group_value = r.value,
-               LATERAL version_drift(v.part, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END) d;
+               LATERAL version_drift(v.part, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END, counted => r.n) d;
     ELSE
-        RETURN QUERY SELECT r.value, d.* FROM compared_rows(held, version, $2, $4) r, version_drift(version, r.s, r.counts) d;
+        RETURN QUERY SELECT r.value, d.* FROM compared_rows(held, part, $2, $4) r, version_drift(part, r.s, r.counts, counted => r.n) d;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION drift(text, regclass, sketch, name)
+COMMENT ON FUNCTION drift(text, regclass, sketch, name, integer)
     IS 'compares rows of a table, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
 
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held stored_models := readable_model(model);
 BEGIN
-    RETURN (SELECT spec(v.training_sketch) FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version LIMIT 1);
+    RETURN spec((largest_part(readable_model(model))).training_sketch);
 END
 $$;
 COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';

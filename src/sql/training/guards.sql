@@ -1,13 +1,6 @@
 
 -- guards: what a training would find out late, or never say
 
--- Does the sample hold all rows?
-CREATE FUNCTION fastclust_internal.is_whole(job training_job, sample fastop) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT clusters(sample) < w.wanted AND (job.estimate <= 3 * w.wanted OR clusters(sample) < w.wanted / 4)
-      FROM rows_in_budget(dim(sample), number_option(job.options, 'sample_rows', greatest(20000, 50 * job.k))) w(wanted)
-$$;
-
 -- k is at most the number of rows.
 CREATE FUNCTION fastclust_internal.check_k_of_count(job training_job, n bigint) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -37,11 +30,10 @@ END
 $$;
 
 -- Columns that cannot tell rows apart: of one value, or of nearly as many as there are rows.
-CREATE FUNCTION fastclust_internal.tell_useless_columns(job training_job, sample fastop) RETURNS void
+CREATE FUNCTION fastclust_internal.tell_useless_columns(job training_job, sample fastop, of_sample text) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     feature record;
-    of_sample text := CASE WHEN is_whole(job, sample) THEN '' ELSE ' of a sample' END;
 BEGIN
     FOR feature IN
         SELECT f.feature, max(m.deviation) = 0 AS is_constant, max(m.mean) FILTER (WHERE f.category = 'other') AS other, n.share AS missing
@@ -63,33 +55,3 @@ BEGIN
 END
 $$;
 
--- Checks the sample, warns, and returns it.  Groups hold rows enough to be clustered; without groups k is at most the number of different rows.
-CREATE FUNCTION fastclust_internal.guarded_sample(job training_job, sample fastop) RETURNS fastop
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    n integer := clusters(sample);
-    different bigint;
-    groups float8 := CASE WHEN (job.source).group_by IS NOT NULL THEN estimated_groups(job, n) END;
-BEGIN
-    IF groups >= 10 AND groups > n / 2.0 AND is_whole(job, sample) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "group_by": column "%s" has %s values in %s rows', (job.source).group_by, groups, n),
-            DETAIL = 'Groups of one or two rows have no clusters.', HINT = 'Group by a column that many rows share.';
-    ELSIF groups > 10000 AND NOT flag_option(job.options, 'quiet', false) THEN
-        RAISE NOTICE USING MESSAGE = format('option "group_by": column "%s" has %s values in a sample of %s rows', (job.source).group_by, groups, n),
-            DETAIL = 'Each gets clusters and a sketch of its own.', HINT = 'Cancel this and group by a column of fewer values, if these are more than you thought.';
-    ELSIF groups IS NULL AND is_whole(job, sample) THEN
-        PERFORM check_k_of_count(job, n);
-        IF job.k > 1 AND n::float8 * dim(sample) <= 4e6 THEN
-            different := (SELECT count(*) FROM (SELECT DISTINCT c.centroid FROM centroids(sample) c) q);
-            IF job.k > different THEN
-                RAISE invalid_parameter_value USING MESSAGE = format('k is %s, but the rows of %s are of %s', job.k, (job.source).relation,
-                    CASE WHEN different = 1 THEN 'one kind only' ELSE format('%s kinds only', different) END), DETAIL = 'All others are equal to one of these in every column that is clustered.';
-            END IF;
-        END IF;
-    END IF;
-    IF (job.source).encoder IS NOT NULL THEN
-        PERFORM tell_useless_columns(job, sample);
-    END IF;
-    RETURN sample;
-END
-$$;

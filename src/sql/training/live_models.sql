@@ -15,6 +15,10 @@ BEGIN
         RAISE feature_not_supported USING MESSAGE = format('option "%s" is about rows, and a recency-weighted model is decoded from a sketch', other);
     END IF;
     IF flag_option(job.options, 'live', false) THEN
+        IF NOT flag_option(job.options, 'activate', true) THEN
+            RAISE feature_not_supported USING MESSAGE = 'option "activate" is false, but a live sketch follows the version that is trained on rows',
+                HINT = format('Retrain model "%s" from its live sketch, or train without option "live".', job.model);
+        END IF;
         PERFORM live_bucket_width((job.source).relation::regclass, job.options -> 'live'), check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
         IF NOT owns_relation(calling_role(), (job.source).relation::regclass) THEN
             RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
@@ -40,7 +44,7 @@ BEGIN
 END
 $$;
 
--- Follow the rows of a version that was trained, as its sketch counted them.
+-- Follow the rows of a version that was trained, as its sketch counted them.  One that does not serve leaves the live sketch to the one that does.
 CREATE FUNCTION fastclust_internal.keep_model(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -51,7 +55,9 @@ DECLARE
     begun timestamptz;
     rows_counted bigint;
 BEGIN
-    IF NOT flag_option(job.options, 'live', old.id IS NOT NULL) THEN
+    IF NOT flag_option(job.options, 'activate', true) THEN
+        RETURN;
+    ELSIF NOT flag_option(job.options, 'live', old.id IS NOT NULL) THEN
         IF old.id IS NOT NULL THEN
             PERFORM end_model_live(job.model_id, old);
         END IF;
@@ -81,7 +87,7 @@ DECLARE
     scans integer;
 BEGIN
     IF version.method IN ('kernel', 'qkmeans') OR version.options ?| '{factors,metric,balance}'
-       OR options - '{nowait,quiet,k,seed,keep,fresh}'::text[] NOT IN ('{}', '{"live": true}') THEN
+       OR options - '{nowait,quiet,k,seed,keep,activate,fresh}'::text[] NOT IN ('{}', '{"live": true}') THEN
         RETURN NULL;
     END IF;
     live := live_of_version(version);
@@ -126,7 +132,7 @@ BEGIN
         PERFORM reject_no_rows(job);
     END IF;
     PERFORM write_parts(parts);
-    PERFORM serve_version(held.id, job.version, live.group_by, number_option(settings, 'keep', 5)::integer);
+    PERFORM start_serving(held.id, job.version, live.group_by, number_option(settings, 'keep', 5)::integer);
     RETURN job.version;
 END
 $$;

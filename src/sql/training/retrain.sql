@@ -50,13 +50,13 @@ CREATE FUNCTION fastclust_internal.retrain_from_sketch(held stored_models, new_r
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions := largest_part(held, false);
-    other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{k,replace,fresh,keep,nowait,quiet}'));
+    other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{k,replace,fresh,keep,activate,nowait,quiet}'));
     job training_job;
     total sketch;
 BEGIN
     IF other IS NOT NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is about rows, and a sketch is given', other),
-            HINT = 'Options are k, replace, fresh, keep, nowait, quiet.';
+            HINT = 'Options are k, replace, fresh, keep, activate, nowait, quiet.';
     ELSIF version.method IN ('kernel', 'qkmeans') OR describe(version.spec) ->> 'law' = 'gaussian' THEN
         RAISE feature_not_supported USING MESSAGE = format('method "%s" of model "%s" needs rows', version.method, held.model),
             HINT = 'Use retrain without a sketch; a model of method "compressive" keeps one to retrain with.';
@@ -68,7 +68,7 @@ BEGIN
                       (version.options || options) - '{nowait,k,replace}'::text[], row_count(new_rows));
     total := CASE WHEN flag_option(options, 'replace', false) THEN new_rows ELSE version.training_sketch + new_rows END;
     PERFORM write_parts(ARRAY[decoded_part(job, '', total, NULL, version)]);
-    PERFORM serve_version(held.id, job.version, NULL, number_option(job.options, 'keep', 5)::integer);
+    PERFORM start_serving(held.id, job.version, NULL, number_option(job.options, 'keep', 5)::integer);
     RETURN job.version;
 END
 $$;
@@ -124,12 +124,12 @@ BEGIN
         job := retraining_job(held, options);
     END IF;
     checked.relation := COALESCE((job.source).relation, version.relation);
-    SELECT r.s, r.counts INTO present
-      FROM (SELECT m.* FROM model_rows(live) m WHERE live.id IS NOT NULL
-            UNION ALL SELECT q.s, q.counts FROM sketch_rows(version, checked.relation::regclass, NULL) q WHERE live.id IS NULL) r;
+    SELECT r.s, r.counts, r.n INTO present
+      FROM (SELECT m.*, row_count(m.s) AS n FROM model_rows(live) m WHERE live.id IS NOT NULL
+            UNION ALL SELECT q.s, q.counts, q.n FROM sketch_rows(version, checked.relation::regclass, NULL) q WHERE live.id IS NULL) r;
     SELECT d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect, d.verdict, d.columns
       INTO checked.mmd2, checked.null_sd, checked.p_value, checked.fit_residual, checked.n, checked.effect, checked.verdict, checked.columns
-      FROM version_drift(version, present.s, present.counts, threshold, min_effect) d;
+      FROM version_drift(version, present.s, present.counts, threshold, min_effect, present.n) d;
     IF checked.verdict = 'too few rows' THEN
         RAISE WARNING USING MESSAGE = format('too few rows to tell drift of model "%s": %s of %s, %s of the training',
             $1, checked.n, checked.relation, row_count(version.training_sketch));

@@ -45,7 +45,7 @@ BEGIN
                   CASE WHEN fresh THEN without_pilot_rows(version.spec) ELSE version.spec END) c;
     op := operator_in_units(op, NULL, NULL, version.center, version.scale);
     IF old IS NOT NULL THEN
-        numbers := match_clusters(version.operator, NULL, NULL, op, NULL, NULL);
+        numbers := match_clusters(version.operator, op);
         SELECT array_agg(s.x ORDER BY n.x) INTO spreads
           FROM unnest(spreads) WITH ORDINALITY s(x, i) JOIN unnest(numbers) WITH ORDINALITY n(x, i) USING (i);
         op := renumber(op, numbers);

@@ -27,7 +27,7 @@ BEGIN
     job.source := source;
     job.model_id := NULL;
     job.options := jsonb_build_object('sample_rows', least(8000, greatest(1000, 4e6 / dim(flagged))));
-    RETURN operator_in_units(uniform_sample(job, dim(flagged)), NULL, NULL, encoder_center(flagged), encoder_scale(flagged));
+    RETURN operator_in_units(uniform_sample(job), NULL, NULL, encoder_center(flagged), encoder_scale(flagged));
 END
 $$;
 
@@ -97,16 +97,3 @@ BEGIN
 END
 $$;
 
--- The job with centroids of complete rows, of which the sample is where there is one: in those that are imputed k-means goes on from them as well.
-CREATE FUNCTION fastclust_internal.with_start(job training_job, units row_units, sample fastop) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    rows_in_units fastop;
-BEGIN
-    IF (job.source).complete IS NOT NULL AND (job.method = 'kmeans' OR job.options -> 'factors' ? 'method') THEN
-        rows_in_units := searched_rows(operator_in_units(sample, NULL, NULL, units.center, units.scale), job.k, 1e5);
-        job.start := cluster_centroids(rows_in_units, job.k, search_settings(job, clusters(rows_in_units), dim(sample)), NULL, number_option(job.options, 'trim', 0));
-    END IF;
-    RETURN job;
-END
-$$;

@@ -1,0 +1,187 @@
+-- write_labels: the clusters of all rows, written to a table
+SET client_min_messages = warning;
+CREATE TABLE orders AS
+SELECT i AS id, ARRAY[i % 3 * 5 + (i * 7919 % 101) / 101.0, i % 5]::real[] AS x, CASE i % 2 WHEN 0 THEN 'even' ELSE 'odd' END AS kind,
+       CASE WHEN i % 11 > 0 THEN i % 7 * 2.0 END AS amount, (ARRAY['web', 'shop', 'phone'])[1 + i % 3] AS channel
+  FROM generate_series(1, 3000) i;
+INSERT INTO orders VALUES (3001, NULL, 'odd', NULL, NULL), (3002, '{1,2}', NULL, 3, 'web'), (3003, '{0,0}', 'even', 1, NULL);
+ALTER TABLE orders ADD PRIMARY KEY (id);
+ANALYZE orders;
+SELECT train('vectors', 'orders', 'x', 3, options => '{"quiet": true}'), train('cosine', 'orders', 'x', 3, options => '{"quiet": true, "metric": "cosine"}'),
+       train('groups', 'orders', 'x', 2, options => '{"quiet": true, "group_by": "kind"}'), train('columns', 'orders', '{amount,channel}', 3, options => '{"quiet": true}'),
+       train('skipped', 'orders', '{amount,channel}', 3, options => '{"quiet": true, "encoder": {"nulls": "skip"}}'),
+       train('kernel', 'orders', 'x', 3, 'kernel', '{"quiet": true}'), train('product', 'orders', 'x', 3, 'qkmeans', '{"quiet": true}'),
+       train('some', 'orders', '{amount}', 2, options => '{"quiet": true, "where": "kind = ''odd''"}');
+
+-- each row has the label of predict, and its distance; rows of no cluster have NULL
+CREATE FUNCTION written(model text, options jsonb DEFAULT '{"distance": true}') RETURNS bigint LANGUAGE sql AS $$
+    SELECT write_labels(model, 'orders', 'labels_of_' || model, options)
+$$;
+SELECT written('vectors'), written('cosine'), written('groups'), written('columns'), written('skipped'), written('kernel'), written('product'), written('some');
+SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('vectors', t.x) OR l.distance IS DISTINCT FROM predict_distance('vectors', t.x)) AS others, count(l.cluster) FROM labels_of_vectors l JOIN orders t USING (id);
+SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('cosine', t.x) OR l.distance IS DISTINCT FROM predict_distance('cosine', t.x)) AS others, count(l.cluster) FROM labels_of_cosine l JOIN orders t USING (id);
+SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('groups', t) OR l.distance IS DISTINCT FROM predict_distance('groups', t)) AS others, count(l.cluster) FROM labels_of_groups l JOIN orders t USING (id);
+SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('columns', t) OR l.distance IS DISTINCT FROM predict_distance('columns', t)) AS others, count(l.cluster) FROM labels_of_columns l JOIN orders t USING (id);
+SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('skipped', t) OR l.distance IS DISTINCT FROM predict_distance('skipped', t)) AS others, count(l.cluster) FROM labels_of_skipped l JOIN orders t USING (id);
+SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('kernel', t.x) OR l.distance IS DISTINCT FROM predict_distance('kernel', t.x)) AS others, count(l.cluster) FROM labels_of_kernel l JOIN orders t USING (id);
+SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('product', t.x) OR l.distance IS DISTINCT FROM predict_distance('product', t.x)) AS others, count(l.cluster) FROM labels_of_product l JOIN orders t USING (id);
+-- by workers too
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT write_labels('columns', 'orders', 'labels_by_workers', '{"name": true}');
+SELECT count(*), count(*) FILTER (WHERE w.cluster IS DISTINCT FROM l.cluster) AS others FROM labels_by_workers w JOIN labels_of_columns l USING (id);
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+
+-- numbers with NULLs, and none; names that look like formats
+CREATE TABLE "100 %s" AS SELECT id, amount AS "%s", id % 7 AS b, amount::numeric AS n, channel || '%L' AS c FROM orders WHERE id <= 3000;
+SELECT train('%1$s', '"100 %s"', '{%s,b,n}', 3, options => '{"quiet": true}'), train('one', '"100 %s"', '{b}', 2, options => '{"quiet": true}'), train('%I', '"100 %s"', '{b,c}', 2, options => '{"quiet": true}');
+SELECT write_labels(m, '"100 %s"', 'of_' || i, '{"key": ["id", "%s"], "name": true, "distance": true, "where": "c LIKE ''%L''"}') FROM unnest('{%1$s,one,%I}'::text[]) WITH ORDINALITY u(m, i);
+SELECT count(*), count(l.cluster), count(l.cluster_name) AS named, count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT FROM (predict('%1$s', t), predict_distance('%1$s', t))) AS others FROM of_1 l JOIN "100 %s" t USING (id);
+SELECT count(*), count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT FROM (predict('one', t), predict_distance('one', t))) AS others FROM of_2 l JOIN "100 %s" t USING (id);
+SELECT count(*), count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT FROM (predict('%I', t), predict_distance('%I', t))) AS others FROM of_3 l JOIN "100 %s" t USING (id);
+
+-- the condition is that of the model, or that of the option
+SELECT count(*), min(id) AS first FROM labels_of_some;
+SELECT write_labels('some', 'orders', 'some_labels', '{"where": "id > 2990"}'), write_labels('some', 'orders', 'some_labels', '{"where": "id <= 10 AND kind = ''even''", "append": true}'),
+       write_labels('some', 'orders', 'some_labels', '{"where": "id = 20", "append": true}');
+SELECT count(*), min(id), max(id) FROM some_labels;
+
+-- names, of groups too; other keys; a view; a query's own table; one statement for both
+SELECT name_cluster('groups', 0, 'the first', 'odd'), name_cluster('vectors', 1, 'mine');
+SELECT written('groups', '{"replace": true, "name": true}');
+DROP TABLE labels_of_groups;
+SELECT written('groups', '{"name": true, "key": ["kind", "id"]}'), write_labels('vectors', 'orders', 'named', '{"name": true, "distance": true}');
+SELECT l.kind, count(*), count(l.cluster_name), count(*) FILTER (WHERE c.name IS DISTINCT FROM l.cluster_name) AS others, count(*) FILTER (WHERE l.cluster_name = 'the first') > 0 AS first
+  FROM labels_of_groups l LEFT JOIN model_clusters c ON c.model = 'groups' AND c.group_value = l.kind AND c.cluster = l.cluster GROUP BY 1 ORDER BY 1;
+SELECT string_agg(attname || ' ' || atttypid::regtype, ', ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'named'::regclass AND attnum > 0;
+CREATE VIEW recent AS SELECT * FROM orders WHERE id > 1500;
+SELECT write_labels('vectors', 'recent', 'pg_temp.recent_labels', '{"key": "id"}'), count(*) FROM recent;
+SELECT c.relpersistence, (SELECT count(*) FROM recent_labels) FROM pg_class c WHERE c.oid = 'recent_labels'::regclass;
+SELECT write_labels('kinds', 'orders', '"Labels of kinds"') FROM train('kinds', 'orders', '{amount}', 4, options => '{"quiet": true}');
+SELECT count(DISTINCT cluster) FROM "Labels of kinds";
+
+-- tables that look at single rows, or have other columns, get the same rows by INSERT
+CREATE TABLE strict (key_of_row int, cluster smallint CHECK (cluster <> 1), id bigint PRIMARY KEY, at int DEFAULT 7, twice int GENERATED ALWAYS AS (cluster * 2) STORED);
+\set VERBOSITY terse
+SELECT write_labels('vectors', 'orders', 'strict', '{"append": true, "where": "id < 100"}');
+\set VERBOSITY default
+ALTER TABLE strict DROP CONSTRAINT strict_cluster_check, DROP COLUMN key_of_row;
+SELECT write_labels('vectors', 'orders', 'strict', '{"append": true, "where": "id < 100"}');
+SELECT write_labels('vectors', 'orders', 'strict', '{"append": true, "where": "id < 200"}');
+SELECT write_labels('vectors', 'orders', 'strict', '{"replace": true, "where": "id < 200"}');
+SELECT count(*), bool_and(at = 7 AND twice = cluster * 2) FROM strict WHERE cluster IS NOT NULL;
+CREATE TABLE parts (id int, cluster int) PARTITION BY LIST (cluster);
+CREATE TABLE part_of_0 PARTITION OF parts FOR VALUES IN (0);
+CREATE TABLE part_of_others PARTITION OF parts DEFAULT;
+SELECT write_labels('vectors', 'orders', 'parts', '{"append": true}'), write_labels('vectors', 'orders', 'parts', '{"replace": true}');
+SELECT (SELECT count(*) FROM part_of_0) = (SELECT count(*) FROM labels_of_vectors WHERE cluster = 0) AS apart, count(*) FROM parts;
+CREATE TABLE counted (id int, cluster int);
+CREATE FUNCTION count_row() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.cluster := -1; RETURN NEW; END';
+CREATE TRIGGER each_row BEFORE INSERT ON counted FOR EACH ROW EXECUTE FUNCTION count_row();
+CREATE VIEW window_of_counted AS SELECT * FROM counted;
+SELECT write_labels('vectors', 'orders', 'window_of_counted', '{"append": true}'), write_labels('vectors', 'orders', 'window_of_counted', '{"replace": true}');
+SELECT cluster, count(*) FROM counted GROUP BY 1;
+CREATE TABLE dropped (id int, more text, cluster int);
+ALTER TABLE dropped DROP COLUMN more;
+SELECT write_labels('vectors', 'orders', 'dropped', '{"append": true}');
+SELECT count(*) FROM dropped d JOIN labels_of_vectors l USING (id) WHERE d.cluster IS NOT DISTINCT FROM l.cluster;
+
+-- wide keys, and few rows
+CREATE TABLE wide AS SELECT repeat(md5(i::text), 20) || i AS id, (SELECT string_agg(md5((i * j)::text), '') FROM generate_series(1, 300) j) AS long, amount, channel FROM orders, LATERAL (SELECT id AS i) o WHERE id <= 1200;
+SELECT write_labels('columns', 'wide', 'wide_labels', '{"key": "{id,long}"}');
+SELECT count(*) FROM wide JOIN wide_labels USING (id, long);
+SELECT write_labels('columns', 'wide', 'no_labels', '{"key": "id", "where": "false"}');
+
+-- inside a transaction that is undone, and of a table made there
+BEGIN;
+SELECT write_labels('vectors', 'orders', 'undone');
+SAVEPOINT s;
+SELECT write_labels('vectors', 'orders', 'undone', '{"append": true}');
+ROLLBACK TO s;
+SELECT count(*) FROM undone;
+ROLLBACK;
+SELECT to_regclass('undone');
+
+-- a table follows its model: only labels that changed are written
+CREATE TABLE visits (id int PRIMARY KEY, x real[]);
+INSERT INTO visits SELECT i, ARRAY[i % 4 * 6 + i % 13 / 13.0, i % 5] FROM generate_series(1, 2000) i;
+SELECT train('visits', 'visits', 'x', 4, options => '{"quiet": true}');
+SELECT write_labels('visits', 'visits', 'visit_labels', '{"follow": true}'), write_labels('visits', 'visits', 'few_labels', '{"follow": true, "name": true, "distance": true, "where": "id <= 500"}');
+CREATE TABLE before AS SELECT ctid AS place, id, cluster FROM visit_labels;
+CREATE FUNCTION followed() RETURNS TABLE (labels bigint, wrong bigint, moved boolean, few bigint, few_wrong bigint) LANGUAGE sql AS $$
+    SELECT l.*, f.*
+      FROM (SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('visits', t.x)),
+                   bool_and((l.ctid = b.place) = (l.cluster IS NOT DISTINCT FROM b.cluster)) FROM visit_labels l JOIN visits t USING (id) LEFT JOIN before b USING (id)) l,
+           (SELECT count(*), count(*) FILTER (WHERE (l.cluster, l.distance) IS DISTINCT FROM (predict('visits', t.x), predict_distance('visits', t.x))) FROM few_labels l JOIN visits t USING (id)) f
+$$;
+SELECT * FROM followed();
+INSERT INTO visits SELECT i, '{60, 60}' FROM generate_series(2001, 2100) i;
+INSERT INTO visits VALUES (0, NULL);
+DELETE FROM visits WHERE id BETWEEN 1 AND 50;
+SELECT retrain('visits', '{"quiet": true}');
+SELECT * FROM followed();
+SELECT use_version('visits', 1);
+SELECT (followed()).wrong, (followed()).few_wrong;
+SELECT retrain_if_drifted('visits', 0.01, 0.01, '{"quiet": true}') AS version, (followed()).wrong;
+SELECT train('visits', 'visits', 'x', 3, options => '{"quiet": true}') AS version;
+SELECT wrong, few_wrong FROM followed();
+SELECT rename_model('visits', 'visitors'), rename_model('visitors', 'visits');
+-- one that is gone is forgotten, one that cannot follow is named, and ends when it is told to
+DROP TABLE few_labels;
+ALTER TABLE visit_labels RENAME cluster TO label;
+SELECT use_version('visits', 1);
+SELECT target, options FROM fastclust_internal.own_label_tables;
+ALTER TABLE visit_labels RENAME label TO cluster;
+SELECT write_labels('visits', 'visits', 'visit_labels', '{"replace": true}');
+SELECT use_version('visits', 2);
+SELECT wrong FROM (SELECT count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('visits', t.x)) AS wrong FROM visit_labels l JOIN visits t USING (id)) q;
+ALTER TABLE visits DROP CONSTRAINT visits_pkey;
+SELECT use_version('visits', 1);
+SELECT write_labels('visits', 'visits', 'visit_labels', '{"replace": true, "follow": false, "key": "id"}');
+SELECT use_version('visits', 2);
+SELECT count(*) FROM fastclust_internal.label_tables;
+SELECT write_labels('visits', 'visits', 'few_labels', '{"follow": true, "key": "id"}');
+SELECT write_labels('vectors', 'orders', 'pg_temp.few_labels', '{"follow": true}');
+SELECT write_labels('vectors', 'orders', 'labels_of_vectors', '{"follow": true, "append": true}');
+
+-- mistakes
+SELECT write_labels('vectors', 'orders', 'labels_of_vectors');
+SELECT write_labels('vectors', 'orders', 'labels_of_vectors', '{"append": true, "replace": true}');
+SELECT write_labels('vectors', 'orders', 'orders', '{"append": true}');
+SELECT write_labels('nothing', 'orders', 'other');
+SELECT write_labels(NULL, 'orders', 'other');
+SELECT write_labels('vectors', NULL, 'other');
+SELECT write_labels('vectors', 'orders', NULL);
+SELECT write_labels('vectors', 'orders', 'other', NULL);
+SELECT write_labels('vectors', 'recent', 'other');
+SELECT write_labels('vectors', 'orders', 'other', '{"key": []}');
+SELECT write_labels('vectors', 'orders', 'other', '{"key": [1]}');
+SELECT write_labels('vectors', 'orders', 'other', '{"key": true}');
+SELECT write_labels('vectors', 'orders', 'other', '{"key": {"id": 1}}');
+SELECT write_labels('vectors', 'orders', 'other', '{"key": "idd"}');
+SELECT write_labels('vectors', 'orders', 'other', '{"kez": "id"}');
+SELECT write_labels('vectors', 'orders', 'other', '{"where": "idd = 1"}');
+SELECT write_labels('vectors', 'orders', 'other', '{"fresh": true}');
+SELECT train('vectors', 'orders', 'x', 3, options => '{"append": true}');
+SELECT write_labels('vectors', 'labels_of_vectors', 'other', '{"key": "id"}');
+SELECT write_labels('vectors', 'orders', 'nowhere.other');
+SELECT write_labels('vectors', 'orders', '');
+SELECT write_labels('vectors', 'orders', 'some_labels', '{"append": true, "distance": true}');
+CREATE TABLE days (id int, cluster date);
+SELECT write_labels('vectors', 'orders', 'days', '{"append": true}');
+CREATE MATERIALIZED VIEW stored AS SELECT 1 AS id, 2 AS cluster;
+SELECT write_labels('vectors', 'orders', 'stored', '{"append": true}');
+BEGIN READ ONLY;
+SELECT write_labels('vectors', 'orders', 'other');
+ROLLBACK;
+SELECT fastclust_internal.write_rows('days', 'TRUNCATE days');
+SELECT * FROM option_help('write_labels');
+
+SELECT count(drop_model(model)) FROM models;
+DROP TABLE orders, labels_of_vectors, labels_of_cosine, labels_of_groups, labels_of_columns, labels_of_skipped, labels_of_kernel, labels_of_product, labels_of_some, labels_by_workers,
+    "100 %s", of_1, of_2, of_3, some_labels, named, "Labels of kinds", recent_labels, strict, parts, counted, dropped, wide, wide_labels, no_labels, days, visits, visit_labels, before CASCADE;
+DROP MATERIALIZED VIEW stored;
+DROP FUNCTION written, count_row, followed;

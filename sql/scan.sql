@@ -1,0 +1,157 @@
+-- scan_agg: all that a training wants of its rows in one pass, each part as its own aggregate has it
+\set ECHO none
+\set QUIET on
+SET client_min_messages = warning;
+CREATE SCHEMA of_scans;
+SET search_path = of_scans, public, fastclust, fastclust_internal;
+CREATE TABLE scanned AS
+    SELECT i AS id, i % 5 AS g, ARRAY[i % 7 * 3 + (i * 7919 % 10007) / 10007.0, (i * 104729 % 10009) / 5000.0, i % 3, sqrt(i) - floor(sqrt(i))]::real[] AS x,
+           CASE WHEN i % 11 > 0 THEN i % 13 END AS a, CASE WHEN i % 17 > 0 THEN chr(97 + i % 4) END AS b, (i * 7919 % 10007) / 100.0 AS c
+      FROM generate_series(1, 6000) i;
+CREATE TABLE made AS
+    SELECT q.*, m.mean, m.deviation, drift_spec_of_sample(q.sample, 1) AS d
+      FROM (SELECT fastop_agg(x) FILTER (WHERE id % 8 = 0) AS sample, kmeans_agg(x, 7) AS seven, kmeans_agg(x, 3) AS three, sketch_spec_agg(x, 7) AS s,
+                   encoder_agg(scanned, '{a,b,c}') AS e FROM scanned) q, LATERAL centroid_moments(q.sample) m;
+-- A plan of all parts, in terms of the others.
+CREATE FUNCTION plan(share integer DEFAULT 1, size integer DEFAULT 200, operators fastop[] DEFAULT '{}', center float8[] DEFAULT NULL, scale float8[] DEFAULT NULL)
+    RETURNS scan_plan STABLE LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
+    SELECT ROW(NULL, NULL, center, scale, NULL, s, d, share, size, mean, 20.0, 5, NULL, operators)::scan_plan FROM made
+$$;
+CREATE FUNCTION weight_of(sample aggregate_state) RETURNS float8 LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
+    SELECT sum(weight) FROM centroids(coreset_final(sample))
+$$;
+CREATE FUNCTION near(a lloyd_step, b lloyd_step) RETURNS boolean LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
+    SELECT a.n = b.n AND a.counts = b.counts AND abs(a.sse - b.sse) <= 1e-12 * b.sse
+           AND (SELECT bool_and(abs(u - v) <= 1e-6 * (1 + abs(v)))   -- a centroid is stored about the mean in single precision
+                  FROM centroids(a.next) o JOIN centroids(b.next) p USING (cluster), unnest(o.centroid, p.centroid) w(u, v))
+$$;
+CREATE FUNCTION refused(statement text) RETURNS text LANGUAGE plpgsql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
+BEGIN
+	EXECUTE statement;
+	RETURN '00000';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+\set QUIET off
+\set ECHO all
+
+-- every part of all rows
+CREATE TABLE whole AS SELECT scan_agg((SELECT plan(operators => ARRAY[seven, three]) FROM made), id, x) AS state FROM scanned;
+SELECT r.n, r.nulls, r.sketch = t.sketch AS sketch, r.counts::text = t.counts::text AS counts, cardinality(r.steps) AS steps,
+       near(r.steps[1], t.seven) AS seven, near(r.steps[2], t.three) AS three
+  FROM whole, scan_result(state) r,
+       (SELECT sketch_agg(x, (SELECT s FROM made)) AS sketch, drift_counts_agg(x, (SELECT d FROM made)) AS counts,
+               lloyd_step_agg((SELECT seven FROM made), x) AS seven, lloyd_step_agg((SELECT three FROM made), x) AS three FROM scanned) t;
+
+-- in any order and of any type of vector the same bits, Lloyd's sums aside; merged by groups, too
+SELECT count(DISTINCT ROW(r.n, r.nulls, r.sketch, r.counts::text, coreset_final(r.sample))::text) AS different, bool_and(near(r.steps[1], w.steps[1])) AS steps
+  FROM (SELECT scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x ORDER BY id DESC) FROM scanned
+        UNION ALL SELECT scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x::double precision[]) FROM scanned
+        UNION ALL SELECT scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x::row_vector) FROM scanned
+        UNION ALL SELECT merge_scan_agg(q.s) FROM (SELECT scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x) AS s FROM scanned GROUP BY g) q
+        UNION ALL SELECT sum(q.s) FROM (SELECT sum((SELECT plan(operators => ARRAY[seven]) FROM made), id, x) AS s FROM scanned GROUP BY g) q
+        UNION ALL SELECT state FROM whole) s(state), scan_result(s.state) r, (SELECT (scan_result(state)).* FROM whole) w;
+SELECT count(*) AS groups, bool_and(r.n = 1200 AND r.sketch = t.sketch AND r.counts::text = t.counts::text AND near(r.steps[1], t.step)) AS as_alone
+  FROM (SELECT g, scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x) AS state, sketch_agg(x, (SELECT s FROM made)) AS sketch,
+               drift_counts_agg(x, (SELECT d FROM made)) AS counts, lloyd_step_agg((SELECT seven FROM made), x) AS step FROM scanned GROUP BY g) t, scan_result(t.state) r;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 3;
+ALTER TABLE scanned SET (parallel_workers = 3);
+CREATE TABLE plans AS SELECT plan(operators => ARRAY[seven]) AS p FROM made;
+EXPLAIN (COSTS OFF) SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x) FROM scanned;
+SELECT r.n = w.n AS n, r.sketch = w.sketch AS sketch, r.counts::text = w.counts::text AS counts, coreset_final(r.sample) = coreset_final(w.sample) AS sample, near(r.steps[1], w.steps[1]) AS step
+  FROM (SELECT scan_agg((SELECT p FROM plans), id, x) FROM scanned) s(state), scan_result(s.state) r, (SELECT (scan_result(state)).* FROM whole) w;
+SELECT bool_and(r.n = 1200) AS groups FROM (SELECT scan_agg((SELECT p FROM plans), id, x) AS state FROM scanned GROUP BY g) t, scan_result(t.state) r;
+RESET max_parallel_workers_per_gather;
+
+-- text and back
+SELECT state::text::aggregate_state::text = state::text AS same FROM whole;
+SELECT left(refused(format('SELECT %L::aggregate_state', overlay(state::text placing 'ff' from 3 + 2 * i for 2))), 5) AS code, count(*)
+  FROM whole, unnest(ARRAY[3, 12, 16, 20, 64, 80]) i GROUP BY 1 ORDER BY 1;
+
+-- a share of the rows enters sketch and counts, the same rows both; all rows are counted, sampled and summed
+SELECT r.n, row_count(r.sketch) BETWEEN 1300 AND 1700 AS about, row_count(r.sketch) = (describe_drift_counts(r.counts) ->> 'rows')::bigint AS equal,
+       coreset_final(r.sample) = coreset_final(w.sample) AS sample, near(r.steps[1], w.steps[1]) AS step
+  FROM (SELECT scan_agg((SELECT plan(4, operators => ARRAY[seven]) FROM made), id, x) FROM scanned) s(state), scan_result(s.state) r, (SELECT (scan_result(state)).* FROM whole) w;
+
+-- the law of the sample: as many rows as asked for, weights and weighted sums without bias, over seeds of keys
+SELECT bool_and(rows = 200) AS size, abs(avg(weight) / 6000 - 1) < 0.01 AS weights, abs(avg(total) / max(sum_of_all) - 1) < 0.01 AS totals
+  FROM (SELECT (SELECT count(*) FROM centroids(o)) AS rows, (SELECT sum(c.weight) FROM centroids(o) c) AS weight,
+               (SELECT sum(c.weight * c.centroid[1]) FROM centroids(o) c) AS total, (SELECT sum(x[1]) FROM scanned) AS sum_of_all
+          FROM generate_series(1, 100) seed, LATERAL (SELECT coreset_final((scan_result(scan_agg((SELECT plan()), id + seed * 100000, x))).sample) AS o FROM scanned) q) t;
+SELECT clusters(coreset_final((scan_result(scan_agg((SELECT plan(size => 100000)), id, x))).sample)) AS all_rows, weight_of((scan_result(scan_agg((SELECT plan(size => 100000)), id, x))).sample) AS weight FROM scanned;
+-- equal keys, as places in several partitions are: rows are told apart by their values
+SELECT clusters(coreset_final((scan_result(scan_agg((SELECT plan()), 1, x))).sample)) AS equal_keys FROM scanned;
+
+-- units of vectors
+SELECT near(r.steps[1], t) AS step, r.sketch = w.sketch AS own_units
+  FROM (SELECT scan_agg((SELECT plan(operators => ARRAY[(SELECT kmeans_agg(vector_in_units(mean, deviation, x), 4) FROM scanned)], center => mean, scale => deviation) FROM made), id, x) FROM scanned) s(state),
+       scan_result(s.state) r, (SELECT (scan_result(state)).* FROM whole) w,
+       (SELECT lloyd_step_agg((SELECT kmeans_agg(vector_in_units(mean, deviation, x), 4) FROM scanned, made), vector_in_units((SELECT mean FROM made), (SELECT deviation FROM made), x)) AS t FROM scanned) t;
+
+-- features of a kernel
+SELECT near(r.steps[1], t) AS step, r.n
+  FROM (SELECT nystroem(three, rbf_kernel(0.1)) AS map FROM made) m,
+       LATERAL (SELECT kmeans_agg(kernel_features(map, x), 3) AS op FROM scanned) o,
+       LATERAL (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, map, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY[op])::scan_plan, id, x) AS state, lloyd_step_agg(op, kernel_features(map, x)) AS t FROM scanned) q,
+       scan_result(q.state) r;
+
+-- by angle: rows without direction are counted, and enter nothing
+SELECT r.n, r.nulls, r.sketch = t.sketch AS sketch, r.counts::text = t.counts::text AS counts, near(r.steps[1], t.step) AS step
+  FROM (SELECT sketch_spec_agg(x, 5, '{"metric": "cosine"}') AS s, kmeans_agg(x, 5, '{"metric": "cosine"}') AS op FROM scanned) o,
+       LATERAL (SELECT drift_spec_of_sample(coreset_final(coreset_state_agg(x, id, 500, NULL, NULL, 1, NULL, true)), 1) AS d FROM scanned) p,
+       LATERAL (SELECT scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, y) AS state, sketch_agg(y, s) AS sketch,
+                       drift_counts_agg(y, d) AS counts, lloyd_step_agg(op, y) AS step
+                  FROM (SELECT id, CASE WHEN id % 1000 = 0 THEN array_fill(0::real, ARRAY[4]) ELSE x END AS y FROM scanned) z) t, scan_result(t.state) r;
+
+-- columns: listed, or by their names in a row; rows with a NULL are counted, and left out where the encoder says so
+CREATE TABLE encoded AS
+    SELECT e, skips, sketch_spec_agg(encode_row(e, t, false), 4) AS s, drift_spec_of_sample(fastop_agg(encode_row(e, t, false)) FILTER (WHERE id % 8 = 0), 1) AS d,
+           kmeans_agg(encode_row(e, t), 4) AS op
+      FROM scanned t, (SELECT e, false FROM made UNION ALL SELECT encoder_agg(scanned, '{a,b,c}', '{"nulls": "skip"}'), true FROM scanned) m(e, skips)
+     WHERE NOT skips OR num_nulls(a, b, c) = 0 GROUP BY e, skips;
+SELECT skips, r.n, r.nulls, r.sketch = t.sketch AS sketch, r.counts::text = t.counts::text AS counts, near(r.steps[1], t.step) AS step,
+       ROW(r.n, r.nulls, r.sketch, r.counts::text, coreset_final(r.sample))::text = ROW(b.n, b.nulls, b.sketch, b.counts::text, coreset_final(b.sample))::text AS by_name
+  FROM encoded p, LATERAL (SELECT scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, a, b, c) AS state,
+                                  scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, t.*) AS by_name,
+                                  sketch_agg(encode_listed(e, false, a, b, c), s) AS sketch, drift_counts_agg(encode_listed(e, false, a, b, c), d) AS counts,
+                                  lloyd_step_agg(op, encode_listed(e, true, a, b, c)) AS step FROM scanned t) t, scan_result(t.state) r, scan_result(t.by_name) b ORDER BY 1;
+-- as many columns as a call takes
+CREATE FUNCTION of_columns(count integer) RETURNS aggregate_state LANGUAGE plpgsql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
+DECLARE
+    columns text := (SELECT string_agg(format('%s AS c%s', i, i), ', ') FROM generate_series(1, count) i);
+    names text := (SELECT string_agg('c' || i, ',') FROM generate_series(1, count) i);
+    state aggregate_state;
+BEGIN
+    EXECUTE format('SELECT scan_agg(ROW(e, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, 1, %s)
+                      FROM (SELECT %s) v, (SELECT encoder_agg(w, ''{%s}'') AS e FROM (SELECT %s) w) o', names, columns, names, columns) INTO state;
+    RETURN state;
+END
+$$;
+SELECT (scan_result(of_columns(97))).n;
+
+-- no rows, no parts, NULLs, a share without rows
+SELECT scan_agg((SELECT plan()), id, x) IS NULL AS none FROM scanned WHERE false;
+SELECT scan_agg((SELECT plan()), id, NULL::real[]) IS NULL AS nulls FROM scanned;
+SELECT merge_scan_agg(s) IS NULL AS none FROM (SELECT NULL::aggregate_state) q(s);
+SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan, id, x))).* FROM scanned;
+SELECT r.n, r.sketch IS NULL AS sketch, r.counts IS NULL AS counts FROM (SELECT scan_agg((SELECT plan(1048576)), id, x) FROM scanned WHERE id = 1) s(state), scan_result(s.state) r;
+
+-- plans and rows that do not go together
+SELECT refused(s) FROM unnest(ARRAY[
+    'SELECT scan_agg(NULL, id, x) FROM scanned',
+    'SELECT scan_agg(plan(3), id, x) FROM scanned',
+    'SELECT scan_agg(plan(size => 0), id, x) FROM scanned',
+    'SELECT scan_agg(plan(), id, x || 1::real) FROM scanned',
+    'SELECT scan_agg(plan(operators => ARRAY[o]), 1, ARRAY[1,2,3,4]) FROM (SELECT fastop_agg(ARRAY[1,2])) q(o)',
+    'SELECT scan_agg(plan(), id, ''NaN''::real || x[2:4]) FROM scanned',
+    'SELECT scan_agg(plan(), id, b) FROM scanned',
+    'SELECT scan_agg(plan(operators => ARRAY[seven, seven, seven]), 1, ARRAY[1,2,3,4]) FROM made',
+    'SELECT scan_agg(plan(center => ARRAY[1], scale => ARRAY[1]), id, x) FROM scanned',
+    'SELECT scan_agg(ROW(e, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, 1, 2) FROM made',
+    'SELECT scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, 1, 1e308::float8) FROM (SELECT encoder_agg(t, ''{v}'') AS e FROM (SELECT 1e-5::float8 * i AS v FROM generate_series(1, 9) i) t) q',
+    'SELECT scan_result(lloyd_sums_agg(seven, ARRAY[1,2,3,4])) FROM made',
+    'SELECT merge_scan_agg(s) FROM (SELECT state FROM whole UNION ALL SELECT lloyd_sums_agg(seven, ARRAY[1,2,3,4]) FROM made) q(s)',
+    'SELECT merge_scan_agg(s) FROM (SELECT state FROM whole UNION ALL SELECT scan_agg(plan(size => 10), 1, ARRAY[1,2,3,4])) q(s)']) s;

@@ -1,0 +1,368 @@
+/* drift_spec_of_sample.c - edges, bits and waves from a sample of the training rows; see the header */
+#include "drift/drift_spec_of_sample.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/sizes.h"
+#include "base/sort.h"
+#include "drift/counts.h"
+
+static const double quantiles[] = {.001, .01, .05, .2, .35, .5, .65, .8, .95, .99, .999};
+static const double thirds[] = {[FC_DRIFT_MIDDLE] = .5,[FC_DRIFT_LOWER] = .25,[FC_DRIFT_UPPER] = .75};
+
+#define QUANTILES		(sizeof(quantiles) / sizeof(quantiles[0]))
+#define LEAST_FAR_EDGES	4		/* a column of fewer has no far bit */
+#define NORMAL_IQR		1.349	/* the interquartile range of a standard normal variable */
+#define MOST_SPREAD		0x1p28	/* of a sample's values in units of scale: sketches take rows up to 2^38 */
+#define MOST_OFFSET		0x1p36	/* of the center in units of sigma times scale: a sketch_spec takes 2^38 */
+#define LEAST_SCALE		1e-280
+
+static const double wave_lengths[FC_WAVE_SCALES] = {0.4, 1.0};
+
+/* ---- one column, sorted ---- */
+
+typedef struct column_work
+{
+	fc_keyed   *items;			/* 2 n: the second half is scratch */
+	float	   *value;			/* n */
+} column_work;
+
+static void
+take_work(fc_arena *arena, size_t n, column_work *work)
+{
+	work->items = FC_TAKE(arena, 2 * n, fc_keyed);
+	work->value = FC_TAKE(arena, n, float);
+}
+
+static size_t
+looked_at(const fc_drift_sample *sample)
+{
+	return smaller(sample->n, FC_DRIFT_SAMPLE);
+}
+
+/* A key of the order of floats, and the float of a key. */
+static uint64_t
+key_of(float value)
+{
+	uint32_t	bits;
+
+	value += 0.0f;				/* -0 and 0 are one value */
+	memcpy(&bits, &value, sizeof(bits));
+	return (bits & UINT32_C(0x80000000)) ? ~bits : bits | UINT32_C(0x80000000);
+}
+
+static float
+value_of(uint64_t key)
+{
+	uint32_t	bits = (uint32_t) key;
+	float		value;
+
+	bits = (bits & UINT32_C(0x80000000)) ? bits & UINT32_C(0x7FFFFFFF) : ~bits;
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+/* work->value = count numbers, sorted; they are there already. */
+static void
+sort_values(const column_work *work, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		work->items[i] = (fc_keyed) {key_of(work->value[i]), 0};
+	fc_sort(work->items, count, work->items + count);
+	for (size_t i = 0; i < count; i++)
+		work->value[i] = value_of(work->items[i].key);
+}
+
+/* Column j of the sample, sorted. */
+static fc_status
+sort_column(const fc_drift_sample *sample, size_t j, const column_work *work)
+{
+	size_t		n = looked_at(sample);
+
+	for (size_t i = 0; i < n; i++)
+		work->value[i] = sample->values[i * sample->d + j];
+	fc_check();
+	if (fc_all_finite_float(work->value, n))
+	{
+		sort_values(work, n);
+		return FC_OK;
+	}
+	return FC_EVALUE;
+}
+
+/* How many of n sorted values are <= x. */
+static size_t
+values_up_to(const float *value, size_t n, float x)
+{
+	size_t		low = 0;
+
+	for (size_t high = n; low < high;)
+	{
+		size_t		middle = (low + high) / 2;
+
+		if (value[middle] <= x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* How many of n sorted values are < x. */
+static size_t
+values_below(const float *value, size_t n, float x)
+{
+	return values_up_to(value, n, nextafterf(x, -INFINITY));
+}
+
+/* ---- edges ---- */
+
+/* Put x among count rising edges unless it is there; returns how many there are then. */
+static size_t
+insert_edge(float *edge, size_t count, float x)
+{
+	size_t		place = values_up_to(edge, count, x);
+
+	if (place > 0 && edge[place - 1] == x)
+		return count;
+	memmove(edge + place + 1, edge + place, (count - place) * sizeof(float));
+	edge[place] = x;
+	return count + 1;
+}
+
+/* The distinct ones of n sorted values where they are few; 0 where not. */
+static size_t
+few_values(const float *value, size_t n, float *edge)
+{
+	size_t		count = 0;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		if (i > 0 && value[i] == value[i - 1])
+			continue;
+		if (count == FC_DRIFT_EDGES)
+			return 0;
+		edge[count++] = value[i];
+	}
+	return count;
+}
+
+/* Rows of the sample on an edge, if these are many. */
+static size_t
+atom_mass(const float *value, size_t n, float x)
+{
+	size_t		mass = values_up_to(value, n, x) - values_below(value, n, x);
+
+	return mass * QUANTILES > n ? mass : 0;
+}
+
+/* For the heaviest atoms among the quantiles, as there is room, the largest value below. */
+static size_t
+add_below_atoms(const float *value, size_t n, float *edge, size_t count)
+{
+	float		atom[QUANTILES];
+	size_t		atoms = count;
+	size_t		room = FC_DRIFT_EDGES - count;
+
+	memcpy(atom, edge, count * sizeof(float));
+	for (; room > 0; room--)
+	{
+		size_t		best = 0;
+		size_t		first;
+
+		for (size_t k = 1; k < atoms; k++)
+			if (atom_mass(value, n, atom[k]) > atom_mass(value, n, atom[best]))
+				best = k;
+		if (atoms == 0 || atom_mass(value, n, atom[best]) == 0)
+			break;
+		first = values_below(value, n, atom[best]);
+		if (first > 0)
+			count = insert_edge(edge, count, value[first - 1]);
+		atom[best] = atom[--atoms];
+	}
+	return count;
+}
+
+static size_t
+choose_edges(const float *value, size_t n, float *edge)
+{
+	size_t		count = few_values(value, n, edge);
+
+	if (count > 0)
+		return count;
+	for (size_t q = 0; q < QUANTILES; q++)
+	{
+		double		place = ceil(quantiles[q] * (double) n) - 1.0;
+
+		count = insert_edge(edge, count, value[place > 0 ? smaller((size_t) place, n - 1) : 0]);
+	}
+	return add_below_atoms(value, n, edge, count);
+}
+
+/* The edge below which the share of the sample is nearest to the wanted one. */
+static uint8_t
+nearest_edge(const float *value, size_t n, const float *edge, size_t count, double wanted)
+{
+	size_t		best = 0;
+	double		least = INFINITY;
+
+	for (size_t k = 0; k < count; k++)
+	{
+		double		gap = fabs((double) values_up_to(value, n, edge[k]) / (double) n - wanted);
+
+		if (gap < least)
+		{
+			least = gap;
+			best = k;
+		}
+	}
+	return (uint8_t) best;
+}
+
+/* ---- bits ---- */
+
+/* Columns with plain bits: as many as the bytes of their pairs allow. */
+static size_t
+plain_bits(size_t d)
+{
+	size_t		cells = d * FC_DRIFT_CELLS * sizeof(uint32_t);
+	size_t		most = cells < FC_DRIFT_MOST_BYTES ? (size_t) sqrt(2.0 * (double) (FC_DRIFT_MOST_BYTES - cells) / sizeof(uint32_t)) : 0;
+
+	return smaller(smaller(d, FC_DRIFT_PLAIN), most);
+}
+
+/* ---- the spec ---- */
+
+static fc_drift_spec
+first_fields(const fc_drift_sample *sample, uint64_t seed)
+{
+	return (fc_drift_spec) {.version = FC_DRIFT_VERSION,.metric = (uint8_t) sample->metric,.flags = sample->origin != NULL ? FC_DRIFT_ORIGIN : 0,
+	.dim = (uint32_t) sample->d,.plain = (uint32_t) plain_bits(sample->d),.seed = seed};
+}
+
+size_t
+fc_drift_spec_bound(const fc_drift_sample *sample)
+{
+	fc_drift_spec fixed = first_fields(sample, 0);
+
+	fixed.far = FC_DRIFT_FAR;
+	return fc_drift_spec_size(&fixed);
+}
+
+/* Edges and thirds of the columns, until the number of far bits is known. */
+typedef struct column_notes
+{
+	uint8_t    *count;			/* d */
+	uint8_t    *third;			/* 3 d */
+} column_notes;
+
+/* Edges, least value and thirds of column j. */
+static void
+choose_column(const column_work *work, size_t n, size_t j, const fc_drift_spec *spec, const column_notes *notes)
+{
+	float	   *edge = (float *) (uintptr_t) fc_drift_edges(spec) + j * FC_DRIFT_EDGES;
+
+	notes->count[j] = (uint8_t) choose_edges(work->value, n, edge);
+	for (size_t k = notes->count[j]; k < FC_DRIFT_EDGES; k++)
+		edge[k] = INFINITY;
+	((float *) (uintptr_t) fc_drift_least(spec))[j] = work->value[0];
+	for (int which = 0; which < 3; which++)
+		notes->third[3 * j + (size_t) which] = nearest_edge(work->value, n, edge, notes->count[j], thirds[which]);
+}
+
+fc_status
+fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, fc_drift_spec *spec)
+{
+	column_work work;
+	column_notes notes;
+	fc_status	status = FC_OK;
+	uint16_t   *column;
+	fc_rng		rng;
+
+	notes.count = FC_TAKE(arena, sample->d, uint8_t);
+	notes.third = FC_TAKE(arena, 3 * sample->d, uint8_t);
+	take_work(arena, looked_at(sample), &work);
+	if (status != FC_OK)
+		return status;
+	memset(spec, 0, fc_drift_spec_bound(sample));
+	*spec = first_fields(sample, seed);
+	if (sample->origin != NULL)
+		memcpy((double *) (uintptr_t) fc_drift_origin(spec), sample->origin, sample->d * sizeof(double));
+	for (size_t j = 0; j < sample->d; j++)
+	{
+		status = sort_column(sample, j, &work);
+		if (status != FC_OK)
+			return status;
+		choose_column(&work, looked_at(sample), j, spec, &notes);
+	}
+	/* The columns of bits, and behind them the notes of the columns. */
+	column = (uint16_t *) (uintptr_t) fc_drift_bit_columns(spec);
+	/* `count` of d columns at random, rising: column i is among them with the probability (still wanted) / (still there). */
+	rng = fc_rng_start(spec->seed, 0);
+	for (size_t i = 0, taken = 0; taken < spec->plain; i++)
+		if (fc_rng_below(&rng, spec->dim - i) < spec->plain - taken)
+			column[taken++] = (uint16_t) i;
+	for (size_t j = 0; spec->dim <= FC_DRIFT_FAR && j < spec->dim; j++)
+		if (notes.count[j] >= LEAST_FAR_EDGES && notes.third[3 * j + FC_DRIFT_LOWER] < notes.third[3 * j + FC_DRIFT_UPPER])
+			column[spec->plain + spec->far++] = (uint16_t) j;
+	memcpy((uint8_t *) (uintptr_t) fc_drift_edge_counts(spec), notes.count, spec->dim);
+	memcpy((uint8_t *) (uintptr_t) fc_drift_thirds(spec), notes.third, 3 * (size_t) spec->dim);
+	fc_drift_spec_seal(spec);
+	return FC_OK;
+}
+
+/* ---- waves ---- */
+
+/* The median distance from x among the values not equal to it; 1 where there are none.  work->value is lost. */
+static double
+distance_from_atom(const column_work *work, size_t n, float x)
+{
+	size_t		count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (work->value[i] != x)
+			work->value[count++] = fabsf(work->value[i] - x);
+	sort_values(work, count);
+	return count == 0 ? 1.0 : 0.5 * ((double) work->value[(count - 1) / 2] + (double) work->value[count / 2]);
+}
+
+/* Center and scale of a sorted column; the largest values of the sample stay within the range of a sketch. */
+static void
+measure_column(const column_work *work, size_t n, double origin, bool zero_center, double sigma,
+			   double *center, double *scale)
+{
+	float		median = work->value[(n - 1) / 2];
+	double		range = (double) work->value[3 * n / 4] - (double) work->value[n / 4];
+	double		farthest = fmax((double) work->value[n - 1] - (double) median, (double) median - (double) work->value[0]);
+
+	*center = zero_center ? 0.0 : origin + (double) median;
+	*scale = range > 0 ? range / NORMAL_IQR : distance_from_atom(work, n, median);
+	*scale = fmax(fmax(*scale, farthest / MOST_SPREAD), fmax(fabs(*center) / MOST_OFFSET / sigma, LEAST_SCALE));
+	if (zero_center)			/* rows are as far from 0 as the median is */
+		*scale = fmax(*scale, (fabs(origin + (double) median) + farthest) / MOST_SPREAD);
+}
+
+fc_status
+fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc_arena *arena,
+			  double *center, double *scale, double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts)
+{
+	column_work work;
+	fc_status	status = FC_OK;
+
+	take_work(arena, looked_at(sample), &work);
+	for (size_t s = 0; s < FC_WAVE_SCALES; s++)
+		sigmas[s] = wave_lengths[s] * sqrt((double) sample->d);
+	for (size_t j = 0; j < sample->d && status == FC_OK; j++)
+	{
+		status = sort_column(sample, j, &work);
+		if (status == FC_OK)
+			measure_column(&work, looked_at(sample), sample->origin != NULL ? sample->origin[j] : 0.0, zero_center, sigmas[0],
+									&center[j], &scale[j]);
+	}
+	*parts = (fc_spec_parts) {.dim = sample->d,.reduced = sample->d,.frequencies = FC_WAVES,.scales = FC_WAVE_SCALES,.law = FC_LAW_GAUSSIAN,
+	.structured = sample->d >= FC_STRUCTURED_CROSSOVER,.cosine = sample->metric == FC_COSINE,.seed = seed,
+	.center = center,.scale = scale,.sigmas = sigmas};
+	return status;
+}

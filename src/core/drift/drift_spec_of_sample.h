@@ -1,0 +1,43 @@
+/* drift_spec_of_sample.h - the edges, bits and waves of drift, chosen from a sample of the training rows */
+#ifndef FC_DRIFT_SPEC_OF_SAMPLE_H
+#define FC_DRIFT_SPEC_OF_SAMPLE_H
+
+#include "drift/spec.h"
+#include "sketch/spec_parts.h"
+
+/* Rows at random: row i is origin + values[i * d ..]. */
+typedef struct fc_drift_sample
+{
+	const float *values;		/* n x d */
+	const double *origin;		/* d, or NULL for 0 */
+	const double *weights;		/* n, above 0: of how many rows a row is one */
+	size_t		n;
+	size_t		d;
+	fc_metric	metric;
+} fc_drift_sample;
+
+#define FC_DRIFT_SAMPLE		5000	/* rows of a sample that are looked at: the first */
+
+/* Bytes of a spec of d dimensions at most, and of the work of both functions below. */
+size_t		fc_drift_spec_bound(const fc_drift_sample *sample);
+
+/*
+ * Edges of a column: every value when at most FC_DRIFT_EDGES differ, else quantiles without repeats and, of values that many rows
+ * share, the largest value below.  Weights are not looked at.  FC_EVALUE.
+ */
+fc_status	fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *work, fc_drift_spec *spec);
+
+/* ---- the waves ---- */
+
+#define FC_WAVES			128
+#define FC_WAVE_SCALES		2
+
+/*
+ * The parts of a sketch_spec of all dimensions: omega ~ N(0, I / d) over t, for the t of fc_wave_lengths, of (x - center) / scale;
+ * center the median (0 with zero_center), scale the interquartile range over 1.349, or where that is 0 the median distance from the
+ * median among the values not on it.  The parts point to center, scale (d each) and sigmas.
+ */
+fc_status	fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc_arena *work,
+						  double *center, double *scale, double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts);
+
+#endif							/* FC_DRIFT_SPEC_OF_SAMPLE_H */

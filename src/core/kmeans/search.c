@@ -1,0 +1,451 @@
+/*
+ * search.c - the nearest centroid of every row, in one of four ways.
+ *
+ *     kdtree    many clusters in few dimensions: sets of centroids go down a k-d tree of rows
+ *     bounds    many clusters in many dimensions: bounds leave few distances to measure (numerics/screen.h)
+ *     packs     few dimensions: all scores of FC_PACK rows at once
+ *     tiles     all scores by BLAS, in tiles of fixed shape
+ *
+ * Scores ||c||^2/2 - x . c cancel when clusters are close compared with their distance from
+ * the origin.  Then (work.careful) distances are compared instead: ||x - c||^2 itself for packs, in
+ * double for rows whose two best scores are within the bound otherwise.
+ *
+ * Leaves of the k-d tree are blocks of FC_TILE_ROWS rows near each other, consecutive in its order; every node has the box of its rows.
+ * A set of centroids goes down from the root and loses at each node those that are not nearest to any point of its box.  The others
+ * are compared row by row: the labels are those of all distances, up to ties within rounding.  A centroid c is farther than c' from all
+ * of a box when it is from the corner v that lies farthest along c - c':
+ *     ||v - c||^2 - ||v - c'||^2 = sum_i (c'_i - c_i) (2 v_i - c_i - c'_i) > 0
+ *
+ * Cost: n k d multiply-adds in float at most.
+ *
+ * Kanungo, Mount, Netanyahu, Piatko, Silverman, Wu 2002 (the filtering algorithm), on blocks of rows.
+ */
+#include "kmeans/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "numerics/kdtree.h"
+#include "numerics/rows.h"
+#include "numerics/screen.h"
+
+#define LEAST_CLUSTERS	24		/* a dimension: with fewer the making of a tree shows where boxes tell nothing */
+#define LEAST_BLOCKS	8
+#define LISTS			5		/* times k: 1 + 1 + 3/4 + 9/16 + .. */
+#define WORTH_IT		0.75	/* a shorter list is written when it has lost a quarter: the lists of a path have LISTS k */
+#define TRIALS			8		/* nodes of a level that may fail to tell anything before it is given up */
+
+static void
+prepare_nothing(fc_kmeans_work *w)
+{
+	(void) w;
+}
+
+/* ---- packs ---- */
+
+static bool
+suits_packs(size_t n, size_t d, size_t k)
+{
+	(void) n, (void) k;
+	return d <= FC_PACK_DIMENSIONS;
+}
+
+/* Rows start .. + count against some centroids. */
+static void
+assign_block(fc_kmeans_work *w, size_t start, const float *centroids, const float *half, size_t count)
+{
+	size_t		rows = fc_kmeans_block(w, start);
+	size_t		d = w->rows.d;
+
+	w->compared += rows * count;
+	for (size_t i = start; i < start + rows; i += FC_PACK)
+		if (w->careful)
+			fc_kmeans_pack_closest(w->rows.packs + i * d, d, centroids, count, w->near + i, w->label + i);
+		else
+			fc_kmeans_pack_nearest(w->rows.packs + i * d, d, centroids, half, count, w->near + i, w->label + i);
+	fc_check_every(&w->done, rows * count * d / 8);
+}
+
+static void
+assign_packs(fc_kmeans_work *w)
+{
+	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
+		assign_block(w, start, w->rounded, w->half, w->k);
+}
+
+static const fc_kmeans_search packs = {suits_packs, prepare_nothing, assign_packs};
+
+/* ---- k-d tree ---- */
+
+typedef struct kdtree_search
+{
+	fc_kdtree	rows;			/* its leaves are blocks */
+	uint32_t   *list;			/* LISTS k: centroids that may be nearest, by level */
+	float	   *centroids;		/* k x d: those of a leaf */
+	float	   *half;			/* k */
+	size_t		asked[64];		/* how well boxes have done at each level: where few of them told anything, */
+	size_t		told[64];		/* they are not asked again */
+} kdtree_search;
+
+bool
+fc_kmeans_wants_tree(size_t n, size_t d, size_t k)
+{
+	return d <= FC_PACK_DIMENSIONS && k >= LEAST_CLUSTERS * d && n >= LEAST_BLOCKS * FC_TILE_ROWS && n <= UINT32_MAX;
+}
+
+/* The rows and their weights in the order of the tree. */
+static void
+prepare_tree(fc_kmeans_work *w)
+{
+	fc_kmeans_rows *rows = &w->rows;
+	size_t		d = rows->d;
+	size_t		k = w->k + fc_kmeans_breath(w->k);
+	float	   *x = FC_TAKE(w->arena, rows->n * d, float);
+	double	   *weight = rows->weight != NULL ? FC_TAKE(w->arena, rows->n, double) : NULL;
+	kdtree_search *t = FC_TAKE(w->arena, 1, kdtree_search);
+
+	fc_kdtree_take(w->arena, rows->n, d, FC_TILE_ROWS, d, &t->rows);
+	t->list = FC_TAKE(w->arena, LISTS * k, uint32_t);
+	t->centroids = FC_TAKE(w->arena, k * d, float);
+	t->half = FC_TAKE(w->arena, k, float);
+	fc_kdtree_build(&t->rows, rows->x);
+	for (size_t i = 0; i < rows->n; i++)
+	{
+		fc_check_every(&w->done, d + 8);
+		memcpy(x + i * d, rows->x + t->rows.order[i] * d, d * sizeof(float));
+		if (weight != NULL)
+			weight[i] = rows->weight[t->rows.order[i]];
+	}
+	rows->x = x;
+	rows->weight = weight;
+	rows->order = t->rows.order;
+	w->searched = t;
+}
+
+/* Some of the centroids. */
+typedef struct candidates
+{
+	const uint32_t *list;		/* ascending */
+	size_t		count;
+	uint32_t   *free;			/* room for shorter lists */
+} candidates;
+
+/* The candidate nearest to the middle of a box. */
+static const float *
+nearest_to_middle(const fc_kmeans_work *w, const float *box, const candidates *c)
+{
+	float		middle[FC_PACK_DIMENSIONS];
+	const float *nearest = NULL;
+	float		least = INFINITY;
+	size_t		d = w->rows.d;
+
+	for (size_t i = 0; i < d; i++)
+		middle[i] = 0.5f * box[i] + 0.5f * box[d + i];
+	for (size_t p = 0; p < c->count; p++)
+	{
+		const float *centroid = w->rounded + c->list[p] * d;
+		float		square = 0.0f;
+
+		for (size_t i = 0; i < d; i++)
+			square += (centroid[i] - middle[i]) * (centroid[i] - middle[i]);
+		if (square < least || nearest == NULL)
+		{
+			least = square;
+			nearest = centroid;
+		}
+	}
+	return nearest;
+}
+
+/* Is c farther than `near` from every point of the box? */
+static inline bool
+is_farther(const float *c, const float *near, const float *box, size_t d)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < d; i++)
+	{
+		double		corner = (double) (c[i] > near[i] ? box[d + i] : box[i]);
+
+		sum += ((double) near[i] - (double) c[i]) * ((corner - (double) c[i]) + (corner - (double) near[i]));
+	}
+	return sum > 0.0;
+}
+
+/* The candidates that are nearest to some point of the box, and perhaps others. */
+static candidates
+filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidates c)
+{
+	const float *box = fc_kdtree_box(&t->rows, a);
+	const float *near;
+	candidates	left = {c.free, 0, NULL};
+
+	if (c.count == 1 || (t->asked[a.depth] >= TRIALS && t->told[a.depth] * TRIALS < t->asked[a.depth]))
+		return c;
+	near = nearest_to_middle(w, box, &c);
+	for (size_t p = 0; p < c.count; p++)
+		if (!is_farther(w->rounded + c.list[p] * w->rows.d, near, box, w->rows.d))
+			c.free[left.count++] = c.list[p];
+	t->asked[a.depth]++;
+	if ((double) left.count > WORTH_IT * (double) c.count)
+		return c;
+	t->told[a.depth]++;
+	left.free = c.free + left.count;
+	return left;
+}
+
+/* The rows of a leaf against the candidates. */
+static void
+assign_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidates *c)
+{
+	size_t		d = w->rows.d;
+
+	if (c->count == w->k)
+	{
+		assign_block(w, start, w->rounded, w->half, w->k);
+		return;
+	}
+	for (size_t p = 0; p < c->count; p++)
+	{
+		memcpy(t->centroids + p * d, w->rounded + c->list[p] * d, d * sizeof(float));
+		t->half[p] = w->half[c->list[p]];
+	}
+	assign_block(w, start, t->centroids, t->half, c->count);
+	for (size_t r = start; r < start + fc_kmeans_block(w, start); r++)
+		w->label[r] = (int32_t) c->list[w->label[r]];
+}
+
+static void
+assign_node(fc_kmeans_work *w, kdtree_search *t, fc_node a, candidates c)
+{
+	candidates	left = filter(w, t, a, c);
+
+	fc_check_every(&w->done, 4 * c.count * w->rows.d);
+	if (fc_node_is_leaf(a))
+	{
+		assign_leaf(w, t, a.first * FC_TILE_ROWS, &left);
+		return;
+	}
+	assign_node(w, t, fc_node_left(a), left);
+	assign_node(w, t, fc_node_right(a), left);
+}
+
+static void
+assign_tree(fc_kmeans_work *w)
+{
+	kdtree_search *t = w->searched;
+
+	memset(t->asked, 0, sizeof(t->asked));
+	memset(t->told, 0, sizeof(t->told));
+	for (size_t j = 0; j < w->k; j++)
+		t->list[j] = (uint32_t) j;
+	assign_node(w, t, fc_kdtree_root(&t->rows), (candidates) {t->list, w->k, t->list + w->k});
+}
+
+static const fc_kmeans_search tree = {fc_kmeans_wants_tree, prepare_tree, assign_tree};
+
+/* ---- tiles ---- */
+
+static bool
+suits_tiles(size_t n, size_t d, size_t k)
+{
+	(void) n, (void) d, (void) k;
+	return true;
+}
+
+double
+fc_kmeans_score_rounding(const fc_kmeans_work *w)
+{
+	return ((double) w->rows.d + 4.0) * 0x1p-24 * (w->rows.length + 0.5 * w->max_centroid_norm) * w->max_centroid_norm;
+}
+
+static double
+square_gap(const fc_kmeans_work *w, size_t i, size_t j)
+{
+	return fc_row_gap(w->rows.x + i * w->rows.d, w->rounded + j * w->rows.d, w->rows.d);
+}
+
+/* label and near of row i by distances in double: of all centroids, or where its two lowest scores are apart of one. */
+static void
+resolve_ties(fc_kmeans_work *w, size_t i, bool apart)
+{
+	size_t		label = apart ? (size_t) w->label[i] : 0;
+	double		best = square_gap(w, i, label);
+
+	for (size_t j = 1; !apart && j < w->k; j++)
+	{
+		double		distance = square_gap(w, i, j);
+
+		if (distance < best)
+		{
+			best = distance;
+			label = j;
+		}
+	}
+	w->near[i] = (float) best;
+	w->label[i] = (int32_t) label;
+	fc_check_every(&w->done, (apart ? 1 : w->k) * w->rows.d);
+}
+
+static void
+assign_tile(fc_kmeans_work *w, size_t start, size_t rows)
+{
+	float		second[FC_TILE_ROWS];
+	double		bound = 2.0 * fc_kmeans_score_rounding(w);
+	size_t		d = w->rows.d;
+
+	w->compared += rows * w->k;
+	for (size_t r = 0; r < rows; r++)
+	{
+		w->near[start + r] = second[r] = INFINITY;
+		w->label[start + r] = 0;
+	}
+	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
+	{
+		size_t		count = smaller(w->k - first, FC_TILE_CENTROIDS);
+
+		fc_check();
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) d, 1.0f, w->rows.x + start * d, (int) d,
+					w->rounded + first * d, (int) d, 0.0f, w->tile, FC_TILE_CENTROIDS);
+		for (size_t r = 0; w->careful && r < rows; r++)
+			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first, count, first,
+						  w->near + start + r, second + r, w->label + start + r);
+		if (!w->careful)
+			fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, w->near + start, w->label + start);
+	}
+	for (size_t r = 0; w->careful && r < rows; r++)
+		resolve_ties(w, start + r, second[r] - w->near[start + r] > bound);
+}
+
+static void
+assign_tiles(fc_kmeans_work *w)
+{
+	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
+		assign_tile(w, start, fc_kmeans_block(w, start));
+}
+
+static const fc_kmeans_search tiles = {suits_tiles, prepare_nothing, assign_tiles};
+
+/* ---- bounds ---- */
+
+bool
+fc_kmeans_wants_bounds(size_t n, size_t d, size_t k)
+{
+	(void) n;
+	return fc_screen_suits(k, d);
+}
+
+/* Bounds whose records last from step to step. */
+static void
+prepare_bounds(fc_kmeans_work *w)
+{
+	fc_screen  *bounds = FC_TAKE(w->arena, 1, fc_screen);
+
+	*bounds = (fc_screen) {0};
+	w->searched = bounds;
+}
+
+/* Rows from `first` on. */
+typedef struct bounded_rows
+{
+	const fc_kmeans_work *w;
+	size_t		first;
+} bounded_rows;
+
+static double
+distance_of(const void *context, size_t row, size_t j)
+{
+	const bounded_rows *rows = context;
+
+	return square_gap(rows->w, rows->first + row, j);
+}
+
+/* Labels of rows that bounds suit.  False: some have none. */
+static bool
+assign_by_bounds(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch, size_t start, size_t count)
+{
+	bounded_rows context = {w, start};
+	fc_screened rows = {.x_float = w->rows.x + start * w->rows.d,.distance = distance_of,.context = &context};
+	int			way = fc_screen_choose(bounds);
+
+	if (way == FC_SCREEN_NONE)
+		return false;
+	fc_screen_assign(bounds, way, &rows, count, scratch, w->label + start);
+	for (size_t i = start; i < start + count; i++)
+	{
+		double		square;
+
+		if (w->label[i] < 0)
+			return false;
+		square = square_gap(w, i, (size_t) w->label[i]);
+		w->near[i] = (float) (w->careful ? square : 0.5 * (square - (double) w->rows.norm[i]));
+	}
+	w->compared += count * w->k;
+	return true;
+}
+
+static void
+assign_bounded(fc_kmeans_work *w)
+{
+	fc_mark		mark = fc_arena_mark(w->arena);
+	fc_screen  *bounds = w->searched;
+	fc_screen	before = *bounds;
+	fc_scratch	scratch = {0};
+	bool		built = fc_screen_build(w->rounded, NULL, w->k, w->rows.d, before.k == 0 || before.lead > 0, w->arena, bounds);
+
+	memcpy(bounds->record, before.record, sizeof(before.record));
+	if (built)
+		scratch = fc_take_scratch(w->arena, fc_screen_scratch(bounds, FC_SCREEN_ROWS));
+	for (size_t start = 0; start < w->rows.n; start += FC_SCREEN_ROWS)
+	{
+		size_t		count = smaller(FC_SCREEN_ROWS, w->rows.n - start);
+
+		if (!built || !assign_by_bounds(w, bounds, scratch, start, count))
+			assign_tile(w, start, count);
+	}
+	fc_arena_release(w->arena, mark);
+}
+
+static const fc_kmeans_search bounded = {fc_kmeans_wants_bounds, prepare_bounds, assign_bounded};
+
+/* ---- the choice ---- */
+
+const fc_kmeans_search *
+fc_kmeans_choose_search(size_t n, size_t d, size_t k)
+{
+	static const fc_kmeans_search *const ways[] = {&tree, &packs, &bounded, &tiles};
+	int			i = 0;
+
+	while (!ways[i]->suits(n, d, k))
+		i++;
+	return ways[i];
+}
+
+void
+fc_kmeans_round(fc_kmeans_work *w)
+{
+	size_t		d = w->rows.d;
+
+	w->max_centroid_norm = 0.0;
+	for (size_t j = 0; j < w->k; j++)
+	{
+		double		square = 0.0;
+
+		for (size_t c = j * d; c < (j + 1) * d; c++)
+		{
+			w->rounded[c] = (float) w->centroid[c];
+			square += (double) w->rounded[c] * (double) w->rounded[c];
+		}
+		w->half[j] = (float) (0.5 * square);
+		w->max_centroid_norm = fmax(w->max_centroid_norm, sqrt(square));
+		fc_check_every(&w->done, d);
+	}
+}
+
+void
+fc_kmeans_assign(fc_kmeans_work *w)
+{
+	fc_kmeans_round(w);
+	w->search->assign(w);
+}

@@ -1,0 +1,236 @@
+/* dendrogram.c - Ward's tree of the clusters, by chains of nearest neighbours; see codebook.h */
+#include "operator/codebook.h"
+
+#include <math.h>
+
+#include "base/sort.h"
+
+typedef struct tree_work
+{
+	size_t		k;
+	double	   *row;			/* k x d */
+	double	   *weight;			/* k: of the nodes */
+	double	   *distance;		/* k (k - 1) / 2: D of the nodes a < b, at pair(a, b) */
+	bool	   *joined;			/* k: the node is part of another */
+	size_t	   *chain;			/* k */
+	fc_join    *found;			/* k - 1: joins of nodes by their lowest clusters, as they were found */
+	int32_t    *parent;			/* 2 k - 1: the node that a join merged this one into */
+	fc_keyed   *order;			/* 2 k */
+	fc_scratch	scratch;
+} tree_work;
+
+/* ---- distances ---- */
+
+static double *
+pair(const tree_work *w, size_t a, size_t b)
+{
+	size_t		high = a > b ? a : b;
+	size_t		low = a > b ? b : a;
+
+	return w->distance + high * (high - 1) / 2 + low;
+}
+
+static void
+measure_pairs(size_t d, tree_work *w)
+{
+	size_t		done = 0;
+
+	for (size_t a = 1; a < w->k; a++)
+		for (size_t b = 0; b < a; b++)
+		{
+			const double *x = w->row + a * d;
+			const double *y = w->row + b * d;
+			double		both = w->weight[a] + w->weight[b];
+			double		sum = 0;
+
+			fc_check_every(&done, d);
+			for (size_t i = 0; i < d; i++)
+				sum += (x[i] - y[i]) * (x[i] - y[i]);
+			*pair(w, a, b) = both > 0 ? w->weight[a] / both * w->weight[b] * sum : 0.0;
+		}
+}
+
+/* ---- chains ---- */
+
+/* The nearest node of a that is left; of equal ones `before`, else the lowest. */
+static size_t
+nearest_node(const tree_work *w, size_t a, size_t before)
+{
+	size_t		nearest = before;
+	double		least = before < w->k ? *pair(w, a, before) : INFINITY;
+
+	for (size_t b = 0; b < w->k; b++)
+		if (b != a && !w->joined[b] && (nearest == w->k || *pair(w, a, b) < least))
+		{
+			least = *pair(w, a, b);
+			nearest = b;
+		}
+	return nearest;
+}
+
+/* b becomes part of a: distances by the formula of G. Lance and W. Williams 1967. */
+static void
+join_nodes(tree_work *w, size_t a, size_t b)
+{
+	double		between = *pair(w, a, b);
+
+	for (size_t c = 0; c < w->k; c++)
+	{
+		double	   *kept = pair(w, a, c == a ? b : c);
+		double		all = w->weight[a] + w->weight[b] + w->weight[c];
+
+		if (c == a || c == b || w->joined[c])
+			continue;
+		*kept = all > 0 ? fmax(0, ((w->weight[a] + w->weight[c]) * *kept + (w->weight[b] + w->weight[c]) * *pair(w, b, c) -
+								   w->weight[c] * between) / all) : 0.0;
+	}
+	w->weight[a] += w->weight[b];
+	w->joined[b] = true;
+}
+
+static void
+find_joins(tree_work *w)
+{
+	size_t		length = 0;
+	size_t		first = 0;
+	size_t		done = 0;
+
+	for (size_t found = 0; found + 1 < w->k;)
+	{
+		size_t		last;
+		size_t		next;
+
+		fc_check_every(&done, 2 * w->k);
+		while (length == 0 && w->joined[first])
+			first++;
+		if (length == 0)
+			w->chain[length++] = first;
+		last = w->chain[length - 1];
+		next = nearest_node(w, last, length > 1 ? w->chain[length - 2] : w->k);
+		if (length < 2 || next != w->chain[length - 2])
+		{
+			w->chain[length++] = next;
+			continue;
+		}
+		w->found[found++] = (fc_join) {(int32_t) (last < next ? last : next), (int32_t) (last < next ? next : last),
+			sqrt(2.0 * *pair(w, last, next)), w->weight[last] + w->weight[next]};
+		join_nodes(w, last < next ? last : next, last < next ? next : last);
+		length -= 2;
+	}
+}
+
+/* ---- the tree ---- */
+
+static int32_t
+top_of(int32_t *parent, int32_t node)
+{
+	while (parent[node] >= 0)
+	{
+		if (parent[parent[node]] >= 0)
+			parent[node] = parent[parent[node]];
+		node = parent[node];
+	}
+	return node;
+}
+
+/* A height, which is not negative, as a key of the same order. */
+static uint64_t
+height_key(double height)
+{
+	union
+	{
+		double		number;
+		uint64_t	bits;
+	}			key = {height};
+
+	return key.bits;
+}
+
+/* The joins by their heights, of the nodes that earlier ones made. */
+static void
+order_joins(tree_work *w, fc_join *joins)
+{
+	size_t		count = w->k - 1;
+
+	for (size_t i = 0; i < count; i++)
+		w->order[i] = (fc_keyed) {height_key(w->found[i].height + 0.0), i};
+	fc_sort(w->order, count, w->order + w->k);
+	for (size_t i = 0; i < 2 * w->k; i++)
+		w->parent[i] = -1;
+	for (size_t i = 0; i < count; i++)
+	{
+		fc_join		join = w->found[w->order[i].value];
+		int32_t		a = top_of(w->parent, join.left);
+		int32_t		b = top_of(w->parent, join.right);
+
+		join.left = a < b ? a : b;
+		join.right = a < b ? b : a;
+		w->parent[a] = w->parent[b] = (int32_t) (w->k + i);
+		joins[i] = join;
+	}
+}
+
+void
+fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	tree_work	w;
+	double		total;
+	size_t		done;
+
+	w.k = op->k;
+	w.row = FC_TAKE(arena, op->k * op->d, double);
+	w.weight = FC_TAKE(arena, op->k, double);
+	w.distance = FC_TAKE(arena, op->k * (op->k - 1) / 2, double);
+	w.joined = FC_TAKE(arena, op->k, bool);
+	w.chain = FC_TAKE(arena, op->k, size_t);
+	w.found = FC_TAKE(arena, op->k, fc_join);
+	w.parent = FC_TAKE(arena, 2 * op->k, int32_t);
+	w.order = FC_TAKE(arena, 2 * op->k, fc_keyed);
+	w.scratch = fc_take_scratch(arena, fc_operator_scratch(op));
+	total = 0;
+	done = 0;
+	for (size_t j = 0; j < op->k; j++)
+	{
+		fc_check_every(&done, op->d);
+		fc_operator_row(op, j, w.scratch, w.row + j * op->d);
+		total += op->weights[j];
+		w.joined[j] = false;
+	}
+	for (size_t j = 0; j < op->k; j++)
+		w.weight[j] = total > 0 && isfinite(total) ? op->weights[j] : 1.0;
+	measure_pairs(op->d, &w);
+	find_joins(&w);
+	order_joins(&w, joins);
+	fc_arena_release(arena, used);
+}
+
+/* ---- clusters joined by numbers ---- */
+
+void
+fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_scratch scratch,
+				 double *row, double *centroids, double *weights)
+{
+	size_t		done = 0;
+
+	for (size_t i = 0; i < count; i++)
+		weights[i] = 0;
+	for (size_t i = 0; i < count * op->d; i++)
+		centroids[i] = 0;
+	for (size_t j = 0; j < op->k; j++)
+		weights[number[j]] += op->weights[j];
+	for (size_t j = 0; j < op->k; j++)
+	{
+		size_t		node = (size_t) number[j];
+		double		members = 0;
+		double		share;
+
+		fc_check_every(&done, op->d + (weights[node] > 0 ? 0 : op->k));
+		for (size_t i = 0; i < op->k && !(weights[node] > 0); i++)
+			members += number[i] == number[j];
+		share = weights[node] > 0 ? op->weights[j] / weights[node] : 1.0 / members;
+		fc_operator_row(op, j, scratch, row);
+		for (size_t i = 0; i < op->d; i++)
+			centroids[node * op->d + i] += share * row[i];
+	}
+}

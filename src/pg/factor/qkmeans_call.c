@@ -1,0 +1,373 @@
+/* qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose state is that of kmeans_agg; tables are qkmeans_fn.c's */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "utils/jsonb.h"
+
+#include "factor/qkmeans.h"
+#include "factor/sample.h"
+#include "kmeans/ordered.h"
+#include "operator/bytes.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/factor/qkmeans_call.h"
+#include "pg/kmeans/collection.h"
+#include "pg/operator/operator_value.h"
+
+#define FAR_OBJECTIVE_RATIO	1.5	/* objective over that of the start, from which on it is told */
+
+/* A name, or k centroids. */
+static void
+read_init(const text_or_rows *init, qkmeans_call *call)
+{
+	if (init->values != NULL && init->rows != call->k)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("init holds %d centroids, but k is %d", init->rows, call->k)));
+	if (init->values == NULL && strcmp(init->text, "uniform") != 0 && strcmp(init->text, "k-means++") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("init \"%s\" is not known", init->text),
+				 errhint("It may be k-means++, uniform, or a list of k centroids.")));
+	call->centroids = init->values;
+	call->dimensions = init->columns;
+	call->init = init->values != NULL ? FC_START_GIVEN : strcmp(init->text, "uniform") == 0 ? FC_START_UNIFORM : FC_START_KMEANS;
+}
+
+void
+read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
+{
+	static const choice starts[] = {
+		{"auto", FC_METHOD_AUTO}, {"palm4msa", FC_METHOD_PALM4MSA}, {"hierarchical", FC_METHOD_HIERARCHICAL}
+	};
+	text_or_rows init = {"k-means++", NULL, 0, 0};
+	char	   *start = "auto";
+	const option known[] = {
+		{"factors", OPTION_INT, &call->options.factors, 1, FC_MAX_FACTORS},
+		{"sparsity", OPTION_INT, &call->options.sparsity, 1, FC_MAX_CLUSTERS},
+		{"budget", OPTION_FLOAT, &call->options.budget, 1, 1e12},
+		{"iterations", OPTION_INT, &call->options.iterations, 0, 100000},
+		{"sweeps", OPTION_INT, &call->options.palm.sweeps, 1, 100000},
+		{"tolerance", OPTION_FLOAT, &call->options.tolerance, 0, 1},
+		{"init", OPTION_TEXT_OR_ROWS, &init, -0x1p63, 0x1p63},
+		{"start", OPTION_TEXT, &start, 0, 0},
+		{"centered", OPTION_BOOL, &call->centered, 0, 0},
+		{"seed", OPTION_SEED, &call->seed, 0, 0},
+		{"verbose", OPTION_BOOL, &call->verbose, 0, 0}
+	};
+
+	check_count("k", k, 1, FC_MAX_CLUSTERS);
+	call->k = k;
+	call->options = fc_qkmeans_defaults();
+	call->centered = true;
+	if (json != NULL)
+		read_options(json, known, lengthof(known));
+	read_init(&init, call);
+	call->options.start = (fc_method) choice_of_name("start", start, starts, lengthof(starts));
+	call->options.palm.seed = call->seed;
+	call->memory.what = "qkmeans";
+}
+
+/* ---- rows in memory ---- */
+
+static fc_status
+scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
+{
+	const collection *rows = ctx;
+	fc_arena	arena = hold_arena(rows->account);
+
+	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &arena, sse, weights, means));
+	release_arena(&arena);
+	return FC_OK;
+}
+
+static fc_status
+farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
+{
+	const collection *rows = ctx;
+	fc_arena	arena = hold_arena(rows->account);
+
+	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &arena, found_rows, found));
+	release_arena(&arena);
+	return FC_OK;
+}
+
+fc_row_source
+collected_rows(const collection *rows)
+{
+	return (fc_row_source) {(void *) rows, scan_collection, farthest_collected};
+}
+
+/* ---- start ---- */
+
+static void
+check_init(const qkmeans_call *call, int32 d)
+{
+	if (call->dimensions != d)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, d)));
+}
+
+/* Centroids (k x d), the offset, which is the mean of the sample, and rows to measure on. */
+static double *
+make_start(qkmeans_call *call, const collection *sample, double *offset, collection *part)
+{
+	Size		k = (Size) call->k;
+	Size		d = (Size) sample->d;
+	fc_start_options options = {call->init, call->centroids, call->seed};
+	fc_ordering ordering = {.mean = offset};
+	double	   *start;
+	fc_arena	arena;
+
+	if (call->init == FC_START_GIVEN)
+		check_init(call, sample->d);
+	*part = (collection) {.d = sample->d,.k = call->k,.account = &call->memory};
+	part->n = fc_start_measured(sample->n, k);
+	hold(&call->memory, k * d * sizeof(double) + collection_bytes(part, part->n));
+	resize_collection(part, part->n);
+	start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	arena = hold_arena(&call->memory);
+	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena, &ordering, start, part->x),
+				  &ordering);
+	release_arena(&arena);
+	return start;
+}
+
+/* ---- log ---- */
+
+static double
+seconds_since(instr_time before)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, before);
+	return INSTR_TIME_GET_DOUBLE(now);
+}
+
+void
+put_qkmeans_entry(const qkmeans_call *call)
+{
+	const fc_qkmeans_step *step = &call->entry.step;
+	Datum		values[7] = {Int32GetDatum(step->iteration), Float8GetDatum(step->objective), Float8GetDatum(step->wcss),
+	Int64GetDatum((int64) step->nonzeros), Int32GetDatum((int32) step->empty), Float8GetDatum(call->entry.seconds), PointerGetDatum(call->entry.op)};
+
+	put_row(call->rows, values, NULL);
+}
+
+/* Operators are stored one at a time: the last one is that of the whole run, with the record of its errors. */
+static void
+store_step(qkmeans_call *call, const fc_operator *op)
+{
+	fc_operator stored = *op;
+
+	stored.factorization = NULL;
+	if (!call->centered)
+		stored.offset = NULL;
+	if (call->entry.op == NULL)
+		hold(&call->memory, fc_operator_size(&stored));
+	else
+	{
+		put_qkmeans_entry(call);
+		pfree(call->entry.op);
+	}
+	call->entry.op = store_operator(&stored);
+}
+
+static void
+log_step(void *ctx, const fc_qkmeans_step *step, const fc_operator *op)
+{
+	qkmeans_call *call = ctx;
+	qkmeans_entry *entry = &call->entry;
+
+	if (call->rows != NULL)
+		store_step(call, op);
+	entry->step = *step;
+	entry->seconds = seconds_since(call->last);
+	INSTR_TIME_SET_CURRENT(call->last);
+	if (call->verbose)
+		ereport(NOTICE,
+				(errmsg("iteration %d: objective %g, %zu non-zeros, %zu empty clusters, %.3f s",
+						step->iteration, step->objective, step->nonzeros, step->empty, entry->seconds)));
+}
+
+/* ---- sparsity ---- */
+
+static void
+keep_trial(void *ctx, const fc_trial *trial)
+{
+	qkmeans_call *call = ctx;
+
+	call->trials++;
+	if (call->same_labels.factors == 0 && trial->wcss <= FC_SAME_LABELS_SSE_RATIO)
+		call->same_labels = *trial;
+	if (call->verbose)
+		ereport(NOTICE,
+				(errmsg("sparsity %d: %zu non-zeros, %.3f times the objective of the start on a sample, %.3f to the means of its labels",
+						trial->sparsity, trial->nonzeros, trial->objective, trial->wcss)));
+}
+
+/* Centroids kept as they are, though products were tried. */
+static void
+report_dense(const qkmeans_call *call, Size values)
+{
+	const fc_trial *same = &call->same_labels;
+
+	ereport(NOTICE,
+			(errmsg("no product of fewer than %zu values comes near the centroids, which are stored as they are", values),
+			 same->factors > 0 ? errdetail("With sparsity %d and %d factors, %zu values, labels are as good, but the sum of squared distances of a sample is %.2f times as large.",
+										   same->sparsity, same->factors, same->nonzeros, same->objective) : 0,
+			 errhint("Give sparsity or budget for a smaller operator.")));
+}
+
+static fc_measure
+measure_start(qkmeans_call *call, const double *start, const double *offset, Size k, Size d, const fc_row_source *part)
+{
+	fc_measure	measure;
+	fc_arena	arena = hold_arena(&call->memory);
+
+	check_status(fc_measure_start(start, offset, k, d, part, &arena, &measure));
+	release_arena(&arena);
+	return measure;
+}
+
+/* Where the call says neither sparsity nor budget.  An arena to be released when the product warm_factors is done with. */
+static fc_arena
+choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
+				const fc_row_source *part, const fc_measure *dense)
+{
+	Size		k = (Size) call->k;
+	fc_trials	trials = {dense, (Size) fastclust_memory_budget * 1024 - 1 - call->memory.held, keep_trial, call};
+	fc_arena	arena = {0};
+
+	if (call->options.sparsity > 0 || call->options.budget > 0)
+		return arena;
+	arena = hold_arena(&call->memory);
+	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &arena, &call->options));
+	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
+		report_dense(call, k * d);
+	if (arena.held + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
+		call->options.warm_factors = NULL;
+	if (call->options.warm_factors == NULL)
+		release_arena(&arena);
+	return arena;
+}
+
+/* The factors hold the means of their clusters, but the clusters are others than those of the start. */
+static void
+report_drawn(double ratio)
+{
+	if (ratio > FAR_OBJECTIVE_RATIO)
+		ereport(NOTICE,
+				(errmsg("the centroids left those they started from: the sum of squared distances of a sample is now %.2f times as large", ratio),
+				 errdetail("Rows that the sample did not have, outliers perhaps, drew them away."),
+				 errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view.")));
+}
+
+static void
+report_factors(const fc_operator *op, const fc_factorization *from, double ratio, double ratio_of_means)
+{
+	if (ratio > FAR_OBJECTIVE_RATIO)
+		ereport(NOTICE,
+				(errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
+						ratio),
+				 errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
+						   ratio_of_means, fc_operator_values(op), op->k * op->d),
+				 from->svd_error < from->relative_error ?
+				 errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
+						 from->svd_error, from->relative_error) :
+				 errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank.")));
+}
+
+/* An operator much worse than the centroids it started from is told. */
+static void
+report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization *from, const fc_row_source *part, const fc_measure *dense)
+{
+	const fc_qkmeans_step *last = &call->entry.step;
+	fc_measure	measure;
+	fc_arena	arena = hold_arena(&call->memory);
+	double		ratio_of_means;
+
+	check_status(fc_measure_operator(op, part, &arena, &measure));
+	release_arena(&arena);
+	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
+	if (last->objective <= FC_CLOSE_SSE_RATIO * last->wcss)
+		report_drawn(ratio_of_means);
+	else
+		report_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
+}
+
+/* ---- the whole ---- */
+
+fc_operator_header *
+run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source)
+{
+	Size		d = (Size) sample->d;
+	double	   *offset = palloc(d * sizeof(double));
+	double	   *start;
+	fc_operator out = {0};
+	fc_factorization from;
+	fc_operator_header *header;
+	fc_arena	arena;
+	collection	part;
+	fc_row_source rows;
+	fc_measure	dense;
+	fc_arena	warm_factors;
+
+	INSTR_TIME_SET_CURRENT(call->last);
+	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
+	check_least_budget(call->options.budget, fc_least_budget((Size) call->k, d, fc_qkmeans_factors((Size) call->k, d, &call->options),
+															 (Size) call->options.sparsity), "qkmeans", (Size) call->k, d, "Raise budget, or ask for fewer factors or less sparsity.");
+	hold(&call->memory, collection_bytes(sample, sample->room));
+	check_budget(call->memory.held + fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double) +
+				 collection_bytes(sample, fc_start_measured(sample->n, (Size) call->k)), call->memory.what);
+	if (call->verbose)
+		ereport(NOTICE, (errmsg("a sample of %zu rows of %zu dimensions", sample->n, d)));
+	start = make_start(call, sample, offset, &part);
+	if (!call->centered)
+		memset(offset, 0, d * sizeof(double));
+	check_centroid_size(fc_greatest_magnitude(start, offset, (Size) call->k, d));
+	rows = collected_rows(&part);
+	dense = measure_start(call, start, offset, (Size) call->k, d, &rows);
+	if (call->verbose)
+		ereport(NOTICE, (errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last))));
+	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
+	call->options.log = log_step;
+	call->options.log_ctx = call;
+	arena = hold_arena(&call->memory);
+	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &arena, &out, &from));
+	out.offset = call->centered ? offset : NULL;
+	hold(&call->memory, fc_operator_size(&out));
+	header = store_operator(&out);
+	report_quality(call, &out, &from, &rows, &dense);
+	release_arena(&warm_factors);
+	release_arena(&arena);
+	pfree(start);
+	pfree(part.x);
+	return header;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_qkmeans_final);
+Datum
+fastclust_qkmeans_final(PG_FUNCTION_ARGS)
+{
+	collection	rows;
+	qkmeans_call call = {0};
+	fc_row_source source;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = *(const collection *) PG_GETARG_POINTER(0);
+	rows.account = &call.memory;
+	read_qkmeans_options(rows.options, rows.k, &call);
+	call.memory.what = "qkmeans_agg";
+	check_enough_rows((Size) rows.k, rows.n);
+	source = collected_rows(&rows);
+	PG_RETURN_POINTER(run_qkmeans(&call, &rows, &source));
+}

@@ -1,0 +1,67 @@
+/*
+ * rows.h - weighted rows in memory, kept as the centroids of an operator: their moments, their units, how well operators fit them.
+ *
+ * Values are in the current context, and bytes are held of fastclust.memory_budget while a function runs.
+ */
+#ifndef FASTCLUST_ROWS_H
+#define FASTCLUST_ROWS_H
+
+#include "postgres.h"
+
+#include "operator/bytes.h"
+#include "operator/fit.h"
+#include "operator/operator.h"
+
+/* Mean and standard deviation of each dimension (d each), by the rows' weights. */
+extern void moments_of_rows(const fc_operator_header *rows, double *mean, double *deviation);
+
+/* Units of rows: (x - center) / scale; NULL is 0 or 1. */
+typedef struct units
+{
+	const double *center;
+	const double *scale;
+} units;
+
+/* Rows, or centroids, moved from one set of units to another; the metric stays where both are NULL. */
+extern fc_operator_header *rows_in_units(const fc_operator_header *rows, units from, units to);
+
+/* The limit of ranks (coreset.h) below which a share in (0, 1) of rows like these is expected; variance 0: uniform. */
+extern double limit_of_ranks(const fc_operator_header *rows, const double *center, double variance, double share);
+
+/* How well op fits the rows: the mean squared distance and its standard error, quantiles of distances at `count` places, and the deviation per dimension of each cluster. */
+typedef struct fit_profile
+{
+	double		mean;
+	double		error;
+	double	   *quantiles;		/* count */
+	double	   *spreads;		/* k */
+} fit_profile;
+
+extern fit_profile profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, const double *places, Size count);
+
+/* Two operators on the same rows; both leave out the share `trim` of the weight that is farthest from them. */
+extern fc_comparison compare_fits(const fc_operator_header *a, const fc_operator_header *b, const fc_operator_header *rows, double trim);
+
+/*
+ * sum_j w_j ||c_j - c'_j||^2, w_j of next, by which one step of Lloyd lowers the sum of squares with the labels as they are.  On the unit sphere
+ * it is so many times less as the mean of the cluster is shorter than 1.
+ */
+extern double gain_of_step(const fc_operator_header *old, const fc_operator_header *next);
+
+/* Two operators on the same rows, each with the rows in its own space. */
+typedef struct two_labellings
+{
+	fc_fit		a;
+	fc_fit		b;
+} two_labellings;
+
+extern two_labellings label_twice(const fc_operator_header *a, const fc_operator_header *rows_for_a, const fc_operator_header *b,
+								  const fc_operator_header *rows_for_b);
+
+/* The share of the weight with another label. */
+extern double changed_labels(const two_labellings *labels);
+
+/* The weight by label of a and label of b (k_a x k_b); NULL where that is more than memory. */
+extern double *counted_labels(const two_labellings *labels);
+
+#endif							/* FASTCLUST_ROWS_H */

@@ -1,0 +1,59 @@
+/* sums.h - the states of coreset_state_agg and lloyd_step_agg for whoever keeps them beside others (pg/train) */
+#ifndef FASTCLUST_SUMS_H
+#define FASTCLUST_SUMS_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "operator/coreset.h"
+#include "operator/step.h"
+
+/* ---- samples (operator/coreset.h), in the current context; an aggregate asks ---- */
+
+typedef struct coreset_plan
+{
+	int32		size;
+	double	   *center;			/* d, NULL: a uniform sample */
+	double		variance;
+	uint64		seed;
+	double		limit;			/* INFINITY: none */
+} coreset_plan;
+
+/* The error of a number out of its range. */
+extern void check_coreset_plan(const coreset_plan *plan);
+
+/* Without rows. */
+extern fc_coreset *new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric);
+
+/* The state with all of another one: itself, or a larger copy. */
+extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *right);
+
+/* A copy with another capacity, an even number. */
+extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacity);
+
+/* Capacities: the most that a sample of so many rows needs, one row more than that; the least of a state. */
+static inline Size
+full_coreset(Size size)
+{
+	return (size + 2) / 2 * 2;
+}
+
+static inline Size
+packed_coreset(const fc_coreset *state)
+{
+	return ((Size) state->used + 1) / 2 * 2;
+}
+
+/* ---- sums of Lloyd's steps (operator/step.h) ---- */
+
+/* A state of no rows, in which none waits, beside `kept` bytes. */
+extern fc_step *new_lloyd_step(FunctionCallInfo fcinfo, Size kept, const fc_operator *op, const fc_operator_header *header);
+
+/* left += right */
+extern void add_step(fc_step *left, const fc_step *right);
+
+/* The means of the clusters; where nobody came, the centroid stays.  The result has no sums. */
+extern fc_operator_header *finish_lloyd(const fc_step *step, fc_step_result *result);
+
+#endif							/* FASTCLUST_SUMS_H */

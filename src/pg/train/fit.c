@@ -1,0 +1,413 @@
+/*
+ * fit.c - the methods of a training: from the weighted sample, the sketch and what the scan measured of a part to its operator.
+ *
+ * A new solution replaces clusters that serve only where it is better by more than noise.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "kmeans/kmeans.h"
+#include "pg/kmeans/collection.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/train.h"
+
+#define SEARCHED_ROWS		10000	/* at least, and a hundred a cluster */
+#define LEAST_WORK			2e5		/* multiply-adds of a group: a hundred starts in thirty rows */
+#define SEARCHED_OF_CLUSTER	100
+#define LEAST_GAIN			0.01	/* by which new clusters are better than those that serve */
+#define MOST_OVERFIT		10
+#define MOST_ERROR			0.01	/* that a sample is forgiven, of its objective */
+#define FARTHEST_SHARE		0.05	/* outliers do not decide what a sketch tells */
+
+static const char *
+metric_name(const training *t)
+{
+	return t->source.cosine ? "cosine" : "euclidean";
+}
+
+/* ---- k-means ---- */
+
+/* Groups share, by their rows, what would be a good search of each of thirty. */
+static fc_kmeans_options
+search_options(const training *t, const fc_operator_header *rows)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	double		n = rows->k;
+
+	options.seed = (uint64) t->seed;
+	if (t->source.group_by != NULL)
+		options.budget = Max(Max(LEAST_WORK, 100.0 * n * (double) t->k * rows->d), 3e9 * n / Max(n, t->estimate));
+	return options;
+}
+
+/* K-means of rows from a start (NULL: none), and by a search as well. */
+static fc_operator_header *
+fit_rows_of(const training *t, const fc_operator_header *rows, const fc_operator_header *start, bool search)
+{
+	fc_kmeans_options options = search_options(t, rows);
+
+	if (!search)
+		options.n_init = 0;
+	return cluster_rows(rows, start != NULL ? start->k : t->k, &options, start, number_option(t->options, "trim", 0));
+}
+
+/* A search in some of the rows, which are ordered by rank, goes on in all. */
+fc_operator_header *
+searched_clusters(const training *t, const fc_operator_header *rows, double most_numbers)
+{
+	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) t->k), most_numbers / rows->d);
+	Size		step = (Size) (rows->k / count);
+	fc_operator_header *some;
+	fc_operator_header *found;
+
+	if (step < 2)
+		return fit_rows_of(t, rows, NULL, true);
+	some = some_rows(rows, step, rows->k);
+	found = fit_rows_of(t, some, NULL, true);
+	pfree(some);
+	return fit_rows_of(t, rows, found, false);
+}
+
+/* Is a as good as b on these rows, up to the share `slack` of its mean squared distance and noise? */
+static bool
+as_good(const training *t, const fc_operator_header *a, const fc_operator_header *b, const fc_operator_header *rows, double slack, bool noise)
+{
+	fc_comparison c = compare_fits(a, b, rows, number_option(t->options, "trim", 0));
+
+	return c.mean_a <= c.mean_b + Max(slack * c.mean_b, noise ? c.error : 0.0);
+}
+
+/* The candidate that is best after its step; -1: there is none. */
+static int
+best_candidate(const train_part *part)
+{
+	int			best = -1;
+
+	for (int i = 0; i < part->candidates; i++)
+		if (best < 0 || part->sse[i] - part->gain[i] < part->sse[best] - part->gain[best])
+			best = i;
+	return best;
+}
+
+/* The mean squared distance to op, where the scan has measured it; else NAN. */
+static double
+measured_objective(const train_part *part, const fc_operator_header *op)
+{
+	for (int i = 0; i < part->candidates; i++)
+		if (memcmp(part->candidate[i]->digest, op->digest, sizeof(op->digest)) == 0)
+			return part->sse[i] / (double) part->n;
+	return NAN;
+}
+
+/*
+ * Does the clusters' fit of the sample they were found in hold for all rows?  These cost 2 k / n more where clusters are apart (half of it is what the
+ * sample fits too well, half what its centroids miss), three times that where they are not, and the mean of a sample errs.  Beyond that the
+ * sample lacks rows that matter, far ones, which the weighted one has.
+ */
+static bool
+sample_tells(const training *t, const train_part *part)
+{
+	double		all;
+
+	if (part->candidates == 0 || t->start != NULL)
+		return false;
+	all = part->sse[0] / (double) part->n;
+	return all <= t->sample_objective * (1 + MOST_OVERFIT * (double) t->k / (double) t->sample_rows) + 3 * Min(t->sample_error, MOST_ERROR * t->sample_objective);
+}
+
+/* A candidate moved by the scan: no other scan follows where it would gain less than the tolerance. */
+static void
+take_candidate(const training *t, train_part *part, int i)
+{
+	part->op = part->next[i];
+	part->objective = Max(0, part->sse[i] - part->gain[i]) / (double) part->n;
+	part->settled = part->gain[i] <= number_option(t->options, "tolerance", 1e-3) * part->sse[i];
+}
+
+/*
+ * K-means of the weighted sample, the better of what a search finds in it and what goes on from the start, or from the candidate that the scan found
+ * best.  With the option trim the rows farthest out count nowhere, and no scan moves what was found without them.
+ */
+static void
+fit_sample(const training *t, train_part *part, const fc_operator_header *rows)
+{
+	int			best = best_candidate(part);
+	fc_operator_header *continued;
+
+	part->op = searched_clusters(t, rows, t->start == NULL ? SEARCHED_NUMBERS : SHARED_NUMBERS);
+	part->settled = number_option(t->options, "trim", 0) > 0;
+	if (t->start != NULL && t->start->d == part->op->d && t->start->k == part->op->k)
+	{
+		continued = fit_rows_of(t, rows, t->start, false);
+		if (as_good(t, continued, part->op, rows, 0, false))
+			part->op = continued;
+	}
+	if (best >= 0 && as_good(t, part->next[best], part->op, rows, number_option(t->options, "tolerance", 1e-3), true))
+		take_candidate(t, part, best);
+}
+
+/* New clusters replace those that serve only where they are better by more than noise; else they go on from these. */
+static void
+keep_old(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
+{
+	fc_operator_header *continued;
+
+	if (as_good(t, old, part->op, rows, LEAST_GAIN, true))
+	{
+		part->op = (fc_operator_header *) old;
+		part->objective = measured_objective(part, old);
+		part->settled = true;
+		return;
+	}
+	continued = fit_rows_of(t, rows, old, false);
+	if (!as_good(t, continued, part->op, rows, LEAST_GAIN, true))
+		return;
+	part->op = continued;
+	part->objective = NAN;
+	part->settled = number_option(t->options, "trim", 0) > 0;
+}
+
+static void
+fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
+{
+	if (!sample_tells(t, part))
+		fit_sample(t, part, rows);
+	else
+	{
+		take_candidate(t, part, best_candidate(part));
+		if (!part->settled)
+			part->op = fit_rows_of(t, rows, part->op, false);
+	}
+	if (old != NULL && old->d == part->op->d)
+		keep_old(t, part, rows, old);
+}
+
+/* ---- frozen: the clusters that serve stay where they are, and more are learned around them ---- */
+
+/* Of those rows that are farthest from the old clusters, a quarter of them, or fifty a cluster. */
+static fc_operator_header *
+farthest_rows(const fc_operator_header *op, const fc_operator_header *rows, Size more)
+{
+	query_argument arguments[] = {{"fastop", PointerGetDatum(op)}, {"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) Max(50 * more, rows->k / 4))}};
+
+	return (fc_operator_header *) DatumGetPointer(query_datum(
+		"SELECT fastop_agg(r.centroid, r.weight, jsonb_build_object('metric', metric_of($2)) ORDER BY r.cluster)"
+		"  FROM (SELECT c.* FROM centroids($2) c ORDER BY assign_distance($1, c.centroid) DESC, c.cluster LIMIT $3) r", 3, arguments, 0, NULL));
+}
+
+static fc_operator_header *
+appended(const fc_operator_header *op, const fc_operator_header *more)
+{
+	query_argument arguments[] = {{"fastop", PointerGetDatum(op)}, {"fastop", PointerGetDatum(more)}};
+
+	return (fc_operator_header *) DatumGetPointer(query_datum(
+		"SELECT fastop_agg(c.centroid, c.weight, jsonb_build_object('metric', metric_of($1)) ORDER BY c.place, c.cluster)"
+		"  FROM (SELECT 0 AS place, o.* FROM centroids($1) o UNION ALL SELECT 1, m.* FROM centroids($2) m) c", 2, arguments, 0, NULL));
+}
+
+static void
+fit_frozen(training *t, train_part *part, const fc_operator_header *rows)
+{
+	serving_part old = serving_of(t, part->group);
+	Size		k = t->k;
+
+	part->op = old.op != NULL ? rows_in_units(old.op, old.units, t->units) : NULL;
+	if (part->op == NULL || part->op->d != rows->d)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("model \"%s\" has no clusters that can be frozen%s", t->model,
+						part->group[0] == '\0' ? "" : psprintf(" for group \"%s\"", part->group)),
+				 errhint("Retrain without the option frozen.")));
+	part->settled = part->op->k >= k;
+	if (part->settled)
+		return;
+	t->k = k - part->op->k;
+	part->op = appended(part->op, fit_rows_of(t, farthest_rows(part->op, rows, t->k), NULL, true));
+	t->k = k;
+}
+
+/* ---- compressive ---- */
+
+static fc_operator_header *
+decoded(const training *t, const train_part *part, const fc_operator_header *initial)
+{
+	query_argument arguments[] = {{"sketch", PointerGetDatum(part->sketch)}, {"int4", Int32GetDatum((int32) t->k)}, {"int8", Int64GetDatum(t->seed)},
+	{"fastop", PointerGetDatum(initial), initial == NULL}, {"bool", BoolGetDatum(flag_option(t->options, "quiet", false))},
+	{"sketch_spec", PointerGetDatum(t->spec)}, {"text", CStringGetTextDatum(metric_name(t))}};
+
+	return (fc_operator_header *) DatumGetPointer(query_datum(
+		"SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), $7)"
+		"  FROM decode($1, $2, 'auto', decode_settings($3, $4, $2, $5), $6) c", lengthof(arguments), arguments, 0, NULL));
+}
+
+/*
+ * The sketch alone tells.  A group's sketch is of a spec for all groups, which may not suit it: the k-means of its sample is a start, and stays where
+ * the sketch has no better.
+ */
+static void
+fit_compressive(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
+{
+	const fc_operator_header *initial = old;
+
+	if (initial == NULL && t->source.group_by != NULL)
+		initial = fit_rows_of(t, rows, NULL, true);
+	part->op = decoded(t, part, initial == NULL ? NULL : rows_in_units(initial, t->units, (units) {0}));
+	part->op = rows_in_units(part->op, (units) {0}, t->units);
+	if (t->source.group_by != NULL)
+	{
+		fc_comparison c = compare_fits(initial, part->op, rows, FARTHEST_SHARE);
+
+		if (c.mean_a < c.mean_b)
+			part->op = (fc_operator_header *) initial;
+	}
+	if (old != NULL && old->d == part->op->d)
+	{
+		fc_comparison c = compare_fits(old, part->op, rows, FARTHEST_SHARE);
+
+		part->settled = c.mean_a <= c.mean_b * (1 + LEAST_GAIN);
+		if (part->settled)
+			part->op = (fc_operator_header *) old;
+	}
+}
+
+/* ---- QK-means ---- */
+
+/* Does the option factors name a method of factorize? */
+bool
+has_factor_method(const training *t)
+{
+	Jsonb	   *factors = object_option(t->options, "factors");
+
+	return factors != NULL && has_option(factors, "method");
+}
+
+/* Centroids as a product, by the option factors; auto judges by the training rows, and by their distances too. */
+static fc_operator_header *
+factorized(const training *t, const fc_operator_header *op, const fc_operator_header *rows)
+{
+	query_argument arguments[] = {{"fastop", PointerGetDatum(op)}, {"fastop", PointerGetDatum(rows)}, {"jsonb", PointerGetDatum(t->options)}};
+
+	return (fc_operator_header *) DatumGetPointer(query_datum("SELECT factorized($1, $2, $3)", 3, arguments, 0, NULL));
+}
+
+/*
+ * Rows are assigned with the product, means of its clusters are factorized anew, as in QK-means but with any method of factorize.  The product with
+ * the least sum of squares seen is the result.
+ */
+static void
+alternate_factorized(const training *t, train_part *part, const fc_operator_header *rows)
+{
+	double		tolerance = number_option(t->options, "tolerance", 1e-3);
+	int			most = (int) number_option(t->options, "iterations", 3);
+	double		best = INFINITY;
+	fc_operator_header *candidate = factorized(t, part->op, rows);
+
+	for (int i = 0; i <= most; i++)
+	{
+		TimestampTz begun = begin_step(t, psprintf("factored scan %d", i));
+		lloyd_sums	sums = lloyd_scan(t, candidate);
+		double		objective = sums.sse / (double) sums.n;
+
+		log_step(t, psprintf("factored scan %d", i), begun, objective,
+				 psprintf("%lld non-zeros", (long long) DatumGetInt64(query_datum("SELECT nonzeros($1)", 1, (query_argument[]) {{"fastop", PointerGetDatum(candidate)}}, 0, NULL))));
+		if (objective >= best)
+			break;
+		part->op = candidate;
+		if (best - objective < tolerance * objective)
+			break;
+		best = objective;
+		candidate = factorized(t, sums.next, rows);
+	}
+}
+
+/* With the rows in the loop (L. Giffon et al. 2021): by scans of the table where the rows are vectors as they stand, else on the sample. */
+static void
+learn_product(const training *t, train_part *part, const fc_operator_header *rows)
+{
+	bool		by_scans = t->source.vector && !t->source.cosine && t->units.center == NULL && strstr(t->source.raw, "::real[]") == NULL;
+	query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", PointerGetDatum(t->options)},
+	{"int8", Int64GetDatum(t->seed)}, {"text", CStringGetTextDatum(by_scans ? t->source.relation : metric_name(t))},
+	{"text", CStringGetTextDatum(t->source.features[0])}};
+	TimestampTz begun = GetCurrentTimestamp();
+	SPITupleTable *table;
+	uint64		steps;
+
+	run_query(by_scans ? "SELECT q.op, q.iteration, q.nonzeros, q.empty, q.seconds FROM qkmeans_log($5::regclass, $6, $2, product_settings($3, $4)) q"
+			  : "SELECT q.op, NULL::integer, nonzeros(q.op) FROM (SELECT with_metric(qkmeans_agg(c.centroid, $2, product_settings($3, $4)), $5) AS op FROM centroids($1) c) q",
+			  lengthof(arguments), arguments, 0);
+	table = SPI_tuptable;
+	steps = SPI_processed;
+	SPI_tuptable = NULL;
+	for (uint64 i = 0; i < steps; i++)
+	{
+		bool		null;
+		Datum		values[5];
+
+		for (int j = 0; j < table->tupdesc->natts; j++)
+			values[j] = SPI_getbinval(table->vals[i], table->tupdesc, j + 1, &null);
+		part->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(values[0]);
+		if (by_scans)
+			log_step(t, psprintf("factored scan %d", DatumGetInt32(values[1])), GetCurrentTimestamp() - (TimestampTz) (DatumGetFloat8(values[4]) * USECS_PER_SEC), NAN,
+					 psprintf("%lld non-zeros, %d empty", (long long) DatumGetInt64(values[2]), DatumGetInt32(values[3])));
+		else
+			log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %lld non-zeros", (long long) DatumGetInt64(values[2])));
+	}
+	SPI_freetuptable(table);
+}
+
+/* ---- any method ---- */
+
+/* As many clusters as there are different rows, so that none is empty. */
+static Size
+possible_clusters(const training *t, const fc_operator_header *rows)
+{
+	Size		distinct = distinct_rows(rows, t->k);
+
+	if (distinct < t->k && t->source.group_by == NULL)
+		ereport(WARNING,
+				(errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k, rows->k, t->source.relation,
+						distinct == 1 ? "one distinct row" : psprintf("%zu distinct rows", distinct)),
+				 errdetail("Model \"%s\" gets as many clusters: others would have no rows.", t->model)));
+	return distinct;
+}
+
+fc_operator_header *
+old_clusters(const training *t, const char *group, Size k)
+{
+	serving_part old = serving_of(t, group);
+
+	if (old.op == NULL || flag_option(t->options, "fresh", false) || old.map != NULL || t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
+		return NULL;
+	return rows_in_units(old.op, old.units, t->units);
+}
+
+void
+fit_part(training *t, train_part *part)
+{
+	fc_operator_header *rows = rows_with_map(t->map, part->rows);
+	Size		asked = t->k;
+	fc_operator_header *old;
+
+	t->k = possible_clusters(t, rows);
+	if (t->k < asked)
+		part->candidates = 0;
+	old = old_clusters(t, part->group, t->k);
+	if (flag_option(t->options, "frozen", false))
+		fit_frozen(t, part, rows);
+	else if (strcmp(t->method, "compressive") == 0)
+		fit_compressive(t, part, rows, old);
+	else if (strcmp(t->method, "qkmeans") == 0 && !has_factor_method(t))
+		learn_product(t, part, rows);
+	else
+	{
+		fit_kmeans(t, part, rows, old);
+		if (strcmp(t->method, "qkmeans") == 0)
+			alternate_factorized(t, part, rows);
+	}
+	t->k = asked;
+}

@@ -1,0 +1,319 @@
+/* lloyd.c - scans of Lloyd's algorithm, after the first one where they still gain; and those that count rows for balanced clusters */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "operator/step.h"
+#include "pg/base/memory.h"
+#include "pg/kmeans/collection.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/scan.h"
+#include "pg/train/train.h"
+
+#define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
+#define OPERATORS		6		/* those of the training, the screen, and what the final function makes */
+#define FEW_GROUPS		100		/* a foreign table is asked for an aggregate of each */
+#define BALANCE_SCANS	10
+
+/* ---- one scan ---- */
+
+/* Bytes of a scan's sums. */
+static Size
+state_size(const fc_operator_header *header)
+{
+	fc_operator op;
+
+	open_operator(header, &op);
+	return fc_step_size(FC_STEP_LLOYD, header, fc_operator_size(&op), fc_step_capacity(&op));
+}
+
+/* Do a leader's states and those in its queues from workers fit in the budget?  One process has one state. */
+static bool
+workers_fit(const fc_operator_header *op)
+{
+	return (STATES_BESIDE + (Size) max_parallel_workers_per_gather) * (state_size(op) / 1024) + OPERATORS * ((Size) op->k * op->d * sizeof(float) / 1024) <=
+		(Size) fastclust_memory_budget;
+}
+
+bool
+sums_are_shared(const fc_operator_header *op)
+{
+	return state_size(op) / 1024 < (Size) fastclust_largest_state && workers_fit(op);
+}
+
+/* Sums that no value holds: in one process. */
+static lloyd_sums
+large_scan(const training *t, const fc_operator_header *op)
+{
+	StringInfoData query;
+	query_argument arguments[] = {{"row_units", units_record(t)}, {"fastop", PointerGetDatum(op)}};
+	lloyd_sums	sums;
+	bool		null;
+
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT (s).next, (s).sse, (s).n FROM (SELECT lloyd_large_agg($2, %s) AS s ", row_text(t));
+	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
+	appendStringInfoString(&query, ") q");
+	run_query(query.data, 2, arguments, 0);
+	sums.next = (fc_operator_header *) PG_DETOAST_DATUM_COPY(query_value(0, 1, &null));
+	sums.sse = DatumGetFloat8(query_value(0, 2, &null));
+	sums.n = DatumGetInt64(query_value(0, 3, &null));
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	return sums;
+}
+
+lloyd_sums
+lloyd_scan(const training *t, const fc_operator_header *op)
+{
+	scan_request request = {.units = t->units,.map = t->map,.operators = 1,.op = {op}};
+	query_argument plan = {"scan_plan"};
+	int			flags = scan_flags(&t->source);
+	scan_result result;
+	bool		null = true;
+
+	if (state_size(op) / 1024 >= (Size) fastclust_largest_state)
+		return large_scan(t, op);
+	if (!workers_fit(op))
+		flags &= ~QUERY_PARALLEL;
+	plan.value = scan_plan(t, &request);
+	run_query(scan_text(&t->source, INFINITY, 0, t->seed), 1, &plan, flags);
+	if (SPI_processed > 0)
+		(void) query_value(0, 2, &null);
+	if (null)
+		reject_no_rows(t);
+	read_scan(query_value(0, 2, &null), &result);
+	if (result.n == 0)
+		reject_no_rows(t);
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	return (lloyd_sums) {result.step[0].next, result.step[0].sse, result.step[0].n};
+}
+
+/* ---- groups: sums of each by its own operator ---- */
+
+static char *
+groups_text(const training *t, Size groups)
+{
+	const train_source *source = &t->source;
+	const char *x = row_text(t);
+	StringInfoData query;
+
+	initStringInfo(&query);
+	appendStringInfoString(&query, "SELECT q.i, (q.s).next, (q.s).sse, (q.s).n FROM (");
+	if (source->leaf_count == 0 || groups > FEW_GROUPS)
+	{
+		appendStringInfo(&query, "SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s FROM (SELECT %s AS value, %s AS x ",
+						 sums_on_shards(source) ? "fastclust_internal.sum" : "lloyd_sums_agg", source->group_value, x);
+		append_rows_from(&query, source, INFINITY, 0, 0, NULL);
+		appendStringInfoString(&query, ") r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value) GROUP BY g.i");
+	}
+	else						/* a foreign table is sent neither a join with an array nor an array of operators */
+	{
+		char	   *type = TextDatumGetCString(query_datum("SELECT feature_type($1::regclass, $2)::text", 2,
+														   (query_argument[]) {{"text", CStringGetTextDatum(source->relation)}, {"name", CStringGetDatum(source->group_by)}}, 0, NULL));
+
+		appendStringInfoString(&query, "SELECT u.i, merge_lloyd_agg(u.s) AS s FROM (");
+		for (int leaf = 0; leaf < source->leaf_count; leaf++)
+		{
+			appendStringInfoString(&query, leaf > 0 ? " UNION ALL SELECT " : "SELECT ");
+			for (Size i = 1; i <= groups; i++)
+				appendStringInfo(&query, "%slloyd_sums_agg(($3)[%zu], %s) FILTER (WHERE t.%s = ($2::text[]::%s[])[%zu]) AS s%zu", i > 1 ? ", " : "", i, x,
+								 quote_identifier(source->group_by), type, i, i);
+			appendStringInfoChar(&query, ' ');
+			append_rows_from(&query, source, INFINITY, 0, 0, source->leaves[leaf]);
+		}
+		appendStringInfoString(&query, ") l, unnest(ARRAY[");
+		for (Size i = 1; i <= groups; i++)
+			appendStringInfo(&query, "%sl.s%zu", i > 1 ? ", " : "", i);
+		appendStringInfoString(&query, "]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i");
+	}
+	appendStringInfoString(&query, ") q");
+	return query.data;
+}
+
+/* Sums of the parts that are active; a part without rows by now has a NULL operator. */
+static void
+scan_groups(const training *t, train_part *parts, const int *active, int count, lloyd_sums *sums)
+{
+	Datum	   *groups = palloc(count * sizeof(Datum));
+	Datum	   *operators = palloc(count * sizeof(Datum));
+	query_argument arguments[3] = {{"row_units", units_record(t)}, {"_text"}, {"_fastop"}};
+	int			nest = NewGUCNestLevel();
+	char		memory[32];
+	bool		null;
+
+	for (int i = 0; i < count; i++)
+	{
+		groups[i] = CStringGetTextDatum(parts[active[i]].group);
+		operators[i] = PointerGetDatum(parts[active[i]].op);
+		sums[i].next = NULL;
+	}
+	arguments[1].value = PointerGetDatum(construct_array(groups, count, TEXTOID, -1, false, TYPALIGN_INT));
+	arguments[2].value = PointerGetDatum(construct_array(operators, count, type_of_name("fastop"), -1, false, TYPALIGN_DOUBLE));
+	snprintf(memory, sizeof(memory), "%dkB", Max(65536, fastclust_memory_budget / 4));
+	set_config_option("work_mem", memory, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	set_config_option("enable_sort", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	set_config_option("enable_nestloop", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	run_query(groups_text(t, (Size) count), 3, arguments, QUERY_PARALLEL | QUERY_CONSTANTS);
+	AtEOXact_GUC(false, nest);
+	for (uint64 row = 0; row < SPI_processed; row++)
+	{
+		int64		i = DatumGetInt64(query_value(row, 1, &null)) - 1;
+
+		sums[i].next = (fc_operator_header *) PG_DETOAST_DATUM_COPY(query_value(row, 2, &null));
+		sums[i].sse = DatumGetFloat8(query_value(row, 3, &null));
+		sums[i].n = DatumGetInt64(query_value(row, 4, &null));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+}
+
+/* ---- scans ---- */
+
+/* The clusters of the version that serves, which are the first ones, back where they were. */
+static fc_operator_header *
+frozen_centroids(const training *t, const train_part *part, const fc_operator_header *next)
+{
+	serving_part old = serving_of(t, part->group);
+	fc_operator before;
+	fc_operator after;
+	double	   *kept;
+	double	   *moved;
+
+	open_operator(part->op, &before);
+	open_operator(next, &after);
+	kept = centroids_in_units(&before, NULL, NULL);
+	moved = centroids_in_units(&after, NULL, NULL);
+	memcpy(moved, kept, Min(old.op->k, before.k) * before.d * sizeof(double));
+	return make_codebook_for(after.metric, moved, after.weights, after.k, after.d);
+}
+
+/* One part moved; true while a next scan would gain more than the tolerance. */
+static bool
+move_part(const training *t, train_part *part, lloyd_sums *sums, double tolerance)
+{
+	double		gain = 0;
+
+	if (flag_option(t->options, "frozen", false))
+		sums->next = frozen_centroids(t, part, sums->next);
+	if (!part->settled)
+		gain = gain_of_step(part->op, sums->next);
+	if (t->source.cosine)		/* the mean length of the clusters' means, at least */
+		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
+	part->objective = Max(0, sums->sse - gain) / (double) sums->n;
+	if (!part->settled)
+		part->op = sums->next;
+	return gain > tolerance * sums->sse;
+}
+
+/* Scans until the next would gain less than the tolerance, at most so many.  A settled operator is only measured, unless it was. */
+void
+lloyd_scans(training *t, train_part *parts, int count, int steps)
+{
+	double		tolerance = number_option(t->options, "tolerance", 1e-3);
+	int		   *active = palloc(count * sizeof(int));
+	lloyd_sums *sums = palloc(count * sizeof(lloyd_sums));
+	int			left = 0;
+
+	for (int i = 0; i < count; i++)
+		if (!parts[i].settled || isnan(parts[i].objective))
+			active[left++] = i;
+	for (int step = 1; step <= steps && left > 0; step++)
+	{
+		char	   *name = psprintf("scan %d", step);
+		TimestampTz begun = begin_step(t, name);
+		int			moved = left;
+		double		sse = 0;
+		double		n = 0;
+
+		if (t->source.group_by == NULL)
+			sums[0] = lloyd_scan(t, parts[0].op);
+		else
+			scan_groups(t, parts, active, left, sums);
+		left = 0;
+		for (int i = 0; i < moved; i++)
+		{
+			if (sums[i].next == NULL)
+				continue;
+			sse += sums[i].sse;
+			n += (double) sums[i].n;
+			if (move_part(t, &parts[active[i]], &sums[i], tolerance))
+				active[left++] = active[i];
+		}
+		log_step(t, name, begun, sse / n, t->source.group_by != NULL ? psprintf("%d groups", moved) : NULL);
+	}
+}
+
+/* ---- balance: no cluster has more than so many times the mean number of rows ---- */
+
+static double
+largest_share(const fc_operator_header *header)
+{
+	fc_operator op;
+	double		most = 0;
+	double		total = 0;
+
+	open_operator(header, &op);
+	for (Size j = 0; j < op.k; j++)
+	{
+		most = Max(most, op.weights[j]);
+		total += op.weights[j];
+	}
+	return most * (double) op.k / total;
+}
+
+/*
+ * Centroids are moved by the rows of the sample; a scan counts all rows, and where the sample told too little, the next limit there is tighter.  The
+ * most even operator seen is the result.
+ */
+void
+balance_clusters(training *t, train_part *part)
+{
+	double		asked = number_option(t->options, "balance", 1);
+	double		target = asked;
+	double		least = INFINITY;
+	double		mean = 0;
+	fc_operator rows;
+	fc_operator_header *candidate = part->op;
+	fc_operator_header *tried;
+
+	open_operator(part->rows, &rows);
+	for (Size i = 0; i < rows.k; i++)
+		mean += rows.weights[i] / (double) part->op->k;
+	for (int round = 1; round <= BALANCE_SCANS; round++)
+	{
+		char	   *name = psprintf("balance scan %d", round);
+		TimestampTz begun = begin_step(t, name);
+		lloyd_sums	sums = lloyd_scan(t, candidate);
+		double		times = largest_share(sums.next);
+
+		log_step(t, name, begun, sums.sse / (double) sums.n, psprintf("largest cluster %.2f times the mean", times));
+		if (times < least)
+		{
+			least = times;
+			part->op = candidate;
+			part->objective = sums.sse / (double) sums.n;
+		}
+		if (times <= asked)
+			break;
+		target = round == 1 ? asked : Max(1, 0.98 * target * Min(1, sqrt(asked / times)));
+		tried = candidate;
+		candidate = even_clusters(part->rows, tried, target * mean);
+		if (memcmp(candidate->digest, tried->digest, sizeof(tried->digest)) == 0)
+			break;
+	}
+	if (least > asked)
+		ereport(WARNING,
+				(errmsg("the largest cluster of model \"%s\" has %.2f times the mean number of rows, not %g", t->model, least, asked),
+				 errhint("Ask for less balance, or for more clusters; equal rows are never parted.")));
+}

@@ -1,0 +1,145 @@
+/* query.c - the queries of a training, whose arguments stay where they are, and its options */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "nodes/params.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/typcache.h"
+
+#include "pg/base/options.h"
+#include "pg/train/train.h"
+
+/* ---- queries ---- */
+
+/* The search path of the functions that call has our schemas and pg_catalog alone. */
+Oid
+type_of_name(const char *name)
+{
+	Oid			type = TypenameGetTypid(name);
+
+	if (!OidIsValid(type))
+		elog(ERROR, "type %s is not found", name);
+	return type;
+}
+
+void
+run_query(const char *text, int count, const query_argument *arguments, int flags)
+{
+	ParamListInfo parameters = count > 0 ? makeParamList(count) : NULL;	/* Citus takes no empty list */
+	Oid		   *types = palloc(Max(1, count) * sizeof(Oid));
+	SPIPlanPtr	plan;
+	int			code;
+
+	for (int i = 0; i < count; i++)
+	{
+		types[i] = type_of_name(arguments[i].type);
+		parameters->params[i] = (ParamExternData) {.value = arguments[i].value,.isnull = arguments[i].null,
+			.pflags = flags & QUERY_CONSTANTS ? PARAM_FLAG_CONST : 0,.ptype = types[i]};
+	}
+	SPI_freetuptable(SPI_tuptable);
+	plan = SPI_prepare_cursor(text, count, types, CURSOR_OPT_CUSTOM_PLAN | (flags & QUERY_PARALLEL ? CURSOR_OPT_PARALLEL_OK : 0));
+	if (plan == NULL)
+		elog(ERROR, "cannot plan \"%s\": %s", text, SPI_result_code_string(SPI_result));
+	code = SPI_execute_plan_with_paramlist(plan, parameters, false, 0);
+	if (code != SPI_OK_SELECT)
+		elog(ERROR, "cannot run \"%s\": %s", text, SPI_result_code_string(code));
+	SPI_freeplan(plan);
+}
+
+Datum
+query_value(uint64 row, int column, bool *null)
+{
+	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, null);
+}
+
+Datum
+query_datum(const char *text, int count, const query_argument *arguments, int flags, bool *null)
+{
+	bool		is_null = true;
+	Datum		value = (Datum) 0;
+	int16		length;
+	bool		by_value;
+
+	run_query(text, count, arguments, flags);
+	if (SPI_processed > 0)
+		value = query_value(0, 1, &is_null);
+	if (!is_null)
+	{
+		get_typlenbyval(SPI_gettypeid(SPI_tuptable->tupdesc, 1), &length, &by_value);
+		value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(value)) : datumCopy(value, by_value, length);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	if (null != NULL)
+		*null = is_null;
+	return is_null ? (Datum) 0 : value;
+}
+
+Datum
+make_record(const char *type, Datum *values, bool *nulls)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(type_of_name(type), -1);
+	Datum		record = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+
+	ReleaseTupleDesc(desc);
+	return record;
+}
+
+/* ---- options ---- */
+
+static JsonbValue *
+value_of(const Jsonb *options, const char *name)
+{
+	JsonbValue *value = value_of_key(options, name);
+
+	return value != NULL && value->type != jbvNull ? value : NULL;
+}
+
+bool
+has_option(const Jsonb *options, const char *name)
+{
+	return value_of(options, name) != NULL;
+}
+
+double
+number_option(const Jsonb *options, const char *name, double missing)
+{
+	JsonbValue *value = value_of(options, name);
+
+	if (value == NULL)
+		return missing;
+	return value->type == jbvNumeric ? DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)))
+		: DatumGetFloat8(DirectFunctionCall1(float8in, CStringGetDatum(pnstrdup(value->val.string.val, value->val.string.len))));
+}
+
+bool
+flag_option(const Jsonb *options, const char *name, bool missing)
+{
+	JsonbValue *value = value_of(options, name);
+
+	if (value == NULL)
+		return missing;
+	return value->type != jbvBool || value->val.boolean;
+}
+
+char *
+text_option(const Jsonb *options, const char *name)
+{
+	JsonbValue *value = value_of(options, name);
+
+	return value != NULL && value->type == jbvString ? pnstrdup(value->val.string.val, value->val.string.len) : NULL;
+}
+
+Jsonb *
+object_option(const Jsonb *options, const char *name)
+{
+	JsonbValue *value = value_of(options, name);
+
+	return value != NULL && value->type == jbvBinary ? JsonbValueToJsonb(value) : NULL;
+}

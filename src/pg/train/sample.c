@@ -1,0 +1,243 @@
+/*
+ * sample.c - the uniform sample of a training, from which units, frequencies and landmarks are chosen.
+ *
+ * Samples are chosen by hashes of the rows' places, or of the rows where these have none, so that they depend neither on the order of rows nor on
+ * workers (core/operator/coreset.h).
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+
+#include "encode/encoder.h"
+#include "operator/coreset.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/scan.h"
+#include "pg/train/train.h"
+
+#define BYTES_OF_NUMBER	64		/* that a sample takes in all for each of its numbers, and for each row */
+#define BYTES_OF_ROW	256
+#define MOST_ROWS		1e6
+
+Size
+rows_in_budget(Size dimension, double size)
+{
+	double		fit = 1024.0 * fastclust_memory_budget / (BYTES_OF_NUMBER * (double) dimension + BYTES_OF_ROW);
+
+	return (Size) Max(100.0, Min(Min(size, MOST_ROWS), fit));
+}
+
+double
+wanted_rows(const training *t)
+{
+	return number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
+}
+
+/* ---- the plan of a scan ---- */
+
+static Datum
+numbers(const double *values, Size d, bool *null)
+{
+	*null = values == NULL;
+	return *null ? (Datum) 0 : make_float8_array(values, (int) d);
+}
+
+static Datum
+operators_array(const scan_request *request)
+{
+	Datum		elements[2];
+
+	for (int i = 0; i < request->operators; i++)
+		elements[i] = PointerGetDatum(request->op[i]);
+	return PointerGetDatum(construct_array(elements, request->operators, type_of_name("fastop"), -1, false, TYPALIGN_DOUBLE));
+}
+
+Datum
+scan_plan(const training *t, const scan_request *request)
+{
+	const train_source *source = &t->source;
+	Datum		values[14];
+	bool		nulls[14] = {false};
+
+	values[0] = PointerGetDatum(source->encoder);
+	nulls[0] = source->encoder == NULL;
+	values[1] = CStringGetTextDatum("cosine");
+	nulls[1] = !source->cosine;
+	values[2] = numbers(request->units.center, t->dim, &nulls[2]);
+	values[3] = numbers(request->units.scale, t->dim, &nulls[3]);
+	values[4] = PointerGetDatum(request->map);
+	nulls[4] = request->map == NULL;
+	values[5] = PointerGetDatum(request->spec);
+	nulls[5] = request->spec == NULL;
+	values[6] = PointerGetDatum(request->drift_spec);
+	nulls[6] = request->drift_spec == NULL;
+	values[7] = Int32GetDatum(Max(1, request->share));
+	values[8] = Int32GetDatum((int32) Min(request->size, FC_MAX_CLUSTERS));
+	nulls[8] = !(request->size > 0);
+	values[9] = numbers(request->variance > 0 ? request->center : NULL, t->dim, &nulls[9]);
+	values[10] = Float8GetDatum(request->variance);
+	nulls[10] = !(request->variance > 0);
+	values[11] = Int64GetDatum(t->seed);
+	values[12] = Float8GetDatum(request->rank_limit);
+	nulls[12] = !(request->rank_limit > 0);
+	values[13] = request->operators > 0 ? operators_array(request) : (Datum) 0;
+	nulls[13] = request->operators == 0;
+	return make_record("scan_plan", values, nulls);
+}
+
+/* ---- rows ---- */
+
+fc_operator_header *
+rows_of_coreset(const fc_coreset *state)
+{
+	account		memory = {"a sample"};
+	Size		d = state->dim;
+	Size		n = fc_coreset_rows(state);
+	fc_operator_header *rows;
+	fc_arena	arena;
+	double	   *x;
+	double	   *weights;
+
+	hold(&memory, codebook_bytes(n, d));
+	arena = hold_arena(&memory);
+	x = FC_TAKE(&arena, n * d, double);
+	weights = FC_TAKE(&arena, n, double);
+	fc_coreset_sample(state, &arena, x, weights);
+	rows = make_codebook_for((fc_metric) state->metric, x, weights, n, d);
+	release_arena(&arena);
+	return rows;
+}
+
+fc_operator_header *
+some_rows(const fc_operator_header *rows, Size step, Size count)
+{
+	fc_operator op;
+	fc_scratch	scratch;
+	Size		n = 0;
+	double	   *x;
+	double	   *weights;
+	fc_operator_header *result;
+
+	open_operator(rows, &op);
+	count = Min(count, (op.k + step - 1) / step);
+	scratch = make_scratch(fc_operator_scratch(&op));
+	x = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc_extended(count * sizeof(double), MCXT_ALLOC_HUGE);
+	for (; n < count; n++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(&op, n * step, scratch, x + n * op.d);
+		weights[n] = op.weights[n * step];
+	}
+	result = make_codebook_for(op.metric, x, weights, n, op.d);
+	pfree(x);
+	pfree(weights);
+	pfree(scratch.floats);
+	return result;
+}
+
+fc_operator_header *
+rows_with_map(const struct varlena *map, const fc_operator_header *rows)
+{
+	query_argument arguments[] = {{"kernel_map", PointerGetDatum(map)}, {"fastop", PointerGetDatum(rows)}};
+
+	if (map == NULL)
+		return (fc_operator_header *) rows;
+	return (fc_operator_header *) DatumGetPointer(query_datum("SELECT rows_in_space($2, $1)", 2, arguments, 0, NULL));
+}
+
+units
+encoder_units(const train_source *source)
+{
+	fc_encoder	view;
+
+	fc_encoder_view((const fc_encoder_header *) source->encoder, &view);
+	return fc_encoder_is_scaled(&view) ? (units) {view.center, view.scale} : (units) {0};
+}
+
+/* ---- the sample ---- */
+
+static Size
+dimension_of(const training *t)
+{
+	StringInfoData query;
+	bool		null;
+	Datum		d;
+
+	if (t->source.encoder != NULL)
+		return ((const fc_encoder_header *) t->source.encoder)->dim;
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT cardinality(vector_in_units(NULL, NULL, %s)) ", t->source.raw);
+	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
+	appendStringInfoString(&query, " LIMIT 1");
+	d = query_datum(query.data, 0, NULL, 0, &null);
+	if (null)
+		reject_no_rows(t);
+	return (Size) DatumGetInt32(d);
+}
+
+/* The rows that a query finds, or NULL. */
+static fc_operator_header *
+drawn_rows(const training *t, const char *text, const scan_request *request)
+{
+	query_argument plan = {"scan_plan", scan_plan(t, request)};
+	scan_result result;
+	bool		null = true;
+	Datum		packed = (Datum) 0;
+
+	run_query(text, 1, &plan, scan_flags(&t->source));
+	if (SPI_processed > 0)
+		packed = query_value(0, 2, &null);
+	if (null)
+		return NULL;
+	read_scan(packed, &result);
+	return result.n > 0 ? rows_of_coreset(result.sample) : NULL;
+}
+
+fc_operator_header *
+uniform_sample(training *t)
+{
+	train_source source = t->source;
+	scan_request request = {0};
+	const char *picked;
+	const char *every;
+	fc_operator_header *rows;
+
+	t->dim = dimension_of(t);
+	request.size = (double) rows_in_budget(t->dim, wanted_rows(t));
+	if (source.complete != NULL)
+		source.filter = psprintf("%s AND %s", source.filter, source.complete);
+	source.group_by = NULL;
+	picked = scan_text(&source, (source.complete == NULL ? 1 : 8) * request.size, t->estimate, t->seed);
+	every = scan_text(&source, INFINITY, 0, t->seed);
+	rows = drawn_rows(t, picked, &request);
+	/* where statistics are old and promise more rows than there are, it comes from all rows */
+	if (strcmp(picked, every) != 0 && (rows == NULL || rows->k < request.size / 4))
+		rows = drawn_rows(t, every, &request);
+	if (rows == NULL)
+		reject_no_rows(t);
+	return rows;
+}
+
+/* (job): a uniform sample of its rows, in their own units. */
+PG_FUNCTION_INFO_V1(fastclust_uniform_sample);
+Datum
+fastclust_uniform_sample(PG_FUNCTION_ARGS)
+{
+	training   *t;
+	Datum		rows;
+
+	SPI_connect();
+	t = open_training(PG_GETARG_DATUM(0));
+	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(t)), false, -1);
+	SPI_finish();
+	PG_RETURN_DATUM(rows);
+}

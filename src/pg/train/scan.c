@@ -1,0 +1,230 @@
+/*
+ * scan.c - the one scan of a training: for every group the weighted sample, the sketch, the counts of drift and Lloyd's sums to the candidates.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+#include "operator/coreset.h"
+#include "pg/base/compat.h"
+#include "pg/base/memory.h"
+#include "pg/operator/operator_value.h"
+#include "pg/sketch/sketch_value.h"
+#include "pg/train/scan.h"
+#include "pg/train/train.h"
+
+/*
+ * Rows of the weighted sample of all, and of a group: what k-means takes in memory.  Of more than MANY_CLUSTERS scans improve more than a larger sample
+ * would, which k-means copies.
+ */
+#define SAMPLE_ROWS			30000
+#define SAMPLE_OF_CLUSTER	200
+#define GROUP_ROWS			3000
+#define GROUP_OF_CLUSTER	100
+#define MANY_CLUSTERS		256
+#define SHARE_OF_MANY		0.8
+#define SHARE_OF_FEW		2.0
+
+#define SKETCHED_ROWS		1e6		/* drift of a million rows is told as well as that of more */
+#define ROWS_OF_GROUP		400		/* workers would send a sketch for hardly more than one of fewer */
+
+int
+sketched_share(const training *t, double groups)
+{
+	int			share = 1;
+
+	if (t->decodable)
+		return 1;
+	while (share < 1 << 20 && t->estimate / groups > SKETCHED_ROWS * share)
+		share *= 2;
+	return share;
+}
+
+static double
+sample_size(const training *t, double groups)
+{
+	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, GROUP_OF_CLUSTER * (double) t->k)
+									  : Max(SAMPLE_ROWS, SAMPLE_OF_CLUSTER * (double) t->k)) * groups;
+
+	return ceil((t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * (double) rows_in_budget(t->dim, total) / groups);
+}
+
+/*
+ * Rows of higher ranks are not looked at, nor sent where samples of workers, shards or servers are merged: by the uniform sample, the limit lets
+ * through a tenth more rows than are wanted, and the spread of their number.  A keyed sample is the same wherever rows lie: ranks being at most twice
+ * as large as those of the same rows in a uniform sample, a limit for twice the rows is enough.
+ */
+static double
+rank_limit(const training *t, const fc_operator_header *rows, const scan_request *request)
+{
+	char	   *how = text_option(t->options, "sample");
+	bool		keyed = how != NULL && strcmp(how, "hash") == 0;
+	double		size = request->size;
+	double		share = (keyed ? 2 * size + 10 * sqrt(size) + 50 : 1.1 * size + 3 * sqrt(size) + 25) / Max(1, t->estimate);
+
+	if (t->source.group_by != NULL || t->source.complete != NULL || share >= 1)
+		return 0;
+	return keyed ? share : limit_of_ranks(rows, request->center, request->variance, share);
+}
+
+/* The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count. */
+static void
+request_sample(const training *t, const fc_operator_header *sample, double groups, scan_request *request)
+{
+	fc_operator_header *rows = rows_in_units(sample, (units) {0}, t->units);
+	double	   *mean = palloc(t->dim * sizeof(double));
+	double	   *deviation = palloc(t->dim * sizeof(double));
+
+	moments_of_rows(rows, mean, deviation);
+	request->center = mean;
+	for (Size i = 0; i < t->dim && strcmp(t->method, "qkmeans") != 0 && number_option(t->options, "trim", 0) == 0; i++)
+		request->variance += deviation[i] * deviation[i];
+	request->size = sample_size(t, groups);
+	request->rank_limit = rank_limit(t, rows, request);
+	pfree(rows);
+}
+
+double
+estimated_groups(const training *t, Size wanted)
+{
+	StringInfoData query;
+	int64		groups;
+
+	if (t->source.group_by == NULL)
+		return 1;
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT count(DISTINCT %s) ", t->source.group_value);
+	append_rows_from(&query, &t->source, (double) wanted, t->estimate, t->seed, NULL);
+	groups = DatumGetInt64(query_datum(query.data, 0, NULL, QUERY_PARALLEL | QUERY_CONSTANTS, NULL));
+	return (double) Max(1, groups);
+}
+
+/* Groups are hashed, with a quarter of the memory budget. */
+static int
+enter_grouping(const training *t, bool sparse)
+{
+	int			nest = NewGUCNestLevel();
+	char		memory[32];
+
+	if (t->source.group_by == NULL)
+		return nest;
+	snprintf(memory, sizeof(memory), "%dkB", Max(65536, fastclust_memory_budget / 4));
+	set_config_option("work_mem", memory, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	set_config_option("enable_sort", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	if (sparse)
+		set_config_option("max_parallel_workers_per_gather", "0", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return nest;
+}
+
+static void
+hash_on_shards(const training *t, bool hashing)
+{
+	query_argument arguments[] = {{"row_source", t->source.record}, {"bool", BoolGetDatum(hashing)}};
+
+	if (t->source.sharded && t->source.group_by != NULL)
+		run_query("SELECT hash_on_shards($1, $2)", 2, arguments, 0);
+}
+
+static void *
+copied(const void *value)
+{
+	return value == NULL ? NULL : memcpy(palloc(VARSIZE(value)), value, VARSIZE(value));
+}
+
+/* What a packed state says of a group; false: no row was taken. */
+static bool
+read_part(const training *t, uint64 row, train_part *part)
+{
+	scan_result result;
+	bool		null;
+	Datum		group = query_value(row, 1, &null);
+
+	if (null)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the cast of column \"%s\" makes NULL of a value", t->source.group_by)));
+	part->group = TextDatumGetCString(group);
+	read_scan(query_value(row, 2, &null), &result);
+	if (result.n == 0)
+		return false;
+	part->n = result.n;
+	part->nulls = result.nulls;
+	part->rows = fc_coreset_rows(result.sample) > 0 ? rows_of_coreset(result.sample) : NULL;
+	part->sketch = copied(result.sketch);
+	part->counts = copied(result.counts);
+	part->objective = NAN;
+	part->candidates = result.steps;
+	for (int i = 0; i < result.steps; i++)
+	{
+		part->next[i] = result.step[i].next;
+		part->sse[i] = result.step[i].sse;
+	}
+	return true;
+}
+
+/* The parts that the scan finds; NULL where ranks were limited too much: there are far fewer rows than the planner thought. */
+static train_part *
+run_scan(const training *t, scan_request *request, int *count)
+{
+	query_argument plan = {"scan_plan", scan_plan(t, request)};
+	train_part *parts;
+	uint64		rows;
+
+	run_query(scan_text(&t->source, INFINITY, 0, t->seed), 1, &plan, scan_flags(&t->source));
+	rows = SPI_processed;
+	parts = palloc_extended(Max(1, rows) * sizeof(train_part), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	*count = 0;
+	for (uint64 row = 0; row < rows; row++)
+	{
+		bool		null;
+
+		CHECK_FOR_INTERRUPTS();
+		(void) query_value(row, 2, &null);
+		if (!null && read_part(t, row, &parts[*count]))
+			(*count)++;
+		heap_freetuple(SPI_tuptable->vals[row]);	/* many groups are many bytes */
+	}
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	if (request->rank_limit > 0 && *count == 1 && (parts[0].rows == NULL || parts[0].rows->k < Min((double) parts[0].n, request->size) / 2))
+		return NULL;
+	return parts;
+}
+
+train_part *
+scan_parts(training *t, const fc_operator_header *sample, fc_operator_header *const *candidates, int candidate_count, int *count)
+{
+	double		groups = estimated_groups(t, sample->k);
+	scan_request request = {.units = t->units,.map = t->map,.spec = spec_without_pilot(t->spec),.drift_spec = t->drift_spec,.operators = candidate_count};
+	int			nest = enter_grouping(t, t->estimate < ROWS_OF_GROUP * groups);
+	train_part *parts;
+
+	request.share = sketched_share(t, groups);
+	for (int i = 0; i < candidate_count; i++)
+		request.op[i] = candidates[i];
+	request_sample(t, sample, groups, &request);
+	hash_on_shards(t, true);
+	parts = run_scan(t, &request, count);
+	if (parts == NULL)
+	{
+		request.rank_limit = 0;
+		parts = run_scan(t, &request, count);
+	}
+	hash_on_shards(t, false);
+	AtEOXact_GUC(false, nest);
+	if (*count == 0)
+		reject_no_rows(t);
+	for (int i = 0; i < *count; i++)
+		for (int j = 0; j < candidate_count; j++)
+		{
+			parts[i].candidate[j] = candidates[j];
+			parts[i].gain[j] = gain_of_step(candidates[j], parts[i].next[j]) * (t->source.cosine ? Max(0, 1 - parts[i].sse[j] / (2 * (double) parts[i].n)) : 1);
+		}
+	return parts;
+}

@@ -1,0 +1,537 @@
+/*
+ * scan_agg.c - all that a training wants of a row in one pass: sketch and counts of a share of the rows, a weighted sample, Lloyd's sums.
+ *
+ * Rows wait in their state, as doubles, and enter the sums in batches.  A call site reads the plan at the first row of a state and keeps
+ * all but the operators for the states that come.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "numerics/rows.h"
+#include "operator/operator.h"
+#include "pg/base/arguments.h"
+#include "pg/base/call_cache.h"
+#include "pg/base/compat.h"
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/base/progress.h"
+#include "pg/base/vectors.h"
+#include "pg/drift/drift_value.h"
+#include "pg/encode/encode.h"
+#include "pg/operator/operator_cache.h"
+#include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
+#include "pg/rkhs/kernel.h"
+#include "pg/sketch/prepared_cache.h"
+#include "pg/sketch/sketch_value.h"
+#include "pg/train/scan_state.h"
+#include "sketch/sketch.h"
+
+#define BATCH_ROWS	64			/* of a state at most, unless an operator asks for more */
+#define BATCH_BYTES	(512 * 1024)
+#define LEAST_ROWS	8			/* of a batch */
+#define FIRST_ROWS	4			/* of a state: of many groups each has few */
+
+enum
+{
+	ARGUMENT_PLAN = 1,
+	ARGUMENT_KEY,
+	ARGUMENT_CELLS
+};
+
+/* Kept by a call site: its readers, the last plan, and the work space of a batch. */
+typedef struct scan_site
+{
+	MemoryContext home;
+	vector_reader reader;
+	row_places	places;			/* of plain rows */
+	sparse_site sparse;
+	bool		record;			/* cells are one composite */
+	scan_plan  *plan;			/* that of the state made last */
+	Size		rows;			/* since progress was told */
+	fc_scratch	scratch;
+	Size		doubles_count;
+	double	   *doubles;		/* rows in units, features, ranks */
+} scan_site;
+
+/* ---- states ---- */
+
+static void *
+renewed(MemoryContext context, void *old, Size bytes)
+{
+	if (old != NULL)
+		pfree(old);
+	return MemoryContextAllocHuge(context, bytes);
+}
+
+static void
+reserve_scratch(scan_site *site, Size floats)
+{
+	if (site->scratch.count >= floats)
+		return;
+	site->scratch.count = 0;
+	site->scratch.floats = renewed(site->home, site->scratch.floats, floats * sizeof(float));
+	site->scratch.count = floats;
+}
+
+/* Room for a batch of the state's rows: units, ranks, features as doubles and as floats. */
+static void
+reserve_doubles(scan_site *site, const scan_state *state)
+{
+	const scan_plan *plan = state->plan;
+	Size		count = state->capacity * (plan->d + 1 + (plan->map != NULL ? plan->map->rank : 0)) + (plan->map != NULL ? plan->map->rank : 0);
+
+	if (site->doubles_count >= count)
+		return;
+	site->doubles_count = 0;
+	site->doubles = renewed(site->home, site->doubles, count * sizeof(double));
+	site->doubles_count = count;
+}
+
+/* The sums of an operator, and the view that rows meet. */
+static void
+start_step(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, int i, const fc_operator_header *header)
+{
+	scan_plan  *plan = state->plan;
+	fc_operator *op = &state->op[i];
+	Size		d = plan->map != NULL ? plan->map->rank : plan->d;
+	Size		rows;
+
+	open_operator(header, op);
+	if (op->d != d)
+		elog(ERROR, "an operator has %zu dimensions, rows have %zu", op->d, d);
+	check_metric_has_means(op->metric);
+	rows = fc_step_capacity(op);
+	state->capacity = rows > 1 ? rows : state->capacity;
+	state->step[i] = new_lloyd_step(fcinfo, fc_step_rows_scratch(op, state->capacity) * sizeof(float), op, header);
+	open_operator(fc_step_open(state->step[i]).header, op);
+	(void) slice_operator(op, CurrentMemoryContext);
+	reserve_scratch(site, Max(fc_step_rows_scratch(op, state->capacity), fc_step_scratch(op, 1)));
+	(void) expand_operator(op, site->scratch, CurrentMemoryContext);
+}
+
+static void
+start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, Datum operators)
+{
+	ArrayType  *array = DatumGetArrayTypeP(operators);
+	int16		length;
+	bool		value;
+	char		align;
+	Datum	   *elements;
+	int			count;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &value, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, value, align, &elements, NULL, &count);
+	if (count > SCAN_STEPS)
+		elog(ERROR, "a scan takes %d operators, not %d", SCAN_STEPS, count);
+	state->op = palloc0(SCAN_STEPS * sizeof(fc_operator));
+	for (int i = 0; i < count; i++)
+		start_step(fcinfo, site, state, i, aligned_value(elements[i]));
+}
+
+/* Room for more waiting rows, fewer than the capacity at first. */
+static void
+make_room(scan_state *state)
+{
+	Size		d = state->plan->d;
+	Size		room = Min(state->capacity, Max(FIRST_ROWS, 4 * state->room));
+	double	   *raw = MemoryContextAllocHuge(GetMemoryChunkContext(state), room * (d + 1) * sizeof(double));
+	uint64	   *keys = (uint64 *) (raw + room * d);
+
+	if (state->raw != NULL)
+	{
+		memcpy(raw, state->raw, state->waiting * d * sizeof(double));
+		memcpy(keys, state->keys, state->waiting * sizeof(uint64));
+		pfree(state->raw);
+	}
+	state->raw = raw;
+	state->keys = keys;
+	state->room = room;
+}
+
+static Size
+state_bytes(const scan_state *state)
+{
+	const void *parts[] = {state->sketch, state->counts, state->sample, state->step[0], state->step[1]};
+	Size		bytes = 0;
+
+	for (Size i = 0; i < lengthof(parts); i++)
+		bytes += parts[i] != NULL ? VARSIZE(parts[i]) : 0;
+	return bytes;
+}
+
+/* Without rows. */
+static scan_state *
+new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan, const plan_fields *fields)
+{
+	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
+	scan_state *state = palloc0(sizeof(scan_state));
+
+	state->site = site;
+	state->plan = plan;
+	state->capacity = Max(LEAST_ROWS, Min(BATCH_ROWS, BATCH_BYTES / (plan->d * sizeof(double))));
+	if (plan->spec != NULL)
+		state->sketch = sketch_opened(plan->spec);
+	if (plan->drift_spec != NULL)
+		state->counts = drift_counts_opened(plan->drift_spec);
+	if (plan->sample.size > 0)
+		state->sample = new_coreset(fcinfo, &plan->sample, plan->d, plan->metric);
+	if (!fields->null[PLAN_OPERATORS])
+		start_steps(fcinfo, site, state, fields->value[PLAN_OPERATORS]);
+	if (plan->map != NULL)
+		reserve_scratch(site, fc_kernel_map_scratch(plan->map));
+	reserve_doubles(site, state);
+	make_room(state);
+	check_budget(2 * state_bytes(state) + state->capacity * (plan->d + 1) * sizeof(double) + site->scratch.count * sizeof(float) +
+				 site->doubles_count * sizeof(double), aggregate_name(fcinfo));
+	MemoryContextSwitchTo(old);
+	return state;
+}
+
+/* ---- batches ---- */
+
+static inline uint64
+key_of(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(ARGUMENT_KEY) ? 0 : (uint64) PG_GETARG_INT64(ARGUMENT_KEY);
+}
+
+/* The waiting rows in units: themselves, or in the site. */
+static const double *
+rows_in_units(const scan_state *state)
+{
+	const scan_plan *plan = state->plan;
+	double	   *x = state->site->doubles;
+
+	if (plan->center == NULL)
+		return state->raw;
+	fc_rows_in_units(state->raw, state->waiting, plan->d, plan->center, plan->scale, x);
+	return x;
+}
+
+/* The rows whose hashes choose them enter sketch and counts; sparse: the elements of the only row, or NULL. */
+static void
+add_share(scan_state *state, const uint64 *hashes, const double *x, Size n, const fc_sparse_row *sparse)
+{
+	const scan_plan *plan = state->plan;
+	const fc_prepared *prepared = plan->spec != NULL ? prepared_of_spec(plan->spec) : NULL;
+	const fc_drift_prepared *edges = plan->drift_spec != NULL ? drift_prepared_of_spec(plan->drift_spec) : NULL;
+
+	for (Size r = 0; r < n; r++, x += plan->d)
+	{
+		const fc_row row = {.doubles = sparse != NULL ? NULL : x,.sparse = sparse,.weight = FC_ONE_WEIGHT};
+		fc_status	status = FC_OK;
+
+		if ((hashes[r] & plan->share) != 0)
+			continue;
+		if (prepared != NULL)
+			status = fc_sketch_add(prepared, &row, state->sketch);
+		if (unlikely(status != FC_OK))
+			report_row(status, x, NULL, plan->d);
+		if (edges != NULL)
+			state->counts = drift_counts_add_row(edges, x, NULL, state->counts);
+	}
+}
+
+static void
+make_room_in_sample(FunctionCallInfo fcinfo, scan_state *state)
+{
+	fc_coreset *old = state->sample;
+
+	if (!fc_coreset_is_full(old))
+		return;
+	state->sample = coreset_with_room(fcinfo, old, capacity_of_sample(old, 2 * (Size) old->capacity));
+	pfree(old);
+}
+
+/* The sample takes those of n rows in units whose ranks are low. */
+static void
+add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes, const double *x, Size n)
+{
+	Size		d = state->plan->d;
+	double	   *ranks = state->site->doubles + state->capacity * d;
+
+	fc_coreset_ranks(state->sample, hashes, x, n, ranks);
+	for (Size r = 0; r < n; r++)
+	{
+		if (!fc_coreset_takes(state->sample, ranks[r]))
+			continue;
+		make_room_in_sample(fcinfo, state);
+		fc_coreset_take(state->sample, ranks[r], x + r * d);
+	}
+	state->sample->count += (int64) n;
+}
+
+/* The features of the rows, in the site. */
+static const double *
+features_of(const scan_state *state, const double *x)
+{
+	const fc_kernel_map *map = state->plan->map;
+	double	   *features = state->site->doubles + state->capacity * (state->plan->d + 1);
+	float	   *y = (float *) (features + state->capacity * map->rank);
+
+	for (Size r = 0; r < state->waiting; r++)
+	{
+		fc_check();
+		fc_kernel_map_features(map, x + r * state->plan->d, state->site->scratch, y);
+		if (!fc_all_finite_float(y, map->rank))
+			check_kernel_status(FC_EFAR, &map->kernel);
+		fc_widen(y, map->rank, features + r * map->rank);
+	}
+	return features;
+}
+
+/* The error of the first row that the operators cannot take. */
+static void
+check_rows(const scan_state *state, const double *x)
+{
+	Size		d = state->plan->d;
+
+	if (likely(fc_all_moderate(x, state->waiting * d)))
+		return;
+	for (Size r = 0; r < state->waiting; r++)
+	{
+		if (state->plan->encoder != NULL)
+			reject_far(state->plan->encoder, x + r * d, state->raw + r * d);
+		check_single_precision(&(vector) {.doubles = x + r * d,.d = (int) d});
+	}
+}
+
+/* Rows that have been taken. */
+static void
+count_rows(scan_state *state, Size rows)
+{
+	scan_site  *site = state->site;
+
+	state->n += (int64) rows;
+	for (site->rows += rows; site->rows >= PROGRESS_ROWS; site->rows -= PROGRESS_ROWS)
+		report_rows();
+}
+
+/* Lloyd's sums of the waiting rows; after some rows a screen of many centroids is worth its making. */
+static void
+add_to_step(scan_state *state, int i, const double *x)
+{
+	fc_operator *op = &state->op[i];
+
+	if (!state->screened[i] && state->n >= (int64) screened_from(op->k))
+	{
+		state->screened[i] = true;
+		(void) screen_operator(op, CurrentMemoryContext);
+		reserve_scratch(state->site, fc_step_rows_scratch(op, state->capacity));
+	}
+	fc_step_add_rows(state->step[i], op, x, state->waiting, state->site->scratch);
+}
+
+void
+fold_scan(FunctionCallInfo fcinfo, scan_state *state)
+{
+	const scan_plan *plan = state->plan;
+	MemoryContext old;
+	const double *x;
+
+	if (state->waiting == 0)
+		return;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+	x = rows_in_units(state);
+	if (state->sample != NULL || state->step[0] != NULL)
+		check_rows(state, x);
+	fc_coreset_hash(plan->sample.seed, state->raw, state->waiting, plan->d, state->keys);
+	if (plan->spec != NULL || plan->drift_spec != NULL)
+		add_share(state, state->keys, state->raw, state->waiting, NULL);
+	if (state->sample != NULL)
+		add_to_sample(fcinfo, state, state->keys, x, state->waiting);
+	if (plan->map != NULL && state->step[0] != NULL)
+		x = features_of(state, x);
+	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)
+		add_to_step(state, i, x);
+	MemoryContextSwitchTo(old);
+	count_rows(state, state->waiting);
+	state->waiting = 0;
+}
+
+/* ---- sparse rows, which do not wait ---- */
+
+/* Lloyd's sums of the row in the site, by the columns of the operator where these tell its cluster. */
+static void
+add_sparse_step(scan_state *state, int i, const double *x)
+{
+	scan_site  *site = state->site;
+	const fc_operator *op = &state->op[i];
+	Size		bytes;
+	size_t		cluster;
+
+	if (state->columns[i] == NULL && state->n >= COLUMNS_FROM)
+		state->columns[i] = make_columns(op, CurrentMemoryContext, (Size) fastclust_memory_budget * 1024 / 4, &bytes);
+	if (state->columns[i] != NULL && fc_columns_assign(state->columns[i], &site->sparse.row, site->sparse.scores, &cluster))
+		fc_step_add_labelled(state->step[i], op, cluster, x, &site->sparse.row, 1.0, site->scratch);
+	else
+		fc_step_add_rows(state->step[i], op, x, 1, site->scratch);
+}
+
+/* SPARSE_UNKNOWN: to be taken as any row. */
+static sparse_outcome
+add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state)
+{
+	const scan_plan *plan = state->plan;
+	uint64		hash = key_of(fcinfo);
+	sparse_outcome outcome;
+	MemoryContext old;
+	const double *x;
+
+	if (plan->center != NULL || plan->map != NULL)
+		return SPARSE_UNKNOWN;
+	outcome = take_sparse_row(&site->sparse, &site->reader, PG_GETARG_DATUM(ARGUMENT_CELLS), plan->metric, plan->d, state->op != NULL ? Max(state->op[0].k, state->op[1].k) : 0);
+	if (outcome != SPARSE_KNOWN)
+		return outcome;
+	x = dense_sparse_row(&site->sparse, site->home, plan->d);
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+	fc_coreset_hash(plan->sample.seed, x, 1, plan->d, &hash);
+	add_share(state, &hash, x, 1, &site->sparse.row);
+	if (state->sample != NULL)
+		add_to_sample(fcinfo, state, &hash, x, 1);
+	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)
+		add_sparse_step(state, i, x);
+	MemoryContextSwitchTo(old);
+	count_rows(state, 1);
+	return SPARSE_KNOWN;
+}
+
+/* ---- rows ---- */
+
+/* The columns, encoded into x; *nulls: one of them is NULL.  False: the row is to be skipped. */
+static bool
+encode_cells(FunctionCallInfo fcinfo, const scan_site *site, scan_plan *plan, double *x, bool *nulls)
+{
+	prepared_encoder *encoder = plan->encoder;
+
+	if (site->record)
+	{
+		if (!encode_record(encoder, &plan->record, PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_CELLS), false, x))
+			return false;
+		for (Size i = 0; i < encoder->view.columns; i++)
+			*nulls |= plan->record.nulls[plan->record.attribute[i]];
+		return true;
+	}
+	if (plan->listed.readers == NULL)
+		make_listed_reader(fcinfo, ARGUMENT_CELLS, encoder, plan->context, &plan->listed);
+	if (!encode_listed(fcinfo, encoder, &plan->listed, false, x))
+		return false;
+	for (int i = ARGUMENT_CELLS; i < PG_NARGS(); i++)
+		*nulls |= fcinfo->args[i].isnull;
+	return true;
+}
+
+/* A vector that is no plain array, or is to be of length 1, into x.  False: it has no direction. */
+static bool
+read_any_vector(FunctionCallInfo fcinfo, scan_site *site, const scan_plan *plan, double *x)
+{
+	vector		v = read_vector_argument(fcinfo, &site->reader, ARGUMENT_CELLS, "x");
+	const double *row;
+
+	check_vector_dim(&v, plan->d, plan->of_what);
+	if (plan->metric == FC_COSINE)
+		check_single_precision(&v);
+	row = metric_row(plan->metric, &v, x);
+	if (row != NULL && row != x)
+		memcpy(x, row, plan->d * sizeof(double));
+	return row != NULL;
+}
+
+static inline bool
+read_plain_vector(FunctionCallInfo fcinfo, scan_site *site, const scan_plan *plan, double *x)
+{
+	Oid			type;
+	int			count;
+	const char *elements = site->reader.form == VECTOR_ARRAY ? plain_elements(PG_GETARG_DATUM(ARGUMENT_CELLS), &type, &count) : NULL;
+
+	if (unlikely(elements == NULL || count != plan->d || plan->metric != FC_EUCLIDEAN || (type != FLOAT4OID && type != FLOAT8OID)))
+		return read_any_vector(fcinfo, site, plan, x);
+	prefetch_rows(&site->places, elements);
+	if (type == FLOAT4OID)
+		fc_widen((const float *) elements, plan->d, x);
+	else
+		memcpy(x, elements, plan->d * sizeof(double));
+	return true;
+}
+
+static scan_site *
+new_site(FunctionCallInfo fcinfo)
+{
+	MemoryContext home;
+	scan_site  *site = site_memory(fcinfo, sizeof(scan_site), &home);
+
+	if (site->home == NULL)
+	{
+		site->home = site->reader.context = home;
+		site->record = PG_NARGS() == ARGUMENT_CELLS + 1 && type_is_rowtype(get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_CELLS));
+	}
+	return site;
+}
+
+/* The plan is read; NULL: there is no vector. */
+static scan_state *
+first_state(FunctionCallInfo fcinfo, scan_site *site)
+{
+	plan_fields fields;
+
+	require_argument(fcinfo, ARGUMENT_PLAN, "plan");
+	fields = read_plan_fields(PG_GETARG_DATUM(ARGUMENT_PLAN));
+	if (fields.null[PLAN_ENCODER] && PG_ARGISNULL(ARGUMENT_CELLS))
+		return NULL;
+	site->plan = plan_of_fields(site->plan, &fields, site->home);
+	if (!site->plan->complete)
+		complete_plan(site->plan, site->plan->encoder != NULL ? site->plan->d : (Size) read_vector_argument(fcinfo, &site->reader, ARGUMENT_CELLS, "x").d);
+	return new_state(fcinfo, site, site->plan, &fields);
+}
+
+/* The cells into x, or where they are sparse into the sums.  False: there is no row that waits. */
+static bool
+read_cells(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, double *x)
+{
+	sparse_outcome outcome = SPARSE_UNKNOWN;
+	bool		nulls = false;
+
+	if (state->plan->encoder != NULL)
+	{
+		bool		taken = encode_cells(fcinfo, site, state->plan, x, &nulls);
+
+		state->nulls += taken && nulls;
+		return taken;
+	}
+	if (unlikely(PG_ARGISNULL(ARGUMENT_CELLS)))
+		return false;
+	if (unlikely(site->reader.form == VECTOR_SPARSE))
+		outcome = add_sparse_row(fcinfo, site, state);
+	if (outcome == SPARSE_KNOWN)
+		return false;
+	if (outcome == SPARSE_UNKNOWN && read_plain_vector(fcinfo, site, state->plan, x))
+		return true;
+	state->nulls++;
+	return false;
+}
+
+/* (state, plan, key, cells) */
+PG_FUNCTION_INFO_V1(fastclust_scan_accum);
+Datum
+fastclust_scan_accum(PG_FUNCTION_ARGS)
+{
+	scan_site  *site = likely(fcinfo->flinfo->fn_extra != NULL) ? fcinfo->flinfo->fn_extra : new_site(fcinfo);
+	scan_state *state = likely(!PG_ARGISNULL(0)) ? (scan_state *) PG_GETARG_POINTER(0) : first_state(fcinfo, site);
+
+	if (unlikely(state == NULL))
+		PG_RETURN_NULL();
+	if (!read_cells(fcinfo, site, state, state->raw + state->waiting * state->plan->d))
+		PG_RETURN_POINTER(state);
+	state->keys[state->waiting++] = key_of(fcinfo);
+	if (state->waiting == state->capacity)
+		fold_scan(fcinfo, state);
+	else if (state->waiting == state->room)
+		make_room(state);
+	PG_RETURN_POINTER(state);
+}

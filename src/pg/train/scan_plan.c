@@ -1,0 +1,187 @@
+/* scan_plan.c - the plan of a scan, read from its row type once */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "pg/base/memory.h"
+#include "pg/base/options.h"
+#include "pg/base/vectors.h"
+#include "pg/encode/encode.h"
+#include "pg/train/scan_state.h"
+#include "rkhs/map.h"
+
+plan_fields
+read_plan_fields(Datum datum)
+{
+	HeapTupleHeader row = DatumGetHeapTupleHeader(datum);
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
+	TupleDesc	desc = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
+	plan_fields fields;
+
+	if (desc->natts != PLAN_FIELDS)
+		elog(ERROR, "a scan_plan has %d fields, not %d", PLAN_FIELDS, desc->natts);
+	heap_deform_tuple(&tuple, desc, fields.value, fields.null);
+	ReleaseTupleDesc(desc);
+	return fields;
+}
+
+/* Bytes of a field by value; 0: a varlena. */
+static inline Size
+by_value(int field)
+{
+	switch (field)
+	{
+		case PLAN_SHARE:
+		case PLAN_SIZE:
+			return sizeof(int32);
+		case PLAN_SAMPLE_VARIANCE:
+		case PLAN_SEED:
+		case PLAN_RANK_LIMIT:
+			return sizeof(int64);
+		default:
+			return 0;
+	}
+}
+
+/* Are all fields but the operators the same? */
+static bool
+same_fields(const plan_fields *a, const plan_fields *b)
+{
+	for (int i = 0; i < PLAN_OPERATORS; i++)
+		if (a->null[i] != b->null[i] || (!a->null[i] && !datumIsEqual(a->value[i], b->value[i], by_value(i) > 0, by_value(i) > 0 ? (int) by_value(i) : -1)))
+			return false;
+	return true;
+}
+
+/* Copies of the varlenas but the operators, flat. */
+static void
+keep_fields(plan_fields *fields)
+{
+	for (int i = 0; i < PLAN_OPERATORS; i++)
+		if (!fields->null[i] && by_value(i) == 0)
+			fields->value[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(fields->value[i]));
+}
+
+/* The dimension of rows by one field, which is that of all. */
+static void
+set_dim(scan_plan *plan, Size d, const char *of_what)
+{
+	if (plan->d != 0 && plan->d != d)
+		elog(ERROR, "%s has %zu dimensions, %s has %zu", of_what, d, plan->of_what, plan->d);
+	plan->d = d;
+	plan->of_what = of_what;
+}
+
+static void
+prepare_map(scan_plan *plan)
+{
+	const fc_kernel_map_header *header = (const fc_kernel_map_header *) DatumGetPointer(plan->fields.value[PLAN_MAP]);
+	Size		size;
+
+	plan->map = palloc(sizeof(fc_kernel_map));
+	fc_kernel_map_view(header, plan->map);
+	set_dim(plan, plan->map->op.d, "the kernel_map");
+	size = fc_kernel_map_prepared_size(plan->map);
+	if (size > 0)
+	{
+		check_budget(size, "what kernel_features keeps between rows");
+		fc_kernel_map_prepare(plan->map, MemoryContextAllocHuge(plan->context, size));
+	}
+}
+
+static void
+prepare_sample(scan_plan *plan)
+{
+	const plan_fields *f = &plan->fields;
+
+	plan->sample.limit = INFINITY;
+	if (f->null[PLAN_SIZE])
+		return;
+	plan->sample.size = DatumGetInt32(f->value[PLAN_SIZE]);
+	plan->sample.seed = (uint64) DatumGetInt64(f->value[PLAN_SEED]);
+	if (!f->null[PLAN_SAMPLE_VARIANCE])
+	{
+		plan->sample.variance = DatumGetFloat8(f->value[PLAN_SAMPLE_VARIANCE]);
+		plan->sample.center = read_float8_array(f->value[PLAN_SAMPLE_CENTER], plan->d > 0 ? (int) plan->d : -1, "center");
+	}
+	if (!f->null[PLAN_RANK_LIMIT])
+		plan->sample.limit = DatumGetFloat8(f->value[PLAN_RANK_LIMIT]);
+	check_coreset_plan(&plan->sample);
+}
+
+/* All but units, which wait for the first row's dimension. */
+static void
+prepare_plan(scan_plan *plan)
+{
+	const plan_fields *f = &plan->fields;
+	int32		share = f->null[PLAN_SHARE] ? 1 : DatumGetInt32(f->value[PLAN_SHARE]);
+
+	if (!f->null[PLAN_ENCODER])
+	{
+		plan->encoder = prepare_encoder((const fc_encoder_header *) DatumGetPointer(f->value[PLAN_ENCODER]), plan->context);
+		plan->record.context = AllocSetContextCreate(plan->context, "fastclust columns", ALLOCSET_SMALL_SIZES);
+		set_dim(plan, plan->encoder->view.dim, "the encoder");
+	}
+	if (!f->null[PLAN_METRIC])
+		plan->metric = metric_of_options(TextDatumGetCString(f->value[PLAN_METRIC]));
+	if (!f->null[PLAN_SPEC])
+	{
+		plan->spec = (const fc_spec *) DatumGetPointer(f->value[PLAN_SPEC]);
+		set_dim(plan, plan->spec->dim, "the sketch_spec");
+	}
+	if (!f->null[PLAN_DRIFT_SPEC])
+	{
+		plan->drift_spec = (const fc_drift_spec *) DatumGetPointer(f->value[PLAN_DRIFT_SPEC]);
+		set_dim(plan, plan->drift_spec->dim, "the drift_spec");
+	}
+	if (!f->null[PLAN_MAP])
+		prepare_map(plan);
+	prepare_sample(plan);
+	if (share < 1 || (share & (share - 1)) != 0)
+		elog(ERROR, "share is %d, no power of two", share);
+	plan->share = (uint64) share - 1;
+}
+
+void
+complete_plan(scan_plan *plan, Size d)
+{
+	const plan_fields *f = &plan->fields;
+	MemoryContext old = MemoryContextSwitchTo(plan->context);
+
+	if (plan->d == 0)
+		set_dim(plan, d, "the first row");
+	if (!f->null[PLAN_CENTER] && !f->null[PLAN_SCALE])
+	{
+		plan->center = read_float8_array(f->value[PLAN_CENTER], (int) plan->d, "center");
+		plan->scale = read_float8_array(f->value[PLAN_SCALE], (int) plan->d, "scale");
+	}
+	plan->complete = true;
+	MemoryContextSwitchTo(old);
+}
+
+scan_plan *
+plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
+{
+	MemoryContext old;
+	MemoryContext context;
+	scan_plan  *plan;
+
+	if (kept != NULL && same_fields(&kept->fields, fields))
+		return kept;
+	context = AllocSetContextCreate(home, "fastclust scan", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	plan = palloc0(sizeof(scan_plan));
+	plan->context = context;
+	plan->fields = *fields;
+	keep_fields(&plan->fields);
+	prepare_plan(plan);
+	MemoryContextSwitchTo(old);
+	return plan;
+}

@@ -1,0 +1,384 @@
+/*
+ * scan_state.c - states of scan_agg merged and packed; the type aggregate_state, of which a packed one is a kind.
+ *
+ * Packed: packed_scan, then the parts that are there, each a value of its own type at an offset that is a multiple of 8.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/typcache.h"
+
+#include "drift/counts.h"
+#include "operator/contingency.h"
+#include "operator/coreset.h"
+#include "operator/step.h"
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/base/values.h"
+#include "pg/base/vectors.h"
+#include "pg/drift/drift_value.h"
+#include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
+#include "pg/sketch/sketch_value.h"
+#include "pg/train/scan_state.h"
+#include "sketch/sketch.h"
+
+enum
+{
+	PART_SKETCH,
+	PART_COUNTS,
+	PART_SAMPLE,
+	PART_STEP,
+	PARTS = PART_STEP + SCAN_STEPS
+};
+
+typedef struct packed_scan
+{
+	uint32		container;
+	uint16		version;		/* FC_STEP_VERSION */
+	uint8		kind;			/* FC_STEP_SCAN */
+	uint8		padding;		/* 0 */
+	int64		n;
+	int64		nulls;
+	uint64		size[PARTS];	/* bytes, a multiple of 8; 0: none */
+} packed_scan;
+
+#define LARGE_SAMPLE	((Size) 1 << 20)	/* bytes */
+
+/* ---- packing ---- */
+
+/* The parts as they are packed, but for the sample, whose rows are copied once. */
+static void
+close_parts(const scan_state *state, void *parts[PARTS], uint64 size[PARTS])
+{
+	fc_sketch  *sketch = state->sketch != NULL ? sketch_closed(state->sketch) : NULL;
+
+	parts[PART_SKETCH] = sketch != NULL && sketch->count > 0 ? sketch : NULL;
+	parts[PART_COUNTS] = state->counts != NULL && state->counts->rows > 0 ? drift_counts_closed(state->counts) : NULL;
+	parts[PART_SAMPLE] = state->sample;
+	memcpy(parts + PART_STEP, state->step, sizeof(state->step));
+	for (int part = 0; part < PARTS; part++)
+		size[part] = parts[part] != NULL ? VARSIZE(parts[part]) : 0;
+	if (state->sample != NULL)
+		size[PART_SAMPLE] = fc_coreset_bytes(state->sample->dim, packed_coreset(state->sample));
+}
+
+static struct varlena *
+pack_scan(FunctionCallInfo fcinfo, scan_state *state)
+{
+	packed_scan head = {.version = FC_STEP_VERSION,.kind = FC_STEP_SCAN};
+	Size		bytes = sizeof(head);
+	void	   *parts[PARTS];
+	char	   *packed;
+	char	   *at;
+
+	fold_scan(fcinfo, state);
+	head.n = state->n;
+	head.nulls = state->nulls;
+	close_parts(state, parts, head.size);
+	for (int part = 0; part < PARTS; part++)
+		bytes += head.size[part];
+	check_budget(2 * bytes, aggregate_name(fcinfo));
+	if (bytes > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the scan's state of %zu bytes is too large", bytes),
+				 errhint("Take fewer clusters or sample rows.")));
+	packed = palloc(bytes);
+	memcpy(packed, &head, sizeof(head));
+	SET_VARSIZE(packed, bytes);
+	at = packed + sizeof(head);
+	for (int part = 0; part < PARTS; at += head.size[part++])
+	{
+		if (part == PART_SAMPLE && state->sample != NULL)
+			fc_coreset_move(state->sample, packed_coreset(state->sample), (fc_coreset *) at);
+		else if (parts[part] != NULL)
+			copy_bytes(at, parts[part], head.size[part]);
+		if (parts[part] != NULL)
+			SET_VARSIZE(at, head.size[part]);
+	}
+	return (struct varlena *) packed;
+}
+
+/* A state whose parts lie in the packed one. */
+static void
+open_scan(const packed_scan *packed, scan_state *state)
+{
+	char	   *at = (char *) (packed + 1);
+	void	   *parts[PARTS];
+
+	for (int part = 0; part < PARTS; at += packed->size[part++])
+		parts[part] = packed->size[part] > 0 ? at : NULL;
+	*state = (scan_state) {.n = packed->n,.nulls = packed->nulls,.sketch = parts[PART_SKETCH],.counts = parts[PART_COUNTS],
+	.sample = parts[PART_SAMPLE]};
+	memcpy(state->step, parts + PART_STEP, sizeof(state->step));
+}
+
+void
+read_scan(Datum packed, scan_result *result)
+{
+	scan_state	state;
+
+	open_scan(state_of_datum(packed, FC_STEP_SCAN, FC_STEP_SCAN), &state);
+	*result = (scan_result) {.n = state.n,.nulls = state.nulls,.sketch = (struct varlena *) state.sketch,.counts = (struct varlena *) state.counts,
+	.sample = state.sample};
+	for (int i = 0; i < SCAN_STEPS && state.step[i] != NULL; i++)
+	{
+		fc_step_result sums;
+		scan_step  *step = &result->step[result->steps++];
+
+		step->next = finish_lloyd(state.step[i], &sums);
+		step->n = sums.count;
+		step->sse = sums.total;
+		step->counts = sums.counts;
+	}
+}
+
+/* Steps as an array of lloyd_step. */
+static Datum
+array_of_steps(const scan_result *result, Oid type)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(type, -1);
+	Datum		steps[SCAN_STEPS];
+
+	for (int i = 0; i < result->steps; i++)
+	{
+		const scan_step *step = &result->step[i];
+		Datum		values[4];
+		bool		nulls[4] = {false};
+
+		values[0] = PointerGetDatum(step->next);
+		values[1] = Int64GetDatum(step->n);
+		values[2] = Float8GetDatum(step->sse);
+		values[3] = make_int8_array(step->counts, (int) step->next->k);
+		steps[i] = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	}
+	ReleaseTupleDesc(desc);
+	return PointerGetDatum(construct_array(steps, result->steps, type, -1, false, TYPALIGN_DOUBLE));
+}
+
+/* (scan): n, nulls, sketch, counts, sample, steps */
+PG_FUNCTION_INFO_V1(fastclust_scan_result);
+Datum
+fastclust_scan_result(PG_FUNCTION_ARGS)
+{
+	scan_result result;
+	TupleDesc	desc;
+	Datum		values[6];
+	bool		nulls[6] = {false};
+
+	read_scan(PG_GETARG_DATUM(0), &result);
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "a row is expected");
+	values[0] = Int64GetDatum(result.n);
+	values[1] = Int64GetDatum(result.nulls);
+	values[2] = PointerGetDatum(result.sketch);
+	values[3] = PointerGetDatum(result.counts);
+	values[4] = PointerGetDatum(result.sample);
+	for (int i = 2; i < 5; i++)
+		nulls[i] = DatumGetPointer(values[i]) == NULL;
+	values[5] = array_of_steps(&result, get_element_type(TupleDescAttr(desc, 5)->atttypid));
+	return row_result(fcinfo, values, nulls);
+}
+
+/* ---- merging ---- */
+
+static void *
+copy_of(const void *value)
+{
+	void	   *copy = palloc(VARSIZE(value));
+
+	copy_bytes(copy, value, VARSIZE(value));
+	return copy;
+}
+
+/* Of a large one room for all rows that it may ever hold: the system gives pages as rows come, and nothing is copied again. */
+Size
+capacity_of_sample(const fc_coreset *sample, Size wanted)
+{
+	Size		full = full_coreset(sample->size);
+
+	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE && fc_coreset_bytes(sample->dim, full) <= Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 4))
+		return full;
+	return Min(wanted, full);
+}
+
+/* left += right, in the current context. */
+static void
+add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
+{
+	fold_scan(fcinfo, left);
+	fold_scan(fcinfo, right);
+	if (right->n > FC_MAX_ROWS - left->n)
+		check_status(FC_EOVERFLOW);
+	left->n += right->n;
+	left->nulls += right->nulls;
+	if (left->sketch == NULL && right->sketch != NULL)
+		left->sketch = copy_of(right->sketch);
+	else if (right->sketch != NULL)
+		left->sketch = sketch_combined(left->sketch, sketch_closed(right->sketch), 1);
+	if (left->counts == NULL && right->counts != NULL)
+		left->counts = copy_of(right->counts);
+	else if (right->counts != NULL)
+		left->counts = drift_counts_combined(left->counts, drift_counts_closed(right->counts), 1);
+	if (left->sample == NULL && right->sample != NULL)
+		left->sample = coreset_with_room(fcinfo, right->sample, capacity_of_sample(right->sample, packed_coreset(right->sample)));
+	else if (right->sample != NULL)
+		left->sample = combined_coresets(fcinfo, left->sample, right->sample);
+	for (int i = 0; i < SCAN_STEPS; i++)
+		if (left->step[i] == NULL && right->step[i] != NULL)
+			left->step[i] = copy_of(right->step[i]);
+		else if (right->step[i] != NULL)
+			add_step(left->step[i], right->step[i]);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_scan_combine);
+Datum
+fastclust_scan_combine(PG_FUNCTION_ARGS)
+{
+	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
+	scan_state *left = PG_ARGISNULL(0) ? NULL : (scan_state *) PG_GETARG_POINTER(0);
+
+	if (left == NULL && !PG_ARGISNULL(1))
+		left = palloc0(sizeof(scan_state));
+	if (!PG_ARGISNULL(1))
+		add_scan(fcinfo, left, (scan_state *) PG_GETARG_POINTER(1));
+	MemoryContextSwitchTo(old);
+	if (left == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(left);
+}
+
+/* Serialization, and the final function: nobody asks for the state again. */
+PG_FUNCTION_INFO_V1(fastclust_scan_packed);
+Datum
+fastclust_scan_packed(PG_FUNCTION_ARGS)
+{
+	struct varlena *packed;
+	scan_state *state;
+
+	aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = (scan_state *) PG_GETARG_POINTER(0);
+	packed = pack_scan(fcinfo, state);
+	if (state->sample != NULL)
+		pfree(state->sample);
+	state->sample = NULL;
+	PG_RETURN_POINTER(packed);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_scan_deserialize);
+Datum
+fastclust_scan_deserialize(PG_FUNCTION_ARGS)
+{
+	scan_state *state = palloc(sizeof(scan_state));
+
+	aggregate_context(fcinfo);
+	open_scan((const packed_scan *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)), state);
+	PG_RETURN_POINTER(state);
+}
+
+/* Two packed states into one. */
+static Datum
+combine_packed(FunctionCallInfo fcinfo)
+{
+	scan_state	left;
+	scan_state	right;
+	struct varlena *copy;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(PG_ARGISNULL(0) ? 1 : 0));
+	copy = copy_of(state_argument(fcinfo, 0, FC_STEP_SCAN, FC_STEP_SCAN));
+	open_scan((const packed_scan *) copy, &left);
+	open_scan(state_argument(fcinfo, 1, FC_STEP_SCAN, FC_STEP_SCAN), &right);
+	add_scan(fcinfo, &left, &right);
+	PG_RETURN_POINTER(pack_scan(fcinfo, &left));
+}
+
+/* ---- the type aggregate_state ---- */
+
+static fc_status
+check_part(int part, const void *bytes, Size size)
+{
+	if (size < sizeof(uint64) || VARSIZE(bytes) != size)
+		return FC_EFORMAT;
+	switch (part)
+	{
+		case PART_SKETCH:
+			return fc_sketch_check(bytes, size);
+		case PART_COUNTS:
+			return fc_drift_counts_check(bytes, size);
+		case PART_SAMPLE:
+			return fc_coreset_check(bytes, size);
+		default:
+			return fc_step_check(bytes, size) == FC_OK && ((const fc_step *) bytes)->kind == FC_STEP_LLOYD ? FC_OK : FC_EFORMAT;
+	}
+}
+
+static fc_status
+check_scan(const packed_scan *packed, Size size)
+{
+	const char *at = (const char *) (packed + 1);
+	Size		left = size - sizeof(packed_scan);
+
+	if (size < sizeof(packed_scan) || packed->version != FC_STEP_VERSION || packed->padding != 0 || packed->n < 0 || packed->n > FC_MAX_ROWS || packed->nulls < 0 || packed->nulls > FC_MAX_ROWS)
+		return FC_EFORMAT;
+	for (int part = 0; part < PARTS; part++)
+	{
+		Size		bytes = packed->size[part];
+
+		if (bytes == 0)
+			continue;
+		if (bytes > left || bytes % 8 != 0 || check_part(part, at, bytes) != FC_OK)
+			return FC_EFORMAT;
+		at += bytes;
+		left -= bytes;
+	}
+	return left == 0 ? FC_OK : FC_EFORMAT;
+}
+
+static fc_status
+check_state(const void *bytes, size_t size)
+{
+	const fc_step *step = bytes;
+
+	if (size < sizeof(fc_contingency))
+		return FC_EFORMAT;
+	switch (step->kind)
+	{
+		case FC_STEP_CONTINGENCY:
+			return fc_contingency_check(bytes, size);
+		case FC_STEP_CORESET:
+			return fc_coreset_check(bytes, size);
+		case FC_STEP_SCAN:
+			return check_scan(bytes, size);
+		default:
+			return fc_step_check(bytes, size);
+	}
+}
+
+static const value_type state_type = {"aggregate_state", check_state};
+
+VALUE_TYPE_IN(fastclust_state, state_type);
+
+/* Any state, by its kind. */
+PG_FUNCTION_INFO_V1(fastclust_state_combine);
+Datum
+fastclust_state_combine(PG_FUNCTION_ARGS)
+{
+	int			n = PG_ARGISNULL(1) ? 0 : 1;
+	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_SCAN);
+
+	aggregate_context(fcinfo);
+	if (step != NULL && step->kind == FC_STEP_SCAN)
+		return combine_packed(fcinfo);
+	return step != NULL && step->kind == FC_STEP_CORESET ? fastclust_coreset_combine(fcinfo) : fastclust_step_combine(fcinfo);
+}

@@ -1,0 +1,97 @@
+/* scan_state.h - plans and states of scan_agg: sums beside each other, each in bytes of its own */
+#ifndef FASTCLUST_SCAN_STATE_H
+#define FASTCLUST_SCAN_STATE_H
+
+#include "postgres.h"
+
+#include "drift/counts.h"
+#include "numerics/metric.h"
+#include "operator/step.h"
+#include "pg/encode/encode.h"
+#include "pg/operator/sums.h"
+#include "pg/train/scan.h"
+#include "rkhs/map.h"
+#include "sketch/layout.h"
+
+/* The fields of the type scan_plan. */
+enum
+{
+	PLAN_ENCODER,
+	PLAN_METRIC,
+	PLAN_CENTER,
+	PLAN_SCALE,
+	PLAN_MAP,
+	PLAN_SPEC,
+	PLAN_DRIFT_SPEC,
+	PLAN_SHARE,
+	PLAN_SIZE,
+	PLAN_SAMPLE_CENTER,
+	PLAN_SAMPLE_VARIANCE,
+	PLAN_SEED,
+	PLAN_RANK_LIMIT,
+	PLAN_OPERATORS,
+	PLAN_FIELDS
+};
+
+typedef struct plan_fields
+{
+	Datum		value[PLAN_FIELDS];
+	bool		null[PLAN_FIELDS];
+} plan_fields;
+
+/* A plan but for its operators, ready for rows. */
+typedef struct scan_plan
+{
+	MemoryContext context;		/* of all that belongs to it */
+	plan_fields fields;			/* copies */
+	Size		d;				/* of rows in their own units; 0: not yet known */
+	const char *of_what;		/* is of d dimensions */
+	prepared_encoder *encoder;	/* NULL: rows are vectors */
+	record_reader record;
+	listed_reader listed;		/* readers: NULL until there are columns */
+	fc_metric	metric;
+	const double *center;		/* d each, NULL: rows are as they are */
+	const double *scale;
+	fc_kernel_map *map;			/* or NULL */
+	const fc_spec *spec;		/* or NULL */
+	const fc_drift_spec *drift_spec;	/* or NULL */
+	uint64		share;			/* hashes whose bits of this mask are 0 enter sketch and counts */
+	coreset_plan sample;		/* size 0: none */
+	bool		complete;		/* all that only rows tell is known */
+} scan_plan;
+
+/* scan_plan.c: the fields of a plan; the plan of `kept`, where that has them all but the operators, or a new one in a context of `home`. */
+extern plan_fields read_plan_fields(Datum plan);
+extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home);
+
+/* The dimension of rows, where no field tells it, and their units. */
+extern void complete_plan(scan_plan *plan, Size d);
+
+/* A part is NULL where the plan has none, or no row entered it. */
+typedef struct scan_state
+{
+	int64		n;				/* without those that wait */
+	int64		nulls;
+	fc_sketch  *sketch;
+	fc_drift_counts *counts;
+	fc_coreset *sample;
+	fc_step    *step[SCAN_STEPS];
+	fc_operator *op;			/* SCAN_STEPS, views into the steps; these and the fields below of a state that takes rows */
+	bool		screened[SCAN_STEPS];	/* has a screen of many centroids been tried? */
+	fc_columns *columns[SCAN_STEPS];	/* for sparse rows; NULL: not yet, or none */
+	struct scan_site *site;
+	scan_plan  *plan;
+	Size		waiting;
+	Size		room;			/* for waiting rows: more than wait, up to the capacity */
+	Size		capacity;
+	double	   *raw;			/* room x d: rows in their own units, by cosine of length 1 */
+	uint64	   *keys;			/* room */
+} scan_state;
+
+/* scan_state.c: the room that a sample gets where it is to have `wanted` or more. */
+extern Size capacity_of_sample(const fc_coreset *sample, Size wanted);
+
+/* scan_agg.c: the rows that wait enter the sums. */
+extern void fold_scan(FunctionCallInfo fcinfo, scan_state *state);
+
+#endif							/* FASTCLUST_SCAN_STATE_H */

@@ -1,0 +1,297 @@
+/* store.c - the parts of a version: their numbers, what is measured of them, and the rows that are written */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
+#include "utils/typcache.h"
+
+#include "pg/base/vectors.h"
+#include "pg/drift/drift_value.h"
+#include "pg/model/numbering.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/train.h"
+
+#define PARTS_AT_ONCE	64
+#define QUANTILES		201
+#define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
+#define ROWS_OF_GROUP	48		/* of a group: the deviation of the law is right within 4 % (one deviation) */
+
+/* ---- the version that serves ---- */
+
+static double *
+float_values(Datum array)
+{
+	return (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(array));
+}
+
+void
+read_serving(training *t)
+{
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"row_source", t->source.record}};
+
+	run_query("SELECT v.group_value, v.operator, v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine'"
+			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
+			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM ($2).group_by AND v.features = ($2).features"
+			  "   AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names(($2).encoder) ORDER BY v.group_value COLLATE \"C\"",
+			  2, arguments, 0);
+	t->serving_count = (int) SPI_processed;
+	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_part));
+	for (int i = 0; i < t->serving_count; i++)
+	{
+		serving_part *part = &t->serving[i];
+		Datum		value[6];
+		bool		null[6];
+
+		for (int j = 0; j < 6; j++)
+			value[j] = query_value((uint64) i, j + 1, &null[j]);
+		part->group = TextDatumGetCString(value[0]);
+		part->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(value[1]);
+		part->units.center = null[2] ? NULL : float_values(value[2]);
+		part->units.scale = null[3] ? NULL : float_values(value[3]);
+		part->map = null[4] ? NULL : (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
+		part->cosine = !null[5] && DatumGetBool(value[5]);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+}
+
+static int
+by_group(const void *group, const void *part)
+{
+	return strcmp(group, ((const serving_part *) part)->group);
+}
+
+serving_part
+serving_of(const training *t, const char *group)
+{
+	serving_part *part = t->serving_count == 0 ? NULL : bsearch(group, t->serving, (Size) t->serving_count, sizeof(serving_part), by_group);
+
+	return part != NULL ? *part : (serving_part) {0};
+}
+
+/* ---- results ---- */
+
+typedef struct part_result
+{
+	fit_profile profile;
+	double		churn;			/* NAN: no version before */
+	Datum		paths;
+	bool		no_paths;
+} part_result;
+
+/* Clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps. */
+static void
+continue_numbers(const training *t, train_part *part, const fc_operator_header *rows, const serving_part *old, double *churn)
+{
+	fc_operator_header *old_rows = rows_with_map(old->map, rows_in_units(part->rows, t->units, old->units));
+	two_labellings labels;
+
+	if (old_rows->d != old->op->d)
+		return;
+	part->op = with_numbers_of(old->op, old_rows, part->op, rows, t->map == NULL && old->map == NULL ? rows_in_units(part->op, t->units, old->units) : NULL);
+	labels = label_twice(part->op, rows, old->op, old_rows);
+	*churn = changed_labels(&labels);
+}
+
+/* A part without an old one takes its numbers from those of another group, where there is one to align to. */
+static part_result
+measure_part(const training *t, train_part *part, const fc_operator_header *other_group)
+{
+	fc_operator_header *rows = rows_with_map(t->map, part->rows);
+	serving_part old = serving_of(t, part->group);
+	part_result result = {.churn = NAN};
+	double		places[QUANTILES];
+	query_argument arguments[] = {{"fastop"}, {"jsonb", PointerGetDatum(t->options)}};
+
+	if (old.op != NULL)
+		continue_numbers(t, part, rows, &old, &result.churn);
+	else if (other_group != NULL)
+		part->op = renumbered(part->op, numbers_by_distance(other_group, part->op));
+	for (int i = 0; i < QUANTILES; i++)		/* closer towards the far end */
+		places[i] = 1 - (1 - i / 200.0) * (1 - i / 200.0);
+	result.profile = profile_of_fit(part->op, rows, places, QUANTILES);
+	arguments[0].value = PointerGetDatum(part->op);
+	result.no_paths = !has_option(t->options, "levels");
+	if (!result.no_paths)
+		result.paths = query_datum("SELECT level_paths($1, $2)", 2, arguments, 0, &result.no_paths);
+	return result;
+}
+
+/* ---- the row of a part ---- */
+
+typedef struct record_builder
+{
+	TupleDesc	desc;
+	Datum	   *values;
+	bool	   *nulls;
+} record_builder;
+
+static void
+set_column(record_builder *row, const char *name, Datum value)
+{
+	for (int i = 0; i < row->desc->natts; i++)
+		if (strcmp(NameStr(TupleDescAttr(row->desc, i)->attname), name) == 0)
+		{
+			row->values[i] = value;
+			row->nulls[i] = false;
+			return;
+		}
+	elog(ERROR, "stored_versions has no column \"%s\"", name);
+}
+
+static void
+set_value(record_builder *row, const char *name, const void *value)
+{
+	if (value != NULL)
+		set_column(row, name, PointerGetDatum(value));
+}
+
+static void
+set_numbers(record_builder *row, const char *name, const double *values, Size count)
+{
+	if (values != NULL)
+		set_column(row, name, make_float8_array(values, (int) count));
+}
+
+static void
+set_number(record_builder *row, const char *name, double value)
+{
+	if (!isnan(value))
+		set_column(row, name, Float8GetDatum(value));
+}
+
+static void
+set_text(record_builder *row, const char *name, const char *value)
+{
+	if (value != NULL)
+		set_column(row, name, CStringGetTextDatum(value));
+}
+
+/* The law of the sketch is from the uniform sample, in the rows' own units, or of a group from some of its weighted rows. */
+static void
+set_law(record_builder *row, const training *t, const fc_operator_header *sample, const train_part *part)
+{
+	double		moments[2];
+	bool		known = t->source.group_by == NULL ? null_moments_of_rows(sample, t->spec, ROWS_OF_LAW, moments)
+		: null_moments_of_rows(rows_in_units(part->rows, t->units, (units) {0}), t->spec, ROWS_OF_GROUP, moments);
+
+	if (known)
+		set_numbers(row, "null_moments", moments, 2);
+}
+
+static Datum
+version_row(const training *t, const fc_operator_header *sample, const train_part *part, const part_result *result, bool first)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(type_of_name("stored_versions"), -1);
+	record_builder row = {desc, palloc0(desc->natts * sizeof(Datum)), palloc(desc->natts * sizeof(bool))};
+	Datum		record;
+	bool		null;
+
+	memset(row.nulls, true, desc->natts * sizeof(bool));
+	set_column(&row, "model_id", Int64GetDatum(t->model_id));
+	set_column(&row, "version", Int32GetDatum(t->version));
+	set_text(&row, "group_value", part->group);
+	set_text(&row, "method", t->method);
+	set_text(&row, "note", t->note);
+	set_text(&row, "relation", t->source.relation);
+	set_column(&row, "features", GetAttributeByName(DatumGetHeapTupleHeader(t->source.record), "features", &null));
+	set_column(&row, "vector", BoolGetDatum(t->source.vector));
+	set_value(&row, "encoder", t->source.encoder);
+	set_column(&row, "k", Int32GetDatum((int32) t->k));
+	set_column(&row, "options", DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(t->options), CStringGetTextDatum("frozen")));
+	set_value(&row, "operator", part->op);
+	set_numbers(&row, "center", t->units.center, t->dim);
+	set_numbers(&row, "scale", t->units.scale, t->dim);
+	set_value(&row, "map", t->map);
+	set_value(&row, "spec", t->spec);
+	set_value(&row, "training_sketch", part->sketch);
+	set_value(&row, "drift_spec", first ? t->drift_spec : NULL);
+	set_value(&row, "drift_counts", part->counts);
+	set_law(&row, t, sample, part);
+	set_numbers(&row, "spreads", result->profile.spreads, part->op->k);
+	set_numbers(&row, "distance_quantiles", result->profile.quantiles, QUANTILES);
+	set_column(&row, "n", Int64GetDatum(part->n));
+	if (!t->source.cosine && t->source.encoder != NULL)
+		set_column(&row, "imputed", Int64GetDatum(part->nulls));
+	set_number(&row, "objective", part->objective);
+	set_number(&row, "objective_error", part->measured ? 0 : result->profile.error);
+	set_number(&row, "label_churn", result->churn);
+	if (!result->no_paths)
+		set_column(&row, "paths", result->paths);
+	set_number(&row, "recall", t->recall);
+	set_column(&row, "started_at", TimestampTzGetDatum(t->begun));
+	record = HeapTupleGetDatum(heap_form_tuple(desc, row.values, row.nulls));
+	ReleaseTupleDesc(desc);
+	return record;
+}
+
+static void
+write_parts(Datum *records, int count)
+{
+	ArrayType  *array = construct_array(records, count, type_of_name("stored_versions"), -1, false, TYPALIGN_DOUBLE);
+
+	run_query("SELECT write_parts($1)", 1, (query_argument[]) {{"_stored_versions", PointerGetDatum(array)}}, 0);
+	pfree(array);
+}
+
+/* ---- all parts ---- */
+
+/* The operator of the largest group, by which the others are numbered; NULL where they are not. */
+static const fc_operator_header *
+aligned_operator(const training *t, train_part *parts, int count)
+{
+	train_part *largest = &parts[0];
+
+	if (!flag_option(t->options, "align", false))
+		return NULL;
+	for (int i = 1; i < count; i++)
+		if (parts[i].n > largest->n)
+			largest = &parts[i];
+	(void) measure_part(t, largest, NULL);
+	return largest->op;
+}
+
+/* The parts measured and written; the mean squared distance of all. */
+double
+store_parts(training *t, const fc_operator_header *sample, train_part *parts, int count)
+{
+	const fc_operator_header *aligned = aligned_operator(t, parts, count);
+	Datum		records[PARTS_AT_ONCE];
+	int			pending = 0;
+	double		total = 0;
+	double		n = 0;
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "fastclust parts", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+
+	for (int i = 0; i < count; i++)
+	{
+		part_result result = measure_part(t, &parts[i], aligned);
+
+		CHECK_FOR_INTERRUPTS();
+		parts[i].measured = !isnan(parts[i].objective);
+		if (!parts[i].measured)
+			parts[i].objective = result.profile.mean;
+		total += parts[i].objective * (double) parts[i].n;
+		n += (double) parts[i].n;
+		records[pending++] = version_row(t, sample, &parts[i], &result, i == 0);
+		if (pending == PARTS_AT_ONCE || i + 1 == count)
+		{
+			write_parts(records, pending);
+			pending = 0;
+			MemoryContextReset(work);
+		}
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+	return total / n;
+}

@@ -1,0 +1,331 @@
+/* train.c - the line of a training, from a job to a version that is written; train.h has the steps */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "pg/base/vectors.h"
+#include "pg/drift/drift_value.h"
+#include "pg/kmeans/collection.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/train.h"
+
+#define SCANS			10
+#define MANY_GROUPS		10000
+#define MOST_CANDIDATES	256		/* clusters: more need more rows than the uniform sample has */
+#define QUERIES			1500	/* of a search through buckets, whose recall is measured */
+#define NEIGHBOURS		10.0
+
+/* ---- what rows are measured in ---- */
+
+/* The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit. */
+static units
+standard_units(const training *t, const fc_operator_header *sample)
+{
+	double	   *mean;
+	double	   *deviation;
+
+	if (t->source.encoder != NULL)
+		return encoder_units(&t->source);
+	if (!flag_option(t->options, "standardize", false))
+		return (units) {0};
+	mean = palloc(t->dim * sizeof(double));
+	deviation = palloc(t->dim * sizeof(double));
+	moments_of_rows(sample, mean, deviation);
+	for (Size i = 0; i < t->dim; i++)
+		if (!(deviation[i] > 0))
+			deviation[i] = 1;
+	return (units) {mean, deviation};
+}
+
+Datum
+units_record(const training *t)
+{
+	Datum		values[3] = {0};
+	bool		nulls[3] = {t->units.center == NULL, t->units.scale == NULL, t->map == NULL};
+
+	if (t->units.center != NULL)
+		values[0] = make_float8_array(t->units.center, (int) t->dim);
+	if (t->units.scale != NULL)
+		values[1] = make_float8_array(t->units.scale, (int) t->dim);
+	values[2] = PointerGetDatum(t->map);
+	return make_record("row_units", values, nulls);
+}
+
+char *
+row_text(const training *t)
+{
+	query_argument arguments[] = {{"row_source", t->source.record}, {"row_units", units_record(t)}};
+
+	return TextDatumGetCString(query_datum("SELECT row_in_space($1, $2)", 2, arguments, 0, NULL));
+}
+
+/* ---- the sample checked ---- */
+
+/* Does the sample hold all rows? */
+static bool
+is_whole(const training *t, const fc_operator_header *sample)
+{
+	double		wanted = (double) rows_in_budget(t->dim, wanted_rows(t));
+
+	return sample->k < wanted && (t->estimate <= 3 * wanted || sample->k < wanted / 4);
+}
+
+/* Groups hold rows enough to be clustered. */
+static void
+check_groups(const training *t, const fc_operator_header *sample, double groups)
+{
+	if (groups >= 10 && groups > sample->k / 2.0 && is_whole(t, sample))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"group_by\": column \"%s\" has %.0f values in %u rows", t->source.group_by, groups, sample->k),
+				 errdetail("Groups of one or two rows have no clusters."),
+				 errhint("Group by a column that many rows share.")));
+	if (groups > MANY_GROUPS && !flag_option(t->options, "quiet", false))
+		ereport(NOTICE,
+				(errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
+				 errdetail("Each gets clusters and a sketch of its own."),
+				 errhint("Cancel this and group by a column of fewer values, if these are more than you thought.")));
+}
+
+/* Without groups k is at most the number of different rows. */
+static void
+check_clusters(const training *t, const fc_operator_header *sample)
+{
+	query_argument arguments[] = {{"training_job", t->job}, {"int8", Int64GetDatum(sample->k)}};
+	Size		different;
+
+	if (!is_whole(t, sample))
+		return;
+	run_query("SELECT check_k_of_count($1, $2)", 2, arguments, 0);
+	if (t->k <= 1)
+		return;
+	different = distinct_rows(sample, t->k);
+	if (different < t->k)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %zu, but the rows of %s are of %s", t->k, t->source.relation, different == 1 ? "one kind only" : psprintf("%zu kinds only", different)),
+				 errdetail("All others are equal to one of these in every column that is clustered.")));
+}
+
+static void
+check_sample(const training *t, const fc_operator_header *sample)
+{
+	query_argument arguments[] = {{"training_job", t->job}, {"fastop", PointerGetDatum(sample)},
+	{"text", CStringGetTextDatum(is_whole(t, sample) ? "" : " of a sample")}};
+
+	if (t->source.group_by != NULL)
+		check_groups(t, sample, estimated_groups(t, sample->k));
+	else
+		check_clusters(t, sample);
+	if (t->source.encoder != NULL)
+		run_query("SELECT tell_useless_columns($1, $2, $3)", 3, arguments, 0);
+}
+
+/* ---- k, specs and features from the sample ---- */
+
+/* A training that chooses k itself. */
+static void
+choose_clusters(training *t, const fc_operator_header *sample)
+{
+	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}};
+	bool		null;
+
+	run_query("SELECT j.k, j.note FROM with_chosen_k($1, $2, $3) j", 3, arguments, 0);
+	t->k = (Size) DatumGetInt32(query_value(0, 1, &null));
+	t->note = TextDatumGetCString(query_value(0, 2, &null));
+}
+
+static bool
+has_live(const training *t)
+{
+	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}}, 0, NULL));
+}
+
+/* Only decoding needs many frequencies, or axes of the sample; drift compares the waves of all dimensions. */
+static void
+choose_specs(training *t, const fc_operator_header *sample)
+{
+	TimestampTz begun = GetCurrentTimestamp();
+	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}, {"int4", Int32GetDatum((int32) t->k)}};
+
+	t->drift_spec = drift_spec_of_rows(sample, t->seed);
+	t->decodable = strcmp(t->method, "compressive") == 0 || flag_option(t->options, "live", has_live(t));
+	t->spec = !t->decodable ? wave_spec_of_rows(sample, t->source.sparse, t->seed)
+		: (fc_spec *) DatumGetPointer(query_datum("SELECT decoded_spec($1, $2, $3, $4)", lengthof(arguments), arguments, 0, NULL));
+	log_step(t, "spec", begun, NAN, psprintf("%u frequencies%s", t->spec->frequencies, t->source.group_by != NULL ? " for all groups" : ""));
+}
+
+static void
+choose_map(training *t, const fc_operator_header *sample)
+{
+	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}};
+
+	if (strcmp(t->method, "kernel") == 0)
+		t->map = (struct varlena *) DatumGetPointer(query_datum("SELECT (with_map($1, $2, $3)).map", 3, arguments, 0, NULL));
+}
+
+/* ---- candidates: operators that the scan measures and moves ---- */
+
+/* Is a scan longer than k-means of the sample, which it makes one step better? */
+static bool
+scans_candidates(const training *t, const fc_operator_header *sample)
+{
+	return strcmp(t->method, "kmeans") == 0 && t->k <= MOST_CANDIDATES && t->source.group_by == NULL && !flag_option(t->options, "frozen", false) &&
+		number_option(t->options, "trim", 0) == 0 && number_option(t->options, "iterations", SCANS) > 0 && t->estimate > 3.0 * sample->k;
+}
+
+/* The clusters of complete rows, of which the sample is where there are some, or those of the sample; and those that serve. */
+static int
+find_candidates(training *t, const fc_operator_header *sample, fc_operator_header **candidates)
+{
+	fc_operator_header *rows;
+	TimestampTz begun;
+	fit_profile fit;
+	int			count = 0;
+
+	if (t->source.complete == NULL && !scans_candidates(t, sample))
+		return 0;
+	begun = begin_step(t, "sample k-means");
+	rows = rows_with_map(t->map, rows_in_units(sample, (units) {0}, t->units));
+	if (t->source.complete != NULL && (strcmp(t->method, "kmeans") == 0 || has_factor_method(t)))
+		t->start = searched_clusters(t, rows, SHARED_NUMBERS);
+	if (!scans_candidates(t, sample) || distinct_rows(rows, t->k) < t->k)
+		return 0;
+	candidates[count++] = t->start != NULL ? t->start : searched_clusters(t, rows, SEARCHED_NUMBERS);
+	if (!sums_are_shared(candidates[0]))
+		return 0;
+	fit = profile_of_fit(candidates[0], rows, NULL, 0);
+	t->sample_rows = rows->k;
+	t->sample_objective = fit.mean;
+	t->sample_error = fit.error;
+	candidates[count] = old_clusters(t, "", t->k);
+	if (candidates[count] != NULL)
+		count++;
+	log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
+	return count;
+}
+
+/* ---- fits ---- */
+
+static const char *
+fit_name(const training *t)
+{
+	return strcmp(t->method, "compressive") == 0 ? "decode" : strcmp(t->method, "qkmeans") == 0 ? "QK-means" : "k-means";
+}
+
+static void
+log_fits(const training *t, TimestampTz begun, const train_part *parts, int count)
+{
+	int64		n = 0;
+	int64		nulls = 0;
+	double		sampled = 0;
+	query_argument arguments[3] = {{"training_job", t->job}};
+
+	for (int i = 0; i < count; i++)
+	{
+		n += parts[i].n;
+		nulls += parts[i].nulls;
+		sampled += parts[i].rows->k;
+	}
+	log_step(t, fit_name(t), begun, NAN, psprintf("%lld rows%s%s", (long long) n, (double) n > sampled ? psprintf(", a sample of %.0f", sampled) : "",
+												   t->source.group_by != NULL ? psprintf(", %d groups", count) : ""));
+	arguments[1] = (query_argument) {"int8", Int64GetDatum(nulls)};
+	arguments[2] = (query_argument) {"int8", Int64GetDatum(n)};
+	run_query("SELECT tell_nulls($1, $2, $3)", 3, arguments, 0);
+}
+
+static void
+fit_parts(training *t, train_part *parts, int count)
+{
+	TimestampTz begun = begin_step(t, fit_name(t));
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "fastclust part", ALLOCSET_DEFAULT_SIZES);
+
+	for (int i = 0; i < count; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(work);
+
+		fit_part(t, &parts[i]);
+		MemoryContextSwitchTo(old);
+		parts[i].op = memcpy(MemoryContextAllocHuge(old, VARSIZE(parts[i].op)), parts[i].op, VARSIZE(parts[i].op));
+		MemoryContextReset(work);
+	}
+	MemoryContextDelete(work);
+	log_fits(t, begun, parts, count);
+}
+
+/* How many scans of Lloyd's algorithm may follow: none where the weighted rows are all rows. */
+static int
+planned_scans(const training *t, const train_part *parts, int count)
+{
+	bool		whole = true;
+
+	for (int i = 0; i < count; i++)
+		whole = whole && parts[i].rows->k == parts[i].n;
+	if (strcmp(t->method, "qkmeans") == 0)
+		return 0;
+	return (int) number_option(t->options, "iterations", strcmp(t->method, "compressive") == 0 ? t->source.group_by != NULL : whole ? 0 : SCANS);
+}
+
+/* ---- the recall of a search through as many buckets as option probes says ---- */
+
+static void
+measure_recall(training *t, const fc_operator_header *sample, const train_part *part)
+{
+	query_argument arguments[] = {{"fastop", PointerGetDatum(part->op)}, {"fastop", PointerGetDatum(sample)}, {"row_units", units_record(t)},
+	{"int4", Int32GetDatum(QUERIES)}, {"float8"}, {"int4"}};
+
+	if (!has_option(t->options, "probes") || t->source.group_by != NULL)
+		return;
+	arguments[4].value = Float8GetDatum(NEIGHBOURS * sample->k / Max((double) part->n, sample->k));
+	arguments[5].value = Int32GetDatum((int32) Min(number_option(t->options, "probes", 1), part->op->k));
+	t->recall = DatumGetFloat8(query_datum("SELECT (bucket_recall($1, searched_sample($2, $3), $4, $5 , $6)).recall", lengthof(arguments), arguments, 0, NULL));
+}
+
+/* ---- the line ---- */
+
+static void
+train_rows(training *t)
+{
+	fc_operator_header *sample;
+	fc_operator_header *candidates[2];
+	train_part *parts;
+	int			count;
+	TimestampTz begun = begin_step(t, "sample");
+
+	sample = uniform_sample(t);
+	check_sample(t, sample);
+	t->units = standard_units(t, sample);
+	if (t->k == 0)
+		choose_clusters(t, sample);
+	choose_specs(t, sample);
+	choose_map(t, sample);
+	if (t->version > 1)
+		read_serving(t);
+	count = find_candidates(t, sample, candidates);
+	begun = begin_step(t, "sketch");
+	parts = scan_parts(t, sample, candidates, count, &count);
+	log_step(t, "sketch", begun, NAN, NULL);
+	fit_parts(t, parts, count);
+	lloyd_scans(t, parts, count, planned_scans(t, parts, count));
+	if (has_option(t->options, "balance"))
+		balance_clusters(t, &parts[0]);
+	begun = GetCurrentTimestamp();
+	measure_recall(t, sample, &parts[0]);
+	log_step(t, "profile", begun, store_parts(t, sample, parts, count), NULL);
+}
+
+/* (job): its version, written but not served yet. */
+PG_FUNCTION_INFO_V1(fastclust_train_rows);
+Datum
+fastclust_train_rows(PG_FUNCTION_ARGS)
+{
+	SPI_connect();
+	train_rows(open_training(PG_GETARG_DATUM(0)));
+	SPI_finish();
+	PG_RETURN_VOID();
+}

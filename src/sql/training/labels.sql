@@ -1,0 +1,235 @@
+
+-- labels: the clusters of the rows of a relation, written to a table
+
+-- Writes the rows of a query: many at a time into a table that neither checks single rows nor does something for them, else by INSERT.
+CREATE FUNCTION fastclust_internal.write_rows(target regclass, query text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C STRICT;
+
+CREATE FUNCTION fastclust_internal.primary_key(relation regclass) RETURNS name[]
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT array_agg(a.attname ORDER BY u.i)
+      FROM pg_index x CROSS JOIN unnest(x.indkey) WITH ORDINALITY u(attnum, i) JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = u.attnum
+     WHERE x.indrelid = relation AND x.indisprimary AND u.i <= x.indnkeyatts
+$$;
+
+-- The columns by which a label finds its row: those of the option, or the primary key.
+CREATE FUNCTION fastclust_internal.label_keys(relation regclass, options jsonb) RETURNS name[]
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    keys name[] := CASE jsonb_typeof(options -> 'key')
+        WHEN 'array' THEN ARRAY(SELECT k FROM jsonb_array_elements_text(options -> 'key') k)
+        WHEN 'string' THEN (columns_of_text(relation, options ->> 'key')).features
+        ELSE primary_key(relation) END;
+BEGIN
+    IF keys IS NULL THEN
+        RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
+            HINT = 'Name columns that tell its rows apart: {"key": ["..."]}.';
+    ELSIF keys = '{}' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
+    ELSIF flag_option(options, 'follow', false) AND keys IS DISTINCT FROM primary_key(relation) THEN
+        RAISE feature_not_supported USING MESSAGE = format('labels of %s can only follow by its primary key', relation),
+            HINT = 'Leave out option "follow", and write the labels again by option "replace".';
+    END IF;
+    PERFORM feature_type(relation, k) FROM unnest(keys) k;
+    RETURN keys;
+END
+$$;
+
+-- A call of predict or of predict_distance for the row t.  Numbers are given as a list, which is twice as fast as a whole row, where none is NULL.
+CREATE FUNCTION fastclust_internal.label_call(called text, held stored_models, version stored_versions, source row_source) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE
+        WHEN version.vector THEN format('%s(%L, %s)', called, held.model, concat_ws(', ', source.raw, CASE WHEN held.group_by IS NOT NULL THEN source.group_value END))
+        WHEN held.group_by IS NULL AND source.numbers AND cardinality(version.features) <= 98 AND (SELECT bool_and(f.kind = 'number') FROM encoder_features(version.encoder) f)
+            THEN format('CASE WHEN %3$s THEN %1$s(%2$L, t) ELSE %1$s(%2$L, %4$s) END', called, held.model, source.missing,
+                        (SELECT string_agg(format('t.%I', u.f), ', ' ORDER BY u.i) FROM unnest(version.features) WITH ORDINALITY u(f, i)))
+        ELSE format('%s(%L, t)', called, held.model) END
+$$;
+
+-- A row for each row of the relation: its key, its cluster, and its name and distance where the options ask for them.
+CREATE FUNCTION fastclust_internal.label_query(held stored_models, version stored_versions, source row_source, options jsonb) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    relation regclass := source.relation;
+    keys name[] := label_keys(relation, options);
+    condition text := COALESCE((row_condition(relation, COALESCE(options ->> 'where', version.options ->> 'where'))).condition, 'true');
+    distance text := CASE WHEN flag_option(options, 'distance', false) THEN 'distance' END;
+    columns text := concat_ws(', ', (SELECT string_agg(format('t.%I', k), ', ' ORDER BY i) FROM unnest(keys) WITH ORDINALITY u(k, i)),
+                              label_call('predict', held, version, source) || ' AS cluster', label_call('predict_distance', held, version, source) || ' AS ' || distance);
+BEGIN
+    IF NOT flag_option(options, 'name', false) THEN
+        RETURN format('SELECT %s FROM %s t WHERE %s', columns, source.relation, condition);
+    END IF;
+    RETURN (SELECT format('SELECT %s FROM (SELECT %s, %s AS "its group" FROM %s t WHERE %s OFFSET 0) q LEFT JOIN unnest(%L::text[], %L::integer[], %L::text[]) c(group_value, cluster, name)'
+                          ' ON c.cluster = q.cluster AND c.group_value = q."its group"',
+                          concat_ws(', ', (SELECT string_agg(format('q.%I', k), ', ' ORDER BY i) FROM unnest(keys || 'cluster'::name) WITH ORDINALITY u(k, i)), 'c.name AS cluster_name', 'q.' || distance),
+                          columns, source.group_value, source.relation, condition, array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))
+              FROM model_clusters m WHERE m.model = held.model);
+END
+$$;
+
+-- The table is there and empty, or may be added to.
+CREATE FUNCTION fastclust_internal.prepare_target(target text, relation regclass, query text, options jsonb) RETURNS regclass
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    existing regclass := to_regclass(target);
+BEGIN
+    IF flag_option(options, 'append', false) AND (flag_option(options, 'replace', false) OR flag_option(options, 'follow', false)) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('options "append" and "%s" exclude each other', CASE WHEN flag_option(options, 'replace', false) THEN 'replace' ELSE 'follow' END);
+    ELSIF flag_option(options, 'follow', false) AND target LIKE 'pg_temp.%' THEN
+        RAISE feature_not_supported USING MESSAGE = 'a temporary table cannot follow a model', HINT = 'Name another table as target.';
+    ELSIF existing = relation THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('labels of %s cannot be written into itself', relation),
+            HINT = 'Name another table as target.';
+    ELSIF existing IS NULL THEN
+        EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, query);
+    ELSIF flag_option(options, 'replace', false) THEN
+        EXECUTE format(CASE WHEN (SELECT c.relkind IN ('r', 'p') AND NOT c.relhastriggers FROM pg_class c WHERE c.oid = existing) THEN 'TRUNCATE %s' ELSE 'DELETE FROM %s' END, target);
+    ELSIF NOT flag_option(options, 'append', false) THEN
+        RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
+            HINT = 'Empty it first by option "replace", or add rows to it by option "append".';
+    END IF;
+    RETURN target::regclass;
+END
+$$;
+
+-- ---- tables that follow their model ----
+
+CREATE TABLE fastclust_internal.label_tables (
+    model_id bigint NOT NULL,
+    model text NOT NULL,
+    target text NOT NULL,    -- qualified and quoted, as the relation is
+    relation text NOT NULL,
+    options jsonb NOT NULL,    -- of write_labels
+    followed_by name NOT NULL,    -- the role that wrote the labels
+    followed_by_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[followed_by]))[1]) STORED,    -- the oid of that role when the row was written
+    PRIMARY KEY (model_id, target),
+    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+SELECT pg_catalog.pg_extension_config_dump('label_tables', '');
+CREATE VIEW fastclust_internal.own_label_tables WITH (security_barrier) AS
+    SELECT l.* FROM own_models m JOIN label_tables l ON l.model_id = m.id;
+GRANT SELECT ON own_label_tables TO PUBLIC;
+
+-- The table follows the model from now on; options NULL: it does not.
+CREATE FUNCTION fastclust_internal.write_follower(model_id bigint, target text, relation text, options jsonb) RETURNS void
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held stored_models := held_model(model_id);
+BEGIN
+    DELETE FROM label_tables l WHERE l.model_id = held.id AND l.target = $2;
+    IF options IS NOT NULL THEN
+        INSERT INTO label_tables (model_id, model, target, relation, options, followed_by) VALUES (held.id, held.model, $2, $3, $4, pg_get_userbyid(calling_role()));
+    END IF;
+END
+$$;
+
+-- Updates the labels that changed, adds those of new rows, removes those of rows that are gone.  The caller's rights hold, so the tables must be the
+-- caller's own choice or a superuser's.
+CREATE FUNCTION fastclust_internal.follow_version(follower label_tables) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held stored_models := readable_model(follower.model);
+    version stored_versions := largest_part(held);
+    target regclass := follower.target;
+    problem text;
+    source row_source;
+    keys name[];
+BEGIN
+    version.relation := follower.relation;
+    source := row_source(scanned_relation(held, version, NULL, held.group_by), version.features, version.vector, held.group_by);
+    problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE THEN format('they were written by role %s', follower.followed_by)
+                    WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_code_problem(target) END;
+    IF problem IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = problem;
+    END IF;
+    keys := label_keys(source.relation::regclass, follower.options);
+    EXECUTE (
+        SELECT format('WITH changed AS MATERIALIZED (SELECT %1$s, %2$s, f IS NULL AS "is gone", l IS NULL AS "is new" FROM (%3$s) f FULL JOIN %4$s l ON %5$s WHERE %6$s),'
+                      ' updated AS (UPDATE %4$s l SET %7$s FROM changed c WHERE NOT c."is gone" AND NOT c."is new" AND %8$s),'
+                      ' removed AS (DELETE FROM %4$s l USING changed c WHERE c."is gone" AND %8$s)'
+                      ' INSERT INTO %4$s (%9$s) SELECT %9$s FROM changed c WHERE c."is new"',
+                      string_agg(format('COALESCE(f.%1$I, l.%1$I) AS %1$I', u.name), ', ') FILTER (WHERE u.is_key), string_agg(format('f.%I', u.name), ', ') FILTER (WHERE NOT u.is_key),
+                      label_query(held, version, source, follower.options), target, string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key),
+                      string_agg(format('f.%1$I IS DISTINCT FROM l.%1$I', u.name), ' OR '), string_agg(format('%1$I = c.%1$I', u.name), ', ') FILTER (WHERE NOT u.is_key),
+                      string_agg(format('l.%1$I = c.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key), string_agg(format('%I', u.name), ', '))
+          FROM (SELECT k AS name, true AS is_key FROM unnest(keys) k
+                UNION ALL SELECT o.name, false FROM (VALUES ('cluster', true), ('cluster_name', flag_option(follower.options, 'name', false)), ('distance', flag_option(follower.options, 'distance', false))) o(name, wanted)
+                 WHERE o.wanted) u);
+END
+$$;
+
+-- The label tables of a model follow the version that serves.  A warning names one that cannot; one that does not exist any more is forgotten.
+CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    follower label_tables;
+BEGIN
+    FOR follower IN SELECT l.* FROM own_label_tables l WHERE l.model_id = $1 ORDER BY l.target LOOP
+        BEGIN
+            IF to_regclass(follower.target) IS NULL THEN
+                PERFORM write_follower($1, follower.target, NULL, NULL);
+            ELSE
+                PERFORM follow_version(follower);
+            END IF;
+        EXCEPTION
+            WHEN transaction_rollback THEN
+                RAISE;
+            WHEN OTHERS THEN
+                RAISE WARNING USING MESSAGE = format('labels in %s stay those of another version of model "%s": %s', follower.target, follower.model, SQLERRM),
+                    HINT = 'Write them again by write_labels with the option "replace"; its option "follow": false ends this.';
+        END;
+    END LOOP;
+END
+$$;
+
+CREATE FUNCTION fastclust_internal.start_serving(model_id bigint, version integer, group_by name, keep integer) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT serve_version(model_id, version, group_by, keep);
+    SELECT update_labels(model_id);
+$$;
+
+CREATE FUNCTION use_version(model text, version integer) RETURNS void
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM update_labels(choose_version($1, $2));
+END
+$$;
+COMMENT ON FUNCTION use_version(text, integer) IS 'make another version the one that predict uses: an old one, or a candidate';
+
+-- ---- write_labels ----
+
+-- write_labels, from the name of the target on.
+CREATE FUNCTION fastclust_internal.label_rows(model text, relation regclass, target text, options jsonb) RETURNS bigint
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held stored_models := readable_model(model);
+    version stored_versions;
+    source row_source;
+    query text;
+    made regclass;
+    written bigint;
+BEGIN
+    PERFORM reject_read_only('labels cannot be written'), check_training_options(options, 'write_labels');
+    IF flag_option(options, 'follow', false) THEN
+        held := held_model(model, true);    -- no version comes between these labels and those that follow
+    END IF;
+    version := largest_part(held);
+    source := row_source(scanned_relation(held, version, relation, held.group_by), version.features, version.vector, held.group_by);
+    query := label_query(held, version, source, options);
+    made := prepare_target(target, relation, query, options);
+    PERFORM announce_step(format('model "%s": labels of %s', held.model, source.relation), held.id, held.model, 'labels', estimated_rows(source));
+    written := write_rows(made, query);
+    PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
+    IF options ? 'follow' THEN
+        -- names and dates resolved, for the condition is read again in other sessions
+        PERFORM write_follower(held.id, target, source.relation, CASE WHEN flag_option(options, 'follow', false) THEN
+            options || jsonb_strip_nulls(jsonb_build_object('where', (row_condition(source.relation::regclass, options ->> 'where')).condition)) END);
+    END IF;
+    RETURN written;
+END
+$$;
+
+CREATE FUNCTION write_labels(model text, relation regclass, target text, options jsonb DEFAULT '{}') RETURNS bigint
+    AS 'MODULE_PATHNAME', 'fastclust_write_labels' LANGUAGE C;
+COMMENT ON FUNCTION write_labels(text, regclass, text, jsonb)
+    IS 'write the key and the cluster of each row of a relation to a table, which is made unless it exists; returns the number of rows';

@@ -1,0 +1,38 @@
+
+-- internal: one pass over the rows of a training: sketch, counts of drift, weighted sample and Lloyd's sums side by side
+
+CREATE TYPE fastclust_internal.scan_plan AS (
+    encoder encoder,            -- NULL: the only cell of a row is a vector
+    metric text,                -- cosine, or NULL
+    center double precision[], scale double precision[],    -- units of a row; NULL: as it is
+    map kernel_map,             -- operators take its features of a row in units; NULL: the row in units
+    spec sketch_spec,           -- of the sketch, of rows in their own units; NULL: none
+    drift_spec drift_spec,      -- of the counts, as well; NULL: none
+    share integer,              -- one row of so many, a power of two, enters sketch and counts, by its key; NULL: every row
+    size integer, sample_center double precision[], sample_variance double precision, seed bigint, rank_limit double precision,    -- of the
+                                -- weighted sample of rows in units, as those of coreset_state_agg; NULL for size: none
+    operators fastop[]);        -- of Lloyd's sums, up to two; NULL: none
+
+-- Cells are the encoder's columns in their order, or one row that has them by name, or a vector.  A key tells equal rows apart.
+CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_scan_accum' LANGUAGE C STABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.scan_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_scan_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION fastclust_internal.scan_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'fastclust_scan_packed' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.scan_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_scan_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.scan_final(internal) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_scan_packed' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE fastclust_internal.scan_agg(plan scan_plan, key bigint, VARIADIC cells "any") (SFUNC = scan_accum, STYPE = internal, SSPACE = 65536,
+    COMBINEFUNC = scan_combine, SERIALFUNC = scan_serialize, DESERIALFUNC = scan_deserialize,
+    FINALFUNC = scan_final, FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust_internal.sum(plan scan_plan, key bigint, VARIADIC cells "any") (SFUNC = scan_accum, STYPE = internal, SSPACE = 65536,
+    FINALFUNC = scan_final, FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust_internal.merge_scan_agg(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = state_combine, PARALLEL = SAFE);
+
+-- The parts of a packed state; NULL for one that is not there or that no row entered.
+CREATE FUNCTION fastclust_internal.scan_result(scan aggregate_state, OUT n bigint, OUT nulls bigint, OUT sketch sketch, OUT counts drift_counts,
+        OUT sample aggregate_state, OUT steps lloyd_step[])
+    AS 'MODULE_PATHNAME', 'fastclust_scan_result' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

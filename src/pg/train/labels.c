@@ -155,6 +155,15 @@ write_each(Relation relation, TupleDesc row, const char *query)
 	SPI_execute(insert.data, false, 0);
 }
 
+/* Of its table, or of some of its columns: no other's table is locked. */
+static void
+check_insert(Oid relation)
+{
+	if (pg_class_aclcheck(relation, GetUserId(), ACL_INSERT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(relation, GetUserId(), ACL_INSERT, ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relation)), get_rel_name(relation));
+}
+
 /* (target, query): how many rows of the query were written. */
 PG_FUNCTION_INFO_V1(fastclust_write_rows);
 Datum
@@ -167,6 +176,7 @@ fastclust_write_rows(PG_FUNCTION_ARGS)
 	uint64		written;
 
 	PreventCommandIfReadOnly("INSERT");
+	check_insert(PG_GETARG_OID(0));
 	relation = table_open(PG_GETARG_OID(0), RowExclusiveLock);
 	SPI_connect();
 	plan = SPI_prepare_cursor(query, 0, NULL, CURSOR_OPT_PARALLEL_OK);

@@ -24,7 +24,9 @@ type_of_name(const char *name)
 	Oid			type = TypenameGetTypid(name);
 
 	if (!OidIsValid(type))
-		elog(ERROR, "type %s is not found", name);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("type %s is not found", name)));
 	return type;
 }
 
@@ -45,10 +47,14 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 	SPI_freetuptable(SPI_tuptable);
 	plan = SPI_prepare_cursor(text, count, types, CURSOR_OPT_CUSTOM_PLAN | (flags & QUERY_PARALLEL ? CURSOR_OPT_PARALLEL_OK : 0));
 	if (plan == NULL)
-		elog(ERROR, "cannot plan \"%s\": %s", text, SPI_result_code_string(SPI_result));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot plan \"%s\": %s", text, SPI_result_code_string(SPI_result))));
 	code = SPI_execute_plan_with_paramlist(plan, parameters, false, 0);
 	if (code != SPI_OK_SELECT)
-		elog(ERROR, "cannot run \"%s\": %s", text, SPI_result_code_string(code));
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cannot run \"%s\": %s", text, SPI_result_code_string(code))));
 	SPI_freeplan(plan);
 }
 

@@ -26,7 +26,9 @@ read_plan_fields(Datum datum)
 	plan_fields fields;
 
 	if (desc->natts != PLAN_FIELDS)
-		elog(ERROR, "a scan_plan has %d fields, not %d", PLAN_FIELDS, desc->natts);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a scan_plan has %d fields, not %d", PLAN_FIELDS, desc->natts)));
 	heap_deform_tuple(&tuple, desc, fields.value, fields.null);
 	ReleaseTupleDesc(desc);
 	return fields;
@@ -74,7 +76,9 @@ static void
 set_dim(scan_plan *plan, Size d, const char *of_what)
 {
 	if (plan->d != 0 && plan->d != d)
-		elog(ERROR, "%s has %zu dimensions, %s has %zu", of_what, d, plan->of_what, plan->d);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s has %zu dimensions, %s has %zu", of_what, d, plan->of_what, plan->d)));
 	plan->d = d;
 	plan->of_what = of_what;
 }
@@ -108,6 +112,10 @@ prepare_sample(scan_plan *plan)
 	plan->sample.seed = (uint64) DatumGetInt64(f->value[PLAN_SEED]);
 	if (!f->null[PLAN_SAMPLE_VARIANCE])
 	{
+		if (f->null[PLAN_SAMPLE_CENTER])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("sample_variance of a scan_plan needs its sample_center")));
 		plan->sample.variance = DatumGetFloat8(f->value[PLAN_SAMPLE_VARIANCE]);
 		plan->sample.center = read_float8_array(f->value[PLAN_SAMPLE_CENTER], plan->d > 0 ? (int) plan->d : -1, "center");
 	}
@@ -145,7 +153,9 @@ prepare_plan(scan_plan *plan)
 		prepare_map(plan);
 	prepare_sample(plan);
 	if (share < 1 || (share & (share - 1)) != 0)
-		elog(ERROR, "share is %d, no power of two", share);
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("share is %d, no power of two", share)));
 	plan->share = (uint64) share - 1;
 }
 

@@ -176,7 +176,9 @@ fastclust_scan_result(PG_FUNCTION_ARGS)
 
 	read_scan(PG_GETARG_DATUM(0), &result);
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "a row is expected");
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a row is expected")));
 	values[0] = Int64GetDatum(result.n);
 	values[1] = Int64GetDatum(result.nulls);
 	values[2] = PointerGetDatum(result.sketch);

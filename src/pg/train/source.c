@@ -94,8 +94,12 @@ open_source(Datum record, train_source *source)
 	source->relation = text_or(record, "relation", "");
 	source->features = list_field(record, "features", NAMEOID, &source->feature_count);
 	source->vector = flag_field(record, "vector");
+	if (!source->vector && source->feature_count == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a row_source of columns has no features")));
 	source->group_by = name_field(record, "group_by");
-	source->raw = text_field(record, "raw");
+	source->raw = text_or(record, "raw", "NULL");
 	source->complete = text_field(record, "complete");
 	source->group_value = text_or(record, "group_value", "''");
 	source->filter = text_or(record, "filter", "true");
@@ -113,6 +117,8 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 {
 	const char *relation = leaf != NULL ? leaf : source->relation;
 
+	if (!(wanted > 0))
+		wanted = INFINITY;
 	if (source->heap && estimate > 3 * wanted)
 	{
 		int			spread = estimate >= BLOCKS_TIMES * wanted ? BLOCKS_TIMES : 1;
@@ -123,7 +129,7 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 	}
 	appendStringInfo(query, "FROM %s t WHERE %s", relation, source->filter);
 	if (!source->heap && estimate >= 8 * wanted)
-		appendStringInfo(query, " AND %s >> 40 & %d = 0", source->key, (1 << Min(20, (int) floor(log2(estimate / (4 * wanted))))) - 1);
+		appendStringInfo(query, " AND %s >> 40 & %d = 0", source->key, (1 << (int) floor(log2(Min(estimate / (4 * wanted), 1048576.0)))) - 1);
 }
 
 /* The cells of a row, as scan_agg takes them. */

@@ -109,7 +109,7 @@ write_step(const training *t, const char *step, double objective, double seconds
 void
 log_step(const training *t, const char *step, TimestampTz begun, double objective, const char *note)
 {
-	double		seconds = (double) (GetCurrentTimestamp() - begun) / USECS_PER_SEC;
+	double		seconds = ((double) GetCurrentTimestamp() - (double) begun) / USECS_PER_SEC;
 
 	end_step();
 	write_step(t, step, objective, seconds, note);

@@ -146,7 +146,9 @@ set_column(record_builder *row, const char *name, Datum value)
 			row->nulls[i] = false;
 			return;
 		}
-	elog(ERROR, "stored_versions has no column \"%s\"", name);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("stored_versions has no column \"%s\"", name)));
 }
 
 static void

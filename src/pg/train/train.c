@@ -133,11 +133,16 @@ static void
 choose_clusters(training *t, const fc_operator_header *sample)
 {
 	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}};
+	Datum		value;
 	bool		null;
 
 	run_query("SELECT j.k, j.note FROM with_chosen_k($1, $2, $3) j", 3, arguments, 0);
-	t->k = (Size) DatumGetInt32(query_value(0, 1, &null));
-	t->note = TextDatumGetCString(query_value(0, 2, &null));
+	value = query_value(0, 1, &null);
+	if (null)
+		reject_no_rows(t);
+	t->k = (Size) DatumGetInt32(value);
+	value = query_value(0, 2, &null);
+	t->note = null ? NULL : TextDatumGetCString(value);
 }
 
 static bool

@@ -7,6 +7,8 @@
  * A function in the language fastclust_owner also runs with the rights of its owner, as with SECURITY DEFINER, but
  * knows the caller by calling_role(): there current_user is the owner, and session_user does not know of SET ROLE.
  * Where one such function calls another, the caller of the first one is that of both.
+ *
+ * Both run under fixed settings of how text is read (settings.c), for they write queries.
  */
 #include "postgres.h"
 
@@ -15,10 +17,12 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "pg/base/arguments.h"
+#include "pg/base/settings.h"
 
 static Oid	calling_role = InvalidOid;
 
@@ -78,6 +82,8 @@ fastclust_call_plpgsql(PG_FUNCTION_ARGS)
 {
 	static PGFunction handler = NULL;
 	Oid			function;
+	int			level;
+	Datum		result;
 
 	if (handler == NULL)
 		handler = load_external_function("$libdir/plpgsql", "plpgsql_call_handler", true, NULL);
@@ -93,7 +99,10 @@ fastclust_call_plpgsql(PG_FUNCTION_ARGS)
 					 errmsg("sketch must not be NULL"),
 					 errhint("sketch_agg of no rows is NULL; leave out sketch to read the table.")));
 	}
-	return call_with_short_context(handler, fcinfo);
+	level = fix_text_settings();
+	result = call_with_short_context(handler, fcinfo);
+	AtEOXact_GUC(true, level);
+	return result;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_call_as_owner);

@@ -31,6 +31,7 @@
 #include "parser/parser.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -38,6 +39,7 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
+#include "pg/base/settings.h"
 
 #define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of queries */
 #define ALIAS		"t"
@@ -384,6 +386,7 @@ fastclust_row_condition(PG_FUNCTION_ARGS)
 {
 	condition	c = {.text = text_to_cstring(PG_GETARG_TEXT_PP(1))};
 	Datum		values[2];
+	int			level = fix_text_settings();
 
 	if (strlen(c.text) > MOST_BYTES)
 		ereport(ERROR,
@@ -395,5 +398,6 @@ fastclust_row_condition(PG_FUNCTION_ARGS)
 	values[0] = CStringGetTextDatum(deparse_expression(checked(&c), deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
 	values[1] = column_names(&c);
 	table_close(c.relation, AccessShareLock);	/* not held: whoever calls may have no right to the relation */
+	AtEOXact_GUC(true, level);
 	return row_result(fcinfo, values, NULL);
 }

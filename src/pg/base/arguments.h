@@ -53,6 +53,10 @@ extern Datum row_result(FunctionCallInfo fcinfo, const Datum *values, const bool
 /* The owner of a function; an internal error where there is no such function. */
 extern Oid	function_owner(Oid function);
 
+/* Fix settings of the session until AtEOXact_GUC of the level they return: those by which text of a query is read; all, with the path and how times are written. */
+extern int	fix_text_settings(void);
+extern int	fix_settings(void);
+
 /* function(fcinfo); an error of it has the context of this call alone. */
 extern Datum call_with_short_context(PGFunction function, FunctionCallInfo fcinfo);
 

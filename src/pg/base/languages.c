@@ -8,7 +8,8 @@
  * knows the caller by calling_role(): there current_user is the owner, and session_user does not know of SET ROLE.
  * Where one such function calls another, the caller of the first one is that of both.
  *
- * Both run under fixed settings of how text is read (settings.c), for they write queries.
+ * Both run under fixed settings of how text is read, for they write queries.  A stored condition is text, since a node tree is of
+ * one server version and holds oids that no dump restores; it means the same everywhere because it is written and read under these.
  */
 #include "postgres.h"
 
@@ -22,7 +23,6 @@
 #include "utils/syscache.h"
 
 #include "pg/base/arguments.h"
-#include "pg/base/settings.h"
 
 static Oid	calling_role = InvalidOid;
 
@@ -74,6 +74,46 @@ call_with_short_context(PGFunction function, FunctionCallInfo fcinfo)
 	}
 	PG_END_TRY();
 	return result;
+}
+
+typedef struct setting
+{
+	const char *name;
+	const char *value;
+} setting;
+
+static void
+fix(const setting *settings, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(GetConfigOption(settings[i].name, false, false), settings[i].value) != 0)
+			(void) set_config_option(settings[i].name, settings[i].value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+int
+fix_text_settings(void)
+{
+	static const setting settings[] = {
+		{"bytea_output", "hex"}, {"standard_conforming_strings", "on"}, {"array_nulls", "on"}, {"lc_monetary", "C"},
+		{"quote_all_identifiers", "off"}, {"transform_null_equals", "off"}, {"xmlbinary", "base64"}, {"xmloption", "content"}
+	};
+	int			level = NewGUCNestLevel();
+
+	fix(settings, lengthof(settings));
+	return level;
+}
+
+int
+fix_settings(void)
+{
+	static const setting settings[] = {
+		{"search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"},
+		{"DateStyle", "ISO, MDY"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}, {"TimeZone", "UTC"}
+	};
+	int			level = fix_text_settings();
+
+	fix(settings, lengthof(settings));
+	return level;
 }
 
 PG_FUNCTION_INFO_V1(fastclust_call_plpgsql);

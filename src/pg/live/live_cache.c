@@ -36,7 +36,6 @@
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
-#include "pg/base/settings.h"
 #include "pg/live/live.h"
 #include "pg/sketch/sketch_value.h"
 

@@ -16,7 +16,6 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/settings.h"
 #include "pg/live/live.h"
 
 /* Does a statement make a table with a parent? */

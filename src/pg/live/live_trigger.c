@@ -28,7 +28,6 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/settings.h"
 #include "pg/live/live.h"
 
 #define ROW_EVENTS(event) (TRIGGER_FIRED_FOR_ROW(event) && TRIGGER_FIRED_AFTER(event))

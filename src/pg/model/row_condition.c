@@ -39,7 +39,6 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/settings.h"
 
 #define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of queries */
 #define ALIAS		"t"

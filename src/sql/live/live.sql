@@ -17,7 +17,7 @@
 --
 -- A leaf's columns are identified by number, type and modifier.  A dump restores no numbers and no oids: it has the types as regtype[], which are dumped
 -- as names, and the names of the columns, from which a trigger of live_leaves finds the numbers again.  A name that is no longer that of the number is
--- an error of the reader, too.  A condition is text with all names resolved, written and read under fixed settings alone (pg/base/settings.c): node trees
+-- an error of the reader, too.  A condition is text with all names resolved, written and read under fixed settings alone (pg/base/languages.c): node trees
 -- are of one server version, and their oids of one database.  A leaf that is restored beside triggers, which counted the load or will, is lost.
 --
 -- No role reads or writes these but the owner of the extension.  A sketch of now is base + what came - what went, in integers: exact under every

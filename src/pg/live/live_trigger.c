@@ -157,7 +157,10 @@ write_lost(const live_sketch *live)
 	live_end_deltas(writer);
 }
 
-/* Write what this level has gathered. */
+/*
+ * Write the changes that this subtransaction level has gathered.  An entry that is busy stays: an expression of its row is being
+ * evaluated, and that code has written to followed tables.  Levels are apart so that ROLLBACK TO a savepoint forgets its own changes alone.
+ */
 static void
 write_pending(void)
 {
@@ -260,7 +263,11 @@ pending_of(const live_sketch *live)
 	return begin_pending(live);
 }
 
-/* Has this transaction changes that the deltas do not tell?  So it is within a statement, and after one on a table without a statement trigger. */
+/*
+ * Has this transaction changes that the deltas do not tell?  That is so within a statement, and after a statement on a table
+ * that has no statement trigger of ours: a parent of a partition that is followed alone, or a table to which a subscription applies rows.
+ * A reader in the same transaction would miss them, and gets an error; readers in other transactions see neither rows nor deltas.
+ */
 PG_FUNCTION_INFO_V1(fastclust_live_pending);
 Datum
 fastclust_live_pending(PG_FUNCTION_ARGS)

@@ -79,7 +79,10 @@ BEGIN
         -- only then do writers wait
         EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', live.relation);
     END IF;
-    PERFORM check_live_tables(live), forget_leaves(name);
+    PERFORM check_live_tables(live);
+    -- a leaf that went is followed until now: it might have come again
+    PERFORM drop_live_triggers(live.id, v.leaf) FROM live_columns(name) v WHERE v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
+    PERFORM forget_leaves(name);
     RETURN count_live(live, lost);
 END
 $$;

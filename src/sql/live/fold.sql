@@ -12,6 +12,9 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
+    -- leaves that were dropped
+    DELETE FROM live_bases b WHERE b.live_id = live.id AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = b.live_id AND v.leaf = b.leaf);
+    DELETE FROM live_deltas d WHERE d.live_id = live.id AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = d.live_id AND v.leaf = d.leaf);
     WITH gone AS (DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL RETURNING d.*),
     changed AS (
         SELECT g.leaf, COALESCE(g.group_value, '') AS group_value, COALESCE(g.bucket, '-infinity') AS bucket,

@@ -14,7 +14,7 @@
 #include "pg/base/progress.h"
 
 #define LEAST_BUDGET	1024	/* kB */
-#define BUDGET			(256 * 1024)
+#define BUDGET			(512 * 1024)
 
 int			fastclust_memory_budget = BUDGET;
 int			fastclust_largest_state = MaxAllocSize / 1024;

@@ -55,7 +55,7 @@ sample_size(const training *t, const fc_operator_header *sample, double groups)
 									  : Max(SAMPLE_ROWS, SAMPLE_OF_CLUSTER * (double) t->k)) * groups;
 
 	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
-	return ceil((double) rows_in_budget(total, VARSIZE(sample), BYTES_OF_SCAN, t->dim) / groups);
+	return ceil((double) rows_in_budget(total, VARSIZE(sample), groups > 1 ? BYTES_OF_GROUPS : BYTES_OF_SAMPLE, t->dim) / groups);
 }
 
 /*

@@ -163,12 +163,12 @@ extern Datum scan_plan(const training *t, const scan_request *request);
 /* ---- sample.c ---- */
 
 /*
- * Bytes of the budget for each number of a sample: 16 where it is drawn (doubles, copied once), then 4, and 8 more while a search is in it.  The uniform
- * sample stays beside that of the scan, and both leave some room for the rest.
+ * Bytes of the budget for each number of a sample: 16 where it is drawn (doubles, copied once), then 4, beside the uniform sample, and about as much
+ * again for what k-means takes of each cluster.  The samples of groups are drawn together and searched one by one.
  */
-#define BYTES_OF_SAMPLE	24
-#define BYTES_OF_SCAN	22
-#define BYTES_SENT		28		/* where workers send theirs to the leader, which keeps what came until all has come */
+#define BYTES_OF_SAMPLE	49
+#define BYTES_OF_GROUPS	16
+#define BYTES_SENT		56		/* where workers send theirs to the leader, which keeps what came until all has come */
 
 /* Rows that fit into the memory budget beside the bytes held, `size` at most. */
 extern Size rows_in_budget(double size, Size held, Size of_number, Size dimension);

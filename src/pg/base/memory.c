@@ -113,7 +113,7 @@ text_of_kilobytes(int kilobytes)
 	return kilobytes % 1024 == 0 ? psprintf("%d MB", kilobytes / 1024) : psprintf("%d kB", kilobytes);
 }
 
-/* What a session asks for; what files, databases and roles say is cut to the ceiling when it is used, as is a value that was below an older ceiling. */
+/* A session may not ask for more; the values of files, databases and roles are cut to the ceiling where they are used, as are those of before it came. */
 static bool
 check_asked_budget(int *budget, void **extra, GucSource source)
 {

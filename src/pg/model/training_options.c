@@ -170,7 +170,7 @@ fastclust_check_training_options(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* What bounds a training beside its options. */
+/* Settings that bound a training. */
 static const option memory_settings[] = {
 	{"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB", "memory of the call, by SET, not an option: the samples are made to fit"},
 	{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none", "most that fastclust.memory_budget may be, by a superuser's SET"}

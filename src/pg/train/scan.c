@@ -51,11 +51,13 @@ sketched_share(const training *t, double groups)
 static double
 sample_size(const training *t, const fc_operator_header *sample, double groups)
 {
+	Size		of_number;
 	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, GROUP_OF_CLUSTER * (double) t->k)
 									  : Max(SAMPLE_ROWS, SAMPLE_OF_CLUSTER * (double) t->k)) * groups;
 
 	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
-	return ceil((double) rows_in_budget(total, VARSIZE(sample), groups > 1 ? BYTES_OF_GROUPS : BYTES_OF_SAMPLE, t->dim) / groups);
+	of_number = groups > 1 ? BYTES_OF_GROUPS : t->k > MANY_CLUSTERS ? BYTES_OF_MANY : BYTES_OF_SAMPLE;
+	return ceil((double) rows_in_budget(total, VARSIZE(sample), of_number, t->dim) / groups);
 }
 
 /*

@@ -163,17 +163,18 @@ extern Datum scan_plan(const training *t, const scan_request *request);
 /* ---- sample.c ---- */
 
 /*
- * Bytes of the budget for each number of a sample: 16 where it is drawn (doubles, copied once), then 4, beside the uniform sample, and about as much
- * again for what k-means takes of each cluster.  The samples of groups are drawn together and searched one by one.
+ * Bytes of the budget for each number of a sample: 16 where it is drawn (doubles, copied once), then 4, beside the uniform sample and the work space of
+ * k-means.  Few clusters gain little from more rows, so half of the budget is enough for them.  The samples of groups are searched one by one.
  */
 #define BYTES_OF_SAMPLE	49
+#define BYTES_OF_MANY	24		/* clusters */
 #define BYTES_OF_GROUPS	16
-#define BYTES_SENT		56		/* where workers send theirs to the leader, which keeps what came until all has come */
+#define BYTES_SENT		56		/* where workers send theirs to the leader, which keeps these until all have come */
 
 /* Rows that fit into the memory budget beside the bytes held, `size` at most. */
 extern Size rows_in_budget(double size, Size held, Size of_number, Size dimension);
 
-/* scan_flags of a scan for a sample of so many rows: without workers where the budget has no room for what they send. */
+/* scan_flags of a scan for a sample of so many rows: without workers where the budget has no room for theirs. */
 extern int	sampling_flags(const training *t, double rows, Size held);
 
 /* How many rows a training wants in its uniform sample; one in random order, in the rows' own units. */

@@ -282,7 +282,7 @@ fc_coreset_rows(const fc_coreset *state)
 }
 
 void
-fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights)
+fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows, double *weights)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, state->used, fc_keyed);
@@ -299,12 +299,9 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *w
 	fc_sort(items, state->used, scratch);
 	for (size_t i = 0; i < fc_coreset_rows(state); i++)
 	{
-		const double *row = fc_coreset_row(state, items[i].value);
-
 		fc_check_every(&done, state->dim);
-		memcpy(x + i * state->dim, row, state->dim * sizeof(double));
-		if (weights != NULL)
-			weights[i] = 1.0 / fmin(1.0, fc_coreset_importance(row, center_in(state), state->variance, state->dim) * next);
+		rows[i] = fc_coreset_row(state, items[i].value);
+		weights[i] = 1.0 / fmin(1.0, fc_coreset_importance(rows[i], center_in(state), state->variance, state->dim) * next);
 	}
 	fc_arena_release(arena, mark);
 }

@@ -170,7 +170,13 @@ fastclust_check_training_options(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* (function) -> setof (option, type, range, default, meaning), in the order of the table above. */
+/* Settings that bound a training. */
+static const option memory_settings[] = {
+	{"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB", "memory of the call, by SET, not an option: the samples are made to fit"},
+	{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none", "most that fastclust.memory_budget may be, by a superuser's SET"}
+};
+
+/* (function) -> setof (option, type, range, default, meaning), in the order of the tables above. */
 PG_FUNCTION_INFO_V1(fastclust_option_help);
 Datum
 fastclust_option_help(PG_FUNCTION_ARGS)
@@ -183,6 +189,8 @@ fastclust_option_help(PG_FUNCTION_ARGS)
 	for (int i = 0; i < lengthof(training_options); i++)
 		if (training_options[i].functions & function)
 			put_option_help(fcinfo, &training_options[i].option, training_options[i].within);
+	for (int i = 0; i < lengthof(memory_settings) && (function & ANY_FUNCTION); i++)
+		put_option_help(fcinfo, &memory_settings[i], "fastclust");
 	return (Datum) 0;
 }
 

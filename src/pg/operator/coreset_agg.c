@@ -49,14 +49,14 @@ coreset_argument(FunctionCallInfo fcinfo, int n)
 	return state_argument(fcinfo, n, FC_STEP_CORESET, FC_STEP_CORESET);
 }
 
-/* Room for a state of so many rows beside `held` bytes; the executor copies it. */
+/* Room for a state of so many rows beside `held` bytes of the one that it replaces; the executor copies it. */
 static fc_coreset *
 new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
 {
 	Size		bytes = fc_coreset_bytes(d, capacity);
 	fc_coreset *state;
 
-	check_budget(held + 2 * bytes, aggregate_name(fcinfo));
+	check_budget(bytes + Max(held, bytes), aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -224,6 +224,31 @@ fastclust_coreset_packed(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(capacity < state->capacity ? coreset_with_room(fcinfo, state, capacity) : state);
 }
 
+static const double *
+listed_row(void *rows, size_t j)
+{
+	return ((const double **) rows)[j];
+}
+
+fc_operator_header *
+rows_of_coreset(const fc_coreset *state, account *memory)
+{
+	Size		n = fc_coreset_rows(state);
+	fc_arena	arena;
+	const double **rows;
+	double	   *weights;
+	fc_operator_header *result;
+
+	hold(memory, codebook_bytes(n, state->dim));
+	arena = hold_arena(memory);
+	rows = FC_TAKE(&arena, n, const double *);
+	weights = FC_TAKE(&arena, n, double);
+	fc_coreset_sample(state, &arena, rows, weights);
+	result = make_codebook_of((fc_metric) state->metric, &(fc_centroid_source) {.k = n,.d = state->dim,.row = listed_row,.place = rows}, weights);
+	release_arena(&arena);
+	return result;
+}
+
 /* The sample as an operator whose centroids are its rows, by rank. */
 PG_FUNCTION_INFO_V1(fastclust_coreset_final);
 Datum
@@ -231,23 +256,11 @@ fastclust_coreset_final(PG_FUNCTION_ARGS)
 {
 	account		memory = {"coreset_agg"};
 	fc_coreset *state;
-	Size		d;
-	Size		n;
-	fc_arena	arena;
-	double	   *x;
-	double	   *weights;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = coreset_argument(fcinfo, 0);
-	d = state->dim;
-	n = fc_coreset_rows(state);
-	check_count("the number of rows", (int64) n, 1, FC_MAX_CLUSTERS);
+	check_count("the number of rows", (int64) fc_coreset_rows(state), 1, FC_MAX_CLUSTERS);
 	hold(&memory, VARSIZE(state));
-	hold(&memory, codebook_bytes(n, d));
-	arena = hold_arena(&memory);
-	x = FC_TAKE(&arena, n * d, double);
-	weights = FC_TAKE(&arena, n, double);
-	fc_coreset_sample(state, &arena, x, weights);
-	PG_RETURN_POINTER(make_codebook_for((fc_metric) state->metric, x, weights, n, d));
+	PG_RETURN_POINTER(rows_of_coreset(state, &memory));
 }

@@ -32,19 +32,26 @@ limit_of_ranks(const fc_operator_header *header, const double *center, double va
 {
 	account		memory = {"a sample of shards"};
 	fc_operator op;
-	double	   *rows;
+	fc_scratch	scratch;
+	double	   *row;
 	double	   *importances;
 	double		limit;
 
 	open_operator(header, &op);
-	hold(&memory, op.k * (op.d + 2) * sizeof(double));
-	rows = centroids_in_units(&op, NULL, NULL);
+	hold(&memory, (op.k + op.d) * sizeof(double));
+	scratch = make_scratch(fc_operator_scratch(&op));
+	row = palloc(op.d * sizeof(double));
 	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	for (Size j = 0; j < op.k; j++)
-		importances[j] = fc_coreset_importance(rows + j * op.d, center, variance, op.d);
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(&op, j, scratch, row);
+		importances[j] = fc_coreset_importance(row, center, variance, op.d);
+	}
 	fc_coreset_limit(importances, op.weights, op.k, share, &limit);
 	pfree(importances);
-	pfree(rows);
+	pfree(row);
+	pfree(scratch.floats);
 	return limit;
 }
 
@@ -93,28 +100,48 @@ fastclust_centroid_moments(PG_FUNCTION_ARGS)
 	return row_result(fcinfo, (Datum[]) {make_float8_array(mean, (int) rows->d), make_float8_array(deviation, (int) rows->d)}, NULL);
 }
 
+typedef struct moved_rows
+{
+	fc_operator op;
+	units		from;
+	units		to;
+	fc_scratch	scratch;
+	double	   *row;
+} moved_rows;
+
+static const double *
+moved_row(void *place, size_t j)
+{
+	const moved_rows *rows = place;
+	double	   *row = rows->row;
+
+	fc_operator_row(&rows->op, j, rows->scratch, row);
+	for (Size i = 0; i < rows->op.d; i++)
+	{
+		double		own = (rows->from.center ? rows->from.center[i] : 0.0) + (rows->from.scale ? rows->from.scale[i] : 1.0) * row[i];
+
+		row[i] = (own - (rows->to.center ? rows->to.center[i] : 0.0)) / (rows->to.scale ? rows->to.scale[i] : 1.0);
+	}
+	return row;
+}
+
 fc_operator_header *
 rows_in_units(const fc_operator_header *header, units from, units to)
 {
 	account		memory = {"rows in units"};
+	moved_rows	rows = {.from = from,.to = to};
 	bool		moved = from.center || from.scale || to.center || to.scale;
-	fc_operator op;
-	double	   *rows;
 	fc_operator_header *result;
 
-	open_operator(header, &op);
-	hold(&memory, op.k * (op.d + 1) * sizeof(double) + codebook_bytes(op.k, op.d));
-	rows = centroids_in_units(&op, from.center, from.scale);
-	for (Size j = 0; j < op.k; j++)
-	{
-		double	   *row = rows + j * op.d;
-
-		CHECK_FOR_INTERRUPTS();
-		for (Size i = 0; i < op.d; i++)
-			row[i] = (row[i] - (to.center ? to.center[i] : 0.0)) / (to.scale ? to.scale[i] : 1.0);
-	}
-	result = make_codebook_for(moved ? FC_EUCLIDEAN : op.metric, rows, op.weights, op.k, op.d);
-	pfree(rows);
+	open_operator(header, &rows.op);
+	if (!moved && fc_operator_is_codebook(&rows.op) && rows.op.exact.values == NULL)
+		return (fc_operator_header *) header;
+	hold(&memory, codebook_bytes(rows.op.k, rows.op.d));
+	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
+	rows.row = palloc(rows.op.d * sizeof(double));
+	result = make_codebook_of(moved ? FC_EUCLIDEAN : rows.op.metric, &(fc_centroid_source) {.k = rows.op.k,.d = rows.op.d,.row = moved_row,.place = &rows}, rows.op.weights);
+	pfree(rows.row);
+	pfree(rows.scratch.floats);
 	return result;
 }
 

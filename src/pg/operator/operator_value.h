@@ -8,6 +8,7 @@
 
 #include "base/fc.h"
 #include "operator/bytes.h"
+#include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/memory.h"
 #include "pg/base/values.h"
@@ -59,6 +60,9 @@ extern fc_operator_header *make_codebook(const double *centroids, const double *
 
 /* The same of any metric; centroids of cosines are unit vectors. */
 extern fc_operator_header *make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d);
+
+/* The same of centroids that lie anywhere. */
+extern fc_operator_header *make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const double *weights);
 
 /* What make_codebook takes at its peak, its result and a copy of that in a row included. */
 extern Size codebook_bytes(Size k, Size d);

@@ -22,7 +22,7 @@ typedef struct units
 	const double *scale;
 } units;
 
-/* Rows, or centroids, moved from one set of units to another; the metric stays where both are NULL. */
+/* Rows, or centroids, moved from one set of units to another; where both are NULL, the metric stays, and dense ones are themselves. */
 extern fc_operator_header *rows_in_units(const fc_operator_header *rows, units from, units to);
 
 /* The limit of ranks (coreset.h) below which a share in (0, 1) of rows like these is expected; variance 0: uniform. */

@@ -8,6 +8,7 @@
 
 #include "operator/coreset.h"
 #include "operator/step.h"
+#include "pg/base/memory.h"
 
 /* ---- samples (operator/coreset.h), in the current context; an aggregate asks ---- */
 
@@ -31,6 +32,9 @@ extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, 
 
 /* A copy with another capacity, an even number. */
 extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacity);
+
+/* The sample as an operator whose centroids are its rows, by rank. */
+extern fc_operator_header *rows_of_coreset(const fc_coreset *state, account *memory);
 
 /* Capacities: the most that a sample of so many rows needs, one row more than that; the least of a state. */
 static inline Size

@@ -20,25 +20,36 @@
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
 #include "pg/train/scan.h"
 #include "pg/train/train.h"
 
-#define BYTES_OF_NUMBER	64		/* that a sample takes in all for each of its numbers, and for each row */
-#define BYTES_OF_ROW	256
+#define BYTES_OF_ROW	64		/* beside its numbers */
 #define MOST_ROWS		1e6
 
 Size
-rows_in_budget(Size dimension, double size)
+rows_in_budget(double size, Size held, Size of_number, Size dimension)
 {
-	double		fit = 1024.0 * fastclust_memory_budget / (BYTES_OF_NUMBER * (double) dimension + BYTES_OF_ROW);
+	double		free = 1024.0 * fastclust_memory_budget - (double) held;
 
-	return (Size) Max(100.0, Min(Min(size, MOST_ROWS), fit));
+	return (Size) Max(100.0, Min(size, free / ((double) (of_number * dimension) + BYTES_OF_ROW)));
+}
+
+int
+sampling_flags(const training *t, double rows, Size held)
+{
+	int			flags = scan_flags(&t->source);
+
+	rows = Min(rows, t->estimate);
+	return t->source.group_by != NULL || rows <= (double) rows_in_budget(rows, held, BYTES_SENT, t->dim) ? flags : flags & ~QUERY_PARALLEL;
 }
 
 double
 wanted_rows(const training *t)
 {
-	return number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
+	double		wanted = number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
+
+	return (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE, t->dim);
 }
 
 /* ---- the plan of a scan ---- */
@@ -95,52 +106,42 @@ scan_plan(const training *t, const scan_request *request)
 
 /* ---- rows ---- */
 
-fc_operator_header *
-rows_of_coreset(const fc_coreset *state)
+typedef struct stepped_rows
 {
-	account		memory = {"a sample"};
-	Size		d = state->dim;
-	Size		n = fc_coreset_rows(state);
-	fc_operator_header *rows;
-	fc_arena	arena;
-	double	   *x;
-	double	   *weights;
+	fc_operator op;
+	Size		step;
+	fc_scratch	scratch;
+	double	   *row;
+} stepped_rows;
 
-	hold(&memory, codebook_bytes(n, d));
-	arena = hold_arena(&memory);
-	x = FC_TAKE(&arena, n * d, double);
-	weights = FC_TAKE(&arena, n, double);
-	fc_coreset_sample(state, &arena, x, weights);
-	rows = make_codebook_for((fc_metric) state->metric, x, weights, n, d);
-	release_arena(&arena);
-	return rows;
+static const double *
+stepped_row(void *place, size_t j)
+{
+	const stepped_rows *rows = place;
+
+	fc_operator_row(&rows->op, j * rows->step, rows->scratch, rows->row);
+	return rows->row;
 }
 
 fc_operator_header *
-some_rows(const fc_operator_header *rows, Size step, Size count)
+some_rows(const fc_operator_header *header, Size step)
 {
-	fc_operator op;
-	fc_scratch	scratch;
-	Size		n = 0;
-	double	   *x;
+	stepped_rows rows = {.step = step};
+	Size		count;
 	double	   *weights;
 	fc_operator_header *result;
 
-	open_operator(rows, &op);
-	count = Min(count, (op.k + step - 1) / step);
-	scratch = make_scratch(fc_operator_scratch(&op));
-	x = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	open_operator(header, &rows.op);
+	count = (rows.op.k + step - 1) / step;
+	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
+	rows.row = palloc(rows.op.d * sizeof(double));
 	weights = palloc_extended(count * sizeof(double), MCXT_ALLOC_HUGE);
-	for (; n < count; n++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		fc_operator_row(&op, n * step, scratch, x + n * op.d);
-		weights[n] = op.weights[n * step];
-	}
-	result = make_codebook_for(op.metric, x, weights, n, op.d);
-	pfree(x);
+	for (Size j = 0; j < count; j++)
+		weights[j] = rows.op.weights[j * step];
+	result = make_codebook_of(rows.op.metric, &(fc_centroid_source) {.k = count,.d = rows.op.d,.row = stepped_row,.place = &rows}, weights);
 	pfree(weights);
-	pfree(scratch.floats);
+	pfree(rows.row);
+	pfree(rows.scratch.floats);
 	return result;
 }
 
@@ -190,16 +191,21 @@ drawn_rows(const training *t, const char *text, const scan_request *request)
 {
 	query_argument plan = {"scan_plan", scan_plan(t, request)};
 	scan_result result;
+	account		memory = {"a sample"};
+	fc_operator_header *rows = NULL;
 	bool		null = true;
 	Datum		packed = (Datum) 0;
 
-	run_query(text, 1, &plan, scan_flags(&t->source));
+	run_query(text, 1, &plan, sampling_flags(t, request->size, 0));
 	if (SPI_processed > 0)
 		packed = query_value(0, 2, &null);
-	if (null)
-		return NULL;
-	read_scan(packed, &result);
-	return result.n > 0 ? rows_of_coreset(result.sample) : NULL;
+	if (!null)
+		read_scan(packed, &result);
+	if (!null && result.n > 0)
+		rows = rows_of_coreset(result.sample, &memory);
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	return rows;
 }
 
 fc_operator_header *
@@ -212,7 +218,7 @@ uniform_sample(training *t)
 	fc_operator_header *rows;
 
 	t->dim = dimension_of(t);
-	request.size = (double) rows_in_budget(t->dim, wanted_rows(t));
+	request.size = wanted_rows(t);
 	if (source.complete != NULL)
 		source.filter = psprintf("%s AND %s", source.filter, source.complete);
 	source.group_by = NULL;

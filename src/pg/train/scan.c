@@ -15,6 +15,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/scan.h"
 #include "pg/train/train.h"
@@ -27,6 +28,7 @@
 #define SAMPLE_OF_CLUSTER	200
 #define GROUP_ROWS			3000
 #define GROUP_OF_CLUSTER	100
+#define MOST_ROWS			1e6		/* before the share */
 #define MANY_CLUSTERS		256
 #define SHARE_OF_MANY		0.8
 #define SHARE_OF_FEW		2.0
@@ -47,12 +49,15 @@ sketched_share(const training *t, double groups)
 }
 
 static double
-sample_size(const training *t, double groups)
+sample_size(const training *t, const fc_operator_header *sample, double groups)
 {
+	Size		of_number;
 	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, GROUP_OF_CLUSTER * (double) t->k)
 									  : Max(SAMPLE_ROWS, SAMPLE_OF_CLUSTER * (double) t->k)) * groups;
 
-	return ceil((t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * (double) rows_in_budget(t->dim, total) / groups);
+	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
+	of_number = groups > 1 ? BYTES_OF_GROUPS : t->k > MANY_CLUSTERS ? BYTES_OF_MANY : BYTES_OF_SAMPLE;
+	return ceil((double) rows_in_budget(total, VARSIZE(sample), of_number, t->dim) / groups);
 }
 
 /*
@@ -77,7 +82,7 @@ rank_limit(const training *t, const fc_operator_header *rows, const scan_request
 static void
 request_sample(const training *t, const fc_operator_header *sample, double groups, scan_request *request)
 {
-	fc_operator_header *rows = rows_in_units(sample, (units) {0}, t->units);
+	const fc_operator_header *rows = rows_in_units(sample, (units) {0}, t->units);
 	double	   *mean = palloc(t->dim * sizeof(double));
 	double	   *deviation = palloc(t->dim * sizeof(double));
 
@@ -85,9 +90,10 @@ request_sample(const training *t, const fc_operator_header *sample, double group
 	request->center = mean;
 	for (Size i = 0; i < t->dim && strcmp(t->method, "qkmeans") != 0 && number_option(t->options, "trim", 0) == 0; i++)
 		request->variance += deviation[i] * deviation[i];
-	request->size = sample_size(t, groups);
+	request->size = sample_size(t, sample, groups);
 	request->rank_limit = rank_limit(t, rows, request);
-	pfree(rows);
+	if (rows != sample)
+		pfree((void *) rows);
 }
 
 double
@@ -141,6 +147,7 @@ copied(const void *value)
 static bool
 read_part(const training *t, uint64 row, train_part *part)
 {
+	account		memory = {"a sample"};
 	scan_result result;
 	bool		null;
 	Datum		group = query_value(row, 1, &null);
@@ -155,7 +162,7 @@ read_part(const training *t, uint64 row, train_part *part)
 		return false;
 	part->n = result.n;
 	part->nulls = result.nulls;
-	part->rows = fc_coreset_rows(result.sample) > 0 ? rows_of_coreset(result.sample) : NULL;
+	part->rows = fc_coreset_rows(result.sample) > 0 ? rows_of_coreset(result.sample, &memory) : NULL;
 	part->sketch = copied(result.sketch);
 	part->counts = copied(result.counts);
 	part->objective = NAN;
@@ -170,13 +177,13 @@ read_part(const training *t, uint64 row, train_part *part)
 
 /* The parts that the scan finds; NULL where ranks were limited too much: there are far fewer rows than the planner thought. */
 static train_part *
-run_scan(const training *t, scan_request *request, int *count)
+run_scan(const training *t, const fc_operator_header *sample, scan_request *request, int *count)
 {
 	query_argument plan = {"scan_plan", scan_plan(t, request)};
 	train_part *parts;
 	uint64		rows;
 
-	run_query(scan_text(&t->source, INFINITY, 0, t->seed), 1, &plan, scan_flags(&t->source));
+	run_query(scan_text(&t->source, INFINITY, 0, t->seed), 1, &plan, sampling_flags(t, request->size, VARSIZE(sample)));
 	rows = SPI_processed;
 	parts = palloc_extended(Max(1, rows) * sizeof(train_part), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	*count = 0;
@@ -210,11 +217,11 @@ scan_parts(training *t, const fc_operator_header *sample, fc_operator_header *co
 		request.op[i] = candidates[i];
 	request_sample(t, sample, groups, &request);
 	hash_on_shards(t, true);
-	parts = run_scan(t, &request, count);
+	parts = run_scan(t, sample, &request, count);
 	if (parts == NULL)
 	{
 		request.rank_limit = 0;
-		parts = run_scan(t, &request, count);
+		parts = run_scan(t, sample, &request, count);
 	}
 	hash_on_shards(t, false);
 	AtEOXact_GUC(false, nest);

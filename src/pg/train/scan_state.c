@@ -207,7 +207,7 @@ capacity_of_sample(const fc_coreset *sample, Size wanted)
 {
 	Size		full = full_coreset(sample->size);
 
-	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE && fc_coreset_bytes(sample->dim, full) <= Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 4))
+	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE && fc_coreset_bytes(sample->dim, full) <= Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 2))
 		return full;
 	return Min(wanted, full);
 }

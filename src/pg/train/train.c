@@ -70,7 +70,7 @@ row_text(const training *t)
 static bool
 is_whole(const training *t, const fc_operator_header *sample)
 {
-	double		wanted = (double) rows_in_budget(t->dim, wanted_rows(t));
+	double		wanted = wanted_rows(t);
 
 	return sample->k < wanted && (t->estimate <= 3 * wanted || sample->k < wanted / 4);
 }

@@ -162,17 +162,28 @@ extern Datum scan_plan(const training *t, const scan_request *request);
 
 /* ---- sample.c ---- */
 
-/* Rows that fit into the memory budget, `size` at most. */
-extern Size rows_in_budget(Size dimension, double size);
+/*
+ * Bytes of the budget for each number of a sample: 16 where it is drawn (doubles, copied once), then 4, beside the uniform sample and the work space of
+ * k-means.  Few clusters gain little from more rows, so half of the budget is enough for them.  The samples of groups are searched one by one.
+ */
+#define BYTES_OF_SAMPLE	49
+#define BYTES_OF_MANY	24		/* clusters */
+#define BYTES_OF_GROUPS	16
+#define BYTES_SENT		56		/* where workers send theirs to the leader, which keeps these until all have come */
+
+/* Rows that fit into the memory budget beside the bytes held, `size` at most. */
+extern Size rows_in_budget(double size, Size held, Size of_number, Size dimension);
+
+/* scan_flags of a scan for a sample of so many rows: without workers where the budget has no room for theirs. */
+extern int	sampling_flags(const training *t, double rows, Size held);
 
 /* How many rows a training wants in its uniform sample; one in random order, in the rows' own units. */
 extern double wanted_rows(const training *t);
 extern fc_operator_header *uniform_sample(training *t);
 extern units encoder_units(const train_source *source);
-extern fc_operator_header *rows_of_coreset(const fc_coreset *state);
 
-/* The first `count` rows, or every `step`-th, of some. */
-extern fc_operator_header *some_rows(const fc_operator_header *rows, Size step, Size count);
+/* Every `step`-th of some rows. */
+extern fc_operator_header *some_rows(const fc_operator_header *rows, Size step);
 
 /* Their features by a map; NULL: as they are. */
 extern fc_operator_header *rows_with_map(const struct varlena *map, const fc_operator_header *rows);

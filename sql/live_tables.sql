@@ -74,8 +74,10 @@ DELETE FROM log_2 WHERE id % 2 = 0;
 ALTER TABLE log ATTACH PARTITION log_2 FOR VALUES FROM (100) TO (200);
 SELECT exact();
 DROP TABLE log_2;
-SELECT fold_sketches() > 0 AS folded, (SELECT count(*) FROM fastclust_internal.live_bases b WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = b.leaf)) AS of_dropped;
-SELECT rebuild_sketch('log') > 0 AS rebuilt, (SELECT count(*) FROM pg_trigger WHERE tgrelid = 'log_3'::regclass) AS triggers;
+SELECT fold_sketches() IS NOT NULL AS folded;
+SELECT count(*) AS of_dropped FROM fastclust_internal.live_bases b WHERE NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = b.leaf);
+SELECT rebuild_sketch('log') > 0 AS rebuilt;
+SELECT (SELECT count(*) FROM pg_trigger WHERE tgrelid = 'log_3'::regclass) AS triggers;
 DROP TABLE log_3;
 SELECT exact(), (SELECT problem FROM live_sketches WHERE name = 'log');
 -- leaves of a new schema, and those of a session that replicates; foreign ones cannot be counted

@@ -54,11 +54,15 @@ SET array_nulls = off;
 SET bytea_output = escape;
 SET quote_all_identifiers = on;
 SET transform_null_equals = on;
+SET timezone = 'Asia/Kolkata';
 SELECT count(*) = 0 AS agree FROM live_sketches l, check_sketch(l.name);
 SELECT name, rebuild_sketch(name) = rows AS same FROM (SELECT name, row_count(merge_agg(s)) AS rows FROM live_sketches l, current_sketches(l.name) GROUP BY name) q ORDER BY name;
 SELECT n FROM score('model of nulls') LIMIT 1;
 SELECT retrain('model of ' || name, '{"quiet": true, "iterations": 1}') FROM conditions WHERE name <> 'quotes' ORDER BY name;
 SELECT keep_sketch('again', '"Visits"', 'x', (SELECT s FROM made), (SELECT jsonb_build_object('where', condition) FROM conditions WHERE name = 'bytes')) = row_count(merge_agg(s)) AS same FROM current_sketches('bytes');
+-- a time without a zone is one of the session that writes the condition
+SELECT condition = (fastclust_internal.row_condition('"Visits"', condition)).condition AS stays, condition
+  FROM fastclust_internal.row_condition('"Visits"', 'at > ''2026-01-06 05:30''') c(condition, columns);
 RESET ALL;
 SET client_min_messages = warning;
 SET search_path = of_live_settings, public, fastclust;

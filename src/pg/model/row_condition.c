@@ -385,6 +385,7 @@ fastclust_row_condition(PG_FUNCTION_ARGS)
 {
 	condition	c = {.text = text_to_cstring(PG_GETARG_TEXT_PP(1))};
 	Datum		values[2];
+	Node	   *expression;
 	int			level = fix_text_settings();
 
 	if (strlen(c.text) > MOST_BYTES)
@@ -394,7 +395,9 @@ fastclust_row_condition(PG_FUNCTION_ARGS)
 	c.query = psprintf("%s%s", SELECT_WORD, c.text);
 	(void) relation_name(PG_GETARG_OID(0));
 	c.relation = table_open(PG_GETARG_OID(0), AccessShareLock);
-	values[0] = CStringGetTextDatum(deparse_expression(checked(&c), deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
+	expression = checked(&c);
+	(void) fix_settings();		/* a time is read in the zone of the session, and stored with a zone */
+	values[0] = CStringGetTextDatum(deparse_expression(expression, deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
 	values[1] = column_names(&c);
 	table_close(c.relation, AccessShareLock);	/* not held: whoever calls may have no right to the relation */
 	AtEOXact_GUC(true, level);

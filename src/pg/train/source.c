@@ -88,7 +88,7 @@ open_source(Datum record, train_source *source)
 	bool		null;
 	Datum		encoder = field(record, "encoder", &null);
 
-	source->record = record;
+	*source = (train_source) {.record = record};
 	source->encoder = null ? NULL : aligned_value(encoder);
 	source->relation = text_or(record, "relation", "");
 	source->features = list_field(record, "features", NAMEOID, &source->feature_count);

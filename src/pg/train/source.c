@@ -149,7 +149,7 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 	}
 	appendStringInfo(query, "FROM %s t ", relation);
 	if (source->planned)
-		appendStringInfo(query, "LEFT JOIN unnest($2%s) WITH ORDINALITY planned(\"fastclust group\", \"fastclust place\") ON \"fastclust group\" = %s ",
+		appendStringInfo(query, "LEFT JOIN unnest($2%s) WITH ORDINALITY planned(\"fastclust group\", \"fastclust place\") ON planned.\"fastclust group\" = %s ",
 						 source->integer != NULL ? psprintf("::%s[]", source->integer) : "", group_key(source));
 	appendStringInfo(query, "WHERE %s", source->filter);
 	if (!source->heap && estimate >= 8 * wanted)
@@ -183,7 +183,7 @@ scan_text(const train_source *source, double wanted, double estimate, int64 seed
 
 	initStringInfo(&scan);
 	appendStringInfo(&scan, "%s(%s, %s, ", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
-					 source->planned ? "COALESCE(($3)[\"fastclust place\"::integer], $1)" : "$1", source->key);
+					 source->planned ? "COALESCE(($3)[planned.\"fastclust place\"::integer], $1)" : "$1", source->key);
 	append_cells(&scan, source);
 	appendStringInfoChar(&scan, ')');
 	initStringInfo(&query);

@@ -20,7 +20,6 @@
 #include "pg/train/train.h"
 
 #define MOST_CELLS		97		/* beside the state, the plan and the key: a function takes 100 arguments */
-#define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */
 
 static Datum
 field(Datum record, const char *name, bool *null)
@@ -89,7 +88,7 @@ open_source(Datum record, train_source *source)
 	bool		null;
 	Datum		encoder = field(record, "encoder", &null);
 
-	source->record = record;
+	*source = (train_source) {.record = record};
 	source->encoder = null ? NULL : aligned_value(encoder);
 	source->relation = text_or(record, "relation", "");
 	source->features = list_field(record, "features", NAMEOID, &source->feature_count);
@@ -111,6 +110,27 @@ open_source(Datum record, train_source *source)
 	source->cosine = text_field(record, "metric") != NULL;
 }
 
+static char *
+group_key(const train_source *source)
+{
+	return source->integer != NULL ? psprintf("t.%s", quote_identifier(source->group_by)) : source->group_value;
+}
+
+/* Integers are hashed faster than their texts, which tell the same groups. */
+void
+find_group_type(train_source *source)
+{
+	query_argument arguments[] = {{"text", CStringGetTextDatum(source->relation)}, {"name"}};
+	char	   *type;
+
+	if (source->group_by == NULL || source->leaf_count > 0 || source->sharded)
+		return;
+	arguments[1].value = CStringGetDatum(source->group_by);
+	type = TextDatumGetCString(query_datum("SELECT feature_type($1::regclass, $2)::text", 2, arguments, 0, NULL));
+	if (strcmp(type, "integer") == 0 || strcmp(type, "bigint") == 0 || strcmp(type, "smallint") == 0)
+		source->integer = type;
+}
+
 /* FROM and WHERE of all rows of the relation, or of one leaf; with `wanted` of about so many, as blocks or by hashes of rows that have no places. */
 void
 append_rows_from(StringInfo query, const train_source *source, double wanted, double estimate, int64 seed, const char *leaf)
@@ -127,7 +147,11 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 						 Min(100.0, 100.0 * spread * wanted / estimate), seed, source->filter, source->key, spread - 1);
 		return;
 	}
-	appendStringInfo(query, "FROM %s t WHERE %s", relation, source->filter);
+	appendStringInfo(query, "FROM %s t ", relation);
+	if (source->planned)
+		appendStringInfo(query, "LEFT JOIN unnest($2%s) WITH ORDINALITY planned(\"fastclust group\", \"fastclust place\") ON planned.\"fastclust group\" = %s ",
+						 source->integer != NULL ? psprintf("::%s[]", source->integer) : "", group_key(source));
+	appendStringInfo(query, "WHERE %s", source->filter);
 	if (!source->heap && estimate >= 8 * wanted)
 		appendStringInfo(query, " AND %s >> 40 & %d = 0", source->key, (1 << (int) floor(log2(Min(estimate / (4 * wanted), 1048576.0)))) - 1);
 }
@@ -158,7 +182,8 @@ scan_text(const train_source *source, double wanted, double estimate, int64 seed
 	StringInfoData scan;
 
 	initStringInfo(&scan);
-	appendStringInfo(&scan, "%s($1, %s, ", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg", source->key);
+	appendStringInfo(&scan, "%s(%s, %s, ", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
+					 source->planned ? "COALESCE(($3)[planned.\"fastclust place\"::integer], $1)" : "$1", source->key);
 	append_cells(&scan, source);
 	appendStringInfoChar(&scan, ')');
 	initStringInfo(&query);
@@ -174,7 +199,7 @@ scan_text(const train_source *source, double wanted, double estimate, int64 seed
 			appendStringInfo(&query, "SELECT %s AS value, %s AS s ", source->group_value, scan.data);
 		append_rows_from(&query, source, wanted, estimate, seed, source->leaf_count > 0 ? source->leaves[i] : NULL);
 		if (source->group_by != NULL)
-			appendStringInfoString(&query, " GROUP BY 1");
+			appendStringInfo(&query, " GROUP BY %s", source->leaf_count > 0 ? "1" : group_key(source));
 	}
 	if (source->leaf_count > 0)
 		appendStringInfoString(&query, ") q GROUP BY 1");

@@ -21,7 +21,8 @@
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
 
-#define PARTS_AT_ONCE	64
+#define PARTS_AT_ONCE	1000
+#define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and what they were measured with, about */
 #define QUANTILES		201
 #define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
 #define ROWS_OF_GROUP	48		/* of a group: the deviation of the law is right within 4 % (one deviation) */
@@ -286,7 +287,7 @@ store_parts(training *t, const fc_operator_header *sample, train_part *parts, in
 		total += parts[i].objective * (double) parts[i].n;
 		n += (double) parts[i].n;
 		records[pending++] = version_row(t, sample, &parts[i], &result, i == 0);
-		if (pending == PARTS_AT_ONCE || i + 1 == count)
+		if (pending == PARTS_AT_ONCE || i + 1 == count || MemoryContextMemAllocated(work, true) > BYTES_AT_ONCE)
 		{
 			write_parts(records, pending);
 			pending = 0;

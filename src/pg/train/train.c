@@ -17,6 +17,9 @@
 #define SCANS			10
 #define MANY_GROUPS		10000
 #define MOST_CANDIDATES	256		/* clusters: more need more rows than the uniform sample has */
+#define FEW_GROUPS		64		/* with candidates of their own */
+#define LEAST_OF_GROUP	3000	/* rows that these are found in */
+#define ROWS_OF_TOLERANCE	1.5	/* by which a step gains two thirds of the tolerance */
 #define QUERIES			1500	/* of a search through buckets, whose recall is measured */
 #define NEIGHBOURS		10.0
 
@@ -119,7 +122,7 @@ check_sample(const training *t, const fc_operator_header *sample)
 	{"text", CStringGetTextDatum(is_whole(t, sample) ? "" : " of a sample")}};
 
 	if (t->source.group_by != NULL)
-		check_groups(t, sample, estimated_groups(t, sample->k));
+		check_groups(t, sample, t->groups);
 	else
 		check_clusters(t, sample);
 	if (t->source.encoder != NULL)
@@ -176,43 +179,94 @@ choose_map(training *t, const fc_operator_header *sample)
 
 /* ---- candidates: operators that the scan measures and moves ---- */
 
-/* Is a scan longer than k-means of the sample, which it makes one step better? */
+/* Is a scan longer than k-means of a sample of so many rows, which it makes one step better? */
 static bool
-scans_candidates(const training *t, const fc_operator_header *sample)
+scans_candidates(const training *t, double rows)
 {
-	return strcmp(t->method, "kmeans") == 0 && t->k <= MOST_CANDIDATES && t->source.group_by == NULL && !flag_option(t->options, "frozen", false) &&
-		number_option(t->options, "trim", 0) == 0 && number_option(t->options, "iterations", SCANS) > 0 && t->estimate > 3.0 * sample->k;
+	return strcmp(t->method, "kmeans") == 0 && t->k <= MOST_CANDIDATES && !flag_option(t->options, "frozen", false) &&
+		number_option(t->options, "trim", 0) == 0 && number_option(t->options, "iterations", SCANS) > 0 && t->estimate > 3.0 * rows;
+}
+
+/* Found in rows in units, beside those that serve; a count of 0 where there is nothing that the scan can measure. */
+static candidates
+candidates_of(const training *t, char *group, const fc_operator_header *rows, fc_operator_header *first)
+{
+	candidates	found = {.group = group,.rows = rows->k};
+	fit_profile fit;
+
+	if (!sums_are_shared(first))
+		return found;
+	fit = profile_of_fit(first, rows, NULL, 0);
+	found.objective = fit.mean;
+	found.error = fit.error;
+	found.op[found.count++] = first;
+	found.op[found.count] = old_clusters(t, group, t->k);
+	found.count += found.op[found.count] != NULL;
+	return found;
 }
 
 /* The clusters of complete rows, of which the sample is where there are some, or those of the sample; and those that serve. */
-static int
-find_candidates(training *t, const fc_operator_header *sample, fc_operator_header **candidates)
+static void
+find_candidates(training *t, const fc_operator_header *sample)
 {
 	fc_operator_header *rows;
 	TimestampTz begun;
-	fit_profile fit;
-	int			count = 0;
+	bool		scanned = t->source.group_by == NULL && scans_candidates(t, sample->k);
 
-	if (t->source.complete == NULL && !scans_candidates(t, sample))
-		return 0;
+	if (t->source.complete == NULL && !scanned)
+		return;
 	begun = begin_step(t, "sample k-means");
 	rows = rows_with_map(t->map, rows_in_units(sample, (units) {0}, t->units));
 	if (t->source.complete != NULL && (strcmp(t->method, "kmeans") == 0 || has_factor_method(t)))
 		t->start = searched_clusters(t, rows, SHARED_NUMBERS);
-	if (!scans_candidates(t, sample) || distinct_rows(rows, t->k) < t->k)
-		return 0;
-	candidates[count++] = t->start != NULL ? t->start : searched_clusters(t, rows, SEARCHED_NUMBERS);
-	if (!sums_are_shared(candidates[0]))
-		return 0;
-	fit = profile_of_fit(candidates[0], rows, NULL, 0);
-	t->sample_rows = rows->k;
-	t->sample_objective = fit.mean;
-	t->sample_error = fit.error;
-	candidates[count] = old_clusters(t, "", t->k);
-	if (candidates[count] != NULL)
-		count++;
-	log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
-	return count;
+	if (!scanned || distinct_rows(rows, t->k) < t->k)
+		return;
+	t->found = palloc(sizeof(candidates));
+	*t->found = candidates_of(t, "", rows, t->start != NULL ? t->start : searched_clusters(t, rows, SEARCHED_NUMBERS));
+	t->found_count = t->found->count > 0;
+	if (t->found_count > 0)
+		log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
+}
+
+static int
+by_group(const void *a, const void *b)
+{
+	return strcmp(((const candidates *) a)->group, ((const candidates *) b)->group);
+}
+
+/*
+ * Those of a few groups.  Lloyd's step gains about k / n of the sum of squares where n rows told the centroids: so many that this is less than the
+ * tolerance, and no other scan follows.  By hashes groups are the same wherever rows lie, which a sample of blocks is not.
+ */
+static void
+find_group_candidates(training *t)
+{
+	double		wanted = Max(LEAST_OF_GROUP, ROWS_OF_TOLERANCE * (double) t->k / number_option(t->options, "tolerance", 1e-3));
+	char	   *how = text_option(t->options, "sample");
+	double		rows = wanted * t->groups;
+	group_sample *samples;
+	TimestampTz begun;
+	int			count;
+
+	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 || t->source.sharded || (how != NULL && strcmp(how, "hash") == 0) ||
+		rows > (double) rows_in_budget(t->dim, rows) || !scans_candidates(t, rows))
+		return;
+	begun = begin_step(t, "sample k-means");
+	samples = sample_groups(t, wanted, &count);
+	t->found = palloc(Max(1, count) * sizeof(candidates));
+	rows = 0;
+	for (int i = 0; i < count; i++)
+	{
+		fc_operator_header *x = rows_in_units(samples[i].rows, (units) {0}, t->units);
+
+		rows += x->k;
+		if (distinct_rows(x, t->k) < t->k)
+			continue;
+		t->found[t->found_count] = candidates_of(t, samples[i].group, x, searched_clusters(t, x, SHARED_NUMBERS));
+		t->found_count += t->found[t->found_count].count > 0;
+	}
+	qsort(t->found, (Size) t->found_count, sizeof(candidates), by_group);
+	log_step(t, "sample k-means", begun, NAN, psprintf("%.0f rows, %d groups", rows, t->found_count));
 }
 
 /* ---- fits ---- */
@@ -297,12 +351,13 @@ static void
 train_rows(training *t)
 {
 	fc_operator_header *sample;
-	fc_operator_header *candidates[2];
 	train_part *parts;
 	int			count;
 	TimestampTz begun = begin_step(t, "sample");
 
+	find_group_type(&t->source);
 	sample = uniform_sample(t);
+	t->groups = estimated_groups(t, sample->k);
 	check_sample(t, sample);
 	t->units = standard_units(t, sample);
 	if (t->k == 0)
@@ -311,9 +366,12 @@ train_rows(training *t)
 	choose_map(t, sample);
 	if (t->version > 1)
 		read_serving(t);
-	count = find_candidates(t, sample, candidates);
+	if (t->source.group_by == NULL || t->source.complete != NULL)
+		find_candidates(t, sample);
+	else
+		find_group_candidates(t);
 	begun = begin_step(t, "sketch");
-	parts = scan_parts(t, sample, candidates, count, &count);
+	parts = scan_parts(t, sample, &count);
 	log_step(t, "sketch", begun, NAN, NULL);
 	fit_parts(t, parts, count);
 	lloyd_scans(t, parts, count, planned_scans(t, parts, count));

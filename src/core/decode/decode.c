@@ -24,8 +24,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sizes.h"
-#include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
 
 #define AUTO_STARTS 64

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/pieces.h"
-#include "base/sizes.h"
 #include "base/sort.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"

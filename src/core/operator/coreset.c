@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/simd.h"
 #include "base/sort.h"

@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "utils/memutils.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/call_cache.h"

@@ -11,7 +11,6 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "base/pieces.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/values.h"

@@ -8,7 +8,6 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"

@@ -1,7 +1,6 @@
 /* decode_fn.c - decode and decode_covariances: centroids from a sketch */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "utils/array.h"

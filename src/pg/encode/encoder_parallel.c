@@ -9,8 +9,6 @@
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/compat.h"
-#include "pg/base/memory.h"
-#include "pg/encode/encode.h"
 #include "pg/encode/encoder_state.h"
 
 /* ---- merging ---- */

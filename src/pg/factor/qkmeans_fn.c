@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"

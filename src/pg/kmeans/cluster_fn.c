@@ -7,7 +7,6 @@
 #include "base/sort.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
-#include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"

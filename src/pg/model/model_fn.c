@@ -11,7 +11,6 @@
 #include "operator/operator.h"
 #include "operator/mixture.h"
 #include "pg/base/arguments.h"
-#include "pg/base/errors.h"
 #include "pg/model/model.h"
 
 /* ---- one row, one answer ---- */

@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include "access/transam.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"

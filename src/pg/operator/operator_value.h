@@ -9,7 +9,6 @@
 #include "base/fc.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
-#include "pg/base/memory.h"
 #include "pg/base/values.h"
 
 #define OPERATOR_ARG(n) ((fc_operator_header *) aligned_value(PG_GETARG_DATUM(n)))

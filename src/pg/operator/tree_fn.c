@@ -1,9 +1,7 @@
 /* tree_fn.c - the clusters of an operator as a tree and on a plane, and searches through their buckets */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "fmgr.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 
 #include "operator/codebook.h"

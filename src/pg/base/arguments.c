@@ -4,7 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"

@@ -1,10 +1,16 @@
-/* arguments.h - the checks of arguments that functions share, and the rows that functions return: one, or a set, which is materialised */
+/*
+ * arguments.h - the head of an entry point, the checks of arguments that functions share, and the rows that functions return:
+ * one, or a set, which is materialised
+ */
 #ifndef FASTCLUST_ARGUMENTS_H
 #define FASTCLUST_ARGUMENTS_H
 
 #include "postgres.h"
 
 #include "fmgr.h"
+
+/* SQL_FUNCTION(name) { .. }: a C function that SQL declares, by version 1 of the calling convention. */
+#define SQL_FUNCTION(name) PG_FUNCTION_INFO_V1(name); Datum name(PG_FUNCTION_ARGS)
 
 /* The context of the aggregate's states; an error outside of an aggregate. */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);

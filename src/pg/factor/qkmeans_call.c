@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "utils/jsonb.h"
 
 #include "factor/qkmeans.h"
@@ -353,9 +352,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	return header;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_qkmeans_final);
-Datum
-fastclust_qkmeans_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_qkmeans_final)
 {
 	collection	rows;
 	qkmeans_call call = {0};

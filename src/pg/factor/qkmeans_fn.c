@@ -9,7 +9,6 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
@@ -331,9 +330,7 @@ log_iterations(FunctionCallInfo fcinfo)
 }
 
 /* (relation, features, k, options) */
-PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
-Datum
-fastclust_qkmeans_log(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_qkmeans_log)
 {
 	return call_with_short_context(log_iterations, fcinfo);
 }

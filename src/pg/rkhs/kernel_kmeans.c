@@ -8,7 +8,6 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -131,9 +130,7 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const fc_kmeans_optio
 	return result.labels;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_kmeans);
-Datum
-fastclust_kernel_kmeans(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_kmeans)
 {
 	static const char *const names[6] = {"relation", "id_column", "features", "kernel", "k", "options"};
 	const fc_kernel *kernel;

@@ -82,9 +82,6 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
 #define FC_JUDGED_ROWS	((size_t) 8000)
 #define FC_SPARSE_COST	1.5
 
-/* Values stored by all factors together. */
-size_t		fc_operator_values(const fc_operator *op);
-
 /* Factors of a training product as stored: float, the scale spread evenly. */
 void		fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);
 

@@ -370,19 +370,9 @@ SQL_FUNCTION(fastclust_dim)
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->d);
 }
 
-static int64
-nonzeros_of(const fc_operator *op)
-{
-	size_t		sum = 0;
-
-	for (size_t q = 0; q < op->factors; q++)
-		sum += op->factor[q].nonzeros;
-	return (int64) sum;
-}
-
 SQL_FUNCTION(fastclust_nonzeros)
 {
-	PG_RETURN_INT64(nonzeros_of(cached_operator(fcinfo, 0, NULL)));
+	PG_RETURN_INT64((int64) fc_operator_values(cached_operator(fcinfo, 0, NULL)));
 }
 
 /* The record of a factorisation, appended to an object of describe(). */
@@ -407,7 +397,7 @@ SQL_FUNCTION(fastclust_fastop_describe)
 	initStringInfo(&json);
 	appendStringInfo(&json, "{\"clusters\": %zu, \"dim\": %zu, \"offset\": %s, \"nonzeros\": %lld, "
 					 "\"dense_parameters\": %zu, \"bytes\": %zu, \"factors\": [",
-					 op.k, op.d, op.offset ? "true" : "false", (long long) nonzeros_of(&op),
+					 op.k, op.d, op.offset ? "true" : "false", (long long) fc_operator_values(&op),
 					 op.k * op.d, fc_operator_size(&op));
 	for (size_t q = 0; q < op.factors; q++)
 		appendStringInfo(&json, "%s{\"rows\": %zu, \"columns\": %zu, \"nonzeros\": %zu, \"kind\": \"%s\"}",

@@ -199,7 +199,7 @@ void		fc_kmeans_seed(fc_kmeans_work *w, fc_rng *rng);
 void		fc_kmeans_add(fc_kmeans_work *w, fc_rng *rng, size_t count);
 
 /* fc_kmeans, which clusters the rows of a node. */
-typedef fc_status fc_kmeans_method(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result);
+typedef void fc_kmeans_method(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result);
 
 /*
  * centroids (k x d) of rows for many clusters.  Fewer rows of positive weight than clusters: surplus ones are copies.  The same rows, order

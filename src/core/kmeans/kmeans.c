@@ -200,27 +200,21 @@ finish(fc_kmeans_work *w, const plan *p, fc_kmeans_result *result)
 	result->compared = w->compared;
 }
 
-fc_status
+void
 fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 		  fc_arena *arena, fc_kmeans_result *result)
 {
 	fc_kmeans_work w = {.rows = {.x = rows->x,.weight = rows->weight,.n = rows->n,.d = rows->d},.k = k,.sphere = options->sphere,.arena = arena};
 	fc_mark		used = fc_arena_mark(arena);
-	plan		p;
+	plan		p = make_plan(rows->n, rows->d, k, options);
 
-	if (rows->n == 0 || k == 0)
-		return FC_EEMPTY;
-	p = make_plan(rows->n, rows->d, k, options);
 	w.budget = p.options.budget;
 	w.search = fc_kmeans_choose_search(rows->n, rows->d, k);
 	w.search->prepare(&w);
 	fc_kmeans_measure_rows(&w);
-	if (w.rows.total > 0.0)
-	{
-		take_state(&w);
-		try_starts(&w, rows, initial, &p, result);
-		finish(&w, &p, result);
-	}
+	FC_ASSERT(w.rows.total > 0.0);
+	take_state(&w);
+	try_starts(&w, rows, initial, &p, result);
+	finish(&w, &p, result);
 	fc_arena_release(arena, used);
-	return w.rows.total > 0.0 ? FC_OK : FC_EEMPTY;
 }

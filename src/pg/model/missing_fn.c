@@ -109,7 +109,7 @@ SQL_FUNCTION(fastclust_informative_nulls)
 	informative = palloc0(count * sizeof(bool));
 	found = palloc(count * sizeof(Datum));
 	arena = hold_arena(&memory);
-	check_status(fc_missing_informative(x, op.k, op.d, column, count, encoder.features, (uint64) PG_GETARG_INT64(2), &arena, informative));
+	fc_missing_informative(x, op.k, op.d, column, count, encoder.features, (uint64) PG_GETARG_INT64(2), &arena, informative);
 	release_arena(&arena);
 	for (Size i = 0; i < count; i++)
 		if (informative[i])

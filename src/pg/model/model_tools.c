@@ -256,7 +256,7 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 		return NULL;
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	check_status(fc_match_clusters(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number));
+	fc_match_clusters(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number);
 	release_arena(&arena);
 	return number;
 }
@@ -282,7 +282,7 @@ numbers_by_labels(const double *counts, Size k_old, Size k_new)
 		return NULL;
 	number = palloc(k_new * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	check_status(fc_match_labels(counts, k_old, k_new, &arena, number));
+	fc_match_labels(counts, k_old, k_new, &arena, number);
 	release_arena(&arena);
 	return number;
 }

@@ -125,7 +125,7 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const fc_kmeans_optio
 	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended((Size) k * sizeof(double), MCXT_ALLOC_HUGE);
 	result.labels = palloc_extended(n * sizeof(int32), MCXT_ALLOC_HUGE);
-	check_status(fc_kmeans(&view, (Size) k, NULL, options, &arena, &result));
+	fc_kmeans(&view, (Size) k, NULL, options, &arena, &result);
 	release_arena(&arena);
 	return result.labels;
 }

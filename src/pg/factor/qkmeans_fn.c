@@ -258,7 +258,7 @@ sample_rows(const table_source *source, int32 k, int64 count)
 
 /* ---- the scans ---- */
 
-static fc_status
+static void
 scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
 {
 	const table_source *source = ctx;
@@ -286,17 +286,16 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 	}
 	SPI_finish();
 	pfree(header);
-	return FC_OK;
 }
 
 /* Of the sample: a look at all rows for one that may serve would cost another scan. */
-static fc_status
+static void
 farthest_sampled(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
 {
 	const table_source *source = ctx;
 	fc_row_source sample = collected_rows(&source->sample);
 
-	return sample.farthest(sample.ctx, op, count, found_rows, found);
+	sample.farthest(sample.ctx, op, count, found_rows, found);
 }
 
 /* ---- functions ---- */

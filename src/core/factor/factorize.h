@@ -36,7 +36,7 @@ typedef struct fc_factorize_options
 {
 	fc_method	method;
 	int			factors;		/* Q; 0: FC_PALM_FACTORS for palm4msa, else log2(min(k, d)) */
-	int			sparsity;		/* least non-zeros of a row and column of a factor; 0: 3, or what the budget allows */
+	int			sparsity;		/* least non-zeros of a row and column of a factor; 0: 3, or as many as the budget allows */
 	double		budget;			/* values stored by all factors together; 0: as many as sparsity allows */
 	bool		centered;		/* true */
 	fc_palm_options palm;

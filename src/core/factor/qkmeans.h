@@ -71,7 +71,7 @@ fc_status	fc_qkmeans(const double *start, const double *offset, size_t k, size_t
 					   const fc_qkmeans_options *options, fc_arena *arena,
 					   fc_operator *out, fc_factorization *from);
 
-/* Iteration 0 alone: the start factored, in the arena, and what one scan says of it. */
+/* Iteration 0 alone: the factored start, in the arena, and the measures of one scan of it. */
 void		fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
 						   const fc_qkmeans_options *options, fc_arena *arena,
 						   fc_factors *factors, fc_qkmeans_step *step);
@@ -113,13 +113,13 @@ typedef struct fc_trial
 typedef struct fc_trials
 {
 	const fc_measure *dense;	/* of the start */
-	size_t		most_bytes;		/* for a trial and for what follows */
+	size_t		most_bytes;		/* for a trial and for the steps after it */
 	void		(*tried) (void *ctx, const fc_trial *trial);	/* or NULL */
 	void	   *tried_ctx;
 } fc_trials;
 
 #define FC_CLOSE_SSE_RATIO	1.1	/* a product this close to the start ends the search */
-#define FC_NEAR_SSE_RATIO	1.5	/* what will do for FC_LARGE_CENTROIDS centroids, whose rows take long to label */
+#define FC_NEAR_SSE_RATIO	1.5	/* close enough for FC_LARGE_CENTROIDS centroids, whose rows take long to label */
 #define FC_SAME_LABELS_SSE_RATIO	1.02	/* SSE to the means of labels that are as good */
 #define FC_LARGE_CENTROIDS	((size_t) 1 << 16)	/* k d */
 #define FC_TRIAL_WORK	((double) (1 << 29))	/* multiplications of a sweep: sparsity^2 min(k, d) (k + d) */

@@ -1,5 +1,5 @@
 /*
- * evidence.h - how well k clusters describe rows: what speaks for a number of clusters.
+ * evidence.h - how well k clusters describe rows: the evidence for a number of clusters.
  *
  * The rows are dealt into two halves at random; k-means of each half gives centroids C_0 and C_1.
  *

@@ -96,7 +96,7 @@ struct fc_kmeans_work
 {
 	fc_kmeans_rows rows;
 	const fc_kmeans_search *search;
-	void	   *searched;		/* what its prepare made */
+	void	   *searched;		/* made by its prepare */
 	const fc_sphere *sphere;	/* NULL: centroids are means */
 	fc_arena   *arena;
 	size_t		done;			/* work since the last check (fc_check_every) */
@@ -138,7 +138,7 @@ fc_kmeans_breath(size_t k)
 	return k > 1 ? smaller((k + 1) / 2, 5) : 0;
 }
 
-/* What a Lloyd step costs a row besides its comparisons, in multiply-adds, about. */
+/* The cost of a Lloyd step a row besides its comparisons, in multiply-adds, about. */
 #define STEP_OVERHEAD	16.0
 
 /* The multiply-adds so far. */

@@ -95,7 +95,7 @@ make_plan(size_t n, size_t d, size_t k, const fc_kmeans_options *options)
 	return p;
 }
 
-/* What a search may cost, in multiply-adds, when its first start has cost so much without rounds. */
+/* The budget of a search, in multiply-adds, once its first start has cost so much without rounds. */
 static double
 search_budget(const fc_kmeans_work *w, double start)
 {
@@ -105,7 +105,7 @@ search_budget(const fc_kmeans_work *w, double start)
 	return fmax(LEAST_BUDGET, starts * fmax(start, LEAST_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD)));
 }
 
-/* What w holds takes the place of a worse incumbent. */
+/* The centroids of w take the place of a worse incumbent. */
 static void
 offer(const fc_kmeans_work *w, int start, double sse, int iterations, double margin, fc_kmeans_result *result)
 {

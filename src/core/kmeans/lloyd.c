@@ -52,7 +52,7 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 /* ---- Lloyd's steps ---- */
 
 /*
- * Sums, weights and counts of the clusters of w->label.  From rows that moved alone, where the rounding of what they
+ * Sums, weights and counts of the clusters of w->label.  From rows that moved alone, where the rounding that they
  * leave behind stays small: few steps after the sums of all rows, and no row too far out.
  */
 static void

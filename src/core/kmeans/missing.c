@@ -170,7 +170,7 @@ group_columns(missing *q)
 				q->order[n++] = c;
 }
 
-/* ---- what the other columns explain ---- */
+/* ---- NULLs that the other columns explain ---- */
 
 /* The nearest cluster of a row by all dimensions but those of columns order[first] to order[last - 1]. */
 static size_t

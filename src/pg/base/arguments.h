@@ -18,7 +18,7 @@ extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 /* The aggregate that a support function works for, for error messages. */
 extern const char *aggregate_name(FunctionCallInfo fcinfo);
 
-/* What a transition or combine function returns where nothing comes to the state in argument 0, or to none. */
+/* The state in argument 0, or NULL, as a transition or combine function returns it where nothing is added. */
 static inline Datum
 unchanged_state(FunctionCallInfo fcinfo)
 {

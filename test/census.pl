@@ -54,15 +54,16 @@ sub users
 	return $path =~ /\.c$/ && $functions eq '' ? () : grep { !/^\Q$own\E\.[ch]$/ && !($path =~ /c$/ && /\.h$/) && $code->{$_} =~ $use } keys %$code;
 }
 
-# How many functions of the core does one reach?  A body reaches each function that it names, called or handed on: one of
-# its file, or else one whose name begins with fc_.
+# How many functions of the core does one reach?  A body reaches each function that it names, called or handed on, also by
+# a constant table: one of its file, or else one whose name begins with fc_.
 sub reached
 {
 	my ($root, $code) = @_;
-	my (%bodies, %seen);
+	my (%bodies, %tables, %seen);
 
 	for my $path (grep { m{^src/core/} } keys %$code)
 	{
+		$tables{"$path $1"} = $bodies{$1}{$path} = $2 while $code->{$path} =~ /^static const [^;={}()]*\b(\w+)(?:\[\w*\])* = (\{.*?\});$/msg;
 		$bodies{ $_->[0] }{$path} = $_->[1] for functions($code->{$path});
 	}
 	my @waiting = map { [ $root, $_ ] } keys %{ $bodies{$root} };
@@ -75,7 +76,7 @@ sub reached
 			push @waiting, map { [ $called, $_ ] } exists $bodies{$called}{$path} ? $path : $called =~ /^fc_/ ? keys %{ $bodies{$called} } : ();
 		}
 	}
-	return keys(%seen) - 1;
+	return grep({ !exists $tables{$_} } keys %seen) - 1;
 }
 
 # The rows of pg_proc in a schema of the server that PGHOST names; the extension is made for it where there is none.

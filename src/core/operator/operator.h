@@ -202,6 +202,9 @@ fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
 void		fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
 								   fc_scratch scratch, float *residual, float *half_norms);
 
+/* Values stored by all factors together. */
+size_t		fc_operator_values(const fc_operator *op);
+
 /* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
 const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);
 

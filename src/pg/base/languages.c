@@ -13,7 +13,6 @@
 #include "access/htup_details.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -72,9 +71,7 @@ call_with_short_context(PGFunction function, FunctionCallInfo fcinfo)
 	return result;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_call_plpgsql);
-Datum
-fastclust_call_plpgsql(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_call_plpgsql)
 {
 	static PGFunction handler = NULL;
 	Oid			function;
@@ -96,9 +93,7 @@ fastclust_call_plpgsql(PG_FUNCTION_ARGS)
 	return call_with_short_context(handler, fcinfo);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_call_as_owner);
-Datum
-fastclust_call_as_owner(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_call_as_owner)
 {
 	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
 	Oid			outer = calling_role;
@@ -125,9 +120,7 @@ fastclust_call_as_owner(PG_FUNCTION_ARGS)
 }
 
 /* The role that called a function in fastclust_owner; current_user outside of one. */
-PG_FUNCTION_INFO_V1(fastclust_calling_role);
-Datum
-fastclust_calling_role(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_calling_role)
 {
 	PG_RETURN_OID(OidIsValid(calling_role) ? calling_role : GetUserId());
 }

@@ -8,7 +8,6 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/encode/encode.h"
 

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
@@ -69,9 +68,7 @@ move_to_origin(const fc_operator *op, float *x)
 }
 
 /* (op, max_k, seed, trim) */
-PG_FUNCTION_INFO_V1(fastclust_evidence_of_clusters);
-Datum
-fastclust_evidence_of_clusters(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_evidence_of_clusters)
 {
 	account		memory = {"choose_k"};
 	Size		max_k = (Size) PG_GETARG_INT32(1);

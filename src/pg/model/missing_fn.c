@@ -2,7 +2,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "utils/array.h"
 
 #include "encode/encoder.h"
@@ -44,9 +43,7 @@ read_flags(ArrayType *list, const fc_encoder *encoder, bool *flag)
 }
 
 /* (encoder, features integer[]): with an indicator of NULL for these features. */
-PG_FUNCTION_INFO_V1(fastclust_flagged_encoder);
-Datum
-fastclust_flagged_encoder(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_flagged_encoder)
 {
 	const fc_encoder_header *header = ENCODER_ARG(0);
 	fc_encoder	view;
@@ -92,9 +89,7 @@ read_rows(const fc_encoder *encoder, fc_operator *op, account *memory, fc_missin
 }
 
 /* (encoder, rows fastop, seed): the features with an indicator that tells something, by rows in units and in random order. */
-PG_FUNCTION_INFO_V1(fastclust_informative_nulls);
-Datum
-fastclust_informative_nulls(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_informative_nulls)
 {
 	account		memory = {"informative_nulls"};
 	fc_encoder	encoder;
@@ -114,7 +109,7 @@ fastclust_informative_nulls(PG_FUNCTION_ARGS)
 	informative = palloc0(count * sizeof(bool));
 	found = palloc(count * sizeof(Datum));
 	arena = hold_arena(&memory);
-	check_status(fc_missing_informative(x, op.k, op.d, column, count, encoder.features, (uint64) PG_GETARG_INT64(2), &arena, informative));
+	fc_missing_informative(x, op.k, op.d, column, count, encoder.features, (uint64) PG_GETARG_INT64(2), &arena, informative);
 	release_arena(&arena);
 	for (Size i = 0; i < count; i++)
 		if (informative[i])
@@ -150,9 +145,7 @@ is_complete(const float *x, const fc_missing_column *column, Size count, const b
  * (flagged encoder, encoder, rows fastop by the first): rows by the second as they may be without NULLs, but for its indicators.  Where a
  * tenth of the rows is complete, and MIN_COMPLETE are, these alone: cells of donors blur the clusters of few columns.
  */
-PG_FUNCTION_INFO_V1(fastclust_imputed_rows);
-Datum
-fastclust_imputed_rows(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_imputed_rows)
 {
 	account		memory = {"imputed_rows"};
 	fc_encoder	flagged;

@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -136,9 +135,7 @@ metric_argument(FunctionCallInfo fcinfo)
  * (state, x, key, size, center, variance, seed [, limit, cosine]): the key tells equal rows apart; NULL variance: a uniform
  * sample; NULL limit: none; cosine: by angle.
  */
-PG_FUNCTION_INFO_V1(fastclust_coreset_accum);
-Datum
-fastclust_coreset_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_coreset_accum)
 {
 	fc_coreset *state;
 	const double *x;
@@ -197,9 +194,7 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *r
 	return left;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_coreset_combine);
-Datum
-fastclust_coreset_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_coreset_combine)
 {
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -210,9 +205,7 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 }
 
 /* A state that leaves: without room for more rows. */
-PG_FUNCTION_INFO_V1(fastclust_coreset_packed);
-Datum
-fastclust_coreset_packed(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_coreset_packed)
 {
 	fc_coreset *state;
 	Size		capacity;
@@ -250,9 +243,7 @@ rows_of_coreset(const fc_coreset *state, account *memory)
 }
 
 /* The sample as an operator whose centroids are its rows, by rank. */
-PG_FUNCTION_INFO_V1(fastclust_coreset_final);
-Datum
-fastclust_coreset_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_coreset_final)
 {
 	account		memory = {"coreset_agg"};
 	fc_coreset *state;

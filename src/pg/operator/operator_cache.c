@@ -17,7 +17,6 @@
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/call_cache.h"
 #include "pg/base/vectors.h"

@@ -10,7 +10,6 @@
 #include "operator/bytes.h"
 #include "operator/codebook.h"
 #include "operator/operator.h"
-#include "pg/base/memory.h"
 #include "pg/base/values.h"
 
 #define OPERATOR_ARG(n) ((fc_operator_header *) aligned_value(PG_GETARG_DATUM(n)))

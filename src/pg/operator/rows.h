@@ -10,7 +10,6 @@
 
 #include "operator/bytes.h"
 #include "operator/fit.h"
-#include "operator/operator.h"
 
 /* Mean and standard deviation of each dimension (d each), by the rows' weights. */
 extern void moments_of_rows(const fc_operator_header *rows, double *mean, double *deviation);

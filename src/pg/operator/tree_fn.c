@@ -1,9 +1,6 @@
 /* tree_fn.c - the clusters of an operator as a tree and on a plane, and searches through their buckets */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "fmgr.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 
 #include "operator/codebook.h"
@@ -15,9 +12,7 @@
 #include "pg/operator/operator_value.h"
 
 /* (operator): rows (step, left, right, height, weight), in the order of the heights. */
-PG_FUNCTION_INFO_V1(fastclust_cluster_joins);
-Datum
-fastclust_cluster_joins(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_cluster_joins)
 {
 	account		memory = {"the tree of the clusters"};
 	fc_operator op;
@@ -41,9 +36,7 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 }
 
 /* (operator, numbers): the clusters of one number joined; numbers are from 0 on, without gaps. */
-PG_FUNCTION_INFO_V1(fastclust_joined_clusters);
-Datum
-fastclust_joined_clusters(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_joined_clusters)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
 	const int32 *number = (const int32 *) ARR_DATA_PTR(array);
@@ -75,9 +68,7 @@ fastclust_joined_clusters(PG_FUNCTION_ARGS)
 }
 
 /* (operator, rows as an operator, queries, neighbours, probes): (recall, part of the rows read, rows of each bucket, sums of their squared distances). */
-PG_FUNCTION_INFO_V1(fastclust_bucket_recall);
-Datum
-fastclust_bucket_recall(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_bucket_recall)
 {
 	account		memory = {"the recall of a search"};
 	fc_operator op;
@@ -114,9 +105,7 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 }
 
 /* (operator): rows (cluster, x, y, the share of squared distances that x shows, the same of y). */
-PG_FUNCTION_INFO_V1(fastclust_cluster_places);
-Datum
-fastclust_cluster_places(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_cluster_places)
 {
 	account		memory = {"the map of the clusters"};
 	fc_operator op;

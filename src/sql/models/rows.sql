@@ -306,11 +306,10 @@ $$;
 CREATE FUNCTION fastclust_internal.is_only_sum(type oid) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_is_only_sum' LANGUAGE C VOLATILE STRICT;
 
--- The name of an aggregate of rows: over shards that of the sum they are sent (types/shard_sums.sql), unless there is another.
+-- The name of an aggregate of rows: over shards that of the sum they are sent (types/scan.sql), unless there is another.
 CREATE FUNCTION fastclust_internal.aggregate_over(source row_source, aggregate text) RETURNS text
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN source.sharded AND is_only_sum('sketch'::regtype) AND is_only_sum('aggregate_state'::regtype)
-                      AND is_only_sum('drift_counts'::regtype) THEN 'fastclust_internal.sum' ELSE aggregate END
+    SELECT CASE WHEN source.sharded AND is_only_sum('aggregate_state'::regtype) THEN 'fastclust_internal.sum' ELSE aggregate END
 $$;
 
 -- Shards group by hashing, with the memory of the coordinator, as the settings of a function make one node do; false: as they did before.

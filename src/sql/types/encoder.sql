@@ -3,24 +3,14 @@
 
 CREATE FUNCTION fastclust_internal.encoder_final(internal) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_encoder_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_combine(internal, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_serialize(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_deserialize(bytea, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]) RETURNS internal
+--@each @options@ @type@ @words@ = ; ,~options~jsonb ,~jsonb ,~with~options
+CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[], jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE encoder_agg("row" record, columns text[]) (
+CREATE AGGREGATE encoder_agg("row" record, columns text[]@options@) (
     SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = encoder_combine, SERIALFUNC = encoder_serialize, DESERIALFUNC = encoder_deserialize, PARALLEL = SAFE);
-COMMENT ON AGGREGATE encoder_agg(record, text[]) IS 'an encoder of these columns, learned from the rows';
-CREATE AGGREGATE encoder_agg("row" record, columns text[], options jsonb) (
-    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = encoder_combine, SERIALFUNC = encoder_serialize, DESERIALFUNC = encoder_deserialize, PARALLEL = SAFE);
-COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS 'an encoder of these columns, learned from the rows, with options';
+COMMENT ON AGGREGATE encoder_agg(record, text[]@type@) IS 'an encoder of these columns, learned from the rows@words@';
+--@end
 
 CREATE FUNCTION encode_row(encoder encoder, "row" record, scaled boolean DEFAULT true) RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;

@@ -15,7 +15,7 @@ CREATE FUNCTION fastclust_internal.lloyd_large_final(internal) RETURNS lloyd_ste
 -- As sketch_agg: row_vector for Citus, an internal state for other types.
 CREATE FUNCTION fastclust_internal.step_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_step_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
---@each @name@ @result@ = lloyd lloyd_step; sse double_precision; silhouette double_precision; davies_bouldin double_precision
+--@each @name@ @result@ = lloyd lloyd_step; sse double~precision; silhouette double~precision; davies_bouldin double~precision
 CREATE FUNCTION fastclust_internal.@name@_final(aggregate_state) RETURNS @result@
     AS 'MODULE_PATHNAME', 'fastclust_@name@_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@name@_final(internal) RETURNS @result@

@@ -14,14 +14,18 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/fmgrprotos.h"
 
 #include "encode/encoder.h"
 #include "operator/coreset.h"
+#include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
+#include "pg/rkhs/kernel.h"
 #include "pg/train/scan.h"
 #include "pg/train/train.h"
+#include "rkhs/map.h"
 
 #define BYTES_OF_NUMBER	64		/* that a sample takes in all for each of its numbers, and for each row */
 #define BYTES_OF_ROW	256
@@ -38,7 +42,7 @@ rows_in_budget(Size dimension, double size)
 double
 wanted_rows(const training *t)
 {
-	return number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
+	return t->wanted > 0 ? t->wanted : number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
 }
 
 /* ---- the plan of a scan ---- */
@@ -145,13 +149,52 @@ some_rows(const fc_operator_header *rows, Size step, Size count)
 }
 
 fc_operator_header *
-rows_with_map(const struct varlena *map, const fc_operator_header *rows)
+rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 {
-	query_argument arguments[] = {{"kernel_map", PointerGetDatum(map)}, {"fastop", PointerGetDatum(rows)}};
+	account		memory = {"features of a sample"};
+	fc_kernel_map map;
+	fc_operator op;
+	double	   *x;
+	float	   *y;
+	double	   *features;
+	fc_operator_header *result;
 
-	if (map == NULL)
+	if (header == NULL)
 		return (fc_operator_header *) rows;
-	return (fc_operator_header *) DatumGetPointer(query_datum("SELECT rows_in_space($2, $1)", 2, arguments, 0, NULL));
+	fc_kernel_map_view((const fc_kernel_map_header *) header, &map);
+	open_operator(rows, &op);
+	hold(&memory, op.k * (op.d + map.rank) * sizeof(double) + codebook_bytes(op.k, map.rank));
+	x = centroids_in_units(&op, NULL, NULL);
+	y = palloc(map.rank * sizeof(float));
+	features = palloc_extended(op.k * map.rank * sizeof(double), MCXT_ALLOC_HUGE);
+	for (Size r = 0; r < op.k; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_kernel_map_features(&map, x + r * op.d, make_scratch(fc_kernel_map_scratch(&map)), y);
+		if (!fc_all_finite_float(y, map.rank))
+			check_kernel_status(FC_EFAR, &map.kernel);
+		for (Size i = 0; i < map.rank; i++)
+			features[r * map.rank + i] = y[i];
+	}
+	result = make_codebook(features, op.weights, op.k, map.rank);
+	pfree(x);
+	pfree(features);
+	return result;
+}
+
+/* (rows, center, scale, map): rows in their own units as an operator takes them. */
+PG_FUNCTION_INFO_V1(fastclust_rows_in_space);
+Datum
+fastclust_rows_in_space(PG_FUNCTION_ARGS)
+{
+	const fc_operator_header *rows;
+	units		to;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = OPERATOR_ARG(0);
+	to = (units) {numbers_argument(fcinfo, 1, rows->d, "center"), scales_argument(fcinfo, 2, rows->d)};
+	PG_RETURN_POINTER(rows_with_map(PG_ARGISNULL(3) ? NULL : PG_DETOAST_DATUM(PG_GETARG_DATUM(3)), rows_in_units(rows, (units) {0}, to)));
 }
 
 units
@@ -227,17 +270,19 @@ uniform_sample(training *t)
 	return rows;
 }
 
-/* (job): a uniform sample of its rows, in their own units. */
+/* (source, wanted, seed): a uniform sample of about so many of its rows, in their own units. */
 PG_FUNCTION_INFO_V1(fastclust_uniform_sample);
 Datum
 fastclust_uniform_sample(PG_FUNCTION_ARGS)
 {
-	training   *t;
+	query_argument source = {"row_source", PG_GETARG_DATUM(0)};
+	training	t = {.options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))),.wanted = PG_GETARG_FLOAT8(1),.seed = PG_GETARG_INT64(2)};
 	Datum		rows;
 
 	SPI_connect();
-	t = open_training(PG_GETARG_DATUM(0));
-	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(t)), false, -1);
+	open_source(PG_GETARG_DATUM(0), &t.source);
+	t.estimate = DatumGetFloat8(query_datum("SELECT estimated_rows($1)", 1, &source, 0, NULL));
+	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(&t)), false, -1);
 	SPI_finish();
 	PG_RETURN_DATUM(rows);
 }

@@ -100,7 +100,7 @@ open_source(Datum record, train_source *source)
 				 errmsg("a row_source of columns has no features")));
 	source->group_by = name_field(record, "group_by");
 	source->raw = text_or(record, "raw", "NULL");
-	source->complete = text_field(record, "complete");
+	source->complete = NULL;
 	source->group_value = text_or(record, "group_value", "''");
 	source->filter = text_or(record, "filter", "true");
 	source->heap = flag_field(record, "heap");

@@ -1,6 +1,7 @@
 /*
  * train.h - a training: what it is about, where its rows come from, and the steps that make a version of them.
  *
+ *     encoder of columns      from some rows                     encoder.c, missing.c
  *     sample, units, specs    from some rows                     sample.c
  *     one scan                sketch, counts of drift, weighted sample and Lloyd's sums, of every group     scan.c
  *     operator                in memory, of every group          fit.c
@@ -20,6 +21,7 @@
 #include "utils/jsonb.h"
 
 #include "drift/spec.h"
+#include "encode/encoder.h"
 #include "operator/bytes.h"
 #include "operator/coreset.h"
 #include "pg/operator/rows.h"
@@ -72,6 +74,7 @@ typedef struct training
 	Jsonb	   *options;
 	int64		seed;
 	double		estimate;		/* of the number of rows */
+	double		wanted;			/* rows of a uniform sample; 0: as the options say */
 	TimestampTz begun;
 	/* made */
 	Size		dim;			/* of a row */
@@ -159,6 +162,26 @@ typedef struct scan_request
 
 /* The plan of scan_agg. */
 extern Datum scan_plan(const training *t, const scan_request *request);
+
+/* ---- encoder.c ---- */
+
+/* Learns the encoder of columns from some rows; one that was there keeps its dimensions. */
+extern void learn_encoder(training *t);
+
+/* The sample in units; of columns with NULLs rows without those that no dimension is for. */
+extern fc_operator_header *rows_without_nulls(const training *t, const fc_operator_header *sample);
+
+extern void warn_useless_columns(const training *t, const fc_operator_header *sample, const char *of_sample);
+extern void report_nulls(const training *t, int64 imputed, int64 n);
+
+/* ---- missing.c: indicators of NULL (core/kmeans/missing.h) ---- */
+
+/* The encoder with indicators for features that are no categories and have none, and those that tell something, by rows in units and in random order. */
+extern fc_encoder_header *flagged_encoder(const fc_encoder_header *encoder, const bool *flag);
+extern bool *informative_nulls(const fc_encoder_header *flagged, const fc_operator_header *rows, int64 seed);
+
+/* Rows by a flagged encoder, without NULLs, by the encoder whose indicators are kept. */
+extern fc_operator_header *imputed_rows(const fc_encoder_header *flagged, const fc_encoder_header *encoder, const fc_operator_header *rows);
 
 /* ---- sample.c ---- */
 

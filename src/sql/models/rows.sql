@@ -8,7 +8,6 @@ CREATE TYPE fastclust_internal.row_source AS (
     raw text,                   -- the row as an array, in its own units; all expressions are of the alias t
     encoded text,               -- the same in units; NULL without an encoder
     missing text,               -- has the row a NULL?
-    complete text,              -- is no number of the row imputed?  NULL where samples take all rows
     group_value text,           -- '' without groups
     filter text,                -- rows without NULL
     heap boolean,               -- rows have places in blocks
@@ -200,7 +199,7 @@ BEGIN
     source.encoder := encoder;
     source.raw := encoding(source, encoder, false);
     source.encoded := encoding(source, encoder, true);
-    source.filter := concat_ws(' AND ', source.filter, CASE WHEN EXISTS (SELECT FROM encoder_nulls(encoder) n WHERE n.nulls = 'skip') THEN source.raw || ' IS NOT NULL' END);
+    source.filter := concat_ws(' AND ', source.filter, CASE WHEN describe(encoder) @> '{"features": [{"nulls": "skip"}]}' THEN source.raw || ' IS NOT NULL' END);
     RETURN source;
 END
 $$;

@@ -80,7 +80,7 @@ BEGIN
     n := COALESCE(n, row_count(present), 0);
     IF has_all_dimensions(spec(at_build)) THEN
         null_moments := COALESCE(version.null_moments, CASE WHEN row_count(present) > 0 THEN
-                                 sample_null_moments(uniform_sample(sampling_job(source, 5000, 0)), spec(at_build)) END);
+                                 sample_null_moments(uniform_sample(source, 5000, 0), spec(at_build)) END);
     ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
             HINT = 'Leave at_build and present out, or make them with the model_spec of a model of method "kmeans".';
@@ -97,7 +97,6 @@ DECLARE
     version stored_versions;
     source row_source;
     compared record;
-    sample fastop;
     measured record;
 BEGIN
     IF $1 IS NULL OR $2 IS NULL THEN
@@ -123,9 +122,7 @@ BEGIN
                       compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        sample := searched_sample(uniform_sample(sampling_job(source, 6000, 0)),
-                                  ROW(version.center, version.scale, version.map)::row_units);
-        measured := bucket_recall(version.operator, sample, 1500, 10.0 * clusters(sample) / greatest(rows_now, clusters(sample)),
+        measured := bucket_recall(version.operator, rows_in_space(uniform_sample(source, 6000, 0), version.center, version.scale, version.map), rows_now,
                                   least(COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer),
                                         clusters(version.operator)));
         -- the share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows are at 1.5 times

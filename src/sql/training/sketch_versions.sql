@@ -60,7 +60,7 @@ CREATE FUNCTION fastclust_internal.drawn_laws(op fastop, spreads double precisio
 DECLARE
     drawn fastop := drawn_rows(op, spreads, greatest(512, least(8192, 4000000 / dim(op))), seed);
 BEGIN
-    distance_quantiles := (fit_profile(op, drawn, quantile_places())).quantiles;
+    distance_quantiles := (fit_profile(op, drawn)).quantiles;
     null_moments := sample_null_moments(operator_in_units(drawn, version.center, version.scale, NULL, NULL), version.spec);
 END
 $$;
@@ -73,14 +73,32 @@ DECLARE
     begun timestamptz := clock_timestamp();
     fresh boolean := flag_option(job.options, 'fresh', false);
     result record := decoded(job, s, old, fresh);
-    part stored_versions := version_part(job, ROW(old.center, old.scale, NULL)::row_units, CASE WHEN fresh THEN without_pilot_rows(old.spec) ELSE old.spec END,
-                                        group_value, result.op, s, counts, old.null_moments, NULL);
+    part stored_versions := old;
 BEGIN
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
+    part.model_id := job.model_id;
+    part.version := job.version;
+    part.group_value := group_value;
+    part.method := job.method;
+    part.note := job.note;
+    part.k := job.k;
+    part.options := job.options - 'frozen';
+    part.operator := result.op;
+    part.map := NULL;
+    part.training_sketch := s;
+    part.drift_spec := NULL;
+    part.drift_counts := counts;
+    part.n := row_count(s);
+    part.imputed := NULL;
+    part.objective_error := NULL;
+    part.label_churn := NULL;
+    part.recall := NULL;
+    part.started_at := job.started_at;
     part.spreads := result.spreads;
     part.objective := result.objective;
     part.paths := level_paths(result.op, job.options);
     IF fresh THEN
+        part.spec := without_pilot_rows(old.spec);
         SELECT l.null_moments, l.distance_quantiles INTO part.null_moments, part.distance_quantiles FROM drawn_laws(result.op, result.spreads, old, job.seed) l;
         RETURN part;
     END IF;

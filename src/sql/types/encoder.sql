@@ -44,21 +44,6 @@ CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimensi
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.renewed_encoder(learned encoder, old encoder) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_renewed_encoder' LANGUAGE C IMMUTABLE PARALLEL SAFE;
--- The encoder with an indicator of NULL for features by their numbers, and those that tell something, by rows in units and in random order.
-CREATE FUNCTION fastclust_internal.flagged_encoder(encoder encoder, flags integer[]) RETURNS encoder
-    AS 'MODULE_PATHNAME', 'fastclust_flagged_encoder' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.informative_nulls(encoder encoder, sample fastop, seed bigint) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_informative_nulls' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
--- Rows by a flagged encoder, without NULLs, by the encoder whose indicators are kept.
-CREATE FUNCTION fastclust_internal.imputed_rows(flagged encoder, encoder encoder, sample fastop) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_imputed_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
--- What happens to the NULLs of each feature, the share of them in the sample, and whether they have a dimension.
-CREATE FUNCTION fastclust_internal.encoder_nulls(encoder encoder, OUT number integer, OUT feature text, OUT kind text, OUT nulls text, OUT share double precision,
-        OUT has_dimension boolean) RETURNS SETOF record
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT i, f ->> 'feature', f ->> 'kind', f ->> 'nulls', (f ->> 'null_rows')::float8 / (d ->> 'rows')::float8, (f ->> 'missing')::boolean
-      FROM describe(encoder) d, jsonb_array_elements(d -> 'features') WITH ORDINALITY e(f, i)
-$$;
 -- Of a column of vectors of dimension d; center and scale may be NULL.
 CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer, center double precision[], scale double precision[]) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_encoder_of_vector' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -36,7 +36,8 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('sample "%s" is not known', how), HINT = 'Samples are auto, hash.';
     END IF;
     IF how = 'hash' THEN
-        EXECUTE format('SELECT sum(q.n) FROM (%s) q', of_leaves(source, 'count(*) AS n', 'infinity', 0, 0, '')) INTO job.estimate;
+        EXECUTE (SELECT format('SELECT sum(q.n) FROM (%s) q', string_agg('SELECT count(*) AS n ' || rows_from(source, leaf => leaf), ' UNION ALL '))
+                   FROM unnest(COALESCE(source.leaves, ARRAY[source.relation])) leaf) INTO job.estimate;
         source.heap := false;
         source.key := row_hash(source.relation::regclass, source.features, source.raw);
     ELSE

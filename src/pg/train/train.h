@@ -1,7 +1,7 @@
 /*
  * train.h - a training: what it is about, where its rows come from, and the steps that make a version of them.
  *
- *     encoder of columns      from some rows                     encoder.c, missing.c
+ *     encoder of columns      from some rows                     encoder.c
  *     sample, units, specs    from some rows                     sample.c
  *     one scan                sketch, counts of drift, weighted sample and Lloyd's sums, of every group     scan.c
  *     operator                in memory, of every group          fit.c
@@ -21,7 +21,6 @@
 #include "utils/jsonb.h"
 
 #include "drift/spec.h"
-#include "encode/encoder.h"
 #include "operator/bytes.h"
 #include "operator/coreset.h"
 #include "pg/operator/rows.h"
@@ -173,15 +172,6 @@ extern fc_operator_header *rows_without_nulls(const training *t, const fc_operat
 
 extern void warn_useless_columns(const training *t, const fc_operator_header *sample, const char *of_sample);
 extern void report_nulls(const training *t, int64 imputed, int64 n);
-
-/* ---- missing.c: indicators of NULL (core/kmeans/missing.h) ---- */
-
-/* The encoder with indicators for features that are no categories and have none, and those that tell something, by rows in units and in random order. */
-extern fc_encoder_header *flagged_encoder(const fc_encoder_header *encoder, const bool *flag);
-extern bool *informative_nulls(const fc_encoder_header *flagged, const fc_operator_header *rows, int64 seed);
-
-/* Rows by a flagged encoder, without NULLs, by the encoder whose indicators are kept. */
-extern fc_operator_header *imputed_rows(const fc_encoder_header *flagged, const fc_encoder_header *encoder, const fc_operator_header *rows);
 
 /* ---- sample.c ---- */
 

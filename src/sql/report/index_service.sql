@@ -23,31 +23,6 @@ COMMENT ON FUNCTION index_centroids(text)
 
 -- ---- index_health ----
 
--- The version whose buckets stand for those of an index on a column: the caller's own or that of the table's owner before those of others, then one
--- whose training measured the recall, then the latest.  None of a role that may not read the column: it only says that it was trained on it.
-CREATE FUNCTION fastclust_internal.version_of_column(relation regclass, source row_source) RETURNS stored_versions
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT v.* FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
-           (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = version_of_column.relation) o
-     WHERE m.group_by IS NULL AND v.vector AND v.features = source.features AND v.relation = source.relation
-       AND has_column_privilege(m.owner_id, version_of_column.relation, source.features[1], 'SELECT')
-     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1
-$$;
-
--- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
--- runs in no transaction with another.
-CREATE FUNCTION fastclust_internal.rebuild_statement(relation regclass, "column" name, model text) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT NULLIF(concat_ws(E'\n',
-        (SELECT format('SELECT %I.retrain(%L);', '@extschema@', m.model) FROM own_models m WHERE m.model = rebuild_statement.model),
-        (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %I.%I;', n.nspname, c.relname), E'\n' ORDER BY n.nspname, c.relname)
-           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
-          WHERE i.indrelid = relation AND a.amname IN ('ivfflat', 'vchordrq')
-            AND EXISTS (SELECT FROM pg_depend d JOIN pg_attribute t ON t.attrelid = d.refobjid AND t.attnum = d.refobjsubid    -- itself, or in an expression
-                         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
-                           AND t.attname = "column"))), '')
-$$;
-
 -- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source row_source, version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts, OUT n bigint)
@@ -105,7 +80,12 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('probes is %s, out of range', $5), DETAIL = 'It is a number of buckets, 1 or more.';
     END IF;
     source := row_source($1, ARRAY[$2], true, NULL);
-    version := version_of_column($1, source);
+    -- The version whose buckets stand for those of an index on the column: the caller's own or that of the table's owner before those of others, then one
+    -- whose training measured the recall, then the latest.  None of a role that may not read the column: it only says that it was trained on it.
+    SELECT v.* INTO version FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
+           (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = $1) o
+     WHERE m.group_by IS NULL AND v.vector AND v.features = source.features AND v.relation = source.relation AND has_column_privilege(m.owner_id, $1, $2, 'SELECT')
+     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1;
     IF version.operator IS NOT NULL THEN
         PERFORM scanned_relation(readable_model(version.model), version, $1, NULL);
         source := source_of_version(version, $1, NULL);
@@ -139,7 +119,16 @@ BEGIN
         recall_at_build := CASE WHEN $5 IS NULL OR $5 = number_option(version.options, 'probes', NULL) THEN version.recall END;
         recall_loss := recall_at_build - recall_now;
     END IF;
-    statement := CASE WHEN verdict = 'drifted' THEN rebuild_statement($1, $2, version.model) END;
+    -- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
+    -- runs in no transaction with another.
+    statement := CASE WHEN verdict = 'drifted' THEN NULLIF(concat_ws(E'\n',
+        (SELECT format('SELECT %I.retrain(%L);', '@extschema@', m.model) FROM own_models m WHERE m.model = version.model),
+        (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %I.%I;', n.nspname, c.relname), E'\n' ORDER BY n.nspname, c.relname)
+           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
+          WHERE i.indrelid = $1 AND a.amname IN ('ivfflat', 'vchordrq')
+            AND EXISTS (SELECT FROM pg_depend d JOIN pg_attribute t ON t.attrelid = d.refobjid AND t.attnum = d.refobjsubid    -- itself, or in an expression
+                         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1
+                           AND t.attname = $2))), '') END;
 END
 $$;
 COMMENT ON FUNCTION index_health(regclass, name, sketch, sketch, integer)

@@ -157,6 +157,7 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 	double	   *x;
 	float	   *y;
 	double	   *features;
+	fc_scratch	scratch;
 	fc_operator_header *result;
 
 	if (header == NULL)
@@ -166,11 +167,16 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 	hold(&memory, op.k * (op.d + map.rank) * sizeof(double) + codebook_bytes(op.k, map.rank));
 	x = centroids_in_units(&op, NULL, NULL);
 	y = palloc(map.rank * sizeof(float));
+	scratch = make_scratch(fc_kernel_map_scratch(&map));
 	features = palloc_extended(op.k * map.rank * sizeof(double), MCXT_ALLOC_HUGE);
 	for (Size r = 0; r < op.k; r++)
 	{
+		vector		row = {.d = (int) op.d,.doubles = x + r * op.d};
+
 		CHECK_FOR_INTERRUPTS();
-		fc_kernel_map_features(&map, x + r * op.d, make_scratch(fc_kernel_map_scratch(&map)), y);
+		check_vector_dim(&row, map.op.d, "the kernel_map");
+		check_single_precision(&row);
+		fc_kernel_map_features(&map, row.doubles, scratch, y);
 		if (!fc_all_finite_float(y, map.rank))
 			check_kernel_status(FC_EFAR, &map.kernel);
 		for (Size i = 0; i < map.rank; i++)
@@ -179,6 +185,7 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 	result = make_codebook(features, op.weights, op.k, map.rank);
 	pfree(x);
 	pfree(features);
+	pfree(scratch.floats);
 	return result;
 }
 

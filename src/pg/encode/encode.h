@@ -204,4 +204,7 @@ extern encoder_options read_encoder_options(const char *const *names, int count,
 
 extern const char *feature_kind_name(int kind);
 
+/* column, or column -> path */
+extern char *feature_name(const fc_encoder *encoder, const fc_encoder_feature *feature);
+
 #endif							/* FASTCLUST_ENCODE_H */

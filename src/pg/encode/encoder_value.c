@@ -68,8 +68,7 @@ text_at(const fc_encoder *view, uint32 start, uint32 length)
 	return pnstrdup(view->text + start, length);
 }
 
-/* column, or column -> path */
-static char *
+char *
 feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
 {
 	const fc_encoder_column *column = &view->column[feature->column];

@@ -222,7 +222,7 @@ grouped_query(const table_source *source, double share)
 
 /*
  * A sample chosen by a hash of the rows' values: the same whatever the plan and the order on disk.  Where
- * its size tells that values repeat, each comes as often as is its due.  (coreset_agg would need a key of
+ * its size tells that values repeat, each comes as often as is its due.  (A weighted sample would need a key of
  * each row, and rows of views have none.)
  */
 static collection

@@ -319,9 +319,7 @@ take_deltas(Relation deltas, int64 id, live_changes *changes, FunctionCallInfo f
  * (live_id, spec, drift_spec, parted): rows (group, bucket, added, removed, came, went, deltas, added_counts, removed_counts), of sums,
  * of tables, and one of the number of deltas.  drift_spec NULL: without counts; parted: of groups or buckets.  A group and bucket may come more than once.  Whoever calls it holds the live sketch.
  */
-PG_FUNCTION_INFO_V1(fastclust_take_deltas);
-Datum
-fastclust_take_deltas(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_take_deltas)
 {
 	live_sketch live = {.id = PG_GETARG_INT64(0)};
 	Datum		values[TAKEN_COLUMNS] = {0};

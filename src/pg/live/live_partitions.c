@@ -99,9 +99,7 @@ is_true(const char *query, Oid type, Datum argument, Oid role)
 	return !null && DatumGetBool(value);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_live_partitions);
-Datum
-fastclust_live_partitions(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_partitions)
 {
 	parts_change change;
 
@@ -113,9 +111,7 @@ fastclust_live_partitions(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-PG_FUNCTION_INFO_V1(fastclust_live_dropped);
-Datum
-fastclust_live_dropped(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_dropped)
 {
 	check_event_trigger(fcinfo, "live_dropped");
 	(void) is_true("SELECT fastclust_internal.forget_dropped()", OIDOID, ObjectIdGetDatum(GetUserId()), function_owner(fcinfo->flinfo->fn_oid));
@@ -123,9 +119,7 @@ fastclust_live_dropped(PG_FUNCTION_ARGS)
 }
 
 /* (relation): does this session keep all writers out of it? */
-PG_FUNCTION_INFO_V1(fastclust_keeps_writers_out);
-Datum
-fastclust_keeps_writers_out(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_keeps_writers_out)
 {
 	Relation	relation = RelationIdGetRelation(PG_GETARG_OID(0));
 	bool		result = RelationIsValid(relation) && CheckRelationLockedByMe(relation, ShareRowExclusiveLock, true);

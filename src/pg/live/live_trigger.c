@@ -394,9 +394,7 @@ fold_at_times(live_sketch *live, Oid function)
 	SetUserIdAndSecContext(caller, context);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_live_change);
-Datum
-fastclust_live_change(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_change)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	live_sketch *live;

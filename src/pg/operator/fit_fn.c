@@ -203,15 +203,16 @@ profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, con
 	return profile;
 }
 
-/* (op, rows, places): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
+/* (op, rows): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
 SQL_FUNCTION(fastclust_fit_profile)
 {
 	const fc_operator_header *op = OPERATOR_ARG(0);
-	vector_reader reader = {CurrentMemoryContext};
-	vector		places = read_vector(&reader, PG_GETARG_DATUM(2), "places");
-	fit_profile profile = profile_of_fit(op, OPERATOR_ARG(1), places.doubles, (Size) places.d);
+	double		places[DISTANCE_QUANTILES];
+	fit_profile profile;
 
-	return row_result(fcinfo, (Datum[]) {Float8GetDatum(profile.mean), Float8GetDatum(profile.error), make_float8_array(profile.quantiles, places.d),
+	quantile_places(places);
+	profile = profile_of_fit(op, OPERATOR_ARG(1), places, DISTANCE_QUANTILES);
+	return row_result(fcinfo, (Datum[]) {Float8GetDatum(profile.mean), Float8GetDatum(profile.error), make_float8_array(profile.quantiles, DISTANCE_QUANTILES),
 			make_float8_array(profile.spreads, (int) op->k)}, NULL);
 }
 

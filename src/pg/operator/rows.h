@@ -36,6 +36,16 @@ typedef struct fit_profile
 	double	   *spreads;		/* k */
 } fit_profile;
 
+/* Where the quantiles of distances are taken: closer towards the far end. */
+#define DISTANCE_QUANTILES	201
+
+static inline void
+quantile_places(double *places)
+{
+	for (int i = 0; i < DISTANCE_QUANTILES; i++)
+		places[i] = 1 - (1 - i / 200.0) * (1 - i / 200.0);
+}
+
 extern fit_profile profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, const double *places, Size count);
 
 /* Two operators on the same rows; both leave out the share `trim` of the weight that is farthest from them. */

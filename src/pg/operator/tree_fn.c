@@ -11,6 +11,9 @@
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 
+#define QUERIES		1500	/* of a search through buckets */
+#define NEIGHBOURS	10.0	/* of all rows; the nearest of a sample are as a sample of the nearest */
+
 /* (operator): rows (step, left, right, height, weight), in the order of the heights. */
 SQL_FUNCTION(fastclust_cluster_joins)
 {
@@ -67,7 +70,7 @@ SQL_FUNCTION(fastclust_joined_clusters)
 	PG_RETURN_POINTER(make_codebook(centroids, weights, count, op.d));
 }
 
-/* (operator, rows as an operator, queries, neighbours, probes): (recall, part of the rows read, rows of each bucket, sums of their squared distances). */
+/* (operator, rows as an operator, of how many these are a sample, probes): (recall, part of the rows read, rows of each bucket, sums of their squared distances). */
 SQL_FUNCTION(fastclust_bucket_recall)
 {
 	account		memory = {"the recall of a search"};
@@ -86,11 +89,11 @@ SQL_FUNCTION(fastclust_bucket_recall)
 				 errmsg("the rows have dimension %zu, the operator %zu", rows.d, op.d)));
 	if (rows.k < 2)
 		PG_RETURN_NULL();
-	check_count("queries", PG_GETARG_INT32(2), 1, INT32_MAX);
-	check_count("probes", PG_GETARG_INT32(4), 1, (int64) op.k);
+	check_count("probes", PG_GETARG_INT32(3), 1, (int64) op.k);
 	hold(&memory, rows.k * rows.d * sizeof(double));
-	search = (fc_search) {.x = centroids_in_units(&rows, NULL, NULL),.rows = rows.k,.queries = Min((Size) PG_GETARG_INT32(2), rows.k),
-		.neighbours = Min(Max(PG_GETARG_FLOAT8(3), 1.0), (double) (rows.k - 1)),.probes = (Size) PG_GETARG_INT32(4)};
+	search = (fc_search) {.x = centroids_in_units(&rows, NULL, NULL),.rows = rows.k,.queries = Min(QUERIES, rows.k),
+		.neighbours = Min(Max(NEIGHBOURS * (double) rows.k / Max(PG_GETARG_FLOAT8(2), (double) rows.k), 1.0), (double) (rows.k - 1)),
+		.probes = (Size) PG_GETARG_INT32(3)};
 	hold(&memory, rows.k * sizeof(int32) + 2 * op.k * sizeof(double));
 	result.label = palloc(rows.k * sizeof(int32));
 	result.count = palloc(op.k * sizeof(double));

@@ -67,7 +67,7 @@ searched_clusters(const training *t, const fc_operator_header *rows, double most
 
 	if (step < 2)
 		return fit_rows_of(t, rows, NULL, true);
-	some = some_rows(rows, step);
+	some = some_rows(rows, step, rows->k);
 	found = fit_rows_of(t, some, NULL, true);
 	pfree(some);
 	return fit_rows_of(t, rows, found, false);

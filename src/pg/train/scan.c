@@ -290,6 +290,7 @@ sample_groups(const training *t, double wanted, int *count)
 	double		read = t->estimate < 2 * BLOCKS_TIMES * rows ? Max(rows, t->estimate / BLOCKS_TIMES + 1) : rows;
 	int			nest = enter_grouping(t, false);
 	group_sample *samples;
+	account		memory = {"samples of groups"};
 
 	run_query(scan_text(&t->source, read, t->estimate, t->seed), 1, &plan, scan_flags(&t->source));
 	AtEOXact_GUC(false, nest);
@@ -306,7 +307,7 @@ sample_groups(const training *t, double wanted, int *count)
 			continue;
 		read_scan(packed, &result);
 		if (result.n > 0)
-			samples[(*count)++] = (group_sample) {TextDatumGetCString(group), rows_of_coreset(result.sample)};
+			samples[(*count)++] = (group_sample) {TextDatumGetCString(group), rows_of_coreset(result.sample, &memory)};
 	}
 	SPI_freetuptable(SPI_tuptable);
 	SPI_tuptable = NULL;

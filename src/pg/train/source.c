@@ -99,7 +99,7 @@ open_source(Datum record, train_source *source)
 				 errmsg("a row_source of columns has no features")));
 	source->group_by = name_field(record, "group_by");
 	source->raw = text_or(record, "raw", "NULL");
-	source->complete = text_field(record, "complete");
+	source->complete = NULL;
 	source->group_value = text_or(record, "group_value", "''");
 	source->filter = text_or(record, "filter", "true");
 	source->heap = flag_field(record, "heap");
@@ -175,35 +175,58 @@ sums_on_shards(const train_source *source)
 	return source->sharded && DatumGetBool(query_datum("SELECT is_only_sum('aggregate_state'::regtype)", 0, NULL, 0, NULL));
 }
 
-char *
-scan_text(const train_source *source, double wanted, double estimate, int64 seed)
+/* A row (value, packed state) for each value, which is an expression of the row or, over leaves, a column; merged: of the merged ones of leaves. */
+static char *
+scan_query(const train_source *source, const char *value, const char *group, bool keyed, const char *merged, double wanted, double estimate, int64 seed)
 {
 	StringInfoData query;
 	StringInfoData scan;
 
 	initStringInfo(&scan);
 	appendStringInfo(&scan, "%s(%s, %s, ", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
-					 source->planned ? "COALESCE(($3)[planned.\"fastclust place\"::integer], $1)" : "$1", source->key);
+					 source->planned ? "COALESCE(($3)[planned.\"fastclust place\"::integer], $1)" : "$1", keyed ? source->key : "NULL");
 	append_cells(&scan, source);
 	appendStringInfoChar(&scan, ')');
 	initStringInfo(&query);
 	if (source->leaf_count > 0)
-		appendStringInfoString(&query, "SELECT q.value::text COLLATE \"C\", merge_scan_agg(q.s) FROM (");
+		appendStringInfo(&query, "SELECT %s, merge_scan_agg(q.s) FROM (", merged);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{
-		if (source->group_by == NULL)
-			appendStringInfo(&query, "%sSELECT ''::text AS value, %s AS s ", i > 0 ? " UNION ALL " : "", scan.data);
-		else if (source->leaf_count > 0)		/* a foreign server groups by what it knows */
-			appendStringInfo(&query, "%sSELECT t.%s AS value, %s AS s ", i > 0 ? " UNION ALL " : "", quote_identifier(source->group_by), scan.data);
-		else
-			appendStringInfo(&query, "SELECT %s AS value, %s AS s ", source->group_value, scan.data);
+		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ", i > 0 ? " UNION ALL " : "", value, scan.data);
 		append_rows_from(&query, source, wanted, estimate, seed, source->leaf_count > 0 ? source->leaves[i] : NULL);
-		if (source->group_by != NULL)
-			appendStringInfo(&query, " GROUP BY %s", source->leaf_count > 0 ? "1" : group_key(source));
+		if (group != NULL)
+			appendStringInfo(&query, " GROUP BY %s", group);
 	}
 	if (source->leaf_count > 0)
 		appendStringInfoString(&query, ") q GROUP BY 1");
 	return query.data;
+}
+
+char *
+scan_text(const train_source *source, double wanted, double estimate, int64 seed)
+{
+	const char *value = source->group_by == NULL ? "''::text" : source->leaf_count == 0 ? source->group_value :
+		psprintf("t.%s", quote_identifier(source->group_by));	/* a foreign server groups by what it knows */
+
+	return scan_query(source, value, source->group_by == NULL ? NULL : source->leaf_count > 0 ? "1" : group_key(source), true, "q.value::text COLLATE \"C\"", wanted, estimate, seed);
+}
+
+/* (source, column, keyed): the query of a scan of plan $1, a row (value of the column or NULL, packed state) each. */
+SQL_FUNCTION(fastclust_scan_query)
+{
+	train_source source;
+	const char *value;
+	char	   *query;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	value = PG_ARGISNULL(1) ? "NULL::text" : psprintf("t.%s", quote_identifier(NameStr(*PG_GETARG_NAME(1))));
+	SPI_connect();
+	open_source(PG_GETARG_DATUM(0), &source);
+	query = scan_query(&source, value, PG_ARGISNULL(1) ? NULL : "1", PG_GETARG_BOOL(2), "q.value", INFINITY, 0, 0);
+	query = strcpy(SPI_palloc(strlen(query) + 1), query);
+	SPI_finish();
+	PG_RETURN_TEXT_P(cstring_to_text(query));
 }
 
 int
@@ -213,9 +236,7 @@ scan_flags(const train_source *source)
 }
 
 /* (source, wanted, estimate, seed, leaf): FROM and WHERE as append_rows_from. */
-PG_FUNCTION_INFO_V1(fastclust_rows_from);
-Datum
-fastclust_rows_from(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_rows_from)
 {
 	train_source source;
 	StringInfoData query;

@@ -8,6 +8,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/kmeans/collection.h"
@@ -20,8 +21,10 @@
 #define FEW_GROUPS		64		/* with candidates of their own */
 #define LEAST_OF_GROUP	3000	/* rows that these are found in */
 #define ROWS_OF_TOLERANCE	1.5	/* by which a step gains two thirds of the tolerance */
-#define QUERIES			1500	/* of a search through buckets, whose recall is measured */
-#define NEIGHBOURS		10.0
+#define SEARCHED_ROWS	6000	/* of a search through buckets, whose recall is measured */
+#define EVIDENCE_ROWS	4000.0	/* of a search for k, or more of few columns */
+#define EVIDENCE_NUMBERS	8e6
+#define MOST_CHOSEN		50		/* clusters, where nobody says how many */
 
 /* ---- what rows are measured in ---- */
 
@@ -118,34 +121,70 @@ check_clusters(const training *t, const fc_operator_header *sample)
 static void
 check_sample(const training *t, const fc_operator_header *sample)
 {
-	query_argument arguments[] = {{"training_job", t->job}, {"fastop", PointerGetDatum(sample)},
-	{"text", CStringGetTextDatum(is_whole(t, sample) ? "" : " of a sample")}};
-
 	if (t->source.group_by != NULL)
 		check_groups(t, sample, t->groups);
 	else
 		check_clusters(t, sample);
 	if (t->source.encoder != NULL)
-		run_query("SELECT tell_useless_columns($1, $2, $3)", 3, arguments, 0);
+		warn_useless_columns(t, sample, is_whole(t, sample) ? "" : " of a sample");
 }
 
 /* ---- k, specs and features from the sample ---- */
 
+/* Evidence for each number of clusters; a search reads so many rows at most. */
+static fc_choice *
+tried_clusters(const training *t, const fc_operator_header *sample, Size most)
+{
+	fc_operator_header *rows = rows_without_nulls(t, sample);
+
+	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / t->dim)), most, t->seed, number_option(t->options, "trim", 0));
+}
+
 /* A training that chooses k itself. */
 static void
-choose_clusters(training *t, const fc_operator_header *sample)
+choose_k(training *t, const fc_operator_header *sample)
 {
-	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}};
-	Datum		value;
-	bool		null;
+	TimestampTz begun = begin_step(t, "number of clusters");
+	const fc_choice *choice = tried_clusters(t, sample, MOST_CHOSEN);
+	const fc_tried *chosen = &choice->tried[choice->chosen];
 
-	run_query("SELECT j.k, j.note FROM with_chosen_k($1, $2, $3) j", 3, arguments, 0);
-	value = query_value(0, 1, &null);
-	if (null)
-		reject_no_rows(t);
-	t->k = (Size) DatumGetInt32(value);
-	value = query_value(0, 2, &null);
-	t->note = null ? NULL : TextDatumGetCString(value);
+	t->k = chosen->k;
+	log_step(t, "number of clusters", begun, NAN, psprintf("%zu: %s", t->k, choice->clear ? psprintf("clear, stability %.2f", chosen->stability) : "no clear k, the elbow of the cost"));
+	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "", t->note != NULL ? "; " : "", choice->clear ? "clear" : "no clear k");
+}
+
+static Datum
+number_or_null(double x, bool *null)
+{
+	*null = isnan(x);
+	return Float8GetDatum(x);
+}
+
+/* (job): rows (k, cost, gain, stability, verdict) for numbers of clusters up to its k. */
+SQL_FUNCTION(fastclust_tried_clusters)
+{
+	training   *t;
+	fc_operator_header *sample;
+	fc_choice  *choice;
+
+	fastclust_begin_rows(fcinfo);
+	SPI_connect();
+	t = open_training(PG_GETARG_DATUM(0));
+	learn_encoder(t);
+	sample = uniform_sample(t);
+	t->units = standard_units(t, sample);
+	choice = tried_clusters(t, sample, t->k);
+	for (Size i = 0; i < choice->count; i++)
+	{
+		const fc_tried *tried = &choice->tried[i];
+		bool		nulls[5] = {false, false, false, false, i != choice->chosen};
+		Datum		values[5] = {Int32GetDatum((int32) tried->k), Float8GetDatum(tried->evidence.cost), number_or_null(tried->gain, &nulls[2]),
+		number_or_null(tried->stability, &nulls[3]), CStringGetTextDatum(choice->clear ? "clear" : "no clear k")};
+
+		put_row(fcinfo, values, nulls);
+	}
+	SPI_finish();
+	return (Datum) 0;
 }
 
 static bool
@@ -249,7 +288,7 @@ find_group_candidates(training *t)
 	int			count;
 
 	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 || t->source.sharded || (how != NULL && strcmp(how, "hash") == 0) ||
-		rows > (double) rows_in_budget(t->dim, rows) || !scans_candidates(t, rows))
+		rows > (double) rows_in_budget(rows, 0, BYTES_OF_GROUPS, t->dim) || !scans_candidates(t, rows))
 		return;
 	begun = begin_step(t, "sample k-means");
 	samples = sample_groups(t, wanted, &count);
@@ -283,7 +322,6 @@ log_fits(const training *t, TimestampTz begun, const train_part *parts, int coun
 	int64		n = 0;
 	int64		nulls = 0;
 	double		sampled = 0;
-	query_argument arguments[3] = {{"training_job", t->job}};
 
 	for (int i = 0; i < count; i++)
 	{
@@ -293,9 +331,7 @@ log_fits(const training *t, TimestampTz begun, const train_part *parts, int coun
 	}
 	log_step(t, fit_name(t), begun, NAN, psprintf("%lld rows%s%s", (long long) n, (double) n > sampled ? psprintf(", a sample of %.0f", sampled) : "",
 												   t->source.group_by != NULL ? psprintf(", %d groups", count) : ""));
-	arguments[1] = (query_argument) {"int8", Int64GetDatum(nulls)};
-	arguments[2] = (query_argument) {"int8", Int64GetDatum(n)};
-	run_query("SELECT tell_nulls($1, $2, $3)", 3, arguments, 0);
+	report_nulls(t, nulls, n);
 }
 
 static void
@@ -335,14 +371,11 @@ planned_scans(const training *t, const train_part *parts, int count)
 static void
 measure_recall(training *t, const fc_operator_header *sample, const train_part *part)
 {
-	query_argument arguments[] = {{"fastop", PointerGetDatum(part->op)}, {"fastop", PointerGetDatum(sample)}, {"row_units", units_record(t)},
-	{"int4", Int32GetDatum(QUERIES)}, {"float8"}, {"int4"}};
+	fc_operator_header *rows = rows_with_map(t->map, rows_in_units(some_rows(sample, 1, SEARCHED_ROWS), (units) {0}, t->units));
+	query_argument arguments[] = {{"fastop", PointerGetDatum(part->op)}, {"fastop", PointerGetDatum(rows)},
+	{"float8", Float8GetDatum((double) part->n)}, {"int4", Int32GetDatum((int32) Min(number_option(t->options, "probes", 1), part->op->k))}};
 
-	if (!has_option(t->options, "probes") || t->source.group_by != NULL)
-		return;
-	arguments[4].value = Float8GetDatum(NEIGHBOURS * sample->k / Max((double) part->n, sample->k));
-	arguments[5].value = Int32GetDatum((int32) Min(number_option(t->options, "probes", 1), part->op->k));
-	t->recall = DatumGetFloat8(query_datum("SELECT (bucket_recall($1, searched_sample($2, $3), $4, $5 , $6)).recall", lengthof(arguments), arguments, 0, NULL));
+	t->recall = DatumGetFloat8(query_datum("SELECT (bucket_recall($1, $2, $3, $4)).recall", lengthof(arguments), arguments, 0, NULL));
 }
 
 /* ---- the line ---- */
@@ -353,15 +386,17 @@ train_rows(training *t)
 	fc_operator_header *sample;
 	train_part *parts;
 	int			count;
-	TimestampTz begun = begin_step(t, "sample");
+	TimestampTz begun;
 
 	find_group_type(&t->source);
+	learn_encoder(t);
+	begin_step(t, "sample");
 	sample = uniform_sample(t);
 	t->groups = estimated_groups(t, sample->k);
 	check_sample(t, sample);
 	t->units = standard_units(t, sample);
 	if (t->k == 0)
-		choose_clusters(t, sample);
+		choose_k(t, sample);
 	choose_specs(t, sample);
 	choose_map(t, sample);
 	if (t->version > 1)
@@ -378,17 +413,21 @@ train_rows(training *t)
 	if (has_option(t->options, "balance"))
 		balance_clusters(t, &parts[0]);
 	begun = GetCurrentTimestamp();
-	measure_recall(t, sample, &parts[0]);
+	if (has_option(t->options, "probes") && t->source.group_by == NULL)
+		measure_recall(t, sample, &parts[0]);
 	log_step(t, "profile", begun, store_parts(t, sample, parts, count), NULL);
 }
 
-/* (job): its version, written but not served yet. */
-PG_FUNCTION_INFO_V1(fastclust_train_rows);
-Datum
-fastclust_train_rows(PG_FUNCTION_ARGS)
+/* (job): its version, written but not served yet; the job with the encoder that was learned. */
+SQL_FUNCTION(fastclust_train_rows)
 {
+	training   *t;
+	Datum		job;
+
 	SPI_connect();
-	train_rows(open_training(PG_GETARG_DATUM(0)));
+	t = open_training(PG_GETARG_DATUM(0));
+	train_rows(t);
+	job = SPI_datumTransfer(t->job, false, -1);
 	SPI_finish();
-	PG_RETURN_VOID();
+	return job;
 }

@@ -1,6 +1,7 @@
 /*
  * train.h - a training: what it is about, where its rows come from, and the steps that make a version of them.
  *
+ *     encoder of columns      from some rows                     encoder.c
  *     sample, units, specs    from some rows                     sample.c
  *     one scan                sketch, counts of drift, weighted sample and Lloyd's sums, of every group     scan.c
  *     operator                in memory, of every group          fit.c
@@ -85,6 +86,7 @@ typedef struct training
 	Jsonb	   *options;
 	int64		seed;
 	double		estimate;		/* of the number of rows */
+	double		wanted;			/* rows of a uniform sample; 0: as the options say */
 	TimestampTz begun;
 	/* made */
 	Size		dim;			/* of a row */
@@ -176,6 +178,17 @@ typedef struct scan_request
 /* The plan of scan_agg. */
 extern Datum scan_plan(const training *t, const scan_request *request);
 
+/* ---- encoder.c ---- */
+
+/* Learns the encoder of columns from some rows; one that was there keeps its dimensions. */
+extern void learn_encoder(training *t);
+
+/* The sample in units; of columns with NULLs rows without those that no dimension is for. */
+extern fc_operator_header *rows_without_nulls(const training *t, const fc_operator_header *sample);
+
+extern void warn_useless_columns(const training *t, const fc_operator_header *sample, const char *of_sample);
+extern void report_nulls(const training *t, int64 imputed, int64 n);
+
 /* ---- sample.c ---- */
 
 /*
@@ -198,8 +211,8 @@ extern double wanted_rows(const training *t);
 extern fc_operator_header *uniform_sample(training *t);
 extern units encoder_units(const train_source *source);
 
-/* Every `step`-th of some rows. */
-extern fc_operator_header *some_rows(const fc_operator_header *rows, Size step);
+/* Every `step`-th of some rows, so many at most. */
+extern fc_operator_header *some_rows(const fc_operator_header *rows, Size step, Size most);
 
 /* Their features by a map; NULL: as they are. */
 extern fc_operator_header *rows_with_map(const struct varlena *map, const fc_operator_header *rows);

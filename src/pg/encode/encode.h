@@ -125,6 +125,7 @@ typedef struct prepared_encoder
 	const char **names;			/* of the columns */
 	json_path  *paths;			/* of the features; the label of those that are columns is that of the column */
 	fc_feature_cell    *cells;			/* of the row at hand */
+	int		   *plain;			/* of each column: its dimension, where that is the number itself; else -1 */
 	bool		imputes;		/* all NULLs */
 } prepared_encoder;
 

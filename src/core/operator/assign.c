@@ -539,7 +539,9 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 	fc_scored	scored;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	if (op->screen != NULL || op->boxes != NULL)
+	if (op->packs != NULL)
+		label = fc_operator_assign_packed(op, x, scratch.floats);
+	else if (op->screen != NULL || op->boxes != NULL)
 		fc_operator_assign_screened(op, x, 1, scratch, &label);
 	if (label >= 0)
 		return (size_t) label;

@@ -207,6 +207,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->sell = NULL;
 	op->screen = NULL;
 	op->boxes = NULL;
+	op->packs = NULL;
 	op->rows = NULL;
 	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,
 		.offset_length = header->exact_offset_length,.orthogonality_defect = header->orthogonality_defect,.residual_leakage = header->residual_leakage};

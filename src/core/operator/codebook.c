@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "numerics/principal.h"
 #include "operator/bytes.h"
 

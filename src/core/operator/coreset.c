@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/simd.h"
 #include "base/sort.h"
@@ -292,10 +291,7 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
 	size_t		done = 0;
 
 	for (size_t slot = 0; slot < state->used; slot++)
-	{
-		items[slot].value = slot;
-		memcpy(&items[slot].key, &rank[slot], sizeof(double));	/* of one sign: bits are ordered as numbers */
-	}
+		items[slot] = (fc_keyed) {fc_number_key(rank[slot]), slot};
 	fc_sort(items, state->used, scratch);
 	for (size_t i = 0; i < fc_coreset_rows(state); i++)
 	{

@@ -1,4 +1,7 @@
-/* arguments.h - the checks of arguments that functions share, and the rows that functions return: one, or a set, which is materialised */
+/*
+ * arguments.h - the head of an entry point, the checks of arguments that functions share, and the rows that functions return:
+ * one, or a set, which is materialised
+ */
 #ifndef FASTCLUST_ARGUMENTS_H
 #define FASTCLUST_ARGUMENTS_H
 
@@ -6,13 +9,16 @@
 
 #include "fmgr.h"
 
+/* SQL_FUNCTION(name) { .. }: a C function that SQL declares, by version 1 of the calling convention. */
+#define SQL_FUNCTION(name) PG_FUNCTION_INFO_V1(name); Datum name(PG_FUNCTION_ARGS)
+
 /* The context of the aggregate's states; an error outside of an aggregate. */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
 /* The aggregate that a support function works for, for error messages. */
 extern const char *aggregate_name(FunctionCallInfo fcinfo);
 
-/* What a transition or combine function returns where nothing comes to the state in argument 0, or to none. */
+/* The state in argument 0, or NULL, as a transition or combine function returns it where nothing is added. */
 static inline Datum
 unchanged_state(FunctionCallInfo fcinfo)
 {

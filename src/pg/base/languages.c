@@ -16,7 +16,6 @@
 #include "access/htup_details.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -116,9 +115,7 @@ fix_settings(void)
 	return level;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_call_plpgsql);
-Datum
-fastclust_call_plpgsql(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_call_plpgsql)
 {
 	static PGFunction handler = NULL;
 	Oid			function;
@@ -145,9 +142,7 @@ fastclust_call_plpgsql(PG_FUNCTION_ARGS)
 	return result;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_call_as_owner);
-Datum
-fastclust_call_as_owner(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_call_as_owner)
 {
 	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
 	Oid			outer = calling_role;
@@ -174,9 +169,7 @@ fastclust_call_as_owner(PG_FUNCTION_ARGS)
 }
 
 /* The role that called a function in fastclust_owner; current_user outside of one. */
-PG_FUNCTION_INFO_V1(fastclust_calling_role);
-Datum
-fastclust_calling_role(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_calling_role)
 {
 	PG_RETURN_OID(OidIsValid(calling_role) ? calling_role : GetUserId());
 }

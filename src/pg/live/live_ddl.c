@@ -9,7 +9,6 @@
 #include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "utils/builtins.h"
@@ -111,9 +110,7 @@ check_event_trigger(FunctionCallInfo fcinfo, const char *name)
 				 errmsg("%s is for an event trigger", name)));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_live_altered);
-Datum
-fastclust_live_altered(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_altered)
 {
 	const Node *statement;
 	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
@@ -132,9 +129,7 @@ fastclust_live_altered(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-PG_FUNCTION_INFO_V1(fastclust_live_dropped);
-Datum
-fastclust_live_dropped(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_dropped)
 {
 	check_event_trigger(fcinfo, "live_dropped");
 	(void) call("SELECT fastclust_internal.forget_dropped()", NULL, NULL, function_owner(fcinfo->flinfo->fn_oid));

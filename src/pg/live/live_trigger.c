@@ -14,7 +14,6 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "utils/builtins.h"
@@ -268,9 +267,7 @@ pending_of(const live_sketch *live)
  * that has no statement trigger of ours: a parent of a partition that is followed alone, or a table to which a subscription applies rows.
  * A reader in the same transaction would miss them, and gets an error; readers in other transactions see neither rows nor deltas.
  */
-PG_FUNCTION_INFO_V1(fastclust_live_pending);
-Datum
-fastclust_live_pending(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_pending)
 {
 	ListCell   *cell;
 
@@ -349,9 +346,7 @@ check_protocol(FunctionCallInfo fcinfo)
 				 errhint("keep_sketch makes them.")));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_live_change);
-Datum
-fastclust_live_change(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_change)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	const live_sketch *live;

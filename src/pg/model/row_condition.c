@@ -18,7 +18,6 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -379,9 +378,7 @@ column_names(const condition *c)
 }
 
 /* (relation, condition): the condition as it is stored, names resolved and of the alias t; the columns it reads. */
-PG_FUNCTION_INFO_V1(fastclust_row_condition);
-Datum
-fastclust_row_condition(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_row_condition)
 {
 	condition	c = {.text = text_to_cstring(PG_GETARG_TEXT_PP(1))};
 	Datum		values[2];

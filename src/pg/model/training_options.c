@@ -1,7 +1,6 @@
 /* training_options.c - the options of train, retrain, choose_k and write_labels: names, types, ranges, defaults, meanings */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
@@ -136,9 +135,7 @@ options_within(const char *within, int function, option *known)
 }
 
 /* (options, function): an error where the function does not know one of them, or it is out of range. */
-PG_FUNCTION_INFO_V1(fastclust_check_training_options);
-Datum
-fastclust_check_training_options(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_check_training_options)
 {
 	static const char *const objects[] = {"encoder", "live"};
 	option		known[lengthof(training_options)];
@@ -177,9 +174,7 @@ static const option memory_settings[] = {
 };
 
 /* (function) -> setof (option, type, range, default, meaning), in the order of the tables above. */
-PG_FUNCTION_INFO_V1(fastclust_option_help);
-Datum
-fastclust_option_help(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_option_help)
 {
 	int			function;
 
@@ -195,9 +190,7 @@ fastclust_option_help(PG_FUNCTION_ARGS)
 }
 
 /* (metric): the metric of a training, checked; NULL is euclidean, one without means is an error. */
-PG_FUNCTION_INFO_V1(fastclust_training_metric);
-Datum
-fastclust_training_metric(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_training_metric)
 {
 	fc_metric	metric = metric_of_options(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)));
 

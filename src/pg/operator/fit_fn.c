@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
@@ -88,9 +87,7 @@ moments_of_rows(const fc_operator_header *header, double *mean, double *deviatio
 }
 
 /* (op): mean and standard deviation of each dimension of its centroids, by their weights. */
-PG_FUNCTION_INFO_V1(fastclust_centroid_moments);
-Datum
-fastclust_centroid_moments(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_centroid_moments)
 {
 	fc_operator_header *rows = OPERATOR_ARG(0);
 	double	   *mean = palloc(rows->d * sizeof(double));
@@ -146,9 +143,7 @@ rows_in_units(const fc_operator_header *header, units from, units to)
 }
 
 /* (op, center, scale, new_center, new_scale); NULL is 0 or 1. */
-PG_FUNCTION_INFO_V1(fastclust_operator_in_units);
-Datum
-fastclust_operator_in_units(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_operator_in_units)
 {
 	const fc_operator_header *op;
 	double	   *unit[4];
@@ -208,17 +203,16 @@ profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, con
 	return profile;
 }
 
-/* (op, rows, places): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
-PG_FUNCTION_INFO_V1(fastclust_fit_profile);
-Datum
-fastclust_fit_profile(PG_FUNCTION_ARGS)
+/* (op, rows): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
+SQL_FUNCTION(fastclust_fit_profile)
 {
 	const fc_operator_header *op = OPERATOR_ARG(0);
-	vector_reader reader = {CurrentMemoryContext};
-	vector		places = read_vector(&reader, PG_GETARG_DATUM(2), "places");
-	fit_profile profile = profile_of_fit(op, OPERATOR_ARG(1), places.doubles, (Size) places.d);
+	double		places[DISTANCE_QUANTILES];
+	fit_profile profile;
 
-	return row_result(fcinfo, (Datum[]) {Float8GetDatum(profile.mean), Float8GetDatum(profile.error), make_float8_array(profile.quantiles, places.d),
+	quantile_places(places);
+	profile = profile_of_fit(op, OPERATOR_ARG(1), places, DISTANCE_QUANTILES);
+	return row_result(fcinfo, (Datum[]) {Float8GetDatum(profile.mean), Float8GetDatum(profile.error), make_float8_array(profile.quantiles, DISTANCE_QUANTILES),
 			make_float8_array(profile.spreads, (int) op->k)}, NULL);
 }
 
@@ -314,9 +308,7 @@ counted_labels(const two_labellings *labels)
 /* ---- rows that are not read ---- */
 
 /* (operator, spreads, count, seed): rows drawn from its clusters, as the centroids of another. */
-PG_FUNCTION_INFO_V1(fastclust_drawn_rows);
-Datum
-fastclust_drawn_rows(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_drawn_rows)
 {
 	account		memory = {"drawn_rows"};
 	fc_operator op;

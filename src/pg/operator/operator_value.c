@@ -12,6 +12,8 @@
 #include "pg/base/values.h"
 #include "pg/operator/operator_value.h"
 
+#define PACKED_FROM		16		/* rows that a packing is worth */
+
 void *
 state_of_datum(Datum datum, int first, int last)
 {
@@ -22,6 +24,16 @@ state_of_datum(Datum datum, int first, int last)
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("the state belongs to another aggregate")));
 	return step;
+}
+
+static Size
+pack_operator(fc_operator *op, MemoryContext context)
+{
+	Size		bytes = fc_operator_packed_floats(op) * sizeof(float);
+
+	if (bytes > 0)
+		fc_operator_pack(op, MemoryContextAlloc(context, bytes));
+	return bytes;
 }
 
 Size
@@ -40,6 +52,16 @@ screen_operator(fc_operator *op, MemoryContext context)
 	if (op->screen == NULL && op->boxes == NULL)
 		release_arena(&arena);
 	return arena.held;
+}
+
+Size
+prepare_operator(fc_operator *op, Size asked, MemoryContext context)
+{
+	if (asked == PACKED_FROM)
+		return pack_operator(op, context);
+	if (op->packs == NULL && asked == screened_from(op->k))
+		return screen_operator(op, context);
+	return 0;
 }
 
 fc_status

@@ -10,7 +10,6 @@
 #include "operator/bytes.h"
 #include "operator/codebook.h"
 #include "operator/operator.h"
-#include "pg/base/memory.h"
 #include "pg/base/values.h"
 
 #define OPERATOR_ARG(n) ((fc_operator_header *) aligned_value(PG_GETARG_DATUM(n)))
@@ -31,6 +30,9 @@ screened_from(Size k)
 
 /* A screen of an operator's centroids in memory of `context`, where there is something to gain and the budget allows: the bytes it takes, or 0. */
 extern Size screen_operator(fc_operator *op, MemoryContext context);
+
+/* What makes single rows faster once an operator was asked for so many: packed rows, or a screen.  The same. */
+extern Size prepare_operator(fc_operator *op, Size asked, MemoryContext context);
 
 /*
  * Made once for many rows, in memory of `context`: sparse factors rearranged; the rows of a product, ready for many distances, where

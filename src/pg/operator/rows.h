@@ -10,7 +10,6 @@
 
 #include "operator/bytes.h"
 #include "operator/fit.h"
-#include "operator/operator.h"
 
 /* Mean and standard deviation of each dimension (d each), by the rows' weights. */
 extern void moments_of_rows(const fc_operator_header *rows, double *mean, double *deviation);
@@ -36,6 +35,16 @@ typedef struct fit_profile
 	double	   *quantiles;		/* count */
 	double	   *spreads;		/* k */
 } fit_profile;
+
+/* Where the quantiles of distances are taken: closer towards the far end. */
+#define DISTANCE_QUANTILES	201
+
+static inline void
+quantile_places(double *places)
+{
+	for (int i = 0; i < DISTANCE_QUANTILES; i++)
+		places[i] = 1 - (1 - i / 200.0) * (1 - i / 200.0);
+}
 
 extern fit_profile profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, const double *places, Size count);
 

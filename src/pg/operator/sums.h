@@ -1,4 +1,4 @@
-/* sums.h - the states of coreset_state_agg and lloyd_step_agg for whoever keeps them beside others (pg/train) */
+/* sums.h - the states of weighted samples and of lloyd_step_agg, which pg/train keeps with others */
 #ifndef FASTCLUST_SUMS_H
 #define FASTCLUST_SUMS_H
 

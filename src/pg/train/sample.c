@@ -14,15 +14,19 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/fmgrprotos.h"
 
 #include "encode/encoder.h"
 #include "operator/coreset.h"
+#include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
+#include "pg/rkhs/kernel.h"
 #include "pg/train/scan.h"
 #include "pg/train/train.h"
+#include "rkhs/map.h"
 
 #define BYTES_OF_ROW	64		/* beside its numbers */
 #define MOST_ROWS		1e6
@@ -47,7 +51,7 @@ sampling_flags(const training *t, double rows, Size held)
 double
 wanted_rows(const training *t)
 {
-	double		wanted = number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
+	double		wanted = t->wanted > 0 ? t->wanted : number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
 
 	return (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE, t->dim);
 }
@@ -124,7 +128,7 @@ stepped_row(void *place, size_t j)
 }
 
 fc_operator_header *
-some_rows(const fc_operator_header *header, Size step)
+some_rows(const fc_operator_header *header, Size step, Size most)
 {
 	stepped_rows rows = {.step = step};
 	Size		count;
@@ -132,7 +136,7 @@ some_rows(const fc_operator_header *header, Size step)
 	fc_operator_header *result;
 
 	open_operator(header, &rows.op);
-	count = (rows.op.k + step - 1) / step;
+	count = Min((rows.op.k + step - 1) / step, most);
 	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
 	rows.row = palloc(rows.op.d * sizeof(double));
 	weights = palloc_extended(count * sizeof(double), MCXT_ALLOC_HUGE);
@@ -146,13 +150,57 @@ some_rows(const fc_operator_header *header, Size step)
 }
 
 fc_operator_header *
-rows_with_map(const struct varlena *map, const fc_operator_header *rows)
+rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 {
-	query_argument arguments[] = {{"kernel_map", PointerGetDatum(map)}, {"fastop", PointerGetDatum(rows)}};
+	account		memory = {"features of a sample"};
+	fc_kernel_map map;
+	fc_operator op;
+	double	   *x;
+	float	   *y;
+	double	   *features;
+	fc_scratch	scratch;
+	fc_operator_header *result;
 
-	if (map == NULL)
+	if (header == NULL)
 		return (fc_operator_header *) rows;
-	return (fc_operator_header *) DatumGetPointer(query_datum("SELECT rows_in_space($2, $1)", 2, arguments, 0, NULL));
+	fc_kernel_map_view((const fc_kernel_map_header *) header, &map);
+	open_operator(rows, &op);
+	hold(&memory, op.k * (op.d + map.rank) * sizeof(double) + codebook_bytes(op.k, map.rank));
+	x = centroids_in_units(&op, NULL, NULL);
+	y = palloc(map.rank * sizeof(float));
+	scratch = make_scratch(fc_kernel_map_scratch(&map));
+	features = palloc_extended(op.k * map.rank * sizeof(double), MCXT_ALLOC_HUGE);
+	for (Size r = 0; r < op.k; r++)
+	{
+		vector		row = {.d = (int) op.d,.doubles = x + r * op.d};
+
+		CHECK_FOR_INTERRUPTS();
+		check_vector_dim(&row, map.op.d, "the kernel_map");
+		check_single_precision(&row);
+		fc_kernel_map_features(&map, row.doubles, scratch, y);
+		if (!fc_all_finite_float(y, map.rank))
+			check_kernel_status(FC_EFAR, &map.kernel);
+		for (Size i = 0; i < map.rank; i++)
+			features[r * map.rank + i] = y[i];
+	}
+	result = make_codebook(features, op.weights, op.k, map.rank);
+	pfree(x);
+	pfree(features);
+	pfree(scratch.floats);
+	return result;
+}
+
+/* (rows, center, scale, map): rows in their own units as an operator takes them. */
+SQL_FUNCTION(fastclust_rows_in_space)
+{
+	const fc_operator_header *rows;
+	units		to;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = OPERATOR_ARG(0);
+	to = (units) {numbers_argument(fcinfo, 1, rows->d, "center"), scales_argument(fcinfo, 2, rows->d)};
+	PG_RETURN_POINTER(rows_with_map(PG_ARGISNULL(3) ? NULL : PG_DETOAST_DATUM(PG_GETARG_DATUM(3)), rows_in_units(rows, (units) {0}, to)));
 }
 
 units
@@ -233,17 +281,17 @@ uniform_sample(training *t)
 	return rows;
 }
 
-/* (job): a uniform sample of its rows, in their own units. */
-PG_FUNCTION_INFO_V1(fastclust_uniform_sample);
-Datum
-fastclust_uniform_sample(PG_FUNCTION_ARGS)
+/* (source, wanted, seed): a uniform sample of about so many of its rows, in their own units. */
+SQL_FUNCTION(fastclust_uniform_sample)
 {
-	training   *t;
+	query_argument source = {"row_source", PG_GETARG_DATUM(0)};
+	training	t = {.options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))),.wanted = PG_GETARG_FLOAT8(1),.seed = PG_GETARG_INT64(2)};
 	Datum		rows;
 
 	SPI_connect();
-	t = open_training(PG_GETARG_DATUM(0));
-	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(t)), false, -1);
+	open_source(PG_GETARG_DATUM(0), &t.source);
+	t.estimate = DatumGetFloat8(query_datum("SELECT estimated_rows($1)", 1, &source, 0, NULL));
+	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(&t)), false, -1);
 	SPI_finish();
 	PG_RETURN_DATUM(rows);
 }

@@ -532,6 +532,19 @@ fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, con
 	return op->exact.rerank == FC_RERANK_EXACT ? exact_label(&r) : reranked_label(&r);
 }
 
+/* The label of a row by op->packs; -1 where rounding might change it. */
+static int32_t
+packed_label(const fc_operator *op, const double *x, float *shifted)
+{
+	double		length = sqrt(fc_shift_row(x, op->offset, op->d, shifted));
+	float		lowest;
+	float		second;
+	int32_t		label = fc_packs_lowest(op->packs, op->k, op->d, shifted, &lowest, &second);
+	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, (fc_scored) {.square = length * length});
+
+	return (double) second - (double) lowest > 2.0 * bound ? label : -1;
+}
+
 size_t
 fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 {
@@ -540,7 +553,7 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	if (op->packs != NULL)
-		label = fc_operator_assign_packed(op, x, scratch.floats);
+		label = packed_label(op, x, scratch.floats);
 	else if (op->screen != NULL || op->boxes != NULL)
 		fc_operator_assign_screened(op, x, 1, scratch, &label);
 	if (label >= 0)

@@ -41,9 +41,6 @@ fc_operator_is_plain(const fc_operator *op)
 	return fc_operator_is_codebook(op) && op->exact.values == NULL;
 }
 
-/* The label of a row by op->packs; -1 where rounding might change it.  shifted: d floats. */
-int32_t		fc_operator_assign_packed(const fc_operator *op, const double *x, float *shifted);
-
 /* Labels of rows (n x d), at most FC_SCREEN_ROWS of them, by op->screen; -1 where another way is better.  Scratch: fc_operator_screened_scratch. */
 size_t		fc_operator_screened_scratch(const fc_operator *op, size_t n);
 void		fc_operator_assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels);

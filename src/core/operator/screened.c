@@ -79,18 +79,6 @@ fc_operator_pack(fc_operator *op, float *memory)
 	op->packs = memory;
 }
 
-int32_t
-fc_operator_assign_packed(const fc_operator *op, const double *x, float *shifted)
-{
-	double		length = sqrt(fc_shift_row(x, op->offset, op->d, shifted));
-	float		lowest;
-	float		second;
-	int32_t		label = fc_packs_lowest(op->packs, op->k, op->d, shifted, &lowest, &second);
-	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, (fc_scored) {.square = length * length});
-
-	return (double) second - (double) lowest > 2.0 * bound ? label : -1;
-}
-
 /* ---- many ---- */
 
 typedef struct measured_rows

@@ -7,6 +7,7 @@ use Test::More;
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);
+$server->query(q{ALTER DATABASE postgres SET fastclust.memory_budget = '1GB'});	# long calls need memory
 $server->make_points(20000, 10, 20);
 $server->query(<<'SQL');
 CREATE TABLE few AS SELECT * FROM points WHERE id <= 3000;

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"

@@ -1,12 +1,11 @@
 """Tables of mixed columns, trained by their names, against one-hot columns and standardisation made by hand for scikit-learn.
 
 python3 encoding.py --data FOLDER [--k 5,10,23] [--seeds 5] [--rows N]   connects by PG* variables.
-A cell is the adjusted Rand index against the classes, median of the seeds; "seconds" is train over (COPY of the table as CSV + read_csv).
+A cell is the adjusted Rand index against the classes, median of the seeds.
 Then NULLs at random: the share of complete rows that get the label of the model of complete rows.
 """
 import argparse
 import io
-import time
 
 import numpy as np
 import pandas as pd
@@ -88,42 +87,31 @@ def by_hand(frame):
     return StandardScaler().fit_transform(x.loc[:, x.std() > 0])
 
 
-def export_seconds(cursor):
-    begun = time.perf_counter()
-    out = io.StringIO()
-    cursor.copy_expert('COPY mixed TO STDOUT WITH (FORMAT csv)', out)
-    out.seek(0)
-    pd.read_csv(out, header=None)
-    return time.perf_counter() - begun
-
-
-def trained(cursor, columns, k, seed, model='bench'):
-    begun = time.perf_counter()
+def train(cursor, columns, k, seed, model='bench'):
     cursor.execute('SELECT train(%s, %s, %s::name[], %s, options => %s)', (model, 'mixed', list(columns), k, f'{{"seed": {seed}, "quiet": true}}'))
-    return time.perf_counter() - begun
 
 
 def compare(cursor, name, frame, classes, ks, seeds):
     x = by_hand(frame)
     for k in ks:
-        ours, theirs, seconds = [], [], []
+        ours, theirs = [], []
         for seed in range(seeds):
-            seconds.append(trained(cursor, frame.columns, k, seed))
+            train(cursor, frame.columns, k, seed)
             ours.append(adjusted_rand_score(classes, labels(cursor, 'bench')))
             theirs.append(adjusted_rand_score(classes, KMeans(k, n_init=1, random_state=seed).fit(x).labels_))
-        print(f'{name:12s}{k:5d}{np.median(ours):10.3f}{np.median(theirs):10.3f}{np.median(seconds) / export_seconds(cursor):10.3f}', flush=True)
+        print(f'{name:12s}{k:5d}{np.median(ours):10.3f}{np.median(theirs):10.3f}', flush=True)
 
 
 def compare_nulls(connection, name, frame, k):
     cursor = connection.cursor()
     rng = np.random.default_rng(1)
     copy_frame(connection, frame)
-    trained(cursor, frame.columns, k, 0, 'complete')
+    train(cursor, frame.columns, k, 0, 'complete')
     complete = labels(cursor, 'complete')
     for share in (0, .05, .3):
         copy_frame(connection, frame.mask(rng.random(frame.shape) < share), like=frame)
         cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'holes'")
-        trained(cursor, frame.columns, k, 0, 'holes')
+        train(cursor, frame.columns, k, 0, 'holes')
         copy_frame(connection, frame)
         table = pd.crosstab(complete, labels(cursor, 'holes')).values
         print(f'{name:12s}{share:6.0%} NULL {table.max(axis=1).sum() / len(frame):8.3f}', flush=True)
@@ -143,7 +131,7 @@ def main():
     sets = {'customers': (customers(args.rows, 1), [5]), 'machines': (machines(args.rows, 2), [4]), 'visits': (visits(args.rows, 3), [6])}
     if args.data:
         sets['kddcup99'] = (kddcup99(args.data), [int(k) for k in args.k.split(',')])
-    print(f"{'data':12s}{'k':>5s}{'columns':>10s}{'by hand':>10s}{'seconds':>10s}")
+    print(f"{'data':12s}{'k':>5s}{'columns':>10s}{'by hand':>10s}")
     for name, ((frame, classes), ks) in sets.items():
         copy_frame(connection, frame)
         compare(cursor, name, frame, classes, ks, args.seeds)

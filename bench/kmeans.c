@@ -60,8 +60,7 @@ main(int argc, char **argv)
 	{
 		double		start = cpu_seconds();
 
-		if (fc_kmeans(&rows, k, NULL, &options, &arena, &result) != FC_OK)
-			return 1;
+		fc_kmeans(&rows, k, NULL, &options, &arena, &result);
 		printf("%.17g %.6f %d %d %.0f\n", result.sse, cpu_seconds() - start, result.iterations, result.winner,
 			   (double) result.compared * (double) rows.d);
 		fflush(stdout);

@@ -4,15 +4,16 @@ many_clusters.py [--rows N] [--dim D] [--clusters K,K,..] [--reported K,..] [--i
 
 The server of the PG* variables has the extension.  Rows are a mixture of as many Gaussians as the first of all K, sizes by a power law,
 with a spectrum that falls.  faiss clusters all rows from random ones with two threads; its time counts the export by COPY.  The server
-may use two processes.  K that are reported are trained without faiss.  Peak memory is that of the backend, RssAnon, all ten times a second.
+may use two processes.  K that are reported are trained without faiss.  Peak memory is that of the backend, RssAnon, two hundred times a second.
 """
 import argparse
 import struct
 import subprocess
-import threading
 import time
 
 import numpy as np
+
+from speed import Peak
 
 HEAD = b'PGCOPY\n\xff\r\n\0' + struct.pack('>ii', 0, 0)
 
@@ -73,25 +74,6 @@ def faiss_kmeans(rows, dim, k, iterations):
     label = kmeans.index.search(x, 1)[1][:, 0]
     sse = sum(float(((x[s:s + 10000].astype('f8') - kmeans.centroids[label[s:s + 10000]]) ** 2).sum()) for s in range(0, rows, 10000))
     return sse, seconds, exported
-
-
-class Peak(threading.Thread):
-    """The most anonymous memory of one process."""
-    def __init__(self, pid):
-        super().__init__(daemon=True)
-        self.pid, self.most = pid, 0
-        self.start()
-
-    def run(self):
-        while True:
-            try:
-                with open(f'/proc/{self.pid}/status') as file:
-                    for line in file:
-                        if line.startswith('RssAnon'):
-                            self.most = max(self.most, int(line.split()[1]) // 1024)
-            except OSError:
-                return
-            time.sleep(0.1)
 
 
 def train(k, name):

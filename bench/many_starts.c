@@ -112,8 +112,7 @@ cluster(const fc_rows *rows, size_t k, const fc_kmeans_options *options, fc_aren
 {
 	double		start = cpu_seconds();
 
-	if (fc_kmeans(rows, k, NULL, options, arena, result) != FC_OK)
-		exit(1);
+	fc_kmeans(rows, k, NULL, options, arena, result);
 	return cpu_seconds() - start;
 }
 

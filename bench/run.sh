@@ -4,11 +4,11 @@
 # DATA_FOLDER holds real sets behind a load.py; without it only generated data are used.
 # BENCH_ONLY="speed quality": these parts only; of
 #   speed quality kernels assignment pictures        the default
-#   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans number        the longer ones
+#   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans number peers        the longer ones
 # iterations: seconds of an iteration of QK-means and of Lloyd over the same table; rows: microseconds of a row assigned in
 # SQL, dense and factored; factors: what factors hold of the centroids.
 # papers: bench/papers.sh.
-# BENCH_SEEDS (10), BENCH_OPTIONS (of papers), BENCH_OUT (build/bench)
+# BENCH_SEEDS (10), BENCH_OPTIONS (of papers, peers), BENCH_OUT (build/bench)
 set -eu
 cd "$(dirname "$0")/.."
 . tools/common.sh
@@ -79,6 +79,7 @@ part()
 			$python bench/models.py
 			$python bench/model_pictures.py --docs "$docs"
 			;;
+		peers) env -u OMP_NUM_THREADS $python bench/peers.py "${with_data[@]}" $options ;;
 		papers) $python bench/papers.py --programs "$out" "${with_data[@]}" $options ;;
 		number)
 			$python bench/number.py --csv "$out/number.csv"

@@ -9,6 +9,7 @@ import csv
 import io
 import os
 import subprocess
+import threading
 import time
 
 import numpy as np
@@ -38,6 +39,25 @@ def backend_cpu(cursor):
         with open(path) as file:
             return int(file.read().split()[0]) * 1e-9
     return clock
+
+
+class Peak(threading.Thread):
+    """The most anonymous memory of one process, in MB."""
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.most = pid, 0
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                with open(f'/proc/{self.pid}/status') as file:
+                    for line in file:
+                        if line.startswith('RssAnon'):
+                            self.most = max(self.most, int(line.split()[1]) // 1024)
+            except OSError:
+                return
+            time.sleep(0.005)
 
 
 def least_seconds(cursor, queries, rounds=ROUNDS, clock=time.perf_counter):

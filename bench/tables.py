@@ -88,14 +88,26 @@ def copy_columns(connection, table, x):
         cursor.execute(f'ANALYZE {table}')
 
 
-def read_vectors(connection, query):
-    """The rows of a query that returns one real[] without NULLs, by binary COPY."""
+def copy_labels(connection, table, ids, labels):
+    """CREATE TABLE table (id int, cluster int), by binary COPY."""
+    record = np.zeros(len(ids), dtype=np.dtype([('fields', '>i2'), ('id_size', '>i4'), ('id', '>i4'), ('size', '>i4'), ('cluster', '>i4')]))
+    record['fields'], record['id_size'], record['id'], record['size'], record['cluster'] = 2, 4, ids, 4, labels
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE TABLE {table} (id int, cluster int)')
+        cursor.copy_expert(f'COPY {table} FROM STDIN (FORMAT binary)', io.BytesIO(b'PGCOPY\n\xff\r\n\0' + bytes(8) + record.tobytes() + b'\xff\xff'))
+
+
+def read_vectors(connection, query, ids=False):
+    """The rows of a query that returns one real[] without NULLs, behind an int with `ids`, by binary COPY."""
     stream = io.BytesIO()
     with connection.cursor() as cursor:
         cursor.copy_expert(f'COPY ({query}) TO STDOUT (FORMAT binary)', stream)
-    n = int.from_bytes(stream.getvalue()[37:41], 'big')
-    record = np.dtype([('head', 'V26'), ('x', [('size', '>i4'), ('value', '>f4')], n)])
-    return np.frombuffer(stream.getvalue()[19:-2], record)['x']['value'].astype(np.float32)
+    head = 34 if ids else 26
+    n = int.from_bytes(stream.getvalue()[11 + head:15 + head], 'big')
+    record = np.dtype([('fields', 'V6'), ('id', '>i4'), ('head', f'V{head - 10}'), ('x', [('size', '>i4'), ('value', '>f4')], n)])
+    rows = np.frombuffer(stream.getvalue()[19:-2], record)
+    x = rows['x']['value'].astype(np.float32)
+    return (rows['id'].astype(np.int32), x) if ids else x
 
 
 def separated(k, d, rows, seed, weights=None, gap=12.0):

@@ -6,7 +6,7 @@ SET search_path = public, fastclust, fastclust_internal;
 CREATE TABLE rows_of AS
     SELECT i, i % 7 AS g, ARRAY[(i * 7919 % 10007) / 1000.0, (i * 104729 % 10009) / 1000.0, i % 3, 0.1 * (i % 5), (i % 100 = 0)::integer]::real[] AS x
       FROM generate_series(1, 6000) i;
-CREATE TABLE sample_of AS SELECT coreset_final(coreset_state_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint, NULL, false)) AS s FROM rows_of;
+CREATE TABLE sample_of AS SELECT coreset_final((scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x))).sample) AS s FROM rows_of;
 CREATE TABLE specs AS SELECT drift_spec_of_sample(s, 1) AS d, wave_spec(s, 1) AS w FROM sample_of;
 CREATE TABLE kept AS SELECT d, w, sample_null_moments(s, w) AS null_moments FROM specs, sample_of;
 CREATE FUNCTION refused(statement text) RETURNS text LANGUAGE plpgsql SET search_path = public, fastclust, fastclust_internal AS $$
@@ -20,7 +20,7 @@ END $$;
 \set ECHO all
 
 -- of the same sample and seed, in any order of its rows, the same spec; both types as text and back
-SELECT d::text = drift_spec_of_sample((SELECT coreset_final(coreset_state_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint, NULL, false ORDER BY i DESC)) FROM rows_of), 1)::text AS same,
+SELECT d::text = drift_spec_of_sample((SELECT coreset_final((scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x ORDER BY i DESC))).sample) FROM rows_of), 1)::text AS same,
        d::text <> drift_spec_of_sample((SELECT s FROM sample_of), 2)::text AS by_seed, d::text::drift_spec::text = d::text AS back
   FROM specs;
 SELECT describe_drift_counts(c), c::text::drift_counts::text = c::text AS back
@@ -79,8 +79,8 @@ SELECT count(*) FROM kept, whole a, changed b, moved_columns(NULL, NULL, NULL, a
 -- by angle: a longer row is the same row, one without a direction is none
 SELECT drift_counts_agg(x, d)::text = drift_counts_agg((SELECT array_agg(4 * e ORDER BY o) FROM unnest(x) WITH ORDINALITY u(e, o))::real[], d)::text AS same,
        describe_drift_counts(drift_counts_agg(CASE WHEN i <= 6 THEN ARRAY[0, 0, 0, 0, 0]::real[] ELSE x END, d)) ->> 'rows' AS directed
-  FROM rows_of, (SELECT drift_spec_of_sample(coreset_agg, 1) AS d
-                   FROM (SELECT merge_coreset_agg(s) AS coreset_agg FROM (SELECT coreset_state_agg(x, i::bigint, 4000, NULL, NULL, 1::bigint, NULL, true) AS s FROM rows_of) q) q) q;
+  FROM rows_of, (SELECT drift_spec_of_sample(s, 1) AS d
+                   FROM (SELECT coreset_final((scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x))).sample) AS s FROM rows_of) q) q;
 
 -- mistakes
 SELECT statement, refused(statement) FROM unnest(ARRAY[

@@ -29,7 +29,7 @@ SELECT relation, abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS half
   FROM unnest(ARRAY['copies', 'copied']) relation,
        LATERAL fastclust_internal.sampled_job(jsonb_populate_record(NULL::fastclust_internal.training_job, '{"k": 2, "options": {"sample": "hash", "sample_rows": 500}, "seed": 0}'),
                                               fastclust_internal.row_source(relation::regclass, '{x}', true, NULL)) job,
-       LATERAL centroids(fastclust_internal.uniform_sample(job)) c
+       LATERAL centroids(fastclust_internal.uniform_sample(job.source, 500, 0)) c
  GROUP BY 1 ORDER BY 1;
 
 -- the number of rows comes from the plan of a shard where Citus shows one
@@ -47,18 +47,21 @@ SELECT pg_column_size(fastclust_internal.without_pilot_rows(s)) * 10 < pg_column
        describe(fastclust_internal.without_pilot_rows(s)) ->> 'sample_rows' AS sample_rows FROM made;
 
 -- the sums that shards are sent: those of the aggregates, bit for bit; samples of parts with a limit of ranks are that of all rows
-SELECT fastclust_internal.sum(x, s) = sketch_agg(x, s) AS same FROM heap, made GROUP BY s;
-SELECT fastclust_internal.sum(q.s) = (SELECT sketch_agg(x, s) FROM heap, made GROUP BY s) AS same FROM (SELECT fastclust_internal.sum(x, s) FROM heap, made GROUP BY s, id % 4) q(s);
 SELECT fastclust_internal.lloyd_final(fastclust_internal.sum(op, x)) = lloyd_step_agg(op, x) AS same FROM heap, (SELECT kmeans_agg(x, 3) AS op FROM heap) c GROUP BY op;
-SELECT count(*) AS parts, fastclust_internal.coreset_final(fastclust_internal.sum(q.c)) = (SELECT fastclust_internal.coreset_final(fastclust_internal.coreset_state_agg(x, id, 20, NULL, NULL, 1, NULL, false)) FROM heap) AS same
-  FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.01, NULL) AS c FROM heap GROUP BY id % 4) q;
-SELECT bool_and(pg_column_size(q.c) < 28 * fastclust_internal.clusters(fastclust_internal.coreset_final(q.c)) + 150) AS without_room
-  FROM (SELECT fastclust_internal.sum(x, id, 1000, NULL, NULL, 1, 0.1, NULL) AS c FROM heap GROUP BY id % 4) q;
-SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0, NULL) FROM heap;
-SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, id % 2 + 0.5::float8, NULL) AS c FROM heap GROUP BY id % 2) q;
-SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(x, id, 20, NULL, NULL, 1, 0.5, NULL) AS c FROM heap
+CREATE FUNCTION plan(size integer, rank_limit float8) RETURNS fastclust_internal.scan_plan LANGUAGE sql AS $$
+    SELECT ROW(NULL, NULL, NULL, NULL, NULL, s, NULL, 1, size, NULL, NULL, 1, rank_limit, NULL)::fastclust_internal.scan_plan FROM made
+$$;
+SELECT r.n, r.sketch = w.sketch AS sketch, fastclust_internal.coreset_final(r.sample) = fastclust_internal.coreset_final(w.sample) AS sample
+  FROM (SELECT fastclust_internal.sum(q.c) AS c FROM (SELECT fastclust_internal.sum(plan(20, 0.01), id, x) AS c FROM heap GROUP BY id % 4) q) q,
+       fastclust_internal.scan_result(q.c) r, (SELECT fastclust_internal.scan_agg(plan(20, NULL), id, x) AS c FROM heap) a, fastclust_internal.scan_result(a.c) w;
+SELECT bool_and(pg_column_size(r.sample) < 28 * fastclust_internal.clusters(fastclust_internal.coreset_final(r.sample)) + 150) AS without_room
+  FROM (SELECT fastclust_internal.sum(plan(1000, 0.1), id, x) AS c FROM heap GROUP BY id % 4) q, fastclust_internal.scan_result(q.c) r;
+SELECT fastclust_internal.sum(plan(20, 0), id, x) FROM heap;
+SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(plan(20, id % 2 + 0.5::float8), id, x) AS c FROM heap GROUP BY id % 2) q;
+SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(plan(20, 0.5), id, x) AS c FROM heap
     UNION ALL SELECT fastclust_internal.sum((SELECT kmeans_agg(x, 3) FROM heap), x) FROM heap) q;
 
+DROP FUNCTION plan(integer, float8);
 DROP VIEW seen, copied;
 DROP TABLE heap, parts, copies, made;
 DROP FUNCTION trained(text, regclass, text);

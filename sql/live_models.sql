@@ -42,7 +42,8 @@ SELECT a.operator = b.operator AS same, describe(a.spec) ->> 'sample_rows' AS ke
 
 -- nor in what rows tell of distances and of drift: those of rows drawn from its clusters
 SELECT a.distance_quantiles = b.distance_quantiles AND a.null_moments = b.null_moments AS same, a.distance_quantiles <> old.distance_quantiles AS others,
-       (fastclust_internal.drawn_laws(a.operator, a.spreads, a, 0)).null_moments = a.null_moments AS drawn
+       fastclust_internal.sample_null_moments(fastclust_internal.operator_in_units(
+           fastclust_internal.drawn_rows(a.operator, a.spreads, 8192, 0), a.center, a.scale, NULL, NULL), a.spec) = a.null_moments AS drawn
   FROM fastclust_internal.stored_versions a JOIN fastclust_internal.stored_versions b USING (model) JOIN fastclust_internal.stored_versions old USING (model)
  WHERE model = 'vectors' AND a.version = 4 AND b.version = 5 AND old.version = 3;
 SELECT n, verdict FROM drift('vectors');
@@ -127,3 +128,129 @@ SELECT count(*) FROM pg_trigger WHERE tgrelid = 'orders'::regclass;
 DROP TABLE orders, without, before;
 DROP FUNCTION scans;
 DROP ROLE live_analyst;
+
+-- choose_k of a live sketch: the number of clusters of now, without a scan
+CREATE SCHEMA of_live_choice;
+SET search_path = of_live_choice, public, fastclust;
+SELECT setseed(0.5);
+CREATE FUNCTION normal() RETURNS float8 LANGUAGE sql VOLATILE AS 'SELECT sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())';
+CREATE TABLE orders AS
+    SELECT i AS id, ARRAY[10 * (i % 3) + normal(), 9 * (i % 3 % 2) + normal()]::real[] AS x,
+           10.0 * (i % 3) + random() AS a, 5 * (i % 3 % 2) + random() AS b
+      FROM generate_series(1, 6000) i;
+SELECT train('vectors', 'orders', 'x', 12, 'compressive', '{"live": true, "quiet": true}');
+SELECT train('columns', 'orders', ARRAY['a', 'b'], 12, 'compressive', '{"live": true, "quiet": true, "where": "id > 10"}');
+-- scans of one transaction, which no other process reports
+CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql AS $$
+    SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relid = 'orders'::regclass
+$$;
+BEGIN;
+SET LOCAL max_parallel_workers_per_gather = 0;
+CREATE TABLE before AS SELECT scans() AS n;
+SELECT k, verdict FROM choose_k('orders', 'x', 12, '{"live": true}') WHERE verdict IS NOT NULL;
+SELECT k, verdict FROM choose_k('orders', ARRAY['a', 'b'], 9, '{"live": true, "where": "id > 10"}') WHERE verdict IS NOT NULL;
+-- the sketch is of now: two clusters more
+INSERT INTO orders SELECT 10000 + i, ARRAY[20 * (i % 2) + normal(), 20 + normal()], 1, 1 FROM generate_series(1, 4000) i;
+SELECT k FROM choose_k('orders', 'x', 12, '{"live": true, "seed": 3}') WHERE verdict IS NOT NULL;
+SELECT count(*) = count(DISTINCT k) AS once, min(k), max(k), count(verdict), count(stability) AS stabilities, bool_and(cost >= 0) AS costs, count(gain) = count(*) - 1 AS gains
+  FROM choose_k('orders', 'x', 12, '{"live": true}');
+SELECT scans() - n AS scans FROM before;
+-- rows as before, where it is not asked for
+SELECT count(stability) > 0 AS stabilities FROM choose_k('orders', 'x', 6, '{"live": false}');
+SELECT scans() > n AS scanned FROM before;
+COMMIT;
+SELECT * FROM choose_k('orders', 'x', 6, '{"live": true, "trim": 0.1}');
+SELECT * FROM choose_k('orders', 'x', 6, '{"live": true, "where": "id > 10"}');
+SELECT * FROM choose_k('before', 'n', 6, '{"live": true}');
+SELECT * FROM choose_k('orders', 'x', 1, '{"live": true}');
+TRUNCATE orders;
+SELECT * FROM choose_k('orders', 'x', 6, '{"live": true}');
+-- a live sketch is there for who may read its columns
+CREATE ROLE live_stranger;
+GRANT USAGE ON SCHEMA of_live_choice TO live_stranger;
+SET ROLE live_stranger;
+SELECT * FROM choose_k('orders', 'x', 6, '{"live": true}');
+RESET ROLE;
+SELECT drop_model('vectors'), drop_model('columns');
+DROP SCHEMA of_live_choice CASCADE;
+DROP ROLE live_stranger;
+
+-- a model has one live sketch at most, whoever claims it and whatever becomes of its table
+CREATE SCHEMA of_live_claims;
+SET search_path = of_live_claims, public, fastclust;
+CREATE ROLE live_claims_alice;
+CREATE ROLE live_claims_bob;
+GRANT ALL ON SCHEMA of_live_claims TO live_claims_alice, live_claims_bob;
+SET ROLE live_claims_alice;
+CREATE TABLE hers AS SELECT i AS id, ARRAY[i % 7, i % 11]::real[] AS x FROM generate_series(1, 300) i;
+CREATE TABLE given AS TABLE hers;
+SELECT train('claimed', 'given', 'x', 3, 'compressive', '{"live": true, "quiet": true}');
+-- the same model once more, by hand
+DO $$
+DECLARE
+    live fastclust_internal.kept_sketches;
+BEGIN
+    SELECT * INTO live FROM fastclust_internal.own_live_sketches l WHERE l.name = 'claimed';
+    live.name := 'by hand';
+    PERFORM fastclust_internal.claim_live(live);
+END
+$$;
+SELECT retrain('claimed', '{"quiet": true}');
+RESET ROLE;
+-- the table becomes another role's, the model stays hers: it can be retrained, trained without a live sketch, and follow another table
+ALTER TABLE given OWNER TO live_claims_bob;
+GRANT SELECT ON given TO live_claims_alice;
+SET ROLE live_claims_alice;
+SELECT retrain('claimed', '{"quiet": true}');
+SELECT train('claimed', 'given', 'x', 3, 'compressive', '{"live": true, "quiet": true}');
+SELECT train('claimed', 'given', 'x', 3, 'compressive', '{"live": false, "quiet": true}');
+SELECT train('claimed', 'hers', 'x', 3, 'compressive', '{"live": true, "quiet": true}');
+SELECT retrain('claimed', '{"quiet": true}');
+RESET ROLE;
+SELECT name LIKE 'claimed%' AS name, relation, model IS NOT NULL AS of_model, row_count(current_sketch(name)) FROM live_sketches ORDER BY id;
+-- of a table that she may not even read
+SET ROLE live_claims_alice;
+CREATE TABLE hidden AS TABLE hers;
+SELECT train('claimed', 'hidden', 'x', 3, 'compressive', '{"live": true, "quiet": true}');
+RESET ROLE;
+ALTER TABLE hidden OWNER TO live_claims_bob;
+SET ROLE live_claims_alice;
+SELECT train('claimed', 'hers', 'x', 3, 'compressive', '{"live": true, "quiet": true}');
+RESET ROLE;
+GRANT SELECT ON hidden TO live_claims_alice;
+SET ROLE live_claims_alice;
+SELECT retrain('claimed', '{"quiet": true}');
+SELECT rename_model('claimed', 'renamed');
+SELECT retrain('renamed', '{"quiet": true}');
+RESET ROLE;
+SELECT relation, model IS NOT NULL AS of_model, row_count(current_sketch(name)) FROM live_sketches ORDER BY id;
+-- nobody lets go of another's model
+SET ROLE live_claims_bob;
+SELECT fastclust_internal.release_live((SELECT max(model_id) FROM fastclust_internal.own_live_sketches));
+SELECT fastclust_internal.release_live(9223372036854775807);
+SELECT drop_sketch(name) FROM live_sketches;
+RESET ROLE;
+SELECT drop_model('renamed');
+SELECT count(*) FROM live_sketches;
+DROP SCHEMA of_live_claims CASCADE;
+DROP ROLE live_claims_alice, live_claims_bob;
+
+-- scans of a live model of method compressive: a notice when a retraining leaves them out
+CREATE SCHEMA of_live_scans;
+SET search_path = of_live_scans, public, fastclust;
+CREATE TABLE orders AS SELECT i AS id, ARRAY[(i % 4) * 5 + sin(i), (i % 2) * 3 + cos(i)]::real[] AS x FROM generate_series(1, 3000) i;
+SELECT train('plain', 'orders', 'x', 4, 'compressive', '{"live": true, "quiet": true}');
+SELECT train('scanned', 'orders', 'x', 4, 'compressive', '{"live": true, "iterations": 2}');
+SELECT train('followed by nothing', 'orders', 'x', 4, 'compressive', '{"iterations": 2}');
+INSERT INTO orders SELECT i, ARRAY[i % 3, i % 5] FROM generate_series(4000, 4999) i;
+CREATE VIEW live_model AS SELECT v AS version, l AS live, m AS held FROM fastclust_internal.stored_models m JOIN fastclust_internal.stored_versions v ON v.model_id = m.id AND v.version = m.version LEFT JOIN fastclust_internal.kept_sketches l ON l.model_id = m.id;
+-- retrain asks this; it has notices with seconds besides
+SET client_min_messages = notice;
+SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{}')).name FROM live_model ORDER BY 1;
+SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"iterations": 3}')).name FROM live_model ORDER BY 1;
+SELECT (held).model, (fastclust_internal.live_for_retraining(held, version, '{"quiet": true}')).name FROM live_model ORDER BY 1;
+SET client_min_messages = warning;
+SELECT retrain('scanned'), retrain('plain', '{"iterations": 1}');
+SELECT model, version, n, note FROM fastclust_internal.stored_versions WHERE version > 1 ORDER BY 1, 2;
+SELECT drop_model(m.model) FROM models m WHERE m.model IN ('plain', 'scanned', 'followed by nothing');
+DROP SCHEMA of_live_scans CASCADE;

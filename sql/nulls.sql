@@ -15,7 +15,6 @@ CREATE AGGREGATE sse_state(fastop, row_vector) (SFUNC = sse_accum, STYPE = aggre
 CREATE AGGREGATE silhouette_state(fastop, row_vector) (SFUNC = silhouette_accum, STYPE = aggregate_state);
 CREATE AGGREGATE davies_bouldin_state(fastop, row_vector) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state);
 CREATE AGGREGATE contingency_state(integer, integer) (SFUNC = contingency_accum, STYPE = aggregate_state);
-CREATE AGGREGATE coreset_state(row_vector, bigint, integer, double precision[], double precision, bigint, double precision, boolean) (SFUNC = coreset_accum, STYPE = aggregate_state);
 -- good values for the arguments of a type, and of a name where the type does not say enough; i is the number of a row of an aggregate
 CREATE TABLE sample (type regtype, name text, value text, expression text);
 INSERT INTO sample VALUES
@@ -42,7 +41,7 @@ INSERT INTO sample VALUES ('record', '', NULL, '(SELECT r FROM (SELECT 1.5::floa
 INSERT INTO sample SELECT 'encoder', '', encoder_agg(ROW(x[1], x[2]), '{f1,f2}') FROM some_rows;
 INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)::text, sse_state(op, x)::text, silhouette_state(op, x)::text,
 	davies_bouldin_state(op, x)::text, contingency_state(id::integer, 1)::text,
-	coreset_state(x, id, 20, '{1,1}', 2, 0, NULL, false)::text, scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, x)::text])
+	((scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, '{1,1}', 2, 0, NULL, NULL)::scan_plan, id, x))).sample)::text, scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, x)::text])
 	FROM some_rows, made GROUP BY op;
 INSERT INTO sample SELECT 'scan_plan', '', ROW(encoder_agg(ROW(x[1], x[2]), '{f1,f2}'), NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan
 	FROM some_rows, made GROUP BY op;

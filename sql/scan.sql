@@ -101,7 +101,7 @@ SELECT near(r.steps[1], t) AS step, r.n
 -- by angle: rows without direction are counted, and enter nothing
 SELECT r.n, r.nulls, r.sketch = t.sketch AS sketch, r.counts::text = t.counts::text AS counts, near(r.steps[1], t.step) AS step
   FROM (SELECT sketch_spec_agg(x, 5, '{"metric": "cosine"}') AS s, kmeans_agg(x, 5, '{"metric": "cosine"}') AS op FROM scanned) o,
-       LATERAL (SELECT drift_spec_of_sample(coreset_final(coreset_state_agg(x, id, 500, NULL, NULL, 1, NULL, true)), 1) AS d FROM scanned) p,
+       LATERAL (SELECT drift_spec_of_sample(coreset_final((scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 500, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x))).sample), 1) AS d FROM scanned) p,
        LATERAL (SELECT scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, y) AS state, sketch_agg(y, s) AS sketch,
                        drift_counts_agg(y, d) AS counts, lloyd_step_agg(op, y) AS step
                   FROM (SELECT id, CASE WHEN id % 1000 = 0 THEN array_fill(0::real, ARRAY[4]) ELSE x END AS y FROM scanned) z) t, scan_result(t.state) r;

@@ -22,3 +22,28 @@ SELECT name_cluster('vectors', 0, chr(7));
 SELECT predict('vector', ARRAY[1, 2]);
 SELECT count(drop_model(model)) AS dropped FROM models;
 DROP SCHEMA of_settings CASCADE;
+
+-- the ceiling of memory, which only a superuser sets
+LOAD 'fastclust';
+CREATE ROLE settings_reader;
+SHOW fastclust.memory_budget;
+SET fastclust.memory_budget_limit = '512MB';
+SET fastclust.memory_budget = '512MB';
+SET fastclust.memory_budget = '513MB';
+SET fastclust.memory_budget_limit = '64MB';
+SHOW fastclust.memory_budget;
+SET ROLE settings_reader;
+SET fastclust.memory_budget = '100MB';
+SET fastclust.memory_budget = 65537;
+SELECT set_config('fastclust.memory_budget', '1GB', false);
+SET fastclust.memory_budget_limit = '1GB';
+RESET fastclust.memory_budget_limit;
+SET fastclust.memory_budget = '64MB';
+RESET ROLE;
+-- what was set before counts as the ceiling
+SET fastclust.memory_budget_limit = '2MB';
+SELECT fastclust.row_count(fastclust.sketch_agg(ARRAY[i, 1], fastclust.sketch_spec(2, 1000000, 1.0))) FROM generate_series(1, 3) i;
+RESET fastclust.memory_budget_limit;
+RESET fastclust.memory_budget;
+SELECT option, "default", meaning FROM fastclust.option_help('choose_k') WHERE option LIKE 'fastclust.%';
+DROP ROLE settings_reader;

@@ -31,13 +31,13 @@ sub read_fragments
 	return map { [ $_, read_text("src/sql/$_.sql") ] } read_text('src/sql/ORDER') =~ /^([a-z].*)$/mg;
 }
 
-# [ name, body ] of each function that a text defines.
+# [ name, body ] of each function that a text defines; SQL_FUNCTION is the head of an entry point (pg/base/arguments.h).
 sub functions
 {
 	my ($text) = @_;
 	my @found;
 
-	push @found, [ $1, $2 ] while $text =~ /^(\w+)\([^;{}]*\)\n\{\n(.*?)^\}/msg;
+	push @found, [ $1, $2 ] while $text =~ /^(?:SQL_FUNCTION\()?(\w+)(?:\)|\([^;{}]*\))\n\{\n(.*?)^\}/msg;
 	return @found;
 }
 

@@ -54,15 +54,16 @@ sub users
 	return $path =~ /\.c$/ && $functions eq '' ? () : grep { !/^\Q$own\E\.[ch]$/ && !($path =~ /c$/ && /\.h$/) && $code->{$_} =~ $use } keys %$code;
 }
 
-# How many functions of the core does one reach?  A body reaches each function that it names, called or handed on: one of
-# its file, or else one whose name begins with fc_.
+# How many functions of the core does one reach?  A body reaches each function that it names, called or handed on, also by
+# a constant table: one of its file, or else one whose name begins with fc_.
 sub reached
 {
 	my ($root, $code) = @_;
-	my (%bodies, %seen);
+	my (%bodies, %tables, %seen);
 
 	for my $path (grep { m{^src/core/} } keys %$code)
 	{
+		$tables{"$path $1"} = $bodies{$1}{$path} = $2 while $code->{$path} =~ /^static const [^;={}()]*\b(\w+)(?:\[\w*\])* = (\{.*?\});$/msg;
 		$bodies{ $_->[0] }{$path} = $_->[1] for functions($code->{$path});
 	}
 	my @waiting = map { [ $root, $_ ] } keys %{ $bodies{$root} };
@@ -75,7 +76,85 @@ sub reached
 			push @waiting, map { [ $called, $_ ] } exists $bodies{$called}{$path} ? $path : $called =~ /^fc_/ ? keys %{ $bodies{$called} } : ();
 		}
 	}
-	return keys(%seen) - 1;
+	return grep({ !exists $tables{$_} } keys %seen) - 1;
+}
+
+# The functions and aggregates that fragments declare: name => [ { place of the fragment, symbol in C, body in SQL } ].
+sub declared
+{
+	my @fragments = @_;
+	my %declared;
+
+	for my $place (0 .. $#fragments)
+	{
+		my ($text) = split_comments($fragments[$place], '--');
+		while ($text =~ /^CREATE (FUNCTION|AGGREGATE) (?:fastclust_internal\.)?(\w+)(\(.*?)(?=^(?:CREATE|COMMENT|GRANT|SELECT|DO)\b|\z)/msg)
+		{
+			my ($kind, $name, $rest) = ($1, $2, $3);
+			my ($symbol) = $rest =~ /'MODULE_PATHNAME', '(\w+)'/;
+			push @{ $declared{$name} }, { place => $place, symbol => $symbol, body => $kind eq 'FUNCTION' && $rest !~ /LANGUAGE (?:C|internal)/ ? $rest : undef };
+		}
+	}
+	return \%declared;
+}
+
+# The names of declared functions that queries in the C of a function name, or in what it calls.
+sub queried
+{
+	my ($symbol, $bodies, $declared) = @_;
+	my (%seen, %names);
+	my @waiting = map { [ $symbol, $_ ] } keys %{ $bodies->{$symbol} };
+
+	while (my $next = shift @waiting)
+	{
+		my ($name, $path) = @$next;
+		next if $seen{"$path $name"}++;
+		(my $code = $bodies->{$name}{$path}) =~ s/$STRING/ /g;
+		for my $string (grep { /SELECT|FROM/ || $path =~ m{^src/pg/train} } $bodies->{$name}{$path} =~ /$STRING/g)
+		{
+			$names{$_} = 1 for grep { $declared->{$_} && !/^(?:sum|count)$/ } $string =~ /(\w+)\(/g, $string =~ /^"(\w+_agg)"$/;
+		}
+		for my $called (grep { $bodies->{$_} } $code =~ /\b([a-z]\w+)\b/g)
+		{
+			push @waiting, map { [ $called, $_ ] } $bodies->{$called}{$path} ? $path : keys %{ $bodies->{$called} };
+		}
+	}
+	return keys %names;
+}
+
+# What a function of SQL reaches, by the names that bodies and queries in C call: how many others, and how many pairs of caller and
+# called of which one is SQL and the other C or an aggregate.  A name stands for all declarations of it above the caller.
+sub reached_in_sql
+{
+	my ($root, $code, @fragments) = @_;
+	my $declared = declared(@fragments);
+	my (%bodies, %seen, %crossings);
+	my @waiting = [ $root, $#fragments ];
+
+	for my $path (grep { /\.c$/ } keys %$code)
+	{
+		$bodies{ $_->[0] }{$path} = $_->[1] for functions($code->{$path});
+	}
+	while (my $next = shift @waiting)
+	{
+		my ($name, $last) = @$next;
+		next if ($seen{$name} // -1) >= $last;
+		$seen{$name} = $last;
+		for my $one (grep { $_->{place} <= $last } @{ $declared->{$name} })
+		{
+			my $in_c = !defined $one->{body};
+			my $from = $in_c ? $#fragments : $one->{place};
+			my @called = $in_c ? ($one->{symbol} ? queried($one->{symbol}, \%bodies, $declared) : ())
+			  : grep { $declared->{$_} && $_ ne 'sum' } $one->{body} =~ /\b(\w+)\s*\(/g, $one->{body} =~ /'(\w+_\w+)'/g;
+			for my $called (grep { $_ ne $name } @called)
+			{
+				my @targets = grep { $_->{place} <= $from } @{ $declared->{$called} };
+				$crossings{"$name $called"} = 1 if $in_c ? @targets : grep { !defined $_->{body} } @targets;
+				push @waiting, [ $called, $from ] if @targets;
+			}
+		}
+	}
+	return (keys(%seen) - 1, scalar keys %crossings);
 }
 
 # The rows of pg_proc in a schema of the server that PGHOST names; the extension is made for it where there is none.
@@ -110,6 +189,7 @@ sub counted
 	return (scalar @_, @_);
 }
 
+my ($reached, $crossings) = reached_in_sql('train', \%code, map { $_->[1] } read_fragments());
 my @figures = (
 	[ 'code_lines', $lines ],
 	[ 'code_lines_per_1000_words_of_comment', int(1000 * $lines / $words) ],
@@ -121,7 +201,9 @@ my @figures = (
 	[ 'sql_lines', code_lines($sql) ],
 	[ 'headless_what', counted(headless($comments)) ],
 	[ 'headless_what_in_sql', counted(headless($sql_comments)) ],
-	[ 'reached_by_fc_kmeans', reached('fc_kmeans', \%code) ]);
+	[ 'reached_by_fc_kmeans', reached('fc_kmeans', \%code) ],
+	[ 'reached_by_train', $reached ],
+	[ 'crossings_of_train', $crossings ]);
 push @figures, map { [ "rows_of_$_", catalog_rows($_) ] } qw(fastclust fastclust_internal) if $ENV{PGHOST};
 
 my %ceiling = read_text('test/census') =~ /^(\w+) (\d+)$/mg;

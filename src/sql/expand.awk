@@ -1,6 +1,6 @@
 # expand.awk - the SQL fragments with each block between "--@each" and "--@end" repeated.
 #
-#     --@each @a@ @b@ = a1 b1; a2 b2           @a@ and @b@ stand for a1 and b1, then for a2 and b2
+#     --@each @a@ @b@ = a1 b1; a2 b2           @a@ and @b@ stand for a1 and b1, then for a2 and b2; ~ is a space, a value that is left out is empty
 /^--@each/ {
 	head = substr($0, 9)
 	inside = 1
@@ -16,7 +16,7 @@
 		split(row[i], value, " ")
 		for (n = 1; n <= names; n++)
 		{
-			gsub("_precision", " precision", value[n])
+			gsub("~", " ", value[n])
 			gsub(name[n], value[n], text)
 		}
 		printf "%s", text

@@ -107,7 +107,7 @@ use(const void *bytes, size_t size)
 			if (cells[i].kind == FC_CELL_DOUBLES)
 				cells[i].doubles = numbers;
 		}
-		fc_encode(&encoder, cells, x);
+		fc_encode(&encoder, 0, encoder.features, cells, x);
 		fc_encoder_into_units(&encoder, x);
 		fuzz_sink += x[encoder.dim - 1];
 	}

@@ -189,6 +189,7 @@ use_coreset(const fc_coreset *bytes)
 	size_t		capacity = (size_t) bytes->capacity + 2 * ROWS;
 	fc_coreset *state;
 	double	   *x;
+	const double **rows;
 	double	   *weights;
 	size_t		worksize;
 	fc_arena	arena;
@@ -198,7 +199,7 @@ use_coreset(const fc_coreset *bytes)
 		return;
 	state = take_or_abort(fc_coreset_bytes(bytes->dim, capacity));
 	fc_coreset_move(bytes, capacity, state);
-	x = take_or_abort((capacity + 1) * state->dim * sizeof(double));
+	x = take_or_abort((state->dim + 1) * sizeof(double));
 	for (size_t i = 0; i < state->dim; i++)
 		x[i] = (double) (i % 3) - 1;
 	for (uint64_t key = 0; key < ROWS; key++)
@@ -212,10 +213,12 @@ use_coreset(const fc_coreset *bytes)
 	worksize = 2 * state->used * sizeof(fc_keyed) + 192;
 	work = take_or_abort(worksize);
 	arena = (fc_arena) {.next = work,.end = (char *) work + worksize};
-	fc_coreset_sample(state, &arena, x, weights);
+	rows = take_or_abort(capacity * sizeof(double *));
+	fc_coreset_sample(state, &arena, rows, weights);
 	if (fc_coreset_rows(state) > 0)
-		fuzz_sink += x[0] + weights[0];
+		fuzz_sink += rows[0][0] + weights[0];
 	free(work);
+	free(rows);
 	free(weights);
 	free(x);
 	free(state);

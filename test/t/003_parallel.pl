@@ -85,4 +85,31 @@ SELECT bool_and(n = (SELECT count(*) FROM points p WHERE p.id BETWEEN slid.id - 
   FROM slid WHERE id % 50 = 0
 SQL
 
+# A training of groups as it ran: one hashed scan of the rows, and no sort.
+sub plans_of
+{
+	my ($statement) = @_;
+	my $log = "$server->{directory}/log";
+	my $before = -s $log;
+	$server->query("LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; "
+			. "SET auto_explain.log_level = warning; $statement");
+	open my $file, '<', $log or die "$log: $!\n";
+	seek $file, $before, 0;
+	my $text = do { local $/; <$file> };
+	return grep { /plan:\s+Query Text: [^\n]*\bscan_agg\([^\n]*GROUP BY/ } split /^(?=\d{4}-)/m, $text;
+}
+
+chomp(my $library = qx{"${\($ENV{PG_CONFIG} || 'pg_config')}" --pkglibdir});
+SKIP: {
+	skip 'no auto_explain', 9 if !-e "$library/auto_explain.so";
+	$server->query('CREATE TABLE grouped AS SELECT id, x, id % 8 AS few, id % 2000 AS many, (id % 8)::text AS named FROM points; ANALYZE grouped');
+	for my $group ('few', 'many', 'named')
+	{
+		my @plans = plans_of(qq(SELECT train('by_$group', 'grouped', 'x', 2, options => '{"group_by": "$group", "quiet": true}')));
+		is(scalar(grep { /scan_agg/ && !/TABLESAMPLE/ } @plans), 1, "groups by $group: one scan");
+		like(join('', @plans), qr/HashAggregate/, "groups by $group: hashed");
+		unlike(join('', @plans), qr/Sort|GroupAggregate/, "groups by $group: no sort");
+	}
+}
+
 done_testing();

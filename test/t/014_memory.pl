@@ -136,6 +136,10 @@ $server->query('SELECT setseed(0.5); CREATE TABLE wide_rows AS SELECT ARRAY(SELE
 my ($kb) = attempt("SELECT train('wide', 'wide_rows', 'x', 300, options => '{\"quiet\": true}')", $small_training, 200);
 cmp_ok($kb, '<', 1024 * 200, "train, many clusters: 200 MB are enough, and no more is taken");
 
+# wide rows: a sample of most of them fills the budget
+($kb) = attempt("SELECT train('wide', 'wide_rows', 'x', 10, options => '{\"quiet\": true}')", "SELECT sum(x[1]) FROM wide_rows \\g /dev/null\n$small_training", 32);
+cmp_ok($kb, '<', 1024 * 32, 'train, wide rows: the samples fit into 32 MB, and no more is taken');
+
 # very many clusters: the scans, with a worker
 sub peak_of_training
 {

@@ -130,6 +130,8 @@ test_around(double unit, double trim)
 	for (size_t j = 0; j < K; j++)
 		CHECK(fabs(c.centroids[j * D] - origin[0] - 20.0 * unit * (double) j) < 0.3 * unit && fabs(c.centroids[j * D + 2] - origin[2]) < 0.3 * unit &&
 			  (trim > 0.0 || c.weights[j] == 2.0 * N / K), "unit %g: centroid %zu at %g", unit, j, c.centroids[j * D] / unit);
+	memset(weight, 0, N * sizeof(double));
+	CHECK(fc_kmeans_around(rows, weight, N, D, K, origin, initial, trim, &options, &arena, &result) == FC_EEMPTY, "weights sum to zero");
 	unit_arena_free(&arena);
 	free(x);
 	free(rows);

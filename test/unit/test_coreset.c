@@ -84,11 +84,13 @@ drawn(const fc_coreset *state, double *x, double *weights, double *count, double
 {
 	fc_arena	arena = unit_arena();
 	size_t		n = fc_coreset_rows(state);
+	const double **taken = FC_TAKE(&arena, n, const double *);
 
-	fc_coreset_sample(state, &arena, x, weights);
+	fc_coreset_sample(state, &arena, taken, weights);
 	*count = *squares = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
+		memcpy(x + i * D, taken[i], D * sizeof(double));
 		*count += weights[i];
 		*squares += weights[i] * spread_of(x + i * D);
 	}

@@ -493,7 +493,7 @@ test_units(void)
 	for (size_t i = 0; i < ROWS; i++)
 	{
 		make_row(i, cells, point);
-		fc_encode(&encoder, cells, x);
+		fc_encode(&encoder, 0, encoder.features, cells, x);
 		fc_encoder_into_units(&encoder, x);
 		for (size_t f = 0; f < FEATURES; f++)
 			for (uint32_t j = encoder.feature[f].first; j < encoder.feature[f].first + encoder.feature[f].width; j++)
@@ -534,7 +534,7 @@ test_unknown_values(void)
 	make_row(1, cells, point);
 	cells[COUNTRY].text = cells[PATH].text = "never seen";
 	cells[COUNTRY].length = cells[PATH].length = 10;
-	fc_encode(&encoder, cells, x);
+	fc_encode(&encoder, 0, encoder.features, cells, x);
 	for (uint32_t j = 0; j < country->width; j++)
 		CHECK(x[country->first + j] == (j == 4), "dimension %u of the country is %g", j, x[country->first + j]);
 	CHECK(x[path->first] == 0 && x[path->first + 1] == 0 && x[path->first + 2] == 1, "an unknown text at the path");
@@ -542,7 +542,7 @@ test_unknown_values(void)
 	CHECK(x[encoder.feature[MONEY].first] == fc_signed_log(cells[MONEY].number), "no logarithm");
 	for (int f = 0; f < FEATURES; f++)
 		cells[f].kind = FC_CELL_NULL;
-	fc_encode(&encoder, cells, x);
+	fc_encode(&encoder, 0, encoder.features, cells, x);
 	CHECK(memcmp(x, encoder.fill, encoder.dim * sizeof(double)) == 0, "NULLs are not imputed");
 	CHECK(x[country->first + 5] == 1, "a missing country");
 	CHECK(fabs(x[encoder.feature[AGE].first] - 40) < 2 && fabs(x[encoder.feature[POINT].first + 2] - 200) < 1, "far from the middle");
@@ -583,8 +583,8 @@ test_indicators(void)
 	for (size_t i = 0; i < ROWS; i++)
 	{
 		make_row(i, cells, point);
-		fc_encode(&plain, cells, x[0]);
-		fc_encode(&encoder, cells, x[1]);
+		fc_encode(&plain, 0, plain.features, cells, x[0]);
+		fc_encode(&encoder, 0, encoder.features, cells, x[1]);
 		for (int f = 0; f < FEATURES; f++)
 		{
 			size_t		values = plain.feature[f].width;
@@ -733,7 +733,7 @@ test_damage(void)
 			double	   *x = unit_alloc(damaged->dim, sizeof(double));
 
 			free(prepare(damaged, &encoder));
-			fc_encode(&encoder, cells, x);
+			fc_encode(&encoder, 0, encoder.features, cells, x);
 			free(x);
 		}
 		else

@@ -24,7 +24,7 @@ nearest(const fc_operator *op, const double *x, fc_scratch scratch, size_t *clus
 	return fc_operator_distance(op, *cluster, x, scratch);
 }
 
-static fc_status
+static void
 scan(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
 {
 	table	   *t = ctx;
@@ -46,10 +46,9 @@ scan(void *ctx, const fc_operator *op, double *sse, double *weights, double *mea
 		for (size_t i = 0; i < t->d && weights[j] > 0; i++)
 			means[j * t->d + i] /= weights[j];
 	free(scratch.floats);
-	return FC_OK;
 }
 
-static fc_status
+static void
 farthest(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found)
 {
 	table	   *t = ctx;
@@ -73,7 +72,6 @@ farthest(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *f
 	}
 	free(scratch.floats);
 	free(distance);
-	return FC_OK;
 }
 
 typedef struct history
@@ -139,7 +137,8 @@ check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint
 	for (int i = 0; i < h.steps; i++)
 		CHECK(h.step[i].wcss <= h.step[i].objective, "%s: means are worse", what);
 	CHECK(budget <= 0 || (double) h.step[h.steps - 1].nonzeros <= budget, "%s: %zu non-zeros", what, h.step[h.steps - 1].nonzeros);
-	CHECK(scan(&t, &op, &sse, weights, means) == FC_OK && fabs(sse - h.step[h.steps - 1].objective) <= 1e-9 * sse,
+	scan(&t, &op, &sse, weights, means);
+	CHECK(fabs(sse - h.step[h.steps - 1].objective) <= 1e-9 * sse,
 		  "%s: the operator's objective is %g, not %g", what, sse, h.step[h.steps - 1].objective);
 	CHECK(memcmp(weights, op.weights, k * sizeof(double)) == 0, "%s: sizes are those of other labels", what);
 	if (same_start)
@@ -201,19 +200,19 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 	fc_qkmeans_step step;
 	fc_arena	arena = unit_arena();
 
-	CHECK(fc_measure_start(centroid, offset, k, d, &source, &arena, &dense) == FC_OK, "measure");
+	fc_measure_start(centroid, offset, k, d, &source, &arena, &dense);
 	CHECK(fabs(dense.objective / (double) (N * d) - 1) < 0.1 && dense.wcss <= dense.objective && dense.scatter >= dense.wcss,
 		  "measure of unit noise: %g, %g, %g", dense.objective, dense.wcss, dense.scatter);
 	unit_arena_free(&arena);
 	c.options.factors = factors;
 	arena = unit_arena();
-	CHECK(fc_qkmeans_choose(centroid, offset, k, d, &source, &trials, &arena, &c.options) == FC_OK, "choice");
+	fc_qkmeans_choose(centroid, offset, k, d, &source, &trials, &arena, &c.options);
 	for (int again = 0; again < 2; again++)		/* the product that ended the search is the one its options make */
 	{
 		fc_arena	own = unit_arena();
 		fc_factors	factors_of;
 
-		CHECK(fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, &own, &factors_of, &step) == FC_OK, "trial of the choice");
+		fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, &own, &factors_of, &step);
 		CHECK(again == 0 || fc_measure_ratio(step.objective, dense.objective, dense.scatter) == c.ratio, "warm_factors, then %g", c.ratio);
 		c.ratio = fc_measure_ratio(step.objective, dense.objective, dense.scatter);
 		c.nonzeros = step.nonzeros;

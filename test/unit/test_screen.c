@@ -114,7 +114,8 @@ make_case(int shape, size_t k, size_t d, size_t n, screened_case *c)
 	fc_operator_measure(&c->op, c->scratch, c->half_norms);
 	free(c->scratch.floats);
 	c->arena = unit_arena();
-	fc_operator_screen(&c->op, &c->arena);
+	if (fc_operator_screen_size(&c->op) > 0)
+		fc_operator_screen(&c->op, &c->arena);
 	CHECK(c->arena.held <= fc_operator_screen_worksize(&c->op) + 32768, "%zu bytes", c->arena.held);
 	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
 }
@@ -212,6 +213,35 @@ test_labels(void)
 	check_labels(GAUSSIAN, 1500, 70, 260);
 }
 
+/* Rows one by one against packed centroids; most need no other distances. */
+static void
+check_packed(int shape, size_t k, size_t d, size_t n)
+{
+	screened_case c;
+	float	   *memory;
+
+	make_case(shape, k, d, n, &c);
+	memory = unit_alloc(fc_operator_packed_floats(&c.op), sizeof(float));
+	fc_operator_pack(&c.op, memory);
+	for (size_t r = 0; r < n; r++)
+		CHECK(fc_operator_assign(&c.op, c.x + r * d, c.scratch) == nearest(&c, r), "%s, %zu in %zu: row %zu packed", shapes[shape], k, d, r);
+	free(memory);
+	free_case(&c);
+}
+
+static void
+test_packed(void)
+{
+	for (int shape = 0; shape < SHAPES; shape++)
+	{
+		check_packed(shape, 1, 1, 5);
+		check_packed(shape, 7, 3, 70);
+		check_packed(shape, 64, 10, 70);
+		check_packed(shape, 131, 33, 70);
+		check_packed(shape, 323, 101, 45);
+	}
+}
+
 /* Low rank: leading axes alone are enough; and the screen says what it measured. */
 static void
 test_leading(void)
@@ -294,6 +324,7 @@ main(void)
 {
 	test_products();
 	test_labels();
+	test_packed();
 	test_leading();
 	test_again();
 	return unit_finish();

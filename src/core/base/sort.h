@@ -4,6 +4,8 @@
 #ifndef FC_BASE_SORT_H
 #define FC_BASE_SORT_H
 
+#include <string.h>
+
 #include "base/fc.h"
 
 typedef struct fc_keyed
@@ -35,6 +37,17 @@ static inline int32_t
 fc_key_label(uint64_t key)
 {
 	return (int32_t) ((uint32_t) key ^ UINT32_C(0x80000000));
+}
+
+/* A double, not NaN, as a key of the same order; -0 is 0. */
+static inline uint64_t
+fc_number_key(double x)
+{
+	uint64_t	bits;
+
+	x += 0.0;
+	memcpy(&bits, &x, sizeof(bits));
+	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
 #endif							/* FC_BASE_SORT_H */

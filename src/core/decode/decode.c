@@ -24,8 +24,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sizes.h"
-#include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
 
 #define AUTO_STARTS 64
@@ -256,7 +254,7 @@ fit_replicates(fc_decoding *d, fc_decoder decoder, double *cost_of_k, double *be
 }
 
 /* Steps 4 and 5: the answer in d->points. */
-static fc_status
+static void
 cluster_density(fc_decoding *d, double cost)
 {
 	const double *initial = d->best_skeleton.count == d->k ? d->best_skeleton.center : NULL;
@@ -271,7 +269,7 @@ cluster_density(fc_decoding *d, double cost)
 		d->points.weight[0] = 1.0;
 		count = 1;
 	}
-	return fc_cluster_points(d, count, initial, sample ? SAMPLE_MARGIN : DENSITY_MARGIN, sample ? SAMPLE_ITERATIONS : DENSITY_ITERATIONS);
+	fc_cluster_points(d, count, initial, sample ? SAMPLE_MARGIN : DENSITY_MARGIN, sample ? SAMPLE_ITERATIONS : DENSITY_ITERATIONS);
 }
 
 /* The atoms are the answer; a spread is the common width, or that of the covariance. */
@@ -296,7 +294,7 @@ take_atoms(fc_decoding *d)
  * place (k): where each cluster goes in the result.  Clusters that continue one of the
  * centroids given to start from take its number.
  */
-static fc_status
+static void
 number_clusters(fc_decoding *d, int32_t *place)
 {
 	double	   *centroid = FC_TAKE(d->arena, d->k * d->n, double);
@@ -304,9 +302,9 @@ number_clusters(fc_decoding *d, int32_t *place)
 	for (size_t c = 0; c < d->k; c++)
 		place[c] = (int32_t) c;
 	if (d->initial == 0)
-		return FC_OK;
+		return;
 	memcpy(centroid, d->points.centroids, d->k * d->n * sizeof(double));
-	return fc_match_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->arena, place);
+	fc_match_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->arena, place);
 }
 
 /* Back to the caller's coordinates; weights sum to 1. */
@@ -354,9 +352,8 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	double		cost;
 	double		cost_of_k;
 	int32_t    *place;
-	fc_status	status;
 
-	if (!(problem->rows > 0.0) || k == 0 || problem->m == 0 || problem->n == 0)
+	if (!(problem->rows > 0.0))
 		return FC_EEMPTY;
 	set_sizes(&d, problem, k, decoder, options);
 	d.arena = arena;
@@ -364,16 +361,16 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	d.starts = (size_t) d.options.starts;
 	fc_set_up(&d);
 	fit_replicates(&d, decoder, &cost_of_k, &cost);
-	status = d.failed ? FC_ENUMERIC : FC_OK;
 	if (decoder != FC_DECODE_AUTO)
 		take_atoms(&d);
-	else if (status == FC_OK)
-		status = cluster_density(&d, cost);
-	place = FC_TAKE(arena, k, int32_t);
-	if (status == FC_OK)
-		status = number_clusters(&d, place);
-	if (status == FC_OK)
+	else if (!d.failed)
+		cluster_density(&d, cost);
+	if (!d.failed)
+	{
+		place = FC_TAKE(arena, k, int32_t);
+		number_clusters(&d, place);
 		report(&d, place, cost_of_k, result);
+	}
 	fc_arena_release(arena, mark);
-	return d.failed ? FC_ENUMERIC : status;
+	return d.failed ? FC_ENUMERIC : FC_OK;
 }

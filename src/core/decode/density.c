@@ -139,24 +139,21 @@ measure_spreads(fc_decoding *d, size_t count)
 }
 
 /* Weighted k-means of the first count points; centroids, shares and spreads in d->points. */
-fc_status
+void
 fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations)
 {
 	fc_points_work *w = &d->points;
 	fc_rows		rows = {.x = w->x, .weight = w->weight, .n = count, .d = d->n};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = w->centroids, .weights = w->shares, .labels = w->labels};
-	fc_status	status;
 
 	options.n_init = KMEANS_STARTS;
 	options.iterations = iterations;
 	options.tolerance = KMEANS_TOLERANCE;
 	options.margin = margin;
 	options.seed = d->options.seed;
-	status = fc_kmeans(&rows, d->k, initial, &options, d->arena, &result);
-	if (status == FC_OK)
-		measure_spreads(d, count);
-	return status;
+	fc_kmeans(&rows, d->k, initial, &options, d->arena, &result);
+	measure_spreads(d, count);
 }
 
 /*

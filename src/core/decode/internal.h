@@ -292,7 +292,7 @@ void		fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture);
 void		fc_density_take(fc_decoding *d, fc_arena *arena);
 size_t		fc_density_points(fc_decoding *d, const fc_mixture *mixture);
 size_t		fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified);
-fc_status	fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations);
+void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial, double margin, int iterations);
 
 /* clompr.c; each returns the cost */
 double		fc_clompr(fc_decoding *d, fc_mixture *mixture);

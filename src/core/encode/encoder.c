@@ -99,10 +99,31 @@ fc_encoder_prepared_size(const fc_encoder *encoder)
 	return encoder->features * sizeof(fc_category_slots) + slots * sizeof(uint32_t);
 }
 
+/* Its first and its last bytes, which may be the same ones: of a short text all. */
 static inline uint32_t
 hash_text(const char *text, size_t length)
 {
-	return (uint32_t) fc_hash_bytes(0, text, length);
+	uint64_t	word[2] = {0};
+	uint32_t	half[2] = {0};
+
+	if (length > 2 * sizeof(*word))
+		return (uint32_t) fc_hash_bytes(0, text, length);
+	if (length >= sizeof(*word))
+	{
+		memcpy(&word[0], text, sizeof(*word));
+		memcpy(&word[1], text + length - sizeof(*word), sizeof(*word));
+	}
+	else if (length >= sizeof(*half))
+	{
+		memcpy(&half[0], text, sizeof(*half));
+		memcpy(&half[1], text + length - sizeof(*half), sizeof(*half));
+		word[0] = half[0];
+		word[1] = half[1];
+	}
+	else
+		for (size_t i = 0; i < length; i++)
+			word[0] = word[0] << 8 | (unsigned char) text[i];
+	return (uint32_t) fc_hash_words(0, word[0], word[1], length);
 }
 
 void
@@ -175,9 +196,9 @@ encode_text(const fc_encoder *encoder, size_t i, const fc_feature_cell *cell, do
 }
 
 void
-fc_encode(const fc_encoder *encoder, const fc_feature_cell *cells, double *raw)
+fc_encode(const fc_encoder *encoder, size_t first, size_t count, const fc_feature_cell *cells, double *raw)
 {
-	for (size_t i = 0; i < encoder->features; i++)
+	for (size_t i = first; i < first + count; i++)
 	{
 		const fc_encoder_feature *feature = &encoder->feature[i];
 		const fc_feature_cell *cell = &cells[i];

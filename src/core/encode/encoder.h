@@ -204,8 +204,8 @@ typedef struct fc_feature_cell
 /* sign(x) log(1 + |x|) */
 double		fc_signed_log(double x);
 
-/* raw (dim): the raw coordinates of a row of cells, one a feature; the encoder is prepared. */
-void		fc_encode(const fc_encoder *encoder, const fc_feature_cell *cells, double *raw);
+/* raw (dim): the raw coordinates of `count` features of a row from `first` on; cells (features) are the row's; the encoder is prepared. */
+void		fc_encode(const fc_encoder *encoder, size_t first, size_t count, const fc_feature_cell *cells, double *raw);
 
 /* (raw - center) / scale in place. */
 void		fc_encoder_into_units(const fc_encoder *encoder, double *x);

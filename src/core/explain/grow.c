@@ -271,17 +271,6 @@ fc_grower_split(fc_grower *grower)
 
 /* ---- the root ---- */
 
-/* A double as a key of the same order. */
-static uint64_t
-ordered_key(double x)
-{
-	uint64_t	bits;
-
-	x += 0.0;					/* -0 is 0 */
-	memcpy(&bits, &x, sizeof(bits));
-	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
-}
-
 static void
 sort_axes(fc_grower *grower, fc_arena *arena)
 {
@@ -293,7 +282,7 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
 		for (size_t i = 0; i < n; i++)
-			items[i] = (fc_keyed) {ordered_key(grower->rows->x[axis * grower->rows->n + i]), i};
+			items[i] = (fc_keyed) {fc_number_key(grower->rows->x[axis * grower->rows->n + i]), i};
 		fc_check_every(&grower->done, 64 * n);
 		fc_sort(items, n, room);
 		for (size_t i = 0; i < n; i++)

@@ -74,11 +74,8 @@ fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const doub
 	room = FC_TAKE(arena, d, fc_keyed);
 	for (size_t i = 0; i < d; i++)
 	{
-		uint64_t	bits;
-
 		unsorted[i] = cell_of(kinds[i], (uint32_t) i, centroid[i], mean[i], deviation[i]);
-		memcpy(&bits, &unsorted[i].telling, sizeof(bits));	/* not negative: bits are ordered as numbers */
-		items[i] = (fc_keyed) {~bits, i};
+		items[i] = (fc_keyed) {~fc_number_key(unsorted[i].telling), i};
 	}
 	fc_sort(items, d, room);
 	for (size_t i = 0; i < d; i++)

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sort.h"
 #include "explain/internal.h"
 
 /* ---- how much of the tree is kept ---- */

@@ -316,16 +316,6 @@ run(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *ou
 
 /* ---- the record ---- */
 
-size_t
-fc_operator_values(const fc_operator *op)
-{
-	size_t		sum = 0;
-
-	for (size_t q = 0; q < op->factors; q++)
-		sum += op->factor[q].nonzeros;
-	return sum;
-}
-
 static fc_status
 put_record(const fc_factorize_work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
 {

@@ -36,7 +36,7 @@ typedef struct fc_factorize_options
 {
 	fc_method	method;
 	int			factors;		/* Q; 0: FC_PALM_FACTORS for palm4msa, else log2(min(k, d)) */
-	int			sparsity;		/* least non-zeros of a row and column of a factor; 0: 3, or what the budget allows */
+	int			sparsity;		/* least non-zeros of a row and column of a factor; 0: 3, or as many as the budget allows */
 	double		budget;			/* values stored by all factors together; 0: as many as sparsity allows */
 	bool		centered;		/* true */
 	fc_palm_options palm;
@@ -81,9 +81,6 @@ fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *option
 #define FC_AUTO_TIE		0.005
 #define FC_JUDGED_ROWS	((size_t) 8000)
 #define FC_SPARSE_COST	1.5
-
-/* Values stored by all factors together. */
-size_t		fc_operator_values(const fc_operator *op);
 
 /* Factors of a training product as stored: float, the scale spread evenly. */
 void		fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);

@@ -137,15 +137,13 @@ make_operator(qkmeans_work *w, fc_operator *op)
 	w->op = op;
 }
 
-/* Scan and report the step.  FC_EVALUE: rows too far away for their squares. */
-static fc_status
+/* Scan and report the step. */
+static void
 look(qkmeans_work *w)
 {
 	double		between = 0.0;
-	fc_status	status = w->source->scan(w->source->ctx, w->op, &w->step.objective, w->weight, w->mean);
 
-	if (status != FC_OK)
-		return status;
+	w->source->scan(w->source->ctx, w->op, &w->step.objective, w->weight, w->mean);
 	w->step.empty = 0;
 	w->step.nonzeros = fc_factors_nonzeros(&w->factors);
 	for (size_t j = 0; j < w->k; j++)
@@ -167,7 +165,6 @@ look(qkmeans_work *w)
 		between += w->weight[j] * square;
 	}
 	w->step.wcss = fmax(w->step.objective - between, 0.0);
-	return isfinite(between) ? FC_OK : FC_EVALUE;
 }
 
 /* Move a row to empty cluster j; returns by how much the SSE to the means falls. */
@@ -194,29 +191,28 @@ move_row(qkmeans_work *w, const double *x, size_t j)
 	return square * n / (n - 1.0);
 }
 
-/* Means and weights with the farthest rows in the empty clusters; *fallen as move_row. */
-static fc_status
-fill_empty(qkmeans_work *w, double *fallen)
+/* Means and weights with the farthest rows in the empty clusters; returns as move_row. */
+static double
+fill_empty(qkmeans_work *w)
 {
 	fc_mark		used = fc_arena_mark(w->arena);
 	size_t		most = w->step.empty;
 	double	   *rows = FC_TAKE(w->arena, most * w->d, double);
-	size_t		found = 0;
+	double		fallen = 0.0;
+	size_t		found;
 	size_t		next = 0;
-	fc_status	status;
 
-	*fallen = 0.0;
 	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
 	fc_copy_pieces(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
-	status = w->source->farthest(w->source->ctx, w->op, most, rows, &found);
-	for (size_t j = 0; j < w->k && status == FC_OK && next < found; j++)
+	w->source->farthest(w->source->ctx, w->op, most, rows, &found);
+	for (size_t j = 0; j < w->k && next < found; j++)
 	{
 		fc_check();
 		if (!(w->weight[j] > 0.0))
-			*fallen += move_row(w, rows + next++ * w->d, j);
+			fallen += move_row(w, rows + next++ * w->d, j);
 	}
 	fc_arena_release(w->arena, used);
-	return status == FC_OK && !isfinite(*fallen) ? FC_EVALUE : status;
+	return fallen;
 }
 
 /* One factor that may hold every value: the means themselves, where gradient steps would leave small clusters behind. */
@@ -266,23 +262,19 @@ train(qkmeans_work *w, const double *mean, const double *weight)
 	return result.objective;
 }
 
-static fc_status
+static void
 improve(qkmeans_work *w)
 {
 	if (w->step.empty > 0)
 	{
-		double		fallen;
-		fc_status	status = fill_empty(w, &fallen);
+		double		fallen = fill_empty(w);
 
-		if (status != FC_OK)
-			return status;
 		copy_factors(&w->factors, &w->saved);
 		if (w->step.wcss - fallen + train(w, w->moved_mean, w->moved_weight) <= w->step.objective)
-			return FC_OK;
+			return;
 		copy_factors(&w->saved, &w->factors);
 	}
 	train(w, w->mean, w->weight);
-	return FC_OK;
 }
 
 /* ---- the whole ---- */
@@ -332,22 +324,20 @@ fill_record(qkmeans_work *w, const fc_operator *op, fc_factorization *from)
 	return fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena, &from->svd_error);
 }
 
-fc_status
+void
 fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
 			   const fc_qkmeans_options *options, fc_arena *arena,
 			   fc_factors *factors, fc_qkmeans_step *step)
 {
 	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
 	fc_operator op;
-	fc_status	status;
 
 	take_work(&w);
 	factor_start(&w, start);
 	make_operator(&w, &op);
-	status = look(&w);
+	look(&w);
 	*factors = w.factors;
 	*step = w.step;
-	return status;
 }
 
 fc_status
@@ -356,31 +346,27 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		   fc_operator *out, fc_factorization *from)
 {
 	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
-	fc_status	status = FC_OK;
 	fc_mark		used;
 
 	take_work(&w);
 	used = fc_arena_mark(arena);
 	factor_start(&w, start);
-	for (int i = 0; status == FC_OK; i++)
+	for (int i = 0;; i++)
 	{
 		double		last = w.step.objective;
 
 		fc_arena_release(arena, used);
 		w.step.iteration = i;
 		make_operator(&w, out);
-		status = look(&w);
-		if (status == FC_OK && options->log != NULL)
+		look(&w);
+		if (options->log != NULL)
 			options->log(options->log_ctx, &w.step, out);
-		if (status != FC_OK || i == options->iterations ||
-			(i > 0 && last - w.step.objective <= options->tolerance * last))
+		if (i == options->iterations || (i > 0 && last - w.step.objective <= options->tolerance * last))
 			break;
-		status = improve(&w);
+		improve(&w);
 	}
-	if (status == FC_OK)
-		status = fill_record(&w, out, from);
 	out->factorization = from;
-	return status;
+	return fill_record(&w, out, from);
 }
 
 /* ---- measures ---- */
@@ -424,9 +410,8 @@ complete_measure(const fc_operator *op, const double *weights, const double *mea
 	measure->scatter += measure->wcss;
 }
 
-fc_status
-fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
-					fc_arena *arena, fc_measure *measure)
+void
+fc_measure_operator(const fc_operator *op, const fc_row_source *sample, fc_arena *arena, fc_measure *measure)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	double	   *weights = FC_TAKE(arena, op->k, double);
@@ -434,15 +419,13 @@ fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
 	double	   *row = FC_TAKE(arena, op->d, double);
 	double	   *mean = FC_TAKE(arena, op->d, double);
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(op));
-	fc_status	status = sample->scan(sample->ctx, op, &measure->objective, weights, means);
 
-	if (status == FC_OK)
-		complete_measure(op, weights, means, row, mean, scratch, measure);
+	sample->scan(sample->ctx, op, &measure->objective, weights, means);
+	complete_measure(op, weights, means, row, mean, scratch, measure);
 	fc_arena_release(arena, used);
-	return status;
 }
 
-fc_status
+void
 fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
 				 fc_arena *arena, fc_measure *measure)
 {
@@ -452,7 +435,6 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d, 
 	double	   *weights = FC_TAKE(arena, k, double);
 	fc_operator op = {.k = k,.d = d,.factors = 1,.offset = offset,.weights = weights,.half_norms = half_norms};
 	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(&op));
-	fc_status	status;
 
 	for (size_t i = 0; i < k * d; i++)
 		values[i] = (float) (start[i] - offset[i % d]);
@@ -460,9 +442,8 @@ fc_measure_start(const double *start, const double *offset, size_t k, size_t d, 
 		weights[j] = 1.0;
 	op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = values};
 	fc_operator_measure(&op, scratch, half_norms);
-	status = fc_measure_operator(&op, sample, arena, measure);
+	fc_measure_operator(&op, sample, arena, measure);
 	fc_arena_release(arena, used);
-	return status;
 }
 
 /* ---- trials ---- */
@@ -539,7 +520,7 @@ decide(size_t k, size_t d, const findings *found, fc_qkmeans_options *options)
 		set_dense(k, d, options);
 }
 
-fc_status
+void
 fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
 				  const fc_trials *trials, fc_arena *arena, fc_qkmeans_options *options)
 {
@@ -554,10 +535,8 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 		fc_qkmeans_step step;
 		fc_trial	result = {.factors = trial.factors,.sparsity = s};
 		fc_mark		used = fc_arena_mark(arena);
-		fc_status	status = fc_qkmeans_try(start, offset, k, d, sample, &trial, arena, factors, &step);
 
-		if (status != FC_OK)
-			return status;
+		fc_qkmeans_try(start, offset, k, d, sample, &trial, arena, factors, &step);
 		result.nonzeros = step.nonzeros;
 		result.objective = fc_measure_ratio(step.objective, dense->objective, dense->scatter);
 		result.wcss = fc_measure_ratio(step.wcss, dense->wcss, dense->scatter);
@@ -571,5 +550,4 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 	if (two)
 		decide(k, d, &found, options);
 	options->warm_factors = found.objective <= FC_CLOSE_SSE_RATIO ? factors : NULL;
-	return FC_OK;
 }

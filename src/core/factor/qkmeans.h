@@ -8,7 +8,7 @@
  * from where they are.  As sum ||x - v_j||^2 = sum ||x - u_j||^2 + n_j ||u_j - v_j||^2 over a cluster's rows,
  * neither half of an iteration raises the objective sum_x min_j ||x - o - v_j||^2.
  *
- * The rows are the caller's: this file sees them through two callbacks.
+ * The rows are the caller's: this file sees them through two callbacks.  Their squared distances are finite.
  */
 #ifndef FC_FACTOR_QKMEANS_H
 #define FC_FACTOR_QKMEANS_H
@@ -20,10 +20,10 @@ typedef struct fc_row_source
 	void	   *ctx;
 
 	/* One scan: *sse of op over the rows; per cluster the weight of its rows and (k x d) their means. */
-	fc_status	(*scan) (void *ctx, const fc_operator *op, double *sse, double *weights, double *means);
+	void		(*scan) (void *ctx, const fc_operator *op, double *sse, double *weights, double *means);
 
 	/* The `count` rows, of all or of a sample, farthest from their centroids, farthest first; how many there are into *found. */
-	fc_status	(*farthest) (void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found);
+	void		(*farthest) (void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found);
 } fc_row_source;
 
 typedef struct fc_qkmeans_step
@@ -71,8 +71,8 @@ fc_status	fc_qkmeans(const double *start, const double *offset, size_t k, size_t
 					   const fc_qkmeans_options *options, fc_arena *arena,
 					   fc_operator *out, fc_factorization *from);
 
-/* Iteration 0 alone: the start factored, in the arena, and what one scan says of it. */
-fc_status	fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
+/* Iteration 0 alone: the factored start, in the arena, and the measures of one scan of it. */
+void		fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
 						   const fc_qkmeans_options *options, fc_arena *arena,
 						   fc_factors *factors, fc_qkmeans_step *step);
 
@@ -92,11 +92,10 @@ typedef struct fc_measure
 	double		scatter;		/* SSE to the mean of all rows */
 } fc_measure;
 
-fc_status	fc_measure_operator(const fc_operator *op, const fc_row_source *sample,
-								fc_arena *arena, fc_measure *measure);
+void		fc_measure_operator(const fc_operator *op, const fc_row_source *sample, fc_arena *arena, fc_measure *measure);
 
 /* The same for k x d centroids as they are; as many bytes again. */
-fc_status	fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
+void		fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
 							 fc_arena *arena, fc_measure *measure);
 
 /* a / b, where what is below 1e-6 of the scatter counts as that: clusters without spread have no ratio. */
@@ -114,13 +113,13 @@ typedef struct fc_trial
 typedef struct fc_trials
 {
 	const fc_measure *dense;	/* of the start */
-	size_t		most_bytes;		/* for a trial and for what follows */
+	size_t		most_bytes;		/* for a trial and for the steps after it */
 	void		(*tried) (void *ctx, const fc_trial *trial);	/* or NULL */
 	void	   *tried_ctx;
 } fc_trials;
 
 #define FC_CLOSE_SSE_RATIO	1.1	/* a product this close to the start ends the search */
-#define FC_NEAR_SSE_RATIO	1.5	/* what will do for FC_LARGE_CENTROIDS centroids, whose rows take long to label */
+#define FC_NEAR_SSE_RATIO	1.5	/* close enough for FC_LARGE_CENTROIDS centroids, whose rows take long to label */
 #define FC_SAME_LABELS_SSE_RATIO	1.02	/* SSE to the means of labels that are as good */
 #define FC_LARGE_CENTROIDS	((size_t) 1 << 16)	/* k d */
 #define FC_TRIAL_WORK	((double) (1 << 29))	/* multiplications of a sweep: sparsity^2 min(k, d) (k + d) */
@@ -135,7 +134,7 @@ typedef struct fc_trials
  * With options->factors given every factor has sparsity s, and the closest of all is the last resort.
  * options->log is not called.  options->warm_factors is the product that ended the search, in the arena, or NULL.
  */
-fc_status	fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
+void		fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
 							  const fc_trials *trials, fc_arena *arena, fc_qkmeans_options *options);
 
 #endif							/* FC_FACTOR_QKMEANS_H */

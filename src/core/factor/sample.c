@@ -57,45 +57,46 @@ pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, doub
 }
 
 /* Centroids of n rows: Lloyd's steps from `initial` (k x d), or from k-means++ where it is NULL. */
-static fc_status
+static void
 cluster(const float *x, size_t n, size_t d, size_t k, const double *initial, const fc_kmeans_options *options,
 		fc_arena *arena, double *centroids)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	fc_kmeans_result result = {.centroids = centroids,.weights = FC_TAKE(arena, k, double)};
 	fc_rows		rows = {.x = x,.n = n,.d = d};
-	fc_status	status = fc_kmeans(&rows, k, initial, options, arena, &result);
 
+	fc_kmeans(&rows, k, initial, options, arena, &result);
 	fc_arena_release(arena, used);
-	return status;
 }
 
 /*
  * k-means of the sample.  The seeds of many centroids, which would cost as much as a dozen of Lloyd's steps, are
  * drawn from a part of it.
  */
-static fc_status
+static void
 cluster_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, double *start)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	double		steps = START_WORK / ((double) n * (double) k * (double) d);	/* affordable */
 	size_t		part_rows = smaller(n, SEEDED_PER_K * k);
 	float	   *part;
-	fc_status	status;
 
 	options.n_init = (int) fmax(1, fmin(MORE_STARTS, steps / MORE_STEPS));
 	options.iterations = (int) fmax(START_STEPS, fmin(MORE_STEPS, steps / options.n_init));
 	options.seed = seed;
 	if (steps > MORE_STEPS)
-		return cluster(w->ordered, n, d, k, NULL, &options, w->arena, start);
+	{
+		cluster(w->ordered, n, d, k, NULL, &options, w->arena, start);
+		return;
+	}
 	part = FC_TAKE(w->arena, part_rows * d, float);
 	for (size_t i = 0; i < part_rows; i++)
 		memcpy(part + i * d, w->ordered + even_row(i, part_rows, n) * d, d * sizeof(float));
 	options.iterations = 0;
-	status = cluster(part, part_rows, d, k, NULL, &options, w->arena, start);
+	cluster(part, part_rows, d, k, NULL, &options, w->arena, start);
 	options.n_init = 0;
 	options.iterations = START_STEPS;
-	return status == FC_OK ? cluster(w->ordered, n, d, k, start, &options, w->arena, start) : status;
+	cluster(w->ordered, n, d, k, start, &options, w->arena, start);
 }
 
 fc_status
@@ -127,10 +128,9 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_st
 	if (options->kind == FC_START_UNIFORM)
 		pick_rows(&w, n, d, k, options->seed, start);
 	else
-		status = cluster_rows(&w, n, d, k, options->seed, start);
-	if (status == FC_OK)
-		fc_unorder_points(ordering, k, d, start);
-	return status;
+		cluster_rows(&w, n, d, k, options->seed, start);
+	fc_unorder_points(ordering, k, d, start);
+	return FC_OK;
 }
 
 double
@@ -199,16 +199,6 @@ fc_scan_rows(const fc_operator *op, const double *x, size_t n, fc_arena *arena,
 	return FC_OK;
 }
 
-/* Distances that are never negative sort as their bits: the farthest has the least key. */
-static uint64_t
-farness_key(double distance)
-{
-	uint64_t	bits;
-
-	memcpy(&bits, &distance, sizeof(bits));
-	return UINT64_MAX - bits;
-}
-
 static void
 measure_rows(const stored_operator *stored, const double *x, size_t n, fc_arena *arena, double *distances)
 {
@@ -242,7 +232,7 @@ fc_farthest_rows(const fc_operator *op, const double *x, size_t n, size_t count,
 	measure_rows(&stored, x, n, arena, distances);
 	fc_sort_rows(x, n, d * sizeof(double), order);	/* by a hash of their values, and then */
 	for (size_t r = 0; r < n; r++)
-		order[r].key = farness_key(distances[order[r].value]);
+		order[r].key = fc_number_key(-distances[order[r].value]);
 	fc_sort(order, n, order + n);
 	*found = smaller(count, n);
 	for (size_t i = 0; i < *found; i++)

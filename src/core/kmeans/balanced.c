@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define ROUNDS			100		/* at most */
-#define IN_VAIN			20		/* rounds after which neither the largest cluster nor what is above the limit is less end the search */
+#define IN_VAIN			20		/* so many rounds that lower neither the largest cluster nor the excess above the limit end the search */
 #define FITS			0.9		/* of the limit, that joined clusters have at most: others' rows may come */
 #define UNEVEN			0.7		/* share of a cluster in its larger piece above which the median divides it */
 #define HALVINGS		24		/* of the interval where the median is */
@@ -158,7 +158,7 @@ move_centroids(fc_kmeans_work *w, fc_splits *s, double most)
 	for (size_t i = 0; i < w->k && w->weight[s->by_gain[i].value] > most; i++)
 	{
 		size_t		large = s->by_gain[i].value;
-		double		less = FITS * w->weight[large]; /* what is joined is too large as well, but less so */
+		double		less = FITS * w->weight[large]; /* the joined cluster is too large as well, but less so */
 		double		limits[] = {FITS * most, most, less, less};
 		size_t		leaves = next_leaving(w, s, limits[rule], rule == ALONE, &next);
 

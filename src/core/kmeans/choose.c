@@ -23,92 +23,85 @@ typedef struct k_search
 size_t
 fc_choose_k_most(size_t n, size_t max_k)
 {
-	size_t		most = n / FC_CHOOSE_ROWS < FC_EVIDENCE_CLUSTERS ? n / FC_CHOOSE_ROWS : FC_EVIDENCE_CLUSTERS;
-
-	most = most < max_k ? most : max_k;
-	return most < 1 ? 1 : most;
+	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS), max_k));
 }
 
 /* The rows but those farthest from their median. */
-static fc_status
+static void
 trim_rows(fc_rows *rows, double trim, fc_arena *arena)
 {
 	float	   *kept = FC_TAKE(arena, rows->n * rows->d, float);
 	size_t	   *inside = FC_TAKE(arena, rows->n, size_t);
 	fc_mark		mark = fc_arena_mark(arena);
 	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
-	size_t		count = 0;
-	fc_status	status;
+	size_t		count;
 
 	fc_widen(rows->x, rows->n * rows->d, x);
-	status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, arena, inside, &count);
+	fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - trim, arena, inside, &count);
 	for (size_t i = 0; i < count; i++)
 		memcpy(kept + i * rows->d, rows->x + inside[i] * rows->d, rows->d * sizeof(float));
 	fc_arena_release(arena, mark);
 	*rows = (fc_rows) {.x = kept,.n = count,.d = rows->d};
-	return status;
 }
 
 /* The evidence of k, put in its place unless it is there. */
-static fc_status
+static void
 try_k(k_search *s, size_t k)
 {
 	fc_choice  *choice = s->choice;
 	fc_mark		mark = fc_arena_mark(s->arena);
 	size_t		place = 0;
 	fc_tried	tried = {.k = k};
-	fc_status	status;
 
 	while (place < choice->count && choice->tried[place].k < k)
 		place++;
 	if ((place < choice->count && choice->tried[place].k == k) || choice->count == FC_TRIED_MAX)
-		return FC_OK;
-	status = fc_kmeans_evidence(s->rows, k, s->options, s->arena, &tried.evidence);
+		return;
+	fc_kmeans_evidence(s->rows, k, s->options, s->arena, &tried.evidence);
 	fc_arena_release(s->arena, mark);
 	tried.evidence.cost += s->lost;
 	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found / (double) k : NAN;
 	memmove(choice->tried + place + 1, choice->tried + place, (choice->count - place) * sizeof(fc_tried));
 	choice->tried[place] = tried;
 	choice->count++;
-	return status;
 }
 
-/* Where a number is too great, and not by chance: between it and the one tried before, around its separated clusters. */
-static fc_status
-try_between(k_search *s, size_t place, bool *found)
+/* Where a number is too great, and not by chance: between it and the one tried before, around its separated clusters: was one tried? */
+static bool
+try_between(k_search *s, size_t place)
 {
 	const fc_tried *greater = &s->choice->tried[place];
 	size_t		low = s->choice->tried[place - 1].k;
 	size_t		around = (size_t) fmin(greater->evidence.separated + 0.5, (double) (greater->k - 1));
 
 	if (greater->evidence.found >= (double) greater->k - 0.5 || greater->evidence.agreement < LEAST_AGREEMENT)
-		return FC_OK;
+		return false;
 	for (size_t k = around < 2 ? 1 : around - 1; k <= around + 1; k++)
 		if (k > low && k < greater->k)
 		{
-			*found = true;
-			return try_k(s, k);
+			try_k(s, k);
+			return true;
 		}
-	*found = greater->k - low > 1 && greater->k - low <= SMALL_GAP && 2.0 * greater->evidence.separated > (double) greater->k;
-	return *found ? try_k(s, greater->k - 1) : FC_OK;
+	if (greater->k - low <= 1 || greater->k - low > SMALL_GAP || 2.0 * greater->evidence.separated <= (double) greater->k)
+		return false;
+	try_k(s, greater->k - 1);
+	return true;
 }
 
-static fc_status
+static void
 refine(k_search *s)
 {
-	fc_status	status = FC_OK;
 	bool		found = true;
 
-	while (found && status == FC_OK)
+	while (found)
 	{
 		size_t		count = s->choice->count;
 
 		found = false;
-		for (size_t place = count; status == FC_OK && !found && place-- > 1;)
-			status = try_between(s, place, &found);
+		for (size_t place = count; !found && place-- > 1;)
+			found = try_between(s, place);
 		found = found && s->choice->count > count;
 	}
-	return status;
 }
 
 static void
@@ -176,33 +169,24 @@ choose(fc_choice *choice)
 	}
 }
 
-static fc_status
+static void
 try_all(k_search *s, size_t most)
 {
 	fc_choice  *choice = s->choice;
-	fc_status	status = FC_OK;
+	size_t		count;
 
-	for (size_t k = 1; k <= most && status == FC_OK; k = k < most && k + 1 + k / 5 > most ? most : k + 1 + k / 5)
+	for (size_t k = 1; k < most; k = smaller(most, k + 1 + k / 5))
+		try_k(s, k);
+	try_k(s, most);
+	refine(s);
+	do
 	{
-		status = try_k(s, k);
-		if (k == most)
-			break;
-	}
-	if (status == FC_OK)
-		status = refine(s);
-	while (status == FC_OK)
-	{
-		size_t		count = choice->count;
-
+		count = choice->count;
 		measure_gains(choice);
 		choose(choice);
-		if (!choice->clear)
-			break;
-		status = try_k(s, choice->tried[choice->chosen].k - 1);
-		if (choice->count == count)
-			break;
-	}
-	return status;
+		if (choice->clear)
+			try_k(s, choice->tried[choice->chosen].k - 1);
+	} while (choice->count > count);
 }
 
 fc_status
@@ -215,13 +199,13 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 	fc_sphere	centered;
 	k_search	s = {&kept, &search, arena, 0.0, choice};
 	size_t		axes;
-	fc_status	status = rows->n == 0 ? FC_EEMPTY : FC_OK;
+	fc_status	status = FC_OK;
 
 	*choice = (fc_choice) {.count = 0};
-	if (trim > 0.0 && status == FC_OK)
-		status = trim_rows(&kept, trim, arena);
+	if (trim > 0.0)
+		trim_rows(&kept, trim, arena);
 	axes = fc_axes_for(kept.d, fc_choose_k_most(rows->n, max_k));
-	if (status == FC_OK && kept.n >= 2 && axes < kept.d)
+	if (kept.n >= 2 && axes < kept.d)
 	{
 		float	   *y = FC_TAKE(arena, kept.n * axes, float);
 
@@ -235,7 +219,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 	if (status == FC_OK && kept.n < 2)
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
 	else if (status == FC_OK)
-		status = try_all(&s, fc_choose_k_most(kept.n, max_k));
+		try_all(&s, fc_choose_k_most(kept.n, max_k));
 	fc_arena_release(arena, mark);
 	return status;
 }

@@ -191,19 +191,16 @@ deal_rows(const fc_rows *rows, uint64_t seed, halves *h)
 	}
 }
 
-static fc_status
+static void
 fit_half(halves *h, evidence_half *part, const fc_kmeans_options *options, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_kmeans_result result = {.centroids = part->centroids,.weights = part->weights};
-	fc_status	status = fc_kmeans(&part->rows, h->k, NULL, options, arena, &result);
 
+	fc_kmeans(&part->rows, h->k, NULL, options, arena, &result);
 	fc_arena_release(arena, mark);
 	part->cost = 0.0;
-	if (status != FC_OK)
-		return status;
 	part->valleys = fc_valleys_start(part->centroids, h->k, h->d, arena);
-	return FC_OK;
 }
 
 /* Labels, valleys and cost of all rows by the centroids of one half. */
@@ -232,18 +229,16 @@ judge_rows(halves *h, evidence_half *part, size_t side)
 }
 
 /* Rows and clusters that both halves see alike. */
-static fc_status
+static void
 measure_agreement(halves *h, fc_arena *arena, double *agreement, size_t *returning)
 {
-	fc_status	status;
-
 	memset(h->counts, 0, h->k * h->k * sizeof(double));
 	for (size_t i = 0; i < h->n; i++)
 		h->counts[(size_t) h->part[0].labels[i] * h->k + (size_t) h->part[1].labels[i]]++;
-	status = fc_match_labels(h->counts, h->k, h->k, arena, h->number);
+	fc_match_labels(h->counts, h->k, h->k, arena, h->number);
 	*agreement = 0.0;
 	*returning = 0;
-	for (size_t j = 0; status == FC_OK && j < h->k; j++)
+	for (size_t j = 0; j < h->k; j++)
 	{
 		double		common = h->counts[j * h->k + (size_t) h->number[j]];
 		double		either = (double) (h->part[0].valleys.rows[j] + h->part[1].valleys.rows[h->number[j]]) - common;
@@ -251,35 +246,28 @@ measure_agreement(halves *h, fc_arena *arena, double *agreement, size_t *returni
 		*agreement += common / (double) h->n;
 		*returning += common >= FC_EVIDENCE_OVERLAP * either && common > 0.0;
 	}
-	return status;
 }
 
-fc_status
+void
 fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options, fc_arena *arena,
 				   fc_evidence *evidence)
 {
 	halves		h = take_halves(rows->n, rows->d, k, arena);
-	size_t		returning = 0;
-	fc_status	status = rows->n < 2 ? FC_EEMPTY : FC_OK;
+	size_t		returning;
 
-	if (status != FC_OK)
-		return status;
+	FC_ASSERT(rows->n >= 2);
 	deal_rows(rows, options->seed, &h);
 	evidence->cost = evidence->separated = 0.0;
-	for (size_t side = 0; side < 2 && status == FC_OK; side++)
+	for (size_t side = 0; side < 2; side++)
 	{
-		size_t		separated = 0;
+		size_t		separated;
 
-		status = fit_half(&h, &h.part[side], options, arena);
-		if (status == FC_OK)
-			judge_rows(&h, &h.part[side], side);
-		if (status == FC_OK)
-			fc_valleys_count(&h.part[side].valleys, arena, &separated);
+		fit_half(&h, &h.part[side], options, arena);
+		judge_rows(&h, &h.part[side], side);
+		fc_valleys_count(&h.part[side].valleys, arena, &separated);
 		evidence->cost += h.part[side].cost / (double) h.n;
 		evidence->separated += 0.5 * (double) separated;
 	}
-	if (status == FC_OK)
-		status = measure_agreement(&h, arena, &evidence->agreement, &returning);
+	measure_agreement(&h, arena, &evidence->agreement, &returning);
 	evidence->found = (double) returning < evidence->separated ? (double) returning : evidence->separated;
-	return status;
 }

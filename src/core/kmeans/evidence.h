@@ -1,5 +1,5 @@
 /*
- * evidence.h - how well k clusters describe rows: what speaks for a number of clusters.
+ * evidence.h - how well k clusters describe rows: the evidence for a number of clusters.
  *
  * The rows are dealt into two halves at random; k-means of each half gives centroids C_0 and C_1.
  *
@@ -27,8 +27,8 @@ typedef struct fc_evidence
 #define FC_EVIDENCE_OVERLAP		0.8 /* of the rows of either: Jaccard's coefficient */
 #define FC_EVIDENCE_CLUSTERS	1024	/* counts along the lines between all pairs are kept */
 
-/* k is at most half of the rows and FC_EVIDENCE_CLUSTERS; weights are not looked at.  FC_EEMPTY for fewer than two rows. */
-fc_status	fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
+/* k is at most half of the rows and FC_EVIDENCE_CLUSTERS; weights are not looked at.  There are two rows at least. */
+void		fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
 							   fc_arena *arena, fc_evidence *evidence);
 
 /*

@@ -96,7 +96,7 @@ struct fc_kmeans_work
 {
 	fc_kmeans_rows rows;
 	const fc_kmeans_search *search;
-	void	   *searched;		/* what its prepare made */
+	void	   *searched;		/* made by its prepare */
 	const fc_sphere *sphere;	/* NULL: centroids are means */
 	fc_arena   *arena;
 	size_t		done;			/* work since the last check (fc_check_every) */
@@ -138,7 +138,7 @@ fc_kmeans_breath(size_t k)
 	return k > 1 ? smaller((k + 1) / 2, 5) : 0;
 }
 
-/* What a Lloyd step costs a row besides its comparisons, in multiply-adds, about. */
+/* The cost of a Lloyd step a row besides its comparisons, in multiply-adds, about. */
 #define STEP_OVERHEAD	16.0
 
 /* The multiply-adds so far. */
@@ -199,7 +199,7 @@ void		fc_kmeans_seed(fc_kmeans_work *w, fc_rng *rng);
 void		fc_kmeans_add(fc_kmeans_work *w, fc_rng *rng, size_t count);
 
 /* fc_kmeans, which clusters the rows of a node. */
-typedef fc_status fc_kmeans_method(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result);
+typedef void fc_kmeans_method(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result);
 
 /*
  * centroids (k x d) of rows for many clusters.  Fewer rows of positive weight than clusters: surplus ones are copies.  The same rows, order

@@ -95,7 +95,7 @@ make_plan(size_t n, size_t d, size_t k, const fc_kmeans_options *options)
 	return p;
 }
 
-/* What a search may cost, in multiply-adds, when its first start has cost so much without rounds. */
+/* The budget of a search, in multiply-adds, once its first start has cost so much without rounds. */
 static double
 search_budget(const fc_kmeans_work *w, double start)
 {
@@ -105,7 +105,7 @@ search_budget(const fc_kmeans_work *w, double start)
 	return fmax(LEAST_BUDGET, starts * fmax(start, LEAST_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD)));
 }
 
-/* What w holds takes the place of a worse incumbent. */
+/* The centroids of w take the place of a worse incumbent. */
 static void
 offer(const fc_kmeans_work *w, int start, double sse, int iterations, double margin, fc_kmeans_result *result)
 {
@@ -200,27 +200,21 @@ finish(fc_kmeans_work *w, const plan *p, fc_kmeans_result *result)
 	result->compared = w->compared;
 }
 
-fc_status
+void
 fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 		  fc_arena *arena, fc_kmeans_result *result)
 {
 	fc_kmeans_work w = {.rows = {.x = rows->x,.weight = rows->weight,.n = rows->n,.d = rows->d},.k = k,.sphere = options->sphere,.arena = arena};
 	fc_mark		used = fc_arena_mark(arena);
-	plan		p;
+	plan		p = make_plan(rows->n, rows->d, k, options);
 
-	if (rows->n == 0 || k == 0)
-		return FC_EEMPTY;
-	p = make_plan(rows->n, rows->d, k, options);
 	w.budget = p.options.budget;
 	w.search = fc_kmeans_choose_search(rows->n, rows->d, k);
 	w.search->prepare(&w);
 	fc_kmeans_measure_rows(&w);
-	if (w.rows.total > 0.0)
-	{
-		take_state(&w);
-		try_starts(&w, rows, initial, &p, result);
-		finish(&w, &p, result);
-	}
+	FC_ASSERT(w.rows.total > 0.0);
+	take_state(&w);
+	try_starts(&w, rows, initial, &p, result);
+	finish(&w, &p, result);
 	fc_arena_release(arena, used);
-	return w.rows.total > 0.0 ? FC_OK : FC_EEMPTY;
 }

@@ -70,10 +70,9 @@ size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
  * and a copy of a row.  Rows should be centred by the caller (float arithmetic).
  * The same rows in the same order, seed and options give the same answer; in another
  * order other rows are drawn, and another minimum may be found.
- * FC_EEMPTY when n = 0 or the weights sum to 0.
+ * There are rows, and their weights sum to more than 0.
  */
-fc_status	fc_kmeans(const fc_rows *rows, size_t k, const double *initial,
-					  const fc_kmeans_options *options,
+void		fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 					  fc_arena *arena, fc_kmeans_result *result);
 
 #endif							/* FC_KMEANS_KMEANS_H */

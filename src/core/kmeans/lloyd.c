@@ -52,7 +52,7 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 /* ---- Lloyd's steps ---- */
 
 /*
- * Sums, weights and counts of the clusters of w->label.  From rows that moved alone, where the rounding of what they
+ * Sums, weights and counts of the clusters of w->label.  From rows that moved alone, where the rounding that they
  * leave behind stays small: few steps after the sums of all rows, and no row too far out.
  */
 static void
@@ -90,12 +90,10 @@ rank_far_rows(fc_kmeans_work *w, fc_keyed *far)
 	{
 		float		distance = w->careful ? w->near[i] : w->rows.norm[i] + 2.0f * w->near[i];	/* not NaN: rows are finite */
 		float		rounding = w->careful ? 0.0f : DISTANCE_ROUNDING * w->rows.norm[i];
-		uint32_t	bits;
 
 		fc_check_every(&w->done, 8);
-		memcpy(&bits, &distance, sizeof(bits));
 		if (distance > 0.0f && distance > rounding && fc_kmeans_weight(w, i) > 0.0)
-			far[count++] = (fc_keyed) {~(uint64_t) bits, i};
+			far[count++] = (fc_keyed) {~fc_number_key((double) distance), i};
 	}
 	fc_sort(far, count, far + w->rows.n);
 	return count;

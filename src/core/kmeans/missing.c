@@ -93,25 +93,23 @@ is_constant(const missing *q, const fc_missing_column *column, size_t c)
 }
 
 /* The small clusters of the first half. */
-static fc_status
+static void
 cluster_rows(missing *q, uint64_t seed, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		rows = {.x = q->x,.n = q->n / 2,.d = q->d};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = q->centroids,.weights = q->weights};
-	fc_status	status;
 
 	options.n_init = 1;
 	options.rounds = 0;
 	options.iterations = 20;
 	options.tolerance = 1e-3;
 	options.seed = seed;
-	status = fc_kmeans(&rows, q->m, NULL, &options, arena, &result);
+	fc_kmeans(&rows, q->m, NULL, &options, arena, &result);
 	fc_arena_release(arena, mark);
 	for (size_t i = 0; i < q->m * q->d; i++)
 		q->rounded[i] = (float) q->centroids[i];
-	return status;
 }
 
 /* ---- columns that are missing together ---- */
@@ -172,7 +170,7 @@ group_columns(missing *q)
 				q->order[n++] = c;
 }
 
-/* ---- what the other columns explain ---- */
+/* ---- NULLs that the other columns explain ---- */
 
 /* The nearest cluster of a row by all dimensions but those of columns order[first] to order[last - 1]. */
 static size_t
@@ -286,28 +284,23 @@ judge(missing *q, size_t columns, bool *informative)
 	}
 }
 
-fc_status
+void
 fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, size_t columns, uint64_t seed,
 					   fc_arena *arena, bool *informative)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	missing		q = take_missing(n, d, count, arena);
-	fc_status	status;
 
 	take_indicators(&q, x, column);
 	for (size_t c = 0; c < count; c++)
 		informative[c] = is_constant(&q, column, c);
 	if (q.m < 2)
-		return FC_OK;
-	status = cluster_rows(&q, seed, arena);
-	if (status == FC_OK)
-	{
-		group_columns(&q);
-		count_nulls(&q, column);
-		judge(&q, columns, informative);
-	}
+		return;
+	cluster_rows(&q, seed, arena);
+	group_columns(&q);
+	count_nulls(&q, column);
+	judge(&q, columns, informative);
 	fc_arena_release(arena, mark);
-	return status;
 }
 
 /* ---- rows as without NULLs ---- */

@@ -54,7 +54,7 @@ typedef struct fc_missing_column
 /*
  * x (n x d): rows in random order, in units; indicators become 0.  `count` of `columns` columns have NULLs.  informative (count).
  */
-fc_status	fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, size_t columns, uint64_t seed,
+void		fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *column, size_t count, size_t columns, uint64_t seed,
 								   fc_arena *arena, bool *informative);
 
 /*

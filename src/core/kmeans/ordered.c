@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/pieces.h"
-#include "base/sizes.h"
 #include "base/sort.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"
@@ -210,11 +209,11 @@ fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 	status = fc_rows_on_axes(rows, axes, options->sphere, arena, y, &lost);
 	reduced.x = y;
 	if (status == FC_OK)
-		status = fc_kmeans(&reduced, k, NULL, &search, arena, &found);
-	if (status == FC_OK)
+	{
+		fc_kmeans(&reduced, k, NULL, &search, arena, &found);
 		means_of_labels(rows, labels, k, result->weights, start);
-	if (status == FC_OK)
-		status = fc_kmeans(rows, k, start, &refine, arena, result);
+		fc_kmeans(rows, k, start, &refine, arena, result);
+	}
 	fc_arena_release(arena, mark);
 	return status;
 }
@@ -256,22 +255,20 @@ weight_of(const fc_rows *rows, size_t i)
 }
 
 /* R by the distance from the median; all rows where that leaves too few. */
-static fc_status
+static void
 begin_inside(trimming *t, fc_arena *arena)
 {
 	const fc_rows *rows = t->rows;
 	fc_mark		mark = fc_arena_mark(arena);
 	double	   *x = FC_TAKE(arena, rows->n * rows->d, double);
-	fc_status	status;
 
 	fc_widen(rows->x, rows->n * rows->d, x);
-	status = fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, arena, t->inside, &t->count);
-	for (size_t i = 0; status == FC_OK && t->count < t->k && i < rows->n; i++)
+	fc_trim(x, rows->weight, rows->n, rows->d, 1.0 - t->trim, arena, t->inside, &t->count);
+	for (size_t i = 0; t->count < t->k && i < rows->n; i++)
 		t->inside[i] = i;
 	if (t->count < t->k)
 		t->count = rows->n;
 	fc_arena_release(arena, mark);
-	return status;
 }
 
 /* R by the distance from the nearest centroid; did it change? */
@@ -292,8 +289,7 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 		fc_check_every(&done, t->k * rows->d);
 		for (size_t j = 0; j < t->k; j++)
 			least = fmin(least, fc_row_gap(rows->x + i * rows->d, t->rounded + j * rows->d, rows->d));
-		t->nearest[i].value = i;
-		memcpy(&t->nearest[i].key, &least, sizeof(double)); /* not negative: bits are ordered as numbers */
+		t->nearest[i] = (fc_keyed) {fc_number_key(least), i};
 		left += weight_of(rows, i) * (1.0 - t->trim);
 	}
 	fc_sort(t->nearest, rows->n, t->scratch);
@@ -312,7 +308,7 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 	t->count = count;
 }
 
-static fc_status
+static void
 fit_inside(trimming *t, const double *initial, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result)
 {
 	const fc_rows *rows = t->rows;
@@ -323,10 +319,10 @@ fit_inside(trimming *t, const double *initial, const fc_kmeans_options *options,
 		memcpy(t->x + r * rows->d, rows->x + t->inside[r] * rows->d, rows->d * sizeof(float));
 		t->weight[r] = weight_of(rows, t->inside[r]);
 	}
-	return fc_kmeans(&inside, t->k, initial, options, arena, result);
+	fc_kmeans(&inside, t->k, initial, options, arena, result);
 }
 
-fc_status
+void
 fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
 				  fc_arena *arena, fc_kmeans_result *result)
 {
@@ -334,25 +330,21 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *init
 	trimming	t = take_trimming(rows, k, arena);
 	fc_kmeans_options go_on = *options;
 	bool		changed = true;
-	fc_status	status = FC_OK;
 
 	t.trim = trim;
 	go_on.n_init = 0;
 	if (initial != NULL && options->n_init == 0)
 		nearest_inside(&t, initial, &changed);
 	else
-		status = begin_inside(&t, arena);
-	if (status == FC_OK)
-		status = fit_inside(&t, initial, options, arena, result);
-	for (int i = 0; i < MOST_CHANGES && status == FC_OK; i++)
+		begin_inside(&t, arena);
+	fit_inside(&t, initial, options, arena, result);
+	for (int i = 0; i < MOST_CHANGES && changed; i++)
 	{
 		nearest_inside(&t, result->centroids, &changed);
-		if (!changed)
-			break;
-		status = fit_inside(&t, result->centroids, &go_on, arena, result);
+		if (changed)
+			fit_inside(&t, result->centroids, &go_on, arena, result);
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }
 
 /* ---- the choice ---- */
@@ -376,7 +368,8 @@ search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_opt
 {
 	if (initial == NULL && fc_axes_for(rows->d, 2 * k) < rows->d)
 		return fc_kmeans_on_axes(rows, k, options, arena, result);
-	return fc_kmeans(rows, k, initial, options, arena, result);
+	fc_kmeans(rows, k, initial, options, arena, result);
+	return FC_OK;
 }
 
 fc_status
@@ -425,13 +418,15 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
-	fc_status	status;
+	fc_status	status = fc_weight_sum(weight, n) > 0.0 ? FC_OK : FC_EEMPTY;
 
 	place_sphere(origin, scale, d, center, &sphere, &placed);
 	for (size_t i = 0; initial != NULL && i < k * d; i++)
 		initial[i] = (initial[i] - (origin != NULL ? origin[i % d] : 0.0)) * scale;
-	status = trim > 0.0 ? fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, arena, result) :
-		search(&scaled, k, initial, &placed, arena, result);
+	if (status == FC_OK && trim > 0.0)
+		fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, arena, result);
+	else if (status == FC_OK)
+		status = search(&scaled, k, initial, &placed, arena, result);
 	for (size_t i = 0; status == FC_OK && i < k * d; i++)
 		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
 	return status;

@@ -34,7 +34,8 @@ fc_status	fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, con
 /*
  * fc_kmeans of rows around an origin (d, or NULL: 0) that may be of any size: x (n x d, changed) is taken times
  * the power of 2 that brings it below 1.  initial (k x d, changed, or NULL) and the centroids are in the units and from
- * the origin of the user.  trim: the share of the weight left out, as fc_kmeans_trimmed, or 0.
+ * the origin of the user.  trim: the share of the weight left out, as fc_kmeans_trimmed, or 0.  FC_EEMPTY when the weights
+ * sum to 0.
  */
 fc_status	fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, const double *origin, double *initial,
 							 double trim, const fc_kmeans_options *options, fc_arena *arena, fc_kmeans_result *result);
@@ -79,7 +80,7 @@ fc_status	fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_optio
  * As fc_kmeans; trim: 0 to FC_TRIM_MOST.  The result's weights and sse are those of R, labels must be NULL.  initial is a start as well
  * with that of the median, or alone where n_init is 0.  R has k rows at least, if there are.
  */
-fc_status	fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
+void		fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,
 							  fc_arena *arena, fc_kmeans_result *result);
 
 #endif							/* FC_KMEANS_ORDERED_H */

@@ -266,25 +266,30 @@ square_gap(const fc_kmeans_work *w, size_t i, size_t j)
 	return fc_row_gap(w->rows.x + i * w->rows.d, w->rounded + j * w->rows.d, w->rows.d);
 }
 
-/* label and near of row i by distances in double: of all centroids, or where its two lowest scores are apart of one. */
+/*
+ * label and near of row i by distances in double: of the centroid with the lowest score, in near, and of those whose scores rounding may have put
+ * above it.  dots (k): NULL where they are no longer there.
+ */
 static void
-resolve_ties(fc_kmeans_work *w, size_t i, bool apart)
+resolve_ties(fc_kmeans_work *w, size_t i, const float *dots, bool apart, double bound)
 {
-	size_t		label = apart ? (size_t) w->label[i] : 0;
-	double		best = square_gap(w, i, label);
+	double		limit = (double) w->near[i] + bound;
+	double		best = square_gap(w, i, (size_t) w->label[i]);
 
-	for (size_t j = 1; !apart && j < w->k; j++)
+	for (size_t j = 0; !apart && j < w->k; j++)
 	{
-		double		distance = square_gap(w, i, j);
+		double		distance;
 
-		if (distance < best)
+		if (dots != NULL && (double) (w->half[j] - dots[j]) > limit)
+			continue;
+		distance = square_gap(w, i, j);
+		if (distance < best || (distance == best && j < (size_t) w->label[i]))
 		{
 			best = distance;
-			label = j;
+			w->label[i] = (int32_t) j;
 		}
 	}
 	w->near[i] = (float) best;
-	w->label[i] = (int32_t) label;
 	fc_check_every(&w->done, (apart ? 1 : w->k) * w->rows.d);
 }
 
@@ -315,7 +320,7 @@ assign_tile(fc_kmeans_work *w, size_t start, size_t rows)
 			fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, w->near + start, w->label + start);
 	}
 	for (size_t r = 0; w->careful && r < rows; r++)
-		resolve_ties(w, start + r, second[r] - w->near[start + r] > bound);
+		resolve_ties(w, start + r, w->k <= FC_TILE_CENTROIDS ? w->tile + r * FC_TILE_CENTROIDS : NULL, second[r] - w->near[start + r] > bound, bound);
 }
 
 static void

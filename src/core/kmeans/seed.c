@@ -305,13 +305,13 @@ cluster_node(const fc_rows *rows, size_t count, uint64_t seed, fc_kmeans_method 
 	double	   *begun = FC_TAKE(arena, count * rows->d, double);
 
 	some.n = smaller(rows->n, FEW_ROWS * count);
-	(void) cluster(&some, count, NULL, &options, arena, &result);
+	cluster(&some, count, NULL, &options, arena, &result);
 	if (some.n < rows->n)
 	{
 		memcpy(begun, centroids, count * rows->d * sizeof(double));
 		options.n_init = 0;
 		options.iterations = FEW_STEPS;
-		(void) cluster(rows, count, begun, &options, arena, &result);
+		cluster(rows, count, begun, &options, arena, &result);
 	}
 	fc_arena_release(arena, mark);
 }

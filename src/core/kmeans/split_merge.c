@@ -73,14 +73,8 @@ fc_take_splits(fc_kmeans_work *w)
 void
 fc_rank_clusters(const fc_kmeans_work *w, const double *values, bool falling, fc_splits *s, fc_keyed *ranks)
 {
-	/* as bits they are in the same order */
 	for (size_t j = 0; j < w->k; j++)
-	{
-		uint64_t	key;
-
-		memcpy(&key, &values[j], sizeof(key));
-		ranks[j] = (fc_keyed) {falling ? ~key : key, j};
-	}
+		ranks[j] = (fc_keyed) {fc_number_key(falling ? -values[j] : values[j]), j};
 	fc_sort(ranks, w->k, s->scratch);
 }
 

@@ -10,11 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/sizes.h"
-#include "numerics/nearest_points.h"
+#include "numerics/dense.h"
 
 #define NONE SIZE_MAX
+#define TILE	((size_t) 256)		/* points, and centroids, of one matrix product */
 #define MOST_EXACT	((size_t) 512)	/* clusters whose pairs are all looked at: cubic time */
 
 /* A view that always has rows <= columns. */
@@ -112,19 +112,14 @@ augment(const matrix *m, search *s, size_t start)
 	}
 }
 
-fc_status
-fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
-			int32_t *column_of_row)
+void
+fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena, int32_t *column_of_row)
 {
 	bool		turned = rows > columns;
 	matrix		m = {cost, rows, columns, columns, 1};
 	fc_mark		used = fc_arena_mark(arena);
 	search		s;
-	fc_status	status;
 
-	status = fc_finite_pieces(cost, rows * columns);
-	if (status != FC_OK)
-		return status;
 	if (turned)
 		m = (matrix) {cost, columns, rows, 1, columns};
 	s.u = FC_TAKE(arena, m.rows, double);
@@ -154,7 +149,6 @@ fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena,
 		column_of_row[i] = j == NONE ? -1 : (int32_t) j;
 	}
 	fc_arena_release(arena, used);
-	return FC_OK;
 }
 
 /* ---- clusters ---- */
@@ -239,19 +233,15 @@ fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d)
 	size_t		lists = (k_old + k_new) * (8 * sizeof(double)) + 32 * 64;
 
 	return lists + (many ? MOST_EXACT * MOST_EXACT : k_old * k_new) * sizeof(double) +
-		(many ? 2 * MOST_EXACT * d * sizeof(double) + fc_nearest_points_worksize(larger(k_old, k_new), d) : 0);
+		(many ? 2 * MOST_EXACT * d * sizeof(double) : 0);
 }
 
 /* The numbers of k_new clusters that cost (k_new x k_old) least. */
-static fc_status
+static void
 match(const double *cost, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
 {
-	unsigned char *taken = FC_TAKE(arena, k_new, unsigned char);
-	fc_status	status = fc_assignment(cost, k_new, k_old, arena, number);
-
-	if (status == FC_OK)
-		complete(number, k_new, taken);
-	return status;
+	fc_assignment(cost, k_new, k_old, arena, number);
+	complete(number, k_new, FC_TAKE(arena, k_new, unsigned char));
 }
 
 /* cost (k_new x k_old) of every pair. */
@@ -272,6 +262,57 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
 		}
 	}
+}
+
+/* Continues the nearest of `rows` points with the centroids first .. + count. */
+static void
+compare_tile(const double *dots, const double *half, size_t rows, size_t first, size_t count, double *best, int32_t *nearest)
+{
+	for (size_t r = 0; r < rows; r++)
+		for (size_t j = 0; j < count; j++)
+			if (half[first + j] - dots[r * TILE + j] < best[r])
+			{
+				best[r] = half[first + j] - dots[r * TILE + j];
+				nearest[r] = (int32_t) (first + j);
+			}
+}
+
+/*
+ * nearest[i]: the number of the nearest of k centroids (k x d) to point i (n x d), lowest of equals; centroids that differ by less
+ * than the rounding of floats of their distance from the origin may stand for each other.
+ */
+static void
+nearest_points(const double *points, size_t n, const double *centroids, size_t k, size_t d, fc_arena *arena, int32_t *nearest)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	double	   *half = FC_TAKE(arena, k, double);	/* ||c||^2 / 2 */
+	double	   *dots = FC_TAKE(arena, TILE * TILE, double);
+	double		best[TILE];
+
+	for (size_t j = 0; j < k; j++)
+	{
+		half[j] = 0.0;
+		for (size_t i = j * d; i < (j + 1) * d; i++)
+			half[j] += 0.5 * centroids[i] * centroids[i];
+	}
+	for (size_t start = 0; start < n; start += TILE)
+	{
+		size_t		rows = smaller(TILE, n - start);
+
+		for (size_t r = 0; r < rows; r++)
+		{
+			best[r] = INFINITY;
+			nearest[start + r] = 0;
+		}
+		for (size_t first = 0; first < k; first += TILE)
+		{
+			fc_product	product = {.transpose_b = true,.m = rows,.n = smaller(TILE, k - first),.k = d,.alpha = 1.0,.lda = d,.ldb = d,.ldc = TILE};
+
+			(void) fc_multiply(&product, points + start * d, centroids + first * d, dots);
+			compare_tile(dots, half, rows, first, product.n, best, nearest + start);
+		}
+	}
+	fc_arena_release(arena, used);
 }
 
 /* Clusters that are nearest to each other are the same; *left_new and *left_old are not. */
@@ -303,34 +344,31 @@ gather_left(const double *centroids, const int32_t *left, size_t count, size_t d
 }
 
 /* Those that are left, MOST_EXACT of each at most: the cheapest pairs. */
-static fc_status
+static void
 match_left(const double *old, size_t left_old, const double *new, size_t left_new, size_t d, fc_arena *arena,
 		   const many_work *w, int32_t *number)
 {
 	size_t		count_old = smaller(left_old, MOST_EXACT);
 	size_t		count_new = smaller(left_new, MOST_EXACT);
 	double	   *cost = FC_TAKE(arena, count_old * count_new, double);
-	fc_status	status;
 
 	if (count_old == 0 || count_new == 0)
-		return FC_OK;
+		return;
 	gather_left(old, w->old_left, count_old, d, w->old);
 	gather_left(new, w->new_left, count_new, d, w->new);
 	cost_pairs(w->old, count_old, w->new, count_new, d, cost);
-	status = fc_assignment(cost, count_new, count_old, arena, w->pair);
-	for (size_t j = 0; j < count_new && status == FC_OK; j++)
+	fc_assignment(cost, count_new, count_old, arena, w->pair);
+	for (size_t j = 0; j < count_new; j++)
 		if (w->pair[j] >= 0)
 			number[w->new_left[j]] = w->old_left[w->pair[j]];
-	return status;
 }
 
-static fc_status
+static void
 match_many(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, int32_t *number)
 {
 	many_work	w;
 	size_t		left_new;
 	size_t		left_old;
-	fc_status	status;
 
 	w.old_of = FC_TAKE(arena, k_new, int32_t);
 	w.new_of = FC_TAKE(arena, k_old, int32_t);
@@ -340,29 +378,30 @@ match_many(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	w.pair = FC_TAKE(arena, k_new, int32_t);
 	w.old = FC_TAKE(arena, MOST_EXACT * d, double);
 	w.new = FC_TAKE(arena, MOST_EXACT * d, double);
-	fc_nearest_points(new, k_new, old, k_old, d, arena, w.old_of);
-	fc_nearest_points(old, k_old, new, k_new, d, arena, w.new_of);
+	nearest_points(new, k_new, old, k_old, d, arena, w.old_of);
+	nearest_points(old, k_old, new, k_new, d, arena, w.new_of);
 	join_mutual(&w, k_old, k_new, number, &left_new, &left_old);
-	status = match_left(old, left_old, new, left_new, d, arena, &w, number);
-	if (status == FC_OK)
-		complete(number, k_new, w.taken);
-	return status;
+	match_left(old, left_old, new, left_new, d, arena, &w, number);
+	complete(number, k_new, w.taken);
 }
 
-fc_status
+void
 fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
 				  fc_arena *arena, int32_t *number)
 {
 	double	   *cost;
 
 	if (are_many(k_old, k_new))
-		return match_many(old, k_old, new, k_new, d, arena, number);
+	{
+		match_many(old, k_old, new, k_new, d, arena, number);
+		return;
+	}
 	cost = FC_TAKE(arena, k_old * k_new, double);
 	cost_pairs(old, k_old, new, k_new, d, cost);
-	return match(cost, k_old, k_new, arena, number);
+	match(cost, k_old, k_new, arena, number);
 }
 
-fc_status
+void
 fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
@@ -373,7 +412,7 @@ fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *aren
 			fc_check();
 		cost[i] = -counts[i];
 	}
-	return match(cost, k_old, k_new, arena, number);
+	match(cost, k_old, k_new, arena, number);
 }
 
 void

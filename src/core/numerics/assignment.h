@@ -12,8 +12,7 @@
  * rows left over get -1.  Ties go to the lowest column.  Shortest augmenting paths
  * (R. Jonker, A. Volgenant 1987), O(min^2 max) time.
  */
-fc_status	fc_assignment(const double *cost, size_t rows, size_t columns,
-						fc_arena *arena, int32_t *column_of_row);
+void		fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena, int32_t *column_of_row);
 
 /*
  * number[j] (k_new): the old cluster that new cluster j continues, else a number no
@@ -26,15 +25,14 @@ fc_status	fc_assignment(const double *cost, size_t rows, size_t columns,
  * More than 512 clusters before and after: those that are nearest to each other are paired first, and of the others 512.
  */
 size_t		fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d);
-fc_status	fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
+void		fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
 							  fc_arena *arena, int32_t *number);
 
 /*
  * The same from labels of the same rows: counts (k_new x k_old) rows with new label j and old
  * label i; as many rows as possible keep their number.
  */
-fc_status	fc_match_labels(const double *counts, size_t k_old, size_t k_new,
-							fc_arena *arena, int32_t *number);
+void		fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number);
 
 /* For each of k >= 1 centroids (k x d) its nearest other, the lowest of equals, and the distance; -1 and NaN for k = 1. */
 void		fc_nearest_others(const double *centroids, size_t k, size_t d,

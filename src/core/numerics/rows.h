@@ -49,4 +49,16 @@ void		fc_two_lowest(const float *dots, const float *half_norms, size_t count, si
 size_t		fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
 							float *lowest, int32_t *label);
 
+/*
+ * Points (k x d) and their half_norms packed for one row at a time: FC_PACKED of them side by side, coordinate by coordinate, then their half norms;
+ * lanes beyond the last are never lowest.
+ */
+#define FC_PACKED	64
+
+size_t		fc_packs_floats(size_t k, size_t d);
+void		fc_packs_build(const float *values, const float *half_norms, size_t k, size_t d, float *packs);
+
+/* The two lowest of half_norms[j] - x . point j, and the j of the lowest; sums of d products in order. */
+int32_t		fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x, float *lowest, float *second);
+
 #endif							/* FC_NUMERICS_ROWS_H */

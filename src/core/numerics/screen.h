@@ -34,7 +34,7 @@ enum
 	FC_SCREEN_WAYS
 };
 
-/* What was seen of one way: means over the last rows. */
+/* The record of one way: means over the last rows. */
 typedef struct fc_screen_record
 {
 	double		measured;		/* distances a row */
@@ -79,9 +79,6 @@ fc_screen_suits(size_t k, size_t d)
 {
 	return k >= FC_SCREEN_CLUSTERS && d >= FC_SCREEN_DIMENSIONS;
 }
-
-/* The numbers of a screen of k centroids in d dimensions, for fc_screen_scratch before there is one. */
-void		fc_screen_shape(size_t k, size_t d, fc_screen *screen);
 
 /* Bytes fc_screen_build takes from its arena for the screen, and more that it gives back. */
 size_t		fc_screen_size(size_t k, size_t d);

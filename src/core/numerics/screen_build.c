@@ -39,16 +39,6 @@ take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts, fc_screen *
 		fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]);
 }
 
-void
-fc_screen_shape(size_t k, size_t d, fc_screen *screen)
-{
-	fc_arena	measure = fc_arena_measure();
-	screen_parts parts;
-
-	*screen = (fc_screen) {.k = k,.d = d,.lead = lead_of(d)};
-	take_parts(&measure, k, d, &parts, screen);
-}
-
 size_t
 fc_screen_size(size_t k, size_t d)
 {

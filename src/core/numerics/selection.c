@@ -214,20 +214,26 @@ measure_rows(trim_work *w)
 	}
 }
 
-fc_status
+double
+fc_weight_sum(const double *weight, size_t n)
+{
+	double		sum = weight == NULL ? (double) n : 0.0;
+
+	for (size_t i = 0; weight != NULL && i < n; i++)
+		sum += weight[i];
+	return sum;
+}
+
+void
 fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
 		fc_arena *arena, size_t *inliers, size_t *count)
 {
-	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d};
+	trim_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.total = fc_weight_sum(weight, rows)};
 	fc_mark		used = fc_arena_mark(arena);
 	double		limit;
 
 	*count = 0;
 	w.rng = fc_rng_start(rows, 0);
-	for (size_t i = 0; i < rows; i++)
-		w.total += weight_of(&w, i);
-	if (!(w.total > 0.0))
-		return FC_EEMPTY;
 	w.median = FC_TAKE(arena, d, double);
 	w.unit = FC_TAKE(arena, d, double);
 	w.distance = FC_TAKE(arena, rows, double);
@@ -239,5 +245,4 @@ fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fra
 		if (w.distance[i] <= limit && weight_of(&w, i) > 0.0)
 			inliers[(*count)++] = i;
 	fc_arena_release(arena, used);
-	return FC_OK;
 }

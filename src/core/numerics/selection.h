@@ -23,12 +23,15 @@ typedef struct fc_coordinate
  */
 void		fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, size_t *done);
 
+/* The sum of n weights; NULL means all 1. */
+double		fc_weight_sum(const double *weight, size_t n);
+
 /*
  * inliers (rows) lists, in order, the rows of positive weight among the `fraction` of the
  * weight nearest to the median, in units of the median absolute deviation; count says
- * how many.  weight NULL means all 1.  FC_EEMPTY when the weights sum to 0.
+ * how many.  weight NULL means all 1.  The weights sum to more than 0.
  */
-fc_status	fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
+void		fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
 					fc_arena *arena, size_t *inliers, size_t *count);
 
 #endif							/* FC_NUMERICS_SELECTION_H */

@@ -182,21 +182,11 @@ close_ones(const ranking *r, double threshold)
 	return close;
 }
 
-static size_t
-nonzeros_of(const fc_operator *op)
-{
-	size_t		values = 0;
-
-	for (size_t f = 0; f < op->factors; f++)
-		values += op->factor[f].nonzeros;
-	return values;
-}
-
 /* How many rows of the product are measured at the cost of all scores in double. */
 static size_t
 few_rows(const fc_operator *op)
 {
-	return op->rows == NULL ? FEW_PRODUCT_ROWS : FEW_PRODUCT_ROWS + nonzeros_of(op) / op->d;
+	return op->rows == NULL ? FEW_PRODUCT_ROWS : FEW_PRODUCT_ROWS + fc_operator_values(op) / op->d;
 }
 
 /* Multiply-adds of one distance. */
@@ -205,7 +195,7 @@ distance_work(const fc_operator *op)
 {
 	bool		made = op->exact.values == NULL && op->rows == NULL && !fc_operator_is_codebook(op);
 
-	return op->d + (made ? nonzeros_of(op) : 0);
+	return op->d + (made ? fc_operator_values(op) : 0);
 }
 
 /* All clusters by scores, the `count` lowest in a heap. */
@@ -542,6 +532,19 @@ fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, con
 	return op->exact.rerank == FC_RERANK_EXACT ? exact_label(&r) : reranked_label(&r);
 }
 
+/* The label of a row by op->packs; -1 where rounding might change it. */
+static int32_t
+packed_label(const fc_operator *op, const double *x, float *shifted)
+{
+	double		length = sqrt(fc_shift_row(x, op->offset, op->d, shifted));
+	float		lowest;
+	float		second;
+	int32_t		label = fc_packs_lowest(op->packs, op->k, op->d, shifted, &lowest, &second);
+	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, (fc_scored) {.square = length * length});
+
+	return (double) second - (double) lowest > 2.0 * bound ? label : -1;
+}
+
 size_t
 fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 {
@@ -549,7 +552,9 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 	fc_scored	scored;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	if (op->screen != NULL || op->boxes != NULL)
+	if (op->packs != NULL)
+		label = packed_label(op, x, scratch.floats);
+	else if (op->screen != NULL || op->boxes != NULL)
 		fc_operator_assign_screened(op, x, 1, scratch, &label);
 	if (label >= 0)
 		return (size_t) label;

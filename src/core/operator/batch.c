@@ -192,11 +192,9 @@ assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratc
 static void
 assign_each(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	size_t		work = op->k;
+	size_t		work = op->k + fc_operator_values(op);
 	size_t		done = 0;
 
-	for (size_t f = 0; f < op->factors; f++)
-		work += op->factor[f].nonzeros;
 	for (size_t r = 0; r < n; r++)
 	{
 		fc_check_every(&done, work);

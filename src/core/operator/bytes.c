@@ -82,7 +82,7 @@ put(char *at, const void *from, size_t bytes)
 	return at + bytes;
 }
 
-static void
+static char *
 put_columns(const fc_factor *factor, char *at)
 {
 	bool		narrow = column_size(factor->columns) == sizeof(uint16_t);
@@ -96,6 +96,7 @@ put_columns(const fc_factor *factor, char *at)
 			fc_check();
 		at = narrow ? put(at, &short_column, sizeof(short_column)) : put(at, &column, sizeof(column));
 	}
+	return at;
 }
 
 /* One factor at *at, which advances. */
@@ -103,14 +104,14 @@ static void
 put_factor(const fc_factor *factor, char **at)
 {
 	size_t		bytes = factor->nonzeros * sizeof(float);
-	char	   *column = *at + bytes;
+	char	   *end = *at + bytes;
 
-	fc_copy_pieces(*at, factor->values, bytes);
+	if ((const char *) factor->values != *at)
+		fc_copy_pieces(*at, factor->values, bytes);
 	*at += factor_size(factor->row_start != NULL, factor->rows, factor->columns, factor->nonzeros);
-	if (factor->row_start == NULL)
-		return;
-	column = put(column, factor->row_start, (factor->rows + 1) * sizeof(uint32_t));
-	put_columns(factor, column);
+	if (factor->row_start != NULL)
+		end = put_columns(factor, put(end, factor->row_start, (factor->rows + 1) * sizeof(uint32_t)));
+	memset(end, 0, (size_t) (*at - end));
 }
 
 static void
@@ -159,18 +160,31 @@ put_front(const fc_operator *op, fc_operator_header *header)
 	return at + ROUND8(op->k * sizeof(float));
 }
 
+static size_t
+front_of(const fc_operator *op)
+{
+	return front_size(op->k, op->d, flags_of(op), op->factors);
+}
+
+float *
+fc_operator_place(const fc_operator *op, fc_operator_header *header)
+{
+	return (float *) ((char *) header + front_of(op));
+}
+
 void
 fc_operator_write(const fc_operator *op, fc_operator_header *header)
 {
 	size_t		size = fc_operator_size(op);
 	char	   *at;
 
-	fc_clear_pieces(header, size);
+	fc_clear_pieces(header, front_of(op));
 	at = put_front(op, header);
 	for (size_t q = 0; q < op->factors; q++)
 		put_factor(&op->factor[q], &at);
 	if ((header->flags & FC_OPERATOR_EXACT))
 	{
+		memset((char *) header + size - sizeof(double), 0, sizeof(double));
 		at = put(at, op->exact.residual, op->k * sizeof(float));
 		at = put(at, op->exact.half_norms, op->k * sizeof(float));
 		fc_copy_pieces(at, op->exact.values, op->k * op->d * sizeof(float));
@@ -193,6 +207,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->sell = NULL;
 	op->screen = NULL;
 	op->boxes = NULL;
+	op->packs = NULL;
 	op->rows = NULL;
 	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,
 		.offset_length = header->exact_offset_length,.orthogonality_defect = header->orthogonality_defect,.residual_leakage = header->residual_leakage};

@@ -68,6 +68,9 @@ typedef struct fc_factor_header
 /* Bytes of an operator with these factors (values of the views are not read). */
 size_t		fc_operator_size(const fc_operator *op);
 
+/* Where the values of the first factor go: whoever puts them there gives them as that factor's. */
+float	   *fc_operator_place(const fc_operator *op, fc_operator_header *header);
+
 /* Write op (all arrays given, fc_operator_measure called) as fc_operator_size bytes, digest included. */
 void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "numerics/principal.h"
 #include "operator/bytes.h"
 
@@ -28,10 +27,18 @@ fc_codebook_size(size_t k, size_t d)
 	return fc_operator_size(&op);
 }
 
+static inline const double *
+row_of(const fc_centroid_source *rows, size_t j)
+{
+	return rows->row != NULL ? rows->row(rows->place, j) : rows->x + j * rows->d;
+}
+
 /* The mean of the centroids; is it to be the offset? */
 static bool
-find_mean(const double *centroids, size_t k, size_t d, double *mean)
+find_mean(const fc_centroid_source *centroids, double *mean)
 {
+	size_t		k = centroids->k;
+	size_t		d = centroids->d;
 	double		norm = 0;
 	double		spread = 0;
 	size_t		done = 0;
@@ -39,34 +46,41 @@ find_mean(const double *centroids, size_t k, size_t d, double *mean)
 	memset(mean, 0, d * sizeof(double));
 	for (size_t j = 0; j < k; j++)
 	{
+		const double *row = row_of(centroids, j);
+
 		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
-			mean[i] += centroids[j * d + i] / (double) k;
+			mean[i] += row[i] / (double) k;
 	}
 	for (size_t i = 0; i < d; i++)
 		norm += mean[i] * mean[i];
 	for (size_t j = 0; j < k; j++)
 	{
+		const double *row = row_of(centroids, j);
+
 		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
-			spread += (centroids[j * d + i] - mean[i]) * (centroids[j * d + i] - mean[i]) / (double) k;
+			spread += (row[i] - mean[i]) * (row[i] - mean[i]) / (double) k;
 	}
 	return norm > OFFSET_RATIO * spread;
 }
 
 /* Centroids as floats from the offset; the greatest magnitude. */
 static double
-round_centroids(const double *centroids, const double *offset, size_t k, size_t d, float *values)
+round_centroids(const fc_centroid_source *centroids, const double *offset, float *values)
 {
+	size_t		d = centroids->d;
 	double		most = 0;
 	size_t		done = 0;
 
-	for (size_t j = 0; j < k; j++)
+	for (size_t j = 0; j < centroids->k; j++)
 	{
+		const double *row = row_of(centroids, j);
+
 		fc_check_every(&done, d);
 		for (size_t i = 0; i < d; i++)
 		{
-			double		value = centroids[j * d + i] - (offset ? offset[i] : 0.0);
+			double		value = row[i] - (offset ? offset[i] : 0.0);
 
 			most = fmax(most, fabs(value));
 			values[j * d + i] = (float) value;
@@ -75,19 +89,39 @@ round_centroids(const double *centroids, const double *offset, size_t k, size_t 
 	return most;
 }
 
+/* Values go to the header, or where that is NULL to the arena. */
+static void
+make_codebook(fc_metric metric, const fc_centroid_source *centroids, const double *weights, fc_arena *arena,
+			  fc_operator_header *header, fc_operator *op, double *most)
+{
+	double	   *mean = FC_TAKE(arena, centroids->d, double);
+	float	   *half_norms = FC_TAKE(arena, centroids->k, float);
+	bool		far = metric != FC_INNER_PRODUCT && find_mean(centroids, mean);
+	float	   *values;
+
+	*op = codebook_view(centroids->k, centroids->d, far ? mean : NULL, weights, NULL);
+	op->metric = metric;
+	op->factor[0].values = values = header != NULL ? fc_operator_place(op, header) : FC_TAKE(arena, centroids->k * centroids->d, float);
+	*most = round_centroids(centroids, op->offset, values);
+	fc_operator_measure(op, fc_take_scratch(arena, fc_operator_scratch(op)), half_norms);
+}
+
 void
 fc_codebook_make(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d,
 				 fc_arena *arena, fc_operator *op, double *most)
 {
-	double	   *mean = FC_TAKE(arena, d, double);
-	float	   *values = FC_TAKE(arena, k * d, float);
-	float	   *half_norms = FC_TAKE(arena, k, float);
-	bool		far = metric != FC_INNER_PRODUCT && find_mean(centroids, k, d, mean);
+	make_codebook(metric, &(fc_centroid_source) {.k = k,.d = d,.x = centroids}, weights, arena, NULL, op, most);
+}
 
-	*most = round_centroids(centroids, far ? mean : NULL, k, d, values);
-	*op = codebook_view(k, d, far ? mean : NULL, weights, values);
-	op->metric = metric;
-	fc_operator_measure(op, fc_take_scratch(arena, fc_operator_scratch(op)), half_norms);
+size_t
+fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids, const double *weights, fc_arena *arena,
+				  fc_operator_header *header, double *most)
+{
+	fc_operator op;
+
+	make_codebook(metric, centroids, weights, arena, header, &op, most);
+	fc_operator_write(&op, header);
+	return fc_operator_size(&op);
 }
 
 /* ---- exact centroids beside a product ---- */

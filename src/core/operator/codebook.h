@@ -7,10 +7,21 @@
 #ifndef FC_OPERATOR_CODEBOOK_H
 #define FC_OPERATOR_CODEBOOK_H
 
+#include "operator/bytes.h"
 #include "operator/operator.h"
 
 /* Bytes of the stored operator, at most. */
 size_t		fc_codebook_size(size_t k, size_t d);
+
+/* k rows of d numbers: one after the other at x, or where a function says, until it is asked for another. */
+typedef struct fc_centroid_source
+{
+	size_t		k;
+	size_t		d;
+	const double *x;
+	const double *(*row) (void *place, size_t j);	/* NULL: x */
+	void	   *place;
+} fc_centroid_source;
 
 /*
  * An operator of one dense factor from k x d centroids, whose arrays lie in the arena; weights (k) are pointed to.  Centroids of
@@ -19,6 +30,10 @@ size_t		fc_codebook_size(size_t k, size_t d);
  */
 void		fc_codebook_make(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d,
 							 fc_arena *arena, fc_operator *op, double *most);
+
+/* The same written at once, into fc_codebook_size bytes; how many it takes.  Each row is asked for three times. */
+size_t		fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids, const double *weights, fc_arena *arena,
+							  fc_operator_header *header, double *most);
 
 /* fc_operator_attach_exact of the centroids that any source stands for; arrays lie in the arena. */
 void		fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, fc_arena *arena);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/simd.h"
 #include "base/sort.h"
@@ -282,7 +281,7 @@ fc_coreset_rows(const fc_coreset *state)
 }
 
 void
-fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights)
+fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows, double *weights)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *items = FC_TAKE(arena, state->used, fc_keyed);
@@ -292,19 +291,13 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *w
 	size_t		done = 0;
 
 	for (size_t slot = 0; slot < state->used; slot++)
-	{
-		items[slot].value = slot;
-		memcpy(&items[slot].key, &rank[slot], sizeof(double));	/* of one sign: bits are ordered as numbers */
-	}
+		items[slot] = (fc_keyed) {fc_number_key(rank[slot]), slot};
 	fc_sort(items, state->used, scratch);
 	for (size_t i = 0; i < fc_coreset_rows(state); i++)
 	{
-		const double *row = fc_coreset_row(state, items[i].value);
-
 		fc_check_every(&done, state->dim);
-		memcpy(x + i * state->dim, row, state->dim * sizeof(double));
-		if (weights != NULL)
-			weights[i] = 1.0 / fmin(1.0, fc_coreset_importance(row, center_in(state), state->variance, state->dim) * next);
+		rows[i] = fc_coreset_row(state, items[i].value);
+		weights[i] = 1.0 / fmin(1.0, fc_coreset_importance(rows[i], center_in(state), state->variance, state->dim) * next);
 	}
 	fc_arena_release(arena, mark);
 }

@@ -88,10 +88,8 @@ fc_coreset_row(const fc_coreset *state, size_t slot)
 	return fc_coreset_row_ranks(state) + state->capacity + slot * state->dim;
 }
 
-/*
- * The sample in the order of its ranks: x (fc_coreset_rows(state) x d), weights, or NULL.
- */
-void		fc_coreset_sample(const fc_coreset *state, fc_arena *arena, double *x, double *weights);
+/* The sample in the order of its ranks: where its fc_coreset_rows rows lie in the state, and their weights. */
+void		fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows, double *weights);
 
 fc_status	fc_coreset_check(const void *bytes, size_t size);
 

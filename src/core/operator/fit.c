@@ -80,10 +80,7 @@ sort_rows(const fc_fit *fit, fc_arena *arena)
 	fc_keyed   *scratch = FC_TAKE(arena, fit->n, fc_keyed);
 
 	for (size_t i = 0; i < fit->n; i++)
-	{
-		items[i].value = i;
-		memcpy(&items[i].key, &fit->squares[i], sizeof(double));	/* not negative: bits are ordered as numbers */
-	}
+		items[i] = (fc_keyed) {fc_number_key(fit->squares[i]), i};
 	fc_sort(items, fit->n, scratch);
 	return items;
 }

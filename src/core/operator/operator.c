@@ -209,6 +209,16 @@ block8_rows(const fc_operator *op, size_t first, size_t count, double *const *we
 	return row;
 }
 
+size_t
+fc_operator_values(const fc_operator *op)
+{
+	size_t		sum = 0;
+
+	for (size_t q = 0; q < op->factors; q++)
+		sum += op->factor[q].nonzeros;
+	return sum;
+}
+
 const float *
 fc_operator_product_row(const fc_operator *op, size_t j, float *scratch)
 {

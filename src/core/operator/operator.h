@@ -106,6 +106,7 @@ typedef struct fc_operator
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
 	struct fc_screen *screen;	/* NULL, or of a codebook's rows, by fc_operator_screen */
 	struct fc_boxes *boxes;		/* the same of very many rows in few dimensions */
+	const float *packs;			/* NULL, or a codebook's rows side by side, by fc_operator_pack */
 	size_t		factors;
 	fc_factor	factor[FC_MAX_FACTORS];
 } fc_operator;
@@ -134,6 +135,10 @@ fc_operator_pause(size_t values)
  */
 size_t		fc_operator_sell_size(const fc_operator *op);
 void		fc_operator_sell_build(fc_operator *op, void *memory);
+
+/* A codebook's rows for one row at a time, three to six times faster than as they are: floats of memory, 0 when it is too large; it belongs to op then. */
+size_t		fc_operator_packed_floats(const fc_operator *op);
+void		fc_operator_pack(fc_operator *op, float *memory);
 
 /* rows (k x d) = the product, for callers who need many distances; op->rows is set to it. */
 void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
@@ -201,6 +206,9 @@ fc_status	fc_operator_verify(const fc_operator *op, fc_scratch scratch);
  */
 void		fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
 								   fc_scratch scratch, float *residual, float *half_norms);
+
+/* Values stored by all factors together. */
+size_t		fc_operator_values(const fc_operator *op);
 
 /* v_j, d floats: in the operator itself when it has one dense factor, else at the scratch's end. */
 const float *fc_operator_product_row(const fc_operator *op, size_t j, float *scratch);

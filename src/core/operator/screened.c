@@ -7,6 +7,7 @@
 #include "numerics/rows.h"
 #include "operator/internal.h"
 
+#define MOST_PACKED		((size_t) 1 << 18)	/* numbers, which stay in the second cache */
 #define LEAST_SQUARE	1e-30	/* squares below lose digits in float */
 
 static bool
@@ -62,6 +63,23 @@ fc_operator_screen(fc_operator *op, fc_arena *arena)
 	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen))
 		op->screen = screen;
 }
+
+/* ---- one row at a time ---- */
+
+size_t
+fc_operator_packed_floats(const fc_operator *op)
+{
+	return fc_operator_is_plain(op) && !is_boxed(op) && op->k * op->d <= MOST_PACKED ? fc_packs_floats(op->k, op->d) : 0;
+}
+
+void
+fc_operator_pack(fc_operator *op, float *memory)
+{
+	fc_packs_build(op->factor[0].values, op->half_norms, op->k, op->d, memory);
+	op->packs = memory;
+}
+
+/* ---- many ---- */
 
 typedef struct measured_rows
 {

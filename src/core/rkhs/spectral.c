@@ -172,21 +172,21 @@ unit_features(spectral_work *w)
 }
 
 /* K-means of the features: do they show k clusters? */
-static fc_status
-judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
+static bool
+judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result found = {.centroids = w->centroids,.weights = w->weights,.labels = w->label[0]};
 	fc_rows		rows = {.x = w->y,.n = w->n,.d = w->k};
-	fc_status	status;
+	bool		clear;
 
 	options.seed = w->seed;
-	status = fc_kmeans(&rows, w->k, NULL, &options, arena, &found);
+	fc_kmeans(&rows, w->k, NULL, &options, arena, &found);
 	s->cost = found.sse / (double) w->n;
-	*clear = status == FC_OK && s->cost < FC_SPECTRAL_CLEAR;
-	for (size_t j = 0; *clear && j < w->k; j++)
-		*clear = w->weights[j] * (double) w->k >= FC_SPECTRAL_SHARE * (double) w->n;
-	return status;
+	clear = s->cost < FC_SPECTRAL_CLEAR;
+	for (size_t j = 0; clear && j < w->k; j++)
+		clear = w->weights[j] * (double) w->k >= FC_SPECTRAL_SHARE * (double) w->n;
+	return clear;
 }
 
 static fc_status
@@ -201,7 +201,7 @@ try_width(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
 	if (status != FC_OK)
 		return status;
 	unit_features(w);
-	status = judge_features(w, arena, s, clear);
+	*clear = judge_features(w, arena, s);
 	s->unit = true;
 	s->rank = w->k;
 	for (size_t j = 0; *clear && j < w->k; j++)
@@ -224,27 +224,23 @@ take_plain(spectral_work *w, fc_arena *arena, fc_spectral *s)
 }
 
 /* Does k-means of the rows find the clusters that these features show? */
-static fc_status
-compare_with_kmeans(spectral_work *w, fc_arena *arena, bool *same)
+static bool
+compare_with_kmeans(spectral_work *w, fc_arena *arena)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result found = {.centroids = w->centroids,.weights = w->weights,.labels = w->label[1]};
 	fc_rows		rows = {.x = w->z,.n = w->n,.d = w->d};
 	double		agreed = 0.0;
-	fc_status	status;
 
 	options.seed = w->seed;
-	status = fc_kmeans(&rows, w->k, NULL, &options, arena, &found);
-	if (status != FC_OK)
-		return status;
+	fc_kmeans(&rows, w->k, NULL, &options, arena, &found);
 	memset(w->counts, 0, w->k * w->k * sizeof(double));
 	for (size_t i = 0; i < w->n; i++)
 		w->counts[(size_t) w->label[0][i] * w->k + (size_t) w->label[1][i]]++;
-	status = fc_match_labels(w->counts, w->k, w->k, arena, w->number);
-	for (size_t j = 0; status == FC_OK && j < w->k; j++)
+	fc_match_labels(w->counts, w->k, w->k, arena, w->number);
+	for (size_t j = 0; j < w->k; j++)
 		agreed += w->counts[j * w->k + (size_t) w->number[j]];
-	*same = agreed >= FC_SPECTRAL_AGREED * (double) w->n;
-	return status;
+	return agreed >= FC_SPECTRAL_AGREED * (double) w->n;
 }
 
 /* z, and the sum of the variances of all dimensions; 1 where rows are equal. */
@@ -277,11 +273,8 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed};
 	double		variance;
 	bool		clear = false;
-	bool		same = false;
 	fc_status	status = FC_OK;
 
-	if (n == 0 || most == 0)
-		return FC_EEMPTY;
 	take_work(arena, &w);
 	variance = total_variance(&w);
 	for (int i = 0; i < WIDTHS && is_tried(&w) && !clear && status == FC_OK; i++)
@@ -289,9 +282,7 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 		result->kernel = rbf(ldexp(1.0, i) / variance);
 		status = try_width(&w, arena, result, &clear);
 	}
-	if (status == FC_OK && clear)
-		status = compare_with_kmeans(&w, arena, &same);
-	if (status == FC_OK && (!clear || same))
+	if (status == FC_OK && (!clear || compare_with_kmeans(&w, arena)))
 	{
 		result->kernel = rbf(PLAIN_WIDTH / variance);
 		status = take_plain(&w, arena, result);

@@ -328,7 +328,7 @@ cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts, int *
 	options.n_init = starts;
 	options.seed = w->seed;
 	if (status == FC_OK)
-		status = fc_kmeans(&rows, k, NULL, &options, w->arena, &clusters);
+		fc_kmeans(&rows, k, NULL, &options, w->arena, &clusters);
 	*inertia = clusters.sse;
 	return status;
 }
@@ -384,9 +384,9 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
 	.clusters = larger(options->clusters, 1),.seed = options->seed,.arena = arena};
 	fc_mark		used = fc_arena_mark(arena);
-	fc_status	status;
+	fc_status	status = FC_OK;
 
-	if (rows == 0 || d == 0)
+	if (!(fc_weight_sum(weight, rows) > 0.0))
 		return FC_EEMPTY;
 	w.inlier = FC_TAKE(arena, rows, size_t);
 	w.inlier_weight = FC_TAKE(arena, rows, double);
@@ -395,10 +395,9 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	w.cluster_weight = FC_TAKE(arena, 2 * larger(options->clusters, 2), double);
 	w.tile = FC_TAKE(arena, TILE_ROWS * d, float);
 	result->n = w.n;
-	status = fc_trim(x, weight, rows, d, INLIER_FRACTION, arena, w.inlier, &w.count);
-	if (status == FC_OK)
-		find_center(&w, result->center);
-	if (status == FC_OK && w.n < d)
+	fc_trim(x, weight, rows, d, INLIER_FRACTION, arena, w.inlier, &w.count);
+	find_center(&w, result->center);
+	if (w.n < d)
 		status = find_basis(&w, result->center, result->basis);
 	if (status == FC_OK)
 		status = find_unit(&w, result);

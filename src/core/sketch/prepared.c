@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sketch/isa.h"
-#include "sketch/sketch.h"
 
 #define PI 3.14159265358979323846
 

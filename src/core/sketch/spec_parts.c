@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/pieces.h"
-#include "base/sizes.h"
 
 /* The fixed fields; sizes depend on nothing else. */
 static fc_spec

@@ -4,7 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
@@ -90,7 +89,7 @@ check_enough_rows(Size k, Size rows)
 				 errmsg_plural("k is %zu, but there is only %zu row", "k is %zu, but there are only %zu rows", rows, k, rows)));
 }
 
-/* What parameters such as sigma, scale and gamma may be: room is left for products with them. */
+/* The range of parameters such as sigma, scale and gamma: room is left for products with them. */
 #define LEAST_POSITIVE		1e-300
 #define GREATEST_POSITIVE	1e300
 

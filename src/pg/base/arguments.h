@@ -1,4 +1,7 @@
-/* arguments.h - the checks of arguments that functions share, and the rows that functions return: one, or a set, which is materialised */
+/*
+ * arguments.h - the head of an entry point, the checks of arguments that functions share, and the rows that functions return:
+ * one, or a set, which is materialised
+ */
 #ifndef FASTCLUST_ARGUMENTS_H
 #define FASTCLUST_ARGUMENTS_H
 
@@ -6,13 +9,16 @@
 
 #include "fmgr.h"
 
+/* SQL_FUNCTION(name) { .. }: a C function that SQL declares, by version 1 of the calling convention. */
+#define SQL_FUNCTION(name) PG_FUNCTION_INFO_V1(name); Datum name(PG_FUNCTION_ARGS)
+
 /* The context of the aggregate's states; an error outside of an aggregate. */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
 /* The aggregate that a support function works for, for error messages. */
 extern const char *aggregate_name(FunctionCallInfo fcinfo);
 
-/* What a transition or combine function returns where nothing comes to the state in argument 0, or to none. */
+/* The state in argument 0, or NULL, as a transition or combine function returns it where nothing is added. */
 static inline Datum
 unchanged_state(FunctionCallInfo fcinfo)
 {
@@ -52,6 +58,10 @@ extern Datum row_result(FunctionCallInfo fcinfo, const Datum *values, const bool
 
 /* The owner of a function; an internal error where there is no such function. */
 extern Oid	function_owner(Oid function);
+
+/* Fix settings of the session until AtEOXact_GUC of the level they return: those by which text of a query is read; all, with the path and how times are written. */
+extern int	fix_text_settings(void);
+extern int	fix_settings(void);
 
 /* function(fcinfo); an error of it has the context of this call alone. */
 extern Datum call_with_short_context(PGFunction function, FunctionCallInfo fcinfo);

@@ -7,9 +7,6 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
-#include "utils/memutils.h"
-
 #include "pg/base/arguments.h"
 #include "pg/base/call_cache.h"
 #include "pg/base/compat.h"
@@ -100,18 +97,14 @@ kept_state(FunctionCallInfo fcinfo, Datum state)
 }
 
 /* (state): the bytes as they are */
-PG_FUNCTION_INFO_V1(fastclust_state_serialize);
-Datum
-fastclust_state_serialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_state_serialize)
 {
 	(void) aggregate_context(fcinfo);
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
 /* (bytes, NULL): the state, aligned as its type is */
-PG_FUNCTION_INFO_V1(fastclust_state_deserialize);
-Datum
-fastclust_state_deserialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_state_deserialize)
 {
 	(void) aggregate_context(fcinfo);
 	PG_RETURN_POINTER(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));

@@ -8,7 +8,7 @@
 
 #include "postgres.h"
 
-#include "fmgr.h"
+#include "pg/base/arguments.h"
 
 /*
  * The `size` bytes of this call site, cleared at first, and in *home the context of what belongs to them.  Where fn_extra is
@@ -21,8 +21,7 @@ extern Datum kept_state(FunctionCallInfo fcinfo, Datum state);
 
 /* name_kept: the function `name` for such a state. */
 #define KEPT_STATE(name) \
-PG_FUNCTION_INFO_V1(name##_kept); \
-Datum name##_kept(PG_FUNCTION_ARGS) { return kept_state(fcinfo, name(fcinfo)); } \
+SQL_FUNCTION(name##_kept) { return kept_state(fcinfo, name(fcinfo)); } \
 extern int	no_such_variable
 
 #endif							/* FASTCLUST_CALL_CACHE_H */

@@ -1,7 +1,6 @@
 /* collect.c - what aggregates that collect rows share; see collect.h */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"

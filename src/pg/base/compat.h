@@ -37,15 +37,6 @@
 #define end_index_entries(index, info) ((void) 0)
 #endif
 
-/* Partitions are detached beside writers from 14 on, in two transactions. */
-#if PG_VERSION_NUM >= 140000
-#define detaches_in_steps(command) \
-	((command)->subtype == AT_DetachPartitionFinalize || \
-	 ((command)->subtype == AT_DetachPartition && castNode(PartitionCmd, (command)->def)->concurrent))
-#else
-#define detaches_in_steps(command) ((void) (command), false)
-#endif
-
 /* From 17 on a module takes named shared memory when it needs some; before, when it is preloaded, from 15 on by a hook. */
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"

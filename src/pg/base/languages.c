@@ -7,14 +7,17 @@
  * A function in the language fastclust_owner also runs with the rights of its owner, as with SECURITY DEFINER, but
  * knows the caller by calling_role(): there current_user is the owner, and session_user does not know of SET ROLE.
  * Where one such function calls another, the caller of the first one is that of both.
+ *
+ * Both run under fixed settings of how text is read, for they write queries.  A stored condition is text, since a node tree is of
+ * one server version and holds oids that no dump restores; it means the same everywhere because it is written and read under these.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
@@ -72,12 +75,52 @@ call_with_short_context(PGFunction function, FunctionCallInfo fcinfo)
 	return result;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_call_plpgsql);
-Datum
-fastclust_call_plpgsql(PG_FUNCTION_ARGS)
+typedef struct setting
+{
+	const char *name;
+	const char *value;
+} setting;
+
+static void
+fix(const setting *settings, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(GetConfigOption(settings[i].name, false, false), settings[i].value) != 0)
+			(void) set_config_option(settings[i].name, settings[i].value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+int
+fix_text_settings(void)
+{
+	static const setting settings[] = {
+		{"bytea_output", "hex"}, {"standard_conforming_strings", "on"}, {"array_nulls", "on"}, {"lc_monetary", "C"},
+		{"quote_all_identifiers", "off"}, {"transform_null_equals", "off"}, {"xmlbinary", "base64"}, {"xmloption", "content"}
+	};
+	int			level = NewGUCNestLevel();
+
+	fix(settings, lengthof(settings));
+	return level;
+}
+
+int
+fix_settings(void)
+{
+	static const setting settings[] = {
+		{"search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"},
+		{"DateStyle", "ISO, MDY"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}, {"TimeZone", "UTC"}
+	};
+	int			level = fix_text_settings();
+
+	fix(settings, lengthof(settings));
+	return level;
+}
+
+SQL_FUNCTION(fastclust_call_plpgsql)
 {
 	static PGFunction handler = NULL;
 	Oid			function;
+	int			level;
+	Datum		result;
 
 	if (handler == NULL)
 		handler = load_external_function("$libdir/plpgsql", "plpgsql_call_handler", true, NULL);
@@ -93,12 +136,13 @@ fastclust_call_plpgsql(PG_FUNCTION_ARGS)
 					 errmsg("sketch must not be NULL"),
 					 errhint("sketch_agg of no rows is NULL; leave out sketch to read the table.")));
 	}
-	return call_with_short_context(handler, fcinfo);
+	level = fix_text_settings();
+	result = call_with_short_context(handler, fcinfo);
+	AtEOXact_GUC(true, level);
+	return result;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_call_as_owner);
-Datum
-fastclust_call_as_owner(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_call_as_owner)
 {
 	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
 	Oid			outer = calling_role;
@@ -125,9 +169,7 @@ fastclust_call_as_owner(PG_FUNCTION_ARGS)
 }
 
 /* The role that called a function in fastclust_owner; current_user outside of one. */
-PG_FUNCTION_INFO_V1(fastclust_calling_role);
-Datum
-fastclust_calling_role(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_calling_role)
 {
 	PG_RETURN_OID(OidIsValid(calling_role) ? calling_role : GetUserId());
 }

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "access/parallel.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
@@ -12,8 +13,14 @@
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 
-int			fastclust_memory_budget = 1024 * 1024;
+#define LEAST_BUDGET	1024	/* kB */
+#define BUDGET			(512 * 1024)
+
+int			fastclust_memory_budget = BUDGET;
 int			fastclust_largest_state = MaxAllocSize / 1024;
+
+static int	asked_budget = BUDGET;	/* kB; GUC fastclust.memory_budget */
+static int	budget_limit = MAX_KILOBYTES;	/* kB; GUC fastclust.memory_budget_limit */
 
 void
 check_budget(Size bytes, const char *what)
@@ -98,6 +105,38 @@ make_table(const char *name, Size key, Size entry, MemoryContext context)
 	return hash_create(name, 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
+/* ---- the budget's ceiling ---- */
+
+static char *
+text_of_kilobytes(int kilobytes)
+{
+	return kilobytes % 1024 == 0 ? psprintf("%d MB", kilobytes / 1024) : psprintf("%d kB", kilobytes);
+}
+
+/* A session may not ask for more; the values of files, databases and roles are cut to the ceiling where they are used, as are those of before it came. */
+static bool
+check_asked_budget(int *budget, void **extra, GucSource source)
+{
+	if (*budget <= budget_limit || source < PGC_S_INTERACTIVE || InitializingParallelWorker)
+		return true;
+	GUC_check_errmsg("fastclust.memory_budget is %s, above its ceiling", text_of_kilobytes(*budget));
+	GUC_check_errdetail("It may be from %s to %s.", text_of_kilobytes(LEAST_BUDGET), text_of_kilobytes(budget_limit));
+	GUC_check_errhint("A superuser raises the ceiling with fastclust.memory_budget_limit.");
+	return false;
+}
+
+static void
+assign_asked_budget(int budget, void *extra)
+{
+	fastclust_memory_budget = Min(budget, budget_limit);
+}
+
+static void
+assign_budget_limit(int limit, void *extra)
+{
+	fastclust_memory_budget = Min(asked_budget, limit);
+}
+
 /* ---- loading ---- */
 
 /* Lets the server cancel: the interrupt check of the core. */
@@ -115,12 +154,18 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	DefineCustomIntVariable("fastclust.memory_budget_limit",
+							"Most that fastclust.memory_budget may be.",
+							"Larger values that were set before count as this one.",
+							&budget_limit,
+							MAX_KILOBYTES, LEAST_BUDGET, MAX_KILOBYTES,
+							PGC_SUSET, GUC_UNIT_KB, NULL, assign_budget_limit, NULL);
 	DefineCustomIntVariable("fastclust.memory_budget",
 							"Memory one fastclust function may take.",
-							"Work that needs more fails, and says how much it asked for.",
-							&fastclust_memory_budget,
-							1024 * 1024, 1024, MAX_KILOBYTES,
-							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+							"Samples are made to fit; other work that needs more fails, and says how much it asked for.",
+							&asked_budget,
+							BUDGET, LEAST_BUDGET, MAX_KILOBYTES,
+							PGC_USERSET, GUC_UNIT_KB, check_asked_budget, assign_asked_budget, NULL);
 	DefineCustomIntVariable("fastclust.largest_state",
 							"Largest sums of a training scan that workers may share.",
 							"Larger ones stay in one process; no value holds more than 1 GB.",

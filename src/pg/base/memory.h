@@ -9,7 +9,7 @@
 #include "base/fc.h"
 #include "base/pieces.h"
 
-extern int	fastclust_memory_budget;	/* kB; GUC fastclust.memory_budget */
+extern int	fastclust_memory_budget;	/* kB; GUC fastclust.memory_budget, up to fastclust.memory_budget_limit */
 extern int	fastclust_largest_state;	/* kB; GUC fastclust.largest_state */
 
 extern void check_budget(Size bytes, const char *what);

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
@@ -397,9 +396,7 @@ put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within
 }
 
 /* (given, names, what): of a name that is none of these, the one that was meant, where there is one, and all. */
-PG_FUNCTION_INFO_V1(fastclust_name_hint);
-Datum
-fastclust_name_hint(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_name_hint)
 {
 	char	   *given = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	Datum	   *elements;

@@ -14,7 +14,6 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
-#include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
@@ -277,9 +276,7 @@ rows_on_board(bool *all)
  * Rows (pid, role, model_id, model, step, rows_done, rows_about, begun, step_begun) of the trainings in this database.  Only the owner of the
  * extension calls it: model names are not for everybody.
  */
-PG_FUNCTION_INFO_V1(fastclust_running_trainings);
-Datum
-fastclust_running_trainings(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_running_trainings)
 {
 
 	fastclust_begin_rows(fcinfo);

@@ -3,7 +3,6 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
@@ -11,7 +10,6 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "base/pieces.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/values.h"
@@ -111,16 +109,12 @@ value_bytes(const struct varlena *value)
 	return bytes;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_value_out);
-Datum
-fastclust_value_out(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_value_out)
 {
 	PG_RETURN_CSTRING(value_text(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0))));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_value_send);
-Datum
-fastclust_value_send(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_value_send)
 {
 	PG_RETURN_BYTEA_P(value_bytes(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0))));
 }

@@ -10,10 +10,10 @@
 
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 
 #include "base/fc.h"
+#include "pg/base/arguments.h"
 
 typedef struct value_type
 {
@@ -36,18 +36,14 @@ extern void append_json_list(StringInfo json, const char *key, const double *val
 
 /* The entry points prefix_in and prefix_recv of a type. */
 #define VALUE_TYPE_IN(prefix, type) \
-PG_FUNCTION_INFO_V1(prefix##_in); \
-Datum prefix##_in(PG_FUNCTION_ARGS) { return value_in(fcinfo, &(type)); } \
-PG_FUNCTION_INFO_V1(prefix##_recv); \
-Datum prefix##_recv(PG_FUNCTION_ARGS) { return value_recv(fcinfo, &(type)); } \
+SQL_FUNCTION(prefix##_in) { return value_in(fcinfo, &(type)); } \
+SQL_FUNCTION(prefix##_recv) { return value_recv(fcinfo, &(type)); } \
 extern int	no_such_variable
 
 /* The same of prefix_out and prefix_send, for a type that may be an aggregate's state with rows waiting: what leaves is closed(value). */
 #define VALUE_TYPE_OUT(prefix, closed) \
-PG_FUNCTION_INFO_V1(prefix##_out); \
-Datum prefix##_out(PG_FUNCTION_ARGS) { PG_RETURN_CSTRING(value_text((struct varlena *) closed(aligned_value(PG_GETARG_DATUM(0))))); } \
-PG_FUNCTION_INFO_V1(prefix##_send); \
-Datum prefix##_send(PG_FUNCTION_ARGS) { PG_RETURN_BYTEA_P(value_bytes((struct varlena *) closed(aligned_value(PG_GETARG_DATUM(0))))); } \
+SQL_FUNCTION(prefix##_out) { PG_RETURN_CSTRING(value_text((struct varlena *) closed(aligned_value(PG_GETARG_DATUM(0))))); } \
+SQL_FUNCTION(prefix##_send) { PG_RETURN_BYTEA_P(value_bytes((struct varlena *) closed(aligned_value(PG_GETARG_DATUM(0))))); } \
 extern int	no_such_variable
 
 #endif							/* FASTCLUST_VALUES_H */

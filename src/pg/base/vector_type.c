@@ -5,7 +5,6 @@
 #include "catalog/dependency.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
-#include "fmgr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
@@ -18,6 +17,7 @@
 #include "utils/syscache.h"
 
 #include "base/fc.h"
+#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/vector_type.h"
 #include "pg/base/vectors.h"
@@ -226,9 +226,7 @@ array_of_text(char *text)
 }
 
 /* (type): do its values hold vectors? */
-PG_FUNCTION_INFO_V1(fastclust_takes_type);
-Datum
-fastclust_takes_type(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_takes_type)
 {
 	Oid			type = PG_GETARG_OID(0);
 
@@ -266,9 +264,7 @@ marked_null(Node *x)
  * (request): a wrong type of an argument declared "any" is an error, also where no row comes; a literal becomes an array once.
  * Functions of a model, which take rows and numbers, too, begin with its name.
  */
-PG_FUNCTION_INFO_V1(fastclust_vector_support);
-Datum
-fastclust_vector_support(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_vector_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 	FuncExpr   *call = makeNode(FuncExpr);
@@ -300,17 +296,13 @@ fastclust_vector_support(PG_FUNCTION_ARGS)
 
 /* ---- row_vector: the bytes of any array of numbers ---- */
 
-PG_FUNCTION_INFO_V1(fastclust_row_vector_in);
-Datum
-fastclust_row_vector_in(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_row_vector_in)
 {
 	return array_of_text(PG_GETARG_CSTRING(0));
 }
 
 /* In double precision, as it is read: a real has more digits there. */
-PG_FUNCTION_INFO_V1(fastclust_row_vector_out);
-Datum
-fastclust_row_vector_out(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_row_vector_out)
 {
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		v = read_vector_argument(fcinfo, &reader, 0, "row_vector");
@@ -319,9 +311,7 @@ fastclust_row_vector_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(OidOutputFunctionCall(F_ARRAY_OUT, make_float8_array(vector_doubles(&v, x), v.d)));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_as_row_vector);
-Datum
-fastclust_as_row_vector(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_as_row_vector)
 {
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }

@@ -4,11 +4,9 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"

@@ -1,9 +1,7 @@
 /* decode_fn.c - decode and decode_covariances: centroids from a sketch */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -165,9 +163,7 @@ warn_of_limits(const decode_call *call)
 				 errhint("Improve them by scans of lloyd_step_agg.")));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_decode);
-Datum
-fastclust_decode(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_decode)
 {
 	decode_call call = {0};
 	double	   *x;
@@ -216,9 +212,7 @@ make_matrix(const double *values, int rows, int columns)
 }
 
 /* Each cluster's covariance matrix, of the model gaussian. */
-PG_FUNCTION_INFO_V1(fastclust_decode_covariances);
-Datum
-fastclust_decode_covariances(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_decode_covariances)
 {
 	decode_call call = {0};
 	Size		square;

@@ -6,8 +6,6 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
-
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
@@ -36,9 +34,7 @@ state_argument_open(FunctionCallInfo fcinfo)
 }
 
 /* (state, x, spec) */
-PG_FUNCTION_INFO_V1(fastclust_drift_counts_accum);
-Datum
-fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_drift_counts_accum)
 {
 	const void *bytes;
 	const fc_drift_spec *spec;
@@ -74,9 +70,7 @@ fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 }
 
 /* Combine of drift_counts_agg, transition and combine of merge_drift_counts_agg. */
-PG_FUNCTION_INFO_V1(fastclust_drift_counts_combine);
-Datum
-fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_drift_counts_combine)
 {
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -87,9 +81,7 @@ fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 }
 
 /* NULL where no row was counted: none of them had a direction. */
-PG_FUNCTION_INFO_V1(fastclust_drift_counts_final);
-Datum
-fastclust_drift_counts_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_drift_counts_final)
 {
 	if (PG_ARGISNULL(0) || DRIFT_COUNTS_ARG(0)->rows == 0)
 		PG_RETURN_NULL();
@@ -97,9 +89,7 @@ fastclust_drift_counts_final(PG_FUNCTION_ARGS)
 }
 
 /* (counts, added, removed): counts + added - removed, of which NULL is no rows; NULL where no rows are left. */
-PG_FUNCTION_INFO_V1(fastclust_changed_drift_counts);
-Datum
-fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_changed_drift_counts)
 {
 	fc_drift_counts *sum = NULL;
 

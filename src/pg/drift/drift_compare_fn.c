@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -57,9 +56,7 @@ drift_spec_of_rows(const fc_operator_header *rows, int64 seed)
 }
 
 /* (sample, seed) */
-PG_FUNCTION_INFO_V1(fastclust_drift_spec_of_sample);
-Datum
-fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_drift_spec_of_sample)
 {
 	PG_RETURN_POINTER(drift_spec_of_rows(OPERATOR_ARG(0), PG_GETARG_INT64(1)));
 }
@@ -83,9 +80,7 @@ wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed)
 }
 
 /* (sample, seed, sparse) */
-PG_FUNCTION_INFO_V1(fastclust_wave_spec);
-Datum
-fastclust_wave_spec(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_wave_spec)
 {
 	PG_RETURN_POINTER(wave_spec_of_rows(OPERATOR_ARG(0), PG_GETARG_BOOL(2), PG_GETARG_INT64(1)));
 }
@@ -114,9 +109,7 @@ null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec, int mo
 }
 
 /* (sample, sketch_spec, most): NULL with too few rows, or where the spec projects rows. */
-PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
-Datum
-fastclust_sample_null_moments(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sample_null_moments)
 {
 	double		moments[2];
 
@@ -129,9 +122,7 @@ fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 /* ---- counts ---- */
 
 /* How many columns are in pairs: with many columns a bound of bytes leaves some out. */
-PG_FUNCTION_INFO_V1(fastclust_describe_drift_counts);
-Datum
-fastclust_describe_drift_counts(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_describe_drift_counts)
 {
 	const fc_drift_counts *counts = DRIFT_COUNTS_ARG(0);
 	StringInfoData json;
@@ -193,9 +184,7 @@ static const char *const verdicts[] = {[FC_VERDICT_TOO_FEW] = "too few rows",[FC
  * (drift_spec, training counts, counts, training sketch, sketch, null moments, threshold, min_effect):
  * (mmd2, null_sd, p_value, effect, verdict).
  */
-PG_FUNCTION_INFO_V1(fastclust_drift_compare);
-Datum
-fastclust_drift_compare(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_drift_compare)
 {
 	fc_drift_sides sides = sides_argument(fcinfo, 1);
 	double		threshold = threshold_argument(fcinfo, 6);
@@ -237,9 +226,7 @@ rounded(double value)
  * (drift_spec, training counts, counts, training sketch, sketch, threshold, most): rows (dimension from 1, the other of a pair,
  * p_value, shift, spread).
  */
-PG_FUNCTION_INFO_V1(fastclust_moved_columns);
-Datum
-fastclust_moved_columns(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_moved_columns)
 {
 	fc_drift_sides sides = sides_argument(fcinfo, 1);
 	double		threshold = threshold_argument(fcinfo, 5);

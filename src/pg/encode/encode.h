@@ -125,6 +125,7 @@ typedef struct prepared_encoder
 	const char **names;			/* of the columns */
 	json_path  *paths;			/* of the features; the label of those that are columns is that of the column */
 	fc_feature_cell    *cells;			/* of the row at hand */
+	int		   *plain;			/* of each column: its dimension, where that is the number itself; else -1 */
 	bool		imputes;		/* all NULLs */
 } prepared_encoder;
 
@@ -203,5 +204,8 @@ extern const choice null_policies[FC_NULLS_POLICIES];
 extern encoder_options read_encoder_options(const char *const *names, int count, Jsonb *options);
 
 extern const char *feature_kind_name(int kind);
+
+/* column, or column -> path */
+extern char *feature_name(const fc_encoder *encoder, const fc_encoder_feature *feature);
 
 #endif							/* FASTCLUST_ENCODE_H */

@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "access/detoast.h"
-#include "fmgr.h"
 #include "utils/memutils.h"
 
 #include "pg/base/compat.h"
@@ -121,9 +120,7 @@ single_precision(const prepared_encoder *encoder, const double *x)
 }
 
 /* (encoder, row record, scaled) */
-PG_FUNCTION_INFO_V1(fastclust_encode_row);
-Datum
-fastclust_encode_row(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encode_row)
 {
 	encoder_site *site = site_of(fcinfo);
 
@@ -135,9 +132,7 @@ fastclust_encode_row(PG_FUNCTION_ARGS)
 /* ---- double precision[], for the scans of train ---- */
 
 /* (encoder, scaled, row record) */
-PG_FUNCTION_INFO_V1(fastclust_encode_record);
-Datum
-fastclust_encode_record(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encode_record)
 {
 	encoder_site *site = site_of(fcinfo);
 	double	   *x;
@@ -149,9 +144,7 @@ fastclust_encode_record(PG_FUNCTION_ARGS)
 }
 
 /* (encoder, scaled, VARIADIC columns) */
-PG_FUNCTION_INFO_V1(fastclust_encode_listed);
-Datum
-fastclust_encode_listed(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encode_listed)
 {
 	encoder_site *site;
 	double	   *x;

@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -506,9 +505,7 @@ learn_row(encoder_state *state, learning_site *site)
 }
 
 /* (state, row record, columns text[] [, options jsonb]) */
-PG_FUNCTION_INFO_V1(fastclust_encoder_accum);
-Datum
-fastclust_encoder_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_accum)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	encoder_state *state = PG_ARGISNULL(0) ? NULL : (encoder_state *) PG_GETARG_POINTER(0);
@@ -552,9 +549,7 @@ check_choice(fc_status status, const fc_sample *sample, const fc_encoder_choice 
 				 errhint("Use fewer columns, or fewer \"categories\" of each.")));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_encoder_final);
-Datum
-fastclust_encoder_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_final)
 {
 	const encoder_state *state = PG_ARGISNULL(0) ? NULL : (const encoder_state *) PG_GETARG_POINTER(0);
 	account		memory = {"encoder_agg"};

@@ -1,7 +1,6 @@
 /* encoder_parallel.c - encoder_agg in parallel plans: states that are merged and travel */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
@@ -9,8 +8,6 @@
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/compat.h"
-#include "pg/base/memory.h"
-#include "pg/encode/encode.h"
 #include "pg/encode/encoder_state.h"
 
 /* ---- merging ---- */
@@ -83,9 +80,7 @@ like_state(MemoryContext context, const encoder_state *from)
 	return state;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_encoder_combine);
-Datum
-fastclust_encoder_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_combine)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	encoder_state *left = PG_ARGISNULL(0) ? NULL : (encoder_state *) PG_GETARG_POINTER(0);
@@ -153,9 +148,7 @@ send_learner(StringInfo message, const fc_learner *learner, const fc_feature_nam
 	send_tally(message, &learner->categories);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_encoder_serialize);
-Datum
-fastclust_encoder_serialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_serialize)
 {
 	const encoder_state *state = (const encoder_state *) PG_GETARG_POINTER(0);
 	Size		bytes = 64;
@@ -224,9 +217,7 @@ receive_learner(StringInfo message, encoder_state *state, Size i)
 	receive_tally(message, state, &learner->categories);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_encoder_deserialize);
-Datum
-fastclust_encoder_deserialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_deserialize)
 {
 	StringInfoData message = message_of(PG_GETARG_BYTEA_PP(0));
 	int64		rows = pq_getmsgint64(&message);

@@ -68,8 +68,7 @@ text_at(const fc_encoder *view, uint32 start, uint32 length)
 	return pnstrdup(view->text + start, length);
 }
 
-/* column, or column -> path */
-static char *
+char *
 feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
 {
 	const fc_encoder_column *column = &view->column[feature->column];
@@ -117,16 +116,12 @@ dimension_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32
 
 /* ---- lists ---- */
 
-PG_FUNCTION_INFO_V1(fastclust_encoder_dim);
-Datum
-fastclust_encoder_dim(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_dim)
 {
 	PG_RETURN_INT32((int32) ENCODER_ARG(0)->dim);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_feature_names);
-Datum
-fastclust_feature_names(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_feature_names)
 {
 	fc_encoder	view;
 	Datum	   *names;
@@ -141,9 +136,7 @@ fastclust_feature_names(PG_FUNCTION_ARGS)
 }
 
 /* (encoder): the columns it reads, in its order. */
-PG_FUNCTION_INFO_V1(fastclust_encoder_columns);
-Datum
-fastclust_encoder_columns(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_columns)
 {
 	fc_encoder	view;
 	Datum	   *names;
@@ -166,24 +159,18 @@ units_of(FunctionCallInfo fcinfo, bool center)
 	return make_float8_array(center ? view.center : view.scale, (int) view.dim);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_encoder_center);
-Datum
-fastclust_encoder_center(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_center)
 {
 	return units_of(fcinfo, true);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_encoder_scale);
-Datum
-fastclust_encoder_scale(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_scale)
 {
 	return units_of(fcinfo, false);
 }
 
 /* (encoder): rows (dimension, feature, kind, category, transform), dimensions from 1. */
-PG_FUNCTION_INFO_V1(fastclust_encoder_features);
-Datum
-fastclust_encoder_features(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_features)
 {
 	fc_encoder	view;
 
@@ -208,9 +195,7 @@ fastclust_encoder_features(PG_FUNCTION_ARGS)
 }
 
 /* (feature, d, center, scale): of a column of vectors; NULL of a NULL feature or d. */
-PG_FUNCTION_INFO_V1(fastclust_encoder_of_vector);
-Datum
-fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_of_vector)
 {
 	const char *name;
 	Size		d;
@@ -235,9 +220,7 @@ fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
 }
 
 /* (learned, old): the dimensions of the old encoder with the centers and scales that the other learned; `learned` where old is NULL or not alike. */
-PG_FUNCTION_INFO_V1(fastclust_renewed_encoder);
-Datum
-fastclust_renewed_encoder(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_renewed_encoder)
 {
 	const fc_encoder_header *learned;
 	const fc_encoder_header *old;
@@ -303,9 +286,7 @@ append_feature(StringInfo json, const fc_encoder *view, const fc_encoder_feature
 	appendStringInfo(json, ", \"missing\": %s, \"scale\": %.17g}", feature->missing ? "true" : "false", view->scale[feature->first]);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_encoder_describe);
-Datum
-fastclust_encoder_describe(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_encoder_describe)
 {
 	const fc_encoder_header *header = ENCODER_ARG(0);
 	fc_encoder	view;

@@ -8,7 +8,6 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/encode/encode.h"
 
@@ -41,6 +40,15 @@ name_features(prepared_encoder *encoder)
 	}
 }
 
+/* The dimension of a column that is one number as it stands; -1: another. */
+static int
+plain_dimension(const fc_encoder *view, Size column)
+{
+	const fc_encoder_feature *feature = &view->feature[view->column[column].first_feature];
+
+	return feature->kind == FC_FEATURE_NUMBER && feature->path_length == 0 && !feature->log && !feature->missing ? (int) feature->first : -1;
+}
+
 prepared_encoder *
 prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 {
@@ -51,6 +59,9 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 	fc_encoder_prepare(&encoder->view, palloc(fc_encoder_prepared_size(&encoder->view)));
 	name_features(encoder);
 	encoder->cells = palloc0(encoder->view.features * sizeof(fc_feature_cell));
+	encoder->plain = palloc(encoder->view.columns * sizeof(int));
+	for (Size i = 0; i < encoder->view.columns; i++)
+		encoder->plain[i] = plain_dimension(&encoder->view, i);
 	encoder->imputes = true;
 	for (Size i = 0; i < encoder->view.features; i++)
 		if (encoder->view.feature[i].nulls != FC_NULLS_IMPUTE)
@@ -89,7 +100,7 @@ check_width(const prepared_encoder *encoder, Size i)
 }
 
 /* The cells of the features of a column. */
-static inline void
+static void
 read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum value, bool null)
 {
 	const fc_encoder_column *features = &encoder->view.column[column];
@@ -102,8 +113,6 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum 
 			encoder->cells[i].kind = FC_CELL_NULL;
 		return;
 	}
-	if (likely(read_plain_number(reader, value, &encoder->cells[first])))
-		return;
 	if (likely(reader->source != SOURCE_JSONB))
 	{
 		read_value(reader, value, &encoder->cells[first]);
@@ -120,6 +129,22 @@ read_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum 
 		if (read_json(jsonb, &encoder->paths[i], kind == FC_FEATURE_CATEGORY, cell) != kind && kind != FC_FEATURE_CATEGORY)
 			cell->kind = FC_CELL_NULL;
 	}
+}
+
+/* The raw coordinates of a column. */
+static inline void
+encode_column(prepared_encoder *encoder, Size column, value_reader *reader, Datum value, bool null, double *x)
+{
+	const fc_encoder_column *features = &encoder->view.column[column];
+	fc_feature_cell *cell = &encoder->cells[features->first_feature];
+
+	if (likely(encoder->plain[column] >= 0 && !null && read_plain_number(reader, value, cell)))
+	{
+		x[encoder->plain[column]] = cell->number;
+		return;
+	}
+	read_column(encoder, column, reader, value, null);
+	fc_encode(&encoder->view, features->first_feature, features->features, encoder->cells, x);
 }
 
 /* False: the row is to be skipped. */
@@ -164,12 +189,12 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 							encoded_number(encoder, i, raw))));
 }
 
+/* The row whose columns were encoded.  False: it is to be skipped. */
 static bool
-encode_cells(const prepared_encoder *encoder, bool scaled, double *x)
+finish_row(const prepared_encoder *encoder, bool scaled, double *x)
 {
 	if (!encoder->imputes && !check_nulls(encoder))
 		return false;
-	fc_encode(&encoder->view, encoder->cells, x);
 	if (!scaled)
 		return true;
 	fc_encoder_into_units(&encoder->view, x);
@@ -279,8 +304,8 @@ encode_record(prepared_encoder *encoder, record_reader *record, HeapTupleHeader 
 		find_encoded_columns(encoder, record, row);
 	read_record(record, row);
 	for (Size i = 0; i < encoder->view.columns; i++)
-		read_column(encoder, i, &record->readers[i], record->values[record->attribute[i]], record->nulls[record->attribute[i]]);
-	return encode_cells(encoder, scaled, x);
+		encode_column(encoder, i, &record->readers[i], record->values[record->attribute[i]], record->nulls[record->attribute[i]], x);
+	return finish_row(encoder, scaled, x);
 }
 
 /* ---- listed columns ---- */
@@ -328,6 +353,6 @@ encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder, listed_reader 
 	const NullableDatum *columns = fcinfo->args + listed->first;
 
 	for (Size i = 0; i < encoder->view.columns; i++)
-		read_column(encoder, i, &listed->readers[i], columns[i].value, columns[i].isnull);
-	return encode_cells(encoder, scaled, x);
+		encode_column(encoder, i, &listed->readers[i], columns[i].value, columns[i].isnull, x);
+	return finish_row(encoder, scaled, x);
 }

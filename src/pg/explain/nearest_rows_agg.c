@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -169,9 +168,7 @@ new_state(FunctionCallInfo fcinfo, MemoryContext context, Size k)
 }
 
 /* (state, op, x, row, n) */
-PG_FUNCTION_INFO_V1(fastclust_nearest_rows_accum);
-Datum
-fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_nearest_rows_accum)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	near_rows  *state = PG_ARGISNULL(0) ? NULL : (near_rows *) PG_GETARG_POINTER(0);
@@ -246,9 +243,7 @@ make_rows(const near_rows *state, Size cluster, TupleDesc descriptor, Datum *row
 	return bytes;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_nearest_rows_final);
-Datum
-fastclust_nearest_rows_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_nearest_rows_final)
 {
 	near_rows  *state = PG_ARGISNULL(0) ? NULL : (near_rows *) PG_GETARG_POINTER(0);
 	Oid			type = get_element_type(get_fn_expr_rettype(fcinfo->flinfo));

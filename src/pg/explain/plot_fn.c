@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
@@ -74,9 +73,7 @@ columns_of_text(const char *value)
 }
 
 /* (value, width, right): in exactly so many columns; what is too long ends with an ellipsis. */
-PG_FUNCTION_INFO_V1(fastclust_fit_text);
-Datum
-fastclust_fit_text(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_fit_text)
 {
 	const char *value = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	int			width = width_argument(fcinfo, 1);
@@ -113,9 +110,7 @@ append_blocks(StringInfo line, int eighths)
 }
 
 /* x, from 0 to 1, as a bar of at most `width` columns. */
-PG_FUNCTION_INFO_V1(fastclust_bar);
-Datum
-fastclust_bar(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_bar)
 {
 	double		x = fmin(1.0, fmax(0.0, PG_GETARG_FLOAT8(0)));
 	int			width = width_argument(fcinfo, 1);
@@ -127,9 +122,7 @@ fastclust_bar(PG_FUNCTION_ARGS)
 }
 
 /* x, from -1 to 1, as a bar to the left or right of a line between `width` columns on either side. */
-PG_FUNCTION_INFO_V1(fastclust_two_sided_bar);
-Datum
-fastclust_two_sided_bar(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_two_sided_bar)
 {
 	double		x = fmin(1.0, fmax(-1.0, PG_GETARG_FLOAT8(0)));
 	int			width = width_argument(fcinfo, 1);

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "common/shortest_dec.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -14,7 +13,6 @@
 #include "explain/explain.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/explain/explain.h"
@@ -40,9 +38,7 @@ read_axis_kinds(Datum datum, Size d)
  * (op, center, scale, means, deviations, kinds [, most]): rows (cluster, dimension, value, overall, difference, lift, place), place 1 for
  * the most telling dimension, up to `most` of each; NULL center and scale: 0 and 1.
  */
-PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
-Datum
-fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_profile_of_centroids)
 {
 	fc_operator op;
 	fc_scratch	scratch;
@@ -197,9 +193,7 @@ shown_interval(double seconds, bool exact)
 }
 
 /* (value, kind, exact) */
-PG_FUNCTION_INFO_V1(fastclust_shown_value);
-Datum
-fastclust_shown_value(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_shown_value)
 {
 	double		x = PG_GETARG_FLOAT8(0);
 	char	   *kind = text_to_cstring(PG_GETARG_TEXT_PP(1));

@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "miscadmin.h"
 
 #include "explain/explain.h"
@@ -14,7 +13,6 @@
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/explain/explain.h"
@@ -159,9 +157,7 @@ return_rule(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size leaf, const 
  * (op, space_rows, raw_rows, kinds, columns, conditions): rules for the labels that op gives to space_rows, in terms of the raw rows;
  * kinds (fc_axis_kind) and columns of the dimensions of those.
  */
-PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);
-Datum
-fastclust_rules_of_sample(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_rules_of_sample)
 {
 	account		memory = {"rules"};
 	fc_operator raw;
@@ -210,9 +206,7 @@ return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q, doub
 }
 
 /* (op, rows): rows (cluster, n, share, silhouette, davies_bouldin, spread, variance_explained), the last one of all clusters. */
-PG_FUNCTION_INFO_V1(fastclust_quality_of_sample);
-Datum
-fastclust_quality_of_sample(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_quality_of_sample)
 {
 	account		memory = {"score"};
 	fc_operator op;

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -11,6 +10,7 @@
 #include "factor/factorize.h"
 #include "operator/bytes.h"
 #include "operator/operator.h"
+#include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
@@ -210,9 +210,7 @@ report_choice(const fc_factorization *from, const trials *kept)
 }
 
 /* (fastop, method, options, sample) */
-PG_FUNCTION_INFO_V1(fastclust_factorize);
-Datum
-fastclust_factorize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_factorize)
 {
 	fc_operator op;
 	fc_operator sample;

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "utils/jsonb.h"
 
 #include "factor/qkmeans.h"
@@ -75,7 +74,7 @@ read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 
 /* ---- rows in memory ---- */
 
-static fc_status
+static void
 scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
 {
 	const collection *rows = ctx;
@@ -83,10 +82,9 @@ scan_collection(void *ctx, const fc_operator *op, double *sse, double *weights, 
 
 	check_operator_status(fc_scan_rows(op, rows->x, rows->n, &arena, sse, weights, means));
 	release_arena(&arena);
-	return FC_OK;
 }
 
-static fc_status
+static void
 farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
 {
 	const collection *rows = ctx;
@@ -94,7 +92,6 @@ farthest_collected(void *ctx, const fc_operator *op, size_t count, double *found
 
 	check_operator_status(fc_farthest_rows(op, rows->x, rows->n, count, &arena, found_rows, found));
 	release_arena(&arena);
-	return FC_OK;
 }
 
 fc_row_source
@@ -232,7 +229,7 @@ measure_start(qkmeans_call *call, const double *start, const double *offset, Siz
 	fc_measure	measure;
 	fc_arena	arena = hold_arena(&call->memory);
 
-	check_status(fc_measure_start(start, offset, k, d, part, &arena, &measure));
+	fc_measure_start(start, offset, k, d, part, &arena, &measure);
 	release_arena(&arena);
 	return measure;
 }
@@ -249,7 +246,7 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 	if (call->options.sparsity > 0 || call->options.budget > 0)
 		return arena;
 	arena = hold_arena(&call->memory);
-	check_status(fc_qkmeans_choose(start, offset, k, d, part, &trials, &arena, &call->options));
+	fc_qkmeans_choose(start, offset, k, d, part, &trials, &arena, &call->options);
 	if (call->trials > 0 && call->options.factors == 1 && call->options.sparsity == (int) Max(k, d))
 		report_dense(call, k * d);
 	if (arena.held + fc_qkmeans_worksize(k, d, &call->options) > trials.most_bytes)
@@ -294,7 +291,7 @@ report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization
 	fc_arena	arena = hold_arena(&call->memory);
 	double		ratio_of_means;
 
-	check_status(fc_measure_operator(op, part, &arena, &measure));
+	fc_measure_operator(op, part, &arena, &measure);
 	release_arena(&arena);
 	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
 	if (last->objective <= FC_CLOSE_SSE_RATIO * last->wcss)
@@ -353,9 +350,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	return header;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_qkmeans_final);
-Datum
-fastclust_qkmeans_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_qkmeans_final)
 {
 	collection	rows;
 	qkmeans_call call = {0};

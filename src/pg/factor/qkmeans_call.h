@@ -4,7 +4,6 @@
 
 #include "postgres.h"
 
-#include "nodes/execnodes.h"
 #include "portability/instr_time.h"
 #include "utils/jsonb.h"
 

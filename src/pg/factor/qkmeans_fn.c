@@ -6,11 +6,9 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
@@ -224,7 +222,7 @@ grouped_query(const table_source *source, double share)
 
 /*
  * A sample chosen by a hash of the rows' values: the same whatever the plan and the order on disk.  Where
- * its size tells that values repeat, each comes as often as is its due.  (coreset_agg would need a key of
+ * its size tells that values repeat, each comes as often as is its due.  (A weighted sample would need a key of
  * each row, and rows of views have none.)
  */
 static collection
@@ -260,7 +258,7 @@ sample_rows(const table_source *source, int32 k, int64 count)
 
 /* ---- the scans ---- */
 
-static fc_status
+static void
 scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
 {
 	const table_source *source = ctx;
@@ -288,17 +286,16 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 	}
 	SPI_finish();
 	pfree(header);
-	return FC_OK;
 }
 
 /* Of the sample: a look at all rows for one that may serve would cost another scan. */
-static fc_status
+static void
 farthest_sampled(void *ctx, const fc_operator *op, size_t count, double *found_rows, size_t *found)
 {
 	const table_source *source = ctx;
 	fc_row_source sample = collected_rows(&source->sample);
 
-	return sample.farthest(sample.ctx, op, count, found_rows, found);
+	sample.farthest(sample.ctx, op, count, found_rows, found);
 }
 
 /* ---- functions ---- */
@@ -332,9 +329,7 @@ log_iterations(FunctionCallInfo fcinfo)
 }
 
 /* (relation, features, k, options) */
-PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
-Datum
-fastclust_qkmeans_log(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_qkmeans_log)
 {
 	return call_with_short_context(log_iterations, fcinfo);
 }

@@ -1,13 +1,11 @@
 /* cluster_fn.c - cluster_centroids: k-means of an operator's centroids by their weights */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "utils/jsonb.h"
 
 #include "base/sort.h"
 #include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
-#include "operator/codebook.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
@@ -101,9 +99,7 @@ distinct_rows(const fc_operator_header *header, Size most)
 }
 
 /* (op, k, options, initial, trim): k centroids of the rows that are the centroids of op, by their weights. */
-PG_FUNCTION_INFO_V1(fastclust_cluster_centroids);
-Datum
-fastclust_cluster_centroids(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_cluster_centroids)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	double		trim = PG_ARGISNULL(4) ? 0.0 : trim_argument(PG_GETARG_FLOAT8(4));

@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "utils/jsonb.h"
@@ -81,9 +80,7 @@ check_arguments(FunctionCallInfo fcinfo, collection *rows)
 				 errmsg("k and options must be the same for all rows")));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kmeans_accum);
-Datum
-fastclust_kmeans_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kmeans_accum)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
@@ -112,9 +109,7 @@ fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(rows);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kmeans_combine);
-Datum
-fastclust_kmeans_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kmeans_combine)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
@@ -144,9 +139,7 @@ fastclust_kmeans_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(left);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kmeans_serialize);
-Datum
-fastclust_kmeans_serialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kmeans_serialize)
 {
 	collection *rows = (collection *) PG_GETARG_POINTER(0);
 	Size		bytes = collection_bytes(rows, rows->n);
@@ -162,9 +155,7 @@ fastclust_kmeans_serialize(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kmeans_deserialize);
-Datum
-fastclust_kmeans_deserialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kmeans_deserialize)
 {
 	StringInfoData message = message_of(PG_GETARG_BYTEA_PP(0));
 	collection *rows = palloc0(sizeof(collection));
@@ -223,9 +214,7 @@ unit_centroids(fc_metric metric, double *centroids, Size k, Size d)
 	return centroids;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kmeans_final);
-Datum
-fastclust_kmeans_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kmeans_final)
 {
 	collection *rows;
 	fc_kmeans_options options;

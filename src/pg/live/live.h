@@ -24,39 +24,31 @@ enum
 	LIVE_EXPRESSIONS
 };
 
-/* A live sketch as the triggers of one table know it; of this process, until the table changes. */
+/* A live sketch as the triggers of one leaf know it; of this process, until the table changes. */
 typedef struct live_sketch
 {
 	int64		id;
-	bool		whole;			/* the table is the relation, and has no parts */
+	Oid			leaf;
+	char	   *leaf_name;
 	bool		grouped;
 	bool		bucketed;
 	bool		filtered;
 	bool		settings;		/* expressions depend on settings of the session */
 	char	   *name;
-	char	   *lost;			/* why the table cannot be followed; NULL: it can */
-	char	   *scan;			/* the query that sketches the table's own rows; $1 is the spec, $2 the drift_spec */
+	char	   *lost;			/* why the leaf cannot be followed; NULL: it can */
 	fc_spec    *spec;			/* without pilot rows */
 	fc_drift_spec *drift_spec;	/* NULL: rows are not counted for drift */
-	Oid			spec_types[2];	/* sketch_spec, drift_spec */
 	Oid			deltas;			/* the table live_deltas */
 	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
 	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
 	Bitmapset  *columns;		/* numbers of those that they read */
-	int			changes;		/* statements since this process folded it */
-	TransactionId folded_in;	/* by which this process folded it last */
-	int			fold_after;		/* statements until that folds it again */
 } live_sketch;
 
-/* Between these two a live_sketch stays, whatever happens to its table. */
-extern void live_enter(void);
-extern void live_leave(void);
-
-/* The live sketch that the trigger's argument names; NULL when the table is no part of one of that id. */
+/* The live sketch that the trigger's argument names; NULL when the table is no leaf of one of that id.  It stays until the transaction ends. */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 
-/* Settings of the session by which text of a value, or the meaning of an expression, would differ; AtEOXact_GUC ends it. */
-extern int	live_fix_settings(void);
+/* At the end of a transaction. */
+extern void live_free_retired(void);
 
 /* Changes of one statement, by group and bucket. */
 typedef struct live_changes live_changes;
@@ -73,16 +65,15 @@ extern bool live_changes_are_large(const live_changes *changes);
 enum
 {
 	DELTA_LIVE_ID,
+	DELTA_LEAF,
 	DELTA_AT,
 	DELTA_GROUP,
 	DELTA_BUCKET,
 	DELTA_ROWS,					/* these three are pairs: added, removed */
 	DELTA_SKETCH = DELTA_ROWS + 2,
-	DELTA_LOST = DELTA_SKETCH + 2,
-	DELTA_CAME,
-	DELTA_WENT,
-	DELTA_COUNTS,
-	DELTA_COLUMNS = DELTA_COUNTS + 2
+	DELTA_COUNTS = DELTA_SKETCH + 2,
+	DELTA_LOST = DELTA_COUNTS + 2,
+	DELTA_COLUMNS
 };
 
 /* The table by its name; InvalidOid where it is gone. */
@@ -100,19 +91,12 @@ typedef struct live_side
 typedef struct live_delta
 {
 	int64		id;
+	Oid			leaf;
 	const text *group;
 	TimestampTz bucket;
 	live_side	sides[2];		/* added, removed */
 	const char *lost;
 } live_delta;
-
-/* A delta counts as what it says; its sketches and counts are detoasted, and stay the caller's. */
-extern void live_count_delta(live_changes *changes, const live_delta *delta);
-
-/* Hand over what is held, a delta for each group and bucket, and forget it. */
-typedef void (*live_taker) (void *argument, const live_delta *delta);
-
-extern void live_take_changes(live_changes *changes, live_taker take, void *argument);
 
 /* Append what is held to live_deltas, and forget it. */
 extern void live_write_changes(live_changes *changes);

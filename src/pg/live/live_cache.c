@@ -1,18 +1,16 @@
 /*
- * live_cache.c - live sketches as the triggers of a table know them, read once per process.
+ * live_cache.c - live sketches as the triggers of a leaf know them, read once per process.
  *
  * A live sketch never changes what it counts while it has its id, so what is read stays until the table changes: the
- * server then says so for the table.  It is read under the latest snapshot: a transaction that began before
+ * server then invalidates its relation.  It is read under the latest snapshot: a transaction that began before
  * keep_sketch must count what it writes after.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
 #include "access/table.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -55,12 +53,11 @@ typedef struct live_entry
 	int			name_length;	/* of `name` */
 	char		name[NAMEDATALEN];	/* of its triggers, up to the event */
 	MemoryContext context;		/* of all that was read */
-	live_sketch *live;			/* NULL: the table is no part of one of this id */
+	live_sketch *live;			/* NULL: the table is no leaf of one of this id */
 } live_entry;
 
 static HTAB *entries = NULL;
-static List *retired = NIL;		/* contexts that a trigger may still read */
-static int	depth = 0;			/* of triggers */
+static List *retired = NIL;		/* contexts that this transaction may still read */
 
 /* ---- life ---- */
 
@@ -77,22 +74,14 @@ forget_relation(Datum argument, Oid relation)
 }
 
 void
-live_enter(void)
+live_free_retired(void)
 {
 	ListCell   *cell;
 
-	if (depth++ > 0 || retired == NIL)
-		return;
 	foreach(cell, retired)
 		MemoryContextDelete(lfirst(cell));
 	list_free(retired);
 	retired = NIL;
-}
-
-void
-live_leave(void)
-{
-	depth--;
 }
 
 static live_entry *
@@ -117,32 +106,17 @@ entry_of(const live_key *key)
 	return entry;
 }
 
-int
-live_fix_settings(void)
-{
-	static const char *const settings[][2] = {
-		{"search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"},
-		{"datestyle", "ISO, MDY"}, {"intervalstyle", "postgres"}, {"extra_float_digits", "1"}, {"timezone", "UTC"}
-	};
-	int			level = NewGUCNestLevel();
-
-	for (int i = 0; i < lengthof(settings); i++)
-		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	return level;
-}
-
 /* ---- reading ---- */
 
 static const char live_query[] =
-	"SELECT l.name, l.relation::pg_catalog.oid, l.columns, l.types, l.spec, l.drift_spec"
-	" FROM fastclust_internal.kept_sketches l WHERE l.id OPERATOR(pg_catalog.=) $1";
+	"SELECT l.name, fastclust_internal.column_problem(v), l.spec, l.drift_spec"
+	" FROM fastclust_internal.kept_sketches l JOIN fastclust_internal.live_leaves v ON v.live_id OPERATOR(pg_catalog.=) l.id"
+	" WHERE l.id OPERATOR(pg_catalog.=) $1 AND v.leaf OPERATOR(pg_catalog.=) $2";
 
 enum
 {
 	COLUMN_NAME = 1,
-	COLUMN_RELATION,
-	COLUMN_COLUMNS,
-	COLUMN_TYPES,
+	COLUMN_PROBLEM,
 	COLUMN_SPEC,
 	COLUMN_DRIFT_SPEC
 };
@@ -150,20 +124,20 @@ enum
 /* In the order of `expressions`. */
 static const char expressions_query[] =
 	"SELECT x.vector, x.group_value, x.bucket, x.filter"
-	" FROM fastclust_internal.kept_sketches l, fastclust_internal.live_expressions(l) x WHERE l.id OPERATOR(pg_catalog.=) $1";
+	" FROM fastclust_internal.kept_sketches l, fastclust_internal.live_expressions(l, $2) x WHERE l.id OPERATOR(pg_catalog.=) $1";
 
-/* A row of a query for an id, under the latest snapshot; false when there is none. */
+/* A row of a query for an id and a leaf, under the latest snapshot; false when there is none. */
 static bool
-query_row(const char *query, int64 id)
+query_row(const char *query, int64 id, Oid leaf)
 {
-	Oid			type = INT8OID;
-	Datum		value = Int64GetDatum(id);
+	Oid			types[] = {INT8OID, REGCLASSOID};
+	Datum		values[] = {Int64GetDatum(id), ObjectIdGetDatum(leaf)};
 	MemoryContext context = CurrentMemoryContext;
-	SPIPlanPtr	plan = SPI_prepare(query, 1, &type);
+	SPIPlanPtr	plan = SPI_prepare(query, 2, types);
 
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	if (SPI_execute_snapshot(plan, &value, NULL, GetLatestSnapshot(), InvalidSnapshot, true, false, 1) != SPI_OK_SELECT)
+	if (SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot, true, false, 1) != SPI_OK_SELECT)
 		elog(ERROR, "SPI_execute_snapshot failed");
 	MemoryContextSwitchTo(context);
 	return SPI_processed == 1;
@@ -173,43 +147,6 @@ static Datum
 column(int number, bool *null)
 {
 	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, number, null);
-}
-
-/* Is a table the relation of a live sketch, or a part of it? */
-static bool
-is_part(Oid relation, Oid table, bool *whole)
-{
-	List	   *parts = get_rel_relkind(relation) == '\0' ? NIL : find_all_inheritors(relation, NoLock, NULL);
-
-	*whole = relation == table && list_length(parts) == 1;
-	return list_member_oid(parts, table);
-}
-
-/* The first column that is not as it was, in words; NULL when all are. */
-static char *
-changed_column(Relation table, Datum columns, Datum types)
-{
-	Datum	   *names;
-	Datum	   *kinds;
-	int			count;
-	int			kinds_count;
-
-	deconstruct_array(DatumGetArrayTypeP(columns), NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &names, NULL, &count);
-	deconstruct_array(DatumGetArrayTypeP(types), TEXTOID, -1, false, TYPALIGN_INT, &kinds, NULL, &kinds_count);
-	for (int i = 0; i < Min(count, kinds_count); i++)
-	{
-		const char *name = NameStr(*DatumGetName(names[i]));
-		char	   *kind = TextDatumGetCString(kinds[i]);
-		AttrNumber	number = get_attnum(RelationGetRelid(table), name);
-		Form_pg_attribute attribute;
-
-		if (number <= 0)
-			return psprintf("column \"%s\" of %s is no more", name, RelationGetRelationName(table));
-		attribute = TupleDescAttr(RelationGetDescr(table), number - 1);
-		if (strcmp(format_type_with_typemod(attribute->atttypid, attribute->atttypmod), kind) != 0)
-			return psprintf("column \"%s\" of %s was of type %s", name, RelationGetRelationName(table), kind);
-	}
-	return NULL;
 }
 
 /* An expression of a row of the table, every name resolved. */
@@ -250,35 +187,24 @@ note_columns(live_sketch *live, Relation table, Node *expression)
 	}
 }
 
-/* The query that sketches the table's own rows. */
-static char *
-scan_query(Relation table, char *const *texts, bool counted)
-{
-	return psprintf("SELECT %s, %s, sketch_agg(%s, $1), %s FROM ONLY %s t WHERE %s GROUP BY 1, 2",
-					texts[LIVE_GROUP] ? texts[LIVE_GROUP] : "NULL::text", texts[LIVE_BUCKET] ? texts[LIVE_BUCKET] : "NULL::timestamptz",
-					texts[LIVE_VECTOR], counted ? psprintf("drift_counts_agg(%s, $2)", texts[LIVE_VECTOR]) : "NULL::drift_counts", relation_name(RelationGetRelid(table)),
-					texts[LIVE_FILTER] ? texts[LIVE_FILTER] : "true");
-}
-
 static void
 read_expressions(live_sketch *live, Relation table)
 {
-	char	   *texts[LIVE_EXPRESSIONS] = {NULL};
+	bool		there[LIVE_EXPRESSIONS];
 
-	if (!query_row(expressions_query, live->id))
+	if (!query_row(expressions_query, live->id, live->leaf))
 		elog(ERROR, "live sketch %lld is no more", (long long) live->id);
 	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
 	{
 		bool		null;
 		Datum		value = column(i + 1, &null);
 
-		texts[i] = null ? NULL : TextDatumGetCString(value);
-		live->expressions[i] = null ? NULL : parsed_expression(table, texts[i]);
+		there[i] = !null;
+		live->expressions[i] = null ? NULL : parsed_expression(table, TextDatumGetCString(value));
 	}
-	live->grouped = texts[LIVE_GROUP] != NULL;
-	live->bucketed = texts[LIVE_BUCKET] != NULL;
-	live->filtered = texts[LIVE_FILTER] != NULL;
-	live->scan = scan_query(table, texts, live->drift_spec != NULL);
+	live->grouped = there[LIVE_GROUP];
+	live->bucketed = there[LIVE_BUCKET];
+	live->filtered = there[LIVE_FILTER];
 }
 
 /* Planning evaluates immutable functions, a cast of the table's owner among them: never with more rights than the writer's. */
@@ -300,28 +226,24 @@ plan_expressions(live_sketch *live, Relation table)
 	}
 }
 
-/* What the row that was found says of a table; NULL where that is no part of it. */
+/* The row that was found. */
 static live_sketch *
 read_live_sketch(int64 id, Relation table)
 {
-	live_sketch *live;
+	live_sketch *live = palloc0(sizeof(live_sketch));
 	Datum		value;
-	bool		whole;
 	bool		null;
 
-	if (!is_part(DatumGetObjectId(column(COLUMN_RELATION, &null)), RelationGetRelid(table), &whole))
-		return NULL;
-	live = palloc0(sizeof(live_sketch));
 	live->id = id;
-	live->whole = whole;
+	live->leaf = RelationGetRelid(table);
+	live->leaf_name = pstrdup(RelationGetRelationName(table));
 	live->deltas = live_deltas_id();
 	live->name = TextDatumGetCString(column(COLUMN_NAME, &null));
 	live->spec = spec_without_pilot(aligned_value(column(COLUMN_SPEC, &null)));
 	value = column(COLUMN_DRIFT_SPEC, &null);
 	live->drift_spec = null ? NULL : (fc_drift_spec *) PG_DETOAST_DATUM_COPY(value);
-	live->spec_types[0] = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_SPEC);
-	live->spec_types[1] = SPI_gettypeid(SPI_tuptable->tupdesc, COLUMN_DRIFT_SPEC);
-	live->lost = changed_column(table, column(COLUMN_COLUMNS, &null), column(COLUMN_TYPES, &null));
+	value = column(COLUMN_PROBLEM, &null);
+	live->lost = null ? NULL : TextDatumGetCString(value);
 	if (live->lost == NULL)
 		read_expressions(live, table);
 	return live;
@@ -340,9 +262,9 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 	SPI_connect();
 	GetUserIdAndSecContext(&caller, &context);
 	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-	level = live_fix_settings();
+	level = fix_settings();
 	MemoryContextSwitchTo(home);
-	if (query_row(live_query, id))
+	if (query_row(live_query, id, RelationGetRelid(table)))
 		live = read_live_sketch(id, table);
 	SetUserIdAndSecContext(caller, context);
 	if (live != NULL)
@@ -372,12 +294,11 @@ fill(live_entry *entry, Relation table, Oid owner)
 	entry->valid = true;
 }
 
-/* Is it the trigger that keep_sketch makes for this event?  Another could count a statement twice. */
+/* Is it the trigger that keep_sketch makes for this event?  Another could count a row twice. */
 static bool
 is_own_trigger(const TriggerData *trigger, const live_entry *entry)
 {
-	const char *event = TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? "insert" :
-		TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? "update" : TRIGGER_FIRED_BY_DELETE(trigger->tg_event) ? "delete" : "truncate";
+	const char *event = TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) ? "truncate" : "rows";
 	const char *name = trigger->tg_trigger->tgname;
 
 	return strncmp(name, entry->name, (size_t) entry->name_length) == 0 && strcmp(name + entry->name_length, event) == 0;

@@ -1,8 +1,8 @@
 /*
- * live_changes.c - the changes of one statement, by group and bucket, and the rows of live_deltas they become.
+ * live_changes.c - the changes of a leaf by one statement, by group and bucket, and the rows of live_deltas they become.
  *
  * A side (what came, what went) is kept as rows while these take fewer bytes than a sketch, then as a sketch, and as counts
- * where there is a drift_spec.  Folding gathers deltas in the same way, as sketches.
+ * where there is a drift_spec.
  */
 #include "postgres.h"
 
@@ -161,15 +161,6 @@ add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
 }
 
-/* Kept rows into the sketch and the counts. */
-static void
-add_kept_rows(live_changes *changes, side *side, const void *bytes, Size size)
-{
-	live_add_rows(prepared_of_changes(changes), side->sketch, bytes, size);
-	if (side->counts != NULL)
-		side->counts = live_count_rows(changes->live->drift_spec, side->counts, bytes, size);
-}
-
 /* The rows that were kept go into a sketch, and into counts. */
 static void
 make_sketch(live_changes *changes, side *side)
@@ -183,7 +174,12 @@ make_sketch(live_changes *changes, side *side)
 	}
 	if (side->rows.data != NULL)
 	{
-		add_kept_rows(changes, side, side->rows.data + VARHDRSZ, (Size) side->rows.len - VARHDRSZ);
+		const unsigned char *kept = (const unsigned char *) side->rows.data + VARHDRSZ;
+		Size		size = (Size) side->rows.len - VARHDRSZ;
+
+		live_add_rows(prepared_of_changes(changes), side->sketch, kept, size);
+		if (side->counts != NULL)
+			side->counts = live_count_rows(changes->live->drift_spec, side->counts, kept, size);
 		changes->bytes -= (Size) side->rows.maxlen;
 		pfree(side->rows.data);
 		side->rows.data = NULL;
@@ -284,38 +280,6 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group, 
 	MemoryContextReset(changes->row_context);
 }
 
-/* ---- deltas ---- */
-
-static void
-add_delta_side(live_changes *changes, side *side, const live_side *delta)
-{
-	MemoryContext old;
-
-	if (delta->rows == NULL && delta->sketch == NULL)
-		return;
-	if (side->sketch == NULL)
-	{
-		old = MemoryContextSwitchTo(changes->context);
-		make_sketch(changes, side);
-		MemoryContextSwitchTo(old);
-	}
-	if (delta->rows != NULL)
-		add_kept_rows(changes, side, VARDATA_ANY(delta->rows), VARSIZE_ANY_EXHDR(delta->rows));
-	if (delta->sketch != NULL)
-		(void) sketch_combined(side->sketch, sketch_closed(delta->sketch), 1);
-	if (delta->counts != NULL && side->counts != NULL)
-		side->counts = drift_counts_combined(side->counts, delta->counts, 1);
-}
-
-void
-live_count_delta(live_changes *changes, const live_delta *delta)
-{
-	part	   *part = part_of(changes, delta->group, delta->bucket);
-
-	for (int i = 0; i < 2; i++)
-		add_delta_side(changes, &part->sides[i], &delta->sides[i]);
-}
-
 /* ---- the whole ---- */
 
 live_changes *
@@ -356,53 +320,40 @@ closed_side(const side *side)
 }
 
 static void
-take_part(const live_changes *changes, const part *part, live_taker take, void *argument)
+write_part(live_writer *writer, const live_changes *changes, const part *part)
 {
 	live_delta	delta = {
-		.id = changes->live->id, .group = part->key.group, .bucket = part->key.bucket,
+		.id = changes->live->id, .leaf = changes->live->leaf, .group = part->key.group, .bucket = part->key.bucket,
 		.sides = {closed_side(&part->sides[0]), closed_side(&part->sides[1])}
 	};
 
-	take(argument, &delta);
-}
-
-void
-live_take_changes(live_changes *changes, live_taker take, void *argument)
-{
-	MemoryContext old = MemoryContextSwitchTo(changes->context);
-
-	if (changes->only != NULL)
-		take_part(changes, changes->only, take, argument);
-	if (changes->parts != NULL)
-	{
-		HASH_SEQ_STATUS scan;
-		part	   *part;
-
-		hash_seq_init(&scan, changes->parts);
-		while ((part = hash_seq_search(&scan)) != NULL)
-			take_part(changes, part, take, argument);
-	}
-	MemoryContextSwitchTo(old);
-	changes->only = NULL;
-	changes->parts = NULL;
-	changes->bytes = 0;
-	MemoryContextReset(changes->context);
-}
-
-static void
-write_change(void *writer, const live_delta *delta)
-{
-	live_write_delta(writer, delta);
+	live_write_delta(writer, &delta);
 }
 
 void
 live_write_changes(live_changes *changes)
 {
+	MemoryContext old;
 	live_writer *writer;
+	HASH_SEQ_STATUS scan;
+	part	   *part;
 
 	if (changes->only == NULL && changes->parts == NULL)
 		return;
+	old = MemoryContextSwitchTo(changes->context);
 	writer = live_begin_deltas(changes->live);
-	live_take_changes(changes, write_change, writer);
+	if (changes->only != NULL)
+		write_part(writer, changes, changes->only);
+	if (changes->parts != NULL)
+	{
+		hash_seq_init(&scan, changes->parts);
+		while ((part = hash_seq_search(&scan)) != NULL)
+			write_part(writer, changes, part);
+	}
 	live_end_deltas(writer);
+	MemoryContextSwitchTo(old);
+	changes->only = NULL;
+	changes->parts = NULL;
+	changes->bytes = 0;
+	MemoryContextReset(changes->context);
 }

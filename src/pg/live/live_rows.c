@@ -2,7 +2,6 @@
 #include "postgres.h"
 
 #include "datatype/timestamp.h"
-#include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -71,9 +70,7 @@ live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts, const unsign
 }
 
 /* Transition (state, spec, rows, part): what is not NULL of the last two is added. */
-PG_FUNCTION_INFO_V1(fastclust_live_sum);
-Datum
-fastclust_live_sum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_sum)
 {
 	fc_sketch  *state;
 
@@ -94,9 +91,7 @@ fastclust_live_sum(PG_FUNCTION_ARGS)
 }
 
 /* Transition (state, drift_spec, rows, part): what is not NULL of the last two is counted; NULL without a drift_spec. */
-PG_FUNCTION_INFO_V1(fastclust_live_count);
-Datum
-fastclust_live_count(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_count)
 {
 	fc_drift_spec *spec;
 	fc_drift_counts *state;
@@ -117,9 +112,7 @@ fastclust_live_count(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_are_counts_of);
-Datum
-fastclust_are_counts_of(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_are_counts_of)
 {
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_BOOL(PG_ARGISNULL(0) && PG_ARGISNULL(1));
@@ -130,9 +123,7 @@ fastclust_are_counts_of(PG_FUNCTION_ARGS)
  * (added, removed): the sketch of what is left, NULL of no rows.  It has no bounds, so that it is that of the rows
  * of now whatever rows there have been.
  */
-PG_FUNCTION_INFO_V1(fastclust_live_difference);
-Datum
-fastclust_live_difference(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_difference)
 {
 	fc_sketch  *left = PG_ARGISNULL(0) ? NULL : sketch_closed(SKETCH_ARG(0));
 	fc_sketch  *removed = PG_ARGISNULL(1) ? NULL : sketch_closed(SKETCH_ARG(1));
@@ -155,9 +146,7 @@ fastclust_live_difference(PG_FUNCTION_ARGS)
 }
 
 /* Transition (state, sketch, weight): its rows, each of that weight.  A NULL sketch and weight 0 add nothing. */
-PG_FUNCTION_INFO_V1(fastclust_weighted_merge);
-Datum
-fastclust_weighted_merge(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_weighted_merge)
 {
 	int64		weight;
 
@@ -170,9 +159,7 @@ fastclust_weighted_merge(PG_FUNCTION_ARGS)
 }
 
 /* (time, width in microseconds): the begin of its bucket.  Weeks begin on Mondays: buckets are counted from one. */
-PG_FUNCTION_INFO_V1(fastclust_bucket_of_time);
-Datum
-fastclust_bucket_of_time(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_bucket_of_time)
 {
 	const int64 monday = 2 * USECS_PER_DAY; /* 2000-01-03 */
 	TimestampTz time = PG_GETARG_TIMESTAMPTZ(0);
@@ -191,9 +178,7 @@ fastclust_bucket_of_time(PG_FUNCTION_ARGS)
 }
 
 /* (options): an error where keep_sketch does not know one of them, or it is out of range. */
-PG_FUNCTION_INFO_V1(fastclust_check_live_options);
-Datum
-fastclust_check_live_options(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_check_live_options)
 {
 	const option known[] = {
 		{"group_by", OPTION_TEXT, NULL, 0, 0},

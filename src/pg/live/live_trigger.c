@@ -1,21 +1,21 @@
 /*
  * live_trigger.c - the triggers of live sketches: what a statement changed becomes rows of live_deltas.
  *
- * A trigger runs in the session of whoever writes the table.  The rows of the transition tables are read with that
- * role's rights, so that no code of the writer or of the table's owner runs with others; what comes out, numbers, is
- * written with those of the owner of the extension.
+ * A trigger runs in the session of whoever writes the table.  Rows are evaluated with that role's rights, so that no
+ * code of the writer or of the table's owner runs with others; the numbers that come out are written below rights.
+ *
+ * AFTER ROW triggers of a leaf see each change of it, whichever table the statement names, and under logical replication
+ * too.  They gather the changes of a leaf in memory; the statement trigger of the table that is named writes them, and the
+ * end of the (sub)transaction what no statement trigger has written.
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "miscadmin.h"
+#include "nodes/pg_list.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -23,118 +23,97 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/memory.h"
 #include "pg/live/live.h"
 
-#define BLOCK 1024				/* rows between two checks for interrupts */
-#define FOLD_AFTER 1000			/* statements of a process; in one transaction twice as many after each fold */
+#define ROW_EVENTS(event) (TRIGGER_FIRED_FOR_ROW(event) && TRIGGER_FIRED_AFTER(event))
+#define STATEMENT_EVENTS(event) \
+	(TRIGGER_FIRED_FOR_STATEMENT(event) && (TRIGGER_FIRED_BY_TRUNCATE(event) ? TRIGGER_FIRED_BEFORE(event) : TRIGGER_FIRED_AFTER(event)))
 
-/* The evaluation of a table's rows. */
-typedef struct evaluation
+/* Changes of a leaf that are not written yet. */
+typedef struct pending
 {
 	const live_sketch *live;
-	Relation	relation;
-	EState	   *estate;
-	ExprContext *context;
+	int			level;			/* of the subtransaction that made them */
+	bool		busy;			/* an expression of it is being evaluated */
+	MemoryContext context;		/* of all of this */
+	EState	   *estate;			/* NULL where all expressions are columns */
 	ExprState  *states[LIVE_EXPRESSIONS];
 	live_changes *changes;
-	int64		rows;
-} evaluation;
+} pending;
 
-/* A transition table being read. */
-typedef struct rows_reader
-{
-	Tuplestorestate *store;
-	int			pointer;
-	TupleTableSlot *slot;
-} rows_reader;
+static List *pendings = NIL;	/* in TopTransactionContext */
 
-/* ---- reading ---- */
-
-static rows_reader
-begin_rows(Tuplestorestate *store, Relation relation)
-{
-	rows_reader reader = {.store = store};
-
-	reader.pointer = tuplestore_alloc_read_pointer(store, EXEC_FLAG_REWIND);
-	tuplestore_select_read_pointer(store, reader.pointer);
-	tuplestore_rescan(store);
-	reader.slot = MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsMinimalTuple);
-	return reader;
-}
-
-static bool
-next_row(rows_reader *reader)
-{
-	tuplestore_select_read_pointer(reader->store, reader->pointer);
-	return tuplestore_gettupleslot(reader->store, true, false, reader->slot);
-}
+/* ---- a row ---- */
 
 /* The value of an expression that is there. */
 static Datum
-value_of(evaluation *e, int expression, TupleTableSlot *slot, bool *null)
+value_of(const pending *p, int expression, ExprContext *context, TupleTableSlot *slot, bool *null)
 {
-	if (e->live->plain[expression] != 0)
-		return slot_getattr(slot, e->live->plain[expression], null);
-	return ExecEvalExprSwitchContext(e->states[expression], e->context, null);
+	if (p->live->plain[expression] != 0)
+		return slot_getattr(slot, p->live->plain[expression], null);
+	return ExecEvalExprSwitchContext(p->states[expression], context, null);
 }
 
-/* Count the row of the slot. */
 static void
-count_row(evaluation *e, TupleTableSlot *slot, int sign)
+count_values(const pending *p, ExprContext *context, TupleTableSlot *slot, int sign)
 {
 	bool		null;
 	Datum		vector;
 	text	   *group = NULL;
 	TimestampTz bucket = DT_NOBEGIN;
 
-	if (++e->rows % BLOCK == 0)
-		CHECK_FOR_INTERRUPTS();
-	if (e->context != NULL)
-	{
-		ResetExprContext(e->context);
-		e->context->ecxt_scantuple = slot;
-	}
-	if (e->live->filtered && (!DatumGetBool(value_of(e, LIVE_FILTER, slot, &null)) || null))
+	if (p->live->filtered && (!DatumGetBool(value_of(p, LIVE_FILTER, context, slot, &null)) || null))
 		return;
-	vector = value_of(e, LIVE_VECTOR, slot, &null);
+	vector = value_of(p, LIVE_VECTOR, context, slot, &null);
 	if (null)
 		return;
-	if (e->live->grouped)
+	if (p->live->grouped)
 	{
-		Datum		value = value_of(e, LIVE_GROUP, slot, &null);
+		Datum		value = value_of(p, LIVE_GROUP, context, slot, &null);
 
 		if (null)
 			return;
 		group = DatumGetTextPP(value);
 	}
-	if (e->live->bucketed)
+	if (p->live->bucketed)
 	{
-		bucket = DatumGetTimestampTz(value_of(e, LIVE_BUCKET, slot, &null));
+		bucket = DatumGetTimestampTz(value_of(p, LIVE_BUCKET, context, slot, &null));
 		if (null)
 			return;
 	}
-	live_count_row(e->changes, sign, vector, group, bucket);
-	if (live_changes_are_large(e->changes))
-		live_write_changes(e->changes);
+	live_count_row(p->changes, sign, vector, group, bucket);
+}
+
+/* Count the row of the slot.  Evaluation may change followed tables, so that each row has a context for its values. */
+static void
+count_row(pending *p, TupleTableSlot *slot, int sign)
+{
+	ExprContext *context = p->estate == NULL ? NULL : CreateExprContext(p->estate);
+
+	bool		busy = p->busy;
+
+	if (context != NULL)
+		context->ecxt_scantuple = slot;
+	p->busy = true;
+	count_values(p, context, slot, sign);
+	p->busy = busy;
+	if (context != NULL)
+		FreeExprContext(context, true);
 }
 
 /* Are the columns that the expressions read the same in both rows?  Byte by byte: "no" may also mean "perhaps". */
 static bool
-same_columns(const evaluation *e, TupleTableSlot *a, TupleTableSlot *b)
+same_columns(const live_sketch *live, TupleTableSlot *a, TupleTableSlot *b)
 {
-	TupleDesc	descriptor = RelationGetDescr(e->relation);
 	int			number = -1;
 
-	while ((number = bms_next_member(e->live->columns, number)) >= 0)
+	while ((number = bms_next_member(live->columns, number)) >= 0)
 	{
-		Form_pg_attribute attribute = TupleDescAttr(descriptor, number - 1);
+		Form_pg_attribute attribute = TupleDescAttr(a->tts_tupleDescriptor, number - 1);
 		bool		a_null;
 		bool		b_null;
 		Datum		x = slot_getattr(a, number, &a_null);
@@ -146,284 +125,246 @@ same_columns(const evaluation *e, TupleTableSlot *a, TupleTableSlot *b)
 	return true;
 }
 
-/* Rows of one transition table. */
-static void
-count_rows(evaluation *e, Tuplestorestate *store, int sign)
-{
-	rows_reader reader = begin_rows(store, e->relation);
-
-	while (next_row(&reader))
-		count_row(e, reader.slot, sign);
-	ExecDropSingleTupleTableSlot(reader.slot);
-}
-
-/*
- * Rows of an UPDATE.  An old and a new row that meet here need not be two versions of one row: equal ones
- * cancel each other all the same.
- */
-static void
-count_updated_rows(evaluation *e, Tuplestorestate *old_store, Tuplestorestate *new_store)
-{
-	rows_reader old_rows = begin_rows(old_store, e->relation);
-	rows_reader new_rows = begin_rows(new_store, e->relation);
-	bool		have_old = true;
-	bool		have_new = true;
-
-	while (have_old || have_new)
-	{
-		have_old = have_old && next_row(&old_rows);
-		have_new = have_new && next_row(&new_rows);
-		if (have_old && have_new && same_columns(e, old_rows.slot, new_rows.slot))
-			continue;
-		if (have_old)
-			count_row(e, old_rows.slot, -1);
-		if (have_new)
-			count_row(e, new_rows.slot, 1);
-	}
-	ExecDropSingleTupleTableSlot(old_rows.slot);
-	ExecDropSingleTupleTableSlot(new_rows.slot);
-}
-
 /* An error of a row names the live sketch. */
 static void
 name_live_sketch(void *argument)
 {
-	const evaluation *e = argument;
+	const live_sketch *live = argument;
 
-	errcontext("live sketch \"%s\" of %s", e->live->name, RelationGetRelationName(e->relation));
+	errcontext("live sketch \"%s\" of %s", live->name, live->leaf_name);
 }
 
-/* Columns need no executor. */
-static void
-prepare_expressions(evaluation *e)
-{
-	MemoryContext old;
-
-	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
-	{
-		if (e->live->expressions[i] == NULL)
-			continue;
-		if (e->estate == NULL)
-		{
-			e->estate = CreateExecutorState();
-			e->context = GetPerTupleExprContext(e->estate);
-		}
-		old = MemoryContextSwitchTo(e->estate->es_query_cxt);
-		e->states[i] = ExecInitExpr((Expr *) e->live->expressions[i], NULL);
-		MemoryContextSwitchTo(old);
-	}
-}
+/* ---- what is pending ---- */
 
 static void
-count_statement(const live_sketch *live, TriggerData *trigger)
+free_pending(pending *p)
 {
-	evaluation	e = {.live = live, .relation = trigger->tg_relation};
-	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch, .arg = &e};
-	int			level = live->settings ? live_fix_settings() : -1;
-
-	error_context_stack = &callback;
-	prepare_expressions(&e);
-	e.changes = live_begin_changes(live);
-	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event))
-		count_updated_rows(&e, trigger->tg_oldtable, trigger->tg_newtable);
-	else if (TRIGGER_FIRED_BY_INSERT(trigger->tg_event))
-		count_rows(&e, trigger->tg_newtable, 1);
-	else
-		count_rows(&e, trigger->tg_oldtable, -1);
-	live_write_changes(e.changes);
-	if (e.estate != NULL)
-		FreeExecutorState(e.estate);
-	error_context_stack = callback.previous;
-	if (level >= 0)
-		AtEOXact_GUC(true, level);
+	pendings = list_delete_ptr(pendings, p);
+	if (p->estate != NULL)
+		FreeExecutorState(p->estate);
+	MemoryContextDelete(p->context);
 }
 
-/* ---- TRUNCATE ---- */
-
-/*
- * All of the live sketch goes: what came goes, and what went comes.  No difference is taken, which a live sketch that
- * has lost its table would not have.
- */
-static const char all_parts[] =
-	"INSERT INTO fastclust_internal.live_deltas (live_id, group_value, bucket, added, removed, added_counts, removed_counts)"
-	" SELECT $1, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts FROM fastclust_internal.live_sums($1) p";
-
-/* A query of one or two arguments under the latest snapshot, as a role: of a table that is locked it sees all rows. */
+/* Why the leaf cannot be followed any more: a reader of the live sketch learns it, whoever writes the table does not. */
 static void
-execute_latest(const char *query, int count, const Oid *types, const Datum *values, Oid role, bool read_only)
+write_lost(const live_sketch *live)
 {
-	SPIPlanPtr	plan;
-	Oid			caller;
-	int			context;
-
-	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION | SECURITY_NOFORCE_RLS);
-	plan = SPI_prepare(query, count, (Oid *) types);
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	if (SPI_execute_snapshot(plan, (Datum *) values, NULL, GetLatestSnapshot(), InvalidSnapshot, read_only, false, 0) < 0)
-		elog(ERROR, "SPI_execute_snapshot failed for \"%s\"", query);
-	SetUserIdAndSecContext(caller, context);
-}
-
-/* Why the rows of a part cannot be counted as its owner reads them; NULL: they can. */
-static const char *
-truncation_problem(const live_sketch *live, Oid part, Oid owner)
-{
-	const Oid	types[] = {INT8OID, OIDOID};
-	const Datum values[] = {Int64GetDatum(live->id), ObjectIdGetDatum(part)};
-
-	execute_latest("SELECT fastclust_internal.truncation_problem($1, $2)", 2, types, values, owner, true);
-	return SPI_processed == 1 ? SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1) : NULL;
-}
-
-/* Why the table cannot be followed any more: a reader of the live sketch learns it, whoever writes the table does not. */
-static void
-write_lost(const live_sketch *live, const char *reason)
-{
-	live_delta	delta = {.id = live->id, .bucket = DT_NOBEGIN, .lost = reason};
+	live_delta	delta = {.id = live->id, .leaf = live->leaf, .bucket = DT_NOBEGIN, .lost = live->lost};
 	live_writer *writer = live_begin_deltas(live);
 
 	live_write_delta(writer, &delta);
 	live_end_deltas(writer);
 }
 
-/* The table's own rows, by group and bucket, as its owner reads them. */
+/*
+ * Write the changes that this subtransaction level has gathered.  An entry that is busy stays: an expression of its row is being
+ * evaluated, and that code has written to followed tables.  Levels are apart so that ROLLBACK TO a savepoint forgets its own changes alone.
+ */
 static void
-remove_part(const live_sketch *live, Oid table_owner)
+write_pending(void)
 {
-	const Datum specs[] = {PointerGetDatum(live->spec), PointerGetDatum(live->drift_spec)};
-	SPITupleTable *found;
-	uint64		count;
-	live_writer *writer;
+	int			level = GetCurrentTransactionNestLevel();
 
-	execute_latest(live->scan, live->drift_spec == NULL ? 1 : 2, live->spec_types, specs, table_owner, true);
-	found = SPI_tuptable;
-	count = SPI_processed;
-	writer = live_begin_deltas(live);
-	for (uint64 i = 0; i < count; i++)
+	for (int i = list_length(pendings) - 1; i >= 0; i--)
 	{
-		live_delta	delta = {.id = live->id};
-		bool		null;
-		Datum		value = SPI_getbinval(found->vals[i], found->tupdesc, 1, &null);
+		pending    *p = list_nth(pendings, i);
 
-		delta.group = null ? NULL : DatumGetTextPP(value);
-		value = SPI_getbinval(found->vals[i], found->tupdesc, 2, &null);
-		delta.bucket = null ? DT_NOBEGIN : DatumGetTimestampTz(value);
-		value = SPI_getbinval(found->vals[i], found->tupdesc, 3, &null);
-		if (null)
+		if (p->level != level)
 			continue;
-		delta.sides[1].sketch = DatumGetPointer(value);
-		value = SPI_getbinval(found->vals[i], found->tupdesc, 4, &null);
-		delta.sides[1].counts = null ? NULL : DatumGetPointer(value);
-		live_write_delta(writer, &delta);
+		if (p->live->lost != NULL)
+			write_lost(p->live);
+		else
+			live_write_changes(p->changes);
+		if (!p->busy)
+			free_pending(p);
 	}
-	live_end_deltas(writer);
+}
+
+static void
+end_transaction(XactEvent event, void *argument)
+{
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
+	{
+		if (pendings == NIL)
+			return;
+		PushActiveSnapshot(GetTransactionSnapshot());
+		write_pending();
+		PopActiveSnapshot();
+	}
+	else if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+	{
+		pendings = NIL;
+		live_free_retired();
+	}
+}
+
+static void
+end_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId parent, void *argument)
+{
+	if (event == SUBXACT_EVENT_PRE_COMMIT_SUB && pendings != NIL)
+		write_pending();
+	for (int i = list_length(pendings) - 1; event == SUBXACT_EVENT_ABORT_SUB && i >= 0; i--)
+	{
+		pending    *p = list_nth(pendings, i);
+
+		if (p->level >= GetCurrentTransactionNestLevel())
+			pendings = list_delete_ptr(pendings, p);	/* its memory goes with the transaction */
+	}
+}
+
+static pending *
+begin_pending(const live_sketch *live)
+{
+	static bool hooked = false;
+	MemoryContext context = AllocSetContextCreate(TopTransactionContext, "fastclust pending changes", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	pending    *p = palloc0(sizeof(pending));
+
+	if (!hooked)
+	{
+		RegisterXactCallback(end_transaction, NULL);
+		RegisterSubXactCallback(end_subtransaction, NULL);
+		hooked = true;
+	}
+	p->live = live;
+	p->level = GetCurrentTransactionNestLevel();
+	p->context = context;
+	for (int i = 0; i < LIVE_EXPRESSIONS && live->lost == NULL; i++)
+	{
+		if (live->expressions[i] == NULL)
+			continue;
+		if (p->estate == NULL)
+			p->estate = CreateExecutorState();
+		MemoryContextSwitchTo(p->estate->es_query_cxt);
+		p->states[i] = ExecInitExpr((Expr *) live->expressions[i], NULL);
+		MemoryContextSwitchTo(context);
+	}
+	p->changes = live->lost != NULL ? NULL : live_begin_changes(live);
+	MemoryContextSwitchTo(TopTransactionContext);
+	pendings = lappend(pendings, p);
+	MemoryContextSwitchTo(old);
+	return p;
+}
+
+static pending *
+pending_of(const live_sketch *live)
+{
+	int			level = GetCurrentTransactionNestLevel();
+	ListCell   *cell;
+
+	foreach(cell, pendings)
+	{
+		pending    *p = lfirst(cell);
+
+		if (p->live == live && p->level == level)
+			return p;
+	}
+	return begin_pending(live);
 }
 
 /*
- * The rows of the table are still there, and nobody else writes it until this transaction ends.  Where they are all
- * that is counted they go as they were counted; those of a part are sketched once more.
+ * Has this transaction changes that the deltas do not tell?  That is so within a statement, and after a statement on a table
+ * that has no statement trigger of ours: a parent of a partition that is followed alone, or a table to which a subscription applies rows.
+ * A reader in the same transaction would miss them, and gets an error; readers in other transactions see neither rows nor deltas.
  */
-static void
-count_truncate(const live_sketch *live, TriggerData *trigger, Oid owner)
+SQL_FUNCTION(fastclust_live_pending)
 {
-	const Oid	type = INT8OID;
-	const Datum id = Int64GetDatum(live->id);
-	const char *problem;
+	ListCell   *cell;
+
+	foreach(cell, pendings)
+		if (((const pending *) lfirst(cell))->live->id == PG_GETARG_INT64(0))
+			PG_RETURN_BOOL(true);
+	PG_RETURN_BOOL(false);
+}
+
+/* ---- the triggers ---- */
+
+static void
+count_change(const live_sketch *live, const TriggerData *trigger)
+{
+	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch, .arg = unconstify(live_sketch *, live)};
+	bool		update = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
+	int			level;
+	pending    *p;
+
+	if (update && same_columns(live, trigger->tg_trigslot, trigger->tg_newslot))
+		return;
+	error_context_stack = &callback;
+	level = live->settings ? fix_settings() : -1;
+	p = pending_of(live);
+	count_row(p, trigger->tg_trigslot, TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? 1 : -1);
+	if (update)
+		count_row(p, trigger->tg_newslot, 1);
+	if (live_changes_are_large(p->changes))
+		live_write_changes(p->changes);
+	error_context_stack = callback.previous;
+	if (level >= 0)
+		AtEOXact_GUC(true, level);
+}
+
+/*
+ * All of the leaf goes: what came goes, and what went comes.  No difference is taken, which a live sketch that has lost
+ * its table would not have.  Nobody else writes the table until this transaction ends.
+ */
+static const char all_of_leaf[] =
+	"INSERT INTO fastclust_internal.live_deltas (live_id, leaf, group_value, bucket, added, removed, added_counts, removed_counts)"
+	" SELECT $1, $2, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts FROM fastclust_internal.live_sums($1, ARRAY[$2::oid]) p";
+
+/* As the owner of the extension, under the latest snapshot. */
+static void
+count_truncate(const live_sketch *live, Oid owner)
+{
+	Oid			types[] = {INT8OID, REGCLASSOID};
+	Datum		values[] = {Int64GetDatum(live->id), ObjectIdGetDatum(live->leaf)};
+	SPIPlanPtr	plan;
+	Oid			caller;
+	int			context;
 	int			level;
 
-	if (trigger->tg_relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		return;					/* its rows are its partitions' */
+	write_pending();
 	SPI_connect();
-	level = live_fix_settings();
-	if (live->whole)
-		execute_latest(all_parts, 1, &type, &id, owner, false);
-	else if ((problem = truncation_problem(live, RelationGetRelid(trigger->tg_relation), owner)) != NULL)
-		write_lost(live, problem);
-	else
-		remove_part(live, trigger->tg_relation->rd_rel->relowner);
+	level = fix_settings();
+	GetUserIdAndSecContext(&caller, &context);
+	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	plan = SPI_prepare(all_of_leaf, 2, types);
+	if (plan == NULL || SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot, false, false, 0) < 0)
+		elog(ERROR, "a live sketch could not be emptied: %s", SPI_result_code_string(SPI_result));
+	SetUserIdAndSecContext(caller, context);
 	AtEOXact_GUC(true, level);
 	SPI_finish();
 }
-
-/* ---- the trigger ---- */
 
 static void
 check_protocol(FunctionCallInfo fcinfo)
 {
 	const TriggerData *trigger = (const TriggerData *) fcinfo->context;
 
-	if (CALLED_AS_TRIGGER(fcinfo) && TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) && trigger->tg_trigger->tgnargs == 1 &&
-		(TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event) ? TRIGGER_FIRED_BEFORE(trigger->tg_event) : TRIGGER_FIRED_AFTER(trigger->tg_event)) &&
-		(trigger->tg_newtable != NULL) == (TRIGGER_FIRED_BY_INSERT(trigger->tg_event) || TRIGGER_FIRED_BY_UPDATE(trigger->tg_event)) &&
-		(trigger->tg_oldtable != NULL) == (TRIGGER_FIRED_BY_DELETE(trigger->tg_event) || TRIGGER_FIRED_BY_UPDATE(trigger->tg_event)))
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-			 errmsg("%s is for the triggers of live sketches", "live_change"),
-			 errhint("keep_sketch makes them.")));
+	if (!CALLED_AS_TRIGGER(fcinfo) || trigger->tg_trigger->tgnargs != 1 || !(ROW_EVENTS(trigger->tg_event) || STATEMENT_EVENTS(trigger->tg_event)))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("%s is for the triggers of live sketches", "live_change"),
+				 errhint("keep_sketch makes them.")));
 }
 
-/*
- * Who writes much folds now and then.  Nobody waits for it: a live sketch that another session folds is left out.
- * A transaction of one snapshot could not fold what others have folded since.  One that folds again passes over all that it
- * has taken away, so that its folds get rarer.
- */
-static void
-fold_at_times(live_sketch *live, Oid function)
-{
-	Oid			type = INT8OID;
-	Datum		value = Int64GetDatum(live->id);
-	TransactionId writer = GetTopTransactionIdIfAny();
-	int			after = TransactionIdIsValid(writer) && live->folded_in == writer ? live->fold_after : FOLD_AFTER;
-	Oid			caller;
-	int			context;
-
-	if (++live->changes < after || IsolationUsesXactSnapshot())
-		return;
-	live->changes = 0;
-	live->folded_in = writer;
-	live->fold_after = Min(2 * after, INT_MAX / 2);
-	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(function_owner(function), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-	SPI_connect();
-	if (SPI_execute_with_args("SELECT fastclust_internal.try_fold_live($1)", 1, &type, &value, NULL, false, 0) != SPI_OK_SELECT)
-		elog(ERROR, "a live sketch could not be folded");
-	SPI_finish();
-	SetUserIdAndSecContext(caller, context);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_live_change);
-Datum
-fastclust_live_change(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_live_change)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
-	live_sketch *live;
-	Oid			function;
+	const live_sketch *live;
 
 	check_protocol(fcinfo);
-	function = fcinfo->flinfo->fn_oid;
-	live_enter();
-	PG_TRY();
+	if (TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) && !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 	{
-		live = live_sketch_of_trigger(trigger, function);
-		if (live == NULL)
-			;					/* another's trigger, or that of a table that is no part any more */
-		else if (live->lost != NULL)
-			write_lost(live, live->lost);
-		else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
-			count_truncate(live, trigger, function_owner(function));
-		else
-		{
-			count_statement(live, trigger);
-			fold_at_times(live, function);
-		}
+		write_pending();
+		return PointerGetDatum(NULL);
 	}
-	PG_FINALLY();
-	{
-		live_leave();
-	}
-	PG_END_TRY();
+	live = live_sketch_of_trigger(trigger, fcinfo->flinfo->fn_oid);
+	if (live == NULL)
+		;						/* another's trigger, or that of a table that is not counted */
+	else if (live->lost != NULL)
+		(void) pending_of(live);
+	else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+		count_truncate(live, function_owner(fcinfo->flinfo->fn_oid));
+	else
+		count_change(live, trigger);
 	return PointerGetDatum(NULL);
 }

@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "fmgr.h"
-#include "utils/snapshot.h"
 
 #include "base/fc.h"
 #include "operator/bytes.h"

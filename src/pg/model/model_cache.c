@@ -17,7 +17,6 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -459,9 +458,8 @@ asked_again(model_site *site, served_model *model)
 	Size		bytes;
 
 	model->asked++;
-	if (model->header != NULL && model->asked == screened_from(model->view.k))
+	if (model->header != NULL && (bytes = prepare_operator(&model->view, model->asked, model->context)) > 0)
 	{
-		bytes = screen_operator(&model->view, model->context);
 		model->bytes += bytes;
 		site->bytes += bytes;
 		site->ready = NULL;

@@ -4,14 +4,12 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
 #include "operator/operator.h"
 #include "operator/mixture.h"
 #include "pg/base/arguments.h"
-#include "pg/base/errors.h"
 #include "pg/model/model.h"
 
 /* ---- one row, one answer ---- */
@@ -100,16 +98,13 @@ answer_row(FunctionCallInfo fcinfo, int group, int version, row_form form, answe
 
 /* name(model, x, ..), with the group in an argument, and perhaps the version. */
 #define ROW_FUNCTION(name, group, version, how) \
-PG_FUNCTION_INFO_V1(fastclust_##name); \
-Datum fastclust_##name(PG_FUNCTION_ARGS) { return answer_row(fcinfo, group, version, ROW_GIVEN, how); } \
+SQL_FUNCTION(fastclust_##name) { return answer_row(fcinfo, group, version, ROW_GIVEN, how); } \
 extern int	no_such_variable
 
 /* name_list(model, first, second, rest), name_columns(model, columns ..). */
 #define LIST_FUNCTION(name, how) \
-PG_FUNCTION_INFO_V1(fastclust_##name##_list); \
-Datum fastclust_##name##_list(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, -1, ROW_LIST, how); } \
-PG_FUNCTION_INFO_V1(fastclust_##name##_columns); \
-Datum fastclust_##name##_columns(PG_FUNCTION_ARGS) { return answer_row(fcinfo, -1, -1, ROW_COLUMNS, how); } \
+SQL_FUNCTION(fastclust_##name##_list) { return answer_row(fcinfo, -1, -1, ROW_LIST, how); } \
+SQL_FUNCTION(fastclust_##name##_columns) { return answer_row(fcinfo, -1, -1, ROW_COLUMNS, how); } \
 extern int	no_such_variable
 
 ROW_FUNCTION(predict, 2, 4, near_cluster_answer);
@@ -138,9 +133,7 @@ ROW_FUNCTION(predict_path, 2, 3, path_answer);
 
 /* ---- the n nearest ---- */
 
-PG_FUNCTION_INFO_V1(fastclust_predict_all);
-Datum
-fastclust_predict_all(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_predict_all)
 {
 	model_row	row;
 	int32	   *clusters;
@@ -211,9 +204,7 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 	}
 }
 
-PG_FUNCTION_INFO_V1(fastclust_predict_probabilities);
-Datum
-fastclust_predict_probabilities(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_predict_probabilities)
 {
 	model_row	row;
 

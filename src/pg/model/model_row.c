@@ -3,8 +3,6 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
-#include "nodes/primnodes.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"

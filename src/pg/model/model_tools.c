@@ -6,7 +6,6 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
 #include "storage/itemptr.h"
@@ -36,9 +35,7 @@
 /* ---- parts of a table ---- */
 
 /* (ctid): a hash of the row's place. */
-PG_FUNCTION_INFO_V1(fastclust_place_key);
-Datum
-fastclust_place_key(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_place_key)
 {
 	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(0);
 	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid)};
@@ -98,9 +95,7 @@ find_units(FunctionCallInfo fcinfo, int d, units_site *site)
 }
 
 /* (center, scale, x): (x - center) / scale; x where these are NULL. */
-PG_FUNCTION_INFO_V1(fastclust_vector_in_units);
-Datum
-fastclust_vector_in_units(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_vector_in_units)
 {
 	units_site *site = units_site_of(fcinfo);
 	vector		v;
@@ -124,9 +119,7 @@ fastclust_vector_in_units(PG_FUNCTION_ARGS)
 }
 
 /* Has the vector no direction? */
-PG_FUNCTION_INFO_V1(fastclust_is_zero_vector);
-Datum
-fastclust_is_zero_vector(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_is_zero_vector)
 {
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		v = read_vector_argument(fcinfo, &reader, 0, "x");
@@ -143,9 +136,7 @@ fastclust_is_zero_vector(PG_FUNCTION_ARGS)
  * center and scale: 0 and 1.  shared: without parts that only tell the sample's place.  NULL of a NULL spec
  * or shared.
  */
-PG_FUNCTION_INFO_V1(fastclust_spec_in_units);
-Datum
-fastclust_spec_in_units(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spec_in_units)
 {
 	fc_spec    *spec;
 	Size		d;
@@ -180,9 +171,7 @@ list_centroids(FunctionCallInfo fcinfo, int argument, const fc_operator *op)
 }
 
 /* (sketch, operator, center, scale, spreads): the relative residual of the model's mixture. */
-PG_FUNCTION_INFO_V1(fastclust_fit_residual);
-Datum
-fastclust_fit_residual(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_fit_residual)
 {
 	fc_sketch  *sketch;
 	fc_operator op;
@@ -211,9 +200,7 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 }
 
 /* (operator): rows (cluster, nearest other, distance), in the operator's units; NULLs for a single cluster. */
-PG_FUNCTION_INFO_V1(fastclust_nearest_others);
-Datum
-fastclust_nearest_others(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_nearest_others)
 {
 	fc_operator op;
 	int32	   *nearest;
@@ -269,15 +256,13 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 		return NULL;
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	check_status(fc_match_clusters(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number));
+	fc_match_clusters(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number);
 	release_arena(&arena);
 	return number;
 }
 
 /* (old, new) */
-PG_FUNCTION_INFO_V1(fastclust_match_clusters);
-Datum
-fastclust_match_clusters(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_match_clusters)
 {
 	const fc_operator_header *new = OPERATOR_ARG(1);
 	int32	   *number = numbers_by_distance(OPERATOR_ARG(0), new);
@@ -297,7 +282,7 @@ numbers_by_labels(const double *counts, Size k_old, Size k_new)
 		return NULL;
 	number = palloc(k_new * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	check_status(fc_match_labels(counts, k_old, k_new, &arena, number));
+	fc_match_labels(counts, k_old, k_new, &arena, number);
 	release_arena(&arena);
 	return number;
 }
@@ -343,9 +328,7 @@ with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_row
 }
 
 /* (old, rows for it, new, rows for it, new in the units of old or NULL): the share of the rows whose labels differ, once clusters have their numbers. */
-PG_FUNCTION_INFO_V1(fastclust_labels_changed);
-Datum
-fastclust_labels_changed(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_labels_changed)
 {
 	const fc_operator_header *rows;
 	const fc_operator_header *new;
@@ -362,9 +345,7 @@ fastclust_labels_changed(PG_FUNCTION_ARGS)
 }
 
 /* (operator, numbers): cluster j becomes number numbers[j]. */
-PG_FUNCTION_INFO_V1(fastclust_renumber);
-Datum
-fastclust_renumber(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_renumber)
 {
 	const fc_operator_header *op = OPERATOR_ARG(0);
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
@@ -381,9 +362,7 @@ fastclust_renumber(PG_FUNCTION_ARGS)
  * (key, wait): lock the key until the end of the transaction; false when another session has it and
  * wait is false.  A lock of this kind, unlike an advisory lock, is in nobody else's reach.
  */
-PG_FUNCTION_INFO_V1(fastclust_lock_name);
-Datum
-fastclust_lock_name(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_lock_name)
 {
 	LOCKTAG		tag;
 

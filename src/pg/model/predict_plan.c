@@ -8,9 +8,7 @@
 #include "postgres.h"
 
 #include "access/transam.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -20,6 +18,7 @@
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/vector_type.h"
 
@@ -56,9 +55,7 @@ listed_numbers(Node *array, bool *listed)
 }
 
 /* (request): of a call (text .., double precision, double precision, VARIADIC double precision[]) whose array is listed. */
-PG_FUNCTION_INFO_V1(fastclust_predict_support);
-Datum
-fastclust_predict_support(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_predict_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 	FuncExpr   *call;

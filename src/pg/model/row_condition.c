@@ -18,7 +18,6 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -31,6 +30,7 @@
 #include "parser/parser.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -378,12 +378,12 @@ column_names(const condition *c)
 }
 
 /* (relation, condition): the condition as it is stored, names resolved and of the alias t; the columns it reads. */
-PG_FUNCTION_INFO_V1(fastclust_row_condition);
-Datum
-fastclust_row_condition(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_row_condition)
 {
 	condition	c = {.text = text_to_cstring(PG_GETARG_TEXT_PP(1))};
 	Datum		values[2];
+	Node	   *expression;
+	int			level = fix_text_settings();
 
 	if (strlen(c.text) > MOST_BYTES)
 		ereport(ERROR,
@@ -392,8 +392,11 @@ fastclust_row_condition(PG_FUNCTION_ARGS)
 	c.query = psprintf("%s%s", SELECT_WORD, c.text);
 	(void) relation_name(PG_GETARG_OID(0));
 	c.relation = table_open(PG_GETARG_OID(0), AccessShareLock);
-	values[0] = CStringGetTextDatum(deparse_expression(checked(&c), deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
+	expression = checked(&c);
+	(void) fix_settings();		/* a time is read in the zone of the session, and stored with a zone */
+	values[0] = CStringGetTextDatum(deparse_expression(expression, deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
 	values[1] = column_names(&c);
 	table_close(c.relation, AccessShareLock);	/* not held: whoever calls may have no right to the relation */
+	AtEOXact_GUC(true, level);
 	return row_result(fcinfo, values, NULL);
 }

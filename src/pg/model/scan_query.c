@@ -4,10 +4,11 @@
 #include "access/htup_details.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "utils/catcache.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
+
+#include "pg/base/arguments.h"
 
 /* Would Citus take the function for the sum of this type? */
 static bool
@@ -22,9 +23,7 @@ sums_type(const FormData_pg_proc *function, Oid type)
  * (type): is the sum of one argument of this type that of this function's schema alone?  Citus looks it up by name in all schemas, and
  * takes the first.  The catalog is read as Citus reads it: as it is now, whatever the snapshot.
  */
-PG_FUNCTION_INFO_V1(fastclust_is_only_sum);
-Datum
-fastclust_is_only_sum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_is_only_sum)
 {
 	Oid			type = PG_GETARG_OID(0);
 	Oid			own = get_func_namespace(fcinfo->flinfo->fn_oid);

@@ -1,7 +1,6 @@
 /* training_options.c - the options of train, retrain, choose_k and write_labels: names, types, ranges, defaults, meanings */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
@@ -136,9 +135,7 @@ options_within(const char *within, int function, option *known)
 }
 
 /* (options, function): an error where the function does not know one of them, or it is out of range. */
-PG_FUNCTION_INFO_V1(fastclust_check_training_options);
-Datum
-fastclust_check_training_options(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_check_training_options)
 {
 	static const char *const objects[] = {"encoder", "live"};
 	option		known[lengthof(training_options)];
@@ -170,10 +167,14 @@ fastclust_check_training_options(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* (function) -> setof (option, type, range, default, meaning), in the order of the table above. */
-PG_FUNCTION_INFO_V1(fastclust_option_help);
-Datum
-fastclust_option_help(PG_FUNCTION_ARGS)
+/* Settings that bound a training. */
+static const option memory_settings[] = {
+	{"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB", "memory of the call, by SET, not an option: the samples are made to fit"},
+	{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none", "most that fastclust.memory_budget may be, by a superuser's SET"}
+};
+
+/* (function) -> setof (option, type, range, default, meaning), in the order of the tables above. */
+SQL_FUNCTION(fastclust_option_help)
 {
 	int			function;
 
@@ -183,13 +184,13 @@ fastclust_option_help(PG_FUNCTION_ARGS)
 	for (int i = 0; i < lengthof(training_options); i++)
 		if (training_options[i].functions & function)
 			put_option_help(fcinfo, &training_options[i].option, training_options[i].within);
+	for (int i = 0; i < lengthof(memory_settings) && (function & ANY_FUNCTION); i++)
+		put_option_help(fcinfo, &memory_settings[i], "fastclust");
 	return (Datum) 0;
 }
 
 /* (metric): the metric of a training, checked; NULL is euclidean, one without means is an error. */
-PG_FUNCTION_INFO_V1(fastclust_training_metric);
-Datum
-fastclust_training_metric(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_training_metric)
 {
 	fc_metric	metric = metric_of_options(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)));
 

@@ -1,7 +1,6 @@
 /* version_fits.c - do the parts of a stored model version fit each other, so that whoever reads it can use it? */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 
@@ -78,9 +77,7 @@ check_drift(FunctionCallInfo fcinfo, Size d)
  * (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts):
  * true, or the error.
  */
-PG_FUNCTION_INFO_V1(fastclust_version_fits);
-Datum
-fastclust_version_fits(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_version_fits)
 {
 	fc_operator op;
 	Size		d;
@@ -162,9 +159,7 @@ check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
 }
 
 /* (paths, k): true, or the error. */
-PG_FUNCTION_INFO_V1(fastclust_paths_fit);
-Datum
-fastclust_paths_fit(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_paths_fit)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	int32		k = PG_GETARG_INT32(1);

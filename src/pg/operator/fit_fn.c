@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/memutils.h"
@@ -32,19 +31,26 @@ limit_of_ranks(const fc_operator_header *header, const double *center, double va
 {
 	account		memory = {"a sample of shards"};
 	fc_operator op;
-	double	   *rows;
+	fc_scratch	scratch;
+	double	   *row;
 	double	   *importances;
 	double		limit;
 
 	open_operator(header, &op);
-	hold(&memory, op.k * (op.d + 2) * sizeof(double));
-	rows = centroids_in_units(&op, NULL, NULL);
+	hold(&memory, (op.k + op.d) * sizeof(double));
+	scratch = make_scratch(fc_operator_scratch(&op));
+	row = palloc(op.d * sizeof(double));
 	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
 	for (Size j = 0; j < op.k; j++)
-		importances[j] = fc_coreset_importance(rows + j * op.d, center, variance, op.d);
+	{
+		CHECK_FOR_INTERRUPTS();
+		fc_operator_row(&op, j, scratch, row);
+		importances[j] = fc_coreset_importance(row, center, variance, op.d);
+	}
 	fc_coreset_limit(importances, op.weights, op.k, share, &limit);
 	pfree(importances);
-	pfree(rows);
+	pfree(row);
+	pfree(scratch.floats);
 	return limit;
 }
 
@@ -81,9 +87,7 @@ moments_of_rows(const fc_operator_header *header, double *mean, double *deviatio
 }
 
 /* (op): mean and standard deviation of each dimension of its centroids, by their weights. */
-PG_FUNCTION_INFO_V1(fastclust_centroid_moments);
-Datum
-fastclust_centroid_moments(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_centroid_moments)
 {
 	fc_operator_header *rows = OPERATOR_ARG(0);
 	double	   *mean = palloc(rows->d * sizeof(double));
@@ -93,35 +97,53 @@ fastclust_centroid_moments(PG_FUNCTION_ARGS)
 	return row_result(fcinfo, (Datum[]) {make_float8_array(mean, (int) rows->d), make_float8_array(deviation, (int) rows->d)}, NULL);
 }
 
+typedef struct moved_rows
+{
+	fc_operator op;
+	units		from;
+	units		to;
+	fc_scratch	scratch;
+	double	   *row;
+} moved_rows;
+
+static const double *
+moved_row(void *place, size_t j)
+{
+	const moved_rows *rows = place;
+	double	   *row = rows->row;
+
+	fc_operator_row(&rows->op, j, rows->scratch, row);
+	for (Size i = 0; i < rows->op.d; i++)
+	{
+		double		own = (rows->from.center ? rows->from.center[i] : 0.0) + (rows->from.scale ? rows->from.scale[i] : 1.0) * row[i];
+
+		row[i] = (own - (rows->to.center ? rows->to.center[i] : 0.0)) / (rows->to.scale ? rows->to.scale[i] : 1.0);
+	}
+	return row;
+}
+
 fc_operator_header *
 rows_in_units(const fc_operator_header *header, units from, units to)
 {
 	account		memory = {"rows in units"};
+	moved_rows	rows = {.from = from,.to = to};
 	bool		moved = from.center || from.scale || to.center || to.scale;
-	fc_operator op;
-	double	   *rows;
 	fc_operator_header *result;
 
-	open_operator(header, &op);
-	hold(&memory, op.k * (op.d + 1) * sizeof(double) + codebook_bytes(op.k, op.d));
-	rows = centroids_in_units(&op, from.center, from.scale);
-	for (Size j = 0; j < op.k; j++)
-	{
-		double	   *row = rows + j * op.d;
-
-		CHECK_FOR_INTERRUPTS();
-		for (Size i = 0; i < op.d; i++)
-			row[i] = (row[i] - (to.center ? to.center[i] : 0.0)) / (to.scale ? to.scale[i] : 1.0);
-	}
-	result = make_codebook_for(moved ? FC_EUCLIDEAN : op.metric, rows, op.weights, op.k, op.d);
-	pfree(rows);
+	open_operator(header, &rows.op);
+	if (!moved && fc_operator_is_codebook(&rows.op) && rows.op.exact.values == NULL)
+		return (fc_operator_header *) header;
+	hold(&memory, codebook_bytes(rows.op.k, rows.op.d));
+	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
+	rows.row = palloc(rows.op.d * sizeof(double));
+	result = make_codebook_of(moved ? FC_EUCLIDEAN : rows.op.metric, &(fc_centroid_source) {.k = rows.op.k,.d = rows.op.d,.row = moved_row,.place = &rows}, rows.op.weights);
+	pfree(rows.row);
+	pfree(rows.scratch.floats);
 	return result;
 }
 
 /* (op, center, scale, new_center, new_scale); NULL is 0 or 1. */
-PG_FUNCTION_INFO_V1(fastclust_operator_in_units);
-Datum
-fastclust_operator_in_units(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_operator_in_units)
 {
 	const fc_operator_header *op;
 	double	   *unit[4];
@@ -181,17 +203,16 @@ profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, con
 	return profile;
 }
 
-/* (op, rows, places): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
-PG_FUNCTION_INFO_V1(fastclust_fit_profile);
-Datum
-fastclust_fit_profile(PG_FUNCTION_ARGS)
+/* (op, rows): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
+SQL_FUNCTION(fastclust_fit_profile)
 {
 	const fc_operator_header *op = OPERATOR_ARG(0);
-	vector_reader reader = {CurrentMemoryContext};
-	vector		places = read_vector(&reader, PG_GETARG_DATUM(2), "places");
-	fit_profile profile = profile_of_fit(op, OPERATOR_ARG(1), places.doubles, (Size) places.d);
+	double		places[DISTANCE_QUANTILES];
+	fit_profile profile;
 
-	return row_result(fcinfo, (Datum[]) {Float8GetDatum(profile.mean), Float8GetDatum(profile.error), make_float8_array(profile.quantiles, places.d),
+	quantile_places(places);
+	profile = profile_of_fit(op, OPERATOR_ARG(1), places, DISTANCE_QUANTILES);
+	return row_result(fcinfo, (Datum[]) {Float8GetDatum(profile.mean), Float8GetDatum(profile.error), make_float8_array(profile.quantiles, DISTANCE_QUANTILES),
 			make_float8_array(profile.spreads, (int) op->k)}, NULL);
 }
 
@@ -287,9 +308,7 @@ counted_labels(const two_labellings *labels)
 /* ---- rows that are not read ---- */
 
 /* (operator, spreads, count, seed): rows drawn from its clusters, as the centroids of another. */
-PG_FUNCTION_INFO_V1(fastclust_drawn_rows);
-Datum
-fastclust_drawn_rows(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_drawn_rows)
 {
 	account		memory = {"drawn_rows"};
 	fc_operator op;

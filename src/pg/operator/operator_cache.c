@@ -17,7 +17,6 @@
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/call_cache.h"
 #include "pg/base/vectors.h"
@@ -364,6 +363,7 @@ view_operator(const void *bytes, void *view)
 	fc_operator *op = view;
 	const struct fc_operator_sell *sell = op->sell;
 	const float *rows = op->rows;
+	const float *packs = op->packs;
 	struct fc_screen *screen = op->screen;
 	struct fc_boxes *boxes = op->boxes;
 
@@ -371,6 +371,7 @@ view_operator(const void *bytes, void *view)
 	op->sell = sell;
 	op->rows = rows;
 	op->screen = screen;
+	op->packs = packs;
 	op->boxes = boxes;
 }
 
@@ -409,8 +410,7 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 	op = cache->last->view;
 	if (cache->last->asked++ == 0)
 		cache->size += slice_operator(op, cache->context);
-	if (cache->last->asked == screened_from(op->k))
-		cache->size += screen_operator(op, cache->context);
+	cache->size += prepare_operator(op, cache->last->asked, cache->context);
 	if (header != NULL)
 		*header = bytes;
 	return op;

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -88,9 +87,7 @@ normalise_centroid(fc_metric metric, double *row, Size d, Size cluster)
 				 errdetail("It has no direction that the metric cosine could compare.")));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_fastop_accum);
-Datum
-fastclust_fastop_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_fastop_accum)
 {
 	codebook   *book = PG_ARGISNULL(0) ? NULL : (codebook *) PG_GETARG_POINTER(0);
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
@@ -127,9 +124,7 @@ fastclust_fastop_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(book);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_fastop_final);
-Datum
-fastclust_fastop_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_fastop_final)
 {
 	codebook   *book;
 
@@ -160,9 +155,7 @@ centroids_for(fc_metric metric, const fc_operator *op)
 	return rows;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_with_metric);
-Datum
-fastclust_with_metric(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_with_metric)
 {
 	fc_operator_header *header = OPERATOR_ARG(0);
 	fc_metric	metric = metric_of_name("metric", text_to_cstring(PG_GETARG_TEXT_PP(1)));
@@ -186,9 +179,7 @@ fastclust_with_metric(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(store_operator(&op));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_metric_of);
-Datum
-fastclust_metric_of(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_metric_of)
 {
 	PG_RETURN_TEXT_P(cstring_to_text(fc_metric_name(cached_operator(fcinfo, 0, NULL)->metric)));
 }
@@ -218,9 +209,7 @@ row_arguments(FunctionCallInfo fcinfo)
 	return call;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_assign);
-Datum
-fastclust_assign(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_assign)
 {
 	row_call	call;
 	size_t		cluster;
@@ -241,9 +230,7 @@ fastclust_assign(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32((int32) fc_operator_assign(call.op, call.x, call.scratch));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_assign_distance);
-Datum
-fastclust_assign_distance(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_assign_distance)
 {
 	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
 	sparse_outcome outcome;
@@ -282,9 +269,7 @@ nearest_of_argument(FunctionCallInfo fcinfo, const fc_operator *op, size_t count
 	return call.x != NULL;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_nearest);
-Datum
-fastclust_nearest(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_nearest)
 {
 	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
 	int32		n = PG_GETARG_INT32(2);
@@ -301,9 +286,7 @@ fastclust_nearest(PG_FUNCTION_ARGS)
 	return make_int4_array(clusters, (int) count);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_project);
-Datum
-fastclust_project(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_project)
 {
 	row_call	call = row_arguments(fcinfo);
 	float	   *x = palloc(call.op->d * sizeof(float));
@@ -328,9 +311,7 @@ operator_argument(FunctionCallInfo fcinfo)
 	return op;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_centroids);
-Datum
-fastclust_centroids(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_centroids)
 {
 	fc_operator op = operator_argument(fcinfo);
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(&op));
@@ -352,9 +333,7 @@ fastclust_centroids(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_factors);
-Datum
-fastclust_factors(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_factors)
 {
 	fc_operator op = operator_argument(fcinfo);
 
@@ -381,35 +360,19 @@ fastclust_factors(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_clusters);
-Datum
-fastclust_clusters(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_clusters)
 {
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->k);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_dim);
-Datum
-fastclust_dim(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_dim)
 {
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->d);
 }
 
-static int64
-nonzeros_of(const fc_operator *op)
+SQL_FUNCTION(fastclust_nonzeros)
 {
-	size_t		sum = 0;
-
-	for (size_t q = 0; q < op->factors; q++)
-		sum += op->factor[q].nonzeros;
-	return (int64) sum;
-}
-
-PG_FUNCTION_INFO_V1(fastclust_nonzeros);
-Datum
-fastclust_nonzeros(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT64(nonzeros_of(cached_operator(fcinfo, 0, NULL)));
+	PG_RETURN_INT64((int64) fc_operator_values(cached_operator(fcinfo, 0, NULL)));
 }
 
 /* The record of a factorisation, appended to an object of describe(). */
@@ -426,9 +389,7 @@ describe_factorization(StringInfo json, const fc_operator *op)
 		appendStringInfo(json, ", \"label_agreement\": %.4f", from->agreement);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_fastop_describe);
-Datum
-fastclust_fastop_describe(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_fastop_describe)
 {
 	fc_operator op = operator_argument(fcinfo);
 	StringInfoData json;
@@ -436,7 +397,7 @@ fastclust_fastop_describe(PG_FUNCTION_ARGS)
 	initStringInfo(&json);
 	appendStringInfo(&json, "{\"clusters\": %zu, \"dim\": %zu, \"offset\": %s, \"nonzeros\": %lld, "
 					 "\"dense_parameters\": %zu, \"bytes\": %zu, \"factors\": [",
-					 op.k, op.d, op.offset ? "true" : "false", (long long) nonzeros_of(&op),
+					 op.k, op.d, op.offset ? "true" : "false", (long long) fc_operator_values(&op),
 					 op.k * op.d, fc_operator_size(&op));
 	for (size_t q = 0; q < op.factors; q++)
 		appendStringInfo(&json, "%s{\"rows\": %zu, \"columns\": %zu, \"nonzeros\": %zu, \"kind\": \"%s\"}",
@@ -457,9 +418,7 @@ fastclust_fastop_describe(PG_FUNCTION_ARGS)
 /* ---- neighbours ---- */
 
 /* Euclidean distance of two vectors, in double. */
-PG_FUNCTION_INFO_V1(fastclust_l2_distance);
-Datum
-fastclust_l2_distance(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_l2_distance)
 {
 	vector_reader readers[2] = {{CurrentMemoryContext, NULL, 0}, {CurrentMemoryContext, NULL, 0}};
 	vector		x = read_vector_argument(fcinfo, &readers[0], 0, "x");

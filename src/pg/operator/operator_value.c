@@ -12,6 +12,8 @@
 #include "pg/base/values.h"
 #include "pg/operator/operator_value.h"
 
+#define PACKED_FROM		16		/* rows that a packing is worth */
+
 void *
 state_of_datum(Datum datum, int first, int last)
 {
@@ -22,6 +24,16 @@ state_of_datum(Datum datum, int first, int last)
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("the state belongs to another aggregate")));
 	return step;
+}
+
+static Size
+pack_operator(fc_operator *op, MemoryContext context)
+{
+	Size		bytes = fc_operator_packed_floats(op) * sizeof(float);
+
+	if (bytes > 0)
+		fc_operator_pack(op, MemoryContextAlloc(context, bytes));
+	return bytes;
 }
 
 Size
@@ -40,6 +52,16 @@ screen_operator(fc_operator *op, MemoryContext context)
 	if (op->screen == NULL && op->boxes == NULL)
 		release_arena(&arena);
 	return arena.held;
+}
+
+Size
+prepare_operator(fc_operator *op, Size asked, MemoryContext context)
+{
+	if (asked == PACKED_FROM)
+		return pack_operator(op, context);
+	if (op->packs == NULL && asked == screened_from(op->k))
+		return screen_operator(op, context);
+	return 0;
 }
 
 fc_status
@@ -137,7 +159,7 @@ check_centroid_size(double most)
 Size
 codebook_bytes(Size k, Size d)
 {
-	return 3 * fc_codebook_size(k, d);
+	return 2 * fc_codebook_size(k, d);
 }
 
 /* An operator's stored form, within the budget; FC_EFORMAT when floats cannot hold it. */
@@ -154,22 +176,31 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 }
 
 fc_operator_header *
-make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d)
+make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const double *weights)
 {
 	fc_arena	arena = make_arena("the operator");
+	Size		size = fc_codebook_size(centroids->k, centroids->d);
 	fc_operator_header *header;
-	fc_operator op;
 	double		most;
 
-	fc_codebook_make(metric, centroids, weights, k, d, &arena, &op, &most);
+	check_budget(size, "the operator");
+	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	size = fc_codebook_write(metric, centroids, weights, &arena, header, &most);
+	SET_VARSIZE(header, size);
 	check_centroid_size(most);
-	if (write_operator(&op, &header) != FC_OK)
+	if (fc_operator_check(header, size) != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("centroids are too large for single precision"),
 				 errhint("Scale the data down.")));
 	release_arena(&arena);
 	return header;
+}
+
+fc_operator_header *
+make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d)
+{
+	return make_codebook_of(metric, &(fc_centroid_source) {.k = k,.d = d,.x = centroids}, weights);
 }
 
 fc_operator_header *

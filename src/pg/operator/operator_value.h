@@ -8,8 +8,8 @@
 
 #include "base/fc.h"
 #include "operator/bytes.h"
+#include "operator/codebook.h"
 #include "operator/operator.h"
-#include "pg/base/memory.h"
 #include "pg/base/values.h"
 
 #define OPERATOR_ARG(n) ((fc_operator_header *) aligned_value(PG_GETARG_DATUM(n)))
@@ -30,6 +30,9 @@ screened_from(Size k)
 
 /* A screen of an operator's centroids in memory of `context`, where there is something to gain and the budget allows: the bytes it takes, or 0. */
 extern Size screen_operator(fc_operator *op, MemoryContext context);
+
+/* What makes single rows faster once an operator was asked for so many: packed rows, or a screen.  The same. */
+extern Size prepare_operator(fc_operator *op, Size asked, MemoryContext context);
 
 /*
  * Made once for many rows, in memory of `context`: sparse factors rearranged; the rows of a product, ready for many distances, where
@@ -59,6 +62,9 @@ extern fc_operator_header *make_codebook(const double *centroids, const double *
 
 /* The same of any metric; centroids of cosines are unit vectors. */
 extern fc_operator_header *make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d);
+
+/* The same of centroids that lie anywhere. */
+extern fc_operator_header *make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const double *weights);
 
 /* What make_codebook takes at its peak, its result and a copy of that in a row included. */
 extern Size codebook_bytes(Size k, Size d);

@@ -10,7 +10,6 @@
 
 #include "operator/bytes.h"
 #include "operator/fit.h"
-#include "operator/operator.h"
 
 /* Mean and standard deviation of each dimension (d each), by the rows' weights. */
 extern void moments_of_rows(const fc_operator_header *rows, double *mean, double *deviation);
@@ -22,7 +21,7 @@ typedef struct units
 	const double *scale;
 } units;
 
-/* Rows, or centroids, moved from one set of units to another; the metric stays where both are NULL. */
+/* Rows, or centroids, moved from one set of units to another; where both are NULL, the metric stays, and dense ones are themselves. */
 extern fc_operator_header *rows_in_units(const fc_operator_header *rows, units from, units to);
 
 /* The limit of ranks (coreset.h) below which a share in (0, 1) of rows like these is expected; variance 0: uniform. */
@@ -36,6 +35,16 @@ typedef struct fit_profile
 	double	   *quantiles;		/* count */
 	double	   *spreads;		/* k */
 } fit_profile;
+
+/* Where the quantiles of distances are taken: closer towards the far end. */
+#define DISTANCE_QUANTILES	201
+
+static inline void
+quantile_places(double *places)
+{
+	for (int i = 0; i < DISTANCE_QUANTILES; i++)
+		places[i] = 1 - (1 - i / 200.0) * (1 - i / 200.0);
+}
 
 extern fit_profile profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, const double *places, Size count);
 

@@ -1,7 +1,6 @@
 /* score_agg.c - adjusted_rand_agg and normalized_mutual_information_agg over pairs of labels */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "utils/memutils.h"
 
 #include "operator/contingency.h"
@@ -53,9 +52,7 @@ with_room(fc_contingency *table, Size more)
 	return larger;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_contingency_accum);
-Datum
-fastclust_contingency_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_contingency_accum)
 {
 	fc_contingency *table;
 
@@ -67,9 +64,7 @@ fastclust_contingency_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(table);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_contingency_combine);
-Datum
-fastclust_contingency_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_contingency_combine)
 {
 	fc_contingency *left;
 	fc_contingency *right;
@@ -106,16 +101,12 @@ score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, fc_aren
 	PG_RETURN_FLOAT8(result);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_adjusted_rand_final);
-Datum
-fastclust_adjusted_rand_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_adjusted_rand_final)
 {
 	return score(fcinfo, fc_adjusted_rand);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_normalized_mutual_information_final);
-Datum
-fastclust_normalized_mutual_information_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_normalized_mutual_information_final)
 {
 	return score(fcinfo, fc_normalized_mutual_information);
 }

@@ -9,7 +9,6 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "fmgr.h"
 #include "utils/memutils.h"
 
 #include "operator/bytes.h"
@@ -165,8 +164,7 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 }
 
 #define STEP_AGGREGATE(name, kind) \
-PG_FUNCTION_INFO_V1(fastclust_##name##_accum); \
-Datum fastclust_##name##_accum(PG_FUNCTION_ARGS) { return accumulate(fcinfo, kind, false); } \
+SQL_FUNCTION(fastclust_##name##_accum) { return accumulate(fcinfo, kind, false); } \
 KEPT_STATE(fastclust_##name##_accum); \
 extern int	no_such_variable
 
@@ -175,9 +173,7 @@ STEP_AGGREGATE(sse, FC_STEP_SSE);
 STEP_AGGREGATE(silhouette, FC_STEP_SILHOUETTE);
 STEP_AGGREGATE(davies_bouldin, FC_STEP_DAVIES_BOULDIN);
 
-PG_FUNCTION_INFO_V1(fastclust_lloyd_large_accum);
-Datum
-fastclust_lloyd_large_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_lloyd_large_accum)
 {
 	return accumulate(fcinfo, FC_STEP_LLOYD, true);
 }
@@ -200,9 +196,7 @@ add_step(fc_step *left, const fc_step *right)
 	pfree(scratch.floats);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_step_combine);
-Datum
-fastclust_step_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_step_combine)
 {
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -279,18 +273,14 @@ lloyd_result(FunctionCallInfo fcinfo, const fc_step *step)
 	return row_result(fcinfo, values, NULL);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
-Datum
-fastclust_lloyd_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_lloyd_final)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	return lloyd_result(fcinfo, step_argument(fcinfo, 0, FC_STEP_LLOYD));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_lloyd_large_final);
-Datum
-fastclust_lloyd_large_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_lloyd_large_final)
 {
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
@@ -298,18 +288,14 @@ fastclust_lloyd_large_final(PG_FUNCTION_ARGS)
 	return lloyd_result(fcinfo, (fc_step *) PG_GETARG_POINTER(0));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sse_final);
-Datum
-fastclust_sse_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sse_final)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(finish_step(step_argument(fcinfo, 0, FC_STEP_SSE), 0).result.total);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_silhouette_final);
-Datum
-fastclust_silhouette_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_silhouette_final)
 {
 	fc_step    *step;
 
@@ -319,9 +305,7 @@ fastclust_silhouette_final(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(fc_pair_value(step->total) / (double) step->count);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_davies_bouldin_final);
-Datum
-fastclust_davies_bouldin_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_davies_bouldin_final)
 {
 	finished	f;
 	double	   *centroids;

@@ -1,4 +1,4 @@
-/* sums.h - the states of coreset_state_agg and lloyd_step_agg for whoever keeps them beside others (pg/train) */
+/* sums.h - the states of weighted samples and of lloyd_step_agg, which pg/train keeps with others */
 #ifndef FASTCLUST_SUMS_H
 #define FASTCLUST_SUMS_H
 
@@ -8,6 +8,7 @@
 
 #include "operator/coreset.h"
 #include "operator/step.h"
+#include "pg/base/memory.h"
 
 /* ---- samples (operator/coreset.h), in the current context; an aggregate asks ---- */
 
@@ -31,6 +32,9 @@ extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, 
 
 /* A copy with another capacity, an even number. */
 extern fc_coreset *coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacity);
+
+/* The sample as an operator whose centroids are its rows, by rank. */
+extern fc_operator_header *rows_of_coreset(const fc_coreset *state, account *memory);
 
 /* Capacities: the most that a sample of so many rows needs, one row more than that; the least of a state. */
 static inline Size

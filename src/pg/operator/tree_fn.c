@@ -1,9 +1,6 @@
 /* tree_fn.c - the clusters of an operator as a tree and on a plane, and searches through their buckets */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "fmgr.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 
 #include "operator/codebook.h"
@@ -14,10 +11,11 @@
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 
+#define QUERIES		1500	/* of a search through buckets */
+#define NEIGHBOURS	10.0	/* of all rows; the nearest of a sample are as a sample of the nearest */
+
 /* (operator): rows (step, left, right, height, weight), in the order of the heights. */
-PG_FUNCTION_INFO_V1(fastclust_cluster_joins);
-Datum
-fastclust_cluster_joins(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_cluster_joins)
 {
 	account		memory = {"the tree of the clusters"};
 	fc_operator op;
@@ -41,9 +39,7 @@ fastclust_cluster_joins(PG_FUNCTION_ARGS)
 }
 
 /* (operator, numbers): the clusters of one number joined; numbers are from 0 on, without gaps. */
-PG_FUNCTION_INFO_V1(fastclust_joined_clusters);
-Datum
-fastclust_joined_clusters(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_joined_clusters)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
 	const int32 *number = (const int32 *) ARR_DATA_PTR(array);
@@ -74,10 +70,8 @@ fastclust_joined_clusters(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(make_codebook(centroids, weights, count, op.d));
 }
 
-/* (operator, rows as an operator, queries, neighbours, probes): (recall, part of the rows read, rows of each bucket, sums of their squared distances). */
-PG_FUNCTION_INFO_V1(fastclust_bucket_recall);
-Datum
-fastclust_bucket_recall(PG_FUNCTION_ARGS)
+/* (operator, rows as an operator, of how many these are a sample, probes): (recall, part of the rows read, rows of each bucket, sums of their squared distances). */
+SQL_FUNCTION(fastclust_bucket_recall)
 {
 	account		memory = {"the recall of a search"};
 	fc_operator op;
@@ -95,11 +89,11 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 				 errmsg("the rows have dimension %zu, the operator %zu", rows.d, op.d)));
 	if (rows.k < 2)
 		PG_RETURN_NULL();
-	check_count("queries", PG_GETARG_INT32(2), 1, INT32_MAX);
-	check_count("probes", PG_GETARG_INT32(4), 1, (int64) op.k);
+	check_count("probes", PG_GETARG_INT32(3), 1, (int64) op.k);
 	hold(&memory, rows.k * rows.d * sizeof(double));
-	search = (fc_search) {.x = centroids_in_units(&rows, NULL, NULL),.rows = rows.k,.queries = Min((Size) PG_GETARG_INT32(2), rows.k),
-		.neighbours = Min(Max(PG_GETARG_FLOAT8(3), 1.0), (double) (rows.k - 1)),.probes = (Size) PG_GETARG_INT32(4)};
+	search = (fc_search) {.x = centroids_in_units(&rows, NULL, NULL),.rows = rows.k,.queries = Min(QUERIES, rows.k),
+		.neighbours = Min(Max(NEIGHBOURS * (double) rows.k / Max(PG_GETARG_FLOAT8(2), (double) rows.k), 1.0), (double) (rows.k - 1)),
+		.probes = (Size) PG_GETARG_INT32(3)};
 	hold(&memory, rows.k * sizeof(int32) + 2 * op.k * sizeof(double));
 	result.label = palloc(rows.k * sizeof(int32));
 	result.count = palloc(op.k * sizeof(double));
@@ -114,9 +108,7 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 }
 
 /* (operator): rows (cluster, x, y, the share of squared distances that x shows, the same of y). */
-PG_FUNCTION_INFO_V1(fastclust_cluster_places);
-Datum
-fastclust_cluster_places(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_cluster_places)
 {
 	account		memory = {"the map of the clusters"};
 	fc_operator op;

@@ -6,7 +6,6 @@
 
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "utils/jsonb.h"
 
 #include "base/fc.h"

@@ -6,7 +6,6 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -124,9 +123,7 @@ project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena, 
 	return FC_ENUMERIC;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_projection_final);
-Datum
-fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_projection_final)
 {
 	const kernel_rows *rows;
 	fc_kernel_projection_header *header;
@@ -171,9 +168,7 @@ order_of_values(const kernel_rows *rows)
 	return places_of(items, rows->n);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_landmarks_final);
-Datum
-fastclust_landmarks_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_landmarks_final)
 {
 	const kernel_rows *rows;
 	fc_kernel_input input;

@@ -1,7 +1,6 @@
 /* kernel_fn.c - reading kernel_projection values; kernel_map and spectral_map: features of new rows */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/fmgrprotos.h"
@@ -32,9 +31,7 @@ projection_argument(FunctionCallInfo fcinfo, int argument)
 	return aligned_value(PG_GETARG_DATUM(argument));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_embedding_of);
-Datum
-fastclust_embedding_of(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_embedding_of)
 {
 	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
 	const int64_t *ids = fc_kernel_projection_ids(header);
@@ -54,9 +51,7 @@ fastclust_embedding_of(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_projection_describe);
-Datum
-fastclust_projection_describe(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_projection_describe)
 {
 	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
 	StringInfoData json;
@@ -102,9 +97,7 @@ store_map(account *memory, const fc_kernel *kernel, Size rank, bool unit, const 
 	return header;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_nystroem);
-Datum
-fastclust_nystroem(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_nystroem)
 {
 	const fc_operator_header *bytes;
 	const fc_kernel *kernel;
@@ -165,9 +158,7 @@ write_map(account *memory, const fc_spectral *chosen, const double *x, Size d)
 }
 
 /* (rows, k, landmarks, seed): the map that the centroids of rows suggest for k clusters. */
-PG_FUNCTION_INFO_V1(fastclust_spectral_map);
-Datum
-fastclust_spectral_map(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spectral_map)
 {
 	account		memory = {"spectral_map"};
 	fc_operator op;
@@ -255,9 +246,7 @@ cached_map(FunctionCallInfo fcinfo)
 	return &site->map;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_features);
-Datum
-fastclust_kernel_features(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_features)
 {
 	const fc_kernel_map *map = cached_map(fcinfo);
 	vector		v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
@@ -274,9 +263,7 @@ fastclust_kernel_features(PG_FUNCTION_ARGS)
 	return make_float4_array(y, (int) map->rank);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_map_describe);
-Datum
-fastclust_map_describe(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_map_describe)
 {
 	const void *bytes;
 	const site_map *site = cached_view(fcinfo, 0, sizeof(site_map), view_map, &bytes);

@@ -8,7 +8,6 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -126,14 +125,12 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const fc_kmeans_optio
 	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended((Size) k * sizeof(double), MCXT_ALLOC_HUGE);
 	result.labels = palloc_extended(n * sizeof(int32), MCXT_ALLOC_HUGE);
-	check_status(fc_kmeans(&view, (Size) k, NULL, options, &arena, &result));
+	fc_kmeans(&view, (Size) k, NULL, options, &arena, &result);
 	release_arena(&arena);
 	return result.labels;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_kmeans);
-Datum
-fastclust_kernel_kmeans(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_kmeans)
 {
 	static const char *const names[6] = {"relation", "id_column", "features", "kernel", "k", "options"};
 	const fc_kernel *kernel;

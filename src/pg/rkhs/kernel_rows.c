@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "utils/memutils.h"
@@ -227,25 +226,19 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 	PG_RETURN_POINTER(rows);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_projection_accum);
-Datum
-fastclust_kernel_projection_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_projection_accum)
 {
 	return accumulate(fcinfo, true);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_landmarks_accum);
-Datum
-fastclust_landmarks_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_landmarks_accum)
 {
 	return accumulate(fcinfo, false);
 }
 
 /* ---- between workers ---- */
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_combine);
-Datum
-fastclust_kernel_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_combine)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
@@ -279,9 +272,7 @@ fastclust_kernel_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(left);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_serialize);
-Datum
-fastclust_kernel_serialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_serialize)
 {
 	kernel_rows *rows;
 	Size		bytes;
@@ -299,9 +290,7 @@ fastclust_kernel_serialize(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_deserialize);
-Datum
-fastclust_kernel_deserialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_deserialize)
 {
 	StringInfoData message;
 	kernel_rows *rows = palloc(sizeof(kernel_rows));

@@ -8,7 +8,6 @@
 
 #include "common/hashfn.h"
 #include "common/shortest_dec.h"
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 
@@ -102,30 +101,22 @@ make_kernel(fc_kernel_kind kind, int32 degree, double gamma, double coef0)
 	return kernel;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_rbf_kernel);
-Datum
-fastclust_rbf_kernel(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_rbf_kernel)
 {
 	PG_RETURN_POINTER(make_kernel(FC_KERNEL_RBF, 0, PG_GETARG_FLOAT8(0), 0));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_polynomial_kernel);
-Datum
-fastclust_polynomial_kernel(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_polynomial_kernel)
 {
 	PG_RETURN_POINTER(make_kernel(FC_KERNEL_POLYNOMIAL, PG_GETARG_INT32(0), PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(1)));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_linear_kernel);
-Datum
-fastclust_linear_kernel(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_linear_kernel)
 {
 	PG_RETURN_POINTER(make_kernel(FC_KERNEL_LINEAR, 0, 0, 0));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_cosine_kernel);
-Datum
-fastclust_cosine_kernel(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_cosine_kernel)
 {
 	PG_RETURN_POINTER(make_kernel(FC_KERNEL_COSINE, 0, 0, 0));
 }
@@ -230,25 +221,19 @@ kernel_of_text(const char *text)
 	return NULL;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_in);
-Datum
-fastclust_kernel_in(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_in)
 {
 	PG_RETURN_POINTER(kernel_of_text(PG_GETARG_CSTRING(0)));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_out);
-Datum
-fastclust_kernel_out(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_out)
 {
 	PG_RETURN_CSTRING(kernel_text(KERNEL_ARG(0)));
 }
 
 /* ---- binary: version, kind, degree, gamma, coef0 in network order ---- */
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_recv);
-Datum
-fastclust_kernel_recv(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_recv)
 {
 	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
 	fc_kernel  *kernel = palloc0(sizeof(fc_kernel));
@@ -265,9 +250,7 @@ fastclust_kernel_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(kernel);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_send);
-Datum
-fastclust_kernel_send(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_send)
 {
 	const fc_kernel *kernel = KERNEL_ARG(0);
 	StringInfoData message;
@@ -283,16 +266,12 @@ fastclust_kernel_send(PG_FUNCTION_ARGS)
 
 /* ---- equality: equal kernels are equal bytes ---- */
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_eq);
-Datum
-fastclust_kernel_eq(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_eq)
 {
 	PG_RETURN_BOOL(memcmp(KERNEL_ARG(0), KERNEL_ARG(1), sizeof(fc_kernel)) == 0);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_kernel_hash);
-Datum
-fastclust_kernel_hash(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_kernel_hash)
 {
 	return hash_any((const unsigned char *) KERNEL_ARG(0), sizeof(fc_kernel));
 }

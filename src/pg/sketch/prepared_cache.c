@@ -10,7 +10,6 @@
 #include "lib/ilist.h"
 #include "utils/memutils.h"
 
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"

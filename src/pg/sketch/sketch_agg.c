@@ -10,7 +10,6 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
@@ -282,9 +281,7 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 	return state;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_accum);
-Datum
-fastclust_sketch_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_accum)
 {
 	int			context = AggCheckCallContext(fcinfo, NULL);
 	fc_sketch  *state;
@@ -307,9 +304,7 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 KEPT_STATE(fastclust_sketch_accum);
 
 /* Forward transition of a moving frame: never NULL, nothing waits, bounds are not kept. */
-PG_FUNCTION_INFO_V1(fastclust_sketch_accum_moving);
-Datum
-fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_accum_moving)
 {
 	fc_sketch  *state;
 	fc_sketch  *applied;
@@ -327,9 +322,7 @@ fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_inverse);
-Datum
-fastclust_sketch_inverse(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_inverse)
 {
 	fc_sketch  *state;
 	fc_sketch  *applied;
@@ -352,9 +345,7 @@ folded(fc_sketch *sketch)
 }
 
 /* Combine of sketch_agg, transition and combine of merge_agg. */
-PG_FUNCTION_INFO_V1(fastclust_sketch_combine);
-Datum
-fastclust_sketch_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_combine)
 {
 	fc_sketch  *state;
 
@@ -372,9 +363,7 @@ fastclust_sketch_combine(PG_FUNCTION_ARGS)
 KEPT_STATE(fastclust_sketch_combine);
 
 /* Moving merge_agg; strict, so that NULL sketches are skipped. */
-PG_FUNCTION_INFO_V1(fastclust_merge_moving);
-Datum
-fastclust_merge_moving(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_merge_moving)
 {
 	fc_sketch  *state;
 
@@ -384,17 +373,13 @@ fastclust_merge_moving(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_merge_inverse);
-Datum
-fastclust_merge_inverse(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_merge_inverse)
 {
 	aggregate_context(fcinfo);
 	PG_RETURN_POINTER(sketch_combined(folded(SKETCH_ARG(0)), folded(SKETCH_ARG(1)), -1));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_final);
-Datum
-fastclust_sketch_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_final)
 {
 	fc_sketch  *state;
 
@@ -405,9 +390,7 @@ fastclust_sketch_final(PG_FUNCTION_ARGS)
 }
 
 /* An empty moving frame is NULL, and the first frame knows no more bounds than the later ones. */
-PG_FUNCTION_INFO_V1(fastclust_sketch_final_moving);
-Datum
-fastclust_sketch_final_moving(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_final_moving)
 {
 	fc_sketch  *state;
 
@@ -436,16 +419,12 @@ combined_copy(FunctionCallInfo fcinfo, int sign)
 	PG_RETURN_POINTER(sketch_closed(sketch_combined(copy, sketch_closed(SKETCH_ARG(1)), sign)));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_plus);
-Datum
-fastclust_sketch_plus(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_plus)
 {
 	return combined_copy(fcinfo, 1);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_minus);
-Datum
-fastclust_sketch_minus(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_minus)
 {
 	return combined_copy(fcinfo, -1);
 }

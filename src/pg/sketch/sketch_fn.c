@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/fmgrprotos.h"
@@ -30,9 +29,7 @@ sketch_argument(FunctionCallInfo fcinfo, int n)
 	return sketch_closed(SKETCH_ARG(n));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_row_count);
-Datum
-fastclust_sketch_row_count(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_row_count)
 {
 	PG_RETURN_INT64(sketch_argument(fcinfo, 0)->count);
 }
@@ -58,23 +55,17 @@ per_dimension(FunctionCallInfo fcinfo, double (*statistic) (const fc_sketch *, s
 	return make_float8_array(values, (int) d);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_means);
-Datum
-fastclust_sketch_means(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_means)
 {
 	return per_dimension(fcinfo, fc_sketch_mean);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_stddevs);
-Datum
-fastclust_sketch_stddevs(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_stddevs)
 {
 	return per_dimension(fcinfo, deviation);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_get_spec);
-Datum
-fastclust_sketch_get_spec(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_get_spec)
 {
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	fc_spec    *spec = palloc(sketch->spec_size);
@@ -84,9 +75,7 @@ fastclust_sketch_get_spec(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(spec);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_moments);
-Datum
-fastclust_sketch_moments(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_moments)
 {
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	size_t		m = fc_spec_moments(fc_sketch_spec(sketch));
@@ -107,9 +96,7 @@ fastclust_sketch_moments(PG_FUNCTION_ARGS)
 	return make_float8_array(pairs, (int) (2 * m));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_distance);
-Datum
-fastclust_sketch_distance(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_distance)
 {
 	fc_sketch  *a = sketch_argument(fcinfo, 0);
 	fc_sketch  *b = sketch_argument(fcinfo, 1);
@@ -128,9 +115,7 @@ fastclust_sketch_distance(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(distance);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_density);
-Datum
-fastclust_sketch_density(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_density)
 {
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	const fc_prepared *prepared = prepared_of_spec(fc_sketch_spec(sketch));
@@ -175,16 +160,12 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 					 spec->clusters, spec->sample_centroids, spec->pilot_rows, fc_spec_size(spec));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_spec_without_pilot);
-Datum
-fastclust_spec_without_pilot(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spec_without_pilot)
 {
 	PG_RETURN_POINTER(spec_without_pilot(SPEC_ARG(0)));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_spec_describe);
-Datum
-fastclust_spec_describe(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spec_describe)
 {
 	StringInfoData json;
 
@@ -195,9 +176,7 @@ fastclust_spec_describe(PG_FUNCTION_ARGS)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_describe);
-Datum
-fastclust_sketch_describe(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_describe)
 {
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	StringInfoData json;

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
@@ -152,9 +151,7 @@ check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 				 errmsg("clusters and options must be the same for all rows")));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_spec_accum);
-Datum
-fastclust_spec_accum(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spec_accum)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
@@ -210,9 +207,7 @@ like_state(const spec_state *from)
 	return state;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_spec_combine);
-Datum
-fastclust_spec_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spec_combine)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
@@ -242,9 +237,7 @@ fastclust_spec_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(left);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_spec_serialize);
-Datum
-fastclust_spec_serialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spec_serialize)
 {
 	const spec_state *state = (const spec_state *) PG_GETARG_POINTER(0);
 	account		memory = {"sketch_spec_agg"};
@@ -270,9 +263,7 @@ fastclust_spec_serialize(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-PG_FUNCTION_INFO_V1(fastclust_spec_deserialize);
-Datum
-fastclust_spec_deserialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spec_deserialize)
 {
 	StringInfoData message = message_of(PG_GETARG_BYTEA_PP(0));
 	int32		d = (int32) pq_getmsgint(&message, 4);
@@ -348,9 +339,7 @@ options_of(const spec_state *state)
 	return chosen;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_spec_final);
-Datum
-fastclust_spec_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spec_final)
 {
 	fc_reservoir sample;
 	fc_spec_options options;

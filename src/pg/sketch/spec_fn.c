@@ -4,7 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -71,9 +70,7 @@ build_spec(const fc_spec_parts *parts)
 	return spec;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_sketch_spec_make);
-Datum
-fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_sketch_spec_make)
 {
 	static const char *const names[] = {"dim", "frequencies", "sigma", "law", "seed"};
 	fc_spec_parts parts = {0};
@@ -111,9 +108,7 @@ fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 }
 
 /* The rows omega_j in units of the user: phi_j(x) = exp(i omega_j . (x - center)). */
-PG_FUNCTION_INFO_V1(fastclust_spec_frequencies);
-Datum
-fastclust_spec_frequencies(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_spec_frequencies)
 {
 	fc_spec    *spec = SPEC_ARG(0);
 	Size		n = spec->reduced;

@@ -88,7 +88,7 @@ best_candidate(const train_part *part)
 {
 	int			best = -1;
 
-	for (int i = 0; i < part->candidates; i++)
+	for (int i = 0; i < part->found.count; i++)
 		if (best < 0 || part->sse[i] - part->gain[i] < part->sse[best] - part->gain[best])
 			best = i;
 	return best;
@@ -98,8 +98,8 @@ best_candidate(const train_part *part)
 static double
 measured_objective(const train_part *part, const fc_operator_header *op)
 {
-	for (int i = 0; i < part->candidates; i++)
-		if (memcmp(part->candidate[i]->digest, op->digest, sizeof(op->digest)) == 0)
+	for (int i = 0; i < part->found.count; i++)
+		if (memcmp(part->found.op[i]->digest, op->digest, sizeof(op->digest)) == 0)
 			return part->sse[i] / (double) part->n;
 	return NAN;
 }
@@ -112,12 +112,13 @@ measured_objective(const train_part *part, const fc_operator_header *op)
 static bool
 sample_tells(const training *t, const train_part *part)
 {
+	const candidates *found = &part->found;
 	double		all;
 
-	if (part->candidates == 0 || t->start != NULL)
+	if (found->count == 0 || t->start != NULL)
 		return false;
 	all = part->sse[0] / (double) part->n;
-	return all <= t->sample_objective * (1 + MOST_OVERFIT * (double) t->k / (double) t->sample_rows) + 3 * Min(t->sample_error, MOST_ERROR * t->sample_objective);
+	return all <= found->objective * (1 + MOST_OVERFIT * (double) t->k / (double) found->rows) + 3 * Min(found->error, MOST_ERROR * found->objective);
 }
 
 /* A candidate moved by the scan: no other scan follows where it would gain less than the tolerance. */
@@ -395,7 +396,7 @@ fit_part(training *t, train_part *part)
 
 	t->k = possible_clusters(t, rows);
 	if (t->k < asked)
-		part->candidates = 0;
+		part->found.count = 0;
 	old = old_clusters(t, part->group, t->k);
 	if (flag_option(t->options, "frozen", false))
 		fit_frozen(t, part, rows);

@@ -165,9 +165,7 @@ check_insert(Oid relation)
 }
 
 /* (target, query): how many rows of the query were written. */
-PG_FUNCTION_INFO_V1(fastclust_write_rows);
-Datum
-fastclust_write_rows(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_write_rows)
 {
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	Relation	relation;
@@ -209,9 +207,7 @@ target_name(text *target)
 }
 
 /* (model, relation, target, options); the rest is SQL with a search_path of its own. */
-PG_FUNCTION_INFO_V1(fastclust_write_labels);
-Datum
-fastclust_write_labels(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_write_labels)
 {
 	static const char *const names[] = {"model", "relation", "target", "options"};
 	Oid			types[] = {TEXTOID, REGCLASSOID, TEXTOID, JSONBOID};

@@ -14,31 +14,46 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/fmgrprotos.h"
 
 #include "encode/encoder.h"
 #include "operator/coreset.h"
+#include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
+#include "pg/rkhs/kernel.h"
 #include "pg/train/scan.h"
 #include "pg/train/train.h"
+#include "rkhs/map.h"
 
-#define BYTES_OF_NUMBER	64		/* that a sample takes in all for each of its numbers, and for each row */
-#define BYTES_OF_ROW	256
+#define BYTES_OF_ROW	64		/* beside its numbers */
 #define MOST_ROWS		1e6
 
 Size
-rows_in_budget(Size dimension, double size)
+rows_in_budget(double size, Size held, Size of_number, Size dimension)
 {
-	double		fit = 1024.0 * fastclust_memory_budget / (BYTES_OF_NUMBER * (double) dimension + BYTES_OF_ROW);
+	double		free = 1024.0 * fastclust_memory_budget - (double) held;
 
-	return (Size) Max(100.0, Min(Min(size, MOST_ROWS), fit));
+	return (Size) Max(100.0, Min(size, free / ((double) (of_number * dimension) + BYTES_OF_ROW)));
+}
+
+int
+sampling_flags(const training *t, double rows, Size held)
+{
+	int			flags = scan_flags(&t->source);
+
+	rows = Min(rows, t->estimate);
+	return t->source.group_by != NULL || rows <= (double) rows_in_budget(rows, held, BYTES_SENT, t->dim) ? flags : flags & ~QUERY_PARALLEL;
 }
 
 double
 wanted_rows(const training *t)
 {
-	return number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
+	double		wanted = t->wanted > 0 ? t->wanted : number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
+
+	return (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE, t->dim);
 }
 
 /* ---- the plan of a scan ---- */
@@ -95,63 +110,97 @@ scan_plan(const training *t, const scan_request *request)
 
 /* ---- rows ---- */
 
-fc_operator_header *
-rows_of_coreset(const fc_coreset *state)
+typedef struct stepped_rows
 {
-	account		memory = {"a sample"};
-	Size		d = state->dim;
-	Size		n = fc_coreset_rows(state);
-	fc_operator_header *rows;
-	fc_arena	arena;
-	double	   *x;
-	double	   *weights;
+	fc_operator op;
+	Size		step;
+	fc_scratch	scratch;
+	double	   *row;
+} stepped_rows;
 
-	hold(&memory, codebook_bytes(n, d));
-	arena = hold_arena(&memory);
-	x = FC_TAKE(&arena, n * d, double);
-	weights = FC_TAKE(&arena, n, double);
-	fc_coreset_sample(state, &arena, x, weights);
-	rows = make_codebook_for((fc_metric) state->metric, x, weights, n, d);
-	release_arena(&arena);
-	return rows;
+static const double *
+stepped_row(void *place, size_t j)
+{
+	const stepped_rows *rows = place;
+
+	fc_operator_row(&rows->op, j * rows->step, rows->scratch, rows->row);
+	return rows->row;
 }
 
 fc_operator_header *
-some_rows(const fc_operator_header *rows, Size step, Size count)
+some_rows(const fc_operator_header *header, Size step, Size most)
 {
-	fc_operator op;
-	fc_scratch	scratch;
-	Size		n = 0;
-	double	   *x;
+	stepped_rows rows = {.step = step};
+	Size		count;
 	double	   *weights;
 	fc_operator_header *result;
 
-	open_operator(rows, &op);
-	count = Min(count, (op.k + step - 1) / step);
-	scratch = make_scratch(fc_operator_scratch(&op));
-	x = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	open_operator(header, &rows.op);
+	count = Min((rows.op.k + step - 1) / step, most);
+	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
+	rows.row = palloc(rows.op.d * sizeof(double));
 	weights = palloc_extended(count * sizeof(double), MCXT_ALLOC_HUGE);
-	for (; n < count; n++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		fc_operator_row(&op, n * step, scratch, x + n * op.d);
-		weights[n] = op.weights[n * step];
-	}
-	result = make_codebook_for(op.metric, x, weights, n, op.d);
-	pfree(x);
+	for (Size j = 0; j < count; j++)
+		weights[j] = rows.op.weights[j * step];
+	result = make_codebook_of(rows.op.metric, &(fc_centroid_source) {.k = count,.d = rows.op.d,.row = stepped_row,.place = &rows}, weights);
 	pfree(weights);
-	pfree(scratch.floats);
+	pfree(rows.row);
+	pfree(rows.scratch.floats);
 	return result;
 }
 
 fc_operator_header *
-rows_with_map(const struct varlena *map, const fc_operator_header *rows)
+rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 {
-	query_argument arguments[] = {{"kernel_map", PointerGetDatum(map)}, {"fastop", PointerGetDatum(rows)}};
+	account		memory = {"features of a sample"};
+	fc_kernel_map map;
+	fc_operator op;
+	double	   *x;
+	float	   *y;
+	double	   *features;
+	fc_scratch	scratch;
+	fc_operator_header *result;
 
-	if (map == NULL)
+	if (header == NULL)
 		return (fc_operator_header *) rows;
-	return (fc_operator_header *) DatumGetPointer(query_datum("SELECT rows_in_space($2, $1)", 2, arguments, 0, NULL));
+	fc_kernel_map_view((const fc_kernel_map_header *) header, &map);
+	open_operator(rows, &op);
+	hold(&memory, op.k * (op.d + map.rank) * sizeof(double) + codebook_bytes(op.k, map.rank));
+	x = centroids_in_units(&op, NULL, NULL);
+	y = palloc(map.rank * sizeof(float));
+	scratch = make_scratch(fc_kernel_map_scratch(&map));
+	features = palloc_extended(op.k * map.rank * sizeof(double), MCXT_ALLOC_HUGE);
+	for (Size r = 0; r < op.k; r++)
+	{
+		vector		row = {.d = (int) op.d,.doubles = x + r * op.d};
+
+		CHECK_FOR_INTERRUPTS();
+		check_vector_dim(&row, map.op.d, "the kernel_map");
+		check_single_precision(&row);
+		fc_kernel_map_features(&map, row.doubles, scratch, y);
+		if (!fc_all_finite_float(y, map.rank))
+			check_kernel_status(FC_EFAR, &map.kernel);
+		for (Size i = 0; i < map.rank; i++)
+			features[r * map.rank + i] = y[i];
+	}
+	result = make_codebook(features, op.weights, op.k, map.rank);
+	pfree(x);
+	pfree(features);
+	pfree(scratch.floats);
+	return result;
+}
+
+/* (rows, center, scale, map): rows in their own units as an operator takes them. */
+SQL_FUNCTION(fastclust_rows_in_space)
+{
+	const fc_operator_header *rows;
+	units		to;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	rows = OPERATOR_ARG(0);
+	to = (units) {numbers_argument(fcinfo, 1, rows->d, "center"), scales_argument(fcinfo, 2, rows->d)};
+	PG_RETURN_POINTER(rows_with_map(PG_ARGISNULL(3) ? NULL : PG_DETOAST_DATUM(PG_GETARG_DATUM(3)), rows_in_units(rows, (units) {0}, to)));
 }
 
 units
@@ -190,16 +239,21 @@ drawn_rows(const training *t, const char *text, const scan_request *request)
 {
 	query_argument plan = {"scan_plan", scan_plan(t, request)};
 	scan_result result;
+	account		memory = {"a sample"};
+	fc_operator_header *rows = NULL;
 	bool		null = true;
 	Datum		packed = (Datum) 0;
 
-	run_query(text, 1, &plan, scan_flags(&t->source));
+	run_query(text, 1, &plan, sampling_flags(t, request->size, 0));
 	if (SPI_processed > 0)
 		packed = query_value(0, 2, &null);
-	if (null)
-		return NULL;
-	read_scan(packed, &result);
-	return result.n > 0 ? rows_of_coreset(result.sample) : NULL;
+	if (!null)
+		read_scan(packed, &result);
+	if (!null && result.n > 0)
+		rows = rows_of_coreset(result.sample, &memory);
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	return rows;
 }
 
 fc_operator_header *
@@ -212,7 +266,7 @@ uniform_sample(training *t)
 	fc_operator_header *rows;
 
 	t->dim = dimension_of(t);
-	request.size = (double) rows_in_budget(t->dim, wanted_rows(t));
+	request.size = wanted_rows(t);
 	if (source.complete != NULL)
 		source.filter = psprintf("%s AND %s", source.filter, source.complete);
 	source.group_by = NULL;
@@ -227,17 +281,17 @@ uniform_sample(training *t)
 	return rows;
 }
 
-/* (job): a uniform sample of its rows, in their own units. */
-PG_FUNCTION_INFO_V1(fastclust_uniform_sample);
-Datum
-fastclust_uniform_sample(PG_FUNCTION_ARGS)
+/* (source, wanted, seed): a uniform sample of about so many of its rows, in their own units. */
+SQL_FUNCTION(fastclust_uniform_sample)
 {
-	training   *t;
+	query_argument source = {"row_source", PG_GETARG_DATUM(0)};
+	training	t = {.options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))),.wanted = PG_GETARG_FLOAT8(1),.seed = PG_GETARG_INT64(2)};
 	Datum		rows;
 
 	SPI_connect();
-	t = open_training(PG_GETARG_DATUM(0));
-	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(t)), false, -1);
+	open_source(PG_GETARG_DATUM(0), &t.source);
+	t.estimate = DatumGetFloat8(query_datum("SELECT estimated_rows($1)", 1, &source, 0, NULL));
+	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(&t)), false, -1);
 	SPI_finish();
 	PG_RETURN_DATUM(rows);
 }

@@ -6,8 +6,10 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
@@ -15,6 +17,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/scan.h"
 #include "pg/train/train.h"
@@ -27,6 +30,7 @@
 #define SAMPLE_OF_CLUSTER	200
 #define GROUP_ROWS			3000
 #define GROUP_OF_CLUSTER	100
+#define MOST_ROWS			1e6		/* before the share */
 #define MANY_CLUSTERS		256
 #define SHARE_OF_MANY		0.8
 #define SHARE_OF_FEW		2.0
@@ -47,12 +51,15 @@ sketched_share(const training *t, double groups)
 }
 
 static double
-sample_size(const training *t, double groups)
+sample_size(const training *t, const fc_operator_header *sample, double groups)
 {
+	Size		of_number;
 	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, GROUP_OF_CLUSTER * (double) t->k)
 									  : Max(SAMPLE_ROWS, SAMPLE_OF_CLUSTER * (double) t->k)) * groups;
 
-	return ceil((t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * (double) rows_in_budget(t->dim, total) / groups);
+	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
+	of_number = groups > 1 ? BYTES_OF_GROUPS : t->k > MANY_CLUSTERS ? BYTES_OF_MANY : BYTES_OF_SAMPLE;
+	return ceil((double) rows_in_budget(total, VARSIZE(sample), of_number, t->dim) / groups);
 }
 
 /*
@@ -77,7 +84,7 @@ rank_limit(const training *t, const fc_operator_header *rows, const scan_request
 static void
 request_sample(const training *t, const fc_operator_header *sample, double groups, scan_request *request)
 {
-	fc_operator_header *rows = rows_in_units(sample, (units) {0}, t->units);
+	const fc_operator_header *rows = rows_in_units(sample, (units) {0}, t->units);
 	double	   *mean = palloc(t->dim * sizeof(double));
 	double	   *deviation = palloc(t->dim * sizeof(double));
 
@@ -85,9 +92,10 @@ request_sample(const training *t, const fc_operator_header *sample, double group
 	request->center = mean;
 	for (Size i = 0; i < t->dim && strcmp(t->method, "qkmeans") != 0 && number_option(t->options, "trim", 0) == 0; i++)
 		request->variance += deviation[i] * deviation[i];
-	request->size = sample_size(t, groups);
+	request->size = sample_size(t, sample, groups);
 	request->rank_limit = rank_limit(t, rows, request);
-	pfree(rows);
+	if (rows != sample)
+		pfree((void *) rows);
 }
 
 double
@@ -137,10 +145,33 @@ copied(const void *value)
 	return value == NULL ? NULL : memcpy(palloc(VARSIZE(value)), value, VARSIZE(value));
 }
 
+static int
+by_group(const void *group, const void *found)
+{
+	return strcmp(group, ((const candidates *) found)->group);
+}
+
+/* What the scan says of candidates. */
+static void
+take_steps(const training *t, train_part *part, const scan_result *result)
+{
+	if (result->steps > 0)
+		part->found = *(const candidates *) bsearch(part->group, t->found, (Size) t->found_count, sizeof(candidates), by_group);
+	for (int i = 0; i < result->steps; i++)
+	{
+		double		sse = result->step[i].sse;
+
+		part->next[i] = result->step[i].next;
+		part->sse[i] = sse;
+		part->gain[i] = gain_of_step(part->found.op[i], part->next[i]) * (t->source.cosine ? Max(0, 1 - sse / (2 * (double) part->n)) : 1);
+	}
+}
+
 /* What a packed state says of a group; false: no row was taken. */
 static bool
 read_part(const training *t, uint64 row, train_part *part)
 {
+	account		memory = {"a sample"};
 	scan_result result;
 	bool		null;
 	Datum		group = query_value(row, 1, &null);
@@ -155,28 +186,55 @@ read_part(const training *t, uint64 row, train_part *part)
 		return false;
 	part->n = result.n;
 	part->nulls = result.nulls;
-	part->rows = fc_coreset_rows(result.sample) > 0 ? rows_of_coreset(result.sample) : NULL;
+	part->rows = fc_coreset_rows(result.sample) > 0 ? rows_of_coreset(result.sample, &memory) : NULL;
 	part->sketch = copied(result.sketch);
 	part->counts = copied(result.counts);
 	part->objective = NAN;
-	part->candidates = result.steps;
-	for (int i = 0; i < result.steps; i++)
-	{
-		part->next[i] = result.step[i].next;
-		part->sse[i] = result.step[i].sse;
-	}
+	take_steps(t, part, &result);
 	return true;
+}
+
+static void
+set_operators(scan_request *request, const candidates *found)
+{
+	request->operators = found != NULL ? found->count : 0;
+	for (int i = 0; i < request->operators; i++)
+		request->op[i] = found->op[i];
+}
+
+/* The values $2 of groups with candidates, and their plans $3; *request has those of no group. */
+static void
+plan_groups(const training *t, scan_request *request, query_argument *arguments)
+{
+	Datum	   *groups = palloc(t->found_count * sizeof(Datum));
+	Datum	   *plans = palloc(t->found_count * sizeof(Datum));
+
+	for (int i = 0; i < t->found_count; i++)
+	{
+		set_operators(request, &t->found[i]);
+		groups[i] = CStringGetTextDatum(t->found[i].group);
+		plans[i] = scan_plan(t, request);
+	}
+	set_operators(request, NULL);
+	arguments[1] = (query_argument) {"_text", PointerGetDatum(construct_array(groups, t->found_count, TEXTOID, -1, false, TYPALIGN_INT))};
+	arguments[2] = (query_argument) {"_scan_plan",
+	PointerGetDatum(construct_array(plans, t->found_count, type_of_name("scan_plan"), -1, false, TYPALIGN_DOUBLE))};
 }
 
 /* The parts that the scan finds; NULL where ranks were limited too much: there are far fewer rows than the planner thought. */
 static train_part *
-run_scan(const training *t, scan_request *request, int *count)
+run_scan(const training *t, const fc_operator_header *sample, scan_request *request, int *count)
 {
-	query_argument plan = {"scan_plan", scan_plan(t, request)};
+	train_source source = t->source;
+	query_argument arguments[3];
 	train_part *parts;
 	uint64		rows;
 
-	run_query(scan_text(&t->source, INFINITY, 0, t->seed), 1, &plan, scan_flags(&t->source));
+	source.planned = source.group_by != NULL && t->found_count > 0;
+	if (source.planned)
+		plan_groups(t, request, arguments);
+	arguments[0] = (query_argument) {"scan_plan", scan_plan(t, request)};
+	run_query(scan_text(&source, INFINITY, 0, t->seed), source.planned ? 3 : 1, arguments, sampling_flags(t, request->size, VARSIZE(sample)));
 	rows = SPI_processed;
 	parts = palloc_extended(Max(1, rows) * sizeof(train_part), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	*count = 0;
@@ -198,33 +256,60 @@ run_scan(const training *t, scan_request *request, int *count)
 }
 
 train_part *
-scan_parts(training *t, const fc_operator_header *sample, fc_operator_header *const *candidates, int candidate_count, int *count)
+scan_parts(training *t, const fc_operator_header *sample, int *count)
 {
-	double		groups = estimated_groups(t, sample->k);
-	scan_request request = {.units = t->units,.map = t->map,.spec = spec_without_pilot(t->spec),.drift_spec = t->drift_spec,.operators = candidate_count};
-	int			nest = enter_grouping(t, t->estimate < ROWS_OF_GROUP * groups);
+	scan_request request = {.units = t->units,.map = t->map,.spec = spec_without_pilot(t->spec),.drift_spec = t->drift_spec};
+	int			nest = enter_grouping(t, t->estimate < ROWS_OF_GROUP * t->groups);
 	train_part *parts;
 
-	request.share = sketched_share(t, groups);
-	for (int i = 0; i < candidate_count; i++)
-		request.op[i] = candidates[i];
-	request_sample(t, sample, groups, &request);
+	request.share = sketched_share(t, t->groups);
+	if (t->source.group_by == NULL && t->found_count > 0)
+		set_operators(&request, t->found);
+	request_sample(t, sample, t->groups, &request);
 	hash_on_shards(t, true);
-	parts = run_scan(t, &request, count);
+	parts = run_scan(t, sample, &request, count);
 	if (parts == NULL)
 	{
 		request.rank_limit = 0;
-		parts = run_scan(t, &request, count);
+		parts = run_scan(t, sample, &request, count);
 	}
 	hash_on_shards(t, false);
 	AtEOXact_GUC(false, nest);
 	if (*count == 0)
 		reject_no_rows(t);
-	for (int i = 0; i < *count; i++)
-		for (int j = 0; j < candidate_count; j++)
-		{
-			parts[i].candidate[j] = candidates[j];
-			parts[i].gain[j] = gain_of_step(candidates[j], parts[i].next[j]) * (t->source.cosine ? Max(0, 1 - parts[i].sse[j] / (2 * (double) parts[i].n)) : 1);
-		}
 	return parts;
+}
+
+/* A group has its share of the rows that are read; whole blocks cost less than an eighth of so many more. */
+group_sample *
+sample_groups(const training *t, double wanted, int *count)
+{
+	scan_request request = {.size = wanted};
+	query_argument plan = {"scan_plan", scan_plan(t, &request)};
+	double		rows = wanted * t->groups;
+	double		read = t->estimate < 2 * BLOCKS_TIMES * rows ? Max(rows, t->estimate / BLOCKS_TIMES + 1) : rows;
+	int			nest = enter_grouping(t, false);
+	group_sample *samples;
+	account		memory = {"samples of groups"};
+
+	run_query(scan_text(&t->source, read, t->estimate, t->seed), 1, &plan, scan_flags(&t->source));
+	AtEOXact_GUC(false, nest);
+	samples = palloc(Max(1, SPI_processed) * sizeof(group_sample));
+	*count = 0;
+	for (uint64 row = 0; row < SPI_processed; row++)
+	{
+		scan_result result;
+		bool		nulls[2];
+		Datum		group = query_value(row, 1, &nulls[0]);
+		Datum		packed = query_value(row, 2, &nulls[1]);
+
+		if (nulls[0] || nulls[1])
+			continue;
+		read_scan(packed, &result);
+		if (result.n > 0)
+			samples[(*count)++] = (group_sample) {TextDatumGetCString(group), rows_of_coreset(result.sample, &memory)};
+	}
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	return samples;
 }

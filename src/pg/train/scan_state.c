@@ -165,9 +165,7 @@ array_of_steps(const scan_result *result, Oid type)
 }
 
 /* (scan): n, nulls, sketch, counts, sample, steps */
-PG_FUNCTION_INFO_V1(fastclust_scan_result);
-Datum
-fastclust_scan_result(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_scan_result)
 {
 	scan_result result;
 	TupleDesc	desc;
@@ -207,7 +205,7 @@ capacity_of_sample(const fc_coreset *sample, Size wanted)
 {
 	Size		full = full_coreset(sample->size);
 
-	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE && fc_coreset_bytes(sample->dim, full) <= Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 4))
+	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE && fc_coreset_bytes(sample->dim, full) <= Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 2))
 		return full;
 	return Min(wanted, full);
 }
@@ -241,9 +239,7 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 			add_step(left->step[i], right->step[i]);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_scan_combine);
-Datum
-fastclust_scan_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_scan_combine)
 {
 	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
 	scan_state *left = PG_ARGISNULL(0) ? NULL : (scan_state *) PG_GETARG_POINTER(0);
@@ -259,9 +255,7 @@ fastclust_scan_combine(PG_FUNCTION_ARGS)
 }
 
 /* Serialization, and the final function: nobody asks for the state again. */
-PG_FUNCTION_INFO_V1(fastclust_scan_packed);
-Datum
-fastclust_scan_packed(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_scan_packed)
 {
 	struct varlena *packed;
 	scan_state *state;
@@ -277,9 +271,7 @@ fastclust_scan_packed(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(packed);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_scan_deserialize);
-Datum
-fastclust_scan_deserialize(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_scan_deserialize)
 {
 	scan_state *state = palloc(sizeof(scan_state));
 
@@ -372,9 +364,7 @@ static const value_type state_type = {"aggregate_state", check_state};
 VALUE_TYPE_IN(fastclust_state, state_type);
 
 /* Any state, by its kind. */
-PG_FUNCTION_INFO_V1(fastclust_state_combine);
-Datum
-fastclust_state_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_state_combine)
 {
 	int			n = PG_ARGISNULL(1) ? 0 : 1;
 	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_SCAN);

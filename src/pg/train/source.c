@@ -20,7 +20,6 @@
 #include "pg/train/train.h"
 
 #define MOST_CELLS		97		/* beside the state, the plan and the key: a function takes 100 arguments */
-#define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */
 
 static Datum
 field(Datum record, const char *name, bool *null)
@@ -89,7 +88,7 @@ open_source(Datum record, train_source *source)
 	bool		null;
 	Datum		encoder = field(record, "encoder", &null);
 
-	source->record = record;
+	*source = (train_source) {.record = record};
 	source->encoder = null ? NULL : aligned_value(encoder);
 	source->relation = text_or(record, "relation", "");
 	source->features = list_field(record, "features", NAMEOID, &source->feature_count);
@@ -100,7 +99,7 @@ open_source(Datum record, train_source *source)
 				 errmsg("a row_source of columns has no features")));
 	source->group_by = name_field(record, "group_by");
 	source->raw = text_or(record, "raw", "NULL");
-	source->complete = text_field(record, "complete");
+	source->complete = NULL;
 	source->group_value = text_or(record, "group_value", "''");
 	source->filter = text_or(record, "filter", "true");
 	source->heap = flag_field(record, "heap");
@@ -109,6 +108,27 @@ open_source(Datum record, train_source *source)
 	source->leaves = list_field(record, "leaves", TEXTOID, &source->leaf_count);
 	source->sharded = flag_field(record, "sharded");
 	source->cosine = text_field(record, "metric") != NULL;
+}
+
+static char *
+group_key(const train_source *source)
+{
+	return source->integer != NULL ? psprintf("t.%s", quote_identifier(source->group_by)) : source->group_value;
+}
+
+/* Integers are hashed faster than their texts, which tell the same groups. */
+void
+find_group_type(train_source *source)
+{
+	query_argument arguments[] = {{"text", CStringGetTextDatum(source->relation)}, {"name"}};
+	char	   *type;
+
+	if (source->group_by == NULL || source->leaf_count > 0 || source->sharded)
+		return;
+	arguments[1].value = CStringGetDatum(source->group_by);
+	type = TextDatumGetCString(query_datum("SELECT feature_type($1::regclass, $2)::text", 2, arguments, 0, NULL));
+	if (strcmp(type, "integer") == 0 || strcmp(type, "bigint") == 0 || strcmp(type, "smallint") == 0)
+		source->integer = type;
 }
 
 /* FROM and WHERE of all rows of the relation, or of one leaf; with `wanted` of about so many, as blocks or by hashes of rows that have no places. */
@@ -127,7 +147,11 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 						 Min(100.0, 100.0 * spread * wanted / estimate), seed, source->filter, source->key, spread - 1);
 		return;
 	}
-	appendStringInfo(query, "FROM %s t WHERE %s", relation, source->filter);
+	appendStringInfo(query, "FROM %s t ", relation);
+	if (source->planned)
+		appendStringInfo(query, "LEFT JOIN unnest($2%s) WITH ORDINALITY planned(\"fastclust group\", \"fastclust place\") ON planned.\"fastclust group\" = %s ",
+						 source->integer != NULL ? psprintf("::%s[]", source->integer) : "", group_key(source));
+	appendStringInfo(query, "WHERE %s", source->filter);
 	if (!source->heap && estimate >= 8 * wanted)
 		appendStringInfo(query, " AND %s >> 40 & %d = 0", source->key, (1 << (int) floor(log2(Min(estimate / (4 * wanted), 1048576.0)))) - 1);
 }
@@ -151,34 +175,58 @@ sums_on_shards(const train_source *source)
 	return source->sharded && DatumGetBool(query_datum("SELECT is_only_sum('aggregate_state'::regtype)", 0, NULL, 0, NULL));
 }
 
-char *
-scan_text(const train_source *source, double wanted, double estimate, int64 seed)
+/* A row (value, packed state) for each value, which is an expression of the row or, over leaves, a column; merged: of the merged ones of leaves. */
+static char *
+scan_query(const train_source *source, const char *value, const char *group, bool keyed, const char *merged, double wanted, double estimate, int64 seed)
 {
 	StringInfoData query;
 	StringInfoData scan;
 
 	initStringInfo(&scan);
-	appendStringInfo(&scan, "%s($1, %s, ", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg", source->key);
+	appendStringInfo(&scan, "%s(%s, %s, ", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
+					 source->planned ? "COALESCE(($3)[planned.\"fastclust place\"::integer], $1)" : "$1", keyed ? source->key : "NULL");
 	append_cells(&scan, source);
 	appendStringInfoChar(&scan, ')');
 	initStringInfo(&query);
 	if (source->leaf_count > 0)
-		appendStringInfoString(&query, "SELECT q.value::text COLLATE \"C\", merge_scan_agg(q.s) FROM (");
+		appendStringInfo(&query, "SELECT %s, merge_scan_agg(q.s) FROM (", merged);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{
-		if (source->group_by == NULL)
-			appendStringInfo(&query, "%sSELECT ''::text AS value, %s AS s ", i > 0 ? " UNION ALL " : "", scan.data);
-		else if (source->leaf_count > 0)		/* a foreign server groups by what it knows */
-			appendStringInfo(&query, "%sSELECT t.%s AS value, %s AS s ", i > 0 ? " UNION ALL " : "", quote_identifier(source->group_by), scan.data);
-		else
-			appendStringInfo(&query, "SELECT %s AS value, %s AS s ", source->group_value, scan.data);
+		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ", i > 0 ? " UNION ALL " : "", value, scan.data);
 		append_rows_from(&query, source, wanted, estimate, seed, source->leaf_count > 0 ? source->leaves[i] : NULL);
-		if (source->group_by != NULL)
-			appendStringInfoString(&query, " GROUP BY 1");
+		if (group != NULL)
+			appendStringInfo(&query, " GROUP BY %s", group);
 	}
 	if (source->leaf_count > 0)
 		appendStringInfoString(&query, ") q GROUP BY 1");
 	return query.data;
+}
+
+char *
+scan_text(const train_source *source, double wanted, double estimate, int64 seed)
+{
+	const char *value = source->group_by == NULL ? "''::text" : source->leaf_count == 0 ? source->group_value :
+		psprintf("t.%s", quote_identifier(source->group_by));	/* a foreign server groups by what it knows */
+
+	return scan_query(source, value, source->group_by == NULL ? NULL : source->leaf_count > 0 ? "1" : group_key(source), true, "q.value::text COLLATE \"C\"", wanted, estimate, seed);
+}
+
+/* (source, column, keyed): the query of a scan of plan $1, a row (value of the column or NULL, packed state) each. */
+SQL_FUNCTION(fastclust_scan_query)
+{
+	train_source source;
+	const char *value;
+	char	   *query;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	value = PG_ARGISNULL(1) ? "NULL::text" : psprintf("t.%s", quote_identifier(NameStr(*PG_GETARG_NAME(1))));
+	SPI_connect();
+	open_source(PG_GETARG_DATUM(0), &source);
+	query = scan_query(&source, value, PG_ARGISNULL(1) ? NULL : "1", PG_GETARG_BOOL(2), "q.value", INFINITY, 0, 0);
+	query = strcpy(SPI_palloc(strlen(query) + 1), query);
+	SPI_finish();
+	PG_RETURN_TEXT_P(cstring_to_text(query));
 }
 
 int
@@ -188,9 +236,7 @@ scan_flags(const train_source *source)
 }
 
 /* (source, wanted, estimate, seed, leaf): FROM and WHERE as append_rows_from. */
-PG_FUNCTION_INFO_V1(fastclust_rows_from);
-Datum
-fastclust_rows_from(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_rows_from)
 {
 	train_source source;
 	StringInfoData query;

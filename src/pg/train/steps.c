@@ -120,9 +120,7 @@ log_step(const training *t, const char *step, TimestampTz begun, double objectiv
 }
 
 /* (name, model_id, model, step, rows_about): announce_step; the step NULL: the last one has ended. */
-PG_FUNCTION_INFO_V1(fastclust_announce_step);
-Datum
-fastclust_announce_step(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_announce_step)
 {
 	if (PG_ARGISNULL(3))
 		end_step();
@@ -133,17 +131,13 @@ fastclust_announce_step(PG_FUNCTION_ARGS)
 }
 
 /* (job, step): its beginning, as begin_step. */
-PG_FUNCTION_INFO_V1(fastclust_begin_step);
-Datum
-fastclust_begin_step(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_begin_step)
 {
 	PG_RETURN_TIMESTAMPTZ(begin_step(open_training(PG_GETARG_DATUM(0)), text_to_cstring(PG_GETARG_TEXT_PP(1))));
 }
 
 /* (job, step, begun, objective, note) */
-PG_FUNCTION_INFO_V1(fastclust_log_step);
-Datum
-fastclust_log_step(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_log_step)
 {
 	training   *t;
 
@@ -169,9 +163,7 @@ reject_no_rows(const training *t)
 }
 
 /* (job) */
-PG_FUNCTION_INFO_V1(fastclust_reject_no_rows);
-Datum
-fastclust_reject_no_rows(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_reject_no_rows)
 {
 	reject_no_rows(open_training(PG_GETARG_DATUM(0)));
 }

@@ -21,8 +21,8 @@
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
 
-#define PARTS_AT_ONCE	64
-#define QUANTILES		201
+#define PARTS_AT_ONCE	1000
+#define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and what they were measured with, about */
 #define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
 #define ROWS_OF_GROUP	48		/* of a group: the deviation of the law is right within 4 % (one deviation) */
 
@@ -110,16 +110,15 @@ measure_part(const training *t, train_part *part, const fc_operator_header *othe
 	fc_operator_header *rows = rows_with_map(t->map, part->rows);
 	serving_part old = serving_of(t, part->group);
 	part_result result = {.churn = NAN};
-	double		places[QUANTILES];
+	double		places[DISTANCE_QUANTILES];
 	query_argument arguments[] = {{"fastop"}, {"jsonb", PointerGetDatum(t->options)}};
 
 	if (old.op != NULL)
 		continue_numbers(t, part, rows, &old, &result.churn);
 	else if (other_group != NULL)
 		part->op = renumbered(part->op, numbers_by_distance(other_group, part->op));
-	for (int i = 0; i < QUANTILES; i++)		/* closer towards the far end */
-		places[i] = 1 - (1 - i / 200.0) * (1 - i / 200.0);
-	result.profile = profile_of_fit(part->op, rows, places, QUANTILES);
+	quantile_places(places);
+	result.profile = profile_of_fit(part->op, rows, places, DISTANCE_QUANTILES);
 	arguments[0].value = PointerGetDatum(part->op);
 	result.no_paths = !has_option(t->options, "levels");
 	if (!result.no_paths)
@@ -221,7 +220,7 @@ version_row(const training *t, const fc_operator_header *sample, const train_par
 	set_value(&row, "drift_counts", part->counts);
 	set_law(&row, t, sample, part);
 	set_numbers(&row, "spreads", result->profile.spreads, part->op->k);
-	set_numbers(&row, "distance_quantiles", result->profile.quantiles, QUANTILES);
+	set_numbers(&row, "distance_quantiles", result->profile.quantiles, DISTANCE_QUANTILES);
 	set_column(&row, "n", Int64GetDatum(part->n));
 	if (!t->source.cosine && t->source.encoder != NULL)
 		set_column(&row, "imputed", Int64GetDatum(part->nulls));
@@ -286,7 +285,7 @@ store_parts(training *t, const fc_operator_header *sample, train_part *parts, in
 		total += parts[i].objective * (double) parts[i].n;
 		n += (double) parts[i].n;
 		records[pending++] = version_row(t, sample, &parts[i], &result, i == 0);
-		if (pending == PARTS_AT_ONCE || i + 1 == count)
+		if (pending == PARTS_AT_ONCE || i + 1 == count || MemoryContextMemAllocated(work, true) > BYTES_AT_ONCE)
 		{
 			write_parts(records, pending);
 			pending = 0;

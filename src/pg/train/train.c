@@ -8,6 +8,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/kmeans/collection.h"
@@ -17,8 +18,13 @@
 #define SCANS			10
 #define MANY_GROUPS		10000
 #define MOST_CANDIDATES	256		/* clusters: more need more rows than the uniform sample has */
-#define QUERIES			1500	/* of a search through buckets, whose recall is measured */
-#define NEIGHBOURS		10.0
+#define FEW_GROUPS		64		/* with candidates of their own */
+#define LEAST_OF_GROUP	3000	/* rows that these are found in */
+#define ROWS_OF_TOLERANCE	1.5	/* by which a step gains two thirds of the tolerance */
+#define SEARCHED_ROWS	6000	/* of a search through buckets, whose recall is measured */
+#define EVIDENCE_ROWS	4000.0	/* of a search for k, or more of few columns */
+#define EVIDENCE_NUMBERS	8e6
+#define MOST_CHOSEN		50		/* clusters, where nobody says how many */
 
 /* ---- what rows are measured in ---- */
 
@@ -70,7 +76,7 @@ row_text(const training *t)
 static bool
 is_whole(const training *t, const fc_operator_header *sample)
 {
-	double		wanted = (double) rows_in_budget(t->dim, wanted_rows(t));
+	double		wanted = wanted_rows(t);
 
 	return sample->k < wanted && (t->estimate <= 3 * wanted || sample->k < wanted / 4);
 }
@@ -115,34 +121,70 @@ check_clusters(const training *t, const fc_operator_header *sample)
 static void
 check_sample(const training *t, const fc_operator_header *sample)
 {
-	query_argument arguments[] = {{"training_job", t->job}, {"fastop", PointerGetDatum(sample)},
-	{"text", CStringGetTextDatum(is_whole(t, sample) ? "" : " of a sample")}};
-
 	if (t->source.group_by != NULL)
-		check_groups(t, sample, estimated_groups(t, sample->k));
+		check_groups(t, sample, t->groups);
 	else
 		check_clusters(t, sample);
 	if (t->source.encoder != NULL)
-		run_query("SELECT tell_useless_columns($1, $2, $3)", 3, arguments, 0);
+		warn_useless_columns(t, sample, is_whole(t, sample) ? "" : " of a sample");
 }
 
 /* ---- k, specs and features from the sample ---- */
 
+/* Evidence for each number of clusters; a search reads so many rows at most. */
+static fc_choice *
+tried_clusters(const training *t, const fc_operator_header *sample, Size most)
+{
+	fc_operator_header *rows = rows_without_nulls(t, sample);
+
+	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / t->dim)), most, t->seed, number_option(t->options, "trim", 0));
+}
+
 /* A training that chooses k itself. */
 static void
-choose_clusters(training *t, const fc_operator_header *sample)
+choose_k(training *t, const fc_operator_header *sample)
 {
-	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}};
-	Datum		value;
-	bool		null;
+	TimestampTz begun = begin_step(t, "number of clusters");
+	const fc_choice *choice = tried_clusters(t, sample, MOST_CHOSEN);
+	const fc_tried *chosen = &choice->tried[choice->chosen];
 
-	run_query("SELECT j.k, j.note FROM with_chosen_k($1, $2, $3) j", 3, arguments, 0);
-	value = query_value(0, 1, &null);
-	if (null)
-		reject_no_rows(t);
-	t->k = (Size) DatumGetInt32(value);
-	value = query_value(0, 2, &null);
-	t->note = null ? NULL : TextDatumGetCString(value);
+	t->k = chosen->k;
+	log_step(t, "number of clusters", begun, NAN, psprintf("%zu: %s", t->k, choice->clear ? psprintf("clear, stability %.2f", chosen->stability) : "no clear k, the elbow of the cost"));
+	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "", t->note != NULL ? "; " : "", choice->clear ? "clear" : "no clear k");
+}
+
+static Datum
+number_or_null(double x, bool *null)
+{
+	*null = isnan(x);
+	return Float8GetDatum(x);
+}
+
+/* (job): rows (k, cost, gain, stability, verdict) for numbers of clusters up to its k. */
+SQL_FUNCTION(fastclust_tried_clusters)
+{
+	training   *t;
+	fc_operator_header *sample;
+	fc_choice  *choice;
+
+	fastclust_begin_rows(fcinfo);
+	SPI_connect();
+	t = open_training(PG_GETARG_DATUM(0));
+	learn_encoder(t);
+	sample = uniform_sample(t);
+	t->units = standard_units(t, sample);
+	choice = tried_clusters(t, sample, t->k);
+	for (Size i = 0; i < choice->count; i++)
+	{
+		const fc_tried *tried = &choice->tried[i];
+		bool		nulls[5] = {false, false, false, false, i != choice->chosen};
+		Datum		values[5] = {Int32GetDatum((int32) tried->k), Float8GetDatum(tried->evidence.cost), number_or_null(tried->gain, &nulls[2]),
+		number_or_null(tried->stability, &nulls[3]), CStringGetTextDatum(choice->clear ? "clear" : "no clear k")};
+
+		put_row(fcinfo, values, nulls);
+	}
+	SPI_finish();
+	return (Datum) 0;
 }
 
 static bool
@@ -176,43 +218,94 @@ choose_map(training *t, const fc_operator_header *sample)
 
 /* ---- candidates: operators that the scan measures and moves ---- */
 
-/* Is a scan longer than k-means of the sample, which it makes one step better? */
+/* Is a scan longer than k-means of a sample of so many rows, which it makes one step better? */
 static bool
-scans_candidates(const training *t, const fc_operator_header *sample)
+scans_candidates(const training *t, double rows)
 {
-	return strcmp(t->method, "kmeans") == 0 && t->k <= MOST_CANDIDATES && t->source.group_by == NULL && !flag_option(t->options, "frozen", false) &&
-		number_option(t->options, "trim", 0) == 0 && number_option(t->options, "iterations", SCANS) > 0 && t->estimate > 3.0 * sample->k;
+	return strcmp(t->method, "kmeans") == 0 && t->k <= MOST_CANDIDATES && !flag_option(t->options, "frozen", false) &&
+		number_option(t->options, "trim", 0) == 0 && number_option(t->options, "iterations", SCANS) > 0 && t->estimate > 3.0 * rows;
+}
+
+/* Found in rows in units, beside those that serve; a count of 0 where there is nothing that the scan can measure. */
+static candidates
+candidates_of(const training *t, char *group, const fc_operator_header *rows, fc_operator_header *first)
+{
+	candidates	found = {.group = group,.rows = rows->k};
+	fit_profile fit;
+
+	if (!sums_are_shared(first))
+		return found;
+	fit = profile_of_fit(first, rows, NULL, 0);
+	found.objective = fit.mean;
+	found.error = fit.error;
+	found.op[found.count++] = first;
+	found.op[found.count] = old_clusters(t, group, t->k);
+	found.count += found.op[found.count] != NULL;
+	return found;
 }
 
 /* The clusters of complete rows, of which the sample is where there are some, or those of the sample; and those that serve. */
-static int
-find_candidates(training *t, const fc_operator_header *sample, fc_operator_header **candidates)
+static void
+find_candidates(training *t, const fc_operator_header *sample)
 {
 	fc_operator_header *rows;
 	TimestampTz begun;
-	fit_profile fit;
-	int			count = 0;
+	bool		scanned = t->source.group_by == NULL && scans_candidates(t, sample->k);
 
-	if (t->source.complete == NULL && !scans_candidates(t, sample))
-		return 0;
+	if (t->source.complete == NULL && !scanned)
+		return;
 	begun = begin_step(t, "sample k-means");
 	rows = rows_with_map(t->map, rows_in_units(sample, (units) {0}, t->units));
 	if (t->source.complete != NULL && (strcmp(t->method, "kmeans") == 0 || has_factor_method(t)))
 		t->start = searched_clusters(t, rows, SHARED_NUMBERS);
-	if (!scans_candidates(t, sample) || distinct_rows(rows, t->k) < t->k)
-		return 0;
-	candidates[count++] = t->start != NULL ? t->start : searched_clusters(t, rows, SEARCHED_NUMBERS);
-	if (!sums_are_shared(candidates[0]))
-		return 0;
-	fit = profile_of_fit(candidates[0], rows, NULL, 0);
-	t->sample_rows = rows->k;
-	t->sample_objective = fit.mean;
-	t->sample_error = fit.error;
-	candidates[count] = old_clusters(t, "", t->k);
-	if (candidates[count] != NULL)
-		count++;
-	log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
-	return count;
+	if (!scanned || distinct_rows(rows, t->k) < t->k)
+		return;
+	t->found = palloc(sizeof(candidates));
+	*t->found = candidates_of(t, "", rows, t->start != NULL ? t->start : searched_clusters(t, rows, SEARCHED_NUMBERS));
+	t->found_count = t->found->count > 0;
+	if (t->found_count > 0)
+		log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
+}
+
+static int
+by_group(const void *a, const void *b)
+{
+	return strcmp(((const candidates *) a)->group, ((const candidates *) b)->group);
+}
+
+/*
+ * Those of a few groups.  Lloyd's step gains about k / n of the sum of squares where n rows told the centroids: so many that this is less than the
+ * tolerance, and no other scan follows.  By hashes groups are the same wherever rows lie, which a sample of blocks is not.
+ */
+static void
+find_group_candidates(training *t)
+{
+	double		wanted = Max(LEAST_OF_GROUP, ROWS_OF_TOLERANCE * (double) t->k / number_option(t->options, "tolerance", 1e-3));
+	char	   *how = text_option(t->options, "sample");
+	double		rows = wanted * t->groups;
+	group_sample *samples;
+	TimestampTz begun;
+	int			count;
+
+	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 || t->source.sharded || (how != NULL && strcmp(how, "hash") == 0) ||
+		rows > (double) rows_in_budget(rows, 0, BYTES_OF_GROUPS, t->dim) || !scans_candidates(t, rows))
+		return;
+	begun = begin_step(t, "sample k-means");
+	samples = sample_groups(t, wanted, &count);
+	t->found = palloc(Max(1, count) * sizeof(candidates));
+	rows = 0;
+	for (int i = 0; i < count; i++)
+	{
+		fc_operator_header *x = rows_in_units(samples[i].rows, (units) {0}, t->units);
+
+		rows += x->k;
+		if (distinct_rows(x, t->k) < t->k)
+			continue;
+		t->found[t->found_count] = candidates_of(t, samples[i].group, x, searched_clusters(t, x, SHARED_NUMBERS));
+		t->found_count += t->found[t->found_count].count > 0;
+	}
+	qsort(t->found, (Size) t->found_count, sizeof(candidates), by_group);
+	log_step(t, "sample k-means", begun, NAN, psprintf("%.0f rows, %d groups", rows, t->found_count));
 }
 
 /* ---- fits ---- */
@@ -229,7 +322,6 @@ log_fits(const training *t, TimestampTz begun, const train_part *parts, int coun
 	int64		n = 0;
 	int64		nulls = 0;
 	double		sampled = 0;
-	query_argument arguments[3] = {{"training_job", t->job}};
 
 	for (int i = 0; i < count; i++)
 	{
@@ -239,9 +331,7 @@ log_fits(const training *t, TimestampTz begun, const train_part *parts, int coun
 	}
 	log_step(t, fit_name(t), begun, NAN, psprintf("%lld rows%s%s", (long long) n, (double) n > sampled ? psprintf(", a sample of %.0f", sampled) : "",
 												   t->source.group_by != NULL ? psprintf(", %d groups", count) : ""));
-	arguments[1] = (query_argument) {"int8", Int64GetDatum(nulls)};
-	arguments[2] = (query_argument) {"int8", Int64GetDatum(n)};
-	run_query("SELECT tell_nulls($1, $2, $3)", 3, arguments, 0);
+	report_nulls(t, nulls, n);
 }
 
 static void
@@ -281,14 +371,11 @@ planned_scans(const training *t, const train_part *parts, int count)
 static void
 measure_recall(training *t, const fc_operator_header *sample, const train_part *part)
 {
-	query_argument arguments[] = {{"fastop", PointerGetDatum(part->op)}, {"fastop", PointerGetDatum(sample)}, {"row_units", units_record(t)},
-	{"int4", Int32GetDatum(QUERIES)}, {"float8"}, {"int4"}};
+	fc_operator_header *rows = rows_with_map(t->map, rows_in_units(some_rows(sample, 1, SEARCHED_ROWS), (units) {0}, t->units));
+	query_argument arguments[] = {{"fastop", PointerGetDatum(part->op)}, {"fastop", PointerGetDatum(rows)},
+	{"float8", Float8GetDatum((double) part->n)}, {"int4", Int32GetDatum((int32) Min(number_option(t->options, "probes", 1), part->op->k))}};
 
-	if (!has_option(t->options, "probes") || t->source.group_by != NULL)
-		return;
-	arguments[4].value = Float8GetDatum(NEIGHBOURS * sample->k / Max((double) part->n, sample->k));
-	arguments[5].value = Int32GetDatum((int32) Min(number_option(t->options, "probes", 1), part->op->k));
-	t->recall = DatumGetFloat8(query_datum("SELECT (bucket_recall($1, searched_sample($2, $3), $4, $5 , $6)).recall", lengthof(arguments), arguments, 0, NULL));
+	t->recall = DatumGetFloat8(query_datum("SELECT (bucket_recall($1, $2, $3, $4)).recall", lengthof(arguments), arguments, 0, NULL));
 }
 
 /* ---- the line ---- */
@@ -297,40 +384,50 @@ static void
 train_rows(training *t)
 {
 	fc_operator_header *sample;
-	fc_operator_header *candidates[2];
 	train_part *parts;
 	int			count;
-	TimestampTz begun = begin_step(t, "sample");
+	TimestampTz begun;
 
+	find_group_type(&t->source);
+	learn_encoder(t);
+	begin_step(t, "sample");
 	sample = uniform_sample(t);
+	t->groups = estimated_groups(t, sample->k);
 	check_sample(t, sample);
 	t->units = standard_units(t, sample);
 	if (t->k == 0)
-		choose_clusters(t, sample);
+		choose_k(t, sample);
 	choose_specs(t, sample);
 	choose_map(t, sample);
 	if (t->version > 1)
 		read_serving(t);
-	count = find_candidates(t, sample, candidates);
+	if (t->source.group_by == NULL || t->source.complete != NULL)
+		find_candidates(t, sample);
+	else
+		find_group_candidates(t);
 	begun = begin_step(t, "sketch");
-	parts = scan_parts(t, sample, candidates, count, &count);
+	parts = scan_parts(t, sample, &count);
 	log_step(t, "sketch", begun, NAN, NULL);
 	fit_parts(t, parts, count);
 	lloyd_scans(t, parts, count, planned_scans(t, parts, count));
 	if (has_option(t->options, "balance"))
 		balance_clusters(t, &parts[0]);
 	begun = GetCurrentTimestamp();
-	measure_recall(t, sample, &parts[0]);
+	if (has_option(t->options, "probes") && t->source.group_by == NULL)
+		measure_recall(t, sample, &parts[0]);
 	log_step(t, "profile", begun, store_parts(t, sample, parts, count), NULL);
 }
 
-/* (job): its version, written but not served yet. */
-PG_FUNCTION_INFO_V1(fastclust_train_rows);
-Datum
-fastclust_train_rows(PG_FUNCTION_ARGS)
+/* (job): its version, written but not served yet; the job with the encoder that was learned. */
+SQL_FUNCTION(fastclust_train_rows)
 {
+	training   *t;
+	Datum		job;
+
 	SPI_connect();
-	train_rows(open_training(PG_GETARG_DATUM(0)));
+	t = open_training(PG_GETARG_DATUM(0));
+	train_rows(t);
+	job = SPI_datumTransfer(t->job, false, -1);
 	SPI_finish();
-	PG_RETURN_VOID();
+	return job;
 }

@@ -1,6 +1,7 @@
 /*
  * train.h - a training: what it is about, where its rows come from, and the steps that make a version of them.
  *
+ *     encoder of columns      from some rows                     encoder.c
  *     sample, units, specs    from some rows                     sample.c
  *     one scan                sketch, counts of drift, weighted sample and Lloyd's sums, of every group     scan.c
  *     operator                in memory, of every group          fit.c
@@ -34,6 +35,8 @@ typedef struct train_source
 	int			feature_count;
 	bool		vector;			/* features is one column of vectors */
 	char	   *group_by;		/* NULL: no groups */
+	char	   *integer;		/* the type of groups that are integers, as which they are grouped; NULL: by their texts */
+	bool		planned;		/* groups are scanned by plans of their own, $3 of the values $2, and others by $1 */
 	struct varlena *encoder;	/* NULL of vectors */
 	char	   *raw;
 	char	   *complete;		/* NULL: samples take all rows */
@@ -58,6 +61,17 @@ typedef struct serving_part
 	bool		cosine;
 } serving_part;
 
+/* Operators in units that the scan measures and moves, of all rows or of a group. */
+typedef struct candidates
+{
+	char	   *group;
+	int			count;
+	fc_operator_header *op[2];
+	Size		rows;			/* of the uniform sample that the first was found in; its mean squared distance there, and its error */
+	double		objective;
+	double		error;
+} candidates;
+
 /* A job and what its steps have made. */
 typedef struct training
 {
@@ -72,20 +86,21 @@ typedef struct training
 	Jsonb	   *options;
 	int64		seed;
 	double		estimate;		/* of the number of rows */
+	double		wanted;			/* rows of a uniform sample; 0: as the options say */
 	TimestampTz begun;
 	/* made */
 	Size		dim;			/* of a row */
+	double		groups;			/* about */
 	units		units;			/* of a row */
 	struct varlena *map;		/* the features that operators take in place of rows; NULL: none */
-	Size		sample_rows;	/* of the uniform sample, in which the first candidate was found; its mean squared distance there, and its error */
-	double		sample_objective;
-	double		sample_error;
 	fc_operator_header *start;	/* in units: where k-means goes on from as well; NULL: none */
 	fc_spec    *spec;
 	bool		decodable;		/* the sketch, which takes all rows then */
 	fc_drift_spec *drift_spec;
 	serving_part *serving;		/* of the version before, by group */
 	int			serving_count;
+	candidates *found;			/* by group */
+	int			found_count;
 	double		recall;			/* NAN: not measured */
 } training;
 
@@ -131,7 +146,10 @@ extern void reject_no_rows(const training *t) __attribute__((noreturn));
 
 /* ---- source.c ---- */
 
+#define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */
+
 extern void open_source(Datum record, train_source *source);
+extern void find_group_type(train_source *source);
 extern void append_rows_from(StringInfo query, const train_source *source, double wanted, double estimate, int64 seed, const char *leaf);
 
 /* The query of a scan of plan $1: a row (group, packed state) for every group, or one. */
@@ -160,19 +178,41 @@ typedef struct scan_request
 /* The plan of scan_agg. */
 extern Datum scan_plan(const training *t, const scan_request *request);
 
+/* ---- encoder.c ---- */
+
+/* Learns the encoder of columns from some rows; one that was there keeps its dimensions. */
+extern void learn_encoder(training *t);
+
+/* The sample in units; of columns with NULLs rows without those that no dimension is for. */
+extern fc_operator_header *rows_without_nulls(const training *t, const fc_operator_header *sample);
+
+extern void warn_useless_columns(const training *t, const fc_operator_header *sample, const char *of_sample);
+extern void report_nulls(const training *t, int64 imputed, int64 n);
+
 /* ---- sample.c ---- */
 
-/* Rows that fit into the memory budget, `size` at most. */
-extern Size rows_in_budget(Size dimension, double size);
+/*
+ * Bytes of the budget for each number of a sample: 16 where it is drawn (doubles, copied once), then 4, beside the uniform sample and the work space of
+ * k-means.  Few clusters gain little from more rows, so half of the budget is enough for them.  The samples of groups are searched one by one.
+ */
+#define BYTES_OF_SAMPLE	49
+#define BYTES_OF_MANY	24		/* clusters */
+#define BYTES_OF_GROUPS	16
+#define BYTES_SENT		56		/* where workers send theirs to the leader, which keeps these until all have come */
+
+/* Rows that fit into the memory budget beside the bytes held, `size` at most. */
+extern Size rows_in_budget(double size, Size held, Size of_number, Size dimension);
+
+/* scan_flags of a scan for a sample of so many rows: without workers where the budget has no room for theirs. */
+extern int	sampling_flags(const training *t, double rows, Size held);
 
 /* How many rows a training wants in its uniform sample; one in random order, in the rows' own units. */
 extern double wanted_rows(const training *t);
 extern fc_operator_header *uniform_sample(training *t);
 extern units encoder_units(const train_source *source);
-extern fc_operator_header *rows_of_coreset(const fc_coreset *state);
 
-/* The first `count` rows, or every `step`-th, of some. */
-extern fc_operator_header *some_rows(const fc_operator_header *rows, Size step, Size count);
+/* Every `step`-th of some rows, so many at most. */
+extern fc_operator_header *some_rows(const fc_operator_header *rows, Size step, Size most);
 
 /* Their features by a map; NULL: as they are. */
 extern fc_operator_header *rows_with_map(const struct varlena *map, const fc_operator_header *rows);
@@ -195,8 +235,7 @@ typedef struct train_part
 	struct varlena *sketch;
 	struct varlena *counts;
 	bool		measured;		/* the objective is that of all rows */
-	int			candidates;		/* that the scan measured: their sums of squares, and where Lloyd's step moves them with what it gains */
-	fc_operator_header *candidate[2];
+	candidates	found;			/* that the scan measured: their sums of squares, and where Lloyd's step moves them with what it gains */
 	fc_operator_header *next[2];
 	double		sse[2];
 	double		gain[2];
@@ -212,7 +251,16 @@ extern double estimated_groups(const training *t, Size wanted);
 
 /* The share of rows that enter sketch and counts: one of so many. */
 extern int	sketched_share(const training *t, double groups);
-extern train_part *scan_parts(training *t, const fc_operator_header *sample, fc_operator_header *const *candidates, int count, int *parts);
+extern train_part *scan_parts(training *t, const fc_operator_header *sample, int *parts);
+
+/* Uniform samples of groups, `wanted` rows each at most, in random order and the rows' own units. */
+typedef struct group_sample
+{
+	char	   *group;
+	fc_operator_header *rows;
+} group_sample;
+
+extern group_sample *sample_groups(const training *t, double wanted, int *count);
 
 /* ---- fit.c ---- */
 

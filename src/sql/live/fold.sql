@@ -1,57 +1,41 @@
 
 -- live sketches: deltas folded into bases
 
--- Delete the deltas that are seen, and tell their sums: rows of a group and bucket, of a table, and one of the number of deltas.
-CREATE FUNCTION fastclust_internal.take_deltas(live_id bigint, spec sketch_spec, drift_spec drift_spec, parted boolean, OUT group_value text, OUT bucket timestamptz,
-        OUT added sketch, OUT removed sketch, OUT came regclass, OUT went regclass, OUT deltas bigint, OUT added_counts drift_counts,
-        OUT removed_counts drift_counts) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_take_deltas' LANGUAGE C ROWS 10;
-
--- What deltas say, into the bases.  Whoever holds the live sketch alone folds it; writers go on, and what they have not committed stays.
+-- What deltas tell, into the bases.  Who holds the live sketch folds it alone; writers go on, and what they have not committed stays.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
     live kept_sketches;
     folded bigint;
-    came regclass[];
-    went regclass[];
 BEGIN
     SELECT * INTO live FROM kept_sketches l WHERE l.id = live_id FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    WITH gone AS MATERIALIZED (
-        SELECT * FROM take_deltas(live.id, live.spec, live.drift_spec, COALESCE(live.group_by, live.bucket) IS NOT NULL)),
+    -- leaves that were dropped
+    DELETE FROM live_bases b WHERE b.live_id = live.id AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = b.live_id AND v.leaf = b.leaf);
+    DELETE FROM live_deltas d WHERE d.live_id = live.id AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = d.live_id AND v.leaf = d.leaf);
+    WITH gone AS (DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL RETURNING d.*),
     changed AS (
-        SELECT COALESCE(g.group_value, '') AS group_value, COALESCE(g.bucket, '-infinity') AS bucket,
-               live_sum_agg(live.spec, NULL, g.added) AS added, live_sum_agg(live.spec, NULL, g.removed) AS removed,
-               merge_drift_counts_agg(g.added_counts) AS added_counts, merge_drift_counts_agg(g.removed_counts) AS removed_counts
-          FROM gone g WHERE g.added IS NOT NULL OR g.removed IS NOT NULL GROUP BY 1, 2),
+        SELECT g.leaf, COALESCE(g.group_value, '') AS group_value, COALESCE(g.bucket, '-infinity') AS bucket,
+               live_sum_agg(live.spec, g.added_rows, g.added) AS added, live_sum_agg(live.spec, g.removed_rows, g.removed) AS removed,
+               live_count_agg(live.drift_spec, g.added_rows, g.added_counts) AS added_counts, live_count_agg(live.drift_spec, g.removed_rows, g.removed_counts) AS removed_counts
+          FROM gone g GROUP BY 1, 2, 3),
     now AS (
-        SELECT c.group_value, c.bucket, live_difference(CASE WHEN b.s IS NULL THEN c.added WHEN c.added IS NULL THEN b.s ELSE b.s + c.added END, c.removed) AS s,
+        SELECT c.leaf, c.group_value, c.bucket, live_difference(CASE WHEN b.s IS NULL THEN c.added WHEN c.added IS NULL THEN b.s ELSE b.s + c.added END, c.removed) AS s,
                changed_drift_counts(b.counts, c.added_counts, c.removed_counts) AS counts
-          FROM changed c LEFT JOIN live_bases b ON b.live_id = live.id AND b.group_value = c.group_value AND b.bucket = c.bucket),
+          FROM changed c LEFT JOIN live_bases b ON b.live_id = live.id AND b.leaf = c.leaf AND b.group_value = c.group_value AND b.bucket = c.bucket),
     emptied AS (
-        DELETE FROM live_bases b USING now n WHERE n.s IS NULL AND b.live_id = live.id AND b.group_value = n.group_value AND b.bucket = n.bucket),
+        DELETE FROM live_bases b USING now n WHERE n.s IS NULL AND b.live_id = live.id AND b.leaf = n.leaf AND b.group_value = n.group_value AND b.bucket = n.bucket),
     written AS (
-        INSERT INTO live_bases AS b (live_id, group_value, bucket, s, counts) SELECT live.id, n.group_value, n.bucket, n.s, n.counts FROM now n WHERE n.s IS NOT NULL
+        INSERT INTO live_bases AS b (live_id, leaf, group_value, bucket, s, counts)
+            SELECT live.id, n.leaf, n.group_value, n.bucket, n.s, n.counts FROM now n WHERE n.s IS NOT NULL
             ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE SET s = EXCLUDED.s, counts = EXCLUDED.counts)
-    SELECT sum(g.deltas), array_agg(g.came) FILTER (WHERE g.came IS NOT NULL), array_agg(g.went) FILTER (WHERE g.went IS NOT NULL) INTO folded, came, went FROM gone g;
+    SELECT count(*) INTO folded FROM gone;
     IF folded > 0 THEN
-        UPDATE kept_sketches l SET folded_at = clock_timestamp(), parts = CASE WHEN COALESCE(came, went) IS NULL THEN l.parts ELSE tables_after(live.parts, came, went) END
-         WHERE l.id = live.id;
+        UPDATE kept_sketches l SET folded_at = clock_timestamp() WHERE l.id = live.id;
     END IF;
     RETURN folded;
-END
-$$;
-
--- For whoever writes the table: his statement does not fail where folding does.
-CREATE FUNCTION fastclust_internal.try_fold_live(live_id bigint) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN fold_live(live_id);
-EXCEPTION WHEN OTHERS THEN
-    RETURN NULL;
 END
 $$;
 

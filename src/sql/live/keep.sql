@@ -115,16 +115,8 @@ BEGIN
     END IF;
     live.columns := ARRAY(SELECT DISTINCT u.column_name COLLATE "C" FROM unnest(features || live.group_by || live.bucket || read_by_condition) u(column_name)
                            WHERE u.column_name IS NOT NULL ORDER BY 1);
-    live.types := live_types(live);
     RETURN live;
 END
-$$;
-
--- The types of the columns today.
-CREATE FUNCTION fastclust_internal.live_types(live kept_sketches) RETURNS text[]
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT array_agg(format_type(a.atttypid, a.atttypmod) ORDER BY u.i)
-      FROM unnest(live.columns) WITH ORDINALITY u(name, i) LEFT JOIN pg_attribute a ON a.attrelid = live.relation AND a.attname = u.name AND NOT a.attisdropped
 $$;
 
 -- Rows must be seen as of now, not as of the begin of the transaction.
@@ -167,7 +159,7 @@ DECLARE
     part record;
     reason text;
 BEGIN
-    FOR part IN SELECT c.oid::regclass AS id, c.*, keeper_of_rows(c.oid) AS keeper FROM live_tables(live.relation) t(id) JOIN pg_class c ON c.oid = t.id LOOP
+    FOR part IN SELECT c.oid::regclass AS id, c.*, keeper_of_rows(c.oid) AS keeper FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id LOOP
         reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
                        WHEN part.relnamespace = 'pg_catalog'::regnamespace THEN 'It is a catalog of the server.'
                        WHEN EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
@@ -192,70 +184,59 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.check_live_parent(relation regclass) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    child regclass;
-    parent regclass;
-BEGIN
-    SELECT p.part, p.parent INTO child, parent FROM live_parent(relation) p;
-    IF parent IS NOT NULL THEN
-        RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', relation),
-            DETAIL = format('%s is a part of %s: a statement on that fires none of its triggers.', CASE WHEN child = relation THEN 'It' ELSE child::text END, parent),
-            HINT = CASE WHEN child = relation THEN format('Follow %s; the options where and group_by tell its rows apart.', parent)
-                        ELSE 'A table is followed with its children where these have no parent besides.' END;
-    END IF;
-END
-$$;
-
 -- Whoever is not the owner of the table did not choose its code: see check_stored_scan.
-CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches, relation regclass) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = live.relation);
+    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = relation);
     problem text := CASE WHEN owner <> current_user OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
-                         THEN COALESCE(foreign_code_problem(live.relation), foreign_type_problem(live.relation, live.columns)) END;
+                         THEN COALESCE(foreign_code_problem(relation), foreign_type_problem(relation, live.columns)) END;
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', owner);
-    ELSIF row_security_active(live.relation) THEN
+    ELSIF row_security_active(relation) THEN
         RAISE feature_not_supported USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
-            DETAIL = format('Row-level security hides rows of %s.', live.relation), HINT = 'Triggers count all rows: NO FORCE ROW LEVEL SECURITY shows them to the owner.';
+            DETAIL = format('Row-level security hides rows of %s.', relation), HINT = 'Triggers count all rows: NO FORCE ROW LEVEL SECURITY shows them to the owner.';
     END IF;
 END
 $$;
 
--- Count all rows.  One query sees the rows and the deltas that speak of them; writers need not wait.
-CREATE FUNCTION fastclust_internal.count_live(live kept_sketches) RETURNS bigint
+-- Count the rows of a leaf.  One query sees them and the deltas that tell of them; writers need not wait.
+CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
 DECLARE
     counted live_count;
 BEGIN
-    EXECUTE format('SELECT open_deltas($3), array_agg(ROW(q.*)::live_part), live_types($4), ARRAY(SELECT t::regclass FROM live_tables(($4).relation) t)'
-                   ' FROM (%s) q', live_scan(live, live.relation::text))
-        INTO counted USING live.spec, live.drift_spec, live.name, live;
-    PERFORM write_bases(live.name, counted);
+    EXECUTE format('SELECT open_deltas($3, $4), array_agg(ROW(q.*)::live_part) FROM (%s) q', live_scan(live, leaf, true)) INTO counted USING live.spec, live.drift_spec, live.id, leaf;
+    PERFORM write_leaf(live.id, leaf, counted);
     RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(counted.parts) p);
+END
+$$;
+
+-- Count all rows, with new triggers first where it has none.
+CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers boolean) RETURNS bigint
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF with_triggers THEN
+        PERFORM drop_live_triggers(live.id, NULL);
+        PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t;
+    END IF;
+    RETURN (SELECT COALESCE(sum(count_leaf(live, t.id)), 0) FROM live_tables(live.relation) t WHERE t.is_leaf);
 END
 $$;
 
 CREATE FUNCTION fastclust_internal.keep_live(asked kept_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    live kept_sketches;
 BEGIN
     PERFORM check_live_isolation(asked.name);
     IF NOT owns_relation(calling_role(), asked.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
-    PERFORM check_live_parent(asked.relation), check_live_tables(asked);
-    asked.parts := ARRAY(SELECT t::regclass FROM live_tables(asked.relation) t);
-    live := claim_live(asked);
-    PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t(id);
-    RETURN count_live(live);
+    PERFORM check_live_tables(asked);
+    RETURN count_live(claim_live(asked), true);
 END
 $$;
 

@@ -2,10 +2,26 @@
 -- live sketches: sketches that follow their tables
 --
 --     kept_sketches   what is counted: which columns of which table, by which groups and buckets of time
---     live_bases      the sketch of each group and bucket when it was last folded
+--     live_leaves     the tables whose rows are counted, each with what identifies its columns
+--     live_bases      the sketch of each leaf, group and bucket when it was last folded
 --     live_deltas     what statements changed since: triggers append to it, nobody changes a row of it
 --
--- No role reads or writes these but the owner of the extension.  A sketch of now is base + what came - what went, in integers: exact under every snapshot that shows the table and these three.
+-- A live sketch belongs to leaves, the tables that hold rows.  That of a tree of partitions or children is the sum of its leaves', and which these are
+-- is looked up when it is read.  So ATTACH, DETACH, INHERIT and DROP need no bookkeeping: a leaf that goes is not added up, goes on being counted,
+-- and is right when it comes again.  A leaf that comes for the first time is counted by the command that adds it, with the rights of who issues it;
+-- where that fails, readers get an error that names the leaf and rebuild_sketch.
+--
+-- AFTER ROW triggers of the leaf see its changes, through whatever parent, in partition moves, in MERGE, and when a subscription applies them.
+-- TRUNCATE takes away what was counted of the leaf.  Other DDL that changes values past the triggers (another type, another expression, labels of an
+-- enum, triggers switched off, an unlogged table) appends why the leaf is lost to live_deltas; DDL never fails by it, and waits for nobody.
+--
+-- A leaf's columns are identified by number, type and modifier.  A dump restores no numbers and no oids: it has the types as regtype[], which are dumped
+-- as names, and the names of the columns, from which a trigger of live_leaves finds the numbers again.  A name that is no longer that of the number is
+-- an error of the reader, too.  A condition is text with all names resolved, written and read under fixed settings alone (pg/base/languages.c): node trees
+-- are of one server version, and their oids of one database.  A leaf that is restored beside triggers, which counted the load or will, is lost.
+--
+-- No role reads or writes these but the owner of the extension.  A sketch of now is base + what came - what went, in integers: exact under every
+-- snapshot that shows the table and these four.
 
 -- One row per live sketch: which rows of which table it counts, and how.
 CREATE TABLE fastclust_internal.kept_sketches (
@@ -22,32 +38,57 @@ CREATE TABLE fastclust_internal.kept_sketches (
     half_life interval,
     condition text,
     columns name[] NOT NULL,    -- all columns that are read
-    types text[] NOT NULL,    -- their types when the rows were counted
-    parts regclass[] NOT NULL,    -- the tables whose rows are in the bases: the table, its partitions and its children
     model_id bigint UNIQUE REFERENCES stored_models ON DELETE SET NULL,
     drift_spec drift_spec,    -- of a model: what its rows are counted by for drift
     created_at timestamptz NOT NULL DEFAULT now(),
-    counted_at timestamptz NOT NULL DEFAULT now(),
     folded_at timestamptz,
     checked_at timestamptz,
     differences bigint,
     CHECK (vector OR encoder IS NULL OR encoder_columns(encoder) = features),
     CHECK ((bucket IS NULL) = (bucket_width IS NULL)),
-    CHECK (half_life IS NULL OR bucket IS NOT NULL),
-    CHECK (cardinality(columns) = cardinality(types)));
+    CHECK (half_life IS NULL OR bucket IS NOT NULL));
+
+-- The tables whose rows are counted.
+CREATE TABLE fastclust_internal.live_leaves (
+    live_id bigint NOT NULL,
+    leaf regclass NOT NULL,
+    names name[] NOT NULL,    -- the columns that are read
+    columns smallint[] NOT NULL,    -- their numbers
+    types regtype[] NOT NULL,
+    typmods integer[] NOT NULL,
+    counted_at timestamptz NOT NULL,
+    lost text,    -- why it cannot be followed; NULL: it can
+    PRIMARY KEY (live_id, leaf));
+
+-- The numbers of columns are those of their names when a leaf is counted, and when it is restored.
+CREATE FUNCTION fastclust_internal.number_columns() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    NEW.columns := ARRAY(SELECT COALESCE(a.attnum, 0) FROM unnest(NEW.names) WITH ORDINALITY u(name, i)
+                           LEFT JOIN pg_attribute a ON a.attrelid = NEW.leaf AND a.attname = u.name ORDER BY u.i);
+    IF NEW.counted_at < now() AND EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = NEW.leaf AND g.tgname = format('fastclust_live_%s_rows', NEW.live_id)) THEN
+        NEW.lost := format('rows of %s were loaded beside its sketch', NEW.leaf);
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER number_columns BEFORE INSERT ON live_leaves FOR EACH ROW EXECUTE FUNCTION number_columns();
+ALTER TABLE live_leaves ENABLE ALWAYS TRIGGER number_columns;
 
 -- The sketches of live sketches when they were last folded.
 CREATE TABLE fastclust_internal.live_bases (
     live_id bigint NOT NULL,
+    leaf regclass NOT NULL,
     group_value text COLLATE "C" NOT NULL DEFAULT '',
     bucket timestamptz NOT NULL DEFAULT '-infinity',    -- when the bucket begins; -infinity without buckets
     s sketch NOT NULL,    -- the sketch of its rows
     counts drift_counts,    -- its rows counted for drift; NULL where the live sketch is not of a model
-    PRIMARY KEY (live_id, group_value, bucket));
+    PRIMARY KEY (live_id, leaf, group_value, bucket));
 
 -- What statements changed since the last fold.
 CREATE TABLE fastclust_internal.live_deltas (
     live_id bigint NOT NULL,
+    leaf regclass NOT NULL,
     at timestamptz NOT NULL DEFAULT now(),    -- when the transaction began
     group_value text COLLATE "C",
     bucket timestamptz,    -- when the bucket begins; NULL without buckets
@@ -55,11 +96,9 @@ CREATE TABLE fastclust_internal.live_deltas (
     removed_rows bytea,    -- rows that went, where they are few
     added sketch,    -- the sketch of rows that came, where they are many
     removed sketch,    -- the sketch of rows that went, where they are many
-    lost text,    -- why a statement could not be followed; NULL: it was
-    came regclass,    -- a partition or child that is counted from now on
-    went regclass,    -- a partition or child that is counted no more
     added_counts drift_counts,    -- the rows of added, counted for drift
-    removed_counts drift_counts);
+    removed_counts drift_counts,
+    lost text);    -- why a statement could not be followed; NULL: it was
 ALTER TABLE live_deltas ALTER added_rows SET STORAGE EXTERNAL, ALTER removed_rows SET STORAGE EXTERNAL;
 ALTER TABLE live_deltas REPLICA IDENTITY FULL;      -- or a publication of all tables would forbid to fold
 CREATE INDEX ON live_deltas (live_id);
@@ -67,6 +106,7 @@ ALTER TABLE live_deltas ALTER live_id SET (n_distinct = -0.001);    -- so that t
 
 SELECT pg_catalog.pg_extension_config_dump('kept_sketches', '');
 SELECT pg_catalog.pg_extension_config_dump('kept_sketches_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('live_leaves', '');
 SELECT pg_catalog.pg_extension_config_dump('live_bases', '');
 SELECT pg_catalog.pg_extension_config_dump('live_deltas', '');
 
@@ -130,8 +170,8 @@ CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
     SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL ELSE a + b - b = b + a - a END
 $$;
 
--- What came and what went, of each group and bucket.
-CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
+-- What came to some leaves and what went, of each group and bucket.
+CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT p.group_value, p.bucket, live_sum_agg(l.spec, p.added_rows, p.added), live_sum_agg(l.spec, p.removed_rows, p.removed),
@@ -139,20 +179,28 @@ CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, OUT group_value tex
       FROM kept_sketches l,
            LATERAL (SELECT b.group_value, b.bucket, NULL::bytea AS added_rows, NULL::bytea AS removed_rows, b.s AS added, NULL::sketch AS removed,
                            b.counts AS added_counts, NULL::drift_counts AS removed_counts
-                      FROM live_bases b WHERE b.live_id = l.id
+                      FROM live_bases b WHERE b.live_id = l.id AND b.leaf = ANY (leaves)
                     UNION ALL
                     SELECT COALESCE(d.group_value, ''), COALESCE(d.bucket, '-infinity'), d.added_rows, d.removed_rows, d.added, d.removed,
                            d.added_counts, d.removed_counts
-                      FROM live_deltas d WHERE d.live_id = l.id AND d.lost IS NULL) p
+                      FROM live_deltas d WHERE d.live_id = l.id AND d.leaf = ANY (leaves) AND d.lost IS NULL) p
      WHERE l.id = $1
      GROUP BY p.group_value, p.bucket
+$$;
+
+-- A relation with its partitions and children; leaves have rows of their own.  Not a partition that is being detached.
+CREATE FUNCTION fastclust_internal.live_tables(relation oid, OUT id oid, OUT is_leaf boolean) RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    WITH RECURSIVE tree(id) AS (SELECT relation UNION SELECT i.inhrelid FROM pg_inherits i, tree
+                                 WHERE i.inhparent = tree.id AND (to_jsonb(i) ->> 'inhdetachpending')::boolean IS NOT TRUE)
+    SELECT c.oid, c.relkind <> 'p' FROM tree JOIN pg_class c ON c.oid = tree.id
 $$;
 
 -- The sketches of now, of those groups and buckets that have rows.
 CREATE FUNCTION fastclust_internal.live_parts(live_id bigint) RETURNS SETOF live_part
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, changed_drift_counts(NULL, p.added_counts, p.removed_counts)
-                       FROM live_sums(live_id) p) q
+                       FROM kept_sketches l, live_sums(l.id, ARRAY(SELECT t.id FROM live_tables(l.relation) t WHERE t.is_leaf)) p WHERE l.id = $1) q
      WHERE q.s IS NOT NULL
 $$;
 
@@ -165,13 +213,13 @@ CREATE FUNCTION fastclust_internal.bucket_microseconds(width interval) RETURNS b
             + extract(microseconds FROM width)::numeric)::bigint
 $$;
 
--- The expressions of a live sketch, of the alias t.  A NULL of vector, group_value or bucket: the row is not counted.
-CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
+-- The expressions of a live sketch for rows of its table, or of a leaf, of the alias t.  A NULL of vector, group_value or bucket: the row is not counted.
+CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation regclass, OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    source row_source := row_source(live.relation, live.features, live.vector, live.group_by);
+    source row_source := row_source(relation, live.features, live.vector, live.group_by);
 BEGIN
-    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR (SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(feature_type(live.relation, live.features[1])))) THEN source.raw
+    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR (SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(feature_type(relation, live.features[1])))) THEN source.raw
                    WHEN live.vector THEN format('vector_in_units(NULL, NULL, %s)', source.raw)
                    WHEN live.encoder IS NOT NULL THEN encoding(source, live.encoder, false)
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
@@ -179,17 +227,17 @@ BEGIN
     group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value END;
     SELECT format('bucket_of_time(%s, %s)', CASE WHEN a.atttypid = 'timestamptz'::regtype THEN format('t.%I', live.bucket)
                                                  ELSE format('(t.%I::timestamp AT TIME ZONE ''UTC'')', live.bucket) END, bucket_microseconds(live.bucket_width))
-      INTO bucket FROM pg_attribute a WHERE a.attrelid = live.relation AND a.attname = live.bucket;
-    filter := (row_condition(live.relation, live.condition)).condition;     -- checked again: a stored row is the claim of a role
+      INTO bucket FROM pg_attribute a WHERE a.attrelid = $2 AND a.attname = live.bucket;
+    filter := (row_condition(relation, live.condition)).condition;     -- checked again: a stored row is the claim of a role
 END
 $$;
 
--- A scan of the relation, or of one of its parts, that counts what the triggers count; $1 is the spec, $2 the drift_spec.
-CREATE FUNCTION fastclust_internal.live_scan(live kept_sketches, tables text) RETURNS text
+-- A scan of the relation, or of the leaf alone, that counts what the triggers count; $1 is the spec, $2 the drift_spec.
+CREATE FUNCTION fastclust_internal.live_scan(live kept_sketches, relation regclass, alone boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format('SELECT q.* FROM (SELECT %1$s AS group_value, %2$s AS bucket, sketch_agg(%3$s, $1) AS s, %4$s AS counts FROM %5$s t WHERE %6$s GROUP BY 1, 2) q'
                   ' WHERE q.s IS NOT NULL AND q.group_value IS NOT NULL AND q.bucket IS NOT NULL',
                   COALESCE(x.group_value, '''''::text'), COALESCE(x.bucket, '''-infinity''::timestamptz'), x.vector,
-                  CASE WHEN live.drift_spec IS NULL THEN 'NULL::drift_counts' ELSE format('drift_counts_agg(%s, $2)', x.vector) END, tables, COALESCE(x.filter, 'true'))
-      FROM live_expressions(live) x
+                  CASE WHEN live.drift_spec IS NULL THEN 'NULL::drift_counts' ELSE format('drift_counts_agg(%s, $2)', x.vector) END, CASE WHEN alone THEN 'ONLY ' ELSE '' END || relation, COALESCE(x.filter, 'true'))
+      FROM live_expressions(live, relation) x
 $$;

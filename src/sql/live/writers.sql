@@ -77,29 +77,27 @@ BEGIN
         END IF;
         live.name := format('%s %s', live.name, gen_random_uuid());     -- nobody stops a training by a name
     END IF;
-    -- those that are the relation, its partitions or its children: who changes a table else waits for the reading of a list of parts
-    live.parts := ARRAY(SELECT t.id::regclass FROM live_tables(live.relation) t(id) WHERE t.id = ANY (live.parts::oid[]) ORDER BY 1);
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (row_condition(live.relation, live.condition)).condition;
-    PERFORM live_expressions(live);
-    INSERT INTO kept_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, half_life, condition, columns, types, parts, model_id, drift_spec)
+    PERFORM live_expressions(live, live.relation);
+    INSERT INTO kept_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, half_life, condition, columns, model_id, drift_spec)
         VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width, live.half_life,
-                live.condition, live.columns, live.types, live.parts, live.model_id, live.drift_spec)
+                live.condition, live.columns, live.model_id, live.drift_spec)
         RETURNING * INTO made;
     RETURN made;
 END
 $$;
 
--- The rows of live_deltas that the caller's query sees, by their places.
-CREATE FUNCTION fastclust_internal.open_deltas(name text) RETURNS tid[]
+-- The rows of live_deltas of a leaf that the caller's query sees, by their places.
+CREATE FUNCTION fastclust_internal.open_deltas(live_id bigint, leaf regclass) RETURNS tid[]
     LANGUAGE fastclust_owner STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN ARRAY(SELECT d.ctid FROM live_deltas d WHERE d.live_id = (readable_live(name)).id);
+    RETURN ARRAY(SELECT d.ctid FROM live_deltas d JOIN kept_sketches l ON l.id = d.live_id WHERE d.live_id = $1 AND d.leaf = $2 AND may_read_live(l));
 END
 $$;
 
--- What a scan counted: the deltas that were seen with it, the sketches, the types of the columns, the tables.
-CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[], types text[], tables regclass[]);
+-- What a scan of a leaf counted: the deltas that were seen with it, the sketches.
+CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[]);
 
 CREATE FUNCTION fastclust_internal.check_live_parts(live kept_sketches, parts live_part[]) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -116,16 +114,59 @@ BEGIN
 END
 $$;
 
--- New bases in place of the old ones and of the deltas that were seen with them.
-CREATE FUNCTION fastclust_internal.write_bases(name text, counted live_count) RETURNS void
+-- A new base of a leaf in place of the old one and of the deltas that were seen with it.
+CREATE FUNCTION fastclust_internal.write_leaf(live_id bigint, leaf regclass, counted live_count) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held kept_sketches := held_live(name);
+    live kept_sketches;
 BEGIN
-    PERFORM check_live_parts(held, counted.parts);
-    DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = held.id;
-    DELETE FROM live_bases b WHERE b.live_id = held.id;
-    INSERT INTO live_bases (live_id, group_value, bucket, s, counts) SELECT held.id, p.group_value, p.bucket, p.s, p.counts FROM unnest(counted.parts) p;
-    UPDATE kept_sketches l SET types = counted.types, parts = ARRAY(SELECT t.id::regclass FROM live_tables(held.relation) t(id) WHERE t.id = ANY (counted.tables::oid[]) ORDER BY 1), counted_at = now(), folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = held.id;
+    SELECT * INTO live FROM kept_sketches l WHERE l.id = $1;
+    IF live.id IS NULL OR NOT owns_relation(calling_role(), live.relation) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
+    ELSIF NOT EXISTS (SELECT FROM live_tables(live.relation) t WHERE t.id = leaf AND t.is_leaf) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('table %s is no leaf of live sketch "%s"', leaf, live.name);
+    END IF;
+    PERFORM check_live_parts(live, counted.parts);
+    DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = $1 AND d.leaf = $2;
+    DELETE FROM live_bases b WHERE b.live_id = $1 AND b.leaf = $2;
+    DELETE FROM live_leaves v WHERE v.live_id = $1 AND v.leaf = $2;
+    INSERT INTO live_leaves (live_id, leaf, names, columns, types, typmods, counted_at)
+        SELECT live.id, leaf, live.columns, '{}', array_agg(a.atttypid::regtype ORDER BY u.i), array_agg(a.atttypmod ORDER BY u.i), now()
+          FROM unnest(live.columns) WITH ORDINALITY u(name, i) JOIN pg_attribute a ON a.attrelid = $2 AND a.attname = u.name;
+    INSERT INTO live_bases (live_id, leaf, group_value, bucket, s, counts) SELECT live.id, $2, p.group_value, p.bucket, p.s, p.counts FROM unnest(counted.parts) p;
+END
+$$;
+
+-- Is a leaf counted, or has a table above leaves its trigger?
+CREATE FUNCTION fastclust_internal.follows(live_id bigint, relation oid) RETURNS boolean
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM kept_sketches l JOIN live_leaves v ON v.live_id = l.id WHERE l.id = $1 AND v.leaf = $2 AND may_read_live(l))
+        OR EXISTS (SELECT FROM pg_class c JOIN pg_trigger g ON g.tgrelid = c.oid WHERE c.oid = $2 AND c.relkind = 'p' AND g.tgname = format('fastclust_live_%s_statement', $1));
+END
+$$;
+
+-- Tables that are gone from the tree are counted no more.
+CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := held_live(name);
+    gone regclass[] := ARRAY(SELECT v.leaf FROM live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf));
+BEGIN
+    DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = ANY (gone);
+    DELETE FROM live_bases b WHERE b.live_id = live.id AND b.leaf = ANY (gone);
+    DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = ANY (gone);
+    UPDATE kept_sketches l SET folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = live.id;
+END
+$$;
+
+-- internal: all of a live sketch, whoever asks.
+CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    DELETE FROM live_deltas d WHERE d.live_id = $1;
+    DELETE FROM live_bases b WHERE b.live_id = $1;
+    DELETE FROM live_leaves v WHERE v.live_id = $1;
+    DELETE FROM kept_sketches l WHERE l.id = $1;
 END
 $$;

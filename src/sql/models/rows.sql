@@ -8,7 +8,6 @@ CREATE TYPE fastclust_internal.row_source AS (
     raw text,                   -- the row as an array, in its own units; all expressions are of the alias t
     encoded text,               -- the same in units; NULL without an encoder
     missing text,               -- has the row a NULL?
-    complete text,              -- is no number of the row imputed?  NULL where samples take all rows
     group_value text,           -- '' without groups
     filter text,                -- rows without NULL
     heap boolean,               -- rows have places in blocks
@@ -133,7 +132,7 @@ BEGIN
     source.key := CASE WHEN source.heap THEN 'place_key(t.ctid)' ELSE row_hash(relation, features, source.raw) END;
     source.sparse := vector AND source.raw NOT LIKE '%::real[]' AND base_type(feature_is)::text ~ '(^|[.])sparsevec$';
     source.sharded := is_sharded(relation);
-    IF vector AND source.sharded AND (SELECT t.typcategory <> 'A' FROM pg_type t WHERE t.oid = base_type(feature_is)) AND aggregate_over(source, 'other') = 'other' THEN     -- Citus sends arrays to any aggregate
+    IF vector AND source.sharded AND (SELECT t.typcategory <> 'A' FROM pg_type t WHERE t.oid = base_type(feature_is)) AND NOT is_only_sum('aggregate_state'::regtype) THEN     -- Citus sends arrays to any aggregate
         source.raw := format('vector_in_units(NULL, NULL, %s)', source.raw);
     END IF;
     SELECT bool_and(a.atttypid = ANY ('{smallint,integer,bigint,real,double precision,numeric}'::regtype[])),
@@ -178,19 +177,14 @@ BEGIN
 END
 $$;
 
--- The columns that an encoder takes of a row, in its order; where they are more than a call takes, the row.
-CREATE FUNCTION fastclust_internal.listed_columns(source row_source) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN cardinality(source.features) <= 97 THEN string_agg(format('t.%I', f), ', ' ORDER BY i) ELSE 't.*' END
-      FROM unnest(source.features) WITH ORDINALITY u(f, i)
-$$;
-
--- The call that encodes a row.  The encoder is a constant of the query; a function takes at most 100 arguments.
+-- The call that encodes a row by its columns in the encoder's order, or the row where they are more than a call takes.  The encoder is a constant
+-- of the query.
 CREATE FUNCTION fastclust_internal.encoding(source row_source, encoder encoder, scaled boolean) RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     SELECT format('%s(%L, %L, %s)', CASE WHEN columns = 't.*' THEN 'encode_record' WHEN source.constant THEN 'encode_constant' ELSE 'encode_listed' END,
                   encoder, scaled, columns)
-      FROM listed_columns(source) columns
+      FROM (SELECT CASE WHEN cardinality(source.features) <= 97 THEN string_agg(format('t.%I', f), ', ' ORDER BY i) ELSE 't.*' END AS columns
+              FROM unnest(source.features) WITH ORDINALITY u(f, i)) c
 $$;
 
 -- The rows as an encoder makes numbers of them.  Those with a NULL in a column that is to be skipped are left out.
@@ -200,7 +194,7 @@ BEGIN
     source.encoder := encoder;
     source.raw := encoding(source, encoder, false);
     source.encoded := encoding(source, encoder, true);
-    source.filter := concat_ws(' AND ', source.filter, CASE WHEN EXISTS (SELECT FROM encoder_nulls(encoder) n WHERE n.nulls = 'skip') THEN source.raw || ' IS NOT NULL' END);
+    source.filter := concat_ws(' AND ', source.filter, CASE WHEN describe(encoder) @> '{"features": [{"nulls": "skip"}]}' THEN source.raw || ' IS NOT NULL' END);
     RETURN source;
 END
 $$;
@@ -306,13 +300,6 @@ $$;
 CREATE FUNCTION fastclust_internal.is_only_sum(type oid) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_is_only_sum' LANGUAGE C VOLATILE STRICT;
 
--- The name of an aggregate of rows: over shards that of the sum they are sent (types/shard_sums.sql), unless there is another.
-CREATE FUNCTION fastclust_internal.aggregate_over(source row_source, aggregate text) RETURNS text
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN source.sharded AND is_only_sum('sketch'::regtype) AND is_only_sum('aggregate_state'::regtype)
-                      AND is_only_sum('drift_counts'::regtype) THEN 'fastclust_internal.sum' ELSE aggregate END
-$$;
-
 -- Shards group by hashing, with the memory of the coordinator, as the settings of a function make one node do; false: as they did before.
 -- Citus passes on what SET LOCAL sets, for the rest of the transaction; the caller has settings of its own that put the coordinator's back.
 CREATE FUNCTION fastclust_internal.hash_on_shards(source row_source, hashing boolean) RETURNS void
@@ -335,10 +322,7 @@ BEGIN
 END
 $$;
 
--- Each leaf's rows aggregated where they lie.
-CREATE FUNCTION fastclust_internal.of_leaves(source row_source, selected text, wanted double precision, estimate double precision, seed bigint, ending text)
-    RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT string_agg(format('SELECT %s %s %s', selected, rows_from(source, wanted, estimate, seed, leaf), ending), ' UNION ALL ')
-      FROM unnest(COALESCE(source.leaves, ARRAY[source.relation])) leaf
-$$;
+-- The query of a scan (types/scan.sql) of plan $1: a row (value, packed state) for each value of a column, or for NULL of all rows.  A scan of a share
+-- or of a sample needs keys.
+CREATE FUNCTION fastclust_internal.scan_query(source row_source, "column" name, keyed boolean) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_scan_query' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;

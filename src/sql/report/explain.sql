@@ -2,24 +2,18 @@
 -- explain: clusters in the words and units of the table
 
 -- A dimension of the rows: the column or part of one that it comes from, the kind of that (number, boolean, date, timestamp, interval, category,
--- vector), for a category which of them it tells (1, else 0), and how its value was transformed (none or log).
-CREATE FUNCTION fastclust_internal.version_features(version stored_versions, OUT dimension integer, OUT feature text, OUT kind text,
-        OUT category text, OUT transform text) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT f.dimension, f.feature, f.kind, f.category, f.transform FROM encoder_features(version.encoder) f
-    UNION ALL
-    SELECT i, format('%s[%s]', version.features[1], i), 'vector', NULL, 'none' FROM generate_series(1, cardinality(means(version.training_sketch))) i
-     WHERE version.encoder IS NULL
-$$;
-
--- Features with the names that people read, "country = DE", and how the core takes each: 0 number, 1 log, 2 days, 3 seconds, 4 a flag.
+-- vector), for a category which of them it tells (1, else 0), the name that people read, "country = DE", and how the core takes it: 0 number, 1 log,
+-- 2 days, 3 seconds, 4 a flag.
 CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
         OUT label text, OUT axis_kind integer) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT f.dimension, f.feature, f.kind, f.category, CASE WHEN f.category IS NULL THEN f.feature ELSE format('%s = %s', f.feature, f.category) END,
            CASE WHEN f.transform = 'log' THEN 1 WHEN f.kind = 'date' THEN 2 WHEN f.kind IN ('timestamp', 'interval') THEN 3
                 WHEN f.kind IN ('boolean', 'category') THEN 4 ELSE 0 END
-      FROM version_features(version) f
+      FROM encoder_features(version.encoder) f
+    UNION ALL
+    SELECT i, format('%s[%s]', version.features[1], i), 'vector', NULL, format('%s[%s]', version.features[1], i), 0
+      FROM generate_series(1, cardinality(means(version.training_sketch))) i WHERE version.encoder IS NULL
 $$;
 
 -- A value in its own unit as people read it, with four digits or exactly; days and seconds are from 2000-01-01 on.

@@ -23,31 +23,6 @@ COMMENT ON FUNCTION index_centroids(text)
 
 -- ---- index_health ----
 
--- The version whose buckets stand for those of an index on a column: the caller's own or that of the table's owner before those of others, then one
--- whose training measured the recall, then the latest.  None of a role that may not read the column: it only says that it was trained on it.
-CREATE FUNCTION fastclust_internal.version_of_column(relation regclass, source row_source) RETURNS stored_versions
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT v.* FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
-           (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = version_of_column.relation) o
-     WHERE m.group_by IS NULL AND v.vector AND v.features = source.features AND v.relation = source.relation
-       AND has_column_privilege(m.owner_id, version_of_column.relation, source.features[1], 'SELECT')
-     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1
-$$;
-
--- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
--- runs in no transaction with another.
-CREATE FUNCTION fastclust_internal.rebuild_statement(relation regclass, "column" name, model text) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT NULLIF(concat_ws(E'\n',
-        (SELECT format('SELECT %I.retrain(%L);', '@extschema@', m.model) FROM own_models m WHERE m.model = rebuild_statement.model),
-        (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %I.%I;', n.nspname, c.relname), E'\n' ORDER BY n.nspname, c.relname)
-           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
-          WHERE i.indrelid = relation AND a.amname IN ('ivfflat', 'vchordrq')
-            AND EXISTS (SELECT FROM pg_depend d JOIN pg_attribute t ON t.attrelid = d.refobjid AND t.attnum = d.refobjsubid    -- itself, or in an expression
-                         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
-                           AND t.attname = "column"))), '')
-$$;
-
 -- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source row_source, version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts, OUT n bigint)
@@ -80,7 +55,7 @@ BEGIN
     n := COALESCE(n, row_count(present), 0);
     IF has_all_dimensions(spec(at_build)) THEN
         null_moments := COALESCE(version.null_moments, CASE WHEN row_count(present) > 0 THEN
-                                 sample_null_moments(uniform_sample(sampling_job(source, 5000, 0)), spec(at_build)) END);
+                                 sample_null_moments(uniform_sample(source, 5000, 0), spec(at_build)) END);
     ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
             HINT = 'Leave at_build and present out, or make them with the model_spec of a model of method "kmeans".';
@@ -97,7 +72,6 @@ DECLARE
     version stored_versions;
     source row_source;
     compared record;
-    sample fastop;
     measured record;
 BEGIN
     IF $1 IS NULL OR $2 IS NULL THEN
@@ -106,7 +80,12 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('probes is %s, out of range', $5), DETAIL = 'It is a number of buckets, 1 or more.';
     END IF;
     source := row_source($1, ARRAY[$2], true, NULL);
-    version := version_of_column($1, source);
+    -- The version whose buckets stand for those of an index on the column: the caller's own or that of the table's owner before those of others, then one
+    -- whose training measured the recall, then the latest.  None of a role that may not read the column: it only says that it was trained on it.
+    SELECT v.* INTO version FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
+           (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = $1) o
+     WHERE m.group_by IS NULL AND v.vector AND v.features = source.features AND v.relation = source.relation AND has_column_privilege(m.owner_id, $1, $2, 'SELECT')
+     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1;
     IF version.operator IS NOT NULL THEN
         PERFORM scanned_relation(readable_model(version.model), version, $1, NULL);
         source := source_of_version(version, $1, NULL);
@@ -123,9 +102,7 @@ BEGIN
                       compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        sample := searched_sample(uniform_sample(sampling_job(source, 6000, 0)),
-                                  ROW(version.center, version.scale, version.map)::row_units);
-        measured := bucket_recall(version.operator, sample, 1500, 10.0 * clusters(sample) / greatest(rows_now, clusters(sample)),
+        measured := bucket_recall(version.operator, rows_in_space(uniform_sample(source, 6000, 0), version.center, version.scale, version.map), rows_now,
                                   least(COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer),
                                         clusters(version.operator)));
         -- the share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows are at 1.5 times
@@ -142,7 +119,16 @@ BEGIN
         recall_at_build := CASE WHEN $5 IS NULL OR $5 = number_option(version.options, 'probes', NULL) THEN version.recall END;
         recall_loss := recall_at_build - recall_now;
     END IF;
-    statement := CASE WHEN verdict = 'drifted' THEN rebuild_statement($1, $2, version.model) END;
+    -- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
+    -- runs in no transaction with another.
+    statement := CASE WHEN verdict = 'drifted' THEN NULLIF(concat_ws(E'\n',
+        (SELECT format('SELECT %I.retrain(%L);', '@extschema@', m.model) FROM own_models m WHERE m.model = version.model),
+        (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %I.%I;', n.nspname, c.relname), E'\n' ORDER BY n.nspname, c.relname)
+           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
+          WHERE i.indrelid = $1 AND a.amname IN ('ivfflat', 'vchordrq')
+            AND EXISTS (SELECT FROM pg_depend d JOIN pg_attribute t ON t.attrelid = d.refobjid AND t.attnum = d.refobjsubid    -- itself, or in an expression
+                         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1
+                           AND t.attname = $2))), '') END;
 END
 $$;
 COMMENT ON FUNCTION index_health(regclass, name, sketch, sketch, integer)

@@ -14,31 +14,16 @@ BEGIN
 END
 $$;
 
--- The job of reading a sample of about so many rows.
-CREATE FUNCTION fastclust_internal.sampling_job(source row_source, wanted double precision, seed bigint) RETURNS training_job
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    job training_job;
-BEGIN
-    job.source := source;
-    job.k := 1;
-    job.options := jsonb_build_object('sample_rows', wanted);
-    job.seed := seed;
-    job.estimate := estimated_rows(source);
-    RETURN job;
-END
-$$;
-
 -- A uniform sample of them, in their own units; the relation is the version's own where none is named.
 CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version stored_versions, relation regclass, wanted double precision) RETURNS fastop
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT uniform_sample(sampling_job(version_source(held, version, scanned_relation(held, version, relation, held.group_by)), wanted, seed_option(version.options)))
+    SELECT uniform_sample(version_source(held, version, scanned_relation(held, version, relation, held.group_by)), wanted, seed_option(version.options))
 $$;
 
 -- Rows in their own units, as the operator of a version takes them.
 CREATE FUNCTION fastclust_internal.rows_of_version(sample fastop, version stored_versions) RETURNS fastop
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT rows_in_space(operator_in_units(sample, NULL, NULL, version.center, version.scale), version.map)
+    SELECT rows_in_space(sample, version.center, version.scale, version.map)
 $$;
 
 -- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random order; kinds: 0 number, 1 log, 2 days, 3 seconds,

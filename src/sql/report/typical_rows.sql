@@ -38,14 +38,10 @@ CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, O
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_quality_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 10;
 
+-- The share of the rows with another label by new than by old; `moved`, new in the units of old, where these are of one space: clusters that continue
+-- those of the other take their numbers first, as in a retrain.
 CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop, new_rows fastop, moved fastop) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_labels_changed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100000;
--- The share of the rows that another version labels otherwise, after clusters that continue those of the other took their numbers as in a retrain.
-CREATE FUNCTION fastclust_internal.labels_changed(part stored_versions, part_rows fastop, other stored_versions, other_rows fastop) RETURNS double precision
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT changed_labels(other.operator, other_rows, part.operator, part_rows,
-                          CASE WHEN part.map IS NULL AND other.map IS NULL THEN operator_in_units(part.operator, part.center, part.scale, other.center, other.scale) END)
-$$;
 
 CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, INOUT version integer DEFAULT -1, OUT cluster integer,
         OUT name text, OUT n bigint, OUT share double precision, OUT silhouette double precision, OUT davies_bouldin double precision,
@@ -62,8 +58,9 @@ BEGIN
     -- beside it the current version, where both take the same coordinates of rows
     SELECT v.* INTO current FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version AND v.version <> part.version AND v.group_value = part.group_value AND held.group_by IS NOT DISTINCT FROM measured.group_by
-       AND (SELECT array_agg(f::text ORDER BY f.dimension) FROM version_features(ROW(v.*)::stored_versions) f) = (SELECT array_agg(f::text ORDER BY f.dimension) FROM version_features(part) f);
-    changed := labels_changed(part, rows_of_version(sample, part), current, rows_of_version(sample, current));
+       AND (SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(ROW(v.*)::stored_versions) f) = (SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(part) f);
+    changed := changed_labels(current.operator, rows_of_version(sample, current), part.operator, rows_of_version(sample, part),
+                              CASE WHEN part.map IS NULL AND current.map IS NULL THEN operator_in_units(part.operator, part.center, part.scale, current.center, current.scale) END);
     RETURN QUERY
     SELECT v.version, q.cluster, names.name, COALESCE(round(q.share * clusters(sample))::bigint, 0), q.share, q.silhouette, q.davies_bouldin, q.spread, q.variance_explained,
            CASE WHEN q.cluster IS NULL AND v.version = part.version THEN changed END

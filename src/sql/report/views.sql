@@ -156,7 +156,8 @@ COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';
 
 CREATE VIEW live_sketches WITH (security_barrier) AS
     SELECT l.id, l.name, l.relation, l.features, l.encoder, l.spec, l.group_by, l.bucket, l.bucket_width, l.half_life, l.condition,
-           (SELECT m.model FROM readable_models m WHERE m.id = l.model_id) AS model, l.created_at, l.counted_at, l.folded_at, l.checked_at, l.differences,
+           (SELECT m.model FROM readable_models m WHERE m.id = l.model_id) AS model, l.created_at,
+           (SELECT min(v.counted_at) FROM live_leaves v WHERE v.live_id = l.id) AS counted_at, l.folded_at, l.checked_at, l.differences,
            (SELECT COALESCE(sum(row_count(b.s)), 0)::bigint FROM live_bases b WHERE b.live_id = l.id) AS folded_rows,
            (SELECT count(*) FROM live_deltas d WHERE d.live_id = l.id) AS open_deltas,
            (SELECT min(d.at) FROM live_deltas d WHERE d.live_id = l.id) AS oldest_delta,

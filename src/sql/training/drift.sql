@@ -71,20 +71,11 @@ DECLARE
     share integer := CASE WHEN bucket IS NULL THEN 1 << greatest(0, least(20, ceil(log(2, greatest(1, estimated_rows(source) / 1e6)::numeric))))::integer ELSE 1 END;
     plan scan_plan := ROW(CASE WHEN NOT source.vector THEN source.encoder END, source.metric, NULL, NULL, NULL, spec(version.training_sketch), drift_spec_of(version),
                           share, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan;
-    query text;
-    scan text := format('%s($1, %s, %s)', aggregate_over(source, 'scan_agg'), CASE WHEN share > 1 THEN source.key ELSE 'NULL' END,
-                        CASE WHEN source.vector THEN source.raw ELSE listed_columns(source) END);
+    query text := format('SELECT q.value::text, r.sketch, r.counts, r.n FROM (%s) q(value, scan), scan_result(q.scan) r ORDER BY q.value', scan_query(source, bucket, share > 1));
 BEGIN
     IF bucket IS NOT NULL THEN
         PERFORM feature_type(relation, bucket);
     END IF;
-    query := format('SELECT q.value, r.sketch, r.counts, r.n FROM (%s) q, scan_result(q.scan) r', CASE WHEN source.leaves IS NULL
-        THEN format('SELECT %s AS value, %s AS scan %s%s', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I::text', bucket) END,
-                    scan, rows_from(source), CASE WHEN bucket IS NULL THEN '' ELSE format(' GROUP BY t.%1$I ORDER BY t.%1$I', bucket) END)
-        ELSE format('SELECT l.value::text AS value, merge_scan_agg(l.scan) AS scan FROM (%s) l%s',
-                    of_leaves(source, format('%s AS value, %s AS scan', CASE WHEN bucket IS NULL THEN 'NULL::text' ELSE format('t.%I', bucket) END, scan),
-                              'infinity', 0, 0, CASE WHEN bucket IS NULL THEN '' ELSE 'GROUP BY 1' END),
-                    CASE WHEN bucket IS NULL THEN ' GROUP BY 1' ELSE ' GROUP BY l.value ORDER BY l.value' END) END);
     IF plan.share > 1 THEN
         EXECUTE query INTO value, s, counts, n USING plan;
         IF n >= plan.share * 250000::bigint THEN

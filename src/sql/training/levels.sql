@@ -8,8 +8,8 @@ CREATE FUNCTION fastclust_internal.cluster_joins(op fastop, OUT step integer, OU
 -- Clusters of one number joined: weighted means.
 CREATE FUNCTION fastclust_internal.joined_clusters(op fastop, numbers integer[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_joined_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
--- What a search for the nearest rows finds through buckets, beside all distances; each bucket's rows and sum of squares.
-CREATE FUNCTION fastclust_internal.bucket_recall(op fastop, searched_rows fastop, queries integer, neighbours double precision, probes integer,
+-- The share of the ten nearest of n rows that a search through buckets finds, by a sample of these in random order; each bucket's rows and sum of squares.
+CREATE FUNCTION fastclust_internal.bucket_recall(op fastop, searched_rows fastop, n double precision, probes integer,
         OUT recall double precision, OUT read_share double precision, OUT counts double precision[], OUT squares double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_bucket_recall' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
 
@@ -73,21 +73,3 @@ BEGIN
     RETURN paths;
 END
 $$;
-
--- ---- the recall of a search through buckets ----
-
--- The rows of a sample that a search is tried on, as an operator takes them; the order of a sample is random.  The nearest of a sample are as a
--- sample of the nearest.
-CREATE FUNCTION fastclust_internal.searched_sample(sample fastop, units row_units) RETURNS fastop
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF clusters(sample) > 6000 THEN
-        sample := (SELECT fastop_agg(c.centroid, c.weight ORDER BY c.cluster) FROM centroids(sample) c WHERE c.cluster < 6000);
-    END IF;
-    IF units.center IS NOT NULL OR units.scale IS NOT NULL THEN
-        sample := operator_in_units(sample, NULL, NULL, units.center, units.scale);
-    END IF;
-    RETURN rows_in_space(sample, units.map);
-END
-$$;
-

@@ -26,7 +26,7 @@ BEGIN
         END IF;
         asked.relation := (job.source).relation::regclass;
         asked.columns := (job.source).features;
-        PERFORM check_live_parent(asked.relation), check_live_tables(asked);
+        PERFORM check_live_tables(asked);
         PERFORM check_model_follows(ROW(m.*)::stored_models, (job.source).relation::regclass) FROM readable_models m WHERE m.model = job.model;
     END IF;
 END

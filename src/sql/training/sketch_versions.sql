@@ -53,18 +53,6 @@ BEGIN
 END
 $$;
 
--- Rows drawn from the clusters of a fresh version: the law of drift and the quantiles of distances are theirs.
-CREATE FUNCTION fastclust_internal.drawn_laws(op fastop, spreads double precision[], version stored_versions, seed bigint,
-        OUT null_moments double precision[], OUT distance_quantiles double precision[])
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    drawn fastop := drawn_rows(op, spreads, greatest(512, least(8192, 4000000 / dim(op))), seed);
-BEGIN
-    distance_quantiles := (fit_profile(op, drawn, quantile_places())).quantiles;
-    null_moments := sample_null_moments(operator_in_units(drawn, version.center, version.scale, NULL, NULL), version.spec);
-END
-$$;
-
 -- A part of a version that is made of a sketch alone.  No row is read: of another number of clusters the quantiles are taken to change as
 -- the root mean square does; a fresh one has those of rows drawn from its clusters.
 CREATE FUNCTION fastclust_internal.decoded_part(job training_job, group_value text, s sketch, counts drift_counts, old stored_versions) RETURNS stored_versions
@@ -73,15 +61,36 @@ DECLARE
     begun timestamptz := clock_timestamp();
     fresh boolean := flag_option(job.options, 'fresh', false);
     result record := decoded(job, s, old, fresh);
-    part stored_versions := version_part(job, ROW(old.center, old.scale, NULL)::row_units, CASE WHEN fresh THEN without_pilot_rows(old.spec) ELSE old.spec END,
-                                        group_value, result.op, s, counts, old.null_moments, NULL);
+    part stored_versions := old;
+    drawn fastop;
 BEGIN
     PERFORM log_step(job, 'decode', begun, result.objective, job.note);
+    part.model_id := job.model_id;
+    part.version := job.version;
+    part.group_value := group_value;
+    part.method := job.method;
+    part.note := job.note;
+    part.k := job.k;
+    part.options := job.options - 'frozen';
+    part.operator := result.op;
+    part.map := NULL;
+    part.training_sketch := s;
+    part.drift_spec := NULL;
+    part.drift_counts := counts;
+    part.n := row_count(s);
+    part.imputed := NULL;
+    part.objective_error := NULL;
+    part.label_churn := NULL;
+    part.recall := NULL;
+    part.started_at := job.started_at;
     part.spreads := result.spreads;
     part.objective := result.objective;
     part.paths := level_paths(result.op, job.options);
     IF fresh THEN
-        SELECT l.null_moments, l.distance_quantiles INTO part.null_moments, part.distance_quantiles FROM drawn_laws(result.op, result.spreads, old, job.seed) l;
+        part.spec := without_pilot_rows(old.spec);
+        drawn := drawn_rows(result.op, result.spreads, greatest(512, least(8192, 4000000 / dim(result.op))), job.seed);
+        part.distance_quantiles := (fit_profile(result.op, drawn)).quantiles;
+        part.null_moments := sample_null_moments(operator_in_units(drawn, old.center, old.scale, NULL, NULL), old.spec);
         RETURN part;
     END IF;
     part.distance_quantiles := (SELECT array_agg(q * CASE WHEN job.k = old.k THEN 1 ELSE COALESCE(sqrt(result.objective / NULLIF(old.objective, 0)), 1) END ORDER BY i)

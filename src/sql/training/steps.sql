@@ -36,7 +36,8 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('sample "%s" is not known', how), HINT = 'Samples are auto, hash.';
     END IF;
     IF how = 'hash' THEN
-        EXECUTE format('SELECT sum(q.n) FROM (%s) q', of_leaves(source, 'count(*) AS n', 'infinity', 0, 0, '')) INTO job.estimate;
+        EXECUTE (SELECT format('SELECT sum(q.n) FROM (%s) q', string_agg('SELECT count(*) AS n ' || rows_from(source, leaf => leaf), ' UNION ALL '))
+                   FROM unnest(COALESCE(source.leaves, ARRAY[source.relation])) leaf) INTO job.estimate;
         source.heap := false;
         source.key := row_hash(source.relation::regclass, source.features, source.raw);
     ELSE
@@ -47,17 +48,9 @@ BEGIN
 END
 $$;
 
--- A uniform sample in the rows' own units.
-CREATE FUNCTION fastclust_internal.uniform_sample(job training_job) RETURNS fastop
+-- A uniform sample of about so many rows, in their own units.
+CREATE FUNCTION fastclust_internal.uniform_sample(source row_source, wanted double precision, seed bigint) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_uniform_sample' LANGUAGE C STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
-
--- The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit.
-CREATE FUNCTION fastclust_internal.standard_units(job training_job, sample fastop) RETURNS row_units
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN NOT (job.source).vector THEN ROW(encoder_center((job.source).encoder), encoder_scale((job.source).encoder), NULL)::row_units
-                ELSE (SELECT ROW(m.mean, (SELECT array_agg(CASE WHEN d > 0 THEN d ELSE 1 END ORDER BY i) FROM unnest(m.deviation) WITH ORDINALITY u(d, i)), NULL)::row_units
-                        FROM centroid_moments(sample) m WHERE flag_option(job.options, 'standardize', false)) END
-$$;
 
 -- ---- the sketch ----
 
@@ -98,15 +91,6 @@ BEGIN
 END
 $$;
 
--- The rows of a sample in units, as an operator takes them.
--- In PL/pgSQL: a function in SQL keeps its last result until the transaction ends.
-CREATE FUNCTION fastclust_internal.rows_in_space(weighted_rows fastop, map kernel_map) RETURNS fastop
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF map IS NOT NULL THEN
-        weighted_rows := (SELECT fastop_agg(kernel_features(map, c.centroid), c.weight ORDER BY c.cluster) FROM centroids(weighted_rows) c);
-    END IF;
-    RETURN weighted_rows;
-END
-$$;
-
+-- Rows of a sample as an operator takes them.
+CREATE FUNCTION fastclust_internal.rows_in_space(sample fastop, center double precision[], scale double precision[], map kernel_map) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_rows_in_space' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100000;

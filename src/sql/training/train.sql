@@ -1,41 +1,17 @@
 
 -- train: from a table to a new version of a model (pg/train/train.h has the steps)
 
--- Rows with a NULL were left out, or got a value in its place: nobody should have to find out.
-CREATE FUNCTION fastclust_internal.tell_nulls(job training_job, imputed bigint, n bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    shares text := (SELECT string_agg(format('%s %s %%', e.feature, round((100 * e.share)::numeric, 1)), ', ' ORDER BY e.share DESC)
-                      FROM encoder_nulls((job.source).encoder) e WHERE e.share > 0);
-    skipped text := (SELECT string_agg(format('"%s"', e.feature), ', ') FROM encoder_nulls((job.source).encoder) e WHERE e.share > 0 AND e.nulls = 'skip');
-BEGIN
-    IF flag_option(job.options, 'quiet', false) THEN
-        RETURN;
-    END IF;
-    IF imputed > 0 AND (job.source).metric IS NOT NULL THEN
-        RAISE NOTICE USING MESSAGE = format('%s of %s rows are zero vectors, which have no direction and are skipped', imputed, n + imputed);
-    ELSIF imputed > 0 THEN
-        RAISE NOTICE USING MESSAGE = format('%s of %s rows have a NULL, which counts as the mean of its column or as "missing"', imputed, n),
-            DETAIL = 'In a sample: ' || shares || '.', HINT = 'The option nulls leaves such rows out: ''{"encoder": {"nulls": "skip"}}''.';
-    END IF;
-    IF skipped IS NOT NULL THEN
-        RAISE NOTICE USING MESSAGE = format('rows with a NULL in %s are left out', skipped), DETAIL = 'In a sample: ' || shares || '.';
-    END IF;
-END
-$$;
-
--- The version of a job whose encoder is learned, written.
-CREATE FUNCTION fastclust_internal.train_rows(job training_job) RETURNS void
+-- The version of a job, written but not served yet; the job with the encoder of its columns.
+CREATE FUNCTION fastclust_internal.train_rows(job training_job) RETURNS training_job
     AS 'MODULE_PATHNAME', 'fastclust_train_rows' LANGUAGE C STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 
 CREATE FUNCTION fastclust_internal.run_training(asked training_job) RETURNS integer
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    job training_job := with_learned_encoder(asked);
+    job training_job := train_rows(asked);
     held stored_models;
     trained stored_versions;
 BEGIN
-    PERFORM train_rows(job);
     PERFORM start_serving(job.model_id, job.version, (job.source).group_by, number_option(job.options, 'keep', 5)::integer);
     PERFORM keep_model(job);
     IF job.options -> 'live' ->> 'half_life' IS NOT NULL THEN

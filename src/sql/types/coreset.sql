@@ -1,27 +1,8 @@
 
 -- internal: weighted samples of rows, kept as operators whose centroids are the rows
 
-CREATE FUNCTION fastclust_internal.coreset_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_coreset_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.coreset_final(aggregate_state) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_coreset_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.coreset_packed(aggregate_state) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_coreset_packed' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@each @vector@ = row_vector; "any"
-CREATE FUNCTION fastclust_internal.coreset_accum(aggregate_state, @vector@, bigint, integer, double precision[], double precision, bigint, double precision, boolean)
-    RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_coreset_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
--- NULL for key: equal rows are told apart by the order in which they come.  NULL for variance: a uniform sample.
--- Of a part of the rows, to be merged.  NULL for rank_limit: none; for cosine: false.  No argument has a collation: postgres_fdw would not send the call
--- with a constant for it.
-CREATE AGGREGATE fastclust_internal.coreset_state_agg(x @vector@, key bigint, size integer, center double precision[], variance double precision, seed bigint,
-        rank_limit double precision, cosine boolean) (
-    SFUNC = coreset_accum, STYPE = aggregate_state, SSPACE = 4096, COMBINEFUNC = coreset_combine,
-    FINALFUNC = coreset_packed, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
---@end
-CREATE AGGREGATE fastclust_internal.merge_coreset_agg(aggregate_state) (SFUNC = coreset_combine, STYPE = aggregate_state, SSPACE = 4096,
-    COMBINEFUNC = coreset_combine, FINALFUNC = coreset_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-
 CREATE FUNCTION fastclust_internal.centroid_moments(op fastop, OUT mean double precision[], OUT deviation double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_centroid_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- Centroids moved from one set of units to another; NULL for a center is 0, for a scale 1.
@@ -33,7 +14,8 @@ CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double pr
 CREATE FUNCTION fastclust_internal.cluster_centroids(op fastop, k integer, options jsonb, initial fastop DEFAULT NULL,
         trimmed double precision DEFAULT 0) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_cluster_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000;
-CREATE FUNCTION fastclust_internal.fit_profile(op fastop, weighted_rows fastop, places double precision[],
+-- Quantiles are of the distances at 1 - (1 - i / 200)^2.
+CREATE FUNCTION fastclust_internal.fit_profile(op fastop, weighted_rows fastop,
         OUT objective double precision, OUT error double precision, OUT quantiles double precision[], OUT spreads double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_fit_profile' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
 -- Rows drawn from the clusters of an operator, round normal clouds of these spreads, as a stand-in for rows that are not read.

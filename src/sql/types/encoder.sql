@@ -3,24 +3,14 @@
 
 CREATE FUNCTION fastclust_internal.encoder_final(internal) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_encoder_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_combine(internal, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_serialize(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_deserialize(bytea, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]) RETURNS internal
+--@each @options@ @type@ @words@ = ; ,~options~jsonb ,~jsonb ,~with~options
+CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[], jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE encoder_agg("row" record, columns text[]) (
+CREATE AGGREGATE encoder_agg("row" record, columns text[]@options@) (
     SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = encoder_combine, SERIALFUNC = encoder_serialize, DESERIALFUNC = encoder_deserialize, PARALLEL = SAFE);
-COMMENT ON AGGREGATE encoder_agg(record, text[]) IS 'an encoder of these columns, learned from the rows';
-CREATE AGGREGATE encoder_agg("row" record, columns text[], options jsonb) (
-    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = encoder_combine, SERIALFUNC = encoder_serialize, DESERIALFUNC = encoder_deserialize, PARALLEL = SAFE);
-COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS 'an encoder of these columns, learned from the rows, with options';
+COMMENT ON AGGREGATE encoder_agg(record, text[]@type@) IS 'an encoder of these columns, learned from the rows@words@';
+--@end
 
 CREATE FUNCTION encode_row(encoder encoder, "row" record, scaled boolean DEFAULT true) RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
@@ -54,21 +44,6 @@ CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimensi
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.renewed_encoder(learned encoder, old encoder) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_renewed_encoder' LANGUAGE C IMMUTABLE PARALLEL SAFE;
--- The encoder with an indicator of NULL for features by their numbers, and those that tell something, by rows in units and in random order.
-CREATE FUNCTION fastclust_internal.flagged_encoder(encoder encoder, flags integer[]) RETURNS encoder
-    AS 'MODULE_PATHNAME', 'fastclust_flagged_encoder' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.informative_nulls(encoder encoder, sample fastop, seed bigint) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_informative_nulls' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
--- Rows by a flagged encoder, without NULLs, by the encoder whose indicators are kept.
-CREATE FUNCTION fastclust_internal.imputed_rows(flagged encoder, encoder encoder, sample fastop) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_imputed_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
--- What happens to the NULLs of each feature, the share of them in the sample, and whether they have a dimension.
-CREATE FUNCTION fastclust_internal.encoder_nulls(encoder encoder, OUT number integer, OUT feature text, OUT kind text, OUT nulls text, OUT share double precision,
-        OUT has_dimension boolean) RETURNS SETOF record
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT i, f ->> 'feature', f ->> 'kind', f ->> 'nulls', (f ->> 'null_rows')::float8 / (d ->> 'rows')::float8, (f ->> 'missing')::boolean
-      FROM describe(encoder) d, jsonb_array_elements(d -> 'features') WITH ORDINALITY e(f, i)
-$$;
 -- Of a column of vectors of dimension d; center and scale may be NULL.
 CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer, center double precision[], scale double precision[]) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_encoder_of_vector' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -16,40 +16,24 @@ COMMENT ON FUNCTION cosine_kernel() IS '<x, y> / (||x|| ||y||), 0 for a zero row
 
 -- aggregates that collect their rows: internal states, parallel, not pushed to shards
 
-CREATE FUNCTION fastclust_internal.kernel_rows_combine(internal, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.kernel_rows_serialize(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.kernel_rows_deserialize(bytea, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.kernel_projection_final(internal) RETURNS kernel_projection
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.landmarks_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer) RETURNS internal
+--@each @options@ @type@ = ; ,~options~jsonb ,~jsonb
+CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer, jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
+CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer@options@) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = kernel_combine, SERIALFUNC = kernel_serialize, DESERIALFUNC = kernel_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer) IS 'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
-CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer, options jsonb) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer, jsonb) IS 'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
-CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer) RETURNS internal
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer@type@) IS 'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
+CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer, jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
+CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer@options@) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = kernel_combine, SERIALFUNC = kernel_serialize, DESERIALFUNC = kernel_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
-CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer, options jsonb) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_rows_combine, SERIALFUNC = kernel_rows_serialize, DESERIALFUNC = kernel_rows_deserialize,
-    FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer, jsonb) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer@type@) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+--@end
 
 -- reading projections
 

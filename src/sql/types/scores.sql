@@ -15,7 +15,7 @@ CREATE FUNCTION fastclust_internal.lloyd_large_final(internal) RETURNS lloyd_ste
 -- As sketch_agg: row_vector for Citus, an internal state for other types.
 CREATE FUNCTION fastclust_internal.step_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_step_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
---@each @name@ @result@ = lloyd lloyd_step; sse double_precision; silhouette double_precision; davies_bouldin double_precision
+--@each @name@ @agg@ @result@ @words@ = lloyd lloyd_step_agg lloyd_step one~step~of~Lloyd''s~algorithm:~assigns~every~row~and~returns~the~means~of~the~clusters; sse sse_agg double~precision the~sum~of~squared~distances~of~the~rows~to~their~nearest~centroids; silhouette simplified_silhouette_agg double~precision mean~of~(b~-~a)~/~max(a,~b),~a~and~b~the~distances~to~the~two~nearest~centroids; davies_bouldin davies_bouldin_agg double~precision Davies-Bouldin~index:~lower~is~better~separated
 CREATE FUNCTION fastclust_internal.@name@_final(aggregate_state) RETURNS @result@
     AS 'MODULE_PATHNAME', 'fastclust_@name@_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@name@_final(internal) RETURNS @result@
@@ -24,29 +24,23 @@ CREATE FUNCTION fastclust_internal.@name@_accum(aggregate_state, fastop, row_vec
     AS 'MODULE_PATHNAME', 'fastclust_@name@_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE FUNCTION fastclust_internal.@name@_accum(internal, fastop, "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_@name@_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE @agg@(op fastop, x row_vector) (SFUNC = @name@_accum, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = step_combine, FINALFUNC = @name@_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE @agg@(fastop, row_vector) IS '@words@';
+CREATE AGGREGATE @agg@(op fastop, x "any") (SFUNC = @name@_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine, FINALFUNC = @name@_final,
+    FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE @agg@(fastop, "any") IS '@words@';
 --@end
-CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, row_vector, double precision) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE FUNCTION fastclust_internal.lloyd_accum(internal, fastop, "any", double precision) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, "any") RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
---@each @vector@ @state@ @serial@ = row_vector aggregate_state PARALLEL=SAFE; "any" internal PARALLEL=SAFE,SERIALFUNC=state_serialize,DESERIALFUNC=state_deserialize
-CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = @state@, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@) IS 'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+--@each @vector@ @state@ @kept@ @serial@ = row_vector aggregate_state fastclust_lloyd_accum PARALLEL=SAFE; "any" internal fastclust_lloyd_accum_kept PARALLEL=SAFE,SERIALFUNC=state_serialize,DESERIALFUNC=state_deserialize
+CREATE FUNCTION fastclust_internal.lloyd_accum(@state@, fastop, @vector@, double precision) RETURNS @state@
+    AS 'MODULE_PATHNAME', '@kept@' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
 CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) (SFUNC = lloyd_accum, STYPE = @state@, SSPACE = 65536,
     COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
 COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
-CREATE AGGREGATE sse_agg(op fastop, x @vector@) (SFUNC = sse_accum, STYPE = @state@, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = sse_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
-COMMENT ON AGGREGATE sse_agg(fastop, @vector@) IS 'the sum of squared distances of the rows to their nearest centroids';
-CREATE AGGREGATE simplified_silhouette_agg(op fastop, x @vector@) (SFUNC = silhouette_accum, STYPE = @state@, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = silhouette_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
-COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, @vector@) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
-CREATE AGGREGATE davies_bouldin_agg(op fastop, x @vector@) (SFUNC = davies_bouldin_accum, STYPE = @state@, SSPACE = 65536,
-    COMBINEFUNC = step_combine, FINALFUNC = davies_bouldin_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
-COMMENT ON AGGREGATE davies_bouldin_agg(fastop, @vector@) IS 'Davies-Bouldin index: lower is better separated';
+--@end
+--@each @vector@ = row_vector; "any"
 CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = step_combine, PARALLEL = SAFE);
 --@end

@@ -16,24 +16,14 @@ CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec) RETURNS 
 CREATE FUNCTION fastclust_internal.frequencies(spec sketch_spec, OUT frequency integer, OUT omega double precision[]) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_spec_frequencies' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION fastclust_internal.sketch_spec_combine(internal, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.sketch_spec_serialize(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_spec_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.sketch_spec_deserialize(bytea, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer) RETURNS internal
+--@each @options@ @type@ = ; ,~options~jsonb ,~jsonb
+CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, jsonb) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
+CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer@options@) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = spec_combine, SERIALFUNC = spec_serialize, DESERIALFUNC = spec_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg("any", integer) IS 'a spec chosen from a sample of rows, for about so many clusters';
-CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = sketch_spec_combine, SERIALFUNC = sketch_spec_serialize, DESERIALFUNC = sketch_spec_deserialize,
-    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg("any", integer, jsonb) IS 'a spec chosen from a sample of rows, for about so many clusters';
+COMMENT ON AGGREGATE sketch_spec_agg("any", integer@type@) IS 'a spec chosen from a sample of rows, for about so many clusters';
+--@end

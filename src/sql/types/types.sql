@@ -51,10 +51,20 @@ CREATE TYPE row_vector (INPUT = row_vector_in, OUTPUT = row_vector_out, ALIGNMEN
 COMMENT ON TYPE row_vector IS 'an array of numbers of any type, as an argument of aggregates';
 CREATE FUNCTION fastclust_internal.as_row_vector(anyarray) RETURNS row_vector
     AS 'MODULE_PATHNAME', 'fastclust_as_row_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
---@each @element@ = smallint; integer; bigint; real; double_precision; numeric
+--@each @element@ = smallint; integer; bigint; real; double~precision; numeric
 CREATE CAST (@element@[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
 --@end
 
 -- Planner support: checks the types of arguments declared "any", and makes arrays of literals.
 CREATE FUNCTION fastclust_internal.vector_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_vector_support' LANGUAGE C STRICT;
+
+-- The ways of a state that collects rows.
+--@each @state@ = spec; encoder; kmeans; kernel
+CREATE FUNCTION fastclust_internal.@state@_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_@state@_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.@state@_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'fastclust_@state@_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.@state@_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_@state@_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+--@end

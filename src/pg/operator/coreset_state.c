@@ -1,5 +1,5 @@
 /*
- * coreset_agg.c - coreset_state_agg: a weighted sample of rows, as an operator whose centroids are the rows.
+ * coreset_state.c - the state of a weighted sample of rows, and its rows as the centroids of an operator.
  *
  * The state is flat bytes (type aggregate_state) that do not depend on the order of the rows.
  */
@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -29,18 +28,6 @@
 
 #define FIRST_ROOM	16
 
-enum
-{
-	ARGUMENT_X = 1,
-	ARGUMENT_KEY,
-	ARGUMENT_SIZE,
-	ARGUMENT_CENTER,
-	ARGUMENT_VARIANCE,
-	ARGUMENT_SEED,
-	ARGUMENT_LIMIT,				/* where they are given */
-	ARGUMENT_COSINE
-};
-
 /* ---- the state ---- */
 
 static fc_coreset *
@@ -49,14 +36,14 @@ coreset_argument(FunctionCallInfo fcinfo, int n)
 	return state_argument(fcinfo, n, FC_STEP_CORESET, FC_STEP_CORESET);
 }
 
-/* Room for a state of so many rows beside `held` bytes; the executor copies it. */
+/* Room for a state of so many rows beside `held` bytes of the one that it replaces; the executor copies it. */
 static fc_coreset *
 new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
 {
 	Size		bytes = fc_coreset_bytes(d, capacity);
 	fc_coreset *state;
 
-	check_budget(held + 2 * bytes, aggregate_name(fcinfo));
+	check_budget(bytes + Max(held, bytes), aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -107,72 +94,6 @@ check_coreset_plan(const coreset_plan *plan)
 		check_positive("rank_limit", plan->limit);
 }
 
-static fc_coreset *
-first_state(FunctionCallInfo fcinfo, int d, fc_metric metric)
-{
-	coreset_plan plan = {.size = PG_GETARG_INT32(ARGUMENT_SIZE),.seed = (uint64) PG_GETARG_INT64(ARGUMENT_SEED),.limit = INFINITY};
-
-	if (!PG_ARGISNULL(ARGUMENT_VARIANCE))
-	{
-		require_argument(fcinfo, ARGUMENT_CENTER, "center");
-		plan.variance = PG_GETARG_FLOAT8(ARGUMENT_VARIANCE);
-		plan.center = read_float8_array(PG_GETARG_DATUM(ARGUMENT_CENTER), d, "center");
-	}
-	if (PG_NARGS() > ARGUMENT_LIMIT && !PG_ARGISNULL(ARGUMENT_LIMIT))
-		plan.limit = PG_GETARG_FLOAT8(ARGUMENT_LIMIT);
-	check_coreset_plan(&plan);
-	return new_coreset(fcinfo, &plan, (Size) d, metric);
-}
-
-/* ---- the aggregate ---- */
-
-static fc_metric
-metric_argument(FunctionCallInfo fcinfo)
-{
-	return PG_NARGS() > ARGUMENT_COSINE && !PG_ARGISNULL(ARGUMENT_COSINE) && PG_GETARG_BOOL(ARGUMENT_COSINE) ? FC_COSINE : FC_EUCLIDEAN;
-}
-
-/*
- * (state, x, key, size, center, variance, seed [, limit, cosine]): the key tells equal rows apart; NULL variance: a uniform
- * sample; NULL limit: none; cosine: by angle.
- */
-PG_FUNCTION_INFO_V1(fastclust_coreset_accum);
-Datum
-fastclust_coreset_accum(PG_FUNCTION_ARGS)
-{
-	fc_coreset *state;
-	const double *x;
-	fc_metric	metric;
-	vector		v;
-	double		rank;
-
-	aggregate_context(fcinfo);
-	require_argument(fcinfo, ARGUMENT_SIZE, "size");
-	require_argument(fcinfo, ARGUMENT_SEED, "seed");
-	if (PG_ARGISNULL(ARGUMENT_X))
-		return unchanged_state(fcinfo);
-	v = read_vector_argument(fcinfo, cached_reader(fcinfo), ARGUMENT_X, "x");
-	check_single_precision(&v);
-	state = PG_ARGISNULL(0) ? NULL : coreset_argument(fcinfo, 0);
-	metric = state != NULL ? (fc_metric) state->metric : metric_argument(fcinfo);
-	x = metric_row(metric, &v, cached_doubles(fcinfo, (Size) v.d));
-	if (x == NULL)
-		return unchanged_state(fcinfo);
-	if (state == NULL)
-		state = first_state(fcinfo, v.d, metric);
-	check_vector_dim(&v, state->dim, "the first row");
-	rank = fc_coreset_rank(state, PG_ARGISNULL(ARGUMENT_KEY) ? 0 : (uint64) PG_GETARG_INT64(ARGUMENT_KEY), x);
-	if (fc_coreset_takes(state, rank))
-	{
-		if (fc_coreset_is_full(state))
-			state = larger_state(fcinfo, state, 1);
-		fc_coreset_take(state, rank, x);
-	}
-	state->count++;
-	report_progress_of_rows();
-	PG_RETURN_POINTER(state);
-}
-
 fc_coreset *
 combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *right)
 {
@@ -197,9 +118,7 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *r
 	return left;
 }
 
-PG_FUNCTION_INFO_V1(fastclust_coreset_combine);
-Datum
-fastclust_coreset_combine(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_coreset_combine)
 {
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -209,45 +128,41 @@ fastclust_coreset_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(combined_coresets(fcinfo, coreset_argument(fcinfo, 0), coreset_argument(fcinfo, 1)));
 }
 
-/* A state that leaves: without room for more rows. */
-PG_FUNCTION_INFO_V1(fastclust_coreset_packed);
-Datum
-fastclust_coreset_packed(PG_FUNCTION_ARGS)
+static const double *
+listed_row(void *rows, size_t j)
 {
-	fc_coreset *state;
-	Size		capacity;
+	return ((const double **) rows)[j];
+}
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	state = coreset_argument(fcinfo, 0);
-	capacity = packed_coreset(state);
-	PG_RETURN_POINTER(capacity < state->capacity ? coreset_with_room(fcinfo, state, capacity) : state);
+fc_operator_header *
+rows_of_coreset(const fc_coreset *state, account *memory)
+{
+	Size		n = fc_coreset_rows(state);
+	fc_arena	arena;
+	const double **rows;
+	double	   *weights;
+	fc_operator_header *result;
+
+	hold(memory, codebook_bytes(n, state->dim));
+	arena = hold_arena(memory);
+	rows = FC_TAKE(&arena, n, const double *);
+	weights = FC_TAKE(&arena, n, double);
+	fc_coreset_sample(state, &arena, rows, weights);
+	result = make_codebook_of((fc_metric) state->metric, &(fc_centroid_source) {.k = n,.d = state->dim,.row = listed_row,.place = rows}, weights);
+	release_arena(&arena);
+	return result;
 }
 
 /* The sample as an operator whose centroids are its rows, by rank. */
-PG_FUNCTION_INFO_V1(fastclust_coreset_final);
-Datum
-fastclust_coreset_final(PG_FUNCTION_ARGS)
+SQL_FUNCTION(fastclust_coreset_final)
 {
-	account		memory = {"coreset_agg"};
+	account		memory = {"a weighted sample"};
 	fc_coreset *state;
-	Size		d;
-	Size		n;
-	fc_arena	arena;
-	double	   *x;
-	double	   *weights;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = coreset_argument(fcinfo, 0);
-	d = state->dim;
-	n = fc_coreset_rows(state);
-	check_count("the number of rows", (int64) n, 1, FC_MAX_CLUSTERS);
+	check_count("the number of rows", (int64) fc_coreset_rows(state), 1, FC_MAX_CLUSTERS);
 	hold(&memory, VARSIZE(state));
-	hold(&memory, codebook_bytes(n, d));
-	arena = hold_arena(&memory);
-	x = FC_TAKE(&arena, n * d, double);
-	weights = FC_TAKE(&arena, n, double);
-	fc_coreset_sample(state, &arena, x, weights);
-	PG_RETURN_POINTER(make_codebook_for((fc_metric) state->metric, x, weights, n, d));
+	PG_RETURN_POINTER(rows_of_coreset(state, &memory));
 }

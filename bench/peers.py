@@ -1,0 +1,201 @@
+"""Training in the database beside what it replaces: a query that reads the table, export with scikit-learn, CREATE TABLE AS.
+
+tools/with-server.sh python3 bench/peers.py [--data FOLDER] [--only million;groups;..] [--rounds 3] [--rows 10000000] [--cpu]
+Prints the table of docs/benchmarks.md: medians of the rounds, in which all that is compared takes turns.  A bound that is broken is marked.
+FOLDER holds KDD Cup 99 behind a load.py.  --cpu: CPU seconds of the backend without parallel workers, and of this process with one
+thread, for a machine with other work.
+"""
+import argparse
+import io
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import psycopg2
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+import encoding
+import tables
+from speed import Peak, backend_cpu
+
+TEN = [f'c{j}' for j in range(10)]
+SUM_OF_TEN = f"SELECT {', '.join(f'sum({c})' for c in TEN)} FROM ten"
+
+
+class Session:
+    def __init__(self, rounds, cpu):
+        self.connection = psycopg2.connect('')
+        self.connection.autocommit = True
+        self.rounds = rounds
+        self.run('CREATE EXTENSION IF NOT EXISTS fastclust; SET search_path = public, fastclust; SET client_min_messages = error')
+        self.clock = time.perf_counter
+        if cpu:
+            self.run('SET max_parallel_workers_per_gather = 0')
+            of_backend = backend_cpu(self.connection.cursor())
+            self.clock = lambda: of_backend() + time.process_time()
+
+    def run(self, query, *arguments):
+        with self.connection.cursor() as cursor:
+            cursor.execute(query, arguments or None)
+            return cursor.fetchall() if cursor.description else None
+
+    def query(self, text):
+        return lambda: self.run(text)
+
+    def train(self, relation, features, k, options='{}'):
+        """A first training: the model of the round before is dropped, which takes milliseconds."""
+        def trained():
+            self.run("SELECT count(drop_model(model)) FROM models WHERE model = 'timed'")
+            self.run("SELECT train('timed', %s, %s, %s, options => %s)", relation, features, k, options)
+        return trained
+
+    def medians(self, steps):
+        """name -> seconds of each step, taken in turn."""
+        taken = {name: [] for name in steps}
+        for _ in range(self.rounds):
+            self.run('DROP TABLE IF EXISTS labelled, constants, back')
+            for name, step in steps.items():
+                begun = self.clock()
+                step()
+                taken[name].append(self.clock() - begun)
+        return {name: float(np.median(seconds)) for name, seconds in taken.items()}
+
+
+def line(what, ours, peer, theirs, most=None, least=None):
+    """most: bound of our time over theirs; least: of theirs over ours."""
+    ratio = theirs / ours if least else ours / theirs
+    bound = f'at least {least}' if least else f'at most {most}' if most else ''
+    broken = (least and ratio < least) or (most and ratio > most)
+    print(f"| {what} | {ours:.2f} | {peer} | {theirs:.2f} | {f'{ratio:.1f} times as fast' if least else f'{ratio:.2f} times the time'} | {bound}{' **broken**' if broken else ''} |", flush=True)
+
+
+class Peer:
+    """What people do without the extension: rows to numpy by binary COPY, scikit-learn's single start, labels back by binary COPY."""
+    def __init__(self, session, relation, k):
+        self.session, self.relation, self.k = session, relation, k
+
+    def export(self):
+        self.x = tables.read_vectors(self.session.connection, f'SELECT x FROM {self.relation}')
+
+    def export_keys(self):
+        self.ids, self.x = tables.read_vectors(self.session.connection, f'SELECT id, x FROM {self.relation}', ids=True)
+
+    def fit(self):
+        self.labels = KMeans(self.k, n_init=1, random_state=1).fit(self.x).labels_
+
+    def back(self):
+        tables.copy_labels(self.session.connection, 'back', self.ids, self.labels)
+
+
+def vectors(session, name, rows, k, *, bounds):
+    """bounds: of the sum, of export and fit, of these with the labels, of CREATE TABLE AS; None: a line is left out."""
+    tables.copy_rows(session.connection, name, tables.ckm_mixture(k, 10, rows, 1))
+    session.run(f'VACUUM {name}')
+    peer = Peer(session, name, k)
+    t = session.medians({
+        'sum': session.query(f'SELECT sum(x[1]) FROM {name}'), 'train': session.train(name, 'x', k),
+        'labels': session.query(f"SELECT write_labels('timed', '{name}', 'labelled', '{{\"key\": \"id\"}}')"),
+        'constants': session.query(f'CREATE TABLE constants AS SELECT id, 0 AS cluster FROM {name}'),
+        'export': peer.export, 'keys': peer.export_keys, 'fit': peer.fit, 'back': peer.back})
+    session.run(f'DROP TABLE {name}, labelled, constants, back')
+    what = f'{rows:,}'.replace(',', ' ') + f' x 10, k = {k}'
+    if bounds[0]:
+        line(f'{what}: `train`', t['train'], '`sum(x[1])`', t['sum'], most=bounds[0])
+    if bounds[1]:
+        line(f'{what}: `train`', t['train'], 'export, fit', t['export'] + t['fit'], least=bounds[1])
+    line(f'{what}: `train`, `write_labels`', t['train'] + t['labels'], 'export, fit, labels back', t['keys'] + t['fit'] + t['back'], least=bounds[2])
+    if bounds[3]:
+        line(f'{what}: `write_labels`', t['labels'], '`CREATE TABLE AS`', t['constants'], most=bounds[3])
+
+
+def ten_million(session, args):
+    vectors(session, 'ten_million', args.rows, 10, bounds=(3, 8, 4.5, .55))
+
+
+def million(session, args):
+    for k, least in ((10, 4), (100, 8), (300, 30)):
+        vectors(session, 'million', args.rows // 10, k, bounds=(None, None, least, None))
+
+
+def columns(session, args):
+    """Ten columns of numbers, and two of 8 and 30 texts."""
+    tables.copy_rows(session.connection, 'million', tables.ckm_mixture(10, 10, args.rows // 10, 1))
+    numbers = ', '.join(f'x[{j + 1}]::double precision AS {c}' for j, c in enumerate(TEN))
+    texts = ', '.join(f"'level ' || floor({m} * power(random(), 2)) AS {name}" for name, m in (('few', 8), ('many', 30)))
+    session.run(f'SELECT setseed(.5); DROP TABLE IF EXISTS ten; CREATE UNLOGGED TABLE ten AS SELECT id, {numbers}, {texts} FROM million; DROP TABLE million')
+    session.run('VACUUM ANALYZE ten')
+    t = session.medians({'sum': session.query(SUM_OF_TEN), 'numbers': session.train('ten', TEN, 10), 'texts': session.train('ten', TEN + ['few', 'many'], 10)})
+    session.run('DROP TABLE ten')
+    line('ten columns of numbers: `train`', t['numbers'], 'the sums of the ten', t['sum'], most=8)
+    line('the same and two of texts: `train`', t['texts'], 'the sums of the ten', t['sum'], most=8)
+
+
+def kddcup99(session, args):
+    """Export is COPY of the table as CSV, and read_csv."""
+    if not args.data:
+        return
+    frame, _ = encoding.kddcup99(args.data)
+    encoding.copy_frame(session.connection, frame)
+
+    def export():
+        out = io.BytesIO()
+        session.connection.cursor().copy_expert('COPY mixed TO STDOUT WITH (FORMAT csv)', out)
+        out.seek(0)
+        pd.read_csv(out, header=None)
+    ks = (5, 10, 23)
+    t = session.medians({'export': export, **{k: session.train('mixed', list(frame.columns), k) for k in ks}})
+    session.run('DROP TABLE mixed')
+    for k in ks:
+        line(f'KDD Cup 99, 41 columns, k = {k}: `train`', t[k], 'export', t['export'], most=1)
+
+
+def groups(session, args):
+    rows = args.rows // 10
+    tables.copy_rows(session.connection, 'million', tables.ckm_mixture(10, 10, rows, 1))
+    session.run('CREATE UNLOGGED TABLE grouped AS SELECT id % 8 AS few, id % 5000 AS many, x FROM million; DROP TABLE million')
+    session.run('VACUUM ANALYZE grouped')
+    t = session.medians({'one': session.train('grouped', 'x', 10), **{g: session.train('grouped', 'x', 10, f'{{"group_by": "{g}"}}') for g in ('few', 'many')}})
+    line('8 groups: `train`', t['few'], 'one model', t['one'], most=1.5)
+    line(f'5000 groups of {rows // 5000}: `train`', t['many'], 'one model', t['one'], most=2.5)
+    session.run('DROP TABLE grouped')
+    tables.copy_rows(session.connection, 'small', tables.ckm_mixture(5, 4, 600000, 1))
+    session.run('CREATE UNLOGGED TABLE grouped AS SELECT id / 30 AS part, x FROM small; CREATE UNLOGGED TABLE eighth AS SELECT * FROM grouped WHERE part < 2500; DROP TABLE small')
+    for name in ('grouped', 'eighth'):
+        session.run(f'VACUUM ANALYZE {name}')
+    t = session.medians({name: session.train(name, 'x', 5, '{"group_by": "part"}') for name in ('grouped', 'eighth')})
+    session.run('DROP TABLE grouped, eighth')
+    line('20 000 groups of 30: `train`', t['grouped'], '2500 groups, times 8^1.05', t['eighth'] * 8 ** 1.05, most=1)
+
+
+def wide(session, args):
+    """By a backend of its own, whose memory is watched."""
+    tables.copy_rows(session.connection, 'wide', tables.separated(10, 1000, 20000, 1)[0])
+    session.run('VACUUM wide')
+    other = Session(args.rounds, args.cpu)
+    peak = Peak(other.connection.get_backend_pid())
+    t = other.medians({'train': other.train('wide', 'x', 10)})
+    session.run('DROP TABLE wide')
+    print(f"| 20 000 x 1000, k = 10: `train` | {t['train']:.2f} | memory of the backend | {peak.most} MB | | at most 2.5 s, 350 MB |", flush=True)
+
+
+PARTS = {'ten_million': ten_million, 'million': million, 'columns': columns, 'kddcup99': kddcup99, 'groups': groups, 'wide': wide}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--data')
+    parser.add_argument('--only', default=';'.join(PARTS))
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--rows', type=int, default=10000000)
+    parser.add_argument('--cpu', action='store_true')
+    args = parser.parse_args()
+    print('| what | s | compared with | s | ratio | bound |\n| --- | --- | --- | --- | --- | --- |')
+    with threadpool_limits(1 if args.cpu else os.cpu_count()):
+        for name in args.only.split(';'):
+            PARTS[name](Session(args.rounds, args.cpu), args)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,71 @@
+-- settings of a session that change how text is read or written change nothing of what is counted, nor what a stored condition means
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE SCHEMA of_live_settings;
+SET search_path = of_live_settings, public, fastclust;
+CREATE TABLE "Visits" (id integer, at timestamptz, raw bytea, words text[], price money, "Kind" text, x real[], a float8);
+CREATE FUNCTION more(begins integer) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO "Visits" SELECT i, '2026-01-05 12:00+00'::timestamptz + i * interval '1 hour', decode(CASE WHEN i % 2 = 0 THEN '5c61' ELSE '62' END, 'hex'),
+        CASE WHEN i % 3 = 0 THEN array_append(ARRAY['a'], NULL) ELSE ARRAY['a', 'b'] END, 1234.5::numeric::money, CASE WHEN i % 5 = 0 THEN 'it''s \ "' ELSE 'other' END,
+        ARRAY[i % 7, i % 11], i % 4 FROM generate_series(begins, begins + 59) i
+$$;
+SELECT more(1);
+CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
+CREATE TABLE conditions (name text, condition text);
+INSERT INTO conditions VALUES ('bytes', $$raw = '\x5c61'$$), ('nulls', $$words = '{a,NULL}'$$), ('money', $$price > '1,000.00'$$), ('quotes', $$"Kind" = 'it''s \ "'$$),
+    ('times', $$at >= '2026-01-06 05:00+00' AND at - at < '1 day 2 hours'$$);
+SELECT name, keep_sketch(name, '"Visits"', 'x', (SELECT s FROM made), jsonb_build_object('where', condition, 'group_by', 'Kind', 'bucket', 'at')) FROM conditions ORDER BY name;
+SELECT train('model of ' || name, '"Visits"', 'x', 2, 'compressive', jsonb_build_object('where', condition, 'live', name < 'n', 'quiet', true)) FROM conditions WHERE name <> 'quotes' ORDER BY name;
+CREATE ROLE live_settings_writer;
+GRANT USAGE ON SCHEMA of_live_settings TO live_settings_writer;
+GRANT INSERT ON "Visits" TO live_settings_writer;
+-- every setting that any role may set, of client formats and of what is read in statements: each value it has
+CREATE TABLE tried (setting text, value text, n integer);
+CREATE FUNCTION others(setting text, kind text, offered text[]) RETURNS SETOF text LANGUAGE sql AS $$
+    SELECT unnest(CASE WHEN setting = 'DateStyle' THEN '{"German, DMY","SQL, MDY","Postgres, YMD"}' WHEN setting = 'lc_monetary' THEN '{C}' WHEN setting = 'TimeZone' THEN '{Asia/Kolkata}'
+                       WHEN kind = 'bool' THEN '{on,off}' WHEN kind = 'enum' THEN offered WHEN setting = 'extra_float_digits' THEN '{-15,0,3}' END::text[])
+$$;
+DO $$
+DECLARE
+    each record;
+BEGIN
+    FOR each IN SELECT g.name, o.value FROM pg_settings g, others(g.name, g.vartype, g.enumvals) o(value)
+                 WHERE g.context = 'user' AND (g.category LIKE 'Client Connection Defaults%' OR g.category LIKE 'Version and Platform Compatibility%')
+                   AND g.name <> ALL ('{transaction_isolation,transaction_read_only,transaction_deferrable,default_transaction_read_only,default_transaction_isolation,session_replication_role,client_min_messages,row_security,check_function_bodies,event_triggers}')
+                 ORDER BY 1, 2 LOOP
+        PERFORM set_config(each.name, each.value, true);
+        SET LOCAL ROLE live_settings_writer;
+        INSERT INTO "Visits" VALUES (1000, '2026-01-07 12:00+00', decode('5c61', 'hex'), array_append(ARRAY['a'], NULL), 1234.5::numeric::money, E'it''s \\ "', ARRAY[1, 2], 1);
+        RESET ROLE;
+        IF EXISTS (SELECT FROM conditions c, check_sketch(c.name)) OR EXISTS (SELECT FROM live_sketches WHERE problem IS NOT NULL) THEN
+            RAISE WARNING '% = %: a live sketch differs', each.name, each.value;
+        END IF;
+        EXECUTE format('SET LOCAL %I TO DEFAULT', each.name);
+        INSERT INTO tried VALUES (each.name, each.value, (SELECT count(*) FROM "Visits"));
+    END LOOP;
+END
+$$;
+SELECT count(DISTINCT setting) > 10 AS many, bool_or(setting = 'quote_all_identifiers') AS quotes, bool_or(setting = 'standard_conforming_strings') AS strings,
+       bool_or(setting = 'bytea_output') AS bytes, bool_or(setting = 'array_nulls') AS nulls FROM tried;
+-- the same texts mean the same when they come in such a session, and in one of another money
+SET standard_conforming_strings = off;
+SET escape_string_warning = off;
+SET array_nulls = off;
+SET bytea_output = escape;
+SET quote_all_identifiers = on;
+SET transform_null_equals = on;
+SET timezone = 'Asia/Kolkata';
+SELECT count(*) = 0 AS agree FROM live_sketches l, check_sketch(l.name);
+SELECT name, rebuild_sketch(name) = rows AS same FROM (SELECT name, row_count(merge_agg(s)) AS rows FROM live_sketches l, current_sketches(l.name) GROUP BY name) q ORDER BY name;
+SELECT n FROM score('model of nulls') LIMIT 1;
+SELECT retrain('model of ' || name, '{"quiet": true, "iterations": 1}') FROM conditions WHERE name <> 'quotes' ORDER BY name;
+SELECT keep_sketch('again', '"Visits"', 'x', (SELECT s FROM made), (SELECT jsonb_build_object('where', condition) FROM conditions WHERE name = 'bytes')) = row_count(merge_agg(s)) AS same FROM current_sketches('bytes');
+-- a time without a zone is one of the session that writes the condition
+SELECT condition = (fastclust_internal.row_condition('"Visits"', condition)).condition AS stays, condition
+  FROM fastclust_internal.row_condition('"Visits"', 'at > ''2026-01-06 05:30''') c(condition, columns);
+RESET ALL;
+SET client_min_messages = warning;
+SET search_path = of_live_settings, public, fastclust;
+SELECT count(drop_model(model)) FROM models;
+DROP SCHEMA of_live_settings CASCADE;
+DROP ROLE live_settings_writer;

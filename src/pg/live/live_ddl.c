@@ -1,0 +1,137 @@
+/*
+ * live_ddl.c - the event triggers of live sketches: leaves that are added, values that DDL changes, tables that are dropped.
+ *
+ * The first runs after every statement that makes or alters a table, and returns at once unless the statement is one of these.
+ * The rest is in SQL.  Who issues DDL need not have any right to the extension.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "commands/event_trigger.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "utils/builtins.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/compat.h"
+#include "pg/live/live.h"
+
+/* Does a statement make a table with a parent? */
+static bool
+makes_leaf(const Node *statement)
+{
+	ListCell   *cell;
+
+	if (IsA(statement, CreateStmt))
+		return ((const CreateStmt *) statement)->inhRelations != NIL;
+	if (IsA(statement, CreateForeignTableStmt))
+		return ((const CreateForeignTableStmt *) statement)->base.inhRelations != NIL;
+	if (IsA(statement, CreateSchemaStmt))
+		foreach(cell, ((const CreateSchemaStmt *) statement)->schemaElts)
+			if (makes_leaf(lfirst(cell)))
+				return true;
+	return false;
+}
+
+/* What a part of ALTER TABLE does to rows past the triggers, in words; NULL: nothing. */
+static const char *
+loss_by(const AlterTableCmd *command)
+{
+	switch (command->subtype)
+	{
+		case AT_AlterColumnType:
+			return "was given another type";
+#if PG_VERSION_NUM >= 170000
+		case AT_SetExpression:
+			return "was given another expression";
+#endif
+		case AT_SetUnLogged:
+			return "became unlogged";
+		case AT_EnableTrig:
+		case AT_EnableReplicaTrig:
+		case AT_DisableTrig:
+			return strncmp(command->name, "fastclust_live_", 15) == 0 ? "had triggers disabled" : NULL;
+		case AT_DisableTrigAll:
+		case AT_DisableTrigUser:
+			return "had triggers disabled";
+		default:
+			return NULL;
+	}
+}
+
+/* A query of two texts, either perhaps NULL, with the rights of a role; has it a row? */
+static bool
+call(const char *query, const char *first, const char *second, Oid role)
+{
+	Oid			types[] = {TEXTOID, TEXTOID};
+	Datum		values[] = {first == NULL ? (Datum) 0 : CStringGetTextDatum(first), second == NULL ? (Datum) 0 : CStringGetTextDatum(second)};
+	char		nulls[] = {first == NULL ? 'n' : ' ', second == NULL ? 'n' : ' ', '\0'};
+	Oid			caller;
+	int			context;
+	int			level = fix_settings();
+	bool		found;
+
+	GetUserIdAndSecContext(&caller, &context);
+	if (role != caller)
+		SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SPI_connect();
+	if (SPI_execute_with_args(query, 2, types, values, nulls, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "\"%s\" failed", query);
+	found = SPI_processed > 0;
+	SPI_finish();
+	SetUserIdAndSecContext(caller, context);
+	AtEOXact_GUC(true, level);
+	return found;
+}
+
+static void
+follow_alter_table(const AlterTableStmt *statement, Oid owner, bool *adds)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->cmds)
+	{
+		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+		const char *loss = loss_by(command);
+
+		if (loss != NULL)
+			(void) call("SELECT fastclust_internal.lose_leaves($1, $2)", strstr(loss, "was given") != NULL ? command->name : NULL, loss, owner);
+		*adds = *adds || command->subtype == AT_AttachPartition || command->subtype == AT_AddInherit;
+	}
+}
+
+static void
+check_event_trigger(FunctionCallInfo fcinfo, const char *name)
+{
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("%s is for an event trigger", name)));
+}
+
+SQL_FUNCTION(fastclust_live_altered)
+{
+	const Node *statement;
+	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
+	bool		adds;
+
+	check_event_trigger(fcinfo, "live_altered");
+	statement = ((EventTriggerData *) fcinfo->context)->parsetree;
+	adds = makes_leaf(statement);
+	if (IsA(statement, AlterTableStmt))
+		follow_alter_table((const AlterTableStmt *) statement, owner, &adds);
+	else if (IsA(statement, AlterEnumStmt) && ((const AlterEnumStmt *) statement)->oldVal != NULL)
+		(void) call("SELECT fastclust_internal.lose_values()", NULL, NULL, owner);
+	if (adds && call("SELECT WHERE pg_catalog.has_schema_privilege('fastclust', 'USAGE') AND pg_catalog.has_schema_privilege('fastclust_internal', 'USAGE')",
+					 NULL, NULL, GetUserId()))
+		(void) call("SELECT fastclust_internal.follow_leaves()", NULL, NULL, GetUserId());
+	PG_RETURN_NULL();
+}
+
+SQL_FUNCTION(fastclust_live_dropped)
+{
+	check_event_trigger(fcinfo, "live_dropped");
+	(void) call("SELECT fastclust_internal.forget_dropped()", NULL, NULL, function_owner(fcinfo->flinfo->fn_oid));
+	PG_RETURN_NULL();
+}

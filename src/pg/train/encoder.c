@@ -1,0 +1,475 @@
+/* encoder.c - the encoder of a training: learned from a sample, with dimensions for NULLs that tell rows apart; warnings about columns */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/typcache.h"
+
+#include "kmeans/missing.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/encode/encode.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/train.h"
+
+#define SAMPLED_NUMBERS		4e6		/* of rows with indicators: 1,000 to 8,000 rows */
+#define COMPLETE_ROWS		400		/* at least, and twenty a cluster */
+#define MOST_ARGUMENTS		98
+#define MANY_VALUES			0.9		/* the share of rows that count as "other" */
+
+/* ---- NULLs of the sample ---- */
+
+static double
+null_share(const fc_encoder *encoder, Size i)
+{
+	return (double) encoder->feature[i].nulls_seen / (double) encoder->rows;
+}
+
+/* Does a number with some NULLs get the mean in their place? */
+static bool
+is_imputed(const fc_encoder *encoder, Size i)
+{
+	const fc_encoder_feature *feature = &encoder->feature[i];
+
+	return feature->nulls_seen > 0 && feature->nulls_seen < encoder->rows && feature->nulls == FC_NULLS_IMPUTE && feature->kind != FC_FEATURE_CATEGORY;
+}
+
+/* Does the option nulls name the feature, its column or a path above it? */
+static bool
+names_nulls(const Jsonb *options, const char *feature)
+{
+	const Jsonb *encoder = object_option(options, "encoder");
+	const Jsonb *nulls = encoder == NULL ? NULL : object_option(encoder, "nulls");
+
+	if (nulls == NULL)
+		return encoder != NULL && has_option(encoder, "nulls");
+	for (const char *end = feature; (end = strstr(end, " -> ")) != NULL; end++)
+		if (has_option(nulls, pnstrdup(feature, end - feature)))
+			return true;
+	return has_option(nulls, feature);
+}
+
+/* ---- the source and its encoder ---- */
+
+static Datum
+source_with_encoder(Datum source, const fc_encoder_header *encoder)
+{
+	query_argument arguments[] = {{"row_source", source}, {"encoder", PointerGetDatum(encoder)}};
+
+	return query_datum("SELECT with_encoder($1, $2)", 2, arguments, 0, NULL);
+}
+
+static void
+use_source(training *t, Datum source)
+{
+	TupleDesc	desc = lookup_rowtype_tupdesc(type_of_name("training_job"), -1);
+	HeapTupleHeader row = DatumGetHeapTupleHeader(t->job);
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
+	Datum	   *values = palloc(desc->natts * sizeof(Datum));
+	bool	   *nulls = palloc(desc->natts * sizeof(bool));
+
+	heap_deform_tuple(&tuple, desc, values, nulls);
+	for (int i = 0; i < desc->natts; i++)
+		if (strcmp(NameStr(TupleDescAttr(desc, i)->attname), "source") == 0)
+			values[i] = source;
+	t->job = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	ReleaseTupleDesc(desc);
+	open_source(source, &t->source);
+}
+
+/* ---- indicators of NULL (core/kmeans/missing.h) ---- */
+
+/* The encoder with indicators for features that are no categories and have none. */
+static fc_encoder_header *
+flagged_encoder(const fc_encoder_header *header, const bool *flag)
+{
+	fc_encoder	view;
+	fc_encoder_header *flagged;
+	Size		flags = 0;
+	Size		size;
+
+	fc_encoder_view(header, &view);
+	for (Size i = 0; i < view.features; i++)
+		flags += flag[i];
+	size = VARSIZE(header) + fc_encoder_flags_size(flags);
+	check_budget(size, "an encoder");
+	flagged = palloc(size);
+	fc_encoder_flag_nulls(header, VARSIZE(header), flag, flagged);
+	SET_VARSIZE(flagged, size);
+	Assert(fc_encoder_check(flagged, size) == FC_OK);
+	return flagged;
+}
+
+/* The centroids of op, which are rows by the encoder, the features with an indicator, and how many these are. */
+static float *
+read_rows(const fc_encoder *encoder, fc_operator *op, account *memory, fc_missing_column **columns, Size **numbers, Size *count)
+{
+	fc_missing_column *column = *columns = palloc(encoder->features * sizeof(fc_missing_column));
+	Size	   *number = *numbers = palloc(encoder->features * sizeof(Size));
+
+	*count = 0;
+	for (Size i = 0; i < encoder->features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder->feature[i];
+		Size		values = fc_feature_values(feature);
+
+		if (feature->kind == FC_FEATURE_CATEGORY || !feature->missing)
+			continue;
+		column[*count] = (fc_missing_column) {feature->first, values, feature->first + values};
+		number[(*count)++] = i;
+	}
+	hold(memory, op->k * op->d * sizeof(float));
+	return expanded_rows(op);
+}
+
+/* The features whose indicators tell something, by rows in units and in random order. */
+static bool *
+informative_nulls(const fc_encoder_header *flagged, const fc_operator_header *rows, int64 seed)
+{
+	account		memory = {"the NULLs of a sample"};
+	fc_encoder	encoder;
+	fc_operator op;
+	fc_arena	arena;
+	fc_missing_column *column;
+	Size	   *number;
+	Size		count;
+	bool	   *informative;
+	bool	   *found;
+	float	   *x;
+
+	fc_encoder_view(flagged, &encoder);
+	open_operator(rows, &op);
+	x = read_rows(&encoder, &op, &memory, &column, &number, &count);
+	informative = palloc0(count * sizeof(bool));
+	found = palloc0(encoder.features * sizeof(bool));
+	arena = hold_arena(&memory);
+	fc_missing_informative(x, op.k, op.d, column, count, encoder.features, (uint64) seed, &arena, informative);
+	release_arena(&arena);
+	for (Size i = 0; i < count; i++)
+		found[number[i]] = informative[i];
+	return found;
+}
+
+/* Row x by encoder `from`, whose features may have indicators that those of `to` have not, in the units of `to`. */
+static void
+write_row(const fc_encoder *from, const fc_encoder *to, const float *x, double *y)
+{
+	for (Size i = 0; i < to->features; i++)
+		for (Size j = 0; j < to->feature[i].width; j++)
+		{
+			Size		there = from->feature[i].first + j;
+			Size		here = to->feature[i].first + j;
+
+			y[here] = (x[there] * from->scale[there] + from->center[there] - to->center[here]) / to->scale[here];
+		}
+}
+
+/* Has the row all cells of the columns that are not kept? */
+static bool
+is_complete(const float *x, const fc_missing_column *column, Size count, const bool *kept)
+{
+	for (Size c = 0; c < count; c++)
+		if (!kept[c] && x[column[c].indicator] > 0.0f)
+			return false;
+	return true;
+}
+
+/*
+ * Rows by a flagged encoder, without NULLs, by the encoder whose indicators are kept.  Where a tenth of the rows is complete, and COMPLETE_ROWS are, these
+ * alone: cells of donors blur the clusters of few columns.
+ */
+static fc_operator_header *
+imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to, const fc_operator_header *sample)
+{
+	account		memory = {"rows without NULLs"};
+	fc_encoder	flagged;
+	fc_encoder	encoder;
+	fc_operator op;
+	fc_arena	arena;
+	fc_missing_column *column;
+	Size	   *number;
+	bool	   *kept;
+	Size		count;
+	float	   *x;
+	float	   *imputed;
+	double	   *rows;
+	double	   *weights;
+	Size		complete = 0;
+	Size		n = 0;
+	bool		few;
+
+	fc_encoder_view(from, &flagged);
+	fc_encoder_view(to, &encoder);
+	open_operator(sample, &op);
+	x = read_rows(&flagged, &op, &memory, &column, &number, &count);
+	kept = palloc(flagged.features * sizeof(bool));
+	for (Size c = 0; c < count; c++)
+		kept[c] = encoder.feature[number[c]].missing;
+	hold(&memory, op.k * (op.d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
+	imputed = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
+	rows = palloc_extended(op.k * encoder.dim * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	arena = hold_arena(&memory);
+	fc_missing_impute(x, op.k, op.d, column, count, kept, imputed, &arena);
+	release_arena(&arena);
+	for (Size i = 0; i < op.k; i++)
+		complete += is_complete(x + i * op.d, column, count, kept);
+	few = complete < COMPLETE_ROWS || complete < op.k / 10;
+	for (Size i = 0; i < op.k; i++)
+		if (few || is_complete(x + i * op.d, column, count, kept))
+		{
+			write_row(&flagged, &encoder, imputed + i * op.d, rows + n * encoder.dim);
+			weights[n++] = op.weights[i];
+		}
+	return make_codebook(rows, weights, n, encoder.dim);
+}
+
+/* Some rows in units by an encoder with indicators. */
+static fc_operator_header *
+flagged_rows(const training *t, const fc_encoder_header *flagged)
+{
+	training	some = *t;
+
+	open_source(source_with_encoder(t->source.record, flagged), &some.source);
+	some.wanted = Min(8000, Max(1000, SAMPLED_NUMBERS / flagged->dim));
+	return rows_in_units(uniform_sample(&some), (units) {0}, encoder_units(&some.source));
+}
+
+static void
+report_indicators(const training *t, const fc_encoder *encoder, const bool *found)
+{
+	StringInfoData names;
+	int			count = 0;
+
+	initStringInfo(&names);
+	for (Size i = 0; i < encoder->features; i++)
+		if (found[i])
+			appendStringInfo(&names, "%s\"%s\"", count++ > 0 ? ", " : "", feature_name(encoder, &encoder->feature[i]));
+	if (count > 0 && t->model_id != 0 && !flag_option(t->options, "quiet", false))
+		ereport(NOTICE,
+				(errmsg("NULLs of %s tell rows apart: %s", names.data, count == 1 ? "they have a dimension of their own" : "they have dimensions of their own"),
+				 errhint("The option nulls makes them count as the mean and no more: '{\"encoder\": {\"nulls\": \"impute\"}}'.")));
+}
+
+/* The encoder with a dimension for the NULLs of each column where they tell something, but of those that the option nulls names. */
+static fc_encoder_header *
+with_indicators(const training *t, fc_encoder_header *learned)
+{
+	fc_encoder	encoder;
+	bool	   *flag;
+	Size		flags = 0;
+	bool	   *found;
+	fc_encoder_header *flagged;
+
+	fc_encoder_view(learned, &encoder);
+	flag = palloc0(encoder.features * sizeof(bool));
+	for (Size i = 0; i < encoder.features; i++)
+		flags += flag[i] = is_imputed(&encoder, i) && !names_nulls(t->options, feature_name(&encoder, &encoder.feature[i]));
+	if (flags == 0 || encoder.dim + flags > FC_MAX_DIM)
+		return learned;
+	flagged = flagged_encoder(learned, flag);
+	found = informative_nulls(flagged, flagged_rows(t, flagged), t->seed);
+	report_indicators(t, &encoder, found);
+	return flagged_encoder(learned, found);
+}
+
+fc_operator_header *
+rows_without_nulls(const training *t, const fc_operator_header *sample)
+{
+	const fc_encoder_header *header = (const fc_encoder_header *) t->source.encoder;
+	fc_encoder	encoder;
+	fc_encoder_header *flagged;
+	bool	   *flag;
+	bool		gaps = false;
+	Size		flags = 0;
+
+	if (header == NULL)
+		return rows_in_units(sample, (units) {0}, t->units);
+	fc_encoder_view(header, &encoder);
+	flag = palloc0(encoder.features * sizeof(bool));
+	for (Size i = 0; i < encoder.features; i++)
+	{
+		gaps = gaps || is_imputed(&encoder, i);
+		flags += flag[i] = is_imputed(&encoder, i) && !encoder.feature[i].missing;
+	}
+	if (!gaps || encoder.dim + flags > FC_MAX_DIM)
+		return rows_in_units(sample, (units) {0}, t->units);
+	flagged = flagged_encoder(header, flag);
+	return imputed_rows(flagged, header, flagged_rows(t, flagged));
+}
+
+/*
+ * Centroids of imputed rows lie between those of the clusters: they are found in complete rows too, where these are enough.  NULL, or the condition
+ * of a complete row.
+ */
+static char *
+complete_rows(const training *t)
+{
+	const train_source *source = &t->source;
+	fc_encoder	encoder;
+	StringInfoData gaps;
+	StringInfoData query;
+	int64		complete;
+
+	fc_encoder_view((const fc_encoder_header *) source->encoder, &encoder);
+	initStringInfo(&gaps);
+	for (Size i = 0; i < encoder.features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder.feature[i];
+
+		if (feature->nulls_seen > 0 && feature->nulls == FC_NULLS_IMPUTE && !feature->missing && feature->path_length == 0)
+			appendStringInfo(&gaps, "%st.%s", gaps.len > 0 ? ", " : "", quote_identifier(feature_name(&encoder, feature)));
+	}
+	if (gaps.len == 0 || source->group_by != NULL || source->feature_count > MOST_ARGUMENTS || t->model_id == 0)
+		return NULL;
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) ", gaps.data);
+	append_rows_from(&query, source, 8 * wanted_rows(t), t->estimate, t->seed, NULL);
+	complete = DatumGetInt64(query_datum(query.data, 0, NULL, scan_flags(source), NULL));
+	return (double) complete >= Max(COMPLETE_ROWS, 20.0 * t->k) ? psprintf("num_nulls(%s) = 0", gaps.data) : NULL;
+}
+
+/* ---- learning ---- */
+
+/* From the rows that a text picks; NULL: there are none.  The dimensions of an encoder that was there are kept, and categories found before should be found again. */
+static fc_encoder_header *
+encoder_of_rows(const training *t, const char *rows)
+{
+	query_argument given[] = {{"row_source", t->source.record}, {"jsonb", JsonbPGetDatum(t->options)}};
+	query_argument arguments[] = {{"_text"}, {"jsonb"}, {"encoder", PointerGetDatum(t->source.encoder), t->source.encoder == NULL}};
+	bool		null;
+	Datum		learned;
+
+	arguments[0].value = query_datum("SELECT ($1).features::text[]", 1, given, 0, NULL);
+	arguments[1].value = query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('standardize', $2 -> 'standardize')) || COALESCE($2 -> 'encoder', '{}') || CASE WHEN ($1).encoder IS NULL"
+									 " THEN '{}' ELSE jsonb_build_object('categories', least(10000, 4 * number_option($2 -> 'encoder', 'categories', 32))) END", 2, given, 0, NULL);
+	learned = query_datum(psprintf("SELECT renewed_encoder(encoder_agg(t.*, $1, $2), $3) %s", rows), 3, arguments, scan_flags(&t->source), &null);
+	return null ? NULL : (fc_encoder_header *) aligned_value(learned);
+}
+
+static bool
+has_same_features(const fc_encoder_header *a, const struct varlena *b)
+{
+	query_argument arguments[] = {{"encoder", PointerGetDatum(a)}, {"encoder", PointerGetDatum(b)}};
+
+	return b != NULL && DatumGetBool(query_datum("SELECT feature_names($1) = feature_names($2)", 2, arguments, 0, NULL));
+}
+
+void
+learn_encoder(training *t)
+{
+	const train_source *source = &t->source;
+	StringInfoData picked;
+	StringInfoData every;
+	fc_encoder_header *learned;
+
+	if (source->vector)
+		return;
+	initStringInfo(&picked);
+	initStringInfo(&every);
+	append_rows_from(&picked, source, wanted_rows(t), t->estimate, t->seed, NULL);
+	append_rows_from(&every, source, INFINITY, 0, 0, NULL);
+	learned = encoder_of_rows(t, picked.data);
+	if (learned == NULL && strcmp(picked.data, every.data) != 0)
+		learned = encoder_of_rows(t, every.data);
+	if (learned == NULL)
+		reject_no_rows(t);
+	if (!has_same_features(learned, source->encoder))
+	{
+		if (source->encoder != NULL)
+			ereport(WARNING,
+					(errmsg("the columns of model \"%s\" changed: they are encoded again", t->model),
+					 errdetail("There were %u dimensions, now there are %u.", ((const fc_encoder_header *) source->encoder)->dim, learned->dim)));
+		learned = with_indicators(t, learned);
+	}
+	use_source(t, source_with_encoder(source->record, learned));
+	t->source.complete = complete_rows(t);
+}
+
+/* ---- warnings ---- */
+
+/* Columns that cannot tell rows apart: of one value, or of nearly as many as there are rows. */
+void
+warn_useless_columns(const training *t, const fc_operator_header *sample, const char *of_sample)
+{
+	fc_encoder	encoder;
+	double	   *mean = palloc(t->dim * sizeof(double));
+	double	   *deviation = palloc(t->dim * sizeof(double));
+
+	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
+	moments_of_rows(sample, mean, deviation);
+	for (Size i = 0; i < encoder.features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder.feature[i];
+		double		other = feature->kind == FC_FEATURE_CATEGORY && feature->other ? mean[feature->first + feature->categories] : 0;
+		char	   *name = feature_name(&encoder, feature);
+		double		widest = 0;
+
+		for (Size j = 0; j < feature->width; j++)
+			widest = Max(widest, deviation[feature->first + j]);
+		if (feature->kind != FC_FEATURE_CATEGORY && feature->missing)
+			continue;
+		if (null_share(&encoder, i) == 1)
+			ereport(WARNING, (errmsg("column \"%s\" is NULL in every row%s: leave it out", name, of_sample)));
+		else if (other > MANY_VALUES)
+			ereport(WARNING,
+					(errmsg("column \"%s\" has too many values, or too long ones, to tell rows apart: %.0f %% of the rows count as \"other\"", name, floor(100 * other)),
+					 errhint("A name or an identifier is better left out.")));
+		else if (widest == 0)
+			ereport(WARNING, (errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows", name, feature->nulls_seen > 0 ? "NULL or " : "", of_sample)));
+	}
+}
+
+/* "a 12.5 %, b 3.0 %" of features with NULLs, most first. */
+static char *
+shares_of_nulls(const fc_encoder *encoder)
+{
+	StringInfoData shares;
+	bool	   *told = palloc0(encoder->features * sizeof(bool));
+
+	initStringInfo(&shares);
+	for (;;)
+	{
+		int			most = -1;
+
+		for (Size i = 0; i < encoder->features; i++)
+			if (!told[i] && encoder->feature[i].nulls_seen > (most < 0 ? 0 : encoder->feature[most].nulls_seen))
+				most = (int) i;
+		if (most < 0)
+			return shares.data;
+		told[most] = true;
+		appendStringInfo(&shares, "%s%s %.1f %%", shares.len > 0 ? ", " : "", feature_name(encoder, &encoder->feature[most]), 100 * null_share(encoder, (Size) most));
+	}
+}
+
+/* Rows with a NULL were left out, or got a value in its place. */
+void
+report_nulls(const training *t, int64 imputed, int64 n)
+{
+	fc_encoder	encoder;
+	StringInfoData skipped;
+
+	if (flag_option(t->options, "quiet", false))
+		return;
+	if (imputed > 0 && t->source.cosine)
+		ereport(NOTICE, (errmsg("%lld of %lld rows are zero vectors, which have no direction and are skipped", (long long) imputed, (long long) (n + imputed))));
+	if (t->source.encoder == NULL)
+		return;
+	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
+	if (imputed > 0)
+		ereport(NOTICE,
+				(errmsg("%lld of %lld rows have a NULL, which counts as the mean of its column or as \"missing\"", (long long) imputed, (long long) n),
+				 errdetail("In a sample: %s.", shares_of_nulls(&encoder)),
+				 errhint("The option nulls leaves such rows out: '{\"encoder\": {\"nulls\": \"skip\"}}'.")));
+	initStringInfo(&skipped);
+	for (Size i = 0; i < encoder.features; i++)
+		if (encoder.feature[i].nulls_seen > 0 && encoder.feature[i].nulls == FC_NULLS_SKIP)
+			appendStringInfo(&skipped, "%s\"%s\"", skipped.len > 0 ? ", " : "", feature_name(&encoder, &encoder.feature[i]));
+	if (skipped.len > 0)
+		ereport(NOTICE,
+				(errmsg("rows with a NULL in %s are left out", skipped.data),
+				 errdetail("In a sample: %s.", shares_of_nulls(&encoder))));
+}

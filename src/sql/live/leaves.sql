@@ -1,0 +1,83 @@
+
+-- live sketches: their leaves, what identifies and follows them, and why one cannot be followed
+
+CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
+    AS 'MODULE_PATHNAME', 'fastclust_live_change' LANGUAGE C;
+CREATE FUNCTION fastclust_internal.live_pending(live_id bigint) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_live_pending' LANGUAGE C STRICT PARALLEL RESTRICTED;
+
+-- What has become of the columns; NULL: they are as they were.
+CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN a.attisdropped IS NOT FALSE THEN format('column "%s" of %s is no more', u.name, v.leaf)
+                WHEN a.attname <> u.name THEN format('column "%s" of %s is named "%s" now', u.name, v.leaf, a.attname)
+                ELSE format('column "%s" of %s was of type %s', u.name, v.leaf, format_type(u.type, u.typmod)) END
+      FROM ROWS FROM (unnest(v.names), unnest(v.columns), unnest(v.types), unnest(v.typmods)) u(name, number, type, typmod)
+      LEFT JOIN pg_attribute a ON a.attrelid = v.leaf AND a.attnum = u.number AND u.number > 0
+     WHERE a.attisdropped IS NOT FALSE OR a.attname <> u.name OR a.atttypid <> u.type OR a.atttypmod <> u.typmod LIMIT 1
+$$;
+
+-- Why the leaf of a live sketch cannot be read; NULL: it can.  Its deltas are found by the index, whatever the planner knows of live_deltas: most of
+-- them may be another's.
+CREATE FUNCTION fastclust_internal.leaf_problem(live_id bigint, leaf oid) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_seqscan = off AS $$
+    SELECT CASE WHEN c.relkind <> 'r' THEN format('table %s is foreign', c.oid::regclass)
+                WHEN v.leaf IS NULL THEN format('table %s is not counted', c.oid::regclass)
+                WHEN c.relpersistence <> 'p' THEN format('table %s is not logged', c.oid::regclass)
+                ELSE COALESCE(v.lost, column_problem(v),
+                              (SELECT CASE WHEN count(*) < 3 THEN format('triggers of %s were dropped', c.oid::regclass)
+                                           WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '') THEN format('triggers of %s were disabled', c.oid::regclass) END
+                                 FROM pg_trigger g
+                                 JOIN (VALUES ('rows', 29), ('statement', 28), ('truncate', 34)) k(name, events) ON g.tgname = format('fastclust_live_%s_%s', $1, k.name) AND g.tgtype = k.events
+                                WHERE g.tgrelid = c.oid AND g.tgfoid = 'live_change()'::regprocedure),
+                              (SELECT d.lost FROM live_deltas d WHERE d.live_id = $1 AND d.leaf = $2 AND d.lost IS NOT NULL LIMIT 1)) END
+      FROM pg_class c LEFT JOIN live_leaves v ON v.live_id = $1 AND v.leaf = c.oid WHERE c.oid = $2
+$$;
+
+-- The same of all leaves.
+CREATE FUNCTION fastclust_internal.live_problem(live kept_sketches) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation) THEN 'the table is no more'
+                WHEN live_pending(live.id) THEN 'changes of this transaction are counted at its end, or at that of the statement'
+                ELSE (SELECT p.problem FROM live_tables(live.relation) t, leaf_problem(live.id, t.id) p(problem)
+                       WHERE t.is_leaf AND p.problem IS NOT NULL ORDER BY t.id LIMIT 1) END
+$$;
+
+-- The triggers of a table, or of all; on a table of another role they are left, and count for nobody.
+CREATE FUNCTION fastclust_internal.drop_live_triggers(live_id bigint, relation oid) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    made record;
+BEGIN
+    FOR made IN SELECT g.tgname, g.tgrelid::regclass AS id FROM pg_trigger g
+                 WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
+                   AND (relation IS NULL OR g.tgrelid = relation)
+                   AND owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), g.tgrelid) LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', made.tgname, made.id);
+    END LOOP;
+END
+$$;
+
+-- Row triggers of a leaf see its changes through every parent; the statement trigger of the table that is named writes them down.
+CREATE FUNCTION fastclust_internal.make_live_triggers(live_id bigint, relation regclass) RETURNS void
+    LANGUAGE plpgsql STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    kind record;
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+        RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
+    END IF;
+    PERFORM drop_live_triggers(live_id, relation);
+    FOR kind IN SELECT k.* FROM (VALUES ('statement', 'AFTER INSERT OR UPDATE OR DELETE', 'STATEMENT'), ('rows', 'AFTER INSERT OR UPDATE OR DELETE', 'ROW'),
+                                        ('truncate', 'BEFORE TRUNCATE', 'STATEMENT')) k(name, event, level)
+                 WHERE k.name = 'statement' OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation) LOOP
+        EXECUTE format('CREATE TRIGGER %I %s ON %s FOR EACH %s EXECUTE FUNCTION fastclust_internal.live_change(%L)',
+                       format('fastclust_live_%s_%s', live_id, kind.name), kind.event, relation, kind.level, live_id);
+        -- where session_replication_role is replica, and for a subscription, too
+        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', relation, format('fastclust_live_%s_%s', live_id, kind.name));
+    END LOOP;
+EXCEPTION WHEN object_in_use THEN
+    RAISE object_in_use USING MESSAGE = format('%s cannot get triggers while a query of this session reads it', relation),
+        HINT = 'Make what is read of it, such as a sketch_spec, in a statement before; close cursors on it.';
+END
+$$;

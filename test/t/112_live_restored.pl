@@ -1,0 +1,80 @@
+# Live sketches of restored, subscribed and busy tables: right, or an error; and writers hold nothing of them past their statement.
+use strict;
+use warnings;
+use File::Basename qw(dirname);
+use lib dirname(__FILE__);
+use Test::More;
+use FastclustTest;
+
+my $server = FastclustTest->new(extension => 1, config => "wal_level = logical\nmax_prepared_transactions = 4\n");
+my $rows = "row_count(current_sketch('log')) || ' ' || (SELECT count(*) FROM log WHERE note <> 'odd ')";
+$server->query(<<'SQL');
+CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
+CREATE TABLE log (gone text, id integer PRIMARY KEY, x double precision[], note varchar(10)) PARTITION BY RANGE (id);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (0) TO (1000);
+CREATE TABLE log_2 PARTITION OF log DEFAULT;
+ALTER TABLE log DROP gone;
+INSERT INTO log SELECT i, ARRAY[i % 5, i % 3], 'even' FROM generate_series(1, 2000) i;
+SELECT keep_sketch('log', 'log', 'x', s, '{"where": "note <> ''odd ''"}') FROM made;
+INSERT INTO log VALUES (5000, '{1,1}', 'even');
+SQL
+is($server->query("SELECT $rows"), '2001 2001', 'a live sketch');
+
+# What a statement says, without where.
+sub said
+{
+	my ($sql, %options) = @_;
+	my ($status, $output, $messages) = $server->try($sql, %options);
+	return $output . $messages;
+}
+
+# ---- dumps: whole, and in parts, whichever comes first ----
+$server->dump_into('postgres', 'whole');
+is(said("SELECT $rows; INSERT INTO log VALUES (6000, '{1,1}', 'even'); DELETE FROM log WHERE id < 10; SELECT $rows; SELECT count(*) FROM check_sketch('log')", database => 'whole'),
+	"2001 2001\n1993 1993\n0", 'a whole dump is right, though its columns have other numbers');
+my $dump = sub { my $file = "$server->{directory}/" . shift; FastclustTest::run_or_die(FastclustTest::program('pg_dump'), @_, '-f', $file, 'postgres'); return $file };
+my $schema = $dump->('schema.sql', '--schema-only');
+my %load = (
+	'the data' => [$dump->('data.sql', '--data-only')],
+	'the table, then the data of all else' => [$dump->('table.sql', '--data-only', '-t', 'log*'), $dump->('else.sql', '--data-only', '-T', 'log*')],
+	'all else, then the table' => [$dump->('else.sql', '--data-only', '-T', 'log*'), $dump->('table.sql', '--data-only', '-t', 'log*')],
+);
+my $number = 0;
+for my $what (sort keys %load)
+{
+	my $database = 'parts_' . ++$number;
+	$server->query("CREATE DATABASE $database");
+	FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $database, '-f', $_) for $schema, @{$load{$what}};
+	like(said("SELECT $rows", database => $database), qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Rows of public\.log_\d were loaded beside its sketch\..*\nHINT:  rebuild_sketch/s,
+		"the schema, then $what: an error");
+	is(said("SELECT rebuild_sketch('log'); INSERT INTO log VALUES (6000, '{1,1}', 'even'); SELECT $rows", database => $database), "2001\n2002 2002", 'until it is rebuilt');
+}
+
+# ---- a subscription applies rows ----
+$server->query("CREATE DATABASE subscriber; CREATE PUBLICATION of_log FOR TABLE log; SELECT pg_create_logical_replication_slot('of_log', 'pgoutput')");
+$server->query(<<"SQL", database => 'subscriber');
+CREATE EXTENSION fastclust;
+CREATE TABLE log (id integer PRIMARY KEY, x double precision[], note varchar(10)) PARTITION BY RANGE (id);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (0) TO (1000);
+CREATE TABLE log_2 PARTITION OF log DEFAULT;
+SELECT fastclust.keep_sketch('log', 'log', 'x', fastclust.sketch_spec(2, 50, 1.0));
+CREATE SUBSCRIPTION of_log CONNECTION 'host=$server->{directory} port=54321 user=postgres dbname=postgres' PUBLICATION of_log WITH (create_slot = false, slot_name = 'of_log');
+SQL
+$server->query("BEGIN; INSERT INTO log SELECT i, ARRAY[i % 7, 1], 'even' FROM generate_series(10001, 11000) i; UPDATE log SET x = '{9,9}' WHERE id % 10 = 0; DELETE FROM log WHERE id % 10 = 1; COMMIT");
+my $end = '';
+for (1 .. 300)
+{
+	$end = said("SELECT row_count(fastclust.current_sketch('log')), count(*), (SELECT count(*) FROM fastclust.check_sketch('log')) FROM log", database => 'subscriber');
+	last if $end =~ /^2701\|/ || $end =~ /ERROR/;
+	select undef, undef, undef, 0.1;
+}
+is($end, '2701|2701|0', 'what a subscription applies is counted');
+$server->query('DROP SUBSCRIPTION of_log', database => 'subscriber');
+
+# ---- a writer of many statements, prepared: nobody waits for it ----
+$server->query("BEGIN; " . join('', map { "INSERT INTO log VALUES ($_, '{1,1}', 'even'); " } 20000 .. 22100) . "PREPARE TRANSACTION 'many'");
+is(said("SET lock_timeout = '2s'; SELECT count(*) FROM check_sketch('log'); SELECT fold_sketches('log') > 0; SELECT rebuild_sketch('log'); ALTER TABLE made ADD x integer"),
+	"0\nt\n2701", 'its owner checks, folds and rebuilds the sketch');
+is(said("COMMIT PREPARED 'many'; SELECT $rows"), '4802 4802', 'and its rows are counted when it commits');
+
+done_testing();

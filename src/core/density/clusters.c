@@ -342,7 +342,7 @@ size_t
 fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena *arena, int32_t *label)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	fc_columns	points = fc_columns_of(b, arena);
+	fc_point_columns	points = fc_point_columns_of(b, arena);
 	fc_parts	parts = fc_new_parts(b->m, arena);
 	double	   *core = FC_TAKE(arena, b->m, double);
 	double	   *squared = FC_TAKE(arena, b->m, double);
@@ -358,7 +358,7 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena
 			continue;
 		fc_check_every(&done, a * (b->d + 4));
 		points.n = a;
-		fc_columns_distances(&points, b->mean + a * b->d, squared);
+		fc_point_distances(&points, b->mean + a * b->d, squared);
 		for (size_t i = 0; i < a; i++)
 			if (core[i] <= scale * scale && sqrt(squared[i]) - sqrt(b->square[i]) - sqrt(b->square[a]) <= scale)
 			{

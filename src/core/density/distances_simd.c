@@ -7,7 +7,7 @@
 
 FC_CLONES
 void
-fc_columns_distances(const fc_columns *points, const double *x, double *squared)
+fc_point_distances(const fc_point_columns *points, const double *x, double *squared)
 {
 	for (size_t first = 0; first < points->n; first += BLOCK)
 	{

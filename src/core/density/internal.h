@@ -5,18 +5,18 @@
 #include "density/density.h"
 
 /* Coordinates of points by dimension, so that distances to all of them are one loop a dimension. */
-typedef struct fc_columns
+typedef struct fc_point_columns
 {
 	size_t		n;
 	size_t		stride;
 	size_t		d;
 	double	   *x;				/* d x stride */
-} fc_columns;
+} fc_point_columns;
 
-fc_columns	fc_columns_of(const fc_bubbles *bubbles, fc_arena *arena);
+fc_point_columns	fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena);
 
 /* squared[i] = |x - point i|^2 */
-void		fc_columns_distances(const fc_columns *points, const double *x, double *squared);
+void		fc_point_distances(const fc_point_columns *points, const double *x, double *squared);
 
 /* squared[t m + a] = r_M(a)^2 of the mass M = mass[t m + a], for `masses` of them a bubble. */
 void		fc_squared_radii(const fc_bubbles *bubbles, const double *mass, size_t masses, fc_arena *arena, double *squared);

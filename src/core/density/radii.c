@@ -14,10 +14,10 @@ typedef struct neighbour
 	uint32_t	bubble;
 } neighbour;
 
-fc_columns
-fc_columns_of(const fc_bubbles *bubbles, fc_arena *arena)
+fc_point_columns
+fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena)
 {
-	fc_columns	columns = {bubbles->m, bubbles->m, bubbles->d, FC_TAKE(arena, bubbles->m * bubbles->d, double)};
+	fc_point_columns	columns = {bubbles->m, bubbles->m, bubbles->d, FC_TAKE(arena, bubbles->m * bubbles->d, double)};
 
 	for (size_t a = 0; a < bubbles->m; a++)
 		for (size_t c = 0; c < bubbles->d; c++)
@@ -127,7 +127,7 @@ void
 fc_squared_radii(const fc_bubbles *b, const double *mass, size_t masses, fc_arena *arena, double *squared)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	fc_columns	columns = fc_columns_of(b, arena);
+	fc_point_columns	columns = fc_point_columns_of(b, arena);
 	double	   *distance = FC_TAKE(arena, b->m, double);
 	partly_sorted near = {.x = FC_TAKE(arena, b->m, neighbour)};
 	size_t		done = 0;
@@ -135,7 +135,7 @@ fc_squared_radii(const fc_bubbles *b, const double *mass, size_t masses, fc_aren
 	for (size_t a = 0; a < b->m; a++)
 	{
 		fc_check_every(&done, b->m * (b->d + 8));
-		fc_columns_distances(&columns, b->mean + a * b->d, distance);
+		fc_point_distances(&columns, b->mean + a * b->d, distance);
 		for (size_t i = 0; i < b->m; i++)
 			near.x[i] = (neighbour) {distance[i] + b->square[i], (uint32_t) i};
 		near.sorted = 0;

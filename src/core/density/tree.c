@@ -9,7 +9,7 @@
 /* Bubbles outside the tree, without gaps, and the best edge from the tree to each. */
 typedef struct outside
 {
-	fc_columns	points;
+	fc_point_columns	points;
 	uint32_t   *bubble;
 	fc_edge    *edge;			/* b is the bubble */
 	double	   *squared;		/* from the last bubble of the tree */
@@ -80,7 +80,7 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		m = bubbles->m;
-	outside		o = {fc_columns_of(bubbles, arena), FC_TAKE(arena, m, uint32_t), FC_TAKE(arena, m, fc_edge), FC_TAKE(arena, m, double)};
+	outside		o = {fc_point_columns_of(bubbles, arena), FC_TAKE(arena, m, uint32_t), FC_TAKE(arena, m, fc_edge), FC_TAKE(arena, m, double)};
 	size_t		done = 0;
 	uint32_t	v = 0;
 
@@ -95,7 +95,7 @@ fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena,
 		size_t		best;
 
 		fc_check_every(&done, o.points.n * (bubbles->d + 4));
-		fc_columns_distances(&o.points, bubbles->mean + v * bubbles->d, o.squared);
+		fc_point_distances(&o.points, bubbles->mean + v * bubbles->d, o.squared);
 		best = offer_edges(&o, core, v);
 		edges[i] = o.edge[best];
 		v = edges[i].b;

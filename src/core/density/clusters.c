@@ -33,7 +33,7 @@ enum thresholds
 	THRESHOLDS
 };
 
-typedef struct walk
+typedef struct density_walk
 {
 	const fc_bubbles *b;
 	const double *radius[THRESHOLDS];
@@ -46,7 +46,7 @@ typedef struct walk
 	size_t		splits;
 	double		first;			/* of the last split */
 	fc_density *found;
-} walk;
+} density_walk;
 
 /* number[c]: the place of cluster c among them by rows, the largest first. */
 static void
@@ -116,7 +116,7 @@ is_lattice(const fc_bubbles *b)
 
 /* No bubble of a lattice stands out within the median length of an edge. */
 static void
-raise_to_step(const walk *w, double *sure, fc_arena *arena)
+raise_to_step(const density_walk *w, double *sure, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		n = w->b->m - 1;
@@ -135,14 +135,14 @@ raise_to_step(const walk *w, double *sure, fc_arena *arena)
 /* ---- splits ---- */
 
 static bool
-is_real(const walk *w, uint32_t part, double reach)
+is_real(const density_walk *w, uint32_t part, double reach)
 {
 	return w->node[part] >= 0 || (w->rows[part] >= w->min_rows && reach > w->radius[SURE][w->peak[part]]);
 }
 
 /* The number of a cluster of the bubbles that the part has now. */
 static int32_t
-new_cluster(walk *w, uint32_t part)
+new_cluster(density_walk *w, uint32_t part)
 {
 	int32_t		c = (int32_t) w->found->k++;
 
@@ -152,7 +152,7 @@ new_cluster(walk *w, uint32_t part)
 }
 
 static void
-split_parts(walk *w, uint32_t x, uint32_t y, double reach)
+split_parts(density_walk *w, uint32_t x, uint32_t y, double reach)
 {
 	if (w->node[x] < 0)
 		w->node[x] = new_cluster(w, x);
@@ -164,7 +164,7 @@ split_parts(walk *w, uint32_t x, uint32_t y, double reach)
 }
 
 static void
-find_splits(walk *w)
+find_splits(density_walk *w)
 {
 	const double *core = w->radius[CORE];
 
@@ -193,7 +193,7 @@ find_splits(walk *w)
 
 /* Clusters by their rows, nodes by clusters and splits. */
 static void
-number_clusters(walk *w, fc_arena *arena)
+number_clusters(density_walk *w, fc_arena *arena)
 {
 	fc_density *f = w->found;
 	fc_mark		mark = fc_arena_mark(arena);
@@ -225,7 +225,7 @@ number_clusters(walk *w, fc_arena *arena)
 
 /* Bubbles of a part that have no label take that of the bubble through which it joins, while the edge is within the cluster's limit (k). */
 static void
-spread_labels(const walk *w, const double *limit, int32_t *label, fc_arena *arena)
+spread_labels(const density_walk *w, const double *limit, int32_t *label, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_parts	parts = fc_new_parts(w->b->m, arena);
@@ -248,7 +248,7 @@ spread_labels(const walk *w, const double *limit, int32_t *label, fc_arena *aren
 
 /* Labels of bubbles, and how far clusters reach. */
 static void
-label_bubbles(walk *w, fc_arena *arena)
+label_bubbles(density_walk *w, fc_arena *arena)
 {
 	fc_density *f = w->found;
 	fc_mark		mark = fc_arena_mark(arena);
@@ -282,7 +282,7 @@ fc_density_clusters(const fc_bubbles *bubbles, const fc_density_options *options
 	size_t		m = bubbles->m;
 	fc_mark		mark;
 	double	   *radius;
-	walk		w = {.b = bubbles,.min_rows = options->min_rows,.first = INFINITY,.found = found};
+	density_walk w = {.b = bubbles,.min_rows = options->min_rows,.first = INFINITY,.found = found};
 
 	*found = (fc_density) {0, FC_TAKE(arena, m, fc_density_cluster), FC_TAKE(arena, m, fc_density_split), FC_TAKE(arena, m, int32_t),
 	FC_TAKE(arena, m, int32_t), FC_TAKE(arena, m, double)};

@@ -37,13 +37,14 @@ float_values(Datum array)
 void
 read_serving(training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"row_source", t->source.record}};
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"row_source", t->source.record}, {"int4", Int32GetDatum((int32) t->dim)}};
 
 	run_query("SELECT v.group_value, v.operator, v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine'"
 			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
 			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM ($2).group_by AND v.features = ($2).features"
-			  "   AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names(($2).encoder) ORDER BY v.group_value COLLATE \"C\"",
-			  2, arguments, 0);
+			  "   AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names(($2).encoder)"
+			  "   AND CASE WHEN v.map IS NULL THEN dim(v.operator) ELSE (describe(v.map) ->> 'dim')::integer END = $3 ORDER BY v.group_value COLLATE \"C\"",
+			  3, arguments, 0);
 	t->serving_count = (int) SPI_processed;
 	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_part));
 	for (int i = 0; i < t->serving_count; i++)
@@ -96,8 +97,6 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 	fc_operator_header *old_rows = rows_with_map(old->map, rows_in_units(part->rows, t->units, old->units));
 	two_labellings labels;
 
-	if (old_rows->d != old->op->d)
-		return;
 	part->op = with_numbers_of(old->op, old_rows, part->op, rows, t->map == NULL && old->map == NULL ? rows_in_units(part->op, t->units, old->units) : NULL);
 	labels = label_twice(part->op, rows, old->op, old_rows);
 	*churn = changed_labels(&labels);

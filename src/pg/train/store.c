@@ -20,6 +20,7 @@
 #include "pg/model/numbering.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
+#include "rkhs/map.h"
 
 #define PARTS_AT_ONCE	1000
 #define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and what they were measured with, about */
@@ -34,17 +35,28 @@ float_values(Datum array)
 	return (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(array));
 }
 
+/* Of the rows that a part labels. */
+static Size
+row_length(const serving_part *part)
+{
+	fc_kernel_map map;
+
+	if (part->map == NULL)
+		return part->op->d;
+	fc_kernel_map_view((const fc_kernel_map_header *) part->map, &map);
+	return map.op.d;
+}
+
 void
 read_serving(training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"row_source", t->source.record}, {"int4", Int32GetDatum((int32) t->dim)}};
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"row_source", t->source.record}};
 
 	run_query("SELECT v.group_value, v.operator, v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine'"
 			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
 			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM ($2).group_by AND v.features = ($2).features"
-			  "   AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names(($2).encoder)"
-			  "   AND CASE WHEN v.map IS NULL THEN dim(v.operator) ELSE (describe(v.map) ->> 'dim')::integer END = $3 ORDER BY v.group_value COLLATE \"C\"",
-			  3, arguments, 0);
+			  "   AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names(($2).encoder) ORDER BY v.group_value COLLATE \"C\"",
+			  2, arguments, 0);
 	t->serving_count = (int) SPI_processed;
 	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_part));
 	for (int i = 0; i < t->serving_count; i++)
@@ -61,6 +73,8 @@ read_serving(training *t)
 		part->units.scale = null[3] ? NULL : float_values(value[3]);
 		part->map = null[4] ? NULL : (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
 		part->cosine = !null[5] && DatumGetBool(value[5]);
+		if (row_length(part) != t->dim)
+			part->op = NULL;
 	}
 	SPI_freetuptable(SPI_tuptable);
 	SPI_tuptable = NULL;

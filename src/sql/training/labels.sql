@@ -1,8 +1,8 @@
 
 -- labels: the clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query: many at a time into a table that neither checks single rows nor does something for them, else by INSERT.
--- vectors: the query with vectors in place of their clusters by the model, in the last column; NULL: there is none.
+-- Writes the rows of a query, many at a time where the table does nothing for a single one, else by INSERT; vectors: the query with vectors that are
+-- labelled by the model in place of its clusters, or NULL.
 CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
@@ -219,8 +219,7 @@ BEGIN
     query := label_query(held, version, source, options);
     made := prepare_target(target, relation, query, options);
     PERFORM announce_step(format('model "%s": labels of %s', held.model, source.relation), held.id, held.model, 'labels', estimated_rows(source));
-    written := write_rows(held.model, made, query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT (source.sparse OR flag_option(options, 'name', false) OR flag_option(options, 'distance', false))
-                                                        THEN label_query(held, version, source, options, source.raw) END);
+    written := write_rows(held.model, made, query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, source, options, source.raw) END);
     PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions

@@ -1,7 +1,7 @@
 /*
  * kmeans.c - fc_kmeans of rows in a file, by its defaults: SSE and CPU seconds.
  *
- *     kmeans ROWS n d k SEEDS [WEIGHTS|- [n_init [rounds [budget]]]]
+ *     kmeans ROWS n d k SEEDS [WEIGHTS|- [n_init [rounds [budget [effort]]]]]
  *
  * ROWS holds n x d floats, WEIGHTS n doubles, in the order of the machine.  A line a seed (0, 1, ..): SSE, seconds,
  * the steps of the winning start, its number, multiply-adds.
@@ -52,6 +52,8 @@ main(int argc, char **argv)
 		options.n_init = atoi(argv[7]);
 	if (argc > 8)
 		options.rounds = atoi(argv[8]);
+	if (argc > 10)
+		options.effort = (fc_kmeans_effort) atoi(argv[10]);
 	if (argc > 9)
 		options.budget = atof(argv[9]);
 	result.centroids = malloc(k * rows.d * sizeof(double));

@@ -96,6 +96,17 @@ typedef struct fc_seeding
 	float	   *distance;		/* draws x n: squared distances to the candidates; of packs draws x FC_TILE_ROWS */
 } fc_seeding;
 
+/* How far a search goes on. */
+typedef struct fc_effort
+{
+	double		budget;			/* times that of a balanced search */
+	double		start_tolerance;	/* ends Lloyd's steps before rounds of splits and merges; */
+	double		sure_gain;		/* the round that lowers the SSE by less, relative, is the last of sure moves; */
+	int			failures;		/* trials that gain little before the last, */
+	double		dear;			/* or one that costs more multiply-adds; */
+	double		end_tolerance;	/* ends the steps that follow */
+} fc_effort;
+
 struct fc_kmeans_work
 {
 	fc_kmeans_rows rows;
@@ -106,6 +117,7 @@ struct fc_kmeans_work
 	/* how the search goes */
 	fc_kmeans_options options;	/* with FC_KMEANS_SEARCH spelled out */
 	double		budget;			/* multiply-adds; no round and no start begins beyond.  0: not known before the first start */
+	const fc_effort *effort;
 	bool		hierarchy;		/* seeds of a start come from there rather than from k-means++ */
 	bool		split_merge;	/* rounds split and merge, rather than breathe */
 	size_t		breath;			/* centroids that a round of breathing adds at most: half of k, if that is less than 5 */
@@ -119,7 +131,8 @@ struct fc_kmeans_work
 	float	   *near;			/* squared distance to the nearest seed, or best score, or distance when careful */
 	int32_t    *label;
 	int32_t    *summed_in;		/* the cluster whose sums hold the row, or -1 */
-	float	   *near_best;		/* squared distances to the centroids that a round starts from */
+	float	   *near_best;		/* squared distances to the centroids that a round starts from, */
+	int32_t    *label_best;		/* and the nearest of these */
 	fc_keyed   *far;			/* 2 n: rows far from their centroids; NULL before the first cluster was empty */
 
 	/* a centroid each, the last ones for a round of breathing */
@@ -167,8 +180,14 @@ void		fc_kmeans_seed(fc_kmeans_work *w);
 /* `count` more centroids behind the w->k there are, near being the squared distances to those; k counts them. */
 void		fc_kmeans_add(fc_kmeans_work *w, size_t count);
 
+/* rounded, half and score_rounding of the centroids. */
+void		fc_kmeans_round(fc_kmeans_work *w);
+
+/* The same, label and near; w->sse is not known. */
+void		fc_kmeans_assign(fc_kmeans_work *w);
+
 /*
- * Lloyd steps from w->centroid, `steps` at most, until the SSE falls by less than `tolerance` or is not about to fall below `beat` (INFINITY: go
+ * Lloyd steps from w->label, of w->centroid, `steps` at most, until the SSE falls by less than `tolerance` or is not about to fall below `beat` (INFINITY: go
  * on); returns their number.  Labels are of the centroids left there; w->sse is the SSE of the last update, weight its clusters' weights.
  */
 int			fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat);

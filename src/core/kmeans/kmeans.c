@@ -39,6 +39,12 @@
 #define FEW_STEPS		2		/* and so many with all its rows, after those with some: */
 #define FEW_ROWS		100		/* a branch */
 
+static const fc_effort efforts[] = {
+	[FC_BALANCED] = {1.0, 1e-2, 3e-3, 4, 2e10, 0.0},
+	[FC_FAST] = {0.25, 5e-2, 5e-2, 0, 0.0, 5e-3},
+	[FC_THOROUGH] = {4.0, 1e-2, 1e-3, 4, INFINITY, 0.0}
+};
+
 fc_kmeans_options
 fc_kmeans_defaults(void)
 {
@@ -65,6 +71,7 @@ take_state(fc_kmeans_work *w)
 
 	w->near = FC_TAKE(arena, n, float);
 	w->near_best = FC_TAKE(arena, n, float);
+	w->label_best = FC_TAKE(arena, n, int32_t);
 	w->label = FC_TAKE(arena, n, int32_t);
 	w->summed_in = FC_TAKE(arena, n, int32_t);
 	w->centroid = FC_TAKE(arena, k * d, double);
@@ -261,6 +268,7 @@ make_plan(fc_kmeans_work *w)
 	fc_kmeans_options *options = &w->options;
 	bool		search = options->n_init < 0;
 
+	w->effort = efforts + options->effort;
 	w->breath = w->k > 2 * MOST_BREATH ? MOST_BREATH : w->k > 1 ? (w->k + 1) / 2 : 0;
 	w->search = fc_kmeans_choose_search(&w->rows, w->k);
 	if (options->rounds < 0)
@@ -281,7 +289,7 @@ search_budget(const fc_kmeans_work *w, double start)
 	double		starts = w->rows.packs != NULL ? fmin(SEARCH_STARTS, FEW_STARTS + (double) w->k) : BLAS_STARTS;
 	double		scores = w->rows.order == NULL ? (double) w->k * (double) w->rows.d : STEP_OVERHEAD;	/* a tree saves most */
 
-	return fmax(LEAST_BUDGET, starts * fmax(start, LEAST_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD)));
+	return w->effort->budget * fmax(LEAST_BUDGET, starts * fmax(start, LEAST_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD)));
 }
 
 /* The centroids of w take the place of a worse incumbent. */
@@ -301,6 +309,7 @@ static void
 try_start(fc_kmeans_work *w, int start, const double *initial, fc_kmeans_result *result)
 {
 	fc_mark		mark = fc_arena_mark(w->arena);
+	double		tolerance = w->options.tolerance;
 	double		seeded = 0.0;
 	int			steps;
 
@@ -314,7 +323,12 @@ try_start(fc_kmeans_work *w, int start, const double *initial, fc_kmeans_result 
 	fc_arena_release(w->arena, mark);
 	if (w->rows.order != NULL)	/* seeds are dearer than steps there */
 		seeded = (double) w->compared * (double) w->rows.d + STEP_OVERHEAD * (double) w->visited;
-	steps = fc_kmeans_descend(w, w->options.iterations, w->options.tolerance * (w->budget > 0.0 && w->options.rounds > 0 ? COARSER : 1.0), INFINITY);
+	fc_kmeans_assign(w);
+	if (w->split_merge)
+		tolerance = fmax(tolerance, w->effort->start_tolerance);
+	else if (w->budget > 0.0 && w->options.rounds > 0)
+		tolerance *= COARSER;
+	steps = fc_kmeans_descend(w, w->options.iterations, tolerance, INFINITY);
 	fc_kmeans_measure(w);
 	if (!(w->budget > 0.0))
 		w->budget = search_budget(w, w->spent - seeded);
@@ -350,11 +364,16 @@ static void
 finish(fc_kmeans_work *w, fc_kmeans_result *result)
 {
 	size_t		size = w->k * w->rows.d * sizeof(double);
+	bool		refine = w->options.rounds > 0 && !w->split_merge;
 
-	memcpy(w->centroid, result->centroids, size);
-	if (w->options.rounds > 0 && !w->split_merge)
-		(void) fc_kmeans_descend(w, w->options.iterations, REFINED * w->options.tolerance, INFINITY);
-	fc_kmeans_settle(w);
+	if (refine || w->sse != result->sse)	/* else the last start has won, as it was measured */
+	{
+		memcpy(w->centroid, result->centroids, size);
+		fc_kmeans_assign(w);
+		if (refine)
+			(void) fc_kmeans_descend(w, w->options.iterations, REFINED * w->options.tolerance, INFINITY);
+		fc_kmeans_measure(w);
+	}
 	if (w->options.most > 0.0)
 	{
 		fc_kmeans_balance(w);

@@ -23,6 +23,14 @@ typedef struct fc_sphere
 	double		radius;
 } fc_sphere;
 
+/* How far a search goes on: the budget, and how much a round has to gain. */
+typedef enum fc_kmeans_effort
+{
+	FC_BALANCED = 0,
+	FC_FAST,
+	FC_THOROUGH
+} fc_kmeans_effort;
+
 #define FC_KMEANS_SEARCH	(-1)	/* starts and rounds as the budget allows */
 
 typedef struct fc_kmeans_options
@@ -36,6 +44,7 @@ typedef struct fc_kmeans_options
 	double		tolerance;		/* stop when the SSE falls by less, relative; 1e-4.  A search stops earlier before and in
 								 * rounds, and takes the best of it to a tenth of this */
 	double		margin;			/* a later start wins only if better by this, relative; 0 */
+	fc_kmeans_effort effort;
 	uint64_t	seed;
 	fc_metric	metric;			/* of fc_kmeans_collected and fc_kmeans_around: cosine puts centroids on the unit sphere */
 	double		most;			/* no cluster shall have more weight (balanced.c); 0, the default: any */

@@ -29,7 +29,7 @@
 #define PART_SHARE		16		/* and of all rows, */
 #define PART_DRAWS		2		/* candidates a centroid then */
 #define CANCELLED_SHARE	1e-3f	/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
-#define DISTANCE_ROUNDING	4e-6f	/* float rounding of a squared distance, relative to ||x||^2 */
+#define DISTANCE_ROUNDING	4e-6	/* float rounding of a squared distance, relative to ||x||^2 */
 #define SUMMED_STEPS		16		/* steps after which all rows are summed again */
 #define FAR_OUT				1e6		/* a row at more than so many times the root mean square is far out */
 #define PATIENCE			20.0	/* falls as large as the last that an SSE to be beaten may be away */
@@ -278,9 +278,8 @@ fc_kmeans_add(fc_kmeans_work *w, size_t count)
 
 /* ---- the nearest centroids ---- */
 
-/* rounded, half and score_rounding of the centroids. */
-static void
-round_centroids(fc_kmeans_work *w)
+void
+fc_kmeans_round(fc_kmeans_work *w)
 {
 	size_t		d = w->rows.d;
 	double		longest = 0.0;
@@ -301,11 +300,12 @@ round_centroids(fc_kmeans_work *w)
 	w->score_rounding = ((double) d + 4.0) * 0x1p-24 * (w->rows.length + 0.5 * longest) * longest;
 }
 
-static void
-assign(fc_kmeans_work *w)
+void
+fc_kmeans_assign(fc_kmeans_work *w)
 {
-	round_centroids(w);
+	fc_kmeans_round(w);
 	w->search->label_rows(w);
+	w->sse = DBL_MAX;
 }
 
 /* ---- Lloyd's steps ---- */
@@ -346,13 +346,13 @@ rank_far_rows(fc_kmeans_work *w)
 		w->far = FC_TAKE(w->arena, 2 * w->rows.n, fc_keyed);
 	for (size_t i = 0; i < w->rows.n; i++)
 	{
-		float		distance = w->careful ? w->near[i] : w->rows.norm[i] + 2.0f * w->near[i];	/* not NaN: rows are finite */
-		float		rounding = w->careful ? 0.0f : DISTANCE_ROUNDING * w->rows.norm[i];
+		double		distance = fc_kmeans_distance(w->rows.x + i * w->rows.d, w->centroid + (size_t) w->label[i] * w->rows.d, w->rows.d);
+		double		rounding = w->careful ? 0.0 : DISTANCE_ROUNDING * (double) w->rows.norm[i];
 
 		if (i % FC_TILE_ROWS == 0)
 			fc_check();
-		if (distance > 0.0f && distance > rounding && w->rows.weight[i] > 0.0)
-			w->far[count++] = (fc_keyed) {~fc_number_key((double) distance), i};
+		if (distance > 0.0 && distance > rounding && w->rows.weight[i] > 0.0)
+			w->far[count++] = (fc_keyed) {~fc_number_key(distance), i};
 	}
 	fc_sort(w->far, count, w->far + w->rows.n);
 	return count;
@@ -454,18 +454,21 @@ update(fc_kmeans_work *w, int step)
 int
 fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat)
 {
-	double		previous = DBL_MAX;
+	double		previous = w->sse;
 	bool		falling = true;
 	int			step = 0;
 
-	assign(w);
-	for (w->sse = DBL_MAX; step < steps && falling; previous = w->sse)
+	for (; step < steps && falling; step++)
 	{
-		update(w, step++);
-		falling = previous - w->sse > tolerance * previous && w->sse - beat < PATIENCE * (previous - w->sse);
-		if (!w->careful && 4.0 * w->score_rounding * w->rows.total > VISIBLE_SSE_SHARE * w->sse)
+		double		sse;
+
+		update(w, step);
+		sse = w->sse;
+		falling = previous - sse > tolerance * previous && sse - beat < PATIENCE * (previous - sse);
+		if (!w->careful && 4.0 * w->score_rounding * w->rows.total > VISIBLE_SSE_SHARE * sse)
 			falling = w->careful = true;
-		assign(w);
+		fc_kmeans_assign(w);
+		w->sse = previous = sse;
 	}
 	return step;
 }
@@ -497,6 +500,6 @@ fc_kmeans_settle(fc_kmeans_work *w)
 {
 	for (size_t j = 0; w->options.sphere != NULL && j < w->k; j++)
 		(void) to_sphere(w, j);
-	assign(w);
+	fc_kmeans_assign(w);
 	fc_kmeans_measure(w);
 }

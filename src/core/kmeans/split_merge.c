@@ -43,10 +43,9 @@
 
 #define ROUNDS			60		/* at most */
 #define SURE			1.05	/* gain over cost: both are of clusters that others change */
-#define SURE_STEPS		2		/* Lloyd steps that follow */
-#define SURE_GAIN		3e-3	/* the round that lowers the SSE by less, relative, is the last of these */
 #define TRIAL_SHARE		8		/* a trial moves this part of the centroids at most, */
-#define TRIAL_STEPS		4
+#define CONDEMNED		1.002	/* goes on to so many Lloyd steps unless its SSE is above this share after the first, */
+#define TRIAL_STEPS		3
 #define TRIAL_GAIN		1e-3	/* and half as many after a round that gains less: */
 #define FAILURES		3		/* so often */
 #define STEP_GAIN		3e-3	/* a Lloyd step that gains less is the last of its round */
@@ -232,8 +231,10 @@ breathe_once(fc_kmeans_work *w, size_t m, double beat)
 	size_t		k = w->k;
 
 	fc_kmeans_add(w, m);
+	fc_kmeans_assign(w);
 	(void) fc_kmeans_descend(w, COARSE_STEPS, COARSE_TOLERANCE, INFINITY);
 	merge_down(w, k);
+	fc_kmeans_assign(w);
 	(void) fc_kmeans_descend(w, w->options.iterations, COARSER * w->options.tolerance, beat);
 	fc_kmeans_measure(w);
 }
@@ -484,39 +485,54 @@ find_moves(fc_kmeans_work *w)
 		split_cluster(w, j);	/* pieces take the place of the rounded centroids */
 }
 
-/* Rounds that never raise the SSE, and Lloyd's steps from the best. */
+/* Back to the centroids, labels and SSE before a round. */
+static void
+undo_moves(fc_kmeans_work *w)
+{
+	memcpy(w->centroid, w->best, w->k * w->rows.d * sizeof(double));
+	memcpy(w->label, w->label_best, w->rows.n * sizeof(int32_t));
+	fc_kmeans_measure(w);
+	fc_kmeans_round(w);
+}
+
+/*
+ * Rounds that never raise the SSE, and Lloyd's steps from the best.  Sure moves go on until a round gains little; then trials, until so many as
+ * the effort allows have gained little or were condemned.
+ */
 static void
 split_merge(fc_kmeans_work *w)
 {
-	size_t		size = w->k * w->rows.d * sizeof(double);
+	const fc_effort *effort = w->effort;
 	size_t		most = w->k / TRIAL_SHARE;
 	bool		sure = true;
 	int			failures = 0;
 
-	for (int round = 0; round < ROUNDS && round < w->options.rounds && w->sse > 0.0 && failures < FAILURES && w->spent < w->budget; round++)
+	for (int round = 0; round < ROUNDS && round < w->options.rounds && w->sse > 0.0 && (sure || failures < effort->failures) && w->spent < w->budget; round++)
 	{
 		double		before = w->sse;
+		double		spent = w->spent;
 
 		find_moves(w);
-		memcpy(w->best, w->centroid, size);
+		memcpy(w->best, w->centroid, w->k * w->rows.d * sizeof(double));
+		memcpy(w->label_best, w->label, w->rows.n * sizeof(int32_t));
 		sure = sure && move_centroids(w, w->k, true) > 0;
-		if (!sure && move_centroids(w, most, false) == 0)
+		if (!sure && (effort->failures == 0 || move_centroids(w, most, false) == 0))
 			break;
-		(void) fc_kmeans_descend(w, sure ? SURE_STEPS : TRIAL_STEPS, STEP_GAIN, INFINITY);
+		fc_kmeans_assign(w);
+		(void) fc_kmeans_descend(w, 1, 0.0, INFINITY);
+		if (!sure && w->sse < CONDEMNED * before)
+			(void) fc_kmeans_descend(w, TRIAL_STEPS, STEP_GAIN, INFINITY);
 		fc_kmeans_measure(w);
 		if (w->sse > before)
-		{
-			memcpy(w->centroid, w->best, size);
-			fc_kmeans_settle(w);
-		}
+			undo_moves(w);
 		if (!sure && !(w->sse < (1.0 - TRIAL_GAIN) * before))
 		{
-			failures++;
+			failures += w->spent - spent > effort->dear ? effort->failures : 1;
 			most = most > 1 ? most / 2 : 1;
 		}
-		sure = sure && w->sse < (1.0 - SURE_GAIN) * before;
+		sure = sure && w->sse < (1.0 - effort->sure_gain) * before;
 	}
-	(void) fc_kmeans_descend(w, w->options.iterations, w->options.tolerance, INFINITY);
+	(void) fc_kmeans_descend(w, w->options.iterations, fmax(w->options.tolerance, effort->end_tolerance), INFINITY);
 	fc_kmeans_measure(w);
 }
 
@@ -700,6 +716,7 @@ settle_balance(fc_kmeans_work *w, double sse)
 	double		gain = INFINITY;
 
 	memcpy(w->centroid, w->best, size);
+	fc_kmeans_assign(w);
 	for (int step = 0; step < BALANCE_STEPS && !(gain < BALANCE_GAIN * sse); step++)
 	{
 		balance		b;

@@ -27,9 +27,8 @@ ANALYZE copies;
 CREATE VIEW copied AS SELECT * FROM copies;
 SELECT relation, abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS half
   FROM unnest(ARRAY['copies', 'copied']) relation,
-       LATERAL fastclust_internal.sampled_job(jsonb_populate_record(NULL::fastclust_internal.training_job, '{"k": 2, "options": {"sample": "hash", "sample_rows": 500}, "seed": 0}'),
-                                              fastclust_internal.row_source(relation::regclass, '{x}', true, NULL)) job,
-       LATERAL centroids(fastclust_internal.uniform_sample(job.source, 500, 0)) c
+       LATERAL centroids(fastclust_internal.rows_sampled(jsonb_populate_record(NULL::fastclust_internal.stored_versions,
+                             '{"features": ["x"], "vector": true, "options": {"sample": "hash"}}'), relation::regclass, NULL, 500, 0)) c
  GROUP BY 1 ORDER BY 1;
 
 -- the number of rows comes from the plan of a shard where Citus shows one

@@ -219,17 +219,6 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 	return number;
 }
 
-/* (old, new) */
-SQL_FUNCTION(fastclust_match_clusters)
-{
-	const fc_operator_header *new = OPERATOR_ARG(1);
-	int32	   *number = numbers_by_distance(OPERATOR_ARG(0), new);
-
-	if (number == NULL)
-		PG_RETURN_NULL();
-	return make_int4_array(number, (int) new->k);
-}
-
 int32 *
 numbers_by_labels(const double *counts, Size k_old, Size k_new)
 {

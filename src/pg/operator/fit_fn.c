@@ -203,19 +203,6 @@ profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, con
 	return profile;
 }
 
-/* (op, rows): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
-SQL_FUNCTION(fastclust_fit_profile)
-{
-	const fc_operator_header *op = OPERATOR_ARG(0);
-	double		places[DISTANCE_QUANTILES];
-	fit_profile profile;
-
-	quantile_places(places);
-	profile = profile_of_fit(op, OPERATOR_ARG(1), places, DISTANCE_QUANTILES);
-	return row_result(fcinfo, (Datum[]) {Float8GetDatum(profile.mean), Float8GetDatum(profile.error), make_float8_array(profile.quantiles, DISTANCE_QUANTILES),
-			make_float8_array(profile.spreads, (int) op->k)}, NULL);
-}
-
 fc_comparison
 compare_fits(const fc_operator_header *op_a, const fc_operator_header *op_b, const fc_operator_header *rows, double trim)
 {

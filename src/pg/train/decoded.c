@@ -1,6 +1,8 @@
 /*
- * decoded.c - versions that are made of a sketch alone: of a live one, or of the training sketch and that of new rows.  No row is read, and the table
- * need not be there any more.
+ * decoded.c - versions that are made of a sketch alone: of a live one, or of the training sketch and that of new rows.
+ *
+ * No row is read, and the table need not be there any more.  Each part starts from the part of the version that serves, whose units, spec and laws it keeps;
+ * decode gives its centroids, weights and spreads.  store.c writes the parts, as it writes those of a training.
  */
 #include "postgres.h"
 
@@ -58,6 +60,7 @@ decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *sp
 
 /* ---- a part ---- */
 
+/* The root mean square of the scales, in which the spreads of all dimensions are divided. */
 static double
 mean_scale(units units, Size d)
 {
@@ -71,7 +74,7 @@ mean_scale(units units, Size d)
 }
 
 /*
- * What a sketch tells of the clusters, in units.  The notices of decode, which advise to make another spec, are left out.  fresh: nothing of the old
+ * The clusters that a sketch tells, in units.  The notices of decode, which advise to make another spec, are left out.  fresh: nothing of the old
  * version but its units is used, neither its centroids nor the rows of its sample, nor bounds.
  */
 static decoded_clusters
@@ -95,7 +98,7 @@ decode_part(const training *t, const struct varlena *sketch, const stored_versio
 	return found;
 }
 
-/* Of rows drawn from its clusters. */
+/* Where nothing of the old version may be used, the laws are those of rows drawn from the new clusters. */
 static void
 set_drawn(record_builder *row, const training *t, const decoded_clusters *found, const stored_version *old, units units_of_rows)
 {
@@ -168,6 +171,7 @@ decoded_part(const training *t, const char *group, const struct varlena *sketch,
 
 /* ---- versions ---- */
 
+/* The job of a version that needs no relation: its steps are logged like those of a training. */
 static training *
 begin_decoded(const held_model *held, const stored_version *version, Jsonb *options, int64 rows)
 {
@@ -245,7 +249,7 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 	return t->version;
 }
 
-/* The first option by its name that the list does not have. */
+/* An option that is not in the list is about rows, and there are none. */
 static void
 check_known(Jsonb *options)
 {

@@ -1,7 +1,9 @@
 /*
  * relation.c - a relation as the source of a training's rows: its columns checked, and the expressions of a row that queries are made of.
  *
- * Columns are written by name, quoted.  All expressions are of the alias t.
+ * open_source makes a train_source of a relation and columns: it raises the errors of names and types, and writes the texts that all queries of a training
+ * share.  add_options narrows the rows by the option "where", use_encoder adds the calls that encode a row.  Columns are written by name, quoted, and all
+ * expressions are of the alias t.  The catalogs are read through the caches of the server, without a query; types are told by their oids.
  */
 #include "postgres.h"
 
@@ -63,6 +65,7 @@ columns_of(Oid relation, int *count)
 	return columns;
 }
 
+/* Is the name one of these? */
 static bool
 is_among(const char *name, const char *const *names, int count)
 {
@@ -275,6 +278,7 @@ by_name(const void *a, const void *b)
 	return strcmp(NameStr(((const FormData_pg_attribute *) a)->attname), NameStr(((const FormData_pg_attribute *) b)->attname));
 }
 
+/* Is a value of the type neither an array nor a text, so that its hash is cheap? */
 static bool
 is_short(Oid type)
 {
@@ -334,6 +338,7 @@ by_oid(const ListCell *a, const ListCell *b)
 	return lfirst_oid(a) < lfirst_oid(b) ? -1 : lfirst_oid(a) > lfirst_oid(b);
 }
 
+/* A leaf as FROM names it.  Children of a plain table are leaves too, so it is read alone. */
 static char *
 leaf_name(const FormData_pg_class *class)
 {
@@ -376,7 +381,7 @@ find_tables(train_source *source)
 		source->leaf_count = 0;
 }
 
-/* Do its rows, or those of what a view reads, lie on shards of Citus? */
+/* Do its rows lie on shards of Citus, or those that a view reads? */
 static bool
 is_sharded(Oid relation)
 {
@@ -397,7 +402,7 @@ is_sharded(Oid relation)
 }
 
 /*
- * Is the sum of one argument of our state ours alone?  Citus adds up what the shards send by the first such sum of any schema, with the rights of who
+ * Is the sum of one argument of our state ours alone?  Citus adds up the states of the shards by the first such sum of any schema, with the rights of who
  * asks: it might be one that another role has made for that.  The catalog is read as Citus reads it: as it is now, whatever the snapshot.
  */
 bool
@@ -424,6 +429,7 @@ sums_on_shards(const train_source *source)
 
 /* ---- the source ---- */
 
+/* A relation that is there, and has rows of its own to read. */
 static void
 check_relation(Oid relation)
 {
@@ -499,7 +505,7 @@ hash_keys(train_source *source)
 	source->key = row_hash(source);
 }
 
-/* ---- what is read of the rows ---- */
+/* ---- conditions, metric and encoder ---- */
 
 static char *
 both(const char *filter, const char *condition)
@@ -605,6 +611,7 @@ missing_text(const train_source *source)
 	return asked > 0 ? psprintf("num_nulls(%s) > 0", columns.data) : "false";
 }
 
+/* Are all features numbers, so that predict takes them as a list of values? */
 static bool
 has_numbers(const train_source *source)
 {

@@ -1,4 +1,9 @@
-/* spec.c - what a training chooses by its sample before the scan: the specs of sketch and drift, and the features of a kernel */
+/*
+ * spec.c - choices by the sample before the scan: the specs of sketch and drift, and the features of a kernel.
+ *
+ * A sketch that will be decoded needs frequencies that fit the clusters of the sample, and keeps some of its rows for the decoder.  A sketch that is only
+ * compared needs a few hundred waves in all dimensions.  Groups share one spec.
+ */
 #include "postgres.h"
 
 #include <math.h>

@@ -54,7 +54,7 @@ typedef struct train_source
 	char	  **leaves;			/* tables to aggregate one by one */
 	int			leaf_count;		/* 0: the relation as it is */
 	bool		sharded;		/* its rows lie on shards of Citus */
-	bool		cosine;			/* what reads rows brings them to length 1 */
+	bool		cosine;			/* rows are read as vectors of length 1 */
 } train_source;
 
 /* What the serving version has for a group; operator NULL: nothing. */
@@ -78,7 +78,7 @@ typedef struct candidates
 	double		error;
 } candidates;
 
-/* What a training is about, and what its steps have made. */
+/* A training, with the results of its steps so far. */
 typedef struct training
 {
 	int64		model_id;		/* 0: a sample alone is asked for */
@@ -134,7 +134,7 @@ typedef struct query_argument
 } query_argument;
 
 #define QUERY_PARALLEL	0x01
-#define QUERY_STABLE	0x04	/* sees what the query sees that calls */
+#define QUERY_STABLE	0x04	/* in the snapshot of the calling query */
 #define QUERY_CONSTANTS	0x02	/* arguments become constants of the plan, which servers behind Citus or postgres_fdw need; else they stay where they are */
 
 /* A type of ours or of pg_catalog. */
@@ -149,7 +149,7 @@ extern Datum query_datum(const char *text, int count, const query_argument *argu
 /* A composite value of a type of ours. */
 extern Datum make_record(const char *type, Datum *values, bool *nulls);
 
-/* The same column by column; what is not set is NULL, or as it is in another record of the type. */
+/* The same column by column; those that are not set are NULL, or as they are in another record of the type. */
 typedef struct record_builder
 {
 	TupleDesc	desc;
@@ -381,7 +381,7 @@ typedef struct stored_version
 
 extern stored_version open_version(Datum record);
 
-/* What its rows of d numbers are measured in. */
+/* The units of its rows of d numbers. */
 extern bool has_units(const stored_version *version);
 extern units units_of_version(const stored_version *version, Size d);
 
@@ -392,7 +392,7 @@ extern bool is_followed(const training *t);
 extern void choose_specs(training *t, const fc_operator_header *sample);
 extern void choose_map(training *t, const fc_operator_header *sample);
 
-/* ---- command.c ---- */
+/* ---- job.c ---- */
 
 /* A model that is held until the end of the transaction. */
 typedef struct held_model
@@ -403,12 +403,31 @@ typedef struct held_model
 	int32		version;		/* the current one; 0: none */
 } held_model;
 
+/* The model of the call's first argument; one that is not there is made, or an error. */
+extern held_model hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make);
 extern int32 next_version(int64 model_id);
+
+/* Of the current version the part of most clusters; groups: else a model of groups is an error. */
+extern stored_version largest_part(const held_model *held, bool groups);
+
+/* The live sketch (kept_sketches) that a query gives; false: none. */
+extern bool find_live(const char *query, int count, const query_argument *arguments, Datum *live);
+
+/* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
+extern int64 clusters_of_levels(const Jsonb *options, int64 k);
 
 /* k is at most the number of rows. */
 extern void check_k_of_count(const training *t, int64 n);
 
-/* The version serves, unless it was not to be activated; labels that follow the model are those of the version. */
+extern void warn_idle_options(const char *method, const Jsonb *options);
+extern void warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *options);
+extern void reject_with_method(const char *method, const char *problem, const char *hint) __attribute__((noreturn));
+
+/* The job of the next version of a model, checked; then its version, which serves unless it was not to be activated. */
+extern training *begin_training(const held_model *held, const train_source *source, int64 k, char *method, Jsonb *options);
+extern int32 run_training(FunctionCallInfo fcinfo, training *t);
+
+/* The version serves; labels that follow the model are those of the version. */
 extern void start_serving(const training *t);
 
 /* ---- decoded.c: versions that are made of a sketch alone; no row is read ---- */

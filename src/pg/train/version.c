@@ -1,4 +1,9 @@
-/* version.c - versions that are stored: their parts, and the rows of a relation as they read them */
+/*
+ * version.c - versions that are stored, and the rows of a relation as they read them.
+ *
+ * A version arrives as a composite value of stored_versions: from a query of a training, or as the argument of a function that SQL calls to explain,
+ * score or watch a model.  It says by itself how its rows are read: the features, the encoder, the condition and the metric.
+ */
 #include "postgres.h"
 
 #include <math.h>
@@ -47,7 +52,7 @@ field_text(const stored_version *version, const char *name)
 	return value == 0 ? NULL : TextDatumGetCString(value);
 }
 
-/* Whoever calls may have made the record: only what every version has is there. */
+/* A caller may have made the record: few columns are sure to be there. */
 stored_version
 open_version(Datum record)
 {
@@ -100,6 +105,7 @@ units_of_version(const stored_version *version, Size d)
 
 /* ---- rows as a version reads them ---- */
 
+/* The rows of a relation as the version reads them. */
 static void
 open_version_source(train_source *source, const stored_version *version, Oid relation, char *group_by)
 {

@@ -116,8 +116,6 @@ $$;
 
 -- internal: what the model functions share
 
-CREATE FUNCTION fastclust_internal.match_clusters(old fastop, new fastop) RETURNS integer[]
-    AS 'MODULE_PATHNAME', 'fastclust_match_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.renumber(op fastop, numbers integer[]) RETURNS fastop

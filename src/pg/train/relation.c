@@ -625,13 +625,13 @@ has_numbers(const train_source *source)
 	return true;
 }
 
-/* (relation, features, vector, group_by, encoder) -> (relation, raw, group_value, missing, numbers, sharded): the expressions of a row t. */
+/* (relation, features, vector, group_by, encoder) -> (relation, raw, group_value, missing, numbers, sparse, sharded): the expressions of a row t. */
 SQL_FUNCTION(fastclust_row_expressions)
 {
 	feature_list features = read_features(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));
 	train_source source;
-	Datum		values[6];
-	bool		nulls[6] = {false};
+	Datum		values[7];
+	bool		nulls[7] = {false};
 
 	require_argument(fcinfo, 0, "relation");
 	require_argument(fcinfo, 2, "vector");
@@ -645,7 +645,8 @@ SQL_FUNCTION(fastclust_row_expressions)
 	values[2] = SPI_datumTransfer(CStringGetTextDatum(source.group_value), false, -1);
 	values[3] = SPI_datumTransfer(CStringGetTextDatum(missing_text(&source)), false, -1);
 	values[4] = BoolGetDatum(has_numbers(&source));
-	values[5] = BoolGetDatum(source.sharded);
+	values[5] = BoolGetDatum(source.sparse);
+	values[6] = BoolGetDatum(source.sharded);
 	SPI_finish();
 	return row_result(fcinfo, values, nulls);
 }

@@ -22,7 +22,7 @@
 #include "pg/train/scan.h"
 #include "pg/train/train.h"
 
-#define ROWS_OF_SHARE	250000	/* that a sketch of a share should be of, at least */
+#define ROWS_OF_SHARE	65536	/* that a sketch of a share should be of, at least */
 
 /* ---- a part of a version ---- */
 
@@ -217,7 +217,7 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const scan_request *req
 
 /*
  * (version, relation, column) -> setof (value, sketch, counts, rows) of the relation's rows as a version takes them, for each value of a column or all,
- * in one scan: of about a million rows, where they are not told by a column; of how many.
+ * in one scan: of 260,000 rows at most, where they are not told by a column; of how many.
  */
 SQL_FUNCTION(fastclust_sketch_rows)
 {

@@ -60,8 +60,8 @@ BEGIN
 END
 $$;
 
--- Sketches and counts of a relation's rows as a version takes them, for each value of a column or all, in one scan: of about a million rows, where they
--- are not told by a column; n: of how many.
+-- Sketches and counts of a relation's rows as a version takes them, for each value of a column or all, in one scan: of 260,000 rows at most,
+-- where they are not told by a column; n: of how many.
 CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass, bucket name, OUT value text, OUT s sketch, OUT counts drift_counts,
         OUT n bigint) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_sketch_rows' LANGUAGE C STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;

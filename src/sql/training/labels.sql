@@ -1,9 +1,10 @@
 
 -- labels: the clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query: many at a time into a table that neither checks single rows nor does something for them, else by INSERT.
-CREATE FUNCTION fastclust_internal.write_rows(target regclass, query text) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C STRICT;
+-- Writes the rows of a query, many at a time where the table does nothing for a single one, else by INSERT; vectors: the query with vectors that are
+-- labelled by the model in place of its clusters, or NULL.
+CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
 CREATE FUNCTION fastclust_internal.primary_key(relation regclass) RETURNS name[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -35,9 +36,9 @@ BEGIN
 END
 $$;
 
--- A row for each row of the relation: its key, its cluster, and its name and distance where the options ask for them.  Numbers are given to predict as a
--- list, which is twice as fast as a whole row, where none is NULL.
-CREATE FUNCTION fastclust_internal.label_query(held stored_models, version stored_versions, relation regclass, options jsonb) RETURNS text
+-- A row for each row of the relation: its key, its cluster, or the expression `cluster`, and its name and distance where the options ask for them.  Numbers
+-- are given to predict as a list, which is twice as fast as a whole row, where none is NULL.
+CREATE FUNCTION fastclust_internal.label_query(held stored_models, version stored_versions, relation regclass, options jsonb, cluster text DEFAULT NULL) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     source record := row_expressions(relation, version.features, version.vector, held.group_by, NULL);
@@ -51,7 +52,7 @@ DECLARE
                                       ELSE format('%s(%s, %s)', c.called, model, x) END || ' AS ' || c.name
                             FROM (VALUES (1, 'predict', 'cluster'), (2, 'predict_distance', 'distance')) c(i, called, name)
                            WHERE c.i = 1 OR flag_option(options, 'distance', false) ORDER BY c.i);
-    columns text := concat_ws(', ', (SELECT string_agg(format('t.%I', k), ', ' ORDER BY i) FROM unnest(keys) WITH ORDINALITY u(k, i)), calls[1], calls[2]);
+    columns text := concat_ws(', ', (SELECT string_agg(format('t.%I', k), ', ' ORDER BY i) FROM unnest(keys) WITH ORDINALITY u(k, i)), COALESCE(label_query.cluster || ' AS cluster', calls[1]), calls[2]);
 BEGIN
     IF NOT flag_option(options, 'name', false) THEN
         RETURN format('SELECT %s FROM %s t WHERE %s', columns, source.relation_name, condition);
@@ -195,7 +196,7 @@ DECLARE
     held stored_models := readable_model(model);
     version stored_versions;
     scanned regclass;
-    scanned_name text;
+    source record;
     query text;
     made regclass;
     written bigint;
@@ -206,15 +207,15 @@ BEGIN
     END IF;
     version := largest_part(held);
     scanned := scanned_relation(held, version, relation, held.group_by);
-    scanned_name := (row_expressions(scanned, version.features, version.vector, NULL, NULL)).relation_name;
+    source := row_expressions(scanned, version.features, version.vector, NULL, NULL);
     query := label_query(held, version, scanned, options);
     made := prepare_target(target, relation, query, options);
-    PERFORM announce_step(format('model "%s": labels of %s', held.model, scanned_name), held.id, held.model, 'labels', estimated_rows(scanned));
-    written := write_rows(made, query);
+    PERFORM announce_step(format('model "%s": labels of %s', held.model, source.relation_name), held.id, held.model, 'labels', estimated_rows(scanned));
+    written := write_rows(held.model, made, query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, scanned, options, source.raw) END);
     PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions
-        PERFORM write_follower(held.id, target, scanned_name, CASE WHEN flag_option(options, 'follow', false) THEN
+        PERFORM write_follower(held.id, target, source.relation_name, CASE WHEN flag_option(options, 'follow', false) THEN
             options || jsonb_strip_nulls(jsonb_build_object('where', (row_condition(scanned, options ->> 'where')).condition)) END);
     END IF;
     RETURN written;

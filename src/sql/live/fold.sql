@@ -8,7 +8,7 @@ DECLARE
     live kept_sketches;
     folded bigint;
 BEGIN
-    SELECT * INTO live FROM kept_sketches l WHERE l.id = live_id FOR UPDATE SKIP LOCKED;
+    SELECT * INTO live FROM kept_sketches l WHERE l.id = live_id AND NOT l.counting FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN 0;
     END IF;

@@ -1,6 +1,22 @@
 
 -- live sketches: the sketch of now
 
+-- TRUNCATE and ATTACH are not bound to snapshots: a scan under an older one sees other rows than the sketch has.
+CREATE FUNCTION fastclust_internal.check_snapshot(live kept_sketches) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    leaves oid[] := ARRAY(SELECT t.id FROM live_tables(live.relation) t ORDER BY t.id);
+    changed regclass := COALESCE((SELECT c.oid FROM pg_class c WHERE c.oid = ANY (leaves) AND pg_relation_filenode(c.oid) <> c.relfilenode ORDER BY 1 LIMIT 1),
+                                 (SELECT COALESCE(a.id, b.id) FROM unnest(leaves) a(id) FULL JOIN unnest(scanned_tables(live.relation)) b(id) USING (id)
+                                   WHERE a.id IS NULL OR b.id IS NULL ORDER BY 1 LIMIT 1));
+BEGIN
+    IF changed IS NOT NULL THEN
+        RAISE serialization_failure USING MESSAGE = format('live sketch "%s" cannot be read under this snapshot', live.name),
+            DETAIL = format('Table %s was truncated, rewritten, attached or detached after it was taken.', changed), HINT = 'Read it in a new transaction.';
+    END IF;
+END
+$$;
+
 -- The sketches of now; an error where they are not those of the table.
 CREATE FUNCTION fastclust_internal.checked_parts(name text) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -8,6 +24,10 @@ DECLARE
     live kept_sketches := readable_live(name);
     problem text := live_problem(live);
 BEGIN
+    IF problem IS NULL AND live.counting THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'rebuild_sketch counts its rows beside writers.';
+    END IF;
+    PERFORM check_snapshot(live);
     IF problem IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it, drop_sketch ends it.';
@@ -137,7 +157,7 @@ DECLARE
     live kept_sketches := model_live(version.model_id);
     problem text;
 BEGIN
-    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text OR live.features <> version.features OR live.vector <> version.vector
+    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
        OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
        OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
@@ -151,6 +171,19 @@ BEGIN
         RETURN NULL;
     END IF;
     RETURN live;
+END
+$$;
+
+-- A live sketch of the caller's that is ready, of no model yet, and that a model of these rows may take: its spec is then the model's.
+CREATE FUNCTION fastclust_internal.ready_live(relation regclass, features name[], options jsonb) RETURNS kept_sketches
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT l FROM kept_sketches l, describe(l.spec) d
+     WHERE l.relation = $1 AND l.features = $2 AND l.vector AND l.model_id IS NULL AND NOT l.counting AND COALESCE(d ->> 'metric', options ->> 'metric') IS NULL
+       AND d ->> 'law' <> 'gaussian' AND d ->> 'reduced_dim' = d ->> 'dim' AND (l.group_by, l.condition, l.bucket, l.half_life, l.bucket_width)
+           IS NOT DISTINCT FROM (options ->> 'group_by', options ->> 'where', options -> 'live' ->> 'bucket', span_option(options -> 'live', 'half_life'),
+                                 live_bucket_width(l.relation, options -> 'live'))
+       AND owns_relation(calling_role(), l.relation) AND live_problem(l) IS NULL ORDER BY l.id LIMIT 1);
 END
 $$;
 

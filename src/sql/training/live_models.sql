@@ -32,18 +32,6 @@ BEGIN
 END
 $$;
 
--- A model's live sketch goes; one of a table that is another role's by now stays with that role.
-CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old kept_sketches) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF old.id IS NOT NULL AND owns_relation(calling_role(), old.relation) THEN
-        PERFORM drop_sketch(old.name);
-    ELSE
-        PERFORM release_live(model_id);
-    END IF;
-END
-$$;
-
 -- Follow the rows of a version that was trained, as its sketch counted them.  One that does not serve leaves the live sketch to the one that does.
 CREATE FUNCTION fastclust_internal.keep_model(job training_job) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -59,7 +47,7 @@ BEGIN
         RETURN;
     ELSIF NOT flag_option(job.options, 'live', old.id IS NOT NULL) THEN
         IF old.id IS NOT NULL THEN
-            PERFORM end_model_live(job.model_id, old);
+            PERFORM end_model_live(job.model_id);
         END IF;
         RETURN;
     END IF;
@@ -73,9 +61,10 @@ BEGIN
     IF old.id IS NOT NULL AND (live_of_version(version)).id IS NOT NULL THEN
         RETURN;
     END IF;
-    PERFORM end_model_live(job.model_id, old);
+    PERFORM end_model_live(job.model_id);
+    asked.id := (SELECT l.id FROM ready_live(source.relation::regclass, source.features, job.options) l WHERE l.spec = asked.spec);
     rows_counted := keep_live(asked);
-    PERFORM log_step(job, 'live sketch', begun, NULL, format('%s rows', rows_counted));
+    PERFORM log_step(job, 'live sketch', begun, NULL, COALESCE(rows_counted || ' rows', 'that was ready'));
 END
 $$;
 

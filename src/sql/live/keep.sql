@@ -250,7 +250,7 @@ DECLARE
     about float8;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed'), check_live_isolation(asked.name);
-    IF NOT owns_relation(calling_role(), asked.relation) THEN
+    IF NOT owns_relation(asked.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
     END IF;
     IF asked.id IS NOT NULL THEN

@@ -34,22 +34,13 @@ CREATE FUNCTION fastclust_internal.leaf_problem(live_id bigint, leaf oid) RETURN
       FROM pg_class c LEFT JOIN live_leaves v ON v.live_id = $1 AND v.leaf = c.oid WHERE c.oid = $2
 $$;
 
--- The same of all leaves.
-CREATE FUNCTION fastclust_internal.live_problem(live kept_sketches) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation) THEN 'the table is no more'
-                WHEN live_pending(live.id) THEN 'changes of this transaction are counted at its end, or at that of the statement'
-                ELSE (SELECT p.problem FROM live_tables(live.relation) t, leaf_problem(live.id, t.id) p(problem)
-                       WHERE t.is_leaf AND p.problem IS NOT NULL ORDER BY t.id LIMIT 1) END
-$$;
-
 -- The triggers of a table, or of all; on a table of another role they are left, and count for nobody.
 CREATE FUNCTION fastclust_internal.drop_live_triggers(live_id bigint, relation oid) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     EXECUTE COALESCE((SELECT string_agg(format('DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass), ';') FROM pg_trigger g
                        WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
-                         AND (relation IS NULL OR g.tgrelid = relation) AND owns_relation(current_user::regrole, g.tgrelid)), 'SELECT');
+                         AND (relation IS NULL OR g.tgrelid = relation) AND owns_relation(g.tgrelid, current_user::regrole)), 'SELECT');
 END
 $$;
 

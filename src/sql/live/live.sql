@@ -113,7 +113,7 @@ SELECT pg_catalog.pg_extension_config_dump('live_deltas', '');
 
 -- ---- rights: those of the table.  Its owner makes, repairs and drops; who may read the columns reads the sketch ----
 
-CREATE FUNCTION fastclust_internal.owns_relation(caller oid, relation oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.owns_relation(relation oid, caller oid DEFAULT calling_role()) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT COALESCE((SELECT is_member(caller, c.relowner) FROM pg_class c WHERE c.oid = relation),
                     (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller), false)
@@ -122,7 +122,7 @@ $$;
 CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    IF NOT owns_relation(held.owner_id, relation) THEN
+    IF NOT owns_relation(relation, held.owner_id) THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot follow %s', held.model, held.owner, relation::regclass),
             DETAIL = 'A live model makes triggers on its table, which its owner must own too.', HINT = 'Retrain it with the option {"live": false}.';
     END IF;
@@ -130,7 +130,7 @@ END
 $$;
 CREATE FUNCTION fastclust_internal.may_read_live(live kept_sketches) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT owns_relation(calling_role(), live.relation)
+    SELECT owns_relation(live.relation)
         OR COALESCE((SELECT NOT c.relrowsecurity AND has_schema_privilege(calling_role(), c.relnamespace, 'USAGE')
                         AND (SELECT bool_and(a.attnum IS NOT NULL AND has_column_privilege(calling_role(), c.oid, a.attnum, 'SELECT'))
                                FROM unnest(live.columns) u(name) LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = u.name AND NOT a.attisdropped)

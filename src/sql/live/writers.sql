@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     held := readable_live(name);
-    IF NOT owns_relation(calling_role(), held.relation) THEN
+    IF NOT owns_relation(held.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, held.relation);
     END IF;
     SELECT * INTO held FROM kept_sketches l WHERE l.id = held.id FOR UPDATE;
@@ -44,7 +44,7 @@ CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint) RETURNS void
 DECLARE
     held stored_models := held_model(model_id);
 BEGIN
-    PERFORM forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id AND owns_relation(calling_role(), l.relation);
+    PERFORM forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id AND owns_relation(l.relation);
     UPDATE kept_sketches l SET model_id = NULL WHERE l.model_id = held.id;
 END
 $$;
@@ -58,7 +58,7 @@ DECLARE
     made kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
-    IF NOT owns_relation(calling_role(), live.relation) THEN
+    IF NOT owns_relation(live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     END IF;
     IF live.columns @> array_remove(live.features || live.group_by || live.bucket, NULL) IS NOT TRUE THEN
@@ -113,7 +113,7 @@ DECLARE
     longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(counted.parts) p);
 BEGIN
     SELECT * INTO live FROM kept_sketches l WHERE l.id = $1;
-    IF live.id IS NULL OR NOT owns_relation(calling_role(), live.relation) THEN
+    IF live.id IS NULL OR NOT owns_relation(live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
     ELSIF NOT EXISTS (SELECT FROM live_tables(live.relation) t WHERE t.id = leaf AND t.is_leaf) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('table %s is no leaf of live sketch "%s"', leaf, live.name);

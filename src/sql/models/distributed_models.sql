@@ -6,23 +6,11 @@
 -- The ids of roles are a node's own: generated columns look the names up where a row arrives.
 CREATE TABLE fastclust_internal.shared_models (
     model text NOT NULL,
-    owner name NOT NULL,
-    owner_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[owner]))[1]) STORED,
-    readers name[] NOT NULL,
-    reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
-    group_by name,
-    group_value text NOT NULL,
-    operator fastop NOT NULL,
-    center double precision[],
-    scale double precision[],
-    distance_quantiles double precision[],
-    map kernel_map,
-    spreads double precision[],
-    encoder encoder,
-    paths integer[],
-    vector boolean NOT NULL,
-    features name[] NOT NULL,
-    options jsonb NOT NULL,
+    owner name NOT NULL, owner_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[owner]))[1]) STORED,
+    readers name[] NOT NULL, reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
+    group_by name, group_value text NOT NULL,
+    operator fastop NOT NULL, center double precision[], scale double precision[], distance_quantiles double precision[], map kernel_map,
+    spreads double precision[], encoder encoder, paths integer[], vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL,
     PRIMARY KEY (model, group_value));
 COMMENT ON TABLE shared_models IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
 

@@ -275,7 +275,7 @@ BEGIN
 END
 $$;
 
--- The planner's number of rows.  Beside Citus they are counted: after an EXPLAIN, of whatever table, it sends what it ran here before to itself, and fails.
+-- The planner's number of rows.  Beside Citus they are counted: after an EXPLAIN of any table it sends statements to itself that it ran locally before, and fails.
 CREATE FUNCTION fastclust_internal.estimated_rows(source row_source) RETURNS double precision
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE

@@ -20,7 +20,7 @@ BEGIN
                 HINT = format('Retrain model "%s" from its live sketch, or train without option "live".', job.model);
         END IF;
         PERFORM live_bucket_width((job.source).relation::regclass, job.options -> 'live'), check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
-        IF NOT owns_relation(calling_role(), (job.source).relation::regclass) THEN
+        IF NOT owns_relation((job.source).relation::regclass) THEN
             RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
                 HINT = 'A live model makes triggers on its table.';
         END IF;

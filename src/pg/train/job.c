@@ -269,7 +269,7 @@ keep_live(const training *t)
 	bool		followed = is_followed(t);
 	TimestampTz begun;
 	bool		null;
-	Datum		rows;
+	Datum		note;
 
 	if (!flag_option(t->options, "activate", true))
 		return;
@@ -280,9 +280,9 @@ keep_live(const training *t)
 		return;
 	}
 	begun = begin_step(t, "live sketch");
-	rows = query_datum("SELECT follow_model($1, $2)", 2, arguments, 0, &null);
+	note = query_datum("SELECT follow_model($1, $2)", 2, arguments, 0, &null);
 	if (!null)
-		log_step(t, "live sketch", begun, NAN, psprintf("%lld rows", (long long) DatumGetInt64(rows)));
+		log_step(t, "live sketch", begun, NAN, TextDatumGetCString(note));
 }
 
 /* ---- versions ---- */

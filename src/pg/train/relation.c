@@ -381,13 +381,19 @@ find_tables(train_source *source)
 		source->leaf_count = 0;
 }
 
+bool
+has_citus(void)
+{
+	return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE));
+}
+
 /* Do its rows lie on shards of Citus, or those that a view reads? */
 static bool
 is_sharded(Oid relation)
 {
 	query_argument argument = {"oid", ObjectIdGetDatum(relation)};
 
-	if (!OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)))
+	if (!has_citus())
 		return false;
 	return DatumGetBool(query_datum(
 		"WITH RECURSIVE tree(id) AS ("

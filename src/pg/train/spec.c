@@ -70,6 +70,16 @@ spec_settings(const training *t)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(settings.data));
 }
 
+/* That of a live sketch that is ready and counts these rows; NULL: there is none. */
+static fc_spec *
+ready_spec(const training *t)
+{
+	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))},
+	{"jsonb", JsonbPGetDatum(t->options)}};
+
+	return has_option(t->options, "live") ? (fc_spec *) DatumGetPointer(query_datum("SELECT (ready_live($1, $2, $3)).spec", lengthof(arguments), arguments, 0, NULL)) : NULL;
+}
+
 /* That of the median group of the sample's largest, by the width of its clusters; NULL where wide rows share a projection. */
 static fc_spec *
 spec_of_groups(const training *t, double wanted)
@@ -93,9 +103,11 @@ static fc_spec *
 decoded_spec(const training *t, const fc_operator_header *sample)
 {
 	bool		many = t->k > MANY_CLUSTERS && strcmp(t->method, "compressive") != 0;
-	fc_spec    *spec = t->source.group_by != NULL ? spec_of_groups(t, sample->k) : NULL;
+	fc_spec    *spec = ready_spec(t);
 	query_argument arguments[] = {{"fastop"}, {"int4", Int32GetDatum(many ? MANY_CLUSTERS : (int32) t->k)}, {"jsonb", spec_settings(t)}};
 
+	if (spec == NULL && t->source.group_by != NULL)
+		spec = spec_of_groups(t, sample->k);
 	if (spec != NULL)
 		return spec;
 	arguments[0].value = PointerGetDatum(rows_in_units(many ? some_rows(sample, 1, MANY_ROWS) : sample, (units) {0}, t->units));

@@ -199,6 +199,8 @@ extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
 /* Rows are told apart by their values, wherever they lie. */
 extern void hash_keys(train_source *source);
 
+extern bool has_citus(void);
+
 /* May shards be sent aggregates that are called "sum"? */
 extern bool sums_on_shards(const train_source *source);
 

@@ -32,13 +32,6 @@ CREATE FUNCTION fastclust_internal.rows_of_version(version stored_versions, samp
 CREATE FUNCTION fastclust_internal.row_condition(relation regclass, condition text, OUT condition text, OUT columns name[])
     AS 'MODULE_PATHNAME', 'fastclust_row_condition' LANGUAGE C STABLE STRICT;
 
--- The planner's number of rows; of a distributed table the mean of the tasks that the plan shows, times their number.  NULL for other plans.
+-- The planner's number of rows.
 CREATE FUNCTION fastclust_internal.estimated_rows(relation regclass) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_estimated_rows' LANGUAGE C STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
-CREATE FUNCTION fastclust_internal.rows_of_shards(plan jsonb) RETURNS double precision
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT avg(task.count::float8) * (job.value ->> 'Task Count')::float8
-      FROM (SELECT plan #> '{0,Plan,Distributed Query,Job}' AS value) job,
-           jsonb_path_query(job.value, '$.Tasks[*]."Remote Plan"[*][*].Plan."Plan Rows"') task(count)
-     GROUP BY job.value
-$$;

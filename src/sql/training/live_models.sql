@@ -8,7 +8,7 @@ DECLARE
     asked kept_sketches;
 BEGIN
     PERFORM live_bucket_width(relation, options -> 'live'), check_live_isolation(model), check_live_group(relation, options ->> 'group_by');
-    IF NOT owns_relation(calling_role(), relation) THEN
+    IF NOT owns_relation(relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', relation),
             HINT = 'A live model makes triggers on its table.';
     END IF;
@@ -19,22 +19,8 @@ BEGIN
 END
 $$;
 
--- A model's live sketch goes; one of a table that is another role's by now stays with that role.
-CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    old kept_sketches := model_live(model_id);
-BEGIN
-    IF old.id IS NOT NULL AND owns_relation(calling_role(), old.relation) THEN
-        PERFORM drop_sketch(old.name);
-    ELSE
-        PERFORM release_live(model_id);
-    END IF;
-END
-$$;
-
--- A live sketch follows the rows of a version that was trained, as its sketch counted them; their number, NULL where one does already.
-CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer) RETURNS bigint
+-- A live sketch follows the rows of a version that was trained, as its sketch counted them; a note of it, NULL where one does already.
+CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer) RETURNS text
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     trained stored_versions;
@@ -50,7 +36,8 @@ BEGIN
         RETURN NULL;
     END IF;
     PERFORM end_model_live(model_id);
-    RETURN keep_live(asked);
+    asked.id := (SELECT l.id FROM ready_live(asked.relation, asked.features, trained.options) l WHERE l.spec = asked.spec);
+    RETURN COALESCE(keep_live(asked) || ' rows', 'that was ready');
 END
 $$;
 

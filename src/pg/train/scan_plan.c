@@ -1,15 +1,19 @@
-/* scan_plan.c - the plan of a scan, read from its row type once */
+/* scan_plan.c - the plan of a scan, read from its row type once; the plan of a group */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "base/rng.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
@@ -194,4 +198,104 @@ plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
 	prepare_plan(plan);
 	MemoryContextSwitchTo(old);
 	return plan;
+}
+
+/* ---- plans of a few groups ---- */
+
+enum
+{
+	ARGUMENT_OTHERS,
+	ARGUMENT_GROUPS,
+	ARGUMENT_PLANS,
+	ARGUMENT_GROUP
+};
+
+/* Kept by a call site: groups and their plans. */
+typedef struct group_plans
+{
+	int			count;
+	uint64	   *hash;
+	text	  **group;			/* NULL: groups are integers, which are their hashes */
+	Datum	   *plan;
+	Oid			type;			/* of the groups; 0: not yet read */
+} group_plans;
+
+static uint64
+hash_of_text(const text *value)
+{
+	return fc_hash_bytes(0, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+}
+
+static void
+read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
+{
+	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_PLANS);
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_GROUP);
+	Datum	   *groups;
+	int			count;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_GROUPS), TEXTOID, -1, false, TYPALIGN_INT, &groups, NULL, &plans->count);
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &plans->plan, NULL, &count);
+	if (count != plans->count)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%d plans are given for %d groups", count, plans->count)));
+	plans->hash = palloc(Max(1, count) * sizeof(uint64));
+	plans->group = type == TEXTOID ? (text **) groups : NULL;
+	for (int i = 0; i < count; i++)
+		plans->hash[i] = type == TEXTOID ? hash_of_text((text *) DatumGetPointer(groups[i])) : (uint64) strtoll(TextDatumGetCString(groups[i]), NULL, 10);
+	plans->type = type;
+	MemoryContextSwitchTo(old);
+}
+
+static uint64
+hash_of_group(Oid type, Datum group)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return (uint64) (int64) DatumGetInt16(group);
+		case INT4OID:
+			return (uint64) (int64) DatumGetInt32(group);
+		case INT8OID:
+			return (uint64) DatumGetInt64(group);
+		case TEXTOID:
+			return hash_of_text(DatumGetTextPP(group));
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("groups are integers or text, not %s", format_type_be(type))));
+	}
+}
+
+static inline bool
+is_text(const text *value, Datum group)
+{
+	const text *other = DatumGetTextPP(group);
+
+	return VARSIZE_ANY_EXHDR(value) == VARSIZE_ANY_EXHDR(other) && memcmp(VARDATA_ANY(value), VARDATA_ANY(other), VARSIZE_ANY_EXHDR(value)) == 0;
+}
+
+/* (others, groups, plans, group) */
+SQL_FUNCTION(fastclust_group_plan)
+{
+	group_plans *plans = fcinfo->flinfo->fn_extra;
+
+	if (plans == NULL)
+		plans = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(group_plans));
+	if (!PG_ARGISNULL(ARGUMENT_GROUPS) && !PG_ARGISNULL(ARGUMENT_PLANS) && !PG_ARGISNULL(ARGUMENT_GROUP))
+	{
+		uint64		hash;
+
+		if (!OidIsValid(plans->type))
+			read_group_plans(fcinfo, plans);
+		hash = hash_of_group(plans->type, PG_GETARG_DATUM(ARGUMENT_GROUP));
+		for (int i = 0; i < plans->count; i++)
+			if (plans->hash[i] == hash && (plans->group == NULL || is_text(plans->group[i], PG_GETARG_DATUM(ARGUMENT_GROUP))))
+				PG_RETURN_DATUM(plans->plan[i]);
+	}
+	if (PG_ARGISNULL(ARGUMENT_OTHERS))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(ARGUMENT_OTHERS));
 }

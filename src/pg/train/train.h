@@ -36,7 +36,7 @@ typedef struct train_source
 	bool		vector;			/* features is one column of vectors */
 	char	   *group_by;		/* NULL: no groups */
 	char	   *integer;		/* the type of groups that are integers, as which they are grouped; NULL: by their texts */
-	bool		planned;		/* groups are scanned by plans of their own, $3 of the values $2, and others by $1 */
+	bool		planned;		/* groups are scanned by plans of their own, $3 of the values $2, and others by $1: group_plan */
 	struct varlena *encoder;	/* NULL of vectors */
 	char	   *raw;
 	char	   *complete;		/* NULL: samples take all rows */

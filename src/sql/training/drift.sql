@@ -69,8 +69,7 @@ CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation
 DECLARE
     source row_source := source_of_version(version, relation, NULL);
     share integer := CASE WHEN bucket IS NULL THEN 1 << greatest(0, least(20, ceil(log(2, greatest(1, estimated_rows(source) / 262144.0)::numeric))))::integer ELSE 1 END;
-    plan scan_plan := ROW(CASE WHEN NOT source.vector THEN source.encoder END, source.metric, NULL, NULL, NULL, spec(version.training_sketch), drift_spec_of(version),
-                          share, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan;
+    plan scan_plan := ROW(CASE WHEN NOT source.vector THEN source.encoder END, source.metric, NULL, NULL, NULL, spec(version.training_sketch), drift_spec_of(version), share, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan;
     query text := format('SELECT q.value::text, r.sketch, r.counts, r.n FROM (%s) q(value, scan), scan_result(q.scan) r ORDER BY q.value', scan_query(source, bucket, share > 1));
 BEGIN
     IF bucket IS NOT NULL THEN

@@ -1,8 +1,7 @@
 
 -- labels: the clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query, many at a time where the table does nothing for a single one, else by INSERT; vectors: the query with vectors that are
--- labelled by the model in place of its clusters, or NULL.
+-- Writes the rows of a query; vectors: the same query with vectors, which the model labels, in place of clusters, or NULL.
 CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 

@@ -10,6 +10,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
@@ -220,6 +221,12 @@ typedef struct group_plans
 	Oid			type;			/* of the groups; 0: not yet read */
 } group_plans;
 
+static inline bool
+is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
 static uint64
 hash_of_text(const text *value)
 {
@@ -231,50 +238,50 @@ read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
 {
 	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_PLANS);
-	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_GROUP);
 	Datum	   *groups;
 	int			count;
 
+	plans->type = get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_GROUP);
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_GROUPS), TEXTOID, -1, false, TYPALIGN_INT, &groups, NULL, &plans->count);
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &plans->plan, NULL, &count);
 	if (count != plans->count)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("%d plans are given for %d groups", count, plans->count)));
+	plans->group = is_integer(plans->type) ? NULL : (text **) groups;
 	plans->hash = palloc(Max(1, count) * sizeof(uint64));
-	plans->group = type == TEXTOID ? (text **) groups : NULL;
 	for (int i = 0; i < count; i++)
-		plans->hash[i] = type == TEXTOID ? hash_of_text((text *) DatumGetPointer(groups[i])) : (uint64) strtoll(TextDatumGetCString(groups[i]), NULL, 10);
-	plans->type = type;
+		plans->hash[i] = plans->group != NULL ? hash_of_text(plans->group[i]) : (uint64) strtoll(TextDatumGetCString(groups[i]), NULL, 10);
 	MemoryContextSwitchTo(old);
 }
 
 static uint64
-hash_of_group(Oid type, Datum group)
+integer_of(Oid type, Datum group)
 {
-	switch (type)
-	{
-		case INT2OID:
-			return (uint64) (int64) DatumGetInt16(group);
-		case INT4OID:
-			return (uint64) (int64) DatumGetInt32(group);
-		case INT8OID:
-			return (uint64) DatumGetInt64(group);
-		case TEXTOID:
-			return hash_of_text(DatumGetTextPP(group));
-		default:
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("groups are integers or text, not %s", format_type_be(type))));
-	}
+	return (uint64) (type == INT2OID ? DatumGetInt16(group) : type == INT4OID ? DatumGetInt32(group) : DatumGetInt64(group));
 }
 
-static inline bool
-is_text(const text *value, Datum group)
+/* Its place among the groups; -1: it is none of them. */
+static int
+place_of_group(const group_plans *plans, Datum group)
 {
-	const text *other = DatumGetTextPP(group);
+	text	   *value = NULL;
+	uint64		hash;
 
-	return VARSIZE_ANY_EXHDR(value) == VARSIZE_ANY_EXHDR(other) && memcmp(VARDATA_ANY(value), VARDATA_ANY(other), VARSIZE_ANY_EXHDR(value)) == 0;
+	if (plans->group != NULL)
+	{
+		Oid			output;
+		bool		varlena;
+
+		getTypeOutputInfo(plans->type, &output, &varlena);
+		value = plans->type == TEXTOID ? DatumGetTextPP(group) : cstring_to_text(OidOutputFunctionCall(output, group));
+	}
+	hash = value != NULL ? hash_of_text(value) : integer_of(plans->type, group);
+	for (int i = 0; i < plans->count; i++)
+		if (plans->hash[i] == hash && (value == NULL || (VARSIZE_ANY_EXHDR(value) == VARSIZE_ANY_EXHDR(plans->group[i]) &&
+														  memcmp(VARDATA_ANY(value), VARDATA_ANY(plans->group[i]), VARSIZE_ANY_EXHDR(value)) == 0)))
+			return i;
+	return -1;
 }
 
 /* (others, groups, plans, group) */
@@ -286,14 +293,13 @@ SQL_FUNCTION(fastclust_group_plan)
 		plans = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(group_plans));
 	if (!PG_ARGISNULL(ARGUMENT_GROUPS) && !PG_ARGISNULL(ARGUMENT_PLANS) && !PG_ARGISNULL(ARGUMENT_GROUP))
 	{
-		uint64		hash;
+		int			place;
 
 		if (!OidIsValid(plans->type))
 			read_group_plans(fcinfo, plans);
-		hash = hash_of_group(plans->type, PG_GETARG_DATUM(ARGUMENT_GROUP));
-		for (int i = 0; i < plans->count; i++)
-			if (plans->hash[i] == hash && (plans->group == NULL || is_text(plans->group[i], PG_GETARG_DATUM(ARGUMENT_GROUP))))
-				PG_RETURN_DATUM(plans->plan[i]);
+		place = place_of_group(plans, PG_GETARG_DATUM(ARGUMENT_GROUP));
+		if (place >= 0)
+			PG_RETURN_DATUM(plans->plan[place]);
 	}
 	if (PG_ARGISNULL(ARGUMENT_OTHERS))
 		PG_RETURN_NULL();

@@ -206,7 +206,6 @@ DECLARE
     version stored_versions;
     source row_source;
     query text;
-    made regclass;
     written bigint;
 BEGIN
     PERFORM reject_read_only('labels cannot be written'), check_training_options(options, 'write_labels');
@@ -216,9 +215,8 @@ BEGIN
     version := largest_part(held);
     source := row_source(scanned_relation(held, version, relation, held.group_by), version.features, version.vector, held.group_by);
     query := label_query(held, version, source, options);
-    made := prepare_target(target, relation, query, options);
     PERFORM announce_step(format('model "%s": labels of %s', held.model, source.relation), held.id, held.model, 'labels', estimated_rows(source));
-    written := write_rows(held.model, made, query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, source, options, source.raw) END);
+    written := write_rows(held.model, prepare_target(target, relation, query, options), query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, source, options, source.raw) END);
     PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions

@@ -78,16 +78,18 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 {
 	scan_request request = {.units = t->units,.map = t->map,.operators = 1,.op = {op}};
 	query_argument plan = {"scan_plan"};
-	int			flags = scan_flags(&t->source);
+	train_source source = t->source;
+	int			flags = scan_flags(&source);
 	scan_result result;
 	bool		null = true;
 
+	source.key = "NULL";		/* no row is chosen */
 	if (state_size(op) / 1024 >= (Size) fastclust_largest_state)
 		return large_scan(t, op);
 	if (!workers_fit(op))
 		flags &= ~QUERY_PARALLEL;
 	plan.value = scan_plan(t, &request);
-	run_query(scan_text(&t->source, INFINITY, 0, t->seed), 1, &plan, flags);
+	run_query(scan_text(&source, INFINITY, 0, t->seed), 1, &plan, flags);
 	if (SPI_processed > 0)
 		(void) query_value(0, 2, &null);
 	if (null)

@@ -56,9 +56,6 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 		return;
 	}
 	appendStringInfo(query, "FROM %s t ", relation);
-	if (source->planned)
-		appendStringInfo(query, "LEFT JOIN unnest($2%s) WITH ORDINALITY planned(\"fastclust group\", \"fastclust place\") ON planned.\"fastclust group\" = %s ",
-						 source->integer != NULL ? psprintf("::%s[]", source->integer) : "", group_key(source));
 	appendStringInfo(query, "WHERE %s", source->filter);
 	if (!source->heap && estimate >= 8 * wanted)
 		appendStringInfo(query, " AND %s >> 40 & %d = 0", source->key, (1 << (int) floor(log2(Min(estimate / (4 * wanted), 1048576.0)))) - 1);
@@ -86,7 +83,7 @@ scan_query(const train_source *source, const char *value, const char *group, boo
 
 	initStringInfo(&scan);
 	appendStringInfo(&scan, "%s(%s, %s, ", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
-					 source->planned ? "COALESCE(($3)[planned.\"fastclust place\"::integer], $1)" : "$1", keyed ? source->key : "NULL");
+					 source->planned ? psprintf("group_plan($1, $2, $3, %s)", group_key(source)) : "$1", keyed ? source->key : "NULL");
 	append_cells(&scan, source);
 	appendStringInfoChar(&scan, ')');
 	initStringInfo(&query);

@@ -42,7 +42,7 @@ typedef struct train_source
 	bool		sparse;			/* given as a sparsevec */
 	char	   *group_by;		/* NULL: no groups */
 	char	   *integer;		/* the type of groups that are integers, as which they are grouped; NULL: by their texts */
-	bool		planned;		/* groups are scanned by plans of their own, $3 of the values $2, and others by $1 */
+	bool		planned;		/* groups are scanned by plans of their own, $3 of the values $2, and others by $1: group_plan */
 	struct varlena *encoder;	/* NULL of vectors, and until it is learned */
 	char	   *raw;			/* the row as an array, in its own units; NULL until an encoder is there */
 	char	   *encoded;		/* the same in units; NULL without an encoder */

@@ -1,8 +1,7 @@
 
 -- labels: the clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query, many at a time where the table does nothing for a single one, else by INSERT; vectors: the query with vectors that are
--- labelled by the model in place of its clusters, or NULL.
+-- Writes the rows of a query; vectors: the same query with vectors, which the model labels, in place of clusters, or NULL.
 CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
@@ -198,7 +197,6 @@ DECLARE
     scanned regclass;
     source record;
     query text;
-    made regclass;
     written bigint;
 BEGIN
     PERFORM reject_read_only('labels cannot be written'), check_training_options(options, 'write_labels');
@@ -209,9 +207,8 @@ BEGIN
     scanned := scanned_relation(held, version, relation, held.group_by);
     source := row_expressions(scanned, version.features, version.vector, NULL, NULL);
     query := label_query(held, version, scanned, options);
-    made := prepare_target(target, relation, query, options);
     PERFORM announce_step(format('model "%s": labels of %s', held.model, source.relation_name), held.id, held.model, 'labels', estimated_rows(scanned));
-    written := write_rows(held.model, made, query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, scanned, options, source.raw) END);
+    written := write_rows(held.model, prepare_target(target, relation, query, options), query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, scanned, options, source.raw) END);
     PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions

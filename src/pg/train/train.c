@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "decode/decode.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -10,10 +11,12 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/vectors.h"
+#include "pg/base/progress.h"
 #include "pg/drift/drift_value.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
+#include "sketch/pilot.h"
 
 #define SCANS			10
 #define MANY_GROUPS		10000
@@ -193,13 +196,28 @@ has_live(const training *t)
 	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}}, 0, NULL));
 }
 
+/* A decoding is told, or refused, before the sketch is made for it. */
+static void
+announce_decoding(const training *t)
+{
+	fc_spec_options spec = {.clusters = t->k,.frequencies = (Size) number_option(t->options, "frequencies", 0)};
+	fc_decode_options decode = fc_decode_defaults();
+	Size		n;
+	Size		m = fc_spec_frequencies(t->dim, &spec, &n);
+
+	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions%s takes", t->k, m, n, t->groups > 1 ? psprintf(" for %.0f groups", t->groups) : ""),
+				  t->groups * fc_decode_operations(n, m, t->k, FC_DECODE_AUTO, &decode), false, "Lower k or option frequencies, or use method kmeans");
+}
+
 /* Only decoding needs many frequencies, or axes of the sample; drift compares the waves of all dimensions. */
 static void
 choose_specs(training *t, const fc_operator_header *sample)
 {
-	TimestampTz begun = GetCurrentTimestamp();
+	TimestampTz begun = begin_step(t, "spec");
 	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}, {"int4", Int32GetDatum((int32) t->k)}};
 
+	if (strcmp(t->method, "compressive") == 0)
+		announce_decoding(t);
 	t->drift_spec = drift_spec_of_rows(sample, t->seed);
 	t->decodable = strcmp(t->method, "compressive") == 0 || flag_option(t->options, "live", has_live(t));
 	t->spec = !t->decodable ? wave_spec_of_rows(sample, t->source.sparse, t->seed)
@@ -212,8 +230,10 @@ choose_map(training *t, const fc_operator_header *sample)
 {
 	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}};
 
-	if (strcmp(t->method, "kernel") == 0)
-		t->map = (struct varlena *) DatumGetPointer(query_datum("SELECT (with_map($1, $2, $3)).map", 3, arguments, 0, NULL));
+	if (strcmp(t->method, "kernel") != 0)
+		return;
+	begin_step(t, "map");
+	t->map = (struct varlena *) DatumGetPointer(query_datum("SELECT (with_map($1, $2, $3)).map", 3, arguments, 0, NULL));
 }
 
 /* ---- candidates: operators that the scan measures and moves ---- */

@@ -248,7 +248,7 @@ SQL_FUNCTION(fastclust_factorize)
 	announce_work(psprintf("factorize of %zu centroids in %zu dimensions takes", op.k, op.d), fc_factorize_operations(&op, &options), false,
 				  "Lower option iterations, or use method svd or palm4msa");
 	arena = make_arena("factorize");
-	check_status(fc_factorize(&op, &options, &arena, &out, &from));
+	fc_factorize(&op, &options, &arena, &out, &from);
 	if (rerank != FC_RERANK_EXACT && !report_choice(&from, &kept))
 		report_error(&from, &out);
 	attach_exact_centroids(&out, &op, rerank);

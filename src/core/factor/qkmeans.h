@@ -58,6 +58,9 @@ fc_qkmeans_options fc_qkmeans_defaults(void);
 /* How many factors there will be. */
 size_t		fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options);
 
+/* About the multiply-adds of QK-means of n rows, without the k-means of its start. */
+double		fc_qkmeans_operations(size_t n, size_t k, size_t d, const fc_qkmeans_options *options);
+
 /* About the bytes an arena holds, the result included; at least as many. */
 size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options);
 
@@ -67,7 +70,7 @@ size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *option
  * means of its labels.  A cluster without rows is given the farthest row that the source finds,
  * if the objective does not rise for it.
  */
-fc_status	fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
+void		fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
 					   const fc_qkmeans_options *options, fc_arena *arena,
 					   fc_operator *out, fc_factorization *from);
 

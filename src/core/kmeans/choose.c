@@ -26,6 +26,16 @@ fc_choose_k_most(size_t n, size_t max_k)
 	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS), max_k));
 }
 
+#define STEPS_OF_ALL	100.0	/* measured: Lloyd steps with max_k clusters that take as long as all searches */
+
+double
+fc_choose_k_operations(size_t n, size_t d, size_t max_k)
+{
+	size_t		most = fc_choose_k_most(n, max_k);
+
+	return STEPS_OF_ALL * (double) n * (double) most * (double) fc_axes_for(d, most);
+}
+
 /* The rows but those farthest from their median. */
 static void
 trim_rows(fc_rows *rows, double trim, fc_arena *arena)
@@ -189,7 +199,7 @@ try_all(k_search *s, size_t most)
 	} while (choice->count > count);
 }
 
-fc_status
+void
 fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
 			fc_choice *choice)
 {
@@ -199,7 +209,6 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 	fc_sphere	centered;
 	k_search	s = {&kept, &search, arena, 0.0, choice};
 	size_t		axes;
-	fc_status	status = FC_OK;
 
 	*choice = (fc_choice) {.count = 0};
 	if (trim > 0.0)
@@ -210,16 +219,15 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 		float	   *y = FC_TAKE(arena, kept.n * axes, float);
 
 		search.budget *= (double) axes / (double) kept.d;
-		status = fc_rows_on_axes(&kept, axes, options->sphere, arena, y, &s.lost);
+		fc_rows_on_axes(&kept, axes, options->sphere, arena, y, &s.lost);
 		if (options->sphere != NULL)
 			centered = (fc_sphere) {NULL, options->sphere->radius};
 		search.sphere = options->sphere != NULL ? &centered : NULL;
 		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = axes};
 	}
-	if (status == FC_OK && kept.n < 2)
+	if (kept.n < 2)
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
-	else if (status == FC_OK)
+	else
 		try_all(&s, fc_choose_k_most(kept.n, max_k));
 	fc_arena_release(arena, mark);
-	return status;
 }

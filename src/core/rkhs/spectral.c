@@ -45,6 +45,19 @@ typedef struct spectral_work
 	int32_t    *number;			/* k */
 } spectral_work;
 
+/* Products of matrices run at five times the speed of other work. */
+double
+fc_spectral_operations(size_t n, size_t d, size_t k, size_t most)
+{
+	fc_kmeans_options search = fc_kmeans_defaults();
+	double		m = (double) most;
+	double		width = (m * m * (3.0 * (double) n + 20.0 * m) + (double) n * m * (double) d) / 5.0;
+
+	if (k > FC_SPECTRAL_CLUSTERS)
+		return width;
+	return WIDTHS * (width + fc_kmeans_operations(n, k, k, &search)) + fc_kmeans_operations(n, d, k, &search);
+}
+
 size_t
 fc_spectral_rank(size_t k, size_t most)
 {
@@ -111,9 +124,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	pairs = fc_kernel_map_pairs(s->landmarks, 0);
 	fc_kernel_select_rows(&rows, s->landmark, s->landmarks, arena, &chosen);
 	fc_kernel_matrix(&chosen, &chosen, w->matrix);
-	status = fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values, w->vectors);
-	if (status != FC_OK)
-		return status;
+	fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values, w->vectors);
 	w->found = fc_inverse_root(w->values, w->vectors, pairs, s->landmarks, FC_PSEUDO_INVERSE_FLOOR, w->root);
 	product = (fc_product) {.m = w->n,.n = w->found,.k = s->landmarks,.alpha = 1.0,.lda = s->landmarks,.ldb = w->found,.ldc = w->found};
 	if (features)
@@ -128,7 +139,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 /* ---- spectral features ---- */
 
 /* vectors (k x found) = A */
-static fc_status
+static void
 find_axes(spectral_work *w, fc_arena *arena)
 {
 	double		mean = 0.0;
@@ -149,7 +160,7 @@ find_axes(spectral_work *w, fc_arena *arena)
 	memset(w->matrix, 0, w->found * w->found * sizeof(double));
 	fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->matrix);
 	fc_mirror_lower(w->matrix, w->found);
-	return fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors);
+	fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors);
 }
 
 /* y = A phi, of length 1. */
@@ -197,9 +208,7 @@ try_width(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
 	*clear = false;
 	if (status != FC_OK || w->found < w->k)
 		return status;
-	status = find_axes(w, arena);
-	if (status != FC_OK)
-		return status;
+	find_axes(w, arena);
 	unit_features(w);
 	*clear = judge_features(w, arena, s);
 	s->unit = true;

@@ -64,8 +64,8 @@ CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, feat
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
-    source row_source;
-    numbers integer;
+    numbers boolean;
+    dimensions integer;
     read_by_condition name[] := '{}';
 BEGIN
     PERFORM check_live_options(options);
@@ -76,7 +76,7 @@ BEGIN
     ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation), HINT = 'A live sketch follows a table, plain or partitioned.';
     END IF;
-    PERFORM check_features(features);
+    numbers := (row_expressions(relation, features, vector, options ->> 'group_by', NULL)).numbers;
     IF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
         RAISE duplicate_column USING MESSAGE = format('column "%s" is named twice', (SELECT f FROM unnest(features) f GROUP BY f HAVING count(*) > 1 ORDER BY f LIMIT 1));
     END IF;
@@ -87,7 +87,7 @@ BEGIN
     live.spec := without_pilot_rows(spec);
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
-    source := row_source(relation, features, vector, live.group_by);
+    live.counting := flag_option(options, 'concurrently', false);
     PERFORM check_live_group(relation, live.group_by);
     live.bucket_width := live_bucket_width(relation, options);
     live.half_life := span_option(options, 'half_life');
@@ -95,7 +95,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('option "encoder" is for a list of columns, not for the vectors of column "%s"', features[1]);
     ELSIF NOT vector THEN
         live.encoder := (options ->> 'encoder')::encoder;
-        IF live.encoder IS NULL AND NOT source.numbers THEN
+        IF live.encoder IS NULL AND NOT numbers THEN
             RAISE datatype_mismatch USING MESSAGE = format('not all features of %s are numbers', relation),
                 HINT = 'Give an encoder: {"encoder": ...}, its text form, or train a model with the option live.';
         ELSIF live.encoder IS NOT NULL AND encoder_columns(live.encoder) <> features THEN
@@ -103,11 +103,11 @@ BEGIN
                 DETAIL = format('It encodes %s.', array_to_string(encoder_columns(live.encoder), ', '));
         END IF;
         -- else each row written later would be an error
-        numbers := COALESCE(dim(live.encoder), cardinality(features));
-        IF numbers <> (describe(live.spec) ->> 'dim')::integer THEN
-            RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', numbers, CASE WHEN numbers > 1 THEN 's' END,
+        dimensions := COALESCE(dim(live.encoder), cardinality(features));
+        IF dimensions <> (describe(live.spec) ->> 'dim')::integer THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', dimensions, CASE WHEN dimensions > 1 THEN 's' END,
                                                                  describe(live.spec) ->> 'dim'),
-                HINT = format('sketch_spec(%s, ...) makes one that fits, and sketch_spec_agg of these columns.', numbers);
+                HINT = format('sketch_spec(%s, ...) makes one that fits, and sketch_spec_agg of these columns.', dimensions);
         END IF;
     END IF;
     IF options ->> 'where' IS NOT NULL THEN
@@ -227,12 +227,46 @@ BEGIN
 END
 $$;
 
+-- Lock out writers without letting them wait for long behind another's transaction.
+CREATE FUNCTION fastclust_internal.lock_briefly(relation regclass) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $$
+BEGIN
+    LOOP
+        BEGIN
+            EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', relation);
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN
+            PERFORM pg_sleep(0.1);
+        END;
+    END LOOP;
+END
+$$;
+
 CREATE FUNCTION fastclust_internal.keep_live(asked kept_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches;
+    about float8;
 BEGIN
-    PERFORM check_live_isolation(asked.name);
-    IF NOT owns_relation(calling_role(), asked.relation) THEN
+    PERFORM reject_read_only('live sketches cannot be made or changed'), check_live_isolation(asked.name);
+    IF NOT owns_relation(asked.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
+    END IF;
+    IF asked.id IS NOT NULL THEN
+        PERFORM claim_live(asked);
+        RETURN NULL;
+    ELSIF asked.counting THEN
+        -- all that takes time comes before the lock
+        PERFORM check_live_tables(asked);
+        live := claim_live(asked);
+        PERFORM lock_briefly(asked.relation);
+        PERFORM make_live_triggers(live.id, t.id), CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END FROM live_tables(live.relation) t;
+        RETURN NULL;
+    END IF;
+    about := estimated_rows(asked.relation);
+    IF about >= 1e6 THEN
+        RAISE NOTICE USING MESSAGE = format('writers of %s wait until about %s million rows are counted', asked.relation, round(about / 1e6)),
+            HINT = 'keep_sketch with the option {"concurrently": true}, then rebuild_sketch, counts beside them.';
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
     PERFORM check_live_tables(asked);
@@ -246,7 +280,7 @@ BEGIN
     RETURN (SELECT keep_live(asked_live(name, relation, c.features, c.vector, spec, options)) FROM columns_of_text(relation, features) c);
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; the number of rows';
+COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; the number of rows, NULL where rebuild_sketch is to count them';
 
 CREATE FUNCTION keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -254,4 +288,4 @@ BEGIN
     RETURN keep_live(asked_live(name, relation, features, false, spec, options));
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS 'make a sketch of columns that follows every change of their table; the number of rows';
+COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS 'make a sketch of columns that follows every change of their table; the number of rows, NULL where rebuild_sketch is to count them';

@@ -1,6 +1,6 @@
 """Many clusters: train from the table beside faiss Kmeans, the export included.
 
-many_clusters.py [--rows N] [--dim D] [--clusters K,K,..] [--reported K,..] [--iterations 25]
+many_clusters.py [--rows N] [--dim D] [--clusters K,K,..] [--reported K,..] [--iterations 25] [--efforts balanced,fast,..]
 
 The server of the PG* variables has the extension.  Rows are a mixture of as many Gaussians as the first of all K, sizes by a power law,
 with a spectrum that falls.  faiss clusters all rows from random ones with two threads; its time counts the export by COPY.  The server
@@ -76,13 +76,13 @@ def faiss_kmeans(rows, dim, k, iterations):
     return sse, seconds, exported
 
 
-def train(k, name):
+def train(k, name, effort):
     session = subprocess.Popen(['psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     session.stdin.write('SELECT pg_backend_pid();\n')
     session.stdin.flush()
     peak = Peak(int(session.stdout.readline()))
     start = time.time()
-    session.stdin.write(f"SELECT fastclust.train('{name}', 'many_rows', 'v', {k});\n\\echo done\n")
+    session.stdin.write(f"SELECT fastclust.train('{name}', 'many_rows', 'v', {k}, options => '{{"effort": "{effort}"}}');\n\\echo done\n")
     session.stdin.flush()
     for line in session.stdout:
         if line.strip() == 'done':
@@ -109,15 +109,17 @@ def main():
     parser.add_argument('--clusters', type=numbers, default=[4096])
     parser.add_argument('--reported', type=numbers, default=[16384])
     parser.add_argument('--iterations', type=int, default=25)
+    parser.add_argument('--efforts', default='balanced')
     args = parser.parse_args()
     load(mixture(args.rows, args.dim, (args.clusters + args.reported)[0]))
     for k in args.clusters + args.reported:
-        sse, seconds, memory = train(k, f'many_{k}')
-        print(f'k = {k}: train {seconds:.1f} s, SSE {sse:.6g}, {memory} MB', flush=True)
         if k in args.clusters:
             other, other_seconds, exported = faiss_kmeans(args.rows, args.dim, k, args.iterations)
-            print(f'k = {k}: faiss {other_seconds:.1f} s (export {exported:.1f} s), SSE {other:.6g}; '
-                  f'SSE ratio {sse / other:.4f}, time ratio {seconds / other_seconds:.3f}', flush=True)
+            print(f'k = {k}: faiss {other_seconds:.1f} s (export {exported:.1f} s), SSE {other:.6g}', flush=True)
+        for effort in args.efforts.split(','):
+            sse, seconds, memory = train(k, f'many_{k}_{effort}', effort)
+            ratios = f'; SSE ratio {sse / other:.4f}, time ratio {seconds / other_seconds:.3f}' if k in args.clusters else ''
+            print(f'k = {k}: train, {effort}: {seconds:.1f} s, SSE {sse:.6g}, {memory} MB{ratios}', flush=True)
 
 
 main()

@@ -84,6 +84,7 @@ SELECT kmeans_agg(x, 9) FROM two;
 SELECT kmeans_agg(x, 0) FROM two;
 SELECT kmeans_agg(x, NULL) FROM two;
 SELECT kmeans_agg(x, 2, '{"ninit": 3}') FROM two;
+SELECT kmeans_agg(x, 2, '{"effort": "much"}') FROM two;
 SELECT kmeans_agg(x, 2, NULL) FROM two;
 
 -- options of train and retrain: what each knows, of its type, within its range

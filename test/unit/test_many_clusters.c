@@ -79,10 +79,10 @@ test_groups(size_t n, size_t d, size_t k)
 
 /*
  * The SSE of n rows' search over that of the noise about their groups, one cluster a group: rounds of splits and merges find every group that
- * its start missed.
+ * its start missed.  *work: pairs compared.
  */
 static double
-excess_of_search(size_t n, size_t d, size_t groups)
+excess_of_search(size_t n, size_t d, size_t groups, fc_kmeans_effort effort, double *work)
 {
 	int32_t    *group = unit_alloc(n, sizeof(int32_t));
 	float	   *x = grouped_rows(n, d, groups, group);
@@ -91,7 +91,9 @@ excess_of_search(size_t n, size_t d, size_t groups)
 	fc_kmeans_result result = {.centroids = unit_alloc(groups * d, sizeof(double)),.weights = unit_alloc(groups, sizeof(double))};
 	fc_arena	arena = unit_arena();
 
+	options.effort = effort;
 	fc_kmeans(&rows, groups, NULL, &options, &arena, &result);
+	*work = (double) result.compared;
 	unit_arena_free(&arena);
 	free(group), free(x), free(result.centroids), free(result.weights);
 	return result.sse / (0.05 * 0.05 * (double) (n - groups) * (double) d);
@@ -100,11 +102,25 @@ excess_of_search(size_t n, size_t d, size_t groups)
 static void
 test_split_merge(void)
 {
-	double		by_hierarchy = excess_of_search(8000, 256, 1000);	/* HIERARCHY_WORK and more */
-	double		in_few_dimensions = excess_of_search(12000, 12, 500);
+	double		work;
+	double		by_hierarchy = excess_of_search(8000, 256, 1000, FC_BALANCED, &work);	/* HIERARCHY_WORK and more */
+	double		in_few_dimensions = excess_of_search(12000, 12, 500, FC_BALANCED, &work);
 
 	CHECK(by_hierarchy < 1.1, "by a hierarchy: %g times the noise", by_hierarchy);
 	CHECK(in_few_dimensions < 1.1, "in few dimensions: %g times the noise", in_few_dimensions);
+}
+
+/* More effort is more work; a thorough search is no worse, a fast one worse by a bounded part. */
+static void
+test_efforts(size_t n, size_t d, size_t groups)
+{
+	double		work[3];
+	double		fast = excess_of_search(n, d, groups, FC_FAST, &work[0]);
+	double		balanced = excess_of_search(n, d, groups, FC_BALANCED, &work[1]);
+	double		thorough = excess_of_search(n, d, groups, FC_THOROUGH, &work[2]);
+
+	CHECK(work[0] < work[1] && work[1] <= work[2], "%zu clusters: work %g, %g, %g", groups, work[0], work[1], work[2]);
+	CHECK(thorough <= 1.01 * balanced && fast <= 1.5 * balanced, "%zu clusters: %g, %g, %g times the noise", groups, fast, balanced, thorough);
 }
 
 /* Copies and weights of 0 are no gain. */
@@ -198,6 +214,8 @@ main(void)
 	test_groups(3000, 101, 300);
 	test_groups(9000, 8, 4200);
 	test_split_merge();
+	test_efforts(4000, 64, 300);
+	test_efforts(5000, 4, 40);
 	test_no_gain();
 	test_few_rows();
 	test_numbers(700, 80);

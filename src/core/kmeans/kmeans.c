@@ -40,7 +40,7 @@
 #define FEW_ROWS		100		/* a branch */
 
 static const fc_effort efforts[] = {
-	[FC_BALANCED] = {1.0, 1e-2, 3e-3, 4, 2e10, 0.0},
+	[FC_BALANCED] = {1.0, 1e-2, 3e-3, 4, 5e9, 0.0},
 	[FC_FAST] = {0.25, 5e-2, 5e-2, 0, 0.0, 5e-3},
 	[FC_THOROUGH] = {4.0, 1e-2, 1e-3, 4, INFINITY, 0.0}
 };

@@ -37,6 +37,9 @@ collection_bytes(const collection *rows, Size n)
 /* check_status, where FC_EFAR tells of rows too far from their mean. */
 extern void check_ordered(fc_status status, const fc_ordering *ordering);
 
+/* The option "effort", of NULL the default. */
+extern fc_kmeans_effort effort_of_options(const char *name);
+
 /* The options that kmeans_agg knows, over the defaults; n_init from `least` on. */
 extern void read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options);
 

@@ -187,12 +187,22 @@ check_ordered(fc_status status, const fc_ordering *ordering)
 	check_status(status);
 }
 
+fc_kmeans_effort
+effort_of_options(const char *name)
+{
+	static const choice efforts[] = {{"balanced", FC_BALANCED}, {"fast", FC_FAST}, {"thorough", FC_THOROUGH}};
+
+	return name != NULL ? (fc_kmeans_effort) choice_of_name("option \"effort\":", name, efforts, lengthof(efforts)) : FC_BALANCED;
+}
+
 void
 read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
 {
 	char	   *metric = NULL;
+	char	   *effort = NULL;
 	const option known[] = {
 		{"metric", OPTION_TEXT, &metric, 0, 0},
+		{"effort", OPTION_TEXT, &effort, 0, 0},
 		{"n_init", OPTION_INT, &options->n_init, least, 1000},
 		{"rounds", OPTION_INT, &options->rounds, 0, 1000},
 		{"work", OPTION_FLOAT, &options->budget, 0, 1e18},
@@ -202,6 +212,7 @@ read_kmeans_options(Jsonb *given, int least, fc_kmeans_options *options)
 	};
 
 	read_options(given, known, lengthof(known));
+	options->effort = effort_of_options(effort);
 	options->metric = metric_of_options(metric);
 	check_metric_has_means(options->metric);
 }

@@ -54,6 +54,7 @@ static const training_option training_options[] = {
 	{ANY_FUNCTION, {"trim", OPTION_FLOAT, NULL, 0, 0.5, "0", "share of the rows, farthest from all clusters, that no centroid counts (kmeans, kernel)"}},
 	{ANY_TRAINING, {"iterations", OPTION_INT, NULL, 0, 1000, "10; compressive 0, with groups 1; qkmeans 3", "scans of Lloyd's algorithm at most"}},
 	{ANY_TRAINING, {"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001", "stop when a scan improves the objective by a smaller part"}},
+	{ANY_TRAINING, {"effort", OPTION_TEXT, NULL, 0, 0, "balanced", "\"fast\", \"balanced\" or \"thorough\": how long k-means searches the sample for a better minimum"}},
 	{ANY_TRAINING, {"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL, "numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"}},
 	{ANY_TRAINING, {"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL, "the largest cluster may have this many times the mean number of rows"}},
 	{ANY_TRAINING, {"align", OPTION_BOOL, NULL, 0, 0, "false", "similar clusters of different groups get the same number"}},

@@ -40,6 +40,7 @@ search_options(const training *t, const fc_operator_header *rows)
 	double		n = rows->k;
 
 	options.seed = (uint64) t->seed;
+	options.effort = effort_of_options(text_option(t->options, "effort"));
 	if (t->source.group_by != NULL)
 		options.budget = Max(Max(LEAST_WORK, 100.0 * n * (double) t->k * rows->d), 3e9 * n / Max(n, t->estimate));
 	return options;

@@ -31,6 +31,7 @@
 #include "pg/base/options.h"
 #include "pg/base/vector_type.h"
 #include "pg/encode/encode.h"
+#include "pg/kmeans/collection.h"
 #include "pg/model/training_options.h"
 #include "pg/train/train.h"
 
@@ -526,6 +527,7 @@ add_options(train_source *source, Jsonb *options)
 
 	if (where != NULL)
 		source->filter = both(source->filter, resolved_condition(source->id, where, NULL));
+	(void) effort_of_options(text_option(options, "effort"));
 	if (metric_of_training(text_option(options, "metric")) == FC_EUCLIDEAN)
 		return;
 	if (!source->vector)

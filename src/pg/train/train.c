@@ -169,6 +169,7 @@ SQL_FUNCTION(fastclust_tried_clusters)
 
 	fastclust_begin_rows(fcinfo);
 	SPI_connect();
+	run_query("SELECT check_execute('choose_k')", 0, NULL, 0);
 	t = open_training(PG_GETARG_DATUM(0));
 	learn_encoder(t);
 	sample = uniform_sample(t);
@@ -425,6 +426,7 @@ SQL_FUNCTION(fastclust_train_rows)
 	Datum		job;
 
 	SPI_connect();
+	run_query("SELECT check_execute('train')", 0, NULL, 0);
 	t = open_training(PG_GETARG_DATUM(0));
 	train_rows(t);
 	job = SPI_datumTransfer(t->job, false, -1);

@@ -57,7 +57,7 @@ DECLARE
     held stored_models;
     made kept_sketches;
 BEGIN
-    PERFORM reject_read_only('live sketches cannot be made or changed');
+    PERFORM reject_read_only('live sketches cannot be made or changed'), check_execute(CASE WHEN live.model_id IS NULL THEN 'keep_sketch' ELSE 'train' END);
     IF NOT owns_relation(live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     END IF;

@@ -41,6 +41,10 @@ BEGIN
         source.heap := false;
         source.key := row_hash(source.relation::regclass, source.features, source.raw);
     ELSE
+        IF source.heap AND NOT has_table_privilege(source.relation::regclass, 'SELECT') AND has_any_column_privilege(source.relation::regclass, 'SELECT') THEN
+            RAISE insufficient_privilege USING MESSAGE = format('permission denied for table %s', source.relation), DETAIL = 'Rows are sampled by their places, which privileges on columns do not cover.',
+                HINT = format('GRANT SELECT ON %s, or grant it on a view of these columns, and train on that.', source.relation);
+        END IF;
         job.estimate := estimated_rows(source);
     END IF;
     job.source := source;

@@ -145,7 +145,7 @@ estimated_rows(const train_source *source)
 	return DatumGetFloat8(query_datum("SELECT ($1 -> 0 -> 'Plan' ->> 'Plan Rows')::float8", 1, &plan, 0, NULL));
 }
 
-/* Who may read some columns learns what else a sample takes. */
+/* A sample takes places of rows: an error that says so to a role that may read some columns. */
 static void
 check_places(const train_source *source)
 {

@@ -211,9 +211,8 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)}};
 	query_argument settings[] = {{"jsonb", JsonbPGetDatum(template->options)}, {"jsonb", JsonbPGetDatum(options)}};
 	int64		k = (int64) number_option(options, "k", (double) template->k);
-	bool		none;
-	Datum		rows = query_datum("SELECT row_count((model_rows($1)).s)", 1, arguments, 0, &none);
-	training   *t = begin_decoded(held, template, DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k}'::text[]", 2, settings, 0, NULL)), none ? 0 : DatumGetInt64(rows));
+	int64		rows = 0;
+	training   *t;
 	SPITupleTable *table;
 	uint64		count;
 	Datum	   *records;
@@ -225,6 +224,13 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 	count = SPI_processed;
 	SPI_tuptable = NULL;
 	records = palloc(Max(1, count) * sizeof(Datum));
+	for (uint64 i = 0; i < count; i++)
+	{
+		bool		null;
+
+		rows += closed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2, &null))->count;
+	}
+	t = begin_decoded(held, template, DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k}'::text[]", 2, settings, 0, NULL)), rows);
 	t->k = (Size) k;
 	if (count == 0)
 		reject_no_rows(t);

@@ -24,12 +24,6 @@
 #define MOST_ERROR			0.01	/* that a sample is forgiven, of its objective */
 #define FARTHEST_SHARE		0.05	/* outliers do not decide what a sketch tells */
 
-static const char *
-metric_name(const training *t)
-{
-	return t->source.cosine ? "cosine" : "euclidean";
-}
-
 /* ---- k-means ---- */
 
 /* Groups share, by their rows, what would be a good search of each of thirty. */
@@ -378,20 +372,16 @@ product_settings(const training *t)
 					   2, arguments, 0, NULL);
 }
 
-/* With the rows in the loop (L. Giffon et al. 2021): by scans of the table where the rows are vectors as they stand, else on the sample. */
+/* By scans of the table, each of which is a step of the log. */
 static void
-learn_product(const training *t, train_part *part, const fc_operator_header *rows)
+learn_product_by_scans(const training *t, train_part *part)
 {
-	bool		by_scans = t->source.vector && !t->source.cosine && t->units.center == NULL && !t->source.cast;
-	query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", product_settings(t)},
-	{"text", CStringGetTextDatum(by_scans ? t->source.relation : metric_name(t))}, {"text", CStringGetTextDatum(t->source.features[0])}};
-	TimestampTz begun = GetCurrentTimestamp();
+	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"text", CStringGetTextDatum(t->source.features[0])}, {"int4", Int32GetDatum((int32) t->k)},
+	{"jsonb", product_settings(t)}};
 	SPITupleTable *table;
 	uint64		steps;
 
-	run_query(by_scans ? "SELECT q.op, q.iteration, q.nonzeros, q.empty, q.seconds FROM qkmeans_log($4::regclass, $5, $2, $3) q"
-			  : "SELECT q.op, NULL::integer, nonzeros(q.op) FROM (SELECT with_metric(qkmeans_agg(c.centroid, $2, $3), $4) AS op FROM centroids($1) c) q",
-			  lengthof(arguments), arguments, 0);
+	run_query("SELECT q.op, q.iteration, q.nonzeros, q.empty, q.seconds FROM qkmeans_log($1, $2, $3, $4) q", lengthof(arguments), arguments, 0);
 	table = SPI_tuptable;
 	steps = SPI_processed;
 	SPI_tuptable = NULL;
@@ -400,16 +390,30 @@ learn_product(const training *t, train_part *part, const fc_operator_header *row
 		bool		null;
 		Datum		values[5];
 
-		for (int j = 0; j < table->tupdesc->natts; j++)
+		for (int j = 0; j < 5; j++)
 			values[j] = SPI_getbinval(table->vals[i], table->tupdesc, j + 1, &null);
 		part->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(values[0]);
-		if (by_scans)
-			log_step(t, psprintf("factored scan %d", DatumGetInt32(values[1])), GetCurrentTimestamp() - (TimestampTz) (DatumGetFloat8(values[4]) * USECS_PER_SEC), NAN,
-					 psprintf("%lld non-zeros, %d empty", (long long) DatumGetInt64(values[2]), DatumGetInt32(values[3])));
-		else
-			log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %lld non-zeros", (long long) DatumGetInt64(values[2])));
+		log_step(t, psprintf("factored scan %d", DatumGetInt32(values[1])), GetCurrentTimestamp() - (TimestampTz) (DatumGetFloat8(values[4]) * USECS_PER_SEC), NAN,
+				 psprintf("%lld non-zeros, %d empty", (long long) DatumGetInt64(values[2]), DatumGetInt32(values[3])));
 	}
 	SPI_freetuptable(table);
+}
+
+/* With the rows in the loop (L. Giffon et al. 2021): by scans of the table where the rows are vectors as they stand, else on the sample. */
+static void
+learn_product(const training *t, train_part *part, const fc_operator_header *rows)
+{
+	query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", product_settings(t)}};
+	TimestampTz begun = GetCurrentTimestamp();
+
+	if (t->source.vector && !t->source.cosine && t->units.center == NULL && !t->source.cast)
+	{
+		learn_product_by_scans(t, part);
+		return;
+	}
+	part->op = (fc_operator_header *) DatumGetPointer(query_datum("SELECT qkmeans_agg(c.centroid, $2, $3) FROM centroids($1) c", lengthof(arguments), arguments, 0, NULL));
+	part->op = with_metric(part->op, t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
+	log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
 }
 
 /* ---- any method ---- */

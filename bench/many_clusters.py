@@ -82,7 +82,8 @@ def train(k, name, effort):
     session.stdin.flush()
     peak = Peak(int(session.stdout.readline()))
     start = time.time()
-    session.stdin.write(f"SELECT fastclust.train('{name}', 'many_rows', 'v', {k}, options => '{{"effort": "{effort}"}}');\n\\echo done\n")
+    options = f'{{"effort": "{effort}"}}'
+    session.stdin.write(f"SELECT fastclust.train('{name}', 'many_rows', 'v', {k}, options => '{options}');\n\\echo done\n")
     session.stdin.flush()
     for line in session.stdout:
         if line.strip() == 'done':

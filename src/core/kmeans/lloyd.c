@@ -304,7 +304,7 @@ void
 fc_kmeans_assign(fc_kmeans_work *w)
 {
 	fc_kmeans_round(w);
-	w->search->label_rows(w);
+	w->search->nearest_of_rows(w);
 	w->sse = DBL_MAX;
 }
 

@@ -270,12 +270,12 @@ make_plan(fc_kmeans_work *w)
 
 	w->effort = efforts + options->effort;
 	w->breath = w->k > 2 * MOST_BREATH ? MOST_BREATH : w->k > 1 ? (w->k + 1) / 2 : 0;
-	w->search = fc_kmeans_choose_search(&w->rows, w->k);
 	if (options->rounds < 0)
 		options->rounds = search ? INT_MAX : 0;
+	w->split_merge = options->rounds > 0 && wants_split_merge(&w->rows, w->k);
+	w->search = fc_kmeans_choose_search(&w->rows, w->k);
 	w->budget = options->budget > 0.0 ? options->budget : search ? 0.0 : INFINITY;
 	w->hierarchy = search && w->search->hierarchy && (double) w->rows.n * (double) w->k * (double) w->rows.d >= HIERARCHY_WORK;
-	w->split_merge = options->rounds > 0 && wants_split_merge(&w->rows, w->k);
 	if (search)
 		options->n_init = w->split_merge || w->hierarchy ? 1 : INT_MAX;
 	if (w->hierarchy && !w->split_merge)

@@ -485,16 +485,6 @@ find_moves(fc_kmeans_work *w)
 		split_cluster(w, j);	/* pieces take the place of the rounded centroids */
 }
 
-/* Back to the centroids, labels and SSE before a round. */
-static void
-undo_moves(fc_kmeans_work *w)
-{
-	memcpy(w->centroid, w->best, w->k * w->rows.d * sizeof(double));
-	memcpy(w->label, w->label_best, w->rows.n * sizeof(int32_t));
-	fc_kmeans_measure(w);
-	fc_kmeans_round(w);
-}
-
 /*
  * Rounds that never raise the SSE, and Lloyd's steps from the best.  Sure moves go on until a round gains little; then trials, until so many as
  * the effort allows have gained little or were condemned.
@@ -524,7 +514,12 @@ split_merge(fc_kmeans_work *w)
 			(void) fc_kmeans_descend(w, TRIAL_STEPS, STEP_GAIN, INFINITY);
 		fc_kmeans_measure(w);
 		if (w->sse > before)
-			undo_moves(w);
+		{
+			memcpy(w->centroid, w->best, w->k * w->rows.d * sizeof(double));
+			memcpy(w->label, w->label_best, w->rows.n * sizeof(int32_t));
+			fc_kmeans_measure(w);
+			fc_kmeans_round(w);
+		}
 		if (!sure && !(w->sse < (1.0 - TRIAL_GAIN) * before))
 		{
 			failures += w->spent - spent > effort->dear ? effort->failures : 1;

@@ -27,9 +27,31 @@ typedef struct fc_evidence
 #define FC_EVIDENCE_OVERLAP		0.8 /* of the rows of either: Jaccard's coefficient */
 #define FC_EVIDENCE_CLUSTERS	1024	/* counts along the lines between all pairs are kept */
 
-/* k is at most half of the rows and FC_EVIDENCE_CLUSTERS; weights are not looked at.  There are two rows at least. */
-void		fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
-							   fc_arena *arena, fc_evidence *evidence);
+/* Rows in random order, the halves one behind the other. */
+typedef struct fc_halves
+{
+	float	   *x;				/* n x d */
+	size_t		n;
+	size_t		d;
+} fc_halves;
+
+/* Weights are not looked at.  There are two rows at least. */
+fc_halves	fc_halves_deal(const fc_rows *rows, uint64_t seed, fc_arena *arena);
+
+/* Of either half. */
+typedef struct fc_half_centroids
+{
+	size_t		k;
+	double	   *of[2];			/* k x d */
+	double	   *weight[2];		/* k */
+} fc_half_centroids;
+
+/*
+ * k is found->k, at most half of the rows and FC_EVIDENCE_CLUSTERS; found has room.  The searches go on from fewer clusters and rows far from these,
+ * and from more clusters of which the nearest are joined; NULL: there are none.
+ */
+void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, const fc_half_centroids *more, const fc_kmeans_options *options,
+							   fc_arena *arena, const fc_half_centroids *found, fc_evidence *evidence);
 
 /*
  * Which clusters are apart: where the density of the rows has a valley between two centroids.

@@ -9,6 +9,7 @@
 #include "utils/timestamp.h"
 
 #include "pg/base/arguments.h"
+#include "pg/base/progress.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/kmeans/collection.h"
@@ -23,7 +24,8 @@
 #define ROWS_OF_TOLERANCE	1.5	/* by which a step gains two thirds of the tolerance */
 #define SEARCHED_ROWS	6000	/* of a search through buckets, whose recall is measured */
 #define EVIDENCE_ROWS	4000.0	/* of a search for k, or more of few columns */
-#define EVIDENCE_NUMBERS	8e6
+#define EVIDENCE_NUMBERS	8e5
+#define EVIDENCE_AXES	64		/* more are left out, where there are many */
 #define MOST_CHOSEN		50		/* clusters, where nobody says how many */
 
 /* ---- what rows are measured in ---- */
@@ -137,7 +139,28 @@ tried_clusters(const training *t, const fc_operator_header *sample, Size most)
 {
 	fc_operator_header *rows = rows_without_nulls(t, sample);
 
-	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / t->dim)), most, t->seed, number_option(t->options, "trim", 0));
+	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES))), most, t->seed, number_option(t->options, "trim", 0));
+}
+
+static const char *
+verdict_of(const fc_choice *choice)
+{
+	return choice->verdict == FC_K_CLEAR ? "clear" : choice->verdict == FC_K_LIMIT ? "at the limit" : "no clear k";
+}
+
+/* Why the number is not clear; NULL: it is. */
+static const char *
+reason_of(const fc_choice *choice)
+{
+	if (choice->verdict == FC_K_CLEAR)
+		return NULL;
+	if (choice->verdict == FC_K_LIMIT)
+		return "clusters are apart up to the greatest number tried";
+	if (choice->hidden > 0)
+		return psprintf("%zu of %zu clusters hide smaller ones", choice->hidden, choice->tried[choice->chosen].k);
+	if (choice->tried[choice->chosen].evidence.cost <= FC_NO_SPREAD * choice->tried[0].evidence.cost)
+		return "rows are equal, or of as many values as clusters";
+	return "no number of clusters comes back on other rows and is apart";
 }
 
 /* A training that chooses k itself. */
@@ -147,10 +170,11 @@ choose_k(training *t, const fc_operator_header *sample)
 	TimestampTz begun = begin_step(t, "number of clusters");
 	const fc_choice *choice = tried_clusters(t, sample, MOST_CHOSEN);
 	const fc_tried *chosen = &choice->tried[choice->chosen];
+	const char *reason = reason_of(choice);
 
 	t->k = chosen->k;
-	log_step(t, "number of clusters", begun, NAN, psprintf("%zu: %s", t->k, choice->clear ? psprintf("clear, stability %.2f", chosen->stability) : "no clear k, the elbow of the cost"));
-	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "", t->note != NULL ? "; " : "", choice->clear ? "clear" : "no clear k");
+	log_step(t, "number of clusters", begun, NAN, psprintf("%zu: %s, %s", t->k, verdict_of(choice), reason != NULL ? reason : psprintf("stability %.2f", chosen->stability)));
+	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "", t->note != NULL ? "; " : "", verdict_of(choice));
 }
 
 static Datum
@@ -160,27 +184,34 @@ number_or_null(double x, bool *null)
 	return Float8GetDatum(x);
 }
 
-/* (job): rows (k, cost, gain, stability, verdict) for numbers of clusters up to its k. */
+/* (job): rows (k, cost, gain, stability, verdict, within, reason) for numbers of clusters up to its k. */
 SQL_FUNCTION(fastclust_tried_clusters)
 {
 	training   *t;
 	fc_operator_header *sample;
 	fc_choice  *choice;
+	const char *reason;
 
 	fastclust_begin_rows(fcinfo);
 	SPI_connect();
 	t = open_training(PG_GETARG_DATUM(0));
+	announce_step(psprintf("number of clusters of %s", t->source.relation), 0, "", "number of clusters", 0, GetCurrentTimestamp());
 	learn_encoder(t);
 	sample = uniform_sample(t);
 	t->units = standard_units(t, sample);
 	choice = tried_clusters(t, sample, t->k);
+	end_step();
+	reason = reason_of(choice);
 	for (Size i = 0; i < choice->count; i++)
 	{
 		const fc_tried *tried = &choice->tried[i];
-		bool		nulls[5] = {false, false, false, false, i != choice->chosen};
-		Datum		values[5] = {Int32GetDatum((int32) tried->k), Float8GetDatum(tried->evidence.cost), number_or_null(tried->gain, &nulls[2]),
-		number_or_null(tried->stability, &nulls[3]), CStringGetTextDatum(choice->clear ? "clear" : "no clear k")};
+		bool		other = i != choice->chosen;
+		bool		nulls[7] = {false, false, false, false, other, other || choice->second == 0, other || reason == NULL};
+		Datum		values[7] = {Int32GetDatum((int32) tried->k), Float8GetDatum(tried->evidence.cost), number_or_null(tried->gain, &nulls[2]),
+		number_or_null(tried->stability, &nulls[3]), CStringGetTextDatum(verdict_of(choice)), Int32GetDatum((int32) choice->second)};
 
+		if (!nulls[6])
+			values[6] = CStringGetTextDatum(reason);
 		put_row(fcinfo, values, nulls);
 	}
 	SPI_finish();

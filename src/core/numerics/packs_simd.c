@@ -14,6 +14,20 @@ typedef int32_t vint __attribute__((vector_size(LANES * 4), aligned(4), may_alia
 
 #define choose(mask, a, b)	((vfloat) (((mask) & (vint) (a)) | (~(mask) & (vint) (b))))
 
+/* Each lane takes the lowest two and the label of those and of the lane that is named in its place. */
+#define FOLD(...) \
+do { \
+	vfloat		other = FC_SHUFFLE(vint, low, low, __VA_ARGS__); \
+	vfloat		behind = FC_SHUFFLE(vint, next, next, __VA_ARGS__); \
+	vint		there = FC_SHUFFLE(vint, label, label, __VA_ARGS__); \
+	vint		lower = other < low; \
+	vfloat		loser = choose(lower, low, other); \
+	low = choose(lower, other, low); \
+	next = choose(behind < next, behind, next); \
+	next = choose(loser < next, loser, next); \
+	label = (lower & there) | (~lower & label); \
+} while (0)
+
 size_t
 fc_packs_floats(size_t k, size_t d)
 {
@@ -39,8 +53,8 @@ fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x, float *l
 {
 	vfloat		low = {0};
 	vfloat		next = {0};
-	vint		place = {0};
-	int32_t		label = 0;
+	const vint	lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	vint		label = {0};
 
 	low += INFINITY;
 	next += INFINITY;
@@ -56,25 +70,19 @@ fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x, float *l
 			vfloat		score = *(const vfloat *) (packs + v * LANES) - dot[v];
 			vint		lower = score < low;
 			vfloat		other = choose(lower, low, score);
-			vint		here = place * 0 + (int32_t) (first / LANES) + v;
+			vint		here = lanes + (int32_t) (first + (size_t) v * LANES);
 
 			low = choose(lower, score, low);
 			next = choose(other < next, other, next);
-			place = (lower & here) | (~lower & place);
+			label = (lower & here) | (~lower & label);
 		}
 		packs += FC_PACKED;
 	}
-	*lowest = *second = INFINITY;
-	for (int lane = 0; lane < LANES; lane++)
-	{
-		if (low[lane] < *lowest)
-		{
-			*second = *lowest < next[lane] ? *lowest : next[lane];
-			*lowest = low[lane];
-			label = place[lane] * LANES + lane;
-		}
-		else
-			*second = low[lane] < *second ? low[lane] : *second;
-	}
-	return label;
+	FOLD(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+	FOLD(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3);
+	FOLD(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1);
+	FOLD(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
+	*lowest = low[0];
+	*second = next[0];
+	return label[0];
 }

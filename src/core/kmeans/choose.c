@@ -308,11 +308,10 @@ choose(k_search *s)
 }
 
 /* A number is stable beside its neighbours, and clear where its clusters hide no others. */
-static fc_status
+static void
 try_all(k_search *s, size_t most)
 {
 	fc_choice  *choice = s->choice;
-	fc_status	status = FC_OK;
 	size_t		count;
 
 	for (size_t k = 1; k < most; k += 1 + k / 5)
@@ -338,13 +337,12 @@ try_all(k_search *s, size_t most)
 			try_k(s, choice->second + 1);
 	} while (choice->count > count);
 	if (choice->verdict == FC_K_CLEAR)
-		status = fc_count_hidden(s->halves.x, s->halves.n, s->halves.d, s->found[choice->chosen].of[0], s->found[choice->chosen].k, s->arena, &choice->hidden);
+		fc_count_hidden(s->halves.x, s->halves.n, s->halves.d, s->found[choice->chosen].of[0], s->found[choice->chosen].k, s->arena, &choice->hidden);
 	if (choice->hidden > 0)
 		choice->verdict = FC_K_UNCLEAR;
-	return status;
 }
 
-fc_status
+void
 fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
 			fc_choice *choice)
 {
@@ -352,7 +350,6 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 	fc_rows		kept = *rows;
 	fc_sphere	centered;
 	k_search	s = {.options = *options,.arena = arena,.choice = choice};
-	fc_status	status = FC_OK;
 
 	*choice = (fc_choice) {.count = 0};
 	s.options.n_init = 1;
@@ -365,19 +362,18 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 	{
 		float	   *y = FC_TAKE(arena, kept.n * FC_CHOOSE_AXES, float);
 
-		status = fc_rows_on_axes(&kept, FC_CHOOSE_AXES, options->sphere, arena, y, &s.lost);
+		fc_rows_on_axes(&kept, FC_CHOOSE_AXES, options->sphere, arena, y, &s.lost);
 		if (options->sphere != NULL)
 			centered = (fc_sphere) {NULL, options->sphere->radius};
 		s.options.sphere = options->sphere != NULL ? &centered : NULL;
 		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = FC_CHOOSE_AXES};
 	}
-	if (status == FC_OK && kept.n < 2)
+	if (kept.n < 2)
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
-	else if (status == FC_OK)
+	else
 	{
 		s.halves = fc_halves_deal(&kept, options->seed, arena);
-		status = try_all(&s, fc_choose_k_most(kept.n, max_k));
+		try_all(&s, fc_choose_k_most(kept.n, max_k));
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }

@@ -170,7 +170,7 @@ gap_along(cluster_rows *c, const float *rows, size_t count, size_t d, double mos
 	return most;
 }
 
-static fc_status
+static void
 gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 {
 	fc_mark		mark = fc_arena_mark(arena);
@@ -178,7 +178,6 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	float	   *basis = FC_TAKE(arena, axes * c->d, float);
 	float	   *y = FC_TAKE(arena, c->n * axes, float);
 	size_t		count = 0;
-	fc_status	status = FC_OK;
 
 	*gap = 0.0;
 	for (size_t r = 0; r < c->n; r++)
@@ -187,16 +186,12 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	if (count >= LEAST_ROWS)
 	{
 		fc_center_rows(c->part, count, c->d);
-		status = fc_principal_axes(c->part, count, c->d, axes, 0, arena, basis);
-	}
-	if (count >= LEAST_ROWS && status == FC_OK)
-	{
+		fc_principal_axes(c->part, count, c->d, axes, 0, arena, basis);
 		for (size_t r = 0; r < count; r++)
 			fc_dense_apply(basis, axes, c->d, c->part + r * c->d, y + r * axes);
 		*gap = gap_along(c, y, count, axes, gap_along(c, c->part, count, c->d, 0.0));
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }
 
 /* Nearest centroids by their squares, of each row. */
@@ -226,14 +221,13 @@ label_rows(cluster_rows *c, fc_arena *arena)
 	}
 }
 
-fc_status
+void
 fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, size_t k, fc_arena *arena, size_t *hidden)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	cluster_rows c = {.x = x,.n = n,.d = d,.k = k,.centroids = centroids};
 	int32_t    *nearest = FC_TAKE(arena, k, int32_t);
 	double	   *distance = FC_TAKE(arena, k, double);
-	fc_status	status = FC_OK;
 
 	c.label = FC_TAKE(arena, n, size_t);
 	c.part = FC_TAKE(arena, n * d, float);
@@ -241,14 +235,13 @@ fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, siz
 	label_rows(&c, arena);
 	fc_nearest_others(centroids, k, d, nearest, distance);
 	*hidden = 0;
-	for (size_t a = 0; a < k && status == FC_OK; a++)
+	for (size_t a = 0; a < k; a++)
 	{
 		double		gap;
 
 		fc_check();
-		status = gap_within(&c, a, arena, &gap);
+		gap_within(&c, a, arena, &gap);
 		*hidden += gap > 0.0 && nearest[a] >= 0 && gap >= FC_HIDDEN_SHARE * gap_between(&c, a, (size_t) nearest[a]);
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }

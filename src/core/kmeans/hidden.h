@@ -22,7 +22,7 @@
 /* The widest gap of n values. */
 double		fc_widest_gap(const double *values, size_t n);
 
-/* How many of the k clusters (centroids k x d) of n x d rows hide others?  FC_ENUMERIC when axes are not found. */
-fc_status	fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, size_t k, fc_arena *arena, size_t *hidden);
+/* How many of the k clusters (centroids k x d) of n x d rows hide others? */
+void		fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, size_t k, fc_arena *arena, size_t *hidden);
 
 #endif							/* FC_KMEANS_HIDDEN_H */

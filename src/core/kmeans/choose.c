@@ -300,10 +300,20 @@ choose(k_search *s)
 	fc_choice  *choice = s->choice;
 	size_t		last = choice->count - 1;
 	size_t		fine = 0;
+	double		most = -INFINITY;
 
 	for (size_t i = 1; i <= last; i++)
-		if (is_stable(choice, i) || (i == last && is_cut_off(s)))
+	{
+		double		balance = 2.0 * choice->tried[i].evidence.found - (double) choice->tried[i].k;
+
+		if (is_stable(choice, i) && balance > most)
+		{
+			most = balance;
 			fine = i;
+		}
+	}
+	if (is_cut_off(s))
+		fine = last;
 	choice->verdict = fine == 0 ? FC_K_UNCLEAR : fine == last ? FC_K_LIMIT : FC_K_CLEAR;
 	choice->chosen = fine == 0 ? most_useful(choice) : fine;
 	choice->second = 0;

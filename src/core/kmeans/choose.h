@@ -7,7 +7,7 @@
  * cost bends.  Each search goes on from the numbers tried beside it.  k is stable when its stability is FC_CLEAR_STABILITY at least and its last
  * cluster gains FC_CLEAR_GAIN times as much as the next, or all k are found and the next is not apart.  Clusters without spread are not stable.
  *
- * Of stable numbers the greatest is the finest.  A lesser one is a level when most of its clusters are FC_LEVEL_GAP times as far from the
+ * Of stable numbers the one with most clusters found, less those that are not, is the finest.  A lesser one is a level when most of its clusters are FC_LEVEL_GAP times as far from the
  * others as the finest clusters within them are from each other, by the shortest tree that joins these (single linkage).  The least level is
  * chosen, and the next is the second; else the finest.  So a greater max_k changes nothing once it is large enough.
  *

@@ -16,7 +16,7 @@ static bool
 store_long_row(const fc_prepared *prepared, row_elements x, double *raw)
 {
 	vdouble		norm2 = {0};
-	lanes_out	out = {0};
+	vlong		out = {0};
 	double		sum = 0;
 
 	for (size_t i = 0; i < fc_padded(prepared->d); i += DOUBLES)
@@ -40,7 +40,7 @@ store_raw_row(const fc_prepared *prepared, row_elements x, double *raw)
 		return store_long_row(prepared, x, raw);
 	size_t		d = prepared->d;
 	size_t		row = prepared->row;
-	lanes_out	out = {0};
+	vlong		out = {0};
 
 	for (size_t v = 0; v < RAW_VECTORS && v * DOUBLES < row; v++)
 	{

@@ -40,9 +40,6 @@ set_sizes(const fc_spec *spec, fc_prepared *prepared)
 		prepared->batch = 16;
 	while (prepared->batch > 1 && (double) prepared->batch * work_per_row > FC_BATCH_WORK)
 		prepared->batch /= 2;
-	prepared->weighted_batch = prepared->batch;
-	while (prepared->weighted_batch > 1 && (double) prepared->weighted_batch * work_per_row > FC_WEIGHTED_WORK)
-		prepared->weighted_batch /= 2;
 }
 
 void
@@ -200,9 +197,10 @@ take_arrays(fc_arena *arena, fc_prepared *prepared)
 	prepared->highest = FC_TAKE(arena, prepared->row, double);
 	prepared->dense = FC_TAKE(arena, prepared->d, double);
 	prepared->y = FC_TAKE(arena, (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD, float);
-	prepared->angles = FC_TAKE(arena, n + prepared->padded + prepared->moments, double);
+	prepared->angles = FC_TAKE(arena, n + prepared->padded + 3 * prepared->m, double);
 	prepared->ratios = FC_TAKE(arena, prepared->scales, float);
-	prepared->limbs = FC_TAKE(arena, FC_LIMBS * 2 * prepared->moments, int64_t);
+	prepared->limbs = FC_TAKE(arena, 4 * prepared->moments, int64_t);
+	prepared->phases = FC_TAKE(arena, 2 * prepared->moments, int64_t);
 	prepared->scratch = fc_arena_take(arena, fc_sketch_isa_scratch(prepared), 1);
 	if (prepared->tracked > prepared->d)
 	{

@@ -197,7 +197,7 @@ take_arrays(fc_arena *arena, fc_prepared *prepared)
 	prepared->highest = FC_TAKE(arena, prepared->row, double);
 	prepared->dense = FC_TAKE(arena, prepared->d, double);
 	prepared->y = FC_TAKE(arena, (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD, float);
-	prepared->angles = FC_TAKE(arena, n + prepared->padded + 3 * prepared->m, double);
+	prepared->angles = FC_TAKE(arena, n + prepared->padded + prepared->moments, double);
 	prepared->ratios = FC_TAKE(arena, prepared->scales, float);
 	prepared->limbs = FC_TAKE(arena, 4 * prepared->moments, int64_t);
 	prepared->phases = FC_TAKE(arena, 2 * prepared->moments, int64_t);

@@ -71,14 +71,14 @@ add_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t we
 	}
 }
 
-/* The integers of the row in prepared->value, in double. */
+/* The integers of the row in prepared->value, in double; uses prepared->limbs. */
 static void
 find_far_phases(const fc_prepared *prepared)
 {
 	double	   *y = prepared->basis != NULL ? prepared->projected : prepared->angles;
 	double	   *transform = prepared->angles + fc_padded(prepared->n);
 	double	   *h = transform + prepared->padded;
-	int32_t    *cosine = (int32_t *) (h + prepared->m);
+	int32_t    *cosine = (int32_t *) prepared->limbs;
 	int32_t    *sine = cosine + prepared->m;
 	float	   *reduced = (float *) (sine + prepared->m);
 

@@ -1,4 +1,4 @@
-/* cluster_fn.c - cluster_centroids: k-means of an operator's centroids by their weights */
+/* cluster_fn.c - k-means of an operator's centroids by their weights */
 #include "postgres.h"
 
 #include "utils/jsonb.h"
@@ -10,6 +10,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
@@ -54,6 +55,8 @@ cluster_rows(const fc_operator_header *header, Size k, fc_kmeans_options *option
 	open_operator(header, &op);
 	options->metric = op.metric;
 	check_enough_rows(k, op.k);
+	announce_work(psprintf("k-means of %zu rows takes", op.k), fc_kmeans_operations(op.k, op.d, k, options), false,
+				  "Lower k or option sample_rows");
 	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
 	initial = initial_centroids(start, k, op.d);
 	rows = expanded_rows(&op);
@@ -96,18 +99,4 @@ distinct_rows(const fc_operator_header *header, Size most)
 	pfree(rows);
 	pfree(items);
 	return distinct;
-}
-
-/* (op, k, options, initial, trim): k centroids of the rows that are the centroids of op, by their weights. */
-SQL_FUNCTION(fastclust_cluster_centroids)
-{
-	fc_kmeans_options options = fc_kmeans_defaults();
-	double		trim = PG_ARGISNULL(4) ? 0.0 : trim_argument(PG_GETARG_FLOAT8(4));
-
-	for (int i = 0; i < 3; i++)
-		if (PG_ARGISNULL(i))
-			PG_RETURN_NULL();
-	check_count("k", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
-	read_kmeans_options(PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? 1 : 0, &options);
-	PG_RETURN_POINTER(cluster_rows(OPERATOR_ARG(0), (Size) PG_GETARG_INT32(1), &options, PG_ARGISNULL(3) ? NULL : OPERATOR_ARG(3), trim));
 }

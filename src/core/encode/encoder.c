@@ -206,7 +206,7 @@ fc_encoder_into_units(const fc_encoder *encoder, double *x)
 	fc_rows_in_units(x, 1, encoder->dim, encoder->center, encoder->scale, x);
 }
 
-/* What the parts read so far take of the arrays that they share. */
+/* How much of the shared arrays the parts read so far take. */
 typedef struct walk
 {
 	const fc_encoder *encoder;

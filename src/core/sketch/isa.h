@@ -39,7 +39,7 @@ typedef struct fc_sketch_isa
 	 */
 	bool		(*store_raw) (const fc_prepared *prepared, const fc_row *row, double *raw);
 
-	/* What prepare and track do, for rows stored before: their y, n apart, and their sums. */
+	/* The same as prepare and track, for rows stored before: their y, n apart, and their sums. */
 	void		(*take_raw) (const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums);
 
 	/*

@@ -59,7 +59,7 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 #define VECTORS		(FC_FREQUENCY_TILE / LANES)
 #define INLINE		static inline __attribute__((always_inline))
 
-/* A product that must be rounded here: not to be fused with what is added to it later. */
+/* A product that must be rounded here: not to be fused with a later sum. */
 #if defined(__x86_64__)
 #define PIN(x) __asm__("" : "+v" (x))
 #elif defined(__aarch64__)
@@ -233,7 +233,7 @@ find_few(const fc_prepared *prepared, const float *y, few_coordinates *few)
 	return true;
 }
 
-/* The angles of dense_angles for one row: what is left out adds 0. */
+/* The angles of dense_angles for one row: coordinates of 0 are left out. */
 INLINE void
 few_angles(const float *tile, const few_coordinates *few, vfloat h[VECTORS])
 {

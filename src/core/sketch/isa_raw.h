@@ -124,7 +124,7 @@ take_reduced(const fc_prepared *prepared, const double *raw, size_t rows, float 
 	}
 }
 
-/* The last columns first: what is written behind them belongs to first columns of later rows. */
+/* The last columns first: numbers written behind them belong to first columns of later rows. */
 static void
 take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums)
 {
@@ -201,7 +201,7 @@ reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
 	return near;
 }
 
-/* What track_vector does, for one element. */
+/* The same as track_vector, for one element. */
 INLINE void
 track_element(double *sums, size_t row, size_t i, double q, double value)
 {

@@ -189,7 +189,7 @@ center_vector(const fc_prepared *prepared, size_t i, vdouble value)
 	return (value - *(const vdouble *) (prepared->center + i)) * *(const vdouble *) (prepared->inverse_scale + i);
 }
 
-/* What a row can be, as FC_ROW_... bits. */
+/* The lanes that make the FC_ROW_... bits of a row. */
 typedef struct row_excess
 {
 	vlong		near_q;

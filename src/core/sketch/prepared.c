@@ -81,7 +81,7 @@ set_grids(const fc_spec *spec, fc_prepared *prepared)
 	}
 }
 
-/* Is x near in dimension i, by the formulas of isa_rows.h?  Monotone: what lies between near values is near.  Behind a basis near_y is for others. */
+/* Is x near in dimension i, by the formulas of isa_rows.h?  Monotone: values between near ones are near.  Behind a basis near_y is for others. */
 static bool
 is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
 {

@@ -92,7 +92,7 @@ void		fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *
 /* Bytes fc_spec_prepare takes from its arena at most. */
 size_t		fc_prepared_size(const fc_spec *spec);
 
-/* spec must be valid; it must outlive what is prepared. */
+/* spec must be valid; it must outlive *prepared. */
 void		fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared);
 
 #endif							/* FC_SKETCH_PREPARED_H */

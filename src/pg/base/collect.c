@@ -1,4 +1,4 @@
-/* collect.c - what aggregates that collect rows share; see collect.h */
+/* collect.c - shared by aggregates that collect rows; see collect.h */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"

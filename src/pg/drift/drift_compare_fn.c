@@ -1,4 +1,4 @@
-/* drift_compare_fn.c - what drift measures, from a sample; have rows changed since training, by how much, and in which columns? */
+/* drift_compare_fn.c - the spec of drift, from a sample; have rows changed since training, by how much, and in which columns? */
 #include "postgres.h"
 
 #include <math.h>

@@ -21,7 +21,6 @@ void		fc_sparse_apply(const fc_factor *a, const float *x, float *y);
 typedef struct fc_scored
 {
 	double		square;			/* ||x - o||^2 */
-	double		inner;			/* ||y_Q||^2, behind the last factor when there are several */
 	double		variance;		/* square of the bound of the rounding inside the factors: sum of (error_q ||y_(q+1)||)^2 */
 } fc_scored;
 
@@ -31,9 +30,6 @@ const double *fc_operator_score_double(const fc_operator *op, const double *x, f
 /* V (x - o) behind the d floats of the shifted row in the scratch. */
 fc_scored	fc_operator_score(const fc_operator *op, const double *x, float *scratch);
 
-/* The label of a row with dots = V (x - o), however rounded; dots may lie in the scratch. */
-size_t		fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch);
-
 /* A codebook whose rows alone tell labels. */
 static inline bool
 fc_operator_is_plain(const fc_operator *op)
@@ -41,9 +37,11 @@ fc_operator_is_plain(const fc_operator *op)
 	return fc_operator_is_codebook(op) && op->exact.values == NULL;
 }
 
-/* Labels of rows (n x d), at most FC_SCREEN_ROWS of them, by op->screen; -1 where another way is better.  Scratch: fc_operator_screened_scratch. */
+/* The operator that labels come from: itself, or the codebook of exact centroids that are all compared, which is made in *book. */
+const fc_operator *fc_operator_deciding(const fc_operator *op, fc_operator *book);
+
+/* Floats with which n rows go through op->screen. */
 size_t		fc_operator_screened_scratch(const fc_operator *op, size_t n);
-void		fc_operator_assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels);
 
 /* The longest vector between two factors, or at either end of a product. */
 size_t		fc_operator_widest(const fc_operator *op);
@@ -55,6 +53,9 @@ double		fc_operator_rounding(const fc_operator *op, fc_scored scored);
 
 /* The same for a codebook whose rows are at most max_row_norm long, summed in any order. */
 double		fc_codebook_rounding(size_t d, double max_row_norm, double length);
+
+/* The bounds of a codebook, from its max_row_norm and the length of its offset, without looking at its values. */
+void		fc_codebook_bounds(fc_operator *op, double offset_length);
 
 /* ||offset||, NULL for 0. */
 double		fc_offset_length(const double *offset, size_t d);

@@ -46,8 +46,7 @@ fc_factor_column(const fc_factor *factor, size_t p)
 /*
  * The centroids an operator stands for, kept beside it: cluster j is offset + row j, and
  * within residual[j] of row j of the product.  The rerank best rows of the product are
- * compared by their exact centroids; FC_RERANK_EXACT compares all that the residuals do not
- * rule out, so that labels are those of the plain codebook of these centroids.
+ * compared by their exact centroids; with FC_RERANK_EXACT labels are those of the plain codebook of these centroids.
  */
 typedef struct fc_exact_centroids
 {
@@ -58,8 +57,8 @@ typedef struct fc_exact_centroids
 	const float *residual;		/* k */
 	double		max_row_norm;	/* the greatest of those lengths */
 	double		offset_length;	/* ||offset|| */
-	double		orthogonality_defect;	/* || R R^T - I ||, R the last factor: below 1/2 its rows are all but orthonormal, */
-	double		residual_leakage;	/* and then max ||R e_j||, e_j the residuals; else 1 and 0 */
+	double		orthogonality_defect;	/* these two are stored, and read by nobody: now 1 */
+	double		residual_leakage;	/* and 0 */
 } fc_exact_centroids;
 
 typedef struct fc_operator_sell fc_operator_sell;
@@ -189,9 +188,6 @@ void		fc_operator_nearest_scored(const fc_operator *op, const double *x, const d
  * op's rounding bounds.  To be called once the factors are known, before anything else.
  */
 void		fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms);
-
-/* Do the factors chain from k to d, and do the columns of sparse ones lie within them?  Asserted before an operator is measured. */
-bool		fc_operator_is_sound(const fc_operator *op);
 
 /*
  * Do the half norms and bounds of untrusted bytes agree with the factors, to rounding?

@@ -264,6 +264,19 @@ rounding_bounds(fc_operator *op, double max_row_norm, float *scratch)
 	op->error_absolute = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm + place * max_row_norm + 4.0 * SMALLEST_FLOAT * greatest(op, 1.0f, scratch), DBL_MAX);
 }
 
+void
+fc_codebook_bounds(fc_operator *op, double offset_length)
+{
+	double		d = (double) op->d;
+	double		place = 0x1p-51 * offset_length;
+	double		most = op->max_row_norm * (1.0 + 1e-5);
+
+	op->factor[0].error = factor_error(op, most);
+	op->max_growth = sqrt(d) * most + 1.0;
+	op->error_relative = 4.0 * UNIT_ROUNDOFF * most + place;
+	op->error_absolute = 4.0 * UNIT_ROUNDOFF * most * most + place * most + 4.0 * SMALLEST_FLOAT * (d + 1.0 + sqrt(d) * most);
+}
+
 /* ---- at work ---- */
 
 double
@@ -304,33 +317,6 @@ measure_rounding(const fc_operator *op, const fc_operator_block8 *block8, size_t
 	}
 }
 
-static bool
-factor_is_sound(const fc_factor *factor)
-{
-	if (factor->row_start == NULL)
-		return factor->nonzeros == factor->rows * factor->columns;
-	if (factor->row_start[0] != 0 || factor->row_start[factor->rows] != factor->nonzeros)
-		return false;
-	for (size_t r = 0; r < factor->rows; r++)
-		if (factor->row_start[r] > factor->row_start[r + 1])
-			return false;
-	for (size_t p = 0; p < factor->nonzeros; p++)
-		if (fc_factor_column(factor, p) >= factor->columns)
-			return false;
-	return true;
-}
-
-bool
-fc_operator_is_sound(const fc_operator *op)
-{
-	if (op->factors < 1 || op->factors > FC_MAX_FACTORS || op->factor[0].rows != op->k || op->factor[op->factors - 1].columns != op->d)
-		return false;
-	for (size_t f = 0; f < op->factors; f++)
-		if (!factor_is_sound(&op->factor[f]) || (f > 0 && op->factor[f].rows != op->factor[f - 1].columns))
-			return false;
-	return true;
-}
-
 void
 fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 {
@@ -341,7 +327,6 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 	double		max_square = 0.0;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	FC_ASSERT(fc_operator_is_sound(op));
 	op->half_norms = half_norms;
 	op->rows = NULL;
 	if (product)
@@ -388,59 +373,11 @@ gap_between(const float *c, const double *offset_c, const float *v, const double
 	return sqrt(sum);
 }
 
-/* || R R^T - I || for the last factor R, by its largest row sum; 1 when it is sparse, large or not alone. */
-static double
-defect_of(const fc_operator *op)
-{
-	const fc_factor *last = &op->factor[op->factors - 1];
-	double		most = 0.0;
-
-	if (op->factors < 2 || last->row_start != NULL || last->rows * last->rows > ((size_t) 1 << 26) / last->columns)
-		return 1.0;
-	for (size_t i = 0; i < last->rows && most < 0.5; i++)
-	{
-		double		sum = 0.0;
-
-		for (size_t j = 0; j < last->rows; j++)
-		{
-			double		dot = i == j ? -1.0 : 0.0;
-
-			for (size_t c = 0; c < last->columns; c++)
-				dot += (double) last->values[i * last->columns + c] * (double) last->values[j * last->columns + c];
-			sum += fabs(dot);
-		}
-		most = fmax(most, sum);
-	}
-	return most < 0.5 ? most * (1.0 + 1e-6) + 1e-12 : 1.0;
-}
-
-/* ||R e_j|| */
-static double
-leakage_of(const fc_operator *op, size_t j, const float *centroid, const double *offset, float *scratch)
-{
-	const fc_factor *last = &op->factor[op->factors - 1];
-	const float *v = fc_operator_product_row(op, j, scratch);
-	double		square = 0.0;
-
-	for (size_t i = 0; i < last->rows; i++)
-	{
-		double		dot = 0.0;
-
-		for (size_t c = 0; c < op->d; c++)
-			dot += (double) last->values[i * op->d + c] * (((double) centroid[c] - (double) v[c]) +
-				((offset != NULL ? offset[c] : 0.0) - (op->offset != NULL ? op->offset[c] : 0.0)));
-		square += dot * dot;
-	}
-	return sqrt(square) * (1.0 + 1e-6);
-}
-
 void
 fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
 					   fc_scratch scratch, float *residual, float *half_norms)
 {
 	double		max_square = 0.0;
-	double		defect = defect_of(op);
-	double		leakage = 0.0;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	for (size_t j = 0; j < op->k; j++)
@@ -454,12 +391,10 @@ fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t re
 		half_norms[j] = (float) (0.5 * square);
 		residual[j] = (float) (gap * (1.0 + 0x1p-20) + (double) FLT_MIN);
 		max_square = fmax(max_square, square);
-		if (defect < 0.5)
-			leakage = fmax(leakage, leakage_of(op, j, centroid, source->offset, scratch.floats));
 	}
 	op->exact = (fc_exact_centroids) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
 		.half_norms = half_norms,.residual = residual,.max_row_norm = sqrt(max_square),
-		.offset_length = fc_offset_length(source->offset, op->d),.orthogonality_defect = defect,.residual_leakage = leakage};
+		.offset_length = fc_offset_length(source->offset, op->d),.orthogonality_defect = 1.0};
 }
 
 /* ---- untrusted bytes ---- */
@@ -531,8 +466,6 @@ exact_row_agrees(const fc_operator *op, size_t j, double slack, float *scratch)
 	double		half = 0.5 * fc_row_square(centroid, op->d);
 	double		gap = gap_between(centroid, exact->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
 
-	if (exact->orthogonality_defect < 0.5 && !(leakage_of(op, j, centroid, exact->offset, scratch) <= exact->residual_leakage * (1.0 + 1e-3) + slack))
-		return false;
 	return fabs((double) exact->half_norms[j] - half) <= 1e-6 * half + 4.0 * SMALLEST_FLOAT &&
 		sqrt(2.0 * half) <= exact->max_row_norm * (1.0 + 1e-6) && gap <= (double) exact->residual[j] * (1.0 + 1e-6) + slack;
 }
@@ -561,8 +494,6 @@ fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 			(op->exact.values != NULL && !exact_row_agrees(op, i * op->k / rows, slack, floats)))
 			return FC_EFORMAT;
 	}
-	if (op->exact.values != NULL && op->exact.orthogonality_defect < 0.5 && !(defect_of(op) <= op->exact.orthogonality_defect * (1.0 + 1e-3) + 1e-9))
-		return FC_EFORMAT;
 	if (op->exact.values != NULL && !(op->exact.offset_length >= fc_offset_length(op->exact.offset, op->d) * (1.0 - 1e-6)))
 		return FC_EFORMAT;
 	rounding_bounds(&own, op->max_row_norm, floats);

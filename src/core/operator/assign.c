@@ -12,8 +12,15 @@
  * the n-th lowest score.  When those are n rows they are the answer; else they are measured in double.  Rows of a product are
  * dear to make: of more than a few, those are measured that scores through the factors in double leave.
  *
- * Exact centroids decide alone where all are compared: the operator is then their codebook.  Where the best few of the product
- * are, these are measured in double.
+ * With exact centroids c_j, ||c_j - (o + v_j)|| <= r_j, the best few of the product are measured; or all that cannot be farther than
+ * some centroid: cluster j is not nearest when its approximate distance exceeds r_j plus the distance of some centroid,
+ *
+ *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
+ *
+ * or, where the last factor R is dense and all but orthonormal and the residuals e_j all but
+ * orthogonal to it (an SVD), with rho = ||(x - o) - R^T R (x - o)|| by Pythagoras, when
+ *
+ *     ||x - o||^2 + 2 (score_j - e) - 2 rho r_j + r_j^2 > ||x - c_i||^2.
  *
  * Cost: n k d multiply-adds for a codebook, n non-zeros else.
  */
@@ -44,7 +51,7 @@ typedef struct ranking
 {
 	const fc_operator *op;
 	const double *x;
-	double		square;			/* ||x - o||^2 */
+	fc_scored	scored;
 	double		bound;			/* e */
 	const float *dots;			/* k */
 	fc_scratch	scratch;		/* fc_operator_scratch floats */
@@ -164,7 +171,7 @@ product_distance(const ranking *r, size_t j)
 static double
 double_bound(const ranking *r)
 {
-	double		far = sqrt(r->square) + r->op->max_row_norm;
+	double		far = sqrt(r->scored.square) + r->op->max_row_norm;
 	double		d = (double) r->op->d;
 
 	return r->bound * 0x1p-28 + 0x1p-23 * r->op->max_row_norm * far + (d + 8.0) * 0x1p-53 * far * far +
@@ -311,6 +318,95 @@ best_products(const ranking *r, size_t count, int32_t *clusters, double *distanc
 		nearest_products(r, count, clusters, distances);
 }
 
+static ranking
+ranking_of(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
+{
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	return (ranking) {op, x, scored, fc_operator_rounding(op, scored), dots, scratch};
+}
+
+/* ---- exact centroids ---- */
+
+/* Bounds by which centroids are ruled out beyond some distance. */
+typedef struct residual_test
+{
+	const float *residual;
+	double		square;
+	double		bound;
+	bool		orthogonal;
+	double		rho;
+	double		slack;
+} residual_test;
+
+static residual_test
+make_test(const ranking *r)
+{
+	const fc_exact_centroids *exact = &r->op->exact;
+	residual_test test = {.residual = exact->residual,.square = r->scored.square,.bound = r->bound,.orthogonal = exact->orthogonality_defect < 0.5};
+	double		rounding = ((double) r->op->d + 16.0) * 0x1p-22;	/* of ||R (x - o)||^2, generously */
+
+	if (test.orthogonal)
+	{
+		test.rho = sqrt(fmax(0.0, r->scored.square - r->scored.inner) + (exact->orthogonality_defect + rounding) * r->scored.square);
+		test.slack = 2.0 * (sqrt(r->scored.square) + r->op->max_row_norm) * exact->residual_leakage;
+	}
+	return test;
+}
+
+/* Is centroid j, by its score, farther than `upper`? */
+static inline bool
+excluded(const residual_test *test, size_t j, double score, double upper)
+{
+	double		residual = (double) test->residual[j];
+	double		radius = upper + residual;
+
+	if (test->orthogonal)
+		return score - test->bound > 0.5 * (upper * upper - test->square - residual * residual) + test->rho * residual + test->slack;
+	return score - test->bound > 0.5 * (radius * radius - test->square);
+}
+
+/* Measures exact centroid j in dots; a bound of its distance. */
+static double
+measure_exact(const ranking *exact, const float *x, float *dots, size_t j)
+{
+	fc_dense_apply(exact->op->factor[0].values + j * exact->op->d, 1, exact->op->d, x, dots + j);
+	return sqrt(fmax(0.0, exact->scored.square + 2.0 * (score_of(exact, j) + exact->bound)));
+}
+
+/* Scores of the codebook of exact centroids, of those that are not ruled out. */
+static size_t
+exact_label(const ranking *r)
+{
+	size_t		k = r->op->k;
+	float	   *x = r->scratch.floats + (fc_operator_scratch(r->op) - r->op->d - 4 * k - 2);
+	float	   *dots = x + r->op->d;
+	residual_test test = make_test(r);
+	float		lowest = INFINITY;
+	float		second = INFINITY;
+	int32_t		first = 0;
+	size_t		done = 0;
+	fc_operator book;
+	ranking		exact = ranking_of(fc_operator_deciding(r->op, &book), r->x, (fc_scored) {0}, dots, r->scratch);
+	double		upper;
+
+	exact.scored.square = fc_shift_row(r->x, book.offset, book.d, x);
+	exact.bound = fc_codebook_rounding(book.d, book.max_row_norm, sqrt(exact.scored.square)) + fc_operator_rounding(&book, exact.scored);
+	for (size_t j = 0; j < k; j++)
+		dots[j] = -INFINITY;
+	if (!(r->bound < INFINITY) || !(exact.bound < INFINITY))
+		return resolve_ties(&exact, INFINITY);
+	fc_two_lowest(r->dots, r->op->half_norms, k, 0, &lowest, &second, &first);
+	upper = measure_exact(&exact, x, dots, (size_t) first);
+	for (size_t j = 0; j < k; j++)
+	{
+		if (excluded(&test, j, score_of(r, j), upper) || j == (size_t) first)
+			continue;
+		fc_check_every(&done, book.d);
+		upper = fmin(upper, measure_exact(&exact, x, dots, j));
+	}
+	return lowest_of(&exact);
+}
+
 /* The rerank best by their exact centroids, then those that follow in the order of the product. */
 static void
 reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *distances)
@@ -336,13 +432,6 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 	memcpy(distances, measured, count * sizeof(double));
 }
 
-static ranking
-ranking_of(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
-{
-	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	return (ranking) {op, x, scored.square, fc_operator_rounding(op, scored), dots, scratch};
-}
-
 /* The label of a row with dots = V (x - o), however rounded; dots may lie in the scratch. */
 static size_t
 choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
@@ -353,6 +442,8 @@ choose(const fc_operator *op, const double *x, fc_scored scored, const float *do
 
 	if (op->exact.values == NULL)
 		return lowest_of(&r);
+	if (op->exact.rerank == FC_RERANK_EXACT)
+		return exact_label(&r);
 	reranked_nearest(&r, 1, &label, &distance);
 	return (size_t) label;
 }
@@ -379,9 +470,6 @@ boxes_size(const fc_operator *op)
 size_t
 fc_operator_screen_size(const fc_operator *op)
 {
-	fc_operator book;
-
-	op = fc_operator_deciding(op, &book);
 	if (is_boxed(op))
 		return boxes_size(op);
 	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_screen_suits(op->k, op->d) ? sizeof(fc_screen) + 64 + fc_screen_size(op->k, op->d) : 0;
@@ -398,23 +486,21 @@ fc_operator_screen_worksize(const fc_operator *op)
 void
 fc_operator_screen(fc_operator *op, fc_arena *arena)
 {
-	fc_operator book;
-	const fc_operator *own = fc_operator_deciding(op, &book);
 	fc_screen  *screen;
 
 	op->screen = NULL;
 	op->boxes = NULL;
-	if (is_boxed(own))
+	if (is_boxed(op))
 	{
 		fc_boxes   *boxes = FC_TAKE(arena, 1, fc_boxes);
 
 		fc_boxes_take(arena, op->k, op->d, boxes);
-		fc_boxes_build(boxes, own->factor[0].values);
+		fc_boxes_build(boxes, op->factor[0].values);
 		op->boxes = boxes;
 		return;
 	}
 	screen = FC_TAKE(arena, 1, fc_screen);
-	if (fc_screen_build(own->factor[0].values, own->offset, op->k, op->d, true, arena, screen))
+	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen))
 		op->screen = screen;
 }
 
@@ -481,19 +567,13 @@ assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scr
 size_t
 fc_operator_packed_floats(const fc_operator *op)
 {
-	fc_operator book;
-
-	op = fc_operator_deciding(op, &book);
 	return fc_operator_is_plain(op) && !is_boxed(op) && op->k * op->d <= MOST_PACKED ? fc_packs_floats(op->k, op->d) : 0;
 }
 
 void
 fc_operator_pack(fc_operator *op, float *memory)
 {
-	fc_operator book;
-	const fc_operator *own = fc_operator_deciding(op, &book);
-
-	fc_packs_build(own->factor[0].values, own->half_norms, op->k, op->d, memory);
+	fc_packs_build(op->factor[0].values, op->half_norms, op->k, op->d, memory);
 	op->packs = memory;
 }
 
@@ -513,12 +593,10 @@ packed_label(const fc_operator *op, const double *x, float *shifted)
 size_t
 fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 {
-	fc_operator book;
 	int32_t		label = -1;
 	fc_scored	scored;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	op = fc_operator_deciding(op, &book);
 	if (op->packs != NULL)
 		label = packed_label(op, x, scratch.floats);
 	else if (op->screen != NULL || op->boxes != NULL)
@@ -624,9 +702,7 @@ fc_operator_batch_scratch(const fc_operator *op, size_t n)
 {
 	size_t		own = fc_operator_scratch(op);
 	size_t		rows = smaller(n, TILE);
-	fc_operator book;
 
-	op = fc_operator_deciding(op, &book);
 	if (takes_blocks(op))
 		return own + block_floats(op, n);
 	return own + larger(rows * (op->d + TILE + 4), fc_operator_screened_scratch(op, n));
@@ -785,7 +861,11 @@ apply_inner(const fc_operator *op, block *b)
 		fc_operator_pause(FC_BLOCK_ROWS * op->factor[f].nonzeros);
 		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
 		for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
+		{
 			b->scored[r].variance += squared(op->factor[f - 1].error) * (double) squares[r];
+			if (f + 1 == op->factors)
+				b->scored[r].inner = (double) squares[r];
+		}
 		input = b->work[f % 2];
 	}
 	return input;
@@ -879,10 +959,7 @@ assign_blocks(const fc_operator *op, const double *x, size_t n, fc_scratch scrat
 void
 fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	fc_operator book;
-
 	FC_ASSERT(scratch.count >= fc_operator_batch_scratch(op, n));
-	op = fc_operator_deciding(op, &book);
 	if (!takes_blocks(op))
 		assign_tiles(op, x, n, scratch, labels);
 	else if (block_floats(op, n) > 0)

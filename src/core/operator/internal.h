@@ -21,6 +21,7 @@ void		fc_sparse_apply(const fc_factor *a, const float *x, float *y);
 typedef struct fc_scored
 {
 	double		square;			/* ||x - o||^2 */
+	double		inner;			/* ||y_Q||^2, behind the last factor when there are several */
 	double		variance;		/* square of the bound of the rounding inside the factors: sum of (error_q ||y_(q+1)||)^2 */
 } fc_scored;
 

@@ -6,7 +6,7 @@
  * Scratch: the shifted row (d), the dot products (k), two intermediate products and a row of the
  * product; the same for FC_BLOCK8 rows.  Rows of the product are made in double and rounded once.
  * Cost: the non-zeros of the factors, one multiply-add each.
- * With exact centroids: a list of them (3 k).
+ * With exact centroids: the row about their offset (d), their dot products (k) and a list (3 k).
  */
 #include "operator/operator.h"
 
@@ -65,7 +65,7 @@ fc_operator_block8_work(const fc_operator *op, float *scratch)
 size_t
 fc_operator_scratch(const fc_operator *op)
 {
-	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->exact.values != NULL ? 3 * op->k + 2 : 0) +
+	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->exact.values != NULL ? op->d + 4 * op->k + 2 : 0) +
 		fc_operator_screened_scratch(op, 1);
 }
 
@@ -85,9 +85,7 @@ fc_operator_deciding(const fc_operator *op, fc_operator *book)
 	book->max_row_norm = exact->max_row_norm;
 	book->rows = NULL;
 	book->sell = NULL;
-	book->packs = op->packs;
-	book->screen = op->screen;
-	book->boxes = op->boxes;
+	book->screen = NULL;
 	book->factors = 1;
 	book->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = op->k * op->d,.values = exact->values};
 	fc_codebook_bounds(book, exact->offset_length);
@@ -124,6 +122,8 @@ apply_all(const fc_operator *op, const float *x, double square, float *work, flo
 		fc_operator_pause(op->factor[f].nonzeros);
 		scored.variance += op->factor[f].error * op->factor[f].error * square;
 		square = (double) apply(op, f, input, output, work + 2 * width + op->d);
+		if (f + 1 == op->factors)
+			scored.inner = square;
 		input = output;
 	}
 	return scored;

@@ -46,7 +46,8 @@ fc_factor_column(const fc_factor *factor, size_t p)
 /*
  * The centroids an operator stands for, kept beside it: cluster j is offset + row j, and
  * within residual[j] of row j of the product.  The rerank best rows of the product are
- * compared by their exact centroids; with FC_RERANK_EXACT labels are those of the plain codebook of these centroids.
+ * compared by their exact centroids; FC_RERANK_EXACT compares all that the residuals do not
+ * rule out, so that labels are those of the plain codebook of these centroids.
  */
 typedef struct fc_exact_centroids
 {
@@ -57,8 +58,8 @@ typedef struct fc_exact_centroids
 	const float *residual;		/* k */
 	double		max_row_norm;	/* the greatest of those lengths */
 	double		offset_length;	/* ||offset|| */
-	double		orthogonality_defect;	/* these two are stored, and read by nobody: now 1 */
-	double		residual_leakage;	/* and 0 */
+	double		orthogonality_defect;	/* || R R^T - I ||, R the last factor: below 1/2 its rows are all but orthonormal, */
+	double		residual_leakage;	/* and then max ||R e_j||, e_j the residuals; else 1 and 0 */
 } fc_exact_centroids;
 
 typedef struct fc_operator_sell fc_operator_sell;

@@ -373,11 +373,59 @@ gap_between(const float *c, const double *offset_c, const float *v, const double
 	return sqrt(sum);
 }
 
+/* || R R^T - I || for the last factor R, by its largest row sum; 1 when it is sparse, large or not alone. */
+static double
+defect_of(const fc_operator *op)
+{
+	const fc_factor *last = &op->factor[op->factors - 1];
+	double		most = 0.0;
+
+	if (op->factors < 2 || last->row_start != NULL || last->rows * last->rows > ((size_t) 1 << 26) / last->columns)
+		return 1.0;
+	for (size_t i = 0; i < last->rows && most < 0.5; i++)
+	{
+		double		sum = 0.0;
+
+		for (size_t j = 0; j < last->rows; j++)
+		{
+			double		dot = i == j ? -1.0 : 0.0;
+
+			for (size_t c = 0; c < last->columns; c++)
+				dot += (double) last->values[i * last->columns + c] * (double) last->values[j * last->columns + c];
+			sum += fabs(dot);
+		}
+		most = fmax(most, sum);
+	}
+	return most < 0.5 ? most * (1.0 + 1e-6) + 1e-12 : 1.0;
+}
+
+/* ||R e_j|| */
+static double
+leakage_of(const fc_operator *op, size_t j, const float *centroid, const double *offset, float *scratch)
+{
+	const fc_factor *last = &op->factor[op->factors - 1];
+	const float *v = fc_operator_product_row(op, j, scratch);
+	double		square = 0.0;
+
+	for (size_t i = 0; i < last->rows; i++)
+	{
+		double		dot = 0.0;
+
+		for (size_t c = 0; c < op->d; c++)
+			dot += (double) last->values[i * op->d + c] * (((double) centroid[c] - (double) v[c]) +
+				((offset != NULL ? offset[c] : 0.0) - (op->offset != NULL ? op->offset[c] : 0.0)));
+		square += dot * dot;
+	}
+	return sqrt(square) * (1.0 + 1e-6);
+}
+
 void
 fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t rerank,
 					   fc_scratch scratch, float *residual, float *half_norms)
 {
 	double		max_square = 0.0;
+	double		defect = defect_of(op);
+	double		leakage = 0.0;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	for (size_t j = 0; j < op->k; j++)
@@ -391,10 +439,12 @@ fc_operator_attach_exact(fc_operator *op, const fc_operator *source, uint32_t re
 		half_norms[j] = (float) (0.5 * square);
 		residual[j] = (float) (gap * (1.0 + 0x1p-20) + (double) FLT_MIN);
 		max_square = fmax(max_square, square);
+		if (defect < 0.5)
+			leakage = fmax(leakage, leakage_of(op, j, centroid, source->offset, scratch.floats));
 	}
 	op->exact = (fc_exact_centroids) {.rerank = rerank,.values = source->factor[0].values,.offset = source->offset,
 		.half_norms = half_norms,.residual = residual,.max_row_norm = sqrt(max_square),
-		.offset_length = fc_offset_length(source->offset, op->d),.orthogonality_defect = 1.0};
+		.offset_length = fc_offset_length(source->offset, op->d),.orthogonality_defect = defect,.residual_leakage = leakage};
 }
 
 /* ---- untrusted bytes ---- */
@@ -466,6 +516,8 @@ exact_row_agrees(const fc_operator *op, size_t j, double slack, float *scratch)
 	double		half = 0.5 * fc_row_square(centroid, op->d);
 	double		gap = gap_between(centroid, exact->offset, fc_operator_product_row(op, j, scratch), op->offset, op->d);
 
+	if (exact->orthogonality_defect < 0.5 && !(leakage_of(op, j, centroid, exact->offset, scratch) <= exact->residual_leakage * (1.0 + 1e-3) + slack))
+		return false;
 	return fabs((double) exact->half_norms[j] - half) <= 1e-6 * half + 4.0 * SMALLEST_FLOAT &&
 		sqrt(2.0 * half) <= exact->max_row_norm * (1.0 + 1e-6) && gap <= (double) exact->residual[j] * (1.0 + 1e-6) + slack;
 }
@@ -494,6 +546,8 @@ fc_operator_verify(const fc_operator *op, fc_scratch scratch)
 			(op->exact.values != NULL && !exact_row_agrees(op, i * op->k / rows, slack, floats)))
 			return FC_EFORMAT;
 	}
+	if (op->exact.values != NULL && op->exact.orthogonality_defect < 0.5 && !(defect_of(op) <= op->exact.orthogonality_defect * (1.0 + 1e-3) + 1e-9))
+		return FC_EFORMAT;
 	if (op->exact.values != NULL && !(op->exact.offset_length >= fc_offset_length(op->exact.offset, op->d) * (1.0 - 1e-6)))
 		return FC_EFORMAT;
 	rounding_bounds(&own, op->max_row_norm, floats);

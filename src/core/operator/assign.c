@@ -518,12 +518,6 @@ distance_of(const void *context, size_t row, size_t j)
 	return fc_row_distance(rows->x + row * rows->op->d, rows->op->offset, rows->op->factor[0].values + j * rows->op->d, rows->op->d);
 }
 
-size_t
-fc_operator_screened_scratch(const fc_operator *op, size_t n)
-{
-	return op->screen != NULL ? fc_screen_scratch(op->screen, n) : 0;
-}
-
 /*
  * The nearest centroid, or -1 where rounding might change which it is.  A square in float is within a share of (d + 4) 2^-23, and
  * the row, rounded, within 2^-23 of its length.

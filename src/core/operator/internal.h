@@ -55,9 +55,6 @@ double		fc_operator_rounding(const fc_operator *op, fc_scored scored);
 /* The same for a codebook whose rows are at most max_row_norm long, summed in any order. */
 double		fc_codebook_rounding(size_t d, double max_row_norm, double length);
 
-/* The bounds of a codebook, from its max_row_norm and the length of its offset, without looking at its values. */
-void		fc_codebook_bounds(fc_operator *op, double offset_length);
-
 /* ||offset||, NULL for 0. */
 double		fc_offset_length(const double *offset, size_t d);
 

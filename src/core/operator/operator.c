@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "numerics/rows.h"
+#include "numerics/screen.h"
 #include "operator/internal.h"
 
 size_t
@@ -63,33 +64,16 @@ fc_operator_block8_work(const fc_operator *op, float *scratch)
 }
 
 size_t
+fc_operator_screened_scratch(const fc_operator *op, size_t n)
+{
+	return op->screen != NULL ? fc_screen_scratch(op->screen, n) : 0;
+}
+
+size_t
 fc_operator_scratch(const fc_operator *op)
 {
 	return op->d + op->k + row_floats(op) + block8_floats(op) + (op->exact.values != NULL ? op->d + 4 * op->k + 2 : 0) +
 		fc_operator_screened_scratch(op, 1);
-}
-
-const fc_operator *
-fc_operator_deciding(const fc_operator *op, fc_operator *book)
-{
-	const fc_exact_centroids *exact = &op->exact;
-
-	if (exact->values == NULL || exact->rerank != FC_RERANK_EXACT)
-		return op;
-	book->k = op->k;
-	book->d = op->d;
-	book->metric = op->metric;
-	book->offset = exact->offset;
-	book->half_norms = exact->half_norms;
-	book->exact.values = NULL;
-	book->max_row_norm = exact->max_row_norm;
-	book->rows = NULL;
-	book->sell = NULL;
-	book->screen = NULL;
-	book->factors = 1;
-	book->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = op->k * op->d,.values = exact->values};
-	fc_codebook_bounds(book, exact->offset_length);
-	return book;
 }
 
 /* y = factor f times x; returns ||y||^2.  A sliced factor needs half as many floats again behind y or, to put results in order, in room. */

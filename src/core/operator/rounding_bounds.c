@@ -264,17 +264,22 @@ rounding_bounds(fc_operator *op, double max_row_norm, float *scratch)
 	op->error_absolute = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm + place * max_row_norm + 4.0 * SMALLEST_FLOAT * greatest(op, 1.0f, scratch), DBL_MAX);
 }
 
-void
-fc_codebook_bounds(fc_operator *op, double offset_length)
+const fc_operator *
+fc_operator_deciding(const fc_operator *op, fc_operator *book)
 {
+	const fc_exact_centroids *exact = &op->exact;
 	double		d = (double) op->d;
-	double		place = 0x1p-51 * offset_length;
-	double		most = op->max_row_norm * (1.0 + 1e-5);
+	double		most = exact->max_row_norm * (1.0 + 1e-5);
+	double		place = 0x1p-51 * exact->offset_length;
 
-	op->factor[0].error = factor_error(op, most);
-	op->max_growth = sqrt(d) * most + 1.0;
-	op->error_relative = 4.0 * UNIT_ROUNDOFF * most + place;
-	op->error_absolute = 4.0 * UNIT_ROUNDOFF * most * most + place * most + 4.0 * SMALLEST_FLOAT * (d + 1.0 + sqrt(d) * most);
+	if (exact->values == NULL || exact->rerank != FC_RERANK_EXACT)
+		return op;
+	*book = (fc_operator) {.k = op->k,.d = op->d,.metric = op->metric,.offset = exact->offset,.half_norms = exact->half_norms,
+		.max_row_norm = exact->max_row_norm,.max_growth = sqrt(d) * most + 1.0,.error_relative = 4.0 * UNIT_ROUNDOFF * most + place,
+		.error_absolute = 4.0 * UNIT_ROUNDOFF * most * most + place * most + 4.0 * SMALLEST_FLOAT * (d + 1.0 + sqrt(d) * most),.factors = 1};
+	book->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = op->k * op->d,.values = exact->values};
+	book->factor[0].error = factor_error(book, most);
+	return book;
 }
 
 /* ---- at work ---- */

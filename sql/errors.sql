@@ -102,6 +102,7 @@ SELECT fastclust_internal.check_training_options('{"toleranse": 0.1}', 'retrain'
 SELECT fastclust_internal.check_training_options('{"sample_rows": 99}', 'train');
 SELECT fastclust_internal.check_training_options('{"sample_rows": true}', 'train');
 SELECT fastclust_internal.check_training_options('{"seed": 1e19}', 'train');
+SELECT fastclust_internal.check_training_options('{"seed": 9223372036854775808}', 'train');
 SELECT fastclust_internal.check_training_options('{"seed": "one"}', 'train');
 SELECT sketch_spec(2, 20, 1, options => '{"sigmas": 1}');
 SELECT sketch_spec(2, 20, 1, options => '{"sigmas": [[1], 2]}');

@@ -25,6 +25,12 @@ SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('colu
 SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('skipped', t) OR l.distance IS DISTINCT FROM predict_distance('skipped', t)) AS others, count(l.cluster) FROM labels_of_skipped l JOIN orders t USING (id);
 SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('kernel', t.x) OR l.distance IS DISTINCT FROM predict_distance('kernel', t.x)) AS others, count(l.cluster) FROM labels_of_kernel l JOIN orders t USING (id);
 SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('product', t.x) OR l.distance IS DISTINCT FROM predict_distance('product', t.x)) AS others, count(l.cluster) FROM labels_of_product l JOIN orders t USING (id);
+-- without distances vectors are labelled many at a time
+SELECT m AS model, write_labels(m, 'orders', 'again_' || m) FROM unnest('{vectors,cosine,kernel,product}'::text[]) m;
+SELECT 'vectors', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('vectors', t.x)) AS others, count(l.cluster) FROM again_vectors l JOIN orders t USING (id) UNION ALL
+SELECT 'cosine', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('cosine', t.x)) AS others, count(l.cluster) FROM again_cosine l JOIN orders t USING (id) UNION ALL
+SELECT 'kernel', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('kernel', t.x)) AS others, count(l.cluster) FROM again_kernel l JOIN orders t USING (id) UNION ALL
+SELECT 'product', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('product', t.x)) AS others, count(l.cluster) FROM again_product l JOIN orders t USING (id) ORDER BY 1;
 -- by workers too
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -177,7 +183,7 @@ SELECT write_labels('vectors', 'orders', 'stored', '{"append": true}');
 BEGIN READ ONLY;
 SELECT write_labels('vectors', 'orders', 'other');
 ROLLBACK;
-SELECT fastclust_internal.write_rows('days', 'TRUNCATE days');
+SELECT fastclust_internal.write_rows('days', 'days', 'TRUNCATE days', NULL);
 SELECT * FROM option_help('write_labels');
 
 SELECT count(drop_model(model)) FROM models;

@@ -115,6 +115,30 @@ INSERT INTO angles VALUES ('{1,NaN}');
 SELECT drop_sketch('angles');
 DROP TABLE angles, of_angles;
 
+-- counted beside writers: its triggers come first, and its readers wait for rebuild_sketch
+CREATE TABLE large AS SELECT i AS id, ARRAY[i % 7, i % 5]::real[] AS x FROM generate_series(1, 1000) i;
+SELECT keep_sketch('large', 'large', 'x', (SELECT s FROM made), '{"concurrently": true}');
+INSERT INTO large VALUES (1001, '{1,1}');
+DELETE FROM large WHERE id < 10;
+SELECT state, problem, open_deltas FROM live_sketches WHERE name = 'large';
+SELECT current_sketch('large');
+SELECT difference FROM check_sketch('large');
+SELECT fold_sketches('large');
+BEGIN;
+SELECT rebuild_sketch('large');
+SELECT mode FROM pg_locks WHERE relation = 'large'::regclass;
+COMMIT;
+SELECT state, row_count(current_sketch('large')), (SELECT count(*) FROM check_sketch('large')) AS differ FROM live_sketches WHERE name = 'large';
+DELETE FROM large WHERE id > 990;
+SELECT row_count(current_sketch('large')), (SELECT count(*) FROM check_sketch('large')) AS differ;
+SELECT drop_sketch('large');
+-- the option is named where many rows are counted while writers wait
+UPDATE pg_class SET reltuples = 3e6, relpages = 10 WHERE oid = 'large'::regclass;
+SET client_min_messages = notice;
+SELECT keep_sketch('large', 'large', 'x', (SELECT s FROM made)) > 0 AS counted;
+SET client_min_messages = warning;
+DROP TABLE large;
+
 -- what it refuses
 SELECT keep_sketch('plain', 'visits', 'x', (SELECT s FROM made));
 SELECT keep_sketch('', 'visits', 'x', (SELECT s FROM made));

@@ -106,6 +106,26 @@ SELECT n FROM drift('columns');
 ALTER TABLE orders ENABLE TRIGGER USER;
 SELECT name, rebuild_sketch(name) FROM live_sketches ORDER BY id;
 
+-- a live sketch that is ready: a model of its rows takes it, with its spec
+CREATE TABLE clouds AS SELECT i AS id, ARRAY[(i % 3) * 9 + sin(i), (i % 2) * 7 + cos(i)]::real[] AS x FROM generate_series(1, 3000) i;
+SELECT keep_sketch('clouds', 'clouds', 'x', sketch_spec_agg(x, 4), '{"concurrently": true}') FROM (SELECT x FROM clouds) c;
+CREATE TABLE of_clouds AS SELECT sketch_spec_agg(x, 4) AS s FROM clouds;
+SELECT keep_sketch('clouds', 'clouds', 'x', s, '{"concurrently": true}') FROM of_clouds;
+SELECT train('early', 'clouds', 'x', 4, 'compressive', '{"live": true}'), drop_model('early');
+SELECT rebuild_sketch('clouds');
+SELECT train('clouds of three', 'clouds', 'x', 3, options => '{"live": true, "where": "id > 10"}');
+SELECT train('clouds', 'clouds', 'x', 4, 'compressive', '{"live": true}');
+SELECT name, model, state FROM live_sketches WHERE relation = 'clouds'::regclass ORDER BY id;
+SELECT verdict FROM drift('clouds');
+INSERT INTO clouds SELECT i, '{30,30}' FROM generate_series(3001, 4500) i;
+SELECT n, verdict FROM drift('clouds');
+SELECT retrain('clouds');
+SELECT verdict FROM drift('clouds');
+SELECT train('early', 'clouds', 'x', 4, options => '{"live": {"concurrently": true}}');
+SELECT drop_model('clouds'), drop_model('clouds of three');
+SELECT count(*) FROM live_sketches WHERE relation = 'clouds'::regclass;
+DROP TABLE clouds, of_clouds;
+
 -- names, ends, rights
 SELECT rename_model('vectors', 'points');
 SELECT row_count(current_sketch('points'));
@@ -226,8 +246,8 @@ RESET ROLE;
 SELECT relation, model IS NOT NULL AS of_model, row_count(current_sketch(name)) FROM live_sketches ORDER BY id;
 -- nobody lets go of another's model
 SET ROLE live_claims_bob;
-SELECT fastclust_internal.release_live((SELECT max(model_id) FROM fastclust_internal.own_live_sketches));
-SELECT fastclust_internal.release_live(9223372036854775807);
+SELECT fastclust_internal.end_model_live((SELECT max(model_id) FROM fastclust_internal.own_live_sketches));
+SELECT fastclust_internal.end_model_live(9223372036854775807);
 SELECT drop_sketch(name) FROM live_sketches;
 RESET ROLE;
 SELECT drop_model('renamed');

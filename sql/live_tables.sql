@@ -126,7 +126,6 @@ SELECT name, row_count(current_sketch(name)), (SELECT count(*) FROM check_sketch
 -- nobody forges it
 SELECT fastclust_internal.follow_leaves();
 SELECT fastclust_internal.lose_leaves(NULL, 'is lost');
-SELECT fastclust_internal.lose_values();
 CREATE ROLE live_stranger;
 GRANT USAGE ON SCHEMA of_live_tables TO live_stranger;
 SET ROLE live_stranger;

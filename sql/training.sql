@@ -93,6 +93,16 @@ SELECT n, abs(objective / mean_square('shrunk', 'shrunk') - 1) < 0.001 AS true_o
 CREATE TABLE sixty_four AS SELECT i % 64 AS g, (i / 64)::float8 AS a FROM generate_series(0, 1279) i;
 SELECT train('sixty-four', 'sixty_four', '{a}'::name[], 2, options => '{"quiet": true, "group_by": "g"}');
 SELECT count(*) FROM model_versions WHERE model = 'sixty-four';
+-- vectors of another length under the same name: nothing of the version before serves
+CREATE TABLE twelve AS SELECT ARRAY(SELECT (i * j % 7 + 9 * (i % 3))::real FROM generate_series(1, 12) j) AS x FROM generate_series(1, 900) i;
+CREATE TABLE two AS SELECT x[1:2] AS x FROM twelve;
+SELECT count(train(m || ' of ' || r, r, 'x', 3, m, '{"quiet": true, "standardize": true}'))
+  FROM unnest('{kmeans,compressive,kernel,qkmeans}'::text[]) m, unnest('{two,twelve}'::text[]) r;
+SELECT count(train(m || ' of ' || r, CASE r WHEN 'two' THEN 'twelve' ELSE 'two' END, 'x', 3, m, '{"quiet": true, "standardize": true}'))
+  FROM unnest('{kmeans,compressive,kernel,qkmeans}'::text[]) m, unnest('{two,twelve}'::text[]) r;
+SELECT retrain('kmeans of two', '{"relation": "of_training.two", "frozen": true}');
+SELECT count(churn) AS compared, count(*) FROM model_versions WHERE model LIKE '% of tw%' AND version = 2;
+SELECT count(drop_model(model)) FROM models WHERE model LIKE '% of tw%';
 -- more clusters than kinds of rows: a sample shows it, and no cluster is empty, by any method
 CREATE TABLE kinds AS SELECT i AS id, i % 3 AS kind, ARRAY[i % 3, (i % 3) ^ 2]::real[] AS x FROM generate_series(1, 150000) i;
 ANALYZE kinds;

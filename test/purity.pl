@@ -101,7 +101,7 @@ sub server_headers
 sub mutable_statics
 {
 	my ($tree) = @_;
-	return map { my $object = $_; map { "$object: $_" } grep { $_ ne 'fc_interrupt_check' } @{ $tree->{objects}{$object}{mutable} } } sort keys %{ $tree->{objects} };
+	return map { my $object = $_; map { "$object: $_" } grep { !/^fc_(?:interrupt_check|numeric_failure)$/ } @{ $tree->{objects}{$object}{mutable} } } sort keys %{ $tree->{objects} };
 }
 
 # Foreign routines without a lazy stand-in in the module.

@@ -495,7 +495,7 @@ gives('bob', q{SELECT relowner::regrole FROM pg_class WHERE oid = 'his.labels'::
 refused('bob', "SELECT write_labels('labels', $_)", '42501', "but not: $_")
 	for "'hers.rows', 'hers.more'", "'his.unread', 'his.more', $options", "'hers.rows', 'hers.labels', $options";
 refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $_)", '42501', "nor is another's table written with $_") for $options, q{'{"replace": true}'};
-refused('alice', q{SELECT fastclust_internal.write_rows('his.kept', 'SELECT 1 AS id, 2 AS cluster')}, '42501', 'nor past the function');
+refused('alice', q{SELECT fastclust_internal.write_rows('none', 'his.kept', 'SELECT 1 AS id, 2 AS cluster', NULL)}, '42501', 'nor past the function');
 gives('bob', 'SELECT count(*) FROM his.kept', '0', 'which stays as it is');
 gives('bob', q{GRANT INSERT (id) ON his.kept TO alice}, '', 'a right to one column');
 refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $options)", '42501', 'is not enough');

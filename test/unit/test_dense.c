@@ -42,13 +42,13 @@ test_solve(void)
 	}
 	fill(a, x, n);
 	memcpy(solution, b, n * sizeof(double));
-	CHECK(fc_solve_positive(a, n, solution, 1) == FC_OK, "status");
+	CHECK(fc_solve_positive(a, n, solution, 1), "positive definite");
 	for (size_t i = 0; i < n; i++)
 		error = fmax(error, fabs(solution[i] - (b[i] - x[i] * along / ((double) n + square))));
 	CHECK(error <= 1e-12 * worst, "off by %g of %g", error, worst);
 	fill(a, x, n);
 	a[(n - 1) * n + n - 1] = -1.0;
-	CHECK(fc_solve_positive(a, n, b, 1) == FC_ENUMERIC, "not positive definite");
+	CHECK(!fc_solve_positive(a, n, b, 1), "not positive definite");
 	free(a), free(x), free(b), free(solution);
 }
 
@@ -62,7 +62,7 @@ test_scaled_eigen(double unit)
 	double	   *work = unit_alloc(fc_eigen_work(3), sizeof(double));
 	int		   *integers = unit_alloc(fc_eigen_integers(3), sizeof(int));
 
-	CHECK(fc_symmetric_eigen(a, 3, values, work, integers) == FC_OK, "status");
+	fc_symmetric_eigen(a, 3, values, work, integers);
 	for (size_t i = 0; i < 3; i++)
 		CHECK(fabs(values[i] / unit - wanted[i]) <= 1e-14, "unit %g: %.17g, wanted %.17g", unit, values[i] / unit, wanted[i]);
 	free(work), free(integers);

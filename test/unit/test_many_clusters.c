@@ -159,7 +159,7 @@ test_few_rows(void)
 		for (size_t i = 0; i < D; i++)
 			x[r * D + i] = (float) ((r % 100) * (i + 1) % 17);
 	}
-	fc_hierarchical_seed(&rows, K, 0, fc_kmeans, &arena, centroids);
+	fc_hierarchical_seed(&rows, K, 0, &arena, centroids);
 	CHECK(fc_all_finite(centroids, K * D), "copies");
 	unit_arena_free(&arena);
 	free(x), free(weight), free(centroids);

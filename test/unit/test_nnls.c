@@ -60,23 +60,16 @@ test_optimality(size_t count, size_t columns, uint64_t seed, double tolerance)
 	double	   *gram = unit_alloc(count * count, sizeof(double));
 	double	   *rhs = unit_alloc(count, sizeof(double));
 	double	   *x = unit_alloc(count, sizeof(double));
-	bool	   *start = unit_alloc(count, sizeof(bool));
 	fc_arena	arena = unit_arena();
-	fc_status	status;
 
 	random_problem(count, columns, seed, gram, rhs);
-	status = fc_nnls(gram, count, rhs, count, NULL, &arena, x);
-	CHECK(status == FC_OK, "status %d", (int) status);
+	fc_nnls(gram, rhs, count, &arena, x);
 	CHECK(arena.held == 0, "arena not released: %zu", arena.held);
-	check_optimal(count, gram, rhs, x, tolerance);
-	status = fc_nnls(gram, count, rhs, count, start, &arena, x);
-	CHECK(status == FC_OK, "status %d", (int) status);
 	check_optimal(count, gram, rhs, x, tolerance);
 	unit_arena_free(&arena);
 	free(gram);
 	free(rhs);
 	free(x);
-	free(start);
 }
 
 /* Coinciding columns: the sum of their weights is what matters. */
@@ -87,12 +80,19 @@ test_duplicates(void)
 	double		rhs[3] = {2, 2, -1};
 	double		x[3];
 	fc_arena	arena = unit_arena();
-	fc_status	status = fc_nnls(gram, 3, rhs, 3, NULL, &arena, x);
 
-	CHECK(status == FC_OK, "status %d", (int) status);
+	fc_nnls(gram, rhs, 3, &arena, x);
 	CHECK(fabs(x[0] + x[1] - 2.0) < 1e-6, "sum %g", x[0] + x[1]);
 	CHECK(x[2] == 0.0, "x[2] = %g", x[2]);
 	unit_arena_free(&arena);
+}
+
+static int failures;
+
+static void
+count_failure(void)
+{
+	failures++;
 }
 
 static void
@@ -103,7 +103,10 @@ test_faults(void)
 	double		x[2];
 	fc_arena	arena = unit_arena();
 
-	CHECK(fc_nnls(indefinite, 2, rhs, 2, NULL, &arena, x) == FC_ENUMERIC, "indefinite accepted");
+	fc_numeric_failure = count_failure;
+	fc_nnls(indefinite, rhs, 2, &arena, x);
+	CHECK(failures > 0, "indefinite accepted");
+	fc_numeric_failure = NULL;
 	unit_arena_free(&arena);
 }
 

@@ -8,6 +8,7 @@
 #define MOST_BLOCK	((size_t) 1 << 16)	/* that small pieces share; a larger piece has a block of its own */
 
 void		(*fc_interrupt_check) (void);
+void		(*fc_numeric_failure) (void);
 
 typedef struct fc_block
 {

@@ -42,6 +42,15 @@ typedef enum fc_status
  */
 extern void (*fc_interrupt_check) (void);
 
+/*
+ * Called where LAPACK fails, which it does not on finite numbers.  The server's raises an error; where it returns, or is NULL, the results
+ * of the failed routine are no numbers to rely on.
+ */
+extern void (*fc_numeric_failure) (void);
+
+#define FC_REQUIRE(success) \
+	((success) || fc_numeric_failure == NULL ? (void) 0 : fc_numeric_failure())
+
 static inline void
 fc_check(void)
 {

@@ -170,16 +170,6 @@ fc_mixture_variance(const fc_mixture *mixture)
 	return total > 0.0 ? sum / total : 0.0;
 }
 
-/* weight (count) by NNLS; all 0 after a failure, which fc_decode returns at its end. */
-void
-fc_fit_nnls(fc_decoding *d, const double *gram, const double *rhs, size_t count, double *weight)
-{
-	if (fc_nnls(gram, count, rhs, count, NULL, d->arena, weight) == FC_OK)
-		return;
-	memset(weight, 0, count * sizeof(double));
-	d->failed = true;
-}
-
 /* improve.gram and improve.rhs of the mixture. */
 void
 fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture)
@@ -192,7 +182,7 @@ void
 fc_fit_weights(fc_decoding *d, fc_mixture *mixture)
 {
 	fc_gram_of_mixture(d, mixture);
-	fc_fit_nnls(d, d->improve.gram, d->improve.rhs, mixture->count, mixture->weight);
+	fc_nnls(d->improve.gram, d->improve.rhs, mixture->count, d->arena, mixture->weight);
 }
 
 size_t

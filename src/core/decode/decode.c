@@ -363,14 +363,11 @@ fc_decode(const fc_problem *problem, size_t k, fc_decoder decoder, const fc_deco
 	fit_replicates(&d, decoder, &cost_of_k, &cost);
 	if (decoder != FC_DECODE_AUTO)
 		take_atoms(&d);
-	else if (!d.failed)
+	else
 		cluster_density(&d, cost);
-	if (!d.failed)
-	{
-		place = FC_TAKE(arena, k, int32_t);
-		number_clusters(&d, place);
-		report(&d, place, cost_of_k, result);
-	}
+	place = FC_TAKE(arena, k, int32_t);
+	number_clusters(&d, place);
+	report(&d, place, cost_of_k, result);
 	fc_arena_release(arena, mark);
-	return d.failed ? FC_ENUMERIC : FC_OK;
+	return FC_OK;
 }

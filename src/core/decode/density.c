@@ -308,7 +308,7 @@ fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified)
 	size_t		count;
 
 	ridge_gram(d, columns);
-	fc_fit_nnls(d, w->gram, w->rhs, columns, w->weight);
+	fc_nnls(w->gram, w->rhs, columns, d->arena, w->weight);
 	reweighted.weight = w->weight;
 	count = fc_density_points(d, &reweighted);
 	for (size_t i = mixture->count; i < columns; i++)

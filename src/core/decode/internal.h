@@ -164,7 +164,6 @@ typedef struct fc_decoding
 	double		energy;			/* mean_j |z_j|^2 */
 	size_t		informative;	/* moments above their noise */
 	int			evaluations;
-	bool		failed;			/* a factorisation did */
 
 	double	   *omega;			/* m x n, half-turns per unit of u */
 	float	   *omega_float;
@@ -243,7 +242,6 @@ void		fc_gram(fc_decoding *d, const double *center, const double *variance, size
 					double *cosine, double *sine, double *gram, double *rhs);
 void		fc_gram_of_mixture(fc_decoding *d, const fc_mixture *mixture);
 double		fc_residual(fc_decoding *d, const fc_mixture *mixture);
-void		fc_fit_nnls(fc_decoding *d, const double *gram, const double *rhs, size_t count, double *weight);
 void		fc_fit_weights(fc_decoding *d, fc_mixture *mixture);
 void		fc_mixture_take(const fc_decoding *d, fc_arena *arena, fc_mixture *mixture);
 void		fc_mixture_copy(const fc_decoding *d, const fc_mixture *from, fc_mixture *to);

@@ -119,7 +119,7 @@ fit_chosen(fc_decoding *d, size_t size, size_t chosen)
 			w->sub_gram[i * chosen + j] = w->gram[w->chosen[i] * size + w->chosen[j]];
 		w->sub_rhs[i] = w->rhs[w->chosen[i]];
 	}
-	fc_fit_nnls(d, w->sub_gram, w->sub_rhs, chosen, w->weight);
+	fc_nnls(w->sub_gram, w->sub_rhs, chosen, d->arena, w->weight);
 }
 
 /* Choose entries until limit, and return how many; the mixture's own atoms are chosen from the start. */
@@ -235,7 +235,7 @@ weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 		w->factor[i * count + i] += 1e-9 * trace / (double) count + 1e-300;
 		w->inverse[i * count + i] = 1.0;
 	}
-	d->failed |= fc_solve_positive(w->factor, count, w->inverse, count) != FC_OK;
+	FC_REQUIRE(fc_solve_positive(w->factor, count, w->inverse, count));
 	for (size_t i = 0; i < count; i++)
 		w->importance[i] = mixture->weight[i] * mixture->weight[i] / w->inverse[i * count + i];
 }
@@ -324,11 +324,11 @@ split_gain(fc_decoding *d, size_t atom, double variance)
 	double	   *hessian = w->hessian + atom * d->n * d->n;
 	double	   *top = w->direction + atom * d->n;
 	double		curvature;
-	fc_status	status = fc_symmetric_eigen(hessian, d->n, w->eigenvalues, w->eigen_work, w->eigen_iwork);
 
+	fc_symmetric_eigen(hessian, d->n, w->eigenvalues, w->eigen_work, w->eigen_iwork);
 	w->gain[atom] = 0.0;
 	curvature = w->eigenvalues[d->n - 1];
-	if (status != FC_OK || !(curvature > 0.0))
+	if (!(curvature > 0.0))
 		return;					/* nothing to gain */
 	memcpy(top, hessian + (d->n - 1) * d->n, d->n * sizeof(double));
 	w->gain[atom] = curvature * curvature / fmax(split_norm(d, top, variance), 1e-300);
@@ -406,14 +406,14 @@ drop_one(fc_decoding *d, const move *m, fc_mixture *trial)
 
 	fc_gram_of_mixture(d, trial);
 	if (!m->split)
-		fc_fit_nnls(d, d->improve.gram, d->improve.rhs, trial->count, trial->weight);
+		fc_nnls(d->improve.gram, d->improve.rhs, trial->count, d->arena, trial->weight);
 	weigh_atoms(d, trial);
 	for (size_t i = 0; i < newest; i++)
 		if (!(m->split && i == m->index) &&
 			(least == newest || d->improve.importance[i] < d->improve.importance[least]))
 			least = i;
 	remove_atom(d, trial, least);
-	fc_fit_nnls(d, d->improve.gram, d->improve.rhs, trial->count, trial->weight);
+	fc_nnls(d->improve.gram, d->improve.rhs, trial->count, d->arena, trial->weight);
 }
 
 /* Try a move; if it lowers the cost the mixture becomes the trial. */
@@ -508,6 +508,6 @@ fc_drop_insignificant(fc_decoding *d, double cost, fc_mixture *mixture)
 		if (lowest >= 1.0)
 			break;
 		remove_atom(d, mixture, least);
-		fc_fit_nnls(d, d->improve.gram, d->improve.rhs, mixture->count, mixture->weight);
+		fc_nnls(d->improve.gram, d->improve.rhs, mixture->count, d->arena, mixture->weight);
 	}
 }

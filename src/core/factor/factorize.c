@@ -262,7 +262,7 @@ run_sparse(const fc_factorize_work *w, fc_method method, size_t budget, fc_opera
 	fc_store_factors(&factors, w->arena, out);
 }
 
-static fc_status
+static void
 run_svd(const fc_factorize_work *w, size_t budget, fc_operator *out)
 {
 	size_t		rank = fc_rank_within(w->op->k, w->op->d, budget);
@@ -273,7 +273,7 @@ run_svd(const fc_factorize_work *w, size_t budget, fc_operator *out)
 	out->factors = 2;
 	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = rank,.nonzeros = w->op->k * rank,.values = left};
 	out->factor[1] = (fc_factor) {.rows = rank,.columns = w->op->d,.nonzeros = rank * w->op->d,.values = right};
-	return fc_lowrank(&w->target, rank, w->options->palm.seed, w->arena, left, right, &relative);
+	fc_lowrank(&w->target, rank, w->options->palm.seed, w->arena, left, right, &relative);
 }
 
 static void
@@ -292,42 +292,33 @@ run_dense(const fc_factorize_work *w, fc_operator *out)
 	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = w->op->d,.nonzeros = cells,.values = values};
 }
 
-static fc_status
+static void
 run(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out)
 {
-	float	   *half_norms;
-	fc_status	status = FC_OK;
-
 	out->k = w->op->k;
 	out->d = w->op->d;
 	out->weights = w->op->weights;
 	out->offset = all_zero(w->offset, w->op->d) ? NULL : w->offset;
 	if (method == FC_METHOD_SVD)
-		status = run_svd(w, budget, out);
+		run_svd(w, budget, out);
 	else if (method == FC_METHOD_DENSE)
 		run_dense(w, out);
 	else
 		run_sparse(w, method, budget, out);
-	half_norms = FC_TAKE(w->arena, w->op->k, float);
-	if (status == FC_OK)
-		fc_operator_measure(out, w->scratch, half_norms);
-	return status;
+	fc_operator_measure(out, w->scratch, FC_TAKE(w->arena, w->op->k, float));
 }
 
 /* ---- the record ---- */
 
-static fc_status
+static void
 put_record(const fc_factorize_work *w, fc_method method, double agreement, fc_operator *out, fc_factorization *from)
 {
-	fc_status	status;
-
 	*from = (fc_factorization) {.method = (uint32_t) method,.agreement = agreement};
 	from->relative_error = fc_relative_error(&w->target, out, w->scratch);
-	status = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->arena, &from->svd_error);
+	from->svd_error = fc_equal_svd(&w->target, fc_operator_values(out), w->options->palm.seed, w->arena);
 	if (method == FC_METHOD_SVD)
 		from->svd_error = from->relative_error;	/* the same factors, but for the rounding of the product */
 	out->factorization = from;
-	return status;
 }
 
 /* ---- labels of a sample ---- */
@@ -574,7 +565,7 @@ candidate_work(const fc_factorize_work *w, const candidate *c, fc_factorize_opti
 }
 
 /* Made and compared on the first or, held_out, the second half of the sample; the product itself is not kept. */
-static fc_status
+static void
 try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_out, candidate *c)
 {
 	fc_factorize_options own;
@@ -583,18 +574,14 @@ try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_o
 	fc_mark		used = fc_arena_mark(w->arena);
 	fc_operator out = {0};
 	fc_operator flat;
-	fc_status	status = run(&tried, c->method, c->budget, &out);
 
-	if (status == FC_OK)
-	{
-		flatten(w, &out, &flat);
-		judge(sample, &flat, held_out ? half : 0, held_out ? sample->count - half : half, w->arena, &c->trial);
-		c->cost = cost_of(&out);
-		c->trial.method = c->method;
-		c->trial.values = fc_operator_values(&out);
-	}
+	run(&tried, c->method, c->budget, &out);
+	flatten(w, &out, &flat);
+	judge(sample, &flat, held_out ? half : 0, held_out ? sample->count - half : half, w->arena, &c->trial);
+	c->cost = cost_of(&out);
+	c->trial.method = c->method;
+	c->trial.values = fc_operator_values(&out);
 	fc_arena_release(w->arena, used);
-	return status;
 }
 
 /* Are distances to the product's rows what the options ask for? */
@@ -615,45 +602,44 @@ better(const fc_factorize_work *w, const candidate *a, const candidate *b)
 }
 
 /* The best at one budget, with the judgement of the half that had no part in the choice. */
-static fc_status
+static void
 best_within(const fc_factorize_work *w, const judged_rows *sample, size_t budget, candidate *best)
 {
 	candidate	list[MOST_CANDIDATES];
 	size_t		count = list_candidates(w->op, w->options, budget, list);
-	fc_status	status = FC_OK;
 
-	for (size_t i = 0; i < count && status == FC_OK; i++)
+	for (size_t i = 0; i < count; i++)
 	{
-		status = try_candidate(w, sample, false, &list[i]);
+		try_candidate(w, sample, false, &list[i]);
 		if (i == 0 || better(w, &list[i], best))
 			*best = list[i];
 	}
-	if (status == FC_OK && best->trial.agreement >= FC_AUTO_LABELS)
-		status = try_candidate(w, sample, true, best);
-	if (status == FC_OK && w->options->tried != NULL)
+	if (best->trial.agreement >= FC_AUTO_LABELS)
+		try_candidate(w, sample, true, best);
+	if (w->options->tried != NULL)
 		w->options->tried(w->options->tried_ctx, &best->trial);
-	return status;
 }
 
-static fc_status
+static void
 search(const fc_factorize_work *w, const judged_rows *sample, candidate *best)
 {
 	size_t		cells = w->op->k * w->op->d;
 
 	if (w->options->budget > 0.0 || w->options->sparsity > 0)
-		return best_within(w, sample, w->budget, best);
+	{
+		best_within(w, sample, w->budget, best);
+		return;
+	}
 	for (size_t part = 16; part > 1; part /= 2)
 	{
-		fc_status	status = best_within(w, sample, larger(cells / part, 1), best);
-
-		if (status != FC_OK || (close_enough(w, best) && best->trial.lowest >= FC_AUTO_LABELS && best->cost < (double) cells))
-			return status;
+		best_within(w, sample, larger(cells / part, 1), best);
+		if (close_enough(w, best) && best->trial.lowest >= FC_AUTO_LABELS && best->cost < (double) cells)
+			return;
 	}
 	*best = (candidate) {.method = FC_METHOD_DENSE,.budget = cells,.trial = {.agreement = 1.0},.cost = (double) cells};
-	return FC_OK;
 }
 
-static fc_status
+static void
 run_auto(fc_factorize_work *w, fc_operator *out, fc_factorization *from)
 {
 	fc_factorize_options limited = *w->options;
@@ -662,34 +648,31 @@ run_auto(fc_factorize_work *w, fc_operator *out, fc_factorization *from)
 	fc_operator exact = {0};
 	judged_rows sample;
 	candidate	best = {.method = FC_METHOD_DENSE};
-	fc_status	status;
 
 	limited.palm.sweeps = limited.palm.sweeps < FC_AUTO_SWEEPS ? limited.palm.sweeps : FC_AUTO_SWEEPS;
 	w->options = &limited;
-	status = run(w, FC_METHOD_DENSE, 0, &exact);
-	if (status != FC_OK)
-		return status;
+	run(w, FC_METHOD_DENSE, 0, &exact);
 	label_sample(&exact, limited.sample, limited.palm.seed, w->arena, &sample);
-	status = search(w, &sample, &best);
-	if (status != FC_OK)
-		return status;
+	search(w, &sample, &best);
 	chosen = candidate_work(w, &best, &own);
-	status = run(&chosen, best.method, best.budget, out);
-	return status == FC_OK ? put_record(w, best.method, best.trial.agreement, out, from) : status;
+	run(&chosen, best.method, best.budget, out);
+	put_record(w, best.method, best.trial.agreement, out, from);
 }
 
 /* ---- the whole ---- */
 
-fc_status
+void
 fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 			 fc_arena *arena, fc_operator *out, fc_factorization *from)
 {
 	fc_factorize_work w = {.op = op,.options = options,.arena = arena};
-	fc_status	status;
 
 	prepare(&w);
 	if (options->method == FC_METHOD_AUTO)
-		return run_auto(&w, out, from);
-	status = run(&w, options->method, w.budget, out);
-	return status == FC_OK ? put_record(&w, options->method, -1.0, out, from) : status;
+	{
+		run_auto(&w, out, from);
+		return;
+	}
+	run(&w, options->method, w.budget, out);
+	put_record(&w, options->method, -1.0, out, from);
 }

@@ -59,9 +59,8 @@ size_t		fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity);
  * out: factors, offset and half norms in the arena, weights those of op; out->factorization is
  * `from`, filled: errors, and for auto the agreement.  Weights below 1 % of their mean count as
  * that, so that no centroid is left free to catch other rows.
- * FC_ENUMERIC when LAPACK fails.
  */
-fc_status	fc_factorize(const fc_operator *op, const fc_factorize_options *options,
+void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
 						 fc_arena *arena, fc_operator *out, fc_factorization *from);
 
 /*

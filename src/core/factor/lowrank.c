@@ -68,7 +68,7 @@ project_rows(const fc_target *target, size_t rank, const float *right, float *le
 	}
 }
 
-fc_status
+void
 fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 		   fc_arena *arena, float *left, float *right, double *relative)
 {
@@ -76,7 +76,6 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 	float	   *x = FC_TAKE(arena, target->k * target->d, float);
 	double		sums[2] = {0};
 	size_t		done = 0;
-	fc_status	status;
 
 	for (size_t j = 0; j < target->k; j++)
 	{
@@ -84,28 +83,26 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 		for (size_t i = 0; i < target->d; i++)
 			x[j * target->d + i] = (float) (sqrt(weight_of(target, j)) * target->u[j * target->d + i]);
 	}
-	status = fc_principal_axes(x, target->k, target->d, rank, seed, arena, right);
+	fc_principal_axes(x, target->k, target->d, rank, seed, arena, right);
 	fc_arena_release(arena, used);
-	if (status == FC_OK)
-		project_rows(target, rank, right, left, sums);
+	project_rows(target, rank, right, left, sums);
 	*relative = sums[1] > 0.0 ? sqrt(sums[0] / sums[1]) : 0.0;
-	return status;
 }
 
-fc_status
-fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *arena, double *relative)
+double
+fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *arena)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		rank = fc_rank_within(target->k, target->d, values);
 	float	   *left = FC_TAKE(arena, target->k * rank, float);
 	float	   *right = FC_TAKE(arena, rank * target->d, float);
-	fc_status	status;
+	double		relative;
 
-	status = fc_lowrank(target, rank, seed, arena, left, right, relative);
+	fc_lowrank(target, rank, seed, arena, left, right, &relative);
 	if (values < target->k + target->d)
-		*relative = *relative > 0.0 ? 1.0 : 0.0;
+		relative = relative > 0.0 ? 1.0 : 0.0;
 	fc_arena_release(arena, used);
-	return status;
+	return relative;
 }
 
 void

@@ -314,14 +314,14 @@ factor_start(qkmeans_work *w, const double *start)
 		copy_factors(&w->saved, &w->factors);
 }
 
-static fc_status
+static void
 fill_record(qkmeans_work *w, const fc_operator *op, fc_factorization *from)
 {
 	fc_target	target = {w->mean, w->weight, w->k, w->d};
 
 	*from = (fc_factorization) {.method = FC_METHOD_QKMEANS,.agreement = -1.0};
 	from->relative_error = fc_relative_error(&target, op, w->scratch);
-	return fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena, &from->svd_error);
+	from->svd_error = fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena);
 }
 
 void
@@ -340,7 +340,7 @@ fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, co
 	*step = w.step;
 }
 
-fc_status
+void
 fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
 		   const fc_qkmeans_options *options, fc_arena *arena,
 		   fc_operator *out, fc_factorization *from)
@@ -366,7 +366,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		improve(&w);
 	}
 	out->factorization = from;
-	return fill_record(&w, out, from);
+	fill_record(&w, out, from);
 }
 
 /* ---- measures ---- */

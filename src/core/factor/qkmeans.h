@@ -67,7 +67,7 @@ size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *option
  * means of its labels.  A cluster without rows is given the farthest row that the source finds,
  * if the objective does not rise for it.
  */
-fc_status	fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
+void		fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
 					   const fc_qkmeans_options *options, fc_arena *arena,
 					   fc_operator *out, fc_factorization *from);
 

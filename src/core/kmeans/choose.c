@@ -189,7 +189,7 @@ try_all(k_search *s, size_t most)
 	} while (choice->count > count);
 }
 
-fc_status
+void
 fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
 			fc_choice *choice)
 {
@@ -199,7 +199,6 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 	fc_sphere	centered;
 	k_search	s = {&kept, &search, arena, 0.0, choice};
 	size_t		axes;
-	fc_status	status = FC_OK;
 
 	*choice = (fc_choice) {.count = 0};
 	if (trim > 0.0)
@@ -210,16 +209,15 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 		float	   *y = FC_TAKE(arena, kept.n * axes, float);
 
 		search.budget *= (double) axes / (double) kept.d;
-		status = fc_rows_on_axes(&kept, axes, options->sphere, arena, y, &s.lost);
+		fc_rows_on_axes(&kept, axes, options->sphere, arena, y, &s.lost);
 		if (options->sphere != NULL)
 			centered = (fc_sphere) {NULL, options->sphere->radius};
 		search.sphere = options->sphere != NULL ? &centered : NULL;
 		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = axes};
 	}
-	if (status == FC_OK && kept.n < 2)
+	if (kept.n < 2)
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
-	else if (status == FC_OK)
+	else
 		try_all(&s, fc_choose_k_most(kept.n, max_k));
 	fc_arena_release(arena, mark);
-	return status;
 }

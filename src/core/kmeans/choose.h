@@ -38,9 +38,9 @@ size_t		fc_choose_k_most(size_t n, size_t max_k);
 
 /*
  * trim: the share of the rows farthest from their median (numerics/selection.h) that is left out; options: of each search.  There
- * are rows.  FC_ENUMERIC when their axes are not found.
+ * are rows.
  */
-fc_status	fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
+void		fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
 						fc_choice *choice);
 
 #endif							/* FC_KMEANS_CHOOSE_H */

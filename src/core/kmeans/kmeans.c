@@ -1,13 +1,15 @@
 /*
- * kmeans.c - weighted k-means in memory: starts of k-means++ and Lloyd's steps, and the best of them.
+ * kmeans.c - weighted k-means in memory: starts, and the best of them.
  *
  *     min over C of sum_i w_i min_j ||x_i - c_j||^2
  *
- * A Lloyd step costs n k d multiply-adds in float at most.  Dot products are taken in tiles of fixed shape: the answer depends
- * on the seed and the rows alone.
+ * A start has seeds and Lloyd's steps (lloyd.c), whose nearest centroids are found in one of four ways (search.c), and rounds beyond their first
+ * minimum (split_merge.c).  A Lloyd step costs n k d multiply-adds in float at most.  Dot products are taken in tiles of fixed shape: the
+ * answer depends on the seed and the rows alone.
  *
- * seed.c: k-means++, and a hierarchy for many clusters.  search.c: nearest centroids.  lloyd.c: steps.
- * split_merge.c: beyond the first minimum.
+ * Seeds of many clusters come from a hierarchy: the rows of a node are clustered into some branches, and each branch gets a number of leaves in
+ * proportion to its SSE, a cluster a leaf.  With b branches a node costs n d b multiply-adds a step, a level n d b, where all k at once cost
+ * n d k.
  */
 #include "kmeans/internal.h"
 
@@ -26,34 +28,21 @@
 #define COARSER			10.0	/* times the tolerance ends a start that rounds follow */
 #define HIERARCHY_WORK	2e9		/* n k d: below, k-means++ takes less than a second, and misses fewer of many small groups */
 #define REFINED			0.1		/* times the tolerance, for the best of a search */
+#define LEAST_CLUSTERS	256		/* splits from so many clusters on; of fewer, breathing moves as many */
+#define LEAST_WIDE		128		/* or dimensions: k-means++ and breathing draw rows by their distances, which are all alike there */
+#define LEAST_ROWS		3		/* and so many rows a cluster; of fewer, gains and costs are those of single rows */
+#define MOST_BREATH		5		/* centroids that a round adds */
+
+#define MOST_BRANCHES	64		/* of a node */
+#define NODE_STEPS		8		/* Lloyd steps of a node, */
+#define NODE_TOLERANCE	3e-3	/* fewer when they gain less; */
+#define FEW_STEPS		2		/* and so many with all its rows, after those with some: */
+#define FEW_ROWS		100		/* a branch */
 
 fc_kmeans_options
 fc_kmeans_defaults(void)
 {
 	return (fc_kmeans_options) {.n_init = FC_KMEANS_SEARCH,.rounds = FC_KMEANS_SEARCH,.iterations = 100,.tolerance = 1e-4};
-}
-
-/* ---- memory ---- */
-
-/* The arrays of k clusters, and of as many more as a round adds. */
-static void
-take_state(fc_kmeans_work *w)
-{
-	size_t		k = w->k + fc_kmeans_breath(w->k);
-	size_t		n = w->rows.n + FC_PACK;
-	size_t		d = w->rows.d;
-
-	w->near = FC_TAKE(w->arena, n, float);
-	w->label = FC_TAKE(w->arena, n, int32_t);
-	w->summed_in = FC_TAKE(w->arena, n, int32_t);
-	w->centroid = FC_TAKE(w->arena, k * d, double);
-	w->best = FC_TAKE(w->arena, k * d, double);
-	w->rounded = FC_TAKE(w->arena, k * d, float);
-	w->half = FC_TAKE(w->arena, k, float);
-	w->sum = FC_TAKE(w->arena, k * d, double);
-	w->weight = FC_TAKE(w->arena, k, double);
-	w->count = FC_TAKE(w->arena, k, size_t);
-	w->tile = FC_TAKE(w->arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
 }
 
 size_t
@@ -65,34 +54,224 @@ fc_kmeans_worksize(size_t n, size_t d, size_t k)
 	return (size_t) fmin(rows + clusters + 0x1p20, 0x1p62);
 }
 
+/* The arrays of rows, of k clusters, and of as many more as a round adds. */
+static void
+take_state(fc_kmeans_work *w)
+{
+	fc_arena   *arena = w->arena;
+	size_t		k = w->k + w->breath;
+	size_t		n = w->rows.n + FC_PACK;
+	size_t		d = w->rows.d;
+
+	w->near = FC_TAKE(arena, n, float);
+	w->near_best = FC_TAKE(arena, n, float);
+	w->label = FC_TAKE(arena, n, int32_t);
+	w->summed_in = FC_TAKE(arena, n, int32_t);
+	w->centroid = FC_TAKE(arena, k * d, double);
+	w->best = FC_TAKE(arena, k * d, double);
+	w->rounded = FC_TAKE(arena, k * d, float);
+	w->half = FC_TAKE(arena, k, float);
+	w->sum = FC_TAKE(arena, k * d, double);
+	w->weight = FC_TAKE(arena, k, double);
+	w->count = FC_TAKE(arena, k, size_t);
+	w->tile = FC_TAKE(arena, (size_t) FC_TILE_ROWS * FC_TILE_CENTROIDS, float);
+	w->splits = (fc_splits) {.row = FC_TAKE(arena, n, uint32_t),.first = FC_TAKE(arena, k + 1, size_t),
+		.gain = FC_TAKE(arena, k, double),.cost = FC_TAKE(arena, k, double),.partner = FC_TAKE(arena, k, size_t),
+		.taken = FC_TAKE(arena, k, bool),.by_gain = FC_TAKE(arena, k, fc_keyed),.by_cost = FC_TAKE(arena, k, fc_keyed),
+	.scratch = FC_TAKE(arena, k, fc_keyed),.direction = FC_TAKE(arena, d, float),.sums = FC_TAKE(arena, 2 * d, double)};
+	if (w->hierarchy)
+		return;
+	w->seeding.draws = 2 + (size_t) log((double) k);
+	w->seeding.potential = FC_TAKE(arena, n / FC_TILE_ROWS + 1, double);
+	w->seeding.candidate = FC_TAKE(arena, w->seeding.draws * d, float);
+	w->seeding.distance = FC_TAKE(arena, w->seeding.draws * (w->rows.packs != NULL ? FC_TILE_ROWS : n), float);
+}
+
+/* ---- seeds of many clusters ---- */
+
+/* Branches of a node: all its clusters, or as many at each of its levels. */
+static size_t
+branches_of(size_t k)
+{
+	double		levels = ceil(log((double) k) / log(MOST_BRANCHES) - 1e-9);
+
+	return k <= MOST_BRANCHES ? k : (size_t) fmin(MOST_BRANCHES, ceil(pow((double) k, 1.0 / levels)));
+}
+
+/* The branches of a node. */
+typedef struct branches
+{
+	size_t		branches;
+	size_t		count[MOST_BRANCHES];	/* rows */
+	double		sse[MOST_BRANCHES];
+	size_t		leaves[MOST_BRANCHES];
+} branches;
+
+/* Each branch with rows gets a leaf, then those that have the most SSE a leaf get more, up to k; none more than it has rows. */
+static void
+share_leaves(branches *b, size_t k)
+{
+	size_t		given = 0;
+
+	for (size_t j = 0; j < b->branches; j++)
+		given += b->leaves[j] = b->count[j] > 0;
+	for (; given < k; given++)
+	{
+		size_t		best = b->branches;
+
+		for (size_t j = 0; j < b->branches; j++)
+			if (b->leaves[j] < b->count[j] && (best == b->branches ||
+											   b->sse[j] * (double) (b->leaves[best] + 1) > b->sse[best] * (double) (b->leaves[j] + 1)))
+				best = j;
+		b->leaves[best]++;
+	}
+}
+
+/* Rows of positive weight, which each level of the hierarchy gathers anew, by branches. */
+typedef struct levels
+{
+	size_t		d;
+	float	   *x[2];			/* n x d: of a level and the next, in turn */
+	double	   *weight[2];
+	int32_t    *label;			/* n */
+	uint64_t	seed;
+	fc_arena   *arena;
+} levels;
+
+/* Rows first .. first + n - 1 of a level and the number of their leaves. */
+typedef struct node
+{
+	size_t		level;
+	size_t		first;
+	size_t		n;
+	size_t		k;
+} node;
+
+/* Clusters a node's first rows, which are any, and goes on with all of them: a seed looks at every row. */
+static void
+cluster_node(levels *h, node a, size_t count, double *centroids)
+{
+	double		weights[MOST_BRANCHES];
+	fc_rows		rows = {.x = h->x[a.level % 2] + a.first * h->d,.weight = h->weight[a.level % 2] + a.first,.n = a.n,.d = h->d};
+	fc_kmeans_options options = {.n_init = 1,.iterations = NODE_STEPS,.tolerance = NODE_TOLERANCE,.seed = h->seed + a.first + a.level};
+	fc_kmeans_result result = {.centroids = centroids,.weights = weights,.labels = h->label + a.first};
+
+	if (rows.n > FEW_ROWS * count)
+		rows.n = FEW_ROWS * count;
+	fc_kmeans(&rows, count, NULL, &options, h->arena, &result);
+	if (rows.n == a.n)
+		return;
+	rows.n = a.n;
+	options.n_init = 0;
+	options.iterations = FEW_STEPS;
+	fc_kmeans(&rows, count, centroids, &options, h->arena, &result);
+}
+
+/* The rows of each branch gathered in the next level; next[j]: where branch j ends. */
+static void
+gather_branches(levels *h, node a, const size_t *count, size_t *next)
+{
+	size_t		d = h->d;
+	size_t		from = a.level % 2;
+
+	next[0] = a.first;
+	for (size_t j = 1; j < MOST_BRANCHES; j++)
+		next[j] = next[j - 1] + count[j - 1];
+	for (size_t r = a.first; r < a.first + a.n; r++)
+	{
+		size_t		place = next[h->label[r]]++;
+
+		if (r % FC_TILE_ROWS == 0)
+			fc_check();
+		memcpy(h->x[1 - from] + place * d, h->x[from] + r * d, d * sizeof(float));
+		h->weight[1 - from][place] = h->weight[from][r];
+	}
+}
+
+/* Centroids of the leaves of a node, which are those of its branches before. */
+static void
+seed_node(levels *h, node a, double *centroids)
+{
+	size_t		d = h->d;
+	const float *x = h->x[a.level % 2];
+	branches	b = {.branches = branches_of(a.k)};
+	size_t		next[MOST_BRANCHES];
+
+	for (size_t i = 0; a.n <= a.k && i < a.k * d; i++)
+		centroids[i] = (double) x[(a.first + i / d % a.n) * d + i % d];
+	if (a.n <= a.k)
+		return;
+	cluster_node(h, a, b.branches, centroids);
+	if (b.branches == a.k)
+		return;
+	for (size_t r = a.first; r < a.first + a.n; r++)
+	{
+		size_t		j = (size_t) h->label[r];
+
+		if (r % FC_TILE_ROWS == 0)
+			fc_check();
+		b.count[j]++;
+		b.sse[j] += h->weight[a.level % 2][r] * fc_kmeans_distance(x + r * d, centroids + j * d, d);
+	}
+	share_leaves(&b, a.k);
+	gather_branches(h, a, b.count, next);
+	for (size_t j = 0; j < b.branches; j++)
+	{
+		if (b.count[j] > 0)
+			seed_node(h, (node) {a.level + 1, next[j] - b.count[j], b.count[j], b.leaves[j]}, centroids);
+		centroids += b.leaves[j] * d;
+	}
+}
+
+void
+fc_hierarchical_seed(const fc_rows *rows, size_t k, uint64_t seed, fc_arena *arena, double *centroids)
+{
+	size_t		n = rows->n;
+	size_t		d = rows->d;
+	levels		h = {.d = d,.seed = seed,.arena = arena,.label = FC_TAKE(arena, n, int32_t),
+		.x = {FC_TAKE(arena, n * d, float), FC_TAKE(arena, n * d, float)},
+	.weight = {FC_TAKE(arena, n, double), FC_TAKE(arena, n, double)}};
+	node		all = {.k = k};
+
+	for (size_t r = 0; r < n; r++)
+	{
+		if (r % FC_TILE_ROWS == 0)
+			fc_check();
+		if (!(rows->weight[r] > 0.0))
+			continue;
+		memcpy(h.x[0] + all.n * d, rows->x + r * d, d * sizeof(float));
+		h.weight[0][all.n++] = rows->weight[r];
+	}
+	seed_node(&h, all, centroids);
+}
+
 /* ---- starts ---- */
 
-/* How fc_kmeans goes about its starts. */
-typedef struct plan
+/* Would rounds that split and merge gain more than breathing? */
+static bool
+wants_split_merge(const fc_kmeans_rows *rows, size_t k)
 {
-	fc_kmeans_options options;	/* with FC_KMEANS_SEARCH and budget 0 spelled out */
-	bool		hierarchy;		/* seeds of a start come from there rather than from k-means++ */
-	bool		split_merge;	/* rounds split and merge, rather than breathe */
-} plan;
+	return k > 1 && (k >= LEAST_CLUSTERS || rows->d >= LEAST_WIDE) && rows->n / LEAST_ROWS >= k && rows->n <= UINT32_MAX;
+}
 
-/* A search has no budget before its first start. */
-static plan
-make_plan(size_t n, size_t d, size_t k, const fc_kmeans_options *options)
+/* How the search goes about its starts; it has no budget before the first. */
+static void
+make_plan(fc_kmeans_work *w)
 {
+	fc_kmeans_options *options = &w->options;
 	bool		search = options->n_init < 0;
-	plan		p = {.options = *options};
 
+	w->breath = w->k > 2 * MOST_BREATH ? MOST_BREATH : w->k > 1 ? (w->k + 1) / 2 : 0;
+	w->search = fc_kmeans_choose_search(&w->rows, w->k);
 	if (options->rounds < 0)
-		p.options.rounds = search ? INT_MAX : 0;
-	if (!(options->budget > 0.0))
-		p.options.budget = search ? 0.0 : INFINITY;
-	p.hierarchy = search && fc_kmeans_wants_bounds(n, d, k) && (double) n * (double) k * (double) d >= HIERARCHY_WORK;
-	p.split_merge = p.options.rounds > 0 && fc_kmeans_wants_split_merge(n, d, k);
+		options->rounds = search ? INT_MAX : 0;
+	w->budget = options->budget > 0.0 ? options->budget : search ? 0.0 : INFINITY;
+	w->hierarchy = search && w->search->hierarchy && (double) w->rows.n * (double) w->k * (double) w->rows.d >= HIERARCHY_WORK;
+	w->split_merge = options->rounds > 0 && wants_split_merge(&w->rows, w->k);
 	if (search)
-		p.options.n_init = p.split_merge || p.hierarchy ? 1 : INT_MAX;
-	if (p.hierarchy && !p.split_merge)
-		p.options.rounds = 0;
-	return p;
+		options->n_init = w->split_merge || w->hierarchy ? 1 : INT_MAX;
+	if (w->hierarchy && !w->split_merge)
+		options->rounds = 0;
 }
 
 /* The budget of a search, in multiply-adds, once its first start has cost so much without rounds. */
@@ -107,96 +286,85 @@ search_budget(const fc_kmeans_work *w, double start)
 
 /* The centroids of w take the place of a worse incumbent. */
 static void
-offer(const fc_kmeans_work *w, int start, double sse, int iterations, double margin, fc_kmeans_result *result)
+offer(const fc_kmeans_work *w, int start, int steps, fc_kmeans_result *result)
 {
-	if (result->winner >= 0 && !(sse < result->sse * (1.0 - margin)))
+	if (result->winner >= 0 && !(w->sse < result->sse * (1.0 - w->options.margin)))
 		return;
 	memcpy(result->centroids, w->centroid, w->k * w->rows.d * sizeof(double));
-	result->sse = sse;
-	result->iterations = iterations;
+	result->sse = w->sse;
+	result->iterations = steps;
 	result->winner = start;
 }
 
-/* One start: the given centroids (start 0) or seeds, Lloyd's steps, then rounds; its SSE. */
-static double
-try_start(fc_kmeans_work *w, const fc_rows *rows, int start, const double *initial, const plan *p, fc_kmeans_result *result)
+/* One start: the given centroids (start 0) or seeds, Lloyd's steps, then rounds. */
+static void
+try_start(fc_kmeans_work *w, int start, const double *initial, fc_kmeans_result *result)
 {
-	const fc_kmeans_options *options = &p->options;
-	fc_rng		rng = fc_rng_start(options->seed, (uint64_t) start);
-	fc_kmeans_stop stop = {options->iterations, options->tolerance, INFINITY};
+	fc_mark		mark = fc_arena_mark(w->arena);
 	double		seeded = 0.0;
-	double		sse;
 	int			steps;
 
+	w->rng = fc_rng_start(w->options.seed, (uint64_t) start);
 	if (start == 0)
 		memcpy(w->centroid, initial, w->k * w->rows.d * sizeof(double));
-	else if (p->hierarchy)
-		fc_hierarchical_seed(rows, w->k, options->seed + (uint64_t) start, fc_kmeans, w->arena, w->centroid);
+	else if (w->hierarchy)
+		fc_hierarchical_seed(&(fc_rows) {w->rows.x, w->rows.weight, w->rows.n, w->rows.d}, w->k, w->options.seed + 1, w->arena, w->centroid);
 	else
-		fc_kmeans_seed(w, &rng);
+		fc_kmeans_seed(w);
+	fc_arena_release(w->arena, mark);
 	if (w->rows.order != NULL)	/* seeds are dearer than steps there */
-		seeded = fc_kmeans_spent(w);
-	if (w->budget > 0.0 && options->rounds > 0)
-		stop.tolerance *= COARSER;
-	steps = fc_kmeans_descend(w, &stop, &sse);
-	fc_kmeans_measure(w, &sse);
+		seeded = (double) w->compared * (double) w->rows.d + STEP_OVERHEAD * (double) w->visited;
+	steps = fc_kmeans_descend(w, w->options.iterations, w->options.tolerance * (w->budget > 0.0 && w->options.rounds > 0 ? COARSER : 1.0), INFINITY);
+	fc_kmeans_measure(w);
 	if (!(w->budget > 0.0))
-		w->budget = search_budget(w, fc_kmeans_spent(w) - seeded);
+		w->budget = search_budget(w, w->spent - seeded);
 	if (start == 0)
-		offer(w, start, sse, steps, options->margin, result);
-	if (p->split_merge)
-		fc_kmeans_split_merge(w, options, &sse);
-	else
-		fc_kmeans_breathe(w, &rng, options, &sse);
-	offer(w, start, sse, steps, options->margin, result);
-	return sse;
+		offer(w, start, steps, result);
+	fc_kmeans_rounds(w);
+	offer(w, start, steps, result);
 }
 
 /* All starts, until the budget is spent or as many as AGREED have the lowest SSE; result holds the best centroids. */
 static void
-try_starts(fc_kmeans_work *w, const fc_rows *rows, const double *initial, const plan *p, fc_kmeans_result *result)
+try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
 {
-	int			first = initial != NULL ? 0 : 1;
-	int			last = initial == NULL && p->options.n_init < 1 ? 1 : p->options.n_init;
+	int			last = initial == NULL && w->options.n_init < 1 ? 1 : w->options.n_init;
 	double		lowest = INFINITY;
 	int			agreed = 0;
 
 	result->winner = -1;
-	for (int start = first; start <= last; start++)
+	for (int start = initial != NULL ? 0 : 1; start <= last; start++)
 	{
-		double		sse = try_start(w, rows, start, initial, p, result);
-		double		spent = fc_kmeans_spent(w);
-
-		if (sse < lowest * (1.0 - SAME_SSE))
+		try_start(w, start, initial, result);
+		if (w->sse < lowest * (1.0 - SAME_SSE))
 			agreed = 0;
-		agreed += sse <= lowest * (1.0 + SAME_SSE);
-		lowest = fmin(lowest, sse);
-		if (spent >= w->budget || !(lowest > 0.0) || w->k == 1 || (p->options.rounds > 0 && agreed >= AGREED && spent >= LEAST_WORK))
+		agreed += w->sse <= lowest * (1.0 + SAME_SSE);
+		lowest = fmin(lowest, w->sse);
+		if (w->spent >= w->budget || !(lowest > 0.0) || w->k == 1 || (w->options.rounds > 0 && agreed >= AGREED && w->spent >= LEAST_WORK))
 			break;
 	}
 }
 
 /* The result's centroids go on to a smaller tolerance, and until no cluster is too large; then labels, weights and SSE. */
 static void
-finish(fc_kmeans_work *w, const plan *p, fc_kmeans_result *result)
+finish(fc_kmeans_work *w, fc_kmeans_result *result)
 {
-	fc_kmeans_stop stop = {p->options.iterations, REFINED * p->options.tolerance, INFINITY};
 	size_t		size = w->k * w->rows.d * sizeof(double);
 
 	memcpy(w->centroid, result->centroids, size);
-	if (p->options.rounds > 0 && !p->split_merge)
-		(void) fc_kmeans_descend(w, &stop, &result->sse);
-	if (p->options.most > 0.0)
-		fc_kmeans_balance(w, p->options.most);
-	fc_kmeans_assign(w);
-	fc_kmeans_measure(w, &result->sse);
+	if (w->options.rounds > 0 && !w->split_merge)
+		(void) fc_kmeans_descend(w, w->options.iterations, REFINED * w->options.tolerance, INFINITY);
+	fc_kmeans_settle(w);
+	if (w->options.most > 0.0)
+	{
+		fc_kmeans_balance(w);
+		fc_kmeans_settle(w);
+	}
 	memcpy(result->centroids, w->centroid, size);
 	memcpy(result->weights, w->weight, w->k * sizeof(double));
 	for (size_t i = 0; i < w->rows.n && result->labels != NULL; i++)
-	{
-		fc_check_every(&w->done, 1);
 		result->labels[w->rows.order != NULL ? w->rows.order[i] : i] = w->label[i];
-	}
+	result->sse = w->sse;
 	result->compared = w->compared;
 }
 
@@ -204,17 +372,15 @@ void
 fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 		  fc_arena *arena, fc_kmeans_result *result)
 {
-	fc_kmeans_work w = {.rows = {.x = rows->x,.weight = rows->weight,.n = rows->n,.d = rows->d},.k = k,.sphere = options->sphere,.arena = arena};
+	fc_kmeans_work w = {.rows = {.x = rows->x,.weight = rows->weight,.n = rows->n,.d = rows->d},.arena = arena,.options = *options,.k = k};
 	fc_mark		used = fc_arena_mark(arena);
-	plan		p = make_plan(rows->n, rows->d, k, options);
 
-	w.budget = p.options.budget;
-	w.search = fc_kmeans_choose_search(rows->n, rows->d, k);
-	w.search->prepare(&w);
+	make_plan(&w);
+	w.search->arrange_rows(&w);
 	fc_kmeans_measure_rows(&w);
 	FC_ASSERT(w.rows.total > 0.0);
 	take_state(&w);
-	try_starts(&w, rows, initial, &p, result);
-	finish(&w, &p, result);
+	try_starts(&w, initial, result);
+	finish(&w, result);
 	fc_arena_release(arena, used);
 }

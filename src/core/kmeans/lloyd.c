@@ -1,12 +1,19 @@
 /*
- * lloyd.c - rows, and Lloyd's steps.
+ * lloyd.c - one start: rows, seeds of greedy k-means++, and Lloyd's steps from there.
  *
- * With W_j, S_j the weight and sum of cluster j the objective after an update is
+ * k-means++: centroid j + 1 is the best of 2 + log k rows drawn with probability w_i D_i^2, where
+ * D_i is the distance to the nearest centroid so far; best lowers sum_i w_i D_i^2 most.
+ * Small d measures ||x - c||^2 directly, large d by ||x||^2 + ||c||^2 - 2 x . c unless
+ * that cancels.
+ * Cost: n k d (3 + log k) multiply-adds.  Where a tree makes Lloyd's steps cheap, n is a part of the rows, drawn at random: from its
+ * seeds the steps reach the same SSE.
+ *
+ * Lloyd's steps: with W_j, S_j the weight and sum of cluster j the objective after an update is
  * sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no extra pass for it.  Sums are double.  On a sphere the
  * nearest point to the rows of a cluster is that of their mean's direction (Dhillon & Modha 2001).  Once the rounding bound of scores
  * exceeds VISIBLE_SSE_SHARE of the mean squared distance, rows are assigned with care (search.c).
  *
- * Lloyd 1982.
+ * Lloyd 1982; Arthur, Vassilvitskii 2007, section 5 (greedy variant).
  */
 #include "kmeans/internal.h"
 
@@ -14,8 +21,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "numerics/rows.h"
 
+#define MAX_DRAWS		64		/* candidates a centroid; 2 + log k stays below */
+#define PART_ROWS		8		/* a cluster, at least, */
+#define PART_SHARE		16		/* and of all rows, */
+#define PART_DRAWS		2		/* candidates a centroid then */
+#define CANCELLED_SHARE	1e-3f	/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
 #define DISTANCE_ROUNDING	4e-6f	/* float rounding of a squared distance, relative to ||x||^2 */
 #define SUMMED_STEPS		16		/* steps after which all rows are summed again */
 #define FAR_OUT				1e6		/* a row at more than so many times the root mean square is far out */
@@ -29,24 +42,270 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 {
 	fc_kmeans_rows *rows = &w->rows;
 	size_t		d = rows->d;
+	double	   *ones = NULL;
 
 	rows->norm = FC_TAKE(w->arena, rows->n, float);
 	rows->packs = d <= FC_PACK_DIMENSIONS ? FC_TAKE(w->arena, (rows->n + FC_PACK) * d, float) : NULL;
+	if (rows->weight == NULL)
+		rows->weight = ones = FC_TAKE(w->arena, rows->n, double);
+	for (size_t i = 0; ones != NULL && i < rows->n; i++)
+		ones[i] = 1.0;
 	for (size_t i = 0; i < rows->n; i++)
 	{
-		double		weight = fc_kmeans_weight(w, i);
+		double		weight = rows->weight[i];
 		double		square = fc_row_square(rows->x + i * d, d);
 
-		fc_check_every(&w->done, 2 * d);
-		if (rows->packs != NULL && i % FC_PACK == 0)
-			fc_kmeans_pack(rows->x + i * d, smaller(FC_PACK, rows->n - i), d, rows->packs + i * d);
+		if (i % FC_PACK == 0)
+		{
+			fc_check();
+			if (rows->packs != NULL)
+				fc_kmeans_pack(rows->x + i * d, rows->n - i < FC_PACK ? rows->n - i : FC_PACK, d, rows->packs + i * d);
+		}
 		rows->norm[i] = (float) square;
 		rows->total += weight;
 		rows->spread += weight * square;
 		rows->length = fmax(rows->length, sqrt(square));
-		if (weight > fc_kmeans_weight(w, rows->heaviest))
+		if (weight > rows->weight[rows->heaviest])
 			rows->heaviest = i;
 	}
+}
+
+/* ---- k-means++ ---- */
+
+/* The row behind the last of the block that begins at `start`. */
+static size_t
+end_of_block(const fc_kmeans_work *w, size_t start)
+{
+	return start + FC_TILE_ROWS < w->rows.n ? start + FC_TILE_ROWS : w->rows.n;
+}
+
+/* out[q * stride + r] = squared distance of row start + r of a block to candidate first + q. */
+static void
+candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count, float *out, size_t stride)
+{
+	size_t		rows = end_of_block(w, start) - start;
+	size_t		d = w->rows.d;
+	const float *candidates = w->seeding.candidate + first * d;
+
+	w->compared += count * rows;
+	w->visited += count * rows / 4;
+	fc_check();
+	if (w->rows.packs == NULL)
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, (int) rows, (int) d,
+					1.0f, candidates, (int) d, w->rows.x + start * d, (int) d, 0.0f, w->tile, FC_TILE_ROWS);
+	for (size_t q = 0; q < count; q++)
+	{
+		const float *c = candidates + q * d;
+		float		norm;
+
+		for (size_t i = 0; w->rows.packs != NULL && i < rows; i += FC_PACK)
+			fc_kmeans_pack_distance(w->rows.packs + (start + i) * d, d, c, out + q * stride + i);
+		if (w->rows.packs != NULL)
+			continue;
+		norm = (float) fc_row_square(c, d);
+		for (size_t r = 0; r < rows; r++)
+		{
+			float		both = w->rows.norm[start + r] + norm;
+			float		square = both - 2.0f * w->tile[q * FC_TILE_ROWS + r];
+
+			if (square < CANCELLED_SHARE * both)
+				square = (float) fc_row_gap(w->rows.x + (start + r) * d, c, d);
+			out[q * stride + r] = square;
+		}
+	}
+}
+
+/* sum of w min(near, distance) of a block; with update, near takes that minimum. */
+static double
+block_potential(fc_kmeans_work *w, size_t start, const float *distance, bool update)
+{
+	return fc_kmeans_potential(w, distance, start, end_of_block(w, start), update);
+}
+
+/* The candidate that leaves the lowest potential. */
+static size_t
+best_candidate(fc_kmeans_work *w, size_t count)
+{
+	double		total[MAX_DRAWS] = {0.0};
+	size_t		best = 0;
+
+	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
+	{
+		float	   *out = w->rows.packs != NULL ? w->seeding.distance : w->seeding.distance + start;
+		size_t		stride = w->rows.packs != NULL ? FC_TILE_ROWS : w->rows.n;
+
+		candidate_distances(w, start, 0, count, out, stride);
+		for (size_t q = 0; q < count; q++)
+			total[q] += block_potential(w, start, out + q * stride, false);
+	}
+	for (size_t q = 1; q < count; q++)
+		if (total[q] < total[best])
+			best = q;
+	return best;
+}
+
+/* near takes the squared distances to candidate q, where these are less; with none (SIZE_MAX) the potential of near as it is. */
+static void
+keep_candidate(fc_kmeans_work *w, size_t q)
+{
+	w->seeding.total = 0.0;
+	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
+	{
+		const float *measured = w->near + start;
+
+		if (q != SIZE_MAX)
+			measured = w->rows.packs != NULL ? w->seeding.distance : w->seeding.distance + q * w->rows.n + start;
+		if (q != SIZE_MAX && w->rows.packs != NULL)	/* cheaper to measure again than to store */
+			candidate_distances(w, start, q, 1, w->seeding.distance, FC_TILE_ROWS);
+		w->seeding.total += w->seeding.potential[start / FC_TILE_ROWS] = block_potential(w, start, measured, true);
+	}
+}
+
+/* Forget all seeds: every row is at the same distance, so that rows are drawn by weight. */
+static void
+level_potential(fc_kmeans_work *w)
+{
+	for (size_t i = 0; i < w->rows.n; i++)
+		w->near[i] = 1.0f;
+	keep_candidate(w, SIZE_MAX);
+}
+
+/* In (0, 1). */
+static double
+uniform(fc_kmeans_work *w)
+{
+	return fc_rng_uniform(&w->rng);
+}
+
+/* A row with probability w_i near_i / total: first its block, then the row; the last with mass, if rounding overshoots. */
+static const float *
+draw_row(fc_kmeans_work *w)
+{
+	double		rest = uniform(w) * w->seeding.total;
+	size_t		start = 0;
+	size_t		chosen;
+
+	for (size_t b = 0; b < w->rows.n; b += FC_TILE_ROWS)
+	{
+		double		mass = w->seeding.potential[b / FC_TILE_ROWS];
+
+		if (mass <= 0.0)
+			continue;
+		start = b;
+		if (rest < mass)
+			break;
+		rest -= mass;
+	}
+	chosen = start;
+	for (size_t i = start; i < end_of_block(w, start); i++)
+	{
+		double		mass = w->rows.weight[i] * (double) w->near[i];
+
+		if (mass <= 0.0)
+			continue;
+		chosen = i;
+		if (rest < mass)
+			break;
+		rest -= mass;
+	}
+	return w->rows.x + chosen * w->rows.d;
+}
+
+/* Draw candidates for centroid j and keep the best. */
+static void
+seed_one(fc_kmeans_work *w, size_t j)
+{
+	size_t		d = w->rows.d;
+	size_t		draws = j == 0 ? 1 : w->seeding.draws;
+	size_t		best;
+
+	if (!(w->seeding.total > 0.0))	/* every row is a seed already: repeat some */
+		level_potential(w);
+	for (size_t q = 0; q < draws; q++)
+		memcpy(w->seeding.candidate + q * d, draw_row(w), d * sizeof(float));
+	for (size_t i = 0; j == 0 && i < w->rows.n; i++)
+		w->near[i] = INFINITY;
+	best = best_candidate(w, draws);
+	keep_candidate(w, best);
+	for (size_t c = 0; c < d; c++)
+		w->centroid[j * d + c] = (double) w->seeding.candidate[best * d + c];
+}
+
+/* One row of each of `most` equal shares of the weight of w->rows, in their order. */
+static fc_kmeans_rows
+draw_part(fc_kmeans_work *w, size_t most)
+{
+	size_t		d = w->rows.d;
+	float	   *x = FC_TAKE(w->arena, most * d, float);
+	double		share = w->rows.total / (double) most;
+	double		next = share * uniform(w);
+	double		passed = 0.0;
+	size_t		taken = 0;
+
+	for (size_t i = 0; i < w->rows.n; i++)
+		for (passed += w->rows.weight[i]; taken < most && next < passed; next = share * ((double) taken + uniform(w)))
+			memcpy(x + taken++ * d, w->rows.x + i * d, d * sizeof(float));
+	return (fc_kmeans_rows) {.x = x,.n = taken,.d = d};
+}
+
+void
+fc_kmeans_seed(fc_kmeans_work *w)
+{
+	const fc_kmeans_rows *rows = &w->rows;
+	size_t		part = rows->n / PART_SHARE > PART_ROWS * w->k ? rows->n / PART_SHARE : PART_ROWS * w->k;
+	fc_kmeans_work some = *w;
+
+	if (rows->order != NULL && part < rows->n)
+	{
+		some.rows = draw_part(&some, part);
+		some.seeding.draws = PART_DRAWS;
+		fc_kmeans_measure_rows(&some);
+	}
+	level_potential(&some);
+	for (size_t j = 0; j < w->k; j++)
+		seed_one(&some, j);
+	w->rng = some.rng;
+	w->compared = some.compared;
+}
+
+void
+fc_kmeans_add(fc_kmeans_work *w, size_t count)
+{
+	keep_candidate(w, SIZE_MAX);
+	for (size_t j = 0; j < count; j++)
+		seed_one(w, w->k++);
+}
+
+/* ---- the nearest centroids ---- */
+
+/* rounded, half and score_rounding of the centroids. */
+static void
+round_centroids(fc_kmeans_work *w)
+{
+	size_t		d = w->rows.d;
+	double		longest = 0.0;
+
+	for (size_t j = 0; j < w->k; j++)
+	{
+		double		square = 0.0;
+
+		for (size_t c = j * d; c < (j + 1) * d; c++)
+		{
+			w->rounded[c] = (float) w->centroid[c];
+			square += (double) w->rounded[c] * (double) w->rounded[c];
+		}
+		w->half[j] = (float) (0.5 * square);
+		longest = fmax(longest, sqrt(square));
+		fc_check();
+	}
+	w->score_rounding = ((double) d + 4.0) * 0x1p-24 * (w->rows.length + 0.5 * longest) * longest;
+}
+
+static void
+assign(fc_kmeans_work *w)
+{
+	round_centroids(w);
+	w->search->label_rows(w);
 }
 
 /* ---- Lloyd's steps ---- */
@@ -59,7 +318,6 @@ static void
 sum_clusters(fc_kmeans_work *w, int step)
 {
 	const fc_kmeans_rows *rows = &w->rows;
-	fc_cluster_sums sums = {w->sum, w->weight, w->count};
 
 	if (step % SUMMED_STEPS == 0 || rows->length * rows->length * rows->total > FAR_OUT * FAR_OUT * rows->spread)
 	{
@@ -69,33 +327,34 @@ sum_clusters(fc_kmeans_work *w, int step)
 		memset(w->summed_in, 0xff, rows->n * sizeof(int32_t));
 	}
 	w->visited += rows->n;
-	for (size_t start = 0; start < rows->n; start += FC_TILE_ROWS)
+	for (size_t start = 0, end; start < rows->n; start = end)
 	{
-		size_t		count = fc_kmeans_block(w, start);
-
-		fc_check_every(&w->done, count * rows->d);
-		if (memcmp(w->label + start, w->summed_in + start, count * sizeof(int32_t)) != 0)
-			fc_kmeans_sum(rows->x + start * rows->d, rows->d, w->label + start, rows->weight == NULL ? NULL : rows->weight + start,
-						  count, w->summed_in + start, &sums);
+		end = start + FC_TILE_ROWS < rows->n ? start + FC_TILE_ROWS : rows->n;
+		if (memcmp(w->label + start, w->summed_in + start, (end - start) * sizeof(int32_t)) != 0)
+			fc_kmeans_sum(w, start, end);
+		fc_check();
 	}
 }
 
 /* Rows by falling distance from their centroids; those within the rounding of ||x||^2 are left out, as they gain nothing. */
 static size_t
-rank_far_rows(fc_kmeans_work *w, fc_keyed *far)
+rank_far_rows(fc_kmeans_work *w)
 {
 	size_t		count = 0;
 
+	if (w->far == NULL)
+		w->far = FC_TAKE(w->arena, 2 * w->rows.n, fc_keyed);
 	for (size_t i = 0; i < w->rows.n; i++)
 	{
 		float		distance = w->careful ? w->near[i] : w->rows.norm[i] + 2.0f * w->near[i];	/* not NaN: rows are finite */
 		float		rounding = w->careful ? 0.0f : DISTANCE_ROUNDING * w->rows.norm[i];
 
-		fc_check_every(&w->done, 8);
-		if (distance > 0.0f && distance > rounding && fc_kmeans_weight(w, i) > 0.0)
-			far[count++] = (fc_keyed) {~fc_number_key((double) distance), i};
+		if (i % FC_TILE_ROWS == 0)
+			fc_check();
+		if (distance > 0.0f && distance > rounding && w->rows.weight[i] > 0.0)
+			w->far[count++] = (fc_keyed) {~fc_number_key((double) distance), i};
 	}
-	fc_sort(far, count, far + w->rows.n);
+	fc_sort(w->far, count, w->far + w->rows.n);
 	return count;
 }
 
@@ -105,7 +364,7 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 {
 	size_t		d = w->rows.d;
 	size_t		donor = (size_t) w->label[row];
-	double		weight = fc_kmeans_weight(w, row);
+	double		weight = w->rows.weight[row];
 
 	if (w->count[donor] < 2)
 		return;
@@ -123,34 +382,29 @@ move_row(fc_kmeans_work *w, size_t j, size_t row)
 static void
 fill_empty(fc_kmeans_work *w)
 {
-	fc_mark		mark = fc_arena_mark(w->arena);
 	size_t		d = w->rows.d;
-	fc_keyed   *far = NULL;
-	size_t		count = 0;
+	size_t		far = SIZE_MAX;
 	size_t		next = 0;
 
 	for (size_t j = 0; j < w->k; j++)
 	{
 		if (w->count[j] > 0)
 			continue;
-		if (far == NULL)
-		{
-			far = FC_TAKE(w->arena, 2 * w->rows.n, fc_keyed);
-			count = rank_far_rows(w, far);
-		}
-		if (next < count)
-			move_row(w, j, far[next++].value);
+		if (far == SIZE_MAX)
+			far = rank_far_rows(w);
+		if (next < far)
+			move_row(w, j, w->far[next++].value);
 		for (size_t c = 0; c < d && w->count[j] == 0; c++)
 			w->centroid[j * d + c] = (double) w->rows.x[w->rows.heaviest * d + c];
 	}
-	fc_arena_release(w->arena, mark);
 }
 
-double
-fc_kmeans_to_sphere(const fc_kmeans_work *w, size_t j)
+/* Moves the mean in centroid j onto the sphere, if it has a direction; returns the square of the way, by W times which the SSE rises. */
+static double
+to_sphere(const fc_kmeans_work *w, size_t j)
 {
 	double	   *centroid = w->centroid + j * w->rows.d;
-	const double *center = w->sphere->center;
+	const double *center = w->options.sphere->center;
 	double		square = 0.0;
 	double		length;
 
@@ -165,25 +419,25 @@ fc_kmeans_to_sphere(const fc_kmeans_work *w, size_t j)
 	{
 		double		at = center != NULL ? center[c] : 0.0;
 
-		centroid[c] = at + (centroid[c] - at) * (w->sphere->radius / length);
+		centroid[c] = at + (centroid[c] - at) * (w->options.sphere->radius / length);
 	}
-	return length > 0.0 ? (length - w->sphere->radius) * (length - w->sphere->radius) : 0.0;
+	return length > 0.0 ? (length - w->options.sphere->radius) * (length - w->options.sphere->radius) : 0.0;
 }
 
-/* centroid = means of the clusters of w->label; returns their SSE, by the formula above. */
-static double
+/* centroid = means of the clusters of w->label, sse by the formula above. */
+static void
 update(fc_kmeans_work *w, int step)
 {
 	size_t		d = w->rows.d;
-	double		objective = w->rows.spread;
 
 	sum_clusters(w, step);
 	fill_empty(w);
+	w->sse = w->rows.spread;
 	for (size_t j = 0; j < w->k; j++)
 	{
 		double		square = 0.0;
 
-		fc_check_every(&w->done, 2 * d);
+		fc_check();
 		if (w->count[j] == 0)
 			continue;
 		for (size_t c = j * d; c < (j + 1) * d; c++)
@@ -191,49 +445,58 @@ update(fc_kmeans_work *w, int step)
 			w->centroid[c] = w->sum[c] / w->weight[j];
 			square += w->sum[c] * w->centroid[c];
 		}
-		objective -= square;
-		if (w->sphere != NULL)
-			objective += w->weight[j] * fc_kmeans_to_sphere(w, j);
+		w->sse -= square;
+		if (w->options.sphere != NULL)
+			w->sse += w->weight[j] * to_sphere(w, j);
 	}
-	return objective;
 }
 
 int
-fc_kmeans_descend(fc_kmeans_work *w, const fc_kmeans_stop *stop, double *objective)
+fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat)
 {
 	double		previous = DBL_MAX;
 	bool		falling = true;
-	int			steps = 0;
+	int			step = 0;
 
-	fc_kmeans_assign(w);
-	for (*objective = DBL_MAX; steps < stop->steps && falling; previous = *objective)
+	assign(w);
+	for (w->sse = DBL_MAX; step < steps && falling; previous = w->sse)
 	{
-		*objective = update(w, steps++);
-		falling = previous - *objective > stop->tolerance * previous &&
-			*objective - stop->beat < PATIENCE * (previous - *objective);
-		if (!w->careful && 4.0 * fc_kmeans_score_rounding(w) * w->rows.total > VISIBLE_SSE_SHARE * *objective)
+		update(w, step++);
+		falling = previous - w->sse > tolerance * previous && w->sse - beat < PATIENCE * (previous - w->sse);
+		if (!w->careful && 4.0 * w->score_rounding * w->rows.total > VISIBLE_SSE_SHARE * w->sse)
 			falling = w->careful = true;
-		fc_kmeans_assign(w);
+		assign(w);
 	}
-	return steps;
+	return step;
 }
 
 void
-fc_kmeans_measure(fc_kmeans_work *w, double *sse)
+fc_kmeans_measure(fc_kmeans_work *w)
 {
 	size_t		d = w->rows.d;
 
-	*sse = 0.0;
+	w->sse = 0.0;
 	memset(w->weight, 0, w->k * sizeof(double));
 	for (size_t i = 0; i < w->rows.n; i++)
 	{
 		size_t		j = (size_t) w->label[i];
-		double		weight = fc_kmeans_weight(w, i);
+		double		weight = w->rows.weight[i];
 		double		distance = fc_kmeans_distance(w->rows.x + i * d, w->centroid + j * d, d);
 
-		fc_check_every(&w->done, 2 * d);
+		if (i % FC_TILE_ROWS == 0)
+			fc_check();
 		w->weight[j] += weight;
-		*sse += weight * distance;
+		w->sse += weight * distance;
 		w->near[i] = (float) distance;
 	}
+	w->spent = (double) w->compared * (double) d + STEP_OVERHEAD * (double) w->visited;
+}
+
+void
+fc_kmeans_settle(fc_kmeans_work *w)
+{
+	for (size_t j = 0; w->options.sphere != NULL && j < w->k; j++)
+		(void) to_sphere(w, j);
+	assign(w);
+	fc_kmeans_measure(w);
 }

@@ -188,35 +188,37 @@ fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float
 }
 
 INLINE void
-move_to_cluster(const float *row, size_t d, size_t j, double weight, fc_cluster_sums *sums)
+move_to_cluster(fc_kmeans_work *w, size_t i, size_t j, double weight)
 {
-	double	   *sum = sums->sum + j * d;
+	size_t		d = w->rows.d;
+	const float *row = w->rows.x + i * d;
+	double	   *sum = w->sum + j * d;
 
-	for (size_t i = 0; i < d; i++)
-		sum[i] += weight * (double) row[i];
-	sums->weight[j] += weight;
+	for (size_t c = 0; c < d; c++)
+		sum[c] += weight * (double) row[c];
+	w->weight[j] += weight;
 }
 
 FC_CLONES
 void
-fc_kmeans_sum(const float *x, size_t d, const int32_t *label, const double *weight,
-			  size_t rows, int32_t *before, fc_cluster_sums *sums)
+fc_kmeans_sum(fc_kmeans_work *w, size_t first, size_t last)
 {
-	for (size_t r = 0; r < rows; r++)
+	for (size_t i = first; i < last; i++)
 	{
-		const float *row = x + r * d;
-		double		w = weight == NULL ? 1.0 : weight[r];
+		int32_t		label = w->label[i];
+		int32_t		before = w->summed_in[i];
+		double		weight = w->rows.weight[i];
 
-		if (label[r] == before[r] || w <= 0.0)
+		if (label == before || weight <= 0.0)
 			continue;
-		move_to_cluster(row, d, (size_t) label[r], w, sums);
-		sums->count[label[r]]++;
-		if (before[r] >= 0)
+		move_to_cluster(w, i, (size_t) label, weight);
+		w->count[label]++;
+		if (before >= 0)
 		{
-			move_to_cluster(row, d, (size_t) before[r], -w, sums);
-			sums->count[before[r]]--;
+			move_to_cluster(w, i, (size_t) before, -weight);
+			w->count[before]--;
 		}
-		before[r] = label[r];
+		w->summed_in[i] = label;
 	}
 }
 
@@ -253,31 +255,30 @@ add_potential(const float *distance, float *near, const double *weight, bool upd
 	low = (vhalf) choose(here < low, (vhalf_int) here, (vhalf_int) low);
 	if (update)
 		*(vhalf *) near = low;
-	if (weight == NULL)
-		*sum += FC_WIDEN(vdouble, low);
-	else
-		*sum += FC_WIDEN(vdouble, low) * *(const vdouble *) weight;
+	*sum += FC_WIDEN(vdouble, low) * *(const vdouble *) weight;
 }
 
 FC_CLONES
 double
-fc_kmeans_potential(const float *distance, float *near, const double *weight, size_t rows, bool update)
+fc_kmeans_potential(const fc_kmeans_work *w, const float *distance, size_t first, size_t last, bool update)
 {
+	float	   *near = w->near + first;
+	const double *weight = w->rows.weight + first;
+	size_t		rows = last - first;
 	vdouble		sums[QUAD] = {{0}};
 	double		sum = 0.0;
 	size_t		i = 0;
 
 	for (; i + 4 <= rows; i += 4)
 		for (size_t q = 0; q < QUAD; q++)
-			add_potential(distance + i + q * DOUBLES, near + i + q * DOUBLES, weight != NULL ? weight + i + q * DOUBLES : NULL,
-						  update, &sums[q]);
+			add_potential(distance + i + q * DOUBLES, near + i + q * DOUBLES, weight + i + q * DOUBLES, update, &sums[q]);
 	for (; i < rows; i++)
 	{
 		float		low = distance[i] < near[i] ? distance[i] : near[i];
 
 		if (update)
 			near[i] = low;
-		sum += weight == NULL ? (double) low : (double) low * weight[i];
+		sum += (double) low * weight[i];
 	}
 	for (int lane = 0; lane < 4; lane++)
 		sum += FC_LANE(sums, DOUBLES, lane);

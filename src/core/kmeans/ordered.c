@@ -141,7 +141,7 @@ project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count
 	}
 }
 
-fc_status
+void
 fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_arena *arena, float *y, double *lost)
 {
 	fc_mark		mark = fc_arena_mark(arena);
@@ -149,16 +149,13 @@ fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_ar
 	float	   *basis = FC_TAKE(arena, axes * rows->d, float);
 	double		whole = 0.0;
 	double		left = 0.0;
-	fc_status	status;
 
 	fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float));
 	center_wide_rows(x, rows->n, rows->d, sphere, &whole);
-	status = fc_principal_axes(x, rows->n, rows->d, axes, 0, arena, basis);
-	if (status == FC_OK)
-		project_rows(x, rows->n, rows->d, basis, axes, y, &left);
+	fc_principal_axes(x, rows->n, rows->d, axes, 0, arena, basis);
+	project_rows(x, rows->n, rows->d, basis, axes, y, &left);
 	fc_arena_release(arena, mark);
 	*lost = fmax(whole - left, 0.0);
-	return status;
 }
 
 /* Weighted means of the rows of each label; a cluster without rows has the first row. */
@@ -182,7 +179,7 @@ means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, double *we
 			means[j * rows->d + c] = weights[j] > 0.0 ? means[j * rows->d + c] / weights[j] : (double) rows->x[c];
 }
 
-fc_status
+void
 fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
 				  fc_arena *arena, fc_kmeans_result *result)
 {
@@ -197,7 +194,6 @@ fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 	double	   *start = FC_TAKE(arena, k * rows->d, double);
 	fc_kmeans_result found = {.centroids = FC_TAKE(arena, k * axes, double),.weights = result->weights,.labels = labels};
 	double		lost;
-	fc_status	status;
 
 	if (options->sphere != NULL)
 	{
@@ -206,16 +202,12 @@ fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *option
 	}
 	refine.n_init = 0;
 	refine.rounds = options->n_init < 0 && options->rounds < 0 ? INT_MAX : 0;
-	status = fc_rows_on_axes(rows, axes, options->sphere, arena, y, &lost);
+	fc_rows_on_axes(rows, axes, options->sphere, arena, y, &lost);
 	reduced.x = y;
-	if (status == FC_OK)
-	{
-		fc_kmeans(&reduced, k, NULL, &search, arena, &found);
-		means_of_labels(rows, labels, k, result->weights, start);
-		fc_kmeans(rows, k, start, &refine, arena, result);
-	}
+	fc_kmeans(&reduced, k, NULL, &search, arena, &found);
+	means_of_labels(rows, labels, k, result->weights, start);
+	fc_kmeans(rows, k, start, &refine, arena, result);
 	fc_arena_release(arena, mark);
-	return status;
 }
 
 /* ---- trimming ---- */
@@ -362,14 +354,14 @@ place_sphere(const double *origin, double scale, size_t d, double *center, fc_sp
 }
 
 /* Wide rows of length 1 are searched on their leading axes. */
-static fc_status
+static void
 search(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_options *options,
 	   fc_arena *arena, fc_kmeans_result *result)
 {
 	if (initial == NULL && fc_axes_for(rows->d, 2 * k) < rows->d)
-		return fc_kmeans_on_axes(rows, k, options, arena, result);
-	fc_kmeans(rows, k, initial, options, arena, result);
-	return FC_OK;
+		fc_kmeans_on_axes(rows, k, options, arena, result);
+	else
+		fc_kmeans(rows, k, initial, options, arena, result);
 }
 
 fc_status
@@ -383,14 +375,12 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmea
 	fc_sphere	sphere;
 	fc_status	status = fc_order_rows(x, n, d, arena, ordered, ordering);
 
-	if (status == FC_OK)
-	{
-		place_sphere(ordering->mean, ordering->scale, d, center, &sphere, &placed);
-		status = search(&rows, k, NULL, &placed, arena, result);
-	}
-	if (status == FC_OK)
-		fc_unorder_points(ordering, k, d, result->centroids);
-	return status;
+	if (status != FC_OK)
+		return status;
+	place_sphere(ordering->mean, ordering->scale, d, center, &sphere, &placed);
+	search(&rows, k, NULL, &placed, arena, result);
+	fc_unorder_points(ordering, k, d, result->centroids);
+	return FC_OK;
 }
 
 double
@@ -418,16 +408,17 @@ fc_kmeans_around(float *x, const double *weight, size_t n, size_t d, size_t k, c
 	fc_rows		scaled = {.x = x,.weight = weight,.n = n,.d = d};
 	fc_kmeans_options placed = *options;
 	fc_sphere	sphere;
-	fc_status	status = fc_weight_sum(weight, n) > 0.0 ? FC_OK : FC_EEMPTY;
 
+	if (!(fc_weight_sum(weight, n) > 0.0))
+		return FC_EEMPTY;
 	place_sphere(origin, scale, d, center, &sphere, &placed);
 	for (size_t i = 0; initial != NULL && i < k * d; i++)
 		initial[i] = (initial[i] - (origin != NULL ? origin[i % d] : 0.0)) * scale;
-	if (status == FC_OK && trim > 0.0)
+	if (trim > 0.0)
 		fc_kmeans_trimmed(&scaled, k, trim, initial, &placed, arena, result);
-	else if (status == FC_OK)
-		status = search(&scaled, k, initial, &placed, arena, result);
-	for (size_t i = 0; status == FC_OK && i < k * d; i++)
+	else
+		search(&scaled, k, initial, &placed, arena, result);
+	for (size_t i = 0; i < k * d; i++)
 		result->centroids[i] = result->centroids[i] / scale + (origin != NULL ? origin[i % d] : 0.0);
-	return status;
+	return FC_OK;
 }

@@ -59,11 +59,11 @@ size_t		fc_axes_for(size_t d, size_t clusters);
  * y (n x axes): the rows about their mean, or about the center of the sphere that they lie on (NULL: none), on their leading axes;
  * *lost: the mean square that these leave out.  Centroids on the sphere are on one of the same radius there.
  */
-fc_status	fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_arena *arena, float *y,
+void		fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_arena *arena, float *y,
 							   double *lost);
 
 /* fc_kmeans from starts on these axes, refined in all dimensions. */
-fc_status	fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
+void		fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
 							  fc_arena *arena, fc_kmeans_result *result);
 
 /*

@@ -37,25 +37,32 @@
 #define TRIALS			8		/* nodes of a level that may fail to tell anything before it is given up */
 
 static void
-prepare_nothing(fc_kmeans_work *w)
+leave_rows(fc_kmeans_work *w)
 {
 	(void) w;
+}
+
+/* Rows of the block that begins at `start`. */
+static size_t
+rows_from(const fc_kmeans_work *w, size_t start)
+{
+	return w->rows.n - start < FC_TILE_ROWS ? w->rows.n - start : FC_TILE_ROWS;
 }
 
 /* ---- packs ---- */
 
 static bool
-suits_packs(size_t n, size_t d, size_t k)
+suits_packs(const fc_kmeans_rows *rows, size_t k)
 {
-	(void) n, (void) k;
-	return d <= FC_PACK_DIMENSIONS;
+	(void) k;
+	return rows->d <= FC_PACK_DIMENSIONS;
 }
 
-/* Rows start .. + count against some centroids. */
+/* The block of rows from `start` on against some centroids. */
 static void
-assign_block(fc_kmeans_work *w, size_t start, const float *centroids, const float *half, size_t count)
+label_block(fc_kmeans_work *w, size_t start, const float *centroids, const float *half, size_t count)
 {
-	size_t		rows = fc_kmeans_block(w, start);
+	size_t		rows = rows_from(w, start);
 	size_t		d = w->rows.d;
 
 	w->compared += rows * count;
@@ -64,17 +71,17 @@ assign_block(fc_kmeans_work *w, size_t start, const float *centroids, const floa
 			fc_kmeans_pack_closest(w->rows.packs + i * d, d, centroids, count, w->near + i, w->label + i);
 		else
 			fc_kmeans_pack_nearest(w->rows.packs + i * d, d, centroids, half, count, w->near + i, w->label + i);
-	fc_check_every(&w->done, rows * count * d / 8);
+	fc_check();
 }
 
 static void
-assign_packs(fc_kmeans_work *w)
+label_by_packs(fc_kmeans_work *w)
 {
 	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
-		assign_block(w, start, w->rounded, w->half, w->k);
+		label_block(w, start, w->rounded, w->half, w->k);
 }
 
-static const fc_kmeans_search packs = {suits_packs, prepare_nothing, assign_packs};
+static const fc_kmeans_search packs = {false, suits_packs, leave_rows, label_by_packs};
 
 /* ---- k-d tree ---- */
 
@@ -88,21 +95,21 @@ typedef struct kdtree_search
 	size_t		told[64];		/* they are not asked again */
 } kdtree_search;
 
-bool
-fc_kmeans_wants_tree(size_t n, size_t d, size_t k)
+static bool
+suits_tree(const fc_kmeans_rows *rows, size_t k)
 {
-	return d <= FC_PACK_DIMENSIONS && k >= LEAST_CLUSTERS * d && n >= LEAST_BLOCKS * FC_TILE_ROWS && n <= UINT32_MAX;
+	return rows->d <= FC_PACK_DIMENSIONS && k >= LEAST_CLUSTERS * rows->d && rows->n >= LEAST_BLOCKS * FC_TILE_ROWS && rows->n <= UINT32_MAX;
 }
 
 /* The rows and their weights in the order of the tree. */
 static void
-prepare_tree(fc_kmeans_work *w)
+arrange_by_tree(fc_kmeans_work *w)
 {
 	fc_kmeans_rows *rows = &w->rows;
 	size_t		d = rows->d;
-	size_t		k = w->k + fc_kmeans_breath(w->k);
+	size_t		k = w->k + w->breath;
 	float	   *x = FC_TAKE(w->arena, rows->n * d, float);
-	double	   *weight = rows->weight != NULL ? FC_TAKE(w->arena, rows->n, double) : NULL;
+	double	   *weight = FC_TAKE(w->arena, rows->n, double);
 	kdtree_search *t = FC_TAKE(w->arena, 1, kdtree_search);
 
 	fc_kdtree_take(w->arena, rows->n, d, FC_TILE_ROWS, d, &t->rows);
@@ -112,10 +119,10 @@ prepare_tree(fc_kmeans_work *w)
 	fc_kdtree_build(&t->rows, rows->x);
 	for (size_t i = 0; i < rows->n; i++)
 	{
-		fc_check_every(&w->done, d + 8);
+		if (i % FC_TILE_ROWS == 0)
+			fc_check();
 		memcpy(x + i * d, rows->x + t->rows.order[i] * d, d * sizeof(float));
-		if (weight != NULL)
-			weight[i] = rows->weight[t->rows.order[i]];
+		weight[i] = rows->weight != NULL ? rows->weight[t->rows.order[i]] : 1.0;
 	}
 	rows->x = x;
 	rows->weight = weight;
@@ -197,13 +204,13 @@ filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidates c)
 
 /* The rows of a leaf against the candidates. */
 static void
-assign_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidates *c)
+label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidates *c)
 {
 	size_t		d = w->rows.d;
 
 	if (c->count == w->k)
 	{
-		assign_block(w, start, w->rounded, w->half, w->k);
+		label_block(w, start, w->rounded, w->half, w->k);
 		return;
 	}
 	for (size_t p = 0; p < c->count; p++)
@@ -211,28 +218,28 @@ assign_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidates 
 		memcpy(t->centroids + p * d, w->rounded + c->list[p] * d, d * sizeof(float));
 		t->half[p] = w->half[c->list[p]];
 	}
-	assign_block(w, start, t->centroids, t->half, c->count);
-	for (size_t r = start; r < start + fc_kmeans_block(w, start); r++)
+	label_block(w, start, t->centroids, t->half, c->count);
+	for (size_t r = start; r < start + rows_from(w, start); r++)
 		w->label[r] = (int32_t) c->list[w->label[r]];
 }
 
 static void
-assign_node(fc_kmeans_work *w, kdtree_search *t, fc_node a, candidates c)
+label_node(fc_kmeans_work *w, kdtree_search *t, fc_node a, candidates c)
 {
 	candidates	left = filter(w, t, a, c);
 
-	fc_check_every(&w->done, 4 * c.count * w->rows.d);
+	fc_check();
 	if (fc_node_is_leaf(a))
 	{
-		assign_leaf(w, t, a.first * FC_TILE_ROWS, &left);
+		label_leaf(w, t, a.first * FC_TILE_ROWS, &left);
 		return;
 	}
-	assign_node(w, t, fc_node_left(a), left);
-	assign_node(w, t, fc_node_right(a), left);
+	label_node(w, t, fc_node_left(a), left);
+	label_node(w, t, fc_node_right(a), left);
 }
 
 static void
-assign_tree(fc_kmeans_work *w)
+label_by_tree(fc_kmeans_work *w)
 {
 	kdtree_search *t = w->searched;
 
@@ -240,24 +247,18 @@ assign_tree(fc_kmeans_work *w)
 	memset(t->told, 0, sizeof(t->told));
 	for (size_t j = 0; j < w->k; j++)
 		t->list[j] = (uint32_t) j;
-	assign_node(w, t, fc_kdtree_root(&t->rows), (candidates) {t->list, w->k, t->list + w->k});
+	label_node(w, t, fc_kdtree_root(&t->rows), (candidates) {t->list, w->k, t->list + w->k});
 }
 
-static const fc_kmeans_search tree = {fc_kmeans_wants_tree, prepare_tree, assign_tree};
+static const fc_kmeans_search tree = {false, suits_tree, arrange_by_tree, label_by_tree};
 
 /* ---- tiles ---- */
 
 static bool
-suits_tiles(size_t n, size_t d, size_t k)
+suits_tiles(const fc_kmeans_rows *rows, size_t k)
 {
-	(void) n, (void) d, (void) k;
+	(void) rows, (void) k;
 	return true;
-}
-
-double
-fc_kmeans_score_rounding(const fc_kmeans_work *w)
-{
-	return ((double) w->rows.d + 4.0) * 0x1p-24 * (w->rows.length + 0.5 * w->max_centroid_norm) * w->max_centroid_norm;
 }
 
 static double
@@ -290,14 +291,15 @@ resolve_ties(fc_kmeans_work *w, size_t i, const float *dots, bool apart, double 
 		}
 	}
 	w->near[i] = (float) best;
-	fc_check_every(&w->done, (apart ? 1 : w->k) * w->rows.d);
+	if (!apart)
+		fc_check();
 }
 
 static void
-assign_tile(fc_kmeans_work *w, size_t start, size_t rows)
+label_tile(fc_kmeans_work *w, size_t start, size_t rows)
 {
 	float		second[FC_TILE_ROWS];
-	double		bound = 2.0 * fc_kmeans_score_rounding(w);
+	double		bound = 2.0 * w->score_rounding;
 	size_t		d = w->rows.d;
 
 	w->compared += rows * w->k;
@@ -308,7 +310,7 @@ assign_tile(fc_kmeans_work *w, size_t start, size_t rows)
 	}
 	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
 	{
-		size_t		count = smaller(w->k - first, FC_TILE_CENTROIDS);
+		size_t		count = w->k - first < FC_TILE_CENTROIDS ? w->k - first : FC_TILE_CENTROIDS;
 
 		fc_check();
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) d, 1.0f, w->rows.x + start * d, (int) d,
@@ -324,26 +326,25 @@ assign_tile(fc_kmeans_work *w, size_t start, size_t rows)
 }
 
 static void
-assign_tiles(fc_kmeans_work *w)
+label_by_tiles(fc_kmeans_work *w)
 {
 	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
-		assign_tile(w, start, fc_kmeans_block(w, start));
+		label_tile(w, start, rows_from(w, start));
 }
 
-static const fc_kmeans_search tiles = {suits_tiles, prepare_nothing, assign_tiles};
+static const fc_kmeans_search tiles = {false, suits_tiles, leave_rows, label_by_tiles};
 
 /* ---- bounds ---- */
 
-bool
-fc_kmeans_wants_bounds(size_t n, size_t d, size_t k)
+static bool
+suits_bounds(const fc_kmeans_rows *rows, size_t k)
 {
-	(void) n;
-	return fc_screen_suits(k, d);
+	return fc_screen_suits(k, rows->d);
 }
 
 /* Bounds whose records last from step to step. */
 static void
-prepare_bounds(fc_kmeans_work *w)
+keep_bounds(fc_kmeans_work *w)
 {
 	fc_screen  *bounds = FC_TAKE(w->arena, 1, fc_screen);
 
@@ -368,7 +369,7 @@ distance_of(const void *context, size_t row, size_t j)
 
 /* Labels of rows that bounds suit.  False: some have none. */
 static bool
-assign_by_bounds(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch, size_t start, size_t count)
+label_bounded(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch, size_t start, size_t count)
 {
 	bounded_rows context = {w, start};
 	fc_screened rows = {.x_float = w->rows.x + start * w->rows.d,.distance = distance_of,.context = &context};
@@ -391,7 +392,7 @@ assign_by_bounds(fc_kmeans_work *w, fc_screen *bounds, fc_scratch scratch, size_
 }
 
 static void
-assign_bounded(fc_kmeans_work *w)
+label_by_bounds(fc_kmeans_work *w)
 {
 	fc_mark		mark = fc_arena_mark(w->arena);
 	fc_screen  *bounds = w->searched;
@@ -404,53 +405,25 @@ assign_bounded(fc_kmeans_work *w)
 		scratch = fc_take_scratch(w->arena, fc_screen_scratch(bounds, FC_SCREEN_ROWS));
 	for (size_t start = 0; start < w->rows.n; start += FC_SCREEN_ROWS)
 	{
-		size_t		count = smaller(FC_SCREEN_ROWS, w->rows.n - start);
+		size_t		count = w->rows.n - start < FC_SCREEN_ROWS ? w->rows.n - start : FC_SCREEN_ROWS;
 
-		if (!built || !assign_by_bounds(w, bounds, scratch, start, count))
-			assign_tile(w, start, count);
+		if (!built || !label_bounded(w, bounds, scratch, start, count))
+			label_tile(w, start, count);
 	}
 	fc_arena_release(w->arena, mark);
 }
 
-static const fc_kmeans_search bounded = {fc_kmeans_wants_bounds, prepare_bounds, assign_bounded};
+static const fc_kmeans_search bounded = {true, suits_bounds, keep_bounds, label_by_bounds};
 
 /* ---- the choice ---- */
 
 const fc_kmeans_search *
-fc_kmeans_choose_search(size_t n, size_t d, size_t k)
+fc_kmeans_choose_search(const fc_kmeans_rows *rows, size_t k)
 {
 	static const fc_kmeans_search *const ways[] = {&tree, &packs, &bounded, &tiles};
 	int			i = 0;
 
-	while (!ways[i]->suits(n, d, k))
+	while (!ways[i]->suits(rows, k))
 		i++;
 	return ways[i];
-}
-
-void
-fc_kmeans_round(fc_kmeans_work *w)
-{
-	size_t		d = w->rows.d;
-
-	w->max_centroid_norm = 0.0;
-	for (size_t j = 0; j < w->k; j++)
-	{
-		double		square = 0.0;
-
-		for (size_t c = j * d; c < (j + 1) * d; c++)
-		{
-			w->rounded[c] = (float) w->centroid[c];
-			square += (double) w->rounded[c] * (double) w->rounded[c];
-		}
-		w->half[j] = (float) (0.5 * square);
-		w->max_centroid_norm = fmax(w->max_centroid_norm, sqrt(square));
-		fc_check_every(&w->done, d);
-	}
-}
-
-void
-fc_kmeans_assign(fc_kmeans_work *w)
-{
-	fc_kmeans_round(w);
-	w->search->assign(w);
 }

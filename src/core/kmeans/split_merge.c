@@ -16,6 +16,12 @@
  *
  * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
  *
+ * Where no cluster may have more than some weight, one that has is split in two across its first axis, at the median where the means of the
+ * pieces would not divide it about evenly.  The second centroid comes from two clusters near each other that have together what one may have:
+ * those that cost least are joined.  Rows then go to their nearest centroids, and the next round takes what is too large still.  Where no cluster
+ * is too large, Lloyd's steps go on as long as that stays so.  Cost of a round: that of a Lloyd step, k^2 d, and 16 d for each row of a cluster
+ * that is split.
+ *
  * A merge of two clusters adds W_a W_b / (W_a + W_b) ||c_a - c_b||^2 to the SSE (Ward 1963).
  *
  * Fritzke 2020 (breathing k-means; there the centroids of the lowest utility leave); Kaukoranta, Franti, Nevalainen 1998 (iterative
@@ -46,42 +52,31 @@
 #define STEP_GAIN		3e-3	/* a Lloyd step that gains less is the last of its round */
 #define PLANES			2		/* Lloyd steps of the pieces of a cluster */
 
-#define LEAST_CLUSTERS	256		/* splits from so many clusters on; of fewer, breathing moves as many */
-#define LEAST_WIDE		128		/* or dimensions: k-means++ and breathing draw rows by their distances, which are all alike there */
-#define LEAST_ROWS		3		/* and so many rows a cluster; of fewer, gains and costs are those of single rows */
-
-bool
-fc_kmeans_wants_split_merge(size_t n, size_t d, size_t k)
-{
-	return k > 1 && (k >= LEAST_CLUSTERS || d >= LEAST_WIDE) && n / LEAST_ROWS >= k && n <= UINT32_MAX;
-}
-
-fc_splits
-fc_take_splits(fc_kmeans_work *w)
-{
-	size_t		k = w->k + fc_kmeans_breath(w->k);
-	fc_arena   *arena = w->arena;
-
-	return (fc_splits) {.row = FC_TAKE(arena, w->rows.n, uint32_t),.first = FC_TAKE(arena, k + 1, size_t),
-	.gain = FC_TAKE(arena, k, double),.cost = FC_TAKE(arena, k, double),.partner = FC_TAKE(arena, k, size_t),
-	.taken = FC_TAKE(arena, k, bool),.by_gain = FC_TAKE(arena, k, fc_keyed),.by_cost = FC_TAKE(arena, k, fc_keyed),
-	.scratch = FC_TAKE(arena, k, fc_keyed),.direction = FC_TAKE(arena, w->rows.d, float),.sums = FC_TAKE(arena, 2 * w->rows.d, double)};
-}
+#define BALANCE_ROUNDS		100		/* at most */
+#define IN_VAIN			20		/* so many rounds that lower neither the largest cluster nor the excess above the limit end the search */
+#define FITS			0.9		/* of the limit, that joined clusters have at most: others' rows may come */
+#define UNEVEN			0.7		/* share of a cluster in its larger piece above which the median divides it */
+#define HALVINGS		24		/* of the interval where the median is */
+#define BALANCE_STEPS		10		/* Lloyd steps at the end */
+#define BALANCE_GAIN	1e-3	/* one that gains less is the last */
+#define ALONE			3		/* the rule by which a centroid leaves without joining another */
 
 /* ---- merges ---- */
 
-void
-fc_rank_clusters(const fc_kmeans_work *w, const double *values, bool falling, fc_splits *s, fc_keyed *ranks)
+/* Numbers of clusters by values of at least 0. */
+static void
+rank_clusters(const fc_kmeans_work *w, const double *values, bool falling, fc_keyed *ranks)
 {
 	for (size_t j = 0; j < w->k; j++)
 		ranks[j] = (fc_keyed) {fc_number_key(falling ? -values[j] : values[j]), j};
-	fc_sort(ranks, w->k, s->scratch);
+	fc_sort(ranks, w->k, w->splits.scratch);
 }
 
 /* The nearest other of `rows` centroids from `start` on. */
 static void
-find_partners(fc_kmeans_work *w, fc_splits *s, size_t start, size_t rows)
+find_partners(fc_kmeans_work *w, size_t start, size_t rows)
 {
+	fc_splits  *s = &w->splits;
 	size_t		d = w->rows.d;
 	float		best[FC_TILE_ROWS];
 	int32_t		label[FC_TILE_ROWS];
@@ -93,14 +88,14 @@ find_partners(fc_kmeans_work *w, fc_splits *s, size_t start, size_t rows)
 	}
 	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
 	{
-		size_t		count = smaller(FC_TILE_CENTROIDS, w->k - first);
+		size_t		count = w->k - first < FC_TILE_CENTROIDS ? w->k - first : FC_TILE_CENTROIDS;
 
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) d, 1.0f, w->rounded + start * d, (int) d,
 					w->rounded + first * d, (int) d, 0.0f, w->tile, FC_TILE_CENTROIDS);
 		for (size_t r = 0; first == start && r < rows; r++)
 			w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
 		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, best, label);
-		fc_check_every(&w->done, rows * count * d);
+		fc_check();
 	}
 	for (size_t r = 0; r < rows; r++)
 		s->partner[start + r] = (size_t) label[r];
@@ -116,44 +111,51 @@ cost_of_merging(const fc_kmeans_work *w, size_t a, size_t b)
 	return both > 0.0 ? w->weight[a] * w->weight[b] / both * fc_row_gap(w->rounded + a * d, w->rounded + b * d, d) : 0.0;
 }
 
-void
-fc_find_merges(fc_kmeans_work *w, fc_splits *s)
+/* partner, cost and by_cost of the rounded centroids. */
+static void
+find_merges(fc_kmeans_work *w)
 {
-	fc_kmeans_round(w);
+	fc_splits  *s = &w->splits;
+
 	w->compared += w->k * w->k;
 	for (size_t start = 0; start < w->k; start += FC_TILE_ROWS)
-		find_partners(w, s, start, smaller(FC_TILE_ROWS, w->k - start));
+		find_partners(w, start, w->k - start < FC_TILE_ROWS ? w->k - start : FC_TILE_ROWS);
 	for (size_t j = 0; j < w->k; j++)
 	{
 		s->cost[j] = s->partner[j] != j ? cost_of_merging(w, j, s->partner[j]) : INFINITY;
-		fc_check_every(&w->done, w->rows.d);
 	}
-	fc_rank_clusters(w, s->cost, false, s, s->by_cost);
-	memset(s->taken, 0, w->k * sizeof(bool));
+	rank_clusters(w, s->cost, false, s->by_cost);
 }
 
 /* Cluster b joins a: its centroid and weight are those of both. */
 static void
-join(fc_kmeans_work *w, fc_splits *s, size_t a, size_t b)
+join(fc_kmeans_work *w, size_t a, size_t b)
 {
+	fc_splits  *s = &w->splits;
 	double		both = w->weight[a] + w->weight[b];
 	double	   *here = w->centroid + a * w->rows.d;
 	const double *there = w->centroid + b * w->rows.d;
 
 	for (size_t c = 0; c < w->rows.d && both > 0.0; c++)
+	{
 		here[c] = (w->weight[a] * here[c] + w->weight[b] * there[c]) / both;
+		w->rounded[a * w->rows.d + c] = (float) here[c];
+	}
 	w->weight[a] = both;
 	s->taken[a] = s->taken[b] = true;
 }
 
-void
-fc_move_centroid(fc_kmeans_work *w, fc_splits *s, size_t a, size_t b, size_t split)
+/* Joins cluster b to a, and moves the centroid of b to a piece of cluster `split`; all are taken. */
+static void
+move_centroid(fc_kmeans_work *w, size_t a, size_t b, size_t split)
 {
+	fc_splits  *s = &w->splits;
 	size_t		d = w->rows.d;
 
-	join(w, s, a, b);
+	join(w, a, b);
 	s->taken[split] = true;
-	fc_widen(w->rounded + split * d, d, w->centroid + b * d);
+	for (size_t c = 0; c < d; c++)
+		w->centroid[b * d + c] = (double) w->rounded[split * d + c];
 	memcpy(w->centroid + split * d, w->sum + split * d, d * sizeof(double));
 }
 
@@ -161,9 +163,10 @@ fc_move_centroid(fc_kmeans_work *w, fc_splits *s, size_t a, size_t b, size_t spl
 
 /* The partners with whom clusters cost least together. */
 static void
-find_cheapest_merges(fc_kmeans_work *w, fc_splits *s)
+find_cheapest_merges(fc_kmeans_work *w)
 {
-	fc_kmeans_round(w);
+	fc_splits  *s = &w->splits;
+
 	w->compared += w->k * w->k;
 	for (size_t j = 0; j < w->k; j++)
 	{
@@ -183,30 +186,31 @@ find_cheapest_merges(fc_kmeans_work *w, fc_splits *s)
 				s->partner[other] = j;
 			}
 		}
-		fc_check_every(&w->done, (j + 1) * w->rows.d);
+		fc_check();
 	}
-	fc_rank_clusters(w, s->cost, false, s, s->by_cost);
+	rank_clusters(w, s->cost, false, s->by_cost);
 	memset(s->taken, 0, w->k * sizeof(bool));
 }
 
 /* Merges pairs, those that cost least first, until there are k clusters; the last take the places of those that are gone. */
 static void
-merge_down(fc_kmeans_work *w, fc_splits *s, size_t k)
+merge_down(fc_kmeans_work *w, size_t k)
 {
+	fc_splits  *s = &w->splits;
 	size_t		d = w->rows.d;
 
 	while (w->k > k)
 	{
 		size_t		left = w->k;
 
-		find_cheapest_merges(w, s);
+		find_cheapest_merges(w);
 		for (size_t i = 0; i < w->k && left > k; i++)
 		{
 			size_t		b = s->by_cost[i].value;
 
 			if (s->taken[b] || s->taken[s->partner[b]])
 				continue;
-			join(w, s, s->partner[b], b);
+			join(w, s->partner[b], b);
 			s->partner[b] = SIZE_MAX;
 			left--;
 		}
@@ -215,53 +219,51 @@ merge_down(fc_kmeans_work *w, fc_splits *s, size_t k)
 			{
 				w->k--;
 				memmove(w->centroid + j * d, w->centroid + w->k * d, d * sizeof(double));
+				memmove(w->rounded + j * d, w->rounded + w->k * d, d * sizeof(float));
 				w->weight[j] = w->weight[w->k];
 			}
 	}
 }
 
-/* k + m centroids and back, to a minimum of SSE *sse; hopeless ones are left before. */
+/* k + m centroids and back, to a minimum; hopeless ones are left before. */
 static void
-breathe_once(fc_kmeans_work *w, fc_splits *s, fc_rng *rng, size_t m, const fc_kmeans_stop *stop, double *sse)
+breathe_once(fc_kmeans_work *w, size_t m, double beat)
 {
-	fc_kmeans_stop coarse = {COARSE_STEPS, COARSE_TOLERANCE, INFINITY};
 	size_t		k = w->k;
 
-	fc_kmeans_add(w, rng, m);
-	(void) fc_kmeans_descend(w, &coarse, sse);
-	merge_down(w, s, k);
-	(void) fc_kmeans_descend(w, stop, sse);
-	fc_kmeans_measure(w, sse);
+	fc_kmeans_add(w, m);
+	(void) fc_kmeans_descend(w, COARSE_STEPS, COARSE_TOLERANCE, INFINITY);
+	merge_down(w, k);
+	(void) fc_kmeans_descend(w, w->options.iterations, COARSER * w->options.tolerance, beat);
+	fc_kmeans_measure(w);
 }
 
-void
-fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *options, double *sse)
+static void
+breathe(fc_kmeans_work *w)
 {
-	fc_mark		mark = fc_arena_mark(w->arena);
-	fc_splits	s = fc_take_splits(w);
-	float	   *near = FC_TAKE(w->arena, w->rows.n, float);	/* of w->best */
-	size_t		m = fc_kmeans_breath(w->k);
+	size_t		centroids = w->k * w->rows.d * sizeof(double);
+	size_t		rows = w->rows.n * sizeof(float);
+	size_t		m = w->breath;
 	int			failures = 0;
 	bool		better = true;
 
-	for (int round = 0; round < options->rounds && m > 0 && *sse > 0.0 && fc_kmeans_spent(w) < w->budget; round++)
+	for (int round = 0; round < w->options.rounds && m > 0 && w->sse > 0.0 && w->spent < w->budget; round++)
 	{
-		fc_kmeans_stop stop = {options->iterations, COARSER * options->tolerance, *sse};
-		double		now;
+		double		before = w->sse;
 
 		if (better)
 		{
-			memcpy(w->best, w->centroid, w->k * w->rows.d * sizeof(double));
-			memcpy(near, w->near, w->rows.n * sizeof(float));
+			memcpy(w->best, w->centroid, centroids);
+			memcpy(w->near_best, w->near, rows);
 		}
-		breathe_once(w, &s, rng, m, &stop, &now);
-		failures = now < *sse * (1.0 - BREATH_GAIN) ? 0 : failures + 1;
-		better = now < *sse;
-		*sse = fmin(now, *sse);
+		breathe_once(w, m, before);
+		failures = w->sse < before * (1.0 - BREATH_GAIN) ? 0 : failures + 1;
+		better = w->sse < before;
 		if (!better)
 		{
-			memcpy(w->centroid, w->best, w->k * w->rows.d * sizeof(double));
-			memcpy(w->near, near, w->rows.n * sizeof(float));
+			w->sse = before;
+			memcpy(w->centroid, w->best, centroids);
+			memcpy(w->near, w->near_best, rows);
 		}
 		if (failures == BREATHS_IN_VAIN)
 		{
@@ -269,33 +271,34 @@ fc_kmeans_breathe(fc_kmeans_work *w, fc_rng *rng, const fc_kmeans_options *optio
 			m--;
 		}
 	}
-	fc_arena_release(w->arena, mark);
 }
 
 /* ---- splits ---- */
 
-void
-fc_gather_clusters(fc_kmeans_work *w, fc_splits *s)
+/* Gathers the rows of clusters. */
+static void
+gather_clusters(fc_kmeans_work *w)
 {
+	fc_splits  *s = &w->splits;
 	memset(s->first, 0, (w->k + 1) * sizeof(size_t));
 	for (size_t i = 0; i < w->rows.n; i++)
 	{
-		fc_check_every(&w->done, 4);
-		s->first[w->label[i]] += fc_kmeans_weight(w, i) > 0.0;
+		s->first[w->label[i]] += w->rows.weight[i] > 0.0;
 	}
 	for (size_t j = 1; j <= w->k; j++)	/* ends, */
 		s->first[j] += s->first[j - 1];
 	for (size_t i = w->rows.n; i-- > 0;)	/* which go down to the beginnings */
 	{
-		fc_check_every(&w->done, 4);
-		if (fc_kmeans_weight(w, i) > 0.0)
+		if (w->rows.weight[i] > 0.0)
 			s->row[--s->first[w->label[i]]] = (uint32_t) i;
 	}
 }
 
-double
-fc_place_along(const fc_kmeans_work *w, const fc_splits *s, size_t i)
+/* direction . x of row i */
+static double
+place_along(const fc_kmeans_work *w, size_t i)
 {
+	const fc_splits *s = &w->splits;
 	const float *x = w->rows.x + i * w->rows.d;
 	float		product = 0.0f;
 
@@ -309,8 +312,9 @@ fc_place_along(const fc_kmeans_work *w, const fc_splits *s, size_t i)
 
 /* The plane direction . x = limit through the centroid of cluster j. */
 static double
-limit_through(const fc_kmeans_work *w, const fc_splits *s, size_t j)
+limit_through(const fc_kmeans_work *w, size_t j)
 {
+	const fc_splits *s = &w->splits;
 	double		limit = 0.0;
 
 	for (size_t c = 0; c < w->rows.d; c++)
@@ -318,9 +322,18 @@ limit_through(const fc_kmeans_work *w, const fc_splits *s, size_t j)
 	return limit;
 }
 
-void
-fc_sum_sides(fc_kmeans_work *w, fc_splits *s, size_t j, double limit)
+/* sum += share x row i */
+static void
+add_row(const fc_kmeans_work *w, double share, size_t i, double *sum)
 {
+	fc_axpy(share, w->rows.x + i * w->rows.d, w->rows.d, sum);
+}
+
+/* Sums and weights of the rows of cluster j on both sides of the plane direction . x = limit. */
+static void
+sum_sides(fc_kmeans_work *w, size_t j, double limit)
+{
+	fc_splits  *s = &w->splits;
 	size_t		d = w->rows.d;
 
 	s->weight[0] = s->weight[1] = 0.0;
@@ -328,18 +341,20 @@ fc_sum_sides(fc_kmeans_work *w, fc_splits *s, size_t j, double limit)
 	for (size_t q = s->first[j]; q < s->first[j + 1]; q++)
 	{
 		size_t		i = s->row[q];
-		size_t		side = fc_place_along(w, s, i) > limit;
+		size_t		side = place_along(w, i) > limit;
 
-		fc_check_every(&w->done, 2 * d);
-		s->weight[side] += fc_kmeans_weight(w, i);
-		fc_axpy(fc_kmeans_weight(w, i), w->rows.x + i * d, d, s->sums + side * d);
+		if (q % FC_TILE_ROWS == 0)
+			fc_check();
+		s->weight[side] += w->rows.weight[i];
+		add_row(w, w->rows.weight[i], i, s->sums + side * d);
 	}
 }
 
 /* The direction of the first principal axis of cluster j, about: a step of the power method from the row farthest from its centroid. */
 static void
-point_along_axis(fc_kmeans_work *w, fc_splits *s, size_t j)
+point_along_axis(fc_kmeans_work *w, size_t j)
 {
+	fc_splits  *s = &w->splits;
 	size_t		d = w->rows.d;
 	const double *centroid = w->centroid + j * d;
 	size_t		farthest = s->row[s->first[j]];
@@ -352,14 +367,15 @@ point_along_axis(fc_kmeans_work *w, fc_splits *s, size_t j)
 			farthest = s->row[q];
 	for (size_t c = 0; c < d; c++)
 		s->direction[c] = (float) ((double) w->rows.x[farthest * d + c] - centroid[c]);
-	limit = limit_through(w, s, j);
+	limit = limit_through(w, j);
 	memset(s->sums, 0, d * sizeof(double));
 	for (size_t q = s->first[j]; q < s->first[j + 1]; q++)
 	{
-		double		share = fc_kmeans_weight(w, s->row[q]) * (fc_place_along(w, s, s->row[q]) - limit);
+		double		share = w->rows.weight[s->row[q]] * (place_along(w, s->row[q]) - limit);
 
-		fc_check_every(&w->done, 2 * d);
-		fc_axpy(share, w->rows.x + s->row[q] * d, d, s->sums);
+		if (q % FC_TILE_ROWS == 0)
+			fc_check();
+		add_row(w, share, s->row[q], s->sums);
 		shares += share;
 	}
 	for (size_t c = 0; c < d; c++)
@@ -373,8 +389,9 @@ point_along_axis(fc_kmeans_work *w, fc_splits *s, size_t j)
 
 /* The means of both sides become pieces, which gain W+ W- / W ||m+ - m-||^2, and the plane goes halfway between them: its limit. */
 static double
-set_pieces(fc_kmeans_work *w, fc_splits *s, size_t j)
+set_pieces(fc_kmeans_work *w, size_t j)
 {
+	fc_splits  *s = &w->splits;
 	size_t		d = w->rows.d;
 	double		square = 0.0;
 	double		limit = 0.0;
@@ -395,23 +412,24 @@ set_pieces(fc_kmeans_work *w, fc_splits *s, size_t j)
 	return limit;
 }
 
-/* By its principal axis, then a few Lloyd steps. */
-void
-fc_split_cluster(fc_kmeans_work *w, fc_splits *s, size_t j)
+/* Two pieces of cluster j, in its places of w->rounded and w->sum, and gain, 0 where it has none: by its principal axis, then a few Lloyd steps. */
+static void
+split_cluster(fc_kmeans_work *w, size_t j)
 {
+	fc_splits  *s = &w->splits;
 	double		limit;
 
 	s->gain[j] = 0.0;
 	if (s->first[j + 1] - s->first[j] < 2)
 		return;
-	point_along_axis(w, s, j);
-	limit = limit_through(w, s, j);
+	point_along_axis(w, j);
+	limit = limit_through(w, j);
 	for (int step = 0; step <= PLANES; step++)
 	{
-		fc_sum_sides(w, s, j, limit);
+		sum_sides(w, j, limit);
 		if (!(s->weight[0] > 0.0 && s->weight[1] > 0.0))
 			break;
-		limit = set_pieces(w, s, j);
+		limit = set_pieces(w, j);
 	}
 }
 
@@ -419,13 +437,15 @@ fc_split_cluster(fc_kmeans_work *w, fc_splits *s, size_t j)
 
 /* Pairs `most` greatest gains at most with the least costs, and moves centroids; how many. */
 static size_t
-move_centroids(fc_kmeans_work *w, fc_splits *s, size_t most, bool sure)
+move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 {
+	fc_splits  *s = &w->splits;
 	size_t		next = 0;
 	size_t		moves = 0;
 	double		ratio = SURE;
 
-	fc_rank_clusters(w, s->gain, true, s, s->by_gain);
+	memset(s->taken, 0, w->k * sizeof(bool));
+	rank_clusters(w, s->gain, true, s->by_gain);
 	if (!sure)					/* that of the medians */
 	{
 		double		gain = s->gain[s->by_gain[w->k / 2].value];
@@ -438,7 +458,6 @@ move_centroids(fc_kmeans_work *w, fc_splits *s, size_t most, bool sure)
 		size_t		split = s->by_gain[i].value;
 		size_t		leaves;
 
-		fc_check_every(&w->done, 4 * w->rows.d);
 		if (s->taken[split])
 			continue;
 		s->taken[split] = true; /* it does not leave, and nobody joins it */
@@ -449,59 +468,277 @@ move_centroids(fc_kmeans_work *w, fc_splits *s, size_t most, bool sure)
 		leaves = s->by_cost[next].value;
 		if (!(s->gain[split] > ratio * s->cost[leaves]))
 			break;
-		fc_move_centroid(w, s, s->partner[leaves], leaves, split);
+		move_centroid(w, s->partner[leaves], leaves, split);
 		moves++;
 	}
 	return moves;
 }
 
-/* One round; it never raises the SSE. */
+/* The gains and costs of all clusters. */
 static void
-split_merge_once(fc_kmeans_work *w, fc_splits *s, size_t most, bool sure, double *sse)
+find_moves(fc_kmeans_work *w)
 {
-	fc_kmeans_stop stop = {sure ? SURE_STEPS : TRIAL_STEPS, STEP_GAIN, INFINITY};
-	double		before = *sse;
-
-	fc_find_merges(w, s);
-	fc_gather_clusters(w, s);
+	find_merges(w);
+	gather_clusters(w);
 	for (size_t j = 0; j < w->k; j++)
-		fc_split_cluster(w, s, j);	/* pieces take the place of the rounded centroids */
-	memcpy(w->best, w->centroid, w->k * w->rows.d * sizeof(double));
-	if (move_centroids(w, s, most, sure) == 0)
-		return;
-	(void) fc_kmeans_descend(w, &stop, sse);
-	fc_kmeans_measure(w, sse);
-	if (*sse > before)
-	{
-		memcpy(w->centroid, w->best, w->k * w->rows.d * sizeof(double));
-		fc_kmeans_assign(w);
-		fc_kmeans_measure(w, sse);
-	}
+		split_cluster(w, j);	/* pieces take the place of the rounded centroids */
 }
 
-void
-fc_kmeans_split_merge(fc_kmeans_work *w, const fc_kmeans_options *options, double *sse)
+/* Rounds that never raise the SSE, and Lloyd's steps from the best. */
+static void
+split_merge(fc_kmeans_work *w)
 {
-	fc_mark		mark = fc_arena_mark(w->arena);
-	fc_splits	s = fc_take_splits(w);
-	fc_kmeans_stop stop = {options->iterations, options->tolerance, INFINITY};
+	size_t		size = w->k * w->rows.d * sizeof(double);
 	size_t		most = w->k / TRIAL_SHARE;
 	bool		sure = true;
 	int			failures = 0;
 
-	for (int round = 0; round < ROUNDS && round < options->rounds && *sse > 0.0 && failures < FAILURES && fc_kmeans_spent(w) < w->budget; round++)
+	for (int round = 0; round < ROUNDS && round < w->options.rounds && w->sse > 0.0 && failures < FAILURES && w->spent < w->budget; round++)
 	{
-		double		before = *sse;
+		double		before = w->sse;
 
-		split_merge_once(w, &s, sure ? w->k : most, sure, sse);
-		if (!sure && !(*sse < (1.0 - TRIAL_GAIN) * before))
+		find_moves(w);
+		memcpy(w->best, w->centroid, size);
+		sure = sure && move_centroids(w, w->k, true) > 0;
+		if (!sure && move_centroids(w, most, false) == 0)
+			break;
+		(void) fc_kmeans_descend(w, sure ? SURE_STEPS : TRIAL_STEPS, STEP_GAIN, INFINITY);
+		fc_kmeans_measure(w);
+		if (w->sse > before)
+		{
+			memcpy(w->centroid, w->best, size);
+			fc_kmeans_settle(w);
+		}
+		if (!sure && !(w->sse < (1.0 - TRIAL_GAIN) * before))
 		{
 			failures++;
-			most = larger(1, most / 2);
+			most = most > 1 ? most / 2 : 1;
 		}
-		sure = sure && *sse < (1.0 - SURE_GAIN) * before;
+		sure = sure && w->sse < (1.0 - SURE_GAIN) * before;
 	}
-	(void) fc_kmeans_descend(w, &stop, sse);
-	fc_kmeans_measure(w, sse);
-	fc_arena_release(w->arena, mark);
+	(void) fc_kmeans_descend(w, w->options.iterations, w->options.tolerance, INFINITY);
+	fc_kmeans_measure(w);
+}
+
+void
+fc_kmeans_rounds(fc_kmeans_work *w)
+{
+	if (w->split_merge)
+		split_merge(w);
+	else
+		breathe(w);
+}
+
+/* ---- no cluster too large ---- */
+
+/* Clusters: weight of the largest, their SSE, and weight above the limit. */
+typedef struct balance
+{
+	double		largest;
+	double		sse;
+	double		excess;
+} balance;
+
+/* Of the clusters last measured. */
+static balance
+balance_of(const fc_kmeans_work *w)
+{
+	balance		b = {.sse = w->sse};
+
+	for (size_t j = 0; j < w->k; j++)
+	{
+		b.largest = fmax(b.largest, w->weight[j]);
+		b.excess += fmax(0.0, w->weight[j] - w->options.most);
+	}
+	return b;
+}
+
+/* The centroid of cluster j at the mean of its rows. */
+static void
+center_cluster(fc_kmeans_work *w, size_t j)
+{
+	fc_splits  *s = &w->splits;
+	sum_sides(w, j, INFINITY);
+	for (size_t c = 0; c < w->rows.d && s->weight[0] > 0.0; c++)
+		w->centroid[j * w->rows.d + c] = s->sums[c] / s->weight[0];
+}
+
+/*
+ * The pieces of cluster j moved so that the plane between them halves it, where its rows let it: both on a line through its centroid, as
+ * far from the median as its sides are on average.
+ */
+static void
+halve_cluster(fc_kmeans_work *w, size_t j)
+{
+	fc_splits  *s = &w->splits;
+	size_t		d = w->rows.d;
+	double	   *centroid = w->centroid + j * d;
+	double		half = 0.5 * w->weight[j];
+	double		low = INFINITY;
+	double		high = -INFINITY;
+	double		limit = 0.0;
+	double		reach = 0.0;
+	double		place = 0.0;
+	double		square = 0.0;
+
+	for (size_t c = 0; c < d; c++)
+	{
+		s->direction[c] = (float) ((double) w->rounded[j * d + c] - w->sum[j * d + c]);
+		square += (double) s->direction[c] * (double) s->direction[c];
+		place += (double) s->direction[c] * centroid[c];
+	}
+	for (size_t q = s->first[j]; q < s->first[j + 1]; q++)
+	{
+		low = fmin(low, place_along(w, s->row[q]));
+		high = fmax(high, place_along(w, s->row[q]));
+	}
+	for (int i = 0; i < HALVINGS; i++)
+	{
+		limit = 0.5 * low + 0.5 * high;
+		sum_sides(w, j, limit);
+		*(s->weight[1] > half ? &low : &high) = limit;
+	}
+	if (!(s->weight[0] > 0.0 && s->weight[1] > 0.0 && square > 0.0))
+		return;
+	for (size_t c = 0; c < d; c++)
+		reach += 0.5 * (double) s->direction[c] * (s->sums[d + c] / s->weight[1] - s->sums[c] / s->weight[0]);
+	for (size_t c = 0; c < d; c++)
+	{
+		double		unit = (double) s->direction[c] / square;
+
+		w->rounded[j * d + c] = (float) (centroid[c] + (limit - place + reach) * unit);
+		w->sum[j * d + c] = centroid[c] + (limit - place - reach) * unit;
+	}
+}
+
+/* The pieces of cluster j, whose rows are about evenly on both sides of the plane between them.  False: all its rows are at one place. */
+static bool
+split_evenly(fc_kmeans_work *w, size_t j)
+{
+	fc_splits  *s = &w->splits;
+	split_cluster(w, j);
+	if (!(s->gain[j] > 0.0))
+	{							/* the plane through a centroid that lies aside of its rows divides none */
+		center_cluster(w, j);
+		split_cluster(w, j);
+	}
+	if (!(s->gain[j] > 0.0))
+		return false;
+	if (fmax(s->weight[0], s->weight[1]) > UNEVEN * w->weight[j])
+		halve_cluster(w, j);
+	return true;
+}
+
+/* Whom cluster j is joined with before it leaves; itself: its rows go to whoever is nearest. */
+static size_t
+partner_of(const fc_kmeans_work *w, size_t j, bool alone)
+{
+	return alone ? j : w->splits.partner[j];
+}
+
+/* A cluster that may leave, as it and its partner have at most `most`: next among those by cost, or w->k. */
+static size_t
+next_leaving(const fc_kmeans_work *w, double most, bool alone, size_t *next)
+{
+	const fc_splits *s = &w->splits;
+	for (; *next < w->k; ++*next)
+	{
+		size_t		leaves = s->by_cost[*next].value;
+		size_t		joined = partner_of(w, leaves, alone);
+
+		if (!s->taken[leaves] && !s->taken[joined] && (alone || joined != leaves) && w->weight[leaves] + w->weight[joined] <= most)
+			return leaves;
+	}
+	return w->k;
+}
+
+/* Clusters above the limit are split, the largest first, as long as others can leave; how many. */
+static size_t
+move_from_large(fc_kmeans_work *w)
+{
+	fc_splits  *s = &w->splits;
+	double		most = w->options.most;
+	size_t		moves = 0;
+	size_t		next = 0;
+	int			rule = 0;
+
+	find_merges(w);
+	gather_clusters(w);
+	rank_clusters(w, w->weight, true, s->by_gain);
+	for (size_t j = 0; j < w->k; j++)
+		s->taken[j] = w->weight[j] > most;
+	for (size_t i = 0; i < w->k && w->weight[s->by_gain[i].value] > most; i++)
+	{
+		size_t		large = s->by_gain[i].value;
+		double		less = FITS * w->weight[large]; /* the joined cluster is too large as well, but less so */
+		double		limits[] = {FITS * most, most, less, less};
+		size_t		leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
+
+		while (leaves == w->k && moves == 0 && rule < ALONE)
+		{						/* alone: near a large cluster that is nearest to all the others no two are a pair */
+			next = 0;
+			rule++;
+			leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
+		}
+		if (leaves == w->k)
+			break;
+		if (split_evenly(w, large))
+		{
+			move_centroid(w, partner_of(w, leaves, rule == ALONE), leaves, large);
+			moves++;
+		}
+		rule = rule == ALONE ? ALONE : 0;
+	}
+	return moves;
+}
+
+/* Lloyd's steps, while no cluster comes to have more. */
+static void
+settle_balance(fc_kmeans_work *w, double sse)
+{
+	size_t		size = w->k * w->rows.d * sizeof(double);
+	double		gain = INFINITY;
+
+	memcpy(w->centroid, w->best, size);
+	for (int step = 0; step < BALANCE_STEPS && !(gain < BALANCE_GAIN * sse); step++)
+	{
+		balance		b;
+
+		(void) fc_kmeans_descend(w, 1, 0.0, INFINITY);
+		fc_kmeans_measure(w);
+		b = balance_of(w);
+		if (b.excess > 0.0 || !(b.sse < sse))
+			break;
+		memcpy(w->best, w->centroid, size);
+		gain = sse - b.sse;
+		sse = b.sse;
+	}
+}
+
+void
+fc_kmeans_balance(fc_kmeans_work *w)
+{
+	size_t		size = w->k * w->rows.d * sizeof(double);
+	balance		best = balance_of(w);
+	double		excess = INFINITY;
+	int			in_vain = 0;
+
+	memcpy(w->best, w->centroid, size);
+	for (int round = 0; round < BALANCE_ROUNDS && best.excess > 0.0 && in_vain < IN_VAIN && move_from_large(w) > 0; round++)
+	{
+		balance		b;
+
+		fc_kmeans_settle(w);
+		b = balance_of(w);
+		in_vain = b.largest < best.largest || b.excess < excess ? 0 : in_vain + 1;
+		excess = fmin(excess, b.excess);
+		if (b.largest < best.largest)
+		{
+			memcpy(w->best, w->centroid, size);
+			best = b;
+		}
+	}
+	if (!(best.excess > 0.0))
+		settle_balance(w, best.sse);
+	memcpy(w->centroid, w->best, size);
 }

@@ -103,7 +103,7 @@ fc_mirror_lower(double *c, size_t n)
 /* ---- positive definite systems ---- */
 
 /* A = U' U, U in the upper triangle: one call, or panel by panel. */
-static fc_status
+static bool
 factorise(double *a, size_t n)
 {
 	size_t		step = n <= WHOLE ? n : PANEL;
@@ -120,23 +120,23 @@ factorise(double *a, size_t n)
 		fc_check();
 		dpotrf_("L", &panel, corner, &order, &info);
 		if (info != 0)
-			return FC_ENUMERIC;
+			return false;
 		cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasTrans, CblasNonUnit, panel, behind, 1.0, corner, order, beside, order);
 		cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, behind, panel, -1.0, beside, order, 1.0, beside + (size_t) panel * n, order);
 	}
-	return FC_OK;
+	return true;
 }
 
-fc_status
+bool
 fc_solve_positive(double *a, size_t n, double *b, size_t columns)
 {
 	size_t		step = larger(1, LONGEST_WORK / larger(1, n * n));
 	int			order = (int) n;
 
 	if (n == 0)
-		return FC_OK;
-	if (factorise(a, n) != FC_OK)
-		return FC_ENUMERIC;
+		return true;
+	if (!factorise(a, n))
+		return false;
 	for (size_t column = 0; column < columns; column += step)
 	{
 		int			some = (int) smaller(step, columns - column);
@@ -145,7 +145,7 @@ fc_solve_positive(double *a, size_t n, double *b, size_t columns)
 		fc_check();
 		dpotrs_("L", &order, &some, a, &order, b + column * n, &order, &info);
 	}
-	return FC_OK;
+	return true;
 }
 
 /* ---- orthonormal rows ---- */
@@ -156,7 +156,7 @@ fc_orthonormal_work(size_t rows)
 	return rows + BLOCKED * rows;
 }
 
-fc_status
+void
 fc_orthonormalise(double *q, size_t rows, size_t n, double *work)
 {
 	int			length = (int) n;
@@ -166,11 +166,10 @@ fc_orthonormalise(double *q, size_t rows, size_t n, double *work)
 
 	fc_check();
 	dgeqrf_(&length, &count, q, &length, work, work + rows, &room, &info);
-	if (info != 0)
-		return FC_ENUMERIC;
+	FC_REQUIRE(info == 0);
 	fc_check();
 	dorgqr_(&length, &count, &count, q, &length, work, work + rows, &room, &info);
-	return info == 0 ? FC_OK : FC_ENUMERIC;
+	FC_REQUIRE(info == 0);
 }
 
 /* ---- eigenproblems ---- */
@@ -187,7 +186,7 @@ fc_eigen_integers(size_t n)
 	return 3 + 5 * n;
 }
 
-fc_status
+void
 fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers)
 {
 	int			order = (int) n;
@@ -197,7 +196,7 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integ
 
 	fc_check();
 	dsyevd_("V", "U", &order, a, &order, values, work, &length, integers, &integer_count, &info);
-	return info == 0 ? FC_OK : FC_ENUMERIC;
+	FC_REQUIRE(info == 0);
 }
 
 /* ---- non-negative least squares ---- */
@@ -227,7 +226,6 @@ fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integ
 typedef struct pivoting
 {
 	const double *gram;
-	size_t		stride;
 	const double *rhs;
 	size_t		count;
 	double		ridge;
@@ -241,19 +239,18 @@ typedef struct pivoting
 } pivoting;
 
 /* x_F = (G_FF + ridge)^-1 b_F, x = 0 elsewhere */
-static fc_status
+static void
 solve_passive(pivoting *p)
 {
 	size_t		members = 0;
 	size_t		done = 0;
-	fc_status	status;
 
 	for (size_t i = 0; i < p->count; i++)
 		if (p->in_passive[i])
 			p->passive[members++] = i;
 	for (size_t i = 0; i < members; i++)
 	{
-		const double *row = p->gram + p->passive[i] * p->stride;
+		const double *row = p->gram + p->passive[i] * p->count;
 
 		fc_check_every(&done, members);
 		for (size_t j = 0; j < members; j++)
@@ -261,13 +258,10 @@ solve_passive(pivoting *p)
 		p->factor[i * members + i] += p->ridge;
 		p->solution[i] = p->rhs[p->passive[i]];
 	}
-	status = fc_solve_positive(p->factor, members, p->solution, 1);
-	if (status != FC_OK)
-		return status;
+	FC_REQUIRE(fc_solve_positive(p->factor, members, p->solution, 1));
 	memset(p->x, 0, p->count * sizeof(double));
 	for (size_t i = 0; i < members; i++)
 		p->x[p->passive[i]] = p->solution[i];
-	return FC_OK;
 }
 
 static bool
@@ -284,7 +278,7 @@ count_infeasible(pivoting *p)
 
 	memcpy(p->y, p->rhs, p->count * sizeof(double));
 	cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) p->count, (int) p->count, 1.0,
-				p->gram, (int) p->stride, p->x, 1, -1.0, p->y, 1);
+				p->gram, (int) p->count, p->x, 1, -1.0, p->y, 1);
 	for (size_t i = 0; i < p->count; i++)
 		infeasibles += infeasible(p, i);
 	return infeasibles;
@@ -304,7 +298,7 @@ exchange(pivoting *p, bool all)
 	}
 }
 
-static fc_status
+static void
 pivot(pivoting *p)
 {
 	size_t		fewest = p->count + 1;
@@ -313,11 +307,9 @@ pivot(pivoting *p)
 
 	for (size_t round = 0; round < rounds; round++)
 	{
-		fc_status	status = solve_passive(p);
 		size_t		infeasibles;
 
-		if (status != FC_OK)
-			return status;
+		solve_passive(p);
 		fc_check();
 		infeasibles = count_infeasible(p);
 		if (infeasibles == 0)
@@ -334,22 +326,19 @@ pivot(pivoting *p)
 	/* Only rounding can leave a negative entry here. */
 	for (size_t i = 0; i < p->count; i++)
 		p->x[i] = fmax(p->x[i], 0.0);
-	return FC_OK;
 }
 
-fc_status
-fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
-		const bool *start, fc_arena *arena, double *x)
+void
+fc_nnls(const double *gram, const double *rhs, size_t count, fc_arena *arena, double *x)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	pivoting	p = {.gram = gram, .stride = stride, .rhs = rhs, .count = count, .x = x};
+	pivoting	p = {.gram = gram, .rhs = rhs, .count = count, .x = x};
 	double		trace = 0.0;
 	double		largest = 0.0;
-	fc_status	status;
 
 	for (size_t i = 0; i < count; i++)
 	{
-		trace += gram[i * stride + i];
+		trace += gram[i * count + i];
 		largest = fmax(largest, fabs(rhs[i]));
 	}
 	p.ridge = count > 0 ? RIDGE * trace / (double) count + 1e-300 : 0.0;
@@ -360,8 +349,7 @@ fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
 	p.passive = FC_TAKE(arena, count, size_t);
 	p.in_passive = FC_TAKE(arena, count, bool);
 	for (size_t i = 0; i < count; i++)
-		p.in_passive[i] = start == NULL || start[i];
-	status = pivot(&p);
+		p.in_passive[i] = true;
+	pivot(&p);
 	fc_arena_release(arena, mark);
-	return status;
 }

@@ -3,7 +3,7 @@
  *
  * A call cannot be interrupted.  Products, sums of squares and positive systems are cut into calls below
  * 0.4 s on one core; QR and eigenproblems are one call each, whose callers bound their size.  Matrices are
- * row-major; ld... is the distance between rows.  FC_OK or FC_ENUMERIC.
+ * row-major; ld... is the distance between rows.  Where LAPACK fails, fc_numeric_failure is called.
  */
 #ifndef FC_NUMERICS_DENSE_H
 #define FC_NUMERICS_DENSE_H
@@ -35,14 +35,14 @@ void		fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *
 /* The upper triangle of C (n x n) := its lower one. */
 void		fc_mirror_lower(double *c, size_t n);
 
-/* Solve A X = B for a symmetric positive definite A (n x n); X' (columns x n) replaces B'.  A is destroyed. */
-fc_status	fc_solve_positive(double *a, size_t n, double *b, size_t columns);
+/* Solve A X = B for a symmetric positive definite A (n x n); X' (columns x n) replaces B'.  A is destroyed.  False where A is not that. */
+bool		fc_solve_positive(double *a, size_t n, double *b, size_t columns);
 
 /* Doubles of work for fc_orthonormalise. */
 size_t		fc_orthonormal_work(size_t rows);
 
 /* The rows of q (rows x n, rows <= n) become an orthonormal basis of their span, by Householder reflections: 0.2 s each of two calls for 500 rows of 10 000. */
-fc_status	fc_orthonormalise(double *q, size_t rows, size_t n, double *work);
+void		fc_orthonormalise(double *q, size_t rows, size_t n, double *work);
 
 /* Doubles and ints of work for fc_symmetric_eigen of order n. */
 size_t		fc_eigen_work(size_t n);
@@ -52,17 +52,15 @@ size_t		fc_eigen_integers(size_t n);
  * All eigenvalues, ascending, of a symmetric matrix (n x n); its row i becomes the eigenvector of the i-th.
  * LAPACK's dsyevd: divide and conquer, 0.03 s of order 512 and 0.2 s of 1000.
  */
-fc_status	fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers);
+void		fc_symmetric_eigen(double *a, size_t n, double *values, double *work, int *integers);
 
 /*
  * Non-negative least squares on the normal equations:
  *     min over x >= 0 of  x' G x / 2 - b' x,   G symmetric positive definite
- * gram is count x count with leading dimension stride >= count, rhs is count.
- * start marks the variables to try first as positive, NULL means all.
+ * gram is count x count, rhs is count.
  * The optimum satisfies x >= 0, G x - b >= 0, x'(G x - b) = 0 to rounding.
- * FC_ENUMERIC when G is not positive definite even with a small ridge.
+ * It fails when G is not positive definite even with a small ridge.
  */
-fc_status	fc_nnls(const double *gram, size_t stride, const double *rhs, size_t count,
-					const bool *start, fc_arena *arena, double *x);
+void		fc_nnls(const double *gram, const double *rhs, size_t count, fc_arena *arena, double *x);
 
 #endif							/* FC_NUMERICS_DENSE_H */

@@ -158,6 +158,20 @@ typedef int32_t vwide_int __attribute__((vector_size(LANES * 4), aligned(4), may
 
 #define choose_wide(mask, a, b)	((vwide) choose(mask, (vwide_int) (a), (vwide_int) (b)))
 
+/* Each lane takes the lowest two and the label of those and of the lane that is named in its place. */
+#define FOLD(...) \
+do { \
+	vwide		other = FC_SHUFFLE(vwide_int, low, low, __VA_ARGS__); \
+	vwide		behind = FC_SHUFFLE(vwide_int, next, next, __VA_ARGS__); \
+	vwide_int		there = FC_SHUFFLE(vwide_int, label, label, __VA_ARGS__); \
+	vwide_int		lower = other < low; \
+	vwide		loser = choose_wide(lower, low, other); \
+	low = choose_wide(lower, other, low); \
+	next = choose_wide(behind < next, behind, next); \
+	next = choose_wide(loser < next, loser, next); \
+	label = (lower & there) | (~lower & label); \
+} while (0)
+
 size_t
 fc_packs_floats(size_t k, size_t d)
 {
@@ -183,8 +197,8 @@ fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x, float *l
 {
 	vwide		low = {0};
 	vwide		next = {0};
-	vwide_int		place = {0};
-	int32_t		label = 0;
+	const vwide_int	lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	vwide_int		label = {0};
 
 	low += INFINITY;
 	next += INFINITY;
@@ -200,25 +214,19 @@ fc_packs_lowest(const float *packs, size_t k, size_t d, const float *x, float *l
 			vwide		score = *(const vwide *) (packs + v * LANES) - dot[v];
 			vwide_int		lower = score < low;
 			vwide		other = choose_wide(lower, low, score);
-			vwide_int		here = place * 0 + (int32_t) (first / LANES) + v;
+			vwide_int		here = lanes + (int32_t) (first + (size_t) v * LANES);
 
 			low = choose_wide(lower, score, low);
 			next = choose_wide(other < next, other, next);
-			place = (lower & here) | (~lower & place);
+			label = (lower & here) | (~lower & label);
 		}
 		packs += FC_PACKED;
 	}
-	*lowest = *second = INFINITY;
-	for (int lane = 0; lane < LANES; lane++)
-	{
-		if (low[lane] < *lowest)
-		{
-			*second = *lowest < next[lane] ? *lowest : next[lane];
-			*lowest = low[lane];
-			label = place[lane] * LANES + lane;
-		}
-		else
-			*second = low[lane] < *second ? low[lane] : *second;
-	}
-	return label;
+	FOLD(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+	FOLD(4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3);
+	FOLD(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1);
+	FOLD(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0);
+	*lowest = low[0];
+	*second = next[0];
+	return label[0];
 }

@@ -77,11 +77,11 @@ take_leading(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
 }
 
 /* q = the rows of `from`, orthonormal. */
-static fc_status
+static void
 orthonormal_rows(leading_eigen_work *w, const double *from)
 {
 	fc_copy_pieces(w->q, from, w->p * w->n * sizeof(double));
-	return fc_orthonormalise(w->q, w->p, w->n, w->reflect);
+	fc_orthonormalise(w->q, w->p, w->n, w->reflect);
 }
 
 /* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
@@ -135,29 +135,24 @@ explained(const leading_eigen_work *w)
 }
 
 /* One round: Ritz vectors in q, their images z = q A in z; A is symmetric. */
-static fc_status
+static void
 ritz(leading_eigen_work *w)
 {
 	fc_product	images = {.transpose_b = true,.m = w->p,.n = w->n,.k = w->n,.alpha = 1.0,.lda = w->n,.ldb = w->n,.ldc = w->n};
 	fc_product	inner = {.transpose_b = true,.m = w->p,.n = w->p,.k = w->n,.alpha = 1.0,.lda = w->n,.ldb = w->n,.ldc = w->p};
-	fc_status	status;
 
 	fc_multiply(&images, w->q, w->a, w->z);
 	fc_multiply(&inner, w->z, w->q, w->h);
-	status = fc_symmetric_eigen(w->h, w->p, w->theta, w->lapack, w->integers);
-	if (status != FC_OK)
-		return status;
+	fc_symmetric_eigen(w->h, w->p, w->theta, w->lapack, w->integers);
 	turn(w, w->q);
 	turn(w, w->z);
-	return FC_OK;
 }
 
-static fc_status
+static void
 iterate(leading_eigen_work *w)
 {
 	fc_rng		rng = fc_rng_start(0, 0);
 	double		before = 0.0;
-	fc_status	status;
 
 	for (size_t i = 0; i < w->p * w->n; i++)
 	{
@@ -165,45 +160,45 @@ iterate(leading_eigen_work *w)
 			fc_check();
 		w->z[i] = fc_rng_normal(&rng);
 	}
-	status = orthonormal_rows(w, w->z);
-	for (int round = 0; round < MAX_ROUNDS && status == FC_OK; round++)
+	orthonormal_rows(w, w->z);
+	for (int round = 0; round < MAX_ROUNDS; round++)
 	{
 		double		now;
 
-		status = ritz(w);
-		if (status != FC_OK || residual(w) <= TOLERANCE * fabs(w->theta[w->p - 1]))
+		ritz(w);
+		if (residual(w) <= TOLERANCE * fabs(w->theta[w->p - 1]))
 			break;
 		now = explained(w);
 		if (now - before <= LEAST_GAIN * now)
 			break;
 		before = now;
 		if (round < MAX_ROUNDS - 1)
-			status = orthonormal_rows(w, w->z);
+			orthonormal_rows(w, w->z);
 	}
-	return status;
 }
 
-fc_status
+void
 fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 				 double *values, double *vectors)
 {
 	leading_eigen_work w = {0};
 	fc_mark		used = fc_arena_mark(arena);
 	bool		whole = n <= FC_EIGEN_WHOLE;
-	fc_status	status;
 	size_t		last;
 
 	take_leading(arena, n, r, &w);
 	last = (whole ? n : w.p) - 1;
 	w.a = a;
-	status = whole ? fc_symmetric_eigen(a, n, w.theta, w.lapack, w.integers) : iterate(&w);
-	for (size_t j = 0; j < r && status == FC_OK; j++)
+	if (whole)
+		fc_symmetric_eigen(a, n, w.theta, w.lapack, w.integers);
+	else
+		iterate(&w);
+	for (size_t j = 0; j < r; j++)
 	{
 		values[j] = w.theta[last - j];
 		memcpy(vectors + j * n, (whole ? a : w.q) + (last - j) * n, n * sizeof(double));
 	}
 	fc_arena_release(arena, used);
-	return status;
 }
 
 /* ---- principal axes ---- */
@@ -415,28 +410,21 @@ combine(principal_work *w, const float *b, float *out)
 
 /* ---- the three ways ---- */
 
-static fc_status
+static void
 axes_whole(principal_work *w)
 {
-	fc_status	status;
-
 	square_rows(w);
-	status = fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
-	if (status != FC_OK)
-		return status;
+	fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
 	if (w->d > FC_EIGEN_WHOLE)
 		combine(w, w->x, w->rounded);
 	for (size_t a = 0; w->d <= FC_EIGEN_WHOLE && a < w->p; a++)
 		memcpy(w->axis + a * w->d, w->matrix + (w->order - 1 - a) * w->d, w->d * sizeof(double));
-	return FC_OK;
 }
 
 /* Eigenvectors within the span of the axes: of the p x p matrix Y A' A Y'. */
-static fc_status
+static void
 rotate_to_ritz(principal_work *w)
 {
-	fc_status	status;
-
 	apply_covariance(w);
 	for (size_t a = 0; a < w->p; a++)
 	{
@@ -445,13 +433,11 @@ rotate_to_ritz(principal_work *w)
 		for (size_t b = 0; b < w->p; b++)
 			w->matrix[a * w->p + b] = (double) cblas_sdot((int) w->d, w->image + a * w->d, 1, w->rounded + b * w->d, 1);
 	}
-	status = fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
-	if (status == FC_OK)
-		combine(w, w->rounded, w->image);
-	return status;
+	fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
+	combine(w, w->rounded, w->image);
 }
 
-static fc_status
+static void
 axes_by_iteration(principal_work *w, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 0);
@@ -471,8 +457,7 @@ axes_by_iteration(principal_work *w, uint64_t seed)
 		orthonormalise(w);
 	}
 	if (w->order > 0)
-		return rotate_to_ritz(w);
-	return FC_OK;
+		rotate_to_ritz(w);
 }
 
 /* An axis and its opposite are one. */
@@ -490,23 +475,22 @@ round_with_sign(const double *axis, size_t d, float *out)
 		out[c] = (float) (sign * axis[c]);
 }
 
-fc_status
+void
 fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed,
 				  fc_arena *arena, float *basis)
 {
 	principal_work w = {.x = x,.rows = rows,.d = d,.n = n};
 	fc_mark		used = fc_arena_mark(arena);
-	fc_status	status;
 
 	take_work(arena, rows, d, n, &w);
-	status = smaller(rows, d) <= FC_EIGEN_WHOLE ? axes_whole(&w) : axes_by_iteration(&w, seed);
-	if (status != FC_OK)
-		return status;
+	if (smaller(rows, d) <= FC_EIGEN_WHOLE)
+		axes_whole(&w);
+	else
+		axes_by_iteration(&w, seed);
 	orthonormalise(&w);
 	for (size_t a = 0; a < n; a++)
 		round_with_sign(w.axis + a * d, d, basis + a * d);
 	fc_arena_release(arena, used);
-	return FC_OK;
 }
 
 void

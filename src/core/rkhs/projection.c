@@ -104,20 +104,19 @@ write_coordinates(const double *w, size_t n, size_t m, size_t ldw, const double 
 	}
 }
 
-fc_status
+void
 fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
 				fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		found = 0;
 	embed_work	k;
-	fc_status	status;
 
 	memset(result->eigenvalues, 0, result->rank * sizeof(double));
 	if (q == 0)					/* K is 0, or has no positive eigenvalue */
 	{
 		memset(result->y, 0, n * result->rank * sizeof(float));
-		return FC_OK;
+		return;
 	}
 	k.gram = FC_TAKE(arena, q * q, double);
 	k.tile = FC_TAKE(arena, TILE * q, double);
@@ -132,9 +131,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 		fc_rank_update_transposed(q, rows, 1.0, k.tile, q, k.gram);
 	}
 	fc_mirror_lower(k.gram, q);
-	status = fc_leading_eigen(k.gram, q, q, arena, k.values, k.vectors);
-	if (status != FC_OK)
-		return status;
+	fc_leading_eigen(k.gram, q, q, arena, k.values, k.vectors);
 	for (; found < q && found < result->rank && k.values[found] > 1e-14 * k.values[0]; found++)
 		result->eigenvalues[found] = scale * k.values[found];
 	write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), &k, result);
@@ -147,7 +144,6 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
 	}
 	fc_arena_release(arena, used);
-	return FC_OK;
 }
 
 /* ---- seeded choices among rows and columns ---- */
@@ -303,18 +299,15 @@ inner_matrix(size_t n, size_t count, projection_work *k)
 }
 
 /* Y from the first `count` columns. */
-static fc_status
+static void
 coordinates(size_t n, size_t count, double scale, fc_arena *arena, projection_work *k, fc_embedding *result)
 {
-	fc_status	status;
 	size_t		found;
 
 	inner_matrix(n, count, k);
-	status = fc_leading_eigen(k->inner, count, count, arena, k->values, k->vectors);
-	if (status != FC_OK)
-		return status;
+	fc_leading_eigen(k->inner, count, count, arena, k->values, k->vectors);
 	found = fc_inverse_root(k->values, k->vectors, count, count, EIGENVALUE_FLOOR, k->t);
-	return fc_kernel_embed(k->w, n, count, k->c, k->t, found, scale, arena, result);
+	fc_kernel_embed(k->w, n, count, k->c, k->t, found, scale, arena, result);
 }
 
 /* ---- how good it is ---- */
@@ -443,16 +436,14 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 		fc_sign_columns(seed, k.column, k.columns, k.probes, start, tile_of(n, start), k.omega + start * k.c);
 	}
 	fc_kernel_multiply(&rows, k.omega, k.c, arena, k.w, &square);
-	status = coordinates(n, k.columns, rows.scale, arena, &k, result);
-	if (status != FC_OK)
-		return status;
+	coordinates(n, k.columns, rows.scale, arena, &k, result);
 	estimate_error(n, rows.scale, square, &k, result);
-	status = coordinates(n, k.c, rows.scale, arena, &k, result);
+	coordinates(n, k.c, rows.scale, arena, &k, result);
 	bound = square > 0.0 ? 1.0 - explained_square(result, rows.scale) / square : 0.0;
 	if (bound > CANCELLED_SHARE && sqrt(bound) < result->relative_error)
 		result->relative_error = sqrt(bound);
 	fc_arena_release(arena, used);
-	return status;
+	return FC_OK;
 }
 
 /* ---- bytes ---- */

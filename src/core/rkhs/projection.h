@@ -39,7 +39,7 @@ typedef struct fc_embedding
  * w (n x m, stride ldw), t (m x q), q <= 512, K = scale E E'.  The entry of largest magnitude
  * of each column of Y is positive.
  */
-fc_status	fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
+void		fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t, size_t q, double scale,
 							fc_arena *arena, fc_embedding *result);
 
 /* t (m x q) = vectors' / sqrt(values) for the q leading pairs above floor x the first; returns how many. */

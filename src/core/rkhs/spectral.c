@@ -111,9 +111,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	pairs = fc_kernel_map_pairs(s->landmarks, 0);
 	fc_kernel_select_rows(&rows, s->landmark, s->landmarks, arena, &chosen);
 	fc_kernel_matrix(&chosen, &chosen, w->matrix);
-	status = fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values, w->vectors);
-	if (status != FC_OK)
-		return status;
+	fc_leading_eigen(w->matrix, s->landmarks, pairs, arena, w->values, w->vectors);
 	w->found = fc_inverse_root(w->values, w->vectors, pairs, s->landmarks, FC_PSEUDO_INVERSE_FLOOR, w->root);
 	product = (fc_product) {.m = w->n,.n = w->found,.k = s->landmarks,.alpha = 1.0,.lda = s->landmarks,.ldb = w->found,.ldc = w->found};
 	if (features)
@@ -128,7 +126,7 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 /* ---- spectral features ---- */
 
 /* vectors (k x found) = A */
-static fc_status
+static void
 find_axes(spectral_work *w, fc_arena *arena)
 {
 	double		mean = 0.0;
@@ -149,7 +147,7 @@ find_axes(spectral_work *w, fc_arena *arena)
 	memset(w->matrix, 0, w->found * w->found * sizeof(double));
 	fc_rank_update_transposed(w->found, w->n, 1.0, w->cross, w->found, w->matrix);
 	fc_mirror_lower(w->matrix, w->found);
-	return fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors);
+	fc_leading_eigen(w->matrix, w->found, w->k, arena, w->values, w->vectors);
 }
 
 /* y = A phi, of length 1. */
@@ -197,9 +195,7 @@ try_width(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
 	*clear = false;
 	if (status != FC_OK || w->found < w->k)
 		return status;
-	status = find_axes(w, arena);
-	if (status != FC_OK)
-		return status;
+	find_axes(w, arena);
 	unit_features(w);
 	*clear = judge_features(w, arena, s);
 	s->unit = true;

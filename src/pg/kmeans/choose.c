@@ -62,7 +62,7 @@ choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double
 	options = search_options(op.k, op.d, fc_choose_k_most(op.k, max_k), (uint64) seed);
 	options.sphere = op.metric == FC_COSINE ? &sphere : NULL;
 	arena = hold_arena(&memory);
-	check_status(fc_choose_k(&rows, max_k, trim_argument(trim), &options, &arena, choice));
+	fc_choose_k(&rows, max_k, trim_argument(trim), &options, &arena, choice);
 	release_arena(&arena);
 	for (Size i = 0; i < choice->count; i++)
 		choice->tried[i].evidence.cost = choice->tried[i].evidence.cost / unit / unit;

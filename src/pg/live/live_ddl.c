@@ -6,13 +6,16 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
@@ -86,6 +89,24 @@ call(const char *query, const char *first, const char *second, Oid role)
 	return found;
 }
 
+/* (relation): it and all below it, as the executor would scan them; NULL where it is gone. */
+SQL_FUNCTION(fastclust_scanned_tables)
+{
+	Oid			relation = PG_GETARG_OID(0);
+	List	   *tables;
+	Datum	   *values;
+	int			count = 0;
+	ListCell   *cell;
+
+	if (get_rel_name(relation) == NULL)
+		PG_RETURN_NULL();
+	tables = find_all_inheritors(relation, NoLock, NULL);
+	values = palloc(sizeof(Datum) * (Size) list_length(tables));
+	foreach(cell, tables)
+		values[count++] = ObjectIdGetDatum(lfirst_oid(cell));
+	PG_RETURN_ARRAYTYPE_P(construct_array(values, count, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+}
+
 static void
 follow_alter_table(const AlterTableStmt *statement, Oid owner, bool *adds)
 {
@@ -123,7 +144,7 @@ SQL_FUNCTION(fastclust_live_altered)
 	if (IsA(statement, AlterTableStmt))
 		follow_alter_table((const AlterTableStmt *) statement, owner, &adds);
 	else if (IsA(statement, AlterEnumStmt) && ((const AlterEnumStmt *) statement)->oldVal != NULL)
-		(void) call("SELECT fastclust_internal.lose_values()", NULL, NULL, owner);
+		(void) call("SELECT fastclust_internal.lose_leaves($1, $2)", NULL, "has other labels", owner);
 	if (adds && call("SELECT WHERE pg_catalog.has_schema_privilege('fastclust', 'USAGE') AND pg_catalog.has_schema_privilege('fastclust_internal', 'USAGE')",
 					 NULL, NULL, GetUserId()))
 		(void) call("SELECT fastclust_internal.follow_leaves()", NULL, NULL, GetUserId());

@@ -186,7 +186,8 @@ SQL_FUNCTION(fastclust_check_live_options)
 		{"bucket_width", OPTION_TEXT, NULL, 0, 0},
 		{"half_life", OPTION_TEXT, NULL, 0, 0},
 		{"where", OPTION_TEXT, NULL, 0, 0},
-		{"encoder", OPTION_TEXT, NULL, 0, 0}
+		{"encoder", OPTION_TEXT, NULL, 0, 0},
+		{"concurrently", OPTION_BOOL, NULL, 0, 0}
 	};
 
 	require_argument(fcinfo, 0, "options");

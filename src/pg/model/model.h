@@ -119,6 +119,9 @@ typedef struct model_row
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, row_form form, model_row *row);
 
+/* A vector, of the form in the site's reader, in the coordinates of the model's operator, in the site; NULL: it has no direction. */
+extern const double *vector_in_model(FunctionCallInfo fcinfo, model_site *site, const served_model *model, Datum x);
+
 /* The cluster of the row by the model's operator. */
 extern size_t cluster_of_row(const model_row *row);
 

@@ -345,6 +345,17 @@ sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument, model_r
 	return outcome;
 }
 
+const double *
+vector_in_model(FunctionCallInfo fcinfo, model_site *site, const served_model *model, Datum x)
+{
+	vector		v = read_vector(&site->reader, x, "x");
+
+	if (site->ready != model)
+		reserve(fcinfo, site, model);
+	check_length(&v, model, ROW_VECTOR);
+	return transformed(site, model, &v);
+}
+
 size_t
 cluster_of_row(const model_row *row)
 {

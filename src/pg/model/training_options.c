@@ -161,6 +161,11 @@ SQL_FUNCTION(fastclust_check_training_options)
 	{
 		JsonbValue *object = value_of_key(options, objects[i]);
 
+		if (object != NULL && object->type == jbvBinary && value_of_key(JsonbValueToJsonb(object), "concurrently") != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("a training has no option \"concurrently\""),
+					 errhint("keep_sketch with this option and then rebuild_sketch first: option \"live\" takes a live sketch of the same rows that is ready.")));
 		if (object != NULL && object->type == jbvBinary)
 			read_options(JsonbValueToJsonb(object), known, options_within(objects[i], function, known));
 	}

@@ -121,7 +121,7 @@ SQL_FUNCTION(fastclust_cluster_places)
 	hold(&memory, 2 * op.k * sizeof(double));
 	places = palloc(2 * op.k * sizeof(double));
 	arena = hold_arena(&memory);
-	check_status(fc_operator_plane(&op, &arena, places, shown));
+	fc_operator_plane(&op, &arena, places, shown);
 	for (Size j = 0; j < op.k; j++)
 	{
 		Datum		values[5] = {Int32GetDatum((int32) j), Float8GetDatum(places[2 * j]), Float8GetDatum(places[2 * j + 1]),

@@ -184,7 +184,7 @@ fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows, 
 		if (!part->settled)
 			part->op = fit_rows_of(t, rows, part->op, false);
 	}
-	if (old != NULL && old->d == part->op->d)
+	if (old != NULL)
 		keep_old(t, part, rows, old);
 }
 
@@ -266,7 +266,7 @@ fit_compressive(const training *t, train_part *part, const fc_operator_header *r
 		if (c.mean_a < c.mean_b)
 			part->op = (fc_operator_header *) initial;
 	}
-	if (old != NULL && old->d == part->op->d)
+	if (old != NULL)
 	{
 		fc_comparison c = compare_fits(old, part->op, rows, FARTHEST_SHARE);
 

@@ -2,7 +2,8 @@
  * labels.c - write_labels: the rows of a query into a table, many at a time.
  *
  * CREATE TABLE AS and INSERT write row by row, in one process, and log each row.  Here a thousand rows are gathered and written at once, with a
- * record in the log for each page, as COPY does: half of the time.  Parallel workers may read and predict, for only the leader writes.
+ * record in the log for each page, as COPY does.  Where a cluster is little work, the query gives vectors, which are labelled a thousand at once:
+ * workers would need longer to send rows.  Else parallel workers may read and predict, for only the leader writes.
  */
 #include "postgres.h"
 
@@ -30,9 +31,28 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
+#include "pg/base/memory.h"
 #include "pg/base/progress.h"
+#include "pg/model/model.h"
 
 #define BATCH_ROWS	1000
+#define BATCH_NUMBERS	(1 << 17)	/* of vectors, at most */
+#define MOST_WORK	2048		/* multiply-adds of a cluster that no worker computes */
+
+/* Vectors of a batch, in the coordinates of their model. */
+typedef struct row_labels
+{
+	FunctionCallInfo fcinfo;
+	model_site *site;
+	const served_model *model;
+	fc_scratch	scratch;
+	int			count;
+	double	   *x;				/* BATCH_ROWS x d, fewer of many dimensions */
+	int32		label[BATCH_ROWS];
+	HeapTuple	row[BATCH_ROWS];	/* that the label belongs to, at its end */
+	Datum	   *values;			/* of a row */
+	bool	   *nulls;
+} row_labels;
 
 typedef struct row_writer
 {
@@ -41,7 +61,9 @@ typedef struct row_writer
 	CommandId	command;
 	BulkInsertState bulk;
 	MemoryContext context;		/* of one batch */
+	row_labels *labels;			/* NULL: rows are written as they are, else with a cluster in place of a vector at their end */
 	int			count;
+	int			most;			/* in a batch */
 	TupleTableSlot *rows[BATCH_ROWS];
 } row_writer;
 
@@ -55,26 +77,63 @@ begin_rows(DestReceiver *receiver, int operation, TupleDesc row)
 	((row_writer *) receiver)->command = GetCurrentCommandId(true);
 }
 
+/* A row's last column is its cluster: of 4 bytes, and behind all others. */
+static void
+label_batch(row_labels *labels)
+{
+	fc_operator_assign_batch(&labels->model->view, labels->x, (size_t) labels->count, labels->scratch, labels->label);
+	for (int i = 0; i < labels->count; i++)
+		memcpy((char *) labels->row[i]->t_data + labels->row[i]->t_len - sizeof(int32), &labels->label[i], sizeof(int32));
+	labels->count = 0;
+}
+
 static void
 write_batch(row_writer *writer)
 {
 	MemoryContext old = MemoryContextSwitchTo(writer->context);
 
+	if (writer->labels != NULL)
+		label_batch(writer->labels);
 	table_multi_insert(writer->relation, writer->rows, writer->count, writer->command, 0, writer->bulk);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(writer->context);
 	for (int i = 0; i < writer->count; i++)
 		ExecClearTuple(writer->rows[i]);
+	MemoryContextReset(writer->context);
 	writer->count = 0;
+}
+
+/* The row with room for its cluster, or with NULL, as predict has it. */
+static HeapTuple
+row_to_label(row_writer *writer, TupleTableSlot *slot)
+{
+	row_labels *labels = writer->labels;
+	int			last = slot->tts_tupleDescriptor->natts - 1;
+	const double *x = NULL;
+	HeapTuple	row;
+
+	slot_getallattrs(slot);
+	memcpy(labels->values, slot->tts_values, last * sizeof(Datum));
+	memcpy(labels->nulls, slot->tts_isnull, last * sizeof(bool));
+	if (!slot->tts_isnull[last])
+		x = vector_in_model(labels->fcinfo, labels->site, labels->model, slot->tts_values[last]);
+	labels->nulls[last] = x == NULL;
+	row = heap_form_tuple(RelationGetDescr(writer->relation), labels->values, labels->nulls);
+	if (x == NULL)
+		return row;
+	memcpy(labels->x + labels->count * labels->model->view.d, x, labels->model->view.d * sizeof(double));
+	labels->row[labels->count++] = row;
+	return row;
 }
 
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *receiver)
 {
 	row_writer *writer = (row_writer *) receiver;
+	MemoryContext old = MemoryContextSwitchTo(writer->context);
 
-	ExecCopySlot(writer->rows[writer->count++], slot);
-	if (writer->count == BATCH_ROWS)
+	ExecStoreHeapTuple(writer->labels != NULL ? row_to_label(writer, slot) : ExecCopySlotHeapTuple(slot), writer->rows[writer->count++], false);
+	MemoryContextSwitchTo(old);
+	if (writer->count == writer->most)
 		write_batch(writer);
 	report_progress_of_rows();
 	return true;
@@ -94,17 +153,62 @@ no_more_rows(DestReceiver *receiver)
 {
 }
 
+static TupleDesc
+row_of_plan(SPIPlanPtr plan)
+{
+	return ((CachedPlanSource *) linitial(SPI_plan_get_plan_sources(plan)))->resultDesc;
+}
+
+/* Labels by the model in argument 0, where it is cheap to ask; NULL: by predict. */
+static row_labels *
+make_labels(FunctionCallInfo fcinfo)
+{
+	model_site *site = model_site_of(fcinfo);
+	const served_model *model;
+	row_labels *labels;
+
+	site->version = CURRENT_VERSION;
+	model = served_model_of(fcinfo, site, NULL);
+	if (model->header == NULL || model->view.k * model->view.d > MOST_WORK)
+		return NULL;
+	labels = palloc0(sizeof(row_labels));
+	labels->fcinfo = fcinfo;
+	labels->site = site;
+	labels->model = model;
+	return labels;
+}
+
+/* Rows of a query whose last column is a vector. */
 static void
-write_many(Relation relation, SPIPlanPtr plan)
+begin_labels(row_writer *writer, TupleDesc row)
+{
+	row_labels *labels = writer->labels;
+	const fc_operator *op = &labels->model->view;
+
+	writer->most = (int) Min(BATCH_ROWS, BATCH_NUMBERS / op->d);
+	labels->site->reader.form = form_of_type(TupleDescAttr(row, row->natts - 1)->atttypid);
+	labels->site->reader.formed = true;
+	labels->scratch = make_scratch(fc_operator_batch_scratch(op, (size_t) writer->most));
+	labels->x = palloc(writer->most * op->d * sizeof(double));
+	labels->values = palloc0(row->natts * sizeof(Datum));
+	labels->nulls = palloc(row->natts * sizeof(bool));
+}
+
+static void
+write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 {
 	row_writer *writer = palloc0(sizeof(row_writer));
 
+	writer->labels = labels;
+	writer->most = BATCH_ROWS;
+	if (labels != NULL)
+		begin_labels(writer, row_of_plan(plan));
 	writer->receiver = (DestReceiver) {receive_row, begin_rows, end_rows, no_more_rows, DestIntoRel};
 	writer->relation = relation;
 	writer->bulk = GetBulkInsertState();
 	writer->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust rows", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < BATCH_ROWS; i++)
-		writer->rows[i] = table_slot_create(relation, NULL);
+		writer->rows[i] = MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsHeapTuple);
 	execute_into(plan, &writer->receiver);
 	for (int i = 0; i < BATCH_ROWS; i++)
 		ExecDropSingleTupleTableSlot(writer->rows[i]);
@@ -124,13 +228,15 @@ is_plain(Relation relation)
 		pg_class_aclcheck(RelationGetRelid(relation), GetUserId(), ACL_INSERT) == ACLCHECK_OK;
 }
 
-/* Has the table the columns of the query, and no others? */
+/* Has the table the columns of the query, and no others, up to the last one where that is a vector to be labelled? */
 static bool
-has_columns_of(TupleDesc table, TupleDesc query)
+has_columns_of(TupleDesc table, TupleDesc query, bool labelled)
 {
 	bool		same = table->natts == query->natts;
 
-	for (int i = 0; same && i < table->natts; i++)
+	if (same && labelled)
+		same = TupleDescAttr(table, table->natts - 1)->atttypid == INT4OID && is_vector_type(TupleDescAttr(query, query->natts - 1)->atttypid);
+	for (int i = 0; same && i < table->natts - labelled; i++)
 	{
 		Form_pg_attribute ours = TupleDescAttr(table, i);
 		Form_pg_attribute theirs = TupleDescAttr(query, i);
@@ -164,29 +270,50 @@ check_insert(Oid relation)
 		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relation)), get_rel_name(relation));
 }
 
-/* (target, query): how many rows of the query were written. */
-SQL_FUNCTION(fastclust_write_rows)
+static SPIPlanPtr
+plan_of_rows(const char *query, int flags)
 {
-	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	Relation	relation;
-	SPIPlanPtr	plan;
-	TupleDesc	row;
-	uint64		written;
+	SPIPlanPtr	plan = SPI_prepare_cursor(query, 0, NULL, flags);
 
-	PreventCommandIfReadOnly("INSERT");
-	check_insert(PG_GETARG_OID(0));
-	relation = table_open(PG_GETARG_OID(0), RowExclusiveLock);
-	SPI_connect();
-	plan = SPI_prepare_cursor(query, 0, NULL, CURSOR_OPT_PARALLEL_OK);
 	if (plan == NULL || !SPI_is_cursor_plan(plan))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("query gives no rows")));
-	row = ((CachedPlanSource *) linitial(SPI_plan_get_plan_sources(plan)))->resultDesc;
-	if (SPI_HAS_RECEIVERS && is_plain(relation) && has_columns_of(RelationGetDescr(relation), row))
-		write_many(relation, plan);
+	return plan;
+}
+
+/*
+ * (model, target, query, vectors): how many rows of the query were written.  `vectors` is the query with vectors in place of their clusters in the
+ * last column, or NULL.
+ */
+SQL_FUNCTION(fastclust_write_rows)
+{
+	char	   *query;
+	Relation	relation;
+	SPIPlanPtr	plan;
+	uint64		written;
+
+	for (int i = 0; i < 3; i++)
+		if (PG_ARGISNULL(i))
+			PG_RETURN_NULL();
+	PreventCommandIfReadOnly("INSERT");
+	check_insert(PG_GETARG_OID(1));
+	query = text_to_cstring(PG_GETARG_TEXT_PP(2));
+	relation = table_open(PG_GETARG_OID(1), RowExclusiveLock);
+	SPI_connect();
+	plan = plan_of_rows(query, CURSOR_OPT_PARALLEL_OK);
+	if (SPI_HAS_RECEIVERS && is_plain(relation) && has_columns_of(RelationGetDescr(relation), row_of_plan(plan), false))
+	{
+		row_labels *labels = PG_ARGISNULL(3) ? NULL : make_labels(fcinfo);
+		SPIPlanPtr	vectors = labels == NULL ? NULL : plan_of_rows(text_to_cstring(PG_GETARG_TEXT_PP(3)), 0);
+
+		if (vectors != NULL && has_columns_of(RelationGetDescr(relation), row_of_plan(vectors), true))
+			write_many(relation, vectors, labels);
+		else
+			write_many(relation, plan, NULL);
+	}
 	else
-		write_each(relation, row, query);
+		write_each(relation, row_of_plan(plan), query);
 	written = SPI_processed;
 	SPI_finish();
 	table_close(relation, NoLock);

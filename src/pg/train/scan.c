@@ -35,17 +35,19 @@
 #define SHARE_OF_MANY		0.8
 #define SHARE_OF_FEW		2.0
 
-#define SKETCHED_ROWS		1e6		/* drift of a million rows is told as well as that of more */
+#define SKETCHED_ROWS		262144.0	/* drift of so many rows is told as well as that of more: a shift of 1 % of a deviation is 5 of their errors */
+#define SKETCHED_OF_GROUP	32768.0		/* at least */
 #define ROWS_OF_GROUP		400		/* workers would send a sketch for hardly more than one of fewer */
 
 int
 sketched_share(const training *t, double groups)
 {
+	double		most = Max(SKETCHED_ROWS, SKETCHED_OF_GROUP * groups);
 	int			share = 1;
 
 	if (t->decodable)
 		return 1;
-	while (share < 1 << 20 && t->estimate / groups > SKETCHED_ROWS * share)
+	while (share < 1 << 20 && t->estimate > most * share)
 		share *= 2;
 	return share;
 }

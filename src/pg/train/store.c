@@ -20,6 +20,7 @@
 #include "pg/model/numbering.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
+#include "rkhs/map.h"
 
 #define PARTS_AT_ONCE	1000
 #define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and what they were measured with, about */
@@ -32,6 +33,18 @@ static double *
 float_values(Datum array)
 {
 	return (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(array));
+}
+
+/* Of the rows that a part labels. */
+static Size
+row_length(const serving_part *part)
+{
+	fc_kernel_map map;
+
+	if (part->map == NULL)
+		return part->op->d;
+	fc_kernel_map_view((const fc_kernel_map_header *) part->map, &map);
+	return map.op.d;
 }
 
 void
@@ -60,6 +73,8 @@ read_serving(training *t)
 		part->units.scale = null[3] ? NULL : float_values(value[3]);
 		part->map = null[4] ? NULL : (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
 		part->cosine = !null[5] && DatumGetBool(value[5]);
+		if (row_length(part) != t->dim)
+			part->op = NULL;
 	}
 	SPI_freetuptable(SPI_tuptable);
 	SPI_tuptable = NULL;
@@ -96,8 +111,6 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 	fc_operator_header *old_rows = rows_with_map(old->map, rows_in_units(part->rows, t->units, old->units));
 	two_labellings labels;
 
-	if (old_rows->d != old->op->d)
-		return;
 	part->op = with_numbers_of(old->op, old_rows, part->op, rows, t->map == NULL && old->map == NULL ? rows_in_units(part->op, t->units, old->units) : NULL);
 	labels = label_twice(part->op, rows, old->op, old_rows);
 	*churn = changed_labels(&labels);

@@ -18,13 +18,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.live_columns(name text) RETURNS SETOF live_leaves
-    LANGUAGE fastclust_owner STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN QUERY SELECT v.* FROM live_leaves v WHERE v.live_id = (readable_live(name)).id;
-END
-$$;
-
 CREATE FUNCTION check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
         OUT sketched bigint, OUT counted bigint, OUT difference text)
     RETURNS SETOF record
@@ -35,15 +28,15 @@ DECLARE
     whole boolean := group_value IS NULL AND bucket IS NULL;
     asked text := concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
                             CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
-    problem text := sketch_problem(name);
+    problem text := COALESCE(sketch_problem(name), CASE WHEN live.counting THEN 'the rows are not counted yet' END);
     differences bigint := CASE WHEN problem IS NULL THEN 0 ELSE 1 END;
 BEGIN
-    PERFORM check_live_part(live, group_value, bucket);
+    PERFORM check_live_part(live, group_value, bucket), check_snapshot(live);
     IF problem IS NOT NULL THEN
         difference := problem;
         RETURN NEXT;
     END IF;
-    IF NOT EXISTS (SELECT FROM live_columns(name) v WHERE column_problem(v) IS NOT NULL) THEN
+    IF NOT live.counting AND NOT EXISTS (SELECT FROM own_live_leaves v WHERE v.live_id = live.id AND column_problem(v.leaves) IS NOT NULL) THEN
         PERFORM check_live_scan(live, live.relation);
         FOR group_value, bucket, sketched, counted, difference IN
             EXECUTE format('SELECT group_value, bucket, COALESCE(row_count(k.s), 0), COALESCE(row_count(q.s), 0),'
@@ -81,27 +74,17 @@ BEGIN
     END IF;
     PERFORM check_live_tables(live);
     -- a leaf that went is followed until now: it might have come again
-    PERFORM drop_live_triggers(live.id, v.leaf) FROM live_columns(name) v WHERE v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
+    PERFORM drop_live_triggers(live.id, v.leaf) FROM own_live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
     PERFORM forget_leaves(name);
     RETURN count_live(live, lost);
 END
 $$;
 COMMENT ON FUNCTION rebuild_sketch(text) IS 'recount all rows of a live sketch, and make missing triggers again; returns the number of rows';
 
-CREATE FUNCTION fastclust_internal.forget_held_live(name text) RETURNS void
+CREATE FUNCTION drop_sketch(name text) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM forget_live((held_live(name)).id);
-END
-$$;
-
-CREATE FUNCTION drop_sketch(name text) RETURNS void
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    live kept_sketches := held_live(name);
-BEGIN
-    PERFORM drop_live_triggers(live.id, NULL);
-    PERFORM forget_held_live(name);
 END
 $$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
@@ -111,7 +94,7 @@ CREATE FUNCTION drop_model(model text) RETURNS void
 DECLARE
     held stored_models := held_model(model, true);
 BEGIN
-    PERFORM drop_live_triggers(l.id, NULL), forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id;
+    PERFORM forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id;
     DELETE FROM stored_models m WHERE m.id = held.id;
 END
 $$;

@@ -25,32 +25,22 @@ BEGIN
 END
 $$;
 
--- A statement changed values past the triggers: of a column by its name, or of tables.
+-- A statement changed values past the triggers: of a column by its name, of tables, or of columns of an enum whose labels it changed.
 CREATE FUNCTION fastclust_internal.lose_leaves(changed text, loss text) RETURNS void
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     INSERT INTO live_deltas (live_id, leaf, lost)
-        SELECT v.live_id, v.leaf, CASE WHEN changed IS NULL THEN format('table %s %s', v.leaf, loss) ELSE format('column "%s" of %s %s', changed, v.leaf, loss) END
-          FROM live_leaves v WHERE v.leaf IN (SELECT t.id FROM pg_event_trigger_ddl_commands() c, live_tables(c.objid) t WHERE c.classid = 'pg_class'::regclass)
-           AND (changed IS NULL OR changed = ANY (v.names));
-END
-$$;
-
--- The same of columns of an enum whose labels a statement changed.
-CREATE FUNCTION fastclust_internal.lose_values() RETURNS void
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    INSERT INTO live_deltas (live_id, leaf, lost)
-        SELECT v.live_id, v.leaf, format('type %s has other labels', c.objid::regtype)
+        SELECT v.live_id, v.leaf, CASE WHEN c.classid = 'pg_type'::regclass THEN format('type %s %s', c.objid::regtype, loss)
+                                       WHEN changed IS NULL THEN format('table %s %s', v.leaf, loss) ELSE format('column "%s" of %s %s', changed, v.leaf, loss) END
           FROM pg_event_trigger_ddl_commands() c, live_leaves v
-         WHERE c.classid = 'pg_type'::regclass AND EXISTS (SELECT FROM unnest(v.types) u(type) JOIN pg_type t ON t.oid = u.type WHERE c.objid IN (base_type(u.type), t.typelem));
+         WHERE CASE c.classid WHEN 'pg_class'::regclass THEN v.leaf IN (SELECT t.id FROM live_tables(c.objid) t) AND (changed IS NULL OR changed = ANY (v.names))
+                              WHEN 'pg_type'::regclass THEN EXISTS (SELECT FROM unnest(v.types) u(type) JOIN pg_type t ON t.oid = u.type WHERE c.objid IN (base_type(u.type), t.typelem)) END;
 END
 $$;
 CREATE FUNCTION fastclust_internal.live_altered() RETURNS event_trigger
     AS 'MODULE_PATHNAME', 'fastclust_live_altered' LANGUAGE C;
 CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end
     WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'CREATE SCHEMA', 'ALTER TYPE') EXECUTE FUNCTION live_altered();
-ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;      -- as the triggers of the tables are
 
 -- A dropped table takes its live sketches with it, whoever drops it.  Outside of the event trigger it is an error.
 CREATE FUNCTION fastclust_internal.forget_dropped() RETURNS void
@@ -63,6 +53,20 @@ END
 $$;
 CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
     AS 'MODULE_PATHNAME', 'fastclust_live_dropped' LANGUAGE C;
-CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED', 'DROP EXTENSION')
-    EXECUTE FUNCTION live_dropped();
-ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;
+CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_dropped();
+
+-- They sleep until there is a live sketch, made or restored; a dump does not carry their state.  The lock is for two first ones at once.
+ALTER EVENT TRIGGER fastclust_live_altered DISABLE;
+ALTER EVENT TRIGGER fastclust_live_dropped DISABLE;
+CREATE FUNCTION fastclust_internal.wake_event_triggers() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_event_trigger e WHERE e.evtname ~ '^fastclust_live_' AND e.evtenabled = 'D') AND lock_name(hashtext('event triggers of live sketches'), true) THEN
+        ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;      -- as the triggers of the tables are
+        ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;
+    END IF;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER wake_event_triggers AFTER INSERT ON kept_sketches FOR EACH ROW EXECUTE FUNCTION wake_event_triggers();
+ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER wake_event_triggers;

@@ -8,7 +8,7 @@ DECLARE
     live kept_sketches;
     folded bigint;
 BEGIN
-    SELECT * INTO live FROM kept_sketches l WHERE l.id = live_id FOR UPDATE SKIP LOCKED;
+    SELECT * INTO live FROM kept_sketches l WHERE l.id = live_id AND NOT l.counting FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
@@ -48,12 +48,12 @@ BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     IF name IS NOT NULL THEN
         live := readable_live(name);
-        IF NOT owns_relation(calling_role(), live.relation) THEN
+        IF NOT owns_relation(live.relation) THEN
             RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, live.relation);
         END IF;
         RETURN fold_live(live.id);
     END IF;
-    FOR live IN SELECT * FROM kept_sketches l WHERE owns_relation(calling_role(), l.relation) ORDER BY l.id LOOP
+    FOR live IN SELECT * FROM kept_sketches l WHERE owns_relation(l.relation) ORDER BY l.id LOOP
         -- one that cannot be folded is its owner's trouble, not that of the others
         BEGIN
             folded := folded + fold_live(live.id);

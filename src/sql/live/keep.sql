@@ -87,6 +87,7 @@ BEGIN
     live.spec := without_pilot_rows(spec);
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
+    live.counting := flag_option(options, 'concurrently', false);
     source := row_source(relation, features, vector, live.group_by);
     PERFORM check_live_group(relation, live.group_by);
     live.bucket_width := live_bucket_width(relation, options);
@@ -227,12 +228,46 @@ BEGIN
 END
 $$;
 
+-- Lock out writers without letting them wait for long behind another's transaction.
+CREATE FUNCTION fastclust_internal.lock_briefly(relation regclass) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $$
+BEGIN
+    LOOP
+        BEGIN
+            EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', relation);
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN
+            PERFORM pg_sleep(0.1);
+        END;
+    END LOOP;
+END
+$$;
+
 CREATE FUNCTION fastclust_internal.keep_live(asked kept_sketches) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches;
+    about float8;
 BEGIN
-    PERFORM check_live_isolation(asked.name);
-    IF NOT owns_relation(calling_role(), asked.relation) THEN
+    PERFORM reject_read_only('live sketches cannot be made or changed'), check_live_isolation(asked.name);
+    IF NOT owns_relation(asked.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
+    END IF;
+    IF asked.id IS NOT NULL THEN
+        PERFORM claim_live(asked);
+        RETURN NULL;
+    ELSIF asked.counting THEN
+        -- all that takes time comes before the lock
+        PERFORM check_live_tables(asked);
+        live := claim_live(asked);
+        PERFORM lock_briefly(asked.relation);
+        PERFORM make_live_triggers(live.id, t.id), CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END FROM live_tables(live.relation) t;
+        RETURN NULL;
+    END IF;
+    about := estimated_rows(row_source(asked.relation, asked.features, asked.vector, asked.group_by));
+    IF about >= 1e6 THEN
+        RAISE NOTICE USING MESSAGE = format('writers of %s wait until about %s million rows are counted', asked.relation, round(about / 1e6)),
+            HINT = 'keep_sketch with the option {"concurrently": true}, then rebuild_sketch, counts beside them.';
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
     PERFORM check_live_tables(asked);
@@ -246,7 +281,7 @@ BEGIN
     RETURN (SELECT keep_live(asked_live(name, relation, c.features, c.vector, spec, options)) FROM columns_of_text(relation, features) c);
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; the number of rows';
+COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; the number of rows, NULL where rebuild_sketch is to count them';
 
 CREATE FUNCTION keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -254,4 +289,4 @@ BEGIN
     RETURN keep_live(asked_live(name, relation, features, false, spec, options));
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS 'make a sketch of columns that follows every change of their table; the number of rows';
+COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS 'make a sketch of columns that follows every change of their table; the number of rows, NULL where rebuild_sketch is to count them';

@@ -34,48 +34,30 @@ CREATE FUNCTION fastclust_internal.leaf_problem(live_id bigint, leaf oid) RETURN
       FROM pg_class c LEFT JOIN live_leaves v ON v.live_id = $1 AND v.leaf = c.oid WHERE c.oid = $2
 $$;
 
--- The same of all leaves.
-CREATE FUNCTION fastclust_internal.live_problem(live kept_sketches) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation) THEN 'the table is no more'
-                WHEN live_pending(live.id) THEN 'changes of this transaction are counted at its end, or at that of the statement'
-                ELSE (SELECT p.problem FROM live_tables(live.relation) t, leaf_problem(live.id, t.id) p(problem)
-                       WHERE t.is_leaf AND p.problem IS NOT NULL ORDER BY t.id LIMIT 1) END
-$$;
-
 -- The triggers of a table, or of all; on a table of another role they are left, and count for nobody.
 CREATE FUNCTION fastclust_internal.drop_live_triggers(live_id bigint, relation oid) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    made record;
 BEGIN
-    FOR made IN SELECT g.tgname, g.tgrelid::regclass AS id FROM pg_trigger g
-                 WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
-                   AND (relation IS NULL OR g.tgrelid = relation)
-                   AND owns_relation((SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user), g.tgrelid) LOOP
-        EXECUTE format('DROP TRIGGER %I ON %s', made.tgname, made.id);
-    END LOOP;
+    EXECUTE COALESCE((SELECT string_agg(format('DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass), ';') FROM pg_trigger g
+                       WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
+                         AND (relation IS NULL OR g.tgrelid = relation) AND owns_relation(g.tgrelid, current_user::regrole)), 'SELECT');
 END
 $$;
 
 -- Row triggers of a leaf see its changes through every parent; the statement trigger of the table that is named writes them down.
 CREATE FUNCTION fastclust_internal.make_live_triggers(live_id bigint, relation regclass) RETURNS void
     LANGUAGE plpgsql STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    kind record;
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM pg_class c WHERE c.oid = relation) THEN
+    IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
         RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
     END IF;
     PERFORM drop_live_triggers(live_id, relation);
-    FOR kind IN SELECT k.* FROM (VALUES ('statement', 'AFTER INSERT OR UPDATE OR DELETE', 'STATEMENT'), ('rows', 'AFTER INSERT OR UPDATE OR DELETE', 'ROW'),
-                                        ('truncate', 'BEFORE TRUNCATE', 'STATEMENT')) k(name, event, level)
-                 WHERE k.name = 'statement' OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation) LOOP
-        EXECUTE format('CREATE TRIGGER %I %s ON %s FOR EACH %s EXECUTE FUNCTION fastclust_internal.live_change(%L)',
-                       format('fastclust_live_%s_%s', live_id, kind.name), kind.event, relation, kind.level, live_id);
-        -- where session_replication_role is replica, and for a subscription, too
-        EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', relation, format('fastclust_live_%s_%s', live_id, kind.name));
-    END LOOP;
+    -- ALWAYS: where session_replication_role is replica, and for a subscription, too
+    EXECUTE (SELECT string_agg(format('CREATE TRIGGER %2$I %3$s ON %1$s FOR EACH %4$s EXECUTE FUNCTION fastclust_internal.live_change(%5$L); ALTER TABLE %1$s ENABLE ALWAYS TRIGGER %2$I',
+                                      relation, format('fastclust_live_%s_%s', live_id, k.name), k.event, k.level, live_id), ';')
+               FROM (VALUES ('statement', 'AFTER INSERT OR UPDATE OR DELETE', 'STATEMENT'), ('rows', 'AFTER INSERT OR UPDATE OR DELETE', 'ROW'),
+                            ('truncate', 'BEFORE TRUNCATE', 'STATEMENT')) k(name, event, level)
+              WHERE k.name = 'statement' OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation));
 EXCEPTION WHEN object_in_use THEN
     RAISE object_in_use USING MESSAGE = format('%s cannot get triggers while a query of this session reads it', relation),
         HINT = 'Make what is read of it, such as a sketch_spec, in a statement before; close cursors on it.';

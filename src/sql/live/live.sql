@@ -44,6 +44,7 @@ CREATE TABLE fastclust_internal.kept_sketches (
     folded_at timestamptz,
     checked_at timestamptz,
     differences bigint,
+    counting boolean NOT NULL DEFAULT false,    -- changes are followed, and the rows before them are not counted yet
     CHECK (vector OR encoder IS NULL OR encoder_columns(encoder) = features),
     CHECK ((bucket IS NULL) = (bucket_width IS NULL)),
     CHECK (half_life IS NULL OR bucket IS NOT NULL));
@@ -112,7 +113,7 @@ SELECT pg_catalog.pg_extension_config_dump('live_deltas', '');
 
 -- ---- rights: those of the table.  Its owner makes, repairs and drops; who may read the columns reads the sketch ----
 
-CREATE FUNCTION fastclust_internal.owns_relation(caller oid, relation oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.owns_relation(relation oid, caller oid DEFAULT calling_role()) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT COALESCE((SELECT is_member(caller, c.relowner) FROM pg_class c WHERE c.oid = relation),
                     (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller), false)
@@ -121,7 +122,7 @@ $$;
 CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    IF NOT owns_relation(held.owner_id, relation) THEN
+    IF NOT owns_relation(relation, held.owner_id) THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot follow %s', held.model, held.owner, relation::regclass),
             DETAIL = 'A live model makes triggers on its table, which its owner must own too.', HINT = 'Retrain it with the option {"live": false}.';
     END IF;
@@ -129,7 +130,7 @@ END
 $$;
 CREATE FUNCTION fastclust_internal.may_read_live(live kept_sketches) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT owns_relation(calling_role(), live.relation)
+    SELECT owns_relation(live.relation)
         OR COALESCE((SELECT NOT c.relrowsecurity AND has_schema_privilege(calling_role(), c.relnamespace, 'USAGE')
                         AND (SELECT bool_and(a.attnum IS NOT NULL AND has_column_privilege(calling_role(), c.oid, a.attnum, 'SELECT'))
                                FROM unnest(live.columns) u(name) LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = u.name AND NOT a.attisdropped)
@@ -139,7 +140,8 @@ $$;
 CREATE VIEW fastclust_internal.own_live_sketches WITH (security_barrier) AS
     SELECT l.* FROM kept_sketches l LEFT JOIN pg_class c ON c.oid = l.relation
      WHERE pg_has_role(COALESCE(c.relowner, 10), 'USAGE');
-GRANT SELECT ON own_live_sketches TO PUBLIC;
+CREATE VIEW fastclust_internal.own_live_leaves WITH (security_barrier) AS SELECT v.live_id, v.leaf, v AS leaves FROM own_live_sketches l JOIN live_leaves v ON v.live_id = l.id;
+GRANT SELECT ON own_live_sketches, own_live_leaves TO PUBLIC;
 
 -- ---- the sums ----
 
@@ -188,7 +190,11 @@ CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT g
      GROUP BY p.group_value, p.bucket
 $$;
 
--- A relation with its partitions and children; leaves have rows of their own.  Not a partition that is being detached.
+-- A relation with its partitions and children, whatever the snapshot of the query: as a scan takes them.
+CREATE FUNCTION fastclust_internal.scanned_tables(relation oid) RETURNS oid[]
+    AS 'MODULE_PATHNAME', 'fastclust_scanned_tables' LANGUAGE C STRICT;
+
+-- The same under that snapshot; leaves have rows of their own.  Not a partition that is being detached.
 CREATE FUNCTION fastclust_internal.live_tables(relation oid, OUT id oid, OUT is_leaf boolean) RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     WITH RECURSIVE tree(id) AS (SELECT relation UNION SELECT i.inhrelid FROM pg_inherits i, tree

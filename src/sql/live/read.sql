@@ -1,13 +1,45 @@
 
 -- live sketches: the sketch of now
 
+-- Why a live sketch is not that of its table any more; NULL: it is.
+CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN (SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = l.relation) THEN 'the table is no more'
+                        WHEN live_pending(l.id) THEN 'changes of this transaction are counted at its end, or at that of the statement'
+                        ELSE (SELECT p.problem FROM live_tables(l.relation) t, leaf_problem(l.id, t.id) p(problem)
+                               WHERE t.is_leaf AND p.problem IS NOT NULL ORDER BY t.id LIMIT 1) END
+              FROM kept_sketches l WHERE l.name = $1 AND may_read_live(l));
+END
+$$;
+
+-- TRUNCATE and ATTACH are not bound to snapshots: a scan under an older one sees other rows than the sketch has.
+CREATE FUNCTION fastclust_internal.check_snapshot(live kept_sketches) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    leaves oid[] := ARRAY(SELECT t.id FROM live_tables(live.relation) t ORDER BY t.id);
+    changed regclass := COALESCE((SELECT c.oid FROM pg_class c WHERE c.oid = ANY (leaves) AND pg_relation_filenode(c.oid) <> c.relfilenode ORDER BY 1 LIMIT 1),
+                                 (SELECT COALESCE(a.id, b.id) FROM unnest(leaves) a(id) FULL JOIN unnest(scanned_tables(live.relation)) b(id) USING (id)
+                                   WHERE a.id IS NULL OR b.id IS NULL ORDER BY 1 LIMIT 1));
+BEGIN
+    IF changed IS NOT NULL THEN
+        RAISE serialization_failure USING MESSAGE = format('live sketch "%s" cannot be read under this snapshot', live.name),
+            DETAIL = format('Table %s was truncated, rewritten, attached or detached after it was taken.', changed), HINT = 'Read it in a new transaction.';
+    END IF;
+END
+$$;
+
 -- The sketches of now; an error where they are not those of the table.
 CREATE FUNCTION fastclust_internal.checked_parts(name text) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := readable_live(name);
-    problem text := live_problem(live);
+    problem text := sketch_problem(name);
 BEGIN
+    IF problem IS NULL AND live.counting THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'rebuild_sketch counts its rows beside writers.';
+    END IF;
+    PERFORM check_snapshot(live);
     IF problem IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it, drop_sketch ends it.';
@@ -114,14 +146,6 @@ END
 $$;
 COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for each group and bucket';
 
--- Why a live sketch cannot be read; NULL: it can.
-CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
-    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN (SELECT live_problem(l) FROM kept_sketches l WHERE l.name = $1 AND may_read_live(l));
-END
-$$;
-
 -- The live sketch of a model, where the caller may read it; else a row of NULLs.
 CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches
     LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -137,7 +161,7 @@ DECLARE
     live kept_sketches := model_live(version.model_id);
     problem text;
 BEGIN
-    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text OR live.features <> version.features OR live.vector <> version.vector
+    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
        OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
        OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
@@ -152,6 +176,25 @@ BEGIN
     END IF;
     RETURN live;
 END
+$$;
+
+-- The live sketches of the rows that options name, which the caller may read; those of models first.
+CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, options jsonb) RETURNS SETOF kept_sketches
+    LANGUAGE fastclust_owner STABLE ROWS 1 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT l.* FROM kept_sketches l
+      WHERE l.relation = $1 AND l.features = $2 AND l.vector = $3 AND (l.group_by, l.condition, l.bucket, l.half_life, l.bucket_width) IS NOT DISTINCT FROM
+            (options ->> 'group_by', options ->> 'where', options -> 'live' ->> 'bucket', span_option(options -> 'live', 'half_life'), live_bucket_width($1, options -> 'live'))
+        AND may_read_live(l) ORDER BY l.model_id IS NULL, l.id;
+END
+$$;
+
+-- One of the caller's that is ready, of no model yet, and that a model of these vectors may take: its spec is then the model's.
+CREATE FUNCTION fastclust_internal.ready_live(relation regclass, features name[], options jsonb) RETURNS kept_sketches
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT l FROM live_of_rows($1, $2, true, $3) l, describe(l.spec) d
+     WHERE l.model_id IS NULL AND NOT l.counting AND COALESCE(d ->> 'metric', options ->> 'metric') IS NULL AND d ->> 'law' <> 'gaussian'
+       AND d ->> 'reduced_dim' = d ->> 'dim' AND owns_relation(l.relation) AND sketch_problem(l.name) IS NULL LIMIT 1
 $$;
 
 -- The rows of a live model, of all groups together.

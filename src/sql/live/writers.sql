@@ -9,7 +9,7 @@ DECLARE
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     held := readable_live(name);
-    IF NOT owns_relation(calling_role(), held.relation) THEN
+    IF NOT owns_relation(held.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, held.relation);
     END IF;
     SELECT * INTO held FROM kept_sketches l WHERE l.id = held.id FOR UPDATE;
@@ -38,17 +38,19 @@ BEGIN
 END
 $$;
 
--- A model lets go of its live sketch, which its table's owner keeps.
-CREATE FUNCTION fastclust_internal.release_live(model_id bigint) RETURNS void
+-- A model's live sketch goes; one of a table that is another role's by now stays with that role.
+CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := held_model(model_id);
 BEGIN
+    PERFORM forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id AND owns_relation(l.relation);
     UPDATE kept_sketches l SET model_id = NULL WHERE l.model_id = held.id;
 END
 $$;
 
--- A new live sketch without rows.  Who has no right to the table, or meets a name in the making, does not wait.
+-- A new live sketch without rows, or one that ready_live has found for a model and that has its spec.  Who has no right to the table, or meets a name in
+-- the making, does not wait.
 CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -56,7 +58,7 @@ DECLARE
     made kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
-    IF NOT owns_relation(calling_role(), live.relation) THEN
+    IF NOT owns_relation(live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     END IF;
     IF live.columns @> array_remove(live.features || live.group_by || live.bucket, NULL) IS NOT TRUE THEN
@@ -70,6 +72,10 @@ BEGIN
                 HINT = 'Retrain the model: that makes one that fits it, in place of the old one.';
         END IF;
     END IF;
+    IF live.id IS NOT NULL THEN
+        UPDATE kept_sketches l SET model_id = live.model_id WHERE l.id = live.id AND l.relation = live.relation AND l.model_id IS NULL RETURNING l.* INTO made;
+        RETURN made;
+    END IF;
     IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM kept_sketches l WHERE l.name = live.name) THEN
         IF live.model_id IS NULL THEN
             RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
@@ -80,11 +86,11 @@ BEGIN
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (row_condition(live.relation, live.condition)).condition;
     PERFORM live_expressions(live, live.relation);
-    INSERT INTO kept_sketches (name, relation, features, vector, encoder, spec, group_by, bucket, bucket_width, half_life, condition, columns, model_id, drift_spec)
-        VALUES (live.name, live.relation, live.features, live.vector, live.encoder, live.spec, live.group_by, live.bucket, live.bucket_width, live.half_life,
-                live.condition, live.columns, live.model_id, live.drift_spec)
-        RETURNING * INTO made;
-    RETURN made;
+    live.id := nextval('kept_sketches_id_seq');
+    live.created_at := now();
+    live.counting := live.counting IS TRUE;
+    INSERT INTO kept_sketches SELECT live.*;
+    RETURN live;
 END
 $$;
 
@@ -99,34 +105,26 @@ $$;
 -- What a scan of a leaf counted: the deltas that were seen with it, the sketches.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[]);
 
-CREATE FUNCTION fastclust_internal.check_live_parts(live kept_sketches, parts live_part[]) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(parts) p);
-BEGIN
-    IF EXISTS (SELECT FROM unnest(parts) p WHERE NOT spec(p.s) = live.spec) THEN
-        RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', live.name);
-    ELSIF EXISTS (SELECT FROM unnest(parts) p WHERE NOT are_counts_of(p.counts, live.drift_spec)) THEN
-        RAISE data_exception USING MESSAGE = format('the counts were not made with the drift_spec of live sketch "%s"', live.name);
-    ELSIF longest > 2000 THEN
-        RAISE program_limit_exceeded USING MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest), DETAIL = 'It may have up to 2000 bytes.';
-    END IF;
-END
-$$;
-
 -- A new base of a leaf in place of the old one and of the deltas that were seen with it.
 CREATE FUNCTION fastclust_internal.write_leaf(live_id bigint, leaf regclass, counted live_count) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
+    longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(counted.parts) p);
 BEGIN
     SELECT * INTO live FROM kept_sketches l WHERE l.id = $1;
-    IF live.id IS NULL OR NOT owns_relation(calling_role(), live.relation) THEN
+    IF live.id IS NULL OR NOT owns_relation(live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
     ELSIF NOT EXISTS (SELECT FROM live_tables(live.relation) t WHERE t.id = leaf AND t.is_leaf) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('table %s is no leaf of live sketch "%s"', leaf, live.name);
     END IF;
-    PERFORM check_live_parts(live, counted.parts);
+    IF EXISTS (SELECT FROM unnest(counted.parts) p WHERE NOT spec(p.s) = live.spec) THEN
+        RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', live.name);
+    ELSIF EXISTS (SELECT FROM unnest(counted.parts) p WHERE NOT are_counts_of(p.counts, live.drift_spec)) THEN
+        RAISE data_exception USING MESSAGE = format('the counts were not made with the drift_spec of live sketch "%s"', live.name);
+    ELSIF longest > 2000 THEN
+        RAISE program_limit_exceeded USING MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest), DETAIL = 'It may have up to 2000 bytes.';
+    END IF;
     DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = $1 AND d.leaf = $2;
     DELETE FROM live_bases b WHERE b.live_id = $1 AND b.leaf = $2;
     DELETE FROM live_leaves v WHERE v.live_id = $1 AND v.leaf = $2;
@@ -146,7 +144,7 @@ BEGIN
 END
 $$;
 
--- Tables that are gone from the tree are counted no more.
+-- Before all rows are counted anew: tables that are gone from the tree are counted no more.
 CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -156,14 +154,15 @@ BEGIN
     DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = ANY (gone);
     DELETE FROM live_bases b WHERE b.live_id = live.id AND b.leaf = ANY (gone);
     DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = ANY (gone);
-    UPDATE kept_sketches l SET folded_at = NULL, checked_at = NULL, differences = NULL WHERE l.id = live.id;
+    UPDATE kept_sketches l SET folded_at = NULL, checked_at = NULL, differences = NULL, counting = false WHERE l.id = live.id;
 END
 $$;
 
--- internal: all of a live sketch, whoever asks.
+-- internal: all of a live sketch, with its triggers, whoever asks.
 CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
+    PERFORM drop_live_triggers(live_id, NULL);
     DELETE FROM live_deltas d WHERE d.live_id = $1;
     DELETE FROM live_bases b WHERE b.live_id = $1;
     DELETE FROM live_leaves v WHERE v.live_id = $1;

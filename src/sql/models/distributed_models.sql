@@ -6,23 +6,11 @@
 -- The ids of roles are a node's own: generated columns look the names up where a row arrives.
 CREATE TABLE fastclust_internal.shared_models (
     model text NOT NULL,
-    owner name NOT NULL,
-    owner_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[owner]))[1]) STORED,
-    readers name[] NOT NULL,
-    reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
-    group_by name,
-    group_value text NOT NULL,
-    operator fastop NOT NULL,
-    center double precision[],
-    scale double precision[],
-    distance_quantiles double precision[],
-    map kernel_map,
-    spreads double precision[],
-    encoder encoder,
-    paths integer[],
-    vector boolean NOT NULL,
-    features name[] NOT NULL,
-    options jsonb NOT NULL,
+    owner name NOT NULL, owner_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[owner]))[1]) STORED,
+    readers name[] NOT NULL, reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
+    group_by name, group_value text NOT NULL,
+    operator fastop NOT NULL, center double precision[], scale double precision[], distance_quantiles double precision[], map kernel_map,
+    spreads double precision[], encoder encoder, paths integer[], vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL,
     PRIMARY KEY (model, group_value));
 COMMENT ON TABLE shared_models IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
 
@@ -61,15 +49,21 @@ BEGIN
 END
 $$;
 
--- The rows of a model that serves, of all models without an id.  Citus plans no parameters of functions in SQL.
+-- The rows of a model that serves, of all models without an id.  Citus plans no parameters of functions in SQL; one by one, since INSERT ... SELECT
+-- is a COPY that need not run where the statements before it in the transaction ran.
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    part record;
 BEGIN
-    INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator, center, scale, distance_quantiles, map, spreads, encoder, paths, vector, features, options)
-    SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner), present_readers(m, ''), m.group_by,
+    FOR part IN SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner, present_readers(m, '') AS readers, m.group_by,
            v.group_value, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
       FROM stored_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
-     WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL;
+     WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL LOOP
+        INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator, center, scale, distance_quantiles, map, spreads, encoder, paths, vector, features, options)
+            VALUES (part.model, part.owner, part.readers, part.group_by, part.group_value, part.operator, part.center, part.scale, part.distance_quantiles, part.map, part.spreads,
+                    part.encoder, part.paths, part.vector, part.features, part.options);
+    END LOOP;
 END
 $$;
 

@@ -221,17 +221,6 @@ CREATE FUNCTION fastclust_internal.row_in_space(source row_source, units row_uni
                 ELSE format('kernel_features(($1).map, %s)', row_in_units(source, units)) END
 $$;
 
--- The planner's number of rows.
-CREATE FUNCTION fastclust_internal.estimated_rows(source row_source) RETURNS double precision
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    plan jsonb;
-BEGIN
-    EXECUTE format('EXPLAIN (FORMAT JSON) SELECT 1 FROM %s t WHERE %s', source.relation, source.filter) INTO plan;
-    RETURN COALESCE(rows_of_shards(plan), (plan -> 0 -> 'Plan' ->> 'Plan Rows')::float8);
-END
-$$;
-
 -- FROM and WHERE of all rows of the relation, or of one of its leaves; with `wanted` of about so many: an eighth of the rows of eight times as many blocks, or where rows
 -- have no places four to eight times as many by their hash, of which an aggregate takes the least.  Where rows are few, these are all as well.
 CREATE FUNCTION fastclust_internal.rows_from(source row_source, wanted double precision DEFAULT 'infinity', estimate double precision DEFAULT 0,
@@ -239,15 +228,6 @@ CREATE FUNCTION fastclust_internal.rows_from(source row_source, wanted double pr
     AS 'MODULE_PATHNAME', 'fastclust_rows_from' LANGUAGE C IMMUTABLE;
 
 -- ---- tables whose rows lie elsewhere: shards of Citus, foreign tables ----
-
--- The planner's number of rows of a distributed table: the mean of the tasks that the plan shows, times their number.  NULL for other plans.
-CREATE FUNCTION fastclust_internal.rows_of_shards(plan jsonb) RETURNS double precision
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT avg(task.count::float8) * (job.value ->> 'Task Count')::float8
-      FROM (SELECT plan #> '{0,Plan,Distributed Query,Job}' AS value) job,
-           jsonb_path_query(job.value, '$.Tasks[*]."Remote Plan"[*][*].Plan."Plan Rows"') task(count)
-     GROUP BY job.value
-$$;
 
 -- A hash of a row that does not depend on where it lies, of functions that every server computes alike and that postgres_fdw and Citus send to the
 -- rows: of its features, and of up to eight other columns that are not long, which tell equal ones apart; where it has neither, of its text.
@@ -292,6 +272,18 @@ BEGIN
             INTO sharded USING relation;
     END IF;
     RETURN sharded;
+END
+$$;
+
+-- The planner's number of rows.  Beside Citus they are counted: after an EXPLAIN of any table it sends statements to itself that it ran locally before, and fails.
+CREATE FUNCTION fastclust_internal.estimated_rows(source row_source) RETURNS double precision
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    rows text := format('%s t WHERE %s', source.relation, source.filter);
+    result jsonb;
+BEGIN
+    EXECUTE CASE WHEN to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN 'SELECT to_jsonb(count(*)) FROM ' ELSE 'EXPLAIN (FORMAT JSON) SELECT 1 FROM ' END || rows INTO result;
+    RETURN COALESCE(result #>> '{0,Plan,Plan Rows}', result #>> '{}')::float8;
 END
 $$;
 

@@ -165,8 +165,8 @@ CREATE VIEW live_sketches WITH (security_barrier) AS
            + (SELECT COALESCE(sum(pg_column_size(d.added_rows)), 0) + COALESCE(sum(pg_column_size(d.removed_rows)), 0) + COALESCE(sum(pg_column_size(d.added)), 0)
                      + COALESCE(sum(pg_column_size(d.removed)), 0) + COALESCE(sum(pg_column_size(d.added_counts)), 0) + COALESCE(sum(pg_column_size(d.removed_counts)), 0)
                 FROM live_deltas d WHERE d.live_id = l.id) AS bytes,
-           sketch_problem(l.name) AS problem
-      FROM own_live_sketches l;
+           CASE WHEN p.problem IS NOT NULL THEN 'lost' WHEN l.counting THEN 'counting' ELSE 'ready' END AS state, p.problem
+      FROM own_live_sketches l, LATERAL (SELECT sketch_problem(l.name) AS problem OFFSET 0) p;
 COMMENT ON VIEW live_sketches IS 'one row per live sketch of the tables that one owns: which rows it counts, and how';
 COMMENT ON COLUMN live_sketches.id IS 'the identity of the live sketch; its triggers are named by it';
 COMMENT ON COLUMN live_sketches.name IS 'the name of the live sketch';
@@ -189,6 +189,7 @@ COMMENT ON COLUMN live_sketches.folded_rows IS 'the rows of the stored sketches,
 COMMENT ON COLUMN live_sketches.open_deltas IS 'how many changes wait to be folded';
 COMMENT ON COLUMN live_sketches.oldest_delta IS 'when the oldest of them was made';
 COMMENT ON COLUMN live_sketches.bytes IS 'the size of the stored sketches and of the changes';
+COMMENT ON COLUMN live_sketches.state IS 'ready; counting: rebuild_sketch is to count its rows; lost: it cannot be read';
 COMMENT ON COLUMN live_sketches.problem IS 'why it cannot be read; NULL: it can';
 
 -- ---- a model in 4 kB ----

@@ -60,15 +60,15 @@ BEGIN
 END
 $$;
 
--- Sketches and counts of a relation's rows as a version takes them, by an expression of the row (text), in one scan: of about a million rows,
--- where they are not told by a column; n: of how many.
+-- Sketches and counts of a relation's rows as a version takes them, by an expression of the row (text), in one scan: of 260 000 rows
+-- at most, where they are not told by a column; n: of how many.
 CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass, bucket name, OUT value text, OUT s sketch, OUT counts drift_counts,
         OUT n bigint)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     source row_source := source_of_version(version, relation, NULL);
-    share integer := CASE WHEN bucket IS NULL THEN 1 << greatest(0, least(20, ceil(log(2, greatest(1, estimated_rows(source) / 1e6)::numeric))))::integer ELSE 1 END;
+    share integer := CASE WHEN bucket IS NULL THEN 1 << greatest(0, least(20, ceil(log(2, greatest(1, estimated_rows(source) / 262144.0)::numeric))))::integer ELSE 1 END;
     plan scan_plan := ROW(CASE WHEN NOT source.vector THEN source.encoder END, source.metric, NULL, NULL, NULL, spec(version.training_sketch), drift_spec_of(version),
                           share, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan;
     query text := format('SELECT q.value::text, r.sketch, r.counts, r.n FROM (%s) q(value, scan), scan_result(q.scan) r ORDER BY q.value', scan_query(source, bucket, share > 1));
@@ -78,7 +78,7 @@ BEGIN
     END IF;
     IF plan.share > 1 THEN
         EXECUTE query INTO value, s, counts, n USING plan;
-        IF n >= plan.share * 250000::bigint THEN
+        IF n >= plan.share * 65536::bigint THEN
             RETURN NEXT;
             RETURN;
         END IF;

@@ -1,9 +1,10 @@
 
 -- labels: the clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query: many at a time into a table that neither checks single rows nor does something for them, else by INSERT.
-CREATE FUNCTION fastclust_internal.write_rows(target regclass, query text) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C STRICT;
+-- Writes the rows of a query, many at a time where the table does nothing for a single one, else by INSERT; vectors: the query with vectors that are
+-- labelled by the model in place of its clusters, or NULL.
+CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text) RETURNS bigint
+    AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
 CREATE FUNCTION fastclust_internal.primary_key(relation regclass) RETURNS name[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -46,8 +47,8 @@ CREATE FUNCTION fastclust_internal.label_call(called text, held stored_models, v
         ELSE format('%s(%L, t)', called, held.model) END
 $$;
 
--- A row for each row of the relation: its key, its cluster, and its name and distance where the options ask for them.
-CREATE FUNCTION fastclust_internal.label_query(held stored_models, version stored_versions, source row_source, options jsonb) RETURNS text
+-- A row for each row of the relation: its key, its cluster, or the expression `cluster`, and its name and distance where the options ask for them.
+CREATE FUNCTION fastclust_internal.label_query(held stored_models, version stored_versions, source row_source, options jsonb, cluster text DEFAULT NULL) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     relation regclass := source.relation;
@@ -55,7 +56,7 @@ DECLARE
     condition text := COALESCE((row_condition(relation, COALESCE(options ->> 'where', version.options ->> 'where'))).condition, 'true');
     distance text := CASE WHEN flag_option(options, 'distance', false) THEN 'distance' END;
     columns text := concat_ws(', ', (SELECT string_agg(format('t.%I', k), ', ' ORDER BY i) FROM unnest(keys) WITH ORDINALITY u(k, i)),
-                              label_call('predict', held, version, source) || ' AS cluster', label_call('predict_distance', held, version, source) || ' AS ' || distance);
+                              COALESCE(cluster, label_call('predict', held, version, source)) || ' AS cluster', label_call('predict_distance', held, version, source) || ' AS ' || distance);
 BEGIN
     IF NOT flag_option(options, 'name', false) THEN
         RETURN format('SELECT %s FROM %s t WHERE %s', columns, source.relation, condition);
@@ -218,7 +219,7 @@ BEGIN
     query := label_query(held, version, source, options);
     made := prepare_target(target, relation, query, options);
     PERFORM announce_step(format('model "%s": labels of %s', held.model, source.relation), held.id, held.model, 'labels', estimated_rows(source));
-    written := write_rows(made, query);
+    written := write_rows(held.model, made, query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, source, options, source.raw) END);
     PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions

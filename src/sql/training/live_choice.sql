@@ -1,22 +1,12 @@
 
 -- choose_k of a live sketch: how well each number of clusters explains it; no row is read
 
--- The live sketch that counts all of these rows, where the caller may read one.
-CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, condition text) RETURNS kept_sketches
-    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN (SELECT l FROM kept_sketches l
-     WHERE l.relation = $1 AND l.features = $2 AND l.vector = $3 AND l.condition IS NOT DISTINCT FROM $4 AND l.group_by IS NULL AND l.bucket IS NULL
-       AND may_read_live(l) ORDER BY l.model_id IS NULL, l.id LIMIT 1);
-END
-$$;
-
 -- What the decodes of a live sketch say of numbers of clusters, and the elbow.  A sketch has no halves, so none is stable.
 CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features name[], vector boolean, max_k integer, options jsonb,
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := live_of_rows(relation, features, vector, (row_condition(relation, options ->> 'where')).condition);
+    live kept_sketches := (SELECT l FROM live_of_rows(relation, features, vector, jsonb_build_object('where', (row_condition(relation, options ->> 'where')).condition)) l LIMIT 1);
     other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{live,seed,where}'));
     settings jsonb := jsonb_build_object('seed', seed_option(options));
     pilot sketch_spec;

@@ -20,7 +20,7 @@ BEGIN
                 HINT = format('Retrain model "%s" from its live sketch, or train without option "live".', job.model);
         END IF;
         PERFORM live_bucket_width((job.source).relation::regclass, job.options -> 'live'), check_live_isolation(job.model), check_live_group((job.source).relation::regclass, (job.source).group_by);
-        IF NOT owns_relation(calling_role(), (job.source).relation::regclass) THEN
+        IF NOT owns_relation((job.source).relation::regclass) THEN
             RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', (job.source).relation),
                 HINT = 'A live model makes triggers on its table.';
         END IF;
@@ -28,18 +28,6 @@ BEGIN
         asked.columns := (job.source).features;
         PERFORM check_live_tables(asked);
         PERFORM check_model_follows(ROW(m.*)::stored_models, (job.source).relation::regclass) FROM readable_models m WHERE m.model = job.model;
-    END IF;
-END
-$$;
-
--- A model's live sketch goes; one of a table that is another role's by now stays with that role.
-CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint, old kept_sketches) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF old.id IS NOT NULL AND owns_relation(calling_role(), old.relation) THEN
-        PERFORM drop_sketch(old.name);
-    ELSE
-        PERFORM release_live(model_id);
     END IF;
 END
 $$;
@@ -59,7 +47,7 @@ BEGIN
         RETURN;
     ELSIF NOT flag_option(job.options, 'live', old.id IS NOT NULL) THEN
         IF old.id IS NOT NULL THEN
-            PERFORM end_model_live(job.model_id, old);
+            PERFORM end_model_live(job.model_id);
         END IF;
         RETURN;
     END IF;
@@ -73,9 +61,10 @@ BEGIN
     IF old.id IS NOT NULL AND (live_of_version(version)).id IS NOT NULL THEN
         RETURN;
     END IF;
-    PERFORM end_model_live(job.model_id, old);
+    PERFORM end_model_live(job.model_id);
+    asked.id := (SELECT l.id FROM ready_live(source.relation::regclass, source.features, job.options) l WHERE l.spec = asked.spec);
     rows_counted := keep_live(asked);
-    PERFORM log_step(job, 'live sketch', begun, NULL, format('%s rows', rows_counted));
+    PERFORM log_step(job, 'live sketch', begun, NULL, COALESCE(rows_counted || ' rows', 'that was ready'));
 END
 $$;
 

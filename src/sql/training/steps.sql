@@ -83,8 +83,11 @@ DECLARE
                           'center', CASE WHEN (job.source).sparse THEN 'zero' END, 'frequencies',
                           COALESCE(job.options -> 'frequencies', CASE WHEN job.method <> 'compressive' THEN to_jsonb(400) END)));
     many boolean := k > 256 AND job.method <> 'compressive';     -- where no training decodes, the width of some clusters in some rows tells enough of many
-    spec sketch_spec := CASE WHEN (job.source).group_by IS NOT NULL THEN spec_of_groups(job, units, settings, clusters(sample)) END;
+    spec sketch_spec := CASE WHEN job.options ? 'live' THEN (ready_live((job.source).relation::regclass, (job.source).features, job.options)).spec END;
 BEGIN
+    IF spec IS NULL AND (job.source).group_by IS NOT NULL THEN
+        spec := spec_of_groups(job, units, settings, clusters(sample));
+    END IF;
     RETURN COALESCE(spec,
         (SELECT spec_in_units(sketch_spec_agg(c.centroid, CASE WHEN many THEN 256 ELSE k END, settings), units.center, units.scale, (job.source).group_by IS NOT NULL)
            FROM centroids(operator_in_units(sample, NULL, NULL, units.center, units.scale)) c WHERE NOT many OR c.cluster < 8192));

@@ -83,7 +83,7 @@ ROLLBACK;
 -- DEBUG1 shows what was left out
 SET client_min_messages = debug1;
 \set VERBOSITY terse
-SELECT retrain_if_drifted('none', 2);
+SELECT cluster_rules('kinds', 0);
 \set VERBOSITY default
 RESET client_min_messages;
 DROP VIEW broken;

@@ -27,15 +27,9 @@ ANALYZE copies;
 CREATE VIEW copied AS SELECT * FROM copies;
 SELECT relation, abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS half
   FROM unnest(ARRAY['copies', 'copied']) relation,
-       LATERAL fastclust_internal.sampled_job(jsonb_populate_record(NULL::fastclust_internal.training_job, '{"k": 2, "options": {"sample": "hash", "sample_rows": 500}, "seed": 0}'),
-                                              fastclust_internal.row_source(relation::regclass, '{x}', true, NULL)) job,
-       LATERAL centroids(fastclust_internal.uniform_sample(job.source, 500, 0)) c
+       LATERAL centroids(fastclust_internal.rows_sampled(jsonb_populate_record(NULL::fastclust_internal.stored_versions,
+                             '{"features": ["x"], "vector": true, "options": {"sample": "hash"}}'), relation::regclass, NULL, 500, 0)) c
  GROUP BY 1 ORDER BY 1;
-
--- the number of rows comes from the plan of a shard where Citus shows one
-SELECT fastclust_internal.rows_of_shards('[{"Plan": {"Plan Rows": 100000, "Distributed Query": {"Job": {"Task Count": 12, "Tasks":
-    [{"Remote Plan": [[{"Plan": {"Plan Rows": 40}}]]}, {"Remote Plan": [[{"Plan": {"Plan Rows": 60}}]]}]}}}}]') AS of_shards,
-       fastclust_internal.rows_of_shards('[{"Plan": {"Plan Rows": 7}}]') AS of_one_node;
 
 SELECT train('none', 'heap', 'x', 2, options => '{"sample": "luck"}');
 SELECT train('none', 'heap', 'x', 2, options => '{"sample": 1}');

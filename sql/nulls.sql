@@ -25,11 +25,12 @@ INSERT INTO sample VALUES
 	('timestamp with time zone', '', '2026-01-01'), ('text[]', '', '{a,b}'), ('text', 'condition', 'true'), ('bytea', '', '\x040000803f00000040');
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('anyarray', '', NULL, 'ARRAY[1, 2]'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'flags', '{1,2}', NULL);
-INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL), ('row_units', '', NULL, 'ROW(NULL, NULL, NULL)::row_units');
+INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL);
 INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL);
+INSERT INTO sample VALUES ('fastclust_internal.scan_plan[]', '', NULL, 'ARRAY[ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan]'), ('text[]', 'groups', '{1}', NULL);
 INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('fastclust_internal.stored_versions[]', '', NULL, 'ARRAY(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'),
-	('row_source', '', NULL, 'row_source(''some_rows'', ''{x}'', true, NULL)'), ('scan_plan', '', NULL, 'ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan'),
-	('training_job', '', NULL, 'sampled_job(jsonb_populate_record(NULL::training_job, ''{"k": 2, "options": {}, "seed": 0}''), row_source(''some_rows'', ''{x}'', true, NULL))');
+	('fastclust_internal.stored_versions', '', NULL, '(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'), ('name[]', '', '{x}', NULL),
+	('scan_plan', '', NULL, 'ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan');
 INSERT INTO sample SELECT 'sketch_spec', '', s FROM made;
 INSERT INTO sample SELECT 'sketch', '', sketch_agg(x, (SELECT s FROM made)) FROM some_rows;
 INSERT INTO sample SELECT 'drift_spec', '', drift_spec_of_sample(op, 1) FROM made;
@@ -131,7 +132,7 @@ INSERT INTO tried
 -- nobody crashed; no internal error; with all arguments given, an answer, or an error that it is for an aggregate or a model of groups
 -- (the functions of training are for jobs and versions in the making, scan_agg for a plan, check_sketch and rebuild_sketch for live sketches)
 SELECT DISTINCT called, nulls, state FROM tried WHERE state LIKE 'XX%' ORDER BY 1, 2, 3;
-SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(write_|serve_version|check_sketch|rebuild_sketch|train_rows|log_step|reject_no_rows|scan_)'
+SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(write_|serve_version|check_sketch|rebuild_sketch|rows_sampled|scan_)'
 	AND NOT EXISTS (SELECT FROM tried s WHERE s.called = t.called AND s.nulls = 0 AND s.state IN ('00000', '0A000', '42809')) ORDER BY 1, 2;
 SELECT count(*) > 1000 AS many, count(DISTINCT called) > 40 AS functions FROM tried;
 -- vectors that are NULL whenever they please: of a view, and by a cast, which is asked again for each use of a row

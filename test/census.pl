@@ -110,7 +110,7 @@ sub queried
 		my ($name, $path) = @$next;
 		next if $seen{"$path $name"}++;
 		(my $code = $bodies->{$name}{$path}) =~ s/$STRING/ /g;
-		for my $string (grep { /SELECT|FROM/ || $path =~ m{^src/pg/train} } $bodies->{$name}{$path} =~ /$STRING/g)
+		for my $string (grep { /SELECT|FROM/ || $path =~ m{^src/pg/train} } $bodies->{$name}{$path} =~ s/\berr(?:msg|detail|hint)\($STRING/ /gr =~ /$STRING/g)
 		{
 			$names{$_} = 1 for grep { $declared->{$_} && !/^(?:sum|count)$/ } $string =~ /(\w+)\(/g, $string =~ /^"(\w+_agg)"$/;
 		}
@@ -123,7 +123,8 @@ sub queried
 }
 
 # What a function of SQL reaches, by the names that bodies and queries in C call: how many others, and how many pairs of caller and
-# called of which one is SQL and the other C or an aggregate.  A name stands for all declarations of it above the caller.
+# called of which one is SQL and the other C or an aggregate.  A name stands for all declarations of it above the caller, which in C may also call one
+# below where none is above.  Messages and hints name functions that they do not call.
 sub reached_in_sql
 {
 	my ($root, $code, @fragments) = @_;
@@ -143,11 +144,12 @@ sub reached_in_sql
 		for my $one (grep { $_->{place} <= $last } @{ $declared->{$name} })
 		{
 			my $in_c = !defined $one->{body};
-			my $from = $in_c ? $#fragments : $one->{place};
+			my $body = ($one->{body} // '') =~ s/\b(?:MESSAGE|DETAIL|HINT) = (?:format\()?$STRING/ /gr;
 			my @called = $in_c ? ($one->{symbol} ? queried($one->{symbol}, \%bodies, $declared) : ())
-			  : grep { $declared->{$_} && $_ ne 'sum' } $one->{body} =~ /\b(\w+)\s*\(/g, $one->{body} =~ /'(\w+_\w+)'/g;
+			  : grep { $declared->{$_} && $_ ne 'sum' } $body =~ /\b(\w+)\s*\(/g, $body =~ /'(\w+_\w+)'/g;
 			for my $called (grep { $_ ne $name } @called)
 			{
+				my $from = $in_c && !grep({ $_->{place} <= $one->{place} } @{ $declared->{$called} }) ? $#fragments : $one->{place};
 				my @targets = grep { $_->{place} <= $from } @{ $declared->{$called} };
 				$crossings{"$name $called"} = 1 if $in_c ? @targets : grep { !defined $_->{body} } @targets;
 				push @waiting, [ $called, $from ] if @targets;

@@ -19,6 +19,9 @@ void		fc_drift_set_bits(const float *x, const float *lower, const float *upper, 
 /* both[j] += bits that first and low[j] have in common, and second and high[j]. */
 void		fc_drift_count_both(uint32_t first, uint32_t second, const uint32_t *low, const uint32_t *high, size_t n, uint32_t *both);
 
+/* step = unit (z - before), of differences below 2^31; before = z. */
+void		fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before, float *step);
+
 /* ---- tails ---- */
 
 /* Q(a, x): the upper regularised incomplete gamma function, a > 0, x >= 0; relative error 1e-9 where a < 1e4. */

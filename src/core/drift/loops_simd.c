@@ -46,6 +46,16 @@ fc_drift_set_bits(const float *x, const float *lower, const float *upper, size_t
 		words[b] |= ((x[b] <= lower[b]) | (x[b] > upper[b])) ? mask : 0;
 }
 
+FC_CLONES void
+fc_drift_steps(const int64_t *z, size_t n, double unit, int64_t *before, float *step)
+{
+	for (size_t j = 0; j < n; j++)
+	{
+		step[j] = (float) ((double) (int32_t) (z[j] - before[j]) * unit);
+		before[j] = z[j];
+	}
+}
+
 /* Bits are counted in fields of 2, 4 and 8 bits (Henry S. Warren, Hacker's Delight, 5-1), both words together from 4 on. */
 FC_CLONES void
 fc_drift_count_both(uint32_t first, uint32_t second, const uint32_t *low, const uint32_t *high, size_t n, uint32_t *both)

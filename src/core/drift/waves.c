@@ -64,11 +64,7 @@ write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *pr
 		for (size_t i = 0; i < sample->d; i++)
 			work->row[i] = (double) value[i] + (sample->origin != NULL ? sample->origin[i] : 0.0);
 		status = fc_sketch_add(prepared, &row, work->sketch);
-		for (size_t j = 0; j < length; j++)
-		{
-			work->phi[r * length + j] = (float) ((double) (z[j] - work->before[j]) * unit);
-			work->before[j] = z[j];
-		}
+		fc_drift_steps(z, length, unit, work->before, work->phi + r * length);
 	}
 	return status;
 }

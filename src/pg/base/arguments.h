@@ -61,9 +61,16 @@ extern Oid	function_owner(Oid function);
 
 /* Fix settings of the session until AtEOXact_GUC of the level they return: those by which text of a query is read; all, with the path and how times are written. */
 extern int	fix_text_settings(void);
+extern void fix_condition_settings(void);	/* at the level of fix_text_settings, for a condition on rows */
 extern int	fix_settings(void);
 
 /* function(fcinfo); an error of it has the context of this call alone. */
 extern Datum call_with_short_context(PGFunction function, FunctionCallInfo fcinfo);
+
+/* The same as a function of the language fastclust: under fixed settings of how text is read (languages.c). */
+extern Datum call_like_language(PGFunction function, FunctionCallInfo fcinfo);
+
+/* A sketch that is written as NULL: without a sketch, functions read the table. */
+extern void reject_null_sketch(FunctionCallInfo fcinfo, int argument);
 
 #endif							/* FASTCLUST_ARGUMENTS_H */

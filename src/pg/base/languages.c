@@ -102,6 +102,14 @@ fix_text_settings(void)
 	return level;
 }
 
+void
+fix_condition_settings(void)
+{
+	static const setting settings[] = {{"search_path", "pg_catalog, pg_temp"}, {"DateStyle", "ISO"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}};
+
+	fix(settings, lengthof(settings));
+}
+
 int
 fix_settings(void)
 {
@@ -115,31 +123,37 @@ fix_settings(void)
 	return level;
 }
 
+Datum
+call_like_language(PGFunction function, FunctionCallInfo fcinfo)
+{
+	int			level = fix_text_settings();
+	Datum		result = call_with_short_context(function, fcinfo);
+
+	AtEOXact_GUC(true, level);
+	return result;
+}
+
+void
+reject_null_sketch(FunctionCallInfo fcinfo, int argument)
+{
+	if (PG_ARGISNULL(argument) && is_given(fcinfo, argument))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("sketch must not be NULL"),
+				 errhint("sketch_agg of no rows is NULL; leave out sketch to read the table.")));
+}
+
 SQL_FUNCTION(fastclust_call_plpgsql)
 {
 	static PGFunction handler = NULL;
-	Oid			function;
-	int			level;
-	Datum		result;
 
 	if (handler == NULL)
 		handler = load_external_function("$libdir/plpgsql", "plpgsql_call_handler", true, NULL);
-	/* A sketch that is written as NULL: without a sketch, these functions read the table. */
-	function = fcinfo->flinfo->fn_oid;
 	for (int i = 0; i < PG_NARGS(); i++)
-	{
-		if (PG_ARGISNULL(i) && is_given(fcinfo, i) &&
-			get_fn_expr_argtype(fcinfo->flinfo, i) == GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("sketch"),
-																	  ObjectIdGetDatum(get_func_namespace(function))))
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("sketch must not be NULL"),
-					 errhint("sketch_agg of no rows is NULL; leave out sketch to read the table.")));
-	}
-	level = fix_text_settings();
-	result = call_with_short_context(handler, fcinfo);
-	AtEOXact_GUC(true, level);
-	return result;
+		if (get_fn_expr_argtype(fcinfo->flinfo, i) == GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("sketch"),
+																	  ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo->fn_oid))))
+			reject_null_sketch(fcinfo, i);
+	return call_like_language(handler, fcinfo);
 }
 
 SQL_FUNCTION(fastclust_call_as_owner)

@@ -225,14 +225,6 @@ array_of_text(char *text)
 	return OidInputFunctionCall(F_ARRAY_IN, text, FLOAT8OID, -1);
 }
 
-/* (type): do its values hold vectors? */
-SQL_FUNCTION(fastclust_takes_type)
-{
-	Oid			type = PG_GETARG_OID(0);
-
-	PG_RETURN_BOOL(SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(type)) && is_vector_type(type));
-}
-
 /* ---- planning ---- */
 
 /* The array that a literal says, or the node as it is. */

@@ -26,8 +26,6 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 #include "pg/sketch/sketch_value.h"
-#include "pg/sketch/spec_build.h"
-#include "sketch/spec_parts.h"
 #include "sketch/sketch.h"
 #include "sketch/layout.h"
 #include "sketch/spec.h"
@@ -116,46 +114,6 @@ SQL_FUNCTION(fastclust_vector_in_units)
 	for (int i = 0; i < site->d && site->center != NULL && site->scale != NULL; i++)
 		x[i] = (x[i] - site->center[i]) / site->scale[i];
 	return row;
-}
-
-/* Has the vector no direction? */
-SQL_FUNCTION(fastclust_is_zero_vector)
-{
-	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		v = read_vector_argument(fcinfo, &reader, 0, "x");
-	int			i = 0;
-
-	while (i < v.d && row_element(v.doubles, v.floats, (Size) i) == 0.0)
-		i++;
-	PG_RETURN_BOOL(i == v.d);
-}
-
-/*
- * (spec, center, scale, shared): the spec that measures rows in their own units as the given
- * one measures (x - center) / scale:  center' = center + scale c, scale' = scale s.  NULL
- * center and scale: 0 and 1.  shared: without parts that only tell the sample's place.  NULL of a NULL spec
- * or shared.
- */
-SQL_FUNCTION(fastclust_spec_in_units)
-{
-	fc_spec    *spec;
-	Size		d;
-	fc_spec_parts parts;
-
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(3))
-		PG_RETURN_NULL();
-	spec = SPEC_ARG(0);
-	d = spec->dim;
-	parts = fc_spec_parts_of(spec);
-	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
-	{
-		double	   *center = read_float8_array(PG_GETARG_DATUM(1), (int) d, "center");
-
-		fc_spec_parts_in_units(&parts, center, scales_argument(fcinfo, 2, d));
-	}
-	if (PG_GETARG_BOOL(3))
-		parts.pilot_rows = parts.sample_centroid_count = 0;
-	PG_RETURN_POINTER(build_spec(&parts));
 }
 
 /* ---- operators in user units ---- */
@@ -259,17 +217,6 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 	fc_match_clusters(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number);
 	release_arena(&arena);
 	return number;
-}
-
-/* (old, new) */
-SQL_FUNCTION(fastclust_match_clusters)
-{
-	const fc_operator_header *new = OPERATOR_ARG(1);
-	int32	   *number = numbers_by_distance(OPERATOR_ARG(0), new);
-
-	if (number == NULL)
-		PG_RETURN_NULL();
-	return make_int4_array(number, (int) new->k);
 }
 
 int32 *

@@ -38,6 +38,7 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
+#include "pg/model/training_options.h"
 
 #define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of queries */
 #define ALIAS		"t"
@@ -365,7 +366,7 @@ checked(condition *c)
 	return expression;
 }
 
-static Datum
+static ArrayType *
 column_names(const condition *c)
 {
 	Datum	   *names = palloc((Size) Max(list_length(c->columns), 1) * sizeof(Datum));
@@ -374,29 +375,43 @@ column_names(const condition *c)
 
 	foreach(cell, c->columns)
 		names[count++] = NameGetDatum(&TupleDescAttr(RelationGetDescr(c->relation), lfirst_int(cell) - 1)->attname);
-	return PointerGetDatum(construct_array(names, count, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR));
+	return construct_array(names, count, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR);
 }
 
-/* (relation, condition): the condition as it is stored, names resolved and of the alias t; the columns it reads. */
-SQL_FUNCTION(fastclust_row_condition)
+/* A condition is read under the same settings wherever it is, and a time in the zone of the session, but stored with a zone. */
+char *
+resolved_condition(Oid relation, const char *text, ArrayType **columns)
 {
-	condition	c = {.text = text_to_cstring(PG_GETARG_TEXT_PP(1))};
-	Datum		values[2];
+	condition	c = {.text = text};
 	Node	   *expression;
+	char	   *resolved;
 	int			level = fix_text_settings();
 
+	fix_condition_settings();
 	if (strlen(c.text) > MOST_BYTES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("option \"where\" has %zu bytes, but may have %d", strlen(c.text), MOST_BYTES)));
 	c.query = psprintf("%s%s", SELECT_WORD, c.text);
-	(void) relation_name(PG_GETARG_OID(0));
-	c.relation = table_open(PG_GETARG_OID(0), AccessShareLock);
+	(void) relation_name(relation);
+	c.relation = table_open(relation, AccessShareLock);
 	expression = checked(&c);
-	(void) fix_settings();		/* a time is read in the zone of the session, and stored with a zone */
-	values[0] = CStringGetTextDatum(deparse_expression(expression, deparse_context_for(ALIAS, RelationGetRelid(c.relation)), true, false));
-	values[1] = column_names(&c);
+	(void) fix_settings();
+	resolved = deparse_expression(expression, deparse_context_for(ALIAS, relation), true, false);
+	if (columns != NULL)
+		*columns = column_names(&c);
 	table_close(c.relation, AccessShareLock);	/* not held: whoever calls may have no right to the relation */
 	AtEOXact_GUC(true, level);
+	return resolved;
+}
+
+/* (relation, condition): the condition as it is stored, names resolved and of the alias t; the columns it reads. */
+SQL_FUNCTION(fastclust_row_condition)
+{
+	ArrayType  *columns;
+	Datum		values[2];
+
+	values[0] = CStringGetTextDatum(resolved_condition(PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1)), &columns));
+	values[1] = PointerGetDatum(columns);
 	return row_result(fcinfo, values, NULL);
 }

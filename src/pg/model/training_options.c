@@ -7,6 +7,7 @@
 #include "base/fc.h"
 #include "pg/base/arguments.h"
 #include "pg/base/options.h"
+#include "pg/model/training_options.h"
 
 enum
 {
@@ -23,7 +24,7 @@ static const choice functions[] = {
 	{"write_labels", WRITE_LABELS}
 };
 
-/* An option, the object that holds it or NULL, and which functions know it.  SQL reads the values. */
+/* An option, the object that holds it or NULL, and which functions know it.  The values are read where they are used. */
 typedef struct training_option
 {
 	int			functions;
@@ -134,20 +135,13 @@ options_within(const char *within, int function, option *known)
 	return count;
 }
 
-/* (options, function): an error where the function does not know one of them, or it is out of range. */
-SQL_FUNCTION(fastclust_check_training_options)
+void
+check_training_options(Jsonb *options, const char *name)
 {
 	static const char *const objects[] = {"encoder", "live"};
 	option		known[lengthof(training_options)];
-	Jsonb	   *options;
-	int			function;
-	char	   *name;
+	int			function = choice_of_name("function", name, functions, lengthof(functions));
 
-	require_argument(fcinfo, 0, "options");
-	require_argument(fcinfo, 1, "function");
-	options = PG_GETARG_JSONB_P(0);
-	name = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	function = choice_of_name("function", name, functions, lengthof(functions));
 	for (int i = 0; i < lengthof(renamed); i++)
 		if (value_of_key(options, renamed[i][0]) != NULL)
 			ereport(ERROR,
@@ -169,6 +163,14 @@ SQL_FUNCTION(fastclust_check_training_options)
 		if (object != NULL && object->type == jbvBinary)
 			read_options(JsonbValueToJsonb(object), known, options_within(objects[i], function, known));
 	}
+}
+
+/* (options, function) */
+SQL_FUNCTION(fastclust_check_training_options)
+{
+	require_argument(fcinfo, 0, "options");
+	require_argument(fcinfo, 1, "function");
+	check_training_options(PG_GETARG_JSONB_P(0), text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	PG_RETURN_VOID();
 }
 
@@ -194,11 +196,11 @@ SQL_FUNCTION(fastclust_option_help)
 	return (Datum) 0;
 }
 
-/* (metric): the metric of a training, checked; NULL is euclidean, one without means is an error. */
-SQL_FUNCTION(fastclust_training_metric)
+fc_metric
+metric_of_training(const char *name)
 {
-	fc_metric	metric = metric_of_options(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	fc_metric	metric = metric_of_options(name);
 
 	check_metric_has_means(metric);
-	PG_RETURN_TEXT_P(cstring_to_text(fc_metric_name(metric)));
+	return metric;
 }

@@ -203,19 +203,6 @@ profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, con
 	return profile;
 }
 
-/* (op, rows): mean squared distance and its error, quantiles of distances, deviation per dimension of each cluster. */
-SQL_FUNCTION(fastclust_fit_profile)
-{
-	const fc_operator_header *op = OPERATOR_ARG(0);
-	double		places[DISTANCE_QUANTILES];
-	fit_profile profile;
-
-	quantile_places(places);
-	profile = profile_of_fit(op, OPERATOR_ARG(1), places, DISTANCE_QUANTILES);
-	return row_result(fcinfo, (Datum[]) {Float8GetDatum(profile.mean), Float8GetDatum(profile.error), make_float8_array(profile.quantiles, DISTANCE_QUANTILES),
-			make_float8_array(profile.spreads, (int) op->k)}, NULL);
-}
-
 fc_comparison
 compare_fits(const fc_operator_header *op_a, const fc_operator_header *op_b, const fc_operator_header *rows, double trim)
 {
@@ -307,29 +294,32 @@ counted_labels(const two_labellings *labels)
 
 /* ---- rows that are not read ---- */
 
-/* (operator, spreads, count, seed): rows drawn from its clusters, as the centroids of another. */
-SQL_FUNCTION(fastclust_drawn_rows)
+fc_operator_header *
+rows_drawn_from(const fc_operator_header *header, const double *spreads, Size count, int64 seed)
 {
 	account		memory = {"drawn_rows"};
 	fc_operator op;
-	vector_reader reader = {CurrentMemoryContext};
-	vector		spreads = read_vector_argument(fcinfo, &reader, 1, "spreads");
-	Size		count = (Size) PG_GETARG_INT32(2);
 	double	   *rows;
 	double	   *weights;
 	double	   *shares;
 
-	open_operator(OPERATOR_ARG(0), &op);
-	check_vector_dim(&spreads, op.k, "the operator's clusters");
-	check_not_negative("spreads", spreads.doubles, op.k);
-	check_count("count", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
+	open_operator(header, &op);
+	check_not_negative("spreads", spreads, op.k);
 	hold(&memory, (count * (op.d + 1) + op.k) * sizeof(double) + codebook_bytes(count, op.d));
 	rows = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc(count * sizeof(double));
 	shares = palloc(op.k * sizeof(double));
 	for (Size i = 0; i < count; i++)
 		weights[i] = 1;
-	check_status(fc_operator_draw(&op, spreads.doubles, (uint64) PG_GETARG_INT64(3), count,
-								  make_scratch(fc_operator_scratch(&op)), shares, rows));
-	PG_RETURN_POINTER(make_codebook_for(op.metric, rows, weights, count, op.d));
+	check_status(fc_operator_draw(&op, spreads, (uint64) seed, count, make_scratch(fc_operator_scratch(&op)), shares, rows));
+	return make_codebook_for(op.metric, rows, weights, count, op.d);
+}
+
+/* (operator, spreads, count, seed) */
+SQL_FUNCTION(fastclust_drawn_rows)
+{
+	const fc_operator_header *op = OPERATOR_ARG(0);
+
+	check_count("count", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
+	PG_RETURN_POINTER(rows_drawn_from(op, read_float8_array(PG_GETARG_DATUM(1), (int) op->k, "spreads"), (Size) PG_GETARG_INT32(2), PG_GETARG_INT64(3)));
 }

@@ -57,6 +57,9 @@ extern fc_comparison compare_fits(const fc_operator_header *a, const fc_operator
  */
 extern double gain_of_step(const fc_operator_header *old, const fc_operator_header *next);
 
+/* Rows drawn from the clusters of an operator, round normal clouds of these spreads (k), as a stand-in for rows that are not read. */
+extern fc_operator_header *rows_drawn_from(const fc_operator_header *op, const double *spreads, Size count, int64 seed);
+
 /* Two operators on the same rows, each with the rows in its own space. */
 typedef struct two_labellings
 {

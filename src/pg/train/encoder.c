@@ -3,10 +3,7 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
-#include "funcapi.h"
 #include "utils/builtins.h"
-#include "utils/typcache.h"
 
 #include "kmeans/missing.h"
 #include "pg/base/errors.h"
@@ -50,34 +47,6 @@ names_nulls(const Jsonb *options, const char *feature)
 		if (has_option(nulls, pnstrdup(feature, end - feature)))
 			return true;
 	return has_option(nulls, feature);
-}
-
-/* ---- the source and its encoder ---- */
-
-static Datum
-source_with_encoder(Datum source, const fc_encoder_header *encoder)
-{
-	query_argument arguments[] = {{"row_source", source}, {"encoder", PointerGetDatum(encoder)}};
-
-	return query_datum("SELECT with_encoder($1, $2)", 2, arguments, 0, NULL);
-}
-
-static void
-use_source(training *t, Datum source)
-{
-	TupleDesc	desc = lookup_rowtype_tupdesc(type_of_name("training_job"), -1);
-	HeapTupleHeader row = DatumGetHeapTupleHeader(t->job);
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row),.t_data = row};
-	Datum	   *values = palloc(desc->natts * sizeof(Datum));
-	bool	   *nulls = palloc(desc->natts * sizeof(bool));
-
-	heap_deform_tuple(&tuple, desc, values, nulls);
-	for (int i = 0; i < desc->natts; i++)
-		if (strcmp(NameStr(TupleDescAttr(desc, i)->attname), "source") == 0)
-			values[i] = source;
-	t->job = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
-	ReleaseTupleDesc(desc);
-	open_source(source, &t->source);
 }
 
 /* ---- indicators of NULL (core/kmeans/missing.h) ---- */
@@ -233,7 +202,7 @@ flagged_rows(const training *t, const fc_encoder_header *flagged)
 {
 	training	some = *t;
 
-	open_source(source_with_encoder(t->source.record, flagged), &some.source);
+	use_encoder(&some.source, flagged);
 	some.wanted = Min(8000, Max(1000, SAMPLED_NUMBERS / flagged->dim));
 	return rows_in_units(uniform_sample(&some), (units) {0}, encoder_units(&some.source));
 }
@@ -338,15 +307,14 @@ complete_rows(const training *t)
 static fc_encoder_header *
 encoder_of_rows(const training *t, const char *rows)
 {
-	query_argument given[] = {{"row_source", t->source.record}, {"jsonb", JsonbPGetDatum(t->options)}};
-	query_argument arguments[] = {{"_text"}, {"jsonb"}, {"encoder", PointerGetDatum(t->source.encoder), t->source.encoder == NULL}};
+	query_argument arguments[] = {{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}, {"jsonb", JsonbPGetDatum(t->options)},
+	{"encoder", PointerGetDatum(t->source.encoder), t->source.encoder == NULL}};
 	bool		null;
 	Datum		learned;
 
-	arguments[0].value = query_datum("SELECT ($1).features::text[]", 1, given, 0, NULL);
-	arguments[1].value = query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('standardize', $2 -> 'standardize')) || COALESCE($2 -> 'encoder', '{}') || CASE WHEN ($1).encoder IS NULL"
-									 " THEN '{}' ELSE jsonb_build_object('categories', least(10000, 4 * number_option($2 -> 'encoder', 'categories', 32))) END", 2, given, 0, NULL);
-	learned = query_datum(psprintf("SELECT renewed_encoder(encoder_agg(t.*, $1, $2), $3) %s", rows), 3, arguments, scan_flags(&t->source), &null);
+	arguments[1].value = query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('standardize', $2 -> 'standardize')) || COALESCE($2 -> 'encoder', '{}') || CASE WHEN $3 IS NULL"
+									 " THEN '{}' ELSE jsonb_build_object('categories', least(10000, 4 * COALESCE(($2 -> 'encoder' ->> 'categories')::float8, 32))) END", 3, arguments, 0, NULL);
+	learned = query_datum(psprintf("SELECT renewed_encoder(encoder_agg(t.*, $1::text[], $2), $3) %s", rows), 3, arguments, scan_flags(&t->source), &null);
 	return null ? NULL : (fc_encoder_header *) aligned_value(learned);
 }
 
@@ -385,7 +353,7 @@ learn_encoder(training *t)
 					 errdetail("There were %u dimensions, now there are %u.", ((const fc_encoder_header *) source->encoder)->dim, learned->dim)));
 		learned = with_indicators(t, learned);
 	}
-	use_source(t, source_with_encoder(source->record, learned));
+	use_encoder(&t->source, learned);
 	t->source.complete = complete_rows(t);
 }
 

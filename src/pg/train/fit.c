@@ -234,18 +234,6 @@ fit_frozen(training *t, train_part *part, const fc_operator_header *rows)
 
 /* ---- compressive ---- */
 
-static fc_operator_header *
-decoded(const training *t, const train_part *part, const fc_operator_header *initial)
-{
-	query_argument arguments[] = {{"sketch", PointerGetDatum(part->sketch)}, {"int4", Int32GetDatum((int32) t->k)}, {"int8", Int64GetDatum(t->seed)},
-	{"fastop", PointerGetDatum(initial), initial == NULL}, {"bool", BoolGetDatum(flag_option(t->options, "quiet", false))},
-	{"sketch_spec", PointerGetDatum(t->spec)}, {"text", CStringGetTextDatum(metric_name(t))}};
-
-	return (fc_operator_header *) DatumGetPointer(query_datum(
-		"SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), $7)"
-		"  FROM decode($1, $2, 'auto', decode_settings($3, $4, $2, $5), $6) c", lengthof(arguments), arguments, 0, NULL));
-}
-
 /*
  * The sketch alone tells.  A group's sketch is of a spec for all groups, which may not suit it: the k-means of its sample is a start, and stays where
  * the sketch has no better.
@@ -257,7 +245,7 @@ fit_compressive(const training *t, train_part *part, const fc_operator_header *r
 
 	if (initial == NULL && t->source.group_by != NULL)
 		initial = fit_rows_of(t, rows, NULL, true);
-	part->op = decoded(t, part, initial == NULL ? NULL : rows_in_units(initial, t->units, (units) {0}));
+	part->op = decode_sketch(t, part->sketch, t->spec, initial == NULL ? NULL : rows_in_units(initial, t->units, (units) {0}), flag_option(t->options, "quiet", false), false).op;
 	part->op = rows_in_units(part->op, (units) {0}, t->units);
 	if (t->source.group_by != NULL)
 	{
@@ -293,7 +281,9 @@ factorized(const training *t, const fc_operator_header *op, const fc_operator_he
 {
 	query_argument arguments[] = {{"fastop", PointerGetDatum(op)}, {"fastop", PointerGetDatum(rows)}, {"jsonb", PointerGetDatum(t->options)}};
 
-	return (fc_operator_header *) DatumGetPointer(query_datum("SELECT factorized($1, $2, $3)", 3, arguments, 0, NULL));
+	return (fc_operator_header *) DatumGetPointer(query_datum(
+		"SELECT CASE method WHEN 'auto' THEN factorize($1, method, '{\"sse_ratio\": 1.1}' || settings, $2) ELSE factorize($1, method, settings) END"
+		"  FROM (SELECT $3 -> 'factors' ->> 'method' AS method, ($3 -> 'factors') - 'method' AS settings) o", 3, arguments, 0, NULL));
 }
 
 /*
@@ -326,20 +316,28 @@ alternate_factorized(const training *t, train_part *part, const fc_operator_head
 	}
 }
 
+static Datum
+product_settings(const training *t)
+{
+	query_argument arguments[] = {{"jsonb", PointerGetDatum(t->options)}, {"int8", Int64GetDatum(t->seed)}};
+
+	return query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('iterations', $1 -> 'iterations', 'tolerance', $1 -> 'tolerance', 'seed', $2)) || COALESCE($1 -> 'factors', '{}')",
+					   2, arguments, 0, NULL);
+}
+
 /* With the rows in the loop (L. Giffon et al. 2021): by scans of the table where the rows are vectors as they stand, else on the sample. */
 static void
 learn_product(const training *t, train_part *part, const fc_operator_header *rows)
 {
-	bool		by_scans = t->source.vector && !t->source.cosine && t->units.center == NULL && strstr(t->source.raw, "::real[]") == NULL;
-	query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", PointerGetDatum(t->options)},
-	{"int8", Int64GetDatum(t->seed)}, {"text", CStringGetTextDatum(by_scans ? t->source.relation : metric_name(t))},
-	{"text", CStringGetTextDatum(t->source.features[0])}};
+	bool		by_scans = t->source.vector && !t->source.cosine && t->units.center == NULL && !t->source.cast;
+	query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", product_settings(t)},
+	{"text", CStringGetTextDatum(by_scans ? t->source.relation : metric_name(t))}, {"text", CStringGetTextDatum(t->source.features[0])}};
 	TimestampTz begun = GetCurrentTimestamp();
 	SPITupleTable *table;
 	uint64		steps;
 
-	run_query(by_scans ? "SELECT q.op, q.iteration, q.nonzeros, q.empty, q.seconds FROM qkmeans_log($5::regclass, $6, $2, product_settings($3, $4)) q"
-			  : "SELECT q.op, NULL::integer, nonzeros(q.op) FROM (SELECT with_metric(qkmeans_agg(c.centroid, $2, product_settings($3, $4)), $5) AS op FROM centroids($1) c) q",
+	run_query(by_scans ? "SELECT q.op, q.iteration, q.nonzeros, q.empty, q.seconds FROM qkmeans_log($4::regclass, $5, $2, $3) q"
+			  : "SELECT q.op, NULL::integer, nonzeros(q.op) FROM (SELECT with_metric(qkmeans_agg(c.centroid, $2, $3), $4) AS op FROM centroids($1) c) q",
 			  lengthof(arguments), arguments, 0);
 	table = SPI_tuptable;
 	steps = SPI_processed;

@@ -55,15 +55,16 @@ static lloyd_sums
 large_scan(const training *t, const fc_operator_header *op)
 {
 	StringInfoData query;
-	query_argument arguments[] = {{"row_units", units_record(t)}, {"fastop", PointerGetDatum(op)}};
+	query_argument arguments[] = {{0}, {0}, {0}, {"fastop", PointerGetDatum(op)}};
 	lloyd_sums	sums;
 	bool		null;
 
+	set_units(t, arguments);
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT (s).next, (s).sse, (s).n FROM (SELECT lloyd_large_agg($2, %s) AS s ", row_text(t));
+	appendStringInfo(&query, "SELECT (s).next, (s).sse, (s).n FROM (SELECT lloyd_large_agg($4, %s) AS s ", row_text(&t->source, t->units.center != NULL, t->map != NULL));
 	append_rows_from(&query, &t->source, INFINITY, 0, 0, NULL);
 	appendStringInfoString(&query, ") q");
-	run_query(query.data, 2, arguments, 0);
+	run_query(query.data, 4, arguments, 0);
 	sums.next = (fc_operator_header *) PG_DETOAST_DATUM_COPY(query_value(0, 1, &null));
 	sums.sse = DatumGetFloat8(query_value(0, 2, &null));
 	sums.n = DatumGetInt64(query_value(0, 3, &null));
@@ -77,16 +78,18 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 {
 	scan_request request = {.units = t->units,.map = t->map,.operators = 1,.op = {op}};
 	query_argument plan = {"scan_plan"};
-	int			flags = scan_flags(&t->source);
+	train_source source = t->source;
+	int			flags = scan_flags(&source);
 	scan_result result;
 	bool		null = true;
 
+	source.key = "NULL";		/* no row is chosen */
 	if (state_size(op) / 1024 >= (Size) fastclust_largest_state)
 		return large_scan(t, op);
 	if (!workers_fit(op))
 		flags &= ~QUERY_PARALLEL;
 	plan.value = scan_plan(t, &request);
-	run_query(scan_text(&t->source, INFINITY, 0, t->seed), 1, &plan, flags);
+	run_query(scan_text(&source, INFINITY, 0, t->seed), 1, &plan, flags);
 	if (SPI_processed > 0)
 		(void) query_value(0, 2, &null);
 	if (null)
@@ -105,7 +108,7 @@ static char *
 groups_text(const training *t, Size groups)
 {
 	const train_source *source = &t->source;
-	const char *x = row_text(t);
+	const char *x = row_text(source, t->units.center != NULL, t->map != NULL);
 	StringInfoData query;
 
 	initStringInfo(&query);
@@ -115,19 +118,18 @@ groups_text(const training *t, Size groups)
 		appendStringInfo(&query, "SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s FROM (SELECT %s AS value, %s AS x ",
 						 sums_on_shards(source) ? "fastclust_internal.sum" : "lloyd_sums_agg", source->group_value, x);
 		append_rows_from(&query, source, INFINITY, 0, 0, NULL);
-		appendStringInfoString(&query, ") r JOIN unnest($2, $3) WITH ORDINALITY g(value, op, i) USING (value) GROUP BY g.i");
+		appendStringInfoString(&query, ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) USING (value) GROUP BY g.i");
 	}
 	else						/* a foreign table is sent neither a join with an array nor an array of operators */
 	{
-		char	   *type = TextDatumGetCString(query_datum("SELECT feature_type($1::regclass, $2)::text", 2,
-														   (query_argument[]) {{"text", CStringGetTextDatum(source->relation)}, {"name", CStringGetDatum(source->group_by)}}, 0, NULL));
+		char	   *type = format_type_be(column_type(source->id, source->group_by));
 
 		appendStringInfoString(&query, "SELECT u.i, merge_lloyd_agg(u.s) AS s FROM (");
 		for (int leaf = 0; leaf < source->leaf_count; leaf++)
 		{
 			appendStringInfoString(&query, leaf > 0 ? " UNION ALL SELECT " : "SELECT ");
 			for (Size i = 1; i <= groups; i++)
-				appendStringInfo(&query, "%slloyd_sums_agg(($3)[%zu], %s) FILTER (WHERE t.%s = ($2::text[]::%s[])[%zu]) AS s%zu", i > 1 ? ", " : "", i, x,
+				appendStringInfo(&query, "%slloyd_sums_agg(($5)[%zu], %s) FILTER (WHERE t.%s = ($4::text[]::%s[])[%zu]) AS s%zu", i > 1 ? ", " : "", i, x,
 								 quote_identifier(source->group_by), type, i, i);
 			appendStringInfoChar(&query, ' ');
 			append_rows_from(&query, source, INFINITY, 0, 0, source->leaves[leaf]);
@@ -147,7 +149,7 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 {
 	Datum	   *groups = palloc(count * sizeof(Datum));
 	Datum	   *operators = palloc(count * sizeof(Datum));
-	query_argument arguments[3] = {{"row_units", units_record(t)}, {"_text"}, {"_fastop"}};
+	query_argument arguments[] = {{0}, {0}, {0}, {"_text"}, {"_fastop"}};
 	int			nest = NewGUCNestLevel();
 	char		memory[32];
 	bool		null;
@@ -158,13 +160,14 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 		operators[i] = PointerGetDatum(parts[active[i]].op);
 		sums[i].next = NULL;
 	}
-	arguments[1].value = PointerGetDatum(construct_array(groups, count, TEXTOID, -1, false, TYPALIGN_INT));
-	arguments[2].value = PointerGetDatum(construct_array(operators, count, type_of_name("fastop"), -1, false, TYPALIGN_DOUBLE));
+	set_units(t, arguments);
+	arguments[3].value = PointerGetDatum(construct_array(groups, count, TEXTOID, -1, false, TYPALIGN_INT));
+	arguments[4].value = PointerGetDatum(construct_array(operators, count, type_of_name("fastop"), -1, false, TYPALIGN_DOUBLE));
 	snprintf(memory, sizeof(memory), "%dkB", Max(65536, fastclust_memory_budget / 4));
 	set_config_option("work_mem", memory, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	set_config_option("enable_sort", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	set_config_option("enable_nestloop", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	run_query(groups_text(t, (Size) count), 3, arguments, QUERY_PARALLEL | QUERY_CONSTANTS);
+	run_query(groups_text(t, (Size) count), lengthof(arguments), arguments, QUERY_PARALLEL | QUERY_CONSTANTS);
 	AtEOXact_GUC(false, nest);
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{

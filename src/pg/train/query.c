@@ -1,6 +1,9 @@
 /* query.c - the queries of a training, whose arguments stay where they are, and its options */
 #include "postgres.h"
 
+#include <math.h>
+
+#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -8,11 +11,13 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/fmgrprotos.h"
+#include "utils/json.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/typcache.h"
 
 #include "pg/base/options.h"
+#include "pg/base/vectors.h"
 #include "pg/train/train.h"
 
 /* ---- queries ---- */
@@ -50,7 +55,7 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot plan \"%s\": %s", text, SPI_result_code_string(SPI_result))));
-	code = SPI_execute_plan_with_paramlist(plan, parameters, false, 0);
+	code = SPI_execute_plan_with_paramlist(plan, parameters, (flags & QUERY_STABLE) != 0, 0);
 	if (code != SPI_OK_SELECT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -97,7 +102,84 @@ make_record(const char *type, Datum *values, bool *nulls)
 	return record;
 }
 
+record_builder
+begin_record(const char *type, Datum other)
+{
+	record_builder row = {lookup_rowtype_tupdesc(type_of_name(type), -1)};
+
+	row.values = palloc0(row.desc->natts * sizeof(Datum));
+	row.nulls = palloc(row.desc->natts * sizeof(bool));
+	memset(row.nulls, true, row.desc->natts * sizeof(bool));
+	if (other != 0)
+	{
+		HeapTupleHeader header = DatumGetHeapTupleHeader(other);
+		HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(header),.t_data = header};
+
+		heap_deform_tuple(&tuple, row.desc, row.values, row.nulls);
+	}
+	return row;
+}
+
+static int
+column_of(const record_builder *row, const char *name)
+{
+	for (int i = 0; i < row->desc->natts; i++)
+		if (strcmp(NameStr(TupleDescAttr(row->desc, i)->attname), name) == 0)
+			return i;
+	elog(ERROR, "a record has no column \"%s\"", name);
+}
+
+void
+set_column(record_builder *row, const char *name, Datum value)
+{
+	int			i = column_of(row, name);
+
+	row->values[i] = value;
+	row->nulls[i] = false;
+}
+
+void
+set_value(record_builder *row, const char *name, const void *value)
+{
+	set_column(row, name, PointerGetDatum(value));
+	row->nulls[column_of(row, name)] = value == NULL;
+}
+
+void
+set_text(record_builder *row, const char *name, const char *value)
+{
+	set_value(row, name, value == NULL ? NULL : cstring_to_text(value));
+}
+
+void
+set_number(record_builder *row, const char *name, double value)
+{
+	set_column(row, name, Float8GetDatum(value));
+	row->nulls[column_of(row, name)] = isnan(value);
+}
+
+void
+set_numbers(record_builder *row, const char *name, const double *values, Size count)
+{
+	set_value(row, name, values == NULL ? NULL : DatumGetPointer(make_float8_array(values, (int) count)));
+}
+
+Datum
+end_record(record_builder *row)
+{
+	Datum		record = HeapTupleGetDatum(heap_form_tuple(row->desc, row->values, row->nulls));
+
+	ReleaseTupleDesc(row->desc);
+	return record;
+}
+
 /* ---- options ---- */
+
+Jsonb *
+empty_options(void)
+{
+	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
+}
 
 static JsonbValue *
 value_of(const Jsonb *options, const char *name)
@@ -124,6 +206,14 @@ number_option(const Jsonb *options, const char *name, double missing)
 		: DatumGetFloat8(DirectFunctionCall1(float8in, CStringGetDatum(pnstrdup(value->val.string.val, value->val.string.len))));
 }
 
+int64
+seed_option(const Jsonb *options)
+{
+	JsonbValue *value = value_of(options, "seed");
+
+	return value == NULL ? 0 : DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric)));
+}
+
 bool
 flag_option(const Jsonb *options, const char *name, bool missing)
 {
@@ -148,4 +238,31 @@ object_option(const Jsonb *options, const char *name)
 	JsonbValue *value = value_of(options, name);
 
 	return value != NULL && value->type == jbvBinary ? JsonbValueToJsonb(value) : NULL;
+}
+
+Jsonb *
+with_option(Jsonb *options, const char *name, const char *text)
+{
+	StringInfoData object;
+
+	initStringInfo(&object);
+	appendStringInfoChar(&object, '{');
+	escape_json(&object, name);
+	appendStringInfoString(&object, ": ");
+	if (text != NULL)
+		escape_json(&object, text);
+	appendStringInfoString(&object, text != NULL ? "}" : "true}");
+	return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(options), DirectFunctionCall1(jsonb_in, CStringGetDatum(object.data))));
+}
+
+Jsonb *
+without_option(Jsonb *options, const char *name)
+{
+	return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(options), CStringGetTextDatum(name)));
+}
+
+Jsonb *
+without_nulls(Jsonb *options)
+{
+	return DatumGetJsonbP(query_datum("SELECT jsonb_strip_nulls($1)", 1, (query_argument[]) {{"jsonb", JsonbPGetDatum(options)}}, 0, NULL));
 }

@@ -65,6 +65,15 @@ numbers(const double *values, Size d, bool *null)
 	return *null ? (Datum) 0 : make_float8_array(values, (int) d);
 }
 
+void
+set_units(const training *t, query_argument *arguments)
+{
+	arguments[0] = arguments[1] = (query_argument) {"_float8"};
+	arguments[0].value = numbers(t->units.center, t->dim, &arguments[0].null);
+	arguments[1].value = numbers(t->units.scale, t->dim, &arguments[1].null);
+	arguments[2] = (query_argument) {"kernel_map", PointerGetDatum(t->map), t->map == NULL};
+}
+
 static Datum
 operators_array(const scan_request *request)
 {
@@ -190,19 +199,6 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 	return result;
 }
 
-/* (rows, center, scale, map): rows in their own units as an operator takes them. */
-SQL_FUNCTION(fastclust_rows_in_space)
-{
-	const fc_operator_header *rows;
-	units		to;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	rows = OPERATOR_ARG(0);
-	to = (units) {numbers_argument(fcinfo, 1, rows->d, "center"), scales_argument(fcinfo, 2, rows->d)};
-	PG_RETURN_POINTER(rows_with_map(PG_ARGISNULL(3) ? NULL : PG_DETOAST_DATUM(PG_GETARG_DATUM(3)), rows_in_units(rows, (units) {0}, to)));
-}
-
 units
 encoder_units(const train_source *source)
 {
@@ -279,19 +275,4 @@ uniform_sample(training *t)
 	if (rows == NULL)
 		reject_no_rows(t);
 	return rows;
-}
-
-/* (source, wanted, seed): a uniform sample of about so many of its rows, in their own units. */
-SQL_FUNCTION(fastclust_uniform_sample)
-{
-	query_argument source = {"row_source", PG_GETARG_DATUM(0)};
-	training	t = {.options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))),.wanted = PG_GETARG_FLOAT8(1),.seed = PG_GETARG_INT64(2)};
-	Datum		rows;
-
-	SPI_connect();
-	open_source(PG_GETARG_DATUM(0), &t.source);
-	t.estimate = DatumGetFloat8(query_datum("SELECT estimated_rows($1)", 1, &source, 0, NULL));
-	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(&t)), false, -1);
-	SPI_finish();
-	PG_RETURN_DATUM(rows);
 }

@@ -133,12 +133,28 @@ enter_grouping(const training *t, bool sparse)
 }
 
 static void
+set_locally(const char *setting)
+{
+	if (SPI_execute(psprintf("SET LOCAL %s", setting), false, 0) != SPI_OK_UTILITY)
+		elog(ERROR, "SET LOCAL %s failed", setting);
+}
+
+/*
+ * Shards group by hashing, with the memory of the coordinator, as the settings of one node do; false: as they did before.  Citus passes on what
+ * SET LOCAL sets, for the rest of the transaction; here enter_grouping puts the settings back.
+ */
+static void
 hash_on_shards(const training *t, bool hashing)
 {
-	query_argument arguments[] = {{"row_source", t->source.record}, {"bool", BoolGetDatum(hashing)}};
+	char	   *passed_on;
 
-	if (t->source.sharded && t->source.group_by != NULL)
-		run_query("SELECT hash_on_shards($1, $2)", 2, arguments, 0);
+	if (!t->source.sharded || t->source.group_by == NULL)
+		return;
+	passed_on = GetConfigOptionByName("citus.propagate_set_commands", NULL, false);
+	set_config_option("citus.propagate_set_commands", "local", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+	set_locally(hashing ? "enable_sort = off" : "enable_sort TO DEFAULT");
+	set_locally(hashing ? psprintf("work_mem = %s", quote_literal_cstr(GetConfigOptionByName("work_mem", NULL, false))) : "work_mem TO DEFAULT");
+	set_config_option("citus.propagate_set_commands", passed_on, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
 static void *

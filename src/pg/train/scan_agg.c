@@ -345,7 +345,8 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 	x = rows_in_units(state);
 	if (state->sample != NULL || state->step[0] != NULL)
 		check_rows(state, x);
-	fc_coreset_hash(plan->sample.seed, state->raw, state->waiting, plan->d, state->keys);
+	if (plan->spec != NULL || plan->drift_spec != NULL || state->sample != NULL)
+		fc_coreset_hash(plan->sample.seed, state->raw, state->waiting, plan->d, state->keys);
 	if (plan->spec != NULL || plan->drift_spec != NULL)
 		add_share(state, state->keys, state->raw, state->waiting, NULL);
 	if (state->sample != NULL)

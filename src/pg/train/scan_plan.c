@@ -1,15 +1,20 @@
-/* scan_plan.c - the plan of a scan, read from its row type once */
+/* scan_plan.c - the plan of a scan, read from its row type once; the plan of a group */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "base/rng.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
@@ -194,4 +199,109 @@ plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
 	prepare_plan(plan);
 	MemoryContextSwitchTo(old);
 	return plan;
+}
+
+/* ---- plans of a few groups ---- */
+
+enum
+{
+	ARGUMENT_OTHERS,
+	ARGUMENT_GROUPS,
+	ARGUMENT_PLANS,
+	ARGUMENT_GROUP
+};
+
+/* Kept by a call site: groups and their plans. */
+typedef struct group_plans
+{
+	int			count;
+	uint64	   *hash;
+	text	  **group;			/* NULL: groups are integers, which are their hashes */
+	Datum	   *plan;
+	Oid			type;			/* of the groups; 0: not yet read */
+} group_plans;
+
+static inline bool
+is_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+static uint64
+hash_of_text(const text *value)
+{
+	return fc_hash_bytes(0, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+}
+
+static void
+read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
+{
+	MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_PLANS);
+	Datum	   *groups;
+	int			count;
+
+	plans->type = get_fn_expr_argtype(fcinfo->flinfo, ARGUMENT_GROUP);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_GROUPS), TEXTOID, -1, false, TYPALIGN_INT, &groups, NULL, &plans->count);
+	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &plans->plan, NULL, &count);
+	if (count != plans->count)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%d plans are given for %d groups", count, plans->count)));
+	plans->group = is_integer(plans->type) ? NULL : (text **) groups;
+	plans->hash = palloc(Max(1, count) * sizeof(uint64));
+	for (int i = 0; i < count; i++)
+		plans->hash[i] = plans->group != NULL ? hash_of_text(plans->group[i]) : (uint64) strtoll(TextDatumGetCString(groups[i]), NULL, 10);
+	MemoryContextSwitchTo(old);
+}
+
+static uint64
+integer_of(Oid type, Datum group)
+{
+	return (uint64) (type == INT2OID ? DatumGetInt16(group) : type == INT4OID ? DatumGetInt32(group) : DatumGetInt64(group));
+}
+
+/* Its place among the groups; -1: it is none of them. */
+static int
+place_of_group(const group_plans *plans, Datum group)
+{
+	text	   *value = NULL;
+	uint64		hash;
+
+	if (plans->group != NULL)
+	{
+		Oid			output;
+		bool		varlena;
+
+		getTypeOutputInfo(plans->type, &output, &varlena);
+		value = plans->type == TEXTOID ? DatumGetTextPP(group) : cstring_to_text(OidOutputFunctionCall(output, group));
+	}
+	hash = value != NULL ? hash_of_text(value) : integer_of(plans->type, group);
+	for (int i = 0; i < plans->count; i++)
+		if (plans->hash[i] == hash && (value == NULL || (VARSIZE_ANY_EXHDR(value) == VARSIZE_ANY_EXHDR(plans->group[i]) &&
+														  memcmp(VARDATA_ANY(value), VARDATA_ANY(plans->group[i]), VARSIZE_ANY_EXHDR(value)) == 0)))
+			return i;
+	return -1;
+}
+
+/* (others, groups, plans, group) */
+SQL_FUNCTION(fastclust_group_plan)
+{
+	group_plans *plans = fcinfo->flinfo->fn_extra;
+
+	if (plans == NULL)
+		plans = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(group_plans));
+	if (!PG_ARGISNULL(ARGUMENT_GROUPS) && !PG_ARGISNULL(ARGUMENT_PLANS) && !PG_ARGISNULL(ARGUMENT_GROUP))
+	{
+		int			place;
+
+		if (!OidIsValid(plans->type))
+			read_group_plans(fcinfo, plans);
+		place = place_of_group(plans, PG_GETARG_DATUM(ARGUMENT_GROUP));
+		if (place >= 0)
+			PG_RETURN_DATUM(plans->plan[place]);
+	}
+	if (PG_ARGISNULL(ARGUMENT_OTHERS))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(ARGUMENT_OTHERS));
 }

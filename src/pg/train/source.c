@@ -1,5 +1,5 @@
 /*
- * source.c - the rows of a relation as queries read them.
+ * source.c - the rows of a relation as queries read them, and how many there are.
  *
  * A plain table is one leaf.  A table whose rows lie on shards is aggregated by Citus, tables of which one is foreign leaf by leaf: postgres_fdw sends
  * an aggregate over a foreign table, but never a part of one over all.
@@ -8,107 +8,17 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
-#include "executor/executor.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 
-#include "pg/base/values.h"
+#include "pg/base/arguments.h"
 #include "pg/train/train.h"
 
 #define MOST_CELLS		97		/* beside the state, the plan and the key: a function takes 100 arguments */
-
-static Datum
-field(Datum record, const char *name, bool *null)
-{
-	return GetAttributeByName(DatumGetHeapTupleHeader(record), name, null);
-}
-
-static char *
-text_field(Datum record, const char *name)
-{
-	bool		null;
-	Datum		value = field(record, name, &null);
-
-	return null ? NULL : TextDatumGetCString(value);
-}
-
-static char *
-text_or(Datum record, const char *name, char *missing)
-{
-	char	   *value = text_field(record, name);
-
-	return value != NULL ? value : missing;
-}
-
-static bool
-flag_field(Datum record, const char *name)
-{
-	bool		null;
-	Datum		value = field(record, name, &null);
-
-	return !null && DatumGetBool(value);
-}
-
-static char *
-name_field(Datum record, const char *name)
-{
-	bool		null;
-	Datum		value = field(record, name, &null);
-
-	return null ? NULL : pstrdup(NameStr(*DatumGetName(value)));
-}
-
-/* The strings of an array of text or name; NULL is none. */
-static char **
-list_field(Datum record, const char *name, Oid type, int *count)
-{
-	bool		null;
-	Datum		value = field(record, name, &null);
-	Datum	   *elements;
-	char	  **list;
-
-	*count = 0;
-	if (null)
-		return NULL;
-	deconstruct_array(DatumGetArrayTypeP(value), type, type == NAMEOID ? NAMEDATALEN : -1, false, type == NAMEOID ? TYPALIGN_CHAR : TYPALIGN_INT,
-					  &elements, NULL, count);
-	list = palloc(*count * sizeof(char *));
-	for (int i = 0; i < *count; i++)
-		list[i] = type == NAMEOID ? pstrdup(NameStr(*DatumGetName(elements[i]))) : TextDatumGetCString(elements[i]);
-	return list;
-}
-
-void
-open_source(Datum record, train_source *source)
-{
-	bool		null;
-	Datum		encoder = field(record, "encoder", &null);
-
-	*source = (train_source) {.record = record};
-	source->encoder = null ? NULL : aligned_value(encoder);
-	source->relation = text_or(record, "relation", "");
-	source->features = list_field(record, "features", NAMEOID, &source->feature_count);
-	source->vector = flag_field(record, "vector");
-	if (!source->vector && source->feature_count == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a row_source of columns has no features")));
-	source->group_by = name_field(record, "group_by");
-	source->raw = text_or(record, "raw", "NULL");
-	source->complete = NULL;
-	source->group_value = text_or(record, "group_value", "''");
-	source->filter = text_or(record, "filter", "true");
-	source->heap = flag_field(record, "heap");
-	source->key = text_or(record, "key", "0");
-	source->sparse = flag_field(record, "sparse");
-	source->leaves = list_field(record, "leaves", TEXTOID, &source->leaf_count);
-	source->sharded = flag_field(record, "sharded");
-	source->cosine = text_field(record, "metric") != NULL;
-}
 
 static char *
 group_key(const train_source *source)
@@ -120,15 +30,13 @@ group_key(const train_source *source)
 void
 find_group_type(train_source *source)
 {
-	query_argument arguments[] = {{"text", CStringGetTextDatum(source->relation)}, {"name"}};
-	char	   *type;
+	Oid			type;
 
 	if (source->group_by == NULL || source->leaf_count > 0 || source->sharded)
 		return;
-	arguments[1].value = CStringGetDatum(source->group_by);
-	type = TextDatumGetCString(query_datum("SELECT feature_type($1::regclass, $2)::text", 2, arguments, 0, NULL));
-	if (strcmp(type, "integer") == 0 || strcmp(type, "bigint") == 0 || strcmp(type, "smallint") == 0)
-		source->integer = type;
+	type = column_type(source->id, source->group_by);
+	if (type == INT4OID || type == INT8OID || type == INT2OID)
+		source->integer = format_type_be(type);
 }
 
 /* FROM and WHERE of all rows of the relation, or of one leaf; with `wanted` of about so many, as blocks or by hashes of rows that have no places. */
@@ -148,9 +56,6 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 		return;
 	}
 	appendStringInfo(query, "FROM %s t ", relation);
-	if (source->planned)
-		appendStringInfo(query, "LEFT JOIN unnest($2%s) WITH ORDINALITY planned(\"fastclust group\", \"fastclust place\") ON planned.\"fastclust group\" = %s ",
-						 source->integer != NULL ? psprintf("::%s[]", source->integer) : "", group_key(source));
 	appendStringInfo(query, "WHERE %s", source->filter);
 	if (!source->heap && estimate >= 8 * wanted)
 		appendStringInfo(query, " AND %s >> 40 & %d = 0", source->key, (1 << (int) floor(log2(Min(estimate / (4 * wanted), 1048576.0)))) - 1);
@@ -169,12 +74,6 @@ append_cells(StringInfo query, const train_source *source)
 			appendStringInfo(query, "%st.%s", i > 0 ? ", " : "", quote_identifier(source->features[i]));
 }
 
-bool
-sums_on_shards(const train_source *source)
-{
-	return source->sharded && DatumGetBool(query_datum("SELECT is_only_sum('aggregate_state'::regtype)", 0, NULL, 0, NULL));
-}
-
 /* A row (value, packed state) for each value, which is an expression of the row or, over leaves, a column; merged: of the merged ones of leaves. */
 static char *
 scan_query(const train_source *source, const char *value, const char *group, bool keyed, const char *merged, double wanted, double estimate, int64 seed)
@@ -184,7 +83,7 @@ scan_query(const train_source *source, const char *value, const char *group, boo
 
 	initStringInfo(&scan);
 	appendStringInfo(&scan, "%s(%s, %s, ", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
-					 source->planned ? "COALESCE(($3)[planned.\"fastclust place\"::integer], $1)" : "$1", keyed ? source->key : "NULL");
+					 source->planned ? psprintf("group_plan($1, $2, $3, %s)", group_key(source)) : "$1", keyed ? source->key : "NULL");
 	append_cells(&scan, source);
 	appendStringInfoChar(&scan, ')');
 	initStringInfo(&query);
@@ -211,22 +110,13 @@ scan_text(const train_source *source, double wanted, double estimate, int64 seed
 	return scan_query(source, value, source->group_by == NULL ? NULL : source->leaf_count > 0 ? "1" : group_key(source), true, "q.value::text COLLATE \"C\"", wanted, estimate, seed);
 }
 
-/* (source, column, keyed): the query of a scan of plan $1, a row (value of the column or NULL, packed state) each. */
-SQL_FUNCTION(fastclust_scan_query)
+char *
+bucket_scan_text(const train_source *source, const char *column, bool keyed)
 {
-	train_source source;
-	const char *value;
-	char	   *query;
+	const char *value = column == NULL ? "NULL::text" : psprintf("t.%s", quote_identifier(column));
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
-		PG_RETURN_NULL();
-	value = PG_ARGISNULL(1) ? "NULL::text" : psprintf("t.%s", quote_identifier(NameStr(*PG_GETARG_NAME(1))));
-	SPI_connect();
-	open_source(PG_GETARG_DATUM(0), &source);
-	query = scan_query(&source, value, PG_ARGISNULL(1) ? NULL : "1", PG_GETARG_BOOL(2), "q.value", INFINITY, 0, 0);
-	query = strcpy(SPI_palloc(strlen(query) + 1), query);
-	SPI_finish();
-	PG_RETURN_TEXT_P(cstring_to_text(query));
+	return psprintf("SELECT q.value::text, q.scan FROM (%s) q(value, scan) ORDER BY q.value",
+					scan_query(source, value, column == NULL ? NULL : "1", keyed, "q.value", INFINITY, 0, 0));
 }
 
 int
@@ -235,17 +125,67 @@ scan_flags(const train_source *source)
 	return QUERY_PARALLEL | (source->sharded || source->leaf_count > 0 ? QUERY_CONSTANTS : 0);
 }
 
-/* (source, wanted, estimate, seed, leaf): FROM and WHERE as append_rows_from. */
-SQL_FUNCTION(fastclust_rows_from)
+/* ---- how many rows there are ---- */
+
+/* The planner's number.  Beside Citus rows are counted: after an EXPLAIN of any table it sends statements to itself that it ran locally before, and fails. */
+double
+estimated_rows(const train_source *source)
 {
-	train_source source;
+	char	   *rows = psprintf("FROM %s t WHERE %s", source->relation, source->filter);
+	query_argument plan = {"json"};
+	bool		null;
+
+	if (has_citus())
+		return DatumGetFloat8(query_datum(psprintf("SELECT count(*)::float8 %s", rows), 0, NULL, QUERY_PARALLEL, NULL));
+	if (SPI_execute(psprintf("EXPLAIN (FORMAT JSON) SELECT 1 %s", rows), false, 0) != SPI_OK_UTILITY)
+		elog(ERROR, "EXPLAIN of %s failed", source->relation);
+	plan.value = datumCopy(query_value(0, 1, &null), false, -1);
+	return DatumGetFloat8(query_datum("SELECT ($1 -> 0 -> 'Plan' ->> 'Plan Rows')::float8", 1, &plan, 0, NULL));
+}
+
+/* By the option `sample`: the planner's number, or where rows are sampled by their hashes alone, whatever their places, the exact one. */
+double
+rows_to_sample(train_source *source, const Jsonb *options)
+{
+	char	   *how = text_option(options, "sample");
 	StringInfoData query;
 
-	for (int i = 0; i < 4; i++)
-		if (PG_ARGISNULL(i))
-			PG_RETURN_NULL();
-	open_source(PG_GETARG_DATUM(0), &source);
+	if (how == NULL || strcmp(how, "auto") == 0)
+		return estimated_rows(source);
+	if (strcmp(how, "hash") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sample \"%s\" is not known", how),
+				 errhint("Samples are auto, hash.")));
 	initStringInfo(&query);
-	append_rows_from(&query, &source, PG_GETARG_FLOAT8(1), PG_GETARG_FLOAT8(2), PG_GETARG_INT64(3), PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4)));
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(query.data, query.len));
+	for (int i = 0; i < Max(1, source->leaf_count); i++)
+	{
+		appendStringInfoString(&query, i > 0 ? " UNION ALL SELECT count(*) AS n " : "SELECT sum(q.n)::float8 FROM (SELECT count(*) AS n ");
+		append_rows_from(&query, source, INFINITY, 0, 0, source->leaf_count > 0 ? source->leaves[i] : NULL);
+	}
+	appendStringInfoString(&query, ") q");
+	hash_keys(source);
+	return DatumGetFloat8(query_datum(query.data, 0, NULL, QUERY_PARALLEL, NULL));
+}
+
+/* (relation) */
+SQL_FUNCTION(fastclust_estimated_rows)
+{
+	train_source source = {.relation = relation_name(PG_GETARG_OID(0)),.filter = "true"};
+	double		rows;
+
+	SPI_connect();
+	rows = estimated_rows(&source);
+	SPI_finish();
+	PG_RETURN_FLOAT8(rows);
+}
+
+/* ---- a row as operators take it ---- */
+
+char *
+row_text(const train_source *source, bool scaled, bool mapped)
+{
+	char	   *row = !scaled ? source->raw : source->vector ? psprintf("vector_in_units($1, $2, %s)", source->raw) : source->encoded;
+
+	return mapped ? psprintf("kernel_features($3, %s)", row) : row;
 }

@@ -22,7 +22,7 @@
 #include "pg/train/train.h"
 #include "rkhs/map.h"
 
-#define PARTS_AT_ONCE	1000
+#define PARTS_AT_ONCE	100		/* the planner copies their array */
 #define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and what they were measured with, about */
 #define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
 #define ROWS_OF_GROUP	48		/* of a group: the deviation of the law is right within 4 % (one deviation) */
@@ -50,13 +50,14 @@ row_length(const serving_part *part)
 void
 read_serving(training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"row_source", t->source.record}};
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"text", t->source.group_by == NULL ? (Datum) 0 : CStringGetTextDatum(t->source.group_by), t->source.group_by == NULL},
+	{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}, {"encoder", PointerGetDatum(t->source.encoder), t->source.encoder == NULL}};
 
 	run_query("SELECT v.group_value, v.operator, v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine'"
 			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
-			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM ($2).group_by AND v.features = ($2).features"
-			  "   AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names(($2).encoder) ORDER BY v.group_value COLLATE \"C\"",
-			  2, arguments, 0);
+			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM $2::name AND v.features = $3"
+			  "   AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names($4) ORDER BY v.group_value COLLATE \"C\"",
+			  lengthof(arguments), arguments, 0);
 	t->serving_count = (int) SPI_processed;
 	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_part));
 	for (int i = 0; i < t->serving_count; i++)
@@ -116,6 +117,16 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 	*churn = changed_labels(&labels);
 }
 
+/* The numbers above each cluster; NULL without levels. */
+Datum
+level_paths(const training *t, const fc_operator_header *op, bool *null)
+{
+	query_argument arguments[] = {{"fastop", PointerGetDatum(op)}, {"jsonb", PointerGetDatum(t->options)}};
+
+	*null = !has_option(t->options, "levels");
+	return *null ? (Datum) 0 : query_datum("SELECT level_paths($1, $2)", 2, arguments, 0, null);
+}
+
 /* A part without an old one takes its numbers from those of another group, where there is one to align to. */
 static part_result
 measure_part(const training *t, train_part *part, const fc_operator_header *other_group)
@@ -124,7 +135,6 @@ measure_part(const training *t, train_part *part, const fc_operator_header *othe
 	serving_part old = serving_of(t, part->group);
 	part_result result = {.churn = NAN};
 	double		places[DISTANCE_QUANTILES];
-	query_argument arguments[] = {{"fastop"}, {"jsonb", PointerGetDatum(t->options)}};
 
 	if (old.op != NULL)
 		continue_numbers(t, part, rows, &old, &result.churn);
@@ -132,64 +142,11 @@ measure_part(const training *t, train_part *part, const fc_operator_header *othe
 		part->op = renumbered(part->op, numbers_by_distance(other_group, part->op));
 	quantile_places(places);
 	result.profile = profile_of_fit(part->op, rows, places, DISTANCE_QUANTILES);
-	arguments[0].value = PointerGetDatum(part->op);
-	result.no_paths = !has_option(t->options, "levels");
-	if (!result.no_paths)
-		result.paths = query_datum("SELECT level_paths($1, $2)", 2, arguments, 0, &result.no_paths);
+	result.paths = level_paths(t, part->op, &result.no_paths);
 	return result;
 }
 
 /* ---- the row of a part ---- */
-
-typedef struct record_builder
-{
-	TupleDesc	desc;
-	Datum	   *values;
-	bool	   *nulls;
-} record_builder;
-
-static void
-set_column(record_builder *row, const char *name, Datum value)
-{
-	for (int i = 0; i < row->desc->natts; i++)
-		if (strcmp(NameStr(TupleDescAttr(row->desc, i)->attname), name) == 0)
-		{
-			row->values[i] = value;
-			row->nulls[i] = false;
-			return;
-		}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("stored_versions has no column \"%s\"", name)));
-}
-
-static void
-set_value(record_builder *row, const char *name, const void *value)
-{
-	if (value != NULL)
-		set_column(row, name, PointerGetDatum(value));
-}
-
-static void
-set_numbers(record_builder *row, const char *name, const double *values, Size count)
-{
-	if (values != NULL)
-		set_column(row, name, make_float8_array(values, (int) count));
-}
-
-static void
-set_number(record_builder *row, const char *name, double value)
-{
-	if (!isnan(value))
-		set_column(row, name, Float8GetDatum(value));
-}
-
-static void
-set_text(record_builder *row, const char *name, const char *value)
-{
-	if (value != NULL)
-		set_column(row, name, CStringGetTextDatum(value));
-}
 
 /* The law of the sketch is from the uniform sample, in the rows' own units, or of a group from some of its weighted rows. */
 static void
@@ -206,19 +163,15 @@ set_law(record_builder *row, const training *t, const fc_operator_header *sample
 static Datum
 version_row(const training *t, const fc_operator_header *sample, const train_part *part, const part_result *result, bool first)
 {
-	TupleDesc	desc = lookup_rowtype_tupdesc(type_of_name("stored_versions"), -1);
-	record_builder row = {desc, palloc0(desc->natts * sizeof(Datum)), palloc(desc->natts * sizeof(bool))};
-	Datum		record;
-	bool		null;
+	record_builder row = begin_record("stored_versions", (Datum) 0);
 
-	memset(row.nulls, true, desc->natts * sizeof(bool));
 	set_column(&row, "model_id", Int64GetDatum(t->model_id));
 	set_column(&row, "version", Int32GetDatum(t->version));
 	set_text(&row, "group_value", part->group);
 	set_text(&row, "method", t->method);
 	set_text(&row, "note", t->note);
 	set_text(&row, "relation", t->source.relation);
-	set_column(&row, "features", GetAttributeByName(DatumGetHeapTupleHeader(t->source.record), "features", &null));
+	set_column(&row, "features", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count)));
 	set_column(&row, "vector", BoolGetDatum(t->source.vector));
 	set_value(&row, "encoder", t->source.encoder);
 	set_column(&row, "k", Int32GetDatum((int32) t->k));
@@ -244,12 +197,10 @@ version_row(const training *t, const fc_operator_header *sample, const train_par
 		set_column(&row, "paths", result->paths);
 	set_number(&row, "recall", t->recall);
 	set_column(&row, "started_at", TimestampTzGetDatum(t->begun));
-	record = HeapTupleGetDatum(heap_form_tuple(desc, row.values, row.nulls));
-	ReleaseTupleDesc(desc);
-	return record;
+	return end_record(&row);
 }
 
-static void
+void
 write_parts(Datum *records, int count)
 {
 	ArrayType  *array = construct_array(records, count, type_of_name("stored_versions"), -1, false, TYPALIGN_DOUBLE);

@@ -48,28 +48,6 @@ standard_units(const training *t, const fc_operator_header *sample)
 	return (units) {mean, deviation};
 }
 
-Datum
-units_record(const training *t)
-{
-	Datum		values[3] = {0};
-	bool		nulls[3] = {t->units.center == NULL, t->units.scale == NULL, t->map == NULL};
-
-	if (t->units.center != NULL)
-		values[0] = make_float8_array(t->units.center, (int) t->dim);
-	if (t->units.scale != NULL)
-		values[1] = make_float8_array(t->units.scale, (int) t->dim);
-	values[2] = PointerGetDatum(t->map);
-	return make_record("row_units", values, nulls);
-}
-
-char *
-row_text(const training *t)
-{
-	query_argument arguments[] = {{"row_source", t->source.record}, {"row_units", units_record(t)}};
-
-	return TextDatumGetCString(query_datum("SELECT row_in_space($1, $2)", 2, arguments, 0, NULL));
-}
-
 /* ---- the sample checked ---- */
 
 /* Does the sample hold all rows? */
@@ -102,12 +80,11 @@ check_groups(const training *t, const fc_operator_header *sample, double groups)
 static void
 check_clusters(const training *t, const fc_operator_header *sample)
 {
-	query_argument arguments[] = {{"training_job", t->job}, {"int8", Int64GetDatum(sample->k)}};
 	Size		different;
 
 	if (!is_whole(t, sample))
 		return;
-	run_query("SELECT check_k_of_count($1, $2)", 2, arguments, 0);
+	check_k_of_count(t, sample->k);
 	if (t->k <= 1)
 		return;
 	different = distinct_rows(sample, t->k);
@@ -129,7 +106,7 @@ check_sample(const training *t, const fc_operator_header *sample)
 		warn_useless_columns(t, sample, is_whole(t, sample) ? "" : " of a sample");
 }
 
-/* ---- k, specs and features from the sample ---- */
+/* ---- k from the sample ---- */
 
 /* Evidence for each number of clusters; a search reads so many rows at most. */
 static fc_choice *
@@ -153,67 +130,15 @@ choose_k(training *t, const fc_operator_header *sample)
 	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "", t->note != NULL ? "; " : "", choice->clear ? "clear" : "no clear k");
 }
 
-static Datum
-number_or_null(double x, bool *null)
+fc_choice *
+try_clusters(training *t)
 {
-	*null = isnan(x);
-	return Float8GetDatum(x);
-}
-
-/* (job): rows (k, cost, gain, stability, verdict) for numbers of clusters up to its k. */
-SQL_FUNCTION(fastclust_tried_clusters)
-{
-	training   *t;
 	fc_operator_header *sample;
-	fc_choice  *choice;
 
-	fastclust_begin_rows(fcinfo);
-	SPI_connect();
-	t = open_training(PG_GETARG_DATUM(0));
 	learn_encoder(t);
 	sample = uniform_sample(t);
 	t->units = standard_units(t, sample);
-	choice = tried_clusters(t, sample, t->k);
-	for (Size i = 0; i < choice->count; i++)
-	{
-		const fc_tried *tried = &choice->tried[i];
-		bool		nulls[5] = {false, false, false, false, i != choice->chosen};
-		Datum		values[5] = {Int32GetDatum((int32) tried->k), Float8GetDatum(tried->evidence.cost), number_or_null(tried->gain, &nulls[2]),
-		number_or_null(tried->stability, &nulls[3]), CStringGetTextDatum(choice->clear ? "clear" : "no clear k")};
-
-		put_row(fcinfo, values, nulls);
-	}
-	SPI_finish();
-	return (Datum) 0;
-}
-
-static bool
-has_live(const training *t)
-{
-	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}}, 0, NULL));
-}
-
-/* Only decoding needs many frequencies, or axes of the sample; drift compares the waves of all dimensions. */
-static void
-choose_specs(training *t, const fc_operator_header *sample)
-{
-	TimestampTz begun = GetCurrentTimestamp();
-	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}, {"int4", Int32GetDatum((int32) t->k)}};
-
-	t->drift_spec = drift_spec_of_rows(sample, t->seed);
-	t->decodable = strcmp(t->method, "compressive") == 0 || flag_option(t->options, "live", has_live(t));
-	t->spec = !t->decodable ? wave_spec_of_rows(sample, t->source.sparse, t->seed)
-		: (fc_spec *) DatumGetPointer(query_datum("SELECT decoded_spec($1, $2, $3, $4)", lengthof(arguments), arguments, 0, NULL));
-	log_step(t, "spec", begun, NAN, psprintf("%u frequencies%s", t->spec->frequencies, t->source.group_by != NULL ? " for all groups" : ""));
-}
-
-static void
-choose_map(training *t, const fc_operator_header *sample)
-{
-	query_argument arguments[] = {{"training_job", t->job}, {"row_units", units_record(t)}, {"fastop", PointerGetDatum(sample)}};
-
-	if (strcmp(t->method, "kernel") == 0)
-		t->map = (struct varlena *) DatumGetPointer(query_datum("SELECT (with_map($1, $2, $3)).map", 3, arguments, 0, NULL));
+	return tried_clusters(t, sample, t->k);
 }
 
 /* ---- candidates: operators that the scan measures and moves ---- */
@@ -380,7 +305,7 @@ measure_recall(training *t, const fc_operator_header *sample, const train_part *
 
 /* ---- the line ---- */
 
-static void
+void
 train_rows(training *t)
 {
 	fc_operator_header *sample;
@@ -416,18 +341,4 @@ train_rows(training *t)
 	if (has_option(t->options, "probes") && t->source.group_by == NULL)
 		measure_recall(t, sample, &parts[0]);
 	log_step(t, "profile", begun, store_parts(t, sample, parts, count), NULL);
-}
-
-/* (job): its version, written but not served yet; the job with the encoder that was learned. */
-SQL_FUNCTION(fastclust_train_rows)
-{
-	training   *t;
-	Datum		job;
-
-	SPI_connect();
-	t = open_training(PG_GETARG_DATUM(0));
-	train_rows(t);
-	job = SPI_datumTransfer(t->job, false, -1);
-	SPI_finish();
-	return job;
 }

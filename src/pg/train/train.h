@@ -18,37 +18,43 @@
 #include "datatype/timestamp.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "utils/array.h"
 #include "utils/jsonb.h"
 
 #include "drift/spec.h"
+#include "encode/encoder.h"
+#include "kmeans/choose.h"
 #include "operator/bytes.h"
 #include "operator/coreset.h"
 #include "pg/operator/rows.h"
 #include "sketch/spec.h"
 
-/* The rows of a relation as a training reads them (row_source of sql/models/rows.sql says the same); texts are of the alias t. */
+/* The rows of a relation as a training reads them; texts are of the alias t. */
 typedef struct train_source
 {
-	Datum		record;			/* the row_source */
-	char	   *relation;
+	Oid			id;
+	char	   *relation;		/* qualified and quoted */
 	char	  **features;
 	int			feature_count;
 	bool		vector;			/* features is one column of vectors */
+	bool		cast;			/* which a cast makes of the column */
+	bool		array;			/* of arrays */
+	bool		sparse;			/* given as a sparsevec */
 	char	   *group_by;		/* NULL: no groups */
 	char	   *integer;		/* the type of groups that are integers, as which they are grouped; NULL: by their texts */
-	bool		planned;		/* groups are scanned by plans of their own, $3 of the values $2, and others by $1 */
-	struct varlena *encoder;	/* NULL of vectors */
-	char	   *raw;
+	bool		planned;		/* groups are scanned by plans of their own, $3 of the values $2, and others by $1: group_plan */
+	struct varlena *encoder;	/* NULL of vectors, and until it is learned */
+	char	   *raw;			/* the row as an array, in its own units; NULL until an encoder is there */
+	char	   *encoded;		/* the same in units; NULL without an encoder */
 	char	   *complete;		/* NULL: samples take all rows */
-	char	   *group_value;
-	char	   *filter;
-	bool		heap;
-	char	   *key;
-	bool		sparse;
+	char	   *group_value;	/* '' without groups */
+	char	   *filter;			/* rows without NULL */
+	bool		heap;			/* rows have places in blocks */
+	char	   *key;			/* tells equal rows apart */
 	char	  **leaves;			/* tables to aggregate one by one */
 	int			leaf_count;		/* 0: the relation as it is */
-	bool		sharded;
-	bool		cosine;
+	bool		sharded;		/* its rows lie on shards of Citus */
+	bool		cosine;			/* rows are read as vectors of length 1 */
 } train_source;
 
 /* What the serving version has for a group; operator NULL: nothing. */
@@ -72,10 +78,9 @@ typedef struct candidates
 	double		error;
 } candidates;
 
-/* A job and what its steps have made. */
+/* A training, with the results of its steps so far. */
 typedef struct training
 {
-	Datum		job;			/* the training_job; `k` and `note` may be other ones */
 	int64		model_id;		/* 0: a sample alone is asked for */
 	char	   *model;
 	int32		version;
@@ -104,15 +109,20 @@ typedef struct training
 	double		recall;			/* NAN: not measured */
 } training;
 
-extern training *open_training(Datum job);
-
 /* ---- options, which were checked ---- */
 
+/* {} */
+extern Jsonb *empty_options(void);
+
 extern bool has_option(const Jsonb *options, const char *name);
+extern int64 seed_option(const Jsonb *options);
 extern double number_option(const Jsonb *options, const char *name, double missing);
 extern bool flag_option(const Jsonb *options, const char *name, bool missing);
 extern char *text_option(const Jsonb *options, const char *name);
 extern Jsonb *object_option(const Jsonb *options, const char *name);		/* NULL: there is none */
+extern Jsonb *with_option(Jsonb *options, const char *name, const char *text);		/* text NULL: true */
+extern Jsonb *without_option(Jsonb *options, const char *name);
+extern Jsonb *without_nulls(Jsonb *options);
 
 /* ---- queries (query.c): SPI is connected ---- */
 
@@ -124,6 +134,7 @@ typedef struct query_argument
 } query_argument;
 
 #define QUERY_PARALLEL	0x01
+#define QUERY_STABLE	0x04	/* in the snapshot of the calling query */
 #define QUERY_CONSTANTS	0x02	/* arguments become constants of the plan, which servers behind Citus or postgres_fdw need; else they stay where they are */
 
 /* A type of ours or of pg_catalog. */
@@ -138,26 +149,81 @@ extern Datum query_datum(const char *text, int count, const query_argument *argu
 /* A composite value of a type of ours. */
 extern Datum make_record(const char *type, Datum *values, bool *nulls);
 
+/* The same column by column; those that are not set are NULL, or as they are in another record of the type. */
+typedef struct record_builder
+{
+	TupleDesc	desc;
+	Datum	   *values;
+	bool	   *nulls;
+} record_builder;
+
+extern record_builder begin_record(const char *type, Datum other);		/* other 0: none */
+extern void set_column(record_builder *row, const char *name, Datum value);
+extern void set_value(record_builder *row, const char *name, const void *value);	/* NULL is NULL, as below */
+extern void set_text(record_builder *row, const char *name, const char *value);
+extern void set_number(record_builder *row, const char *name, double value);		/* NAN: NULL */
+extern void set_numbers(record_builder *row, const char *name, const double *values, Size count);
+extern Datum end_record(record_builder *row);
+
 /* ---- steps: notices, training_progress, training_log (steps.c) ---- */
 
 extern TimestampTz begin_step(const training *t, const char *step);
 extern void log_step(const training *t, const char *step, TimestampTz begun, double objective, const char *note);	/* NAN, NULL: none */
 extern void reject_no_rows(const training *t) __attribute__((noreturn));
 
+/* ---- relation.c: SPI is connected ---- */
+
+typedef struct feature_list
+{
+	char	  **names;
+	int			count;
+} feature_list;
+
+/* The columns of a list; one that is NULL, empty or of more than one dimension is an error. */
+extern feature_list read_features(ArrayType *array);
+
+/* A list that is given as text: '{a,b}', or 'a', which may be a column of vectors. */
+extern ArrayType *columns_of_text(Oid relation, const char *given, bool *vector);
+extern ArrayType *array_of_names(char *const *names, int count);
+
+/* The type of a column; the error that it is not there. */
+extern Oid	column_type(Oid relation, const char *name);
+
+/* All rows, or only those that the options let through, as the metric there takes them. */
+extern void open_source(train_source *source, Oid relation, const feature_list *features, bool vector, char *group_by);
+extern void add_options(train_source *source, Jsonb *options);
+
+/* Columns are read by the encoder from now on. */
+extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
+
+/* Rows are told apart by their values, wherever they lie. */
+extern void hash_keys(train_source *source);
+
+extern bool has_citus(void);
+
+/* May shards be sent aggregates that are called "sum"? */
+extern bool sums_on_shards(const train_source *source);
+
 /* ---- source.c ---- */
 
 #define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */
 
-extern void open_source(Datum record, train_source *source);
 extern void find_group_type(train_source *source);
 extern void append_rows_from(StringInfo query, const train_source *source, double wanted, double estimate, int64 seed, const char *leaf);
 
 /* The query of a scan of plan $1: a row (group, packed state) for every group, or one. */
 extern char *scan_text(const train_source *source, double wanted, double estimate, int64 seed);
-/* May shards be sent aggregates that are called "sum"? */
-extern bool sums_on_shards(const train_source *source);
+/* The same of a row (value as text, packed state) for each value of a column, or for NULL of all rows.  A scan of a share or a sample is keyed. */
+extern char *bucket_scan_text(const train_source *source, const char *column, bool keyed);
 
 extern int	scan_flags(const train_source *source);
+
+/* How many rows there are; the second by the option `sample`, which may say that rows are told apart by their values. */
+extern double estimated_rows(const train_source *source);
+extern double rows_to_sample(train_source *source, const Jsonb *options);
+
+/* The text of a row as operators take it, of parameters $1 center, $2 scale and $3 map. */
+extern char *row_text(const train_source *source, bool scaled, bool mapped);
 
 /* What a scan is to find of the rows in units; zeros and NULLs: not that. */
 typedef struct scan_request
@@ -217,9 +283,8 @@ extern fc_operator_header *some_rows(const fc_operator_header *rows, Size step, 
 /* Their features by a map; NULL: as they are. */
 extern fc_operator_header *rows_with_map(const struct varlena *map, const fc_operator_header *rows);
 
-/* A row_units, and the text of a row as operators take it, by the row_units $1. */
-extern Datum units_record(const training *t);
-extern char *row_text(const training *t);
+/* The parameters of row_text: three arguments. */
+extern void set_units(const training *t, query_argument *arguments);
 
 /* ---- parts: groups, or the only one ---- */
 
@@ -294,7 +359,107 @@ extern bool sums_are_shared(const fc_operator_header *op);
 
 extern lloyd_sums lloyd_scan(const training *t, const fc_operator_header *op);
 
+/* ---- version.c ---- */
+
+/* A part of a version that is stored; NULL: the record has none. */
+typedef struct stored_version
+{
+	Datum		record;			/* stored_versions */
+	char	   *model;
+	int32		version;
+	char	   *group;
+	char	   *method;
+	char	   *relation;
+	feature_list features;
+	bool		vector;
+	struct varlena *encoder;
+	Size		k;
+	Jsonb	   *options;
+	fc_operator_header *op;
+	struct varlena *map;
+	fc_spec    *spec;
+	struct varlena *sketch;
+} stored_version;
+
+extern stored_version open_version(Datum record);
+
+/* The units of its rows of d numbers. */
+extern bool has_units(const stored_version *version);
+extern units units_of_version(const stored_version *version, Size d);
+
+/* ---- spec.c ---- */
+
+/* Does a live sketch follow the rows of the model, that the caller may read? */
+extern bool is_followed(const training *t);
+extern void choose_specs(training *t, const fc_operator_header *sample);
+extern void choose_map(training *t, const fc_operator_header *sample);
+
+/* ---- job.c ---- */
+
+/* A model that is held until the end of the transaction. */
+typedef struct held_model
+{
+	Datum		record;			/* stored_models */
+	int64		id;
+	char	   *model;
+	int32		version;		/* the current one; 0: none */
+} held_model;
+
+/* The model of the call's first argument; one that is not there is made, or an error. */
+extern held_model hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make);
+extern int32 next_version(int64 model_id);
+
+/* Of the current version the part of most clusters; groups: else a model of groups is an error. */
+extern stored_version largest_part(const held_model *held, bool groups);
+
+/* The live sketch (kept_sketches) that a query gives; false: none. */
+extern bool find_live(const char *query, int count, const query_argument *arguments, Datum *live);
+
+/* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
+extern int64 clusters_of_levels(const Jsonb *options, int64 k);
+
+/* k is at most the number of rows. */
+extern void check_k_of_count(const training *t, int64 n);
+
+extern void warn_idle_options(const char *method, const Jsonb *options);
+extern void warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *options);
+extern void reject_with_method(const char *method, const char *problem, const char *hint) __attribute__((noreturn));
+
+/* The job of the next version of a model, checked; then its version, which serves unless it was not to be activated. */
+extern training *begin_training(const held_model *held, const train_source *source, int64 k, char *method, Jsonb *options);
+extern int32 run_training(FunctionCallInfo fcinfo, training *t);
+
+/* The version serves; labels that follow the model are those of the version. */
+extern void start_serving(const training *t);
+
+/* ---- decoded.c: versions that are made of a sketch alone; no row is read ---- */
+
+typedef struct decoded_clusters
+{
+	fc_operator_header *op;		/* in the rows' own units */
+	double	   *spreads;
+	double		objective;
+} decoded_clusters;
+
+/* initial: where to start from as well, or NULL; forget: bounds, which may be those of rows that are gone. */
+extern decoded_clusters decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, const fc_operator_header *initial, bool quiet, bool forget);
+
+/* A new version of a live model, of each group that has rows; and one from the sketch of new rows. */
+extern int32 retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options);
+extern int32 retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, Jsonb *options);
+
+/* ---- train.c ---- */
+
+/* The version of a training, written but not served yet. */
+extern void train_rows(training *t);
+
+/* Evidence for numbers of clusters up to k, from a sample. */
+extern fc_choice *try_clusters(training *t);
+
 /* ---- store.c ---- */
+
+extern void write_parts(Datum *records, int count);
+extern Datum level_paths(const training *t, const fc_operator_header *op, bool *null);
 
 extern double store_parts(training *t, const fc_operator_header *sample, train_part *parts, int count);
 

@@ -64,8 +64,8 @@ CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, feat
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
-    source row_source;
-    numbers integer;
+    numbers boolean;
+    dimensions integer;
     read_by_condition name[] := '{}';
 BEGIN
     PERFORM check_live_options(options);
@@ -76,7 +76,7 @@ BEGIN
     ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation), HINT = 'A live sketch follows a table, plain or partitioned.';
     END IF;
-    PERFORM check_features(features);
+    numbers := (row_expressions(relation, features, vector, options ->> 'group_by', NULL)).numbers;
     IF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
         RAISE duplicate_column USING MESSAGE = format('column "%s" is named twice', (SELECT f FROM unnest(features) f GROUP BY f HAVING count(*) > 1 ORDER BY f LIMIT 1));
     END IF;
@@ -88,7 +88,6 @@ BEGIN
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
     live.counting := flag_option(options, 'concurrently', false);
-    source := row_source(relation, features, vector, live.group_by);
     PERFORM check_live_group(relation, live.group_by);
     live.bucket_width := live_bucket_width(relation, options);
     live.half_life := span_option(options, 'half_life');
@@ -96,7 +95,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('option "encoder" is for a list of columns, not for the vectors of column "%s"', features[1]);
     ELSIF NOT vector THEN
         live.encoder := (options ->> 'encoder')::encoder;
-        IF live.encoder IS NULL AND NOT source.numbers THEN
+        IF live.encoder IS NULL AND NOT numbers THEN
             RAISE datatype_mismatch USING MESSAGE = format('not all features of %s are numbers', relation),
                 HINT = 'Give an encoder: {"encoder": ...}, its text form, or train a model with the option live.';
         ELSIF live.encoder IS NOT NULL AND encoder_columns(live.encoder) <> features THEN
@@ -104,11 +103,11 @@ BEGIN
                 DETAIL = format('It encodes %s.', array_to_string(encoder_columns(live.encoder), ', '));
         END IF;
         -- else each row written later would be an error
-        numbers := COALESCE(dim(live.encoder), cardinality(features));
-        IF numbers <> (describe(live.spec) ->> 'dim')::integer THEN
-            RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', numbers, CASE WHEN numbers > 1 THEN 's' END,
+        dimensions := COALESCE(dim(live.encoder), cardinality(features));
+        IF dimensions <> (describe(live.spec) ->> 'dim')::integer THEN
+            RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', dimensions, CASE WHEN dimensions > 1 THEN 's' END,
                                                                  describe(live.spec) ->> 'dim'),
-                HINT = format('sketch_spec(%s, ...) makes one that fits, and sketch_spec_agg of these columns.', numbers);
+                HINT = format('sketch_spec(%s, ...) makes one that fits, and sketch_spec_agg of these columns.', dimensions);
         END IF;
     END IF;
     IF options ->> 'where' IS NOT NULL THEN
@@ -264,7 +263,7 @@ BEGIN
         PERFORM make_live_triggers(live.id, t.id), CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END FROM live_tables(live.relation) t;
         RETURN NULL;
     END IF;
-    about := estimated_rows(row_source(asked.relation, asked.features, asked.vector, asked.group_by));
+    about := estimated_rows(asked.relation);
     IF about >= 1e6 THEN
         RAISE NOTICE USING MESSAGE = format('writers of %s wait until about %s million rows are counted', asked.relation, round(about / 1e6)),
             HINT = 'keep_sketch with the option {"concurrently": true}, then rebuild_sketch, counts beside them.';

@@ -24,7 +24,7 @@ COMMENT ON FUNCTION index_centroids(text)
 -- ---- index_health ----
 
 -- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
-CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, source row_source, version stored_versions, INOUT at_build sketch, INOUT present sketch,
+CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, "column" name, version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts, OUT n bigint)
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -42,7 +42,7 @@ BEGIN
     END IF;
     IF NOT of_model THEN
         version := NULL;
-        version.features := source.features;
+        version.features := ARRAY["column"];
         version.vector := true;
         version.options := '{}';
         version.training_sketch := at_build;
@@ -55,7 +55,7 @@ BEGIN
     n := COALESCE(n, row_count(present), 0);
     IF has_all_dimensions(spec(at_build)) THEN
         null_moments := COALESCE(version.null_moments, CASE WHEN row_count(present) > 0 THEN
-                                 sample_null_moments(uniform_sample(source, 5000, 0), spec(at_build)) END);
+                                 sample_null_moments(rows_sampled(version, relation, NULL, 5000, 0), spec(at_build)) END);
     ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
             HINT = 'Leave at_build and present out, or make them with the model_spec of a model of method "kmeans".';
@@ -70,7 +70,7 @@ CREATE FUNCTION index_health(relation regclass, "column" name, at_build sketch D
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions;
-    source row_source;
+    relation_name text;
     compared record;
     measured record;
 BEGIN
@@ -79,21 +79,20 @@ BEGIN
     ELSIF $5 < 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('probes is %s, out of range', $5), DETAIL = 'It is a number of buckets, 1 or more.';
     END IF;
-    source := row_source($1, ARRAY[$2], true, NULL);
+    relation_name := (row_expressions($1, ARRAY[$2], true, NULL, NULL)).relation_name;
     -- The version whose buckets stand for those of an index on the column: the caller's own or that of the table's owner before those of others, then one
     -- whose training measured the recall, then the latest.  None of a role that may not read the column: it only says that it was trained on it.
     SELECT v.* INTO version FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
            (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = $1) o
-     WHERE m.group_by IS NULL AND v.vector AND v.features = source.features AND v.relation = source.relation AND has_column_privilege(m.owner_id, $1, $2, 'SELECT')
+     WHERE m.group_by IS NULL AND v.vector AND v.features = ARRAY[$2] AND v.relation = relation_name AND has_column_privilege(m.owner_id, $1, $2, 'SELECT')
      ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1;
     IF version.operator IS NOT NULL THEN
         PERFORM scanned_relation(readable_model(version.model), version, $1, NULL);
-        source := source_of_version(version, $1, NULL);
     ELSIF $3 IS NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('no model was trained on column "%s" of %s, and at_build is NULL', $2, $1),
             HINT = 'Give the sketch of the rows the index was built from: at_build => ..., or train a model on the column.';
     END IF;
-    compared := sketches_to_compare($1, source, version, $3, $4);
+    compared := sketches_to_compare($1, $2, version, $3, $4);
     model := version.model;
     rows_at_build := row_count(compared.at_build);
     rows_now := compared.n;
@@ -102,7 +101,7 @@ BEGIN
                       compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        measured := bucket_recall(version.operator, rows_in_space(uniform_sample(source, 6000, 0), version.center, version.scale, version.map), rows_now,
+        measured := bucket_recall(version.operator, rows_of_version(version, rows_sampled(version, $1, NULL, 6000, 0)), rows_now,
                                   least(COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer),
                                         clusters(version.operator)));
         -- the share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows are at 1.5 times

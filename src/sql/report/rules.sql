@@ -1,29 +1,10 @@
 
 -- rules: what rows of a cluster have in common, as conditions on columns
 
--- The rows of a relation as the version reads them, of the group where it is of one.
-CREATE FUNCTION fastclust_internal.version_source(held stored_models, version stored_versions, relation regclass) RETURNS row_source
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    source row_source := source_of_version(version, relation, held.group_by);
-BEGIN
-    IF held.group_by IS NOT NULL THEN
-        source.filter := format('%s AND %s = %L', source.filter, source.group_value, version.group_value);
-    END IF;
-    RETURN source;
-END
-$$;
-
--- A uniform sample of them, in their own units; the relation is the version's own where none is named.
+-- A uniform sample of the rows of a version, or of its group, in their own units; the relation is the version's own where none is named.
 CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version stored_versions, relation regclass, wanted double precision) RETURNS fastop
     LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT uniform_sample(version_source(held, version, scanned_relation(held, version, relation, held.group_by)), wanted, seed_option(version.options))
-$$;
-
--- Rows in their own units, as the operator of a version takes them.
-CREATE FUNCTION fastclust_internal.rows_of_version(sample fastop, version stored_versions) RETURNS fastop
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT rows_in_space(sample, version.center, version.scale, version.map)
+    SELECT rows_sampled(version, scanned_relation(held, version, relation, held.group_by), held.group_by, wanted, seed_option(version.options))
 $$;
 
 -- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random order; kinds: 0 number, 1 log, 2 days, 3 seconds,
@@ -45,7 +26,7 @@ BEGIN
     WITH f AS MATERIALIZED (SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number FROM labelled_features(version) l),
     r AS MATERIALIZED (
         SELECT q.*, row_number() OVER () AS id
-          FROM rules_of_sample(version.operator, rows_of_version(sample, version), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
+          FROM rules_of_sample(version.operator, rows_of_version(version, sample), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
                                (SELECT array_agg(f.number ORDER BY f.dimension)::integer[] FROM f), conditions) q),
     asked AS (
         SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower, min(u.upper) AS upper,

@@ -16,8 +16,7 @@ DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, $4);
     scanned regclass := scanned_relation(held, version, $3, held.group_by);
-    source row_source := version_source(held, version, scanned);
-    units row_units := ROW(version.center, version.scale, version.map);
+    source record;
 BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'n must not be NULL';
@@ -26,8 +25,9 @@ BEGIN
     END IF;
     -- whole rows are read, and columns of any type written as JSON: all columns are checked as those that the version names
     PERFORM check_stored_scan(held, version, scanned, ARRAY(SELECT a.attname FROM pg_attribute a WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped), $3 IS NOT NULL);
-    RETURN QUERY EXECUTE format('SELECT r.* FROM (SELECT nearest_rows_agg($2, %s, t.*, $3) AS rows %s) q, unnest(q.rows) r', row_in_space(source, units), rows_from(source))
-        USING units, version.operator, $2;
+    source := version_query(version, scanned, held.group_by);
+    RETURN QUERY EXECUTE format('SELECT r.* FROM (SELECT nearest_rows_agg($4, %s, t.*, $5) AS rows %s) q, unnest(q.rows) r', source.x, source.rows)
+        USING version.center, version.scale, version.map, version.operator, $2;
 END
 $$;
 COMMENT ON FUNCTION typical_rows(text, integer, regclass, text) IS 'the n rows of the table that are nearest to each centroid, whole, nearest first';
@@ -59,12 +59,12 @@ BEGIN
     SELECT v.* INTO current FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version AND v.version <> part.version AND v.group_value = part.group_value AND held.group_by IS NOT DISTINCT FROM measured.group_by
        AND (SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(ROW(v.*)::stored_versions) f) = (SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(part) f);
-    changed := changed_labels(current.operator, rows_of_version(sample, current), part.operator, rows_of_version(sample, part),
+    changed := changed_labels(current.operator, rows_of_version(current, sample), part.operator, rows_of_version(part, sample),
                               CASE WHEN part.map IS NULL AND current.map IS NULL THEN operator_in_units(part.operator, part.center, part.scale, current.center, current.scale) END);
     RETURN QUERY
     SELECT v.version, q.cluster, names.name, COALESCE(round(q.share * clusters(sample))::bigint, 0), q.share, q.silhouette, q.davies_bouldin, q.spread, q.variance_explained,
            CASE WHEN q.cluster IS NULL AND v.version = part.version THEN changed END
-      FROM unnest(ARRAY[part, current]) v CROSS JOIN LATERAL quality_of_sample(v.operator, rows_of_version(sample, v)) q LEFT JOIN LATERAL version_names(v) names USING (cluster)
+      FROM unnest(ARRAY[part, current]) v CROSS JOIN LATERAL quality_of_sample(v.operator, rows_of_version(v, sample)) q LEFT JOIN LATERAL version_names(v) names USING (cluster)
      WHERE v.version IS NOT NULL ORDER BY q.cluster NULLS LAST, v.version;
 END
 $$;

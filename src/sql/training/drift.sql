@@ -60,33 +60,11 @@ BEGIN
 END
 $$;
 
--- Sketches and counts of a relation's rows as a version takes them, by an expression of the row (text), in one scan: of 260 000 rows
--- at most, where they are not told by a column; n: of how many.
+-- Sketches and counts of a relation's rows as a version takes them, for each value of a column or all, in one scan: of 260,000 rows at most,
+-- where they are not told by a column; n: of how many.
 CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass, bucket name, OUT value text, OUT s sketch, OUT counts drift_counts,
-        OUT n bigint)
-    RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    source row_source := source_of_version(version, relation, NULL);
-    share integer := CASE WHEN bucket IS NULL THEN 1 << greatest(0, least(20, ceil(log(2, greatest(1, estimated_rows(source) / 262144.0)::numeric))))::integer ELSE 1 END;
-    plan scan_plan := ROW(CASE WHEN NOT source.vector THEN source.encoder END, source.metric, NULL, NULL, NULL, spec(version.training_sketch), drift_spec_of(version),
-                          share, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan;
-    query text := format('SELECT q.value::text, r.sketch, r.counts, r.n FROM (%s) q(value, scan), scan_result(q.scan) r ORDER BY q.value', scan_query(source, bucket, share > 1));
-BEGIN
-    IF bucket IS NOT NULL THEN
-        PERFORM feature_type(relation, bucket);
-    END IF;
-    IF plan.share > 1 THEN
-        EXECUTE query INTO value, s, counts, n USING plan;
-        IF n >= plan.share * 65536::bigint THEN
-            RETURN NEXT;
-            RETURN;
-        END IF;
-        plan.share := 1;        -- far fewer rows than the planner thought
-    END IF;
-    RETURN QUERY EXECUTE query USING plan;
-END
-$$;
+        OUT n bigint) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_rows' LANGUAGE C STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 
 -- The rows of each value of a column, or all: of now where the model is live and has them, else by a scan.
 CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version stored_versions, relation regclass, by name, OUT value text, OUT s sketch,

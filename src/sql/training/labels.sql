@@ -1,8 +1,7 @@
 
 -- labels: the clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query, many at a time where the table does nothing for a single one, else by INSERT; vectors: the query with vectors that are
--- labelled by the model in place of its clusters, or NULL.
+-- Writes the rows of a query; vectors: the same query with vectors, which the model labels, in place of clusters, or NULL.
 CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
@@ -36,35 +35,31 @@ BEGIN
 END
 $$;
 
--- A call of predict or of predict_distance for the row t.  Numbers are given as a list, which is twice as fast as a whole row, where none is NULL.
-CREATE FUNCTION fastclust_internal.label_call(called text, held stored_models, version stored_versions, source row_source) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE
-        WHEN version.vector THEN format('%s(%L, %s)', called, held.model, concat_ws(', ', source.raw, CASE WHEN held.group_by IS NOT NULL THEN source.group_value END))
-        WHEN held.group_by IS NULL AND source.numbers AND cardinality(version.features) <= 98 AND (SELECT bool_and(f.kind = 'number') FROM encoder_features(version.encoder) f)
-            THEN format('CASE WHEN %3$s THEN %1$s(%2$L, t) ELSE %1$s(%2$L, %4$s) END', called, held.model, source.missing,
-                        (SELECT string_agg(format('t.%I', u.f), ', ' ORDER BY u.i) FROM unnest(version.features) WITH ORDINALITY u(f, i)))
-        ELSE format('%s(%L, t)', called, held.model) END
-$$;
-
--- A row for each row of the relation: its key, its cluster, or the expression `cluster`, and its name and distance where the options ask for them.
-CREATE FUNCTION fastclust_internal.label_query(held stored_models, version stored_versions, source row_source, options jsonb, cluster text DEFAULT NULL) RETURNS text
+-- A row for each row of the relation: its key, its cluster, or the expression `cluster`, and its name and distance where the options ask for them.  Numbers
+-- are given to predict as a list, which is twice as fast as a whole row, where none is NULL.
+CREATE FUNCTION fastclust_internal.label_query(held stored_models, version stored_versions, relation regclass, options jsonb, cluster text DEFAULT NULL) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    relation regclass := source.relation;
+    source record := row_expressions(relation, version.features, version.vector, held.group_by, NULL);
     keys name[] := label_keys(relation, options);
     condition text := COALESCE((row_condition(relation, COALESCE(options ->> 'where', version.options ->> 'where'))).condition, 'true');
-    distance text := CASE WHEN flag_option(options, 'distance', false) THEN 'distance' END;
-    columns text := concat_ws(', ', (SELECT string_agg(format('t.%I', k), ', ' ORDER BY i) FROM unnest(keys) WITH ORDINALITY u(k, i)),
-                              COALESCE(cluster, label_call('predict', held, version, source)) || ' AS cluster', label_call('predict_distance', held, version, source) || ' AS ' || distance);
+    listed boolean := held.group_by IS NULL AND source.numbers AND cardinality(version.features) <= 98 AND (SELECT bool_and(f.kind = 'number') FROM encoder_features(version.encoder) f);
+    model text := quote_literal(held.model);
+    x text := CASE WHEN version.vector THEN concat_ws(', ', source.raw, CASE WHEN held.group_by IS NOT NULL THEN source.group_value END)
+                   WHEN listed THEN (SELECT string_agg(format('t.%I', u.f), ', ' ORDER BY u.i) FROM unnest(version.features) WITH ORDINALITY u(f, i)) ELSE 't' END;
+    calls text[] := ARRAY(SELECT CASE WHEN listed AND NOT version.vector THEN format('CASE WHEN %s THEN %s(%s, t) ELSE %2$s(%3$s, %4$s) END', source.missing, c.called, model, x)
+                                      ELSE format('%s(%s, %s)', c.called, model, x) END || ' AS ' || c.name
+                            FROM (VALUES (1, 'predict', 'cluster'), (2, 'predict_distance', 'distance')) c(i, called, name)
+                           WHERE c.i = 1 OR flag_option(options, 'distance', false) ORDER BY c.i);
+    columns text := concat_ws(', ', (SELECT string_agg(format('t.%I', k), ', ' ORDER BY i) FROM unnest(keys) WITH ORDINALITY u(k, i)), COALESCE(label_query.cluster || ' AS cluster', calls[1]), calls[2]);
 BEGIN
     IF NOT flag_option(options, 'name', false) THEN
-        RETURN format('SELECT %s FROM %s t WHERE %s', columns, source.relation, condition);
+        RETURN format('SELECT %s FROM %s t WHERE %s', columns, source.relation_name, condition);
     END IF;
     RETURN (SELECT format('SELECT %s FROM (SELECT %s, %s AS "its group" FROM %s t WHERE %s OFFSET 0) q LEFT JOIN unnest(%L::text[], %L::integer[], %L::text[]) c(group_value, cluster, name)'
                           ' ON c.cluster = q.cluster AND c.group_value = q."its group"',
-                          concat_ws(', ', (SELECT string_agg(format('q.%I', k), ', ' ORDER BY i) FROM unnest(keys || 'cluster'::name) WITH ORDINALITY u(k, i)), 'c.name AS cluster_name', 'q.' || distance),
-                          columns, source.group_value, source.relation, condition, array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))
+                          concat_ws(', ', (SELECT string_agg(format('q.%I', k), ', ' ORDER BY i) FROM unnest(keys || 'cluster'::name) WITH ORDINALITY u(k, i)), 'c.name AS cluster_name', CASE WHEN calls[2] IS NOT NULL THEN 'q.distance' END),
+                          columns, source.group_value, source.relation_name, condition, array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))
               FROM model_clusters m WHERE m.model = held.model);
 END
 $$;
@@ -133,24 +128,24 @@ DECLARE
     version stored_versions := largest_part(held);
     target regclass := follower.target;
     problem text;
-    source row_source;
+    relation regclass;
     keys name[];
 BEGIN
     version.relation := follower.relation;
-    source := row_source(scanned_relation(held, version, NULL, held.group_by), version.features, version.vector, held.group_by);
+    relation := scanned_relation(held, version, NULL, held.group_by);
     problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE THEN format('they were written by role %s', follower.followed_by)
                     WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_code_problem(target) END;
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = problem;
     END IF;
-    keys := label_keys(source.relation::regclass, follower.options);
+    keys := label_keys(relation, follower.options);
     EXECUTE (
         SELECT format('WITH changed AS MATERIALIZED (SELECT %1$s, %2$s, f IS NULL AS "is gone", l IS NULL AS "is new" FROM (%3$s) f FULL JOIN %4$s l ON %5$s WHERE %6$s),'
                       ' updated AS (UPDATE %4$s l SET %7$s FROM changed c WHERE NOT c."is gone" AND NOT c."is new" AND %8$s),'
                       ' removed AS (DELETE FROM %4$s l USING changed c WHERE c."is gone" AND %8$s)'
                       ' INSERT INTO %4$s (%9$s) SELECT %9$s FROM changed c WHERE c."is new"',
                       string_agg(format('COALESCE(f.%1$I, l.%1$I) AS %1$I', u.name), ', ') FILTER (WHERE u.is_key), string_agg(format('f.%I', u.name), ', ') FILTER (WHERE NOT u.is_key),
-                      label_query(held, version, source, follower.options), target, string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key),
+                      label_query(held, version, relation, follower.options), target, string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key),
                       string_agg(format('f.%1$I IS DISTINCT FROM l.%1$I', u.name), ' OR '), string_agg(format('%1$I = c.%1$I', u.name), ', ') FILTER (WHERE NOT u.is_key),
                       string_agg(format('l.%1$I = c.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key), string_agg(format('%I', u.name), ', '))
           FROM (SELECT k AS name, true AS is_key FROM unnest(keys) k
@@ -183,12 +178,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.start_serving(model_id bigint, version integer, group_by name, keep integer) RETURNS void
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT serve_version(model_id, version, group_by, keep);
-    SELECT update_labels(model_id);
-$$;
-
 CREATE FUNCTION use_version(model text, version integer) RETURNS void
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
@@ -205,9 +194,9 @@ CREATE FUNCTION fastclust_internal.label_rows(model text, relation regclass, tar
 DECLARE
     held stored_models := readable_model(model);
     version stored_versions;
-    source row_source;
+    scanned regclass;
+    source record;
     query text;
-    made regclass;
     written bigint;
 BEGIN
     PERFORM reject_read_only('labels cannot be written'), check_training_options(options, 'write_labels');
@@ -215,16 +204,16 @@ BEGIN
         held := held_model(model, true);    -- no version comes between these labels and those that follow
     END IF;
     version := largest_part(held);
-    source := row_source(scanned_relation(held, version, relation, held.group_by), version.features, version.vector, held.group_by);
-    query := label_query(held, version, source, options);
-    made := prepare_target(target, relation, query, options);
-    PERFORM announce_step(format('model "%s": labels of %s', held.model, source.relation), held.id, held.model, 'labels', estimated_rows(source));
-    written := write_rows(held.model, made, query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, source, options, source.raw) END);
+    scanned := scanned_relation(held, version, relation, held.group_by);
+    source := row_expressions(scanned, version.features, version.vector, NULL, NULL);
+    query := label_query(held, version, scanned, options);
+    PERFORM announce_step(format('model "%s": labels of %s', held.model, source.relation_name), held.id, held.model, 'labels', estimated_rows(scanned));
+    written := write_rows(held.model, prepare_target(target, relation, query, options), query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, scanned, options, source.raw) END);
     PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions
-        PERFORM write_follower(held.id, target, source.relation, CASE WHEN flag_option(options, 'follow', false) THEN
-            options || jsonb_strip_nulls(jsonb_build_object('where', (row_condition(source.relation::regclass, options ->> 'where')).condition)) END);
+        PERFORM write_follower(held.id, target, source.relation_name, CASE WHEN flag_option(options, 'follow', false) THEN
+            options || jsonb_strip_nulls(jsonb_build_object('where', (row_condition(scanned, options ->> 'where')).condition)) END);
     END IF;
     RETURN written;
 END

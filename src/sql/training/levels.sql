@@ -13,36 +13,6 @@ CREATE FUNCTION fastclust_internal.bucket_recall(op fastop, searched_rows fastop
         OUT recall double precision, OUT read_share double precision, OUT counts double precision[], OUT squares double precision[])
     AS 'MODULE_PATHNAME', 'fastclust_bucket_recall' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000;
 
--- The number of clusters: with levels their product.
-CREATE FUNCTION fastclust_internal.clusters_of_levels(options jsonb, k integer) RETURNS integer
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-DECLARE
-    product numeric := 1;
-    level numeric;
-BEGIN
-    IF NOT options ? 'levels' THEN
-        RETURN k;
-    END IF;
-    IF jsonb_array_length(options -> 'levels') NOT BETWEEN 2 AND 8 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('levels are %s, out of range', options -> 'levels'), DETAIL = 'There may be 2 to 8 levels.';
-    END IF;
-    FOR level IN SELECT l.x::numeric FROM jsonb_array_elements_text(options -> 'levels') l(x) LOOP
-        IF level <> trunc(level) THEN
-            RAISE invalid_parameter_value USING MESSAGE = format('a level is %s, not a whole number', level);
-        END IF;
-        product := product * level;
-    END LOOP;
-    IF product > 1048576 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('levels %s make %s clusters, out of range', options -> 'levels', product),
-            DETAIL = 'There may be 1048576 clusters.';
-    ELSIF k IS NOT NULL AND k <> product THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('k is %s, but levels %s make %s clusters', k, options -> 'levels', product),
-            HINT = 'With levels k may be NULL.';
-    END IF;
-    RETURN product;
-END
-$$;
-
 -- The numbers above each cluster, from the top down: k rows of as many as there are levels above.  NULL without levels.
 CREATE FUNCTION fastclust_internal.level_paths(op fastop, options jsonb) RETURNS integer[]
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -14,10 +14,6 @@ CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double pr
 CREATE FUNCTION fastclust_internal.cluster_centroids(op fastop, k integer, options jsonb, initial fastop DEFAULT NULL,
         trimmed double precision DEFAULT 0) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_cluster_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000;
--- Quantiles are of the distances at 1 - (1 - i / 200)^2.
-CREATE FUNCTION fastclust_internal.fit_profile(op fastop, weighted_rows fastop,
-        OUT objective double precision, OUT error double precision, OUT quantiles double precision[], OUT spreads double precision[])
-    AS 'MODULE_PATHNAME', 'fastclust_fit_profile' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
 -- Rows drawn from the clusters of an operator, round normal clouds of these spreads, as a stand-in for rows that are not read.
 CREATE FUNCTION fastclust_internal.drawn_rows(op fastop, spreads double precision[], count integer, seed bigint) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_drawn_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;

@@ -9,10 +9,11 @@ CREATE TYPE fastclust_internal.scan_plan AS (
     spec sketch_spec,           -- of the sketch, of rows in their own units; NULL: none
     drift_spec drift_spec,      -- of the counts, as well; NULL: none
     share integer,              -- one row of so many, a power of two, enters sketch and counts, by its key; NULL: every row
-    size integer, sample_center double precision[], sample_variance double precision, seed bigint, rank_limit double precision,    -- of the weighted
-                                -- sample of rows in units: NULL for size: none, for sample_variance: uniform, for rank_limit: none
+    size integer, sample_center double precision[], sample_variance double precision, seed bigint, rank_limit double precision,    -- of rows in units
     operators fastop[]);        -- of Lloyd's sums, up to two; NULL: none
 
+CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], plans scan_plan[], value "any") RETURNS scan_plan    -- of a value among the groups
+    AS 'MODULE_PATHNAME', 'fastclust_group_plan' LANGUAGE C STABLE PARALLEL SAFE;
 -- Cells are the encoder's columns in their order, or one row that has them by name, or a vector.  A key tells equal rows apart.
 CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_scan_accum' LANGUAGE C STABLE PARALLEL SAFE COST 300;

@@ -1,0 +1,450 @@
+/*
+ * command.c - train, retrain, retrain_if_drifted and choose_k as SQL calls them.
+ *
+ * Each reads its arguments and checks them, in the order in which its errors are documented, then hands a job to job.c, or a sketch to decoded.c.  Errors
+ * show no lines of ours: call_like_language cuts the context as the language fastclust does.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/options.h"
+#include "pg/base/values.h"
+#include "pg/model/training_options.h"
+#include "pg/sketch/sketch_value.h"
+#include "pg/train/train.h"
+
+#define MOST_CHOSEN		1024	/* clusters that choose_k tries */
+
+/* ---- train ---- */
+
+/* (model, relation, features, k, method, options): features may be vectors. */
+static Datum
+train(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
+{
+	Oid			relation = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
+	int64		k = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT32(3);
+	char	   *method = PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4));
+	Jsonb	   *options;
+	feature_list features;
+	held_model	held;
+	train_source source;
+
+	require_argument(fcinfo, 5, "options");
+	check_training_options(PG_GETARG_JSONB_P(5), "train");
+	options = without_nulls(PG_GETARG_JSONB_P(5));
+	if (!PG_ARGISNULL(3) && (k < 1 || k > FC_MAX_CLUSTERS))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %lld, out of range", (long long) k),
+				 errdetail("It may be from 1 to %d, or NULL, which chooses it.", FC_MAX_CLUSTERS)));
+	k = clusters_of_levels(options, k);
+	require_argument(fcinfo, 1, "relation");
+	require_argument(fcinfo, 4, "method");
+	if (k == 0 && (has_option(options, "group_by") || strcmp(method, "kernel") == 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("k must not be NULL %s", strcmp(method, "kernel") == 0 ? "for method \"kernel\"" : "with option \"group_by\"")));
+	features = read_features(columns);
+	warn_foreign_code(relation, &features, options);
+	warn_idle_options(method, options);
+	held = hold_model(fcinfo, options, true);
+	open_source(&source, relation, &features, vector, text_option(options, "group_by"));
+	return Int32GetDatum(run_training(fcinfo, begin_training(&held, &source, k, method, without_option(options, "nowait"))));
+}
+
+/* Features that are given as text: a list, or one column, which may hold vectors. */
+static ArrayType *
+text_of_columns(FunctionCallInfo fcinfo, int relation, int features, bool *vector)
+{
+	*vector = false;
+	return PG_ARGISNULL(features) ? NULL : columns_of_text(PG_ARGISNULL(relation) ? InvalidOid : PG_GETARG_OID(relation), text_to_cstring(PG_GETARG_TEXT_PP(features)), vector);
+}
+
+static Datum
+train_text(FunctionCallInfo fcinfo)
+{
+	bool		vector;
+	ArrayType  *columns = text_of_columns(fcinfo, 1, 2, &vector);
+	Datum		version;
+
+	SPI_connect();
+	version = train(fcinfo, columns, vector);
+	SPI_finish();
+	return version;
+}
+
+static Datum
+train_list(FunctionCallInfo fcinfo)
+{
+	ArrayType  *columns = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
+	Datum		version;
+
+	SPI_connect();
+	version = train(fcinfo, columns, false);
+	SPI_finish();
+	return version;
+}
+
+SQL_FUNCTION(fastclust_train_text)
+{
+	return call_like_language(train_text, fcinfo);
+}
+
+SQL_FUNCTION(fastclust_train_list)
+{
+	return call_like_language(train_list, fcinfo);
+}
+
+/* ---- retrain ---- */
+
+/* An object is merged key by key, and true leaves it as it is; true where an encoder is to learn others than it keeps. */
+static Jsonb *
+merged_options(const stored_version *version, Jsonb *options, bool *other_categories)
+{
+	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(version->options)}, {"jsonb", JsonbPGetDatum(options)}, {"jsonb"}};
+
+	arguments[2].value = query_datum("SELECT jsonb_strip_nulls($1 || COALESCE(jsonb_object_agg(g.key,"
+									 "           CASE WHEN jsonb_typeof($1 -> g.key) IS DISTINCT FROM 'object' THEN g.value"
+									 "                WHEN jsonb_typeof(g.value) = 'object' THEN ($1 -> g.key) || g.value"
+									 "                WHEN g.value = 'true' THEN $1 -> g.key ELSE g.value END), '{}'))"
+									 "       - '{nowait,k,method,relation,replace,frozen}'::text[] FROM jsonb_each($2) g", 2, arguments, 0, NULL);
+	*other_categories = DatumGetBool(query_datum("SELECT ($3 -> 'encoder' -> 'categories', $3 -> 'encoder' -> 'paths') IS DISTINCT FROM ($1 -> 'encoder' -> 'categories', $1 -> 'encoder' -> 'paths')",
+												 3, arguments, 0, NULL));
+	return DatumGetJsonbP(arguments[2].value);
+}
+
+/* The relation that the options name, or else that of the version, checked for the columns that the version names. */
+static Oid
+scanned_relation(const held_model *held, const stored_version *version, const Jsonb *options, Jsonb *settings)
+{
+	char	   *named = text_option(options, "relation");
+	char	   *group_by = text_option(settings, "group_by");
+	record_builder row = begin_record("stored_versions", version->record);
+	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"}, {"text", named == NULL ? (Datum) 0 : CStringGetTextDatum(named), named == NULL},
+	{"text", group_by == NULL ? (Datum) 0 : CStringGetTextDatum(group_by), group_by == NULL}};
+	bool		none = false;
+
+	if (named != NULL)
+		(void) query_datum("SELECT to_regclass($3)", 3, arguments, 0, &none);
+	if (none)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation \"%s\" does not exist", named),
+				 errhint("Qualify the name with its schema.")));
+	set_column(&row, "options", JsonbPGetDatum(settings));
+	arguments[1].value = end_record(&row);
+	return DatumGetObjectId(query_datum("SELECT scanned_relation($1, $2, to_regclass($3), $4::name)", lengthof(arguments), arguments, 0, NULL));
+}
+
+/* Frozen for its own time only: the next retrain is not frozen because this one was. */
+static void
+freeze(training *t, const stored_version *version)
+{
+	if (strcmp(t->method, "kmeans") != 0)
+		reject_with_method(t->method, "moves all clusters: it takes no option \"frozen\"", "Methods with frozen clusters are auto, kmeans.");
+	if (t->k < version->k)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %zu, less than the %zu clusters that are frozen", t->k, version->k),
+				 errhint("Leave k as it is, or ask for more.")));
+	t->options = with_option(t->options, "frozen", NULL);
+}
+
+/* The job of the next version: the settings of the one that serves, but for those that the options change. */
+static training *
+begin_retraining(const held_model *held, const stored_version *version, Jsonb *options)
+{
+	bool		other_categories;
+	Jsonb	   *settings = merged_options(version, options, &other_categories);
+	char	   *method = text_option(options, "method");
+	train_source source;
+	training   *t;
+	Oid			relation;
+
+	if (version->encoder != NULL && other_categories)
+		ereport(WARNING,
+				(errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions", held->model),
+				 errhint("To learn others, train a model under another name.")));
+	relation = scanned_relation(held, version, options, settings);
+	open_source(&source, relation, &version->features, version->vector, text_option(settings, "group_by"));
+	source.encoder = version->encoder;
+	t = begin_training(held, &source, (int64) number_option(options, "k", (double) version->k), method != NULL ? method : version->method, settings);
+	if (flag_option(options, "frozen", false))
+		freeze(t, version);
+	return t;
+}
+
+/* The live sketch that the next version can be decoded from; false: rows are to be read. */
+static bool
+find_live_for_retraining(const held_model *held, const stored_version *version, Jsonb *options, Datum *live)
+{
+	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions", version->record}, {"jsonb", JsonbPGetDatum(options)}};
+
+	return find_live("SELECT live_for_retraining($1, $2, $3)", lengthof(arguments), arguments, live);
+}
+
+/* (model, options, sketch) */
+static Datum
+retrain(FunctionCallInfo fcinfo)
+{
+	Jsonb	   *options;
+	held_model	held;
+	stored_version version;
+	Datum		live;
+	int32		made;
+
+	require_argument(fcinfo, 1, "options");
+	options = PG_GETARG_JSONB_P(1);
+	SPI_connect();
+	check_training_options(options, "retrain");
+	held = hold_model(fcinfo, options, false);
+	if (PG_ARGISNULL(2) && value_of_key(options, "replace") != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"replace\" needs the argument sketch"),
+				 errhint("retrain(model, options, sketch => s)")));
+	version = largest_part(&held, PG_ARGISNULL(2));
+	if (!PG_ARGISNULL(2))
+		made = retrain_from_sketch(&held, &version, (struct varlena *) sketch_closed(SKETCH_ARG(2)), options);
+	else if (find_live_for_retraining(&held, &version, options, &live))
+		made = retrain_live(&held, &version, live, options);
+	else
+		made = run_training(fcinfo, begin_retraining(&held, &version, options));
+	SPI_finish();
+	return Int32GetDatum(made);
+}
+
+SQL_FUNCTION(fastclust_retrain)
+{
+	reject_null_sketch(fcinfo, 2);
+	return call_like_language(retrain, fcinfo);
+}
+
+/* ---- retrain_if_drifted ---- */
+
+/* A number as the user wrote it, for a message. */
+static char *
+shown_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? "NULL" : DatumGetCString(DirectFunctionCall1(float8out, PG_GETARG_DATUM(argument)));
+}
+
+/* The p-value and the effect from which on rows have drifted. */
+static void
+check_limits(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(1) || !(PG_GETARG_FLOAT8(1) > 0 && PG_GETARG_FLOAT8(1) < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("threshold is %s, out of range", shown_argument(fcinfo, 1)),
+				 errdetail("It is a p-value, above 0 and below 1.")));
+	if (PG_ARGISNULL(2) || !(PG_GETARG_FLOAT8(2) >= 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("min_effect is %s, out of range", shown_argument(fcinfo, 2)),
+				 errdetail("It is a share of a standard deviation or of the rows, 0 or more.")));
+}
+
+/* Six digits for people to read. */
+static char *
+shown_number(Datum value, bool null)
+{
+	return null ? "" : psprintf("%.6g", DatumGetFloat8(value));
+}
+
+/* The drift of the rows of now into the row of a check; its verdict. */
+static char *
+check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, bool is_live, bool quiet, record_builder *check)
+{
+	static const char *const columns[] = {"verdict", "n", "mmd2", "null_sd", "p_value", "fit_residual", "effect", "columns"};
+	query_argument arguments[] = {{"stored_versions", version->record}, {"kept_sketches", live, !is_live}, {"text", CStringGetTextDatum(relation)},
+	{"float8", PG_GETARG_DATUM(1)}, {"float8", PG_GETARG_DATUM(2)}};
+	Datum		value[lengthof(columns)];
+	bool		null[lengthof(columns)];
+	char	   *verdict;
+
+	run_query(psprintf("SELECT d.verdict, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.columns FROM (%s) r, version_drift($1, r.s, r.counts, $4, $5, r.n) d",
+					   is_live ? "SELECT m.s, m.counts, row_count(m.s) AS n FROM model_rows($2) m" : "SELECT q.s, q.counts, q.n FROM sketch_rows($1, $3::regclass, NULL) q"),
+			  lengthof(arguments), arguments, 0);
+	for (int i = 0; i < lengthof(columns); i++)
+	{
+		value[i] = query_value(0, i + 1, &null[i]);
+		if (null[i])
+			continue;
+		if (i == 0 || i == lengthof(columns) - 1)
+			value[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(value[i]));
+		set_column(check, columns[i], value[i]);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	verdict = TextDatumGetCString(value[0]);
+	if (strcmp(verdict, "too few rows") == 0)
+		ereport(WARNING,
+				(errmsg("too few rows to tell drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
+						(long long) ((fc_sketch *) version->sketch)->count)));
+	else if (!quiet)
+		ereport(NOTICE,
+				(errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows", version->model, version->version, verdict,
+						shown_number(value[6], null[6]), shown_number(value[4], null[4]), (long long) DatumGetInt64(value[1]))));
+	return verdict;
+}
+
+/* (model, threshold, min_effect, options): a job that cannot be is an error whether rows have drifted or not. */
+static Datum
+retrain_if_drifted(FunctionCallInfo fcinfo)
+{
+	Jsonb	   *options;
+	held_model	held;
+	stored_version version;
+	Datum		live;
+	bool		is_live;
+	training   *t = NULL;
+	record_builder check;
+	int32		made = 0;
+	query_argument written = {"drift_checks"};
+
+	require_argument(fcinfo, 3, "options");
+	options = PG_GETARG_JSONB_P(3);
+	SPI_connect();
+	check_training_options(options, "retrain");
+	check_limits(fcinfo);
+	held = hold_model(fcinfo, options, false);
+	version = largest_part(&held, false);
+	is_live = find_live_for_retraining(&held, &version, options, &live);
+	if (!is_live)
+		t = begin_retraining(&held, &version, options);
+	check = begin_record("drift_checks", (Datum) 0);
+	set_text(&check, "relation", is_live ? version.relation : t->source.relation);
+	if (strcmp(check_drift(fcinfo, &version, is_live ? version.relation : t->source.relation, live, is_live,
+						   flag_option(options, "quiet", flag_option(version.options, "quiet", false)), &check), "drifted") == 0)
+	{
+		made = is_live ? retrain_live(&held, &version, live, options) : run_training(fcinfo, t);
+		set_column(&check, "new_version", Int32GetDatum(made));
+	}
+	set_column(&check, "model_id", Int64GetDatum(held.id));
+	set_column(&check, "version", Int32GetDatum(held.version));
+	set_column(&check, "threshold", PG_GETARG_DATUM(1));
+	set_column(&check, "min_effect", PG_GETARG_DATUM(2));
+	written.value = end_record(&check);
+	run_query("SELECT write_drift($1)", 1, &written, 0);
+	SPI_finish();
+	fcinfo->isnull = made == 0;
+	return Int32GetDatum(made);
+}
+
+SQL_FUNCTION(fastclust_retrain_if_drifted)
+{
+	return call_like_language(retrain_if_drifted, fcinfo);
+}
+
+/* ---- choose_k ---- */
+
+static Datum
+number_or_null(double x, bool *null)
+{
+	*null = isnan(x);
+	return Float8GetDatum(x);
+}
+
+/* The evidence of a live sketch, which is SQL (sql/training/live_choice.sql). */
+static void
+choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
+{
+	query_argument arguments[] = {{"regclass", PG_GETARG_DATUM(0)}, {"_name", PointerGetDatum(columns)}, {"bool", BoolGetDatum(vector)}, {"int4", PG_GETARG_DATUM(2)},
+	{"jsonb", PG_GETARG_DATUM(3)}};
+
+	run_query("SELECT c.* FROM choose_k_live($1, $2, $3, $4, $5) c", lengthof(arguments), arguments, 0);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		Datum		values[5];
+		bool		nulls[5];
+
+		for (int j = 0; j < 5; j++)
+			values[j] = query_value(i, j + 1, &nulls[j]);
+		put_row(fcinfo, values, nulls);
+	}
+}
+
+/* By k-means of a sample, whose halves are compared. */
+static void
+choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vector)
+{
+	training   *t = palloc0(sizeof(training));
+	const fc_choice *choice;
+
+	t->k = (Size) PG_GETARG_INT32(2);
+	t->options = PG_GETARG_JSONB_P(3);
+	t->seed = seed_option(t->options);
+	t->method = "kmeans";
+	open_source(&t->source, PG_GETARG_OID(0), features, vector, NULL);
+	add_options(&t->source, t->options);
+	t->estimate = rows_to_sample(&t->source, t->options);
+	choice = try_clusters(t);
+	for (Size i = 0; i < choice->count; i++)
+	{
+		const fc_tried *tried = &choice->tried[i];
+		bool		nulls[5] = {false, false, false, false, i != choice->chosen};
+		Datum		values[5] = {Int32GetDatum((int32) tried->k), Float8GetDatum(tried->evidence.cost), number_or_null(tried->gain, &nulls[2]),
+		number_or_null(tried->stability, &nulls[3]), CStringGetTextDatum(choice->clear ? "clear" : "no clear k")};
+
+		put_row(fcinfo, values, nulls);
+	}
+}
+
+/* (relation, features, max_k, options): rows (k, cost, gain, stability, verdict). */
+static Datum
+choose_k(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
+{
+	feature_list features;
+
+	fastclust_begin_rows(fcinfo);
+	require_argument(fcinfo, 3, "options");
+	SPI_connect();
+	check_training_options(PG_GETARG_JSONB_P(3), "choose_k");
+	require_argument(fcinfo, 0, "relation");
+	require_argument(fcinfo, 2, "max_k");
+	if (PG_GETARG_INT32(2) < 2 || PG_GETARG_INT32(2) > MOST_CHOSEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_k is %d, out of range", PG_GETARG_INT32(2)),
+				 errdetail("It may be from 2 to %d.", MOST_CHOSEN)));
+	features = read_features(columns);
+	if (flag_option(PG_GETARG_JSONB_P(3), "live", false))
+		choose_k_live(fcinfo, columns, vector);
+	else
+		choose_k_of_rows(fcinfo, &features, vector);
+	SPI_finish();
+	return (Datum) 0;
+}
+
+static Datum
+choose_k_text(FunctionCallInfo fcinfo)
+{
+	bool		vector;
+	ArrayType  *columns = text_of_columns(fcinfo, 0, 1, &vector);
+
+	return choose_k(fcinfo, columns, vector);
+}
+
+static Datum
+choose_k_list(FunctionCallInfo fcinfo)
+{
+	return choose_k(fcinfo, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), false);
+}
+
+SQL_FUNCTION(fastclust_choose_k_text)
+{
+	return call_like_language(choose_k_text, fcinfo);
+}
+
+SQL_FUNCTION(fastclust_choose_k_list)
+{
+	return call_like_language(choose_k_list, fcinfo);
+}

@@ -1,0 +1,303 @@
+/*
+ * decoded.c - versions that are made of a sketch alone: of a live one, or of the training sketch and that of new rows.
+ *
+ * No row is read, and the table need not be there any more.  Each part starts from the part of the version that serves, whose units, spec and laws it keeps;
+ * decode gives its centroids, weights and spreads.  store.c writes the parts, as it writes those of a training.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/values.h"
+#include "pg/base/vectors.h"
+#include "pg/drift/drift_value.h"
+#include "pg/model/numbering.h"
+#include "pg/model/training_options.h"
+#include "pg/sketch/sketch_value.h"
+#include "pg/train/train.h"
+
+#define LEAST_DRAWN		512		/* rows drawn from the clusters, where nothing of the old version is used */
+#define MOST_DRAWN		8192
+#define DRAWN_NUMBERS	4000000
+#define ROWS_OF_LAW		512
+
+/* ---- decode ---- */
+
+decoded_clusters
+decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, const fc_operator_header *initial, bool quiet, bool forget)
+{
+	query_argument arguments[] = {{"sketch", PointerGetDatum(sketch)}, {"int4", Int32GetDatum((int32) t->k)}, {"int8", Int64GetDatum(t->seed)},
+	{"fastop", PointerGetDatum(initial), initial == NULL}, {"bool", BoolGetDatum(quiet)}, {"sketch_spec", PointerGetDatum(spec)},
+	{"text", CStringGetTextDatum(t->source.cosine ? "cosine" : "euclidean")}, {"bool", BoolGetDatum(forget)}};
+	decoded_clusters found;
+	bool		null[3];
+	Datum		spreads;
+
+	run_query("SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), $7), array_agg(c.spread ORDER BY c.cluster), sum(c.weight * c.spread ^ 2) / sum(c.weight)"
+			  "  FROM decode(CASE WHEN $8 THEN live_difference($1, NULL) ELSE $1 END, $2, 'auto', jsonb_build_object('seed', $3, 'quiet', $5)"
+			  "              || COALESCE((SELECT jsonb_build_object('init', jsonb_agg(i.centroid ORDER BY i.cluster)) FROM centroids($4) i WHERE clusters($4) <= $2), '{}'), $6) c",
+			  lengthof(arguments), arguments, 0);
+	found.op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(query_value(0, 1, &null[0]));
+	spreads = query_value(0, 2, &null[1]);
+	found.spreads = (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(spreads));
+	found.objective = DatumGetFloat8(query_value(0, 3, &null[2])) * found.op->d;
+	if (null[2])
+		found.objective = NAN;
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	return found;
+}
+
+/* ---- a part ---- */
+
+/* The root mean square of the scales, in which the spreads of all dimensions are divided. */
+static double
+mean_scale(units units, Size d)
+{
+	double		sum = 0;
+
+	if (units.scale == NULL)
+		return 1;
+	for (Size i = 0; i < d; i++)
+		sum += units.scale[i] * units.scale[i];
+	return sqrt(sum / (double) d);
+}
+
+/*
+ * The clusters that a sketch tells, in units.  The notices of decode, which advise to make another spec, are left out.  fresh: nothing of the old
+ * version but its units is used, neither its centroids nor the rows of its sample, nor bounds.
+ */
+static decoded_clusters
+decode_part(const training *t, const struct varlena *sketch, const stored_version *old, units units_of_rows, bool fresh)
+{
+	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
+	double		unit = mean_scale(units_of_rows, d);
+	bool		continues = !fresh && old->op != NULL;
+	fc_operator_header *initial = continues ? rows_in_units(old->op, units_of_rows, (units) {0}) : NULL;
+	decoded_clusters found = decode_sketch(t, sketch, fresh ? spec_without_pilot(old->spec) : old->spec, initial, true, fresh);
+	double	   *spreads = palloc(found.op->k * sizeof(double));
+	int32	   *numbers;
+
+	found.op = rows_in_units(found.op, (units) {0}, units_of_rows);
+	found.objective /= unit * unit;
+	numbers = continues ? numbers_by_distance(old->op, found.op) : NULL;
+	for (Size j = 0; j < found.op->k; j++)
+		spreads[numbers != NULL ? (Size) numbers[j] : j] = found.spreads[j] / unit;
+	found.op = renumbered(found.op, numbers);
+	found.spreads = spreads;
+	return found;
+}
+
+/* Where nothing of the old version may be used, the laws are those of rows drawn from the new clusters. */
+static void
+set_drawn(record_builder *row, const training *t, const decoded_clusters *found, const stored_version *old, units units_of_rows)
+{
+	Size		count = Max(LEAST_DRAWN, Min(MOST_DRAWN, DRAWN_NUMBERS / found->op->d));
+	fc_operator_header *drawn = rows_drawn_from(found->op, found->spreads, count, t->seed);
+	double		places[DISTANCE_QUANTILES];
+	double		moments[2];
+
+	quantile_places(places);
+	set_value(row, "spec", spec_without_pilot(old->spec));
+	set_numbers(row, "distance_quantiles", profile_of_fit(found->op, drawn, places, DISTANCE_QUANTILES).quantiles, DISTANCE_QUANTILES);
+	set_numbers(row, "null_moments", null_moments_of_rows(rows_in_units(drawn, units_of_rows, (units) {0}), old->spec, ROWS_OF_LAW, moments) ? moments : NULL, 2);
+}
+
+/* Quantiles of another number of clusters are taken to change as the root mean square does. */
+static void
+scale_quantiles(record_builder *row, const training *t, const stored_version *old, double objective)
+{
+	HeapTupleHeader record = DatumGetHeapTupleHeader(old->record);
+	bool		null[2];
+	double		before = DatumGetFloat8(GetAttributeByName(record, "objective", &null[0]));
+	Datum		quantiles = GetAttributeByName(record, "distance_quantiles", &null[1]);
+	ArrayType  *scaled;
+
+	if (t->k == old->k || null[0] || null[1] || before == 0 || isnan(objective))
+		return;
+	scaled = DatumGetArrayTypePCopy(quantiles);
+	for (int i = 0; i < ARR_DIMS(scaled)[0]; i++)
+		((double *) ARR_DATA_PTR(scaled))[i] *= sqrt(objective / before);
+	set_value(row, "distance_quantiles", scaled);
+}
+
+static Datum
+decoded_part(const training *t, const char *group, const struct varlena *sketch, const struct varlena *counts, const struct varlena *drift_spec, const stored_version *old)
+{
+	TimestampTz begun = GetCurrentTimestamp();
+	bool		fresh = flag_option(t->options, "fresh", false);
+	units		units_of_rows = units_of_version(old, fc_sketch_spec((const fc_sketch *) sketch)->dim);
+	decoded_clusters found = decode_part(t, sketch, old, units_of_rows, fresh);
+	record_builder row = begin_record("stored_versions", old->record);
+	static const char *const unknown[] = {"map", "imputed", "objective_error", "label_churn", "recall"};
+	bool		no_paths;
+	Datum		paths = level_paths(t, found.op, &no_paths);
+
+	log_step(t, "decode", begun, found.objective, t->note);
+	set_column(&row, "model_id", Int64GetDatum(t->model_id));
+	set_column(&row, "version", Int32GetDatum(t->version));
+	set_text(&row, "group_value", group);
+	set_text(&row, "method", t->method);
+	set_text(&row, "note", t->note);
+	set_column(&row, "k", Int32GetDatum((int32) t->k));
+	set_column(&row, "options", DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(t->options), CStringGetTextDatum("frozen")));
+	set_value(&row, "operator", found.op);
+	set_value(&row, "training_sketch", sketch);
+	set_value(&row, "drift_spec", drift_spec);
+	set_value(&row, "drift_counts", counts);
+	set_column(&row, "n", Int64GetDatum(((const fc_sketch *) sketch)->count));
+	set_column(&row, "started_at", TimestampTzGetDatum(t->begun));
+	set_numbers(&row, "spreads", found.spreads, found.op->k);
+	set_number(&row, "objective", found.objective);
+	set_value(&row, "paths", no_paths ? NULL : DatumGetPointer(paths));
+	for (int i = 0; i < lengthof(unknown); i++)
+		set_value(&row, unknown[i], NULL);
+	if (fresh)
+		set_drawn(&row, t, &found, old, units_of_rows);
+	else
+		scale_quantiles(&row, t, old, found.objective);
+	return end_record(&row);
+}
+
+/* ---- versions ---- */
+
+/* The job of a version that needs no relation: its steps are logged like those of a training. */
+static training *
+begin_decoded(const held_model *held, const stored_version *version, Jsonb *options, int64 rows)
+{
+	training   *t = palloc0(sizeof(training));
+
+	check_training_options(options, "train");
+	t->source = (train_source) {.relation = version->relation,.features = version->features.names,.feature_count = version->features.count,
+		.vector = version->vector,.encoder = version->encoder};
+	t->source.cosine = metric_of_training(text_option(version->options, "metric")) == FC_COSINE;
+	t->model_id = held->id;
+	t->model = held->model;
+	t->version = next_version(held->id);
+	t->options = options;
+	t->seed = seed_option(options);
+	t->begun = GetCurrentTimestamp();
+	t->method = version->method;
+	t->note = psprintf("from a sketch of %lld rows", (long long) rows);
+	return t;
+}
+
+static fc_sketch *
+closed_sketch(Datum value)
+{
+	return sketch_closed((fc_sketch *) aligned_value(value));
+}
+
+int32
+retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
+{
+	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)}};
+	query_argument settings[] = {{"jsonb", JsonbPGetDatum(template->options)}, {"jsonb", JsonbPGetDatum(options)}};
+	int64		k = (int64) number_option(options, "k", (double) template->k);
+	bool		none;
+	Datum		rows = query_datum("SELECT row_count((model_rows($1)).s)", 1, arguments, 0, &none);
+	training   *t = begin_decoded(held, template, DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k}'::text[]", 2, settings, 0, NULL)), none ? 0 : DatumGetInt64(rows));
+	SPITupleTable *table;
+	uint64		count;
+	Datum	   *records;
+
+	run_query("SELECT COALESCE(c.group_value, ''), c.s, c.counts, ($1).group_by, ($1).drift_spec, CASE WHEN v.model_id IS NOT NULL THEN ROW(v.*)::stored_versions END"
+			  "  FROM model_groups(($1).name) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
+			  " ORDER BY c.group_value COLLATE \"C\"", lengthof(arguments), arguments, 0);
+	table = SPI_tuptable;
+	count = SPI_processed;
+	SPI_tuptable = NULL;
+	records = palloc(Max(1, count) * sizeof(Datum));
+	t->k = (Size) k;
+	if (count == 0)
+		reject_no_rows(t);
+	for (uint64 i = 0; i < count; i++)
+	{
+		Datum		value[6];
+		bool		null[6];
+		fc_sketch  *sketch;
+		stored_version old = *template;
+
+		for (int j = 0; j < 6; j++)
+			value[j] = SPI_getbinval(table->vals[i], table->tupdesc, j + 1, &null[j]);
+		sketch = closed_sketch(value[1]);
+		if (!null[3])
+			t->source.group_by = NameStr(*DatumGetName(value[3]));
+		else
+			check_k_of_count(t, sketch->count);
+		if (!null[5])
+			old = open_version(value[5]);
+		else
+			old.op = NULL;
+		t->k = (Size) Min(k, sketch->count);
+		records[i] = decoded_part(t, TextDatumGetCString(value[0]), (struct varlena *) sketch, null[2] ? NULL : aligned_value(value[2]),
+								  i > 0 || null[4] ? NULL : aligned_value(value[4]), &old);
+	}
+	write_parts(records, (int) count);
+	start_serving(t);
+	SPI_freetuptable(table);
+	return t->version;
+}
+
+/* An option that is not in the list is about rows, and there are none. */
+static void
+check_known(Jsonb *options)
+{
+	static const char *const known[] = {"k", "replace", "fresh", "keep", "activate", "nowait", "quiet"};
+	JsonbIterator *iterator = JsonbIteratorInit(&options->root);
+	JsonbIteratorToken token;
+	JsonbValue	value;
+
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
+	{
+		char	   *name = token == WJB_KEY ? pnstrdup(value.val.string.val, value.val.string.len) : NULL;
+		bool		found = name == NULL;
+
+		for (int i = 0; i < lengthof(known) && !found; i++)
+			found = strcmp(known[i], name) == 0;
+		if (!found)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("option \"%s\" is about rows, and a sketch is given", name),
+					 errhint("Options are k, replace, fresh, keep, activate, nowait, quiet.")));
+	}
+}
+
+int32
+retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, Jsonb *options)
+{
+	query_argument settings[] = {{"jsonb", JsonbPGetDatum(version->options)}, {"jsonb", JsonbPGetDatum(options)}};
+	query_argument sum[] = {{"sketch", PointerGetDatum(version->sketch)}, {"sketch", PointerGetDatum(rows)}};
+	training   *t;
+	Datum		record;
+
+	check_known(options);
+	if (strcmp(version->method, "kernel") == 0 || strcmp(version->method, "qkmeans") == 0 || version->spec->law == FC_LAW_GAUSSIAN)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("method \"%s\" of model \"%s\" needs rows", version->method, held->model),
+				 errhint("Use retrain without a sketch; a model of method \"compressive\" keeps one to retrain with.")));
+	if (!fc_spec_same(fc_sketch_spec((const fc_sketch *) rows), fc_sketch_spec((const fc_sketch *) version->sketch)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("the sketch was not made with the sketch_spec of model \"%s\"", held->model),
+				 errhint("Use sketch_agg(x, (SELECT model_spec(model))).")));
+	t = begin_decoded(held, version, DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2, settings, 0, NULL)), ((const fc_sketch *) rows)->count);
+	t->k = (Size) number_option(options, "k", (double) version->k);
+	if (!flag_option(options, "replace", false))
+		rows = (struct varlena *) closed_sketch(query_datum("SELECT $1 + $2", 2, sum, 0, NULL));
+	record = decoded_part(t, "", rows, NULL, NULL, version);
+	write_parts(&record, 1);
+	start_serving(t);
+	return t->version;
+}

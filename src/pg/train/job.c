@@ -1,0 +1,359 @@
+/*
+ * job.c - the job of a training: checked, begun for a model that is held, and run until its version serves.
+ *
+ * train and retrain come here with their arguments: the model is held (hold_model), begin_training checks the options against the method and the
+ * relation before any row is read, and run_training walks the line: train_rows (train.c), start_serving, and keep_live for a live sketch.
+ * The functions that read or write the model tables are SQL with rights of their own (sql/models/writers.sql); all else runs with the caller's.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/json.h"
+#include "utils/timestamp.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/options.h"
+#include "pg/base/values.h"
+#include "pg/model/training_options.h"
+#include "pg/train/train.h"
+
+#define LEAST_LEVELS	2
+#define MOST_LEVELS		8
+#define VERSIONS_KEPT	5
+
+/* ---- checks ---- */
+
+static const char *const methods[] = {"auto", "compressive", "kmeans", "qkmeans", "kernel"};
+
+/* A method that there is, and that trains groups where there are some. */
+static void
+check_method(const char *method, const char *group_by)
+{
+	bool		known = false;
+
+	if (method[strspn(method, " \t\n\v\f\r")] == '{')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("method is %s, which looks like options", method),
+				 errhint("Name the argument: options => %s.", quote_literal_cstr(method))));
+	for (int i = 0; i < lengthof(methods); i++)
+		known = known || strcmp(method, methods[i]) == 0;
+	if (!known)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("method \"%s\" is not known", method),
+				 errhint("%s", name_hint(method, (int) strlen(method), methods, lengthof(methods), "Methods are"))));
+	if (group_by != NULL && (strcmp(method, "qkmeans") == 0 || strcmp(method, "kernel") == 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("method \"%s\" does not train groups", method),
+				 errhint("Methods for groups are auto, compressive, kmeans.")));
+}
+
+int64
+clusters_of_levels(const Jsonb *options, int64 k)
+{
+	Jsonb	   *levels = object_option(options, "levels");
+	double		product = 1;
+	int			count = levels == NULL ? 0 : (int) JB_ROOT_COUNT(levels);
+
+	if (!has_option(options, "levels"))
+		return k;
+	if (count < LEAST_LEVELS || count > MOST_LEVELS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("levels are %s, out of range", levels == NULL ? "none" : JsonbToCString(NULL, &levels->root, 0)),
+				 errdetail("There may be %d to %d levels.", LEAST_LEVELS, MOST_LEVELS)));
+	for (int i = 0; i < count; i++)
+	{
+		JsonbValue *value = getIthJsonbValueFromContainer(&levels->root, (uint32) i);
+		double		level = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
+
+		if (level != trunc(level))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("a level is %s, not a whole number", DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric))))));
+		product *= level;
+	}
+	if (product > FC_MAX_CLUSTERS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("levels %s make %.0f clusters, out of range", JsonbToCString(NULL, &levels->root, 0), product),
+				 errdetail("There may be %d clusters.", FC_MAX_CLUSTERS)));
+	if (k != 0 && (double) k != product)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k, JsonbToCString(NULL, &levels->root, 0), product),
+				 errhint("With levels k may be NULL.")));
+	return (int64) product;
+}
+
+void
+check_k_of_count(const training *t, int64 n)
+{
+	if ((int64) t->k > n)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %zu, but %s has %s", t->k, t->source.relation, n == 1 ? "one row" : psprintf("%lld rows", (long long) n))));
+}
+
+/* Is the method in a list that may end with NULL? */
+static bool
+is_method(const char *method, const char *const *list, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (list[i] != NULL && strcmp(list[i], method) == 0)
+			return true;
+	return false;
+}
+
+/* Options that only other methods have. */
+void
+warn_idle_options(const char *method, const Jsonb *options)
+{
+	static const struct
+	{
+		const char *option;
+		const char *methods[2];
+	}			of_methods[] = {
+		{"trim", {"kmeans", "kernel"}}, {"kernel", {"kernel"}}, {"landmarks", {"kernel"}}, {"rank", {"kernel"}}, {"factors", {"qkmeans"}}, {"frequencies", {"compressive"}}
+	};
+
+	for (int i = 0; i < lengthof(of_methods); i++)
+	{
+		const char *option = of_methods[i].option;
+		const char *other = of_methods[i].methods[1];
+		const char *asked = strcmp(option, "trim") == 0 && strcmp(method, "auto") == 0 ? "kmeans" : method;
+
+		if (has_option(options, option) && !is_method(asked, of_methods[i].methods, 2) && !(strcmp(option, "trim") == 0 && number_option(options, option, 0) == 0) &&
+			!(strcmp(option, "frequencies") == 0 && flag_option(options, "live", false)))
+			ereport(WARNING,
+					(errmsg("option \"%s\" has no effect with method \"%s\"", option, method),
+					 errhint("Methods that have it: %s%s%s.", of_methods[i].methods[0], other != NULL ? ", " : "", other != NULL ? other : "")));
+	}
+}
+
+/* A superuser is warned now: a scheduled retrain runs unattended and cannot ask. */
+void
+warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *options)
+{
+	char	   *group_by = text_option(options, "group_by");
+	char	  **columns = palloc((Size) (features->count + 1) * sizeof(char *));
+	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(relation)}, {"_name"}};
+	bool		none;
+	Datum		problem;
+	StringInfoData name;
+
+	if (!superuser())
+		return;
+	memcpy(columns, features->names, (Size) features->count * sizeof(char *));
+	columns[features->count] = group_by;
+	arguments[1].value = PointerGetDatum(array_of_names(columns, features->count + (group_by != NULL)));
+	problem = query_datum("SELECT COALESCE(foreign_code_problem($1), foreign_type_problem($1, $2))", 2, arguments, 0, &none);
+	if (none || flag_option(options, "quiet", false))
+		return;
+	initStringInfo(&name);
+	escape_json(&name, DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation))));
+	ereport(NOTICE,
+			(errmsg("%s, whose code a scan may run with the rights of a superuser", TextDatumGetCString(problem)),
+			 errhint("Train as the owner of the table, or name it at each retrain: '{\"relation\": %s}'.", name.data)));
+}
+
+void
+reject_with_method(const char *method, const char *problem, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("method \"%s\" %s", method, problem), errhint("%s", hint)));
+}
+
+/* A recency-weighted model is decoded from its sketch: methods that read rows know no weights. */
+static void
+check_half_life(const training *t)
+{
+	static const char *const of_rows[] = {"balance", "factors", "iterations", "metric"};
+	Jsonb	   *live = object_option(t->options, "live");
+
+	if (live == NULL || !has_option(live, "half_life"))
+		return;
+	if (strcmp(t->method, "kernel") == 0 || strcmp(t->method, "qkmeans") == 0)
+		reject_with_method(t->method, "has no half-life", "Use method \"compressive\".");
+	for (int i = 0; i < lengthof(of_rows); i++)
+		if (has_option(t->options, of_rows[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("option \"%s\" is about rows, and a recency-weighted model is decoded from a sketch", of_rows[i])));
+}
+
+/* Before a training reads a row. */
+static void
+check_live(const training *t)
+{
+	const train_source *source = &t->source;
+	query_argument arguments[] = {{"text", CStringGetTextDatum(t->model)}, {"regclass", ObjectIdGetDatum(source->id)},
+	{"_name", PointerGetDatum(array_of_names(source->features, source->feature_count))}, {"jsonb", JsonbPGetDatum(t->options)}};
+
+	check_half_life(t);
+	if (!flag_option(t->options, "live", false))
+		return;
+	if (!flag_option(t->options, "activate", true))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("option \"activate\" is false, but a live sketch follows the version that is trained on rows"),
+				 errhint("Retrain model \"%s\" from its live sketch, or train without option \"live\".", t->model)));
+	run_query("SELECT check_live_training($1, $2, $3, $4)", lengthof(arguments), arguments, 0);
+}
+
+/* Only Lloyd's algorithm on all rows of one group can count and move the rows of a cluster. */
+static void
+check_balance(const training *t)
+{
+	const char *problem = strcmp(t->method, "kmeans") != 0 ? psprintf("method \"%s\"", t->method) : t->source.group_by != NULL ? "groups" :
+		number_option(t->options, "trim", 0) > 0 ? "option \"trim\"" : NULL;
+
+	if (has_option(t->options, "balance") && problem != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("option \"balance\" is not for %s", problem),
+				 errhint("It takes the method auto or kmeans, of one group, with all rows.")));
+}
+
+/* ---- models ---- */
+
+/* claim_model makes one that is not there; held_model does not. */
+held_model
+hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make)
+{
+	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(!flag_option(options, "nowait", false))}};
+	held_model	held = {query_datum(make ? "SELECT claim_model($1, $2)" : "SELECT held_model($1, $2)", 2, arguments, 0, NULL)};
+	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
+	bool		null;
+
+	held.id = DatumGetInt64(GetAttributeByName(record, "id", &null));
+	held.model = TextDatumGetCString(GetAttributeByName(record, "model", &null));
+	held.version = DatumGetInt32(GetAttributeByName(record, "version", &null));
+	return held;
+}
+
+/* Versions count up by one, whichever serves. */
+int32
+next_version(int64 model_id)
+{
+	return DatumGetInt32(query_datum("SELECT COALESCE(max(v.version), 0) + 1 FROM readable_versions v WHERE v.model_id = $1", 1,
+									 (query_argument[]) {{"int8", Int64GetDatum(model_id)}}, 0, NULL));
+}
+
+void
+start_serving(const training *t)
+{
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
+	{"text", t->source.group_by == NULL ? (Datum) 0 : CStringGetTextDatum(t->source.group_by), t->source.group_by == NULL},
+	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
+
+	run_query("SELECT serve_version($1, $2, $3::name, $4)", lengthof(arguments), arguments, 0);
+	run_query("SELECT update_labels($1)", 1, arguments, 0);
+}
+
+/* A live sketch follows the rows as the version's sketch counted them, or none.  A version that does not serve leaves it to the one that does. */
+static void
+keep_live(const training *t)
+{
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}};
+	bool		followed = is_followed(t);
+	TimestampTz begun;
+	bool		null;
+	Datum		note;
+
+	if (!flag_option(t->options, "activate", true))
+		return;
+	if (!flag_option(t->options, "live", followed))
+	{
+		if (followed)
+			run_query("SELECT end_model_live($1)", 1, arguments, 0);
+		return;
+	}
+	begun = begin_step(t, "live sketch");
+	note = query_datum("SELECT follow_model($1, $2)", 2, arguments, 0, &null);
+	if (!null)
+		log_step(t, "live sketch", begun, NAN, TextDatumGetCString(note));
+}
+
+/* ---- versions ---- */
+
+/* Where there are groups, the part of most clusters speaks for the version: all share its features and options. */
+stored_version
+largest_part(const held_model *held, bool groups)
+{
+	query_argument arguments[] = {{"stored_models", held->record}, {"bool", BoolGetDatum(groups)}};
+
+	return open_version(query_datum("SELECT largest_part($1, $2)", 2, arguments, 0, NULL));
+}
+
+bool
+find_live(const char *query, int count, const query_argument *arguments, Datum *live)
+{
+	bool		null;
+
+	*live = query_datum(query, count, arguments, 0, &null);
+	if (!null)
+		(void) GetAttributeByName(DatumGetHeapTupleHeader(*live), "id", &null);
+	return !null;
+}
+
+/* The job of the next version of a model. */
+training *
+begin_training(const held_model *held, const train_source *source, int64 k, char *method, Jsonb *options)
+{
+	training   *t = palloc0(sizeof(training));
+	char	   *where = text_option(options, "where");
+
+	check_method(method, source->group_by);
+	check_training_options(options, "train");	/* some were stored long ago */
+	t->model_id = held->id;
+	t->model = held->model;
+	t->version = next_version(held->id);
+	t->source = *source;
+	t->k = (Size) clusters_of_levels(options, k);
+	t->options = where == NULL ? options : with_option(options, "where", resolved_condition(source->id, where, NULL));	/* it is read again in other sessions */
+	t->seed = seed_option(options);
+	t->recall = NAN;
+	add_options(&t->source, options);
+	t->estimate = rows_to_sample(&t->source, options);
+	if (strcmp(method, "kernel") == 0 && t->source.cosine)
+		reject_with_method(method, "has no metric but its kernel", "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
+	t->begun = GetCurrentTimestamp();
+	t->method = strcmp(method, "auto") == 0 ? "kmeans" : method;
+	t->note = strcmp(method, "auto") == 0 ? "kmeans: nearest to the least sum of squares over all rows" : NULL;
+	check_live(t);
+	check_balance(t);
+	return t;
+}
+
+/*
+ * With a half-life the rows of a training weigh alike: a second version, in which they have their weights, is decoded from the sketch that follows them.
+ */
+int32
+run_training(FunctionCallInfo fcinfo, training *t)
+{
+	Jsonb	   *live = object_option(t->options, "live");
+	held_model	held;
+	stored_version trained;
+	Datum		followed;
+
+	train_rows(t);
+	start_serving(t);
+	keep_live(t);
+	if (live == NULL || !has_option(live, "half_life"))
+		return t->version;
+	held = hold_model(fcinfo, empty_options(), false);
+	trained = largest_part(&held, true);
+	(void) find_live("SELECT live_of_version($1)", 1, (query_argument[]) {{"stored_versions", trained.record}}, &followed);
+	return retrain_live(&held, &trained, followed, without_option(t->options, "nowait"));
+}

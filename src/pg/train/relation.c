@@ -1,0 +1,658 @@
+/*
+ * relation.c - a relation as the source of a training's rows: its columns checked, and the expressions of a row that queries are made of.
+ *
+ * open_source makes a train_source of a relation and columns: it raises the errors of names and types, and writes the texts that all queries of a training
+ * share.  add_options narrows the rows by the option "where", use_encoder adds the calls that encode a row.  Columns are written by name, quoted, and all
+ * expressions are of the alias t.  The catalogs are read through the caches of the server, without a query; types are told by their oids.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/options.h"
+#include "pg/base/vector_type.h"
+#include "pg/encode/encode.h"
+#include "pg/model/training_options.h"
+#include "pg/train/train.h"
+
+#define MOST_LISTED		20		/* columns in a hint */
+#define MOST_COLUMNS	97		/* of a call that encodes a row, beside the encoder and a flag */
+#define MOST_ASKED		99		/* for NULLs, in a call */
+#define OTHERS_HASHED	8		/* columns beside the features, which tell equal rows apart */
+
+/* ---- columns ---- */
+
+/* Those of a relation, in their order. */
+static FormData_pg_attribute *
+columns_of(Oid relation, int *count)
+{
+	HeapTuple	class = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	int			natts = HeapTupleIsValid(class) ? ((Form_pg_class) GETSTRUCT(class))->relnatts : 0;
+	FormData_pg_attribute *columns = palloc(Max(1, natts) * sizeof(FormData_pg_attribute));
+
+	if (HeapTupleIsValid(class))
+		ReleaseSysCache(class);
+	*count = 0;
+	for (int i = 1; i <= natts; i++)
+	{
+		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum((int16) i));
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		memcpy(&columns[*count], GETSTRUCT(tuple), ATTRIBUTE_FIXED_PART_SIZE);
+		*count += !columns[*count].attisdropped;
+		ReleaseSysCache(tuple);
+	}
+	return columns;
+}
+
+/* Is the name one of these? */
+static bool
+is_among(const char *name, const char *const *names, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* "ARRAY['a', 'b']" where the name is a list "a, b" of columns; else NULL. */
+static char *
+listed_columns(const char *name, const char *const *names, int count)
+{
+	StringInfoData list;
+
+	if (strchr(name, ',') == NULL)
+		return NULL;
+	initStringInfo(&list);
+	for (const char *begin = name;;)
+	{
+		const char *end = strchr(begin, ',');
+		char	   *one = TextDatumGetCString(DirectFunctionCall1(btrim1, PointerGetDatum(cstring_to_text_with_len(begin, (int) (end != NULL ? end - begin : (ptrdiff_t) strlen(begin))))));
+
+		if (!is_among(one, names, count))
+			return NULL;
+		appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", quote_literal_cstr(one));
+		if (end == NULL)
+			return psprintf("ARRAY[%s]", list.data);
+		begin = end + 1;
+	}
+}
+
+/* Of a column that is not there. */
+static char *
+column_hint(Oid relation, const char *name)
+{
+	int			count;
+	FormData_pg_attribute *columns = columns_of(relation, &count);
+	const char **names = palloc(Max(1, count) * sizeof(char *));
+	char	   *low = TextDatumGetCString(DirectFunctionCall1Coll(lower, DEFAULT_COLLATION_OID, CStringGetTextDatum(name)));
+	char	   *list;
+	char	   *hint;
+	char	   *meant;
+
+	for (int i = 0; i < count; i++)
+		names[i] = NameStr(columns[i].attname);
+	list = listed_columns(name, names, count);
+	if (list != NULL)
+		return psprintf("Columns are given as a list: %s.", list);
+	if (is_among(low, names, count))
+		return psprintf("Perhaps you meant \"%s\".", low);
+	hint = name_hint(name, (int) strlen(name), names, count, "Columns are");
+	if (count <= MOST_LISTED)
+		return hint;
+	meant = strncmp(hint, "Perhaps", strlen("Perhaps")) == 0 ? strstr(hint, "\". ") : NULL;
+	return meant != NULL ? pnstrdup(hint, (Size) (meant + 2 - hint)) : psprintf("It has %d columns.", count);
+}
+
+/* As regclass shows it. */
+static char *
+shown_relation(Oid relation)
+{
+	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation)));
+}
+
+Oid
+column_type(Oid relation, const char *name)
+{
+	AttrNumber	number = get_attnum(relation, name);
+
+	if (number <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("column \"%s\" of %s does not exist", name, shown_relation(relation)),
+				 errhint("%s", column_hint(relation, name))));
+	return get_atttype(relation, number);
+}
+
+/* (relation, column): its type; the error that it is not there. */
+SQL_FUNCTION(fastclust_feature_type)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	PG_RETURN_OID(column_type(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1))));
+}
+
+/* (type): the type that a domain is of, or itself. */
+SQL_FUNCTION(fastclust_base_type)
+{
+	Oid			type = PG_GETARG_OID(0);
+
+	if (!SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(type)))
+		PG_RETURN_NULL();
+	PG_RETURN_OID(getBaseType(type));
+}
+
+/* Is a type one of vectors, or a cast makes it one? */
+static bool
+becomes_vector(Oid type)
+{
+	return is_vector_type(type) || SearchSysCacheExists2(CASTSOURCETARGET, ObjectIdGetDatum(getBaseType(type)), ObjectIdGetDatum(FLOAT4ARRAYOID));
+}
+
+/* ---- features ---- */
+
+feature_list
+read_features(ArrayType *array)
+{
+	feature_list list = {0};
+	Datum	   *elements = NULL;
+
+	if (array != NULL && ARR_NDIM(array) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("features must be a one-dimensional array, not one of %d dimensions", ARR_NDIM(array))));
+	if (array == NULL || ARR_NDIM(array) == 0 || array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("features must name at least one column, and no NULL")));
+	deconstruct_array(array, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &elements, NULL, &list.count);
+	list.names = palloc((Size) list.count * sizeof(char *));
+	for (int i = 0; i < list.count; i++)
+		list.names[i] = pstrdup(NameStr(*DatumGetName(elements[i])));
+	return list;
+}
+
+ArrayType *
+array_of_names(char *const *names, int count)
+{
+	Datum	   *elements = palloc((Size) Max(1, count) * sizeof(Datum));
+
+	for (int i = 0; i < count; i++)
+		elements[i] = DirectFunctionCall1(namein, CStringGetDatum(names[i]));
+	return construct_array(elements, count, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR);
+}
+
+ArrayType *
+columns_of_text(Oid relation, const char *given, bool *vector)
+{
+	char	   *name = NameStr(*DatumGetName(DirectFunctionCall1(namein, CStringGetDatum(given))));
+	AttrNumber	number;
+
+	*vector = false;
+	if (given[0] == '{')
+		return DatumGetArrayTypeP(OidFunctionCall3(F_ARRAY_IN, CStringGetDatum(given), ObjectIdGetDatum(NAMEOID), Int32GetDatum(-1)));
+	number = get_attnum(relation, name);
+	*vector = number <= 0 || becomes_vector(get_atttype(relation, number));
+	return array_of_names(&name, 1);
+}
+
+/* (relation, text) -> (features, vector): '{a,b}', or 'a', which may be a column of vectors. */
+SQL_FUNCTION(fastclust_columns_of_text)
+{
+	bool		vector;
+	Datum		values[2] = {0};
+
+	if (PG_ARGISNULL(1))
+		return row_result(fcinfo, values, (bool[]) {true, true});
+	values[0] = PointerGetDatum(columns_of_text(PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1)), &vector));
+	values[1] = BoolGetDatum(vector);
+	return row_result(fcinfo, values, NULL);
+}
+
+/* ---- a hash of a row ---- */
+
+/* Calls that every server computes alike, and that postgres_fdw and Citus send to the rows; NULL: none is for values of the type. */
+static const char *
+hash_call(Oid type)
+{
+	switch (type)
+	{
+		case INT2OID:
+			return "hashint2extended(t.%s, 0)";
+		case INT4OID:
+			return "hashint4extended(t.%s, 0)";
+		case INT8OID:
+			return "hashint8extended(t.%s, 0)";
+		case FLOAT4OID:
+			return "hashfloat4extended(t.%s, 0)";
+		case FLOAT8OID:
+			return "hashfloat8extended(t.%s, 0)";
+		case NUMERICOID:
+			return "hash_numeric_extended(t.%s, 0)";
+		case UUIDOID:
+			return "uuid_hash_extended(t.%s, 0)";
+		case TIMESTAMPOID:
+			return "timestamp_hash_extended(t.%s, 0)";
+		case BOOLOID:
+			return "hashint4extended(t.%s::integer, 0)";
+		case DATEOID:
+			return "hashint4extended(t.%s - '2000-01-01'::date, 0)";
+		case TEXTOID:
+		case VARCHAROID:
+			return "hashtextextended(t.%s, 0)";
+		case INT2ARRAYOID:
+		case INT4ARRAYOID:
+		case INT8ARRAYOID:
+		case FLOAT4ARRAYOID:
+		case FLOAT8ARRAYOID:
+		case NUMERICARRAYOID:
+			return "hash_array_extended(t.%s, 0)";
+		default:
+			return NULL;
+	}
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(NameStr(((const FormData_pg_attribute *) a)->attname), NameStr(((const FormData_pg_attribute *) b)->attname));
+}
+
+/* Is a value of the type neither an array nor a text, so that its hash is cheap? */
+static bool
+is_short(Oid type)
+{
+	char		category;
+	bool		preferred;
+
+	get_type_category_preferred(type, &category, &preferred);
+	return category != TYPCATEGORY_ARRAY && category != TYPCATEGORY_STRING;
+}
+
+/* Hashes of the features, or of columns that are none, behind each other; how many. */
+static int
+append_hashes(StringInfo calls, const train_source *source, bool features, int most)
+{
+	int			count;
+	FormData_pg_attribute *columns = columns_of(source->id, &count);
+	int			found = 0;
+
+	qsort(columns, (Size) count, sizeof(FormData_pg_attribute), by_name);
+	for (int i = 0; i < count && found < most; i++)
+	{
+		char	   *name = NameStr(columns[i].attname);
+		const char *call = hash_call(columns[i].atttypid);
+
+		if (call == NULL || is_among(name, (const char *const *) source->features, source->feature_count) != features || (!features && !is_short(columns[i].atttypid)))
+			continue;
+		appendStringInfoString(calls, calls->len > 0 ? ", " : "");
+		appendStringInfo(calls, call, quote_identifier(name));
+		found++;
+	}
+	return found;
+}
+
+/*
+ * A hash of a row that does not depend on where it lies: of its features, and of some other columns that are not long, which tell equal ones
+ * apart; where it has neither, of its text.
+ */
+static char *
+row_hash(const train_source *source)
+{
+	StringInfoData calls;
+	int			features;
+
+	initStringInfo(&calls);
+	features = append_hashes(&calls, source, true, source->feature_count);
+	(void) append_hashes(&calls, source, false, source->feature_count + OTHERS_HASHED - features);
+	if (features == 0 && source->vector)
+		appendStringInfo(&calls, source->cast ? "%shash_array_extended(%s, 0)" : "%shash_array_extended(vector_in_units(NULL, NULL, %s), 0)", calls.len > 0 ? ", " : "", source->raw);
+	return calls.len == 0 ? "hashtextextended(t::text, 0)" : psprintf("hash_array_extended(ARRAY[%s], 0)", calls.data);
+}
+
+/* ---- where the rows lie ---- */
+
+static int
+by_oid(const ListCell *a, const ListCell *b)
+{
+	return lfirst_oid(a) < lfirst_oid(b) ? -1 : lfirst_oid(a) > lfirst_oid(b);
+}
+
+/* A leaf as FROM names it.  Children of a plain table are leaves too, so it is read alone. */
+static char *
+leaf_name(const FormData_pg_class *class)
+{
+	return psprintf("%s%s", class->relkind == RELKIND_FOREIGN_TABLE ? "" : "ONLY ",
+					quote_qualified_identifier(get_namespace_name(class->relnamespace), NameStr(class->relname)));
+}
+
+/*
+ * heap: the rows of the relation, its partitions and children are in blocks; TimescaleDB compresses chunks, whose blocks hold other rows.
+ * leaves: the tables that hold the rows, where one of them is foreign: postgres_fdw sends an aggregate over one of these, but never a part of an
+ * aggregate over all.  None of other relations, whose rows the server or Citus aggregates in place.
+ */
+static void
+find_tables(train_source *source)
+{
+	List	   *tables = find_all_inheritors(source->id, NoLock, NULL);
+	bool		foreign = false;
+	ListCell   *cell;
+
+	list_sort(tables, by_oid);
+	source->heap = true;
+	source->leaves = palloc((Size) list_length(tables) * sizeof(char *));
+	foreach(cell, tables)
+	{
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(cell)));
+		Form_pg_class class;
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		class = (Form_pg_class) GETSTRUCT(tuple);
+		source->heap = source->heap && (class->relkind == RELKIND_PARTITIONED_TABLE ||
+										((class->relkind == RELKIND_RELATION || class->relkind == RELKIND_MATVIEW) && class->relam == HEAP_TABLE_AM_OID &&
+										 strcmp(get_namespace_name(class->relnamespace), "_timescaledb_internal") != 0));
+		foreign = foreign || class->relkind == RELKIND_FOREIGN_TABLE;
+		if (class->relkind != RELKIND_PARTITIONED_TABLE)
+			source->leaves[source->leaf_count++] = leaf_name(class);
+		ReleaseSysCache(tuple);
+	}
+	if (!foreign || list_length(tables) == 1)
+		source->leaf_count = 0;
+}
+
+bool
+has_citus(void)
+{
+	return OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE));
+}
+
+/* Do its rows lie on shards of Citus, or those that a view reads? */
+static bool
+is_sharded(Oid relation)
+{
+	query_argument argument = {"oid", ObjectIdGetDatum(relation)};
+
+	if (!has_citus())
+		return false;
+	return DatumGetBool(query_datum(
+		"WITH RECURSIVE tree(id) AS ("
+		"    SELECT $1"
+		"    UNION"
+		"    SELECT part.id FROM tree, LATERAL ("
+		"        SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = tree.id"
+		"        UNION ALL"
+		"        SELECT d.refobjid FROM pg_rewrite r JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid"
+		"         WHERE r.ev_class = tree.id AND d.refclassid = 'pg_class'::regclass) part(id))"
+		" SELECT EXISTS (SELECT FROM tree JOIN pg_dist_partition p ON p.logicalrelid = tree.id WHERE p.partmethod <> 'n')", 1, &argument, 0, NULL));
+}
+
+/*
+ * Is the sum of one argument of our state ours alone?  Citus adds up the states of the shards by the first such sum of any schema, with the rights of who
+ * asks: it might be one that another role has made for that.  The catalog is read as Citus reads it: as it is now, whatever the snapshot.
+ */
+bool
+sums_on_shards(const train_source *source)
+{
+	Oid			type = type_of_name("aggregate_state");
+	Oid			own = get_namespace_oid("fastclust_internal", false);
+	CatCList   *sums;
+	bool		only = true;
+
+	if (!source->sharded)
+		return false;
+	sums = SearchSysCacheList1(PROCNAMEARGSNSP, CStringGetDatum("sum"));
+	for (int i = 0; i < sums->n_members; i++)
+	{
+		Form_pg_proc function = (Form_pg_proc) GETSTRUCT(&sums->members[i]->tuple);
+		Oid			argument = function->pronargs == 1 ? function->proargtypes.values[0] : InvalidOid;
+
+		only = only && (function->pronamespace == own || (argument != type && argument != ANYELEMENTOID));
+	}
+	ReleaseSysCacheList(sums);
+	return only;
+}
+
+/* ---- the source ---- */
+
+/* A relation that is there, and has rows of its own to read. */
+static void
+check_relation(Oid relation)
+{
+	char		kind = get_rel_relkind(relation);
+
+	if (kind == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("there is no relation with OID %u", relation)));
+	if (strchr("rmpvf", kind) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("%s is not a table or view", shown_relation(relation))));
+}
+
+/* The features are columns; vectors, where they are to be. */
+static void
+check_columns(const train_source *source)
+{
+	for (int i = 0; i < source->feature_count; i++)
+	{
+		Oid			type = column_type(source->id, source->features[i]);
+
+		if (source->vector && !becomes_vector(type))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column \"%s\" of %s is of type %s, not a vector", source->features[i], shown_relation(source->id), format_type_be(type)),
+					 errhint("Columns that are no vectors are given as a list: ARRAY[%s].", quote_literal_cstr(source->features[i]))));
+	}
+	if (source->group_by != NULL)
+		(void) column_type(source->id, source->group_by);
+}
+
+/* The vector as SQL gives it.  Citus sends arrays to any aggregate, but other types only to ours. */
+static void
+find_vector(train_source *source)
+{
+	Oid			type = get_atttype(source->id, get_attnum(source->id, source->features[0]));
+	HeapTuple	base = SearchSysCache1(TYPEOID, ObjectIdGetDatum(getBaseType(type)));
+	Form_pg_type form = (Form_pg_type) GETSTRUCT(base);
+
+	source->cast = !is_vector_type(type);
+	source->raw = psprintf("t.%s%s", quote_identifier(source->features[0]), source->cast ? "::real[]" : "");
+	source->sparse = !source->cast && strcmp(NameStr(form->typname), "sparsevec") == 0;
+	source->array = form->typcategory == TYPCATEGORY_ARRAY;
+	ReleaseSysCache(base);
+}
+
+void
+open_source(train_source *source, Oid relation, const feature_list *features, bool vector, char *group_by)
+{
+	*source = (train_source) {.id = relation,.features = features->names,.feature_count = features->count,.vector = vector,.group_by = group_by};
+	check_relation(relation);
+	check_columns(source);
+	source->relation = get_rel_persistence(relation) == RELPERSISTENCE_TEMP ? quote_qualified_identifier("pg_temp", get_rel_name(relation)) : relation_name(relation);
+	source->group_value = group_by == NULL ? "''" : psprintf("t.%s::text COLLATE \"C\"", quote_identifier(group_by));
+	source->filter = vector ? psprintf("t.%s IS NOT NULL", quote_identifier(features->names[0])) : "true";
+	if (group_by != NULL)
+		source->filter = psprintf("%s%st.%s IS NOT NULL", vector ? source->filter : "", vector ? " AND " : "", quote_identifier(group_by));
+	find_tables(source);
+	if (vector)
+		find_vector(source);
+	source->key = source->heap ? "place_key(t.ctid)" : row_hash(source);
+	source->sharded = is_sharded(relation);
+	if (vector && source->sharded && !source->array && !sums_on_shards(source))
+		source->raw = psprintf("vector_in_units(NULL, NULL, %s)", source->raw);
+}
+
+void
+hash_keys(train_source *source)
+{
+	source->heap = false;
+	source->key = row_hash(source);
+}
+
+/* ---- conditions, metric and encoder ---- */
+
+static char *
+both(const char *filter, const char *condition)
+{
+	return psprintf("%s AND %s", filter, condition);
+}
+
+void
+add_options(train_source *source, Jsonb *options)
+{
+	char	   *where = text_option(options, "where");
+
+	if (where != NULL)
+		source->filter = both(source->filter, resolved_condition(source->id, where, NULL));
+	if (metric_of_training(text_option(options, "metric")) == FC_EUCLIDEAN)
+		return;
+	if (!source->vector)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the metric cosine is for a column of vectors"),
+				 errhint("Columns of numbers are compared in standard deviations; leave option \"metric\" out, or make a column of vectors of them.")));
+	if (flag_option(options, "standardize", false))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"standardize\" does not go with the metric cosine"),
+				 errdetail("Rows of length 1 are compared as they are.")));
+	source->cosine = true;
+}
+
+/* Are all features of types whose values no setting of a session changes?  Then postgres_fdw sends the call. */
+static bool
+is_constant(const train_source *source)
+{
+	static const Oid types[] = {
+		INT2OID, INT4OID, INT8OID, FLOAT4OID, FLOAT8OID, NUMERICOID, BOOLOID, DATEOID, TIMEOID, TIMESTAMPOID, TIMESTAMPTZOID, INTERVALOID, TEXTOID, VARCHAROID,
+		BPCHAROID, FLOAT4ARRAYOID, FLOAT8ARRAYOID, INT4ARRAYOID, NUMERICARRAYOID
+	};
+
+	for (int i = 0; i < source->feature_count; i++)
+	{
+		Oid			type = get_atttype(source->id, get_attnum(source->id, source->features[i]));
+		bool		found = false;
+
+		for (int j = 0; j < lengthof(types); j++)
+			found = found || types[j] == type;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/* The call that encodes a row by its columns in the encoder's order, or the row where they are more than a call takes.  The encoder is a constant. */
+static char *
+encoding(const train_source *source, bool scaled)
+{
+	StringInfoData columns;
+	bool		listed = source->feature_count <= MOST_COLUMNS;
+
+	initStringInfo(&columns);
+	for (int i = 0; listed && i < source->feature_count; i++)
+		appendStringInfo(&columns, "%st.%s", i > 0 ? ", " : "", quote_identifier(source->features[i]));
+	return psprintf("%s(%s, '%s', %s)", !listed ? "encode_record" : is_constant(source) ? "encode_constant" : "encode_listed",
+					quote_literal_cstr(value_text(source->encoder)), scaled ? "t" : "f", listed ? columns.data : "t.*");
+}
+
+/* Rows with a NULL in a column that is to be skipped are left out. */
+void
+use_encoder(train_source *source, const fc_encoder_header *header)
+{
+	fc_encoder	encoder;
+	bool		skips = false;
+
+	source->encoder = (struct varlena *) header;
+	source->raw = encoding(source, false);
+	source->encoded = encoding(source, true);
+	fc_encoder_view(header, &encoder);
+	for (Size i = 0; i < encoder.features; i++)
+		skips = skips || encoder.feature[i].nulls == FC_NULLS_SKIP;
+	if (skips)
+		source->filter = both(source->filter, psprintf("%s IS NOT NULL", source->raw));
+}
+
+/* ---- for SQL ---- */
+
+/* Has the row t a NULL among the features?  Of the first ones, where they are many. */
+static char *
+missing_text(const train_source *source)
+{
+	StringInfoData columns;
+	int			asked = 0;
+
+	initStringInfo(&columns);
+	for (int i = 0; i < source->feature_count && asked < MOST_ASKED; i++)
+	{
+		HeapTuple	tuple = SearchSysCacheAttName(source->id, source->features[i]);
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		if (!((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull)
+			appendStringInfo(&columns, "%st.%s", asked++ > 0 ? ", " : "", quote_identifier(source->features[i]));
+		ReleaseSysCache(tuple);
+	}
+	return asked > 0 ? psprintf("num_nulls(%s) > 0", columns.data) : "false";
+}
+
+/* Are all features numbers, so that predict takes them as a list of values? */
+static bool
+has_numbers(const train_source *source)
+{
+	for (int i = 0; i < source->feature_count; i++)
+	{
+		Oid			type = get_atttype(source->id, get_attnum(source->id, source->features[i]));
+
+		if (type != getBaseType(type) || !is_column_type(type))
+			return false;
+	}
+	return true;
+}
+
+/* (relation, features, vector, group_by, encoder) -> (relation, raw, group_value, missing, numbers, sparse, sharded): the expressions of a row t. */
+SQL_FUNCTION(fastclust_row_expressions)
+{
+	feature_list features = read_features(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));
+	train_source source;
+	Datum		values[7];
+	bool		nulls[7] = {false};
+
+	require_argument(fcinfo, 0, "relation");
+	require_argument(fcinfo, 2, "vector");
+	SPI_connect();
+	open_source(&source, PG_GETARG_OID(0), &features, PG_GETARG_BOOL(2), PG_ARGISNULL(3) ? NULL : NameStr(*PG_GETARG_NAME(3)));
+	if (!PG_ARGISNULL(4))
+		use_encoder(&source, ENCODER_ARG(4));
+	nulls[1] = source.raw == NULL;
+	values[0] = SPI_datumTransfer(CStringGetTextDatum(source.relation), false, -1);
+	values[1] = nulls[1] ? (Datum) 0 : SPI_datumTransfer(CStringGetTextDatum(source.raw), false, -1);
+	values[2] = SPI_datumTransfer(CStringGetTextDatum(source.group_value), false, -1);
+	values[3] = SPI_datumTransfer(CStringGetTextDatum(missing_text(&source)), false, -1);
+	values[4] = BoolGetDatum(has_numbers(&source));
+	values[5] = BoolGetDatum(source.sparse);
+	values[6] = BoolGetDatum(source.sharded);
+	SPI_finish();
+	return row_result(fcinfo, values, nulls);
+}

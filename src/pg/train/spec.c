@@ -1,0 +1,182 @@
+/*
+ * spec.c - choices by the sample before the scan: the specs of sketch and drift, and the features of a kernel.
+ *
+ * A sketch that will be decoded needs frequencies that fit the clusters of the sample, and keeps some of its rows for the decoder.  A sketch that is only
+ * compared needs a few hundred waves in all dimensions.  Groups share one spec.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
+
+#include "pg/base/errors.h"
+#include "pg/drift/drift_value.h"
+#include "pg/operator/operator_value.h"
+#include "pg/rkhs/kernel.h"
+#include "pg/sketch/spec_build.h"
+#include "pg/train/train.h"
+#include "rkhs/map.h"
+#include "sketch/spec_parts.h"
+
+#define FREQUENCIES		400		/* where no training decodes */
+#define MANY_CLUSTERS	256		/* the width of so many in MANY_ROWS tells enough of more, where no training decodes */
+#define MANY_ROWS		8192
+#define LEAST_MAP_ROWS	3000	/* that choose the width of a kernel, or twice the landmarks */
+
+extern Datum fastclust_spectral_map(PG_FUNCTION_ARGS);
+extern Datum fastclust_nystroem(PG_FUNCTION_ARGS);
+
+/* ---- the spec of a sketch that is decoded ---- */
+
+static double *
+copied(const double *values, Size d)
+{
+	return memcpy(palloc(d * sizeof(double)), values, d * sizeof(double));
+}
+
+/* The spec that measures rows in their own units as the given one measures rows in units; shared: without parts that only tell the sample's place. */
+static fc_spec *
+in_own_units(const training *t, const fc_spec *spec, bool shared)
+{
+	fc_spec_parts parts = fc_spec_parts_of(spec);
+
+	if (t->units.center != NULL)
+		fc_spec_parts_in_units(&parts, copied(t->units.center, t->dim), copied(t->units.scale, t->dim));	/* written over */
+	if (shared)
+		parts.pilot_rows = parts.sample_centroid_count = 0;
+	return build_spec(&parts);
+}
+
+/* Options of sketch_spec_agg. */
+static Datum
+spec_settings(const training *t)
+{
+	StringInfoData settings;
+
+	initStringInfo(&settings);
+	appendStringInfo(&settings, "{\"seed\": " INT64_FORMAT, t->seed);
+	if (t->source.cosine)
+		appendStringInfoString(&settings, ", \"metric\": \"cosine\"");
+	if (t->source.sparse)
+		appendStringInfoString(&settings, ", \"center\": \"zero\"");
+	if (has_option(t->options, "frequencies") || strcmp(t->method, "compressive") != 0)
+		appendStringInfo(&settings, ", \"frequencies\": %.0f", number_option(t->options, "frequencies", FREQUENCIES));
+	appendStringInfoChar(&settings, '}');
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(settings.data));
+}
+
+/* That of a live sketch that is ready and counts these rows; NULL: there is none. */
+static fc_spec *
+ready_spec(const training *t)
+{
+	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))},
+	{"jsonb", JsonbPGetDatum(t->options)}};
+
+	return has_option(t->options, "live") ? (fc_spec *) DatumGetPointer(query_datum("SELECT (ready_live($1, $2, $3)).spec", lengthof(arguments), arguments, 0, NULL)) : NULL;
+}
+
+/* That of the median group of the sample's largest, by the width of its clusters; NULL where wide rows share a projection. */
+static fc_spec *
+spec_of_groups(const training *t, double wanted)
+{
+	query_argument arguments[] = {{0}, {0}, {0}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", spec_settings(t)}};
+	StringInfoData query;
+	fc_spec    *spec;
+
+	set_units(t, arguments);
+	initStringInfo(&query);
+	appendStringInfo(&query, "WITH r AS MATERIALIZED (SELECT %s AS value, %s AS x ", t->source.group_value, row_text(&t->source, t->units.center != NULL, false));
+	append_rows_from(&query, &t->source, wanted, t->estimate, t->seed, NULL);
+	appendStringInfoString(&query, "), largest AS (SELECT value FROM r GROUP BY 1 HAVING count(*) > $4 ORDER BY count(*) DESC, 1 LIMIT 16),"
+						   " specs AS (SELECT value, sketch_spec_agg(x, $4, $5) AS spec FROM r JOIN largest USING (value) GROUP BY 1)"
+						   " SELECT spec FROM specs ORDER BY (describe(spec) ->> 'sigma')::float8, value OFFSET (SELECT count(*) / 2 FROM specs) LIMIT 1");
+	spec = (fc_spec *) DatumGetPointer(query_datum(query.data, lengthof(arguments), arguments, QUERY_CONSTANTS, NULL));
+	return spec != NULL && spec->reduced == spec->dim ? in_own_units(t, spec, true) : NULL;
+}
+
+static fc_spec *
+decoded_spec(const training *t, const fc_operator_header *sample)
+{
+	bool		many = t->k > MANY_CLUSTERS && strcmp(t->method, "compressive") != 0;
+	fc_spec    *spec = ready_spec(t);
+	query_argument arguments[] = {{"fastop"}, {"int4", Int32GetDatum(many ? MANY_CLUSTERS : (int32) t->k)}, {"jsonb", spec_settings(t)}};
+
+	if (spec == NULL && t->source.group_by != NULL)
+		spec = spec_of_groups(t, sample->k);
+	if (spec != NULL)
+		return spec;
+	arguments[0].value = PointerGetDatum(rows_in_units(many ? some_rows(sample, 1, MANY_ROWS) : sample, (units) {0}, t->units));
+	spec = (fc_spec *) DatumGetPointer(query_datum("SELECT sketch_spec_agg(c.centroid, $2, $3) FROM centroids($1) c", lengthof(arguments), arguments, 0, NULL));
+	return in_own_units(t, spec, t->source.group_by != NULL);
+}
+
+bool
+is_followed(const training *t)
+{
+	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}}, 0, NULL));
+}
+
+/* Only decoding needs many frequencies, or axes of the sample; drift compares the waves of all dimensions. */
+void
+choose_specs(training *t, const fc_operator_header *sample)
+{
+	TimestampTz begun = GetCurrentTimestamp();
+
+	t->drift_spec = drift_spec_of_rows(sample, t->seed);
+	t->decodable = strcmp(t->method, "compressive") == 0 || flag_option(t->options, "live", is_followed(t));
+	t->spec = t->decodable ? decoded_spec(t, sample) : wave_spec_of_rows(sample, t->source.sparse, t->seed);
+	log_step(t, "spec", begun, NAN, psprintf("%u frequencies%s", t->spec->frequencies, t->source.group_by != NULL ? " for all groups" : ""));
+}
+
+/* ---- kernel: the features of a map ---- */
+
+/* Of the option, or an rbf as wide as the rows. */
+static Datum
+kernel_of_rows(const training *t, const fc_operator_header *rows)
+{
+	char	   *kernel = text_option(t->options, "kernel");
+	double	   *mean = palloc(t->dim * sizeof(double));
+	double	   *deviation = palloc(t->dim * sizeof(double));
+	double		variance = 0;
+	query_argument arguments[] = {{"text", kernel != NULL ? CStringGetTextDatum(kernel) : (Datum) 0, kernel == NULL}, {"float8"}};
+
+	moments_of_rows(rows, mean, deviation);
+	for (Size i = 0; i < t->dim; i++)
+		variance += deviation[i] * deviation[i];
+	arguments[1].value = Float8GetDatum(1 / (variance > 0 ? variance : 1));
+	return query_datum("SELECT COALESCE($1::kernel, rbf_kernel($2))", 2, arguments, 0, NULL);
+}
+
+/* Landmarks chosen from the sample.  The options kernel and rank ask for plain features; without them some rows choose the width (core/rkhs/map.h). */
+void
+choose_map(training *t, const fc_operator_header *sample)
+{
+	TimestampTz begun = GetCurrentTimestamp();
+	double		wanted = number_option(t->options, "landmarks", Min(500, Max(200, 10 * (double) t->k)));
+	fc_operator_header *rows;
+	fc_kernel_map map;
+
+	if (strcmp(t->method, "kernel") != 0)
+		return;
+	rows = rows_in_units(sample, (units) {0}, t->units);
+	if (!has_option(t->options, "kernel") && !has_option(t->options, "rank"))
+		t->map = (struct varlena *) DatumGetPointer(DirectFunctionCall4(fastclust_spectral_map, PointerGetDatum(some_rows(rows, 1, (Size) Max(LEAST_MAP_ROWS, 2 * wanted))),
+																		Int32GetDatum((int32) t->k), Int32GetDatum((int32) wanted), Int64GetDatum(t->seed)));
+	else
+	{
+		Datum		kernel = kernel_of_rows(t, rows);
+		query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"kernel", kernel}, {"int4", Int32GetDatum((int32) wanted)}, {"int8", Int64GetDatum(t->seed)}};
+		fc_operator_header *landmarks = (fc_operator_header *) DatumGetPointer(query_datum(
+			"SELECT landmarks_agg(c.centroid, $2, $3, jsonb_build_object('seed', $4)) FROM centroids($1) c", lengthof(arguments), arguments, 0, NULL));
+		double		rank = Min(landmarks->k, number_option(t->options, "rank", Max(10, 3 * (double) t->k)));
+
+		t->map = (struct varlena *) DatumGetPointer(DirectFunctionCall3(fastclust_nystroem, PointerGetDatum(landmarks), kernel, Int32GetDatum((int32) rank)));
+	}
+	fc_kernel_map_view((const fc_kernel_map_header *) t->map, &map);
+	log_step(t, "map", begun, NAN, psprintf("%zu landmarks, kernel %s", map.op.k, kernel_text(&map.kernel)));
+}

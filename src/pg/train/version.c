@@ -1,0 +1,255 @@
+/*
+ * version.c - versions that are stored, and the rows of a relation as they read them.
+ *
+ * A version arrives as a composite value of stored_versions: from a query of a training, or as the argument of a function that SQL calls to explain,
+ * score or watch a model.  It says by itself how its rows are read: the features, the encoder, the condition and the metric.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/values.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_value.h"
+#include "pg/sketch/sketch_value.h"
+#include "pg/train/scan.h"
+#include "pg/train/train.h"
+
+#define ROWS_OF_SHARE	65536	/* that a sketch of a share should be of, at least */
+
+/* ---- a part of a version ---- */
+
+/* A field of the record; 0 where it is NULL. */
+static Datum
+field(const stored_version *version, const char *name)
+{
+	bool		null;
+	Datum		value = GetAttributeByName(DatumGetHeapTupleHeader(version->record), name, &null);
+
+	return null ? (Datum) 0 : value;
+}
+
+static void *
+field_value(const stored_version *version, const char *name)
+{
+	Datum		value = field(version, name);
+
+	return value == 0 ? NULL : aligned_value(value);
+}
+
+static char *
+field_text(const stored_version *version, const char *name)
+{
+	Datum		value = field(version, name);
+
+	return value == 0 ? NULL : TextDatumGetCString(value);
+}
+
+/* A caller may have made the record: few columns are sure to be there. */
+stored_version
+open_version(Datum record)
+{
+	stored_version version = {.record = record};
+	Datum		features = field(&version, "features");
+	Datum		options = field(&version, "options");
+
+	version.model = field_text(&version, "model");
+	version.version = DatumGetInt32(field(&version, "version"));
+	version.group = field_text(&version, "group_value");
+	version.method = field_text(&version, "method");
+	version.relation = field_text(&version, "relation");
+	version.features = read_features(features == 0 ? NULL : DatumGetArrayTypeP(features));
+	version.vector = DatumGetBool(field(&version, "vector"));
+	version.encoder = field_value(&version, "encoder");
+	version.k = (Size) DatumGetInt32(field(&version, "k"));
+	version.options = options == 0 ? empty_options() : DatumGetJsonbP(options);
+	version.op = field_value(&version, "operator");
+	version.map = field_value(&version, "map");
+	version.spec = field_value(&version, "spec");
+	version.sketch = field_value(&version, "training_sketch");
+	if (version.vector == (version.encoder != NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a version of columns has an encoder, and one of vectors has none")));
+	return version;
+}
+
+bool
+has_units(const stored_version *version)
+{
+	return field(version, "center") != 0;
+}
+
+units
+units_of_version(const stored_version *version, Size d)
+{
+	Datum		center = field(version, "center");
+	Datum		scale = field(version, "scale");
+	units		found = {0};
+
+	if (center == 0 || scale == 0)
+		return found;
+	found.center = read_float8_array(center, (int) d, "center");
+	found.scale = read_float8_array(scale, (int) d, "scale");
+	for (Size i = 0; i < d; i++)
+		check_positive("scale element", found.scale[i]);
+	return found;
+}
+
+/* ---- rows as a version reads them ---- */
+
+/* The rows of a relation as the version reads them. */
+static void
+open_version_source(train_source *source, const stored_version *version, Oid relation, char *group_by)
+{
+	open_source(source, relation, &version->features, version->vector, group_by);
+	add_options(source, version->options);
+	if (version->encoder != NULL)
+		use_encoder(source, (const fc_encoder_header *) version->encoder);
+}
+
+/* The same of one group, where there are some. */
+static void
+open_part_source(train_source *source, const stored_version *version, Oid relation, char *group_by)
+{
+	open_version_source(source, version, relation, group_by);
+	if (group_by != NULL)
+		source->filter = psprintf("%s AND %s = %s", source->filter, source->group_value, quote_literal_cstr(version->group != NULL ? version->group : ""));
+}
+
+/* The version of argument 0, and the relation of argument 1. */
+static stored_version
+version_argument(FunctionCallInfo fcinfo)
+{
+	require_argument(fcinfo, 0, "version");
+	require_argument(fcinfo, 1, "relation");
+	return open_version(PG_GETARG_DATUM(0));
+}
+
+static char *
+name_argument(FunctionCallInfo fcinfo, int argument)
+{
+	return PG_ARGISNULL(argument) ? NULL : pstrdup(NameStr(*PG_GETARG_NAME(argument)));
+}
+
+/* (version, relation, group_by, wanted, seed): a uniform sample of about so many rows of the part, in their own units. */
+SQL_FUNCTION(fastclust_version_sample)
+{
+	stored_version version = version_argument(fcinfo);
+	training	t = {.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = PG_GETARG_INT64(4)};
+	Datum		rows;
+
+	SPI_connect();
+	open_part_source(&t.source, &version, PG_GETARG_OID(1), name_argument(fcinfo, 2));
+	t.estimate = rows_to_sample(&t.source, version.options);
+	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(&t)), false, -1);
+	SPI_finish();
+	PG_RETURN_DATUM(rows);
+}
+
+/* (version, rows): rows in their own units as the operator of the version takes them; of a record of NULLs as they are. */
+SQL_FUNCTION(fastclust_rows_of_version)
+{
+	stored_version version = {.record = PG_GETARG_DATUM(0)};
+	const fc_operator_header *rows = OPERATOR_ARG(1);
+
+	PG_RETURN_POINTER(rows_with_map(field_value(&version, "map"), rows_in_units(rows, (units) {0}, units_of_version(&version, rows->d))));
+}
+
+/* (version, relation, group_by) -> (x, rows): a row t of the part as the operator takes it, of parameters $1 center, $2 scale and $3 map; FROM and WHERE. */
+SQL_FUNCTION(fastclust_version_query)
+{
+	stored_version version = version_argument(fcinfo);
+	train_source source;
+	StringInfoData rows;
+	Datum		values[2];
+
+	SPI_connect();
+	open_part_source(&source, &version, PG_GETARG_OID(1), name_argument(fcinfo, 2));
+	initStringInfo(&rows);
+	append_rows_from(&rows, &source, INFINITY, 0, 0, NULL);
+	values[0] = SPI_datumTransfer(CStringGetTextDatum(row_text(&source, has_units(&version), version.map != NULL)), false, -1);
+	values[1] = SPI_datumTransfer(CStringGetTextDatum(rows.data), false, -1);
+	SPI_finish();
+	return row_result(fcinfo, values, NULL);
+}
+
+/* ---- sketches of the rows of now ---- */
+
+/* A row (value, sketch, counts, rows) each; false: there are fewer rows than `least`. */
+static bool
+put_sketches(FunctionCallInfo fcinfo, const training *t, const scan_request *request, const char *column, int64 least)
+{
+	query_argument plan = {"scan_plan", scan_plan(t, request)};
+	bool		enough = true;
+
+	run_query(bucket_scan_text(&t->source, column, request->share > 1), 1, &plan, scan_flags(&t->source) | QUERY_STABLE);
+	for (uint64 row = 0; row < SPI_processed && enough; row++)
+	{
+		scan_result result = {0};
+		Datum		values[4];
+		bool		nulls[4];
+		Datum		packed = query_value(row, 2, &nulls[3]);
+
+		values[0] = query_value(row, 1, &nulls[0]);
+		if (!nulls[3])
+			read_scan(packed, &result);
+		values[1] = PointerGetDatum(result.sketch);
+		values[2] = PointerGetDatum(result.counts);
+		values[3] = Int64GetDatum(result.n);
+		nulls[1] = result.sketch == NULL;
+		nulls[2] = result.counts == NULL;
+		enough = result.n >= least;
+		if (enough)
+			put_row(fcinfo, values, nulls);
+	}
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	return enough;
+}
+
+/*
+ * (version, relation, column) -> setof (value, sketch, counts, rows) of the relation's rows as a version takes them, for each value of a column or all,
+ * in one scan: of 260,000 rows at most, where they are not told by a column; of how many.
+ */
+SQL_FUNCTION(fastclust_sketch_rows)
+{
+	stored_version version;
+	char	   *column;
+	training	t = {.options = empty_options(),.groups = 1};
+	scan_request request = {.share = 1};
+	bool		null;
+
+	fastclust_begin_rows(fcinfo);
+	version = version_argument(fcinfo);
+	if (version.sketch == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("training_sketch of the version must not be NULL")));
+	column = name_argument(fcinfo, 2);
+	SPI_connect();
+	open_version_source(&t.source, &version, PG_GETARG_OID(1), NULL);
+	if (column != NULL)
+		(void) column_type(t.source.id, column);
+	request.spec = spec_without_pilot(fc_sketch_spec((const fc_sketch *) version.sketch));
+	request.drift_spec = (fc_drift_spec *) DatumGetPointer(query_datum("SELECT drift_spec_of($1)", 1, (query_argument[]) {{"stored_versions", version.record}}, QUERY_STABLE, &null));
+	if (column == NULL)
+	{
+		t.estimate = estimated_rows(&t.source);
+		request.share = sketched_share(&t, 1);
+	}
+	if (!put_sketches(fcinfo, &t, &request, column, request.share > 1 ? request.share * (int64) ROWS_OF_SHARE : 0))
+	{
+		request.share = 1;		/* far fewer rows than the planner thought */
+		(void) put_sketches(fcinfo, &t, &request, column, 0);
+	}
+	SPI_finish();
+	return (Datum) 0;
+}

@@ -23,6 +23,25 @@ SELECT predict('vector', ARRAY[1, 2]);
 SELECT count(drop_model(model)) AS dropped FROM models;
 DROP SCHEMA of_settings CASCADE;
 
+-- work that would take longer than the budget of time fails before it begins; a scan may take as long as it takes
+\set QUIET on
+CREATE TABLE wide_rows AS SELECT i AS id, ARRAY(SELECT (i * j % 1009)::real FROM generate_series(1, 64) j) AS v FROM generate_series(1, 1000) i;
+ANALYZE wide_rows;
+\set QUIET off
+SELECT train('late', 'wide_rows', 'v', 900, 'compressive');
+SELECT train('late', 'wide_rows', 'v', 900, 'compressive', '{"quiet": true}');
+SET fastclust.time_budget = 1;
+SELECT kmeans_agg(v, 100, '{"n_init": 1000}') FROM wide_rows;
+SELECT factorize(fastop_agg(v), 'hierarchical', '{"iterations": 100000}') FROM wide_rows;
+SELECT qkmeans_agg(v, 100, '{"iterations": 100000}') FROM wide_rows;
+SELECT kernel_projection_agg(id, v, linear_kernel(), 400) FROM (SELECT id + n * 1000 AS id, v FROM wide_rows, generate_series(1, 10) n) r;
+SELECT nystroem(fastop_agg(v), linear_kernel()) FROM (SELECT v FROM wide_rows, generate_series(1, 3)) r;
+SELECT count(*) FROM sketch_spec(64, 2000, 9, law => 'gaussian') s, decode((SELECT sketch_agg(v, s) FROM wide_rows), 10, 'shift');
+SELECT train('in time', 'wide_rows', 'v', 3, 'compressive', '{"quiet": true, "frequencies": 200}');
+SET fastclust.time_budget = 0;
+SELECT describe(factorize(fastop_agg(v), 'hierarchical', '{"iterations": 100000, "tolerance": 1}')) IS NULL AS missing FROM (SELECT v FROM wide_rows LIMIT 100) r;
+RESET fastclust.time_budget;
+SELECT drop_model('in time');
 -- the ceiling of memory, which only a superuser sets
 LOAD 'fastclust';
 CREATE ROLE settings_reader;

@@ -29,6 +29,11 @@ unlike(reports("$often SELECT train('often', 'points', 'x', 40, options => '{\"q
 is($server->query('SHOW fastclust.progress_interval'), '10s', 'steps of ten seconds report,');
 unlike(reports("SET fastclust.progress_interval = '1d'; $train"), qr/so far/, 'none below the interval');
 
+# work is told before it begins, unless the training is quiet
+my $long = q[SELECT train('long', 'points', 'x', 40, 'compressive', '{"frequencies": 60000];
+like(reports("SET statement_timeout = '3s'; $long}')"), qr/NOTICE: .*model "long" version 1: .*decoding 40 clusters from 60000 frequencies in 4 dimensions takes about \d+ seconds/, 'an estimate');
+unlike(reports("SET statement_timeout = '3s'; $long, \"quiet\": true}')"), qr/takes about/, 'none of a quiet training');
+
 # the step of a training that failed is nobody's any more
 my $failed = reports("$often SELECT train('failed', 'points', 'x', 60000 + 1);\n" .
 	"SELECT fastclust_internal.clusters(kmeans_agg(x, 50)) FROM points");
@@ -66,6 +71,12 @@ sub while_training
 	$server->finish($session);
 	return %seen;
 }
+
+my $decoding = $server->background("$long, \"quiet\": true}')");
+ok($server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $decoding->{backend} AND rows_about IS NULL AND remaining > '0')"),
+	'a step that reads no rows tells how long it takes');
+$server->query("SELECT pg_cancel_backend($decoding->{backend})");
+$server->finish($decoding);
 
 my %seen = while_training("SELECT train('shared', 'slow_points', 'x', 2)", 'pg_cancel_backend');
 is($seen{$_}, 'shared|owner', "$_ sees a training of a model that he may read") for qw(owner chief reader postgres);

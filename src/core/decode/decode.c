@@ -77,6 +77,41 @@ resolve(const fc_decode_options *given, size_t k, size_t sample_centroids, fc_de
 	return options;
 }
 
+/* Multiply-adds of sine and cosine, and (measured) how often each decoder computes the features of a point. */
+#define FEATURE			12.0
+#define AUTO_CLIMBED	5e4
+#define AUTO_REFINED	1500.0
+#define AUTO_HESSIANS	10.0	/* times n */
+#define CLOMPR_CLIMBED	4000.0
+#define CLOMPR_REFINED	60.0
+#define SHIFT_CLIMBED	40.0
+#define DISCRETIZED		2.0
+
+double
+fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder, const fc_decode_options *options)
+{
+	fc_decode_options o = resolve(options, k, 0, decoder);
+	double		clusters = (double) k;
+	double		points = 0.0;
+
+	switch (decoder)
+	{
+		case FC_DECODE_AUTO:
+			points = AUTO_CLIMBED + clusters * (AUTO_REFINED + AUTO_HESSIANS * (double) n);
+			break;
+		case FC_DECODE_CLOMPR:
+			points = clusters * (CLOMPR_CLIMBED + CLOMPR_REFINED * clusters);
+			break;
+		case FC_DECODE_SHIFT:
+			points = SHIFT_CLIMBED * clusters * o.starts;
+			break;
+		case FC_DECODE_DISCRETIZED:
+			points = DISCRETIZED * clusters * o.starts;
+			break;
+	}
+	return o.replicates * (double) m * ((double) n + FEATURE) * points;
+}
+
 /* Clusters there may be: those asked for, or those the sketch was made for. */
 static size_t
 most_clusters(const fc_decoding *d)

@@ -90,6 +90,9 @@ typedef struct fc_decode_result
 
 fc_decode_options fc_decode_defaults(void);
 
+/* About the multiply-adds of decoding k centroids in n dimensions from m frequencies, which depend on the clusters: within a factor of five. */
+double		fc_decode_operations(size_t n, size_t m, size_t k, fc_decoder decoder, const fc_decode_options *options);
+
 /*
  * Decode k centroids.  Same problem, options and seed: same bits.
  * FC_EEMPTY when rows = 0; k larger than the sketch can tell apart still gives k

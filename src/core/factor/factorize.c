@@ -83,6 +83,34 @@ fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *opt
 	return 1;
 }
 
+/* ---- work ---- */
+
+/* Measured: passes of k x d through a sweep of dense residuals, k d min(k, d) of all trials of auto, and labels of a row there. */
+#define DENSE_SWEEP		8.0
+#define TRIED			160.0
+#define LABELLED		10.0
+
+double
+fc_factorize_operations(const fc_operator *op, const fc_factorize_options *options)
+{
+	double		cells = (double) op->k * (double) op->d;
+	double		inner = (double) smaller(op->k, op->d);
+	double		factors = (double) factors_of(op, options);
+	double		sweeps = options->palm.sweeps;
+
+	switch (options->method)
+	{
+		case FC_METHOD_PALM4MSA:
+			return 2.0 * sweeps * factors * (double) budget_of(op, options) * inner;
+		case FC_METHOD_HIERARCHICAL:
+			return DENSE_SWEEP * sweeps * cells * inner;
+		case FC_METHOD_AUTO:
+			return cells * (LABELLED * (double) options->sample->k + (cells * factors <= FC_AUTO_WORK ? TRIED : TRIED / 10.0) * inner);
+		default:
+			return cells * inner;
+	}
+}
+
 /* ---- the target ---- */
 
 /* The offset: the weighted mean of the centroids, or the operator's own. */

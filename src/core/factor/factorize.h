@@ -48,6 +48,9 @@ typedef struct fc_factorize_options
 
 fc_factorize_options fc_factorize_defaults(void);
 
+/* About the multiply-adds of fc_factorize. */
+double		fc_factorize_operations(const fc_operator *op, const fc_factorize_options *options);
+
 /*
  * The least options->budget a method can keep to, given options->method, factors and sparsity: one rank for svd, one value a
  * line of every factor (but `sparsity` of the longest, if given) for palm4msa and hierarchical, else 1.

@@ -58,6 +58,9 @@ fc_qkmeans_options fc_qkmeans_defaults(void);
 /* How many factors there will be. */
 size_t		fc_qkmeans_factors(size_t k, size_t d, const fc_qkmeans_options *options);
 
+/* About the multiply-adds of QK-means of n rows, without the k-means of its start. */
+double		fc_qkmeans_operations(size_t n, size_t k, size_t d, const fc_qkmeans_options *options);
+
 /* About the bytes an arena holds, the result included; at least as many. */
 size_t		fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options);
 

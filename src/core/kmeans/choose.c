@@ -26,6 +26,16 @@ fc_choose_k_most(size_t n, size_t max_k)
 	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS), max_k));
 }
 
+#define STEPS_OF_ALL	100.0	/* measured: Lloyd steps with max_k clusters that take as long as all searches */
+
+double
+fc_choose_k_operations(size_t n, size_t d, size_t max_k)
+{
+	size_t		most = fc_choose_k_most(n, max_k);
+
+	return STEPS_OF_ALL * (double) n * (double) most * (double) fc_axes_for(d, most);
+}
+
 /* The rows but those farthest from their median. */
 static void
 trim_rows(fc_rows *rows, double trim, fc_arena *arena)

@@ -55,6 +55,9 @@ typedef struct fc_kmeans_result
 
 fc_kmeans_options fc_kmeans_defaults(void);
 
+/* About the multiply-adds of fc_kmeans. */
+double		fc_kmeans_operations(size_t n, size_t d, size_t k, const fc_kmeans_options *options);
+
 /* Bytes fc_kmeans takes from its arena at most. */
 size_t		fc_kmeans_worksize(size_t n, size_t d, size_t k);
 

@@ -16,6 +16,12 @@
 /* fc_exponential_values is exp(-87) beyond it. */
 #define LARGEST_EXPONENT	87.0f
 
+double
+fc_kernel_map_operations(size_t k, size_t d)
+{
+	return 0.5 * (double) k * (double) k * (double) (k + d);	/* measured */
+}
+
 size_t
 fc_kernel_map_pairs(size_t k, size_t rank)
 {

@@ -49,6 +49,9 @@ typedef struct fc_kernel_map
 /* Eigenpairs that `rank` (0: all, FC_MAX_KERNEL_RANK at most when k > 512) asks for. */
 size_t		fc_kernel_map_pairs(size_t k, size_t rank);
 
+/* About the multiply-adds of fc_kernel_map_solve. */
+double		fc_kernel_map_operations(size_t k, size_t d);
+
 /*
  * norms (k), t (pairs x k) and *found: how many eigenvalues stand above the floor, their rows of t first,
  * the others 0.  FC_EFAR as fc_kernel_prepare.
@@ -113,6 +116,9 @@ typedef struct fc_spectral
 	double	   *t;				/* fc_spectral_rank(k, most) x most, rank x landmarks of it used, without gaps; from the caller */
 	double		cost;			/* the mean square of y from its centroids; NAN: plain */
 } fc_spectral;
+
+/* About the multiply-adds of fc_spectral_choose. */
+double		fc_spectral_operations(size_t n, size_t d, size_t k, size_t most);
 
 /* The greatest rank, with `most` landmarks at most. */
 size_t		fc_spectral_rank(size_t k, size_t most);

@@ -41,6 +41,28 @@ tile_of(size_t n, size_t start)
 	return n - start < TILE ? n - start : TILE;
 }
 
+/* ---- work (measured) ---- */
+
+double
+fc_kernel_operations(fc_kernel_method method, size_t n, size_t d, size_t columns)
+{
+	double		rows = (double) n;
+	double		read = rows * (double) columns * (double) (columns + d);
+
+	switch (method)
+	{
+		case FC_KERNEL_ONE_PASS:
+			return 0.15 * rows * rows * (double) (d + columns);
+		case FC_KERNEL_NYSTROEM:
+			return read;
+		case FC_KERNEL_CHOLESKY:
+			return 2.7 * read;
+		case FC_KERNEL_EXACT:
+			return rows * rows * (100.0 + (double) d + 2.0 * (double) columns);
+	}
+	return 0.0;
+}
+
 /* ---- from a factor of the kernel matrix to coordinates ---- */
 
 size_t

@@ -32,6 +32,17 @@ typedef struct fc_embedding
 	double		relative_error; /* ||K - Y Y'||_F / ||K||_F as estimated, -1 when the method cannot tell */
 } fc_embedding;
 
+typedef enum fc_kernel_method
+{
+	FC_KERNEL_ONE_PASS = 1,
+	FC_KERNEL_NYSTROEM = 2,
+	FC_KERNEL_CHOLESKY = 3,
+	FC_KERNEL_EXACT = 4
+} fc_kernel_method;
+
+/* About the multiply-adds of a method with so many columns or pivots; exact: of the rank. */
+double		fc_kernel_operations(fc_kernel_method method, size_t n, size_t d, size_t columns);
+
 /* Greatest rank, and greatest number of columns that LAPACK takes whole. */
 #define FC_MAX_KERNEL_RANK	502
 
@@ -119,14 +130,6 @@ fc_status	fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_i
  * All but the container is a function of the rows, the arguments and the processor: equal runs give equal bytes.
  */
 #define FC_KERNEL_PROJECTION_VERSION	1
-
-typedef enum fc_kernel_method
-{
-	FC_KERNEL_ONE_PASS = 1,
-	FC_KERNEL_NYSTROEM = 2,
-	FC_KERNEL_CHOLESKY = 3,
-	FC_KERNEL_EXACT = 4
-} fc_kernel_method;
 
 typedef struct fc_kernel_projection_header
 {

@@ -45,6 +45,19 @@ typedef struct spectral_work
 	int32_t    *number;			/* k */
 } spectral_work;
 
+/* Products of matrices run at five times the speed of other work. */
+double
+fc_spectral_operations(size_t n, size_t d, size_t k, size_t most)
+{
+	fc_kmeans_options search = fc_kmeans_defaults();
+	double		m = (double) most;
+	double		width = (m * m * (3.0 * (double) n + 20.0 * m) + (double) n * m * (double) d) / 5.0;
+
+	if (k > FC_SPECTRAL_CLUSTERS)
+		return width;
+	return WIDTHS * (width + fc_kmeans_operations(n, k, k, &search)) + fc_kmeans_operations(n, d, k, &search);
+}
+
 size_t
 fc_spectral_rank(size_t k, size_t most)
 {

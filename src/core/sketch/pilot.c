@@ -463,15 +463,42 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 	fc_arena_release(work, used);
 }
 
+#define PILOT_PASSES	8.0		/* measured: axes and k-means of the sample */
+
+static fc_pilot_options
+pilot_of_spec(size_t d, const fc_spec_options *options)
+{
+	return (fc_pilot_options) {options->clusters, smaller(options->dimensions, d), options->seed};
+}
+
+size_t
+fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced)
+{
+	fc_pilot_options pilot = pilot_of_spec(d, options);
+
+	*reduced = fc_pilot_dimensions(d, &pilot);
+	if (options->frequencies > 0)
+		return options->frequencies;
+	return smaller(larger(MOMENTS_PER_UNKNOWN * options->clusters * *reduced, LEAST_FREQUENCIES), FC_MAX_MOMENTS);
+}
+
+double
+fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options)
+{
+	size_t		n;
+
+	(void) fc_spec_frequencies(d, options, &n);
+	return PILOT_PASSES * (double) rows * (double) n * (double) (options->clusters + d);
+}
+
 static fc_spec_parts
 parts_of_pilot(size_t rows, size_t d, const fc_spec_options *options, const fc_pilot_result *found)
 {
 	size_t		n = found->n;
-	size_t		unknowns = options->clusters * n;
+	size_t		frequencies = fc_spec_frequencies(d, options, &n);
 
 	return (fc_spec_parts) {.dim = d,.reduced = n,.clusters = options->clusters,.law = options->law,.seed = options->seed,
-	.frequencies = options->frequencies > 0 ? options->frequencies :
-		smaller(larger(MOMENTS_PER_UNKNOWN * unknowns, LEAST_FREQUENCIES), FC_MAX_MOMENTS),
+	.frequencies = frequencies,
 	.scales = larger(options->scale_count, 1),
 	.structured = options->structure == FC_STRUCTURE_AUTO ? n >= FC_STRUCTURED_CROSSOVER : options->structure == FC_STRUCTURE_ON,
 	.cosine = options->cosine,
@@ -484,7 +511,7 @@ fc_status
 fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
 			   fc_arena *work, fc_arena *found, fc_spec_parts *parts)
 {
-	fc_pilot_options pilot = {options->clusters, smaller(options->dimensions, d), options->seed};
+	fc_pilot_options pilot = pilot_of_spec(d, options);
 	size_t		n = fc_pilot_dimensions(d, &pilot);
 	fc_pilot_result result = {0};
 	double	   *sigmas;

@@ -74,6 +74,10 @@ typedef struct fc_spec_options
 	uint64_t	seed;
 } fc_spec_options;
 
+/* How many frequencies and reduced dimensions a spec will have; about the multiply-adds of fc_spec_choose. */
+size_t		fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced);
+double		fc_spec_operations(size_t rows, size_t d, const fc_spec_options *options);
+
 /*
  * The parts of a spec for rows like these (rows x d; weight: multiplicities, also the pilot's).  The parts point
  * into the arena `found` and to weight.

@@ -19,6 +19,20 @@ fc_law_name(fc_law law)
 	return names[law];
 }
 
+/* Measured in the multiply-adds of other rooms: those of floats count a quarter, a pair of sine and cosine 16 of these. */
+#define FLOAT		0.25
+#define SINE_COSINE	16.0
+
+double
+fc_sketch_operations(const fc_spec *spec)
+{
+	double		n = (double) spec->reduced;
+	double		angle = (spec->flags & FC_SPEC_STRUCTURED) ? 3.0 * log2((double) fc_padded_dim(spec->reduced)) : n;
+	double		projection = (spec->flags & FC_SPEC_PROJECTED) ? (double) spec->dim * n : 0.0;
+
+	return FLOAT * (projection + spec->frequencies * (angle + SINE_COSINE * spec->scales));
+}
+
 size_t
 fc_spec_core_size(const fc_spec *spec)
 {

@@ -130,6 +130,9 @@ fc_status	fc_spec_check(const void *bytes, size_t size);
 
 const char *fc_law_name(fc_law law);
 
+/* About the multiply-adds of a row's contribution to a sketch. */
+double		fc_sketch_operations(const fc_spec *spec);
+
 /* The frequencies of the spec, radians per unit of y: omega is m x n. */
 void		fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega);
 

@@ -1,5 +1,5 @@
 /*
- * progress.c - notices of a long step while it works, and the trainings that run, for other sessions to see.
+ * progress.c - how long work will take, notices of a long step while it works, and the trainings that run, for other sessions to see.
  *
  * A step is announced by its name and belongs to the transaction that announced it: after an error
  * the next transaction has another start, and nothing is reported for the old step.
@@ -44,6 +44,7 @@ typedef struct board_entry
 	double		rows_about;		/* of the scan that the step is; 0: it is none */
 	TimestampTz begun;			/* the training */
 	TimestampTz step_begun;
+	TimestampTz step_ends;		/* as it is expected; 0: nobody knows */
 } board_entry;
 
 #define BOARD_SLOTS	64			/* trainings shown at once; more run unseen */
@@ -256,8 +257,19 @@ end_step_on_board(void)
 	SpinLockAcquire(&mine->lock);
 	mine->entry.step[0] = '\0';
 	mine->entry.rows_about = 0;
+	mine->entry.step_ends = 0;
 	SpinLockRelease(&mine->lock);
 	pg_atomic_write_u64(&mine->rows, 0);
+}
+
+static void
+expect_on_board(TimestampTz ends)
+{
+	if (mine == NULL)
+		return;
+	SpinLockAcquire(&mine->lock);
+	mine->entry.step_ends = ends;
+	SpinLockRelease(&mine->lock);
 }
 
 /* ---- rows ---- */
@@ -273,7 +285,7 @@ rows_on_board(bool *all)
 /* ---- reading ---- */
 
 /*
- * Rows (pid, role, model_id, model, step, rows_done, rows_about, begun, step_begun) of the trainings in this database.  Only the owner of the
+ * Rows (pid, role, model_id, model, step, rows_done, rows_about, begun, step_begun, step_ends) of the trainings in this database.  Only the owner of the
  * extension calls it: model names are not for everybody.
  */
 SQL_FUNCTION(fastclust_running_trainings)
@@ -287,10 +299,10 @@ SQL_FUNCTION(fastclust_running_trainings)
 		board_entry entry = read_slot(&board[i]);
 		bool		in_step = entry.step[0] != '\0';
 		bool		scans = in_step && entry.rows_about > 0;
-		Datum		values[9] = {Int32GetDatum(entry.pid), ObjectIdGetDatum(entry.role), Int64GetDatum(entry.model_id),
+		Datum		values[10] = {Int32GetDatum(entry.pid), ObjectIdGetDatum(entry.role), Int64GetDatum(entry.model_id),
 		CStringGetTextDatum(entry.model), CStringGetTextDatum(entry.step), Int64GetDatum((int64) pg_atomic_read_u64(&board[i].rows)),
-		Float8GetDatum(entry.rows_about), TimestampTzGetDatum(entry.begun), TimestampTzGetDatum(entry.step_begun)};
-		bool		nulls[9] = {false, false, false, false, !in_step, !scans, !scans, false, !in_step};
+		Float8GetDatum(entry.rows_about), TimestampTzGetDatum(entry.begun), TimestampTzGetDatum(entry.step_begun), TimestampTzGetDatum(entry.step_ends)};
+		bool		nulls[10] = {false, false, false, false, !in_step, !scans, !scans, false, !in_step, !in_step || entry.step_ends == 0};
 
 		if (entry.pid != 0 && entry.database == MyDatabaseId && BackendPidGetProc(entry.pid) != NULL)
 			put_row(fcinfo, values, nulls);
@@ -301,28 +313,39 @@ SQL_FUNCTION(fastclust_running_trainings)
 /* ---- steps ---- */
 
 #define MOST_ROWS	1e18		/* as a bigint */
+#define MOST_SECONDS	1e10
+
+/*
+ * The rooms of the core estimate their multiply-adds.  RATE was measured on one core with AVX-512; it is the same on every machine, so that a call
+ * that is refused here is refused anywhere.
+ */
+#define RATE		4e9			/* multiply-adds a second */
+#define LONG		5.0			/* seconds that are told */
 
 int			fastclust_progress_interval = 10000;
+int			fastclust_time_budget = 3600;
 
 static struct
 {
 	char		name[256];		/* empty: no step, or a quiet one */
+	bool		quiet;
 	double		rows_about;		/* of the scan that it is; 0: none */
 	TimestampTz transaction;	/* that announced it */
 	TimestampTz begun;
+	TimestampTz ends;			/* as it is expected; 0: nobody knows */
 	TimestampTz reported;
 }			step;
 
-/* ", about 40 % of the rows"; the rows of parallel workers may not be known. */
+/* ", about 40 % of the rows", of which those of parallel workers may not be known, or ", 30 s more are expected". */
 static const char *
-part_done(void)
+part_done(TimestampTz now)
 {
 	bool		all;
 	uint64		rows = rows_on_board(&all);
 	double		percent = step.rows_about > 0 ? 100.0 * (double) rows / step.rows_about : 0.0;
 
 	if (rows == 0 || percent < 0.5)
-		return "";
+		return step.ends > now ? psprintf(", %.0f s more are expected", (double) (step.ends - now) / USECS_PER_SEC) : "";
 	return psprintf(", %s %.0f %% of the rows", all ? "about" : "at least", Min(percent, 100.0));
 }
 
@@ -339,7 +362,7 @@ report_progress(void)
 		return;
 	step.reported = now;
 	ereport(NOTICE,
-			(errmsg("%s, %.0f s so far%s", step.name, (double) (now - step.begun) / USECS_PER_SEC, part_done())));
+			(errmsg("%s, %.0f s so far%s", step.name, (double) (now - step.begun) / USECS_PER_SEC, part_done(now))));
 }
 
 void
@@ -369,6 +392,8 @@ void
 end_step(void)
 {
 	step.name[0] = '\0';
+	step.quiet = false;
+	step.ends = 0;
 	step.rows_about = 0;
 	end_step_on_board();
 }
@@ -379,6 +404,8 @@ announce_step(const char *name, int64 model_id, const char *model, const char *s
 	board_entry entry = {.pid = MyProcPid,.role = GetUserId(),.database = MyDatabaseId,.model_id = model_id,.begun = begun};
 
 	step.name[0] = '\0';
+	step.quiet = name == NULL;
+	step.ends = 0;
 	if (name != NULL)
 		copy_name(name, step.name, sizeof(step.name));
 	copy_name(model, entry.model, BOARD_NAME);
@@ -387,4 +414,54 @@ announce_step(const char *name, int64 model_id, const char *model, const char *s
 	entry.step_begun = step.begun = step.reported = GetCurrentTimestamp();
 	step.transaction = GetCurrentTransactionStartTimestamp();
 	post_on_board(&entry);
+}
+
+/* ---- how long work will take ---- */
+
+/* The step, or a call that is none, ends so many seconds from now: a NOTICE, unless that or the step is quiet. */
+static void
+expect_end(const char *subject, double seconds, const char *text, bool quiet)
+{
+	bool		here = step.transaction == GetCurrentTransactionStartTimestamp();
+
+	step.ends = GetCurrentTimestamp() + (TimestampTz) (Min(seconds, MOST_SECONDS) * USECS_PER_SEC);
+	expect_on_board(step.ends);
+	if (!quiet && !(here && step.quiet))
+		ereport(NOTICE,
+				(errmsg("%s%s%s about %s", here ? step.name : "", here && step.name[0] != '\0' ? ", " : "", subject, text)));
+}
+
+/* "40 seconds": one digit or two of the largest unit that is not too large. */
+static const char *
+text_of_seconds(double seconds)
+{
+	static const struct
+	{
+		double		seconds;
+		const char *name;
+	}			units[] = {{365.25 * 86400, "years"}, {86400, "days"}, {3600, "hours"}, {60, "minutes"}, {0, "seconds"}};
+	int			i = 0;
+	double		count;
+
+	while (seconds < 2 * units[i].seconds)
+		i++;
+	count = units[i].seconds > 0 ? seconds / units[i].seconds : seconds;
+	return psprintf(count < 1e6 ? "%.0f %s" : "%.0e %s", count, units[i].name);
+}
+
+void
+announce_work(const char *subject, double operations, bool quiet, const char *hint)
+{
+	double		seconds = operations / RATE;
+
+	if (IsParallelWorker())
+		return;
+	if (hint != NULL && fastclust_time_budget > 0 && seconds > fastclust_time_budget)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%s about %s, more than fastclust.time_budget allows", subject, text_of_seconds(seconds)),
+				 errdetail("These are about %.0e multiply-adds; the budget is %d s.", operations, fastclust_time_budget),
+				 errhint("%s, or raise the budget with SET fastclust.time_budget.", hint)));
+	if (seconds > LONG)
+		expect_end(subject, seconds, text_of_seconds(seconds), quiet);
 }

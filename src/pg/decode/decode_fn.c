@@ -11,6 +11,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
+#include "pg/base/progress.h"
 #include "pg/decode/decode.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/layout.h"
@@ -93,6 +94,8 @@ run(FunctionCallInfo fcinfo, decode_call *call)
 	call->memory.what = "decode";
 	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
 	build_problem(call, pilot_argument(fcinfo, call));
+	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions takes", k, call->problem.m, n),
+				  fc_decode_operations(n, call->problem.m, k, call->decoder, &call->options), call->quiet, "Lower k, or make the spec with fewer frequencies");
 	arena = hold_arena(&call->memory);
 	call->result.centroids = palloc_extended(k * n * sizeof(double), MCXT_ALLOC_HUGE);
 	call->result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);

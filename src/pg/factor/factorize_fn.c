@@ -14,11 +14,12 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
+#include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
 
 static void
-report_progress(void *ctx, int sweep, double objective, size_t nonzeros)
+notice_sweep(void *ctx, int sweep, double objective, size_t nonzeros)
 {
 	ereport(NOTICE,
 			(errmsg("sweep %d: relative error %.6f, %zu non-zeros", sweep, sqrt(objective), nonzeros)));
@@ -112,7 +113,7 @@ factorize_options(Jsonb *json, fc_method asked, fc_method method, const fc_opera
 					   op->k, op->d, method == FC_METHOD_SVD ? "Raise budget, or use method prune, which keeps to any budget." :
 					   "Raise budget, ask for fewer factors or less sparsity, or use method prune, which keeps to any budget.");
 	if (*verbose)
-		options.palm.progress = report_progress;
+		options.palm.progress = notice_sweep;
 	return options;
 }
 
@@ -244,6 +245,8 @@ SQL_FUNCTION(fastclust_factorize)
 		ereport(NOTICE,
 				(errmsg("factorize was given no sample, so that auto uses palm4msa"),
 				 errhint("Give a few thousand rows as sample: factorize(op, sample => (SELECT fastop_agg(x) FROM ...)).")));
+	announce_work(psprintf("factorize of %zu centroids in %zu dimensions takes", op.k, op.d), fc_factorize_operations(&op, &options), false,
+				  "Lower option iterations, or use method svd or palm4msa");
 	arena = make_arena("factorize");
 	fc_factorize(&op, &options, &arena, &out, &from);
 	if (rerank != FC_RERANK_EXACT && !report_choice(&from, &kept))

@@ -14,6 +14,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
+#include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
@@ -303,7 +304,7 @@ report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization
 /* ---- the whole ---- */
 
 fc_operator_header *
-run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source)
+run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source, Size n)
 {
 	Size		d = (Size) sample->d;
 	double	   *offset = palloc(d * sizeof(double));
@@ -316,6 +317,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	fc_row_source rows;
 	fc_measure	dense;
 	fc_arena	warm_factors;
+	fc_kmeans_options search = fc_kmeans_defaults();
 
 	INSTR_TIME_SET_CURRENT(call->last);
 	call->options.sparsity = Min(call->options.sparsity, (int) Max((Size) call->k, d));
@@ -324,6 +326,9 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	hold(&call->memory, collection_bytes(sample, sample->room));
 	check_budget(call->memory.held + fc_qkmeans_worksize((Size) call->k, d, &call->options) + (Size) call->k * d * sizeof(double) +
 				 collection_bytes(sample, fc_start_measured(sample->n, (Size) call->k)), call->memory.what);
+	announce_work(psprintf("%s of %zu rows takes", call->memory.what, n),
+				  fc_kmeans_operations(sample->n, d, (Size) call->k, &search) + fc_qkmeans_operations(n, (Size) call->k, d, &call->options), false,
+				  "Lower k or option iterations, or use kmeans_agg and factorize with method svd");
 	if (call->verbose)
 		ereport(NOTICE, (errmsg("a sample of %zu rows of %zu dimensions", sample->n, d)));
 	start = make_start(call, sample, offset, &part);
@@ -364,5 +369,5 @@ SQL_FUNCTION(fastclust_qkmeans_final)
 	call.memory.what = "qkmeans_agg";
 	check_enough_rows((Size) rows.k, rows.n);
 	source = collected_rows(&rows);
-	PG_RETURN_POINTER(run_qkmeans(&call, &rows, &source));
+	PG_RETURN_POINTER(run_qkmeans(&call, &rows, &source, rows.n));
 }

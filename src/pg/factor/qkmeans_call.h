@@ -50,7 +50,7 @@ extern void put_qkmeans_entry(const qkmeans_call *call);
 
 extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);
 
-/* sample: rows the start is made of; source: where all rows are. */
-extern fc_operator_header *run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source);
+/* sample: rows the start is made of; source: where all n rows are. */
+extern fc_operator_header *run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source, Size n);
 
 #endif							/* FASTCLUST_QKMEANS_CALL_H */

@@ -323,7 +323,7 @@ log_iterations(FunctionCallInfo fcinfo)
 							   count, call.k, source.relation, (long long) count)));
 	source.sample = sample_rows(&source, call.k, count);
 	source.sample.account = &call.memory;
-	call.entry.op = run_qkmeans(&call, &source.sample, &rows);
+	call.entry.op = run_qkmeans(&call, &source.sample, &rows, (Size) count);
 	put_qkmeans_entry(&call);
 	return (Datum) 0;
 }

@@ -7,6 +7,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
@@ -52,6 +53,7 @@ choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double
 
 	check_count("max_k", (int64) max_k, 1, FC_EVIDENCE_CLUSTERS);
 	open_operator(header, &op);
+	announce_work(psprintf("trying numbers of clusters on %zu rows takes", op.k), fc_choose_k_operations(op.k, op.d, max_k), false, "Lower max_k or option sample_rows");
 	hold(&memory, op.k * op.d * sizeof(float));
 	x = expanded_rows(&op);
 	if (op.metric == FC_COSINE)

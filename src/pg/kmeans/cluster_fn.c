@@ -10,6 +10,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
@@ -54,6 +55,8 @@ cluster_rows(const fc_operator_header *header, Size k, fc_kmeans_options *option
 	open_operator(header, &op);
 	options->metric = op.metric;
 	check_enough_rows(k, op.k);
+	announce_work(psprintf("k-means of %zu rows takes", op.k), fc_kmeans_operations(op.k, op.d, k, options), false,
+				  "Lower k or option sample_rows");
 	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
 	initial = initial_centroids(start, k, op.d);
 	rows = expanded_rows(&op);

@@ -21,6 +21,7 @@
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
+#include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
@@ -236,6 +237,8 @@ SQL_FUNCTION(fastclust_kmeans_final)
 	d = (Size) rows->d;
 	check_enough_rows(k, rows->n);
 	check_budget(kmeans_bytes(rows, rows->n), "kmeans_agg");
+	announce_work(psprintf("kmeans_agg of %zu rows takes", rows->n), fc_kmeans_operations(rows->n, d, k, &options), false,
+				  "Lower k, n_init or iterations, or use train, which takes a sample");
 	arena = make_arena("kmeans_agg");
 	ordering.mean = palloc(d * sizeof(double));
 	result.centroids = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);

@@ -14,6 +14,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
@@ -142,6 +143,9 @@ SQL_FUNCTION(fastclust_kernel_projection_final)
 				 psprintf("kernel_projection_agg of %zu rows", rows->n));
 	order = order_of_ids(rows);
 	header = new_projection(rows, order);
+	announce_work(psprintf("kernel_projection_agg of %zu rows takes", rows->n),
+				  fc_kernel_operations((fc_kernel_method) rows->method, rows->n, (Size) rows->d, header->columns > 0 ? header->columns : header->rank), false,
+				  "Lower rank, or use method nystroem");
 	arena = make_arena(kernel_aggregate_name(rows));
 	input = input_of(rows, order);
 	result.rank = header->rank;
@@ -184,6 +188,8 @@ SQL_FUNCTION(fastclust_landmarks_final)
 		PG_RETURN_NULL();
 	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
 	d = (Size) rows->d;
+	announce_work(psprintf("landmarks_agg of %zu rows takes", rows->n),
+				  fc_kernel_operations(FC_KERNEL_CHOLESKY, rows->n, d, Min((Size) rows->rank, rows->n)), false, "Lower k");
 	arena = make_arena(kernel_aggregate_name(rows));
 	input = input_of(rows, order_of_values(rows));
 	pivots = palloc_extended(Min((Size) rows->rank, rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);

@@ -16,6 +16,7 @@
 #include "pg/base/memory.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
+#include "pg/base/progress.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
@@ -121,6 +122,7 @@ SQL_FUNCTION(fastclust_nystroem)
 		rank = (Size) PG_GETARG_INT32(2);
 	}
 	pairs = fc_kernel_map_pairs(op.k, rank);
+	announce_work(psprintf("nystroem of %zu landmarks takes", op.k), fc_kernel_map_operations(op.k, op.d), false, "Use fewer landmarks");
 	hold(&memory, (1 + pairs) * op.k * sizeof(double));
 	arena = hold_arena(&memory);
 	norms = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
@@ -176,6 +178,7 @@ SQL_FUNCTION(fastclust_spectral_map)
 	k = (Size) PG_GETARG_INT32(1);
 	most = Min((Size) PG_GETARG_INT32(2), op.k);
 	rank = fc_spectral_rank(k, most);
+	announce_work(psprintf("the choice of a kernel on %zu rows takes", op.k), fc_spectral_operations(op.k, op.d, k, most), false, "Lower k or option landmarks");
 	hold(&memory, op.k * op.d * sizeof(double) + most * (sizeof(size_t) + rank * sizeof(double)));
 	x = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
 	scratch = make_scratch(fc_operator_scratch(&op));

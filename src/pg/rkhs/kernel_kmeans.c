@@ -20,6 +20,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/rkhs/kernel.h"
 #include "rkhs/kernel.h"
 #include "rkhs/projection.h"
@@ -121,6 +122,7 @@ cluster_rows(fc_kernel_projection_header *header, int32 k, const fc_kmeans_optio
 
 	check_enough_rows((Size) k, n);
 	fc_center_rows(fc_kernel_projection_rows(header), n, d);	/* floats: around the mean */
+	announce_work(psprintf("k-means of %zu rows takes", n), fc_kmeans_operations(n, d, (Size) k, options), false, "Lower k, rank or n_init");
 	arena = make_arena("kernel_kmeans");
 	result.centroids = palloc_extended((Size) k * d * sizeof(double), MCXT_ALLOC_HUGE);
 	result.weights = palloc_extended((Size) k * sizeof(double), MCXT_ALLOC_HUGE);

@@ -17,6 +17,7 @@
 #include "pg/base/call_cache.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
+#include "pg/base/progress.h"
 #include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/layout.h"
@@ -40,6 +41,8 @@ whole_bytes(const fc_spec *spec, Size batch, bool weights)
 	return fc_prepared_size(spec) + 2 * state + Max(weights ? unit : 0, result);
 }
 
+#define TOLD_ROWS	50000		/* an aggregate does not know how many there will be */
+
 /* A new open state for the spec argument. */
 static fc_sketch *
 new_state(FunctionCallInfo fcinfo)
@@ -47,6 +50,8 @@ new_state(FunctionCallInfo fcinfo)
 	fc_spec    *spec = SPEC_ARG(2);
 	const fc_prepared *prepared = prepared_of_spec(spec);
 
+	if (fcinfo->flinfo->fn_extra == NULL)
+		announce_work(psprintf("%d rows of %s take", TOLD_ROWS, aggregate_name(fcinfo)), TOLD_ROWS * fc_sketch_operations(spec), false, NULL);
 	check_budget(whole_bytes(spec, prepared->batch, PG_NARGS() > 3), aggregate_name(fcinfo));
 	return sketch_opened(spec);
 }

@@ -20,6 +20,7 @@
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
+#include "pg/base/progress.h"
 #include "pg/sketch/spec_build.h"
 #include "sketch/pilot.h"
 #include "sketch/reservoir.h"
@@ -355,6 +356,8 @@ SQL_FUNCTION(fastclust_spec_final)
 		PG_RETURN_NULL();
 	sample = compacted((const spec_state *) PG_GETARG_POINTER(0), &memory);
 	options = options_of((const spec_state *) PG_GETARG_POINTER(0));
+	announce_work(psprintf("the choice of a sketch_spec from %zu rows takes", sample.used), fc_spec_operations(sample.used, sample.d, &options), false,
+				  "Lower clusters, or set option dimensions");
 	weight = palloc(sample.used * sizeof(double));
 	for (Size i = 0; i < sample.used; i++)
 		weight[i] = (double) sample.entries[i].count;

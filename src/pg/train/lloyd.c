@@ -88,6 +88,7 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 		return large_scan(t, op);
 	if (!workers_fit(op))
 		flags &= ~QUERY_PARALLEL;
+	announce_scan(t, &request, flags);
 	plan.value = scan_plan(t, &request);
 	run_query(scan_text(&source, INFINITY, 0, t->seed), 1, &plan, flags);
 	if (SPI_processed > 0)

@@ -9,6 +9,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "optimizer/cost.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -16,11 +17,13 @@
 #include "operator/coreset.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/scan.h"
 #include "pg/train/train.h"
+#include "rkhs/map.h"
 
 /*
  * Rows of the weighted sample of all, and of a group: what k-means takes in memory.  Of more than MANY_CLUSTERS scans improve more than a larger sample
@@ -239,20 +242,45 @@ plan_groups(const training *t, scan_request *request, query_argument *arguments)
 	PointerGetDatum(construct_array(plans, t->found_count, type_of_name("scan_plan"), -1, false, TYPALIGN_DOUBLE))};
 }
 
+#define READ_ELEMENT	4.0		/* multiply-adds that reading one costs, about */
+#define FLOAT			0.25	/* one of floats */
+
+void
+announce_scan(const training *t, const scan_request *request, int flags)
+{
+	double		row = READ_ELEMENT * (double) t->dim;
+	fc_kernel_map map;
+
+	if (request->spec != NULL)
+		row += fc_sketch_operations(request->spec) / Max(1, request->share);
+	for (int i = 0; i < request->operators; i++)
+		row += FLOAT * request->op[i]->k * request->op[i]->d;
+	if (request->map != NULL)
+	{
+		fc_kernel_map_view((const fc_kernel_map_header *) request->map, &map);
+		row += (double) map.op.k * (double) (t->dim + map.rank);
+	}
+	announce_work(psprintf("a scan of %.0f rows takes", t->estimate),
+				  row * t->estimate / (flags & QUERY_PARALLEL ? 1 + max_parallel_workers_per_gather : 1), false,
+				  t->decodable ? "Lower option frequencies, or use method kmeans" : NULL);
+}
+
 /* The parts that the scan finds; NULL where ranks were limited too much: there are far fewer rows than the planner thought. */
 static train_part *
 run_scan(const training *t, const fc_operator_header *sample, scan_request *request, int *count)
 {
 	train_source source = t->source;
 	query_argument arguments[3];
+	int			flags = sampling_flags(t, request->size, VARSIZE(sample));
 	train_part *parts;
 	uint64		rows;
 
+	announce_scan(t, request, flags);
 	source.planned = source.group_by != NULL && t->found_count > 0;
 	if (source.planned)
 		plan_groups(t, request, arguments);
 	arguments[0] = (query_argument) {"scan_plan", scan_plan(t, request)};
-	run_query(scan_text(&source, INFINITY, 0, t->seed), source.planned ? 3 : 1, arguments, sampling_flags(t, request->size, VARSIZE(sample)));
+	run_query(scan_text(&source, INFINITY, 0, t->seed), source.planned ? 3 : 1, arguments, flags);
 	rows = SPI_processed;
 	parts = palloc_extended(Max(1, rows) * sizeof(train_part), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	*count = 0;

@@ -14,13 +14,16 @@
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
+#include "decode/decode.h"
 #include "pg/base/errors.h"
+#include "pg/base/progress.h"
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
 #include "pg/sketch/spec_build.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
+#include "sketch/pilot.h"
 #include "sketch/spec_parts.h"
 
 #define FREQUENCIES		400		/* where no training decodes */
@@ -121,12 +124,27 @@ is_followed(const training *t)
 	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}}, 0, NULL));
 }
 
+/* A decoding is told, or refused, before the sketch is made for it. */
+static void
+announce_decoding(const training *t)
+{
+	fc_spec_options spec = {.clusters = t->k,.frequencies = (Size) number_option(t->options, "frequencies", 0)};
+	fc_decode_options decode = fc_decode_defaults();
+	Size		n;
+	Size		m = fc_spec_frequencies(t->dim, &spec, &n);
+
+	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions%s takes", t->k, m, n, t->groups > 1 ? psprintf(" for %.0f groups", t->groups) : ""),
+				  t->groups * fc_decode_operations(n, m, t->k, FC_DECODE_AUTO, &decode), false, "Lower k or option frequencies, or use method kmeans");
+}
+
 /* Only decoding needs many frequencies, or axes of the sample; drift compares the waves of all dimensions. */
 void
 choose_specs(training *t, const fc_operator_header *sample)
 {
-	TimestampTz begun = GetCurrentTimestamp();
+	TimestampTz begun = begin_step(t, "spec");
 
+	if (strcmp(t->method, "compressive") == 0)
+		announce_decoding(t);
 	t->drift_spec = drift_spec_of_rows(sample, t->seed);
 	t->decodable = strcmp(t->method, "compressive") == 0 || flag_option(t->options, "live", is_followed(t));
 	t->spec = t->decodable ? decoded_spec(t, sample) : wave_spec_of_rows(sample, t->source.sparse, t->seed);
@@ -156,13 +174,14 @@ kernel_of_rows(const training *t, const fc_operator_header *rows)
 void
 choose_map(training *t, const fc_operator_header *sample)
 {
-	TimestampTz begun = GetCurrentTimestamp();
+	TimestampTz begun;
 	double		wanted = number_option(t->options, "landmarks", Min(500, Max(200, 10 * (double) t->k)));
 	fc_operator_header *rows;
 	fc_kernel_map map;
 
 	if (strcmp(t->method, "kernel") != 0)
 		return;
+	begun = begin_step(t, "map");
 	rows = rows_in_units(sample, (units) {0}, t->units);
 	if (!has_option(t->options, "kernel") && !has_option(t->options, "rank"))
 		t->map = (struct varlena *) DatumGetPointer(DirectFunctionCall4(fastclust_spectral_map, PointerGetDatum(some_rows(rows, 1, (Size) Max(LEAST_MAP_ROWS, 2 * wanted))),

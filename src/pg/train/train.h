@@ -241,6 +241,9 @@ typedef struct scan_request
 	const fc_operator_header *op[2];
 } scan_request;
 
+/* Tells how long a scan of all rows takes. */
+extern void announce_scan(const training *t, const scan_request *request, int flags);
+
 /* The plan of scan_agg. */
 extern Datum scan_plan(const training *t, const scan_request *request);
 

@@ -3,7 +3,7 @@
 
 -- All trainings of this database; only the owner of the extension asks.
 CREATE FUNCTION fastclust_internal.running_trainings(OUT pid integer, OUT role oid, OUT model_id bigint, OUT model text, OUT step text, OUT rows_done bigint,
-        OUT rows_about double precision, OUT begun timestamptz, OUT step_begun timestamptz) RETURNS SETOF record
+        OUT rows_about double precision, OUT begun timestamptz, OUT step_begun timestamptz, OUT step_ends timestamptz) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_running_trainings' LANGUAGE C;
 
 -- A role sees what it runs itself, what roles run whose member it is, and what is run on models that it may read by those who may change them.
@@ -14,7 +14,8 @@ BEGIN
     RETURN QUERY
         SELECT COALESCE(m.model, t.model), pg_get_userbyid(t.role), t.step, t.rows_done, round(t.rows_about)::bigint, round(100 * part.done)::float8,
                date_trunc('milliseconds', clock_timestamp() - t.begun),
-               CASE WHEN part.done > 0.005 THEN date_trunc('milliseconds', (clock_timestamp() - t.step_begun) * (1 / part.done - 1)) END, t.pid
+               date_trunc('milliseconds', CASE WHEN part.done > 0.005 THEN (clock_timestamp() - t.step_begun) * (1 / part.done - 1)
+                                               WHEN t.step_ends > clock_timestamp() THEN t.step_ends - clock_timestamp() END), t.pid
           FROM running_trainings() t
           LEFT JOIN stored_models m ON m.id = t.model_id AND is_member(t.role, m.owner_id) AND (is_member(calling_role(), m.owner_id) OR is_reader(m)),
                LATERAL (SELECT CASE WHEN t.rows_about > 0 THEN least(1, t.rows_done / t.rows_about) END AS done) part

@@ -3,8 +3,8 @@
  *
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
- * One row of a codebook takes packs (numerics/lowest_simd.c), or bounds where there are many centroids (numerics/screen.c), or
- * boxes of very many (numerics/kdtree.c).  Many rows are one matrix product, unless bounds tell most centroids apart.
+ * One row of a codebook takes bounds where there are many centroids (numerics/screen.c), or boxes of very many
+ * (numerics/kdtree.c), and where these do not tell, packs (numerics/lowest_simd.c).  Many rows are one matrix product, unless bounds tell most centroids apart.
  * Products of several factors, and small codebooks, take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and
  * the last factor's results go straight into the two lowest scores of each row.
  *
@@ -571,15 +571,15 @@ fc_operator_pack(fc_operator *op, float *memory)
 	op->packs = memory;
 }
 
-/* The label of a row by op->packs; -1 where rounding might change it. */
+/* The label of a row about the offset, by packs; -1 where rounding might change it. */
 static int32_t
-packed_label(const fc_operator *op, const double *x, float *shifted)
+packed_label(const fc_operator *op, double square, const float *shifted)
 {
-	double		length = sqrt(fc_shift_row(x, op->offset, op->d, shifted));
+	double		length = sqrt(square);
 	float		lowest;
 	float		second;
 	int32_t		label = fc_packs_lowest(op->packs, op->k, op->d, shifted, &lowest, &second);
-	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, (fc_scored) {.square = length * length});
+	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, (fc_scored) {.square = square});
 
 	return (double) second - (double) lowest > 2.0 * bound ? label : -1;
 }
@@ -591,14 +591,42 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 	fc_scored	scored;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	if (op->packs != NULL)
-		label = packed_label(op, x, scratch.floats);
-	else if (op->screen != NULL || op->boxes != NULL)
+	if (op->screen != NULL || op->boxes != NULL)
 		assign_screened(op, x, 1, scratch, &label);
+	if (label < 0 && op->packs != NULL)
+		label = packed_label(op, fc_shift_row(x, op->offset, op->d, scratch.floats), scratch.floats);
 	if (label >= 0)
 		return (size_t) label;
 	scored = fc_operator_score(op, x, scratch.floats);
 	return choose(op, x, scored, scratch.floats + op->d, scratch);
+}
+
+size_t
+fc_operator_assign_floats(const fc_operator *op, const float *x, double *row, fc_scratch scratch)
+{
+	float	   *dots = scratch.floats + op->d;
+	int32_t		label = -1;
+
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	if (op->screen == NULL && op->boxes == NULL && op->exact.values == NULL)
+	{
+		double		square = fc_shift_floats(x, op->offset, op->d, scratch.floats);
+
+		if (op->packs != NULL)
+			label = packed_label(op, square, scratch.floats);
+		else
+		{
+			fc_scored	scored = fc_operator_score_shifted(op, square, scratch.floats);
+			float		lowest;
+
+			if (fc_count_lowest(dots, op->half_norms, op->k, 2.0 * fc_operator_rounding(op, scored), &lowest, &label) != 1)
+				label = -1;
+		}
+	}
+	if (label >= 0)
+		return (size_t) label;
+	fc_widen(x, op->d, row);
+	return fc_operator_assign(op, row, scratch);
 }
 
 void

@@ -31,6 +31,9 @@ const double *fc_operator_score_double(const fc_operator *op, const double *x, f
 /* V (x - o) behind the d floats of the shifted row in the scratch. */
 fc_scored	fc_operator_score(const fc_operator *op, const double *x, float *scratch);
 
+/* The same where the row lies there already, and square is that of its length. */
+fc_scored	fc_operator_score_shifted(const fc_operator *op, double square, float *scratch);
+
 /* A codebook whose rows alone tell labels. */
 static inline bool
 fc_operator_is_plain(const fc_operator *op)

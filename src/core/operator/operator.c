@@ -121,11 +121,15 @@ fc_operator_project(const fc_operator *op, const float *x, fc_scratch scratch, f
 }
 
 fc_scored
+fc_operator_score_shifted(const fc_operator *op, double square, float *scratch)
+{
+	return apply_all(op, scratch, square, scratch + op->d + op->k, scratch + op->d);
+}
+
+fc_scored
 fc_operator_score(const fc_operator *op, const double *x, float *scratch)
 {
-	double		square = fc_shift_row(x, op->offset, op->d, scratch);
-
-	return apply_all(op, scratch, square, scratch + op->d + op->k, scratch + op->d);
+	return fc_operator_score_shifted(op, fc_shift_row(x, op->offset, op->d, scratch), scratch);
 }
 
 const double *

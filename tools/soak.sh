@@ -10,6 +10,9 @@
 #   clients   pgbench clients predict beside retrain, use_version, drop and train (600 seconds)
 #   names     fresh backends train the same few names (600 seconds)
 #   live      32 sessions write beside live sketches, with crashes (600 seconds)
+#   ddl       random DDL on followed tables beside writers (10000 steps)
+#   wait      how long writers wait for a live sketch that is made concurrently (5000000 rows)
+#   pairs     each two calls in one transaction on all kinds of tables of Citus, where it is installed for the server that PG_CONFIG names
 # LENGTH: another length, of every piece named; SEED (1) of the random ones.
 # Results, one line a check, also in build/soak/results; the last line is "N passed, N failed".
 set -u
@@ -58,10 +61,15 @@ piece_live()
 	LIVE_VERBOSE=1 LIVE_ROUNDS=25 LIVE_SECONDS=$((${LENGTH:-600} / 25)) LIVE_SESSIONS=32 LIVE_READERS=8 LIVE_SEED="$seed" sanitized prove -Itest/t test/t/107_live.pl && echo "ok live"
 }
 
+piece_ddl() { DDL_STEPS="${LENGTH:-10000}" DDL_SEED="$seed" sanitized prove -Itest/t test/t/118_live_ddl.pl && echo "ok ddl"; }
+# Times are those of a server without sanitizers.
+piece_wait() { tools/with-server.sh perl test/soak/live_wait.pl --rows "${LENGTH:-5000000}"; }
+piece_pairs() { PAIRS_TABLES=distributed,reference,managed,single prove -Itest/t test/t/117_citus_pairs.pl && echo "ok pairs"; }
+
 tools/setup.sh extras server soak || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build/soak
 : >build/soak/results
-pieces=${*:-tap random values fuzz sqlsmith kills clients names live}
+pieces=${*:-tap random values fuzz sqlsmith kills clients names live ddl wait pairs}
 for piece in $pieces; do
 	[ "$(type -t "piece_$piece")" = function ] || { echo "soak: no piece $piece" >&2; exit 2; }
 done

@@ -1,6 +1,8 @@
-# expand.awk - the SQL fragments with each block between "--@each" and "--@end" repeated.
+# expand.awk - the SQL fragments with each block between "--@each" and "--@end" repeated, and fastclust for @extschema@: the extension makes its own
+# schemas, so that they go with it.
 #
 #     --@each @a@ @b@ = a1 b1; a2 b2           @a@ and @b@ stand for a1 and b1, then for a2 and b2; ~ is a space, a value that is left out is empty
+{ gsub("@extschema@", "fastclust") }
 /^--@each/ {
 	head = substr($0, 9)
 	inside = 1

@@ -539,24 +539,48 @@ SELECT l.lanname, l.lanpltrusted, l.laninline <> 0 FROM pg_language l WHERE l.la
 SQL
 is($server->query(<<'SQL'), '', 'each writer asks for the rights of the calling role');
 SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'fastclust_owner'
- WHERE p.prosrc !~ '\m(calling_role|held_model|held_live|readable_live|may_read_live)\(' AND p.prosrc !~ 'pg_event_trigger_ddl_commands'
+ WHERE p.prosrc !~ '\m(calling_role|held_model|held_live|readable_live|may_read_live|owns_relation)\(' AND p.prosrc !~ 'pg_event_trigger_ddl_commands' AND p.prorettype <> 'trigger'::regtype
 SQL
 
-# ---- a schema that others prepared ----
-for my $case (['GRANT CREATE ON SCHEMA fastclust TO bob', 'a role that is not a superuser may create objects in schema fastclust'],
-	['GRANT CREATE ON SCHEMA fastclust TO PUBLIC', 'a role that is not a superuser may create objects in schema fastclust'],
-	['CREATE FUNCTION fastclust.same(oid, regclass) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$', 'schema fastclust holds objects already'],
-	['CREATE FUNCTION public.same(oid, regclass) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$; CREATE OPERATOR fastclust.= (LEFTARG = oid, RIGHTARG = regclass, FUNCTION = public.same)', 'schema fastclust holds objects already'],
-	['CREATE TYPE fastclust.mood AS ENUM ()', 'schema fastclust holds objects already'],
-	['ALTER SCHEMA fastclust OWNER TO bob', 'schema fastclust belongs to a role that is not a superuser'])
+# ---- who may not train ----
+$server->query(<<'SQL');
+CREATE ROLE idler LOGIN; CREATE TABLE theirs AS SELECT ARRAY[i % 3, i % 5]::real[] AS x, i % 3 AS a FROM generate_series(1, 300) i; ALTER TABLE theirs OWNER TO idler;
+SET ROLE idler; SELECT train('before', 'theirs', 'x', 3); RESET ROLE;
+SELECT format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', p.oid::regprocedure) FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proname IN ('train', 'choose_k', 'keep_sketch') \gexec
+SQL
+my %door = (
+	'train' => q{train('theirs', 'theirs', 'x', 3)},
+	'retrain' => q{retrain('before')},
+	'choose_k' => q{* FROM choose_k('theirs', 'x')},
+	'choose_k_live' => q{* FROM choose_k_live('theirs', '{x}', true, 9, '{"live": true}')},
+	'keep_sketch' => q{keep_sketch('theirs', 'theirs', 'x', sketch_spec(2, 20, 1.0))},
+	'keep_live' => q{keep_live(asked_live('theirs', 'theirs', '{x}', true, sketch_spec(2, 20, 1.0), '{}'))},
+);
+for my $door (sort keys %door)
 {
-	$server->query('CREATE DATABASE prepared');
-	my (undef, undef, $messages) = $server->try("CREATE SCHEMA fastclust; $case->[0]; CREATE EXTENSION fastclust", database => 'prepared', verbosity => 'verbose');
-	like($messages, qr/42501: $case->[1]/, "no extension after: $case->[0]");
+	like((as('idler', "SELECT $door{$door}"))[2], qr/42501: +permission denied for function (train|choose_k|keep_sketch)$/m, "no door: $door");
+}
+$server->query('CREATE DATABASE narrow');
+$server->query(q{CREATE EXTENSION fastclust; SELECT format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', p.oid::regprocedure) FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proname = 'train' \gexec
+	CREATE TABLE theirs AS SELECT ARRAY[i, i]::real[] AS x FROM generate_series(1, 30) i; ALTER TABLE theirs OWNER TO idler}, database => 'narrow');
+$server->dump_into('narrow', 'dumped');
+like(($server->try("SET ROLE idler; SELECT $door{train}", database => 'dumped', verbosity => 'verbose'))[2], qr/42501: +permission denied for function train$/m, 'nor in a restored database');
+$server->query(q{SELECT format('GRANT EXECUTE ON FUNCTION %s TO PUBLIC', p.oid::regprocedure) FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proname IN ('train', 'choose_k', 'keep_sketch') \gexec});
+gives('idler', "SELECT train('theirs', 'theirs', 'x', 3), retrain('before')", '1|2', 'until it is granted again');
+# columns alone
+$server->query('CREATE ROLE of_columns LOGIN; GRANT SELECT (x) ON theirs TO of_columns');
+like((as('of_columns', "SELECT train('of columns', 'theirs', 'x', 3)"))[2], qr/42501: +permission denied for table .*theirs\n.*places.*\nHINT:  .*a view of these columns/s, 'who may read columns alone is told what a training needs');
+$server->query('CREATE VIEW columns_of_theirs AS SELECT x FROM theirs; GRANT SELECT ON columns_of_theirs TO of_columns');
+gives('of_columns', q{SELECT train('of columns', 'columns_of_theirs', 'x', 3, options => '{"quiet": true}')}, 1, 'and trains on a view');
+
+# ---- a schema that others prepared is none for the extension, which makes its own, and drops it ----
+for my $schema ('fastclust', 'fastclust_internal')
+{
+	like(($server->try("CREATE DATABASE prepared"))[2] . ($server->try("CREATE SCHEMA $schema AUTHORIZATION bob; CREATE EXTENSION fastclust", database => 'prepared', verbosity => 'verbose'))[2],
+		qr/42P06: schema "$schema" already exists/, "no extension where $schema is there");
+	is($server->query("DROP SCHEMA $schema; CREATE EXTENSION fastclust; DROP EXTENSION fastclust; SELECT count(*) FROM pg_namespace WHERE nspname ~ 'fastclust'", database => 'prepared'), 0, 'nor is one left');
 	$server->query('DROP DATABASE prepared');
 }
-$server->query('CREATE DATABASE prepared');
-is($server->query('CREATE SCHEMA fastclust; CREATE EXTENSION fastclust; SELECT 1', database => 'prepared'), '1', 'an empty schema of a superuser is as good as none');
 
 # The languages of the extension run as its owner, or hide lines of errors: they are for its functions alone.
 for my $language ('fastclust', 'fastclust_owner')

@@ -154,7 +154,7 @@ is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'which runs 
 gives('bob', "SELECT current_sketch('his log') IS NULL", 't', 'and the sketch is exact, without a look at the rows of her part');
 
 # ---- leaves that are none ----
-my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', NULL, NULL, now(), NULL, NULL, NULL)::kept_sketches};
+my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', NULL, NULL, now(), NULL, NULL, NULL, NULL)::kept_sketches};
 gives('bob', "CREATE TABLE his.other (x real[]); SELECT (claim_live($crafted)).columns", '{x}', 'a live sketch that no keep_sketch makes');
 refused('bob', "SELECT write_leaf(id, $_, ROW('{}', '{}')::live_count) FROM live_sketches WHERE name = 'parts'", '22023', "has no leaf but those of its table: $_")
 	for "'hers.visits'::regclass", "'hers.log_1'::regclass", "'his.log_1'::regclass", '4294967295', 'NULL';

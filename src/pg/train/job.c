@@ -347,6 +347,7 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	stored_version trained;
 	Datum		followed;
 
+	run_query("SELECT check_execute('train')", 0, NULL, 0);	/* retrain is another way here */
 	train_rows(t);
 	start_serving(t);
 	keep_live(t);

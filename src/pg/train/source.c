@@ -10,8 +10,10 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 
@@ -143,6 +145,19 @@ estimated_rows(const train_source *source)
 	return DatumGetFloat8(query_datum("SELECT ($1 -> 0 -> 'Plan' ->> 'Plan Rows')::float8", 1, &plan, 0, NULL));
 }
 
+/* A sample takes places of rows: an error that says so to a role that may read some columns. */
+static void
+check_places(const train_source *source)
+{
+	if (source->heap && pg_class_aclcheck(source->id, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(source->id, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for table %s", source->relation),
+				 errdetail("Rows are sampled by their places, which privileges on columns do not cover."),
+				 errhint("GRANT SELECT ON %s, or grant it on a view of these columns, and train on that.", source->relation)));
+}
+
 /* By the option `sample`: the planner's number, or where rows are sampled by their hashes alone, whatever their places, the exact one. */
 double
 rows_to_sample(train_source *source, const Jsonb *options)
@@ -151,7 +166,10 @@ rows_to_sample(train_source *source, const Jsonb *options)
 	StringInfoData query;
 
 	if (how == NULL || strcmp(how, "auto") == 0)
+	{
+		check_places(source);
 		return estimated_rows(source);
+	}
 	if (strcmp(how, "hash") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

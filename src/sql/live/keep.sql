@@ -256,11 +256,12 @@ BEGIN
         PERFORM claim_live(asked);
         RETURN NULL;
     ELSIF asked.counting THEN
-        -- all that takes time comes before the lock
+        -- all that takes time comes before the lock, the reading of functions too
         PERFORM check_live_tables(asked);
         live := claim_live(asked);
+        PERFORM drop_live_triggers(live.id, t.id), CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END FROM live_tables(live.relation) t;
         PERFORM lock_briefly(asked.relation);
-        PERFORM make_live_triggers(live.id, t.id), CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END FROM live_tables(live.relation) t;
+        PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t;
         RETURN NULL;
     END IF;
     about := estimated_rows(asked.relation);

@@ -53,8 +53,9 @@ BEGIN
     END IF;
     PERFORM drop_live_triggers(live_id, relation);
     -- ALWAYS: where session_replication_role is replica, and for a subscription, too
-    EXECUTE (SELECT string_agg(format('CREATE TRIGGER %2$I %3$s ON %1$s FOR EACH %4$s EXECUTE FUNCTION fastclust_internal.live_change(%5$L); ALTER TABLE %1$s ENABLE ALWAYS TRIGGER %2$I',
-                                      relation, format('fastclust_live_%s_%s', live_id, k.name), k.event, k.level, live_id), ';')
+    EXECUTE (SELECT string_agg(format('CREATE TRIGGER %2$I %3$s ON %1$s FOR EACH %4$s EXECUTE FUNCTION fastclust_internal.live_change(%5$L);',
+                                      relation, format('fastclust_live_%s_%s', live_id, k.name), k.event, k.level, live_id), '')
+                    || format('ALTER TABLE %s %s', relation, string_agg(format('ENABLE ALWAYS TRIGGER %I', format('fastclust_live_%s_%s', live_id, k.name)), ', '))
                FROM (VALUES ('statement', 'AFTER INSERT OR UPDATE OR DELETE', 'STATEMENT'), ('rows', 'AFTER INSERT OR UPDATE OR DELETE', 'ROW'),
                             ('truncate', 'BEFORE TRUNCATE', 'STATEMENT')) k(name, event, level)
               WHERE k.name = 'statement' OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation));

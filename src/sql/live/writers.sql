@@ -57,7 +57,7 @@ DECLARE
     held stored_models;
     made kept_sketches;
 BEGIN
-    PERFORM reject_read_only('live sketches cannot be made or changed');
+    PERFORM reject_read_only('live sketches cannot be made or changed'), check_execute(CASE WHEN live.model_id IS NULL THEN 'keep_sketch' ELSE 'train' END);
     IF NOT owns_relation(live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     END IF;
@@ -72,7 +72,7 @@ BEGIN
                 HINT = 'Retrain the model: that makes one that fits it, in place of the old one.';
         END IF;
     END IF;
-    IF live.id IS NOT NULL THEN
+    IF live.id IS NOT NULL AND live.model_id IS NOT NULL THEN
         UPDATE kept_sketches l SET model_id = live.model_id WHERE l.id = live.id AND l.relation = live.relation AND l.model_id IS NULL RETURNING l.* INTO made;
         RETURN made;
     END IF;

@@ -1,6 +1,16 @@
 
 -- whose code a scan may run: what training and watching ask before they read a table
 
+-- Who may not call a public function by any of its signatures does not get at its work by a function below it.
+CREATE FUNCTION fastclust_internal.check_execute(function name) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = '@extschema@'::regnamespace AND p.proname = function AND has_function_privilege(calling_role(), p.oid, 'EXECUTE')) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('permission denied for function %s', function);
+    END IF;
+END
+$$;
+
 -- internal: can only one who reads and superusers change what belongs to this role?
 CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid, reader name DEFAULT current_user) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$

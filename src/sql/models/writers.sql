@@ -190,7 +190,7 @@ BEGIN
     UPDATE stored_models m SET version = $2, group_by = $3
      WHERE m.id = held.id AND flag_option((SELECT v.options FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2 LIMIT 1), 'activate', true);
     DELETE FROM stored_versions v
-     WHERE v.model_id = held.id AND v.version < (
+     WHERE v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM stored_versions o WHERE o.model_id = held.id) AND v.version < (      -- more go later
         SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_models m JOIN stored_versions w ON w.model_id = m.id AND w.version <= m.version
                                      WHERE m.id = held.id ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);
 END

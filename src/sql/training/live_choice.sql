@@ -16,6 +16,7 @@ DECLARE
     costs float8[] := '{}';
     best integer;
 BEGIN
+    PERFORM check_execute('choose_k');
     IF other IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = format('option "%s" is about rows, and a live sketch has none', other), HINT = 'Leave out option "live".';
     ELSIF live.id IS NULL THEN

@@ -277,7 +277,7 @@ make_plan(fc_kmeans_work *w)
 /* Measured: Lloyd steps that a start takes, a search for each of its SEARCH_STARTS, a search with bounds in all, and the balance of clusters. */
 #define USUAL_STEPS		25.0
 #define STEPS_OF_SEARCH	6.0
-#define STEPS_OF_BOUNDS	6.0
+#define STEPS_OF_BOUNDS	5.0
 #define STEPS_OF_BALANCE	50.0
 
 double

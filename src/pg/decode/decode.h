@@ -34,4 +34,10 @@ typedef struct decode_call
 /* Decoder and options of a call, checked against its sketch. */
 extern void read_decoder(decode_call *call, const char *name, Jsonb *options);
 
+/*
+ * The k centroids that the decoder auto finds in a closed sketch (k x d), by options and an `init` of centroids, in the rows' own units; their
+ * weights and spreads are in call->result.
+ */
+extern void decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options, text_or_rows init, const fc_spec *pilot, double *centroids);
+
 #endif							/* FASTCLUST_DECODE_H */

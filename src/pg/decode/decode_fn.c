@@ -33,6 +33,11 @@ read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 	call->k = PG_GETARG_INT32(1);
 	check_count("k", call->k, 1, FC_MAX_CLUSTERS);
 	read_decoder(call, text_to_cstring(PG_GETARG_TEXT_PP(2)), PG_GETARG_JSONB_P(3));
+}
+
+static void
+check_rows(const decode_call *call)
+{
 	if (call->sketch->weight <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -46,10 +51,9 @@ read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 
 /* Sample rows to start from: those of the very spec that the sketch was made with. */
 static const fc_spec *
-pilot_argument(FunctionCallInfo fcinfo, const decode_call *call)
+checked_pilot(const decode_call *call, const fc_spec *pilot)
 {
 	fc_init		init = call->options.init;
-	const fc_spec *pilot = PG_ARGISNULL(4) ? NULL : SPEC_ARG(4);
 
 	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
 		ereport(ERROR,
@@ -82,18 +86,16 @@ prepare_lift(decode_call *call)
 }
 
 static void
-run(FunctionCallInfo fcinfo, decode_call *call)
+run(decode_call *call, const fc_spec *pilot)
 {
 	fc_arena	arena;
-	Size		k;
-	Size		n;
+	Size		k = (Size) call->k;
+	Size		n = call->spec->reduced;
 
-	read_arguments(fcinfo, call);
-	k = (Size) call->k;
-	n = call->spec->reduced;
+	check_rows(call);
 	call->memory.what = "decode";
 	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
-	build_problem(call, pilot_argument(fcinfo, call));
+	build_problem(call, checked_pilot(call, pilot));
 	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions takes", k, call->problem.m, n),
 				  fc_decode_operations(n, call->problem.m, k, call->decoder, &call->options), call->quiet, "Lower k, or make the spec with fewer frequencies");
 	arena = hold_arena(&call->memory);
@@ -166,6 +168,31 @@ warn_of_limits(const decode_call *call)
 				 errhint("Improve them by scans of lloyd_step_agg.")));
 }
 
+static void
+read_centroid(const decode_call *call, int32 j, double *x)
+{
+	fc_back_project_centroid(&call->lift, call->result.centroids + (Size) j * call->spec->reduced, x);
+	if (fc_spec_metric(call->spec) == FC_COSINE)
+		(void) fc_unit_row(x, call->spec->dim, x);	/* means lie inside the sphere; one without direction stays 0 */
+}
+
+void
+decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options, text_or_rows init, const fc_spec *pilot, double *centroids)
+{
+	call->sketch = sketch;
+	call->spec = fc_sketch_spec(sketch);
+	call->k = k;
+	read_decoder(call, "auto", options);
+	call->init = init;
+	run(call, pilot);
+	warn_of_limits(call);
+	for (int32 j = 0; j < k; j++)
+	{
+		read_centroid(call, j, centroids + (Size) j * call->spec->dim);
+		call->result.spreads[j] *= fc_spread_unit(call->spec);
+	}
+}
+
 SQL_FUNCTION(fastclust_decode)
 {
 	decode_call call = {0};
@@ -174,7 +201,8 @@ SQL_FUNCTION(fastclust_decode)
 	fastclust_begin_rows(fcinfo);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
-	run(fcinfo, &call);
+	read_arguments(fcinfo, &call);
+	run(&call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
 	warn_of_law(&call);
 	warn_of_limits(&call);
 	x = palloc(call.spec->dim * sizeof(double));
@@ -182,9 +210,7 @@ SQL_FUNCTION(fastclust_decode)
 	{
 		Datum		values[7];
 
-		fc_back_project_centroid(&call.lift, call.result.centroids + (Size) j * call.spec->reduced, x);
-		if (fc_spec_metric(call.spec) == FC_COSINE)
-			(void) fc_unit_row(x, call.spec->dim, x);	/* means lie inside the sphere; one without direction stays 0 */
+		read_centroid(&call, j, x);
 		values[0] = Int32GetDatum(j);
 		values[1] = make_float8_array(x, (int) call.spec->dim);
 		values[2] = Float8GetDatum(call.result.weights[j]);
@@ -225,7 +251,8 @@ SQL_FUNCTION(fastclust_decode_covariances)
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
 	call.covariances = true;
-	run(fcinfo, &call);
+	read_arguments(fcinfo, &call);
+	run(&call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
 	square = (Size) call.spec->dim * call.spec->dim;
 	if (call.options.model != FC_MODEL_GAUSSIAN)
 		ereport(ERROR,

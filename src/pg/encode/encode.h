@@ -175,6 +175,11 @@ extern void make_listed_reader(FunctionCallInfo fcinfo, int first, const prepare
 							   listed_reader *listed);
 extern bool encode_listed(FunctionCallInfo fcinfo, prepared_encoder *encoder, listed_reader *listed, bool scaled, double *x);
 
+/* ---- encoder_value.c ---- */
+
+/* The dimensions of the old encoder with the centers and scales that the other learned; `learned` where old is NULL or not alike. */
+extern const fc_encoder_header *renewed_encoder(const fc_encoder_header *learned, const fc_encoder_header *old);
+
 /* ---- encoder_options.c ---- */
 
 typedef struct feature_options

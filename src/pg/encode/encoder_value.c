@@ -219,29 +219,23 @@ SQL_FUNCTION(fastclust_encoder_of_vector)
 	PG_RETURN_POINTER(header);
 }
 
-/* (learned, old): the dimensions of the old encoder with the centers and scales that the other learned; `learned` where old is NULL or not alike. */
-SQL_FUNCTION(fastclust_renewed_encoder)
+const fc_encoder_header *
+renewed_encoder(const fc_encoder_header *learned, const fc_encoder_header *old)
 {
-	const fc_encoder_header *learned;
-	const fc_encoder_header *old;
 	fc_encoder_header *renewed;
 	fc_encoder	learned_view;
 	fc_encoder	old_view;
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	learned = ENCODER_ARG(0);
-	if (PG_ARGISNULL(1))
-		PG_RETURN_POINTER(learned);
-	old = ENCODER_ARG(1);
+	if (old == NULL)
+		return learned;
 	fc_encoder_view(learned, &learned_view);
 	fc_encoder_view(old, &old_view);
 	if (!fc_encoder_is_alike(&old_view, &learned_view))
-		PG_RETURN_POINTER(learned);
+		return learned;
 	renewed = palloc(VARSIZE(old));
 	fc_encoder_renew(old, VARSIZE(old), learned, renewed);
 	SET_VARSIZE(renewed, VARSIZE(old));
-	PG_RETURN_POINTER(renewed);
+	return renewed;
 }
 
 /* ---- describe ---- */

@@ -1,4 +1,4 @@
-/* cluster_fn.c - cluster_centroids: k-means of an operator's centroids by their weights */
+/* cluster_fn.c - k-means of an operator's centroids by their weights */
 #include "postgres.h"
 
 #include "utils/jsonb.h"
@@ -99,18 +99,4 @@ distinct_rows(const fc_operator_header *header, Size most)
 	pfree(rows);
 	pfree(items);
 	return distinct;
-}
-
-/* (op, k, options, initial, trim): k centroids of the rows that are the centroids of op, by their weights. */
-SQL_FUNCTION(fastclust_cluster_centroids)
-{
-	fc_kmeans_options options = fc_kmeans_defaults();
-	double		trim = PG_ARGISNULL(4) ? 0.0 : trim_argument(PG_GETARG_FLOAT8(4));
-
-	for (int i = 0; i < 3; i++)
-		if (PG_ARGISNULL(i))
-			PG_RETURN_NULL();
-	check_count("k", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
-	read_kmeans_options(PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? 1 : 0, &options);
-	PG_RETURN_POINTER(cluster_rows(OPERATOR_ARG(0), (Size) PG_GETARG_INT32(1), &options, PG_ARGISNULL(3) ? NULL : OPERATOR_ARG(3), trim));
 }

@@ -155,33 +155,22 @@ centroids_for(fc_metric metric, const fc_operator *op)
 	return rows;
 }
 
-SQL_FUNCTION(fastclust_with_metric)
+fc_operator_header *
+with_metric(const fc_operator_header *header, fc_metric metric)
 {
-	fc_operator_header *header = OPERATOR_ARG(0);
-	fc_metric	metric = metric_of_name("metric", text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	account		memory = {"with_metric"};
 	fc_operator op;
 
 	open_operator(header, &op);
 	if (op.metric == metric)
-		PG_RETURN_POINTER(header);
+		return (fc_operator_header *) header;
 	if (fc_operator_is_codebook(&op))
 	{
 		hold(&memory, op.k * op.d * sizeof(double) + codebook_bytes(op.k, op.d));
-		PG_RETURN_POINTER(make_codebook_for(metric, centroids_for(metric, &op), op.weights, op.k, op.d));
+		return make_codebook_for(metric, centroids_for(metric, &op), op.weights, op.k, op.d);
 	}
-	if (metric == FC_INNER_PRODUCT)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the metric inner_product takes an operator of one dense factor"),
-				 errhint("Make one of its centroids by fastop_agg.")));
 	op.metric = metric;
-	PG_RETURN_POINTER(store_operator(&op));
-}
-
-SQL_FUNCTION(fastclust_metric_of)
-{
-	PG_RETURN_TEXT_P(cstring_to_text(fc_metric_name(cached_operator(fcinfo, 0, NULL)->metric)));
+	return store_operator(&op);
 }
 
 /* ---- rows ---- */

@@ -69,6 +69,9 @@ extern fc_operator_header *make_codebook_of(fc_metric metric, const fc_centroid_
 /* What make_codebook takes at its peak, its result and a copy of that in a row included. */
 extern Size codebook_bytes(Size k, Size d);
 
+/* The same clusters by a metric that has means. */
+extern fc_operator_header *with_metric(const fc_operator_header *op, fc_metric metric);
+
 /* op with the exact centroids of source beside it (fc_operator_attach_exact); rerank 0: without. */
 extern void attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
 

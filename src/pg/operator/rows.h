@@ -60,6 +60,12 @@ extern double gain_of_step(const fc_operator_header *old, const fc_operator_head
 /* Rows drawn from the clusters of an operator, round normal clouds of these spreads (k), as a stand-in for rows that are not read. */
 extern fc_operator_header *rows_drawn_from(const fc_operator_header *op, const double *spreads, Size count, int64 seed);
 
+/* Clusters of one number, from 0 on without gaps, joined: weighted means (tree_fn.c). */
+extern fc_operator_header *joined_clusters(const fc_operator_header *op, const int32 *number, Size count);
+
+/* A search through so many buckets for the nearest of two rows or more, which are a sample of n (tree_fn.c). */
+extern fc_search_result recall_of_search(const fc_operator_header *op, const fc_operator_header *rows, double n, int64 probes);
+
 /* Two operators on the same rows, each with the rows in its own space. */
 typedef struct two_labellings
 {

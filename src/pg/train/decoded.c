@@ -20,9 +20,11 @@
 #include "pg/base/arguments.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
+#include "pg/decode/decode.h"
 #include "pg/drift/drift_value.h"
 #include "pg/model/numbering.h"
 #include "pg/model/training_options.h"
+#include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
 
@@ -33,28 +35,39 @@
 
 /* ---- decode ---- */
 
+static fc_sketch *
+closed_sketch(Datum value)
+{
+	return sketch_closed((fc_sketch *) aligned_value(value));
+}
+
 decoded_clusters
 decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, const fc_operator_header *initial, bool quiet, bool forget)
 {
-	query_argument arguments[] = {{"sketch", PointerGetDatum(sketch)}, {"int4", Int32GetDatum((int32) t->k)}, {"int8", Int64GetDatum(t->seed)},
-	{"fastop", PointerGetDatum(initial), initial == NULL}, {"bool", BoolGetDatum(quiet)}, {"sketch_spec", PointerGetDatum(spec)},
-	{"text", CStringGetTextDatum(t->source.cosine ? "cosine" : "euclidean")}, {"bool", BoolGetDatum(forget)}};
-	decoded_clusters found;
-	bool		null[3];
-	Datum		spreads;
+	Datum		bounds_unknown = forget ? query_datum("SELECT live_difference($1, NULL)", 1, (query_argument[]) {{"sketch", PointerGetDatum(sketch)}}, 0, NULL) : PointerGetDatum(sketch);
+	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}", t->seed, quiet ? "true" : "false"))));
+	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
+	decode_call call = {0};
+	text_or_rows init = {0};
+	double	   *centroids = palloc_extended(t->k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	decoded_clusters found = {0};
+	double		total = 0;
+	fc_operator op;
 
-	run_query("SELECT with_metric(fastop_agg(c.centroid, c.weight ORDER BY c.cluster), $7), array_agg(c.spread ORDER BY c.cluster), sum(c.weight * c.spread ^ 2) / sum(c.weight)"
-			  "  FROM decode(CASE WHEN $8 THEN live_difference($1, NULL) ELSE $1 END, $2, 'auto', jsonb_build_object('seed', $3, 'quiet', $5)"
-			  "              || COALESCE((SELECT jsonb_build_object('init', jsonb_agg(i.centroid ORDER BY i.cluster)) FROM centroids($4) i WHERE clusters($4) <= $2), '{}'), $6) c",
-			  lengthof(arguments), arguments, 0);
-	found.op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(query_value(0, 1, &null[0]));
-	spreads = query_value(0, 2, &null[1]);
-	found.spreads = (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(spreads));
-	found.objective = DatumGetFloat8(query_value(0, 3, &null[2])) * found.op->d;
-	if (null[2])
-		found.objective = NAN;
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
+	if (initial != NULL && initial->k <= t->k)
+	{
+		open_operator(initial, &op);
+		init = (text_or_rows) {.values = centroids_in_units(&op, NULL, NULL),.rows = (int) op.k,.columns = (int) op.d};
+	}
+	decode_clusters(&call, closed_sketch(bounds_unknown), (int32) t->k, options, init, spec, centroids);
+	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN, centroids, call.result.weights, t->k, d);
+	found.spreads = call.result.spreads;
+	for (Size j = 0; j < t->k; j++)
+	{
+		found.objective += call.result.weights[j] * found.spreads[j] * found.spreads[j];
+		total += call.result.weights[j];
+	}
+	found.objective *= (double) d / total;
 	return found;
 }
 
@@ -192,21 +205,14 @@ begin_decoded(const held_model *held, const stored_version *version, Jsonb *opti
 	return t;
 }
 
-static fc_sketch *
-closed_sketch(Datum value)
-{
-	return sketch_closed((fc_sketch *) aligned_value(value));
-}
-
 int32
 retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
 {
 	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)}};
 	query_argument settings[] = {{"jsonb", JsonbPGetDatum(template->options)}, {"jsonb", JsonbPGetDatum(options)}};
 	int64		k = (int64) number_option(options, "k", (double) template->k);
-	bool		none;
-	Datum		rows = query_datum("SELECT row_count((model_rows($1)).s)", 1, arguments, 0, &none);
-	training   *t = begin_decoded(held, template, DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k}'::text[]", 2, settings, 0, NULL)), none ? 0 : DatumGetInt64(rows));
+	int64		rows = 0;
+	training   *t;
 	SPITupleTable *table;
 	uint64		count;
 	Datum	   *records;
@@ -218,6 +224,13 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 	count = SPI_processed;
 	SPI_tuptable = NULL;
 	records = palloc(Max(1, count) * sizeof(Datum));
+	for (uint64 i = 0; i < count; i++)
+	{
+		bool		null;
+
+		rows += closed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2, &null))->count;
+	}
+	t = begin_decoded(held, template, DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k}'::text[]", 2, settings, 0, NULL)), rows);
 	t->k = (Size) k;
 	if (count == 0)
 		reject_no_rows(t);

@@ -314,8 +314,8 @@ encoder_of_rows(const training *t, const char *rows)
 
 	arguments[1].value = query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('standardize', $2 -> 'standardize')) || COALESCE($2 -> 'encoder', '{}') || CASE WHEN $3 IS NULL"
 									 " THEN '{}' ELSE jsonb_build_object('categories', least(10000, 4 * COALESCE(($2 -> 'encoder' ->> 'categories')::float8, 32))) END", 3, arguments, 0, NULL);
-	learned = query_datum(psprintf("SELECT renewed_encoder(encoder_agg(t.*, $1::text[], $2), $3) %s", rows), 3, arguments, scan_flags(&t->source), &null);
-	return null ? NULL : (fc_encoder_header *) aligned_value(learned);
+	learned = query_datum(psprintf("SELECT encoder_agg(t.*, $1::text[], $2) %s", rows), 2, arguments, scan_flags(&t->source), &null);
+	return null ? NULL : (fc_encoder_header *) renewed_encoder(aligned_value(learned), (const fc_encoder_header *) t->source.encoder);
 }
 
 static bool

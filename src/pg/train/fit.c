@@ -24,12 +24,6 @@
 #define MOST_ERROR			0.01	/* that a sample is forgiven, of its objective */
 #define FARTHEST_SHARE		0.05	/* outliers do not decide what a sketch tells */
 
-static const char *
-metric_name(const training *t)
-{
-	return t->source.cosine ? "cosine" : "euclidean";
-}
-
 /* ---- k-means ---- */
 
 /* Groups share, by their rows, what would be a good search of each of thirty. */
@@ -190,25 +184,69 @@ fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows, 
 
 /* ---- frozen: the clusters that serve stay where they are, and more are learned around them ---- */
 
-/* Of those rows that are farthest from the old clusters, a quarter of them, or fifty a cluster. */
-static fc_operator_header *
-farthest_rows(const fc_operator_header *op, const fc_operator_header *rows, Size more)
+typedef struct far_row
 {
-	query_argument arguments[] = {{"fastop", PointerGetDatum(op)}, {"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) Max(50 * more, rows->k / 4))}};
+	double		square;
+	Size		row;
+} far_row;
 
-	return (fc_operator_header *) DatumGetPointer(query_datum(
-		"SELECT fastop_agg(r.centroid, r.weight, jsonb_build_object('metric', metric_of($2)) ORDER BY r.cluster)"
-		"  FROM (SELECT c.* FROM centroids($2) c ORDER BY assign_distance($1, c.centroid) DESC, c.cluster LIMIT $3) r", 3, arguments, 0, NULL));
+static int
+farthest_first(const void *a, const void *b)
+{
+	const far_row *x = a;
+	const far_row *y = b;
+
+	return x->square > y->square ? -1 : x->square < y->square ? 1 : x->row < y->row ? -1 : 1;
+}
+
+static int
+by_row(const void *a, const void *b)
+{
+	return ((const far_row *) a)->row < ((const far_row *) b)->row ? -1 : 1;
+}
+
+/* Those rows that are farthest from the old clusters, a quarter of them, or fifty a cluster, in their order. */
+static fc_operator_header *
+farthest_rows(const fc_operator_header *op, const fc_operator_header *header, Size more)
+{
+	fc_fit		fit = label_twice(op, header, op, header).a;
+	Size		count = Min(fit.n, Max(50 * more, fit.n / 4));
+	far_row    *far = palloc_extended(fit.n * sizeof(far_row), MCXT_ALLOC_HUGE);
+	double	   *weights = palloc_extended(count * sizeof(double), MCXT_ALLOC_HUGE);
+	fc_operator rows;
+	double	   *x;
+
+	open_operator(header, &rows);
+	x = centroids_in_units(&rows, NULL, NULL);
+	for (Size i = 0; i < fit.n; i++)
+		far[i] = (far_row) {fit.squares[i], i};
+	qsort(far, fit.n, sizeof(far_row), farthest_first);
+	qsort(far, count, sizeof(far_row), by_row);
+	for (Size i = 0; i < count; i++)
+	{
+		memmove(x + i * rows.d, x + far[i].row * rows.d, rows.d * sizeof(double));
+		weights[i] = rows.weights[far[i].row];
+	}
+	return make_codebook_for(rows.metric, x, weights, count, rows.d);
 }
 
 static fc_operator_header *
 appended(const fc_operator_header *op, const fc_operator_header *more)
 {
-	query_argument arguments[] = {{"fastop", PointerGetDatum(op)}, {"fastop", PointerGetDatum(more)}};
+	fc_operator parts[2];
+	double	   *x;
+	double	   *weights;
 
-	return (fc_operator_header *) DatumGetPointer(query_datum(
-		"SELECT fastop_agg(c.centroid, c.weight, jsonb_build_object('metric', metric_of($1)) ORDER BY c.place, c.cluster)"
-		"  FROM (SELECT 0 AS place, o.* FROM centroids($1) o UNION ALL SELECT 1, m.* FROM centroids($2) m) c", 2, arguments, 0, NULL));
+	open_operator(op, &parts[0]);
+	open_operator(more, &parts[1]);
+	x = palloc_extended((parts[0].k + parts[1].k) * parts[0].d * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = palloc((parts[0].k + parts[1].k) * sizeof(double));
+	for (Size i = 0, first = 0; i < 2; first += parts[i++].k)
+	{
+		memcpy(x + first * parts[0].d, centroids_in_units(&parts[i], NULL, NULL), parts[i].k * parts[i].d * sizeof(double));
+		memcpy(weights + first, parts[i].weights, parts[i].k * sizeof(double));
+	}
+	return make_codebook_for(parts[0].metric, x, weights, parts[0].k + parts[1].k, parts[0].d);
 }
 
 static void
@@ -286,6 +324,15 @@ factorized(const training *t, const fc_operator_header *op, const fc_operator_he
 		"  FROM (SELECT $3 -> 'factors' ->> 'method' AS method, ($3 -> 'factors') - 'method' AS settings) o", 3, arguments, 0, NULL));
 }
 
+static Size
+stored_values(const fc_operator_header *header)
+{
+	fc_operator op;
+
+	open_operator(header, &op);
+	return fc_operator_values(&op);
+}
+
 /*
  * Rows are assigned with the product, means of its clusters are factorized anew, as in QK-means but with any method of factorize.  The product with
  * the least sum of squares seen is the result.
@@ -305,7 +352,7 @@ alternate_factorized(const training *t, train_part *part, const fc_operator_head
 		double		objective = sums.sse / (double) sums.n;
 
 		log_step(t, psprintf("factored scan %d", i), begun, objective,
-				 psprintf("%lld non-zeros", (long long) DatumGetInt64(query_datum("SELECT nonzeros($1)", 1, (query_argument[]) {{"fastop", PointerGetDatum(candidate)}}, 0, NULL))));
+				 psprintf("%lld non-zeros", (long long) stored_values(candidate)));
 		if (objective >= best)
 			break;
 		part->op = candidate;
@@ -325,20 +372,16 @@ product_settings(const training *t)
 					   2, arguments, 0, NULL);
 }
 
-/* With the rows in the loop (L. Giffon et al. 2021): by scans of the table where the rows are vectors as they stand, else on the sample. */
+/* By scans of the table, each of which is a step of the log. */
 static void
-learn_product(const training *t, train_part *part, const fc_operator_header *rows)
+learn_product_by_scans(const training *t, train_part *part)
 {
-	bool		by_scans = t->source.vector && !t->source.cosine && t->units.center == NULL && !t->source.cast;
-	query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", product_settings(t)},
-	{"text", CStringGetTextDatum(by_scans ? t->source.relation : metric_name(t))}, {"text", CStringGetTextDatum(t->source.features[0])}};
-	TimestampTz begun = GetCurrentTimestamp();
+	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"text", CStringGetTextDatum(t->source.features[0])}, {"int4", Int32GetDatum((int32) t->k)},
+	{"jsonb", product_settings(t)}};
 	SPITupleTable *table;
 	uint64		steps;
 
-	run_query(by_scans ? "SELECT q.op, q.iteration, q.nonzeros, q.empty, q.seconds FROM qkmeans_log($4::regclass, $5, $2, $3) q"
-			  : "SELECT q.op, NULL::integer, nonzeros(q.op) FROM (SELECT with_metric(qkmeans_agg(c.centroid, $2, $3), $4) AS op FROM centroids($1) c) q",
-			  lengthof(arguments), arguments, 0);
+	run_query("SELECT q.op, q.iteration, q.nonzeros, q.empty, q.seconds FROM qkmeans_log($1, $2, $3, $4) q", lengthof(arguments), arguments, 0);
 	table = SPI_tuptable;
 	steps = SPI_processed;
 	SPI_tuptable = NULL;
@@ -347,16 +390,30 @@ learn_product(const training *t, train_part *part, const fc_operator_header *row
 		bool		null;
 		Datum		values[5];
 
-		for (int j = 0; j < table->tupdesc->natts; j++)
+		for (int j = 0; j < 5; j++)
 			values[j] = SPI_getbinval(table->vals[i], table->tupdesc, j + 1, &null);
 		part->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(values[0]);
-		if (by_scans)
-			log_step(t, psprintf("factored scan %d", DatumGetInt32(values[1])), GetCurrentTimestamp() - (TimestampTz) (DatumGetFloat8(values[4]) * USECS_PER_SEC), NAN,
-					 psprintf("%lld non-zeros, %d empty", (long long) DatumGetInt64(values[2]), DatumGetInt32(values[3])));
-		else
-			log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %lld non-zeros", (long long) DatumGetInt64(values[2])));
+		log_step(t, psprintf("factored scan %d", DatumGetInt32(values[1])), GetCurrentTimestamp() - (TimestampTz) (DatumGetFloat8(values[4]) * USECS_PER_SEC), NAN,
+				 psprintf("%lld non-zeros, %d empty", (long long) DatumGetInt64(values[2]), DatumGetInt32(values[3])));
 	}
 	SPI_freetuptable(table);
+}
+
+/* With the rows in the loop (L. Giffon et al. 2021): by scans of the table where the rows are vectors as they stand, else on the sample. */
+static void
+learn_product(const training *t, train_part *part, const fc_operator_header *rows)
+{
+	query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", product_settings(t)}};
+	TimestampTz begun = GetCurrentTimestamp();
+
+	if (t->source.vector && !t->source.cosine && t->units.center == NULL && !t->source.cast)
+	{
+		learn_product_by_scans(t, part);
+		return;
+	}
+	part->op = (fc_operator_header *) DatumGetPointer(query_datum("SELECT qkmeans_agg(c.centroid, $2, $3) FROM centroids($1) c", lengthof(arguments), arguments, 0, NULL));
+	part->op = with_metric(part->op, t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
+	log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
 }
 
 /* ---- any method ---- */

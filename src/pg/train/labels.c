@@ -131,7 +131,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *receiver)
 	row_writer *writer = (row_writer *) receiver;
 	MemoryContext old = MemoryContextSwitchTo(writer->context);
 
-	ExecStoreHeapTuple(writer->labels != NULL ? row_to_label(writer, slot) : ExecCopySlotHeapTuple(slot), writer->rows[writer->count++], false);
+	ExecStoreHeapTuple(writer->labels != NULL ? row_to_label(writer, slot) : ExecCopySlotHeapTuple(slot), writer->rows[writer->count++], true);
 	MemoryContextSwitchTo(old);
 	if (writer->count == writer->most)
 		write_batch(writer);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
@@ -29,10 +30,12 @@
 #define FREQUENCIES		400		/* where no training decodes */
 #define MANY_CLUSTERS	256		/* the width of so many in MANY_ROWS tells enough of more, where no training decodes */
 #define MANY_ROWS		8192
+#define LARGEST_GROUPS	16		/* of the sample, whose median spec is that of all */
 #define LEAST_MAP_ROWS	3000	/* that choose the width of a kernel, or twice the landmarks */
 
 extern Datum fastclust_spectral_map(PG_FUNCTION_ARGS);
 extern Datum fastclust_nystroem(PG_FUNCTION_ARGS);
+extern Datum fastclust_rbf_kernel(PG_FUNCTION_ARGS);
 
 /* ---- the spec of a sketch that is decoded ---- */
 
@@ -83,6 +86,31 @@ ready_spec(const training *t)
 	return has_option(t->options, "live") ? (fc_spec *) DatumGetPointer(query_datum("SELECT (ready_live($1, $2, $3)).spec", lengthof(arguments), arguments, 0, NULL)) : NULL;
 }
 
+static int
+by_sigma(const void *a, const void *b)
+{
+	const fc_spec *x = *(fc_spec *const *) a;
+	const fc_spec *y = *(fc_spec *const *) b;
+
+	return x->sigma < y->sigma ? -1 : x->sigma > y->sigma;
+}
+
+/* Of the specs that a query gave; NULL: there are none. */
+static fc_spec *
+median_spec(void)
+{
+	fc_spec    *specs[LARGEST_GROUPS];
+	int			count = (int) SPI_processed;
+	bool		null;
+
+	for (int i = 0; i < count; i++)
+		specs[i] = (fc_spec *) PG_DETOAST_DATUM_COPY(query_value((uint64) i, 1, &null));
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+	qsort(specs, (Size) count, sizeof(fc_spec *), by_sigma);
+	return count > 0 ? specs[count / 2] : NULL;
+}
+
 /* That of the median group of the sample's largest, by the width of its clusters; NULL where wide rows share a projection. */
 static fc_spec *
 spec_of_groups(const training *t, double wanted)
@@ -95,10 +123,11 @@ spec_of_groups(const training *t, double wanted)
 	initStringInfo(&query);
 	appendStringInfo(&query, "WITH r AS MATERIALIZED (SELECT %s AS value, %s AS x ", t->source.group_value, row_text(&t->source, t->units.center != NULL, false));
 	append_rows_from(&query, &t->source, wanted, t->estimate, t->seed, NULL);
-	appendStringInfoString(&query, "), largest AS (SELECT value FROM r GROUP BY 1 HAVING count(*) > $4 ORDER BY count(*) DESC, 1 LIMIT 16),"
+	appendStringInfo(&query, "), largest AS (SELECT value FROM r GROUP BY 1 HAVING count(*) > $4 ORDER BY count(*) DESC, 1 LIMIT %d),"
 						   " specs AS (SELECT value, sketch_spec_agg(x, $4, $5) AS spec FROM r JOIN largest USING (value) GROUP BY 1)"
-						   " SELECT spec FROM specs ORDER BY (describe(spec) ->> 'sigma')::float8, value OFFSET (SELECT count(*) / 2 FROM specs) LIMIT 1");
-	spec = (fc_spec *) DatumGetPointer(query_datum(query.data, lengthof(arguments), arguments, QUERY_CONSTANTS, NULL));
+						   " SELECT spec FROM specs ORDER BY value", LARGEST_GROUPS);
+	run_query(query.data, lengthof(arguments), arguments, QUERY_CONSTANTS);
+	spec = median_spec();
 	return spec != NULL && spec->reduced == spec->dim ? in_own_units(t, spec, true) : NULL;
 }
 
@@ -161,13 +190,13 @@ kernel_of_rows(const training *t, const fc_operator_header *rows)
 	double	   *mean = palloc(t->dim * sizeof(double));
 	double	   *deviation = palloc(t->dim * sizeof(double));
 	double		variance = 0;
-	query_argument arguments[] = {{"text", kernel != NULL ? CStringGetTextDatum(kernel) : (Datum) 0, kernel == NULL}, {"float8"}};
 
+	if (kernel != NULL)
+		return query_datum("SELECT $1::kernel", 1, (query_argument[]) {{"text", CStringGetTextDatum(kernel)}}, 0, NULL);
 	moments_of_rows(rows, mean, deviation);
 	for (Size i = 0; i < t->dim; i++)
 		variance += deviation[i] * deviation[i];
-	arguments[1].value = Float8GetDatum(1 / (variance > 0 ? variance : 1));
-	return query_datum("SELECT COALESCE($1::kernel, rbf_kernel($2))", 2, arguments, 0, NULL);
+	return DirectFunctionCall1(fastclust_rbf_kernel, Float8GetDatum(1 / (variance > 0 ? variance : 1)));
 }
 
 /* Landmarks chosen from the sample.  The options kernel and rank ask for plain features; without them some rows choose the width (core/rkhs/map.h). */

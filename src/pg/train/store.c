@@ -11,12 +11,14 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/numeric.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
+#include "pg/kmeans/collection.h"
 #include "pg/model/numbering.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
@@ -117,14 +119,66 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 	*churn = changed_labels(&labels);
 }
 
-/* The numbers above each cluster; NULL without levels. */
+/* The parents of nodes, which k-means finds by their weights: numbered by their lowest child.  How many there are. */
+static Size
+find_parents(const fc_operator_header *nodes, Size most, int64 seed, int32 *parents)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_operator above;
+	fc_operator below;
+	fc_scratch	scratch;
+	double	   *x;
+	int32	   *number;
+	Size		found = 0;
+
+	options.seed = (uint64) seed;
+	open_operator(cluster_rows(nodes, most, &options, NULL, 0), &above);
+	open_operator(nodes, &below);
+	scratch = make_scratch(fc_operator_scratch(&above));
+	x = centroids_in_units(&below, NULL, NULL);
+	number = palloc(above.k * sizeof(int32));
+	memset(number, -1, above.k * sizeof(int32));
+	for (Size j = 0; j < below.k; j++)
+	{
+		Size		label = fc_operator_assign(&above, x + j * below.d, scratch);
+
+		if (number[label] < 0)
+			number[label] = (int32) found++;
+		parents[j] = number[label];
+	}
+	return found;
+}
+
+/* The numbers above each cluster, from the top level down (k x levels above); NULL without levels. */
 Datum
 level_paths(const training *t, const fc_operator_header *op, bool *null)
 {
-	query_argument arguments[] = {{"fastop", PointerGetDatum(op)}, {"jsonb", PointerGetDatum(t->options)}};
+	Jsonb	   *levels = object_option(t->options, "levels");
+	int			above = levels == NULL ? 0 : (int) JB_ROOT_COUNT(levels) - 1;
+	const fc_operator_header *nodes = op;
+	Datum	   *paths = palloc_extended((Size) Max(1, above) * op->k * sizeof(Datum), MCXT_ALLOC_HUGE);
+	int32	   *parents = palloc(op->k * sizeof(int32));
+	int32	   *node = palloc(op->k * sizeof(int32));
+	Size		width = op->k;
 
-	*null = !has_option(t->options, "levels");
-	return *null ? (Datum) 0 : query_datum("SELECT level_paths($1, $2)", 2, arguments, 0, null);
+	*null = above < 1;
+	for (Size j = 0; j < op->k; j++)
+		node[j] = (int32) j;
+	for (int level = above; level > 0; level--)
+	{
+		JsonbValue *children = getIthJsonbValueFromContainer(&levels->root, (uint32) level);
+		Size		found;
+
+		width = Max(1, width / (Size) DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(children->val.numeric))));
+		found = find_parents(nodes, Min(width, nodes->k), t->seed, parents);
+		for (Size j = 0; j < op->k; j++)
+		{
+			node[j] = parents[node[j]];
+			paths[j * (Size) above + (Size) level - 1] = Int32GetDatum(node[j]);
+		}
+		nodes = joined_clusters(nodes, parents, found);
+	}
+	return *null ? (Datum) 0 : PointerGetDatum(construct_md_array(paths, NULL, 2, (int[]) {(int) op->k, above}, (int[]) {1, 1}, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
 /* A part without an old one takes its numbers from those of another group, where there is one to align to. */

@@ -297,10 +297,9 @@ static void
 measure_recall(training *t, const fc_operator_header *sample, const train_part *part)
 {
 	fc_operator_header *rows = rows_with_map(t->map, rows_in_units(some_rows(sample, 1, SEARCHED_ROWS), (units) {0}, t->units));
-	query_argument arguments[] = {{"fastop", PointerGetDatum(part->op)}, {"fastop", PointerGetDatum(rows)},
-	{"float8", Float8GetDatum((double) part->n)}, {"int4", Int32GetDatum((int32) Min(number_option(t->options, "probes", 1), part->op->k))}};
 
-	t->recall = DatumGetFloat8(query_datum("SELECT (bucket_recall($1, $2, $3, $4)).recall", lengthof(arguments), arguments, 0, NULL));
+	if (rows->k > 1)
+		t->recall = recall_of_search(part->op, rows, (double) part->n, (int64) Min(number_option(t->options, "probes", 1), part->op->k)).recall;
 }
 
 /* ---- the line ---- */

@@ -5,28 +5,24 @@
 CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
-CREATE FUNCTION fastclust_internal.primary_key(relation regclass) RETURNS name[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT array_agg(a.attname ORDER BY u.i)
-      FROM pg_index x CROSS JOIN unnest(x.indkey) WITH ORDINALITY u(attnum, i) JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = u.attnum
-     WHERE x.indrelid = relation AND x.indisprimary AND u.i <= x.indnkeyatts
-$$;
-
 -- The columns by which a label finds its row: those of the option, or the primary key.
 CREATE FUNCTION fastclust_internal.label_keys(relation regclass, options jsonb) RETURNS name[]
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
+    primary_key name[] := (SELECT array_agg(a.attname ORDER BY u.i)
+        FROM pg_index x CROSS JOIN unnest(x.indkey) WITH ORDINALITY u(attnum, i) JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = u.attnum
+       WHERE x.indrelid = relation AND x.indisprimary AND u.i <= x.indnkeyatts);
     keys name[] := CASE jsonb_typeof(options -> 'key')
         WHEN 'array' THEN ARRAY(SELECT k FROM jsonb_array_elements_text(options -> 'key') k)
         WHEN 'string' THEN (columns_of_text(relation, options ->> 'key')).features
-        ELSE primary_key(relation) END;
+        ELSE primary_key END;
 BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
             HINT = 'Name columns that tell its rows apart: {"key": ["..."]}.';
     ELSIF keys = '{}' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
-    ELSIF flag_option(options, 'follow', false) AND keys IS DISTINCT FROM primary_key(relation) THEN
+    ELSIF flag_option(options, 'follow', false) AND keys IS DISTINCT FROM primary_key THEN
         RAISE feature_not_supported USING MESSAGE = format('labels of %s can only follow by its primary key', relation),
             HINT = 'Leave out option "follow", and write the labels again by option "replace".';
     END IF;

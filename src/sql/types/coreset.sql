@@ -9,11 +9,6 @@ CREATE FUNCTION fastclust_internal.centroid_moments(op fastop, OUT mean double p
 CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double precision[], scale double precision[],
         new_center double precision[], new_scale double precision[]) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_operator_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;
--- K-means of the centroids by their weights; from `initial` and, unless n_init is 0, from starts of its own.  The share `trimmed` of the weight
--- that is farthest is left out.
-CREATE FUNCTION fastclust_internal.cluster_centroids(op fastop, k integer, options jsonb, initial fastop DEFAULT NULL,
-        trimmed double precision DEFAULT 0) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_cluster_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000;
 -- Rows drawn from the clusters of an operator, round normal clouds of these spreads, as a stand-in for rows that are not read.
 CREATE FUNCTION fastclust_internal.drawn_rows(op fastop, spreads double precision[], count integer, seed bigint) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_drawn_rows' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;

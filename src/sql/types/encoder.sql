@@ -42,8 +42,6 @@ CREATE FUNCTION fastclust_internal.encoder_columns(encoder encoder) RETURNS name
 CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
         OUT transform text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.renewed_encoder(learned encoder, old encoder) RETURNS encoder
-    AS 'MODULE_PATHNAME', 'fastclust_renewed_encoder' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- Of a column of vectors of dimension d; center and scale may be NULL.
 CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer, center double precision[], scale double precision[]) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_encoder_of_vector' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -33,10 +33,6 @@ CREATE FUNCTION project(op fastop, x "any") RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_project' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION project(fastop, "any") IS 'the product of the factors times x, without the offset';
 
-CREATE FUNCTION fastclust_internal.with_metric(op fastop, metric text) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_with_metric' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.metric_of(op fastop) RETURNS text
-    AS 'MODULE_PATHNAME', 'fastclust_metric_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION centroids(op fastop, OUT cluster integer, OUT centroid double precision[], OUT weight double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_centroids' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

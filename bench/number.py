@@ -1,8 +1,10 @@
 """How often choose_k finds the planted number of clusters, and says so where there are none: a Markdown table.
 
-python3 number.py [--rows 5000] [--seeds 10] [--max-k 50] [--dimensions 2,10,20] [--k 3,5,10,20,30] [--nulls] [--csv FILE]
+python3 number.py [--rows 5000] [--seeds 10] [--max-k 50] [--dimensions 2,10,20] [--k 3,5,10,20,30] [--nulls | --planted] [--csv FILE]
 connects by PG* variables.  Centres are put one by one at `gap` deviations from an earlier one and no nearer to any.
 
+--planted: families of topics, whose number is asked with max_k 50, 100 and 200; how often `clear` is said, and right, of clusters
+of equal sizes 6 deviations apart, of sizes 1:3 to 1:100 with up to 100 columns of noise, and of kinds that differ in flags and categories.
 --nulls: tables of columns with NULLs (with_nulls of tables.py): how often k is that of the same table without them.
 """
 import argparse
@@ -21,16 +23,62 @@ CLOUDS = {
 }
 
 
-def planted(k, d, gap, rows, seed):
-    rng = np.random.default_rng(seed)
+def chain(k, d, gap, rng):
     centres = [np.zeros(d)]
     while len(centres) < k:
         step = rng.standard_normal(d)
         centre = centres[rng.integers(len(centres))] + gap * step / np.linalg.norm(step)
         if min(np.linalg.norm(centre - other) for other in centres) >= 0.999 * gap:
             centres.append(centre)
+    return np.array(centres)
+
+
+def planted(k, d, gap, rows, seed):
+    rng = np.random.default_rng(seed)
+    centres = chain(k, d, gap, rng)
     label = rng.integers(0, k, rows)
-    return (np.array(centres)[label] + rng.standard_normal((rows, d))).astype(np.float32), label
+    return (centres[label] + rng.standard_normal((rows, d))).astype(np.float32), label
+
+
+def families(seed, d, rows, gap=8, apart=3):
+    """Families of topics: topics `gap` deviations apart, and 3 times as far at least from those of other families."""
+    rng = np.random.default_rng(seed)
+    count, topics = ((20, 8), (5, 10), (12, 6), (4, 30))[seed % 4]
+    inner = [centres - centres.mean(0) for centres in (chain(topics, d, gap, rng) for _ in range(count))]
+    radius = max(np.linalg.norm(centres, axis=1).max() for centres in inner)
+    centres = np.concatenate([centre + topic for centre, topic in zip(chain(count, d, 2 * radius + apart * gap, rng), inner)])
+    return (centres[rng.integers(0, len(centres), rows)] + rng.standard_normal((rows, d))).astype(np.float32), count
+
+
+def equal(seed):
+    k = (3, 5, 10, 20, 30)[seed % 5]
+    return planted(k, (2, 10, 20)[seed // 5 % 3], 6, 5000, seed)[0], k
+
+
+def unequal(seed):
+    """Sizes from 1:3 to 1:100, of which some have columns of noise."""
+    rng = np.random.default_rng(seed)
+    k, d, ratio, noise = (3, 5, 8, 12)[seed % 4], (2, 4, 10)[seed // 4 % 3], (3, 10, 30, 100)[seed // 12 % 4], (0, 10, 100)[seed % 3]
+    weights = np.geomspace(1, ratio, k)
+    centres = chain(k, d, (6, 8)[seed % 2], rng)
+    label = rng.choice(k, 10000, p=rng.permutation(weights / weights.sum()))
+    x = centres[label] + rng.standard_normal((10000, d))
+    return np.hstack([x, rng.standard_normal((10000, noise))]).astype(np.float32), k
+
+
+def kinds(seed):
+    """Four kinds with flags and one-hot categories alone, in the units of an encoder."""
+    rng = np.random.default_rng(seed)
+    k, rows, columns = 4, 5000, []
+    label = rng.integers(0, k, rows)
+    for _ in range((8, 4, 12)[seed % 3]):
+        flag = (rng.uniform(size=rows) < rng.uniform(size=k)[label]).astype(float)
+        columns.append((flag - flag.mean()) / max(flag.std(), 1e-9))
+    for _ in range((0, 3, 4)[seed % 3]):
+        ends = rng.dirichlet(np.full(5, .5), k).cumsum(1)
+        one = np.eye(5)[np.minimum((rng.uniform(size=(rows, 1)) > ends[label]).sum(1), 4)]
+        columns.extend(((one - one.mean(0)) / np.sqrt(((one - one.mean(0)) ** 2).sum(1).mean())).T)
+    return np.array(columns).T.astype(np.float32), k
 
 
 def choose(connection, x, max_k, seed, columns=False):
@@ -39,6 +87,24 @@ def choose(connection, x, max_k, seed, columns=False):
         cursor.execute("SELECT k, verdict FROM fastclust.choose_k('number', %s, %s, jsonb_build_object('seed', %s)) WHERE verdict IS NOT NULL",
                        ([f'c{j}' for j in range(x.shape[1])] if columns else 'x', max_k, seed))
         return cursor.fetchone()
+
+
+def with_planted(connection, arguments):
+    """Prints how often families are found whatever max_k is, and how often a number is called clear, and is the planted one then."""
+    print('| rows | same k for max_k 50, 100, 200 | planted k |\n| --- | --- | --- |')
+    for d in map(int, arguments.dimensions.split(',')):
+        same = right = 0
+        for seed in range(arguments.seeds):
+            x, k = families(seed, d, 20000)
+            found = {choose(connection, x, max_k, seed) for max_k in (50, 100, 200)}
+            same += len({n for n, _ in found}) == 1
+            right += {n for n, _ in found} == {k}
+        print(f'| families of topics, {d} dimensions | {same} | {right} of {arguments.seeds} |', flush=True)
+    print('\n| rows | clear | of these the planted k |\n| --- | --- | --- |')
+    for name, draw in (('equal sizes', equal), ('unequal sizes, noise', unequal), ('flags and categories', kinds)):
+        found = [(choose(connection, x, arguments.max_k, seed), k) for seed in range(arguments.seeds) for x, k in [draw(seed)]]
+        clear = [(n, k) for (n, verdict), k in found if verdict == 'clear']
+        print(f'| {name} | {len(clear)} of {len(found)} | {sum(n == k for n, k in clear)} |', flush=True)
 
 
 def with_nulls(connection, arguments):
@@ -64,12 +130,16 @@ def main():
     parser.add_argument('--dimensions', default='2,10,20')
     parser.add_argument('--k', default='3,5,10,20,30')
     parser.add_argument('--nulls', action='store_true')
+    parser.add_argument('--planted', action='store_true')
     parser.add_argument('--csv')
     args = parser.parse_args()
     connection = psycopg2.connect('')
     connection.autocommit = True
     if args.nulls:
         with_nulls(connection, args)
+        return
+    if args.planted:
+        with_planted(connection, args)
         return
     results = []
     for d in map(int, args.dimensions.split(',')):

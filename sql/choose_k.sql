@@ -30,6 +30,17 @@ SELECT (SELECT array_agg(c ORDER BY k) FROM choose_k('three', 'x', 6) c) = (SELE
 -- clouds
 CREATE TABLE cloud AS SELECT ARRAY[random(), random()]::real[] AS x, random() AS a FROM generate_series(1, 5000);
 SELECT verdict FROM choose_k('cloud', 'x', 15) WHERE verdict IS NOT NULL UNION ALL SELECT verdict FROM choose_k('cloud', '{a}'::name[], 15) WHERE verdict IS NOT NULL;
+-- families of kinds: the same number whatever max_k is, and the kinds within; too few; one in a hundred beside its neighbour is not overlooked
+CREATE TABLE families AS SELECT ARRAY[50 * (i % 5) + 8 * (i / 5 % 2) + sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()),
+                                      8 * (i / 10 % 2) + sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())]::real[] AS x FROM generate_series(1, 10000) i;
+SELECT m AS max_k, k, verdict, within, reason FROM unnest('{4,12,30,60}'::integer[]) m, choose_k('families', 'x', m) WHERE verdict IS NOT NULL;
+CREATE VIEW uneven AS SELECT ARRAY[CASE WHEN (x[1] * 1e4)::integer % 100 = 0 THEN -7 ELSE 9 * floor(random() * 3) END + x[1] - floor(x[1]), x[2] - floor(x[2])]::real[] AS x
+    FROM planted_rows WHERE kinds = 12;
+SELECT verdict = 'clear' AND k <> 4 AS overlooked FROM choose_k('uneven', 'x', 12) WHERE verdict IS NOT NULL;
+-- flags alone: kinds that differ in how often a flag is set are not clear cells of flags
+CREATE TABLE flags AS SELECT random() < p[1] AS a, random() < p[2] AS b, random() < p[3] AS c, random() < p[4] AS d, random() < p[5] AS e FROM
+    (SELECT (ARRAY['{.9,.1,.8,.3,.6}', '{.2,.7,.1,.9,.3}', '{.5,.9,.6,.1,.8}', '{.1,.3,.9,.6,.1}'])[1 + i % 4]::float8[] AS p FROM generate_series(1, 4000) i) kinds;
+SELECT verdict, reason IS NOT NULL AS says_why FROM choose_k('flags', '{a,b,c,d,e}'::name[]) WHERE verdict IS NOT NULL;
 -- a few rows far out hide it, unless they are left out
 CREATE VIEW far_out AS SELECT CASE WHEN (x[1] * 1e4)::integer % 100 = 0 THEN ARRAY[1e4 * x[1], -1e4 * x[2], 1e4 * x[3]]::real[] ELSE x END AS x FROM seven;
 SELECT k, verdict FROM choose_k('far_out', 'x', 12, '{"trim": 0.03}') WHERE verdict IS NOT NULL;

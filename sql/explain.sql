@@ -76,9 +76,9 @@ CREATE FUNCTION kept(rule_model text, conditions integer) RETURNS TABLE (stated 
 DECLARE
     cases text;
 BEGIN
-    SELECT 'CASE ' || string_agg(format('WHEN %s THEN %s', regexp_replace(r.rule, '(\S+) < (\w+) <= (\S+)', '\1 < \2 AND \2 <= \3', 'g'), r.cluster), ' ') || ' END',
+    SELECT 'CASE ' || string_agg(format('WHEN %s THEN %s', r.condition, r.cluster), ' ') || ' END',
            max(r.fidelity), max((SELECT count(*) FROM regexp_matches(r.rule, ' and ', 'g')) + 1)
-      INTO cases, stated, most FROM cluster_rules(rule_model, conditions) r WHERE r.rule IS NOT NULL;
+      INTO cases, stated, most FROM cluster_rules(rule_model, conditions) r WHERE r.condition IS NOT NULL;
     EXECUTE format('SELECT avg((%s = predict(%L, a, b, c))::integer) FROM blobs', cases, rule_model) INTO counted;
     RETURN NEXT;
 END $$;
@@ -87,6 +87,35 @@ SELECT cluster_rules('kinds', 0);
 SELECT cluster_rules('kinds', 11);
 SELECT cluster_rules('kinds', NULL);
 SELECT cluster_rules('kinds', relation => 'blobs');
+
+-- conditions: pasted behind WHERE they have the stated precision and coverage, whatever a column is and wherever it is NULL
+CREATE TABLE mixtures AS SELECT i AS id, CASE WHEN i % 13 < 5 THEN NULL ELSE (i % 17 / 10.0 + 5 * (i % 4))::numeric(8, 2) END AS discount,
+       CASE WHEN i % 11 > 0 THEN (ARRAY['it''s', 'DE', 'FR', 'other'])[1 + i % 4] END AS country, CASE WHEN i % 7 > 0 THEN i / 4 % 5 < i % 4 END AS flag,
+       date '2024-01-01' + i % 4 * 100 + i % 19 AS day, timestamptz '2024-01-01 10:00:00.123456+02' + i % 4 * interval '40 days' + i % 23 * interval '1 hour' AS at,
+       jsonb_build_object('a plan', 'p' || i / 8 % 3, 'n', CASE WHEN i % 5 > 0 THEN i % 4 * 3 + i % 29 / 29.0 END) AS props,
+       ARRAY[i % 31 / 31.0 + i % 4, i % 37 / 37.0]::real[] AS "V x", interval '1 month' * (i % 4) + i % 41 * interval '1 hour' AS wait, exp(i % 43 / 14.0 + 2 * (i % 4)) AS spent
+FROM generate_series(1, 4000) i;
+ANALYZE mixtures;
+CREATE FUNCTION pasted(columns name[], options jsonb DEFAULT '{}') RETURNS TABLE (rules bigint, exact boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    r record;
+    counted float8[];
+BEGIN
+    PERFORM train('mixtures', 'mixtures', columns, 4, options => options || '{"quiet": true}');
+    rules := 0;
+    exact := true;
+    FOR r IN SELECT * FROM cluster_rules('mixtures') c WHERE c.condition IS NOT NULL LOOP
+        EXECUTE format('SELECT ARRAY[count(*) FILTER (WHERE (%1$s) AND l = %2$s), count(*) FILTER (WHERE %1$s), count(*) FILTER (WHERE l = %2$s)] '
+                       'FROM (SELECT *, predict(''mixtures'', m) AS l FROM mixtures m) q', r.condition, r.cluster) INTO counted;
+        rules := rules + 1;
+        exact := exact AND abs(r.precision - counted[1] / counted[2]) < 0.01 AND abs(r.coverage - counted[1] / counted[3]) < 0.01;
+    END LOOP;
+    RETURN NEXT;
+END $$;
+SELECT columns, rules >= 4 AS rules, exact FROM (VALUES ('{discount,country,flag}'), ('{day,flag,country}'), ('{at,discount}'), ('{"V x",flag}'), ('{wait}')) v(columns), pasted(columns::name[]);
+SELECT rules >= 4 AS rules, exact FROM pasted('{props,spent}', '{"encoder": {"transform": {"spent": "log"}, "paths": {"props": ["a plan", "n"]}}}');
+SELECT cluster_rules.rule, condition FROM cluster_rules('mixtures') ORDER BY cluster, 1;
+SELECT drop_model('mixtures');
 
 -- ---- typical rows: the nearest ones, whole ----
 SELECT count(*), bool_and(t.distance = q.distance) AS nearest, bool_and(t.row_data = to_jsonb(c)) AS whole

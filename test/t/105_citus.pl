@@ -213,6 +213,16 @@ SKIP:
 	is(scalar(grep { /fastclust_internal\.sum.*>> 40|fastclust_internal\.sum.*>>\) 40/ } @read), 12, 'a share of the rows');
 }
 
+# ---- errors that say what to do ----
+$server->query('CREATE VIEW amounts AS SELECT id, a, b FROM shards');
+like(($server->try("SELECT count(predict('m columns', v)) FROM amounts v"))[2], qr/HINT:  Citus sends rows of a view without the names/, 'whole rows of a view over shards');
+like(($server->try("SELECT sum(assign(model_operator('m kmeans'), x)) FROM shards"))[2], qr/HINT:  This is a worker of Citus.*\(SELECT model_operator/, 'an operator that workers look up');
+is($server->query("SELECT count(assign((SELECT model_operator('m kmeans')), x)) FROM shards"), $rows, 'and one that they are given');
+like(($server->try("UPDATE shards SET g = predict('m kmeans', x)"))[2], qr/STABLE functions used in UPDATE/, 'Citus takes no predict in UPDATE');
+$server->query("SELECT write_labels('m kmeans', 'shards', 'labels_of_update', '{\"key\": \"id\"}'); SELECT create_distributed_table('labels_of_update', 'id', colocate_with => 'shards');
+	ALTER TABLE shards ADD cluster integer; UPDATE shards s SET cluster = l.cluster FROM labels_of_update l WHERE l.id = s.id");
+is($server->query("SELECT count(*) FROM shards WHERE cluster = predict('m kmeans', x)"), $rows, 'the recipe by write_labels');
+
 # ---- nodes ----
 my $worker = $server->{workers}[0];
 $worker->use_server;

@@ -1,5 +1,5 @@
 # Random DDL on followed tables beside writers: whoever reads a live sketch gets that of the present rows, to the bit, or is told that it is lost.
-# DDL_STEPS (500), DDL_SEED (1); DDL_VERBOSE tells each step.
+# DDL_STEPS (500), DDL_SEED (1); DDL_VERBOSE tells how far it is, 2 each step.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -70,7 +70,7 @@ sub reset_table
 {
 	my ($table) = @_;
 	$make{$table} =~ s/any_colour\(i\)/(ARRAY['red', 'blue'])[1 + i % 2]::colour/;
-	$server->query("SET client_min_messages = error; $make{$table}; SELECT $keep{$table} FROM made");
+	$server->query("SET client_min_messages = error; BEGIN; $make{$table}; COMMIT; SELECT $keep{$table} FROM made");
 }
 reset_table($_) for sort keys %make;
 
@@ -99,8 +99,8 @@ for my $writer (1 .. 2)
 	until (-e $stop)
 	{
 		print $psql rand() < 0.3 ? 'BEGIN; ' . writing() . '; ' . writing() . '; ' . any('COMMIT', 'ROLLBACK') . ";\n" : writing() . ";\n";
-		print $psql "SELECT pg_sleep(0.01);\n";
-		select undef, undef, undef, 0.01;
+		print $psql "SELECT pg_sleep(0.04);\n";
+		select undef, undef, undef, 0.04;
 	}
 	close $psql;
 	require POSIX;
@@ -165,14 +165,15 @@ for my $number (1 .. $steps)
 			last if $messages !~ /deadlock detected|lock timeout/;
 		}
 		$verdict = "told $messages" if $status != 0 && $messages =~ /relation "$table" does not exist/;
-		diag("$number $table: $sql" . ($said ? " ($said)" : '') . "\n  $name: $verdict $messages") if $ENV{DDL_VERBOSE};
+		diag("$number $table: $sql" . ($said ? " ($said)" : '') . "\n  $name: $verdict $messages") if ($ENV{DDL_VERBOSE} // 0) > 1;
 		my ($kind) = $verdict =~ /^(right|told (?:55000|42704|40001|ERROR))/ or push @wrong, "step $number, $sql\n$name: $verdict $messages";
 		$seen{$kind // 'wrong'}++;
 		$told{$2 =~ s/"[^"]*"/N/gr =~ s/\b\w+\.\w+|\bof \w+\b/T/gr}++ if $verdict =~ /^told (\w+) (.{0,160})/s;
 		next if defined $kind && $kind eq 'right';
 		$repair = 1 if !defined $kind || ($server->try("SET lock_timeout = '20s'; SELECT rebuild_sketch('$name')"))[0] != 0;
 	}
-	reset_table($table) if $repair;
+	reset_table($table) if $repair || $number % 50 == 0;	# or tables grow
+	diag("$number steps: " . join ', ', map { "$seen{$_} $_" } sort keys %seen) if $ENV{DDL_VERBOSE} && $number % 100 == 0;
 }
 open my $file, '>', $stop or die $!;
 waitpid $_, 0 for @writers;

@@ -9,18 +9,6 @@
 
 static fc_choice choice;
 
-static fc_kmeans_options
-search_options(void)
-{
-	fc_kmeans_options options = fc_kmeans_defaults();
-
-	options.n_init = 1;
-	options.rounds = 10;
-	options.iterations = 20;
-	options.tolerance = 1e-3;
-	return options;
-}
-
 /* k centres on a line `gap` apart, in turn along each axis; unit noise. */
 static void
 plant_line(problem *p, double gap)
@@ -40,7 +28,7 @@ plant_line(problem *p, double gap)
 static size_t
 chosen(problem *p, size_t max_k, double trim)
 {
-	fc_kmeans_options options = search_options();
+	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_arena	arena = unit_arena();
 
 	fc_choose_k(&p->rows, max_k, trim, &options, &arena, &choice);
@@ -57,7 +45,7 @@ test_planted(size_t d, size_t k, double gap)
 	problem		p = make_problem(100 * k + 1000, d, k);
 
 	plant_line(&p, gap);
-	CHECK(chosen(&p, 3 * k / 2 + 3, 0.0) == k && choice.clear, "d=%zu gap=%g: %zu of %zu clusters", d, gap, choice.tried[choice.chosen].k, k);
+	CHECK(chosen(&p, 3 * k / 2 + 3, 0.0) == k && choice.verdict == FC_K_CLEAR, "d=%zu gap=%g: %zu of %zu clusters", d, gap, choice.tried[choice.chosen].k, k);
 	free_problem(&p);
 }
 
@@ -72,7 +60,7 @@ test_outliers(size_t d)
 	for (size_t i = 0; i < p.rows.n; i += 100)
 		for (size_t c = 0; c < d; c++)
 			p.x[i * d + c] = (float) (1000.0 * fc_rng_normal(&rng));
-	CHECK(chosen(&p, 12, 0.02) == 5 && choice.clear, "d=%zu: %zu clusters", d, choice.tried[choice.chosen].k);
+	CHECK(chosen(&p, 12, 0.02) == 5 && choice.verdict == FC_K_CLEAR, "d=%zu: %zu clusters", d, choice.tried[choice.chosen].k);
 	free_problem(&p);
 }
 
@@ -86,7 +74,46 @@ test_cloud(size_t d, int law)
 	for (size_t i = 0; i < p.rows.n * d; i++)
 		p.x[i] = (float) (law == 0 ? fc_rng_uniform(&rng) : law == 1 ? fc_rng_normal(&rng) : -log(fc_rng_uniform(&rng)));
 	(void) chosen(&p, 15, 0.0);
-	CHECK(!choice.clear, "d=%zu law %d: %zu clusters", d, law, choice.tried[choice.chosen].k);
+	CHECK(choice.verdict != FC_K_CLEAR, "d=%zu law %d: %zu clusters", d, law, choice.tried[choice.chosen].k);
+	free_problem(&p);
+}
+
+/* Families of clusters: the same number whatever the greatest is, and the clusters within. */
+static void
+test_levels(size_t d)
+{
+	problem		p = make_problem(6000, d, 24);
+	fc_rng		rng = fc_rng_start(8, 0);
+
+	for (size_t i = 0; i < p.rows.n; i++)
+	{
+		size_t		j = (size_t) fc_rng_below(&rng, p.k);
+
+		for (size_t c = 0; c < d; c++)
+			p.x[i * d + c] = (float) ((c == 0 ? 50.0 * (double) (j / 4) : 0.0) + (c == 1 ? 8.0 * (double) (j % 2) : 0.0) +
+									  (c == 0 ? 8.0 * (double) (j / 2 % 2) : 0.0) + fc_rng_normal(&rng));
+	}
+	CHECK(chosen(&p, 15, 0.0) == 6 && choice.verdict == FC_K_CLEAR, "d=%zu: %zu families", d, choice.tried[choice.chosen].k);
+	CHECK(chosen(&p, 60, 0.0) == 6 && choice.verdict == FC_K_CLEAR, "d=%zu: %zu families of 60", d, choice.tried[choice.chosen].k);
+	CHECK(choice.second == 24, "d=%zu: %zu within", d, choice.second);
+	free_problem(&p);
+}
+
+/* A cluster of one row in a hundred, which k-means does not part from its neighbour; a line that has more clusters than are tried. */
+static void
+test_unclear(void)
+{
+	problem		p = make_problem(6000, 2, 12);
+	fc_rng		rng = fc_rng_start(9, 0);
+
+	for (size_t i = 0; i < p.rows.n; i++)
+		for (size_t c = 0; c < 2; c++)
+			p.x[2 * i + c] = (float) ((c == 0 ? i % 100 == 0 ? -7.0 : 9.0 * (double) (i % 3) : 0.0) + fc_rng_normal(&rng));
+	(void) chosen(&p, 12, 0.0);
+	CHECK(choice.verdict == FC_K_CLEAR ? choice.tried[choice.chosen].k == 4 : choice.hidden > 0, "%zu clusters", choice.tried[choice.chosen].k);
+	plant_line(&p, 8.0);
+	(void) chosen(&p, 8, 0.0);
+	CHECK(choice.verdict == FC_K_LIMIT, "%zu of 8 clusters", choice.tried[choice.chosen].k);
 	free_problem(&p);
 }
 
@@ -101,7 +128,7 @@ test_small(void)
 
 		memset(p.x, 0, 2 * n * sizeof(float));
 		k = chosen(&p, 10, n % 2 == 1 ? 0.1 : 0.0);
-		CHECK(k == 1 && choice.tried[0].evidence.cost == 0.0 && !choice.clear, "%zu of %zu equal rows", k, n);
+		CHECK(k == 1 && choice.tried[0].evidence.cost == 0.0 && choice.verdict == FC_K_UNCLEAR, "%zu of %zu equal rows", k, n);
 		free_problem(&p);
 	}
 }
@@ -145,6 +172,9 @@ main(void)
 	}
 	test_outliers(2);
 	test_outliers(10);
+	test_levels(2);
+	test_levels(10);
+	test_unclear();
 	test_small();
 	test_valley(0, 2);
 	test_valley(10, 2);

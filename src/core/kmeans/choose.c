@@ -9,15 +9,22 @@
 #include "numerics/selection.h"
 
 #define LEAST_AGREEMENT 0.5
-#define SMALL_GAP		8		/* all numbers of such a gap may be tried */
+#define SMALL_GAP		8		/* clusters more, which may be joined */
+#define MOST_KINKS		8		/* numbers tried where the cost bends */
+#define LEAST_KINK		5e-4
+#define LEAST_WORK		1e7		/* multiply-adds of a search */
+#define ROUNDS			10
+#define LEVEL_SHARE		0.8		/* of the clusters that have others within them */
+#define MOST_APART		0.8		/* of the greatest number tried: there are more */
 
 typedef struct k_search
 {
-	const fc_rows *rows;
-	const fc_kmeans_options *options;
+	fc_halves	halves;
+	fc_kmeans_options options;
 	fc_arena   *arena;
 	double		lost;			/* of the mean square, by axes left out */
 	fc_choice  *choice;
+	fc_half_centroids found[FC_TRIED_MAX];	/* of each tried */
 } k_search;
 
 size_t
@@ -26,7 +33,7 @@ fc_choose_k_most(size_t n, size_t max_k)
 	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS), max_k));
 }
 
-#define STEPS_OF_ALL	100.0	/* measured: Lloyd steps with max_k clusters that take as long as all searches */
+#define STEPS_OF_ALL	150.0	/* measured: Lloyd steps with max_k clusters that take as long as all searches */
 
 double
 fc_choose_k_operations(size_t n, size_t d, size_t max_k)
@@ -59,59 +66,33 @@ static void
 try_k(k_search *s, size_t k)
 {
 	fc_choice  *choice = s->choice;
-	fc_mark		mark = fc_arena_mark(s->arena);
+	const fc_halves *halves = &s->halves;
 	size_t		place = 0;
 	fc_tried	tried = {.k = k};
+	fc_half_centroids found = {.k = k};
+	fc_mark		mark;
 
 	while (place < choice->count && choice->tried[place].k < k)
 		place++;
-	if ((place < choice->count && choice->tried[place].k == k) || choice->count == FC_TRIED_MAX)
+	if (k < 1 || (place < choice->count && choice->tried[place].k == k) || choice->count == FC_TRIED_MAX)
 		return;
-	fc_kmeans_evidence(s->rows, k, s->options, s->arena, &tried.evidence);
+	for (int side = 0; side < 2; side++)
+	{
+		found.of[side] = FC_TAKE(s->arena, k * halves->d, double);
+		found.weight[side] = FC_TAKE(s->arena, k, double);
+	}
+	mark = fc_arena_mark(s->arena);
+	s->options.budget = LEAST_WORK + FC_CHOOSE_PASSES * (double) halves->n * (double) k * (double) halves->d;
+	fc_kmeans_evidence(halves, place > 0 ? &s->found[place - 1] : NULL, place < choice->count && s->found[place].k <= k + SMALL_GAP ? &s->found[place] : NULL,
+					   &s->options, s->arena, &found, &tried.evidence);
 	fc_arena_release(s->arena, mark);
 	tried.evidence.cost += s->lost;
 	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found / (double) k : NAN;
 	memmove(choice->tried + place + 1, choice->tried + place, (choice->count - place) * sizeof(fc_tried));
+	memmove(s->found + place + 1, s->found + place, (choice->count - place) * sizeof(fc_half_centroids));
 	choice->tried[place] = tried;
+	s->found[place] = found;
 	choice->count++;
-}
-
-/* Where a number is too great, and not by chance: between it and the one tried before, around its separated clusters: was one tried? */
-static bool
-try_between(k_search *s, size_t place)
-{
-	const fc_tried *greater = &s->choice->tried[place];
-	size_t		low = s->choice->tried[place - 1].k;
-	size_t		around = (size_t) fmin(greater->evidence.separated + 0.5, (double) (greater->k - 1));
-
-	if (greater->evidence.found >= (double) greater->k - 0.5 || greater->evidence.agreement < LEAST_AGREEMENT)
-		return false;
-	for (size_t k = around < 2 ? 1 : around - 1; k <= around + 1; k++)
-		if (k > low && k < greater->k)
-		{
-			try_k(s, k);
-			return true;
-		}
-	if (greater->k - low <= 1 || greater->k - low > SMALL_GAP || 2.0 * greater->evidence.separated <= (double) greater->k)
-		return false;
-	try_k(s, greater->k - 1);
-	return true;
-}
-
-static void
-refine(k_search *s)
-{
-	bool		found = true;
-
-	while (found)
-	{
-		size_t		count = s->choice->count;
-
-		found = false;
-		for (size_t place = count; !found && place-- > 1;)
-			found = try_between(s, place);
-		found = found && s->choice->count > count;
-	}
 }
 
 static void
@@ -127,76 +108,257 @@ measure_gains(fc_choice *choice)
 	}
 }
 
-/* The point farthest below the line through the first and the last. */
+/* Where the logarithm of the cost bends most between two numbers tried, by the lines before and after them; 0: nowhere. */
 static size_t
-elbow(const fc_choice *choice)
+kink(const fc_choice *choice)
 {
-	const fc_tried *first = &choice->tried[0];
-	const fc_tried *last = &choice->tried[choice->count - 1];
-	double		height = first->evidence.cost - last->evidence.cost;
-	double		most = -INFINITY;
+	double		most = LEAST_KINK;
+	size_t		found = 0;
+
+	for (size_t i = 2; i + 1 < choice->count; i++)
+	{
+		const fc_tried *low = &choice->tried[i - 1];
+		const fc_tried *high = &choice->tried[i];
+		double		gap = (double) (high->k - low->k);
+		double		before = low->gain;
+		double		after = fmax(choice->tried[i + 1].gain, 0.0);
+
+		if (gap < 2.0 || before - FC_CLEAR_GAIN * after <= most || fmax(low->evidence.agreement, high->evidence.agreement) < LEAST_AGREEMENT)
+			continue;
+		most = before - FC_CLEAR_GAIN * after;
+		found = low->k + (size_t) fmin(fmax(gap * (high->gain - after) / (before - after) + 0.5, 1.0), gap - 1.0);
+	}
+	return found;
+}
+
+static void
+refine(k_search *s)
+{
+	fc_choice  *choice = s->choice;
+	size_t		k;
+
+	measure_gains(choice);
+	for (int i = 0; i < MOST_KINKS && (k = kink(choice)) > 0; i++)
+	{
+		try_k(s, k);
+		measure_gains(choice);
+	}
+}
+
+/* Does its last cluster gain more than one too many does, or is it found and the next no cluster? */
+static bool
+last_gains(const fc_choice *choice, size_t i)
+{
+	const fc_tried *tried = &choice->tried[i];
+	double		k = (double) tried->k;
+
+	if (i + 1 == choice->count || tried[-1].k + 1 < tried->k || tried->gain >= FC_CLEAR_GAIN * tried[1].gain)
+		return true;
+	return tried[1].k == tried->k + 1 && tried->evidence.found > k - 0.5 && tried[1].evidence.separated < k + 0.5;
+}
+
+/* Clusters without any spread are values that repeat. */
+static bool
+is_stable(const fc_choice *choice, size_t i)
+{
+	return choice->tried[i].stability >= FC_CLEAR_STABILITY && choice->tried[i].evidence.cost > FC_NO_SPREAD * choice->tried[0].evidence.cost &&
+		last_gains(choice, i);
+}
+
+/* ---- levels ---- */
+
+static double
+gap_between(const double *a, const double *b, size_t d)
+{
+	double		square = 0.0;
+
+	for (size_t c = 0; c < d; c++)
+		square += (a[c] - b[c]) * (a[c] - b[c]);
+	return sqrt(square);
+}
+
+/* A cluster of the coarser number, seen by the shortest tree that joins the finer centroids. */
+typedef struct tree_part
+{
+	double		within;			/* its longest edge */
+	double		between;		/* the shortest to others */
+} tree_part;
+
+/* The shortest tree (Prim), edge by edge. */
+static void
+measure_tree(const double *fine, size_t k, size_t d, const size_t *group, fc_arena *arena, tree_part *part)
+{
+	double	   *near = FC_TAKE(arena, k, double);
+	size_t	   *from = FC_TAKE(arena, k, size_t);
+	size_t		added = 0;
+	size_t		done = 0;
+
+	for (size_t j = 0; j < k; j++)
+		near[j] = INFINITY;
+	for (size_t count = 1; count < k; count++)
+	{
+		size_t		next = k;
+
+		near[added] = -1.0;
+		for (size_t j = 0; j < k; j++)
+		{
+			double		gap;
+
+			fc_check_every(&done, d);
+			if (near[j] < 0.0)
+				continue;
+			gap = gap_between(fine + added * d, fine + j * d, d);
+			if (gap < near[j])
+			{
+				near[j] = gap;
+				from[j] = added;
+			}
+			next = next == k || near[j] < near[next] ? j : next;
+		}
+		added = next;
+		if (group[added] == group[from[added]])
+			part[group[added]].within = fmax(part[group[added]].within, near[added]);
+		else
+		{
+			part[group[added]].between = fmin(part[group[added]].between, near[added]);
+			part[group[from[added]]].between = fmin(part[group[from[added]]].between, near[added]);
+		}
+	}
+}
+
+/* Are clusters of the coarser number farther from each other than the finer clusters within them? */
+static bool
+is_level(k_search *s, size_t coarse, size_t fine)
+{
+	const fc_half_centroids *of = &s->found[coarse];
+	const fc_half_centroids *in = &s->found[fine];
+	fc_mark		mark = fc_arena_mark(s->arena);
+	size_t		d = s->halves.d;
+	size_t	   *group = FC_TAKE(s->arena, in->k, size_t);
+	tree_part  *part = FC_TAKE(s->arena, of->k, tree_part);
+	size_t		parted = 0;
+	size_t		apart = 0;
+
+	for (size_t g = 0; g < of->k; g++)
+		part[g] = (tree_part) {0.0, INFINITY};
+	for (size_t j = 0; j < in->k; j++)
+	{
+		group[j] = 0;
+		for (size_t g = 1; g < of->k; g++)
+			if (gap_between(in->of[0] + j * d, of->of[0] + g * d, d) < gap_between(in->of[0] + j * d, of->of[0] + group[j] * d, d))
+				group[j] = g;
+	}
+	measure_tree(in->of[0], in->k, d, group, s->arena, part);
+	for (size_t g = 0; g < of->k; g++)
+		if (part[g].within > 0.0)
+		{
+			parted++;
+			apart += part[g].between >= FC_LEVEL_GAP * part[g].within;
+		}
+	fc_arena_release(s->arena, mark);
+	return (double) apart >= LEVEL_SHARE * (double) parted;
+}
+
+/* ---- the choice ---- */
+
+/* Where no number is stable: the one whose clusters come back and lower the cost by the greatest power of their number. */
+static size_t
+most_useful(const fc_choice *choice)
+{
+	double		whole = choice->tried[0].evidence.cost;
+	double		most = 0.0;
 	size_t		best = 0;
 
-	for (size_t i = 0; i < choice->count; i++)
+	for (size_t i = 1; i < choice->count; i++)
 	{
-		double		along = last->k > first->k ? (double) (choice->tried[i].k - first->k) / (double) (last->k - first->k) : 0.0;
-		double		down = height > 0.0 ? (first->evidence.cost - choice->tried[i].evidence.cost) / height : 0.0;
+		const fc_tried *tried = &choice->tried[i];
+		double		useful = tried->evidence.agreement * log(whole / fmax(tried->evidence.cost, FC_NO_SPREAD * whole)) / log((double) tried->k);
 
-		if (down - along > most)
+		if (useful > most)
 		{
-			most = down - along;
+			most = useful;
 			best = i;
 		}
 	}
 	return best;
 }
 
-/* Does its last cluster gain more than one too many does? */
+/* Are there more clusters than the greatest number tried?  All of that are apart, and the cost falls faster than that of one cloud. */
 static bool
-last_gains(const fc_choice *choice, size_t i)
+is_cut_off(const k_search *s)
 {
-	return i == 0 || i + 1 == choice->count || choice->tried[i - 1].k + 1 < choice->tried[i].k ||
-		choice->tried[i].gain >= FC_CLEAR_GAIN * choice->tried[i + 1].gain;
+	const fc_tried *last = &s->choice->tried[s->choice->count - 1];
+	double		k = (double) last->k;
+
+	return last->evidence.separated >= MOST_APART * k && k * last->gain >= fmin(0.75, 4.0 / (double) s->halves.d);
 }
 
+/* The coarsest level of the stable numbers, and the next. */
 static void
-choose(fc_choice *choice)
+choose(k_search *s)
 {
+	fc_choice  *choice = s->choice;
+	size_t		last = choice->count - 1;
+	size_t		fine = 0;
 	double		most = -INFINITY;
 
-	choice->clear = false;
-	choice->chosen = elbow(choice);
-	for (size_t i = 0; i < choice->count; i++)
+	for (size_t i = 1; i <= last; i++)
 	{
 		double		balance = 2.0 * choice->tried[i].evidence.found - (double) choice->tried[i].k;
 
-		if (choice->tried[i].stability >= FC_CLEAR_STABILITY && balance > most && last_gains(choice, i))
+		if (is_stable(choice, i) && balance > most)
 		{
 			most = balance;
-			choice->chosen = i;
-			choice->clear = true;
+			fine = i;
 		}
 	}
+	if (is_cut_off(s))
+		fine = last;
+	choice->verdict = fine == 0 ? FC_K_UNCLEAR : fine == last ? FC_K_LIMIT : FC_K_CLEAR;
+	choice->chosen = fine == 0 ? most_useful(choice) : fine;
+	choice->second = 0;
+	for (size_t i = fine; i-- > 1;)
+		if (is_stable(choice, i) && is_level(s, i, fine))
+		{
+			choice->second = choice->verdict == FC_K_LIMIT ? 0 : choice->tried[choice->chosen].k;
+			choice->chosen = i;
+			choice->verdict = FC_K_CLEAR;
+		}
 }
 
+/* A number is stable beside its neighbours, and clear where its clusters hide no others. */
 static void
 try_all(k_search *s, size_t most)
 {
 	fc_choice  *choice = s->choice;
 	size_t		count;
 
-	for (size_t k = 1; k < most; k = smaller(most, k + 1 + k / 5))
+	for (size_t k = 1; k < most; k += 1 + k / 5)
 		try_k(s, k);
 	try_k(s, most);
 	refine(s);
 	do
 	{
+		size_t		k;
+
 		count = choice->count;
 		measure_gains(choice);
-		choose(choice);
-		if (choice->clear)
-			try_k(s, choice->tried[choice->chosen].k - 1);
+		choose(s);
+		k = choice->tried[choice->chosen].k;
+		if (choice->verdict == FC_K_UNCLEAR)
+			break;
+		try_k(s, k - 1);
+		if (k < most)
+			try_k(s, k + 1);
+		if (choice->second > 0)
+			try_k(s, choice->second - 1);
+		if (choice->second > 0 && choice->second < most)
+			try_k(s, choice->second + 1);
 	} while (choice->count > count);
+	if (choice->verdict == FC_K_CLEAR)
+		fc_count_hidden(s->halves.x, s->halves.n, s->halves.d, s->found[choice->chosen].of[0], s->found[choice->chosen].k, s->arena, &choice->hidden);
+	if (choice->hidden > 0)
+		choice->verdict = FC_K_UNCLEAR;
 }
 
 void
@@ -205,29 +367,32 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		kept = *rows;
-	fc_kmeans_options search = *options;
 	fc_sphere	centered;
-	k_search	s = {&kept, &search, arena, 0.0, choice};
-	size_t		axes;
+	k_search	s = {.options = *options,.arena = arena,.choice = choice};
 
 	*choice = (fc_choice) {.count = 0};
+	s.options.n_init = 1;
+	s.options.rounds = ROUNDS;
+	s.options.iterations = 20;
+	s.options.tolerance = 1e-3;
 	if (trim > 0.0)
 		trim_rows(&kept, trim, arena);
-	axes = fc_axes_for(kept.d, fc_choose_k_most(rows->n, max_k));
-	if (kept.n >= 2 && axes < kept.d)
+	if (kept.n >= 2 && kept.d >= FC_AXES_WIDE)
 	{
-		float	   *y = FC_TAKE(arena, kept.n * axes, float);
+		float	   *y = FC_TAKE(arena, kept.n * FC_CHOOSE_AXES, float);
 
-		search.budget *= (double) axes / (double) kept.d;
-		fc_rows_on_axes(&kept, axes, options->sphere, arena, y, &s.lost);
+		fc_rows_on_axes(&kept, FC_CHOOSE_AXES, options->sphere, arena, y, &s.lost);
 		if (options->sphere != NULL)
 			centered = (fc_sphere) {NULL, options->sphere->radius};
-		search.sphere = options->sphere != NULL ? &centered : NULL;
-		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = axes};
+		s.options.sphere = options->sphere != NULL ? &centered : NULL;
+		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = FC_CHOOSE_AXES};
 	}
 	if (kept.n < 2)
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
 	else
+	{
+		s.halves = fc_halves_deal(&kept, options->seed, arena);
 		try_all(&s, fc_choose_k_most(kept.n, max_k));
+	}
 	fc_arena_release(arena, mark);
 }

@@ -3,9 +3,18 @@
  *
  *     stability(k) = agreement(k) found(k) / k                (evidence.h)
  *
- * Wide rows are seen on their leading principal axes (ordered.h).  Numbers are tried from 1 up in steps of a fifth, and around the number of separated clusters where that is less than k.  k is clear
- * when its stability is FC_CLEAR_STABILITY at least and its last cluster gains FC_CLEAR_GAIN times as much as the next.  Of those, the one with the most clusters found, less those that are not, is
- * chosen.  Where none is clear, the elbow of the cost is: the point of its curve that is farthest below the line through its ends.
+ * Wide rows are seen on FC_CHOOSE_AXES principal axes (ordered.h).  Numbers are tried from 1 up in steps of a fifth, and where the logarithm of the
+ * cost bends.  Each search goes on from the numbers tried beside it.  k is stable when its stability is FC_CLEAR_STABILITY at least and its last
+ * cluster gains FC_CLEAR_GAIN times as much as the next, or all k are found and the next is not apart.  Clusters without spread are not stable.
+ *
+ * Of stable numbers the one with most clusters found, less those that are not, is the finest.  A lesser one is a level when most of its clusters are FC_LEVEL_GAP times as far from the
+ * others as the finest clusters within them are from each other, by the shortest tree that joins these (single linkage).  The least level is
+ * chosen, and the next is the second; else the finest.  So a greater max_k changes nothing once it is large enough.
+ *
+ * The chosen number is clear unless its clusters hide others (evidence.h).  It is at the limit when it is the greatest tried.  Where no number is
+ * stable, the one is chosen whose agreement times log(cost(1) / cost(k)) / log(k) is greatest: in one flat law the latter is 2 / d.
+ *
+ * Cost: for each number k tried, 2 FC_CHOOSE_PASSES n k d multiply-adds.
  */
 #ifndef FC_KMEANS_CHOOSE_H
 #define FC_KMEANS_CHOOSE_H
@@ -14,6 +23,10 @@
 
 #define FC_CLEAR_STABILITY	0.85
 #define FC_CLEAR_GAIN		2.0
+#define FC_NO_SPREAD		1e-6	/* of the cost of one cluster: values that repeat */
+#define FC_LEVEL_GAP		1.5
+#define FC_CHOOSE_AXES		64
+#define FC_CHOOSE_PASSES	20.0	/* over the rows of a half, of its search */
 #define FC_CHOOSE_ROWS		20	/* of the rows for each cluster at most */
 #define FC_TRIED_MAX		256
 
@@ -25,12 +38,21 @@ typedef struct fc_tried
 	double		stability;		/* NaN for k = 1 */
 } fc_tried;
 
+typedef enum fc_k_verdict
+{
+	FC_K_UNCLEAR,
+	FC_K_CLEAR,
+	FC_K_LIMIT
+} fc_k_verdict;
+
 typedef struct fc_choice
 {
 	fc_tried	tried[FC_TRIED_MAX];	/* by k */
 	size_t		count;
 	size_t		chosen;			/* of tried */
-	bool		clear;
+	size_t		second;			/* number of clusters within those, 0: none is known */
+	size_t		hidden;			/* clusters of the chosen that hide others */
+	fc_k_verdict verdict;
 } fc_choice;
 
 /* From 1 to max_k, but no more than one cluster for FC_CHOOSE_ROWS rows and FC_EVIDENCE_CLUSTERS. */

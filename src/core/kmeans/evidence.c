@@ -13,6 +13,7 @@
 #include "numerics/rows.h"
 
 #define STREAM_HALVES	7
+#define STREAM_SEEDS	8	/* and that of each number of clusters */
 #define PLACES	(2 * FC_VALLEY_BINS - FC_VALLEY_WINDOW + 1) /* windows along a line */
 
 /* ---- valleys ---- */
@@ -138,102 +139,206 @@ typedef struct evidence_half
 	double		cost;			/* sum over the rows of the other half */
 } evidence_half;
 
-typedef struct halves
+typedef struct comparison
 {
-	size_t		n;
-	size_t		d;
+	const fc_halves *all;
 	size_t		k;
-	float	   *x;				/* n x d, in random order: the halves one behind the other */
 	float	   *rounded;		/* k x d: the centroids of one half in float */
 	double	   *squares;		/* k: of a row */
 	double	   *counts;			/* k x k: rows by their two labels */
 	int32_t    *number;			/* k */
 	evidence_half part[2];
-} halves;
+} comparison;
 
-/* The memory of all steps. */
-static halves
-take_halves(size_t n, size_t d, size_t k, fc_arena *arena)
+fc_halves
+fc_halves_deal(const fc_rows *rows, uint64_t seed, fc_arena *arena)
 {
-	halves		h = {.n = n,.d = d,.k = k};
-
-	h.x = FC_TAKE(arena, n * d, float);
-	h.rounded = FC_TAKE(arena, k * d, float);
-	h.squares = FC_TAKE(arena, k, double);
-	h.counts = FC_TAKE(arena, k * k, double);
-	h.number = FC_TAKE(arena, k, int32_t);
-	for (size_t side = 0; side < 2; side++)
-	{
-		evidence_half *part = &h.part[side];
-
-		part->centroids = FC_TAKE(arena, k * d, double);
-		part->weights = FC_TAKE(arena, k, double);
-		part->labels = FC_TAKE(arena, n, int32_t);
-		part->rows = (fc_rows) {.x = h.x + side * (n / 2) * d,.n = side == 0 ? n / 2 : n - n / 2,.d = d};
-	}
-	return h;
-}
-
-/* The rows in random order. */
-static void
-deal_rows(const fc_rows *rows, uint64_t seed, halves *h)
-{
+	fc_halves	h = {FC_TAKE(arena, rows->n * rows->d, float), rows->n, rows->d};
 	fc_rng		rng = fc_rng_start(seed, STREAM_HALVES);
-	size_t		row_size = h->d * sizeof(float);
+	size_t		row_size = h.d * sizeof(float);
 
-	for (size_t i = 0; i < h->n; i++)	/* Fisher and Yates, inside out */
+	FC_ASSERT(rows->n >= 2);
+	for (size_t i = 0; i < h.n; i++)	/* Fisher and Yates, inside out */
 	{
 		size_t		j = fc_rng_below(&rng, i + 1);
 
 		if (j < i)
-			memcpy(h->x + i * h->d, h->x + j * h->d, row_size);
-		memcpy(h->x + j * h->d, rows->x + i * h->d, row_size);
+			memcpy(h.x + i * h.d, h.x + j * h.d, row_size);
+		memcpy(h.x + j * h.d, rows->x + i * h.d, row_size);
+	}
+	return h;
+}
+
+/* The memory of all steps. */
+static comparison
+take_comparison(const fc_halves *all, const fc_half_centroids *found, fc_arena *arena)
+{
+	comparison	h = {.all = all,.k = found->k};
+	size_t		n = all->n;
+
+	h.rounded = FC_TAKE(arena, h.k * all->d, float);
+	h.squares = FC_TAKE(arena, h.k, double);
+	h.counts = FC_TAKE(arena, h.k * h.k, double);
+	h.number = FC_TAKE(arena, h.k, int32_t);
+	for (size_t side = 0; side < 2; side++)
+	{
+		evidence_half *part = &h.part[side];
+
+		part->centroids = found->of[side];
+		part->weights = found->weight[side];
+		part->labels = FC_TAKE(arena, n, int32_t);
+		part->rows = (fc_rows) {.x = all->x + side * (n / 2) * all->d,.n = side == 0 ? n / 2 : n - n / 2,.d = all->d};
+	}
+	return h;
+}
+
+/* Centroids first .. k - 1 are rows, each drawn by its squared distance from those before (k-means++). */
+static void
+add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed, fc_arena *arena, double *centroids)
+{
+	fc_rng		rng = fc_rng_start(seed, STREAM_SEEDS + k);
+	double	   *near = FC_TAKE(arena, rows->n, double);
+	float	   *rounded = FC_TAKE(arena, rows->d, float);
+	size_t		done = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		near[i] = INFINITY;
+	for (size_t j = 0; j < k; j++)
+	{
+		double		total = 0.0;
+
+		if (j >= first)
+		{
+			size_t		drawn = 0;
+			double		place;
+
+			for (size_t i = 0; i < rows->n; i++)
+				total += near[i];
+			place = fc_rng_uniform(&rng) * total;
+			while (drawn + 1 < rows->n && (place -= near[drawn]) > 0.0)
+				drawn++;
+			for (size_t c = 0; c < rows->d; c++)
+				centroids[j * rows->d + c] = (double) rows->x[drawn * rows->d + c];
+		}
+		for (size_t c = 0; c < rows->d; c++)
+			rounded[c] = (float) centroids[j * rows->d + c];
+		for (size_t i = 0; i < rows->n; i++)
+		{
+			fc_check_every(&done, rows->d);
+			near[i] = fmin(near[i], fc_row_gap(rows->x + i * rows->d, rounded, rows->d));
+		}
 	}
 }
 
+/* The two centroids whose clusters cost least together become one, until k are left. */
 static void
-fit_half(halves *h, evidence_half *part, const fc_kmeans_options *options, fc_arena *arena)
+join_nearest(size_t more, size_t k, size_t d, double *centroids, double *weights)
 {
-	fc_mark		mark = fc_arena_mark(arena);
-	fc_kmeans_result result = {.centroids = part->centroids,.weights = part->weights};
+	for (size_t done = 0; more > k; more--)
+	{
+		double		least = INFINITY;
+		size_t		pair[2] = {0, 1};
+		double		weight;
 
-	fc_kmeans(&part->rows, h->k, NULL, options, arena, &result);
+		for (size_t i = 1; i < more; i++)
+			for (size_t j = 0; j < i; j++)
+			{
+				double		gap = 0.0;
+
+				fc_check_every(&done, d);
+				for (size_t c = 0; c < d; c++)
+					gap += (centroids[i * d + c] - centroids[j * d + c]) * (centroids[i * d + c] - centroids[j * d + c]);
+				gap *= weights[i] * weights[j] / fmax(weights[i] + weights[j], 1.0);
+				if (gap < least)
+				{
+					least = gap;
+					pair[0] = j;
+					pair[1] = i;
+				}
+			}
+		weight = fmax(weights[pair[0]] + weights[pair[1]], 1.0);
+		for (size_t c = 0; c < d; c++)
+		{
+			centroids[pair[0] * d + c] += weights[pair[1]] / weight * (centroids[pair[1] * d + c] - centroids[pair[0] * d + c]);
+			centroids[pair[1] * d + c] = centroids[(more - 1) * d + c];
+		}
+		weights[pair[0]] = weight;
+		weights[pair[1]] = weights[more - 1];
+	}
+}
+
+/* The better result of one or two searches. */
+static void
+fit_half(comparison *h, size_t side, const fc_half_centroids *fewer, const fc_half_centroids *more, const fc_kmeans_options *options, fc_arena *arena)
+{
+	evidence_half *part = &h->part[side];
+	fc_mark		mark = fc_arena_mark(arena);
+	size_t		d = part->rows.d;
+	size_t		size = h->k * d;
+	double	   *initial = fewer != NULL ? FC_TAKE(arena, size, double) : NULL;
+	fc_kmeans_result first = {.centroids = part->centroids,.weights = part->weights};
+	fc_kmeans_options go_on = *options;
+
+	if (fewer != NULL)
+	{
+		go_on.n_init = 0;
+		memcpy(initial, fewer->of[side], fewer->k * d * sizeof(double));
+		add_seeds(&part->rows, fewer->k, h->k, options->seed, arena, initial);
+	}
+	fc_kmeans(&part->rows, h->k, initial, &go_on, arena, &first);
+	if (more != NULL)
+	{
+		fc_kmeans_result second = {.centroids = FC_TAKE(arena, size, double),.weights = FC_TAKE(arena, more->k, double)};
+
+		initial = FC_TAKE(arena, more->k * d, double);
+		memcpy(initial, more->of[side], more->k * d * sizeof(double));
+		memcpy(second.weights, more->weight[side], more->k * sizeof(double));
+		join_nearest(more->k, h->k, d, initial, second.weights);
+		go_on.n_init = 0;
+		fc_kmeans(&part->rows, h->k, initial, &go_on, arena, &second);
+		if (second.sse < first.sse)
+		{
+			memcpy(part->centroids, second.centroids, size * sizeof(double));
+			memcpy(part->weights, second.weights, h->k * sizeof(double));
+		}
+	}
 	fc_arena_release(arena, mark);
 	part->cost = 0.0;
-	part->valleys = fc_valleys_start(part->centroids, h->k, h->d, arena);
+	part->valleys = fc_valleys_start(part->centroids, h->k, d, arena);
 }
 
 /* Labels, valleys and cost of all rows by the centroids of one half. */
 static void
-judge_rows(halves *h, evidence_half *part, size_t side)
+judge_rows(comparison *h, evidence_half *part, size_t side)
 {
+	const fc_halves *all = h->all;
 	size_t		done = 0;
 
-	for (size_t c = 0; c < h->k * h->d; c++)
+	for (size_t c = 0; c < h->k * all->d; c++)
 		h->rounded[c] = (float) part->centroids[c];
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < all->n; i++)
 	{
 		size_t		label = 0;
 
-		fc_check_every(&done, (2 * h->d + FC_VALLEY_BINS) * h->k);
+		fc_check_every(&done, (2 * all->d + FC_VALLEY_BINS) * h->k);
 		for (size_t j = 0; j < h->k; j++)
 		{
-			h->squares[j] = fc_row_gap(h->x + i * h->d, h->rounded + j * h->d, h->d);
+			h->squares[j] = fc_row_gap(all->x + i * all->d, h->rounded + j * all->d, all->d);
 			label = h->squares[j] < h->squares[label] ? j : label;
 		}
 		part->labels[i] = (int32_t) label;
 		fc_valleys_add(&part->valleys, h->squares, label);
-		if ((i < h->n / 2) != (side == 0))
+		if ((i < all->n / 2) != (side == 0))
 			part->cost += h->squares[label];
 	}
 }
 
 /* Rows and clusters that both halves see alike. */
 static void
-measure_agreement(halves *h, fc_arena *arena, double *agreement, size_t *returning)
+measure_agreement(comparison *h, fc_arena *arena, double *agreement, size_t *returning)
 {
 	memset(h->counts, 0, h->k * h->k * sizeof(double));
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < h->all->n; i++)
 		h->counts[(size_t) h->part[0].labels[i] * h->k + (size_t) h->part[1].labels[i]]++;
 	fc_match_labels(h->counts, h->k, h->k, arena, h->number);
 	*agreement = 0.0;
@@ -243,29 +348,27 @@ measure_agreement(halves *h, fc_arena *arena, double *agreement, size_t *returni
 		double		common = h->counts[j * h->k + (size_t) h->number[j]];
 		double		either = (double) (h->part[0].valleys.rows[j] + h->part[1].valleys.rows[h->number[j]]) - common;
 
-		*agreement += common / (double) h->n;
+		*agreement += common / (double) h->all->n;
 		*returning += common >= FC_EVIDENCE_OVERLAP * either && common > 0.0;
 	}
 }
 
 void
-fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options, fc_arena *arena,
-				   fc_evidence *evidence)
+fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, const fc_half_centroids *more, const fc_kmeans_options *options,
+				   fc_arena *arena, const fc_half_centroids *found, fc_evidence *evidence)
 {
-	halves		h = take_halves(rows->n, rows->d, k, arena);
+	comparison	h = take_comparison(halves, found, arena);
 	size_t		returning;
 
-	FC_ASSERT(rows->n >= 2);
-	deal_rows(rows, options->seed, &h);
 	evidence->cost = evidence->separated = 0.0;
 	for (size_t side = 0; side < 2; side++)
 	{
 		size_t		separated;
 
-		fit_half(&h, &h.part[side], options, arena);
+		fit_half(&h, side, fewer, more, options, arena);
 		judge_rows(&h, &h.part[side], side);
 		fc_valleys_count(&h.part[side].valleys, arena, &separated);
-		evidence->cost += h.part[side].cost / (double) h.n;
+		evidence->cost += h.part[side].cost / (double) halves->n;
 		evidence->separated += 0.5 * (double) separated;
 	}
 	measure_agreement(&h, arena, &evidence->agreement, &returning);

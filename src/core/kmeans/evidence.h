@@ -27,9 +27,31 @@ typedef struct fc_evidence
 #define FC_EVIDENCE_OVERLAP		0.8 /* of the rows of either: Jaccard's coefficient */
 #define FC_EVIDENCE_CLUSTERS	1024	/* counts along the lines between all pairs are kept */
 
-/* k is at most half of the rows and FC_EVIDENCE_CLUSTERS; weights are not looked at.  There are two rows at least. */
-void		fc_kmeans_evidence(const fc_rows *rows, size_t k, const fc_kmeans_options *options,
-							   fc_arena *arena, fc_evidence *evidence);
+/* Rows in random order, the halves one behind the other. */
+typedef struct fc_halves
+{
+	float	   *x;				/* n x d */
+	size_t		n;
+	size_t		d;
+} fc_halves;
+
+/* Weights are not looked at.  There are two rows at least. */
+fc_halves	fc_halves_deal(const fc_rows *rows, uint64_t seed, fc_arena *arena);
+
+/* Of either half. */
+typedef struct fc_half_centroids
+{
+	size_t		k;
+	double	   *of[2];			/* k x d */
+	double	   *weight[2];		/* k */
+} fc_half_centroids;
+
+/*
+ * k is found->k, at most half of the rows and FC_EVIDENCE_CLUSTERS; found has room.  The searches go on from fewer clusters and rows far from these,
+ * and from more clusters of which the nearest are joined; NULL: there are none.
+ */
+void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, const fc_half_centroids *more, const fc_kmeans_options *options,
+							   fc_arena *arena, const fc_half_centroids *found, fc_evidence *evidence);
 
 /*
  * Which clusters are apart: where the density of the rows has a valley between two centroids.
@@ -70,5 +92,27 @@ void		fc_valleys_add(fc_valleys *valleys, const double *squares, size_t label);
 
 /* How many clusters are left when those without a valley between them are joined. */
 void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated);
+
+/*
+ * Clusters that hide in others (hidden.c): lumps of rows along a line.
+ *
+ * k-means does not part a small cluster from a large one where a cut through the large one gains more, nor clusters that differ in one column of
+ * many.  Rows of a cluster are seen along each coordinate, and along FC_HIDDEN_AXES principal axes.  Counts in windows of a quarter of their
+ * deviation, or of a half or all of it, have a valley as above, deeper by FC_HIDDEN_DEPTH and FC_HIDDEN_ERRORS.  The gap is from the first peak on one side of a valley to the first on the other.
+ *
+ * A cluster hides others when a gap in it is FC_HIDDEN_SHARE of that on the line to its nearest neighbour.
+ *
+ * Cost: n (d + 64) d multiply-adds.
+ */
+#define FC_HIDDEN_AXES		3
+#define FC_HIDDEN_DEPTH		0.3
+#define FC_HIDDEN_ERRORS	4.0
+#define FC_HIDDEN_SHARE		0.5
+
+/* The widest gap of n values. */
+double		fc_widest_gap(const double *values, size_t n);
+
+/* How many of the k clusters (centroids k x d) of n x d rows hide others? */
+void		fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, size_t k, fc_arena *arena, size_t *hidden);
 
 #endif							/* FC_KMEANS_EVIDENCE_H */

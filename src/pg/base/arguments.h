@@ -67,6 +67,9 @@ extern int	fix_settings(void);
 /* function(fcinfo); an error of it has the context of this call alone. */
 extern Datum call_with_short_context(PGFunction function, FunctionCallInfo fcinfo);
 
+/* An ErrorContextCallback of queries that may be sent to other servers: a hint where one has not got the extension. */
+extern void hint_other_node(void *unused);
+
 /* The same as a function of the language fastclust: under fixed settings of how text is read (languages.c). */
 extern Datum call_like_language(PGFunction function, FunctionCallInfo fcinfo);
 

@@ -57,6 +57,13 @@ throw_from_here(MemoryContext context)
 	ReThrowError(error);
 }
 
+void
+hint_other_node(void *unused)
+{
+	if (geterrcode() == ERRCODE_UNDEFINED_SCHEMA)
+		errhint("If that is a schema of fastclust, another server of the rows lacks the extension. CREATE EXTENSION fastclust there; on the coordinator of Citus, CREATE EXTENSION IF NOT EXISTS fastclust makes it on all nodes.");
+}
+
 Datum
 call_with_short_context(PGFunction function, FunctionCallInfo fcinfo)
 {

@@ -218,6 +218,7 @@ reject_missing(TupleDesc desc, const char *name)
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
 			 errmsg("the row has no column \"%s\"", name),
 			 count == 0 ? errhint("It has no columns.") :
+			 strcmp(names[0], "f1") == 0 ? errhint("Citus sends rows of a view without the names of their columns: take rows of its table, or name the columns in place of the row.") :
 			 errhint("%s", name_hint(name, (int) strlen(name), names, count, "Its columns are"))));
 }
 

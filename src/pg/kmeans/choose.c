@@ -11,21 +11,6 @@
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
-/* A search of each half: the centroids of one start, mended by breathing. */
-static fc_kmeans_options
-search_options(Size n, Size d, Size max_k, uint64 seed)
-{
-	fc_kmeans_options options = fc_kmeans_defaults();
-
-	options.n_init = 1;
-	options.rounds = 10;
-	options.iterations = 20;
-	options.tolerance = 1e-3;
-	options.budget = 1e7 + 20.0 * (double) n * (double) max_k * (double) d;
-	options.seed = seed;
-	return options;
-}
-
 /* Rows about the offset of op come to be about 0. */
 static void
 move_to_origin(const fc_operator *op, float *x)
@@ -43,7 +28,7 @@ choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double
 {
 	account		memory = {"choose_k"};
 	fc_choice  *choice = palloc(sizeof(fc_choice));
-	fc_kmeans_options options;
+	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_operator op;
 	fc_arena	arena;
 	fc_rows		rows;
@@ -61,7 +46,7 @@ choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double
 	unit = fc_scale_rows(x, op.k * op.d);
 	sphere = (fc_sphere) {NULL, unit};
 	rows = (fc_rows) {.x = x,.n = op.k,.d = op.d};
-	options = search_options(op.k, op.d, fc_choose_k_most(op.k, max_k), (uint64) seed);
+	options.seed = (uint64) seed;
 	options.sphere = op.metric == FC_COSINE ? &sphere : NULL;
 	arena = hold_arena(&memory);
 	fc_choose_k(&rows, max_k, trim_argument(trim), &options, &arena, choice);

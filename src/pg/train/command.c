@@ -12,9 +12,11 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/timestamp.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/options.h"
+#include "pg/base/progress.h"
 #include "pg/base/values.h"
 #include "pg/model/training_options.h"
 #include "pg/sketch/sketch_value.h"
@@ -288,7 +290,7 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 	if (strcmp(verdict, "too few rows") == 0)
 		ereport(WARNING,
 				(errmsg("too few rows to tell drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
-						(long long) ((fc_sketch *) version->sketch)->count)));
+						version->sketch != NULL ? (long long) ((fc_sketch *) version->sketch)->count : 0)));
 	else if (!quiet)
 		ereport(NOTICE,
 				(errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows", version->model, version->version, verdict,
@@ -363,8 +365,8 @@ choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 	run_query("SELECT c.* FROM choose_k_live($1, $2, $3, $4, $5) c", lengthof(arguments), arguments, 0);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		Datum		values[5];
-		bool		nulls[5];
+		Datum		values[7] = {0};
+		bool		nulls[7] = {false, false, false, false, false, true, true};
 
 		for (int j = 0; j < 5; j++)
 			values[j] = query_value(i, j + 1, &nulls[j]);
@@ -378,6 +380,7 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 {
 	training   *t = palloc0(sizeof(training));
 	const fc_choice *choice;
+	const char *reason;
 
 	t->k = (Size) PG_GETARG_INT32(2);
 	t->options = PG_GETARG_JSONB_P(3);
@@ -386,19 +389,25 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 	open_source(&t->source, PG_GETARG_OID(0), features, vector, NULL);
 	add_options(&t->source, t->options);
 	t->estimate = rows_to_sample(&t->source, t->options);
+	announce_step(psprintf("number of clusters of %s", t->source.relation), 0, "", "number of clusters", 0, GetCurrentTimestamp());
 	choice = try_clusters(t);
+	end_step();
+	reason = reason_of(choice);
 	for (Size i = 0; i < choice->count; i++)
 	{
 		const fc_tried *tried = &choice->tried[i];
-		bool		nulls[5] = {false, false, false, false, i != choice->chosen};
-		Datum		values[5] = {Int32GetDatum((int32) tried->k), Float8GetDatum(tried->evidence.cost), number_or_null(tried->gain, &nulls[2]),
-		number_or_null(tried->stability, &nulls[3]), CStringGetTextDatum(choice->clear ? "clear" : "no clear k")};
+		bool		other = i != choice->chosen;
+		bool		nulls[7] = {false, false, false, false, other, other || choice->second == 0, other || reason == NULL};
+		Datum		values[7] = {Int32GetDatum((int32) tried->k), Float8GetDatum(tried->evidence.cost), number_or_null(tried->gain, &nulls[2]),
+		number_or_null(tried->stability, &nulls[3]), CStringGetTextDatum(verdict_of(choice)), Int32GetDatum((int32) choice->second)};
 
+		if (!nulls[6])
+			values[6] = CStringGetTextDatum(reason);
 		put_row(fcinfo, values, nulls);
 	}
 }
 
-/* (relation, features, max_k, options): rows (k, cost, gain, stability, verdict). */
+/* (relation, features, max_k, options): rows (k, cost, gain, stability, verdict, within, reason). */
 static Datum
 choose_k(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 {

@@ -16,6 +16,7 @@
 #include "utils/numeric.h"
 #include "utils/typcache.h"
 
+#include "pg/base/arguments.h"
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
 #include "pg/train/train.h"
@@ -40,6 +41,7 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 {
 	ParamListInfo parameters = count > 0 ? makeParamList(count) : NULL;	/* Citus takes no empty list */
 	Oid		   *types = palloc(Max(1, count) * sizeof(Oid));
+	ErrorContextCallback callback = {.previous = error_context_stack, .callback = hint_other_node};
 	SPIPlanPtr	plan;
 	int			code;
 
@@ -50,6 +52,7 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 			.pflags = flags & QUERY_CONSTANTS ? PARAM_FLAG_CONST : 0,.ptype = types[i]};
 	}
 	SPI_freetuptable(SPI_tuptable);
+	error_context_stack = &callback;
 	plan = SPI_prepare_cursor(text, count, types, CURSOR_OPT_CUSTOM_PLAN | (flags & QUERY_PARALLEL ? CURSOR_OPT_PARALLEL_OK : 0));
 	if (plan == NULL)
 		ereport(ERROR,
@@ -61,6 +64,7 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("cannot run \"%s\": %s", text, SPI_result_code_string(code))));
 	SPI_freeplan(plan);
+	error_context_stack = callback.previous;
 }
 
 Datum

@@ -23,7 +23,8 @@
 #define ROWS_OF_TOLERANCE	1.5	/* by which a step gains two thirds of the tolerance */
 #define SEARCHED_ROWS	6000	/* of a search through buckets, whose recall is measured */
 #define EVIDENCE_ROWS	4000.0	/* of a search for k, or more of few columns */
-#define EVIDENCE_NUMBERS	8e6
+#define EVIDENCE_NUMBERS	8e5
+#define EVIDENCE_AXES	64		/* more are left out, where there are many */
 #define MOST_CHOSEN		50		/* clusters, where nobody says how many */
 
 /* ---- what rows are measured in ---- */
@@ -114,7 +115,27 @@ tried_clusters(const training *t, const fc_operator_header *sample, Size most)
 {
 	fc_operator_header *rows = rows_without_nulls(t, sample);
 
-	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / t->dim)), most, t->seed, number_option(t->options, "trim", 0));
+	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES))), most, t->seed, number_option(t->options, "trim", 0));
+}
+
+const char *
+verdict_of(const fc_choice *choice)
+{
+	return choice->verdict == FC_K_CLEAR ? "clear" : choice->verdict == FC_K_LIMIT ? "at the limit" : "no clear k";
+}
+
+const char *
+reason_of(const fc_choice *choice)
+{
+	if (choice->verdict == FC_K_CLEAR)
+		return NULL;
+	if (choice->verdict == FC_K_LIMIT)
+		return "clusters are apart up to the greatest number tried";
+	if (choice->hidden > 0)
+		return psprintf("%zu of %zu clusters hide smaller ones", choice->hidden, choice->tried[choice->chosen].k);
+	if (choice->tried[choice->chosen].evidence.cost <= FC_NO_SPREAD * choice->tried[0].evidence.cost)
+		return "rows are equal, or of as many values as clusters";
+	return "no number of clusters comes back on other rows and is apart";
 }
 
 /* A training that chooses k itself. */
@@ -124,10 +145,11 @@ choose_k(training *t, const fc_operator_header *sample)
 	TimestampTz begun = begin_step(t, "number of clusters");
 	const fc_choice *choice = tried_clusters(t, sample, MOST_CHOSEN);
 	const fc_tried *chosen = &choice->tried[choice->chosen];
+	const char *reason = reason_of(choice);
 
 	t->k = chosen->k;
-	log_step(t, "number of clusters", begun, NAN, psprintf("%zu: %s", t->k, choice->clear ? psprintf("clear, stability %.2f", chosen->stability) : "no clear k, the elbow of the cost"));
-	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "", t->note != NULL ? "; " : "", choice->clear ? "clear" : "no clear k");
+	log_step(t, "number of clusters", begun, NAN, psprintf("%zu: %s, %s", t->k, verdict_of(choice), reason != NULL ? reason : psprintf("stability %.2f", chosen->stability)));
+	t->note = psprintf("%s%sk: %s", t->note != NULL ? t->note : "", t->note != NULL ? "; " : "", verdict_of(choice));
 }
 
 fc_choice *

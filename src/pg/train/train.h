@@ -458,6 +458,10 @@ extern void train_rows(training *t);
 
 /* Evidence for numbers of clusters up to k, from a sample. */
 extern fc_choice *try_clusters(training *t);
+extern const char *verdict_of(const fc_choice *choice);
+
+/* Why the number is not clear; NULL: it is. */
+extern const char *reason_of(const fc_choice *choice);
 
 /* ---- store.c ---- */
 

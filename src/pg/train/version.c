@@ -163,18 +163,19 @@ SQL_FUNCTION(fastclust_rows_of_version)
 	PG_RETURN_POINTER(rows_with_map(field_value(&version, "map"), rows_in_units(rows, (units) {0}, units_of_version(&version, rows->d))));
 }
 
-/* (version, relation, group_by) -> (x, rows): a row t of the part as the operator takes it, of parameters $1 center, $2 scale and $3 map; FROM and WHERE. */
+/* (version, relation, group_by, wanted) -> (x, rows): a row t of the part as the operator takes it, of parameters $1 center, $2 scale and $3 map; FROM and WHERE. */
 SQL_FUNCTION(fastclust_version_query)
 {
 	stored_version version = version_argument(fcinfo);
 	train_source source;
 	StringInfoData rows;
+	double		wanted = PG_GETARG_FLOAT8(3);
 	Datum		values[2];
 
 	SPI_connect();
 	open_part_source(&source, &version, PG_GETARG_OID(1), name_argument(fcinfo, 2));
 	initStringInfo(&rows);
-	append_rows_from(&rows, &source, INFINITY, 0, 0, NULL);
+	append_rows_from(&rows, &source, wanted, isinf(wanted) ? 0 : rows_to_sample(&source, version.options), seed_option(version.options), NULL);
 	values[0] = SPI_datumTransfer(CStringGetTextDatum(row_text(&source, has_units(&version), version.map != NULL)), false, -1);
 	values[1] = SPI_datumTransfer(CStringGetTextDatum(rows.data), false, -1);
 	SPI_finish();

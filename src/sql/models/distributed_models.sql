@@ -14,20 +14,6 @@ CREATE TABLE fastclust_internal.shared_models (
     PRIMARY KEY (model, group_value));
 COMMENT ON TABLE shared_models IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
 
--- The number of this node among those that share models, 0 is the coordinator; NULL where none are shared.
-CREATE FUNCTION fastclust_internal.sharing_node() RETURNS integer
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    node integer;
-BEGIN
-    IF EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
-        SELECT l.groupid INTO node FROM pg_catalog.pg_dist_local_group l
-         WHERE EXISTS (SELECT FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = 'shared_models'::regclass);
-    END IF;
-    RETURN node;
-END
-$$;
-
 -- What predict reads on a worker, from the worker's own copy: within the task of a shard Citus plans no query of its tables.
 CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name, OUT operator fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,

@@ -159,6 +159,20 @@ CREATE FUNCTION fastclust_internal.model_hint(model text) RETURNS text
                     'A model of another role can be read after grant_model.')
 $$;
 
+-- The number of this node among those that share models, 0 is the coordinator; NULL where none are shared.
+CREATE FUNCTION fastclust_internal.sharing_node() RETURNS integer
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    node integer;
+BEGIN
+    IF EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
+        SELECT l.groupid INTO node FROM pg_catalog.pg_dist_local_group l
+         WHERE EXISTS (SELECT FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = 'fastclust_internal.shared_models'::regclass);
+    END IF;
+    RETURN node;
+END
+$$;
+
 -- A model the caller may read; else the error that says so.
 CREATE FUNCTION fastclust_internal.readable_model(model_name text) RETURNS stored_models
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -171,7 +185,7 @@ BEGIN
     SELECT * INTO found_model FROM readable_models m WHERE m.model = model_name;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
-            HINT = model_hint(model_name);
+            HINT = CASE WHEN sharing_node() > 0 THEN 'This is a worker of Citus: ask its coordinator. A query of shards takes an operator as (SELECT model_operator(...)).' ELSE model_hint(model_name) END;
     END IF;
     RETURN found_model;
 END

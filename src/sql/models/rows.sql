@@ -19,8 +19,9 @@ CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features n
     AS 'MODULE_PATHNAME', 'fastclust_row_expressions' LANGUAGE C STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 
 -- The rows of a relation as a version of a model reads them, of its group where it is one of groups: a row t as the operator takes it, of parameters $1
--- center, $2 scale and $3 map, with FROM and WHERE; and a uniform sample of about so many, in their own units.
-CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass, group_by name, OUT x text, OUT rows text)
+-- center, $2 scale and $3 map, with FROM and WHERE, of about so many rows where that is finite; and a uniform sample of about so many, in their own units.
+CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass, group_by name, wanted double precision DEFAULT 'infinity',
+        OUT x text, OUT rows text)
     AS 'MODULE_PATHNAME', 'fastclust_version_query' LANGUAGE C STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 CREATE FUNCTION fastclust_internal.rows_sampled(version stored_versions, relation regclass, group_by name, wanted double precision, seed bigint) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_version_sample' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;

@@ -71,8 +71,9 @@ BEGIN
     SELECT string_agg(format('<li id="rules-%s"><b>%s</b>%s</li>', q.cluster, html(cluster_label(q.cluster, q.name, 200)), q.lines), E'\n' ORDER BY q.share DESC, q.cluster), max(q.fidelity)
       INTO items, fidelity
       FROM (SELECT r.cluster, r.name, c.share, max(r.fidelity) AS fidelity,
-                   string_agg(format('<p>if %s</p><p class="note">%s of the rows that fit are of this cluster, and %s of the cluster fit.</p>', html(r.rule),
-                                     html_percent(r.precision), html_percent(r.coverage)), '' ORDER BY r.coverage DESC, r.rule) AS lines
+                   string_agg(CASE WHEN r.condition IS NULL THEN format('<p class="note">%s.</p>', html(r.rule))
+                                   ELSE format('<p>if %s</p><p class="note">%s of the rows that fit are of this cluster, and %s of the cluster fit.</p>', html(r.rule),
+                                     html_percent(r.precision), html_percent(r.coverage)) END, '' ORDER BY r.coverage DESC, r.rule) AS lines
               FROM cluster_rules(held.model, group_value => $2) r JOIN unnest(clusters[:40]) c USING (cluster) GROUP BY 1, 2, 3) q;
     RETURN html_section('rules', 'Rules', concat('Short conditions that tell the clusters apart, learned on a sample of the table.',
                             CASE WHEN fidelity IS NOT NULL THEN format(' They give %s of the rows the cluster that the model gives them.', html_percent(fidelity)) END),

@@ -14,15 +14,24 @@ CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop,
         OUT coverage double precision, OUT share double precision, OUT fidelity double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_rules_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 20;
 
--- The rules in words.  Categories of one column are one condition: that which rows have, or those which they have not.
+-- The condition of SQL that asks for ranges of one feature, whose dimensions these are; dates and times as they are shown.
+CREATE FUNCTION fastclust_internal.feature_condition(encoder encoder, relation regclass, dimensions integer[], lower double precision[], upper double precision[],
+        lower_shown text[], upper_shown text[]) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_feature_condition' LANGUAGE C STABLE STRICT;
+
+-- The rules in words and as conditions, measured by these on about a million rows.  Categories of one column are one condition: that which rows have, or those which they have not.
 CREATE FUNCTION fastclust_internal.version_rules(held stored_models, version stored_versions, conditions integer, relation regclass, OUT cluster integer, OUT rule text,
-        OUT "precision" double precision, OUT coverage double precision, OUT share double precision, OUT fidelity double precision) RETURNS SETOF record
+        OUT "precision" double precision, OUT coverage double precision, OUT share double precision, OUT fidelity double precision, OUT condition text)
+    RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     dimension integer := cardinality(means(version.training_sketch));
     sample fastop := version_sample(held, version, relation, greatest(least(20000, 1e7 / dimension), 2000, 100.0 * clusters(version.operator)));
+    scanned regclass := scanned_relation(held, version, relation, held.group_by);
+    source record := version_query(version, scanned, held.group_by, 1e6);
+    encoder encoder := COALESCE(version.encoder, encoder_of_vector(version.features[1], dimension, NULL, NULL));
+    told record;
 BEGIN
-    RETURN QUERY
     WITH f AS MATERIALIZED (SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number FROM labelled_features(version) l),
     r AS MATERIALIZED (
         SELECT q.*, row_number() OVER () AS id
@@ -30,10 +39,12 @@ BEGIN
                                (SELECT array_agg(f.number ORDER BY f.dimension)::integer[] FROM f), conditions) q),
     asked AS (
         SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower, min(u.upper) AS upper,
-               max(f.label) FILTER (WHERE u.lower > '-Infinity') AS is, array_agg(f.category ORDER BY u.i) AS is_not
+               max(f.label) FILTER (WHERE u.lower > '-Infinity') AS is, array_agg(f.category ORDER BY u.i) AS is_not,
+               feature_condition(encoder, scanned, array_agg(u.dimension ORDER BY u.i), array_agg(u.lower ORDER BY u.i), array_agg(u.upper ORDER BY u.i),
+                                 array_agg(shown_value(u.lower, f.kind, true) ORDER BY u.i), array_agg(shown_value(u.upper, f.kind, true) ORDER BY u.i)) AS condition
           FROM r, unnest(r.dimensions, r.lower, r.upper) WITH ORDINALITY u(dimension, lower, upper, i) JOIN f USING (dimension) GROUP BY 1, 2, 3),
-    told AS (
-        SELECT a.id, string_agg(CASE
+    words AS (
+        SELECT a.id, string_agg(a.condition, ' AND ' ORDER BY a.place) AS condition, string_agg(CASE
             WHEN a.kind IN ('category', 'boolean') AND a.is IS NOT NULL THEN a.is
             WHEN a.kind = 'boolean' THEN format('not %s', a.feature)
             WHEN a.kind = 'category' AND cardinality(a.is_not) = 1 THEN format('%s <> %s', a.feature, a.is_not[1])
@@ -42,12 +53,22 @@ BEGIN
             WHEN a.lower = '-Infinity' THEN format('%s <= %s', a.feature, shown_value(a.upper, a.kind, true))
             ELSE format('%s < %s <= %s', shown_value(a.lower, a.kind, true), a.feature, shown_value(a.upper, a.kind, true)) END, ' and ' ORDER BY a.place) AS rule
           FROM asked a GROUP BY 1)
-    SELECT r.cluster, COALESCE(t.rule, 'all rows'), r.precision, r.coverage, r.share, r.fidelity FROM r LEFT JOIN told t USING (id);
+    SELECT array_agg(r.cluster ORDER BY id) AS clusters, array_agg(COALESCE(w.rule, 'all rows') ORDER BY id) AS rules, array_agg(r.fidelity ORDER BY id) AS fidelities,
+           array_agg(COALESCE(w.condition, 'true') ORDER BY id) AS conditions
+      INTO told FROM r LEFT JOIN words w USING (id);
+    RETURN QUERY EXECUTE format('WITH q AS MATERIALIZED (SELECT q."fastclust cluster" AS cluster, count(*) AS n, ARRAY[%s] AS met FROM (SELECT assign($4, %s) AS "fastclust cluster"%s %s) q GROUP BY 1) '
+            'SELECT t.cluster, t.rule, max(q.met[t.id]) FILTER (WHERE q.cluster = t.cluster) / NULLIF(sum(q.met[t.id]), 0)::float8, '
+            'max(q.met[t.id]) FILTER (WHERE q.cluster = t.cluster) / max(q.n) FILTER (WHERE q.cluster = t.cluster)::float8, '
+            '(sum(q.met[t.id]) / sum(q.n))::float8, t.fidelity, t.condition '
+            'FROM unnest($5, $6, $7, $8) WITH ORDINALITY t(cluster, rule, fidelity, condition, id) CROSS JOIN q GROUP BY t.id, t.cluster, t.rule, t.fidelity, t.condition',
+            (SELECT string_agg(format('count(*) FILTER (WHERE %s)', c.condition), ', ' ORDER BY c.i) FROM unnest(told.conditions) WITH ORDINALITY c(condition, i)),
+            source.x, (SELECT string_agg(format(', t.%I', c), '') FROM unnest(version.features) c), source.rows)
+        USING version.center, version.scale, version.map, version.operator, told.clusters, told.rules, told.fidelities, told.conditions;
 END
 $$;
 
 CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 3, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer,
-        OUT name text, OUT rule text, OUT "precision" double precision, OUT coverage double precision, OUT rows bigint, OUT fidelity double precision)
+        OUT name text, OUT rule text, OUT "precision" double precision, OUT coverage double precision, OUT rows bigint, OUT fidelity double precision, OUT condition text)
     RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -60,7 +81,8 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('conditions is %s, out of range', $2), DETAIL = 'It may be from 1 to 10.';
     END IF;
     RETURN QUERY
-    SELECT n.cluster, n.name, r.rule, r.precision, COALESCE(r.coverage, 0), COALESCE(round(r.share * version.n)::bigint, 0), max(r.fidelity) OVER ()
+    SELECT n.cluster, n.name, COALESCE(r.rule, format('no rule of %s columns or fewer tells this cluster', $2)), r.precision, COALESCE(r.coverage, 0),
+           COALESCE(round(r.share * version.n)::bigint, 0), max(r.fidelity) OVER (), r.condition
       FROM version_names(version) n LEFT JOIN version_rules(held, version, $2, $3) r USING (cluster)
      ORDER BY n.cluster, r.coverage DESC, r.share DESC;
 END

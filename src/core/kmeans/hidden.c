@@ -1,0 +1,246 @@
+/* hidden.c - clusters that hide in others; see evidence.h */
+#include "kmeans/evidence.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sizes.h"
+#include "numerics/assignment.h"
+#include "numerics/principal.h"
+#include "numerics/rows.h"
+
+#define BINS_OF_DEVIATION	16
+#define REACH				10	/* deviations to either side of the mean */
+#define BINS				(2 * REACH * BINS_OF_DEVIATION)
+#define NARROWEST			4	/* bins of a window */
+#define LEAST_ROWS			40	/* of a cluster that is looked into */
+
+/* Mean and deviation of values, without those three deviations away. */
+static void
+measure_values(const double *values, size_t n, double *mean, double *deviation)
+{
+	double		limit = INFINITY;
+	double		center = 0.0;
+
+	for (int pass = 0; pass < 2; pass++)
+	{
+		double		sum = 0.0;
+		double		square = 0.0;
+		double		count = 0.0;
+
+		for (size_t i = 0; i < n; i++)
+			if (fabs(values[i] - center) <= limit)
+			{
+				sum += values[i] - center;
+				square += (values[i] - center) * (values[i] - center);
+				count++;
+			}
+		*mean = center + sum / fmax(count, 1.0);
+		*deviation = sqrt(fmax(square / fmax(count, 1.0) - (*mean - center) * (*mean - center), 0.0));
+		center = *mean;
+		limit = 3.0 * *deviation;
+	}
+}
+
+static bool
+is_valley(double count, double peak)
+{
+	return count <= FC_HIDDEN_DEPTH * peak && peak - count >= FC_HIDDEN_ERRORS * sqrt(peak + count);
+}
+
+/* The place of the first peak beside a valley at v, to the left or the right (step). */
+static size_t
+first_peak(const double *window, size_t places, size_t v, int step)
+{
+	size_t		best = v;
+
+	for (size_t u = v; u < places; u += (size_t) (ptrdiff_t) step)	/* below 0 it is great */
+	{
+		if (window[u] > window[best])
+			best = u;
+		if (is_valley(window[v], window[best]) && is_valley(window[u], window[best]))
+			break;
+	}
+	return best;
+}
+
+/* The widest way from peak to peak across a valley of windows. */
+static size_t
+widest_gap(const double *bins, size_t width)
+{
+	double		window[BINS];
+	double		right[BINS + 1];	/* the greatest count from here on */
+	size_t		places = BINS - width + 1;
+	double		left = 0.0;
+	size_t		widest = 0;
+
+	for (size_t v = 0; v < places; v++)
+	{
+		window[v] = 0.0;
+		for (size_t b = v; b < v + width; b++)
+			window[v] += bins[b];
+	}
+	right[places] = 0.0;
+	for (size_t v = places; v-- > 0;)
+		right[v] = fmax(right[v + 1], window[v]);
+	for (size_t v = 0; v < places; v++)
+	{
+		double		peak = fmin(left, right[v + 1]);
+
+		if (peak > 0.0 && is_valley(window[v], peak))
+		{
+			size_t		gap = first_peak(window, places, v, 1) - first_peak(window, places, v, -1);
+
+			widest = gap > widest ? gap : widest;
+		}
+		left = fmax(left, window[v]);
+	}
+	return widest;
+}
+
+double
+fc_widest_gap(const double *values, size_t n)
+{
+	double		bins[BINS] = {0.0};
+	double		mean;
+	double		deviation;
+	size_t		widest = 0;
+
+	measure_values(values, n, &mean, &deviation);
+	if (!(deviation > 0.0))
+		return 0.0;
+	for (size_t i = 0; i < n; i++)
+	{
+		double		place = ((values[i] - mean) / deviation + REACH) * BINS_OF_DEVIATION;
+
+		bins[(size_t) fmin(fmax(place, 0.0), BINS - 1.0)]++;
+	}
+	for (size_t width = NARROWEST; width <= BINS_OF_DEVIATION && widest == 0; width *= 2)
+		widest = widest_gap(bins, width);
+	return (double) widest * deviation / BINS_OF_DEVIATION;
+}
+
+/* ---- clusters ---- */
+
+typedef struct cluster_rows
+{
+	const float *x;				/* n x d */
+	size_t		n;
+	size_t		d;
+	size_t		k;
+	const double *centroids;	/* k x d */
+	size_t	   *label;			/* n */
+	float	   *part;			/* n x d: the rows of a cluster about their mean */
+	double	   *values;			/* n: along a line */
+} cluster_rows;
+
+/* Along the line from centroid a to centroid b, of the rows of both. */
+static double
+gap_between(cluster_rows *c, size_t a, size_t b)
+{
+	size_t		count = 0;
+	double		length = 0.0;
+
+	for (size_t i = 0; i < c->d; i++)
+		length += (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]) * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
+	for (size_t r = 0; r < c->n; r++)
+	{
+		double		along = 0.0;
+
+		if (c->label[r] != a && c->label[r] != b)
+			continue;
+		for (size_t i = 0; i < c->d; i++)
+			along += (double) c->x[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
+		c->values[count++] = along / sqrt(length);
+	}
+	return length > 0.0 ? fc_widest_gap(c->values, count) : 0.0;
+}
+
+/* The widest gap of `count` rows along d coordinates, d apart. */
+static double
+gap_along(cluster_rows *c, const float *rows, size_t count, size_t d, double most)
+{
+	for (size_t i = 0; i < d; i++)
+	{
+		for (size_t r = 0; r < count; r++)
+			c->values[r] = (double) rows[r * d + i];
+		most = fmax(most, fc_widest_gap(c->values, count));
+	}
+	return most;
+}
+
+static void
+gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	size_t		axes = smaller(FC_HIDDEN_AXES, c->d);
+	float	   *basis = FC_TAKE(arena, axes * c->d, float);
+	float	   *y = FC_TAKE(arena, c->n * axes, float);
+	size_t		count = 0;
+
+	*gap = 0.0;
+	for (size_t r = 0; r < c->n; r++)
+		if (c->label[r] == a)
+			memcpy(c->part + count++ * c->d, c->x + r * c->d, c->d * sizeof(float));
+	if (count >= LEAST_ROWS)
+	{
+		fc_center_rows(c->part, count, c->d);
+		fc_principal_axes(c->part, count, c->d, axes, 0, arena, basis);
+		for (size_t r = 0; r < count; r++)
+			fc_dense_apply(basis, axes, c->d, c->part + r * c->d, y + r * axes);
+		*gap = gap_along(c, y, count, axes, gap_along(c, c->part, count, c->d, 0.0));
+	}
+	fc_arena_release(arena, mark);
+}
+
+/* Nearest centroids by their squares, of each row. */
+static void
+label_rows(cluster_rows *c, fc_arena *arena)
+{
+	float	   *rounded = FC_TAKE(arena, c->k * c->d, float);
+	size_t		done = 0;
+
+	for (size_t i = 0; i < c->k * c->d; i++)
+		rounded[i] = (float) c->centroids[i];
+	for (size_t r = 0; r < c->n; r++)
+	{
+		double		least = INFINITY;
+
+		fc_check_every(&done, c->k * c->d);
+		for (size_t j = 0; j < c->k; j++)
+		{
+			double		square = fc_row_gap(c->x + r * c->d, rounded + j * c->d, c->d);
+
+			if (square < least)
+			{
+				least = square;
+				c->label[r] = j;
+			}
+		}
+	}
+}
+
+void
+fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, size_t k, fc_arena *arena, size_t *hidden)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	cluster_rows c = {.x = x,.n = n,.d = d,.k = k,.centroids = centroids};
+	int32_t    *nearest = FC_TAKE(arena, k, int32_t);
+	double	   *distance = FC_TAKE(arena, k, double);
+
+	c.label = FC_TAKE(arena, n, size_t);
+	c.part = FC_TAKE(arena, n * d, float);
+	c.values = FC_TAKE(arena, n, double);
+	label_rows(&c, arena);
+	fc_nearest_others(centroids, k, d, nearest, distance);
+	*hidden = 0;
+	for (size_t a = 0; a < k; a++)
+	{
+		double		gap;
+
+		fc_check();
+		gap_within(&c, a, arena, &gap);
+		*hidden += gap > 0.0 && nearest[a] >= 0 && gap >= FC_HIDDEN_SHARE * gap_between(&c, a, (size_t) nearest[a]);
+	}
+	fc_arena_release(arena, mark);
+}

@@ -1,0 +1,249 @@
+/*
+ * condition.c - ranges of an encoder's coordinates as a condition of SQL on the column that they come from, which can be pasted behind WHERE.
+ *
+ * A NULL has the coordinates that the encoder fills in: where these are in range, the condition names it.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+
+#include "encode/encoder.h"
+#include "pg/base/arguments.h"
+#include "pg/base/vectors.h"
+#include "pg/encode/encode.h"
+
+/* lower < x[dimension] <= upper, as people read it. */
+typedef struct ranges
+{
+	const fc_encoder *view;
+	const fc_encoder_feature *feature;
+	Size		count;
+	const double *dimension;	/* from 1 */
+	const double *lower;
+	const double *upper;
+	Datum	   *lower_shown;	/* dates and times */
+	Datum	   *upper_shown;
+} ranges;
+
+/* Is the row in all ranges whose coordinate `place` of the feature is 1, and whose others are 0? */
+static bool
+holds_at(const ranges *r, Size place)
+{
+	for (Size i = 0; i < r->count; i++)
+	{
+		double		x = (Size) r->dimension[i] - 1 - r->feature->first == place;
+
+		if (!(r->lower[i] < x && x <= r->upper[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Is a NULL? */
+static bool
+holds_at_null(const ranges *r)
+{
+	const fc_encoder_feature *feature = r->feature;
+
+	if (feature->nulls != FC_NULLS_IMPUTE)
+		return false;
+	for (Size i = 0; i < r->count; i++)
+	{
+		Size		dimension = (Size) r->dimension[i] - 1;
+		double		x = r->view->fill[dimension];
+
+		if (feature->missing && dimension - feature->first == fc_feature_values(feature))
+			x = 1;
+		else if (feature->log)
+			x = copysign(expm1(fabs(x)), x);
+		if (!(r->lower[i] < x && x <= r->upper[i]))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the column ---- */
+
+static char *
+text_at(const fc_encoder *view, uint32 start, uint32 length)
+{
+	return pnstrdup(view->text + start, length);
+}
+
+/* ARRAY['a', 'b'] of the path a.b */
+static char *
+path_array(char *path)
+{
+	StringInfoData array;
+	char	   *rest = path;
+
+	initStringInfo(&array);
+	while (rest != NULL)
+	{
+		char	   *key = rest;
+
+		rest = strchr(key, '.');
+		if (rest != NULL)
+			*rest++ = '\0';
+		appendStringInfo(&array, "%s%s", array.len > 0 ? ", " : "", quote_literal_cstr(key));
+	}
+	return psprintf("ARRAY[%s]", array.data);
+}
+
+/* The value of a feature at its place, as the encoder reads it. */
+static char *
+value_of(const ranges *r, Oid relation, uint32 place)
+{
+	const fc_encoder_feature *feature = r->feature;
+	const fc_encoder_column *column = &r->view->column[feature->column];
+	char	   *name = text_at(r->view, column->name_start, column->name_length);
+	const char *quoted = quote_identifier(name);
+
+	if (feature->path_length > 0)
+	{
+		char	   *path = path_array(text_at(r->view, feature->path_start, feature->path_length));
+
+		if (feature->kind == FC_FEATURE_CATEGORY)
+			return psprintf("CASE WHEN jsonb_typeof(%s #> %s) NOT IN ('object', 'array') THEN %s #>> %s END", quoted, path, quoted, path);
+		return psprintf("CASE WHEN jsonb_typeof(%s #> %s) = '%s' THEN (%s #>> %s)::%s END", quoted, path, feature_kind_name(feature->kind), quoted, path,
+						feature->kind == FC_FEATURE_BOOLEAN ? "boolean" : "float8");
+	}
+	if (feature->kind == FC_FEATURE_CATEGORY)
+		return psprintf("%s::text", quoted);
+	if (feature->kind == FC_FEATURE_INTERVAL)
+		return psprintf("extract(epoch FROM %s)", quoted);
+	if (feature->kind == FC_FEATURE_VECTOR)
+	{
+		AttrNumber	number = get_attnum(relation, name);
+		Oid			type = number == InvalidAttrNumber ? InvalidOid : getBaseType(get_atttype(relation, number));
+
+		return psprintf(OidIsValid(get_element_type(type)) ? "%s[%u]" : "(%s::real[])[%u]", quoted, place + 1);
+	}
+	return pstrdup(quoted);
+}
+
+/* ---- conditions ---- */
+
+/* A condition on values that are there, and whether NULL meets it too. */
+static char *
+with_null(const char *condition, const char *value, bool null)
+{
+	if (condition == NULL)
+		return psprintf("%s IS %sNULL", value, null ? "" : "NOT ");
+	return null ? psprintf("(%s OR %s IS NULL)", condition, value) : pstrdup(condition);
+}
+
+static char *
+boolean_condition(const ranges *r, const char *value, bool yes, bool no)
+{
+	bool		null = holds_at_null(r);
+
+	if (yes && no)
+		return null ? pstrdup("true") : psprintf("%s IS NOT NULL", value);
+	if (yes || no)
+		return psprintf("%s IS %s%s", value, null ? "NOT " : "", yes == null ? "FALSE" : "TRUE");
+	return null ? psprintf("%s IS NULL", value) : pstrdup("false");
+}
+
+/* The categories that meet it, or all but those that do not, where others do too. */
+static char *
+category_condition(const ranges *r, const char *value)
+{
+	const fc_encoder_feature *feature = r->feature;
+	bool		others = holds_at(r, feature->other ? feature->categories : feature->width);
+	bool		null = holds_at_null(r);
+	StringInfoData list;
+	Size		listed = 0;
+
+	initStringInfo(&list);
+	for (Size place = 0; place < feature->categories; place++)
+	{
+		const fc_encoder_category *category = &r->view->category[feature->first_category + place];
+
+		if (holds_at(r, place) != others)
+			appendStringInfo(&list, "%s%s", listed++ > 0 ? ", " : "", quote_literal_cstr(text_at(r->view, category->start, category->length)));
+	}
+	if (listed == 0)
+		return others ? (null ? pstrdup("true") : with_null(NULL, value, false)) : null ? with_null(NULL, value, true) : pstrdup("false");
+	if (listed == 1)
+		return with_null(psprintf("%s %s %s", value, others ? "<>" : "=", list.data), value, null);
+	return with_null(psprintf("%s %sIN (%s)", value, others ? "NOT " : "", list.data), value, null);
+}
+
+static char *
+bound(const ranges *r, Size i, bool upper)
+{
+	Datum	   *shown = upper ? r->upper_shown : r->lower_shown;
+
+	if (r->feature->kind == FC_FEATURE_DATE)
+		return psprintf("'%s'", TextDatumGetCString(shown[i]));
+	if (r->feature->kind == FC_FEATURE_TIMESTAMP)	/* a column without a zone ignores it */
+		return psprintf("'%s+00'", TextDatumGetCString(shown[i]));
+	return DatumGetCString(DirectFunctionCall1(float8out, Float8GetDatum(upper ? r->upper[i] : r->lower[i])));
+}
+
+static char *
+range_condition(const ranges *r, Oid relation, Size i)
+{
+	ranges		one = *r;
+	char	   *value = value_of(r, relation, (uint32) ((Size) r->dimension[i] - 1 - r->feature->first));
+	char	   *condition = NULL;
+
+	one.count = 1;
+	one.dimension += i;
+	one.lower += i;
+	one.upper += i;
+	if (r->lower[i] > -INFINITY)
+		condition = psprintf("%s > %s", value, bound(r, i, false));
+	if (r->upper[i] < INFINITY)
+		condition = psprintf("%s%s%s <= %s", condition != NULL ? condition : "", condition != NULL ? " AND " : "", value, bound(r, i, true));
+	return with_null(condition, value, holds_at_null(&one));
+}
+
+/* The numbers of an array, infinities too. */
+static double *
+read_bounds(Datum datum, int count)
+{
+	double	   *bounds = palloc(Max(1, count) * sizeof(double));
+	Datum	   *given;
+	int			n;
+
+	deconstruct_array(DatumGetArrayTypeP(datum), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &given, NULL, &n);
+	for (int i = 0; i < Min(n, count); i++)
+		bounds[i] = DatumGetFloat8(given[i]);
+	return bounds;
+}
+
+/* (encoder, relation, dimensions, lower, upper, lower_shown, upper_shown): the condition on one feature, whose dimensions these are. */
+SQL_FUNCTION(fastclust_feature_condition)
+{
+	fc_encoder	view;
+	ArrayType  *given = PG_GETARG_ARRAYTYPE_P(2);
+	int			count = ArrayGetNItems(ARR_NDIM(given), ARR_DIMS(given));
+	ranges		r = {.view = &view,.count = (Size) count};
+	StringInfoData all;
+
+	fc_encoder_view(ENCODER_ARG(0), &view);
+	r.dimension = read_float8_array(PG_GETARG_DATUM(2), count, "dimensions");
+	r.lower = read_bounds(PG_GETARG_DATUM(3), count);
+	r.upper = read_bounds(PG_GETARG_DATUM(4), count);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(5), TEXTOID, -1, false, TYPALIGN_INT, &r.lower_shown, NULL, &count);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(6), TEXTOID, -1, false, TYPALIGN_INT, &r.upper_shown, NULL, &count);
+	r.feature = view.feature;
+	while (r.feature->first + r.feature->width < (Size) r.dimension[0])
+		r.feature++;
+	if (r.feature->kind == FC_FEATURE_CATEGORY)
+		PG_RETURN_TEXT_P(cstring_to_text(category_condition(&r, value_of(&r, PG_GETARG_OID(1), 0))));
+	if (r.feature->kind == FC_FEATURE_BOOLEAN)
+		PG_RETURN_TEXT_P(cstring_to_text(boolean_condition(&r, value_of(&r, PG_GETARG_OID(1), 0), holds_at(&r, 0), holds_at(&r, r.feature->width))));
+	initStringInfo(&all);
+	for (Size i = 0; i < r.count; i++)
+		appendStringInfo(&all, "%s%s", i > 0 ? " AND " : "", range_condition(&r, PG_GETARG_OID(1), i));
+	PG_RETURN_TEXT_P(cstring_to_text(all.data));
+}

@@ -2,7 +2,8 @@
 
 tools/with-server.sh python3 bench/endless.py [--only REGEX] [--rows 5000,50000] [--dims 4,64,1024] [--clusters 10,256,4096] [--seconds 5] [--wait 0]
 
-A call that is silent after so many seconds is cancelled and listed, and the exit status is 1.  With --wait a call that told how long it takes
+A call that is silent after so many seconds of the backend's CPU (of wall time where the server is on another machine) is cancelled and listed, and the
+exit status is 1.  With --wait a call that told how long it takes
 may run for so many seconds more; its line has the time that it took beside what it told.
 """
 import argparse
@@ -77,25 +78,34 @@ class Session:
         self.wait(60)
         self.call('SET search_path = public, fastclust, fastclust_internal; SET client_min_messages = notice')
 
+    def clock(self):
+        try:
+            with open(f'/proc/{self.connection.get_backend_pid()}/schedstat') as file:
+                return int(file.read().split()[0]) * 1e-9
+        except OSError:
+            return time.time()
+
     def wait(self, seconds, told=lambda: False):
         """True: the connection is ready; False: the time is over, or what was waited for was told."""
-        end = time.time() + seconds
+        end = None
         while not told():
             state = self.connection.poll()
             if state == psycopg2.extensions.POLL_OK:
                 return True
-            left = end - time.time()
+            if end is None:		# of a connection that is not made yet, nothing is known
+                end = self.clock() + seconds
+            left = end - self.clock()
             if left <= 0:
                 return False
             ready = ([self.connection], []) if state == psycopg2.extensions.POLL_READ else ([], [self.connection])
-            select.select(*ready, [], left)
+            select.select(*ready, [], max(left, 0.1))
         return False
 
     def call(self, query, seconds=600, wait=0):
         """Seconds, seconds that were told or None, and what became of the call: ended, told, silent or the error."""
         del self.connection.notices[:]
         told = lambda: next((float(m.group(1)) * UNITS[m.group(2)] for m in map(ABOUT.search, self.connection.notices) if m), None)
-        begun = time.time()
+        begun = self.clock()
         with self.connection.cursor() as cursor:
             try:
                 cursor.execute(query)
@@ -103,8 +113,8 @@ class Session:
                 if not ended and told() is not None:
                     ended = self.wait(wait)
             except psycopg2.Error as error:
-                return time.time() - begun, told(), str(error).strip().replace('\n', ' ')
-            taken = time.time() - begun
+                return self.clock() - begun, told(), str(error).strip().replace('\n', ' ')
+            taken = self.clock() - begun
             if ended:
                 return taken, told(), 'ended'
             self.connection.cancel()

@@ -1,14 +1,21 @@
 """Many clusters: train from the table beside faiss Kmeans, the export included.
 
-many_clusters.py [--rows N] [--dim D] [--clusters K,K,..] [--reported K,..] [--iterations 25]
+many_clusters.py [--rows N] [--dim D] [--clusters K,K,..] [--reported K,..] [--iterations 25] [--cpu] [--peers FOLDER,..]
 
 The server of the PG* variables has the extension.  Rows are a mixture of as many Gaussians as the first of all K, sizes by a power law,
 with a spectrum that falls.  faiss clusters all rows from random ones with two threads; its time counts the export by COPY.  The server
 may use two processes.  K that are reported are trained without faiss.  Peak memory is that of the backend, RssAnon, two hundred times a second.
+
+--cpu: CPU seconds of one thread each, for a machine with other work.  --peers: folders that each hold a built Python package `superkmeans` or `faiss`,
+of a version that has SuperKMeans.  They are run with as many iterations over all rows and, `superkmeans`, with its own defaults as well: a sample,
+ten iterations, and a hierarchy from 100,000 rows on.
 """
 import argparse
+import json
+import os
 import struct
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -62,26 +69,77 @@ def export(rows, dim):
     return np.frombuffer(out, record, rows, len(HEAD))['values']['value'].astype('f4')
 
 
-def faiss_kmeans(rows, dim, k, iterations):
+def by_faiss(x, k, iterations):
     import faiss
-    faiss.omp_set_num_threads(2)
-    start = time.time()
-    x = export(rows, dim)
-    exported = time.time() - start
-    kmeans = faiss.Kmeans(dim, k, niter=iterations, max_points_per_centroid=10 ** 9, min_points_per_centroid=1, seed=1)
+    kmeans = faiss.Kmeans(x.shape[1], k, niter=iterations, max_points_per_centroid=10 ** 9, min_points_per_centroid=1, seed=1)
     kmeans.train(x)
-    seconds = time.time() - start
-    label = kmeans.index.search(x, 1)[1][:, 0]
-    sse = sum(float(((x[s:s + 10000].astype('f8') - kmeans.centroids[label[s:s + 10000]]) ** 2).sum()) for s in range(0, rows, 10000))
-    return sse, seconds, exported
+    return kmeans.centroids
 
 
-def train(k, name):
+def by_faiss_super(x, k, iterations):
+    import faiss
+    p = faiss.SuperKMeansParameters()
+    p.niter, p.seed, p.max_points_per_centroid, p.min_points_per_centroid = iterations, 1, 10 ** 9, 1
+    kmeans = faiss.SuperKMeans(x.shape[1], k, p)
+    kmeans.train(x)
+    return faiss.vector_to_array(kmeans.centroids).reshape(k, -1)
+
+
+def by_superkmeans(x, k, iterations):
+    import superkmeans
+    return superkmeans.SuperKMeans(k, x.shape[1], hierarchical=False, iters=iterations, sampling_fraction=1.0, max_points_per_cluster=10 ** 6, early_termination=False, n_threads=THREADS).train(x)
+
+
+def by_superkmeans_defaults(x, k, iterations):
+    import superkmeans
+    return superkmeans.SuperKMeans(k, x.shape[1], n_threads=THREADS).train(x)
+
+
+THREADS = int(os.environ.get('OMP_NUM_THREADS', '2'))
+PEERS = {function.__name__: function for function in (by_faiss, by_faiss_super, by_superkmeans, by_superkmeans_defaults)}
+
+
+def sse_of(x, centroids):
+    half = (centroids.astype('f8') ** 2).sum(1) / 2
+    sse = 0.0
+    for s in range(0, len(x), 4000):
+        label = (half.astype('f4') - x[s:s + 4000] @ centroids.T).argmin(1)
+        sse += float(((x[s:s + 4000].astype('f8') - centroids[label]) ** 2).sum())
+    return sse
+
+
+def run_peer(name, rows, dim, k, iterations):
+    """In a process of its own: SSE, wall and CPU seconds of the export and the clustering."""
+    begun, cpu = time.time(), time.process_time()
+    x = export(rows, dim)
+    exported = time.time() - begun
+    centroids = np.ascontiguousarray(PEERS[name](x, k, iterations), 'f4')
+    seconds = time.time() - begun, time.process_time() - cpu
+    print(json.dumps([sse_of(x, centroids), *seconds, exported]))
+
+
+def peer(name, folder, args, k):
+    threads = '1' if args.cpu else '2'
+    environment = dict(os.environ, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads, PYTHONPATH=folder)
+    out = subprocess.run([sys.executable, __file__, '--rows', str(args.rows), '--dim', str(args.dim), '--iterations', str(args.iterations), '--run', f'{name},{k}'],
+                         check=True, capture_output=True, text=True, env=environment).stdout
+    return json.loads(out.strip().splitlines()[-1])
+
+
+def backend_seconds(pid):
+    with open(f'/proc/{pid}/schedstat') as file:
+        return int(file.read().split()[0]) * 1e-9
+
+
+def train(k, name, cpu):
     session = subprocess.Popen(['psql', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     session.stdin.write('SELECT pg_backend_pid();\n')
     session.stdin.flush()
-    peak = Peak(int(session.stdout.readline()))
+    pid = int(session.stdout.readline())
+    peak = Peak(pid)
     start = time.time()
+    if cpu:
+        session.stdin.write('SET max_parallel_workers_per_gather = 0;\n')
     session.stdin.write(f"SELECT fastclust.train('{name}', 'many_rows', 'v', {k});\n\\echo done\n")
     session.stdin.flush()
     for line in session.stdout:
@@ -89,7 +147,7 @@ def train(k, name):
             break
         if 'so far' not in line:
             print('   ', line.rstrip())
-    seconds = time.time() - start
+    seconds = backend_seconds(pid) if cpu else time.time() - start
     session.stdin.close()
     session.wait()
     sse = float(psql('SET search_path = fastclust',
@@ -109,14 +167,25 @@ def main():
     parser.add_argument('--clusters', type=numbers, default=[4096])
     parser.add_argument('--reported', type=numbers, default=[16384])
     parser.add_argument('--iterations', type=int, default=25)
+    parser.add_argument('--cpu', action='store_true')
+    parser.add_argument('--peers', type=lambda text: text.split(','), default=[])
+    parser.add_argument('--run', help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.run:
+        name, k = args.run.split(',')
+        return run_peer(name, args.rows, args.dim, int(k), args.iterations)
     load(mixture(args.rows, args.dim, (args.clusters + args.reported)[0]))
+    unit = 'CPU s' if args.cpu else 's'
+    runs = [('by_faiss', '')]
+    for folder in args.peers:
+        runs += [(name, folder) for name in (('by_superkmeans', 'by_superkmeans_defaults') if os.path.isdir(folder + '/superkmeans') else ('by_faiss', 'by_faiss_super'))]
     for k in args.clusters + args.reported:
-        sse, seconds, memory = train(k, f'many_{k}')
-        print(f'k = {k}: train {seconds:.1f} s, SSE {sse:.6g}, {memory} MB', flush=True)
-        if k in args.clusters:
-            other, other_seconds, exported = faiss_kmeans(args.rows, args.dim, k, args.iterations)
-            print(f'k = {k}: faiss {other_seconds:.1f} s (export {exported:.1f} s), SSE {other:.6g}; '
+        sse, seconds, memory = train(k, f'many_{k}', args.cpu)
+        print(f'k = {k}: train {seconds:.1f} {unit}, SSE {sse:.6g}, {memory} MB', flush=True)
+        for name, folder in runs if k in args.clusters else []:
+            other, wall, cpu, exported = peer(name, folder, args, k)
+            other_seconds = cpu if args.cpu else wall
+            print(f'k = {k}: {name} {folder} {other_seconds:.1f} {unit} (export {exported:.1f} s), SSE {other:.6g}; '
                   f'SSE ratio {sse / other:.4f}, time ratio {seconds / other_seconds:.3f}', flush=True)
 
 

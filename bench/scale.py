@@ -125,20 +125,16 @@ def training(table, method, k):
     return f"""SELECT train('bench ' || clock_timestamp(), '{table}', 'x', {k}, '{method}', '{{"quiet": true, "seed": 1}}')"""
 
 
-SCAN = """
-SELECT row_count(g.sketch)
-  FROM (SELECT jsonb_populate_record(NULL::training_job, jsonb_build_object('source', r.source, 'k', 10, 'method', 'kmeans',
-                   'options', '{{}}'::jsonb, 'seed', 1, 'estimate', estimated_rows(r.source))) AS job,
-               ROW(NULL, NULL, NULL)::row_units AS units
-          FROM (SELECT row_source('{table}', '{{x}}', true, NULL) AS source OFFSET 0) r OFFSET 0) j, spec, drawn,
-       LATERAL scan_groups(j.job, j.units, spec.of_training, drift_spec_of_sample(drawn.op, 1), coreset_sampling(j.job, j.units, drawn.op, 1)) g"""
+SCAN = "SELECT r.n FROM stored_versions v, LATERAL sketch_rows(v, '{table}', NULL) r WHERE v.model = 'bench scan'"
 
 
 def compare_scans(cluster, shards):
-    """The scan of a training alone: the number of rows, then a sketch, counts and a weighted sample."""
+    """The scan of drift alone: a sketch and counts, by the query that trainings scan by."""
+    cluster.cursor.execute("SELECT count(drop_model(model)) FROM models WHERE model = 'bench scan'")
+    cluster.cursor.execute("SELECT train('bench scan', 'single', 'x', 10, options => '{\"quiet\": true, \"seed\": 1}')")
     single = sum(cluster.measure(SCAN.format(table='single')))
     coordinator, workers = cluster.measure(SCAN.format(table='shards'))
-    print(f'scan of a training: one node {single:6.2f} CPU s, {shards} shards {coordinator + workers:6.2f}: {(coordinator + workers) / single:5.2f} x one node, '
+    print(f'scan of drift: one node {single:6.2f} CPU s, {shards} shards {coordinator + workers:6.2f}: {(coordinator + workers) / single:5.2f} x one node, '
           f'coordinator {coordinator:5.3f} ({100 * coordinator / (coordinator + workers):4.1f} %)', flush=True)
 
 

@@ -22,4 +22,17 @@ SELECT given, call, error_of(format('SELECT ' || call, given))
        (VALUES ('NULL::name', 1), ('NULL::name[]', 2), ('''{}''::name[]', 3), ('ARRAY[NULL]::name[]', 4), ('ARRAY[''a'', NULL]::name[]', 5), ('ARRAY[ARRAY[''a'', ''b'']]::name[]', 6)) g(given, j)
  ORDER BY j, i;
 SELECT count(*) FROM live_sketches;
+
+-- a version that a caller made up is read as far as it goes
+CREATE FUNCTION made_up(fields jsonb) RETURNS fastclust_internal.stored_versions LANGUAGE sql AS 'SELECT jsonb_populate_record(NULL::fastclust_internal.stored_versions, fields)';
+SELECT error_of(format('SELECT fastclust_internal.rows_sampled(made_up(%L), ''numbers'', NULL, 10, 0)', f))
+  FROM unnest(ARRAY['{"vector": true}', '{"features": [], "vector": true}', '{"features": ["a"]}', '{"features": ["a"], "vector": true}', '{"features": ["c"], "vector": true}']) f;
+SELECT error_of('SELECT fastclust_internal.sketch_rows(made_up(''{"features": ["x"], "vector": true}''), ''numbers'', NULL)');
+SELECT error_of(format('SELECT fastclust_internal.rows_of_version(made_up(%L), fastop_agg(ARRAY[1, 2]::real[]))', u))
+  FROM unnest(ARRAY['{"center": [1], "scale": [1]}', '{"center": [1, 1], "scale": [1, 0]}']) u;
+-- nor does one that a changed dump restored without its sketch stop the server
+SELECT train('without sketch', 'numbers', 'x', 2, 'compressive', '{"quiet": true}');
+UPDATE fastclust_internal.stored_versions SET training_sketch = NULL WHERE model = 'without sketch';
+SELECT error_of('SELECT retrain(''without sketch'', sketch => sketch_agg(x, s)) FROM numbers, made GROUP BY s'), error_of('SELECT retrain_if_drifted(''without sketch'')');
+SELECT drop_model('without sketch');
 DROP SCHEMA of_no_features CASCADE;

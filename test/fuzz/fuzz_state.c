@@ -57,6 +57,16 @@ make_contingency(uint8_t *bytes, size_t room, unsigned int seed)
 	return fc_contingency_size(capacity);
 }
 
+static double
+rank_of(const fc_coreset *state, uint64_t key, const double *x)
+{
+	double		rank;
+
+	fc_coreset_hash(state->seed, x, 1, state->dim, &key);
+	fc_coreset_ranks(state, &key, x, 1, &rank);
+	return rank;
+}
+
 static size_t
 make_coreset(uint8_t *bytes, size_t room, unsigned int seed)
 {
@@ -69,7 +79,7 @@ make_coreset(uint8_t *bytes, size_t room, unsigned int seed)
 		return 0;
 	fc_coreset_init(DIM, capacity - 1, capacity, seed, center, (double) (seed % 2), INFINITY, FC_EUCLIDEAN, state);
 	for (uint64_t key = 0; key < seed % 2 + 1; key++, state->count++)
-		fc_coreset_take(state, fc_coreset_rank(state, key, row), row);
+		fc_coreset_take(state, rank_of(state, key, row), row);
 	return fc_coreset_bytes(DIM, capacity);
 }
 
@@ -204,7 +214,7 @@ use_coreset(const fc_coreset *bytes)
 		x[i] = (double) (i % 3) - 1;
 	for (uint64_t key = 0; key < ROWS; key++)
 	{
-		double		rank = fc_coreset_rank(state, key, x);
+		double		rank = rank_of(state, key, x);
 
 		if (fc_coreset_takes(state, rank) && !fc_coreset_is_full(state))
 			fc_coreset_take(state, rank, x);

@@ -58,8 +58,11 @@ sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, doub
 	fc_coreset_init(D, size, capacity, seed, center, variance, limit, FC_EUCLIDEAN, state);
 	for (size_t i = first; i < count; i += step)
 	{
-		double		rank = fc_coreset_rank(state, i, rows + i * D);
+		uint64_t	hash = i;
+		double		rank;
 
+		fc_coreset_hash(seed, rows + i * D, 1, D, &hash);
+		fc_coreset_ranks(state, &hash, rows + i * D, 1, &rank);
 		if (fc_coreset_takes(state, rank))
 		{
 			if (fc_coreset_is_full(state))

@@ -1,5 +1,5 @@
 /*
- * fc.h - what every file of the core shares: status, interrupts, memory, views.
+ * fc.h - shared by every file of the core: status, interrupts, memory, views.
  *
  * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B.  It owns nothing
  * (callers pass an arena), prints nothing and raises nothing (functions return
@@ -29,7 +29,7 @@ typedef enum fc_status
 	FC_ENUMERIC					/* a factorisation failed */
 } fc_status;
 
-/* What values of all rooms hold at most. */
+/* The limits of values of all rooms. */
 #define FC_MAX_DIM			32768
 #define FC_MAX_ENCODED		16384	/* dimensions of an encoder that is learned, and categories of a column */
 #define FC_MAX_CLUSTERS		(1 << 20)
@@ -58,7 +58,7 @@ fc_check(void)
 		fc_interrupt_check();
 }
 
-/* Multiply-adds, or what costs as much, between two checks: a few ms. */
+/* Multiply-adds, or as costly steps, between two checks: a few ms. */
 #define FC_PACE ((size_t) 1 << 22)
 
 /* Count work done since the last check; check when it is enough.  For loops whose steps differ in size. */

@@ -1,4 +1,4 @@
-/* back_project.c - what a decoder found, in the user's coordinates; see decode.h */
+/* back_project.c - centroids of a decoder in the user's coordinates; see decode.h */
 #include "decode/decode.h"
 
 #include <math.h>

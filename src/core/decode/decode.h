@@ -1,7 +1,7 @@
 /*
  * decode.h - centroids from a sketch alone.
  *
- * A problem is what a decoder sees: moments z_j = mean of exp(i omega_j . y) over
+ * A problem is the input of a decoder: moments z_j = mean of exp(i omega_j . y) over
  * rows y in reduced coordinates, y = basis' (x - center) / scale / sigma, so the
  * radius laws hold with sigma = 1 and every length below is in units of sigma.
  */
@@ -114,7 +114,7 @@ typedef struct fc_problem_parts
 
 /*
  * The problem of a folded sketch with rows.  auto and clompr fit all scales of the spec at once, the others the
- * first, unless parts->sigma names one.  What the problem points to lies in the arena, in the sketch and in the pilot.
+ * first, unless parts->sigma names one.  The arrays of the problem are in the arena, in the sketch and in the pilot.
  */
 void		fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_parts *parts,
 							fc_arena *arena, fc_problem *problem);
@@ -126,9 +126,9 @@ uint32_t	fc_scale_of_sigma(const fc_spec *spec, double sigma);
 double		fc_problem_deviation(const fc_problem *problem);
 
 /*
- * ---- what a decoder found, in the user's coordinates: back_project.c ----
+ * ---- centroids of a decoder in the user's coordinates: back_project.c ----
  *
- *     centroid    x = center + scale (basis' sigma y + what the basis leaves of the mean)
+ *     centroid    x = center + scale (basis' sigma y + the part of the mean outside the basis)
  *     covariance  C = scale basis' sigma^2 R basis scale
  *
  * A centroid takes d n multiply-adds, a covariance d n^2 + d^2 n: two products.
@@ -136,7 +136,7 @@ double		fc_problem_deviation(const fc_problem *problem);
 typedef struct fc_back_projection
 {
 	const fc_spec *spec;
-	double	   *rest;			/* d: what the basis leaves of the scaled, centred mean; unused without a basis */
+	double	   *rest;			/* d: the part of the scaled, centred mean outside the basis; unused without one */
 	double	   *basis;			/* n x d: sigma basis scale, for covariances */
 	double	   *product;		/* n x d */
 } fc_back_projection;

@@ -27,7 +27,6 @@
 #define KMEANS_STARTS 12
 #define KMEANS_TOLERANCE 1e-4
 #define ROW_PENALTY 1e-4
-#define PANEL ((size_t) 256)		/* rows of the Gram matrix between two checks */
 #define ATOM_PENALTY 1e-9
 #define CERTIFIED_ROWS ((size_t) 256)	/* enough when the atoms leave nothing but noise ... */
 #define MANY_TIMES_SAMPLE 20.0	/* ... and the table is this many times the sample */
@@ -45,7 +44,6 @@ fc_density_take(fc_decoding *d, fc_arena *arena)
 	w->x = FC_TAKE(arena, w->capacity * d->n, float);
 	w->weight = FC_TAKE(arena, w->capacity, double);
 	w->labels = FC_TAKE(arena, w->capacity, int32_t);
-	w->initial = FC_TAKE(arena, d->k * d->n, double);
 	w->centroids = FC_TAKE(arena, d->k * d->n, double);
 	w->shares = FC_TAKE(arena, d->k, double);
 	w->spreads = FC_TAKE(arena, d->k, double);
@@ -56,8 +54,6 @@ fc_density_take(fc_decoding *d, fc_arena *arena)
 	r->penalty = FC_TAKE(arena, columns, double);
 	r->rhs = FC_TAKE(arena, columns, double);
 	r->weight = FC_TAKE(arena, columns, double);
-	r->features = FC_TAKE(arena, columns * 2 * FC_FREQUENCY_BLOCK, float);
-	r->gram_block = FC_TAKE(arena, columns * columns, float);
 	r->gram = FC_TAKE(arena, columns * columns, double);
 	r->cosine = FC_TAKE(arena, columns * FC_FREQUENCY_BLOCK, double);
 	r->sine = FC_TAKE(arena, columns * FC_FREQUENCY_BLOCK, double);
@@ -228,72 +224,6 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 	return atoms + count;
 }
 
-/* features (count x 2 width, float) of one block, and its share of rhs */
-static void
-block_features(fc_decoding *d, size_t count, size_t first, size_t width)
-{
-	fc_reweight_work *w = &d->reweight;
-	double		scale = 1.0 / (double) d->m;
-	int			rows = (int) count;
-	int			columns = (int) width;
-
-	fc_features(d, w->center, w->variance, count, first, width, w->cosine, w->sine);
-	cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, w->cosine, columns, d->z_re + first, 1, 1.0, w->rhs, 1);
-	cblas_dgemv(CblasRowMajor, CblasNoTrans, rows, columns, scale, w->sine, columns, d->z_im + first, 1, 1.0, w->rhs, 1);
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < width; j++)
-		{
-			w->features[i * 2 * width + j] = (float) w->cosine[i * width + j];
-			w->features[i * 2 * width + width + j] = (float) w->sine[i * width + j];
-		}
-}
-
-/* gram_block += F F' in float, the lower triangle and some of the upper one. */
-static void
-add_features(fc_decoding *d, size_t count, size_t width)
-{
-	fc_reweight_work *w = &d->reweight;
-	size_t		k = 2 * width;
-
-	for (size_t row = 0; row < count; row += PANEL)
-	{
-		size_t		rows = count - row < PANEL ? count - row : PANEL;
-		fc_product	p = {.transpose_b = true,.m = rows,.n = row + rows,.k = k,.alpha = 1.0,.beta = 1.0,
-		.lda = k,.ldb = k,.ldc = count};
-
-		fc_multiply_float(&p, w->features + row * k, w->features, w->gram_block + row * count);
-	}
-}
-
-static void
-ridge_gram(fc_decoding *d, size_t count)
-{
-	fc_reweight_work *w = &d->reweight;
-
-	fc_clear_pieces(w->gram_block, count * count * sizeof(float));
-	memset(w->rhs, 0, count * sizeof(double));
-	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
-	{
-		size_t		width = fc_block_width(d, first);
-
-		block_features(d, count, first, width);
-		add_features(d, count, width);
-	}
-	for (size_t i = 0; i < count; i++)
-	{
-		if (i % PANEL == 0)
-			fc_check();
-		for (size_t j = 0; j <= i; j++)
-		{
-			double		entry = (double) w->gram_block[i * count + j] / (double) d->m;
-
-			w->gram[i * count + j] = entry;
-			w->gram[j * count + i] = entry;
-		}
-		w->gram[i * count + i] += w->penalty[i];
-	}
-}
-
 /*
  * points = the atoms' points with their new weights, then the rows of positive weight; returns their number,
  * 0 when nothing has weight.  certified: the mixture already fits to the noise floor, so that few rows do.
@@ -307,7 +237,9 @@ fc_reweighted_points(fc_decoding *d, const fc_mixture *mixture, bool certified)
 	size_t		columns = lay_out(d, mixture, certified && many ? CERTIFIED_ROWS : SAMPLE_ROWS);
 	size_t		count;
 
-	ridge_gram(d, columns);
+	fc_gram(d, w->center, w->variance, columns, w->cosine, w->sine, w->gram, w->rhs);
+	for (size_t i = 0; i < columns; i++)
+		w->gram[i * columns + i] += w->penalty[i];
 	fc_nnls(w->gram, w->rhs, columns, d->arena, w->weight);
 	reweighted.weight = w->weight;
 	count = fc_density_points(d, &reweighted);

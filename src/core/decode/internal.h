@@ -120,7 +120,6 @@ typedef struct fc_points_work
 	float	   *x;				/* capacity x n */
 	double	   *weight;
 	int32_t    *labels;
-	double	   *initial;		/* k x n */
 	double	   *centroids;		/* k x n */
 	double	   *shares;			/* k */
 	double	   *spreads;		/* k */
@@ -135,9 +134,7 @@ typedef struct fc_reweight_work
 	double	   *penalty;
 	double	   *rhs;
 	double	   *weight;
-	float	   *features;		/* (rows + atoms) x 2 FC_FREQUENCY_BLOCK */
-	float	   *gram_block;		/* (rows + atoms)^2 */
-	double	   *gram;
+	double	   *gram;			/* (rows + atoms)^2 */
 	double	   *cosine;			/* (rows + atoms) x FC_FREQUENCY_BLOCK */
 	double	   *sine;
 } fc_reweight_work;

@@ -80,7 +80,7 @@ build_dictionary(fc_decoding *d, const fc_mixture *mixture, size_t modes, double
 	fc_gram(d, w->center, w->variance, size, w->cosine, w->sine, w->gram, w->rhs);
 }
 
-/* The entry outside the chosen set that correlates best with what the chosen leave. */
+/* The entry outside the chosen set that correlates best with the residual of the chosen. */
 static size_t
 best_entry(const fc_select_work *w, size_t size, size_t chosen, double *score)
 {
@@ -479,7 +479,7 @@ log_cells(const fc_decoding *d)
 
 /*
  * Drop atoms, least important first: those whose importance is below 2 J0 (n + 1) / m, and
- * isolated ones that what the mixture leaves (cost) explains: the highest of C peaks of a
+ * isolated ones that the mixture's residual (cost) explains: the highest of C peaks of a
  * random field of that energy has a gain of about cost log(C) / m.
  */
 void

@@ -42,41 +42,24 @@ looked_at(const fc_drift_sample *sample)
 	return smaller(sample->n, FC_DRIFT_SAMPLE);
 }
 
-/* A key of the order of floats, and the float of a key. */
-static uint64_t
-key_of(float value)
-{
-	uint32_t	bits;
-
-	value += 0.0f;				/* -0 and 0 are one value */
-	memcpy(&bits, &value, sizeof(bits));
-	return (bits & UINT32_C(0x80000000)) ? ~bits : bits | UINT32_C(0x80000000);
-}
-
-static float
-value_of(uint64_t key)
-{
-	uint32_t	bits = (uint32_t) key;
-	float		value;
-
-	bits = (bits & UINT32_C(0x80000000)) ? bits & UINT32_C(0x7FFFFFFF) : ~bits;
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
 /* work->value = count numbers, sorted; they are there already. */
 static void
 sort_values(const column_work *work, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		work->items[i] = (fc_keyed) {key_of(work->value[i]), 0};
+	{
+		float		value = work->value[i] + 0.0f;	/* -0 and 0 are one value */
+
+		work->items[i] = (fc_keyed) {fc_number_key((double) value), 0};
+		memcpy(&work->items[i].value, &value, sizeof(float));
+	}
 	fc_sort(work->items, count, work->items + count);
 	for (size_t i = 0; i < count; i++)
-		work->value[i] = value_of(work->items[i].key);
+		memcpy(&work->value[i], &work->items[i].value, sizeof(float));
 }
 
 /* Column j of the sample, sorted. */
-static fc_status
+static void
 sort_column(const fc_drift_sample *sample, size_t j, const column_work *work)
 {
 	size_t		n = looked_at(sample);
@@ -84,12 +67,7 @@ sort_column(const fc_drift_sample *sample, size_t j, const column_work *work)
 	for (size_t i = 0; i < n; i++)
 		work->value[i] = sample->values[i * sample->d + j];
 	fc_check();
-	if (fc_all_finite_float(work->value, n))
-	{
-		sort_values(work, n);
-		return FC_OK;
-	}
-	return FC_EVALUE;
+	sort_values(work, n);
 }
 
 /* How many of n sorted values are <= x. */
@@ -272,29 +250,24 @@ choose_column(const column_work *work, size_t n, size_t j, const fc_drift_spec *
 		notes->third[3 * j + (size_t) which] = nearest_edge(work->value, n, edge, notes->count[j], thirds[which]);
 }
 
-fc_status
+void
 fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, fc_drift_spec *spec)
 {
 	column_work work;
 	column_notes notes;
-	fc_status	status = FC_OK;
 	uint16_t   *column;
 	fc_rng		rng;
 
 	notes.count = FC_TAKE(arena, sample->d, uint8_t);
 	notes.third = FC_TAKE(arena, 3 * sample->d, uint8_t);
 	take_work(arena, looked_at(sample), &work);
-	if (status != FC_OK)
-		return status;
 	memset(spec, 0, fc_drift_spec_bound(sample));
 	*spec = first_fields(sample, seed);
 	if (sample->origin != NULL)
 		memcpy((double *) (uintptr_t) fc_drift_origin(spec), sample->origin, sample->d * sizeof(double));
 	for (size_t j = 0; j < sample->d; j++)
 	{
-		status = sort_column(sample, j, &work);
-		if (status != FC_OK)
-			return status;
+		sort_column(sample, j, &work);
 		choose_column(&work, looked_at(sample), j, spec, &notes);
 	}
 	/* The columns of bits, and behind them the notes of the columns. */
@@ -310,7 +283,6 @@ fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, f
 	memcpy((uint8_t *) (uintptr_t) fc_drift_edge_counts(spec), notes.count, spec->dim);
 	memcpy((uint8_t *) (uintptr_t) fc_drift_thirds(spec), notes.third, 3 * (size_t) spec->dim);
 	fc_drift_spec_seal(spec);
-	return FC_OK;
 }
 
 /* ---- waves ---- */
@@ -344,25 +316,21 @@ measure_column(const column_work *work, size_t n, double origin, bool zero_cente
 		*scale = fmax(*scale, (fabs(origin + (double) median) + farthest) / MOST_SPREAD);
 }
 
-fc_status
+void
 fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc_arena *arena,
 			  double *center, double *scale, double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts)
 {
 	column_work work;
-	fc_status	status = FC_OK;
 
 	take_work(arena, looked_at(sample), &work);
 	for (size_t s = 0; s < FC_WAVE_SCALES; s++)
 		sigmas[s] = wave_lengths[s] * sqrt((double) sample->d);
-	for (size_t j = 0; j < sample->d && status == FC_OK; j++)
+	for (size_t j = 0; j < sample->d; j++)
 	{
-		status = sort_column(sample, j, &work);
-		if (status == FC_OK)
-			measure_column(&work, looked_at(sample), sample->origin != NULL ? sample->origin[j] : 0.0, zero_center, sigmas[0],
-									&center[j], &scale[j]);
+		sort_column(sample, j, &work);
+		measure_column(&work, looked_at(sample), sample->origin != NULL ? sample->origin[j] : 0.0, zero_center, sigmas[0], &center[j], &scale[j]);
 	}
 	*parts = (fc_spec_parts) {.dim = sample->d,.reduced = sample->d,.frequencies = FC_WAVES,.scales = FC_WAVE_SCALES,.law = FC_LAW_GAUSSIAN,
 	.structured = sample->d >= FC_STRUCTURED_CROSSOVER,.cosine = sample->metric == FC_COSINE,.seed = seed,
 	.center = center,.scale = scale,.sigmas = sigmas};
-	return status;
 }

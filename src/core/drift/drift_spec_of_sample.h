@@ -8,7 +8,7 @@
 /* Rows at random: row i is origin + values[i * d ..]. */
 typedef struct fc_drift_sample
 {
-	const float *values;		/* n x d */
+	const float *values;		/* n x d, finite */
 	const double *origin;		/* d, or NULL for 0 */
 	const double *weights;		/* n, above 0: of how many rows a row is one */
 	size_t		n;
@@ -23,9 +23,9 @@ size_t		fc_drift_spec_bound(const fc_drift_sample *sample);
 
 /*
  * Edges of a column: every value when at most FC_DRIFT_EDGES differ, else quantiles without repeats and, of values that many rows
- * share, the largest value below.  Weights are not looked at.  FC_EVALUE.
+ * share, the largest value below.  Weights are not looked at.
  */
-fc_status	fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *work, fc_drift_spec *spec);
+void		fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *work, fc_drift_spec *spec);
 
 /* ---- the waves ---- */
 
@@ -37,7 +37,7 @@ fc_status	fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena
  * center the median (0 with zero_center), scale the interquartile range over 1.349, or where that is 0 the median distance from the
  * median among the values not on it.  The parts point to center, scale (d each) and sigmas.
  */
-fc_status	fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc_arena *work,
+void		fc_wave_parts(const fc_drift_sample *sample, bool zero_center, uint64_t seed, fc_arena *work,
 						  double *center, double *scale, double sigmas[FC_WAVE_SCALES], fc_spec_parts *parts);
 
 #endif							/* FC_DRIFT_SPEC_OF_SAMPLE_H */

@@ -99,33 +99,6 @@ fc_encoder_prepared_size(const fc_encoder *encoder)
 	return encoder->features * sizeof(fc_category_slots) + slots * sizeof(uint32_t);
 }
 
-/* Its first and its last bytes, which may be the same ones: of a short text all. */
-static inline uint32_t
-hash_text(const char *text, size_t length)
-{
-	uint64_t	word[2] = {0};
-	uint32_t	half[2] = {0};
-
-	if (length > 2 * sizeof(*word))
-		return (uint32_t) fc_hash_bytes(0, text, length);
-	if (length >= sizeof(*word))
-	{
-		memcpy(&word[0], text, sizeof(*word));
-		memcpy(&word[1], text + length - sizeof(*word), sizeof(*word));
-	}
-	else if (length >= sizeof(*half))
-	{
-		memcpy(&half[0], text, sizeof(*half));
-		memcpy(&half[1], text + length - sizeof(*half), sizeof(*half));
-		word[0] = half[0];
-		word[1] = half[1];
-	}
-	else
-		for (size_t i = 0; i < length; i++)
-			word[0] = word[0] << 8 | (unsigned char) text[i];
-	return (uint32_t) fc_hash_words(0, word[0], word[1], length);
-}
-
 void
 fc_encoder_prepare(fc_encoder *encoder, void *memory)
 {
@@ -143,7 +116,7 @@ fc_encoder_prepare(fc_encoder *encoder, void *memory)
 		for (uint32_t j = 0; j < feature->categories; j++)
 		{
 			const fc_encoder_category *category = &encoder->category[feature->first_category + j];
-			uint32_t	at = hash_text(encoder->text + category->start, category->length);
+			uint32_t	at = (uint32_t) fc_hash_bytes(0, encoder->text + category->start, category->length);
 
 			while (slot[first + (at & (slots - 1))] != 0)
 				at++;
@@ -163,7 +136,7 @@ find_category(const fc_encoder *encoder, size_t i, const char *text, size_t leng
 	const uint32_t *slot = encoder->slot + encoder->slots_of[i].first;
 	uint32_t	mask = encoder->slots_of[i].mask;
 
-	for (uint32_t at = hash_text(text, length);; at++)
+	for (uint32_t at = (uint32_t) fc_hash_bytes(0, text, length);; at++)
 	{
 		uint32_t	found = slot[at & mask];
 		const fc_encoder_category *category;
@@ -233,7 +206,7 @@ fc_encoder_into_units(const fc_encoder *encoder, double *x)
 	fc_rows_in_units(x, 1, encoder->dim, encoder->center, encoder->scale, x);
 }
 
-/* What the parts read so far take of the arrays that they share. */
+/* How much of the shared arrays the parts read so far take. */
 typedef struct walk
 {
 	const fc_encoder *encoder;

@@ -124,7 +124,7 @@ typedef struct fc_encoder
 	const uint32_t *slot;		/* a category of the feature + 1, or 0 */
 } fc_encoder;
 
-/* Dimensions of what is there, without the one for NULL. */
+/* Dimensions of the values, without the one for NULL. */
 static inline size_t
 fc_feature_values(const fc_encoder_feature *feature)
 {

@@ -1,4 +1,4 @@
-/* learn.c - what is seen of a feature's values, and how it is encoded then; see learn.h and write.c */
+/* learn.c - sums and counts of a feature's values, and how it is encoded then; see learn.h and write.c */
 #include "encode/learn.h"
 
 #include <string.h>

@@ -108,7 +108,7 @@ split(butterfly_work *w)
 	fc_sparse_pair_changed(s);
 }
 
-/* What is left: blocks of `height` rows. */
+/* The last factor: blocks of `height` rows. */
 static void
 close_chain(butterfly_work *w)
 {

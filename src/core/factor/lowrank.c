@@ -42,7 +42,7 @@ square_left(const double *u, const float *left, const float *right, size_t rank,
 	return square;
 }
 
-/* left_j = right u_j; sums[0] is the weighted square of what is left of U, sums[1] of U. */
+/* left_j = right u_j; sums[0] is the weighted square of the residual of U, sums[1] of U. */
 static void
 project_rows(const fc_target *target, size_t rank, const float *right, float *left, double sums[2])
 {

@@ -23,7 +23,7 @@ void		fc_hierarchical(const fc_target *target, const fc_palm_options *options,
  * U = S_1 M, S_1 pairing row i with row i + k/2, M block-diagonal over two halves of the columns;
  * then each block in turn, until blocks are two rows high.  Every inner index owns a 2-row
  * piece of U, whose best rank-1 approximation is known in closed form: no iteration,
- * 2 k d log2 k operations.  About 2 non-zeros a row; what fits depends on the order of clusters and
+ * 2 k d log2 k operations.  About 2 non-zeros a row; the fit depends on the order of clusters and
  * columns.  For k > d the work is done on U'.  factors gets log2(min(k, d)) factors, rounded up;
  * between them vectors are no longer than 2 min(k, d).
  */
@@ -41,7 +41,7 @@ void		fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 size_t		fc_rank_within(size_t k, size_t d, size_t budget);
 
 /*
- * The relative error of the truncated SVD of the target with as many values: what any factors are to be compared with.
+ * The relative error of the truncated SVD of the target with as many values, for comparison with other factors.
  * 1 when they do not suffice for one rank, unless that leaves nothing.
  */
 double		fc_equal_svd(const fc_target *target, size_t values, uint64_t seed, fc_arena *arena);

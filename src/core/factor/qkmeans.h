@@ -101,7 +101,7 @@ void		fc_measure_operator(const fc_operator *op, const fc_row_source *sample, fc
 void		fc_measure_start(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *sample,
 							 fc_arena *arena, fc_measure *measure);
 
-/* a / b, where what is below 1e-6 of the scatter counts as that: clusters without spread have no ratio. */
+/* a / b, where sums below 1e-6 of the scatter count as that: clusters without spread have no ratio. */
 double		fc_measure_ratio(double a, double b, double scatter);
 
 typedef struct fc_trial

@@ -33,7 +33,7 @@ fc_choose_k_most(size_t n, size_t max_k)
 	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS), max_k));
 }
 
-#define STEPS_OF_ALL	100.0	/* measured: Lloyd steps with max_k clusters that take as long as all searches */
+#define STEPS_OF_ALL	150.0	/* measured: Lloyd steps with max_k clusters that take as long as all searches */
 
 double
 fc_choose_k_operations(size_t n, size_t d, size_t max_k)

@@ -277,7 +277,7 @@ make_plan(fc_kmeans_work *w)
 /* Measured: Lloyd steps that a start takes, a search for each of its SEARCH_STARTS, a search with bounds in all, and the balance of clusters. */
 #define USUAL_STEPS		25.0
 #define STEPS_OF_SEARCH	6.0
-#define STEPS_OF_BOUNDS	6.0
+#define STEPS_OF_BOUNDS	160.0	/* over the square root of k */
 #define STEPS_OF_BALANCE	50.0
 
 double
@@ -289,7 +289,7 @@ fc_kmeans_operations(size_t n, size_t d, size_t k, const fc_kmeans_options *opti
 	double		steps = fmin(USUAL_STEPS, options->iterations) * fmax(1.0, options->n_init);
 
 	if (options->n_init < 0)
-		steps = fc_kmeans_choose_search(&rows, k)->hierarchy ? STEPS_OF_BOUNDS : STEPS_OF_SEARCH * starts;
+		steps = fc_kmeans_choose_search(&rows, k)->hierarchy ? STEPS_OF_BOUNDS / sqrt((double) k) : STEPS_OF_SEARCH * starts;
 	if (options->budget > 0.0)
 		steps = fmin(steps, USUAL_STEPS + options->budget / step);
 	return step * (steps + (options->most > 0.0 ? STEPS_OF_BALANCE : 0.0));

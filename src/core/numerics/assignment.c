@@ -10,11 +10,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/sizes.h"
 #include "numerics/dense.h"
 
 #define NONE SIZE_MAX
-#define TILE	((size_t) 256)		/* points, and centroids, of one matrix product */
+#define TILE	((size_t) 64)		/* new clusters of one matrix product */
 #define MOST_EXACT	((size_t) 512)	/* clusters whose pairs are all looked at: cubic time */
 
 /* A view that always has rows <= columns. */
@@ -230,7 +231,7 @@ size_t
 fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d)
 {
 	bool		many = are_many(k_old, k_new);
-	size_t		lists = (k_old + k_new) * (8 * sizeof(double)) + 32 * 64;
+	size_t		lists = (k_old + k_new) * (8 * sizeof(double)) + 32 * 64 + (many ? TILE * k_old * sizeof(double) : 0);
 
 	return lists + (many ? MOST_EXACT * MOST_EXACT : k_old * k_new) * sizeof(double) +
 		(many ? 2 * MOST_EXACT * d * sizeof(double) : 0);
@@ -264,53 +265,66 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	}
 }
 
-/* Continues the nearest of `rows` points with the centroids first .. + count. */
-static void
-compare_tile(const double *dots, const double *half, size_t rows, size_t first, size_t count, double *best, int32_t *nearest)
+/* half (k) = ||c||^2 / 2 */
+static double *
+half_squares(const double *centroids, size_t k, size_t d, fc_arena *arena)
 {
-	for (size_t r = 0; r < rows; r++)
-		for (size_t j = 0; j < count; j++)
-			if (half[first + j] - dots[r * TILE + j] < best[r])
-			{
-				best[r] = half[first + j] - dots[r * TILE + j];
-				nearest[r] = (int32_t) (first + j);
-			}
+	double	   *half = FC_TAKE(arena, k, double);
+
+	for (size_t j = 0; j < k; j++)
+		half[j] = 0.5 * cblas_ddot((int) d, centroids + j * d, 1, centroids + j * d, 1);
+	return half;
 }
 
-/*
- * nearest[i]: the number of the nearest of k centroids (k x d) to point i (n x d), lowest of equals; centroids that differ by less
- * than the rounding of floats of their distance from the origin may stand for each other.
- */
-static void
-nearest_points(const double *points, size_t n, const double *centroids, size_t k, size_t d, fc_arena *arena, int32_t *nearest)
+/* No one is nearest yet. */
+static double *
+farthest(size_t k, fc_arena *arena, int32_t *nearest)
 {
-	fc_mark		used = fc_arena_mark(arena);
-	double	   *half = FC_TAKE(arena, k, double);	/* ||c||^2 / 2 */
-	double	   *dots = FC_TAKE(arena, TILE * TILE, double);
-	double		best[TILE];
+	double	   *least = FC_TAKE(arena, k, double);
 
 	for (size_t j = 0; j < k; j++)
 	{
-		half[j] = 0.0;
-		for (size_t i = j * d; i < (j + 1) * d; i++)
-			half[j] += 0.5 * centroids[i] * centroids[i];
+		least[j] = INFINITY;
+		nearest[j] = 0;
 	}
-	for (size_t start = 0; start < n; start += TILE)
+	return least;
+}
+
+/*
+ * w->old_of and w->new_of, lowest of equals; centroids that differ by less than the rounding of floats of their distance from the
+ * origin may stand for each other.
+ */
+static void
+nearest_each(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, const many_work *w)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	double	   *half_old = half_squares(old, k_old, d, arena);
+	double	   *half_new = half_squares(new, k_new, d, arena);
+	double	   *least_of_old = farthest(k_old, arena, w->new_of);
+	double	   *least_of_new = farthest(k_new, arena, w->old_of);
+	double	   *dots = FC_TAKE(arena, TILE * k_old, double);
+
+	for (size_t first = 0; first < k_new; first += TILE)
 	{
-		size_t		rows = smaller(TILE, n - start);
+		fc_product	product = {.transpose_b = true,.m = smaller(TILE, k_new - first),.n = k_old,.k = d,.alpha = 1.0,.lda = d,.ldb = d,.ldc = k_old};
 
-		for (size_t r = 0; r < rows; r++)
-		{
-			best[r] = INFINITY;
-			nearest[start + r] = 0;
-		}
-		for (size_t first = 0; first < k; first += TILE)
-		{
-			fc_product	product = {.transpose_b = true,.m = rows,.n = smaller(TILE, k - first),.k = d,.alpha = 1.0,.lda = d,.ldb = d,.ldc = TILE};
+		fc_multiply(&product, new + first * d, old, dots);
+		for (size_t j = first; j < first + product.m; j++)
+			for (size_t i = 0; i < k_old; i++)
+			{
+				double		dot = dots[(j - first) * k_old + i];
 
-			(void) fc_multiply(&product, points + start * d, centroids + first * d, dots);
-			compare_tile(dots, half, rows, first, product.n, best, nearest + start);
-		}
+				if (half_old[i] - dot < least_of_new[j])
+				{
+					least_of_new[j] = half_old[i] - dot;
+					w->old_of[j] = (int32_t) i;
+				}
+				if (half_new[j] - dot < least_of_old[i])
+				{
+					least_of_old[i] = half_new[j] - dot;
+					w->new_of[i] = (int32_t) j;
+				}
+			}
 	}
 	fc_arena_release(arena, used);
 }
@@ -378,8 +392,7 @@ match_many(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	w.pair = FC_TAKE(arena, k_new, int32_t);
 	w.old = FC_TAKE(arena, MOST_EXACT * d, double);
 	w.new = FC_TAKE(arena, MOST_EXACT * d, double);
-	nearest_points(new, k_new, old, k_old, d, arena, w.old_of);
-	nearest_points(old, k_old, new, k_new, d, arena, w.new_of);
+	nearest_each(old, k_old, new, k_new, d, arena, &w);
 	join_mutual(&w, k_old, k_new, number, &left_new, &left_old);
 	match_left(old, left_old, new, left_new, d, arena, &w, number);
 	complete(number, k_new, w.taken);

@@ -20,12 +20,9 @@
 #define QUAD		(4 / DOUBLES)	/* vectors of four doubles */
 #define GROUP_ROWS	4			/* rows of the matrix at once */
 #define INLINE		static inline __attribute__((always_inline))
-#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
 
@@ -211,18 +208,17 @@ fc_row_square(const float *x, size_t d)
 
 /* A vector of a row about the offset, its squares onto sum. */
 INLINE void
-shift_vector(const double *x, const double *offset, float *out, vdouble *sum)
+shift_vector(vdouble value, const double *offset, float *out, vdouble *sum)
 {
-	vdouble		value = *(const vdouble *) x;
-
 	if (offset != NULL)
 		value -= *(const vdouble *) offset;
 	*(vhalf *) out = FC_NARROW(vhalf, value);
 	*sum += value * value;
 }
 
+/* Of x, or where that is NULL of floats. */
 INLINE double
-shift(const double *x, const double *offset, size_t d, float *out)
+shift(const double *x, const float *floats, const double *offset, size_t d, float *out)
 {
 	vdouble		sums[4 * QUAD] = {{0}};
 	double		sum = 0.0;
@@ -230,10 +226,11 @@ shift(const double *x, const double *offset, size_t d, float *out)
 
 	for (; i + 16 <= d; i += 16)
 		for (size_t q = 0; q < 4 * QUAD; q++)
-			shift_vector(x + i + DOUBLES * q, offset != NULL ? offset + i + DOUBLES * q : NULL, out + i + DOUBLES * q, &sums[q]);
+			shift_vector(x != NULL ? *(const vdouble *) (x + i + DOUBLES * q) : widened(floats + i + DOUBLES * q),
+						 offset != NULL ? offset + i + DOUBLES * q : NULL, out + i + DOUBLES * q, &sums[q]);
 	for (; i < d; i++)
 	{
-		double		value = x[i] - (offset != NULL ? offset[i] : 0.0);
+		double		value = (x != NULL ? x[i] : (double) floats[i]) - (offset != NULL ? offset[i] : 0.0);
 
 		out[i] = (float) value;
 		sum += value * value;
@@ -245,7 +242,14 @@ FC_CLONES
 double
 fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 {
-	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);
+	return offset != NULL ? shift(x, NULL, offset, d, out) : shift(x, NULL, NULL, d, out);
+}
+
+FC_CLONES
+double
+fc_shift_floats(const float *x, const double *offset, size_t d, float *out)
+{
+	return offset != NULL ? shift(NULL, x, offset, d, out) : shift(NULL, x, NULL, d, out);
 }
 
 /* The squares of a vector of differences onto sum. */
@@ -301,134 +305,6 @@ fc_row_product(const double *x, const float *v, size_t d)
 	for (; i < d; i++)
 		tail += x[i] * (double) v[i];
 	return fold_double(sum) + tail;
-}
-
-/* A score enters a lane's two lowest. */
-INLINE void
-enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)
-{
-	vint		better = score < *low;
-	vfloat		loser = (vfloat) choose(better, (vint) *low, (vint) score);
-	vint		closer = loser < *next;
-
-	*low = (vfloat) choose(better, (vint) score, (vint) *low);
-	*argument = choose(better, place, *argument);
-	*next = (vfloat) choose(closer, (vint) loser, (vint) *next);
-}
-
-FC_CLONES
-void
-fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
-			  float *lowest, float *second, int32_t *label)
-{
-	vfloat		low = (vfloat) {0} + INFINITY;
-	vfloat		next = low;
-	vint		argument = (vint) {0};
-	vint		place = FC_LANE_NUMBERS;
-	size_t		j = 0;
-
-	place += (int32_t) first;
-	for (; j + VECTOR_LANES <= count; j += VECTOR_LANES, place += VECTOR_LANES)
-		enter(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j), place, &low, &next, &argument);
-	for (size_t lane = 0; j < count; j++, lane++)
-	{
-		vfloat		score = (vfloat) {0} + INFINITY;
-
-		score[lane] = half_norms[j] - dots[j];
-		enter(score, place, &low, &next, &argument);
-	}
-	for (size_t lane = 0; lane < VECTOR_LANES; lane++)
-	{
-		*second = fminf(*second, fminf(next[lane], fmaxf(low[lane], *lowest)));
-		if (low[lane] < *lowest)
-		{
-			*lowest = low[lane];
-			*label = argument[lane];
-		}
-	}
-}
-
-INLINE float
-lower(float a, float b)
-{
-	return a < b ? a : b;
-}
-
-INLINE float
-fold_min(vfloat low)
-{
-	vfloat4		left = *(const vfloat4 *) &low;
-
-	for (int i = 4; i < VECTOR_LANES; i += 4)
-	{
-		vfloat4		right = *((const vfloat4 *) &low + i / 4);
-
-		left = (vfloat4) choose(left < right, (vint4) left, (vint4) right);
-	}
-	return lower(lower(left[0], left[2]), lower(left[1], left[3]));
-}
-
-INLINE int32_t
-fold_sum(vint sum)
-{
-	vint4		four = *(const vint4 *) &sum;
-
-	for (int i = 4; i < VECTOR_LANES; i += 4)
-		four += *((const vint4 *) &sum + i / 4);
-	return (four[0] + four[2]) + (four[1] + four[3]);
-}
-
-/* Rounded up, so that no candidate is lost. */
-INLINE float
-threshold_of(float lowest, double bound)
-{
-	float		sum = (float) ((double) lowest + bound);
-
-	return sum + fabsf(sum) * 0x1p-23f + 0x1p-149f;
-}
-
-FC_CLONES
-size_t
-fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
-				float *lowest, int32_t *label)
-{
-	size_t		whole = count / VECTOR_LANES * VECTOR_LANES;
-	vfloat		low = (vfloat) {0} + INFINITY;
-	vint		place = FC_LANE_NUMBERS;
-	vint		found = {0};
-	vint		sum = {0};
-	float		least;
-	float		threshold;
-	int32_t		total = 0;
-	int32_t		where = 0;
-
-	for (size_t j = 0; j < whole; j += VECTOR_LANES)
-	{
-		vfloat		score = *(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j);
-
-		low = (vfloat) choose(score < low, (vint) score, (vint) low);
-	}
-	least = fold_min(low);
-	for (size_t j = whole; j < count; j++)
-		least = lower(half_norms[j] - dots[j], least);
-	threshold = threshold_of(least, bound);
-	for (size_t j = 0; j < whole; j += VECTOR_LANES, place += VECTOR_LANES)
-	{
-		vint		near = ~(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j) > threshold);
-
-		found -= near;
-		sum += near & place;
-	}
-	for (size_t j = whole; j < count; j++)
-	{
-		bool		near = !(half_norms[j] - dots[j] > threshold);
-
-		total += near;
-		where += near ? (int32_t) j : 0;
-	}
-	*lowest = least;
-	*label = where + fold_sum(sum);
-	return (size_t) (total + fold_sum(found));
 }
 
 FC_CLONES

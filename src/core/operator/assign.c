@@ -1,15 +1,19 @@
 /*
- * assign.c - which rows of an operator are nearest, from rounded scores.
+ * assign.c - which centroids of an operator are nearest: to one row, to many rows, to sparse rows.
  *
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
- * With every rounded score within e of the exact one (rounding_bounds.c), the n nearest
- * rows are among those at most 2 e above the n-th lowest score.  When those are n rows they
- * are the answer; else they are measured in double.  Rows of a product are dear to make: of
- * more than a few, those are measured that scores through the factors in double leave.
+ * One row of a codebook takes bounds where there are many centroids (numerics/screen.c), or boxes of very many
+ * (numerics/kdtree.c), and where these do not tell, packs (numerics/lowest_simd.c).  Many rows are one matrix product, unless bounds tell most centroids apart.
+ * Products of several factors, and small codebooks, take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and
+ * the last factor's results go straight into the two lowest scores of each row.
  *
- * With exact centroids c_j, ||c_j - (o + v_j)|| <= r_j, cluster j cannot be nearest when its
- * approximate distance exceeds r_j plus the distance of some centroid:
+ * With every rounded score within e of the exact one (rounding_bounds.c), the n nearest rows are among those at most 2 e above
+ * the n-th lowest score.  When those are n rows they are the answer; else they are measured in double.  Rows of a product are
+ * dear to make: of more than a few, those are measured that scores through the factors in double leave.
+ *
+ * With exact centroids c_j, ||c_j - (o + v_j)|| <= r_j, the best few of the product are measured; or all that cannot be farther than
+ * some centroid: cluster j is not nearest when its approximate distance exceeds r_j plus the distance of some centroid,
  *
  *     ||x - o||^2 + 2 (score_j - e) > (||x - c_i|| + r_j)^2
  *
@@ -18,24 +22,36 @@
  *
  *     ||x - o||^2 + 2 (score_j - e) - 2 rho r_j + r_j^2 > ||x - c_i||^2.
  *
- * Those left are compared by their own scores, rounded alike, and near ties in double.
+ * Cost: n k d multiply-adds for a codebook, n non-zeros else.
  */
 #include "operator/operator.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/blas.h"
+#include "base/sizes.h"
+#include "numerics/kdtree.h"
 #include "numerics/rows.h"
+#include "numerics/screen.h"
 #include "operator/internal.h"
 
 #define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */
 #define CHECKED_ENTRIES	((size_t) 1 << 14)	/* of a heap between two checks */
+#define MOST_PACKED		((size_t) 1 << 18)	/* numbers, which stay in the second cache */
+#define LEAST_SQUARE	1e-30	/* squares below lose digits in float */
+#define TILE		((size_t) 256)	/* rows, and centroids, of one matrix product */
+#define MOST_FLOATS	((size_t) 1 << 25)	/* of blocks; beyond, rows go one by one */
+#define ALIGNMENT	((size_t) 64)	/* of blocks, in bytes: a run then fills whole cache lines */
+#define FEW_ROWS	8			/* fewer do not fill a block */
+#define SMALL_CODEBOOK	((size_t) 1 << 15)	/* numbers, which stay in the cache beside a block: faster than a matrix product */
 
+/* A row whose scores are known. */
 typedef struct ranking
 {
 	const fc_operator *op;
 	const double *x;
 	fc_scored	scored;
-	double		square;			/* ||x - o||^2 */
 	double		bound;			/* e */
 	const float *dots;			/* k */
 	fc_scratch	scratch;		/* fc_operator_scratch floats */
@@ -45,14 +61,6 @@ static inline double
 score_of(const ranking *r, size_t j)
 {
 	return (double) (r->op->half_norms[j] - r->dots[j]);
-}
-
-static double
-product_distance(const ranking *r, size_t j)
-{
-	if (r->op->metric == FC_INNER_PRODUCT)
-		return fc_operator_distance(r->op, j, r->x, r->scratch);
-	return fc_row_distance(r->x, r->op->offset, fc_operator_product_row(r->op, j, r->scratch.floats), r->op->d);
 }
 
 /* ---- the smallest of many, in a heap with the largest of them on top ---- */
@@ -145,7 +153,15 @@ offer_all(const double *scores, size_t k, size_t size, int32_t *clusters, double
 	}
 }
 
-/* ---- rows of the product ---- */
+/* ---- near ties ---- */
+
+static double
+product_distance(const ranking *r, size_t j)
+{
+	if (r->op->metric == FC_INNER_PRODUCT)
+		return fc_operator_distance(r->op, j, r->x, r->scratch);
+	return fc_row_distance(r->x, r->op->offset, fc_operator_product_row(r->op, j, r->scratch.floats), r->op->d);
+}
 
 /*
  * Bound of |score in double - exact score of the row of the product as it is measured|: the
@@ -155,7 +171,7 @@ offer_all(const double *scores, size_t k, size_t size, int32_t *clusters, double
 static double
 double_bound(const ranking *r)
 {
-	double		far = sqrt(r->square) + r->op->max_row_norm;
+	double		far = sqrt(r->scored.square) + r->op->max_row_norm;
 	double		d = (double) r->op->d;
 
 	return r->bound * 0x1p-28 + 0x1p-23 * r->op->max_row_norm * far + (d + 8.0) * 0x1p-53 * far * far +
@@ -241,9 +257,9 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 	sort_heap(clusters, distances, count);
 }
 
-/* The nearest, by fc_operator_distance, of the rows whose score half_norms[j] - dots[j] is at most threshold. */
+/* The nearest, by fc_operator_distance, of the rows that are possible. */
 static size_t
-resolve_ties(const ranking *r, const float *half_norms, const float *dots, double threshold)
+resolve_ties(const ranking *r, double threshold)
 {
 	const double *scores = NULL;
 	double		limit = INFINITY;
@@ -252,7 +268,7 @@ resolve_ties(const ranking *r, const float *half_norms, const float *dots, doubl
 	size_t		work = distance_work(r->op);
 	size_t		done = 0;
 
-	if (r->op->exact.values == NULL && close_ones(r, threshold) > few_rows(r->op))
+	if (close_ones(r, threshold) > few_rows(r->op))
 	{
 		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
 		for (size_t j = 0; j < r->op->k; j++)
@@ -263,9 +279,7 @@ resolve_ties(const ranking *r, const float *half_norms, const float *dots, doubl
 	{
 		double		distance;
 
-		if (threshold != INFINITY && (double) (half_norms[j] - dots[j]) > threshold)
-			continue;
-		if (scores != NULL && scores[j] > limit)
+		if (!possible(r, j, threshold) || (scores != NULL && scores[j] > limit))
 			continue;
 		fc_check_every(&done, work);
 		distance = fc_operator_distance(r->op, j, r->x, r->scratch);
@@ -279,14 +293,359 @@ resolve_ties(const ranking *r, const float *half_norms, const float *dots, doubl
 }
 
 static size_t
-lowest_of(const ranking *r, const float *half_norms, const float *dots, double bound)
+lowest_of(const ranking *r)
 {
 	float		lowest;
 	int32_t		label;
 
-	if (fc_count_lowest(dots, half_norms, r->op->k, 2.0 * bound, &lowest, &label) == 1)
+	if (fc_count_lowest(r->dots, r->op->half_norms, r->op->k, 2.0 * r->bound, &lowest, &label) == 1)
 		return (size_t) label;
-	return resolve_ties(r, half_norms, dots, (double) lowest + 2.0 * bound);
+	return resolve_ties(r, (double) lowest + 2.0 * r->bound);
+}
+
+/* The count best rows of the product, in any order: by scores, unless rounding could change which. */
+static void
+best_products(const ranking *r, size_t count, int32_t *clusters, double *distances)
+{
+	size_t		close = 0;
+	double		threshold;
+
+	offer_scores(r, count, clusters, distances);
+	threshold = distances[0] + 2.0 * r->bound;
+	for (size_t j = 0; j < r->op->k; j++)
+		close += possible(r, j, threshold);
+	if (close != count || !(r->bound < INFINITY))	/* scores that overflow may be NaN, which no heap takes */
+		nearest_products(r, count, clusters, distances);
+}
+
+static ranking
+ranking_of(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
+{
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	return (ranking) {op, x, scored, fc_operator_rounding(op, scored), dots, scratch};
+}
+
+/* ---- exact centroids ---- */
+
+/* Bounds by which centroids are ruled out beyond some distance. */
+typedef struct residual_test
+{
+	const float *residual;
+	double		square;
+	double		bound;
+	bool		orthogonal;
+	double		rho;
+	double		slack;
+} residual_test;
+
+static residual_test
+make_test(const ranking *r)
+{
+	const fc_exact_centroids *exact = &r->op->exact;
+	residual_test test = {.residual = exact->residual,.square = r->scored.square,.bound = r->bound,.orthogonal = exact->orthogonality_defect < 0.5};
+	double		rounding = ((double) r->op->d + 16.0) * 0x1p-22;	/* of ||R (x - o)||^2, generously */
+
+	if (test.orthogonal)
+	{
+		test.rho = sqrt(fmax(0.0, r->scored.square - r->scored.inner) + (exact->orthogonality_defect + rounding) * r->scored.square);
+		test.slack = 2.0 * (sqrt(r->scored.square) + r->op->max_row_norm) * exact->residual_leakage;
+	}
+	return test;
+}
+
+/* Is centroid j, by its score, farther than `upper`? */
+static inline bool
+excluded(const residual_test *test, size_t j, double score, double upper)
+{
+	double		residual = (double) test->residual[j];
+	double		radius = upper + residual;
+
+	if (test->orthogonal)
+		return score - test->bound > 0.5 * (upper * upper - test->square - residual * residual) + test->rho * residual + test->slack;
+	return score - test->bound > 0.5 * (radius * radius - test->square);
+}
+
+/* Measures exact centroid j in dots; a bound of its distance. */
+static double
+measure_exact(const ranking *exact, const float *x, float *dots, size_t j)
+{
+	fc_dense_apply(exact->op->factor[0].values + j * exact->op->d, 1, exact->op->d, x, dots + j);
+	return sqrt(fmax(0.0, exact->scored.square + 2.0 * (score_of(exact, j) + exact->bound)));
+}
+
+/* Scores of the codebook of exact centroids, of those that are not ruled out. */
+static size_t
+exact_label(const ranking *r)
+{
+	size_t		k = r->op->k;
+	float	   *x = r->scratch.floats + (fc_operator_scratch(r->op) - r->op->d - 4 * k - 2);
+	float	   *dots = x + r->op->d;
+	residual_test test = make_test(r);
+	float		lowest = INFINITY;
+	float		second = INFINITY;
+	int32_t		first = 0;
+	size_t		done = 0;
+	fc_operator book;
+	ranking		exact = ranking_of(fc_operator_deciding(r->op, &book), r->x, (fc_scored) {0}, dots, r->scratch);
+	double		upper;
+
+	exact.scored.square = fc_shift_row(r->x, book.offset, book.d, x);
+	exact.bound = fc_codebook_rounding(book.d, book.max_row_norm, sqrt(exact.scored.square)) + fc_operator_rounding(&book, exact.scored);
+	for (size_t j = 0; j < k; j++)
+		dots[j] = -INFINITY;
+	if (!(r->bound < INFINITY) || !(exact.bound < INFINITY))
+		return resolve_ties(&exact, INFINITY);
+	fc_two_lowest(r->dots, r->op->half_norms, k, 0, &lowest, &second, &first);
+	upper = measure_exact(&exact, x, dots, (size_t) first);
+	for (size_t j = 0; j < k; j++)
+	{
+		if (excluded(&test, j, score_of(r, j), upper) || j == (size_t) first)
+			continue;
+		fc_check_every(&done, book.d);
+		upper = fmin(upper, measure_exact(&exact, x, dots, j));
+	}
+	return lowest_of(&exact);
+}
+
+/* The rerank best by their exact centroids, then those that follow in the order of the product. */
+static void
+reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *distances)
+{
+	size_t		few = smaller(r->op->exact.rerank, r->op->k);
+	size_t		listed = larger(few, count);
+	double	   *measured = (double *) (((uintptr_t) (r->scratch.floats + fc_operator_scratch(r->op) - 3 * r->op->k - 2) + 7) & ~(uintptr_t) 7);
+	int32_t    *found = (int32_t *) (measured + r->op->k);
+	size_t		done = 0;
+
+	if (count > few)
+		nearest_products(r, count, found, measured);
+	else
+		best_products(r, few, found, measured);
+	for (size_t i = 0; i < listed; i++)
+	{
+		fc_check_every(&done, r->op->d);
+		measured[i] = fc_operator_distance(r->op, (size_t) found[i], r->x, r->scratch);
+	}
+	make_heap(found, measured, few);
+	sort_heap(found, measured, few);
+	memcpy(clusters, found, count * sizeof(int32_t));
+	memcpy(distances, measured, count * sizeof(double));
+}
+
+/* The label of a row with dots = V (x - o), however rounded; dots may lie in the scratch. */
+static size_t
+choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
+{
+	ranking		r = ranking_of(op, x, scored, dots, scratch);
+	int32_t		label;
+	double		distance;
+
+	if (op->exact.values == NULL)
+		return lowest_of(&r);
+	if (op->exact.rerank == FC_RERANK_EXACT)
+		return exact_label(&r);
+	reranked_nearest(&r, 1, &label, &distance);
+	return (size_t) label;
+}
+
+/* ---- a codebook of many rows, by bounds or boxes ---- */
+
+static bool
+is_boxed(const fc_operator *op)
+{
+	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_boxes_suit(op->k, op->d);
+}
+
+static size_t
+boxes_size(const fc_operator *op)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_boxes	boxes;
+
+	(void) FC_TAKE(&measure, 1, fc_boxes);
+	fc_boxes_take(&measure, op->k, op->d, &boxes);
+	return fc_arena_measured(&measure);
+}
+
+size_t
+fc_operator_screen_size(const fc_operator *op)
+{
+	if (is_boxed(op))
+		return boxes_size(op);
+	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_screen_suits(op->k, op->d) ? sizeof(fc_screen) + 64 + fc_screen_size(op->k, op->d) : 0;
+}
+
+size_t
+fc_operator_screen_worksize(const fc_operator *op)
+{
+	size_t		size = fc_operator_screen_size(op);
+
+	return size > 0 && !is_boxed(op) ? sizeof(fc_screen) + 64 + fc_screen_worksize(op->k, op->d) : size;
+}
+
+void
+fc_operator_screen(fc_operator *op, fc_arena *arena)
+{
+	fc_screen  *screen;
+
+	op->screen = NULL;
+	op->boxes = NULL;
+	if (is_boxed(op))
+	{
+		fc_boxes   *boxes = FC_TAKE(arena, 1, fc_boxes);
+
+		fc_boxes_take(arena, op->k, op->d, boxes);
+		fc_boxes_build(boxes, op->factor[0].values);
+		op->boxes = boxes;
+		return;
+	}
+	screen = FC_TAKE(arena, 1, fc_screen);
+	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen))
+		op->screen = screen;
+}
+
+typedef struct measured_rows
+{
+	const fc_operator *op;
+	const double *x;
+} measured_rows;
+
+static double
+distance_of(const void *context, size_t row, size_t j)
+{
+	const measured_rows *rows = context;
+
+	return fc_row_distance(rows->x + row * rows->op->d, rows->op->offset, rows->op->factor[0].values + j * rows->op->d, rows->op->d);
+}
+
+/*
+ * The nearest centroid, or -1 where rounding might change which it is.  A square in float is within a share of (d + 4) 2^-23, and
+ * the row, rounded, within 2^-23 of its length.
+ */
+static int32_t
+label_in_boxes(const fc_operator *op, const double *x)
+{
+	float		shifted[FC_BOXES_DIMENSIONS];
+	float		squared[2];
+	double		moved = 0x1p-23 * sqrt(fc_shift_row(x, op->offset, op->d, shifted));
+	double		share = ((double) op->d + 4.0) * 0x1p-23;
+	float		margin = (float) (64.0 * moved * moved + 8.0 * LEAST_SQUARE);
+	size_t		label = fc_boxes_nearest_two(op->boxes, shifted, margin, squared);
+	bool		sure = (double) squared[1] > LEAST_SQUARE && isfinite(squared[1]) &&
+		sqrt((double) squared[1] * (1.0 - share)) - moved > sqrt((double) squared[0] * (1.0 + share) + LEAST_SQUARE) + moved;
+
+	return sure ? (int32_t) label : -1;
+}
+
+/* Labels of rows (n x d), at most FC_SCREEN_ROWS of them, by op->screen or op->boxes; -1 where another way is better. */
+static void
+assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
+{
+	int			way = op->screen != NULL ? fc_screen_choose(op->screen) : FC_SCREEN_NONE;
+	measured_rows measured = {op, x};
+	fc_screened rows = {.x = x,.distance = distance_of,.context = &measured};
+	size_t		done = 0;
+
+	for (size_t r = 0; r < n; r++)
+	{
+		labels[r] = op->boxes != NULL ? label_in_boxes(op, x + r * op->d) : -1;
+		if (op->boxes != NULL)
+			fc_check_every(&done, op->k / 8 * op->d);
+	}
+	if (way != FC_SCREEN_NONE)
+		fc_screen_assign(op->screen, way, &rows, n, scratch, labels);
+}
+
+/* ---- one row ---- */
+
+size_t
+fc_operator_packed_floats(const fc_operator *op)
+{
+	return fc_operator_is_plain(op) && !is_boxed(op) && op->k * op->d <= MOST_PACKED ? fc_packs_floats(op->k, op->d) : 0;
+}
+
+void
+fc_operator_pack(fc_operator *op, float *memory)
+{
+	fc_packs_build(op->factor[0].values, op->half_norms, op->k, op->d, memory);
+	op->packs = memory;
+}
+
+/* The label of a row about the offset, by packs; -1 where rounding might change it. */
+static int32_t
+packed_label(const fc_operator *op, double square, const float *shifted)
+{
+	double		length = sqrt(square);
+	float		lowest;
+	float		second;
+	int32_t		label = fc_packs_lowest(op->packs, op->k, op->d, shifted, &lowest, &second);
+	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, (fc_scored) {.square = square});
+
+	return (double) second - (double) lowest > 2.0 * bound ? label : -1;
+}
+
+size_t
+fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
+{
+	int32_t		label = -1;
+	fc_scored	scored;
+
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	if (op->screen != NULL || op->boxes != NULL)
+		assign_screened(op, x, 1, scratch, &label);
+	if (label < 0 && op->packs != NULL)
+		label = packed_label(op, fc_shift_row(x, op->offset, op->d, scratch.floats), scratch.floats);
+	if (label >= 0)
+		return (size_t) label;
+	scored = fc_operator_score(op, x, scratch.floats);
+	return choose(op, x, scored, scratch.floats + op->d, scratch);
+}
+
+size_t
+fc_operator_assign_floats(const fc_operator *op, const float *x, double *row, fc_scratch scratch)
+{
+	float	   *dots = scratch.floats + op->d;
+	int32_t		label = -1;
+
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	if (op->screen == NULL && op->boxes == NULL && op->exact.values == NULL)
+	{
+		double		square = fc_shift_floats(x, op->offset, op->d, scratch.floats);
+
+		if (op->packs != NULL)
+			label = packed_label(op, square, scratch.floats);
+		else
+		{
+			fc_scored	scored = fc_operator_score_shifted(op, square, scratch.floats);
+			float		lowest;
+
+			if (fc_count_lowest(dots, op->half_norms, op->k, 2.0 * fc_operator_rounding(op, scored), &lowest, &label) != 1)
+				label = -1;
+		}
+	}
+	if (label >= 0)
+		return (size_t) label;
+	fc_widen(x, op->d, row);
+	return fc_operator_assign(op, row, scratch);
+}
+
+void
+fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scratch scratch,
+					int32_t *clusters, double *distances)
+{
+	fc_operator book;
+	size_t		size = smaller(count, op->k);
+	ranking		r;
+
+	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
+	if (size == 0)
+		return;
+	op = fc_operator_deciding(op, &book);
+	r = ranking_of(op, x, fc_operator_score(op, x, scratch.floats), scratch.floats + op->d, scratch);
+	if (op->exact.values == NULL)
+		nearest_products(&r, size, clusters, distances);
+	else
+		reranked_nearest(&r, size, clusters, distances);
 }
 
 void
@@ -309,273 +668,346 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x, const double 
 	sort_heap(clusters, distances, size);
 }
 
-/* ---- exact centroids ---- */
+/* ---- many rows ---- */
 
-typedef struct exact_row
+typedef struct tile
 {
-	const fc_exact_centroids *exact;
-	float	   *x;				/* about the exact offset */
-	float	   *dots;			/* k; -INFINITY where not computed */
-	int32_t    *clusters;		/* k */
-	double	   *distances;		/* k */
-	double		square;			/* ||x||^2 of it */
-	double		bound;			/* rounding of half_norms - dots */
-} exact_row;
+	float	   *x;				/* rows x d: x - o */
+	float	   *dots;			/* rows x TILE */
+	float	   *lowest;			/* rows */
+	float	   *second;			/* rows */
+	float	   *length;			/* rows: ||x - o|| */
+	int32_t    *label;			/* rows */
+	fc_scratch	single;			/* of one row */
+} tile;
 
-static exact_row
-open_exact(const ranking *r)
+typedef struct block
 {
-	const fc_operator *op = r->op;
-	exact_row	row = {.exact = &op->exact};
-	double		length;
+	float	   *eight;			/* 8 x d: x - o */
+	float	   *x;				/* d x FC_BLOCK_ROWS */
+	float	   *work[2];		/* widest inner product x FC_BLOCK_ROWS */
+	float	   *dots;			/* k x FC_BLOCK_ROWS */
+	float	   *rows;			/* FC_BLOCK_ROWS x k */
+	fc_scratch	single;			/* of one row */
+	fc_scored	scored[FC_BLOCK_ROWS];
+} block;
 
-	row.x = r->scratch.floats + (fc_operator_scratch(op) - op->d - 4 * op->k - 2);
-	row.dots = row.x + op->d;
-	row.clusters = (int32_t *) (row.dots + op->k);
-	row.distances = (double *) (((uintptr_t) (row.clusters + op->k) + 7) & ~(uintptr_t) 7);
-	row.square = fc_shift_row(r->x, op->exact.offset, op->d, row.x);
-	length = sqrt(row.square);
-	row.bound = fc_codebook_rounding(op->d, op->exact.max_row_norm, length) +
-		0x1p-51 * op->exact.offset_length * (length + op->exact.max_row_norm);
-	for (size_t j = 0; j < op->k; j++)
-		row.dots[j] = -INFINITY;
-	return row;
+/* The longest vector between two factors. */
+static size_t
+inner_width(const fc_operator *op)
+{
+	size_t		width = 0;
+
+	for (size_t f = 1; f < op->factors; f++)
+		width = op->factor[f].rows > width ? op->factor[f].rows : width;
+	return width;
 }
 
-/* The score of centroid j. */
-static double
-measure_exact(const ranking *r, const exact_row *row, size_t j)
+/* 0: no blocks. */
+static size_t
+block_floats(const fc_operator *op, size_t n)
 {
-	fc_dense_apply(row->exact->values + j * r->op->d, 1, r->op->d, row->x, row->dots + j);
-	return (double) (row->exact->half_norms[j] - row->dots[j]);
+	size_t		floats = FC_BLOCK_ROWS * (op->d + 2 * inner_width(op) + 2 * op->k) + 8 * op->d;
+
+	return n < FEW_ROWS || floats > MOST_FLOATS ? 0 : floats + ALIGNMENT / sizeof(float);
 }
 
-/* Bound of the distance of a centroid with this score. */
-static double
-upper_distance(const exact_row *row, double score)
-{
-	return sqrt(fmax(0.0, row->square + 2.0 * (score + row->bound)));
-}
-
-/* Bounds by which centroids are ruled out beyond some distance. */
-typedef struct residual_test
-{
-	const float *residual;
-	double		square;
-	double		bound;
-	bool		orthogonal;
-	double		rho;
-	double		slack;
-} residual_test;
-
-static residual_test
-make_test(const ranking *r, double bound)
-{
-	const fc_exact_centroids *exact = &r->op->exact;
-	residual_test test = {.residual = exact->residual,.square = r->square,.bound = bound,.orthogonal = exact->orthogonality_defect < 0.5};
-	double		rounding = ((double) r->op->d + 16.0) * 0x1p-22;	/* of ||R (x - o)||^2, generously */
-
-	if (test.orthogonal)
-	{
-		test.rho = sqrt(fmax(0.0, r->square - r->scored.inner) + (exact->orthogonality_defect + rounding) * r->square);
-		test.slack = 2.0 * (sqrt(r->square) + r->op->max_row_norm) * exact->residual_leakage;
-	}
-	return test;
-}
-
-/* Is centroid j, by its score, farther than `upper`? */
+/* Is it labelled by blocks, if these are not too large? */
 static inline bool
-excluded(const residual_test *test, size_t j, double score, double upper)
+takes_blocks(const fc_operator *op)
 {
-	double		residual = (double) test->residual[j];
-	double		radius = upper + residual;
-
-	if (test->orthogonal)
-		return score - test->bound > 0.5 * (upper * upper - test->square - residual * residual) + test->rho * residual + test->slack;
-	return score - test->bound > 0.5 * (radius * radius - test->square);
+	return !fc_operator_is_plain(op) || (op->k * op->d < SMALL_CODEBOOK && op->screen == NULL && op->boxes == NULL);
 }
 
-static size_t
-exact_label(const ranking *r)
+size_t
+fc_operator_batch_scratch(const fc_operator *op, size_t n)
 {
-	exact_row	row = open_exact(r);
-	residual_test test = make_test(r, r->bound);
-	float		lowest = INFINITY;
-	float		second = INFINITY;
-	int32_t		first = 0;
-	double		upper;
-	size_t		done = 0;
+	size_t		own = fc_operator_scratch(op);
+	size_t		rows = smaller(n, TILE);
 
-	if (!(r->bound < INFINITY) || !(row.bound < INFINITY))
-		return resolve_ties(r, row.exact->half_norms, row.dots, INFINITY);
-	fc_two_lowest(r->dots, r->op->half_norms, r->op->k, 0, &lowest, &second, &first);
-	upper = upper_distance(&row, measure_exact(r, &row, (size_t) first));
-	for (size_t j = 0; j < r->op->k; j++)
+	if (takes_blocks(op))
+		return own + block_floats(op, n);
+	return own + larger(rows * (op->d + TILE + 4), fc_operator_screened_scratch(op, n));
+}
+
+/* ---- codebooks ---- */
+
+/* Labels and the two lowest scores of a tile of rows. */
+static void
+score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
+{
+	const fc_factor *codebook = &op->factor[0];
+
+	for (size_t r = 0; r < rows; r++)
 	{
-		if (excluded(&test, j, score_of(r, j), upper) || j == (size_t) first)
+		b->lowest[r] = INFINITY;
+		b->second[r] = INFINITY;
+		labels[r] = 0;
+	}
+	for (size_t first = 0; first < op->k; first += TILE)
+	{
+		size_t		count = op->k - first < TILE ? op->k - first : TILE;
+
+		fc_operator_pause(rows * count * op->d);
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) op->d,
+					1.0f, b->x, (int) op->d, codebook->values + first * op->d, (int) op->d,
+					0.0f, b->dots, (int) TILE);
+		for (size_t r = 0; r < rows; r++)
+			fc_two_lowest(b->dots + r * TILE, op->half_norms + first, count, first,
+						  b->lowest + r, b->second + r, labels + r);
+	}
+}
+
+/* Rows without a label, those where it is negative. */
+static size_t
+count_unlabelled(const int32_t *labels, size_t rows)
+{
+	size_t		count = 0;
+
+	for (size_t r = 0; r < rows; r++)
+		count += labels[r] < 0;
+	return count;
+}
+
+/* The rows without a label. */
+static void
+assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, int32_t *labels)
+{
+	size_t		done = 0;
+	size_t		next = 0;
+
+	for (size_t r = 0; r < rows; r++)
+		if (labels[r] < 0)
+		{
+			b->length[next] = (float) sqrt(fc_shift_row(x + r * op->d, op->offset, op->d, b->x + next * op->d));
+			next++;
+		}
+	score_tile(op, b, next, b->label);
+	next = 0;
+	for (size_t at = 0; at < rows; at++)
+	{
+		size_t		r = next;
+
+		double		length;
+		fc_scored	scored;
+		double		bound;
+
+		if (labels[at] >= 0)
 			continue;
-		fc_check_every(&done, r->op->d);
-		upper = fmin(upper, upper_distance(&row, measure_exact(r, &row, j)));
+		next++;
+		labels[at] = b->label[r];
+		length = (double) b->length[r] * (1.0 + 0x1p-23);
+		scored = (fc_scored) {.square = length * length};
+		bound = 2.0 * (fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored));
+		/* written so that a NaN takes the single path too */
+		if ((double) b->second[r] - (double) b->lowest[r] > bound)
+			continue;
+		fc_check_every(&done, op->k * op->d);
+		labels[at] = (int32_t) fc_operator_assign(op, x + at * op->d, b->single);
 	}
-	return lowest_of(r, row.exact->half_norms, row.dots, row.bound);
 }
 
-/* The count best rows of the product, in any order: by scores, unless rounding could change which. */
 static void
-best_products(const ranking *r, size_t count, int32_t *clusters, double *distances)
+assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	size_t		close = 0;
-	double		threshold;
+	size_t		rows = n < TILE ? n : TILE;
+	size_t		step = op->screen != NULL ? smaller(rows, FC_SCREEN_ROWS) : rows;
+	tile		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
+	fc_scratch	rest = {scratch.floats + b.single.count, scratch.count - b.single.count};
 
-	offer_scores(r, count, clusters, distances);
-	threshold = distances[0] + 2.0 * r->bound;
-	for (size_t j = 0; j < r->op->k; j++)
-		close += possible(r, j, threshold);
-	if (close != count || !(r->bound < INFINITY))	/* scores that overflow may be NaN, which no heap takes */
-		nearest_products(r, count, clusters, distances);
+	b.x = rest.floats;
+	b.dots = b.x + rows * op->d;
+	b.lowest = b.dots + rows * TILE;
+	b.second = b.lowest + rows;
+	b.length = b.second + rows;
+	b.label = (int32_t *) (b.length + rows);
+	for (size_t start = 0; start < n; start += step)
+	{
+		size_t		count = smaller(step, n - start);
+		const double *first = x + start * op->d;
+
+		assign_screened(op, first, count, rest, labels + start);
+		if (count_unlabelled(labels + start, count) > 0)
+			assign_tile(op, first, count, &b, labels + start);
+	}
 }
 
-static size_t
-reranked_label(const ranking *r)
-{
-	exact_row	row = open_exact(r);
-	size_t		count = row.exact->rerank < r->op->k ? row.exact->rerank : r->op->k;
-	double		best = INFINITY;
-	int32_t		label = INT32_MAX;
-
-	best_products(r, count, row.clusters, row.distances);
-	if (row.bound < INFINITY && count > 2)
-	{
-		for (size_t i = 0; i < count; i++)
-			(void) measure_exact(r, &row, (size_t) row.clusters[i]);
-		return lowest_of(r, row.exact->half_norms, row.dots, row.bound);
-	}
-	for (size_t i = 0; i < count; i++)
-	{
-		double		distance = fc_operator_distance(r->op, (size_t) row.clusters[i], r->x, r->scratch);
-
-		if (after(best, label, distance, row.clusters[i]))
-		{
-			best = distance;
-			label = row.clusters[i];
-		}
-	}
-	return (size_t) label;
-}
-
-/* The count nearest exact centroids, sorted. */
+/* Rows one by one. */
 static void
-exact_nearest(const ranking *r, size_t count, int32_t *clusters, double *distances)
+assign_each(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	exact_row	row = open_exact(r);
-	residual_test test = make_test(r, r->bound + row.bound);
+	size_t		work = op->k + fc_operator_values(op);
 	size_t		done = 0;
 
-	offer_scores(r, count, row.clusters, row.distances);
-	clear_heap(clusters, distances, count);
-	for (size_t i = 0; i < count && row.clusters[i] != INT32_MAX; i++)
+	for (size_t r = 0; r < n; r++)
 	{
-		size_t		j = (size_t) row.clusters[i];
-
-		row.dots[j] = 0.0f;		/* measured */
-		fc_check_every(&done, r->op->d);
-		offer(clusters, distances, count, j, fc_operator_distance(r->op, j, r->x, r->scratch));
+		fc_check_every(&done, work);
+		labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, scratch);
 	}
-	for (size_t j = 0; j < r->op->k; j++)
-		if (row.dots[j] != 0.0f && !excluded(&test, j, score_of(r, j), sqrt(distances[0])))
-		{
-			fc_check_every(&done, r->op->d);
-			offer(clusters, distances, count, j, fc_operator_distance(r->op, j, r->x, r->scratch));
-		}
-	sort_heap(clusters, distances, count);
 }
 
-/* The rerank best by their exact centroids, then those that follow in the order of the product. */
+/* ---- products ---- */
+
+/* x (d x FC_BLOCK_ROWS) = the rows about the offset; lanes beyond them are zero. */
 static void
-reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *distances)
+fill_block(const fc_operator *op, const double *x, size_t rows, block *b)
 {
-	exact_row	row = open_exact(r);
-	size_t		few = row.exact->rerank < r->op->k ? row.exact->rerank : r->op->k;
+	for (size_t first = 0; first < FC_BLOCK_ROWS; first += 8)
+	{
+		for (size_t r = 0; r < 8; r++)
+			if (first + r < rows)
+				b->scored[first + r].square = fc_shift_row(x + (first + r) * op->d, op->offset, op->d, b->eight + r * op->d);
+			else
+				memset(b->eight + r * op->d, 0, op->d * sizeof(float));
+		fc_block_fill(b->eight, op->d, first, b->x);
+	}
+}
+
+static inline double
+squared(double x)
+{
+	return x * x;
+}
+
+/* Everything but the first factor; returns the input of the first. */
+static const float *
+apply_inner(const fc_operator *op, block *b)
+{
+	const float *input = b->x;
+	float		squares[FC_BLOCK_ROWS];
+
+	for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
+		b->scored[r].variance = squared(op->factor[op->factors - 1].error) * b->scored[r].square;
+	for (size_t f = op->factors; f-- > 1;)
+	{
+		fc_operator_pause(FC_BLOCK_ROWS * op->factor[f].nonzeros);
+		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
+		for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
+		{
+			b->scored[r].variance += squared(op->factor[f - 1].error) * (double) squares[r];
+			if (f + 1 == op->factors)
+				b->scored[r].inner = (double) squares[r];
+		}
+		input = b->work[f % 2];
+	}
+	return input;
+}
+
+/* Labels of the rows of a block that are marked, from all their scores. */
+static void
+choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, block *b, int32_t *labels)
+{
 	size_t		done = 0;
 
-	nearest_products(r, few > count ? few : count, row.clusters, row.distances);
-	for (size_t i = 0; i < (few > count ? few : count); i++)
+	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
+	fc_block_apply(&op->factor[0], input, b->dots, NULL);
+	fc_block_empty(b->dots, op->k, b->rows);
+	for (size_t r = 0; r < rows; r++)
 	{
-		fc_check_every(&done, r->op->d);
-		row.distances[i] = fc_operator_distance(r->op, (size_t) row.clusters[i], r->x, r->scratch);
-	}
-	make_heap(row.clusters, row.distances, few);
-	sort_heap(row.clusters, row.distances, few);
-	for (size_t i = 0; i < count; i++)
-	{
-		clusters[i] = row.clusters[i];
-		distances[i] = row.distances[i];
+		fc_check_every(&done, op->k);
+		if (marked[r])
+			labels[r] = (int32_t) choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
 	}
 }
 
-/* ---- entry ---- */
-
-static ranking
-ranking_of(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
+/* A bound for all rows of a block. */
+static double
+common_rounding(const fc_operator *op, const block *b, size_t rows)
 {
-	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	return (ranking) {op, x, scored, scored.square, fc_operator_rounding(op, scored), dots, scratch};
+	fc_scored	most = b->scored[0];
+
+	for (size_t r = 1; r < rows; r++)
+	{
+		most.square = fmax(most.square, b->scored[r].square);
+		most.variance = fmax(most.variance, b->scored[r].variance);
+	}
+	return fc_operator_rounding(op, most);
 }
 
-size_t
-fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch)
+/* The last factor goes straight into the lowest scores; where two are too close, all are needed, as for the best few. */
+static void
+assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int32_t *labels)
 {
-	ranking		r = ranking_of(op, x, scored, dots, scratch);
+	float		lowest[FC_BLOCK_ROWS];
+	float		second[FC_BLOCK_ROWS];
+	bool		marked[FC_BLOCK_ROWS];
+	int32_t		label[FC_BLOCK_ROWS];
+	bool		reranks = op->exact.values != NULL;
+	bool		any = false;
+	double		common;
+	const float *input;
 
-	if (op->exact.values == NULL)
-		return lowest_of(&r, op->half_norms, dots, r.bound);
-	return op->exact.rerank == FC_RERANK_EXACT ? exact_label(&r) : reranked_label(&r);
+	fill_block(op, x, rows, b);
+	input = apply_inner(op, b);
+	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
+	if (!reranks)
+		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
+	common = common_rounding(op, b, rows);
+	for (size_t r = 0; r < rows; r++)
+	{
+		double		gap = reranks ? 0.0 : (double) second[r] - (double) lowest[r];
+
+		marked[r] = !(gap > 2.0 * common) && !(gap > 2.0 * fc_operator_rounding(op, b->scored[r]));
+		any |= marked[r];
+		if (!marked[r])
+			labels[r] = label[r];
+	}
+	if (any)
+		choose_marked(op, x, marked, rows, input, b, labels);
 }
 
-/* The label of a row by op->packs; -1 where rounding might change it. */
-static int32_t
-packed_label(const fc_operator *op, const double *x, float *shifted)
+static void
+assign_blocks(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	double		length = sqrt(fc_shift_row(x, op->offset, op->d, shifted));
-	float		lowest;
-	float		second;
-	int32_t		label = fc_packs_lowest(op->packs, op->k, op->d, shifted, &lowest, &second);
-	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, (fc_scored) {.square = length * length});
+	block		b = {.single = {scratch.floats, fc_operator_scratch(op)}};
 
-	return (double) second - (double) lowest > 2.0 * bound ? label : -1;
-}
+	b.x = (float *) (((uintptr_t) (scratch.floats + b.single.count) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1));
+	b.work[0] = b.x + FC_BLOCK_ROWS * op->d;
+	b.work[1] = b.work[0] + FC_BLOCK_ROWS * inner_width(op);
+	b.eight = b.work[1] + FC_BLOCK_ROWS * inner_width(op);
+	b.dots = b.eight + 8 * op->d;
+	b.rows = b.dots + FC_BLOCK_ROWS * op->k;
+	for (size_t start = 0; start < n; start += FC_BLOCK_ROWS)
+	{
+		size_t		rows = n - start < FC_BLOCK_ROWS ? n - start : FC_BLOCK_ROWS;
 
-size_t
-fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
-{
-	int32_t		label = -1;
-	fc_scored	scored;
-
-	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	if (op->packs != NULL)
-		label = packed_label(op, x, scratch.floats);
-	else if (op->screen != NULL || op->boxes != NULL)
-		fc_operator_assign_screened(op, x, 1, scratch, &label);
-	if (label >= 0)
-		return (size_t) label;
-	scored = fc_operator_score(op, x, scratch.floats);
-	return fc_operator_choose(op, x, scored, scratch.floats + op->d, scratch);
+		if (rows < FEW_ROWS)
+			assign_each(op, x + start * op->d, n - start, b.single, labels + start);
+		else
+			assign_block(op, x + start * op->d, rows, &b, labels + start);
+	}
 }
 
 void
-fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scratch scratch,
-					int32_t *clusters, double *distances)
+fc_operator_assign_batch(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	size_t		size = count < op->k ? count : op->k;
-	fc_scored	scored = fc_operator_score(op, x, scratch.floats);
-	ranking		r = ranking_of(op, x, scored, scratch.floats + op->d, scratch);
-
-	if (size == 0)
-		return;
-	if (op->exact.values == NULL)
-		nearest_products(&r, size, clusters, distances);
-	else if (op->exact.rerank == FC_RERANK_EXACT)
-		exact_nearest(&r, size, clusters, distances);
+	FC_ASSERT(scratch.count >= fc_operator_batch_scratch(op, n));
+	if (!takes_blocks(op))
+		assign_tiles(op, x, n, scratch, labels);
+	else if (block_floats(op, n) > 0)
+		assign_blocks(op, x, n, scratch, labels);
 	else
-		reranked_nearest(&r, size, clusters, distances);
+		assign_each(op, x, n, scratch, labels);
+}
+
+/* ---- sparse rows ---- */
+
+bool
+fc_columns_assign(const fc_columns *columns, const fc_sparse_row *x, double *scores, size_t *label)
+{
+	double		bound = fc_columns_score(columns, x, scores);
+	double		lowest = INFINITY;
+	double		threshold;
+	size_t		near = 0;
+
+	for (size_t j = 0; j < columns->k; j++)
+		if (scores[j] < lowest)
+		{
+			lowest = scores[j];
+			*label = j;
+		}
+	threshold = lowest + 2.0 * bound;
+	for (size_t j = 0; j < columns->k; j++)
+		near += scores[j] <= threshold;
+	return near == 1;
 }

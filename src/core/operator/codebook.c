@@ -325,53 +325,43 @@ typedef struct plane_work
 {
 	size_t		axes;			/* 2, or 1 in one dimension */
 	double	   *mean;			/* d */
-	double	   *row;			/* d */
 	double	   *share;			/* k: w_j / W */
-	float	   *cloud;			/* k x d: sqrt(w_j / W) (c_j - m) / largest */
+	double	   *place;			/* k x d: (c_j - m) / largest */
+	float	   *cloud;			/* k x d: the same times sqrt(w_j / W) */
 	float	   *axis;			/* axes x d */
-	fc_scratch	scratch;
 } plane_work;
 
-/* The mean, and the largest coordinate of a centroid around it: 0 where all centroids are one point. */
+/* Centroids around the mean in units of their largest coordinate, so that squares neither vanish nor overflow; 0 where all are one point. */
 static double
-find_cloud_mean(const fc_operator *op, plane_work *w)
+fill_cloud(const fc_operator *op, plane_work *w)
 {
 	double		largest = 0.0;
 	size_t		done = 0;
 
 	memset(w->mean, 0, op->d * sizeof(double));
-	for (int pass = 0; pass < 2; pass++)
-		for (size_t j = 0; j < op->k; j++)
-		{
-			fc_check_every(&done, op->d);
-			fc_operator_row(op, j, w->scratch, w->row);
-			for (size_t i = 0; i < op->d; i++)
-				if (pass == 0)
-					w->mean[i] += w->share[j] * w->row[i];
-				else
-					largest = fmax(largest, fabs(w->row[i] - w->mean[i]));
-		}
-	return largest;
-}
-
-/* Centroids around the mean in units of the largest coordinate, so that squares neither vanish nor overflow. */
-static void
-fill_cloud(const fc_operator *op, double largest, plane_work *w)
-{
-	size_t		done = 0;
-
-	for (size_t j = 0; j < op->k; j++)
+	for (size_t i = 0; i < op->k * op->d; i++)
 	{
-		fc_check_every(&done, op->d);
-		fc_operator_row(op, j, w->scratch, w->row);
-		for (size_t i = 0; i < op->d; i++)
-			w->cloud[j * op->d + i] = (float) (sqrt(w->share[j]) * ((w->row[i] - w->mean[i]) / largest));
+		fc_check_every(&done, 1);
+		w->mean[i % op->d] += w->share[i / op->d] * w->place[i];
 	}
+	for (size_t i = 0; i < op->k * op->d; i++)
+	{
+		fc_check_every(&done, 1);
+		w->place[i] -= w->mean[i % op->d];
+		largest = fmax(largest, fabs(w->place[i]));
+	}
+	for (size_t i = 0; i < op->k * op->d && largest > 0.0; i++)
+	{
+		fc_check_every(&done, 1);
+		w->place[i] /= largest;
+		w->cloud[i] = (float) (sqrt(w->share[i / op->d]) * w->place[i]);
+	}
+	return largest;
 }
 
 /* p_j, and of each axis its share of the squares. */
 static void
-project_cloud(const fc_operator *op, double largest, plane_work *w, double *places, double shown[2])
+project_cloud(const fc_operator *op, double largest, const plane_work *w, double *places, double shown[2])
 {
 	double		all = 0.0;
 	size_t		done = 0;
@@ -379,10 +369,9 @@ project_cloud(const fc_operator *op, double largest, plane_work *w, double *plac
 	for (size_t j = 0; j < op->k; j++)
 	{
 		fc_check_every(&done, 4 * op->d);
-		fc_operator_row(op, j, w->scratch, w->row);
 		for (size_t i = 0; i < op->d; i++)
 		{
-			double		x = (w->row[i] - w->mean[i]) / largest;
+			double		x = w->place[j * op->d + i];
 
 			all += w->share[j] * x * x;
 			for (size_t a = 0; a < w->axes; a++)
@@ -408,21 +397,20 @@ fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double
 
 	w.axes = op->d < 2 ? op->d : 2;
 	w.mean = FC_TAKE(arena, op->d, double);
-	w.row = FC_TAKE(arena, op->d, double);
 	w.share = FC_TAKE(arena, op->k, double);
+	w.place = FC_TAKE(arena, op->k * op->d, double);
 	w.cloud = FC_TAKE(arena, op->k * op->d, float);
 	w.axis = FC_TAKE(arena, w.axes * op->d, float);
-	w.scratch = fc_take_scratch(arena, fc_operator_scratch(op));
+	fc_operator_centroids(op, NULL, NULL, fc_take_scratch(arena, fc_operator_scratch(op)), w.place);
 	memset(places, 0, 2 * op->k * sizeof(double));
 	shown[0] = shown[1] = 0.0;
 	for (size_t j = 0; j < op->k; j++)
 		total += op->weights[j];
 	for (size_t j = 0; j < op->k; j++)
 		w.share[j] = total > 0.0 && isfinite(total) ? op->weights[j] / total : 1.0 / (double) op->k;
-	largest = find_cloud_mean(op, &w);
+	largest = fill_cloud(op, &w);
 	if (largest > 0.0)
 	{
-		fill_cloud(op, largest, &w);
 		fc_principal_axes(w.cloud, op->k, op->d, w.axes, 0, arena, w.axis);
 		project_cloud(op, largest, &w, places, shown);
 	}

@@ -155,14 +155,6 @@ uniform(uint64_t hash)
 	return (double) ((hash >> 11) + 1) * 0x1p-53;
 }
 
-double
-fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x)
-{
-	uint64_t	hash = fc_hash_bytes(fc_hash_bytes(state->seed, &key, sizeof(key)), x, state->dim * sizeof(double));
-
-	return uniform(hash) / fc_coreset_importance(x, center_in(state), state->variance, state->dim);
-}
-
 void
 fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d, uint64_t *hashes)
 {

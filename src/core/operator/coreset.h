@@ -52,12 +52,9 @@ double		fc_coreset_importance(const double *x, const double *center, double vari
  */
 void		fc_coreset_limit(const double *importances, const double *weights, size_t n, double share, double *limit);
 
-/* The rank of a row (d finite values), by a hash of the key and of all of it. */
-double		fc_coreset_rank(const fc_coreset *state, uint64_t key, const double *x);
-
 /*
- * The same of n rows by hashes that are given: of keys that two rows hardly ever share, and of the first values of rows, which tell those
- * two apart.  hashes (n) hold the keys at first.
+ * The ranks of n rows (d finite values) by their hashes: of keys that two rows hardly ever share, and of the first values of rows, which tell
+ * those two apart.  hashes (n) hold the keys at first.
  */
 void		fc_coreset_hash(uint64_t seed, const double *x, size_t n, size_t d, uint64_t *hashes);
 void		fc_coreset_ranks(const fc_coreset *state, const uint64_t *hashes, const double *x, size_t n, double *ranks);

@@ -31,8 +31,8 @@ const double *fc_operator_score_double(const fc_operator *op, const double *x, f
 /* V (x - o) behind the d floats of the shifted row in the scratch. */
 fc_scored	fc_operator_score(const fc_operator *op, const double *x, float *scratch);
 
-/* The label of a row with dots = V (x - o), however rounded; dots may lie in the scratch. */
-size_t		fc_operator_choose(const fc_operator *op, const double *x, fc_scored scored, const float *dots, fc_scratch scratch);
+/* The same where the row lies there already, and square is that of its length. */
+fc_scored	fc_operator_score_shifted(const fc_operator *op, double square, float *scratch);
 
 /* A codebook whose rows alone tell labels. */
 static inline bool
@@ -41,9 +41,11 @@ fc_operator_is_plain(const fc_operator *op)
 	return fc_operator_is_codebook(op) && op->exact.values == NULL;
 }
 
-/* Labels of rows (n x d), at most FC_SCREEN_ROWS of them, by op->screen; -1 where another way is better.  Scratch: fc_operator_screened_scratch. */
+/* The operator that labels come from: itself, or the codebook of exact centroids that are all compared, which is made in *book. */
+const fc_operator *fc_operator_deciding(const fc_operator *op, fc_operator *book);
+
+/* Floats with which n rows go through op->screen. */
 size_t		fc_operator_screened_scratch(const fc_operator *op, size_t n);
-void		fc_operator_assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels);
 
 /* The longest vector between two factors, or at either end of a product. */
 size_t		fc_operator_widest(const fc_operator *op);

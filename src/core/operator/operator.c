@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "numerics/rows.h"
+#include "numerics/screen.h"
 #include "operator/internal.h"
 
 size_t
@@ -60,6 +61,12 @@ fc_operator_block8_work(const fc_operator *op, float *scratch)
 		block8.weights[f] = block8.weights[f - 1] + op->factor[f - 1].rows;
 	block8.rows = (float *) (block8.weights[op->factors - 1] + op->factor[op->factors - 1].rows);
 	return block8;
+}
+
+size_t
+fc_operator_screened_scratch(const fc_operator *op, size_t n)
+{
+	return op->screen != NULL ? fc_screen_scratch(op->screen, n) : 0;
 }
 
 size_t
@@ -114,11 +121,15 @@ fc_operator_project(const fc_operator *op, const float *x, fc_scratch scratch, f
 }
 
 fc_scored
+fc_operator_score_shifted(const fc_operator *op, double square, float *scratch)
+{
+	return apply_all(op, scratch, square, scratch + op->d + op->k, scratch + op->d);
+}
+
+fc_scored
 fc_operator_score(const fc_operator *op, const double *x, float *scratch)
 {
-	double		square = fc_shift_row(x, op->offset, op->d, scratch);
-
-	return apply_all(op, scratch, square, scratch + op->d + op->k, scratch + op->d);
+	return fc_operator_score_shifted(op, fc_shift_row(x, op->offset, op->d, scratch), scratch);
 }
 
 const double *

@@ -173,6 +173,9 @@ void		fc_operator_project(const fc_operator *op, const float *x, fc_scratch scra
  */
 size_t		fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch);
 
+/* The same of floats, which become doubles in row (d) only where more than the two lowest scores are asked for. */
+size_t		fc_operator_assign_floats(const fc_operator *op, const float *x, double *row, fc_scratch scratch);
+
 /* The count nearest clusters in order of distance, squared distances beside. */
 void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scratch scratch,
 								int32_t *clusters, double *distances);
@@ -189,9 +192,6 @@ void		fc_operator_nearest_scored(const fc_operator *op, const double *x, const d
  * op's rounding bounds.  To be called once the factors are known, before anything else.
  */
 void		fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms);
-
-/* Do the factors chain from k to d, and do the columns of sparse ones lie within them?  Asserted before an operator is measured. */
-bool		fc_operator_is_sound(const fc_operator *op);
 
 /*
  * Do the half norms and bounds of untrusted bytes agree with the factors, to rounding?

@@ -264,6 +264,24 @@ rounding_bounds(fc_operator *op, double max_row_norm, float *scratch)
 	op->error_absolute = fmin(4.0 * UNIT_ROUNDOFF * max_row_norm * max_row_norm + place * max_row_norm + 4.0 * SMALLEST_FLOAT * greatest(op, 1.0f, scratch), DBL_MAX);
 }
 
+const fc_operator *
+fc_operator_deciding(const fc_operator *op, fc_operator *book)
+{
+	const fc_exact_centroids *exact = &op->exact;
+	double		d = (double) op->d;
+	double		most = exact->max_row_norm * (1.0 + 1e-5);
+	double		place = 0x1p-51 * exact->offset_length;
+
+	if (exact->values == NULL || exact->rerank != FC_RERANK_EXACT)
+		return op;
+	*book = (fc_operator) {.k = op->k,.d = op->d,.metric = op->metric,.offset = exact->offset,.half_norms = exact->half_norms,
+		.max_row_norm = exact->max_row_norm,.max_growth = sqrt(d) * most + 1.0,.error_relative = 4.0 * UNIT_ROUNDOFF * most + place,
+		.error_absolute = 4.0 * UNIT_ROUNDOFF * most * most + place * most + 4.0 * SMALLEST_FLOAT * (d + 1.0 + sqrt(d) * most),.factors = 1};
+	book->factor[0] = (fc_factor) {.rows = op->k,.columns = op->d,.nonzeros = op->k * op->d,.values = exact->values};
+	book->factor[0].error = factor_error(book, most);
+	return book;
+}
+
 /* ---- at work ---- */
 
 double
@@ -304,33 +322,6 @@ measure_rounding(const fc_operator *op, const fc_operator_block8 *block8, size_t
 	}
 }
 
-static bool
-factor_is_sound(const fc_factor *factor)
-{
-	if (factor->row_start == NULL)
-		return factor->nonzeros == factor->rows * factor->columns;
-	if (factor->row_start[0] != 0 || factor->row_start[factor->rows] != factor->nonzeros)
-		return false;
-	for (size_t r = 0; r < factor->rows; r++)
-		if (factor->row_start[r] > factor->row_start[r + 1])
-			return false;
-	for (size_t p = 0; p < factor->nonzeros; p++)
-		if (fc_factor_column(factor, p) >= factor->columns)
-			return false;
-	return true;
-}
-
-bool
-fc_operator_is_sound(const fc_operator *op)
-{
-	if (op->factors < 1 || op->factors > FC_MAX_FACTORS || op->factor[0].rows != op->k || op->factor[op->factors - 1].columns != op->d)
-		return false;
-	for (size_t f = 0; f < op->factors; f++)
-		if (!factor_is_sound(&op->factor[f]) || (f > 0 && op->factor[f].rows != op->factor[f - 1].columns))
-			return false;
-	return true;
-}
-
 void
 fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 {
@@ -341,7 +332,6 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 	double		max_square = 0.0;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	FC_ASSERT(fc_operator_is_sound(op));
 	op->half_norms = half_norms;
 	op->rows = NULL;
 	if (product)

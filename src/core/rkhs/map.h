@@ -49,8 +49,9 @@ typedef struct fc_kernel_map
 /* Eigenpairs that `rank` (0: all, FC_MAX_KERNEL_RANK at most when k > 512) asks for. */
 size_t		fc_kernel_map_pairs(size_t k, size_t rank);
 
-/* About the multiply-adds of fc_kernel_map_solve. */
+/* About the multiply-adds of fc_kernel_map_solve, and of the features of a row. */
 double		fc_kernel_map_operations(size_t k, size_t d);
+double		fc_kernel_features_operations(const fc_kernel_map *map);
 
 /*
  * norms (k), t (pairs x k) and *found: how many eigenvalues stand above the floor, their rows of t first,

@@ -9,8 +9,7 @@
 
 #include "sketch/prepared.h"
 
-#define FC_LIMB_BITS	21		/* ... processed as three limbs of 21 bits */
-#define FC_LIMBS		3
+#define FC_LIMB_BITS	31		/* of the lower one of the two parts of a weight */
 
 /* Beyond these a row takes the slow exact path. */
 #define FC_NEAR_Q		0x1p47	/* grid steps from the center: sums of a batch stay exact in double */
@@ -29,12 +28,10 @@ typedef struct fc_sketch_isa
 {
 	/*
 	 * Bring one row, not a sparse one, into prepared->value and prepared->q, row arrays, and its reduced
-	 * coordinates into y (written up to fc_padded(n), the rest of it garbage).  Returns FC_ROW_... bits.
+	 * coordinates into y (written up to fc_padded(n), the rest of it garbage), behind a basis into prepared->projected, too.
+	 * Returns FC_ROW_... bits.
 	 */
 	int			(*prepare) (const fc_prepared *prepared, const fc_row *row, float *y);
-
-	/* y (fc_padded(n)) in double from prepared->value: basis (x - center) / scale / sigma. */
-	void		(*reduce) (const fc_prepared *prepared, double *y);
 
 	/*
 	 * Store one row within prepared->lowest and prepared->highest, and behind a basis of at most prepared->near_norm2, as
@@ -42,17 +39,11 @@ typedef struct fc_sketch_isa
 	 */
 	bool		(*store_raw) (const fc_prepared *prepared, const fc_row *row, double *raw);
 
-	/* What take does, for rows stored before: their y, n apart, and their sums. */
+	/* The same as prepare and track, for rows stored before: their y, n apart, and their sums. */
 	void		(*take_raw) (const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums);
 
 	/*
-	 * The same as prepare and track for one near row, in passes that keep nothing between.  False, and nothing
-	 * done, for other rows.
-	 */
-	bool		(*take) (const fc_prepared *prepared, const fc_row *row, float *y, double *sums);
-
-	/*
-	 * The same for a sparse row, where prepared->zeros_vanish: the same y to the bit and the same sums, but for the
+	 * The same as prepare and track for a sparse near row, where prepared->zeros_vanish: the same y to the bit and the same sums, but for the
 	 * bounds of the dimensions whose elements are 0.  sums NULL: the near row's y alone, and in prepared->q
 	 * and ->value the reduced dimensions.
 	 */
@@ -68,9 +59,8 @@ typedef struct fc_sketch_isa
 	/* z[j] += sum over rows of rint(2^22 cos), z[moments + j] the sines; rows <= FC_MAX_BATCH. */
 	void		(*accumulate) (const fc_prepared *prepared, const float *y, size_t rows, int64_t *z);
 
-	/* The same times integer weights < 2^63, in limbs: z[(2 limb + part) * moments + j]. */
-	void		(*accumulate_weighted) (const fc_prepared *prepared, const float *y, size_t rows,
-										const int64_t *weights, int64_t *z);
+	/* prepared->limbs += weight times prepared->phases, the two parts of the weight (at least 0) one after the other. */
+	void		(*weigh) (const fc_prepared *prepared, int64_t weight);
 
 	/* rint(2^22 cos(pi h)) and sin for count angles in half-turns, |h| < 2^22. */
 	void		(*quantise) (const float *h, size_t count, int32_t *cosine, int32_t *sine);

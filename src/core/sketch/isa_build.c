@@ -59,7 +59,7 @@ typedef float vhalf __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), ma
 #define VECTORS		(FC_FREQUENCY_TILE / LANES)
 #define INLINE		static inline __attribute__((always_inline))
 
-/* A product that must be rounded here: not to be fused with what is added to it later. */
+/* A product that must be rounded here: not to be fused with a later sum. */
 #if defined(__x86_64__)
 #define PIN(x) __asm__("" : "+v" (x))
 #elif defined(__aarch64__)
@@ -233,7 +233,7 @@ find_few(const fc_prepared *prepared, const float *y, few_coordinates *few)
 	return true;
 }
 
-/* The angles of dense_angles for one row: what is left out adds 0. */
+/* The angles of dense_angles for one row: coordinates of 0 are left out. */
 INLINE void
 few_angles(const float *tile, const few_coordinates *few, vfloat h[VECTORS])
 {
@@ -302,43 +302,6 @@ accumulate_dense(const fc_prepared *prepared, const float *y, size_t rows, int64
 			begin = r + 1;
 		}
 	accumulate_full(prepared, y + begin * prepared->n, rows - begin, z);
-}
-
-/* z (limb, part) += weight x integer, for count integers behind raw lanes. */
-INLINE void
-add_weighted(const uint32_t *cosine, const uint32_t *sine, size_t count, int64_t weight, size_t moments, int64_t *z)
-{
-	for (int limb = 0; limb < FC_LIMBS; limb++)
-	{
-		int64_t		w = weight >> (limb * FC_LIMB_BITS) & ((1 << FC_LIMB_BITS) - 1);
-
-		for (size_t j = 0; j < count; j++)
-			z[j] += w * (int32_t) (cosine[j] - FIXED_BITS);
-		for (size_t j = 0; j < count; j++)
-			z[moments + j] += w * (int32_t) (sine[j] - FIXED_BITS);
-		z += 2 * moments;
-	}
-}
-
-static void
-weighted_dense(const fc_prepared *prepared, const float *y, size_t rows, const int64_t *weights, int64_t *z)
-{
-	for (size_t start = 0; start < prepared->m; start += FC_FREQUENCY_TILE)
-	{
-		size_t		count = prepared->m - start < FC_FREQUENCY_TILE ? prepared->m - start : FC_FREQUENCY_TILE;
-
-		for (size_t r = 0; r < rows; r++)
-			for (size_t s = 0; s < prepared->scales; s++)
-			{
-				vint		cosines[VECTORS] = {{0}};
-				vint		sines[VECTORS] = {{0}};
-
-				add_rows(prepared->omega + start * prepared->n, prepared->n, y + r * prepared->n, 1,
-						 prepared->ratios[s], prepared->scales > 1, cosines, sines);
-				add_weighted((const uint32_t *) cosines, (const uint32_t *) sines, count, weights[r],
-							 prepared->moments, z + s * prepared->m + start);
-			}
-	}
 }
 
 /* ---- structured frequencies: v is p vectors, lane r of v[i] is coordinate i of row r ---- */
@@ -423,12 +386,14 @@ scratch_of(const fc_prepared *prepared)
 	return scratch;
 }
 
-/* Sum the lanes of raw integers; lanes of absent rows hold 0. */
+/* Sum the lanes of raw integers; lanes of absent rows hold 0.  alone: there is one row. */
 INLINE int64_t
-lane_sum(vint raw)
+lane_sum(vint raw, bool alone)
 {
 	int64_t		sum = 0;
 
+	if (alone)
+		return (int32_t) raw[0];
 	for (int r = 0; r < LANES; r++)
 		sum += (int32_t) raw[r];
 	return sum;
@@ -463,8 +428,8 @@ row_mask(size_t rows)
 	return mask;
 }
 
-static void
-structured_block(const fc_prepared *prepared, const structured_scratch *scratch, size_t block, size_t rows, int64_t *z)
+INLINE void
+structured_block(const fc_prepared *prepared, const structured_scratch *scratch, size_t block, size_t rows, bool alone, int64_t *z)
 {
 	size_t		p = prepared->padded;
 	size_t		start = block * p;
@@ -481,8 +446,8 @@ structured_block(const fc_prepared *prepared, const structured_scratch *scratch,
 	for (size_t s = 0; s < prepared->scales; s++)
 		for (size_t j = 0; j < count; j++)
 		{
-			z[s * prepared->m + start + j] += lane_sum(scratch->sums[2 * s * p + j]);
-			z[prepared->moments + s * prepared->m + start + j] += lane_sum(scratch->sums[(2 * s + 1) * p + j]);
+			z[s * prepared->m + start + j] += lane_sum(scratch->sums[2 * s * p + j], alone);
+			z[prepared->moments + s * prepared->m + start + j] += lane_sum(scratch->sums[(2 * s + 1) * p + j], alone);
 		}
 }
 
@@ -501,38 +466,10 @@ accumulate_structured(const fc_prepared *prepared, const float *y, size_t rows, 
 
 	load_groups(prepared, &scratch, y, rows);
 	for (size_t block = 0; block * prepared->padded < prepared->m; block++)
-		structured_block(prepared, &scratch, block, rows, z);
-}
-
-static void
-weighted_structured(const fc_prepared *prepared, const float *y, size_t rows, const int64_t *weights, int64_t *z)
-{
-	structured_scratch scratch = scratch_of(prepared);
-	size_t		p = prepared->padded;
-	const vint	one = row_mask(1);
-
-	for (size_t r = 0; r < rows; r++)
-	{
-		transpose_rows(y + r * prepared->n, 1, prepared->n, p, scratch.y);
-		for (size_t start = 0; start < prepared->m; start += p)
-		{
-			size_t		count = prepared->m - start < p ? prepared->m - start : p;
-
-			structured_transform(prepared->signs + 3 * start, p, scratch.y, scratch.v);
-			for (size_t s = 0; s < prepared->scales; s++)
-			{
-				memset(scratch.sums, 0, 2 * p * sizeof(vint));
-				structured_sincos(prepared->factors + start, count, prepared->ratios[s], scratch.v, one, scratch.sums, scratch.sums + p);
-				for (size_t j = 0; j < count; j++)
-				{
-					uint32_t	c = scratch.sums[j][0] + FIXED_BITS;
-					uint32_t	sine = scratch.sums[p + j][0] + FIXED_BITS;
-
-					add_weighted(&c, &sine, 1, weights[r], prepared->moments, z + s * prepared->m + start + j);
-				}
-			}
-		}
-	}
+		if (rows == 1)
+			structured_block(prepared, &scratch, block, 1, true, z);
+		else
+			structured_block(prepared, &scratch, block, rows, false, z);
 }
 
 static void
@@ -545,12 +482,18 @@ accumulate(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
 }
 
 static void
-accumulate_weighted(const fc_prepared *prepared, const float *y, size_t rows, const int64_t *weights, int64_t *z)
+weigh(const fc_prepared *prepared, int64_t weight)
 {
-	if (prepared->omega != NULL)
-		weighted_dense(prepared, y, rows, weights, z);
-	else
-		weighted_structured(prepared, y, rows, weights, z);
+	size_t		count = 2 * prepared->moments;
+
+	for (int limb = 0; limb < 2; limb++)
+	{
+		int64_t		w = limb == 0 ? weight & ((INT64_C(1) << FC_LIMB_BITS) - 1) : weight >> FC_LIMB_BITS;
+		int64_t    *z = prepared->limbs + (size_t) limb * count;
+
+		for (size_t j = 0; j < count; j++)
+			z[j] += w * prepared->phases[j];
+	}
 }
 
 static void
@@ -575,5 +518,5 @@ quantise(const float *h, size_t count, int32_t *cosine, int32_t *sine)
 extern const fc_sketch_isa BUILD;
 
 const fc_sketch_isa BUILD = {
-	prepare, reduce, store_raw, take_raw, take, take_sparse, track, accumulate, accumulate_weighted, quantise
+	prepare, store_raw, take_raw, take_sparse, track, accumulate, weigh, quantise
 };

@@ -16,7 +16,7 @@ static bool
 store_long_row(const fc_prepared *prepared, row_elements x, double *raw)
 {
 	vdouble		norm2 = {0};
-	lanes_out	out = {0};
+	vlong		out = {0};
 	double		sum = 0;
 
 	for (size_t i = 0; i < fc_padded(prepared->d); i += DOUBLES)
@@ -40,7 +40,7 @@ store_raw_row(const fc_prepared *prepared, row_elements x, double *raw)
 		return store_long_row(prepared, x, raw);
 	size_t		d = prepared->d;
 	size_t		row = prepared->row;
-	lanes_out	out = {0};
+	vlong		out = {0};
 
 	for (size_t v = 0; v < RAW_VECTORS && v * DOUBLES < row; v++)
 	{
@@ -124,7 +124,7 @@ take_reduced(const fc_prepared *prepared, const double *raw, size_t rows, float 
 	}
 }
 
-/* The last columns first: what is written behind them belongs to first columns of later rows. */
+/* The last columns first: numbers written behind them belong to first columns of later rows. */
 static void
 take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, double *sums)
 {
@@ -201,7 +201,7 @@ reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
 	return near;
 }
 
-/* What track_vector does, for one element. */
+/* The same as track_vector, for one element. */
 INLINE void
 track_element(double *sums, size_t row, size_t i, double q, double value)
 {

@@ -52,31 +52,10 @@ larger_of(vdouble x, vdouble y)
 	return (vdouble) _mm512_max_pd((__m512d) x, (__m512d) y);
 }
 
-typedef __mmask8 lanes_out;
-
-INLINE lanes_out
-outside(vdouble x, double limit)
-{
-	return _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d) x), _mm512_set1_pd(limit), _CMP_NLE_UQ);
-}
-
-INLINE lanes_out
-beyond(vdouble x, vdouble lowest, vdouble highest)
-{
-	return _mm512_cmp_pd_mask((__m512d) x, (__m512d) lowest, _CMP_NGE_UQ) |
-		_mm512_cmp_pd_mask((__m512d) x, (__m512d) highest, _CMP_NLE_UQ);
-}
-
-INLINE lanes_out
-below(vdouble x, vdouble y)
-{
-	return _mm512_cmp_pd_mask((__m512d) x, (__m512d) y, _CMP_LT_OQ);
-}
-
 INLINE bool
-any_out(lanes_out out)
+any_out(vlong out)
 {
-	return out != 0;
+	return _mm512_test_epi64_mask((__m512i) out, (__m512i) out) != 0;
 }
 #elif FC_ISA == 3
 static const int64_t tail_mask[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
@@ -116,30 +95,8 @@ larger_of(vdouble x, vdouble y)
 	return (vdouble) _mm256_max_pd((__m256d) x, (__m256d) y);
 }
 
-typedef vlong lanes_out;
-
-INLINE lanes_out
-outside(vdouble x, double limit)
-{
-	__m256d		magnitude = _mm256_andnot_pd(_mm256_set1_pd(-0.0), (__m256d) x);
-
-	return (lanes_out) _mm256_cmp_pd(magnitude, _mm256_set1_pd(limit), _CMP_NLE_UQ);
-}
-
-INLINE lanes_out
-beyond(vdouble x, vdouble lowest, vdouble highest)
-{
-	return ~((lanes_out) (x >= lowest) & (lanes_out) (x <= highest));
-}
-
-INLINE lanes_out
-below(vdouble x, vdouble y)
-{
-	return (lanes_out) (x < y);
-}
-
 INLINE bool
-any_out(lanes_out out)
+any_out(vlong out)
 {
 	return !_mm256_testz_si256((__m256i) out, (__m256i) out);
 }
@@ -195,28 +152,8 @@ larger_of(vdouble x, vdouble y)
 	return select_lanes((vlong) (x > y), x, y);
 }
 
-typedef vlong lanes_out;
-
-INLINE lanes_out
-outside(vdouble x, double limit)
-{
-	return ~((vlong) (x <= limit) & (vlong) (x >= -limit));
-}
-
-INLINE lanes_out
-beyond(vdouble x, vdouble lowest, vdouble highest)
-{
-	return ~((vlong) (x >= lowest) & (vlong) (x <= highest));
-}
-
-INLINE lanes_out
-below(vdouble x, vdouble y)
-{
-	return (lanes_out) (x < y);
-}
-
 INLINE bool
-any_out(lanes_out out)
+any_out(vlong out)
 {
 	int64_t		any = 0;
 
@@ -226,6 +163,24 @@ any_out(lanes_out out)
 }
 #endif
 
+INLINE vlong
+outside(vdouble x, double limit)
+{
+	return ~((vlong) (x <= limit) & (vlong) (x >= -limit));
+}
+
+INLINE vlong
+beyond(vdouble x, vdouble lowest, vdouble highest)
+{
+	return ~((vlong) (x >= lowest) & (vlong) (x <= highest));
+}
+
+INLINE vlong
+below(vdouble x, vdouble y)
+{
+	return (vlong) (x < y);
+}
+
 #include "sketch/isa_basis.h"
 
 INLINE vdouble
@@ -234,26 +189,12 @@ center_vector(const fc_prepared *prepared, size_t i, vdouble value)
 	return (value - *(const vdouble *) (prepared->center + i)) * *(const vdouble *) (prepared->inverse_scale + i);
 }
 
-static void
-reduce(const fc_prepared *prepared, double *y)
-{
-	if (prepared->basis != NULL)
-	{
-		for (size_t i = 0; i < fc_padded(prepared->d); i += DOUBLES)
-			*(vdouble *) (prepared->centered + i) = center_vector(prepared, i, *(const vdouble *) (prepared->value + i));
-		apply_basis(prepared, (basis_terms) {prepared->centered, NULL, prepared->d}, y);
-	}
-	else
-		for (size_t i = 0; i < prepared->n; i++)
-			y[i] = (prepared->value[i] - prepared->center[i]) * prepared->inverse_scale[i];
-}
-
-/* What a row can be, as FC_ROW_... bits. */
+/* The lanes that make the FC_ROW_... bits of a row. */
 typedef struct row_excess
 {
-	lanes_out	near_q;
-	lanes_out	far_q;
-	lanes_out	near_y;
+	vlong		near_q;
+	vlong		far_q;
+	vlong		near_y;
 } row_excess;
 
 INLINE int
@@ -387,10 +328,12 @@ prepare_row(const fc_prepared *prepared, row_elements x, float *y)
 		grid_vector(prepared, i, value, &excess);
 		if (prepared->basis == NULL)
 			excess.near_y |= outside(reduce_vector(prepared->center, prepared->inverse_scale, i, value, y), prepared->near_y);
+		else
+			*(vdouble *) (prepared->centered + i) = center_vector(prepared, i, value);
 	}
 	if (prepared->basis != NULL)
 	{
-		reduce(prepared, prepared->projected);
+		apply_basis(prepared, (basis_terms) {prepared->centered, NULL, prepared->d}, prepared->projected);
 		bring_reduced(prepared, prepared->projected, y, &excess);
 	}
 	return row_flags(&excess);
@@ -433,88 +376,6 @@ track(const fc_prepared *prepared, double *sums)
 
 	for (size_t i = 0; i < row; i += DOUBLES)
 		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
-}
-
-/* ---- rows one by one ---- */
-
-/* Two passes that keep nothing between. */
-INLINE bool
-take_plain(const fc_prepared *prepared, row_elements x, float *y, double *sums)
-{
-	const double *inverse_unit = prepared->inverse_unit;
-	const double *shift = prepared->shift;
-	const double *center = prepared->center;
-	const double *inverse_scale = prepared->inverse_scale;
-	const double near_y = prepared->near_y;
-	size_t		d = prepared->d;
-	size_t		row = prepared->row;
-	lanes_out	out = {0};
-
-	for (size_t i = 0; i < row; i += DOUBLES)
-	{
-		vdouble		value = load_row(x, i, d);
-
-		out |= outside(grid_of(inverse_unit, shift, i, value), FC_NEAR_Q) |
-			outside(reduce_vector(center, inverse_scale, i, value, y), near_y);
-	}
-	if (any_out(out))
-		return false;
-	for (size_t i = 0; i < row; i += DOUBLES)
-	{
-		vdouble		value = load_row(x, i, d);
-
-		track_vector(sums, row, i, grid_of(inverse_unit, shift, i, value), value);
-	}
-	return true;
-}
-
-/* The same, behind a basis; prepared->value and ->q are written for the reduced dimensions alone. */
-INLINE bool
-take_projected(const fc_prepared *prepared, row_elements x, float *y, double *sums)
-{
-	const double *inverse_unit = prepared->inverse_unit;
-	const double *shift = prepared->shift;
-	double	   *centered = prepared->centered;
-	size_t		d = prepared->d;
-	size_t		row = prepared->row;
-	row_excess	excess = {0};
-
-	for (size_t i = 0; i < fc_padded(d); i += DOUBLES)
-	{
-		vdouble		value = load_row(x, i, d);
-
-		excess.near_q |= outside(grid_of(inverse_unit, shift, i, value), FC_NEAR_Q);
-		*(vdouble *) (centered + i) = center_vector(prepared, i, value);
-	}
-	apply_basis(prepared, (basis_terms) {centered, NULL, d}, prepared->projected);
-	bring_reduced(prepared, prepared->projected, y, &excess);
-	if (row_flags(&excess) != FC_ROW_NEAR)
-		return false;
-	for (size_t i = 0; i < fc_padded(d); i += DOUBLES)
-	{
-		vdouble		value = load_row(x, i, d);
-
-		track_vector(sums, row, i, grid_of(inverse_unit, shift, i, value), value);
-	}
-	for (size_t i = fc_padded(d); i < row; i += DOUBLES)
-		track_vector(sums, row, i, *(const vdouble *) (prepared->q + i), *(const vdouble *) (prepared->value + i));
-	return true;
-}
-
-INLINE bool
-take_row(const fc_prepared *prepared, row_elements x, float *y, double *sums)
-{
-	return prepared->basis == NULL ? take_plain(prepared, x, y, sums) : take_projected(prepared, x, y, sums);
-}
-
-static bool
-take(const fc_prepared *prepared, const fc_row *row, float *y, double *sums)
-{
-	if (row->floats != NULL)
-		return take_row(prepared, FLOATS_OF(row->floats), y, sums);
-	if (row->halves != NULL)
-		return take_row(prepared, HALVES_OF(row->halves), y, sums);
-	return take_row(prepared, DOUBLES_OF(row->doubles), y, sums);
 }
 
 #endif							/* FC_SKETCH_ISA_ROWS_H */

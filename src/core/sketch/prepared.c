@@ -40,9 +40,6 @@ set_sizes(const fc_spec *spec, fc_prepared *prepared)
 		prepared->batch = 16;
 	while (prepared->batch > 1 && (double) prepared->batch * work_per_row > FC_BATCH_WORK)
 		prepared->batch /= 2;
-	prepared->weighted_batch = prepared->batch;
-	while (prepared->weighted_batch > 1 && (double) prepared->weighted_batch * work_per_row > FC_WEIGHTED_WORK)
-		prepared->weighted_batch /= 2;
 }
 
 void
@@ -84,7 +81,7 @@ set_grids(const fc_spec *spec, fc_prepared *prepared)
 	}
 }
 
-/* Is x near in dimension i, by the formulas of isa_rows.h?  Monotone: what lies between near values is near.  Behind a basis near_y is for others. */
+/* Is x near in dimension i, by the formulas of isa_rows.h?  Monotone: values between near ones are near.  Behind a basis near_y is for others. */
 static bool
 is_near(const fc_prepared *prepared, size_t i, double x, double near_y)
 {
@@ -202,7 +199,8 @@ take_arrays(fc_arena *arena, fc_prepared *prepared)
 	prepared->y = FC_TAKE(arena, (prepared->raw_rows ? FC_MAX_BATCH : 1) * prepared->n + FC_PAD, float);
 	prepared->angles = FC_TAKE(arena, n + prepared->padded + prepared->moments, double);
 	prepared->ratios = FC_TAKE(arena, prepared->scales, float);
-	prepared->limbs = FC_TAKE(arena, FC_LIMBS * 2 * prepared->moments, int64_t);
+	prepared->limbs = FC_TAKE(arena, 4 * prepared->moments, int64_t);
+	prepared->phases = FC_TAKE(arena, 2 * prepared->moments, int64_t);
 	prepared->scratch = fc_arena_take(arena, fc_sketch_isa_scratch(prepared), 1);
 	if (prepared->tracked > prepared->d)
 	{

@@ -22,7 +22,6 @@
 #define FC_BASIS_TILE	64		/* columns of a basis that lie together */
 #define FC_PROJECTED_ROWS	32	/* raw rows that are projected together at most: a tile of the basis is read once for them */
 #define FC_BATCH_WORK	5e8		/* ... multiply-adds a batch, about 20 ms: a cancel is not noticed within */
-#define FC_WEIGHTED_WORK 5e7	/* ... the same for weighted rows, whose sums are three */
 #define FC_BATCH_BYTES	262144	/* ... and their bytes */
 
 /* A row of d elements on any byte, or a sparse one. */
@@ -47,7 +46,6 @@ typedef struct fc_prepared
 	size_t		row;			/* fc_row_length(d, tracked) */
 	size_t		padded;			/* structured: p, the power of two >= n; else m rounded up to FC_FREQUENCY_TILE */
 	size_t		batch;			/* rows a call of accumulate likes to get */
-	size_t		weighted_batch;	/* rows of a weighted call between two checks */
 	bool		raw_rows;		/* rows wait as they came */
 	bool		zeros_vanish;	/* the center is 0, and no row is raw: zeros of a row add nothing to any sum */
 	size_t		waiting_row;	/* bytes of one */
@@ -70,9 +68,10 @@ typedef struct fc_prepared
 	double	   *q;				/* ... their grid integers ... */
 	double	   *centered;		/* ... (x - center) / scale (fc_padded(d); FC_PROJECTED_ROWS times where rows are raw); NULL when not projected ... */
 	double	   *projected;		/* ... and times the basis: fc_padded(n) as often; NULL when not projected ... */
-	double	   *angles;			/* fc_padded(n) + padded + moments: ... and its angles when far out */
+	double	   *angles;			/* of a row whose phases are far: see sketch.c */
 	const struct fc_sketch_isa *isa;
-	int64_t    *limbs;			/* FC_LIMBS x 2 x moments: weighted sums of a batch; see sketch.c */
+	int64_t    *limbs;			/* 2 x 2 x moments: weighted sums of a batch; see sketch.c */
+	int64_t    *phases;			/* 2 x moments: the integers of one row */
 	double	   *dense;			/* d: a sparse row written out */
 	float	   *y;				/* reduced coordinates: of a batch of raw rows, else of one row; FC_PAD more to write into */
 	void	   *scratch;		/* fc_sketch_isa_scratch bytes */
@@ -93,7 +92,7 @@ void		fc_spec_grid(const fc_spec *spec, size_t i, double *inverse_unit, double *
 /* Bytes fc_spec_prepare takes from its arena at most. */
 size_t		fc_prepared_size(const fc_spec *spec);
 
-/* spec must be valid; it must outlive what is prepared. */
+/* spec must be valid; it must outlive *prepared. */
 void		fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared);
 
 #endif							/* FC_SKETCH_PREPARED_H */

@@ -53,18 +53,37 @@ far_angles(const fc_prepared *prepared, const double *y, double *transform, doub
 	}
 }
 
-/* z += weight x the integers of the row in prepared->value, in double; uses prepared->angles and ->limbs. */
+/* z += weight times the integers of one row in prepared->phases. */
 static void
-add_far_phase(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight)
+add_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight)
 {
-	double	   *y = prepared->angles;
-	double	   *transform = y + fc_padded(prepared->n);
+	size_t		count = 2 * parts->moments;
+
+	for (size_t begin = 0, end; begin < count; begin = end)
+	{
+		end = fc_sketch_block_end(begin, count);
+		fc_check();
+		for (size_t j = begin; j < end; j++)
+			if (parts->z != NULL)
+				parts->z[j] += weight * prepared->phases[j];
+			else
+				parts->wide_z[j] += (fc_wide) weight * prepared->phases[j];
+	}
+}
+
+/* The integers of the row in prepared->value, in double; uses prepared->limbs. */
+static void
+find_far_phases(const fc_prepared *prepared)
+{
+	double	   *y = prepared->basis != NULL ? prepared->projected : prepared->angles;
+	double	   *transform = prepared->angles + fc_padded(prepared->n);
 	double	   *h = transform + prepared->padded;
 	int32_t    *cosine = (int32_t *) prepared->limbs;
 	int32_t    *sine = cosine + prepared->m;
 	float	   *reduced = (float *) (sine + prepared->m);
 
-	prepared->isa->reduce(prepared, y);
+	for (size_t i = 0; prepared->basis == NULL && i < prepared->n; i++)
+		y[i] = (prepared->value[i] - prepared->center[i]) * prepared->inverse_scale[i];
 	far_angles(prepared, y, transform, h);
 	for (size_t s = 0; s < prepared->scales; s++)
 	{
@@ -77,20 +96,28 @@ add_far_phase(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t
 		prepared->isa->quantise(reduced, prepared->m, cosine, sine);
 		for (size_t j = 0; j < prepared->m; j++)
 		{
-			size_t		at = s * prepared->m + j;
-
-			if (parts->z != NULL)
-			{
-				parts->z[at] += weight * cosine[j];
-				parts->z[prepared->moments + at] += weight * sine[j];
-			}
-			else
-			{
-				parts->wide_z[at] += (fc_wide) weight * cosine[j];
-				parts->wide_z[prepared->moments + at] += (fc_wide) weight * sine[j];
-			}
+			prepared->phases[s * prepared->m + j] = cosine[j];
+			prepared->phases[prepared->moments + s * prepared->m + j] = sine[j];
 		}
 	}
+}
+
+static void
+find_phases(const fc_prepared *prepared, const float *y)
+{
+	fc_clear_pieces(prepared->phases, 2 * prepared->moments * sizeof(int64_t));
+	prepared->isa->accumulate(prepared, y, 1, prepared->phases);
+}
+
+/* z += weight times the integers of a row brought in, its reduced coordinates y. */
+static void
+add_row_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, int found, const float *y, int64_t weight)
+{
+	if (found & FC_ROW_FAR_PHASE)
+		find_far_phases(prepared);
+	else
+		find_phases(prepared, y);
+	add_phases(prepared, parts, weight);
 }
 
 /* ---- rows ---- */
@@ -211,20 +238,18 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const flo
 		prepared->isa->accumulate(prepared, y, rows, parts->z);
 		return;
 	}
-	fc_clear_pieces(prepared->limbs, FC_LIMBS * twice * sizeof(int64_t));
-	for (size_t r = 0, some; r < rows; r += some)
+	fc_clear_pieces(prepared->limbs, 2 * twice * sizeof(int64_t));
+	for (size_t r = 0; r < rows; r++)
 	{
-		some = rows - r < prepared->weighted_batch ? rows - r : prepared->weighted_batch;
-		fc_check();
-		prepared->isa->accumulate_weighted(prepared, y + r * prepared->n, some, weights + r, prepared->limbs);
+		find_phases(prepared, y + r * prepared->n);
+		prepared->isa->weigh(prepared, weights[r]);
 	}
 	for (size_t begin = 0, end; begin < twice; begin = end)
 	{
 		end = fc_sketch_block_end(begin, twice);
 		fc_check();
 		for (size_t j = begin; j < end; j++)
-			parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS) +
-				(fc_wide) limbs[2 * twice + j] * ((fc_wide) 1 << (2 * FC_LIMB_BITS));
+			parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS);
 	}
 }
 
@@ -262,10 +287,8 @@ add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bo
 	*waits = !prepared->raw_rows && !(found & FC_ROW_FAR_PHASE);
 	if (!add_moments(prepared, &parts, *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS), wide))
 		return FC_EOVERFLOW;
-	if (found & FC_ROW_FAR_PHASE)
-		add_far_phase(prepared, &parts, (int64_t) wide);
-	else if (prepared->raw_rows)
-		fold_phases(prepared, &parts, y, &row->weight, 1);
+	if (!*waits)
+		add_row_phases(prepared, &parts, found, y, (int64_t) wide);
 	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
 }
 
@@ -275,7 +298,10 @@ let_wait(const fc_prepared *prepared, const fc_row *row, void *place, double *su
 {
 	if (prepared->raw_rows)
 		return prepared->isa->store_raw(prepared, row, place);
-	return row->weight == FC_ONE_WEIGHT && prepared->isa->take(prepared, row, place, sums);
+	if (row->weight != FC_ONE_WEIGHT || prepared->isa->prepare(prepared, row, place) != FC_ROW_NEAR)
+		return false;
+	prepared->isa->track(prepared, sums);
+	return true;
 }
 
 /* ---- sparse rows ---- */
@@ -385,24 +411,6 @@ fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
 	return waits ? wait(prepared, row->weight, weights, sketch) : status;
 }
 
-/* z <- -z: subtracting is adding between two changes of sign. */
-static void
-negate(const fc_sketch_parts *parts)
-{
-	size_t		count = 2 * parts->moments;
-
-	for (size_t begin = 0, end; begin < count; begin = end)
-	{
-		end = fc_sketch_block_end(begin, count);
-		fc_check();
-		for (size_t j = begin; j < end; j++)
-			if (parts->z != NULL)
-				parts->z[j] = -parts->z[j];
-			else
-				parts->wide_z[j] = -parts->wide_z[j];
-	}
-}
-
 fc_status
 fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
 {
@@ -422,20 +430,9 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 	fc_sketch_forget_bounds(sketch);
 	if (!add_wide_moments(prepared, &parts, 0, -wide))
 		return FC_EOVERFLOW;
-	if (found & FC_ROW_FAR_PHASE)
-		add_far_phase(prepared, &parts, (int64_t) -wide);
-	else
-	{
-		negate(&parts);
-		if (status == FC_OK)
-			fold_phases(prepared, &parts, y, &row->weight, 1);
-		if (status == FC_OK)
-			negate(&parts);
-	}
-	/* a row that was never added */
-	if (status == FC_OK)
-		status = fc_sketch_check_sums(sketch);
-	return status == FC_EFORMAT ? FC_ENEGATIVE : status;
+	add_row_phases(prepared, &parts, found, y, (int64_t) -wide);
+	/* FC_EFORMAT: a row that was never added */
+	return fc_sketch_check_sums(sketch) == FC_OK ? FC_OK : FC_ENEGATIVE;
 }
 
 /* Moments and reduced coordinates of raw rows. */

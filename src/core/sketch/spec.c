@@ -127,7 +127,7 @@ fixed_fields_valid(const fc_spec *spec)
 		all_positive(&spec->sigma, 1);
 }
 
-/* A basis row may not stretch: |row| = 1 to float precision, so reduced lengths mean what they say. */
+/* A basis row may not stretch: |row| = 1 to float precision, so that reduced lengths are lengths. */
 static fc_status
 check_basis(const fc_spec *spec)
 {

@@ -44,7 +44,7 @@ static const char *const lbfgsb_names[] = {"liblbfgsb.so.0", "liblbfgsb.so.3", "
 static void *openblas = NULL;
 static void *lbfgsb = NULL;
 
-/* What the environment says while OpenBLAS is loaded; NULL leaves a variable alone. */
+/* The environment while OpenBLAS is loaded; NULL leaves a variable alone. */
 typedef struct variable
 {
 	const char *name;

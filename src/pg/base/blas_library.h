@@ -22,7 +22,7 @@ typedef struct blas_failure
 extern void *openblas_routine(const char *name);
 extern void *lbfgsb_routine(const char *name);
 
-/* What a failure does is said by the program: an error in the module (errors.c), the end of a test. */
+/* The program says how it fails: by an error in the module (errors.c), the end of a test. */
 extern void report_blas_failure(const blas_failure *failure) __attribute__((noreturn));
 
 #endif							/* FC_BLAS_LIBRARY_H */

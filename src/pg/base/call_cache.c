@@ -1,5 +1,5 @@
 /*
- * call_cache.c - what a function keeps from call to call, and states of aggregates that are flat values; see call_cache.h
+ * call_cache.c - memory that a function keeps from call to call, and states of aggregates that are flat values; see call_cache.h
  *
  * The executor calls a function with one FmgrInfo for a whole query, whose fn_extra is the function's own.  Whoever calls
  * through fmgr_info at every row, as worker_partial_agg of Citus does, leaves it empty each time, and fn_expr too.  A

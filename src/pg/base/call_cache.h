@@ -1,5 +1,5 @@
 /*
- * call_cache.h - what a function keeps from call to call of one place in a query.
+ * call_cache.h - memory that a function keeps from call to call of one place in a query.
  *
  * Aggregates of "any" have a state of type internal: the bytes of the typed one, in the aggregate's memory.
  */
@@ -12,7 +12,7 @@
 
 /*
  * The `size` bytes of this call site, cleared at first, and in *home the context of what belongs to them.  Where fn_extra is
- * empty: they are there from then on.  Citus calls transition functions with a new FmgrInfo for every row: these share what lies in the aggregate's context.
+ * empty: they are there from then on.  Citus calls transition functions with a new FmgrInfo for every row: these share memory in the aggregate's context.
  */
 extern void *site_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home);
 

@@ -1,4 +1,4 @@
-/* collect.c - what aggregates that collect rows share; see collect.h */
+/* collect.c - shared by aggregates that collect rows; see collect.h */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
@@ -32,28 +32,6 @@ copy_row(const vector *v, double *to)
 		to[i] = (v->floats ? (double) v->floats[i] : v->doubles[i]) + 0.0;
 }
 
-/* The most rows that the budget allows to be finished: a bisection. */
-static Size
-most_rows(const row_need *need)
-{
-	Size		budget = (Size) fastclust_memory_budget * 1024;
-	Size		fits = 0;
-	Size		fails = 1;
-
-	for (; need->bytes(need->collection, fails) < budget; fails *= 2)
-		fits = fails;
-	while (fails - fits > 1)
-	{
-		Size		middle = fits + (fails - fits) / 2;
-
-		if (need->bytes(need->collection, middle) < budget)
-			fits = middle;
-		else
-			fails = middle;
-	}
-	return fits;
-}
-
 #define FIRST_ROOM 64
 
 /* How many rows there will be is not known yet. */
@@ -61,19 +39,18 @@ Size
 grown_room(Size room, Size n, const row_need *need)
 {
 	Size		wanted = Max(n, Max(FIRST_ROOM, room + room / 2));
-	Size		most;
+	Size		budget = (Size) fastclust_memory_budget * 1024;
 
-	if (need->bytes(need->collection, wanted) < (Size) fastclust_memory_budget * 1024)
-		return wanted;
-	most = most_rows(need);
-	if (n > most)
+	while (wanted > n && need->bytes(need->collection, wanted) >= budget)
+		wanted = n + (wanted - n) / 2;
+	if (need->bytes(need->collection, wanted) >= budget)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 most == 0 ? errmsg("%s of one row needs more memory than fastclust.memory_budget allows", need->name)
-				 : errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows", need->name, most),
+				 n == 1 ? errmsg("%s of one row needs more memory than fastclust.memory_budget allows", need->name)
+				 : errmsg("%s of more than %zu rows needs more memory than fastclust.memory_budget allows", need->name, n - 1),
 				 errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
 				 errhint("Raise it with SET fastclust.memory_budget%s.", need->instead)));
-	return Min(most, wanted);
+	return wanted;
 }
 
 void

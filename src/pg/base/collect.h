@@ -1,4 +1,4 @@
-/* collect.h - what aggregates that collect rows share: reading one, and the states that workers send */
+/* collect.h - shared by aggregates that collect rows: reading one, and the states that workers send */
 #ifndef FASTCLUST_COLLECT_H
 #define FASTCLUST_COLLECT_H
 
@@ -16,7 +16,7 @@ extern vector row_argument(FunctionCallInfo fcinfo, int argument);
 /* Its d values as doubles, -0 as 0: they are one value. */
 extern void copy_row(const vector *v, double *to);
 
-/* What collected rows need: bytes(collection, n) for n of them at the peak, the final function included; it rises with n. */
+/* The memory of collected rows: bytes(collection, n) for n of them at the peak, the final function included; it rises with n. */
 typedef struct row_need
 {
 	Size		(*bytes) (const void *collection, Size n);

@@ -14,7 +14,7 @@ extern int	fastclust_largest_state;	/* kB; GUC fastclust.largest_state */
 
 extern void check_budget(Size bytes, const char *what);
 
-/* What one call holds of the budget, for calls that take memory step by step. */
+/* The part of the budget that one call holds, for calls that take memory step by step. */
 typedef struct account
 {
 	const char *what;			/* named in the error */

@@ -54,7 +54,7 @@ typedef struct text_or_rows
 	int			columns;
 } text_or_rows;
 
-/* A word and what it stands for. */
+/* A word and its value. */
 typedef struct choice
 {
 	const char *name;

@@ -320,7 +320,7 @@ SQL_FUNCTION(fastclust_running_trainings)
  * that is refused here is refused anywhere.
  */
 #define RATE		4e9			/* multiply-adds a second */
-#define LONG		5.0			/* seconds that are told */
+#define LONG		2.0			/* seconds that are told: estimates may be too low by half */
 
 int			fastclust_progress_interval = 10000;
 int			fastclust_time_budget = 3600;

@@ -40,7 +40,7 @@ SQL_FUNCTION(prefix##_in) { return value_in(fcinfo, &(type)); } \
 SQL_FUNCTION(prefix##_recv) { return value_recv(fcinfo, &(type)); } \
 extern int	no_such_variable
 
-/* The same of prefix_out and prefix_send, for a type that may be an aggregate's state with rows waiting: what leaves is closed(value). */
+/* The same of prefix_out and prefix_send, for a type that may be an aggregate's state with rows waiting: closed(value) leaves. */
 #define VALUE_TYPE_OUT(prefix, closed) \
 SQL_FUNCTION(prefix##_out) { PG_RETURN_CSTRING(value_text((struct varlena *) closed(aligned_value(PG_GETARG_DATUM(0))))); } \
 SQL_FUNCTION(prefix##_send) { PG_RETURN_BYTEA_P(value_bytes((struct varlena *) closed(aligned_value(PG_GETARG_DATUM(0))))); } \

@@ -46,7 +46,7 @@ extern Datum array_of_text(char *text);
  *     halfvec     int16 d, int16 0, half x[d]
  *     sparsevec   int32 d, int32 nonzeros, int32 0, int32 index[nonzeros] rising from 0, float value[nonzeros]
  *
- * behind the length of a varlena.  A value that is not what its head says is an error (data_corrupted), whatever its bytes.
+ * behind the length of a varlena.  A value that its head does not fit is an error (data_corrupted), whatever its bytes.
  */
 
 /* A value where it lies: elements on any byte. */

@@ -133,7 +133,7 @@ fits_widths(const decode_call *call)
 		(call->decoder != FC_DECODE_DISCRETIZED && call->options.polish && call->options.model == FC_MODEL_DIRAC);
 }
 
-/* Where a sketch stops being enough (bench/decoders.py, limits): say so, and what to do instead. */
+/* Where a sketch stops being enough (bench/decoders.py, limits): say so, and name a remedy. */
 static void
 warn_of_limits(const decode_call *call)
 {

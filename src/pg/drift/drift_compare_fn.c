@@ -1,4 +1,4 @@
-/* drift_compare_fn.c - what drift measures, from a sample; have rows changed since training, by how much, and in which columns? */
+/* drift_compare_fn.c - the spec of drift, from a sample; have rows changed since training, by how much, and in which columns? */
 #include "postgres.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ drift_spec_of_rows(const fc_operator_header *rows, int64 seed)
 	hold(&memory, fc_drift_spec_bound(&sample));
 	arena = hold_arena(&memory);
 	spec = palloc(fc_drift_spec_bound(&sample));
-	check_status(fc_drift_choose(&sample, (uint64) seed, &arena, spec));
+	fc_drift_choose(&sample, (uint64) seed, &arena, spec);
 	release_arena(&arena);
 	SET_VARSIZE(spec, fc_drift_spec_size(spec));
 	return spec;
@@ -72,7 +72,7 @@ wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed)
 	fc_spec_parts parts;
 	fc_spec    *spec;
 
-	check_status(fc_wave_parts(&sample, sparse, (uint64) seed, &arena, center, center + sample.d, sigmas, &parts));
+	fc_wave_parts(&sample, sparse, (uint64) seed, &arena, center, center + sample.d, sigmas, &parts);
 	spec = build_spec(&parts);
 	release_arena(&arena);
 	pfree(center);

@@ -17,7 +17,7 @@
 
 /* ---- of rows in their own units, kept as the centroids of an operator (drift_compare_fn.c) ---- */
 
-/* What is counted, and the spec of the waves beside it; sparse: its center is 0. */
+/* The spec of the counts, and that of the waves beside it; sparse: its center is 0. */
 extern fc_drift_spec *drift_spec_of_rows(const fc_operator_header *rows, int64 seed);
 extern fc_spec *wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed);
 

@@ -30,7 +30,7 @@ extern void reject_other_features(void) __attribute__((noreturn));
 /* The sums of a learner of so many elements. */
 extern void take_sums(encoder_state *state, fc_learner *learner, Size width);
 
-/* The memory of a tally in the state's context: its next block, a sketch, and what it has given back. */
+/* The memory of a tally in the state's context: its next block, a sketch, and their return. */
 extern void move_tally(encoder_state *state, fc_frequent_items *tally, Size length);
 extern void give_sketch(encoder_state *state, fc_frequent_items *tally);
 extern void free_tally(encoder_state *state, fc_frequent_items *tally);

@@ -1,7 +1,7 @@
 /*
  * nearest_rows_agg.c - nearest_rows_agg: the n rows nearest to each centroid, whole.
  *
- * A heap for each cluster that any row came to, the farthest row at its root; a row is copied when it enters.  Rows of one distance
+ * Each cluster that any row came to keeps them nearest first; a row is copied when it enters.  Rows of one distance
  * are told apart by a hash of their values, so that the answer does not depend on the order of the rows.
  */
 #include "postgres.h"
@@ -51,11 +51,11 @@ typedef struct near_rows
 	Size		k;
 	fc_metric	metric;			/* of the operator */
 	int32		n;
-	near_row  **heaps;			/* k, NULL while no row came */
+	near_row  **rows;			/* k, NULL while no row came; nearest first */
 	int32	   *counts;			/* k */
 } near_rows;
 
-/* ---- heaps ---- */
+/* ---- the nearest rows of a cluster ---- */
 
 /* Is a farther than b? */
 static inline bool
@@ -64,39 +64,7 @@ is_farther(const near_row *a, const near_row *b)
 	return a->distance > b->distance || (a->distance == b->distance && a->hash > b->hash);
 }
 
-static void
-sift_down(near_row *heap, int32 count, near_row item)
-{
-	int32		at = 0;
-
-	for (;;)
-	{
-		int32		child = 2 * at + 1;
-
-		if (child >= count)
-			break;
-		if (child + 1 < count && is_farther(&heap[child + 1], &heap[child]))
-			child++;
-		if (!is_farther(&heap[child], &item))
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = item;
-}
-
-static void
-sift_up(near_row *heap, int32 at, near_row item)
-{
-	while (at > 0 && is_farther(&item, &heap[(at - 1) / 2]))
-	{
-		heap[at] = heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	heap[at] = item;
-}
-
-/* What of the state's memory the budget must hold. */
+/* Memory that the budget must hold. */
 static void
 add_bytes(near_rows *state, Size bytes)
 {
@@ -113,29 +81,30 @@ copy_tuple(near_rows *state, HeapTupleHeader row)
 	return memcpy(MemoryContextAlloc(state->context, size), row, size);
 }
 
+/* Among the n nearest of a cluster, nearest first; the farthest of more gives way. */
 static void
 offer_row(near_rows *state, Size cluster, near_row item)
 {
-	near_row   *heap = state->heaps[cluster];
-	int32	   *count = &state->counts[cluster];
+	near_row   *rows = state->rows[cluster];
+	int32		at = state->counts[cluster];
 
-	if (heap == NULL)
+	if (rows == NULL)
 	{
 		add_bytes(state, (Size) state->n * sizeof(near_row));
-		heap = state->heaps[cluster] = MemoryContextAlloc(state->context, (Size) state->n * sizeof(near_row));
+		rows = state->rows[cluster] = MemoryContextAlloc(state->context, (Size) state->n * sizeof(near_row));
 	}
-	if (*count < state->n)
+	if (at == state->n)
 	{
-		item.row = copy_tuple(state, item.row);
-		sift_up(heap, (*count)++, item);
-		return;
+		if (!is_farther(&rows[--at], &item))
+			return;
+		state->bytes -= HeapTupleHeaderGetDatumLength(rows[at].row);
+		pfree(rows[at].row);
 	}
-	if (!is_farther(&heap[0], &item))
-		return;
-	state->bytes -= HeapTupleHeaderGetDatumLength(heap[0].row);
-	pfree(heap[0].row);
 	item.row = copy_tuple(state, item.row);
-	sift_down(heap, *count, item);
+	state->counts[cluster] = at + 1;
+	for (; at > 0 && is_farther(&rows[at - 1], &item); at--)
+		rows[at] = rows[at - 1];
+	rows[at] = item;
 }
 
 /* Of the values alone: bits of the header change as transactions end. */
@@ -162,7 +131,7 @@ new_state(FunctionCallInfo fcinfo, MemoryContext context, Size k)
 	state->n = n;
 	state->k = k;
 	add_bytes(state, k * (sizeof(near_row *) + sizeof(int32)));
-	state->heaps = MemoryContextAllocZero(context, k * sizeof(near_row *));
+	state->rows = MemoryContextAllocZero(context, k * sizeof(near_row *));
 	state->counts = MemoryContextAllocZero(context, k * sizeof(int32));
 	return state;
 }
@@ -203,7 +172,7 @@ SQL_FUNCTION(fastclust_nearest_rows_accum)
 		PG_RETURN_POINTER(state);
 	cluster = fc_operator_assign(op, x, scratch);
 	item.distance = fc_operator_distance(op, cluster, x, scratch);
-	if (state->counts[cluster] < state->n || item.distance <= state->heaps[cluster][0].distance)
+	if (state->counts[cluster] < state->n || item.distance <= state->rows[cluster][state->n - 1].distance)
 	{
 		item.row = PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_ROW);
 		item.hash = hash_values(item.row);
@@ -213,22 +182,14 @@ SQL_FUNCTION(fastclust_nearest_rows_accum)
 	PG_RETURN_POINTER(state);
 }
 
-static int
-compare_rows(const void *a, const void *b)
-{
-	return is_farther(a, b) ? 1 : is_farther(b, a) ? -1 : 0;
-}
-
 /* Rows (cluster, rank, distance, row_data) of a cluster, as values of their type; the bytes that they take. */
 static Size
 make_rows(const near_rows *state, Size cluster, TupleDesc descriptor, Datum *rows)
 {
 	Size		count = (Size) state->counts[cluster];
-	near_row   *sorted = palloc(count * sizeof(near_row));
+	const near_row *sorted = state->rows[cluster];
 	Size		bytes = 0;
 
-	memcpy(sorted, state->heaps[cluster], count * sizeof(near_row));
-	qsort(sorted, count, sizeof(near_row), compare_rows);
 	for (Size i = 0; i < count; i++)
 	{
 		Datum		json = DirectFunctionCall1(row_to_json, PointerGetDatum(sorted[i].row));

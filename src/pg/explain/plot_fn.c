@@ -72,7 +72,7 @@ columns_of_text(const char *value)
 	return used;
 }
 
-/* (value, width, right): in exactly so many columns; what is too long ends with an ellipsis. */
+/* (value, width, right): in exactly so many columns; a longer text ends with an ellipsis. */
 SQL_FUNCTION(fastclust_fit_text)
 {
 	const char *value = text_to_cstring(PG_GETARG_TEXT_PP(0));

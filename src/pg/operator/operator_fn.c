@@ -183,9 +183,9 @@ typedef struct row_call
 	fc_scratch	scratch;
 } row_call;
 
-/* Operator in argument 0, vector in argument 1: both checked, the row as the operator's metric takes it; x is NULL where it has none. */
+/* Operator in argument 0, vector in argument 1: both checked. */
 static row_call
-row_arguments(FunctionCallInfo fcinfo)
+checked_arguments(FunctionCallInfo fcinfo)
 {
 	row_call	call;
 
@@ -193,8 +193,18 @@ row_arguments(FunctionCallInfo fcinfo)
 	call.v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
 	check_vector_dim(&call.v, call.op->d, "the operator");
 	check_single_precision(&call.v);
-	call.x = metric_row(call.op->metric, &call.v, cached_doubles(fcinfo, call.op->d));
+	call.x = NULL;
 	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));
+	return call;
+}
+
+/* The same with the row as the operator's metric takes it; x is NULL where it has none. */
+static row_call
+row_arguments(FunctionCallInfo fcinfo)
+{
+	row_call	call = checked_arguments(fcinfo);
+
+	call.x = metric_row(call.op->metric, &call.v, cached_doubles(fcinfo, call.op->d));
 	return call;
 }
 
@@ -213,7 +223,10 @@ SQL_FUNCTION(fastclust_assign)
 		default:
 			break;
 	}
-	call = row_arguments(fcinfo);
+	call = checked_arguments(fcinfo);
+	if (call.v.floats != NULL && call.op->metric != FC_COSINE)
+		PG_RETURN_INT32((int32) fc_operator_assign_floats(call.op, call.v.floats, cached_doubles(fcinfo, call.op->d), call.scratch));
+	call.x = metric_row(call.op->metric, &call.v, cached_doubles(fcinfo, call.op->d));
 	if (call.x == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32((int32) fc_operator_assign(call.op, call.x, call.scratch));

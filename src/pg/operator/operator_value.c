@@ -59,7 +59,7 @@ prepare_operator(fc_operator *op, Size asked, MemoryContext context)
 {
 	if (asked == PACKED_FROM)
 		return pack_operator(op, context);
-	if (op->packs == NULL && asked == screened_from(op->k))
+	if (asked == screened_from(op->k))
 		return screen_operator(op, context);
 	return 0;
 }

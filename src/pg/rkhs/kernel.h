@@ -1,5 +1,5 @@
 /*
- * kernel.h - what the glue's files on kernels share.
+ * kernel.h - shared by the glue's files on kernels.
  */
 #ifndef FASTCLUST_KERNEL_H
 #define FASTCLUST_KERNEL_H

@@ -68,7 +68,7 @@ state_argument(FunctionCallInfo fcinfo)
 }
 
 /*
- * What stays with a call site: a buffer for rows, the digest of a TOASTed spec under
+ * Kept by a call site: a buffer for rows, the digest of a TOASTed spec under
  * its pointer, so that it is not fetched at every row, and the prepared spec last used.
  */
 typedef struct sketch_site

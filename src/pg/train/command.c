@@ -290,7 +290,7 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 	if (strcmp(verdict, "too few rows") == 0)
 		ereport(WARNING,
 				(errmsg("too few rows to tell drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
-						(long long) ((fc_sketch *) version->sketch)->count)));
+						version->sketch != NULL ? (long long) ((fc_sketch *) version->sketch)->count : 0)));
 	else if (!quiet)
 		ereport(NOTICE,
 				(errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows", version->model, version->version, verdict,

@@ -184,6 +184,17 @@ decoded_part(const training *t, const char *group, const struct varlena *sketch,
 
 /* ---- versions ---- */
 
+/* A dump may have been changed: a version without its sketch or spec says so. */
+static void
+check_sketched(const stored_version *version)
+{
+	if (version->op == NULL || version->method == NULL || version->relation == NULL || version->sketch == NULL || version->spec == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("version %d of model \"%s\" has no training sketch", version->version, version->model),
+				 errhint("Retrain the model on rows.")));
+}
+
 /* The job of a version that needs no relation: its steps are logged like those of a training. */
 static training *
 begin_decoded(const held_model *held, const stored_version *version, Jsonb *options, int64 rows)
@@ -217,6 +228,7 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 	uint64		count;
 	Datum	   *records;
 
+	check_sketched(template);
 	run_query("SELECT COALESCE(c.group_value, ''), c.s, c.counts, ($1).group_by, ($1).drift_spec, CASE WHEN v.model_id IS NOT NULL THEN ROW(v.*)::stored_versions END"
 			  "  FROM model_groups(($1).name) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
 			  " ORDER BY c.group_value COLLATE \"C\"", lengthof(arguments), arguments, 0);
@@ -249,7 +261,10 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 		else
 			check_k_of_count(t, sketch->count);
 		if (!null[5])
+		{
 			old = open_version(value[5]);
+			check_sketched(&old);
+		}
 		else
 			old.op = NULL;
 		t->k = (Size) Min(k, sketch->count);
@@ -295,6 +310,7 @@ retrain_from_sketch(const held_model *held, const stored_version *version, struc
 	Datum		record;
 
 	check_known(options);
+	check_sketched(version);
 	if (strcmp(version->method, "kernel") == 0 || strcmp(version->method, "qkmeans") == 0 || version->spec->law == FC_LAW_GAUSSIAN)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

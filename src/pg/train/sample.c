@@ -20,6 +20,7 @@
 #include "operator/coreset.h"
 #include "pg/base/arguments.h"
 #include "pg/base/memory.h"
+#include "pg/base/progress.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
@@ -174,6 +175,7 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 		return (fc_operator_header *) rows;
 	fc_kernel_map_view((const fc_kernel_map_header *) header, &map);
 	open_operator(rows, &op);
+	announce_work(psprintf("the features of %zu rows take", op.k), (double) op.k * fc_kernel_features_operations(&map), false, "Lower option landmarks or rank");
 	hold(&memory, op.k * (op.d + map.rank) * sizeof(double) + codebook_bytes(op.k, map.rank));
 	x = centroids_in_units(&op, NULL, NULL);
 	y = palloc(map.rank * sizeof(float));

@@ -258,7 +258,7 @@ announce_scan(const training *t, const scan_request *request, int flags)
 	if (request->map != NULL)
 	{
 		fc_kernel_map_view((const fc_kernel_map_header *) request->map, &map);
-		row += (double) map.op.k * (double) (t->dim + map.rank);
+		row += fc_kernel_features_operations(&map);
 	}
 	announce_work(psprintf("a scan of %.0f rows takes", t->estimate),
 				  row * t->estimate / (flags & QUERY_PARALLEL ? 1 + max_parallel_workers_per_gather : 1), false,

@@ -187,6 +187,12 @@ SELECT told(), rebuild_sketch('ddl'), told();
 SELECT count(*) FROM check_sketch('ddl');
 DROP TABLE ddl;
 SELECT name FROM live_sketches WHERE name = 'ddl';
+-- a type takes its tables along, and they their live sketches
+CREATE TYPE kind AS (a float8, b float8);
+CREATE TABLE typed OF kind;
+SELECT keep_sketch('typed', 'typed', ARRAY['a', 'b'], s) FROM made;
+DROP TYPE kind CASCADE;
+SELECT count(*) FROM live_sketches WHERE name = 'typed';
 
 -- ---- tables that cannot be followed ----
 CREATE VIEW seen AS TABLE child;

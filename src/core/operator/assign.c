@@ -38,7 +38,6 @@
 
 #define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */
 #define CHECKED_ENTRIES	((size_t) 1 << 14)	/* of a heap between two checks */
-#define MOST_PACKED		((size_t) 1 << 18)	/* numbers, which stay in the second cache */
 #define LEAST_SQUARE	1e-30	/* squares below lose digits in float */
 #define TILE		((size_t) 256)	/* rows, and centroids, of one matrix product */
 #define MOST_FLOATS	((size_t) 1 << 25)	/* of blocks; beyond, rows go one by one */
@@ -450,60 +449,6 @@ choose(const fc_operator *op, const double *x, fc_scored scored, const float *do
 
 /* ---- a codebook of many rows, by bounds or boxes ---- */
 
-static bool
-is_boxed(const fc_operator *op)
-{
-	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_boxes_suit(op->k, op->d);
-}
-
-static size_t
-boxes_size(const fc_operator *op)
-{
-	fc_arena	measure = fc_arena_measure();
-	fc_boxes	boxes;
-
-	(void) FC_TAKE(&measure, 1, fc_boxes);
-	fc_boxes_take(&measure, op->k, op->d, &boxes);
-	return fc_arena_measured(&measure);
-}
-
-size_t
-fc_operator_screen_size(const fc_operator *op)
-{
-	if (is_boxed(op))
-		return boxes_size(op);
-	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_screen_suits(op->k, op->d) ? sizeof(fc_screen) + 64 + fc_screen_size(op->k, op->d) : 0;
-}
-
-size_t
-fc_operator_screen_worksize(const fc_operator *op)
-{
-	size_t		size = fc_operator_screen_size(op);
-
-	return size > 0 && !is_boxed(op) ? sizeof(fc_screen) + 64 + fc_screen_worksize(op->k, op->d) : size;
-}
-
-void
-fc_operator_screen(fc_operator *op, fc_arena *arena)
-{
-	fc_screen  *screen;
-
-	op->screen = NULL;
-	op->boxes = NULL;
-	if (is_boxed(op))
-	{
-		fc_boxes   *boxes = FC_TAKE(arena, 1, fc_boxes);
-
-		fc_boxes_take(arena, op->k, op->d, boxes);
-		fc_boxes_build(boxes, op->factor[0].values);
-		op->boxes = boxes;
-		return;
-	}
-	screen = FC_TAKE(arena, 1, fc_screen);
-	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen))
-		op->screen = screen;
-}
-
 typedef struct measured_rows
 {
 	const fc_operator *op;
@@ -558,19 +503,6 @@ assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scr
 
 /* ---- one row ---- */
 
-size_t
-fc_operator_packed_floats(const fc_operator *op)
-{
-	return fc_operator_is_plain(op) && !is_boxed(op) && op->k * op->d <= MOST_PACKED ? fc_packs_floats(op->k, op->d) : 0;
-}
-
-void
-fc_operator_pack(fc_operator *op, float *memory)
-{
-	fc_packs_build(op->factor[0].values, op->half_norms, op->k, op->d, memory);
-	op->packs = memory;
-}
-
 /* The label of a row about the offset, by packs; -1 where rounding might change it. */
 static int32_t
 packed_label(const fc_operator *op, double square, const float *shifted)
@@ -604,7 +536,6 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 size_t
 fc_operator_assign_floats(const fc_operator *op, const float *x, double *row, fc_scratch scratch)
 {
-	float	   *dots = scratch.floats + op->d;
 	int32_t		label = -1;
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
@@ -619,7 +550,7 @@ fc_operator_assign_floats(const fc_operator *op, const float *x, double *row, fc
 			fc_scored	scored = fc_operator_score_shifted(op, square, scratch.floats);
 			float		lowest;
 
-			if (fc_count_lowest(dots, op->half_norms, op->k, 2.0 * fc_operator_rounding(op, scored), &lowest, &label) != 1)
+			if (fc_count_lowest(scratch.floats + op->d, op->half_norms, op->k, 2.0 * fc_operator_rounding(op, scored), &lowest, &label) != 1)
 				label = -1;
 		}
 	}

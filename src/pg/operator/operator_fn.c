@@ -193,7 +193,6 @@ checked_arguments(FunctionCallInfo fcinfo)
 	call.v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
 	check_vector_dim(&call.v, call.op->d, "the operator");
 	check_single_precision(&call.v);
-	call.x = NULL;
 	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));
 	return call;
 }

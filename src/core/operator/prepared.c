@@ -1,11 +1,83 @@
-/* columns.c - the scores of sparse rows by the columns of a codebook; see operator.h */
+/* prepared.c - a codebook arranged once for many rows: packs, bounds of many centroids, boxes of very many, columns for sparse rows; see operator.h */
 #include "operator/internal.h"
 
 #include <math.h>
 
+#include "numerics/kdtree.h"
 #include "numerics/rows.h"
+#include "numerics/screen.h"
 
+#define MOST_PACKED		((size_t) 1 << 18)	/* numbers, which stay in the second cache */
 #define TURNED		16			/* centroids and dimensions turned together */
+
+static bool
+is_boxed(const fc_operator *op)
+{
+	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_boxes_suit(op->k, op->d);
+}
+
+static size_t
+boxes_size(const fc_operator *op)
+{
+	fc_arena	measure = fc_arena_measure();
+	fc_boxes	boxes;
+
+	(void) FC_TAKE(&measure, 1, fc_boxes);
+	fc_boxes_take(&measure, op->k, op->d, &boxes);
+	return fc_arena_measured(&measure);
+}
+
+size_t
+fc_operator_screen_size(const fc_operator *op)
+{
+	if (is_boxed(op))
+		return boxes_size(op);
+	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_screen_suits(op->k, op->d) ? sizeof(fc_screen) + 64 + fc_screen_size(op->k, op->d) : 0;
+}
+
+size_t
+fc_operator_screen_worksize(const fc_operator *op)
+{
+	size_t		size = fc_operator_screen_size(op);
+
+	return size > 0 && !is_boxed(op) ? sizeof(fc_screen) + 64 + fc_screen_worksize(op->k, op->d) : size;
+}
+
+void
+fc_operator_screen(fc_operator *op, fc_arena *arena)
+{
+	fc_screen  *screen;
+
+	op->screen = NULL;
+	op->boxes = NULL;
+	if (is_boxed(op))
+	{
+		fc_boxes   *boxes = FC_TAKE(arena, 1, fc_boxes);
+
+		fc_boxes_take(arena, op->k, op->d, boxes);
+		fc_boxes_build(boxes, op->factor[0].values);
+		op->boxes = boxes;
+		return;
+	}
+	screen = FC_TAKE(arena, 1, fc_screen);
+	if (fc_screen_build(op->factor[0].values, op->offset, op->k, op->d, true, arena, screen))
+		op->screen = screen;
+}
+
+size_t
+fc_operator_packed_floats(const fc_operator *op)
+{
+	return fc_operator_is_plain(op) && !is_boxed(op) && op->k * op->d <= MOST_PACKED ? fc_packs_floats(op->k, op->d) : 0;
+}
+
+void
+fc_operator_pack(fc_operator *op, float *memory)
+{
+	fc_packs_build(op->factor[0].values, op->half_norms, op->k, op->d, memory);
+	op->packs = memory;
+}
+
+/* ---- columns ---- */
 
 size_t
 fc_columns_worksize(const fc_operator *op)

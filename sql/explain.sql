@@ -116,6 +116,20 @@ SELECT columns, rules >= 4 AS rules, exact FROM (VALUES ('{discount,country,flag
 SELECT rules >= 4 AS rules, exact FROM pasted('{props,spent}', '{"encoder": {"transform": {"spent": "log"}, "paths": {"props": ["a plan", "n"]}}}');
 SELECT cluster_rules.rule, condition FROM cluster_rules('mixtures') ORDER BY cluster, 1;
 SELECT drop_model('mixtures');
+-- times before Christ and far ahead; a column has the alias of rows as its name
+CREATE TABLE ages AS SELECT i AS id, (ARRAY['4000-03-15 BC', '2024-01-01', '5000-01-01', '9999-12-31']::date[])[1 + i % 4] AS day,
+       (ARRAY['9999-12-31', '4000-03-15 BC', '5000-01-01', '2024-01-01']::timestamptz[])[1 + i % 4] AS t FROM generate_series(1, 400) i;
+SELECT train('ages', 'ages', '{t}'::name[], 4, options => '{"quiet": true}');
+SELECT r.rule, condition, "precision" = 1 AND coverage = 1 AS exact FROM cluster_rules('ages') r ORDER BY 1;
+SELECT drop_model('ages');
+SELECT train('ages', 'ages', '{day}'::name[], 4, options => '{"quiet": true}');
+SELECT r.rule, condition, "precision" = 1 AND coverage = 1 AS exact FROM cluster_rules('ages') r ORDER BY 1;
+SELECT drop_model('ages');
+SELECT train('ages', 'ages', '{day,t}'::name[], 4, options => '{"quiet": true}');
+SELECT write_labels('ages', 'ages', 'labels_of_ages', '{"key": "id"}');
+SELECT count(*), count(DISTINCT cluster) FROM labels_of_ages JOIN ages USING (id) GROUP BY day ORDER BY day;
+DROP TABLE ages, labels_of_ages;
+SELECT drop_model('ages');
 
 -- ---- typical rows: the nearest ones, whole ----
 SELECT count(*), bool_and(t.distance = q.distance) AS nearest, bool_and(t.row_data = to_jsonb(c)) AS whole

@@ -1,5 +1,5 @@
 
--- rights at the end: what the owner of the extension calls for others is not for them to call
+-- rights at the end: functions that the owner of the extension calls for others, and nobody else
 
 DO $$
 DECLARE

@@ -26,7 +26,7 @@ INSERT INTO sample VALUES
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('anyarray', '', NULL, 'ARRAY[1, 2]'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'flags', '{1,2}', NULL);
 INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL);
-INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL);
+INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL), ('integer[]', 'dimensions', '{1,1}', NULL);
 INSERT INTO sample VALUES ('fastclust_internal.scan_plan[]', '', NULL, 'ARRAY[ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan]'), ('text[]', 'groups', '{1}', NULL);
 INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('fastclust_internal.stored_versions[]', '', NULL, 'ARRAY(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'),
 	('fastclust_internal.stored_versions', '', NULL, '(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'), ('name[]', '', '{x}', NULL),

@@ -122,6 +122,20 @@ UPDATE mixtures SET discount = CASE WHEN id % 4 < 2 THEN id % 17 END, day = CASE
 SELECT columns, rules >= 3 AS rules, exact, kept, indicator FROM (VALUES ('{discount,country}'), ('{day,country}'), ('{at,country}'), ('{wait,country}'), ('{"V x",country}')) v(columns),
        pasted(columns::name[]);
 SELECT drop_model('mixtures');
+-- times before Christ and far ahead; a column has the alias of rows as its name
+CREATE TABLE ages AS SELECT i AS id, (ARRAY['4000-03-15 BC', '2024-01-01', '5000-01-01', '9999-12-31']::date[])[1 + i % 4] AS day,
+       (ARRAY['9999-12-31', '4000-03-15 BC', '5000-01-01', '2024-01-01']::timestamptz[])[1 + i % 4] AS t FROM generate_series(1, 400) i;
+SELECT train('ages', 'ages', '{t}'::name[], 4, options => '{"quiet": true}');
+SELECT r.rule, condition, "precision" = 1 AND coverage = 1 AS exact FROM cluster_rules('ages') r ORDER BY 1;
+SELECT drop_model('ages');
+SELECT train('ages', 'ages', '{day}'::name[], 4, options => '{"quiet": true}');
+SELECT r.rule, condition, "precision" = 1 AND coverage = 1 AS exact FROM cluster_rules('ages') r ORDER BY 1;
+SELECT drop_model('ages');
+SELECT train('ages', 'ages', '{day,t}'::name[], 4, options => '{"quiet": true}');
+SELECT write_labels('ages', 'ages', 'labels_of_ages', '{"key": "id"}');
+SELECT count(*), count(DISTINCT cluster) FROM labels_of_ages JOIN ages USING (id) GROUP BY day ORDER BY day;
+DROP TABLE ages, labels_of_ages;
+SELECT drop_model('ages');
 
 -- ---- typical rows: the nearest ones, whole ----
 SELECT count(*), bool_and(t.distance = q.distance) AS nearest, bool_and(t.row_data = to_jsonb(c)) AS whole

@@ -409,6 +409,19 @@ like((as('alice', 'SET client_min_messages = warning; SELECT count(*) FROM model
 is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
 as('bob', "SELECT revoke_model('b', 'public'), use_version('b', 1)");
 
+# ---- what a role makes up stops no server: options of a version, arguments of functions below ----
+for my $seed ('"x"', 'true', '[1]', '{}')
+{
+	as('bob', crafted('b', "v.options := '{\"seed\": $seed}';") . "; SELECT grant_model('b', 'public')");
+	refused('alice', q{SELECT * FROM typical_rows('b', 3, 'points')}, '22023', "a seed that is no number is an error: $seed");
+}
+as('bob', "SELECT revoke_model('b', 'public'), use_version('b', 1)");
+my $encoder = $server->query(q{SELECT quote_literal(encoder_of_vector('x', 3, NULL, NULL)::text)}) . '::encoder';
+gives('bob', "SELECT fastclust_internal.feature_condition($encoder, 'points', '{2}', '{0}', '{1}', '{a}', '{b}')", 'x[2] > 0 AND x[2] <= 1', 'a condition on a feature');
+refused('bob', "SELECT fastclust_internal.feature_condition($encoder, 'points', $_)", '(22023|22000)', "is of dimensions that it has: $_")
+	for "'{1000000}', '{0}', '{1}', '{a}', '{b}'", "'{0}', '{0}', '{1}', '{a}', '{b}'", "'{-2147483648}', '{0}', '{1}', '{a}', '{b}'", "'{1,2147483647}', '{0,0}', '{1,1}', '{a,a}', '{b,b}'",
+	"'{1,2}', '{0}', '{1,1}', '{a,a}', '{b,b}'", "'{1,2}', '{0,0}', '{}', '{a,a}', '{b,b}'", "'{1,2}', '{0,0}', '{1,1}', '{a}', '{b,b}'", "'{1}', '{0}', '{1}', '{a}', '{}'";
+
 my $plain = $server->query("SELECT 'hers.plain'::regclass::oid");
 gives('bob', "BEGIN; SELECT columns FROM fastclust_internal.row_condition($plain, 'id = 1'); SELECT count(*) FROM pg_locks WHERE relation = $plain", "{id}\n0", 'a stranger holds no lock on her table');
 

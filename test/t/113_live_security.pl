@@ -96,6 +96,20 @@ refused('bob', "SELECT current_sketch('of bob')", '55000', 'what a superuser att
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'nor is that code run');
 as('bob', 'DROP TABLE his.log');
 
+# a table of changed rows has a name that hides another table from the function of a trigger: none runs as the owner of the extension on a table of his
+as('bob', q{CREATE TYPE his.label AS (t text);
+	CREATE FUNCTION his.label_text(his.label) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM his.note(); RETURN 'x'; END $$;
+	CREATE CAST (his.label AS text) WITH FUNCTION his.label_text(his.label) AS IMPLICIT;
+	CREATE TABLE his.events (evtname his.label, evtenabled text)});
+my $wake = 'CREATE TRIGGER wake AFTER INSERT ON his.events REFERENCING NEW TABLE AS pg_event_trigger FOR EACH STATEMENT EXECUTE FUNCTION fastclust_internal.wake_event_triggers()';
+refused('bob', $wake, '42501', 'he makes no trigger of the function that wakes event triggers');
+$server->query('GRANT EXECUTE ON FUNCTION fastclust_internal.wake_event_triggers() TO bob');
+as('bob', "DROP TRIGGER IF EXISTS wake ON his.events; $wake; INSERT INTO his.events VALUES (ROW('fastclust_live_'), 'D')");
+is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'and with the right to make one runs no code as another');
+$server->query('REVOKE EXECUTE ON FUNCTION fastclust_internal.wake_event_triggers() FROM bob');
+is($server->query("SELECT count(*) FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE l.lanname = 'fastclust_owner' AND p.prorettype = 'trigger'::regtype AND has_function_privilege('bob', p.oid, 'EXECUTE')"),
+	0, 'nor of another that runs as the owner');
+
 # ---- another's work ----
 gives('alice', $exact, 't', 'the sketch of alice is exact');
 as('bob', "CREATE TRIGGER fastclust_live_${id}_rows AFTER INSERT ON his.rows FOR EACH ROW EXECUTE FUNCTION fastclust_internal.live_change('$id');

@@ -210,17 +210,31 @@ range_condition(const ranges *r, Oid relation, Size i)
 	return with_null(condition, value, holds_at_null(&one));
 }
 
-/* The numbers of an array, infinities too. */
-static double *
-read_bounds(Datum datum, int count)
+/* The elements of an array, one for each dimension. */
+static Datum *
+read_elements(FunctionCallInfo fcinfo, int argument, const char *name, Oid type, Size expected)
 {
-	double	   *bounds = palloc(Max(1, count) * sizeof(double));
-	Datum	   *given;
-	int			n;
+	int16		length;
+	bool		by_value;
+	char		align;
+	Datum	   *elements;
+	int			count;
 
-	deconstruct_array(DatumGetArrayTypeP(datum), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &given, NULL, &n);
-	for (int i = 0; i < Min(n, count); i++)
-		bounds[i] = DatumGetFloat8(given[i]);
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(argument), type, length, by_value, align, &elements, NULL, &count);
+	check_count(psprintf("number of elements of %s", name), count, (int64) expected, (int64) expected);
+	return elements;
+}
+
+/* Numbers, infinities too. */
+static double *
+read_bounds(FunctionCallInfo fcinfo, int argument, const char *name, Size count)
+{
+	Datum	   *elements = read_elements(fcinfo, argument, name, FLOAT8OID, count);
+	double	   *bounds = palloc(count * sizeof(double));
+
+	for (Size i = 0; i < count; i++)
+		bounds[i] = DatumGetFloat8(elements[i]);
 	return bounds;
 }
 
@@ -235,13 +249,16 @@ SQL_FUNCTION(fastclust_feature_condition)
 
 	fc_encoder_view(ENCODER_ARG(0), &view);
 	r.dimension = read_float8_array(PG_GETARG_DATUM(2), count, "dimensions");
-	r.lower = read_bounds(PG_GETARG_DATUM(3), count);
-	r.upper = read_bounds(PG_GETARG_DATUM(4), count);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(5), TEXTOID, -1, false, TYPALIGN_INT, &r.lower_shown, NULL, &count);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(6), TEXTOID, -1, false, TYPALIGN_INT, &r.upper_shown, NULL, &count);
+	check_count("dimension", (int64) r.dimension[0], 1, (int64) view.dim);
 	r.feature = view.feature;
 	while (r.feature->first + r.feature->width < (Size) r.dimension[0])
 		r.feature++;
+	for (Size i = 1; i < r.count; i++)
+		check_count("dimension", (int64) r.dimension[i], (int64) r.feature->first + 1, (int64) (r.feature->first + r.feature->width));
+	r.lower = read_bounds(fcinfo, 3, "lower", r.count);
+	r.upper = read_bounds(fcinfo, 4, "upper", r.count);
+	r.lower_shown = read_elements(fcinfo, 5, "lower_shown", TEXTOID, r.count);
+	r.upper_shown = read_elements(fcinfo, 6, "upper_shown", TEXTOID, r.count);
 	if (r.feature->kind == FC_FEATURE_CATEGORY)
 		PG_RETURN_TEXT_P(cstring_to_text(category_condition(&r, value_of(&r, PG_GETARG_OID(1), 0))));
 	if (r.feature->kind == FC_FEATURE_BOOLEAN)

@@ -140,7 +140,7 @@ shown_date(double days)
 	int			day;
 
 	j2date((int) floor(days) + POSTGRES_EPOCH_JDATE, &year, &month, &day);
-	return psprintf("%04d-%02d-%02d", year, month, day);
+	return psprintf("%04d-%02d-%02d%s", year > 0 ? year : 1 - year, month, day, year > 0 ? "" : " BC");
 }
 
 /* ".25" of as many digits as are not 0; nothing of 0. */
@@ -202,9 +202,9 @@ SQL_FUNCTION(fastclust_shown_value)
 
 	if (strcmp(kind, "category") == 0 || strcmp(kind, "boolean") == 0)
 		shown = shown_share(x, exact);
-	else if (strcmp(kind, "date") == 0 && fabs(x) < 7e5)
+	else if (strcmp(kind, "date") == 0 && x >= DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE && x < DATE_END_JULIAN - POSTGRES_EPOCH_JDATE)
 		shown = shown_date(exact ? x : round(x));
-	else if (strcmp(kind, "timestamp") == 0 && fabs(x) < 6e10)
+	else if (strcmp(kind, "timestamp") == 0 && x >= (DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0 && x < (TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE) * 86400.0)
 		shown = shown_timestamp(x, exact);
 	else if (strcmp(kind, "interval") == 0 && fabs(x) < 1e12)
 		shown = shown_interval(x, exact);

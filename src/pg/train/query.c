@@ -199,6 +199,16 @@ has_option(const Jsonb *options, const char *name)
 	return value_of(options, name) != NULL;
 }
 
+/* Options of a version may be unchecked: who may write a model writes them. */
+static void
+reject_unless_number(const char *name, bool number)
+{
+	if (!number)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" must be a number", name)));
+}
+
 double
 number_option(const Jsonb *options, const char *name, double missing)
 {
@@ -206,6 +216,7 @@ number_option(const Jsonb *options, const char *name, double missing)
 
 	if (value == NULL)
 		return missing;
+	reject_unless_number(name, value->type == jbvNumeric || value->type == jbvString);
 	return value->type == jbvNumeric ? DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)))
 		: DatumGetFloat8(DirectFunctionCall1(float8in, CStringGetDatum(pnstrdup(value->val.string.val, value->val.string.len))));
 }
@@ -215,6 +226,7 @@ seed_option(const Jsonb *options)
 {
 	JsonbValue *value = value_of(options, "seed");
 
+	reject_unless_number("seed", value == NULL || value->type == jbvNumeric);
 	return value == NULL ? 0 : DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric)));
 }
 

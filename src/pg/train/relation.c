@@ -328,7 +328,7 @@ row_hash(const train_source *source)
 	(void) append_hashes(&calls, source, false, source->feature_count + OTHERS_HASHED - features);
 	if (features == 0 && source->vector)
 		appendStringInfo(&calls, source->cast ? "%shash_array_extended(%s, 0)" : "%shash_array_extended(vector_in_units(NULL, NULL, %s), 0)", calls.len > 0 ? ", " : "", source->raw);
-	return calls.len == 0 ? "hashtextextended(t::text, 0)" : psprintf("hash_array_extended(ARRAY[%s], 0)", calls.data);
+	return calls.len == 0 ? "hashtextextended((t.*)::text, 0)" : psprintf("hash_array_extended(ARRAY[%s], 0)", calls.data);
 }
 
 /* ---- where the rows lie ---- */

@@ -61,7 +61,7 @@ ALTER EVENT TRIGGER fastclust_live_dropped DISABLE;
 CREATE FUNCTION fastclust_internal.wake_event_triggers() RETURNS trigger
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    IF EXISTS (SELECT FROM pg_event_trigger e WHERE e.evtname ~ '^fastclust_live_' AND e.evtenabled = 'D') AND lock_name(hashtext('event triggers of live sketches'), true) THEN
+    IF EXISTS (SELECT FROM pg_catalog.pg_event_trigger e WHERE e.evtname ~ '^fastclust_live_' AND e.evtenabled = 'D') AND lock_name(hashtext('event triggers of live sketches'), true) THEN
         ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;      -- as the triggers of the tables are
         ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;
     END IF;

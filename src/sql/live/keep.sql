@@ -59,7 +59,7 @@ BEGIN
 END
 $$;
 
--- What the arguments of keep_sketch ask for, checked.
+-- Checks the arguments of keep_sketch and returns the live sketch they describe.
 CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE

@@ -6,7 +6,7 @@ CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
 CREATE FUNCTION fastclust_internal.live_pending(live_id bigint) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_live_pending' LANGUAGE C STRICT PARALLEL RESTRICTED;
 
--- What has become of the columns; NULL: they are as they were.
+-- The change of the columns since they were recorded; NULL: none.
 CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN a.attisdropped IS NOT FALSE THEN format('column "%s" of %s is no more', u.name, v.leaf)

@@ -1,7 +1,7 @@
 
 -- live sketches: sketches that follow their tables
 --
---     kept_sketches   what is counted: which columns of which table, by which groups and buckets of time
+--     kept_sketches   a live sketch: its table, columns, groups and buckets of time
 --     live_leaves     the tables whose rows are counted, each with what identifies its columns
 --     live_bases      the sketch of each leaf, group and bucket when it was last folded
 --     live_deltas     what statements changed since: triggers append to it, nobody changes a row of it
@@ -86,7 +86,7 @@ CREATE TABLE fastclust_internal.live_bases (
     counts drift_counts,    -- its rows counted for drift; NULL where the live sketch is not of a model
     PRIMARY KEY (live_id, leaf, group_value, bucket));
 
--- What statements changed since the last fold.
+-- Changes by statements since the last fold.
 CREATE TABLE fastclust_internal.live_deltas (
     live_id bigint NOT NULL,
     leaf regclass NOT NULL,
@@ -210,7 +210,7 @@ CREATE FUNCTION fastclust_internal.live_parts(live_id bigint) RETURNS SETOF live
      WHERE q.s IS NOT NULL
 $$;
 
--- ---- what is counted of a row ----
+-- ---- the values counted of a row ----
 
 -- Microseconds of a bucket.
 CREATE FUNCTION fastclust_internal.bucket_microseconds(width interval) RETURNS bigint

@@ -1,5 +1,5 @@
 
--- live sketches: what may be written, as the owner of the extension
+-- live sketches: the writes, as the owner of the extension
 
 -- A live sketch that the caller owns, held until the end of the transaction.
 CREATE FUNCTION fastclust_internal.held_live(name text) RETURNS kept_sketches

@@ -1,5 +1,5 @@
 
--- models on the workers of Citus: what predict reads there
+-- models on the workers of Citus: the copy that predict reads there
 -- The coordinator's models serve, and what predict needs of them is copied into a reference table within the transaction that changes a model.
 -- Citus commits it on all nodes or none, and gives it to nodes that come later.
 

@@ -22,7 +22,7 @@ CREATE TABLE fastclust_internal.stored_models (
     created_at timestamptz NOT NULL DEFAULT now(),
     UNIQUE (id, model));
 
--- true, or the error that says what of a version does not fit the rest: whatever is stored can be read.
+-- Raises an error if the parts of a version are inconsistent, so stored rows are always readable.
 CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
         spreads double precision[], distance_quantiles double precision[], null_moments double precision[],
         spec sketch_spec, training_sketch sketch, encoder encoder, drift_spec drift_spec, drift_counts drift_counts) RETURNS boolean
@@ -46,8 +46,8 @@ CREATE TABLE fastclust_internal.stored_versions (
     k integer NOT NULL CHECK (k BETWEEN 1 AND 1048576),
     options jsonb NOT NULL CHECK (jsonb_typeof(options) = 'object'),
     operator fastop NOT NULL,    -- the centroids, in units of (x - center) / scale
-    center double precision[],    -- what was subtracted from the rows: their means; NULL when rows were used as they are
-    scale double precision[],    -- what the rows were divided by: their deviations; NULL when rows were used as they are
+    center double precision[],    -- subtracted from the rows: their means; NULL when rows were used as they are
+    scale double precision[],    -- divides the rows: their deviations; NULL when rows were used as they are
     map kernel_map,    -- the kernel features that the operator takes in place of rows; NULL without a kernel
     spec sketch_spec,
     training_sketch sketch,
@@ -114,7 +114,7 @@ CREATE FUNCTION fastclust_internal.drift_spec_of(version stored_versions) RETURN
                                           WHERE v.model_id = version.model_id AND v.version = version.version AND v.drift_spec IS NOT NULL LIMIT 1))
 $$;
 
--- internal: what the model functions share
+-- internal: shared by the functions of models
 
 CREATE FUNCTION fastclust_internal.nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -1,5 +1,5 @@
 
--- whose code a scan may run: what training and watching ask before they read a table
+-- whose code a scan may run: training and watching check it before they read a table
 
 -- Who may not call a public function by any of its signatures does not get at its work by a function below it.
 CREATE FUNCTION fastclust_internal.check_execute(function name) RETURNS void

@@ -114,7 +114,7 @@ BEGIN
 END
 $$;
 
--- ---- what training writes ----
+-- ---- the rows that training writes ----
 
 -- The row of a model, made if it is not there, and held until the end of the transaction.
 CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RETURNS stored_models

@@ -1,7 +1,7 @@
 
 -- report: the page
 
--- What the model is, in a sentence.
+-- The model in a sentence.
 CREATE FUNCTION fastclust_internal.report_lead(summary models, version stored_versions, line version_line, overview boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format('%s %s of <code>%s</code> in %s %s%s, by %s.', html_count(line.n), CASE WHEN line.n = 1 THEN 'row' ELSE 'rows' END, html_start(version.relation, 120), html_count(line.clusters),

@@ -1,7 +1,7 @@
 
 -- report: the sections that show the clusters
 
--- What the page says of a cluster.
+-- The section of a cluster.
 CREATE TYPE fastclust_internal.report_cluster AS (cluster integer, name text, size bigint, share double precision, spread double precision,
     nearest integer, distance double precision, x double precision, y double precision, shown_x double precision, shown_y double precision);
 

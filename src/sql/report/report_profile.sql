@@ -1,5 +1,5 @@
 
--- report: the sections that tell what makes clusters special
+-- report: the sections on the features that set clusters apart
 
 -- One of the features that tell most, in one of the clusters; place: 1 for what tells most of all.
 CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer, feature text, kind text, value double precision, overall double precision,
@@ -15,7 +15,7 @@ CREATE FUNCTION fastclust_internal.profile_values(version stored_versions, clust
       FROM p JOIN telling t USING (dimension)
 $$;
 
--- ---- what the axes of the map mean ----
+-- ---- the meaning of the axes of the map ----
 
 -- The two features that rise or fall most along an axis.
 CREATE FUNCTION fastclust_internal.axis_words(told profile_value[], clusters report_cluster[], horizontal boolean) RETURNS text

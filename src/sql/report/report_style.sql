@@ -112,7 +112,7 @@ CREATE FUNCTION fastclust_internal.html_start(value text, most integer) RETURNS 
     SELECT CASE WHEN length(value) <= most THEN html(value) ELSE html(left(value, most - 1)) || '&hellip;' END
 $$;
 
--- What is shown, and behind it the number in full.
+-- A number as it is shown, with all its digits in the attribute value.
 CREATE FUNCTION fastclust_internal.html_number(x double precision) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN x IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', x, shown_value(x, 'number', false)) END

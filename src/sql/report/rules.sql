@@ -1,5 +1,5 @@
 
--- rules: what rows of a cluster have in common, as conditions on columns
+-- rules: conditions on columns that the rows of a cluster have in common
 
 -- A uniform sample of the rows of a version, or of its group, in their own units; the relation is the version's own where none is named.
 CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version stored_versions, relation regclass, wanted double precision) RETURNS fastop

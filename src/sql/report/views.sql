@@ -1,5 +1,5 @@
 
--- views: what a role may know of models, in plain columns
+-- views: the models that a role may read, in plain columns
 
 CREATE VIEW models WITH (security_barrier) AS
     SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner, m.readers, m.version,

@@ -42,8 +42,8 @@ DECLARE
     listed boolean := held.group_by IS NULL AND source.numbers AND cardinality(version.features) <= 98 AND (SELECT bool_and(f.kind = 'number') FROM encoder_features(version.encoder) f);
     model text := quote_literal(held.model);
     x text := CASE WHEN version.vector THEN concat_ws(', ', source.raw, CASE WHEN held.group_by IS NOT NULL THEN source.group_value END)
-                   WHEN listed THEN (SELECT string_agg(format('t.%I', u.f), ', ' ORDER BY u.i) FROM unnest(version.features) WITH ORDINALITY u(f, i)) ELSE 't' END;
-    calls text[] := ARRAY(SELECT CASE WHEN listed AND NOT version.vector THEN format('CASE WHEN %s THEN %s(%s, t) ELSE %2$s(%3$s, %4$s) END', source.missing, c.called, model, x)
+                   WHEN listed THEN (SELECT string_agg(format('t.%I', u.f), ', ' ORDER BY u.i) FROM unnest(version.features) WITH ORDINALITY u(f, i)) ELSE 't.*' END;
+    calls text[] := ARRAY(SELECT CASE WHEN listed AND NOT version.vector THEN format('CASE WHEN %s THEN %s(%s, t.*) ELSE %2$s(%3$s, %4$s) END', source.missing, c.called, model, x)
                                       ELSE format('%s(%s, %s)', c.called, model, x) END || ' AS ' || c.name
                             FROM (VALUES (1, 'predict', 'cluster'), (2, 'predict_distance', 'distance')) c(i, called, name)
                            WHERE c.i = 1 OR flag_option(options, 'distance', false) ORDER BY c.i);

@@ -1,5 +1,5 @@
 
--- training_progress: what runs now, for those who may know of it
+-- training_progress: the trainings that run now, for roles that may see them
 
 -- All trainings of this database; only the owner of the extension asks.
 CREATE FUNCTION fastclust_internal.running_trainings(OUT pid integer, OUT role oid, OUT model_id bigint, OUT model text, OUT step text, OUT rows_done bigint,

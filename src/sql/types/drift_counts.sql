@@ -1,5 +1,5 @@
 
--- internal: what drift compares (training/drift.sql), counts of rows at edges and of pairs of bits, and whether they changed
+-- internal: the counts that drift compares (training/drift.sql), of rows at edges and of pairs of bits, and whether they changed
 
 -- What is counted, and the spec of the sketch beside it; the sample holds rows at random in their own units, as its centroids.
 CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigint) RETURNS drift_spec

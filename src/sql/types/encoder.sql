@@ -24,7 +24,7 @@ CREATE FUNCTION feature_names(encoder encoder) RETURNS text[]
     AS 'MODULE_PATHNAME', 'fastclust_feature_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION feature_names(encoder) IS 'what each coordinate of an encoded row is';
 
--- internal: for scans of whole tables, and for what explains a model
+-- internal: for scans of whole tables, and for the explanation of a model
 
 CREATE FUNCTION fastclust_internal.encode_record(encoder encoder, scaled boolean, "row" record) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;

@@ -188,5 +188,7 @@ is($server->query("SELECT count(*) FROM live_deltas WHERE live_id = $plain AND l
 # ---- roles that may use nothing of ours ----
 $server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC; CREATE ROLE stranger; CREATE SCHEMA strange AUTHORIZATION stranger');
 gives('stranger', 'CREATE TABLE strange.rows (a int); DROP TABLE strange.rows; CREATE TEMP TABLE t (a int); DROP TABLE t', '', 'drop their tables all the same');
+$server->query('GRANT USAGE ON SCHEMA fastclust, fastclust_internal TO PUBLIC; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal FROM PUBLIC');
+gives('stranger', 'CREATE TABLE strange.parts (a int) PARTITION BY LIST (a); CREATE TABLE strange.part PARTITION OF strange.parts DEFAULT; DROP TABLE strange.parts', '', 'and make parts of them where they may call none of our functions');
 
 done_testing();

@@ -145,8 +145,9 @@ SQL_FUNCTION(fastclust_live_altered)
 		follow_alter_table((const AlterTableStmt *) statement, owner, &adds);
 	else if (IsA(statement, AlterEnumStmt) && ((const AlterEnumStmt *) statement)->oldVal != NULL)
 		(void) call("SELECT fastclust_internal.lose_leaves($1, $2)", NULL, "has other labels", owner);
-	if (adds && call("SELECT WHERE pg_catalog.has_schema_privilege('fastclust', 'USAGE') AND pg_catalog.has_schema_privilege('fastclust_internal', 'USAGE')",
-					 NULL, NULL, GetUserId()))
+	if (adds && call("SELECT FROM pg_catalog.pg_proc p WHERE p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = 'fastclust_internal')"
+					 " AND p.proname = 'follow_leaves' AND has_function_privilege(p.oid, 'EXECUTE') AND has_schema_privilege(p.pronamespace, 'USAGE')"
+					 " AND has_schema_privilege('fastclust', 'USAGE')", NULL, NULL, GetUserId()))
 		(void) call("SELECT fastclust_internal.follow_leaves()", NULL, NULL, GetUserId());
 	PG_RETURN_NULL();
 }

@@ -23,6 +23,7 @@ SELECT rename_model('kinds', 'halves');
 SELECT drop_model('none');
 SELECT use_version('kinds', 7);
 SELECT distribute_models();
+SELECT undistribute_models();
 SELECT * FROM profile('halves');
 SELECT name_cluster('kinds', 3, 'far');
 SELECT * FROM cluster_rules('kinds', 0);

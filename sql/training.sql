@@ -26,7 +26,7 @@ SELECT abs(objective / mean_square('law', 'old_rows') - 1) < 0.001 AS true_objec
 FROM fastclust_internal.stored_versions WHERE model = 'law';
 -- rows of the same law change no cluster
 SELECT retrain('law', '{"relation": "of_training.new_rows", "quiet": true}');
-SELECT a.operator = b.operator AS same_centroids, b.churn = 0 AS no_churn
+SELECT (SELECT array_agg(centroid ORDER BY cluster) FROM centroids(a.operator)) = (SELECT array_agg(centroid ORDER BY cluster) FROM centroids(b.operator)) AS same_centroids, b.churn = 0 AS no_churn
 FROM model_versions a, model_versions b WHERE a.model = 'law' AND a.version = 1 AND b.model = 'law' AND b.version = 2;
 -- rows that moved do
 UPDATE new_rows SET x = ARRAY[x[1] + 3, x[2], x[3]] WHERE c = 1;
@@ -82,6 +82,20 @@ SELECT max(retrain('trimmed', format('{"quiet": true, "seed": %s}', i)::jsonb)) 
 SELECT (SELECT avg(predict_distance('trimmed', x) ^ 2) FROM with_outliers WHERE NOT far)
      / (SELECT avg(assign_distance((SELECT operator FROM model_versions WHERE model = 'law' AND version = 1), x) ^ 2) FROM with_outliers WHERE NOT far) < 1.01 AS robust;
 SELECT abs(v.objective / mean_square('trimmed', 'with_outliers') - 1) < 0.001 AS true_objective FROM model_versions v WHERE v.model = 'trimmed' AND v.version = 6;
+-- sizes are counts of the present rows, also where the clusters stay as they are, and where trim leaves rows out of their means
+CREATE TABLE grown AS SELECT ARRAY[i % 3 * 100 + i % 17 / 17.0, i % 19 / 19.0]::float8[] AS x FROM generate_series(1, 3000) i;
+CREATE FUNCTION wrong_sizes() RETURNS bigint LANGUAGE sql AS $$
+    SELECT count(*) FROM model_clusters c WHERE c.model = 'grown' AND c.size IS DISTINCT FROM (SELECT count(*) FROM grown WHERE predict('grown', x) = c.cluster)
+$$;
+SELECT train('grown', 'grown', 'x', 3, options => '{"quiet": true}');
+INSERT INTO grown SELECT ARRAY[i % 17 / 17.0, i % 19 / 19.0] FROM generate_series(1, 9000) i;
+SELECT retrain('grown', '{"quiet": true}');
+SELECT wrong_sizes();
+SELECT retrain('grown', '{"quiet": true, "trim": 0.2}');
+SELECT wrong_sizes();
+SELECT train('grown', 'grown', 'x', 3, 'compressive', '{"quiet": true}');
+SELECT wrong_sizes();
+SELECT drop_model('grown');
 SELECT train('trimmed', 'with_outliers', 'x', 5, options => '{"trim": 0.6}');
 -- statistics that promise far more rows than there are
 CREATE TABLE shrunk WITH (autovacuum_enabled = off) AS SELECT * FROM old_rows;

@@ -262,4 +262,15 @@ $server->query('SELECT recover_prepared_transactions()');
 is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}') > $version"), 't', 'the worker is back: training works');
 is($server->query("SELECT count(*), max(label) FROM labelled"), "$rows|4", 'and predicting');
 
+# ---- the way back ----
+like(($server->try('SET ROLE reader; SELECT undistribute_models()'))[2], qr/models are distributed by postgres alone/, 'nobody else takes models from the workers');
+$server->query('SELECT undistribute_models(); SELECT undistribute_models()');
+is($server->query("SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = 'fastclust_internal.shared_models'::regclass"), 0, 'the reference table is gone');
+like(($server->try('SELECT max(label) FROM labelled'))[2], qr/model "m kmeans" does not exist/, 'workers read models no longer');
+cmp_ok($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), '>', $version, 'the coordinator trains as before');
+cmp_ok($server->query('SELECT distribute_models()'), '>', 8, 'and distributes again');
+is($server->query("SELECT count(*), max(label) FROM labelled"), "$rows|4", 'for predict on the shards');
+$server->query('DROP VIEW labelled; DROP EXTENSION fastclust CASCADE');
+is($server->query("SELECT count(*) FROM pg_namespace WHERE nspname ~ '^fastclust'"), 0, 'nothing keeps the extension from being dropped');
+
 done_testing();

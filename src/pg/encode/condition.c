@@ -192,13 +192,17 @@ static char *
 range_condition(const ranges *r, Oid relation, Size i)
 {
 	ranges		one = *r;
-	char	   *value = value_of(r, relation, (uint32) ((Size) r->dimension[i] - 1 - r->feature->first));
+	Size		place = (Size) r->dimension[i] - 1 - r->feature->first;
+	bool		indicator = r->feature->missing && place == fc_feature_values(r->feature);
+	char	   *value = value_of(r, relation, indicator ? 0 : (uint32) place);
 	char	   *condition = NULL;
 
 	one.count = 1;
 	one.dimension += i;
 	one.lower += i;
 	one.upper += i;
+	if (indicator)				/* of NULL, cut between 0 and 1 */
+		return with_null(NULL, value, holds_at_null(&one));
 	if (r->lower[i] > -INFINITY)
 		condition = psprintf("%s > %s", value, bound(r, i, false));
 	if (r->upper[i] < INFINITY)

@@ -195,12 +195,32 @@ profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, con
 
 	profile.quantiles = palloc(count * sizeof(double));
 	profile.spreads = palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE);
-	fc_fit_means(&fit, &profile.mean, &profile.error, profile.spreads, palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE));
+	profile.weights = palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE);
+	fc_fit_means(&fit, &profile.mean, &profile.error, profile.spreads, profile.weights);
 	for (Size j = 0; j < fit.k; j++)
 		profile.spreads[j] = sqrt(profile.spreads[j] / (double) op->d);
 	fc_fit_quantiles(&fit, places, count, &arena, profile.quantiles);
 	release_arena(&arena);
 	return profile;
+}
+
+fc_operator_header *
+with_weights(const fc_operator_header *header, const double *weights)
+{
+	fc_operator op;
+
+	open_operator(header, &op);
+	op.weights = weights;
+	return store_operator(&op);
+}
+
+fc_operator_header *
+with_weights_of(const fc_operator_header *header, const fc_operator_header *moved)
+{
+	fc_operator counted;
+
+	open_operator(moved, &counted);
+	return with_weights(header, counted.weights);
 }
 
 fc_comparison

@@ -34,6 +34,7 @@ typedef struct fit_profile
 	double		error;
 	double	   *quantiles;		/* count */
 	double	   *spreads;		/* k */
+	double	   *weights;		/* k: of the rows of each cluster */
 } fit_profile;
 
 /* Where the quantiles of distances are taken: closer towards the far end. */
@@ -47,6 +48,12 @@ quantile_places(double *places)
 }
 
 extern fit_profile profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, const double *places, Size count);
+
+/* The same clusters with other weights: those of the rows that they have now. */
+extern fc_operator_header *with_weights(const fc_operator_header *op, const double *weights);
+
+/* With those that a scan has counted, which go with the clusters that it moved. */
+extern fc_operator_header *with_weights_of(const fc_operator_header *op, const fc_operator_header *moved);
 
 /* Two operators on the same rows; both leave out the share `trim` of the weight that is farthest from them. */
 extern fc_comparison compare_fits(const fc_operator_header *a, const fc_operator_header *b, const fc_operator_header *rows, double trim);

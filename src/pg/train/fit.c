@@ -89,14 +89,20 @@ best_candidate(const train_part *part)
 	return best;
 }
 
-/* The mean squared distance to op, where the scan has measured it; else NAN. */
-static double
-measured_objective(const train_part *part, const fc_operator_header *op)
+/* The old clusters stay, and no scan moves them: with the mean squared distance and the weights that the scan has measured, if it has. */
+static void
+take_old(train_part *part, const fc_operator_header *old)
 {
+	part->op = (fc_operator_header *) old;
+	part->objective = NAN;
+	part->settled = true;
 	for (int i = 0; i < part->found.count; i++)
-		if (memcmp(part->found.op[i]->digest, op->digest, sizeof(op->digest)) == 0)
-			return part->sse[i] / (double) part->n;
-	return NAN;
+		if (memcmp(part->found.op[i]->digest, old->digest, sizeof(old->digest)) == 0)
+		{
+			part->op = with_weights_of(old, part->next[i]);
+			part->objective = part->sse[i] / (double) part->n;
+			return;
+		}
 }
 
 /*
@@ -155,9 +161,7 @@ keep_old(const training *t, train_part *part, const fc_operator_header *rows, co
 
 	if (as_good(t, old, part->op, rows, LEAST_GAIN, true))
 	{
-		part->op = (fc_operator_header *) old;
-		part->objective = measured_objective(part, old);
-		part->settled = true;
+		take_old(part, old);
 		return;
 	}
 	continued = fit_rows_of(t, rows, old, false);

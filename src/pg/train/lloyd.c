@@ -215,8 +215,7 @@ move_part(const training *t, train_part *part, lloyd_sums *sums, double toleranc
 	if (t->source.cosine)		/* the mean length of the clusters' means, at least */
 		gain *= Max(0, 1 - sums->sse / (2 * (double) sums->n));
 	part->objective = Max(0, sums->sse - gain) / (double) sums->n;
-	if (!part->settled)
-		part->op = sums->next;
+	part->op = part->settled ? with_weights_of(part->op, sums->next) : sums->next;
 	return gain > tolerance * sums->sse;
 }
 
@@ -305,7 +304,7 @@ balance_clusters(training *t, train_part *part)
 		if (times < least)
 		{
 			least = times;
-			part->op = candidate;
+			part->op = with_weights_of(candidate, sums.next);
 			part->objective = sums.sse / (double) sums.n;
 		}
 		if (times <= asked)

@@ -196,6 +196,8 @@ measure_part(const training *t, train_part *part, const fc_operator_header *othe
 		part->op = renumbered(part->op, numbers_by_distance(other_group, part->op));
 	quantile_places(places);
 	result.profile = profile_of_fit(part->op, rows, places, DISTANCE_QUANTILES);
+	if (isnan(part->objective))	/* no scan has counted its rows */
+		part->op = with_weights(part->op, result.profile.weights);
 	result.paths = level_paths(t, part->op, &result.no_paths);
 	return result;
 }

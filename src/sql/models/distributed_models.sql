@@ -76,8 +76,9 @@ END
 $$;
 CREATE TRIGGER share AFTER INSERT OR UPDATE OR DELETE ON stored_models FOR EACH ROW EXECUTE FUNCTION share_changed_model();
 
-CREATE FUNCTION distribute_models() RETURNS integer
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+-- Citus is here, and the caller may distribute models.
+CREATE FUNCTION fastclust_internal.check_distributor() RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = 'shared_models'::regclass);
 BEGIN
@@ -89,6 +90,13 @@ BEGIN
     ELSIF (SELECT l.groupid FROM pg_catalog.pg_dist_local_group l) <> 0 THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'models are distributed by the coordinator alone';
     END IF;
+END
+$$;
+
+CREATE FUNCTION distribute_models() RETURNS integer
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    PERFORM check_distributor();
     LOCK TABLE stored_models IN SHARE MODE;
     IF sharing_node() IS NULL THEN
         PERFORM create_reference_table('fastclust_internal.shared_models');
@@ -99,3 +107,19 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION distribute_models() IS 'let predict read the models on the workers of Citus, now and after every training; returns their number';
+
+-- Citus undistributes no member of an extension.
+CREATE FUNCTION undistribute_models() RETURNS void
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET client_min_messages = warning AS $$
+BEGIN
+    PERFORM check_distributor();
+    LOCK TABLE stored_models IN SHARE MODE;
+    IF sharing_node() IS NOT NULL THEN
+        ALTER EXTENSION fastclust DROP TABLE fastclust_internal.shared_models;
+        PERFORM undistribute_table('fastclust_internal.shared_models');
+        ALTER EXTENSION fastclust ADD TABLE fastclust_internal.shared_models;
+        DELETE FROM shared_models;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION undistribute_models() IS 'take the models back to the coordinator: predict no longer reads them on the workers of Citus';

@@ -16,12 +16,17 @@ DECLARE
         WHEN 'array' THEN ARRAY(SELECT k FROM jsonb_array_elements_text(options -> 'key') k)
         WHEN 'string' THEN (columns_of_text(relation, options ->> 'key')).features
         ELSE primary_key END;
+    twice name := (SELECT k FROM unnest(keys || 'cluster'::name || CASE WHEN flag_option(options, 'name', false) THEN 'cluster_name'::name END
+                                             || CASE WHEN flag_option(options, 'distance', false) THEN 'distance'::name END) k GROUP BY k HAVING count(k) > 1 ORDER BY k LIMIT 1);
 BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
             HINT = 'Name columns that tell its rows apart: {"key": ["..."]}.';
     ELSIF keys = '{}' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
+    ELSIF twice IS NOT NULL THEN
+        RAISE duplicate_column USING MESSAGE = format('column "%s" of the labels is named twice', twice),
+            HINT = 'Name other columns as "key"; of a view they may have other names.';
     ELSIF flag_option(options, 'follow', false) AND keys IS DISTINCT FROM primary_key THEN
         RAISE feature_not_supported USING MESSAGE = format('labels of %s can only follow by its primary key', relation),
             HINT = 'Leave out option "follow", and write the labels again by option "replace".';

@@ -133,7 +133,7 @@ DELETE FROM large WHERE id > 990;
 SELECT row_count(current_sketch('large')), (SELECT count(*) FROM check_sketch('large')) AS differ;
 SELECT drop_sketch('large');
 -- the option is named where many rows are counted while writers wait
-UPDATE pg_class SET reltuples = 3e6, relpages = 10 WHERE oid = 'large'::regclass;
+UPDATE pg_class SET reltuples = 3e6, relpages = pg_relation_size('large') / current_setting('block_size')::integer WHERE oid = 'large'::regclass;
 SET client_min_messages = notice;
 SELECT keep_sketch('large', 'large', 'x', (SELECT s FROM made)) > 0 AS counted;
 SET client_min_messages = warning;

@@ -105,6 +105,7 @@ typedef struct fc_effort
 	int			failures;		/* trials that gain little before the last, */
 	double		dear;			/* or one that costs more multiply-adds; */
 	double		end_tolerance;	/* ends the steps that follow */
+	double		steps;			/* of Lloyd, that rounds of splits and merges take as long as (measured) */
 } fc_effort;
 
 struct fc_kmeans_work

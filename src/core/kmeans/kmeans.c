@@ -290,7 +290,7 @@ starts_of_search(size_t d, size_t k)
 	return d <= FC_PACK_DIMENSIONS ? fmin(SEARCH_STARTS, FEW_STARTS + (double) k) : BLAS_STARTS;
 }
 
-/* Measured: a multiply-add of floats in those of doubles, Lloyd steps of a plain start and of the balance of clusters, what bounds and boxes leave of a step, axes. */
+/* Measured: a multiply-add of floats in those of doubles, Lloyd steps of a plain start and of the balance of clusters, shares of a step that bounds and boxes leave, axes. */
 #define FLOAT			0.2
 #define USUAL_STEPS		20.0
 #define STEPS_OF_BALANCE	250.0

@@ -425,7 +425,7 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 	bool		here = step.transaction == GetCurrentTransactionStartTimestamp();
 	TimestampTz ends = GetCurrentTimestamp() + (TimestampTz) (Min(seconds, MOST_SECONDS) * USECS_PER_SEC);
 
-	if (here && (step.name[0] != '\0' || step.quiet) && step.ends >= ends)	/* a part of what was told */
+	if (here && (step.name[0] != '\0' || step.quiet) && step.ends >= ends)	/* a part of work that was told */
 		return;
 	step.ends = ends;
 	expect_on_board(step.ends);

@@ -242,8 +242,7 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
-		if (j % 1024 == 0)
-			fc_check();
+		fc_check();
 		offer(strongest_of_column(sides, j), sides, &tables);
 	}
 	test_family(sides, column_tests(sides->spec), &tables, &families[COLUMNS]);

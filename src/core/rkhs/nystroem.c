@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/sizes.h"
 #include "numerics/dense.h"
@@ -210,8 +209,7 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)
 
 	for (size_t i = 0; i < k->n; i++)
 	{
-		if (i % TILE == 0)
-			fc_check();
+		fc_check();
 		k->residual[i] = fc_kernel_diagonal(&k->rows, i);
 		trace += k->residual[i];
 	}
@@ -221,11 +219,7 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)
 		size_t		s;
 
 		for (size_t i = 0; i < k->n; i++)
-		{
-			if (i % 65536 == 0)
-				fc_check();
 			left += k->residual[i];
-		}
 		if (!(left > EXHAUSTED_SHARE * trace))
 			break;
 		s = draw_pivot(k, fc_rng_uniform(&rng) * left);
@@ -264,7 +258,7 @@ factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs, fc_arena
 	double	   *vectors = FC_TAKE(arena, pairs * found, double);
 	double	   *axes = FC_TAKE(arena, pairs * found, double);
 
-	fc_clear_pieces(gram, found * found * sizeof(double));
+	memset(gram, 0, found * found * sizeof(double));
 	fc_rank_update_transposed(found, k->n, 1.0, k->factor, k->m, gram);
 	fc_mirror_lower(gram, found);
 	fc_leading_eigen(gram, found, pairs, arena, values, vectors);

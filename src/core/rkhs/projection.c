@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "numerics/dense.h"
 #include "numerics/principal.h"
@@ -33,7 +32,6 @@
 #define CANCELLED_SHARE	1e-5	/* of ||K||^2: less is rounding */
 #define STREAM_CHOICE	1
 #define STREAM_SIGNS	2
-#define IDS_BLOCK	((size_t) 1 << 20)	/* between two checks */
 
 static inline size_t
 tile_of(size_t n, size_t start)
@@ -159,8 +157,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 	write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), &k, result);
 	for (size_t i = 0; i < n; i++)
 	{
-		if (i % TILE == 0)
-			fc_check();
+		fc_check();
 		for (size_t j = 0; j < found; j++)
 			if (k.deciding[j] < 0.0)
 				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
@@ -519,7 +516,6 @@ fc_kernel_projection_check(const void *bytes, size_t size)
 	const double *eigenvalues;
 	const int64_t *ids;
 	const float *y;
-	fc_status	status;
 
 	if (size < sizeof(fc_kernel_projection_header) || !header_valid(header) ||
 		size != fc_kernel_projection_size(header->n, header->rank))
@@ -531,14 +527,8 @@ fc_kernel_projection_check(const void *bytes, size_t size)
 		if (!(eigenvalues[j] >= 0.0 && isfinite(eigenvalues[j])) || (j > 0 && eigenvalues[j] > eigenvalues[j - 1]))
 			return FC_EFORMAT;
 	for (size_t i = 1; i < header->n; i++)
-	{
-		if (i % IDS_BLOCK == 0)
-			fc_check();
 		if (ids[i] <= ids[i - 1])
 			return FC_EFORMAT;
-	}
-	if (!fc_zero_padding(y + header->n * header->rank, (const char *) bytes + size))
-		return FC_EFORMAT;
-	status = fc_finite_float_pieces(y, header->n * header->rank);
-	return status == FC_EVALUE ? FC_EFORMAT : status;
+	return fc_zero_padding(y + header->n * header->rank, (const char *) bytes + size) && fc_all_finite_float(y, header->n * header->rank) ?
+		FC_OK : FC_EFORMAT;
 }

@@ -167,13 +167,11 @@ find_axes(spectral_work *w, fc_arena *arena)
 static void
 unit_features(spectral_work *w)
 {
-	size_t		done = 0;
-
 	for (size_t i = 0; i < w->n; i++)
 	{
 		double		square = 0.0;
 
-		fc_check_every(&done, w->k * w->found);
+		fc_check();
 		fc_matrix_apply(w->vectors, w->k, w->found, w->phi + i * w->found, w->row);
 		for (size_t c = 0; c < w->k; c++)
 			square += w->row[c] * w->row[c];
@@ -257,11 +255,10 @@ static double
 total_variance(spectral_work *w)
 {
 	double		variance = 0.0;
-	size_t		done = 0;
 
 	for (size_t c = 0; c < w->d; c++)
 	{
-		fc_check_every(&done, 2 * w->n);
+		fc_check();
 		w->mean[c] = 0.0;
 		for (size_t i = 0; i < w->n; i++)
 			w->mean[c] += w->x[i * w->d + c] / (double) w->n;

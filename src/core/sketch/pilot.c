@@ -84,8 +84,7 @@ find_center(pilot_work *w, double *center)
 		const double *x = w->x + w->inlier[i] * w->d;
 		double		share;
 
-		if (i % TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		w->inlier_weight[i] = weight_of(w, w->inlier[i]);
 		w->total += w->inlier_weight[i];
 		share = w->inlier_weight[i] / w->total;
@@ -121,8 +120,7 @@ center_rows(pilot_work *w, const double *center)
 			const double *x = w->x + w->inlier[i] * w->d;
 			double		root = sqrt(w->inlier_weight[i]);
 
-			if (i % TILE_ROWS == 0)
-				fc_check();
+			fc_check();
 			if (pass == 0)
 				for (size_t c = 0; c < w->d; c++)
 					largest = fmax(largest, root * fabs(x[c] - center[c]));
@@ -155,8 +153,7 @@ find_unit(const pilot_work *w, fc_pilot_result *result)
 
 	for (size_t i = 0; i < w->rows; i++)
 	{
-		if (i % TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		for (size_t c = 0; c < w->d; c++)
 			largest = fmax(largest, fabs(w->x[i * w->d + c] - result->center[c]));
 	}
@@ -291,13 +288,12 @@ add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int
 {
 	fc_pilot_options options = {.clusters = w->clusters};
 	size_t		limit = fc_pilot_sample_centroid_limit(&options);
-	size_t		done = 0;
 
 	for (size_t j = 0; j < k && result->sample_centroid_count < limit; j++)
 	{
 		float	   *point = result->sample_centroids + result->sample_centroid_count * w->n;
 
-		fc_check_every(&done, (result->sample_centroid_count + 1) * w->n);
+		fc_check();
 		if (w->cluster_weight[j] < FEWEST_CLUSTER_ROWS)
 			continue;
 		for (size_t c = 0; c < w->n; c++)
@@ -423,12 +419,11 @@ divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma)
 {
 	int			shift;
 	double		fraction = frexp(sigma, &shift);
-	size_t		done = 0;
 
 	for (size_t i = 0; i < coordinates; i++)
 	{
 		points[i] = (float) (ldexp((double) points[i], exponent - shift) / fraction);
-		fc_check_every(&done, 8);
+		fc_check();
 	}
 }
 
@@ -446,7 +441,6 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 {
 	fc_mark		used = fc_arena_mark(work);
 	double	   *by = FC_TAKE(work, found->n, double);
-	size_t		done = 0;
 
 	/* by = basis center 2^-exponent (n); the center itself without a basis. */
 	for (size_t c = 0; c < found->n; c++)
@@ -455,7 +449,7 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 		for (size_t i = 0; found->n < d && i < d; i++)
 			by[c] += (double) found->basis[c * d + i] * found->center[i];
 		by[c] = ldexp(by[c], -found->exponent);
-		fc_check_every(&done, d);
+		fc_check();
 	}
 	shift_points(found->sample_centroids, found->sample_centroid_count, found->n, by);
 	shift_points(found->reduced, rows, found->n, by);

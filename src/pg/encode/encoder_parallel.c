@@ -122,7 +122,7 @@ send_tally(StringInfo message, const fc_frequent_items *tally)
 		pq_sendbytes(message, tally->text + entry->start, (int) entry->length);
 	}
 	if (tally->sketch != NULL)
-		send_long(message, tally->sketch, FC_FREQUENT_SKETCH_BYTES);
+		pq_sendbytes(message, (const char *) tally->sketch, FC_FREQUENT_SKETCH_BYTES);
 }
 
 static Size
@@ -142,8 +142,8 @@ send_learner(StringInfo message, const fc_learner *learner, const fc_feature_nam
 	pq_sendint32(message, (uint32) name->path_length);
 	pq_sendbytes(message, name->path, (int) name->path_length);
 	pq_sendbytes(message, (const char *) learner, offsetof(fc_learner, sums));
-	send_long(message, learner->sums, learner->width * sizeof(fc_exact_sum));
-	send_long(message, learner->squares, learner->width * sizeof(fc_exact_sum));
+	pq_sendbytes(message, (const char *) learner->sums, (int) (learner->width * sizeof(fc_exact_sum)));
+	pq_sendbytes(message, (const char *) learner->squares, (int) (learner->width * sizeof(fc_exact_sum)));
 	send_tally(message, &learner->values);
 	send_tally(message, &learner->categories);
 }
@@ -189,7 +189,7 @@ receive_tally(StringInfo message, encoder_state *state, fc_frequent_items *tally
 	if (!sketched)
 		return;
 	give_sketch(state, tally);
-	receive_long(message, tally->sketch, FC_FREQUENT_SKETCH_BYTES);
+	pq_copymsgbytes(message, (char *) tally->sketch, FC_FREQUENT_SKETCH_BYTES);
 }
 
 static const char *
@@ -209,8 +209,8 @@ receive_learner(StringInfo message, encoder_state *state, Size i)
 	pq_copymsgbytes(message, (char *) learner, offsetof(fc_learner, sums));
 	if (learner->width > 0)
 		take_sums(state, learner, learner->width);
-	receive_long(message, learner->sums, learner->width * sizeof(fc_exact_sum));
-	receive_long(message, learner->squares, learner->width * sizeof(fc_exact_sum));
+	pq_copymsgbytes(message, (char *) learner->sums, (int) (learner->width * sizeof(fc_exact_sum)));
+	pq_copymsgbytes(message, (char *) learner->squares, (int) (learner->width * sizeof(fc_exact_sum)));
 	learner->values = fc_frequent_start(false);
 	learner->categories = fc_frequent_start(true);
 	receive_tally(message, state, &learner->values);

@@ -81,7 +81,7 @@ new_projection(const kernel_rows *rows, const size_t *order)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the kernel_projection of %zu rows would take %zu MB, a value holds 1024 MB", rows->n, size >> 20),
 				 errhint("Use a smaller rank, or project a sample and label the others by kernel_features.")));
-	header = allocate_cleared(size);
+	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	SET_VARSIZE(header, size);
 	header->version = FC_KERNEL_PROJECTION_VERSION;
 	header->method = rows->method;

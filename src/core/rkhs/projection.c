@@ -430,21 +430,16 @@ estimate_error(size_t n, double scale, double square, projection_work *k, fc_emb
 	result->relative_error = square > 0.0 ? sqrt(rest / square) : 0.0;
 }
 
-fc_status
-fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t oversampling, uint64_t seed,
-				  fc_arena *arena, fc_embedding *result)
+void
+fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling, uint64_t seed, fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	size_t		n = input->n;
+	size_t		n = rows->n;
 	double		square = 0.0;
 	double		bound;
-	fc_kernel_rows rows;
 	projection_work k;
-	fc_status	status = fc_kernel_prepare(kernel, input, false, arena, &rows);
 	size_t		order = 1;
 
-	if (status != FC_OK)
-		return status;
 	take_work(arena, n, result->rank, oversampling, &k);
 	while (order < n)
 		order *= 2;
@@ -454,15 +449,14 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 		fc_check();
 		fc_sign_columns(seed, k.column, k.columns, k.probes, start, tile_of(n, start), k.omega + start * k.c);
 	}
-	fc_kernel_multiply(&rows, k.omega, k.c, arena, k.w, &square);
-	coordinates(n, k.columns, rows.scale, arena, &k, result);
-	estimate_error(n, rows.scale, square, &k, result);
-	coordinates(n, k.c, rows.scale, arena, &k, result);
-	bound = square > 0.0 ? 1.0 - explained_square(result, rows.scale) / square : 0.0;
+	fc_kernel_multiply(rows, k.omega, k.c, arena, k.w, &square);
+	coordinates(n, k.columns, rows->scale, arena, &k, result);
+	estimate_error(n, rows->scale, square, &k, result);
+	coordinates(n, k.c, rows->scale, arena, &k, result);
+	bound = square > 0.0 ? 1.0 - explained_square(result, rows->scale) / square : 0.0;
 	if (bound > CANCELLED_SHARE && sqrt(bound) < result->relative_error)
 		result->relative_error = sqrt(bound);
 	fc_arena_release(arena, used);
-	return FC_OK;
 }
 
 /* ---- bytes ---- */

@@ -156,7 +156,7 @@ warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *optio
 	memcpy(columns, features->names, (Size) features->count * sizeof(char *));
 	columns[features->count] = group_by;
 	arguments[1].value = PointerGetDatum(array_of_names(columns, features->count + (group_by != NULL)));
-	problem = query_datum("SELECT COALESCE(foreign_code_problem($1), foreign_type_problem($1, $2))", 2, arguments, 0, &none);
+	problem = query_datum("SELECT scan_problem($1, $2)", 2, arguments, 0, &none);
 	if (none || flag_option(options, "quiet", false))
 		return;
 	initStringInfo(&name);

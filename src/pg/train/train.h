@@ -199,6 +199,9 @@ extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
 /* Rows are told apart by their values, wherever they lie. */
 extern void hash_keys(train_source *source);
 
+/* Are all features numbers, so that predict takes them as a list of values? */
+extern bool has_numbers(const train_source *source);
+
 extern bool has_citus(void);
 
 /* May shards be sent aggregates that are called "sum"? */

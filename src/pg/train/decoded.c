@@ -22,7 +22,7 @@
 #include "pg/base/vectors.h"
 #include "pg/decode/decode.h"
 #include "pg/drift/drift_value.h"
-#include "pg/model/numbering.h"
+#include "pg/model/model.h"
 #include "pg/model/training_options.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"

@@ -16,7 +16,6 @@
 #include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/scan.h"
 #include "pg/train/train.h"
 
 #define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
@@ -89,7 +88,7 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 	if (!workers_fit(op))
 		flags &= ~QUERY_PARALLEL;
 	announce_scan(t, &request, flags);
-	plan.value = scan_plan(t, &request);
+	plan.value = plan_of_scan(t, &request);
 	run_query(scan_text(&source, INFINITY, 0, t->seed), 1, &plan, flags);
 	if (SPI_processed > 0)
 		(void) query_value(0, 2, &null);

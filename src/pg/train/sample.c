@@ -25,7 +25,6 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/rkhs/kernel.h"
-#include "pg/train/scan.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
 
@@ -86,7 +85,7 @@ operators_array(const scan_request *request)
 }
 
 Datum
-scan_plan(const training *t, const scan_request *request)
+plan_of_scan(const training *t, const scan_request *request)
 {
 	const train_source *source = &t->source;
 	Datum		values[14];
@@ -235,7 +234,7 @@ dimension_of(const training *t)
 static fc_operator_header *
 drawn_rows(const training *t, const char *text, const scan_request *request)
 {
-	query_argument plan = {"scan_plan", scan_plan(t, request)};
+	query_argument plan = {"scan_plan", plan_of_scan(t, request)};
 	scan_result result;
 	account		memory = {"a sample"};
 	fc_operator_header *rows = NULL;

@@ -21,7 +21,6 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/sketch/sketch_value.h"
-#include "pg/train/scan.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
 
@@ -234,7 +233,7 @@ plan_groups(const training *t, scan_request *request, query_argument *arguments)
 	{
 		set_operators(request, &t->found[i]);
 		groups[i] = CStringGetTextDatum(t->found[i].group);
-		plans[i] = scan_plan(t, request);
+		plans[i] = plan_of_scan(t, request);
 	}
 	set_operators(request, NULL);
 	arguments[1] = (query_argument) {"_text", PointerGetDatum(construct_array(groups, t->found_count, TEXTOID, -1, false, TYPALIGN_INT))};
@@ -279,7 +278,7 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 	source.planned = source.group_by != NULL && t->found_count > 0;
 	if (source.planned)
 		plan_groups(t, request, arguments);
-	arguments[0] = (query_argument) {"scan_plan", scan_plan(t, request)};
+	arguments[0] = (query_argument) {"scan_plan", plan_of_scan(t, request)};
 	run_query(scan_text(&source, INFINITY, 0, t->seed), source.planned ? 3 : 1, arguments, flags);
 	rows = SPI_processed;
 	parts = palloc_extended(Max(1, rows) * sizeof(train_part), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -331,7 +330,7 @@ group_sample *
 sample_groups(const training *t, double wanted, int *count)
 {
 	scan_request request = {.size = wanted};
-	query_argument plan = {"scan_plan", scan_plan(t, &request)};
+	query_argument plan = {"scan_plan", plan_of_scan(t, &request)};
 	double		rows = wanted * t->groups;
 	double		read = t->estimate < 2 * BLOCKS_TIMES * rows ? Max(rows, t->estimate / BLOCKS_TIMES + 1) : rows;
 	int			nest = enter_grouping(t, false);

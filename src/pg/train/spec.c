@@ -21,7 +21,7 @@
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
-#include "pg/sketch/spec_build.h"
+#include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
 #include "sketch/pilot.h"

@@ -21,7 +21,7 @@
 #include "pg/drift/drift_value.h"
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
-#include "pg/model/numbering.h"
+#include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"

@@ -165,7 +165,7 @@ extern void set_number(record_builder *row, const char *name, double value);		/*
 extern void set_numbers(record_builder *row, const char *name, const double *values, Size count);
 extern Datum end_record(record_builder *row);
 
-/* ---- steps: notices, training_progress, training_log (steps.c) ---- */
+/* ---- steps: notices, training_progress, training_log (train.c) ---- */
 
 extern TimestampTz begin_step(const training *t, const char *step);
 extern void log_step(const training *t, const char *step, TimestampTz begun, double objective, const char *note);	/* NAN, NULL: none */
@@ -248,7 +248,7 @@ typedef struct scan_request
 extern void announce_scan(const training *t, const scan_request *request, int flags);
 
 /* The plan of scan_agg. */
-extern Datum scan_plan(const training *t, const scan_request *request);
+extern Datum plan_of_scan(const training *t, const scan_request *request);
 
 /* ---- encoder.c ---- */
 
@@ -472,5 +472,29 @@ extern void write_parts(Datum *records, int count);
 extern Datum level_paths(const training *t, const fc_operator_header *op, bool *null);
 
 extern double store_parts(training *t, const fc_operator_header *sample, train_part *parts, int count);
+
+#define SCAN_STEPS	2			/* operators at most */
+
+/* Of an operator of the plan. */
+typedef struct scan_step
+{
+	fc_operator_header *next;	/* the means of the clusters; where nobody came, the centroid stays */
+	int64		n;
+	double		sse;
+	int64	   *counts;			/* k */
+} scan_step;
+
+typedef struct scan_result
+{
+	int64		n;				/* rows taken, whatever the share */
+	int64		nulls;			/* of these with a NULL cell; by cosine those that were not taken, for they have no direction */
+	struct varlena *sketch;		/* these three are NULL where there is none, or no row entered */
+	struct varlena *counts;
+	fc_coreset *sample;
+	int			steps;
+	scan_step	step[SCAN_STEPS];
+} scan_result;
+
+extern void read_scan(Datum packed, scan_result *result);
 
 #endif							/* FASTCLUST_TRAIN_H */

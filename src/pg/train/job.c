@@ -254,8 +254,7 @@ void
 start_serving(const training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
-	{"text", t->source.group_by == NULL ? (Datum) 0 : CStringGetTextDatum(t->source.group_by), t->source.group_by == NULL},
-	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
+	text_argument(t->source.group_by), {"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
 
 	run_query("SELECT serve_version($1, $2, $3::name, $4)", lengthof(arguments), arguments, 0);
 	run_query("SELECT update_labels($1)", 1, arguments, 0);

@@ -106,8 +106,6 @@ median_spec(void)
 
 	for (int i = 0; i < count; i++)
 		specs[i] = (fc_spec *) PG_DETOAST_DATUM_COPY(query_value((uint64) i, 1, &null));
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 	qsort(specs, (Size) count, sizeof(fc_spec *), by_sigma);
 	return count > 0 ? specs[count / 2] : NULL;
 }

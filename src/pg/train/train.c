@@ -53,7 +53,7 @@ write_step(const training *t, const char *step, double objective, double seconds
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"text", CStringGetTextDatum(step)},
 	{"float8", Float8GetDatum(objective), isnan(objective)}, {"float8", Float8GetDatum(seconds)},
-	{"text", note != NULL ? CStringGetTextDatum(note) : (Datum) 0, note == NULL}};
+	text_argument(note)};
 
 	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments), arguments, 0);
 }

@@ -140,16 +140,17 @@ typedef struct query_argument
 /* A type of ours or of pg_catalog. */
 extern Oid	type_of_name(const char *name);
 
+/* NULL is NULL. */
+extern query_argument text_argument(const char *value);
+
 extern void run_query(const char *text, int count, const query_argument *arguments, int flags);
+extern void end_query(void);	/* forgets the result, as the next query does */
 extern Datum query_value(uint64 row, int column, bool *null);		/* of the result, where it lies */
 
 /* The value of a query of one row and one column, in the current context; NULL is 0, with *null set where that is given. */
 extern Datum query_datum(const char *text, int count, const query_argument *arguments, int flags, bool *null);
 
-/* A composite value of a type of ours. */
-extern Datum make_record(const char *type, Datum *values, bool *nulls);
-
-/* The same column by column; those that are not set are NULL, or as they are in another record of the type. */
+/* A composite value of a type of ours, column by column; those that are not set are NULL, or as they are in another record of the type. */
 typedef struct record_builder
 {
 	TupleDesc	desc;
@@ -322,6 +323,9 @@ extern double estimated_groups(const training *t, Size wanted);
 
 /* The share of rows that enter sketch and counts: one of so many. */
 extern int	sketched_share(const training *t, double groups);
+
+/* Settings of a query that hashes groups, without workers where they are sparse, until AtEOXact_GUC of the level it returns. */
+extern int	enter_grouping(const training *t, bool sparse);
 extern train_part *scan_parts(training *t, const fc_operator_header *sample, int *parts);
 
 /* Uniform samples of groups, `wanted` rows each at most, in random order and the rows' own units. */

@@ -210,8 +210,6 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const scan_request *req
 		if (enough)
 			put_row(fcinfo, values, nulls);
 	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 	return enough;
 }
 

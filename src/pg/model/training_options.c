@@ -43,6 +43,13 @@ static const training_option training_options[] = {
 	{RETRAIN, {"frozen", OPTION_BOOL, NULL, 0, 0, "false", "clusters keep their centroids; a larger k adds clusters behind them"}},
 	{ANY_TRAINING, {"group_by", OPTION_TEXT, NULL, 0, 0, NULL, "a column; each of its values gets clusters of its own"}},
 	{ANY_FUNCTION, {"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition: only rows for which it is true belong to the model, also when it is retrained or watched"}},
+	{ANY_FUNCTION, {"since", OPTION_OBJECT, NULL, 0, 0, NULL, "the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} or {\"where\": \"...\"}"}},
+	{ANY_FUNCTION, {"column", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times"}, "since"},
+	{ANY_FUNCTION, {"interval", OPTION_TEXT, NULL, 0, 0, NULL, "length of time up to its newest value"}, "since"},
+	{ANY_FUNCTION, {"partition", OPTION_TEXT, NULL, 0, 0, NULL, "\"last\": the last partition that has rows"}, "since"},
+	{ANY_FUNCTION, {"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition that recent rows fulfil"}, "since"},
+	{ANY_FUNCTION, {"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows", "another window, with which drift compares the recent rows"}, "since"},
+	{ANY_FUNCTION, {"except", OPTION_OBJECT, NULL, 0, 0, NULL, "another window, whose rows are left out"}, "since"},
 	{ANY_FUNCTION, {"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns", "divide each dimension by its standard deviation"}},
 	{ANY_FUNCTION, {"metric", OPTION_TEXT, NULL, 0, 0, "euclidean", "\"cosine\" clusters vectors by direction"}},
 	{ANY_FUNCTION, {"encoder", OPTION_OBJECT, NULL, 0, 0, "{}", "how columns become coordinates"}},
@@ -139,7 +146,7 @@ options_within(const char *within, int function, option *known)
 void
 check_training_options(Jsonb *options, const char *name)
 {
-	static const char *const objects[] = {"encoder", "live"};
+	static const char *const objects[] = {"encoder", "live", "since"};
 	option		known[lengthof(training_options)];
 	int			function = choice_of_name("function", name, functions, lengthof(functions));
 

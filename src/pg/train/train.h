@@ -204,6 +204,11 @@ extern bool has_citus(void);
 /* May shards be sent aggregates that are called "sum"? */
 extern bool sums_on_shards(const train_source *source);
 
+/* ---- window.c ---- */
+
+/* The option "since" as a condition on the rows t of a relation, whose name is given too. */
+extern char *window_condition(Oid relation, const char *rows, Jsonb *since);
+
 /* ---- source.c ---- */
 
 #define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */

@@ -44,7 +44,7 @@ closed_sketch(Datum value)
 decoded_clusters
 decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, const fc_operator_header *initial, bool quiet, bool forget)
 {
-	Datum		bounds_unknown = forget ? query_datum("SELECT live_difference($1, NULL)", 1, (query_argument[]) {{"sketch", PointerGetDatum(sketch)}}, 0, NULL) : PointerGetDatum(sketch);
+	fc_sketch  *told = forget ? (fc_sketch *) PG_DETOAST_DATUM_COPY(PointerGetDatum(sketch)) : (fc_sketch *) sketch;
 	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}", t->seed, quiet ? "true" : "false"))));
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	decode_call call = {0};
@@ -59,7 +59,9 @@ decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *sp
 		open_operator(initial, &op);
 		init = (text_or_rows) {.values = centroids_in_units(&op, NULL, NULL),.rows = (int) op.k,.columns = (int) op.d};
 	}
-	decode_clusters(&call, closed_sketch(bounds_unknown), (int32) t->k, options, init, spec, centroids);
+	if (forget)
+		fc_sketch_forget_bounds(told);
+	decode_clusters(&call, sketch_closed(told), (int32) t->k, options, init, spec, centroids);
 	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN, centroids, call.result.weights, t->k, d);
 	found.spreads = call.result.spreads;
 	for (Size j = 0; j < t->k; j++)

@@ -221,7 +221,8 @@ begin_decoded(const held_model *held, const stored_version *version, Jsonb *opti
 int32
 retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
 {
-	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)}};
+	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)},
+	{"jsonb"}};
 	query_argument settings[] = {{"jsonb", JsonbPGetDatum(template->options)}, {"jsonb", JsonbPGetDatum(options)}};
 	int64		k = (int64) number_option(options, "k", (double) template->k);
 	int64		rows = 0;
@@ -229,10 +230,13 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 	SPITupleTable *table;
 	uint64		count;
 	Datum	   *records;
+	Jsonb	   *since = object_option(has_option(options, "since") ? options : template->options, "since");
 
+	arguments[3].value = JsonbPGetDatum(since);
+	arguments[3].null = since == NULL;
 	check_sketched(template);
 	run_query("SELECT COALESCE(c.group_value, ''), c.s, c.counts, ($1).group_by, ($1).drift_spec, CASE WHEN v.model_id IS NOT NULL THEN ROW(v.*)::stored_versions END"
-			  "  FROM model_groups(($1).name) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
+			  "  FROM model_groups(($1).name, $4) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
 			  " ORDER BY c.group_value COLLATE \"C\"", lengthof(arguments), arguments, 0);
 	table = SPI_tuptable;
 	count = SPI_processed;

@@ -315,9 +315,9 @@ fit_compressive(const training *t, train_part *part, const fc_operator_header *r
 
 /* Does the option factors name a method of factorize? */
 bool
-has_factor_method(const training *t)
+has_factor_method(const Jsonb *options)
 {
-	Jsonb	   *factors = object_option(t->options, "factors");
+	Jsonb	   *factors = object_option(options, "factors");
 
 	return factors != NULL && has_option(factors, "method");
 }
@@ -482,7 +482,7 @@ fit_part(training *t, train_part *part)
 		fit_frozen(t, part, rows);
 	else if (strcmp(t->method, "compressive") == 0)
 		fit_compressive(t, part, rows, old);
-	else if (strcmp(t->method, "qkmeans") == 0 && !has_factor_method(t))
+	else if (strcmp(t->method, "qkmeans") == 0 && !has_factor_method(t->options))
 		learn_product(t, part, rows);
 	else
 	{

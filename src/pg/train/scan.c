@@ -58,8 +58,8 @@ static double
 sample_size(const training *t, const fc_operator_header *sample, double groups)
 {
 	Size		of_number;
-	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, GROUP_OF_CLUSTER * (double) t->k)
-									  : Max(SAMPLE_ROWS, SAMPLE_OF_CLUSTER * (double) t->k)) * groups;
+	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, rows_of_clusters(t, GROUP_OF_CLUSTER))
+									  : Max(SAMPLE_ROWS, rows_of_clusters(t, SAMPLE_OF_CLUSTER))) * groups;
 
 	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
 	of_number = groups > 1 ? BYTES_OF_GROUPS : t->k > MANY_CLUSTERS ? BYTES_OF_MANY : BYTES_OF_SAMPLE;

@@ -19,9 +19,7 @@
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_value.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
-#include "pg/sketch/spec_build.h"
 
 /* ---- from a sample ---- */
 

@@ -14,7 +14,6 @@
 #include "pg/base/options.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/layout.h"
 #include "sketch/prepared.h"

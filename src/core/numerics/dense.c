@@ -146,30 +146,6 @@ fc_solve_positive(double *a, size_t n, double *b, size_t columns)
 	return true;
 }
 
-/* ---- orthonormal rows ---- */
-
-size_t
-fc_orthonormal_work(size_t rows)
-{
-	return rows + BLOCKED * rows;
-}
-
-void
-fc_orthonormalise(double *q, size_t rows, size_t n, double *work)
-{
-	int			length = (int) n;
-	int			count = (int) rows;
-	int			room = (int) (BLOCKED * rows);
-	int			info;
-
-	fc_check();
-	dgeqrf_(&length, &count, q, &length, work, work + rows, &room, &info);
-	FC_REQUIRE(info == 0);
-	fc_check();
-	dorgqr_(&length, &count, &count, q, &length, work, work + rows, &room, &info);
-	FC_REQUIRE(info == 0);
-}
-
 /* ---- eigenproblems ---- */
 
 size_t

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 
 #define LONGEST_WORK ((size_t) 1 << 32)	/* multiply-adds of a call: some 0.2 s */
 #define TILE_ROWS	256			/* of a product */

@@ -18,7 +18,6 @@
 
 #include "base/blas.h"
 #include "base/rng.h"
-#include "base/sizes.h"
 #include "numerics/dense.h"
 
 #define TILE		256			/* rows of x, or columns that are turned */
@@ -218,7 +217,7 @@ residual(const subspace *s)
 	return worst;
 }
 
-/* What the r leading pairs explain of the square. */
+/* The part of the square that the r leading pairs explain. */
 static double
 explained(const subspace *s)
 {

@@ -170,18 +170,11 @@ level_potential(fc_kmeans_work *w)
 	keep_candidate(w, SIZE_MAX);
 }
 
-/* In (0, 1). */
-static double
-uniform(fc_kmeans_work *w)
-{
-	return fc_rng_uniform(&w->rng);
-}
-
 /* A row with probability w_i near_i / total: first its block, then the row; the last with mass, if rounding overshoots. */
 static const float *
 draw_row(fc_kmeans_work *w)
 {
-	double		rest = uniform(w) * w->seeding.total;
+	double		rest = fc_rng_uniform(&w->rng) * w->seeding.total;
 	size_t		start = 0;
 	size_t		chosen;
 
@@ -238,12 +231,12 @@ draw_part(fc_kmeans_work *w, size_t most)
 	size_t		d = w->rows.d;
 	float	   *x = FC_TAKE(w->arena, most * d, float);
 	double		share = w->rows.total / (double) most;
-	double		next = share * uniform(w);
+	double		next = share * fc_rng_uniform(&w->rng);
 	double		passed = 0.0;
 	size_t		taken = 0;
 
 	for (size_t i = 0; i < w->rows.n; i++)
-		for (passed += w->rows.weight[i]; taken < most && next < passed; next = share * ((double) taken + uniform(w)))
+		for (passed += w->rows.weight[i]; taken < most && next < passed; next = share * ((double) taken + fc_rng_uniform(&w->rng)))
 			memcpy(x + taken++ * d, w->rows.x + i * d, d * sizeof(float));
 	return (fc_kmeans_rows) {.x = x,.n = taken,.d = d};
 }
@@ -349,8 +342,7 @@ rank_far_rows(fc_kmeans_work *w)
 		double		distance = fc_kmeans_distance(w->rows.x + i * w->rows.d, w->centroid + (size_t) w->label[i] * w->rows.d, w->rows.d);
 		double		rounding = w->careful ? 0.0 : DISTANCE_ROUNDING * (double) w->rows.norm[i];
 
-		if (i % FC_TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		if (distance > 0.0 && distance > rounding && w->rows.weight[i] > 0.0)
 			w->far[count++] = (fc_keyed) {~fc_number_key(distance), i};
 	}
@@ -486,8 +478,7 @@ fc_kmeans_measure(fc_kmeans_work *w)
 		double		weight = w->rows.weight[i];
 		double		distance = fc_kmeans_distance(w->rows.x + i * d, w->centroid + j * d, d);
 
-		if (i % FC_TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		w->weight[j] += weight;
 		w->sse += weight * distance;
 		w->near[i] = (float) distance;

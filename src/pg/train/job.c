@@ -123,17 +123,18 @@ warn_idle_options(const char *method, const Jsonb *options)
 		const char *option;
 		const char *methods[2];
 	}			of_methods[] = {
-		{"trim", {"kmeans", "kernel"}}, {"kernel", {"kernel"}}, {"landmarks", {"kernel"}}, {"rank", {"kernel"}}, {"factors", {"qkmeans"}}, {"frequencies", {"compressive"}}
+		{"trim", {"kmeans", "kernel"}}, {"kernel", {"kernel"}}, {"landmarks", {"kernel"}}, {"rank", {"kernel"}}, {"factors", {"qkmeans"}}, {"frequencies", {"compressive"}}, {"effort", {"kmeans", "kernel"}}
 	};
 
 	for (int i = 0; i < lengthof(of_methods); i++)
 	{
 		const char *option = of_methods[i].option;
 		const char *other = of_methods[i].methods[1];
-		const char *asked = strcmp(option, "trim") == 0 && strcmp(method, "auto") == 0 ? "kmeans" : method;
+		const char *asked = strcmp(method, "auto") == 0 ? "kmeans" : method;
+		bool		searched = strcmp(method, "compressive") == 0 ? has_option(options, "group_by") : has_factor_method(options);
 
 		if (has_option(options, option) && !is_method(asked, of_methods[i].methods, 2) && !(strcmp(option, "trim") == 0 && number_option(options, option, 0) == 0) &&
-			!(strcmp(option, "frequencies") == 0 && flag_option(options, "live", false)))
+			!(strcmp(option, "frequencies") == 0 && flag_option(options, "live", false)) && !(strcmp(option, "effort") == 0 && searched))
 			ereport(WARNING,
 					(errmsg("option \"%s\" has no effect with method \"%s\"", option, method),
 					 errhint("Methods that have it: %s%s%s.", of_methods[i].methods[0], other != NULL ? ", " : "", other != NULL ? other : "")));
@@ -156,7 +157,7 @@ warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *optio
 	memcpy(columns, features->names, (Size) features->count * sizeof(char *));
 	columns[features->count] = group_by;
 	arguments[1].value = PointerGetDatum(array_of_names(columns, features->count + (group_by != NULL)));
-	problem = query_datum("SELECT COALESCE(foreign_code_problem($1), foreign_type_problem($1, $2))", 2, arguments, 0, &none);
+	problem = query_datum("SELECT scan_problem($1, $2)", 2, arguments, 0, &none);
 	if (none || flag_option(options, "quiet", false))
 		return;
 	initStringInfo(&name);
@@ -254,8 +255,7 @@ void
 start_serving(const training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
-	{"text", t->source.group_by == NULL ? (Datum) 0 : CStringGetTextDatum(t->source.group_by), t->source.group_by == NULL},
-	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
+	text_argument(t->source.group_by), {"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
 
 	run_query("SELECT serve_version($1, $2, $3::name, $4)", lengthof(arguments), arguments, 0);
 	run_query("SELECT update_labels($1)", 1, arguments, 0);

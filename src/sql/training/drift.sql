@@ -168,3 +168,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';
+
+-- It has no search_path of its own: the query is the caller's.
+CREATE FUNCTION change_points(query text, OUT changed_at timestamptz, OUT found_at timestamptz, OUT p_value double precision, OUT effect double precision,
+        OUT dimension integer, OUT shift double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_change_points' LANGUAGE C STABLE ROWS 10;
+COMMENT ON FUNCTION change_points(text)
+    IS 'when the rows changed of which a query gives dates and sketches, such as one a day; no row is read';

@@ -219,8 +219,7 @@ fc_wave_response(const fc_sketch *training, fc_arena *arena)
 	{
 		double		norm = 0;
 
-		if (j % 64 == 0)
-			fc_check();
+		fc_check();
 		for (size_t i = 0; i < spec->dim; i++)
 			norm += variance[i] * (double) omega[j * spec->dim + i] * (double) omega[j * spec->dim + i];
 		for (size_t s = 0; s < spec->scales; s++)

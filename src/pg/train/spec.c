@@ -21,7 +21,7 @@
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
-#include "pg/sketch/spec_build.h"
+#include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
 #include "sketch/pilot.h"
@@ -106,8 +106,6 @@ median_spec(void)
 
 	for (int i = 0; i < count; i++)
 		specs[i] = (fc_spec *) PG_DETOAST_DATUM_COPY(query_value((uint64) i, 1, &null));
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 	qsort(specs, (Size) count, sizeof(fc_spec *), by_sigma);
 	return count > 0 ? specs[count / 2] : NULL;
 }

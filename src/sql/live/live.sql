@@ -115,8 +115,7 @@ SELECT pg_catalog.pg_extension_config_dump('live_deltas', '');
 
 CREATE FUNCTION fastclust_internal.owns_relation(relation oid, caller oid DEFAULT calling_role()) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE((SELECT is_member(caller, c.relowner) FROM pg_class c WHERE c.oid = relation),
-                    (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller), false)
+    SELECT COALESCE(is_member((SELECT c.relowner FROM pg_class c WHERE c.oid = relation), caller), false)
 $$;
 -- A model makes triggers on no table that its own owner does not own: a stored option of his may be what asks for them.
 CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid) RETURNS void

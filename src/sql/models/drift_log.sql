@@ -25,7 +25,7 @@ CREATE TABLE fastclust_internal.drift_checks (
     threshold double precision NOT NULL,
     min_effect double precision NOT NULL,
     new_version integer,
-    checked_by name NOT NULL,
+    checked_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),
     checked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
 CREATE INDEX ON drift_checks (model_id, checked_at);
@@ -44,9 +44,9 @@ DECLARE
 BEGIN
     PERFORM check_version_number(held, v, 1) FROM unnest(ARRAY[d.version, COALESCE(d.new_version, d.version)]) v;
     INSERT INTO drift_checks (model_id, model, version, relation, n, mmd2, null_sd, p_value, fit_residual, effect, verdict, columns,
-                           threshold, min_effect, new_version, checked_by)
+                           threshold, min_effect, new_version)
     VALUES (held.id, held.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns,
-            d.threshold, d.min_effect, d.new_version, pg_get_userbyid(calling_role())) RETURNING id INTO number;
+            d.threshold, d.min_effect, d.new_version) RETURNING id INTO number;
     RETURN number;
 END
 $$;

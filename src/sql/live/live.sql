@@ -224,9 +224,7 @@ CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation
 DECLARE
     source record := row_expressions(relation, live.features, live.vector, live.group_by, live.encoder);
 BEGIN
-    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR (SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(feature_type(relation, live.features[1])))) THEN source.raw
-                   WHEN live.vector THEN format('vector_in_units(NULL, NULL, %s)', source.raw)
-                   WHEN live.encoder IS NOT NULL THEN source.raw
+    vector := CASE WHEN live.vector OR live.encoder IS NOT NULL THEN source.listed
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
                                        string_agg(format('t.%I::float8', f), ', ' ORDER BY i)) FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
     group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value END;

@@ -99,7 +99,8 @@ CREATE TABLE fastclust_internal.live_deltas (
     removed sketch,    -- the sketch of rows that went, where they are many
     added_counts drift_counts,    -- the rows of added, counted for drift
     removed_counts drift_counts,
-    lost text);    -- why a statement could not be followed; NULL: it was
+    lost text)    -- why a statement could not be followed; NULL: it was
+    USING heap;
 ALTER TABLE live_deltas ALTER added_rows SET STORAGE EXTERNAL, ALTER removed_rows SET STORAGE EXTERNAL;
 ALTER TABLE live_deltas REPLICA IDENTITY FULL;      -- or a publication of all tables would forbid to fold
 CREATE INDEX ON live_deltas (live_id);

@@ -13,7 +13,6 @@
 #include "pg/base/options.h"
 #include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 

@@ -100,7 +100,7 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 		if (part == PART_SAMPLE && state->sample != NULL)
 			fc_coreset_move(state->sample, packed_coreset(state->sample), (fc_coreset *) at);
 		else if (parts[part] != NULL)
-			copy_bytes(at, parts[part], head.size[part]);
+			memcpy(at, parts[part], head.size[part]);
 		if (parts[part] != NULL)
 			SET_VARSIZE(at, head.size[part]);
 	}
@@ -195,7 +195,7 @@ copy_of(const void *value)
 {
 	void	   *copy = palloc(VARSIZE(value));
 
-	copy_bytes(copy, value, VARSIZE(value));
+	memcpy(copy, value, VARSIZE(value));
 	return copy;
 }
 

@@ -116,8 +116,7 @@ SELECT pg_catalog.pg_extension_config_dump('live_deltas', '');
 
 CREATE FUNCTION fastclust_internal.owns_relation(relation oid, caller oid DEFAULT calling_role()) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE((SELECT is_member(caller, c.relowner) FROM pg_class c WHERE c.oid = relation),
-                    (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller), false)
+    SELECT COALESCE(is_member((SELECT c.relowner FROM pg_class c WHERE c.oid = relation), caller), false)
 $$;
 -- A model makes triggers on no table that its own owner does not own: a stored option of his may be what asks for them.
 CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid) RETURNS void
@@ -219,9 +218,7 @@ CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation
 DECLARE
     source record := row_expressions(relation, live.features, live.vector, live.group_by, live.encoder);
 BEGIN
-    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR (SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(feature_type(relation, live.features[1])))) THEN source.raw
-                   WHEN live.vector THEN format('vector_in_units(NULL, NULL, %s)', source.raw)
-                   WHEN live.encoder IS NOT NULL THEN source.raw
+    vector := CASE WHEN live.vector OR live.encoder IS NOT NULL THEN source.listed
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
                                        string_agg(format('t.%I::float8', f), ', ' ORDER BY i)) FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
     group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value END;

@@ -13,6 +13,7 @@
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
@@ -174,6 +175,26 @@ find_live_for_retraining(const held_model *held, const stored_version *version, 
 	return find_live("SELECT live_for_retraining($1, $2, $3)", lengthof(arguments), arguments, live);
 }
 
+/* The options of the call, their relation as the caller's search_path finds it; from now on, up to a level, the path is ours. */
+static Jsonb *
+options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
+{
+	Jsonb	   *options;
+	query_argument name = {"text"};
+	bool		none = true;
+	Datum		relation = (Datum) 0;
+
+	require_argument(fcinfo, argument, "options");
+	options = PG_GETARG_JSONB_P(argument);
+	if (text_option(options, "relation") != NULL)
+	{
+		name.value = CStringGetTextDatum(text_option(options, "relation"));
+		relation = query_datum("SELECT pg_catalog.to_regclass($1)", 1, &name, 0, &none);
+	}
+	*level = fix_path();
+	return none ? options : with_option(options, "relation", relation_name(DatumGetObjectId(relation)));
+}
+
 /* (model, options, sketch) */
 static Datum
 retrain(FunctionCallInfo fcinfo)
@@ -183,10 +204,10 @@ retrain(FunctionCallInfo fcinfo)
 	stored_version version;
 	Datum		live;
 	int32		made;
+	int			level;
 
-	require_argument(fcinfo, 1, "options");
-	options = PG_GETARG_JSONB_P(1);
 	SPI_connect();
+	options = options_of_caller(fcinfo, 1, &level);
 	check_training_options(options, "retrain");
 	held = hold_model(fcinfo, options, false);
 	if (PG_ARGISNULL(2) && value_of_key(options, "replace") != NULL)
@@ -201,6 +222,7 @@ retrain(FunctionCallInfo fcinfo)
 		made = retrain_live(&held, &version, live, options);
 	else
 		made = run_training(fcinfo, begin_retraining(&held, &version, options));
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(made);
 }
@@ -294,10 +316,10 @@ retrain_if_drifted(FunctionCallInfo fcinfo)
 	record_builder check;
 	int32		made = 0;
 	query_argument written = {"drift_checks"};
+	int			level;
 
-	require_argument(fcinfo, 3, "options");
-	options = PG_GETARG_JSONB_P(3);
 	SPI_connect();
+	options = options_of_caller(fcinfo, 3, &level);
 	check_training_options(options, "retrain");
 	check_limits(fcinfo);
 	held = hold_model(fcinfo, options, false);
@@ -319,6 +341,7 @@ retrain_if_drifted(FunctionCallInfo fcinfo)
 	set_column(&check, "min_effect", PG_GETARG_DATUM(2));
 	written.value = end_record(&check);
 	run_query("SELECT write_drift($1)", 1, &written, 0);
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	fcinfo->isnull = made == 0;
 	return Int32GetDatum(made);

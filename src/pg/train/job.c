@@ -355,6 +355,6 @@ run_training(FunctionCallInfo fcinfo, training *t)
 		return t->version;
 	held = hold_model(fcinfo, empty_options(), false);
 	trained = largest_part(&held, true);
-	(void) find_live("SELECT live_of_version($1)", 1, (query_argument[]) {{"stored_versions", trained.record}}, &followed);
+	(void) find_live("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, &followed);
 	return retrain_live(&held, &trained, followed, without_option(t->options, "nowait"));
 }

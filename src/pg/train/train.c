@@ -304,7 +304,7 @@ find_group_candidates(training *t)
 		rows > (double) rows_in_budget(rows, 0, BYTES_OF_GROUPS, t->dim) || !scans_candidates(t, rows))
 		return;
 	begun = begin_step(t, "sample k-means");
-	samples = sample_groups(t, wanted, &count);
+	samples = sample_groups(t, wanted, rows, &count);
 	t->found = palloc(Max(1, count) * sizeof(candidates));
 	rows = 0;
 	for (int i = 0; i < count; i++)

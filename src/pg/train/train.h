@@ -336,14 +336,14 @@ extern int	sketched_share(const training *t, double groups);
 extern int	enter_grouping(const training *t, bool sparse);
 extern train_part *scan_parts(training *t, const fc_operator_header *sample, int *parts);
 
-/* Uniform samples of groups, `wanted` rows each at most, in random order and the rows' own units. */
+/* Uniform samples of groups, `wanted` rows each at most and about `rows` in all, in random order and the rows' own units. */
 typedef struct group_sample
 {
 	char	   *group;
 	fc_operator_header *rows;
 } group_sample;
 
-extern group_sample *sample_groups(const training *t, double wanted, int *count);
+extern group_sample *sample_groups(const training *t, double wanted, double rows, int *count);
 
 /* ---- fit.c ---- */
 

@@ -119,6 +119,16 @@ fix_condition_settings(void)
 }
 
 int
+fix_path(void)
+{
+	static const setting settings[] = {{"search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"}};
+	int			level = NewGUCNestLevel();
+
+	fix(settings, lengthof(settings));
+	return level;
+}
+
+int
 fix_settings(void)
 {
 	static const setting settings[] = {

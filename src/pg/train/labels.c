@@ -155,6 +155,8 @@ SQL_FUNCTION(fastclust_label_query)
 	Datum		values[2];
 	bool		nulls[2] = {false};
 
+	for (int i = 0; i < keys.count; i++)
+		(void) column_type(relation, keys.names[i]);
 	SPI_connect();
 	open_source(&source, relation, &version.features, version.vector, text_option(version.options, "group_by"));
 	columns = psprintf("%s, %s AS cluster%s%s%s", listed("t", &keys), call_of("predict", &source, &version), distance ? ", " : "",

@@ -484,6 +484,13 @@ find_vector(train_source *source)
 	ReleaseSysCache(base);
 }
 
+/* The vector as an array, which aggregates of any schema take. */
+static char *
+array_text(const train_source *source)
+{
+	return psprintf("vector_in_units(NULL, NULL, %s)", source->raw);
+}
+
 void
 open_source(train_source *source, Oid relation, const feature_list *features, bool vector, char *group_by)
 {
@@ -501,7 +508,7 @@ open_source(train_source *source, Oid relation, const feature_list *features, bo
 	source->key = source->heap ? "place_key(t.ctid)" : row_hash(source);
 	source->sharded = is_sharded(relation);
 	if (vector && source->sharded && !source->array && !sums_on_shards(source))
-		source->raw = psprintf("vector_in_units(NULL, NULL, %s)", source->raw);
+		source->raw = array_text(source);
 }
 
 void
@@ -613,7 +620,7 @@ has_numbers(const train_source *source)
 	return true;
 }
 
-/* (relation, features, vector, group_by, encoder) -> (relation, raw, group_value, numbers, sharded): the expressions of a row t. */
+/* (relation, features, vector, group_by, encoder) -> (relation, listed, group_value, numbers, sharded): the expressions of a row t. */
 SQL_FUNCTION(fastclust_row_expressions)
 {
 	feature_list features = read_features(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));
@@ -629,7 +636,7 @@ SQL_FUNCTION(fastclust_row_expressions)
 		use_encoder(&source, ENCODER_ARG(4));
 	nulls[1] = source.raw == NULL;
 	values[0] = SPI_datumTransfer(CStringGetTextDatum(source.relation), false, -1);
-	values[1] = nulls[1] ? (Datum) 0 : SPI_datumTransfer(CStringGetTextDatum(source.raw), false, -1);
+	values[1] = nulls[1] ? (Datum) 0 : SPI_datumTransfer(CStringGetTextDatum(!source.vector || source.cast || source.array ? source.raw : array_text(&source)), false, -1);
 	values[2] = SPI_datumTransfer(CStringGetTextDatum(source.group_value), false, -1);
 	values[3] = BoolGetDatum(has_numbers(&source));
 	values[4] = BoolGetDatum(source.sharded);

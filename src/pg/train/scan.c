@@ -320,11 +320,10 @@ scan_parts(training *t, const fc_operator_header *sample, int *count)
 
 /* A group has its share of the rows that are read; whole blocks cost less than an eighth of so many more. */
 group_sample *
-sample_groups(const training *t, double wanted, int *count)
+sample_groups(const training *t, double wanted, double rows, int *count)
 {
 	scan_request request = {.size = wanted};
 	query_argument plan = {"scan_plan", plan_of_scan(t, &request)};
-	double		rows = wanted * t->groups;
 	double		read = t->estimate < 2 * BLOCKS_TIMES * rows ? Max(rows, t->estimate / BLOCKS_TIMES + 1) : rows;
 	int			nest = enter_grouping(t, false);
 	group_sample *samples;

@@ -370,7 +370,15 @@ SQL_FUNCTION(fastclust_state_combine)
 	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_SCAN);
 
 	aggregate_context(fcinfo);
-	if (step != NULL && step->kind == FC_STEP_SCAN)
-		return combine_packed(fcinfo);
-	return step != NULL && step->kind == FC_STEP_CORESET ? fastclust_coreset_combine(fcinfo) : fastclust_step_combine(fcinfo);
+	switch (step == NULL ? 0 : step->kind)
+	{
+		case FC_STEP_SCAN:
+			return combine_packed(fcinfo);
+		case FC_STEP_CORESET:
+			return fastclust_coreset_combine(fcinfo);
+		case FC_STEP_CONTINGENCY:
+			return fastclust_contingency_combine(fcinfo);
+		default:
+			return fastclust_step_combine(fcinfo);
+	}
 }

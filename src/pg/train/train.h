@@ -99,6 +99,7 @@ typedef struct training
 	units		units;			/* of a row */
 	struct varlena *map;		/* the features that operators take in place of rows; NULL: none */
 	fc_operator_header *start;	/* in units: where k-means goes on from as well; NULL: none */
+	const fc_operator_header *imported; /* in the rows' own units: the clusters, which no step moves; NULL: they are learned */
 	fc_spec    *spec;
 	bool		decodable;		/* the sketch, which takes all rows then */
 	fc_drift_spec *drift_spec;
@@ -336,14 +337,14 @@ extern int	sketched_share(const training *t, double groups);
 extern int	enter_grouping(const training *t, bool sparse);
 extern train_part *scan_parts(training *t, const fc_operator_header *sample, int *parts);
 
-/* Uniform samples of groups, `wanted` rows each at most, in random order and the rows' own units. */
+/* Uniform samples of groups, `wanted` rows each at most and about `rows` in all, in random order and the rows' own units. */
 typedef struct group_sample
 {
 	char	   *group;
 	fc_operator_header *rows;
 } group_sample;
 
-extern group_sample *sample_groups(const training *t, double wanted, int *count);
+extern group_sample *sample_groups(const training *t, double wanted, double rows, int *count);
 
 /* ---- fit.c ---- */
 

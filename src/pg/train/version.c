@@ -142,7 +142,7 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 SQL_FUNCTION(fastclust_version_sample)
 {
 	stored_version version = version_argument(fcinfo);
-	training	t = {.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = PG_GETARG_INT64(4)};
+	training	t = {.method = "kmeans",.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = PG_GETARG_INT64(4)};
 	Datum		rows;
 
 	SPI_connect();
@@ -221,7 +221,7 @@ SQL_FUNCTION(fastclust_sketch_rows)
 {
 	stored_version version;
 	char	   *column;
-	training	t = {.options = empty_options(),.groups = 1};
+	training	t = {.method = "kmeans",.options = empty_options(),.groups = 1};
 	scan_request request = {.share = 1};
 	bool		null;
 

@@ -6,7 +6,7 @@
 -- The ids of roles are a node's own: generated columns look the names up where a row arrives.
 CREATE TABLE fastclust_internal.shared_models (
     model text NOT NULL,
-    owner name NOT NULL, owner_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[owner]))[1]) STORED,
+    owner name NOT NULL, owner_id oid GENERATED ALWAYS AS (role_id(owner)) STORED,
     readers name[] NOT NULL, reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
     group_by name, group_value text NOT NULL,
     operator fastop NOT NULL, center double precision[], scale double precision[], distance_quantiles double precision[], map kernel_map,

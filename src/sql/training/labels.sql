@@ -14,7 +14,7 @@ DECLARE
        WHERE x.indrelid = relation AND x.indisprimary AND u.i <= x.indnkeyatts);
     keys name[] := CASE jsonb_typeof(options -> 'key')
         WHEN 'array' THEN ARRAY(SELECT k FROM jsonb_array_elements_text(options -> 'key') k)
-        WHEN 'string' THEN (columns_of_text(relation, options ->> 'key')).features
+        WHEN 'string' THEN CASE WHEN options ->> 'key' LIKE '{%' THEN (options ->> 'key')::name[] ELSE ARRAY[options ->> 'key'] END
         ELSE primary_key END;
     twice name := (SELECT k FROM unnest(keys || 'cluster'::name || CASE WHEN flag_option(options, 'name', false) THEN 'cluster_name'::name END
                                              || CASE WHEN flag_option(options, 'distance', false) THEN 'distance'::name END) k GROUP BY k HAVING count(k) > 1 ORDER BY k LIMIT 1);
@@ -31,7 +31,6 @@ BEGIN
         RAISE feature_not_supported USING MESSAGE = format('labels of %s can only follow by its primary key', relation),
             HINT = 'Leave out option "follow", and write the labels again by option "replace".';
     END IF;
-    PERFORM feature_type(relation, k) FROM unnest(keys) k;
     RETURN keys;
 END
 $$;
@@ -75,7 +74,7 @@ CREATE TABLE fastclust_internal.label_tables (
     relation text NOT NULL,
     options jsonb NOT NULL,    -- of write_labels
     followed_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),    -- the role that wrote the labels
-    followed_by_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[followed_by]))[1]) STORED,    -- the oid of that role when the row was written
+    followed_by_id oid GENERATED ALWAYS AS (role_id(followed_by)) STORED,    -- the oid of that role when the row was written
     PRIMARY KEY (model_id, target),
     FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
 SELECT pg_catalog.pg_extension_config_dump('label_tables', '');

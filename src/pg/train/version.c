@@ -143,7 +143,7 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 SQL_FUNCTION(fastclust_version_sample)
 {
 	stored_version version = version_argument(fcinfo);
-	training	t = {.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = PG_GETARG_INT64(4)};
+	training	t = {.options = empty_options(),.method = "",.wanted = PG_GETARG_FLOAT8(3),.seed = PG_GETARG_INT64(4)};
 	Datum		rows;
 
 	SPI_connect();

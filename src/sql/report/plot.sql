@@ -26,7 +26,7 @@ CREATE FUNCTION fastclust_internal.plot_lines(version stored_versions, most inte
                         || string_agg(fit_text('', 8, false) || fit_text(p.label, 31, false) || two_sided_bar(p.difference / 3, 16)
                                       || ' ' || fit_text(shown_value(p.value, p.kind, false), 13, true) || ' ' || fit_text(shown_value(p.overall, p.kind, false), 13, true), E'\n' ORDER BY p.place) AS lines
                    FROM s JOIN version_profile(version, 5) p USING (cluster)
-                  WHERE s.place <= most AND (abs(p.difference) >= 0.1 OR p.place = 1)
+                  WHERE s.place <= most AND p.place <= 5 AND (abs(p.difference) >= 0.1 OR p.place = 1)
                   GROUP BY s.place, s.cluster, s.name) c))
 $$;
 

@@ -328,6 +328,8 @@ begin_training(const held_model *held, const train_source *source, int64 k, char
 	t->estimate = rows_to_sample(&t->source, options);
 	if (strcmp(method, "kernel") == 0 && t->source.cosine)
 		reject_with_method(method, "has no metric but its kernel", "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
+	if (has_option(options, "pinned") && strcmp(method, "auto") != 0 && strcmp(method, "kmeans") != 0)
+		reject_with_method(method, "moves all clusters: none can be pinned", "Methods with pinned clusters are auto, kmeans.");
 	t->begun = GetCurrentTimestamp();
 	t->method = strcmp(method, "auto") == 0 ? "kmeans" : method;
 	t->note = strcmp(method, "auto") == 0 ? "kmeans: nearest to the least sum of squares over all rows" : NULL;

@@ -127,6 +127,12 @@ gives('alice', $exact, 't', 'the sketch is exact');
 as('bob', "SELECT keep_sketch('taken', 'his.rows', 'x', (SELECT s FROM spec)); DROP TABLE his.rows CASCADE");
 gives('alice', "SELECT keep_sketch('taken', 'hers.visits', 'x', (SELECT s FROM spec)) > 0; SELECT drop_sketch('taken')", "t\n", 'a name whose table is gone is free');
 
+as('bob', 'CREATE TABLE his.few AS SELECT ARRAY[i, i % 3]::real[] AS x FROM generate_series(1, 50) i');
+my $named = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; SELECT train('live sketch named', 'his.few', 'x', 2, options => '{\"quiet\": true}'); SELECT pg_sleep(600)");
+ok($server->wait_until_it_waits($named, 'PgSleep'), 'a model of bob in the making');
+gives('alice', "SELECT keep_sketch('named', 'hers.visits', 'x', (SELECT s FROM spec)) > 0; SELECT drop_sketch('named')", "t\n", 'bars no name of a live sketch');
+$server->end($named);
+
 # ---- who owns a part ----
 gives('alice', <<'SQL', 20, 'a table of which bob owns a part');
 CREATE TABLE hers.log (id int, x real[]) PARTITION BY RANGE (id);
@@ -186,5 +192,19 @@ $server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC
 gives('stranger', 'CREATE TABLE strange.rows (a int); DROP TABLE strange.rows; CREATE TEMP TABLE t (a int); DROP TABLE t', '', 'drop their tables all the same');
 $server->query('GRANT USAGE ON SCHEMA fastclust, fastclust_internal TO PUBLIC; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal FROM PUBLIC');
 gives('stranger', 'CREATE TABLE strange.parts (a int) PARTITION BY LIST (a); CREATE TABLE strange.part PARTITION OF strange.parts DEFAULT; DROP TABLE strange.parts', '', 'and make parts of them where they may call none of our functions');
+
+
+# ---- who writes a followed table may call nothing of ours ----
+$server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO alice');
+my $writes = "INSERT INTO hers.times VALUES (ARRAY[3, 4], 'today'); INSERT INTO hers.mixed VALUES (1, 'red'); UPDATE hers.mixed SET colour = 'blue'; DELETE FROM hers.times WHERE x = '{1,2}'";
+gives('alice', "CREATE TABLE hers.times AS SELECT ARRAY[i, 2]::numeric[] AS x, now()::timestamp AS at FROM generate_series(1, 9) i; SELECT keep_sketch('times', 'hers.times', 'x', s, '{\"bucket\": \"at\"}') FROM spec;
+	CREATE TABLE hers.mixed AS SELECT i AS n, (ARRAY['red', 'blue'])[1 + i % 2] AS colour FROM generate_series(1, 90) i; SELECT train('mixed', 'hers.mixed', ARRAY['n', 'colour'], 2, options => '{\"live\": true, \"quiet\": true}');
+	GRANT ALL ON hers.times, hers.mixed TO stranger; GRANT USAGE ON SCHEMA hers TO stranger", "9\n1", 'alice follows columns of other types');
+gives('stranger', $writes, '', 'a role that may call no function of ours writes them');
+gives('alice', "SELECT count(*) FROM (SELECT * FROM check_sketch('times') UNION ALL SELECT * FROM check_sketch('mixed')) d", 0, 'and they are exact');
+gives('bob', "CREATE TABLE his.amounts (x his.amount); GRANT ALL ON his.amounts TO stranger; GRANT USAGE ON SCHEMA his TO stranger", '', 'bob has a table of his type');
+$server->query("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO bob");
+gives('bob', "SELECT keep_sketch('amounts', 'his.amounts', 'x', s) FROM spec; REVOKE EXECUTE ON FUNCTION his.vector(his.amount) FROM PUBLIC", 0, 'and follows it by a cast that nobody else may call');
+refused('stranger', "INSERT INTO his.amounts VALUES (ROW(1))", '42501', 'which a writer then needs a right to');
 
 done_testing();

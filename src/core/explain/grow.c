@@ -180,7 +180,7 @@ look_at(fc_grower *grower, int32_t number)
 
 		if (full && !asked)
 			continue;
-		fc_check_every(&grower->done, 16 * n + 64);
+		fc_check();
 		gain = sweep_axis(grower, axis, sum, asked ? 1.0 : NEW_COLUMN, node);
 		if (gains != NULL)
 			gains[axis] = gain;
@@ -237,7 +237,7 @@ part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below, fc
 	mark_rows(grower, node, grower->order, node->begin, node->end);
 	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
-		fc_check_every(&grower->done, 4 * (node->end - node->begin));
+		fc_check();
 		middle = part_rows(grower, grower->order + axis * grower->parts.learn, node->begin, node->end);
 	}
 	below->end = above->begin = middle;
@@ -283,7 +283,7 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 	{
 		for (size_t i = 0; i < n; i++)
 			items[i] = (fc_keyed) {fc_number_key(grower->rows->x[axis * grower->rows->n + i]), i};
-		fc_check_every(&grower->done, 64 * n);
+		fc_check();
 		fc_sort(items, n, room);
 		for (size_t i = 0; i < n; i++)
 			grower->sorted[axis * n + i] = (uint32_t) items[i].value;
@@ -322,4 +322,24 @@ fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis)
 	grower->nodes[leaf].label = frequent_label(grower, node);
 	node->gain = 0.0;
 	(void) sweep_axis(grower, axis, sum, 1.0, node);
+}
+
+size_t
+fc_best_axes(double *gains, size_t d, size_t most, uint32_t *axes)
+{
+	size_t		count = 0;
+
+	for (; count < most; count++)
+	{
+		uint32_t	best = 0;
+
+		for (uint32_t i = 1; i < d; i++)
+			if (gains[i] > gains[best])
+				best = i;
+		if (!(gains[best] > 0.0))
+			break;
+		gains[best] = 0.0;
+		axes[count] = best;
+	}
+	return count;
 }

@@ -41,7 +41,6 @@ typedef struct fc_grower
 	fc_rule_node *nodes;
 	size_t		count;			/* of nodes */
 	double	   *gains;			/* FC_GAINS times d: the gain of each axis at the first nodes, 0 where it may not be asked */
-	size_t		done;			/* work since the last check */
 } fc_grower;
 
 /* The arrays of a grower, in the arena. */
@@ -58,5 +57,11 @@ void		fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis);
 
 /* Split the leaf of most gain; false, and nothing happens, when no split gains anything or there are nodes enough. */
 bool		fc_grower_split(fc_grower *grower);
+
+/* The axes of most gain, at most so many, best first; their gains are forgotten. */
+size_t		fc_best_axes(double *gains, size_t d, size_t most, uint32_t *axes);
+
+/* The short rules beside a tree that is learned, and the precisions of its leaves. */
+void		fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena, fc_rule_tree *tree);
 
 #endif							/* FC_EXPLAIN_INTERNAL_H */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 
 #define LONGEST_WORK ((size_t) 1 << 32)	/* multiply-adds of a call: some 0.2 s */
 #define TILE_ROWS	256			/* of a product */
@@ -88,12 +87,10 @@ fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, siz
 void
 fc_mirror_lower(double *c, size_t n)
 {
-	size_t		done = 0;
-
 	for (size_t row = 0; row < n; row += MIRRORED)
 		for (size_t column = 0; column <= row; column += MIRRORED)
 		{
-			fc_check_every(&done, 4 * MIRRORED * MIRRORED);
+			fc_check();
 			for (size_t i = row; i < n && i < row + MIRRORED; i++)
 				for (size_t j = column; j < i && j < column + MIRRORED; j++)
 					c[j * n + i] = c[i * n + j];
@@ -146,30 +143,6 @@ fc_solve_positive(double *a, size_t n, double *b, size_t columns)
 		dpotrs_("L", &order, &some, a, &order, b + column * n, &order, &info);
 	}
 	return true;
-}
-
-/* ---- orthonormal rows ---- */
-
-size_t
-fc_orthonormal_work(size_t rows)
-{
-	return rows + BLOCKED * rows;
-}
-
-void
-fc_orthonormalise(double *q, size_t rows, size_t n, double *work)
-{
-	int			length = (int) n;
-	int			count = (int) rows;
-	int			room = (int) (BLOCKED * rows);
-	int			info;
-
-	fc_check();
-	dgeqrf_(&length, &count, q, &length, work, work + rows, &room, &info);
-	FC_REQUIRE(info == 0);
-	fc_check();
-	dorgqr_(&length, &count, &count, q, &length, work, work + rows, &room, &info);
-	FC_REQUIRE(info == 0);
 }
 
 /* ---- eigenproblems ---- */
@@ -243,7 +216,6 @@ static void
 solve_passive(pivoting *p)
 {
 	size_t		members = 0;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < p->count; i++)
 		if (p->in_passive[i])
@@ -252,7 +224,7 @@ solve_passive(pivoting *p)
 	{
 		const double *row = p->gram + p->passive[i] * p->count;
 
-		fc_check_every(&done, members);
+		fc_check();
 		for (size_t j = 0; j < members; j++)
 			p->factor[i * members + j] = row[p->passive[j]];
 		p->factor[i * members + i] += p->ridge;

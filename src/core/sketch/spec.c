@@ -1,10 +1,9 @@
-/* spec.c - the bytes of a sketch_spec: sizes, digest, validation; see spec.h */
+/* spec.c - the bytes of a sketch_spec: sizes, digest, validation; a spec out of its parts; see spec.h */
 #include "sketch/spec.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)
@@ -128,8 +127,8 @@ fixed_fields_valid(const fc_spec *spec)
 }
 
 /* A basis row may not stretch: |row| = 1 to float precision, so that reduced lengths are lengths. */
-static fc_status
-check_basis(const fc_spec *spec)
+static bool
+basis_valid(const fc_spec *spec)
 {
 	const float *basis = fc_spec_basis(spec);
 
@@ -141,22 +140,18 @@ check_basis(const fc_spec *spec)
 		for (size_t i = 0; i < spec->dim; i++)
 			norm += (double) basis[r * spec->dim + i] * (double) basis[r * spec->dim + i];
 		if (!(fabs(norm - 1.0) < 1e-3))
-			return FC_EFORMAT;
+			return false;
 	}
-	return FC_OK;
+	return true;
 }
 
 /* Pilot rows and sample centroids: at most 2^16 + 1024 of them. */
-static fc_status
-check_rows(const fc_spec *spec)
+static bool
+rows_valid(const fc_spec *spec)
 {
-	fc_status	status = all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ? FC_OK : FC_EFORMAT;
-
-	if (status == FC_OK)
-		status = fc_finite_float_pieces(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced);
-	if (status == FC_OK)
-		status = fc_finite_float_pieces(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced);
-	return status;
+	return all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) &&
+		fc_all_finite_float(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced) &&
+		fc_all_finite_float(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced);
 }
 
 /* Widths and centers that the grid of sums can hold (prepared.h), sigmas that angles can. */
@@ -188,7 +183,6 @@ fc_spec_check(const void *bytes, size_t size)
 	const fc_spec *spec = bytes;
 	const double *sigmas;
 	uint64_t	digest[2];
-	fc_status	status;
 
 	if (size < sizeof(fc_spec) || !fixed_fields_valid(spec) || fc_spec_size(spec) != size)
 		return FC_EFORMAT;
@@ -197,14 +191,97 @@ fc_spec_check(const void *bytes, size_t size)
 		((spec->flags & FC_SPEC_SCALED) && !all_positive(fc_spec_scale(spec), spec->dim)) ||
 		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !grid_valid(spec) ||
 		!fc_zero_padding(fc_spec_sample_centroids(spec) + (size_t) spec->sample_centroids * spec->reduced, fc_spec_pilot_weight(spec)) ||
-		!fc_zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size))
+		!fc_zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size) || !basis_valid(spec) || !rows_valid(spec))
 		return FC_EFORMAT;
-	status = check_basis(spec);
-	if (status == FC_OK)
-		status = check_rows(spec);
-	if (status == FC_OK)
-		compute_digest(spec, digest);
-	if (status != FC_OK)
-		return FC_EFORMAT;
+	compute_digest(spec, digest);
 	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1] ? FC_OK : FC_EFORMAT;
+}
+
+/* ---- a spec out of its parts ---- */
+
+/* The fixed fields; sizes depend on nothing else. */
+static fc_spec
+fixed_fields(const fc_spec_parts *parts)
+{
+	int			flags = (parts->structured ? FC_SPEC_STRUCTURED : 0) | (parts->scale ? FC_SPEC_SCALED : 0) |
+		(parts->basis ? FC_SPEC_PROJECTED : 0) | (parts->cosine ? FC_SPEC_COSINE : 0);
+
+	return (fc_spec) {.version = FC_SPEC_VERSION,.law = (uint8_t) parts->law,.flags = (uint8_t) flags,.dim = (uint32_t) parts->dim,
+	.reduced = (uint32_t) parts->reduced,.frequencies = (uint32_t) parts->frequencies,.scales = (uint32_t) parts->scales,
+	.clusters = (uint32_t) parts->clusters,.pilot_rows = (uint32_t) parts->pilot_rows,
+	.sample_centroids = (uint32_t) parts->sample_centroid_count,.seed = parts->seed,.sigma = parts->sigmas ? parts->sigmas[0] : 0};
+}
+
+size_t
+fc_spec_parts_size(const fc_spec_parts *parts)
+{
+	fc_spec		fixed = fixed_fields(parts);
+
+	return fc_spec_size(&fixed);
+}
+
+/* Fill an array of a spec under construction; from is NULL where the spec has none. */
+static void
+fill(const void *array, const void *from, size_t bytes)
+{
+	if (from != NULL)
+		memcpy((void *) (uintptr_t) array, from, bytes);
+}
+
+fc_status
+fc_spec_build(const fc_spec_parts *parts, fc_spec *spec)
+{
+	size_t		size = fc_spec_parts_size(parts);
+	size_t		n = parts->reduced;
+
+	memset(spec, 0, size);
+	*spec = fixed_fields(parts);
+	for (size_t i = 0; parts->center != NULL && i < parts->dim; i++)
+		((double *) (uintptr_t) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */
+	fill(fc_spec_scale(spec), parts->scale, parts->dim * sizeof(double));
+	fill(fc_spec_sigmas(spec), parts->sigmas, parts->scales * sizeof(double));
+	fill(fc_spec_basis(spec), parts->basis, parts->dim * n * sizeof(float));
+	fill(fc_spec_sample_centroids(spec), parts->sample_centroids, parts->sample_centroid_count * n * sizeof(float));
+	fill(fc_spec_pilot_weight(spec), parts->pilot_weight, parts->pilot_rows * sizeof(double));
+	fill(fc_spec_pilot(spec), parts->pilot, parts->pilot_rows * n * sizeof(float));
+	fc_spec_seal(spec);
+	return fc_spec_check(spec, size);
+}
+
+fc_spec_parts
+fc_spec_parts_of(const fc_spec *spec)
+{
+	return (fc_spec_parts) {.dim = spec->dim,.reduced = spec->reduced,.frequencies = spec->frequencies,.scales = spec->scales,
+	.clusters = spec->clusters,.pilot_rows = spec->pilot_rows,.sample_centroid_count = spec->sample_centroids,
+	.law = (fc_law) spec->law,.structured = (spec->flags & FC_SPEC_STRUCTURED) != 0,.cosine = (spec->flags & FC_SPEC_COSINE) != 0,.seed = spec->seed,
+	.center = fc_spec_center(spec),.scale = fc_spec_scale(spec),.sigmas = fc_spec_sigmas(spec),.basis = fc_spec_basis(spec),
+	.sample_centroids = fc_spec_sample_centroids(spec),.pilot_weight = fc_spec_pilot_weight(spec),.pilot = fc_spec_pilot(spec)};
+}
+
+void
+fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale)
+{
+	for (size_t i = 0; i < parts->dim; i++)
+	{
+		center[i] += scale[i] * parts->center[i];
+		scale[i] *= parts->scale != NULL ? parts->scale[i] : 1.0;
+	}
+	parts->center = center;
+	parts->scale = scale;
+}
+
+void
+fc_spec_user_frequency(const fc_spec *spec, const float *omega, double *row)
+{
+	const double *scale = fc_spec_scale(spec);
+	const float *basis = fc_spec_basis(spec);
+	size_t		d = spec->dim;
+
+	for (size_t i = 0; i < d; i++)
+		row[i] = basis == NULL ? (double) omega[i] : 0.0;
+	for (size_t r = 0; basis != NULL && r < spec->reduced; r++)
+		for (size_t i = 0; i < d; i++)
+			row[i] += (double) omega[r] * (double) basis[r * d + i];
+	for (size_t i = 0; i < d; i++)
+		row[i] = row[i] / spec->sigma / (scale ? scale[i] : 1.0);
 }

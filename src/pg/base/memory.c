@@ -9,7 +9,6 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "base/pieces.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
@@ -90,11 +89,15 @@ make_scratch(Size floats)
 }
 
 void *
-allocate_cleared(Size bytes)
+grown(MemoryContext context, void *memory, Size *room, Size count, Size item)
 {
-	void	   *memory = palloc_extended(bytes, MCXT_ALLOC_HUGE);
-
-	fc_clear_pieces(memory, bytes);
+	if (*room >= count)
+		return memory;
+	if (memory != NULL)
+		pfree(memory);
+	*room = 0;
+	memory = MemoryContextAllocHuge(context, count * item);
+	*room = count;
 	return memory;
 }
 

@@ -30,15 +30,7 @@ reject_shape(int ndim, const char *argument)
 static void *
 reserve(vector_reader *reader, Size bytes)
 {
-	if (reader->buffer_size < bytes)
-	{
-		if (reader->buffer != NULL)
-			pfree(reader->buffer);
-		reader->buffer_size = 0;
-		reader->buffer = MemoryContextAlloc(reader->context, bytes);
-		reader->buffer_size = bytes;
-	}
-	return reader->buffer;
+	return reader->buffer = grown(reader->context, reader->buffer, &reader->buffer_size, bytes, 1);
 }
 
 /* The general path: integers, numerics, arrays with a null bitmap. */
@@ -254,7 +246,7 @@ make_array(Size width, Oid type, const void *values, int count)
 {
 	ArrayType  *array = empty_array(width, type, count);
 
-	copy_bytes(ARR_DATA_PTR(array), values, width * (Size) count);
+	memcpy(ARR_DATA_PTR(array), values, width * (Size) count);
 	return PointerGetDatum(array);
 }
 

@@ -35,6 +35,7 @@ typedef struct served_model
 	int			quantile_count;
 	double		contamination;	/* the share of the rows that anomaly takes for anomalies */
 	double	   *spreads;		/* k deviations per dimension, or NULL */
+	Datum	   *names;			/* k texts; NULL until they are asked for */
 	int32	   *paths;			/* k x levels: the numbers above each cluster, from the top; NULL without levels */
 	int			levels;			/* above the clusters */
 	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are vectors */
@@ -90,6 +91,9 @@ extern const served_model *served_model_of(FunctionCallInfo fcinfo, model_site *
 /* The columns of the model that served_model_of gave last, where its rows are those of its operator; else NULL. */
 extern const fc_columns *columns_of_model(model_site *site);
 
+/* The shown name of a cluster of the model that served_model_of gave last. */
+extern text *shown_name_of(model_site *site, size_t cluster);
+
 /* ---- a row as a function's arguments give it, in the coordinates of a model's operator ---- */
 
 /* How a row is given. */
@@ -124,5 +128,21 @@ extern const double *vector_in_model(FunctionCallInfo fcinfo, model_site *site, 
 
 /* The cluster of the row by the model's operator. */
 extern size_t cluster_of_row(const model_row *row);
+
+/* For each cluster of `new` the number it gets by the distances to the clusters of `old`; NULL where they cannot be compared. */
+extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new);
+
+/* The same from the weight of rows by new and old label (k_new x k_old). */
+extern int32 *numbers_by_labels(const double *counts, Size k_old, Size k_new);
+
+/*
+ * The new operator with the numbers of the old one for the clusters that continue its own: by distance, where the new one is also given in the
+ * units of the old (moved; else NULL), or by the labels of rows that each has in its own space.
+ */
+extern fc_operator_header *with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_rows, const fc_operator_header *new,
+										   const fc_operator_header *new_rows, const fc_operator_header *moved);
+
+/* Cluster j becomes number numbers[j]; NULL: op as it is. */
+extern fc_operator_header *renumbered(const fc_operator_header *op, const int32 *numbers);
 
 #endif							/* FASTCLUST_MODEL_H */

@@ -18,7 +18,6 @@
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/base/progress.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/layout.h"
 #include "sketch/prepared.h"
@@ -101,15 +100,7 @@ new_site(FunctionCallInfo fcinfo)
 static double *
 unit_room(sketch_site *site, Size d)
 {
-	if (site->unit_doubles < d)
-	{
-		site->unit_doubles = 0;
-		if (site->unit != NULL)
-			pfree(site->unit);
-		site->unit = MemoryContextAlloc(site->reader.context, d * (sizeof(double) + sizeof(float)));
-		site->unit_doubles = d;
-	}
-	return site->unit;
+	return site->unit = grown(site->reader.context, site->unit, &site->unit_doubles, d, sizeof(double) + sizeof(float));
 }
 
 static inline sketch_site *

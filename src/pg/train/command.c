@@ -8,10 +8,13 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "pg/base/arguments.h"
@@ -19,6 +22,7 @@
 #include "pg/base/progress.h"
 #include "pg/base/values.h"
 #include "pg/model/training_options.h"
+#include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
 
@@ -26,18 +30,35 @@
 
 /* ---- train ---- */
 
-/* (model, relation, features, k, method, options): features may be vectors. */
+/* Features that are given as a list, or as text: a list, or one column, which may hold vectors. */
+static ArrayType *
+features_argument(FunctionCallInfo fcinfo, int argument, Oid relation, bool *vector)
+{
+	Oid		   *types;
+	int			count;
+
+	*vector = false;
+	if (PG_ARGISNULL(argument))
+		return NULL;
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+	return types[argument] == TEXTOID ? columns_of_text(relation, text_to_cstring(PG_GETARG_TEXT_PP(argument)), vector) : PG_GETARG_ARRAYTYPE_P(argument);
+}
+
+/* (model, relation, features, k, method, options) */
 static Datum
-train(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
+train(FunctionCallInfo fcinfo)
 {
 	Oid			relation = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
 	int64		k = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT32(3);
 	char	   *method = PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4));
 	Jsonb	   *options;
 	feature_list features;
+	bool		vector;
 	held_model	held;
 	train_source source;
+	int32		version;
 
+	SPI_connect();
 	require_argument(fcinfo, 5, "options");
 	check_training_options(PG_GETARG_JSONB_P(5), "train");
 	options = without_nulls(PG_GETARG_JSONB_P(5));
@@ -53,56 +74,89 @@ train(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("k must not be NULL %s", strcmp(method, "kernel") == 0 ? "for method \"kernel\"" : "with option \"group_by\"")));
-	features = read_features(columns);
+	features = read_features(features_argument(fcinfo, 2, relation, &vector));
 	warn_foreign_code(relation, &features, options);
 	warn_idle_options(method, options);
 	held = hold_model(fcinfo, options, true);
 	open_source(&source, relation, &features, vector, text_option(options, "group_by"));
-	return Int32GetDatum(run_training(fcinfo, begin_training(&held, &source, k, method, without_option(options, "nowait"))));
+	version = run_training(fcinfo, begin_training(&held, &source, k, method, without_option(options, "nowait")));
+	SPI_finish();
+	return Int32GetDatum(version);
 }
 
-/* Features that are given as text: a list, or one column, which may hold vectors. */
-static ArrayType *
-text_of_columns(FunctionCallInfo fcinfo, int relation, int features, bool *vector)
+SQL_FUNCTION(fastclust_train)
 {
-	*vector = false;
-	return PG_ARGISNULL(features) ? NULL : columns_of_text(PG_ARGISNULL(relation) ? InvalidOid : PG_GETARG_OID(relation), text_to_cstring(PG_GETARG_TEXT_PP(features)), vector);
+	return call_like_language(train, fcinfo);
 }
 
+/* ---- import_model ---- */
+
+/* A row each of an array, or those of an operator. */
+static fc_operator_header *
+centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
+{
+	Oid		   *types;
+	int			count;
+	ArrayType  *array;
+	double	   *weights;
+
+	require_argument(fcinfo, argument, "centroids");
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+	if (types[argument] != FLOAT8ARRAYOID)
+		return with_metric(OPERATOR_ARG(argument), metric);
+	array = PG_GETARG_ARRAYTYPE_P(argument);
+	if (ARR_NDIM(array) != 2 || ARR_HASNULL(array) || ARR_DIMS(array)[0] > FC_MAX_CLUSTERS || ARR_DIMS(array)[1] > FC_MAX_DIM ||
+		!fc_all_finite((const double *) ARR_DATA_PTR(array), (Size) ARR_DIMS(array)[0] * (Size) ARR_DIMS(array)[1]))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("centroids must be a list of lists of finite numbers, a list for each cluster"),
+				 errhint("Such as '{{1, 2}, {3, 4}}'::real[], or (SELECT array_agg(centroid ORDER BY cluster) FROM ...).")));
+	weights = palloc((Size) ARR_DIMS(array)[0] * sizeof(double));
+	for (int i = 0; i < ARR_DIMS(array)[0]; i++)
+		weights[i] = 1;
+	return with_metric(make_codebook((const double *) ARR_DATA_PTR(array), weights, (Size) ARR_DIMS(array)[0], (Size) ARR_DIMS(array)[1]), metric);
+}
+
+/* (model, relation, features, centroids, options): a version whose clusters are given; the rows say how many they have, and how they spread. */
 static Datum
-train_text(FunctionCallInfo fcinfo)
+import_model(FunctionCallInfo fcinfo)
 {
+	Jsonb	   *options;
+	feature_list features;
 	bool		vector;
-	ArrayType  *columns = text_of_columns(fcinfo, 1, 2, &vector);
-	Datum		version;
+	held_model	held;
+	train_source source;
+	training   *t;
+	fc_operator_header *centroids;
+	int32		version;
 
 	SPI_connect();
-	version = train(fcinfo, columns, vector);
+	require_argument(fcinfo, 4, "options");
+	check_training_options(PG_GETARG_JSONB_P(4), "train");
+	options = without_nulls(PG_GETARG_JSONB_P(4));
+	require_argument(fcinfo, 1, "relation");
+	if (has_option(options, "group_by") || has_option(options, "levels"))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("imported clusters have no option \"%s\"", has_option(options, "levels") ? "levels" : "group_by")));
+	features = read_features(features_argument(fcinfo, 2, PG_GETARG_OID(1), &vector));
+	centroids = centroids_argument(fcinfo, 3, metric_of_training(text_option(options, "metric")));
+	warn_foreign_code(PG_GETARG_OID(1), &features, options);
+	held = hold_model(fcinfo, options, true);
+	open_source(&source, PG_GETARG_OID(1), &features, vector, NULL);
+	t = begin_training(&held, &source, (int64) centroids->k, "kmeans", without_option(options, "nowait"));
+	t->imported = centroids;
+	t->note = "imported";
+	version = run_training(fcinfo, t);
 	SPI_finish();
-	return version;
+	return Int32GetDatum(version);
 }
 
-static Datum
-train_list(FunctionCallInfo fcinfo)
+SQL_FUNCTION(fastclust_import_model)
 {
-	ArrayType  *columns = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
-	Datum		version;
-
-	SPI_connect();
-	version = train(fcinfo, columns, false);
-	SPI_finish();
-	return version;
+	return call_like_language(import_model, fcinfo);
 }
 
-SQL_FUNCTION(fastclust_train_text)
-{
-	return call_like_language(train_text, fcinfo);
-}
-
-SQL_FUNCTION(fastclust_train_list)
-{
-	return call_like_language(train_list, fcinfo);
-}
 
 /* ---- retrain ---- */
 
@@ -129,8 +183,7 @@ scanned_relation(const held_model *held, const stored_version *version, const Js
 	char	   *named = text_option(options, "relation");
 	char	   *group_by = text_option(settings, "group_by");
 	record_builder row = begin_record("stored_versions", version->record);
-	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"}, {"text", named == NULL ? (Datum) 0 : CStringGetTextDatum(named), named == NULL},
-	{"text", group_by == NULL ? (Datum) 0 : CStringGetTextDatum(group_by), group_by == NULL}};
+	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"}, text_argument(named), text_argument(group_by)};
 	bool		none = false;
 
 	if (named != NULL)
@@ -192,6 +245,78 @@ find_live_for_retraining(const held_model *held, const stored_version *version, 
 	return find_live("SELECT live_for_retraining($1, $2, $3)", lengthof(arguments), arguments, live);
 }
 
+/* The options of the call, their relation as the caller's search_path finds it; from now on, up to a level, the path is ours. */
+static Jsonb *
+options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
+{
+	Jsonb	   *options;
+	query_argument name = {"text"};
+	bool		none = true;
+	Datum		relation = (Datum) 0;
+
+	require_argument(fcinfo, argument, "options");
+	options = PG_GETARG_JSONB_P(argument);
+	if (text_option(options, "relation") != NULL)
+	{
+		name.value = CStringGetTextDatum(text_option(options, "relation"));
+		relation = query_datum("SELECT pg_catalog.to_regclass($1)", 1, &name, 0, &none);
+	}
+	*level = fix_path();
+	return none ? options : with_option(options, "relation", relation_name(DatumGetObjectId(relation)));
+}
+
+/* (model, clusters): a version in which these are one, at their weighted mean. */
+static Datum
+merge_clusters(FunctionCallInfo fcinfo)
+{
+	held_model	held;
+	stored_version version;
+	training   *t;
+	int32	   *number;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+	int			first = PG_INT32_MAX;
+	int32		found = 0;
+	int32		made;
+
+	SPI_connect();
+	require_argument(fcinfo, 1, "clusters");
+	held = hold_model(fcinfo, empty_options(), false);
+	version = largest_part(&held, false);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT4OID, sizeof(int32), true, TYPALIGN_INT, &elements, &nulls, &count);
+	number = palloc0(version.op->k * sizeof(int32));
+	for (int i = 0; i < count; i++)
+	{
+		if (nulls[i] || DatumGetInt32(elements[i]) < 0 || (uint32) DatumGetInt32(elements[i]) >= version.op->k)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("cluster is %s, out of range", nulls[i] ? "NULL" : psprintf("%d", DatumGetInt32(elements[i]))),
+					 errdetail("Model \"%s\" has clusters 0 to %u.", held.model, version.op->k - 1)));
+		number[DatumGetInt32(elements[i])] = -1;
+		first = Min(first, DatumGetInt32(elements[i]));
+	}
+	for (uint32 j = 0; j < version.op->k; j++)
+		number[j] = number[j] == 0 || (int) j == first ? found++ : number[first];
+	if ((uint32) found + 1 > version.op->k)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters must name two clusters or more")));
+	t = begin_retraining(&held, &version, with_option(empty_options(), "method", "kmeans"));
+	t->imported = rows_in_units(joined_clusters(version.op, number, (Size) found), units_of_version(&version, version.op->d), (units) {0});
+	t->k = (Size) found;
+	t->note = "merged clusters";
+	t->options = without_option(t->options, "pinned");	/* which were numbers of the version before */
+	made = run_training(fcinfo, t);
+	SPI_finish();
+	return Int32GetDatum(made);
+}
+
+SQL_FUNCTION(fastclust_merge_clusters)
+{
+	return call_like_language(merge_clusters, fcinfo);
+}
+
 /* (model, options, sketch) */
 static Datum
 retrain(FunctionCallInfo fcinfo)
@@ -201,10 +326,10 @@ retrain(FunctionCallInfo fcinfo)
 	stored_version version;
 	Datum		live;
 	int32		made;
+	int			level;
 
-	require_argument(fcinfo, 1, "options");
-	options = PG_GETARG_JSONB_P(1);
 	SPI_connect();
+	options = options_of_caller(fcinfo, 1, &level);
 	check_training_options(options, "retrain");
 	held = hold_model(fcinfo, options, false);
 	if (PG_ARGISNULL(2) && value_of_key(options, "replace") != NULL)
@@ -219,6 +344,7 @@ retrain(FunctionCallInfo fcinfo)
 		made = retrain_live(&held, &version, live, options);
 	else
 		made = run_training(fcinfo, begin_retraining(&held, &version, options));
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(made);
 }
@@ -263,17 +389,20 @@ shown_number(Datum value, bool null)
 
 /* The drift of the rows of now into the row of a check; its verdict. */
 static char *
-check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, bool is_live, bool quiet, record_builder *check)
+check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, bool is_live, const Jsonb *options, record_builder *check)
 {
+	Jsonb	   *since = object_option(has_option(options, "since") ? options : version->options, "since");
 	static const char *const columns[] = {"verdict", "n", "mmd2", "null_sd", "p_value", "fit_residual", "effect", "columns"};
 	query_argument arguments[] = {{"stored_versions", version->record}, {"kept_sketches", live, !is_live}, {"text", CStringGetTextDatum(relation)},
-	{"float8", PG_GETARG_DATUM(1)}, {"float8", PG_GETARG_DATUM(2)}};
+	{"float8", PG_GETARG_DATUM(1)}, {"float8", PG_GETARG_DATUM(2)}, {"jsonb", since != NULL ? JsonbPGetDatum(since) : (Datum) 0, since == NULL}};
 	Datum		value[lengthof(columns)];
 	bool		null[lengthof(columns)];
 	char	   *verdict;
 
-	run_query(psprintf("SELECT d.verdict, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.columns FROM (%s) r, version_drift($1, r.s, r.counts, $4, $5, r.n) d",
-					   is_live ? "SELECT m.s, m.counts, row_count(m.s) AS n FROM model_rows($2) m" : "SELECT q.s, q.counts, q.n FROM sketch_rows($1, $3::regclass, NULL) q"),
+	run_query(psprintf("SELECT d.verdict, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.columns FROM (%s) r, version_drift(r.v, r.s, r.counts, $4, $5, r.n, %s) d",
+					   is_live ? "SELECT $1 AS v, m.s, m.counts, row_count(m.s) AS n FROM model_rows($2, $6) m" :
+					   "SELECT v, q.s, q.counts, q.n FROM version_since($1, $3::regclass, $6) v, sketch_rows(v, $3::regclass, NULL) q",
+					   is_live ? "NULL" : "$3::regclass"),
 			  lengthof(arguments), arguments, 0);
 	for (int i = 0; i < lengthof(columns); i++)
 	{
@@ -284,14 +413,12 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 			value[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(value[i]));
 		set_column(check, columns[i], value[i]);
 	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 	verdict = TextDatumGetCString(value[0]);
 	if (strcmp(verdict, "too few rows") == 0)
 		ereport(WARNING,
 				(errmsg("too few rows to tell drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
 						version->sketch != NULL ? (long long) ((fc_sketch *) version->sketch)->count : 0)));
-	else if (!quiet)
+	else if (!flag_option(options, "quiet", flag_option(version->options, "quiet", false)))
 		ereport(NOTICE,
 				(errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows", version->model, version->version, verdict,
 						shown_number(value[6], null[6]), shown_number(value[4], null[4]), (long long) DatumGetInt64(value[1]))));
@@ -311,10 +438,10 @@ retrain_if_drifted(FunctionCallInfo fcinfo)
 	record_builder check;
 	int32		made = 0;
 	query_argument written = {"drift_checks"};
+	int			level;
 
-	require_argument(fcinfo, 3, "options");
-	options = PG_GETARG_JSONB_P(3);
 	SPI_connect();
+	options = options_of_caller(fcinfo, 3, &level);
 	check_training_options(options, "retrain");
 	check_limits(fcinfo);
 	held = hold_model(fcinfo, options, false);
@@ -325,7 +452,7 @@ retrain_if_drifted(FunctionCallInfo fcinfo)
 	check = begin_record("drift_checks", (Datum) 0);
 	set_text(&check, "relation", is_live ? version.relation : t->source.relation);
 	if (strcmp(check_drift(fcinfo, &version, is_live ? version.relation : t->source.relation, live, is_live,
-						   flag_option(options, "quiet", flag_option(version.options, "quiet", false)), &check), "drifted") == 0)
+						   options, &check), "drifted") == 0)
 	{
 		made = is_live ? retrain_live(&held, &version, live, options) : run_training(fcinfo, t);
 		set_column(&check, "new_version", Int32GetDatum(made));
@@ -336,6 +463,7 @@ retrain_if_drifted(FunctionCallInfo fcinfo)
 	set_column(&check, "min_effect", PG_GETARG_DATUM(2));
 	written.value = end_record(&check);
 	run_query("SELECT write_drift($1)", 1, &written, 0);
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	fcinfo->isnull = made == 0;
 	return Int32GetDatum(made);
@@ -409,8 +537,10 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 
 /* (relation, features, max_k, options): rows (k, cost, gain, stability, verdict, within, reason). */
 static Datum
-choose_k(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
+choose_k(FunctionCallInfo fcinfo)
 {
+	ArrayType  *columns;
+	bool		vector;
 	feature_list features;
 
 	fastclust_begin_rows(fcinfo);
@@ -424,6 +554,7 @@ choose_k(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_k is %d, out of range", PG_GETARG_INT32(2)),
 				 errdetail("It may be from 2 to %d.", MOST_CHOSEN)));
+	columns = features_argument(fcinfo, 1, PG_GETARG_OID(0), &vector);
 	features = read_features(columns);
 	if (flag_option(PG_GETARG_JSONB_P(3), "live", false))
 		choose_k_live(fcinfo, columns, vector);
@@ -433,27 +564,7 @@ choose_k(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 	return (Datum) 0;
 }
 
-static Datum
-choose_k_text(FunctionCallInfo fcinfo)
+SQL_FUNCTION(fastclust_choose_k)
 {
-	bool		vector;
-	ArrayType  *columns = text_of_columns(fcinfo, 0, 1, &vector);
-
-	return choose_k(fcinfo, columns, vector);
-}
-
-static Datum
-choose_k_list(FunctionCallInfo fcinfo)
-{
-	return choose_k(fcinfo, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), false);
-}
-
-SQL_FUNCTION(fastclust_choose_k_text)
-{
-	return call_like_language(choose_k_text, fcinfo);
-}
-
-SQL_FUNCTION(fastclust_choose_k_list)
-{
-	return call_like_language(choose_k_list, fcinfo);
+	return call_like_language(choose_k, fcinfo);
 }

@@ -22,7 +22,7 @@
 #include "pg/base/vectors.h"
 #include "pg/decode/decode.h"
 #include "pg/drift/drift_value.h"
-#include "pg/model/numbering.h"
+#include "pg/model/model.h"
 #include "pg/model/training_options.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
@@ -221,7 +221,8 @@ begin_decoded(const held_model *held, const stored_version *version, Jsonb *opti
 int32
 retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
 {
-	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)}};
+	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)},
+	{"jsonb"}};
 	query_argument settings[] = {{"jsonb", JsonbPGetDatum(template->options)}, {"jsonb", JsonbPGetDatum(options)}};
 	int64		k = (int64) number_option(options, "k", (double) template->k);
 	int64		rows = 0;
@@ -229,10 +230,13 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 	SPITupleTable *table;
 	uint64		count;
 	Datum	   *records;
+	Jsonb	   *since = object_option(has_option(options, "since") ? options : template->options, "since");
 
+	arguments[3].value = JsonbPGetDatum(since);
+	arguments[3].null = since == NULL;
 	check_sketched(template);
 	run_query("SELECT COALESCE(c.group_value, ''), c.s, c.counts, ($1).group_by, ($1).drift_spec, CASE WHEN v.model_id IS NOT NULL THEN ROW(v.*)::stored_versions END"
-			  "  FROM model_groups(($1).name) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
+			  "  FROM model_groups(($1).name, $4) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
 			  " ORDER BY c.group_value COLLATE \"C\"", lengthof(arguments), arguments, 0);
 	table = SPI_tuptable;
 	count = SPI_processed;
@@ -283,24 +287,15 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 static void
 check_known(Jsonb *options)
 {
-	static const char *const known[] = {"k", "replace", "fresh", "keep", "activate", "nowait", "quiet"};
-	JsonbIterator *iterator = JsonbIteratorInit(&options->root);
-	JsonbIteratorToken token;
-	JsonbValue	value;
+	query_argument argument = {"jsonb", JsonbPGetDatum(options)};
+	bool		none;
+	Datum		other = query_datum("SELECT min(k) FROM jsonb_object_keys($1) k WHERE k <> ALL ('{k,replace,fresh,keep,activate,nowait,quiet}')", 1, &argument, 0, &none);
 
-	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
-	{
-		char	   *name = token == WJB_KEY ? pnstrdup(value.val.string.val, value.val.string.len) : NULL;
-		bool		found = name == NULL;
-
-		for (int i = 0; i < lengthof(known) && !found; i++)
-			found = strcmp(known[i], name) == 0;
-		if (!found)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"%s\" is about rows, and a sketch is given", name),
-					 errhint("Options are k, replace, fresh, keep, activate, nowait, quiet.")));
-	}
+	if (!none)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" is about rows, and a sketch is given", TextDatumGetCString(other)),
+				 errhint("Options are k, replace, fresh, keep, activate, nowait, quiet.")));
 }
 
 int32

@@ -157,7 +157,7 @@ warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *optio
 	memcpy(columns, features->names, (Size) features->count * sizeof(char *));
 	columns[features->count] = group_by;
 	arguments[1].value = PointerGetDatum(array_of_names(columns, features->count + (group_by != NULL)));
-	problem = query_datum("SELECT COALESCE(foreign_code_problem($1), foreign_type_problem($1, $2))", 2, arguments, 0, &none);
+	problem = query_datum("SELECT scan_problem($1, $2)", 2, arguments, 0, &none);
 	if (none || flag_option(options, "quiet", false))
 		return;
 	initStringInfo(&name);
@@ -228,12 +228,12 @@ check_balance(const training *t)
 
 /* ---- models ---- */
 
-/* claim_model makes one that is not there; held_model does not. */
 held_model
 hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make)
 {
-	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(!flag_option(options, "nowait", false))}};
-	held_model	held = {query_datum(make ? "SELECT claim_model($1, $2)" : "SELECT held_model($1, $2)", 2, arguments, 0, NULL)};
+	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(!flag_option(options, "nowait", false))},
+	{"bool", BoolGetDatum(make)}};
+	held_model	held = {query_datum("SELECT claim_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)};
 	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
 	bool		null;
 
@@ -255,8 +255,7 @@ void
 start_serving(const training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
-	{"text", t->source.group_by == NULL ? (Datum) 0 : CStringGetTextDatum(t->source.group_by), t->source.group_by == NULL},
-	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
+	text_argument(t->source.group_by), {"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
 
 	run_query("SELECT serve_version($1, $2, $3::name, $4)", lengthof(arguments), arguments, 0);
 	run_query("SELECT update_labels($1)", 1, arguments, 0);
@@ -329,6 +328,8 @@ begin_training(const held_model *held, const train_source *source, int64 k, char
 	t->estimate = rows_to_sample(&t->source, options);
 	if (strcmp(method, "kernel") == 0 && t->source.cosine)
 		reject_with_method(method, "has no metric but its kernel", "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
+	if (has_option(options, "pinned") && strcmp(method, "auto") != 0 && strcmp(method, "kmeans") != 0)
+		reject_with_method(method, "moves all clusters: none can be pinned", "Methods with pinned clusters are auto, kmeans.");
 	t->begun = GetCurrentTimestamp();
 	t->method = strcmp(method, "auto") == 0 ? "kmeans" : method;
 	t->note = strcmp(method, "auto") == 0 ? "kmeans: nearest to the least sum of squares over all rows" : NULL;
@@ -356,6 +357,6 @@ run_training(FunctionCallInfo fcinfo, training *t)
 		return t->version;
 	held = hold_model(fcinfo, empty_options(), false);
 	trained = largest_part(&held, true);
-	(void) find_live("SELECT live_of_version($1)", 1, (query_argument[]) {{"stored_versions", trained.record}}, &followed);
+	(void) find_live("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, &followed);
 	return retrain_live(&held, &trained, followed, without_option(t->options, "nowait"));
 }

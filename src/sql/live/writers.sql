@@ -76,7 +76,7 @@ BEGIN
         UPDATE kept_sketches l SET model_id = live.model_id WHERE l.id = live.id AND l.relation = live.relation AND l.model_id IS NULL RETURNING l.* INTO made;
         RETURN made;
     END IF;
-    IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM kept_sketches l WHERE l.name = live.name) THEN
+    IF NOT lock_name(hashtext(live.name), true, false) OR EXISTS (SELECT FROM kept_sketches l WHERE l.name = live.name) THEN
         IF live.model_id IS NULL THEN
             RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
                 HINT = 'Choose another name, or drop_sketch first.';
@@ -132,15 +132,6 @@ BEGIN
         SELECT live.id, leaf, live.columns, '{}', array_agg(a.atttypid::regtype ORDER BY u.i), array_agg(a.atttypmod ORDER BY u.i), now()
           FROM unnest(live.columns) WITH ORDINALITY u(name, i) JOIN pg_attribute a ON a.attrelid = $2 AND a.attname = u.name;
     INSERT INTO live_bases (live_id, leaf, group_value, bucket, s, counts) SELECT live.id, $2, p.group_value, p.bucket, p.s, p.counts FROM unnest(counted.parts) p;
-END
-$$;
-
--- Is a leaf counted, or has a table above leaves its trigger?
-CREATE FUNCTION fastclust_internal.follows(live_id bigint, relation oid) RETURNS boolean
-    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN EXISTS (SELECT FROM kept_sketches l JOIN live_leaves v ON v.live_id = l.id WHERE l.id = $1 AND v.leaf = $2 AND may_read_live(l))
-        OR EXISTS (SELECT FROM pg_class c JOIN pg_trigger g ON g.tgrelid = c.oid WHERE c.oid = $2 AND c.relkind = 'p' AND g.tgname = format('fastclust_live_%s_statement', $1));
 END
 $$;
 

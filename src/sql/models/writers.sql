@@ -3,7 +3,7 @@
 -- They are in the language fastclust_owner: they run as the owner of the extension, and calling_role() is the caller, whose rights they check.
 
 -- Has a role the rights of another?  Superusers have everybody's, and those of a role that is no more.
-CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_member(role oid, caller oid DEFAULT calling_role()) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role AND pg_has_role(caller, r.oid, 'USAGE'))
         OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
@@ -11,7 +11,7 @@ $$;
 
 CREATE FUNCTION fastclust_internal.is_reader(held stored_models) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(calling_role(), r))
+    SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(r))
 $$;
 
 -- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
@@ -39,7 +39,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     END IF;
     SELECT * INTO held FROM stored_models m WHERE m.model = model_name;
-    IF held.id IS NOT NULL AND is_member(calling_role(), held.owner_id) THEN
+    IF held.id IS NOT NULL AND is_member(held.owner_id) THEN
         BEGIN
             IF wait IS NOT FALSE THEN
                 SELECT * INTO held FROM stored_models m WHERE m.id = held.id AND m.model = model_name FOR UPDATE;
@@ -56,7 +56,7 @@ BEGIN
         IF held.id IS NULL THEN
             RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
         END IF;
-        IF is_member(calling_role(), held.owner_id) THEN    -- still, after a wait
+        IF is_member(held.owner_id) THEN    -- still, after a wait
             RETURN held;
         END IF;
     END IF;
@@ -76,7 +76,7 @@ $$;
 CREATE FUNCTION fastclust_internal.held_model(id bigint) RETURNS stored_models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    name text := (SELECT m.model FROM stored_models m WHERE m.id = $1 AND (is_member(calling_role(), m.owner_id) OR is_reader(m)));
+    name text := (SELECT m.model FROM stored_models m WHERE m.id = $1 AND (is_member(m.owner_id) OR is_reader(m)));
 BEGIN
     IF name IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
@@ -87,8 +87,8 @@ $$;
 
 -- ---- names in the making ----
 
--- Lock a key until the end of the transaction; false when another session has it and wait is false.
-CREATE FUNCTION fastclust_internal.lock_name(key integer, wait boolean) RETURNS boolean
+-- Lock a key, of a model or of a live sketch, until the end of the transaction; false when another session has it and wait is false.
+CREATE FUNCTION fastclust_internal.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
 
 -- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
@@ -98,37 +98,37 @@ CREATE FUNCTION fastclust_internal.claim_name(name text, wait boolean) RETURNS v
 DECLARE
     key integer := hashtext(name);
 BEGIN
-    IF lock_name(key, false) THEN
+    IF lock_name(key, false, false) THEN
         RETURN;
     ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
-                   WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid
+                   WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid AND l.objsubid = 0
                      AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(calling_role(), a.usesysid) IS NOT TRUE))) THEN
+                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(a.usesysid) IS NOT TRUE))) THEN
         RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
             HINT = 'Choose another name.';
     ELSIF wait IS FALSE THEN
         RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', name),
             HINT = 'Leave out the option nowait to wait for it.';
     END IF;
-    PERFORM lock_name(key, true);
+    PERFORM lock_name(key, false, true);
 END
 $$;
 
 -- ---- the rows that training writes ----
 
--- The row of a model, made if it is not there, and held until the end of the transaction.
-CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RETURNS stored_models
+-- The row of a model, held until the end of the transaction; make: one that is not there is made.
+CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean, make boolean DEFAULT true) RETURNS stored_models
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM reject_read_only();
-    IF COALESCE(model_name, '') = '' THEN
+    IF make AND COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
     END IF;
-    IF NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
+    IF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
         PERFORM claim_name(model_name, wait);
-        INSERT INTO stored_models (model, owner) VALUES (model_name, pg_get_userbyid(calling_role())) ON CONFLICT DO NOTHING;
+        INSERT INTO stored_models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
     END IF;
-    RETURN held_model(model_name, wait, true);
+    RETURN held_model(model_name, wait, make);
 END
 $$;
 
@@ -173,10 +173,10 @@ BEGIN
     END IF;
     INSERT INTO stored_versions (model_id, model, version, group_value, method, note, relation, features, vector, encoder, k, options,
                                 operator, center, scale, map, spec, training_sketch, drift_spec, drift_counts, null_moments, spreads,
-                                distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, trained_by, started_at)
+                                distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, started_at)
     SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
            v.operator, v.center, v.scale, v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments, v.spreads,
-           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, pg_get_userbyid(calling_role()), v.started_at
+           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, v.started_at
       FROM unnest(parts) v;
 END
 $$;

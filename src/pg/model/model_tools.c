@@ -219,7 +219,8 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 	return number;
 }
 
-int32 *
+/* The same from the weight of rows by new and old label (k_new x k_old). */
+static int32 *
 numbers_by_labels(const double *counts, Size k_old, Size k_new)
 {
 	fc_arena	arena;
@@ -306,13 +307,13 @@ SQL_FUNCTION(fastclust_renumber)
 }
 
 /*
- * (key, wait): lock the key until the end of the transaction; false when another session has it and
+ * (key, live, wait): lock the key, of a model or of a live sketch, until the end of the transaction; false when another session has it and
  * wait is false.  A lock of this kind, unlike an advisory lock, is in nobody else's reach.
  */
 SQL_FUNCTION(fastclust_lock_name)
 {
 	LOCKTAG		tag;
 
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, (uint32) PG_GETARG_INT32(0), 0);
-	PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false, !PG_GETARG_BOOL(1)) != LOCKACQUIRE_NOT_AVAIL);
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, (uint32) PG_GETARG_INT32(0), (uint16) PG_GETARG_BOOL(1));
+	PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false, !PG_GETARG_BOOL(2)) != LOCKACQUIRE_NOT_AVAIL);
 }

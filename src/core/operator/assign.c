@@ -226,48 +226,16 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 	sort_heap(clusters, distances, count);
 }
 
-/* The nearest, by fc_operator_distance, of the rows that are possible. */
-static size_t
-resolve_ties(const ranking *r, double threshold)
-{
-	const double *scores = NULL;
-	double		limit = INFINITY;
-	double		best = INFINITY;
-	size_t		label = 0;
-
-	if (close_ones(r, threshold) > few_rows(r->op))
-	{
-		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
-		for (size_t j = 0; j < r->op->k; j++)
-			limit = fmin(limit, scores[j]);
-		limit += 2.0 * double_bound(r);
-	}
-	for (size_t j = 0; j < r->op->k; j++)
-	{
-		double		distance;
-
-		if (!possible(r, j, threshold) || (scores != NULL && scores[j] > limit))
-			continue;
-		fc_check();
-		distance = fc_operator_distance(r->op, j, r->x, r->scratch);
-		if (distance < best)
-		{
-			best = distance;
-			label = j;
-		}
-	}
-	return label;
-}
-
 static size_t
 lowest_of(const ranking *r)
 {
 	float		lowest;
+	double		distance;
 	int32_t		label;
 
-	if (fc_count_lowest(r->dots, r->op->half_norms, r->op->k, 2.0 * r->bound, &lowest, &label) == 1)
-		return (size_t) label;
-	return resolve_ties(r, (double) lowest + 2.0 * r->bound);
+	if (fc_count_lowest(r->dots, r->op->half_norms, r->op->k, 2.0 * r->bound, &lowest, &label) != 1)
+		nearest_products(r, 1, &label, &distance);
+	return (size_t) label;
 }
 
 /* The count best rows of the product, in any order: by scores, unless rounding could change which. */
@@ -360,7 +328,7 @@ exact_label(const ranking *r)
 	for (size_t j = 0; j < k; j++)
 		dots[j] = -INFINITY;
 	if (!(r->bound < INFINITY) || !(exact.bound < INFINITY))
-		return resolve_ties(&exact, INFINITY);
+		return lowest_of(&exact);
 	fc_two_lowest(r->dots, r->op->half_norms, k, 0, &lowest, &second, &first);
 	upper = measure_exact(&exact, x, dots, (size_t) first);
 	for (size_t j = 0; j < k; j++)

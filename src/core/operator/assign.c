@@ -611,7 +611,7 @@ score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
 	{
 		size_t		count = op->k - first < TILE ? op->k - first : TILE;
 
-		fc_operator_pause(rows * count * op->d);
+		fc_check();
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) op->d,
 					1.0f, b->x, (int) op->d, codebook->values + first * op->d, (int) op->d,
 					0.0f, b->dots, (int) TILE);
@@ -739,7 +739,7 @@ apply_inner(const fc_operator *op, block *b)
 		b->scored[r].variance = squared(op->factor[op->factors - 1].error) * b->scored[r].square;
 	for (size_t f = op->factors; f-- > 1;)
 	{
-		fc_operator_pause(FC_BLOCK_ROWS * op->factor[f].nonzeros);
+		fc_check();
 		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
 		for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
 		{
@@ -756,7 +756,7 @@ apply_inner(const fc_operator *op, block *b)
 static void
 choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, block *b, int32_t *labels)
 {
-	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
+	fc_check();
 	fc_block_apply(&op->factor[0], input, b->dots, NULL);
 	fc_block_empty(b->dots, op->k, b->rows);
 	for (size_t r = 0; r < rows; r++)
@@ -796,7 +796,7 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 
 	fill_block(op, x, rows, b);
 	input = apply_inner(op, b);
-	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
+	fc_check();
 	if (!reranks)
 		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
 	common = common_rounding(op, b, rows);

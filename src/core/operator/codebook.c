@@ -308,6 +308,7 @@ fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *
 	if (!is_permutation(place, source->k, w.seen))
 		return FC_EFORMAT;
 	*op = *source;
+	op->regions = (fc_regions) {0};
 	for (size_t j = 0; j < source->k; j++)
 		w.weights[place[j]] = source->weights[j];
 	op->weights = w.weights;

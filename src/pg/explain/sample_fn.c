@@ -40,9 +40,9 @@ read_columns_of(const fc_operator *rows)
 	return x;
 }
 
-/* Labels by the operator in argument 0 of the rows in argument 1, in its space. */
+/* Labels by the operator in argument 0 of the rows in argument 1, in its space; rows of no cluster have one of their own, behind those of *clusters. */
 static int32_t *
-read_labels(FunctionCallInfo fcinfo, Size n, Size *k)
+read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 {
 	fc_operator op;
 	fc_operator rows;
@@ -61,7 +61,10 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *k)
 	fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares);
 	pfree(scratch.floats);
 	pfree(squares);
-	*k = op.k;
+	*clusters = fc_operator_labels(&op);
+	for (Size i = 0; i < n; i++)
+		if (labels[i] < 0)
+			labels[i] = (int32_t) *clusters;
 	return labels;
 }
 
@@ -167,23 +170,24 @@ SQL_FUNCTION(fastclust_rules_of_sample)
 	measured_rules m;
 	uint32	   *leaves;
 	Size		count;
-	Size		k;
+	Size		clusters;
 
 	check_count("conditions", PG_GETARG_INT32(5), 1, FC_RULES_CONDITIONS);
 	fastclust_begin_rows(fcinfo);
 	open_operator(OPERATOR_ARG(2), &raw);
 	hold(&memory, raw.k * (raw.d + 2) * sizeof(double));
-	rows = (fc_labelled) {.x = read_columns_of(&raw),.labels = read_labels(fcinfo, raw.k, &k),.axes = read_axes(fcinfo, raw.d)};
+	rows = (fc_labelled) {.x = read_columns_of(&raw),.labels = read_labels(fcinfo, raw.k, &clusters),.axes = read_axes(fcinfo, raw.d)};
 	rows.n = raw.k;
 	rows.d = raw.d;
-	rows.k = k;
+	rows.k = clusters + ((OPERATOR_ARG(0)->flags & FC_OPERATOR_REGIONS) != 0);
 	arena = hold_arena(&memory);
 	fc_rules_learn(&rows, (Size) PG_GETARG_INT32(5), &arena, &tree);
 	m = measure_rules(&tree, &rows);
 	leaves = palloc(tree.count * sizeof(uint32));
 	count = fc_rules_leaves(&tree, leaves);
 	for (Size i = 0; i < count; i++)
-		return_rule(fcinfo, &tree, leaves[i], &m, rows.n);
+		if ((Size) tree.nodes[leaves[i]].label < clusters)
+			return_rule(fcinfo, &tree, leaves[i], &m, rows.n);
 	return (Datum) 0;
 }
 

@@ -31,6 +31,7 @@
  */
 #define SAMPLE_ROWS			30000
 #define SAMPLE_OF_CLUSTER	200
+#define SAMPLE_OF_MICRO		50		/* of a micro-cluster, whose extent they tell */
 #define GROUP_ROWS			3000
 #define GROUP_OF_CLUSTER	100
 #define MOST_ROWS			1e6		/* before the share */
@@ -59,8 +60,9 @@ static double
 sample_size(const training *t, const fc_operator_header *sample, double groups)
 {
 	Size		of_number;
-	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, GROUP_OF_CLUSTER * (double) t->k)
-									  : Max(SAMPLE_ROWS, SAMPLE_OF_CLUSTER * (double) t->k)) * groups;
+	bool		micro = strcmp(t->method, "density") == 0;
+	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, (micro ? SAMPLE_OF_MICRO : GROUP_OF_CLUSTER) * (double) t->k)
+									  : Max(SAMPLE_ROWS, (micro ? SAMPLE_OF_MICRO : SAMPLE_OF_CLUSTER) * (double) t->k)) * groups;
 
 	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
 	of_number = groups > 1 ? BYTES_OF_GROUPS : t->k > MANY_CLUSTERS ? BYTES_OF_MANY : BYTES_OF_SAMPLE;
@@ -85,7 +87,7 @@ rank_limit(const training *t, const fc_operator_header *rows, const scan_request
 	return keyed ? share : limit_of_ranks(rows, request->center, request->variance, share);
 }
 
-/* The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count. */
+/* The importance of rows in units for k-means; the same for all where a method takes rows without weights, or their density, or the farthest do not count. */
 static void
 request_sample(const training *t, const fc_operator_header *sample, double groups, scan_request *request)
 {
@@ -95,7 +97,7 @@ request_sample(const training *t, const fc_operator_header *sample, double group
 
 	moments_of_rows(rows, mean, deviation);
 	request->center = mean;
-	for (Size i = 0; i < t->dim && strcmp(t->method, "qkmeans") != 0 && number_option(t->options, "trim", 0) == 0; i++)
+	for (Size i = 0; i < t->dim && strcmp(t->method, "qkmeans") != 0 && strcmp(t->method, "density") != 0 && number_option(t->options, "trim", 0) == 0; i++)
 		request->variance += deviation[i] * deviation[i];
 	request->size = sample_size(t, sample, groups);
 	request->rank_limit = rank_limit(t, rows, request);

@@ -14,7 +14,7 @@ CREATE FUNCTION fastclust_internal.two_sided_bar(x double precision, width integ
 CREATE FUNCTION fastclust_internal.plot_lines(version stored_versions, most integer) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share 
-                               FROM (SELECT c.cluster, round(version.n * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
+                               FROM (SELECT c.cluster, round(clustered_rows(version) * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
                                        FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t) z JOIN version_names(version) n USING (cluster))
     SELECT concat_ws(E'\n', fit_text('cluster', 44, false) || fit_text('rows', 14, true) || fit_text('share', 8, true),
         (SELECT string_agg(fit_text(s.cluster::text, 6, true) || '  ' || fit_text(s.name, 36, false) || fit_text(COALESCE(shown_value(s.size, 'number', false), ''), 14, true)

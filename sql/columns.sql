@@ -73,7 +73,7 @@ SELECT predict('columns', ROW());
 -- options of another method
 SET client_min_messages = warning;
 SELECT train('types', 'types', '{id}'::name[], 2, options => '{"kernel": "rbf(1)", "trim": 0.01}');
-SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0.01, "rank": null, "factors": {"method": "auto"}}');
+SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0.01, "rank": null, "effort": "fast", "factors": {"method": "auto"}}');
 SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0}');
 RESET client_min_messages;
 -- versions are listed in their order

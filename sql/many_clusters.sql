@@ -57,5 +57,10 @@ SELECT train('none', 'many_rows', 'v', 1000000, options => '{"quiet": true}');
 -- many small groups: the search finds them as well as one start of k-means++
 CREATE TABLE small_groups AS SELECT ARRAY(SELECT (hashint8(i / 6 * 17 + j) % 1000) / 100.0 + (hashint8(i * 31 + j * 7) % 1000) / 3000.0 FROM generate_series(1, 64) j)::real[] AS v FROM generate_series(0, 2999) i;
 SELECT sse_agg(by_default, v) < 1.02 * sse_agg(by_one_start, v) AS as_well FROM small_groups, (SELECT kmeans_agg(v, 500) AS by_default, kmeans_agg(v, 500, '{"n_init": 1}') AS by_one_start FROM small_groups) q;
+-- less effort takes a smaller sample
+CREATE TABLE spread_rows AS SELECT ARRAY[hashint8(i) % 1000, hashint8(i + 50000) % 1000]::real[] AS v FROM generate_series(1, 50000) i;
+ANALYZE spread_rows;
+SELECT count(train(effort, 'spread_rows', 'v', 300, options => jsonb_build_object('seed', 1, 'quiet', true, 'effort', effort))) AS trained FROM unnest('{fast,balanced}'::text[]) effort;
+SELECT model, note FROM training_log WHERE model IN ('fast', 'balanced') AND step = 'k-means' ORDER BY 1;
 SELECT count(drop_model(model)) AS dropped FROM models;
 DROP SCHEMA of_many CASCADE;

@@ -167,6 +167,10 @@ SELECT train('product', 'waves', 'x', 24, 'qkmeans', '{"factors": {"method": "sv
        train('dense', 'waves', 'x', 24, 'kmeans', '{"seed": 2}');
 SELECT train('learned', 'waves', 'x', 24, 'qkmeans', '{"seed": 2, "iterations": 4, "factors": {"sparsity": 4}}'),
        train('learned columns', 'planted', ARRAY['a', 'b'], 6, 'qkmeans', '{"iterations": 3}');
+-- its scans read the rows of the condition alone
+CREATE TABLE parted AS SELECT ARRAY[sin(i), cos(i * 3)] || CASE WHEN i % 2 = 0 THEN 100.0 ELSE 0.0 END::float8 AS x FROM generate_series(1, 500) i;
+SELECT train('learned of some', 'parted', 'x', 4, 'qkmeans', '{"where": "x[3] < 50"}');
+SELECT max(centroid[3]) < 1 AS of_the_condition FROM model_clusters WHERE model = 'learned of some';
 SELECT adjusted_rand_agg(predict('product', x), predict('dense', x)) > 0.9 AS product, adjusted_rand_agg(predict('learned', x), predict('dense', x)) > 0.5 AS learned FROM waves;
 SELECT model, describe(operator) ->> 'method' AS method FROM model_versions WHERE model IN ('product', 'dense', 'learned', 'learned columns') ORDER BY 1;
 SELECT fastclust_internal.nonzeros(p.operator) < fastclust_internal.nonzeros(d.operator) AS cheaper, p.objective <= 1.0001 * sse_agg((SELECT factorize(operator, 'svd', '{"budget": 500}') FROM model_versions WHERE model = 'dense'), w.x) / count(*) AS no_worse_than_factorized

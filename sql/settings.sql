@@ -38,6 +38,8 @@ SELECT kernel_projection_agg(id, v, linear_kernel(), 400) FROM (SELECT id + n * 
 SELECT nystroem(fastop_agg(v), linear_kernel()) FROM (SELECT v FROM wide_rows, generate_series(1, 3)) r;
 SELECT count(*) FROM sketch_spec(64, 2000, 9, law => 'gaussian') s, decode((SELECT sketch_agg(v, s) FROM wide_rows), 10, 'shift');
 SELECT train('in time', 'wide_rows', 'v', 3, 'compressive', '{"quiet": true, "frequencies": 200}');
+SET fastclust.time_budget = '1ms';
+SELECT kmeans_agg(v, 10, '{"n_init": 10}') FROM wide_rows;
 SET fastclust.time_budget = 0;
 SELECT describe(factorize(fastop_agg(v), 'hierarchical', '{"iterations": 100000, "tolerance": 1}')) IS NULL AS missing FROM (SELECT v FROM wide_rows LIMIT 100) r;
 RESET fastclust.time_budget;

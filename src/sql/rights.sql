@@ -7,7 +7,7 @@ DECLARE
 BEGIN
     FOR part IN SELECT p.oid::pg_catalog.regprocedure AS function FROM pg_catalog.pg_proc p
                  WHERE p.pronamespace OPERATOR(pg_catalog.=) 'fastclust_internal'::pg_catalog.regnamespace
-                   AND p.proname OPERATOR(pg_catalog.=) ANY ('{lock_name,running_trainings,wake_event_triggers}') LOOP
+                   AND p.proname OPERATOR(pg_catalog.=) ANY ('{lock_name,running_trainings}') LOOP
         EXECUTE pg_catalog.format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', part.function);
     END LOOP;
 END

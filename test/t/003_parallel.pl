@@ -59,7 +59,6 @@ my %collected = (
 	'sketch_spec_agg' => 'sketch_spec_send(sketch_spec_agg(x, 5))',
 	'kmeans_agg' => 'fastop_send(kmeans_agg(x, 5))',
 	'kmeans_agg with options' => q(fastop_send(kmeans_agg(x, 5, '{"seed": 3, "n_init": 2}'))),
-	'encoder_agg' => q(encoder_send(encoder_agg(ROW(id, g, x, 'kind ' || id % 20011), '{f1,f2,f3,f4}', '{"transform": {"f1": "robust"}}'))),
 	'qkmeans_agg' => q(fastop_send(qkmeans_agg(x, 5, '{"iterations": 2, "seed": 1}'))),
 );
 for my $name (sort keys %collected)

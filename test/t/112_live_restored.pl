@@ -8,8 +8,7 @@ use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1, config => "wal_level = logical\nmax_prepared_transactions = 4\n");
 my $rows = "row_count(current_sketch('log')) || ' ' || (SELECT count(*) FROM log WHERE note <> 'odd ')";
-my $awake = q{SELECT string_agg(DISTINCT evtenabled::text, '') FROM pg_event_trigger WHERE evtname ~ '^fastclust_live_'};
-is($server->query($awake), 'D', 'event triggers sleep in a database without live sketches');
+my $enabled = q{SELECT string_agg(DISTINCT evtenabled::text, '') FROM pg_event_trigger WHERE evtname ~ '^fastclust_live_'};
 $server->query(<<'SQL');
 CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
 CREATE TABLE log (gone text, id integer PRIMARY KEY, x double precision[], note varchar(10)) PARTITION BY RANGE (id);
@@ -21,7 +20,7 @@ SELECT keep_sketch('log', 'log', 'x', s, '{"where": "note <> ''odd ''"}') FROM m
 INSERT INTO log VALUES (5000, '{1,1}', 'even');
 SQL
 is($server->query("SELECT $rows"), '2001 2001', 'a live sketch');
-is($server->query($awake), 'A', 'the first wakes them');
+is($server->query($enabled), 'A', 'its event triggers are enabled');
 
 # What a statement says, without where.
 sub said
@@ -35,7 +34,7 @@ sub said
 $server->dump_into('postgres', 'whole');
 is(said("SELECT $rows; INSERT INTO log VALUES (6000, '{1,1}', 'even'); DELETE FROM log WHERE id < 10; SELECT $rows; SELECT count(*) FROM check_sketch('log')", database => 'whole'),
 	"2001 2001\n1993 1993\n0", 'a whole dump is right, though its columns have other numbers');
-is($server->query($awake, database => 'whole'), 'A', 'its event triggers are awake');
+is($server->query($enabled, database => 'whole'), 'A', 'its event triggers are enabled');
 like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELECT $rows", database => 'whole'),
 	qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'and hear DDL');
 my $dump = sub { my $file = "$server->{directory}/" . shift; FastclustTest::run_or_die(FastclustTest::program('pg_dump'), @_, '-f', $file, 'postgres'); return $file };

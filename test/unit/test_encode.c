@@ -20,7 +20,6 @@ test_exact_sum(void)
 	fc_rng		rng = fc_rng_start(5, 0);
 	fc_exact_sum up = {{0}, 0};
 	fc_exact_sum down = {{0}, 0};
-	fc_exact_sum half[2] = {{{0}, 0}, {{0}, 0}};
 	fc_exact_sum few = {{0}, 0};
 	long double sum = 0;
 
@@ -30,12 +29,9 @@ test_exact_sum(void)
 	{
 		fc_exact_add(&up, x[i]);
 		fc_exact_add(&down, x[NUMBERS - 1 - i]);
-		fc_exact_add(&half[i % 2], x[i]);
 		sum += (long double) x[i];
 	}
-	fc_exact_merge(&half[0], &half[1]);
 	CHECK(fc_exact_value(&up) == fc_exact_value(&down), "the order matters");
-	CHECK(fc_exact_value(&up) == fc_exact_value(&half[0]), "merging matters");
 	CHECK(fabs(fc_exact_value(&up) - (double) sum) <= 1e-15 * fabs((double) sum), "%.17g, not %.17g", fc_exact_value(&up), (double) sum);
 	for (size_t i = 0; i < sizeof(hard) / sizeof(hard[0]); i++)
 		fc_exact_add(&few, hard[i]);
@@ -213,76 +209,6 @@ test_many_texts(void)
 	forget(&tally[0]);
 	forget(&tally[1]);
 	free(chosen);
-}
-
-/* A new tally of two others' values. */
-static fc_frequent_items
-joined(const fc_frequent_items *a, const fc_frequent_items *b)
-{
-	fc_frequent_items	tally = fc_frequent_start(a->texts);
-
-	if (a->sketch != NULL || b->sketch != NULL)
-		fc_frequent_attach(&tally, unit_alloc(FC_FREQUENT_SKETCH_BYTES, 1));
-	fc_frequent_join(&tally, a);
-	fc_frequent_join(&tally, b);
-	for (int i = 0; i < 2; i++)
-	{
-		const fc_frequent_items *from = i == 0 ? a : b;
-
-		for (size_t slot = 0; slot < from->slots; slot++)
-		{
-			if (from->entry[slot].count == 0)
-				continue;
-			give_room(&tally, from->entry[slot].length);
-			fc_frequent_add_entry(&tally, from, slot);
-			settle(&tally);
-		}
-	}
-	return tally;
-}
-
-/* Parts of very different sizes, joined, are the whole: the same quantiles to the bit, the same frequent texts and counts. */
-static void
-test_joined_tallies(void)
-{
-	fc_frequent_items	numbers[3] = {fc_frequent_start(false), fc_frequent_start(false), fc_frequent_start(false)};
-	fc_frequent_items	texts[3] = {fc_frequent_start(true), fc_frequent_start(true), fc_frequent_start(true)};
-	fc_frequent_items	both;
-	fc_rng		rng = fc_rng_start(8, 0);
-	uint32_t   *chosen[2] = {unit_alloc(FC_FREQUENT_TEXTS + 1, sizeof(uint32_t)), unit_alloc(FC_FREQUENT_TEXTS + 1, sizeof(uint32_t))};
-	double		quartiles[2][3];
-	char		text[32];
-
-	for (size_t i = 0; i < MANY_TEXTS; i++)
-	{
-		double		x = 1e6 + fc_rng_normal(&rng);
-		int			part = i >= 5000;
-
-		count_number(&numbers[part], x);
-		count_number(&numbers[2], x);
-		write_planted_text(i, text);
-		count_text(&texts[part], text);
-		count_text(&texts[2], text);
-	}
-	both = joined(&numbers[0], &numbers[1]);
-	quartiles_of(&both, quartiles[0]);
-	quartiles_of(&numbers[2], quartiles[1]);
-	CHECK(both.dropped == numbers[2].dropped && both.total == numbers[2].total, "%u and %u bits", both.dropped, numbers[2].dropped);
-	CHECK(memcmp(quartiles[0], quartiles[1], sizeof(quartiles[0])) == 0, "other quartiles");
-	forget(&both);
-	both = joined(&texts[0], &texts[1]);
-	CHECK(texts[0].sketch == NULL && texts[1].sketch != NULL, "parts of one kind");
-	CHECK(fc_frequent_frequent(&both, 32, chosen[0]) == 2 && fc_frequent_frequent(&texts[2], 32, chosen[1]) == 2, "not two frequent ones");
-	for (int j = 0; j < 2; j++)
-		CHECK(fc_frequent_count(&both, chosen[0][j]) == fc_frequent_count(&texts[2], chosen[1][j]), "counts of %d", j);
-	forget(&both);
-	for (int i = 0; i < 3; i++)
-	{
-		forget(&numbers[i]);
-		forget(&texts[i]);
-	}
-	free(chosen[0]);
-	free(chosen[1]);
 }
 
 /* The most frequent first, ties by their bytes; long ones only counted. */
@@ -678,38 +604,6 @@ test_constants(void)
 	free_learners(learners);
 }
 
-/* Two halves merged learn what one learner of all rows does: counts and sums. */
-static void
-test_merge(void)
-{
-	fc_learner	whole[FEATURES];
-	fc_learner	half[2][FEATURES];
-	fc_feature_cell cells[FEATURES];
-	double		point[WIDTH];
-
-	start_learners(whole, FC_NULLS_IMPUTE);
-	start_learners(half[0], FC_NULLS_IMPUTE);
-	start_learners(half[1], FC_NULLS_IMPUTE);
-	learn_rows(whole, false);
-	for (size_t i = 0; i < ROWS; i++)
-	{
-		make_row(i, cells, point);
-		for (int j = 0; j < FEATURES; j++)
-			learn_cell(&half[i % 3 == 0][j], i, &cells[j]);
-	}
-	for (int j = 0; j < FEATURES; j++)
-	{
-		fc_learner_merge(&half[0][j], &half[1][j]);
-		CHECK(half[0][j].numbers == whole[j].numbers && half[0][j].texts == whole[j].texts && half[0][j].nulls_seen == whole[j].nulls_seen,
-			  "counts of feature %d", j);
-		for (size_t e = 0; e < whole[j].width; e++)
-			CHECK(fc_exact_value(&half[0][j].squares[e]) == fc_exact_value(&whole[j].squares[e]), "squares of feature %d", j);
-	}
-	free_learners(whole);
-	free_learners(half[0]);
-	free_learners(half[1]);
-}
-
 /* Every single bit of a value matters: sealed again, damaged sizes, places, kinds and numbers are found or harmless. */
 static void
 test_damage(void)
@@ -753,7 +647,6 @@ main(void)
 	test_centered_squares();
 	test_quantiles();
 	test_many_texts();
-	test_joined_tallies();
 	test_frequent_texts();
 	test_order_of_rows();
 	test_units();
@@ -761,7 +654,6 @@ main(void)
 	test_indicators();
 	test_single_vector();
 	test_constants();
-	test_merge();
 	test_damage();
 	return unit_finish();
 }

@@ -124,7 +124,7 @@ kept(const fc_rule_tree *tree, const fc_labelled *rows, size_t from)
 	size_t		right = 0;
 
 	for (size_t i = from; i < rows->n; i++)
-		right += tree->nodes[fc_rules_leaf(tree, rows, i)].label == rows->labels[i];
+		right += fc_rules_label(tree, rows, i) == rows->labels[i];
 	return (double) right / (double) (rows->n - from);
 }
 
@@ -257,6 +257,8 @@ test_size(void)
 	leaves = unit_alloc(4000, sizeof(uint32_t));
 	for (size_t l = fc_rules_leaves(&tree, leaves); l-- > 0;)
 		found = found || tree.nodes[leaves[l]].label == 3;
+	for (size_t j = 0; j < tree.short_count; j++)
+		found = found || tree.shorts[j].label == 3;
 	CHECK(found, "one row in a hundred");
 	unit_arena_free(&arena);
 	for (size_t i = 0; i < 4000; i++)
@@ -265,6 +267,49 @@ test_size(void)
 	CHECK(fc_rules_leaves(&tree, leaves) < 12, "%zu rules for noise", fc_rules_leaves(&tree, leaves));
 	unit_arena_free(&arena);
 	free(leaves);
+	free_planted(&p);
+}
+
+/* A box in the middle of three columns, and sixty rows of ten thousand that one column tells: each has a rule, the box a short one alone. */
+static void
+test_short_rules(void)
+{
+	planted		p = make_planted(10000, 6, 4, 5);
+	fc_arena	arena;
+	fc_rule_tree tree;
+	const fc_short_rule *rule;
+	uint32_t   *leaves;
+	size_t		met[3] = {0};	/* of the box's rule; right ones; all of the box */
+	size_t		kept_small = 0;
+
+	for (size_t i = 0; i < 10000; i++)
+	{
+		bool		box = true;
+
+		for (size_t j = 0; j < 3; j++)
+			box = box && p.x[j * 10000 + i] > 0.25 && p.x[j * 10000 + i] <= 0.85;
+		p.x[50000 + i] = i % 167 == 0 && i > 0;
+		p.labels[i] = i % 167 == 0 ? 3 : box ? 2 : p.x[40000 + i] > 0.5;
+	}
+	tree = learn(&p, 3, &arena);
+	CHECK(kept(&tree, &p.rows, 0) > 0.9, "%g of labels kept", kept(&tree, &p.rows, 0));
+	for (rule = tree.shorts; rule < tree.shorts + tree.short_count && rule->label != 2;)
+		rule++;
+	CHECK(rule < tree.shorts + tree.short_count, "no short rule of the box");
+	for (size_t i = 0; i < 10000; i++)
+	{
+		met[0] += fc_rules_meets(rule, &p.rows, i);
+		met[1] += fc_rules_meets(rule, &p.rows, i) && p.labels[i] == 2;
+		met[2] += p.labels[i] == 2;
+		kept_small += p.labels[i] == 3 && fc_rules_label(&tree, &p.rows, i) == 3;
+	}
+	CHECK(20 * met[1] >= 19 * met[0] && 20 * met[1] >= 19 * met[2], "%zu right of %zu met, of %zu", met[1], met[0], met[2]);
+	CHECK(kept_small >= 59, "%zu rows of 60", kept_small);
+	leaves = unit_alloc(tree.count, sizeof(uint32_t));
+	for (size_t l = fc_rules_leaves(&tree, leaves); l-- > 0;)
+		CHECK(tree.nodes[leaves[l]].label != 2, "a leaf says what the short rule says");
+	free(leaves);
+	unit_arena_free(&arena);
 	free_planted(&p);
 }
 
@@ -417,6 +462,7 @@ main(void)
 	test_planted_rules();
 	test_columns();
 	test_size();
+	test_short_rules();
 	test_degenerate();
 	test_profile();
 	test_quality();

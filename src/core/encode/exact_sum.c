@@ -66,18 +66,6 @@ fc_exact_add_product(fc_exact_sum *sum, double x, double y)
 	fc_exact_add(sum, fma(x, y, -product));
 }
 
-void
-fc_exact_merge(fc_exact_sum *sum, const fc_exact_sum *other)
-{
-	fc_exact_sum carried = *other;
-
-	carry_digits(&carried);
-	carry_digits(sum);
-	for (size_t i = 0; i < FC_EXACT_DIGITS; i++)
-		sum->digit[i] += carried.digit[i];
-	carry_digits(sum);
-}
-
 /* The greatest digit that is not 0, or 0. */
 static size_t
 leading_digit(const fc_exact_sum *carried)

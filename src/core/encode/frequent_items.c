@@ -173,33 +173,6 @@ fc_frequent_add_text(fc_frequent_items *tally, const char *text, size_t length, 
 	count_value(tally, key, text, length, count);
 }
 
-void
-fc_frequent_join(fc_frequent_items *tally, const fc_frequent_items *other)
-{
-	tally->total += other->total;
-	tally->long_texts += other->long_texts;
-	FC_ASSERT(tally->used == 0);
-	if (tally->dropped < other->dropped)
-		tally->dropped = other->dropped;
-	for (size_t i = 0; other->sketch != NULL && i < ROWS * COLUMNS; i++)
-		tally->sketch[i] += other->sketch[i];
-}
-
-void
-fc_frequent_add_entry(fc_frequent_items *tally, const fc_frequent_items *other, size_t slot)
-{
-	const fc_frequent_item *entry = &other->entry[slot];
-
-	if (!tally->texts)
-	{
-		count_value(tally, entry->key << other->dropped >> tally->dropped, NULL, 0, entry->count);
-		return;
-	}
-	if (tally->sketch != NULL && other->sketch == NULL)
-		add_to_sketch(tally, entry->key, entry->count);
-	count_value(tally, entry->key, other->text + entry->start, entry->length, entry->count);
-}
-
 /* ---- more room ---- */
 
 static size_t

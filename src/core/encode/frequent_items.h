@@ -69,13 +69,6 @@ void		fc_frequent_move(fc_frequent_items *tally, size_t length, void *memory);
 void		fc_frequent_add_number(fc_frequent_items *tally, double x, int64_t count);
 void		fc_frequent_add_text(fc_frequent_items *tally, const char *text, size_t length, int64_t count);
 
-/*
- * To put tallies together: a new one, with a sketch where one of them has one, joins each of them before it is given their
- * values, slot by slot, with room for each.
- */
-void		fc_frequent_join(fc_frequent_items *tally, const fc_frequent_items *other);
-void		fc_frequent_add_entry(fc_frequent_items *tally, const fc_frequent_items *other, size_t slot);
-
 /* values (count): quantiles at shares (count) of the numbers, linear between neighbours.  There is a number. */
 void		fc_frequent_quantiles(const fc_frequent_items *tally, const double *shares, size_t count, fc_arena *arena,
 								  double *values);

@@ -65,20 +65,6 @@ fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x, const char *te
 	}
 }
 
-void
-fc_learner_merge(fc_learner *learner, const fc_learner *other)
-{
-	learner->numbers += other->numbers;
-	learner->booleans += other->booleans;
-	learner->texts += other->texts;
-	learner->nulls_seen += other->nulls_seen;
-	for (size_t i = 0; i < other->width; i++)
-	{
-		fc_exact_merge(&learner->sums[i], &other->sums[i]);
-		fc_exact_merge(&learner->squares[i], &other->squares[i]);
-	}
-}
-
 /* ---- the choice ---- */
 
 /* All numbers: a number; all booleans: a boolean; else a category. */

@@ -40,7 +40,6 @@ void		fc_exact_add(fc_exact_sum *sum, double x);
 void		fc_exact_add_product(fc_exact_sum *sum, double x, double y);
 
 /* Add another sum. */
-void		fc_exact_merge(fc_exact_sum *sum, const fc_exact_sum *other);
 
 /* The sum to within an ulp: the same bits for the same numbers in any order. */
 double		fc_exact_value(const fc_exact_sum *sum);
@@ -87,8 +86,6 @@ void		fc_learn_text(fc_learner *learner, const char *text, size_t length);
 /* Of FC_FEATURE_ANY: as both.  x is 0 or 1 for a boolean. */
 void		fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x, const char *text, size_t length);
 
-/* Add the sums and counts of another learner of the same feature; tallies are merged apart. */
-void		fc_learner_merge(fc_learner *learner, const fc_learner *other);
 
 /* ---- the encoder ---- */
 

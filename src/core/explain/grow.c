@@ -323,3 +323,23 @@ fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis)
 	node->gain = 0.0;
 	(void) sweep_axis(grower, axis, sum, 1.0, node);
 }
+
+size_t
+fc_best_axes(double *gains, size_t d, size_t most, uint32_t *axes)
+{
+	size_t		count = 0;
+
+	for (; count < most; count++)
+	{
+		uint32_t	best = 0;
+
+		for (uint32_t i = 1; i < d; i++)
+			if (gains[i] > gains[best])
+				best = i;
+		if (!(gains[best] > 0.0))
+			break;
+		gains[best] = 0.0;
+		axes[count] = best;
+	}
+	return count;
+}

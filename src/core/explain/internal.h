@@ -59,4 +59,10 @@ void		fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis);
 /* Split the leaf of most gain; false, and nothing happens, when no split gains anything or there are nodes enough. */
 bool		fc_grower_split(fc_grower *grower);
 
+/* The axes of most gain, at most so many, best first; their gains are forgotten. */
+size_t		fc_best_axes(double *gains, size_t d, size_t most, uint32_t *axes);
+
+/* The short rules beside a tree that is learned, and the precisions of its leaves. */
+void		fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena, fc_rule_tree *tree);
+
 #endif							/* FC_EXPLAIN_INTERNAL_H */

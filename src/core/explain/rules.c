@@ -15,7 +15,7 @@ typedef struct pruning
 	fc_rule_node *nodes;		/* of the best tree */
 } pruning;
 
-/* Half of the score is shared by all rows that choose the size, half by their labels. */
+/* A part of the score is shared by all rows that choose the size, the rest by their labels. */
 static void
 weigh_labels(const fc_grower *grower, double *worth)
 {
@@ -27,7 +27,7 @@ weigh_labels(const fc_grower *grower, double *worth)
 		labels += worth[rows->labels[i]]++ == 0.0;
 	for (size_t j = 0; j < rows->k; j++)
 		if (worth[j] > 0.0)
-			worth[j] = 0.5 / (double) (grower->parts.test - grower->parts.check) + 0.5 / ((double) labels * worth[j]);
+			worth[j] = (1.0 - FC_RULES_BALANCE) / (double) (grower->parts.test - grower->parts.check) + FC_RULES_BALANCE / ((double) labels * worth[j]);
 }
 
 /* The worth of the rows that a node gets right as a leaf. */
@@ -78,27 +78,6 @@ finish_tree(fc_grower *grower, const pruning *room)
 	prune(grower, room);
 }
 
-/* The axes of most gain, at most so many, best first; their gains are forgotten. */
-static size_t
-best_axes(double *gains, size_t d, size_t most, uint32_t *axes)
-{
-	size_t		count = 0;
-
-	for (; count < most; count++)
-	{
-		uint32_t	best = 0;
-
-		for (uint32_t i = 1; i < d; i++)
-			if (gains[i] > gains[best])
-				best = i;
-		if (!(gains[best] > 0.0))
-			break;
-		gains[best] = 0.0;
-		axes[count] = best;
-	}
-	return count;
-}
-
 /* The axes to try at a root's children, and the best value found. */
 typedef struct children
 {
@@ -122,7 +101,7 @@ keep_better(tree_search *s)
 	if (!(s->room.value[0] > s->best))
 		return;
 	s->best = s->room.value[0];
-	*s->tree = (fc_rule_tree) {s->room.nodes, s->grower.count};
+	*s->tree = (fc_rule_tree) {.nodes = s->room.nodes,.count = s->grower.count};
 	memcpy(s->room.nodes, s->grower.nodes, s->grower.count * sizeof(fc_rule_node));
 }
 
@@ -142,7 +121,7 @@ try_tree(tree_search *s, uint32_t root, size_t below, size_t above, children *c)
 		double	   *gains = grower->gains + (1 + side) * grower->rows->d;
 
 		if (c->value[side] == -INFINITY)
-			c->count[side] = best_axes(gains, grower->rows->d, FC_RULES_TRIES, c->axes[side]);
+			c->count[side] = fc_best_axes(gains, grower->rows->d, FC_RULES_TRIES, c->axes[side]);
 		if (choice[side] < c->count[side] && choice[side] > 0)
 			fc_grower_prefer(grower, 1 + (int32_t) side, c->axes[side][choice[side]]);
 	}
@@ -182,7 +161,7 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_r
 	s.room.value = FC_TAKE(arena, s.grower.most_nodes, double);
 	s.room.nodes = FC_TAKE(arena, s.grower.most_nodes, fc_rule_node);
 	fc_grower_start(&s.grower, arena);
-	count = best_axes(s.grower.gains, rows->d, values > FC_RULES_VALUES ? 1 : FC_RULES_TRIES, roots);
+	count = fc_best_axes(s.grower.gains, rows->d, values > FC_RULES_VALUES ? 1 : FC_RULES_TRIES, roots);
 	if (count == 0)
 	{
 		finish_tree(&s.grower, &s.room);
@@ -190,74 +169,5 @@ fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_r
 	}
 	for (size_t i = 0; i < count; i++)
 		search_root(&s, roots[i], values > FC_RULES_VALUES / FC_RULES_TRIES ? 1 : FC_RULES_TRIES);
-}
-
-/* ---- using a tree ---- */
-
-/* A node below one that became a leaf is no child of its parent any more. */
-size_t
-fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves)
-{
-	size_t		open = 1;		/* nodes whose leaves are still to be found, at the end of the list */
-	size_t		count = 0;
-
-	leaves[tree->count - 1] = 0;
-	while (open > 0)
-	{
-		uint32_t	at = leaves[tree->count - open--];
-		const fc_rule_node *node = &tree->nodes[at];
-
-		if (node->below < 0)
-			leaves[count++] = at;
-		else
-		{
-			leaves[tree->count - ++open] = (uint32_t) node->above;
-			leaves[tree->count - ++open] = (uint32_t) node->below;
-		}
-	}
-	return count;
-}
-
-size_t
-fc_rules_leaf(const fc_rule_tree *tree, const fc_labelled *rows, size_t i)
-{
-	size_t		at = 0;
-
-	while (tree->nodes[at].below >= 0)
-	{
-		const fc_rule_node *node = &tree->nodes[at];
-
-		at = (size_t) (rows->x[node->axis * rows->n + i] <= node->threshold.raw ? node->below : node->above);
-	}
-	return at;
-}
-
-size_t
-fc_rules_conditions(const fc_rule_tree *tree, size_t leaf, fc_condition *conditions)
-{
-	size_t		path[FC_RULES_DEPTH + 1];
-	size_t		depth = 0;
-	size_t		count = 0;
-
-	path[0] = leaf;
-	while (tree->nodes[path[depth]].parent >= 0)
-	{
-		path[depth + 1] = (size_t) tree->nodes[path[depth]].parent;
-		depth++;
-	}
-	for (size_t i = depth; i > 0; i--)
-	{
-		const fc_rule_node *node = &tree->nodes[path[i]];
-		size_t		c = 0;
-
-		while (c < count && conditions[c].axis != node->axis)
-			c++;
-		if (c == count)
-			conditions[count++] = (fc_condition) {node->axis, -INFINITY, INFINITY};
-		if ((size_t) node->below == path[i - 1])
-			conditions[c].upper = fmin(conditions[c].upper, node->threshold.shown);
-		else
-			conditions[c].lower = fmax(conditions[c].lower, node->threshold.shown);
-	}
-	return count;
+	fc_rules_add_short(&s.grower, conditions, arena, tree);
 }

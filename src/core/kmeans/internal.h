@@ -65,7 +65,7 @@ typedef struct fc_kmeans_search
 {
 	bool		hierarchy;		/* many clusters in many dimensions: seeds of k-means++ would cost more than the steps */
 	bool		(*suits) (const fc_kmeans_rows *rows, size_t k);
-	void		(*arrange_rows) (fc_kmeans_work *w);	/* before anything reads the rows, whose order may change */
+	void		(*arrange_rows) (fc_kmeans_work *w);	/* before anything reads the rows, whose order may change; NULL: nothing to do */
 	void		(*nearest_of_rows) (fc_kmeans_work *w);	/* label and near of all rows, of w->rounded */
 } fc_kmeans_search;
 

@@ -416,7 +416,8 @@ fc_kmeans(const fc_rows *rows, size_t k, const double *initial, const fc_kmeans_
 	fc_mark		used = fc_arena_mark(arena);
 
 	make_plan(&w);
-	w.search->arrange_rows(&w);
+	if (w.search->arrange_rows != NULL)
+		w.search->arrange_rows(&w);
 	fc_kmeans_measure_rows(&w);
 	FC_ASSERT(w.rows.total > 0.0);
 	take_state(&w);

@@ -170,18 +170,11 @@ level_potential(fc_kmeans_work *w)
 	keep_candidate(w, SIZE_MAX);
 }
 
-/* In (0, 1). */
-static double
-uniform(fc_kmeans_work *w)
-{
-	return fc_rng_uniform(&w->rng);
-}
-
 /* A row with probability w_i near_i / total: first its block, then the row; the last with mass, if rounding overshoots. */
 static const float *
 draw_row(fc_kmeans_work *w)
 {
-	double		rest = uniform(w) * w->seeding.total;
+	double		rest = fc_rng_uniform(&w->rng) * w->seeding.total;
 	size_t		start = 0;
 	size_t		chosen;
 
@@ -238,12 +231,12 @@ draw_part(fc_kmeans_work *w, size_t most)
 	size_t		d = w->rows.d;
 	float	   *x = FC_TAKE(w->arena, most * d, float);
 	double		share = w->rows.total / (double) most;
-	double		next = share * uniform(w);
+	double		next = share * fc_rng_uniform(&w->rng);
 	double		passed = 0.0;
 	size_t		taken = 0;
 
 	for (size_t i = 0; i < w->rows.n; i++)
-		for (passed += w->rows.weight[i]; taken < most && next < passed; next = share * ((double) taken + uniform(w)))
+		for (passed += w->rows.weight[i]; taken < most && next < passed; next = share * ((double) taken + fc_rng_uniform(&w->rng)))
 			memcpy(x + taken++ * d, w->rows.x + i * d, d * sizeof(float));
 	return (fc_kmeans_rows) {.x = x,.n = taken,.d = d};
 }

@@ -36,12 +36,6 @@
 #define WORTH_IT		0.75	/* a shorter list is written when it has lost a quarter: the lists of a path have LISTS k */
 #define TRIALS			8		/* nodes of a level that may fail to tell anything before it is given up */
 
-static void
-leave_rows(fc_kmeans_work *w)
-{
-	(void) w;
-}
-
 /* Rows of the block that begins at `start`. */
 static size_t
 rows_from(const fc_kmeans_work *w, size_t start)
@@ -81,7 +75,7 @@ label_by_packs(fc_kmeans_work *w)
 		label_block(w, start, w->rounded, w->half, w->k);
 }
 
-static const fc_kmeans_search packs = {false, suits_packs, leave_rows, label_by_packs};
+static const fc_kmeans_search packs = {false, suits_packs, NULL, label_by_packs};
 
 /* ---- k-d tree ---- */
 
@@ -332,7 +326,7 @@ label_by_tiles(fc_kmeans_work *w)
 		label_tile(w, start, rows_from(w, start));
 }
 
-static const fc_kmeans_search tiles = {false, suits_tiles, leave_rows, label_by_tiles};
+static const fc_kmeans_search tiles = {false, suits_tiles, NULL, label_by_tiles};
 
 /* ---- bounds ---- */
 

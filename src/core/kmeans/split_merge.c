@@ -120,9 +120,7 @@ find_merges(fc_kmeans_work *w)
 	for (size_t start = 0; start < w->k; start += FC_TILE_ROWS)
 		find_partners(w, start, w->k - start < FC_TILE_ROWS ? w->k - start : FC_TILE_ROWS);
 	for (size_t j = 0; j < w->k; j++)
-	{
 		s->cost[j] = s->partner[j] != j ? cost_of_merging(w, j, s->partner[j]) : INFINITY;
-	}
 	rank_clusters(w, s->cost, false, s->by_cost);
 }
 
@@ -281,18 +279,15 @@ static void
 gather_clusters(fc_kmeans_work *w)
 {
 	fc_splits  *s = &w->splits;
+
 	memset(s->first, 0, (w->k + 1) * sizeof(size_t));
 	for (size_t i = 0; i < w->rows.n; i++)
-	{
 		s->first[w->label[i]] += w->rows.weight[i] > 0.0;
-	}
 	for (size_t j = 1; j <= w->k; j++)	/* ends, */
 		s->first[j] += s->first[j - 1];
 	for (size_t i = w->rows.n; i-- > 0;)	/* which go down to the beginnings */
-	{
 		if (w->rows.weight[i] > 0.0)
 			s->row[--s->first[w->label[i]]] = (uint32_t) i;
-	}
 }
 
 /* direction . x of row i */

@@ -61,4 +61,11 @@
 #define execute_into(plan, rows) ((void) (plan), (void) (rows))
 #endif
 
+/* From 14 on partitions may be detached beside readers. */
+#if PG_VERSION_NUM >= 140000
+#define partitions_of(relation) RelationGetPartitionDesc(relation, true)
+#else
+#define partitions_of(relation) RelationGetPartitionDesc(relation)
+#endif
+
 #endif							/* FASTCLUST_COMPAT_H */

@@ -185,12 +185,12 @@ _PG_init(void)
 							&fastclust_progress_interval,
 							10000, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
-	DefineCustomIntVariable("fastclust.time_budget",
-							"Time one fastclust step may take, as estimated before it begins.",
-							"Longer ones fail at once, and say what would be quicker; 0 lets all begin.",
-							&fastclust_time_budget,
-							3600, 0, INT_MAX,
-							PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomRealVariable("fastclust.time_budget",
+							 "Time one fastclust step may take, as estimated before it begins.",
+							 "Longer ones fail at once, and say what would be quicker; 0 lets all begin.",
+							 &fastclust_time_budget,
+							 3600, 0, INT_MAX,
+							 PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);
 	fc_interrupt_check = check_for_interrupts;
 	fc_numeric_failure = raise_numeric_failure;
 	EmitWarningsOnPlaceholders("fastclust");

@@ -323,7 +323,7 @@ SQL_FUNCTION(fastclust_running_trainings)
 #define LONG		2.0			/* seconds that are told: estimates may be too low by half */
 
 int			fastclust_progress_interval = 10000;
-int			fastclust_time_budget = 3600;
+double		fastclust_time_budget = 3600;
 
 static struct
 {
@@ -439,13 +439,13 @@ text_of_seconds(double seconds)
 	{
 		double		seconds;
 		const char *name;
-	}			units[] = {{365.25 * 86400, "years"}, {86400, "days"}, {3600, "hours"}, {60, "minutes"}, {0, "seconds"}};
+	}			units[] = {{365.25 * 86400, "years"}, {86400, "days"}, {3600, "hours"}, {60, "minutes"}, {1, "seconds"}, {1e-3, "ms"}};
 	int			i = 0;
 	double		count;
 
-	while (seconds < 2 * units[i].seconds)
+	while (i + 1 < lengthof(units) && seconds < 2 * units[i].seconds)
 		i++;
-	count = units[i].seconds > 0 ? seconds / units[i].seconds : seconds;
+	count = seconds / units[i].seconds;
 	return psprintf(count < 1e6 ? "%.0f %s" : "%.0e %s", count, units[i].name);
 }
 
@@ -460,7 +460,7 @@ announce_work(const char *subject, double operations, bool quiet, const char *hi
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("%s about %s, more than fastclust.time_budget allows", subject, text_of_seconds(seconds)),
-				 errdetail("These are about %.0e multiply-adds; the budget is %d s.", operations, fastclust_time_budget),
+				 errdetail("These are about %.0e multiply-adds; the budget is %g s.", operations, fastclust_time_budget),
 				 errhint("%s, or raise the budget with SET fastclust.time_budget.", hint)));
 	if (seconds > LONG)
 		expect_end(subject, seconds, text_of_seconds(seconds), quiet);

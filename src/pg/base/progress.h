@@ -7,7 +7,7 @@
 #include "datatype/timestamp.h"
 
 extern int	fastclust_progress_interval;	/* ms between two reports, 0: none; GUC fastclust.progress_interval */
-extern int	fastclust_time_budget;	/* s, 0: none; GUC fastclust.time_budget */
+extern double fastclust_time_budget;	/* s, 0: none; GUC fastclust.time_budget */
 
 /*
  * The step of a training that began then begins.  The name stands in notices, NULL: no notices.  About so many rows will be scanned, 0: none.

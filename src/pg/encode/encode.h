@@ -211,6 +211,9 @@ extern encoder_options read_encoder_options(const char *const *names, int count,
 extern const char *feature_kind_name(int kind);
 
 /* column, or column -> path */
+/* Are the dimensions of two encoders, which may be NULL, of the same names? */
+extern bool same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b);
+
 extern char *feature_name(const fc_encoder *encoder, const fc_encoder_feature *feature);
 
 #endif							/* FASTCLUST_ENCODE_H */

@@ -1,8 +1,8 @@
 /*
  * encoder_agg.c - encoder_agg: an encoder from rows.
  *
- * The state counts, so that neither the order of the rows nor workers matter (encode/learn.h); its memory is within the
- * memory budget.
+ * The state counts, so that the order of the rows does not matter (encode/learn.h); its memory is within the memory budget.  Rows are a sample
+ * mostly: states are not merged, and workers only read.
  */
 #include "postgres.h"
 
@@ -21,7 +21,6 @@
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/encode/encode.h"
-#include "pg/encode/encoder_state.h"
 
 enum
 {
@@ -29,6 +28,18 @@ enum
 	ARGUMENT_COLUMNS,
 	ARGUMENT_OPTIONS
 };
+
+typedef struct encoder_state
+{
+	MemoryContext context;
+	account		memory;
+	int64		rows;			/* those skipped included */
+	int64		skipped;
+	uint64		generation;		/* of the arguments that its features are known to be of */
+	Size		features;
+	fc_learner *learners;
+	fc_feature_name *names;
+} encoder_state;
 
 /* ---- state shared by rows of the same arguments ---- */
 
@@ -206,7 +217,7 @@ take_cleared(encoder_state *state, Size bytes)
 	return MemoryContextAllocExtended(state->context, bytes, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
-void
+static void
 take_sums(encoder_state *state, fc_learner *learner, Size width)
 {
 	learner->sums = take_cleared(state, width * sizeof(fc_exact_sum));
@@ -214,13 +225,13 @@ take_sums(encoder_state *state, fc_learner *learner, Size width)
 	learner->width = width;
 }
 
-void
+static void
 give_sketch(encoder_state *state, fc_frequent_items *tally)
 {
 	fc_frequent_attach(tally, take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
 }
 
-void
+static void
 free_tally(encoder_state *state, fc_frequent_items *tally)
 {
 	if (tally->entry != NULL)
@@ -235,7 +246,7 @@ free_tally(encoder_state *state, fc_frequent_items *tally)
 	}
 }
 
-void
+static void
 move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
 {
 	Size		bytes = fc_frequent_next_bytes(tally, length);
@@ -259,20 +270,7 @@ asked_learner(const learning_site *site, Size i, fc_feature_kind kind)
 	return fc_learner_start(kind, asked->log && has_log(kind), asked->scaling, asked->nulls, asked->weight, (uint32_t) site->asked.most_categories);
 }
 
-encoder_state *
-new_encoder_state(MemoryContext context, Size features)
-{
-	encoder_state *state = MemoryContextAllocZero(context, sizeof(encoder_state));
-
-	state->context = context;
-	state->memory.what = "encoder_agg";
-	state->features = features;
-	state->learners = take_cleared(state, features * sizeof(fc_learner));
-	state->names = take_cleared(state, features * sizeof(fc_feature_name));
-	return state;
-}
-
-const char *
+static const char *
 keep_name(encoder_state *state, const char *name, Size length)
 {
 	char	   *copy = take_cleared(state, length + 1);
@@ -283,8 +281,13 @@ keep_name(encoder_state *state, const char *name, Size length)
 static encoder_state *
 start_state(const learning_site *site, MemoryContext context)
 {
-	encoder_state *state = new_encoder_state(context, site->asked.features);
+	encoder_state *state = MemoryContextAllocZero(context, sizeof(encoder_state));
 
+	state->context = context;
+	state->memory.what = "encoder_agg";
+	state->features = site->asked.features;
+	state->learners = take_cleared(state, state->features * sizeof(fc_learner));
+	state->names = take_cleared(state, state->features * sizeof(fc_feature_name));
 	state->generation = site->generation;
 	for (int c = 0; c < site->count; c++)
 		for (Size i = site->first[c]; i < site->first[c + 1]; i++)
@@ -303,7 +306,8 @@ start_state(const learning_site *site, MemoryContext context)
 	return state;
 }
 
-bool
+/* The same column, path, kind and options? */
+static bool
 same_learner(const fc_learner *a, const fc_feature_name *a_name, const fc_learner *b, const fc_feature_name *b_name)
 {
 	return a->kind == b->kind && a->log == b->log && a->scaling == b->scaling && a->nulls == b->nulls && a->weight == b->weight &&
@@ -312,7 +316,7 @@ same_learner(const fc_learner *a, const fc_feature_name *a_name, const fc_learne
 		(a_name->path_length == 0 || memcmp(a_name->path, b_name->path, a_name->path_length) == 0);
 }
 
-void
+static void
 reject_other_features(void)
 {
 	ereport(ERROR,

@@ -121,18 +121,36 @@ SQL_FUNCTION(fastclust_encoder_dim)
 	PG_RETURN_INT32((int32) ENCODER_ARG(0)->dim);
 }
 
-SQL_FUNCTION(fastclust_feature_names)
+static ArrayType *
+dimension_names(const fc_encoder_header *encoder)
 {
 	fc_encoder	view;
 	Datum	   *names;
 	Size		n = 0;
 
-	fc_encoder_view(ENCODER_ARG(0), &view);
+	fc_encoder_view(encoder, &view);
 	names = palloc(view.dim * sizeof(Datum));
 	for (Size i = 0; i < view.features; i++)
 		for (uint32 j = 0; j < view.feature[i].width; j++)
 			names[n++] = CStringGetTextDatum(dimension_name(&view, &view.feature[i], j));
-	PG_RETURN_POINTER(construct_array(names, (int) n, TEXTOID, -1, false, TYPALIGN_INT));
+	return construct_array(names, (int) n, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+SQL_FUNCTION(fastclust_feature_names)
+{
+	PG_RETURN_POINTER(dimension_names(ENCODER_ARG(0)));
+}
+
+bool
+same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b)
+{
+	ArrayType  *names[2];
+
+	if (a == NULL || b == NULL)
+		return a == b;
+	names[0] = dimension_names(a);
+	names[1] = dimension_names(b);
+	return VARSIZE(names[0]) == VARSIZE(names[1]) && memcmp(names[0], names[1], VARSIZE(names[0])) == 0;
 }
 
 /* (encoder): the columns it reads, in its order. */

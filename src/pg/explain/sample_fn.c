@@ -81,63 +81,29 @@ read_axes(FunctionCallInfo fcinfo, Size d)
 	return axes;
 }
 
-/* ---- the accuracy of a tree ---- */
+/* ---- rules ---- */
 
-typedef struct measured_rules
+/* The share of rows that were not learned from whose rules give their label. */
+static double
+share_kept(const fc_rule_tree *tree, const fc_labelled *rows)
 {
-	int64	   *all;			/* rows of each node, of all parts */
-	int64	   *rows;			/* of the part that measures */
-	int64	   *right;			/* of those the rows that have its label */
-	int64	   *labels;			/* rows of each label, of that part */
-	int64		n;				/* of that part */
-	int64		kept;			/* of those the rows that get their label */
-} measured_rules;
+	Size		first = fc_rules_parts(rows->n).test % rows->n;
+	Size		kept = 0;
 
-static measured_rules
-measure_rules(const fc_rule_tree *tree, const fc_labelled *rows)
-{
-	measured_rules m = {palloc0(tree->count * sizeof(int64)), palloc0(tree->count * sizeof(int64)), palloc0(tree->count * sizeof(int64)),
-		palloc0(rows->k * sizeof(int64))};
-	Size		first = fc_rules_parts(rows->n).test;
-
-	if (first == rows->n)
-		first = 0;
-	for (Size i = 0; i < rows->n; i++)
-	{
-		Size		leaf = fc_rules_leaf(tree, rows, i);
-		bool		right = tree->nodes[leaf].label == rows->labels[i];
-
-		m.all[leaf]++;
-		if (i < first)
-			continue;
-		m.n++;
-		m.rows[leaf]++;
-		m.labels[rows->labels[i]]++;
-		m.right[leaf] += right;
-		m.kept += right;
-	}
-	return m;
+	for (Size i = first; i < rows->n; i++)
+		kept += fc_rules_label(tree, rows, i) == rows->labels[i];
+	return (double) kept / (double) (rows->n - first);
 }
 
-static Datum
-share_or_null(int64 part, int64 whole, bool *null)
-{
-	*null = whole == 0;
-	return Float8GetDatum(*null ? 0.0 : (double) part / (double) whole);
-}
-
-/* (cluster, dimensions, lower, upper, precision, coverage, share, fidelity) of a leaf; no bound is an infinity. */
+/* (cluster, dimensions, lower, upper, is_short, fidelity) of a rule; no bound is an infinity. */
 static void
-return_rule(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size leaf, const measured_rules *m, Size n)
+return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions, Size count, bool is_short, double fidelity)
 {
-	fc_condition conditions[FC_RULES_DEPTH];
-	Size		count = fc_rules_conditions(tree, leaf, conditions);
 	int32		dimensions[FC_RULES_DEPTH];
 	double		lower[FC_RULES_DEPTH];
 	double		upper[FC_RULES_DEPTH];
-	int32		label = tree->nodes[leaf].label;
-	Datum		values[8];
-	bool		nulls[8] = {false};
+	Datum		values[6] = {Int32GetDatum(label)};
+	bool		nulls[6] = {false};
 
 	for (Size i = 0; i < count; i++)
 	{
@@ -145,15 +111,35 @@ return_rule(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size leaf, const 
 		lower[i] = conditions[i].lower;
 		upper[i] = conditions[i].upper;
 	}
-	values[0] = Int32GetDatum(label);
 	values[1] = make_int4_array(dimensions, (int) count);
 	values[2] = make_float8_array(lower, (int) count);
 	values[3] = make_float8_array(upper, (int) count);
-	values[4] = share_or_null(m->right[leaf], m->rows[leaf], &nulls[4]);
-	values[5] = share_or_null(m->right[leaf], m->labels[label], &nulls[5]);
-	values[6] = share_or_null(m->all[leaf], (int64) n, &nulls[6]);
-	values[7] = share_or_null(m->kept, m->n, &nulls[7]);
+	values[4] = BoolGetDatum(is_short);
+	values[5] = Float8GetDatum(fidelity);
 	put_row(fcinfo, values, nulls);
+}
+
+/* Those of the leaves, then the short ones, for labels of clusters. */
+static void
+return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters, double fidelity)
+{
+	fc_condition conditions[FC_RULES_DEPTH];
+	uint32	   *leaves = palloc(tree->count * sizeof(uint32));
+	Size		count = fc_rules_leaves(tree, leaves);
+
+	for (Size i = 0; i < count; i++)
+		if ((Size) tree->nodes[leaves[i]].label < clusters)
+			return_rule(fcinfo, tree->nodes[leaves[i]].label, conditions, fc_rules_conditions(tree, leaves[i], conditions), false, fidelity);
+	for (Size i = 0; i < tree->short_count; i++)
+	{
+		const fc_short_rule *rule = &tree->shorts[i];
+
+		if ((Size) rule->label >= clusters)
+			continue;
+		for (Size j = 0; j < rule->count; j++)
+			conditions[j] = (fc_condition) {rule->ranges[j].axis, rule->ranges[j].lower.shown, rule->ranges[j].upper.shown};
+		return_rule(fcinfo, rule->label, conditions, rule->count, true, fidelity);
+	}
 }
 
 /*
@@ -167,9 +153,6 @@ SQL_FUNCTION(fastclust_rules_of_sample)
 	fc_labelled rows;
 	fc_rule_tree tree;
 	fc_arena	arena;
-	measured_rules m;
-	uint32	   *leaves;
-	Size		count;
 	Size		clusters;
 
 	check_count("conditions", PG_GETARG_INT32(5), 1, FC_RULES_CONDITIONS);
@@ -182,12 +165,7 @@ SQL_FUNCTION(fastclust_rules_of_sample)
 	rows.k = clusters + ((OPERATOR_ARG(0)->flags & FC_OPERATOR_REGIONS) != 0);
 	arena = hold_arena(&memory);
 	fc_rules_learn(&rows, (Size) PG_GETARG_INT32(5), &arena, &tree);
-	m = measure_rules(&tree, &rows);
-	leaves = palloc(tree.count * sizeof(uint32));
-	count = fc_rules_leaves(&tree, leaves);
-	for (Size i = 0; i < count; i++)
-		if ((Size) tree.nodes[leaves[i]].label < clusters)
-			return_rule(fcinfo, &tree, leaves[i], &m, rows.n);
+	return_rules(fcinfo, &tree, clusters, share_kept(&tree, &rows));
 	return (Datum) 0;
 }
 

@@ -210,8 +210,8 @@ report_choice(const fc_factorization *from, const trials *kept)
 	return true;
 }
 
-/* (fastop, method, options, sample) */
-SQL_FUNCTION(fastclust_factorize)
+fc_operator_header *
+factorized_operator(const fc_operator_header *centroids, const char *name, Jsonb *settings, const fc_operator_header *rows)
 {
 	fc_operator op;
 	fc_operator sample;
@@ -222,19 +222,15 @@ SQL_FUNCTION(fastclust_factorize)
 	uint32		rerank = 0;
 	fc_operator_header *header;
 	fc_arena	arena;
-	fc_method	asked;
-	fc_method	method;
+	fc_method	asked = method_of_name(name);
+	fc_method	method = asked == FC_METHOD_AUTO && rows == NULL ? FC_METHOD_PALM4MSA : asked;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
-		PG_RETURN_NULL();
-	asked = method_of_name(text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	method = asked == FC_METHOD_AUTO && PG_ARGISNULL(3) ? FC_METHOD_PALM4MSA : asked;
-	open_operator(OPERATOR_ARG(0), &op);
+	open_operator(centroids, &op);
 	check_metric_has_means(op.metric);
-	options = factorize_options(PG_GETARG_JSONB_P(2), asked, method, &op, &rerank, &kept.verbose);
-	if (!PG_ARGISNULL(3))
+	options = factorize_options(settings, asked, method, &op, &rerank, &kept.verbose);
+	if (rows != NULL)
 	{
-		open_operator(OPERATOR_ARG(3), &sample);
+		open_operator(rows, &sample);
 		check_sample(method, &op, &sample);
 		options.sample = &sample;
 	}
@@ -255,5 +251,13 @@ SQL_FUNCTION(fastclust_factorize)
 	out.metric = op.metric;
 	header = store_operator(&out);
 	release_arena(&arena);
-	PG_RETURN_POINTER(header);
+	return header;
+}
+
+/* (fastop, method, options, sample) */
+SQL_FUNCTION(fastclust_factorize)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(factorized_operator(OPERATOR_ARG(0), text_to_cstring(PG_GETARG_TEXT_PP(1)), PG_GETARG_JSONB_P(2), PG_ARGISNULL(3) ? NULL : OPERATOR_ARG(3)));
 }

@@ -50,6 +50,9 @@ extern void put_qkmeans_entry(const qkmeans_call *call);
 
 extern void read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call);
 
+/* The centroids by a method of factorize with its options; rows that auto judges by, or NULL (factorize_fn.c). */
+extern fc_operator_header *factorized_operator(const fc_operator_header *centroids, const char *method, Jsonb *options, const fc_operator_header *rows);
+
 /* sample: rows the start is made of; source: where all n rows are. */
 extern fc_operator_header *run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *source, Size n);
 

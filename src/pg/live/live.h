@@ -29,6 +29,7 @@ typedef struct live_sketch
 {
 	int64		id;
 	Oid			leaf;
+	Oid			function;		/* of its triggers */
 	char	   *leaf_name;
 	bool		grouped;
 	bool		bucketed;
@@ -41,7 +42,7 @@ typedef struct live_sketch
 	Oid			deltas;			/* the table live_deltas */
 	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
 	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
-	Bitmapset  *columns;		/* numbers of those that they read */
+	Bitmapset  *columns;		/* numbers of those that they read, or read when the leaf was counted */
 } live_sketch;
 
 /* The live sketch that the trigger's argument names; NULL when the table is no leaf of one of that id.  It stays until the transaction ends. */

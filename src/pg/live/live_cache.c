@@ -109,7 +109,7 @@ entry_of(const live_key *key)
 /* ---- reading ---- */
 
 static const char live_query[] =
-	"SELECT l.name, fastclust_internal.column_problem(v), l.spec, l.drift_spec"
+	"SELECT l.name, fastclust_internal.column_problem(v), l.spec, l.drift_spec, v.columns"
 	" FROM fastclust_internal.kept_sketches l JOIN fastclust_internal.live_leaves v ON v.live_id OPERATOR(pg_catalog.=) l.id"
 	" WHERE l.id OPERATOR(pg_catalog.=) $1 AND v.leaf OPERATOR(pg_catalog.=) $2";
 
@@ -118,7 +118,8 @@ enum
 	COLUMN_NAME = 1,
 	COLUMN_PROBLEM,
 	COLUMN_SPEC,
-	COLUMN_DRIFT_SPEC
+	COLUMN_DRIFT_SPEC,
+	COLUMN_NUMBERS
 };
 
 /* In the order of `expressions`. */
@@ -226,6 +227,17 @@ plan_expressions(live_sketch *live, Relation table)
 	}
 }
 
+/* The columns that were read when the leaf was counted, whatever their names are now. */
+static void
+read_numbers(live_sketch *live, const ArrayType *numbers)
+{
+	const int16 *number = (const int16 *) ARR_DATA_PTR(numbers);
+
+	for (int i = 0; i < ArrayGetNItems(ARR_NDIM(numbers), ARR_DIMS(numbers)); i++)
+		if (number[i] > 0)
+			live->columns = bms_add_member(live->columns, number[i]);
+}
+
 /* The row that was found. */
 static live_sketch *
 read_live_sketch(int64 id, Relation table)
@@ -244,6 +256,7 @@ read_live_sketch(int64 id, Relation table)
 	live->drift_spec = null ? NULL : (fc_drift_spec *) PG_DETOAST_DATUM_COPY(value);
 	value = column(COLUMN_PROBLEM, &null);
 	live->lost = null ? NULL : TextDatumGetCString(value);
+	read_numbers(live, DatumGetArrayTypeP(column(COLUMN_NUMBERS, &null)));
 	if (live->lost == NULL)
 		read_expressions(live, table);
 	return live;
@@ -289,6 +302,8 @@ fill(live_entry *entry, Relation table, Oid owner)
 		retired = lappend(retired, entry->context);
 	MemoryContextSwitchTo(old);
 	MemoryContextSetParent(context, CacheMemoryContext);
+	if (live != NULL)
+		live->function = key.function;
 	entry->context = context;
 	entry->live = live;
 	entry->valid = true;

@@ -1,21 +1,25 @@
 /*
  * live_ddl.c - the event triggers of live sketches: leaves that are added, values that DDL changes, tables that are dropped.
  *
- * The first runs after every statement that makes or alters a table, and returns at once unless the statement is one of these.
- * The rest is in SQL.  Who issues DDL need not have any right to the extension.
+ * They run after every statement that makes, alters or drops a table, and return at once where no live sketch was ever made, the
+ * first also unless the statement is one of these.  The rest is in SQL.  Who issues DDL need not have any right to the extension.
  */
 #include "postgres.h"
 
+#include "access/relation.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "storage/bufmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
@@ -123,6 +127,19 @@ follow_alter_table(const AlterTableStmt *statement, Oid owner, bool *adds)
 	}
 }
 
+/* Were there ever live sketches, since their table was last vacuumed?  No snapshot is asked: others' that are not committed count. */
+static bool
+has_live_sketches(void)
+{
+	Oid			id = get_relname_relid("kept_sketches", get_namespace_oid("fastclust_internal", true));
+	Relation	relation = OidIsValid(id) ? try_relation_open(id, AccessShareLock) : NULL;
+	bool		found = relation != NULL && RelationGetNumberOfBlocks(relation) > 0;
+
+	if (relation != NULL)
+		relation_close(relation, AccessShareLock);
+	return found;
+}
+
 static void
 check_event_trigger(FunctionCallInfo fcinfo, const char *name)
 {
@@ -139,6 +156,8 @@ SQL_FUNCTION(fastclust_live_altered)
 	bool		adds;
 
 	check_event_trigger(fcinfo, "live_altered");
+	if (!has_live_sketches())
+		PG_RETURN_NULL();
 	statement = ((EventTriggerData *) fcinfo->context)->parsetree;
 	adds = makes_leaf(statement);
 	if (IsA(statement, AlterTableStmt))
@@ -155,6 +174,7 @@ SQL_FUNCTION(fastclust_live_altered)
 SQL_FUNCTION(fastclust_live_dropped)
 {
 	check_event_trigger(fcinfo, "live_dropped");
-	(void) call("SELECT fastclust_internal.forget_dropped()", NULL, NULL, function_owner(fcinfo->flinfo->fn_oid));
+	if (has_live_sketches())
+		(void) call("SELECT fastclust_internal.forget_dropped()", NULL, NULL, function_owner(fcinfo->flinfo->fn_oid));
 	PG_RETURN_NULL();
 }

@@ -11,11 +11,14 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/pg_list.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -212,6 +215,40 @@ end_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId par
 	}
 }
 
+/* Functions that an expression calls need the writer's right, but for those of fastclust: who writes a followed table need not know of it. */
+static bool
+check_call(Oid function, void *live)
+{
+	if (get_func_namespace(function) != get_func_namespace(((const live_sketch *) live)->function) && pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(function));
+	return false;
+}
+
+static bool
+check_calls(Node *node, void *live)
+{
+	if (node == NULL)
+		return false;
+	(void) check_functions_in_node(node, check_call, live);
+	return expression_tree_walker(node, check_calls, live);
+}
+
+/* An expression ready to be evaluated with the writer's rights; the server checks those of whoever makes it ready. */
+static ExprState *
+ready_expression(const live_sketch *live, int expression)
+{
+	Oid			caller;
+	int			context;
+	ExprState  *state;
+
+	(void) check_calls(live->expressions[expression], unconstify(live_sketch *, live));
+	GetUserIdAndSecContext(&caller, &context);
+	SetUserIdAndSecContext(function_owner(live->function), context | SECURITY_LOCAL_USERID_CHANGE);
+	state = ExecInitExpr((Expr *) live->expressions[expression], NULL);
+	SetUserIdAndSecContext(caller, context);
+	return state;
+}
+
 static pending *
 begin_pending(const live_sketch *live)
 {
@@ -236,7 +273,7 @@ begin_pending(const live_sketch *live)
 		if (p->estate == NULL)
 			p->estate = CreateExecutorState();
 		MemoryContextSwitchTo(p->estate->es_query_cxt);
-		p->states[i] = ExecInitExpr((Expr *) live->expressions[i], NULL);
+		p->states[i] = ready_expression(live, i);
 		MemoryContextSwitchTo(context);
 	}
 	p->changes = live->lost != NULL ? NULL : live_begin_changes(live);
@@ -279,6 +316,13 @@ SQL_FUNCTION(fastclust_live_pending)
 
 /* ---- the triggers ---- */
 
+/* Does a row change in nothing that is counted? */
+static bool
+is_idle(const live_sketch *live, const TriggerData *trigger)
+{
+	return TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && same_columns(live, trigger->tg_trigslot, trigger->tg_newslot);
+}
+
 static void
 count_change(const live_sketch *live, const TriggerData *trigger)
 {
@@ -287,8 +331,6 @@ count_change(const live_sketch *live, const TriggerData *trigger)
 	int			level;
 	pending    *p;
 
-	if (update && same_columns(live, trigger->tg_trigslot, trigger->tg_newslot))
-		return;
 	error_context_stack = &callback;
 	level = live->settings ? fix_settings() : -1;
 	p = pending_of(live);
@@ -360,10 +402,12 @@ SQL_FUNCTION(fastclust_live_change)
 	live = live_sketch_of_trigger(trigger, fcinfo->flinfo->fn_oid);
 	if (live == NULL)
 		;						/* another's trigger, or that of a table that is not counted */
-	else if (live->lost != NULL)
-		(void) pending_of(live);
 	else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 		count_truncate(live, function_owner(fcinfo->flinfo->fn_oid));
+	else if (is_idle(live, trigger))
+		;
+	else if (live->lost != NULL)
+		(void) pending_of(live);
 	else
 		count_change(live, trigger);
 	return PointerGetDatum(NULL);

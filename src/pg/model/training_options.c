@@ -43,6 +43,13 @@ static const training_option training_options[] = {
 	{RETRAIN, {"frozen", OPTION_BOOL, NULL, 0, 0, "false", "clusters keep their centroids; a larger k adds clusters behind them"}},
 	{ANY_TRAINING, {"group_by", OPTION_TEXT, NULL, 0, 0, NULL, "a column; each of its values gets clusters of its own"}},
 	{ANY_FUNCTION, {"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition: only rows for which it is true belong to the model, also when it is retrained or watched"}},
+	{ANY_FUNCTION, {"since", OPTION_OBJECT, NULL, 0, 0, NULL, "the recent rows of a table that grows: {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} or {\"where\": \"...\"}"}},
+	{ANY_FUNCTION, {"column", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times"}, "since"},
+	{ANY_FUNCTION, {"interval", OPTION_TEXT, NULL, 0, 0, NULL, "length of time up to its newest value"}, "since"},
+	{ANY_FUNCTION, {"partition", OPTION_TEXT, NULL, 0, 0, NULL, "\"last\": the last partition that has rows"}, "since"},
+	{ANY_FUNCTION, {"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition that recent rows fulfil"}, "since"},
+	{ANY_FUNCTION, {"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows", "another window, with which drift compares the recent rows"}, "since"},
+	{ANY_FUNCTION, {"except", OPTION_OBJECT, NULL, 0, 0, NULL, "another window, whose rows are left out"}, "since"},
 	{ANY_FUNCTION, {"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns", "divide each dimension by its standard deviation"}},
 	{ANY_FUNCTION, {"metric", OPTION_TEXT, NULL, 0, 0, "euclidean", "\"cosine\" clusters vectors by direction"}},
 	{ANY_FUNCTION, {"encoder", OPTION_OBJECT, NULL, 0, 0, "{}", "how columns become coordinates"}},
@@ -54,7 +61,7 @@ static const training_option training_options[] = {
 	{ANY_FUNCTION, {"trim", OPTION_FLOAT, NULL, 0, 0.5, "0", "share of the rows, farthest from all clusters, that no centroid counts (kmeans, kernel)"}},
 	{ANY_TRAINING, {"iterations", OPTION_INT, NULL, 0, 1000, "10; compressive 0, with groups 1; qkmeans 3", "scans of Lloyd's algorithm at most"}},
 	{ANY_TRAINING, {"tolerance", OPTION_FLOAT, NULL, 0, 1, "0.001", "stop when a scan improves the objective by a smaller part"}},
-	{ANY_TRAINING, {"effort", OPTION_TEXT, NULL, 0, 0, "balanced", "\"fast\", \"balanced\" or \"thorough\": how long k-means searches the sample for a better minimum"}},
+	{ANY_TRAINING, {"effort", OPTION_TEXT, NULL, 0, 0, "balanced", "\"fast\", \"balanced\" or \"thorough\": how large the sample of many clusters is, and how long k-means searches it"}},
 	{ANY_TRAINING, {"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL, "numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"}},
 	{ANY_TRAINING, {"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL, "the largest cluster may have this many times the mean number of rows"}},
 	{ANY_TRAINING, {"align", OPTION_BOOL, NULL, 0, 0, "false", "similar clusters of different groups get the same number"}},
@@ -73,7 +80,7 @@ static const training_option training_options[] = {
 	{ANY_TRAINING, {"bucket", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times by which rows are kept apart"}, "live"},
 	{ANY_TRAINING, {"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of time of a bucket"}, "live"},
 	{ANY_TRAINING, {"half_life", OPTION_TEXT, NULL, 0, 0, NULL, "age at which a row counts half"}, "live"},
-	{ANY_FUNCTION, {"sample_rows", OPTION_INT, NULL, 100, 1e9, "max(20000, 50 k); weighted max(30000, 200 k)", "rows of the samples, as far as memory allows"}},
+	{ANY_FUNCTION, {"sample_rows", OPTION_INT, NULL, 100, 1e9, "max(20000, 50 k), weighted max(30000, 200 k); fast: 20 k for both", "rows of the samples, as far as memory allows"}},
 	{ANY_FUNCTION, {"sample", OPTION_TEXT, NULL, 0, 0, "auto", "\"hash\" samples by a hash of the rows, so that the model does not depend on where they are stored"}},
 	{ANY_FUNCTION, {"seed", OPTION_SEED, NULL, 0, 0, "0", "seed of every random choice"}},
 	{ANY_TRAINING, {"fresh", OPTION_BOOL, NULL, 0, 0, "false", "use nothing of the version before"}},
@@ -143,7 +150,7 @@ options_within(const char *within, int function, option *known)
 void
 check_training_options(Jsonb *options, const char *name)
 {
-	static const char *const objects[] = {"encoder", "live"};
+	static const char *const objects[] = {"encoder", "live", "since"};
 	option		known[lengthof(training_options)];
 	int			function = choice_of_name("function", name, functions, lengthof(functions));
 
@@ -180,9 +187,10 @@ SQL_FUNCTION(fastclust_check_training_options)
 }
 
 /* Settings that bound a training. */
-static const option memory_settings[] = {
+static const option settings[] = {
 	{"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB", "memory of the call, by SET, not an option: the samples are made to fit"},
-	{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none", "most that fastclust.memory_budget may be, by a superuser's SET"}
+	{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none", "most that fastclust.memory_budget may be, by a superuser's SET"},
+	{"time_budget", OPTION_TEXT, NULL, 0, 0, "1 h", "time that one step may take, by SET: one whose estimate is longer is an error before it begins"}
 };
 
 /* (function) -> setof (option, type, range, default, meaning), in the order of the tables above. */
@@ -196,8 +204,8 @@ SQL_FUNCTION(fastclust_option_help)
 	for (int i = 0; i < lengthof(training_options); i++)
 		if (training_options[i].functions & function)
 			put_option_help(fcinfo, &training_options[i].option, training_options[i].within);
-	for (int i = 0; i < lengthof(memory_settings) && (function & ANY_FUNCTION); i++)
-		put_option_help(fcinfo, &memory_settings[i], "fastclust");
+	for (int i = 0; i < lengthof(settings) && (function & ANY_FUNCTION); i++)
+		put_option_help(fcinfo, &settings[i], "fastclust");
 	return (Datum) 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/fc.h"
 #include "kmeans/kmeans.h"
+#include "operator/bytes.h"
 #include "rkhs/kernel.h"
 #include "rkhs/projection.h"
 
@@ -47,6 +48,9 @@ typedef struct kernel_rows
 } kernel_rows;
 
 extern const char *kernel_aggregate_name(const kernel_rows *rows);
+
+/* Rows without ids: so many of them as their rank says, or fewer, chosen by randomly pivoted Cholesky (kernel_agg.c). */
+extern fc_operator_header *landmarks_of(const kernel_rows *rows);
 
 /* Reads and checks rows->options: those of a projection; with kmeans also rank and the options of k-means, as kernel_kmeans has them. */
 extern void read_projection_options(kernel_rows *rows, fc_kmeans_options *kmeans);

@@ -172,22 +172,17 @@ order_of_values(const kernel_rows *rows)
 	return places_of(items, rows->n);
 }
 
-SQL_FUNCTION(fastclust_landmarks_final)
+fc_operator_header *
+landmarks_of(const kernel_rows *rows)
 {
-	const kernel_rows *rows;
 	fc_kernel_input input;
 	fc_arena	arena;
 	size_t	   *pivots;
 	size_t		found;
 	double	   *centroids;
 	double	   *weights;
-	Size		d;
+	Size		d = (Size) rows->d;
 
-	(void) aggregate_context(fcinfo);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	rows = (const kernel_rows *) PG_GETARG_POINTER(0);
-	d = (Size) rows->d;
 	announce_work(psprintf("landmarks_agg of %zu rows takes", rows->n),
 				  fc_kernel_operations(FC_KERNEL_CHOLESKY, rows->n, d, Min((Size) rows->rank, rows->n)), false, "Lower k");
 	arena = make_arena(kernel_aggregate_name(rows));
@@ -209,5 +204,13 @@ SQL_FUNCTION(fastclust_landmarks_final)
 		else
 			memcpy(centroids + j * d, input.doubles + pivots[j] * d, d * sizeof(double));
 	}
-	PG_RETURN_POINTER(make_codebook(centroids, weights, found, d));
+	return make_codebook(centroids, weights, found, d);
+}
+
+SQL_FUNCTION(fastclust_landmarks_final)
+{
+	(void) aggregate_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(landmarks_of((const kernel_rows *) PG_GETARG_POINTER(0)));
 }

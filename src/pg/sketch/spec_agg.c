@@ -152,29 +152,38 @@ check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 				 errmsg("clusters and options must be the same for all rows")));
 }
 
+static void
+add_row(spec_state *state, const vector *v)
+{
+	double	   *values = palloc((Size) v->d * sizeof(double));
+
+	copy_row(v, values);
+	for (int i = 0; i < v->d; i++)
+		if (fabs(values[i]) > MAX_ELEMENT)
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, values[i]),
+					 errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
+					 errhint("Scale the data down, or filter such rows.")));
+	if (!state->cosine || fc_unit_row(values, state->sample.d, values))
+	{
+		state->rows++;
+		offer(state, fc_reservoir_hash(&state->sample, values), 1, values);
+	}
+	pfree(values);
+}
+
 SQL_FUNCTION(fastclust_spec_accum)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
 	spec_state *state = PG_ARGISNULL(0) ? NULL : (spec_state *) PG_GETARG_POINTER(0);
 	vector		v;
-	double	   *values;
 
 	check_arguments(fcinfo, state);
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	v = row_argument(fcinfo, 1);
-	for (int i = 0; i < v.d; i++)
-	{
-		double		value = v.floats ? (double) v.floats[i] : v.doubles[i];
-
-		if (fabs(value) > MAX_ELEMENT)
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, value),
-					 errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
-					 errhint("Scale the data down, or filter such rows.")));
-	}
 	if (state == NULL)
 	{
 		old = MemoryContextSwitchTo(context);
@@ -183,14 +192,8 @@ SQL_FUNCTION(fastclust_spec_accum)
 		MemoryContextSwitchTo(old);
 	}
 	check_vector_dim(&v, state->sample.d, "the first row");
-	values = palloc((Size) v.d * sizeof(double));
-	copy_row(&v, values);
-	if (state->cosine && !fc_unit_row(values, state->sample.d, values))
-		PG_RETURN_POINTER(state);
-	state->rows++;
 	state->sparse |= form_of_argument(fcinfo, 1, false) == VECTOR_SPARSE;
-	offer(state, fc_reservoir_hash(&state->sample, values), 1, values);
-	pfree(values);
+	add_row(state, &v);
 	PG_RETURN_POINTER(state);
 }
 
@@ -340,7 +343,8 @@ options_of(const spec_state *state)
 	return chosen;
 }
 
-SQL_FUNCTION(fastclust_spec_final)
+static fc_spec *
+spec_of_state(const spec_state *state)
 {
 	fc_reservoir sample;
 	fc_spec_options options;
@@ -350,12 +354,8 @@ SQL_FUNCTION(fastclust_spec_final)
 	fc_arena	work;
 	double	   *weight;
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (((const spec_state *) PG_GETARG_POINTER(0))->rows == 0)
-		PG_RETURN_NULL();
-	sample = compacted((const spec_state *) PG_GETARG_POINTER(0), &memory);
-	options = options_of((const spec_state *) PG_GETARG_POINTER(0));
+	sample = compacted(state, &memory);
+	options = options_of(state);
 	announce_work(psprintf("the choice of a sketch_spec from %zu rows takes", sample.used), fc_spec_operations(sample.used, sample.d, &options), false,
 				  "Lower clusters, or set option dimensions");
 	weight = palloc(sample.used * sizeof(double));
@@ -366,5 +366,30 @@ SQL_FUNCTION(fastclust_spec_final)
 	check_status(fc_spec_choose(sample.values, weight, sample.used, sample.d, &options, &work, &found, &parts));
 	release_arena(&work);
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
-	PG_RETURN_POINTER(build_spec(&parts));
+	return build_spec(&parts);
+}
+
+SQL_FUNCTION(fastclust_spec_final)
+{
+	const spec_state *state = PG_ARGISNULL(0) ? NULL : (const spec_state *) PG_GETARG_POINTER(0);
+
+	if (state == NULL || state->rows == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(spec_of_state(state));
+}
+
+fc_spec *
+spec_of_rows(const double *x, Size n, Size d, int32 clusters, Jsonb *options)
+{
+	spec_state *state = new_state((int32) d);
+
+	state->clusters = clusters;
+	state->options = options;
+	state->cosine = options_of(state).cosine;
+	for (Size r = 0; r < n; r++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_row(state, &(vector) {.doubles = x + r * d,.d = (int) d});
+	}
+	return spec_of_state(state);
 }

@@ -4,6 +4,8 @@
 
 #include "postgres.h"
 
+#include "utils/jsonb.h"
+
 #include "sketch/spec_parts.h"
 #include "sketch/spec.h"
 
@@ -15,6 +17,9 @@ extern fc_spec *build_spec(const fc_spec_parts *parts);
 
 /* Is the metric of this option, as metric_of_options takes it, cosine?  One that no sketch can have is an error. */
 extern bool sketches_cosine(const char *metric);
+
+/* That of sketch_spec_agg over n rows of d numbers, with its options. */
+extern fc_spec *spec_of_rows(const double *x, Size n, Size d, int32 clusters, Jsonb *options);
 
 extern void check_sigmas(const double *sigmas, Size count, Size frequencies);
 

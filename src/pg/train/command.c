@@ -266,17 +266,20 @@ shown_number(Datum value, bool null)
 
 /* The drift of the rows of now into the row of a check; its verdict. */
 static char *
-check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, bool is_live, bool quiet, record_builder *check)
+check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, bool is_live, const Jsonb *options, record_builder *check)
 {
+	Jsonb	   *since = object_option(has_option(options, "since") ? options : version->options, "since");
 	static const char *const columns[] = {"verdict", "n", "mmd2", "null_sd", "p_value", "fit_residual", "effect", "columns"};
 	query_argument arguments[] = {{"stored_versions", version->record}, {"kept_sketches", live, !is_live}, {"text", CStringGetTextDatum(relation)},
-	{"float8", PG_GETARG_DATUM(1)}, {"float8", PG_GETARG_DATUM(2)}};
+	{"float8", PG_GETARG_DATUM(1)}, {"float8", PG_GETARG_DATUM(2)}, {"jsonb", since != NULL ? JsonbPGetDatum(since) : (Datum) 0, since == NULL}};
 	Datum		value[lengthof(columns)];
 	bool		null[lengthof(columns)];
 	char	   *verdict;
 
-	run_query(psprintf("SELECT d.verdict, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.columns FROM (%s) r, version_drift($1, r.s, r.counts, $4, $5, r.n) d",
-					   is_live ? "SELECT m.s, m.counts, row_count(m.s) AS n FROM model_rows($2) m" : "SELECT q.s, q.counts, q.n FROM sketch_rows($1, $3::regclass, NULL) q"),
+	run_query(psprintf("SELECT d.verdict, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.columns FROM (%s) r, version_drift(r.v, r.s, r.counts, $4, $5, r.n, %s) d",
+					   is_live ? "SELECT $1 AS v, m.s, m.counts, row_count(m.s) AS n FROM model_rows($2, $6) m" :
+					   "SELECT v, q.s, q.counts, q.n FROM version_since($1, $3::regclass, $6) v, sketch_rows(v, $3::regclass, NULL) q",
+					   is_live ? "NULL" : "$3::regclass"),
 			  lengthof(arguments), arguments, 0);
 	for (int i = 0; i < lengthof(columns); i++)
 	{
@@ -294,7 +297,7 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 		ereport(WARNING,
 				(errmsg("too few rows to tell drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
 						version->sketch != NULL ? (long long) ((fc_sketch *) version->sketch)->count : 0)));
-	else if (!quiet)
+	else if (!flag_option(options, "quiet", flag_option(version->options, "quiet", false)))
 		ereport(NOTICE,
 				(errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows", version->model, version->version, verdict,
 						shown_number(value[6], null[6]), shown_number(value[4], null[4]), (long long) DatumGetInt64(value[1]))));
@@ -328,7 +331,7 @@ retrain_if_drifted(FunctionCallInfo fcinfo)
 	check = begin_record("drift_checks", (Datum) 0);
 	set_text(&check, "relation", is_live ? version.relation : t->source.relation);
 	if (strcmp(check_drift(fcinfo, &version, is_live ? version.relation : t->source.relation, live, is_live,
-						   flag_option(options, "quiet", flag_option(version.options, "quiet", false)), &check), "drifted") == 0)
+						   options, &check), "drifted") == 0)
 	{
 		made = is_live ? retrain_live(&held, &version, live, options) : run_training(fcinfo, t);
 		set_column(&check, "new_version", Int32GetDatum(made));

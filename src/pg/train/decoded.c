@@ -44,7 +44,7 @@ closed_sketch(Datum value)
 decoded_clusters
 decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, const fc_operator_header *initial, bool quiet, bool forget)
 {
-	Datum		bounds_unknown = forget ? query_datum("SELECT live_difference($1, NULL)", 1, (query_argument[]) {{"sketch", PointerGetDatum(sketch)}}, 0, NULL) : PointerGetDatum(sketch);
+	fc_sketch  *told = forget ? (fc_sketch *) PG_DETOAST_DATUM_COPY(PointerGetDatum(sketch)) : (fc_sketch *) sketch;
 	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}", t->seed, quiet ? "true" : "false"))));
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	decode_call call = {0};
@@ -59,7 +59,9 @@ decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *sp
 		open_operator(initial, &op);
 		init = (text_or_rows) {.values = centroids_in_units(&op, NULL, NULL),.rows = (int) op.k,.columns = (int) op.d};
 	}
-	decode_clusters(&call, closed_sketch(bounds_unknown), (int32) t->k, options, init, spec, centroids);
+	if (forget)
+		fc_sketch_forget_bounds(told);
+	decode_clusters(&call, sketch_closed(told), (int32) t->k, options, init, spec, centroids);
 	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN, centroids, call.result.weights, t->k, d);
 	found.spreads = call.result.spreads;
 	for (Size j = 0; j < t->k; j++)
@@ -219,7 +221,8 @@ begin_decoded(const held_model *held, const stored_version *version, Jsonb *opti
 int32
 retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
 {
-	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)}};
+	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)},
+	{"jsonb"}};
 	query_argument settings[] = {{"jsonb", JsonbPGetDatum(template->options)}, {"jsonb", JsonbPGetDatum(options)}};
 	int64		k = (int64) number_option(options, "k", (double) template->k);
 	int64		rows = 0;
@@ -227,10 +230,13 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 	SPITupleTable *table;
 	uint64		count;
 	Datum	   *records;
+	Jsonb	   *since = object_option(has_option(options, "since") ? options : template->options, "since");
 
+	arguments[3].value = JsonbPGetDatum(since);
+	arguments[3].null = since == NULL;
 	check_sketched(template);
 	run_query("SELECT COALESCE(c.group_value, ''), c.s, c.counts, ($1).group_by, ($1).drift_spec, CASE WHEN v.model_id IS NOT NULL THEN ROW(v.*)::stored_versions END"
-			  "  FROM model_groups(($1).name) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
+			  "  FROM model_groups(($1).name, $4) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
 			  " ORDER BY c.group_value COLLATE \"C\"", lengthof(arguments), arguments, 0);
 	table = SPI_tuptable;
 	count = SPI_processed;

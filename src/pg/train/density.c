@@ -241,7 +241,7 @@ compare_halved(const training *t, const bubble_set *set, const fc_density_option
 
 /* ---- regions ---- */
 
-/* What a part's regions are made of, each of the micro-clusters that are kept. */
+/* Regions of a part, for each of the micro-clusters that are kept. */
 typedef struct found_regions
 {
 	Size		clusters;

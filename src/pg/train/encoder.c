@@ -318,14 +318,6 @@ encoder_of_rows(const training *t, const char *rows)
 	return null ? NULL : (fc_encoder_header *) renewed_encoder(aligned_value(learned), (const fc_encoder_header *) t->source.encoder);
 }
 
-static bool
-has_same_features(const fc_encoder_header *a, const struct varlena *b)
-{
-	query_argument arguments[] = {{"encoder", PointerGetDatum(a)}, {"encoder", PointerGetDatum(b)}};
-
-	return b != NULL && DatumGetBool(query_datum("SELECT feature_names($1) = feature_names($2)", 2, arguments, 0, NULL));
-}
-
 void
 learn_encoder(training *t)
 {
@@ -345,7 +337,7 @@ learn_encoder(training *t)
 		learned = encoder_of_rows(t, every.data);
 	if (learned == NULL)
 		reject_no_rows(t);
-	if (!has_same_features(learned, source->encoder))
+	if (!same_dimensions(learned, (fc_encoder_header *) source->encoder))
 	{
 		if (source->encoder != NULL)
 			ereport(WARNING,

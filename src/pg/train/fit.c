@@ -9,9 +9,13 @@
 
 #include "fmgr.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
 #include "kmeans/kmeans.h"
+#include "operator/operator.h"
+#include "pg/base/memory.h"
+#include "pg/factor/qkmeans_call.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
@@ -314,9 +318,9 @@ fit_compressive(const training *t, train_part *part, const fc_operator_header *r
 
 /* Does the option factors name a method of factorize? */
 bool
-has_factor_method(const training *t)
+has_factor_method(const Jsonb *options)
 {
-	Jsonb	   *factors = object_option(t->options, "factors");
+	Jsonb	   *factors = object_option(options, "factors");
 
 	return factors != NULL && has_option(factors, "method");
 }
@@ -325,11 +329,14 @@ has_factor_method(const training *t)
 static fc_operator_header *
 factorized(const training *t, const fc_operator_header *op, const fc_operator_header *rows)
 {
-	query_argument arguments[] = {{"fastop", PointerGetDatum(op)}, {"fastop", PointerGetDatum(rows)}, {"jsonb", PointerGetDatum(t->options)}};
+	Jsonb	   *factors = object_option(t->options, "factors");
+	char	   *method = text_option(factors, "method");
+	bool		judged = method != NULL && strcmp(method, "auto") == 0;
+	Jsonb	   *settings = without_option(factors, "method");
 
-	return (fc_operator_header *) DatumGetPointer(query_datum(
-		"SELECT CASE method WHEN 'auto' THEN factorize($1, method, '{\"sse_ratio\": 1.1}' || settings, $2) ELSE factorize($1, method, settings) END"
-		"  FROM (SELECT $3 -> 'factors' ->> 'method' AS method, ($3 -> 'factors') - 'method' AS settings) o", 3, arguments, 0, NULL));
+	if (judged)
+		settings = DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, DirectFunctionCall1(jsonb_in, CStringGetDatum("{\"sse_ratio\": 1.1}")), JsonbPGetDatum(settings)));
+	return factorized_operator(op, method != NULL ? method : "", settings, judged ? rows : NULL);
 }
 
 static Size
@@ -371,57 +378,70 @@ alternate_factorized(const training *t, train_part *part, const fc_operator_head
 	}
 }
 
-static Datum
+static Jsonb *
 product_settings(const training *t)
 {
 	query_argument arguments[] = {{"jsonb", PointerGetDatum(t->options)}, {"int8", Int64GetDatum(t->seed)}};
 
-	return query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('iterations', $1 -> 'iterations', 'tolerance', $1 -> 'tolerance', 'seed', $2)) || COALESCE($1 -> 'factors', '{}')",
-					   2, arguments, 0, NULL);
+	return DatumGetJsonbP(query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('iterations', $1 -> 'iterations', 'tolerance', $1 -> 'tolerance', 'seed', $2)) || COALESCE($1 -> 'factors', '{}')",
+									  2, arguments, 0, NULL));
 }
 
-/* By scans of the table, each of which is a step of the log. */
-static void
-learn_product_by_scans(const training *t, train_part *part)
+/* Scans of the table, each of which is a step of the log. */
+typedef struct product_scans
 {
-	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"text", CStringGetTextDatum(t->source.features[0])}, {"int4", Int32GetDatum((int32) t->k)},
-	{"jsonb", product_settings(t)}};
-	SPITupleTable *table;
-	uint64		steps;
+	const training *t;
+	fc_row_source sample;
+	int			count;
+} product_scans;
 
-	run_query("SELECT q.op, q.iteration, q.nonzeros, q.empty, q.seconds FROM qkmeans_log($1, $2, $3, $4) q", lengthof(arguments), arguments, 0);
-	table = SPI_tuptable;
-	steps = SPI_processed;
-	SPI_tuptable = NULL;
-	for (uint64 i = 0; i < steps; i++)
-	{
-		bool		null;
-		Datum		values[5];
+static void
+scan_for_product(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
+{
+	product_scans *scans = ctx;
+	fc_operator_header *header = store_operator(op);
+	char	   *name = psprintf("factored scan %d", scans->count++);
+	TimestampTz begun = begin_step(scans->t, name);
+	lloyd_sums	sums = lloyd_scan(scans->t, header);
+	fc_operator next;
 
-		for (int j = 0; j < 5; j++)
-			values[j] = SPI_getbinval(table->vals[i], table->tupdesc, j + 1, &null);
-		part->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(values[0]);
-		log_step(t, psprintf("factored scan %d", DatumGetInt32(values[1])), GetCurrentTimestamp() - (TimestampTz) (DatumGetFloat8(values[4]) * USECS_PER_SEC), NAN,
-				 psprintf("%lld non-zeros, %d empty", (long long) DatumGetInt64(values[2]), DatumGetInt32(values[3])));
-	}
-	SPI_freetuptable(table);
+	log_step(scans->t, name, begun, sums.sse / (double) sums.n, psprintf("%zu non-zeros", fc_operator_values(op)));
+	open_operator(sums.next, &next);
+	*sse = sums.sse;
+	memcpy(weights, next.weights, next.k * sizeof(double));
+	fc_operator_centroids(&next, NULL, NULL, make_scratch(fc_operator_scratch(&next)), means);
+}
+
+/* Of the sample: a look at all rows for one that may serve would cost another scan. */
+static void
+farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found)
+{
+	const product_scans *scans = ctx;
+
+	scans->sample.farthest(scans->sample.ctx, op, count, rows, found);
 }
 
 /* With the rows in the loop (L. Giffon et al. 2021): by scans of the table where the rows are vectors as they stand, else on the sample. */
 static void
 learn_product(const training *t, train_part *part, const fc_operator_header *rows)
 {
-	query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", product_settings(t)}};
+	bool		scanned = t->source.vector && !t->source.cosine && t->units.center == NULL;
 	TimestampTz begun = GetCurrentTimestamp();
+	product_scans scans = {t};
+	qkmeans_call call = {0};
+	collection	sample;
+	fc_row_source source;
+	fc_operator op;
 
-	if (t->source.vector && !t->source.cosine && t->units.center == NULL && !t->source.cast)
-	{
-		learn_product_by_scans(t, part);
-		return;
-	}
-	part->op = (fc_operator_header *) DatumGetPointer(query_datum("SELECT qkmeans_agg(c.centroid, $2, $3) FROM centroids($1) c", lengthof(arguments), arguments, 0, NULL));
-	part->op = with_metric(part->op, t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
-	log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
+	read_qkmeans_options(product_settings(t), (int32) t->k, &call);
+	open_operator(scanned ? some_rows(rows, 1, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * t->k)) : rows, &op);
+	sample = (collection) {.d = (int32) op.d,.k = (int32) t->k,.n = op.k,.room = op.k,.x = centroids_in_units(&op, NULL, NULL),.account = &call.memory};
+	scans.sample = source = collected_rows(&sample);
+	if (scanned)
+		source = (fc_row_source) {&scans, scan_for_product, farthest_of_sample};
+	part->op = with_metric(run_qkmeans(&call, &sample, &source, scanned ? (Size) part->n : op.k), t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
+	if (!scanned)
+		log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
 }
 
 /* ---- micro-clusters ---- */
@@ -481,7 +501,7 @@ fit_part(training *t, train_part *part)
 		fit_compressive(t, part, rows, old);
 	else if (strcmp(t->method, "density") == 0)
 		fit_micro(t, part, rows, old, t->k < asked);
-	else if (strcmp(t->method, "qkmeans") == 0 && !has_factor_method(t))
+	else if (strcmp(t->method, "qkmeans") == 0 && !has_factor_method(t->options))
 		learn_product(t, part, rows);
 	else
 	{

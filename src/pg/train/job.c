@@ -123,7 +123,7 @@ warn_idle_options(const char *method, const Jsonb *options)
 		const char *option;
 		const char *methods[2];
 	}			of_methods[] = {
-		{"trim", {"kmeans", "kernel"}}, {"kernel", {"kernel"}}, {"landmarks", {"kernel"}}, {"rank", {"kernel"}}, {"factors", {"qkmeans"}}, {"frequencies", {"compressive"}},
+		{"trim", {"kmeans", "kernel"}}, {"kernel", {"kernel"}}, {"landmarks", {"kernel"}}, {"rank", {"kernel"}}, {"factors", {"qkmeans"}}, {"frequencies", {"compressive"}}, {"effort", {"kmeans", "kernel"}},
 		{"min_cluster_rows", {"density"}}, {"noise", {"density"}}, {"scale", {"density"}}, {"micro_clusters", {"density"}}
 	};
 
@@ -131,10 +131,11 @@ warn_idle_options(const char *method, const Jsonb *options)
 	{
 		const char *option = of_methods[i].option;
 		const char *other = of_methods[i].methods[1];
-		const char *asked = strcmp(option, "trim") == 0 && strcmp(method, "auto") == 0 ? "kmeans" : method;
+		const char *asked = strcmp(method, "auto") == 0 ? "kmeans" : method;
+		bool		searched = strcmp(method, "compressive") == 0 ? has_option(options, "group_by") : has_factor_method(options);
 
 		if (has_option(options, option) && !is_method(asked, of_methods[i].methods, 2) && !(strcmp(option, "trim") == 0 && number_option(options, option, 0) == 0) &&
-			!(strcmp(option, "frequencies") == 0 && flag_option(options, "live", false)))
+			!(strcmp(option, "frequencies") == 0 && flag_option(options, "live", false)) && !(strcmp(option, "effort") == 0 && searched))
 			ereport(WARNING,
 					(errmsg("option \"%s\" has no effect with method \"%s\"", option, method),
 					 errhint("Methods that have it: %s%s%s.", of_methods[i].methods[0], other != NULL ? ", " : "", other != NULL ? other : "")));

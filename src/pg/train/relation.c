@@ -524,9 +524,12 @@ void
 add_options(train_source *source, Jsonb *options)
 {
 	char	   *where = text_option(options, "where");
+	Jsonb	   *since = object_option(options, "since");
 
 	if (where != NULL)
 		source->filter = both(source->filter, resolved_condition(source->id, where, NULL));
+	if (since != NULL)
+		source->filter = both(source->filter, window_condition(source->id, source->relation, since));
 	(void) effort_of_options(text_option(options, "effort"));
 	if (metric_of_training(text_option(options, "metric")) == FC_EUCLIDEAN)
 		return;

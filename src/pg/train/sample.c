@@ -22,6 +22,7 @@
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/base/vectors.h"
+#include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/rkhs/kernel.h"
@@ -31,6 +32,8 @@
 
 #define BYTES_OF_ROW	64		/* beside its numbers */
 #define MOST_ROWS		1e6
+#define MICRO_ROWS	50		/* of a micro-cluster, whose extent they tell */
+#define FAST_ROWS		20.0	/* a cluster: scans of all rows improve more than a larger sample would */
 
 Size
 rows_in_budget(double size, Size held, Size of_number, Size dimension)
@@ -50,9 +53,17 @@ sampling_flags(const training *t, double rows, Size held)
 }
 
 double
+rows_of_clusters(const training *t, double usual)
+{
+	bool		fast = strcmp(t->method, "kmeans") == 0 && effort_of_options(text_option(t->options, "effort")) == FC_FAST;
+
+	return (fast ? Min(usual, FAST_ROWS) : strcmp(t->method, "density") == 0 ? Min(usual, MICRO_ROWS) : usual) * (double) t->k;
+}
+
+double
 wanted_rows(const training *t)
 {
-	double		wanted = t->wanted > 0 ? t->wanted : number_option(t->options, "sample_rows", Max(20000.0, 50.0 * t->k));
+	double		wanted = t->wanted > 0 ? t->wanted : number_option(t->options, "sample_rows", Max(20000.0, rows_of_clusters(t, 50)));
 
 	return (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE, t->dim);
 }

@@ -31,7 +31,6 @@
  */
 #define SAMPLE_ROWS			30000
 #define SAMPLE_OF_CLUSTER	200
-#define SAMPLE_OF_MICRO		50		/* of a micro-cluster, whose extent they tell */
 #define GROUP_ROWS			3000
 #define GROUP_OF_CLUSTER	100
 #define MOST_ROWS			1e6		/* before the share */
@@ -60,9 +59,8 @@ static double
 sample_size(const training *t, const fc_operator_header *sample, double groups)
 {
 	Size		of_number;
-	bool		micro = strcmp(t->method, "density") == 0;
-	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, (micro ? SAMPLE_OF_MICRO : GROUP_OF_CLUSTER) * (double) t->k)
-									  : Max(SAMPLE_ROWS, (micro ? SAMPLE_OF_MICRO : SAMPLE_OF_CLUSTER) * (double) t->k)) * groups;
+	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, rows_of_clusters(t, GROUP_OF_CLUSTER))
+									  : Max(SAMPLE_ROWS, rows_of_clusters(t, SAMPLE_OF_CLUSTER))) * groups;
 
 	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
 	of_number = groups > 1 ? BYTES_OF_GROUPS : t->k > MANY_CLUSTERS ? BYTES_OF_MANY : BYTES_OF_SAMPLE;

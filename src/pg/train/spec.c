@@ -36,6 +36,7 @@
 extern Datum fastclust_spectral_map(PG_FUNCTION_ARGS);
 extern Datum fastclust_nystroem(PG_FUNCTION_ARGS);
 extern Datum fastclust_rbf_kernel(PG_FUNCTION_ARGS);
+extern Datum fastclust_kernel_in(PG_FUNCTION_ARGS);
 
 /* ---- the spec of a sketch that is decoded ---- */
 
@@ -136,14 +137,14 @@ decoded_spec(const training *t, const fc_operator_header *sample)
 {
 	bool		many = t->k > MANY_CLUSTERS && strcmp(t->method, "compressive") != 0;
 	fc_spec    *spec = ready_spec(t);
-	query_argument arguments[] = {{"fastop"}, {"int4", Int32GetDatum(many ? MANY_CLUSTERS : (int32) t->k)}, {"jsonb", spec_settings(t)}};
+	fc_operator rows;
 
 	if (spec == NULL && t->source.group_by != NULL)
 		spec = spec_of_groups(t, sample->k);
 	if (spec != NULL)
 		return spec;
-	arguments[0].value = PointerGetDatum(rows_in_units(many ? some_rows(sample, 1, MANY_ROWS) : sample, (units) {0}, t->units));
-	spec = (fc_spec *) DatumGetPointer(query_datum("SELECT sketch_spec_agg(c.centroid, $2, $3) FROM centroids($1) c", lengthof(arguments), arguments, 0, NULL));
+	open_operator(rows_in_units(many ? some_rows(sample, 1, MANY_ROWS) : sample, (units) {0}, t->units), &rows);
+	spec = spec_of_rows(centroids_in_units(&rows, NULL, NULL), rows.k, rows.d, many ? MANY_CLUSTERS : (int32) t->k, DatumGetJsonbP(spec_settings(t)));
 	return in_own_units(t, spec, t->source.group_by != NULL);
 }
 
@@ -183,7 +184,7 @@ choose_specs(training *t, const fc_operator_header *sample)
 /* ---- kernel: the features of a map ---- */
 
 /* Of the option, or an rbf as wide as the rows. */
-static Datum
+static fc_kernel *
 kernel_of_rows(const training *t, const fc_operator_header *rows)
 {
 	char	   *kernel = text_option(t->options, "kernel");
@@ -192,11 +193,11 @@ kernel_of_rows(const training *t, const fc_operator_header *rows)
 	double		variance = 0;
 
 	if (kernel != NULL)
-		return query_datum("SELECT $1::kernel", 1, (query_argument[]) {{"text", CStringGetTextDatum(kernel)}}, 0, NULL);
+		return (fc_kernel *) DatumGetPointer(DirectFunctionCall1(fastclust_kernel_in, CStringGetDatum(kernel)));
 	moments_of_rows(rows, mean, deviation);
 	for (Size i = 0; i < t->dim; i++)
 		variance += deviation[i] * deviation[i];
-	return DirectFunctionCall1(fastclust_rbf_kernel, Float8GetDatum(1 / (variance > 0 ? variance : 1)));
+	return (fc_kernel *) DatumGetPointer(DirectFunctionCall1(fastclust_rbf_kernel, Float8GetDatum(1 / (variance > 0 ? variance : 1))));
 }
 
 /* Landmarks chosen from the sample.  The options kernel and rank ask for plain features; without them some rows choose the width (core/rkhs/map.h). */
@@ -217,13 +218,19 @@ choose_map(training *t, const fc_operator_header *sample)
 																		Int32GetDatum((int32) t->k), Int32GetDatum((int32) wanted), Int64GetDatum(t->seed)));
 	else
 	{
-		Datum		kernel = kernel_of_rows(t, rows);
-		query_argument arguments[] = {{"fastop", PointerGetDatum(rows)}, {"kernel", kernel}, {"int4", Int32GetDatum((int32) wanted)}, {"int8", Int64GetDatum(t->seed)}};
-		fc_operator_header *landmarks = (fc_operator_header *) DatumGetPointer(query_datum(
-			"SELECT landmarks_agg(c.centroid, $2, $3, jsonb_build_object('seed', $4)) FROM centroids($1) c", lengthof(arguments), arguments, 0, NULL));
-		double		rank = Min(landmarks->k, number_option(t->options, "rank", Max(10, 3 * (double) t->k)));
+		kernel_rows candidates = {.kernel = *kernel_of_rows(t, rows),.rank = (int32) wanted,.seed = (uint64) t->seed,.width = sizeof(double)};
+		fc_operator op;
+		fc_operator_header *landmarks;
+		double		rank;
 
-		t->map = (struct varlena *) DatumGetPointer(DirectFunctionCall3(fastclust_nystroem, PointerGetDatum(landmarks), kernel, Int32GetDatum((int32) rank)));
+		open_operator(rows, &op);
+		candidates.n = op.k;
+		candidates.d = (int32) op.d;
+		candidates.x = (char *) centroids_in_units(&op, NULL, NULL);
+		landmarks = landmarks_of(&candidates);
+		rank = Min(landmarks->k, number_option(t->options, "rank", Max(10, 3 * (double) t->k)));
+
+		t->map = (struct varlena *) DatumGetPointer(DirectFunctionCall3(fastclust_nystroem, PointerGetDatum(landmarks), PointerGetDatum(&candidates.kernel), Int32GetDatum((int32) rank)));
 	}
 	fc_kernel_map_view((const fc_kernel_map_header *) t->map, &map);
 	log_step(t, "map", begun, NAN, psprintf("%zu landmarks, kernel %s", map.op.k, kernel_text(&map.kernel)));

@@ -16,8 +16,10 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
+#include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
 #include "pg/model/numbering.h"
 #include "pg/operator/operator_value.h"
@@ -53,22 +55,21 @@ void
 read_serving(training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"text", t->source.group_by == NULL ? (Datum) 0 : CStringGetTextDatum(t->source.group_by), t->source.group_by == NULL},
-	{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}, {"encoder", PointerGetDatum(t->source.encoder), t->source.encoder == NULL}};
+	{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}};
 
-	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine'"
+	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder"
 			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
-			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM $2::name AND v.features = $3"
-			  "   AND feature_names(v.encoder) IS NOT DISTINCT FROM feature_names($4) ORDER BY v.group_value COLLATE \"C\"",
+			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM $2::name AND v.features = $3 ORDER BY v.group_value COLLATE \"C\"",
 			  lengthof(arguments), arguments, 0);
 	t->serving_count = (int) SPI_processed;
 	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_part));
 	for (int i = 0; i < t->serving_count; i++)
 	{
 		serving_part *part = &t->serving[i];
-		Datum		value[6];
-		bool		null[6];
+		Datum		value[7];
+		bool		null[7];
 
-		for (int j = 0; j < 6; j++)
+		for (int j = 0; j < lengthof(value); j++)
 			value[j] = query_value((uint64) i, j + 1, &null[j]);
 		part->group = TextDatumGetCString(value[0]);
 		part->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(value[1]);
@@ -76,7 +77,7 @@ read_serving(training *t)
 		part->units.scale = null[3] ? NULL : float_values(value[3]);
 		part->map = null[4] ? NULL : (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
 		part->cosine = !null[5] && DatumGetBool(value[5]);
-		if (row_length(part) != t->dim)
+		if (row_length(part) != t->dim || !same_dimensions(null[6] ? NULL : aligned_value(value[6]), (fc_encoder_header *) t->source.encoder))
 			part->op = NULL;
 	}
 	SPI_freetuptable(SPI_tuptable);

@@ -203,7 +203,7 @@ find_candidates(training *t, const fc_operator_header *sample)
 		return;
 	begun = begin_step(t, "sample k-means");
 	rows = rows_with_map(t->map, rows_in_units(sample, (units) {0}, t->units));
-	if (t->source.complete != NULL && (strcmp(t->method, "kmeans") == 0 || has_factor_method(t)))
+	if (t->source.complete != NULL && (strcmp(t->method, "kmeans") == 0 || has_factor_method(t->options)))
 		t->start = searched_clusters(t, rows, SHARED_NUMBERS);
 	if (!scanned || distinct_rows(rows, t->k) < t->k)
 		return;

@@ -204,6 +204,11 @@ extern bool has_citus(void);
 /* May shards be sent aggregates that are called "sum"? */
 extern bool sums_on_shards(const train_source *source);
 
+/* ---- window.c ---- */
+
+/* The option "since" as a condition on the rows t of a relation, whose name is given too. */
+extern char *window_condition(Oid relation, const char *rows, Jsonb *since);
+
 /* ---- source.c ---- */
 
 #define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */
@@ -277,6 +282,9 @@ extern int	sampling_flags(const training *t, double rows, Size held);
 
 /* How many rows a training wants in its uniform sample; one in random order, in the rows' own units. */
 extern double wanted_rows(const training *t);
+
+/* Rows of a sample, so many for each cluster as are usual, or fewer where the method is kmeans and the option effort is fast. */
+extern double rows_of_clusters(const training *t, double usual);
 extern fc_operator_header *uniform_sample(training *t);
 extern units encoder_units(const train_source *source);
 
@@ -344,7 +352,7 @@ extern fc_operator_header *searched_clusters(const training *t, const fc_operato
 /* The clusters of a group that serve, in units, where k of them can be compared; else NULL. */
 extern fc_operator_header *old_clusters(const training *t, const char *group, Size k);
 
-extern bool has_factor_method(const training *t);
+extern bool has_factor_method(const Jsonb *options);
 extern void fit_part(training *t, train_part *part);
 
 /* ---- density.c: the method density, which no other calls ---- */

@@ -55,18 +55,6 @@ CREATE FUNCTION fastclust_internal.live_dropped() RETURNS event_trigger
     AS 'MODULE_PATHNAME', 'fastclust_live_dropped' LANGUAGE C;
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_dropped();
 
--- They sleep until there is a live sketch, made or restored; a dump does not carry their state.  The lock is for two first ones at once.
-ALTER EVENT TRIGGER fastclust_live_altered DISABLE;
-ALTER EVENT TRIGGER fastclust_live_dropped DISABLE;
-CREATE FUNCTION fastclust_internal.wake_event_triggers() RETURNS trigger
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF EXISTS (SELECT FROM pg_catalog.pg_event_trigger e WHERE e.evtname ~ '^fastclust_live_' AND e.evtenabled = 'D') AND lock_name(hashtext('event triggers of live sketches'), true) THEN
-        ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;      -- as the triggers of the tables are
-        ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;
-    END IF;
-    RETURN NULL;
-END
-$$;
-CREATE TRIGGER wake_event_triggers AFTER INSERT ON kept_sketches FOR EACH ROW EXECUTE FUNCTION wake_event_triggers();
-ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER wake_event_triggers;
+-- They run from the first: what a first live sketch enabled would wait for another role's first that is not committed.
+ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;      -- as the triggers of the tables are
+ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;

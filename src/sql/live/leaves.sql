@@ -10,7 +10,7 @@ CREATE FUNCTION fastclust_internal.live_pending(live_id bigint) RETURNS boolean
 CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN a.attisdropped IS NOT FALSE THEN format('column "%s" of %s is no more', u.name, v.leaf)
-                WHEN a.attname <> u.name THEN format('column "%s" of %s is named "%s" now', u.name, v.leaf, a.attname)
+                WHEN a.attname <> u.name THEN format('column "%s" of %s was renamed to "%s"', u.name, v.leaf, a.attname)
                 ELSE format('column "%s" of %s was of type %s', u.name, v.leaf, format_type(u.type, u.typmod)) END
       FROM ROWS FROM (unnest(v.names), unnest(v.columns), unnest(v.types), unnest(v.typmods)) u(name, number, type, typmod)
       LEFT JOIN pg_attribute a ON a.attrelid = v.leaf AND a.attnum = u.number AND u.number > 0

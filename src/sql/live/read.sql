@@ -88,17 +88,25 @@ BEGIN
 END
 $$;
 
--- The rows of now by groups, or with a half-life those of lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
-CREATE FUNCTION fastclust_internal.model_groups(name text, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
+-- The live sketch, where its buckets tell a window; else NULL.
+CREATE FUNCTION fastclust_internal.live_since(live kept_sketches, since jsonb) RETURNS kept_sketches
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT live WHERE since IS NULL OR since - 'interval' = jsonb_build_object('column', live.bucket)
+$$;
+
+-- The rows of now by groups, or those of the newest buckets; else with a half-life those of lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
+CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT NULL, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
     LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := readable_live(name);
 BEGIN
-    IF live.half_life IS NOT NULL THEN
+    IF live.half_life IS NOT NULL AND since IS NULL THEN
         RETURN QUERY SELECT d.* FROM decayed_parts(name, live.half_life, NULL, NULL, true) d ORDER BY d.group_value COLLATE "C";
     ELSE
         RETURN QUERY SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
-                       FROM checked_parts($1) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                       FROM (SELECT c.*, max(c.bucket) FILTER (WHERE isfinite(c.bucket) AND c.bucket <= now() + interval '1 day') OVER () AS newest FROM checked_parts($1) c) p,
+                            LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                      WHERE since IS NULL OR (p.bucket <= p.newest AND p.bucket > p.newest - span_option(since, 'interval'))
                       GROUP BY 1 ORDER BY g.part COLLATE "C";
     END IF;
 END
@@ -198,7 +206,7 @@ CREATE FUNCTION fastclust_internal.ready_live(relation regclass, features name[]
 $$;
 
 -- The rows of a live model, of all groups together.
-CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, OUT s sketch, OUT counts drift_counts)
+CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, since jsonb DEFAULT NULL, OUT s sketch, OUT counts drift_counts)
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) FROM model_groups(live.name) g
+    SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) FROM model_groups(live.name, since) g
 $$;

@@ -116,7 +116,8 @@ BEGIN
         RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
             HINT = 'Name another table: relation => ''...'', or the option relation of retrain.';
     END IF;
-    PERFORM check_stored_scan(held, version, relation, version.features || group_by || (row_condition(relation, version.options ->> 'where')).columns,
+    PERFORM check_stored_scan(held, version, relation, version.features || group_by || (version.options -> 'since' ->> 'column')::name || (row_condition(relation, version.options ->> 'where')).columns
+                                                               || (row_condition(relation, version.options -> 'since' ->> 'where')).columns,
                               named IS NOT NULL);
     RETURN relation;
 END

@@ -8,10 +8,10 @@ CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version st
 $$;
 
 -- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random order; kinds: 0 number, 1 log, 2 days, 3 seconds,
--- 4 flag.  lower < value <= upper, or an infinity; share: of all rows.  The rest is measured on rows that were not learned from.
+-- 4 flag.  lower < value <= upper, or an infinity; is_short: beside those of the tree; fidelity is measured on rows that were not learned from.
 CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop, kinds integer[], columns integer[], conditions integer,
-        OUT cluster integer, OUT dimensions integer[], OUT lower double precision[], OUT upper double precision[], OUT "precision" double precision,
-        OUT coverage double precision, OUT share double precision, OUT fidelity double precision) RETURNS SETOF record
+        OUT cluster integer, OUT dimensions integer[], OUT lower double precision[], OUT upper double precision[], OUT is_short boolean,
+        OUT fidelity double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_rules_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 20;
 
 -- The condition of SQL that asks for ranges of one feature, whose dimensions these are; dates and times as they are shown.
@@ -53,17 +53,17 @@ BEGIN
             WHEN a.lower = '-Infinity' THEN format('%s <= %s', a.feature, shown_value(a.upper, a.kind, true))
             ELSE format('%s < %s <= %s', shown_value(a.lower, a.kind, true), a.feature, shown_value(a.upper, a.kind, true)) END, ' and ' ORDER BY a.place) AS rule
           FROM asked a GROUP BY 1)
-    SELECT array_agg(r.cluster ORDER BY id) AS clusters, array_agg(COALESCE(w.rule, 'all rows') ORDER BY id) AS rules, array_agg(r.fidelity ORDER BY id) AS fidelities,
-           array_agg(COALESCE(w.condition, 'true') ORDER BY id) AS conditions
+    SELECT array_agg(r.cluster ORDER BY id) AS clusters, array_agg(COALESCE(w.rule, 'all rows') ORDER BY id) AS rules, max(r.fidelity) AS fidelity,
+           array_agg(COALESCE(w.condition, 'true') ORDER BY id) AS conditions, array_agg(r.is_short ORDER BY id) AS shorts
       INTO told FROM r LEFT JOIN words w USING (id);
-    RETURN QUERY EXECUTE format('WITH q AS MATERIALIZED (SELECT q."fastclust cluster" AS cluster, count(*) AS n, ARRAY[%s] AS met FROM (SELECT assign($4, %s) AS "fastclust cluster"%s %s) q GROUP BY 1) '
-            'SELECT t.cluster, t.rule, max(q.met[t.id]) FILTER (WHERE q.cluster = t.cluster) / NULLIF(sum(q.met[t.id]), 0)::float8, '
-            'max(q.met[t.id]) FILTER (WHERE q.cluster = t.cluster) / max(q.n) FILTER (WHERE q.cluster = t.cluster)::float8, '
-            '(sum(q.met[t.id]) / sum(q.n))::float8, t.fidelity, t.condition '
-            'FROM unnest($5, $6, $7, $8) WITH ORDINALITY t(cluster, rule, fidelity, condition, id) CROSS JOIN q GROUP BY t.id, t.cluster, t.rule, t.fidelity, t.condition',
+    -- a short rule is one at a precision of 0.8
+    RETURN QUERY EXECUTE format('WITH q AS MATERIALIZED (SELECT q."fastclust cluster" AS cluster, count(*) AS n, ARRAY[%s] AS met FROM (SELECT assign($4, %s) AS "fastclust cluster"%s %s) q GROUP BY 1), '
+            'r AS (SELECT t.*, sum(q.met[t.id]) AS met, sum(q.n) AS rows, max(q.met[t.id]) FILTER (WHERE q.cluster = t.cluster) AS hit, max(q.n) FILTER (WHERE q.cluster = t.cluster) AS n '
+            'FROM unnest($5, $6, $7, $8) WITH ORDINALITY t(cluster, rule, condition, short, id) CROSS JOIN q GROUP BY t.id, t.cluster, t.rule, t.condition, t.short) '
+            'SELECT r.cluster, r.rule, r.hit / NULLIF(r.met, 0)::float8, r.hit / r.n::float8, (r.met / r.rows)::float8, $9, r.condition FROM r WHERE NOT r.short OR r.hit >= 0.8 * r.met',
             (SELECT string_agg(format('count(*) FILTER (WHERE %s)', c.condition), ', ' ORDER BY c.i) FROM unnest(told.conditions) WITH ORDINALITY c(condition, i)),
             source.x, (SELECT string_agg(format(', t.%I', c), '') FROM unnest(version.features) c), source.rows)
-        USING version.center, version.scale, version.map, labelling_operator(version), told.clusters, told.rules, told.fidelities, told.conditions;
+        USING version.center, version.scale, version.map, labelling_operator(version), told.clusters, told.rules, told.conditions, told.shorts, told.fidelity;
 END
 $$;
 
@@ -81,7 +81,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('conditions is %s, out of range', $2), DETAIL = 'It may be from 1 to 10.';
     END IF;
     RETURN QUERY
-    SELECT n.cluster, n.name, COALESCE(r.rule, format('no rule of %s columns or fewer tells this cluster', $2)), r.precision, COALESCE(r.coverage, 0),
+    SELECT n.cluster, n.name, COALESCE(r.rule, format('no rule of %s tells this cluster', CASE WHEN $2 = 1 THEN 'one column' ELSE format('%s columns or fewer', $2) END)), r.precision, COALESCE(r.coverage, 0),
            COALESCE(round(r.share * version.n)::bigint, 0), max(r.fidelity) OVER (), r.condition
       FROM version_names(version) n LEFT JOIN version_rules(held, version, $2, $3) r USING (cluster)
      ORDER BY n.cluster, r.coverage DESC, r.share DESC;

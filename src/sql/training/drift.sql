@@ -27,9 +27,26 @@ CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS 
     SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
 $$;
 
+-- Of a dimension for all values without one of their own: those that are more frequent than all of these together were in training, with their shares.
+CREATE FUNCTION fastclust_internal.new_values(version stored_versions, relation regclass, dimension integer) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    column_name text := (SELECT f.feature FROM encoder_features(version.encoder) f WHERE f.dimension = $3 AND f.kind = 'category' AND f.category = 'other' AND f.feature = ANY (version.features));
+    found jsonb;
+BEGIN
+    IF column_name IS NOT NULL THEN
+        EXECUTE format('SELECT jsonb_object_agg(v.value, round(v.share, 4)) FROM (SELECT q.* FROM (SELECT t.%I::text AS value, count(*) / sum(count(*)) OVER () AS share %s GROUP BY 1) q'
+                       ' WHERE q.share > $1 AND q.value <> ALL ($2) ORDER BY q.share DESC, q.value LIMIT 5) v', column_name, (version_query(version, relation, NULL)).rows)
+           INTO found USING (means(version.training_sketch))[dimension]::numeric, ARRAY(SELECT f.category FROM encoder_features(version.encoder) f WHERE f.feature = column_name);
+    END IF;
+    RETURN found;
+END
+$$;
+
 -- What drift compares of a version and other rows, `counted` ones of which a share may be sketched: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
+-- Values never seen are told of rows that were scanned.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch, counts drift_counts, threshold double precision DEFAULT 0.01,
-        min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
+        min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL, scanned regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
         OUT fit_residual double precision, OUT n bigint, OUT effect double precision, OUT verdict text, OUT columns jsonb)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -48,7 +65,8 @@ BEGIN
     fit_residual := CASE WHEN version.map IS NULL AND describe(version.spec) ->> 'law' <> 'gaussian'
                          THEN fit_residual(s, version.operator, version.center, version.scale, version.spreads) END;
     -- the columns and the pairs of columns that changed beyond chance, the surest first, at most five
-    columns := (SELECT COALESCE(jsonb_agg(CASE WHEN c.other IS NULL THEN jsonb_build_object('name', x.name, 'shift', c.shift, 'spread', c.spread, 'p', x.p)
+    columns := (SELECT COALESCE(jsonb_agg(CASE WHEN c.other IS NULL THEN jsonb_strip_nulls(jsonb_build_object('name', x.name, 'shift', c.shift, 'spread', c.spread, 'p', x.p,
+                                                           'new_values', CASE WHEN scanned IS NOT NULL AND c.shift > 0 THEN new_values(version, scanned, c.dimension) END))
                                                ELSE jsonb_build_object('name', concat_ws(', ', x.name, x.other), 'names', jsonb_build_array(x.name, x.other), 'p', x.p) END
                                           ORDER BY c.other IS NOT NULL, c.place), '[]')
                   FROM moved_columns(spec, version.drift_counts, counts, version.training_sketch, s, threshold, 5)
@@ -66,25 +84,50 @@ CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation
         OUT n bigint) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_sketch_rows' LANGUAGE C STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 
--- The rows of each value of a column, or all: of now where the model is live and has them, else by a scan.
-CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version stored_versions, relation regclass, by name, OUT value text, OUT s sketch,
-        OUT counts drift_counts, OUT n bigint)
+-- A version as a window compares its rows: with those of the baseline in place of the training rows, where the window has one.
+CREATE FUNCTION fastclust_internal.version_since(version stored_versions, relation regclass, since jsonb) RETURNS stored_versions
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    recent jsonb := since - 'baseline';
+BEGIN
+    IF since IS NOT NULL THEN
+        PERFORM check_training_options(jsonb_build_object('since', since), 'retrain');
+    END IF;
+    IF since ? 'baseline' THEN
+        version.drift_spec := drift_spec_of(version);
+        version.options := version.options || jsonb_build_object('since', since -> 'baseline' || jsonb_build_object('except', recent));
+        SELECT r.s, r.counts INTO version.training_sketch, version.drift_counts FROM sketch_rows(version, relation, NULL) r;
+        IF version.training_sketch IS NULL THEN
+            RAISE no_data_found USING MESSAGE = format('%s has no rows in the baseline', relation), DETAIL = 'The baseline are the rows of its window that are not recent.';
+        END IF;
+    END IF;
+    version.options := version.options || COALESCE(jsonb_build_object('since', recent), '{}');
+    RETURN version;
+END
+$$;
+
+-- The rows of each value of a column, or all: of now where the model is live and has them, else by a scan, of the relation that `scanned` is then.
+CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version stored_versions, relation regclass, by name, since jsonb, OUT value text, OUT s sketch,
+        OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM held.group_by THEN live_of_version(version) END;
+    live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM held.group_by THEN live_since(live_of_version(version), since) END;
+    named regclass;
 BEGIN
     IF live.id IS NULL THEN
-        RETURN QUERY SELECT r.* FROM sketch_rows(version, scanned_relation(held, version, relation, by), by) r;
+        named := scanned_relation(held, version, relation, by);
+        version := version_since(version, named, since);
+        RETURN QUERY SELECT r.*, version, CASE WHEN by IS NULL THEN named END FROM sketch_rows(version, named, by) r;
     ELSIF by IS NULL THEN
-        RETURN QUERY SELECT NULL::text, r.*, row_count(r.s) FROM model_rows(live) r;
+        RETURN QUERY SELECT NULL::text, r.*, row_count(r.s), version, NULL::regclass FROM model_rows(live, since) r;
     ELSE
-        RETURN QUERY SELECT g.*, row_count(g.s) FROM model_groups(live.name) g;
+        RETURN QUERY SELECT g.*, row_count(g.s), version, NULL::regclass FROM model_groups(live.name, since) g;
     END IF;
 END
 $$;
 
-CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, sketch sketch DEFAULT NULL, by name DEFAULT NULL, version integer DEFAULT -1, OUT value text, OUT mmd2 double precision,
+CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, sketch sketch DEFAULT NULL, by name DEFAULT NULL, version integer DEFAULT -1, since jsonb DEFAULT NULL, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns jsonb)
     RETURNS SETOF record
@@ -93,9 +136,12 @@ DECLARE
     held stored_models := CASE WHEN $5 = -1 THEN readable_model($1) ELSE at_version(readable_model($1), $5) END;
     by_group boolean := held.group_by IS NOT NULL AND $4 IN (held.group_by, 'group');
     part stored_versions := largest_part(held, by_group);
+    recent jsonb := COALESCE($6, part.options -> 'since');
 BEGIN
-    IF $3 IS NOT NULL AND ($2 IS NOT NULL OR $4 IS NOT NULL) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('sketch and %s are given, drift takes one of them', CASE WHEN $2 IS NULL THEN 'by' ELSE 'relation' END);
+    IF $3 IS NOT NULL AND ($2 IS NOT NULL OR $4 IS NOT NULL OR $6 IS NOT NULL) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('sketch and %s are given, drift takes one of them', CASE WHEN $2 IS NOT NULL THEN 'relation' WHEN $4 IS NOT NULL THEN 'by' ELSE 'since' END);
+    ELSIF by_group AND recent ? 'baseline' THEN
+        RAISE feature_not_supported USING MESSAGE = 'each group is compared with its training rows, not with a baseline', HINT = 'Leave the key baseline out of since.';
     ELSIF $3 IS NOT NULL AND NOT has_all_dimensions(spec(part.training_sketch)) THEN
         RAISE feature_not_supported USING MESSAGE = format('a sketch alone does not show drift of model "%s"', $1),
             DETAIL = 'Its waves run along axes of the training sample, which fit other rows less.', HINT = 'Use drift(model, relation), which counts the rows.';
@@ -104,16 +150,16 @@ BEGIN
     ELSIF by_group THEN
         RETURN QUERY SELECT COALESCE(r.value, v.group_value), d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.n, d.effect,
                             CASE WHEN v.group_value IS NULL THEN 'new group' WHEN d.n = 0 THEN 'gone' ELSE d.verdict END, d.columns
-          FROM (SELECT c.* FROM compared_rows(held, part, $2, held.group_by) c WHERE c.value IS NOT NULL) r
+          FROM (SELECT c.* FROM compared_rows(held, part, $2, held.group_by, recent) c WHERE c.value IS NOT NULL) r
           FULL JOIN (SELECT ROW(m.*)::stored_versions AS part, m.group_value FROM readable_versions m WHERE m.model_id = held.id AND m.version = held.version) v ON v.group_value = r.value,
                LATERAL version_drift(v.part, r.s, CASE WHEN v.group_value IS NOT NULL THEN r.counts END, counted => r.n) d;
     ELSE
-        RETURN QUERY SELECT r.value, d.* FROM compared_rows(held, part, $2, $4) r, version_drift(part, r.s, r.counts, counted => r.n) d;
+        RETURN QUERY SELECT r.value, d.* FROM compared_rows(held, part, $2, $4, recent) r, version_drift(r.compared, r.s, r.counts, counted => r.n, scanned => r.scanned) d;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION drift(text, regclass, sketch, name, integer)
-    IS 'compares rows of a table, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
+COMMENT ON FUNCTION drift(text, regclass, sketch, name, integer, jsonb)
+    IS 'compares rows of a table, or the recent ones, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
 
 CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -7,8 +7,7 @@ CREATE FUNCTION fastclust_internal.encoder_final(internal) RETURNS encoder
 CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE encoder_agg("row" record, columns text[]@options@) (
-    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = encoder_combine, SERIALFUNC = encoder_serialize, DESERIALFUNC = encoder_deserialize, PARALLEL = SAFE);
+    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE encoder_agg(record, text[]@type@) IS 'an encoder of these columns, learned from the rows@words@';
 --@end
 

@@ -60,7 +60,7 @@ CREATE FUNCTION fastclust_internal.vector_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_vector_support' LANGUAGE C STRICT;
 
 -- The ways of a state that collects rows.
---@each @state@ = spec; encoder; kmeans; kernel
+--@each @state@ = spec; kmeans; kernel
 CREATE FUNCTION fastclust_internal.@state@_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_@state@_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@state@_serialize(internal) RETURNS bytea

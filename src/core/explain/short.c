@@ -1,0 +1,292 @@
+/* short.c - the best short rule of each label; see explain.h */
+#include "explain/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rows of other labels cost so much: the value of a rule is 0 at a precision of 0.85. */
+#define PENALTY		(0.85 / 0.15)
+
+/* A condition more, or a rule beside the tree's, must raise the value so much. */
+#define WORTH		1.05
+
+/* Values read in one pass over all labels: of more there are no short rules, of less there are several beginnings. */
+#define MOST_VALUES	1e9
+
+typedef struct short_search
+{
+	fc_grower  *grower;
+	size_t		rows;			/* to learn from, and to choose by */
+	size_t		tries;
+	int32_t		label;
+	double		share;			/* of the rows to learn from that have it */
+	uint8_t    *met;			/* of each row to learn from: are the ranges met? */
+	double	   *gains;			/* of each axis */
+	fc_range   *ranges;			/* the best one along each axis */
+} short_search;
+
+/* Those of all ranges but one; of all where `but` is none of them. */
+static void
+mark_met(short_search *s, const fc_short_rule *rule, size_t but)
+{
+	fc_short_rule others = *rule;
+
+	if (but < rule->count)
+		others.ranges[but] = others.ranges[--others.count];
+	for (size_t i = 0; i < s->grower->parts.learn; i++)
+		s->met[i] = fc_rules_meets(&others, s->grower->rows, i);
+}
+
+/* Between two values, or an infinity where one of them is. */
+static fc_threshold
+between(fc_axis_kind kind, double low, double high)
+{
+	double		infinity = isinf(low) ? low : high;
+
+	return isinf(infinity) ? (fc_threshold) {infinity, infinity} : fc_short_threshold(kind, low, high);
+}
+
+/*
+ * The range of an axis with the greatest value (rows of the label minus `penalty` times the others) among the marked rows, which is
+ * returned: the greatest sum of neighbours in the order of the axis (Bentley 1984).  Equal values stay together.
+ */
+static double
+best_range(const short_search *s, uint32_t axis, double penalty, fc_range *range)
+{
+	const fc_labelled *rows = s->grower->rows;
+	const double *x = rows->x + axis * rows->n;
+	const uint32_t *order = s->grower->sorted + axis * s->grower->parts.learn;
+	size_t		n = s->grower->parts.learn;
+	double		sum = 0.0;
+	double		best = 0.0;
+	double		low = -INFINITY;	/* the value before the sum's first one */
+	double		first = -INFINITY;
+	double		previous = -INFINITY;
+	double		ends[4] = {-INFINITY, -INFINITY, INFINITY, INFINITY};	/* of the best sum: before, first, last, behind */
+
+	for (size_t i = 0; i < n;)
+	{
+		double		value = x[order[i]];
+		size_t		right = 0;
+		size_t		wrong = 0;
+
+		for (; i < n && x[order[i]] == value; i++)
+		{
+			right += s->met[order[i]] && rows->labels[order[i]] == s->label;
+			wrong += s->met[order[i]] && rows->labels[order[i]] != s->label;
+		}
+		if (right + wrong == 0)
+			continue;
+		if (ends[2] == previous)
+			ends[3] = value;
+		if (sum <= 0.0)
+		{
+			sum = 0.0;
+			low = previous;
+			first = value;
+		}
+		sum += (double) right - penalty * (double) wrong;
+		if (sum > best)
+		{
+			best = sum;
+			memcpy(ends, ((double[]) {low, first, value, INFINITY}), sizeof(ends));
+		}
+		previous = value;
+	}
+	*range = (fc_range) {axis, between(rows->axes[axis].kind, ends[0], ends[1]), between(rows->axes[axis].kind, ends[2], ends[3])};
+	return isinf(range->lower.raw) && isinf(range->upper.raw) ? 0.0 : best;
+}
+
+/* The best range along each axis of those that the marked rows have. */
+static void
+sweep_axes(short_search *s, double penalty)
+{
+	for (uint32_t axis = 0; axis < s->grower->rows->d; axis++)
+	{
+		fc_check_every(&s->grower->done, 4 * s->grower->parts.learn);
+		s->gains[axis] = best_range(s, axis, penalty, &s->ranges[axis]);
+	}
+}
+
+/* One more range, or the common part of two of one axis. */
+static void
+add_range(fc_short_rule *rule, const fc_range *range)
+{
+	for (size_t i = 0; i < rule->count; i++)
+		if (rule->ranges[i].axis == range->axis)
+		{
+			if (range->lower.raw > rule->ranges[i].lower.raw)
+				rule->ranges[i].lower = range->lower;
+			if (range->upper.raw < rule->ranges[i].upper.raw)
+				rule->ranges[i].upper = range->upper;
+			return;
+		}
+	rule->ranges[rule->count++] = *range;
+}
+
+/* Each range becomes the best one beside the others. */
+static void
+polish(short_search *s, fc_short_rule *rule)
+{
+	for (size_t i = 0; i < 2 * rule->count; i++)
+	{
+		fc_range   *range = &rule->ranges[i % rule->count];
+		fc_range	better;
+
+		mark_met(s, rule, i % rule->count);
+		if (best_range(s, range->axis, PENALTY, &better) > 0.0)
+			*range = better;
+	}
+}
+
+/* A rule of at most so many ranges, the first of which lies along the axis of that place: the penalty rises from range to range. */
+static fc_short_rule
+find_rule(short_search *s, size_t wanted, size_t place)
+{
+	fc_short_rule rule = {.label = s->label};
+	double		least = fmin(PENALTY, s->share / (1.0 - s->share));
+
+	for (size_t step = 1; step <= wanted; step++)
+	{
+		uint32_t	axes[FC_RULES_TRIES];
+		size_t		needed = step == 1 ? place + 1 : 1;
+
+		mark_met(s, &rule, rule.count);
+		sweep_axes(s, least * pow(PENALTY / least, (double) step / (double) wanted));
+		if (fc_best_axes(s->gains, s->grower->rows->d, needed, axes) < needed)
+			break;
+		add_range(&rule, &s->ranges[axes[needed - 1]]);
+	}
+	polish(s, &rule);
+	return rule;
+}
+
+/* The value of right and wrong rows. */
+static double
+value_of(size_t right, size_t met)
+{
+	return (double) right - PENALTY * (double) (met - right);
+}
+
+/* The value of a rule on the rows to learn from and those to choose by. */
+static double
+measure(short_search *s, fc_short_rule *rule)
+{
+	size_t		met = 0;
+	size_t		right = 0;
+
+	for (size_t i = 0; i < s->rows && rule->count > 0; i++)
+		if (fc_rules_meets(rule, s->grower->rows, i))
+		{
+			met++;
+			right += s->grower->rows->labels[i] == rule->label;
+		}
+	rule->precision = met > 0 ? (double) right / (double) met : 0.0;
+	return value_of(right, met);
+}
+
+/* The best leaf of each label in `best`, the share of each leaf's rows that have its label in its node. */
+static void
+measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena, double *best)
+{
+	const fc_labelled *rows = s->grower->rows;
+	fc_mark		mark = fc_arena_mark(arena);
+	size_t	   *met = FC_TAKE(arena, 2 * tree->count, size_t);
+	size_t	   *right = met + tree->count;
+
+	memset(met, 0, 2 * tree->count * sizeof(size_t));
+	memset(best, 0, rows->k * sizeof(double));
+	for (size_t i = 0; i < s->rows; i++)
+	{
+		size_t		leaf = fc_rules_leaf(tree, rows, i);
+
+		fc_check_every(&s->grower->done, FC_RULES_DEPTH);
+		met[leaf]++;
+		right[leaf] += rows->labels[i] == tree->nodes[leaf].label;
+	}
+	for (size_t i = 0; i < tree->count; i++)
+		if (met[i] > 0)
+		{
+			tree->nodes[i].precision = (double) right[i] / (double) met[i];
+			best[tree->nodes[i].label] = fmax(best[tree->nodes[i].label], value_of(right[i], met[i]));
+		}
+	fc_arena_release(arena, mark);
+}
+
+/* A leaf is left out where a short rule tells all but a few of its rows, and these are not worth the price of a leaf. */
+static void
+drop_told_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena)
+{
+	const fc_labelled *rows = s->grower->rows;
+	fc_mark		mark = fc_arena_mark(arena);
+	size_t	   *alone = FC_TAKE(arena, tree->count, size_t);
+	const fc_short_rule **rule = FC_TAKE(arena, rows->k, const fc_short_rule *);
+
+	memset(alone, 0, tree->count * sizeof(size_t));
+	memset(rule, 0, rows->k * sizeof(*rule));
+	for (size_t j = 0; j < tree->short_count; j++)
+		rule[tree->shorts[j].label] = &tree->shorts[j];
+	for (size_t i = 0; i < s->rows; i++)
+	{
+		size_t		leaf = fc_rules_leaf(tree, rows, i);
+		int32_t		label = tree->nodes[leaf].label;
+
+		alone[leaf] += rows->labels[i] == label && (rule[label] == NULL || !fc_rules_meets(rule[label], rows, i));
+	}
+	for (size_t i = 0; i < tree->count; i++)
+		if (rule[tree->nodes[i].label] != NULL && (double) alone[i] < FC_RULES_PRICE / (double) rows->k * (double) s->rows)
+			tree->nodes[i].precision = FC_RULES_DROPPED;
+	fc_arena_release(arena, mark);
+}
+
+static void
+search_label(short_search *s, size_t conditions, double least, fc_rule_tree *tree)
+{
+	fc_short_rule best;
+	bool		found = false;
+
+	for (size_t wanted = 1; wanted <= conditions && wanted <= FC_RULES_SHORT; wanted++)
+		for (size_t place = 0; place < (wanted > 1 ? s->tries : 1); place++)
+		{
+			fc_short_rule rule = find_rule(s, wanted, place);
+			double		value = measure(s, &rule);
+
+			if (!(value > WORTH * least))
+				continue;
+			least = value;
+			best = rule;
+			found = true;
+		}
+	if (found)
+		tree->shorts[tree->short_count++] = best;
+}
+
+void
+fc_rules_add_short(fc_grower *grower, size_t conditions, fc_arena *arena, fc_rule_tree *tree)
+{
+	const fc_labelled *rows = grower->rows;
+	size_t		n = grower->parts.learn;
+	double		values = (double) rows->k * (double) rows->d * (double) n;
+	short_search s = {.grower = grower,.rows = grower->parts.test};
+	double	   *best = FC_TAKE(arena, rows->k, double);
+	size_t	   *counts = FC_TAKE(arena, rows->k, size_t);
+
+	tree->short_count = 0;
+	tree->shorts = FC_TAKE(arena, rows->k, fc_short_rule);
+	s.met = FC_TAKE(arena, n, uint8_t);
+	s.gains = FC_TAKE(arena, rows->d, double);
+	s.ranges = FC_TAKE(arena, rows->d, fc_range);
+	s.tries = (size_t) fmax(1.0, fmin((double) FC_RULES_TRIES, MOST_VALUES / (4.0 * values)));
+	measure_leaves(&s, tree, arena, best);
+	memset(counts, 0, rows->k * sizeof(size_t));
+	for (size_t i = 0; i < n; i++)
+		counts[rows->labels[i]]++;
+	for (size_t j = 0; j < rows->k && values <= MOST_VALUES; j++)
+	{
+		s.label = (int32_t) j;
+		s.share = (double) counts[j] / (double) n;
+		if (counts[j] > 0 && counts[j] < n && best[j] * WORTH < (double) counts[j] * (double) s.rows / (double) n)
+			search_label(&s, conditions, best[j], tree);
+	}
+	drop_told_leaves(&s, tree, arena);
+}

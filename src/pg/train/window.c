@@ -1,0 +1,107 @@
+/*
+ * window.c - the option "since": which rows of a table that grows are recent, as a condition on rows of the alias t.
+ *
+ *     {"column": c, "interval": i}   c > newest - i and c <= newest, newest the last time in c that is not to come
+ *     {"partition": "last"}          the bounds of the last partition that has rows
+ *     {"where": condition}           as the option "where"
+ * "except" is such an object whose rows are left out.  Times are constants of the condition, so that partitions are pruned and indexes used.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "catalog/partition.h"
+#include "catalog/pg_type.h"
+#include "partitioning/partbounds.h"
+#include "partitioning/partdesc.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+
+#include "pg/base/compat.h"
+#include "pg/base/options.h"
+#include "pg/model/training_options.h"
+#include "pg/train/train.h"
+
+/* Clocks may differ by a day: later times are to come, and say nothing about which rows are the newest. */
+static char *
+interval_condition(Oid relation, const char *rows, const char *column, const char *interval)
+{
+	Oid			type = getBaseType(column_type(relation, column));
+	char	   *name = psprintf("t.%s", quote_identifier(column));
+	char	   *type_name = format_type_be(type);
+	query_argument width = {"interval"};
+	StringInfoData query;
+	bool		null;
+	Datum		condition;
+
+	if (type != DATEOID && type != TIMESTAMPOID && type != TIMESTAMPTZOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("option \"since\": column \"%s\" is of type %s, not a time", column, type_name),
+				 errhint("Times are date, timestamp and timestamptz; of other columns use {\"where\": \"...\"}.")));
+	width.value = DirectFunctionCall3(interval_in, CStringGetDatum(interval), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+	if (!DatumGetBool(DirectFunctionCall2(interval_gt, width.value, DirectFunctionCall3(interval_in, CStringGetDatum("0"), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)))))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"since\": interval is %s, out of range", interval),
+				 errdetail("It is above 0.")));
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT format('%%1$s > %%2$L::%%3$s AND %%1$s <= %%4$L::%%3$s', %s, to_json((q.newest - $1)::%s) #>> '{}', %s, to_json(q.newest) #>> '{}') ",
+					 quote_literal_cstr(name), type_name, quote_literal_cstr(type_name));
+	appendStringInfo(&query, "FROM (SELECT max(%1$s) AS newest FROM %2$s t WHERE %1$s <= (now() + '1 day')::%3$s AND isfinite(%1$s)) q WHERE q.newest IS NOT NULL",
+					 name, rows, type_name);
+	condition = query_datum(query.data, 1, &width, QUERY_STABLE, &null);
+	return null ? "false" : TextDatumGetCString(condition);
+}
+
+/* Of partitions in the order of their bounds; the default one has none. */
+static char *
+partition_condition(Oid relation, const char *rows, const char *which)
+{
+	Relation	table = table_open(relation, AccessShareLock);
+	PartitionDesc partitions = table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ? partitions_of(table) : NULL;
+	char	   *condition = "false";
+	bool		found = false;
+
+	if (strcmp(which, "last") != 0 || partitions == NULL || RelationGetPartitionKey(table)->strategy == PARTITION_STRATEGY_HASH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 strcmp(which, "last") != 0 ? errmsg("option \"since\": partition is \"%s\", but may be \"last\"", which) :
+				 errmsg("option \"since\": %s has no partitions in an order", RelationGetRelationName(table)),
+				 errhint("Other windows are {\"column\": \"at\", \"interval\": \"20 days\"} and {\"where\": \"...\"}.")));
+	for (int i = partitions->nparts - 1; i >= 0 && !found; i--)
+		if (i != partitions->boundinfo->default_index)
+		{
+			condition = resolved_condition(relation, TextDatumGetCString(DirectFunctionCall1(pg_get_partition_constraintdef, ObjectIdGetDatum(partitions->oids[i]))), NULL);
+			found = DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s t WHERE %s)", rows, condition), 0, NULL, QUERY_STABLE, NULL));
+		}
+	table_close(table, AccessShareLock);
+	return found ? condition : "false";
+}
+
+char *
+window_condition(Oid relation, const char *rows, Jsonb *since)
+{
+	Jsonb	   *except;
+	char	   *column;
+	char	   *interval;
+	char	   *partition;
+	char	   *where;
+	char	   *condition;
+
+	except = object_option(since, "except");
+	column = text_option(since, "column");
+	interval = text_option(since, "interval");
+	partition = text_option(since, "partition");
+	where = text_option(since, "where");
+	if ((column != NULL) + (partition != NULL) + (where != NULL) != 1 || (column == NULL) != (interval == NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"since\" does not say which rows are recent"),
+				 errhint("It is one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} and {\"where\": \"...\"}.")));
+	condition = column != NULL ? interval_condition(relation, rows, column, interval) : partition != NULL ? partition_condition(relation, rows, partition) :
+		resolved_condition(relation, where, NULL);
+	return except == NULL ? psprintf("(%s)", condition) : psprintf("(%s) AND (%s) IS NOT TRUE", condition, window_condition(relation, rows, except));
+}

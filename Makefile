@@ -73,10 +73,11 @@ endif
 
 .DEFAULT_GOAL := all
 
-ifneq ($(PGXS),)
+# PGXS has a target check of its own.
+ifneq ($(if $(filter check,$(MAKECMDGOALS)),,$(PGXS)),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit core-types arm build/arm/% valgrind purity census fuzz sanitized mutators soak installations test demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit core-types arm build/arm/% valgrind purity census fuzz sanitized mutators soak installations test check docs docs-serve demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -275,6 +276,26 @@ soak:
 test:
 	@tools/test.sh
 
+# One test: TEST=sql/drift, test/t/104_report, test/unit/test_kmeans; with or without an ending.
+TEST ?=
+
+ifneq ($(filter check,$(MAKECMDGOALS)),)
+check:
+	@tools/check.sh $(TEST)
+endif
+
+# The site of docs/, in build/site, by mkdocs with the theme material, both of Debian.
+docs:
+	@tools/docs.sh build
+
+docs-serve:
+	@tools/docs.sh serve
+
+# Runs the pages and writes what psql prints below each block of SQL.  PAGES="first-model customers"
+docs-outputs: all
+	@tools/install.sh >/dev/null
+	@tools/with-server.sh perl -Itest/t -MPages -e 'Pages::write_outputs("psql", @ARGV)' $(PAGES)
+
 demo:
 	@demo/demo.sh
 
@@ -295,4 +316,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit core-types arm cov valgrind purity census fuzz mutators sanitized regress prove installations bench setup soak test demo dist deb package-test matrix clean
+.PHONY: all unit core-types arm cov valgrind purity census fuzz mutators sanitized regress prove installations bench setup soak test check docs docs-serve docs-outputs demo dist deb package-test matrix clean

@@ -216,7 +216,7 @@ SELECT plot('flat');
 SELECT max(length(line)) <= 100 AS narrow, count(*) > 20 AS lines FROM unnest(ARRAY[plot('kinds'), plot('blobs'), plot('vectors')]) p, regexp_split_to_table(p, '\n') line;
 SELECT train('many', 'blobs', '{a,b,c}'::name[], 30, options => '{"quiet": true}');
 SELECT right(plot('many'), 46);
-SELECT fit_text('long text', 5, false), '|' || fit_text('日本', 6, true) || '|', '|' || fit_text('日本語', 4, false) || '|', fit_text(E'a\tb', 2, false), bar(0.55, 10), '|' || two_sided_bar(-0.55, 10) || '|';
+SELECT fit_text('long text', 5, false), '|' || fit_text('日本', 6, true) || '|', '|' || fit_text('日本語', 4, false) || '|', fit_text(E'a\tb', 2, false), bar(0.55, 10, false), '|' || bar(-0.55, 10, true) || '|';
 \set QUIET on
 \pset format aligned
 \pset tuples_only off

@@ -213,7 +213,6 @@ SELECT * FROM check_sketch('trap');
 INSERT INTO trap VALUES ('{1,2}');
 SELECT row_count(current_sketch('trap'));
 SET ROLE live_owner;
-SELECT fastclust_internal.forget_dropped();
 SELECT fastclust_internal.make_live_triggers(-1, 'trap'), fastclust_internal.make_live_triggers(NULL, 'trap'), fastclust_internal.make_live_triggers(1, NULL);
 \set VERBOSITY terse
 SELECT fastclust_internal.make_live_triggers(1, 0);

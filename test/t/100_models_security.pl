@@ -552,7 +552,7 @@ SELECT l.lanname, l.lanpltrusted, l.laninline <> 0 FROM pg_language l WHERE l.la
 SQL
 is($server->query(<<'SQL'), '', 'each writer asks for the rights of the calling role');
 SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'fastclust_owner'
- WHERE p.prosrc !~ '\m(calling_role|held_model|held_live|readable_live|may_read_live|owns_relation)\(' AND p.prosrc !~ 'pg_event_trigger_ddl_commands' AND p.prorettype <> 'trigger'::regtype
+ WHERE p.prosrc !~ '\m(calling_role|is_member|held_model|held_live|readable_live|may_read_live|owns_relation)\(' AND p.prosrc !~ 'pg_event_trigger_ddl_commands' AND p.prorettype <> 'trigger'::regtype
 SQL
 
 # ---- who may not train ----

@@ -80,7 +80,7 @@ for my $one (sort keys %state)
 	{
 		refused('bob', "SELECT fastclust_internal.sum(s) FROM unnest(ARRAY[$state{$one}, $state{$other}]) s", '(22000|22023)', "no sum of $one and $other");
 	}
-	refused('bob', "SELECT $_($state{$one})", '22000', "no $_ of $one") for $one =~ /sample/ ? qw(lloyd_final sse_final silhouette_final davies_bouldin_final) : qw(coreset_final sse_final silhouette_final davies_bouldin_final);
+	refused('bob', "SELECT $_($state{$one})", '22000', "no $_ of $one") for $one =~ /sample/ ? qw(lloyd_final score_final) : qw(coreset_final score_final);
 	refused('bob', "SELECT state_combine($state{$one}, $state{$one})", '0A000', "nor its combine function by hand: $one");
 }
 

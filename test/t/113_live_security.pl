@@ -195,7 +195,7 @@ gives('alice', "CREATE TABLE hers.times AS SELECT ARRAY[i, 2]::numeric[] AS x, n
 	CREATE TABLE hers.mixed AS SELECT i AS n, (ARRAY['red', 'blue'])[1 + i % 2] AS colour FROM generate_series(1, 90) i; SELECT train('mixed', 'hers.mixed', ARRAY['n', 'colour'], 2, options => '{\"live\": true, \"quiet\": true}');
 	GRANT ALL ON hers.times, hers.mixed TO stranger; GRANT USAGE ON SCHEMA hers TO stranger", "9\n1", 'alice follows columns of other types');
 gives('stranger', $writes, '', 'a role that may call no function of ours writes them');
-gives('alice', "SELECT count(*) FROM check_sketch('times'), check_sketch('mixed')", 0, 'and they are exact');
+gives('alice', "SELECT count(*) FROM (SELECT * FROM check_sketch('times') UNION ALL SELECT * FROM check_sketch('mixed')) d", 0, 'and they are exact');
 gives('bob', "CREATE TABLE his.amounts (x his.amount); GRANT ALL ON his.amounts TO stranger; GRANT USAGE ON SCHEMA his TO stranger", '', 'bob has a table of his type');
 $server->query("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO bob");
 gives('bob', "SELECT keep_sketch('amounts', 'his.amounts', 'x', s) FROM spec; REVOKE EXECUTE ON FUNCTION his.vector(his.amount) FROM PUBLIC", 0, 'and follows it by a cast that nobody else may call');

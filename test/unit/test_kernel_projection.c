@@ -15,18 +15,20 @@ static fc_status
 call(method how, const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed,
 	 fc_arena *arena, fc_embedding *result)
 {
-	switch (how)
-	{
-		case ONE_PASS:
-			return fc_kernel_project(kernel, input, columns, seed, arena, result);
-		case NYSTROEM:
-			return fc_nystroem_project(kernel, input, columns, seed, arena, result);
-		case CHOLESKY:
-			return fc_pivoted_cholesky_project(kernel, input, columns, seed, arena, result);
-		case EXACT:
-			return fc_kernel_eigen_project(kernel, input, arena, result);
-	}
-	return FC_ENUMERIC;
+	fc_mark		used = fc_arena_mark(arena);
+	fc_kernel_rows rows;
+	fc_status	status = fc_kernel_prepare(kernel, input, how != ONE_PASS, arena, &rows);
+
+	if (status == FC_OK && how == ONE_PASS)
+		fc_kernel_project(&rows, columns, seed, arena, result);
+	else if (status == FC_OK && how == NYSTROEM)
+		fc_nystroem_project(&rows, columns, seed, arena, result);
+	else if (status == FC_OK && how == CHOLESKY)
+		fc_pivoted_cholesky_project(&rows, columns, seed, arena, result);
+	else if (status == FC_OK)
+		fc_kernel_eigen_project(&rows, arena, result);
+	fc_arena_release(arena, used);
+	return status;
 }
 
 /* columns: oversampling of ONE_PASS. */

@@ -37,7 +37,7 @@ test_labels(void)
 	}
 }
 
-/* A check for every 2^17 items of every pass at least. */
+/* A check for every pass at least. */
 static void
 test_checks(void)
 {
@@ -50,7 +50,7 @@ test_checks(void)
 	fc_interrupt_check = unit_check;
 	fc_sort(items, n, scratch);
 	fc_interrupt_check = NULL;
-	CHECK(unit_checked >= 3 * (long) (n >> 17), "%ld interrupt checks", unit_checked);
+	CHECK(unit_checked >= 2, "%ld interrupt checks", unit_checked);
 	free(items), free(scratch);
 }
 

@@ -36,7 +36,8 @@ typedef enum fc_status
 #define FC_MAX_ROWS			((int64_t) 1 << 40)
 
 /*
- * Called between blocks of work of at most a few ms; NULL: no calls.  One for the whole process, set by the
+ * Called between blocks of work: once for a row or a line of a matrix, which costs a nanosecond.  A pass over the numbers of one
+ * stored value, of a GB at most, calls it not at all or a few times: it takes a tenth of a second.  NULL: no calls.  One for the whole process, set by the
  * host.  It may longjmp out of any function of the core, which owns nothing; a host without longjmp sets a
  * flag in it, and looks at the flag between its own calls of the core.
  */
@@ -56,20 +57,6 @@ fc_check(void)
 {
 	if (fc_interrupt_check != NULL)
 		fc_interrupt_check();
-}
-
-/* Multiply-adds, or as costly steps, between two checks: a few ms. */
-#define FC_PACE ((size_t) 1 << 22)
-
-/* Count work done since the last check; check when it is enough.  For loops whose steps differ in size. */
-static inline void
-fc_check_every(size_t *done, size_t work)
-{
-	*done += work;
-	if (*done < FC_PACE)
-		return;
-	*done = 0;
-	fc_check();
 }
 
 /*
@@ -162,6 +149,16 @@ typedef struct fc_sparse_row
 /* No NaN and no infinity among n values? */
 bool		fc_all_finite(const double *x, size_t n);
 bool		fc_all_finite_float(const float *x, size_t n);
+
+/* Are the bytes from `end_of_data` to `end` zero? */
+static inline bool
+fc_zero_padding(const void *end_of_data, const void *end)
+{
+	for (const char *p = end_of_data; p < (const char *) end; p++)
+		if (*p != 0)
+			return false;
+	return true;
+}
 
 /* Is every magnitude below 2^63 (so that single-precision products stay finite)? */
 bool		fc_all_moderate(const double *x, size_t n);

@@ -4,14 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
-
 #define PHILOX_M0 UINT32_C(0xD2511F53)
 #define PHILOX_M1 UINT32_C(0xCD9E8D57)
 #define PHILOX_W0 UINT32_C(0x9E3779B9)
 #define PHILOX_W1 UINT32_C(0xBB67AE85)
 #define PHILOX_ROUNDS 10
-#define HASH_WORDS (FC_PIECE / 8)
 
 void
 fc_philox(uint64_t key, const uint32_t counter[4], uint32_t block[4])
@@ -107,8 +104,6 @@ fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t dige
 
 	for (size_t i = 0; i < words; i++)
 	{
-		if (i % HASH_WORDS == 0)
-			fc_check();
 		a = add_word(a, p + 8 * i);
 		b = add_word(b, p + 8 * i);
 	}

@@ -17,7 +17,7 @@ uint64_t	fc_hash_bytes(uint64_t seed, const void *bytes, size_t size);
 /* The same of three words, in half the time. */
 uint64_t	fc_hash_words(uint64_t seed, uint64_t a, uint64_t b, uint64_t c);
 
-/* Two of them, of many bytes at one go, an interrupt check a piece (pieces.h). */
+/* Two of them, of many bytes at one go. */
 void		fc_digest(const uint64_t seeds[2], const void *bytes, size_t size, uint64_t digest[2]);
 
 typedef struct fc_rng

@@ -1,4 +1,4 @@
-/* sort.c - radix sort with interrupt checks; see sort.h */
+/* sort.c - radix sort; see sort.h */
 #include "base/sort.h"
 
 #include <string.h>
@@ -8,7 +8,6 @@
 #define DIGITS	8				/* bytes of a key */
 #define VALUES	256				/* of a byte */
 #define FEW		64
-#define BLOCK	((size_t) 1 << 17)	/* items between two checks, about 1 ms */
 
 static inline size_t
 digit_of(const fc_keyed *item, int digit)
@@ -21,12 +20,8 @@ count_digits(const fc_keyed *items, size_t n, size_t counts[DIGITS][VALUES])
 {
 	memset(counts, 0, DIGITS * sizeof(counts[0]));
 	for (size_t i = 0; i < n; i++)
-	{
-		if (i % BLOCK == 0)
-			fc_check();
 		for (int digit = 0; digit < DIGITS; digit++)
 			counts[digit][digit_of(&items[i], digit)]++;
-	}
 }
 
 /* Counts become the places where each value starts. */
@@ -48,11 +43,7 @@ static void
 distribute(const fc_keyed *from, size_t n, int digit, size_t places[VALUES], fc_keyed *to)
 {
 	for (size_t i = 0; i < n; i++)
-	{
-		if (i % BLOCK == 0)
-			fc_check();
 		to[places[digit_of(&from[i], digit)]++] = from[i];
-	}
 }
 
 /* Fewer items than counters are sorted by insertion, which keeps equal ones in their order, too. */
@@ -89,26 +80,22 @@ fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch)
 
 		if (counts[digit][digit_of(&from[0], digit)] == n)
 			continue;
+		fc_check();
 		places_of(counts[digit]);
 		distribute(from, n, digit, counts[digit], to);
 		from = to;
 		to = swap;
 	}
-	for (size_t i = 0; from != items && i < n; i += BLOCK)
-	{
-		fc_check();
-		memcpy(items + i, from + i, (n - i < BLOCK ? n - i : BLOCK) * sizeof(fc_keyed));
-	}
+	if (from != items)
+		memcpy(items, from, n * sizeof(fc_keyed));
 }
 
 void
 fc_sort_rows(const void *rows, size_t n, size_t row_bytes, fc_keyed *items)
 {
-	size_t		done = 0;
-
 	for (size_t r = 0; r < n; r++)
 	{
-		fc_check_every(&done, row_bytes / 4);
+		fc_check();
 		items[r] = (fc_keyed) {fc_hash_bytes(0, (const char *) rows + r * row_bytes, row_bytes), r};
 	}
 	fc_sort(items, n, items + n);

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/pieces.h"
 #include "base/sizes.h"
 #include "numerics/dense.h"
 #include "numerics/sincos.h"
@@ -63,7 +62,7 @@ fc_gram(fc_decoding *d, const double *center, const double *variance, size_t cou
 	double		scale = 1.0 / (double) d->m;
 	int			rows = (int) count;
 
-	fc_clear_pieces(gram, count * count * sizeof(double));
+	memset(gram, 0, count * count * sizeof(double));
 	memset(rhs, 0, count * sizeof(double));
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{

@@ -15,7 +15,6 @@ set_rest(const fc_sketch *sketch, bool outliers, double *mean, double *rest)
 	const double *scale = fc_spec_scale(spec);
 	const float *basis = fc_spec_basis(spec);
 	size_t		d = spec->dim;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < d; i++)
 		rest[i] = mean[i] = outliers ? 0.0 : (fc_sketch_mean(sketch, i) - center[i]) / (scale ? scale[i] : 1.0);
@@ -23,7 +22,7 @@ set_rest(const fc_sketch *sketch, bool outliers, double *mean, double *rest)
 	{
 		double		along = 0;
 
-		fc_check_every(&done, 2 * d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			along += (double) basis[r * d + i] * mean[i];
 		for (size_t i = 0; i < d; i++)
@@ -37,11 +36,10 @@ scale_basis(const fc_spec *spec, double *scaled)
 	const double *scale = fc_spec_scale(spec);
 	const float *basis = fc_spec_basis(spec);
 	size_t		d = spec->dim;
-	size_t		done = 0;
 
 	for (size_t r = 0; r < spec->reduced; r++)
 	{
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			scaled[r * d + i] = spec->sigma * (double) basis[r * d + i] * (scale ? scale[i] : 1.0);
 	}
@@ -72,13 +70,12 @@ fc_back_project_centroid(const fc_back_projection *back, const double *y, double
 	const double *scale = fc_spec_scale(spec);
 	const float *basis = fc_spec_basis(spec);
 	size_t		d = spec->dim;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < d; i++)
 		x[i] = basis ? back->rest[i] : y[i] * spec->sigma;
 	for (size_t r = 0; basis != NULL && r < spec->reduced; r++)
 	{
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			x[i] += (double) basis[r * d + i] * y[r] * spec->sigma;
 	}
@@ -93,11 +90,10 @@ scale_covariance(const fc_spec *spec, const double *reduced, double *covariance)
 	const double *scale = fc_spec_scale(spec);
 	double		unit = spec->sigma * spec->sigma;
 	size_t		d = spec->dim;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < d; i++)
 	{
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t j = 0; j < d; j++)
 			covariance[i * d + j] = unit * reduced[i * d + j] * (scale ? scale[i] * scale[j] : 1.0);
 	}

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/pieces.h"
 #include "base/sizes.h"
 #include "kmeans/kmeans.h"
 #include "numerics/dense.h"
@@ -72,8 +71,6 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, s
 	{
 		double		e = fc_rng_normal(&d->rng);
 
-		if (i % FC_CHECKED_MOMENTS == FC_CHECKED_MOMENTS - 1)
-			fc_check();
 		x[i] = (float) e;
 		squares += e * e;
 	}
@@ -82,8 +79,6 @@ draw_atom(fc_decoding *d, const double *center, double variance, size_t pairs, s
 	{
 		double		shift = scale * (double) x[i];
 
-		if (i % FC_CHECKED_MOMENTS == FC_CHECKED_MOMENTS - 1)
-			fc_check();
 		x[i] = (float) (center[i % d->n] + shift);
 		x[coordinates + i] = (float) (center[i % d->n] - shift);
 	}
@@ -120,14 +115,13 @@ static void
 measure_spreads(fc_decoding *d, size_t count)
 {
 	fc_points_work *w = &d->points;
-	size_t		done = 0;
 
 	memset(w->spreads, 0, d->k * sizeof(double));
 	for (size_t i = 0; i < count; i++)
 	{
 		size_t		cluster = (size_t) w->labels[i];
 
-		fc_check_every(&done, d->n);
+		fc_check();
 		w->spreads[cluster] += w->weight[i] * fc_row_distance(w->centroids + cluster * d->n, NULL, w->x + i * d->n, d->n);
 	}
 	for (size_t c = 0; c < d->k; c++)
@@ -198,7 +192,6 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 	fc_reweight_work *w = &d->reweight;
 	size_t		atoms = mixture->count;
 	size_t		count = 0;
-	size_t		done = 0;
 
 	memcpy(w->center, mixture->center, atoms * d->n * sizeof(double));
 	for (size_t i = 0; i < d->rows; i++)
@@ -208,7 +201,7 @@ lay_out(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 		size_t		chosen = fc_draw_row(d, turn);
 		const double *row = d->row + chosen * d->n;
 
-		fc_check_every(&done, atoms * d->n);
+		fc_check();
 		if (!within_reach(d, mixture, row))
 			continue;
 		memcpy(w->center + (atoms + count) * d->n, row, d->n * sizeof(double));

@@ -15,7 +15,6 @@
 #include "decode/decode.h"
 
 #define FC_FREQUENCY_BLOCK ((size_t) 256)	/* frequencies a pass: features of all atoms stay in cache */
-#define FC_CHECKED_MOMENTS ((size_t) 1 << 16)	/* simple work on that many between two checks */
 #define FC_PI 3.14159265358979323846
 #define FC_MID_ITERATIONS 100		/* of a joint refinement on the way */
 

@@ -20,7 +20,6 @@
 #include "numerics/sincos.h"
 
 #define RANDOM_START_PERIOD 4
-#define COORDINATE 16			/* multiplications that a random number costs, about */
 #define STEP_GROWTH 1.6f
 #define STEP_LARGEST 16.0f
 #define STEP_SHRINK 0.25f
@@ -53,13 +52,12 @@ static double
 measure_rows(fc_decoding *d, const fc_mixture *chosen)
 {
 	double		total = 0.0;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < d->rows; i++)
 	{
 		double		nearest = chosen->count > 0 ? INFINITY : 1.0;
 
-		fc_check_every(&done, chosen->count * d->n);
+		fc_check();
 		for (size_t c = 0; c < chosen->count; c++)
 			nearest = fmin(nearest, fc_squared_distance(d->row + i * d->n, chosen->center + c * d->n, d->n));
 		d->row_distance[i] = d->row_weight[i] * nearest;
@@ -88,7 +86,6 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 	bool		rows = d->rows > 0 && init != FC_INIT_RANGE;
 	bool		uniform = init == FC_INIT_RANGE || d->uniform_starts;
 	double		total = 0.0;
-	size_t		done = 0;
 
 	if (rows && init == FC_INIT_KMEANSPP)
 		total = measure_rows(d, chosen);
@@ -98,7 +95,7 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 	{
 		double	   *point = start + i * d->n;
 
-		fc_check_every(&done, COORDINATE * d->n);
+		fc_check();
 		if (i < sample_centroids)
 			memcpy(point, d->sample_centroid + i * d->n, d->n * sizeof(double));
 		else if (total > 0.0)
@@ -249,8 +246,6 @@ mean_shift(fc_decoding *d, double variance, int iterations, double tolerance, do
 
 	for (size_t j = 0; j < d->m; j++)
 	{
-		if (j % FC_CHECKED_MOMENTS == 0)
-			fc_check();
 		w->re[j] = (float) (d->r_re[j] * w->envelope[j] / (double) d->m);
 		w->im[j] = (float) (d->r_im[j] * w->envelope[j] / (double) d->m);
 	}

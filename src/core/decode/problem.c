@@ -37,7 +37,6 @@ scale_frequencies(const fc_spec *spec, problem_work *w)
 {
 	const double *sigmas = fc_spec_sigmas(spec);
 	size_t		values = (size_t) spec->frequencies * spec->reduced;
-	size_t		done = 0;
 
 	for (size_t s = w->count; s-- > 0;)
 	{
@@ -45,7 +44,7 @@ scale_frequencies(const fc_spec *spec, problem_work *w)
 
 		for (size_t j = 0; j < spec->frequencies; j++)
 		{
-			fc_check_every(&done, spec->reduced);
+			fc_check();
 			for (size_t i = j * spec->reduced; i < (j + 1) * spec->reduced; i++)
 				w->omega[s * values + i] = (float) ((double) w->omega[i] * ratio);
 		}
@@ -116,7 +115,6 @@ set_initial(const fc_spec *spec, const fc_problem_parts *parts, problem_work *w,
 	const float *basis = fc_spec_basis(spec);
 	size_t		d = spec->dim;
 	size_t		n = spec->reduced;
-	size_t		done = 0;
 
 	for (size_t j = 0; j < parts->initial_count; j++)
 	{
@@ -126,7 +124,7 @@ set_initial(const fc_spec *spec, const fc_problem_parts *parts, problem_work *w,
 		{
 			double		y = basis ? 0.0 : w->scaled[r];
 
-			fc_check_every(&done, d);
+			fc_check();
 			for (size_t i = 0; basis != NULL && i < d; i++)
 				y += (double) basis[r * d + i] * w->scaled[i];
 			w->initial[j * n + r] = y / spec->sigma;

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/pieces.h"
 #include "base/sizes.h"
 #include "numerics/dense.h"
 
@@ -29,7 +28,6 @@
 #define HOPELESS_COST_RATIO 1.5	/* a trial this many times worse is not refined further */
 #define TRIAL_ITERATIONS 25
 #define SIGNIFICANT_NOISE_RATIO 2.0
-#define EXPONENTIAL 16			/* multiplications that exp costs, about */
 #define ISOLATION_BANDWIDTHS 4.0	/* bandwidths: clusters are about one in radius */
 
 void
@@ -110,11 +108,10 @@ static void
 fit_chosen(fc_decoding *d, size_t size, size_t chosen)
 {
 	fc_select_work *w = &d->select;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < chosen; i++)
 	{
-		fc_check_every(&done, chosen);
+		fc_check();
 		for (size_t j = 0; j < chosen; j++)
 			w->sub_gram[i * chosen + j] = w->gram[w->chosen[i] * size + w->chosen[j]];
 		w->sub_rhs[i] = w->rhs[w->chosen[i]];
@@ -228,8 +225,8 @@ weigh_atoms(fc_decoding *d, const fc_mixture *mixture)
 
 	for (size_t i = 0; i < count; i++)
 		trace += w->gram[i * count + i];
-	fc_copy_pieces(w->factor, w->gram, count * count * sizeof(double));
-	fc_clear_pieces(w->inverse, count * count * sizeof(double));
+	memcpy(w->factor, w->gram, count * count * sizeof(double));
+	memset(w->inverse, 0, count * count * sizeof(double));
 	for (size_t i = 0; i < count; i++)
 	{
 		w->factor[i * count + i] += 1e-9 * trace / (double) count + 1e-300;
@@ -247,11 +244,10 @@ remove_atom(fc_decoding *d, fc_mixture *mixture, size_t atom)
 	fc_improve_work *w = &d->improve;
 	size_t		count = mixture->count;
 	double	   *out = w->gram;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < count; i++)
 	{
-		fc_check_every(&done, count);
+		fc_check();
 		for (size_t j = 0; j < count; j++)
 			if (i != atom && j != atom)
 				*out++ = w->gram[i * count + j];
@@ -287,7 +283,7 @@ hessians(fc_decoding *d, const fc_mixture *mixture)
 	fc_improve_work *w = &d->improve;
 	size_t		square = d->n * d->n;
 
-	fc_clear_pieces(w->hessian, mixture->count * square * sizeof(double));
+	memset(w->hessian, 0, mixture->count * square * sizeof(double));
 	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
 	{
 		size_t		width = fc_block_width(d, first);
@@ -303,14 +299,13 @@ static double
 split_norm(fc_decoding *d, const double *direction, double variance)
 {
 	double		norm = 0.0;
-	size_t		done = 0;
 
 	for (size_t j = 0; j < d->m; j++)
 	{
 		double		projection = FC_PI * cblas_ddot((int) d->n, direction, 1, d->omega + j * d->n, 1);
 		double		square = projection * projection;
 
-		fc_check_every(&done, EXPONENTIAL + d->n);
+		fc_check();
 		norm += exp(-2.0 * variance * d->half_norm[j]) * square * square / (double) d->m;
 	}
 	return norm;

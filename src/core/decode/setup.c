@@ -30,11 +30,7 @@ set_frequencies(fc_decoding *d)
 	double		squares = 0.0;
 
 	for (size_t i = 0; i < coordinates; i++)
-	{
-		if (i % FC_CHECKED_MOMENTS == 0)
-			fc_check();
 		squares += (double) p->omega[i] * (double) p->omega[i];
-	}
 	d->unit = squares > 0.0 ? sqrt((double) coordinates / squares) : 1.0;
 	for (size_t j = 0; j < d->m; j++)
 	{
@@ -42,8 +38,7 @@ set_frequencies(fc_decoding *d)
 		double		norm = 0.0;
 		double		angle = 0.0;
 
-		if (j % FC_FREQUENCY_BLOCK == 0)
-			fc_check();
+		fc_check();
 		for (size_t l = 0; l < d->n; l++)
 		{
 			double		radians = (double) omega[l] * d->unit;
@@ -76,7 +71,6 @@ set_rows(fc_decoding *d)
 	const fc_problem *p = d->problem;
 	size_t		given = d->rows;
 	double		total = 0.0;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < d->sample_centroids * d->n; i++)
 	{
@@ -89,7 +83,7 @@ set_rows(fc_decoding *d)
 	{
 		double		weight = p->pilot_weight != NULL ? p->pilot_weight[i] : 1.0;
 
-		fc_check_every(&done, d->n);
+		fc_check();
 		if (!(weight > 0.0))
 			continue;
 		for (size_t l = 0; l < d->n; l++)
@@ -235,8 +229,6 @@ fc_set_up(fc_decoding *d)
 	{
 		double		square = d->z_re[j] * d->z_re[j] + d->z_im[j] * d->z_im[j];
 
-		if (j % FC_CHECKED_MOMENTS == 0)
-			fc_check();
 		d->energy += square / (double) d->m;
 		noise += fmax(1.0 - square, 0.0) / (double) d->m;
 		d->informative += square > 4.0 / d->problem->rows;

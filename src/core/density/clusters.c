@@ -367,7 +367,6 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena
 	fc_parts	parts = fc_new_parts(b->m, arena);
 	double	   *core = FC_TAKE(arena, b->m, double);
 	double	   *squared = FC_TAKE(arena, b->m, double);
-	size_t		done = 0;
 	size_t		k;
 
 	for (size_t a = 0; a < b->m; a++)
@@ -377,7 +376,7 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena
 	{
 		if (core[a] > scale * scale)
 			continue;
-		fc_check_every(&done, a * (b->d + 4));
+		fc_check();
 		points.n = a;
 		fc_point_distances(&points, b->mean + a * b->d, squared);
 		for (size_t i = 0; i < a; i++)

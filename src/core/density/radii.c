@@ -130,11 +130,10 @@ fc_squared_radii(const fc_bubbles *b, const double *mass, size_t masses, fc_aren
 	fc_point_columns	columns = fc_point_columns_of(b, arena);
 	double	   *distance = FC_TAKE(arena, b->m, double);
 	partly_sorted near = {.x = FC_TAKE(arena, b->m, neighbour)};
-	size_t		done = 0;
 
 	for (size_t a = 0; a < b->m; a++)
 	{
-		fc_check_every(&done, b->m * (b->d + 8));
+		fc_check();
 		fc_point_distances(&columns, b->mean + a * b->d, distance);
 		for (size_t i = 0; i < b->m; i++)
 			near.x[i] = (neighbour) {distance[i] + b->square[i], (uint32_t) i};

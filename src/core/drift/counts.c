@@ -4,11 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "drift/internal.h"
 
 #define THRESHOLDS	(FC_DRIFT_CELLS - 1)
-#define BLOCK		((size_t) 1 << 18)	/* counts between two checks */
 
 /* ---- the bytes ---- */
 
@@ -52,7 +50,7 @@ fc_drift_size_of_spec(const fc_drift_spec *spec, uint8_t flags)
 void
 fc_drift_counts_init(const fc_drift_spec *spec, uint8_t flags, fc_drift_counts *counts)
 {
-	fc_clear_pieces(counts, fc_drift_size_of_spec(spec, flags));
+	memset(counts, 0, fc_drift_size_of_spec(spec, flags));
 	*counts = fixed_fields(spec, flags);
 }
 
@@ -70,19 +68,17 @@ fc_drift_convert(const fc_drift_counts *source, uint8_t flags, fc_drift_counts *
 	FC_ASSERT(source->pending == 0);
 	if (!(flags & FC_DRIFT_WIDE) && source->rows > FC_DRIFT_MOST_NARROW)
 		return FC_EOVERFLOW;
-	fc_clear_pieces(target, fc_drift_counts_size(source, flags));
+	memset(target, 0, fc_drift_counts_size(source, flags));
 	*target = *source;
 	target->container = 0;
 	target->flags = flags;
 	if (((flags ^ source->flags) & FC_DRIFT_WIDE) == 0)
 	{
-		fc_copy_pieces(target + 1, source + 1, numbers_size(source, flags));
+		memcpy(target + 1, source + 1, numbers_size(source, flags));
 		return FC_OK;
 	}
 	for (size_t i = 0; i < numbers; i++)
 	{
-		if (i % BLOCK == 0)
-			fc_check();
 		if (flags & FC_DRIFT_WIDE)
 			((uint64_t *) (target + 1))[i] = fc_drift_number(source, i);
 		else
@@ -102,8 +98,6 @@ check_numbers(const fc_drift_counts *counts)
 
 	for (size_t i = 0; i < numbers; i++)
 	{
-		if (i % BLOCK == 0)
-			fc_check();
 		if (fc_drift_number(counts, i) > rows)
 			return FC_EFORMAT;
 		if (i >= cells)
@@ -197,8 +191,6 @@ fc_drift_combine(fc_drift_counts *target, const fc_drift_counts *source, int sig
 	{
 		uint64_t	number = fc_drift_number(source, i);
 
-		if (i % BLOCK == 0)
-			fc_check();
 		if (sign < 0 && number > fc_drift_number(target, i))
 			return FC_ENEGATIVE;
 		add_number(target, i, sign < 0 ? -number : number);

@@ -128,8 +128,8 @@ rows_with_bit(const fc_drift_spec *spec, const fc_drift_counts *counts, size_t b
 	return rows;
 }
 
-/* "Both" and "one alone" of bits a and b, which are number `place`; one[side * bits + b]: rows with bit b.  False: no rows have such counts. */
-static bool
+/* "Both" and "one alone" of bits a and b, which are number `place`; one[side * bits + b]: rows with bit b.  Counts that no rows have tell nothing. */
+static void
 offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b, size_t place, table_list *tables)
 {
 	size_t		bits = fc_drift_spec_bits(sides->spec);
@@ -144,14 +144,13 @@ offer_pair(const fc_drift_sides *sides, const double *one, size_t a, size_t b, s
 		both.count[side] = (double) fc_drift_number(sides->counts[side], place);
 		alone.count[side] = with[a] + with[b] - 2.0 * both.count[side];
 		if (both.count[side] > fmin(with[a], with[b]) || with[a] + with[b] - both.count[side] > rows_of_side(sides, side))
-			return false;
+			return;
 	}
 	offer(both, sides, tables);
 	offer(alone, sides, tables);
-	return true;
 }
 
-static fc_status
+static void
 search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena, table_list *tables)
 {
 	size_t		bits = fc_drift_spec_bits(sides->spec);
@@ -165,10 +164,9 @@ search_pairs(const fc_drift_sides *sides, const bool *moved, fc_arena *arena, ta
 	{
 		fc_check();
 		for (size_t b = a + 1; b < bits; b++, place++)
-			if ((moved == NULL || !(moved[column[a]] || moved[column[b]])) && !offer_pair(sides, one, a, b, place, tables))
-				return FC_EFORMAT;
+			if (moved == NULL || !(moved[column[a]] || moved[column[b]]))
+				offer_pair(sides, one, a, b, place, tables);
 	}
-	return FC_OK;
 }
 
 /* ---- the tests ---- */
@@ -233,27 +231,23 @@ test_family(const fc_drift_sides *sides, double tests, table_list *tables, famil
 	result->effect = effect_of_table(sides, &tables->table[0], tests);
 }
 
-static fc_status
+static void
 test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 {
 	two_by_two	strongest[TESTED];
 	table_list	tables = {strongest, 0, TESTED};
-	fc_status	status;
 
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
-		if (j % 1024 == 0)
-			fc_check();
+		fc_check();
 		offer(strongest_of_column(sides, j), sides, &tables);
 	}
 	test_family(sides, column_tests(sides->spec), &tables, &families[COLUMNS]);
-	if (pair_tests(sides->spec) == 0)
-		return FC_OK;
 	tables.count = 0;
-	status = search_pairs(sides, NULL, arena, &tables);
-	if (status == FC_OK)
+	if (pair_tests(sides->spec) > 0)
+		search_pairs(sides, NULL, arena, &tables);
+	if (tables.count > 0)
 		test_family(sides, pair_tests(sides->spec), &tables, &families[PAIRS]);
-	return status;
 }
 
 /* Where no counts are, the waves' own. */
@@ -294,13 +288,12 @@ join_families(const fc_drift_sides *sides, const family *families, double thresh
 	result->hidden = hidden_change(sides, count, threshold, waves);
 }
 
-fc_status
+void
 fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect, fc_arena *arena,
 					fc_drift_result *result)
 {
 	family		families[FAMILIES] = {{NAN, 0}, {NAN, 0}, {NAN, 0}};
 	fc_wave_test waves = {NAN, NAN, NAN, NAN, NAN, 0};
-	fc_status	status = FC_OK;
 
 	*result = (fc_drift_result) {NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN}, FC_VERDICT_TOO_FEW};
 	if (has_waves(sides) && sides->null != NULL)
@@ -310,13 +303,10 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 	if (waves.rows >= FC_DRIFT_LEAST_ROWS)
 		families[WAVES] = (family) {waves.hidden <= MOST_HIDDEN_OF_WAVES ? waves.p_value : 1.0, waves.size};
 	if (has_counts(sides) && fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) >= FC_DRIFT_LEAST_ROWS)
-		status = test_counts(sides, arena, families);
-	if (status != FC_OK)
-		return status;
+		test_counts(sides, arena, families);
 	if (!isnan(families[COLUMNS].p) || !isnan(families[WAVES].p))
 		join_families(sides, families, threshold, &waves, result);
 	result->verdict = verdict_of(result, threshold, min_effect);
-	return FC_OK;
 }
 
 /* ---- shift and spread of a column, by the exact means and deviations of the sketches ---- */
@@ -380,18 +370,17 @@ list_columns(const fc_drift_sides *sides, double log_tests, double limit, table_
 	}
 }
 
-fc_status
+void
 fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_arena *arena,
 			   fc_drift_move *moves, size_t *count)
 {
 	double		families = has_counts(sides) ? count_families(sides, has_waves(sides)) : 0;
 	table_list	tables = {.room = 2 * most};
 	bool	   *moved;
-	fc_status	status = FC_OK;
 
 	*count = 0;
 	if (!has_counts(sides) || fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) < FC_DRIFT_LEAST_ROWS)
-		return FC_OK;
+		return;
 	tables.table = FC_TAKE(arena, tables.room, two_by_two);
 	moved = FC_TAKE(arena, sides->spec->dim, bool);
 	list_columns(sides, log(families * column_tests(sides->spec)), log(threshold), &tables, moved);
@@ -399,10 +388,9 @@ fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_ar
 	if (*count < most && pair_tests(sides->spec) > 0)
 	{
 		tables.count = 0;		/* pairs of the other columns */
-		status = search_pairs(sides, moved, arena, &tables);
+		search_pairs(sides, moved, arena, &tables);
 		test_tables(sides, &tables);
 		take_moves(&tables, log(families * pair_tests(sides->spec)), log(threshold), most, moves, count);
 	}
 	describe_moves(sides, moves, *count);
-	return status;
 }

@@ -50,8 +50,8 @@ typedef struct fc_drift_result
 	fc_verdict	verdict;
 } fc_drift_result;
 
-/* Values that come together are of one spec.  FC_EFORMAT: counts that no rows have. */
-fc_status	fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect,
+/* Values that come together are of one spec. */
+void		fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect,
 								fc_arena *arena, fc_drift_result *result);
 
 /* A column that moved, or two whose joint law did. */
@@ -69,7 +69,7 @@ typedef struct fc_drift_move
  * The `most` (>= 1) columns with F T1 p below the threshold, least p first; then, as there is room, pairs by F T2 p, of columns that
  * are not among all those.
  */
-fc_status	fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_arena *arena,
+void		fc_drift_moved(const fc_drift_sides *sides, double threshold, size_t most, fc_arena *arena,
 						   fc_drift_move *moves, size_t *count);
 
 #endif							/* FC_DRIFT_TEST_H */

@@ -181,9 +181,8 @@ effective_rows(const fc_sketch *sketch)
 	return fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
 }
 
-/* P(sum lambda_i chi^2_1 >= mean + excess), by the three moments. */
-static double
-tail(double excess, const fc_wave_null *null)
+double
+fc_wave_tail(double excess, const fc_wave_null *null)
 {
 	double		variance = 2.0 * null->square;
 	double		third = 8.0 * null->cube;
@@ -199,10 +198,11 @@ tail(double excess, const fc_wave_null *null)
 
 /* ---- how large a change is ---- */
 
-/* mean_j(a_j sum_i omega_ji^2 s_i^2) / d: the MMD^2 of a shift of one column by one deviation. */
-static void
-response(const fc_sketch *training, fc_arena *arena, double *mean)
+double
+fc_wave_response(const fc_sketch *training, fc_arena *arena)
 {
+	fc_mark		used = fc_arena_mark(arena);
+	double		mean = 0;
 	const fc_spec *spec = fc_sketch_spec(training);
 	double		w = fc_sketch_total_weight(training);
 	double		w2 = fc_sketch_weight2(training);
@@ -215,13 +215,11 @@ response(const fc_sketch *training, fc_arena *arena, double *mean)
 	fc_frequencies(spec, arena, omega);
 	for (size_t i = 0; i < spec->dim; i++)
 		variance[i] = fc_spec_scale(spec) != NULL ? 1.0 : fc_sketch_variance(training, i);
-	*mean = 0;
 	for (size_t j = 0; j < spec->frequencies; j++)
 	{
 		double		norm = 0;
 
-		if (j % 64 == 0)
-			fc_check();
+		fc_check();
 		for (size_t i = 0; i < spec->dim; i++)
 			norm += variance[i] * (double) omega[j * spec->dim + i] * (double) omega[j * spec->dim + i];
 		for (size_t s = 0; s < spec->scales; s++)
@@ -230,18 +228,18 @@ response(const fc_sketch *training, fc_arena *arena, double *mean)
 			double		square = re[place] * re[place] + im[place] * im[place];
 			double		power = fmax(0.0, w * w > w2 ? (w * w * square - w2) / (w * w - w2) : square);
 
-			*mean += power * norm / (fc_spec_sigmas(spec)[s] * fc_spec_sigmas(spec)[s]);
+			mean += power * norm / (fc_spec_sigmas(spec)[s] * fc_spec_sigmas(spec)[s]);
 		}
 	}
-	*mean /= (double) fc_spec_moments(spec) * (double) spec->dim;
+	fc_arena_release(arena, used);
+	return mean / ((double) fc_spec_moments(spec) * (double) spec->dim);
 }
 
 void
 fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
 				fc_arena *arena, fc_wave_test *test)
 {
-	fc_mark		used = fc_arena_mark(arena);
-	double		mean = 0;
+	double		mean;
 	double		c;
 
 	FC_ASSERT(fc_spec_basis(fc_sketch_spec(training)) == NULL);
@@ -251,12 +249,11 @@ fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_
 	test->mmd2 = fc_sketch_distance(training, rows);
 	if (isnan(test->mmd2))
 		return;
-	response(training, arena, &mean);
-	fc_arena_release(arena, used);
+	mean = fc_wave_response(training, arena);
 	test->rows = fmin(effective_rows(training), effective_rows(rows));
 	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
 	test->null_sd = c * sqrt(2.0 * null->square);
-	test->p_value = tail(test->mmd2 / c, null);
+	test->p_value = fc_wave_tail(test->mmd2 / c, null);
 	test->size = sqrt(fmax(test->mmd2, 0.0) / fmax(mean, 1e-30));
 	test->hidden = sqrt(CHANCE * test->null_sd / fmax(mean, 1e-30));
 }

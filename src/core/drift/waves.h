@@ -54,4 +54,10 @@ typedef struct fc_wave_test
 void		fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
 							fc_arena *arena, fc_wave_test *test);
 
+/* P(sum lambda_i chi^2_1 >= mean + excess), by the three moments. */
+double		fc_wave_tail(double excess, const fc_wave_null *null);
+
+/* mean_j(...) / d above: the MMD^2 of a shift of one column by one deviation; of a spec without a basis. */
+double		fc_wave_response(const fc_sketch *training, fc_arena *arena);
+
 #endif							/* FC_DRIFT_WAVES_H */

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "numerics/rows.h"
 
@@ -251,7 +250,6 @@ static bool
 columns_fit(walk *at)
 {
 	const fc_encoder *encoder = at->encoder;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < encoder->columns; i++)
 	{
@@ -262,7 +260,7 @@ columns_fit(walk *at)
 			column->features > encoder->features - at->features)
 			return false;
 		at->features += column->features;
-		fc_check_every(&done, 8 * i);
+		fc_check();
 		for (size_t j = 0; j < i; j++)
 			if (compare_texts(at, encoder->column[j].name_start, encoder->column[j].name_length,
 							  column->name_start, column->name_length) == 0)
@@ -323,14 +321,13 @@ features_fit(walk *at)
 {
 	const fc_encoder *encoder = at->encoder;
 	size_t		number = 0;
-	size_t		done = 0;
 
 	for (size_t c = 0; c < encoder->columns; c++)
 		for (size_t last = number + encoder->column[c].features; number < last; number++)
 		{
 			const fc_encoder_feature *feature = &encoder->feature[number];
 
-			fc_check_every(&done, 8 * (number - encoder->column[c].first_feature));
+			fc_check();
 			if (feature->column != c || !settings_fit(encoder, feature) || !dimensions_fit(at, feature) ||
 				!path_fits(at, feature, encoder->column[c].first_feature, number))
 				return false;

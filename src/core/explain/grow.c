@@ -180,7 +180,7 @@ look_at(fc_grower *grower, int32_t number)
 
 		if (full && !asked)
 			continue;
-		fc_check_every(&grower->done, 16 * n + 64);
+		fc_check();
 		gain = sweep_axis(grower, axis, sum, asked ? 1.0 : NEW_COLUMN, node);
 		if (gains != NULL)
 			gains[axis] = gain;
@@ -237,7 +237,7 @@ part_node(fc_grower *grower, const fc_grown_node *node, fc_grown_node *below, fc
 	mark_rows(grower, node, grower->order, node->begin, node->end);
 	for (size_t axis = 0; axis < grower->rows->d; axis++)
 	{
-		fc_check_every(&grower->done, 4 * (node->end - node->begin));
+		fc_check();
 		middle = part_rows(grower, grower->order + axis * grower->parts.learn, node->begin, node->end);
 	}
 	below->end = above->begin = middle;
@@ -283,7 +283,7 @@ sort_axes(fc_grower *grower, fc_arena *arena)
 	{
 		for (size_t i = 0; i < n; i++)
 			items[i] = (fc_keyed) {fc_number_key(grower->rows->x[axis * grower->rows->n + i]), i};
-		fc_check_every(&grower->done, 64 * n);
+		fc_check();
 		fc_sort(items, n, room);
 		for (size_t i = 0; i < n; i++)
 			grower->sorted[axis * n + i] = (uint32_t) items[i].value;

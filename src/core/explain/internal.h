@@ -41,7 +41,6 @@ typedef struct fc_grower
 	fc_rule_node *nodes;
 	size_t		count;			/* of nodes */
 	double	   *gains;			/* FC_GAINS times d: the gain of each axis at the first nodes, 0 where it may not be asked */
-	size_t		done;			/* work since the last check */
 } fc_grower;
 
 /* The arrays of a grower, in the arena. */

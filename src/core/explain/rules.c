@@ -55,7 +55,7 @@ prune(fc_grower *grower, const pruning *room)
 		fc_rule_node *node = &grower->nodes[i];
 		double		children;
 
-		fc_check_every(&grower->done, grower->grown[i].check_end - grower->grown[i].check_begin + 1);
+		fc_check();
 		room->value[i] = leaf_value(grower, i, room->worth);
 		if (node->below < 0)
 			continue;

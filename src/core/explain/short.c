@@ -103,7 +103,7 @@ sweep_axes(short_search *s, double penalty)
 {
 	for (uint32_t axis = 0; axis < s->grower->rows->d; axis++)
 	{
-		fc_check_every(&s->grower->done, 4 * s->grower->parts.learn);
+		fc_check();
 		s->gains[axis] = best_range(s, axis, penalty, &s->ranges[axis]);
 	}
 }
@@ -200,7 +200,7 @@ measure_leaves(short_search *s, fc_rule_tree *tree, fc_arena *arena, double *bes
 	{
 		size_t		leaf = fc_rules_leaf(tree, rows, i);
 
-		fc_check_every(&s->grower->done, FC_RULES_DEPTH);
+		fc_check();
 		met[leaf]++;
 		right[leaf] += rows->labels[i] == tree->nodes[leaf].label;
 	}

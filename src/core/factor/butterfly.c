@@ -11,8 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SCATTERED	8			/* multiplications that moving a number far away costs, about */
-
 typedef struct butterfly_work
 {
 	fc_arena   *arena;
@@ -69,7 +67,6 @@ split(butterfly_work *w)
 	size_t		half = (w->height + 1) / 2;
 	size_t		blocks = (size_t) 1 << w->level;
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
-	size_t		done = 0;
 
 	fc_sparse_pair_take(w->arena, blocks * w->height, 2 * blocks * half, 2 * blocks * w->height, s);
 	for (size_t r = 0; r <= s->plain.rows; r++)
@@ -89,7 +86,7 @@ split(butterfly_work *w)
 				bool		two = i + half < w->height;
 				size_t		column = (2 * b + side) * half + i;
 
-				fc_check_every(&done, 4 * count + 64);
+				fc_check();
 				fit_piece(w->m + i * w->columns + first, two ? w->m + (i + half) * w->columns + first : NULL,
 						  count, &pair[0], &pair[1]);
 				for (size_t k = 0; k < (two ? 2 : 1); k++)
@@ -115,13 +112,12 @@ close_chain(butterfly_work *w)
 	size_t		blocks = (size_t) 1 << w->level;
 	fc_sparse_pair *s = &w->factors->factor[w->factors->count];
 	size_t		count = 0;
-	size_t		done = 0;
 
 	fc_sparse_pair_take(w->arena, blocks * w->height, w->columns, w->height * w->columns, s);
 	for (size_t b = 0; b < blocks; b++)
 		for (size_t r = 0; r < w->height; r++)
 		{
-			fc_check_every(&done, w->columns >> w->level);
+			fc_check();
 			for (size_t c = range_start(w->columns, w->level, b); c < range_start(w->columns, w->level, b + 1); c++)
 			{
 				s->plain.column[count] = (uint32_t) c;
@@ -175,7 +171,6 @@ fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 {
 	bool		transpose = target->k > target->d;
 	butterfly_work w = {.arena = arena,.factors = factors};
-	size_t		done = 0;
 
 	w.rows = transpose ? target->d : target->k;
 	w.columns = transpose ? target->k : target->d;
@@ -183,7 +178,7 @@ fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 	w.m = FC_TAKE(arena, w.rows * w.columns, double);
 	for (size_t j = 0; j < target->k; j++)
 	{
-		fc_check_every(&done, SCATTERED * target->d);
+		fc_check();
 		for (size_t i = 0; i < target->d; i++)
 			w.m[transpose ? i * target->k + j : j * target->d + i] = root_weight(target, j) * target->u[j * target->d + i];
 	}

@@ -8,12 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/sizes.h"
-
-#define CHECKED_LINES	128
-#define CHECKED_CELLS	100000
-#define ROWS	((size_t) 1 << 16)	/* gathered between two checks */
 
 size_t
 fc_constraint_capacity(const fc_constraint *constraint, size_t rows, size_t columns)
@@ -37,8 +32,7 @@ select_largest(double *v, size_t n, size_t count)
 		size_t		i = low;
 		size_t		j = high;
 
-		if (high - low > CHECKED_CELLS)
-			fc_check();
+		fc_check();
 		for (;;)
 		{
 			while (v[i] > pivot)
@@ -71,26 +65,16 @@ mark_line(const double *line, size_t n, size_t stride, size_t count,
 	if (count < n)
 	{
 		for (size_t i = 0; i < n; i++)
-		{
-			if (i % CHECKED_CELLS == CHECKED_CELLS - 1)
-				fc_check();
 			copy[i] = fabs(line[i * stride]);
-		}
 		threshold = select_largest(copy, n, count);
 		ties = count;
 		for (size_t i = 0; i < n; i++)
-		{
-			if (i % CHECKED_CELLS == CHECKED_CELLS - 1)
-				fc_check();
 			ties -= fabs(line[i * stride]) > threshold;
-		}
 	}
 	for (size_t i = 0; i < n; i++)
 	{
 		double		size = fabs(line[i * stride]);
 
-		if (i % CHECKED_CELLS == CHECKED_CELLS - 1)
-			fc_check();
 		if (size > threshold || (size > 0.0 && size == threshold && ties > 0))
 		{
 			mark[i * stride] = 1;
@@ -105,13 +89,12 @@ static void
 gather_marked(const double *dense, const unsigned char *mark, fc_sparse *a)
 {
 	size_t		count = 0;
-	size_t		done = 0;
 
 	for (size_t r = 0; r < a->rows; r++)
 	{
 		const unsigned char *row = mark + r * a->columns;
 
-		fc_check_every(&done, a->columns);
+		fc_check();
 		a->row_start[r] = (uint32_t) count;
 		for (size_t c = 0; c < a->columns; c++)
 			if (row[c])
@@ -131,17 +114,15 @@ fc_constraint_project(const fc_constraint *constraint, const double *dense, fc_a
 	unsigned char *mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
 	double	   *copy = FC_TAKE(arena, larger(a->rows, a->columns), double);
 
-	fc_clear_pieces(mark, a->rows * a->columns);
+	memset(mark, 0, a->rows * a->columns);
 	for (size_t r = 0; r < a->rows; r++)
 	{
-		if (r % CHECKED_LINES == 0)
-			fc_check();
+		fc_check();
 		mark_line(dense + r * a->columns, a->columns, 1, constraint->per_row, copy, mark + r * a->columns);
 	}
 	for (size_t c = 0; c < a->columns; c++)
 	{
-		if (c % CHECKED_LINES == 0)
-			fc_check();
+		fc_check();
 		mark_line(dense + c, a->rows, a->columns, constraint->per_column, copy, mark + c);
 	}
 	gather_marked(dense, mark, a);
@@ -155,7 +136,7 @@ fc_largest_of_all(const double *dense, size_t total, fc_arena *arena, fc_sparse 
 	size_t		cells = a->rows * a->columns;
 	unsigned char *mark = FC_TAKE(arena, cells, unsigned char);
 
-	fc_clear_pieces(mark, cells);
+	memset(mark, 0, cells);
 	mark_line(dense, cells, 1, total, FC_TAKE(arena, cells, double), mark);
 	gather_marked(dense, mark, a);
 	fc_arena_release(arena, used);
@@ -234,8 +215,7 @@ fc_largest_gather(const fc_largest *lists, fc_sparse *a)
 		size_t		i = 0;
 		size_t		p = lists->start[r];
 
-		if (r % ROWS == 0)
-			fc_check();
+		fc_check();
 		a->row_start[r] = (uint32_t) count;
 		while (i < owns || p < lists->start[r + 1])
 		{

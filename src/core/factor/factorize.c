@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/sizes.h"
 #include "factor/methods.h"
@@ -118,7 +117,6 @@ static void
 set_offset(const fc_factorize_work *w, const double *u)
 {
 	double		sum = 0.0;
-	size_t		done = 0;
 
 	memset(w->offset, 0, w->op->d * sizeof(double));
 	if (!w->options->centered && w->op->offset != NULL)
@@ -129,7 +127,7 @@ set_offset(const fc_factorize_work *w, const double *u)
 		sum += w->target.weight[j];
 	for (size_t j = 0; j < w->op->k; j++)
 	{
-		fc_check_every(&done, w->op->d);
+		fc_check();
 		for (size_t i = 0; i < w->op->d; i++)
 			w->offset[i] += w->target.weight[j] / sum * u[j * w->op->d + i];
 	}
@@ -142,13 +140,12 @@ centre(const fc_factorize_work *w, double *u)
 	size_t		d = w->op->d;
 	double		before = 0.0;
 	double		after = 0.0;
-	size_t		done = 0;
 
 	for (size_t j = 0; j < w->op->k; j++)
 	{
 		double	   *row = u + j * d;
 
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 		{
 			before += row[i] * row[i];
@@ -157,7 +154,7 @@ centre(const fc_factorize_work *w, double *u)
 		}
 	}
 	if (after <= SQUARES_ROUNDING * before)
-		fc_clear_pieces(u, w->op->k * d * sizeof(double));
+		memset(u, 0, w->op->k * d * sizeof(double));
 }
 
 /* Target, offset and scratch; op, options and arena are set. */
@@ -202,12 +199,8 @@ store_factor(const fc_sparse *s, double scale, fc_arena *arena, fc_factor *out)
 	uint32_t   *row_start = FC_TAKE(arena, s->rows + 1, uint32_t);
 
 	for (size_t p = 0; p < s->nonzeros; p++)
-	{
-		if (p % FC_PACE == FC_PACE - 1)
-			fc_check();
 		values[p] = (float) (s->value[p] * scale);
-	}
-	fc_copy_pieces(column, s->column, s->nonzeros * sizeof(uint32_t));
+	memcpy(column, s->column, s->nonzeros * sizeof(uint32_t));
 	memcpy(row_start, s->row_start, (s->rows + 1) * sizeof(uint32_t));
 	*out = (fc_factor) {.rows = s->rows,.columns = s->columns,.nonzeros = s->nonzeros,.values = values,
 	.row_start = full ? NULL : row_start,.column = full ? NULL : column};
@@ -311,11 +304,7 @@ run_dense(const fc_factorize_work *w, fc_operator *out)
 	float	   *values = FC_TAKE(w->arena, cells, float);
 
 	for (size_t i = 0; i < cells; i++)
-	{
-		if (i % FC_PACE == FC_PACE - 1)
-			fc_check();
 		values[i] = (float) w->target.u[i];
-	}
 	out->factors = 1;
 	out->factor[0] = (fc_factor) {.rows = w->op->k,.columns = w->op->d,.nonzeros = cells,.values = values};
 }
@@ -380,11 +369,9 @@ take_judge(fc_arena *arena, const fc_operator *op, const fc_operator *rows, judg
 static void
 label_batch(const judged_rows *judged, const fc_operator *op, size_t first, size_t count, judge_work *w)
 {
-	size_t		done = 0;
-
 	for (size_t r = 0; r < count; r++)
 	{
-		fc_check_every(&done, op->d);
+		fc_check();
 		fc_operator_row(judged->rows, judged->row[first + r], w->scratch, w->x + r * op->d);
 	}
 	fc_check();

@@ -8,10 +8,7 @@
 
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/sizes.h"
-
-#define SCATTERED	8			/* multiplications that moving a number far away costs, about */
 
 /* ---- constraints ---- */
 
@@ -68,11 +65,9 @@ typedef struct peeling
 static void
 transpose(const fc_target *target, double *t)
 {
-	size_t		done = 0;
-
 	for (size_t j = 0; j < target->k; j++)
 	{
-		fc_check_every(&done, SCATTERED * target->d);
+		fc_check();
 		for (size_t i = 0; i < target->d; i++)
 			t[i * target->k + j] = target->u[j * target->d + i];
 	}
@@ -81,7 +76,7 @@ transpose(const fc_target *target, double *t)
 static void
 densify(const fc_sparse *a, double *dense)
 {
-	fc_clear_pieces(dense, a->rows * a->columns * sizeof(double));
+	memset(dense, 0, a->rows * a->columns * sizeof(double));
 	for (size_t r = 0; r < a->rows; r++)
 		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 			dense[r * a->columns + a->column[p]] = a->value[p];

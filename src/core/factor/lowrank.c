@@ -51,8 +51,7 @@ project_rows(const fc_target *target, size_t rank, const float *right, float *le
 		const double *u = target->u + j * target->d;
 		double		norm = 0.0;
 
-		if (j % 4 == 0)
-			fc_check();
+		fc_check();
 		for (size_t i = 0; i < target->d; i++)
 			norm += u[i] * u[i];
 		for (size_t r = 0; r < rank; r++)
@@ -75,11 +74,10 @@ fc_lowrank(const fc_target *target, size_t rank, uint64_t seed,
 	fc_mark		used = fc_arena_mark(arena);
 	float	   *x = FC_TAKE(arena, target->k * target->d, float);
 	double		sums[2] = {0};
-	size_t		done = 0;
 
 	for (size_t j = 0; j < target->k; j++)
 	{
-		fc_check_every(&done, target->d);
+		fc_check();
 		for (size_t i = 0; i < target->d; i++)
 			x[j * target->d + i] = (float) (sqrt(weight_of(target, j)) * target->u[j * target->d + i]);
 	}
@@ -110,21 +108,20 @@ fc_prune(const fc_target *target, size_t budget, fc_arena *arena, fc_factors *fa
 {
 	double	   *weighted = FC_TAKE(arena, target->k * target->d, double);
 	fc_sparse_pair *a = &factors->factor[0];
-	size_t		done = 0;
 
 	factors->count = 1;
 	factors->lambda = 1.0;
 	fc_sparse_pair_take(arena, target->k, target->d, smaller(budget, target->k * target->d), a);
 	for (size_t j = 0; j < target->k; j++)
 	{
-		fc_check_every(&done, target->d);
+		fc_check();
 		for (size_t i = 0; i < target->d; i++)
 			weighted[j * target->d + i] = sqrt(weight_of(target, j)) * target->u[j * target->d + i];
 	}
 	fc_largest_of_all(weighted, budget, arena, &a->plain);
 	for (size_t j = 0; j < target->k; j++)
 	{
-		fc_check_every(&done, a->plain.row_start[j + 1] - a->plain.row_start[j]);
+		fc_check();
 		for (size_t p = a->plain.row_start[j]; p < a->plain.row_start[j + 1]; p++)
 			a->plain.value[p] = target->u[j * target->d + a->plain.column[p]];
 	}

@@ -386,8 +386,7 @@ solve_lines(fc_palm_work *w, size_t q, const double *gram, const fc_sparse *old,
 			fc_line		line = {old->column + start, old->value + start, w->factors->lambda,
 			old->row_start[first + i + 1] - start};
 
-			if (i % 8 == 0)
-				fc_check();
+			fc_check();
 			out->row_start[first + i] = (uint32_t) out->nonzeros;
 			out->nonzeros += fc_omp_line(&pursuit, side + i * old->columns, entries, &line,
 											 out->capacity - out->nonzeros, out->column + out->nonzeros, out->value + out->nonzeros);
@@ -476,7 +475,6 @@ static void
 start(fc_palm_work *w, const fc_palm_options *options)
 {
 	double	   *square;
-	size_t		done = 0;
 	fc_rng		rng;
 
 	take_work(w);
@@ -485,7 +483,7 @@ start(fc_palm_work *w, const fc_palm_options *options)
 	for (size_t j = 0; j < w->k; j++)
 	{
 		square[j] = 0.0;
-		fc_check_every(&done, w->d);
+		fc_check();
 		for (size_t i = 0; i < w->d; i++)
 			square[j] += w->target->u[j * w->d + i] * w->target->u[j * w->d + i];
 		square[j] *= w->target->weight != NULL ? w->target->weight[j] : 1.0;

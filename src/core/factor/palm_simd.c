@@ -17,15 +17,12 @@ typedef double vdouble __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned
 
 #define LANES	(FC_WIDE_VECTOR_BYTES / 8)
 #define PARTS	(FC_TILE_COLUMNS / LANES)
-#define ROWS	((size_t) 1 << 14)	/* of a product between two checks */
-#define SCATTERED 8				/* multiplications that moving an entry costs, about */
 
 void
 fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
 {
 	fc_item    *item = s->item;
 	size_t		longest = 0;
-	size_t		done = 0;
 
 	for (size_t r = 0; r < a->rows; r++)
 		longest = larger(longest, a->row_start[r + 1] - a->row_start[r]);
@@ -42,7 +39,7 @@ fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
 		size_t		r = s->row[i];
 
 		s->length[i] = a->row_start[r + 1] - a->row_start[r];
-		fc_check_every(&done, SCATTERED * (s->length[i] + 1));
+		fc_check();
 		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
 			*item++ = (fc_item) {a->value[p], a->column[p]};
 	}
@@ -58,12 +55,14 @@ fc_palm_changed(fc_palm_work *w, size_t q)
 	fc_palm_schedule(&s->transposed, w->scratch, &w->schedule[1][q]);
 }
 
-/* Rows first .. end of y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
+/* y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
 FC_CLONES
-static const fc_item *
-some_times(const fc_schedule *a, const fc_item *item, size_t first, size_t end_row, const double *x, double *y)
+static void
+times(const fc_schedule *a, const double *x, double *y)
 {
-	for (size_t i = first; i < end_row; i++)
+	const fc_item *item = a->item;
+
+	for (size_t i = 0; i < a->rows; i++)
 	{
 		const fc_item *end = item + a->length[i];
 		double	   *to = y + (size_t) a->row[i] * FC_TILE_COLUMNS;
@@ -74,21 +73,6 @@ some_times(const fc_schedule *a, const fc_item *item, size_t first, size_t end_r
 				sum[v] += *(const vdouble *) (x + (size_t) item->column * FC_TILE_COLUMNS + LANES * v) * item->value;
 		for (size_t v = 0; v < PARTS; v++)
 			*(vdouble *) (to + LANES * v) = sum[v];
-	}
-	return item;
-}
-
-/* y = a x. */
-static void
-times(const fc_schedule *a, const double *x, double *y)
-{
-	const fc_item *item = a->item;
-
-	for (size_t row = 0; row < a->rows; row += ROWS)
-	{
-		if (row > 0)
-			fc_check();
-		item = some_times(a, item, row, smaller(row + ROWS, a->rows), x, y);
 	}
 }
 
@@ -246,8 +230,7 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 		double		y[FC_TILE_COLUMNS * FC_TILE_COLUMNS];
 		size_t		rows = smaller(FC_TILE_COLUMNS, w->k - j);
 
-		if (j % ROWS == 0 && j > 0)
-			fc_check();
+		fc_check();
 		if (last)
 			fc_tile_columns(w->target->u + j * w->d, w->d, rows, first, count, y);
 		else

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/sizes.h"
 #include "factor/methods.h"
 
@@ -219,7 +218,7 @@ fill_empty(qkmeans_work *w)
 	size_t		next = 0;
 
 	memcpy(w->moved_weight, w->weight, w->k * sizeof(double));
-	fc_copy_pieces(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
+	memcpy(w->moved_mean, w->mean, w->k * w->d * sizeof(double));
 	w->source->farthest(w->source->ctx, w->op, most, rows, &found);
 	for (size_t j = 0; j < w->k && next < found; j++)
 	{
@@ -244,13 +243,12 @@ static void
 copy_means(qkmeans_work *w, const double *mean)
 {
 	fc_sparse  *only = &w->factors.factor[0].plain;
-	size_t		done = 0;
 
 	for (size_t j = 0; j <= w->k; j++)
 		only->row_start[j] = (uint32_t) (j * w->d);
 	for (size_t j = 0; j < w->k; j++)
 	{
-		fc_check_every(&done, w->d);
+		fc_check();
 		for (size_t i = 0; i < w->d; i++)
 			only->column[j * w->d + i] = (uint32_t) i;
 		memcpy(only->value + j * w->d, mean + j * w->d, w->d * sizeof(double));
@@ -302,11 +300,10 @@ factor_start(qkmeans_work *w, const double *start)
 	fc_target	target = {w->mean, NULL, w->k, w->d};
 	fc_palm_result plain = {.objective = INFINITY};
 	fc_palm_result result;
-	size_t		done = 0;
 
 	for (size_t j = 0; j < w->k; j++)
 	{
-		fc_check_every(&done, w->d);
+		fc_check();
 		for (size_t i = 0; i < w->d; i++)
 			w->mean[j * w->d + i] = start[j * w->d + i] - w->offset[i];
 	}

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/sizes.h"
 #include "base/sort.h"
@@ -106,23 +105,21 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_st
 	start_work	w = {FC_TAKE(arena, n * d, float), arena};
 	fc_status	status = fc_order_rows(sample, n, d, arena, w.ordered, ordering);
 	size_t		count;
-	size_t		done;
 
 	if (status != FC_OK)
 		return status;
 	count = fc_start_measured(n, k);
-	done = 0;
 	for (size_t r = 0; r < count; r++)
 	{
 		const float *row = w.ordered + even_row(r, count, n) * d;
 
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			measured[r * d + i] = (double) row[i] / ordering->scale + ordering->mean[i];
 	}
 	if (options->kind == FC_START_GIVEN)
 	{
-		fc_copy_pieces(start, options->given, k * d * sizeof(double));
+		memcpy(start, options->given, k * d * sizeof(double));
 		return FC_OK;
 	}
 	if (options->kind == FC_START_UNIFORM)

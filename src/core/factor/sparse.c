@@ -4,11 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
-
-#define ENTRIES		((size_t) 1 << 19)	/* counted between two checks */
-#define SCATTERED	8			/* multiplications that moving an entry costs, about */
-
 void
 fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a)
 {
@@ -29,10 +24,10 @@ fc_sparse_pair_take(fc_arena *arena, size_t rows, size_t columns, size_t capacit
 void
 fc_sparse_copy(const fc_sparse *from, fc_sparse *to)
 {
-	fc_copy_pieces(to->row_start, from->row_start, (from->rows + 1) * sizeof(uint32_t));
+	memcpy(to->row_start, from->row_start, (from->rows + 1) * sizeof(uint32_t));
 	to->nonzeros = from->nonzeros;
-	fc_copy_pieces(to->column, from->column, from->nonzeros * sizeof(uint32_t));
-	fc_copy_pieces(to->value, from->value, from->nonzeros * sizeof(double));
+	memcpy(to->column, from->column, from->nonzeros * sizeof(uint32_t));
+	memcpy(to->value, from->value, from->nonzeros * sizeof(double));
 }
 
 /* Counting sort by column: entries of a column come in the order of their rows. */
@@ -40,16 +35,11 @@ void
 fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)
 {
 	uint32_t   *next = to->row_start;
-	size_t		done = 0;
 
 	to->nonzeros = from->nonzeros;
 	memset(next, 0, (to->rows + 1) * sizeof(uint32_t));
 	for (size_t p = 0; p < from->nonzeros; p++)
-	{
-		if (p % ENTRIES == ENTRIES - 1)
-			fc_check();
 		next[from->column[p]]++;
-	}
 	for (size_t r = 0, sum = 0; r <= to->rows; r++)
 	{
 		size_t		count = next[r];
@@ -59,7 +49,7 @@ fc_sparse_transpose(const fc_sparse *from, fc_sparse *to)
 	}
 	for (size_t r = 0; r < from->rows; r++)
 	{
-		fc_check_every(&done, SCATTERED * (from->row_start[r + 1] - from->row_start[r]));
+		fc_check();
 		for (size_t p = from->row_start[r]; p < from->row_start[r + 1]; p++)
 		{
 			size_t		at = next[from->column[p]]++;

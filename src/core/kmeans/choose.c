@@ -191,7 +191,6 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group, fc_are
 	double	   *near = FC_TAKE(arena, k, double);
 	size_t	   *from = FC_TAKE(arena, k, size_t);
 	size_t		added = 0;
-	size_t		done = 0;
 
 	for (size_t j = 0; j < k; j++)
 		near[j] = INFINITY;
@@ -204,7 +203,7 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group, fc_are
 		{
 			double		gap;
 
-			fc_check_every(&done, d);
+			fc_check();
 			if (near[j] < 0.0)
 				continue;
 			gap = gap_between(fine + added * d, fine + j * d, d);

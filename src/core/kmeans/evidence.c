@@ -106,7 +106,6 @@ fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t	   *parent = FC_TAKE(arena, valleys->k, size_t);
-	size_t		done = 0;
 
 	*separated = 0;
 	for (size_t i = 0; i < valleys->k; i++)
@@ -117,7 +116,7 @@ fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separated)
 		++*separated;
 		for (size_t j = 0; j < i; j++)
 		{
-			fc_check_every(&done, 8 * PLACES);
+			fc_check();
 			if (valleys->rows[j] < FC_VALLEY_ROWS || root_of(parent, i) == root_of(parent, j) || has_valley(valleys, i, j))
 				continue;
 			parent[root_of(parent, i)] = root_of(parent, j);
@@ -199,7 +198,6 @@ add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed, fc_arena *
 	fc_rng		rng = fc_rng_start(seed, STREAM_SEEDS + k);
 	double	   *near = FC_TAKE(arena, rows->n, double);
 	float	   *rounded = FC_TAKE(arena, rows->d, float);
-	size_t		done = 0;
 
 	for (size_t i = 0; i < rows->n; i++)
 		near[i] = INFINITY;
@@ -224,7 +222,7 @@ add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed, fc_arena *
 			rounded[c] = (float) centroids[j * rows->d + c];
 		for (size_t i = 0; i < rows->n; i++)
 		{
-			fc_check_every(&done, rows->d);
+			fc_check();
 			near[i] = fmin(near[i], fc_row_gap(rows->x + i * rows->d, rounded, rows->d));
 		}
 	}
@@ -234,7 +232,7 @@ add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed, fc_arena *
 static void
 join_nearest(size_t more, size_t k, size_t d, double *centroids, double *weights)
 {
-	for (size_t done = 0; more > k; more--)
+	for (; more > k; more--)
 	{
 		double		least = INFINITY;
 		size_t		pair[2] = {0, 1};
@@ -245,7 +243,7 @@ join_nearest(size_t more, size_t k, size_t d, double *centroids, double *weights
 			{
 				double		gap = 0.0;
 
-				fc_check_every(&done, d);
+				fc_check();
 				for (size_t c = 0; c < d; c++)
 					gap += (centroids[i * d + c] - centroids[j * d + c]) * (centroids[i * d + c] - centroids[j * d + c]);
 				gap *= weights[i] * weights[j] / fmax(weights[i] + weights[j], 1.0);
@@ -312,7 +310,6 @@ static void
 judge_rows(comparison *h, evidence_half *part, size_t side)
 {
 	const fc_halves *all = h->all;
-	size_t		done = 0;
 
 	for (size_t c = 0; c < h->k * all->d; c++)
 		h->rounded[c] = (float) part->centroids[c];
@@ -320,7 +317,7 @@ judge_rows(comparison *h, evidence_half *part, size_t side)
 	{
 		size_t		label = 0;
 
-		fc_check_every(&done, (2 * all->d + FC_VALLEY_BINS) * h->k);
+		fc_check();
 		for (size_t j = 0; j < h->k; j++)
 		{
 			h->squares[j] = fc_row_gap(all->x + i * all->d, h->rounded + j * all->d, all->d);

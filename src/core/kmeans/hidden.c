@@ -198,7 +198,6 @@ static void
 label_rows(cluster_rows *c, fc_arena *arena)
 {
 	float	   *rounded = FC_TAKE(arena, c->k * c->d, float);
-	size_t		done = 0;
 
 	for (size_t i = 0; i < c->k * c->d; i++)
 		rounded[i] = (float) c->centroids[i];
@@ -206,7 +205,7 @@ label_rows(cluster_rows *c, fc_arena *arena)
 	{
 		double		least = INFINITY;
 
-		fc_check_every(&done, c->k * c->d);
+		fc_check();
 		for (size_t j = 0; j < c->k; j++)
 		{
 			double		square = fc_row_gap(c->x + r * c->d, rounded + j * c->d, c->d);

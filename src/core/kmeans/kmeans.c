@@ -188,8 +188,7 @@ gather_branches(levels *h, node a, const size_t *count, size_t *next)
 	{
 		size_t		place = next[h->label[r]]++;
 
-		if (r % FC_TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		memcpy(h->x[1 - from] + place * d, h->x[from] + r * d, d * sizeof(float));
 		h->weight[1 - from][place] = h->weight[from][r];
 	}
@@ -215,8 +214,7 @@ seed_node(levels *h, node a, double *centroids)
 	{
 		size_t		j = (size_t) h->label[r];
 
-		if (r % FC_TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		b.count[j]++;
 		b.sse[j] += h->weight[a.level % 2][r] * fc_kmeans_distance(x + r * d, centroids + j * d, d);
 	}
@@ -242,8 +240,7 @@ fc_hierarchical_seed(const fc_rows *rows, size_t k, uint64_t seed, fc_arena *are
 
 	for (size_t r = 0; r < n; r++)
 	{
-		if (r % FC_TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		if (!(rows->weight[r] > 0.0))
 			continue;
 		memcpy(h.x[0] + all.n * d, rows->x + r * d, d * sizeof(float));

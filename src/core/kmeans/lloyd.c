@@ -342,8 +342,7 @@ rank_far_rows(fc_kmeans_work *w)
 		double		distance = fc_kmeans_distance(w->rows.x + i * w->rows.d, w->centroid + (size_t) w->label[i] * w->rows.d, w->rows.d);
 		double		rounding = w->careful ? 0.0 : DISTANCE_ROUNDING * (double) w->rows.norm[i];
 
-		if (i % FC_TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		if (distance > 0.0 && distance > rounding && w->rows.weight[i] > 0.0)
 			w->far[count++] = (fc_keyed) {~fc_number_key(distance), i};
 	}
@@ -479,8 +478,7 @@ fc_kmeans_measure(fc_kmeans_work *w)
 		double		weight = w->rows.weight[i];
 		double		distance = fc_kmeans_distance(w->rows.x + i * d, w->centroid + j * d, d);
 
-		if (i % FC_TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		w->weight[j] += weight;
 		w->sse += weight * distance;
 		w->near[i] = (float) distance;

@@ -152,7 +152,6 @@ join_groups(missing *q, size_t kept, size_t joined)
 static void
 group_columns(missing *q)
 {
-	size_t		done = 0;
 	size_t		n = 0;
 
 	for (size_t c = 0; c < q->count; c++)
@@ -160,7 +159,7 @@ group_columns(missing *q)
 	for (size_t b = 0; b < q->count; b++)
 		for (size_t a = 0; a < b; a++)
 		{
-			fc_check_every(&done, q->words);
+			fc_check();
 			if (q->group[a] != q->group[b] && correlation(q, a, b) >= FC_MISSING_TOGETHER * FC_MISSING_TOGETHER)
 				join_groups(q, q->group[a] < q->group[b] ? q->group[a] : q->group[b], q->group[a] < q->group[b] ? q->group[b] : q->group[a]);
 		}
@@ -195,15 +194,13 @@ nearest_without(missing *q, const float *x, const fc_missing_column *column, siz
 static void
 count_nulls(missing *q, const fc_missing_column *column)
 {
-	size_t		done = 0;
-
 	memset(q->rows, 0, q->count * q->m * sizeof(uint32_t));
 	memset(q->nulls, 0, q->count * q->m * sizeof(uint32_t));
 	for (size_t row = q->n / 2; row < q->n; row++)
 	{
 		const float *x = q->x + row * q->d;
 
-		fc_check_every(&done, 2 * q->m * (q->d + q->count));
+		fc_check();
 		for (size_t j = 0; j < q->m; j++)
 			q->squares[j] = fc_row_gap(x, q->rounded + j * q->d, q->d);
 		for (size_t first = 0, last; first < q->count; first = last)
@@ -470,7 +467,6 @@ fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *c
 				  fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	size_t		done = 0;
 	imputation	q = take_imputation(n, count, arena);
 
 	q.x = x;
@@ -481,7 +477,7 @@ fc_missing_impute(const float *x, size_t n, size_t d, const fc_missing_column *c
 	memcpy(y, x, n * d * sizeof(float));
 	for (size_t row = 0; row < n; row++)
 	{
-		fc_check_every(&done, 2 * q.donors * (d + count));
+		fc_check();
 		measure_donors(&q, row);
 		if (choose_nulls(&q, row))
 		{

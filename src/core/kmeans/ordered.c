@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/sort.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"
@@ -35,12 +34,10 @@ fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
 static void
 set_mean(const double *x, size_t n, size_t d, const fc_keyed *order, double *mean)
 {
-	size_t		done = 0;
-
 	memset(mean, 0, d * sizeof(double));
 	for (size_t r = 0; r < n; r++)
 	{
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			mean[i] += x[order[r].value * d + i];
 	}
@@ -51,13 +48,12 @@ set_mean(const double *x, size_t n, size_t d, const fc_keyed *order, double *mea
 static fc_status
 set_scale(const double *x, size_t n, size_t d, fc_ordering *ordering)
 {
-	size_t		done = 0;
 	double		most = 0;
 	int			exponent;
 
 	for (size_t r = 0; r < n; r++)
 	{
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			most = fmax(most, fabs(x[r * d + i] - ordering->mean[i]));
 	}
@@ -74,7 +70,6 @@ fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena, float *order
 {
 	fc_mark		used = fc_arena_mark(arena);
 	fc_keyed   *order = FC_TAKE(arena, 2 * n, fc_keyed);
-	size_t		done = 0;
 	fc_status	status;
 
 	fc_sort_rows(x, n, d * sizeof(double), order);
@@ -84,7 +79,7 @@ fc_order_rows(const double *x, size_t n, size_t d, fc_arena *arena, float *order
 	{
 		const double *row = x + order[r].value * d;
 
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			ordered[r * d + i] = (float) ((row[i] - ordering->mean[i]) * ordering->scale);
 	}
@@ -112,14 +107,12 @@ fc_axes_for(size_t d, size_t clusters)
 static void
 center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, double *square)
 {
-	size_t		done = 0;
-
 	if (sphere == NULL)
 		fc_center_rows(x, n, d);
 	*square = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t c = 0; sphere != NULL && sphere->center != NULL && c < d; c++)
 			x[i * d + c] = (float) ((double) x[i * d + c] - sphere->center[c]);
 		*square += fc_row_square(x + i * d, d) / (double) n;
@@ -130,12 +123,10 @@ center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, double *
 static void
 project_rows(const float *x, size_t n, size_t d, const float *axes, size_t count, float *y, double *square)
 {
-	size_t		done = 0;
-
 	*square = 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		fc_check_every(&done, d * count);
+		fc_check();
 		fc_dense_apply(axes, count, d, x + i * d, y + i * count);
 		*square += fc_row_square(y + i * count, count) / (double) n;
 	}
@@ -150,7 +141,7 @@ fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_ar
 	double		whole = 0.0;
 	double		left = 0.0;
 
-	fc_copy_pieces(x, rows->x, rows->n * rows->d * sizeof(float));
+	memcpy(x, rows->x, rows->n * rows->d * sizeof(float));
 	center_wide_rows(x, rows->n, rows->d, sphere, &whole);
 	fc_principal_axes(x, rows->n, rows->d, axes, 0, arena, basis);
 	project_rows(x, rows->n, rows->d, basis, axes, y, &left);
@@ -162,15 +153,13 @@ fc_rows_on_axes(const fc_rows *rows, size_t axes, const fc_sphere *sphere, fc_ar
 static void
 means_of_labels(const fc_rows *rows, const int32_t *labels, size_t k, double *weights, double *means)
 {
-	size_t		done = 0;
-
 	memset(means, 0, k * rows->d * sizeof(double));
 	memset(weights, 0, k * sizeof(double));
 	for (size_t i = 0; i < rows->n; i++)
 	{
 		double		weight = rows->weight != NULL ? rows->weight[i] : 1.0;
 
-		fc_check_every(&done, rows->d);
+		fc_check();
 		weights[labels[i]] += weight;
 		fc_axpy(weight, rows->x + i * rows->d, rows->d, means + (size_t) labels[i] * rows->d);
 	}
@@ -270,7 +259,6 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 	const fc_rows *rows = t->rows;
 	double		left = 0.0;
 	size_t		count = 0;
-	size_t		done = 0;
 
 	for (size_t c = 0; c < t->k * rows->d; c++)
 		t->rounded[c] = (float) centroids[c];
@@ -278,7 +266,7 @@ nearest_inside(trimming *t, const double *centroids, bool *changed)
 	{
 		double		least = INFINITY;
 
-		fc_check_every(&done, t->k * rows->d);
+		fc_check();
 		for (size_t j = 0; j < t->k; j++)
 			least = fmin(least, fc_row_gap(rows->x + i * rows->d, t->rounded + j * rows->d, rows->d));
 		t->nearest[i] = (fc_keyed) {fc_number_key(least), i};

@@ -113,8 +113,7 @@ arrange_by_tree(fc_kmeans_work *w)
 	fc_kdtree_build(&t->rows, rows->x);
 	for (size_t i = 0; i < rows->n; i++)
 	{
-		if (i % FC_TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		memcpy(x + i * d, rows->x + t->rows.order[i] * d, d * sizeof(float));
 		weight[i] = rows->weight != NULL ? rows->weight[t->rows.order[i]] : 1.0;
 	}

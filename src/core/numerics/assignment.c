@@ -166,7 +166,7 @@ squared_distance(const double *a, const double *b, size_t d)
 
 /* Squared distance of old cluster i to its nearest other that is not on the same spot. */
 static double
-squared_separation(const double *old, size_t k, size_t d, size_t i, size_t *done)
+squared_separation(const double *old, size_t k, size_t d, size_t i)
 {
 	double		nearest = INFINITY;
 
@@ -174,7 +174,7 @@ squared_separation(const double *old, size_t k, size_t d, size_t i, size_t *done
 	{
 		double		distance = squared_distance(old + i * d, old + j * d, d);
 
-		fc_check_every(done, d);
+		fc_check();
 		if (distance > 0 && distance < nearest)
 			nearest = distance;
 	}
@@ -249,17 +249,15 @@ match(const double *cost, size_t k_old, size_t k_new, fc_arena *arena, int32_t *
 static void
 cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, double *cost)
 {
-	size_t		done = 0;
-
 	for (size_t i = 0; i < k_old; i++)
 	{
-		double		separation = squared_separation(old, k_old, d, i, &done);
+		double		separation = squared_separation(old, k_old, d, i);
 
 		for (size_t j = 0; j < k_new; j++)
 		{
 			double		ratio = 4.0 * squared_distance(new + j * d, old + i * d, d) / separation;
 
-			fc_check_every(&done, d);
+			fc_check();
 			cost[j * k_old + i] = ratio < 1e12 ? ratio / (1.0 + ratio) : 1.0;
 		}
 	}
@@ -420,19 +418,13 @@ fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *aren
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
 
 	for (size_t i = 0; i < k_old * k_new; i++)
-	{
-		if (i % FC_PACE == FC_PACE - 1)
-			fc_check();
 		cost[i] = -counts[i];
-	}
 	match(cost, k_old, k_new, arena, number);
 }
 
 void
 fc_nearest_others(const double *centroids, size_t k, size_t d, int32_t *nearest, double *distance)
 {
-	size_t		done = 0;
-
 	for (size_t i = 0; i < k; i++)
 	{
 		double		best = INFINITY;
@@ -442,7 +434,7 @@ fc_nearest_others(const double *centroids, size_t k, size_t d, int32_t *nearest,
 		{
 			double		square = j == i ? INFINITY : squared_distance(centroids + i * d, centroids + j * d, d);
 
-			fc_check_every(&done, d);
+			fc_check();
 			if (square < best)
 			{
 				best = square;

@@ -88,12 +88,10 @@ fc_rank_update_transposed(size_t n, size_t k, double alpha, const double *a, siz
 void
 fc_mirror_lower(double *c, size_t n)
 {
-	size_t		done = 0;
-
 	for (size_t row = 0; row < n; row += MIRRORED)
 		for (size_t column = 0; column <= row; column += MIRRORED)
 		{
-			fc_check_every(&done, 4 * MIRRORED * MIRRORED);
+			fc_check();
 			for (size_t i = row; i < n && i < row + MIRRORED; i++)
 				for (size_t j = column; j < i && j < column + MIRRORED; j++)
 					c[j * n + i] = c[i * n + j];
@@ -243,7 +241,6 @@ static void
 solve_passive(pivoting *p)
 {
 	size_t		members = 0;
-	size_t		done = 0;
 
 	for (size_t i = 0; i < p->count; i++)
 		if (p->in_passive[i])
@@ -252,7 +249,7 @@ solve_passive(pivoting *p)
 	{
 		const double *row = p->gram + p->passive[i] * p->count;
 
-		fc_check_every(&done, members);
+		fc_check();
 		for (size_t j = 0; j < members; j++)
 			p->factor[i * members + j] = row[p->passive[j]];
 		p->factor[i * members + i] += p->ridge;

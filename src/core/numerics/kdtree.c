@@ -8,7 +8,6 @@
 #include "numerics/selection.h"
 
 #define SAMPLE			512		/* points that tell which side of a box is the longest */
-#define VISIT			8		/* multiplications that fetching a point costs, about */
 #define LEAST_POINTS	4096	/* fewer are met by a matrix product */
 #define REACH			4.0f	/* as kdtree.h says */
 #define SLACK			(1.0f + 0x1p-16f)	/* beyond the rounding of a distance in float */
@@ -21,31 +20,23 @@ fc_kdtree_take(fc_arena *arena, size_t n, size_t d, size_t leaf, size_t width, f
 	tree->box = FC_TAKE(arena, (2 * tree->leaves - 1) * 2 * width, float);
 }
 
-typedef struct builder
-{
-	const fc_kdtree *tree;
-	const float *points;
-	size_t		done;
-} builder;
-
 /* The box of every step-th point first .. last - 1; its longest side. */
 static size_t
-measure_box(builder *w, size_t first, size_t last, size_t step, float *box)
+measure_box(const fc_kdtree *t, const float *points, size_t first, size_t last, size_t step, float *box)
 {
-	size_t		d = w->tree->d;
-	float	   *high = box + w->tree->width;
+	size_t		d = t->d;
+	float	   *high = box + t->width;
 	size_t		longest = 0;
 
-	for (size_t c = 0; c < w->tree->width; c++)
+	for (size_t c = 0; c < t->width; c++)
 	{
 		box[c] = c < d ? INFINITY : -INFINITY;
 		high[c] = -box[c];
 	}
 	for (size_t p = first; p < last; p += step)
 	{
-		const float *x = w->points + (size_t) w->tree->order[p] * d;
+		const float *x = points + (size_t) t->order[p] * d;
 
-		fc_check_every(&w->done, d + VISIT);
 		for (size_t c = 0; c < d; c++)
 		{
 			box[c] = x[c] < box[c] ? x[c] : box[c];
@@ -60,21 +51,21 @@ measure_box(builder *w, size_t first, size_t last, size_t step, float *box)
 
 /* The boxes of all points come from the leaves. */
 static void
-build(builder *w, fc_node a)
+build(const fc_kdtree *t, const float *points, fc_node a)
 {
-	const fc_kdtree *t = w->tree;
 	float	   *box = fc_kdtree_box(t, a);
 	const float *left;
 	const float *right;
 	size_t		first = a.first * t->leaf;
 	size_t		last = smaller(a.last * t->leaf, t->n);
-	size_t		longest = measure_box(w, first, last, fc_node_is_leaf(a) ? 1 : larger(1, (last - first) / SAMPLE), box);
+	size_t		longest = measure_box(t, points, first, last, fc_node_is_leaf(a) ? 1 : larger(1, (last - first) / SAMPLE), box);
 
+	fc_check();
 	if (fc_node_is_leaf(a))
 		return;
-	fc_part_rows((fc_coordinate) {w->points + longest, t->d}, t->order, first, last, fc_node_middle(a) * t->leaf, &w->done);
-	build(w, fc_node_left(a));
-	build(w, fc_node_right(a));
+	fc_part_rows((fc_coordinate) {points + longest, t->d}, t->order, first, last, fc_node_middle(a) * t->leaf);
+	build(t, points, fc_node_left(a));
+	build(t, points, fc_node_right(a));
 	left = fc_kdtree_box(t, fc_node_left(a));
 	right = fc_kdtree_box(t, fc_node_right(a));
 	for (size_t c = 0; c < t->d; c++)
@@ -87,14 +78,9 @@ build(builder *w, fc_node a)
 void
 fc_kdtree_build(fc_kdtree *tree, const float *points)
 {
-	builder		w = {.tree = tree,.points = points};
-
 	for (size_t i = 0; i < tree->n; i++)
-	{
-		fc_check_every(&w.done, 1);
 		tree->order[i] = (uint32_t) i;
-	}
-	build(&w, fc_kdtree_root(tree));
+	build(tree, points, fc_kdtree_root(tree));
 }
 
 /* ---- the nearest ---- */
@@ -117,19 +103,16 @@ void
 fc_boxes_build(fc_boxes *boxes, const float *points)
 {
 	const fc_kdtree *t = &boxes->tree;
-	size_t		done = 0;
 
 	fc_kdtree_build(&boxes->tree, points);
 	for (size_t p = 0; p < t->leaves * FC_BOXES_LEAF; p++)
 	{
 		const float *x = points + t->order[smaller(p, t->n - 1)] * t->d;
 
-		fc_check_every(&done, t->d);
 		for (size_t c = 0; c < t->d; c++)
 			boxes->packs[(p / FC_BOXES_LEAF * t->d + c) * FC_BOXES_LEAF + p % FC_BOXES_LEAF] = x[c];
 	}
 }
-
 
 typedef struct box_search
 {

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/sizes.h"
 #include "numerics/dense.h"
@@ -80,7 +79,7 @@ take_leading(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
 static void
 orthonormal_rows(leading_eigen_work *w, const double *from)
 {
-	fc_copy_pieces(w->q, from, w->p * w->n * sizeof(double));
+	memcpy(w->q, from, w->p * w->n * sizeof(double));
 	fc_orthonormalise(w->q, w->p, w->n, w->reflect);
 }
 
@@ -155,11 +154,7 @@ iterate(leading_eigen_work *w)
 	double		before = 0.0;
 
 	for (size_t i = 0; i < w->p * w->n; i++)
-	{
-		if (i % 65536 == 0)
-			fc_check();
 		w->z[i] = fc_rng_normal(&rng);
-	}
 	orthonormal_rows(w, w->z);
 	for (int round = 0; round < MAX_ROUNDS; round++)
 	{
@@ -428,8 +423,7 @@ rotate_to_ritz(principal_work *w)
 	apply_covariance(w);
 	for (size_t a = 0; a < w->p; a++)
 	{
-		if (a % 8 == 0)
-			fc_check();
+		fc_check();
 		for (size_t b = 0; b < w->p; b++)
 			w->matrix[a * w->p + b] = (double) cblas_sdot((int) w->d, w->image + a * w->d, 1, w->rounded + b * w->d, 1);
 	}
@@ -443,11 +437,7 @@ axes_by_iteration(principal_work *w, uint64_t seed)
 	fc_rng		rng = fc_rng_start(seed, 0);
 
 	for (size_t i = 0; i < w->p * w->d; i++)
-	{
-		if (i % 65536 == 0)
-			fc_check();
 		w->axis[i] = fc_rng_normal(&rng);
-	}
 	orthonormalise(w);
 	for (int iteration = 0; iteration < ITERATIONS; iteration++)
 	{
@@ -496,13 +486,11 @@ fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed
 void
 fc_center_rows(float *x, size_t n, size_t d)
 {
-	size_t		done = 0;
-
 	for (size_t c = 0; c < d; c++)
 	{
 		double		mean = 0;
 
-		fc_check_every(&done, 2 * n);
+		fc_check();
 		for (size_t i = 0; i < n; i++)
 			mean += (double) x[i * d + c] / (double) n;
 		for (size_t i = 0; i < n; i++)

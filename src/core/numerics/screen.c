@@ -109,12 +109,10 @@ fc_screen_worksize(size_t k, size_t d)
 static void
 find_center(const float *values, const double *offset, size_t k, size_t d, double *center)
 {
-	size_t		done = 0;
-
 	memset(center, 0, d * sizeof(double));
 	for (size_t j = 0; j < k; j++)
 	{
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			center[i] += (double) values[j * d + i];
 	}
@@ -140,12 +138,11 @@ about_center(const fc_screen *screen, const float *values, const double *offset,
 static bool
 find_most(const float *values, const double *offset, const build_work *w, fc_screen *screen)
 {
-	size_t		done = 0;
 	double		square = 0.0;
 
 	for (size_t j = 0; j < screen->k; j++)
 	{
-		fc_check_every(&done, screen->d);
+		fc_check();
 		square = fmax(square, about_center(screen, values, offset, j, w->v));
 	}
 	screen->most = sqrt(square) * (1.0 + 1e-9);
@@ -192,14 +189,13 @@ static bool
 measure_defect(fc_screen *screen)
 {
 	double		squares = 0.0;
-	size_t		done = 0;
 
 	for (size_t a = 0; a < screen->lead; a++)
 		for (size_t b = 0; b <= a; b++)
 		{
 			double		gap = dot(screen->axes + a * screen->d, screen->axes + b * screen->d, screen->d) - (a == b ? 1.0 : 0.0);
 
-			fc_check_every(&done, screen->d);
+			fc_check();
 			squares += (a == b ? 1.0 : 2.0) * gap * gap;
 		}
 	screen->defect = sqrt(squares) * (1.0 + 1e-6) + 1e-12;
@@ -607,15 +603,13 @@ nearest_left(const fc_screened *rows, size_t r, const screen_work *w, double *me
 
 /* Labels from the lists of all rows of the work, and the record of their way. */
 static void
-measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, size_t d, const screen_work *w, int32_t *labels)
+measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, const screen_work *w, int32_t *labels)
 {
 	double		measured = 0.0;
 	double		lost = 0.0;
-	size_t		done = 0;
 
 	for (size_t r = 0; r < n; r++)
 	{
-		double		before = measured;
 		int32_t    *label = &labels[w->row[r].number];
 
 		*label = -1;
@@ -623,7 +617,7 @@ measure_left(fc_screen_record *record, const fc_screened *rows, size_t n, size_t
 			*label = nearest_left(rows, r, w, &measured);
 		else
 			lost += 1.0;
-		fc_check_every(&done, (size_t) (1.0 + measured - before) * 4 * d);
+		fc_check();
 	}
 	keep_record(record, n, measured, lost);
 }
@@ -683,12 +677,12 @@ fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, 
 	take_rows(&arena, screen, n, &w);
 	center_rows(screen, rows, n, &w);
 	screen_rows(screen, way, n, &w);
-	measure_left(&screen->record[way], rows, n, screen->d, &w, labels);
+	measure_left(&screen->record[way], rows, n, &w, labels);
 	if (way == FC_SCREEN_WHOLE || again_cost(screen) >= product_cost(screen))
 		return;
 	n = keep_lost(n, screen->d, labels, &w);
 	if (n == 0)
 		return;
 	screen_rows(screen, FC_SCREEN_WHOLE, n, &w);
-	measure_left(&screen->again, rows, n, screen->d, &w, labels);
+	measure_left(&screen->again, rows, n, &w, labels);
 }

@@ -5,8 +5,6 @@
 
 #include "base/rng.h"
 
-#define SWAP	8				/* multiplications that a comparison costs, about */
-
 static inline float
 value_of(fc_coordinate c, uint32_t row)
 {
@@ -29,7 +27,7 @@ median_of_three(float a, float b, float c)
 }
 
 void
-fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, size_t *done)
+fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place)
 {
 	while (last - first > 1)
 	{
@@ -38,11 +36,11 @@ fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t
 		size_t		middle = first;
 		size_t		high = last;
 
+		fc_check();
 		while (middle < high)	/* less | equal | unseen | greater */
 		{
 			float		value = value_of(c, order[middle]);
 
-			fc_check_every(done, SWAP);
 			if (value < pivot)
 				swap(&order[low++], &order[middle++]);
 			else if (value > pivot)
@@ -74,7 +72,6 @@ fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t
  * of a normal law (Hampel 1974).
  */
 #define COLUMNS		8			/* gathered together: one cache line of a row */
-#define BLOCK		256
 #define MAD_UNIT	1.4826
 
 typedef struct weighed
@@ -201,8 +198,7 @@ measure_rows(trim_work *w)
 	{
 		double		sum = 0.0;
 
-		if (i % BLOCK == 0)
-			fc_check();
+		fc_check();
 		for (size_t c = 0; c < w->d; c++)
 		{
 			double		deviation = (w->x[i * w->d + c] - w->median[c]) * w->unit[c];

@@ -17,11 +17,8 @@ typedef struct fc_coordinate
 	size_t		d;
 } fc_coordinate;
 
-/*
- * Entries first .. last - 1 of order, numbers of rows, are permuted: none before `place` has a greater value than any from there on.
- * *done is the work since the last check (fc_check_every).
- */
-void		fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place, size_t *done);
+/* Entries first .. last - 1 of order, numbers of rows, are permuted: none before `place` has a greater value than any from there on. */
+void		fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place);
 
 /* The sum of n weights; NULL means all 1. */
 double		fc_weight_sum(const double *weight, size_t n);

@@ -37,7 +37,6 @@
 #include "operator/internal.h"
 
 #define FEW_PRODUCT_ROWS	((size_t) 3)	/* rows of a product to make, about the cost of all scores in double */
-#define CHECKED_ENTRIES	((size_t) 1 << 14)	/* of a heap between two checks */
 #define LEAST_SQUARE	1e-30	/* squares below lose digits in float */
 #define TILE		((size_t) 256)	/* rows, and centroids, of one matrix product */
 #define MOST_FLOATS	((size_t) 1 << 25)	/* of blocks; beyond, rows go one by one */
@@ -106,22 +105,12 @@ offer(int32_t *clusters, double *distances, size_t size, size_t cluster, double 
 		sift_down(clusters, distances, size, 0, (int32_t) cluster, distance);
 }
 
-static inline void
-pause_in_heap(size_t i)
-{
-	if (i % CHECKED_ENTRIES == CHECKED_ENTRIES - 1)
-		fc_check();
-}
-
 /* Any entries become a heap. */
 static void
 make_heap(int32_t *clusters, double *distances, size_t size)
 {
 	for (size_t place = size / 2; place-- > 0;)
-	{
-		pause_in_heap(place);
 		sift_down(clusters, distances, size, place, clusters[place], distances[place]);
-	}
 }
 
 /* Order a heap: nearest first. */
@@ -133,7 +122,6 @@ sort_heap(int32_t *clusters, double *distances, size_t size)
 		int32_t		cluster = clusters[last];
 		double		distance = distances[last];
 
-		pause_in_heap(last);
 		clusters[last] = clusters[0];
 		distances[last] = distances[0];
 		sift_down(clusters, distances, last, 0, cluster, distance);
@@ -146,10 +134,7 @@ offer_all(const double *scores, size_t k, size_t size, int32_t *clusters, double
 {
 	clear_heap(clusters, distances, size);
 	for (size_t j = 0; j < k; j++)
-	{
-		pause_in_heap(j);
 		offer(clusters, distances, size, j, scores[j]);
-	}
 }
 
 /* ---- near ties ---- */
@@ -204,25 +189,13 @@ few_rows(const fc_operator *op)
 	return op->rows == NULL ? FEW_PRODUCT_ROWS : FEW_PRODUCT_ROWS + fc_operator_values(op) / op->d;
 }
 
-/* Multiply-adds of one distance. */
-static size_t
-distance_work(const fc_operator *op)
-{
-	bool		made = op->exact.values == NULL && op->rows == NULL && !fc_operator_is_codebook(op);
-
-	return op->d + (made ? fc_operator_values(op) : 0);
-}
-
 /* All clusters by scores, the `count` lowest in a heap. */
 static void
 offer_scores(const ranking *r, size_t count, int32_t *clusters, double *distances)
 {
 	clear_heap(clusters, distances, count);
 	for (size_t j = 0; j < r->op->k; j++)
-	{
-		pause_in_heap(j);
 		offer(clusters, distances, count, j, score_of(r, j));
-	}
 }
 
 /* The count nearest rows of the product, sorted. */
@@ -232,8 +205,6 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 	double		threshold = INFINITY;
 	double		limit = INFINITY;
 	const double *scores = NULL;
-	size_t		work = distance_work(r->op);
-	size_t		done = 0;
 
 	if (count < r->op->k)
 	{
@@ -250,7 +221,7 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 	for (size_t j = 0; j < r->op->k; j++)
 		if (possible(r, j, threshold) && !(scores != NULL && scores[j] > limit))
 		{
-			fc_check_every(&done, work);
+			fc_check();
 			offer(clusters, distances, count, j, product_distance(r, j));
 		}
 	sort_heap(clusters, distances, count);
@@ -264,8 +235,6 @@ resolve_ties(const ranking *r, double threshold)
 	double		limit = INFINITY;
 	double		best = INFINITY;
 	size_t		label = 0;
-	size_t		work = distance_work(r->op);
-	size_t		done = 0;
 
 	if (close_ones(r, threshold) > few_rows(r->op))
 	{
@@ -280,7 +249,7 @@ resolve_ties(const ranking *r, double threshold)
 
 		if (!possible(r, j, threshold) || (scores != NULL && scores[j] > limit))
 			continue;
-		fc_check_every(&done, work);
+		fc_check();
 		distance = fc_operator_distance(r->op, j, r->x, r->scratch);
 		if (distance < best)
 		{
@@ -383,7 +352,6 @@ exact_label(const ranking *r)
 	float		lowest = INFINITY;
 	float		second = INFINITY;
 	int32_t		first = 0;
-	size_t		done = 0;
 	fc_operator book;
 	ranking		exact = ranking_of(fc_operator_deciding(r->op, &book), r->x, (fc_scored) {0}, dots, r->scratch);
 	double		upper;
@@ -400,7 +368,7 @@ exact_label(const ranking *r)
 	{
 		if (excluded(&test, j, score_of(r, j), upper) || j == (size_t) first)
 			continue;
-		fc_check_every(&done, book.d);
+		fc_check();
 		upper = fmin(upper, measure_exact(&exact, x, dots, j));
 	}
 	return lowest_of(&exact);
@@ -414,7 +382,6 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 	size_t		listed = larger(few, count);
 	double	   *measured = (double *) (((uintptr_t) (r->scratch.floats + fc_operator_scratch(r->op) - 3 * r->op->k - 2) + 7) & ~(uintptr_t) 7);
 	int32_t    *found = (int32_t *) (measured + r->op->k);
-	size_t		done = 0;
 
 	if (count > few)
 		nearest_products(r, count, found, measured);
@@ -422,7 +389,7 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 		best_products(r, few, found, measured);
 	for (size_t i = 0; i < listed; i++)
 	{
-		fc_check_every(&done, r->op->d);
+		fc_check();
 		measured[i] = fc_operator_distance(r->op, (size_t) found[i], r->x, r->scratch);
 	}
 	make_heap(found, measured, few);
@@ -489,13 +456,12 @@ assign_screened(const fc_operator *op, const double *x, size_t n, fc_scratch scr
 	int			way = op->screen != NULL ? fc_screen_choose(op->screen) : FC_SCREEN_NONE;
 	measured_rows measured = {op, x};
 	fc_screened rows = {.x = x,.distance = distance_of,.context = &measured};
-	size_t		done = 0;
 
 	for (size_t r = 0; r < n; r++)
 	{
 		labels[r] = op->boxes != NULL ? label_in_boxes(op, x + r * op->d) : -1;
 		if (op->boxes != NULL)
-			fc_check_every(&done, op->k / 8 * op->d);
+			fc_check();
 	}
 	if (way != FC_SCREEN_NONE)
 		fc_screen_assign(op->screen, way, &rows, n, scratch, labels);
@@ -584,7 +550,6 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x, const double 
 						   int32_t *clusters, double *distances)
 {
 	size_t		size = count < op->k ? count : op->k;
-	size_t		done = 0;
 	double		threshold;
 
 	offer_all(scores, op->k, size, clusters, distances);
@@ -593,7 +558,7 @@ fc_operator_nearest_scored(const fc_operator *op, const double *x, const double 
 	for (size_t j = 0; j < op->k; j++)
 		if (scores[j] <= threshold)
 		{
-			fc_check_every(&done, distance_work(op));
+			fc_check();
 			offer(clusters, distances, size, j, fc_operator_distance(op, j, x, scratch));
 		}
 	sort_heap(clusters, distances, size);
@@ -704,7 +669,6 @@ count_unlabelled(const int32_t *labels, size_t rows)
 static void
 assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, int32_t *labels)
 {
-	size_t		done = 0;
 	size_t		next = 0;
 
 	for (size_t r = 0; r < rows; r++)
@@ -733,7 +697,7 @@ assign_tile(const fc_operator *op, const double *x, size_t rows, const tile *b, 
 		/* written so that a NaN takes the single path too */
 		if ((double) b->second[r] - (double) b->lowest[r] > bound)
 			continue;
-		fc_check_every(&done, op->k * op->d);
+		fc_check();
 		labels[at] = (int32_t) fc_operator_assign(op, x + at * op->d, b->single);
 	}
 }
@@ -767,12 +731,9 @@ assign_tiles(const fc_operator *op, const double *x, size_t n, fc_scratch scratc
 static void
 assign_each(const fc_operator *op, const double *x, size_t n, fc_scratch scratch, int32_t *labels)
 {
-	size_t		work = op->k + fc_operator_values(op);
-	size_t		done = 0;
-
 	for (size_t r = 0; r < n; r++)
 	{
-		fc_check_every(&done, work);
+		fc_check();
 		labels[r] = (int32_t) fc_operator_assign(op, x + r * op->d, scratch);
 	}
 }
@@ -828,14 +789,12 @@ apply_inner(const fc_operator *op, block *b)
 static void
 choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, block *b, int32_t *labels)
 {
-	size_t		done = 0;
-
 	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
 	fc_block_apply(&op->factor[0], input, b->dots, NULL);
 	fc_block_empty(b->dots, op->k, b->rows);
 	for (size_t r = 0; r < rows; r++)
 	{
-		fc_check_every(&done, op->k);
+		fc_check();
 		if (marked[r])
 			labels[r] = (int32_t) choose(op, x + r * op->d, b->scored[r], b->rows + r * op->k, b->single);
 	}

@@ -4,13 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)
 
 #define SHORT_COLUMNS ((size_t) 1 << 16)
-#define COLUMNS_BLOCK ((size_t) 1 << 18)	/* between two checks */
 
 static size_t
 column_size(size_t columns)
@@ -99,8 +97,6 @@ put_columns(const fc_factor *factor, char *at)
 		uint32_t	column = (uint32_t) fc_factor_column(factor, p);
 		uint16_t	short_column = (uint16_t) column;
 
-		if (p % COLUMNS_BLOCK == 0)
-			fc_check();
 		at = narrow ? put(at, &short_column, sizeof(short_column)) : put(at, &column, sizeof(column));
 	}
 	return at;
@@ -114,7 +110,7 @@ put_factor(const fc_factor *factor, char **at)
 	char	   *end = *at + bytes;
 
 	if ((const char *) factor->values != *at)
-		fc_copy_pieces(*at, factor->values, bytes);
+		memcpy(*at, factor->values, bytes);
 	*at += factor_size(factor->row_start != NULL, factor->rows, factor->columns, factor->nonzeros);
 	if (factor->row_start != NULL)
 		end = put_columns(factor, put(end, factor->row_start, (factor->rows + 1) * sizeof(uint32_t)));
@@ -200,7 +196,7 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 	size_t		size = fc_operator_size(op);
 	char	   *at;
 
-	fc_clear_pieces(header, front_of(op));
+	memset(header, 0, front_of(op));
 	at = put_front(op, header);
 	for (size_t q = 0; q < op->factors; q++)
 		put_factor(&op->factor[q], &at);
@@ -209,7 +205,7 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 		memset(at + exact_size(op->k, op->d, header->flags) - sizeof(double), 0, sizeof(double));
 		at = put(at, op->exact.residual, op->k * sizeof(float));
 		at = put(at, op->exact.half_norms, op->k * sizeof(float));
-		fc_copy_pieces(at, op->exact.values, op->k * op->d * sizeof(float));
+		memcpy(at, op->exact.values, op->k * op->d * sizeof(float));
 	}
 	if (header->flags & FC_OPERATOR_REGIONS)
 		put_regions(op, (char *) header + size - regions_size(op->k, header->flags));
@@ -342,38 +338,29 @@ factor_end(const fc_factor *factor)
 }
 
 /* A sparse factor: rows in order, columns in order within each. */
-static fc_status
-check_columns(const fc_factor *factor)
+static bool
+columns_valid(const fc_factor *factor)
 {
-	size_t		seen = 0;
-
 	if (factor->row_start[0] != 0 || factor->row_start[factor->rows] != factor->nonzeros)
-		return FC_EFORMAT;
+		return false;
 	for (size_t r = 0; r < factor->rows; r++)
 	{
 		if (factor->row_start[r] > factor->row_start[r + 1] || factor->row_start[r + 1] > factor->nonzeros)
-			return FC_EFORMAT;
+			return false;
 		for (size_t i = factor->row_start[r]; i < factor->row_start[r + 1]; i++)
-		{
-			if (seen++ % COLUMNS_BLOCK == 0)
-				fc_check();
 			if (fc_factor_column(factor, i) >= factor->columns ||
 				(i > factor->row_start[r] && fc_factor_column(factor, i) <= fc_factor_column(factor, i - 1)))
-				return FC_EFORMAT;
-		}
+				return false;
 	}
-	return FC_OK;
+	return true;
 }
 
-static fc_status
-check_factor(const fc_factor *factor)
+static bool
+factor_valid(const fc_factor *factor)
 {
-	fc_status	status;
-
-	if (!bound_valid(factor->error) || !padding_zero(factor_end(factor)))
-		return FC_EFORMAT;
-	status = fc_finite_float_pieces(factor->values, factor->nonzeros);
-	return status != FC_OK || factor->row_start == NULL ? status : check_columns(factor);
+	fc_check();
+	return bound_valid(factor->error) && padding_zero(factor_end(factor)) && fc_all_finite_float(factor->values, factor->nonzeros) &&
+		(factor->row_start == NULL || columns_valid(factor));
 }
 
 /* Errors of a weighted norm may pass 1; NaN fails every comparison. */
@@ -428,23 +415,20 @@ regions_valid(const fc_operator *op, int flags)
 	return true;
 }
 
-static fc_status
-check_values(const fc_operator *op)
+static bool
+values_valid(const fc_operator *op)
 {
-	fc_status	status = FC_OK;
-
 	if (!bound_valid(op->max_row_norm) || !bound_valid(op->error_relative) || !bound_valid(op->error_absolute) || !bound_valid(op->max_growth) ||
 		!padding_zero(op->half_norms + op->k) || !factorization_valid(op->factorization) ||
 		!offset_valid(op->offset, op->d) || !exact_valid(op))
-		return FC_EFORMAT;
+		return false;
 	for (size_t j = 0; j < op->k; j++)
 		if (!bound_valid(op->weights[j]) || !bound_valid((double) op->half_norms[j]))
-			return FC_EFORMAT;
-	for (size_t q = 0; q < op->factors && status == FC_OK; q++)
-		status = check_factor(&op->factor[q]);
-	if (status == FC_OK && op->exact.values != NULL)
-		status = fc_finite_float_pieces(op->exact.values, op->k * op->d);
-	return status == FC_EVALUE ? FC_EFORMAT : status;
+			return false;
+	for (size_t q = 0; q < op->factors; q++)
+		if (!factor_valid(&op->factor[q]))
+			return false;
+	return op->exact.values == NULL || fc_all_finite_float(op->exact.values, op->k * op->d);
 }
 
 static bool
@@ -484,7 +468,5 @@ fc_operator_check(const void *bytes, size_t size)
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
 	fc_operator_view(header, &op);
-	if ((op.metric == FC_INNER_PRODUCT && !fc_operator_is_codebook(&op)) || !regions_valid(&op, header->flags))
-		return FC_EFORMAT;
-	return check_values(&op);
+	return (op.metric != FC_INNER_PRODUCT || fc_operator_is_codebook(&op)) && regions_valid(&op, header->flags) && values_valid(&op) ? FC_OK : FC_EFORMAT;
 }

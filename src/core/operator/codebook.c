@@ -41,14 +41,13 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 	size_t		d = centroids->d;
 	double		norm = 0;
 	double		spread = 0;
-	size_t		done = 0;
 
 	memset(mean, 0, d * sizeof(double));
 	for (size_t j = 0; j < k; j++)
 	{
 		const double *row = row_of(centroids, j);
 
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			mean[i] += row[i] / (double) k;
 	}
@@ -58,7 +57,7 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 	{
 		const double *row = row_of(centroids, j);
 
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 			spread += (row[i] - mean[i]) * (row[i] - mean[i]) / (double) k;
 	}
@@ -71,13 +70,12 @@ round_centroids(const fc_centroid_source *centroids, const double *offset, float
 {
 	size_t		d = centroids->d;
 	double		most = 0;
-	size_t		done = 0;
 
 	for (size_t j = 0; j < centroids->k; j++)
 	{
 		const double *row = row_of(centroids, j);
 
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; i < d; i++)
 		{
 			double		value = row[i] - (offset ? offset[i] : 0.0);
@@ -240,11 +238,9 @@ is_permutation(const int32_t *place, size_t k, bool *seen)
 static void
 reorder_floats(const float *values, size_t k, size_t columns, const int32_t *place, float *result)
 {
-	size_t		done = 0;
-
 	for (size_t j = 0; j < k; j++)
 	{
-		fc_check_every(&done, columns);
+		fc_check();
 		memcpy(result + (size_t) place[j] * columns, values + j * columns, columns * sizeof(float));
 	}
 }
@@ -252,8 +248,6 @@ reorder_floats(const float *values, size_t k, size_t columns, const int32_t *pla
 static void
 reorder_sparse(const fc_factor *factor, const int32_t *place, const renumber_work *w)
 {
-	size_t		done = 0;
-
 	memset(w->start, 0, (factor->rows + 1) * sizeof(uint32_t));
 	for (size_t j = 0; j < factor->rows; j++)
 		w->start[place[j] + 1] = factor->row_start[j + 1] - factor->row_start[j];
@@ -264,7 +258,7 @@ reorder_sparse(const fc_factor *factor, const int32_t *place, const renumber_wor
 		size_t		count = factor->row_start[j + 1] - factor->row_start[j];
 		size_t		to = w->start[place[j]];
 
-		fc_check_every(&done, count);
+		fc_check();
 		memcpy(w->values + to, factor->values + factor->row_start[j], count * sizeof(float));
 		for (size_t p = 0; p < count; p++)
 			w->column[to + p] = (uint32_t) fc_factor_column(factor, factor->row_start[j] + p);
@@ -337,23 +331,19 @@ static double
 fill_cloud(const fc_operator *op, plane_work *w)
 {
 	double		largest = 0.0;
-	size_t		done = 0;
 
 	memset(w->mean, 0, op->d * sizeof(double));
 	for (size_t i = 0; i < op->k * op->d; i++)
 	{
-		fc_check_every(&done, 1);
 		w->mean[i % op->d] += w->share[i / op->d] * w->place[i];
 	}
 	for (size_t i = 0; i < op->k * op->d; i++)
 	{
-		fc_check_every(&done, 1);
 		w->place[i] -= w->mean[i % op->d];
 		largest = fmax(largest, fabs(w->place[i]));
 	}
 	for (size_t i = 0; i < op->k * op->d && largest > 0.0; i++)
 	{
-		fc_check_every(&done, 1);
 		w->place[i] /= largest;
 		w->cloud[i] = (float) (sqrt(w->share[i / op->d]) * w->place[i]);
 	}
@@ -365,11 +355,10 @@ static void
 project_cloud(const fc_operator *op, double largest, const plane_work *w, double *places, double shown[2])
 {
 	double		all = 0.0;
-	size_t		done = 0;
 
 	for (size_t j = 0; j < op->k; j++)
 	{
-		fc_check_every(&done, 4 * op->d);
+		fc_check();
 		for (size_t i = 0; i < op->d; i++)
 		{
 			double		x = w->place[j * op->d + i];

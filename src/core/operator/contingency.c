@@ -16,19 +16,10 @@
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define BLOCK ((size_t) 1 << 16)	/* cells between two checks, 10 ms at most */
-
 void
 fc_contingency_init(size_t capacity, fc_contingency *table)
 {
-	fc_cell    *cells = fc_contingency_cells(table);
-
-	for (size_t i = 0; i < capacity; i += BLOCK)
-	{
-		fc_check();
-		memset(cells + i, 0, (capacity - i < BLOCK ? capacity - i : BLOCK) * sizeof(fc_cell));
-	}
-	memset(table, 0, sizeof(fc_contingency));
+	memset(table, 0, fc_contingency_size(capacity));
 	table->version = FC_STEP_VERSION;
 	table->kind = FC_STEP_CONTINGENCY;
 	table->capacity = (uint32_t) capacity;
@@ -63,8 +54,7 @@ fc_contingency_merge(fc_contingency *target, const fc_contingency *source)
 
 	for (size_t i = 0; i < source->capacity; i++)
 	{
-		if (i % (BLOCK / 16) == 0)
-			fc_check();	/* a cache miss each */
+		fc_check();				/* a cache miss each */
 		if (cells[i].count != 0 && fc_contingency_add(target, cells[i].a, cells[i].b, cells[i].count) != FC_OK)
 			return FC_EOVERFLOW;
 	}
@@ -81,19 +71,11 @@ fc_contingency_list(const fc_contingency *table, fc_arena *arena, fc_cell *cells
 	size_t		n = 0;
 
 	for (size_t i = 0; i < table->capacity; i++)
-	{
-		if (i % BLOCK == 0)
-			fc_check();
 		if (from[i].count != 0)
 			items[n++] = (fc_keyed) {fc_label_key(from[i].a) << 32 | fc_label_key(from[i].b), (uint64_t) from[i].count};
-	}
 	fc_sort(items, n, scratch);
 	for (size_t i = 0; i < n; i++)
-	{
-		if (i % BLOCK == 0)
-			fc_check();
 		cells[i] = (fc_cell) {fc_key_label(items[i].key >> 32), fc_key_label(items[i].key), (int64_t) items[i].value};
-	}
 	fc_arena_release(arena, mark);
 }
 
@@ -111,8 +93,6 @@ fc_contingency_check(const void *bytes, size_t size)
 	cells = fc_contingency_cells(table);
 	for (size_t i = 0; i < table->capacity; i++)
 	{
-		if (i % BLOCK == 0)
-			fc_check();
 		if (cells[i].count < 0 || cells[i].count > FC_MAX_ROWS)
 			return FC_EFORMAT;
 		used += cells[i].count > 0;
@@ -215,8 +195,6 @@ add_entropy(const fc_keyed *m, size_t n, int64_t total, long double *sum)
 	{
 		long double p = (long double) m[i].value / (long double) total;
 
-		if (i % BLOCK == 0)
-			fc_check();
 		*sum -= p * logl(p);
 	}
 }
@@ -254,8 +232,6 @@ fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena
 	{
 		long double p = (long double) cells[i].count / (long double) m.n;
 
-		if (i % BLOCK == 0)
-			fc_check();
 		information += p * logl(p / (share_of(&m, m.a, m.na, cells[i].a) * share_of(&m, m.b, m.nb, cells[i].b)));
 	}
 	add_entropy(m.a, m.na, m.n, &entropies);

@@ -280,14 +280,13 @@ fc_coreset_sample(const fc_coreset *state, fc_arena *arena, const double **rows,
 	fc_keyed   *scratch = FC_TAKE(arena, state->used, fc_keyed);
 	const double *rank = fc_coreset_row_ranks(state);
 	double		next = state->used > state->size ? rank[heap_in(state)[0]] : state->used == state->count ? INFINITY : state->limit;
-	size_t		done = 0;
 
 	for (size_t slot = 0; slot < state->used; slot++)
 		items[slot] = (fc_keyed) {fc_number_key(rank[slot]), slot};
 	fc_sort(items, state->used, scratch);
 	for (size_t i = 0; i < fc_coreset_rows(state); i++)
 	{
-		fc_check_every(&done, state->dim);
+		fc_check();
 		rows[i] = fc_coreset_row(state, items[i].value);
 		weights[i] = 1.0 / fmin(1.0, fc_coreset_importance(rows[i], center_in(state), state->variance, state->dim) * next);
 	}
@@ -316,7 +315,6 @@ fc_status
 fc_coreset_check(const void *bytes, size_t size)
 {
 	const fc_coreset *state = bytes;
-	size_t		done = 0;
 
 	if (size < sizeof(fc_coreset) || state->version != FC_STEP_VERSION || state->kind != FC_STEP_CORESET || state->metric > FC_COSINE ||
 		state->dim == 0 || state->size == 0 || state->size >= UINT32_C(1) << 31 || state->capacity % 2 != 0 ||
@@ -327,7 +325,7 @@ fc_coreset_check(const void *bytes, size_t size)
 		return FC_EFORMAT;
 	for (size_t slot = 0; slot < state->used; slot++)
 	{
-		fc_check_every(&done, state->dim);
+		fc_check();
 		if (!fc_all_moderate(fc_coreset_row(state, slot), state->dim))
 			return FC_EFORMAT;
 	}

@@ -33,8 +33,6 @@ pair(const tree_work *w, size_t a, size_t b)
 static void
 measure_pairs(size_t d, tree_work *w)
 {
-	size_t		done = 0;
-
 	for (size_t a = 1; a < w->k; a++)
 		for (size_t b = 0; b < a; b++)
 		{
@@ -43,7 +41,7 @@ measure_pairs(size_t d, tree_work *w)
 			double		both = w->weight[a] + w->weight[b];
 			double		sum = 0;
 
-			fc_check_every(&done, d);
+			fc_check();
 			for (size_t i = 0; i < d; i++)
 				sum += (x[i] - y[i]) * (x[i] - y[i]);
 			*pair(w, a, b) = both > 0 ? w->weight[a] / both * w->weight[b] * sum : 0.0;
@@ -93,14 +91,13 @@ find_joins(tree_work *w)
 {
 	size_t		length = 0;
 	size_t		first = 0;
-	size_t		done = 0;
 
 	for (size_t found = 0; found + 1 < w->k;)
 	{
 		size_t		last;
 		size_t		next;
 
-		fc_check_every(&done, 2 * w->k);
+		fc_check();
 		while (length == 0 && w->joined[first])
 			first++;
 		if (length == 0)
@@ -176,7 +173,6 @@ fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 	fc_mark		used = fc_arena_mark(arena);
 	tree_work	w;
 	double		total;
-	size_t		done;
 
 	w.k = op->k;
 	w.row = FC_TAKE(arena, op->k * op->d, double);
@@ -189,10 +185,9 @@ fc_cluster_tree(const fc_operator *op, fc_arena *arena, fc_join *joins)
 	w.order = FC_TAKE(arena, 2 * op->k, fc_keyed);
 	w.scratch = fc_take_scratch(arena, fc_operator_scratch(op));
 	total = 0;
-	done = 0;
 	for (size_t j = 0; j < op->k; j++)
 	{
-		fc_check_every(&done, op->d);
+		fc_check();
 		fc_operator_row(op, j, w.scratch, w.row + j * op->d);
 		total += op->weights[j];
 		w.joined[j] = false;
@@ -211,8 +206,6 @@ void
 fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_scratch scratch,
 				 double *row, double *centroids, double *weights)
 {
-	size_t		done = 0;
-
 	for (size_t i = 0; i < count; i++)
 		weights[i] = 0;
 	for (size_t i = 0; i < count * op->d; i++)
@@ -225,7 +218,7 @@ fc_join_clusters(const fc_operator *op, const int32_t *number, size_t count, fc_
 		double		members = 0;
 		double		share;
 
-		fc_check_every(&done, op->d + (weights[node] > 0 ? 0 : op->k));
+		fc_check();
 		for (size_t i = 0; i < op->k && !(weights[node] > 0); i++)
 			members += number[i] == number[j];
 		share = weights[node] > 0 ? op->weights[j] / weights[node] : 1.0 / members;

@@ -23,7 +23,6 @@ fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, 
 	for (size_t first = 0; first < rows->k; first += FC_FIT_BATCH)
 	{
 		size_t		count = rows->k - first < FC_FIT_BATCH ? rows->k - first : FC_FIT_BATCH;
-		size_t		done = 0;
 
 		fc_check();
 		for (size_t i = 0; i < count; i++)
@@ -31,7 +30,7 @@ fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, 
 		fc_operator_assign_batch(op, batch, count, scratch, labels + first);
 		for (size_t i = 0; i < count; i++)
 		{
-			fc_check_every(&done, 8 * op->d);
+			fc_check();
 			squares[first + i] = fc_operator_distance(op, (size_t) labels[first + i], batch + i * op->d, scratch);
 			labels[first + i] = fc_operator_label(op, (size_t) labels[first + i], squares[first + i]);
 		}
@@ -169,7 +168,6 @@ double
 fc_davies_bouldin(const double *centroids, size_t k, size_t d, const double *weights, const double *sums, double *worst)
 {
 	size_t		used = 0;
-	size_t		done = 0;
 	double		total = 0.0;
 
 	for (size_t i = 0; i < k; i++)
@@ -182,7 +180,7 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d, const double *wei
 		{
 			double		squared = 0.0;
 
-			fc_check_every(&done, d + 1);
+			fc_check();
 			if (j == i || !(weights[j] > 0.0))
 				continue;
 			for (size_t t = 0; t < d; t++)
@@ -248,8 +246,6 @@ add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 static void
 add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, quality_sums *sums)
 {
-	size_t		done = 0;
-
 	memset(sums->weights, 0, op->k * sizeof(double));
 	memset(sums->distances, 0, op->k * sizeof(double));
 	memset(sums->squares, 0, op->k * sizeof(double));
@@ -257,7 +253,7 @@ add_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, qua
 	memset(sums->totals, 0, op->k * sizeof(double));
 	for (size_t i = 0; i < rows->k; i++)
 	{
-		fc_check_every(&done, 2 * (op->k + 8) * op->d);
+		fc_check();
 		fc_operator_row(rows, i, scratch, sums->row);
 		if (rows->weights[i] > 0.0)
 			add_row(op, rows->weights[i], scratch, sums);
@@ -318,15 +314,13 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch sc
 	fc_mark		mark = fc_arena_mark(arena);
 	quality_sums sums;
 	double		weight;
-	size_t		done;
 
 	take_sums(op->k, op->d, arena, &sums);
 	weight = 0.0;
-	done = 0;
 	memset(sums.mean, 0, rows->d * sizeof(double));
 	for (size_t i = 0; i < rows->k; i++)
 	{
-		fc_check_every(&done, 2 * rows->d);
+		fc_check();
 		fc_operator_row(rows, i, scratch, sums.row);
 		weight += rows->weights[i];
 		for (size_t t = 0; t < rows->d && rows->weights[i] > 0.0; t++)

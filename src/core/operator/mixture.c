@@ -55,12 +55,11 @@ fc_operator_responsibilities(const fc_operator *op, const double *spreads, const
 {
 	double		least = least_spread(op, spreads);
 	double		sum = 0.0;
-	size_t		done = 0;
 
 	/* p = ||x - c_j||^2. */
 	for (size_t j = 0; j < op->k; j++)
 	{
-		fc_check_every(&done, op->d);
+		fc_check();
 		p[j] = fc_operator_distance(op, j, x, scratch);
 	}
 	if (least > 0.0)

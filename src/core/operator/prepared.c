@@ -115,13 +115,12 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 	double		longest = 0.0;
 	float	   *values = FC_TAKE(arena, op->k * op->d, float);
 	double	   *constants = FC_TAKE(arena, op->k, double);
-	size_t		done = 0;
 
 	for (size_t j = 0; j < op->k; j += TURNED)
 		for (size_t i = 0; i < op->d; i += TURNED)
 		{
 			transpose_block(rows, op->k, op->d, j, i, values);
-			fc_check_every(&done, 8 * TURNED * TURNED);	/* a line of the cache for each few values */
+			fc_check();	/* a line of the cache for each few values */
 		}
 	for (size_t j = 0; j < op->k; j++)
 	{
@@ -129,7 +128,7 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 
 		constants[j] = op->metric == FC_INNER_PRODUCT ? 0.0 : constant_of(v, offset, op->d);
 		longest = fmax(longest, sqrt(fc_row_square(v, op->d)));
-		fc_check_every(&done, 2 * op->d);
+		fc_check();
 	}
 	*columns = (fc_columns) {op->k, op->d, values, constants, longest + fc_offset_length(offset, op->d)};
 }

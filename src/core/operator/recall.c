@@ -27,8 +27,6 @@ typedef struct recall_work
 static void
 label_rows(const fc_operator *op, const fc_search *search, recall_work *w, fc_search_result *result)
 {
-	size_t		done = 0;
-
 	for (size_t j = 0; j < op->k; j++)
 	{
 		result->count[j] = result->square[j] = 0;
@@ -44,7 +42,7 @@ label_rows(const fc_operator *op, const fc_search *search, recall_work *w, fc_se
 	{
 		size_t		j = (size_t) result->label[r];
 
-		fc_check_every(&done, op->d);
+		fc_check();
 		result->count[j]++;
 		result->square[j] += fc_operator_distance(op, j, search->x + r * op->d, w->scratch);
 	}
@@ -54,8 +52,6 @@ label_rows(const fc_operator *op, const fc_search *search, recall_work *w, fc_se
 static void
 centre_rows(size_t d, const fc_search *search, recall_work *w)
 {
-	size_t		done = 0;
-
 	for (size_t i = 0; i < d; i++)
 		w->mean[i] = 0;
 	for (int pass = 0; pass < 2; pass++)
@@ -64,7 +60,7 @@ centre_rows(size_t d, const fc_search *search, recall_work *w)
 			const double *x = search->x + r * d;
 			double		square = 0;
 
-			fc_check_every(&done, d);
+			fc_check();
 			for (size_t i = 0; i < d; i++)
 				if (pass == 0)
 					w->mean[i] += x[i] / (double) search->rows;
@@ -147,7 +143,6 @@ fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena
 	fc_mark		used = fc_arena_mark(arena);
 	recall_work w;
 	double		read = 0;
-	size_t		done = 0;
 	double		found = 0;
 
 	w.wanted = (size_t) ceil(search->neighbours);
@@ -170,7 +165,7 @@ fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena
 		find_nearest(op->d, search, first, queries, &w);
 		for (size_t q = 0; q < queries; q++)
 		{
-			fc_check_every(&done, op->k * op->d);
+			fc_check();
 			found += recall_of(op, search, first + q, q, result, &w, &read);
 		}
 	}

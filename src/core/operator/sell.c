@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-#include "base/pieces.h"
-
 #define COLUMN_BITS 16
 #define LEAST_PIECE	16			/* entries */
 #define MEANS_A_PIECE 2			/* at least: then fewer than half as many pieces are added as there are rows */
@@ -249,7 +247,6 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out, char
 	size_t		slices = slices_of(lanes);
 	uint32_t   *start = (uint32_t *) at;
 	size_t		steps = 0;
-	size_t		done = 0;
 	float	   *values;
 	uint64_t   *columns;
 
@@ -261,10 +258,10 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out, char
 	start[slices] = (uint32_t) steps;
 	columns = (uint64_t *) round8((char *) (start + slices + 1));
 	values = (float *) (columns + steps * FC_SLICE / 4);
-	fc_clear_pieces(columns, steps * FC_SLICE * (sizeof(uint16_t) + sizeof(float)));
+	memset(columns, 0, steps * FC_SLICE * (sizeof(uint16_t) + sizeof(float)));
 	for (size_t s = 0; s < slices; s++)
 	{
-		fc_check_every(&done, (size_t) (start[s + 1] - start[s]) * FC_SLICE);
+		fc_check();
 		fill_slice(factor, a, lanes, s, values + (size_t) start[s] * FC_SLICE, columns + (size_t) start[s] * FC_SLICE / 4);
 	}
 	*out = (fc_sell) {.rows = factor->rows,.start = start,.values = values,.columns = columns};

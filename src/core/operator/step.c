@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/simd.h"
 #include "operator/codebook.h"
 #include "operator/fit.h"
@@ -41,7 +40,6 @@ width_of(int kind, size_t d)
 #define LEAST_ROWS	32			/* a block of those */
 #define BATCH_ROWS	256
 #define BATCH_WORK	500000000	/* multiply-adds a fold, some 50 ms */
-#define CHECKED_SUMS ((size_t) 1 << 18)	/* added between two checks */
 
 size_t
 fc_step_capacity(const fc_operator *op)
@@ -90,8 +88,8 @@ void
 fc_step_init(int kind, const fc_operator_header *header, size_t operator_size, size_t capacity,
 			 fc_step *step)
 {
-	fc_clear_pieces(step, fc_step_size(kind, header, operator_size, capacity));
-	fc_copy_pieces(step + 1, header, operator_size);
+	memset(step, 0, fc_step_size(kind, header, operator_size, capacity));
+	memcpy(step + 1, header, operator_size);
 	step->version = FC_STEP_VERSION;
 	step->kind = (uint8_t) kind;
 	step->capacity = (uint32_t) capacity;
@@ -295,8 +293,6 @@ check_sums(const fc_step *step)
 		return FC_EFORMAT;
 	for (size_t i = 0; i < k * (1 + parts.width); i++)	/* weights, then sums */
 	{
-		if (i % CHECKED_SUMS == 0)
-			fc_check();
 		if (!is_bounded(parts.weights[i]))
 			return FC_EFORMAT;
 	}
@@ -392,11 +388,7 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 		add_pair(&to.weights[j], from.weights[j]);
 	}
 	for (size_t i = 0; i < k * to.width; i++)
-	{
-		if (i % CHECKED_SUMS == 0)
-			fc_check();
 		add_pair(&to.sums[i], from.sums[i]);
-	}
 	if (check_sums(target) != FC_OK)
 		return FC_EOVERFLOW;
 	for (size_t r = 0; r < source->pending; r++)
@@ -585,7 +577,6 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 	fc_operator op;
 	work		waiting;
 	size_t		next = 0;
-	size_t		done = 0;
 
 	fc_operator_view(parts.header, &op);
 	waiting = label_waiting(step, &parts, &op, scratch);
@@ -604,7 +595,7 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 		size_t		first = next;
 		fc_pair		weight = parts.weights[j];
 
-		fc_check_every(&done, 4 * parts.width);
+		fc_check();
 		for (; next < step->pending && (size_t) waiting.labels[waiting.order[next]] == j; next++)
 		{
 			size_t		r = (size_t) waiting.order[next];
@@ -642,11 +633,9 @@ fc_step_check(const void *bytes, size_t size)
 void
 fc_step_means(size_t k, size_t d, const double *weights, double *sums)
 {
-	size_t		done = 0;
-
 	for (size_t j = 0; j < k; j++)
 	{
-		fc_check_every(&done, d);
+		fc_check();
 		for (size_t i = 0; weights[j] > 0 && i < d; i++)
 			sums[j * d + i] /= weights[j];
 	}
@@ -655,14 +644,12 @@ fc_step_means(size_t k, size_t d, const double *weights, double *sums)
 void
 fc_step_centroids(const fc_operator *op, const fc_step_result *result, fc_scratch scratch)
 {
-	size_t		done = 0;
-
 	fc_step_means(op->k, op->d, result->weights, result->sums);
 	for (size_t j = 0; j < op->k; j++)
 	{
 		double	   *mean = result->sums + j * op->d;
 
-		fc_check_every(&done, 2 * op->d);
+		fc_check();
 		if (result->weights[j] > 0 && (op->metric != FC_COSINE || fc_unit_row(mean, op->d, mean)))
 			continue;
 		fc_operator_row(op, j, scratch, mean);	/* no rows, or no direction */

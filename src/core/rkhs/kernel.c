@@ -105,8 +105,7 @@ mean_of(const fc_kernel_input *input, double *mean)
 {
 	for (size_t i = 0; i < input->n; i++)
 	{
-		if (time_to_check(i, input->d))
-			fc_check();
+		fc_check();
 		for (size_t c = 0; c < input->d; c++)
 			mean[c] += input_value(input, i, c) / (double) input->n;
 	}
@@ -119,8 +118,7 @@ longest_row(const fc_kernel_input *input, const double *mean)
 
 	for (size_t i = 0; i < input->n; i++)
 	{
-		if (time_to_check(i, input->d))
-			fc_check();
+		fc_check();
 		longest = fmax(longest, row_length(input, i, mean));
 	}
 	return longest;
@@ -162,8 +160,7 @@ write_rows(const fc_kernel *kernel, const fc_kernel_input *input, const double *
 		double		length = kernel->kind == FC_KERNEL_COSINE ? row_length(input, i, mean) : 1.0;
 		double		square = 0.0;
 
-		if (time_to_check(i, input->d))
-			fc_check();
+		fc_check();
 		for (size_t c = 0; c < input->d; c++)
 		{
 			double		value = length > 0.0 ? (input_value(input, i, c) - mean[c]) / length * factor : 0.0;

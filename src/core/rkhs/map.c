@@ -8,7 +8,6 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 #include "rkhs/projection.h"
-#include "base/pieces.h"
 #include "rkhs/values.h"
 
 #define FACTORED_FLOOR	1e-8
@@ -114,8 +113,8 @@ fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const doubl
 	header->unit = unit;
 	header->operator_size = operator_size;
 	memcpy(at, norms, k * sizeof(double));
-	fc_copy_pieces(at + k, t, rank * k * sizeof(double));
-	fc_copy_pieces(at + k + rank * k, op, operator_size);
+	memcpy(at + k, t, rank * k * sizeof(double));
+	memcpy(at + k + rank * k, op, operator_size);
 	((fc_operator_header *) (at + k + rank * k))->container = 0;
 	compute_digest(header, fc_kernel_map_size(k, rank, operator_size), header->digest);
 }
@@ -146,7 +145,6 @@ fc_kernel_map_check(const void *bytes, size_t size)
 	const fc_kernel_map_header *header = bytes;
 	const double *norms = (const double *) (header + 1);
 	uint64_t	digest[2];
-	fc_status	status;
 
 	if (size < sizeof(fc_kernel_map_header) || header->version != FC_KERNEL_MAP_VERSION || header->padding != 0 ||
 		header->unit > 1 || fc_kernel_check(&header->kernel) != FC_OK || header->k < 1 ||
@@ -157,9 +155,8 @@ fc_kernel_map_check(const void *bytes, size_t size)
 	compute_digest(header, size, digest);
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
-	status = fc_finite_pieces(norms, header->k + (size_t) header->rank * header->k);
-	if (status != FC_OK)
-		return status == FC_EVALUE ? FC_EFORMAT : status;
+	if (!fc_all_finite(norms, header->k + (size_t) header->rank * header->k))
+		return FC_EFORMAT;
 	for (size_t j = 0; j < header->k; j++)
 		if (norms[j] < 0.0)
 			return FC_EFORMAT;

@@ -124,8 +124,8 @@ double		fc_spectral_operations(size_t n, size_t d, size_t k, size_t most);
 /* The greatest rank, with `most` landmarks at most. */
 size_t		fc_spectral_rank(size_t k, size_t most);
 
-/* x: n x d.  FC_EFAR as fc_kernel_prepare. */
-fc_status	fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed,
+/* x: n x d, of magnitudes below 2^63. */
+void		fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed,
 							   fc_arena *arena, fc_spectral *result);
 
 #endif							/* FC_RKHS_MAP_H */

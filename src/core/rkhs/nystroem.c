@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/sizes.h"
 #include "numerics/dense.h"
@@ -53,33 +52,26 @@ sample_columns(const fc_kernel_rows *rows, uint64_t seed, fc_arena *arena, nystr
 	fc_arena_release(arena, used);
 }
 
-fc_status
-fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed,
-					fc_arena *arena, fc_embedding *result)
+void
+fc_nystroem_project(const fc_kernel_rows *rows, size_t columns, uint64_t seed, fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	size_t		found;
-	fc_kernel_rows rows;
-	nystroem_work k;
-	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &rows);
+	nystroem_work k = {.m = smaller(columns, rows->n)};
 
-	if (status != FC_OK)
-		return status;
-	k.m = smaller(columns, input->n);
 	k.pairs = smaller(result->rank, k.m);
 	k.chosen = FC_TAKE(arena, k.m, size_t);
-	k.columns = FC_TAKE(arena, input->n * k.m, double);
+	k.columns = FC_TAKE(arena, rows->n * k.m, double);
 	k.inner = FC_TAKE(arena, k.m * k.m, double);
 	k.values = FC_TAKE(arena, k.pairs, double);
 	k.vectors = FC_TAKE(arena, k.pairs * k.m, double);
 	k.t = FC_TAKE(arena, k.m * k.pairs, double);
-	sample_columns(&rows, seed, arena, &k);
+	sample_columns(rows, seed, arena, &k);
 	fc_leading_eigen(k.inner, k.m, k.pairs, arena, k.values, k.vectors);
 	found = fc_inverse_root(k.values, k.vectors, k.pairs, k.m, FC_PSEUDO_INVERSE_FLOOR, k.t);
 	result->relative_error = -1.0;
-	fc_kernel_embed(k.columns, input->n, k.m, k.m, k.t, found, rows.scale, arena, result);
+	fc_kernel_embed(k.columns, rows->n, k.m, k.m, k.t, found, rows->scale, arena, result);
 	fc_arena_release(arena, used);
-	return FC_OK;
 }
 
 /* ---- exact ---- */
@@ -98,12 +90,11 @@ sum_squares(const double *x, size_t rows, size_t columns)
 	return sum;
 }
 
-fc_status
-fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
-						fc_arena *arena, fc_embedding *result)
+void
+fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	size_t		n = input->n;
+	size_t		n = rows->n;
 	double		square;
 	double		explained;
 	size_t		found;
@@ -113,47 +104,40 @@ fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
 	double	   *vectors = FC_TAKE(arena, pairs * n, double);
 	double	   *axes = FC_TAKE(arena, n * pairs, double);	/* U L^-1/2 */
 	double	   *diagonal = FC_TAKE(arena, pairs * pairs, double);	/* L */
-	fc_kernel_rows rows;
-	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &rows);
 
-	if (status != FC_OK)
-		return status;
-	fc_kernel_matrix(&rows, &rows, matrix);
+	fc_kernel_matrix(rows, rows, matrix);
 	square = sum_squares(matrix, n, n);
 	fc_leading_eigen(matrix, n, pairs, arena, values, vectors);
 	found = fc_inverse_root(values, vectors, pairs, n, FC_PSEUDO_INVERSE_FLOOR, axes);
 	memset(diagonal, 0, found * found * sizeof(double));
 	for (size_t j = 0; j < found; j++)
 		diagonal[j * found + j] = values[j];
-	fc_kernel_embed(axes, n, found, found, diagonal, found, rows.scale, arena, result);
-	explained = sum_squares(result->eigenvalues, 1, result->rank) / rows.scale / rows.scale;
+	fc_kernel_embed(axes, n, found, found, diagonal, found, rows->scale, arena, result);
+	explained = sum_squares(result->eigenvalues, 1, result->rank) / rows->scale / rows->scale;
 	result->relative_error = square > 0.0 ? sqrt(fmax(1.0 - explained / square, 0.0)) : 0.0;
 	fc_arena_release(arena, used);
-	return FC_OK;
 }
 
 /* ---- pivoted Cholesky ---- */
 
 typedef struct pivoted_cholesky_work
 {
+	const fc_kernel_rows *rows;
 	size_t		n;
 	size_t		m;
-	fc_kernel_rows rows;
 	double	   *factor;			/* n x m */
 	double	   *residual;		/* n: diagonal of K - F F' */
 	double	   *column;			/* TILE */
 	double	   *pivot_row;		/* m */
 } pivoted_cholesky_work;
 
-static void
-take_pivoted(fc_arena *arena, size_t n, size_t m, pivoted_cholesky_work *k)
+static pivoted_cholesky_work
+take_pivoted(fc_arena *arena, const fc_kernel_rows *rows, size_t m)
 {
-	k->n = n;
-	k->m = smaller(m, n);
-	k->factor = FC_TAKE(arena, n * k->m, double);
-	k->residual = FC_TAKE(arena, n, double);
-	k->column = FC_TAKE(arena, TILE, double);
-	k->pivot_row = FC_TAKE(arena, k->m, double);
+	size_t		most = smaller(m, rows->n);
+
+	return (pivoted_cholesky_work) {.rows = rows,.n = rows->n,.m = most,.factor = FC_TAKE(arena, rows->n * most, double),
+	.residual = FC_TAKE(arena, rows->n, double),.column = FC_TAKE(arena, TILE, double),.pivot_row = FC_TAKE(arena, most, double)};
 }
 
 /* The first place where the running sum passes target and something is left. */
@@ -185,7 +169,7 @@ add_column(pivoted_cholesky_work *k, size_t j, size_t s)
 		size_t		count = smaller(TILE, k->n - start);
 
 		fc_check();
-		fc_kernel_block_exact(&k->rows, start, count, &k->rows, s, 1, k->column, 1);
+		fc_kernel_block_exact(k->rows, start, count, k->rows, s, 1, k->column, 1);
 		if (j > 0)
 			cblas_dgemv(CblasRowMajor, CblasNoTrans, (int) count, (int) j, -1.0, k->factor + start * k->m, (int) k->m,
 						k->pivot_row, 1, 1.0, k->column, 1);
@@ -210,9 +194,8 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)
 
 	for (size_t i = 0; i < k->n; i++)
 	{
-		if (i % TILE == 0)
-			fc_check();
-		k->residual[i] = fc_kernel_diagonal(&k->rows, i);
+		fc_check();
+		k->residual[i] = fc_kernel_diagonal(k->rows, i);
 		trace += k->residual[i];
 	}
 	while (found < k->m)
@@ -221,11 +204,7 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)
 		size_t		s;
 
 		for (size_t i = 0; i < k->n; i++)
-		{
-			if (i % 65536 == 0)
-				fc_check();
 			left += k->residual[i];
-		}
 		if (!(left > EXHAUSTED_SHARE * trace))
 			break;
 		s = draw_pivot(k, fc_rng_uniform(&rng) * left);
@@ -237,22 +216,15 @@ factorise(pivoted_cholesky_work *k, uint64_t seed, size_t *pivots)
 	return found;
 }
 
-fc_status
-fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
-							  fc_arena *arena, size_t *pivots, size_t *found)
+size_t
+fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m, uint64_t seed, fc_arena *arena, size_t *pivots)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	pivoted_cholesky_work k;
-	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &k.rows);
+	pivoted_cholesky_work k = take_pivoted(arena, rows, m);
+	size_t		found = factorise(&k, seed, pivots);
 
-	if (status != FC_OK)
-		return status;
-	take_pivoted(arena, input->n, m, &k);
-	*found = factorise(&k, seed, pivots);
-	for (size_t j = 0; input->order != NULL && j < *found; j++)
-		pivots[j] = input->order[pivots[j]];
 	fc_arena_release(arena, used);
-	return FC_OK;
+	return found;
 }
 
 /* *axes = the `pairs` leading eigenvectors of F' F, F the first `found` columns. */
@@ -264,7 +236,7 @@ factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs, fc_arena
 	double	   *vectors = FC_TAKE(arena, pairs * found, double);
 	double	   *axes = FC_TAKE(arena, pairs * found, double);
 
-	fc_clear_pieces(gram, found * found * sizeof(double));
+	memset(gram, 0, found * found * sizeof(double));
 	fc_rank_update_transposed(found, k->n, 1.0, k->factor, k->m, gram);
 	fc_mirror_lower(gram, found);
 	fc_leading_eigen(gram, found, pairs, arena, values, vectors);
@@ -277,25 +249,16 @@ factor_axes(const pivoted_cholesky_work *k, size_t found, size_t pairs, fc_arena
 	return axes;
 }
 
-fc_status
-fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
-							fc_arena *arena, fc_embedding *result)
+void
+fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t seed, fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	size_t		found;
-	size_t		pairs;
-	double	   *axes;
-	pivoted_cholesky_work k;
-	fc_status	status = fc_kernel_prepare(kernel, input, true, arena, &k.rows);
+	pivoted_cholesky_work k = take_pivoted(arena, rows, m);
+	size_t		found = factorise(&k, seed, NULL);
+	size_t		pairs = smaller(result->rank, found);
+	double	   *axes = found > 0 ? factor_axes(&k, found, pairs, arena) : NULL;
 
-	if (status != FC_OK)
-		return status;
-	take_pivoted(arena, input->n, m, &k);
-	found = factorise(&k, seed, NULL);
-	pairs = smaller(result->rank, found);
 	result->relative_error = -1.0;
-	axes = found > 0 ? factor_axes(&k, found, pairs, arena) : NULL;
-	fc_kernel_embed(k.factor, k.n, found, k.m, axes, pairs, k.rows.scale, arena, result);
+	fc_kernel_embed(k.factor, k.n, found, k.m, axes, pairs, rows->scale, arena, result);
 	fc_arena_release(arena, used);
-	return FC_OK;
 }

@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "numerics/dense.h"
 #include "numerics/principal.h"
@@ -33,7 +32,6 @@
 #define CANCELLED_SHARE	1e-5	/* of ||K||^2: less is rounding */
 #define STREAM_CHOICE	1
 #define STREAM_SIGNS	2
-#define IDS_BLOCK	((size_t) 1 << 20)	/* between two checks */
 
 static inline size_t
 tile_of(size_t n, size_t start)
@@ -159,8 +157,7 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 	write_coordinates(w, n, m, ldw, t, q, found, sqrt(scale), &k, result);
 	for (size_t i = 0; i < n; i++)
 	{
-		if (i % TILE == 0)
-			fc_check();
+		fc_check();
 		for (size_t j = 0; j < found; j++)
 			if (k.deciding[j] < 0.0)
 				result->y[i * result->rank + j] = -result->y[i * result->rank + j];
@@ -433,21 +430,16 @@ estimate_error(size_t n, double scale, double square, projection_work *k, fc_emb
 	result->relative_error = square > 0.0 ? sqrt(rest / square) : 0.0;
 }
 
-fc_status
-fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t oversampling, uint64_t seed,
-				  fc_arena *arena, fc_embedding *result)
+void
+fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling, uint64_t seed, fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	size_t		n = input->n;
+	size_t		n = rows->n;
 	double		square = 0.0;
 	double		bound;
-	fc_kernel_rows rows;
 	projection_work k;
-	fc_status	status = fc_kernel_prepare(kernel, input, false, arena, &rows);
 	size_t		order = 1;
 
-	if (status != FC_OK)
-		return status;
 	take_work(arena, n, result->rank, oversampling, &k);
 	while (order < n)
 		order *= 2;
@@ -457,15 +449,14 @@ fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t 
 		fc_check();
 		fc_sign_columns(seed, k.column, k.columns, k.probes, start, tile_of(n, start), k.omega + start * k.c);
 	}
-	fc_kernel_multiply(&rows, k.omega, k.c, arena, k.w, &square);
-	coordinates(n, k.columns, rows.scale, arena, &k, result);
-	estimate_error(n, rows.scale, square, &k, result);
-	coordinates(n, k.c, rows.scale, arena, &k, result);
-	bound = square > 0.0 ? 1.0 - explained_square(result, rows.scale) / square : 0.0;
+	fc_kernel_multiply(rows, k.omega, k.c, arena, k.w, &square);
+	coordinates(n, k.columns, rows->scale, arena, &k, result);
+	estimate_error(n, rows->scale, square, &k, result);
+	coordinates(n, k.c, rows->scale, arena, &k, result);
+	bound = square > 0.0 ? 1.0 - explained_square(result, rows->scale) / square : 0.0;
 	if (bound > CANCELLED_SHARE && sqrt(bound) < result->relative_error)
 		result->relative_error = sqrt(bound);
 	fc_arena_release(arena, used);
-	return FC_OK;
 }
 
 /* ---- bytes ---- */
@@ -519,7 +510,6 @@ fc_kernel_projection_check(const void *bytes, size_t size)
 	const double *eigenvalues;
 	const int64_t *ids;
 	const float *y;
-	fc_status	status;
 
 	if (size < sizeof(fc_kernel_projection_header) || !header_valid(header) ||
 		size != fc_kernel_projection_size(header->n, header->rank))
@@ -531,14 +521,8 @@ fc_kernel_projection_check(const void *bytes, size_t size)
 		if (!(eigenvalues[j] >= 0.0 && isfinite(eigenvalues[j])) || (j > 0 && eigenvalues[j] > eigenvalues[j - 1]))
 			return FC_EFORMAT;
 	for (size_t i = 1; i < header->n; i++)
-	{
-		if (i % IDS_BLOCK == 0)
-			fc_check();
 		if (ids[i] <= ids[i - 1])
 			return FC_EFORMAT;
-	}
-	if (!fc_zero_padding(y + header->n * header->rank, (const char *) bytes + size))
-		return FC_EFORMAT;
-	status = fc_finite_float_pieces(y, header->n * header->rank);
-	return status == FC_EVALUE ? FC_EFORMAT : status;
+	return fc_zero_padding(y + header->n * header->rank, (const char *) bytes + size) && fc_all_finite_float(y, header->n * header->rank) ?
+		FC_OK : FC_EFORMAT;
 }

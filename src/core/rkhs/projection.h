@@ -86,10 +86,9 @@ size_t		fc_kernel_projection_probes(size_t columns);
 /*
  * Coordinates of n rows (in the order of their ids: that order ties a row to its sign).
  * Memory: 9 bytes a row and column (r' and probes) beside the prepared rows; K is never stored.
- * Interrupt checks: one a pair of blocks of K, then few.  FC_EFAR as fc_kernel_prepare.
+ * Interrupt checks: one a pair of blocks of K, then few.
  */
-fc_status	fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t oversampling, uint64_t seed,
-							  fc_arena *arena, fc_embedding *result);
+void		fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling, uint64_t seed, fc_arena *arena, fc_embedding *result);
 
 /* ---- Nystrom from uniform columns, pivoted Cholesky, the exact eigendecomposition ---- */
 
@@ -101,23 +100,19 @@ fc_status	fc_kernel_project(const fc_kernel *kernel, const fc_kernel_input *inpu
  * m rows, K ~ C M_r^+ C' with M_r the best approximation of rank r of M.  C is stored (8 n m bytes).
  * More columns than rows are all of them.  With m > 512 M's eigenvectors are iterated.
  */
-fc_status	fc_nystroem_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed,
-								fc_arena *arena, fc_embedding *result);
+void		fc_nystroem_project(const fc_kernel_rows *rows, size_t columns, uint64_t seed, fc_arena *arena, fc_embedding *result);
 
 /* K ~ U_r L_r U_r' from K itself, stored (8 n^2 bytes): for n up to a few thousand. */
-fc_status	fc_kernel_eigen_project(const fc_kernel *kernel, const fc_kernel_input *input,
-									fc_arena *arena, fc_embedding *result);
+void		fc_kernel_eigen_project(const fc_kernel_rows *rows, fc_arena *arena, fc_embedding *result);
 
 /* out (left->n x right->n) = K / scale between exact rows prepared together. */
 void		fc_kernel_matrix(const fc_kernel_rows *left, const fc_kernel_rows *right, double *out);
 
-/* Places (of the input) of at most m pivots, in the order drawn; fewer (*found) when K is used up. */
-fc_status	fc_pivoted_cholesky_landmarks(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
-										  fc_arena *arena, size_t *pivots, size_t *found);
+/* Numbers of at most m pivots, in the order drawn; returns how many: fewer when K is used up. */
+size_t		fc_pivoted_cholesky_landmarks(const fc_kernel_rows *rows, size_t m, uint64_t seed, fc_arena *arena, size_t *pivots);
 
 /* K ~ F F', reduced to its best approximation of rank r. */
-fc_status	fc_pivoted_cholesky_project(const fc_kernel *kernel, const fc_kernel_input *input, size_t m, uint64_t seed,
-										fc_arena *arena, fc_embedding *result);
+void		fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t seed, fc_arena *arena, fc_embedding *result);
 
 /* ---- bytes ---- */
 

@@ -104,7 +104,7 @@ take_work(fc_arena *arena, spectral_work *w)
 /* ---- Nystrom features ---- */
 
 /* Landmarks, and root; with features phi of all rows too. */
-static fc_status
+static void
 make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 {
 	fc_mark		mark = fc_arena_mark(arena);
@@ -113,12 +113,9 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 	fc_kernel_rows rows;
 	fc_kernel_rows chosen;
 	fc_product	product;
-	fc_status	status = fc_pivoted_cholesky_landmarks(&s->kernel, &input, w->most, w->seed, arena, s->landmark, &s->landmarks);
 
-	if (status == FC_OK)
-		status = fc_kernel_prepare(&s->kernel, &input, true, arena, &rows);
-	if (status != FC_OK)
-		return status;
+	(void) fc_kernel_prepare(&s->kernel, &input, true, arena, &rows);	/* within a multiple of their deviation: no row is far */
+	s->landmarks = fc_pivoted_cholesky_landmarks(&rows, w->most, w->seed, arena, s->landmark);
 	if (s->landmarks == 0)
 		s->landmark[s->landmarks++] = 0;
 	pairs = fc_kernel_map_pairs(s->landmarks, 0);
@@ -133,7 +130,6 @@ make_features(spectral_work *w, bool features, fc_arena *arena, fc_spectral *s)
 		fc_multiply(&product, w->cross, w->root, w->phi);
 	}
 	fc_arena_release(arena, mark);
-	return FC_OK;
 }
 
 /* ---- spectral features ---- */
@@ -167,13 +163,11 @@ find_axes(spectral_work *w, fc_arena *arena)
 static void
 unit_features(spectral_work *w)
 {
-	size_t		done = 0;
-
 	for (size_t i = 0; i < w->n; i++)
 	{
 		double		square = 0.0;
 
-		fc_check_every(&done, w->k * w->found);
+		fc_check();
 		fc_matrix_apply(w->vectors, w->k, w->found, w->phi + i * w->found, w->row);
 		for (size_t c = 0; c < w->k; c++)
 			square += w->row[c] * w->row[c];
@@ -200,36 +194,34 @@ judge_features(spectral_work *w, fc_arena *arena, fc_spectral *s)
 	return clear;
 }
 
-static fc_status
-try_width(spectral_work *w, fc_arena *arena, fc_spectral *s, bool *clear)
+/* Are its clusters clear? */
+static bool
+try_width(spectral_work *w, fc_arena *arena, fc_spectral *s)
 {
-	fc_status	status = make_features(w, true, arena, s);
-
-	*clear = false;
-	if (status != FC_OK || w->found < w->k)
-		return status;
+	make_features(w, true, arena, s);
+	if (w->found < w->k)
+		return false;
 	find_axes(w, arena);
 	unit_features(w);
-	*clear = judge_features(w, arena, s);
+	if (!judge_features(w, arena, s))
+		return false;
 	s->unit = true;
 	s->rank = w->k;
-	for (size_t j = 0; *clear && j < w->k; j++)
+	for (size_t j = 0; j < w->k; j++)
 		fc_matrix_apply(w->root, s->landmarks, w->found, w->vectors + j * w->found, s->t + j * s->landmarks);
-	return status;
+	return true;
 }
 
-static fc_status
+static void
 take_plain(spectral_work *w, fc_arena *arena, fc_spectral *s)
 {
-	fc_status	status = make_features(w, false, arena, s);
-
+	make_features(w, false, arena, s);
 	s->unit = false;
 	s->cost = NAN;
 	s->rank = smaller(fc_spectral_rank(w->k, w->most), w->found);
-	for (size_t j = 0; status == FC_OK && j < s->rank; j++)
+	for (size_t j = 0; j < s->rank; j++)
 		for (size_t i = 0; i < s->landmarks; i++)
 			s->t[j * s->landmarks + i] = w->root[i * w->found + j];
-	return status;
 }
 
 /* Does k-means of the rows find the clusters that these features show? */
@@ -257,11 +249,10 @@ static double
 total_variance(spectral_work *w)
 {
 	double		variance = 0.0;
-	size_t		done = 0;
 
 	for (size_t c = 0; c < w->d; c++)
 	{
-		fc_check_every(&done, 2 * w->n);
+		fc_check();
 		w->mean[c] = 0.0;
 		for (size_t i = 0; i < w->n; i++)
 			w->mean[c] += w->x[i * w->d + c] / (double) w->n;
@@ -274,7 +265,7 @@ total_variance(spectral_work *w)
 	return variance;
 }
 
-fc_status
+void
 fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, uint64_t seed,
 				   fc_arena *arena, fc_spectral *result)
 {
@@ -282,20 +273,18 @@ fc_spectral_choose(const double *x, size_t n, size_t d, size_t k, size_t most, u
 	spectral_work w = {.x = x,.n = n,.d = d,.k = k,.most = most,.seed = seed};
 	double		variance;
 	bool		clear = false;
-	fc_status	status = FC_OK;
 
 	take_work(arena, &w);
 	variance = total_variance(&w);
-	for (int i = 0; i < WIDTHS && is_tried(&w) && !clear && status == FC_OK; i++)
+	for (int i = 0; i < WIDTHS && is_tried(&w) && !clear; i++)
 	{
 		result->kernel = rbf(ldexp(1.0, i) / variance);
-		status = try_width(&w, arena, result, &clear);
+		clear = try_width(&w, arena, result);
 	}
-	if (status == FC_OK && (!clear || compare_with_kmeans(&w, arena)))
+	if (!clear || compare_with_kmeans(&w, arena))
 	{
 		result->kernel = rbf(PLAIN_WIDTH / variance);
-		status = take_plain(&w, arena, result);
+		take_plain(&w, arena, result);
 	}
 	fc_arena_release(arena, mark);
-	return status;
 }

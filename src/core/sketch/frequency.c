@@ -176,8 +176,7 @@ structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float
 		double		norm = 0;
 		double		factor;
 
-		if (j % 64 == 0)
-			fc_check();
+		fc_check();
 		if (j % p == 0)
 			for (uint32_t round = 0; round < 3; round++)
 				fc_block_signs(spec, (uint32_t) (j / p), round, p, signs + round * p);
@@ -209,8 +208,7 @@ fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega)
 	}
 	for (uint32_t j = 0; j < spec->frequencies; j++)
 	{
-		if (j % 64 == 0)
-			fc_check();
+		fc_check();
 		dense_frequency(spec, j, omega + (size_t) j * spec->reduced);
 	}
 }

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
-
 /* Zeros of sparse rows add nothing where the center is 0: such rows are worth reducing one by one. */
 static bool
 centered_at_zero(const fc_spec *spec)
@@ -145,7 +143,7 @@ fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *s
 	size_t		moments = fc_spec_moments(spec) * 2 * moment_size(flags);
 
 	init_front(spec, flags, capacity, sketch);
-	fc_clear_pieces((char *) sketch + closed_size(spec, flags) - moments, moments);
+	memset((char *) sketch + closed_size(spec, flags) - moments, 0, moments);
 }
 
 static void

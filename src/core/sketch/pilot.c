@@ -84,8 +84,7 @@ find_center(pilot_work *w, double *center)
 		const double *x = w->x + w->inlier[i] * w->d;
 		double		share;
 
-		if (i % TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		w->inlier_weight[i] = weight_of(w, w->inlier[i]);
 		w->total += w->inlier_weight[i];
 		share = w->inlier_weight[i] / w->total;
@@ -94,73 +93,46 @@ find_center(pilot_work *w, double *center)
 	}
 }
 
-/* The least power of 2 above every magnitude, as an exponent; FC_EVALUE when one is not finite. */
-static fc_status
-find_exponent(double largest, int *exponent)
+/* The least power of 2 above every magnitude, as an exponent. */
+static int
+exponent_of(double largest)
 {
-	*exponent = 0;
-	if (!isfinite(largest))
-		return FC_EVALUE;
+	int			exponent = 0;
+
 	if (largest > 0.0)
-		(void) frexp(largest, exponent);
-	return FC_OK;
+		(void) frexp(largest, &exponent);
+	return exponent;
 }
 
-/* scaled = sqrt(weight) (x - center) 2^-exponent, the raw rows. */
-static fc_status
-center_rows(pilot_work *w, const double *center)
-{
-	double		largest = 0.0;
-	int			exponent;
-	fc_status	status;
-
-	for (int pass = 0; pass < 2; pass++)
-	{
-		for (size_t i = 0; i < w->count; i++)
-		{
-			const double *x = w->x + w->inlier[i] * w->d;
-			double		root = sqrt(w->inlier_weight[i]);
-
-			if (i % TILE_ROWS == 0)
-				fc_check();
-			if (pass == 0)
-				for (size_t c = 0; c < w->d; c++)
-					largest = fmax(largest, root * fabs(x[c] - center[c]));
-			else
-				for (size_t c = 0; c < w->d; c++)
-					w->scaled[i * w->d + c] = (float) ldexp(root * (x[c] - center[c]), -exponent);
-		}
-		status = find_exponent(largest, &exponent);
-		if (status != FC_OK)
-			return status;
-	}
-	return FC_OK;
-}
-
-static fc_status
-find_basis(pilot_work *w, const double *center, float *basis)
-{
-	fc_status	status = center_rows(w, center);
-
-	if (status == FC_OK)
-		fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->arena, basis);
-	return status;
-}
-
-/* The power of 2 that brings every row below 1 from the center. */
-static fc_status
-find_unit(const pilot_work *w, fc_pilot_result *result)
+/* The greatest magnitude of a coordinate about the center. */
+static double
+find_largest(const pilot_work *w, const double *center)
 {
 	double		largest = 0.0;
 
 	for (size_t i = 0; i < w->rows; i++)
 	{
-		if (i % TILE_ROWS == 0)
-			fc_check();
+		fc_check();
 		for (size_t c = 0; c < w->d; c++)
-			largest = fmax(largest, fabs(w->x[i * w->d + c] - result->center[c]));
+			largest = fmax(largest, fabs(w->x[i * w->d + c] - center[c]));
 	}
-	return find_exponent(largest, &result->exponent);
+	return largest;
+}
+
+/* The principal axes of sqrt(weight) (x - center) 2^-exponent, the inliers. */
+static void
+find_basis(pilot_work *w, const fc_pilot_result *result)
+{
+	for (size_t i = 0; i < w->count; i++)
+	{
+		const double *x = w->x + w->inlier[i] * w->d;
+		double		root = sqrt(w->inlier_weight[i]);
+
+		fc_check();
+		for (size_t c = 0; c < w->d; c++)
+			w->scaled[i * w->d + c] = (float) (root * ldexp(x[c] - result->center[c], -result->exponent));
+	}
+	fc_principal_axes(w->scaled, w->count, w->d, w->n, w->seed, w->arena, result->basis);
 }
 
 /* reduced = basis (x - center) 2^-exponent, every row; the identity when n = d. */
@@ -188,27 +160,22 @@ reduce_rows(pilot_work *w, const fc_pilot_result *result)
 	}
 }
 
-/* scaled = the reduced inliers times 2^-exponent. */
-static fc_status
-scale_reduced(pilot_work *w, const float *reduced, int *exponent)
+/* scaled = the reduced inliers times 2^-exponent, which is returned. */
+static int
+scale_reduced(pilot_work *w, const float *reduced)
 {
 	float		largest = 0.0f;
-	fc_status	status;
+	int			exponent;
 
 	for (size_t i = 0; i < w->count; i++)
 		for (size_t c = 0; c < w->n; c++)
-		{
-			float		magnitude = fabsf(reduced[w->inlier[i] * w->n + c]);
-
-			if (!(magnitude <= largest))	/* a NaN must be seen */
-				largest = magnitude;
-		}
-	status = find_exponent((double) largest, exponent);
-	for (size_t i = 0; i < w->count && status == FC_OK; i++)
+			largest = fmaxf(largest, fabsf(reduced[w->inlier[i] * w->n + c]));
+	exponent = exponent_of((double) largest);
+	for (size_t i = 0; i < w->count; i++)
 		for (size_t c = 0; c < w->n; c++)
-			w->scaled[i * w->n + c] = ldexpf(reduced[w->inlier[i] * w->n + c], -*exponent);
+			w->scaled[i * w->n + c] = ldexpf(reduced[w->inlier[i] * w->n + c], -exponent);
 	fc_check();
-	return status;
+	return exponent;
 }
 
 /* Root of the mean variance of the reduced rows: the inliers, or all. */
@@ -291,13 +258,12 @@ add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int
 {
 	fc_pilot_options options = {.clusters = w->clusters};
 	size_t		limit = fc_pilot_sample_centroid_limit(&options);
-	size_t		done = 0;
 
 	for (size_t j = 0; j < k && result->sample_centroid_count < limit; j++)
 	{
 		float	   *point = result->sample_centroids + result->sample_centroid_count * w->n;
 
-		fc_check_every(&done, (result->sample_centroid_count + 1) * w->n);
+		fc_check();
 		if (w->cluster_weight[j] < FEWEST_CLUSTER_ROWS)
 			continue;
 		for (size_t c = 0; c < w->n; c++)
@@ -316,53 +282,44 @@ supported(const pilot_work *w, size_t wanted)
 	return (double) wanted > limit ? (size_t) limit : wanted;
 }
 
-/* k-means of the reduced inliers into w->centroids, in units of 2^exponent. */
-static fc_status
-cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts, int *exponent, double *inertia)
+/* k-means of the reduced inliers into w->centroids, in units of 2^exponent; returns the inertia. */
+static double
+cluster_inliers(pilot_work *w, const float *reduced, size_t k, int starts, int *exponent)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result clusters = {.centroids = w->centroids,.weights = w->cluster_weight};
 	fc_rows		rows = {.x = w->scaled,.weight = w->inlier_weight,.n = w->count,.d = w->n};
-	fc_status	status = scale_reduced(w, reduced, exponent);
 
+	*exponent = scale_reduced(w, reduced);
 	options.n_init = starts;
 	options.seed = w->seed;
-	if (status == FC_OK)
-		fc_kmeans(&rows, k, NULL, &options, w->arena, &clusters);
-	*inertia = clusters.sse;
-	return status;
+	fc_kmeans(&rows, k, NULL, &options, w->arena, &clusters);
+	return clusters.sse;
 }
 
-static fc_status
+static void
 find_within(pilot_work *w, fc_pilot_result *result)
 {
 	size_t		k = supported(w, w->clusters);
 	double		freedom = fmax(w->total - (double) k, 1.0);
-	double		inertia;
-	double		spread;
-	int			exponent = 0;
-	fc_status	status = cluster_inliers(w, result->reduced, k, KMEANS_STARTS, &exponent, &inertia);
+	int			exponent;
+	double		inertia = cluster_inliers(w, result->reduced, k, KMEANS_STARTS, &exponent);
+	double		spread = ldexp(deviation(w, result->reduced, false), -exponent);
 
-	if (status != FC_OK)
-		return status;
-	spread = ldexp(deviation(w, result->reduced, false), -exponent);
 	if (inertia > ROUNDING_SHARE * spread * spread * w->total * (double) w->n)
 		result->within_deviation = ldexp(sqrt(inertia / ((double) w->n * freedom)), exponent);
 	else
 		result->within_deviation = spacing(w, result->reduced);
 	result->sample_centroid_count = 0;
 	add_sample_centroids(w, result, k, exponent);
-	return FC_OK;
 }
 
 /* Sample centroids of the rows that were trimmed as well; w->inlier becomes all rows of positive weight. */
-static fc_status
+static void
 find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 {
 	size_t		k = supported(w, 2 * w->clusters);
-	double		inertia;
-	int			exponent = 0;
-	fc_status	status;
+	int			exponent;
 
 	w->count = 0;
 	for (size_t i = 0; i < w->rows; i++)
@@ -371,10 +328,8 @@ find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 			w->inlier_weight[w->count] = weight_of(w, i);
 			w->inlier[w->count++] = i;
 		}
-	status = cluster_inliers(w, result->reduced, k, 1, &exponent, &inertia);
-	if (status == FC_OK)
-		add_sample_centroids(w, result, k, exponent);
-	return status;
+	(void) cluster_inliers(w, result->reduced, k, 1, &exponent);
+	add_sample_centroids(w, result, k, exponent);
 }
 
 fc_status
@@ -384,10 +339,8 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
 	.clusters = larger(options->clusters, 1),.seed = options->seed,.arena = arena};
 	fc_mark		used = fc_arena_mark(arena);
-	fc_status	status = FC_OK;
+	double		largest;
 
-	if (!(fc_weight_sum(weight, rows) > 0.0))
-		return FC_EEMPTY;
 	w.inlier = FC_TAKE(arena, rows, size_t);
 	w.inlier_weight = FC_TAKE(arena, rows, double);
 	w.scaled = FC_TAKE(arena, rows * d, float);
@@ -397,19 +350,16 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	result->n = w.n;
 	fc_trim(x, weight, rows, d, INLIER_FRACTION, arena, w.inlier, &w.count);
 	find_center(&w, result->center);
+	largest = find_largest(&w, result->center);
+	if (!isfinite(largest))
+		return FC_EVALUE;
+	result->exponent = exponent_of(largest);
 	if (w.n < d)
-		status = find_basis(&w, result->center, result->basis);
-	if (status == FC_OK)
-		status = find_unit(&w, result);
-	if (status == FC_OK)
-		reduce_rows(&w, result);
-	if (status == FC_OK)
-		status = find_within(&w, result);
-	if (status == FC_OK)
-		status = find_trimmed_centroids(&w, result);
+		find_basis(&w, result);
+	reduce_rows(&w, result);
+	find_within(&w, result);
+	find_trimmed_centroids(&w, result);
 	fc_arena_release(arena, used);
-	if (status != FC_OK)
-		return status;
 	result->within_deviation = ldexp(result->within_deviation, result->exponent);
 	result->sigma = SIGMA_RATIO * result->within_deviation;
 	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
@@ -423,13 +373,9 @@ divide_by_sigma(float *points, size_t coordinates, int exponent, double sigma)
 {
 	int			shift;
 	double		fraction = frexp(sigma, &shift);
-	size_t		done = 0;
 
 	for (size_t i = 0; i < coordinates; i++)
-	{
 		points[i] = (float) (ldexp((double) points[i], exponent - shift) / fraction);
-		fc_check_every(&done, 8);
-	}
 }
 
 static void
@@ -446,7 +392,6 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 {
 	fc_mark		used = fc_arena_mark(work);
 	double	   *by = FC_TAKE(work, found->n, double);
-	size_t		done = 0;
 
 	/* by = basis center 2^-exponent (n); the center itself without a basis. */
 	for (size_t c = 0; c < found->n; c++)
@@ -455,7 +400,7 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 		for (size_t i = 0; found->n < d && i < d; i++)
 			by[c] += (double) found->basis[c * d + i] * found->center[i];
 		by[c] = ldexp(by[c], -found->exponent);
-		fc_check_every(&done, d);
+		fc_check();
 	}
 	shift_points(found->sample_centroids, found->sample_centroid_count, found->n, by);
 	shift_points(found->reduced, rows, found->n, by);

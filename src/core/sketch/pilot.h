@@ -43,7 +43,8 @@ size_t		fc_pilot_sample_centroid_limit(const fc_pilot_options *options);
 /*
  * x is rows x d, double; weight (multiplicity) NULL means all 1.  Scale
  * equivariant: x times c gives sigma times c.  d up to FC_MAX_DIM: the principal axes
- * come from blocked subspace iterations with checks when min(rows, d) > 512.
+ * come from blocked subspace iterations with checks when min(rows, d) > 512.  The weights sum to more than 0.  FC_EVALUE: differences of
+ * rows or their spread are beyond doubles.
  */
 fc_status	fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
 					 const fc_pilot_options *options,

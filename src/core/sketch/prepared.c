@@ -152,8 +152,7 @@ set_dense(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 	{
 		float	   *tile = prepared->omega + j / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE * n + j % FC_FREQUENCY_TILE;
 
-		if (j % FC_FREQUENCY_TILE == 0)
-			fc_check();
+		fc_check();
 		for (size_t i = 0; i < n; i++)
 			tile[i * FC_FREQUENCY_TILE] = j < prepared->m ? (float) ((double) omega[j * n + i] / PI) : 0.0f;
 	}

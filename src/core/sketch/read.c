@@ -281,8 +281,7 @@ take_away(const fc_spec *spec, const float *omega, double ratio, const double *y
 		double		norm = 0;
 		double		damped;
 
-		if (j % 64 == 0)
-			fc_check();
+		fc_check();
 		for (size_t r = 0; r < n; r++)
 		{
 			double		w = ratio * (double) omega[j * n + r];

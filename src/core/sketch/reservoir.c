@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 #include "base/sizes.h"
 #include "base/sort.h"
@@ -71,7 +70,6 @@ void
 fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reservoir *copy)
 {
 	size_t		d = reservoir->d;
-	size_t		done = 0;
 	fc_keyed   *order;
 
 	*copy = *reservoir;
@@ -89,7 +87,7 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reserv
 	}
 	for (size_t i = 0; i < copy->used; i++)
 	{
-		fc_check_every(&done, d);
+		fc_check();
 		memcpy(copy->values + i * d, reservoir->values + copy->entries[i].row * d, d * sizeof(double));
 		copy->entries[i].row = i;
 	}
@@ -103,7 +101,7 @@ fc_reservoir_compact(fc_reservoir *reservoir, fc_arena *arena)
 	fc_reservoir copy;
 
 	fc_reservoir_compacted(reservoir, arena, &copy);
-	fc_copy_pieces(reservoir->values, copy.values, copy.used * copy.d * sizeof(double));
+	memcpy(reservoir->values, copy.values, copy.used * copy.d * sizeof(double));
 	memcpy(reservoir->entries, copy.entries, copy.used * sizeof(fc_reservoir_entry));
 	reservoir->used = copy.used;
 	reservoir->threshold = copy.threshold;

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "sketch/isa.h"
 
 /*
@@ -105,7 +104,7 @@ find_far_phases(const fc_prepared *prepared)
 static void
 find_phases(const fc_prepared *prepared, const float *y)
 {
-	fc_clear_pieces(prepared->phases, 2 * prepared->moments * sizeof(int64_t));
+	memset(prepared->phases, 0, 2 * prepared->moments * sizeof(int64_t));
 	prepared->isa->accumulate(prepared, y, 1, prepared->phases);
 }
 
@@ -238,7 +237,7 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const flo
 		prepared->isa->accumulate(prepared, y, rows, parts->z);
 		return;
 	}
-	fc_clear_pieces(prepared->limbs, 2 * twice * sizeof(int64_t));
+	memset(prepared->limbs, 0, 2 * twice * sizeof(int64_t));
 	for (size_t r = 0; r < rows; r++)
 	{
 		find_phases(prepared, y + r * prepared->n);

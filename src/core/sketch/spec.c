@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
 #include "base/rng.h"
 
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)
@@ -128,8 +127,8 @@ fixed_fields_valid(const fc_spec *spec)
 }
 
 /* A basis row may not stretch: |row| = 1 to float precision, so that reduced lengths are lengths. */
-static fc_status
-check_basis(const fc_spec *spec)
+static bool
+basis_valid(const fc_spec *spec)
 {
 	const float *basis = fc_spec_basis(spec);
 
@@ -141,22 +140,18 @@ check_basis(const fc_spec *spec)
 		for (size_t i = 0; i < spec->dim; i++)
 			norm += (double) basis[r * spec->dim + i] * (double) basis[r * spec->dim + i];
 		if (!(fabs(norm - 1.0) < 1e-3))
-			return FC_EFORMAT;
+			return false;
 	}
-	return FC_OK;
+	return true;
 }
 
 /* Pilot rows and sample centroids: at most 2^16 + 1024 of them. */
-static fc_status
-check_rows(const fc_spec *spec)
+static bool
+rows_valid(const fc_spec *spec)
 {
-	fc_status	status = all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ? FC_OK : FC_EFORMAT;
-
-	if (status == FC_OK)
-		status = fc_finite_float_pieces(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced);
-	if (status == FC_OK)
-		status = fc_finite_float_pieces(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced);
-	return status;
+	return all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) &&
+		fc_all_finite_float(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced) &&
+		fc_all_finite_float(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced);
 }
 
 /* Widths and centers that the grid of sums can hold (prepared.h), sigmas that angles can. */
@@ -188,7 +183,6 @@ fc_spec_check(const void *bytes, size_t size)
 	const fc_spec *spec = bytes;
 	const double *sigmas;
 	uint64_t	digest[2];
-	fc_status	status;
 
 	if (size < sizeof(fc_spec) || !fixed_fields_valid(spec) || fc_spec_size(spec) != size)
 		return FC_EFORMAT;
@@ -197,14 +191,8 @@ fc_spec_check(const void *bytes, size_t size)
 		((spec->flags & FC_SPEC_SCALED) && !all_positive(fc_spec_scale(spec), spec->dim)) ||
 		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !grid_valid(spec) ||
 		!fc_zero_padding(fc_spec_sample_centroids(spec) + (size_t) spec->sample_centroids * spec->reduced, fc_spec_pilot_weight(spec)) ||
-		!fc_zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size))
+		!fc_zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size) || !basis_valid(spec) || !rows_valid(spec))
 		return FC_EFORMAT;
-	status = check_basis(spec);
-	if (status == FC_OK)
-		status = check_rows(spec);
-	if (status == FC_OK)
-		compute_digest(spec, digest);
-	if (status != FC_OK)
-		return FC_EFORMAT;
+	compute_digest(spec, digest);
 	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1] ? FC_OK : FC_EFORMAT;
 }

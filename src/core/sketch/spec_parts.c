@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pieces.h"
-
 /* The fixed fields; sizes depend on nothing else. */
 static fc_spec
 fixed_fields(const fc_spec_parts *parts)
@@ -32,7 +30,7 @@ static void
 fill(const void *array, const void *from, size_t bytes)
 {
 	if (from != NULL)
-		fc_copy_pieces((void *) (uintptr_t) array, from, bytes);
+		memcpy((void *) (uintptr_t) array, from, bytes);
 }
 
 fc_status
@@ -41,7 +39,7 @@ fc_spec_build(const fc_spec_parts *parts, fc_spec *spec)
 	size_t		size = fc_spec_parts_size(parts);
 	size_t		n = parts->reduced;
 
-	fc_clear_pieces(spec, size);
+	memset(spec, 0, size);
 	*spec = fixed_fields(parts);
 	for (size_t i = 0; parts->center != NULL && i < parts->dim; i++)
 		((double *) (uintptr_t) fc_spec_center(spec))[i] = parts->center[i] + 0.0;	/* -0 and 0 are one value */

@@ -61,6 +61,7 @@ extern Oid	function_owner(Oid function);
 
 /* Fix settings of the session until AtEOXact_GUC of the level they return: those by which text of a query is read; all, with the path and how times are written. */
 extern int	fix_text_settings(void);
+extern int	fix_path(void);		/* search_path alone */
 extern void fix_condition_settings(void);	/* at the level of fix_text_settings, for a condition on rows */
 extern int	fix_settings(void);
 

@@ -90,7 +90,7 @@ kept_state(FunctionCallInfo fcinfo, Datum state)
 	if (fcinfo->isnull || made == old)
 		return state;
 	copy = MemoryContextAlloc(context, VARSIZE(made));
-	copy_bytes(copy, made, VARSIZE(made));
+	memcpy(copy, made, VARSIZE(made));
 	if (old != NULL)
 		pfree(old);
 	PG_RETURN_POINTER(copy);

@@ -7,7 +7,6 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "base/pieces.h"
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/compat.h"
@@ -105,23 +104,6 @@ receive_options(StringInfo message)
 	options = palloc(size);
 	pq_copymsgbytes(message, (char *) options, size);
 	return options;
-}
-
-void
-send_long(StringInfo message, const void *data, Size bytes)
-{
-	enlargeStringInfo(message, (int) bytes);
-	for (Size done = 0; done < bytes; done += FC_PIECE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		pq_sendbytes(message, (const char *) data + done, (int) Min(FC_PIECE, bytes - done));
-	}
-}
-
-void
-receive_long(StringInfo message, void *to, Size bytes)
-{
-	copy_bytes(to, pq_getmsgbytes(message, (int) bytes), bytes);
 }
 
 StringInfoData

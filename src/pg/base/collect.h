@@ -41,9 +41,6 @@ extern void send_options(StringInfo message, const Jsonb *options);
 extern Jsonb *receive_options(StringInfo message);
 
 /* To read the bytes of a state; they stay where they are. */
-/* Many bytes, in pieces that a cancel can come between. */
-extern void send_long(StringInfo message, const void *data, Size bytes);
-extern void receive_long(StringInfo message, void *to, Size bytes);
 extern StringInfoData message_of(bytea *bytes);
 
 #endif							/* FASTCLUST_COLLECT_H */

@@ -23,20 +23,6 @@
 #define pg_proc_aclcheck(function, role, mode) object_aclcheck(ProcedureRelationId, function, role, mode)
 #endif
 
-/* From 14 on an index is told whether an UPDATE left its columns as they were. */
-#if PG_VERSION_NUM >= 140000
-#define insert_index_entry(index, values, nulls, tid, relation, info) index_insert(index, values, nulls, tid, relation, UNIQUE_CHECK_NO, false, info)
-#else
-#define insert_index_entry(index, values, nulls, tid, relation, info) index_insert(index, values, nulls, tid, relation, UNIQUE_CHECK_NO, info)
-#endif
-
-/* From 17 on an index may hold something until its last entry. */
-#if PG_VERSION_NUM >= 170000
-#define end_index_entries(index, info) index_insert_cleanup(index, info)
-#else
-#define end_index_entries(index, info) ((void) 0)
-#endif
-
 /* From 17 on a module takes named shared memory when it needs some; before, when it is preloaded, from 15 on by a hook. */
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"

@@ -17,6 +17,7 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -118,6 +119,16 @@ fix_condition_settings(void)
 }
 
 int
+fix_path(void)
+{
+	static const setting settings[] = {{"search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"}};
+	int			level = NewGUCNestLevel();
+
+	fix(settings, lengthof(settings));
+	return level;
+}
+
+int
 fix_settings(void)
 {
 	static const setting settings[] = {
@@ -187,6 +198,15 @@ SQL_FUNCTION(fastclust_call_as_owner)
 	}
 	PG_END_TRY();
 	return result;
+}
+
+/* (name): the role of the name; NULL: there is none. */
+SQL_FUNCTION(fastclust_role_id)
+{
+	Oid			role = get_role_oid(NameStr(*PG_GETARG_NAME(0)), true);
+
+	fcinfo->isnull = !OidIsValid(role);
+	PG_RETURN_OID(role);
 }
 
 /* The role that called a function in fastclust_owner; current_user outside of one. */

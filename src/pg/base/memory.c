@@ -9,7 +9,6 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "base/pieces.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
@@ -87,15 +86,6 @@ fc_scratch
 make_scratch(Size floats)
 {
 	return (fc_scratch) {palloc_extended(floats * sizeof(float), MCXT_ALLOC_HUGE), floats};
-}
-
-void *
-allocate_cleared(Size bytes)
-{
-	void	   *memory = palloc_extended(bytes, MCXT_ALLOC_HUGE);
-
-	fc_clear_pieces(memory, bytes);
-	return memory;
 }
 
 HTAB *

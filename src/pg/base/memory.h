@@ -7,7 +7,6 @@
 #include "utils/hsearch.h"
 
 #include "base/fc.h"
-#include "base/pieces.h"
 
 extern int	fastclust_memory_budget;	/* kB; GUC fastclust.memory_budget, up to fastclust.memory_budget_limit */
 extern int	fastclust_largest_state;	/* kB; GUC fastclust.largest_state */
@@ -35,15 +34,5 @@ extern fc_scratch make_scratch(Size floats);
 
 /* A hash table in a context: entries that begin with their key, whose bytes are compared. */
 extern HTAB *make_table(const char *name, Size key, Size entry, MemoryContext context);
-
-/* memcpy of anything long. */
-static inline void
-copy_bytes(void *to, const void *from, Size bytes)
-{
-	fc_copy_pieces(to, from, bytes);
-}
-
-/* palloc0 of anything long. */
-extern void *allocate_cleared(Size bytes);
 
 #endif							/* FASTCLUST_MEMORY_H */

@@ -54,7 +54,7 @@ value_in(FunctionCallInfo fcinfo, const value_type *type)
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid input syntax for type %s", type->name),
 				 errdetail("The text form is \\x followed by an even number of hexadecimal digits.")));
-	value = allocate_cleared(VARHDRSZ + (length - 2) / 2);
+	value = palloc0(VARHDRSZ + (length - 2) / 2);
 	for (Size at = 2; at < length; at += HEX_PIECE)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -71,7 +71,7 @@ value_recv(FunctionCallInfo fcinfo, const value_type *type)
 	int			length = message->len - message->cursor;
 	char	   *value = palloc(VARHDRSZ + (Size) length);
 
-	copy_bytes(value + VARHDRSZ, pq_getmsgbytes(message, length), (Size) length);
+	memcpy(value + VARHDRSZ, pq_getmsgbytes(message, length), (Size) length);
 	PG_RETURN_POINTER(checked_value(value, VARHDRSZ + (Size) length, type,
 									ERRCODE_INVALID_BINARY_REPRESENTATION));
 }
@@ -105,7 +105,7 @@ value_bytes(const struct varlena *value)
 	bytea	   *bytes = palloc(VARHDRSZ + length);
 
 	SET_VARSIZE(bytes, VARHDRSZ + length);
-	copy_bytes(VARDATA(bytes), VARDATA_ANY(value), length);
+	memcpy(VARDATA(bytes), VARDATA_ANY(value), length);
 	return bytes;
 }
 

@@ -254,7 +254,7 @@ make_array(Size width, Oid type, const void *values, int count)
 {
 	ArrayType  *array = empty_array(width, type, count);
 
-	copy_bytes(ARR_DATA_PTR(array), values, width * (Size) count);
+	memcpy(ARR_DATA_PTR(array), values, width * (Size) count);
 	return PointerGetDatum(array);
 }
 

@@ -104,7 +104,7 @@ SQL_FUNCTION(fastclust_changed_drift_counts)
 		else if (n < 2)
 		{
 			sum = palloc(VARSIZE(part));
-			copy_bytes(sum, part, VARSIZE(part));
+			memcpy(sum, part, VARSIZE(part));
 		}
 		else
 			reject_negative_counts();

@@ -94,7 +94,7 @@ drift_counts_closed(const fc_drift_counts *counts)
 	if (counts->pending > 0)
 	{
 		copy = palloc(VARSIZE(counts));
-		copy_bytes(copy, counts, VARSIZE(counts));
+		memcpy(copy, counts, VARSIZE(counts));
 		fc_drift_fold(copy);
 		counts = copy;
 	}

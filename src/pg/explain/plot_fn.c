@@ -109,35 +109,34 @@ append_blocks(StringInfo line, int eighths)
 	return (eighths + 7) / 8;
 }
 
-/* x, from 0 to 1, as a bar of at most `width` columns. */
-SQL_FUNCTION(fastclust_bar)
+/* x, from -1 to 1, to the left or right of a line between `width` columns on either side. */
+static void
+append_two_sides(StringInfo line, double x, int width)
 {
-	double		x = fmin(1.0, fmax(0.0, PG_GETARG_FLOAT8(0)));
-	int			width = width_argument(fcinfo, 1);
-	StringInfoData line;
-
-	initStringInfo(&line);
-	(void) append_blocks(&line, (int) round(8.0 * width * x));
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(line.data, line.len));
-}
-
-/* x, from -1 to 1, as a bar to the left or right of a line between `width` columns on either side. */
-SQL_FUNCTION(fastclust_two_sided_bar)
-{
-	double		x = fmin(1.0, fmax(-1.0, PG_GETARG_FLOAT8(0)));
-	int			width = width_argument(fcinfo, 1);
 	int			halves = x < 0 ? (int) round(-2.0 * width * x) : 0;
 	int			used = 0;
+
+	append_times(line, " ", width - (halves + 1) / 2);
+	if (halves % 2 > 0)
+		appendStringInfoString(line, is_utf8() ? "\xe2\x96\x90" : "#");
+	append_times(line, is_utf8() ? "\xe2\x96\x88" : "#", halves / 2);
+	appendStringInfoString(line, is_utf8() ? "\xe2\x94\x82" : "|");
+	if (x > 0)
+		used = append_blocks(line, (int) round(8.0 * width * x));
+	append_times(line, " ", width - used);
+}
+
+/* (x, width, two_sided): x, from 0 to 1, as a bar of at most `width` columns, or from -1 to 1 on two sides. */
+SQL_FUNCTION(fastclust_bar)
+{
+	double		x = fmin(1.0, PG_GETARG_FLOAT8(0));
+	int			width = width_argument(fcinfo, 1);
 	StringInfoData line;
 
 	initStringInfo(&line);
-	append_times(&line, " ", width - (halves + 1) / 2);
-	if (halves % 2 > 0)
-		appendStringInfoString(&line, is_utf8() ? "\xe2\x96\x90" : "#");
-	append_times(&line, is_utf8() ? "\xe2\x96\x88" : "#", halves / 2);
-	appendStringInfoString(&line, is_utf8() ? "\xe2\x94\x82" : "|");
-	if (x > 0)
-		used = append_blocks(&line, (int) round(8.0 * width * x));
-	append_times(&line, " ", width - used);
+	if (PG_GETARG_BOOL(2))
+		append_two_sides(&line, fmax(-1.0, x), width);
+	else
+		(void) append_blocks(&line, (int) round(8.0 * width * fmax(0.0, x)));
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(line.data, line.len));
 }

@@ -134,7 +134,7 @@ SQL_FUNCTION(fastclust_kmeans_combine)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k and options must be the same for all rows")));
 	reserve_rows(fcinfo, left, left->n + right->n);
-	copy_bytes(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
+	memcpy(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
 	left->n += right->n;
 	MemoryContextSwitchTo(old);
 	PG_RETURN_POINTER(left);
@@ -152,7 +152,7 @@ SQL_FUNCTION(fastclust_kmeans_serialize)
 	pq_sendint32(&message, (uint32) rows->k);
 	pq_sendint64(&message, rows->n);
 	send_options(&message, rows->options);
-	send_long(&message, rows->x, bytes);
+	pq_sendbytes(&message, (const char *) rows->x, (int) bytes);
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -169,7 +169,7 @@ SQL_FUNCTION(fastclust_kmeans_deserialize)
 	rows->metric = metric_among_options(rows->options);
 	reserve_rows(fcinfo, rows, n);
 	rows->n = n;
-	receive_long(&message, rows->x, collection_bytes(rows, n));
+	pq_copymsgbytes(&message, (char *) rows->x, (int) (collection_bytes(rows, n)));
 	PG_RETURN_POINTER(rows);
 }
 

@@ -24,7 +24,6 @@
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 #include "sketch/spec.h"

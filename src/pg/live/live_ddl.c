@@ -84,7 +84,7 @@ call(const char *query, const char *first, const char *second, Oid role)
 	if (role != caller)
 		SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	SPI_connect();
-	if (SPI_execute_with_args(query, 2, types, values, nulls, false, 0) != SPI_OK_SELECT)
+	if (SPI_execute_with_args(query, 2, types, values, nulls, false, 0) < 0)
 		elog(ERROR, "\"%s\" failed", query);
 	found = SPI_processed > 0;
 	SPI_finish();
@@ -111,6 +111,21 @@ SQL_FUNCTION(fastclust_scanned_tables)
 	PG_RETURN_ARRAYTYPE_P(construct_array(values, count, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
 }
 
+/* A statement changed values past the triggers: of a column by its name ($1), of tables, or of columns of an enum whose labels it changed; $2: how. */
+static const char lose_leaves[] =
+	"INSERT INTO live_deltas (live_id, leaf, lost)"
+	" SELECT v.live_id, v.leaf, CASE WHEN c.classid = 'pg_type'::regclass THEN format('type %s %s', c.objid::regtype, $2)"
+	"                                WHEN $1 IS NULL THEN format('table %s %s', v.leaf, $2) ELSE format('column \"%s\" of %s %s', $1, v.leaf, $2) END"
+	"   FROM pg_event_trigger_ddl_commands() c, live_leaves v"
+	"  WHERE CASE c.classid WHEN 'pg_class'::regclass THEN v.leaf IN (SELECT t.id FROM live_tables(c.objid) t) AND ($1 IS NULL OR $1 = ANY (v.names))"
+	"        WHEN 'pg_type'::regclass THEN EXISTS (SELECT FROM unnest(v.types) u(type) JOIN pg_type t ON t.oid = u.type WHERE c.objid IN (base_type(u.type), t.typelem)) END";
+
+/* A dropped table takes its live sketches with it, whoever drops it. */
+static const char forget_dropped[] =
+	"SELECT forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation = o.objid"
+	"  WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;"
+	" DELETE FROM live_leaves v USING pg_event_trigger_dropped_objects() o WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0";
+
 static void
 follow_alter_table(const AlterTableStmt *statement, Oid owner, bool *adds)
 {
@@ -122,7 +137,7 @@ follow_alter_table(const AlterTableStmt *statement, Oid owner, bool *adds)
 		const char *loss = loss_by(command);
 
 		if (loss != NULL)
-			(void) call("SELECT fastclust_internal.lose_leaves($1, $2)", strstr(loss, "was given") != NULL ? command->name : NULL, loss, owner);
+			(void) call(lose_leaves, strstr(loss, "was given") != NULL ? command->name : NULL, loss, owner);
 		*adds = *adds || command->subtype == AT_AttachPartition || command->subtype == AT_AddInherit;
 	}
 }
@@ -141,40 +156,34 @@ has_live_sketches(void)
 }
 
 static void
-check_event_trigger(FunctionCallInfo fcinfo, const char *name)
+follow_statement(const Node *statement, Oid owner)
 {
-	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("%s is for an event trigger", name)));
-}
+	bool		adds = makes_leaf(statement);
 
-SQL_FUNCTION(fastclust_live_altered)
-{
-	const Node *statement;
-	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
-	bool		adds;
-
-	check_event_trigger(fcinfo, "live_altered");
-	if (!has_live_sketches())
-		PG_RETURN_NULL();
-	statement = ((EventTriggerData *) fcinfo->context)->parsetree;
-	adds = makes_leaf(statement);
 	if (IsA(statement, AlterTableStmt))
 		follow_alter_table((const AlterTableStmt *) statement, owner, &adds);
 	else if (IsA(statement, AlterEnumStmt) && ((const AlterEnumStmt *) statement)->oldVal != NULL)
-		(void) call("SELECT fastclust_internal.lose_leaves($1, $2)", NULL, "has other labels", owner);
+		(void) call(lose_leaves, NULL, "has other labels", owner);
 	if (adds && call("SELECT FROM pg_catalog.pg_proc p WHERE p.pronamespace = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = 'fastclust_internal')"
 					 " AND p.proname = 'follow_leaves' AND has_function_privilege(p.oid, 'EXECUTE') AND has_schema_privilege(p.pronamespace, 'USAGE')"
 					 " AND has_schema_privilege('fastclust', 'USAGE')", NULL, NULL, GetUserId()))
 		(void) call("SELECT fastclust_internal.follow_leaves()", NULL, NULL, GetUserId());
-	PG_RETURN_NULL();
 }
 
-SQL_FUNCTION(fastclust_live_dropped)
+SQL_FUNCTION(fastclust_live_ddl)
 {
-	check_event_trigger(fcinfo, "live_dropped");
-	if (has_live_sketches())
-		(void) call("SELECT fastclust_internal.forget_dropped()", NULL, NULL, function_owner(fcinfo->flinfo->fn_oid));
+	const EventTriggerData *trigger = (const EventTriggerData *) fcinfo->context;
+	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
+
+	if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("live_ddl is for an event trigger")));
+	if (!has_live_sketches())
+		PG_RETURN_NULL();
+	if (strcmp(trigger->event, "sql_drop") == 0)
+		(void) call(forget_dropped, NULL, NULL, owner);
+	else
+		follow_statement(trigger->parsetree, owner);
 	PG_RETURN_NULL();
 }

@@ -6,30 +6,24 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/table.h"
-#include "access/tableam.h"
 #include "access/xact.h"
-#include "catalog/index.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
-#include "executor/tuptable.h"
+#include "catalog/pg_am.h"
 #include "nodes/execnodes.h"
-#include "nodes/pg_list.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/relcache.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/compat.h"
 #include "pg/live/live.h"
 
 struct live_writer
 {
 	Relation	relation;
-	List	   *indexes;		/* open, of Relation */
-	TupleTableSlot *slot;
+	CatalogIndexState indexes;
 };
 
 Oid
@@ -48,7 +42,7 @@ live_open_deltas(Oid id, LOCKMODE mode)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("table fastclust_internal.live_deltas is no more")));
-	if (RelationGetDescr(relation)->natts < DELTA_COLUMNS)
+	if (RelationGetDescr(relation)->natts < DELTA_COLUMNS || relation->rd_rel->relam != HEAP_TABLE_AM_OID)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the tables of live sketches are those of another version of fastclust"),
@@ -56,16 +50,24 @@ live_open_deltas(Oid id, LOCKMODE mode)
 	return relation;
 }
 
+/* Open, with its indexes, which the server fills as those of a catalog: they are of columns alone. */
 live_writer *
 live_begin_deltas(const live_sketch *live)
 {
-	live_writer *writer = palloc0(sizeof(live_writer));
-	ListCell   *cell;
+	live_writer *writer = palloc(sizeof(live_writer));
 
 	writer->relation = live_open_deltas(live->deltas, RowExclusiveLock);
-	foreach(cell, RelationGetIndexList(writer->relation))
-		writer->indexes = lappend(writer->indexes, index_open(lfirst_oid(cell), RowExclusiveLock));
-	writer->slot = MakeSingleTupleTableSlot(RelationGetDescr(writer->relation), &TTSOpsVirtual);
+	writer->indexes = CatalogOpenIndexes(writer->relation);
+	for (int i = 0; i < writer->indexes->ri_NumIndices; i++)
+	{
+		const IndexInfo *info = writer->indexes->ri_IndexRelationInfo[i];
+
+		if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_ExclusionOps != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("index \"%s\" of live_deltas is not one of columns alone", RelationGetRelationName(writer->indexes->ri_IndexRelationDescs[i])),
+					 errhint("Drop it.")));
+	}
 	return writer;
 }
 
@@ -84,36 +86,15 @@ set_bucket(Datum *values, bool *nulls, int column, TimestampTz bucket)
 	nulls[column] = TIMESTAMP_IS_NOBEGIN(bucket);
 }
 
-/* The entry of an index of columns; live_deltas has no other. */
-static void
-insert_entry(Relation index, Relation relation, TupleTableSlot *slot)
-{
-	IndexInfo  *info = BuildIndexInfo(index);
-	Datum		values[INDEX_MAX_KEYS];
-	bool		nulls[INDEX_MAX_KEYS];
-
-	if (!info->ii_ReadyForInserts)
-		return;
-	if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_Unique || info->ii_ExclusionOps != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("index \"%s\" of live_deltas is not one of columns alone", RelationGetRelationName(index)),
-				 errhint("Drop it.")));
-	FormIndexDatum(info, slot, NULL, values, nulls);
-	insert_index_entry(index, values, nulls, &slot->tts_tid, relation, info);
-	end_index_entries(index, info);
-}
-
 void
 live_write_delta(live_writer *writer, const live_delta *delta)
 {
-	TupleTableSlot *slot = writer->slot;
-	Datum	   *values = slot->tts_values;
-	bool	   *nulls = slot->tts_isnull;
-	ListCell   *cell;
+	TupleDesc	columns = RelationGetDescr(writer->relation);
+	Datum	   *values = palloc0(sizeof(Datum) * (Size) columns->natts);
+	bool	   *nulls = palloc(sizeof(bool) * (Size) columns->natts);
+	HeapTuple	tuple;
 
-	ExecClearTuple(slot);
-	memset(nulls, true, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
+	memset(nulls, true, sizeof(bool) * (Size) columns->natts);
 	values[DELTA_LIVE_ID] = Int64GetDatum(delta->id);
 	values[DELTA_LEAF] = ObjectIdGetDatum(delta->leaf);
 	values[DELTA_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
@@ -127,21 +108,15 @@ live_write_delta(live_writer *writer, const live_delta *delta)
 		set_column(values, nulls, DELTA_COUNTS + i, delta->sides[i].counts);
 	}
 	set_column(values, nulls, DELTA_LOST, delta->lost == NULL ? NULL : cstring_to_text(delta->lost));
-	ExecStoreVirtualTuple(slot);
-	table_tuple_insert(writer->relation, slot, GetCurrentCommandId(true), 0, NULL);
-	foreach(cell, writer->indexes)
-		insert_entry(lfirst(cell), writer->relation, slot);
+	tuple = heap_form_tuple(columns, values, nulls);
+	CatalogTupleInsertWithInfo(writer->relation, tuple, writer->indexes);
+	heap_freetuple(tuple);
 }
 
 void
 live_end_deltas(live_writer *writer)
 {
-	ListCell   *cell;
-
-	ExecDropSingleTupleTableSlot(writer->slot);
-	foreach(cell, writer->indexes)
-		index_close(lfirst(cell), NoLock);
-	list_free(writer->indexes);
+	CatalogCloseIndexes(writer->indexes);
 	relation_close(writer->relation, NoLock);
 	pfree(writer);
 	CommandCounterIncrement();	/* who reads the live sketch in this transaction sees them */

@@ -1,6 +1,7 @@
 /* live_rows.c - rows that were kept as they came, and the sums of deltas */
 #include "postgres.h"
 
+#include "common/int.h"
 #include "datatype/timestamp.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -12,7 +13,6 @@
 #include "pg/base/options.h"
 #include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
 
@@ -158,14 +158,17 @@ SQL_FUNCTION(fastclust_weighted_merge)
 	PG_RETURN_POINTER(sketch_combined_weighted(PG_ARGISNULL(0) ? NULL : SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), weight));
 }
 
-/* (time, width in microseconds): the begin of its bucket.  Weeks begin on Mondays: buckets are counted from one. */
+/* (time, width without months): the begin of its bucket.  Weeks begin on Mondays: buckets are counted from one. */
 SQL_FUNCTION(fastclust_bucket_of_time)
 {
 	const int64 monday = 2 * USECS_PER_DAY; /* 2000-01-03 */
 	TimestampTz time = PG_GETARG_TIMESTAMPTZ(0);
-	int64		width = PG_GETARG_INT64(1);
+	const Interval *interval = PG_GETARG_INTERVAL_P(1);
+	int64		width;
 	int64		past;
 
+	if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &width) || pg_add_s64_overflow(width, interval->time, &width))
+		width = 0;
 	check_count("width", width, 1, PG_INT64_MAX);
 	if (TIMESTAMP_NOT_FINITE(time))
 		PG_RETURN_TIMESTAMPTZ(time);

@@ -22,7 +22,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
-#include "pg/model/numbering.h"
+#include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 #include "pg/sketch/sketch_value.h"

@@ -316,7 +316,7 @@ static void
 keep_copy(operator_cache *cache, cached_value *value, const void *flat)
 {
 	value->bytes = MemoryContextAllocHuge(cache->context, VARSIZE(flat));
-	copy_bytes(value->bytes, flat, VARSIZE(flat));
+	memcpy(value->bytes, flat, VARSIZE(flat));
 	cache->size += VARSIZE(flat);
 }
 

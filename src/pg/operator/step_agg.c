@@ -288,31 +288,24 @@ SQL_FUNCTION(fastclust_lloyd_large_final)
 	return lloyd_result(fcinfo, (fc_step *) PG_GETARG_POINTER(0));
 }
 
-SQL_FUNCTION(fastclust_sse_final)
+static double
+davies_bouldin(const fc_step *step)
 {
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_FLOAT8(finish_step(step_argument(fcinfo, 0, FC_STEP_SSE), 0).result.total);
+	finished	f = finish_step(step, 1);
+	double	   *centroids = palloc_extended(f.op.k * f.op.d * sizeof(double), MCXT_ALLOC_HUGE);
+
+	return fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)));
 }
 
-SQL_FUNCTION(fastclust_silhouette_final)
+/* The score that a state is of. */
+SQL_FUNCTION(fastclust_score_final)
 {
-	fc_step    *step;
+	const fc_step *step;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	step = step_argument(fcinfo, 0, FC_STEP_SILHOUETTE);
-	PG_RETURN_FLOAT8(fc_pair_value(step->total) / (double) step->count);
-}
-
-SQL_FUNCTION(fastclust_davies_bouldin_final)
-{
-	finished	f;
-	double	   *centroids;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	f = finish_step(step_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN), 1);
-	centroids = palloc_extended(f.op.k * f.op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	PG_RETURN_FLOAT8(fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op))));
+	step = state_argument(fcinfo, 0, FC_STEP_SSE, FC_STEP_DAVIES_BOULDIN);
+	if (step->kind == FC_STEP_SILHOUETTE)
+		PG_RETURN_FLOAT8(fc_pair_value(step->total) / (double) step->count);
+	PG_RETURN_FLOAT8(step->kind == FC_STEP_SSE ? finish_step(step, 0).result.total : davies_bouldin(step));
 }

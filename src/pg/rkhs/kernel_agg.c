@@ -81,7 +81,7 @@ new_projection(const kernel_rows *rows, const size_t *order)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("the kernel_projection of %zu rows would take %zu MB, a value holds 1024 MB", rows->n, size >> 20),
 				 errhint("Use a smaller rank, or project a sample and label the others by kernel_features.")));
-	header = allocate_cleared(size);
+	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	SET_VARSIZE(header, size);
 	header->version = FC_KERNEL_PROJECTION_VERSION;
 	header->method = rows->method;
@@ -107,21 +107,20 @@ new_projection(const kernel_rows *rows, const size_t *order)
 	return header;
 }
 
-static fc_status
+static void
 project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena, fc_embedding *result)
 {
-	switch (rows->method)
-	{
-		case FC_KERNEL_ONE_PASS:
-			return fc_kernel_project(&rows->kernel, input, (Size) rows->oversampling, rows->seed, arena, result);
-		case FC_KERNEL_NYSTROEM:
-			return fc_nystroem_project(&rows->kernel, input, (Size) rows->columns, rows->seed, arena, result);
-		case FC_KERNEL_CHOLESKY:
-			return fc_pivoted_cholesky_project(&rows->kernel, input, (Size) rows->columns, rows->seed, arena, result);
-		case FC_KERNEL_EXACT:
-			return fc_kernel_eigen_project(&rows->kernel, input, arena, result);
-	}
-	return FC_ENUMERIC;
+	fc_kernel_rows prepared;
+
+	check_kernel_status(fc_kernel_prepare(&rows->kernel, input, rows->method != FC_KERNEL_ONE_PASS, arena, &prepared), &rows->kernel);
+	if (rows->method == FC_KERNEL_ONE_PASS)
+		fc_kernel_project(&prepared, (Size) rows->oversampling, rows->seed, arena, result);
+	else if (rows->method == FC_KERNEL_NYSTROEM)
+		fc_nystroem_project(&prepared, (Size) rows->columns, rows->seed, arena, result);
+	else if (rows->method == FC_KERNEL_CHOLESKY)
+		fc_pivoted_cholesky_project(&prepared, (Size) rows->columns, rows->seed, arena, result);
+	else
+		fc_kernel_eigen_project(&prepared, arena, result);
 }
 
 SQL_FUNCTION(fastclust_kernel_projection_final)
@@ -151,7 +150,7 @@ SQL_FUNCTION(fastclust_kernel_projection_final)
 	result.rank = header->rank;
 	result.eigenvalues = fc_kernel_projection_eigenvalues(header);
 	result.y = fc_kernel_projection_rows(header);
-	check_kernel_status(project(rows, &input, &arena, &result), &rows->kernel);
+	project(rows, &input, &arena, &result);
 	header->relative_error = result.relative_error;
 	header->workspace = need;
 	release_arena(&arena);
@@ -176,6 +175,7 @@ fc_operator_header *
 landmarks_of(const kernel_rows *rows)
 {
 	fc_kernel_input input;
+	fc_kernel_rows prepared;
 	fc_arena	arena;
 	size_t	   *pivots;
 	size_t		found;
@@ -189,20 +189,22 @@ landmarks_of(const kernel_rows *rows)
 	input = input_of(rows, order_of_values(rows));
 	pivots = palloc_extended(Min((Size) rows->rank, rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);
 	pivots[0] = 0;
-	check_kernel_status(fc_pivoted_cholesky_landmarks(&rows->kernel, &input, (Size) rows->rank, rows->seed,
-													  &arena, pivots, &found), &rows->kernel);
+	check_kernel_status(fc_kernel_prepare(&rows->kernel, &input, true, &arena, &prepared), &rows->kernel);
+	found = fc_pivoted_cholesky_landmarks(&prepared, (Size) rows->rank, rows->seed, &arena, pivots);
 	release_arena(&arena);
 	found = Max(found, 1);		/* all rows 0: one of them */
 	centroids = palloc_extended(found * d * sizeof(double), MCXT_ALLOC_HUGE);
 	weights = palloc_extended(found * sizeof(double), MCXT_ALLOC_HUGE);
 	for (size_t j = 0; j < found; j++)
 	{
+		size_t		place = input.order[pivots[j]];
+
 		CHECK_FOR_INTERRUPTS();
 		weights[j] = 1.0;
 		if (input.floats != NULL)
-			fc_widen(input.floats + pivots[j] * d, d, centroids + j * d);
+			fc_widen(input.floats + place * d, d, centroids + j * d);
 		else
-			memcpy(centroids + j * d, input.doubles + pivots[j] * d, d * sizeof(double));
+			memcpy(centroids + j * d, input.doubles + place * d, d * sizeof(double));
 	}
 	return make_codebook(centroids, weights, found, d);
 }

@@ -186,8 +186,7 @@ SQL_FUNCTION(fastclust_spectral_map)
 	chosen.landmark = palloc_extended(most * sizeof(size_t), MCXT_ALLOC_HUGE);
 	chosen.t = palloc_extended(rank * most * sizeof(double), MCXT_ALLOC_HUGE);
 	arena = hold_arena(&memory);
-	check_kernel_status(fc_spectral_choose(x, op.k, op.d, k, most, (uint64) PG_GETARG_INT64(3), &arena, &chosen),
-						&chosen.kernel);
+	fc_spectral_choose(x, op.k, op.d, k, most, (uint64) PG_GETARG_INT64(3), &arena, &chosen);
 	release_arena(&arena);
 	PG_RETURN_POINTER(write_map(&memory, &chosen, x, op.d));
 }

@@ -103,7 +103,7 @@ project_relation(const char *query, const fc_kernel *kernel, const kernel_rows *
 	{
 		fetched = PG_DETOAST_DATUM(PointerGetDatum(fetched));
 		header = SPI_palloc(VARSIZE(fetched));
-		copy_bytes(header, fetched, VARSIZE(fetched));
+		memcpy(header, fetched, VARSIZE(fetched));
 	}
 	SPI_finish();
 	return header;

@@ -264,9 +264,9 @@ SQL_FUNCTION(fastclust_kernel_combine)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("kernel and parameters must be the same for all rows")));
 	join_room(left, left->n + right->n);
-	copy_bytes(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
+	memcpy(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
 	if (left->has_ids)
-		copy_bytes(left->ids + left->n, right->ids, right->n * sizeof(int64));
+		memcpy(left->ids + left->n, right->ids, right->n * sizeof(int64));
 	left->n += right->n;
 	MemoryContextSwitchTo(old);
 	PG_RETURN_POINTER(left);
@@ -285,8 +285,8 @@ SQL_FUNCTION(fastclust_kernel_serialize)
 	pq_begintypsend(&message);
 	pq_sendbytes(&message, (char *) rows, sizeof(kernel_rows));
 	if (rows->has_ids)
-		send_long(&message, rows->ids, rows->n * sizeof(int64));
-	send_long(&message, rows->x, rows->n * row_size(rows));
+		pq_sendbytes(&message, (const char *) rows->ids, (int) (rows->n * sizeof(int64)));
+	pq_sendbytes(&message, (const char *) rows->x, (int) (rows->n * row_size(rows)));
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
@@ -306,8 +306,8 @@ SQL_FUNCTION(fastclust_kernel_deserialize)
 	rows->options = NULL;
 	join_room(rows, n);
 	if (rows->has_ids)
-		receive_long(&message, rows->ids, n * sizeof(int64));
-	receive_long(&message, rows->x, n * row_size(rows));
+		pq_copymsgbytes(&message, (char *) rows->ids, (int) (n * sizeof(int64)));
+	pq_copymsgbytes(&message, (char *) rows->x, (int) (n * row_size(rows)));
 	rows->n = n;
 	PG_RETURN_POINTER(rows);
 }

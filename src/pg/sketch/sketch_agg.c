@@ -18,7 +18,6 @@
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/base/progress.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/layout.h"
 #include "sketch/prepared.h"

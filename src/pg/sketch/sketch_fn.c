@@ -14,7 +14,6 @@
 #include "pg/base/options.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/layout.h"
 #include "sketch/prepared.h"
@@ -70,7 +69,7 @@ SQL_FUNCTION(fastclust_sketch_get_spec)
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	fc_spec    *spec = palloc(sketch->spec_size);
 
-	copy_bytes(spec, fc_sketch_spec(sketch), sketch->spec_size);
+	memcpy(spec, fc_sketch_spec(sketch), sketch->spec_size);
 	SET_VARSIZE(spec, sketch->spec_size);
 	PG_RETURN_POINTER(spec);
 }

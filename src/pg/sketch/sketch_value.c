@@ -4,16 +4,17 @@
 #include <math.h>
 
 #include "fmgr.h"
+#include "utils/memutils.h"
 
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/layout.h"
 #include "sketch/sketch.h"
+#include "sketch/prepared.h"
 #include "sketch/spec.h"
 
 static const value_type spec_type = {"sketch_spec", fc_spec_check};
@@ -181,4 +182,72 @@ report_row(fc_status status, const double *doubles, const float *floats, size_t 
 				 errhint("Filter such rows, or make the spec from rows of their scale.")));
 	}
 	report_status(status);
+}
+
+/* ---- specs in use, prepared once per process: found by digest, so that thousands of groups share one set of frequencies ---- */
+
+#define BUDGET_SHARE	4		/* all are forgotten where they would take more than a quarter of the budget */
+
+typedef struct prepared_spec
+{
+	uint64		digest[2];		/* key */
+	fc_spec    *spec;
+	fc_prepared prepared;
+} prepared_spec;
+
+static MemoryContext prepared_context = NULL;
+static HTAB *prepared_specs;
+static Size prepared_bytes;
+
+uint64		prepared_generation = 0;
+
+static void
+forget_prepared(void)
+{
+	if (prepared_context == NULL)
+		prepared_context = AllocSetContextCreate(CacheMemoryContext, "fastclust prepared", ALLOCSET_SMALL_SIZES);
+	MemoryContextReset(prepared_context);
+	prepared_specs = make_table("fastclust prepared specs", sizeof(((prepared_spec *) 0)->digest), sizeof(prepared_spec), prepared_context);
+	prepared_bytes = 0;
+	prepared_generation++;
+}
+
+/* Built in a context that dies with an error, and is kept only when complete. */
+static const fc_prepared *
+prepare_spec(const fc_spec *spec)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "fastclust prepared", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Size		bytes = fc_spec_core_size(spec) + fc_prepared_size(spec) + ALLOCSET_SMALL_INITSIZE;
+	prepared_spec made = {.spec = spec_without_pilot(spec)};
+	prepared_spec *entry;
+	fc_arena	arena;
+
+	check_budget(fc_prepared_size(spec), "drawing the frequencies of the sketch_spec");
+	arena = make_arena("drawing the frequencies of the sketch_spec");
+	fc_spec_prepare(made.spec, &arena, &made.prepared);
+	MemoryContextSwitchTo(old);
+	if (prepared_bytes + bytes > (Size) fastclust_memory_budget * 1024 / BUDGET_SHARE)
+		forget_prepared();
+	memcpy(made.digest, spec->digest, sizeof(made.digest));
+	entry = hash_search(prepared_specs, made.digest, HASH_ENTER, NULL);
+	*entry = made;
+	MemoryContextSetParent(context, prepared_context);
+	prepared_bytes += bytes;
+	return &entry->prepared;
+}
+
+const fc_prepared *
+prepared_of_spec(const fc_spec *spec)
+{
+	prepared_spec *entry;
+
+	if (prepared_context == NULL)
+		forget_prepared();
+	entry = hash_search(prepared_specs, spec->digest, HASH_FIND, NULL);
+	if (entry != NULL && fc_spec_same(entry->spec, spec))
+		return &entry->prepared;
+	if (entry != NULL)			/* another spec of the same digest */
+		forget_prepared();
+	return prepare_spec(spec);
 }

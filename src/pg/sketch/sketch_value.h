@@ -10,6 +10,9 @@
 #include "pg/base/values.h"
 #include "sketch/layout.h"
 #include "sketch/spec.h"
+#include "utils/jsonb.h"
+#include "sketch/spec_parts.h"
+#include "sketch/prepared.h"
 
 /* The digest of a sketch_spec, without detoasting it whole. */
 extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
@@ -46,5 +49,34 @@ extern fc_sketch *sketch_closed(const fc_sketch *sketch);
 
 /* The error of a row that could not be sketched, with the element that caused it. */
 extern void report_row(fc_status status, const double *doubles, const float *floats, size_t d) __attribute__((noreturn));
+
+/* A law of the frequencies by its name; another name is an error. */
+extern fc_law law_of_name(const char *name);
+
+/* The value of parts already checked; center, scale and sigma that do not go together are an error. */
+extern fc_spec *build_spec(const fc_spec_parts *parts);
+
+/* Is the metric of this option, as metric_of_options takes it, cosine?  One that no sketch can have is an error. */
+extern bool sketches_cosine(const char *metric);
+
+/* That of sketch_spec_agg over n rows of d numbers, with its options. */
+extern fc_spec *spec_of_rows(const double *x, Size n, Size d, int32 clusters, Jsonb *options);
+
+extern void check_sigmas(const double *sigmas, Size count, Size frequencies);
+
+/* A spec prepared once per process; valid while prepared_generation stays. */
+extern const fc_prepared *prepared_of_spec(const fc_spec *spec);
+extern uint64 prepared_generation;
+
+/* Was it prepared from this spec, by its digest?  And all that sizes depend on, so that no mistake can overrun. */
+static inline bool
+prepared_serves(const fc_prepared *prepared, const fc_spec *spec)
+{
+	const fc_spec *own = prepared->spec;
+
+	return ((own->digest[0] ^ spec->digest[0]) | (own->digest[1] ^ spec->digest[1])) == 0 &&
+		((own->dim ^ spec->dim) | (own->reduced ^ spec->reduced) | (own->frequencies ^ spec->frequencies) |
+		 (own->scales ^ spec->scales) | (own->sample_centroids ^ spec->sample_centroids) | (own->flags ^ spec->flags)) == 0;
+}
 
 #endif							/* FASTCLUST_SKETCH_VALUE_H */

@@ -21,7 +21,7 @@
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
 #include "pg/base/progress.h"
-#include "pg/sketch/spec_build.h"
+#include "pg/sketch/sketch_value.h"
 #include "sketch/pilot.h"
 #include "sketch/reservoir.h"
 #include "sketch/spec.h"

@@ -8,10 +8,13 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "pg/base/arguments.h"
@@ -26,18 +29,35 @@
 
 /* ---- train ---- */
 
-/* (model, relation, features, k, method, options): features may be vectors. */
+/* Features that are given as a list, or as text: a list, or one column, which may hold vectors. */
+static ArrayType *
+features_argument(FunctionCallInfo fcinfo, int argument, Oid relation, bool *vector)
+{
+	Oid		   *types;
+	int			count;
+
+	*vector = false;
+	if (PG_ARGISNULL(argument))
+		return NULL;
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+	return types[argument] == TEXTOID ? columns_of_text(relation, text_to_cstring(PG_GETARG_TEXT_PP(argument)), vector) : PG_GETARG_ARRAYTYPE_P(argument);
+}
+
+/* (model, relation, features, k, method, options) */
 static Datum
-train(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
+train(FunctionCallInfo fcinfo)
 {
 	Oid			relation = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
 	int64		k = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT32(3);
 	char	   *method = PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4));
 	Jsonb	   *options;
 	feature_list features;
+	bool		vector;
 	held_model	held;
 	train_source source;
+	int32		version;
 
+	SPI_connect();
 	require_argument(fcinfo, 5, "options");
 	check_training_options(PG_GETARG_JSONB_P(5), "train");
 	options = without_nulls(PG_GETARG_JSONB_P(5));
@@ -53,55 +73,19 @@ train(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("k must not be NULL %s", strcmp(method, "kernel") == 0 ? "for method \"kernel\"" : "with option \"group_by\"")));
-	features = read_features(columns);
+	features = read_features(features_argument(fcinfo, 2, relation, &vector));
 	warn_foreign_code(relation, &features, options);
 	warn_idle_options(method, options);
 	held = hold_model(fcinfo, options, true);
 	open_source(&source, relation, &features, vector, text_option(options, "group_by"));
-	return Int32GetDatum(run_training(fcinfo, begin_training(&held, &source, k, method, without_option(options, "nowait"))));
-}
-
-/* Features that are given as text: a list, or one column, which may hold vectors. */
-static ArrayType *
-text_of_columns(FunctionCallInfo fcinfo, int relation, int features, bool *vector)
-{
-	*vector = false;
-	return PG_ARGISNULL(features) ? NULL : columns_of_text(PG_ARGISNULL(relation) ? InvalidOid : PG_GETARG_OID(relation), text_to_cstring(PG_GETARG_TEXT_PP(features)), vector);
-}
-
-static Datum
-train_text(FunctionCallInfo fcinfo)
-{
-	bool		vector;
-	ArrayType  *columns = text_of_columns(fcinfo, 1, 2, &vector);
-	Datum		version;
-
-	SPI_connect();
-	version = train(fcinfo, columns, vector);
+	version = run_training(fcinfo, begin_training(&held, &source, k, method, without_option(options, "nowait")));
 	SPI_finish();
-	return version;
+	return Int32GetDatum(version);
 }
 
-static Datum
-train_list(FunctionCallInfo fcinfo)
+SQL_FUNCTION(fastclust_train)
 {
-	ArrayType  *columns = PG_ARGISNULL(2) ? NULL : PG_GETARG_ARRAYTYPE_P(2);
-	Datum		version;
-
-	SPI_connect();
-	version = train(fcinfo, columns, false);
-	SPI_finish();
-	return version;
-}
-
-SQL_FUNCTION(fastclust_train_text)
-{
-	return call_like_language(train_text, fcinfo);
-}
-
-SQL_FUNCTION(fastclust_train_list)
-{
-	return call_like_language(train_list, fcinfo);
+	return call_like_language(train, fcinfo);
 }
 
 /* ---- retrain ---- */
@@ -129,8 +113,7 @@ scanned_relation(const held_model *held, const stored_version *version, const Js
 	char	   *named = text_option(options, "relation");
 	char	   *group_by = text_option(settings, "group_by");
 	record_builder row = begin_record("stored_versions", version->record);
-	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"}, {"text", named == NULL ? (Datum) 0 : CStringGetTextDatum(named), named == NULL},
-	{"text", group_by == NULL ? (Datum) 0 : CStringGetTextDatum(group_by), group_by == NULL}};
+	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"}, text_argument(named), text_argument(group_by)};
 	bool		none = false;
 
 	if (named != NULL)
@@ -195,6 +178,26 @@ find_live_for_retraining(const held_model *held, const stored_version *version, 
 	return find_live("SELECT live_for_retraining($1, $2, $3)", lengthof(arguments), arguments, live);
 }
 
+/* The options of the call, their relation as the caller's search_path finds it; from now on, up to a level, the path is ours. */
+static Jsonb *
+options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
+{
+	Jsonb	   *options;
+	query_argument name = {"text"};
+	bool		none = true;
+	Datum		relation = (Datum) 0;
+
+	require_argument(fcinfo, argument, "options");
+	options = PG_GETARG_JSONB_P(argument);
+	if (text_option(options, "relation") != NULL)
+	{
+		name.value = CStringGetTextDatum(text_option(options, "relation"));
+		relation = query_datum("SELECT pg_catalog.to_regclass($1)", 1, &name, 0, &none);
+	}
+	*level = fix_path();
+	return none ? options : with_option(options, "relation", relation_name(DatumGetObjectId(relation)));
+}
+
 /* (model, options, sketch) */
 static Datum
 retrain(FunctionCallInfo fcinfo)
@@ -204,10 +207,10 @@ retrain(FunctionCallInfo fcinfo)
 	stored_version version;
 	Datum		live;
 	int32		made;
+	int			level;
 
-	require_argument(fcinfo, 1, "options");
-	options = PG_GETARG_JSONB_P(1);
 	SPI_connect();
+	options = options_of_caller(fcinfo, 1, &level);
 	check_training_options(options, "retrain");
 	held = hold_model(fcinfo, options, false);
 	if (PG_ARGISNULL(2) && value_of_key(options, "replace") != NULL)
@@ -222,6 +225,7 @@ retrain(FunctionCallInfo fcinfo)
 		made = retrain_live(&held, &version, live, options);
 	else
 		made = run_training(fcinfo, begin_retraining(&held, &version, options));
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(made);
 }
@@ -290,8 +294,6 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 			value[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(value[i]));
 		set_column(check, columns[i], value[i]);
 	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 	verdict = TextDatumGetCString(value[0]);
 	if (strcmp(verdict, "too few rows") == 0)
 		ereport(WARNING,
@@ -317,10 +319,10 @@ retrain_if_drifted(FunctionCallInfo fcinfo)
 	record_builder check;
 	int32		made = 0;
 	query_argument written = {"drift_checks"};
+	int			level;
 
-	require_argument(fcinfo, 3, "options");
-	options = PG_GETARG_JSONB_P(3);
 	SPI_connect();
+	options = options_of_caller(fcinfo, 3, &level);
 	check_training_options(options, "retrain");
 	check_limits(fcinfo);
 	held = hold_model(fcinfo, options, false);
@@ -342,6 +344,7 @@ retrain_if_drifted(FunctionCallInfo fcinfo)
 	set_column(&check, "min_effect", PG_GETARG_DATUM(2));
 	written.value = end_record(&check);
 	run_query("SELECT write_drift($1)", 1, &written, 0);
+	AtEOXact_GUC(true, level);
 	SPI_finish();
 	fcinfo->isnull = made == 0;
 	return Int32GetDatum(made);
@@ -415,8 +418,10 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 
 /* (relation, features, max_k, options): rows (k, cost, gain, stability, verdict, within, reason). */
 static Datum
-choose_k(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
+choose_k(FunctionCallInfo fcinfo)
 {
+	ArrayType  *columns;
+	bool		vector;
 	feature_list features;
 
 	fastclust_begin_rows(fcinfo);
@@ -430,6 +435,7 @@ choose_k(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_k is %d, out of range", PG_GETARG_INT32(2)),
 				 errdetail("It may be from 2 to %d.", MOST_CHOSEN)));
+	columns = features_argument(fcinfo, 1, PG_GETARG_OID(0), &vector);
 	features = read_features(columns);
 	if (flag_option(PG_GETARG_JSONB_P(3), "live", false))
 		choose_k_live(fcinfo, columns, vector);
@@ -439,27 +445,7 @@ choose_k(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 	return (Datum) 0;
 }
 
-static Datum
-choose_k_text(FunctionCallInfo fcinfo)
+SQL_FUNCTION(fastclust_choose_k)
 {
-	bool		vector;
-	ArrayType  *columns = text_of_columns(fcinfo, 0, 1, &vector);
-
-	return choose_k(fcinfo, columns, vector);
-}
-
-static Datum
-choose_k_list(FunctionCallInfo fcinfo)
-{
-	return choose_k(fcinfo, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), false);
-}
-
-SQL_FUNCTION(fastclust_choose_k_text)
-{
-	return call_like_language(choose_k_text, fcinfo);
-}
-
-SQL_FUNCTION(fastclust_choose_k_list)
-{
-	return call_like_language(choose_k_list, fcinfo);
+	return call_like_language(choose_k, fcinfo);
 }

@@ -22,7 +22,7 @@
 #include "pg/base/vectors.h"
 #include "pg/decode/decode.h"
 #include "pg/drift/drift_value.h"
-#include "pg/model/numbering.h"
+#include "pg/model/model.h"
 #include "pg/model/training_options.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
@@ -287,24 +287,15 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 static void
 check_known(Jsonb *options)
 {
-	static const char *const known[] = {"k", "replace", "fresh", "keep", "activate", "nowait", "quiet"};
-	JsonbIterator *iterator = JsonbIteratorInit(&options->root);
-	JsonbIteratorToken token;
-	JsonbValue	value;
+	query_argument argument = {"jsonb", JsonbPGetDatum(options)};
+	bool		none;
+	Datum		other = query_datum("SELECT min(k) FROM jsonb_object_keys($1) k WHERE k <> ALL ('{k,replace,fresh,keep,activate,nowait,quiet}')", 1, &argument, 0, &none);
 
-	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
-	{
-		char	   *name = token == WJB_KEY ? pnstrdup(value.val.string.val, value.val.string.len) : NULL;
-		bool		found = name == NULL;
-
-		for (int i = 0; i < lengthof(known) && !found; i++)
-			found = strcmp(known[i], name) == 0;
-		if (!found)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"%s\" is about rows, and a sketch is given", name),
-					 errhint("Options are k, replace, fresh, keep, activate, nowait, quiet.")));
-	}
+	if (!none)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" is about rows, and a sketch is given", TextDatumGetCString(other)),
+				 errhint("Options are k, replace, fresh, keep, activate, nowait, quiet.")));
 }
 
 int32

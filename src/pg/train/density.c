@@ -18,7 +18,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
-#include "pg/model/numbering.h"
+#include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
 

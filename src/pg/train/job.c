@@ -158,7 +158,7 @@ warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *optio
 	memcpy(columns, features->names, (Size) features->count * sizeof(char *));
 	columns[features->count] = group_by;
 	arguments[1].value = PointerGetDatum(array_of_names(columns, features->count + (group_by != NULL)));
-	problem = query_datum("SELECT COALESCE(foreign_code_problem($1), foreign_type_problem($1, $2))", 2, arguments, 0, &none);
+	problem = query_datum("SELECT scan_problem($1, $2)", 2, arguments, 0, &none);
 	if (none || flag_option(options, "quiet", false))
 		return;
 	initStringInfo(&name);
@@ -256,8 +256,7 @@ void
 start_serving(const training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
-	{"text", t->source.group_by == NULL ? (Datum) 0 : CStringGetTextDatum(t->source.group_by), t->source.group_by == NULL},
-	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
+	text_argument(t->source.group_by), {"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
 
 	run_query("SELECT serve_version($1, $2, $3::name, $4)", lengthof(arguments), arguments, 0);
 	run_query("SELECT update_labels($1)", 1, arguments, 0);
@@ -358,6 +357,6 @@ run_training(FunctionCallInfo fcinfo, training *t)
 		return t->version;
 	held = hold_model(fcinfo, empty_options(), false);
 	trained = largest_part(&held, true);
-	(void) find_live("SELECT live_of_version($1)", 1, (query_argument[]) {{"stored_versions", trained.record}}, &followed);
+	(void) find_live("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, &followed);
 	return retrain_live(&held, &trained, followed, without_option(t->options, "nowait"));
 }

@@ -1,5 +1,5 @@
 /*
- * labels.c - write_labels: the rows of a query into a table, many at a time.
+ * labels.c - write_labels: the query of its rows, and these into a table, many at a time.
  *
  * CREATE TABLE AS and INSERT write row by row, in one process, and log each row.  Here a thousand rows are gathered and written at once, with a
  * record in the log for each page, as COPY does.  Where a cluster is little work, the query gives vectors, which are labelled a thousand at once:
@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -27,13 +28,17 @@
 #include "utils/memutils.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 #include "utils/varlena.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
+#include "pg/encode/encode.h"
 #include "pg/model/model.h"
+#include "pg/model/training_options.h"
+#include "pg/train/train.h"
 
 #define BATCH_ROWS	1000
 #define BATCH_NUMBERS	(1 << 17)	/* of vectors, at most */
@@ -66,6 +71,109 @@ typedef struct row_writer
 	int			most;			/* in a batch */
 	TupleTableSlot *rows[BATCH_ROWS];
 } row_writer;
+
+/* ---- the query ---- */
+
+#define MOST_ASKED	99			/* columns asked for NULLs, in a call */
+#define MOST_LISTED	98			/* numbers that predict takes as a list */
+
+/* Names as columns of an alias: "t.a, t.b". */
+static char *
+listed(const char *alias, const feature_list *names)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < names->count; i++)
+		appendStringInfo(&list, "%s%s.%s", i > 0 ? ", " : "", alias, quote_identifier(names->names[i]));
+	return list.data;
+}
+
+/* Has the row t a NULL among the features?  Of the first ones, where they are many. */
+static char *
+missing_text(const train_source *source)
+{
+	StringInfoData columns;
+	int			asked = 0;
+
+	initStringInfo(&columns);
+	for (int i = 0; i < source->feature_count && asked < MOST_ASKED; i++)
+	{
+		HeapTuple	tuple = SearchSysCacheAttName(source->id, source->features[i]);
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		if (!((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull)
+			appendStringInfo(&columns, "%st.%s", asked++ > 0 ? ", " : "", quote_identifier(source->features[i]));
+		ReleaseSysCache(tuple);
+	}
+	return asked > 0 ? psprintf("num_nulls(%s) > 0", columns.data) : "false";
+}
+
+/* Does predict take the columns as a list of numbers?  That is twice as fast as a whole row, where none is NULL. */
+static bool
+takes_list(const train_source *source, const stored_version *version)
+{
+	fc_encoder	encoder;
+	bool		numbers = source->group_by == NULL && source->feature_count <= MOST_LISTED && has_numbers(source);
+
+	fc_encoder_view((const fc_encoder_header *) version->encoder, &encoder);
+	for (Size i = 0; i < encoder.features; i++)
+		numbers = numbers && encoder.feature[i].kind == FC_FEATURE_NUMBER;
+	return numbers;
+}
+
+static char *
+call_of(const char *function, const train_source *source, const stored_version *version)
+{
+	const char *model = quote_literal_cstr(version->model);
+
+	if (source->vector)
+		return psprintf("%s(%s, %s%s%s)", function, model, source->raw, source->group_by != NULL ? ", " : "", source->group_by != NULL ? source->group_value : "");
+	if (!takes_list(source, version))
+		return psprintf("%s(%s, t.*)", function, model);
+	return psprintf("CASE WHEN %s THEN %s(%s, t.*) ELSE %s(%s, %s) END", missing_text(source), function, model, function, model, listed("t", &version->features));
+}
+
+/*
+ * (version, relation, keys, options) -> (query, vectors): a row for each row of the relation: its key, its cluster, and its name and distance where the
+ * options ask for them; the same with vectors in place of clusters, where these can be labelled many at a time, or NULL.
+ */
+SQL_FUNCTION(fastclust_label_query)
+{
+	stored_version version = open_version(PG_GETARG_DATUM(0));
+	Oid			relation = PG_GETARG_OID(1);
+	feature_list keys = read_features(PG_GETARG_ARRAYTYPE_P(2));
+	Jsonb	   *options = PG_GETARG_JSONB_P(3);
+	bool		named = flag_option(options, "name", false);
+	bool		distance = flag_option(options, "distance", false);
+	char	   *where = text_option(has_option(options, "where") ? options : version.options, "where");
+	query_argument model = {"text", CStringGetTextDatum(version.model)};
+	train_source source;
+	char	   *columns;
+	char	   *rows;
+	Datum		values[2];
+	bool		nulls[2] = {false};
+
+	for (int i = 0; i < keys.count; i++)
+		(void) column_type(relation, keys.names[i]);
+	SPI_connect();
+	open_source(&source, relation, &version.features, version.vector, text_option(version.options, "group_by"));
+	columns = psprintf("%s, %s AS cluster%s%s%s", listed("t", &keys), call_of("predict", &source, &version), distance ? ", " : "",
+					   distance ? call_of("predict_distance", &source, &version) : "", distance ? " AS distance" : "");
+	rows = psprintf("FROM %s t WHERE %s", source.relation, where == NULL ? "true" : resolved_condition(relation, where, NULL));
+	if (named)
+		columns = psprintf("%s, q.cluster, c.name AS cluster_name%s FROM (SELECT %s, %s AS \"its group\" %s OFFSET 0) q LEFT JOIN %s c(group_value, cluster, name)"
+						   " ON c.cluster = q.cluster AND c.group_value = q.\"its group\"", listed("q", &keys), distance ? ", q.distance" : "", columns, source.group_value, rows,
+						   TextDatumGetCString(query_datum("SELECT format('unnest(%L::text[], %L::integer[], %L::text[])', array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))"
+														   "  FROM model_clusters m WHERE m.model = $1", 1, &model, 0, NULL)));
+	nulls[1] = !version.vector || source.group_by != NULL || source.sparse || named || distance;
+	values[0] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s %s", columns, named ? "" : rows)), false, -1);
+	if (!nulls[1])
+		values[1] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s, %s AS cluster %s", listed("t", &keys), source.raw, rows)), false, -1);
+	SPI_finish();
+	return row_result(fcinfo, values, nulls);
+}
 
 /* ---- rows as the executor gives them ---- */
 

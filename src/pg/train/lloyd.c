@@ -16,7 +16,6 @@
 #include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/scan.h"
 #include "pg/train/train.h"
 
 #define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
@@ -68,8 +67,6 @@ large_scan(const training *t, const fc_operator_header *op)
 	sums.next = (fc_operator_header *) PG_DETOAST_DATUM_COPY(query_value(0, 1, &null));
 	sums.sse = DatumGetFloat8(query_value(0, 2, &null));
 	sums.n = DatumGetInt64(query_value(0, 3, &null));
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 	return sums;
 }
 
@@ -89,7 +86,7 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 	if (!workers_fit(op))
 		flags &= ~QUERY_PARALLEL;
 	announce_scan(t, &request, flags);
-	plan.value = scan_plan(t, &request);
+	plan.value = plan_of_scan(t, &request);
 	run_query(scan_text(&source, INFINITY, 0, t->seed), 1, &plan, flags);
 	if (SPI_processed > 0)
 		(void) query_value(0, 2, &null);
@@ -98,8 +95,6 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 	read_scan(query_value(0, 2, &null), &result);
 	if (result.n == 0)
 		reject_no_rows(t);
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 	return (lloyd_sums) {result.step[0].next, result.step[0].sse, result.step[0].n};
 }
 
@@ -151,8 +146,7 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 	Datum	   *groups = palloc(count * sizeof(Datum));
 	Datum	   *operators = palloc(count * sizeof(Datum));
 	query_argument arguments[] = {{0}, {0}, {0}, {"_text"}, {"_fastop"}};
-	int			nest = NewGUCNestLevel();
-	char		memory[32];
+	int			nest = enter_grouping(t, false);
 	bool		null;
 
 	for (int i = 0; i < count; i++)
@@ -164,9 +158,6 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 	set_units(t, arguments);
 	arguments[3].value = PointerGetDatum(construct_array(groups, count, TEXTOID, -1, false, TYPALIGN_INT));
 	arguments[4].value = PointerGetDatum(construct_array(operators, count, type_of_name("fastop"), -1, false, TYPALIGN_DOUBLE));
-	snprintf(memory, sizeof(memory), "%dkB", Max(65536, fastclust_memory_budget / 4));
-	set_config_option("work_mem", memory, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	set_config_option("enable_sort", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	set_config_option("enable_nestloop", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	run_query(groups_text(t, (Size) count), lengthof(arguments), arguments, QUERY_PARALLEL | QUERY_CONSTANTS);
 	AtEOXact_GUC(false, nest);
@@ -178,8 +169,6 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 		sums[i].sse = DatumGetFloat8(query_value(row, 3, &null));
 		sums[i].n = DatumGetInt64(query_value(row, 4, &null));
 	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 }
 
 /* ---- scans ---- */

@@ -37,6 +37,19 @@ type_of_name(const char *name)
 }
 
 void
+end_query(void)
+{
+	SPI_freetuptable(SPI_tuptable);
+	SPI_tuptable = NULL;
+}
+
+query_argument
+text_argument(const char *value)
+{
+	return (query_argument) {"text", value == NULL ? (Datum) 0 : CStringGetTextDatum(value), value == NULL};
+}
+
+void
 run_query(const char *text, int count, const query_argument *arguments, int flags)
 {
 	ParamListInfo parameters = count > 0 ? makeParamList(count) : NULL;	/* Citus takes no empty list */
@@ -51,7 +64,7 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 		parameters->params[i] = (ParamExternData) {.value = arguments[i].value,.isnull = arguments[i].null,
 			.pflags = flags & QUERY_CONSTANTS ? PARAM_FLAG_CONST : 0,.ptype = types[i]};
 	}
-	SPI_freetuptable(SPI_tuptable);
+	end_query();
 	error_context_stack = &callback;
 	plan = SPI_prepare_cursor(text, count, types, CURSOR_OPT_CUSTOM_PLAN | (flags & QUERY_PARALLEL ? CURSOR_OPT_PARALLEL_OK : 0));
 	if (plan == NULL)
@@ -89,21 +102,10 @@ query_datum(const char *text, int count, const query_argument *arguments, int fl
 		get_typlenbyval(SPI_gettypeid(SPI_tuptable->tupdesc, 1), &length, &by_value);
 		value = length == -1 ? PointerGetDatum(PG_DETOAST_DATUM_COPY(value)) : datumCopy(value, by_value, length);
 	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
+	end_query();
 	if (null != NULL)
 		*null = is_null;
 	return is_null ? (Datum) 0 : value;
-}
-
-Datum
-make_record(const char *type, Datum *values, bool *nulls)
-{
-	TupleDesc	desc = lookup_rowtype_tupdesc(type_of_name(type), -1);
-	Datum		record = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
-
-	ReleaseTupleDesc(desc);
-	return record;
 }
 
 record_builder

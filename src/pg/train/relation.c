@@ -37,7 +37,6 @@
 
 #define MOST_LISTED		20		/* columns in a hint */
 #define MOST_COLUMNS	97		/* of a call that encodes a row, beside the encoder and a flag */
-#define MOST_ASKED		99		/* for NULLs, in a call */
 #define OTHERS_HASHED	8		/* columns beside the features, which tell equal rows apart */
 
 /* ---- columns ---- */
@@ -485,6 +484,13 @@ find_vector(train_source *source)
 	ReleaseSysCache(base);
 }
 
+/* The vector as an array, which aggregates of any schema take. */
+static char *
+array_text(const train_source *source)
+{
+	return psprintf("vector_in_units(NULL, NULL, %s)", source->raw);
+}
+
 void
 open_source(train_source *source, Oid relation, const feature_list *features, bool vector, char *group_by)
 {
@@ -502,7 +508,7 @@ open_source(train_source *source, Oid relation, const feature_list *features, bo
 	source->key = source->heap ? "place_key(t.ctid)" : row_hash(source);
 	source->sharded = is_sharded(relation);
 	if (vector && source->sharded && !source->array && !sums_on_shards(source))
-		source->raw = psprintf("vector_in_units(NULL, NULL, %s)", source->raw);
+		source->raw = array_text(source);
 }
 
 void
@@ -601,29 +607,7 @@ use_encoder(train_source *source, const fc_encoder_header *header)
 
 /* ---- for SQL ---- */
 
-/* Has the row t a NULL among the features?  Of the first ones, where they are many. */
-static char *
-missing_text(const train_source *source)
-{
-	StringInfoData columns;
-	int			asked = 0;
-
-	initStringInfo(&columns);
-	for (int i = 0; i < source->feature_count && asked < MOST_ASKED; i++)
-	{
-		HeapTuple	tuple = SearchSysCacheAttName(source->id, source->features[i]);
-
-		if (!HeapTupleIsValid(tuple))
-			continue;
-		if (!((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull)
-			appendStringInfo(&columns, "%st.%s", asked++ > 0 ? ", " : "", quote_identifier(source->features[i]));
-		ReleaseSysCache(tuple);
-	}
-	return asked > 0 ? psprintf("num_nulls(%s) > 0", columns.data) : "false";
-}
-
-/* Are all features numbers, so that predict takes them as a list of values? */
-static bool
+bool
 has_numbers(const train_source *source)
 {
 	for (int i = 0; i < source->feature_count; i++)
@@ -636,13 +620,13 @@ has_numbers(const train_source *source)
 	return true;
 }
 
-/* (relation, features, vector, group_by, encoder) -> (relation, raw, group_value, missing, numbers, sparse, sharded): the expressions of a row t. */
+/* (relation, features, vector, group_by, encoder) -> (relation, listed, group_value, numbers, sharded): the expressions of a row t. */
 SQL_FUNCTION(fastclust_row_expressions)
 {
 	feature_list features = read_features(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));
 	train_source source;
-	Datum		values[7];
-	bool		nulls[7] = {false};
+	Datum		values[5];
+	bool		nulls[5] = {false};
 
 	require_argument(fcinfo, 0, "relation");
 	require_argument(fcinfo, 2, "vector");
@@ -652,12 +636,10 @@ SQL_FUNCTION(fastclust_row_expressions)
 		use_encoder(&source, ENCODER_ARG(4));
 	nulls[1] = source.raw == NULL;
 	values[0] = SPI_datumTransfer(CStringGetTextDatum(source.relation), false, -1);
-	values[1] = nulls[1] ? (Datum) 0 : SPI_datumTransfer(CStringGetTextDatum(source.raw), false, -1);
+	values[1] = nulls[1] ? (Datum) 0 : SPI_datumTransfer(CStringGetTextDatum(!source.vector || source.cast || source.array ? source.raw : array_text(&source)), false, -1);
 	values[2] = SPI_datumTransfer(CStringGetTextDatum(source.group_value), false, -1);
-	values[3] = SPI_datumTransfer(CStringGetTextDatum(missing_text(&source)), false, -1);
-	values[4] = BoolGetDatum(has_numbers(&source));
-	values[5] = BoolGetDatum(source.sparse);
-	values[6] = BoolGetDatum(source.sharded);
+	values[3] = BoolGetDatum(has_numbers(&source));
+	values[4] = BoolGetDatum(source.sharded);
 	SPI_finish();
 	return row_result(fcinfo, values, nulls);
 }

@@ -26,7 +26,6 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/rkhs/kernel.h"
-#include "pg/train/scan.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
 
@@ -70,19 +69,17 @@ wanted_rows(const training *t)
 
 /* ---- the plan of a scan ---- */
 
-static Datum
-numbers(const double *values, Size d, bool *null)
+static query_argument
+numbers_argument_of(const double *values, Size d)
 {
-	*null = values == NULL;
-	return *null ? (Datum) 0 : make_float8_array(values, (int) d);
+	return (query_argument) {"_float8", values == NULL ? (Datum) 0 : make_float8_array(values, (int) d), values == NULL};
 }
 
 void
 set_units(const training *t, query_argument *arguments)
 {
-	arguments[0] = arguments[1] = (query_argument) {"_float8"};
-	arguments[0].value = numbers(t->units.center, t->dim, &arguments[0].null);
-	arguments[1].value = numbers(t->units.scale, t->dim, &arguments[1].null);
+	arguments[0] = numbers_argument_of(t->units.center, t->dim);
+	arguments[1] = numbers_argument_of(t->units.scale, t->dim);
 	arguments[2] = (query_argument) {"kernel_map", PointerGetDatum(t->map), t->map == NULL};
 }
 
@@ -97,36 +94,28 @@ operators_array(const scan_request *request)
 }
 
 Datum
-scan_plan(const training *t, const scan_request *request)
+plan_of_scan(const training *t, const scan_request *request)
 {
 	const train_source *source = &t->source;
-	Datum		values[14];
-	bool		nulls[14] = {false};
+	record_builder plan = begin_record("scan_plan", (Datum) 0);
 
-	values[0] = PointerGetDatum(source->encoder);
-	nulls[0] = source->encoder == NULL;
-	values[1] = CStringGetTextDatum("cosine");
-	nulls[1] = !source->cosine;
-	values[2] = numbers(request->units.center, t->dim, &nulls[2]);
-	values[3] = numbers(request->units.scale, t->dim, &nulls[3]);
-	values[4] = PointerGetDatum(request->map);
-	nulls[4] = request->map == NULL;
-	values[5] = PointerGetDatum(request->spec);
-	nulls[5] = request->spec == NULL;
-	values[6] = PointerGetDatum(request->drift_spec);
-	nulls[6] = request->drift_spec == NULL;
-	values[7] = Int32GetDatum(Max(1, request->share));
-	values[8] = Int32GetDatum((int32) Min(request->size, FC_MAX_CLUSTERS));
-	nulls[8] = !(request->size > 0);
-	values[9] = numbers(request->variance > 0 ? request->center : NULL, t->dim, &nulls[9]);
-	values[10] = Float8GetDatum(request->variance);
-	nulls[10] = !(request->variance > 0);
-	values[11] = Int64GetDatum(t->seed);
-	values[12] = Float8GetDatum(request->rank_limit);
-	nulls[12] = !(request->rank_limit > 0);
-	values[13] = request->operators > 0 ? operators_array(request) : (Datum) 0;
-	nulls[13] = request->operators == 0;
-	return make_record("scan_plan", values, nulls);
+	set_value(&plan, "encoder", source->encoder);
+	set_text(&plan, "metric", source->cosine ? "cosine" : NULL);
+	set_numbers(&plan, "center", request->units.center, t->dim);
+	set_numbers(&plan, "scale", request->units.scale, t->dim);
+	set_value(&plan, "map", request->map);
+	set_value(&plan, "spec", request->spec);
+	set_value(&plan, "drift_spec", request->drift_spec);
+	set_column(&plan, "share", Int32GetDatum(Max(1, request->share)));
+	if (request->size > 0)
+		set_column(&plan, "size", Int32GetDatum((int32) Min(request->size, FC_MAX_CLUSTERS)));
+	set_numbers(&plan, "sample_center", request->variance > 0 ? request->center : NULL, t->dim);
+	set_number(&plan, "sample_variance", request->variance > 0 ? request->variance : NAN);
+	set_column(&plan, "seed", Int64GetDatum(t->seed));
+	set_number(&plan, "rank_limit", request->rank_limit > 0 ? request->rank_limit : NAN);
+	if (request->operators > 0)
+		set_column(&plan, "operators", operators_array(request));
+	return end_record(&plan);
 }
 
 /* ---- rows ---- */
@@ -246,7 +235,7 @@ dimension_of(const training *t)
 static fc_operator_header *
 drawn_rows(const training *t, const char *text, const scan_request *request)
 {
-	query_argument plan = {"scan_plan", scan_plan(t, request)};
+	query_argument plan = {"scan_plan", plan_of_scan(t, request)};
 	scan_result result;
 	account		memory = {"a sample"};
 	fc_operator_header *rows = NULL;
@@ -260,8 +249,7 @@ drawn_rows(const training *t, const char *text, const scan_request *request)
 		read_scan(packed, &result);
 	if (!null && result.n > 0)
 		rows = rows_of_coreset(result.sample, &memory);
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
+	end_query();
 	return rows;
 }
 

@@ -21,7 +21,6 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/sketch/sketch_value.h"
-#include "pg/train/scan.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
 
@@ -118,8 +117,8 @@ estimated_groups(const training *t, Size wanted)
 	return (double) Max(1, groups);
 }
 
-/* Groups are hashed, with a quarter of the memory budget. */
-static int
+/* With a quarter of the memory budget. */
+int
 enter_grouping(const training *t, bool sparse)
 {
 	int			nest = NewGUCNestLevel();
@@ -158,12 +157,6 @@ hash_on_shards(const training *t, bool hashing)
 	set_locally(hashing ? "enable_sort = off" : "enable_sort TO DEFAULT");
 	set_locally(hashing ? psprintf("work_mem = %s", quote_literal_cstr(GetConfigOptionByName("work_mem", NULL, false))) : "work_mem TO DEFAULT");
 	set_config_option("citus.propagate_set_commands", passed_on, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
-}
-
-static void *
-copied(const void *value)
-{
-	return value == NULL ? NULL : memcpy(palloc(VARSIZE(value)), value, VARSIZE(value));
 }
 
 static int
@@ -208,8 +201,8 @@ read_part(const training *t, uint64 row, train_part *part)
 	part->n = result.n;
 	part->nulls = result.nulls;
 	part->rows = fc_coreset_rows(result.sample) > 0 ? rows_of_coreset(result.sample, &memory) : NULL;
-	part->sketch = copied(result.sketch);
-	part->counts = copied(result.counts);
+	part->sketch = result.sketch == NULL ? NULL : PG_DETOAST_DATUM_COPY(PointerGetDatum(result.sketch));
+	part->counts = result.counts == NULL ? NULL : PG_DETOAST_DATUM_COPY(PointerGetDatum(result.counts));
 	part->objective = NAN;
 	take_steps(t, part, &result);
 	return true;
@@ -234,7 +227,7 @@ plan_groups(const training *t, scan_request *request, query_argument *arguments)
 	{
 		set_operators(request, &t->found[i]);
 		groups[i] = CStringGetTextDatum(t->found[i].group);
-		plans[i] = scan_plan(t, request);
+		plans[i] = plan_of_scan(t, request);
 	}
 	set_operators(request, NULL);
 	arguments[1] = (query_argument) {"_text", PointerGetDatum(construct_array(groups, t->found_count, TEXTOID, -1, false, TYPALIGN_INT))};
@@ -279,7 +272,7 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 	source.planned = source.group_by != NULL && t->found_count > 0;
 	if (source.planned)
 		plan_groups(t, request, arguments);
-	arguments[0] = (query_argument) {"scan_plan", scan_plan(t, request)};
+	arguments[0] = (query_argument) {"scan_plan", plan_of_scan(t, request)};
 	run_query(scan_text(&source, INFINITY, 0, t->seed), source.planned ? 3 : 1, arguments, flags);
 	rows = SPI_processed;
 	parts = palloc_extended(Max(1, rows) * sizeof(train_part), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -294,8 +287,7 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 			(*count)++;
 		heap_freetuple(SPI_tuptable->vals[row]);	/* many groups are many bytes */
 	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
+	end_query();
 	if (request->rank_limit > 0 && *count == 1 && (parts[0].rows == NULL || parts[0].rows->k < Min((double) parts[0].n, request->size) / 2))
 		return NULL;
 	return parts;
@@ -328,11 +320,10 @@ scan_parts(training *t, const fc_operator_header *sample, int *count)
 
 /* A group has its share of the rows that are read; whole blocks cost less than an eighth of so many more. */
 group_sample *
-sample_groups(const training *t, double wanted, int *count)
+sample_groups(const training *t, double wanted, double rows, int *count)
 {
 	scan_request request = {.size = wanted};
-	query_argument plan = {"scan_plan", scan_plan(t, &request)};
-	double		rows = wanted * t->groups;
+	query_argument plan = {"scan_plan", plan_of_scan(t, &request)};
 	double		read = t->estimate < 2 * BLOCKS_TIMES * rows ? Max(rows, t->estimate / BLOCKS_TIMES + 1) : rows;
 	int			nest = enter_grouping(t, false);
 	group_sample *samples;
@@ -355,7 +346,6 @@ sample_groups(const training *t, double wanted, int *count)
 		if (result.n > 0)
 			samples[(*count)++] = (group_sample) {TextDatumGetCString(group), rows_of_coreset(result.sample, &memory)};
 	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
+	end_query();
 	return samples;
 }

@@ -27,7 +27,6 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/rkhs/kernel.h"
-#include "pg/sketch/prepared_cache.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
@@ -207,7 +206,7 @@ key_of(FunctionCallInfo fcinfo)
 
 /* The waiting rows in units: themselves, or in the site. */
 static const double *
-rows_in_units(const scan_state *state)
+waiting_in_units(const scan_state *state)
 {
 	const scan_plan *plan = state->plan;
 	double	   *x = state->site->doubles;
@@ -342,7 +341,7 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 	if (state->waiting == 0)
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
-	x = rows_in_units(state);
+	x = waiting_in_units(state);
 	if (state->sample != NULL || state->step[0] != NULL)
 		check_rows(state, x);
 	if (plan->spec != NULL || plan->drift_spec != NULL || state->sample != NULL)

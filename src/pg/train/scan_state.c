@@ -100,7 +100,7 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 		if (part == PART_SAMPLE && state->sample != NULL)
 			fc_coreset_move(state->sample, packed_coreset(state->sample), (fc_coreset *) at);
 		else if (parts[part] != NULL)
-			copy_bytes(at, parts[part], head.size[part]);
+			memcpy(at, parts[part], head.size[part]);
 		if (parts[part] != NULL)
 			SET_VARSIZE(at, head.size[part]);
 	}
@@ -195,7 +195,7 @@ copy_of(const void *value)
 {
 	void	   *copy = palloc(VARSIZE(value));
 
-	copy_bytes(copy, value, VARSIZE(value));
+	memcpy(copy, value, VARSIZE(value));
 	return copy;
 }
 
@@ -370,7 +370,15 @@ SQL_FUNCTION(fastclust_state_combine)
 	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_SCAN);
 
 	aggregate_context(fcinfo);
-	if (step != NULL && step->kind == FC_STEP_SCAN)
-		return combine_packed(fcinfo);
-	return step != NULL && step->kind == FC_STEP_CORESET ? fastclust_coreset_combine(fcinfo) : fastclust_step_combine(fcinfo);
+	switch (step == NULL ? 0 : step->kind)
+	{
+		case FC_STEP_SCAN:
+			return combine_packed(fcinfo);
+		case FC_STEP_CORESET:
+			return fastclust_coreset_combine(fcinfo);
+		case FC_STEP_CONTINGENCY:
+			return fastclust_contingency_combine(fcinfo);
+		default:
+			return fastclust_step_combine(fcinfo);
+	}
 }

@@ -9,7 +9,7 @@
 #include "operator/step.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/sums.h"
-#include "pg/train/scan.h"
+#include "pg/train/train.h"
 #include "rkhs/map.h"
 #include "sketch/layout.h"
 

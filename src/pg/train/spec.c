@@ -21,7 +21,7 @@
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
-#include "pg/sketch/spec_build.h"
+#include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
 #include "sketch/pilot.h"
@@ -96,40 +96,39 @@ by_sigma(const void *a, const void *b)
 	return x->sigma < y->sigma ? -1 : x->sigma > y->sigma;
 }
 
-/* Of the specs that a query gave; NULL: there are none. */
-static fc_spec *
-median_spec(void)
+static int
+largest_first(const void *a, const void *b)
 {
-	fc_spec    *specs[LARGEST_GROUPS];
-	int			count = (int) SPI_processed;
-	bool		null;
+	const group_sample *x = a;
+	const group_sample *y = b;
 
-	for (int i = 0; i < count; i++)
-		specs[i] = (fc_spec *) PG_DETOAST_DATUM_COPY(query_value((uint64) i, 1, &null));
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
-	qsort(specs, (Size) count, sizeof(fc_spec *), by_sigma);
-	return count > 0 ? specs[count / 2] : NULL;
+	return x->rows->k > y->rows->k ? -1 : x->rows->k < y->rows->k ? 1 : strcmp(x->group, y->group);
+}
+
+/* Of rows in their own units, in units. */
+static fc_spec *
+spec_of_sample(const training *t, const fc_operator_header *sample, Size clusters)
+{
+	fc_operator rows;
+
+	open_operator(rows_in_units(sample, (units) {0}, t->units), &rows);
+	return spec_of_rows(centroids_in_units(&rows, NULL, NULL), rows.k, rows.d, (int32) clusters, DatumGetJsonbP(spec_settings(t)));
 }
 
 /* That of the median group of the sample's largest, by the width of its clusters; NULL where wide rows share a projection. */
 static fc_spec *
 spec_of_groups(const training *t, double wanted)
 {
-	query_argument arguments[] = {{0}, {0}, {0}, {"int4", Int32GetDatum((int32) t->k)}, {"jsonb", spec_settings(t)}};
-	StringInfoData query;
-	fc_spec    *spec;
+	int			count;
+	int			found = 0;
+	group_sample *samples = sample_groups(t, wanted, wanted, &count);
+	fc_spec    *specs[LARGEST_GROUPS];
 
-	set_units(t, arguments);
-	initStringInfo(&query);
-	appendStringInfo(&query, "WITH r AS MATERIALIZED (SELECT %s AS value, %s AS x ", t->source.group_value, row_text(&t->source, t->units.center != NULL, false));
-	append_rows_from(&query, &t->source, wanted, t->estimate, t->seed, NULL);
-	appendStringInfo(&query, "), largest AS (SELECT value FROM r GROUP BY 1 HAVING count(*) > $4 ORDER BY count(*) DESC, 1 LIMIT %d),"
-						   " specs AS (SELECT value, sketch_spec_agg(x, $4, $5) AS spec FROM r JOIN largest USING (value) GROUP BY 1)"
-						   " SELECT spec FROM specs ORDER BY value", LARGEST_GROUPS);
-	run_query(query.data, lengthof(arguments), arguments, QUERY_CONSTANTS);
-	spec = median_spec();
-	return spec != NULL && spec->reduced == spec->dim ? in_own_units(t, spec, true) : NULL;
+	qsort(samples, (Size) count, sizeof(group_sample), largest_first);
+	for (int i = 0; i < count && i < LARGEST_GROUPS && samples[i].rows->k > t->k; i++)
+		specs[found++] = spec_of_sample(t, samples[i].rows, t->k);
+	qsort(specs, (Size) found, sizeof(fc_spec *), by_sigma);
+	return found > 0 && specs[found / 2]->reduced == specs[found / 2]->dim ? in_own_units(t, specs[found / 2], true) : NULL;
 }
 
 static fc_spec *
@@ -137,14 +136,12 @@ decoded_spec(const training *t, const fc_operator_header *sample)
 {
 	bool		many = t->k > MANY_CLUSTERS && strcmp(t->method, "compressive") != 0;
 	fc_spec    *spec = ready_spec(t);
-	fc_operator rows;
 
 	if (spec == NULL && t->source.group_by != NULL)
 		spec = spec_of_groups(t, sample->k);
 	if (spec != NULL)
 		return spec;
-	open_operator(rows_in_units(many ? some_rows(sample, 1, MANY_ROWS) : sample, (units) {0}, t->units), &rows);
-	spec = spec_of_rows(centroids_in_units(&rows, NULL, NULL), rows.k, rows.d, many ? MANY_CLUSTERS : (int32) t->k, DatumGetJsonbP(spec_settings(t)));
+	spec = spec_of_sample(t, many ? some_rows(sample, 1, MANY_ROWS) : sample, many ? MANY_CLUSTERS : t->k);
 	return in_own_units(t, spec, t->source.group_by != NULL);
 }
 

@@ -21,7 +21,7 @@
 #include "pg/drift/drift_value.h"
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
-#include "pg/model/numbering.h"
+#include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
@@ -54,7 +54,7 @@ row_length(const serving_part *part)
 void
 read_serving(training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"text", t->source.group_by == NULL ? (Datum) 0 : CStringGetTextDatum(t->source.group_by), t->source.group_by == NULL},
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, text_argument(t->source.group_by),
 	{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}};
 
 	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder"
@@ -80,8 +80,6 @@ read_serving(training *t)
 		if (row_length(part) != t->dim || !same_dimensions(null[6] ? NULL : aligned_value(value[6]), (fc_encoder_header *) t->source.encoder))
 			part->op = NULL;
 	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 }
 
 static int

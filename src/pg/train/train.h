@@ -140,16 +140,17 @@ typedef struct query_argument
 /* A type of ours or of pg_catalog. */
 extern Oid	type_of_name(const char *name);
 
+/* NULL is NULL. */
+extern query_argument text_argument(const char *value);
+
 extern void run_query(const char *text, int count, const query_argument *arguments, int flags);
+extern void end_query(void);	/* forgets the result, as the next query does */
 extern Datum query_value(uint64 row, int column, bool *null);		/* of the result, where it lies */
 
 /* The value of a query of one row and one column, in the current context; NULL is 0, with *null set where that is given. */
 extern Datum query_datum(const char *text, int count, const query_argument *arguments, int flags, bool *null);
 
-/* A composite value of a type of ours. */
-extern Datum make_record(const char *type, Datum *values, bool *nulls);
-
-/* The same column by column; those that are not set are NULL, or as they are in another record of the type. */
+/* A composite value of a type of ours, column by column; those that are not set are NULL, or as they are in another record of the type. */
 typedef struct record_builder
 {
 	TupleDesc	desc;
@@ -165,7 +166,7 @@ extern void set_number(record_builder *row, const char *name, double value);		/*
 extern void set_numbers(record_builder *row, const char *name, const double *values, Size count);
 extern Datum end_record(record_builder *row);
 
-/* ---- steps: notices, training_progress, training_log (steps.c) ---- */
+/* ---- steps: notices, training_progress, training_log (train.c) ---- */
 
 extern TimestampTz begin_step(const training *t, const char *step);
 extern void log_step(const training *t, const char *step, TimestampTz begun, double objective, const char *note);	/* NAN, NULL: none */
@@ -198,6 +199,9 @@ extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
 
 /* Rows are told apart by their values, wherever they lie. */
 extern void hash_keys(train_source *source);
+
+/* Are all features numbers, so that predict takes them as a list of values? */
+extern bool has_numbers(const train_source *source);
 
 extern bool has_citus(void);
 
@@ -250,7 +254,7 @@ typedef struct scan_request
 extern void announce_scan(const training *t, const scan_request *request, int flags);
 
 /* The plan of scan_agg. */
-extern Datum scan_plan(const training *t, const scan_request *request);
+extern Datum plan_of_scan(const training *t, const scan_request *request);
 
 /* ---- encoder.c ---- */
 
@@ -330,16 +334,19 @@ extern double estimated_groups(const training *t, Size wanted);
 
 /* The share of rows that enter sketch and counts: one of so many. */
 extern int	sketched_share(const training *t, double groups);
+
+/* Settings of a query that hashes groups, without workers where they are sparse, until AtEOXact_GUC of the level it returns. */
+extern int	enter_grouping(const training *t, bool sparse);
 extern train_part *scan_parts(training *t, const fc_operator_header *sample, int *parts);
 
-/* Uniform samples of groups, `wanted` rows each at most, in random order and the rows' own units. */
+/* Uniform samples of groups, `wanted` rows each at most and about `rows` in all, in random order and the rows' own units. */
 typedef struct group_sample
 {
 	char	   *group;
 	fc_operator_header *rows;
 } group_sample;
 
-extern group_sample *sample_groups(const training *t, double wanted, int *count);
+extern group_sample *sample_groups(const training *t, double wanted, double rows, int *count);
 
 /* ---- fit.c ---- */
 
@@ -494,5 +501,29 @@ extern void write_parts(Datum *records, int count);
 extern Datum level_paths(const training *t, const fc_operator_header *op, bool *null);
 
 extern double store_parts(training *t, const fc_operator_header *sample, train_part *parts, int count);
+
+#define SCAN_STEPS	2			/* operators at most */
+
+/* Of an operator of the plan. */
+typedef struct scan_step
+{
+	fc_operator_header *next;	/* the means of the clusters; where nobody came, the centroid stays */
+	int64		n;
+	double		sse;
+	int64	   *counts;			/* k */
+} scan_step;
+
+typedef struct scan_result
+{
+	int64		n;				/* rows taken, whatever the share */
+	int64		nulls;			/* of these with a NULL cell; by cosine those that were not taken, for they have no direction */
+	struct varlena *sketch;		/* these three are NULL where there is none, or no row entered */
+	struct varlena *counts;
+	fc_coreset *sample;
+	int			steps;
+	scan_step	step[SCAN_STEPS];
+} scan_result;
+
+extern void read_scan(Datum packed, scan_result *result);
 
 #endif							/* FASTCLUST_TRAIN_H */

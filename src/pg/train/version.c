@@ -19,7 +19,6 @@
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
-#include "pg/train/scan.h"
 #include "pg/train/train.h"
 
 #define ROWS_OF_SHARE	65536	/* that a sketch of a share should be of, at least */
@@ -143,7 +142,7 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 SQL_FUNCTION(fastclust_version_sample)
 {
 	stored_version version = version_argument(fcinfo);
-	training	t = {.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = PG_GETARG_INT64(4)};
+	training	t = {.method = "kmeans",.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = PG_GETARG_INT64(4)};
 	Datum		rows;
 
 	SPI_connect();
@@ -188,7 +187,7 @@ SQL_FUNCTION(fastclust_version_query)
 static bool
 put_sketches(FunctionCallInfo fcinfo, const training *t, const scan_request *request, const char *column, int64 least)
 {
-	query_argument plan = {"scan_plan", scan_plan(t, request)};
+	query_argument plan = {"scan_plan", plan_of_scan(t, request)};
 	bool		enough = true;
 
 	run_query(bucket_scan_text(&t->source, column, request->share > 1), 1, &plan, scan_flags(&t->source) | QUERY_STABLE);
@@ -211,8 +210,6 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const scan_request *req
 		if (enough)
 			put_row(fcinfo, values, nulls);
 	}
-	SPI_freetuptable(SPI_tuptable);
-	SPI_tuptable = NULL;
 	return enough;
 }
 
@@ -224,7 +221,7 @@ SQL_FUNCTION(fastclust_sketch_rows)
 {
 	stored_version version;
 	char	   *column;
-	training	t = {.options = empty_options(),.groups = 1};
+	training	t = {.method = "kmeans",.options = empty_options(),.groups = 1};
 	scan_request request = {.share = 1};
 	bool		null;
 

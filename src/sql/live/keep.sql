@@ -190,7 +190,7 @@ CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches, relation 
 DECLARE
     owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = relation);
     problem text := CASE WHEN owner <> current_user OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
-                         THEN COALESCE(foreign_code_problem(relation), foreign_type_problem(relation, live.columns)) END;
+                         THEN scan_problem(relation, live.columns) END;
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),

@@ -17,23 +17,6 @@ CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
      WHERE a.attisdropped IS NOT FALSE OR a.attname <> u.name OR a.atttypid <> u.type OR a.atttypmod <> u.typmod LIMIT 1
 $$;
 
--- Why the leaf of a live sketch cannot be read; NULL: it can.  Its deltas are found by the index, whatever the planner knows of live_deltas: most of
--- them may be another's.
-CREATE FUNCTION fastclust_internal.leaf_problem(live_id bigint, leaf oid) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_seqscan = off AS $$
-    SELECT CASE WHEN c.relkind <> 'r' THEN format('table %s is foreign', c.oid::regclass)
-                WHEN v.leaf IS NULL THEN format('table %s is not counted', c.oid::regclass)
-                WHEN c.relpersistence <> 'p' THEN format('table %s is not logged', c.oid::regclass)
-                ELSE COALESCE(v.lost, column_problem(v),
-                              (SELECT CASE WHEN count(*) < 3 THEN format('triggers of %s were dropped', c.oid::regclass)
-                                           WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '') THEN format('triggers of %s were disabled', c.oid::regclass) END
-                                 FROM pg_trigger g
-                                 JOIN (VALUES ('rows', 29), ('statement', 28), ('truncate', 34)) k(name, events) ON g.tgname = format('fastclust_live_%s_%s', $1, k.name) AND g.tgtype = k.events
-                                WHERE g.tgrelid = c.oid AND g.tgfoid = 'live_change()'::regprocedure),
-                              (SELECT d.lost FROM live_deltas d WHERE d.live_id = $1 AND d.leaf = $2 AND d.lost IS NOT NULL LIMIT 1)) END
-      FROM pg_class c LEFT JOIN live_leaves v ON v.live_id = $1 AND v.leaf = c.oid WHERE c.oid = $2
-$$;
-
 -- The triggers of a table, or of all; on a table of another role they are left, and count for nobody.
 CREATE FUNCTION fastclust_internal.drop_live_triggers(live_id bigint, relation oid) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -99,7 +99,8 @@ CREATE TABLE fastclust_internal.live_deltas (
     removed sketch,    -- the sketch of rows that went, where they are many
     added_counts drift_counts,    -- the rows of added, counted for drift
     removed_counts drift_counts,
-    lost text);    -- why a statement could not be followed; NULL: it was
+    lost text)    -- why a statement could not be followed; NULL: it was
+    USING heap;
 ALTER TABLE live_deltas ALTER added_rows SET STORAGE EXTERNAL, ALTER removed_rows SET STORAGE EXTERNAL;
 ALTER TABLE live_deltas REPLICA IDENTITY FULL;      -- or a publication of all tables would forbid to fold
 CREATE INDEX ON live_deltas (live_id);
@@ -115,8 +116,7 @@ SELECT pg_catalog.pg_extension_config_dump('live_deltas', '');
 
 CREATE FUNCTION fastclust_internal.owns_relation(relation oid, caller oid DEFAULT calling_role()) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT COALESCE((SELECT is_member(caller, c.relowner) FROM pg_class c WHERE c.oid = relation),
-                    (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller), false)
+    SELECT COALESCE(is_member((SELECT c.relowner FROM pg_class c WHERE c.oid = relation), caller), false)
 $$;
 -- A model makes triggers on no table that its own owner does not own: a stored option of his may be what asks for them.
 CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid) RETURNS void
@@ -159,7 +159,7 @@ CREATE FUNCTION fastclust_internal.are_counts_of(counts drift_counts, spec drift
     AS 'MODULE_PATHNAME', 'fastclust_are_counts_of' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.live_difference(added sketch, removed sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_live_difference' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width bigint) RETURNS timestamptz
+CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width interval) RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'fastclust_bucket_of_time' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.check_live_options(options jsonb) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_check_live_options' LANGUAGE C IMMUTABLE;
@@ -212,27 +212,18 @@ $$;
 
 -- ---- the values counted of a row ----
 
--- Microseconds of a bucket.
-CREATE FUNCTION fastclust_internal.bucket_microseconds(width interval) RETURNS bigint
-    LANGUAGE sql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
-    SELECT (extract(day FROM width)::numeric * 86400000000 + extract(hour FROM width)::numeric * 3600000000 + extract(minute FROM width)::numeric * 60000000
-            + extract(microseconds FROM width)::numeric)::bigint
-$$;
-
 -- The expressions of a live sketch for rows of its table, or of a leaf, of the alias t.  A NULL of vector, group_value or bucket: the row is not counted.
 CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation regclass, OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     source record := row_expressions(relation, live.features, live.vector, live.group_by, live.encoder);
 BEGIN
-    vector := CASE WHEN live.vector AND (source.raw LIKE '%::real[]' OR (SELECT t.typcategory = 'A' FROM pg_type t WHERE t.oid = base_type(feature_type(relation, live.features[1])))) THEN source.raw
-                   WHEN live.vector THEN format('vector_in_units(NULL, NULL, %s)', source.raw)
-                   WHEN live.encoder IS NOT NULL THEN source.raw
+    vector := CASE WHEN live.vector OR live.encoder IS NOT NULL THEN source.listed
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
                                        string_agg(format('t.%I::float8', f), ', ' ORDER BY i)) FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
     group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value END;
-    SELECT format('bucket_of_time(%s, %s)', CASE WHEN a.atttypid = 'timestamptz'::regtype THEN format('t.%I', live.bucket)
-                                                 ELSE format('(t.%I::timestamp AT TIME ZONE ''UTC'')', live.bucket) END, bucket_microseconds(live.bucket_width))
+    SELECT format('bucket_of_time(%s, %L::interval)', CASE WHEN a.atttypid = 'timestamptz'::regtype THEN format('t.%I', live.bucket)
+                                                 ELSE format('(t.%I::timestamp AT TIME ZONE ''UTC'')', live.bucket) END, live.bucket_width)
       INTO bucket FROM pg_attribute a WHERE a.attrelid = $2 AND a.attname = live.bucket;
     filter := (row_condition(relation, live.condition)).condition;     -- checked again: a stored row is the claim of a role
 END

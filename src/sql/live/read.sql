@@ -1,15 +1,28 @@
 
 -- live sketches: the sketch of now
 
--- Why a live sketch is not that of its table any more; NULL: it is.
+-- Why a live sketch is not that of its table any more; NULL: it is.  Deltas are found by their index, whatever the planner knows of live_deltas: most
+-- of them may be another's.
 CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
-    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    live kept_sketches := (SELECT l FROM kept_sketches l WHERE l.name = $1 AND may_read_live(l));
 BEGIN
-    RETURN (SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = l.relation) THEN 'the table is no more'
-                        WHEN live_pending(l.id) THEN 'changes of this transaction are counted at its end, or at that of the statement'
-                        ELSE (SELECT p.problem FROM live_tables(l.relation) t, leaf_problem(l.id, t.id) p(problem)
-                               WHERE t.is_leaf AND p.problem IS NOT NULL ORDER BY t.id LIMIT 1) END
-              FROM kept_sketches l WHERE l.name = $1 AND may_read_live(l));
+    RETURN CASE WHEN live.id IS NULL THEN NULL
+                WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation) THEN 'the table is no more'
+                WHEN live_pending(live.id) THEN 'changes of this transaction are counted at its end, or at that of the statement'
+                ELSE (SELECT p.problem FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id LEFT JOIN live_leaves v ON v.live_id = live.id AND v.leaf = c.oid,
+                      LATERAL (SELECT CASE WHEN c.relkind <> 'r' THEN format('table %s is foreign', c.oid::regclass)
+                                           WHEN v.leaf IS NULL THEN format('table %s is not counted', c.oid::regclass)
+                                           WHEN c.relpersistence <> 'p' THEN format('table %s is not logged', c.oid::regclass)
+                                           ELSE COALESCE(v.lost, column_problem(v),
+                                                (SELECT CASE WHEN count(*) < 3 THEN format('triggers of %s were dropped', c.oid::regclass)
+                                                             WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '') THEN format('triggers of %s were disabled', c.oid::regclass) END
+                                                   FROM pg_trigger g JOIN (VALUES ('rows', 29), ('statement', 28), ('truncate', 34)) k(name, events)
+                                                                       ON g.tgname = format('fastclust_live_%s_%s', live.id, k.name) AND g.tgtype = k.events
+                                                  WHERE g.tgrelid = c.oid AND g.tgfoid = 'live_change()'::regprocedure),
+                                                (SELECT d.lost FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = c.oid AND d.lost IS NOT NULL LIMIT 1)) END) p(problem)
+                       WHERE t.is_leaf AND p.problem IS NOT NULL ORDER BY t.id LIMIT 1) END;
 END
 $$;
 
@@ -117,7 +130,7 @@ CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_val
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$
 DECLARE
-    begins timestamptz := bucket_of_time(bucket, bucket_microseconds(live.bucket_width));
+    begins timestamptz := bucket_of_time(bucket, live.bucket_width);
 BEGIN
     IF group_value IS NOT NULL AND live.group_by IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no groups', live.name);

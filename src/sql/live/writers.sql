@@ -135,15 +135,6 @@ BEGIN
 END
 $$;
 
--- Is a leaf counted, or has a table above leaves its trigger?
-CREATE FUNCTION fastclust_internal.follows(live_id bigint, relation oid) RETURNS boolean
-    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN EXISTS (SELECT FROM kept_sketches l JOIN live_leaves v ON v.live_id = l.id WHERE l.id = $1 AND v.leaf = $2 AND may_read_live(l))
-        OR EXISTS (SELECT FROM pg_class c JOIN pg_trigger g ON g.tgrelid = c.oid WHERE c.oid = $2 AND c.relkind = 'p' AND g.tgname = format('fastclust_live_%s_statement', $1));
-END
-$$;
-
 -- Before all rows are counted anew: tables that are gone from the tree are counted no more.
 CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

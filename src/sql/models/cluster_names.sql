@@ -8,7 +8,7 @@ CREATE TABLE fastclust_internal.stored_names (
     cluster integer NOT NULL CHECK (cluster >= 0),
     features name[] NOT NULL,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200 AND name !~ '[\x01-\x1f\x7f]'),
-    named_by name NOT NULL,    -- the role that named it
+    named_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),    -- the role that named it
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- when it was named
     PRIMARY KEY (model_id, group_value, cluster),
     FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
@@ -64,8 +64,8 @@ BEGIN
     END IF;
     DELETE FROM stored_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $2;
     IF name IS NOT NULL THEN
-        INSERT INTO stored_names (model_id, model, group_value, cluster, features, name, named_by)
-        VALUES (held.id, held.model, version.group_value, $2, version.features, $3, pg_get_userbyid(calling_role()));
+        INSERT INTO stored_names (model_id, model, group_value, cluster, features, name)
+        VALUES (held.id, held.model, version.group_value, $2, version.features, $3);
     END IF;
 END
 $$;

@@ -6,7 +6,7 @@
 -- The ids of roles are a node's own: generated columns look the names up where a row arrives.
 CREATE TABLE fastclust_internal.shared_models (
     model text NOT NULL,
-    owner name NOT NULL, owner_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[owner]))[1]) STORED,
+    owner name NOT NULL, owner_id oid GENERATED ALWAYS AS (role_id(owner)) STORED,
     readers name[] NOT NULL, reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
     group_by name, group_value text NOT NULL,
     operator fastop NOT NULL, micro_clusters fastop, center double precision[], scale double precision[], distance_quantiles double precision[], map kernel_map,
@@ -30,7 +30,7 @@ BEGIN
         'SELECT one.group_by, v.operator, v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
            FROM (SELECT * FROM fastclust_internal.%1$I m WHERE m.model = $2 LIMIT 1) one
            LEFT JOIN fastclust_internal.%1$I v ON v.model = one.model AND v.group_value = $3
-          WHERE is_member($1, one.owner_id) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member($1, r))',
+          WHERE is_member(one.owner_id, $1) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member(r, $1))',
         copied) USING calling_role(), model, group_value;
 END
 $$;
@@ -85,7 +85,7 @@ BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
         RAISE feature_not_supported USING MESSAGE = 'Citus is not installed in this database',
             HINT = 'One server has no use for it: predict reads its models as they are.';
-    ELSIF NOT is_member(calling_role(), owner) THEN
+    ELSIF NOT is_member(owner) THEN
         RAISE insufficient_privilege USING MESSAGE = format('models are distributed by %s alone, who owns the extension', pg_get_userbyid(owner));
     ELSIF (SELECT l.groupid FROM pg_catalog.pg_dist_local_group l) <> 0 THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'models are distributed by the coordinator alone';

@@ -1,5 +1,5 @@
 
--- the checks of retrain_if_drifted
+-- the checks of retrain_if_drifted and check_drift
 
 -- true, false or an error: an array of objects whose numbers the views can read.
 CREATE FUNCTION fastclust_internal.drift_columns_fit(columns jsonb) RETURNS boolean
@@ -7,7 +7,7 @@ CREATE FUNCTION fastclust_internal.drift_columns_fit(columns jsonb) RETURNS bool
     SELECT COALESCE(bool_and(c.name IS NOT NULL), true) FROM jsonb_to_recordset(columns) c(name text, shift float8, spread float8, p float8)
 $$;
 
--- The checks of retrain_if_drifted; the columns that drift gives are explained there.
+-- The checks of retrain_if_drifted and check_drift; the columns that drift gives are explained there.
 CREATE TABLE fastclust_internal.drift_checks (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     model_id bigint NOT NULL,
@@ -25,7 +25,7 @@ CREATE TABLE fastclust_internal.drift_checks (
     threshold double precision NOT NULL,
     min_effect double precision NOT NULL,
     new_version integer,
-    checked_by name NOT NULL,
+    checked_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),
     checked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
 CREATE INDEX ON drift_checks (model_id, checked_at);
@@ -35,16 +35,18 @@ SELECT pg_catalog.pg_extension_config_dump('@log@', '');
 SELECT pg_catalog.pg_extension_config_dump('@log@_id_seq', '');
 --@end
 
--- A check of drift; who made it, and when, is noted here.
-CREATE FUNCTION fastclust_internal.write_drift(d drift_checks) RETURNS void
+-- A check of drift, by the number that it gets; who made it, and when, is noted here.
+CREATE FUNCTION fastclust_internal.write_drift(d drift_checks) RETURNS bigint
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := held_model(d.model_id);
+    number bigint;
 BEGIN
     PERFORM check_version_number(held, v, 1) FROM unnest(ARRAY[d.version, COALESCE(d.new_version, d.version)]) v;
     INSERT INTO drift_checks (model_id, model, version, relation, n, mmd2, null_sd, p_value, fit_residual, effect, verdict, columns,
-                           threshold, min_effect, new_version, checked_by)
+                           threshold, min_effect, new_version)
     VALUES (held.id, held.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns,
-            d.threshold, d.min_effect, d.new_version, pg_get_userbyid(calling_role()));
+            d.threshold, d.min_effect, d.new_version) RETURNING id INTO number;
+    RETURN number;
 END
 $$;

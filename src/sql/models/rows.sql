@@ -11,11 +11,10 @@ CREATE FUNCTION fastclust_internal.base_type(value_is regtype) RETURNS regtype
 CREATE FUNCTION fastclust_internal.columns_of_text(relation regclass, given text, OUT features name[], OUT vector boolean)
     AS 'MODULE_PATHNAME', 'fastclust_columns_of_text' LANGUAGE C STABLE;
 
--- Checked columns of a relation as expressions of a row t: as an array in its own units, by the encoder where there is one; the text of its group; has it a
--- NULL?  relation is qualified and quoted.
+-- Checked columns of a relation as expressions of a row t: as an array in its own units, by the encoder where there is one; the text of its group.
+-- relation is qualified and quoted.
 CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features name[], vector boolean, group_by name, encoder encoder,
-        OUT relation_name text, OUT raw text, OUT group_value text, OUT missing text, OUT numbers boolean, OUT sparse boolean,
-        OUT sharded boolean)
+        OUT relation_name text, OUT listed text, OUT group_value text, OUT numbers boolean, OUT sharded boolean)
     AS 'MODULE_PATHNAME', 'fastclust_row_expressions' LANGUAGE C STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 
 -- The rows of a relation as a version of a model reads them, of its group where it is one of groups: a row t as the operator takes it, of parameters $1

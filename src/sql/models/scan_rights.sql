@@ -12,61 +12,52 @@ END
 $$;
 
 -- internal: can only one who reads and superusers change what belongs to this role?
-CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid, reader name DEFAULT current_user) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT r.rolsuper OR r.rolname = reader
+    SELECT r.rolsuper OR r.rolname = current_user
       FROM pg_roles r
      WHERE r.oid = CASE pg_get_userbyid(role) WHEN 'pg_database_owner'
                         THEN (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database()) ELSE role END
 $$;
 
--- Casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
-CREATE FUNCTION fastclust_internal.foreign_type_problem(relation regclass, columns name[], reader name DEFAULT current_user) RETURNS text
+-- Whose code may run when columns of a relation are read, if only to plan it; NULL: the caller's own or a superuser's only.
+-- code: expressions of a relation and of its children: the query of a view, indexes, checks, statistics, the keys by which the relation or what it is a
+-- part of is partitioned.  The owner of the schema could put another table under the name between two scans.
+-- cell: casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
+-- named: the caller has named the relation, so that only the columns are another's choice.
+CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[], named boolean DEFAULT false) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH RECURSIVE part(attname, id) AS (
-        SELECT a.attname, a.atttypid FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (columns)
-        UNION SELECT part.attname, u.id
-                FROM part JOIN pg_type t ON t.oid = part.id, unnest(ARRAY[t.typbasetype, CASE WHEN t.typcategory = 'A' THEN t.typelem ELSE 0 END]) u(id)
-               WHERE u.id <> 0)
-    SELECT format('column "%s" of %s is of a type that is not built in', part.attname, relation)
-      FROM part JOIN pg_type t ON t.oid = part.id
-     WHERE t.typnamespace <> 'pg_catalog'::regnamespace AND NOT (t.typtype IN ('b', 'd', 'e') AND is_trusted_owner(t.typowner, reader)) LIMIT 1
-$$;
-
--- Do expressions that a scan may evaluate, if only to plan it, use what others than the reader may change?  Those of a relation and of its children:
--- the query of a view, indexes, checks, statistics, the keys by which the relation or what it is a part of is partitioned.
-CREATE FUNCTION fastclust_internal.uses_foreign_code(relation regclass, reader name DEFAULT current_user) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH RECURSIVE part(class, id) AS (
+    WITH RECURSIVE code(class, id) AS (
         SELECT 'pg_class'::regclass::oid, relation::oid
         UNION SELECT u.class, u.id
-                FROM part, LATERAL (SELECT 'pg_class'::regclass::oid, i.inhrelid FROM pg_inherits i WHERE i.inhparent = part.id
+                FROM code, LATERAL (SELECT 'pg_class'::regclass::oid, i.inhrelid FROM pg_inherits i WHERE i.inhparent = code.id
                                     UNION ALL SELECT d.refclassid, d.refobjid FROM
-                                        (SELECT r.tableoid, r.oid FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid WHERE c.oid = part.id AND c.relkind = 'v'
-                                         UNION ALL SELECT 'pg_class'::regclass, x.indexrelid FROM pg_index x WHERE x.indrelid = part.id
-                                         UNION ALL SELECT o.tableoid, o.oid FROM pg_constraint o WHERE o.conrelid = part.id AND o.contype = 'c'
-                                         UNION ALL SELECT s.tableoid, s.oid FROM pg_statistic_ext s WHERE s.stxrelid = part.id
-                                         UNION ALL SELECT 'pg_class'::regclass, a.relid FROM pg_partition_ancestors(part.id) a JOIN pg_partitioned_table p ON p.partrelid = a.relid) e(class, id)
+                                        (SELECT r.tableoid, r.oid FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid WHERE c.oid = code.id AND c.relkind = 'v'
+                                         UNION ALL SELECT 'pg_class'::regclass, x.indexrelid FROM pg_index x WHERE x.indrelid = code.id
+                                         UNION ALL SELECT o.tableoid, o.oid FROM pg_constraint o WHERE o.conrelid = code.id AND o.contype = 'c'
+                                         UNION ALL SELECT s.tableoid, s.oid FROM pg_statistic_ext s WHERE s.stxrelid = code.id
+                                         UNION ALL SELECT 'pg_class'::regclass, a.relid FROM pg_partition_ancestors(code.id) a JOIN pg_partitioned_table p ON p.partrelid = a.relid) e(class, id)
                                         JOIN pg_depend d ON d.classid = e.class AND d.objid = e.id AND d.objsubid = 0
                                      WHERE e.class <> 'pg_class'::regclass OR d.refclassid <> 'pg_class'::regclass) u(class, id)
-               WHERE part.class = 'pg_class'::regclass),
+               WHERE code.class = 'pg_class'::regclass),
     owned(class, id, owner) AS (
         SELECT tableoid, oid, relowner FROM pg_class UNION ALL SELECT tableoid, oid, proowner FROM pg_proc
-        UNION ALL SELECT tableoid, oid, oprowner FROM pg_operator UNION ALL SELECT tableoid, oid, typowner FROM pg_type)
-    SELECT EXISTS (SELECT FROM part JOIN owned USING (class, id) WHERE is_trusted_owner(owned.owner, reader) IS NOT TRUE)
-$$;
-
--- Whose code may run when a relation is scanned: that of its owner, of its children's, of what its expressions use, and of the schema's,
--- who could put another table under the name between two scans.  NULL: the caller's own or a superuser's only.
-CREATE FUNCTION fastclust_internal.foreign_code_problem(relation regclass) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+        UNION ALL SELECT tableoid, oid, oprowner FROM pg_operator UNION ALL SELECT tableoid, oid, typowner FROM pg_type),
+    cell(attname, id) AS (
+        SELECT a.attname, a.atttypid FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (columns)
+        UNION SELECT cell.attname, u.id
+                FROM cell JOIN pg_type t ON t.oid = cell.id, unnest(ARRAY[t.typbasetype, CASE WHEN t.typcategory = 'A' THEN t.typelem ELSE 0 END]) u(id)
+               WHERE u.id <> 0)
     SELECT CASE
-        WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation AND is_trusted_owner(c.relowner))
+        WHEN NOT named AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation AND is_trusted_owner(c.relowner))
             THEN format('relation %s belongs to another role', relation)
-        WHEN uses_foreign_code(relation) THEN format('relation %s uses what belongs to another role', relation)
-        WHEN NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                          WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
-            THEN format('the schema of %s belongs to another role', relation) END
+        WHEN NOT named AND EXISTS (SELECT FROM code JOIN owned USING (class, id) WHERE is_trusted_owner(owned.owner) IS NOT TRUE)
+            THEN format('relation %s uses what belongs to another role', relation)
+        WHEN NOT named AND NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
+            THEN format('the schema of %s belongs to another role', relation)
+        ELSE (SELECT format('column "%s" of %s is of a type that is not built in', cell.attname, relation)
+                FROM cell JOIN pg_type t ON t.oid = cell.id
+               WHERE t.typnamespace <> 'pg_catalog'::regnamespace AND NOT (t.typtype IN ('b', 'd', 'e') AND is_trusted_owner(t.typowner)) LIMIT 1) END
 $$;
 
 -- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
@@ -79,9 +70,8 @@ CREATE FUNCTION fastclust_internal.check_stored_scan(held stored_models, version
 DECLARE
     -- the caller's own choice: his model, trained by him or by a superuser
     own boolean := COALESCE((SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user), false);
-    problem text := CASE WHEN own THEN CASE WHEN NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
-                                            THEN COALESCE(foreign_code_problem(relation), foreign_type_problem(relation, columns)) END
-                         WHEN named THEN foreign_type_problem(relation, columns) END;
+    problem text := CASE WHEN NOT own OR (NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user))
+                         THEN scan_problem(relation, columns, named) END;
     class pg_class;
 BEGIN
     IF NOT own AND named IS NOT TRUE THEN
@@ -89,13 +79,12 @@ BEGIN
         problem := CASE
             WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('relation %s is not a table', relation)
             WHEN class.relrowsecurity THEN format('table %s has row-level security', relation)
-            WHEN foreign_code_problem(relation) IS NOT NULL THEN foreign_code_problem(relation)
             WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = held.owner_id
                                 AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
                                 AND (has_table_privilege(r.oid, class.oid, 'SELECT')
                                      OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(columns) f WHERE f IS NOT NULL)))
                 THEN format('role %s may not read %s', held.owner, relation)
-            ELSE foreign_type_problem(relation, columns) END;
+            ELSE problem END;
     END IF;
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model, held.owner, current_user),

@@ -3,7 +3,7 @@
 -- They are in the language fastclust_owner: they run as the owner of the extension, and calling_role() is the caller, whose rights they check.
 
 -- Has a role the rights of another?  Superusers have everybody's, and those of a role that is no more.
-CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_member(role oid, caller oid DEFAULT calling_role()) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role AND pg_has_role(caller, r.oid, 'USAGE'))
         OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
@@ -11,7 +11,7 @@ $$;
 
 CREATE FUNCTION fastclust_internal.is_reader(held stored_models) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(calling_role(), r))
+    SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(r))
 $$;
 
 -- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
@@ -39,7 +39,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     END IF;
     SELECT * INTO held FROM stored_models m WHERE m.model = model_name;
-    IF held.id IS NOT NULL AND is_member(calling_role(), held.owner_id) THEN
+    IF held.id IS NOT NULL AND is_member(held.owner_id) THEN
         BEGIN
             IF wait IS NOT FALSE THEN
                 SELECT * INTO held FROM stored_models m WHERE m.id = held.id AND m.model = model_name FOR UPDATE;
@@ -56,7 +56,7 @@ BEGIN
         IF held.id IS NULL THEN
             RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
         END IF;
-        IF is_member(calling_role(), held.owner_id) THEN    -- still, after a wait
+        IF is_member(held.owner_id) THEN    -- still, after a wait
             RETURN held;
         END IF;
     END IF;
@@ -76,7 +76,7 @@ $$;
 CREATE FUNCTION fastclust_internal.held_model(id bigint) RETURNS stored_models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    name text := (SELECT m.model FROM stored_models m WHERE m.id = $1 AND (is_member(calling_role(), m.owner_id) OR is_reader(m)));
+    name text := (SELECT m.model FROM stored_models m WHERE m.id = $1 AND (is_member(m.owner_id) OR is_reader(m)));
 BEGIN
     IF name IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
@@ -103,7 +103,7 @@ BEGIN
     ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
                    WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid
                      AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(calling_role(), a.usesysid) IS NOT TRUE))) THEN
+                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(a.usesysid) IS NOT TRUE))) THEN
         RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
             HINT = 'Choose another name.';
     ELSIF wait IS FALSE THEN
@@ -126,7 +126,7 @@ BEGIN
     END IF;
     IF NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
         PERFORM claim_name(model_name, wait);
-        INSERT INTO stored_models (model, owner) VALUES (model_name, pg_get_userbyid(calling_role())) ON CONFLICT DO NOTHING;
+        INSERT INTO stored_models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
     END IF;
     RETURN held_model(model_name, wait, true);
 END
@@ -173,10 +173,10 @@ BEGIN
     END IF;
     INSERT INTO stored_versions (model_id, model, version, group_value, method, note, relation, features, vector, encoder, k, options,
                                 operator, micro_clusters, splits, center, scale, map, spec, training_sketch, drift_spec, drift_counts, null_moments, spreads,
-                                distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, trained_by, started_at)
+                                distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, started_at)
     SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
            v.operator, v.micro_clusters, v.splits, v.center, v.scale, v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments, v.spreads,
-           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, pg_get_userbyid(calling_role()), v.started_at
+           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, v.started_at
       FROM unnest(parts) v;
 END
 $$;

@@ -85,7 +85,7 @@ BEGIN
     SELECT v.* INTO version FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
            (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = $1) o
      WHERE m.group_by IS NULL AND v.vector AND v.features = ARRAY[$2] AND v.relation = relation_name AND has_column_privilege(m.owner_id, $1, $2, 'SELECT')
-     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1;
+     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(m.owner_id, o.caller) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1;
     IF version.operator IS NOT NULL THEN
         PERFORM scanned_relation(readable_model(version.model), version, $1, NULL);
     ELSIF $3 IS NULL THEN

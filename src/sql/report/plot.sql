@@ -4,31 +4,9 @@
 -- A text in exactly so many columns of a terminal, cut or padded on the right, or else on the left.
 CREATE FUNCTION fastclust_internal.fit_text(value text, width integer, on_the_left boolean) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_fit_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
--- A number from 0 to 1 as a bar of at most so many columns; one from -1 to 1 as a bar on either side of a line.
-CREATE FUNCTION fastclust_internal.bar(x double precision, width integer) RETURNS text
+-- A number from 0 to 1 as a bar of at most so many columns, or one from -1 to 1 as a bar on either side of a line.
+CREATE FUNCTION fastclust_internal.bar(x double precision, width integer, two_sided boolean) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.two_sided_bar(x double precision, width integer) RETURNS text
-    AS 'MODULE_PATHNAME', 'fastclust_two_sided_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
--- Lines of at most 100 columns: sizes, and what the profile says most of each cluster, where centroids have features.
-CREATE FUNCTION fastclust_internal.plot_lines(version stored_versions, most integer) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share 
-                               FROM (SELECT c.cluster, round(clustered_rows(version) * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
-                                       FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t) z JOIN version_names(version) n USING (cluster))
-    SELECT concat_ws(E'\n', fit_text('cluster', 44, false) || fit_text('rows', 14, true) || fit_text('share', 8, true),
-        (SELECT string_agg(fit_text(s.cluster::text, 6, true) || '  ' || fit_text(s.name, 36, false) || fit_text(COALESCE(shown_value(s.size, 'number', false), ''), 14, true)
-                   || fit_text(COALESCE(shown_value(s.share, 'category', false), ''), 8, true) || '  ' || COALESCE(bar(s.share / NULLIF(s.max_share, 0), 32), ''), E'\n' ORDER BY s.place)
-           FROM s WHERE s.place <= most),
-        (SELECT E'\n' || fit_text('', 38, false) || fit_text('lower than all', 18, true) || ' ' || fit_text('higher', 16, false) || fit_text('in cluster', 13, true) || fit_text('all rows', 14, true)
-                   || E'\n' || string_agg(c.lines, E'\n' ORDER BY c.place)
-           FROM (SELECT s.place, fit_text(s.cluster::text, 6, true) || '  ' || rtrim(fit_text(s.name, 92, false)) || E'\n'
-                        || string_agg(fit_text('', 8, false) || fit_text(p.label, 31, false) || two_sided_bar(p.difference / 3, 16)
-                                      || ' ' || fit_text(shown_value(p.value, p.kind, false), 13, true) || ' ' || fit_text(shown_value(p.overall, p.kind, false), 13, true), E'\n' ORDER BY p.place) AS lines
-                   FROM s JOIN version_profile(version, 5) p USING (cluster)
-                  WHERE s.place <= most AND (abs(p.difference) >= 0.1 OR p.place = 1)
-                  GROUP BY s.place, s.cluster, s.name) c))
-$$;
 
 CREATE FUNCTION plot(model text, group_value text DEFAULT NULL) RETURNS text
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -41,7 +19,22 @@ BEGIN
     RETURN concat_ws(E'\n',
         rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model, CASE WHEN $2 IS NULL THEN '' ELSE format(' (%s)', $2) END, version.version, k,
               CASE WHEN k = 1 THEN '' ELSE 's' END, shown_value(version.n, 'number', false), version.relation), 100, false)), '',
-        plot_lines(version, most),
+        -- sizes, and what the profile says most of each cluster, where centroids have features; lines of at most 100 columns
+        (WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share 
+                                       FROM (SELECT c.cluster, round(clustered_rows(version) * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
+                                               FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t) z JOIN version_names(version) n USING (cluster))
+            SELECT concat_ws(E'\n', fit_text('cluster', 44, false) || fit_text('rows', 14, true) || fit_text('share', 8, true),
+                (SELECT string_agg(fit_text(s.cluster::text, 6, true) || '  ' || fit_text(s.name, 36, false) || fit_text(COALESCE(shown_value(s.size, 'number', false), ''), 14, true)
+                           || fit_text(COALESCE(shown_value(s.share, 'category', false), ''), 8, true) || '  ' || COALESCE(bar(s.share / NULLIF(s.max_share, 0), 32, false), ''), E'\n' ORDER BY s.place)
+                   FROM s WHERE s.place <= most),
+                (SELECT E'\n' || fit_text('', 38, false) || fit_text('lower than all', 18, true) || ' ' || fit_text('higher', 16, false) || fit_text('in cluster', 13, true) || fit_text('all rows', 14, true)
+                           || E'\n' || string_agg(c.lines, E'\n' ORDER BY c.place)
+                   FROM (SELECT s.place, fit_text(s.cluster::text, 6, true) || '  ' || rtrim(fit_text(s.name, 92, false)) || E'\n'
+                                || string_agg(fit_text('', 8, false) || fit_text(p.label, 31, false) || bar(p.difference / 3, 16, true)
+                                              || ' ' || fit_text(shown_value(p.value, p.kind, false), 13, true) || ' ' || fit_text(shown_value(p.overall, p.kind, false), 13, true), E'\n' ORDER BY p.place) AS lines
+                           FROM s JOIN version_profile(version, 5) p USING (cluster)
+                          WHERE s.place <= most AND (abs(p.difference) >= 0.1 OR p.place = 1)
+                          GROUP BY s.place, s.cluster, s.name) c))),
         CASE WHEN k > most THEN E'\n' || rtrim(fit_text(format('and %s smaller clusters: see profile(%L)', k - most, held.model), 100, false)) END);
 END
 $$;

@@ -4,12 +4,12 @@
 CREATE FUNCTION choose_k(relation regclass, features text, max_k integer DEFAULT 50, options jsonb DEFAULT '{}',
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text,
         OUT within integer, OUT reason text) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_choose_k_text' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+    AS 'MODULE_PATHNAME', 'fastclust_choose_k' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION choose_k(regclass, text, integer, jsonb)
     IS 'how many clusters a column of vectors or numbers has, or a list of columns: the numbers tried, what each costs and how stable it is; the verdict is at the number to take, with the clusters within those and the reason where it is not clear';
 CREATE FUNCTION choose_k(relation regclass, features name[], max_k integer DEFAULT 50, options jsonb DEFAULT '{}',
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text,
         OUT within integer, OUT reason text) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_choose_k_list' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+    AS 'MODULE_PATHNAME', 'fastclust_choose_k' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION choose_k(regclass, name[], integer, jsonb)
     IS 'how many clusters columns of numbers have, which are standardised unless the options say otherwise';

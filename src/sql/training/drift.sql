@@ -168,3 +168,51 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';
+
+-- It has no search_path of its own: the query is the caller's.
+CREATE FUNCTION change_points(query text, OUT changed_at timestamptz, OUT found_at timestamptz, OUT p_value double precision, OUT effect double precision,
+        OUT dimension integer, OUT shift double precision) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_change_points' LANGUAGE C STABLE ROWS 10;
+COMMENT ON FUNCTION change_points(text)
+    IS 'when the rows changed of which a query gives dates and sketches, such as one a day; no row is read';
+
+-- A superuser has the rights of all roles, and checks the models that are his own.  A model that cannot be checked does not keep the others from it.
+CREATE FUNCTION check_drift(INOUT model text DEFAULT NULL, OUT version integer, OUT verdict text, OUT effect double precision, OUT p_value double precision,
+        OUT n bigint, OUT columns jsonb, OUT problem text) RETURNS SETOF record
+    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    one bigint := CASE WHEN model IS NOT NULL THEN (held_model(model, true)).id END;
+    held stored_models;
+    found drift_checks;
+BEGIN
+    PERFORM reject_read_only('drift cannot be logged');
+    FOR held IN SELECT m.* FROM own_models m JOIN pg_roles r ON r.rolname = current_user
+                 WHERE CASE WHEN one IS NOT NULL THEN m.id = one ELSE m.version IS NOT NULL AND (m.owner_id = r.oid OR NOT r.rolsuper) END ORDER BY m.model LOOP
+        model := held.model;
+        version := held.version;
+        problem := NULL;
+        BEGIN
+            SELECT held.id, held.version, v.relation, sum(d.n) OVER (), d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect,
+                   CASE WHEN d.verdict IN ('new group', 'gone') THEN 'slight' ELSE d.verdict END, d.columns, 0.01, 0.1
+              INTO found.model_id, found.version, found.relation, found.n, found.mmd2, found.null_sd, found.p_value, found.fit_residual, found.effect,
+                   found.verdict, found.columns, found.threshold, found.min_effect
+              FROM largest_part(held) v, drift(held.model, by => CASE WHEN held.group_by IS NOT NULL THEN 'group' END) d
+             ORDER BY array_position('{drifted,new group,gone,slight,none}', d.verdict), d.effect DESC NULLS LAST LIMIT 1;
+            found.id := write_drift(found);
+            IF found.verdict = 'drifted' THEN
+                PERFORM pg_notify('fastclust_drift', found.id::text);    -- anybody may listen: the number tells only those who may read drift_log
+            END IF;
+            SELECT found.verdict, found.effect, found.p_value, found.n, found.columns INTO verdict, effect, p_value, n, columns;
+        EXCEPTION WHEN OTHERS THEN
+            IF one IS NOT NULL THEN
+                RAISE;
+            END IF;
+            SELECT 'failed', SQLERRM INTO verdict, problem, effect, p_value, n, columns;
+            RAISE WARNING USING MESSAGE = format('model "%s" cannot be checked: %s', model, problem);
+        END;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION check_drift(text)
+    IS 'drift of a model, or of each that the caller owns: a row a model, logged in drift_log, and a notification on channel fastclust_drift where it drifted; nothing is retrained';

@@ -14,7 +14,7 @@ DECLARE
        WHERE x.indrelid = relation AND x.indisprimary AND u.i <= x.indnkeyatts);
     keys name[] := CASE jsonb_typeof(options -> 'key')
         WHEN 'array' THEN ARRAY(SELECT k FROM jsonb_array_elements_text(options -> 'key') k)
-        WHEN 'string' THEN (columns_of_text(relation, options ->> 'key')).features
+        WHEN 'string' THEN CASE WHEN options ->> 'key' LIKE '{%' THEN (options ->> 'key')::name[] ELSE ARRAY[options ->> 'key'] END
         ELSE primary_key END;
     twice name := (SELECT k FROM unnest(keys || 'cluster'::name || CASE WHEN flag_option(options, 'name', false) THEN 'cluster_name'::name END
                                              || CASE WHEN flag_option(options, 'distance', false) THEN 'distance'::name END) k GROUP BY k HAVING count(k) > 1 ORDER BY k LIMIT 1);
@@ -31,39 +31,14 @@ BEGIN
         RAISE feature_not_supported USING MESSAGE = format('labels of %s can only follow by its primary key', relation),
             HINT = 'Leave out option "follow", and write the labels again by option "replace".';
     END IF;
-    PERFORM feature_type(relation, k) FROM unnest(keys) k;
     RETURN keys;
 END
 $$;
 
--- A row for each row of the relation: its key, its cluster, or the expression `cluster`, and its name and distance where the options ask for them.  Numbers
--- are given to predict as a list, which is twice as fast as a whole row, where none is NULL.
-CREATE FUNCTION fastclust_internal.label_query(held stored_models, version stored_versions, relation regclass, options jsonb, cluster text DEFAULT NULL) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    source record := row_expressions(relation, version.features, version.vector, held.group_by, NULL);
-    keys name[] := label_keys(relation, options);
-    condition text := COALESCE((row_condition(relation, COALESCE(options ->> 'where', version.options ->> 'where'))).condition, 'true');
-    listed boolean := held.group_by IS NULL AND source.numbers AND cardinality(version.features) <= 98 AND (SELECT bool_and(f.kind = 'number') FROM encoder_features(version.encoder) f);
-    model text := quote_literal(held.model);
-    x text := CASE WHEN version.vector THEN concat_ws(', ', source.raw, CASE WHEN held.group_by IS NOT NULL THEN source.group_value END)
-                   WHEN listed THEN (SELECT string_agg(format('t.%I', u.f), ', ' ORDER BY u.i) FROM unnest(version.features) WITH ORDINALITY u(f, i)) ELSE 't.*' END;
-    calls text[] := ARRAY(SELECT CASE WHEN listed AND NOT version.vector THEN format('CASE WHEN %s THEN %s(%s, t.*) ELSE %2$s(%3$s, %4$s) END', source.missing, c.called, model, x)
-                                      ELSE format('%s(%s, %s)', c.called, model, x) END || ' AS ' || c.name
-                            FROM (VALUES (1, 'predict', 'cluster'), (2, 'predict_distance', 'distance')) c(i, called, name)
-                           WHERE c.i = 1 OR flag_option(options, 'distance', false) ORDER BY c.i);
-    columns text := concat_ws(', ', (SELECT string_agg(format('t.%I', k), ', ' ORDER BY i) FROM unnest(keys) WITH ORDINALITY u(k, i)), COALESCE(label_query.cluster || ' AS cluster', calls[1]), calls[2]);
-BEGIN
-    IF NOT flag_option(options, 'name', false) THEN
-        RETURN format('SELECT %s FROM %s t WHERE %s', columns, source.relation_name, condition);
-    END IF;
-    RETURN (SELECT format('SELECT %s FROM (SELECT %s, %s AS "its group" FROM %s t WHERE %s OFFSET 0) q LEFT JOIN unnest(%L::text[], %L::integer[], %L::text[]) c(group_value, cluster, name)'
-                          ' ON c.cluster = q.cluster AND c.group_value = q."its group"',
-                          concat_ws(', ', (SELECT string_agg(format('q.%I', k), ', ' ORDER BY i) FROM unnest(keys || 'cluster'::name) WITH ORDINALITY u(k, i)), 'c.name AS cluster_name', CASE WHEN calls[2] IS NOT NULL THEN 'q.distance' END),
-                          columns, source.group_value, source.relation_name, condition, array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))
-              FROM model_clusters m WHERE m.model = held.model);
-END
-$$;
+-- A row for each row of the relation: its key, its cluster, and its name and distance where the options ask for them; the same with vectors in place of
+-- clusters, where these can be labelled many at a time, or NULL.
+CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation regclass, keys name[], options jsonb, OUT query text, OUT vectors text)
+    AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 
 -- The table is there and empty, or may be added to.
 CREATE FUNCTION fastclust_internal.prepare_target(target text, relation regclass, query text, options jsonb) RETURNS regclass
@@ -98,8 +73,8 @@ CREATE TABLE fastclust_internal.label_tables (
     target text NOT NULL,    -- qualified and quoted, as the relation is
     relation text NOT NULL,
     options jsonb NOT NULL,    -- of write_labels
-    followed_by name NOT NULL,    -- the role that wrote the labels
-    followed_by_id oid GENERATED ALWAYS AS ((role_ids(ARRAY[followed_by]))[1]) STORED,    -- the oid of that role when the row was written
+    followed_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),    -- the role that wrote the labels
+    followed_by_id oid GENERATED ALWAYS AS (role_id(followed_by)) STORED,    -- the oid of that role when the row was written
     PRIMARY KEY (model_id, target),
     FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
 SELECT pg_catalog.pg_extension_config_dump('label_tables', '');
@@ -115,7 +90,7 @@ DECLARE
 BEGIN
     DELETE FROM label_tables l WHERE l.model_id = held.id AND l.target = $2;
     IF options IS NOT NULL THEN
-        INSERT INTO label_tables (model_id, model, target, relation, options, followed_by) VALUES (held.id, held.model, $2, $3, $4, pg_get_userbyid(calling_role()));
+        INSERT INTO label_tables (model_id, model, target, relation, options) VALUES (held.id, held.model, $2, $3, $4);
     END IF;
 END
 $$;
@@ -135,7 +110,7 @@ BEGIN
     version.relation := follower.relation;
     relation := scanned_relation(held, version, NULL, held.group_by);
     problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE THEN format('they were written by role %s', follower.followed_by)
-                    WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN foreign_code_problem(target) END;
+                    WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN scan_problem(target, NULL) END;
     IF problem IS NOT NULL THEN
         RAISE insufficient_privilege USING MESSAGE = problem;
     END IF;
@@ -146,7 +121,7 @@ BEGIN
                       ' removed AS (DELETE FROM %4$s l USING changed c WHERE c."is gone" AND %8$s)'
                       ' INSERT INTO %4$s (%9$s) SELECT %9$s FROM changed c WHERE c."is new"',
                       string_agg(format('COALESCE(f.%1$I, l.%1$I) AS %1$I', u.name), ', ') FILTER (WHERE u.is_key), string_agg(format('f.%I', u.name), ', ') FILTER (WHERE NOT u.is_key),
-                      label_query(held, version, relation, follower.options), target, string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key),
+                      (label_query(version, relation, keys, follower.options)).query, target, string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key),
                       string_agg(format('f.%1$I IS DISTINCT FROM l.%1$I', u.name), ' OR '), string_agg(format('%1$I = c.%1$I', u.name), ', ') FILTER (WHERE NOT u.is_key),
                       string_agg(format('l.%1$I = c.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key), string_agg(format('%I', u.name), ', '))
           FROM (SELECT k AS name, true AS is_key FROM unnest(keys) k
@@ -196,8 +171,7 @@ DECLARE
     held stored_models := readable_model(model);
     version stored_versions;
     scanned regclass;
-    source record;
-    query text;
+    texts record;
     written bigint;
 BEGIN
     PERFORM reject_read_only('labels cannot be written'), check_training_options(options, 'write_labels');
@@ -206,14 +180,13 @@ BEGIN
     END IF;
     version := largest_part(held);
     scanned := scanned_relation(held, version, relation, held.group_by);
-    source := row_expressions(scanned, version.features, version.vector, NULL, NULL);
-    query := label_query(held, version, scanned, options);
-    PERFORM announce_step(format('model "%s": labels of %s', held.model, source.relation_name), held.id, held.model, 'labels', estimated_rows(scanned));
-    written := write_rows(held.model, prepare_target(target, relation, query, options), query, CASE WHEN version.vector AND held.group_by IS NULL AND NOT source.sparse AND NOT options ?| '{name,distance}' THEN label_query(held, version, scanned, options, source.raw) END);
+    texts := label_query(version, scanned, label_keys(scanned, options), options);
+    PERFORM announce_step(format('model "%s": labels of %s', held.model, scanned), held.id, held.model, 'labels', estimated_rows(scanned));
+    written := write_rows(held.model, prepare_target(target, relation, texts.query, options), texts.query, texts.vectors);
     PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions
-        PERFORM write_follower(held.id, target, source.relation_name, CASE WHEN flag_option(options, 'follow', false) THEN
+        PERFORM write_follower(held.id, target, (row_expressions(scanned, version.features, version.vector, NULL, NULL)).relation_name, CASE WHEN flag_option(options, 'follow', false) THEN
             options || jsonb_strip_nulls(jsonb_build_object('where', (row_condition(scanned, options ->> 'where')).condition)) END);
     END IF;
     RETURN written;

@@ -17,9 +17,9 @@ BEGIN
                date_trunc('milliseconds', CASE WHEN part.done > 0.005 THEN (clock_timestamp() - t.step_begun) * (1 / part.done - 1)
                                                WHEN t.step_ends > clock_timestamp() THEN t.step_ends - clock_timestamp() END), t.pid
           FROM running_trainings() t
-          LEFT JOIN stored_models m ON m.id = t.model_id AND is_member(t.role, m.owner_id) AND (is_member(calling_role(), m.owner_id) OR is_reader(m)),
+          LEFT JOIN stored_models m ON m.id = t.model_id AND is_member(m.owner_id, t.role) AND (is_member(m.owner_id) OR is_reader(m)),
                LATERAL (SELECT CASE WHEN t.rows_about > 0 THEN least(1, t.rows_done / t.rows_about) END AS done) part
-         WHERE m.id IS NOT NULL OR is_member(calling_role(), t.role)
+         WHERE m.id IS NOT NULL OR is_member(t.role)
          ORDER BY t.begun;
 END
 $$;

@@ -3,10 +3,10 @@
 -- old version serves, and a failure leaves no trace.
 
 CREATE FUNCTION train(model text, relation regclass, features text, k integer DEFAULT NULL, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_train_text' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION train(text, regclass, text, integer, text, jsonb)
     IS 'train a model on a column of vectors or numbers, or on a list of columns; returns the new version, which predict uses from the commit on';
 CREATE FUNCTION train(model text, relation regclass, features name[], k integer DEFAULT NULL, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_train_list' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
     IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';

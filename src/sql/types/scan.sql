@@ -28,8 +28,6 @@ CREATE FUNCTION fastclust_internal.scan_final(internal) RETURNS aggregate_state
 CREATE AGGREGATE fastclust_internal.scan_agg(plan scan_plan, key bigint, VARIADIC cells "any") (SFUNC = scan_accum, STYPE = internal, SSPACE = 65536,
     COMBINEFUNC = scan_combine, SERIALFUNC = scan_serialize, DESERIALFUNC = scan_deserialize,
     FINALFUNC = scan_final, FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE);
-CREATE FUNCTION fastclust_internal.state_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_state_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE fastclust_internal.merge_scan_agg(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = state_combine, PARALLEL = SAFE);
 

@@ -59,6 +59,10 @@ CREATE CAST (@element@[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS
 CREATE FUNCTION fastclust_internal.vector_support(internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_vector_support' LANGUAGE C STRICT;
 
+-- Two states of a kind, of any kind.
+CREATE FUNCTION fastclust_internal.state_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_state_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+
 -- The ways of a state that collects rows.
 --@each @state@ = spec; kmeans; kernel
 CREATE FUNCTION fastclust_internal.@state@_combine(internal, internal) RETURNS internal

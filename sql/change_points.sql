@@ -1,0 +1,36 @@
+-- change_points: when did the rows of dated sketches change?
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+CREATE FUNCTION noise(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    'SELECT (((hashint8extended(i, 4 * s) & 65535) + (hashint8extended(i, 4 * s + 1) & 65535) + (hashint8extended(i, 4 * s + 2) & 65535)
+            + (hashint8extended(i, 4 * s + 3) & 65535)) / 65536.0 - 2) * sqrt(3)';
+-- 60 days of 500 rows and ten columns, of deviation 1; column 4 moves by 0.4 on day 35, column 7 back by 0.5 on day 50; the first days have few rows
+CREATE TABLE visits AS
+SELECT i / 500 AS day, ARRAY[noise(i, 1), noise(i, 2), noise(i, 3), noise(i, 4) + CASE WHEN i / 500 >= 35 THEN 0.4 ELSE 0 END, noise(i, 5), noise(i, 6),
+       noise(i, 7) - CASE WHEN i / 500 >= 50 THEN 0.5 ELSE 0 END, noise(i, 8), noise(i, 9), noise(i, 10)] AS x
+  FROM generate_series(0, 29999) i WHERE i >= 2000 OR i % 4 = 0;
+SELECT train('visits', 'visits', 'x', 2);
+CREATE TABLE daily AS SELECT date '2026-01-01' + day AS at, sketch_agg(x, (SELECT model_spec('visits'))) AS s FROM visits GROUP BY day;
+SELECT changed_at::date - '2026-01-01' AS day, found_at - changed_at <= '3 days' AS soon, p_value < 1e-5 AS p, abs(effect - 0.45) < 0.25 AS effect, dimension, abs(abs(shift) - 0.45) < 0.2 AS shift, shift > 0 AS up
+  FROM change_points('SELECT at, s FROM daily');
+-- online: later days change nothing of what was found; no change, no alarm; the order of rows is of no account, nor are rows that are NULL or empty
+SELECT count(*) FROM change_points('SELECT at, s FROM daily WHERE at < ''2026-02-10''');
+SELECT count(*) FROM change_points('SELECT at, s FROM daily WHERE at < ''2026-02-05''');
+SELECT (SELECT array_agg(c) FROM change_points('SELECT at, s FROM daily ORDER BY hashint4(extract(doy FROM at)::integer) -- a comment') c)
+     = (SELECT array_agg(c) FROM change_points('SELECT at, s FROM daily UNION ALL VALUES (NULL::date, NULL::sketch), (''2026-03-01'', NULL) UNION ALL SELECT ''2026-01-05'', s - s FROM daily') c) AS same;
+-- days that differ more than their rows tell, such as weekends, are no changes
+CREATE TABLE weekly AS SELECT at, sketch_agg(ARRAY[noise(at - '2026-01-01' + 100 * i, 1) + CASE WHEN (at - '2026-01-01') % 7 > 4 THEN 0.3 ELSE 0 END, noise(at - '2026-01-01' + 100 * i, 2)], spec) AS s
+  FROM sketch_spec(2, 128, 1) spec, daily, generate_series(1, 1000) i GROUP BY at;
+SELECT count(*) FROM change_points('SELECT at, s FROM weekly');
+-- equal days; the few that are none to judge by
+SELECT count(*) FROM change_points('SELECT date ''2026-01-01'' + i, s FROM (SELECT s FROM daily LIMIT 1) d, generate_series(1, 50) i');
+SET client_min_messages = notice;
+SELECT count(*) FROM change_points('SELECT at, s FROM daily LIMIT 4');
+SET client_min_messages = warning;
+
+CREATE FUNCTION messages(statement text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement; RETURN 'no error'; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
+SELECT s, messages(format('SELECT * FROM change_points(%L)', s)) FROM unnest(ARRAY[NULL, 'SELECT at FROM daily', 'SELECT 1, s FROM daily', 'SELECT at, 1 FROM daily',
+    'SELECT at, s FROM daily UNION ALL SELECT at, s FROM weekly', 'DELETE FROM daily RETURNING *', 'SELECT at, s FROM none', '']) s;
+SELECT drop_model('visits');
+DROP TABLE visits, daily, weekly;
+DROP FUNCTION noise, messages;

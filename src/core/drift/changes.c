@@ -1,0 +1,241 @@
+/* changes.c - changes in a series of sketches; see changes.h */
+#include "drift/changes.h"
+
+#include <math.h>
+
+#include "base/blas.h"
+#include "base/sizes.h"
+#include "drift/waves.h"
+
+#define LONGEST			16		/* days of a window */
+#define WINDOWS			5		/* 1, 2, 4, 8, 16 days */
+#define LEAST_SEGMENT	3		/* days that a window is compared with */
+#define MOST_MOMENTS	256		/* of a sketch: more tell little more */
+#define MOST_LAW_DAYS	256		/* that the law is learned from */
+#define NEW_LAW_DAYS	30		/* after a change, until which the law before holds */
+#define ALARM			(0.005 / 365.0)
+
+typedef struct change_series
+{
+	const fc_sketch *const *day;
+	size_t		length;			/* of z: 2 moments */
+	double	   *sum;			/* (days + 1) x length: of n z of the days before */
+	double	   *rows;			/* days + 1: of n, effective rows W^2 / sum w^2 */
+	double	   *u;				/* the work of the law: MOST_LAW_DAYS x length, and twice MOST_LAW_DAYS^2 */
+	double	   *gram;
+	double	   *square;
+} change_series;
+
+/* The law of n |z - E z|^2 of a day. */
+typedef struct day_law
+{
+	double		trace;
+	fc_wave_null null;
+	size_t		days;			/* 0: none yet */
+} day_law;
+
+/* ---- the series ---- */
+
+static void
+read_days(const fc_sketch *const *days, size_t count, fc_arena *arena, change_series *series)
+{
+	size_t		moments = fc_spec_moments(fc_sketch_spec(days[0]));
+	size_t		stride = (moments + MOST_MOMENTS - 1) / MOST_MOMENTS;
+	size_t		taken = (moments + stride - 1) / stride;
+	double	   *z = FC_TAKE(arena, 2 * moments, double);
+
+	series->day = days;
+	series->length = 2 * taken;
+	series->sum = FC_TAKE(arena, (count + 1) * series->length, double);
+	series->rows = FC_TAKE(arena, count + 1, double);
+	series->u = FC_TAKE(arena, MOST_LAW_DAYS * series->length, double);
+	series->gram = FC_TAKE(arena, MOST_LAW_DAYS * MOST_LAW_DAYS, double);
+	series->square = FC_TAKE(arena, MOST_LAW_DAYS * MOST_LAW_DAYS, double);
+	for (size_t j = 0; j < series->length; j++)
+		series->sum[j] = 0;
+	series->rows[0] = 0;
+	for (size_t t = 0; t < count; t++)
+	{
+		double		weight = fc_sketch_total_weight(days[t]);
+		double		n = weight * weight / fc_sketch_weight2(days[t]);
+		const double *before = series->sum + t * series->length;
+		double	   *after = series->sum + (t + 1) * series->length;
+
+		fc_check();
+		fc_sketch_moments(days[t], z, z + moments);
+		for (size_t j = 0; j < taken; j++)
+			for (size_t part = 0; part < 2; part++)
+				after[2 * j + part] = before[2 * j + part] + n * z[part * moments + j * stride] / sqrt((double) taken);
+		series->rows[t + 1] = series->rows[t] + n;
+	}
+}
+
+/* ||mean of the days [middle, end) - mean of [first, middle)||^2 over c */
+static double
+distance(const change_series *series, size_t first, size_t middle, size_t end, double *c)
+{
+	const double *sum[3] = {series->sum + first * series->length, series->sum + middle * series->length, series->sum + end * series->length};
+	double		n1 = series->rows[middle] - series->rows[first];
+	double		n2 = series->rows[end] - series->rows[middle];
+	double		square = 0;
+
+	for (size_t j = 0; j < series->length; j++)
+	{
+		double		gap = (sum[2][j] - sum[1][j]) / n2 - (sum[1][j] - sum[0][j]) / n1;
+
+		square += gap * gap;
+	}
+	*c = 1.0 / n1 + 1.0 / n2;
+	return square / *c;
+}
+
+/* ---- the law of a day ---- */
+
+static void
+learn_law(const change_series *series, size_t first, size_t end, day_law *law)
+{
+	size_t		days = smaller(end - first, MOST_LAW_DAYS);
+	size_t		start = end - days;
+	double		nu = (double) days - 1.0;
+	double		n = series->rows[end] - series->rows[start];
+	double		trace[4] = {0};
+	int			size = (int) days;
+	int			length = (int) series->length;
+
+	for (size_t a = 0; a < days; a++)
+	{
+		const double *sum = series->sum + (start + a) * series->length;
+		double		rows = series->rows[start + a + 1] - series->rows[start + a];
+
+		for (size_t j = 0; j < series->length; j++)
+			series->u[a * series->length + j] = (sum[series->length + j] - sum[j]) / sqrt(rows) -
+				sqrt(rows) * (series->sum[end * series->length + j] - series->sum[start * series->length + j]) / n;
+	}
+	fc_check();
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size, size, length, 1.0, series->u, length, series->u, length, 0.0, series->gram, size);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1.0, series->gram, size, series->gram, size, 0.0, series->square, size);
+	for (size_t a = 0; a < days; a++)
+		trace[1] += series->gram[a * days + a] / nu;
+	for (size_t i = 0; i < days * days; i++)
+	{
+		trace[2] += series->gram[i] * series->gram[i] / (nu * nu);
+		trace[3] += series->gram[i] * series->square[i] / (nu * nu * nu);
+	}
+	law->days = days;
+	law->trace = trace[1];
+	law->null.square = nu * nu / ((nu - 1.0) * (nu + 2.0)) * (trace[2] - trace[1] * trace[1] / nu);
+	law->null.square = fmin(fmax(law->null.square, 1e-6 * trace[1] * trace[1]), trace[1] * trace[1]);
+	law->null.cube = pow(nu, 4.0) / ((nu - 1.0) * (nu - 2.0) * (nu + 2.0) * (nu + 4.0)) *
+		(trace[3] - 3.0 / nu * trace[2] * trace[1] + 2.0 / (nu * nu) * pow(trace[1], 3.0));
+	law->null.cube = trace[1] > 0 ? fmin(fmax(law->null.cube, law->null.square * law->null.square / trace[1]), pow(law->null.square, 1.5)) : 0.0;
+	law->null.square *= 1.0 + 2.0 / nu;
+	law->null.cube *= 1.0 + 6.0 / nu;
+}
+
+/* Learned again when the days since the last change are an eighth more than it was learned from; after a change the law before holds for a while. */
+static void
+update_law(const change_series *series, size_t first, size_t end, size_t *learned, day_law *law)
+{
+	size_t		days = end - first;
+
+	if (days < FC_CHANGE_HISTORY || (*learned == 0 && law->days > 0 && days < NEW_LAW_DAYS) || days * 8 < *learned * 9)
+		return;
+	learn_law(series, first, end, law);
+	*learned = days;
+}
+
+/* ---- a change ---- */
+
+/* Of days [first, end): the mean of a column and its variance, of all rows together. */
+static double
+mean_of_days(const change_series *series, size_t first, size_t end, size_t column, double *variance)
+{
+	double		weight = 0;
+	double		mean = 0;
+	double		square = 0;
+
+	for (size_t t = first; t < end; t++)
+	{
+		double		w = fc_sketch_total_weight(series->day[t]);
+		double		x = fc_sketch_mean(series->day[t], column);
+
+		weight += w;
+		mean += w * x;
+		square += w * (fc_sketch_variance(series->day[t], column) + x * x);
+	}
+	mean /= weight;
+	*variance = fmax(square / weight - mean * mean, 0.0);
+	return mean;
+}
+
+static void
+describe_change(const change_series *series, size_t first, const day_law *law, fc_arena *arena, fc_change *change)
+{
+	const fc_sketch *last = series->day[change->first - 1];
+	double		c;
+	double		excess = distance(series, first, change->first, change->found + 1, &c) - law->trace;
+
+	change->effect = fc_spec_basis(fc_sketch_spec(last)) != NULL ? NAN : sqrt(fmax(c * excess, 0.0) / fmax(fc_wave_response(last, arena), 1e-30));
+	change->shift = 0;
+	change->column = 0;
+	for (size_t i = 0; i < fc_sketch_spec(last)->dim; i++)
+	{
+		double		before;
+		double		after;
+		double		gap = mean_of_days(series, change->first, change->found + 1, i, &after) - mean_of_days(series, first, change->first, i, &before);
+		double		shift = gap == 0 ? 0 : gap / sqrt(before > 0 ? before : 1.0);
+
+		if (fabs(shift) > fabs(change->shift))
+		{
+			change->shift = shift;
+			change->column = i;
+		}
+	}
+}
+
+/* Is the last of the days [first, end) an alarm? */
+static bool
+find_change(const change_series *series, size_t first, size_t end, const day_law *law, fc_change *change)
+{
+	double		most = -1;
+	double		least = 1;
+	double		c;
+
+	for (size_t window = 1; window <= LONGEST && end - first >= window + LEAST_SEGMENT; window++)
+	{
+		double		found = distance(series, first, end - window, end, &c);
+
+		if (found > most)
+			change->first = end - window;
+		most = fmax(most, found);
+		if ((window & (window - 1)) == 0)
+			least = fmin(least, fc_wave_tail(found - law->trace, &law->null));
+	}
+	change->found = end - 1;
+	change->p_value = fmin(1.0, WINDOWS * least);
+	return change->p_value < ALARM;
+}
+
+void
+fc_find_changes(const fc_sketch *const *days, size_t count, fc_arena *arena, fc_change *changes, size_t *found)
+{
+	change_series series;
+	day_law		law = {0};
+	size_t		first = 0;
+	size_t		learned = 0;
+
+	*found = 0;
+	if (count <= FC_CHANGE_HISTORY)
+		return;
+	read_days(days, count, arena, &series);
+	for (size_t t = FC_CHANGE_HISTORY; t < count; t++)
+	{
+		fc_check();
+		update_law(&series, first, t, &learned, &law);
+		if (!find_change(&series, first, t + 1, &law, &changes[*found]))
+			continue;
+		describe_change(&series, first, &law, arena, &changes[*found]);
+		first = changes[(*found)++].first;
+		learned = 0;
+	}
+}

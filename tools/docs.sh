@@ -1,0 +1,11 @@
+#!/bin/bash
+# docs.sh build|serve: the site of docs/ in build/site, or shown on http://127.0.0.1:8000; README's picture is of docs.
+set -eu
+cd "$(dirname "$0")/.."
+. tools/common.sh
+if ! dpkg-query -W mkdocs mkdocs-material >/dev/null 2>&1 && ! { command -v mkdocs >/dev/null && python3 -c 'import material' 2>/dev/null; }
+then
+	root=$(root_prefix) || { echo "docs: install mkdocs and mkdocs-material" >&2; exit 1; }
+	$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mkdocs mkdocs-material >/dev/null
+fi
+exec mkdocs "$1" --quiet --strict --config-file tools/mkdocs.yml

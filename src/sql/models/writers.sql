@@ -116,19 +116,19 @@ $$;
 
 -- ---- the rows that training writes ----
 
--- The row of a model, made if it is not there, and held until the end of the transaction.
-CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RETURNS stored_models
+-- The row of a model, held until the end of the transaction; make: one that is not there is made.
+CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean, make boolean DEFAULT true) RETURNS stored_models
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM reject_read_only();
-    IF COALESCE(model_name, '') = '' THEN
+    IF make AND COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
     END IF;
-    IF NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
+    IF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
         PERFORM claim_name(model_name, wait);
         INSERT INTO stored_models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
     END IF;
-    RETURN held_model(model_name, wait, true);
+    RETURN held_model(model_name, wait, make);
 END
 $$;
 

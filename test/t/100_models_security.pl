@@ -105,7 +105,7 @@ refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a 
 refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
 refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
 refused('bob', "SELECT $_", '42501', "nor with what writers call: $_")
-	for "held_model($of_alice)", "claim_name('soon', true)", "lock_name(hashtext('soon'), false)", 'running_trainings()';
+	for "held_model($of_alice)", "claim_name('soon', true)", "lock_name(hashtext('soon'), false, false)", 'running_trainings()';
 refused('bob', $_, '42501', "nor makes a writer of his own: $_")
 	for "CREATE FUNCTION pg_temp.f() RETURNS void LANGUAGE fastclust_owner AS 'BEGIN DELETE FROM stored_models; END'", "CREATE FUNCTION pg_temp.f() RETURNS void LANGUAGE fastclust AS 'BEGIN END'";
 gives('bob', 'SELECT calling_role() = (SELECT oid FROM pg_roles WHERE rolname = current_user)', 't', 'outside of writers the calling role is the current one');

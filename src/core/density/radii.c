@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/sizes.h"
 
 #define FEW			12			/* sorted by insertion */
 #define MOST_PIVOTS 64
@@ -68,7 +67,7 @@ partition(neighbour *x, size_t n)
 		while (is_before(pivot, x[j]))
 			j--;
 		if (i >= j)
-			return larger(i, 1);
+			return i > 1 ? i : 1;
 		held = x[i];
 		x[i++] = x[j];
 		x[j--] = held;

@@ -67,7 +67,7 @@ partition(neighbour *x, size_t n)
 		while (is_before(pivot, x[j]))
 			j--;
 		if (i >= j)
-			return i > 1 ? i : 1;
+			return larger(i, 1);
 		held = x[i];
 		x[i++] = x[j];
 		x[j--] = held;

@@ -114,8 +114,10 @@ GRANT SELECT ON own_models, readable_models, readable_versions TO PUBLIC;
 CREATE FUNCTION fastclust_internal.labelling_operator(version stored_versions) RETURNS fastop
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE(version.micro_clusters, version.operator)';
 CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETURNS bigint
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-    SELECT CASE WHEN version.micro_clusters IS NULL THEN version.n ELSE (SELECT round(sum(c.weight))::bigint FROM centroids(version.operator) c) END
+    LANGUAGE fastclust IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN version.micro_clusters IS NULL THEN version.n ELSE (SELECT round(sum(c.weight))::bigint FROM centroids(version.operator) c) END;
+END
 $$;
 
 -- Edges, pairs and waves of a version: those of all its groups.

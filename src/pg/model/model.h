@@ -118,7 +118,7 @@ typedef struct model_row
 /*
  * The row that begins in `argument`, and the model in argument 0, of the group in argument `group` (-1: none), or of that in a whole row's
  * own column, and of the version in argument `version` (-1: the current one).  False where there is no answer: a group that is NULL or has no model;
- * a NULL among listed columns; a NULL of a record in a column whose NULLs are to be skipped;
+ * a NULL among listed values of a model of vectors; one in a column whose NULLs are to be skipped;
  * a zero vector, where the metric is cosine.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, row_form form, model_row *row);
@@ -132,9 +132,6 @@ extern int32 cluster_of_row(const model_row *row);
 
 /* For each cluster of `new` the number it gets by the distances to the clusters of `old`; NULL where they cannot be compared. */
 extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new);
-
-/* The same from the weight of rows by new and old label (k_new x k_old). */
-extern int32 *numbers_by_labels(const double *counts, Size k_old, Size k_new);
 
 /*
  * The new operator with the numbers of the old one for the clusters that continue its own: by distance, where the new one is also given in the

@@ -478,16 +478,13 @@ const fc_columns *
 columns_of_model(model_site *site)
 {
 	served_model *model = site->last;
-	Size		limit = (Size) fastclust_memory_budget * 1024 / 4;
-	Size		bytes;
+	Size		held = model->bytes;
 
-	if (model->columns == NULL && model->asked >= COLUMNS_FROM && model->center == NULL && model->map_header == NULL &&
-		model->encoder == NULL && model->bytes < limit)
-	{
-		model->columns = make_columns(&model->view, model->context, limit - model->bytes, &bytes);
-		model->bytes += bytes;
-		site->bytes += bytes;
-	}
+	if (model->center != NULL || model->map_header != NULL || model->encoder != NULL)
+		return NULL;
+	(void) columns_of(&model->columns, &model->view, model->asked, model->context, &held);
+	site->bytes += held - model->bytes;
+	model->bytes = held;
 	return model->columns;
 }
 

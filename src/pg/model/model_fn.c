@@ -111,7 +111,7 @@ answer_row(FunctionCallInfo fcinfo, int group, int version, row_form form, answe
 {
 	model_row	row;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !read_model_row(fcinfo, group, version, 1, form, &row))
+	if (PG_ARGISNULL(0) || (form == ROW_GIVEN && PG_ARGISNULL(1)) || !read_model_row(fcinfo, group, version, 1, form, &row))
 		PG_RETURN_NULL();
 	return how(fcinfo, &row);
 }

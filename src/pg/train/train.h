@@ -420,7 +420,6 @@ typedef struct stored_version
 extern stored_version open_version(Datum record);
 
 /* The units of its rows of d numbers. */
-extern bool has_units(const stored_version *version);
 extern units units_of_version(const stored_version *version, Size d);
 
 /* ---- spec.c ---- */

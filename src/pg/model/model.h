@@ -133,6 +133,9 @@ extern int32 cluster_of_row(const model_row *row);
 /* For each cluster of `new` the number it gets by the distances to the clusters of `old`; NULL where they cannot be compared. */
 extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new);
 
+/* The same from the weight of rows by new and old label (k_new x k_old); NULL where that is more than memory. */
+extern int32 *numbers_by_labels(const double *counts, Size k_old, Size k_new);
+
 /*
  * The new operator with the numbers of the old one for the clusters that continue its own: by distance, where the new one is also given in the
  * units of the old (moved; else NULL), or by the labels of rows that each has in its own space.

@@ -220,7 +220,7 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 }
 
 /* The same from the weight of rows by new and old label (k_new x k_old). */
-static int32 *
+int32 *
 numbers_by_labels(const double *counts, Size k_old, Size k_new)
 {
 	fc_arena	arena;

@@ -363,6 +363,9 @@ extern fc_operator_header *old_clusters(const training *t, const char *group, Si
 extern bool has_factor_method(const Jsonb *options);
 extern void fit_part(training *t, train_part *part);
 
+/* All groups told of before the first, or refused. */
+extern void announce_groups(const training *t, const train_part *parts, int count);
+
 /* ---- density.c: the method density, which no other calls ---- */
 
 /* The error of a training that the method cannot do; k as it was asked for, 0: not. */

@@ -292,20 +292,6 @@ SQL_FUNCTION(fastclust_labels_changed)
 	PG_RETURN_FLOAT8(changed_labels(&labels));
 }
 
-/* (operator, numbers): cluster j becomes number numbers[j]. */
-SQL_FUNCTION(fastclust_renumber)
-{
-	const fc_operator_header *op = OPERATOR_ARG(0);
-	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		numbers = read_vector(&reader, PG_GETARG_DATUM(1), "numbers");
-	int32	   *place = palloc(op->k * sizeof(int32));
-
-	check_vector_dim(&numbers, op->k, "the list of clusters");
-	for (Size j = 0; j < op->k; j++)
-		place[j] = (int32) row_element(numbers.doubles, numbers.floats, j);
-	PG_RETURN_POINTER(renumbered(op, place));
-}
-
 /*
  * (key, live, wait): lock the key, of a model or of a live sketch, until the end of the transaction; false when another session has it and
  * wait is false.  A lock of this kind, unlike an advisory lock, is in nobody else's reach.

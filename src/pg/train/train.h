@@ -360,6 +360,9 @@ extern fc_operator_header *old_clusters(const training *t, const char *group, Si
 extern bool has_factor_method(const Jsonb *options);
 extern void fit_part(training *t, train_part *part);
 
+/* All groups told of before the first, or refused. */
+extern void announce_groups(const training *t, const train_part *parts, int count);
+
 /* ---- lloyd.c ---- */
 
 extern void lloyd_scans(training *t, train_part *parts, int count, int steps);

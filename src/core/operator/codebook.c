@@ -232,6 +232,7 @@ fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *
 	if (!is_permutation(place, k, FC_TAKE(arena, k, bool)))
 		return FC_EFORMAT;
 	*op = *source;
+	op->regions = (fc_regions) {0};
 	for (size_t j = 0; j < k; j++)
 		weights[place[j]] = source->weights[j];
 	op->weights = weights;

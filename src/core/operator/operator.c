@@ -304,3 +304,19 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratc
 		return -fc_row_product(x, op->factor[0].values + j * op->d, op->d);
 	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch.floats), op->d);
 }
+
+/* ---- regions ---- */
+
+int32_t
+fc_operator_label_of(const fc_operator *op, size_t j, const double *x, fc_scratch scratch)
+{
+	return fc_operator_label(op, j, op->regions.clusters > 0 ? fc_operator_distance(op, j, x, scratch) : 0.0);
+}
+
+double
+fc_operator_outlier(const fc_operator *op, size_t j, double squared)
+{
+	double		radius = fmax((double) op->regions.radius[j], sqrt(squared));
+
+	return radius > (double) op->regions.peak[j] ? 1.0 - (double) op->regions.peak[j] / radius : 0.0;
+}

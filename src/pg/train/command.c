@@ -231,6 +231,7 @@ begin_retraining(const held_model *held, const stored_version *version, Jsonb *o
 	open_source(&source, relation, &version->features, version->vector, text_option(settings, "group_by"));
 	source.encoder = version->encoder;
 	t = begin_training(held, &source, (int64) number_option(options, "k", (double) version->k), method != NULL ? method : version->method, settings);
+	t->again = true;
 	if (flag_option(options, "frozen", false))
 		freeze(t, version);
 	return t;

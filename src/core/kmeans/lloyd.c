@@ -115,13 +115,6 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
 	}
 }
 
-/* sum of w min(near, distance) of a block; with update, near takes that minimum. */
-static double
-block_potential(fc_kmeans_work *w, size_t start, const float *distance, bool update)
-{
-	return fc_kmeans_potential(w, distance, start, end_of_block(w, start), update);
-}
-
 /* The candidate that leaves the lowest potential. */
 static size_t
 best_candidate(fc_kmeans_work *w, size_t count)
@@ -136,7 +129,7 @@ best_candidate(fc_kmeans_work *w, size_t count)
 
 		candidate_distances(w, start, 0, count, out, stride);
 		for (size_t q = 0; q < count; q++)
-			total[q] += block_potential(w, start, out + q * stride, false);
+			total[q] += fc_kmeans_potential(w, out + q * stride, start, end_of_block(w, start), false);
 	}
 	for (size_t q = 1; q < count; q++)
 		if (total[q] < total[best])
@@ -157,7 +150,7 @@ keep_candidate(fc_kmeans_work *w, size_t q)
 			measured = w->rows.packs != NULL ? w->seeding.distance : w->seeding.distance + q * w->rows.n + start;
 		if (q != SIZE_MAX && w->rows.packs != NULL)	/* cheaper to measure again than to store */
 			candidate_distances(w, start, q, 1, w->seeding.distance, FC_TILE_ROWS);
-		w->seeding.total += w->seeding.potential[start / FC_TILE_ROWS] = block_potential(w, start, measured, true);
+		w->seeding.total += w->seeding.potential[start / FC_TILE_ROWS] = fc_kmeans_potential(w, measured, start, end_of_block(w, start), true);
 	}
 }
 

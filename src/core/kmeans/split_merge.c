@@ -529,10 +529,7 @@ split_merge(fc_kmeans_work *w)
 void
 fc_kmeans_rounds(fc_kmeans_work *w)
 {
-	if (w->split_merge)
-		split_merge(w);
-	else
-		breathe(w);
+	w->split_merge ? split_merge(w) : breathe(w);
 }
 
 /* ---- no cluster too large ---- */

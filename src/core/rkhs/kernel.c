@@ -237,8 +237,11 @@ fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 {
 	int			d = (int) left->d;
 
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d, 1.0, left->exact + a * left->d, d,
-				right->exact + b * left->d, d, 0.0, out, (int) ldo);
+	if (nb == 1 && ldo == 1)	/* dgemm would copy all that is on the left */
+		fc_matrix_apply(left->exact + a * left->d, na, left->d, right->exact + b * left->d, out);
+	else
+		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d, 1.0, left->exact + a * left->d, d,
+					right->exact + b * left->d, d, 0.0, out, (int) ldo);
 	for (size_t i = 0; i < na; i++)
 		for (size_t j = 0; j < nb; j++)
 			out[i * ldo + j] = exact_value(left, out[i * ldo + j], left->half != NULL ? left->half[a + i] : 0.0,

@@ -35,6 +35,7 @@ typedef struct served_model
 	int			quantile_count;
 	double		contamination;	/* the share of the rows that anomaly takes for anomalies */
 	double	   *spreads;		/* k deviations per dimension, or NULL */
+	Datum	   *names;			/* k texts; NULL until they are asked for */
 	int32	   *paths;			/* k x levels: the numbers above each cluster, from the top; NULL without levels */
 	int			levels;			/* above the clusters */
 	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are vectors */
@@ -90,6 +91,9 @@ extern const served_model *served_model_of(FunctionCallInfo fcinfo, model_site *
 /* The columns of the model that served_model_of gave last, where its rows are those of its operator; else NULL. */
 extern const fc_columns *columns_of_model(model_site *site);
 
+/* The shown name of a cluster of the model that served_model_of gave last. */
+extern text *shown_name_of(model_site *site, size_t cluster);
+
 /* ---- a row as a function's arguments give it, in the coordinates of a model's operator ---- */
 
 /* How a row is given. */
@@ -114,7 +118,7 @@ typedef struct model_row
 /*
  * The row that begins in `argument`, and the model in argument 0, of the group in argument `group` (-1: none), or of that in a whole row's
  * own column, and of the version in argument `version` (-1: the current one).  False where there is no answer: a group that is NULL or has no model;
- * a NULL among listed columns; a NULL of a record in a column whose NULLs are to be skipped;
+ * a NULL among listed values of a model of vectors; one in a column whose NULLs are to be skipped;
  * a zero vector, where the metric is cosine.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, row_form form, model_row *row);
@@ -127,9 +131,6 @@ extern size_t cluster_of_row(const model_row *row);
 
 /* For each cluster of `new` the number it gets by the distances to the clusters of `old`; NULL where they cannot be compared. */
 extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new);
-
-/* The same from the weight of rows by new and old label (k_new x k_old). */
-extern int32 *numbers_by_labels(const double *counts, Size k_old, Size k_new);
 
 /*
  * The new operator with the numbers of the old one for the clusters that continue its own: by distance, where the new one is also given in the

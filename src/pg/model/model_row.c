@@ -10,6 +10,7 @@
 #include "encode/encoder.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
+#include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
@@ -29,16 +30,8 @@ reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 		doubles += model->map.rank;
 		floats = Max(floats, model->map.rank + fc_kernel_map_scratch(&model->map));
 	}
-	if (site->row_doubles < doubles)
-	{
-		site->row = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, doubles * sizeof(double));
-		site->row_doubles = doubles;
-	}
-	if (site->scratch.count < floats)
-	{
-		site->scratch.floats = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
-		site->scratch.count = floats;
-	}
+	site->row = grown(fcinfo->flinfo->fn_mcxt, site->row, &site->row_doubles, doubles, sizeof(double));
+	site->scratch.floats = grown(fcinfo->flinfo->fn_mcxt, site->scratch.floats, &site->scratch.count, floats, sizeof(float));
 	site->ready = model;
 }
 
@@ -110,7 +103,6 @@ list_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *mod
 	return v;
 }
 
-/* None of the columns is NULL. */
 static vector
 columns_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 {
@@ -230,6 +222,48 @@ check_length(const vector *v, const served_model *model, row_form form)
 			 errhint("Give the columns in the order of the training, or a whole row of the table.")));
 }
 
+/* Is there a NULL among listed values? */
+static bool
+has_null(FunctionCallInfo fcinfo, const model_site *site, int argument, row_form form)
+{
+	int			listed = form == ROW_LIST ? 2 : form == ROW_COLUMNS ? site->columns->d : 0;
+
+	for (int i = 0; i < listed; i++)
+		if (PG_ARGISNULL(argument + i))
+			return true;
+	return form == ROW_LIST && array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 2));
+}
+
+/* Listed values of which some are NULL, as a whole row has them; false: of a model of vectors, or such NULLs are to be skipped. */
+static bool
+values_with_nulls(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, row_form form, vector *v)
+{
+	int			first = form == ROW_LIST ? 2 : site->columns->d;
+	int			more = 0;
+	Datum	   *elements;
+	bool	   *element_nulls;
+	bool	   *nulls;
+	double	   *values = site->row;
+
+	if (model->encoder == NULL)
+		return false;
+	if (form == ROW_LIST)
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(argument + 2), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elements, &element_nulls, &more);
+	*v = (vector) {site->row + model->d, NULL, first + more};
+	check_length(v, model, form);
+	if (form == ROW_COLUMNS)
+		(void) read_columns(fcinfo, site->columns, values);
+	nulls = palloc((Size) v->d * sizeof(bool));
+	for (int i = 0; i < v->d; i++)
+	{
+		nulls[i] = i < first ? PG_ARGISNULL(argument + i) : element_nulls[i - first];
+		if (form == ROW_LIST)
+			values[i] = nulls[i] ? 0.0 : DatumGetFloat8(i < first ? PG_GETARG_DATUM(argument + i) : elements[i - first]);
+	}
+	v->d = (int) model->d;
+	return encode_numbers(model->encoder, values, nulls, site->row + model->d);
+}
+
 static bool
 vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, row_form form, vector *v)
 {
@@ -237,6 +271,8 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 		return record_argument(fcinfo, site, model, argument, v);
 	if (model->encoder != NULL && !model->takes_numbers)
 		require_numbers(model);
+	if (has_null(fcinfo, site, argument, form))
+		return values_with_nulls(fcinfo, site, model, argument, form, v);
 	if (form == ROW_RECORD)
 	{
 		if (!vector_of_record(record_of(fcinfo, site, model), model, PG_GETARG_HEAPTUPLEHEADER(argument), v))
@@ -251,18 +287,6 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 	check_length(v, model, form);
 	*v = encoded_values(site, model, *v);
 	return true;
-}
-
-/* Is there a NULL among the columns, or among the arguments before them? */
-static bool
-has_null(FunctionCallInfo fcinfo, int argument, row_form form)
-{
-	if (form == ROW_LIST)
-		return array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 2));
-	for (int i = 0; form == ROW_COLUMNS && i < PG_NARGS(); i++)
-		if (PG_ARGISNULL(i))
-			return true;
-	return false;
 }
 
 /* The form of an argument of any type. */
@@ -376,7 +400,7 @@ read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, ro
 	sparse_outcome outcome;
 	vector		v;
 
-	if (has_null(fcinfo, argument, form))
+	if (form == ROW_LIST && PG_ARGISNULL(argument + 2))
 		return false;
 	site = model_site_of(fcinfo);
 	if (form == ROW_GIVEN)

@@ -219,7 +219,8 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 	return number;
 }
 
-int32 *
+/* The same from the weight of rows by new and old label (k_new x k_old). */
+static int32 *
 numbers_by_labels(const double *counts, Size k_old, Size k_new)
 {
 	fc_arena	arena;
@@ -291,28 +292,14 @@ SQL_FUNCTION(fastclust_labels_changed)
 	PG_RETURN_FLOAT8(changed_labels(&labels));
 }
 
-/* (operator, numbers): cluster j becomes number numbers[j]. */
-SQL_FUNCTION(fastclust_renumber)
-{
-	const fc_operator_header *op = OPERATOR_ARG(0);
-	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		numbers = read_vector(&reader, PG_GETARG_DATUM(1), "numbers");
-	int32	   *place = palloc(op->k * sizeof(int32));
-
-	check_vector_dim(&numbers, op->k, "the list of clusters");
-	for (Size j = 0; j < op->k; j++)
-		place[j] = (int32) row_element(numbers.doubles, numbers.floats, j);
-	PG_RETURN_POINTER(renumbered(op, place));
-}
-
 /*
- * (key, wait): lock the key until the end of the transaction; false when another session has it and
+ * (key, live, wait): lock the key, of a model or of a live sketch, until the end of the transaction; false when another session has it and
  * wait is false.  A lock of this kind, unlike an advisory lock, is in nobody else's reach.
  */
 SQL_FUNCTION(fastclust_lock_name)
 {
 	LOCKTAG		tag;
 
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, (uint32) PG_GETARG_INT32(0), 0);
-	PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false, !PG_GETARG_BOOL(1)) != LOCKACQUIRE_NOT_AVAIL);
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, (uint32) PG_GETARG_INT32(0), (uint16) PG_GETARG_BOOL(1));
+	PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false, !PG_GETARG_BOOL(2)) != LOCKACQUIRE_NOT_AVAIL);
 }

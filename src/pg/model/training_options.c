@@ -66,7 +66,7 @@ static const training_option training_options[] = {
 	{ANY_TRAINING, {"effort", OPTION_TEXT, NULL, 0, 0, "balanced", "\"fast\", \"balanced\" or \"thorough\": how large the sample of many clusters is, and how long k-means searches it"}},
 	{ANY_TRAINING, {"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL, "numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"}},
 	{ANY_TRAINING, {"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL, "the largest cluster may have this many times the mean number of rows"}},
-	{ANY_TRAINING, {"align", OPTION_BOOL, NULL, 0, 0, "false", "similar clusters of different groups get the same number"}},
+	{ANY_TRAINING, {"align", OPTION_BOOL, NULL, 0, 0, "true", "similar clusters of different groups get the same number"}},
 	{ANY_TRAINING, {"pinned", OPTION_FLOATS, NULL, 0, FC_MAX_CLUSTERS, NULL, "clusters whose centroids stay in a retrain: see pin_cluster"}},
 	{ANY_TRAINING, {"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01", "share of the training rows that anomaly calls anomalies"}},
 	{ANY_TRAINING, {"probes", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS, NULL, "measure the recall of a search through this many clusters, for index_health"}},

@@ -86,17 +86,6 @@ moments_of_rows(const fc_operator_header *header, double *mean, double *deviatio
 	pfree(scratch.floats);
 }
 
-/* (op): mean and standard deviation of each dimension of its centroids, by their weights. */
-SQL_FUNCTION(fastclust_centroid_moments)
-{
-	fc_operator_header *rows = OPERATOR_ARG(0);
-	double	   *mean = palloc(rows->d * sizeof(double));
-	double	   *deviation = palloc(rows->d * sizeof(double));
-
-	moments_of_rows(rows, mean, deviation);
-	return row_result(fcinfo, (Datum[]) {make_float8_array(mean, (int) rows->d), make_float8_array(deviation, (int) rows->d)}, NULL);
-}
-
 typedef struct moved_rows
 {
 	fc_operator op;

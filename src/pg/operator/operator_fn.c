@@ -371,11 +371,6 @@ SQL_FUNCTION(fastclust_dim)
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->d);
 }
 
-SQL_FUNCTION(fastclust_nonzeros)
-{
-	PG_RETURN_INT64((int64) fc_operator_values(cached_operator(fcinfo, 0, NULL)));
-}
-
 /* The record of a factorisation, appended to an object of describe(). */
 static void
 describe_factorization(StringInfo json, const fc_operator *op)

@@ -13,6 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "kmeans/kmeans.h"
+#include "pg/base/progress.h"
 #include "operator/operator.h"
 #include "pg/base/memory.h"
 #include "pg/factor/qkmeans_call.h"
@@ -579,6 +580,22 @@ old_clusters(const training *t, const char *group, Size k)
 	if (old.op == NULL || flag_option(t->options, "fresh", false) || old.map != NULL || t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
 		return NULL;
 	return rows_in_units(old.op, old.units, t->units);
+}
+
+void
+announce_groups(const training *t, const train_part *parts, int count)
+{
+	double		operations = 0;
+
+	for (int i = 0; i < count && strcmp(t->method, "kmeans") == 0; i++)
+	{
+		fc_kmeans_options options = search_options(t, parts[i].rows);
+
+		if (!sample_tells(t, &parts[i]))
+			operations += fc_kmeans_operations(parts[i].rows->k, parts[i].rows->d, t->k, &options);
+	}
+	if (count > 1)
+		announce_work(psprintf("k-means of %d groups takes", count), operations, false, "Lower k or option sample_rows, or group by a column of fewer values");
 }
 
 void

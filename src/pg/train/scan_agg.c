@@ -60,22 +60,10 @@ typedef struct scan_site
 
 /* ---- states ---- */
 
-static void *
-renewed(MemoryContext context, void *old, Size bytes)
-{
-	if (old != NULL)
-		pfree(old);
-	return MemoryContextAllocHuge(context, bytes);
-}
-
 static void
 reserve_scratch(scan_site *site, Size floats)
 {
-	if (site->scratch.count >= floats)
-		return;
-	site->scratch.count = 0;
-	site->scratch.floats = renewed(site->home, site->scratch.floats, floats * sizeof(float));
-	site->scratch.count = floats;
+	site->scratch.floats = grown(site->home, site->scratch.floats, &site->scratch.count, floats, sizeof(float));
 }
 
 /* Room for a batch of the state's rows: units, ranks, features as doubles and as floats. */
@@ -85,11 +73,7 @@ reserve_doubles(scan_site *site, const scan_state *state)
 	const scan_plan *plan = state->plan;
 	Size		count = state->capacity * (plan->d + 1 + (plan->map != NULL ? plan->map->rank : 0)) + (plan->map != NULL ? plan->map->rank : 0);
 
-	if (site->doubles_count >= count)
-		return;
-	site->doubles_count = 0;
-	site->doubles = renewed(site->home, site->doubles, count * sizeof(double));
-	site->doubles_count = count;
+	site->doubles = grown(site->home, site->doubles, &site->doubles_count, count, sizeof(double));
 }
 
 /* The sums of an operator, and the view that rows meet. */
@@ -367,12 +351,11 @@ add_sparse_step(scan_state *state, int i, const double *x)
 {
 	scan_site  *site = state->site;
 	const fc_operator *op = &state->op[i];
-	Size		bytes;
+	Size		held = 0;
+	const fc_columns *columns = columns_of(&state->columns[i], op, (Size) state->n, CurrentMemoryContext, &held);
 	size_t		cluster;
 
-	if (state->columns[i] == NULL && state->n >= COLUMNS_FROM)
-		state->columns[i] = make_columns(op, CurrentMemoryContext, (Size) fastclust_memory_budget * 1024 / 4, &bytes);
-	if (state->columns[i] != NULL && fc_columns_assign(state->columns[i], &site->sparse.row, site->sparse.scores, &cluster))
+	if (columns != NULL && fc_columns_assign(columns, &site->sparse.row, site->sparse.scores, &cluster))
 		fc_step_add_labelled(state->step[i], op, cluster, x, &site->sparse.row, 1.0, site->scratch);
 	else
 		fc_step_add_rows(state->step[i], op, x, 1, site->scratch);

@@ -272,7 +272,7 @@ aligned_operator(const training *t, train_part *parts, int count)
 {
 	train_part *largest = &parts[0];
 
-	if (!flag_option(t->options, "align", false))
+	if (count < 2 || !flag_option(t->options, "align", true))
 		return NULL;
 	for (int i = 1; i < count; i++)
 		if (parts[i].n > largest->n)

@@ -371,6 +371,7 @@ fit_parts(training *t, train_part *parts, int count)
 	TimestampTz begun = begin_step(t, fit_name(t));
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "fastclust part", ALLOCSET_DEFAULT_SIZES);
 
+	announce_groups(t, parts, count);
 	for (int i = 0; i < count; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(work);

@@ -365,6 +365,9 @@ extern fc_operator_header *old_clusters(const training *t, const char *group, Si
 extern bool has_factor_method(const Jsonb *options);
 extern void fit_part(training *t, train_part *part);
 
+/* All groups told of before the first, or refused. */
+extern void announce_groups(const training *t, const train_part *parts, int count);
+
 /* ---- lloyd.c ---- */
 
 extern void lloyd_scans(training *t, train_part *parts, int count, int steps);
@@ -408,7 +411,6 @@ typedef struct stored_version
 extern stored_version open_version(Datum record);
 
 /* The units of its rows of d numbers. */
-extern bool has_units(const stored_version *version);
 extern units units_of_version(const stored_version *version, Size d);
 
 /* ---- spec.c ---- */

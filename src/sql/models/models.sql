@@ -118,8 +118,6 @@ $$;
 
 CREATE FUNCTION fastclust_internal.nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.renumber(op fastop, numbers integer[]) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_renumber' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- A row in units: (x - center) / scale, or as it is where these are NULL; NULL of a NULL column.
 CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[], scale double precision[], x "any") RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_vector_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;

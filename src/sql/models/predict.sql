@@ -1,7 +1,7 @@
 
 -- predict: a named model applied to rows, read once per query
 
--- What the planner makes of a list of columns: no array a row, no casts.  NULL when one of them is NULL.
+-- What the planner makes of a list of columns: no array a row, no casts.  A NULL among them is treated as in a whole row.
 CREATE FUNCTION fastclust_internal.predict_columns(model text, VARIADIC columns "any") RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_columns' LANGUAGE C STABLE PARALLEL SAFE COST 200;
 CREATE FUNCTION fastclust_internal.predict_distance_columns(model text, VARIADIC columns "any") RETURNS double precision
@@ -15,14 +15,14 @@ CREATE FUNCTION predict(model text, x "any", group_value text DEFAULT NULL, max_
     AS 'MODULE_PATHNAME', 'fastclust_predict' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION predict(text, "any", text, double precision, integer) IS 'the number of the nearest cluster of a model; NULL where predict_distance is more than max_distance';
 CREATE FUNCTION predict(model text, a double precision, b double precision, VARIADIC more double precision[] DEFAULT '{}') RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_predict_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
-COMMENT ON FUNCTION predict(text, double precision, double precision, double precision[]) IS 'the number of the nearest cluster, for a row given as columns; NULL when one of them is NULL';
+    AS 'MODULE_PATHNAME', 'fastclust_predict_list' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT predict_support;
+COMMENT ON FUNCTION predict(text, double precision, double precision, double precision[]) IS 'the number of the nearest cluster, for a row given as columns';
 CREATE FUNCTION predict_distance(model text, x "any", group_value text DEFAULT NULL, version integer DEFAULT -1) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_predict_distance' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION predict_distance(text, "any", text, integer) IS 'distance to the nearest centroid of a model: in standard deviations for a standardised one, 1 - cosine for the metric cosine';
 CREATE FUNCTION predict_distance(model text, a double precision, b double precision, VARIADIC more double precision[] DEFAULT '{}') RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_list' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 200 SUPPORT predict_support;
-COMMENT ON FUNCTION predict_distance(text, double precision, double precision, double precision[]) IS 'distance to the nearest centroid, for a row given as columns; NULL when one of them is NULL';
+    AS 'MODULE_PATHNAME', 'fastclust_predict_distance_list' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT predict_support;
+COMMENT ON FUNCTION predict_distance(text, double precision, double precision, double precision[]) IS 'distance to the nearest centroid, for a row given as columns';
 CREATE FUNCTION anomaly(model text, x "any", share double precision DEFAULT NULL, group_value text DEFAULT NULL) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_anomaly' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION anomaly(text, "any", double precision, text) IS 'true when the row is farther from its centroid than all but a share of the training rows: the model''s contamination, 0.01 unless its options say otherwise';

@@ -148,18 +148,6 @@ fc_operator_label(const fc_operator *op, size_t j, double squared)
 }
 
 /*
- * A check where a factor of more than FC_LONG_FACTOR values is long work for a single row.
- */
-#define FC_LONG_FACTOR	((size_t) 1 << 20)
-
-static inline void
-fc_operator_pause(size_t values)
-{
-	if (values > FC_LONG_FACTOR)
-		fc_check();
-}
-
-/*
  * Sparse factors rearranged for one row at a time: three times faster.  Bytes of memory
  * (aligned to 8) it takes, 0 when there is nothing to gain; it belongs to op then.
  */

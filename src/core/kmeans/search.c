@@ -36,20 +36,13 @@
 #define WORTH_IT		0.75	/* a shorter list is written when it has lost a quarter: the lists of a path have LISTS k */
 #define TRIALS			8		/* nodes of a level that may fail to tell anything before it is given up */
 
-/* Rows of the block that begins at `start`. */
-static size_t
-rows_from(const fc_kmeans_work *w, size_t start)
-{
-	return w->rows.n - start < FC_TILE_ROWS ? w->rows.n - start : FC_TILE_ROWS;
-}
-
 /* ---- packs ---- */
 
 /* The block of rows from `start` on against some centroids. */
 static void
 label_block(fc_kmeans_work *w, size_t start, const float *centroids, const float *half, size_t count)
 {
-	size_t		rows = rows_from(w, start);
+	size_t		rows = smaller(FC_TILE_ROWS, w->rows.n - start);
 	size_t		d = w->rows.d;
 
 	w->compared += rows * count;
@@ -199,7 +192,7 @@ label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidates *
 		t->half[p] = w->half[c->list[p]];
 	}
 	label_block(w, start, t->centroids, t->half, c->count);
-	for (size_t r = start; r < start + rows_from(w, start); r++)
+	for (size_t r = start; r < smaller(start + FC_TILE_ROWS, w->rows.n); r++)
 		w->label[r] = (int32_t) c->list[w->label[r]];
 }
 
@@ -302,7 +295,7 @@ static void
 label_by_tiles(fc_kmeans_work *w)
 {
 	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
-		label_tile(w, start, rows_from(w, start));
+		label_tile(w, start, smaller(FC_TILE_ROWS, w->rows.n - start));
 }
 
 static const fc_kmeans_search tiles = {false, NULL, label_by_tiles};

@@ -301,12 +301,6 @@ fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_
 
 /* ---- K times a matrix ---- */
 
-static inline size_t
-block_of(size_t n, size_t start)
-{
-	return n - start < BLOCK ? n - start : BLOCK;
-}
-
 /* w += op(block) o, block being rows x columns. */
 static void
 add_product(const float *block, bool transpose, size_t rows, size_t columns, const float *o, size_t c,
@@ -324,7 +318,7 @@ add_product(const float *block, bool transpose, size_t rows, size_t columns, con
 static void
 read_block(const int8_t *o, size_t n, size_t start, size_t c, float *out)
 {
-	for (size_t i = 0; i < block_of(n, start) * c; i++)
+	for (size_t i = 0; i < smaller(BLOCK, n - start) * c; i++)
 		out[i] = (float) o[start * c + i];
 }
 
@@ -342,12 +336,12 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 	*square = 0.0;
 	for (size_t a = 0; a < rows->n; a += BLOCK)
 	{
-		memset(w + a * c, 0, block_of(rows->n, a) * c * sizeof(double));
+		memset(w + a * c, 0, smaller(BLOCK, rows->n - a) * c * sizeof(double));
 		read_block(o, rows->n, a, c, o_a);
 		for (size_t b = 0; b <= a; b += BLOCK)
 		{
-			size_t		na = block_of(rows->n, a);
-			size_t		nb = block_of(rows->n, b);
+			size_t		na = smaller(BLOCK, rows->n - a);
+			size_t		nb = smaller(BLOCK, rows->n - b);
 
 			fc_check();
 			*square += (a == b ? 1.0 : 2.0) * fc_kernel_block(rows, a, na, b, nb, room, block);

@@ -111,8 +111,8 @@ typedef struct model_row
 {
 	const served_model *model;
 	const double *x;			/* in the operator's coordinates */
-	bool		labelled;		/* a sparse row, whose cluster is known */
-	size_t		cluster;
+	bool		labelled;		/* a sparse row, whose nearest centroid is known */
+	size_t		nearest;
 	fc_scratch	scratch;
 } model_row;
 
@@ -127,11 +127,15 @@ extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version, int 
 /* A vector, of the form in the site's reader, in the coordinates of the model's operator, in the site; NULL: it has no direction. */
 extern const double *vector_in_model(FunctionCallInfo fcinfo, model_site *site, const served_model *model, Datum x);
 
-/* The cluster of the row by the model's operator. */
-extern size_t cluster_of_row(const model_row *row);
+/* The centroid of the model's operator that is nearest to the row; and the cluster of the row, -1: none. */
+extern size_t nearest_of_row(const model_row *row);
+extern int32 cluster_of_row(const model_row *row);
 
 /* For each cluster of `new` the number it gets by the distances to the clusters of `old`; NULL where they cannot be compared. */
 extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new);
+
+/* The same from the weight of rows by new and old label (k_new x k_old); NULL where that is more than memory. */
+extern int32 *numbers_by_labels(const double *counts, Size k_old, Size k_new);
 
 /*
  * The new operator with the numbers of the old one for the clusters that continue its own: by distance, where the new one is also given in the

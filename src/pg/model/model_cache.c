@@ -34,7 +34,8 @@
 #include "pg/operator/operator_value.h"
 #include "rkhs/map.h"
 
-#define PART_COLUMNS "v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths," \
+/* Micro-clusters label the rows where there are some: model.h. */
+#define PART_COLUMNS "COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths," \
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
 	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
 

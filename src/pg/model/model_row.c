@@ -379,7 +379,7 @@ sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument, model_r
 
 	if (site->reader.form != VECTOR_SPARSE)
 		return SPARSE_UNKNOWN;
-	outcome = label_sparse_row(&site->sparse, &site->reader, PG_GETARG_DATUM(argument), &row->model->view, columns_of_model(site), &row->cluster);
+	outcome = label_sparse_row(&site->sparse, &site->reader, PG_GETARG_DATUM(argument), &row->model->view, columns_of_model(site), &row->nearest);
 	row->labelled = outcome == SPARSE_KNOWN;
 	if (row->labelled)
 		row->x = dense_sparse_row(&site->sparse, site->reader.context, row->model->d);
@@ -398,9 +398,15 @@ vector_in_model(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 }
 
 size_t
+nearest_of_row(const model_row *row)
+{
+	return row->labelled ? row->nearest : fc_operator_assign(&row->model->view, row->x, row->scratch);
+}
+
+int32
 cluster_of_row(const model_row *row)
 {
-	return row->labelled ? row->cluster : fc_operator_assign(&row->model->view, row->x, row->scratch);
+	return fc_operator_label_of(&row->model->view, nearest_of_row(row), row->x, row->scratch);
 }
 
 static int32

@@ -220,7 +220,7 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 }
 
 /* The same from the weight of rows by new and old label (k_new x k_old). */
-static int32 *
+int32 *
 numbers_by_labels(const double *counts, Size k_old, Size k_new)
 {
 	fc_arena	arena;
@@ -272,7 +272,7 @@ with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_row
 	if (moved != NULL)
 		return renumbered(new, numbers_by_distance(old, moved));
 	labels = label_twice(new, new_rows, old, old_rows);
-	return renumbered(new, numbers_by_labels(counted_labels(&labels), old->k, new->k));
+	return renumbered(new, numbers_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
 }
 
 /* (old, rows for it, new, rows for it, new in the units of old or NULL): the share of the rows whose labels differ, once clusters have their numbers. */

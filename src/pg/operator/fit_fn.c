@@ -171,7 +171,7 @@ fit_rows(const fc_operator_header *header, const fc_operator_header *row_header,
 	fc_fit_rows(&op, &rows, scratch, batch, labels, squares);
 	pfree(batch);
 	pfree(scratch.floats);
-	return (fc_fit) {rows.k, op.k, rows.weights, labels, squares};
+	return (fc_fit) {rows.k, fc_operator_labels(&op), rows.weights, labels, squares};
 }
 
 fit_profile
@@ -210,6 +210,18 @@ with_weights_of(const fc_operator_header *header, const fc_operator_header *move
 
 	open_operator(moved, &counted);
 	return with_weights(header, counted.weights);
+}
+
+fc_operator_header *
+without_regions(const fc_operator_header *header)
+{
+	fc_operator op;
+
+	open_operator(header, &op);
+	if (op.regions.clusters == 0)
+		return (fc_operator_header *) header;
+	op.regions = (fc_regions) {0};
+	return store_operator(&op);
 }
 
 fc_comparison
@@ -297,7 +309,8 @@ counted_labels(const two_labellings *labels)
 		return NULL;
 	counts = palloc0(labels->a.k * k * sizeof(double));
 	for (Size i = 0; i < labels->a.n; i++)
-		counts[(Size) labels->a.labels[i] * k + (Size) labels->b.labels[i]] += labels->a.weights[i];
+		if (labels->a.labels[i] >= 0 && labels->b.labels[i] >= 0)
+			counts[(Size) labels->a.labels[i] * k + (Size) labels->b.labels[i]] += labels->a.weights[i];
 	return counts;
 }
 

@@ -27,6 +27,7 @@
 #define LEAST_GAIN			0.01	/* by which new clusters are better than those that serve */
 #define MOST_OVERFIT		10
 #define MOST_ERROR			0.01	/* that a sample is forgiven, of its objective */
+#define MICRO_STEPS			12		/* of Lloyd's algorithm */
 #define FARTHEST_SHARE		0.05	/* outliers do not decide what a sketch tells */
 
 /* ---- k-means ---- */
@@ -40,6 +41,8 @@ search_options(const training *t, const fc_operator_header *rows)
 
 	options.seed = (uint64) t->seed;
 	options.effort = effort_of_options(text_option(t->options, "effort"));
+	if (strcmp(t->method, "density") == 0)
+		options.iterations = MICRO_STEPS;
 	if (t->source.group_by != NULL)
 		options.budget = Max(Max(LEAST_WORK, 100.0 * n * (double) t->k * rows->d), 3e9 * n / Max(n, t->estimate));
 	return options;
@@ -527,6 +530,20 @@ learn_product(const training *t, train_part *part, const fc_operator_header *row
 		log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
 }
 
+/* ---- micro-clusters ---- */
+
+/*
+ * From rows at random a few steps of Lloyd's algorithm, after which micro-clusters are still as dense as the rows; the least sum of squares would have
+ * fewer and heavier ones where rows are dense.  Every distinct row is one where there are no more than that.
+ */
+static void
+fit_micro(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, bool distinct)
+{
+	part->op = distinct ? fit_rows_of(t, rows, NULL, true) : fit_rows_of(t, rows, some_rows(rows, 1, t->k), false);
+	if (old != NULL)
+		keep_old(t, part, rows, old);
+}
+
 /* ---- any method ---- */
 
 /* As many clusters as there are different rows, so that none is empty. */
@@ -535,7 +552,7 @@ possible_clusters(const training *t, const fc_operator_header *rows)
 {
 	Size		distinct = distinct_rows(rows, t->k);
 
-	if (distinct < t->k && t->source.group_by == NULL)
+	if (distinct < t->k && t->source.group_by == NULL && strcmp(t->method, "density") != 0)
 		ereport(WARNING,
 				(errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k, rows->k, t->source.relation,
 						distinct == 1 ? "one distinct row" : psprintf("%zu distinct rows", distinct)),
@@ -550,7 +567,7 @@ old_clusters(const training *t, const char *group, Size k)
 
 	if (old.op == NULL || flag_option(t->options, "fresh", false) || old.map != NULL || t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
 		return NULL;
-	return rows_in_units(old.op, old.units, t->units);
+	return without_regions(rows_in_units(old.op, old.units, t->units));
 }
 
 void
@@ -593,6 +610,8 @@ fit_part(training *t, train_part *part)
 		fit_pinned(t, part, rows, clusters_to_keep(t, part, rows, "pinned"));
 	else if (strcmp(t->method, "compressive") == 0)
 		fit_compressive(t, part, rows, old);
+	else if (strcmp(t->method, "density") == 0)
+		fit_micro(t, part, rows, old, t->k < asked);
 	else if (strcmp(t->method, "qkmeans") == 0 && !has_factor_method(t->options))
 		learn_product(t, part, rows);
 	else

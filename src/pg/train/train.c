@@ -390,6 +390,8 @@ planned_scans(const training *t, const train_part *parts, int count)
 		whole = whole && parts[i].rows->k == parts[i].n;
 	if (strcmp(t->method, "qkmeans") == 0)
 		return 0;
+	if (strcmp(t->method, "density") == 0)
+		return whole ? 0 : 1;
 	return (int) number_option(t->options, "iterations", strcmp(t->method, "compressive") == 0 ? t->source.group_by != NULL : whole ? 0 : SCANS);
 }
 
@@ -422,7 +424,9 @@ train_rows(training *t)
 	check_imported(t);
 	check_sample(t, sample);
 	t->units = standard_units(t, sample);
-	if (t->k == 0)
+	if (strcmp(t->method, "density") == 0)
+		t->k = micro_clusters(t);
+	else if (t->k == 0)
 		choose_k(t, sample);
 	choose_specs(t, sample);
 	choose_map(t, sample);
@@ -437,6 +441,8 @@ train_rows(training *t)
 	log_step(t, "sketch", begun, NAN, NULL);
 	fit_parts(t, parts, count);
 	lloyd_scans(t, parts, count, planned_scans(t, parts, count));
+	if (strcmp(t->method, "density") == 0)
+		find_regions(t, parts, count);
 	if (has_option(t->options, "balance"))
 		balance_clusters(t, &parts[0]);
 	begun = GetCurrentTimestamp();

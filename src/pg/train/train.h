@@ -320,6 +320,9 @@ typedef struct train_part
 	fc_operator_header *next[2];
 	double		sse[2];
 	double		gain[2];
+	fc_operator_header *micro;	/* of method density: the micro-clusters that label rows, where op has the means of clusters; else NULL */
+	double	   *spreads;		/* of op then */
+	double	   *splits;			/* of its tree, 4 (k - 1): left, right, radius, rows; NULL: none */
 } train_part;
 
 extern void read_serving(training *t);
@@ -362,6 +365,20 @@ extern void fit_part(training *t, train_part *part);
 
 /* All groups told of before the first, or refused. */
 extern void announce_groups(const training *t, const train_part *parts, int count);
+
+/* ---- density.c: the method density, which no other calls ---- */
+
+/* The error of a training that the method cannot do; k as it was asked for, 0: not. */
+extern void check_density(const training *t, int64 k);
+
+extern Size micro_clusters(const training *t);
+
+/* The operators of parts have the micro-clusters; afterwards the means of clusters. */
+extern void find_regions(training *t, train_part *parts, int count);
+
+/* Clusters get these numbers; NULL: they keep theirs. */
+extern void number_regions(train_part *part, const int32 *numbers);
+extern fit_profile profile_of_regions(const train_part *part, const double *places, Size count);
 
 /* ---- lloyd.c ---- */
 

@@ -21,7 +21,7 @@ BEGIN
               CASE WHEN k = 1 THEN '' ELSE 's' END, shown_value(version.n, 'number', false), version.relation), 100, false)), '',
         -- sizes, and what the profile says most of each cluster, where centroids have features; lines of at most 100 columns
         (WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share 
-                                       FROM (SELECT c.cluster, round(version.n * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
+                                       FROM (SELECT c.cluster, round(clustered_rows(version) * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
                                                FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t) z JOIN version_names(version) n USING (cluster))
             SELECT concat_ws(E'\n', fit_text('cluster', 44, false) || fit_text('rows', 14, true) || fit_text('share', 8, true),
                 (SELECT string_agg(fit_text(s.cluster::text, 6, true) || '  ' || fit_text(s.name, 36, false) || fit_text(COALESCE(shown_value(s.size, 'number', false), ''), 14, true)

@@ -100,7 +100,7 @@ BEGIN
                 ('version', 'Version', html_count(line.version), ''),
                 ('trained', 'Trained', html_time(line.trained_at), 'word')) u(id, name, value, class)) f), E'</dl>\n',
         CASE WHEN overview THEN report_groups(held)
-             ELSE concat(report_map(shown, told), report_tree(version.operator, shown), report_sizes(held, version, shown), report_profile(version, told, shown),
+             ELSE concat(report_map(shown, told), report_tree(version, shown), report_sizes(held, version, shown), report_profile(version, told, shown),
                          CASE WHEN $2 THEN report_rules(held, $3::text, shown) END) END,
         report_versions(lines), report_drift(held), report_steps(held), report_details(summary, version),
         format('<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '

@@ -27,7 +27,7 @@ BEGIN
     PERFORM check_stored_scan(held, version, scanned, ARRAY(SELECT a.attname FROM pg_attribute a WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped), $3 IS NOT NULL);
     source := version_query(version, scanned, held.group_by);
     RETURN QUERY EXECUTE format('SELECT r.* FROM (SELECT nearest_rows_agg($4, %s, t.*, $5) AS rows %s) q, unnest(q.rows) r', source.x, source.rows)
-        USING version.center, version.scale, version.map, version.operator, $2;
+        USING version.center, version.scale, version.map, labelling_operator(version), $2;
 END
 $$;
 COMMENT ON FUNCTION typical_rows(text, integer, regclass, anycompatible) IS 'the n rows of the table that are nearest to each centroid, whole, nearest first';
@@ -55,6 +55,10 @@ DECLARE
     current stored_versions;
     changed float8;
 BEGIN
+    IF part.micro_clusters IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = format('score measures how round and far apart clusters are, and those of model "%s" may have any shape', $1),
+            HINT = 'predict_probabilities gives the membership of rows, and cluster_tree how far apart clusters are.';
+    END IF;
     -- beside it the current version, where both take the same coordinates of rows
     SELECT v.* INTO current FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version AND v.version <> part.version AND v.group_value = part.group_value AND held.group_by IS NOT DISTINCT FROM measured.group_by

@@ -234,6 +234,7 @@ begin_retraining(const held_model *held, const stored_version *version, Jsonb *o
 	source.encoder = version->encoder;
 	method = method != NULL ? method : version->method;
 	t = begin_training(held, &source, (int64) number_option(options, "k", strcmp(method, "density") == 0 ? 0 : (double) version->k), method, settings);
+	t->again = true;
 	if (flag_option(options, "frozen", false))
 		freeze(t, version);
 	return t;

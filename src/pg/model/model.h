@@ -78,6 +78,7 @@ typedef struct model_site
 	const served_model *record_model;	/* whose columns the record is read for */
 	struct record_reader *group;	/* of the record's group, in the column of that name */
 	char	   *group_column;
+	struct value_reader *group_reader;	/* of a group that is given, but not as text */
 	fc_scratch	scratch;		/* of the operator; of the map behind its features */
 	double	   *row;
 	Size		row_doubles;

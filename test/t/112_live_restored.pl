@@ -121,4 +121,15 @@ is(said("SET lock_timeout = '2s'; SELECT count(*) FROM check_sketch('log'); SELE
 	"0\nt\n1805", 'its owner checks, folds and rebuilds the sketch');
 is(said("COMMIT PREPARED 'many'; SELECT $rows"), '3906 3906', 'and its rows are counted when it commits');
 
+# ---- a physical standby, which is promoted ----
+my $primary = $server;
+$server = $primary->standby;
+is(said("SELECT pg_is_in_recovery(), $rows"), 't|3906 3906', 'a standby reads the live sketch');
+like(said("SELECT $_"), qr/ERROR:  live sketches cannot be made or changed on a standby\n.*HINT:  Do it on the primary/s, "and refuses $_")
+	for "keep_sketch('two', 'log', 'x', s) FROM made", "rebuild_sketch('log')", "fold_sketches('log')", 'fold_sketches()', "drop_sketch('log')";
+is(said('SELECT pg_promote()'), 't', 'it is promoted');
+is(said("INSERT INTO log VALUES (50000, '{1,1}', 'even'); DELETE FROM log WHERE id = 5000; SELECT $rows; SELECT fold_sketches('log') > 0; SELECT count(*) FROM check_sketch('log'); SELECT keep_sketch('two', 'log', 'x', s) FROM made; SELECT drop_sketch('two')"),
+	"3906 3906\nt\n0\n3906\n", 'and follows its table from then on');
+like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELECT $rows"), qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'DDL, too');
+
 done_testing();

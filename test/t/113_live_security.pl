@@ -127,6 +127,12 @@ gives('alice', $exact, 't', 'the sketch is exact');
 as('bob', "SELECT keep_sketch('taken', 'his.rows', 'x', (SELECT s FROM spec)); DROP TABLE his.rows CASCADE");
 gives('alice', "SELECT keep_sketch('taken', 'hers.visits', 'x', (SELECT s FROM spec)) > 0; SELECT drop_sketch('taken')", "t\n", 'a name whose table is gone is free');
 
+as('bob', 'CREATE TABLE his.few AS SELECT ARRAY[i, i % 3]::real[] AS x FROM generate_series(1, 50) i');
+my $named = $server->background("SET SESSION AUTHORIZATION bob; BEGIN; SELECT train('live sketch named', 'his.few', 'x', 2, options => '{\"quiet\": true}'); SELECT pg_sleep(600)");
+ok($server->wait_until_it_waits($named, 'PgSleep'), 'a model of bob in the making');
+gives('alice', "SELECT keep_sketch('named', 'hers.visits', 'x', (SELECT s FROM spec)) > 0; SELECT drop_sketch('named')", "t\n", 'bars no name of a live sketch');
+$server->end($named);
+
 # ---- who owns a part ----
 gives('alice', <<'SQL', 20, 'a table of which bob owns a part');
 CREATE TABLE hers.log (id int, x real[]) PARTITION BY RANGE (id);

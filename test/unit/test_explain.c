@@ -343,20 +343,22 @@ test_profile(void)
 {
 	static const fc_axis_kind kinds[] = {FC_AXIS_NUMBER, FC_AXIS_FLAG, FC_AXIS_LOG, FC_AXIS_NUMBER, FC_AXIS_FLAG};
 	static const double centroid[] = {12, 0.5, 3, 7, 1.0000001};
+	static const double other[] = {4, 0.5, 3, 7, 0};
 	static const double mean[] = {10, 0.2, 2, 7, 1};
 	static const double deviation[] = {4, 0.4, 0.5, 0, 0};
 	fc_profile_cell cells[5];
 	fc_arena	arena = unit_arena();
 	double		divergence = 0.5 * log(0.5 / 0.2) + 0.5 * log(0.5 / 0.8);
 
-	fc_profile_cluster(kinds, centroid, mean, deviation, 5, &arena, cells);
+	fc_profile_cluster(kinds, centroid, other, mean, deviation, 5, &arena, cells);
 	CHECK(cells[0].axis == 2 && cells[1].axis == 1 && cells[2].axis == 0 && cells[3].axis == 3 && cells[4].axis == 4, "the most telling first");
 	CHECK(fabs(cells[0].value - expm1(3)) < 1e-12 && fabs(cells[0].overall - expm1(2)) < 1e-12 && cells[0].difference == 2.0, "a logarithm");
 	CHECK(fabs(cells[1].lift - 2.5) < 1e-12 && fabs(cells[1].difference - 0.75) < 1e-12 && fabs(cells[1].telling - sqrt(2 * divergence)) < 1e-12, "a flag");
 	CHECK(cells[2].difference == 0.5 && cells[2].telling == 0.5 && isnan(cells[2].lift), "a number");
 	CHECK(isnan(cells[3].difference) && cells[3].telling == 0.0, "what never changes");
+	CHECK(cells[2].apart == 2.0 && cells[2].apart_place == 0 && cells[0].apart == 0.0 && cells[3].apart == 0.0, "apart from another centroid");
 	CHECK(cells[4].value == 1.0 && cells[4].lift == 1.0, "a share is 1 at most");
-	fc_profile_cluster(kinds, (double[]) {1e-9, 0, 0, 0, 0}, mean, deviation, 5, &arena, cells);
+	fc_profile_cluster(kinds, (double[]) {1e-9, 0, 0, 0, 0}, NULL, mean, deviation, 5, &arena, cells);
 	for (size_t i = 0; i < 5; i++)
 		CHECK(cells[i].value == 0.0, "rounding of a 0");
 	unit_arena_free(&arena);

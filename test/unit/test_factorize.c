@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "factor/factorize.h"
-#include "factor/methods.h"
+#include "factor/internal.h"
 #include "operator/bytes.h"
 #include "unit.h"
 

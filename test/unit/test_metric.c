@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "numerics/metric.h"
-#include "sketch/spec_parts.h"
+#include "sketch/spec.h"
 #include "operators.h"
 
 #define MOST_D	33

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "factor/methods.h"
 #include "factor/internal.h"
 #include "unit.h"
 

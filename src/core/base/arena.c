@@ -1,7 +1,6 @@
 /* arena.c - a stack of blocks of memory, and the interrupt check; see fc.h */
 #include "base/fc.h"
 
-#include "base/sizes.h"
 
 #define ALIGNMENT	((size_t) 64)
 #define LEAST_BLOCK ((size_t) 1 << 12)

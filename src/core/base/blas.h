@@ -55,7 +55,6 @@ extern void cblas_dtrsm(enum CBLAS_ORDER order, enum CBLAS_SIDE side, enum CBLAS
 						enum CBLAS_DIAG diag, int m, int n, double alpha, const double *a, int lda, double *b, int ldb);
 extern void cblas_dscal(int n, double alpha, double *x, int incx);
 extern double cblas_dnrm2(int n, const double *x, int incx);
-extern float cblas_sdot(int n, const float *x, int incx, const float *y, int incy);
 extern double cblas_ddot(int n, const double *x, int incx, const double *y, int incy);
 
 /* LAPACK: Cholesky factorisation and solve, symmetric eigenproblem, QR. */
@@ -64,10 +63,6 @@ extern void dpotrs_(const char *uplo, const int *n, const int *nrhs, const doubl
 					double *b, const int *ldb, int *info);
 extern void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
 					double *work, const int *lwork, int *iwork, const int *liwork, int *info);
-extern void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
-					double *work, const int *lwork, int *info);
-extern void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
-					double *work, const int *lwork, int *info);
 
 /* L-BFGS-B 3.0 (Zhu, Byrd, Lu, Nocedal; Morales, Nocedal 2011), reverse communication. */
 extern void setulb_(const int *n, const int *m, double *x, const double *lower, const double *upper,

@@ -35,6 +35,18 @@ typedef enum fc_status
 #define FC_MAX_CLUSTERS		(1 << 20)
 #define FC_MAX_ROWS			((int64_t) 1 << 40)
 
+static inline size_t
+smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline size_t
+larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
 /*
  * Called between blocks of work: once for a row or a line of a matrix, which costs a nanosecond.  A pass over the numbers of one
  * stored value, of a GB at most, calls it not at all or a few times: it takes a tenth of a second.  NULL: no calls.  One for the whole process, set by the

@@ -1,11 +1,13 @@
-/* finite_simd.c - values as they come in: are all finite, or moderate, by their exponents; floats as doubles */
+/* finite_simd.c - values as they come in: are all finite, or moderate, by their exponents; floats as doubles, halves as floats */
 #include <string.h>
 
 #include "base/fc.h"
+#include "base/halves.h"
 #include "base/simd.h"
 
 typedef uint32_t word32 __attribute__((may_alias));
 typedef uint64_t word64 __attribute__((may_alias));
+typedef uint16_t half_bits __attribute__((aligned(1), may_alias));
 
 FC_CLONES bool
 fc_all_finite_float(const float *x, size_t n)
@@ -61,4 +63,13 @@ fc_widen(const float *x, size_t n, double *out)
 		memcpy(&value, (const char *) x + i * sizeof(float), sizeof(float));
 		out[i] = (double) value;
 	}
+}
+
+FC_CLONES void
+fc_widen_halves(const void *halves, size_t n, float *out)
+{
+	const half_bits *bits = halves;
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = fc_float_of_half(bits[i]);
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 #include "numerics/dense.h"
 #include "numerics/sincos.h"
 

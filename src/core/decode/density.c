@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 #include "kmeans/kmeans.h"
 #include "numerics/dense.h"
 #include "numerics/rows.h"

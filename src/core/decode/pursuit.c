@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 #include "numerics/dense.h"
 
 #define SCORE_DROP 0.2

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 #include "drift/waves.h"
 
 #define LONGEST			16		/* days of a window */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/sizes.h"
 #include "base/sort.h"
 #include "drift/counts.h"
 

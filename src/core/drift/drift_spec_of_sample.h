@@ -3,7 +3,7 @@
 #define FC_DRIFT_SPEC_OF_SAMPLE_H
 
 #include "drift/spec.h"
-#include "sketch/spec_parts.h"
+#include "sketch/spec.h"
 
 /* Rows at random: row i is origin + values[i * d ..]. */
 typedef struct fc_drift_sample

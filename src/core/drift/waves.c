@@ -5,7 +5,6 @@
 
 #include "base/blas.h"
 #include "base/rng.h"
-#include "base/sizes.h"
 #include "drift/internal.h"
 
 #define CHANCE		3.0			/* so many deviations chance may hide */

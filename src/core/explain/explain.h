@@ -158,6 +158,7 @@ size_t		fc_rules_conditions(const fc_rule_tree *tree, size_t leaf, fc_condition 
  *     difference = (c - m) / s             m, s: mean and deviation of all rows, as rows hold the value
  *     lift = share in the cluster / share of all rows, of a flag
  *     telling = |difference| of a number; sqrt(2 KL) of a flag, KL = q log(q / p) + (1 - q) log((1 - q) / (1 - p))
+ *     apart = (c - c') / s                 c' the nearest other centroid
  * For two normal distributions of one variance KL is difference^2 / 2, so that numbers and flags are measured alike (Kullback 1959).
  */
 typedef struct fc_profile_cell
@@ -168,12 +169,14 @@ typedef struct fc_profile_cell
 	double		difference;		/* NAN where all rows are alike */
 	double		lift;			/* NAN but of a flag that some rows have */
 	double		telling;		/* not negative */
+	double		apart;			/* 0 where all rows are alike, or there is no other centroid */
+	size_t		apart_place;	/* 0: that of the greatest |apart| */
 } fc_profile_cell;
 
 /*
- * The d cells of a cluster, most telling first, equal ones by their axis; all arguments are as rows hold values.
+ * The d cells of a cluster, most telling first, equal ones by their axis; all arguments are as rows hold values, other may be NULL.
  */
-void		fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *mean, const double *deviation, size_t d,
-							   fc_arena *arena, fc_profile_cell *cells);
+void		fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *other, const double *mean, const double *deviation,
+							   size_t d, fc_arena *arena, fc_profile_cell *cells);
 
 #endif							/* FC_EXPLAIN_EXPLAIN_H */

@@ -60,24 +60,33 @@ cell_of(fc_axis_kind kind, uint32_t axis, double centroid, double mean, double d
 	return cell;
 }
 
+/* Places of d cells by |value|, the greatest first: an item's value is the axis. */
+static void
+sort_axes(const fc_profile_cell *cells, bool by_apart, size_t d, fc_keyed *items, fc_keyed *room)
+{
+	for (size_t i = 0; i < d; i++)
+		items[i] = (fc_keyed) {~fc_number_key(by_apart ? fabs(cells[i].apart) : cells[i].telling), i};
+	fc_sort(items, d, room);
+}
+
 void
-fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *mean, const double *deviation, size_t d,
-				   fc_arena *arena, fc_profile_cell *cells)
+fc_profile_cluster(const fc_axis_kind *kinds, const double *centroid, const double *other, const double *mean, const double *deviation,
+				   size_t d, fc_arena *arena, fc_profile_cell *cells)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	fc_profile_cell *unsorted;
-	fc_keyed   *items;
-	fc_keyed   *room;
+	fc_profile_cell *unsorted = FC_TAKE(arena, d, fc_profile_cell);
+	fc_keyed   *items = FC_TAKE(arena, d, fc_keyed);
+	fc_keyed   *room = FC_TAKE(arena, d, fc_keyed);
 
-	unsorted = FC_TAKE(arena, d, fc_profile_cell);
-	items = FC_TAKE(arena, d, fc_keyed);
-	room = FC_TAKE(arena, d, fc_keyed);
 	for (size_t i = 0; i < d; i++)
 	{
 		unsorted[i] = cell_of(kinds[i], (uint32_t) i, centroid[i], mean[i], deviation[i]);
-		items[i] = (fc_keyed) {~fc_number_key(unsorted[i].telling), i};
+		unsorted[i].apart = other != NULL && deviation[i] > 0.0 ? (centroid[i] - other[i]) / deviation[i] : 0.0;
 	}
-	fc_sort(items, d, room);
+	sort_axes(unsorted, true, d, items, room);
+	for (size_t i = 0; i < d; i++)
+		unsorted[items[i].value].apart_place = i;
+	sort_axes(unsorted, false, d, items, room);
 	for (size_t i = 0; i < d; i++)
 		cells[i] = unsorted[items[i].value];
 	fc_arena_release(arena, mark);

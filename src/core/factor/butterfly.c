@@ -1,12 +1,12 @@
 /*
- * butterfly.c - fixed supports and rank-1 approximations; see methods.h.
+ * butterfly.c - fixed supports and rank-1 approximations; see internal.h.
  *
  * State at a level: 2^level blocks of `height` rows and disjoint ranges of columns, side by
  * side in one height x columns matrix.  A split gives each block's halves of columns `half`
  * rows each; the piece of rows i, i + half and one half of the columns is
  *     (x, y)' (x a + y b),   (x, y) the leading eigenvector of the 2 x 2 Gram matrix of a, b.
  */
-#include "factor/methods.h"
+#include "factor/internal.h"
 
 #include <math.h>
 #include <string.h>

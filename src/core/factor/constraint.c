@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sizes.h"
 
 size_t
 fc_constraint_capacity(const fc_constraint *constraint, size_t rows, size_t columns)

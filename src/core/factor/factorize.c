@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/sizes.h"
-#include "factor/methods.h"
+#include "factor/internal.h"
 
 #define LEAST_WEIGHT	0.01	/* of the mean */
 #define SQUARES_ROUNDING	1e-24	/* of a sum of squares */

@@ -4,10 +4,10 @@
  * With U the centroids around the offset (their weighted mean when centered: subtracting a
  * constant from rows and centroids changes no label), W their weights:
  *     palm4msa      sparse factors, palm.h
- *     hierarchical  the same from the hierarchical start, methods.h
- *     butterfly     sparse factors of fixed support, methods.h
- *     svd           two dense factors, methods.h
- *     prune         one sparse factor, methods.h
+ *     hierarchical  the same from the hierarchical start, internal.h
+ *     butterfly     sparse factors of fixed support, internal.h
+ *     svd           two dense factors, internal.h
+ *     prune         one sparse factor, internal.h
  *     auto          the cheapest that keeps the labels of a sample's rows
  */
 #ifndef FC_FACTOR_FACTORIZE_H

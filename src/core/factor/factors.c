@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/sizes.h"
 
 /* ---- shapes ---- */
 

@@ -1,14 +1,13 @@
 /*
- * hierarchical.c - hierarchical palm4MSA; see methods.h.
+ * hierarchical.c - hierarchical palm4MSA; see internal.h.
  *
  * The work is done on T (rows >= columns, U or its transpose): all = S_1 .. S_i R_i, the
  * residual last, which palm4MSA updates first and which starts at zero.
  */
-#include "factor/methods.h"
+#include "factor/internal.h"
 
 #include <string.h>
 
-#include "base/sizes.h"
 
 /* ---- constraints ---- */
 

@@ -1,9 +1,8 @@
-/* lowrank.c - truncated SVD and pruning; see methods.h */
-#include "factor/methods.h"
+/* lowrank.c - truncated SVD and pruning; see internal.h */
+#include "factor/internal.h"
 
 #include <math.h>
 
-#include "base/sizes.h"
 #include "numerics/principal.h"
 
 #define CHUNK	64				/* columns */

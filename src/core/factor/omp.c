@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-#include "base/sizes.h"
 
 #define MAX_ENTRIES	((size_t) 512)			/* entries of a line */
 #define NEGLIGIBLE_SQUARE	1e-10	/* square of an atom, relative to the largest */

@@ -30,7 +30,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/sizes.h"
 
 #define STEP_MARGIN		1.001
 #define MOST_STEP_MARGIN	1024.0

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/simd.h"
-#include "base/sizes.h"
 
 typedef double vdouble __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned(8), may_alias));
 

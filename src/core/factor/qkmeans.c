@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sizes.h"
-#include "factor/methods.h"
+#include "factor/internal.h"
 
 #define START_FINER	0.1		/* tolerance of the start, relative to that of an iteration */
 #define VALUE_BYTES	128			/* bytes of a value in palm4MSA and in two copies of the factors */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/sizes.h"
 #include "base/sort.h"
 #include "operator/bytes.h"
 #include "operator/step.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sizes.h"
 #include "kmeans/ordered.h"
 #include "numerics/selection.h"
 

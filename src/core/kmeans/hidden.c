@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sizes.h"
 #include "numerics/assignment.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 #include "numerics/dense.h"
 
 #define NONE SIZE_MAX

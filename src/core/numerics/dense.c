@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 
 #define LONGEST_WORK ((size_t) 1 << 32)	/* multiply-adds of a call: some 0.2 s */
 #define TILE_ROWS	256			/* of a product */
@@ -144,30 +143,6 @@ fc_solve_positive(double *a, size_t n, double *b, size_t columns)
 		dpotrs_("L", &order, &some, a, &order, b + column * n, &order, &info);
 	}
 	return true;
-}
-
-/* ---- orthonormal rows ---- */
-
-size_t
-fc_orthonormal_work(size_t rows)
-{
-	return rows + BLOCKED * rows;
-}
-
-void
-fc_orthonormalise(double *q, size_t rows, size_t n, double *work)
-{
-	int			length = (int) n;
-	int			count = (int) rows;
-	int			room = (int) (BLOCKED * rows);
-	int			info;
-
-	fc_check();
-	dgeqrf_(&length, &count, q, &length, work, work + rows, &room, &info);
-	FC_REQUIRE(info == 0);
-	fc_check();
-	dorgqr_(&length, &count, &count, q, &length, work, work + rows, &room, &info);
-	FC_REQUIRE(info == 0);
 }
 
 /* ---- eigenproblems ---- */

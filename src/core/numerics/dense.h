@@ -2,7 +2,7 @@
  * dense.h - dense linear algebra and non-negative least squares, an interrupt check before each call of BLAS and LAPACK.
  *
  * A call cannot be interrupted.  Products, sums of squares and positive systems are cut into calls below
- * 0.4 s on one core; QR and eigenproblems are one call each, whose callers bound their size.  Matrices are
+ * 0.4 s on one core; eigenproblems are one call each, whose callers bound their size.  Matrices are
  * row-major; ld... is the distance between rows.  Where LAPACK fails, fc_numeric_failure is called.
  */
 #ifndef FC_NUMERICS_DENSE_H
@@ -37,12 +37,6 @@ void		fc_mirror_lower(double *c, size_t n);
 
 /* Solve A X = B for a symmetric positive definite A (n x n); X' (columns x n) replaces B'.  A is destroyed.  False where A is not that. */
 bool		fc_solve_positive(double *a, size_t n, double *b, size_t columns);
-
-/* Doubles of work for fc_orthonormalise. */
-size_t		fc_orthonormal_work(size_t rows);
-
-/* The rows of q (rows x n, rows <= n) become an orthonormal basis of their span, by Householder reflections: 0.2 s each of two calls for 500 rows of 10 000. */
-void		fc_orthonormalise(double *q, size_t rows, size_t n, double *work);
 
 /* Doubles and ints of work for fc_symmetric_eigen of order n. */
 size_t		fc_eigen_work(size_t n);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sizes.h"
 #include "numerics/selection.h"
 
 #define SAMPLE			512		/* points that tell which side of a box is the longest */

@@ -1,21 +1,16 @@
 /*
  * principal.c - leading eigenvectors of a symmetric matrix A; leading principal axes: eigenvectors of A' A.
  *
- * Symmetric A: whole by divide and conquer up to order 512, else subspace iteration
- *     Z = Q A,  H = Z Q' = S' T S  (Rayleigh-Ritz),  Q <- orth(S Z)
- * from r + 10 random rows Q (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5).
+ * Three ways, by size (the rows of principal axes are A, rows x d):
+ *     order <= 512:     all eigenvectors by divide and conquer; d <= 512: of A' A      rows d^2 + 9 d^3
+ *     rows <= 512:      A A' = U S^2 U', axes S^-1 U' A                               rows^2 d + 9 rows^3
+ *     else:             subspace iteration from r + 10 random rows Q
+ *                           Z = Q A (or Q A' A),  H = Z Q' = S' T S  (Rayleigh-Ritz),  Q <- orth(S Z)
+ * (Halko, Martinsson, Tropp 2011, algorithm 4.4; Saad 2011, chapter 5).  When there are more than 512 rows the Ritz step is left out:
+ * the iterates, orthonormalised in order, approach the axes in order themselves.
  *
- * Principal axes: three ways, by size (A is rows x d):
- *     d <= 512:     eigenvectors of A' A                                  rows d^2 + 9 d^3
- *     rows <= 512:  A A' = U S^2 U', axes S^-1 U' A                      rows^2 d + 9 rows^3
- *     else:         subspace iteration Y <- orth(Y A' A) from p = n + 10 random axes, then
- *                   the eigenvectors of Y A' A Y' (Rayleigh-Ritz)        8 x 4 rows d p
- * The last is cut in tiles with a check each.  When p > 512 the Ritz step is left out: the
- * iterates, orthonormalised in order, approach the axes in order themselves.
- *
- * Products are in float, orthonormalisation in double: block Gram-Schmidt, every
- * projection done twice (Giraud, Langou, Rozloznik 2005), dependent axes replaced.
- * Halko, Martinsson, Tropp 2011, algorithm 4.4.
+ * Products with the rows of principal axes are in float, all else in double.  Orthonormal rows by block Gram-Schmidt, every
+ * projection done twice (Giraud, Langou, Rozloznik 2005), dependent rows replaced.
  */
 #include "numerics/principal.h"
 
@@ -23,307 +18,127 @@
 
 #include "base/blas.h"
 #include "base/rng.h"
-#include "base/sizes.h"
 #include "numerics/dense.h"
 
-#define TILE		256
-#define MAX_ROUNDS	100
-#define LEAST_GAIN	1e-8
-#define TOLERANCE	1e-9
-#define TILE_ROWS	256
+#define TILE		256			/* rows of x, or columns that are turned */
 #define TILE_AXES	64
 #define ORTHO_AXES	16
-#define OVERSAMPLE	10
-#define ITERATIONS	8
-#define DEPENDENT_RESIDUE	1e-5	/* length of a dependent axis after projection, in float products */
+#define MAX_ROUNDS	100
+#define AXES_ROUNDS	9			/* of products in float */
+#define LEAST_GAIN	1e-8
+#define TOLERANCE	1e-9
+#define DEPENDENT_RESIDUE	1e-5	/* length of a dependent row after projection, in float products */
 
-/* ---- a symmetric matrix ---- */
+/* ---- work ---- */
 
-typedef struct leading_eigen_work
+typedef struct eigen_work
 {
-	const double *a;
+	double	   *values;			/* ascending */
+	double	   *lapack;
+	int		   *integers;
+} eigen_work;
+
+static eigen_work
+take_eigen(fc_arena *arena, size_t order)
+{
+	return (eigen_work) {FC_TAKE(arena, order, double), FC_TAKE(arena, fc_eigen_work(order), double), FC_TAKE(arena, fc_eigen_integers(order), int)};
+}
+
+/* Rows whose span is iterated. */
+typedef struct subspace
+{
+	size_t		p;
 	size_t		n;
-	size_t		r;
-	size_t		p;				/* axes carried */
-	double	   *q;				/* p x n */
-	double	   *z;				/* p x n */
+	size_t		r;				/* rows wanted */
+	double	   *q;				/* p x n, orthonormal */
+	double	   *z;				/* p x n: their images */
 	double	   *turned;			/* p x TILE */
-	double	   *h;				/* p x p */
-	double	   *theta;			/* order of the eigenproblem */
-	double	   *lapack;			/* work of fc_symmetric_eigen */
-	int		   *integers;
-	double	   *reflect;		/* work of fc_orthonormalise */
-} leading_eigen_work;
-
-static void
-take_leading(fc_arena *arena, size_t n, size_t r, leading_eigen_work *w)
-{
-	bool		whole = n <= FC_EIGEN_WHOLE;
-	size_t		order;
-
-	w->n = n;
-	w->r = r;
-	w->p = whole ? 0 : r + FC_EIGEN_SPARE;
-	order = whole ? n : w->p;
-	w->q = FC_TAKE(arena, w->p * n, double);
-	w->z = FC_TAKE(arena, w->p * n, double);
-	w->turned = FC_TAKE(arena, w->p * TILE, double);
-	w->h = FC_TAKE(arena, w->p * w->p, double);
-	w->theta = FC_TAKE(arena, order, double);
-	w->lapack = FC_TAKE(arena, fc_eigen_work(order), double);
-	w->integers = FC_TAKE(arena, fc_eigen_integers(order), int);
-	w->reflect = FC_TAKE(arena, whole ? 0 : fc_orthonormal_work(w->p), double);
-}
-
-/* q = the rows of `from`, orthonormal. */
-static void
-orthonormal_rows(leading_eigen_work *w, const double *from)
-{
-	memcpy(w->q, from, w->p * w->n * sizeof(double));
-	fc_orthonormalise(w->q, w->p, w->n, w->reflect);
-}
-
-/* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
-static void
-turn(leading_eigen_work *w, double *rows)
-{
-	int			n = (int) w->n;
-	int			p = (int) w->p;
-
-	for (size_t start = 0; start < w->n; start += TILE)
-	{
-		int			columns = (int) smaller(TILE, w->n - start);
-
-		fc_check();
-		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, columns, p, 1.0, w->h, p, rows + start, n,
-					0.0, w->turned, TILE);
-		for (size_t j = 0; j < w->p; j++)
-			memcpy(rows + j * w->n + start, w->turned + j * TILE, (size_t) columns * sizeof(double));
-	}
-}
-
-/* Largest residual of the r leading Ritz pairs; q and z hold both turned. */
-static double
-residual(const leading_eigen_work *w)
-{
-	double		worst = 0.0;
-
-	for (size_t j = w->p - w->r; j < w->p; j++)
-	{
-		double		sum = 0.0;
-
-		for (size_t i = 0; i < w->n; i++)
-		{
-			double		error = w->z[j * w->n + i] - w->theta[j] * w->q[j * w->n + i];
-
-			sum += error * error;
-		}
-		worst = fmax(worst, sqrt(sum));
-	}
-	return worst;
-}
-
-static double
-explained(const leading_eigen_work *w)
-{
-	double		sum = 0.0;
-
-	for (size_t j = w->p - w->r; j < w->p; j++)
-		sum += w->theta[j] * w->theta[j];
-	return sum;
-}
-
-/* One round: Ritz vectors in q, their images z = q A in z; A is symmetric. */
-static void
-ritz(leading_eigen_work *w)
-{
-	fc_product	images = {.transpose_b = true,.m = w->p,.n = w->n,.k = w->n,.alpha = 1.0,.lda = w->n,.ldb = w->n,.ldc = w->n};
-	fc_product	inner = {.transpose_b = true,.m = w->p,.n = w->p,.k = w->n,.alpha = 1.0,.lda = w->n,.ldb = w->n,.ldc = w->p};
-
-	fc_multiply(&images, w->q, w->a, w->z);
-	fc_multiply(&inner, w->z, w->q, w->h);
-	fc_symmetric_eigen(w->h, w->p, w->theta, w->lapack, w->integers);
-	turn(w, w->q);
-	turn(w, w->z);
-}
-
-static void
-iterate(leading_eigen_work *w)
-{
-	fc_rng		rng = fc_rng_start(0, 0);
-	double		before = 0.0;
-
-	for (size_t i = 0; i < w->p * w->n; i++)
-		w->z[i] = fc_rng_normal(&rng);
-	orthonormal_rows(w, w->z);
-	for (int round = 0; round < MAX_ROUNDS; round++)
-	{
-		double		now;
-
-		ritz(w);
-		if (residual(w) <= TOLERANCE * fabs(w->theta[w->p - 1]))
-			break;
-		now = explained(w);
-		if (now - before <= LEAST_GAIN * now)
-			break;
-		before = now;
-		if (round < MAX_ROUNDS - 1)
-			orthonormal_rows(w, w->z);
-	}
-}
-
-void
-fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
-				 double *values, double *vectors)
-{
-	leading_eigen_work w = {0};
-	fc_mark		used = fc_arena_mark(arena);
-	bool		whole = n <= FC_EIGEN_WHOLE;
-	size_t		last;
-
-	take_leading(arena, n, r, &w);
-	last = (whole ? n : w.p) - 1;
-	w.a = a;
-	if (whole)
-		fc_symmetric_eigen(a, n, w.theta, w.lapack, w.integers);
-	else
-		iterate(&w);
-	for (size_t j = 0; j < r; j++)
-	{
-		values[j] = w.theta[last - j];
-		memcpy(vectors + j * n, (whole ? a : w.q) + (last - j) * n, n * sizeof(double));
-	}
-	fc_arena_release(arena, used);
-}
-
-/* ---- principal axes ---- */
-
-typedef struct principal_work
-{
-	const float *x;
+	double	   *coefficient;	/* ORTHO_AXES x p */
+	double	   *h;				/* p x p; NULL: no Ritz step */
+	eigen_work	eigen;
+	const double *a;			/* n x n, or NULL: */
+	const float *x;				/* rows x n */
 	size_t		rows;
-	size_t		d;
-	size_t		n;				/* axes wanted */
-	size_t		p;				/* axes carried: n, or n + OVERSAMPLE when iterating */
-	size_t		order;			/* of the eigenproblem; 0 when there is none */
-	double	   *axis;			/* p x d */
-	float	   *rounded;		/* p x d */
-	float	   *image;			/* p x d: axes times A' A; or order x order */
-	float	   *tile;			/* TILE_ROWS x TILE_AXES */
-	double	   *matrix;			/* order x order */
-	double	   *value;			/* order */
-	double	   *lapack;			/* work of fc_symmetric_eigen */
-	int		   *integers;
-	double	   *coefficient;	/* TILE_AXES x p */
-} principal_work;
+	float	   *rounded;		/* p x n: q */
+	float	   *image;			/* p x n */
+	float	   *tile;			/* TILE x TILE_AXES */
+} subspace;
 
-static void
-take_work(fc_arena *arena, size_t rows, size_t d, size_t n, principal_work *w)
+static subspace
+take_subspace(fc_arena *arena, const double *a, const float *x, size_t rows, size_t n, size_t r)
 {
-	bool		whole = smaller(rows, d) <= FC_EIGEN_WHOLE;
-	size_t		image;
+	size_t		p = smaller(r + FC_EIGEN_SPARE, n);
+	bool		ritz = p <= FC_EIGEN_WHOLE;
 
-	w->p = whole ? n : smaller(n + OVERSAMPLE, d);
-	w->order = whole ? (d <= FC_EIGEN_WHOLE ? d : rows) : w->p <= FC_EIGEN_WHOLE ? w->p : 0;
-	image = w->p * d > w->order * w->order ? w->p * d : w->order * w->order;
-	w->axis = FC_TAKE(arena, w->p * d, double);
-	w->rounded = FC_TAKE(arena, w->p * d, float);
-	w->image = FC_TAKE(arena, image, float);
-	w->tile = FC_TAKE(arena, TILE_ROWS * TILE_AXES, float);
-	w->matrix = FC_TAKE(arena, w->order * w->order, double);
-	w->value = FC_TAKE(arena, w->order, double);
-	w->lapack = FC_TAKE(arena, fc_eigen_work(w->order), double);
-	w->integers = FC_TAKE(arena, fc_eigen_integers(w->order), int);
-	w->coefficient = FC_TAKE(arena, TILE_AXES * w->p, double);
-}
-
-static size_t
-size_of_work(size_t rows, size_t d, size_t n)
-{
-	fc_arena	measure = fc_arena_measure();
-	principal_work w;
-
-	take_work(&measure, rows, d, n, &w);
-	return fc_arena_measured(&measure);
-}
-
-/* Fewer rows may need more, when they fall to the eigenproblem of 512. */
-size_t
-fc_principal_worksize(size_t rows, size_t d, size_t n)
-{
-	size_t		all = size_of_work(rows, d, n);
-	size_t		whole = size_of_work(smaller(rows, FC_EIGEN_WHOLE), d, n);
-
-	return all > whole ? all : whole;
+	return (subspace) {.p = p,.n = n,.r = r,.a = a,.x = x,.rows = rows,.q = FC_TAKE(arena, p * n, double),.z = FC_TAKE(arena, p * n, double),
+		.turned = FC_TAKE(arena, p * TILE, double),.coefficient = FC_TAKE(arena, ORTHO_AXES * p, double),
+		.h = ritz ? FC_TAKE(arena, p * p, double) : NULL,.eigen = take_eigen(arena, ritz ? p : 0),
+		.rounded = FC_TAKE(arena, x != NULL ? p * n : 0, float),.image = FC_TAKE(arena, x != NULL ? p * n : 0, float),
+	.tile = FC_TAKE(arena, TILE * TILE_AXES, float)};
 }
 
 /* ---- orthonormal rows ---- */
 
-/* Rows a .. a + count of axis lose their components along rows from .. a. */
+/* Rows a .. a + count of s->q lose their components along rows from .. a. */
 static void
-project_out(principal_work *w, size_t from, size_t a, size_t count)
+project_out(subspace *s, size_t from, size_t a, size_t count)
 {
-	const double *against = w->axis + from * w->d;
-	double	   *row = w->axis + a * w->d;
+	const double *against = s->q + from * s->n;
+	double	   *row = s->q + a * s->n;
 	int			width = (int) (a - from);
-	int			d = (int) w->d;
+	int			n = (int) s->n;
 
 	if (a == from)
 		return;
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, width, d, 1.0,
-				row, d, against, d, 0.0, w->coefficient, width);
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) count, d, width, -1.0,
-				w->coefficient, width, against, d, 1.0, row, d);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, width, n, 1.0, row, n, against, n, 0.0, s->coefficient, width);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) count, n, width, -1.0, s->coefficient, width, against, n, 1.0, row, n);
 }
 
 static double
-normalise(double *row, size_t d)
+normalise(double *row, size_t n)
 {
-	double		length = cblas_dnrm2((int) d, row, 1);
+	double		length = cblas_dnrm2((int) n, row, 1);
 
 	if (length > 0.0)
-		cblas_dscal((int) d, 1.0 / length, row, 1);
+		cblas_dscal((int) n, 1.0 / length, row, 1);
 	return length;
 }
 
 /* Row a, once a unit vector and now free of rows 0 .. from, joins the orthonormal ones. */
 static void
-join_row(principal_work *w, size_t from, size_t a, size_t *unused)
+join_row(subspace *s, size_t from, size_t a, size_t *unused)
 {
-	double	   *row = w->axis + a * w->d;
-	double		left;
+	double	   *row = s->q + a * s->n;
 
-	project_out(w, from, a, 1);
-	left = normalise(row, w->d);
-	while (!(left > DEPENDENT_RESIDUE))	/* try the next coordinate vector; d > a, so one will do */
+	project_out(s, from, a, 1);
+	while (!(normalise(row, s->n) > DEPENDENT_RESIDUE)) /* try the next coordinate vector; n > a, so one will do */
 	{
-		memset(row, 0, w->d * sizeof(double));
-		row[(*unused)++ % w->d] = 1.0;
+		memset(row, 0, s->n * sizeof(double));
+		row[(*unused)++ % s->n] = 1.0;
 		from = 0;
-		project_out(w, from, a, 1);
-		left = normalise(row, w->d);
+		project_out(s, from, a, 1);
 	}
-	project_out(w, from, a, 1);
-	(void) normalise(row, w->d);
+	project_out(s, from, a, 1);
+	(void) normalise(row, s->n);
 }
 
 static void
-orthonormalise(principal_work *w)
+orthonormalise(subspace *s)
 {
 	size_t		unused = 0;
 
-	for (size_t start = 0; start < w->p; start += ORTHO_AXES)
+	for (size_t start = 0; start < s->p; start += ORTHO_AXES)
 	{
-		size_t		count = smaller(ORTHO_AXES, w->p - start);
+		size_t		count = smaller(ORTHO_AXES, s->p - start);
 
 		fc_check();
 		for (size_t a = start; a < start + count; a++)
-			(void) normalise(w->axis + a * w->d, w->d);
-		project_out(w, 0, start, count);
-		project_out(w, 0, start, count);
+			(void) normalise(s->q + a * s->n, s->n);
+		project_out(s, 0, start, count);
+		project_out(s, 0, start, count);
 		fc_check();
 		for (size_t a = start; a < start + count; a++)
-			join_row(w, start, a, &unused);
+			join_row(s, start, a, &unused);
 	}
 }
 
@@ -338,116 +153,210 @@ multiply(bool transpose_a, bool transpose_b, size_t m, size_t n, size_t k, const
 				(int) m, (int) n, (int) k, 1.0f, a, (int) lda, b, (int) ldb, add ? 1.0f : 0.0f, c, (int) ldc);
 }
 
-/* image = rounded A' A, one pass over the rows. */
+/* z = q A' A, one pass over the rows. */
 static void
-apply_covariance(principal_work *w)
+apply_covariance(subspace *s)
 {
-	for (size_t i = 0; i < w->p * w->d; i++)
-		w->rounded[i] = (float) w->axis[i];
-	for (size_t start = 0; start < w->rows; start += TILE_ROWS)
+	for (size_t i = 0; i < s->p * s->n; i++)
+		s->rounded[i] = (float) s->q[i];
+	for (size_t start = 0; start < s->rows; start += TILE)
 	{
-		size_t		rows = smaller(TILE_ROWS, w->rows - start);
-		const float *x = w->x + start * w->d;
+		size_t		rows = smaller(TILE, s->rows - start);
+		const float *x = s->x + start * s->n;
 
-		for (size_t a = 0; a < w->p; a += TILE_AXES)
+		for (size_t a = 0; a < s->p; a += TILE_AXES)
 		{
-			size_t		axes = smaller(TILE_AXES, w->p - a);
+			size_t		axes = smaller(TILE_AXES, s->p - a);
 
 			fc_check();
-			multiply(false, true, rows, axes, w->d, x, w->d, w->rounded + a * w->d, w->d, false, w->tile, TILE_AXES);
-			multiply(true, false, axes, w->d, rows, w->tile, TILE_AXES, x, w->d, start > 0, w->image + a * w->d, w->d);
+			multiply(false, true, rows, axes, s->n, x, s->n, s->rounded + a * s->n, s->n, false, s->tile, TILE_AXES);
+			multiply(true, false, axes, s->n, rows, s->tile, TILE_AXES, x, s->n, start > 0, s->image + a * s->n, s->n);
 		}
+	}
+	for (size_t i = 0; i < s->p * s->n; i++)
+		s->z[i] = (double) s->image[i];
+}
+
+/* rows (q or z) := S rows: turned to the Ritz vectors, greatest value last; a tile of columns at a time. */
+static void
+turn(subspace *s, double *rows)
+{
+	int			n = (int) s->n;
+	int			p = (int) s->p;
+
+	for (size_t start = 0; start < s->n; start += TILE)
+	{
+		int			columns = (int) smaller(TILE, s->n - start);
+
+		fc_check();
+		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p, columns, p, 1.0, s->h, p, rows + start, n,
+					0.0, s->turned, TILE);
+		for (size_t j = 0; j < s->p; j++)	/* backwards: the greatest value first */
+			memcpy(rows + (s->p - 1 - j) * s->n + start, s->turned + j * TILE, (size_t) columns * sizeof(double));
 	}
 }
 
-/* matrix = A' A (d x d) or A A' (rows x rows), summed in float in image. */
-static void
-square_rows(principal_work *w)
+/* Largest residual of the r leading Ritz pairs; q and z hold both turned. */
+static double
+residual(const subspace *s)
 {
-	bool		covariance = w->d <= FC_EIGEN_WHOLE;
-	size_t		step = covariance ? TILE_ROWS : TILE_AXES;
+	double		worst = 0.0;
 
-	for (size_t start = 0; start < w->rows; start += step)
+	for (size_t j = 0; j < s->r; j++)
 	{
-		size_t		rows = smaller(step, w->rows - start);
-		const float *x = w->x + start * w->d;
+		double		sum = 0.0;
+
+		for (size_t i = 0; i < s->n; i++)
+		{
+			double		error = s->z[j * s->n + i] - s->eigen.values[s->p - 1 - j] * s->q[j * s->n + i];
+
+			sum += error * error;
+		}
+		worst = fmax(worst, sqrt(sum));
+	}
+	return worst;
+}
+
+/* The part of the square that the r leading pairs explain. */
+static double
+explained(const subspace *s)
+{
+	double		sum = 0.0;
+
+	for (size_t j = 0; j < s->r; j++)
+		sum += s->eigen.values[s->p - 1 - j] * s->eigen.values[s->p - 1 - j];
+	return sum;
+}
+
+/* One round: z = images of q; with a Ritz step both turned, greatest value first. */
+static void
+take_images(subspace *s)
+{
+	fc_product	images = {.transpose_b = true,.m = s->p,.n = s->n,.k = s->n,.alpha = 1.0,.lda = s->n,.ldb = s->n,.ldc = s->n};
+	fc_product	inner = {.transpose_b = true,.m = s->p,.n = s->p,.k = s->n,.alpha = 1.0,.lda = s->n,.ldb = s->n,.ldc = s->p};
+
+	if (s->a != NULL)
+		fc_multiply(&images, s->q, s->a, s->z);
+	else
+		apply_covariance(s);
+	if (s->h == NULL)
+		return;
+	fc_multiply(&inner, s->z, s->q, s->h);
+	fc_symmetric_eigen(s->h, s->p, s->eigen.values, s->eigen.lapack, s->eigen.integers);
+	turn(s, s->q);
+	turn(s, s->z);
+}
+
+/* The r leading rows of q are the answer. */
+static void
+iterate(subspace *s, int rounds, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 0);
+	double		before = 0.0;
+
+	for (size_t i = 0; i < s->p * s->n; i++)
+		s->q[i] = fc_rng_normal(&rng);
+	orthonormalise(s);
+	for (int round = 0; round < rounds; round++)
+	{
+		double		now;
+
+		take_images(s);
+		now = s->h != NULL ? explained(s) : INFINITY;
+		if (round == rounds - 1 || (s->h != NULL && (residual(s) <= TOLERANCE * fabs(s->eigen.values[s->p - 1]) || now - before <= LEAST_GAIN * now)))
+			break;
+		before = now;
+		memcpy(s->q, s->z, s->p * s->n * sizeof(double));
+		orthonormalise(s);
+	}
+}
+
+void
+fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,
+				 double *values, double *vectors)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	bool		whole = n <= FC_EIGEN_WHOLE;
+	subspace	s = {0};
+
+	if (whole)
+	{
+		s.eigen = take_eigen(arena, n);
+		fc_symmetric_eigen(a, n, s.eigen.values, s.eigen.lapack, s.eigen.integers);
+	}
+	else
+	{
+		s = take_subspace(arena, a, NULL, 0, n, r);
+		iterate(&s, MAX_ROUNDS, 0);
+	}
+	for (size_t j = 0; j < r; j++)
+	{
+		values[j] = s.eigen.values[(whole ? n : s.p) - 1 - j];
+		memcpy(vectors + j * n, whole ? a + (n - 1 - j) * n : s.q + j * n, n * sizeof(double));
+	}
+	fc_arena_release(arena, used);
+}
+
+/* ---- principal axes ---- */
+
+/* matrix = A' A (d x d) or A A' (rows x rows), summed in float. */
+static void
+square_rows(const subspace *s, bool covariance, size_t order, float *sums, double *matrix)
+{
+	size_t		step = covariance ? TILE : TILE_AXES;
+
+	for (size_t start = 0; start < s->rows; start += step)
+	{
+		size_t		rows = smaller(step, s->rows - start);
+		const float *x = s->x + start * s->n;
 
 		fc_check();
 		if (covariance)
-			multiply(true, false, w->d, w->d, rows, x, w->d, x, w->d, start > 0, w->image, w->d);
+			multiply(true, false, s->n, s->n, rows, x, s->n, x, s->n, start > 0, sums, s->n);
 		else
-			multiply(false, true, rows, w->rows, w->d, x, w->d, w->x, w->d, false, w->image + start * w->rows, w->rows);
+			multiply(false, true, rows, s->rows, s->n, x, s->n, s->x, s->n, false, sums + start * s->rows, s->rows);
 	}
-	for (size_t i = 0; i < w->order * w->order; i++)
-		w->matrix[i] = (double) w->image[i];
+	for (size_t i = 0; i < order * order; i++)
+		matrix[i] = (double) sums[i];
 }
 
-/* axis_a = u_a B for the leading eigenvectors u_a and the rows of b (order x d); zero beyond. */
+/* q_a = u_a A for the leading eigenvectors u_a (last in matrix, order x order), order the rows of A; zero beyond. */
 static void
-combine(principal_work *w, const float *b, float *out)
+combine(subspace *s, const double *matrix, float *vectors)
 {
-	size_t		axes = smaller(w->p, w->order);
+	size_t		axes = smaller(s->p, s->rows);
 
-	memset(w->axis, 0, w->p * w->d * sizeof(double));
+	memset(s->q, 0, s->p * s->n * sizeof(double));
+	for (size_t a = 0; a < axes; a++)
+		for (size_t i = 0; i < s->rows; i++)
+			vectors[a * s->rows + i] = (float) matrix[(s->rows - 1 - a) * s->rows + i];
 	for (size_t a = 0; a < axes; a += TILE_AXES)
 	{
 		size_t		count = smaller(TILE_AXES, axes - a);
 
 		fc_check();
-		for (size_t r = 0; r < count; r++)
-			for (size_t i = 0; i < w->order; i++)
-				((float *) w->lapack)[r * w->order + i] = (float) w->matrix[(w->order - 1 - a - r) * w->order + i];
-		multiply(false, false, count, w->d, w->order, (const float *) w->lapack, w->order, b, w->d, false, out, w->d);
-		for (size_t i = 0; i < count * w->d; i++)
-			w->axis[a * w->d + i] = (double) out[i];
+		multiply(false, false, count, s->n, s->rows, vectors + a * s->rows, s->rows, s->x, s->n, false, s->rounded + a * s->n, s->n);
 	}
+	for (size_t i = 0; i < axes * s->n; i++)
+		s->q[i] = (double) s->rounded[i];
 }
 
-/* ---- the three ways ---- */
-
+/* All eigenvectors of the smaller of A' A and A A'. */
 static void
-axes_whole(principal_work *w)
+axes_whole(subspace *s, fc_arena *arena)
 {
-	square_rows(w);
-	fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
-	if (w->d > FC_EIGEN_WHOLE)
-		combine(w, w->x, w->rounded);
-	for (size_t a = 0; w->d <= FC_EIGEN_WHOLE && a < w->p; a++)
-		memcpy(w->axis + a * w->d, w->matrix + (w->order - 1 - a) * w->d, w->d * sizeof(double));
-}
+	bool		covariance = s->n <= FC_EIGEN_WHOLE;
+	size_t		order = covariance ? s->n : s->rows;
+	float	   *sums = FC_TAKE(arena, order * order, float);
+	double	   *matrix = FC_TAKE(arena, order * order, double);
+	eigen_work	eigen = take_eigen(arena, order);
 
-/* Eigenvectors within the span of the axes: of the p x p matrix Y A' A Y'. */
-static void
-rotate_to_ritz(principal_work *w)
-{
-	apply_covariance(w);
-	for (size_t a = 0; a < w->p; a++)
-	{
-		fc_check();
-		for (size_t b = 0; b < w->p; b++)
-			w->matrix[a * w->p + b] = (double) cblas_sdot((int) w->d, w->image + a * w->d, 1, w->rounded + b * w->d, 1);
-	}
-	fc_symmetric_eigen(w->matrix, w->order, w->value, w->lapack, w->integers);
-	combine(w, w->rounded, w->image);
-}
-
-static void
-axes_by_iteration(principal_work *w, uint64_t seed)
-{
-	fc_rng		rng = fc_rng_start(seed, 0);
-
-	for (size_t i = 0; i < w->p * w->d; i++)
-		w->axis[i] = fc_rng_normal(&rng);
-	orthonormalise(w);
-	for (int iteration = 0; iteration < ITERATIONS; iteration++)
-	{
-		apply_covariance(w);
-		for (size_t i = 0; i < w->p * w->d; i++)
-			w->axis[i] = (double) w->image[i];
-		orthonormalise(w);
-	}
-	if (w->order > 0)
-		rotate_to_ritz(w);
+	square_rows(s, covariance, order, sums, matrix);
+	fc_symmetric_eigen(matrix, order, eigen.values, eigen.lapack, eigen.integers);
+	if (!covariance)
+		combine(s, matrix, sums);
+	for (size_t a = 0; covariance && a < s->p; a++)
+		memcpy(s->q + a * s->n, matrix + (order - 1 - a) * s->n, s->n * sizeof(double));
 }
 
 /* An axis and its opposite are one. */
@@ -469,18 +378,30 @@ void
 fc_principal_axes(const float *x, size_t rows, size_t d, size_t n, uint64_t seed,
 				  fc_arena *arena, float *basis)
 {
-	principal_work w = {.x = x,.rows = rows,.d = d,.n = n};
 	fc_mark		used = fc_arena_mark(arena);
+	subspace	s = take_subspace(arena, NULL, x, rows, d, n);
 
-	take_work(arena, rows, d, n, &w);
 	if (smaller(rows, d) <= FC_EIGEN_WHOLE)
-		axes_whole(&w);
+	{
+		s.p = n;
+		axes_whole(&s, arena);
+	}
 	else
-		axes_by_iteration(&w, seed);
-	orthonormalise(&w);
+		iterate(&s, AXES_ROUNDS, seed);
+	orthonormalise(&s);
 	for (size_t a = 0; a < n; a++)
-		round_with_sign(w.axis + a * d, d, basis + a * d);
+		round_with_sign(s.q + a * d, d, basis + a * d);
 	fc_arena_release(arena, used);
+}
+
+/* About the bytes of the widest of the ways. */
+size_t
+fc_principal_worksize(size_t rows, size_t d, size_t n)
+{
+	size_t		order = smaller(FC_EIGEN_WHOLE, larger(rows, d));
+
+	return (n + FC_EIGEN_SPARE) * d * (2 * sizeof(double) + 2 * sizeof(float)) + (n + 2 * FC_EIGEN_SPARE) * (n + TILE) * 4 * sizeof(double) +
+		4 * order * order * sizeof(double) + 65536;
 }
 
 void

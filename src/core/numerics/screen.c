@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 

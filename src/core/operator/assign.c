@@ -4,7 +4,7 @@
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
  * One row of a codebook takes bounds where there are many centroids (numerics/screen.c), or boxes of very many
- * (numerics/kdtree.c), and where these do not tell, packs (numerics/lowest_simd.c).  Many rows are one matrix product, unless bounds tell most centroids apart.
+ * (numerics/kdtree.c), and where these do not tell, packs (numerics/rows_simd.c).  Many rows are one matrix product, unless bounds tell most centroids apart.
  * Products of several factors, and small codebooks, take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and
  * the last factor's results go straight into the two lowest scores of each row.
  *
@@ -30,7 +30,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 #include "numerics/kdtree.h"
 #include "numerics/rows.h"
 #include "numerics/screen.h"

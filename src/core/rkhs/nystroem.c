@@ -6,7 +6,6 @@
 
 #include "base/blas.h"
 #include "base/rng.h"
-#include "base/sizes.h"
 #include "numerics/dense.h"
 #include "numerics/principal.h"
 

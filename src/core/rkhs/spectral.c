@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/sizes.h"
 #include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
 #include "numerics/dense.h"

@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/sizes.h"
 #include "kmeans/kmeans.h"
 #include "numerics/principal.h"
 #include "numerics/selection.h"

@@ -15,7 +15,7 @@
 #define FC_SKETCH_PILOT_H
 
 #include "base/fc.h"
-#include "sketch/spec_parts.h"
+#include "sketch/spec.h"
 
 typedef struct fc_pilot_options
 {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/sizes.h"
 #include "base/sort.h"
 
 #define LEAST_ROWS		1024

@@ -50,9 +50,6 @@ FORWARD(openblas_routine, void, cblas_dscal,
 FORWARD(openblas_routine, double, cblas_dnrm2,
 		(int n, const double *x, int incx),
 		(n, x, incx));
-FORWARD(openblas_routine, float, cblas_sdot,
-		(int n, const float *x, int incx, const float *y, int incy),
-		(n, x, incx, y, incy));
 FORWARD(openblas_routine, double, cblas_ddot,
 		(int n, const double *x, int incx, const double *y, int incy),
 		(n, x, incx, y, incy));
@@ -67,14 +64,6 @@ FORWARD(openblas_routine, void, dsyevd_,
 		(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
 		 double *work, const int *lwork, int *iwork, const int *liwork, int *info),
 		(jobz, uplo, n, a, lda, w, work, lwork, iwork, liwork, info));
-FORWARD(openblas_routine, void, dgeqrf_,
-		(const int *m, const int *n, double *a, const int *lda, double *tau,
-		 double *work, const int *lwork, int *info),
-		(m, n, a, lda, tau, work, lwork, info));
-FORWARD(openblas_routine, void, dorgqr_,
-		(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
-		 double *work, const int *lwork, int *info),
-		(m, n, k, a, lda, tau, work, lwork, info));
 FORWARD(lbfgsb_routine, void, setulb_,
 		(const int *n, const int *m, double *x, const double *lower, const double *upper,
 		 const int *nbd, double *f, double *g, const double *factr, const double *pgtol,

@@ -88,6 +88,19 @@ make_scratch(Size floats)
 	return (fc_scratch) {palloc_extended(floats * sizeof(float), MCXT_ALLOC_HUGE), floats};
 }
 
+void *
+grown(MemoryContext context, void *memory, Size *room, Size count, Size item)
+{
+	if (*room >= count)
+		return memory;
+	if (memory != NULL)
+		pfree(memory);
+	*room = 0;
+	memory = MemoryContextAllocHuge(context, count * item);
+	*room = count;
+	return memory;
+}
+
 HTAB *
 make_table(const char *name, Size key, Size entry, MemoryContext context)
 {

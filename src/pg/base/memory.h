@@ -32,6 +32,9 @@ extern void release_arena(fc_arena *arena);
 /* Scratch of so many floats in the current context; pfree(scratch.floats). */
 extern fc_scratch make_scratch(Size floats);
 
+/* Memory for `count` items of which there was room for *room; its old content is gone where it moves. */
+extern void *grown(MemoryContext context, void *memory, Size *room, Size count, Size item);
+
 /* A hash table in a context: entries that begin with their key, whose bytes are compared. */
 extern HTAB *make_table(const char *name, Size key, Size entry, MemoryContext context);
 

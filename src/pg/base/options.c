@@ -74,21 +74,34 @@ value_text(const JsonbValue *value)
 	}
 }
 
+static const char *const wanted[] = {
+	[OPTION_INT] = "a whole number",[OPTION_FLOAT] = "a number",[OPTION_SEED] = "a whole number",[OPTION_BOOL] = "true or false",
+	[OPTION_TEXT] = "a string",[OPTION_FLOATS] = "a list of numbers",[OPTION_NAMES] = "a name or a list of names",
+	[OPTION_COUNT_OR_EXACT] = "a whole number or \"exact\"",[OPTION_TEXT_OR_ROWS] = "a string or a list of lists of numbers",
+	[OPTION_TEXT_OR_OBJECT] = "a string or an object",[OPTION_BOOL_OR_OBJECT] = "true, false or an object",[OPTION_OBJECT] = "an object"
+};
+
 static void
-reject_value(const option *opt, const JsonbValue *value, const char *wanted)
+reject(const option *opt, const char *found)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("option \"%s\" must be %s, not %s", opt->name, wanted, value_text(value))));
+			 errmsg("option \"%s\" must be %s, not %s", opt->name, wanted[opt->kind], found)));
 }
 
-/* Of the shape of a list. */
 static void
-reject_type(const option *opt, const char *wanted)
+require_type(const option *opt, const JsonbValue *value, enum jbvType type)
+{
+	if (value->type != type)
+		reject(opt, value_text(value));
+}
+
+static void
+reject_rows(const option *opt, const char *rows)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("option \"%s\" must be %s", opt->name, wanted)));
+			 errmsg("option \"%s\" must be a list of lists of numbers%s", opt->name, rows)));
 }
 
 /* ---- words ---- */
@@ -127,9 +140,7 @@ number_of(const option *opt, const JsonbValue *value)
 {
 	double		number;
 
-	if (value->type != jbvNumeric)
-		reject_value(opt, value, opt->kind == OPTION_FLOATS ? "a list of numbers" :
-					 opt->kind == OPTION_TEXT_OR_ROWS ? "a string or a list of lists of numbers" : "a number");
+	require_type(opt, value, jbvNumeric);
 	number = float_of(value);
 	if (!(number >= opt->lower && number <= opt->upper))
 		ereport(ERROR,
@@ -140,12 +151,12 @@ number_of(const option *opt, const JsonbValue *value)
 }
 
 static double
-whole_number_of(const option *opt, const JsonbValue *value, const char *wanted)
+whole_number_of(const option *opt, const JsonbValue *value)
 {
 	double		number = number_of(opt, value);
 
 	if (number != floor(number))
-		reject_value(opt, value, wanted);
+		reject(opt, value_text(value));
 	return number;
 }
 
@@ -156,11 +167,10 @@ seed_of(const option *opt, const JsonbValue *value)
 	Datum		exact;
 	double		number;
 
-	if (value->type != jbvNumeric)
-		reject_value(opt, value, "a whole number");
+	require_type(opt, value, jbvNumeric);
 	number = float_of(value);
 	if (number != floor(number))
-		reject_value(opt, value, "a whole number");
+		reject(opt, value_text(value));
 	exact = NumericGetDatum(value->val.numeric);
 	if (DatumGetBool(DirectFunctionCall2(numeric_gt, exact, DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MAX)))) ||
 		DatumGetBool(DirectFunctionCall2(numeric_lt, exact, DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MIN)))))
@@ -172,21 +182,10 @@ seed_of(const option *opt, const JsonbValue *value)
 }
 
 static char *
-string_of(const option *opt, const JsonbValue *value, const char *wanted)
+string_of(const option *opt, const JsonbValue *value)
 {
-	if (value->type != jbvString)
-		reject_value(opt, value, wanted);
+	require_type(opt, value, jbvString);
 	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
-}
-
-static uint32
-count_or_exact(const option *opt, const JsonbValue *value)
-{
-	if (value->type == jbvString && value->val.string.len == 5 && memcmp(value->val.string.val, "exact", 5) == 0)
-		return OPTION_EXACT;
-	if (value->type != jbvNumeric)
-		reject_value(opt, value, "a whole number or \"exact\"");
-	return (uint32) whole_number_of(opt, value, "a whole number or \"exact\"");
 }
 
 /* A scalar. */
@@ -196,7 +195,7 @@ set_option(const option *opt, const JsonbValue *value)
 	switch (opt->kind)
 	{
 		case OPTION_INT:
-			*(int *) opt->value = (int) whole_number_of(opt, value, "a whole number");
+			*(int *) opt->value = (int) whole_number_of(opt, value);
 			break;
 		case OPTION_FLOAT:
 			*(double *) opt->value = number_of(opt, value);
@@ -205,34 +204,28 @@ set_option(const option *opt, const JsonbValue *value)
 			*(uint64 *) opt->value = seed_of(opt, value);
 			break;
 		case OPTION_BOOL:
-			if (value->type != jbvBool)
-				reject_value(opt, value, "true or false");
+			require_type(opt, value, jbvBool);
 			*(bool *) opt->value = value->val.boolean;
 			break;
 		case OPTION_TEXT:
-			*(char **) opt->value = string_of(opt, value, "a string");
+		case OPTION_TEXT_OR_OBJECT:
+			*(char **) opt->value = string_of(opt, value);
 			break;
 		case OPTION_COUNT_OR_EXACT:
-			*(uint32 *) opt->value = count_or_exact(opt, value);
+			*(uint32 *) opt->value = value->type == jbvString && strcmp(string_of(opt, value), "exact") == 0 ? OPTION_EXACT : (uint32) whole_number_of(opt, value);
 			break;
 		case OPTION_TEXT_OR_ROWS:
-			((text_or_rows *) opt->value)->text = string_of(opt, value, "a string or a list of lists of numbers");
-			break;
-		case OPTION_FLOATS:
-			reject_value(opt, value, "a list of numbers");
+			((text_or_rows *) opt->value)->text = string_of(opt, value);
 			break;
 		case OPTION_NAMES:
-			(void) string_of(opt, value, "a name or a list of names");
-			break;
-		case OPTION_TEXT_OR_OBJECT:
-			*(char **) opt->value = string_of(opt, value, "a string or an object");
+			require_type(opt, value, jbvString);
 			break;
 		case OPTION_BOOL_OR_OBJECT:
-			if (value->type != jbvBool)
-				reject_value(opt, value, "true, false or an object");
+			require_type(opt, value, jbvBool);
 			break;
+		case OPTION_FLOATS:
 		case OPTION_OBJECT:
-			reject_value(opt, value, "an object");
+			reject(opt, value_text(value));
 			break;
 	}
 }
@@ -250,22 +243,22 @@ set_rows(const option *opt, JsonbIterator **iterator, int count)
 		int			columns = value.val.array.nElems;
 
 		if (value.val.array.rawScalar || columns == 0 || (matrix->rows > 0 && columns != matrix->columns))
-			reject_type(opt, "a list of lists of numbers, all of one length");
+			reject_rows(opt, ", all of one length");
 		if (matrix->rows == 0)
 			matrix->values = palloc_extended((Size) count * (Size) columns * sizeof(double), MCXT_ALLOC_HUGE);
 		matrix->columns = columns;
 		for (int i = 0; i < columns; i++)
 		{
 			if (JsonbIteratorNext(iterator, &value, true) != WJB_ELEM)
-				reject_type(opt, "a list of lists of numbers");
+				reject_rows(opt, "");
 			matrix->values[(Size) matrix->rows * (Size) columns + (Size) i] = number_of(opt, &value);
 		}
 		if (JsonbIteratorNext(iterator, &value, true) != WJB_END_ARRAY)
-			reject_type(opt, "a list of lists of numbers");
+			reject_rows(opt, "");
 		matrix->rows++;
 	}
 	if (matrix->rows != count || count == 0)
-		reject_type(opt, "a string or a list of lists of numbers");
+		reject(opt, "another list");
 }
 
 /* A list of numbers: the iterator stands behind WJB_BEGIN_ARRAY. */
@@ -284,13 +277,11 @@ set_list(const option *opt, JsonbIterator **iterator, int count)
 	if (opt->kind == OPTION_NAMES)
 	{
 		while (JsonbIteratorNext(iterator, &value, true) == WJB_ELEM)
-			(void) string_of(opt, &value, "a name or a list of names");
+			require_type(opt, &value, jbvString);
 		return;
 	}
 	if (opt->kind != OPTION_FLOATS)
-		reject_type(opt, opt->kind == OPTION_OBJECT ? "an object, not a list" :
-					opt->kind == OPTION_TEXT_OR_OBJECT ? "a string or an object, not a list" :
-					opt->kind == OPTION_BOOL_OR_OBJECT ? "true, false or an object, not a list" : "a single value, not a list");
+		reject(opt, "a list");
 	list->values = palloc((Size) Max(count, 1) * sizeof(double));
 	list->count = 0;
 	while (JsonbIteratorNext(iterator, &value, true) == WJB_ELEM)
@@ -305,7 +296,7 @@ skip_object(const option *opt, JsonbIterator **iterator)
 	JsonbValue	value;
 
 	if (opt->kind != OPTION_OBJECT && opt->kind != OPTION_TEXT_OR_OBJECT && opt->kind != OPTION_BOOL_OR_OBJECT)
-		reject_type(opt, "a single value, not an object");
+		reject(opt, "an object");
 	do
 		token = JsonbIteratorNext(iterator, &value, true);
 	while (token != WJB_END_OBJECT);

@@ -30,15 +30,7 @@ reject_shape(int ndim, const char *argument)
 static void *
 reserve(vector_reader *reader, Size bytes)
 {
-	if (reader->buffer_size < bytes)
-	{
-		if (reader->buffer != NULL)
-			pfree(reader->buffer);
-		reader->buffer_size = 0;
-		reader->buffer = MemoryContextAlloc(reader->context, bytes);
-		reader->buffer_size = bytes;
-	}
-	return reader->buffer;
+	return reader->buffer = grown(reader->context, reader->buffer, &reader->buffer_size, bytes, 1);
 }
 
 /* The general path: integers, numerics, arrays with a null bitmap. */

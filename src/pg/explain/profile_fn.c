@@ -11,6 +11,7 @@
 #include "utils/timestamp.h"
 
 #include "explain/explain.h"
+#include "numerics/assignment.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/memory.h"
@@ -34,19 +35,23 @@ read_axis_kinds(Datum datum, Size d)
 
 /* ---- profile ---- */
 
+#define MOST_COMPARED	1e9		/* values, for nearest centroids */
+
 /*
- * (op, center, scale, means, deviations, kinds [, most]): rows (cluster, dimension, value, overall, difference, lift, place), place 1 for
- * the most telling dimension, up to `most` of each; NULL center and scale: 0 and 1.
+ * (op, center, scale, means, deviations, kinds, most): rows (cluster, dimension, value, overall, difference, lift, place, apart), place 1 for
+ * the most telling dimension: of each cluster the first `most`, and as many that set it apart most from the nearest other one, where clusters are
+ * not too many to compare all pairs.  NULL center and scale: 0 and 1.
  */
 SQL_FUNCTION(fastclust_profile_of_centroids)
 {
 	fc_operator op;
-	fc_scratch	scratch;
 	fc_arena	arena;
 	fc_profile_cell *cells;
 	fc_axis_kind *kinds;
 	double	   *part[4];
-	double	   *centroid;
+	double	   *centroids;
+	double	   *distances;
+	int32	   *nearest;
 	Size		most;
 
 	fastclust_begin_rows(fcinfo);
@@ -58,25 +63,32 @@ SQL_FUNCTION(fastclust_profile_of_centroids)
 	kinds = read_axis_kinds(PG_GETARG_DATUM(5), op.d);
 	check_count("most", PG_GETARG_INT32(6), 1, INT32_MAX);
 	most = Min((Size) PG_GETARG_INT32(6), op.d);
-	scratch = make_scratch(fc_operator_scratch(&op));
 	arena = make_arena("profile");
 	cells = palloc(op.d * sizeof(fc_profile_cell));
-	centroid = palloc(op.d * sizeof(double));
+	nearest = palloc(op.k * sizeof(int32));
+	distances = palloc(op.k * sizeof(double));
+	memset(nearest, -1, op.k * sizeof(int32));
+	if ((double) op.k * (double) op.k * (double) op.d <= MOST_COMPARED)
+	{
+		centroids = centroids_in_units(&op, NULL, NULL);
+		fc_nearest_others(centroids, op.k, op.d, nearest, distances);
+		pfree(centroids);
+	}
+	centroids = centroids_in_units(&op, part[0], part[1]);
 	for (Size j = 0; j < op.k; j++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		fc_operator_row(&op, j, scratch, centroid);
+		fc_profile_cluster(kinds, centroids + j * op.d, nearest[j] < 0 ? NULL : centroids + (Size) nearest[j] * op.d, part[2], part[3], op.d, &arena, cells);
 		for (Size i = 0; i < op.d; i++)
-			centroid[i] = centroid[i] * (part[1] ? part[1][i] : 1.0) + (part[0] ? part[0][i] : 0.0);
-		fc_profile_cluster(kinds, centroid, part[2], part[3], op.d, &arena, cells);
-		for (Size i = 0; i < most; i++)
 		{
 			const fc_profile_cell *cell = &cells[i];
-			Datum		values[7] = {Int32GetDatum((int32) j), Int32GetDatum((int32) cell->axis + 1), Float8GetDatum(cell->value),
-				Float8GetDatum(cell->overall), Float8GetDatum(cell->difference), Float8GetDatum(cell->lift), Int32GetDatum((int32) i + 1)};
-			bool		nulls[7] = {false, false, false, false, isnan(cell->difference), isnan(cell->lift), false};
+			Datum		values[8] = {Int32GetDatum((int32) j), Int32GetDatum((int32) cell->axis + 1), Float8GetDatum(cell->value),
+				Float8GetDatum(cell->overall), Float8GetDatum(cell->difference), Float8GetDatum(cell->lift), Int32GetDatum((int32) i + 1),
+				Float8GetDatum(cell->apart)};
+			bool		nulls[8] = {false, false, false, false, isnan(cell->difference), isnan(cell->lift), false, false};
 
-			put_row(fcinfo, values, nulls);
+			if (i < most || cell->apart_place < most)
+				put_row(fcinfo, values, nulls);
 		}
 	}
 	return (Datum) 0;

@@ -10,7 +10,6 @@
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/options.h"
 #include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
 #include "pg/sketch/sketch_value.h"
@@ -178,22 +177,4 @@ SQL_FUNCTION(fastclust_bucket_of_time)
 	if (time < MIN_TIMESTAMP + past)
 		PG_RETURN_TIMESTAMPTZ(MIN_TIMESTAMP);
 	PG_RETURN_TIMESTAMPTZ(time - past);
-}
-
-/* (options): an error where keep_sketch does not know one of them, or it is out of range. */
-SQL_FUNCTION(fastclust_check_live_options)
-{
-	const option known[] = {
-		{"group_by", OPTION_TEXT, NULL, 0, 0},
-		{"bucket", OPTION_TEXT, NULL, 0, 0},
-		{"bucket_width", OPTION_TEXT, NULL, 0, 0},
-		{"half_life", OPTION_TEXT, NULL, 0, 0},
-		{"where", OPTION_TEXT, NULL, 0, 0},
-		{"encoder", OPTION_TEXT, NULL, 0, 0},
-		{"concurrently", OPTION_BOOL, NULL, 0, 0}
-	};
-
-	require_argument(fcinfo, 0, "options");
-	read_options(PG_GETARG_JSONB_P(0), known, lengthof(known));
-	PG_RETURN_VOID();
 }

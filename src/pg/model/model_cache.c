@@ -71,6 +71,11 @@ enum
 static const char shared_query[] =
 	"SELECT v.group_by::pg_catalog.text, 1, " PART_COLUMNS " FROM fastclust_internal.shared_model($1, $2) v";
 
+static const char names_query[] =
+	"SELECT fastclust_internal.shown_names(ROW(v.*)::fastclust_internal.stored_versions) FROM fastclust_internal.readable_models m"
+	" JOIN fastclust_internal.readable_versions v ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.group_value OPERATOR(pg_catalog.=) $2"
+	" AND v.version OPERATOR(pg_catalog.=) CASE WHEN $3 OPERATOR(pg_catalog.<) 0 THEN m.version ELSE $3 END WHERE m.model OPERATOR(pg_catalog.=) $1";
+
 typedef struct model_key
 {
 	const text *name;
@@ -88,6 +93,7 @@ typedef struct model_slot
 static SPIPlanPtr model_plan = NULL;
 static SPIPlanPtr version_plan = NULL;
 static SPIPlanPtr shared_plan = NULL;
+static SPIPlanPtr names_plan = NULL;
 static uint64 epoch = 0;
 
 /* ---- reading ---- */
@@ -482,6 +488,36 @@ columns_of_model(model_site *site)
 		site->bytes += bytes;
 	}
 	return model->columns;
+}
+
+text *
+shown_name_of(model_site *site, size_t cluster)
+{
+	served_model *model = site->last;
+	Datum		values[3] = {PointerGetDatum(model->name), PointerGetDatum(model->group), Int32GetDatum(model->version)};
+	MemoryContext old = CurrentMemoryContext;
+	bool		null = true;
+	Datum		names = (Datum) 0;
+	int			count = 0;
+
+	if (model->names != NULL)
+		return DatumGetTextPP(model->names[cluster]);
+	SPI_connect();
+	if (SPI_execute_plan(kept_plan(&names_plan, names_query), values, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not read the names of clusters");
+	if (SPI_processed > 0)
+		names = column(1, &null);
+	MemoryContextSwitchTo(model->context);
+	if (!null)
+		deconstruct_array(DatumGetArrayTypePCopy(names), TEXTOID, -1, false, TYPALIGN_INT, &model->names, NULL, &count);
+	MemoryContextSwitchTo(old);
+	SPI_finish();
+	if ((size_t) count != model->view.k)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the names of the clusters of model \"%s\" are not here", text_to_cstring(model->name)),
+				 errhint("Workers of Citus have none; the coordinator names rows: ... FROM (SELECT * FROM some_table OFFSET 0) t.")));
+	return DatumGetTextPP(model->names[cluster]);
 }
 
 const served_model *

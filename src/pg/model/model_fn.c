@@ -33,6 +33,12 @@ cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 }
 
 static Datum
+name_answer(FunctionCallInfo fcinfo, const model_row *row)
+{
+	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo), cluster_of_row(row)));
+}
+
+static Datum
 distance_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	PG_RETURN_FLOAT8(fc_metric_distance(row->model->view.metric, square_of(row)));
@@ -109,6 +115,7 @@ extern int	no_such_variable
 
 ROW_FUNCTION(predict, 2, 4, near_cluster_answer);
 LIST_FUNCTION(predict, cluster_answer);
+ROW_FUNCTION(predict_name, 2, 3, name_answer);
 ROW_FUNCTION(predict_distance, 2, 3, distance_answer);
 LIST_FUNCTION(predict_distance, distance_answer);
 ROW_FUNCTION(anomaly, 3, -1, anomaly_answer);

@@ -10,6 +10,7 @@
 #include "encode/encoder.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
+#include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
@@ -29,16 +30,8 @@ reserve(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 		doubles += model->map.rank;
 		floats = Max(floats, model->map.rank + fc_kernel_map_scratch(&model->map));
 	}
-	if (site->row_doubles < doubles)
-	{
-		site->row = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, doubles * sizeof(double));
-		site->row_doubles = doubles;
-	}
-	if (site->scratch.count < floats)
-	{
-		site->scratch.floats = MemoryContextAllocHuge(fcinfo->flinfo->fn_mcxt, floats * sizeof(float));
-		site->scratch.count = floats;
-	}
+	site->row = grown(fcinfo->flinfo->fn_mcxt, site->row, &site->row_doubles, doubles, sizeof(double));
+	site->scratch.floats = grown(fcinfo->flinfo->fn_mcxt, site->scratch.floats, &site->scratch.count, floats, sizeof(float));
 	site->ready = model;
 }
 

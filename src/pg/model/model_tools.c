@@ -306,13 +306,13 @@ SQL_FUNCTION(fastclust_renumber)
 }
 
 /*
- * (key, wait): lock the key until the end of the transaction; false when another session has it and
+ * (key, live, wait): lock the key, of a model or of a live sketch, until the end of the transaction; false when another session has it and
  * wait is false.  A lock of this kind, unlike an advisory lock, is in nobody else's reach.
  */
 SQL_FUNCTION(fastclust_lock_name)
 {
 	LOCKTAG		tag;
 
-	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, (uint32) PG_GETARG_INT32(0), 0);
-	PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false, !PG_GETARG_BOOL(1)) != LOCKACQUIRE_NOT_AVAIL);
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, (uint32) PG_GETARG_INT32(0), (uint16) PG_GETARG_BOOL(1));
+	PG_RETURN_BOOL(LockAcquire(&tag, ExclusiveLock, false, !PG_GETARG_BOOL(2)) != LOCKACQUIRE_NOT_AVAIL);
 }

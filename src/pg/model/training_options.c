@@ -1,4 +1,4 @@
-/* training_options.c - the options of train, retrain, choose_k and write_labels: names, types, ranges, defaults, meanings */
+/* training_options.c - the options of train, retrain, choose_k, write_labels and keep_sketch: names, types, ranges, defaults, meanings */
 #include "postgres.h"
 
 #include "utils/builtins.h"
@@ -14,14 +14,16 @@ enum
 	TRAIN = 1,
 	RETRAIN = 2,
 	CHOOSE_K = 4,
-	WRITE_LABELS = 8
+	WRITE_LABELS = 8,
+	KEEP_SKETCH = 16
 };
 
 static const choice functions[] = {
 	{"train", TRAIN},
 	{"retrain", RETRAIN},
 	{"choose_k", CHOOSE_K},
-	{"write_labels", WRITE_LABELS}
+	{"write_labels", WRITE_LABELS},
+	{"keep_sketch", KEEP_SKETCH}
 };
 
 /* An option, the object that holds it or NULL, and which functions know it.  The values are read where they are used. */
@@ -65,6 +67,7 @@ static const training_option training_options[] = {
 	{ANY_TRAINING, {"levels", OPTION_FLOATS, NULL, 1, FC_MAX_CLUSTERS, NULL, "numbers of nodes on each level, the top first: [8, 8] is a tree of 64 clusters"}},
 	{ANY_TRAINING, {"balance", OPTION_FLOAT, NULL, 1, 1e6, NULL, "the largest cluster may have this many times the mean number of rows"}},
 	{ANY_TRAINING, {"align", OPTION_BOOL, NULL, 0, 0, "false", "similar clusters of different groups get the same number"}},
+	{ANY_TRAINING, {"pinned", OPTION_FLOATS, NULL, 0, FC_MAX_CLUSTERS, NULL, "clusters whose centroids stay in a retrain: see pin_cluster"}},
 	{ANY_TRAINING, {"contamination", OPTION_FLOAT, NULL, 1e-9, 0.999, "0.01", "share of the training rows that anomaly calls anomalies"}},
 	{ANY_TRAINING, {"probes", OPTION_INT, NULL, 1, FC_MAX_CLUSTERS, NULL, "measure the recall of a search through this many clusters, for index_health"}},
 	{ANY_TRAINING, {"frequencies", OPTION_INT, NULL, 1, 4194304, "from k and the dimension", "frequencies of a sketch that is decoded (compressive, live)"}},
@@ -90,7 +93,14 @@ static const training_option training_options[] = {
 	{WRITE_LABELS, {"distance", OPTION_BOOL, NULL, 0, 0, "false", "a column distance, as of predict_distance"}},
 	{WRITE_LABELS, {"append", OPTION_BOOL, NULL, 0, 0, "false", "add the rows to a table that exists"}},
 	{WRITE_LABELS, {"replace", OPTION_BOOL, NULL, 0, 0, "false", "empty a table that exists, then write"}},
-	{WRITE_LABELS, {"follow", OPTION_BOOL, NULL, 0, 0, "as before", "each new version of the model updates the labels that it changes"}}
+	{WRITE_LABELS, {"follow", OPTION_BOOL, NULL, 0, 0, "as before", "each new version of the model updates the labels that it changes"}},
+	{KEEP_SKETCH, {"group_by", OPTION_TEXT, NULL, 0, 0, NULL, "a column; each of its values gets a sketch"}},
+	{KEEP_SKETCH, {"bucket", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times by which rows are kept apart"}},
+	{KEEP_SKETCH, {"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of time of a bucket"}},
+	{KEEP_SKETCH, {"half_life", OPTION_TEXT, NULL, 0, 0, NULL, "age at which a row of a model counts half"}},
+	{KEEP_SKETCH, {"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition: only rows for which it is true are counted"}},
+	{KEEP_SKETCH, {"encoder", OPTION_TEXT, NULL, 0, 0, NULL, "an encoder of the columns, as text"}},
+	{KEEP_SKETCH, {"concurrently", OPTION_BOOL, NULL, 0, 0, "false", "make triggers alone; rebuild_sketch counts the rows beside writers"}}
 };
 
 /* Names that options had. */

@@ -45,31 +45,18 @@ make_columns(const fc_operator *op, MemoryContext context, Size limit, Size *byt
 	return columns;
 }
 
-static void *
-renewed(MemoryContext context, void *old, Size bytes)
-{
-	if (old != NULL)
-		pfree(old);
-	return MemoryContextAllocHuge(context, bytes);
-}
-
 static void
 reserve(sparse_site *site, MemoryContext context, Size elements, Size k)
 {
-	if (site->room < elements || site->values == NULL)
+	Size		room = site->room;
+
+	if (room < elements || site->values == NULL)
 	{
-		site->room = 0;
 		elements += elements / 2 + 1;
-		site->indices = renewed(context, site->indices, elements * sizeof(uint32));
-		site->values = renewed(context, site->values, elements * sizeof(double));
-		site->room = elements;
+		site->indices = grown(context, site->indices, &room, elements, sizeof(uint32));
+		site->values = grown(context, site->values, &site->room, elements, sizeof(double));
 	}
-	if (site->k < k)
-	{
-		site->k = 0;
-		site->scores = renewed(context, site->scores, k * sizeof(double));
-		site->k = k;
-	}
+	site->scores = grown(context, site->scores, &site->k, k, sizeof(double));
 }
 
 sparse_outcome
@@ -113,9 +100,11 @@ dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
 	/* Zeros of d. */
 	if (site->d != d)
 	{
+		Size		room[2] = {0, 0};
+
 		site->d = site->written = 0;
-		site->dense = renewed(context, site->dense, d * sizeof(double));
-		site->places = renewed(context, site->places, d / 4 * sizeof(uint32));
+		site->dense = grown(context, site->dense, &room[0], d, sizeof(double));
+		site->places = grown(context, site->places, &room[1], d / 4 + 1, sizeof(uint32));
 		memset(site->dense, 0, d * sizeof(double));
 		site->d = d;
 	}
@@ -488,24 +477,12 @@ cached_reader(FunctionCallInfo fcinfo)
 	return &site_cache(fcinfo)->reader;
 }
 
-/* Memory for `count` items of which there was room for *room; its old content is gone where it moves. */
-static void *
-grown(const operator_cache *cache, void *memory, Size *room, Size count, Size item)
-{
-	if (*room >= count)
-		return memory;
-	if (memory != NULL)
-		pfree(memory);
-	*room = count;
-	return MemoryContextAllocHuge(cache->home, count * item);
-}
-
 fc_scratch
 cached_scratch(FunctionCallInfo fcinfo, Size floats)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	cache->scratch.floats = grown(cache, cache->scratch.floats, &cache->scratch.count, floats, sizeof(float));
+	cache->scratch.floats = grown(cache->home, cache->scratch.floats, &cache->scratch.count, floats, sizeof(float));
 	return cache->scratch;
 }
 
@@ -514,6 +491,6 @@ cached_doubles(FunctionCallInfo fcinfo, Size count)
 {
 	operator_cache *cache = site_cache(fcinfo);
 
-	cache->doubles = grown(cache, cache->doubles, &cache->doubles_count, count, sizeof(double));
+	cache->doubles = grown(cache->home, cache->doubles, &cache->doubles_count, count, sizeof(double));
 	return cache->doubles;
 }

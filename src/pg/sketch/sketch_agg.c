@@ -100,15 +100,7 @@ new_site(FunctionCallInfo fcinfo)
 static double *
 unit_room(sketch_site *site, Size d)
 {
-	if (site->unit_doubles < d)
-	{
-		site->unit_doubles = 0;
-		if (site->unit != NULL)
-			pfree(site->unit);
-		site->unit = MemoryContextAlloc(site->reader.context, d * (sizeof(double) + sizeof(float)));
-		site->unit_doubles = d;
-	}
-	return site->unit;
+	return site->unit = grown(site->reader.context, site->unit, &site->unit_doubles, d, sizeof(double) + sizeof(float));
 }
 
 static inline sketch_site *

@@ -11,7 +11,6 @@
 #include "sketch/layout.h"
 #include "sketch/spec.h"
 #include "utils/jsonb.h"
-#include "sketch/spec_parts.h"
 #include "sketch/prepared.h"
 
 /* The digest of a sketch_spec, without detoasting it whole. */

@@ -15,7 +15,6 @@
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
 #include "pg/sketch/sketch_value.h"
-#include "sketch/spec_parts.h"
 #include "sketch/spec.h"
 
 fc_law

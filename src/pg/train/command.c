@@ -22,6 +22,7 @@
 #include "pg/base/progress.h"
 #include "pg/base/values.h"
 #include "pg/model/training_options.h"
+#include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
 
@@ -87,6 +88,75 @@ SQL_FUNCTION(fastclust_train)
 {
 	return call_like_language(train, fcinfo);
 }
+
+/* ---- import_model ---- */
+
+/* A row each of an array, or those of an operator. */
+static fc_operator_header *
+centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
+{
+	Oid		   *types;
+	int			count;
+	ArrayType  *array;
+	double	   *weights;
+
+	require_argument(fcinfo, argument, "centroids");
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &count);
+	if (types[argument] != FLOAT8ARRAYOID)
+		return with_metric(OPERATOR_ARG(argument), metric);
+	array = PG_GETARG_ARRAYTYPE_P(argument);
+	if (ARR_NDIM(array) != 2 || ARR_HASNULL(array) || ARR_DIMS(array)[0] > FC_MAX_CLUSTERS || ARR_DIMS(array)[1] > FC_MAX_DIM ||
+		!fc_all_finite((const double *) ARR_DATA_PTR(array), (Size) ARR_DIMS(array)[0] * (Size) ARR_DIMS(array)[1]))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("centroids must be a list of lists of finite numbers, a list for each cluster"),
+				 errhint("Such as '{{1, 2}, {3, 4}}'::real[], or (SELECT array_agg(centroid ORDER BY cluster) FROM ...).")));
+	weights = palloc((Size) ARR_DIMS(array)[0] * sizeof(double));
+	for (int i = 0; i < ARR_DIMS(array)[0]; i++)
+		weights[i] = 1;
+	return with_metric(make_codebook((const double *) ARR_DATA_PTR(array), weights, (Size) ARR_DIMS(array)[0], (Size) ARR_DIMS(array)[1]), metric);
+}
+
+/* (model, relation, features, centroids, options): a version whose clusters are given; the rows say how many they have, and how they spread. */
+static Datum
+import_model(FunctionCallInfo fcinfo)
+{
+	Jsonb	   *options;
+	feature_list features;
+	bool		vector;
+	held_model	held;
+	train_source source;
+	training   *t;
+	fc_operator_header *centroids;
+	int32		version;
+
+	SPI_connect();
+	require_argument(fcinfo, 4, "options");
+	check_training_options(PG_GETARG_JSONB_P(4), "train");
+	options = without_nulls(PG_GETARG_JSONB_P(4));
+	require_argument(fcinfo, 1, "relation");
+	if (has_option(options, "group_by") || has_option(options, "levels"))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("imported clusters have no option \"%s\"", has_option(options, "levels") ? "levels" : "group_by")));
+	features = read_features(features_argument(fcinfo, 2, PG_GETARG_OID(1), &vector));
+	centroids = centroids_argument(fcinfo, 3, metric_of_training(text_option(options, "metric")));
+	warn_foreign_code(PG_GETARG_OID(1), &features, options);
+	held = hold_model(fcinfo, options, true);
+	open_source(&source, PG_GETARG_OID(1), &features, vector, NULL);
+	t = begin_training(&held, &source, (int64) centroids->k, "kmeans", without_option(options, "nowait"));
+	t->imported = centroids;
+	t->note = "imported";
+	version = run_training(fcinfo, t);
+	SPI_finish();
+	return Int32GetDatum(version);
+}
+
+SQL_FUNCTION(fastclust_import_model)
+{
+	return call_like_language(import_model, fcinfo);
+}
+
 
 /* ---- retrain ---- */
 
@@ -193,6 +263,58 @@ options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 	}
 	*level = fix_path();
 	return none ? options : with_option(options, "relation", relation_name(DatumGetObjectId(relation)));
+}
+
+/* (model, clusters): a version in which these are one, at their weighted mean. */
+static Datum
+merge_clusters(FunctionCallInfo fcinfo)
+{
+	held_model	held;
+	stored_version version;
+	training   *t;
+	int32	   *number;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+	int			first = PG_INT32_MAX;
+	int32		found = 0;
+	int32		made;
+
+	SPI_connect();
+	require_argument(fcinfo, 1, "clusters");
+	held = hold_model(fcinfo, empty_options(), false);
+	version = largest_part(&held, false);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT4OID, sizeof(int32), true, TYPALIGN_INT, &elements, &nulls, &count);
+	number = palloc0(version.op->k * sizeof(int32));
+	for (int i = 0; i < count; i++)
+	{
+		if (nulls[i] || DatumGetInt32(elements[i]) < 0 || (uint32) DatumGetInt32(elements[i]) >= version.op->k)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("cluster is %s, out of range", nulls[i] ? "NULL" : psprintf("%d", DatumGetInt32(elements[i]))),
+					 errdetail("Model \"%s\" has clusters 0 to %u.", held.model, version.op->k - 1)));
+		number[DatumGetInt32(elements[i])] = -1;
+		first = Min(first, DatumGetInt32(elements[i]));
+	}
+	for (uint32 j = 0; j < version.op->k; j++)
+		number[j] = number[j] == 0 || (int) j == first ? found++ : number[first];
+	if ((uint32) found + 1 > version.op->k)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("clusters must name two clusters or more")));
+	t = begin_retraining(&held, &version, with_option(empty_options(), "method", "kmeans"));
+	t->imported = rows_in_units(joined_clusters(version.op, number, (Size) found), units_of_version(&version, version.op->d), (units) {0});
+	t->k = (Size) found;
+	t->note = "merged clusters";
+	t->options = without_option(t->options, "pinned");	/* which were numbers of the version before */
+	made = run_training(fcinfo, t);
+	SPI_finish();
+	return Int32GetDatum(made);
+}
+
+SQL_FUNCTION(fastclust_merge_clusters)
+{
+	return call_like_language(merge_clusters, fcinfo);
 }
 
 /* (model, options, sketch) */

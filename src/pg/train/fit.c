@@ -258,24 +258,109 @@ appended(const fc_operator_header *op, const fc_operator_header *more)
 	return make_codebook_for(parts[0].metric, x, weights, parts[0].k + parts[1].k, parts[0].d);
 }
 
+static fc_operator_header *
+clusters_to_keep(const training *t, const train_part *part, const fc_operator_header *rows, const char *how)
+{
+	serving_part old = serving_of(t, part->group);
+	fc_operator_header *op = old.op != NULL ? rows_in_units(old.op, old.units, t->units) : NULL;
+
+	if (op == NULL || op->d != rows->d)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("model \"%s\" has no clusters that can be %s%s", t->model, how,
+						part->group[0] == '\0' ? "" : psprintf(" for group \"%s\"", part->group)),
+				 errhint("Retrain without the option %s.", how)));
+	return op;
+}
+
 static void
 fit_frozen(training *t, train_part *part, const fc_operator_header *rows)
 {
-	serving_part old = serving_of(t, part->group);
 	Size		k = t->k;
 
-	part->op = old.op != NULL ? rows_in_units(old.op, old.units, t->units) : NULL;
-	if (part->op == NULL || part->op->d != rows->d)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("model \"%s\" has no clusters that can be frozen%s", t->model,
-						part->group[0] == '\0' ? "" : psprintf(" for group \"%s\"", part->group)),
-				 errhint("Retrain without the option frozen.")));
+	part->op = clusters_to_keep(t, part, rows, "frozen");
 	part->settled = part->op->k >= k;
 	if (part->settled)
 		return;
 	t->k = k - part->op->k;
 	part->op = appended(part->op, fit_rows_of(t, farthest_rows(part->op, rows, t->k), NULL, true));
+	t->k = k;
+}
+
+/* ---- pinned: some clusters stay where they are, and the others are learned from the rows that are nearest to none of them ---- */
+
+#define PINNED_ROUNDS	5
+
+/* The rows, or clusters, of some numbers. */
+static fc_operator_header *
+chosen_rows(const fc_operator_header *header, const bool *chosen)
+{
+	fc_operator op;
+	double	   *x;
+	double	   *weights;
+	Size		count = 0;
+
+	open_operator(header, &op);
+	x = centroids_in_units(&op, NULL, NULL);
+	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	for (Size j = 0; j < op.k; j++)
+		if (chosen[j])
+		{
+			memmove(x + count * op.d, x + j * op.d, op.d * sizeof(double));
+			weights[count++] = op.weights[j];
+		}
+	return count == 0 ? NULL : make_codebook_for(op.metric, x, weights, count, op.d);
+}
+
+static fc_operator_header *
+rows_of_others(const fc_operator_header *op, const fc_operator_header *rows, Size pins)
+{
+	two_labellings labels = label_twice(op, rows, op, rows);
+	bool	   *chosen = palloc_extended(rows->k * sizeof(bool), MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < rows->k; i++)
+		chosen[i] = (Size) labels.a.labels[i] >= pins;
+	return chosen_rows(rows, chosen);
+}
+
+static void
+fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
+{
+	Jsonb	   *list = object_option(t->options, "pinned");
+	bool	   *pinned = palloc0(old->k * sizeof(bool));
+	Size		k = t->k;
+	double		last = 0;
+	fc_operator_header *pins;
+	fc_operator_header *others;
+
+	for (uint32 i = 0; i < JB_ROOT_COUNT(list); i++)
+	{
+		JsonbValue *number = getIthJsonbValueFromContainer(&list->root, i);
+		double		cluster = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(number->val.numeric)));
+
+		if (cluster < old->k)
+			pinned[(Size) cluster] = true;
+		last = Max(last, cluster);
+	}
+	pins = chosen_rows(old, pinned);
+	part->settled = true;
+	if (pins == NULL || pins->k >= k || last >= (double) k)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f", k, pins == NULL ? 0 : pins->k, t->model, last),
+				 errhint("pin_cluster with pinned => false lets one go.")));
+	for (Size j = 0; j < old->k; j++)
+		pinned[j] = !pinned[j];
+	t->k = k - pins->k;
+	others = chosen_rows(old, pinned);
+	part->op = appended(pins, others != NULL ? others : fit_rows_of(t, farthest_rows(pins, rows, t->k), NULL, true));
+	for (int round = 0; round < PINNED_ROUNDS; round++)
+	{
+		others = rows_of_others(part->op, rows, pins->k);
+		if (others == NULL || distinct_rows(others, t->k) < t->k)
+			break;
+		part->op = appended(pins, fit_rows_of(t, others, NULL, true));
+	}
 	t->k = k;
 }
 
@@ -474,12 +559,21 @@ fit_part(training *t, train_part *part)
 	Size		asked = t->k;
 	fc_operator_header *old;
 
+	if (t->imported != NULL)
+	{
+		part->op = rows_in_units(t->imported, (units) {0}, t->units);
+		part->op = with_weights(part->op, profile_of_fit(part->op, rows, NULL, 0).weights);
+		part->settled = true;
+		return;
+	}
 	t->k = possible_clusters(t, rows);
 	if (t->k < asked)
 		part->found.count = 0;
 	old = old_clusters(t, part->group, t->k);
 	if (flag_option(t->options, "frozen", false))
 		fit_frozen(t, part, rows);
+	else if (has_option(t->options, "pinned"))
+		fit_pinned(t, part, rows, clusters_to_keep(t, part, rows, "pinned"));
 	else if (strcmp(t->method, "compressive") == 0)
 		fit_compressive(t, part, rows, old);
 	else if (strcmp(t->method, "qkmeans") == 0 && !has_factor_method(t->options))

@@ -228,12 +228,12 @@ check_balance(const training *t)
 
 /* ---- models ---- */
 
-/* claim_model makes one that is not there; held_model does not. */
 held_model
 hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make)
 {
-	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(!flag_option(options, "nowait", false))}};
-	held_model	held = {query_datum(make ? "SELECT claim_model($1, $2)" : "SELECT held_model($1, $2)", 2, arguments, 0, NULL)};
+	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(!flag_option(options, "nowait", false))},
+	{"bool", BoolGetDatum(make)}};
+	held_model	held = {query_datum("SELECT claim_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)};
 	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
 	bool		null;
 
@@ -328,6 +328,8 @@ begin_training(const held_model *held, const train_source *source, int64 k, char
 	t->estimate = rows_to_sample(&t->source, options);
 	if (strcmp(method, "kernel") == 0 && t->source.cosine)
 		reject_with_method(method, "has no metric but its kernel", "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
+	if (has_option(options, "pinned") && strcmp(method, "auto") != 0 && strcmp(method, "kmeans") != 0)
+		reject_with_method(method, "moves all clusters: none can be pinned", "Methods with pinned clusters are auto, kmeans.");
 	t->begun = GetCurrentTimestamp();
 	t->method = strcmp(method, "auto") == 0 ? "kmeans" : method;
 	t->note = strcmp(method, "auto") == 0 ? "kmeans: nearest to the least sum of squares over all rows" : NULL;

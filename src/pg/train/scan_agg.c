@@ -60,22 +60,10 @@ typedef struct scan_site
 
 /* ---- states ---- */
 
-static void *
-renewed(MemoryContext context, void *old, Size bytes)
-{
-	if (old != NULL)
-		pfree(old);
-	return MemoryContextAllocHuge(context, bytes);
-}
-
 static void
 reserve_scratch(scan_site *site, Size floats)
 {
-	if (site->scratch.count >= floats)
-		return;
-	site->scratch.count = 0;
-	site->scratch.floats = renewed(site->home, site->scratch.floats, floats * sizeof(float));
-	site->scratch.count = floats;
+	site->scratch.floats = grown(site->home, site->scratch.floats, &site->scratch.count, floats, sizeof(float));
 }
 
 /* Room for a batch of the state's rows: units, ranks, features as doubles and as floats. */
@@ -85,11 +73,7 @@ reserve_doubles(scan_site *site, const scan_state *state)
 	const scan_plan *plan = state->plan;
 	Size		count = state->capacity * (plan->d + 1 + (plan->map != NULL ? plan->map->rank : 0)) + (plan->map != NULL ? plan->map->rank : 0);
 
-	if (site->doubles_count >= count)
-		return;
-	site->doubles_count = 0;
-	site->doubles = renewed(site->home, site->doubles, count * sizeof(double));
-	site->doubles_count = count;
+	site->doubles = grown(site->home, site->doubles, &site->doubles_count, count, sizeof(double));
 }
 
 /* The sums of an operator, and the view that rows meet. */

@@ -25,7 +25,7 @@
 #include "pg/train/train.h"
 #include "rkhs/map.h"
 #include "sketch/pilot.h"
-#include "sketch/spec_parts.h"
+#include "sketch/spec.h"
 
 #define FREQUENCIES		400		/* where no training decodes */
 #define MANY_CLUSTERS	256		/* the width of so many in MANY_ROWS tells enough of more, where no training decodes */

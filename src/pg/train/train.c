@@ -173,6 +173,19 @@ check_sample(const training *t, const fc_operator_header *sample)
 		warn_useless_columns(t, sample, is_whole(t, sample) ? "" : " of a sample");
 }
 
+/* Imported clusters are of as many coordinates as the rows. */
+static void
+check_imported(const training *t)
+{
+	if (t->imported != NULL && t->imported->d != t->dim)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("centroids have %zu coordinates, but rows of %s have %zu", (Size) t->imported->d, t->source.relation, t->dim),
+				 t->source.encoder == NULL ? 0 :
+				 errhint("These are %s, in the rows' own units.",
+						 TextDatumGetCString(query_datum("SELECT array_to_string((feature_names($1))[:20], ', ')", 1, (query_argument[]) {{"encoder", PointerGetDatum(t->source.encoder)}}, 0, NULL)))));
+}
+
 /* ---- k from the sample ---- */
 
 /* Evidence for each number of clusters; a search reads so many rows at most. */
@@ -235,7 +248,7 @@ try_clusters(training *t)
 static bool
 scans_candidates(const training *t, double rows)
 {
-	return strcmp(t->method, "kmeans") == 0 && t->k <= MOST_CANDIDATES && !flag_option(t->options, "frozen", false) &&
+	return strcmp(t->method, "kmeans") == 0 && t->k <= MOST_CANDIDATES && !flag_option(t->options, "frozen", false) && t->imported == NULL && !has_option(t->options, "pinned") &&
 		number_option(t->options, "trim", 0) == 0 && number_option(t->options, "iterations", SCANS) > 0 && t->estimate > 3.0 * rows;
 }
 
@@ -265,7 +278,7 @@ find_candidates(training *t, const fc_operator_header *sample)
 	TimestampTz begun;
 	bool		scanned = t->source.group_by == NULL && scans_candidates(t, sample->k);
 
-	if (t->source.complete == NULL && !scanned)
+	if (t->imported != NULL || (t->source.complete == NULL && !scanned))
 		return;
 	begun = begin_step(t, "sample k-means");
 	rows = rows_with_map(t->map, rows_in_units(sample, (units) {0}, t->units));
@@ -326,7 +339,7 @@ find_group_candidates(training *t)
 static const char *
 fit_name(const training *t)
 {
-	return strcmp(t->method, "compressive") == 0 ? "decode" : strcmp(t->method, "qkmeans") == 0 ? "QK-means" : "k-means";
+	return t->imported != NULL ? "import" : strcmp(t->method, "compressive") == 0 ? "decode" : strcmp(t->method, "qkmeans") == 0 ? "QK-means" : "k-means";
 }
 
 static void
@@ -405,6 +418,7 @@ train_rows(training *t)
 	begin_step(t, "sample");
 	sample = uniform_sample(t);
 	t->groups = estimated_groups(t, sample->k);
+	check_imported(t);
 	check_sample(t, sample);
 	t->units = standard_units(t, sample);
 	if (t->k == 0)

@@ -99,6 +99,7 @@ typedef struct training
 	units		units;			/* of a row */
 	struct varlena *map;		/* the features that operators take in place of rows; NULL: none */
 	fc_operator_header *start;	/* in units: where k-means goes on from as well; NULL: none */
+	const fc_operator_header *imported; /* in the rows' own units: the clusters, which no step moves; NULL: they are learned */
 	fc_spec    *spec;
 	bool		decodable;		/* the sketch, which takes all rows then */
 	fc_drift_spec *drift_spec;

@@ -68,7 +68,7 @@ DECLARE
     dimensions integer;
     read_by_condition name[] := '{}';
 BEGIN
-    PERFORM check_live_options(options);
+    PERFORM check_training_options(options, 'keep_sketch');
     IF COALESCE(name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'name must not be NULL or empty';
     ELSIF relation IS NULL OR spec IS NULL THEN

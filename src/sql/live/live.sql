@@ -161,8 +161,6 @@ CREATE FUNCTION fastclust_internal.live_difference(added sketch, removed sketch)
     AS 'MODULE_PATHNAME', 'fastclust_live_difference' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width interval) RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'fastclust_bucket_of_time' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.check_live_options(options jsonb) RETURNS void
-    AS 'MODULE_PATHNAME', 'fastclust_check_live_options' LANGUAGE C IMMUTABLE;
 
 CREATE TYPE fastclust_internal.live_part AS (group_value text, bucket timestamptz, s sketch, counts drift_counts);
 

@@ -76,7 +76,7 @@ BEGIN
         UPDATE kept_sketches l SET model_id = live.model_id WHERE l.id = live.id AND l.relation = live.relation AND l.model_id IS NULL RETURNING l.* INTO made;
         RETURN made;
     END IF;
-    IF NOT lock_name(hashtext('live sketch ' || live.name), false) OR EXISTS (SELECT FROM kept_sketches l WHERE l.name = live.name) THEN
+    IF NOT lock_name(hashtext(live.name), true, false) OR EXISTS (SELECT FROM kept_sketches l WHERE l.name = live.name) THEN
         IF live.model_id IS NULL THEN
             RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
                 HINT = 'Choose another name, or drop_sketch first.';

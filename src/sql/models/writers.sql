@@ -87,8 +87,8 @@ $$;
 
 -- ---- names in the making ----
 
--- Lock a key until the end of the transaction; false when another session has it and wait is false.
-CREATE FUNCTION fastclust_internal.lock_name(key integer, wait boolean) RETURNS boolean
+-- Lock a key, of a model or of a live sketch, until the end of the transaction; false when another session has it and wait is false.
+CREATE FUNCTION fastclust_internal.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
 
 -- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
@@ -98,10 +98,10 @@ CREATE FUNCTION fastclust_internal.claim_name(name text, wait boolean) RETURNS v
 DECLARE
     key integer := hashtext(name);
 BEGIN
-    IF lock_name(key, false) THEN
+    IF lock_name(key, false, false) THEN
         RETURN;
     ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
-                   WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid
+                   WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid AND l.objsubid = 0
                      AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
                      AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(a.usesysid) IS NOT TRUE))) THEN
         RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
@@ -110,25 +110,25 @@ BEGIN
         RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', name),
             HINT = 'Leave out the option nowait to wait for it.';
     END IF;
-    PERFORM lock_name(key, true);
+    PERFORM lock_name(key, false, true);
 END
 $$;
 
 -- ---- the rows that training writes ----
 
--- The row of a model, made if it is not there, and held until the end of the transaction.
-CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean) RETURNS stored_models
+-- The row of a model, held until the end of the transaction; make: one that is not there is made.
+CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean, make boolean DEFAULT true) RETURNS stored_models
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM reject_read_only();
-    IF COALESCE(model_name, '') = '' THEN
+    IF make AND COALESCE(model_name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
     END IF;
-    IF NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
+    IF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
         PERFORM claim_name(model_name, wait);
         INSERT INTO stored_models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
     END IF;
-    RETURN held_model(model_name, wait, true);
+    RETURN held_model(model_name, wait, make);
 END
 $$;
 

@@ -22,46 +22,53 @@ CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, ex
 
 -- ---- the profile ----
 
--- A row per cluster and dimension, up to `most` of each cluster: those of place 1 to `most`, 1 for what tells most.
+-- A row per cluster and dimension, of each cluster the `most` of least place, 1 for the one that tells most, and as many of greatest |apart|: the
+-- deviations between the centroid and the nearest other one.
 CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[], scale double precision[], means double precision[],
         deviations double precision[], kinds integer[], most integer, OUT cluster integer, OUT dimension integer, OUT value double precision,
-        OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT place integer) RETURNS SETOF record
+        OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT place integer,
+        OUT apart double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 1000;
 
 -- That of a version; none where clusters are of kernel features.
 CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most integer, OUT cluster integer, OUT dimension integer, OUT feature text,
         OUT kind text, OUT category text, OUT label text, OUT value double precision, OUT overall double precision, OUT difference double precision,
-        OUT lift double precision, OUT place integer) RETURNS SETOF record
+        OUT lift double precision, OUT place integer, OUT apart double precision) RETURNS SETOF record
     LANGUAGE sql STABLE ROWS 1000 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH f AS MATERIALIZED (SELECT * FROM labelled_features(version))
-    SELECT p.cluster, p.dimension, f.feature, f.kind, f.category, f.label, p.value, p.overall, p.difference, p.lift, p.place
+    SELECT p.cluster, p.dimension, f.feature, f.kind, f.category, f.label, p.value, p.overall, p.difference, p.lift, p.place, p.apart
       FROM profile_of_centroids(version.operator, version.center, version.scale, means(version.training_sketch), stddevs(version.training_sketch),
                                 (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f), most) p
       JOIN f USING (dimension)
      WHERE version.map IS NULL
 $$;
 
--- The name that was given to each cluster, or else its two most telling phrases, one a column; a third, and its number, where others would have the same.
+-- The name that was given to each cluster, or else two phrases, of two columns: the most telling one, and the one that divides it most from its nearest
+-- neighbour; a third, and its number, where others would have the same.  Categories that rows have come before those that they have not.
 CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH told AS (
-        SELECT p.cluster, p.feature, p.place, CASE
+        SELECT p.cluster, p.feature, p.place, min(p.place) OVER feature AS telling, max(abs(p.apart)) OVER feature AS apart,
+               p.kind IN ('category', 'boolean') AND p.difference < 0 AS negated, CASE
             WHEN p.kind = 'category' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5 THEN p.label
-                                               WHEN p.difference > 0 AND p.value >= 0.2 THEN format('often %s', p.label)
-                                               WHEN p.difference < 0 AND p.value < 0.05 THEN format('%s <> %s', p.feature, p.category) END
-            WHEN p.kind = 'boolean' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5 THEN p.feature
-                                              WHEN p.difference < 0 AND p.value < 0.5 THEN format('not %s', p.feature) END
+                                               WHEN p.difference >= 0.5 AND p.value >= 0.2 THEN format('often %s', p.label)
+                                               WHEN p.difference <= -0.5 AND p.value < 0.05 THEN format('%s <> %s', p.feature, p.category) END
+            WHEN p.kind = 'boolean' THEN CASE WHEN p.difference >= 0.5 AND p.value >= 0.5 THEN p.feature
+                                              WHEN p.difference <= -0.5 AND p.value < 0.5 THEN format('not %s', p.feature) END
+            WHEN abs(p.difference) < 0.5 THEN CASE WHEN abs(p.apart) >= 1 THEN format('average %s', p.feature) END
             ELSE format('%s%s %s', CASE WHEN abs(p.difference) >= 1.5 THEN 'very ' ELSE '' END,
                         CASE WHEN p.kind IN ('date', 'timestamp') THEN CASE WHEN p.difference > 0 THEN 'late' ELSE 'early' END
                              WHEN p.kind = 'interval' THEN CASE WHEN p.difference > 0 THEN 'long' ELSE 'short' END
                              WHEN p.difference > 0 THEN 'high' ELSE 'low' END, p.feature) END AS words
-          FROM version_profile(version, 20) p WHERE abs(p.difference) >= 0.5),
+          FROM version_profile(version, 20) p WHERE p.difference IS NOT NULL WINDOW feature AS (PARTITION BY p.cluster, p.feature)),
     phrases AS (
-        SELECT DISTINCT ON (t.cluster, t.feature) t.* FROM told t WHERE t.words IS NOT NULL ORDER BY t.cluster, t.feature, t.place),
+        SELECT DISTINCT ON (t.cluster, t.feature) t.* FROM told t WHERE t.words IS NOT NULL ORDER BY t.cluster, t.feature, t.negated, t.place),
+    told_first AS (
+        SELECT p.*, row_number() OVER (PARTITION BY p.cluster ORDER BY p.words LIKE 'average %', p.negated, p.telling) AS first FROM phrases p),
     ordered AS (
-        SELECT p.cluster, p.words, row_number() OVER (PARTITION BY p.cluster ORDER BY p.place) AS i FROM phrases p),
+        SELECT p.cluster, p.words, p.negated, row_number() OVER (PARTITION BY p.cluster ORDER BY p.first > 1, p.apart < 0.5, p.negated, p.apart DESC, p.telling) AS i FROM told_first p),
     named AS (
-        SELECT c.cluster, string_agg(o.words, ', ' ORDER BY o.i) FILTER (WHERE o.i <= 2) AS two, string_agg(o.words, ', ' ORDER BY o.i) AS three
+        SELECT c.cluster, string_agg(o.words, ', ' ORDER BY o.negated, o.i) FILTER (WHERE o.i <= 2) AS two, string_agg(o.words, ', ' ORDER BY o.negated, o.i) AS three
           FROM generate_series(0, clusters(version.operator) - 1) c(cluster) LEFT JOIN ordered o ON o.cluster = c.cluster AND o.i <= 3 GROUP BY 1),
     chosen AS (
         SELECT n.cluster, COALESCE(CASE WHEN count(*) OVER (PARTITION BY n.two) = 1 THEN n.two ELSE n.three END, 'average') AS name FROM named n)

@@ -33,7 +33,7 @@ BEGIN
                                 || string_agg(fit_text('', 8, false) || fit_text(p.label, 31, false) || bar(p.difference / 3, 16, true)
                                               || ' ' || fit_text(shown_value(p.value, p.kind, false), 13, true) || ' ' || fit_text(shown_value(p.overall, p.kind, false), 13, true), E'\n' ORDER BY p.place) AS lines
                            FROM s JOIN version_profile(version, 5) p USING (cluster)
-                          WHERE s.place <= most AND (abs(p.difference) >= 0.1 OR p.place = 1)
+                          WHERE s.place <= most AND p.place <= 5 AND (abs(p.difference) >= 0.1 OR p.place = 1)
                           GROUP BY s.place, s.cluster, s.name) c))),
         CASE WHEN k > most THEN E'\n' || rtrim(fit_text(format('and %s smaller clusters: see profile(%L)', k - most, held.model), 100, false)) END);
 END

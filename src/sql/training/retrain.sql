@@ -13,3 +13,30 @@ CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAUL
     AS 'MODULE_PATHNAME', 'fastclust_retrain_if_drifted' LANGUAGE C;
 COMMENT ON FUNCTION retrain_if_drifted(text, double precision, double precision, jsonb)
     IS 'retrain when the p-value of drift is below the threshold and its effect at least min_effect; the new version, or NULL; every check is a row of drift_log';
+
+CREATE FUNCTION merge_clusters(model text, clusters integer[]) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+COMMENT ON FUNCTION merge_clusters(text, integer[]) IS 'a version in which some clusters are one, at their mean; the other centroids stay where they are';
+
+-- The numbers are an option of the version that serves, which retrains keep; clusters that stayed keep their numbers.
+CREATE FUNCTION pin_cluster(model text, cluster integer, pinned boolean DEFAULT true) RETURNS void
+    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held stored_models := held_model(model, true);
+    version stored_versions := explained_version(held, NULL);
+    others jsonb := (SELECT COALESCE(jsonb_agg(e ORDER BY e), '[]') FROM jsonb_array_elements(version.options -> 'pinned') e WHERE e <> to_jsonb(cluster));
+BEGIN
+    IF cluster IS NULL OR cluster NOT BETWEEN 0 AND clusters(version.operator) - 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('cluster is %s, out of range', COALESCE(cluster::text, 'NULL')),
+            DETAIL = format('Model "%s" has clusters 0 to %s.', held.model, clusters(version.operator) - 1);
+    ELSIF version.method <> 'kmeans' THEN
+        RAISE feature_not_supported USING MESSAGE = format('method "%s" moves all clusters: none can be pinned', version.method), HINT = 'Methods with pinned clusters are auto, kmeans.';
+    END IF;
+    IF pinned THEN
+        others := others || to_jsonb(cluster);
+    END IF;
+    UPDATE stored_versions v SET options = CASE others WHEN '[]' THEN v.options - 'pinned' ELSE v.options || jsonb_build_object('pinned', others) END
+     WHERE v.model_id = held.id AND v.version = held.version;
+END
+$$;
+COMMENT ON FUNCTION pin_cluster(text, integer, boolean) IS 'keep the centroid of a cluster in all retrains, or no longer';

@@ -10,3 +10,10 @@ CREATE FUNCTION train(model text, relation regclass, features name[], k integer,
     AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
     IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';
+
+--@each @features@ @centroids@ = text float8[] ; text fastop ; name[] float8[] ; name[] fastop
+CREATE FUNCTION import_model(model text, relation regclass, features @features@, centroids @centroids@, options jsonb DEFAULT '{}') RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+COMMENT ON FUNCTION import_model(text, regclass, @features@, @centroids@, jsonb)
+    IS 'a version of a model whose clusters have these centroids, from anywhere; the rows of the relation give sizes, spreads, and what drift compares';
+--@end

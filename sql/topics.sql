@@ -1,0 +1,57 @@
+-- topics named by the words of their texts; the name of a row's cluster
+\set QUIET on
+SET client_min_messages = warning;
+SET default_text_search_config = 'pg_catalog.english';
+CREATE SCHEMA of_topics;
+SET search_path = of_topics, public, fastclust;
+\set QUIET off
+CREATE FUNCTION draw(i bigint, s bigint, n integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT ((hashint8extended(i, s) & 1048575) % n)::integer';
+-- twenty topics of eight words each, a third of a text; the others are of one vocabulary, by a power law, and stop words
+CREATE TABLE articles AS
+SELECT i AS id, i % 20 AS topic, ARRAY(SELECT 4 * cos(((i % 20) + 1) * (j + 1))::float8 + draw(i, j, 1000) / 1000.0 FROM generate_series(1, 12) j)::real[] AS embedding,
+       (SELECT string_agg(CASE WHEN draw(i, w, 3) = 0 THEN format('topic%sword%s', chr(97 + i % 20), chr(97 + draw(i, 100 + w, 8)))
+                               WHEN draw(i, w, 3) = 1 THEN (ARRAY['the', 'of', 'and', 'is', 'was', 'with'])[1 + draw(i, 200 + w, 6)]
+                               ELSE format('common%s', chr(97 + least(draw(i, 300 + w, 24), draw(i, 400 + w, 24)))) END, CASE WHEN draw(i, 500 + w, 5) = 0 THEN ', ' ELSE ' ' END ORDER BY w)
+          FROM generate_series(1, 15) w) AS body
+  FROM generate_series(1, 4000) i;
+ANALYZE articles;
+SELECT train('news', 'articles', 'embedding', 20, options => '{"quiet": true}');
+CREATE VIEW planted AS SELECT topic, mode() WITHIN GROUP (ORDER BY predict('news', embedding)) AS cluster FROM articles GROUP BY 1;
+SELECT count(DISTINCT cluster) FROM planted;
+SELECT count(*) FILTER (WHERE name LIKE '%embedding[%') FROM model_clusters WHERE model = 'news';
+CREATE TABLE topics AS SELECT * FROM name_topics('news', 'body');
+SELECT count(*), count(*) FILTER (WHERE (SELECT count(*) FROM unnest(t.top_words) w WHERE w LIKE format('topic%sword_', chr(97 + p.topic))) >= 3) AS planted,
+       bool_and(cardinality(t.top_words) = 5 AND cardinality(t.texts) = 3) AS five_words, bool_and(t.name = array_to_string(t.top_words[:3], ', ')) AS named,
+       bool_or(t.top_words && '{the,of,and,is,was,with}') AS stop_words
+  FROM topics t JOIN planted p USING (cluster);
+SELECT count(*) FROM topics t, unnest(t.texts) x JOIN articles a ON a.body = x WHERE predict('news', a.embedding) <> t.cluster;
+-- shown by one rule everywhere, and of a row
+SELECT count(*) FROM model_clusters c JOIN topics t USING (cluster, name) WHERE c.model = 'news';
+SELECT count(*) FILTER (WHERE predict_name('news', a.embedding) = t.name) AS of_vector, count(*) FILTER (WHERE predict_name('news', a) = t.name) AS of_row, count(*) FROM articles a JOIN topics t ON t.cluster = predict('news', a);
+-- a name that was given stays; NULL makes room for words again
+SELECT name_cluster('news', 3, 'mine'), name_cluster('news', 4, NULL);
+SELECT t.cluster, t.name = 'mine' AS mine, t.name = array_to_string(t.top_words[:3], ', ') AS of_words, cardinality(t.top_words) AS words FROM name_topics('news', 'body', words => 3) t WHERE cluster IN (3, 4);
+SELECT DISTINCT predict_name('news', embedding, version => 1) = 'mine' AS mine FROM articles WHERE predict('news', embedding) = 3;
+-- forms of a word are one, shown in the most frequent form; numbers are no words; pairs of words; another configuration
+CREATE TABLE reviews AS SELECT i AS id, i % 2 * 10 + i % 7 / 7.0 AS score, CASE WHEN i % 2 = 0 THEN (ARRAY['Batteries died 12 times.', 'The battery dies', 'batteries, die'])[1 + i % 3]
+       ELSE (ARRAY['customer service: great', 'Great customer service!', 'the customer service was 2024 great'])[1 + i % 3] END AS note FROM generate_series(1, 300) i;
+SELECT train('reviews', 'reviews', '{score}'::name[], 2, options => '{"quiet": true}');
+SELECT top_words FROM name_topics('reviews', 'note', 3) ORDER BY 1;
+SELECT predict_name('reviews', r) AS name, count(*) FROM reviews r GROUP BY 1 ORDER BY 1;
+SELECT top_words[1:2] AS words FROM name_topics('reviews', 'note', 4, bigrams => true) ORDER BY 1;
+SELECT top_words FROM name_topics('reviews', 'note', 2, configuration => 'simple') ORDER BY 1;
+-- errors
+SELECT name_topics('reviews', 'score');
+SELECT name_topics('reviews', 'nowhere');
+SELECT name_topics('reviews', NULL);
+SELECT name_topics('reviews', 'note', 0);
+SELECT predict_name('nowhere to be found', '{1}'::real[]);
+SELECT predict_name('news', NULL::real[]) IS NULL AS null;
+CREATE ROLE fastclust_stranger;
+SET ROLE fastclust_stranger;
+SELECT name_topics('reviews', 'note');
+RESET ROLE;
+DROP ROLE fastclust_stranger;
+\set QUIET on
+SELECT drop_model(model) FROM models WHERE model IN ('news', 'reviews') \g /dev/null
+DROP SCHEMA of_topics CASCADE;

@@ -1,0 +1,69 @@
+
+-- topics: clusters named by the words of a column of text
+
+-- The column must be there, and be text.
+CREATE FUNCTION fastclust_internal.check_text_column(relation regclass, text_column name) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    type regtype := (SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = text_column AND a.attnum > 0 AND NOT a.attisdropped);
+BEGIN
+    IF text_column IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'text_column must not be NULL';
+    ELSIF type IS NULL OR (SELECT t.typcategory <> 'S' FROM pg_type t WHERE t.oid = type) THEN
+        RAISE EXCEPTION USING ERRCODE = CASE WHEN type IS NULL THEN 'undefined_column' ELSE 'datatype_mismatch' END, MESSAGE = CASE WHEN type IS NULL THEN format('column "%s" of %s does not exist', text_column, relation)
+                                                    ELSE format('column "%s" of %s is of type %s, not text', text_column, relation, type) END,
+            HINT = (SELECT format('Columns of text are %s.', string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+                     WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND t.typcategory = 'S' HAVING count(*) > 0);
+    END IF;
+END
+$$;
+
+-- Class-based TF-IDF (Grootendorst 2022, BERTopic): of a word with f of all words, and the share p of those of a cluster, p log(1 + m / f), m words a
+-- cluster on average.  Words are what the configuration makes lexemes of, and are shown in their most frequent form.  Texts nearest to the centroids tell the topic, too.
+CREATE FUNCTION name_topics(model text, text_column name, words integer DEFAULT 5, group_value text DEFAULT NULL, bigrams boolean DEFAULT false, configuration regconfig DEFAULT NULL,
+        OUT cluster integer, OUT name text, OUT top_words text[], OUT texts text[]) RETURNS SETOF record
+    LANGUAGE fastclust ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    held stored_models := readable_model($1);
+    version stored_versions := explained_version(held, $4);
+    scanned regclass := scanned_relation(held, version, NULL, held.group_by);
+    source record := version_query(version, scanned, held.group_by, greatest(20000, 200 * clusters(version.operator)));
+    used regconfig := COALESCE($6, get_current_ts_config());
+    one record;
+BEGIN
+    PERFORM check_text_column(scanned, $2);
+    PERFORM check_stored_scan(held, version, scanned, version.features || $2, false);
+    IF $3 IS NULL OR $3 NOT BETWEEN 1 AND 20 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('words is %s, out of range', COALESCE($3::text, 'NULL')), DETAIL = 'It may be from 1 to 20.';
+    END IF;
+    FOR one IN EXECUTE format($query$
+        WITH rows AS MATERIALIZED (SELECT row_number() OVER () AS id, q.*, row_number() OVER (PARTITION BY q.cluster ORDER BY q.distance, q.text) AS place
+                 FROM (SELECT assign($4, x.x) AS cluster, assign_distance($4, x.x) AS distance, x.text FROM (SELECT %s AS x, t.%I::text AS text %s OFFSET 0) x WHERE x.text IS NOT NULL) q),
+             tokens AS MATERIALIZED (SELECT r.id, r.cluster, lower(p.token) AS token, p.i FROM rows r, ts_parse((SELECT c.cfgparser FROM pg_ts_config c WHERE c.oid = $5), r.text) WITH ORDINALITY p(type, token, i)),
+             lexemes AS MATERIALIZED (SELECT d.token, l.lexeme FROM (SELECT DISTINCT t.token FROM tokens t WHERE t.token ~ '[[:alpha:]]') d,
+                 LATERAL (SELECT min(u.lexeme) AS lexeme FROM unnest(to_tsvector($5, d.token)) u) l WHERE l.lexeme IS NOT NULL),
+             kept AS (SELECT t.*, l.lexeme, lead(l.lexeme) OVER line AS next, lead(t.token) OVER line AS next_token FROM tokens t LEFT JOIN lexemes l USING (token)
+                       WHERE l.lexeme IS NOT NULL OR t.token ~ '[[:alnum:]]' WINDOW line AS (PARTITION BY t.id ORDER BY t.i)),
+             words AS (SELECT k.cluster, k.token, k.lexeme FROM kept k WHERE k.lexeme IS NOT NULL
+                       UNION ALL SELECT k.cluster, concat(k.token, ' ', k.next_token), concat(k.lexeme, ' ', k.next) FROM kept k WHERE $6 AND k.lexeme IS NOT NULL AND k.next IS NOT NULL),
+             counts AS (SELECT w.cluster, w.lexeme, count(*) AS n, mode() WITHIN GROUP (ORDER BY w.token) AS word FROM words w GROUP BY 1, 2),
+             told AS (SELECT c.cluster, c.word, row_number() OVER (PARTITION BY c.cluster ORDER BY c.n * ln(1 + c.mean / c.f) DESC, c.word) AS place
+                        FROM (SELECT c.*, sum(c.n) OVER (PARTITION BY c.lexeme) AS f, sum(c.n) OVER () / (SELECT count(DISTINCT cluster) FROM rows) AS mean FROM counts c) c)
+        SELECT c.cluster, (SELECT array_agg(t.word ORDER BY t.place) FROM told t WHERE t.cluster = c.cluster AND t.place <= $7) AS words,
+               (SELECT array_agg(r.text ORDER BY r.place) FROM rows r WHERE r.cluster = c.cluster AND r.place <= 3) AS texts
+          FROM generate_series(0, clusters($4) - 1) c(cluster) ORDER BY 1$query$, source.x, $2, source.rows)
+        USING version.center, version.scale, version.map, version.operator, used, COALESCE($5, false), $3
+    LOOP
+        IF one.words IS NOT NULL AND NOT EXISTS (SELECT FROM readable_names g WHERE (g.model_id, g.group_value, g.cluster) = (held.id, version.group_value, one.cluster) AND g.features = version.features) THEN
+            PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200), $4);
+        END IF;
+        cluster := one.cluster;
+        top_words := one.words;
+        texts := one.texts;
+        name := (SELECT n.name FROM version_names(version) n WHERE n.cluster = one.cluster);
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION name_topics(text, name, integer, text, boolean, regconfig)
+    IS 'names the clusters that have no name by the words of a column of text that are theirs, and returns these words and the texts nearest to the centroids';

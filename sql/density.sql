@@ -93,6 +93,7 @@ SELECT retrain('rings', '{"k": 4}');
 SELECT retrain('rings', '{"frozen": true}');
 SELECT retrain('rings', sketch => sketch_agg(ARRAY[x, y], (SELECT model_spec('rings')))) FROM rings;
 SELECT score('rings');
+SELECT merge_clusters('rings', '{0,1}');
 SELECT train('idle', 'rings', '{x,y}', 3, options => '{"noise": 1}') AS version;
 
 -- the number of micro-clusters is told where clusters hang on it, and nearly equal distances

@@ -327,11 +327,28 @@ group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column, H
 	return record->nulls[record->attribute[0]] ? NULL : value_as_text(&record->readers[0], record->values[record->attribute[0]]);
 }
 
+/* The group in an argument, as text. */
+static const text *
+group_argument(FunctionCallInfo fcinfo, model_site *site, int argument)
+{
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argument);
+	MemoryContext context = fcinfo->flinfo->fn_mcxt;
+
+	if (type == TEXTOID || !OidIsValid(type))
+		return PG_GETARG_TEXT_PP(argument);
+	if (site->group_reader == NULL)
+	{
+		site->group_reader = MemoryContextAllocZero(context, sizeof(value_reader));
+		make_value_reader(type, "group_value", true, context, site->group_reader);
+	}
+	return value_as_text(site->group_reader, PG_GETARG_DATUM(argument));
+}
+
 /* The model in argument 0, of the group in argument `group` or in the column of the row; NULL where the group is NULL. */
 static const served_model *
 model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument, row_form form)
 {
-	const text *value = group >= 0 && !PG_ARGISNULL(group) ? PG_GETARG_TEXT_PP(group) : NULL;
+	const text *value = group >= 0 && !PG_ARGISNULL(group) ? group_argument(fcinfo, site, group) : NULL;
 	const served_model *model = served_model_of(fcinfo, site, value);
 
 	if (value != NULL && model->group_by == NULL)

@@ -234,6 +234,7 @@ begin_retraining(const held_model *held, const stored_version *version, Jsonb *o
 	source.encoder = version->encoder;
 	method = method != NULL ? method : version->method;
 	t = begin_training(held, &source, (int64) number_option(options, "k", strcmp(method, "density") == 0 ? 0 : (double) version->k), method, settings);
+	t->again = true;
 	if (flag_option(options, "frozen", false))
 		freeze(t, version);
 	return t;
@@ -287,6 +288,8 @@ merge_clusters(FunctionCallInfo fcinfo)
 	require_argument(fcinfo, 1, "clusters");
 	held = hold_model(fcinfo, empty_options(), false);
 	version = largest_part(&held, false);
+	if (strcmp(version.method, "density") == 0)
+		reject_with_method(version.method, "has clusters that are not about their means: none are merged", "Retrain with a larger min_cluster_rows; cluster_tree shows which clusters join first.");
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT4OID, sizeof(int32), true, TYPALIGN_INT, &elements, &nulls, &count);
 	number = palloc0(version.op->k * sizeof(int32));
 	for (int i = 0; i < count; i++)

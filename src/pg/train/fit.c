@@ -327,6 +327,35 @@ rows_of_others(const fc_operator_header *op, const fc_operator_header *rows, Siz
 	return chosen_rows(rows, chosen);
 }
 
+/* One cluster more: that of the largest sum of squares becomes two, and all go on from there.  NULL: it cannot. */
+static fc_operator_header *
+with_worst_split(const training *t, const fc_operator_header *rows, const fc_operator_header *old)
+{
+	training	two = *t;
+	fc_fit		fit = label_twice(old, rows, old, rows).a;
+	double	   *squares = palloc0(old->k * sizeof(double));
+	bool	   *chosen = palloc_extended(Max(fit.n, old->k) * sizeof(bool), MCXT_ALLOC_HUGE);
+	Size		worst = 0;
+	fc_operator_header *others;
+	fc_operator_header *parted;
+
+	two.k = 2;
+	for (Size i = 0; i < fit.n; i++)
+		squares[fit.labels[i]] += fit.weights[i] * fit.squares[i];
+	for (Size j = 1; j < old->k; j++)
+		worst = squares[j] > squares[worst] ? j : worst;
+	for (Size i = 0; i < fit.n; i++)
+		chosen[i] = (Size) fit.labels[i] == worst;
+	parted = chosen_rows(rows, chosen);
+	if (parted == NULL || distinct_rows(parted, 2) < 2)
+		return NULL;
+	parted = fit_rows_of(&two, parted, NULL, true);
+	for (Size j = 0; j < old->k; j++)
+		chosen[j] = j != worst;
+	others = chosen_rows(old, chosen);
+	return fit_rows_of(t, rows, others != NULL ? appended(others, parted) : parted, false);
+}
+
 static void
 fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
 {
@@ -604,6 +633,8 @@ fit_part(training *t, train_part *part)
 	if (t->k < asked)
 		part->found.count = 0;
 	old = old_clusters(t, part->group, t->k);
+	if (old == NULL && t->k > 1 && (old = old_clusters(t, part->group, t->k - 1)) != NULL)
+		old = with_worst_split(t, rows, old);
 	if (flag_option(t->options, "frozen", false))
 		fit_frozen(t, part, rows);
 	else if (has_option(t->options, "pinned"))

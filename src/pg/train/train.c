@@ -87,6 +87,10 @@ reject_no_rows(const training *t)
 {
 	char	   *condition = text_option(t->options, "where");
 
+	if (OidIsValid(t->source.id) && !DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s)", t->source.relation), 0, NULL, 0, NULL)))
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("%s is empty", t->source.relation)));
 	ereport(ERROR,
 			(errcode(ERRCODE_NO_DATA_FOUND),
 			 errmsg("%s has no rows with all features%s%s%s", t->source.relation, t->source.cosine ? " and a direction" : "",
@@ -171,6 +175,7 @@ check_sample(const training *t, const fc_operator_header *sample)
 		check_clusters(t, sample);
 	if (t->source.encoder != NULL)
 		warn_useless_columns(t, sample, is_whole(t, sample) ? "" : " of a sample");
+	warn_columns(t, sample);
 }
 
 /* Imported clusters are of as many coordinates as the rows. */

@@ -91,6 +91,7 @@ typedef struct training
 	Jsonb	   *options;
 	int64		seed;
 	double		estimate;		/* of the number of rows */
+	bool		again;			/* a retrain, whose columns were warned of */
 	double		wanted;			/* rows of a uniform sample; 0: as the options say */
 	TimestampTz begun;
 	/* made */
@@ -213,6 +214,10 @@ extern bool sums_on_shards(const train_source *source);
 
 /* The option "since" as a condition on the rows t of a relation, whose name is given too. */
 extern char *window_condition(Oid relation, const char *rows, Jsonb *since);
+
+/* ---- warnings.c ---- */
+
+extern void warn_columns(const training *t, const fc_operator_header *sample);
 
 /* ---- source.c ---- */
 

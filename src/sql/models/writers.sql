@@ -68,7 +68,8 @@ BEGIN
             HINT = 'Only its owner and members of it may change a model.';
     END IF;
     RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
-        HINT = 'A model of another role can be read after grant_model.';
+        HINT = COALESCE(substring(name_hint(model_name, ARRAY(SELECT m.model FROM stored_models m WHERE is_member(m.owner_id) OR is_reader(m) ORDER BY 1), '') FROM '^Perhaps you meant "[^"]*"[.]'),
+                        'A model of another role can be read after grant_model.');
 END
 $$;
 

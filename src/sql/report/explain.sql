@@ -89,16 +89,16 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION profile(model text, group_value text DEFAULT NULL, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
+CREATE FUNCTION profile(model text, group_value anycompatible DEFAULT NULL, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
         OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT shown text) RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version stored_versions := explained_version(readable_model($1), $2);
+    version stored_versions := explained_version(readable_model($1), $2::text);
 BEGIN
     PERFORM check_has_features(version);
     RETURN QUERY SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift, shown_value(p.value, p.kind, false)
       FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.place;
 END
 $$;
-COMMENT ON FUNCTION profile(text, text)
+COMMENT ON FUNCTION profile(text, anycompatible)
     IS 'what makes each cluster special: a row per cluster and feature in the unit of the table, most telling first; group_value names a group where there are groups';

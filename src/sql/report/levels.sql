@@ -1,9 +1,9 @@
 
 -- levels and trees of the clusters of a model
 
-CREATE FUNCTION predict_path(model text, x "any", group_value text DEFAULT NULL, version integer DEFAULT -1) RETURNS integer[]
+CREATE FUNCTION predict_path(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_path(text, "any", text, integer) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
+COMMENT ON FUNCTION predict_path(text, "any", anycompatible, integer) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
 
 -- Level 1 is the top; without levels there is one.
 CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,
@@ -36,11 +36,11 @@ CREATE FUNCTION fastclust_internal.version_joins(version stored_versions, OUT st
     SELECT j.* FROM cluster_joins(version.operator) j WHERE version.splits IS NULL
 $$;
 
-CREATE FUNCTION cluster_tree(model text, group_value text DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT height double precision,
+CREATE FUNCTION cluster_tree(model text, group_value anycompatible DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT height double precision,
         OUT n bigint, OUT share double precision, OUT centroid double precision[]) RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version stored_versions := explained_version(readable_model($1), $2);
+    version stored_versions := explained_version(readable_model($1), $2::text);
     k integer := clusters(version.operator);
     total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
 BEGIN
@@ -56,7 +56,7 @@ BEGIN
     SELECT t.level, t.node, t.parent, t.height, round(clustered_rows(version) * t.share)::bigint, t.share, t.centroid FROM nodes t ORDER BY t.level, t.node;
 END
 $$;
-COMMENT ON FUNCTION cluster_tree(text, text)
+COMMENT ON FUNCTION cluster_tree(text, anycompatible)
     IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node k + i - 1 by step i; of method density by the densest valley between them';
 
 CREATE FUNCTION merge_small_clusters(op fastop, min_share double precision) RETURNS fastop

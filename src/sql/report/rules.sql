@@ -67,13 +67,13 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 3, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer,
+CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 3, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
         OUT name text, OUT rule text, OUT "precision" double precision, OUT coverage double precision, OUT rows bigint, OUT fidelity double precision, OUT condition text)
     RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $4);
+    version stored_versions := explained_version(held, $4::text);
 BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';
@@ -87,5 +87,5 @@ BEGIN
      ORDER BY n.cluster, r.coverage DESC, r.share DESC;
 END
 $$;
-COMMENT ON FUNCTION cluster_rules(text, integer, regclass, text)
+COMMENT ON FUNCTION cluster_rules(text, integer, regclass, anycompatible)
     IS 'short rules that tell the clusters of a model by at most so many conditions on columns, learned on a sample of the table, with what they keep of the labels';

@@ -71,9 +71,9 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
-CREATE FUNCTION predict_name(model text, x "any", group_value text DEFAULT NULL, version integer DEFAULT -1) RETURNS text
+CREATE FUNCTION predict_name(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_predict_name' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_name(text, "any", text, integer) IS 'the name of the nearest cluster of a model, as profile shows it';
+COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer) IS 'the name of the nearest cluster of a model, as profile shows it';
 
 -- The same of the features of the centroids.
 CREATE FUNCTION fastclust_internal.version_centroid_rows(version stored_versions, OUT cluster integer, OUT feature text, OUT value double precision)

@@ -35,7 +35,8 @@ typedef struct served_model
 	int			quantile_count;
 	double		contamination;	/* the share of the rows that anomaly takes for anomalies */
 	double	   *spreads;		/* k deviations per dimension, or NULL */
-	Datum	   *names;			/* k texts; NULL until they are asked for */
+	Datum	   *names;			/* of its clusters; NULL until they are asked for */
+	int			name_count;
 	int32	   *paths;			/* k x levels: the numbers above each cluster, from the top; NULL without levels */
 	int			levels;			/* above the clusters */
 	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are vectors */
@@ -93,7 +94,7 @@ extern const served_model *served_model_of(FunctionCallInfo fcinfo, model_site *
 extern const fc_columns *columns_of_model(model_site *site);
 
 /* The shown name of a cluster of the model that served_model_of gave last. */
-extern text *shown_name_of(model_site *site, size_t cluster);
+extern text *shown_name_of(model_site *site, int32 cluster);
 
 /* ---- a row as a function's arguments give it, in the coordinates of a model's operator ---- */
 

@@ -489,16 +489,15 @@ columns_of_model(model_site *site)
 }
 
 text *
-shown_name_of(model_site *site, size_t cluster)
+shown_name_of(model_site *site, int32 cluster)
 {
 	served_model *model = site->last;
 	Datum		values[3] = {PointerGetDatum(model->name), PointerGetDatum(model->group), Int32GetDatum(model->version)};
 	MemoryContext old = CurrentMemoryContext;
 	bool		null = true;
 	Datum		names = (Datum) 0;
-	int			count = 0;
 
-	if (model->names != NULL)
+	if (cluster < model->name_count)
 		return DatumGetTextPP(model->names[cluster]);
 	SPI_connect();
 	if (SPI_execute_plan(kept_plan(&names_plan, names_query), values, NULL, true, 1) != SPI_OK_SELECT)
@@ -507,10 +506,10 @@ shown_name_of(model_site *site, size_t cluster)
 		names = column(1, &null);
 	MemoryContextSwitchTo(model->context);
 	if (!null)
-		deconstruct_array(DatumGetArrayTypePCopy(names), TEXTOID, -1, false, TYPALIGN_INT, &model->names, NULL, &count);
+		deconstruct_array(DatumGetArrayTypePCopy(names), TEXTOID, -1, false, TYPALIGN_INT, &model->names, NULL, &model->name_count);
 	MemoryContextSwitchTo(old);
 	SPI_finish();
-	if ((size_t) count != model->view.k)
+	if (cluster >= model->name_count)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the names of the clusters of model \"%s\" are not here", text_to_cstring(model->name)),

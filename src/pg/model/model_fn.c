@@ -36,7 +36,11 @@ cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 static Datum
 name_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo), cluster_of_row(row)));
+	int32		cluster = cluster_of_row(row);
+
+	if (cluster < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo), cluster));
 }
 
 static Datum

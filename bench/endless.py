@@ -1,4 +1,4 @@
-"""No run without an end: every method over a grid of n, d and k ends, is refused or tells how long it takes, each within some seconds.
+"""No run without an end: every method over a grid of n, d and k ends, is refused, tells how long it takes or which steps it has done, each within some seconds.
 
 tools/with-server.sh python3 bench/endless.py [--only REGEX] [--rows 5000,50000] [--dims 4,64,1024] [--clusters 10,256,4096] [--seconds 5] [--wait 0]
 
@@ -102,7 +102,7 @@ class Session:
         return False
 
     def call(self, query, seconds=600, wait=0):
-        """Seconds, seconds that were told or None, and what became of the call: ended, told, silent or the error."""
+        """Seconds, seconds that were told or None, and what became of the call: ended, told, steps, silent or the error."""
         del self.connection.notices[:]
         told = lambda: next((float(m.group(1)) * UNITS[m.group(2)] for m in map(ABOUT.search, self.connection.notices) if m), None)
         begun = self.clock()
@@ -124,7 +124,7 @@ class Session:
             except psycopg2.Error:
                 pass
             late = time.time() - begun
-        return taken, told(), ('silent' if told() is None else 'told') + (f', cancelled after {late:.1f} s' if late > 1 else '')
+        return taken, told(), ('silent' if not self.connection.notices else 'steps' if told() is None else 'told') + (f', cancelled after {late:.1f} s' if late > 0.5 else '')
 
 
 def numbers(text):

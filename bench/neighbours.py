@@ -104,7 +104,7 @@ def in_server(cursor, clusters, queries):
         cursor.execute('ALTER TABLE digits DROP COLUMN IF EXISTS bucket, ADD bucket int')
         cursor.execute('UPDATE digits SET bucket = assign(op, x) FROM fast')
         cursor.execute('CREATE INDEX digits_bucket ON digits (bucket); CLUSTER digits USING digits_bucket; ANALYZE digits, fast')
-        cursor.execute('SELECT fastclust_internal.nonzeros(op) FROM fast')
+        cursor.execute("SELECT (fastclust.describe(op) ->> 'nonzeros')::bigint FROM fast")
         values = cursor.fetchone()[0]
         cursor.execute('DEALLOCATE ALL; PREPARE search (real[], int) AS SELECT id FROM digits '
                        'WHERE bucket = ANY (nearest((SELECT op FROM fast), $1, $2)) ORDER BY l2_distance(x, $1) LIMIT 1')

@@ -87,7 +87,7 @@ def measure(cursor, args, test, gamma):
                 errors[name].append(np.linalg.norm(kernel - y @ y.T) / size)
         cursor.execute('VACUUM FULL maps')
         times = microseconds(cursor, len(test))
-        cursor.execute('SELECT kind, fastclust_internal.nonzeros(op) FROM maps')
+        cursor.execute("SELECT kind, (fastclust.describe(op) ->> 'nonzeros')::bigint FROM maps")
         values = dict(cursor.fetchall())
         for name in errors:
             results.append([k, name, values[name], np.mean(errors[name]), np.std(errors[name]), np.mean(errors[name]) / np.mean(errors['k-means']), times[name]])

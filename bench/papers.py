@@ -96,7 +96,7 @@ def relative_error(operator):
 
 
 def values_of(operator):
-    return value('SELECT fastclust_internal.nonzeros(%s::fastop)', operator)
+    return value("SELECT (fastclust.describe(%s::fastop) ->> 'nonzeros')::bigint", operator)
 
 
 def sse_of(operator, table):

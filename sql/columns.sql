@@ -25,7 +25,7 @@ SELECT c.model, c.n, c.imputed, v.n, abs(c.objective / v.objective - 1) < 0.01 A
   FROM model_versions c JOIN model_versions v ON (c.model, v.model) IN (('columns', 'filled'), ('skipped', 'vectors')) ORDER BY 1;
 SELECT n FROM model_versions WHERE model = 'view';
 
--- predictions of columns are those of vectors, whatever their types; a list has no answer for a NULL
+-- predictions of columns are those of vectors, whatever their types; a NULL is treated as in a whole row
 SELECT count(*) AS rows, count(predict('columns', a, b, c, d, e, f)) AS not_null FROM numbers;
 SELECT count(*) FILTER (WHERE predict('columns', a, b, c, d, e, f) = predict('columns', ARRAY[a, b, c, d, e, f]::float8[])) AS same,
        count(*) FILTER (WHERE predict_distance('columns', a, b, c, d, e, f) = predict_distance('columns', ARRAY[a, b, c, d, e, f]::float8[])) AS same_distance
@@ -34,6 +34,11 @@ SELECT predict('columns', 1, 200000, 3e10, '1.25', 0.5, 1) = predict('columns', 
 SELECT predict('columns', a, b, c) FROM numbers LIMIT 1;
 SELECT predict('columns', a, b, VARIADIC ARRAY[c, d, e, f]::float8[]) = predict('columns', a, b, c, d, e, f) AS one_array FROM numbers WHERE f > 1 LIMIT 1;
 SELECT predict('columns', 1, 2, VARIADIC NULL) IS NULL AS null_array;
+SELECT count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, c, d, e, f)) AS same, count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, VARIADIC ARRAY[c, d, e, f]::float8[])) AS same_array,
+       count(*) FILTER (WHERE predict_distance('columns', n) = predict_distance('columns', a, b, c, d, e, f)) AS same_distance, count(*) FILTER (WHERE predict('skipped', n) IS NOT DISTINCT FROM predict('skipped', a, b, c, d, e, f)) AS same_skipped, count(*)
+  FROM numbers n WHERE f IS NULL;
+SELECT predict('columns', 1, NULL, 3, 4, NULL, 6) IS NOT NULL AS constants, predict('vectors', 1, NULL) IS NULL AS vectors;
+SELECT predict('columns', 1, NULL);
 -- a row by the names of its columns: their order does not matter, others are ignored, a NULL is treated as in training
 SELECT count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, c, d, e, f)) AS same,
        count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, c, d, e, COALESCE(f, (SELECT avg(f) FROM numbers)))) AS imputed,

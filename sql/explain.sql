@@ -302,7 +302,7 @@ SELECT count(*) FILTER (WHERE line ~ ' [0-9,]{11,13} [0-9,]{11,13}$') AS apart, 
 -- values as people read them, and exactly
 SELECT x, kind, shown_value(x, kind, false), shown_value(x, kind, true) FROM (VALUES
     (0::float8, 'number'), (1234567.8, 'number'), (999.96, 'number'), (-12.3456, 'number'), (0.000012345, 'number'), (1e20, 'number'), ('NaN', 'number'), (0.5, 'category'), (0.0996, 'boolean'), (0.0001, 'category'), (0, 'category'), (1, 'boolean'),
-    (0, 'date'), (8800, 'date'), (-1, 'date'), (1e9, 'date'), (0, 'timestamp'), (86461.7, 'timestamp'), (-30, 'timestamp'), (93784, 'interval'), (-86400, 'interval'), (59.6, 'interval')) v (x, kind);
+    (0, 'date'), (8800, 'date'), (-1, 'date'), (1e9, 'date'), (0, 'timestamp'), (86461.7, 'timestamp'), (-30, 'timestamp'), (93784, 'interval'), (-86400, 'interval'), (59.6, 'interval'), (2014.4, 'year'), (12345, 'year')) v (x, kind);
 -- ---- describe: a model in 4 kB, as score and the views have it ----
 SELECT train('kinds', 'customers', '{income,age,mood}', 3, options => '{"quiet": true}');
 SELECT describe('kinds') - '{trained_at,quality,clusters,version,versions}'::text[] AS model;

@@ -173,7 +173,7 @@ SELECT train('learned of some', 'parted', 'x', 4, 'qkmeans', '{"where": "x[3] < 
 SELECT max(centroid[3]) < 1 AS of_the_condition FROM model_clusters WHERE model = 'learned of some';
 SELECT adjusted_rand_agg(predict('product', x), predict('dense', x)) > 0.9 AS product, adjusted_rand_agg(predict('learned', x), predict('dense', x)) > 0.5 AS learned FROM waves;
 SELECT model, describe(operator) ->> 'method' AS method FROM model_versions WHERE model IN ('product', 'dense', 'learned', 'learned columns') ORDER BY 1;
-SELECT fastclust_internal.nonzeros(p.operator) < fastclust_internal.nonzeros(d.operator) AS cheaper, p.objective <= 1.0001 * sse_agg((SELECT factorize(operator, 'svd', '{"budget": 500}') FROM model_versions WHERE model = 'dense'), w.x) / count(*) AS no_worse_than_factorized
+SELECT (fastclust.describe(p.operator) ->> 'nonzeros')::bigint < (fastclust.describe(d.operator) ->> 'nonzeros')::bigint AS cheaper, p.objective <= 1.0001 * sse_agg((SELECT factorize(operator, 'svd', '{"budget": 500}') FROM model_versions WHERE model = 'dense'), w.x) / count(*) AS no_worse_than_factorized
   FROM waves w, model_versions p, model_versions d WHERE p.model = 'product' AND d.model = 'dense' GROUP BY p.operator, d.operator, p.objective;
 CREATE TABLE wave_labels AS SELECT id, predict('product', x) AS cluster FROM waves;
 SELECT retrain('product', '{"seed": 3}');

@@ -29,7 +29,7 @@ SELECT r[3] < 0.7 * r[2] AND r[2] < 0.9 * r[1] AS residual_falls_to_six FROM (SE
 -- decode, store, assign, score
 CREATE TABLE model AS SELECT fastop_agg(centroid, weight ORDER BY cluster) AS op FROM kept, decode(k, 6);
 SELECT adjusted_rand_agg(truth, assign(op, x)) AS rand, normalized_mutual_information_agg(truth, assign(op, x)) AS information FROM planted, model;
-SELECT fastclust_internal.clusters(op), fastclust_internal.dim(op), fastclust_internal.nonzeros(op), describe(op) FROM model;
+SELECT fastclust_internal.clusters(op), fastclust_internal.dim(op), (fastclust.describe(op) ->> 'nonzeros')::bigint, describe(op) FROM model;
 SELECT count(*) FROM model, factors(op);
 SELECT bool_and(assign(op, x) = (SELECT cluster FROM centroids(op) ORDER BY (x[1] - centroid[1]) ^ 2 + (x[2] - centroid[2]) ^ 2 + (x[3] - centroid[3]) ^ 2 LIMIT 1)) AS nearest_wins
 FROM planted, model WHERE id <= 500;
@@ -89,17 +89,6 @@ INSERT INTO copies SELECT op::text::fastop FROM model;
 SELECT c.op = m.op AS same FROM copies c, model m;
 DROP FUNCTION worst_miss;
 DROP TABLE planted, spec, kept, truth, model, wide, wide_spec, copies;
-
--- other numbers for the clusters, whatever the operator is made of
-CREATE TABLE numbered AS SELECT i AS id, ARRAY[i % 3 * 4 + sin(i), i % 2 * 5 + cos(i), sin(2 * i), cos(3 * i)] AS x FROM generate_series(1, 600) i;
-SELECT kind, bool_and(assign(renumber(op, '{1,0,2,3,5,4}'), x) = ('{1,0,2,3,5,4}'::int[])[assign(op, x) + 1]) AS renumbered
-FROM (SELECT 'dense' AS kind, kmeans_agg(x, 6) AS op FROM numbered
-      UNION ALL SELECT 'sparse', qkmeans_agg(x, 6, '{"factors": 2, "sparsity": 3}') FROM numbered
-      UNION ALL SELECT 're-ranked', factorize(kmeans_agg(x, 6), 'svd', '{"rerank": "exact"}') FROM numbered) o, numbered
-GROUP BY kind ORDER BY kind;
-SELECT renumber(kmeans_agg(x, 2), '{0,0}') FROM numbered;
-SELECT renumber(kmeans_agg(x, 2), '{0,1,2}') FROM numbered;
-DROP TABLE numbered;
 
 -- rows that bring one of many operators each, inline, packed or toasted, get what they get from each alone
 CREATE TABLE several (g int, op fastop);

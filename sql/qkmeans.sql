@@ -13,7 +13,7 @@ CREATE VIEW half AS SELECT "the x"::float8[] AS x FROM "Rows" WHERE id % 2 = 0;
 CREATE TABLE run AS SELECT * FROM qkmeans_log('"Rows"', 'the x', 12, '{"seed": 1, "sparsity": 3}');
 -- the objective never rises, is at least that of the means, and is that of the operator returned
 SELECT bool_and(objective <= before * (1 + 1e-6)) AS falls, bool_and(objective_of_means <= objective) AS means_are_better,
-       bool_and(iteration = n) AS numbered, bool_and(fastclust_internal.nonzeros(op) = nonzeros) AS an_operator_each
+       bool_and(iteration = n) AS numbered, bool_and((fastclust.describe(op) ->> 'nonzeros')::bigint = nonzeros) AS an_operator_each
 FROM (SELECT *, lag(objective, 1, objective) OVER w AS before, row_number() OVER w - 1 AS n
       FROM run WINDOW w AS (ORDER BY iteration)) r;
 SELECT bool_and(abs(sse / objective - 1) < 1e-6) AS objectives_of_their_own
@@ -24,14 +24,14 @@ SELECT abs(sse_agg((SELECT op FROM learned), "the x") / (SELECT objective FROM l
 FROM "Rows", (SELECT sum(weight) AS weight FROM learned, centroids(op)) l;
 SELECT bool_and(weight = n) AS sizes_of_its_own_labels
 FROM learned, centroids(op) c LEFT JOIN (SELECT assign(op, "the x") AS cluster, count(*) AS n FROM "Rows", learned WHERE "the x" IS NOT NULL GROUP BY 1) a USING (cluster);
-SELECT fastclust_internal.nonzeros(op) < 240 AS sparse, describe(op)->>'method' AS method, (describe(op)->>'relative_error')::float8 < 0.5 AS close,
+SELECT (fastclust.describe(op) ->> 'nonzeros')::bigint < 240 AS sparse, describe(op)->>'method' AS method, (describe(op)->>'relative_error')::float8 < 0.5 AS close,
        fastclust_internal.dim(op), fastclust_internal.clusters(op) FROM learned;
 -- one seed, one answer, and another function's
 SELECT learned('"Rows"', 'the x', 12, '{"seed": 1, "sparsity": 3}') = op AS same FROM learned;
 -- in memory: as good
 SELECT sse_agg((SELECT qkmeans_agg("the x", 12, '{"seed": 1, "sparsity": 3}'::jsonb) FROM "Rows"), "the x") < 1.5 * (SELECT objective FROM learned) AS as_good FROM "Rows";
 -- a view, uniform starts, two factors, a budget: never more values than that
-SELECT fastclust_internal.nonzeros(learned('half', 'x', 6, '{"init": "uniform", "factors": 2, "sparsity": 1, "budget": 80, "iterations": 3}')) <= 80 AS within;
+SELECT (fastclust.describe(learned('half', 'x', 6, '{"init": "uniform", "factors": 2, "sparsity": 1, "budget": 80, "iterations": 3}')) ->> 'nonzeros')::bigint <= 80 AS within;
 -- centroids of one's own to start from
 SELECT iteration, objective FROM qkmeans_log('half', 'x', 1, ('{"iterations": 0, "init": ' || (SELECT to_json(array_agg(a)) FROM (SELECT array_agg(a ORDER BY o) AS a FROM
   (SELECT avg(v) AS a, o FROM half, unnest(x) WITH ORDINALITY u(v, o) GROUP BY o) m) c) || '}')::jsonb) r
@@ -49,17 +49,17 @@ CREATE TABLE fitted AS SELECT 'table' AS name, learned('blobs', 'x', 20) AS op;
 INSERT INTO fitted SELECT 'rows', qkmeans_agg(x, 20) FROM blobs;
 INSERT INTO fitted SELECT 'dense', kmeans_agg(x, 20) FROM blobs;
 SELECT name, sse_agg(op, x) < 1.12 * (SELECT sse_agg((SELECT op FROM fitted WHERE name = 'dense'), x) FROM blobs) AS close,
-       fastclust_internal.nonzeros(op) < 600 AS smaller, (SELECT max(factor) FROM factors(op)) + 1 AS factors
+       (fastclust.describe(op) ->> 'nonzeros')::bigint < 600 AS smaller, (SELECT max(factor) FROM factors(op)) + 1 AS factors
 FROM blobs, fitted GROUP BY name, op ORDER BY name;
 -- what is asked for is obeyed, and told when it is bad
 CREATE TABLE crossed AS SELECT x FROM (VALUES ('{11,10}'::real[]), ('{9,10}'), ('{-11,-10}'), ('{-9,-10}')) v(x);
-SELECT fastclust_internal.nonzeros(learned('crossed', 'x', 2, '{"factors": 1, "sparsity": 1}'));
-SELECT fastclust_internal.nonzeros(qkmeans_agg(x, 2)) FROM crossed;
+SELECT (fastclust.describe(learned('crossed', 'x', 2, '{"factors": 1, "sparsity": 1}')) ->> 'nonzeros')::bigint;
+SELECT (fastclust.describe(qkmeans_agg(x, 2)) ->> 'nonzeros')::bigint FROM crossed;
 -- clusters almost without spread in random places: no product is near them
 \set VERBOSITY terse
-SELECT fastclust_internal.nonzeros(qkmeans_agg(y, 12)) FROM (SELECT r, (SELECT array_agg(sin((r % 12 * 31 + i * i) ^ 2 * 12.9898) + 1e-4 * sin(r * i) ORDER BY i)::real[] AS y FROM generate_series(1, 20) i) AS y FROM generate_series(1, 200) r) rows;
+SELECT (fastclust.describe(qkmeans_agg(y, 12)) ->> 'nonzeros')::bigint FROM (SELECT r, (SELECT array_agg(sin((r % 12 * 31 + i * i) ^ 2 * 12.9898) + 1e-4 * sin(r * i) ORDER BY i)::real[] AS y FROM generate_series(1, 20) i) AS y FROM generate_series(1, 200) r) rows;
 \set VERBOSITY default
-SELECT fastclust_internal.nonzeros(learned('blobs', 'x', 20, '{"factors": 2, "sparsity": 9, "verbose": false}')) > 600 AS larger;
+SELECT (fastclust.describe(learned('blobs', 'x', 20, '{"factors": 2, "sparsity": 9, "verbose": false}')) ->> 'nonzeros')::bigint > 600 AS larger;
 -- progress only when asked; the columns' owner is asked
 SELECT count(*) FROM qkmeans_log('few', 'x', 2, '{"iterations": 0}');
 CREATE DOMAIN two_reals AS real[] CHECK (cardinality(VALUE) = 2);

@@ -11,7 +11,9 @@ CREATE TABLE scanned AS
 CREATE TABLE made AS
     SELECT q.*, m.mean, m.deviation, drift_spec_of_sample(q.sample, 1) AS d
       FROM (SELECT fastop_agg(x) FILTER (WHERE id % 8 = 0) AS sample, kmeans_agg(x, 7) AS seven, kmeans_agg(x, 3) AS three, sketch_spec_agg(x, 7) AS s,
-                   encoder_agg(scanned, '{a,b,c}') AS e FROM scanned) q, LATERAL centroid_moments(q.sample) m;
+                   encoder_agg(scanned, '{a,b,c}') AS e FROM scanned) q, 
+           LATERAL (SELECT array_agg(u.mean ORDER BY u.i) AS mean, array_agg(u.deviation ORDER BY u.i) AS deviation
+                      FROM (SELECT e.i, avg(e.x) AS mean, stddev_pop(e.x) AS deviation FROM centroids(q.sample) c, unnest(c.centroid) WITH ORDINALITY e(x, i) GROUP BY e.i) u) m;
 -- A plan of all parts, in terms of the others.
 CREATE FUNCTION plan(share integer DEFAULT 1, size integer DEFAULT 200, operators fastop[] DEFAULT '{}', center float8[] DEFAULT NULL, scale float8[] DEFAULT NULL)
     RETURNS scan_plan STABLE LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$

@@ -40,6 +40,11 @@ SELECT top_words FROM name_topics('reviews', 'note', 3) ORDER BY 1;
 SELECT predict_name('reviews', r) AS name, count(*) FROM reviews r GROUP BY 1 ORDER BY 1;
 SELECT top_words[1:2] AS words FROM name_topics('reviews', 'note', 4, bigrams => true) ORDER BY 1;
 SELECT top_words FROM name_topics('reviews', 'note', 2, configuration => 'simple') ORDER BY 1;
+-- noise has no name
+SELECT train('found', 'reviews', '{score}'::name[], NULL, 'density', '{"quiet": true}');
+SELECT count(*) FILTER (WHERE predict_name('found', r) IS DISTINCT FROM c.name) AS others, predict_name('found', 1e6::float8) IS NULL AS noise
+  FROM reviews r LEFT JOIN model_clusters c ON c.model = 'found' AND c.cluster = predict('found', r);
+SELECT drop_model('found');
 -- errors
 SELECT name_topics('reviews', 'score');
 SELECT name_topics('reviews', 'nowhere');

@@ -41,10 +41,20 @@ SELECT g.objective / o.objective BETWEEN 0.99 AND 1.01 AS as_good
 FROM fastclust_internal.stored_versions g, fastclust_internal.stored_versions o WHERE g.model = 'groups' AND g.group_value = '3' AND o.model = 'one group';
 -- clusters that are alike have the same number in all groups, where that is asked for
 CREATE TABLE alike AS SELECT i % 4 AS shop, i / 4 % 3 AS kind, ARRAY[10 * (i / 4 % 3) + random(), i % 4 + random()]::real[] AS x FROM generate_series(1, 6000) i;
-SELECT train('aligned', 'alike', 'x', 3, options => '{"group_by": "shop", "align": true, "quiet": true}');
-SELECT kind, count(DISTINCT predict('aligned', x, group_value => shop::text)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
+SELECT train('aligned', 'alike', 'x', 3, options => '{"group_by": "shop", "quiet": true}');
+SELECT kind, count(DISTINCT predict('aligned', x, group_value => shop)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
+-- groups are named by values of any type, as a whole row names them
+CREATE TABLE keyed AS SELECT a.*, shop::numeric AS n, format('00000000-0000-0000-0000-%s', lpad(shop::text, 12, '0'))::uuid AS u FROM alike a;
+SELECT count(*) = count(*) FILTER (WHERE predict('aligned', x, shop) = predict('aligned', k)) AS integers, count(*) = count(*) FILTER (WHERE predict('aligned', x, n, version => 1) = predict('aligned', k)) AS numbers,
+       count(*) = count(*) FILTER (WHERE predict_distance('aligned', x, shop) = predict_distance('aligned', k)) AS distances, count(*) = count(*) FILTER (WHERE predict_name('aligned', x, shop) = predict_name('aligned', k)) AS names FROM keyed k;
+SELECT train('keyed', 'keyed', 'x', 3, options => '{"group_by": "u", "quiet": true}');
+SELECT count(*) = count(*) FILTER (WHERE predict('keyed', x, group_value => u) = predict('keyed', k)) AS uuids FROM keyed k;
+SELECT count(*) > 0 AS profile FROM profile('keyed', (SELECT min(u::text)::uuid FROM keyed));
+SELECT count(*) > 0 AS rules FROM cluster_rules('aligned', group_value => (SELECT min(shop) FROM keyed));
+SELECT drop_model('keyed');
+DROP TABLE keyed;
 SELECT retrain('aligned', '{"quiet": true}');
-SELECT kind, count(DISTINCT predict('aligned', x, group_value => shop::text)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
+SELECT kind, count(DISTINCT predict('aligned', x, group_value => shop)) AS numbers FROM alike GROUP BY 1 ORDER BY 1;
 -- how many rows are anomalies is a matter of the model, or of the question
 SELECT train('wary', 'old_rows', 'x', 5, options => '{"contamination": 0.1, "quiet": true}');
 SELECT abs(avg(anomaly('wary', x)::integer) - 0.1) < 0.01 AS of_the_model, abs(avg(anomaly('wary', x, 0.02)::integer) - 0.02) < 0.005 AS asked,

@@ -1,6 +1,6 @@
 #!/bin/bash
 # setup.sh [extras|server|citus|soak|deb|arm]...: install what building and testing need (Debian, Ubuntu).
-# "extras": also clang and valgrind, for `make fuzz` and `make valgrind`, and every build of OpenBLAS, for the tests
+# "extras": also clang and valgrind, for `make fuzz` and `make valgrind`, every build of OpenBLAS and drivers, for the tests
 # that compare them; "server": also what building a server needs; "citus": what building Citus needs; "soak": also sqlsmith;
 # "deb", "arm": also what `make deb` and `make arm` need.
 # Does nothing, and needs no rights, when everything is there.
@@ -74,6 +74,15 @@ openblas_package()
 	echo libopenblas0-serial
 }
 
+# Drivers, for test/t/119_drivers.pl, as far as the distribution has them.
+driver_packages()
+{
+	local package
+	for package in python3-psycopg2 python3-psycopg libpostgresql-jdbc-java default-jdk-headless; do
+		! apt-cache show "$package" >/dev/null 2>&1 || echo "$package"
+	done
+}
+
 wanted_packages()
 {
 	local group
@@ -82,7 +91,7 @@ wanted_packages()
 	server_packages && cron_package
 	for group in "$@"; do
 		case $group in
-			extras) echo clang libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp ;;
+			extras) echo clang libclang-rt-dev valgrind libopenblas0-serial libopenblas0-pthread libopenblas0-openmp; driver_packages ;;
 			server) echo bison flex zlib1g-dev ;;
 			citus) echo libkrb5-dev libzstd-dev ;;
 			soak) echo sqlsmith ;;

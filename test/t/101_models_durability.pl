@@ -99,10 +99,10 @@ $server->query(<<'SQL');
 CREATE TABLE two AS SELECT ARRAY[i % 2 * 10 + i % 7 * 0.01, 0]::real[] AS x FROM generate_series(1, 200) i;
 SELECT train('flip', 'two', 'x', 2, options => '{"quiet": true, "keep": 1000}');
 SQL
-$server->query(q{UPDATE stored_versions SET operator = renumber(operator, ARRAY[1, 0]), version = 2 WHERE model = 'flip';
+$server->query(q{UPDATE stored_versions SET operator = joined_clusters(operator, ARRAY[1, 0]), version = 2 WHERE model = 'flip';
 	INSERT INTO stored_versions (model_id, model, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
 	SELECT model_id, model, 1, method, relation, features, vector, k, options, operator, n, trained_by, started_at FROM stored_versions WHERE model = 'flip';
-	UPDATE stored_versions SET operator = renumber(operator, ARRAY[1, 0]) WHERE model = 'flip' AND version = 1;});
+	UPDATE stored_versions SET operator = joined_clusters(operator, ARRAY[1, 0]) WHERE model = 'flip' AND version = 1;});
 my %seen;
 my $flipper = $server->background(q{DO $$ BEGIN FOR i IN 1 .. 20000 LOOP PERFORM use_version('flip', 1 + i % 2); COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$;});
 for (1 .. 300)

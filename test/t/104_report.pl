@@ -108,13 +108,31 @@ for my $fact (['rows', 'n'], ['clusters', 'k'], ['dimensions', 'dim'], ['objecti
 	is(numbers($page{plain}, $fact->[0]), $server->query("SELECT $fact->[1] FROM models WHERE model = 'plain'"), "fact: $fact->[0]");
 }
 my ($heat) = $page{plain} =~ /<table class="heat">.*?<tbody>(.*?)<\/tbody>/s;
-is(join("\n", sort $heat =~ /<data value="([^"]*)">/g), join("\n", sort split /\n/, $server->query(q{SELECT value FROM profile('plain')})), 'the heat map has the values of profile');
+is(join("\n", sort $heat =~ /<data value="([^"]*)">/g), join("\n", sort split /\n/, $server->query(q{SELECT value FROM profile('plain') WHERE feature IN (SELECT feature FROM profile('plain') WHERE abs(difference) >= 0.1)})),
+	'the heat map has the values of profile, but no features that differ by less than a tenth of a deviation everywhere');
+my ($story) = $page{plain} =~ /<p class="story">(.*?)<\/p>/s;
+my $text = ($story // '') =~ s/<[^>]*>//gr =~ s/&nbsp;/ /gr;
+my ($largest) = rows(q{SELECT share, name FROM model_clusters WHERE model = 'plain' ORDER BY share DESC, cluster LIMIT 1});
+like($text, qr/^There are 7 kinds of rows\. The largest is \Q@{[$largest->[1] =~ s{&}{&amp;}gr =~ s{"}{&quot;}gr =~ s{'}{&#39;}gr =~ s{<}{&lt;}gr =~ s{>}{&gt;}gr]}\E, with [\d.]+ % of the rows; the smallest is /, 'a paragraph says how many kinds there are');
+like($text, qr/Most unlike all rows is .+: .+ is .+ \(all rows: .+\)\. Since version \d+ of [\d :-]+ the number of rows is the same/, 'and what is unlike, and what changed');
+unlike($page{groups}, qr/class="story"/, 'the page of all groups has none');
+like(page('plain', ", title => 'Ours <&>'"), qr/<title>Ours &lt;&amp;&gt;<\/title>.*<h1>Ours &lt;&amp;&gt;<\/h1>/s, 'a title');
+like($page{plain}, qr/\@media print \{ :root \{ color-scheme: light; --page: #ffffff; \}/, 'paper is white');
+# labels of the map are beside circles, or whole within them
+my ($map) = $page{plain} =~ /<svg class="chart wide"[^>]*aria-label="map of the clusters">(.*?)<\/svg>/s;
+my @circles = map { [split / /] } map { "$_" } $map =~ /<circle class="bubble" ([^>]*)>/g;
+@circles = map { {/(\w+)="([\d.]+)"/g} } map { join ' ', @$_ } @circles;
+my @touched = grep {
+	my ($x, $y, $anchor) = @$_;
+	grep { my $d = sqrt(($_->{cx} - $x)**2 + ($_->{cy} - $y + 4.2)**2); $anchor ne 'middle' && $d < $_->{r} + 5.5 } @circles;
+} map { [/x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"/] } $map =~ /<text class="halo"([^>]*)>/g;
+is(scalar(@touched), 0, 'no label begins at a circle');
 is(() = ($page{groups} =~ /aria-label="map of the clusters"/g), 4, 'a small map for each group');
 like($page{'one group'}, qr/where <code>day<\/code> is <code>2<\/code>/, 'the page of one group says so');
 
 # ---- contrast: text on what lies behind it, in both themes (WCAG 2, 4.5 for text, 3 for marks) ----
 my ($style) = $page{plain} =~ /<style>(.*?)<\/style>/s;
-my ($light_part, $dark_part) = $style =~ /^:root \{(.*?)\}\n\@media \(prefers-color-scheme: dark\) \{ :root \{(.*?)\} \}/ms;
+my ($light_part, $dark_part) = $style =~ /^:root \{(.*?)\}\n\@media screen and \(prefers-color-scheme: dark\) \{ :root \{(.*?)\} \}/ms;
 my %theme = (light => {$light_part =~ /--(\w+): (#[0-9a-f]{6})/g}, dark => {$dark_part =~ /--(\w+): (#[0-9a-f]{6})/g});
 
 sub luminance

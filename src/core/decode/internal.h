@@ -200,7 +200,7 @@ typedef struct fc_decoding
 static inline size_t
 fc_block_width(const fc_decoding *d, size_t first)
 {
-	return d->m - first < FC_FREQUENCY_BLOCK ? d->m - first : FC_FREQUENCY_BLOCK;
+	return smaller(FC_FREQUENCY_BLOCK, d->m - first);
 }
 
 static inline void

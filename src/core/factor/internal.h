@@ -102,9 +102,6 @@ typedef struct fc_palm_work
 
 /* ---- passes, in tiles: columns (lines) first .. first + count, count <= FC_TILE_COLUMNS ---- */
 
-/* The schedule of a; scratch: columns + 2. */
-void		fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s);
-
 /* Columns of D = S_q - lambda / c L' W (lambda L S_q H - Y) to w->stepped and the lists or w->step; adds to <S_q, D>. */
 void		fc_palm_step(fc_palm_work *w, size_t q, double c, size_t first, size_t count, double *along);
 

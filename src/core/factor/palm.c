@@ -36,7 +36,6 @@
 #define POWER_STEPS		40		/* of the first estimate of a norm */
 #define WARM_STEPS		8		/* of later ones */
 #define POWER_TOLERANCE	1e-4
-#define LONG			((size_t) 1 << 18)	/* entries: worth a check of their own */
 #define MOST_ENTRIES	64		/* of a line that is pursued */
 #define OBJECTIVE_ROUNDING	1e-16	/* of the objective, relative to that of zero */
 
@@ -193,8 +192,6 @@ vector_through(fc_palm_work *w, size_t l, bool transposed)
 	const fc_sparse_pair *s = &w->factors->factor[l];
 	double	   *swap = w->vector[0];
 
-	if (s->plain.nonzeros > LONG)
-		fc_check();
 	fc_sparse_vector(transposed ? &s->transposed : &s->plain, w->vector[0], w->vector[1]);
 	w->vector[0] = w->vector[1];
 	w->vector[1] = swap;

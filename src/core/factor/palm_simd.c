@@ -17,8 +17,9 @@ typedef double vdouble __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned
 #define LANES	(FC_WIDE_VECTOR_BYTES / 8)
 #define PARTS	(FC_TILE_COLUMNS / LANES)
 
-void
-fc_palm_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
+/* The schedule of a; scratch: columns + 2. */
+static void
+make_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
 {
 	fc_item    *item = s->item;
 	size_t		longest = 0;
@@ -50,8 +51,8 @@ fc_palm_changed(fc_palm_work *w, size_t q)
 	fc_sparse_pair *s = &w->factors->factor[q];
 
 	fc_sparse_pair_changed(s);
-	fc_palm_schedule(&s->plain, w->scratch, &w->schedule[0][q]);
-	fc_palm_schedule(&s->transposed, w->scratch, &w->schedule[1][q]);
+	make_schedule(&s->plain, w->scratch, &w->schedule[0][q]);
+	make_schedule(&s->transposed, w->scratch, &w->schedule[1][q]);
 }
 
 /* y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */

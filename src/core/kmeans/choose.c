@@ -26,8 +26,9 @@ typedef struct k_search
 	fc_half_centroids found[FC_TRIED_MAX];	/* of each tried */
 } k_search;
 
-size_t
-fc_choose_k_most(size_t n, size_t max_k)
+/* From 1 to max_k, but no more than one cluster for FC_CHOOSE_ROWS rows and FC_EVIDENCE_CLUSTERS. */
+static size_t
+most_clusters(size_t n, size_t max_k)
 {
 	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS), max_k));
 }
@@ -37,7 +38,7 @@ fc_choose_k_most(size_t n, size_t max_k)
 double
 fc_choose_k_operations(size_t n, size_t d, size_t max_k)
 {
-	size_t		most = fc_choose_k_most(n, max_k);
+	size_t		most = most_clusters(n, max_k);
 
 	return STEPS_OF_ALL * (double) n * (double) most * (double) fc_axes_for(d, most);
 }
@@ -390,7 +391,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 	else
 	{
 		s.halves = fc_halves_deal(&kept, options->seed, arena);
-		try_all(&s, fc_choose_k_most(kept.n, max_k));
+		try_all(&s, most_clusters(kept.n, max_k));
 	}
 	fc_arena_release(arena, mark);
 }

@@ -55,9 +55,6 @@ typedef struct fc_choice
 	fc_k_verdict verdict;
 } fc_choice;
 
-/* From 1 to max_k, but no more than one cluster for FC_CHOOSE_ROWS rows and FC_EVIDENCE_CLUSTERS. */
-size_t		fc_choose_k_most(size_t n, size_t max_k);
-
 /* About the multiply-adds of fc_choose_k. */
 double		fc_choose_k_operations(size_t n, size_t d, size_t max_k);
 

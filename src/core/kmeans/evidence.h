@@ -109,9 +109,6 @@ void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separ
 #define FC_HIDDEN_ERRORS	4.0
 #define FC_HIDDEN_SHARE		0.5
 
-/* The widest gap of n values. */
-double		fc_widest_gap(const double *values, size_t n);
-
 /* How many of the k clusters (centroids k x d) of n x d rows hide others? */
 void		fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, size_t k, fc_arena *arena, size_t *hidden);
 

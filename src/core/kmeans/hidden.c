@@ -97,8 +97,9 @@ widest_gap(const double *bins, size_t width)
 	return widest;
 }
 
-double
-fc_widest_gap(const double *values, size_t n)
+/* The widest gap of n values. */
+static double
+gap_of(const double *values, size_t n)
 {
 	double		bins[BINS] = {0.0};
 	double		mean;
@@ -152,7 +153,7 @@ gap_between(cluster_rows *c, size_t a, size_t b)
 			along += (double) c->x[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
 		c->values[count++] = along / sqrt(length);
 	}
-	return length > 0.0 ? fc_widest_gap(c->values, count) : 0.0;
+	return length > 0.0 ? gap_of(c->values, count) : 0.0;
 }
 
 /* The widest gap of `count` rows along d coordinates, d apart. */
@@ -163,7 +164,7 @@ gap_along(cluster_rows *c, const float *rows, size_t count, size_t d, double mos
 	{
 		for (size_t r = 0; r < count; r++)
 			c->values[r] = (double) rows[r * d + i];
-		most = fmax(most, fc_widest_gap(c->values, count));
+		most = fmax(most, gap_of(c->values, count));
 	}
 	return most;
 }

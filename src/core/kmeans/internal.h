@@ -64,7 +64,6 @@ typedef struct fc_kmeans_work fc_kmeans_work;
 typedef struct fc_kmeans_search
 {
 	bool		hierarchy;		/* many clusters in many dimensions: seeds of k-means++ would cost more than the steps */
-	bool		(*suits) (const fc_kmeans_rows *rows, size_t k);
 	void		(*arrange_rows) (fc_kmeans_work *w);	/* before anything reads the rows, whose order may change; NULL: nothing to do */
 	void		(*nearest_of_rows) (fc_kmeans_work *w);	/* label and near of all rows, of w->rounded */
 } fc_kmeans_search;
@@ -105,6 +104,7 @@ typedef struct fc_effort
 	int			failures;		/* trials that gain little before the last, */
 	double		dear;			/* or one that costs more multiply-adds; */
 	double		end_tolerance;	/* ends the steps that follow */
+	double		steps;			/* of Lloyd, that rounds of splits and merges take as long as (measured) */
 } fc_effort;
 
 struct fc_kmeans_work

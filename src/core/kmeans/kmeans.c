@@ -12,6 +12,7 @@
  * n d k.
  */
 #include "kmeans/internal.h"
+#include "kmeans/ordered.h"
 
 #include <limits.h>
 #include <math.h>
@@ -40,9 +41,9 @@
 #define FEW_ROWS		100		/* a branch */
 
 static const fc_effort efforts[] = {
-	[FC_BALANCED] = {1.0, 1e-2, 3e-3, 4, 5e9, 0.0},
-	[FC_FAST] = {0.25, 5e-2, 5e-2, 0, 0.0, 5e-3},
-	[FC_THOROUGH] = {4.0, 1e-2, 1e-3, 4, INFINITY, 0.0}
+	[FC_BALANCED] = {1.0, 1e-2, 3e-3, 4, 5e9, 0.0, 37.0},
+	[FC_FAST] = {0.25, 5e-2, 5e-2, 0, 0.0, 5e-3, 16.0},
+	[FC_THOROUGH] = {4.0, 1e-2, 1e-3, 4, INFINITY, 0.0, 45.0}
 };
 
 fc_kmeans_options
@@ -279,35 +280,51 @@ make_plan(fc_kmeans_work *w)
 		options->rounds = 0;
 }
 
-/* Measured: Lloyd steps that a start takes, a search for each of its SEARCH_STARTS, a search with bounds in all, and the balance of clusters. */
-#define USUAL_STEPS		25.0
-#define STEPS_OF_SEARCH	6.0
-#define STEPS_OF_BOUNDS	160.0	/* over the square root of k */
-#define STEPS_OF_BALANCE	50.0
+/* Starts that a search of few clusters is worth. */
+static double
+starts_of_search(size_t d, size_t k)
+{
+	return d <= FC_PACK_DIMENSIONS ? fmin(SEARCH_STARTS, FEW_STARTS + (double) k) : BLAS_STARTS;
+}
+
+/* Measured: a multiply-add of floats in those of doubles, Lloyd steps of a plain start and of the balance of clusters, shares of a step that bounds and boxes leave, axes. */
+#define FLOAT			0.2
+#define USUAL_STEPS		20.0
+#define STEPS_OF_BALANCE	250.0
+#define BOUNDED			55000.0	/* over k d, */
+#define LEAST_BOUNDED	0.1		/* but so much at least, and the making of bounds */
+#define BOXED			512.0	/* d over k, of which the square root */
+#define READ_FOR_AXES	0.1
+#define WORK_OF_AXES	6.0
 
 double
 fc_kmeans_operations(size_t n, size_t d, size_t k, const fc_kmeans_options *options)
 {
 	const fc_kmeans_rows rows = {.n = n,.d = d};
+	const fc_effort *effort = efforts + options->effort;
 	double		step = (double) n * ((double) k * (double) d + STEP_OVERHEAD);
-	double		starts = d <= FC_PACK_DIMENSIONS ? fmin(SEARCH_STARTS, FEW_STARTS + (double) k) : BLAS_STARTS;
 	double		steps = fmin(USUAL_STEPS, options->iterations) * fmax(1.0, options->n_init);
+	size_t		axes = fc_axes_for(d, 2 * k);
+	double		inner = fmin((double) n, (double) d);
+	double		rounds = effort->steps * (fc_kmeans_choose_search(&rows, k)->hierarchy ? fmin(1.0, fmax(LEAST_BOUNDED, BOUNDED / ((double) k * (double) d)) + 2.0 * (double) d / (double) n)
+										  : fmin(1.0, sqrt(BOXED * (double) d / (double) k)));
 
 	if (options->n_init < 0)
-		steps = fc_kmeans_choose_search(&rows, k)->hierarchy ? STEPS_OF_BOUNDS / sqrt((double) k) : STEPS_OF_SEARCH * starts;
+		steps = wants_split_merge(&rows, k) ? rounds : effort->budget * fmax(LEAST_BUDGET / step, starts_of_search(d, k) * USUAL_STEPS);
 	if (options->budget > 0.0)
 		steps = fmin(steps, USUAL_STEPS + options->budget / step);
-	return step * (steps + (options->most > 0.0 ? STEPS_OF_BALANCE : 0.0));
+	step *= FLOAT * (steps + (options->most > 0.0 ? STEPS_OF_BALANCE : 0.0));
+	return options->n_init >= 0 || axes == d ? step
+		: step + READ_FOR_AXES * (double) n * (double) d * inner + WORK_OF_AXES * inner * inner * (double) axes + fc_kmeans_operations(n, axes, k, options);
 }
 
 /* The budget of a search, in multiply-adds, once its first start has cost so much without rounds. */
 static double
 search_budget(const fc_kmeans_work *w, double start)
 {
-	double		starts = w->rows.packs != NULL ? fmin(SEARCH_STARTS, FEW_STARTS + (double) w->k) : BLAS_STARTS;
 	double		scores = w->rows.order == NULL ? (double) w->k * (double) w->rows.d : STEP_OVERHEAD;	/* a tree saves most */
 
-	return w->effort->budget * fmax(LEAST_BUDGET, starts * fmax(start, LEAST_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD)));
+	return w->effort->budget * fmax(LEAST_BUDGET, starts_of_search(w->rows.d, w->k) * fmax(start, LEAST_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD)));
 }
 
 /* The centroids of w take the place of a worse incumbent. */

@@ -72,18 +72,11 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 
 /* ---- k-means++ ---- */
 
-/* The row behind the last of the block that begins at `start`. */
-static size_t
-end_of_block(const fc_kmeans_work *w, size_t start)
-{
-	return start + FC_TILE_ROWS < w->rows.n ? start + FC_TILE_ROWS : w->rows.n;
-}
-
 /* out[q * stride + r] = squared distance of row start + r of a block to candidate first + q. */
 static void
 candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count, float *out, size_t stride)
 {
-	size_t		rows = end_of_block(w, start) - start;
+	size_t		rows = smaller(start + FC_TILE_ROWS, w->rows.n) - start;
 	size_t		d = w->rows.d;
 	const float *candidates = w->seeding.candidate + first * d;
 
@@ -115,13 +108,6 @@ candidate_distances(fc_kmeans_work *w, size_t start, size_t first, size_t count,
 	}
 }
 
-/* sum of w min(near, distance) of a block; with update, near takes that minimum. */
-static double
-block_potential(fc_kmeans_work *w, size_t start, const float *distance, bool update)
-{
-	return fc_kmeans_potential(w, distance, start, end_of_block(w, start), update);
-}
-
 /* The candidate that leaves the lowest potential. */
 static size_t
 best_candidate(fc_kmeans_work *w, size_t count)
@@ -136,7 +122,7 @@ best_candidate(fc_kmeans_work *w, size_t count)
 
 		candidate_distances(w, start, 0, count, out, stride);
 		for (size_t q = 0; q < count; q++)
-			total[q] += block_potential(w, start, out + q * stride, false);
+			total[q] += fc_kmeans_potential(w, out + q * stride, start, smaller(start + FC_TILE_ROWS, w->rows.n), false);
 	}
 	for (size_t q = 1; q < count; q++)
 		if (total[q] < total[best])
@@ -157,7 +143,7 @@ keep_candidate(fc_kmeans_work *w, size_t q)
 			measured = w->rows.packs != NULL ? w->seeding.distance : w->seeding.distance + q * w->rows.n + start;
 		if (q != SIZE_MAX && w->rows.packs != NULL)	/* cheaper to measure again than to store */
 			candidate_distances(w, start, q, 1, w->seeding.distance, FC_TILE_ROWS);
-		w->seeding.total += w->seeding.potential[start / FC_TILE_ROWS] = block_potential(w, start, measured, true);
+		w->seeding.total += w->seeding.potential[start / FC_TILE_ROWS] = fc_kmeans_potential(w, measured, start, smaller(start + FC_TILE_ROWS, w->rows.n), true);
 	}
 }
 
@@ -190,7 +176,7 @@ draw_row(fc_kmeans_work *w)
 		rest -= mass;
 	}
 	chosen = start;
-	for (size_t i = start; i < end_of_block(w, start); i++)
+	for (size_t i = start; i < smaller(start + FC_TILE_ROWS, w->rows.n); i++)
 	{
 		double		mass = w->rows.weight[i] * (double) w->near[i];
 

@@ -97,12 +97,6 @@ fc_unorder_points(const fc_ordering *ordering, size_t k, size_t d, double *point
 
 /* ---- principal axes ---- */
 
-size_t
-fc_axes_for(size_t d, size_t clusters)
-{
-	return d >= FC_AXES_WIDE && d >= 2 * clusters ? clusters : d;
-}
-
 /* The mean square of rows, about their mean or the center of the sphere, in place. */
 static void
 center_wide_rows(float *x, size_t n, size_t d, const fc_sphere *sphere, double *square)

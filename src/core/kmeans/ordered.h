@@ -53,7 +53,11 @@ double		fc_scale_rows(float *x, size_t count);
 #define FC_AXES_WIDE		128	/* from so many dimensions on */
 
 /* Axes for so many clusters; d where rows are not wide, or the axes not few. */
-size_t		fc_axes_for(size_t d, size_t clusters);
+static inline size_t
+fc_axes_for(size_t d, size_t clusters)
+{
+	return d >= FC_AXES_WIDE && d >= 2 * clusters ? clusters : d;
+}
 
 /*
  * y (n x axes): the rows about their mean, or about the center of the sphere that they lie on (NULL: none), on their leading axes;

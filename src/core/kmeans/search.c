@@ -36,27 +36,13 @@
 #define WORTH_IT		0.75	/* a shorter list is written when it has lost a quarter: the lists of a path have LISTS k */
 #define TRIALS			8		/* nodes of a level that may fail to tell anything before it is given up */
 
-/* Rows of the block that begins at `start`. */
-static size_t
-rows_from(const fc_kmeans_work *w, size_t start)
-{
-	return w->rows.n - start < FC_TILE_ROWS ? w->rows.n - start : FC_TILE_ROWS;
-}
-
 /* ---- packs ---- */
-
-static bool
-suits_packs(const fc_kmeans_rows *rows, size_t k)
-{
-	(void) k;
-	return rows->d <= FC_PACK_DIMENSIONS;
-}
 
 /* The block of rows from `start` on against some centroids. */
 static void
 label_block(fc_kmeans_work *w, size_t start, const float *centroids, const float *half, size_t count)
 {
-	size_t		rows = rows_from(w, start);
+	size_t		rows = smaller(FC_TILE_ROWS, w->rows.n - start);
 	size_t		d = w->rows.d;
 
 	w->compared += rows * count;
@@ -75,7 +61,7 @@ label_by_packs(fc_kmeans_work *w)
 		label_block(w, start, w->rounded, w->half, w->k);
 }
 
-static const fc_kmeans_search packs = {false, suits_packs, NULL, label_by_packs};
+static const fc_kmeans_search packs = {false, NULL, label_by_packs};
 
 /* ---- k-d tree ---- */
 
@@ -88,12 +74,6 @@ typedef struct kdtree_search
 	size_t		asked[64];		/* how well boxes have done at each level: where few of them told anything, */
 	size_t		told[64];		/* they are not asked again */
 } kdtree_search;
-
-static bool
-suits_tree(const fc_kmeans_rows *rows, size_t k)
-{
-	return rows->d <= FC_PACK_DIMENSIONS && k >= LEAST_CLUSTERS * rows->d && rows->n >= LEAST_BLOCKS * FC_TILE_ROWS && rows->n <= UINT32_MAX;
-}
 
 /* The rows and their weights in the order of the tree. */
 static void
@@ -212,7 +192,7 @@ label_leaf(fc_kmeans_work *w, kdtree_search *t, size_t start, const candidates *
 		t->half[p] = w->half[c->list[p]];
 	}
 	label_block(w, start, t->centroids, t->half, c->count);
-	for (size_t r = start; r < start + rows_from(w, start); r++)
+	for (size_t r = start; r < smaller(start + FC_TILE_ROWS, w->rows.n); r++)
 		w->label[r] = (int32_t) c->list[w->label[r]];
 }
 
@@ -243,16 +223,9 @@ label_by_tree(fc_kmeans_work *w)
 	label_node(w, t, fc_kdtree_root(&t->rows), (candidates) {t->list, w->k, t->list + w->k});
 }
 
-static const fc_kmeans_search tree = {false, suits_tree, arrange_by_tree, label_by_tree};
+static const fc_kmeans_search tree = {false, arrange_by_tree, label_by_tree};
 
 /* ---- tiles ---- */
-
-static bool
-suits_tiles(const fc_kmeans_rows *rows, size_t k)
-{
-	(void) rows, (void) k;
-	return true;
-}
 
 static double
 square_gap(const fc_kmeans_work *w, size_t i, size_t j)
@@ -322,18 +295,12 @@ static void
 label_by_tiles(fc_kmeans_work *w)
 {
 	for (size_t start = 0; start < w->rows.n; start += FC_TILE_ROWS)
-		label_tile(w, start, rows_from(w, start));
+		label_tile(w, start, smaller(FC_TILE_ROWS, w->rows.n - start));
 }
 
-static const fc_kmeans_search tiles = {false, suits_tiles, NULL, label_by_tiles};
+static const fc_kmeans_search tiles = {false, NULL, label_by_tiles};
 
 /* ---- bounds ---- */
-
-static bool
-suits_bounds(const fc_kmeans_rows *rows, size_t k)
-{
-	return fc_screen_suits(k, rows->d);
-}
 
 /* Bounds whose records last from step to step. */
 static void
@@ -406,17 +373,14 @@ label_by_bounds(fc_kmeans_work *w)
 	fc_arena_release(w->arena, mark);
 }
 
-static const fc_kmeans_search bounded = {true, suits_bounds, keep_bounds, label_by_bounds};
+static const fc_kmeans_search bounded = {true, keep_bounds, label_by_bounds};
 
 /* ---- the choice ---- */
 
 const fc_kmeans_search *
 fc_kmeans_choose_search(const fc_kmeans_rows *rows, size_t k)
 {
-	static const fc_kmeans_search *const ways[] = {&tree, &packs, &bounded, &tiles};
-	int			i = 0;
-
-	while (!ways[i]->suits(rows, k))
-		i++;
-	return ways[i];
+	if (rows->d > FC_PACK_DIMENSIONS)
+		return fc_screen_suits(k, rows->d) ? &bounded : &tiles;
+	return k >= LEAST_CLUSTERS * rows->d && rows->n >= LEAST_BLOCKS * FC_TILE_ROWS && rows->n <= UINT32_MAX ? &tree : &packs;
 }

@@ -318,13 +318,6 @@ limit_through(const fc_kmeans_work *w, size_t j)
 	return limit;
 }
 
-/* sum += share x row i */
-static void
-add_row(const fc_kmeans_work *w, double share, size_t i, double *sum)
-{
-	fc_axpy(share, w->rows.x + i * w->rows.d, w->rows.d, sum);
-}
-
 /* Sums and weights of the rows of cluster j on both sides of the plane direction . x = limit. */
 static void
 sum_sides(fc_kmeans_work *w, size_t j, double limit)
@@ -342,7 +335,7 @@ sum_sides(fc_kmeans_work *w, size_t j, double limit)
 		if (q % FC_TILE_ROWS == 0)
 			fc_check();
 		s->weight[side] += w->rows.weight[i];
-		add_row(w, w->rows.weight[i], i, s->sums + side * d);
+		fc_axpy(w->rows.weight[i], w->rows.x + i * d, d, s->sums + side * d);
 	}
 }
 
@@ -371,7 +364,7 @@ point_along_axis(fc_kmeans_work *w, size_t j)
 
 		if (q % FC_TILE_ROWS == 0)
 			fc_check();
-		add_row(w, share, s->row[q], s->sums);
+		fc_axpy(share, w->rows.x + s->row[q] * d, d, s->sums);
 		shares += share;
 	}
 	for (size_t c = 0; c < d; c++)
@@ -529,10 +522,7 @@ split_merge(fc_kmeans_work *w)
 void
 fc_kmeans_rounds(fc_kmeans_work *w)
 {
-	if (w->split_merge)
-		split_merge(w);
-	else
-		breathe(w);
+	w->split_merge ? split_merge(w) : breathe(w);
 }
 
 /* ---- no cluster too large ---- */

@@ -10,11 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/blas.h"
-#include "numerics/dense.h"
+#include "numerics/rows.h"
 
 #define NONE SIZE_MAX
-#define TILE	((size_t) 64)		/* new clusters of one matrix product */
 #define MOST_EXACT	((size_t) 512)	/* clusters whose pairs are all looked at: cubic time */
 
 /* A view that always has rows <= columns. */
@@ -156,11 +154,9 @@ fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *arena, 
 static double
 squared_distance(const double *a, const double *b, size_t d)
 {
-	double		sum = 0;
+	double		length = fc_length_between(a, b, d);
 
-	for (size_t i = 0; i < d; i++)
-		sum += (a[i] - b[i]) * (a[i] - b[i]);
-	return sum;
+	return length * length;
 }
 
 /* Squared distance of old cluster i to its nearest other that is not on the same spot. */
@@ -230,7 +226,7 @@ size_t
 fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d)
 {
 	bool		many = are_many(k_old, k_new);
-	size_t		lists = (k_old + k_new) * (8 * sizeof(double)) + 32 * 64 + (many ? TILE * k_old * sizeof(double) : 0);
+	size_t		lists = (k_old + k_new) * (8 * sizeof(double)) + 32 * 64;
 
 	return lists + (many ? MOST_EXACT * MOST_EXACT : k_old * k_new) * sizeof(double) +
 		(many ? 2 * MOST_EXACT * d * sizeof(double) : 0);
@@ -262,66 +258,35 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	}
 }
 
-/* half (k) = ||c||^2 / 2 */
-static double *
-half_squares(const double *centroids, size_t k, size_t d, fc_arena *arena)
-{
-	double	   *half = FC_TAKE(arena, k, double);
-
-	for (size_t j = 0; j < k; j++)
-		half[j] = 0.5 * cblas_ddot((int) d, centroids + j * d, 1, centroids + j * d, 1);
-	return half;
-}
-
-/* No one is nearest yet. */
-static double *
-farthest(size_t k, fc_arena *arena, int32_t *nearest)
-{
-	double	   *least = FC_TAKE(arena, k, double);
-
-	for (size_t j = 0; j < k; j++)
-	{
-		least[j] = INFINITY;
-		nearest[j] = 0;
-	}
-	return least;
-}
-
-/*
- * w->old_of and w->new_of, lowest of equals; centroids that differ by less than the rounding of floats of their distance from the
- * origin may stand for each other.
- */
+/* w->old_of and w->new_of, lowest of equals. */
 static void
 nearest_each(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, const many_work *w)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	double	   *half_old = half_squares(old, k_old, d, arena);
-	double	   *half_new = half_squares(new, k_new, d, arena);
-	double	   *least_of_old = farthest(k_old, arena, w->new_of);
-	double	   *least_of_new = farthest(k_new, arena, w->old_of);
-	double	   *dots = FC_TAKE(arena, TILE * k_old, double);
+	double	   *least = FC_TAKE(arena, k_old, double);	/* of the old ones */
 
-	for (size_t first = 0; first < k_new; first += TILE)
+	for (size_t i = 0; i < k_old; i++)
+		least[i] = INFINITY;
+	for (size_t j = 0; j < k_new; j++)
 	{
-		fc_product	product = {.transpose_b = true,.m = smaller(TILE, k_new - first),.n = k_old,.k = d,.alpha = 1.0,.lda = d,.ldb = d,.ldc = k_old};
+		double		nearest = INFINITY;
 
-		fc_multiply(&product, new + first * d, old, dots);
-		for (size_t j = first; j < first + product.m; j++)
-			for (size_t i = 0; i < k_old; i++)
+		for (size_t i = 0; i < k_old; i++)
+		{
+			double		length = fc_length_between(new + j * d, old + i * d, d);
+
+			fc_check();
+			if (length < nearest)
 			{
-				double		dot = dots[(j - first) * k_old + i];
-
-				if (half_old[i] - dot < least_of_new[j])
-				{
-					least_of_new[j] = half_old[i] - dot;
-					w->old_of[j] = (int32_t) i;
-				}
-				if (half_new[j] - dot < least_of_old[i])
-				{
-					least_of_old[i] = half_new[j] - dot;
-					w->new_of[i] = (int32_t) j;
-				}
+				nearest = length;
+				w->old_of[j] = (int32_t) i;
 			}
+			if (length < least[i])
+			{
+				least[i] = length;
+				w->new_of[i] = (int32_t) j;
+			}
+		}
 	}
 	fc_arena_release(arena, used);
 }

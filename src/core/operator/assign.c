@@ -226,48 +226,16 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 	sort_heap(clusters, distances, count);
 }
 
-/* The nearest, by fc_operator_distance, of the rows that are possible. */
-static size_t
-resolve_ties(const ranking *r, double threshold)
-{
-	const double *scores = NULL;
-	double		limit = INFINITY;
-	double		best = INFINITY;
-	size_t		label = 0;
-
-	if (close_ones(r, threshold) > few_rows(r->op))
-	{
-		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
-		for (size_t j = 0; j < r->op->k; j++)
-			limit = fmin(limit, scores[j]);
-		limit += 2.0 * double_bound(r);
-	}
-	for (size_t j = 0; j < r->op->k; j++)
-	{
-		double		distance;
-
-		if (!possible(r, j, threshold) || (scores != NULL && scores[j] > limit))
-			continue;
-		fc_check();
-		distance = fc_operator_distance(r->op, j, r->x, r->scratch);
-		if (distance < best)
-		{
-			best = distance;
-			label = j;
-		}
-	}
-	return label;
-}
-
 static size_t
 lowest_of(const ranking *r)
 {
 	float		lowest;
+	double		distance;
 	int32_t		label;
 
-	if (fc_count_lowest(r->dots, r->op->half_norms, r->op->k, 2.0 * r->bound, &lowest, &label) == 1)
-		return (size_t) label;
-	return resolve_ties(r, (double) lowest + 2.0 * r->bound);
+	if (fc_count_lowest(r->dots, r->op->half_norms, r->op->k, 2.0 * r->bound, &lowest, &label) != 1)
+		nearest_products(r, 1, &label, &distance);
+	return (size_t) label;
 }
 
 /* The count best rows of the product, in any order: by scores, unless rounding could change which. */
@@ -360,7 +328,7 @@ exact_label(const ranking *r)
 	for (size_t j = 0; j < k; j++)
 		dots[j] = -INFINITY;
 	if (!(r->bound < INFINITY) || !(exact.bound < INFINITY))
-		return resolve_ties(&exact, INFINITY);
+		return lowest_of(&exact);
 	fc_two_lowest(r->dots, r->op->half_norms, k, 0, &lowest, &second, &first);
 	upper = measure_exact(&exact, x, dots, (size_t) first);
 	for (size_t j = 0; j < k; j++)
@@ -643,7 +611,7 @@ score_tile(const fc_operator *op, const tile *b, size_t rows, int32_t *labels)
 	{
 		size_t		count = op->k - first < TILE ? op->k - first : TILE;
 
-		fc_operator_pause(rows * count * op->d);
+		fc_check();
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) op->d,
 					1.0f, b->x, (int) op->d, codebook->values + first * op->d, (int) op->d,
 					0.0f, b->dots, (int) TILE);
@@ -771,7 +739,7 @@ apply_inner(const fc_operator *op, block *b)
 		b->scored[r].variance = squared(op->factor[op->factors - 1].error) * b->scored[r].square;
 	for (size_t f = op->factors; f-- > 1;)
 	{
-		fc_operator_pause(FC_BLOCK_ROWS * op->factor[f].nonzeros);
+		fc_check();
 		fc_block_apply(&op->factor[f], input, b->work[f % 2], squares);
 		for (size_t r = 0; r < FC_BLOCK_ROWS; r++)
 		{
@@ -788,7 +756,7 @@ apply_inner(const fc_operator *op, block *b)
 static void
 choose_marked(const fc_operator *op, const double *x, const bool *marked, size_t rows, const float *input, block *b, int32_t *labels)
 {
-	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
+	fc_check();
 	fc_block_apply(&op->factor[0], input, b->dots, NULL);
 	fc_block_empty(b->dots, op->k, b->rows);
 	for (size_t r = 0; r < rows; r++)
@@ -828,7 +796,7 @@ assign_block(const fc_operator *op, const double *x, size_t rows, block *b, int3
 
 	fill_block(op, x, rows, b);
 	input = apply_inner(op, b);
-	fc_operator_pause(FC_BLOCK_ROWS * op->factor[0].nonzeros);
+	fc_check();
 	if (!reranks)
 		fc_block_lowest(&op->factor[0], op->half_norms, input, lowest, second, label);
 	common = common_rounding(op, b, rows);

@@ -41,6 +41,12 @@ exact_size(size_t k, size_t d, int flags)
 	return (flags & FC_OPERATOR_EXACT) ? ROUND8(k * (d + 2) * sizeof(float)) : 0;
 }
 
+static size_t
+regions_size(size_t k, int flags)
+{
+	return (flags & FC_OPERATOR_REGIONS) ? sizeof(uint64_t) + ROUND8(k * (2 * sizeof(int32_t) + 3 * sizeof(float))) : 0;
+}
+
 static int
 flags_of(const fc_operator *op)
 {
@@ -49,7 +55,8 @@ flags_of(const fc_operator *op)
 		(op->exact.values != NULL ? FC_OPERATOR_EXACT : 0) |
 		(op->exact.values != NULL && op->exact.offset != NULL ? FC_OPERATOR_EXACT_OFFSET : 0) |
 		(op->metric == FC_COSINE ? FC_OPERATOR_COSINE : 0) |
-		(op->metric == FC_INNER_PRODUCT ? FC_OPERATOR_INNER_PRODUCT : 0);
+		(op->metric == FC_INNER_PRODUCT ? FC_OPERATOR_INNER_PRODUCT : 0) |
+		(op->regions.clusters > 0 ? FC_OPERATOR_REGIONS : 0);
 }
 
 size_t
@@ -60,7 +67,7 @@ fc_operator_size(const fc_operator *op)
 	for (size_t q = 0; q < op->factors; q++)
 		size += factor_size(op->factor[q].row_start != NULL, op->factor[q].rows,
 							op->factor[q].columns, op->factor[q].nonzeros);
-	return size + exact_size(op->k, op->d, flags_of(op));
+	return size + exact_size(op->k, op->d, flags_of(op)) + regions_size(op->k, flags_of(op));
 }
 
 static void
@@ -168,6 +175,21 @@ fc_operator_place(const fc_operator *op, fc_operator_header *header)
 	return (float *) ((char *) header + front_of(op));
 }
 
+static void
+put_regions(const fc_operator *op, char *at)
+{
+	const fc_regions *regions = &op->regions;
+	uint64_t	clusters = regions->clusters;
+
+	memset(at, 0, regions_size(op->k, FC_OPERATOR_REGIONS));
+	at = put(at, &clusters, sizeof(clusters));
+	at = put(at, regions->cluster, op->k * sizeof(int32_t));
+	at = put(at, regions->home, op->k * sizeof(int32_t));
+	at = put(at, regions->radius, op->k * sizeof(float));
+	at = put(at, regions->reach, op->k * sizeof(float));
+	(void) put(at, regions->peak, op->k * sizeof(float));
+}
+
 void
 fc_operator_write(const fc_operator *op, fc_operator_header *header)
 {
@@ -180,11 +202,13 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 		put_factor(&op->factor[q], &at);
 	if ((header->flags & FC_OPERATOR_EXACT))
 	{
-		memset((char *) header + size - sizeof(double), 0, sizeof(double));
+		memset(at + exact_size(op->k, op->d, header->flags) - sizeof(double), 0, sizeof(double));
 		at = put(at, op->exact.residual, op->k * sizeof(float));
 		at = put(at, op->exact.half_norms, op->k * sizeof(float));
 		memcpy(at, op->exact.values, op->k * op->d * sizeof(float));
 	}
+	if (header->flags & FC_OPERATOR_REGIONS)
+		put_regions(op, (char *) header + size - regions_size(op->k, header->flags));
 	compute_digest(header, size, header->digest);
 }
 
@@ -205,6 +229,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->boxes = NULL;
 	op->packs = NULL;
 	op->rows = NULL;
+	op->regions = (fc_regions) {0};
 	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,
 		.offset_length = header->exact_offset_length,.orthogonality_defect = header->orthogonality_defect,.residual_leakage = header->residual_leakage};
 }
@@ -228,6 +253,16 @@ view_factor(const char *at, const fc_factor_header *header, fc_factor *factor)
 	return at + factor_size(sparse, factor->rows, factor->columns, factor->nonzeros);
 }
 
+/* The regions that begin there. */
+static fc_regions
+view_regions(const char *at, size_t k)
+{
+	const int32_t *cluster = (const int32_t *) (at + sizeof(uint64_t));
+	const float *radius = (const float *) (cluster + 2 * k);
+
+	return (fc_regions) {(size_t) *(const uint64_t *) at, cluster, cluster + k, radius, radius + k, radius + 2 * k};
+}
+
 void
 fc_operator_view(const fc_operator_header *header, fc_operator *op)
 {
@@ -249,6 +284,8 @@ fc_operator_view(const fc_operator_header *header, fc_operator *op)
 	at += ROUND8(op->k * sizeof(float));
 	for (size_t q = 0; q < op->factors; q++)
 		at = view_factor(at, factors + q, &op->factor[q]);
+	if (header->flags & FC_OPERATOR_REGIONS)
+		op->regions = view_regions(at + exact_size(op->k, op->d, header->flags), op->k);
 	if ((header->flags & FC_OPERATOR_EXACT) == 0)
 		return;
 	op->exact.residual = (const float *) at;
@@ -360,6 +397,24 @@ exact_valid(const fc_operator *op)
 		offset_valid(exact->offset, op->d) && padding_zero(exact->values + op->k * op->d);
 }
 
+/* Clusters are numbered from 0 on, at most one for each centroid. */
+static bool
+regions_valid(const fc_operator *op, int flags)
+{
+	const fc_regions *regions = &op->regions;
+
+	if ((flags & FC_OPERATOR_REGIONS) == 0)
+		return true;
+	if (regions->clusters < 1 || regions->clusters > op->k || !padding_zero(regions->peak + op->k))
+		return false;
+	for (size_t j = 0; j < op->k; j++)
+		if (regions->cluster[j] < -1 || regions->cluster[j] >= (int64_t) regions->clusters || regions->home[j] < 0 ||
+			regions->home[j] >= (int64_t) regions->clusters || !bound_valid((double) regions->radius[j]) ||
+			!bound_valid((double) regions->reach[j]) || !bound_valid((double) regions->peak[j]))
+			return false;
+	return true;
+}
+
 static bool
 values_valid(const fc_operator *op)
 {
@@ -383,10 +438,10 @@ header_valid(const fc_operator_header *header)
 
 	return header->version == FC_OPERATOR_VERSION && header->padding == 0 &&
 		(flags & ~(FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT | FC_OPERATOR_EXACT_OFFSET | FC_OPERATOR_FACTORIZATION |
-				   FC_OPERATOR_COSINE | FC_OPERATOR_INNER_PRODUCT)) == 0 &&
+				   FC_OPERATOR_COSINE | FC_OPERATOR_INNER_PRODUCT | FC_OPERATOR_REGIONS)) == 0 &&
 		((flags & FC_OPERATOR_EXACT) || !(flags & FC_OPERATOR_EXACT_OFFSET)) &&
 		(!(flags & FC_OPERATOR_INNER_PRODUCT) ||
-		 ((flags & (FC_OPERATOR_COSINE | FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT)) == 0 && header->factors == 1)) &&
+		 ((flags & (FC_OPERATOR_COSINE | FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT | FC_OPERATOR_REGIONS)) == 0 && header->factors == 1)) &&
 		header->k >= 1 && header->k <= FC_MAX_CLUSTERS && header->d >= 1 && header->d <= FC_MAX_CLUSTERS &&
 		header->factors >= 1 && header->factors <= FC_MAX_FACTORS;
 }
@@ -407,11 +462,11 @@ fc_operator_check(const void *bytes, size_t size)
 		return FC_EFORMAT;
 	factors = (const fc_factor_header *) ((const char *) bytes + expected - ROUND8(header->k * sizeof(float))) - header->factors;
 	if (!factor_headers_valid(header, factors, &expected) ||
-		size != expected + exact_size(header->k, header->d, header->flags))
+		size != expected + exact_size(header->k, header->d, header->flags) + regions_size(header->k, header->flags))
 		return FC_EFORMAT;
 	compute_digest(header, size, digest);
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
 	fc_operator_view(header, &op);
-	return (op.metric != FC_INNER_PRODUCT || fc_operator_is_codebook(&op)) && values_valid(&op) ? FC_OK : FC_EFORMAT;
+	return (op.metric != FC_INNER_PRODUCT || fc_operator_is_codebook(&op)) && regions_valid(&op, header->flags) && values_valid(&op) ? FC_OK : FC_EFORMAT;
 }

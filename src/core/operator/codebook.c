@@ -124,51 +124,28 @@ fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids, const d
 
 /* ---- exact centroids beside a product ---- */
 
-typedef struct kept_exact
-{
-	float	   *rows;			/* k x d, where the source has no dense rows of its own */
-	float	   *residual;		/* k */
-	float	   *half_norms;		/* k */
-	fc_scratch	scratch;
-} kept_exact;
-
-static void
-take_exact(fc_arena *arena, const fc_operator *op, const fc_operator *source, kept_exact *w)
-{
-	size_t		scratch = fc_operator_scratch(op);
-
-	w->rows = FC_TAKE(arena, source->exact.values != NULL || fc_operator_is_codebook(source) ? 0 : source->k * source->d, float);
-	w->residual = FC_TAKE(arena, op->k, float);
-	w->half_norms = FC_TAKE(arena, op->k, float);
-	w->scratch = fc_take_scratch(arena, scratch > fc_operator_scratch(source) ? scratch : fc_operator_scratch(source));
-}
-
-/* The centroids an operator stands for, as a codebook. */
-static void
-view_codebook(const fc_operator *source, const kept_exact *w, fc_operator *book)
-{
-	const float *rows = source->exact.values;
-
-	*book = *source;
-	if (rows == NULL && fc_operator_is_codebook(source))
-		return;
-	if (rows != NULL)
-		book->offset = source->exact.offset;
-	else
-		fc_operator_expand(book, w->scratch, w->rows);
-	book->factors = 1;
-	book->factor[0] = (fc_factor) {.rows = book->k,.columns = book->d,.nonzeros = book->k * book->d,.values = rows != NULL ? rows : w->rows};
-}
-
 void
 fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, fc_arena *arena)
 {
-	kept_exact	w;
-	fc_operator book;
+	fc_scratch	scratch = fc_take_scratch(arena, larger(fc_operator_scratch(op), fc_operator_scratch(source)));
+	size_t		cells = source->k * source->d;
+	fc_operator book = *source;	/* the centroids that the source stands for */
 
-	take_exact(arena, op, source, &w);
-	view_codebook(source, &w, &book);
-	fc_operator_attach_exact(op, &book, rerank, w.scratch, w.residual, w.half_norms);
+	book.factor[0] = (fc_factor) {.rows = book.k,.columns = book.d,.nonzeros = cells,.values = source->exact.values};
+	if (source->exact.values != NULL)
+		book.offset = source->exact.offset;
+	else if (fc_operator_is_codebook(source))
+		book.factor[0].values = source->factor[0].values;
+	else
+	{
+		float	   *rows = FC_TAKE(arena, cells, float);
+		fc_operator product = *source;
+
+		fc_operator_expand(&product, scratch, rows);
+		book.factor[0].values = rows;
+	}
+	book.factors = 1;
+	fc_operator_attach_exact(op, &book, rerank, scratch, FC_TAKE(arena, op->k, float), FC_TAKE(arena, op->k, float));
 }
 
 /* ---- centroids in other units ---- */
@@ -190,37 +167,6 @@ fc_operator_centroids(const fc_operator *op, const double *center, const double 
 
 /* ---- another order of the clusters ---- */
 
-typedef struct renumber_work
-{
-	bool	   *seen;			/* k */
-	double	   *weights;		/* k */
-	float	   *values;			/* of the first factor */
-	uint32_t   *start;			/* k + 1, where it is sparse */
-	uint32_t   *column;
-	float	   *half_norms;		/* k, and those of the exact centroids, where there are any */
-	float	   *exact_values;
-	float	   *exact_half_norms;
-	float	   *residual;
-} renumber_work;
-
-static void
-take_renumber(fc_arena *arena, const fc_operator *source, renumber_work *w)
-{
-	const fc_factor *first = &source->factor[0];
-	bool		sparse = first->row_start != NULL;
-	size_t		exact = source->exact.values != NULL ? source->k : 0;
-
-	w->seen = FC_TAKE(arena, source->k, bool);
-	w->weights = FC_TAKE(arena, source->k, double);
-	w->values = FC_TAKE(arena, first->nonzeros, float);
-	w->start = FC_TAKE(arena, sparse ? first->rows + 1 : 0, uint32_t);
-	w->column = FC_TAKE(arena, sparse ? first->nonzeros : 0, uint32_t);
-	w->half_norms = FC_TAKE(arena, source->k, float);
-	w->exact_values = FC_TAKE(arena, exact * source->d, float);
-	w->exact_half_norms = FC_TAKE(arena, exact, float);
-	w->residual = FC_TAKE(arena, exact, float);
-}
-
 static bool
 is_permutation(const int32_t *place, size_t k, bool *seen)
 {
@@ -234,82 +180,72 @@ is_permutation(const int32_t *place, size_t k, bool *seen)
 	return true;
 }
 
-/* k rows of `columns` floats: row j of values is row place[j] of result. */
-static void
-reorder_floats(const float *values, size_t k, size_t columns, const int32_t *place, float *result)
+/* k rows of `columns` floats: row j of values is row place[j] of the result. */
+static const float *
+reordered(const float *values, size_t k, size_t columns, const int32_t *place, fc_arena *arena)
 {
+	float	   *result = FC_TAKE(arena, k * columns, float);
+
 	for (size_t j = 0; j < k; j++)
 	{
 		fc_check();
 		memcpy(result + (size_t) place[j] * columns, values + j * columns, columns * sizeof(float));
 	}
+	return result;
 }
 
 static void
-reorder_sparse(const fc_factor *factor, const int32_t *place, const renumber_work *w)
+reorder_sparse(const fc_factor *factor, const int32_t *place, fc_arena *arena, fc_factor *result)
 {
-	memset(w->start, 0, (factor->rows + 1) * sizeof(uint32_t));
+	uint32_t   *start = FC_TAKE(arena, factor->rows + 1, uint32_t);
+	uint32_t   *column = FC_TAKE(arena, factor->nonzeros, uint32_t);
+	float	   *values = FC_TAKE(arena, factor->nonzeros, float);
+
+	start[0] = 0;
 	for (size_t j = 0; j < factor->rows; j++)
-		w->start[place[j] + 1] = factor->row_start[j + 1] - factor->row_start[j];
+		start[place[j] + 1] = factor->row_start[j + 1] - factor->row_start[j];
 	for (size_t j = 0; j < factor->rows; j++)
-		w->start[j + 1] += w->start[j];
+		start[j + 1] += start[j];
 	for (size_t j = 0; j < factor->rows; j++)
 	{
 		size_t		count = factor->row_start[j + 1] - factor->row_start[j];
-		size_t		to = w->start[place[j]];
+		size_t		to = start[place[j]];
 
 		fc_check();
-		memcpy(w->values + to, factor->values + factor->row_start[j], count * sizeof(float));
+		memcpy(values + to, factor->values + factor->row_start[j], count * sizeof(float));
 		for (size_t p = 0; p < count; p++)
-			w->column[to + p] = (uint32_t) fc_factor_column(factor, factor->row_start[j] + p);
+			column[to + p] = (uint32_t) fc_factor_column(factor, factor->row_start[j] + p);
 	}
-}
-
-/* The first factor has a row a cluster. */
-static void
-reorder_factor(const fc_factor *factor, const int32_t *place, const renumber_work *w, fc_factor *result)
-{
-	*result = *factor;
-	result->values = w->values;
-	if (factor->row_start == NULL)
-	{
-		reorder_floats(factor->values, factor->rows, factor->columns, place, w->values);
-		return;
-	}
-	result->row_start = w->start;
-	result->column = w->column;
+	result->values = values;
+	result->row_start = start;
+	result->column = column;
 	result->short_column = NULL;
-	reorder_sparse(factor, place, w);
-}
-
-static void
-reorder_exact(const fc_operator *source, const int32_t *place, const renumber_work *w, fc_exact_centroids *exact)
-{
-	reorder_floats(source->exact.values, source->k, source->d, place, w->exact_values);
-	reorder_floats(source->exact.half_norms, source->k, 1, place, w->exact_half_norms);
-	reorder_floats(source->exact.residual, source->k, 1, place, w->residual);
-	exact->values = w->exact_values;
-	exact->half_norms = w->exact_half_norms;
-	exact->residual = w->residual;
 }
 
 fc_status
 fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *arena, fc_operator *op)
 {
-	renumber_work w;
+	size_t		k = source->k;
+	const fc_factor *first = &source->factor[0];	/* which has a row a cluster */
+	double	   *weights = FC_TAKE(arena, k, double);
 
-	take_renumber(arena, source, &w);
-	if (!is_permutation(place, source->k, w.seen))
+	if (!is_permutation(place, k, FC_TAKE(arena, k, bool)))
 		return FC_EFORMAT;
 	*op = *source;
-	for (size_t j = 0; j < source->k; j++)
-		w.weights[place[j]] = source->weights[j];
-	op->weights = w.weights;
-	op->half_norms = w.half_norms;
-	reorder_floats(source->half_norms, source->k, 1, place, w.half_norms);
-	reorder_factor(&source->factor[0], place, &w, &op->factor[0]);
-	if (source->exact.values != NULL)
-		reorder_exact(source, place, &w, &op->exact);
+	op->regions = (fc_regions) {0};
+	for (size_t j = 0; j < k; j++)
+		weights[place[j]] = source->weights[j];
+	op->weights = weights;
+	op->half_norms = reordered(source->half_norms, k, 1, place, arena);
+	if (first->row_start != NULL)
+		reorder_sparse(first, place, arena, &op->factor[0]);
+	else
+		op->factor[0].values = reordered(first->values, k, first->columns, place, arena);
+	if (source->exact.values == NULL)
+		return FC_OK;
+	op->exact.values = reordered(source->exact.values, k, source->d, place, arena);
+	op->exact.half_norms = reordered(source->exact.half_norms, k, 1, place, arena);
+	op->exact.residual = reordered(source->exact.residual, k, 1, place, arena);
 	return FC_OK;
 }
 

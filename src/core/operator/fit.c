@@ -32,6 +32,7 @@ fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, 
 		{
 			fc_check();
 			squares[first + i] = fc_operator_distance(op, (size_t) labels[first + i], batch + i * op->d, scratch);
+			labels[first + i] = fc_operator_label(op, (size_t) labels[first + i], squares[first + i]);
 		}
 	}
 }

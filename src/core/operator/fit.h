@@ -20,7 +20,7 @@
 
 #define FC_FIT_BATCH	64			/* rows that are assigned together */
 
-/* Labels and squared distances of the rows of `rows` (rows->k of op->d); scratch: fc_fit_scratch floats; batch: FC_FIT_BATCH x d doubles. */
+/* Labels, -1 of no cluster, and squared distances to the nearest centroids, of the rows of `rows` (rows->k of op->d); scratch: fc_fit_scratch floats; batch: FC_FIT_BATCH x d doubles. */
 size_t		fc_fit_scratch(const fc_operator *op, const fc_operator *rows);
 void		fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, double *batch,
 						int32_t *labels, double *squares);
@@ -28,7 +28,7 @@ void		fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scr
 typedef struct fc_fit
 {
 	size_t		n;
-	size_t		k;				/* of the operator */
+	size_t		k;				/* labels of the operator */
 	const double *weights;
 	const int32_t *labels;
 	const double *squares;

@@ -103,7 +103,7 @@ apply_all(const fc_operator *op, const float *x, double square, float *work, flo
 	{
 		float	   *output = f == 0 ? y : work + (f % 2) * width;
 
-		fc_operator_pause(op->factor[f].nonzeros);
+		fc_check();
 		scored.variance += op->factor[f].error * op->factor[f].error * square;
 		square = (double) apply(op, f, input, output, work + 2 * width + op->d);
 		if (f + 1 == op->factors)
@@ -146,7 +146,7 @@ fc_operator_score_double(const fc_operator *op, const double *x, float *scratch)
 	{
 		double	   *output = f == 0 ? scores : work + (f % 2) * width;
 
-		fc_operator_pause(op->factor[f].nonzeros);
+		fc_check();
 		fc_single_apply(&op->factor[f], input, output);
 		input = output;
 	}
@@ -178,7 +178,7 @@ product_row(const fc_operator *op, size_t j, float *scratch)
 	spread_row(&op->factor[0], j, 1, work);
 	for (size_t f = 1; f < op->factors; f++)
 	{
-		fc_operator_pause(op->factor[f].nonzeros);
+		fc_check();
 		fc_single_apply_left(&op->factor[f], work + (f + 1) % 2 * width, work + f % 2 * width);
 	}
 	return work + (op->factors + 1) % 2 * width;
@@ -211,7 +211,7 @@ block8_rows(const fc_operator *op, size_t first, size_t count, double *const *we
 	{
 		double	   *out = work + f % 2 * width;
 
-		fc_operator_pause(FC_BLOCK8 * op->factor[f].nonzeros);
+		fc_check();
 		if (weights != NULL)
 			weighted_squares(row, weights[f], op->factor[f].rows, sums[f]);
 		fc_block8_apply_left(&op->factor[f], row, out);
@@ -303,4 +303,20 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratc
 	if (op->metric == FC_INNER_PRODUCT)
 		return -fc_row_product(x, op->factor[0].values + j * op->d, op->d);
 	return fc_row_distance(x, op->offset, fc_operator_product_row(op, j, scratch.floats), op->d);
+}
+
+/* ---- regions ---- */
+
+int32_t
+fc_operator_label_of(const fc_operator *op, size_t j, const double *x, fc_scratch scratch)
+{
+	return fc_operator_label(op, j, op->regions.clusters > 0 ? fc_operator_distance(op, j, x, scratch) : 0.0);
+}
+
+double
+fc_operator_outlier(const fc_operator *op, size_t j, double squared)
+{
+	double		radius = fmax((double) op->regions.radius[j], sqrt(squared));
+
+	return radius > (double) op->regions.peak[j] ? 1.0 - (double) op->regions.peak[j] / radius : 0.0;
 }

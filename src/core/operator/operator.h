@@ -62,6 +62,20 @@ typedef struct fc_exact_centroids
 	double		residual_leakage;	/* and then max ||R e_j||, e_j the residuals; else 1 and 0 */
 } fc_exact_centroids;
 
+/*
+ * The clusters that centroids are parts of, where these are many small ones of dense regions (density/density.h); stored with the operator.
+ * A row is of the cluster of its nearest centroid, or of none: where that is noise, or farther away than the cluster reaches.
+ */
+typedef struct fc_regions
+{
+	size_t		clusters;		/* 0: each centroid is a cluster */
+	const int32_t *cluster;		/* k: of a centroid, -1: noise */
+	const int32_t *home;		/* k: the cluster whose peak it is measured against, noise or not */
+	const float *radius;		/* k: of the ball of rows about the centroid */
+	const float *reach;			/* k: of its cluster */
+	const float *peak;			/* k: the radius at the peak of its home */
+} fc_regions;
+
 typedef struct fc_operator_sell fc_operator_sell;
 struct fc_screen;
 struct fc_boxes;
@@ -102,6 +116,7 @@ typedef struct fc_operator
 	double		error_absolute;
 	double		max_growth;		/* while max_growth ||x - o|| does not overflow a float */
 	fc_exact_centroids exact;
+	fc_regions	regions;
 	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_sell_build */
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
 	struct fc_screen *screen;	/* NULL, or of a codebook's rows, by fc_operator_screen */
@@ -117,16 +132,19 @@ fc_operator_is_codebook(const fc_operator *op)
 	return op->factors == 1 && op->factor[0].row_start == NULL;
 }
 
-/*
- * A check where a factor of more than FC_LONG_FACTOR values is long work for a single row.
- */
-#define FC_LONG_FACTOR	((size_t) 1 << 20)
-
-static inline void
-fc_operator_pause(size_t values)
+/* How many labels there are, from 0 on; and that of a row whose nearest centroid is j, at this squared distance: -1, of no cluster. */
+static inline size_t
+fc_operator_labels(const fc_operator *op)
 {
-	if (values > FC_LONG_FACTOR)
-		fc_check();
+	return op->regions.clusters > 0 ? op->regions.clusters : op->k;
+}
+
+static inline int32_t
+fc_operator_label(const fc_operator *op, size_t j, double squared)
+{
+	if (op->regions.clusters == 0)
+		return (int32_t) j;
+	return squared <= (double) op->regions.reach[j] * (double) op->regions.reach[j] ? op->regions.cluster[j] : -1;
 }
 
 /*
@@ -218,6 +236,17 @@ void		fc_operator_row(const fc_operator *op, size_t j, fc_scratch scratch, doubl
 
 /* ||x - c_j||^2 in double, c_j the exact centroid, else row j of the product plus the offset; -x . c_j for inner products. */
 double		fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratch scratch);
+
+/* fc_operator_label of row x (d), which measures its distance only where regions ask for it. */
+int32_t		fc_operator_label_of(const fc_operator *op, size_t j, const double *x, fc_scratch scratch);
+
+/*
+ * An outlier score of regions: 0 at the peak of a cluster, towards 1 where rows are ever sparser than there.  (Campello, Moulavi, Zimek,
+ * Sander 2015, with the peak of the cluster that the row is nearest to along the tree.)
+ *
+ *     1 - min(1, r(peak) / max(r(centroid), |x - centroid|))
+ */
+double		fc_operator_outlier(const fc_operator *op, size_t j, double squared);
 
 /*
  * Labels of a batch of rows (n x d double), those of fc_operator_assign: a codebook by BLAS,

@@ -181,11 +181,10 @@ rounding_weights(const fc_operator *op, const fc_operator_block8 *block8, float 
 	{
 		double	   *output = input == block8->block ? block8->block + width : block8->block;
 
-		fc_operator_pause(op->factor[f].nonzeros);
+		fc_check();
 		weigh_rows(&op->factor[f], input, block8->weights[f]);
 		if (f == 0)
 			break;
-		fc_operator_pause(op->factor[f].nonzeros);
 		fc_block8_apply(&op->factor[f], input, output);
 		level_probes(output, op->factor[f].rows);
 		input = output;
@@ -233,7 +232,7 @@ greatest(const fc_operator *op, float add, float *scratch)
 	{
 		float	   *out = f == 0 ? scratch + op->d : work + (f % 2) * fc_operator_widest(op);
 
-		fc_operator_pause(op->factor[f].nonzeros);
+		fc_check();
 		apply_magnitude(&op->factor[f], in, add, out);
 		for (size_t r = 0; r < op->factor[f].rows; r++)
 			most = fmaxf(most, out[r]);
@@ -462,7 +461,7 @@ double_rounding(const fc_operator *op, float *scratch)
 
 	for (size_t f = 0; f < op->factors && op->factors > 1; f++)
 	{
-		fc_operator_pause(op->factor[f].nonzeros);
+		fc_check();
 		gain *= magnitude_norm(&op->factor[f], scratch + op->d + op->k);
 	}
 	return 0x1p-40 * gain;

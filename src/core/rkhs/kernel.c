@@ -237,8 +237,11 @@ fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 {
 	int			d = (int) left->d;
 
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d, 1.0, left->exact + a * left->d, d,
-				right->exact + b * left->d, d, 0.0, out, (int) ldo);
+	if (nb == 1 && ldo == 1)	/* dgemm would copy all that is on the left */
+		fc_matrix_apply(left->exact + a * left->d, na, left->d, right->exact + b * left->d, out);
+	else
+		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) na, (int) nb, d, 1.0, left->exact + a * left->d, d,
+					right->exact + b * left->d, d, 0.0, out, (int) ldo);
 	for (size_t i = 0; i < na; i++)
 		for (size_t j = 0; j < nb; j++)
 			out[i * ldo + j] = exact_value(left, out[i * ldo + j], left->half != NULL ? left->half[a + i] : 0.0,
@@ -298,12 +301,6 @@ fc_kernel_block(const fc_kernel_rows *rows, size_t a, size_t na, size_t b, size_
 
 /* ---- K times a matrix ---- */
 
-static inline size_t
-block_of(size_t n, size_t start)
-{
-	return n - start < BLOCK ? n - start : BLOCK;
-}
-
 /* w += op(block) o, block being rows x columns. */
 static void
 add_product(const float *block, bool transpose, size_t rows, size_t columns, const float *o, size_t c,
@@ -321,7 +318,7 @@ add_product(const float *block, bool transpose, size_t rows, size_t columns, con
 static void
 read_block(const int8_t *o, size_t n, size_t start, size_t c, float *out)
 {
-	for (size_t i = 0; i < block_of(n, start) * c; i++)
+	for (size_t i = 0; i < smaller(BLOCK, n - start) * c; i++)
 		out[i] = (float) o[start * c + i];
 }
 
@@ -339,12 +336,12 @@ fc_kernel_multiply(const fc_kernel_rows *rows, const int8_t *o, size_t c,
 	*square = 0.0;
 	for (size_t a = 0; a < rows->n; a += BLOCK)
 	{
-		memset(w + a * c, 0, block_of(rows->n, a) * c * sizeof(double));
+		memset(w + a * c, 0, smaller(BLOCK, rows->n - a) * c * sizeof(double));
 		read_block(o, rows->n, a, c, o_a);
 		for (size_t b = 0; b <= a; b += BLOCK)
 		{
-			size_t		na = block_of(rows->n, a);
-			size_t		nb = block_of(rows->n, b);
+			size_t		na = smaller(BLOCK, rows->n - a);
+			size_t		nb = smaller(BLOCK, rows->n - b);
 
 			fc_check();
 			*square += (a == b ? 1.0 : 2.0) * fc_kernel_block(rows, a, na, b, nb, room, block);

@@ -16,12 +16,6 @@
 #define LARGEST_EXPONENT	87.0f
 
 double
-fc_kernel_map_operations(size_t k, size_t d)
-{
-	return 0.5 * (double) k * (double) k * (double) (k + d);	/* measured */
-}
-
-double
 fc_kernel_features_operations(const fc_kernel_map *map)
 {
 	return (double) map->op.k * (double) (map->op.d + map->rank);

@@ -49,8 +49,7 @@ typedef struct fc_kernel_map
 /* Eigenpairs that `rank` (0: all, FC_MAX_KERNEL_RANK at most when k > 512) asks for. */
 size_t		fc_kernel_map_pairs(size_t k, size_t rank);
 
-/* About the multiply-adds of fc_kernel_map_solve, and of the features of a row. */
-double		fc_kernel_map_operations(size_t k, size_t d);
+/* About the multiply-adds of the features of a row. */
 double		fc_kernel_features_operations(const fc_kernel_map *map);
 
 /*

@@ -33,12 +33,6 @@
 #define STREAM_CHOICE	1
 #define STREAM_SIGNS	2
 
-static inline size_t
-tile_of(size_t n, size_t start)
-{
-	return n - start < TILE ? n - start : TILE;
-}
-
 /* ---- work (measured) ---- */
 
 double
@@ -90,7 +84,7 @@ static size_t
 make_tile(const double *w, size_t start, size_t n, size_t m, size_t ldw, const double *t, size_t q,
 		  double *tile)
 {
-	fc_product	p = {.m = tile_of(n, start),.n = q,.k = m,.alpha = 1.0,.lda = ldw,.ldb = q,.ldc = q};
+	fc_product	p = {.m = smaller(TILE, n - start),.n = q,.k = m,.alpha = 1.0,.lda = ldw,.ldb = q,.ldc = q};
 
 	fc_multiply(&p, w + start * ldw, t, tile);
 	return p.m;
@@ -301,7 +295,7 @@ inner_matrix(size_t n, size_t count, projection_work *k)
 	memset(k->inner, 0, count * count * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
 	{
-		size_t		rows = tile_of(n, start);
+		size_t		rows = smaller(TILE, n - start);
 
 		fc_check();
 		read_signs(k, start, rows, 0, count);
@@ -348,7 +342,7 @@ project_probes(size_t n, double scale, const fc_embedding *result, projection_wo
 	memset(k->along, 0, result->rank * k->probes * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
 	{
-		size_t		rows = tile_of(n, start);
+		size_t		rows = smaller(TILE, n - start);
 
 		fc_check();
 		read_signs(k, start, rows, k->columns, k->probes);
@@ -370,7 +364,7 @@ compare_probes(size_t n, double scale, const fc_embedding *result, const project
 	memset(left, 0, k->probes * sizeof(double));
 	for (size_t start = 0; start < n; start += TILE)
 	{
-		size_t		rows = tile_of(n, start);
+		size_t		rows = smaller(TILE, n - start);
 
 		fc_check();
 		read_coordinates(k, result, start, rows, scale);
@@ -447,7 +441,7 @@ fc_kernel_project(const fc_kernel_rows *rows, size_t oversampling, uint64_t seed
 	for (size_t start = 0; start < n; start += TILE)
 	{
 		fc_check();
-		fc_sign_columns(seed, k.column, k.columns, k.probes, start, tile_of(n, start), k.omega + start * k.c);
+		fc_sign_columns(seed, k.column, k.columns, k.probes, start, smaller(TILE, n - start), k.omega + start * k.c);
 	}
 	fc_kernel_multiply(rows, k.omega, k.c, arena, k.w, &square);
 	coordinates(n, k.columns, rows->scale, arena, &k, result);

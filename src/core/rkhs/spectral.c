@@ -50,7 +50,7 @@ fc_spectral_operations(size_t n, size_t d, size_t k, size_t most)
 {
 	fc_kmeans_options search = fc_kmeans_defaults();
 	double		m = (double) most;
-	double		width = (m * m * (3.0 * (double) n + 20.0 * m) + (double) n * m * (double) d) / 5.0;
+	double		width = fc_kernel_operations(FC_KERNEL_CHOLESKY, n, d, most) + (m * m * (3.0 * (double) n + 20.0 * m) + (double) n * m * (double) d) / 5.0;
 
 	if (k > FC_SPECTRAL_CLUSTERS)
 		return width;

@@ -75,8 +75,9 @@ adapted_radius(const fc_spec *spec, uint32_t j)
 	}
 }
 
-double
-fc_radius(const fc_spec *spec, uint32_t j)
+/* The radius of frequency j. */
+static double
+radius_of(const fc_spec *spec, uint32_t j)
 {
 	uint32_t	block[4];
 	double		pair[2];
@@ -119,7 +120,7 @@ dense_frequency(const fc_spec *spec, uint32_t j, float *omega)
 
 	if (spec->law == FC_LAW_GAUSSIAN)
 		return;
-	factor = fc_radius(spec, j) / (norm > 0 ? norm : 1.0);
+	factor = radius_of(spec, j) / (norm > 0 ? norm : 1.0);
 	for (uint32_t i = 0; i < spec->reduced; i++)
 		omega[i] = (float) (factor * (double) omega[i]);
 }
@@ -183,7 +184,7 @@ structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float
 		structured_row(signs, j % p, p, v);
 		for (size_t i = 0; i < n; i++)
 			norm += (double) v[i] * (double) v[i];
-		factor = norm > 0 ? fc_radius(spec, j) / sqrt(norm) : 0;
+		factor = norm > 0 ? radius_of(spec, j) / sqrt(norm) : 0;
 		if (factors != NULL)
 			factors[j] = (float) (factor / PI);
 		for (size_t i = 0; omega != NULL && i < n; i++)

@@ -70,7 +70,6 @@ const fc_sketch_isa *fc_sketch_isa_select(void);
 
 /* "x86-64-v4", "x86-64-v3" or "baseline"; NULL when this machine cannot run it. */
 const fc_sketch_isa *fc_sketch_isa_named(const char *name);
-const char *fc_sketch_isa_name(void);
 
 /*
  * Of so many dense coordinates at most these are looked up one by one, where they are all that are not 0; 0: never.

@@ -40,18 +40,6 @@ has_v4(void)
 #endif
 #endif
 
-const char *
-fc_sketch_isa_name(void)
-{
-#ifdef __x86_64__
-	if (has_v4())
-		return "x86-64-v4";
-	if (has_v3())
-		return "x86-64-v3";
-#endif
-	return "baseline";
-}
-
 const fc_sketch_isa *
 fc_sketch_isa_named(const char *name)
 {
@@ -67,7 +55,11 @@ fc_sketch_isa_named(const char *name)
 const fc_sketch_isa *
 fc_sketch_isa_select(void)
 {
-	return fc_sketch_isa_named(fc_sketch_isa_name());
+#ifdef __x86_64__
+	if (has_v3())
+		return has_v4() ? &fc_sketch_isa_v4 : &fc_sketch_isa_v3;
+#endif
+	return &fc_sketch_isa_base;
 }
 
 /*

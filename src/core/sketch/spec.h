@@ -142,8 +142,7 @@ void		fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega);
  */
 void		fc_structured_factors(const fc_spec *spec, fc_arena *arena, float *factors);
 
-/* The radius of frequency j, and the signs of the three diagonals of its block. */
-double		fc_radius(const fc_spec *spec, uint32_t j);
+/* The signs of the three diagonals of a block of structured frequencies. */
 void		fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round, size_t padded, float *signs);
 
 /* Size of the transforms of structured frequencies: a power of two, n and FC_MIN_PADDED at least. */

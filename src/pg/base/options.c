@@ -408,19 +408,13 @@ SQL_FUNCTION(fastclust_name_hint)
 /* ---- the metric as arguments and options name it ---- */
 
 fc_metric
-metric_of_name(const char *what, const char *name)
+metric_of_options(const char *name)
 {
 	choice		metrics[FC_METRICS];
 
 	for (int metric = 0; metric < FC_METRICS; metric++)
 		metrics[metric] = (choice) {fc_metric_name((fc_metric) metric), metric};
-	return (fc_metric) choice_of_name(what, name, metrics, FC_METRICS);
-}
-
-fc_metric
-metric_of_options(const char *name)
-{
-	return name != NULL ? metric_of_name("option \"metric\":", name) : FC_EUCLIDEAN;
+	return name != NULL ? (fc_metric) choice_of_name("option \"metric\":", name, metrics, FC_METRICS) : FC_EUCLIDEAN;
 }
 
 fc_metric

@@ -79,10 +79,7 @@ extern void read_options(Jsonb *options, const option *known, int count);
 /* A row of option_help into fcinfo's rows: (option, type, range, default, meaning).  within: the object that holds it, or NULL. */
 extern void put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within);
 
-/* A metric by its name; what: "metric", or "option \"metric\":".  Another name is an error that lists them. */
-extern fc_metric metric_of_name(const char *what, const char *name);
-
-/* The same of the option "metric"; NULL, where it is not given, is the Euclidean metric. */
+/* The metric of the option "metric" by its name; NULL, where it is not given, is the Euclidean metric.  Another name is an error that lists them. */
 extern fc_metric metric_of_options(const char *name);
 
 /* The same of options that hold others as well, which whoever knows those checks; NULL: none were given. */

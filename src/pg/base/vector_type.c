@@ -90,14 +90,14 @@ bool
 read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x)
 {
 	const NullableDatum *columns = fcinfo->args + reader->first;
+	bool		whole = true;
 
 	for (int i = 0; i < reader->d; i++)
 	{
-		if (columns[i].isnull)
-			return false;
-		x[i] = number_as_double(columns[i].value, reader->types[i]);
+		whole = whole && !columns[i].isnull;
+		x[i] = columns[i].isnull ? 0.0 : number_as_double(columns[i].value, reader->types[i]);
 	}
-	return true;
+	return whole;
 }
 
 /* ---- types ---- */

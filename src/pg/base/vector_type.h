@@ -94,7 +94,7 @@ extern double number_as_double(Datum number, Oid type);
 /* For `count` arguments from `first` on, declared "any".  The error of a column that is no number. */
 extern void make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader *reader);
 
-/* x (d): the columns of this row; false when one is NULL. */
+/* x (d): the columns of this row, 0 for NULL; false when one is NULL. */
 extern bool read_columns(FunctionCallInfo fcinfo, const column_reader *reader, double *x);
 
 #endif							/* FASTCLUST_VECTOR_TYPE_H */

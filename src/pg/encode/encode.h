@@ -159,6 +159,9 @@ extern void read_record(record_reader *record, HeapTupleHeader row);
  * x (dim): the coordinates of a record, in units or raw.  False: a column is NULL whose NULLs are to be skipped.  `record` is cleared but for
  * its context before the first row, and belongs to one encoder.
  */
+/* The row of a list of numbers, a feature each, some of which are NULL; false as in encode_record. */
+extern bool encode_numbers(prepared_encoder *encoder, const double *values, const bool *nulls, double *x);
+
 extern bool encode_record(prepared_encoder *encoder, record_reader *record, HeapTupleHeader row, bool scaled, double *x);
 
 /* The error of a row in units that are not all finite; raw: its raw coordinates, NULL for the row at hand. */

@@ -309,6 +309,15 @@ encode_record(prepared_encoder *encoder, record_reader *record, HeapTupleHeader 
 	return finish_row(encoder, scaled, x);
 }
 
+bool
+encode_numbers(prepared_encoder *encoder, const double *values, const bool *nulls, double *x)
+{
+	for (Size i = 0; i < encoder->view.features; i++)
+		encoder->cells[i] = (fc_feature_cell) {.kind = nulls[i] ? FC_CELL_NULL : FC_CELL_NUMBER,.number = values[i]};
+	fc_encode(&encoder->view, 0, encoder->view.features, encoder->cells, x);
+	return finish_row(encoder, false, x);
+}
+
 /* ---- listed columns ---- */
 
 static void

@@ -147,7 +147,9 @@ SQL_FUNCTION(fastclust_nearest_rows_accum)
 	const double *x;
 	vector		v;
 	near_row	item;
+	Size		nearest;
 	Size		cluster;
+	int32		label;
 
 	require_argument(fcinfo, ARGUMENT_OPERATOR, "the operator");
 	require_argument(fcinfo, ARGUMENT_N, "n");
@@ -156,10 +158,10 @@ SQL_FUNCTION(fastclust_nearest_rows_accum)
 	op = cached_expanded_operator(fcinfo, ARGUMENT_OPERATOR, &header);
 	if (state == NULL)
 	{
-		state = new_state(fcinfo, context, op->k);
+		state = new_state(fcinfo, context, fc_operator_labels(op));
 		state->metric = op->metric;
 	}
-	if (state->k != op->k || state->n != PG_GETARG_INT32(ARGUMENT_N))
+	if (state->k != fc_operator_labels(op) || state->n != PG_GETARG_INT32(ARGUMENT_N))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the operator and n must be the same for all rows")));
@@ -170,8 +172,14 @@ SQL_FUNCTION(fastclust_nearest_rows_accum)
 	x = metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));
 	if (x == NULL)
 		PG_RETURN_POINTER(state);
-	cluster = fc_operator_assign(op, x, scratch);
-	item.distance = fc_operator_distance(op, cluster, x, scratch);
+	nearest = fc_operator_assign(op, x, scratch);
+	item.distance = fc_operator_distance(op, nearest, x, scratch);
+	label = fc_operator_label(op, nearest, item.distance);
+	if (label < 0)
+		PG_RETURN_POINTER(state);
+	cluster = (Size) label;
+	if (op->regions.clusters > 0)	/* rows are typical where they are densest */
+		item.distance = Max(item.distance, (double) op->regions.radius[nearest] * (double) op->regions.radius[nearest]);
 	if (state->counts[cluster] < state->n || item.distance <= state->rows[cluster][state->n - 1].distance)
 	{
 		item.row = PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_ROW);

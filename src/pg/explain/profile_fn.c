@@ -220,6 +220,8 @@ SQL_FUNCTION(fastclust_shown_value)
 		shown = shown_timestamp(x, exact);
 	else if (strcmp(kind, "interval") == 0 && fabs(x) < 1e12)
 		shown = shown_interval(x, exact);
+	else if (strcmp(kind, "year") == 0 && !exact && x >= 1000 && x < 3000)
+		shown = psprintf("%.0f", x);
 	else
 		shown = shown_number(x, exact);
 	PG_RETURN_TEXT_P(cstring_to_text(shown));

@@ -40,9 +40,9 @@ read_columns_of(const fc_operator *rows)
 	return x;
 }
 
-/* Labels by the operator in argument 0 of the rows in argument 1, in its space. */
+/* Labels by the operator in argument 0 of the rows in argument 1, in its space; rows of no cluster have one of their own, behind those of *clusters. */
 static int32_t *
-read_labels(FunctionCallInfo fcinfo, Size n, Size *k)
+read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 {
 	fc_operator op;
 	fc_operator rows;
@@ -61,7 +61,10 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *k)
 	fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares);
 	pfree(scratch.floats);
 	pfree(squares);
-	*k = op.k;
+	*clusters = fc_operator_labels(&op);
+	for (Size i = 0; i < n; i++)
+		if (labels[i] < 0)
+			labels[i] = (int32_t) *clusters;
 	return labels;
 }
 
@@ -116,20 +119,23 @@ return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions
 	put_row(fcinfo, values, nulls);
 }
 
-/* Those of the leaves, then the short ones. */
+/* Those of the leaves, then the short ones, for labels of clusters. */
 static void
-return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, double fidelity)
+return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters, double fidelity)
 {
 	fc_condition conditions[FC_RULES_DEPTH];
 	uint32	   *leaves = palloc(tree->count * sizeof(uint32));
 	Size		count = fc_rules_leaves(tree, leaves);
 
 	for (Size i = 0; i < count; i++)
-		return_rule(fcinfo, tree->nodes[leaves[i]].label, conditions, fc_rules_conditions(tree, leaves[i], conditions), false, fidelity);
+		if ((Size) tree->nodes[leaves[i]].label < clusters)
+			return_rule(fcinfo, tree->nodes[leaves[i]].label, conditions, fc_rules_conditions(tree, leaves[i], conditions), false, fidelity);
 	for (Size i = 0; i < tree->short_count; i++)
 	{
 		const fc_short_rule *rule = &tree->shorts[i];
 
+		if ((Size) rule->label >= clusters)
+			continue;
 		for (Size j = 0; j < rule->count; j++)
 			conditions[j] = (fc_condition) {rule->ranges[j].axis, rule->ranges[j].lower.shown, rule->ranges[j].upper.shown};
 		return_rule(fcinfo, rule->label, conditions, rule->count, true, fidelity);
@@ -147,19 +153,19 @@ SQL_FUNCTION(fastclust_rules_of_sample)
 	fc_labelled rows;
 	fc_rule_tree tree;
 	fc_arena	arena;
-	Size		k;
+	Size		clusters;
 
 	check_count("conditions", PG_GETARG_INT32(5), 1, FC_RULES_CONDITIONS);
 	fastclust_begin_rows(fcinfo);
 	open_operator(OPERATOR_ARG(2), &raw);
 	hold(&memory, raw.k * (raw.d + 2) * sizeof(double));
-	rows = (fc_labelled) {.x = read_columns_of(&raw),.labels = read_labels(fcinfo, raw.k, &k),.axes = read_axes(fcinfo, raw.d)};
+	rows = (fc_labelled) {.x = read_columns_of(&raw),.labels = read_labels(fcinfo, raw.k, &clusters),.axes = read_axes(fcinfo, raw.d)};
 	rows.n = raw.k;
 	rows.d = raw.d;
-	rows.k = k;
+	rows.k = clusters + ((OPERATOR_ARG(0)->flags & FC_OPERATOR_REGIONS) != 0);
 	arena = hold_arena(&memory);
 	fc_rules_learn(&rows, (Size) PG_GETARG_INT32(5), &arena, &tree);
-	return_rules(fcinfo, &tree, share_kept(&tree, &rows));
+	return_rules(fcinfo, &tree, clusters, share_kept(&tree, &rows));
 	return (Datum) 0;
 }
 

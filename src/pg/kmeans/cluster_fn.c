@@ -41,7 +41,7 @@ initial_centroids(const fc_operator_header *header, Size k, Size d)
 	return centroids_in_units(&start, NULL, NULL);
 }
 
-#define TRIMMED	3.0				/* searches that one without the farthest rows takes as long as, about */
+#define TRIMMED	8.0				/* passes over all rows and centroids, until those left out stay (measured) */
 
 fc_operator_header *
 cluster_rows(const fc_operator_header *header, Size k, fc_kmeans_options *options, const fc_operator_header *start, double trim)
@@ -58,7 +58,7 @@ cluster_rows(const fc_operator_header *header, Size k, fc_kmeans_options *option
 	options->metric = op.metric;
 	check_enough_rows(k, op.k);
 	announce_work(psprintf("k-means of %zu rows takes", op.k),
-				  (trim > 0.0 ? TRIMMED : 1.0) * fc_kmeans_operations(op.k, op.d, k, options), false, "Lower k or option sample_rows");
+				  (trim > 0.0 ? TRIMMED * (double) op.k * (double) k * op.d : 0.0) + fc_kmeans_operations(op.k, op.d, k, options), false, "Lower k or option sample_rows");
 	hold(&memory, op.k * op.d * sizeof(float) + 2 * k * (op.d + 1) * sizeof(double) + codebook_bytes(k, op.d));
 	initial = initial_centroids(start, k, op.d);
 	rows = expanded_rows(&op);

@@ -35,7 +35,8 @@ typedef struct served_model
 	int			quantile_count;
 	double		contamination;	/* the share of the rows that anomaly takes for anomalies */
 	double	   *spreads;		/* k deviations per dimension, or NULL */
-	Datum	   *names;			/* k texts; NULL until they are asked for */
+	Datum	   *names;			/* of its clusters; NULL until they are asked for */
+	int			name_count;
 	int32	   *paths;			/* k x levels: the numbers above each cluster, from the top; NULL without levels */
 	int			levels;			/* above the clusters */
 	struct prepared_encoder *encoder;	/* of its columns; NULL: rows are vectors */
@@ -78,6 +79,7 @@ typedef struct model_site
 	const served_model *record_model;	/* whose columns the record is read for */
 	struct record_reader *group;	/* of the record's group, in the column of that name */
 	char	   *group_column;
+	struct value_reader *group_reader;	/* of a group that is given, but not as text */
 	fc_scratch	scratch;		/* of the operator; of the map behind its features */
 	double	   *row;
 	Size		row_doubles;
@@ -92,7 +94,7 @@ extern const served_model *served_model_of(FunctionCallInfo fcinfo, model_site *
 extern const fc_columns *columns_of_model(model_site *site);
 
 /* The shown name of a cluster of the model that served_model_of gave last. */
-extern text *shown_name_of(model_site *site, size_t cluster);
+extern text *shown_name_of(model_site *site, int32 cluster);
 
 /* ---- a row as a function's arguments give it, in the coordinates of a model's operator ---- */
 
@@ -110,15 +112,15 @@ typedef struct model_row
 {
 	const served_model *model;
 	const double *x;			/* in the operator's coordinates */
-	bool		labelled;		/* a sparse row, whose cluster is known */
-	size_t		cluster;
+	bool		labelled;		/* a sparse row, whose nearest centroid is known */
+	size_t		nearest;
 	fc_scratch	scratch;
 } model_row;
 
 /*
  * The row that begins in `argument`, and the model in argument 0, of the group in argument `group` (-1: none), or of that in a whole row's
  * own column, and of the version in argument `version` (-1: the current one).  False where there is no answer: a group that is NULL or has no model;
- * a NULL among listed columns; a NULL of a record in a column whose NULLs are to be skipped;
+ * a NULL among listed values of a model of vectors; one in a column whose NULLs are to be skipped;
  * a zero vector, where the metric is cosine.
  */
 extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, row_form form, model_row *row);
@@ -126,13 +128,14 @@ extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version, int 
 /* A vector, of the form in the site's reader, in the coordinates of the model's operator, in the site; NULL: it has no direction. */
 extern const double *vector_in_model(FunctionCallInfo fcinfo, model_site *site, const served_model *model, Datum x);
 
-/* The cluster of the row by the model's operator. */
-extern size_t cluster_of_row(const model_row *row);
+/* The centroid of the model's operator that is nearest to the row; and the cluster of the row, -1: none. */
+extern size_t nearest_of_row(const model_row *row);
+extern int32 cluster_of_row(const model_row *row);
 
 /* For each cluster of `new` the number it gets by the distances to the clusters of `old`; NULL where they cannot be compared. */
 extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new);
 
-/* The same from the weight of rows by new and old label (k_new x k_old). */
+/* The same from the weight of rows by new and old label (k_new x k_old); NULL where that is more than memory. */
 extern int32 *numbers_by_labels(const double *counts, Size k_old, Size k_new);
 
 /*

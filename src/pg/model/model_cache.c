@@ -34,7 +34,8 @@
 #include "pg/operator/operator_value.h"
 #include "rkhs/map.h"
 
-#define PART_COLUMNS "v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths," \
+/* Micro-clusters label the rows where there are some: model.h. */
+#define PART_COLUMNS "COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths," \
 	" CASE WHEN v.vector THEN v.features[1]::pg_catalog.text END," \
 	" (v.options OPERATOR(pg_catalog.->>) 'contamination')::pg_catalog.float8"
 
@@ -477,30 +478,26 @@ const fc_columns *
 columns_of_model(model_site *site)
 {
 	served_model *model = site->last;
-	Size		limit = (Size) fastclust_memory_budget * 1024 / 4;
-	Size		bytes;
+	Size		held = model->bytes;
 
-	if (model->columns == NULL && model->asked >= COLUMNS_FROM && model->center == NULL && model->map_header == NULL &&
-		model->encoder == NULL && model->bytes < limit)
-	{
-		model->columns = make_columns(&model->view, model->context, limit - model->bytes, &bytes);
-		model->bytes += bytes;
-		site->bytes += bytes;
-	}
+	if (model->center != NULL || model->map_header != NULL || model->encoder != NULL)
+		return NULL;
+	(void) columns_of(&model->columns, &model->view, model->asked, model->context, &held);
+	site->bytes += held - model->bytes;
+	model->bytes = held;
 	return model->columns;
 }
 
 text *
-shown_name_of(model_site *site, size_t cluster)
+shown_name_of(model_site *site, int32 cluster)
 {
 	served_model *model = site->last;
 	Datum		values[3] = {PointerGetDatum(model->name), PointerGetDatum(model->group), Int32GetDatum(model->version)};
 	MemoryContext old = CurrentMemoryContext;
 	bool		null = true;
 	Datum		names = (Datum) 0;
-	int			count = 0;
 
-	if (model->names != NULL)
+	if (cluster < model->name_count)
 		return DatumGetTextPP(model->names[cluster]);
 	SPI_connect();
 	if (SPI_execute_plan(kept_plan(&names_plan, names_query), values, NULL, true, 1) != SPI_OK_SELECT)
@@ -509,10 +506,10 @@ shown_name_of(model_site *site, size_t cluster)
 		names = column(1, &null);
 	MemoryContextSwitchTo(model->context);
 	if (!null)
-		deconstruct_array(DatumGetArrayTypePCopy(names), TEXTOID, -1, false, TYPALIGN_INT, &model->names, NULL, &count);
+		deconstruct_array(DatumGetArrayTypePCopy(names), TEXTOID, -1, false, TYPALIGN_INT, &model->names, NULL, &model->name_count);
 	MemoryContextSwitchTo(old);
 	SPI_finish();
-	if ((size_t) count != model->view.k)
+	if (cluster >= model->name_count)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the names of the clusters of model \"%s\" are not here", text_to_cstring(model->name)),

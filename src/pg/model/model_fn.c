@@ -20,22 +20,27 @@ typedef Datum (*answer) (FunctionCallInfo fcinfo, const model_row *row);
 static double
 square_of(const model_row *row)
 {
-	const fc_operator *op = &row->model->view;
-	size_t		cluster = cluster_of_row(row);
-
-	return fc_operator_distance(op, cluster, row->x, row->scratch);
+	return fc_operator_distance(&row->model->view, nearest_of_row(row), row->x, row->scratch);
 }
 
 static Datum
 cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	PG_RETURN_INT32((int32) cluster_of_row(row));
+	int32		cluster = cluster_of_row(row);
+
+	if (cluster < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32(cluster);
 }
 
 static Datum
 name_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo), cluster_of_row(row)));
+	int32		cluster = cluster_of_row(row);
+
+	if (cluster < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo), cluster));
 }
 
 static Datum
@@ -49,25 +54,30 @@ static Datum
 near_cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	const fc_operator *op = &row->model->view;
-	size_t		cluster = cluster_of_row(row);
+	size_t		nearest;
 	double		most;
+	double		square;
+	int32		cluster;
 
 	if (PG_ARGISNULL(3))
-		PG_RETURN_INT32((int32) cluster);
+		return cluster_answer(fcinfo, row);
 	most = PG_GETARG_FLOAT8(3);
 	if (!(most >= 0.0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_distance is %g, out of range", most),
 				 errdetail("It is a distance as predict_distance gives it, 0 or more.")));
-	if (fc_metric_distance(op->metric, fc_operator_distance(op, cluster, row->x, row->scratch)) > most)
+	nearest = nearest_of_row(row);
+	square = fc_operator_distance(op, nearest, row->x, row->scratch);
+	cluster = fc_operator_label(op, nearest, square);
+	if (cluster < 0 || fc_metric_distance(op->metric, square) > most)
 		PG_RETURN_NULL();
-	PG_RETURN_INT32((int32) cluster);
+	PG_RETURN_INT32(cluster);
 }
 
-/* The distance that a share `contamination` of the training rows exceeded. */
+/* The distance that a share `contamination` of the training rows exceeded, or the outlier score of regions. */
 static double
-distance_quantile(const served_model *model, double contamination)
+anomaly_limit(const served_model *model, double contamination)
 {
 	double		place = (1.0 - sqrt(contamination)) * (model->quantile_count - 1);
 	int			below = Min((int) place, model->quantile_count - 2);
@@ -77,6 +87,14 @@ distance_quantile(const served_model *model, double contamination)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("model \"%s\" has no distribution of distances", text_to_cstring(model->name))));
 	return model->quantiles[below] + (place - below) * (model->quantiles[below + 1] - model->quantiles[below]);
+}
+
+static double
+outlier_score(const model_row *row)
+{
+	size_t		nearest = nearest_of_row(row);
+
+	return fc_operator_outlier(&row->model->view, nearest, fc_operator_distance(&row->model->view, nearest, row->x, row->scratch));
 }
 
 static Datum
@@ -89,7 +107,7 @@ anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("share is %g, out of range", share),
 				 errdetail("It is a share of the rows, between 0 and 1.")));
-	PG_RETURN_BOOL(sqrt(square_of(row)) > distance_quantile(row->model, share));
+	PG_RETURN_BOOL((row->model->view.regions.clusters > 0 ? outlier_score(row) : sqrt(square_of(row))) > anomaly_limit(row->model, share));
 }
 
 static Datum
@@ -97,7 +115,7 @@ answer_row(FunctionCallInfo fcinfo, int group, int version, row_form form, answe
 {
 	model_row	row;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !read_model_row(fcinfo, group, version, 1, form, &row))
+	if (PG_ARGISNULL(0) || (form == ROW_GIVEN && PG_ARGISNULL(1)) || !read_model_row(fcinfo, group, version, 1, form, &row))
 		PG_RETURN_NULL();
 	return how(fcinfo, &row);
 }
@@ -127,18 +145,57 @@ static Datum
 path_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	const served_model *model = row->model;
-	size_t		cluster = cluster_of_row(row);
+	int32		cluster = cluster_of_row(row);
 	Datum	   *path = palloc((Size) (model->levels + 1) * sizeof(Datum));
 
+	if (cluster < 0)
+		PG_RETURN_NULL();
 	for (int i = 0; i < model->levels; i++)
-		path[i] = Int32GetDatum(model->paths[cluster * (Size) model->levels + i]);
-	path[model->levels] = Int32GetDatum((int32) cluster);
+		path[i] = Int32GetDatum(model->paths[(Size) cluster * (Size) model->levels + (Size) i]);
+	path[model->levels] = Int32GetDatum(cluster);
 	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
 ROW_FUNCTION(predict_path, 2, 3, path_answer);
 
 /* ---- the n nearest ---- */
+
+typedef struct near_cluster
+{
+	double		squared;
+	int32		cluster;
+} near_cluster;
+
+static int
+nearest_first(const void *a, const void *b)
+{
+	const near_cluster *left = a;
+	const near_cluster *right = b;
+
+	if (left->squared != right->squared)
+		return left->squared < right->squared ? -1 : 1;
+	return left->cluster < right->cluster ? -1 : 1;
+}
+
+/* The clusters of regions by their nearest centroids. */
+static void
+nearest_regions(const model_row *row, size_t count, int32 *clusters, double *squares)
+{
+	const fc_operator *op = &row->model->view;
+	near_cluster *near = palloc(op->regions.clusters * sizeof(near_cluster));
+
+	for (size_t c = 0; c < op->regions.clusters; c++)
+		near[c] = (near_cluster) {INFINITY, (int32) c};
+	for (size_t j = 0; j < op->k; j++)
+		if (op->regions.cluster[j] >= 0)
+			near[op->regions.cluster[j]].squared = Min(near[op->regions.cluster[j]].squared, fc_operator_distance(op, j, row->x, row->scratch));
+	qsort(near, op->regions.clusters, sizeof(near_cluster), nearest_first);
+	for (size_t i = 0; i < count; i++)
+	{
+		clusters[i] = near[i].cluster;
+		squares[i] = near[i].squared;
+	}
+}
 
 SQL_FUNCTION(fastclust_predict_all)
 {
@@ -154,10 +211,13 @@ SQL_FUNCTION(fastclust_predict_all)
 	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
 	if (!read_model_row(fcinfo, 3, -1, 1, ROW_GIVEN, &row))
 		return (Datum) 0;
-	count = Min((size_t) PG_GETARG_INT32(2), row.model->view.k);
+	count = Min((size_t) PG_GETARG_INT32(2), fc_operator_labels(&row.model->view));
 	clusters = palloc(count * sizeof(int32));
 	distances = palloc(count * sizeof(double));
-	fc_operator_nearest(&row.model->view, row.x, count, row.scratch, clusters, distances);
+	if (row.model->view.regions.clusters > 0)
+		nearest_regions(&row, count, clusters, distances);
+	else
+		fc_operator_nearest(&row.model->view, row.x, count, row.scratch, clusters, distances);
 	for (size_t i = 0; i < count; i++)
 	{
 		Datum		values[2] = {Int32GetDatum(clusters[i]), Float8GetDatum(fc_metric_distance(row.model->view.metric, distances[i]))};
@@ -211,12 +271,32 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 	}
 }
 
+/* Of regions: the cluster, or the one that noise is nearest to, and the outlier score as the probability of none. */
+static void
+return_membership(FunctionCallInfo fcinfo, const model_row *row)
+{
+	double		score = outlier_score(row);
+
+	for (int i = 0; i < 2; i++)
+	{
+		bool		none = (score > 0.5) == (i == 0);
+		Datum		values[2] = {Int32GetDatum(row->model->view.regions.home[nearest_of_row(row)]), Float8GetDatum(none ? score : 1 - score)};
+		bool		nulls[2] = {none};
+
+		put_row(fcinfo, values, nulls);
+	}
+}
+
 SQL_FUNCTION(fastclust_predict_probabilities)
 {
 	model_row	row;
 
 	fastclust_begin_rows(fcinfo);
-	if (!PG_ARGISNULL(0) && !PG_ARGISNULL(1) && read_model_row(fcinfo, 2, 3, 1, ROW_GIVEN, &row))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !read_model_row(fcinfo, 2, 3, 1, ROW_GIVEN, &row))
+		return (Datum) 0;
+	if (row.model->view.regions.clusters > 0)
+		return_membership(fcinfo, &row);
+	else
 		return_probabilities(fcinfo, &row);
 	return (Datum) 0;
 }

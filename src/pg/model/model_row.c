@@ -103,7 +103,6 @@ list_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *mod
 	return v;
 }
 
-/* None of the columns is NULL. */
 static vector
 columns_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
 {
@@ -223,6 +222,48 @@ check_length(const vector *v, const served_model *model, row_form form)
 			 errhint("Give the columns in the order of the training, or a whole row of the table.")));
 }
 
+/* Is there a NULL among listed values? */
+static bool
+has_null(FunctionCallInfo fcinfo, const model_site *site, int argument, row_form form)
+{
+	int			listed = form == ROW_LIST ? 2 : form == ROW_COLUMNS ? site->columns->d : 0;
+
+	for (int i = 0; i < listed; i++)
+		if (PG_ARGISNULL(argument + i))
+			return true;
+	return form == ROW_LIST && array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 2));
+}
+
+/* Listed values of which some are NULL, as a whole row has them; false: of a model of vectors, or such NULLs are to be skipped. */
+static bool
+values_with_nulls(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, row_form form, vector *v)
+{
+	int			first = form == ROW_LIST ? 2 : site->columns->d;
+	int			more = 0;
+	Datum	   *elements;
+	bool	   *element_nulls;
+	bool	   *nulls;
+	double	   *values = site->row;
+
+	if (model->encoder == NULL)
+		return false;
+	if (form == ROW_LIST)
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(argument + 2), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elements, &element_nulls, &more);
+	*v = (vector) {site->row + model->d, NULL, first + more};
+	check_length(v, model, form);
+	if (form == ROW_COLUMNS)
+		(void) read_columns(fcinfo, site->columns, values);
+	nulls = palloc((Size) v->d * sizeof(bool));
+	for (int i = 0; i < v->d; i++)
+	{
+		nulls[i] = i < first ? PG_ARGISNULL(argument + i) : element_nulls[i - first];
+		if (form == ROW_LIST)
+			values[i] = nulls[i] ? 0.0 : DatumGetFloat8(i < first ? PG_GETARG_DATUM(argument + i) : elements[i - first]);
+	}
+	v->d = (int) model->d;
+	return encode_numbers(model->encoder, values, nulls, site->row + model->d);
+}
+
 static bool
 vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model, int argument, row_form form, vector *v)
 {
@@ -230,6 +271,8 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 		return record_argument(fcinfo, site, model, argument, v);
 	if (model->encoder != NULL && !model->takes_numbers)
 		require_numbers(model);
+	if (has_null(fcinfo, site, argument, form))
+		return values_with_nulls(fcinfo, site, model, argument, form, v);
 	if (form == ROW_RECORD)
 	{
 		if (!vector_of_record(record_of(fcinfo, site, model), model, PG_GETARG_HEAPTUPLEHEADER(argument), v))
@@ -244,18 +287,6 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 	check_length(v, model, form);
 	*v = encoded_values(site, model, *v);
 	return true;
-}
-
-/* Is there a NULL among the columns, or among the arguments before them? */
-static bool
-has_null(FunctionCallInfo fcinfo, int argument, row_form form)
-{
-	if (form == ROW_LIST)
-		return array_contains_nulls(PG_GETARG_ARRAYTYPE_P(argument + 2));
-	for (int i = 0; form == ROW_COLUMNS && i < PG_NARGS(); i++)
-		if (PG_ARGISNULL(i))
-			return true;
-	return false;
 }
 
 /* The form of an argument of any type. */
@@ -296,11 +327,28 @@ group_of_record(FunctionCallInfo fcinfo, model_site *site, const char *column, H
 	return record->nulls[record->attribute[0]] ? NULL : value_as_text(&record->readers[0], record->values[record->attribute[0]]);
 }
 
+/* The group in an argument, as text. */
+static const text *
+group_argument(FunctionCallInfo fcinfo, model_site *site, int argument)
+{
+	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, argument);
+	MemoryContext context = fcinfo->flinfo->fn_mcxt;
+
+	if (type == TEXTOID || !OidIsValid(type))
+		return PG_GETARG_TEXT_PP(argument);
+	if (site->group_reader == NULL)
+	{
+		site->group_reader = MemoryContextAllocZero(context, sizeof(value_reader));
+		make_value_reader(type, "group_value", true, context, site->group_reader);
+	}
+	return value_as_text(site->group_reader, PG_GETARG_DATUM(argument));
+}
+
 /* The model in argument 0, of the group in argument `group` or in the column of the row; NULL where the group is NULL. */
 static const served_model *
 model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument, row_form form)
 {
-	const text *value = group >= 0 && !PG_ARGISNULL(group) ? PG_GETARG_TEXT_PP(group) : NULL;
+	const text *value = group >= 0 && !PG_ARGISNULL(group) ? group_argument(fcinfo, site, group) : NULL;
 	const served_model *model = served_model_of(fcinfo, site, value);
 
 	if (value != NULL && model->group_by == NULL)
@@ -331,7 +379,7 @@ sparse_argument(FunctionCallInfo fcinfo, model_site *site, int argument, model_r
 
 	if (site->reader.form != VECTOR_SPARSE)
 		return SPARSE_UNKNOWN;
-	outcome = label_sparse_row(&site->sparse, &site->reader, PG_GETARG_DATUM(argument), &row->model->view, columns_of_model(site), &row->cluster);
+	outcome = label_sparse_row(&site->sparse, &site->reader, PG_GETARG_DATUM(argument), &row->model->view, columns_of_model(site), &row->nearest);
 	row->labelled = outcome == SPARSE_KNOWN;
 	if (row->labelled)
 		row->x = dense_sparse_row(&site->sparse, site->reader.context, row->model->d);
@@ -350,9 +398,15 @@ vector_in_model(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 }
 
 size_t
+nearest_of_row(const model_row *row)
+{
+	return row->labelled ? row->nearest : fc_operator_assign(&row->model->view, row->x, row->scratch);
+}
+
+int32
 cluster_of_row(const model_row *row)
 {
-	return row->labelled ? row->cluster : fc_operator_assign(&row->model->view, row->x, row->scratch);
+	return fc_operator_label_of(&row->model->view, nearest_of_row(row), row->x, row->scratch);
 }
 
 static int32
@@ -369,7 +423,7 @@ read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, ro
 	sparse_outcome outcome;
 	vector		v;
 
-	if (has_null(fcinfo, argument, form))
+	if (form == ROW_LIST && PG_ARGISNULL(argument + 2))
 		return false;
 	site = model_site_of(fcinfo);
 	if (form == ROW_GIVEN)

@@ -219,6 +219,7 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 	return number;
 }
 
+/* The same from the weight of rows by new and old label (k_new x k_old). */
 int32 *
 numbers_by_labels(const double *counts, Size k_old, Size k_new)
 {
@@ -271,7 +272,7 @@ with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_row
 	if (moved != NULL)
 		return renumbered(new, numbers_by_distance(old, moved));
 	labels = label_twice(new, new_rows, old, old_rows);
-	return renumbered(new, numbers_by_labels(counted_labels(&labels), old->k, new->k));
+	return renumbered(new, numbers_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
 }
 
 /* (old, rows for it, new, rows for it, new in the units of old or NULL): the share of the rows whose labels differ, once clusters have their numbers. */
@@ -289,20 +290,6 @@ SQL_FUNCTION(fastclust_labels_changed)
 	new = with_numbers_of(OPERATOR_ARG(0), OPERATOR_ARG(1), OPERATOR_ARG(2), rows, PG_ARGISNULL(4) ? NULL : OPERATOR_ARG(4));
 	labels = label_twice(new, rows, OPERATOR_ARG(0), OPERATOR_ARG(1));
 	PG_RETURN_FLOAT8(changed_labels(&labels));
-}
-
-/* (operator, numbers): cluster j becomes number numbers[j]. */
-SQL_FUNCTION(fastclust_renumber)
-{
-	const fc_operator_header *op = OPERATOR_ARG(0);
-	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		numbers = read_vector(&reader, PG_GETARG_DATUM(1), "numbers");
-	int32	   *place = palloc(op->k * sizeof(int32));
-
-	check_vector_dim(&numbers, op->k, "the list of clusters");
-	for (Size j = 0; j < op->k; j++)
-		place[j] = (int32) row_element(numbers.doubles, numbers.floats, j);
-	PG_RETURN_POINTER(renumbered(op, place));
 }
 
 /*

@@ -1,6 +1,8 @@
 /* version_fits.c - do the parts of a stored model version fit each other, so that whoever reads it can use it? */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "utils/array.h"
 
@@ -31,7 +33,9 @@ enum
 	ARGUMENT_SKETCH,
 	ARGUMENT_ENCODER,
 	ARGUMENT_DRIFT_SPEC,
-	ARGUMENT_COUNTS
+	ARGUMENT_COUNTS,
+	ARGUMENT_MICRO,
+	ARGUMENT_SPLITS
 };
 
 static void
@@ -73,8 +77,37 @@ check_drift(FunctionCallInfo fcinfo, Size d)
 				 errmsg("drift_counts were not made with the drift_spec")));
 }
 
+/* Micro-clusters are of the operator's clusters, and splits join all of these: each a cluster or a split before it. */
+static void
+check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
+{
+	fc_operator micro;
+	double	   *splits;
+
+	if (!PG_ARGISNULL(ARGUMENT_MICRO))
+	{
+		fc_operator_view(OPERATOR_ARG(ARGUMENT_MICRO), &micro);
+		check_same_dimension(micro.d, op->d, "micro_clusters");
+		if (micro.regions.clusters != op->k)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("micro_clusters are of %zu clusters, but the operator has %zu", micro.regions.clusters, op->k)));
+	}
+	splits = numbers_argument(fcinfo, ARGUMENT_SPLITS, 4 * (op->k - 1), "splits");
+	for (Size i = 0; splits != NULL && i + 1 < op->k; i++)
+		for (int side = 0; side < 2; side++)
+		{
+			double		node = splits[4 * i + (Size) side];
+
+			if (!(node >= 0 && node < (double) (op->k + i) && node == floor(node)))
+				ereport(ERROR,
+						(errcode(ERRCODE_DATA_EXCEPTION),
+						 errmsg("splits element %zu is %g, no node below split %zu", 4 * i + (Size) side + 1, node, i + 1)));
+		}
+}
+
 /*
- * (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts):
+ * (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits):
  * true, or the error.
  */
 SQL_FUNCTION(fastclust_version_fits)
@@ -115,6 +148,7 @@ SQL_FUNCTION(fastclust_version_fits)
 	if (!PG_ARGISNULL(ARGUMENT_ENCODER))
 		check_same_dimension(ENCODER_ARG(ARGUMENT_ENCODER)->dim, d, "encoder");
 	check_drift(fcinfo, d);
+	check_regions(fcinfo, &op);
 	PG_RETURN_BOOL(true);
 }
 

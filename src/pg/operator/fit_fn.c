@@ -86,17 +86,6 @@ moments_of_rows(const fc_operator_header *header, double *mean, double *deviatio
 	pfree(scratch.floats);
 }
 
-/* (op): mean and standard deviation of each dimension of its centroids, by their weights. */
-SQL_FUNCTION(fastclust_centroid_moments)
-{
-	fc_operator_header *rows = OPERATOR_ARG(0);
-	double	   *mean = palloc(rows->d * sizeof(double));
-	double	   *deviation = palloc(rows->d * sizeof(double));
-
-	moments_of_rows(rows, mean, deviation);
-	return row_result(fcinfo, (Datum[]) {make_float8_array(mean, (int) rows->d), make_float8_array(deviation, (int) rows->d)}, NULL);
-}
-
 typedef struct moved_rows
 {
 	fc_operator op;
@@ -182,7 +171,7 @@ fit_rows(const fc_operator_header *header, const fc_operator_header *row_header,
 	fc_fit_rows(&op, &rows, scratch, batch, labels, squares);
 	pfree(batch);
 	pfree(scratch.floats);
-	return (fc_fit) {rows.k, op.k, rows.weights, labels, squares};
+	return (fc_fit) {rows.k, fc_operator_labels(&op), rows.weights, labels, squares};
 }
 
 fit_profile
@@ -221,6 +210,18 @@ with_weights_of(const fc_operator_header *header, const fc_operator_header *move
 
 	open_operator(moved, &counted);
 	return with_weights(header, counted.weights);
+}
+
+fc_operator_header *
+without_regions(const fc_operator_header *header)
+{
+	fc_operator op;
+
+	open_operator(header, &op);
+	if (op.regions.clusters == 0)
+		return (fc_operator_header *) header;
+	op.regions = (fc_regions) {0};
+	return store_operator(&op);
 }
 
 fc_comparison
@@ -308,7 +309,8 @@ counted_labels(const two_labellings *labels)
 		return NULL;
 	counts = palloc0(labels->a.k * k * sizeof(double));
 	for (Size i = 0; i < labels->a.n; i++)
-		counts[(Size) labels->a.labels[i] * k + (Size) labels->b.labels[i]] += labels->a.weights[i];
+		if (labels->a.labels[i] >= 0 && labels->b.labels[i] >= 0)
+			counts[(Size) labels->a.labels[i] * k + (Size) labels->b.labels[i]] += labels->a.weights[i];
 	return counts;
 }
 

@@ -25,24 +25,22 @@
 
 /* ---- labels of sparsevecs by the columns of an operator ---- */
 
-fc_columns *
-make_columns(const fc_operator *op, MemoryContext context, Size limit, Size *bytes)
+const fc_columns *
+columns_of(fc_columns **columns, const fc_operator *op, Size asked, MemoryContext context, Size *held)
 {
-	Size		size = fc_columns_worksize(op);
+	Size		size = *columns == NULL && asked >= COLUMNS_FROM ? fc_columns_worksize(op) : 0;
 	MemoryContext old;
 	fc_arena	arena;
-	fc_columns *columns;
 
-	*bytes = 0;
-	if (size == 0 || size > limit)
-		return NULL;
+	if (size == 0 || *held + size > (Size) fastclust_memory_budget * 1024 / 4)
+		return *columns;
 	old = MemoryContextSwitchTo(context);
 	arena = make_arena("the columns of the operator");
-	columns = palloc(sizeof(fc_columns));
-	fc_columns_make(op, &arena, columns);
+	*columns = palloc(sizeof(fc_columns));
+	fc_columns_make(op, &arena, *columns);
 	MemoryContextSwitchTo(old);
-	*bytes = arena.held + sizeof(fc_columns);
-	return columns;
+	*held += arena.held + sizeof(fc_columns);
+	return *columns;
 }
 
 static void
@@ -72,16 +70,6 @@ take_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, fc_metric
 	fc_widen((const float *) value.elements, count, site->values);
 	site->row = (fc_sparse_row) {site->indices, site->values, count};
 	return metric == FC_COSINE && !fc_unit_sparse_row(site->indices, count, site->values) ? SPARSE_NONE : SPARSE_KNOWN;
-}
-
-sparse_outcome
-score_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns)
-{
-	sparse_outcome outcome = columns == NULL ? SPARSE_UNKNOWN : take_sparse_row(site, reader, datum, op->metric, op->d, op->k);
-
-	if (outcome == SPARSE_KNOWN)
-		site->bound = fc_columns_score(columns, &site->row, site->scores);
-	return outcome;
 }
 
 sparse_outcome
@@ -115,12 +103,6 @@ dense_sparse_row(sparse_site *site, MemoryContext context, Size d)
 	memcpy(site->places, site->indices, site->row.count * sizeof(uint32));
 	site->written = site->row.count;
 	return site->dense;
-}
-
-Size
-sparse_bytes(const sparse_site *site)
-{
-	return (site->d + site->room + site->k) * sizeof(double) + (site->d / 4 + site->room) * sizeof(uint32);
 }
 
 /* ---- the cache of a call site ---- */
@@ -409,16 +391,7 @@ cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header 
 static const fc_columns *
 cached_columns(operator_cache *cache)
 {
-	cached_value *value = cache->last;
-	Size		limit = (Size) fastclust_memory_budget * 1024 / 4;
-	Size		bytes;
-
-	if (value->columns == NULL && value->asked >= COLUMNS_FROM && cache->size < limit)
-	{
-		value->columns = make_columns(value->view, cache->context, limit - cache->size, &bytes);
-		cache->size += bytes;
-	}
-	return value->columns;
+	return columns_of(&cache->last->columns, cache->last->view, cache->last->asked, cache->context, &cache->size);
 }
 
 sparse_outcome
@@ -435,11 +408,16 @@ sparse_outcome
 cached_sparse_scores(FunctionCallInfo fcinfo, int argument, const sparse_site **site)
 {
 	operator_cache *cache = site_cache(fcinfo);
+	const fc_operator *op = cache->last->view;
+	const fc_columns *columns = NULL;
+	sparse_outcome outcome = SPARSE_UNKNOWN;
 
 	*site = &cache->sparse;
-	if (argument_form(fcinfo, &cache->reader, argument) != VECTOR_SPARSE)
-		return SPARSE_UNKNOWN;
-	return score_sparse_row(&cache->sparse, &cache->reader, PG_GETARG_DATUM(argument), cache->last->view, cached_columns(cache));
+	if (argument_form(fcinfo, &cache->reader, argument) == VECTOR_SPARSE && (columns = cached_columns(cache)) != NULL)
+		outcome = take_sparse_row(&cache->sparse, &cache->reader, PG_GETARG_DATUM(argument), op->metric, op->d, op->k);
+	if (outcome == SPARSE_KNOWN)
+		cache->sparse.bound = fc_columns_score(columns, &cache->sparse.row, cache->sparse.scores);
+	return outcome;
 }
 
 const double *
@@ -455,9 +433,11 @@ cached_sparse_row(FunctionCallInfo fcinfo, const fc_sparse_row **elements)
 Size
 cached_bytes(FunctionCallInfo fcinfo)
 {
-	operator_cache *cache = site_cache(fcinfo);
+	const operator_cache *cache = site_cache(fcinfo);
+	const sparse_site *sparse = &cache->sparse;
 
-	return cache->size + cache->doubles_count * sizeof(double) + cache->reader.buffer_size + sparse_bytes(&cache->sparse);
+	return cache->size + (cache->doubles_count + sparse->d + sparse->room + sparse->k) * sizeof(double) + cache->reader.buffer_size +
+		(sparse->d / 4 + sparse->room) * sizeof(uint32);
 }
 
 const fc_operator *

@@ -39,23 +39,18 @@ typedef enum sparse_outcome
 /* Rows of an operator from which on its columns are worth their making: they cost about so many dense ones. */
 #define COLUMNS_FROM	16
 
-/* The columns of op in memory of `context`; NULL where labels do not come from them, or they take more than `limit`.  *bytes: what they take. */
-extern fc_columns *make_columns(const fc_operator *op, MemoryContext context, Size limit, Size *bytes);
+/* The columns of op, made in `context` for the row that is asked for at last, where labels come from them and they do not take too much beside *held. */
+extern const fc_columns *columns_of(fc_columns **columns, const fc_operator *op, Size asked, MemoryContext context, Size *held);
 
 /* The elements in site->row as the metric takes them, and room for k scores; many or large ones of a row are SPARSE_UNKNOWN. */
 extern sparse_outcome take_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, fc_metric metric, Size d, Size k);
 
-/* The scores and their bound in the site, by the columns of op; NULL of them is SPARSE_UNKNOWN.  The site's memory lies in the context of the reader. */
-extern sparse_outcome score_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns);
-
-/* The label in the same way. */
+/* The label by the columns of op; NULL of them is SPARSE_UNKNOWN.  The site's memory lies in the context of the reader. */
 extern sparse_outcome label_sparse_row(sparse_site *site, vector_reader *reader, Datum datum, const fc_operator *op, const fc_columns *columns,
 									   size_t *label);
 
 /* The row labelled last, written out: d doubles until the next. */
 extern const double *dense_sparse_row(sparse_site *site, MemoryContext context, Size d);
-
-extern Size sparse_bytes(const sparse_site *site);
 
 /* ---- what a call site keeps ---- */
 

@@ -207,28 +207,39 @@ row_arguments(FunctionCallInfo fcinfo)
 	return call;
 }
 
+/* NULL: of no cluster. */
+static Datum
+label_of_row(FunctionCallInfo fcinfo, const fc_operator *op, size_t nearest, const double *x)
+{
+	int32		label = fc_operator_label_of(op, nearest, x, cached_scratch(fcinfo, fc_operator_scratch(op)));
+
+	if (label < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32(label);
+}
+
 SQL_FUNCTION(fastclust_assign)
 {
+	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
 	row_call	call;
 	size_t		cluster;
 
-	(void) cached_operator(fcinfo, 0, NULL);
 	switch (cached_sparse_label(fcinfo, 1, &cluster))
 	{
 		case SPARSE_NONE:
 			PG_RETURN_NULL();
 		case SPARSE_KNOWN:
-			PG_RETURN_INT32((int32) cluster);
+			return label_of_row(fcinfo, op, cluster, op->regions.clusters > 0 ? cached_sparse_row(fcinfo, NULL) : NULL);
 		default:
 			break;
 	}
 	call = checked_arguments(fcinfo);
-	if (call.v.floats != NULL && call.op->metric != FC_COSINE)
+	if (call.v.floats != NULL && op->metric != FC_COSINE && op->regions.clusters == 0)
 		PG_RETURN_INT32((int32) fc_operator_assign_floats(call.op, call.v.floats, cached_doubles(fcinfo, call.op->d), call.scratch));
 	call.x = metric_row(call.op->metric, &call.v, cached_doubles(fcinfo, call.op->d));
 	if (call.x == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_INT32((int32) fc_operator_assign(call.op, call.x, call.scratch));
+	return label_of_row(fcinfo, op, fc_operator_assign(op, call.x, call.scratch), call.x);
 }
 
 SQL_FUNCTION(fastclust_assign_distance)
@@ -369,11 +380,6 @@ SQL_FUNCTION(fastclust_clusters)
 SQL_FUNCTION(fastclust_dim)
 {
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->d);
-}
-
-SQL_FUNCTION(fastclust_nonzeros)
-{
-	PG_RETURN_INT64((int64) fc_operator_values(cached_operator(fcinfo, 0, NULL)));
 }
 
 /* The record of a factorisation, appended to an object of describe(). */

@@ -55,6 +55,9 @@ extern fc_operator_header *with_weights(const fc_operator_header *op, const doub
 /* With those that a scan has counted, which go with the clusters that it moved. */
 extern fc_operator_header *with_weights_of(const fc_operator_header *op, const fc_operator_header *moved);
 
+/* The same centroids without regions. */
+extern fc_operator_header *without_regions(const fc_operator_header *op);
+
 /* Two operators on the same rows; both leave out the share `trim` of the weight that is farthest from them. */
 extern fc_comparison compare_fits(const fc_operator_header *a, const fc_operator_header *b, const fc_operator_header *rows, double trim);
 

@@ -20,7 +20,6 @@
 #include "rkhs/kernel.h"
 #include "rkhs/projection.h"
 
-#define IDS				65536	/* between two checks for interrupts */
 
 /* ---- projections ---- */
 
@@ -100,8 +99,7 @@ new_projection(const kernel_rows *rows, const size_t *order)
 	ids = fc_kernel_projection_ids(header);
 	for (Size i = 0; i < rows->n; i++)
 	{
-		if (i % IDS == 0)
-			CHECK_FOR_INTERRUPTS();
+		CHECK_FOR_INTERRUPTS();
 		ids[i] = rows->ids[order[i]];
 	}
 	return header;

@@ -122,7 +122,7 @@ SQL_FUNCTION(fastclust_nystroem)
 		rank = (Size) PG_GETARG_INT32(2);
 	}
 	pairs = fc_kernel_map_pairs(op.k, rank);
-	announce_work(psprintf("nystroem of %zu landmarks takes", op.k), fc_kernel_map_operations(op.k, op.d), false, "Use fewer landmarks");
+	announce_work(psprintf("nystroem of %zu landmarks takes", op.k), fc_kernel_operations(FC_KERNEL_NYSTROEM, op.k, op.d, op.k) / 2, false, "Use fewer landmarks");
 	hold(&memory, (1 + pairs) * op.k * sizeof(double));
 	arena = hold_arena(&memory);
 	norms = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);

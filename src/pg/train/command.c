@@ -70,7 +70,7 @@ train(FunctionCallInfo fcinfo)
 	k = clusters_of_levels(options, k);
 	require_argument(fcinfo, 1, "relation");
 	require_argument(fcinfo, 4, "method");
-	if (k == 0 && (has_option(options, "group_by") || strcmp(method, "kernel") == 0))
+	if (k == 0 && strcmp(method, "density") != 0 && (has_option(options, "group_by") || strcmp(method, "kernel") == 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("k must not be NULL %s", strcmp(method, "kernel") == 0 ? "for method \"kernel\"" : "with option \"group_by\"")));
@@ -202,6 +202,8 @@ scanned_relation(const held_model *held, const stored_version *version, const Js
 static void
 freeze(training *t, const stored_version *version)
 {
+	if (strcmp(version->method, "density") == 0)
+		reject_with_method(version->method, "has no centroids that could be frozen", "Retrain without the option frozen.");
 	if (strcmp(t->method, "kmeans") != 0)
 		reject_with_method(t->method, "moves all clusters: it takes no option \"frozen\"", "Methods with frozen clusters are auto, kmeans.");
 	if (t->k < version->k)
@@ -230,7 +232,9 @@ begin_retraining(const held_model *held, const stored_version *version, Jsonb *o
 	relation = scanned_relation(held, version, options, settings);
 	open_source(&source, relation, &version->features, version->vector, text_option(settings, "group_by"));
 	source.encoder = version->encoder;
-	t = begin_training(held, &source, (int64) number_option(options, "k", (double) version->k), method != NULL ? method : version->method, settings);
+	method = method != NULL ? method : version->method;
+	t = begin_training(held, &source, (int64) number_option(options, "k", strcmp(method, "density") == 0 ? 0 : (double) version->k), method, settings);
+	t->again = true;
 	if (flag_option(options, "frozen", false))
 		freeze(t, version);
 	return t;
@@ -284,6 +288,8 @@ merge_clusters(FunctionCallInfo fcinfo)
 	require_argument(fcinfo, 1, "clusters");
 	held = hold_model(fcinfo, empty_options(), false);
 	version = largest_part(&held, false);
+	if (strcmp(version.method, "density") == 0)
+		reject_with_method(version.method, "has clusters that are not about their means: none are merged", "Retrain with a larger min_cluster_rows; cluster_tree shows which clusters join first.");
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT4OID, sizeof(int32), true, TYPALIGN_INT, &elements, &nulls, &count);
 	number = palloc0(version.op->k * sizeof(int32));
 	for (int i = 0; i < count; i++)

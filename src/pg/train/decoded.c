@@ -308,7 +308,7 @@ retrain_from_sketch(const held_model *held, const stored_version *version, struc
 
 	check_known(options);
 	check_sketched(version);
-	if (strcmp(version->method, "kernel") == 0 || strcmp(version->method, "qkmeans") == 0 || version->spec->law == FC_LAW_GAUSSIAN)
+	if (strcmp(version->method, "kernel") == 0 || strcmp(version->method, "qkmeans") == 0 || strcmp(version->method, "density") == 0 || version->spec->law == FC_LAW_GAUSSIAN)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("method \"%s\" of model \"%s\" needs rows", version->method, held->model),

@@ -13,6 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "kmeans/kmeans.h"
+#include "pg/base/progress.h"
 #include "operator/operator.h"
 #include "pg/base/memory.h"
 #include "pg/factor/qkmeans_call.h"
@@ -26,6 +27,7 @@
 #define LEAST_GAIN			0.01	/* by which new clusters are better than those that serve */
 #define MOST_OVERFIT		10
 #define MOST_ERROR			0.01	/* that a sample is forgiven, of its objective */
+#define MICRO_STEPS			12		/* of Lloyd's algorithm */
 #define FARTHEST_SHARE		0.05	/* outliers do not decide what a sketch tells */
 
 /* ---- k-means ---- */
@@ -39,6 +41,8 @@ search_options(const training *t, const fc_operator_header *rows)
 
 	options.seed = (uint64) t->seed;
 	options.effort = effort_of_options(text_option(t->options, "effort"));
+	if (strcmp(t->method, "density") == 0)
+		options.iterations = MICRO_STEPS;
 	if (t->source.group_by != NULL)
 		options.budget = Max(Max(LEAST_WORK, 100.0 * n * (double) t->k * rows->d), 3e9 * n / Max(n, t->estimate));
 	return options;
@@ -323,6 +327,35 @@ rows_of_others(const fc_operator_header *op, const fc_operator_header *rows, Siz
 	return chosen_rows(rows, chosen);
 }
 
+/* One cluster more: that of the largest sum of squares becomes two, and all go on from there.  NULL: it cannot. */
+static fc_operator_header *
+with_worst_split(const training *t, const fc_operator_header *rows, const fc_operator_header *old)
+{
+	training	two = *t;
+	fc_fit		fit = label_twice(old, rows, old, rows).a;
+	double	   *squares = palloc0(old->k * sizeof(double));
+	bool	   *chosen = palloc_extended(Max(fit.n, old->k) * sizeof(bool), MCXT_ALLOC_HUGE);
+	Size		worst = 0;
+	fc_operator_header *others;
+	fc_operator_header *parted;
+
+	two.k = 2;
+	for (Size i = 0; i < fit.n; i++)
+		squares[fit.labels[i]] += fit.weights[i] * fit.squares[i];
+	for (Size j = 1; j < old->k; j++)
+		worst = squares[j] > squares[worst] ? j : worst;
+	for (Size i = 0; i < fit.n; i++)
+		chosen[i] = (Size) fit.labels[i] == worst;
+	parted = chosen_rows(rows, chosen);
+	if (parted == NULL || distinct_rows(parted, 2) < 2)
+		return NULL;
+	parted = fit_rows_of(&two, parted, NULL, true);
+	for (Size j = 0; j < old->k; j++)
+		chosen[j] = j != worst;
+	others = chosen_rows(old, chosen);
+	return fit_rows_of(t, rows, others != NULL ? appended(others, parted) : parted, false);
+}
+
 static void
 fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
 {
@@ -526,6 +559,20 @@ learn_product(const training *t, train_part *part, const fc_operator_header *row
 		log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
 }
 
+/* ---- micro-clusters ---- */
+
+/*
+ * From rows at random a few steps of Lloyd's algorithm, after which micro-clusters are still as dense as the rows; the least sum of squares would have
+ * fewer and heavier ones where rows are dense.  Every distinct row is one where there are no more than that.
+ */
+static void
+fit_micro(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, bool distinct)
+{
+	part->op = distinct ? fit_rows_of(t, rows, NULL, true) : fit_rows_of(t, rows, some_rows(rows, 1, t->k), false);
+	if (old != NULL)
+		keep_old(t, part, rows, old);
+}
+
 /* ---- any method ---- */
 
 /* As many clusters as there are different rows, so that none is empty. */
@@ -534,7 +581,7 @@ possible_clusters(const training *t, const fc_operator_header *rows)
 {
 	Size		distinct = distinct_rows(rows, t->k);
 
-	if (distinct < t->k && t->source.group_by == NULL)
+	if (distinct < t->k && t->source.group_by == NULL && strcmp(t->method, "density") != 0)
 		ereport(WARNING,
 				(errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k, rows->k, t->source.relation,
 						distinct == 1 ? "one distinct row" : psprintf("%zu distinct rows", distinct)),
@@ -549,7 +596,23 @@ old_clusters(const training *t, const char *group, Size k)
 
 	if (old.op == NULL || flag_option(t->options, "fresh", false) || old.map != NULL || t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
 		return NULL;
-	return rows_in_units(old.op, old.units, t->units);
+	return without_regions(rows_in_units(old.op, old.units, t->units));
+}
+
+void
+announce_groups(const training *t, const train_part *parts, int count)
+{
+	double		operations = 0;
+
+	for (int i = 0; i < count && strcmp(t->method, "kmeans") == 0; i++)
+	{
+		fc_kmeans_options options = search_options(t, parts[i].rows);
+
+		if (!sample_tells(t, &parts[i]))
+			operations += fc_kmeans_operations(parts[i].rows->k, parts[i].rows->d, t->k, &options);
+	}
+	if (count > 1)
+		announce_work(psprintf("k-means of %d groups takes", count), operations, false, "Lower k or option sample_rows, or group by a column of fewer values");
 }
 
 void
@@ -570,12 +633,16 @@ fit_part(training *t, train_part *part)
 	if (t->k < asked)
 		part->found.count = 0;
 	old = old_clusters(t, part->group, t->k);
+	if (old == NULL && t->k > 1 && (old = old_clusters(t, part->group, t->k - 1)) != NULL)
+		old = with_worst_split(t, rows, old);
 	if (flag_option(t->options, "frozen", false))
 		fit_frozen(t, part, rows);
 	else if (has_option(t->options, "pinned"))
 		fit_pinned(t, part, rows, clusters_to_keep(t, part, rows, "pinned"));
 	else if (strcmp(t->method, "compressive") == 0)
 		fit_compressive(t, part, rows, old);
+	else if (strcmp(t->method, "density") == 0)
+		fit_micro(t, part, rows, old, t->k < asked);
 	else if (strcmp(t->method, "qkmeans") == 0 && !has_factor_method(t->options))
 		learn_product(t, part, rows);
 	else

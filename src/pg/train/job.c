@@ -30,7 +30,7 @@
 
 /* ---- checks ---- */
 
-static const char *const methods[] = {"auto", "compressive", "kmeans", "qkmeans", "kernel"};
+static const char *const methods[] = {"auto", "compressive", "kmeans", "qkmeans", "kernel", "density"};
 
 /* A method that there is, and that trains groups where there are some. */
 static void
@@ -54,7 +54,7 @@ check_method(const char *method, const char *group_by)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("method \"%s\" does not train groups", method),
-				 errhint("Methods for groups are auto, compressive, kmeans.")));
+				 errhint("Methods for groups are auto, compressive, kmeans, density.")));
 }
 
 int64
@@ -123,7 +123,8 @@ warn_idle_options(const char *method, const Jsonb *options)
 		const char *option;
 		const char *methods[2];
 	}			of_methods[] = {
-		{"trim", {"kmeans", "kernel"}}, {"kernel", {"kernel"}}, {"landmarks", {"kernel"}}, {"rank", {"kernel"}}, {"factors", {"qkmeans"}}, {"frequencies", {"compressive"}}, {"effort", {"kmeans", "kernel"}}
+		{"trim", {"kmeans", "kernel"}}, {"kernel", {"kernel"}}, {"landmarks", {"kernel"}}, {"rank", {"kernel"}}, {"factors", {"qkmeans"}}, {"frequencies", {"compressive"}}, {"effort", {"kmeans", "kernel"}},
+		{"min_cluster_rows", {"density"}}, {"noise", {"density"}}, {"scale", {"density"}}, {"micro_clusters", {"density"}}
 	};
 
 	for (int i = 0; i < lengthof(of_methods); i++)
@@ -184,7 +185,7 @@ check_half_life(const training *t)
 
 	if (live == NULL || !has_option(live, "half_life"))
 		return;
-	if (strcmp(t->method, "kernel") == 0 || strcmp(t->method, "qkmeans") == 0)
+	if (strcmp(t->method, "kernel") == 0 || strcmp(t->method, "qkmeans") == 0 || strcmp(t->method, "density") == 0)
 		reject_with_method(t->method, "has no half-life", "Use method \"compressive\".");
 	for (int i = 0; i < lengthof(of_rows); i++)
 		if (has_option(t->options, of_rows[i]))
@@ -335,6 +336,7 @@ begin_training(const held_model *held, const train_source *source, int64 k, char
 	t->note = strcmp(method, "auto") == 0 ? "kmeans: nearest to the least sum of squares over all rows" : NULL;
 	check_live(t);
 	check_balance(t);
+	check_density(t, k);
 	return t;
 }
 

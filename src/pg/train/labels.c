@@ -277,7 +277,7 @@ make_labels(FunctionCallInfo fcinfo)
 
 	site->version = CURRENT_VERSION;
 	model = served_model_of(fcinfo, site, NULL);
-	if (model->header == NULL || model->view.k * model->view.d > MOST_WORK)
+	if (model->header == NULL || model->view.k * model->view.d > MOST_WORK || model->view.regions.clusters > 0)
 		return NULL;
 	labels = palloc0(sizeof(row_labels));
 	labels->fcinfo = fcinfo;

@@ -31,6 +31,7 @@
 
 #define BYTES_OF_ROW	64		/* beside its numbers */
 #define MOST_ROWS		1e6
+#define MICRO_ROWS	50		/* of a micro-cluster, whose extent they tell */
 #define FAST_ROWS		20.0	/* a cluster: scans of all rows improve more than a larger sample would */
 
 Size
@@ -55,7 +56,7 @@ rows_of_clusters(const training *t, double usual)
 {
 	bool		fast = strcmp(t->method, "kmeans") == 0 && effort_of_options(text_option(t->options, "effort")) == FC_FAST;
 
-	return (fast ? Min(usual, FAST_ROWS) : usual) * (double) t->k;
+	return (fast ? Min(usual, FAST_ROWS) : strcmp(t->method, "density") == 0 ? Min(usual, MICRO_ROWS) : usual) * (double) t->k;
 }
 
 double

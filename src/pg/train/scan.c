@@ -84,7 +84,7 @@ rank_limit(const training *t, const fc_operator_header *rows, const scan_request
 	return keyed ? share : limit_of_ranks(rows, request->center, request->variance, share);
 }
 
-/* The importance of rows in units for k-means; the same for all where a method takes rows without weights, or the farthest do not count. */
+/* The importance of rows in units for k-means; the same for all where a method takes rows without weights, or their density, or the farthest do not count. */
 static void
 request_sample(const training *t, const fc_operator_header *sample, double groups, scan_request *request)
 {
@@ -94,7 +94,7 @@ request_sample(const training *t, const fc_operator_header *sample, double group
 
 	moments_of_rows(rows, mean, deviation);
 	request->center = mean;
-	for (Size i = 0; i < t->dim && strcmp(t->method, "qkmeans") != 0 && number_option(t->options, "trim", 0) == 0; i++)
+	for (Size i = 0; i < t->dim && strcmp(t->method, "qkmeans") != 0 && strcmp(t->method, "density") != 0 && number_option(t->options, "trim", 0) == 0; i++)
 		request->variance += deviation[i] * deviation[i];
 	request->size = sample_size(t, sample, groups);
 	request->rank_limit = rank_limit(t, rows, request);

@@ -351,12 +351,11 @@ add_sparse_step(scan_state *state, int i, const double *x)
 {
 	scan_site  *site = state->site;
 	const fc_operator *op = &state->op[i];
-	Size		bytes;
+	Size		held = 0;
+	const fc_columns *columns = columns_of(&state->columns[i], op, (Size) state->n, CurrentMemoryContext, &held);
 	size_t		cluster;
 
-	if (state->columns[i] == NULL && state->n >= COLUMNS_FROM)
-		state->columns[i] = make_columns(op, CurrentMemoryContext, (Size) fastclust_memory_budget * 1024 / 4, &bytes);
-	if (state->columns[i] != NULL && fc_columns_assign(state->columns[i], &site->sparse.row, site->sparse.scores, &cluster))
+	if (columns != NULL && fc_columns_assign(columns, &site->sparse.row, site->sparse.scores, &cluster))
 		fc_step_add_labelled(state->step[i], op, cluster, x, &site->sparse.row, 1.0, site->scratch);
 	else
 		fc_step_add_rows(state->step[i], op, x, 1, site->scratch);

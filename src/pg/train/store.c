@@ -57,7 +57,7 @@ read_serving(training *t)
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, text_argument(t->source.group_by),
 	{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}};
 
-	run_query("SELECT v.group_value, v.operator, v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder"
+	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder"
 			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
 			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM $2::name AND v.features = $3 ORDER BY v.group_value COLLATE \"C\"",
 			  lengthof(arguments), arguments, 0);
@@ -106,15 +106,25 @@ typedef struct part_result
 	bool		no_paths;
 } part_result;
 
-/* Clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps. */
+/*
+ * Clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps, or a cluster has
+ * many centroids.
+ */
 static void
 continue_numbers(const training *t, train_part *part, const fc_operator_header *rows, const serving_part *old, double *churn)
 {
 	fc_operator_header *old_rows = rows_with_map(old->map, rows_in_units(part->rows, t->units, old->units));
+	bool		compared = t->map == NULL && old->map == NULL && (old->op->flags & FC_OPERATOR_REGIONS) == 0;
 	two_labellings labels;
 
-	part->op = with_numbers_of(old->op, old_rows, part->op, rows, t->map == NULL && old->map == NULL ? rows_in_units(part->op, t->units, old->units) : NULL);
-	labels = label_twice(part->op, rows, old->op, old_rows);
+	if (part->micro == NULL)
+		part->op = with_numbers_of(old->op, old_rows, part->op, rows, compared ? rows_in_units(part->op, t->units, old->units) : NULL);
+	else
+	{
+		labels = label_twice(part->micro, rows, old->op, old_rows);
+		number_regions(part, numbers_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
+	}
+	labels = label_twice(part->micro != NULL ? part->micro : part->op, rows, old->op, old_rows);
 	*churn = changed_labels(&labels);
 }
 
@@ -191,11 +201,13 @@ measure_part(const training *t, train_part *part, const fc_operator_header *othe
 
 	if (old.op != NULL)
 		continue_numbers(t, part, rows, &old, &result.churn);
+	else if (other_group != NULL && part->micro != NULL)
+		number_regions(part, numbers_by_distance(other_group, part->op));
 	else if (other_group != NULL)
 		part->op = renumbered(part->op, numbers_by_distance(other_group, part->op));
 	quantile_places(places);
-	result.profile = profile_of_fit(part->op, rows, places, DISTANCE_QUANTILES);
-	if (isnan(part->objective))	/* no scan has counted its rows */
+	result.profile = part->micro != NULL ? profile_of_regions(part, places, DISTANCE_QUANTILES) : profile_of_fit(part->op, rows, places, DISTANCE_QUANTILES);
+	if (isnan(part->objective) && part->micro == NULL)	/* no scan has counted its rows */
 		part->op = with_weights(part->op, result.profile.weights);
 	result.paths = level_paths(t, part->op, &result.no_paths);
 	return result;
@@ -229,9 +241,11 @@ version_row(const training *t, const fc_operator_header *sample, const train_par
 	set_column(&row, "features", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count)));
 	set_column(&row, "vector", BoolGetDatum(t->source.vector));
 	set_value(&row, "encoder", t->source.encoder);
-	set_column(&row, "k", Int32GetDatum((int32) t->k));
+	set_column(&row, "k", Int32GetDatum((int32) (part->micro != NULL ? part->op->k : t->k)));
 	set_column(&row, "options", DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(t->options), CStringGetTextDatum("frozen")));
 	set_value(&row, "operator", part->op);
+	set_value(&row, "micro_clusters", part->micro);
+	set_numbers(&row, "splits", part->splits, 4 * (part->op->k - 1));
 	set_numbers(&row, "center", t->units.center, t->dim);
 	set_numbers(&row, "scale", t->units.scale, t->dim);
 	set_value(&row, "map", t->map);
@@ -272,7 +286,7 @@ aligned_operator(const training *t, train_part *parts, int count)
 {
 	train_part *largest = &parts[0];
 
-	if (!flag_option(t->options, "align", false))
+	if (count < 2 || !flag_option(t->options, "align", true))
 		return NULL;
 	for (int i = 1; i < count; i++)
 		if (parts[i].n > largest->n)

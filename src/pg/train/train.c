@@ -87,6 +87,10 @@ reject_no_rows(const training *t)
 {
 	char	   *condition = text_option(t->options, "where");
 
+	if (OidIsValid(t->source.id) && !DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s)", t->source.relation), 0, NULL, 0, NULL)))
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("%s is empty", t->source.relation)));
 	ereport(ERROR,
 			(errcode(ERRCODE_NO_DATA_FOUND),
 			 errmsg("%s has no rows with all features%s%s%s", t->source.relation, t->source.cosine ? " and a direction" : "",
@@ -171,6 +175,7 @@ check_sample(const training *t, const fc_operator_header *sample)
 		check_clusters(t, sample);
 	if (t->source.encoder != NULL)
 		warn_useless_columns(t, sample, is_whole(t, sample) ? "" : " of a sample");
+	warn_columns(t, sample);
 }
 
 /* Imported clusters are of as many coordinates as the rows. */
@@ -366,6 +371,7 @@ fit_parts(training *t, train_part *parts, int count)
 	TimestampTz begun = begin_step(t, fit_name(t));
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "fastclust part", ALLOCSET_DEFAULT_SIZES);
 
+	announce_groups(t, parts, count);
 	for (int i = 0; i < count; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(work);
@@ -389,6 +395,8 @@ planned_scans(const training *t, const train_part *parts, int count)
 		whole = whole && parts[i].rows->k == parts[i].n;
 	if (strcmp(t->method, "qkmeans") == 0)
 		return 0;
+	if (strcmp(t->method, "density") == 0)
+		return whole ? 0 : 1;
 	return (int) number_option(t->options, "iterations", strcmp(t->method, "compressive") == 0 ? t->source.group_by != NULL : whole ? 0 : SCANS);
 }
 
@@ -421,7 +429,9 @@ train_rows(training *t)
 	check_imported(t);
 	check_sample(t, sample);
 	t->units = standard_units(t, sample);
-	if (t->k == 0)
+	if (strcmp(t->method, "density") == 0)
+		t->k = micro_clusters(t);
+	else if (t->k == 0)
 		choose_k(t, sample);
 	choose_specs(t, sample);
 	choose_map(t, sample);
@@ -436,6 +446,8 @@ train_rows(training *t)
 	log_step(t, "sketch", begun, NAN, NULL);
 	fit_parts(t, parts, count);
 	lloyd_scans(t, parts, count, planned_scans(t, parts, count));
+	if (strcmp(t->method, "density") == 0)
+		find_regions(t, parts, count);
 	if (has_option(t->options, "balance"))
 		balance_clusters(t, &parts[0]);
 	begun = GetCurrentTimestamp();

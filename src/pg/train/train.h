@@ -91,6 +91,7 @@ typedef struct training
 	Jsonb	   *options;
 	int64		seed;
 	double		estimate;		/* of the number of rows */
+	bool		again;			/* a retrain, whose columns were warned of */
 	double		wanted;			/* rows of a uniform sample; 0: as the options say */
 	TimestampTz begun;
 	/* made */
@@ -214,6 +215,10 @@ extern bool sums_on_shards(const train_source *source);
 /* The option "since" as a condition on the rows t of a relation, whose name is given too. */
 extern char *window_condition(Oid relation, const char *rows, Jsonb *since);
 
+/* ---- warnings.c ---- */
+
+extern void warn_columns(const training *t, const fc_operator_header *sample);
+
 /* ---- source.c ---- */
 
 #define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */
@@ -320,6 +325,9 @@ typedef struct train_part
 	fc_operator_header *next[2];
 	double		sse[2];
 	double		gain[2];
+	fc_operator_header *micro;	/* of method density: the micro-clusters that label rows, where op has the means of clusters; else NULL */
+	double	   *spreads;		/* of op then */
+	double	   *splits;			/* of its tree, 4 (k - 1): left, right, radius, rows; NULL: none */
 } train_part;
 
 extern void read_serving(training *t);
@@ -359,6 +367,23 @@ extern fc_operator_header *old_clusters(const training *t, const char *group, Si
 
 extern bool has_factor_method(const Jsonb *options);
 extern void fit_part(training *t, train_part *part);
+
+/* All groups told of before the first, or refused. */
+extern void announce_groups(const training *t, const train_part *parts, int count);
+
+/* ---- density.c: the method density, which no other calls ---- */
+
+/* The error of a training that the method cannot do; k as it was asked for, 0: not. */
+extern void check_density(const training *t, int64 k);
+
+extern Size micro_clusters(const training *t);
+
+/* The operators of parts have the micro-clusters; afterwards the means of clusters. */
+extern void find_regions(training *t, train_part *parts, int count);
+
+/* Clusters get these numbers; NULL: they keep theirs. */
+extern void number_regions(train_part *part, const int32 *numbers);
+extern fit_profile profile_of_regions(const train_part *part, const double *places, Size count);
 
 /* ---- lloyd.c ---- */
 
@@ -403,7 +428,6 @@ typedef struct stored_version
 extern stored_version open_version(Datum record);
 
 /* The units of its rows of d numbers. */
-extern bool has_units(const stored_version *version);
 extern units units_of_version(const stored_version *version, Size d);
 
 /* ---- spec.c ---- */

@@ -80,12 +80,6 @@ open_version(Datum record)
 	return version;
 }
 
-bool
-has_units(const stored_version *version)
-{
-	return field(version, "center") != 0;
-}
-
 units
 units_of_version(const stored_version *version, Size d)
 {
@@ -175,7 +169,7 @@ SQL_FUNCTION(fastclust_version_query)
 	open_part_source(&source, &version, PG_GETARG_OID(1), name_argument(fcinfo, 2));
 	initStringInfo(&rows);
 	append_rows_from(&rows, &source, wanted, isinf(wanted) ? 0 : rows_to_sample(&source, version.options), seed_option(version.options), NULL);
-	values[0] = SPI_datumTransfer(CStringGetTextDatum(row_text(&source, has_units(&version), version.map != NULL)), false, -1);
+	values[0] = SPI_datumTransfer(CStringGetTextDatum(row_text(&source, field(&version, "center") != 0, version.map != NULL)), false, -1);
 	values[1] = SPI_datumTransfer(CStringGetTextDatum(rows.data), false, -1);
 	SPI_finish();
 	return row_result(fcinfo, values, NULL);

@@ -9,13 +9,13 @@ CREATE TABLE fastclust_internal.shared_models (
     owner name NOT NULL, owner_id oid GENERATED ALWAYS AS (role_id(owner)) STORED,
     readers name[] NOT NULL, reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
     group_by name, group_value text NOT NULL,
-    operator fastop NOT NULL, center double precision[], scale double precision[], distance_quantiles double precision[], map kernel_map,
+    operator fastop NOT NULL, micro_clusters fastop, center double precision[], scale double precision[], distance_quantiles double precision[], map kernel_map,
     spreads double precision[], encoder encoder, paths integer[], vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL,
     PRIMARY KEY (model, group_value));
 COMMENT ON TABLE shared_models IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
 
 -- What predict reads on a worker, from the worker's own copy: within the task of a shard Citus plans no query of its tables.
-CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name, OUT operator fastop, OUT center double precision[],
+CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name, OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
         OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
     LANGUAGE fastclust_owner STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -27,7 +27,7 @@ BEGIN
             HINT = 'SELECT replicate_reference_tables() on the coordinator.';
     END IF;
     RETURN QUERY EXECUTE format(
-        'SELECT one.group_by, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
+        'SELECT one.group_by, v.operator, v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
            FROM (SELECT * FROM fastclust_internal.%1$I m WHERE m.model = $2 LIMIT 1) one
            LEFT JOIN fastclust_internal.%1$I v ON v.model = one.model AND v.group_value = $3
           WHERE is_member(one.owner_id, $1) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member(r, $1))',
@@ -43,11 +43,11 @@ DECLARE
     part record;
 BEGIN
     FOR part IN SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner, present_readers(m, '') AS readers, m.group_by,
-           v.group_value, v.operator, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
+           v.group_value, v.operator, v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
       FROM stored_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
      WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL LOOP
-        INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator, center, scale, distance_quantiles, map, spreads, encoder, paths, vector, features, options)
-            VALUES (part.model, part.owner, part.readers, part.group_by, part.group_value, part.operator, part.center, part.scale, part.distance_quantiles, part.map, part.spreads,
+        INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator, micro_clusters, center, scale, distance_quantiles, map, spreads, encoder, paths, vector, features, options)
+            VALUES (part.model, part.owner, part.readers, part.group_by, part.group_value, part.operator, part.micro_clusters, part.center, part.scale, part.distance_quantiles, part.map, part.spreads,
                     part.encoder, part.paths, part.vector, part.features, part.options);
     END LOOP;
 END

@@ -25,7 +25,8 @@ CREATE TABLE fastclust_internal.stored_models (
 -- Raises an error if the parts of a version are inconsistent, so stored rows are always readable.
 CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
         spreads double precision[], distance_quantiles double precision[], null_moments double precision[],
-        spec sketch_spec, training_sketch sketch, encoder encoder, drift_spec drift_spec, drift_counts drift_counts) RETURNS boolean
+        spec sketch_spec, training_sketch sketch, encoder encoder, drift_spec drift_spec, drift_counts drift_counts, micro_clusters fastop,
+        splits double precision[]) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- The numbers above each of k clusters, from the top down: on each level from 0 on without gaps, each below one only.
 CREATE FUNCTION fastclust_internal.paths_fit(paths integer[], k integer) RETURNS boolean
@@ -46,6 +47,8 @@ CREATE TABLE fastclust_internal.stored_versions (
     k integer NOT NULL CHECK (k BETWEEN 1 AND 1048576),
     options jsonb NOT NULL CHECK (jsonb_typeof(options) = 'object'),
     operator fastop NOT NULL,    -- the centroids, in units of (x - center) / scale
+    micro_clusters fastop,    -- of method density: many small clusters with the cluster that each belongs to, which label rows; NULL where operator does
+    splits double precision[],    -- of its condensed tree, four numbers each: two nodes, below k the clusters, the radius of the valley, the rows of both
     center double precision[],    -- subtracted from the rows: their means; NULL when rows were used as they are
     scale double precision[],    -- divides the rows: their deviations; NULL when rows were used as they are
     map kernel_map,    -- the kernel features that the operator takes in place of rows; NULL without a kernel
@@ -72,7 +75,7 @@ CREATE TABLE fastclust_internal.stored_versions (
     CHECK (paths_fit(paths, clusters(operator))),
     CHECK (vector = (encoder IS NULL)),
     CHECK (encoder_columns(encoder) = features),    -- the rights to read these are checked before a scan
-    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts)));
+    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits)));
 CREATE UNIQUE INDEX ON stored_versions (model_id, version) WHERE drift_spec IS NOT NULL;
 
 -- One row per step of a training.
@@ -107,6 +110,16 @@ CREATE VIEW fastclust_internal.readable_versions WITH (security_barrier) AS
     SELECT v.* FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
 GRANT SELECT ON own_models, readable_models, readable_versions TO PUBLIC;
 
+-- The operator by which a version labels rows, and how many of its training rows have a cluster.
+CREATE FUNCTION fastclust_internal.labelling_operator(version stored_versions) RETURNS fastop
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE(version.micro_clusters, version.operator)';
+CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETURNS bigint
+    LANGUAGE fastclust IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN version.micro_clusters IS NULL THEN version.n ELSE (SELECT round(sum(c.weight))::bigint FROM centroids(version.operator) c) END;
+END
+$$;
+
 -- Edges, pairs and waves of a version: those of all its groups.
 CREATE FUNCTION fastclust_internal.drift_spec_of(version stored_versions) RETURNS drift_spec
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -118,8 +131,6 @@ $$;
 
 CREATE FUNCTION fastclust_internal.nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.renumber(op fastop, numbers integer[]) RETURNS fastop
-    AS 'MODULE_PATHNAME', 'fastclust_renumber' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- A row in units: (x - center) / scale, or as it is where these are NULL; NULL of a NULL column.
 CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[], scale double precision[], x "any") RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_vector_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -68,7 +68,8 @@ BEGIN
             HINT = 'Only its owner and members of it may change a model.';
     END IF;
     RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
-        HINT = 'A model of another role can be read after grant_model.';
+        HINT = COALESCE(substring(name_hint(model_name, ARRAY(SELECT m.model FROM stored_models m WHERE is_member(m.owner_id) OR is_reader(m) ORDER BY 1), '') FROM '^Perhaps you meant "[^"]*"[.]'),
+                        'A model of another role can be read after grant_model.');
 END
 $$;
 
@@ -172,10 +173,10 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;
     INSERT INTO stored_versions (model_id, model, version, group_value, method, note, relation, features, vector, encoder, k, options,
-                                operator, center, scale, map, spec, training_sketch, drift_spec, drift_counts, null_moments, spreads,
+                                operator, micro_clusters, splits, center, scale, map, spec, training_sketch, drift_spec, drift_counts, null_moments, spreads,
                                 distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, started_at)
     SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
-           v.operator, v.center, v.scale, v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments, v.spreads,
+           v.operator, v.micro_clusters, v.splits, v.center, v.scale, v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments, v.spreads,
            v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, v.started_at
       FROM unnest(parts) v;
 END

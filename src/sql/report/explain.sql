@@ -1,13 +1,13 @@
 
 -- explain: clusters in the words and units of the table
 
--- A dimension of the rows: the column or part of one that it comes from, the kind of that (number, boolean, date, timestamp, interval, category,
+-- A dimension of the rows: the column or part of one that it comes from, the kind of that (number, year, boolean, date, timestamp, interval, category,
 -- vector), for a category which of them it tells (1, else 0), the name that people read, "country = DE", and how the core takes it: 0 number, 1 log,
 -- 2 days, 3 seconds, 4 a flag.
 CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
         OUT label text, OUT axis_kind integer) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT f.dimension, f.feature, f.kind, f.category, CASE WHEN f.category IS NULL THEN f.feature ELSE format('%s = %s', f.feature, f.category) END,
+    SELECT f.dimension, f.feature, CASE WHEN f.kind = 'number' AND f.feature ~* '(^|[^a-z])years?([^a-z]|$)' THEN 'year' ELSE f.kind END, f.category, CASE WHEN f.category IS NULL THEN f.feature ELSE format('%s = %s', f.feature, f.category) END,
            CASE WHEN f.transform = 'log' THEN 1 WHEN f.kind = 'date' THEN 2 WHEN f.kind IN ('timestamp', 'interval') THEN 3
                 WHEN f.kind IN ('boolean', 'category') THEN 4 ELSE 0 END
       FROM encoder_features(version.encoder) f
@@ -89,16 +89,16 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION profile(model text, group_value text DEFAULT NULL, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
+CREATE FUNCTION profile(model text, group_value anycompatible DEFAULT NULL, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
         OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT shown text) RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version stored_versions := explained_version(readable_model($1), $2);
+    version stored_versions := explained_version(readable_model($1), $2::text);
 BEGIN
     PERFORM check_has_features(version);
     RETURN QUERY SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift, shown_value(p.value, p.kind, false)
       FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.place;
 END
 $$;
-COMMENT ON FUNCTION profile(text, text)
+COMMENT ON FUNCTION profile(text, anycompatible)
     IS 'what makes each cluster special: a row per cluster and feature in the unit of the table, most telling first; group_value names a group where there are groups';

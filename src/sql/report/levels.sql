@@ -1,9 +1,9 @@
 
 -- levels and trees of the clusters of a model
 
-CREATE FUNCTION predict_path(model text, x "any", group_value text DEFAULT NULL, version integer DEFAULT -1) RETURNS integer[]
+CREATE FUNCTION predict_path(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_path(text, "any", text, integer) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
+COMMENT ON FUNCTION predict_path(text, "any", anycompatible, integer) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
 
 -- Level 1 is the top; without levels there is one.
 CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,
@@ -26,28 +26,38 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION cluster_tree(model text, group_value text DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT height double precision,
+-- The tree of the clusters of a version: splits of its densities, or else Ward's.
+CREATE FUNCTION fastclust_internal.version_joins(version stored_versions, OUT step integer, OUT "left" integer, OUT "right" integer, OUT height double precision,
+        OUT weight double precision) RETURNS SETOF record
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT i, version.splits[4 * i - 3]::integer, version.splits[4 * i - 2]::integer, version.splits[4 * i - 1], version.splits[4 * i]
+      FROM generate_series(1, cardinality(version.splits) / 4) i
+    UNION ALL
+    SELECT j.* FROM cluster_joins(version.operator) j WHERE version.splits IS NULL
+$$;
+
+CREATE FUNCTION cluster_tree(model text, group_value anycompatible DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT height double precision,
         OUT n bigint, OUT share double precision, OUT centroid double precision[]) RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version stored_versions := explained_version(readable_model($1), $2);
+    version stored_versions := explained_version(readable_model($1), $2::text);
     k integer := clusters(version.operator);
     total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
 BEGIN
     RETURN QUERY
     WITH clusters AS (SELECT l.level, l.node, l.parent, l.share, CASE WHEN version.map IS NULL THEN l.centroid END AS centroid FROM version_levels(version) l),
     joins AS MATERIALIZED (SELECT k + j.step - 1 AS node, j."left", j."right", j.height, j.weight / total AS share
-                             FROM cluster_joins(version.operator) j WHERE version.paths IS NULL),
+                             FROM version_joins(version) j WHERE version.paths IS NULL),
     nodes AS (SELECT CASE WHEN version.paths IS NOT NULL THEN c.level END AS level, c.node, COALESCE(j.node, c.parent) AS parent,
                      CASE WHEN version.paths IS NULL THEN 0::float8 END AS height, c.share, c.centroid
                 FROM clusters c LEFT JOIN joins j ON c.node IN (j."left", j."right")
               UNION ALL
               SELECT NULL, c.node, j.node, c.height, c.share, NULL FROM joins c LEFT JOIN joins j ON c.node IN (j."left", j."right"))
-    SELECT t.level, t.node, t.parent, t.height, round(version.n * t.share)::bigint, t.share, t.centroid FROM nodes t ORDER BY t.level, t.node;
+    SELECT t.level, t.node, t.parent, t.height, round(clustered_rows(version) * t.share)::bigint, t.share, t.centroid FROM nodes t ORDER BY t.level, t.node;
 END
 $$;
-COMMENT ON FUNCTION cluster_tree(text, text)
-    IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node k + i - 1 by step i';
+COMMENT ON FUNCTION cluster_tree(text, anycompatible)
+    IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node k + i - 1 by step i; of method density by the densest valley between them';
 
 CREATE FUNCTION merge_small_clusters(op fastop, min_share double precision) RETURNS fastop
     LANGUAGE fastclust IMMUTABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

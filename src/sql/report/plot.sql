@@ -8,20 +8,20 @@ CREATE FUNCTION fastclust_internal.fit_text(value text, width integer, on_the_le
 CREATE FUNCTION fastclust_internal.bar(x double precision, width integer, two_sided boolean) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION plot(model text, group_value text DEFAULT NULL) RETURNS text
+CREATE FUNCTION plot(model text, group_value anycompatible DEFAULT NULL) RETURNS text
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $2);
+    version stored_versions := explained_version(held, $2::text);
     k integer := clusters(version.operator);
     most CONSTANT integer := 20;
 BEGIN
     RETURN concat_ws(E'\n',
-        rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model, CASE WHEN $2 IS NULL THEN '' ELSE format(' (%s)', $2) END, version.version, k,
+        rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model, CASE WHEN $2::text IS NULL THEN '' ELSE format(' (%s)', $2::text) END, version.version, k,
               CASE WHEN k = 1 THEN '' ELSE 's' END, shown_value(version.n, 'number', false), version.relation), 100, false)), '',
         -- sizes, and what the profile says most of each cluster, where centroids have features; lines of at most 100 columns
         (WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share 
-                                       FROM (SELECT c.cluster, round(version.n * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
+                                       FROM (SELECT c.cluster, round(clustered_rows(version) * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
                                                FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t) z JOIN version_names(version) n USING (cluster))
             SELECT concat_ws(E'\n', fit_text('cluster', 44, false) || fit_text('rows', 14, true) || fit_text('share', 8, true),
                 (SELECT string_agg(fit_text(s.cluster::text, 6, true) || '  ' || fit_text(s.name, 36, false) || fit_text(COALESCE(shown_value(s.size, 'number', false), ''), 14, true)
@@ -38,4 +38,4 @@ BEGIN
         CASE WHEN k > most THEN E'\n' || rtrim(fit_text(format('and %s smaller clusters: see profile(%L)', k - most, held.model), 100, false)) END);
 END
 $$;
-COMMENT ON FUNCTION plot(text, text) IS 'the clusters of a model as text: sizes and what each differs in, as bars of at most 100 columns';
+COMMENT ON FUNCTION plot(text, anycompatible) IS 'the clusters of a model as text: sizes and what each differs in, as bars of at most 100 columns';

@@ -13,6 +13,30 @@ CREATE FUNCTION fastclust_internal.report_lead(summary models, version stored_ve
                        ELSE format('%s columns', cardinality(version.features)) END)
 $$;
 
+-- The clusters in a paragraph: how many, the largest, the one that is most unlike all rows, and what changed since the version before.
+CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value text, clusters report_cluster[], told profile_value[], lines version_line[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    WITH named AS (SELECT c.cluster, c.share, c.size, format('<b>%s</b>', html_start(COALESCE(c.name, format('cluster %s', c.cluster)), 80)) AS name, row_number() OVER (ORDER BY c.share DESC, c.cluster) AS i FROM unnest(clusters) c),
+         unlike AS (SELECT v.cluster FROM unnest(told) v GROUP BY 1 ORDER BY sum(v.difference ^ 2) DESC, 1 LIMIT 1),
+         before AS (SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC OFFSET 1 LIMIT 1),
+         moved AS (SELECT n.name, s.shares[cardinality(s.shares) - 1] AS old, n.share FROM shares_by_version(held, COALESCE(group_value, '')) s JOIN named n USING (cluster)
+                    WHERE abs(n.share - s.shares[cardinality(s.shares) - 1]) >= 0.01 ORDER BY abs(n.share - s.shares[cardinality(s.shares) - 1]) DESC, n.cluster LIMIT 1)
+    SELECT format(E'<p class="story">%s</p>\n', concat_ws(' ',
+        CASE WHEN cardinality(clusters) = 1 THEN 'All rows are of one kind.'
+             ELSE format('There are %s kinds of rows. The largest is %s, with %s of the rows; the smallest is %s, with %s.', html_count(cardinality(clusters)), first.name, html_percent(first.share), last.name, html_percent(last.share)) END,
+        (SELECT format('Most unlike all rows is %s: %s.', n.name, string_agg(format('%s is %s (all rows: %s)', html_start(v.feature, 60), html(shown_value(v.value, v.kind, false)), html(shown_value(v.overall, v.kind, false))),
+                                                                               ', ' ORDER BY abs(v.difference) DESC, v.place))
+           FROM unlike u JOIN named n USING (cluster), LATERAL (SELECT * FROM unnest(told) t WHERE t.cluster = u.cluster AND abs(t.difference) >= 0.5 ORDER BY abs(t.difference) DESC, t.place LIMIT 2) v
+          WHERE cardinality(clusters) > 1 GROUP BY n.name),
+        (SELECT concat(format('Since version %s of %s ', b.version, html_time(b.trained_at)),
+                       CASE WHEN now.n = b.n THEN 'the number of rows is the same' ELSE format('there are %s rows %s', html_count(abs(now.n - b.n)), CASE WHEN now.n > b.n THEN 'more' ELSE 'fewer' END) END,
+                       CASE WHEN now.clusters <> b.clusters THEN format(' and %s clusters in place of %s', html_count(now.clusters), html_count(b.clusters)) END,
+                       CASE WHEN now.churn IS NOT NULL THEN format('; %s of the rows are in another cluster', html_percent(now.churn)) END,
+                       (SELECT format('; the share of %s went from %s to %s', m.name, html_percent(m.old), html_percent(m.share)) FROM moved m WHERE now.clusters = b.clusters), '.')
+           FROM before b, (SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC LIMIT 1) now)))
+      FROM named first JOIN named last ON first.i = 1 AND last.i = cardinality(clusters)
+$$;
+
 CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('model', 'How it was made', NULL, concat(E'<dl class="details">\n',
@@ -33,21 +57,21 @@ CREATE FUNCTION fastclust_internal.report_details(summary models, version stored
         '</dl>'))
 $$;
 
-CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value text DEFAULT NULL) RETURNS text
+CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value anycompatible DEFAULT NULL, title text DEFAULT NULL) RETURNS text
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;
+    overview boolean := held.group_by IS NOT NULL AND $3::text IS NULL;
     version stored_versions;
     summary models := (SELECT s FROM models s WHERE s.model = held.model);
     lines version_line[] := (SELECT array_agg(q.line ORDER BY (q.line).version)
         FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by), min(v.method), sum(clusters(v.operator)), sum(v.n),
                          sum(v.objective * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.objective IS NOT NULL), 0),
                          sum(v.label_churn * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.label_churn IS NOT NULL), 0))::version_line AS line
-                FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE($3, v.group_value)
+                FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE($3::text, v.group_value)
                GROUP BY v.version ORDER BY v.version DESC LIMIT 30) q);
     line version_line := lines[cardinality(lines)];
-    title text := concat(html(held.model), ': ' || html($3));
+    heading text := COALESCE(html($4), concat(html(held.model), ': ' || html($3::text)));
     shown report_cluster[];
     told profile_value[];
     encoding name := pg_client_encoding();
@@ -55,7 +79,7 @@ BEGIN
     IF overview THEN
         SELECT v.* INTO version FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.n DESC, v.group_value LIMIT 1;
     ELSE
-        version := explained_version(held, $3);
+        version := explained_version(held, $3::text);
         shown := report_clusters(held, version);
         told := profile_values(version, shown);
     END IF;
@@ -64,8 +88,8 @@ BEGIN
         CASE WHEN encoding LIKE 'LATIN_' THEN 'iso-8859-' || right(encoding, 1) WHEN encoding LIKE 'WIN12__' THEN 'windows-' || right(encoding, 4) ELSE 'utf-8' END, E'">\n',
         E'<meta name="viewport" content="width=device-width, initial-scale=1">\n',
         E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''">\n',
-        E'<meta name="color-scheme" content="light dark">\n<title>', title, E'</title>\n<style>', report_style(), E'</style>\n</head>\n<body>\n<div class="page">\n',
-        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n</header>\n', title, report_lead(summary, version, line, overview)),
+        E'<meta name="color-scheme" content="light dark">\n<title>', heading, E'</title>\n<style>', report_style(), E'</style>\n</head>\n<body>\n<div class="page">\n',
+        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n%s</header>\n', heading, report_lead(summary, version, line, overview), report_story(held, $3::text, shown, told, lines)),
         E'<dl class="facts">\n',
         (SELECT string_agg(format(E'<div><dt>%s</dt><dd id="%s" class="%s">%s</dd></div>\n', f.name, f.id, f.class, f.value), '' ORDER BY f.i)
            FROM (SELECT u.*, row_number() OVER () AS i FROM (VALUES
@@ -76,14 +100,14 @@ BEGIN
                 ('version', 'Version', html_count(line.version), ''),
                 ('trained', 'Trained', html_time(line.trained_at), 'word')) u(id, name, value, class)) f), E'</dl>\n',
         CASE WHEN overview THEN report_groups(held)
-             ELSE concat(report_map(shown, told), report_tree(version.operator, shown), report_sizes(held, version, shown), report_profile(version, told, shown),
-                         CASE WHEN $2 THEN report_rules(held, $3, shown) END) END,
+             ELSE concat(report_map(shown, told), report_tree(version, shown), report_sizes(held, version, shown), report_profile(version, told, shown),
+                         CASE WHEN $2 THEN report_rules(held, $3::text, shown) END) END,
         report_versions(lines), report_drift(held), report_steps(held), report_details(summary, version),
         format('<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
                '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
                html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')), html(current_user),
-               html(concat(quote_literal(held.model), ', group_value => ' || quote_literal($3)))),
+               html(concat(quote_literal(held.model), ', group_value => ' || quote_literal($3::text), ', title => ' || quote_literal($4)))),
         E'\n</div>\n</body>\n</html>');
 END
 $$;
-COMMENT ON FUNCTION report(text, boolean, text) IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';
+COMMENT ON FUNCTION report(text, boolean, anycompatible, text) IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';

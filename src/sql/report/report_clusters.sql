@@ -15,7 +15,7 @@ CREATE FUNCTION fastclust_internal.report_clusters(held stored_models, version s
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT array_agg(ROW(c.cluster, NULLIF(n.name, format('cluster %s', c.cluster)), c.size, c.share, c.spread, c.nearest_cluster, c.nearest_distance, p.x, p.y, p.shown_x, p.shown_y)::report_cluster
                      ORDER BY c.share DESC, c.cluster)
-      FROM version_cluster_rows(held.model, version.n, version.operator, true, NULL, NULL, version.spreads) c
+      FROM version_cluster_rows(held.model, clustered_rows(version), version.operator, true, NULL, NULL, version.spreads) c
       LEFT JOIN cluster_places(version.operator) p USING (cluster) LEFT JOIN version_names(version) n USING (cluster)
 $$;
 
@@ -39,7 +39,7 @@ CREATE FUNCTION fastclust_internal.report_size_table(clusters report_cluster[], 
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_table(classes, (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[:cardinality(classes)],
         string_agg(html_row(format('cluster-%s', c.cluster), classes,
-            (ARRAY[concat(format('<span class="id">%s</span>', c.cluster), html(c.name), html_bar(c.share / NULLIF(largest, 0), ' small')),
+            (ARRAY[concat(format('<span class="id">%s</span>', c.cluster), html(c.name)),
                    html_bar(c.share / NULLIF(largest, 0)), html_count(c.size), html_percent(c.share), html_number(c.spread),
                    CASE WHEN c.nearest IS NULL THEN '&ndash;' ELSE format('%s at %s', c.nearest, html_number(c.distance)) END,
                    (SELECT format('<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title>'

@@ -14,25 +14,28 @@ DECLARE
     labels text := '';
     c map_circle;
     label text;
+    side integer;
     spot box;
 BEGIN
     FOR i IN 1 .. least(60, cardinality(circles)) LOOP
         c := circles[i];
-        SELECT w.label, b.place INTO label, spot
+        SELECT w.label, b.choice, b.place INTO label, side, spot
           FROM unnest(ARRAY[cluster_label(c.cluster, c.name, CASE WHEN width > 500 THEN 36 ELSE 18 END), c.cluster::text]) WITH ORDINALITY w(label, j),
-               LATERAL (SELECT 6.5 * length(w.label) + 2.4 * (octet_length(w.label) - length(w.label)) + 2 AS w, 15.0::float8 AS h) l,
+               LATERAL (SELECT 7 * length(w.label) + 2.4 * (octet_length(w.label) - length(w.label)) + 2 AS w, 15.0::float8 AS h) l,
                LATERAL (VALUES (0, box(point(c.x - l.w / 2, c.y - l.h / 2), point(c.x + l.w / 2, c.y + l.h / 2))),
-                               (1, box(point(c.x + c.r + 3, c.y - l.h / 2), point(c.x + c.r + 3 + l.w, c.y + l.h / 2))),
-                               (2, box(point(c.x - c.r - 3 - l.w, c.y - l.h / 2), point(c.x - c.r - 3, c.y + l.h / 2))),
-                               (3, box(point(c.x - l.w / 2, c.y - c.r - 2 - l.h), point(c.x + l.w / 2, c.y - c.r - 2))),
-                               (4, box(point(c.x - l.w / 2, c.y + c.r + 2), point(c.x + l.w / 2, c.y + c.r + 2 + l.h)))) b(choice, place)
-         WHERE b.place <@ box(point(2, 2), point(width - 2, height - 2)) AND (b.choice > 0 OR l.w + 6 < 2 * c.r)
+                               (1, box(point(c.x + c.r + 6, c.y - l.h / 2), point(c.x + c.r + 6 + l.w, c.y + l.h / 2))),
+                               (2, box(point(c.x - c.r - 6 - l.w, c.y - l.h / 2), point(c.x - c.r - 6, c.y + l.h / 2))),
+                               (3, box(point(c.x - l.w / 2, c.y - c.r - 6 - l.h), point(c.x + l.w / 2, c.y - c.r - 6))),
+                               (4, box(point(c.x - l.w / 2, c.y + c.r + 6), point(c.x + l.w / 2, c.y + c.r + 6 + l.h)))) b(choice, place)
+         WHERE b.place <@ box(point(2, 2), point(width - 2, height - 2)) AND (b.choice > 0 OR l.w + 12 < 2 * c.r)
            AND NOT EXISTS (SELECT FROM unnest(taken) t WHERE t && b.place)
            AND NOT EXISTS (SELECT FROM unnest(around) WITH ORDINALITY t(place, j) WHERE t.place && b.place AND t.j <> i)
          ORDER BY w.j, b.choice LIMIT 1;
         CONTINUE WHEN spot IS NULL;
         taken := taken || spot;
-        labels := labels || format(E'<text class="halo" x="%s" y="%s" text-anchor="middle">%s</text>\n', svg((center(spot))[0]), svg((center(spot))[1] + 4.2), html(label));
+        labels := labels || format(E'<text class="halo" x="%s" y="%s" text-anchor="%s">%s</text>\n',
+                                   svg(CASE side WHEN 1 THEN c.x + c.r + 6 WHEN 2 THEN c.x - c.r - 6 ELSE c.x END), svg((center(spot))[1] + 4.2),
+                                   CASE side WHEN 1 THEN 'start' WHEN 2 THEN 'end' ELSE 'middle' END, html(label));
     END LOOP;
     RETURN labels;
 END

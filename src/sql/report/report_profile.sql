@@ -5,12 +5,12 @@
 CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer, feature text, kind text, value double precision, overall double precision,
     difference double precision, lift double precision);
 
--- The forty features whose centroids differ most, by sum share difference^2, in the largest thousand clusters.
+-- The forty features whose centroids differ most, by sum share difference^2, in the largest thousand clusters; none that differs by a tenth of a deviation nowhere.
 CREATE FUNCTION fastclust_internal.profile_values(version stored_versions, clusters report_cluster[]) RETURNS profile_value[]
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_nestloop = off AS $$
     WITH p AS MATERIALIZED (SELECT p.*, c.share FROM version_profile(version, dim(version.operator)) p JOIN unnest(clusters[:1000]) c USING (cluster)),
          telling AS (SELECT p.dimension, row_number() OVER (ORDER BY sum(p.share * p.difference ^ 2) DESC NULLS LAST, p.dimension) AS place
-                       FROM p GROUP BY p.dimension ORDER BY 2 LIMIT 40)
+                       FROM p GROUP BY p.dimension HAVING max(abs(p.difference)) >= 0.1 ORDER BY 2 LIMIT 40)
     SELECT array_agg(ROW(p.cluster, t.place, p.label, p.kind, p.value, p.overall, p.difference, p.lift)::profile_value ORDER BY t.place, p.cluster)
       FROM p JOIN telling t USING (dimension)
 $$;
@@ -52,7 +52,8 @@ CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told 
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('profile', 'Profile', concat('The mean of each cluster, coloured by how far it is from the mean of all rows.',
                CASE WHEN cardinality(clusters) > 24 THEN format(' The 24 largest of %s clusters are shown.', to_char(cardinality(clusters), 'FM9,999,990')) END,
-               CASE WHEN dim(version.operator) > 40 THEN format(' The 40 features that differ most, of %s.', to_char(dim(version.operator), 'FM999,990')) END),
+               CASE WHEN dim(version.operator) > (SELECT count(DISTINCT place) FROM unnest(told)) THEN format(' The %s that differ most, of %s features.', (SELECT count(DISTINCT place) FROM unnest(told)),
+                                                                                                           to_char(dim(version.operator), 'FM999,990')) END),
                E'<p class="legend"><span>2.5 standard deviations below</span><b>'
                || (SELECT string_agg(format('<i class="%s"></i>', c), '' ORDER BY i) FROM unnest('{hm4,hm3,hm2,hm1,h0,h1,h2,h3,h4}'::text[]) WITH ORDINALITY u(c, i))
                || E'</b><span>above the mean of all rows</span></p>\n' || heat_table(told, clusters[:24]))

@@ -9,7 +9,7 @@ CREATE FUNCTION fastclust_internal.report_style() RETURNS text
   --page: #fbfbfa; --ink: #1b1f24; --soft: #5a636d; --rule: #e1e4e8; --track: #eceef0; --accent: #0b6a8a; --tint: #cfe3ea; --alert: #a84a06;
   --hm4: #1f5f99; --hm3: #6ba2ce; --hm2: #a9cbe5; --hm1: #dceaf5; --h0: #f1f1ef; --h1: #fbe7d5; --h2: #f4c597; --h3: #e39a58; --h4: #a34d0c;
   --far: #ffffff; --near: #14181c; }
-@media (prefers-color-scheme: dark) { :root {
+@media screen and (prefers-color-scheme: dark) { :root {
   --page: #14171b; --ink: #e8eaed; --soft: #9ba5b0; --rule: #2d333a; --track: #23282e; --accent: #62bbd8; --tint: #21485a; --alert: #f2a765;
   --hm4: #86bdec; --hm3: #386b99; --hm2: #2b557c; --hm1: #203850; --h0: #22272d; --h1: #42301f; --h2: #6b4420; --h3: #96602c; --h4: #f1b078;
   --far: #0d1115; --near: #f2f4f6; } }
@@ -24,6 +24,7 @@ h2 + .details { margin-top: 12px; }
 h3 { font-size: 13px; font-weight: 600; margin: 0 0 6px; }
 p { margin: 0 0 10px; max-width: 74ch; }
 .lead { font-size: 18px; line-height: 1.45; margin: 0; overflow-wrap: anywhere; }
+.story { font-size: 16px; line-height: 1.55; margin: 18px 0 0; max-width: 80ch; overflow-wrap: anywhere; }
 .note, .hint, footer, figcaption { color: var(--soft); }
 .note { margin-bottom: 16px; }
 .hint, figcaption, footer { font-size: 13px; }
@@ -56,7 +57,7 @@ th:last-child, td:last-child { padding-right: 0; }
 figure { margin: 0; } figure + .scroll { margin-top: 14px; }
 figcaption { margin-top: 10px; max-width: 74ch; }
 .chart { display: block; width: 100%; height: auto; }
-.narrow { display: none; }
+.chart.narrow { display: none; }
 .chart text { fill: var(--ink); font-size: 12.5px; }
 .chart .tick { fill: var(--soft); font-size: 12px; }
 .chart .halo { stroke: var(--page); stroke-width: 3.5px; stroke-linejoin: round; paint-order: stroke; }
@@ -88,13 +89,13 @@ details { margin-top: 10px; } summary { color: var(--accent); cursor: pointer; }
 footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule); }
 @media (max-width: 700px) {
   .page { padding: 24px 16px 40px; } h1 { font-size: 27px; } .lead { font-size: 16px; }
-  .wide, .wide-bar { display: none; } .narrow { display: block; } .who { max-width: none; } .legend i { width: 18px; }
-  .bar.small { height: 6px; margin-top: 4px; }
+  .chart.wide { display: none; } .chart.narrow { display: block; } .legend i { width: 18px; }
+  .scroll table:not(.heat) { min-width: 620px; } .who { position: sticky; left: 0; background: var(--page); max-width: 150px; } .wide-bar { width: 90px; }
   .facts { grid-template-columns: repeat(2, 1fr); gap: 14px 18px; } .facts dd { font-size: 20px; }
   .details { grid-template-columns: 1fr; gap: 0; } .details dd { margin-bottom: 8px; }
   .heat tbody th { max-width: 128px; font-size: 12.5px; } td { padding-right: 8px; } }
-@media (min-width: 701px) { .small { display: none !important; } }
-@media print { .page { max-width: none; padding: 0; } section { break-inside: avoid; } }
+@media print { :root { color-scheme: light; --page: #ffffff; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .page { max-width: none; padding: 0; } section, tr, figure { break-inside: avoid; } .scroll { overflow: visible; } .story { break-after: avoid; } }
 '$$;
 
 -- ---- values ----
@@ -135,10 +136,10 @@ CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text
 $$;
 
 -- A bar as long as a part of the whole.
-CREATE FUNCTION fastclust_internal.html_bar(part double precision, class text DEFAULT '') RETURNS text
+CREATE FUNCTION fastclust_internal.html_bar(part double precision) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('<svg class="bar%s" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="12"/></svg>',
-                  class, round((100 * least(1, greatest(0, COALESCE(NULLIF(part, 'NaN'), 0))))::numeric, 2))
+    SELECT format('<svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="12"/></svg>',
+                  round((100 * least(1, greatest(0, COALESCE(NULLIF(part, 'NaN'), 0))))::numeric, 2))
 $$;
 
 -- A coordinate in a picture.

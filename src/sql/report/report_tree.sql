@@ -4,25 +4,25 @@
 CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precision);
 
 -- Clusters from top to bottom at the left, joins the farther right the higher; labels take `margin` on the left.
-CREATE FUNCTION fastclust_internal.svg_tree(op fastop, clusters report_cluster[], width integer, margin integer, class text) RETURNS text
+CREATE FUNCTION fastclust_internal.svg_tree(version stored_versions, clusters report_cluster[], width integer, margin integer, class text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    below text[] := ARRAY(SELECT generate_series(0, clusters(op) - 1)::text);
+    below text[] := ARRAY(SELECT generate_series(0, clusters(version.operator) - 1)::text);
     leaves integer[];
     nodes tree_node[];
-    unit float8 := (SELECT COALESCE((width - margin - 10) / NULLIF(max(j.height), 0), 0) FROM cluster_joins(op) j);
+    unit float8 := (SELECT COALESCE((width - margin - 10) / NULLIF(max(j.height), 0), 0) FROM version_joins(version) j);
     lines text := '';
     one record;
     a tree_node;
     b tree_node;
 BEGIN
     -- in an order in which no branches cross
-    FOR one IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
+    FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
         below := below || concat(below[one."left" + 1], ',', below[one."right" + 1]);
     END LOOP;
     leaves := string_to_array(below[cardinality(below)], ',')::integer[];
     nodes := (SELECT array_agg(ROW(margin, 20 * u.i)::tree_node ORDER BY u.leaf) FROM unnest(leaves) WITH ORDINALITY u(leaf, i));
-    FOR one IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
+    FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
         a := nodes[one."left" + 1];
         b := nodes[one."right" + 1];
         lines := lines || format(E'<path class="line" d="M%s %sH%sV%sH%s"/>\n', svg(a.x), svg(a.y), svg(margin + unit * one.height), svg(b.y), svg(b.x));
@@ -35,14 +35,15 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.report_tree(op fastop, clusters report_cluster[]) RETURNS text
+CREATE FUNCTION fastclust_internal.report_tree(version stored_versions, clusters report_cluster[]) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    IF clusters(op) NOT BETWEEN 3 AND 60 THEN
+    IF clusters(version.operator) NOT BETWEEN 3 AND 60 THEN
         RETURN NULL;
     END IF;
     RETURN html_section('tree', 'Tree', 'Which clusters are alike: the farther left two lines meet, the less is lost when their clusters become one.',
-        concat(E'<figure>\n', svg_tree(op, clusters, 1056, 320, 'wide'), E'\n', svg_tree(op, clusters, 343, 140, 'narrow'),
-               E'\n<figcaption>Clusters are joined by Ward''s criterion, as <code>cluster_tree</code> lists it.</figcaption>\n</figure>'));
+        concat(E'<figure>\n', svg_tree(version, clusters, 1056, 320, 'wide'), E'\n', svg_tree(version, clusters, 343, 140, 'narrow'),
+               E'\n<figcaption>Clusters are joined ', CASE WHEN version.splits IS NULL THEN 'by Ward''s criterion' ELSE 'at the densest valley between them' END,
+               E', as <code>cluster_tree</code> lists it.</figcaption>\n</figure>'));
 END
 $$;

@@ -35,7 +35,7 @@ BEGIN
     WITH f AS MATERIALIZED (SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number FROM labelled_features(version) l),
     r AS MATERIALIZED (
         SELECT q.*, row_number() OVER () AS id
-          FROM rules_of_sample(version.operator, rows_of_version(version, sample), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
+          FROM rules_of_sample(labelling_operator(version), rows_of_version(version, sample), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
                                (SELECT array_agg(f.number ORDER BY f.dimension)::integer[] FROM f), conditions) q),
     asked AS (
         SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower, min(u.upper) AS upper,
@@ -63,17 +63,17 @@ BEGIN
             'SELECT r.cluster, r.rule, r.hit / NULLIF(r.met, 0)::float8, r.hit / r.n::float8, (r.met / r.rows)::float8, $9, r.condition FROM r WHERE NOT r.short OR r.hit >= 0.8 * r.met',
             (SELECT string_agg(format('count(*) FILTER (WHERE %s)', c.condition), ', ' ORDER BY c.i) FROM unnest(told.conditions) WITH ORDINALITY c(condition, i)),
             source.x, (SELECT string_agg(format(', t.%I', c), '') FROM unnest(version.features) c), source.rows)
-        USING version.center, version.scale, version.map, version.operator, told.clusters, told.rules, told.conditions, told.shorts, told.fidelity;
+        USING version.center, version.scale, version.map, labelling_operator(version), told.clusters, told.rules, told.conditions, told.shorts, told.fidelity;
 END
 $$;
 
-CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 3, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer,
+CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 3, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
         OUT name text, OUT rule text, OUT "precision" double precision, OUT coverage double precision, OUT rows bigint, OUT fidelity double precision, OUT condition text)
     RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $4);
+    version stored_versions := explained_version(held, $4::text);
 BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';
@@ -87,5 +87,5 @@ BEGIN
      ORDER BY n.cluster, r.coverage DESC, r.share DESC;
 END
 $$;
-COMMENT ON FUNCTION cluster_rules(text, integer, regclass, text)
+COMMENT ON FUNCTION cluster_rules(text, integer, regclass, anycompatible)
     IS 'short rules that tell the clusters of a model by at most so many conditions on columns, learned on a sample of the table, with what they keep of the labels';

@@ -20,12 +20,12 @@ $$;
 
 -- Class-based TF-IDF (Grootendorst 2022, BERTopic): of a word with f of all words, and the share p of those of a cluster, p log(1 + m / f), m words a
 -- cluster on average.  Words are what the configuration makes lexemes of, and are shown in their most frequent form.  Texts nearest to the centroids tell the topic, too.
-CREATE FUNCTION name_topics(model text, text_column name, words integer DEFAULT 5, group_value text DEFAULT NULL, bigrams boolean DEFAULT false, configuration regconfig DEFAULT NULL,
+CREATE FUNCTION name_topics(model text, text_column name, words integer DEFAULT 5, group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false, configuration regconfig DEFAULT NULL,
         OUT cluster integer, OUT name text, OUT top_words text[], OUT texts text[]) RETURNS SETOF record
     LANGUAGE fastclust ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $4);
+    version stored_versions := explained_version(held, $4::text);
     scanned regclass := scanned_relation(held, version, NULL, held.group_by);
     source record := version_query(version, scanned, held.group_by, greatest(20000, 200 * clusters(version.operator)));
     used regconfig := COALESCE($6, get_current_ts_config());
@@ -55,7 +55,7 @@ BEGIN
         USING version.center, version.scale, version.map, version.operator, used, COALESCE($5, false), $3
     LOOP
         IF one.words IS NOT NULL AND NOT EXISTS (SELECT FROM readable_names g WHERE (g.model_id, g.group_value, g.cluster) = (held.id, version.group_value, one.cluster) AND g.features = version.features) THEN
-            PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200), $4);
+            PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200), $4::text);
         END IF;
         cluster := one.cluster;
         top_words := one.words;
@@ -65,5 +65,5 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION name_topics(text, name, integer, text, boolean, regconfig)
+COMMENT ON FUNCTION name_topics(text, name, integer, anycompatible, boolean, regconfig)
     IS 'names the clusters that have no name by the words of a column of text that are theirs, and returns these words and the texts nearest to the centroids';

@@ -9,12 +9,12 @@ CREATE FUNCTION fastclust_internal.nearest_rows_accum(internal, fastop, "any", r
 CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x "any", row_data record, n integer) (SFUNC = nearest_rows_accum, STYPE = internal,
     SSPACE = 65536, FINALFUNC = nearest_rows_final, FINALFUNC_MODIFY = READ_ONLY);
 
-CREATE FUNCTION typical_rows(model text, n integer DEFAULT 3, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, OUT cluster integer,
+CREATE FUNCTION typical_rows(model text, n integer DEFAULT 3, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
         OUT rank integer, OUT distance double precision, OUT row_data jsonb) RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 30 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $4);
+    version stored_versions := explained_version(held, $4::text);
     scanned regclass := scanned_relation(held, version, $3, held.group_by);
     source record;
 BEGIN
@@ -27,10 +27,10 @@ BEGIN
     PERFORM check_stored_scan(held, version, scanned, ARRAY(SELECT a.attname FROM pg_attribute a WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped), $3 IS NOT NULL);
     source := version_query(version, scanned, held.group_by);
     RETURN QUERY EXECUTE format('SELECT r.* FROM (SELECT nearest_rows_agg($4, %s, t.*, $5) AS rows %s) q, unnest(q.rows) r', source.x, source.rows)
-        USING version.center, version.scale, version.map, version.operator, $2;
+        USING version.center, version.scale, version.map, labelling_operator(version), $2;
 END
 $$;
-COMMENT ON FUNCTION typical_rows(text, integer, regclass, text) IS 'the n rows of the table that are nearest to each centroid, whole, nearest first';
+COMMENT ON FUNCTION typical_rows(text, integer, regclass, anycompatible) IS 'the n rows of the table that are nearest to each centroid, whole, nearest first';
 
 -- The last row, of cluster NULL, is of all clusters; n counts rows of the sample.
 CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, OUT cluster integer, OUT n double precision, OUT share double precision,
@@ -43,18 +43,22 @@ CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, O
 CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop, new_rows fastop, moved fastop) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_labels_changed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100000;
 
-CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value text DEFAULT NULL, INOUT version integer DEFAULT -1, OUT cluster integer,
+CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, INOUT version integer DEFAULT -1, OUT cluster integer,
         OUT name text, OUT n bigint, OUT share double precision, OUT silhouette double precision, OUT davies_bouldin double precision,
         OUT spread double precision, OUT variance_explained double precision, OUT labels_changed double precision) RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     measured stored_models := CASE WHEN $4 = -1 THEN held ELSE at_version(held, $4) END;
-    part stored_versions := explained_version(measured, $3);
+    part stored_versions := explained_version(measured, $3::text);
     sample fastop := version_sample(measured, part, $2, least(50000, greatest(5000, 2e10 / clusters(part.operator) / dim(part.operator))));
     current stored_versions;
     changed float8;
 BEGIN
+    IF part.micro_clusters IS NOT NULL THEN
+        RAISE feature_not_supported USING MESSAGE = format('score measures how round and far apart clusters are, and those of model "%s" may have any shape', $1),
+            HINT = 'predict_probabilities gives the membership of rows, and cluster_tree how far apart clusters are.';
+    END IF;
     -- beside it the current version, where both take the same coordinates of rows
     SELECT v.* INTO current FROM readable_versions v
      WHERE v.model_id = held.id AND v.version = held.version AND v.version <> part.version AND v.group_value = part.group_value AND held.group_by IS NOT DISTINCT FROM measured.group_by
@@ -68,4 +72,4 @@ BEGIN
      WHERE v.version IS NOT NULL ORDER BY q.cluster NULLS LAST, v.version;
 END
 $$;
-COMMENT ON FUNCTION score(text, regclass, text, integer) IS 'how compact and how well separated each cluster is, and in the row without a cluster all of them; of another version also the share of labels it would change, and the current one beside';
+COMMENT ON FUNCTION score(text, regclass, anycompatible, integer) IS 'how compact and how well separated each cluster is, and in the row without a cluster all of them; of another version also the share of labels it would change, and the current one beside';

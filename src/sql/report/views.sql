@@ -19,7 +19,7 @@ COMMENT ON COLUMN models.owner IS 'the role that owns the model: it and its memb
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
 COMMENT ON COLUMN models.version IS 'the version that predict uses; NULL where only candidates are there';
 COMMENT ON COLUMN models.versions IS 'how many versions are kept';
-COMMENT ON COLUMN models.method IS 'how that version was trained: compressive, kmeans, qkmeans or kernel';
+COMMENT ON COLUMN models.method IS 'how that version was trained: compressive, kmeans, qkmeans, kernel or density';
 COMMENT ON COLUMN models.relation IS 'the table it was trained on, qualified and quoted';
 COMMENT ON COLUMN models.features IS 'the columns that were clustered';
 COMMENT ON COLUMN models.group_by IS 'the column by which the model is split; NULL without groups';
@@ -27,7 +27,7 @@ COMMENT ON COLUMN models.groups IS 'the number of groups; NULL without groups';
 COMMENT ON COLUMN models.k IS 'the number of clusters, of a group where there are groups';
 COMMENT ON COLUMN models.dim IS 'the dimension of the rows, or of their kernel features';
 COMMENT ON COLUMN models.n IS 'the number of training rows';
-COMMENT ON COLUMN models.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows';
+COMMENT ON COLUMN models.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
 COMMENT ON COLUMN models.trained_at IS 'when the version was stored';
 COMMENT ON COLUMN models.note IS 'why the method was chosen, and what else the training reported';
 
@@ -41,13 +41,13 @@ COMMENT ON COLUMN model_versions.model IS 'the name of the model';
 COMMENT ON COLUMN model_versions.version IS 'the number of the version, from 1 up';
 COMMENT ON COLUMN model_versions.serves IS 'true for the version that predict uses';
 COMMENT ON COLUMN model_versions.group_value IS 'the group; NULL for a model without groups';
-COMMENT ON COLUMN model_versions.method IS 'how it was trained: compressive, kmeans, qkmeans or kernel';
+COMMENT ON COLUMN model_versions.method IS 'how it was trained: compressive, kmeans, qkmeans, kernel or density';
 COMMENT ON COLUMN model_versions.relation IS 'the table that was read, qualified and quoted';
 COMMENT ON COLUMN model_versions.features IS 'the columns that were clustered';
 COMMENT ON COLUMN model_versions.options IS 'the options of the training';
 COMMENT ON COLUMN model_versions.k IS 'the number of clusters';
 COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
-COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows';
+COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
 COMMENT ON COLUMN model_versions.churn IS 'the share of the training rows that the version before gave another cluster; NULL without one';
 COMMENT ON COLUMN model_versions.operator IS 'the centroids, as the training compared rows';
 COMMENT ON COLUMN model_versions.encoder IS 'how the columns of a row become numbers; NULL for a column of vectors';
@@ -71,9 +71,9 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 
-CREATE FUNCTION predict_name(model text, x "any", group_value text DEFAULT NULL, version integer DEFAULT -1) RETURNS text
+CREATE FUNCTION predict_name(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_predict_name' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_name(text, "any", text, integer) IS 'the name of the nearest cluster of a model, as profile shows it';
+COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer) IS 'the name of the nearest cluster of a model, as profile shows it';
 
 -- The same of the features of the centroids.
 CREATE FUNCTION fastclust_internal.version_centroid_rows(version stored_versions, OUT cluster integer, OUT feature text, OUT value double precision)
@@ -92,7 +92,7 @@ CREATE VIEW model_clusters WITH (security_barrier) AS
            c.size, c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
       FROM readable_models m
      CROSS JOIN LATERAL (SELECT v.*, v AS part, shown_names(v) AS names FROM stored_versions v WHERE v.model_id = m.id AND v.version = m.version OFFSET 0) v
-     CROSS JOIN LATERAL version_cluster_rows(m.model, v.n, v.operator, v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
+     CROSS JOIN LATERAL version_cluster_rows(m.model, clustered_rows(v.part), v.operator, v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
 COMMENT ON VIEW model_clusters IS 'one row per cluster of the version that predict uses';
 COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
 COMMENT ON COLUMN model_clusters.version IS 'the version that predict uses';

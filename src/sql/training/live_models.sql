@@ -48,7 +48,7 @@ DECLARE
     live kept_sketches;
     scans integer;
 BEGIN
-    IF version.method IN ('kernel', 'qkmeans') OR version.options ?| '{factors,metric,balance,pinned}'
+    IF version.method IN ('kernel', 'qkmeans', 'density') OR version.options ?| '{factors,metric,balance,pinned}'
        OR options - '{nowait,quiet,k,seed,keep,activate,fresh,since}'::text[] NOT IN ('{}', '{"live": true}') THEN
         RETURN NULL;
     END IF;

@@ -2,11 +2,11 @@
 -- train: from a table to a new version of a model (pg/train/train.h has the steps).  All of it runs in the caller's transaction: until it commits the
 -- old version serves, and a failure leaves no trace.
 
-CREATE FUNCTION train(model text, relation regclass, features text, k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
+CREATE FUNCTION train(model text, relation regclass, features text, k integer DEFAULT NULL, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION train(text, regclass, text, integer, text, jsonb)
     IS 'train a model on a column of vectors or numbers, or on a list of columns; returns the new version, which predict uses from the commit on';
-CREATE FUNCTION train(model text, relation regclass, features name[], k integer, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
+CREATE FUNCTION train(model text, relation regclass, features name[], k integer DEFAULT NULL, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
     IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';

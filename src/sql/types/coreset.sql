@@ -3,8 +3,6 @@
 
 CREATE FUNCTION fastclust_internal.coreset_final(aggregate_state) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_coreset_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.centroid_moments(op fastop, OUT mean double precision[], OUT deviation double precision[])
-    AS 'MODULE_PATHNAME', 'fastclust_centroid_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- Centroids moved from one set of units to another; NULL for a center is 0, for a scale 1.
 CREATE FUNCTION fastclust_internal.operator_in_units(op fastop, center double precision[], scale double precision[],
         new_center double precision[], new_scale double precision[]) RETURNS fastop

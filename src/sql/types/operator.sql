@@ -46,8 +46,6 @@ CREATE FUNCTION fastclust_internal.clusters(op fastop) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.dim(op fastop) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.nonzeros(op fastop) RETURNS bigint
-    AS 'MODULE_PATHNAME', 'fastclust_nonzeros' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION describe(op fastop) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_fastop_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(fastop) IS 'shape, factors and size of an operator';

@@ -1,0 +1,209 @@
+"""Clusters without a number, by method density: shapes, even rows, scale, as Markdown tables.
+
+python3 density.py [--only shapes,even,scale,real] [--rows 20000] [--seeds 3] [--sets moons,spirals] [--options JSON] [--data FOLDER] [--csv FILE]
+connects by PG* variables.
+
+shapes: the adjusted Rand index with noise as a label of its own, and on the rows that are no noise; beside it HDBSCAN's, at the best of three settings
+a set: that of scikit-learn 1.4 on the same rows where it is there, else as it was measured once (BEST; seeds 0 to 2 of 20,000 rows).
+even: how many of sets of even rows are split.  scale: seconds of train and of predict, against k-means with as many centroids.
+real: the sets of a folder with a load.py, and those of scikit-learn.
+"""
+import argparse
+import csv
+import json
+import time
+
+import numpy as np
+import psycopg2
+from sklearn import datasets
+
+import tables
+
+BEST = {'moons': (1.000, .929, .783), 'circles': (1.000, .913, .705), 'blobs': (1.000, .953, .836), 'aniso': (.970, .942, .829), 'varied': (.819, .770, .678),
+        'spirals': (.939, .875, .674), 'chains': (.991, .938, .777), 'densities': (.993, .936, .785)}
+BEST = {f'{name}, {noise} %': best for name, levels in BEST.items() for noise, best in zip((0, 10, 30), levels)} | {'mixture, 3 dimensions': .683, 'mixture, 10 dimensions': .510}
+
+
+def rand_index(a, b):
+    """The adjusted Rand index (Hubert, Arabie 1985)."""
+    pairs = lambda n: (n * (n - 1) / 2).sum()
+    a, b = np.unique(a, return_inverse=True)[1], np.unique(b, return_inverse=True)[1]
+    both = np.bincount(a * (b.max() + 1) + b).astype(float)
+    both, one, other, all_pairs = pairs(both), pairs(np.bincount(a).astype(float)), pairs(np.bincount(b).astype(float)), len(a) * (len(a) - 1) / 2
+    expected = one * other / all_pairs
+    return 1.0 if one + other == 2 * expected else (both - expected) / ((one + other) / 2 - expected)
+
+
+# ---- sets: rows and clusters, -1 for noise ----
+
+def noisy(x, label, share, rng):
+    """A share of the rows evenly over the box."""
+    x, label, noise = x.copy(), label.copy(), rng.random(len(x)) < share
+    low, high = x.min(0), x.max(0)
+    x[noise] = rng.uniform(low - .1 * (high - low), high + .1 * (high - low), (noise.sum(), x.shape[1]))
+    label[noise] = -1
+    return x, label
+
+
+def spirals(n, rng):
+    label, t = rng.integers(0, 3, n), np.sqrt(rng.uniform(.04, 1, n)) * 3 * np.pi
+    angle = t + label * 2 * np.pi / 3
+    return np.c_[t * np.cos(angle), t * np.sin(angle)] + rng.normal(0, .35, (n, 2)), label
+
+
+def chains(n, rng):
+    """Five blobs, thin bridges of 2 % of the rows between them."""
+    centres = np.c_[np.arange(5) * 8., [0., 3, 0, 3, 0]]
+    label = rng.integers(0, 5, n)
+    x = centres[label] + rng.normal(0, 1, (n, 2))
+    bridge, from_, at = rng.random(n) < .02, rng.integers(0, 4, n), rng.random(n)[:, None]
+    between = centres[from_] * (1 - at) + centres[from_ + 1] * at + rng.normal(0, .15, (n, 2))
+    x[bridge], label[bridge] = between[bridge], ((between[bridge][:, None] - centres[None]) ** 2).sum(2).argmin(1)
+    return x, label
+
+
+def densities(n, rng):
+    label = rng.integers(0, 3, n)
+    return np.array([[0, 0], [14, 0], [7, 10.]])[label] + rng.normal(0, 1, (n, 2)) * np.array([3., .95, .3])[label][:, None], label
+
+
+def mixture(n, seed, d, k, side):
+    rng = np.random.default_rng(100 * d + seed)
+    centres, share = rng.uniform(0, side, (k, d)), rng.dirichlet(np.full(k, 3.))
+    label = rng.choice(k, n, p=share)
+    return noisy(centres[label] + rng.normal(0, 1, (n, d)) * rng.uniform(.6, 1.4, k)[label][:, None], label, .1, np.random.default_rng(1000 + seed))
+
+
+def shapes(n):
+    three, other = np.random.RandomState(170).uniform(-10, 10, (3, 2)), np.random.RandomState(8).uniform(-10, 10, (3, 2))
+    base = {'moons': lambda s: datasets.make_moons(n, noise=.05, random_state=s),
+            'circles': lambda s: datasets.make_circles(n, factor=.5, noise=.05, random_state=s),
+            'blobs': lambda s: datasets.make_blobs(n, centers=other, random_state=s),
+            'aniso': lambda s: (lambda x, y: (x @ np.array([[.6, -.6], [-.4, .8]]), y))(*datasets.make_blobs(n, centers=three, random_state=s)),
+            'varied': lambda s: datasets.make_blobs(n, centers=three, cluster_std=[1., 2.5, .5], random_state=s),
+            'spirals': lambda s: spirals(n, np.random.default_rng(s)), 'chains': lambda s: chains(n, np.random.default_rng(s)),
+            'densities': lambda s: densities(n, np.random.default_rng(s))}
+    sets = {f'{name}, {noise} %': (lambda f, share: lambda s: noisy(*f(s), share / 100, np.random.default_rng(1000 + s)))(f, noise)
+            for name, f in base.items() for noise in (0, 10, 30)}
+    return sets | {'mixture, 3 dimensions': lambda s: mixture(n, s, 3, 8, 14), 'mixture, 10 dimensions': lambda s: mixture(n, s, 10, 12, 8)}
+
+
+def standardized(x):
+    return (x - x.mean(0)) / np.where(x.std(0) > 0, x.std(0), 1)
+
+
+def real(folder):
+    sets = {name: (lambda f: lambda s: f(return_X_y=True))(getattr(datasets, 'load_' + name)) for name in ('iris', 'digits')}
+    sets |= {name: (lambda f: lambda s: (lambda x, y: (standardized(x), y))(*f(return_X_y=True)))(getattr(datasets, 'load_' + name)) for name in ('wine', 'breast_cancer')}
+    if folder:
+        load = tables.loader(folder)
+        def spectral(seed):
+            x, label = load.mnist_spectral()
+            chosen = np.random.default_rng(seed).choice(len(x), 20000, replace=False)
+            return x[chosen, 1:].astype(float), np.asarray(label, dtype=int)[chosen]
+        sets['mnist_spectral'] = spectral
+        sets['image_segmentation'] = lambda s: (lambda x, y: (standardized(np.asarray(x, dtype=float)), np.asarray(y, dtype=int)))(*load.image_segmentation())
+    return sets
+
+
+# ---- runs ----
+
+class Database:
+    def __init__(self, options):
+        self.connection = psycopg2.connect('')
+        self.connection.autocommit = True
+        self.options = options
+
+    def ask(self, query, *arguments):
+        with self.connection.cursor() as cursor:
+            cursor.execute(query, arguments)
+            return cursor.fetchall() if cursor.description else []
+
+    def labels(self, x, seed):
+        """Clusters of the rows, -1 for noise."""
+        tables.copy_rows(self.connection, 'density_rows', x.astype(np.float32))
+        self.ask("SELECT fastclust.train('density', 'density_rows', 'x', method => 'density', options => %s)", json.dumps({'quiet': True, 'seed': seed, 'fresh': True} | self.options))
+        return np.array([row[0] for row in self.ask("SELECT COALESCE(fastclust.predict('density', x), -1) FROM density_rows ORDER BY id")])
+
+    def seconds(self, query, *arguments):
+        begun = time.time()
+        self.ask(query, *arguments)
+        return time.time() - begun
+
+
+def hdbscan(x, label):
+    """The best of three settings; None without scikit-learn's."""
+    try:
+        from sklearn.cluster import HDBSCAN
+    except ImportError:
+        return None
+    n = len(x)
+    return max(rand_index(label, HDBSCAN(min_cluster_size=max(5, size), min_samples=samples).fit_predict(x))
+               for size, samples in ((n // 200, None), (n // 100, None), (n // 100, max(1, n // 1000))))
+
+
+def quality(database, sets, seeds, writer):
+    print('| set | ARI | without noise | clusters | noise left out | rows lost | HDBSCAN | of it |\n|---|---|---|---|---|---|---|---|')
+    means = []
+    for name, make in sets.items():
+        results = []
+        for seed in seeds:
+            x, label = make(seed)
+            found, kept = database.labels(x, seed), label >= 0
+            best = hdbscan(x, label)
+            results.append((rand_index(label, found), rand_index(label[kept], found[kept]), found.max() + 1, (found[~kept] < 0).mean() if (~kept).any() else np.nan,
+                            (found[kept] < 0).mean(), BEST.get(name, np.nan) if best is None else best))
+        all_, own, _, noise, lost, best = np.mean(results, axis=0)
+        means.append((all_, own, best))
+        writer.writerow([name, *np.mean(results, axis=0)])
+        print(f'| {name} | {all_:.3f} | {own:.3f} | {", ".join(str(int(r[2])) for r in results)} | {noise:.2f} | {lost:.3f} | {best:.3f} | {all_ / best:.2f} |', flush=True)
+    print('| mean | {:.3f} | {:.3f} | | | | {:.3f} | |'.format(*np.nanmean(means, axis=0)))
+
+
+def even(database, rows, sets, writer):
+    print('| dimensions | rows | sets | split |\n|---|---|---|---|')
+    for d in (1, 2, 3, 10):
+        split = sum(database.labels(np.random.default_rng(s).random((rows, d)), s).max() > 0 for s in range(sets))
+        writer.writerow(['even', d, rows, sets, split])
+        print(f'| {d} | {rows} | {sets} | {split} |', flush=True)
+
+
+def scale(database, writer):
+    print('| rows | dimensions | train k-means | density | ratio | predict k-means | density | ratio |\n|---|---|---|---|---|---|---|---|')
+    for rows, d in ((10 ** 6, 2), (10 ** 6, 10)):
+        rng = np.random.default_rng(d)
+        tables.copy_rows(database.connection, 'density_rows', (rng.uniform(0, 14, (20, d))[rng.integers(0, 20, rows)] + rng.standard_normal((rows, d))).astype(np.float32))
+        times = []
+        for method, k in (('kmeans', 2000), ('density', None)):
+            times.append((database.seconds("SELECT fastclust.train(%s, 'density_rows', 'x', %s, %s, '{\"quiet\": true, \"fresh\": true}')", method, k, method),
+                          database.seconds("SELECT count(fastclust.predict(%s, x)) FROM density_rows", method)))
+        (km, kp), (dm, dp) = times
+        writer.writerow(['scale', rows, d, km, dm, kp, dp])
+        print(f'| {rows} | {d} | {km:.2f} | {dm:.2f} | {dm / km:.2f} | {kp:.2f} | {dp:.2f} | {dp / kp:.2f} |', flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--only', default='shapes,even,scale')
+    parser.add_argument('--rows', type=int, default=20000)
+    parser.add_argument('--seeds', type=int, default=3)
+    parser.add_argument('--first-seed', type=int, default=0)
+    parser.add_argument('--even', type=int, default=25, help='sets of even rows of each dimension')
+    parser.add_argument('--sets', default='')
+    parser.add_argument('--options', type=json.loads, default={})
+    parser.add_argument('--data')
+    parser.add_argument('--csv', default='/dev/null')
+    given = parser.parse_args()
+    database = Database(given.options)
+    wanted = lambda sets: {name: f for name, f in sets.items() if any(part in name for part in given.sets.split(','))}
+    seeds = range(given.first_seed, given.first_seed + given.seeds)
+    with open(given.csv, 'w') as out:
+        writer = csv.writer(out)
+        parts = {'shapes': lambda: quality(database, wanted(shapes(given.rows)), seeds, writer), 'even': lambda: even(database, given.rows, given.even, writer),
+                 'scale': lambda: scale(database, writer), 'real': lambda: quality(database, wanted(real(given.data)), [0], writer)}
+        for part in given.only.split(','):
+            parts[part]()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,108 @@
+-- method density: clusters without a number, of any shape, and noise
+SET client_min_messages = warning;
+CREATE SCHEMA of_density;
+SET search_path = of_density, public, fastclust, fastclust_internal;
+
+-- two rings about one another and a disk in them, with a tenth of the rows evenly over the square
+CREATE TABLE rings AS
+SELECT i AS id, CASE WHEN i % 10 = 0 THEN -1 ELSE i % 3 END AS truth, (ARRAY['red', 'green'])[1 + i / 2 % 2] AS colour,
+       CASE WHEN i % 10 = 0 THEN 8 * u - 4 ELSE (i % 3) * 1.5 * cos(2 * pi() * u) + 0.12 * z END AS x,
+       CASE WHEN i % 10 = 0 THEN 8 * w - 4 ELSE (i % 3) * 1.5 * sin(2 * pi() * u) + 0.12 * y END AS y
+  FROM (SELECT i, r.u[1] AS u, r.u[2] AS w, sqrt(-2 * ln(1 - r.u[3])) * cos(2 * pi() * r.u[4]) AS z, sqrt(-2 * ln(1 - r.u[3])) * sin(2 * pi() * r.u[4]) AS y
+          FROM generate_series(1, 12000) i, LATERAL (SELECT array_agg((('x' || substr(md5(i || '/' || j), 1, 8))::bit(32)::bigint / 4294967296.0)::float8 ORDER BY j) AS u
+                                                      FROM generate_series(1, 4) j) r) q;
+ANALYZE rings;
+SELECT train('rings', 'rings', '{x,y}', method => 'density', options => '{"standardize": false}') AS version;
+SELECT method, k, objective IS NULL AS no_objective, note ~ '^3 clusters, [0-9.]+ % noise$' AS told FROM models WHERE model = 'rings';
+-- noise is NULL; of the clusters' rows at most 5 % are, and of the noise at least a half
+CREATE TABLE found AS SELECT id, truth, predict('rings', r) AS cluster FROM rings r;
+SELECT adjusted_rand_agg(cluster, truth) > 0.99 AS right, (avg((cluster IS NULL)::int) FILTER (WHERE truth >= 0) <= 0.05) AS kept,
+       (avg((cluster IS NULL)::int) FILTER (WHERE truth < 0) >= 0.5) AS left_out FROM found WHERE truth >= 0 OR cluster IS NULL;
+-- every way to ask for a label is one answer
+SELECT count(*) FILTER (WHERE predict('rings', r.x, r.y) IS DISTINCT FROM f.cluster) AS by_list,
+       count(*) FILTER (WHERE predict('rings', ARRAY[r.x, r.y]) IS DISTINCT FROM f.cluster) AS by_vector,
+       count(*) FILTER (WHERE assign(model_operator('rings'), ARRAY[r.x, r.y]) IS DISTINCT FROM f.cluster) AS by_operator,
+       count(*) FILTER (WHERE (predict_path('rings', r))[1] IS DISTINCT FROM f.cluster) AS by_path
+  FROM rings r JOIN found f USING (id) WHERE id % 10 < 2;
+SELECT write_labels('rings', 'rings', 'labels', '{"key": ["id"]}');
+SELECT count(*) FILTER (WHERE l.cluster IS DISTINCT FROM f.cluster) AS others FROM labels l JOIN found f USING (id);
+SELECT sum(size) = (SELECT count(cluster) FROM found) AS sizes, count(*) FROM model_clusters WHERE model = 'rings';
+-- the nearest clusters, and never noise; no row is farther away than max_distance
+SELECT count(*) AS clusters, min(cluster), max(cluster), bool_and(distance >= 0) FROM rings r, predict_all('rings', r, 10) WHERE id = 10;
+SELECT count(predict('rings', r, max_distance => 0)) AS none FROM rings r;
+-- membership and outlier score add up to one; noise is farther out than clusters
+SELECT bool_and(total BETWEEN 0.999999 AND 1.000001) AS one, avg(score) FILTER (WHERE truth < 0) > 1.5 * avg(score) FILTER (WHERE truth >= 0) AS tells
+  FROM (SELECT r.truth, sum(p.probability) AS total, sum(p.probability) FILTER (WHERE p.cluster IS NULL) AS score FROM rings r, predict_probabilities('rings', r) p GROUP BY id, truth) q;
+SELECT abs(avg(anomaly('rings', r, 0.05)::int) - 0.05) < 0.01 AS share, avg((truth < 0)::int) FILTER (WHERE anomaly('rings', r, 0.05)) > 0.5 AS noise FROM rings r;
+SELECT anomaly('rings', ARRAY[100, 100]) AS far, predict('rings', ARRAY[100, 100]) AS cluster;
+-- the condensed tree: each cluster below one split, the top one above all
+SELECT count(*) AS nodes, count(*) FILTER (WHERE height = 0) AS leaves, count(*) FILTER (WHERE parent IS NULL) AS tops, max(height) BETWEEN 0.2 AND 1 AS valley FROM cluster_tree('rings');
+SELECT cluster, count(*) FROM typical_rows('rings', 3) GROUP BY 1 ORDER BY 1;
+SELECT bool_and(f.cluster = t.cluster) AS own FROM typical_rows('rings', 3) t JOIN found f ON f.id = (t.row_data ->> 'id')::int;
+SELECT count(DISTINCT cluster) AS clusters, bool_and(precision BETWEEN 0.5 AND 1) AS precise FROM cluster_rules('rings');
+SELECT report('rings') ~ 'densest valley' AS tree, report('rings') ~ '3 clusters' AS note;
+SELECT (drift('rings')).verdict;
+
+-- retrain: the same rows, the same labels; numbers stay when rows come
+SELECT retrain('rings') AS version;
+SELECT churn FROM model_versions WHERE model = 'rings' AND version = 2;
+INSERT INTO rings SELECT 20000 + id, truth, colour, x, y FROM rings WHERE truth = 0;
+SELECT retrain('rings') AS version;
+SELECT churn < 0.05 AS few FROM model_versions WHERE model = 'rings' AND version = 3;
+SELECT count(*) FILTER (WHERE predict('rings', r) <> f.cluster) AS renumbered FROM rings r JOIN found f USING (id);
+SELECT retrain('rings', '{"method": "kmeans"}') AS version;
+SELECT method, k FROM models WHERE model = 'rings';
+SELECT retrain('rings', '{"method": "density"}') AS version;
+SELECT count(*) FILTER (WHERE predict('rings', r) IS DISTINCT FROM predict('rings', r, version => 3)) < 100 AS as_before FROM rings r;
+-- the operator as text and back
+SELECT model_operator('rings') = model_operator('rings')::text::fastop AS same_bytes;
+
+-- one density, as DBSCAN: rows within the distance
+SELECT train('scale', 'rings', '{x,y}', method => 'density', options => '{"standardize": false, "scale": 0.3, "min_cluster_rows": 80}') AS version;
+SELECT adjusted_rand_agg(predict('scale', r), truth) > 0.99 AS right FROM rings r WHERE truth >= 0 AND predict('scale', r) IS NOT NULL;
+SELECT k FROM models WHERE model = 'scale';
+SELECT train('scale', 'rings', '{x,y}', method => 'density', options => '{"standardize": false, "scale": 0.001}');
+
+-- groups, a condition, columns that are encoded, directions
+SELECT train('groups', 'rings', '{x,y}', method => 'density', options => '{"standardize": false, "group_by": "colour", "align": true}') AS version;
+SELECT group_value, k FROM model_versions WHERE model = 'groups' ORDER BY 1;
+SELECT count(predict('groups', r)) BETWEEN 11000 AND 17000 AS labels FROM rings r;
+SELECT train('some', 'rings', '{x,y}', method => 'density', options => '{"where": "truth <> 1"}') AS version, train('encoded', 'rings', '{x,y,colour}', method => 'density') AS other;
+SELECT model, k FROM models WHERE model IN ('some', 'encoded') ORDER BY 1;
+CREATE TABLE angles AS SELECT id, ARRAY[cos(a), sin(a)]::real[] AS v FROM (SELECT id, truth * 2 + 0.1 * (id % 7) AS a FROM rings WHERE truth >= 0) q;
+SELECT train('angles', 'angles', 'v', method => 'density', options => '{"metric": "cosine"}') AS version;
+SELECT k, (SELECT count(DISTINCT predict('angles', v)) FROM angles) AS labels FROM models WHERE model = 'angles';
+
+-- no false split: ages, equal rows, one row, few rows, one column, NULLs
+CREATE TABLE edges AS SELECT i AS id, 20 + (i * 7919) % 80 AS age, 5 AS same, CASE WHEN i % 5 > 0 THEN ('x' || substr(md5(i::text), 1, 8))::bit(32)::bigint / 4294967296.0 END AS gaps, i AS number FROM generate_series(1, 4000) i;
+SELECT train('age', 'edges', 'age', method => 'density') AS version, train('same', 'edges', 'same', method => 'density') AS equal, train('gaps', 'edges', '{gaps,number}', method => 'density') AS gaps,
+       train('one', 'edges', '{age,number}', method => 'density', options => '{"where": "id = 1"}') AS one, train('few', 'edges', '{age,number}', method => 'density', options => '{"where": "id <= 12"}') AS few;
+SELECT m.model, m.k, (SELECT count(predict(m.model, e)) = m.n FROM edges e WHERE (m.model <> 'one' OR id = 1) AND (m.model <> 'few' OR id <= 12)) AS all_rows
+  FROM models m WHERE m.model IN ('age', 'same', 'gaps', 'one', 'few') ORDER BY 1;
+CREATE TABLE nothing (x float8, y float8);
+SELECT train('nothing', 'nothing', '{x,y}', method => 'density');
+
+-- errors
+SELECT train('bad', 'rings', '{x,y}', 5, 'density');
+SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"noise": 3}');
+SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"min_cluster_rows": 0}');
+SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"scale": 0}');
+SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"levels": [3, 3]}');
+SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"balance": 2}');
+SELECT retrain('rings', '{"k": 4}');
+SELECT retrain('rings', '{"frozen": true}');
+SELECT retrain('rings', sketch => sketch_agg(ARRAY[x, y], (SELECT model_spec('rings')))) FROM rings;
+SELECT score('rings');
+SELECT merge_clusters('rings', '{0,1}');
+SELECT train('idle', 'rings', '{x,y}', 3, options => '{"noise": 1}') AS version;
+
+-- the number of micro-clusters is told where clusters hang on it, and nearly equal distances
+SET client_min_messages = notice;
+CREATE TABLE wide AS SELECT array_agg(sqrt(-2 * ln(1 - u)) * cos(2 * pi() * w) ORDER BY j) AS v
+  FROM (SELECT i, j, ('x' || substr(md5(i || ' ' || j), 1, 8))::bit(32)::bigint / 4294967296.0 AS u, ('x' || substr(md5(j || ' ' || i), 1, 8))::bit(32)::bigint / 4294967296.0 AS w
+          FROM generate_series(1, 2000) i, generate_series(1, 50) j) q GROUP BY i;
+SELECT train('wide', 'wide', 'v', method => 'density', options => '{"quiet": true, "min_cluster_rows": 100}') AS version;
+SELECT k FROM models WHERE model = 'wide';
+SET client_min_messages = warning;
+DROP SCHEMA of_density CASCADE;
+SELECT drop_model(model) FROM (SELECT model FROM models WHERE method = 'density' OR model = 'idle' ORDER BY 1) q;

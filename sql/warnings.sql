@@ -1,0 +1,52 @@
+-- warnings of a careful colleague: each names a column and what to do; none on ordinary tables
+SET client_min_messages = warning;
+CREATE FUNCTION u(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT ((hashint8extended(i, s) & 1048575) + 0.5) / 1048576.0';
+CREATE FUNCTION normal(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT sqrt(-2 * ln(u(i, 2 * s))) * cos(2 * pi() * u(i, 2 * s + 1))';
+CREATE TABLE orders AS
+SELECT i AS id, 'order ' || i AS reference, md5(i::text)::uuid AS key, timestamptz '2026-01-01' + i * interval '7 minutes' AS at, 20 + 5 * normal(i, 1) AS amount,
+       20.5 + 5 * normal(i, 1) + 0.3 * normal(i, 2) AS price, 3 + normal(i, 3) AS items, CASE WHEN u(i, 9) < 0.1 THEN normal(i, 4) END AS discount,
+       exp(3 * normal(i, 5)) AS revenue, normal(i, 6) * CASE WHEN u(i, 10) < 0.05 THEN 300 ELSE 1 END AS weight
+  FROM generate_series(1, 4000) i;
+SELECT train('w', 'orders', '{id,amount,items}', 3);
+SELECT train('w2', 'orders', '{reference,amount,items}', 3);
+SELECT train('w3', 'orders', '{key,amount,items}', 3, options => '{"quiet": true}');
+SELECT train('w4', 'orders', '{at,amount,items}', 3);
+SELECT train('w5', 'orders', '{amount,price,items}', 3);
+SELECT train('w6', 'orders', '{amount,items,discount}', 3);
+SELECT train('w7', 'orders', '{revenue,items}', 3);
+SELECT train('w8', 'orders', '{weight,amount,items}', 3);
+-- all at once; a retrain says nothing again; what was advised ends them
+SELECT train('all', 'orders', '{id,reference,at,amount,price,items}', 3);
+SELECT retrain('all');
+SELECT train('w7', 'orders', '{revenue,items}', 3, options => '{"encoder": {"transform": {"revenue": "log"}}}'), train('w8', 'orders', '{weight,amount,items}', 3, options => '{"trim": 0.06}');
+-- an identifier by its index, though rows lie in no order
+CREATE TABLE shuffled AS SELECT id, amount, items FROM orders ORDER BY md5(id::text);
+SELECT train('shuffled', 'shuffled', '{id,amount,items}', 3);
+ALTER TABLE shuffled ADD PRIMARY KEY (id);
+SELECT train('shuffled', 'shuffled', '{id,amount,items}', 3);
+
+-- twenty ordinary tables, with not a word
+CREATE TABLE ordinary AS
+SELECT i AS id, 1 + (i % 2) AS flag, u(i, 1) < 0.3 AS yes, floor(100 * u(i, 2))::int AS percent, (1000000 * u(i, 3))::int AS cents, 18 + floor(60 * u(i, 4))::int AS age, date '1940-01-01' + (25000 * u(i, 5))::int AS birthday,
+       timestamptz '2026-01-01' + u(i, 6) * interval '300 days' AS at, normal(i, 4) AS a, normal(i, 5) + 2 * (i % 3) AS b, exp(normal(i, 6)) AS lognormal, -ln(u(i, 7)) AS waiting, u(i, 8) AS share,
+       (ARRAY['red', 'green', 'blue'])[1 + floor(3 * u(i, 9))::int] AS color, 'city ' || floor(30 * u(i, 10) ^ 2) AS city, CASE WHEN u(i, 11) < 0.4 THEN NULL ELSE normal(i, 7) END AS gaps, u(i, 12) * interval '3 hours' AS stay,
+       normal(i, 5) + normal(i, 8) AS related, round(normal(i, 9)::numeric, 1) AS rounded, floor(-3 * ln(u(i, 13)))::int AS visits
+  FROM generate_series(1, 4000) i;
+CREATE TABLE tables (n serial, columns text);
+INSERT INTO tables (columns) VALUES ('flag,a'), ('yes,a,b'), ('percent,age'), ('cents,visits'), ('age,birthday'), ('birthday,color'), ('at,a'), ('a,b,related'), ('lognormal,waiting'), ('waiting,share'),
+    ('color,city'), ('city,gaps'), ('gaps,stay,a'), ('stay,rounded'), ('rounded,visits'), ('visits,yes,color'), ('percent,cents,age,a,b'), ('lognormal,b'), ('flag,yes,color,city,percent,share'),
+    ('flag,yes,percent,cents,age,birthday,at,a,b,lognormal,waiting,share,color,city,gaps,stay,related,rounded,visits');
+SELECT count(train('ordinary ' || n, 'ordinary', ('{' || columns || '}')::name[], 3, options => '{"quiet": true}')) FROM tables;
+
+-- nothing to train on; names that are almost right
+CREATE TABLE nothing (a int, b int);
+SELECT train('n', 'nothing', '{a,b}', 2);
+INSERT INTO nothing VALUES (NULL, 1);
+SELECT train('n', 'nothing', '{a,b}', 2, options => '{"encoder": {"nulls": "skip"}}');
+SELECT retrain('shufled');
+SELECT drift('shufled');
+SELECT drop_model('al');
+SELECT retrain('nothing like it');
+SELECT count(drop_model(model)) FROM models WHERE model ~ '^(w|all|shuffled|ordinary)';
+DROP TABLE orders, shuffled, ordinary, tables, nothing;
+DROP FUNCTION normal, u;

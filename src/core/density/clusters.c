@@ -1,0 +1,397 @@
+/*
+ * clusters.c - the condensed tree of bubbles, its leaves as clusters, and noise; density.h has the thresholds.
+ *
+ * Parts join along the edges of the spanning tree from the shortest on.  The peak of a part is its bubble of least r_K.  A part is real if
+ * it holds a split already, or has R rows and e > r_K'(peak): at the radius of the valley the ball about the peak holds K' rows, that about
+ * the valley K.  Two real parts are a split; each that holds none yet is a cluster, with the bubbles that it has then.  Otherwise they grow.
+ *
+ *     first   = e of the last split, the sparsest valley; without a split all is one cluster, and nothing is noise
+ *     reach_c = max(first, r_{K / tau}(peak_c))
+ *
+ * A second walk along the edges gives a part without a label that of the bubble through which it joins, while e <= reach_c.  Noise are
+ * bubbles without a label, and those with r_K" > first and r_K > r_{K / tau}(peak_c).  All radii are squared here.
+ */
+#include "density/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+
+#define TAU				0.3
+#define CHANCE			8.0
+#define CHANCE_ON_LINE	60.0	/* a valley of chance cannot be walked around there */
+#define CHANCE_ON_BAND	18.0	/* narrow, in more dimensions: hardly */
+#define LEAST_SCALE		5.0		/* K */
+#define MANY_BUBBLES	20		/* of a lattice */
+#define ROUNDING		1e-3	/* of steps of a lattice whose points are floats */
+
+enum thresholds
+{
+	CORE,						/* r_K */
+	SURE,						/* r_K' */
+	SURE_ON_LINE,				/* the same of rows on a line */
+	TAIL,						/* r_{K / tau} */
+	ABOVE,						/* r_K" */
+	THRESHOLDS
+};
+
+typedef struct density_walk
+{
+	const fc_bubbles *b;
+	const double *radius[THRESHOLDS];
+	fc_edge    *edges;			/* m - 1 */
+	double		min_rows;
+	fc_parts	parts;
+	double	   *rows;			/* m: of the part of a root */
+	uint32_t   *peak;			/* m */
+	int32_t    *node;			/* m: a cluster, or m + the number of a split; -1: no split yet */
+	size_t		splits;
+	double		first;			/* of the last split */
+	fc_density *found;
+} density_walk;
+
+/* number[c]: the place of cluster c among them by rows, the largest first. */
+static void
+number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	fc_keyed   *items = FC_TAKE(arena, 2 * k, fc_keyed);
+
+	for (size_t c = 0; c < k; c++)
+	{
+		memcpy(&items[c].key, &rows[c], sizeof(double));
+		items[c] = (fc_keyed) {~items[c].key, c};
+	}
+	fc_sort(items, k, items + k);
+	for (size_t i = 0; i < k; i++)
+		number[items[i].value] = (int32_t) i;
+	fc_arena_release(arena, mark);
+}
+
+/* ---- thresholds ---- */
+
+/*
+ * How many dimensions do rows about a bubble lie in?  A ball of K rows and one of K / tau tell:  ln(1 / tau) / ln(r_{K / tau} / r_K).  On a line,
+ * or along a narrow band, a valley of chance cannot be walked around, so r_K' lies between that of the plane (2) and that of a line (1).
+ */
+static void
+widen_on_line(size_t d, double core, double tail, double on_line, double *sure)
+{
+	double		ratio = core > 0.0 ? 0.5 * log(tail / core) : INFINITY;
+	double		dimension = d == 1 ? 1.0 : fmin(fmax(log(1.0 / TAU) / ratio, 1.0), 2.0);
+
+	if (*sure > 0.0)
+		*sure *= pow(on_line / *sure, 2.0 - dimension);
+	else if (dimension < 2.0)
+		*sure = on_line;
+}
+
+static double *
+radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double K, fc_arena *arena)
+{
+	double	   *radius = FC_TAKE(arena, THRESHOLDS * b->m, double);
+	fc_mark		mark = fc_arena_mark(arena);
+	double	   *mass = FC_TAKE(arena, THRESHOLDS * b->m, double);
+
+	for (size_t a = 0; a < b->m; a++)
+	{
+		double		above = sqrt(K * (CHANCE + b->n[a]));
+
+		mass[CORE * b->m + a] = K;
+		mass[SURE * b->m + a] = K + above;
+		mass[SURE_ON_LINE * b->m + a] = K + sqrt(K * ((b->d == 1 ? CHANCE_ON_LINE : CHANCE_ON_BAND) + b->n[a]));
+		mass[TAIL * b->m + a] = K / TAU;
+		mass[ABOVE * b->m + a] = K + options->noise * above;
+	}
+	fc_squared_radii(b, mass, THRESHOLDS, arena, radius);
+	fc_arena_release(arena, mark);
+	for (size_t a = 0; a < b->m; a++)
+		widen_on_line(b->d, radius[CORE * b->m + a], radius[TAIL * b->m + a], radius[SURE_ON_LINE * b->m + a], &radius[SURE * b->m + a]);
+	return radius;
+}
+
+/* Are most rows in bubbles of several rows without extent?  Integers, ages: the step of such a lattice separates nothing. */
+static bool
+is_lattice(const fc_bubbles *b)
+{
+	double		rows = 0.0;
+	double		points = 0.0;
+	double		square = 0.0;
+	double		mean = 0.0;
+
+	for (size_t a = 0; a < b->m; a++)
+	{
+		square += b->square[a] / (double) b->m;
+		for (size_t c = 0; c < b->d; c++)
+			mean += b->mean[a * b->d + c] * b->mean[a * b->d + c] / (double) (b->m * b->d);
+	}
+	for (size_t a = 0; a < b->m; a++)
+	{
+		rows += b->n[a];
+		if (b->n[a] > 1.0 && b->square[a] <= 1e-9 * square + 1e-12 * mean)
+			points += b->n[a];
+	}
+	return b->m > MANY_BUBBLES && points > rows / 2.0;
+}
+
+/* No bubble of a lattice stands out within the median length of an edge. */
+static void
+raise_to_step(const density_walk *w, double *sure, fc_arena *arena)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	size_t		n = w->b->m - 1;
+	fc_keyed   *items = FC_TAKE(arena, 2 * n, fc_keyed);
+	double		step;
+
+	for (size_t i = 0; i < n; i++)
+		memcpy(&items[i].key, &w->edges[i].length, sizeof(double));
+	fc_sort(items, n, items + n);
+	memcpy(&step, &items[n / 2].key, sizeof(double));
+	for (size_t a = 0; a < w->b->m; a++)
+		sure[a] = fmax(sure[a], step) * (1.0 + ROUNDING);
+	fc_arena_release(arena, mark);
+}
+
+/* ---- splits ---- */
+
+static bool
+is_real(const density_walk *w, uint32_t part, double reach)
+{
+	return w->node[part] >= 0 || (w->rows[part] >= w->min_rows && reach > w->radius[SURE][w->peak[part]]);
+}
+
+/* The number of a cluster of the bubbles that the part has now. */
+static int32_t
+new_cluster(density_walk *w, uint32_t part)
+{
+	int32_t		c = (int32_t) w->found->k++;
+
+	w->found->cluster[c] = (fc_density_cluster) {w->peak[part], w->rows[part], 0.0};
+	fc_label_part(&w->parts, part, c, w->found->label);
+	return c;
+}
+
+static void
+split_parts(density_walk *w, uint32_t x, uint32_t y, double reach)
+{
+	if (w->node[x] < 0)
+		w->node[x] = new_cluster(w, x);
+	if (w->node[y] < 0)
+		w->node[y] = new_cluster(w, y);
+	w->found->split[w->splits] = (fc_density_split) {w->node[x], w->node[y], sqrt(reach), w->rows[x] + w->rows[y]};
+	w->node[x] = (int32_t) (w->b->m + w->splits++);
+	w->first = reach;
+}
+
+static void
+find_splits(density_walk *w)
+{
+	const double *core = w->radius[CORE];
+
+	for (size_t i = 0; i + 1 < w->b->m; i++)
+	{
+		uint32_t	x = fc_part_of(&w->parts, w->edges[i].a);
+		uint32_t	y = fc_part_of(&w->parts, w->edges[i].b);
+
+		if (core[w->peak[x]] > core[w->peak[y]])
+		{
+			uint32_t	held = x;
+
+			x = y;
+			y = held;
+		}
+		if (is_real(w, x, w->edges[i].reach) && is_real(w, y, w->edges[i].reach))
+			split_parts(w, x, y, w->edges[i].reach);
+		else if (w->node[x] < 0)
+			w->node[x] = w->node[y];
+		w->rows[x] += w->rows[y];
+		fc_join_parts(&w->parts, x, y);
+	}
+	if (w->found->k == 0)
+		(void) new_cluster(w, fc_part_of(&w->parts, 0));
+}
+
+/* Clusters by their rows, nodes by clusters and splits. */
+static void
+number_clusters(density_walk *w, fc_arena *arena)
+{
+	fc_density *f = w->found;
+	fc_mark		mark = fc_arena_mark(arena);
+	int32_t    *number = FC_TAKE(arena, f->k, int32_t);
+	double	   *rows = FC_TAKE(arena, f->k, double);
+	fc_density_cluster *cluster = FC_TAKE(arena, f->k, fc_density_cluster);
+
+	for (size_t c = 0; c < f->k; c++)
+	{
+		rows[c] = f->cluster[c].rows;
+		cluster[c] = f->cluster[c];
+	}
+	number_by_rows(rows, f->k, arena, number);
+	for (size_t c = 0; c < f->k; c++)
+		f->cluster[number[c]] = cluster[c];
+	for (size_t a = 0; a < w->b->m; a++)
+		f->label[a] = f->label[a] < 0 ? -1 : number[f->label[a]];
+	for (size_t i = 0; i < w->splits; i++)
+	{
+		int32_t    *node[2] = {&f->split[i].left, &f->split[i].right};
+
+		for (int side = 0; side < 2; side++)
+			*node[side] = (size_t) *node[side] < w->b->m ? number[*node[side]] : *node[side] - (int32_t) w->b->m + (int32_t) f->k;
+	}
+	fc_arena_release(arena, mark);
+}
+
+/* ---- labels ---- */
+
+/* Bubbles of a part that have no label take that of the bubble through which it joins, while the edge is within the cluster's limit (k). */
+static void
+spread_labels(const density_walk *w, const double *limit, int32_t *label, fc_arena *arena)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	fc_parts	parts = fc_new_parts(w->b->m, arena);
+
+	for (size_t a = 0; a < w->b->m; a++)
+		if (label[a] >= 0)
+			parts.first[a] = FC_NONE;
+	for (size_t i = 0; i + 1 < w->b->m; i++)
+	{
+		uint32_t	end[2] = {w->edges[i].a, w->edges[i].b};
+		uint32_t	part[2] = {fc_part_of(&parts, end[0]), fc_part_of(&parts, end[1])};
+
+		for (int side = 0; side < 2; side++)
+			if (label[end[side]] >= 0 && label[end[1 - side]] < 0 && w->edges[i].reach <= limit[label[end[side]]])
+				fc_label_part(&parts, part[1 - side], label[end[side]], label);
+		fc_join_parts(&parts, part[0], part[1]);
+	}
+	fc_arena_release(arena, mark);
+}
+
+/* Labels of bubbles, and how far clusters reach. */
+static void
+label_bubbles(density_walk *w, fc_arena *arena)
+{
+	fc_density *f = w->found;
+	fc_mark		mark = fc_arena_mark(arena);
+	double	   *limit = FC_TAKE(arena, f->k, double);
+	double		farthest = w->b->m > 1 ? w->edges[w->b->m - 2].reach : 0.0;
+
+	for (size_t a = 0; a < w->b->m; a++)
+	{
+		f->radius[a] = sqrt(w->radius[CORE][a]);
+		farthest = fmax(farthest, w->radius[CORE][a]);
+	}
+	for (size_t c = 0; c < f->k; c++)
+	{
+		limit[c] = fmax(w->radius[TAIL][f->cluster[c].peak], fmin(w->first, farthest));
+		f->cluster[c].reach = sqrt(limit[c]);
+	}
+	spread_labels(w, limit, f->label, arena);
+	memcpy(f->home, f->label, w->b->m * sizeof(int32_t));
+	for (size_t c = 0; c < f->k; c++)
+		limit[c] = INFINITY;
+	spread_labels(w, limit, f->home, arena);
+	for (size_t a = 0; a < w->b->m && f->k > 1; a++)
+		if (f->label[a] >= 0 && w->radius[ABOVE][a] > w->first && w->radius[CORE][a] > w->radius[TAIL][f->cluster[f->label[a]].peak])
+			f->label[a] = -1;
+	fc_arena_release(arena, mark);
+}
+
+void
+fc_density_clusters(const fc_bubbles *bubbles, const fc_density_options *options, fc_arena *arena, fc_density *found)
+{
+	size_t		m = bubbles->m;
+	fc_mark		mark;
+	double	   *radius;
+	density_walk w = {.b = bubbles,.min_rows = options->min_rows,.first = INFINITY,.found = found};
+
+	*found = (fc_density) {0, FC_TAKE(arena, m, fc_density_cluster), FC_TAKE(arena, m, fc_density_split), FC_TAKE(arena, m, int32_t),
+	FC_TAKE(arena, m, int32_t), FC_TAKE(arena, m, double)};
+	mark = fc_arena_mark(arena);
+	radius = radii_of_bubbles(bubbles, options, fmax(LEAST_SCALE, options->min_rows / 2.0), arena);
+	w.edges = FC_TAKE(arena, m, fc_edge);
+	fc_spanning_tree(bubbles, radius, arena, w.edges);
+	if (is_lattice(bubbles))
+		raise_to_step(&w, radius + SURE * m, arena);
+	w.parts = fc_new_parts(m, arena);
+	w.rows = FC_TAKE(arena, m, double);
+	w.peak = FC_TAKE(arena, m, uint32_t);
+	w.node = FC_TAKE(arena, m, int32_t);
+	memcpy(w.rows, bubbles->n, m * sizeof(double));
+	for (size_t t = 0; t < THRESHOLDS; t++)
+		w.radius[t] = radius + t * m;
+	for (size_t a = 0; a < m; a++)
+	{
+		w.peak[a] = (uint32_t) a;
+		w.node[a] = found->label[a] = -1;
+	}
+	find_splits(&w);
+	number_clusters(&w, arena);
+	label_bubbles(&w, arena);
+	fc_arena_release(arena, mark);
+}
+
+/* ---- one density ---- */
+
+/* Dense bubbles of the same part get one number, others -1. */
+static size_t
+number_parts(const fc_bubbles *b, fc_parts *parts, const double *core, double most, fc_arena *arena, int32_t *label)
+{
+	double	   *rows = FC_TAKE(arena, b->m, double);
+	int32_t    *number = FC_TAKE(arena, b->m, int32_t);
+	size_t		k = 0;
+
+	for (size_t a = 0; a < b->m; a++)
+		if (core[a] <= most && fc_part_of(parts, (uint32_t) a) == a)
+		{
+			number[a] = (int32_t) k;
+			rows[k++] = 0.0;
+		}
+	for (size_t a = 0; a < b->m; a++)
+	{
+		label[a] = core[a] <= most ? number[fc_part_of(parts, (uint32_t) a)] : -1;
+		if (label[a] >= 0)
+			rows[label[a]] += b->n[a];
+	}
+	number_by_rows(rows, k, arena, number);
+	for (size_t a = 0; a < b->m; a++)
+		label[a] = label[a] < 0 ? -1 : number[label[a]];
+	return k;
+}
+
+size_t
+fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena *arena, int32_t *label, double *radius)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	fc_point_columns	points = fc_point_columns_of(b, arena);
+	fc_parts	parts = fc_new_parts(b->m, arena);
+	double	   *core = FC_TAKE(arena, b->m, double);
+	double	   *squared = FC_TAKE(arena, b->m, double);
+	size_t		k;
+
+	for (size_t a = 0; a < b->m; a++)
+		squared[a] = min_rows;
+	fc_squared_radii(b, squared, 1, arena, core);
+	for (size_t a = 0; a < b->m; a++)
+	{
+		if (core[a] > scale * scale)
+			continue;
+		fc_check();
+		points.n = a;
+		fc_point_distances(&points, b->mean + a * b->d, squared);
+		for (size_t i = 0; i < a; i++)
+			if (core[i] <= scale * scale && sqrt(squared[i]) - sqrt(b->square[i]) - sqrt(b->square[a]) <= scale)
+			{
+				uint32_t	x = fc_part_of(&parts, (uint32_t) i);
+				uint32_t	y = fc_part_of(&parts, (uint32_t) a);
+
+				if (x != y)
+					fc_join_parts(&parts, x, y);
+			}
+	}
+	k = number_parts(b, &parts, core, scale * scale, arena, label);
+	for (size_t a = 0; a < b->m; a++)
+		radius[a] = sqrt(core[a]);
+	fc_arena_release(arena, mark);
+	return k;
+}

@@ -1,0 +1,149 @@
+/* tree.c - the minimum spanning tree of bubbles, by Prim's algorithm over all pairs, and parts that join along it */
+#include "density/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/sort.h"
+
+/* Bubbles outside the tree, without gaps, and the best edge from the tree to each. */
+typedef struct outside
+{
+	fc_point_columns	points;
+	uint32_t   *bubble;
+	fc_edge    *edge;			/* b is the bubble */
+	double	   *squared;		/* from the last bubble of the tree */
+} outside;
+
+static inline bool
+is_shorter(const fc_edge *a, const fc_edge *b)
+{
+	return a->reach < b->reach || (a->reach == b->reach && (a->length < b->length || (a->length == b->length && a->b < b->b)));
+}
+
+/* The last of the bubbles outside takes the place of one that enters the tree. */
+static void
+remove_bubble(outside *o, size_t i)
+{
+	size_t		last = --o->points.n;
+
+	for (size_t c = 0; c < o->points.d; c++)
+		o->points.x[c * o->points.stride + i] = o->points.x[c * o->points.stride + last];
+	o->bubble[i] = o->bubble[last];
+	o->edge[i] = o->edge[last];
+}
+
+/* Edges from bubble v, which is in the tree now; the place of the best of all. */
+static size_t
+offer_edges(outside *o, const double *core, uint32_t v)
+{
+	size_t		best = 0;
+
+	for (size_t i = 0; i < o->points.n; i++)
+	{
+		uint32_t	b = o->bubble[i];
+		fc_edge		edge = {fmax(fmax(core[v], core[b]), o->squared[i]), o->squared[i], v, b};
+
+		if (is_shorter(&edge, &o->edge[i]))
+			o->edge[i] = edge;
+		if (is_shorter(&o->edge[i], &o->edge[best]))
+			best = i;
+	}
+	return best;
+}
+
+/* By reach, equal ones by length, then as they are. */
+static void
+sort_edges(fc_edge *edges, size_t n, fc_arena *arena)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	fc_keyed   *items = FC_TAKE(arena, 2 * n, fc_keyed);
+	fc_edge    *sorted = FC_TAKE(arena, n, fc_edge);
+
+	for (size_t i = 0; i < n; i++)
+	{
+		items[i].value = i;
+		memcpy(&items[i].key, &edges[i].length, sizeof(double));
+	}
+	fc_sort(items, n, items + n);
+	for (size_t i = 0; i < n; i++)
+		memcpy(&items[i].key, &edges[items[i].value].reach, sizeof(double));
+	fc_sort(items, n, items + n);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = edges[items[i].value];
+	memcpy(edges, sorted, n * sizeof(fc_edge));
+	fc_arena_release(arena, mark);
+}
+
+void
+fc_spanning_tree(const fc_bubbles *bubbles, const double *core, fc_arena *arena, fc_edge *edges)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	size_t		m = bubbles->m;
+	outside		o = {fc_point_columns_of(bubbles, arena), FC_TAKE(arena, m, uint32_t), FC_TAKE(arena, m, fc_edge), FC_TAKE(arena, m, double)};
+	uint32_t	v = 0;
+
+	for (size_t i = 0; i < m; i++)
+	{
+		o.bubble[i] = (uint32_t) i;
+		o.edge[i] = (fc_edge) {INFINITY, INFINITY, 0, (uint32_t) i};
+	}
+	remove_bubble(&o, 0);
+	for (size_t i = 0; i + 1 < m; i++)
+	{
+		size_t		best;
+
+		fc_check();
+		fc_point_distances(&o.points, bubbles->mean + v * bubbles->d, o.squared);
+		best = offer_edges(&o, core, v);
+		edges[i] = o.edge[best];
+		v = edges[i].b;
+		remove_bubble(&o, best);
+	}
+	sort_edges(edges, m - 1, arena);
+	fc_arena_release(arena, mark);
+}
+
+/* ---- parts ---- */
+
+fc_parts
+fc_new_parts(size_t n, fc_arena *arena)
+{
+	fc_parts	parts = {FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t), FC_TAKE(arena, n, uint32_t)};
+
+	for (size_t v = 0; v < n; v++)
+	{
+		parts.up[v] = parts.first[v] = parts.last[v] = (uint32_t) v;
+		parts.next[v] = FC_NONE;
+	}
+	return parts;
+}
+
+uint32_t
+fc_part_of(fc_parts *parts, uint32_t v)
+{
+	while (parts->up[v] != v)
+		v = parts->up[v] = parts->up[parts->up[v]];
+	return v;
+}
+
+void
+fc_join_parts(fc_parts *parts, uint32_t x, uint32_t y)
+{
+	parts->up[y] = x;
+	if (parts->first[y] == FC_NONE)
+		return;
+	if (parts->first[x] == FC_NONE)
+		parts->first[x] = parts->first[y];
+	else
+		parts->next[parts->last[x]] = parts->first[y];
+	parts->last[x] = parts->last[y];
+}
+
+void
+fc_label_part(fc_parts *parts, uint32_t part, int32_t c, int32_t *label)
+{
+	for (uint32_t v = parts->first[part]; v != FC_NONE; v = parts->next[v])
+		label[v] = c;
+	parts->first[part] = FC_NONE;
+}

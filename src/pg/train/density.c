@@ -1,0 +1,510 @@
+/*
+ * density.c - the method density: clusters of any shape, and noise, from many small clusters that k-means has found and a scan has counted.
+ *
+ * Each of these is a bubble (core/density/density.h) by its rows, their mean, and their mean squared distance from it in the weighted sample.  The
+ * result has two operators: the micro-clusters with their regions (core/operator/operator.h), which label rows, and the means of the clusters, which
+ * describe them.
+ */
+#include "postgres.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+#include "density/density.h"
+#include "operator/contingency.h"
+#include "pg/base/errors.h"
+#include "pg/base/memory.h"
+#include "pg/kmeans/collection.h"
+#include "pg/model/model.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/train.h"
+
+#define SHARE_OF_CLUSTER	0.01	/* of the rows: min_cluster_rows */
+#define LEAST_OF_CLUSTER	10.0
+#define GRAIN				20.0	/* micro-clusters of min_cluster_rows rows, so that a ball of half of these spans ten */
+#define MOST_MICRO			20000.0
+#define NOISE				0.5
+#define COMPARED			200		/* micro-clusters, from which on half as many are tried */
+#define LEAST_AGREEMENT		0.8
+#define NEARLY_EQUAL		0.65	/* the radius of a ball of half of min_cluster_rows rows, of the distance of two rows */
+#define SLACK				1e-6	/* rounding of centroids to floats, of the largest distance */
+
+/* ---- options ---- */
+
+void
+check_density(const training *t, int64 k)
+{
+	static const char *const others[] = {"levels", "probes"};
+
+	if (strcmp(t->method, "density") != 0)
+		return;
+	for (int i = 0; i < lengthof(others); i++)
+		if (has_option(t->options, others[i]))
+			reject_with_method(t->method, psprintf("has no option \"%s\"", others[i]), "Its tree is shown by cluster_tree.");
+	if (k != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k is %lld, but method \"density\" finds the number of clusters", (long long) k),
+				 errhint("Leave out k; the option min_cluster_rows says how small a cluster may be.")));
+	if (has_option(t->options, "scale") && !(number_option(t->options, "scale", 1) > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"scale\" is 0, out of range"),
+				 errdetail("It is a distance above 0.")));
+}
+
+static double
+min_cluster_rows(const training *t, double n)
+{
+	return Min(n, number_option(t->options, "min_cluster_rows", Max(LEAST_OF_CLUSTER, ceil(SHARE_OF_CLUSTER * n))));
+}
+
+Size
+micro_clusters(const training *t)
+{
+	double		n = Max(1, t->estimate / Max(1, t->groups));
+
+	return (Size) number_option(t->options, "micro_clusters", Max(1, Min(MOST_MICRO, ceil(GRAIN * n / min_cluster_rows(t, n)))));
+}
+
+/* ---- bubbles ---- */
+
+typedef struct bubble_set
+{
+	fc_bubbles	b;				/* views of these */
+	double	   *n;				/* m */
+	double	   *x;				/* m x d: their means */
+	double	   *mean;			/* m x d: about the mean of all */
+	double	   *square;			/* m */
+	double		rows;
+	double		variance;		/* the mean squared distance of a row to the mean of all */
+} bubble_set;
+
+/* Means about that of all, for differences of them are taken. */
+static void
+center_bubbles(bubble_set *set, Size m, Size d)
+{
+	double	   *origin = palloc0(d * sizeof(double));
+
+	set->rows = set->variance = 0;
+	for (Size a = 0; a < m; a++)
+	{
+		set->rows += set->n[a];
+		for (Size c = 0; c < d; c++)
+			origin[c] += (set->x[a * d + c] - origin[c]) * set->n[a] / set->rows;
+	}
+	for (Size a = 0; a < m; a++)
+	{
+		double		square = set->square[a];
+
+		for (Size c = 0; c < d; c++)
+		{
+			set->mean[a * d + c] = set->x[a * d + c] - origin[c];
+			square += set->mean[a * d + c] * set->mean[a * d + c];
+		}
+		set->variance += square * set->n[a] / set->rows;
+	}
+	set->b = (fc_bubbles) {m, d, set->n, set->mean, set->square};
+	pfree(origin);
+}
+
+static bubble_set
+take_bubbles(fc_arena *arena, Size m, Size d)
+{
+	return (bubble_set) {.n = FC_TAKE(arena, m, double),.x = FC_TAKE(arena, m * d, double),.mean = FC_TAKE(arena, m * d, double),.square = FC_TAKE(arena, m, double)};
+}
+
+/* Those of the micro-clusters that have rows. */
+static bubble_set
+bubbles_of_part(const train_part *part, fc_arena *arena)
+{
+	fit_profile profile = profile_of_fit(part->op, part->rows, NULL, 0);
+	bubble_set	set = take_bubbles(arena, part->op->k, part->op->d);
+	fc_operator op;
+	double	   *x;
+	Size		m = 0;
+
+	open_operator(part->op, &op);
+	x = centroids_in_units(&op, NULL, NULL);
+	for (Size j = 0; j < op.k; j++)
+	{
+		double		n = isnan(part->objective) ? profile.weights[j] : op.weights[j];	/* of the sample where no scan has counted them */
+
+		if (!(n > 0))
+			continue;
+		set.n[m] = n;
+		set.square[m] = profile.weights[j] > 0 ? profile.spreads[j] * profile.spreads[j] * (double) op.d : 0;
+		memcpy(set.x + m * op.d, x + j * op.d, op.d * sizeof(double));
+		m++;
+	}
+	pfree(x);
+	center_bubbles(&set, m, op.d);
+	return set;
+}
+
+/* ---- are the clusters those of half as many micro-clusters? ---- */
+
+/* Bubbles of bubbles, of which at most half as many are made; number (m): the one of each. */
+static bubble_set
+halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena, int32 *number)
+{
+	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_operator_header *all = make_codebook(set->mean, set->n, set->b.m, set->b.d);
+	bubble_set	half = take_bubbles(arena, set->b.m / 2, set->b.d);
+	fc_operator_header *found;
+	two_labellings labels;
+	Size		d = set->b.d;
+	Size		m = 0;
+	int32	   *place;
+
+	options.seed = (uint64) t->seed;
+	options.n_init = 1;
+	found = cluster_rows(all, set->b.m / 2, &options, NULL, 0);
+	labels = label_twice(found, all, found, all);
+	place = palloc(found->k * sizeof(int32));
+	memset(place, -1, found->k * sizeof(int32));
+	memset(half.n, 0, found->k * sizeof(double));
+	memset(half.x, 0, found->k * d * sizeof(double));
+	memset(half.square, 0, found->k * sizeof(double));
+	for (Size a = 0; a < set->b.m; a++)
+	{
+		Size		j = (Size) labels.a.labels[a];
+
+		if (place[j] < 0)
+			place[j] = (int32) m++;
+		number[a] = place[j];
+		j = (Size) place[j];
+		half.n[j] += set->n[a];
+		for (Size c = 0; c < d; c++)
+			half.x[j * d + c] += (set->mean[a * d + c] - half.x[j * d + c]) * set->n[a] / half.n[j];
+	}
+	for (Size a = 0; a < set->b.m; a++)
+	{
+		double		square = set->square[a];
+
+		for (Size c = 0; c < d; c++)
+			square += (set->mean[a * d + c] - half.x[(Size) number[a] * d + c]) * (set->mean[a * d + c] - half.x[(Size) number[a] * d + c]);
+		half.square[number[a]] += square * set->n[a] / half.n[number[a]];
+	}
+	center_bubbles(&half, m, d);
+	return half;
+}
+
+/* The adjusted Rand index of two labels of the bubbles, by their rows; noise is a label. */
+static double
+agreement(const bubble_set *set, const int32 *a, const int32 *b, fc_arena *arena)
+{
+	Size		capacity = 2;
+	fc_contingency *table;
+	fc_cell    *cells;
+	double		score;
+
+	while (capacity < 2 * set->b.m)
+		capacity *= 2;
+	table = palloc(fc_contingency_size(capacity));
+	fc_contingency_init(capacity, table);
+	for (Size i = 0; i < set->b.m; i++)
+		check_status(fc_contingency_add(table, a[i], b[i], Max(1, (int64) rint(set->n[i]))));
+	cells = palloc(table->used * sizeof(fc_cell));
+	fc_contingency_list(table, arena, cells);
+	check_status(fc_adjusted_rand(cells, table->used, arena, &score));
+	return score;
+}
+
+static void
+compare_halved(const training *t, const bubble_set *set, const fc_density_options *options, const fc_density *found, fc_arena *arena)
+{
+	int32	   *number;
+	int32	   *label;
+	bubble_set	half;
+	fc_density	other;
+	double		score;
+
+	if (set->b.m < COMPARED || flag_option(t->options, "quiet", false) || t->source.group_by != NULL)
+		return;
+	number = FC_TAKE(arena, set->b.m, int32);
+	label = FC_TAKE(arena, set->b.m, int32);
+	half = halved_bubbles(t, set, arena, number);
+	fc_density_clusters(&half.b, options, arena, &other);
+	for (Size a = 0; a < set->b.m; a++)
+		label[a] = other.label[number[a]];
+	score = agreement(set, found->label, label, arena);
+	if (other.k != found->k || score < LEAST_AGREEMENT)
+		ereport(NOTICE,
+				(errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters of %zu, %zu of %zu", t->model, found->k, set->b.m, other.k, half.b.m),
+				 errdetail("Their labels agree to an adjusted Rand index of %.2f.", score),
+				 errhint("Raise option micro_clusters until they stay, or min_cluster_rows for fewer and larger clusters.")));
+}
+
+/* ---- regions ---- */
+
+/* Regions of a part, for each of the micro-clusters that are kept. */
+typedef struct found_regions
+{
+	Size		clusters;
+	int32	   *cluster;
+	int32	   *home;
+	double	   *radius;
+	double	   *reach;
+	double	   *peak;
+} found_regions;
+
+static float
+shown_float(double x)
+{
+	return (float) Min(x, FLT_MAX);
+}
+
+/* The operator that labels rows.  Reaches have room for the rounding of centroids. */
+static fc_operator_header *
+micro_operator(const training *t, const bubble_set *set, const found_regions *found)
+{
+	Size		m = set->b.m;
+	fc_metric	metric = t->source.cosine ? FC_COSINE : FC_EUCLIDEAN;
+	int32	   *cluster = palloc(2 * m * sizeof(int32));
+	float	   *numbers = palloc(3 * m * sizeof(float));
+	double		slack = SLACK * sqrt(set->variance);
+	fc_operator op;
+
+	open_operator(make_codebook_for(metric, unit_centroids(metric, set->x, m, set->b.d), set->n, m, set->b.d), &op);
+	for (Size a = 0; a < m; a++)
+	{
+		cluster[a] = found->cluster[a];
+		cluster[m + a] = found->home[a];
+		numbers[a] = shown_float(found->radius[a]);
+		numbers[m + a] = shown_float((1 + SLACK) * found->reach[a] + slack);
+		numbers[2 * m + a] = shown_float(found->peak[a]);
+	}
+	op.regions = (fc_regions) {found->clusters, cluster, cluster + m, numbers, numbers + m, numbers + 2 * m};
+	return store_operator(&op);
+}
+
+/* The means of the clusters and their rows, without noise, and the deviation per dimension of each. */
+static void
+describe_clusters(const training *t, train_part *part, const bubble_set *set, const found_regions *found)
+{
+	Size		k = found->clusters;
+	Size		d = set->b.d;
+	fc_metric	metric = t->source.cosine ? FC_COSINE : FC_EUCLIDEAN;
+	double	   *x = palloc0(k * d * sizeof(double));
+	double	   *n = palloc0(k * sizeof(double));
+	double	   *spreads = palloc0(k * sizeof(double));
+
+	for (Size a = 0; a < set->b.m; a++)
+		if (found->cluster[a] >= 0)
+		{
+			Size		j = (Size) found->cluster[a];
+
+			n[j] += set->n[a];
+			for (Size c = 0; c < d; c++)
+				x[j * d + c] += (set->x[a * d + c] - x[j * d + c]) * set->n[a] / n[j];
+		}
+	for (Size a = 0; a < set->b.m; a++)
+		if (found->cluster[a] >= 0)
+		{
+			Size		j = (Size) found->cluster[a];
+			double		square = set->square[a];
+
+			for (Size c = 0; c < d; c++)
+				square += (set->x[a * d + c] - x[j * d + c]) * (set->x[a * d + c] - x[j * d + c]);
+			spreads[j] += square * set->n[a] / n[j];
+		}
+	for (Size j = 0; j < k; j++)
+		spreads[j] = sqrt(spreads[j] / (double) d);
+	part->op = make_codebook_for(metric, unit_centroids(metric, x, k, d), n, k, d);
+	part->spreads = spreads;
+	part->micro = micro_operator(t, set, found);
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* In many dimensions all rows are about as far from each other, and a ball of few rows is as wide as one of many. */
+static void
+warn_equal_distances(const training *t, const bubble_set *set, const double *radius, fc_arena *arena)
+{
+	double	   *sorted = FC_TAKE(arena, set->b.m, double);
+	double		ratio;
+
+	memcpy(sorted, radius, set->b.m * sizeof(double));
+	qsort(sorted, set->b.m, sizeof(double), ascending);
+	ratio = sorted[set->b.m / 2] / sqrt(2 * set->variance);
+	if (set->b.m >= COMPARED && ratio > NEARLY_EQUAL)
+		ereport(WARNING,
+				(errmsg("rows of model \"%s\" are at nearly equal distances, from which density tells little", t->model),
+				 errdetail("In %zu dimensions a row's nearest half of min_cluster_rows reach %.0f %% as far as two rows are apart.", set->b.d, 100 * ratio),
+				 errhint("Train on fewer columns or on leading principal components, or use method kmeans.")));
+}
+
+/* Leaves of the condensed tree. */
+static found_regions
+find_leaves(const training *t, train_part *part, const bubble_set *set, fc_arena *arena)
+{
+	fc_density_options options = {min_cluster_rows(t, set->rows), number_option(t->options, "noise", NOISE)};
+	Size		m = set->b.m;
+	fc_density	tree;
+	found_regions found;
+
+	fc_density_clusters(&set->b, &options, arena, &tree);
+	warn_equal_distances(t, set, tree.radius, arena);
+	compare_halved(t, set, &options, &tree, arena);
+	found = (found_regions) {tree.k, tree.label, tree.home, tree.radius, FC_TAKE(arena, m, double), FC_TAKE(arena, m, double)};
+	for (Size a = 0; a < m; a++)
+	{
+		const fc_density_cluster *home = &tree.cluster[tree.home[a]];
+
+		found.reach[a] = tree.label[a] >= 0 ? tree.cluster[tree.label[a]].reach : 0;
+		found.peak[a] = tree.radius[home->peak];
+	}
+	if (tree.k > 1)
+		part->splits = palloc((tree.k - 1) * 4 * sizeof(double));
+	for (Size i = 0; i + 1 < tree.k; i++)
+	{
+		double		split[4] = {tree.split[i].left, tree.split[i].right, tree.split[i].radius, tree.split[i].rows};
+
+		memcpy(part->splits + 4 * i, split, sizeof(split));
+	}
+	return found;
+}
+
+/* Dense bubbles alone are kept: a row is of the nearest of these, or noise. */
+static found_regions
+find_at_scale(const training *t, const train_part *part, bubble_set *set, fc_arena *arena)
+{
+	double		scale = number_option(t->options, "scale", 0);
+	double		min_rows = min_cluster_rows(t, set->rows);
+	Size		d = set->b.d;
+	found_regions found = {0, FC_TAKE(arena, set->b.m, int32), NULL, FC_TAKE(arena, set->b.m, double), FC_TAKE(arena, set->b.m, double), FC_TAKE(arena, set->b.m, double)};
+	double	   *peak;
+	Size		m = 0;
+
+	found.clusters = fc_density_at_scale(&set->b, min_rows, scale, arena, found.cluster, found.radius);
+	if (found.clusters == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("no place has %.0f rows within the distance %g%s", min_rows, scale, part->group[0] == '\0' ? "" : psprintf(", of group \"%s\"", part->group)),
+				 errhint("Raise option scale, which is a distance as predict_distance gives it, or lower min_cluster_rows.")));
+	peak = FC_TAKE(arena, found.clusters, double);
+	for (Size c = 0; c < found.clusters; c++)
+		peak[c] = INFINITY;
+	for (Size a = 0; a < set->b.m; a++)
+	{
+		if (found.cluster[a] < 0)
+			continue;
+		found.cluster[m] = found.cluster[a];
+		found.radius[m] = found.radius[a];
+		found.reach[m] = scale;
+		peak[found.cluster[m]] = Min(peak[found.cluster[m]], found.radius[m]);
+		set->n[m] = set->n[a];
+		set->square[m] = set->square[a];
+		memmove(set->x + m * d, set->x + a * d, d * sizeof(double));
+		m++;
+	}
+	for (Size a = 0; a < m; a++)
+		found.peak[a] = peak[found.cluster[a]];
+	found.home = found.cluster;
+	set->b.m = m;
+	return found;
+}
+
+static double
+find_part(const training *t, train_part *part)
+{
+	fc_arena	arena = make_arena("density");
+	bubble_set	set = bubbles_of_part(part, &arena);
+	found_regions found = has_option(t->options, "scale") ? find_at_scale(t, part, &set, &arena) : find_leaves(t, part, &set, &arena);
+	double		clustered = 0;
+
+	describe_clusters(t, part, &set, &found);
+	for (Size a = 0; a < set.b.m; a++)
+		clustered += found.cluster[a] >= 0 ? set.n[a] : 0;
+	part->objective = NAN;
+	release_arena(&arena);
+	return clustered;
+}
+
+void
+find_regions(training *t, train_part *parts, int count)
+{
+	TimestampTz begun = begin_step(t, "density");
+	double		clustered = 0;
+	double		n = 0;
+	Size		clusters = 0;
+	char	   *note;
+
+	for (int i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		clustered += find_part(t, &parts[i]);
+		n += (double) parts[i].n;
+		clusters += parts[i].op->k;
+	}
+	note = psprintf("%zu clusters, %.1f %% noise", clusters, 100 * Max(0, 1 - clustered / n));
+	log_step(t, "density", begun, NAN, note);
+	t->note = t->source.group_by == NULL ? note : NULL;
+}
+
+/* ---- numbers ---- */
+
+void
+number_regions(train_part *part, const int32 *numbers)
+{
+	Size		k = part->op->k;
+	double	   *spreads = palloc(k * sizeof(double));
+	fc_operator op;
+	int32	   *cluster;
+
+	if (numbers == NULL)
+		return;
+	open_operator(part->micro, &op);
+	cluster = palloc(2 * op.k * sizeof(int32));
+	for (Size a = 0; a < op.k; a++)
+	{
+		cluster[a] = op.regions.cluster[a] < 0 ? -1 : numbers[op.regions.cluster[a]];
+		cluster[op.k + a] = numbers[op.regions.home[a]];
+	}
+	for (Size j = 0; j < k; j++)
+		spreads[numbers[j]] = part->spreads[j];
+	for (Size i = 0; part->splits != NULL && i + 1 < k; i++)
+		for (int side = 0; side < 2; side++)
+			if (part->splits[4 * i + (Size) side] < (double) k)
+				part->splits[4 * i + (Size) side] = numbers[(Size) part->splits[4 * i + (Size) side]];
+	op.regions.cluster = cluster;
+	op.regions.home = cluster + op.k;
+	part->micro = store_operator(&op);
+	part->op = renumbered(part->op, numbers);
+	part->spreads = spreads;
+}
+
+/* The mean is not of anything; quantiles are of outlier scores. */
+fit_profile
+profile_of_regions(const train_part *part, const double *places, Size count)
+{
+	const fc_operator_header *plain = without_regions(part->micro);
+	two_labellings labels = label_twice(plain, part->rows, plain, part->rows);
+	double	   *squares = palloc_extended(labels.a.n * sizeof(double), MCXT_ALLOC_HUGE);
+	fit_profile profile = {.mean = NAN,.error = NAN,.quantiles = palloc(count * sizeof(double)),.spreads = part->spreads};
+	fc_arena	arena = make_arena("the profile of a fit");
+	fc_operator op;
+
+	open_operator(part->micro, &op);
+	for (Size i = 0; i < labels.a.n; i++)
+	{
+		double		score = fc_operator_outlier(&op, (Size) labels.a.labels[i], labels.a.squares[i]);
+
+		squares[i] = score * score;
+	}
+	labels.a.squares = squares;
+	fc_fit_quantiles(&labels.a, places, count, &arena, profile.quantiles);
+	release_arena(&arena);
+	return profile;
+}

@@ -1,0 +1,158 @@
+/*
+ * warnings.c - warnings that a careful colleague would give before a first training, from the sample that it has drawn anyway.
+ *
+ * Each names the column and says what to do.  Identifiers and times that only grow are told by the catalog, or by the order in which rows lie.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "encode/facts.h"
+#include "pg/encode/encode.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/train.h"
+
+#define MOST_ROWS		2000
+#define LEAST_ROWS		50		/* of fewer nothing is told */
+#define MOST_COLUMNS	64		/* numbers that are compared with each other */
+#define MOSTLY_NULL		0.5
+#define NEAR_COPY		0.99
+#define VERY_SKEWED		10
+#define LEAST_FAR		0.005	/* share of the rows, and their part of the sum of squares, that draw clusters to themselves */
+#define MOST_FAR		0.2
+#define FAR_SQUARES		0.9
+#define ORDERED			0.98	/* of the rows, as they lie, are not below the one before */
+
+/* Do values only grow from row to row as they lie in the table?  Rows of other relations have no places. */
+static bool
+grows(const training *t, const char *column)
+{
+	StringInfoData query;
+	bool		null;
+	Datum		result;
+
+	if (!t->source.heap || t->source.leaf_count > 0 || t->source.sharded)
+		return false;
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT avg((q.v >= q.before)::integer) > %g AND count(DISTINCT q.v) > %d FROM (SELECT t.%s AS v, lag(t.%s) OVER (ORDER BY t.tableoid, t.ctid) AS before ",
+					 ORDERED, LEAST_ROWS / 2, quote_identifier(column), quote_identifier(column));
+	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->seed, NULL);
+	appendStringInfoString(&query, ") q WHERE q.before IS NOT NULL");
+	result = query_datum(query.data, 0, NULL, 0, &null);
+	return !null && DatumGetBool(result);
+}
+
+/* Is there a unique index of this column alone? */
+static bool
+has_unique_index(const training *t, const char *column)
+{
+	query_argument arguments[] = {{"oid", ObjectIdGetDatum(t->source.id)}, {"int2", Int16GetDatum(get_attnum(t->source.id, column))}};
+
+	return DatumGetBool(query_datum("SELECT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = $1 AND i.indisunique AND i.indnkeyatts = 1 AND i.indkey[0] = $2 AND i.indpred IS NULL)",
+									lengthof(arguments), arguments, 0, NULL));
+}
+
+/* Of integers; texts and uuids are told by their many values (warn_useless_columns). */
+static bool
+is_identifier(const training *t, const char *column, const fc_column_facts *facts)
+{
+	Oid			type = getBaseType(column_type(t->source.id, column));
+
+	if (type != INT2OID && type != INT4OID && type != INT8OID)
+		return false;
+	return has_unique_index(t, column) || (facts->unique == 1 && grows(t, column));
+}
+
+/* The first that holds; false: nothing is to be said. */
+static bool
+warn_column(const training *t, const char *name, const char *column, const fc_column_facts *facts, double nulls, bool is_log)
+{
+	Oid			type = column == NULL ? InvalidOid : getBaseType(column_type(t->source.id, column));
+	bool		is_time = type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+
+	if (column != NULL && is_identifier(t, column, facts))
+		ereport(WARNING,
+				(errmsg("column \"%s\" is an identifier: every row has a value of its own", name),
+				 errhint("Leave it out: the distance of two identifiers means nothing.")));
+	else if (nulls > MOSTLY_NULL && nulls < 1)
+		ereport(WARNING,
+				(errmsg("column \"%s\" is NULL in %.0f %% of the rows: what is put in their place decides", name, 100 * nulls),
+				 errhint("Leave it out, or make a column of whether it is NULL.")));
+	else if (is_time && grows(t, column))
+		ereport(WARNING,
+				(errmsg("column \"%s\" only grows: later rows lie outside of all that was seen", name),
+				 errhint("Leave it out, or make a column of what comes again, such as extract(hour FROM %s).", quote_identifier(column))));
+	else if (!is_log && fabs(facts->skew) > VERY_SKEWED)
+		ereport(WARNING,
+				(errmsg("column \"%s\" has skew %.0f: few values make clusters of their own", name, facts->skew),
+				 column == NULL ? errhint("Perhaps its logarithm tells more.") :
+				 errhint("Perhaps its logarithm tells more: '{\"encoder\": {\"transform\": {\"%s\": \"log\"}}}'.", column)));
+	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR && facts->far_squares > FAR_SQUARES && number_option(t->options, "trim", 0) == 0)
+		ereport(WARNING,
+				(errmsg("%.1f %% of the rows are far out in column \"%s\": they draw clusters to themselves", 100 * facts->far, name),
+				 errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".", ceil(110 * facts->far) / 100)));
+	else
+		return false;
+	return true;
+}
+
+/* Each column is told of once, with the first that it nearly repeats, and none that was told of already. */
+static void
+warn_copies(const double *x, Size n, Size d, const Size *dimension, char *const *name, int count)
+{
+	for (int j = 1; j < count; j++)
+		for (int i = 0; i < j; i++)
+		{
+			double		r = fc_correlation(x, n, d, dimension[i], dimension[j]);
+
+			if (fabs(r) <= NEAR_COPY)
+				continue;
+			ereport(WARNING,
+					(errmsg("columns \"%s\" and \"%s\" are near copies: their correlation is %.3f", name[i], name[j], r),
+					 errhint("Leave one out: what both say counts twice.")));
+			break;
+		}
+}
+
+void
+warn_columns(const training *t, const fc_operator_header *sample)
+{
+	fc_operator rows;
+	fc_encoder	encoder;
+	double	   *x;
+	double	   *sorted;
+	Size		dimension[MOST_COLUMNS];
+	char	   *name[MOST_COLUMNS];
+	int			count = 0;
+
+	if (t->again || t->source.encoder == NULL || sample->k < LEAST_ROWS)
+		return;
+	open_operator(some_rows(sample, 1, MOST_ROWS), &rows);
+	x = centroids_in_units(&rows, NULL, NULL);
+	sorted = palloc(rows.k * sizeof(double));
+	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
+	for (Size i = 0; i < encoder.features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder.feature[i];
+		bool		is_number = feature->kind == FC_FEATURE_NUMBER || feature->kind == FC_FEATURE_DATE || feature->kind == FC_FEATURE_TIMESTAMP || feature->kind == FC_FEATURE_INTERVAL;
+		char	   *shown = feature_name(&encoder, feature);
+		fc_column_facts facts = {0};
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_number)
+			facts = fc_facts_of_column(x, rows.k, rows.d, feature->first, sorted);
+		if (feature->kind == FC_FEATURE_VECTOR ||
+			warn_column(t, shown, feature->path_length == 0 ? shown : NULL, &facts, (double) feature->nulls_seen / (double) encoder.rows, feature->log) ||
+			!is_number || count == MOST_COLUMNS)
+			continue;
+		dimension[count] = feature->first;
+		name[count++] = shown;
+	}
+	warn_copies(x, rows.k, rows.d, dimension, name, count);
+}

@@ -1,0 +1,414 @@
+/* test_density.c - radii and the tree against their definitions; shapes, noise, even rows, lattices, few bubbles; one density */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "density/internal.h"
+
+#define ROUNDS	4				/* of Lloyd's algorithm that makes bubbles */
+#define MOST_D	3
+
+/* Rows, their bubbles by the nearest of m centroids, and the bubble of each row. */
+typedef struct problem
+{
+	size_t		rows;
+	size_t		d;
+	double	   *x;
+	fc_bubbles	b;
+	double	   *n;
+	double	   *mean;
+	double	   *square;
+	size_t	   *bubble;
+} problem;
+
+static problem
+new_problem(size_t rows, size_t d, size_t m)
+{
+	problem		p = {rows, d, unit_alloc(rows * d, sizeof(double)), {m, d, NULL, NULL, NULL}, unit_alloc(m, sizeof(double)),
+	unit_alloc(m * d, sizeof(double)), unit_alloc(m, sizeof(double)), unit_alloc(rows, sizeof(size_t))};
+
+	p.b.n = p.n;
+	p.b.mean = p.mean;
+	p.b.square = p.square;
+	return p;
+}
+
+static void
+free_problem(problem *p)
+{
+	free(p->x);
+	free(p->n);
+	free(p->mean);
+	free(p->square);
+	free(p->bubble);
+}
+
+static double
+squared(const double *a, const double *b, size_t d)
+{
+	double		sum = 0.0;
+
+	for (size_t c = 0; c < d; c++)
+		sum += (a[c] - b[c]) * (a[c] - b[c]);
+	return sum;
+}
+
+static size_t
+nearest(const problem *p, const double *x)
+{
+	size_t		best = 0;
+
+	for (size_t a = 1; a < p->b.m; a++)
+		if (squared(x, p->mean + a * p->d, p->d) < squared(x, p->mean + best * p->d, p->d))
+			best = a;
+	return best;
+}
+
+/* From the first m rows; empty bubbles are dropped at the end. */
+static void
+make_bubbles(problem *p)
+{
+	size_t		d = p->d;
+	size_t		m = p->b.m;
+	double	   *sum = unit_alloc(m * d, sizeof(double));
+
+	memcpy(p->mean, p->x, m * d * sizeof(double));
+	for (int round = 0; round < ROUNDS; round++)
+	{
+		memset(p->n, 0, m * sizeof(double));
+		memset(sum, 0, m * d * sizeof(double));
+		for (size_t i = 0; i < p->rows; i++)
+		{
+			size_t		a = p->bubble[i] = nearest(p, p->x + i * d);
+
+			p->n[a] += 1.0;
+			for (size_t c = 0; c < d; c++)
+				sum[a * d + c] += p->x[i * d + c];
+		}
+		for (size_t a = 0; a < m; a++)
+			for (size_t c = 0; c < d && p->n[a] > 0.0; c++)
+				p->mean[a * d + c] = sum[a * d + c] / p->n[a];
+	}
+	p->b.m = 0;
+	for (size_t a = 0; a < m; a++)
+	{
+		size_t		to = p->b.m;
+
+		if (p->n[a] == 0.0)
+			continue;
+		p->n[to] = p->n[a];
+		memmove(p->mean + to * d, p->mean + a * d, d * sizeof(double));
+		p->square[to] = 0.0;
+		for (size_t i = 0; i < p->rows; i++)
+			if (p->bubble[i] == a)
+			{
+				p->square[to] += squared(p->x + i * d, p->mean + to * d, d) / p->n[to];
+				p->bubble[i] = to;
+			}
+		p->b.m++;
+	}
+	free(sum);
+}
+
+/* ---- definitions ---- */
+
+static int
+compare_squares(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double
+brute_radius(const fc_bubbles *b, size_t a, double mass)
+{
+	double	  (*near)[2] = unit_alloc(b->m, sizeof(*near));
+	double		x[2] = {0.0, 0.0};
+	double		y[2] = {0.0, 0.0};
+	double		before = 0.0;
+
+	for (size_t i = 0; i < b->m; i++)
+	{
+		near[i][0] = squared(b->mean + a * b->d, b->mean + i * b->d, b->d) + b->square[i];
+		near[i][1] = b->n[i];
+	}
+	qsort(near, b->m, sizeof(*near), compare_squares);
+	for (size_t i = 0; i < b->m && (i == 0 || x[1] < mass); i++)
+	{
+		x[0] = x[1];
+		y[0] = y[1];
+		x[1] = before + near[i][1] / 2.0;
+		y[1] = near[i][0];
+		before += near[i][1];
+	}
+	free(near);
+	return mass >= x[1] ? y[1] : y[0] + (mass - x[0]) / (x[1] - x[0]) * (y[1] - y[0]);
+}
+
+static void
+fill_normal(problem *p, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 0);
+
+	for (size_t i = 0; i < p->rows * p->d; i++)
+		p->x[i] = fc_rng_normal(&rng);
+}
+
+static void
+test_radii(size_t rows, size_t d, size_t m)
+{
+	problem		p = new_problem(rows, d, m);
+	fc_arena	arena = unit_arena();
+	double	   *mass;
+	double	   *found;
+
+	fill_normal(&p, 7);
+	make_bubbles(&p);
+	mass = FC_TAKE(&arena, 3 * p.b.m, double);
+	found = FC_TAKE(&arena, 3 * p.b.m, double);
+	for (size_t i = 0; i < 3 * p.b.m; i++)
+		mass[i] = (double) rows * (i < p.b.m ? 0.001 : i < 2 * p.b.m ? 0.4 : 1.0);
+	fc_squared_radii(&p.b, mass, 3, &arena, found);
+	for (size_t i = 0; i < 3 * p.b.m; i++)
+	{
+		double		wanted = brute_radius(&p.b, i % p.b.m, mass[i]);
+
+		CHECK(fabs(found[i] - wanted) <= 1e-12 * (1.0 + wanted), "radius %zu: %g, not %g", i, found[i], wanted);
+	}
+	unit_arena_free(&arena);
+	free_problem(&p);
+}
+
+/* A spanning tree is minimal where no pair is shorter than the longest edge of its path: the reach at which parts of the sorted edges join. */
+static void
+test_tree(size_t m, size_t d)
+{
+	problem		p = new_problem(m, d, m);
+	fc_arena	arena = unit_arena();
+	double	   *core = FC_TAKE(&arena, m, double);
+	fc_edge    *edges = FC_TAKE(&arena, m, fc_edge);
+	fc_parts	parts = fc_new_parts(m, &arena);
+	size_t		wrong = 0;
+
+	fill_normal(&p, 3);
+	make_bubbles(&p);
+	CHECK(p.b.m == m, "%zu bubbles", p.b.m);
+	for (size_t a = 0; a < m; a++)
+		core[a] = (double) (a % 5) / 10.0;
+	fc_spanning_tree(&p.b, core, &arena, edges);
+	for (size_t i = 0; i + 1 < m; i++)
+	{
+		uint32_t	x = fc_part_of(&parts, edges[i].a);
+		uint32_t	y = fc_part_of(&parts, edges[i].b);
+
+		CHECK(x != y && (i == 0 || edges[i].reach >= edges[i - 1].reach), "edge %zu", i);
+		for (size_t a = 0; a < m; a++)
+			for (size_t b = 0; b < m; b++)
+				if (fc_part_of(&parts, (uint32_t) a) == x && fc_part_of(&parts, (uint32_t) b) == y)
+					wrong += fmax(fmax(core[a], core[b]), squared(p.mean + a * d, p.mean + b * d, d)) < (1.0 - 1e-12) * edges[i].reach;
+		fc_join_parts(&parts, x, y);
+	}
+	CHECK(wrong == 0, "%zu shorter pairs", wrong);
+	unit_arena_free(&arena);
+	free_problem(&p);
+}
+
+/* ---- clusters ---- */
+
+/* Clusters are leaves of one tree, whose splits hold ever sparser valleys and, at the top, all rows that have joined. */
+static void
+check_tree(const fc_density *f, double rows)
+{
+	bool	   *below = unit_alloc(2 * f->k, sizeof(bool));
+
+	memset(below, 0, 2 * f->k * sizeof(bool));
+	for (size_t i = 0; i + 1 < f->k; i++)
+	{
+		const fc_density_split *s = &f->split[i];
+
+		CHECK(s->left != s->right && s->left >= 0 && s->right >= 0 && (size_t) s->left < f->k + i && (size_t) s->right < f->k + i, "split %zu", i);
+		CHECK(!below[s->left] && !below[s->right] && s->rows <= rows && (i == 0 || s->radius >= s[-1].radius), "split %zu", i);
+		below[s->left] = below[s->right] = true;
+	}
+	for (size_t c = 1; c < f->k; c++)
+		CHECK(f->cluster[c].rows <= f->cluster[c - 1].rows, "cluster %zu", c);
+	free(below);
+}
+
+/* The share of rows whose bubble has the cluster of most rows of the same truth; noise counts as wrong. */
+static double
+agreement(const problem *p, const fc_density *f, const int *truth, int kinds)
+{
+	size_t	   *count = unit_alloc((size_t) kinds * f->k, sizeof(size_t));
+	double		right = 0.0;
+
+	memset(count, 0, (size_t) kinds * f->k * sizeof(size_t));
+	for (size_t i = 0; i < p->rows; i++)
+		if (truth[i] >= 0 && f->label[p->bubble[i]] >= 0)
+			count[(size_t) truth[i] * f->k + (size_t) f->label[p->bubble[i]]]++;
+	for (int t = 0; t < kinds; t++)
+	{
+		size_t		most = 0;
+
+		for (size_t c = 0; c < f->k; c++)
+			most = count[(size_t) t * f->k + c] > most ? count[(size_t) t * f->k + c] : most;
+		right += (double) most;
+	}
+	free(count);
+	return right;
+}
+
+static fc_density
+clusters_of(problem *p, double share, fc_arena *arena)
+{
+	fc_density_options options = {share * (double) p->rows, 0.5};
+	fc_density	f;
+
+	make_bubbles(p);
+	fc_density_clusters(&p->b, &options, arena, &f);
+	check_tree(&f, (double) p->rows);
+	return f;
+}
+
+/* Rings about one another, and a share of the rows evenly over the square. */
+static void
+test_rings(int rings, double noise)
+{
+	problem		p = new_problem(6000, 2, 600);
+	fc_arena	arena = unit_arena();
+	fc_rng		rng = fc_rng_start(11, 0);
+	int		   *truth = unit_alloc(p.rows, sizeof(int));
+	size_t		all = 0;
+	size_t		left_out = 0;
+	fc_density	f;
+
+	for (size_t i = 0; i < p.rows; i++)
+	{
+		int			ring = (int) fc_rng_below(&rng, (size_t) (rings * (rings + 1) / 2));
+		double		angle = 2.0 * M_PI * fc_rng_uniform(&rng);
+
+		truth[i] = ring < 1 ? 0 : ring < 3 ? 1 : 2;
+		for (int c = 0; c < 2; c++)
+			p.x[2 * i + (size_t) c] = (1 + truth[i]) * (c == 0 ? cos(angle) : sin(angle)) + 0.06 * fc_rng_normal(&rng);
+		if (fc_rng_uniform(&rng) >= noise)
+			continue;
+		truth[i] = -1;
+		for (int c = 0; c < 2; c++)
+			p.x[2 * i + (size_t) c] = 4.0 * (2.0 * fc_rng_uniform(&rng) - 1.0);
+	}
+	f = clusters_of(&p, 0.02, &arena);
+	for (size_t i = 0; i < p.rows; i++)
+	{
+		all += truth[i] >= 0;
+		left_out += truth[i] < 0 && f.label[p.bubble[i]] < 0;
+	}
+	CHECK(f.k == (size_t) rings, "%d rings, noise %g: %zu clusters", rings, noise, f.k);
+	CHECK(agreement(&p, &f, truth, rings) >= (noise > 0 ? 0.95 : 0.999) * (double) all, "%d rings, noise %g", rings, noise);
+	CHECK(noise == 0.0 || 2 * left_out > p.rows - all, "%zu of %zu rows of noise left out", left_out, p.rows - all);
+	free(truth);
+	unit_arena_free(&arena);
+	free_problem(&p);
+}
+
+/* Even rows have no valley. */
+static void
+test_even(size_t d)
+{
+	size_t		splits = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++)
+	{
+		problem		p = new_problem(3000, d, 200);
+		fc_arena	arena = unit_arena();
+		fc_rng		rng = fc_rng_start(seed, d);
+
+		for (size_t i = 0; i < p.rows * d; i++)
+			p.x[i] = fc_rng_uniform(&rng);
+		splits += clusters_of(&p, 0.1, &arena).k - 1;
+		unit_arena_free(&arena);
+		free_problem(&p);
+	}
+	CHECK(splits <= 1, "%zu splits of even rows of %zu dimensions", splits, d);
+}
+
+/* Whole numbers: 80 ages are one cluster, two groups of them two. */
+static void
+test_lattice(double gap, size_t wanted)
+{
+	problem		p = new_problem(8000, 1, 160);
+	fc_arena	arena = unit_arena();
+	fc_rng		rng = fc_rng_start(5, 0);
+	fc_density	f;
+
+	for (size_t i = 0; i < p.rows; i++)
+		p.x[i] = floor(40.0 * fc_rng_uniform(&rng)) + (i % 2 == 0 ? 0.0 : gap);
+	f = clusters_of(&p, 0.05, &arena);
+	CHECK(f.k == wanted, "gap %g: %zu clusters", gap, f.k);
+	unit_arena_free(&arena);
+	free_problem(&p);
+}
+
+static void
+test_few(void)
+{
+	for (size_t m = 1; m <= 3; m++)
+	{
+		problem		p = new_problem(m, 2, m);
+		fc_arena	arena = unit_arena();
+		fc_density	f;
+
+		for (size_t i = 0; i < 2 * m; i++)
+			p.x[i] = m == 3 ? 1.0 : (double) i;		/* three equal rows */
+		f = clusters_of(&p, 1.0, &arena);
+		CHECK(f.k == 1 && f.label[0] == 0 && f.home[0] == 0, "%zu bubbles: %zu clusters", m, f.k);
+		CHECK(isfinite(f.cluster[0].reach) && isfinite(f.radius[0]), "%zu bubbles: reach %g", m, f.cluster[0].reach);
+		unit_arena_free(&arena);
+		free_problem(&p);
+	}
+}
+
+/* Two squares, one apart, with a few rows between them. */
+static void
+test_scale(void)
+{
+	problem		p = new_problem(2020, 2, 300);
+	fc_arena	arena = unit_arena();
+	fc_rng		rng = fc_rng_start(9, 0);
+	int32_t    *label = FC_TAKE(&arena, 300, int32_t);
+	double	   *radius = FC_TAKE(&arena, 300, double);
+
+	for (size_t i = 0; i < p.rows; i++)
+	{
+		p.x[2 * i] = fc_rng_uniform(&rng) + (i < 2000 ? 2.0 * (double) (i % 2) : 1.0);
+		p.x[2 * i + 1] = fc_rng_uniform(&rng);
+	}
+	make_bubbles(&p);
+	CHECK(fc_density_at_scale(&p.b, 20.0, 0.3, &arena, label, radius) == 2, "at 0.3");
+	for (size_t i = 0; i < 2000; i++)
+		CHECK(label[p.bubble[i]] == label[p.bubble[i % 2]], "row %zu", i);
+	CHECK(fc_density_at_scale(&p.b, 1.0, 1.5, &arena, label, radius) == 1, "at 1.5");
+	CHECK(fc_density_at_scale(&p.b, 3000.0, 0.3, &arena, label, radius) == 0 && label[0] == -1, "nothing is dense");
+	unit_arena_free(&arena);
+	free_problem(&p);
+}
+
+int
+main(void)
+{
+	test_radii(2000, 2, 200);
+	test_radii(500, MOST_D, 500);
+	test_tree(60, 2);
+	test_tree(40, MOST_D);
+	test_rings(3, 0.0);
+	test_rings(2, 0.1);
+	for (size_t d = 1; d <= MOST_D; d++)
+		test_even(d);
+	test_lattice(0.0, 1);
+	test_lattice(200.0, 2);
+	test_few();
+	test_scale();
+	return unit_finish();
+}

@@ -13,3 +13,14 @@ SELECT label_churn FROM fastclust_internal.stored_versions WHERE model = 'people
 SELECT count(*) FILTER (WHERE predict('people', age, income) <> cluster) AS renumbered FROM people JOIN first USING (id);
 SELECT drop_model('people');
 DROP TABLE people, first;
+
+-- a name given to a cluster whose rows are gone is not passed on in silence
+CREATE TABLE moving AS SELECT i % 3 AS k, ARRAY[i % 3 * 10 + sin(i), i % 3 % 2 * 10 + cos(i)]::real[] AS x FROM generate_series(1, 3000) i;
+SELECT train('moving', 'moving', 'x', 3, options => '{"quiet": true}');
+SELECT name_cluster('moving', predict('moving', '{20, 0}'::real[]), 'east');
+SELECT retrain('moving', '{"quiet": true}');
+DELETE FROM moving WHERE k = 2;
+INSERT INTO moving SELECT 9, ARRAY[-300 + sin(i), 500 + cos(i)]::real[] FROM generate_series(1, 1000) i;
+SELECT retrain('moving', '{"quiet": true}');
+SELECT drop_model('moving');
+DROP TABLE moving;

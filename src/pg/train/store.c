@@ -106,6 +106,40 @@ typedef struct part_result
 	bool		no_paths;
 } part_result;
 
+#define SAME_CLUSTER	0.1		/* share of the rows of a number that were the same number's */
+
+/* A number that no old cluster continues under is another cluster's now: its name was given for other rows. */
+static void
+warn_moved_names(const training *t, const char *group, const two_labellings *labels)
+{
+	double	   *rows = palloc0(labels->a.k * sizeof(double));
+	double	   *kept = palloc0(labels->a.k * sizeof(double));
+	Datum	   *moved = palloc(labels->a.k * sizeof(Datum));
+	int			count = 0;
+	Datum		names;
+	bool		none;
+
+	for (Size i = 0; i < labels->a.n; i++)
+		if (labels->a.labels[i] >= 0)
+		{
+			rows[labels->a.labels[i]] += labels->a.weights[i];
+			kept[labels->a.labels[i]] += labels->a.labels[i] == labels->b.labels[i] ? labels->a.weights[i] : 0.0;
+		}
+	for (Size j = 0; j < labels->a.k; j++)
+		if (rows[j] > 0 && kept[j] < SAME_CLUSTER * rows[j])
+			moved[count++] = Int32GetDatum((int32) j);
+	if (count == 0)
+		return;
+	names = query_datum("SELECT string_agg(format('%s, \"%s\"', cluster, name), '; ' ORDER BY cluster) FROM readable_names WHERE model_id = $1 AND group_value = $2 AND cluster = ANY ($3)",
+						3, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}, text_argument(group), {"_int4", PointerGetDatum(construct_array(moved, count, INT4OID, sizeof(int32), true, TYPALIGN_INT))}},
+						0, &none);
+	if (!none)
+		ereport(WARNING,
+				(errmsg("named clusters of model \"%s\" have other rows than before: %s", t->model, TextDatumGetCString(names)),
+				 errdetail("Fewer than a tenth of their rows were theirs in the version before."),
+				 errhint("Rename them by name_cluster; NULL takes a name away.")));
+}
+
 /*
  * Clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps, or a cluster has
  * many centroids.
@@ -126,6 +160,7 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 	}
 	labels = label_twice(part->micro != NULL ? part->micro : part->op, rows, old->op, old_rows);
 	*churn = changed_labels(&labels);
+	warn_moved_names(t, part->group, &labels);
 }
 
 /* The parents of nodes, which k-means finds by their weights: numbered by their lowest child.  How many there are. */

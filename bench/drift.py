@@ -3,7 +3,7 @@
 python3 drift.py [CELL ..] [--trainings 20] [--draws 10] [--workers 1] [--data FOLDER] [--all] [--once] [--csv FILE]; it connects by PG*.
 CELL is LAW:DIMENSIONS:ROWS:NEW_ROWS[:WAY]; no cells mean all of below, --all every law at all SIZES, --data also halves of real tables.
 Each training has rows of its own, and judges so many draws.  LAW is one of LAWS, `real/NAME`, or CHANGE=SIZE: the draws have changed.
-WAY: kmeans (the default), compressive; groups: three, and a p each; live: a live model whose rows are replaced;
+WAY: kmeans (the default), compressive; groups: three, and a p each; tenants: ten groups, a hundred apart in every column, and a p each; live: a live model whose rows are replaced;
 sketch: drift of a sketch, which knows no more than the sketch of the new rows.
     same law: p < .01 in at most 4 %, p < .05 in at most 9 % of the draws of a cell; else 100 trainings decide; pooled 1.2 and 5.5 %
     changed: p < .01 in at least so many % as POWER says; else five times as many trainings decide.  A SLIGHT change is never `drifted`
@@ -32,6 +32,7 @@ POWER = {'shift=0.2:10:5000:5000': 95, 'shift=0.2:60:5000:5000': 95, 'shift=0.2:
          'correlation=0.3:300:5000:5000': 80, 'share=0.13:10:20000:20000': 95}
 SLIGHT = 'shift=0.02:10:1000000:1000000'
 REAL = {}
+GROUPS = {'groups': 3, 'tenants': 10}      # by way
 
 
 # ---- laws: (rng, d) -> a function of a number of rows ----
@@ -137,15 +138,15 @@ class Session:
         if x.dtype.kind == 'U':
             tables.copy_columns(self.connection, table, x)
         else:
-            tables.copy_rows(self.connection, table, x)
-        if way == 'groups':
-            self.cursor.execute(f'ALTER TABLE {table} ADD part int GENERATED ALWAYS AS (id % 3) STORED')
+            tables.copy_rows(self.connection, table, x + 100 * (np.arange(1, len(x) + 1)[:, None] % 10) if way == 'tenants' else x)
+        if way in GROUPS:
+            self.cursor.execute(f'ALTER TABLE {table} ADD part int GENERATED ALWAYS AS (id % {GROUPS[way]}) STORED')
 
     def train(self, x, way, seed):
         self.ask('SELECT count(drop_model(model)) FROM models WHERE model = %s', self.name)
         self.copy('trained', x, way)
         features = [f'c{j}' for j in range(x.shape[1])] if x.dtype.kind == 'U' else 'x'
-        more = {'groups': ', "group_by": "part"', 'live': ', "live": true'}.get(way, '')
+        more = ', "group_by": "part"' if way in GROUPS else ', "live": true' if way == 'live' else ''
         if way == 'live':
             self.cursor.execute('ALTER TABLE trained SET LOGGED')
         self.ask('SELECT train(%s, %s, %s, %s, %s, %s)', self.name, 'trained', features, 5, 'compressive' if way == 'compressive' else 'kmeans',
@@ -155,7 +156,7 @@ class Session:
         """p, effect, verdict, first column: of each group, or one."""
         self.copy('judged', y, way)
         what = "SELECT p_value, effect, verdict, coalesce(to_jsonb(columns) -> 0 ->> 'name', '') FROM"
-        if way == 'groups':
+        if way in GROUPS:
             return self.ask(f"{what} drift(%s, 'judged', by => 'group')", self.name)
         if way == 'sketch':
             row = 'x' if y.dtype.kind != 'U' else 'encode_row((SELECT model_encoder(%s)), j, scaled => false)'

@@ -4,7 +4,7 @@
 # --record writes papers.csv from five seeds or more.  --only measures some parts: see bench/papers.py.
 set -eu
 options=
-while [ "${1#--}" != "${1:-}" ]; do
+while [[ "${1-}" == --* ]]; do
 	options+=" $1"
 	shift
 done

@@ -4,7 +4,7 @@
 # DATA_FOLDER holds real sets behind a load.py; without it only generated data are used.
 # BENCH_ONLY="speed quality": these parts only; of
 #   speed quality kernels assignment pictures        the default
-#   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans number rules peers        the longer ones
+#   decoders training factors iterations rows neighbours nystroem models defaults drift kmeans number rules density peers        the longer ones
 # iterations: seconds of an iteration of QK-means and of Lloyd over the same table; rows: microseconds of a row assigned in
 # SQL, dense and factored; factors: what factors hold of the centroids.
 # papers: bench/papers.sh.
@@ -85,6 +85,7 @@ part()
 			$python bench/number.py --csv "$out/number.csv"
 			$python bench/number.py --nulls --seeds 20
 			;;
+		density) $python bench/density.py "${with_data[@]}" --csv "$out/density.csv" ;;
 		rules) $python bench/rules.py "${with_data[@]}" ;;
 		defaults) $python bench/defaults.py --rows 100000 --methods auto --out "$out/defaults" "${with_data[@]}" ;;
 		kmeans) nice $python bench/kmeans.py "$out/kmeans" "${with_data[@]}" --csv "$out/kmeans.csv" ;;

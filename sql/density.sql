@@ -53,6 +53,7 @@ SELECT count(*) FILTER (WHERE predict('rings', r) <> f.cluster) AS renumbered FR
 SELECT retrain('rings', '{"method": "kmeans"}') AS version;
 SELECT method, k FROM models WHERE model = 'rings';
 SELECT retrain('rings', '{"method": "density"}') AS version;
+SELECT count(DISTINCT version) AS of_means_alone FROM score('rings', version => 4);
 SELECT count(*) FILTER (WHERE predict('rings', r) IS DISTINCT FROM predict('rings', r, version => 3)) < 100 AS as_before FROM rings r;
 -- the operator as text and back
 SELECT model_operator('rings') = model_operator('rings')::text::fastop AS same_bytes;

@@ -161,3 +161,14 @@ UPDATE drift_of_many SET x[1] = x[1] + 0.2;
 SELECT n, verdict, p_value < 1e-6 AS sure FROM drift('many rows', 'drift_of_many');
 SELECT drop_model('many rows');
 DROP TABLE drift_of_many;
+
+-- groups far apart: each is judged by deviations of its own, though edges and waves are those of all
+CREATE UNLOGGED TABLE tenants AS SELECT i % 20 AS t, ARRAY[i % 20 * 100 + hashint4extended(i, 1) / 2 ^ 61, hashint4extended(i, 2) / 2 ^ 63]::real[] AS x FROM generate_series(1, 20000) i;
+SELECT train('tenants', 'tenants', 'x', 2, options => '{"quiet": true, "group_by": "t"}') AS version;
+CREATE VIEW tenants_later AS SELECT t, ARRAY[x[1] + 3, x[2]] AS x FROM tenants;
+CREATE VIEW tenants_again AS SELECT i % 20 AS t, ARRAY[i % 20 * 100 + hashint4extended(i, 1) / 2 ^ 61, hashint4extended(i, 2) / 2 ^ 63]::real[] AS x FROM generate_series(20001, 50000) i;
+SELECT verdict, count(*), min(effect) > 1 AS own, bool_and(columns -> 0 ->> 'name' = 'x[1]') AS named FROM drift('tenants', 'tenants_later', by => 'group') GROUP BY 1;
+SELECT verdict, count(*) FROM drift('tenants', 'tenants_again', by => 'group') GROUP BY 1;
+SELECT drop_model('tenants');
+DROP VIEW tenants_later, tenants_again;
+DROP TABLE tenants;

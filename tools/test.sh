@@ -26,8 +26,10 @@ stage()
 	local name=$1 log=build/log.$1 status bad
 	shift
 	echo "== $name"
+	while sleep 60 >/dev/null 2>&1; do echo "== $name, $((SECONDS / 60)) minutes since the start"; done &
 	"$@" 2>&1 | tee "$log" | { grep -vE '^(gcc|cc|clang|mkdir) ' || true; }
 	status=${PIPESTATUS[0]}
+	kill $!; wait $! 2>/dev/null
 	# pg_regress: "test name ... ok" before version 16, "ok 1 - name" since
 	passed=$((passed + $(grep -E '^ok |^(test| ) +[a-z_0-9]+ +\.\.\. ok' "$log" | grep -cv '# skip')))
 	# a TAP file that died has a parse error instead of a "not ok"

@@ -880,9 +880,52 @@ test_exact_bytes(void)
 	}
 }
 
+/* Regions come back from the bytes, a row is of the cluster that its centroid has within the reach, and numbers out of range are refused. */
+static void
+test_regions(void)
+{
+	double		centroids[] = {0.0, 0.0, 1.0, 0.0, 5.0, 5.0};
+	double		weights[] = {1.0, 2.0, 3.0};
+	int32_t		cluster[] = {1, 0, -1};
+	int32_t		home[] = {1, 0, 0};
+	float		radius[] = {0.5f, 0.25f, 4.0f};
+	float		reach[] = {0.5f, 0.5f, 0.0f};
+	float		peak[] = {0.5f, 0.25f, 0.25f};
+	codebook	c = make_codebook(centroids, weights, 3, 2);
+	size_t		size;
+	fc_operator_header *header;
+	fc_operator view;
+
+	c.op.regions = (fc_regions) {2, cluster, home, radius, reach, peak};
+	size = fc_operator_size(&c.op);
+	header = unit_alloc(size, 1);
+	fc_operator_write(&c.op, header);
+	CHECK(check_operator(header, size) == FC_OK && check_operator(header, size - 8) == FC_EFORMAT, "bytes");
+	fc_operator_view(header, &view);
+	CHECK(fc_operator_labels(&view) == 2 && memcmp(view.regions.cluster, cluster, sizeof(cluster)) == 0 && memcmp(view.regions.peak, peak, sizeof(peak)) == 0, "regions");
+	CHECK(fc_operator_label(&view, 0, 0.25) == 1 && fc_operator_label(&view, 0, 0.26) == -1 && fc_operator_label(&view, 2, 0.0) == -1, "labels");
+	CHECK(fc_operator_outlier(&view, 0, 0.01) == 0.0 && fabs(fc_operator_outlier(&view, 2, 0.0) - 0.9375) < 1e-6, "outlier scores");
+	for (int bad = 0; bad < 4; bad++)
+	{
+		int32_t    *number = (int32_t *) (bad < 2 ? view.regions.cluster : view.regions.home);
+		int32_t		old = *number;
+
+		*number = bad == 0 ? 2 : bad == 1 ? -2 : bad == 2 ? -1 : 2;
+		reseal_operator(header, size);
+		CHECK(check_operator(header, size) == FC_EFORMAT, "cluster %d", *number);
+		*number = old;
+	}
+	((float *) view.regions.reach)[1] = NAN;
+	reseal_operator(header, size);
+	CHECK(check_operator(header, size) == FC_EFORMAT, "a reach that is no number");
+	free(header);
+	unit_arena_free(&c.arena);
+}
+
 int
 main(void)
 {
+	test_regions();
 	test_adversarial();
 	test_close_and_far();
 	test_unbalanced_factors();

@@ -11,7 +11,6 @@
 static const double quantiles[] = {.001, .01, .05, .2, .35, .5, .65, .8, .95, .99, .999};
 static const double thirds[] = {[FC_DRIFT_MIDDLE] = .5,[FC_DRIFT_LOWER] = .25,[FC_DRIFT_UPPER] = .75};
 
-#define QUANTILES		(sizeof(quantiles) / sizeof(quantiles[0]))
 #define LEAST_FAR_EDGES	4		/* a column of fewer has no far bit */
 #define NORMAL_IQR		1.349	/* the interquartile range of a standard normal variable */
 #define MOST_SPREAD		0x1p28	/* of a sample's values in units of scale: sketches take rows up to 2^38 */
@@ -132,14 +131,14 @@ atom_mass(const float *value, size_t n, float x)
 {
 	size_t		mass = values_up_to(value, n, x) - values_below(value, n, x);
 
-	return mass * QUANTILES > n ? mass : 0;
+	return mass * FC_DRIFT_QUANTILES > n ? mass : 0;
 }
 
 /* For the heaviest atoms among the quantiles, as there is room, the largest value below. */
 static size_t
 add_below_atoms(const float *value, size_t n, float *edge, size_t count)
 {
-	float		atom[QUANTILES];
+	float		atom[FC_DRIFT_QUANTILES];
 	size_t		atoms = count;
 	size_t		room = FC_DRIFT_EDGES - count;
 
@@ -169,7 +168,7 @@ choose_edges(const float *value, size_t n, float *edge)
 
 	if (count > 0)
 		return count;
-	for (size_t q = 0; q < QUANTILES; q++)
+	for (size_t q = 0; q < FC_DRIFT_QUANTILES; q++)
 	{
 		double		place = ceil(quantiles[q] * (double) n) - 1.0;
 

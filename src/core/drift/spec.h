@@ -24,6 +24,7 @@
 #include "numerics/metric.h"
 
 #define FC_DRIFT_EDGES		13
+#define FC_DRIFT_QUANTILES	11		/* edges of a column of many values, at least where they do not repeat */
 #define FC_DRIFT_CELLS		(FC_DRIFT_EDGES + 2)	/* below the least value, up to each edge, above the last */
 #define FC_DRIFT_VERSION	1
 #define FC_DRIFT_ORIGIN		0x01

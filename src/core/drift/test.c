@@ -60,16 +60,44 @@ pair_tests(const fc_drift_spec *spec)
 }
 
 static bool
+has_sums(const fc_drift_sides *sides)
+{
+	return sides->sketch[0] != NULL && sides->sketch[1] != NULL && sides->sketch[0]->weight > 0 && sides->sketch[1]->weight > 0;
+}
+
+static bool
 has_waves(const fc_drift_sides *sides)
 {
 	return sides->sketch[0] != NULL && sides->sketch[1] != NULL &&
 		fc_spec_basis(fc_sketch_spec(sides->sketch[0])) == NULL;
 }
 
+/* Most training rows between two edges: a group has columns where no count sees them move, since edges are those of all groups. */
+static bool
+is_coarse(const fc_drift_sides *sides, size_t j)
+{
+	double		most = 0;
+
+	for (size_t cell = 0; cell < FC_DRIFT_CELLS; cell++)
+		most = fmax(most, (double) fc_drift_number(sides->counts[0], j * FC_DRIFT_CELLS + cell));
+	return fc_drift_edge_counts(sides->spec)[j] >= FC_DRIFT_QUANTILES && 2.0 * most > rows_of_side(sides, 0);
+}
+
+/* T4 */
+static double
+mean_tests(const fc_drift_sides *sides)
+{
+	double		tests = 0;
+
+	for (size_t j = 0; has_counts(sides) && has_sums(sides) && j < sides->spec->dim; j++)
+		tests += is_coarse(sides, j);
+	return tests;
+}
+
 static int
 count_families(const fc_drift_sides *sides, bool waves)
 {
-	return has_counts(sides) + (has_counts(sides) && pair_tests(sides->spec) > 0) + waves;
+	return has_counts(sides) + (has_counts(sides) && pair_tests(sides->spec) > 0) + waves + (mean_tests(sides) > 0);
 }
 
 /* ---- the strongest ---- */
@@ -192,6 +220,7 @@ enum
 	COLUMNS,
 	PAIRS,
 	WAVES,
+	MEANS,
 	FAMILIES
 };
 
@@ -250,6 +279,55 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 		test_family(sides, pair_tests(sides->spec), &tables, &families[PAIRS]);
 }
 
+/* The least deviation of a column that is not constant. */
+static double
+least_deviation(const fc_sketch *sketch, size_t j)
+{
+	const fc_spec *spec = fc_sketch_spec(sketch);
+	const double *scale = fc_spec_scale(spec);
+
+	return LEAST_DEVIATION * spec->sigma * (scale != NULL ? scale[j] : 1.0);
+}
+
+/* The p of a coarse column's means, 1 of others, and the shift in deviations. */
+static double
+test_mean(const fc_drift_sides *sides, size_t j, double *shift)
+{
+	double		n1 = rows_of_side(sides, 0);
+	double		n2 = rows_of_side(sides, 1);
+	double		least = least_deviation(sides->sketch[0], j);
+	double		variance[2];
+	double		z;
+
+	if (!is_coarse(sides, j))
+		return 1.0;
+	for (int side = 0; side < 2; side++)
+		variance[side] = fmax(fc_sketch_variance(sides->sketch[side], j), least * least);
+	*shift = fabs(fc_sketch_mean(sides->sketch[1], j) - fc_sketch_mean(sides->sketch[0], j)) / sqrt((n1 * variance[0] + n2 * variance[1]) / (n1 + n2));
+	z = *shift / sqrt(harmonic(sides)) * fmin(1.0, sqrt(4.0 * fmin(n1, n2) / (n1 + n2)));
+	return fmin(1.0, 6.0 / (z * z * z * z));
+}
+
+static void
+test_means(const fc_drift_sides *sides, family *result)
+{
+	double		tests = mean_tests(sides);
+	double		least = 1.0;
+	double		shift;
+
+	if (tests == 0)
+		return;
+	for (size_t j = 0; j < sides->spec->dim; j++)
+	{
+		double		p = test_mean(sides, j, &shift);
+
+		if (p < least)
+			result->effect = shift;
+		least = fmin(least, p);
+	}
+	result->p = fmin(1.0, tests * least);
+}
+
 /* Where no counts are, the waves' own. */
 static double
 hidden_change(const fc_drift_sides *sides, double families, double threshold, const fc_wave_test *waves)
@@ -292,10 +370,10 @@ void
 fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_effect, fc_arena *arena,
 					fc_drift_result *result)
 {
-	family		families[FAMILIES] = {{NAN, 0}, {NAN, 0}, {NAN, 0}};
+	family		families[FAMILIES] = {{NAN, 0}, {NAN, 0}, {NAN, 0}, {NAN, 0}};
 	fc_wave_test waves = {NAN, NAN, NAN, NAN, NAN, 0};
 
-	*result = (fc_drift_result) {NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN}, FC_VERDICT_TOO_FEW};
+	*result = (fc_drift_result) {NAN, NAN, NAN, NAN, NAN, {NAN, NAN, NAN, NAN}, FC_VERDICT_TOO_FEW};
 	if (has_waves(sides) && sides->null != NULL)
 		fc_wave_compare(sides->sketch[0], sides->sketch[1], sides->null, arena, &waves);
 	result->mmd2 = waves.mmd2;
@@ -303,7 +381,10 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 	if (waves.rows >= FC_DRIFT_LEAST_ROWS)
 		families[WAVES] = (family) {waves.hidden <= MOST_HIDDEN_OF_WAVES ? waves.p_value : 1.0, waves.size};
 	if (has_counts(sides) && fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) >= FC_DRIFT_LEAST_ROWS)
+	{
 		test_counts(sides, arena, families);
+		test_means(sides, &families[MEANS]);
+	}
 	if (!isnan(families[COLUMNS].p) || !isnan(families[WAVES].p))
 		join_families(sides, families, threshold, &waves, result);
 	result->verdict = verdict_of(result, threshold, min_effect);
@@ -315,10 +396,8 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 static void
 describe_move(const fc_sketch *training, const fc_sketch *rows, fc_drift_move *move)
 {
-	const fc_spec *spec = fc_sketch_spec(training);
-	const double *scale = fc_spec_scale(spec);
 	size_t		i = move->column;
-	double		least = LEAST_DEVIATION * spec->sigma * (scale != NULL ? scale[i] : 1.0);
+	double		least = least_deviation(training, i);
 	double		before = sqrt(fc_sketch_variance(training, i));
 	double		after = sqrt(fc_sketch_variance(rows, i));
 
@@ -329,7 +408,7 @@ describe_move(const fc_sketch *training, const fc_sketch *rows, fc_drift_move *m
 static void
 describe_moves(const fc_drift_sides *sides, fc_drift_move *moves, size_t count)
 {
-	if (sides->sketch[0] == NULL || sides->sketch[1] == NULL || sides->sketch[0]->weight <= 0 || sides->sketch[1]->weight <= 0)
+	if (!has_sums(sides))
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (moves[i].column == moves[i].other)
@@ -354,16 +433,21 @@ take_moves(const table_list *tables, double log_tests, double limit, size_t most
 	}
 }
 
-/* Marks the columns that moved; those of least p become tables. */
+/* Marks the columns that moved, by a count or a mean; those of least p become tables. */
 static void
 list_columns(const fc_drift_sides *sides, double log_tests, double limit, table_list *tables, bool *moved)
 {
+	bool		sums = has_sums(sides);
+	double		shift;
+
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
 		two_by_two	table = strongest_of_column(sides, j);
 		table_list	one = {&table, 1, 1};
 
 		test_tables(sides, &one);
+		if (sums)
+			table.key = fmin(table.key, log(test_mean(sides, j, &shift)));
 		moved[j] = table.key + log_tests < limit;
 		if (moved[j])
 			keep_least(&table, tables);

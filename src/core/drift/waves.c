@@ -8,6 +8,7 @@
 #include "drift/internal.h"
 
 #define CHANCE		3.0			/* so many deviations chance may hide */
+#define LEAST_TRACE	0.05		/* of S: below it a few rows far out may make all of S, which the rows of the null law do not show */
 #define ROUNDING	1e-6		/* of |phi|^2, whose parts a sketch rounds to 2^-22: smaller spreads and differences count as 0 */
 
 /* ---- the null law ---- */
@@ -180,6 +181,15 @@ effective_rows(const fc_sketch *sketch)
 	return fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
 }
 
+/* tr S, by all training rows. */
+static double
+trace(const fc_sketch *training)
+{
+	double		rows = effective_rows(training);
+
+	return rows / (rows - 1.0) * (1.0 - fc_sketch_similarity(training, training));
+}
+
 double
 fc_wave_tail(double excess, const fc_wave_null *null)
 {
@@ -252,7 +262,7 @@ fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_
 	test->rows = fmin(effective_rows(training), effective_rows(rows));
 	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
 	test->null_sd = c * sqrt(2.0 * null->square);
-	test->p_value = fc_wave_tail(test->mmd2 / c, null);
+	test->p_value = trace(training) < LEAST_TRACE ? 1.0 : fc_wave_tail(test->mmd2 / c, null);
 	test->size = sqrt(fmax(test->mmd2, 0.0) / fmax(mean, 1e-30));
 	test->hidden = sqrt(CHANCE * test->null_sd / fmax(mean, 1e-30));
 }

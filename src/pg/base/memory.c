@@ -14,6 +14,7 @@
 #include "pg/base/progress.h"
 
 #define LEAST_BUDGET	1024	/* kB */
+#define CHECKS_A_LOOK	16		/* at the clock, which costs more than a check of a row */
 #define BUDGET			(512 * 1024)
 
 int			fastclust_memory_budget = BUDGET;
@@ -147,8 +148,11 @@ assign_budget_limit(int limit, void *extra)
 static void
 check_for_interrupts(void)
 {
+	static uint32 checks = 0;
+
 	CHECK_FOR_INTERRUPTS();
-	report_progress();
+	if (++checks % CHECKS_A_LOOK == 0)
+		report_progress();
 }
 
 static void

@@ -61,7 +61,7 @@ BEGIN
     END IF;
     -- beside it the current version, where both take the same coordinates of rows
     SELECT v.* INTO current FROM readable_versions v
-     WHERE v.model_id = held.id AND v.version = held.version AND v.version <> part.version AND v.group_value = part.group_value AND held.group_by IS NOT DISTINCT FROM measured.group_by
+     WHERE v.model_id = held.id AND v.version = held.version AND v.version <> part.version AND v.micro_clusters IS NULL AND v.group_value = part.group_value AND held.group_by IS NOT DISTINCT FROM measured.group_by
        AND (SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(ROW(v.*)::stored_versions) f) = (SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(part) f);
     changed := changed_labels(current.operator, rows_of_version(current, sample), part.operator, rows_of_version(part, sample),
                               CASE WHEN part.map IS NULL AND current.map IS NULL THEN operator_in_units(part.operator, part.center, part.scale, current.center, current.scale) END);

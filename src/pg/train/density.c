@@ -448,7 +448,7 @@ find_regions(training *t, train_part *parts, int count)
 		n += (double) parts[i].n;
 		clusters += parts[i].op->k;
 	}
-	note = psprintf("%zu clusters, %.1f %% noise", clusters, 100 * Max(0, 1 - clustered / n));
+	note = psprintf("%zu cluster%s, %.1f %% noise", clusters, clusters == 1 ? "" : "s", 100 * Max(0, 1 - clustered / n));
 	log_step(t, "density", begun, NAN, note);
 	t->note = t->source.group_by == NULL ? note : NULL;
 }

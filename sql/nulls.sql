@@ -132,7 +132,7 @@ INSERT INTO tried
 -- nobody crashed; no internal error; with all arguments given, an answer, or an error that it is for an aggregate or a model of groups
 -- (change_points takes a query and import_model two dimensions, the functions of training are for jobs and versions in the making, scan_agg for a plan, check_sketch and rebuild_sketch for live sketches)
 SELECT DISTINCT called, nulls, state FROM tried WHERE state LIKE 'XX%' ORDER BY 1, 2, 3;
-SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(change_points|import_model|write_|serve_version|check_sketch|rebuild_sketch|rows_sampled|scan_)'
+SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(change_points|import_model|version_fits|write_|serve_version|check_sketch|rebuild_sketch|rows_sampled|scan_)'
 	AND NOT EXISTS (SELECT FROM tried s WHERE s.called = t.called AND s.nulls = 0 AND s.state IN ('00000', '0A000', '42809')) ORDER BY 1, 2;
 SELECT count(*) > 1000 AS many, count(DISTINCT called) > 40 AS functions FROM tried;
 -- vectors that are NULL whenever they please: of a view, and by a cast, which is asked again for each use of a row

@@ -355,8 +355,7 @@ model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("model \"%s\" has no groups", text_to_cstring(model->name)),
-				 model->encoder != NULL && form != ROW_RECORD ? errhint("Leave out group_value; values of its columns are given as numbers, or as a whole row.")
-				 : errhint("Leave out group_value.")));
+				 errhint("Leave out group_value.")));
 	if (value != NULL || model->group_by == NULL)
 		return model;
 	if (form == ROW_RECORD)

@@ -1,4 +1,4 @@
-"""Pictures of models: docs/model-clusters.svg, docs/model-drift.svg and docs/model-life.svg.
+"""Pictures of models: docs/model-clusters.svg, docs/model-drift.svg, docs/model-life.svg and docs/density.png.
 
     tools/with-server.sh /usr/bin/python3 bench/model_pictures.py --docs docs
 
@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import psycopg2
 
+import density
 import pictures
 import tables
 
@@ -110,6 +111,24 @@ def life(nights, docs):
     pictures.save(figure, f'{docs}/model-life.svg')
 
 
+def shapes(connection, docs):
+    """Sets of bench/density.py, coloured by method density; noise is grey."""
+    made = density.shapes(20000)
+    figure, axes = plt.subplots(1, 4, figsize=(11, 3.1))
+    cursor = connection.cursor()
+    for axis, name in zip(axes, ('moons', 'spirals', 'chains', 'densities')):
+        x = made[f'{name}, 10 %'](3)[0]
+        tables.copy_rows(connection, name, x.astype(np.float32))
+        cursor.execute("SELECT train(%s, %s, 'x', method => 'density', options => '{\"quiet\": true}')", (name, name))
+        found = ask(cursor, f"SELECT coalesce(predict('{name}', x), -1) FROM {name} ORDER BY id")[:, 0].astype(int)
+        axis.scatter(*x.T, s=.4, c=[(COLOURS + [RED, '#bbbbbb'])[number] for number in found])
+        axis.set_aspect('equal')
+        axis.set_title(f'{found.max() + 1} clusters, {100 * np.mean(found < 0):.0f} % noise', fontsize=9)
+        axis.axis('off')
+    figure.tight_layout()
+    figure.savefig(f'{docs}/density.png', dpi=110)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--docs', default='docs')
@@ -122,6 +141,7 @@ def main():
     cursor.execute('CREATE TABLE training AS SELECT * FROM signals WHERE day < 10; ANALYZE training')
     cursor.execute("""SELECT train('first', 'training', 'x', 4, 'compressive', '{"quiet": true}'),
                              train('live', 'recent', 'x', 4, 'compressive', '{"quiet": true}')""")
+    shapes(connection, docs)
     clusters(cursor, x, docs)
     drift(cursor, docs)
     life(live(cursor), docs)

@@ -59,7 +59,7 @@ test_operator(double unit)
 {
 	enum
 	{
-		K = 4500, D = 7, N = 300
+		K = 9000, D = 7, N = 300
 	};
 	fc_rng		rng = fc_rng_start(4, 4);
 	double	   *centroids = unit_alloc(K * D, sizeof(double));

@@ -93,7 +93,7 @@ my @calls = ('assign(op, X)', 'assign_distance(op, X)', 'nearest(op, X, 2)', 'pr
 	'fastop_agg(X ORDER BY i)', 'kmeans_agg(X, 2)', 'qkmeans_agg(X, 2)', 'sketch_spec_agg(X, 3)', 'sketch_agg(X, (SELECT spec FROM given))', 'lloyd_step_agg((SELECT op FROM given), X ORDER BY i)',
 	'sse_agg((SELECT op FROM given), X ORDER BY i)', 'simplified_silhouette_agg((SELECT op FROM given), X ORDER BY i)', 'davies_bouldin_agg((SELECT op FROM given), X ORDER BY i)',
 	'kernel_projection_agg(i, X, rbf_kernel(0.01), 2)', map({ qq(kernel_projection_agg(i, X, rbf_kernel(0.01), 2, '{"method": "$_"}')) } qw(nystroem pivoted_cholesky exact)),
-	'landmarks_agg(X, rbf_kernel(0.01), 3)', "predict('mv', X)", "predict('groups', X, group_value => g)", "predict_distance('mv', X)", "predict_distance('groups', X, group_value => g)", "anomaly('mv', X)", "anomaly('groups', X, group_value => g)",
+	'landmarks_agg(X, rbf_kernel(0.01), 3)', "predict('mv', X)", "predict('groups', X, group_value => g)", "predict_name('mv', X)", "predict_distance('mv', X)", "predict_distance('groups', X, group_value => g)", "anomaly('mv', X)", "anomaly('groups', X, group_value => g)",
 	"predict_all('mv', X, 2)", "predict_probabilities('mv', X)", "predict_probabilities('groups', X, group_value => g)", "predict_path('mv', X)", "predict_path('groups', X, group_value => g)");
 $server->query(<<'SQL');
 CREATE TABLE few AS SELECT *, 'g' || i % 2 AS g FROM rows WHERE i BETWEEN 1 AND 60;

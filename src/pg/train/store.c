@@ -315,7 +315,7 @@ write_parts(Datum *records, int count)
 
 /* ---- all parts ---- */
 
-/* The operator of the largest group, by which the others are numbered; NULL where they are not. */
+/* The operator of the largest group, of equal ones the first by name, by which the others are numbered; NULL where they are not. */
 static const fc_operator_header *
 aligned_operator(const training *t, train_part *parts, int count)
 {
@@ -324,7 +324,7 @@ aligned_operator(const training *t, train_part *parts, int count)
 	if (count < 2 || !flag_option(t->options, "align", true))
 		return NULL;
 	for (int i = 1; i < count; i++)
-		if (parts[i].n > largest->n)
+		if (parts[i].n > largest->n || (parts[i].n == largest->n && strcmp(parts[i].group, largest->group) < 0))
 			largest = &parts[i];
 	(void) measure_part(t, largest, NULL);
 	return largest->op;

@@ -40,10 +40,10 @@ grows(const training *t, const char *column)
 	if (!t->source.heap || t->source.leaf_count > 0 || t->source.sharded)
 		return false;
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT avg((q.v >= q.before)::integer) > %g AND count(DISTINCT q.v) > %d FROM (SELECT t.%s AS v, lag(t.%s) OVER (ORDER BY t.tableoid, t.ctid) AS before ",
-					 ORDERED, LEAST_ROWS / 2, quote_identifier(column), quote_identifier(column));
+	appendStringInfo(&query, "SELECT avg((q.v >= q.before)::integer) > %g AND count(DISTINCT q.v) > %d FROM (SELECT r.v, lag(r.v) OVER (ORDER BY r.part, r.place) AS before"
+					 " FROM (SELECT t.%s AS v, t.tableoid AS part, t.ctid AS place ", ORDERED, LEAST_ROWS / 2, quote_identifier(column));
 	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->seed, NULL);
-	appendStringInfoString(&query, ") q WHERE q.before IS NOT NULL");
+	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL) q");
 	result = query_datum(query.data, 0, NULL, 0, &null);
 	return !null && DatumGetBool(result);
 }

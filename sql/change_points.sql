@@ -30,7 +30,8 @@ SET client_min_messages = warning;
 
 CREATE FUNCTION messages(statement text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement; RETURN 'no error'; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE || ' ' || SQLERRM; END $$;
 SELECT s, messages(format('SELECT * FROM change_points(%L)', s)) FROM unnest(ARRAY[NULL, 'SELECT at FROM daily', 'SELECT 1, s FROM daily', 'SELECT at, 1 FROM daily',
-    'SELECT at, s FROM daily UNION ALL SELECT at, s FROM weekly', 'DELETE FROM daily RETURNING *', 'SELECT at, s FROM none', '']) s;
+    'SELECT at, s FROM daily UNION ALL SELECT at, s FROM weekly', 'DELETE FROM daily RETURNING *', 'SELECT at, s FROM none', '',
+    'SELECT now(), NULL::sketch) q(at, s); SELECT q.at, q.s FROM (SELECT now(), 1::int8']) s;
 SELECT drop_model('visits');
 DROP TABLE visits, daily, weekly;
 DROP FUNCTION noise, messages;

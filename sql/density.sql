@@ -104,6 +104,13 @@ CREATE TABLE wide AS SELECT array_agg(sqrt(-2 * ln(1 - u)) * cos(2 * pi() * w) O
           FROM generate_series(1, 2000) i, generate_series(1, 50) j) q GROUP BY i;
 SELECT train('wide', 'wide', 'v', method => 'density', options => '{"quiet": true, "min_cluster_rows": 100}') AS version;
 SELECT k FROM models WHERE model = 'wide';
+-- splits are a tree
+CREATE TABLE three AS SELECT fastop_agg(c) AS op FROM (VALUES ('{0,0}'::real[]), ('{1,0}'), ('{2,0}')) v(c);
+SELECT version_fits(op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{0,1,1,10,2,3,1,20}') FROM three;
+SELECT version_fits(op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{0,1,1,10,0,2,1,20}') FROM three;
+SELECT version_fits(op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{0,1,1,10,3,3,1,20}') FROM three;
+SELECT version_fits(op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{0,1,-1,10,2,3,1,20}') FROM three;
+SELECT version_fits(op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{0,1,1,10,2,3,1,1e300}') FROM three;
 SET client_min_messages = warning;
 DROP SCHEMA of_density CASCADE;
 SELECT drop_model(model) FROM (SELECT model FROM models WHERE method = 'density' OR model = 'idle' ORDER BY 1) q;

@@ -192,6 +192,10 @@ ROLLBACK;
 SELECT fastclust_internal.write_rows('days', 'days', 'TRUNCATE days', NULL);
 SELECT * FROM option_help('write_labels');
 
+-- a version that was made up
+SELECT fastclust_internal.label_query(jsonb_populate_record(ROW(v.*)::fastclust_internal.stored_versions, '{"model": null}'), 'orders', '{id}', '{}')
+  FROM fastclust_internal.readable_versions v WHERE model = 'vectors' LIMIT 1;
+
 SELECT count(drop_model(model)) FROM models;
 DROP TABLE orders, labels_of_vectors, labels_of_cosine, labels_of_groups, labels_of_columns, labels_of_skipped, labels_of_kernel, labels_of_product, labels_of_some, labels_by_workers,
     "100 %s", of_1, of_2, of_3, some_labels, named, "Labels of kinds", recent_labels, strict, parts, counted, dropped, wide, wide_labels, no_labels, days, visits, visit_labels, before CASCADE;

@@ -80,8 +80,8 @@ sub note_states
 		$self->{calls}++;
 		$self->{states}{$short}++;
 		$self->{targets}{$batch->{targets}[$at]}{$short}++;
-		# who hands over a query, or a record of SQL fragments, writes that SQL, and a condition is written by its author
-		my $own = $short eq '42601' && ($batch->{composite}[$at] || $batch->{targets}[$at] =~ /write_rows|prepare_target/ || $state =~ /^42601 option "where"/);
+		# who hands over a query, or a record of SQL fragments, writes that SQL, and a condition or a query is written by its author
+		my $own = $short eq '42601' && ($batch->{composite}[$at] || $batch->{targets}[$at] =~ /write_rows|prepare_target/ || $state =~ /^42601 option "where"/ || $batch->{targets}[$at] =~ /^fastclust\.change_points\(/);
 		$self->note_failure($batch, $at, $state) if length $state > 5 && !$own;
 		$at++;
 	}

@@ -587,6 +587,28 @@ like((as('of_columns', "SELECT train('of columns', 'theirs', 'x', 3)"))[2], qr/4
 $server->query('CREATE VIEW columns_of_theirs AS SELECT x FROM theirs; GRANT SELECT ON columns_of_theirs TO of_columns');
 gives('of_columns', q{SELECT train('of columns', 'columns_of_theirs', 'x', 3, options => '{"quiet": true}')}, 1, 'and trains on a view');
 
+# ---- all columns of a window are checked: of what is left out, of the baseline, and the keys of partitions ----
+$server->query(<<'SQL');
+CREATE TABLE pay (x real[], rich boolean, day date) PARTITION BY RANGE (day);
+CREATE TABLE pay_2024 PARTITION OF pay FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+INSERT INTO pay SELECT ARRAY[i % 4 * 5, i % 3], i % 10 = 0, date '2024-01-01' + i % 50 FROM generate_series(1, 600) i;
+GRANT SELECT (x) ON pay TO of_columns;
+CREATE VIEW pay_of_columns AS SELECT x FROM pay; GRANT SELECT ON pay_of_columns TO of_columns;
+SQL
+gives('of_columns', q{SELECT train('of pay', 'pay_of_columns', 'x', 4, options => '{"quiet": true}'); SELECT grant_model('of pay', 'public')}, "1\n", 'a model of one column');
+for my $since ('{"where": "rich"}', '{"where": "true", "except": {"where": "not rich"}}', '{"where": "true", "baseline": {"where": "rich"}}',
+	'{"where": "true", "baseline": {"column": "day", "interval": "9 days"}}', '{"partition": "last"}')
+{
+	gives('of_columns', crafted('of pay', qq{v.relation := 'public.pay'; v.options := v.options || '{"since": $since}';}), '', "a version of $since");
+	refused('postgres', "SELECT * FROM drift('of pay')", '42501', "is not scanned for its owner: $since");
+}
+gives('of_columns', crafted('of pay', q{v.relation := 'public.pay'; v.options := v.options || '{"since": {"where": "x[1] > 5"}}';}), '', 'a version of its own column');
+like($server->query("SELECT n > 0 FROM drift('of pay')"), qr/^t$/, 'is scanned');
+
+# ---- a role checks the models that are its own, and does not wait for those of roles that it is a member of ----
+$server->query('CREATE ROLE of_both LOGIN; GRANT of_columns TO of_both');
+gives('of_both', 'SELECT count(*) FROM check_drift()', 0, "check_drift leaves out the models of another role");
+
 # ---- a schema that others prepared is none for the extension, which makes its own, and drops it ----
 for my $schema ('fastclust', 'fastclust_internal')
 {

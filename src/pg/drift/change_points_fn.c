@@ -3,10 +3,13 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "drift/changes.h"
@@ -17,13 +20,17 @@
 
 /* Dates and sketches of the query, those of two rows at least; how many. */
 static Size
-read_dated_sketches(const char *query, TimestampTz **dates, const fc_sketch ***days)
+read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, const fc_sketch ***days)
 {
 	Size		count = 0;
-
 	/* the caller's query, with his rights and his search_path */
-	if (SPI_execute(psprintf("SELECT q.at::pg_catalog.timestamptz, q.s::fastclust.sketch FROM (%s\n) q(at, s) ORDER BY 1", query), true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "a query of dated sketches failed");
+	SPIPlanPtr	plan = SPI_prepare_cursor(psprintf("SELECT q.at::pg_catalog.timestamptz, q.s::fastclust.sketch FROM (%s\n) q(at, s) ORDER BY 1", query), 0, NULL, 0);
+
+	if (plan == NULL || !SPI_is_cursor_plan(plan) || SPI_execute_plan(plan, NULL, NULL, true, 0) != SPI_OK_SELECT ||
+		SPI_gettypeid(SPI_tuptable->tupdesc, 1) != TIMESTAMPTZOID || SPI_gettypeid(SPI_tuptable->tupdesc, 2) != sketch_type)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("query must be one SELECT of dates and sketches")));
 	*dates = palloc(Max(1, SPI_processed) * sizeof(TimestampTz));
 	*days = palloc(Max(1, SPI_processed) * sizeof(fc_sketch *));
 	for (uint64 i = 0; i < SPI_processed; i++)
@@ -61,7 +68,9 @@ change_points(FunctionCallInfo fcinfo)
 	require_argument(fcinfo, 0, "query");
 	fastclust_begin_rows(fcinfo);
 	SPI_connect();
-	count = read_dated_sketches(text_to_cstring(PG_GETARG_TEXT_PP(0)), &dates, &days);
+	count = read_dated_sketches(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+								GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("sketch"), ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo->fn_oid))),
+								&dates, &days);
 	if (count <= FC_CHANGE_HISTORY)
 		ereport(NOTICE,
 				(errmsg("%zu sketches of two rows or more are too few: the first that is judged is number %d", count, FC_CHANGE_HISTORY + 1)));

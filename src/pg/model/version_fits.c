@@ -77,12 +77,13 @@ check_drift(FunctionCallInfo fcinfo, Size d)
 				 errmsg("drift_counts were not made with the drift_spec")));
 }
 
-/* Micro-clusters are of the operator's clusters, and splits join all of these: each a cluster or a split before it. */
+/* Micro-clusters are of the operator's clusters, and splits join all of these into a tree: each a cluster or a split before it, once. */
 static void
 check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 {
 	fc_operator micro;
 	double	   *splits;
+	bool	   *joined;
 
 	if (!PG_ARGISNULL(ARGUMENT_MICRO))
 	{
@@ -94,16 +95,25 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 					 errmsg("micro_clusters are of %zu clusters, but the operator has %zu", micro.regions.clusters, op->k)));
 	}
 	splits = numbers_argument(fcinfo, ARGUMENT_SPLITS, 4 * (op->k - 1), "splits");
+	joined = palloc0(2 * op->k * sizeof(bool));
 	for (Size i = 0; splits != NULL && i + 1 < op->k; i++)
+	{
 		for (int side = 0; side < 2; side++)
 		{
 			double		node = splits[4 * i + (Size) side];
 
-			if (!(node >= 0 && node < (double) (op->k + i) && node == floor(node)))
+			if (!(node >= 0 && node < (double) (op->k + i) && node == floor(node)) || joined[(Size) node])
 				ereport(ERROR,
 						(errcode(ERRCODE_DATA_EXCEPTION),
-						 errmsg("splits element %zu is %g, no node below split %zu", 4 * i + (Size) side + 1, node, i + 1)));
+						 errmsg("splits element %zu is %g, no node that split %zu can join", 4 * i + (Size) side + 1, node, i + 1)));
+			joined[(Size) node] = true;
 		}
+		if (!(splits[4 * i + 2] >= 0 && splits[4 * i + 3] >= 0 && splits[4 * i + 3] <= (double) PG_INT64_MAX / 2))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_EXCEPTION),
+					 errmsg("split %zu is at radius %g and of %g rows, out of range", i + 1, splits[4 * i + 2], splits[4 * i + 3])));
+	}
+	pfree(joined);
 }
 
 /*

@@ -148,13 +148,17 @@ SQL_FUNCTION(fastclust_label_query)
 	bool		named = flag_option(options, "name", false);
 	bool		distance = flag_option(options, "distance", false);
 	char	   *where = text_option(has_option(options, "where") ? options : version.options, "where");
-	query_argument model = {"text", CStringGetTextDatum(version.model)};
+	query_argument model = text_argument(version.model);
 	train_source source;
 	char	   *columns;
 	char	   *rows;
 	Datum		values[2];
 	bool		nulls[2] = {false};
 
+	if (version.model == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("model of the version must not be NULL")));
 	for (int i = 0; i < keys.count; i++)
 		(void) column_type(relation, keys.names[i]);
 	SPI_connect();

@@ -229,7 +229,7 @@ $$;
 
 -- Lock out writers without letting them wait for long behind another's transaction.
 CREATE FUNCTION fastclust_internal.lock_briefly(relation regclass) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $$
+    LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $$
 BEGIN
     LOOP
         BEGIN

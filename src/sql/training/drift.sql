@@ -88,11 +88,12 @@ CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation
 CREATE FUNCTION fastclust_internal.version_since(version stored_versions, relation regclass, since jsonb) RETURNS stored_versions
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    recent jsonb := since - 'baseline';
+    recent jsonb;
 BEGIN
     IF since IS NOT NULL THEN
         PERFORM check_training_options(jsonb_build_object('since', since), 'retrain');
     END IF;
+    recent := since - 'baseline';
     IF since ? 'baseline' THEN
         version.drift_spec := drift_spec_of(version);
         version.options := version.options || jsonb_build_object('since', since -> 'baseline' || jsonb_build_object('except', recent));
@@ -176,7 +177,7 @@ CREATE FUNCTION change_points(query text, OUT changed_at timestamptz, OUT found_
 COMMENT ON FUNCTION change_points(text)
     IS 'when the rows changed of which a query gives dates and sketches, such as one a day; no row is read';
 
--- A superuser has the rights of all roles, and checks the models that are his own.  A model that cannot be checked does not keep the others from it.
+-- A role has the rights of roles it is a member of, and checks the models that are its own: others may hold theirs.  A model that cannot be checked does not keep the others from it.
 CREATE FUNCTION check_drift(INOUT model text DEFAULT NULL, OUT version integer, OUT verdict text, OUT effect double precision, OUT p_value double precision,
         OUT n bigint, OUT columns jsonb, OUT problem text) RETURNS SETOF record
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -187,7 +188,7 @@ DECLARE
 BEGIN
     PERFORM reject_read_only('drift cannot be logged');
     FOR held IN SELECT m.* FROM own_models m JOIN pg_roles r ON r.rolname = current_user
-                 WHERE CASE WHEN one IS NOT NULL THEN m.id = one ELSE m.version IS NOT NULL AND (m.owner_id = r.oid OR NOT r.rolsuper) END ORDER BY m.model LOOP
+                 WHERE CASE WHEN one IS NOT NULL THEN m.id = one ELSE m.version IS NOT NULL AND m.owner_id = r.oid END ORDER BY m.model LOOP
         model := held.model;
         version := held.version;
         problem := NULL;

@@ -60,3 +60,8 @@ DROP ROLE fastclust_stranger;
 \set QUIET on
 SELECT drop_model(model) FROM models WHERE model IN ('news', 'reviews') \g /dev/null
 DROP SCHEMA of_topics CASCADE;
+CREATE TABLE no_texts AS SELECT i AS id, ARRAY[i % 3, i % 2]::real[] AS x FROM generate_series(1, 100) i;
+SELECT train('no texts', 'no_texts', 'x', 2, options => '{"quiet": true}');
+SELECT * FROM name_topics('no texts', 'id');
+SELECT drop_model('no texts');
+DROP TABLE no_texts;

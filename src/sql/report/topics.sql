@@ -12,8 +12,8 @@ BEGIN
     ELSIF type IS NULL OR (SELECT t.typcategory <> 'S' FROM pg_type t WHERE t.oid = type) THEN
         RAISE EXCEPTION USING ERRCODE = CASE WHEN type IS NULL THEN 'undefined_column' ELSE 'datatype_mismatch' END, MESSAGE = CASE WHEN type IS NULL THEN format('column "%s" of %s does not exist', text_column, relation)
                                                     ELSE format('column "%s" of %s is of type %s, not text', text_column, relation, type) END,
-            HINT = (SELECT format('Columns of text are %s.', string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-                     WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND t.typcategory = 'S' HAVING count(*) > 0);
+            HINT = COALESCE((SELECT format('Columns of text are %s.', string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+                     WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND t.typcategory = 'S' HAVING count(*) > 0), 'The table has none.');
     END IF;
 END
 $$;

@@ -231,6 +231,9 @@ $$;
 CREATE FUNCTION fastclust_internal.lock_briefly(relation regclass) RETURNS void
     LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $$
 BEGIN
+    IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
+        RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
+    END IF;
     LOOP
         BEGIN
             EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', relation);

@@ -87,7 +87,8 @@ my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM stored_models WHE
 
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "held_model('m', true)",
-	"rename_model('m', 'mine')";
+	"rename_model('m', 'mine')", "merge_clusters('m', '{0,1}')", "pin_cluster('m', 0)", "check_drift('m')", "name_topics('m', 'id')", "predict_name('m', '{1,2}'::real[])";
+refused('bob', q{SELECT import_model('m', 'his.private', 'x', '{{1,2},{3,4}}'::real[])}, '42501', 'nor a version made of his centroids');
 for my $writer ("write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)")
 {
 	like((as('bob', "SELECT $writer"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $writer");

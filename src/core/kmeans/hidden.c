@@ -129,7 +129,7 @@ typedef struct cluster_rows
 	size_t		d;
 	size_t		k;
 	const double *centroids;	/* k x d */
-	size_t	   *label;			/* n */
+	int32_t    *label;			/* n */
 	float	   *part;			/* n x d: the rows of a cluster about their mean */
 	double	   *values;			/* n: along a line */
 } cluster_rows;
@@ -147,7 +147,7 @@ gap_between(cluster_rows *c, size_t a, size_t b)
 	{
 		double		along = 0.0;
 
-		if (c->label[r] != a && c->label[r] != b)
+		if ((size_t) c->label[r] != a && (size_t) c->label[r] != b)
 			continue;
 		for (size_t i = 0; i < c->d; i++)
 			along += (double) c->y[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
@@ -180,7 +180,7 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 
 	*gap = 0.0;
 	for (size_t r = 0; r < c->n; r++)
-		if (c->label[r] == a)
+		if ((size_t) c->label[r] == a)
 			memcpy(c->part + count++ * c->d, c->y + r * c->d, c->d * sizeof(float));
 	if (count >= LEAST_ROWS)
 	{
@@ -206,30 +206,15 @@ find_hidden(cluster_rows *c, const int32_t *nearest, fc_arena *arena, uint8_t *h
 	}
 }
 
-/* Nearest centroids by their squares, of each row. */
+/* The nearest of the centroids, of each row. */
 static void
-label_rows(cluster_rows *c, const float *x, fc_arena *arena)
+label_rows(cluster_rows *c, const fc_halves *halves, fc_arena *arena)
 {
-	float	   *rounded = FC_TAKE(arena, c->k * c->d, float);
+	fc_rows		rows = {.x = halves->x,.n = halves->n,.d = halves->d};
+	fc_kmeans_options options = {0};	/* no start, no steps: the rows at the given centroids */
+	fc_kmeans_result result = {.centroids = FC_TAKE(arena, c->k * c->d, double),.weights = FC_TAKE(arena, c->k, double),.labels = c->label};
 
-	for (size_t i = 0; i < c->k * c->d; i++)
-		rounded[i] = (float) c->centroids[i];
-	for (size_t r = 0; r < c->n; r++)
-	{
-		double		least = INFINITY;
-
-		fc_check();
-		for (size_t j = 0; j < c->k; j++)
-		{
-			double		square = fc_row_gap(x + r * c->d, rounded + j * c->d, c->d);
-
-			if (square < least)
-			{
-				least = square;
-				c->label[r] = j;
-			}
-		}
-	}
+	fc_kmeans(&rows, c->k, c->centroids, &options, arena, &result);
 }
 
 void
@@ -243,10 +228,10 @@ fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k, fc_are
 	double	   *distance = FC_TAKE(arena, k, double);
 	uint8_t    *hides = FC_TAKE(arena, k, uint8_t);
 
-	c.label = FC_TAKE(arena, n, size_t);
+	c.label = FC_TAKE(arena, n, int32_t);
 	c.part = FC_TAKE(arena, n * d, float);
 	c.values = FC_TAKE(arena, n, double);
-	label_rows(&c, rows->x, arena);
+	label_rows(&c, rows, arena);
 	fc_nearest_others(centroids, k, d, nearest, distance);
 	memset(hides, 0, k);
 	find_hidden(&c, nearest, arena, hides);

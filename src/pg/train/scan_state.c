@@ -265,6 +265,17 @@ SQL_FUNCTION(fastclust_scan_packed)
 		PG_RETURN_NULL();
 	state = (scan_state *) PG_GETARG_POINTER(0);
 	packed = pack_scan(fcinfo, state);
+	if (state->site != NULL)	/* else other states have parts of it */
+	{
+		void	   *parts[] = {state->sketch, state->counts, state->raw};
+
+		for (Size i = 0; i < lengthof(parts); i++)
+			if (parts[i] != NULL)
+				pfree(parts[i]);
+		state->sketch = NULL;
+		state->counts = NULL;
+		state->raw = NULL;
+	}
 	if (state->sample != NULL)
 		pfree(state->sample);
 	state->sample = NULL;

@@ -129,7 +129,7 @@ typedef struct cluster_rows
 	size_t		d;
 	size_t		k;
 	const double *centroids;	/* k x d */
-	size_t	   *label;			/* n */
+	int32_t    *label;			/* n */
 	float	   *part;			/* n x d: the rows of a cluster about their mean */
 	double	   *values;			/* n: along a line */
 } cluster_rows;
@@ -147,7 +147,7 @@ gap_between(cluster_rows *c, size_t a, size_t b)
 	{
 		double		along = 0.0;
 
-		if (c->label[r] != a && c->label[r] != b)
+		if ((size_t) c->label[r] != a && (size_t) c->label[r] != b)
 			continue;
 		for (size_t i = 0; i < c->d; i++)
 			along += (double) c->x[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
@@ -180,7 +180,7 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 
 	*gap = 0.0;
 	for (size_t r = 0; r < c->n; r++)
-		if (c->label[r] == a)
+		if ((size_t) c->label[r] == a)
 			memcpy(c->part + count++ * c->d, c->x + r * c->d, c->d * sizeof(float));
 	if (count >= LEAST_ROWS)
 	{
@@ -193,30 +193,15 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	fc_arena_release(arena, mark);
 }
 
-/* Nearest centroids by their squares, of each row. */
+/* The nearest of the centroids, of each row. */
 static void
 label_rows(cluster_rows *c, fc_arena *arena)
 {
-	float	   *rounded = FC_TAKE(arena, c->k * c->d, float);
+	fc_rows		rows = {.x = c->x,.n = c->n,.d = c->d};
+	fc_kmeans_options options = {0};	/* no start, no steps: the rows at the given centroids */
+	fc_kmeans_result result = {.centroids = FC_TAKE(arena, c->k * c->d, double),.weights = FC_TAKE(arena, c->k, double),.labels = c->label};
 
-	for (size_t i = 0; i < c->k * c->d; i++)
-		rounded[i] = (float) c->centroids[i];
-	for (size_t r = 0; r < c->n; r++)
-	{
-		double		least = INFINITY;
-
-		fc_check();
-		for (size_t j = 0; j < c->k; j++)
-		{
-			double		square = fc_row_gap(c->x + r * c->d, rounded + j * c->d, c->d);
-
-			if (square < least)
-			{
-				least = square;
-				c->label[r] = j;
-			}
-		}
-	}
+	fc_kmeans(&rows, c->k, c->centroids, &options, arena, &result);
 }
 
 void
@@ -227,7 +212,7 @@ fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, siz
 	int32_t    *nearest = FC_TAKE(arena, k, int32_t);
 	double	   *distance = FC_TAKE(arena, k, double);
 
-	c.label = FC_TAKE(arena, n, size_t);
+	c.label = FC_TAKE(arena, n, int32_t);
 	c.part = FC_TAKE(arena, n * d, float);
 	c.values = FC_TAKE(arena, n, double);
 	label_rows(&c, arena);

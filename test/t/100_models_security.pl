@@ -541,12 +541,12 @@ like($messages, qr/WARNING:  labels in hers.of_carol stay those .*: they were wr
 unlike($messages, qr/seized/, 'for their triggers would run with these');
 
 # ---- every function ----
-is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but by the language, and those not in C have a fixed path');
+is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but by the language or for an event, and those not in C have a fixed path');
 SELECT p.oid::regprocedure FROM pg_proc p
   JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
   JOIN pg_language l ON l.oid = p.prolang
-  WHERE p.prosecdef OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
+  WHERE (p.prosecdef AND p.prorettype <> 'event_trigger'::regtype) OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
         SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))
 SQL
 is($server->query(<<'SQL'), "fastclust|f|f\nfastclust_owner|f|f", 'only superusers make functions in these languages, and none makes an anonymous block');

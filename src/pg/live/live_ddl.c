@@ -1,5 +1,5 @@
 /*
- * live_ddl.c - what DDL does to followed tables: the parts of a command that adds leaves, or changes values past the triggers.
+ * live_ddl.c - DDL on followed tables: the parts of a command that adds leaves, or changes values past the triggers.
  *
  * The event triggers of sql/live/ddl.sql ask, and only of commands on followed tables: other DDL needs nothing of this module,
  * not even its file.

@@ -8,6 +8,18 @@
 CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean, OUT column_name text, OUT loss text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_ddl_parts' LANGUAGE C STRICT;
 
+-- The leaves of a table and below it, or with a column of a type, be it in arrays, under domains or in composites.
+CREATE FUNCTION fastclust_internal.touched_leaves(class oid, object oid) RETURNS SETOF live_leaves
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT v.* FROM live_leaves v WHERE class = 'pg_class'::regclass AND v.leaf IN (SELECT t.id FROM live_tables(object) t)
+    UNION ALL
+    SELECT v.* FROM live_leaves v
+     WHERE class = 'pg_type'::regclass AND v.types::oid[] && ARRAY(
+        WITH RECURSIVE around(id) AS (SELECT object UNION SELECT t.oid FROM around a JOIN pg_type t ON a.id IN (t.typbasetype, t.typelem)
+                                                             OR EXISTS (SELECT FROM pg_attribute c WHERE c.attrelid = t.typrelid AND c.atttypid = a.id))
+        SELECT around.id FROM around)
+$$;
+
 -- A statement changed values past the triggers: of a column, of a table, or of columns of an enum whose labels it changed.  A table that is dropped takes
 -- its live sketches with it, whoever drops it.
 CREATE FUNCTION fastclust_internal.live_ddl() RETURNS event_trigger
@@ -19,19 +31,13 @@ BEGIN
         PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation = o.objid
           WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
         DELETE FROM live_leaves v USING pg_event_trigger_dropped_objects() o WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0;
-    ELSE
-        WITH touched AS MATERIALIZED (
-            SELECT c.*, ARRAY(SELECT v FROM live_leaves v
-                               WHERE CASE c.classid WHEN 'pg_class'::regclass THEN v.leaf IN (SELECT t.id FROM live_tables(c.objid) t)
-                                     WHEN 'pg_type'::regclass THEN EXISTS (SELECT FROM unnest(v.types) u(type) JOIN pg_type t ON t.oid = u.type
-                                                                            WHERE c.objid IN (base_type(u.type), t.typelem)) END) AS leaves
-              FROM pg_event_trigger_ddl_commands() c)
+    ELSIF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, touched_leaves(c.classid, c.objid)) THEN
         INSERT INTO live_deltas (live_id, leaf, lost)
             SELECT v.live_id, v.leaf, CASE WHEN c.classid = 'pg_type'::regclass THEN format('type %s %s', c.objid::regtype, p.loss)
                                            WHEN p.column_name IS NULL THEN format('table %s %s', v.leaf, p.loss)
                                            ELSE format('column "%s" of %s %s', p.column_name, v.leaf, p.loss) END
-              FROM touched c, LATERAL (SELECT DISTINCT d.column_name, d.loss FROM ddl_parts(c.command) d) p, unnest(c.leaves) v
-             WHERE cardinality(c.leaves) > 0 AND p.loss IS NOT NULL AND (p.column_name IS NULL OR p.column_name = ANY (v.names));
+              FROM pg_event_trigger_ddl_commands() c, LATERAL (SELECT DISTINCT d.column_name, d.loss FROM ddl_parts(c.command) d) p, touched_leaves(c.classid, c.objid) v
+             WHERE p.loss IS NOT NULL AND (p.column_name IS NULL OR p.column_name = ANY (v.names));
     END IF;
 END
 $$;

@@ -169,6 +169,18 @@ gives('bob', 'TRUNCATE his.log', '', 'he empties it, and the part of alice with 
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'which runs his cast as nobody else');
 gives('bob', "SELECT current_sketch('his log') IS NULL", 't', 'and the sketch is exact, without a look at the rows of her part');
 
+# ---- constraints of a domain are evaluated where an expression is made ready ----
+as('bob', <<'SQL');
+CREATE DOMAIN his.limited AS float8 CHECK (VALUE < 1e9);
+CREATE TYPE his.sum AS (n float8);
+CREATE FUNCTION his.sum_vector(his.sum) RETURNS real[] LANGUAGE sql IMMUTABLE AS $$ SELECT ARRAY[(($1).n)::his.limited::real, 1::real] $$;
+CREATE CAST (his.sum AS real[]) WITH FUNCTION his.sum_vector(his.sum) AS ASSIGNMENT;
+CREATE TABLE his.sums (x his.sum); SELECT keep_sketch('sums', 'his.sums', 'x', (SELECT s FROM spec));
+INSERT INTO his.sums VALUES (ROW(2)); ALTER DOMAIN his.limited ADD CONSTRAINT trap CHECK (his.trap() > 0); INSERT INTO his.sums VALUES (ROW(2));
+SQL
+gives('bob', "SELECT row_count(current_sketch('sums'))", 2, 'a cast by a domain');
+is($server->query("SELECT string_agg(DISTINCT by, ' ') FROM ran"), 'bob', 'whose constraint is evaluated as nobody but bob');
+
 # ---- leaves that are none ----
 my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', NULL, NULL, now(), NULL, NULL, NULL, NULL)::kept_sketches};
 gives('bob', "CREATE TABLE his.other (x real[]); SELECT (claim_live($crafted)).columns", '{x}', 'a live sketch that no keep_sketch makes');

@@ -64,17 +64,6 @@ take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts, fc_screen *
 		fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]);
 }
 
-size_t
-fc_screen_size(size_t k, size_t d)
-{
-	fc_arena	measure = fc_arena_measure();
-	screen_parts parts;
-	fc_screen	screen = {0};
-
-	take_parts(&measure, k, d, &parts, &screen);
-	return fc_arena_measured(&measure);
-}
-
 typedef struct build_work
 {
 	float	   *some;			/* AXES_CENTROIDS x d */
@@ -98,11 +87,14 @@ size_t
 fc_screen_worksize(size_t k, size_t d)
 {
 	fc_arena	measure = fc_arena_measure();
+	screen_parts parts;
+	fc_screen	screen = {0};
 	build_work	w;
 
+	take_parts(&measure, k, d, &parts, &screen);
 	take_work(&measure, k, d, &w);
 	fc_arena_reserve(&measure, fc_principal_worksize(smaller(k, AXES_CENTROIDS), d, lead_of(d)));
-	return fc_screen_size(k, d) + fc_arena_measured(&measure);
+	return sizeof(fc_screen) + fc_arena_measured(&measure);
 }
 
 static void

@@ -80,8 +80,7 @@ fc_screen_suits(size_t k, size_t d)
 	return k >= FC_SCREEN_CLUSTERS && d >= FC_SCREEN_DIMENSIONS;
 }
 
-/* Bytes fc_screen_build takes from its arena for the screen, and more that it gives back. */
-size_t		fc_screen_size(size_t k, size_t d);
+/* Bytes of a screen and of what fc_screen_build takes from its arena. */
 size_t		fc_screen_worksize(size_t k, size_t d);
 
 /*

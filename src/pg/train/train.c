@@ -97,7 +97,7 @@ reject_no_rows(const training *t)
 					condition == NULL ? "" : " where ", condition == NULL ? "" : condition)));
 }
 
-/* ---- what rows are measured in ---- */
+/* ---- units of rows ---- */
 
 /* The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit. */
 static units

@@ -1,7 +1,7 @@
 /*
  * warnings.c - warnings that a careful colleague would give before a first training, from the sample that it has drawn anyway.
  *
- * Each names the column and says what to do.  Identifiers and times that only grow are told by the catalog, or by the order in which rows lie.
+ * Each names the column and the remedy.  Identifiers and times that only grow are told by the catalog, or by the order in which rows lie.
  */
 #include "postgres.h"
 

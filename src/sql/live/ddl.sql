@@ -32,6 +32,6 @@ CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end
     WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'CREATE SCHEMA', 'ALTER TYPE') EXECUTE FUNCTION live_ddl();
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_ddl();
 
--- They run from the first: what a first live sketch enabled would wait for another role's first that is not committed.
+-- They run from the first: enabling them with the first live sketch would wait for another role's uncommitted first.
 ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;      -- as the triggers of the tables are
 ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;

@@ -1,7 +1,7 @@
 
 -- live sketches: deltas folded into bases
 
--- What deltas tell, into the bases.  Who holds the live sketch folds it alone; writers go on, and what they have not committed stays.
+-- Merges deltas into the bases.  The session that holds the live sketch folds it alone; writers go on, and uncommitted deltas stay.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE

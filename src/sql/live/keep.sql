@@ -1,7 +1,7 @@
 
 -- live sketches: keep_sketch
 
--- Text of these does not depend on settings, or on who may rename what.
+-- The text of these does not depend on settings, or on who may rename objects.
 CREATE FUNCTION fastclust_internal.check_live_group(relation regclass, group_by name) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -152,7 +152,7 @@ BEGIN
 END
 $$;
 
--- A table and its parts whose every change fires triggers, and outlives what changed it.
+-- A table and its parts whose every change fires triggers, and outlives the session that made it.
 CREATE FUNCTION fastclust_internal.check_live_tables(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE

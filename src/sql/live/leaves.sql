@@ -1,5 +1,5 @@
 
--- live sketches: their leaves, what identifies and follows them, and why one cannot be followed
+-- live sketches: their leaves, the names and triggers of these, and why one cannot be followed
 
 CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
     AS 'MODULE_PATHNAME', 'fastclust_live_change' LANGUAGE C;

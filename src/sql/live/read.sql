@@ -125,7 +125,7 @@ BEGIN
 END
 $$;
 
--- A group or a bucket that can have rows: what is none would look like one that has no rows now.
+-- Checks that a group or a bucket can have rows: another value would look like one without rows.
 CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$

@@ -102,7 +102,7 @@ BEGIN
 END
 $$;
 
--- What a scan of a leaf counted: the deltas that were seen with it, the sketches.
+-- Stores the counts of a scan of a leaf: the deltas seen with it, and the sketches.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[]);
 
 -- A new base of a leaf in place of the old one and of the deltas that were seen with it.

@@ -1,7 +1,7 @@
 
 -- predict: a named model applied to rows, read once per query
 
--- What the planner makes of a list of columns: no array a row, no casts.  A NULL among them is treated as in a whole row.
+-- The planner puts this in place of a list of columns: no array a row, no casts.  A NULL among them is treated as in a whole row.
 CREATE FUNCTION fastclust_internal.predict_columns(model text, VARIADIC columns "any") RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_columns' LANGUAGE C STABLE PARALLEL SAFE COST 200;
 CREATE FUNCTION fastclust_internal.predict_distance_columns(model text, VARIADIC columns "any") RETURNS double precision

@@ -70,7 +70,7 @@ BEGIN
     IF NOT min_share BETWEEN 0 AND 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('min_share is %s, out of range', min_share), DETAIL = 'It is a share of the rows, between 0 and 1.';
     END IF;
-    -- a node that is large enough stays as it is; a small one takes what Ward's tree joins it to
+    -- a node that is large enough stays as it is; a small one takes the node that Ward's tree joins it to
     FOR node_join IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
         shares := shares || shares[node_join."left" + 1] + shares[node_join."right" + 1];
         IF least(shares[node_join."left" + 1], shares[node_join."right" + 1]) < min_share THEN

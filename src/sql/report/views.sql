@@ -60,7 +60,7 @@ COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
 
 -- ---- clusters ----
 
--- The names of the clusters of a version, in their order.  What cannot be computed is told in a warning, as in version_cluster_rows.
+-- The names of the clusters of a version, in their order.  A version that fails is a warning, as in version_cluster_rows.
 CREATE FUNCTION fastclust_internal.shown_names(version stored_versions) RETURNS text[]
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN

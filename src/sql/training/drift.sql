@@ -1,5 +1,5 @@
 
--- drift: are rows still what a model was trained on?
+-- drift: have the rows of a model changed since its training?
 
 -- The version that serves; with groups, the part of most clusters, or an error where these are not taken.
 CREATE FUNCTION fastclust_internal.largest_part(held stored_models, groups boolean DEFAULT true) RETURNS stored_versions
@@ -43,7 +43,7 @@ BEGIN
 END
 $$;
 
--- What drift compares of a version and other rows, `counted` ones of which a share may be sketched: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
+-- The statistics of a version and of other rows that drift compares, `counted` ones of which a share may be sketched: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
 -- Values never seen are told of rows that were scanned.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch, counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL, scanned regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,

@@ -6,7 +6,7 @@ CREATE FUNCTION fastclust_internal.running_trainings(OUT pid integer, OUT role o
         OUT rows_about double precision, OUT begun timestamptz, OUT step_begun timestamptz, OUT step_ends timestamptz) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_running_trainings' LANGUAGE C;
 
--- A role sees what it runs itself, what roles run whose member it is, and what is run on models that it may read by those who may change them.
+-- A role sees its own trainings, those of roles of which it is a member, and those on models that it may read by roles that may change them.
 CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
         OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

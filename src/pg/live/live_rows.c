@@ -132,9 +132,9 @@ SQL_FUNCTION(fastclust_live_difference)
 	if (went > came)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a live sketch counts more rows that went than rows that came"),
-				 errdetail("%lld came, and %lld went.", (long long) came, (long long) went),
-				 errhint("Its table was changed past it. rebuild_sketch recounts it.")));
+				 errmsg("a live sketch counts more removed rows than added rows"),
+				 errdetail("It counts %lld added and %lld removed rows.", (long long) came, (long long) went),
+				 errhint("Its table was changed past it. Recount it with rebuild_sketch.")));
 	if (went == came)
 		PG_RETURN_NULL();
 	left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);

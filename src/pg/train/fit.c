@@ -381,7 +381,7 @@ fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const 
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f", k, pins == NULL ? 0 : pins->k, t->model, last),
-				 errhint("pin_cluster with pinned => false lets one go.")));
+				 errhint("Release one with pin_cluster and pinned => false.")));
 	for (Size j = 0; j < old->k; j++)
 		pinned[j] = !pinned[j];
 	t->k = k - pins->k;

@@ -20,7 +20,7 @@ BEGIN
             PERFORM count_leaf(live, added.leaf) WHERE added.is_leaf;
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
-                DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM), HINT = 'rebuild_sketch recounts it.';
+                DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
         END;
     END LOOP;
 END

@@ -58,10 +58,10 @@ BEGIN
         BEGIN
             folded := folded + fold_live(live.id);
         EXCEPTION WHEN OTHERS THEN
-            RAISE WARNING USING MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM), HINT = 'rebuild_sketch recounts it.';
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
         END;
     END LOOP;
     RETURN folded;
 END
 $$;
-COMMENT ON FUNCTION fold_sketches(text) IS 'merge what changed since into the stored sketches, of one live sketch or of all that the caller owns; the number of changes';
+COMMENT ON FUNCTION fold_sketches(text) IS 'merge the pending changes into the stored sketches of one live sketch, or of all that the caller owns; returns the number of changes';

@@ -3,7 +3,7 @@
 
 CREATE FUNCTION predict_path(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_path(text, "any", anycompatible, integer) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
+COMMENT ON FUNCTION predict_path(text, "any", anycompatible, integer) IS 'the number of the row''s node on each level of a model, from the top down; the last is the number that predict returns';
 
 -- Level 1 is the top; without levels there is one.
 CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,

@@ -38,4 +38,4 @@ BEGIN
         CASE WHEN k > most THEN E'\n' || rtrim(fit_text(format('and %s smaller clusters: see profile(%L)', k - most, held.model), 100, false)) END);
 END
 $$;
-COMMENT ON FUNCTION plot(text, anycompatible) IS 'the clusters of a model as text: sizes and what each differs in, as bars of at most 100 columns';
+COMMENT ON FUNCTION plot(text, anycompatible) IS 'the clusters of a model as text: sizes and differences, as bars, in at most 100 columns';

@@ -66,4 +66,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION name_topics(text, name, integer, anycompatible, boolean, regconfig)
-    IS 'names the clusters that have no name by the words of a column of text that are theirs, and returns these words and the texts nearest to the centroids';
+    IS 'names clusters without a name by their frequent words in a column of text, and returns these words and the texts nearest to the centroids';

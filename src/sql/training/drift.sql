@@ -175,7 +175,7 @@ CREATE FUNCTION change_points(query text, OUT changed_at timestamptz, OUT found_
         OUT dimension integer, OUT shift double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_change_points' LANGUAGE C STABLE ROWS 10;
 COMMENT ON FUNCTION change_points(text)
-    IS 'when the rows changed of which a query gives dates and sketches, such as one a day; no row is read';
+    IS 'when rows changed, from dated sketches that a query returns, such as one a day; reads no row';
 
 -- A role has the rights of roles it is a member of, and checks the models that are its own: others may hold theirs.  A model that cannot be checked does not keep the others from it.
 CREATE FUNCTION check_drift(INOUT model text DEFAULT NULL, OUT version integer, OUT verdict text, OUT effect double precision, OUT p_value double precision,
@@ -216,4 +216,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION check_drift(text)
-    IS 'drift of a model, or of each that the caller owns: a row a model, logged in drift_log, and a notification on channel fastclust_drift where it drifted; nothing is retrained';
+    IS 'drift of a model, or of each model that the caller owns: one row per model, logged in drift_log, with a notification on channel fastclust_drift if it drifted; retrains nothing';

@@ -29,7 +29,7 @@ CREATE VIEW training_progress AS SELECT * FROM training_progress_rows();
 COMMENT ON VIEW training_progress IS 'one row per training that runs now, of those whose models one may read and of one''s own';
 COMMENT ON COLUMN training_progress.model IS 'the name of the model';
 COMMENT ON COLUMN training_progress.role IS 'the role that trains it';
-COMMENT ON COLUMN training_progress.step IS 'what is done, as training_log names it; NULL between two steps';
+COMMENT ON COLUMN training_progress.step IS 'the running step, as in training_log; NULL between two steps';
 COMMENT ON COLUMN training_progress.rows_done IS 'the rows of the table that the step has read; NULL for a step in memory';
 COMMENT ON COLUMN training_progress.rows_about IS 'about how many it will read';
 COMMENT ON COLUMN training_progress.percent IS 'the part of the step that is done';

@@ -15,7 +15,7 @@ CREATE OPERATOR CLASS @type@_hash_ops DEFAULT FOR TYPE @type@ USING hash AS OPER
 --@each @type@ = sketch_spec; sketch; fastop
 CREATE FUNCTION fastclust_internal.@type@_lt(@type@, @type@) RETURNS boolean AS 'bytealt' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
 CREATE OPERATOR < (LEFTARG = @type@, RIGHTARG = @type@, FUNCTION = @type@_lt, RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
-COMMENT ON OPERATOR < (@type@, @type@) IS 'the order of sorting, which means nothing else';
+COMMENT ON OPERATOR < (@type@, @type@) IS 'the order for sorting; it has no other meaning';
 CREATE OPERATOR CLASS @type@_ops DEFAULT FOR TYPE @type@ USING btree AS
     OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 (@type@, @type@) byteacmp(bytea, bytea);
 --@end

@@ -108,7 +108,7 @@ check_operator(const void *bytes, size_t size)
 
 static const value_type operator_type = {"fastop", check_operator};
 
-VALUE_TYPE_IN(fastclust_fastop, operator_type);
+VALUE_TYPE(fastclust_fastop, operator_type);
 
 /* ---- names of methods ---- */
 

@@ -86,7 +86,6 @@ state_argument(FunctionCallInfo fcinfo, int n, int first, int last)
 
 /* Transition functions that add one aggregate_state to another of their kind. */
 extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);
-extern Datum fastclust_coreset_combine(PG_FUNCTION_ARGS);
 extern Datum fastclust_contingency_combine(PG_FUNCTION_ARGS);
 
 /* A method of factorisation by its name; another name is an error. */

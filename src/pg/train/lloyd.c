@@ -120,7 +120,7 @@ groups_text(const training *t, Size groups)
 	{
 		char	   *type = format_type_be(column_type(source->id, source->group_by));
 
-		appendStringInfoString(&query, "SELECT u.i, merge_lloyd_agg(u.s) AS s FROM (");
+		appendStringInfoString(&query, "SELECT u.i, lloyd_final(fastclust_internal.sum(u.s)) AS s FROM (");
 		for (int leaf = 0; leaf < source->leaf_count; leaf++)
 		{
 			appendStringInfoString(&query, leaf > 0 ? " UNION ALL SELECT " : "SELECT ");

@@ -159,6 +159,7 @@ new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan, const plan_
 	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
 	scan_state *state = palloc0(sizeof(scan_state));
 
+	state->kind = &scan_state_kind;
 	state->site = site;
 	state->plan = plan;
 	state->capacity = Max(LEAST_ROWS, Min(BATCH_ROWS, BATCH_BYTES / (plan->d * sizeof(double))));

@@ -7,6 +7,7 @@
 #include "drift/counts.h"
 #include "numerics/metric.h"
 #include "operator/step.h"
+#include "pg/base/collect.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/sums.h"
 #include "pg/train/train.h"
@@ -70,6 +71,7 @@ extern void complete_plan(scan_plan *plan, Size d);
 /* A part is NULL where the plan has none, or no row entered it. */
 typedef struct scan_state
 {
+	const state_kind *kind;
 	int64		n;				/* without those that wait */
 	int64		nulls;
 	fc_sketch  *sketch;
@@ -87,6 +89,8 @@ typedef struct scan_state
 	double	   *raw;			/* room x d: rows in their own units, by cosine of length 1 */
 	uint64	   *keys;			/* room */
 } scan_state;
+
+extern const state_kind scan_state_kind;
 
 /* scan_state.c: the room that a sample gets where it is to have `wanted` or more. */
 extern Size capacity_of_sample(const fc_coreset *sample, Size wanted);

@@ -90,7 +90,7 @@ scan_query(const train_source *source, const char *value, const char *group, boo
 	appendStringInfoChar(&scan, ')');
 	initStringInfo(&query);
 	if (source->leaf_count > 0)
-		appendStringInfo(&query, "SELECT %s, merge_scan_agg(q.s) FROM (", merged);
+		appendStringInfo(&query, "SELECT %s, fastclust_internal.sum(q.s) FROM (", merged);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{
 		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ", i > 0 ? " UNION ALL " : "", value, scan.data);

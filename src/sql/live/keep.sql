@@ -103,7 +103,7 @@ BEGIN
                 DETAIL = format('It encodes %s.', array_to_string(encoder_columns(live.encoder), ', '));
         END IF;
         -- else each row written later would be an error
-        dimensions := COALESCE(dim(live.encoder), cardinality(features));
+        dimensions := COALESCE(cardinality(feature_names(live.encoder)), cardinality(features));
         IF dimensions <> (describe(live.spec) ->> 'dim')::integer THEN
             RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', dimensions, CASE WHEN dimensions > 1 THEN 's' END,
                                                                  describe(live.spec) ->> 'dim'),

@@ -34,6 +34,7 @@ typedef struct live_sketch
 	bool		grouped;
 	bool		bucketed;
 	bool		filtered;
+	bool		foreign[LIVE_EXPRESSIONS];	/* an expression calls a function that is neither the server's nor ours */
 	bool		settings;		/* expressions depend on settings of the session */
 	char	   *name;
 	char	   *lost;			/* why the leaf cannot be followed; NULL: it can */

@@ -251,7 +251,7 @@ count_vector(live_changes *changes, int sign, const vector *v, const text *group
 	}
 }
 
-/* A group that comes is a key of live_bases: check_live_parts in SQL says the same of groups that are counted by a scan. */
+/* A group that comes is a key of live_bases: write_leaf in SQL says the same of groups that are counted by a scan. */
 static void
 check_group(const live_sketch *live, const text *group)
 {

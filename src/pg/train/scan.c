@@ -111,7 +111,7 @@ estimated_groups(const training *t, Size wanted)
 	if (t->source.group_by == NULL)
 		return 1;
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT count(DISTINCT %s) ", t->source.group_value);
+	appendStringInfo(&query, "SELECT count(DISTINCT %s) ", group_key(&t->source));
 	append_rows_from(&query, &t->source, (double) wanted, t->estimate, t->seed, NULL);
 	groups = DatumGetInt64(query_datum(query.data, 0, NULL, QUERY_PARALLEL | QUERY_CONSTANTS, NULL));
 	return (double) Max(1, groups);

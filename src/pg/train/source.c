@@ -22,7 +22,7 @@
 
 #define MOST_CELLS		97		/* beside the state, the plan and the key: a function takes 100 arguments */
 
-static char *
+char *
 group_key(const train_source *source)
 {
 	return source->integer != NULL ? psprintf("t.%s", quote_identifier(source->group_by)) : source->group_value;

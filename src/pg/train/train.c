@@ -217,6 +217,8 @@ reason_of(const fc_choice *choice)
 		return "clusters are apart up to the greatest number tried";
 	if (choice->hidden > 0)
 		return psprintf("%zu of %zu clusters hide smaller ones", choice->hidden, choice->tried[choice->chosen].k);
+	if (choice->rival > 0)
+		return psprintf("%zu clusters come back as well", choice->rival);
 	if (choice->tried[choice->chosen].evidence.cost <= FC_NO_SPREAD * choice->tried[0].evidence.cost)
 		return "rows are equal, or of as many values as clusters";
 	return "no number of clusters comes back on other rows and is apart";

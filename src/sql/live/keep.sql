@@ -205,7 +205,7 @@ $$;
 -- Count the rows of a leaf.  One query sees them and the deltas that tell of them; writers need not wait.
 CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
-    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
+    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' SET row_security = off AS $$
 DECLARE
     counted live_count;
 BEGIN

@@ -200,14 +200,6 @@ CREATE FUNCTION fastclust_internal.live_tables(relation oid, OUT id oid, OUT is_
     SELECT c.oid, c.relkind <> 'p' FROM tree JOIN pg_class c ON c.oid = tree.id
 $$;
 
--- The sketches of now, of those groups and buckets that have rows.
-CREATE FUNCTION fastclust_internal.live_parts(live_id bigint) RETURNS SETOF live_part
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, changed_drift_counts(NULL, p.added_counts, p.removed_counts)
-                       FROM kept_sketches l, live_sums(l.id, ARRAY(SELECT t.id FROM live_tables(l.relation) t WHERE t.is_leaf)) p WHERE l.id = $1) q
-     WHERE q.s IS NOT NULL
-$$;
-
 -- ---- the values counted of a row ----
 
 -- The expressions of a live sketch for rows of its table, or of a leaf, of the alias t.  A NULL of vector, group_value or bucket: the row is not counted.

@@ -122,7 +122,7 @@ COMMENT ON COLUMN model_centroids.value IS 'the mean of the cluster in the unit 
 -- ---- logs, of those who may change a model ----
 
 CREATE VIEW training_log WITH (security_barrier) AS
-    SELECT l.id, l.model, l.version, l.step, l.objective, l.seconds, l.note, l.at FROM own_models m JOIN training_steps l ON l.model_id = m.id;
+    SELECT l.id, m.model, l.version, l.step, l.objective, l.seconds, l.note, l.at FROM own_models m JOIN training_steps l ON l.model_id = m.id;
 COMMENT ON VIEW training_log IS 'one row per step of a training; only those who may change a model see its steps';
 COMMENT ON COLUMN training_log.id IS 'the order of the steps';
 COMMENT ON COLUMN training_log.model IS 'the name of the model';
@@ -134,7 +134,7 @@ COMMENT ON COLUMN training_log.note IS 'the report of the step';
 COMMENT ON COLUMN training_log.at IS 'when the step ended';
 
 CREATE VIEW drift_log WITH (security_barrier) AS
-    SELECT d.id, d.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns, d.threshold,
+    SELECT d.id, m.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns, d.threshold,
            d.min_effect, d.new_version, d.checked_by, d.checked_at
       FROM own_models m JOIN drift_checks d ON d.model_id = m.id;
 COMMENT ON VIEW drift_log IS 'the checks of retrain_if_drifted, of models that one may change; the columns that drift gives are explained there';

@@ -113,7 +113,7 @@ CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version sto
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM held.group_by THEN live_since(live_of_version(version), since) END;
+    live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM held.group_by THEN live_of_version(version, since) END;
     named regclass;
 BEGIN
     IF live.id IS NULL THEN

@@ -585,7 +585,8 @@ possible_clusters(const training *t, const fc_operator_header *rows)
 		ereport(WARNING,
 				(errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k, rows->k, t->source.relation,
 						distinct == 1 ? "one distinct row" : psprintf("%zu distinct rows", distinct)),
-				 errdetail("Model \"%s\" gets as many clusters: others would have no rows.", t->model)));
+				 errdetail("Model \"%s\" gets as many clusters: others would have no rows.", t->model),
+				 errhint("Lower k, or add a column in which more rows differ.")));
 	return distinct;
 }
 

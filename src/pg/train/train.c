@@ -163,7 +163,8 @@ check_clusters(const training *t, const fc_operator_header *sample)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %zu, but the rows of %s are of %s", t->k, t->source.relation, different == 1 ? "one kind only" : psprintf("%zu kinds only", different)),
-				 errdetail("All others are equal to one of these in every column that is clustered.")));
+				 errdetail("All others are equal to one of these in every column that is clustered."),
+				 errhint("Lower k, or add a column in which more rows differ.")));
 }
 
 static void

@@ -91,7 +91,7 @@ dot_rows(const float *a, size_t rows, size_t d, const float *x, const float *tai
 		y[r] = fold(sum[r]);
 }
 
-/* d < 16: a row and what follows it against x padded with zeros; the last rows from a copy. */
+/* d < 16: a row and the numbers after it against x padded with zeros; the last rows from a copy. */
 INLINE void
 short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
 {

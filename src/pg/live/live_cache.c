@@ -3,7 +3,7 @@
  *
  * A live sketch never changes what it counts while it has its id, so what is read stays until the table changes: the
  * server then invalidates its relation.  It is read under the latest snapshot: a transaction that began before
- * keep_sketch must count what it writes after.
+ * keep_sketch must count the rows that it writes afterwards.
  */
 #include "postgres.h"
 

@@ -1,12 +1,12 @@
 /*
- * live_trigger.c - the triggers of live sketches: what a statement changed becomes rows of live_deltas.
+ * live_trigger.c - the triggers of live sketches, which append the changes of a statement to live_deltas.
  *
  * A trigger runs in the session of whoever writes the table.  Rows are evaluated with that role's rights, so that no
  * code of the writer or of the table's owner runs with others; the numbers that come out are written below rights.
  *
  * AFTER ROW triggers of a leaf see each change of it, whichever table the statement names, and under logical replication
  * too.  They gather the changes of a leaf in memory; the statement trigger of the table that is named writes them, and the
- * end of the (sub)transaction what no statement trigger has written.
+ * end of the (sub)transaction the changes that no statement trigger has written.
  */
 #include "postgres.h"
 
@@ -133,7 +133,7 @@ name_live_sketch(void *argument)
 	errcontext("live sketch \"%s\" of %s", live->name, live->leaf_name);
 }
 
-/* ---- what is pending ---- */
+/* ---- pending changes ---- */
 
 static void
 free_pending(pending *p)
@@ -326,7 +326,7 @@ count_change(const live_sketch *live, const TriggerData *trigger)
 }
 
 /*
- * All of the leaf goes: what came goes, and what went comes.  No difference is taken, which a live sketch that has lost
+ * All rows of the leaf go: rows added are removed, and rows removed are added.  No difference is taken, which a live sketch that has lost
  * its table would not have.  Nobody else writes the table until this transaction ends.
  */
 static const char all_of_leaf[] =

@@ -97,7 +97,7 @@ reject_no_rows(const training *t)
 					condition == NULL ? "" : " where ", condition == NULL ? "" : condition)));
 }
 
-/* ---- what rows are measured in ---- */
+/* ---- units of rows ---- */
 
 /* The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit. */
 static units
@@ -143,7 +143,7 @@ check_groups(const training *t, const fc_operator_header *sample, double groups)
 	if (groups > MANY_GROUPS && !flag_option(t->options, "quiet", false))
 		ereport(NOTICE,
 				(errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
-				 errdetail("Each gets clusters and a sketch of its own."),
+				 errdetail("Each gets its own clusters and sketch."),
 				 errhint("Cancel this and group by a column of fewer values, if these are more than you thought.")));
 }
 

@@ -60,7 +60,7 @@ BEGIN
             PERFORM count_leaf(live, added.leaf) WHERE added.is_leaf;
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
-                DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM), HINT = 'rebuild_sketch recounts it.';
+                DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
         END;
     END LOOP;
 END
@@ -88,7 +88,7 @@ CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end
     WHEN TAG IN ('ALTER TABLE', 'ALTER FOREIGN TABLE', 'ALTER TYPE') EXECUTE FUNCTION live_ddl();
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_ddl();
 
--- They run from the first: what a first live sketch enabled would wait for another role's first that is not committed.
+-- They run from the first: enabling them with the first live sketch would wait for another role's uncommitted first.
 ALTER EVENT TRIGGER fastclust_live_added ENABLE ALWAYS;      -- as the triggers of the tables are
 ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;
 ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;

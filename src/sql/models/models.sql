@@ -2,7 +2,7 @@
 -- models: tables that nobody reads or writes but the owner of the extension, and views of the rows that a role may read
 
 -- Roles are kept by name, so that dumps restore anywhere, and held by oid: a later role of the name is another.  Generated
--- columns are not dumped: a restore looks the names up anew.  Declared immutable because what is generated must be.
+-- columns are not dumped: a restore looks the names up anew.  Declared immutable because generated columns need it.
 CREATE FUNCTION fastclust_internal.role_id(role name) RETURNS oid AS 'MODULE_PATHNAME', 'fastclust_role_id' LANGUAGE C IMMUTABLE STRICT;
 CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -220,8 +220,8 @@ END
 $$;
 
 -- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
--- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.  All rows are computed
--- before the first is returned, for they are sorted: servers differ in what they keep of a query that fails midway.
+-- numbers into its rows: a version that fails is a warning, and hides no other model.  All rows are computed
+-- before the first is returned, for they are sorted: servers differ in the rows they keep of a query that fails midway.
 CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)

@@ -14,7 +14,7 @@ CREATE FUNCTION fastclust_internal.is_reader(held stored_models) RETURNS boolean
     SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(r))
 $$;
 
--- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
+-- A standby only reads, and so does a transaction that was begun so.  The error of the first row to be written would have no hint.
 CREATE FUNCTION fastclust_internal.reject_read_only(what text DEFAULT 'models cannot be trained or changed') RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -54,7 +54,7 @@ BEGIN
                 HINT = 'Leave out the option nowait to wait for it.';
         END;
         IF held.id IS NULL THEN
-            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
+            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped concurrently', model_name);
         END IF;
         IF is_member(held.owner_id) THEN    -- still, after a wait
             RETURN held;
@@ -133,7 +133,7 @@ BEGIN
 END
 $$;
 
--- Versions count up by one; what serves is not written any more.
+-- Versions count up by one; a version that serves is not written any more.
 CREATE FUNCTION fastclust_internal.check_version_number(held stored_models, version integer, lowest integer) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE

@@ -21,7 +21,7 @@ DECLARE
 BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
-            HINT = 'Name columns that tell its rows apart: {"key": ["..."]}.';
+            HINT = 'Name columns that identify its rows: {"key": ["..."]}.';
     ELSIF keys = '{}' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
     ELSIF twice IS NOT NULL THEN

@@ -1,5 +1,5 @@
 
--- live models: the option live of train keeps a live sketch of the model's rows, from which drift and retrain take what they need
+-- live models: the option live of train keeps a live sketch of the model's rows, from which drift and retrain take their sketch
 
 -- Asked before a training reads a row.
 CREATE FUNCTION fastclust_internal.check_live_training(model text, relation regclass, features name[], options jsonb) RETURNS void

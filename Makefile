@@ -299,6 +299,10 @@ docs-outputs: all
 demo:
 	@demo/demo.sh
 
+# At a release: the SQL script of this version, kept in test/upgrade for the test of upgrades.
+freeze:
+	@tools/freeze.sh
+
 # A zip for PGXN of what is committed, checked.
 dist:
 	@tools/dist.sh
@@ -316,4 +320,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit core-types arm cov valgrind purity census fuzz mutators sanitized regress prove installations bench setup soak test check docs docs-serve docs-outputs demo dist deb package-test matrix clean
+.PHONY: all unit core-types arm cov valgrind purity census fuzz mutators sanitized regress prove installations bench setup soak test check docs docs-serve docs-outputs demo freeze dist deb package-test matrix clean

@@ -323,6 +323,7 @@ bench_product(size_t k, size_t d, size_t entries)
 	fc_rng		rng = fc_rng_start(k, d);
 	size_t		repeats = (size_t) (1e7 / (double) (k * d * BATCH) + 1);
 	size_t		nonzeros = 0;
+	fc_arena	arena = heap_arena();
 	fc_scratch	scratch;
 	double		single = 0;
 	double		batch = 0;
@@ -338,7 +339,7 @@ bench_product(size_t k, size_t d, size_t entries)
 	fc_operator_measure(&op, scratch, malloc(k * sizeof(float)));
 	level_rows(&op.factor[0], op.half_norms);
 	fc_operator_measure(&op, scratch, (float *) op.half_norms);
-	fc_operator_sell_build(&op, malloc(fc_operator_sell_size(&op)));
+	fc_operator_slice(&op, &arena);
 	for (size_t i = 0; i < BATCH * d; i++)
 		x[i] = (double) xf[i];
 	for (int round = 0; round < ROUNDS; round++)

@@ -96,7 +96,8 @@ use_map(const fc_kernel_map_header *header)
 	double	   *x;
 	fc_scratch	scratch;
 	float	   *y;
-	void	   *memory;
+	char	   *memory;
+	fc_arena	arena;
 
 	fc_kernel_map_view(header, &map);
 	if (map.op.k > 4096 || map.op.d > 4096)
@@ -108,9 +109,9 @@ use_map(const fc_kernel_map_header *header)
 		x[c] = (double) c - 1;
 	fc_kernel_map_features(&map, x, scratch, y);
 	fuzz_sink += (double) y[map.rank - 1];
-	memory = take_or_abort(fc_kernel_map_prepared_size(&map) + 8);
-	if (fc_kernel_map_prepared_size(&map) > 0)
-		fc_kernel_map_prepare(&map, memory);
+	memory = take_or_abort(FUZZ_ARENA);
+	arena = (fc_arena) {.next = memory,.end = memory + FUZZ_ARENA};
+	fc_kernel_map_prepare(&map, &arena);
 	fc_kernel_map_features(&map, x, scratch, y);
 	fuzz_sink += (double) y[map.rank - 1];
 	free(memory);

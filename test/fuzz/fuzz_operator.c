@@ -61,7 +61,8 @@ use(const void *bytes, size_t size)
 	fc_operator op;
 	fc_scratch	scratch;
 	double	   *rows;
-	void	   *sell;
+	char	   *memory;
+	fc_arena	arena;
 
 	fc_operator_view(bytes, &op);
 	if (fc_operator_size(&op) != size)
@@ -70,12 +71,12 @@ use(const void *bytes, size_t size)
 		return;
 	scratch = fuzz_scratch(fc_operator_batch_scratch(&op, BATCH));
 	rows = take_or_abort(BATCH * op.d * sizeof(double));
-	sell = take_or_abort(fc_operator_sell_size(&op));
+	memory = take_or_abort(FUZZ_ARENA);
+	arena = (fc_arena) {.next = memory,.end = memory + FUZZ_ARENA};
 	assign_rows(&op, scratch, rows);
-	if (fc_operator_sell_size(&op) > 0)
-		fc_operator_sell_build(&op, sell);
+	fc_operator_slice(&op, &arena);
 	assign_rows(&op, scratch, rows);
-	free(sell);
+	free(memory);
 	free(rows);
 	free(scratch.floats);
 }

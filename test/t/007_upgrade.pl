@@ -1,6 +1,6 @@
-# Every released version upgrades to this one: its catalog is then that of a fresh installation, and values of every kind stay as they
-# were.  The scripts of released versions lie in test/upgrade (tools/freeze.sh).  The comparison itself is tried on differences planted
-# into this version's script.
+# Every released version upgrades to this one, and this one to a made-up next version: the catalog is then that of a fresh installation,
+# and values of every kind stay as they were.  test/upgrade has the scripts of released versions (make freeze).  Differences that are
+# planted into this version's script try the comparison.
 use strict;
 use warnings;
 use File::Basename qw(dirname basename);
@@ -48,19 +48,17 @@ sub differences
 	return map { substr $_, 0, 200 } (map { "- $_" } grep { !$is{$_} } sort keys %was), map { "+ $_" } grep { !$was{$_} } sort keys %is;
 }
 
-# A database with an old version of the extension, upgraded; what differs from a fresh one.
-sub upgraded
+sub make_database
 {
-	my ($database, $old) = @_;
+	my ($database, $installed) = @_;
 	$server->query("CREATE DATABASE $database");
-	$server->query("CREATE EXTENSION fastclust VERSION '$old'", database => $database);
-	return differences($fresh, catalog_after_update($database));
+	$server->query("CREATE EXTENSION fastclust VERSION '$installed'", database => $database);
 }
 
 sub catalog_after_update
 {
-	my ($database) = @_;
-	$server->query('ALTER EXTENSION fastclust UPDATE', database => $database);
+	my ($database, $target) = @_;
+	$server->query('ALTER EXTENSION fastclust UPDATE' . ($target ? " TO '$target'" : ''), database => $database);
 	return catalog($database);
 }
 
@@ -82,7 +80,8 @@ for my $i (0 .. $#planted)
 	isnt($text, $script, "$name: planted") if $seen;
 	place("fastclust--0.0.$i.sql", $text);
 	place("fastclust--0.0.$i--$version.sql", "\n");
-	my @different = upgraded("planted_$i", "0.0.$i");
+	make_database("planted_$i", "0.0.$i");
+	my @different = differences($fresh, catalog_after_update("planted_$i"));
 	is(@different > 0, $seen > 0, "$name: " . ($seen ? 'seen' : 'no difference')) or diag(join "\n", @different);
 }
 
@@ -93,16 +92,16 @@ sub values_of
 	return $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database);
 }
 
-# A database with objects of an old version, upgraded: how its catalog differs from a fresh one's, and its values from what they were.
+# A database with objects of an old version, upgraded to this version or to a target: how its catalog differs from a fresh one's,
+# and its values from those before.
 sub kept
 {
-	my ($database, $old) = @_;
-	$server->query("CREATE DATABASE $database");
-	$server->query("CREATE EXTENSION fastclust VERSION '$old'", database => $database);
+	my ($database, $old, $target, $fresh_target) = @_;
+	make_database($database, $old);
 	$server->query(slurp("$root/test/upgrade/objects.sql"), database => $database);
 	$server->query("ALTER DATABASE $database SET search_path = public, fastclust, fastclust_internal");
 	my $before = values_of($database);
-	my @catalog = differences($fresh, catalog_after_update($database));
+	my @catalog = differences($fresh_target // $fresh, catalog_after_update($database, $target));
 	return (join("\n", @catalog), join("\n", differences($before, values_of($database))));
 }
 
@@ -128,6 +127,23 @@ for my $case (['kept', "\n", 0], ['damaged', "$damage\n", 1])
 	is($values ne '', $seen > 0, "$name: " . ($seen ? 'values that differ are seen' : 'values stay as they were')) or diag($values);
 }
 
+# ---- the next version, which adds a function and changes a body and a comment ----
+my $next = '999.0.0';
+my $changes = <<'SQL';
+CREATE FUNCTION fastclust.added(model text) RETURNS int LANGUAGE sql AS 'SELECT 1';
+COMMENT ON FUNCTION fastclust.added(text) IS 'a function of the next version';
+CREATE OR REPLACE FUNCTION fastclust.rbf_kernel(gamma float8) RETURNS fastclust.kernel AS 'MODULE_PATHNAME', 'fastclust_rbf_kernel'
+    LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 7;
+COMMENT ON VIEW fastclust.models IS 'models, as the next version describes them';
+SQL
+place("fastclust--$next.sql", "$script\n$changes");
+place("fastclust--$version--$next.sql", $changes);
+make_database('next_fresh', $next);
+my ($catalog, $values) = kept('next_updated', $version, $next, catalog('next_fresh'));
+is($catalog, '', "$version to the next version: the catalog is that of a fresh installation");
+is($values, '', "$version to the next version: values stay as they were");
+is($server->query('SELECT fastclust.added(model) FROM fastclust.models LIMIT 1', database => 'next_updated'), 1, 'and what the next version adds is there');
+
 # ---- stored layouts: bytes kept since a version was made are read, written back the same, and say the same ----
 sub readings
 {
@@ -152,7 +168,7 @@ for my $file (sort glob "$root/test/upgrade/layouts-*.txt")
 }
 
 # A version that was released has the script it was released with.
-my $script = "fastclust--$version.sql";
-is(join("\n", differences(slurp("$root/test/upgrade/$script"), slurp("$scripts/$script"))), '', "$script is frozen") if -e "$root/test/upgrade/$script";
+my $frozen = "$root/test/upgrade/fastclust--$version.sql";
+is(join("\n", differences(slurp($frozen), $script)), '', "fastclust--$version.sql is frozen") if -e $frozen;
 
 done_testing();

@@ -30,6 +30,7 @@ typedef struct random_operator
 	void	   *owned[5 * MOST_FACTORS + 16];
 	size_t		owners;
 	fc_scratch	scratch;
+	fc_arena	arena;			/* of slices */
 } random_operator;
 
 static inline void *
@@ -52,6 +53,14 @@ free_operator(random_operator *o)
 {
 	while (o->owners > 0)
 		free(o->owned[--o->owners]);
+	unit_arena_free(&o->arena);
+}
+
+static inline void
+slice_operator(random_operator *o)
+{
+	o->arena = unit_arena();
+	fc_operator_slice(&o->op, &o->arena);
 }
 
 static inline bool
@@ -143,14 +152,5 @@ make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t fac
 	return o;
 }
 
-/* A plan in memory that ends where its size says, at an address no rounder than promised. */
-static inline void
-plan_operator(random_operator *o)
-{
-	size_t		size = fc_operator_sell_size(&o->op);
-
-	if (size > 0)
-		fc_operator_sell_build(&o->op, (char *) own(o, size + 8, 1) + 8);
-}
 
 #endif							/* RANDOM_OPERATOR_H */

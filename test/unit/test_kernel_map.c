@@ -104,7 +104,7 @@ dot(const float *a, const float *b, size_t n)
 static void
 test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double offset, double tolerance)
 {
-	void	   *memory = NULL;
+	fc_arena	arena = unit_arena();
 	fixture		f;
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
@@ -123,10 +123,8 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	fc_kernel_map_view(header, &map);
 	if (prepared)
 	{
-		CHECK((fc_kernel_map_prepared_size(&map) > 0) == (factored == SPARSE || (factored == DENSE && kernel->kind == FC_KERNEL_RBF)),
-			  "%zu bytes prepared", fc_kernel_map_prepared_size(&map));
-		memory = unit_alloc(fc_kernel_map_prepared_size(&map) + 1, 1);
-		fc_kernel_map_prepare(&map, memory);
+		fc_kernel_map_prepare(&map, &arena);
+		CHECK((arena.held > 0) == (factored == SPARSE || (factored == DENSE && kernel->kind == FC_KERNEL_RBF)), "%zu bytes prepared", arena.held);
 	}
 	scratch = unit_scratch(fc_kernel_map_scratch(&map));
 	CHECK(found >= 1 && found <= K && map.rank == found, "rank %zu", found);
@@ -145,7 +143,7 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	}
 	CHECK(worst < tolerance * largest, "kernel %d, degree %d, shape %d%s, offset %g: %g of %g, rank %zu", kernel->kind, kernel->degree,
 		  (int) factored, prepared ? ", prepared" : "", offset, worst, largest, found);
-	free(memory);
+	unit_arena_free(&arena);
 	free(scratch.floats);
 	free(header);
 	free(f.bytes);
@@ -198,7 +196,7 @@ test_far_rbf(bool prepared)
 	size_t		size;
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
-	void	   *memory;
+	fc_arena	arena = unit_arena();
 	fc_scratch	scratch;
 	double		x[D] = {1e4, -1e4, 0, 1e4, 0};
 	float		y[K];
@@ -206,10 +204,9 @@ test_far_rbf(bool prepared)
 	make_operator(&f, SPARSE, 0.0);
 	header = make_map(&f, &rbf, 0, &found, &size);
 	fc_kernel_map_view(header, &map);
-	memory = unit_alloc(fc_kernel_map_prepared_size(&map), 1);
 	scratch = unit_scratch(fc_kernel_map_scratch(&map));
 	if (prepared)
-		fc_kernel_map_prepare(&map, memory);
+		fc_kernel_map_prepare(&map, &arena);
 	fc_kernel_map_features(&map, x, scratch, y);
 	for (size_t j = 0; j < map.rank; j++)
 		CHECK(y[j] == 0.0f, "far row, prepared %d: coordinate %zu is %g", prepared, j, (double) y[j]);
@@ -217,7 +214,7 @@ test_far_rbf(bool prepared)
 		x[i] = 1e38;
 	fc_kernel_map_features(&map, x, scratch, y);
 	CHECK(!fc_all_finite_float(y, map.rank), "products overflow, prepared %d: %g", prepared, (double) y[0]);
-	free(memory);
+	unit_arena_free(&arena);
 	free(scratch.floats);
 	free(header);
 	free(f.bytes);

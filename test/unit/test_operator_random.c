@@ -109,7 +109,7 @@ test_shapes(void)
 		o = make_operator(sizes[fc_rng_below(&rng, 8)], sizes[fc_rng_below(&rng, 9)], 1 + fc_rng_below(&rng, 60), kinds,
 						  1 + fc_rng_below(&rng, MOST_FACTORS), seed);
 		check_midway(&o, seed);
-		plan_operator(&o);
+		slice_operator(&o);
 		check_projection(&o, seed);
 		check_midway(&o, seed);
 		free_operator(&o);
@@ -127,7 +127,7 @@ test_positive(void)
 		random_operator o = make_operator(40, seed % 2 == 0 ? 8000 : 3000, 40, kinds, 1 + seed % 2, seed);
 
 		check_midway(&o, seed);
-		plan_operator(&o);
+		slice_operator(&o);
 		check_midway(&o, seed);
 		free_operator(&o);
 	}

@@ -266,15 +266,14 @@ features(subject *s, fc_scratch scratch)
 	for (int i = 0; i < 3; i++)
 	{
 		fc_kernel_map map = s->map;
-		void	   *memory;
+		fc_arena	arena = unit_arena();
 
 		map.kernel = kernels[i];
 		fc_kernel_map_features(&map, s->x, scratch, s->floats);
 		map.op.sell = NULL;
-		memory = unit_alloc(fc_kernel_map_prepared_size(&map), 1);
-		fc_kernel_map_prepare(&map, memory);
+		fc_kernel_map_prepare(&map, &arena);
 		fc_kernel_map_features(&map, s->x, scratch, s->floats);
-		free(memory);
+		unit_arena_free(&arena);
 	}
 }
 
@@ -373,7 +372,7 @@ make_subject(subject *s, uint64_t seed)
 	s->header = own(&s->made, fc_operator_size(s->op), 1);
 	fc_operator_write(s->op, s->header);
 	if (seed % 2 == 0)
-		plan_operator(&s->made);
+		slice_operator(&s->made);
 	s->x = own(&s->made, MOST_ROWS * d, sizeof(double));
 	s->floats = own(&s->made, k * d + k + d, sizeof(float));
 	s->doubles = own(&s->made, k * d, sizeof(double));

@@ -114,7 +114,7 @@ make_case(int shape, size_t k, size_t d, size_t n, screened_case *c)
 	fc_operator_measure(&c->op, c->scratch, c->half_norms);
 	free(c->scratch.floats);
 	c->arena = unit_arena();
-	if (fc_operator_screen_size(&c->op) > 0)
+	if (fc_operator_screen_worksize(&c->op) > 0)
 		fc_operator_screen(&c->op, &c->arena);
 	CHECK(c->arena.held <= fc_operator_screen_worksize(&c->op) + 32768, "%zu bytes", c->arena.held);
 	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
@@ -218,14 +218,11 @@ static void
 check_packed(int shape, size_t k, size_t d, size_t n)
 {
 	screened_case c;
-	float	   *memory;
 
 	make_case(shape, k, d, n, &c);
-	memory = unit_alloc(fc_operator_packed_floats(&c.op), sizeof(float));
-	fc_operator_pack(&c.op, memory);
+	fc_operator_pack(&c.op, &c.arena);
 	for (size_t r = 0; r < n; r++)
 		CHECK(fc_operator_assign(&c.op, c.x + r * d, c.scratch) == nearest(&c, r), "%s, %zu in %zu: row %zu packed", shapes[shape], k, d, r);
-	free(memory);
 	free_case(&c);
 }
 

@@ -164,6 +164,7 @@ static void
 test_recall(void)
 {
 	static double x[ROWS * D];
+	static double row_weights[ROWS];
 	double		weights[K];
 	double		count[K];
 	double		square[K];
@@ -171,19 +172,21 @@ test_recall(void)
 	double		total = 0;
 	fc_rng		rng = fc_rng_start(4, 0);
 	codebook	c;
+	codebook	rows;
 
 	for (size_t i = 0; i < ROWS * D; i++)
 		x[i] = (float) fc_rng_normal(&rng);
 	for (size_t j = 0; j < K; j++)
 		weights[j] = 1;
 	c = make_codebook(x, weights, K, D);
+	rows = make_codebook(x, row_weights, ROWS, D);
 	for (size_t probes = 1; probes <= K; probes += 19)
 	{
-		fc_search	search = {.x = x,.rows = ROWS,.queries = ROWS,.neighbours = 7,.probes = probes};
+		fc_search	search = {.queries = ROWS,.neighbours = 7,.probes = probes};
 		fc_search_result result = {.label = label,.count = count,.square = square};
 		fc_arena	arena = unit_arena();
 
-		fc_search_recall(&c.op, &search, &arena, &result);
+		fc_search_recall(&c.op, &rows.op, &search, &arena, &result);
 		CHECK(arena.held == 0, "the arena is as it was");
 		CHECK(fabs(result.recall - plain_recall(x, x, K, 7, probes)) < 1e-9, "%zu probes: %g", probes, result.recall);
 		unit_arena_free(&arena);
@@ -192,6 +195,7 @@ test_recall(void)
 		total += count[j];
 	CHECK(total == ROWS, "each row is in a bucket");
 	unit_arena_free(&c.arena);
+	unit_arena_free(&rows.arena);
 }
 
 int

@@ -124,12 +124,12 @@ gap_of(const double *values, size_t n)
 
 typedef struct cluster_rows
 {
-	const float *x;				/* n x d */
+	const float *y;				/* n x d: where gaps are looked for */
 	size_t		n;
 	size_t		d;
 	size_t		k;
 	const double *centroids;	/* k x d */
-	size_t	   *label;			/* n */
+	int32_t    *label;			/* n */
 	float	   *part;			/* n x d: the rows of a cluster about their mean */
 	double	   *values;			/* n: along a line */
 } cluster_rows;
@@ -147,10 +147,10 @@ gap_between(cluster_rows *c, size_t a, size_t b)
 	{
 		double		along = 0.0;
 
-		if (c->label[r] != a && c->label[r] != b)
+		if ((size_t) c->label[r] != a && (size_t) c->label[r] != b)
 			continue;
 		for (size_t i = 0; i < c->d; i++)
-			along += (double) c->x[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
+			along += (double) c->y[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
 		c->values[count++] = along / sqrt(length);
 	}
 	return length > 0.0 ? gap_of(c->values, count) : 0.0;
@@ -180,8 +180,8 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 
 	*gap = 0.0;
 	for (size_t r = 0; r < c->n; r++)
-		if (c->label[r] == a)
-			memcpy(c->part + count++ * c->d, c->x + r * c->d, c->d * sizeof(float));
+		if ((size_t) c->label[r] == a)
+			memcpy(c->part + count++ * c->d, c->y + r * c->d, c->d * sizeof(float));
 	if (count >= LEAST_ROWS)
 	{
 		fc_center_rows(c->part, count, c->d);
@@ -193,53 +193,59 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	fc_arena_release(arena, mark);
 }
 
-/* Nearest centroids by their squares, of each row. */
 static void
-label_rows(cluster_rows *c, fc_arena *arena)
+find_hidden(cluster_rows *c, const int32_t *nearest, fc_arena *arena, uint8_t *hides)
 {
-	float	   *rounded = FC_TAKE(arena, c->k * c->d, float);
-
-	for (size_t i = 0; i < c->k * c->d; i++)
-		rounded[i] = (float) c->centroids[i];
-	for (size_t r = 0; r < c->n; r++)
-	{
-		double		least = INFINITY;
-
-		fc_check();
-		for (size_t j = 0; j < c->k; j++)
-		{
-			double		square = fc_row_gap(c->x + r * c->d, rounded + j * c->d, c->d);
-
-			if (square < least)
-			{
-				least = square;
-				c->label[r] = j;
-			}
-		}
-	}
-}
-
-void
-fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, size_t k, fc_arena *arena, size_t *hidden)
-{
-	fc_mark		mark = fc_arena_mark(arena);
-	cluster_rows c = {.x = x,.n = n,.d = d,.k = k,.centroids = centroids};
-	int32_t    *nearest = FC_TAKE(arena, k, int32_t);
-	double	   *distance = FC_TAKE(arena, k, double);
-
-	c.label = FC_TAKE(arena, n, size_t);
-	c.part = FC_TAKE(arena, n * d, float);
-	c.values = FC_TAKE(arena, n, double);
-	label_rows(&c, arena);
-	fc_nearest_others(centroids, k, d, nearest, distance);
-	*hidden = 0;
-	for (size_t a = 0; a < k; a++)
+	for (size_t a = 0; a < c->k; a++)
 	{
 		double		gap;
 
 		fc_check();
-		gap_within(&c, a, arena, &gap);
-		*hidden += gap > 0.0 && nearest[a] >= 0 && gap >= FC_HIDDEN_SHARE * gap_between(&c, a, (size_t) nearest[a]);
+		gap_within(c, a, arena, &gap);
+		hides[a] |= gap > 0.0 && nearest[a] >= 0 && gap >= FC_HIDDEN_SHARE * gap_between(c, a, (size_t) nearest[a]);
 	}
+}
+
+/* The nearest of the centroids, of each row. */
+static void
+label_rows(cluster_rows *c, const fc_halves *halves, fc_arena *arena)
+{
+	fc_rows		rows = {.x = halves->x,.n = halves->n,.d = halves->d};
+	fc_kmeans_options options = {0};	/* no start, no steps: the rows at the given centroids */
+	fc_kmeans_result result = {.centroids = FC_TAKE(arena, c->k * c->d, double),.weights = FC_TAKE(arena, c->k, double),.labels = c->label};
+
+	fc_kmeans(&rows, c->k, c->centroids, &options, arena, &result);
+}
+
+void
+fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k, fc_arena *arena, size_t *hidden)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	size_t		n = rows->n;
+	size_t		d = rows->d;
+	cluster_rows c = {.y = rows->y,.n = n,.d = d,.k = k,.centroids = centroids};
+	int32_t    *nearest = FC_TAKE(arena, k, int32_t);
+	double	   *distance = FC_TAKE(arena, k, double);
+	uint8_t    *hides = FC_TAKE(arena, k, uint8_t);
+
+	c.label = FC_TAKE(arena, n, int32_t);
+	c.part = FC_TAKE(arena, n * d, float);
+	c.values = FC_TAKE(arena, n, double);
+	label_rows(&c, rows, arena);
+	fc_nearest_others(centroids, k, d, nearest, distance);
+	memset(hides, 0, k);
+	find_hidden(&c, nearest, arena, hides);
+	if (rows->y != rows->x)
+	{
+		float	   *others = FC_TAKE(arena, n * d, float);	/* without coordinates whose values repeat */
+
+		for (size_t i = 0; i < n * d; i++)
+			others[i] = rows->y[i % d] != rows->x[i % d] ? 0.0f : rows->x[i];
+		c.y = others;
+		find_hidden(&c, nearest, arena, hides);
+	}
+	*hidden = 0;
+	for (size_t a = 0; a < k; a++)
+		*hidden += hides[a];
 	fc_arena_release(arena, mark);
 }

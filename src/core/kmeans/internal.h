@@ -33,13 +33,6 @@ void		fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroi
 /* distance[r] = ||x_r - c||^2; FC_PACK rows. */
 void		fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *distance);
 
-/*
- * Continue best and label of `rows` rows with the centroids first .. first + count:
- * score = half_norms[first + j] - dots[r * FC_TILE_CENTROIDS + j].  Ties keep the lower one.
- */
-void		fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float *half_norms,
-								   size_t first, float *best, int32_t *label);
-
 /* ---- rows, and the state of a search ---- */
 
 /* Rows in the order of the search. */
@@ -158,9 +151,6 @@ struct fc_kmeans_work
 
 /* Adds rows first .. last - 1 to the sums of their clusters and takes them out of those of summed_in, which label becomes. */
 void		fc_kmeans_sum(fc_kmeans_work *w, size_t first, size_t last);
-
-/* sum of (x - c)^2 in double. */
-double		fc_kmeans_distance(const float *x, const double *c, size_t d);
 
 /* sum of w min(near, distance) of rows first .. last - 1; with update, near takes that minimum. */
 double		fc_kmeans_potential(const fc_kmeans_work *w, const float *distance, size_t first, size_t last, bool update);

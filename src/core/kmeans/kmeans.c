@@ -18,6 +18,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "numerics/rows.h"
+
 #define SEARCH_STARTS	14.0	/* a search costs as much as so many plain starts, */
 #define FEW_STARTS		5.0		/* for few clusters this + k, */
 #define BLAS_STARTS		5.0		/* this by BLAS, which is as fast elsewhere */
@@ -217,7 +219,7 @@ seed_node(levels *h, node a, double *centroids)
 
 		fc_check();
 		b.count[j]++;
-		b.sse[j] += h->weight[a.level % 2][r] * fc_kmeans_distance(x + r * d, centroids + j * d, d);
+		b.sse[j] += h->weight[a.level % 2][r] * fc_row_distance(centroids + j * d, NULL, x + r * d, d);
 	}
 	share_leaves(&b, a.k);
 	gather_branches(h, a, b.count, next);

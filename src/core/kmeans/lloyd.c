@@ -325,7 +325,7 @@ rank_far_rows(fc_kmeans_work *w)
 		w->far = FC_TAKE(w->arena, 2 * w->rows.n, fc_keyed);
 	for (size_t i = 0; i < w->rows.n; i++)
 	{
-		double		distance = fc_kmeans_distance(w->rows.x + i * w->rows.d, w->centroid + (size_t) w->label[i] * w->rows.d, w->rows.d);
+		double		distance = fc_row_distance(w->centroid + (size_t) w->label[i] * w->rows.d, NULL, w->rows.x + i * w->rows.d, w->rows.d);
 		double		rounding = w->careful ? 0.0 : DISTANCE_ROUNDING * (double) w->rows.norm[i];
 
 		fc_check();
@@ -462,7 +462,7 @@ fc_kmeans_measure(fc_kmeans_work *w)
 	{
 		size_t		j = (size_t) w->label[i];
 		double		weight = w->rows.weight[i];
-		double		distance = fc_kmeans_distance(w->rows.x + i * d, w->centroid + j * d, d);
+		double		distance = fc_row_distance(w->centroid + j * d, NULL, w->rows.x + i * d, d);
 
 		fc_check();
 		w->weight[j] += weight;

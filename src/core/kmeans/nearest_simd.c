@@ -139,54 +139,6 @@ fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, si
 	memcpy(label, argument, sizeof(argument));
 }
 
-/* One row of a tile: lanes keep their own minimum and its position, then are compared in order. */
-FC_CLONES
-static void
-row_nearest(const float *dots, size_t count, const float *half_norms, size_t first, float *best, int32_t *label)
-{
-	vfloat		low = (vfloat) {0} + INFINITY;
-	vint		argument = (vint) {0};
-	vint		here = FC_LANE_NUMBERS;
-	float		smallest = *best;
-	int32_t		where = *label;
-	size_t		j = 0;
-
-	for (; j + LANES <= count; j += LANES, here += LANES)
-	{
-		vfloat		score = *(const vfloat *) (half_norms + first + j) - *(const vfloat *) (dots + j);
-		vint		better = score < low;
-
-		low = (vfloat) choose(better, (vint) score, (vint) low);
-		argument = choose(better, here, argument);
-	}
-	for (int lane = 0; lane < LANES && count >= LANES; lane++)
-	{
-		int32_t		candidate = argument[lane] + (int32_t) first;
-
-		if (low[lane] < smallest || (low[lane] == smallest && candidate < where))
-		{
-			smallest = low[lane];
-			where = candidate;
-		}
-	}
-	for (; j < count; j++)
-		if (half_norms[first + j] - dots[j] < smallest)
-		{
-			smallest = half_norms[first + j] - dots[j];
-			where = (int32_t) (first + j);
-		}
-	*best = smallest;
-	*label = where;
-}
-
-void
-fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float *half_norms,
-					   size_t first, float *best, int32_t *label)
-{
-	for (size_t r = 0; r < rows; r++)
-		row_nearest(dots + r * FC_TILE_CENTROIDS, count, half_norms, first, best + r, label + r);
-}
-
 INLINE void
 move_to_cluster(fc_kmeans_work *w, size_t i, size_t j, double weight)
 {
@@ -220,29 +172,6 @@ fc_kmeans_sum(fc_kmeans_work *w, size_t first, size_t last)
 		}
 		w->summed_in[i] = label;
 	}
-}
-
-FC_CLONES
-double
-fc_kmeans_distance(const float *x, const double *c, size_t d)
-{
-	vdouble		sums[QUAD] = {{0}};
-	double		sum = 0.0;
-	size_t		i = 0;
-
-	for (; i + 4 <= d; i += 4)
-		for (size_t q = 0; q < QUAD; q++)
-		{
-			vdouble		difference = FC_WIDEN(vdouble, *(const vhalf *) (x + i + q * DOUBLES)) -
-				*(const vdouble *) (c + i + q * DOUBLES);
-
-			sums[q] += difference * difference;
-		}
-	for (; i < d; i++)
-		sum += ((double) x[i] - c[i]) * ((double) x[i] - c[i]);
-	for (int lane = 0; lane < 4; lane++)
-		sum += FC_LANE(sums, DOUBLES, lane);
-	return sum;
 }
 
 /* A vector of rows: the lower of distance and near, times its weight, onto sum. */

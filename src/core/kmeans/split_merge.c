@@ -17,8 +17,8 @@
  * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
  *
  * Where no cluster may have more than some weight, one that has is split in two across its first axis, at the median where the means of the
- * pieces would not divide it about evenly.  The second centroid comes from two clusters near each other that have together what one may have:
- * those that cost least are joined.  Rows then go to their nearest centroids, and the next round takes what is too large still.  Where no cluster
+ * pieces would not divide it about evenly.  The second centroid comes from two clusters near each other that together have at most the rows of one:
+ * those that cost least are joined.  Rows then go to their nearest centroids, and the next round splits the clusters that are still too large.  Where no cluster
  * is too large, Lloyd's steps go on as long as that stays so.  Cost of a round: that of a Lloyd step, k^2 d, and 16 d for each row of a cluster
  * that is split.
  *
@@ -78,11 +78,12 @@ find_partners(fc_kmeans_work *w, size_t start, size_t rows)
 	fc_splits  *s = &w->splits;
 	size_t		d = w->rows.d;
 	float		best[FC_TILE_ROWS];
+	float		second[FC_TILE_ROWS];
 	int32_t		label[FC_TILE_ROWS];
 
 	for (size_t r = 0; r < rows; r++)
 	{
-		best[r] = INFINITY;
+		best[r] = second[r] = INFINITY;
 		label[r] = (int32_t) (start + r);
 	}
 	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
@@ -93,7 +94,8 @@ find_partners(fc_kmeans_work *w, size_t start, size_t rows)
 					w->rounded + first * d, (int) d, 0.0f, w->tile, FC_TILE_CENTROIDS);
 		for (size_t r = 0; first == start && r < rows; r++)
 			w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
-		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, best, label);
+		for (size_t r = 0; r < rows; r++)
+			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first, count, first, best + r, second + r, label + r);
 		fc_check();
 	}
 	for (size_t r = 0; r < rows; r++)

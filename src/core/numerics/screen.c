@@ -64,17 +64,6 @@ take_parts(fc_arena *arena, size_t k, size_t d, screen_parts *parts, fc_screen *
 		fc_codes_take(arena, k, d, &screen->codes[FC_SCREEN_WHOLE]);
 }
 
-size_t
-fc_screen_size(size_t k, size_t d)
-{
-	fc_arena	measure = fc_arena_measure();
-	screen_parts parts;
-	fc_screen	screen = {0};
-
-	take_parts(&measure, k, d, &parts, &screen);
-	return fc_arena_measured(&measure);
-}
-
 typedef struct build_work
 {
 	float	   *some;			/* AXES_CENTROIDS x d */
@@ -98,11 +87,14 @@ size_t
 fc_screen_worksize(size_t k, size_t d)
 {
 	fc_arena	measure = fc_arena_measure();
+	screen_parts parts;
+	fc_screen	screen = {0};
 	build_work	w;
 
+	take_parts(&measure, k, d, &parts, &screen);
 	take_work(&measure, k, d, &w);
 	fc_arena_reserve(&measure, fc_principal_worksize(smaller(k, AXES_CENTROIDS), d, lead_of(d)));
-	return fc_screen_size(k, d) + fc_arena_measured(&measure);
+	return sizeof(fc_screen) + fc_arena_measured(&measure);
 }
 
 static void
@@ -315,7 +307,7 @@ bounds_cost(const fc_screen *screen, int way)
 	return (double) screen->k * ((codes->bytes != NULL ? BYTE_WORK : 1.0) * (double) codes->width + BOUND_WORK) + CODE_WORK * d + axes;
 }
 
-/* and what bounds leave, where a row that is given up costs so much more. */
+/* and the candidates that bounds leave, where a row that is given up costs more. */
 static double
 left_cost(const fc_screen *screen, const fc_screen_record *record, double given_up)
 {
@@ -379,7 +371,7 @@ keep_record(fc_screen_record *record, size_t rows, double measured, double given
 
 /* ---- rows ---- */
 
-/* What is known of a row, and the centroids that may be nearest. */
+/* The bounds of a row, and the centroids that may be nearest. */
 typedef struct screened_row
 {
 	fc_coded_row coded;
@@ -486,7 +478,7 @@ code_whole(const fc_screen *screen, size_t n, const screen_work *w)
 	}
 }
 
-/* Rows along the axes, and bounds of what those leave out. */
+/* Rows along the axes, and bounds of the part outside the axes. */
 static void
 code_leading(const fc_screen *screen, size_t n, const screen_work *w)
 {

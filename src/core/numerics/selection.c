@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/rng.h"
+#include "base/sort.h"
 
 static inline float
 value_of(fc_coordinate c, uint32_t row)
@@ -67,18 +67,10 @@ fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t
  * A dimension that is constant for half the rows has s_c = 0 and takes its standard
  * deviation instead; one that is constant for all counts nothing.  Quantiles are lower
  * weighted ones: the least value with at least that share of the weight at or below it,
- * so a row of weight 2 is the row twice.  Selection partitions around random pivots:
- * rows x d steps in all (Hoare 1961, "Find").  1.4826 makes s_c the standard deviation
- * of a normal law (Hampel 1974).
+ * so a row of weight 2 is the row twice.  Cost: two sorts a column.  1.4826 makes s_c the
+ * standard deviation of a normal law (Hampel 1974).
  */
-#define COLUMNS		8			/* gathered together: one cache line of a row */
 #define MAD_UNIT	1.4826
-
-typedef struct weighed
-{
-	double		value;
-	double		weight;
-} weighed;
 
 typedef struct trim_work
 {
@@ -87,11 +79,10 @@ typedef struct trim_work
 	size_t		rows;
 	size_t		d;
 	double		total;			/* of the weights */
-	fc_rng		rng;			/* pivots; the answer does not depend on them */
-	weighed    *column;			/* COLUMNS x rows */
 	double	   *median;			/* d */
 	double	   *unit;			/* d: 1 / s_c, or 0 */
-	double	   *distance;		/* rows */
+	double	   *value;			/* rows: of a column, then squared distances */
+	fc_keyed   *order;			/* 2 x rows */
 } trim_work;
 
 static inline double
@@ -100,95 +91,49 @@ weight_of(const trim_work *w, size_t i)
 	return w->weight == NULL ? 1.0 : w->weight[i];
 }
 
-static inline void
-swap_weighed(weighed *a, weighed *b)
-{
-	weighed		t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-/* The least value with at least `target` of the weight at or below it; reorders a. */
+/* The least value with at least `target` of the weight at or below it; sorts by value. */
 static double
-select_weighed(weighed *a, size_t n, double target, fc_rng *rng)
+weighted_quantile(trim_work *w, double target)
 {
-	for (;;)
-	{
-		double		pivot = a[fc_rng_below(rng, n)].value;
-		double		below = 0.0;
-		double		equal = 0.0;
-		size_t		low = 0;
-		size_t		middle = 0;
-		size_t		high = n;
+	double		below = 0.0;
+	size_t		i = 0;
 
-		while (middle < high)	/* less | equal | unseen | greater */
-			if (a[middle].value < pivot)
-			{
-				below += a[middle].weight;
-				swap_weighed(&a[low++], &a[middle++]);
-			}
-			else if (a[middle].value > pivot)
-				swap_weighed(&a[middle], &a[--high]);
-			else
-				equal += a[middle++].weight;
-		if (target <= below && low > 0)
-			n = low;
-		else if (target <= below + equal || high == n)
-			return pivot;
-		else
-		{
-			target -= below + equal;
-			a += high;
-			n -= high;
-		}
-	}
+	for (size_t r = 0; r < w->rows; r++)
+		w->order[r] = (fc_keyed) {fc_number_key(w->value[r]), r};
+	fc_sort(w->order, w->rows, w->order + w->rows);
+	for (; i + 1 < w->rows && (below += weight_of(w, w->order[i].value)) < target;)
+		i++;
+	return w->value[w->order[i].value];
 }
 
-/* Median and unit of one gathered column. */
+/* Median and unit of column c. */
 static void
-measure_column(trim_work *w, weighed *column, double *median, double *unit)
+measure_column(trim_work *w, size_t c)
 {
 	double		half = 0.5 * w->total;
 	double		first = 0.0;
 	double		second = 0.0;
 	double		scale;
 
-	*median = select_weighed(column, w->rows, half, &w->rng);
+	for (size_t i = 0; i < w->rows; i++)
+		w->value[i] = w->x[i * w->d + c];
+	w->median[c] = weighted_quantile(w, half);
 	for (size_t i = 0; i < w->rows; i++)
 	{
-		double		deviation = column[i].value - *median;
+		double		deviation = w->value[i] - w->median[c];
 
-		first += column[i].weight * deviation;
-		second += column[i].weight * deviation * deviation;
-		column[i].value = fabs(deviation);
+		first += weight_of(w, i) * deviation;
+		second += weight_of(w, i) * deviation * deviation;
+		w->value[i] = fabs(deviation);
 	}
-	scale = MAD_UNIT * select_weighed(column, w->rows, half, &w->rng);
+	scale = MAD_UNIT * weighted_quantile(w, half);
 	if (!(scale > 0.0))
 	{
 		double		mean = first / w->total;
 
 		scale = sqrt(fmax(second / w->total - mean * mean, 0.0));
 	}
-	*unit = scale > 0.0 ? 1.0 / scale : 0.0;
-}
-
-static void
-measure_columns(trim_work *w)
-{
-	for (size_t start = 0; start < w->d; start += COLUMNS)
-	{
-		size_t		columns = w->d - start < COLUMNS ? w->d - start : COLUMNS;
-
-		for (size_t i = 0; i < w->rows; i++)
-			for (size_t c = 0; c < columns; c++)
-				w->column[c * w->rows + i] = (weighed) {w->x[i * w->d + start + c], weight_of(w, i)};
-		for (size_t c = 0; c < columns; c++)
-		{
-			fc_check();
-			measure_column(w, w->column + c * w->rows, w->median + start + c, w->unit + start + c);
-		}
-	}
+	w->unit[c] = scale > 0.0 ? 1.0 / scale : 0.0;
 }
 
 static void
@@ -205,8 +150,7 @@ measure_rows(trim_work *w)
 
 			sum += deviation * deviation;
 		}
-		w->distance[i] = sum;
-		w->column[i] = (weighed) {sum, weight_of(w, i)};
+		w->value[i] = sum;
 	}
 }
 
@@ -229,16 +173,16 @@ fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fra
 	double		limit;
 
 	*count = 0;
-	w.rng = fc_rng_start(rows, 0);
 	w.median = FC_TAKE(arena, d, double);
 	w.unit = FC_TAKE(arena, d, double);
-	w.distance = FC_TAKE(arena, rows, double);
-	w.column = FC_TAKE(arena, COLUMNS * rows, weighed);
-	measure_columns(&w);
+	w.value = FC_TAKE(arena, rows, double);
+	w.order = FC_TAKE(arena, 2 * rows, fc_keyed);
+	for (size_t c = 0; c < d; c++)
+		measure_column(&w, c);
 	measure_rows(&w);
-	limit = select_weighed(w.column, rows, fraction * w.total, &w.rng);
+	limit = weighted_quantile(&w, fraction * w.total);
 	for (size_t i = 0; i < rows; i++)
-		if (w.distance[i] <= limit && weight_of(&w, i) > 0.0)
+		if (w.value[i] <= limit && weight_of(&w, i) > 0.0)
 			inliers[(*count)++] = i;
 	fc_arena_release(arena, used);
 }

@@ -3,7 +3,7 @@
  *
  *     ARI = (S - E) / ((A + B) / 2 - E),  S = sum_ij C(n_ij, 2), A = sum_i C(a_i, 2),
  *           B = sum_j C(b_j, 2), E = A B / C(n, 2)            (Hubert, Arabie 1985)
- *     NMI = 2 I(a; b) / (H(a) + H(b))                         (arithmetic mean)
+ *     NMI = 2 (H(a) + H(b) - H(a, b)) / (H(a) + H(b))         (arithmetic mean)
  *
  * Pair counts are long double: 1e11 rows make 5e21 pairs.
  */
@@ -188,42 +188,27 @@ fc_adjusted_rand(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
 	return FC_OK;
 }
 
-static void
-add_entropy(const fc_keyed *m, size_t n, int64_t total, long double *sum)
+/* - sum p log p of the counts of labels. */
+static long double
+entropy_of(const fc_keyed *m, size_t n, int64_t total)
 {
+	long double sum = 0;
+
 	for (size_t i = 0; i < n; i++)
 	{
 		long double p = (long double) m[i].value / (long double) total;
 
-		*sum -= p * logl(p);
+		sum -= p * logl(p);
 	}
-}
-
-/* The share of a label that is there. */
-static long double
-share_of(const margins *m, const fc_keyed *sorted, size_t n, int32_t label)
-{
-	uint64_t	key = fc_label_key(label);
-	size_t		low = 0;
-
-	for (size_t high = n - 1; low < high;)
-	{
-		size_t		middle = low + (high - low) / 2;
-
-		if (sorted[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (long double) sorted[low].value / (long double) m->n;
+	return sum;
 }
 
 fc_status
 fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena, double *score)
 {
 	margins		m;
-	long double information = 0;
-	long double entropies = 0;
+	long double together = 0;
+	long double apart;
 	fc_status	status = take_margins(cells, n, arena, &m);
 
 	if (status != FC_OK)
@@ -232,13 +217,9 @@ fc_normalized_mutual_information(const fc_cell *cells, size_t n, fc_arena *arena
 	{
 		long double p = (long double) cells[i].count / (long double) m.n;
 
-		information += p * logl(p / (share_of(&m, m.a, m.na, cells[i].a) * share_of(&m, m.b, m.nb, cells[i].b)));
+		together -= p * logl(p);
 	}
-	add_entropy(m.a, m.na, m.n, &entropies);
-	add_entropy(m.b, m.nb, m.n, &entropies);
-	if (m.na == 1 && m.nb == 1)
-		*score = 1.0;
-	else
-		*score = information <= 0 ? 0.0 : (double) (2 * information / entropies);
+	apart = entropy_of(m.a, m.na, m.n) + entropy_of(m.b, m.nb, m.n);
+	*score = m.na == 1 && m.nb == 1 ? 1.0 : (double) fmaxl(0.0L, 2 * (apart - together) / apart);
 	return FC_OK;
 }

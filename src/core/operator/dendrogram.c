@@ -130,19 +130,6 @@ top_of(int32_t *parent, int32_t node)
 	return node;
 }
 
-/* A height, which is not negative, as a key of the same order. */
-static uint64_t
-height_key(double height)
-{
-	union
-	{
-		double		number;
-		uint64_t	bits;
-	}			key = {height};
-
-	return key.bits;
-}
-
 /* The joins by their heights, of the nodes that earlier ones made. */
 static void
 order_joins(tree_work *w, fc_join *joins)
@@ -150,7 +137,7 @@ order_joins(tree_work *w, fc_join *joins)
 	size_t		count = w->k - 1;
 
 	for (size_t i = 0; i < count; i++)
-		w->order[i] = (fc_keyed) {height_key(w->found[i].height + 0.0), i};
+		w->order[i] = (fc_keyed) {fc_number_key(w->found[i].height), i};
 	fc_sort(w->order, count, w->order + w->k);
 	for (size_t i = 0; i < 2 * w->k; i++)
 		w->parent[i] = -1;

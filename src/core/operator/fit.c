@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/sort.h"
+#include "numerics/rows.h"
 #include "operator/codebook.h"
 
 size_t
@@ -330,4 +332,149 @@ fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch sc
 	fc_operator_centroids(op, NULL, NULL, scratch, sums.centroids);
 	finish(op, &sums, clusters, all);
 	fc_arena_release(arena, mark);
+}
+
+/* ---- a search through buckets ---- */
+
+#define QUERIES	((size_t) 32)	/* of one matrix product */
+#define TILE	((size_t) 1024)	/* its rows */
+
+typedef struct recall_work
+{
+	size_t		wanted;			/* neighbours, rounded up */
+	float	   *x;				/* rows x d: about their offset */
+	float	   *half_norm;		/* rows */
+	float	   *dots;			/* QUERIES x TILE */
+	float	   *score;			/* QUERIES x wanted: the least half_norm - x . q, ascending */
+	int32_t    *nearest;		/* QUERIES x wanted */
+	int32_t    *probed;			/* probes */
+	double	   *distance;		/* probes */
+	bool	   *visited;		/* k */
+	double	   *batch;			/* FC_FIT_BATCH x d */
+	fc_scratch	scratch;
+} recall_work;
+
+/* The bucket of each row, and how many rows each has. */
+static void
+fill_buckets(const fc_operator *op, const fc_operator *rows, fc_arena *arena, recall_work *w, fc_search_result *result)
+{
+	fc_mark		mark = fc_arena_mark(arena);
+	double	   *squares = FC_TAKE(arena, rows->k, double);
+	fc_operator buckets = *op;
+
+	buckets.regions = (fc_regions) {0};
+	fc_fit_rows(&buckets, rows, w->scratch, w->batch, result->label, squares);
+	memset(w->visited, 0, op->k * sizeof(bool));
+	memset(result->count, 0, op->k * sizeof(double));
+	memset(result->square, 0, op->k * sizeof(double));
+	for (size_t r = 0; r < rows->k; r++)
+	{
+		result->count[result->label[r]]++;
+		result->square[result->label[r]] += squares[r];
+	}
+	fc_arena_release(arena, mark);
+}
+
+/* Keep row among the nearest of a query where it belongs. */
+static void
+offer(const recall_work *w, size_t query, float score, int32_t row)
+{
+	float	   *scores = w->score + query * w->wanted;
+	int32_t    *nearest = w->nearest + query * w->wanted;
+	size_t		place = w->wanted - 1;
+
+	if (!(score < scores[place]))
+		return;
+	for (; place > 0 && score < scores[place - 1]; place--)
+	{
+		scores[place] = scores[place - 1];
+		nearest[place] = nearest[place - 1];
+	}
+	scores[place] = score;
+	nearest[place] = row;
+}
+
+/* The nearest rows of `queries` rows from `first` on. */
+static void
+find_nearest(size_t d, size_t n, size_t first, size_t queries, recall_work *w)
+{
+	for (size_t i = 0; i < queries * w->wanted; i++)
+	{
+		w->score[i] = INFINITY;
+		w->nearest[i] = -1;
+	}
+	for (size_t r = 0; r < n; r += TILE)
+	{
+		size_t		rows = n - r < TILE ? n - r : TILE;
+
+		fc_check();
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) queries, (int) rows, (int) d, 1.0f, w->x + first * d, (int) d,
+					w->x + r * d, (int) d, 0.0f, w->dots, (int) TILE);
+		for (size_t q = 0; q < queries; q++)
+			for (size_t j = 0; j < rows; j++)
+				if (r + j != first + q)
+					offer(w, q, w->half_norm[r + j] - w->dots[q * TILE + j], (int32_t) (r + j));
+	}
+}
+
+/* The recall of one query, and the rows it reads. */
+static double
+recall_of(const fc_operator *op, const fc_operator *rows, const fc_search *search, size_t row, size_t query, const fc_search_result *result,
+		  recall_work *w, double *read)
+{
+	double		found = 0;
+
+	fc_operator_row(rows, row, w->scratch, w->batch);
+	fc_operator_nearest(op, w->batch, search->probes, w->scratch, w->probed, w->distance);
+	for (size_t p = 0; p < search->probes; p++)
+	{
+		w->visited[w->probed[p]] = true;
+		*read += result->count[w->probed[p]];
+	}
+	for (size_t i = 0; i < w->wanted; i++)
+		if (w->nearest[query * w->wanted + i] >= 0 && w->visited[result->label[w->nearest[query * w->wanted + i]]])
+			found += fmin(1.0, search->neighbours - (double) i);
+	for (size_t p = 0; p < search->probes; p++)
+		w->visited[w->probed[p]] = false;
+	return found / search->neighbours;
+}
+
+void
+fc_search_recall(const fc_operator *op, const fc_operator *rows, const fc_search *search, fc_arena *arena, fc_search_result *result)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	fc_operator expanded = *rows;
+	recall_work w;
+	double		read = 0;
+	double		found = 0;
+
+	w.wanted = (size_t) ceil(search->neighbours);
+	w.x = FC_TAKE(arena, rows->k * rows->d, float);
+	w.half_norm = FC_TAKE(arena, rows->k, float);
+	w.dots = FC_TAKE(arena, QUERIES * TILE, float);
+	w.score = FC_TAKE(arena, QUERIES * w.wanted, float);
+	w.nearest = FC_TAKE(arena, QUERIES * w.wanted, int32_t);
+	w.probed = FC_TAKE(arena, search->probes, int32_t);
+	w.distance = FC_TAKE(arena, search->probes, double);
+	w.visited = FC_TAKE(arena, op->k, bool);
+	w.batch = FC_TAKE(arena, FC_FIT_BATCH * op->d, double);
+	w.scratch = fc_take_scratch(arena, fc_fit_scratch(op, rows));
+	fc_operator_expand(&expanded, w.scratch, w.x);
+	for (size_t r = 0; r < rows->k; r++)
+		w.half_norm[r] = (float) (0.5 * fc_row_square(w.x + r * rows->d, rows->d));
+	fill_buckets(op, rows, arena, &w, result);
+	for (size_t first = 0; first < search->queries; first += QUERIES)
+	{
+		size_t		queries = smaller(QUERIES, search->queries - first);
+
+		find_nearest(rows->d, rows->k, first, queries, &w);
+		for (size_t q = 0; q < queries; q++)
+		{
+			fc_check();
+			found += recall_of(op, rows, search, first + q, q, result, &w, &read);
+		}
+	}
+	result->recall = found / (double) search->queries;
+	result->read = read / (double) search->queries / (double) rows->k;
+	fc_arena_release(arena, used);
 }

@@ -82,7 +82,7 @@ double		fc_davies_bouldin(const double *centroids, size_t k, size_t d, const dou
 void		fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, fc_arena *arena,
 							   fc_quality *clusters, fc_quality *all);
 
-/* ---- a search through buckets (recall.c) ---- */
+/* ---- a search through buckets ---- */
 
 /*
  * The recall of a search through buckets.
@@ -92,8 +92,6 @@ void		fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scra
  */
 typedef struct fc_search
 {
-	const double *x;			/* rows x d, of magnitudes below 2^63 */
-	size_t		rows;
 	size_t		queries;		/* the first so many rows ask, 1 .. rows; none finds itself */
 	double		neighbours;		/* how many nearest rows count, 1 .. rows - 1; a fraction counts the last one in part */
 	size_t		probes;			/* 1 .. k */
@@ -103,15 +101,15 @@ typedef struct fc_search_result
 {
 	double		recall;			/* 0 .. 1, the mean of the queries */
 	double		read;			/* the mean part of the rows that a query reads */
-	int32_t    *label;			/* rows: their buckets; this and the next two from the caller */
+	int32_t    *label;			/* rows->k: their buckets; this and the next two from the caller */
 	double	   *count;			/* k: rows of a bucket */
 	double	   *square;			/* k: the sum of their squared distances to its centroid */
 } fc_search_result;
 
 /*
- * Nearest rows are found by products of floats: of two at distances that agree to rounding either may count.
+ * Of the rows that `rows` stands for.  The nearest of them are found by products of floats: of two at distances that agree to rounding either may count.
  * Time: queries x rows x d.
  */
-void		fc_search_recall(const fc_operator *op, const fc_search *search, fc_arena *arena, fc_search_result *result);
+void		fc_search_recall(const fc_operator *op, const fc_operator *rows, const fc_search *search, fc_arena *arena, fc_search_result *result);
 
 #endif							/* FC_OPERATOR_FIT_H */

@@ -117,7 +117,7 @@ typedef struct fc_operator
 	double		max_growth;		/* while max_growth ||x - o|| does not overflow a float */
 	fc_exact_centroids exact;
 	fc_regions	regions;
-	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_sell_build */
+	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_slice */
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
 	struct fc_screen *screen;	/* NULL, or of a codebook's rows, by fc_operator_screen */
 	struct fc_boxes *boxes;		/* the same of very many rows in few dimensions */
@@ -147,26 +147,20 @@ fc_operator_label(const fc_operator *op, size_t j, double squared)
 	return squared <= (double) op->regions.reach[j] * (double) op->regions.reach[j] ? op->regions.cluster[j] : -1;
 }
 
-/*
- * Sparse factors rearranged for one row at a time: three times faster.  Bytes of memory
- * (aligned to 8) it takes, 0 when there is nothing to gain; it belongs to op then.
- */
-size_t		fc_operator_sell_size(const fc_operator *op);
-void		fc_operator_sell_build(fc_operator *op, void *memory);
+/* Sparse factors rearranged for one row at a time, three times faster than as they are; in the arena, which may be left as it is. */
+void		fc_operator_slice(fc_operator *op, fc_arena *arena);
 
-/* A codebook's rows for one row at a time, three to six times faster than as they are: floats of memory, 0 when it is too large; it belongs to op then. */
-size_t		fc_operator_packed_floats(const fc_operator *op);
-void		fc_operator_pack(fc_operator *op, float *memory);
+/* The rows of a codebook that is not too large for one row at a time, three to six times faster than as they are; in the arena. */
+void		fc_operator_pack(fc_operator *op, fc_arena *arena);
 
 /* rows (k x d) = the product, for callers who need many distances; op->rows is set to it. */
 void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
 
 /*
- * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that the screen
- * takes and, with its scratch, while it is made; 0 when there is nothing to gain.  op->screen is set to one that lies
+ * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that it takes while it is made;
+ * 0 when there is nothing to gain.  op->screen is set to one that lies
  * in the arena, or to NULL where floats do not tell the centroids apart.  In few dimensions op->boxes is set (numerics/kdtree.h).
  */
-size_t		fc_operator_screen_size(const fc_operator *op);
 size_t		fc_operator_screen_worksize(const fc_operator *op);
 void		fc_operator_screen(fc_operator *op, fc_arena *arena);
 

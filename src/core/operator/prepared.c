@@ -16,31 +16,19 @@ is_boxed(const fc_operator *op)
 	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_boxes_suit(op->k, op->d);
 }
 
-static size_t
-boxes_size(const fc_operator *op)
+size_t
+fc_operator_screen_worksize(const fc_operator *op)
 {
 	fc_arena	measure = fc_arena_measure();
 	fc_boxes	boxes;
 
-	(void) FC_TAKE(&measure, 1, fc_boxes);
-	fc_boxes_take(&measure, op->k, op->d, &boxes);
-	return fc_arena_measured(&measure);
-}
-
-size_t
-fc_operator_screen_size(const fc_operator *op)
-{
 	if (is_boxed(op))
-		return boxes_size(op);
-	return fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_screen_suits(op->k, op->d) ? sizeof(fc_screen) + 64 + fc_screen_size(op->k, op->d) : 0;
-}
-
-size_t
-fc_operator_screen_worksize(const fc_operator *op)
-{
-	size_t		size = fc_operator_screen_size(op);
-
-	return size > 0 && !is_boxed(op) ? sizeof(fc_screen) + 64 + fc_screen_worksize(op->k, op->d) : size;
+		fc_boxes_take(&measure, op->k, op->d, &boxes);
+	else if (fc_operator_is_plain(op) && op->metric != FC_INNER_PRODUCT && fc_screen_suits(op->k, op->d))
+		fc_arena_reserve(&measure, fc_screen_worksize(op->k, op->d));
+	else
+		return 0;
+	return fc_arena_measured(&measure);
 }
 
 void
@@ -64,17 +52,16 @@ fc_operator_screen(fc_operator *op, fc_arena *arena)
 		op->screen = screen;
 }
 
-size_t
-fc_operator_packed_floats(const fc_operator *op)
-{
-	return fc_operator_is_plain(op) && !is_boxed(op) && op->k * op->d <= MOST_PACKED ? fc_packs_floats(op->k, op->d) : 0;
-}
-
 void
-fc_operator_pack(fc_operator *op, float *memory)
+fc_operator_pack(fc_operator *op, fc_arena *arena)
 {
-	fc_packs_build(op->factor[0].values, op->half_norms, op->k, op->d, memory);
-	op->packs = memory;
+	float	   *packs;
+
+	if (!fc_operator_is_plain(op) || is_boxed(op) || op->k * op->d > MOST_PACKED)
+		return;
+	packs = FC_TAKE(arena, fc_packs_floats(op->k, op->d), float);
+	fc_packs_build(op->factor[0].values, op->half_norms, op->k, op->d, packs);
+	op->packs = packs;
 }
 
 /* ---- columns ---- */

@@ -217,11 +217,10 @@ add_silhouette(fc_step *step, const fc_operator *op, const double *x, double wei
 	add(&step->total, weight * silhouette(op, x, scratch));
 }
 
-/* Scratch: labels of the waiting rows, their order by label, the operator's own, which stays aligned as it was. */
+/* Scratch: labels of the waiting rows, the operator's own, which stays aligned as it was. */
 typedef struct work
 {
 	int32_t    *labels;
-	int32_t    *order;
 	fc_scratch	scratch;
 } work;
 
@@ -234,7 +233,7 @@ label_floats(size_t capacity)
 size_t
 fc_step_scratch(const fc_operator *op, size_t capacity)
 {
-	return 2 * label_floats(capacity) + fc_operator_batch_scratch(op, capacity);
+	return label_floats(capacity) + fc_operator_batch_scratch(op, capacity);
 }
 
 /* The parts of the scratch, and the labels of the waiting rows. */
@@ -245,8 +244,7 @@ label_waiting(const fc_step *step, const fc_step_parts *parts, const fc_operator
 	work		w = {.labels = (int32_t *) scratch.floats};
 
 	FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
-	w.order = w.labels + floats;
-	w.scratch = (fc_scratch) {scratch.floats + 2 * floats, scratch.count - 2 * floats};
+	w.scratch = (fc_scratch) {scratch.floats + floats, scratch.count - floats};
 	fc_operator_assign_batch(op, parts->x, step->pending, w.scratch, w.labels);
 	return w;
 }
@@ -550,64 +548,35 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n
 
 /* ---- results ---- */
 
-/* The sums of cluster j and of `count` waiting rows of it. */
-static void
-finish_sums(const fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t j,
-			const int32_t *rows, size_t count, fc_scratch scratch, double *sums)
-{
-	for (size_t i = 0; i < parts->width; i++)
-	{
-		fc_pair		sum = parts->sums[j * parts->width + i];
-
-		for (size_t r = 0; r < count; r++)
-		{
-			const double *x = parts->x + (size_t) rows[r] * op->d;
-
-			add(&sum, parts->w[rows[r]] * (step->kind == FC_STEP_LLOYD ? x[i] : sqrt(fc_operator_distance(op, j, x, scratch))));
-		}
-		sums[j * parts->width + i] = fc_pair_value(sum);
-	}
-}
-
 void
 fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 {
 	fc_step_parts parts = fc_step_open(step);
-	fc_pair		total = step->total;
 	fc_operator op;
 	work		waiting;
-	size_t		next = 0;
 
 	fc_operator_view(parts.header, &op);
 	waiting = label_waiting(step, &parts, &op, scratch);
-	/* order = the waiting rows by their labels, those of one label as they came. */
+	result->count = step->count + (int64_t) step->pending;
+	result->total = fc_pair_value(step->total);
+	memcpy(result->counts, parts.counts, op.k * sizeof(int64_t));
+	for (size_t j = 0; j < op.k; j++)
+		result->weights[j] = fc_pair_value(parts.weights[j]);
+	for (size_t i = 0; i < op.k * parts.width; i++)
+		result->sums[i] = fc_pair_value(parts.sums[i]);
 	for (size_t r = 0; r < step->pending; r++)
 	{
-		size_t		at = r;
-
-		for (; at > 0 && waiting.labels[waiting.order[at - 1]] > waiting.labels[r]; at--)
-			waiting.order[at] = waiting.order[at - 1];
-		waiting.order[at] = (int32_t) r;
-	}
-	result->count = step->count + (int64_t) step->pending;
-	for (size_t j = 0; j < op.k; j++)
-	{
-		size_t		first = next;
-		fc_pair		weight = parts.weights[j];
+		size_t		j = (size_t) waiting.labels[r];
+		const double *x = parts.x + r * op.d;
+		double		squared = fc_operator_distance(&op, j, x, waiting.scratch);
 
 		fc_check();
-		for (; next < step->pending && (size_t) waiting.labels[waiting.order[next]] == j; next++)
-		{
-			size_t		r = (size_t) waiting.order[next];
-
-			add(&weight, parts.w[r]);
-			add(&total, parts.w[r] * fc_operator_distance(&op, j, parts.x + r * op.d, waiting.scratch));
-		}
-		result->counts[j] = parts.counts[j] + (int64_t) (next - first);
-		result->weights[j] = fc_pair_value(weight);
-		finish_sums(step, &parts, &op, j, waiting.order + first, next - first, waiting.scratch, result->sums);
+		result->counts[j]++;
+		result->weights[j] += parts.w[r];
+		result->total += parts.w[r] * squared;
+		for (size_t i = 0; i < parts.width; i++)
+			result->sums[j * parts.width + i] += parts.w[r] * (step->kind == FC_STEP_LLOYD ? x[i] : sqrt(squared));
 	}
-	result->total = fc_pair_value(total);
 }
 
 fc_status

@@ -167,23 +167,17 @@ is_single(const fc_kernel_map *map)
 	return map->kernel.kind == FC_KERNEL_RBF && !fc_operator_is_codebook(&map->op);
 }
 
-size_t
-fc_kernel_map_prepared_size(const fc_kernel_map *map)
-{
-	return fc_operator_sell_size(&map->op) + (is_single(map) ? map->rank * map->op.k * sizeof(float) : 0);
-}
-
 void
-fc_kernel_map_prepare(fc_kernel_map *map, void *memory)
+fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena)
 {
-	size_t		sell = fc_operator_sell_size(&map->op);
-	float	   *single = (float *) ((char *) memory + sell);
+	float	   *single = NULL;
 
-	if (sell > 0)
-		fc_operator_sell_build(&map->op, memory);
-	for (size_t i = 0; is_single(map) && i < map->rank * map->op.k; i++)
+	fc_operator_slice(&map->op, arena);
+	if (is_single(map))
+		single = FC_TAKE(arena, map->rank * map->op.k, float);
+	for (size_t i = 0; single != NULL && i < map->rank * map->op.k; i++)
 		single[i] = (float) map->t[i];
-	map->single = is_single(map) ? single : NULL;
+	map->single = single;
 }
 
 /* ---- rows ---- */
@@ -208,9 +202,8 @@ landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch, double
 		along += x[c] * op->offset[c];
 	if (fc_operator_is_codebook(op))
 	{
-		fc_row_dots(x, op->factor[0].values, op->k, op->d, dots);
 		for (size_t j = 0; j < op->k; j++)
-			dots[j] += along;
+			dots[j] = along + fc_row_product(x, op->factor[0].values + j * op->d, op->d);
 		return;
 	}
 	for (size_t c = 0; c < op->d; c++)
@@ -245,7 +238,8 @@ landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch, d
 
 	if (fc_operator_is_codebook(op))
 	{
-		fc_row_distances(x, op->offset, op->factor[0].values, op->k, op->d, distances);
+		for (size_t j = 0; j < op->k; j++)
+			distances[j] = fc_row_distance(x, op->offset, op->factor[0].values + j * op->d, op->d);
 		return;
 	}
 	square = shifted_dots(op, x, scratch);

@@ -66,12 +66,8 @@ void		fc_kernel_map_write(const fc_kernel *kernel, size_t rank, bool unit, const
 void		fc_kernel_map_view(const fc_kernel_map_header *header, fc_kernel_map *map);
 fc_status	fc_kernel_map_check(const void *bytes, size_t size);
 
-/*
- * Preparation that many rows share: sparse factors rearranged (fc_operator_sell_build), t in single
- * precision.  Bytes of memory (aligned to 8) it takes, 0 when there is nothing to gain; it belongs to the map then.
- */
-size_t		fc_kernel_map_prepared_size(const fc_kernel_map *map);
-void		fc_kernel_map_prepare(fc_kernel_map *map, void *memory);
+/* Preparation that many rows share, in the arena: sparse factors rearranged (fc_operator_slice), t in single precision. */
+void		fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena);
 
 /*
  * y (rank) = phi(x), x of d doubles of magnitude below 2^63; scratch: fc_kernel_map_scratch floats.

@@ -69,12 +69,20 @@ hold_arena(account *account)
 }
 
 fc_arena
-make_arena(const char *what)
+make_arena_in(MemoryContext context, const char *what)
 {
-	account    *own = palloc0(sizeof(account));
+	account    *own = MemoryContextAllocZero(context, sizeof(account));
+	fc_arena	arena = hold_arena(own);
 
 	own->what = what;
-	return hold_arena(own);
+	own->context = context;
+	return arena;
+}
+
+fc_arena
+make_arena(const char *what)
+{
+	return make_arena_in(CurrentMemoryContext, what);
 }
 
 void

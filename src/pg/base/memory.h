@@ -24,9 +24,10 @@ typedef struct account
 /* Bytes to be held from now on: an error when all together are more than the budget. */
 extern void hold(account *account, Size bytes);
 
-/* An arena in the current context whose blocks are held, of an account or of one of its own; and its end. */
+/* An arena in the current context, or another, whose blocks are held, of an account or of one of its own; and its end. */
 extern fc_arena hold_arena(account *account);
 extern fc_arena make_arena(const char *what);
+extern fc_arena make_arena_in(MemoryContext context, const char *what);
 extern void release_arena(fc_arena *arena);
 
 /* Scratch of so many floats in the current context; pfree(scratch.floats). */

@@ -231,19 +231,16 @@ check_found(const served_model *model)
 				 errhint("%s", hint_of("version_hint", model))));
 }
 
-/* What the rows of a query share: sparse factors rearranged, the operator's and the map's. */
+/* Data that the rows of a query share: sparse factors rearranged, the operator's and the map's. */
 static void
 prepare_rows(served_model *model)
 {
-	Size		sell = fc_operator_sell_size(&model->view);
-	Size		map = model->map_header != NULL ? fc_kernel_map_prepared_size(&model->map) : 0;
+	fc_arena	arena = make_arena_in(model->context, "a model prepared for its rows");
 
-	check_budget(sell + map, "a model prepared for its rows");
-	if (sell > 0)
-		fc_operator_sell_build(&model->view, MemoryContextAllocHuge(model->context, sell));
-	if (map > 0)
-		fc_kernel_map_prepare(&model->map, MemoryContextAllocHuge(model->context, map));
-	model->bytes += sell + map;
+	fc_operator_slice(&model->view, &arena);
+	if (model->map_header != NULL)
+		fc_kernel_map_prepare(&model->map, &arena);
+	model->bytes += arena.held;
 }
 
 /* A row of stored_versions, whose parts fit each other (version_fits). */

@@ -29,16 +29,13 @@ const fc_columns *
 columns_of(fc_columns **columns, const fc_operator *op, Size asked, MemoryContext context, Size *held)
 {
 	Size		size = *columns == NULL && asked >= COLUMNS_FROM ? fc_columns_worksize(op) : 0;
-	MemoryContext old;
 	fc_arena	arena;
 
 	if (size == 0 || *held + size > (Size) fastclust_memory_budget * 1024 / 4)
 		return *columns;
-	old = MemoryContextSwitchTo(context);
-	arena = make_arena("the columns of the operator");
-	*columns = palloc(sizeof(fc_columns));
+	arena = make_arena_in(context, "the columns of the operator");
+	*columns = MemoryContextAlloc(context, sizeof(fc_columns));
 	fc_columns_make(op, &arena, *columns);
-	MemoryContextSwitchTo(old);
 	*held += arena.held + sizeof(fc_columns);
 	return *columns;
 }
@@ -349,13 +346,10 @@ view_operator(const void *bytes, void *view)
 Size
 slice_operator(fc_operator *op, MemoryContext context)
 {
-	Size		size = fc_operator_sell_size(op);
+	fc_arena	arena = make_arena_in(context, "the operator's slices");
 
-	if (size == 0)
-		return 0;
-	check_budget(size, "the operator's slices");
-	fc_operator_sell_build(op, MemoryContextAllocHuge(context, size));
-	return size;
+	fc_operator_slice(op, &arena);
+	return arena.held;
 }
 
 Size

@@ -29,26 +29,22 @@ state_of_datum(Datum datum, int first, int last)
 static Size
 pack_operator(fc_operator *op, MemoryContext context)
 {
-	Size		bytes = fc_operator_packed_floats(op) * sizeof(float);
+	fc_arena	arena = make_arena_in(context, "the operator's packs");
 
-	if (bytes > 0)
-		fc_operator_pack(op, MemoryContextAlloc(context, bytes));
-	return bytes;
+	fc_operator_pack(op, &arena);
+	return arena.held;
 }
 
 Size
 screen_operator(fc_operator *op, MemoryContext context)
 {
 	Size		bytes = fc_operator_screen_worksize(op);
-	MemoryContext old;
 	fc_arena	arena;
 
 	if (bytes == 0 || bytes > (Size) fastclust_memory_budget * 1024 / 4)
 		return 0;
-	old = MemoryContextSwitchTo(context);
-	arena = make_arena("the operator");
+	arena = make_arena_in(context, "the operator");
 	fc_operator_screen(op, &arena);
-	MemoryContextSwitchTo(old);
 	if (op->screen == NULL && op->boxes == NULL)
 		release_arena(&arena);
 	return arena.held;
@@ -112,7 +108,7 @@ check_operator(const void *bytes, size_t size)
 
 static const value_type operator_type = {"fastop", check_operator};
 
-VALUE_TYPE_IN(fastclust_fastop, operator_type);
+VALUE_TYPE(fastclust_fastop, operator_type);
 
 /* ---- names of methods ---- */
 
@@ -123,7 +119,7 @@ static const choice methods[] = {
 	{"butterfly", FC_METHOD_BUTTERFLY},
 	{"svd", FC_METHOD_SVD},
 	{"prune", FC_METHOD_PRUNE},
-	{"dense", FC_METHOD_DENSE},	/* what auto may come to */
+	{"dense", FC_METHOD_DENSE},	/* auto may choose it */
 	{"qkmeans", FC_METHOD_QKMEANS}
 };
 

@@ -94,8 +94,7 @@ recall_of_search(const fc_operator_header *header, const fc_operator_header *row
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("the rows have dimension %zu, the operator %zu", rows.d, op.d)));
 	check_count("probes", probes, 1, (int64) op.k);
-	hold(&memory, rows.k * rows.d * sizeof(double));
-	search = (fc_search) {.x = centroids_in_units(&rows, NULL, NULL),.rows = rows.k,.queries = Min(QUERIES, rows.k),
+	search = (fc_search) {.queries = Min(QUERIES, rows.k),
 		.neighbours = Min(Max(NEIGHBOURS * (double) rows.k / Max(n, (double) rows.k), 1.0), (double) (rows.k - 1)),
 		.probes = (Size) probes};
 	hold(&memory, rows.k * sizeof(int32) + 2 * op.k * sizeof(double));
@@ -103,7 +102,7 @@ recall_of_search(const fc_operator_header *header, const fc_operator_header *row
 	result.count = palloc(op.k * sizeof(double));
 	result.square = palloc(op.k * sizeof(double));
 	arena = hold_arena(&memory);
-	fc_search_recall(&op, &search, &arena, &result);
+	fc_search_recall(&op, &rows, &search, &arena, &result);
 	return result;
 }
 

@@ -200,8 +200,8 @@ _Static_assert(offsetof(fc_kernel_map_header, digest) == offsetof(fc_operator_he
 typedef struct site_map
 {
 	fc_kernel_map map;
-	uint64		digest[2];		/* whose memory it is */
-	void	   *memory;
+	uint64		digest[2];		/* whose it is */
+	fc_arena	arena;			/* the memory */
 	const struct fc_operator_sell *sell;
 	const float *single;
 } site_map;
@@ -215,17 +215,10 @@ view_map(const void *bytes, void *view)
 static void
 share_among_rows(site_map *site, MemoryContext context)
 {
-	Size		size = fc_kernel_map_prepared_size(&site->map);
-
-	if (site->memory != NULL)
-		pfree(site->memory);
-	site->memory = NULL;
-	if (size > 0)
-	{
-		check_budget(size, "what kernel_features keeps between rows");
-		site->memory = MemoryContextAllocHuge(context, size);
-		fc_kernel_map_prepare(&site->map, site->memory);
-	}
+	if (site->arena.host == NULL)
+		site->arena = make_arena_in(context, "what kernel_features keeps between rows");
+	release_arena(&site->arena);
+	fc_kernel_map_prepare(&site->map, &site->arena);
 	site->sell = site->map.op.sell;
 	site->single = site->map.single;
 }

@@ -92,17 +92,12 @@ static void
 prepare_map(scan_plan *plan)
 {
 	const fc_kernel_map_header *header = (const fc_kernel_map_header *) DatumGetPointer(plan->fields.value[PLAN_MAP]);
-	Size		size;
+	fc_arena	arena = make_arena_in(plan->context, "what kernel_features keeps between rows");
 
 	plan->map = palloc(sizeof(fc_kernel_map));
 	fc_kernel_map_view(header, plan->map);
 	set_dim(plan, plan->map->op.d, "the kernel_map");
-	size = fc_kernel_map_prepared_size(plan->map);
-	if (size > 0)
-	{
-		check_budget(size, "what kernel_features keeps between rows");
-		fc_kernel_map_prepare(plan->map, MemoryContextAllocHuge(plan->context, size));
-	}
+	fc_kernel_map_prepare(plan->map, &arena);
 }
 
 static void

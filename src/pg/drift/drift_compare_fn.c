@@ -77,12 +77,6 @@ wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed)
 	return spec;
 }
 
-/* (sample, seed, sparse) */
-SQL_FUNCTION(fastclust_wave_spec)
-{
-	PG_RETURN_POINTER(wave_spec_of_rows(OPERATOR_ARG(0), PG_GETARG_BOOL(2), PG_GETARG_INT64(1)));
-}
-
 bool
 null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec, int most, double moments[2])
 {

@@ -11,6 +11,7 @@
 #include "base/fc.h"
 #include "kmeans/kmeans.h"
 #include "operator/bytes.h"
+#include "pg/base/collect.h"
 #include "rkhs/kernel.h"
 #include "rkhs/projection.h"
 
@@ -31,6 +32,7 @@ extern void check_kernel_status(fc_status status, const fc_kernel *kernel);
 /* The collected rows: the state of kernel_projection_agg, and without ids that of landmarks_agg. */
 typedef struct kernel_rows
 {
+	const state_kind *kind;
 	fc_kernel	kernel;
 	fc_kernel_method method;
 	bool		has_ids;
@@ -46,6 +48,8 @@ typedef struct kernel_rows
 	char	   *x;				/* n x d floats or doubles */
 	Jsonb	   *options;		/* those read; NULL: none, or the rows come from a worker */
 } kernel_rows;
+
+extern const state_kind kernel_state_kind;
 
 extern const char *kernel_aggregate_name(const kernel_rows *rows);
 

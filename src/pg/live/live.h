@@ -34,6 +34,7 @@ typedef struct live_sketch
 	bool		grouped;
 	bool		bucketed;
 	bool		filtered;
+	bool		foreign[LIVE_EXPRESSIONS];	/* an expression calls a function that is neither the server's nor ours */
 	bool		settings;		/* expressions depend on settings of the session */
 	char	   *name;
 	char	   *lost;			/* why the leaf cannot be followed; NULL: it can */
@@ -80,7 +81,7 @@ enum
 /* The table by its name; InvalidOid where it is gone. */
 extern Oid	live_deltas_id(void);
 
-/* What came or what went. */
+/* Rows that were added or removed. */
 typedef struct live_side
 {
 	const void *rows;			/* bytea */
@@ -88,7 +89,7 @@ typedef struct live_side
 	const void *counts;			/* drift_counts */
 } live_side;
 
-/* A row of live_deltas.  What is not there is NULL; a bucket is DT_NOBEGIN then. */
+/* A row of live_deltas.  Missing parts are NULL; a bucket is DT_NOBEGIN then. */
 typedef struct live_delta
 {
 	int64		id;
@@ -99,7 +100,7 @@ typedef struct live_delta
 	const char *lost;
 } live_delta;
 
-/* Append what is held to live_deltas, and forget it. */
+/* Append the held changes to live_deltas, and forget them. */
 extern void live_write_changes(live_changes *changes);
 
 /* Append some; the last of the three lets the transaction see them. */

@@ -3,17 +3,19 @@
  *
  * A live sketch never changes what it counts while it has its id, so what is read stays until the table changes: the
  * server then invalidates its relation.  It is read under the latest snapshot: a transaction that began before
- * keep_sketch must count what it writes after.
+ * keep_sketch must count the rows that it writes afterwards.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
 #include "access/table.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/pg_list.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -208,6 +210,22 @@ read_expressions(live_sketch *live, Relation table)
 	live->filtered = there[LIVE_FILTER];
 }
 
+/* Is a function neither the server's nor of the extension? */
+static bool
+is_foreign(Oid function, void *live)
+{
+	Oid			schema = get_func_namespace(function);
+
+	return schema != PG_CATALOG_NAMESPACE && schema != get_func_namespace(((const live_sketch *) live)->function);
+}
+
+/* Before planning, which puts the bodies of functions in place of their calls. */
+static bool
+calls_foreign(Node *node, void *live)
+{
+	return node != NULL && (check_functions_in_node(node, is_foreign, live) || expression_tree_walker(node, calls_foreign, live));
+}
+
 /* Planning evaluates immutable functions, a cast of the table's owner among them: never with more rights than the writer's. */
 static void
 plan_expressions(live_sketch *live, Relation table)
@@ -218,6 +236,7 @@ plan_expressions(live_sketch *live, Relation table)
 
 		if (expression == NULL)
 			continue;
+		live->foreign[i] = calls_foreign(expression, live);
 		expression = (Node *) expression_planner((Expr *) expression);
 		note_columns(live, table, expression);
 		live->settings = live->settings || contain_mutable_functions(expression);
@@ -240,13 +259,14 @@ read_numbers(live_sketch *live, const ArrayType *numbers)
 
 /* The row that was found. */
 static live_sketch *
-read_live_sketch(int64 id, Relation table)
+read_live_sketch(const live_key *key, Relation table)
 {
 	live_sketch *live = palloc0(sizeof(live_sketch));
 	Datum		value;
 	bool		null;
 
-	live->id = id;
+	live->id = key->id;
+	live->function = key->function;
 	live->leaf = RelationGetRelid(table);
 	live->leaf_name = pstrdup(RelationGetRelationName(table));
 	live->deltas = live_deltas_id();
@@ -264,7 +284,7 @@ read_live_sketch(int64 id, Relation table)
 
 /* The same, read with the rights of the owner of the extension and planned with the caller's; all of it in the current context. */
 static live_sketch *
-find_live_sketch(int64 id, Relation table, Oid owner)
+find_live_sketch(const live_key *key, Relation table)
 {
 	MemoryContext home = CurrentMemoryContext;
 	live_sketch *live = NULL;
@@ -274,11 +294,11 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 
 	SPI_connect();
 	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(function_owner(key->function), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	level = fix_settings();
 	MemoryContextSwitchTo(home);
-	if (query_row(live_query, id, RelationGetRelid(table)))
-		live = read_live_sketch(id, table);
+	if (query_row(live_query, key->id, RelationGetRelid(table)))
+		live = read_live_sketch(key, table);
 	SetUserIdAndSecContext(caller, context);
 	if (live != NULL)
 		plan_expressions(live, table);
@@ -289,12 +309,12 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 }
 
 static void
-fill(live_entry *entry, Relation table, Oid owner)
+fill(live_entry *entry, Relation table)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live sketch", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	live_key	key = entry->key;
-	live_sketch *live = find_live_sketch(key.id, table, owner);
+	live_sketch *live = find_live_sketch(&key, table);
 
 	MemoryContextSwitchTo(CacheMemoryContext);
 	entry = entry_of(&key);		/* whatever reading brought along */
@@ -302,8 +322,6 @@ fill(live_entry *entry, Relation table, Oid owner)
 		retired = lappend(retired, entry->context);
 	MemoryContextSwitchTo(old);
 	MemoryContextSetParent(context, CacheMemoryContext);
-	if (live != NULL)
-		live->function = key.function;
 	entry->context = context;
 	entry->live = live;
 	entry->valid = true;
@@ -334,7 +352,7 @@ live_sketch_of_trigger(TriggerData *trigger, Oid function)
 		return NULL;
 	if (!entry->valid)
 	{
-		fill(entry, trigger->tg_relation, function_owner(function));
+		fill(entry, trigger->tg_relation);
 		entry = entry_of(&key);
 	}
 	return entry->live;

@@ -57,7 +57,7 @@ coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacit
 	return moved;
 }
 
-/* Room for so many rows more and at least twice the room, up to what the sample needs. */
+/* Room for so many rows more and at least twice the room, up to the need of the sample. */
 static fc_coreset *
 larger_state(FunctionCallInfo fcinfo, const fc_coreset *state, Size rows)
 {
@@ -66,11 +66,11 @@ larger_state(FunctionCallInfo fcinfo, const fc_coreset *state, Size rows)
 	return coreset_with_room(fcinfo, state, Min(wanted, full_coreset(state->size)));
 }
 
-/* Without rows; center (d) is for a variance above 0. */
+/* center (d) is for a variance above 0. */
 fc_coreset *
-new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric)
+new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric, Size rows)
 {
-	Size		capacity = Min(FIRST_ROOM, full_coreset((Size) plan->size));
+	Size		capacity = Min(Max(FIRST_ROOM, (rows + 1) / 2 * 2), full_coreset((Size) plan->size));
 	fc_coreset *state = new_state(fcinfo, 0, d, capacity);
 
 	fc_coreset_init(d, (Size) plan->size, capacity, plan->seed, plan->center, plan->variance, plan->limit, metric, state);

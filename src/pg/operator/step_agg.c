@@ -54,7 +54,7 @@ final_bytes(int kind, Size k, Size d)
 }
 
 /*
- * A state of no rows, if the budget is enough for it, so many bytes that the call site keeps, and what comes on top: the
+ * A state of no rows, if the budget is enough for it, the bytes that the call site keeps, and the extra memory: the
  * executor's copy of the new state, later the final function.
  */
 static fc_step *
@@ -211,7 +211,7 @@ KEPT_STATE(fastclust_step_combine);
 
 /* ---- results ---- */
 
-/* A state, the operator in it, and what it says. */
+/* A state, the operator in it, and its results. */
 typedef struct finished
 {
 	fc_operator op;

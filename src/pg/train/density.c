@@ -340,7 +340,7 @@ warn_equal_distances(const training *t, const bubble_set *set, const double *rad
 	ratio = sorted[set->b.m / 2] / sqrt(2 * set->variance);
 	if (set->b.m >= COMPARED && ratio > NEARLY_EQUAL)
 		ereport(WARNING,
-				(errmsg("rows of model \"%s\" are at nearly equal distances, from which density tells little", t->model),
+				(errmsg("rows of model \"%s\" are at nearly equal distances, so density separates few of them", t->model),
 				 errdetail("In %zu dimensions a row's nearest half of min_cluster_rows reach %.0f %% as far as two rows are apart.", set->b.d, 100 * ratio),
 				 errhint("Train on fewer columns or on leading principal components, or use method kmeans.")));
 }

@@ -101,7 +101,8 @@ check_k_of_count(const training *t, int64 n)
 	if ((int64) t->k > n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %zu, but %s has %s", t->k, t->source.relation, n == 1 ? "one row" : psprintf("%lld rows", (long long) n))));
+				 errmsg("k is %zu, but %s has %s", t->k, t->source.relation, n == 1 ? "one row" : psprintf("%lld rows", (long long) n)),
+				 errhint("Lower k: each cluster needs a row.")));
 }
 
 /* Is the method in a list that may end with NULL? */

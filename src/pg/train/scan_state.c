@@ -260,6 +260,17 @@ packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 {
 	struct varlena *packed = pack_scan(fcinfo, state);
 
+	if (state->site != NULL)	/* else other states have parts of it */
+	{
+		void	   *parts[] = {state->sketch, state->counts, state->raw};
+
+		for (Size i = 0; i < lengthof(parts); i++)
+			if (parts[i] != NULL)
+				pfree(parts[i]);
+		state->sketch = NULL;
+		state->counts = NULL;
+		state->raw = NULL;
+	}
 	if (state->sample != NULL)
 		pfree(state->sample);
 	state->sample = NULL;

@@ -84,8 +84,10 @@ typedef struct scan_state
 	struct scan_site *site;
 	scan_plan  *plan;
 	Size		waiting;
-	Size		room;			/* for waiting rows: more than wait, up to the capacity */
-	Size		capacity;
+	Size		room;			/* for waiting rows: more than wait, up to those held */
+	Size		held;			/* rows may wait */
+	bool		started;		/* the sums are there */
+	Size		capacity;		/* of a batch */
 	double	   *raw;			/* room x d: rows in their own units, by cosine of length 1 */
 	uint64	   *keys;			/* room */
 } scan_state;

@@ -2,7 +2,7 @@
 -- models: tables that nobody reads or writes but the owner of the extension, and views of the rows that a role may read
 
 -- Roles are kept by name, so that dumps restore anywhere, and held by oid: a later role of the name is another.  Generated
--- columns are not dumped: a restore looks the names up anew.  Declared immutable because what is generated must be.
+-- columns are not dumped: a restore looks the names up anew.  Declared immutable because generated columns need it.
 CREATE FUNCTION fastclust_internal.role_id(role name) RETURNS oid AS 'MODULE_PATHNAME', 'fastclust_role_id' LANGUAGE C IMMUTABLE STRICT;
 CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -19,8 +19,7 @@ CREATE TABLE fastclust_internal.stored_models (
     reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,    -- the oids of the readers when the row was written; 0 is everyone
     version integer,
     group_by name,    -- the column by which the model is split: each of its values has clusters of its own
-    created_at timestamptz NOT NULL DEFAULT now(),
-    UNIQUE (id, model));
+    created_at timestamptz NOT NULL DEFAULT now());
 
 -- Raises an error if the parts of a version are inconsistent, so stored rows are always readable.
 CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
@@ -29,9 +28,8 @@ CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map,
         splits double precision[], paths integer[] DEFAULT NULL) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 -- One row per version of a model, or per version and group: its centroids and the sketch of its training rows.
-CREATE TABLE fastclust_internal.stored_versions (
-    model_id bigint NOT NULL,
-    model text NOT NULL,
+CREATE TABLE fastclust_internal.version_parts (
+    model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     version integer NOT NULL CHECK (version > 0),
     group_value text NOT NULL DEFAULT '',
     method text NOT NULL,
@@ -67,29 +65,28 @@ CREATE TABLE fastclust_internal.stored_versions (
     started_at timestamptz NOT NULL,
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (model_id, version, group_value),
-    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE,
     CHECK (vector = (encoder IS NULL)),
     CHECK (encoder_columns(encoder) = features),    -- the rights to read these are checked before a scan
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits, paths)));
-CREATE UNIQUE INDEX ON stored_versions (model_id, version) WHERE drift_spec IS NOT NULL;
+CREATE UNIQUE INDEX ON version_parts (model_id, version) WHERE drift_spec IS NOT NULL;
+-- The same with the name of the model, which is in one row alone: to rename a model of 100,000 versions is to write one.
+CREATE VIEW fastclust_internal.stored_versions AS SELECT v.*, (SELECT m.model FROM stored_models m WHERE m.id = v.model_id) AS model FROM version_parts v;
 
 -- One row per step of a training.
 CREATE TABLE fastclust_internal.training_steps (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    model_id bigint NOT NULL,
-    model text NOT NULL,
+    model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     version integer NOT NULL,
     step text NOT NULL,
     objective double precision,
     seconds double precision,
     note text,
-    at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+    at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE INDEX ON training_steps (model_id, version);
 
 SELECT pg_catalog.pg_extension_config_dump('stored_models', '');
 SELECT pg_catalog.pg_extension_config_dump('stored_models_id_seq', '');
-SELECT pg_catalog.pg_extension_config_dump('stored_versions', '');
+SELECT pg_catalog.pg_extension_config_dump('version_parts', '');
 
 -- ---- rights: a view runs with its owner's rights, and current_user is who reads it ----
 
@@ -212,8 +209,8 @@ END
 $$;
 
 -- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
--- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.  All rows are computed
--- before the first is returned, for they are sorted: servers differ in what they keep of a query that fails midway.
+-- numbers into its rows: a version that fails is a warning, and hides no other model.  All rows are computed
+-- before the first is returned, for they are sorted: servers differ in the rows they keep of a query that fails midway.
 CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)

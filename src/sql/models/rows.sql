@@ -1,11 +1,9 @@
 
 -- internal: the rows of a table as trainings read them (pg/train/relation.c)
 
--- The type of a column, or the error that it is not there; and that which a domain is of, or itself.
+-- The type of a column, or the error that it is not there.
 CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name) RETURNS regtype
     AS 'MODULE_PATHNAME', 'fastclust_feature_type' LANGUAGE C STABLE;
-CREATE FUNCTION fastclust_internal.base_type(value_is regtype) RETURNS regtype
-    AS 'MODULE_PATHNAME', 'fastclust_base_type' LANGUAGE C STABLE STRICT;
 
 -- A list of columns that is given as text: '{a,b}', or 'a', which may be a column of vectors.
 CREATE FUNCTION fastclust_internal.columns_of_text(relation regclass, given text, OUT features name[], OUT vector boolean)

@@ -14,7 +14,7 @@ CREATE FUNCTION fastclust_internal.is_reader(held stored_models) RETURNS boolean
     SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(r))
 $$;
 
--- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
+-- A standby only reads, and so does a transaction that was begun so.  The error of the first row to be written would have no hint.
 CREATE FUNCTION fastclust_internal.reject_read_only(what text DEFAULT 'models cannot be trained or changed') RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -86,7 +86,7 @@ BEGIN
                 HINT = 'Leave out the option nowait to wait for it.';
         END;
         IF held.id IS NULL THEN
-            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
+            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped concurrently', model_name);
         END IF;
         IF is_member(held.owner_id) THEN    -- still, after a wait
             RETURN held;
@@ -120,7 +120,7 @@ $$;
 
 -- ---- the rows that training writes ----
 
--- Versions count up by one; what serves is not written any more.
+-- Versions count up by one; a version that serves is not written any more.
 CREATE FUNCTION fastclust_internal.check_version_number(held stored_models, version integer, lowest integer) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -141,8 +141,8 @@ DECLARE
     held stored_models := held_model(model_id);
 BEGIN
     PERFORM check_version_number(held, version, 1);
-    INSERT INTO training_steps (model_id, model, version, step, objective, seconds, note)
-        VALUES (held.id, held.model, $2, $3, $4, $5, $6);
+    INSERT INTO training_steps (model_id, version, step, objective, seconds, note)
+        VALUES (held.id, $2, $3, $4, $5, $6);
 END
 $$;
 
@@ -159,10 +159,10 @@ BEGIN
     ELSIF EXISTS (SELECT FROM unnest(parts) v WHERE v.model_id IS DISTINCT FROM held.id OR v.version IS DISTINCT FROM made) THEN
         RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;
-    INSERT INTO stored_versions (model_id, model, version, group_value, method, note, relation, features, vector, encoder, k, options,
+    INSERT INTO version_parts (model_id, version, group_value, method, note, relation, features, vector, encoder, k, options,
                                 operator, micro_clusters, splits, center, scale, map, spec, training_sketch, drift_spec, drift_counts, null_moments, spreads,
                                 distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, started_at)
-    SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
+    SELECT held.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
            v.operator, v.micro_clusters, v.splits, v.center, v.scale, v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments, v.spreads,
            v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, v.started_at
       FROM unnest(parts) v;
@@ -177,7 +177,7 @@ DECLARE
 BEGIN
     UPDATE stored_models m SET version = $2, group_by = $3
      WHERE m.id = held.id AND flag_option((SELECT v.options FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2 LIMIT 1), 'activate', true);
-    DELETE FROM stored_versions v
+    DELETE FROM version_parts v
      WHERE v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM stored_versions o WHERE o.model_id = held.id) AND v.version < (      -- more go later
         SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_models m JOIN stored_versions w ON w.model_id = m.id AND w.version <= m.version
                                      WHERE m.id = held.id ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);

@@ -131,4 +131,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION index_health(regclass, name, sketch, sketch, integer)
-    IS 'has an index of buckets on a column gone stale: the sketch of its build against the present rows, the recall that a sample of these finds, and the statement to run';
+    IS 'whether an index of buckets on a column is stale: compares the sketch of its build with the present rows, measures the recall on a sample, and returns the statement to run';

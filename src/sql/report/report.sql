@@ -1,7 +1,7 @@
 
 -- report: the page
 
--- The clusters in a paragraph: how many, the largest, the one that is most unlike all rows, and what changed since the version before.
+-- The clusters in a paragraph: how many, the largest, the one that is most unlike all rows, and the changes since the version before.
 CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value text, clusters report_cluster[], told profile_value[], lines version_line[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH named AS (SELECT c.cluster, c.share, c.size, format('<b>%s</b>', html(COALESCE(c.name, format('cluster %s', c.cluster)), 80)) AS name, row_number() OVER (ORDER BY c.share DESC, c.cluster) AS i FROM unnest(clusters) c),

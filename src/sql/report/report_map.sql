@@ -60,7 +60,7 @@ CREATE FUNCTION fastclust_internal.svg_map(clusters report_cluster[], width inte
       FROM drawn
 $$;
 
--- A wide picture and a narrow one, of which the style sheet shows what fits.
+-- A wide picture and a narrow one, of which the style sheet shows the one that fits.
 CREATE FUNCTION fastclust_internal.report_map(clusters report_cluster[], told profile_value[]) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 DECLARE

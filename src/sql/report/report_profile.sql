@@ -1,7 +1,7 @@
 
 -- report: the sections on the features that set clusters apart
 
--- One of the features that tell most, in one of the clusters; place: 1 for what tells most of all.
+-- One of the strongest features, in one of the clusters; place: 1 for the strongest.
 CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer, feature text, kind text, value double precision, overall double precision,
     difference double precision, lift double precision);
 

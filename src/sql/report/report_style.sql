@@ -1,7 +1,7 @@
 
 -- report: how the page looks, and how a value becomes HTML
 
--- Every colour is a variable of both themes; test/t/104_report.pl holds text to a contrast of 4.5 with what lies behind it.
+-- Every colour is a variable of both themes; test/t/104_report.pl holds text to a contrast of 4.5 with its background.
 -- hm4 to h4: a value from far below to far above the average.
 CREATE FUNCTION fastclust_internal.report_style() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$SELECT '

@@ -82,4 +82,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION cluster_rules(text, integer, regclass, anycompatible)
-    IS 'short rules that tell the clusters of a model by at most so many conditions on columns, learned on a sample of the table, with what they keep of the labels';
+    IS 'short rules that describe the clusters of a model by a few conditions on columns, learned on a sample of the table, with the share of labels that they reproduce';

@@ -2,7 +2,7 @@
 -- topics: clusters named by the words of a column of text
 
 -- Class-based TF-IDF (Grootendorst 2022, BERTopic): of a word with f of all words, and the share p of those of a cluster, p log(1 + m / f), m words a
--- cluster on average.  Words are what the configuration makes lexemes of, and are shown in their most frequent form.  Texts nearest to the centroids tell the topic, too.
+-- cluster on average.  Words are those of which the configuration makes lexemes, and are shown in their most frequent form.  Texts nearest to the centroids tell the topic, too.
 CREATE FUNCTION name_topics(model text, text_column name, words integer DEFAULT 5, group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false, configuration regconfig DEFAULT NULL,
         OUT cluster integer, OUT name text, OUT top_words text[], OUT texts text[]) RETURNS SETOF record
     LANGUAGE fastclust ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -57,4 +57,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION name_topics(text, name, integer, anycompatible, boolean, regconfig)
-    IS 'names the clusters that have no name by the words of a column of text that are theirs, and returns these words and the texts nearest to the centroids';
+    IS 'names clusters without a name by their frequent words in a column of text, and returns these words and the texts nearest to the centroids';

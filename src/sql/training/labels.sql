@@ -21,7 +21,7 @@ DECLARE
 BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
-            HINT = 'Name columns that tell its rows apart: {"key": ["..."]}.';
+            HINT = 'Name columns that identify its rows: {"key": ["..."]}.';
     ELSIF keys = '{}' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
     ELSIF twice IS NOT NULL THEN
@@ -43,15 +43,13 @@ CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation
 -- ---- tables that follow their model ----
 
 CREATE TABLE fastclust_internal.label_tables (
-    model_id bigint NOT NULL,
-    model text NOT NULL,
+    model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     target text NOT NULL,    -- qualified and quoted, as the relation is
     relation text NOT NULL,
     options jsonb NOT NULL,    -- of write_labels
     followed_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),    -- the role that wrote the labels
     followed_by_id oid GENERATED ALWAYS AS (role_id(followed_by)) STORED,    -- the oid of that role when the row was written
-    PRIMARY KEY (model_id, target),
-    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+    PRIMARY KEY (model_id, target));
 SELECT pg_catalog.pg_extension_config_dump('label_tables', '');
 CREATE VIEW fastclust_internal.own_label_tables WITH (security_barrier) AS
     SELECT l.* FROM own_models m JOIN label_tables l ON l.model_id = m.id;
@@ -65,7 +63,7 @@ DECLARE
 BEGIN
     DELETE FROM label_tables l WHERE l.model_id = held.id AND l.target = $2;
     IF options IS NOT NULL THEN
-        INSERT INTO label_tables (model_id, model, target, relation, options) VALUES (held.id, held.model, $2, $3, $4);
+        INSERT INTO label_tables (model_id, target, relation, options) VALUES (held.id, $2, $3, $4);
     END IF;
 END
 $$;
@@ -76,8 +74,8 @@ $$;
 CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
+    held stored_models := (SELECT m FROM own_models m WHERE m.id = model_id);
     follower label_tables;
-    held stored_models;
     version stored_versions;
     target regclass;
     problem text;
@@ -91,7 +89,6 @@ BEGIN
                 PERFORM write_follower($1, follower.target, NULL, NULL);
                 CONTINUE;
             END IF;
-            held := readable_model(follower.model);
             version := largest_part(held);
             version.relation := follower.relation;
             relation := scanned_relation(held, version, NULL, held.group_by);
@@ -117,7 +114,7 @@ BEGIN
             WHEN transaction_rollback THEN
                 RAISE;
             WHEN OTHERS THEN
-                RAISE WARNING USING MESSAGE = format('labels in %s stay those of another version of model "%s": %s', follower.target, follower.model, SQLERRM),
+                RAISE WARNING USING MESSAGE = format('labels in %s stay those of another version of model "%s": %s', follower.target, held.model, SQLERRM),
                     HINT = 'Write them again by write_labels with the option "replace"; its option "follow": false ends this.';
         END;
     END LOOP;

@@ -1,7 +1,7 @@
 
 -- choose_k of a live sketch: how well each number of clusters explains it; no row is read
 
--- What the decodes of a live sketch say of numbers of clusters, and the elbow.  A sketch has no halves, so none is stable.
+-- The costs that decodes of a live sketch give for numbers of clusters, and the elbow.  A sketch has no halves, so none is stable.
 CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features name[], vector boolean, max_k integer, options jsonb,
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -13,6 +13,6 @@ COMMENT ON OPERATOR = (@type@, @type@) IS 'the same value';
 CREATE OPERATOR CLASS @type@_hash_ops DEFAULT FOR TYPE @type@ USING hash AS OPERATOR 1 =, FUNCTION 1 (@type@, @type@) @hash@;
 --@end
 CREATE OPERATOR < (LEFTARG = value_bytes, RIGHTARG = value_bytes, FUNCTION = value_bytes_lt, RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
-COMMENT ON OPERATOR < (value_bytes, value_bytes) IS 'the order of sorting, which means nothing else';
+COMMENT ON OPERATOR < (value_bytes, value_bytes) IS 'the order for sorting; it has no other meaning';
 CREATE OPERATOR CLASS value_bytes_ops DEFAULT FOR TYPE value_bytes USING btree AS
     OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 (value_bytes, value_bytes) byteacmp(bytea, bytea);

@@ -1,7 +1,7 @@
 
 -- internal: the counts that drift compares (training/drift.sql), of rows at edges and of pairs of bits, and whether they changed
 
--- What is counted; the sample holds rows at random in their own units, as its centroids.
+-- The counted values; the sample holds rows at random in their own units, as its centroids.
 CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigint) RETURNS drift_spec
     AS 'MODULE_PATHNAME', 'fastclust_drift_spec_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
 -- How the sketches of a spec vary when nothing has changed, by at most so many rows; NULL where the spec projects rows, or of too few rows.

@@ -26,7 +26,7 @@ CREATE FUNCTION fastclust_internal.@type@_send(@type@) RETURNS bytea
 ALTER TYPE @type@ SET (RECEIVE = @type@_recv, SEND = @type@_send);
 CREATE CAST (@type@ AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;
 --@end
-COMMENT ON TYPE sketch_spec IS 'a spec: which waves a sketch averages, and at which scale; it also carries sample rows for decode';
+COMMENT ON TYPE sketch_spec IS 'a spec: the waves that a sketch averages, and their scale; it also carries sample rows for decode';
 COMMENT ON TYPE sketch IS 'a summary of a set of rows: the means of random waves over them, with counts, means, deviations and bounds';
 COMMENT ON TYPE fastop IS 'an operator: stored centroids, dense or as a product of sparse factors, that assign rows to clusters';
 COMMENT ON TYPE kernel_projection IS 'coordinates of rows whose inner products approximate a kernel matrix';

@@ -101,7 +101,7 @@ sub made_up_check
 		'{"model_id": $id, "version": 1, "relation": "x", "n": 1, "verdict": "none", "threshold": 0, "min_effect": 0, "checked_by": "alice", "id": 7}'::jsonb || '{$more}'))};
 }
 refused('bob', 'SELECT ' . made_up_check($of_alice, ''), '42704', 'bob writes nothing into her drift_log');
-refused('bob', "SELECT claim_model('m', true)", '42501', 'nor claims it');
+refused('bob', "SELECT held_model('m', true, true)", '42501', 'nor claims it');
 refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a version in it');
 refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
 refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
@@ -208,7 +208,7 @@ refused('alice', "SET lock_timeout = '20s'; SELECT $soon", '55P03', 'whatever wa
 gives('alice', "SET lock_timeout = '20s'; SELECT train('later', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'other names go on');
 $server->end($maker);
 gives('alice', "SELECT $soon", '1', 'and when he is gone it is free');
-$maker = login('alice', "BEGIN; SELECT claim_model('own', true); SELECT pg_sleep(600)");
+$maker = login('alice', "BEGIN; SELECT held_model('own', true, true); SELECT pg_sleep(600)");
 ok($server->wait_until_it_waits($maker, 'PgSleep'), 'one that alice has in the making');
 my $other = login('alice', q{SELECT train('own', 'points', 'x', 4, options => '{"quiet": true}')});
 ok($server->wait_until_it_waits($other), 'is waited for in her other session,');

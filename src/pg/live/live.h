@@ -49,6 +49,9 @@ typedef struct live_sketch
 /* The live sketch that the trigger's argument names; NULL when the table is no leaf of one of that id.  It stays until the transaction ends. */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 
+/* A query for an id and a leaf, $1 and $2, under the latest snapshot; within SPI. */
+extern void live_execute(const char *query, int64 id, Oid leaf, bool read_only);
+
 /* At the end of a transaction. */
 extern void live_free_retired(void);
 

@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -331,16 +330,13 @@ count_change(const live_sketch *live, const TriggerData *trigger)
  * its table would not have.  Nobody else writes the table until this transaction ends.
  */
 static const char all_of_leaf[] =
-	"INSERT INTO fastclust_internal.live_deltas (live_id, leaf, group_value, bucket, added, removed, added_counts, removed_counts)"
-	" SELECT $1, $2, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts FROM fastclust_internal.live_sums($1, ARRAY[$2::oid]) p";
+	"INSERT INTO live_deltas (live_id, leaf, group_value, bucket, added, removed, added_counts, removed_counts)"
+	" SELECT $1, $2, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts FROM live_sums($1, ARRAY[$2::oid]) p";
 
 /* As the owner of the extension, under the latest snapshot. */
 static void
 count_truncate(const live_sketch *live, Oid owner)
 {
-	Oid			types[] = {INT8OID, REGCLASSOID};
-	Datum		values[] = {Int64GetDatum(live->id), ObjectIdGetDatum(live->leaf)};
-	SPIPlanPtr	plan;
 	Oid			caller;
 	int			context;
 	int			level;
@@ -350,9 +346,7 @@ count_truncate(const live_sketch *live, Oid owner)
 	level = fix_settings();
 	GetUserIdAndSecContext(&caller, &context);
 	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-	plan = SPI_prepare(all_of_leaf, 2, types);
-	if (plan == NULL || SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot, false, false, 0) < 0)
-		elog(ERROR, "a live sketch could not be emptied: %s", SPI_result_code_string(SPI_result));
+	live_execute(all_of_leaf, live->id, live->leaf, false);
 	SetUserIdAndSecContext(caller, context);
 	AtEOXact_GUC(true, level);
 	SPI_finish();

@@ -53,7 +53,7 @@ BEGIN
         RETURN NULL;
     END IF;
     live := live_of_version(version, COALESCE(options -> 'since', version.options -> 'since'));
-    scans := number_option(version.options, 'iterations', 0)::integer;
+    scans := COALESCE((version.options ->> 'iterations')::float8::integer, 0);
     IF live.id IS NOT NULL AND scans <> 0 AND version.method = 'compressive' AND NOT flag_option(version.options || options, 'quiet', false) THEN
         RAISE NOTICE USING MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out', version.model, scans, row_count(current_sketch(live.name))),
             HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model, scans);

@@ -237,7 +237,7 @@ hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make)
 {
 	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(!flag_option(options, "nowait", false))},
 	{"bool", BoolGetDatum(make)}};
-	held_model	held = {query_datum("SELECT claim_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)};
+	held_model	held = {query_datum("SELECT held_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)};
 	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
 	bool		null;
 

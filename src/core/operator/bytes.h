@@ -32,7 +32,7 @@
 
 typedef struct fc_operator_header
 {
-	uint32_t	container;		/* belongs to whoever stores the value; ignored */
+	uint32_t	container;		/* belongs to the code that stores the value; ignored */
 	uint16_t	version;
 	uint8_t		flags;
 	uint8_t		padding;		/* 0 */
@@ -70,7 +70,7 @@ typedef struct fc_factor_header
 /* Bytes of an operator with these factors (values of the views are not read). */
 size_t		fc_operator_size(const fc_operator *op);
 
-/* Where the values of the first factor go: whoever puts them there gives them as that factor's. */
+/* Where the values of the first factor go: the caller that puts them there gives them as that factor's. */
 float	   *fc_operator_place(const fc_operator *op, fc_operator_header *header);
 
 /* Write op (all arrays given, fc_operator_measure called) as fc_operator_size bytes, digest included. */
@@ -79,7 +79,7 @@ void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 /* A view into valid bytes. */
 void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
 
-/* Validate size untrusted bytes aligned to 8, but for what fc_operator_verify does: FC_OK or FC_EFORMAT. */
+/* Validate size untrusted bytes aligned to 8, without the checks of fc_operator_verify: FC_OK or FC_EFORMAT. */
 fc_status	fc_operator_check(const void *bytes, size_t size);
 
 #endif							/* FC_OPERATOR_BYTES_H */

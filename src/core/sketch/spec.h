@@ -48,7 +48,7 @@ typedef enum fc_law
 
 typedef struct fc_spec
 {
-	uint32_t	container;		/* belongs to whoever stores the value (varlena length); ignored */
+	uint32_t	container;		/* belongs to the code that stores the value (varlena length); ignored */
 	uint16_t	version;		/* FC_SPEC_VERSION */
 	uint8_t		law;			/* fc_law */
 	uint8_t		flags;			/* FC_SPEC_... */
@@ -199,8 +199,5 @@ fc_spec_parts fc_spec_parts_of(const fc_spec *spec);
  * the parts' own: center + scale c and scale s.
  */
 void		fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale);
-
-/* omega_j (dim) in user units, of its row in reduced coordinates: phi_j(x) = exp(i omega_j . (x - center)). */
-void		fc_spec_user_frequency(const fc_spec *spec, const float *omega, double *row);
 
 #endif							/* FC_SKETCH_SPEC_H */

@@ -93,7 +93,7 @@ category_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 
 	return name;
 }
 
-/* Is the dimension an indicator, of NULL in what is no category? */
+/* Is the dimension an indicator of NULL in a column that is no category? */
 static bool
 is_indicator(const fc_encoder_feature *feature, uint32 place)
 {
@@ -116,7 +116,7 @@ dimension_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32
 
 /* ---- lists ---- */
 
-static ArrayType *
+ArrayType *
 dimension_names(const fc_encoder_header *encoder)
 {
 	fc_encoder	view;

@@ -3,7 +3,7 @@
  *
  * A live sketch never changes what it counts while it has its id, so what is read stays until the table changes: the
  * server then invalidates its relation.  It is read under the latest snapshot: a transaction that began before
- * keep_sketch must count what it writes after.
+ * keep_sketch must count the rows that it writes afterwards.
  */
 #include "postgres.h"
 
@@ -110,10 +110,11 @@ entry_of(const live_key *key)
 
 /* ---- reading ---- */
 
+/* Expressions are read only where the leaf has all columns. */
 static const char live_query[] =
-	"SELECT l.name, fastclust_internal.column_problem(v), l.spec, l.drift_spec, v.columns"
-	" FROM fastclust_internal.kept_sketches l JOIN fastclust_internal.live_leaves v ON v.live_id OPERATOR(pg_catalog.=) l.id"
-	" WHERE l.id OPERATOR(pg_catalog.=) $1 AND v.leaf OPERATOR(pg_catalog.=) $2";
+	"SELECT l.name, p.problem, l.spec, l.drift_spec, v.columns, x.vector, x.group_value, x.bucket, x.filter"
+	" FROM kept_sketches l JOIN live_leaves v ON v.live_id = l.id, LATERAL (SELECT column_problem(v) AS problem) p"
+	" LEFT JOIN LATERAL (SELECT e.* FROM live_expressions(l, v.leaf) e WHERE p.problem IS NULL OFFSET 0) x ON true WHERE l.id = $1 AND v.leaf = $2";
 
 enum
 {
@@ -121,29 +122,21 @@ enum
 	COLUMN_PROBLEM,
 	COLUMN_SPEC,
 	COLUMN_DRIFT_SPEC,
-	COLUMN_NUMBERS
+	COLUMN_NUMBERS,
+	COLUMN_EXPRESSIONS			/* the first of them, in the order of `expressions` */
 };
 
-/* In the order of `expressions`. */
-static const char expressions_query[] =
-	"SELECT x.vector, x.group_value, x.bucket, x.filter"
-	" FROM fastclust_internal.kept_sketches l, fastclust_internal.live_expressions(l, $2) x WHERE l.id OPERATOR(pg_catalog.=) $1";
-
-/* A row of a query for an id and a leaf, under the latest snapshot; false when there is none. */
-static bool
-query_row(const char *query, int64 id, Oid leaf)
+void
+live_execute(const char *query, int64 id, Oid leaf, bool read_only)
 {
 	Oid			types[] = {INT8OID, REGCLASSOID};
 	Datum		values[] = {Int64GetDatum(id), ObjectIdGetDatum(leaf)};
 	MemoryContext context = CurrentMemoryContext;
 	SPIPlanPtr	plan = SPI_prepare(query, 2, types);
 
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	if (SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot, true, false, 1) != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_snapshot failed");
+	if (plan == NULL || SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot, read_only, false, 0) < 0)
+		elog(ERROR, "a query of a live sketch failed: %s", SPI_result_code_string(SPI_result));
 	MemoryContextSwitchTo(context);
-	return SPI_processed == 1;
 }
 
 static Datum
@@ -195,12 +188,10 @@ read_expressions(live_sketch *live, Relation table)
 {
 	bool		there[LIVE_EXPRESSIONS];
 
-	if (!query_row(expressions_query, live->id, live->leaf))
-		elog(ERROR, "live sketch %lld is no more", (long long) live->id);
 	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
 	{
 		bool		null;
-		Datum		value = column(i + 1, &null);
+		Datum		value = column(COLUMN_EXPRESSIONS + i, &null);
 
 		there[i] = !null;
 		live->expressions[i] = null ? NULL : parsed_expression(table, TextDatumGetCString(value));
@@ -297,7 +288,8 @@ find_live_sketch(const live_key *key, Relation table)
 	SetUserIdAndSecContext(function_owner(key->function), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	level = fix_settings();
 	MemoryContextSwitchTo(home);
-	if (query_row(live_query, key->id, RelationGetRelid(table)))
+	live_execute(live_query, key->id, RelationGetRelid(table), true);
+	if (SPI_processed > 0)
 		live = read_live_sketch(key, table);
 	SetUserIdAndSecContext(caller, context);
 	if (live != NULL)

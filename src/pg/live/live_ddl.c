@@ -19,7 +19,7 @@
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 
-/* What a part of ALTER TABLE does to rows past the triggers, in words; NULL: nothing. */
+/* How a part of ALTER TABLE changes rows without firing triggers, in words; NULL: it does not. */
 static const char *
 loss_by(const AlterTableCmd *command)
 {

@@ -57,7 +57,7 @@ coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacit
 	return moved;
 }
 
-/* Room for so many rows more and at least twice the room, up to what the sample needs. */
+/* Room for so many rows more and at least twice the room, up to the need of the sample. */
 static fc_coreset *
 larger_state(FunctionCallInfo fcinfo, const fc_coreset *state, Size rows)
 {

@@ -119,7 +119,7 @@ static const choice methods[] = {
 	{"butterfly", FC_METHOD_BUTTERFLY},
 	{"svd", FC_METHOD_SVD},
 	{"prune", FC_METHOD_PRUNE},
-	{"dense", FC_METHOD_DENSE},	/* what auto may come to */
+	{"dense", FC_METHOD_DENSE},	/* auto may choose it */
 	{"qkmeans", FC_METHOD_QKMEANS}
 };
 

@@ -19,7 +19,7 @@
 #include "pg/train/train.h"
 
 #define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
-#define OPERATORS		6		/* those of the training, the screen, and what the final function makes */
+#define OPERATORS		6		/* those of the training, the screen, and the result of the final function */
 #define FEW_GROUPS		100		/* a foreign table is asked for an aggregate of each */
 #define BALANCE_SCANS	10
 

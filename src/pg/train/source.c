@@ -107,7 +107,7 @@ char *
 scan_text(const train_source *source, double wanted, double estimate, int64 seed)
 {
 	const char *value = source->group_by == NULL ? "''::text" : source->leaf_count == 0 ? source->group_value :
-		psprintf("t.%s", quote_identifier(source->group_by));	/* a foreign server groups by what it knows */
+		psprintf("t.%s", quote_identifier(source->group_by));	/* a foreign server groups by a column that it has */
 
 	return scan_query(source, value, source->group_by == NULL ? NULL : source->leaf_count > 0 ? "1" : group_key(source), true, "q.value::text COLLATE \"C\"", wanted, estimate, seed);
 }

@@ -15,6 +15,7 @@
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
+#include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
@@ -97,7 +98,7 @@ reject_no_rows(const training *t)
 					condition == NULL ? "" : " where ", condition == NULL ? "" : condition)));
 }
 
-/* ---- what rows are measured in ---- */
+/* ---- units of rows ---- */
 
 /* The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit. */
 static units
@@ -143,7 +144,7 @@ check_groups(const training *t, const fc_operator_header *sample, double groups)
 	if (groups > MANY_GROUPS && !flag_option(t->options, "quiet", false))
 		ereport(NOTICE,
 				(errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
-				 errdetail("Each gets clusters and a sketch of its own."),
+				 errdetail("Each gets its own clusters and sketch."),
 				 errhint("Cancel this and group by a column of fewer values, if these are more than you thought.")));
 }
 
@@ -189,7 +190,7 @@ check_imported(const training *t)
 				 errmsg("centroids have %zu coordinates, but rows of %s have %zu", (Size) t->imported->d, t->source.relation, t->dim),
 				 t->source.encoder == NULL ? 0 :
 				 errhint("These are %s, in the rows' own units.",
-						 TextDatumGetCString(query_datum("SELECT array_to_string((feature_names($1))[:20], ', ')", 1, (query_argument[]) {{"encoder", PointerGetDatum(t->source.encoder)}}, 0, NULL)))));
+						 TextDatumGetCString(query_datum("SELECT array_to_string($1[:20], ', ')", 1, (query_argument[]) {{"_text", PointerGetDatum(dimension_names((fc_encoder_header *) t->source.encoder))}}, 0, NULL)))));
 }
 
 /* ---- k from the sample ---- */

@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION check_sketch(text, text, timestamptz)
-    IS 'recount the table, or one group or bucket of it, and show where a live sketch differs from it; no row when it does not';
+    IS 'recount the table, or one group or bucket of it, and show where a live sketch differs; no row if it does not differ';
 
 CREATE FUNCTION rebuild_sketch(name text) RETURNS bigint
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -79,7 +79,7 @@ BEGIN
     PERFORM forget_live((held_live(name)).id);
 END
 $$;
-COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
+COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: drop its triggers and its counts';
 
 CREATE FUNCTION drop_model(model text) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -8,22 +8,13 @@
 CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean, OUT column_name text, OUT loss text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_ddl_parts' LANGUAGE C STRICT;
 
--- The leaves of a table and below it, or with a column of a type, be it in arrays, under domains or in composites.
-CREATE FUNCTION fastclust_internal.touched_leaves(class oid, object oid) RETURNS SETOF live_leaves
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT v.* FROM live_leaves v WHERE class = 'pg_class'::regclass AND v.leaf IN (SELECT t.id FROM live_tables(object) t)
-    UNION ALL
-    SELECT v.* FROM live_leaves v
-     WHERE class = 'pg_type'::regclass AND v.types::oid[] && ARRAY(
-        WITH RECURSIVE around(id) AS (SELECT object UNION SELECT t.oid FROM around a JOIN pg_type t ON a.id IN (t.typbasetype, t.typelem)
-                                                             OR EXISTS (SELECT FROM pg_attribute c WHERE c.attrelid = t.typrelid AND c.atttypid = a.id))
-        SELECT around.id FROM around)
-$$;
-
 -- A statement changed values past the triggers: of a column, of a table, or of columns of an enum whose labels it changed.  A table that is dropped takes
 -- its live sketches with it, whoever drops it.
 CREATE FUNCTION fastclust_internal.live_ddl() RETURNS event_trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET quote_all_identifiers = off AS $$
+DECLARE
+    altered oid[];    -- tables, and those below them
+    of_type oid[];    -- types, and the arrays, composites and domains of them
 BEGIN
     IF pg_relation_size('kept_sketches') = 0 THEN
         RETURN;
@@ -31,13 +22,21 @@ BEGIN
         PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation = o.objid
           WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
         DELETE FROM live_leaves v USING pg_event_trigger_dropped_objects() o WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0;
-    ELSIF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, touched_leaves(c.classid, c.objid)) THEN
+        RETURN;
+    END IF;
+    altered := ARRAY(WITH RECURSIVE below(id) AS (SELECT c.objid FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass
+                                                 UNION SELECT i.inhrelid FROM below b JOIN pg_inherits i ON i.inhparent = b.id) SELECT b.id FROM below b);
+    of_type := ARRAY(WITH RECURSIVE around(id) AS (SELECT c.objid FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_type'::regclass
+                                                 UNION SELECT t.oid FROM around a JOIN pg_type t ON a.id IN (t.typbasetype, t.typelem)
+                                                                   OR EXISTS (SELECT FROM pg_attribute c WHERE c.attrelid = t.typrelid AND c.atttypid = a.id)) SELECT a.id FROM around a);
+    IF EXISTS (SELECT FROM live_leaves v WHERE v.leaf = ANY (altered) OR v.types::oid[] && of_type) THEN
         INSERT INTO live_deltas (live_id, leaf, lost)
             SELECT v.live_id, v.leaf, CASE WHEN c.classid = 'pg_type'::regclass THEN format('type %s %s', c.objid::regtype, p.loss)
                                            WHEN p.column_name IS NULL THEN format('table %s %s', v.leaf, p.loss)
                                            ELSE format('column "%s" of %s %s', p.column_name, v.leaf, p.loss) END
-              FROM pg_event_trigger_ddl_commands() c, LATERAL (SELECT DISTINCT d.column_name, d.loss FROM ddl_parts(c.command) d) p, touched_leaves(c.classid, c.objid) v
-             WHERE p.loss IS NOT NULL AND (p.column_name IS NULL OR p.column_name = ANY (v.names));
+              FROM pg_event_trigger_ddl_commands() c, LATERAL (SELECT DISTINCT d.column_name, d.loss FROM ddl_parts(c.command) d) p, live_leaves v
+             WHERE p.loss IS NOT NULL AND CASE c.classid WHEN 'pg_type'::regclass THEN v.types::oid[] && of_type
+                                          ELSE v.leaf = ANY (altered) AND (p.column_name IS NULL OR p.column_name = ANY (v.names)) END;
     END IF;
 END
 $$;
@@ -61,7 +60,7 @@ BEGIN
             PERFORM count_leaf(live, added.leaf) WHERE added.is_leaf;
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
-                DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM), HINT = 'rebuild_sketch recounts it.';
+                DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
         END;
     END LOOP;
 END
@@ -89,7 +88,7 @@ CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end
     WHEN TAG IN ('ALTER TABLE', 'ALTER FOREIGN TABLE', 'ALTER TYPE') EXECUTE FUNCTION live_ddl();
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_ddl();
 
--- They run from the first: what a first live sketch enabled would wait for another role's first that is not committed.
+-- They run from the first: enabling them with the first live sketch would wait for another role's uncommitted first.
 ALTER EVENT TRIGGER fastclust_live_added ENABLE ALWAYS;      -- as the triggers of the tables are
 ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;
 ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;

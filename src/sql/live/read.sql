@@ -61,12 +61,12 @@ DECLARE
     problem text := sketch_problem(name);
 BEGIN
     IF problem IS NULL AND live.counting THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'rebuild_sketch counts its rows beside writers.';
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch, beside writers.';
     END IF;
     PERFORM check_snapshot(live);
     IF problem IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it, drop_sketch ends it.';
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'Recount it with rebuild_sketch, or end it with drop_sketch.';
     END IF;
     RETURN QUERY SELECT p.* FROM live_parts(name) p;
 END
@@ -94,7 +94,7 @@ DECLARE
 BEGIN
     IF live.bucket IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', name),
-            HINT = 'keep_sketch with the option bucket makes one that has.';
+            HINT = 'Make one that has buckets with the option bucket of keep_sketch.';
     ELSIF (half_life > '0' AND half_life <= '100000000 days') IS NOT TRUE THEN
         RAISE invalid_parameter_value USING MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
             DETAIL = 'It is above 0 and at most 100000000 days.';
@@ -130,7 +130,7 @@ BEGIN
 END
 $$;
 
--- A group or a bucket that can have rows: what is none would look like one that has no rows now.
+-- Checks that a group or a bucket can have rows: another value would look like one without rows.
 CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$
@@ -198,7 +198,7 @@ BEGIN
     problem := sketch_problem(live.name);
     IF problem IS NOT NULL THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it.';
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'Recount it with rebuild_sketch.';
         RETURN NULL;
     END IF;
     RETURN live;

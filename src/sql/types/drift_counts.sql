@@ -1,7 +1,7 @@
 
 -- internal: the counts that drift compares (training/drift.sql), of rows at edges and of pairs of bits, and whether they changed
 
--- What is counted; the sample holds rows at random in their own units, as its centroids.
+-- The counted values; the sample holds rows at random in their own units, as its centroids.
 CREATE FUNCTION fastclust_internal.drift_spec_of_sample(sample fastop, seed bigint) RETURNS drift_spec
     AS 'MODULE_PATHNAME', 'fastclust_drift_spec_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;
 -- How the sketches of a spec vary when nothing has changed, by at most so many rows; NULL where the spec projects rows, or of too few rows.
@@ -22,8 +22,6 @@ CREATE AGGREGATE fastclust_internal.merge_drift_counts_agg(drift_counts) (SFUNC 
 -- NULL: no rows.
 CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, added drift_counts, removed drift_counts) RETURNS drift_counts
     AS 'MODULE_PATHNAME', 'fastclust_changed_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.describe_drift_counts(drift_counts) RETURNS jsonb
-    AS 'MODULE_PATHNAME', 'fastclust_describe_drift_counts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- By the counts, or the sketches, or both.
 CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_counts, "rows" drift_counts, training_sketch sketch, sketch sketch,

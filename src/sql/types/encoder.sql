@@ -16,10 +16,10 @@ CREATE FUNCTION encode_row(encoder encoder, "row" record, scaled boolean DEFAULT
 COMMENT ON FUNCTION encode_row(encoder, record, boolean) IS 'the coordinates of a row: its columns are found by their names';
 CREATE FUNCTION describe(encoder encoder) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_encoder_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION describe(encoder) IS 'what an encoder does with each column';
+COMMENT ON FUNCTION describe(encoder) IS 'the encoding of each column';
 CREATE FUNCTION feature_names(encoder encoder) RETURNS text[]
     AS 'MODULE_PATHNAME', 'fastclust_feature_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION feature_names(encoder) IS 'what each coordinate of an encoded row is';
+COMMENT ON FUNCTION feature_names(encoder) IS 'the name of each coordinate of an encoded row';
 
 -- internal: for scans of whole tables, and for the explanation of a model
 

@@ -26,7 +26,7 @@ CREATE AGGREGATE fastclust_internal.scan_agg(plan scan_plan, key bigint, VARIADI
 -- Aggregates under the name that Citus sends to the shards as it stands.
 -- Citus calls an aggregate with a combine function through worker_partial_agg, which packs the arguments into a row and looks the aggregate
 -- up again for every row of the table: 300 to 400 ns.  An aggregate by the name of "sum" without a combine function is called on
--- the shards itself; what comes back is added up by the sum of one argument of the result's type.
+-- the shards itself; the returned states are added up by the sum of one argument of the result's type.
 CREATE AGGREGATE fastclust_internal.sum(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(op fastop, x "any") (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(plan scan_plan, key bigint, VARIADIC cells "any") (SFUNC = scan_accum, STYPE = internal, SSPACE = 65536,

@@ -1,5 +1,5 @@
 
--- sketch_spec: what to measure
+-- sketch_spec: the frequencies and the scale of sketches
 
 CREATE FUNCTION sketch_spec(dim integer, frequencies integer, sigma double precision,
         law text DEFAULT 'adapted_radius_kmeans', seed bigint DEFAULT 0,

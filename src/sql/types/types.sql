@@ -26,7 +26,7 @@ CREATE FUNCTION fastclust_internal.@type@_send(@type@) RETURNS bytea
 ALTER TYPE @type@ SET (RECEIVE = @type@_recv, SEND = @type@_send);
 CREATE CAST (@type@ AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;
 --@end
-COMMENT ON TYPE sketch_spec IS 'a spec: which waves a sketch averages, and at which scale; it also carries sample rows for decode';
+COMMENT ON TYPE sketch_spec IS 'a spec: the waves that a sketch averages, and their scale; it also carries sample rows for decode';
 COMMENT ON TYPE sketch IS 'a summary of a set of rows: the means of random waves over them, with counts, means, deviations and bounds';
 COMMENT ON TYPE fastop IS 'an operator: stored centroids, dense or as a product of sparse factors, that assign rows to clusters';
 COMMENT ON TYPE kernel_projection IS 'coordinates of rows whose inner products approximate a kernel matrix';
@@ -61,6 +61,7 @@ CREATE FUNCTION fastclust_internal.row_vector_out(row_vector) RETURNS cstring
     AS 'MODULE_PATHNAME', 'fastclust_row_vector_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE TYPE row_vector (INPUT = row_vector_in, OUTPUT = row_vector_out, ALIGNMENT = double, STORAGE = extended, CATEGORY = 'A', PREFERRED = true);
 COMMENT ON TYPE row_vector IS 'an array of numbers of any type, as an argument of aggregates';
+CREATE CAST (row_vector AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;     -- for DISTINCT in an aggregate
 CREATE FUNCTION fastclust_internal.as_row_vector(anyarray) RETURNS row_vector
     AS 'MODULE_PATHNAME', 'fastclust_as_row_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 --@each @element@ = smallint; integer; bigint; real; double~precision; numeric

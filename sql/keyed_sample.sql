@@ -28,7 +28,7 @@ CREATE VIEW copied AS SELECT * FROM copies;
 SELECT relation, abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS half
   FROM unnest(ARRAY['copies', 'copied']) relation,
        LATERAL centroids(fastclust_internal.rows_sampled(jsonb_populate_record(NULL::fastclust_internal.stored_versions,
-                             '{"features": ["x"], "vector": true, "options": {"sample": "hash"}}'), relation::regclass, NULL, 500, 0)) c
+                             '{"features": ["x"], "vector": true, "options": {"sample": "hash"}}'), relation::regclass, NULL, 500)) c
  GROUP BY 1 ORDER BY 1;
 
 SELECT train('none', 'heap', 'x', 2, options => '{"sample": "luck"}');

@@ -111,21 +111,6 @@ SQL_FUNCTION(fastclust_sample_null_moments)
 	return make_float8_array(moments, 2);
 }
 
-/* ---- counts ---- */
-
-/* How many columns are in pairs: with many columns a bound of bytes leaves some out. */
-SQL_FUNCTION(fastclust_describe_drift_counts)
-{
-	const fc_drift_counts *counts = DRIFT_COUNTS_ARG(0);
-	StringInfoData json;
-
-	initStringInfo(&json);
-	appendStringInfo(&json, "{\"rows\": %lld, \"dim\": %u, \"columns_in_pairs\": %u, \"pairs\": %zu, \"bytes\": %zu}",
-					 (long long) counts->rows, counts->dim, counts->plain, fc_drift_pairs(fc_drift_bits(counts)),
-					 fc_drift_counts_size(counts, fc_drift_width(counts->rows)));
-	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
-}
-
 /* ---- the test ---- */
 
 /* Arguments from number `first` on: training counts, counts, training sketch, sketch. */

@@ -13,6 +13,7 @@
 #include "operator/bytes.h"
 #include "pg/base/collect.h"
 #include "rkhs/kernel.h"
+#include "rkhs/map.h"
 #include "rkhs/projection.h"
 
 /* ---- kernel_value.c ---- */
@@ -55,6 +56,9 @@ extern const char *kernel_aggregate_name(const kernel_rows *rows);
 
 /* Rows without ids: so many of them as their rank says, or fewer, chosen by randomly pivoted Cholesky (kernel_agg.c). */
 extern fc_operator_header *landmarks_of(const kernel_rows *rows);
+
+/* The map that rows, the centroids of an operator, suggest for k clusters, of so many landmarks at most (kernel_fn.c). */
+extern fc_kernel_map_header *spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed);
 
 /* Reads and checks rows->options: those of a projection; with kmeans also rank and the options of k-means, as kernel_kmeans has them. */
 extern void read_projection_options(kernel_rows *rows, fc_kmeans_options *kmeans);

@@ -25,12 +25,8 @@ CREATE TABLE fastclust_internal.stored_models (
 CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
         spreads double precision[], distance_quantiles double precision[], null_moments double precision[],
         spec sketch_spec, training_sketch sketch, encoder encoder, drift_spec drift_spec, drift_counts drift_counts, micro_clusters fastop,
-        splits double precision[]) RETURNS boolean
+        splits double precision[], paths integer[] DEFAULT NULL) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
--- The numbers above each of k clusters, from the top down: on each level from 0 on without gaps, each below one only.
-CREATE FUNCTION fastclust_internal.paths_fit(paths integer[], k integer) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_paths_fit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
 -- One row per version of a model, or per version and group: its centroids and the sketch of its training rows.
 CREATE TABLE fastclust_internal.version_parts (
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
@@ -45,7 +41,7 @@ CREATE TABLE fastclust_internal.version_parts (
     k integer NOT NULL CHECK (k BETWEEN 1 AND 1048576),
     options jsonb NOT NULL CHECK (jsonb_typeof(options) = 'object'),
     operator fastop NOT NULL,    -- the centroids, in units of (x - center) / scale
-    micro_clusters fastop,    -- of method density: many small clusters with the cluster that each belongs to, which label rows; NULL where operator does
+    micro_clusters fastop,    -- of method density: many small clusters with the cluster that each belongs to, which label rows; NULL where operator labels them
     splits double precision[],    -- of its condensed tree, four numbers each: two nodes, below k the clusters, the radius of the valley, the rows of both
     center double precision[],    -- subtracted from the rows: their means; NULL when rows were used as they are
     scale double precision[],    -- divides the rows: their deviations; NULL when rows were used as they are
@@ -62,17 +58,16 @@ CREATE TABLE fastclust_internal.version_parts (
     objective double precision,
     objective_error double precision,    -- the standard error of objective: 0 when all rows were measured
     label_churn double precision,
-    paths integer[],    -- the numbers above each cluster, from the top level down; NULL without levels
+    paths integer[],    -- the numbers above each cluster, from the top level down, on each level from 0 on without gaps; NULL without levels
     recall double precision CHECK (recall BETWEEN 0 AND 1),    -- of a search through as many buckets as option probes says: its part of the ten nearest rows
     trained_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),
     trained_by_id oid GENERATED ALWAYS AS (role_id(trained_by)) STORED,    -- the oid of that role when the version was stored
     started_at timestamptz NOT NULL,
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (model_id, version, group_value),
-    CHECK (paths_fit(paths, clusters(operator))),
     CHECK (vector = (encoder IS NULL)),
     CHECK (encoder_columns(encoder) = features),    -- the rights to read these are checked before a scan
-    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits)));
+    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits, paths)));
 CREATE UNIQUE INDEX ON version_parts (model_id, version) WHERE drift_spec IS NOT NULL;
 -- The same with the name of the model, which is in one row alone: to rename a model of 100,000 versions is to write one.
 CREATE VIEW fastclust_internal.stored_versions AS SELECT v.*, (SELECT m.model FROM stored_models m WHERE m.id = v.model_id) AS model FROM version_parts v;
@@ -107,9 +102,7 @@ CREATE VIEW fastclust_internal.readable_versions WITH (security_barrier) AS
     SELECT v.* FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
 GRANT SELECT ON own_models, readable_models, readable_versions TO PUBLIC;
 
--- The operator by which a version labels rows, and how many of its training rows have a cluster.
-CREATE FUNCTION fastclust_internal.labelling_operator(version stored_versions) RETURNS fastop
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE(version.micro_clusters, version.operator)';
+-- How many of the training rows of a version have a cluster.
 CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETURNS bigint
     LANGUAGE fastclust IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
@@ -143,10 +136,6 @@ CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, functio
     AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;
 
 -- An option that was checked, or the default.
-CREATE FUNCTION fastclust_internal.number_option(options jsonb, name text, value double precision) RETURNS double precision
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE((options ->> name)::float8, value)';
-CREATE FUNCTION fastclust_internal.seed_option(options jsonb) RETURNS bigint
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$SELECT COALESCE((options ->> 'seed')::numeric::bigint, 0)$$;
 CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value boolean) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(CASE jsonb_typeof(options -> name) WHEN 'object' THEN true ELSE (options ->> name)::boolean END, value)

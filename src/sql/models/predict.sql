@@ -46,8 +46,10 @@ COMMENT ON FUNCTION predict_probabilities(text, "any", anycompatible, integer) I
 
 CREATE FUNCTION model_operator(model text, group_value anycompatible DEFAULT NULL) RETURNS fastop
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    v stored_versions := explained_version(readable_model(model), group_value::text);
 BEGIN
-    RETURN labelling_operator(explained_version(readable_model(model), group_value::text));
+    RETURN COALESCE(v.micro_clusters, v.operator);
 END
 $$;
 COMMENT ON FUNCTION model_operator(text, anycompatible) IS 'the operator of a model: centroids in the units of model_encoder, with method density its micro-clusters, for which assign returns their clusters';

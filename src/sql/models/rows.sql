@@ -20,7 +20,7 @@ CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features n
 CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass, group_by name, wanted double precision DEFAULT 'infinity',
         OUT x text, OUT rows text)
     AS 'MODULE_PATHNAME', 'fastclust_version_query' LANGUAGE C STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
-CREATE FUNCTION fastclust_internal.rows_sampled(version stored_versions, relation regclass, group_by name, wanted double precision, seed bigint) RETURNS fastop
+CREATE FUNCTION fastclust_internal.rows_sampled(version stored_versions, relation regclass, group_by name, wanted double precision) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_version_sample' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 -- Rows in their own units as the operator of a version takes them.
 CREATE FUNCTION fastclust_internal.rows_of_version(version stored_versions, sample fastop) RETURNS fastop

@@ -28,15 +28,47 @@ BEGIN
 END
 $$;
 
--- A model that the caller may change, held until the end of the transaction.  make: he asked for the name, whoever has it.
+-- Lock a key, of a model or of a live sketch, until the end of the transaction; false when another session has it and wait is false.
+CREATE FUNCTION fastclust_internal.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
+
+-- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
+-- nobody stops another's work by a name that is not yet his.
+CREATE FUNCTION fastclust_internal.claim_name(name text, wait boolean) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    key integer := hashtext(name);
+BEGIN
+    IF lock_name(key, false, false) THEN
+        RETURN;
+    ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
+                   WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid AND l.objsubid = 0
+                     AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(a.usesysid) IS NOT TRUE))) THEN
+        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
+            HINT = 'Choose another name.';
+    ELSIF wait IS FALSE THEN
+        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', name),
+            HINT = 'Leave out the option nowait to wait for it.';
+    END IF;
+    PERFORM lock_name(key, false, true);
+END
+$$;
+
+-- A model that the caller may change, held until the end of the transaction.  make: one that is not there is made.
 CREATE FUNCTION fastclust_internal.held_model(model_name text, wait boolean, make boolean DEFAULT false) RETURNS stored_models
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models;
 BEGIN
     PERFORM reject_read_only();
-    IF model_name IS NULL THEN
+    IF make AND COALESCE(model_name, '') = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
+    ELSIF model_name IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
+    ELSIF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
+        PERFORM claim_name(model_name, wait);
+        INSERT INTO stored_models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
     END IF;
     SELECT * INTO held FROM stored_models m WHERE m.model = model_name;
     IF held.id IS NOT NULL AND is_member(held.owner_id) THEN
@@ -86,52 +118,7 @@ BEGIN
 END
 $$;
 
--- ---- names in the making ----
-
--- Lock a key, of a model or of a live sketch, until the end of the transaction; false when another session has it and wait is false.
-CREATE FUNCTION fastclust_internal.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
-
--- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
--- nobody stops another's work by a name that is not yet his.
-CREATE FUNCTION fastclust_internal.claim_name(name text, wait boolean) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    key integer := hashtext(name);
-BEGIN
-    IF lock_name(key, false, false) THEN
-        RETURN;
-    ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
-                   WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid AND l.objsubid = 0
-                     AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(a.usesysid) IS NOT TRUE))) THEN
-        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
-            HINT = 'Choose another name.';
-    ELSIF wait IS FALSE THEN
-        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', name),
-            HINT = 'Leave out the option nowait to wait for it.';
-    END IF;
-    PERFORM lock_name(key, false, true);
-END
-$$;
-
 -- ---- the rows that training writes ----
-
--- The row of a model, held until the end of the transaction; make: one that is not there is made.
-CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean, make boolean DEFAULT true) RETURNS stored_models
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    PERFORM reject_read_only();
-    IF make AND COALESCE(model_name, '') = '' THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
-    END IF;
-    IF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
-        PERFORM claim_name(model_name, wait);
-        INSERT INTO stored_models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
-    END IF;
-    RETURN held_model(model_name, wait, make);
-END
-$$;
 
 -- Versions count up by one; a version that serves is not written any more.
 CREATE FUNCTION fastclust_internal.check_version_number(held stored_models, version integer, lowest integer) RETURNS void

@@ -8,7 +8,7 @@ CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features nam
 DECLARE
     live kept_sketches := (SELECT l FROM live_of_rows(relation, features, vector, jsonb_build_object('where', (row_condition(relation, options ->> 'where')).condition)) l LIMIT 1);
     other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{live,seed,where}'));
-    settings jsonb := jsonb_build_object('seed', seed_option(options));
+    settings jsonb := jsonb_build_object('seed', COALESCE((options ->> 'seed')::numeric::bigint, 0));
     pilot sketch_spec;
     now sketch;
     most integer;

@@ -27,7 +27,7 @@ DECLARE
     asked kept_sketches;
 BEGIN
     SELECT v.* INTO trained FROM readable_versions v WHERE v.model_id = $1 AND v.version = $2 LIMIT 1;
-    asked := asked_live(trained.model, trained.relation::regclass, trained.features, trained.vector, spec(trained.training_sketch),
+    asked := asked_live(trained.model, trained.relation::regclass, trained.features, trained.vector, trained.spec,
                         jsonb_strip_nulls(jsonb_build_object('group_by', trained.options ->> 'group_by', 'where', trained.options ->> 'where', 'encoder', trained.encoder::text)
                                            || CASE jsonb_typeof(trained.options -> 'live') WHEN 'object' THEN trained.options -> 'live' ELSE '{}' END));
     asked.model_id := model_id;
@@ -53,7 +53,7 @@ BEGIN
         RETURN NULL;
     END IF;
     live := live_of_version(version, COALESCE(options -> 'since', version.options -> 'since'));
-    scans := number_option(version.options, 'iterations', 0)::integer;
+    scans := COALESCE((version.options ->> 'iterations')::float8::integer, 0);
     IF live.id IS NOT NULL AND scans <> 0 AND version.method = 'compressive' AND NOT flag_option(version.options || options, 'quiet', false) THEN
         RAISE NOTICE USING MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out', version.model, scans, row_count(current_sketch(live.name))),
             HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model, scans);

@@ -16,11 +16,3 @@ CREATE OPERATOR < (LEFTARG = value_bytes, RIGHTARG = value_bytes, FUNCTION = val
 COMMENT ON OPERATOR < (value_bytes, value_bytes) IS 'the order for sorting; it has no other meaning';
 CREATE OPERATOR CLASS value_bytes_ops DEFAULT FOR TYPE value_bytes USING btree AS
     OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 (value_bytes, value_bytes) byteacmp(bytea, bytea);
-
--- An order of arrays, for DISTINCT in an aggregate.  The names are not = and <, which would be the closer match for any two arrays.
-CREATE FUNCTION fastclust_internal.row_vector_eq(row_vector, row_vector) RETURNS boolean AS 'array_eq' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.row_vector_lt(row_vector, row_vector) RETURNS boolean AS 'array_lt' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR fastclust_internal.*= (LEFTARG = row_vector, RIGHTARG = row_vector, FUNCTION = row_vector_eq, COMMUTATOR = OPERATOR(fastclust_internal.*=));
-CREATE OPERATOR fastclust_internal.*< (LEFTARG = row_vector, RIGHTARG = row_vector, FUNCTION = row_vector_lt);
-CREATE OPERATOR CLASS row_vector_ops DEFAULT FOR TYPE row_vector USING btree AS
-    OPERATOR 1 fastclust_internal.*<, OPERATOR 3 fastclust_internal.*=, FUNCTION 1 (row_vector, row_vector) btarraycmp(anyarray, anyarray);

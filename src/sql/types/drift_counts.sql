@@ -22,8 +22,6 @@ CREATE AGGREGATE fastclust_internal.merge_drift_counts_agg(drift_counts) (SFUNC 
 -- NULL: no rows.
 CREATE FUNCTION fastclust_internal.changed_drift_counts(counts drift_counts, added drift_counts, removed drift_counts) RETURNS drift_counts
     AS 'MODULE_PATHNAME', 'fastclust_changed_drift_counts' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.describe_drift_counts(drift_counts) RETURNS jsonb
-    AS 'MODULE_PATHNAME', 'fastclust_describe_drift_counts' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- By the counts, or the sketches, or both.
 CREATE FUNCTION fastclust_internal.drift_test(spec drift_spec, training drift_counts, "rows" drift_counts, training_sketch sketch, sketch sketch,

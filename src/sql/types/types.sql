@@ -61,6 +61,7 @@ CREATE FUNCTION fastclust_internal.row_vector_out(row_vector) RETURNS cstring
     AS 'MODULE_PATHNAME', 'fastclust_row_vector_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE TYPE row_vector (INPUT = row_vector_in, OUTPUT = row_vector_out, ALIGNMENT = double, STORAGE = extended, CATEGORY = 'A', PREFERRED = true);
 COMMENT ON TYPE row_vector IS 'an array of numbers of any type, as an argument of aggregates';
+CREATE CAST (row_vector AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;     -- for DISTINCT in an aggregate
 CREATE FUNCTION fastclust_internal.as_row_vector(anyarray) RETURNS row_vector
     AS 'MODULE_PATHNAME', 'fastclust_as_row_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 --@each @element@ = smallint; integer; bigint; real; double~precision; numeric

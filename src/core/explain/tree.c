@@ -1,0 +1,105 @@
+/* tree.c - reading rules: the leaves of a tree, its conditions, the label of a row; see explain.h */
+#include "explain/explain.h"
+
+#include <math.h>
+
+static bool
+is_in_range(const fc_labelled *rows, const fc_range *range, size_t i)
+{
+	double		x = rows->x[range->axis * rows->n + i];
+
+	return range->lower.raw < x && x <= range->upper.raw;
+}
+
+bool
+fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t i)
+{
+	for (size_t j = 0; j < rule->count; j++)
+		if (!is_in_range(rows, &rule->ranges[j], i))
+			return false;
+	return true;
+}
+
+/* A node below one that became a leaf is no child of its parent any more. */
+size_t
+fc_rules_leaves(const fc_rule_tree *tree, uint32_t *leaves)
+{
+	size_t		open = 1;		/* nodes whose leaves are still to be found, at the end of the list */
+	size_t		count = 0;
+
+	leaves[tree->count - 1] = 0;
+	while (open > 0)
+	{
+		uint32_t	at = leaves[tree->count - open--];
+		const fc_rule_node *node = &tree->nodes[at];
+
+		if (node->below < 0 && node->precision != FC_RULES_DROPPED)
+			leaves[count++] = at;
+		else if (node->below >= 0)
+		{
+			leaves[tree->count - ++open] = (uint32_t) node->above;
+			leaves[tree->count - ++open] = (uint32_t) node->below;
+		}
+	}
+	return count;
+}
+
+size_t
+fc_rules_leaf(const fc_rule_tree *tree, const fc_labelled *rows, size_t i)
+{
+	size_t		at = 0;
+
+	while (tree->nodes[at].below >= 0)
+	{
+		const fc_rule_node *node = &tree->nodes[at];
+
+		at = (size_t) (rows->x[node->axis * rows->n + i] <= node->threshold.raw ? node->below : node->above);
+	}
+	return at;
+}
+
+int32_t
+fc_rules_label(const fc_rule_tree *tree, const fc_labelled *rows, size_t i)
+{
+	const fc_rule_node *leaf = &tree->nodes[fc_rules_leaf(tree, rows, i)];
+	double		precision = leaf->precision;
+	int32_t		label = precision == FC_RULES_DROPPED ? -1 : leaf->label;
+
+	for (size_t j = 0; j < tree->short_count; j++)
+		if (tree->shorts[j].precision > precision && fc_rules_meets(&tree->shorts[j], rows, i))
+		{
+			label = tree->shorts[j].label;
+			precision = tree->shorts[j].precision;
+		}
+	return label;
+}
+
+size_t
+fc_rules_conditions(const fc_rule_tree *tree, size_t leaf, fc_condition *conditions)
+{
+	size_t		path[FC_RULES_DEPTH + 1];
+	size_t		depth = 0;
+	size_t		count = 0;
+
+	path[0] = leaf;
+	while (tree->nodes[path[depth]].parent >= 0)
+	{
+		path[depth + 1] = (size_t) tree->nodes[path[depth]].parent;
+		depth++;
+	}
+	for (size_t i = depth; i > 0; i--)
+	{
+		const fc_rule_node *node = &tree->nodes[path[i]];
+		size_t		c = 0;
+
+		while (c < count && conditions[c].axis != node->axis)
+			c++;
+		if (c == count)
+			conditions[count++] = (fc_condition) {node->axis, -INFINITY, INFINITY};
+		if ((size_t) node->below == path[i - 1])
+			conditions[c].upper = fmin(conditions[c].upper, node->threshold.shown);
+		else
+			conditions[c].lower = fmax(conditions[c].lower, node->threshold.shown);
+	}
+	return count;
+}

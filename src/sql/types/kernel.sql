@@ -8,10 +8,10 @@ CREATE FUNCTION polynomial_kernel(degree integer DEFAULT 2, coef0 double precisi
     AS 'MODULE_PATHNAME', 'fastclust_polynomial_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION polynomial_kernel(integer, double precision, double precision) IS '(gamma <x, y> + coef0)^degree';
 CREATE FUNCTION linear_kernel() RETURNS kernel
-    AS 'MODULE_PATHNAME', 'fastclust_linear_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT 'linear()'::@extschema@.kernel$$;
 COMMENT ON FUNCTION linear_kernel() IS '<x, y>';
 CREATE FUNCTION cosine_kernel() RETURNS kernel
-    AS 'MODULE_PATHNAME', 'fastclust_cosine_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT 'cosine()'::@extschema@.kernel$$;
 COMMENT ON FUNCTION cosine_kernel() IS '<x, y> / (||x|| ||y||), 0 for a zero row';
 
 -- aggregates that collect their rows: internal states, parallel, not pushed to shards
@@ -43,13 +43,6 @@ COMMENT ON FUNCTION embedding_of(kernel_projection) IS 'the coordinates of the r
 CREATE FUNCTION describe(projection kernel_projection) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_projection_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_projection) IS 'method, kernel, rows, dimensions, rank, oversampling, columns, seed, estimated relative error, bytes';
-
--- Algorithm 1 whole
-
-CREATE FUNCTION kernel_kmeans(relation regclass, id_column name, features name, kernel kernel, k integer, options jsonb DEFAULT '{}',
-        OUT id bigint, OUT cluster integer) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_kmeans' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000;
-COMMENT ON FUNCTION kernel_kmeans(regclass, name, name, kernel, integer, jsonb) IS 'kernel k-means of a relation: one-pass projection, then k-means on the coordinates';
 
 -- features of any row, old or new
 

@@ -277,3 +277,21 @@ SELECT retrain('scanned'), retrain('plain', '{"iterations": 1}');
 SELECT model, version, n, note FROM fastclust_internal.stored_versions WHERE version > 1 ORDER BY 1, 2;
 SELECT drop_model(m.model) FROM models m WHERE m.model IN ('plain', 'scanned', 'followed by nothing');
 DROP SCHEMA of_live_scans CASCADE;
+
+-- retrain_if_drifted after DDL: rows are read where the live sketch is lost, and what they train is followed again
+CREATE SCHEMA of_live_altered;
+SET search_path = of_live_altered, public, fastclust;
+CREATE TABLE orders AS SELECT i AS id, (i % 4) * 10 + sin(i) AS a, (i % 3) * 7 + cos(i) AS b, 'note ' || i % 5 AS note FROM generate_series(1, 20000) i;
+SELECT train('altered', 'orders', ARRAY['a', 'b'], 12, options => '{"live": true, "quiet": true}');
+ALTER TABLE orders ADD more integer DEFAULT 1, ALTER note TYPE varchar(20);
+SELECT retrain_if_drifted('altered');
+ALTER TABLE orders ALTER a TYPE float8 USING a * 2;
+SELECT retrain_if_drifted('altered');
+SELECT retrain_if_drifted('altered'), row_count(current_sketch('altered')), (SELECT count(*) FROM check_sketch('altered')) AS differ;
+ALTER TABLE orders RENAME b TO c;
+SELECT retrain_if_drifted('altered');
+ALTER TABLE orders RENAME c TO b;
+SELECT retrain_if_drifted('altered');
+SELECT verdict, n, new_version FROM drift_log WHERE model = 'altered' ORDER BY id;
+SELECT drop_model('altered');
+DROP SCHEMA of_live_altered CASCADE;

@@ -21,7 +21,7 @@ typedef struct value_type
 	fc_status	(*check) (const void *bytes, size_t size);
 } value_type;
 
-/* The value where it lies, or a flat copy.  Alignment is the type's. */
+/* The value in place, or a flat copy.  Alignment is the type's. */
 extern void *aligned_value(Datum datum);
 
 extern Datum value_in(FunctionCallInfo fcinfo, const value_type *type);

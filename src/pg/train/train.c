@@ -15,6 +15,7 @@
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
+#include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
@@ -189,7 +190,7 @@ check_imported(const training *t)
 				 errmsg("centroids have %zu coordinates, but rows of %s have %zu", (Size) t->imported->d, t->source.relation, t->dim),
 				 t->source.encoder == NULL ? 0 :
 				 errhint("These are %s, in the rows' own units.",
-						 TextDatumGetCString(query_datum("SELECT array_to_string((feature_names($1))[:20], ', ')", 1, (query_argument[]) {{"encoder", PointerGetDatum(t->source.encoder)}}, 0, NULL)))));
+						 TextDatumGetCString(query_datum("SELECT array_to_string($1[:20], ', ')", 1, (query_argument[]) {{"_text", PointerGetDatum(dimension_names((fc_encoder_header *) t->source.encoder))}}, 0, NULL)))));
 }
 
 /* ---- k from the sample ---- */

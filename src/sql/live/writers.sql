@@ -84,8 +84,7 @@ BEGIN
         live.name := format('%s %s', live.name, gen_random_uuid());     -- nobody stops a training by a name
     END IF;
     -- its expressions are read with the rights of the owner of the extension
-    live.condition := (row_condition(live.relation, live.condition)).condition;
-    PERFORM live_expressions(live, live.relation);
+    live.condition := (live_expressions(live, live.relation)).filter;
     live.id := nextval('kept_sketches_id_seq');
     live.created_at := now();
     live.counting := live.counting IS TRUE;
@@ -135,16 +134,13 @@ BEGIN
 END
 $$;
 
--- Before all rows are counted anew: tables that are gone from the tree are counted no more.
+-- Before all rows are counted anew: tables that are gone from the tree are counted no more, and fold_live forgets what was counted of them.
 CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := held_live(name);
-    gone regclass[] := ARRAY(SELECT v.leaf FROM live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf));
 BEGIN
-    DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = ANY (gone);
-    DELETE FROM live_bases b WHERE b.live_id = live.id AND b.leaf = ANY (gone);
-    DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = ANY (gone);
+    DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf);
     UPDATE kept_sketches l SET folded_at = NULL, checked_at = NULL, differences = NULL, counting = false WHERE l.id = live.id;
 END
 $$;

@@ -111,6 +111,16 @@ SQL_FUNCTION(fastclust_polynomial_kernel)
 	PG_RETURN_POINTER(make_kernel(FC_KERNEL_POLYNOMIAL, PG_GETARG_INT32(0), PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(1)));
 }
 
+SQL_FUNCTION(fastclust_linear_kernel)
+{
+	PG_RETURN_POINTER(make_kernel(FC_KERNEL_LINEAR, 0, 0, 0));
+}
+
+SQL_FUNCTION(fastclust_cosine_kernel)
+{
+	PG_RETURN_POINTER(make_kernel(FC_KERNEL_COSINE, 0, 0, 0));
+}
+
 /* ---- text ---- */
 
 /* The shortest decimal that reads back as the same number. */

@@ -8,10 +8,10 @@ CREATE FUNCTION polynomial_kernel(degree integer DEFAULT 2, coef0 double precisi
     AS 'MODULE_PATHNAME', 'fastclust_polynomial_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION polynomial_kernel(integer, double precision, double precision) IS '(gamma <x, y> + coef0)^degree';
 CREATE FUNCTION linear_kernel() RETURNS kernel
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT 'linear()'::@extschema@.kernel$$;
+    AS 'MODULE_PATHNAME', 'fastclust_linear_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION linear_kernel() IS '<x, y>';
 CREATE FUNCTION cosine_kernel() RETURNS kernel
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT 'cosine()'::@extschema@.kernel$$;
+    AS 'MODULE_PATHNAME', 'fastclust_cosine_kernel' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION cosine_kernel() IS '<x, y> / (||x|| ||y||), 0 for a zero row';
 
 -- aggregates that collect their rows: internal states, parallel, not pushed to shards

@@ -159,7 +159,7 @@ void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
 /*
  * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that it takes while it is made;
  * 0 when there is nothing to gain.  op->screen is set to one that lies
- * in the arena, or to NULL where floats do not tell the centroids apart.  In few dimensions op->boxes is set (numerics/kdtree.h).
+ * in the arena, or to NULL where floats do not distinguish the centroids.  In few dimensions op->boxes is set (numerics/kdtree.h).
  */
 size_t		fc_operator_screen_worksize(const fc_operator *op);
 void		fc_operator_screen(fc_operator *op, fc_arena *arena);
@@ -185,7 +185,7 @@ void		fc_operator_project(const fc_operator *op, const float *x, fc_scratch scra
  */
 size_t		fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch);
 
-/* The same of floats, which become doubles in row (d) only where more than the two lowest scores are asked for. */
+/* The same of floats, which become doubles in row (d) only where more than the two lowest scores are requested. */
 size_t		fc_operator_assign_floats(const fc_operator *op, const float *x, double *row, fc_scratch scratch);
 
 /* The count nearest clusters in order of distance, squared distances beside. */

@@ -48,7 +48,7 @@ typedef enum fc_law
 
 typedef struct fc_spec
 {
-	uint32_t	container;		/* belongs to whoever stores the value (varlena length); ignored */
+	uint32_t	container;		/* belongs to the code that stores the value (varlena length); ignored */
 	uint16_t	version;		/* FC_SPEC_VERSION */
 	uint8_t		law;			/* fc_law */
 	uint8_t		flags;			/* FC_SPEC_... */

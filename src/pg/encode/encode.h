@@ -36,7 +36,7 @@ typedef enum value_source
 	SOURCE_TEXT,
 	SOURCE_BPCHAR,
 	SOURCE_NAME,
-	SOURCE_LITERAL,				/* a string whose type nothing told */
+	SOURCE_LITERAL,				/* a string of unknown type */
 	SOURCE_ENUM,
 	SOURCE_ARRAY,
 	SOURCE_JSONB,

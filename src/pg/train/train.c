@@ -145,7 +145,7 @@ check_groups(const training *t, const fc_operator_header *sample, double groups)
 		ereport(NOTICE,
 				(errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
 				 errdetail("Each gets its own clusters and sketch."),
-				 errhint("Cancel this and group by a column of fewer values, if these are more than you thought.")));
+				 errhint("If these are more than expected, cancel, and group by a column of fewer values.")));
 }
 
 /* Without groups k is at most the number of different rows. */

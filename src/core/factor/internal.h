@@ -20,8 +20,8 @@ typedef struct fc_omp
 	double	   *rows;			/* K, n a row */
 	double		noise;			/* sizes up to this are rounding */
 	double	   *cholesky;		/* of the chosen part, rows packed */
-	uint32_t   *chosen;
-	double	   *value;			/* their coefficients */
+	double	   *value[2];		/* coefficients */
+	uint32_t   *chosen[2];
 } fc_omp;
 
 void		fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit);
@@ -37,7 +37,8 @@ typedef struct fc_line
 
 /*
  * min_s s' G s - 2 s' b with few non-zeros: the best of orthogonal matching pursuit with `entries`
- * of them (as many as the old line has, if more) and the old line itself.  Atoms that all but depend on those chosen are passed over: their coefficients would be large and
+ * of them (as many as the old line has, if more), the least squares on the old support and the old line
+ * itself.  Atoms that all but depend on those chosen are passed over: their coefficients would be large and
  * cancel.  At most `room` are written, columns rising; returns how many.  n <= 2^20, at most 512 entries.
  */
 size_t		fc_omp_line(fc_omp *pursuit, const double *b, size_t entries, const fc_line *old,

@@ -26,8 +26,11 @@ fc_omp_start(const double *gram, size_t n, fc_arena *arena, fc_omp *pursuit)
 	pursuit->size = FC_TAKE(arena, n, double);
 	pursuit->rows = FC_TAKE(arena, smaller(n, MAX_ENTRIES) * n, double);
 	pursuit->cholesky = FC_TAKE(arena, MAX_ENTRIES * (MAX_ENTRIES + 1) / 2, double);
-	pursuit->value = FC_TAKE(arena, MAX_ENTRIES, double);
-	pursuit->chosen = FC_TAKE(arena, MAX_ENTRIES, uint32_t);
+	for (int i = 0; i < 2; i++)
+	{
+		pursuit->value[i] = FC_TAKE(arena, MAX_ENTRIES, double);
+		pursuit->chosen[i] = FC_TAKE(arena, MAX_ENTRIES, uint32_t);
+	}
 	for (size_t i = 0; i < n; i++)
 		most = fmax(most, gram[i * n + i]);
 	for (size_t i = 0; i < n; i++)
@@ -40,18 +43,39 @@ packed_row(double *cholesky, size_t r)
 	return cholesky + r * (r + 1) / 2;
 }
 
-/* p->value: the coefficients of the chosen atoms; returns the explained part s' b. */
-static double
-solve(fc_omp *p, size_t count, const double *b)
+/* Add atom i to the `count` chosen; false when it depends on them. */
+static bool
+add_atom(fc_omp *p, const uint32_t *chosen, size_t count, size_t i)
 {
-	double	   *value = p->value;
+	double	   *row = packed_row(p->cholesky, count);
+	double		square = p->gram[i * p->n + i];
+	double		left = square;
+
+	for (size_t r = 0; r < count; r++)
+	{
+		const double *other = packed_row(p->cholesky, r);
+		double		sum = p->gram[i * p->n + chosen[r]];
+
+		for (size_t c = 0; c < r; c++)
+			sum -= row[c] * other[c];
+		row[r] = sum / other[r];
+		left -= row[r] * row[r];
+	}
+	row[count] = sqrt(fmax(left, 0.0));
+	return left > FC_DEPENDENT_SHARE * square;
+}
+
+/* Coefficients of the chosen atoms; returns the explained part s' b. */
+static double
+solve(fc_omp *p, const uint32_t *chosen, size_t count, const double *b, double *value)
+{
 	double		explained = 0.0;
 
 	for (size_t r = 0; r < count; r++)
 	{
 		const double *row = packed_row(p->cholesky, r);
 
-		value[r] = b[p->chosen[r]];
+		value[r] = b[chosen[r]];
 		for (size_t c = 0; c < r; c++)
 			value[r] -= row[c] * value[c];
 		value[r] /= row[r];
@@ -69,6 +93,7 @@ solve(fc_omp *p, size_t count, const double *b)
 static size_t
 pursue(fc_omp *p, const double *b, size_t entries, double *explained)
 {
+	uint32_t   *chosen = p->chosen[0];
 	size_t		count = 0;
 	size_t		next;
 
@@ -80,11 +105,23 @@ pursue(fc_omp *p, const double *b, size_t entries, double *explained)
 		for (size_t r = 0; r < count; r++)
 			row[r] = p->rows[r * p->n + next];
 		row[count] = sqrt(p->left[next]) / p->root[next];
-		p->chosen[count++] = (uint32_t) next;
+		chosen[count++] = (uint32_t) next;
 		if (count < entries)
 			fc_omp_extend(p, next, row, count - 1);
 	}
-	*explained = solve(p, count, b);
+	*explained = solve(p, chosen, count, b, p->value[0]);
+	return count;
+}
+
+static size_t
+refit(fc_omp *p, const double *b, const fc_line *old, size_t room, double *explained)
+{
+	size_t		count = 0;
+
+	for (size_t i = 0; i < old->count && count < room; i++)
+		if (p->root[old->column[i]] > 0.0 && add_atom(p, p->chosen[1], count, old->column[i]))
+			p->chosen[1][count++] = old->column[i];
+	*explained = solve(p, p->chosen[1], count, b, p->value[1]);
 	return count;
 }
 
@@ -128,13 +165,16 @@ size_t
 fc_omp_line(fc_omp *p, const double *b, size_t entries, const fc_line *old,
 				size_t room, uint32_t *column, double *value)
 {
-	double		explained;
-	size_t		count;
+	double		explained[2];
+	size_t		count[2];
+	int			better;
 
 	room = smaller(room, MAX_ENTRIES);
 	entries = larger(entries, old->count);
-	count = pursue(p, b, smaller(entries, room), &explained);
-	if (old->count <= room && explained_by(p, b, old) > explained)
+	count[0] = pursue(p, b, smaller(entries, room), &explained[0]);
+	count[1] = refit(p, b, old, room, &explained[1]);
+	better = explained[0] > explained[1] ? 0 : 1;
+	if (old->count <= room && explained_by(p, b, old) > explained[better])
 	{
 		for (size_t i = 0; i < old->count; i++)
 		{
@@ -143,6 +183,6 @@ fc_omp_line(fc_omp *p, const double *b, size_t entries, const fc_line *old,
 		}
 		return old->count;
 	}
-	write_sorted(p->chosen, p->value, count, column, value);
-	return count;
+	write_sorted(p->chosen[better], p->value[better], count[better], column, value);
+	return count[better];
 }

@@ -21,7 +21,8 @@
  * The ends, line by line: with everything else fixed, the columns of S_Q (R = I) are separate problems with one Gram matrix,
  *     min_s || W^(1/2) (u - L s) ||^2 = .. - 2 s' b + s' G s,    G = L' W L, b = L' W u,
  * and so are the rows of S_1 (L = I), with G = R R', b = R u.  Each line takes the better of
- * orthogonal matching pursuit (omp.c) and what it was, so that the objective does not rise; where a gradient step only drifts to another support, this finds it at once.
+ * orthogonal matching pursuit (omp.c) and its old support solved anew, so that the objective
+ * does not rise; where a gradient step only drifts to another support, this finds it at once.
  */
 #include "factor/internal.h"
 

@@ -208,17 +208,18 @@ fc_row_square(const float *x, size_t d)
 
 /* A vector of a row about the offset, its squares onto sum. */
 INLINE void
-shift_vector(vdouble value, const double *offset, float *out, vdouble *sum)
+shift_vector(const double *x, const double *offset, float *out, vdouble *sum)
 {
+	vdouble		value = *(const vdouble *) x;
+
 	if (offset != NULL)
 		value -= *(const vdouble *) offset;
 	*(vhalf *) out = FC_NARROW(vhalf, value);
 	*sum += value * value;
 }
 
-/* Of x, or where that is NULL of floats. */
 INLINE double
-shift(const double *x, const float *floats, const double *offset, size_t d, float *out)
+shift(const double *x, const double *offset, size_t d, float *out)
 {
 	vdouble		sums[4 * QUAD] = {{0}};
 	double		sum = 0.0;
@@ -226,11 +227,10 @@ shift(const double *x, const float *floats, const double *offset, size_t d, floa
 
 	for (; i + 16 <= d; i += 16)
 		for (size_t q = 0; q < 4 * QUAD; q++)
-			shift_vector(x != NULL ? *(const vdouble *) (x + i + DOUBLES * q) : widened(floats + i + DOUBLES * q),
-						 offset != NULL ? offset + i + DOUBLES * q : NULL, out + i + DOUBLES * q, &sums[q]);
+			shift_vector(x + i + DOUBLES * q, offset != NULL ? offset + i + DOUBLES * q : NULL, out + i + DOUBLES * q, &sums[q]);
 	for (; i < d; i++)
 	{
-		double		value = (x != NULL ? x[i] : (double) floats[i]) - (offset != NULL ? offset[i] : 0.0);
+		double		value = x[i] - (offset != NULL ? offset[i] : 0.0);
 
 		out[i] = (float) value;
 		sum += value * value;
@@ -242,14 +242,7 @@ FC_CLONES
 double
 fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 {
-	return offset != NULL ? shift(x, NULL, offset, d, out) : shift(x, NULL, NULL, d, out);
-}
-
-FC_CLONES
-double
-fc_shift_floats(const float *x, const double *offset, size_t d, float *out)
-{
-	return offset != NULL ? shift(NULL, x, offset, d, out) : shift(NULL, x, NULL, d, out);
+	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);
 }
 
 /* The squares of a vector of differences onto sum. */

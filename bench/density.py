@@ -1,27 +1,27 @@
-"""Clusters without a number, by method density: shapes, even rows, scale, as Markdown tables.
+"""Clusters without a number, by method density: shapes, even rows, real sets, DBSCAN, scale, as Markdown tables.
 
-python3 density.py [--only shapes,even,scale,real] [--rows 20000] [--seeds 3] [--sets moons,spirals] [--options JSON] [--data FOLDER] [--csv FILE]
+python3 density.py [--only shapes,even,real,dbscan,scale] [--rows 20000] [--seeds 3] [--sets moons,spirals] [--options JSON] [--data FOLDER] [--tables FOLDER]
+                   [--reference FILE] [--csv FILE]
 connects by PG* variables.
 
 shapes: the adjusted Rand index with noise as a label of its own, and on the rows that are no noise; beside it HDBSCAN's, at the best of three settings
-a set: that of scikit-learn 1.4 on the same rows where it is there, else as it was measured once (BEST; seeds 0 to 2 of 20,000 rows).
-even: how many of sets of even rows are split.  scale: seconds of train and of predict, against k-means with as many centroids.
-real: the sets of a folder with a load.py, and those of scikit-learn.
+a set.  It takes scikit-learn 1.3 or later, which Debian 12 lacks; FILE keeps its figures, so that they are computed once, by `--only reference` in a
+chroot made with debootstrap --variant=minbase --include=python3-sklearn,python3-psycopg2 trixie.
+even: how many of sets of even rows are split.
+real: sets of scikit-learn, of a folder with a load.py, and of CSV files (class, columns), which real_sets.R writes from packages of R.
+dbscan: 200,000 points of the plane with option scale, against PostGIS.  scale: seconds of train and of predict, against k-means with as many centroids.
 """
 import argparse
 import csv
+import glob
 import json
+import os
 import time
 
 import numpy as np
-import psycopg2
 from sklearn import datasets
 
 import tables
-
-BEST = {'moons': (1.000, .929, .783), 'circles': (1.000, .913, .705), 'blobs': (1.000, .953, .836), 'aniso': (.970, .942, .829), 'varied': (.819, .770, .678),
-        'spirals': (.939, .875, .674), 'chains': (.991, .938, .777), 'densities': (.993, .936, .785)}
-BEST = {f'{name}, {noise} %': best for name, levels in BEST.items() for noise, best in zip((0, 10, 30), levels)} | {'mixture, 3 dimensions': .683, 'mixture, 10 dimensions': .510}
 
 
 def rand_index(a, b):
@@ -92,17 +92,21 @@ def standardized(x):
     return (x - x.mean(0)) / np.where(x.std(0) > 0, x.std(0), 1)
 
 
-def real(folder):
+def real(folder, csv_files):
+    """Standardized, but what has one unit: iris, digits, axes of a spectrum."""
+    scaled = lambda f: lambda s: (lambda x, y: (standardized(np.asarray(x, dtype=float)), np.asarray(y, dtype=int)))(*f())
     sets = {name: (lambda f: lambda s: f(return_X_y=True))(getattr(datasets, 'load_' + name)) for name in ('iris', 'digits')}
-    sets |= {name: (lambda f: lambda s: (lambda x, y: (standardized(x), y))(*f(return_X_y=True)))(getattr(datasets, 'load_' + name)) for name in ('wine', 'breast_cancer')}
+    sets |= {name: scaled(lambda f=getattr(datasets, 'load_' + name): f(return_X_y=True)) for name in ('wine', 'breast_cancer')}
+    for path in sorted(glob.glob(os.path.join(csv_files, '*.csv'))) if csv_files else []:
+        sets[os.path.basename(path)[:-4]] = scaled(lambda path=path: (lambda t: (t[:, 1:], t[:, 0]))(np.loadtxt(path, delimiter=',')))
     if folder:
         load = tables.loader(folder)
-        def spectral(seed):
-            x, label = load.mnist_spectral()
-            chosen = np.random.default_rng(seed).choice(len(x), 20000, replace=False)
-            return x[chosen, 1:].astype(float), np.asarray(label, dtype=int)[chosen]
-        sets['mnist_spectral'] = spectral
-        sets['image_segmentation'] = lambda s: (lambda x, y: (standardized(np.asarray(x, dtype=float)), np.asarray(y, dtype=int)))(*load.image_segmentation())
+
+        def some(x, label):
+            chosen = np.random.default_rng(0).choice(len(x), 20000, replace=False)
+            return x[chosen].astype(float), np.asarray(label, dtype=int)[chosen]
+        sets |= {'mnist_spectral': lambda s: (lambda x, y: some(x[:, 1:], y))(*load.mnist_spectral()), 'kddcup99': lambda s: some(*load.kddcup99()),
+                 'image_segmentation': scaled(load.image_segmentation)}
     return sets
 
 
@@ -110,6 +114,7 @@ def real(folder):
 
 class Database:
     def __init__(self, options):
+        import psycopg2
         self.connection = psycopg2.connect('')
         self.connection.autocommit = True
         self.options = options
@@ -119,10 +124,11 @@ class Database:
             cursor.execute(query, arguments)
             return cursor.fetchall() if cursor.description else []
 
-    def labels(self, x, seed):
+    def labels(self, x, seed, **options):
         """Clusters of the rows, -1 for noise."""
         tables.copy_rows(self.connection, 'density_rows', x.astype(np.float32))
-        self.ask("SELECT fastclust.train('density', 'density_rows', 'x', method => 'density', options => %s)", json.dumps({'quiet': True, 'seed': seed, 'fresh': True} | self.options))
+        self.ask("SELECT fastclust.train('density', 'density_rows', 'x', method => 'density', options => %s)",
+                 json.dumps({'quiet': True, 'seed': seed, 'fresh': True} | self.options | options))
         return np.array([row[0] for row in self.ask("SELECT COALESCE(fastclust.predict('density', x), -1) FROM density_rows ORDER BY id")])
 
     def seconds(self, query, *arguments):
@@ -131,18 +137,35 @@ class Database:
         return time.time() - begun
 
 
-def hdbscan(x, label):
-    """The best of three settings; None without scikit-learn's."""
-    try:
-        from sklearn.cluster import HDBSCAN
-    except ImportError:
-        return None
-    n = len(x)
-    return max(rand_index(label, HDBSCAN(min_cluster_size=max(5, size), min_samples=samples).fit_predict(x))
-               for size, samples in ((n // 200, None), (n // 100, None), (n // 100, max(1, n // 1000))))
+class Reference:
+    """HDBSCAN at the best of three settings: from the file, else computed and appended where scikit-learn has it."""
+    def __init__(self, path):
+        self.path, self.best = path, {}
+        if path and os.path.exists(path):
+            self.best = {(name, int(rows), int(seed)): float(score) for name, rows, seed, score in csv.reader(open(path))}
+
+    def score(self, name, seed, x, label):
+        key = (name, len(x), seed)
+        if key not in self.best:
+            try:
+                from sklearn.cluster import HDBSCAN
+            except ImportError:
+                return np.nan
+            n = len(x)
+            self.best[key] = max(rand_index(label, HDBSCAN(min_cluster_size=max(5, size), min_samples=samples).fit_predict(x))
+                                 for size, samples in ((n // 200, None), (n // 100, None), (n // 100, max(1, n // 1000))))
+            if self.path:
+                with open(self.path, 'a') as out:
+                    csv.writer(out).writerow([*key, self.best[key]])
+        return self.best[key]
 
 
-def quality(database, sets, seeds, writer):
+def refer(reference, sets, seeds):
+    for name, make in sets.items():
+        print(name, *(f'{reference.score(name, seed, *make(seed)):.3f}' for seed in seeds), flush=True)
+
+
+def quality(database, reference, sets, seeds, writer):
     print('| set | ARI | without noise | clusters | noise left out | rows lost | HDBSCAN | of it |\n|---|---|---|---|---|---|---|---|')
     means = []
     for name, make in sets.items():
@@ -150,9 +173,8 @@ def quality(database, sets, seeds, writer):
         for seed in seeds:
             x, label = make(seed)
             found, kept = database.labels(x, seed), label >= 0
-            best = hdbscan(x, label)
             results.append((rand_index(label, found), rand_index(label[kept], found[kept]), found.max() + 1, (found[~kept] < 0).mean() if (~kept).any() else np.nan,
-                            (found[kept] < 0).mean(), BEST.get(name, np.nan) if best is None else best))
+                            (found[kept] < 0).mean(), reference.score(name, seed, x, label)))
         all_, own, _, noise, lost, best = np.mean(results, axis=0)
         means.append((all_, own, best))
         writer.writerow([name, *np.mean(results, axis=0)])
@@ -168,9 +190,29 @@ def even(database, rows, sets, writer):
         print(f'| {d} | {rows} | {sets} | {split} |', flush=True)
 
 
-def scale(database, writer):
+def dbscan(database, seeds, writer):
+    """Option scale at 0.2 of a cluster's deviation, and micro-clusters enough for rms radii below 0.07 of it, against ST_ClusterDBSCAN."""
+    print('| set | micro-clusters | ARI to PostGIS | clusters | PostGIS | radius / scale | seconds | PostGIS | ratio |\n|---|---|---|---|---|---|---|---|---|')
+    database.ask('CREATE EXTENSION IF NOT EXISTS postgis')
+    n = 200000
+    for name, make, eps, least, micro in (('moons, 10 %', shapes(n)['moons, 10 %'], .05, 100, 20000), ('blobs, 30 %', shapes(n)['blobs, 30 %'], .5, 200, 20000)):
+        for seed in seeds:
+            x, label = make(seed)
+            begun = time.time()
+            found = database.labels(x, seed, scale=eps, min_cluster_rows=least, micro_clusters=micro, standardize=False)
+            ours = time.time() - begun
+            radius = database.ask("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY distance) FROM (SELECT fastclust.predict_distance('density', x) AS distance FROM density_rows) q")[0][0] / eps
+            begun = time.time()
+            other = np.array([row[0] for row in database.ask('SELECT COALESCE(ST_ClusterDBSCAN(ST_MakePoint(x[1], x[2]), %s, %s) OVER (), -1) FROM density_rows ORDER BY id', eps, least)])
+            theirs = time.time() - begun
+            score = rand_index(found, other)
+            writer.writerow(['dbscan', name, seed, score, ours, theirs])
+            print(f'| {name} | {micro} | {score:.4f} | {found.max() + 1} | {other.max() + 1} | {radius:.3f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} |', flush=True)
+
+
+def scale(database, sizes, writer):
     print('| rows | dimensions | train k-means | density | ratio | predict k-means | density | ratio |\n|---|---|---|---|---|---|---|---|')
-    for rows, d in ((10 ** 6, 2), (10 ** 6, 10)):
+    for rows, d in sizes:
         rng = np.random.default_rng(d)
         tables.copy_rows(database.connection, 'density_rows', (rng.uniform(0, 14, (20, d))[rng.integers(0, 20, rows)] + rng.standard_normal((rows, d))).astype(np.float32))
         times = []
@@ -192,15 +234,23 @@ def main():
     parser.add_argument('--sets', default='')
     parser.add_argument('--options', type=json.loads, default={})
     parser.add_argument('--data')
+    parser.add_argument('--tables')
+    parser.add_argument('--reference')
+    parser.add_argument('--sizes', default='1000000x2,1000000x10', help='of scale')
     parser.add_argument('--csv', default='/dev/null')
     given = parser.parse_args()
-    database = Database(given.options)
     wanted = lambda sets: {name: f for name, f in sets.items() if any(part in name for part in given.sets.split(','))}
     seeds = range(given.first_seed, given.first_seed + given.seeds)
+    reference = Reference(given.reference)
+    if given.only == 'reference':
+        refer(reference, wanted(shapes(given.rows)), seeds)
+        return refer(reference, wanted(real(given.data, given.tables)), [0])
+    database = Database(given.options)
     with open(given.csv, 'w') as out:
         writer = csv.writer(out)
-        parts = {'shapes': lambda: quality(database, wanted(shapes(given.rows)), seeds, writer), 'even': lambda: even(database, given.rows, given.even, writer),
-                 'scale': lambda: scale(database, writer), 'real': lambda: quality(database, wanted(real(given.data)), [0], writer)}
+        parts = {'shapes': lambda: quality(database, reference, wanted(shapes(given.rows)), seeds, writer), 'even': lambda: even(database, given.rows, given.even, writer),
+                 'dbscan': lambda: dbscan(database, seeds, writer), 'scale': lambda: scale(database, [tuple(map(int, size.split('x'))) for size in given.sizes.split(',')], writer),
+                 'real': lambda: quality(database, reference, wanted(real(given.data, given.tables)), [0], writer)}
         for part in given.only.split(','):
             parts[part]()
 

@@ -1,16 +1,19 @@
 """How often choose_k finds the planted number of clusters, and says so where there are none: a Markdown table.
 
-python3 number.py [--rows 5000] [--seeds 10] [--max-k 50] [--dimensions 2,10,20] [--k 3,5,10,20,30] [--nulls | --planted] [--csv FILE]
+python3 number.py [--rows 5000] [--seeds 10] [--max-k 50] [--dimensions 2,10,20] [--k 3,5,10,20,30] [--nulls | --planted [--only NAME]] [--csv FILE]
 connects by PG* variables.  Centres are put one by one at `gap` deviations from an earlier one and no nearer to any.
 
 --planted: families of topics, whose number is asked with max_k 50, 100 and 200; how often `clear` is said, and right, of clusters
-of equal sizes 6 deviations apart, of sizes 1:3 to 1:100 with up to 100 columns of noise, and of kinds that differ in flags and categories.
+of equal sizes 6 deviations apart, of sizes 1:3 to 1:100 with up to 100 columns of noise, each also with columns of deviation 1, of kinds that differ
+in flags and categories, and of small tables with texts: the table of docs/customers.md, texts that tell the kind but are NULL at random, and texts of chance.
 --nulls: tables of columns with NULLs (with_nulls of tables.py): how often k is that of the same table without them.
 """
 import argparse
 import csv
+import io
 
 import numpy as np
+import pandas
 import psycopg2
 
 import tables
@@ -66,6 +69,40 @@ def unequal(seed):
     return np.hstack([x, rng.standard_normal((10000, noise))]).astype(np.float32), k
 
 
+def standardised(draw):
+    def drawn(seed):
+        x, k = draw(seed)
+        return (x - x.mean(0)) / x.std(0), k
+    return drawn
+
+
+def customers(seed):
+    """The table of docs/customers.md with 300 to 20,000 rows, and NULLs in up to a fifth of a text."""
+    rng = np.random.default_rng(seed)
+    rows, share = (300, 1000, 3000, 20000)[seed % 4], (.04, .1, .2)[seed // 4 % 3]
+    kind = np.searchsorted([.3, .6, .8], rng.uniform(size=rows), side='right')
+    chance = rng.uniform(size=(8, rows))
+    return pandas.DataFrame({
+        'age': np.where(chance[0] > .06, np.array([24, 41, 63, 35])[kind] + np.round(12 * (chance[1] + chance[2] - 1)), np.nan),
+        'spent': np.round(np.exp(np.array([2.5, 4.5, 3.5, 6])[kind] + rng.triangular(-1, 0, 1, rows)), 2),
+        'country': np.where(chance[3] < .8, np.array(['DE', 'FR', 'US', 'DE'])[kind], 'CN'),
+        'plan': np.where(chance[4] > share, np.array(['free', 'pro', 'free', 'team'])[kind], None),
+        'newsletter': chance[5] < np.array([.1, .8, .4, .9])[kind],
+        'since': pandas.Timestamp('2021-01-01') + pandas.to_timedelta(np.array([1200, 500, 100, 700])[kind] + (200 * chance[6]).astype(int), 'D')}), 4
+
+
+def texts(seed, tells):
+    """Numbers of kinds 7 deviations apart; a text of the kind that is NULL at random and some other kind's, or one of chance."""
+    rng = np.random.default_rng(seed)
+    rows, k, d, levels = (300, 600, 1000, 5000)[seed % 4], 3 + seed % 4, 2 + seed % 3, (2, 3, 5)[seed // 2 % 3]
+    x, label = planted(k, d, 7, rows, seed)
+    told = np.where(rng.uniform(size=rows) < .2 * (seed % 2), rng.integers(0, k, rows), label)
+    text = np.char.add('text ', (told if tells else rng.choice(levels, rows, p=rng.dirichlet(np.full(levels, 3.)))).astype(str)).astype(object)
+    if tells:
+        text[rng.uniform(size=rows) < (.02, .05, .1, .2)[seed // 4 % 4]] = None
+    return pandas.DataFrame(x.astype(float), columns=[f'c{j}' for j in range(d)]).assign(text=text), k
+
+
 def kinds(seed):
     """Four kinds with flags and one-hot categories alone, in the units of an encoder."""
     rng = np.random.default_rng(seed)
@@ -81,18 +118,31 @@ def kinds(seed):
     return np.array(columns).T.astype(np.float32), k
 
 
+def copy_frame(connection, frame):
+    types = {'f': 'double precision', 'b': 'boolean', 'M': 'date', 'O': 'text'}
+    with connection.cursor() as cursor:
+        cursor.execute('DROP TABLE IF EXISTS number; CREATE UNLOGGED TABLE number (' + ', '.join(f'{c} {types[frame[c].dtype.kind]}' for c in frame) + ')')
+        cursor.copy_expert('COPY number FROM STDIN (FORMAT csv)', io.StringIO(frame.to_csv(index=False, header=False)))
+        cursor.execute('ANALYZE number')
+
+
 def choose(connection, x, max_k, seed, columns=False):
-    (tables.copy_columns if columns else tables.copy_rows)(connection, 'number', x)
+    """x: rows of a vector, or of columns; or a data frame."""
+    if isinstance(x, pandas.DataFrame):
+        copy_frame(connection, x)
+    else:
+        (tables.copy_columns if columns else tables.copy_rows)(connection, 'number', x)
+    names = list(x) if isinstance(x, pandas.DataFrame) else [f'c{j}' for j in range(x.shape[1])] if columns else 'x'
     with connection.cursor() as cursor:
         cursor.execute("SELECT k, verdict FROM fastclust.choose_k('number', %s, %s, jsonb_build_object('seed', %s)) WHERE verdict IS NOT NULL",
-                       ([f'c{j}' for j in range(x.shape[1])] if columns else 'x', max_k, seed))
+                       (names, max_k, seed))
         return cursor.fetchone()
 
 
 def with_planted(connection, arguments):
     """Prints how often families are found whatever max_k is, and how often a number is called clear, and is the planted one then."""
     print('| rows | same k for max_k 50, 100, 200 | planted k |\n| --- | --- | --- |')
-    for d in map(int, arguments.dimensions.split(',')):
+    for d in map(int, arguments.dimensions.split(',') if arguments.only in (None, 'families') else ()):
         same = right = 0
         for seed in range(arguments.seeds):
             x, k = families(seed, d, 20000)
@@ -101,7 +151,11 @@ def with_planted(connection, arguments):
             right += {n for n, _ in found} == {k}
         print(f'| families of topics, {d} dimensions | {same} | {right} of {arguments.seeds} |', flush=True)
     print('\n| rows | clear | of these the planted k |\n| --- | --- | --- |')
-    for name, draw in (('equal sizes', equal), ('unequal sizes, noise', unequal), ('flags and categories', kinds)):
+    for name, draw in (('equal sizes', equal), ('equal sizes, standardised', standardised(equal)), ('unequal sizes, noise', unequal),
+                       ('unequal sizes, noise, standardised', standardised(unequal)), ('flags and categories', kinds), ('customers', customers),
+                       ('a text with NULLs', lambda seed: texts(seed, True)), ('a text of chance', lambda seed: texts(seed, False))):
+        if arguments.only not in (None, name):
+            continue
         found = [(choose(connection, x, arguments.max_k, seed), k) for seed in range(arguments.seeds) for x, k in [draw(seed)]]
         clear = [(n, k) for (n, verdict), k in found if verdict == 'clear']
         print(f'| {name} | {len(clear)} of {len(found)} | {sum(n == k for n, k in clear)} |', flush=True)
@@ -131,6 +185,7 @@ def main():
     parser.add_argument('--k', default='3,5,10,20,30')
     parser.add_argument('--nulls', action='store_true')
     parser.add_argument('--planted', action='store_true')
+    parser.add_argument('--only')
     parser.add_argument('--csv')
     args = parser.parse_args()
     connection = psycopg2.connect('')

@@ -8,7 +8,7 @@ import time
 
 import psycopg2
 
-COPIED = ['stored_versions', 'stored_names', 'training_steps', 'drift_checks']
+COPIED = ['version_parts', 'stored_names', 'training_steps', 'drift_checks']
 QUERIES = {'all columns': 'SELECT count(v) FROM {} v', 'rows': 'SELECT count(*) FROM {}',
            'one model': "SELECT count(v) FROM {} v WHERE model = 'copy 7'"}
 
@@ -25,10 +25,10 @@ def make_models(cursor, count):
           FROM fastclust_internal.stored_models, generate_series(1, {}) i""".format(count))
     for table in COPIED:
         cursor.execute("""SELECT string_agg(attname, ', ') FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND attgenerated = ''
-            AND attname NOT IN ('id', 'model_id', 'model')""", ('fastclust_internal.' + table,))
+            AND attname NOT IN ('id', 'model_id')""", ('fastclust_internal.' + table,))
         columns = cursor.fetchone()[0]
-        cursor.execute("""INSERT INTO fastclust_internal.{0} (model_id, model, {1}) SELECT m.new_id, m.new_model, {1} FROM fastclust_internal.{0} t,
-            (SELECT id AS new_id, model AS new_model FROM fastclust_internal.stored_models WHERE model LIKE 'copy %') m""".format(table, columns))
+        cursor.execute("""INSERT INTO fastclust_internal.{0} (model_id, {1}) SELECT m.new_id, {1} FROM fastclust_internal.{0} t,
+            (SELECT id AS new_id FROM fastclust_internal.stored_models WHERE model LIKE 'copy %') m""".format(table, columns))
         cursor.execute('ANALYZE fastclust_internal.' + table)
     cursor.execute('ANALYZE fastclust_internal.stored_models')
 

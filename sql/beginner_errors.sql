@@ -96,6 +96,11 @@ SELECT predict('kinds', n) FROM (SELECT age, 5 AS incom FROM customers LIMIT 1) 
 SELECT predict('pictures', ARRAY[1, 2, 3]);
 -- 41. a vector as text
 SELECT predict('pictures', '{1,2}');
+-- 41b. no model: an error, as in every function of a model
+SELECT predict(NULL::text, ARRAY[1, 2]), predict_name(NULL, ARRAY[1, 2]);
+SELECT predict(NULL::text, 1, 2);
+SELECT predict_all(NULL, ARRAY[1, 2], 1);
+SELECT predict_probabilities(NULL, ARRAY[1, 2]);
 -- 42. the group of a model without groups
 SELECT predict('kinds', ARRAY[30, 2000], group_value => 'DE');
 -- 43. the name of a cluster that is not there

@@ -41,6 +41,16 @@ SELECT verdict = 'clear' AND k <> 4 AS overlooked FROM choose_k('uneven', 'x', 1
 CREATE TABLE flags AS SELECT random() < p[1] AS a, random() < p[2] AS b, random() < p[3] AS c, random() < p[4] AS d, random() < p[5] AS e FROM
     (SELECT (ARRAY['{.9,.1,.8,.3,.6}', '{.2,.7,.1,.9,.3}', '{.5,.9,.6,.1,.8}', '{.1,.3,.9,.6,.1}'])[1 + i % 4]::float8[] AS p FROM generate_series(1, 4000) i) kinds;
 SELECT verdict, reason IS NOT NULL AS says_why FROM choose_k('flags', '{a,b,c,d,e}'::name[]) WHERE verdict IS NOT NULL;
+-- a text that is NULL at random, or says nothing of the kinds, does not make more of them
+CREATE TABLE customers AS
+SELECT (ARRAY[24, 41, 63, 35])[kind] + 12 * (random() + random() - 1) AS age, exp((ARRAY[2.5, 4.5, 3.5, 6])[kind] + random() + random() - 1) AS spent,
+       CASE WHEN random() < 0.8 THEN (ARRAY['DE', 'FR', 'US', 'DE'])[kind] ELSE 'CN' END AS country,
+       CASE WHEN random() > 0.1 THEN (ARRAY['free', 'pro', 'free', 'team'])[kind] END AS plan, random() < (ARRAY[0.1, 0.8, 0.4, 0.9])[kind] AS newsletter
+FROM (SELECT 1 + i % 4 AS kind FROM generate_series(1, 3000) i OFFSET 0) kinds;
+SELECT k, verdict FROM choose_k('customers', '{age,spent,country,plan,newsletter}'::name[], 20, '{"encoder": {"transform": {"spent": "log"}}}') WHERE verdict IS NOT NULL;
+CREATE TABLE texts AS SELECT 10 * kind + 3 * random() AS a, (7 * kind) % 5 + random() AS b, 'color ' || floor(3 * random()) AS color
+FROM (SELECT i % 4 AS kind FROM generate_series(1, 1500) i OFFSET 0) kinds;
+SELECT k = 4 OR verdict <> 'clear' AS no_cells FROM choose_k('texts', '{a,b,color}'::name[]) WHERE verdict IS NOT NULL;
 -- a few rows far out hide it, unless they are left out
 CREATE VIEW far_out AS SELECT CASE WHEN (x[1] * 1e4)::integer % 100 = 0 THEN ARRAY[1e4 * x[1], -1e4 * x[2], 1e4 * x[3]]::real[] ELSE x END AS x FROM seven;
 SELECT k, verdict FROM choose_k('far_out', 'x', 12, '{"trim": 0.03}') WHERE verdict IS NOT NULL;

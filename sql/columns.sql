@@ -88,7 +88,7 @@ SELECT use_version('types', 1);
 -- a retrain keeps the categories; a column of another type is told
 CREATE TABLE kinds AS SELECT (i % 10)::text AS kind, i * 0.5 AS size FROM generate_series(1, 1000) i;
 SELECT train('kinds', 'kinds', '{kind,size}'::name[], 2, options => '{"quiet": true}');
-SELECT retrain('kinds', '{"encoder": {"categories": 2}}'), fastclust_internal.dim(model_encoder('kinds'));
+SELECT retrain('kinds', '{"encoder": {"categories": 2}}'), cardinality(feature_names(model_encoder('kinds'))) AS dim;
 ALTER TABLE kinds ALTER kind TYPE integer USING kind::integer;
 SELECT retrain('kinds');
 SELECT feature_names(model_encoder('kinds'));

@@ -6,8 +6,10 @@ SET search_path = public, fastclust, fastclust_internal;
 CREATE TABLE rows_of AS
     SELECT i, i % 7 AS g, ARRAY[(i * 7919 % 10007) / 1000.0, (i * 104729 % 10009) / 1000.0, i % 3, 0.1 * (i % 5), (i % 100 = 0)::integer]::real[] AS x
       FROM generate_series(1, 6000) i;
-CREATE TABLE sample_of AS SELECT coreset_final((scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x))).sample) AS s FROM rows_of;
-CREATE TABLE specs AS SELECT drift_spec_of_sample(s, 1) AS d, wave_spec(s, 1) AS w FROM sample_of;
+CREATE TABLE sample_of AS SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x))).sample AS s FROM rows_of;
+DO $$ BEGIN PERFORM train('waves of rows', 'rows_of', 'x', 3, 'kmeans'); END $$;
+CREATE TABLE specs AS SELECT drift_spec_of_sample(s, 1) AS d, model_spec('waves of rows') AS w FROM sample_of;
+DO $$ BEGIN PERFORM drop_model('waves of rows'); END $$;
 CREATE TABLE kept AS SELECT d, w, sample_null_moments(s, w) AS null_moments FROM specs, sample_of;
 CREATE FUNCTION refused(statement text) RETURNS text LANGUAGE plpgsql SET search_path = public, fastclust, fastclust_internal AS $$
 BEGIN
@@ -16,14 +18,18 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
+-- The rows of counts: the eight bytes behind a head of 36.
+CREATE OR REPLACE FUNCTION counted_rows(fastclust_internal.drift_counts) RETURNS bigint LANGUAGE sql AS $$
+    SELECT sum(get_byte(b, i)::bigint << 8 * (i - 36))::bigint FROM decode(substr($1::text, 3), 'hex') b, generate_series(36, 43) i
+$$;
 \set QUIET off
 \set ECHO all
 
 -- of the same sample and seed, in any order of its rows, the same spec; both types as text and back
-SELECT d::text = drift_spec_of_sample((SELECT coreset_final((scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x ORDER BY i DESC))).sample) FROM rows_of), 1)::text AS same,
+SELECT d::text = drift_spec_of_sample((SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x ORDER BY i DESC))).sample FROM rows_of), 1)::text AS same,
        d::text <> drift_spec_of_sample((SELECT s FROM sample_of), 2)::text AS by_seed, d::text::drift_spec::text = d::text AS back
   FROM specs;
-SELECT describe_drift_counts(c), c::text::drift_counts::text = c::text AS back
+SELECT counted_rows(c) AS rows, length(c::text) / 2 AS bytes, c::text::drift_counts::text = c::text AS back
   FROM (SELECT drift_counts_agg(x, (SELECT d FROM specs)) FROM rows_of) q(c);
 SELECT describe(w) - '{center,bytes}'::text[] AS waves, null_moments[1] BETWEEN 0 AND 1 AS square, null_moments[2] < null_moments[1] AS cube FROM kept;
 
@@ -78,9 +84,9 @@ SELECT count(*) FROM kept, whole a, changed b, moved_columns(NULL, NULL, NULL, a
 
 -- by angle: a longer row is the same row, one without a direction is none
 SELECT drift_counts_agg(x, d)::text = drift_counts_agg((SELECT array_agg(4 * e ORDER BY o) FROM unnest(x) WITH ORDINALITY u(e, o))::real[], d)::text AS same,
-       describe_drift_counts(drift_counts_agg(CASE WHEN i <= 6 THEN ARRAY[0, 0, 0, 0, 0]::real[] ELSE x END, d)) ->> 'rows' AS directed
+       counted_rows(drift_counts_agg(CASE WHEN i <= 6 THEN ARRAY[0, 0, 0, 0, 0]::real[] ELSE x END, d)) AS directed
   FROM rows_of, (SELECT drift_spec_of_sample(s, 1) AS d
-                   FROM (SELECT coreset_final((scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x))).sample) AS s FROM rows_of) q) q;
+                   FROM (SELECT (scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x))).sample AS s FROM rows_of) q) q;
 
 -- mistakes
 SELECT statement, refused(statement) FROM unnest(ARRAY[

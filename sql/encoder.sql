@@ -4,6 +4,10 @@ CREATE SCHEMA of_encoders;
 SET search_path = of_encoders, public, fastclust, fastclust_internal;
 SET extra_float_digits = 0;
 SET timezone = 'UTC';
+CREATE FUNCTION encoder_center(e encoder) RETURNS float8[] LANGUAGE sql AS
+    'SELECT array_agg(f.center ORDER BY f.dimension) FILTER (WHERE f.center IS NOT NULL) FROM fastclust_internal.encoder_features(e) f';
+CREATE FUNCTION encoder_scale(e encoder) RETURNS float8[] LANGUAGE sql AS
+    'SELECT array_agg(f.scale ORDER BY f.dimension) FILTER (WHERE f.scale IS NOT NULL) FROM fastclust_internal.encoder_features(e) f';
 CREATE TYPE mood AS ENUM ('sad', 'well');
 CREATE DOMAIN money_amount AS numeric CHECK (VALUE >= 0);
 CREATE TABLE customers (id int, age int, country text, plan char(6), active boolean, since date, seen timestamptz, visit interval, spent money_amount, mood mood, scores real[], props jsonb);
@@ -27,7 +31,7 @@ SELECT feature, round(sum(v)::numeric, 6) AS variance
 FROM (SELECT f.dimension, f.feature, var_pop(x[dimension]) AS v FROM customers c, encoders, encode_record(e, true, c) x, encoder_features(e) f GROUP BY 1, 2) v
 WHERE feature IN ('country', 'plan', 'mood', 'props -> deep.word') GROUP BY 1 ORDER BY 1;
 SELECT jsonb_pretty(jsonb_set(describe(e) - 'bytes', '{features}', jsonb_path_query_array(describe(e), '$.features[1,3,7]'))) AS describe FROM encoders;
-SELECT fastclust_internal.dim(e), cardinality(encoder_center(e)) = fastclust_internal.dim(e) AS centers, cardinality(encoder_scale(e)) = fastclust_internal.dim(e) AS scales FROM encoders;
+SELECT cardinality(feature_names(e)) AS dim, cardinality(encoder_center(e)) = cardinality(feature_names(e)) AS centers, cardinality(encoder_scale(e)) = cardinality(feature_names(e)) AS scales FROM encoders;
 
 -- listed columns are the same as rows; so are rows of another shape, and of the columns in another order
 SELECT bool_and(fastclust_internal.encode_listed(e, true, age, country, plan, active, since, seen, visit, spent, mood, scores, props)::real[] = encode_row(e, c)) AS listed,

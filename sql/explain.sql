@@ -40,7 +40,7 @@ SELECT name, feature, shown FROM profile('vectors') WHERE abs(difference) > 0.5 
 -- ---- names ----
 SELECT name_cluster('kinds', cluster, 'the rich') FROM planted WHERE kind = 0;
 SELECT kind, name FROM model_centroids JOIN planted USING (cluster) WHERE model = 'kinds' AND feature = 'age' ORDER BY kind;
-SELECT model, features, name, named_by = current_user AS by_me FROM fastclust_internal.stored_names;
+SELECT m.model, n.features, n.name, n.named_by = current_user AS by_me FROM fastclust_internal.stored_names n JOIN fastclust_internal.stored_models m ON m.id = n.model_id;
 CREATE TABLE before AS SELECT id, predict('kinds', income, age, mood) AS cluster FROM customers;
 SELECT retrain('kinds', '{"quiet": true, "seed": 5}'), rename_model('kinds', 'people'), rename_model('people', 'kinds');
 SELECT DISTINCT kind, name FROM profile('kinds') JOIN planted USING (cluster) WHERE kind = 0;

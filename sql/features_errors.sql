@@ -25,7 +25,7 @@ SELECT count(*) FROM live_sketches;
 
 -- a version that a caller made up is read as far as it goes
 CREATE FUNCTION made_up(fields jsonb) RETURNS fastclust_internal.stored_versions LANGUAGE sql AS 'SELECT jsonb_populate_record(NULL::fastclust_internal.stored_versions, fields)';
-SELECT error_of(format('SELECT fastclust_internal.rows_sampled(made_up(%L), ''numbers'', NULL, 10, 0)', f))
+SELECT error_of(format('SELECT fastclust_internal.rows_sampled(made_up(%L), ''numbers'', NULL, 10)', f))
   FROM unnest(ARRAY['{"vector": true}', '{"features": [], "vector": true}', '{"features": ["a"]}', '{"features": ["a"], "vector": true}', '{"features": ["c"], "vector": true}']) f;
 SELECT error_of('SELECT fastclust_internal.sketch_rows(made_up(''{"features": ["x"], "vector": true}''), ''numbers'', NULL)');
 SELECT error_of(format('SELECT fastclust_internal.rows_of_version(made_up(%L), fastop_agg(ARRAY[1, 2]::real[]))', u))

@@ -19,8 +19,8 @@ CREATE FUNCTION plan(share integer DEFAULT 1, size integer DEFAULT 200, operator
     RETURNS scan_plan STABLE LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
     SELECT ROW(NULL, NULL, center, scale, NULL, s, d, share, size, mean, 20.0, 5, NULL, operators)::scan_plan FROM made
 $$;
-CREATE FUNCTION weight_of(sample aggregate_state) RETURNS float8 LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
-    SELECT sum(weight) FROM centroids(coreset_final(sample))
+CREATE FUNCTION weight_of(sample fastop) RETURNS float8 LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
+    SELECT sum(weight) FROM centroids(sample)
 $$;
 CREATE FUNCTION near(a lloyd_step, b lloyd_step) RETURNS boolean LANGUAGE sql SET search_path = of_scans, public, fastclust, fastclust_internal AS $$
     SELECT a.n = b.n AND a.counts = b.counts AND abs(a.sse - b.sse) <= 1e-12 * b.sse
@@ -34,6 +34,14 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
+CREATE FUNCTION encoder_center(e encoder) RETURNS float8[] LANGUAGE sql AS
+    'SELECT array_agg(f.center ORDER BY f.dimension) FILTER (WHERE f.center IS NOT NULL) FROM fastclust_internal.encoder_features(e) f';
+CREATE FUNCTION encoder_scale(e encoder) RETURNS float8[] LANGUAGE sql AS
+    'SELECT array_agg(f.scale ORDER BY f.dimension) FILTER (WHERE f.scale IS NOT NULL) FROM fastclust_internal.encoder_features(e) f';
+-- The rows of counts: the eight bytes behind a head of 36.
+CREATE OR REPLACE FUNCTION counted_rows(fastclust_internal.drift_counts) RETURNS bigint LANGUAGE sql AS $$
+    SELECT sum(get_byte(b, i)::bigint << 8 * (i - 36))::bigint FROM decode(substr($1::text, 3), 'hex') b, generate_series(36, 43) i
+$$;
 \set QUIET off
 \set ECHO all
 
@@ -46,11 +54,11 @@ SELECT r.n, r.nulls, r.sketch = t.sketch AS sketch, r.counts::text = t.counts::t
                lloyd_step_agg((SELECT seven FROM made), x) AS seven, lloyd_step_agg((SELECT three FROM made), x) AS three FROM scanned) t;
 
 -- in any order and of any type of vector the same bits, Lloyd's sums aside; merged by groups, too
-SELECT count(DISTINCT ROW(r.n, r.nulls, r.sketch, r.counts::text, coreset_final(r.sample))::text) AS different, bool_and(near(r.steps[1], w.steps[1])) AS steps
+SELECT count(DISTINCT ROW(r.n, r.nulls, r.sketch, r.counts::text, r.sample)::text) AS different, bool_and(near(r.steps[1], w.steps[1])) AS steps
   FROM (SELECT scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x ORDER BY id DESC) FROM scanned
         UNION ALL SELECT scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x::double precision[]) FROM scanned
         UNION ALL SELECT scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x::row_vector) FROM scanned
-        UNION ALL SELECT merge_scan_agg(q.s) FROM (SELECT scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x) AS s FROM scanned GROUP BY g) q
+        UNION ALL SELECT sum(q.s) FROM (SELECT scan_agg((SELECT plan(operators => ARRAY[seven]) FROM made), id, x) AS s FROM scanned GROUP BY g) q
         UNION ALL SELECT sum(q.s) FROM (SELECT sum((SELECT plan(operators => ARRAY[seven]) FROM made), id, x) AS s FROM scanned GROUP BY g) q
         UNION ALL SELECT state FROM whole) s(state), scan_result(s.state) r, (SELECT (scan_result(state)).* FROM whole) w;
 SELECT count(*) AS groups, bool_and(r.n = 1200 AND r.sketch = t.sketch AND r.counts::text = t.counts::text AND near(r.steps[1], t.step)) AS as_alone
@@ -63,7 +71,7 @@ SET max_parallel_workers_per_gather = 3;
 ALTER TABLE scanned SET (parallel_workers = 3);
 CREATE TABLE plans AS SELECT plan(operators => ARRAY[seven]) AS p FROM made;
 EXPLAIN (COSTS OFF) SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x) FROM scanned;
-SELECT r.n = w.n AS n, r.sketch = w.sketch AS sketch, r.counts::text = w.counts::text AS counts, coreset_final(r.sample) = coreset_final(w.sample) AS sample, near(r.steps[1], w.steps[1]) AS step
+SELECT r.n = w.n AS n, r.sketch = w.sketch AS sketch, r.counts::text = w.counts::text AS counts, r.sample = w.sample AS sample, near(r.steps[1], w.steps[1]) AS step
   FROM (SELECT scan_agg((SELECT p FROM plans), id, x) FROM scanned) s(state), scan_result(s.state) r, (SELECT (scan_result(state)).* FROM whole) w;
 SELECT bool_and(r.n = 1200) AS groups FROM (SELECT scan_agg((SELECT p FROM plans), id, x) AS state FROM scanned GROUP BY g) t, scan_result(t.state) r;
 RESET max_parallel_workers_per_gather;
@@ -74,18 +82,18 @@ SELECT left(refused(format('SELECT %L::aggregate_state', overlay(state::text pla
   FROM whole, unnest(ARRAY[3, 12, 16, 20, 64, 80]) i GROUP BY 1 ORDER BY 1;
 
 -- a share of the rows enters sketch and counts, the same rows both; all rows are counted, sampled and summed
-SELECT r.n, row_count(r.sketch) BETWEEN 1300 AND 1700 AS about, row_count(r.sketch) = (describe_drift_counts(r.counts) ->> 'rows')::bigint AS equal,
-       coreset_final(r.sample) = coreset_final(w.sample) AS sample, near(r.steps[1], w.steps[1]) AS step
+SELECT r.n, row_count(r.sketch) BETWEEN 1300 AND 1700 AS about, row_count(r.sketch) = counted_rows(r.counts) AS equal,
+       r.sample = w.sample AS sample, near(r.steps[1], w.steps[1]) AS step
   FROM (SELECT scan_agg((SELECT plan(4, operators => ARRAY[seven]) FROM made), id, x) FROM scanned) s(state), scan_result(s.state) r, (SELECT (scan_result(state)).* FROM whole) w;
 
 -- the law of the sample: as many rows as asked for, weights and weighted sums without bias, over seeds of keys
 SELECT bool_and(rows = 200) AS size, abs(avg(weight) / 6000 - 1) < 0.01 AS weights, abs(avg(total) / max(sum_of_all) - 1) < 0.01 AS totals
   FROM (SELECT (SELECT count(*) FROM centroids(o)) AS rows, (SELECT sum(c.weight) FROM centroids(o) c) AS weight,
                (SELECT sum(c.weight * c.centroid[1]) FROM centroids(o) c) AS total, (SELECT sum(x[1]) FROM scanned) AS sum_of_all
-          FROM generate_series(1, 100) seed, LATERAL (SELECT coreset_final((scan_result(scan_agg((SELECT plan()), id + seed * 100000, x))).sample) AS o FROM scanned) q) t;
-SELECT clusters(coreset_final((scan_result(scan_agg((SELECT plan(size => 100000)), id, x))).sample)) AS all_rows, weight_of((scan_result(scan_agg((SELECT plan(size => 100000)), id, x))).sample) AS weight FROM scanned;
+          FROM generate_series(1, 100) seed, LATERAL (SELECT (scan_result(scan_agg((SELECT plan()), id + seed * 100000, x))).sample AS o FROM scanned) q) t;
+SELECT clusters((scan_result(scan_agg((SELECT plan(size => 100000)), id, x))).sample) AS all_rows, weight_of((scan_result(scan_agg((SELECT plan(size => 100000)), id, x))).sample) AS weight FROM scanned;
 -- equal keys, as places in several partitions are: rows are told apart by their values
-SELECT clusters(coreset_final((scan_result(scan_agg((SELECT plan()), 1, x))).sample)) AS equal_keys FROM scanned;
+SELECT clusters((scan_result(scan_agg((SELECT plan()), 1, x))).sample) AS equal_keys FROM scanned;
 
 -- units of vectors
 SELECT near(r.steps[1], t) AS step, r.sketch = w.sketch AS own_units
@@ -103,7 +111,7 @@ SELECT near(r.steps[1], t) AS step, r.n
 -- by angle: rows without direction are counted, and enter nothing
 SELECT r.n, r.nulls, r.sketch = t.sketch AS sketch, r.counts::text = t.counts::text AS counts, near(r.steps[1], t.step) AS step
   FROM (SELECT sketch_spec_agg(x, 5, '{"metric": "cosine"}') AS s, kmeans_agg(x, 5, '{"metric": "cosine"}') AS op FROM scanned) o,
-       LATERAL (SELECT drift_spec_of_sample(coreset_final((scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 500, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x))).sample), 1) AS d FROM scanned) p,
+       LATERAL (SELECT drift_spec_of_sample((scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 500, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x))).sample, 1) AS d FROM scanned) p,
        LATERAL (SELECT scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, y) AS state, sketch_agg(y, s) AS sketch,
                        drift_counts_agg(y, d) AS counts, lloyd_step_agg(op, y) AS step
                   FROM (SELECT id, CASE WHEN id % 1000 = 0 THEN array_fill(0::real, ARRAY[4]) ELSE x END AS y FROM scanned) z) t, scan_result(t.state) r;
@@ -115,7 +123,7 @@ CREATE TABLE encoded AS
       FROM scanned t, (SELECT e, false FROM made UNION ALL SELECT encoder_agg(scanned, '{a,b,c}', '{"nulls": "skip"}'), true FROM scanned) m(e, skips)
      WHERE NOT skips OR num_nulls(a, b, c) = 0 GROUP BY e, skips;
 SELECT skips, r.n, r.nulls, r.sketch = t.sketch AS sketch, r.counts::text = t.counts::text AS counts, near(r.steps[1], t.step) AS step,
-       ROW(r.n, r.nulls, r.sketch, r.counts::text, coreset_final(r.sample))::text = ROW(b.n, b.nulls, b.sketch, b.counts::text, coreset_final(b.sample))::text AS by_name
+       ROW(r.n, r.nulls, r.sketch, r.counts::text, r.sample)::text = ROW(b.n, b.nulls, b.sketch, b.counts::text, b.sample)::text AS by_name
   FROM encoded p, LATERAL (SELECT scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, a, b, c) AS state,
                                   scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, s, d, 1, 50, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan, id, t.*) AS by_name,
                                   sketch_agg(encode_listed(e, false, a, b, c), s) AS sketch, drift_counts_agg(encode_listed(e, false, a, b, c), d) AS counts,
@@ -137,7 +145,7 @@ SELECT (scan_result(of_columns(97))).n;
 -- no rows, no parts, NULLs, a share without rows
 SELECT scan_agg((SELECT plan()), id, x) IS NULL AS none FROM scanned WHERE false;
 SELECT scan_agg((SELECT plan()), id, NULL::real[]) IS NULL AS nulls FROM scanned;
-SELECT merge_scan_agg(s) IS NULL AS none FROM (SELECT NULL::aggregate_state) q(s);
+SELECT sum(s) IS NULL AS none FROM (SELECT NULL::aggregate_state) q(s);
 SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::scan_plan, id, x))).* FROM scanned;
 SELECT r.n, r.sketch IS NULL AS sketch, r.counts IS NULL AS counts FROM (SELECT scan_agg((SELECT plan(1048576)), id, x) FROM scanned WHERE id = 1) s(state), scan_result(s.state) r;
 
@@ -155,5 +163,5 @@ SELECT refused(s) FROM unnest(ARRAY[
     'SELECT scan_agg(ROW(e, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, 1, 2) FROM made',
     'SELECT scan_agg(ROW(e, NULL, encoder_center(e), encoder_scale(e), NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, 1, 1e308::float8) FROM (SELECT encoder_agg(t, ''{v}'') AS e FROM (SELECT 1e-5::float8 * i AS v FROM generate_series(1, 9) i) t) q',
     'SELECT scan_result(lloyd_sums_agg(seven, ARRAY[1,2,3,4])) FROM made',
-    'SELECT merge_scan_agg(s) FROM (SELECT state FROM whole UNION ALL SELECT lloyd_sums_agg(seven, ARRAY[1,2,3,4]) FROM made) q(s)',
-    'SELECT merge_scan_agg(s) FROM (SELECT state FROM whole UNION ALL SELECT scan_agg(plan(size => 10), 1, ARRAY[1,2,3,4])) q(s)']) s;
+    'SELECT sum(s) FROM (SELECT state FROM whole UNION ALL SELECT lloyd_sums_agg(seven, ARRAY[1,2,3,4]) FROM made) q(s)',
+    'SELECT sum(s) FROM (SELECT state FROM whole UNION ALL SELECT scan_agg(plan(size => 10), 1, ARRAY[1,2,3,4])) q(s)']) s;

@@ -16,13 +16,6 @@ SELECT i, abs((means(k))[i] - m) < 1e-6 AS mean_ok, abs((stddevs(k))[i] - s) < 1
 FROM whole, (SELECT i, avg(x[i]) m, stddev_pop(x[i]) s, min(x[i]) lo, max(x[i]) hi
              FROM points, generate_series(1, 2) i GROUP BY i) t ORDER BY i;
 
--- moments against their definition, from the frequencies themselves
-SELECT count(*) AS moments,
-       max(abs((moments(k))[2 * f.frequency + 1] - c)) < 1e-6 AS re_ok,
-       max(abs((moments(k))[2 * f.frequency + 2] - s)) < 1e-6 AS im_ok
-FROM whole, (SELECT frequency, avg(cos(omega[1] * x[1] + omega[2] * x[2])) c, avg(sin(omega[1] * x[1] + omega[2] * x[2])) s
-             FROM points, spec, fastclust_internal.frequencies(spec.s) GROUP BY frequency) f;
-
 -- the same bytes whatever the order, the grouping, the input type
 SELECT sketch_agg(x, (SELECT s FROM spec) ORDER BY -id) = k AS backward FROM points, whole GROUP BY k;
 SELECT merge_agg(d) = k AS days FROM (SELECT day, sketch_agg(x, (SELECT s FROM spec)) AS d FROM points GROUP BY day) t, whole GROUP BY k;

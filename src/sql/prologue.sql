@@ -1,6 +1,6 @@
 \echo Use "CREATE EXTENSION fastclust" to load this file. \quit
 
--- What users call is in @extschema@; what that calls is in fastclust_internal.  Both belong to the extension, which makes them and drops them: in a
+-- Functions for users are in @extschema@, functions that these call in fastclust_internal.  Both belong to the extension, which makes them and drops them: in a
 -- schema that was there, its owner or who may create in it could put a function where calls from here would take it for the closer match.
 CREATE SCHEMA fastclust;
 CREATE SCHEMA fastclust_internal;

@@ -62,7 +62,6 @@ my @cases = (
 	one('adjusted_rand_agg', "adjusted_rand_agg(i % 300000, i % 7) FROM generate_series(1, 300000) i", "adjusted_rand_agg(i % 7, i % 3) FROM generate_series(1, 50000) i"),
 	one('decode', "count(*) FROM decode((SELECT sketch_agg(x, sketch_spec(50, 50000, 100.0)) FROM ${\ rows(100, 50)}), 3, 'clompr')",
 		"count(*) FROM decode((SELECT sketch_agg(x, sketch_spec(10, 100, 100.0)) FROM $few), 3, 'clompr')"),
-	one('frequencies', 'count(*) FROM fastclust_internal.frequencies(sketch_spec(1000, 5000, 1.0))', 'count(*) FROM fastclust_internal.frequencies(sketch_spec(10, 100, 1.0))'),
 	(map { one("factorize, $_", "fastclust_internal.dim(factorize(${\ operator('wide')}, '$_', '{\"rerank\": 5, \"budget\": 50000}'))",
 			"fastclust_internal.dim(factorize(${\ operator('small')}, '$_', '{\"budget\": 60}'))") } 'svd', 'prune'),
 	one('nystroem', "describe(nystroem(${\ operator('wide')}, rbf_kernel(1e-6), 50))", "describe(nystroem(${\ operator('small')}, rbf_kernel(1e-6), 10))"),

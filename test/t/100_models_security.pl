@@ -45,22 +45,22 @@ for my $role (qw(alice bob))
 {
 	my $schema = {alice => 'hers', bob => 'his'}->{$role};
 	refused($role, $_, '(42501|55000)', "$role cannot write past the functions: $_")
-		for "UPDATE models SET owner = 'bob'", "UPDATE readable_models SET owner = 'bob'", "UPDATE stored_models SET readers = '{bob}'", 'UPDATE stored_versions SET k = 1', "UPDATE training_steps SET step = 'x'", 'UPDATE drift_checks SET p_value = 1', "UPDATE stored_names SET name = 'x'",
-		"INSERT INTO stored_names (model_id, model, cluster, features, name, named_by) SELECT id, model, 0, '{x}', 'x', 'alice' FROM readable_models", "INSERT INTO stored_names (model_id, model, cluster, features, name, named_by) VALUES (1, 'm', 0, '{x}', 'x', 'alice')",
-		"INSERT INTO drift_checks (model_id, model, version, relation, n, verdict, threshold, min_effect, checked_by) SELECT id, model, 1, 'x', 1, 'none', 0, 0, 'bob' FROM readable_models",
+		for "UPDATE models SET owner = 'bob'", "UPDATE readable_models SET owner = 'bob'", "UPDATE stored_models SET readers = '{bob}'", 'UPDATE stored_versions SET k = 1', 'UPDATE version_parts SET k = 1', "UPDATE training_steps SET step = 'x'", 'UPDATE drift_checks SET p_value = 1', "UPDATE stored_names SET name = 'x'",
+		"INSERT INTO stored_names (model_id, cluster, features, name, named_by) SELECT id, 0, '{x}', 'x', 'alice' FROM readable_models", "INSERT INTO stored_names (model_id, cluster, features, name, named_by) VALUES (1, 0, '{x}', 'x', 'alice')",
+		"INSERT INTO drift_checks (model_id, version, relation, n, verdict, threshold, min_effect, checked_by) SELECT id, 1, 'x', 1, 'none', 0, 0, 'bob' FROM readable_models",
 		"INSERT INTO stored_models (model, owner) VALUES ('n', 'alice')", "INSERT INTO stored_models (model, owner) VALUES ('n', 'bob')",
-		"INSERT INTO stored_versions (model_id, model, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
-		 SELECT id, 'm', 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg($row), 1, 'bob', now() FROM readable_models GROUP BY id",
-		"INSERT INTO training_steps (id, model_id, model, version, step) OVERRIDING SYSTEM VALUE SELECT i, 1, 'm', 1, 'x' FROM generate_series(1, 200000) i",
+		"INSERT INTO version_parts (model_id, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
+		 SELECT id, 2, 'x', 'x', '{x}', true, 1, '{}', fastop_agg($row), 1, 'bob', now() FROM readable_models GROUP BY id",
+		"INSERT INTO training_steps (id, model_id, version, step) OVERRIDING SYSTEM VALUE SELECT i, 1, 1, 'x' FROM generate_series(1, 200000) i",
 		"SELECT nextval('training_steps_id_seq')", "SELECT setval('training_steps_id_seq', 1)", "SELECT nextval('stored_models_id_seq')", 'TRUNCATE training_steps',
 		"UPDATE fastclust_internal.shared_models SET owner = 'bob'", 'DELETE FROM fastclust_internal.shared_models', 'SELECT * FROM fastclust_internal.shared_models',
 		"INSERT INTO fastclust_internal.shared_models (model, owner) VALUES ('m', 'bob')", 'SELECT fastclust_internal.write_shared_models(NULL)',
 		'SELECT * FROM readable_models FOR UPDATE', 'SELECT * FROM own_models FOR KEY SHARE', 'SELECT * FROM readable_versions FOR SHARE', 'SELECT * FROM stored_models',
 		"CREATE TABLE $schema.mine (id bigint REFERENCES stored_models)", 'CREATE TABLE pg_temp.mine () INHERITS (stored_models)',
 		'CREATE TRIGGER t BEFORE INSERT ON stored_models FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()',
-		"CREATE RULE r AS ON INSERT TO training_steps DO ALSO SELECT 1", 'CREATE INDEX ON stored_versions (k)', 'CREATE POLICY p ON stored_models USING (true)',
+		"CREATE RULE r AS ON INSERT TO training_steps DO ALSO SELECT 1", 'CREATE INDEX ON version_parts (k)', 'CREATE POLICY p ON stored_models USING (true)',
 		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE FUNCTION fastclust_internal.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_steps FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE stored_models';
-	for my $table (qw(stored_models stored_versions training_steps drift_checks stored_names label_tables models readable_models readable_versions readable_names own_label_tables drift_log))
+	for my $table (qw(stored_models stored_versions version_parts training_steps drift_checks stored_names label_tables models readable_models readable_versions readable_names own_label_tables drift_log))
 	{
 		refused($role, "DELETE FROM $table", $table =~ /^stored/ ? '42501' : '(42501|55000)', "nor delete from $table");
 		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
@@ -74,7 +74,7 @@ as('bob', q{CREATE FUNCTION his.leak(text) RETURNS boolean LANGUAGE plpgsql COST
 as('alice', "SELECT name_cluster('m', 1, 'hers'), retrain_if_drifted('m')");
 for my $view (qw(models model_versions model_clusters model_centroids training_log drift_log live_sketches own_models readable_models readable_versions readable_names))
 {
-	my ($column) = $view eq 'live_sketches' ? 'name' : 'model';
+	my ($column) = $view =~ /^(live_sketches|readable_names)$/ ? 'name' : 'model';
 	my $seen = (as('bob', "SET client_min_messages = notice; SELECT count(*) FROM $view v WHERE his.leak($column) AND his.leak(v::text)"))[2];
 	unlike($seen, qr/<<m>>|hers|public\.points/, "$view shows his function no row of hers");
 	unlike($seen, qr/ERROR/, 'nor an error');
@@ -101,7 +101,7 @@ sub made_up_check
 		'{"model_id": $id, "version": 1, "relation": "x", "n": 1, "verdict": "none", "threshold": 0, "min_effect": 0, "checked_by": "alice", "id": 7}'::jsonb || '{$more}'))};
 }
 refused('bob', 'SELECT ' . made_up_check($of_alice, ''), '42704', 'bob writes nothing into her drift_log');
-refused('bob', "SELECT claim_model('m', true)", '42501', 'nor claims it');
+refused('bob', "SELECT held_model('m', true, true)", '42501', 'nor claims it');
 refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a version in it');
 refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
 refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
@@ -116,7 +116,7 @@ refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what ha
 $server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob');
 gives('bob', "SELECT write_step($of_bob, 1, 'mine', 1, 1, 'x'); SELECT count(*) FROM training_log WHERE step = 'mine'", "\n1", 'what is his he may note');
 gives('alice', "SELECT name_cluster('m', 1, 'hers'); SELECT cluster, name, named_by FROM readable_names", "\n1|hers|alice", 'a cluster that alice names');
-gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT model, cluster, name, named_by FROM readable_names", "\nb|1|his|bob", 'one of bob, who sees no other');
+gives('bob', "SELECT name_cluster('b', 1, 'his'); SELECT m.model, n.cluster, n.name, n.named_by FROM readable_models m JOIN readable_names n ON n.model_id = m.id", "\nb|1|his|bob", 'one of bob, who sees no other');
 gives('bob', 'SELECT ' . made_up_check($of_bob, '') . ' > 0; SELECT model, checked_by, id <> 7 FROM drift_log', "t\nb|bob|t", 'and a check of drift, under his name');
 refused('bob', 'SELECT ' . made_up_check($of_bob, $_), '(22...|235..)', "but none that cannot be: $_")
 	for '"version": 0', '"version": 3', '"new_version": -1', '"new_version": 2147483647', '"verdict": "fine"', '"n": -1', '"relation": null', '"threshold": null', '"columns": [{}]', '"columns": {}', '"columns": [{"name": "x", "shift": "far"}]';
@@ -208,7 +208,7 @@ refused('alice', "SET lock_timeout = '20s'; SELECT $soon", '55P03', 'whatever wa
 gives('alice', "SET lock_timeout = '20s'; SELECT train('later', 'points', 'x', 4, options => '{\"quiet\": true}')", '1', 'other names go on');
 $server->end($maker);
 gives('alice', "SELECT $soon", '1', 'and when he is gone it is free');
-$maker = login('alice', "BEGIN; SELECT claim_model('own', true); SELECT pg_sleep(600)");
+$maker = login('alice', "BEGIN; SELECT held_model('own', true, true); SELECT pg_sleep(600)");
 ok($server->wait_until_it_waits($maker, 'PgSleep'), 'one that alice has in the making');
 my $other = login('alice', q{SELECT train('own', 'points', 'x', 4, options => '{"quiet": true}')});
 ok($server->wait_until_it_waits($other), 'is waited for in her other session,');
@@ -525,7 +525,7 @@ gives('alice', q{CREATE TABLE hers.flat AS SELECT i AS id, ARRAY[i % 4, i % 7]::
 	SELECT write_labels('followed', 'hers.flat', 'hers.following', '{"follow": true}'); SELECT grant_model('followed', 'bob')}, "1\n2\n100\n", 'labels that follow a model');
 refused('bob', q{SELECT write_labels('followed', 'hers.flat', 'his.following', '{"follow": true}')}, '42501', 'none of a reader');
 gives('bob', "SELECT to_regclass('his.following'); SELECT count(*) FROM own_label_tables", "\n0", 'who leaves nothing behind');
-refused($_, q{INSERT INTO label_tables (model_id, model, target, relation, options, followed_by) SELECT id, model, $$hers.x$$, $$hers.flat$$, $${}$$, $$alice$$ FROM readable_models}, '42501', "$_ cannot make a table follow otherwise") for qw(alice bob);
+refused($_, q{INSERT INTO label_tables (model_id, target, relation, options, followed_by) SELECT id, $$hers.x$$, $$hers.flat$$, $${}$$, $$alice$$ FROM readable_models}, '42501', "$_ cannot make a table follow otherwise") for qw(alice bob);
 my $clusters = 'SELECT count(DISTINCT cluster) FROM hers.following';
 for my $other (qw(carol postgres))
 {
@@ -541,12 +541,12 @@ like($messages, qr/WARNING:  labels in hers.of_carol stay those .*: they were wr
 unlike($messages, qr/seized/, 'for their triggers would run with these');
 
 # ---- every function ----
-is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but by the language, and those not in C have a fixed path');
+is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but by the language or for an event, and those not in C have a fixed path');
 SELECT p.oid::regprocedure FROM pg_proc p
   JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
   JOIN pg_language l ON l.oid = p.prolang
-  WHERE p.prosecdef OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
+  WHERE (p.prosecdef AND p.prorettype <> 'event_trigger'::regtype) OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
         SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))
 SQL
 is($server->query(<<'SQL'), "fastclust|f|f\nfastclust_owner|f|f", 'only superusers make functions in these languages, and none makes an anonymous block');

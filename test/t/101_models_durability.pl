@@ -31,7 +31,7 @@ SELECT md5(string_agg((to_jsonb(m) - 'owner_id' - 'reader_ids')::text, ',' ORDER
 SELECT md5(string_agg((to_jsonb(v) - 'trained_by_id')::text, ',' ORDER BY v.model, v.version, v.group_value)) FROM stored_versions v UNION ALL
 SELECT md5(string_agg(l::text, ',' ORDER BY l.id)) FROM training_log l UNION ALL
 SELECT md5(string_agg(l::text, ',' ORDER BY l.id)) FROM drift_log l UNION ALL
-SELECT md5(string_agg(n::text, ',' ORDER BY n.model, n.group_value)) FROM stored_names n UNION ALL
+SELECT md5(string_agg(n::text, ',' ORDER BY n.model_id, n.group_value)) FROM stored_names n UNION ALL
 SELECT md5(string_agg((to_jsonb(l) - 'followed_by_id')::text, ',' ORDER BY l.target)) FROM label_tables l
 SQL
 my ($predictions, $rows) = ($server->query($answers), $server->query($models));
@@ -79,7 +79,7 @@ $server->query(q{SELECT use_version('vector', 2)});
 is($server->query($answers), $predictions, 'use_version brings the old answers back');
 $server->query(q{DELETE FROM stored_versions WHERE model = 'vector' AND version = 3; DELETE FROM training_steps WHERE version = 3});
 
-$session = $server->background(q{BEGIN; SELECT claim_model('fresh', true); SELECT pg_sleep(600)});
+$session = $server->background(q{BEGIN; SELECT held_model('fresh', true, true); SELECT pg_sleep(600)});
 ok($server->wait_until_it_waits($session, 'PgSleep'), 'a model is being made');
 ($status, $output, $messages) = $server->try(q{SET lock_timeout = '10s'; SELECT train('fresh', 'points', 'x', 2, options => '{"nowait": true}')}, verbosity => 'verbose');
 like($messages, qr/55P03: model "fresh" is being made by another session/, 'nobody waits with nowait for a name in the making');
@@ -100,8 +100,8 @@ CREATE TABLE two AS SELECT ARRAY[i % 2 * 10 + i % 7 * 0.01, 0]::real[] AS x FROM
 SELECT train('flip', 'two', 'x', 2, options => '{"quiet": true, "keep": 1000}');
 SQL
 $server->query(q{UPDATE stored_versions SET operator = joined_clusters(operator, ARRAY[1, 0]), version = 2 WHERE model = 'flip';
-	INSERT INTO stored_versions (model_id, model, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
-	SELECT model_id, model, 1, method, relation, features, vector, k, options, operator, n, trained_by, started_at FROM stored_versions WHERE model = 'flip';
+	INSERT INTO version_parts (model_id, version, method, relation, features, vector, k, options, operator, n, trained_by, started_at)
+	SELECT model_id, 1, method, relation, features, vector, k, options, operator, n, trained_by, started_at FROM stored_versions WHERE model = 'flip';
 	UPDATE stored_versions SET operator = joined_clusters(operator, ARRAY[1, 0]) WHERE model = 'flip' AND version = 1;});
 my %seen;
 my $flipper = $server->background(q{DO $$ BEGIN FOR i IN 1 .. 20000 LOOP PERFORM use_version('flip', 1 + i % 2); COMMIT; PERFORM pg_sleep(0.001); END LOOP; END $$;});
@@ -244,9 +244,9 @@ SQL
 	FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-U', 'postgres', '--no-comments', '-f', "$dump.other", 'pre');
 	$why = qx(psql -Xq -v VERBOSITY=verbose -U owner -d refused -o /dev/null -f $dump.other 2>&1);
 	like($why, qr/42501: owner cannot restore rows of stored_models that belong to other roles/, 'but not those of others');
-	for my $planted ("INSERT INTO training_steps (model_id, model, version, step) SELECT id, model, 1, 'x' FROM stored_models WHERE model = 'of a superuser'",
-		"INSERT INTO stored_names (model_id, model, cluster, features, name, named_by) SELECT id, model, 0, '{x}', 'x', 'owner' FROM stored_models WHERE model = 'of a superuser'",
-		"INSERT INTO label_tables (model_id, model, target, relation, options, followed_by) SELECT id, model, 'x', 'x', '{}', 'postgres' FROM own_models LIMIT 1",
+	for my $planted ("INSERT INTO training_steps (model_id, version, step) SELECT id, 1, 'x' FROM stored_models WHERE model = 'of a superuser'",
+		"INSERT INTO stored_names (model_id, cluster, features, name, named_by) SELECT id, 0, '{x}', 'x', 'owner' FROM stored_models WHERE model = 'of a superuser'",
+		"INSERT INTO label_tables (model_id, target, relation, options, followed_by) SELECT id, 'x', 'x', '{}', 'postgres' FROM own_models LIMIT 1",
 		"INSERT INTO stored_models (model, owner) VALUES ('x', 'postgres')", "INSERT INTO live_deltas (live_id) VALUES (4711)", "UPDATE stored_models SET owner = 'owner'", 'DELETE FROM stored_models')
 	{
 		($status, $output, $messages) = $fresh->try("SET ROLE owner; $planted", %$shop, verbosity => 'verbose');

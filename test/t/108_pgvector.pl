@@ -186,7 +186,7 @@ SELECT name, ROW(NULL, NULLIF(name, 'euclidean'), NULL, NULL, NULL, sketch_spec(
                  fastclust_internal.drift_spec_of_sample(fastop_agg(f), 1), 2, 100, NULL, NULL, 1, NULL, ARRAY[op])::fastclust_internal.scan_plan AS plan
   FROM bag_operators, bags WHERE name IN ('euclidean', 'cosine') AND i > 0 GROUP BY name, op;
 CREATE TABLE bag_scans AS
-SELECT name, form, r.n, r.nulls, ROW(r.n, r.nulls, r.sketch, r.counts::text, fastclust_internal.coreset_final(r.sample), (r.steps[1]).counts)::text AS parts, (r.steps[1]).sse
+SELECT name, form, r.n, r.nulls, ROW(r.n, r.nulls, r.sketch, r.counts::text, r.sample, (r.steps[1]).counts)::text AS parts, (r.steps[1]).sse
   FROM (SELECT name, 'sparse' AS form, fastclust_internal.scan_agg(plan, i, s) AS scan FROM bag_plans, bags GROUP BY name
         UNION ALL SELECT name, 'floats', fastclust_internal.scan_agg(plan, i, f) FROM bag_plans, bags GROUP BY name
         UNION ALL SELECT name, 'vector', fastclust_internal.scan_agg(plan, i, f::vector) FROM bag_plans, bags GROUP BY name) q, fastclust_internal.scan_result(q.scan) r;

@@ -68,9 +68,9 @@ gives('postgres', "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'shared'::reg
 
 # ---- states of sums: of other aggregates, or other arguments ----
 my %state = (
-	sample => "(SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x))).sample FROM shared)",
-	'sample by angle' => "(SELECT (scan_result(scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x))).sample FROM shared)",
-	'larger sample' => "(SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 6, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x))).sample FROM shared)",
+	sample => "(SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x) FROM shared)",
+	'sample by angle' => "(SELECT scan_agg(ROW(NULL, 'cosine', NULL, NULL, NULL, NULL, NULL, 1, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x) FROM shared)",
+	'larger sample' => "(SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 6, NULL, NULL, 1, NULL, NULL)::scan_plan, id, x) FROM shared)",
 	step => "(SELECT fastclust_internal.sum(fastop_agg_of_two, x) FROM shared, (SELECT fastop_agg(c) AS fastop_agg_of_two FROM (VALUES ('{1,2,3}'::real[]), ('{2,3,1}')) v(c)) o)",
 	'step of others' => "(SELECT fastclust_internal.sum(o, x) FROM shared, (SELECT fastop_agg(c) AS o FROM (VALUES ('{1,2,3}'::real[])) v(c)) q)",
 );
@@ -80,7 +80,7 @@ for my $one (sort keys %state)
 	{
 		refused('bob', "SELECT fastclust_internal.sum(s) FROM unnest(ARRAY[$state{$one}, $state{$other}]) s", '(22000|22023)', "no sum of $one and $other");
 	}
-	refused('bob', "SELECT $_($state{$one})", '22000', "no $_ of $one") for $one =~ /sample/ ? qw(lloyd_final score_final) : qw(coreset_final score_final);
+	refused('bob', "SELECT $_($state{$one})", '22000', "no $_ of $one") for $one =~ /sample/ ? qw(lloyd_final score_final) : qw(scan_result score_final);
 	refused('bob', "SELECT state_combine($state{$one}, $state{$one})", '0A000', "nor its combine function by hand: $one");
 }
 

@@ -132,4 +132,10 @@ is(said("INSERT INTO log VALUES (50000, '{1,1}', 'even'); DELETE FROM log WHERE 
 	"3906 3906\nt\n0\n3906\n", 'and follows its table from then on');
 like(said("ALTER TABLE log ALTER x TYPE double precision[] USING x || '{}'; SELECT $rows"), qr/ERROR:  live sketch "log" has lost its table\nDETAIL:  Column "x" of public\.log_\d was given another type/, 'DDL, too');
 
+# ---- the file of the module is gone: DDL on tables that are not followed does not need it, and DROP EXTENSION ends the rest ----
+$server->query(q{UPDATE pg_proc SET probin = '$libdir/gone' WHERE probin = '$libdir/fastclust'});
+is(said('CREATE TABLE beside (i integer, p integer) PARTITION BY LIST (p); CREATE TABLE beside_1 PARTITION OF beside DEFAULT; ALTER TABLE beside ALTER i TYPE bigint; DROP TABLE beside'), '', 'without its module, DDL on other tables goes on');
+like(said("SET client_min_messages = error; $_"), qr/^ERROR:  could not access file "\$libdir\/gone"/, "an error: $_") for 'ALTER TABLE log ADD more integer', 'CREATE TABLE log_9 PARTITION OF log FOR VALUES FROM (-20) TO (-10)', "INSERT INTO log VALUES (60000, '{1,1}', 'even')";
+is(said("SET client_min_messages = error; DROP EXTENSION fastclust CASCADE; ALTER TABLE log ADD more integer; INSERT INTO log VALUES (60000, '{1,1}', 'even')"), '', 'until DROP EXTENSION');
+
 done_testing();

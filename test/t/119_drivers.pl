@@ -72,6 +72,16 @@ def steps(connection, cursor, failure):
     print('end')
 PY
 
+# ---- Python of the recipes, with what it prints ----
+SKIP:
+{
+	skip 'psycopg2, numpy or pandas is not installed', 1 unless has_module('psycopg2, numpy, pandas');
+	open my $file, '<:encoding(UTF-8)', dirname(__FILE__) . '/../../docs/recipes.md' or die $!;
+	my ($code, $shown) = do { local $/; <$file> } =~ /^```python\n(.*?)^```\n\n```output\n(.*?)^```/ms;
+	my $printed = qx{$python @{[script('recipe.py', $code)]} 2>&1};
+	is($printed =~ s/ +$//gmr, $shown, 'the recipe for numpy and pandas prints what it shows');
+}
+
 SKIP:
 {
 	skip 'psycopg2 is not installed (python3-psycopg2)', 1 unless has_module('psycopg2');

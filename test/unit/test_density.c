@@ -334,19 +334,19 @@ test_even(size_t d)
 	CHECK(splits <= 1, "%zu splits of even rows of %zu dimensions", splits, d);
 }
 
-/* Whole numbers: 80 ages are one cluster, two groups of them two. */
+/* Whole numbers, each a bubble: 80 ages are one cluster, two groups of them two, five ratings one. */
 static void
-test_lattice(double gap, size_t wanted)
+test_lattice(size_t values, double gap, size_t wanted)
 {
-	problem		p = new_problem(8000, 1, 160);
+	problem		p = new_problem(8000, 1, gap > 0.0 ? 2 * values : values);
 	fc_arena	arena = unit_arena();
 	fc_rng		rng = fc_rng_start(5, 0);
 	fc_density	f;
 
 	for (size_t i = 0; i < p.rows; i++)
-		p.x[i] = floor(40.0 * fc_rng_uniform(&rng)) + (i % 2 == 0 ? 0.0 : gap);
+		p.x[i] = (double) (i < p.b.m ? i % values : fc_rng_below(&rng, values)) + ((i < p.b.m ? i / values : i % 2) == 0 ? 0.0 : gap);
 	f = clusters_of(&p, 0.05, &arena);
-	CHECK(f.k == wanted, "gap %g: %zu clusters", gap, f.k);
+	CHECK(f.k == wanted, "%zu values, gap %g: %zu clusters", values, gap, f.k);
 	unit_arena_free(&arena);
 	free_problem(&p);
 }
@@ -406,8 +406,10 @@ main(void)
 	test_rings(2, 0.1);
 	for (size_t d = 1; d <= MOST_D; d++)
 		test_even(d);
-	test_lattice(0.0, 1);
-	test_lattice(200.0, 2);
+	test_lattice(80, 0.0, 1);
+	test_lattice(40, 200.0, 2);
+	test_lattice(5, 0.0, 1);
+	test_lattice(5, 20.0, 2);
 	test_few();
 	test_scale();
 	return unit_finish();

@@ -14,21 +14,17 @@ typedef struct sample
 	double	   *weight;
 	size_t		rows;
 	size_t		d;
-	fc_pilot_options options;
+	fc_spec_options options;
+	fc_arena	found;
 	fc_pilot_result result;
 } sample;
 
 static sample
 make_sample(size_t rows, size_t d, size_t clusters, size_t dimensions)
 {
-	sample		s = {.rows = rows,.d = d,.options = {.clusters = clusters,.dimensions = dimensions,.seed = 1}};
-	size_t		n = fc_pilot_dimensions(d, &s.options);
+	sample		s = {.rows = rows,.d = d,.options = {.clusters = clusters,.dimensions = dimensions,.seed = 1},.found = unit_arena()};
 
 	s.x = unit_alloc(rows * d, sizeof(double));
-	s.result.center = unit_alloc(d, sizeof(double));
-	s.result.basis = unit_alloc(n * d, sizeof(float));
-	s.result.reduced = unit_alloc(rows * n, sizeof(float));
-	s.result.sample_centroids = unit_alloc(fc_pilot_sample_centroid_limit(&s.options) * n, sizeof(float));
 	return s;
 }
 
@@ -37,17 +33,14 @@ free_sample(sample *s)
 {
 	free(s->x);
 	free(s->weight);
-	free(s->result.center);
-	free(s->result.basis);
-	free(s->result.reduced);
-	free(s->result.sample_centroids);
+	unit_arena_free(&s->found);
 }
 
 static fc_status
 run(sample *s)
 {
 	fc_arena	arena = unit_arena();
-	fc_status	status = fc_pilot(s->x, s->weight, s->rows, s->d, &s->options, &arena, &s->result);
+	fc_status	status = fc_pilot(s->x, s->weight, s->rows, s->d, &s->options, &arena, &s->found, &s->result);
 
 	CHECK(arena.held == 0, "the arena is given back");
 	unit_arena_free(&arena);

@@ -137,7 +137,7 @@ fc_take_scratch(fc_arena *arena, size_t count)
 }
 
 /*
- * An arena of addresses without memory: code that only takes from it measures what it takes.
+ * An arena of addresses without memory, which measures the bytes that code takes from it.
  * fc_arena_measured is about the size that an arena grows to for the same.  fc_arena_reserve counts what a
  * callee takes and releases.
  */

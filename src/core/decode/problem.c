@@ -7,21 +7,6 @@
 
 #define SAME_SIGMA	1e-6		/* relative */
 
-typedef struct problem_work
-{
-	uint32_t	first;			/* of the scales that are decoded */
-	uint32_t	count;
-	double	   *re;				/* of all moments */
-	double	   *im;
-	float	   *omega;			/* count x m x n */
-	double	   *mean;			/* n each */
-	double	   *stddev;
-	double	   *lower;
-	double	   *upper;
-	double	   *initial;		/* initial_count x n */
-	double	   *scaled;			/* dim: a centroid, centred and scaled */
-} problem_work;
-
 uint32_t
 fc_scale_of_sigma(const fc_spec *spec, double sigma)
 {
@@ -31,49 +16,47 @@ fc_scale_of_sigma(const fc_spec *spec, double sigma)
 	return spec->scales;
 }
 
-/* The frequencies of the first scale become those of all that are decoded, one scale behind the other. */
+/* The frequencies of the first scale become those of `count` scales from `first` on, one scale behind the other. */
 static void
-scale_frequencies(const fc_spec *spec, problem_work *w)
+scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count, float *omega)
 {
 	const double *sigmas = fc_spec_sigmas(spec);
 	size_t		values = (size_t) spec->frequencies * spec->reduced;
 
-	for (size_t s = w->count; s-- > 0;)
+	for (size_t s = count; s-- > 0;)
 	{
-		double		ratio = sigmas[0] / sigmas[w->first + s];
+		double		ratio = sigmas[0] / sigmas[first + s];
 
-		for (size_t j = 0; j < spec->frequencies; j++)
-		{
-			fc_check();
-			for (size_t i = j * spec->reduced; i < (j + 1) * spec->reduced; i++)
-				w->omega[s * values + i] = (float) ((double) w->omega[i] * ratio);
-		}
+		fc_check();
+		for (size_t i = 0; i < values; i++)
+			omega[s * values + i] = (float) ((double) omega[i] * ratio);
 	}
 }
 
 /* Frequencies of the scales, and their moments. */
 static void
-set_moments(const fc_sketch *sketch, fc_arena *arena, problem_work *w, fc_problem *problem)
+set_moments(const fc_sketch *sketch, uint32_t first, uint32_t count, fc_arena *arena, fc_problem *problem)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	const double *sigmas = fc_spec_sigmas(spec);
-	fc_mark		used = fc_arena_mark(arena);
+	double	   *re = FC_TAKE(arena, fc_spec_moments(spec), double);
+	double	   *im = FC_TAKE(arena, fc_spec_moments(spec), double);
+	float	   *omega = FC_TAKE(arena, (size_t) count * spec->frequencies * spec->reduced, float);
 
-	fc_sketch_moments(sketch, w->re, w->im);
-	fc_frequencies(spec, arena, w->omega);
-	fc_arena_release(arena, used);
-	scale_frequencies(spec, w);
+	fc_sketch_moments(sketch, re, im);
+	fc_frequencies(spec, arena, omega);
+	scale_frequencies(spec, first, count, omega);
 	problem->n = spec->reduced;
-	problem->m = w->count * (size_t) spec->frequencies;
-	problem->omega = w->omega;
-	problem->z_re = w->re + w->first * (size_t) spec->frequencies;
-	problem->z_im = w->im + w->first * (size_t) spec->frequencies;
-	problem->bandwidth = sigmas[w->first] / sigmas[0];
+	problem->m = count * (size_t) spec->frequencies;
+	problem->omega = omega;
+	problem->z_re = re + first * (size_t) spec->frequencies;
+	problem->z_im = im + first * (size_t) spec->frequencies;
+	problem->bandwidth = sigmas[first] / sigmas[0];
 }
 
 /* Mean, deviation and box of the rows in reduced coordinates. */
 static void
-set_statistics(const fc_sketch *sketch, problem_work *w, fc_problem *problem)
+set_statistics(const fc_sketch *sketch, fc_arena *arena, fc_problem *problem)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	const double *scale = fc_spec_scale(spec);
@@ -82,55 +65,57 @@ set_statistics(const fc_sketch *sketch, problem_work *w, fc_problem *problem)
 	size_t		n = spec->reduced;
 	size_t		first = parts.tracked - n;	/* projected: the reduced dimensions come last */
 	bool		reduced = first > 0;
+	double	   *mean = FC_TAKE(arena, n, double);
+	double	   *stddev = FC_TAKE(arena, n, double);
+	double	   *lower = FC_TAKE(arena, n, double);
+	double	   *upper = FC_TAKE(arena, n, double);
 
 	for (size_t i = 0; i < n; i++)
 	{
 		double		unit = reduced ? 1.0 : spec->sigma * (scale ? scale[i] : 1.0);
 		double		origin = reduced ? 0.0 : center[i];
+		bool		known = (sketch->flags & FC_SKETCH_BOUNDS) != 0;
 
-		w->mean[i] = (fc_sketch_mean(sketch, first + i) - origin) / unit;
-		w->stddev[i] = sqrt(fc_sketch_variance(sketch, first + i)) / unit;
-		w->lower[i] = -INFINITY;
-		w->upper[i] = INFINITY;
-		if (sketch->flags & FC_SKETCH_BOUNDS)
-		{
-			w->lower[i] = (parts.lower[first + i] - origin) / unit;
-			w->upper[i] = (parts.upper[first + i] - origin) / unit;
-		}
+		mean[i] = (fc_sketch_mean(sketch, first + i) - origin) / unit;
+		stddev[i] = sqrt(fc_sketch_variance(sketch, first + i)) / unit;
+		lower[i] = known ? (parts.lower[first + i] - origin) / unit : -INFINITY;
+		upper[i] = known ? (parts.upper[first + i] - origin) / unit : INFINITY;
 	}
 	problem->clusters = spec->clusters;
-	problem->mean = w->mean;
-	problem->stddev = w->stddev;
-	problem->lower = w->lower;
-	problem->upper = w->upper;
+	problem->mean = mean;
+	problem->stddev = stddev;
+	problem->lower = lower;
+	problem->upper = upper;
 	problem->rows = fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
 }
 
 /* Centroids to start from, as far as the basis sees them. */
 static void
-set_initial(const fc_spec *spec, const fc_problem_parts *parts, problem_work *w, fc_problem *problem)
+set_initial(const fc_spec *spec, const fc_problem_parts *parts, fc_arena *arena, fc_problem *problem)
 {
 	const double *scale = fc_spec_scale(spec);
 	const double *center = fc_spec_center(spec);
 	const float *basis = fc_spec_basis(spec);
 	size_t		d = spec->dim;
 	size_t		n = spec->reduced;
+	double	   *initial = FC_TAKE(arena, parts->initial_count * n, double);
+	double	   *scaled = FC_TAKE(arena, d, double);
 
 	for (size_t j = 0; j < parts->initial_count; j++)
 	{
 		for (size_t i = 0; i < d; i++)
-			w->scaled[i] = (parts->initial[j * d + i] - center[i]) / (scale ? scale[i] : 1.0);
+			scaled[i] = (parts->initial[j * d + i] - center[i]) / (scale ? scale[i] : 1.0);
 		for (size_t r = 0; r < n; r++)
 		{
-			double		y = basis ? 0.0 : w->scaled[r];
+			double		y = basis ? 0.0 : scaled[r];
 
 			fc_check();
 			for (size_t i = 0; basis != NULL && i < d; i++)
-				y += (double) basis[r * d + i] * w->scaled[i];
-			w->initial[j * n + r] = y / spec->sigma;
+				y += (double) basis[r * d + i] * scaled[i];
+			initial[j * n + r] = y / spec->sigma;
 		}
 	}
-	problem->initial = w->initial;
+	problem->initial = initial;
 	problem->initial_count = parts->initial_count;
 }
 
@@ -139,27 +124,15 @@ fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_pa
 				fc_arena *arena, fc_problem *problem)
 {
 	const fc_spec *spec = fc_sketch_spec(sketch);
-	problem_work w;
 	bool		joint = decoder == FC_DECODE_AUTO || decoder == FC_DECODE_CLOMPR;
 	uint32_t	one = parts->sigma > 0 ? fc_scale_of_sigma(spec, parts->sigma) : spec->scales;
-	size_t		n = spec->reduced;
 
-	*problem = (fc_problem) {0};
-	w.first = one < spec->scales ? one : 0;
-	w.count = one < spec->scales || !joint ? 1 : spec->scales;
-	w.re = FC_TAKE(arena, fc_spec_moments(spec), double);
-	w.im = FC_TAKE(arena, fc_spec_moments(spec), double);
-	w.omega = FC_TAKE(arena, w.count * spec->frequencies * n, float);
-	w.mean = FC_TAKE(arena, n, double);
-	w.stddev = FC_TAKE(arena, n, double);
-	w.lower = FC_TAKE(arena, n, double);
-	w.upper = FC_TAKE(arena, n, double);
-	w.initial = FC_TAKE(arena, parts->initial_count * n, double);
-	w.scaled = FC_TAKE(arena, parts->initial_count > 0 ? spec->dim : 0, double);
-	set_moments(sketch, arena, &w, problem);
-	set_statistics(sketch, &w, problem);
-	problem->sample_centroids = fc_spec_sample_centroids(spec);
-	problem->sample_centroid_count = spec->sample_centroids;
+	*problem = (fc_problem) {.sample_centroids = fc_spec_sample_centroids(spec),.sample_centroid_count = spec->sample_centroids};
+	if (one < spec->scales)
+		set_moments(sketch, one, 1, arena, problem);
+	else
+		set_moments(sketch, 0, joint ? spec->scales : 1, arena, problem);
+	set_statistics(sketch, arena, problem);
 	if (parts->pilot != NULL && parts->pilot->pilot_rows > 0)
 	{
 		problem->pilot = fc_spec_pilot(parts->pilot);
@@ -167,7 +140,7 @@ fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_pa
 		problem->pilot_rows = parts->pilot->pilot_rows;
 	}
 	if (parts->initial_count > 0)
-		set_initial(spec, parts, &w, problem);
+		set_initial(spec, parts, arena, problem);
 }
 
 double

@@ -19,11 +19,11 @@
 #include "base/sort.h"
 
 #define TAU				0.3
-#define CHANCE			8.0
+#define CHANCE			12.0
 #define CHANCE_ON_LINE	60.0	/* a valley of chance cannot be walked around there */
-#define CHANCE_ON_BAND	18.0	/* narrow, in more dimensions: hardly */
-#define LEAST_SCALE		5.0		/* K */
-#define MANY_BUBBLES	20		/* of a lattice */
+#define CHANCE_ON_BAND	36.0	/* narrow, in more dimensions: hardly */
+#define SCALE			0.35	/* K, of R */
+#define LEAST_SCALE		5.0
 #define ROUNDING		1e-3	/* of steps of a lattice whose points are floats */
 
 enum thresholds
@@ -132,7 +132,7 @@ is_lattice(const fc_bubbles *b)
 		if (b->n[a] > 1.0 && b->square[a] <= 1e-9 * square + 1e-12 * mean)
 			points += b->n[a];
 	}
-	return b->m > MANY_BUBBLES && points > rows / 2.0;
+	return b->m > 1 && points > rows / 2.0;
 }
 
 /* No bubble of a lattice stands out within the median length of an edge. */
@@ -147,7 +147,7 @@ raise_to_step(const density_walk *w, double *sure, fc_arena *arena)
 	for (size_t i = 0; i < n; i++)
 		memcpy(&items[i].key, &w->edges[i].length, sizeof(double));
 	fc_sort(items, n, items + n);
-	memcpy(&step, &items[n / 2].key, sizeof(double));
+	memcpy(&step, &items[(n - 1) / 2].key, sizeof(double));
 	for (size_t a = 0; a < w->b->m; a++)
 		sure[a] = fmax(sure[a], step) * (1.0 + ROUNDING);
 	fc_arena_release(arena, mark);
@@ -308,7 +308,7 @@ fc_density_clusters(const fc_bubbles *bubbles, const fc_density_options *options
 	*found = (fc_density) {0, FC_TAKE(arena, m, fc_density_cluster), FC_TAKE(arena, m, fc_density_split), FC_TAKE(arena, m, int32_t),
 	FC_TAKE(arena, m, int32_t), FC_TAKE(arena, m, double)};
 	mark = fc_arena_mark(arena);
-	radius = radii_of_bubbles(bubbles, options, fmax(LEAST_SCALE, options->min_rows / 2.0), arena);
+	radius = radii_of_bubbles(bubbles, options, fmax(LEAST_SCALE, SCALE * options->min_rows), arena);
 	w.edges = FC_TAKE(arena, m, fc_edge);
 	fc_spanning_tree(bubbles, radius, arena, w.edges);
 	if (is_lattice(bubbles))

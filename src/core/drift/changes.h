@@ -1,5 +1,5 @@
 /*
- * changes.h - when did rows change?  From sketches of days, in their order, online: what is said of a day knows no later one.
+ * changes.h - when did rows change?  From sketches of days, in their order, online: the answer for a day uses no later day.
  *
  * The last 1, 2, 4, 8 and 16 days are compared with all days since the last change.  For N1 and N2 rows and c = 1/N1 + 1/N2 the squared distance of the
  * mean waves is c sum_i lambda_i chi^2_1, as in waves.h, but the moments of S are learned from the days themselves, so that days which differ more than

@@ -57,21 +57,6 @@ size_t		fc_omp_best(const fc_omp *pursuit);
 
 /* ---- palm4MSA ---- */
 
-typedef struct fc_item
-{
-	double		value;
-	size_t		column;
-} fc_item;
-
-/* A sparse matrix, shortest rows first, so that one loop of constant length follows another. */
-typedef struct fc_schedule
-{
-	size_t		rows;
-	uint32_t   *row;
-	uint32_t   *length;			/* in that order */
-	fc_item    *item;			/* in that order */
-} fc_schedule;
-
 typedef struct fc_palm_work
 {
 	const fc_target *target;
@@ -90,8 +75,6 @@ typedef struct fc_palm_work
 	double	   *product;		/* S_q h, or S_q y */
 	double	   *tile[2];		/* longest side x FC_TILE_COLUMNS */
 	double	   *vector[2];		/* longest side */
-	uint32_t   *scratch;		/* longest side + 2 */
-	fc_schedule schedule[2][FC_MAX_FACTORS];	/* of the factors and of their transposes */
 	const fc_palm_options *options;
 	double	   *left[FC_MAX_FACTORS];	/* power iteration: rows of S_q */
 	double	   *right[FC_MAX_FACTORS];	/* columns of S_q */
@@ -116,11 +99,6 @@ void		fc_palm_right_sides(fc_palm_work *w, size_t q, size_t n, size_t first, siz
 
 /* Columns of S_0 .. S_(Q - 1): where they are, k x FC_TILE_COLUMNS. */
 const double *fc_palm_product_columns(fc_palm_work *w, size_t first, size_t count);
-
-/* ---- between passes ---- */
-
-/* Bring the transpose and the schedules of factor q up to date with the factor. */
-void		fc_palm_changed(fc_palm_work *w, size_t q);
 
 /* ---- the other ways to fewer parameters ---- */
 

@@ -103,15 +103,6 @@ take_factor(fc_palm_work *w, size_t q)
 
 	w->left[q] = FC_TAKE(w->arena, s->rows, double);
 	w->right[q] = FC_TAKE(w->arena, s->columns, double);
-	for (int i = 0; i < 2; i++)
-	{
-		fc_schedule *schedule = &w->schedule[i][q];
-		size_t		rows = i == 0 ? s->rows : s->columns;
-
-		schedule->row = FC_TAKE(w->arena, rows, uint32_t);
-		schedule->length = FC_TAKE(w->arena, rows, uint32_t);
-		schedule->item = FC_TAKE(w->arena, s->capacity, fc_item);
-	}
 	fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
 }
 
@@ -132,7 +123,6 @@ take_work(fc_palm_work *w)
 		w->tile[i] = FC_TAKE(w->arena, side * FC_TILE_COLUMNS, double);
 		w->vector[i] = FC_TAKE(w->arena, side, double);
 	}
-	w->scratch = FC_TAKE(w->arena, side + 2, uint32_t);
 	for (size_t q = 0; q < factors->count; q++)
 		take_factor(w, q);
 	fc_largest_take(w->arena, side, side, &w->largest);
@@ -322,7 +312,7 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 			normalise(&s->plain);
 		}
 	}
-	fc_palm_changed(w, q);
+	fc_sparse_pair_changed(&w->factors->factor[q]);
 }
 
 /* ---- the ends, line by line ---- */
@@ -417,7 +407,7 @@ pursue_end(fc_palm_work *w, size_t q)
 		fc_sparse_copy(&out, old);
 		if (q > 0)
 			fc_sparse_transpose(old, &s->plain);
-		fc_palm_changed(w, q);
+		fc_sparse_pair_changed(&w->factors->factor[q]);
 	}
 	fc_arena_release(w->arena, used);
 }
@@ -498,7 +488,7 @@ start(fc_palm_work *w, const fc_palm_options *options)
 			w->right[q][i] = fc_rng_normal(&rng);
 	}
 	for (size_t q = 0; q < w->factors->count; q++)
-		fc_palm_changed(w, q);
+		fc_sparse_pair_changed(&w->factors->factor[q]);
 }
 
 /* A sweep that raises the objective is undone; the next keep to supports that do not, with smaller steps. */
@@ -522,7 +512,7 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 			for (size_t q = 0; q < w->factors->count; q++)
 			{
 				fc_sparse_copy(&w->saved[q], &w->factors->factor[q].plain);
-				fc_palm_changed(w, q);
+				fc_sparse_pair_changed(&w->factors->factor[q]);
 			}
 			w->factors->lambda = w->saved_lambda;
 			w->margin *= held ? 2.0 : 1.0;
@@ -557,7 +547,7 @@ fc_palm(const fc_target *target, const fc_palm_options *options,
 
 			if (!(norm > 0.0))
 				continue;
-			fc_palm_changed(&w, q);
+			fc_sparse_pair_changed(&w.factors->factor[q]);
 			w.factors->lambda *= norm;
 		}
 		result->objective = set_optimal_scale(&w);

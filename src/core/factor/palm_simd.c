@@ -17,121 +17,38 @@ typedef double vdouble __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned
 #define LANES	(FC_WIDE_VECTOR_BYTES / 8)
 #define PARTS	(FC_TILE_COLUMNS / LANES)
 
-/* The schedule of a; scratch: columns + 2. */
-static void
-make_schedule(const fc_sparse *a, uint32_t *scratch, fc_schedule *s)
-{
-	fc_item    *item = s->item;
-	size_t		longest = 0;
-
-	for (size_t r = 0; r < a->rows; r++)
-		longest = larger(longest, a->row_start[r + 1] - a->row_start[r]);
-	memset(scratch, 0, (longest + 2) * sizeof(uint32_t));
-	for (size_t r = 0; r < a->rows; r++)
-		scratch[a->row_start[r + 1] - a->row_start[r] + 1]++;
-	for (size_t n = 0; n < longest; n++)
-		scratch[n + 1] += scratch[n];
-	for (size_t r = 0; r < a->rows; r++)
-		s->row[scratch[a->row_start[r + 1] - a->row_start[r]]++] = (uint32_t) r;
-	s->rows = a->rows;
-	for (size_t i = 0; i < a->rows; i++)
-	{
-		size_t		r = s->row[i];
-
-		s->length[i] = a->row_start[r + 1] - a->row_start[r];
-		fc_check();
-		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
-			*item++ = (fc_item) {a->value[p], a->column[p]};
-	}
-}
-
-void
-fc_palm_changed(fc_palm_work *w, size_t q)
-{
-	fc_sparse_pair *s = &w->factors->factor[q];
-
-	fc_sparse_pair_changed(s);
-	make_schedule(&s->plain, w->scratch, &w->schedule[0][q]);
-	make_schedule(&s->transposed, w->scratch, &w->schedule[1][q]);
-}
-
 /* y = a x, tiles: FC_TILE_COLUMNS sums stay in registers while the entries of a row pass by. */
 FC_CLONES
 static void
-times(const fc_schedule *a, const double *x, double *y)
+times(const fc_sparse *a, const double *x, double *y)
 {
-	const fc_item *item = a->item;
+	size_t		p = 0;
 
-	for (size_t i = 0; i < a->rows; i++)
+	for (size_t r = 0; r < a->rows; r++)
 	{
-		const fc_item *end = item + a->length[i];
-		double	   *to = y + (size_t) a->row[i] * FC_TILE_COLUMNS;
 		vdouble		sum[PARTS] = {{0}};
 
-		for (; item < end; item++)
+		for (; p < a->row_start[r + 1]; p++)
 			for (size_t v = 0; v < PARTS; v++)
-				sum[v] += *(const vdouble *) (x + (size_t) item->column * FC_TILE_COLUMNS + LANES * v) * item->value;
+				sum[v] += *(const vdouble *) (x + (size_t) a->column[p] * FC_TILE_COLUMNS + LANES * v) * a->value[p];
 		for (size_t v = 0; v < PARTS; v++)
-			*(vdouble *) (to + LANES * v) = sum[v];
+			*(vdouble *) (y + r * FC_TILE_COLUMNS + LANES * v) = sum[v];
 	}
 }
 
 /* ---- turning ---- */
 
-#define QUAD	(FC_VECTOR_BYTES / 8)	/* rows and columns turned at once */
-
-typedef double vquad __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
-typedef int64_t vplaces __attribute__((vector_size(FC_VECTOR_BYTES)));
-
-/* to = the transpose of QUAD x QUAD numbers, rows FC_TILE_COLUMNS apart in both. */
-#if QUAD == 2
-static inline __attribute__((always_inline)) void
-turn_quad(const double *from, double *to)
-{
-	vquad		upper = *(const vquad *) from;
-	vquad		lower = *(const vquad *) (from + FC_TILE_COLUMNS);
-
-	*(vquad *) to = FC_SHUFFLE(vplaces, upper, lower, 0, 2);
-	*(vquad *) (to + FC_TILE_COLUMNS) = FC_SHUFFLE(vplaces, upper, lower, 1, 3);
-}
-#else
-static inline __attribute__((always_inline)) void
-turn_quad(const double *from, double *to)
-{
-	vquad		row[4];
-	vquad		pair[4];
-
-	for (size_t i = 0; i < 4; i++)
-		row[i] = *(const vquad *) (from + i * FC_TILE_COLUMNS);
-	for (size_t i = 0; i < 4; i += 2)
-	{
-		pair[i] = FC_SHUFFLE(vplaces, row[i], row[i + 1], 0, 4, 2, 6);
-		pair[i + 1] = FC_SHUFFLE(vplaces, row[i], row[i + 1], 1, 5, 3, 7);
-	}
-	for (size_t i = 0; i < 2; i++)
-	{
-		*(vquad *) (to + i * FC_TILE_COLUMNS) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 0, 1, 4, 5);
-		*(vquad *) (to + (i + 2) * FC_TILE_COLUMNS) = FC_SHUFFLE(vplaces, pair[i], pair[i + 2], 2, 3, 6, 7);
-	}
-}
-#endif
-
 /* to (FC_TILE_COLUMNS x FC_TILE_COLUMNS) = the transpose of `count` rows of a tile; the rest zero. */
-FC_CLONES
 static void
 turn(const double *from, size_t count, double *to)
 {
-	if (count == FC_TILE_COLUMNS)
+	for (size_t c = 0; c < FC_TILE_COLUMNS; c++)
 	{
-		for (size_t i = 0; i < FC_TILE_COLUMNS; i += QUAD)
-			for (size_t c = 0; c < FC_TILE_COLUMNS; c += QUAD)
-				turn_quad(from + i * FC_TILE_COLUMNS + c, to + c * FC_TILE_COLUMNS + i);
-		return;
-	}
-	memset(to, 0, FC_TILE_COLUMNS * FC_TILE_COLUMNS * sizeof(double));
-	for (size_t i = 0; i < count; i++)
-		for (size_t c = 0; c < FC_TILE_COLUMNS; c++)
+		for (size_t i = 0; i < count; i++)
 			to[c * FC_TILE_COLUMNS + i] = from[i * FC_TILE_COLUMNS + c];
+		for (size_t i = count; i < FC_TILE_COLUMNS; i++)
+			to[c * FC_TILE_COLUMNS + i] = 0.0;
+	}
 }
 
 /* The tile (columns x FC_TILE_COLUMNS) whose columns are rows first .. of a matrix of `panels`, turned. */
@@ -165,7 +82,7 @@ up(fc_palm_work *w, size_t q, double *x)
 	{
 		double	   *y = other_tile(w, x);
 
-		times(&w->schedule[0][l], x, y);
+		times(&w->factors->factor[l].plain, x, y);
 		x = y;
 	}
 	return x;
@@ -178,7 +95,7 @@ down(fc_palm_work *w, size_t q, double *x)
 	{
 		double	   *y = other_tile(w, x);
 
-		times(&w->schedule[1][l], x, y);
+		times(&w->factors->factor[l].transposed, x, y);
 		x = y;
 	}
 	return x;
@@ -223,7 +140,7 @@ gradient(fc_palm_work *w, size_t q, double c, size_t first, size_t count)
 	if (last)
 		sparse_columns(&s->transposed, first, count, x);
 	else
-		times(&w->schedule[0][q], w->h + first / FC_TILE_COLUMNS * w->panel, x);
+		times(&w->factors->factor[q].plain, w->h + first / FC_TILE_COLUMNS * w->panel, x);
 	x = up(w, q, x);
 	for (size_t j = 0; j < w->k; j += FC_TILE_COLUMNS)
 	{
@@ -318,7 +235,7 @@ fc_palm_multiply_y(fc_palm_work *w, size_t q, size_t first, size_t count)
 		fc_tile_rows(w->target->u, w->d, w->d, first, count, w->tile[0]);
 		x = w->tile[0];
 	}
-	times(&w->schedule[0][q], x, w->product + panel);
+	times(&w->factors->factor[q].plain, x, w->product + panel);
 }
 
 /* product = S_q h, one panel. */
@@ -327,7 +244,7 @@ fc_palm_multiply_h(fc_palm_work *w, size_t q, size_t first)
 {
 	size_t		panel = first / FC_TILE_COLUMNS * w->panel;
 
-	times(&w->schedule[0][q], w->h + panel, w->product + panel);
+	times(&w->factors->factor[q].plain, w->h + panel, w->product + panel);
 }
 
 /* h = S_q (S_q h)', one panel. */
@@ -340,7 +257,7 @@ fc_palm_grow_h(fc_palm_work *w, size_t q, size_t first, size_t count)
 		sparse_columns(s, first, count, w->tile[0]);
 	else
 		turn_rows(w->product, w->panel, s->columns, first, count, w->tile[0]);
-	times(&w->schedule[0][q], w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
+	times(&w->factors->factor[q].plain, w->tile[0], w->h + first / FC_TILE_COLUMNS * w->panel);
 }
 
 /* ---- the ends ---- */

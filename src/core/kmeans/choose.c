@@ -14,6 +14,8 @@
 #define LEAST_WORK		1e7		/* multiply-adds of a search */
 #define ROUNDS			10
 #define LEVEL_SHARE		0.8		/* of the clusters that have others within them */
+#define RIVAL_AGREEMENT	0.95
+#define RIVAL_GAIN		0.5		/* of the chosen's gain */
 #define MOST_APART		0.8		/* of the greatest number tried: there are more */
 
 typedef struct k_search
@@ -24,6 +26,7 @@ typedef struct k_search
 	double		lost;			/* of the mean square, by axes left out */
 	fc_choice  *choice;
 	fc_half_centroids found[FC_TRIED_MAX];	/* of each tried */
+	size_t		fine;			/* of tried: the finest of the stable numbers */
 } k_search;
 
 /* From 1 to max_k, but no more than one cluster for FC_CHOOSE_ROWS rows and FC_EVIDENCE_CLUSTERS. */
@@ -255,7 +258,7 @@ is_level(k_search *s, size_t coarse, size_t fine)
 			apart += part[g].between >= FC_LEVEL_GAP * part[g].within;
 		}
 	fc_arena_release(s->arena, mark);
-	return (double) apart >= LEVEL_SHARE * (double) parted;
+	return 2 * parted > of->k && (double) apart >= LEVEL_SHARE * (double) parted;
 }
 
 /* ---- the choice ---- */
@@ -316,6 +319,7 @@ choose(k_search *s)
 	choice->verdict = fine == 0 ? FC_K_UNCLEAR : fine == last ? FC_K_LIMIT : FC_K_CLEAR;
 	choice->chosen = fine == 0 ? most_useful(choice) : fine;
 	choice->second = 0;
+	s->fine = fine;
 	for (size_t i = fine; i-- > 1;)
 		if (is_stable(choice, i) && is_level(s, i, fine))
 		{
@@ -325,7 +329,26 @@ choose(k_search *s)
 		}
 }
 
-/* A number is stable beside its neighbours, and clear where its clusters hide no others. */
+/* Does a greater number have more clusters that are found, or as good a bend of the cost with clusters that come back?  Of levels all do.  0: none. */
+static size_t
+rival_of(const k_search *s)
+{
+	const fc_choice *choice = s->choice;
+	const fc_tried *chosen = &choice->tried[choice->chosen];
+
+	for (size_t i = choice->chosen + 1; i < choice->count && choice->chosen == s->fine; i++)
+	{
+		const fc_tried *tried = &choice->tried[i];
+
+		if (tried->evidence.found >= (double) chosen->k + 1.0 ||
+			(i + 1 < choice->count && tried->evidence.agreement >= RIVAL_AGREEMENT && tried->gain >= RIVAL_GAIN * chosen->gain &&
+			 tried->gain >= FC_CLEAR_GAIN * tried[1].gain))
+			return tried->k;
+	}
+	return 0;
+}
+
+/* A number is stable beside its neighbours, and clear where its clusters hide no others and it has no rival. */
 static void
 try_all(k_search *s, size_t most)
 {
@@ -354,9 +377,11 @@ try_all(k_search *s, size_t most)
 		if (choice->second > 0 && choice->second < most)
 			try_k(s, choice->second + 1);
 	} while (choice->count > count);
-	if (choice->verdict == FC_K_CLEAR)
-		fc_count_hidden(s->halves.x, s->halves.n, s->halves.d, s->found[choice->chosen].of[0], s->found[choice->chosen].k, s->arena, &choice->hidden);
-	if (choice->hidden > 0)
+	if (choice->verdict != FC_K_CLEAR)
+		return;
+	fc_count_hidden(&s->halves, s->found[choice->chosen].of[0], s->found[choice->chosen].k, s->arena, &choice->hidden);
+	choice->rival = rival_of(s);
+	if (choice->hidden > 0 || choice->rival > 0)
 		choice->verdict = FC_K_UNCLEAR;
 }
 

@@ -8,10 +8,11 @@
  * cluster gains FC_CLEAR_GAIN times as much as the next, or all k are found and the next is not apart.  Clusters without spread are not stable.
  *
  * Of stable numbers the one with most clusters found, less those that are not, is the finest.  A lesser one is a level when most of its clusters are FC_LEVEL_GAP times as far from the
- * others as the finest clusters within them are from each other, by the shortest tree that joins these (single linkage).  The least level is
+ * others as the finest clusters within them are from each other, and more than half have such, by the shortest tree that joins these (single linkage).  The least level is
  * chosen, and the next is the second; else the finest.  So a greater max_k changes nothing once it is large enough.
  *
- * The chosen number is clear unless its clusters hide others (evidence.h).  It is at the limit when it is the greatest tried.  Where no number is
+ * The chosen number is clear unless its clusters hide others (evidence.h), or a greater number, of which it is no level, finds more clusters, or comes
+ * back and bends the cost half as much.  It is at the limit when it is the greatest tried.  Where no number is
  * stable, the one is chosen whose agreement times log(cost(1) / cost(k)) / log(k) is greatest: in one flat law the latter is 2 / d.
  *
  * Cost: for each number k tried, 2 FC_CHOOSE_PASSES n k d multiply-adds.
@@ -52,6 +53,7 @@ typedef struct fc_choice
 	size_t		chosen;			/* of tried */
 	size_t		second;			/* number of clusters within those, 0: none is known */
 	size_t		hidden;			/* clusters of the chosen that hide others */
+	size_t		rival;			/* a greater number that may be the right one, 0: none */
 	fc_k_verdict verdict;
 } fc_choice;
 

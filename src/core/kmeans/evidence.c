@@ -149,10 +149,57 @@ typedef struct comparison
 	evidence_half part[2];
 } comparison;
 
+/* The mean step between the values of a coordinate, 0 where these are one or many. */
+static double
+step_of(const fc_halves *h, size_t c)
+{
+	float		values[FC_FEW_VALUES];
+	size_t		count = 0;
+	float		least = h->x[c];
+	float		most = h->x[c];
+
+	for (size_t i = 0; i < h->n; i++)
+	{
+		float		x = h->x[i * h->d + c];
+		size_t		place = 0;
+
+		while (place < count && values[place] != x)
+			place++;
+		if (place == FC_FEW_VALUES)
+			return 0.0;
+		values[place] = x;
+		count = larger(count, place + 1);
+		least = x < least ? x : least;
+		most = x > most ? x : most;
+	}
+	return count > 1 ? ((double) most - (double) least) / (double) (count - 1) : 0.0;
+}
+
+/* Values that repeat become even laws, of a step to either side. */
+static void
+spread_values(fc_halves *h, fc_rng *rng, fc_arena *arena)
+{
+	h->y = h->x;
+	for (size_t c = 0; c < h->d; c++)
+	{
+		double		step = step_of(h, c);
+
+		if (step == 0.0)
+			continue;
+		if (h->y == h->x)
+		{
+			h->y = FC_TAKE(arena, h->n * h->d, float);
+			memcpy(h->y, h->x, h->n * h->d * sizeof(float));
+		}
+		for (size_t i = 0; i < h->n; i++)
+			h->y[i * h->d + c] += (float) ((2.0 * fc_rng_uniform(rng) - 1.0) * step);
+	}
+}
+
 fc_halves
 fc_halves_deal(const fc_rows *rows, uint64_t seed, fc_arena *arena)
 {
-	fc_halves	h = {FC_TAKE(arena, rows->n * rows->d, float), rows->n, rows->d};
+	fc_halves	h = {.x = FC_TAKE(arena, rows->n * rows->d, float),.n = rows->n,.d = rows->d};
 	fc_rng		rng = fc_rng_start(seed, STREAM_HALVES);
 	size_t		row_size = h.d * sizeof(float);
 
@@ -165,6 +212,7 @@ fc_halves_deal(const fc_rows *rows, uint64_t seed, fc_arena *arena)
 			memcpy(h.x + i * h.d, h.x + j * h.d, row_size);
 		memcpy(h.x + j * h.d, rows->x + i * h.d, row_size);
 	}
+	spread_values(&h, &rng, arena);
 	return h;
 }
 
@@ -305,6 +353,20 @@ fit_half(comparison *h, size_t side, const fc_half_centroids *fewer, const fc_ha
 	part->valleys = fc_valleys_start(part->centroids, h->k, d, arena);
 }
 
+/* The nearest centroid of a row, by its squared distances to all. */
+static size_t
+nearest(comparison *h, const float *x)
+{
+	size_t		label = 0;
+
+	for (size_t j = 0; j < h->k; j++)
+	{
+		h->squares[j] = fc_row_gap(x, h->rounded + j * h->all->d, h->all->d);
+		label = h->squares[j] < h->squares[label] ? j : label;
+	}
+	return label;
+}
+
 /* Labels, valleys and cost of all rows by the centroids of one half. */
 static void
 judge_rows(comparison *h, evidence_half *part, size_t side)
@@ -315,18 +377,15 @@ judge_rows(comparison *h, evidence_half *part, size_t side)
 		h->rounded[c] = (float) part->centroids[c];
 	for (size_t i = 0; i < all->n; i++)
 	{
-		size_t		label = 0;
+		size_t		label = nearest(h, all->x + i * all->d);
 
 		fc_check();
-		for (size_t j = 0; j < h->k; j++)
-		{
-			h->squares[j] = fc_row_gap(all->x + i * all->d, h->rounded + j * all->d, all->d);
-			label = h->squares[j] < h->squares[label] ? j : label;
-		}
 		part->labels[i] = (int32_t) label;
-		fc_valleys_add(&part->valleys, h->squares, label);
 		if ((i < all->n / 2) != (side == 0))
 			part->cost += h->squares[label];
+		if (all->y != all->x)
+			label = nearest(h, all->y + i * all->d);
+		fc_valleys_add(&part->valleys, h->squares, label);
 	}
 }
 

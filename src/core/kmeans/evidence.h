@@ -9,6 +9,10 @@
  *     separated  the clusters that a valley of the density divides from every other (below), the mean of C_0 and C_1
  *     found      the same, but no more than come back: matched clusters with FC_EVIDENCE_OVERLAP of their rows in common (Hennig 2007)
  *
+ * A coordinate of at most FC_FEW_VALUES values, such as a flag or a category, has gaps between them that are no valleys of a density.  Valleys are looked for
+ * with such values spread evenly, by the mean step between them to either side (L. Theis, A. van den Oord and M. Bethge 2016).  So clusters are apart that
+ * differ in several columns, not cells of one text column and its NULLs.
+ *
  * Cells of k-means in one flat law have no valleys in few dimensions, and no agreement in many.
  */
 #ifndef FC_KMEANS_EVIDENCE_H
@@ -25,12 +29,14 @@ typedef struct fc_evidence
 } fc_evidence;
 
 #define FC_EVIDENCE_OVERLAP		0.8 /* of the rows of either: Jaccard's coefficient */
+#define FC_FEW_VALUES			16	/* of a coordinate at most, to be spread */
 #define FC_EVIDENCE_CLUSTERS	1024	/* counts along the lines between all pairs are kept */
 
 /* Rows in random order, the halves one behind the other. */
 typedef struct fc_halves
 {
 	float	   *x;				/* n x d */
+	float	   *y;				/* the same with values that repeat spread, or x: where valleys are looked for */
 	size_t		n;
 	size_t		d;
 } fc_halves;
@@ -100,7 +106,8 @@ void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separ
  * many.  Rows of a cluster are seen along each coordinate, and along FC_HIDDEN_AXES principal axes.  Counts in windows of a quarter of their
  * deviation, or of a half or all of it, have a valley as above, deeper by FC_HIDDEN_DEPTH and FC_HIDDEN_ERRORS.  The gap is from the first peak on one side of a valley to the first on the other.
  *
- * A cluster hides others when a gap in it is FC_HIDDEN_SHARE of that on the line to its nearest neighbour.
+ * A cluster hides others when a gap in it is FC_HIDDEN_SHARE of that on the line to its nearest neighbour, with values that repeat spread, or without
+ * their coordinates.
  *
  * Cost: n (d + 64) d multiply-adds.
  */
@@ -109,7 +116,7 @@ void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separ
 #define FC_HIDDEN_ERRORS	4.0
 #define FC_HIDDEN_SHARE		0.5
 
-/* How many of the k clusters (centroids k x d) of n x d rows hide others? */
-void		fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, size_t k, fc_arena *arena, size_t *hidden);
+/* How many of the k clusters (centroids k x d) hide others? */
+void		fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k, fc_arena *arena, size_t *hidden);
 
 #endif							/* FC_KMEANS_EVIDENCE_H */

@@ -124,7 +124,7 @@ gap_of(const double *values, size_t n)
 
 typedef struct cluster_rows
 {
-	const float *x;				/* n x d */
+	const float *y;				/* n x d: where gaps are looked for */
 	size_t		n;
 	size_t		d;
 	size_t		k;
@@ -150,7 +150,7 @@ gap_between(cluster_rows *c, size_t a, size_t b)
 		if ((size_t) c->label[r] != a && (size_t) c->label[r] != b)
 			continue;
 		for (size_t i = 0; i < c->d; i++)
-			along += (double) c->x[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
+			along += (double) c->y[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
 		c->values[count++] = along / sqrt(length);
 	}
 	return length > 0.0 ? gap_of(c->values, count) : 0.0;
@@ -181,7 +181,7 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	*gap = 0.0;
 	for (size_t r = 0; r < c->n; r++)
 		if ((size_t) c->label[r] == a)
-			memcpy(c->part + count++ * c->d, c->x + r * c->d, c->d * sizeof(float));
+			memcpy(c->part + count++ * c->d, c->y + r * c->d, c->d * sizeof(float));
 	if (count >= LEAST_ROWS)
 	{
 		fc_center_rows(c->part, count, c->d);
@@ -193,11 +193,24 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	fc_arena_release(arena, mark);
 }
 
+static void
+find_hidden(cluster_rows *c, const int32_t *nearest, fc_arena *arena, uint8_t *hides)
+{
+	for (size_t a = 0; a < c->k; a++)
+	{
+		double		gap;
+
+		fc_check();
+		gap_within(c, a, arena, &gap);
+		hides[a] |= gap > 0.0 && nearest[a] >= 0 && gap >= FC_HIDDEN_SHARE * gap_between(c, a, (size_t) nearest[a]);
+	}
+}
+
 /* The nearest of the centroids, of each row. */
 static void
-label_rows(cluster_rows *c, fc_arena *arena)
+label_rows(cluster_rows *c, const fc_halves *halves, fc_arena *arena)
 {
-	fc_rows		rows = {.x = c->x,.n = c->n,.d = c->d};
+	fc_rows		rows = {.x = halves->x,.n = halves->n,.d = halves->d};
 	fc_kmeans_options options = {0};	/* no start, no steps: the rows at the given centroids */
 	fc_kmeans_result result = {.centroids = FC_TAKE(arena, c->k * c->d, double),.weights = FC_TAKE(arena, c->k, double),.labels = c->label};
 
@@ -205,26 +218,34 @@ label_rows(cluster_rows *c, fc_arena *arena)
 }
 
 void
-fc_count_hidden(const float *x, size_t n, size_t d, const double *centroids, size_t k, fc_arena *arena, size_t *hidden)
+fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k, fc_arena *arena, size_t *hidden)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	cluster_rows c = {.x = x,.n = n,.d = d,.k = k,.centroids = centroids};
+	size_t		n = rows->n;
+	size_t		d = rows->d;
+	cluster_rows c = {.y = rows->y,.n = n,.d = d,.k = k,.centroids = centroids};
 	int32_t    *nearest = FC_TAKE(arena, k, int32_t);
 	double	   *distance = FC_TAKE(arena, k, double);
+	uint8_t    *hides = FC_TAKE(arena, k, uint8_t);
 
 	c.label = FC_TAKE(arena, n, int32_t);
 	c.part = FC_TAKE(arena, n * d, float);
 	c.values = FC_TAKE(arena, n, double);
-	label_rows(&c, arena);
+	label_rows(&c, rows, arena);
 	fc_nearest_others(centroids, k, d, nearest, distance);
+	memset(hides, 0, k);
+	find_hidden(&c, nearest, arena, hides);
+	if (rows->y != rows->x)
+	{
+		float	   *others = FC_TAKE(arena, n * d, float);	/* without coordinates whose values repeat */
+
+		for (size_t i = 0; i < n * d; i++)
+			others[i] = rows->y[i % d] != rows->x[i % d] ? 0.0f : rows->x[i];
+		c.y = others;
+		find_hidden(&c, nearest, arena, hides);
+	}
 	*hidden = 0;
 	for (size_t a = 0; a < k; a++)
-	{
-		double		gap;
-
-		fc_check();
-		gap_within(&c, a, arena, &gap);
-		*hidden += gap > 0.0 && nearest[a] >= 0 && gap >= FC_HIDDEN_SHARE * gap_between(&c, a, (size_t) nearest[a]);
-	}
+		*hidden += hides[a];
 	fc_arena_release(arena, mark);
 }

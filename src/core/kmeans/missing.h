@@ -8,7 +8,7 @@
  *
  *     R^2 = (sum_j n_j (p_j - p)^2 - (m - 1) p (1 - p)) / (n p (1 - p)),
  *
- * less what m clusters explain by chance (Kelley 1935).  The first sum over p (1 - p) is chi-squared with m - 1 degrees of freedom where
+ * minus the part that m clusters explain by chance (Kelley 1935).  The first sum over p (1 - p) is chi-squared with m - 1 degrees of freedom where
  * values are missing at random.  NULLs are informative where this is significant at FC_MISSING_LEVEL over all columns and
  *     R^2 >= FC_MISSING_ALONE     where no other column has R^2 >= FC_MISSING_SLIGHT,
  *            FC_MISSING_FEW       where at most half of all columns have, rounded up,

@@ -47,7 +47,7 @@ double		fc_scale_rows(float *x, size_t count);
  * ---- wide rows on their leading principal axes ----
  *
  * The centroids of k separated clusters lie on k - 1 axes, which are the leading ones where clusters are farther apart than
- * rows are noisy in any one direction (Ding & He 2004).  What is left out is noise: a search there is quicker by
+ * rows are noisy in any one direction (Ding & He 2004).  The other axes hold noise: a search there is quicker by
  * d / axes, and meets fewer false minima.
  */
 #define FC_AXES_WIDE		128	/* from so many dimensions on */

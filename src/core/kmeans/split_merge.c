@@ -17,8 +17,8 @@
  * Cost of a round: k^2 d multiply-adds, 8 n d, and a few Lloyd steps.
  *
  * Where no cluster may have more than some weight, one that has is split in two across its first axis, at the median where the means of the
- * pieces would not divide it about evenly.  The second centroid comes from two clusters near each other that have together what one may have:
- * those that cost least are joined.  Rows then go to their nearest centroids, and the next round takes what is too large still.  Where no cluster
+ * pieces would not divide it about evenly.  The second centroid comes from two clusters near each other that together have at most the rows of one:
+ * those that cost least are joined.  Rows then go to their nearest centroids, and the next round splits the clusters that are still too large.  Where no cluster
  * is too large, Lloyd's steps go on as long as that stays so.  Cost of a round: that of a Lloyd step, k^2 d, and 16 d for each row of a cluster
  * that is split.
  *

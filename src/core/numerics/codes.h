@@ -6,7 +6,7 @@
  *     | z . u - a scale q . b |  <=  ||f|| ||u|| + ||a q|| ||e||
  *
  * q . b is summed in integers, so the only roundings are those of the few numbers above.  Rows and vectors may be
- * projections to leading axes of what is meant; then ||rest of the row|| ||rest of the vector|| comes on top.
+ * projections of the vector to leading axes; then ||rest of the row|| ||rest of the vector|| comes on top.
  */
 #ifndef FC_NUMERICS_CODES_H
 #define FC_NUMERICS_CODES_H
@@ -24,11 +24,11 @@ typedef struct fc_codes
 	int8_t	   *bytes;			/* room / 16 groups of 16 vectors, four coordinates after four; or NULL */
 	float	   *floats;			/* room x width, or NULL: the machine multiplies bytes */
 	int32_t    *shift;			/* 128 times the sum of b */
-	float	   *half;			/* half the square of what is meant */
+	float	   *half;			/* half the square of the vector */
 	float	   *scale;
 	float	   *length;			/* at least ||u|| */
 	float	   *error;			/* at least ||e|| */
-	float	   *rest;			/* at least the length of what the coordinates leave out */
+	float	   *rest;			/* at least the length of the part outside the coordinates */
 } fc_codes;
 
 /* A row z in bytes. */
@@ -37,7 +37,7 @@ typedef struct fc_coded_row
 	float		scale;			/* a */
 	float		length;			/* at least ||a q|| */
 	float		error;			/* at least ||f|| and other errors that a vector's length multiplies */
-	float		rest;			/* at least the length of what the coordinates leave out */
+	float		rest;			/* at least the length of the part outside the coordinates */
 } fc_coded_row;
 
 /* Has the machine an instruction for dot products of bytes? */

@@ -187,7 +187,7 @@ second_of(const box_search *s)
 	return fminf(s->second, REACH * s->squared + s->margin);
 }
 
-/* What is farther is of no interest. */
+/* Centroids that are farther are not searched. */
 static inline float
 limit_of(const box_search *s)
 {

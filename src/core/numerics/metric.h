@@ -22,7 +22,7 @@ typedef enum fc_metric
 
 const char *fc_metric_name(fc_metric metric);
 
-/* What is told of a row and a centroid: the distance, 1 - cos or -x . c, of what fc_operator_distance measures. */
+/* The public distance of a row and a centroid, 1 - cos or -x . c, from that of fc_operator_distance. */
 double		fc_metric_distance(fc_metric metric, double measured);
 
 /*

@@ -17,7 +17,7 @@
 /*
  * values (r, descending) and vectors (r x n, orthonormal rows) of the symmetric matrix a (n x n;
  * destroyed).  r <= n.  Iterated, it ends when residuals ||A u - theta u|| are below 1e-9 theta_1, or when
- * sum theta^2 (what the r pairs explain of ||A||^2) grew by less than 1e-8 of itself in a round, 100 at most:
+ * sum theta^2 (the part of ||A||^2 that the r pairs explain) grew by less than 1e-8 of itself in a round, 100 at most:
  * in a spectrum that hardly falls, which of many equal axes are found does not matter.
  */
 void		fc_leading_eigen(double *a, size_t n, size_t r, fc_arena *arena,

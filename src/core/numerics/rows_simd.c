@@ -91,7 +91,7 @@ dot_rows(const float *a, size_t rows, size_t d, const float *x, const float *tai
 		y[r] = fold(sum[r]);
 }
 
-/* d < 16: a row and what follows it against x padded with zeros; the last rows from a copy. */
+/* d < 16: a row and the numbers after it against x padded with zeros; the last rows from a copy. */
 INLINE void
 short_rows(const float *a, size_t rows, size_t d, const float *x, float *y)
 {
@@ -356,6 +356,17 @@ enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)
 	*next = (vfloat) choose(closer, (vint) loser, (vint) *next);
 }
 
+/* The same of all; NaN does not enter. */
+INLINE void
+enter_one(float score, int32_t place, float *lowest, float *second, int32_t *label)
+{
+	const float higher = *lowest > score ? *lowest : score;
+
+	*second = higher < *second ? higher : *second;
+	*label = score < *lowest ? place : *label;
+	*lowest = score < *lowest ? score : *lowest;
+}
+
 FC_CLONES
 void
 fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
@@ -370,22 +381,13 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t f
 	place += (int32_t) first;
 	for (; j + VECTOR_LANES <= count; j += VECTOR_LANES, place += VECTOR_LANES)
 		enter(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j), place, &low, &next, &argument);
-	for (size_t lane = 0; j < count; j++, lane++)
+	for (size_t lane = 0; j > 0 && lane < VECTOR_LANES; lane++)
 	{
-		vfloat		score = (vfloat) {0} + INFINITY;
-
-		score[lane] = half_norms[j] - dots[j];
-		enter(score, place, &low, &next, &argument);
+		enter_one(low[lane], argument[lane], lowest, second, label);
+		*second = next[lane] < *second ? next[lane] : *second;
 	}
-	for (size_t lane = 0; lane < VECTOR_LANES; lane++)
-	{
-		*second = fminf(*second, fminf(next[lane], fmaxf(low[lane], *lowest)));
-		if (low[lane] < *lowest)
-		{
-			*lowest = low[lane];
-			*label = argument[lane];
-		}
-	}
+	for (; j < count; j++)
+		enter_one(half_norms[j] - dots[j], (int32_t) (first + j), lowest, second, label);
 }
 
 INLINE float

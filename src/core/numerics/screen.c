@@ -307,7 +307,7 @@ bounds_cost(const fc_screen *screen, int way)
 	return (double) screen->k * ((codes->bytes != NULL ? BYTE_WORK : 1.0) * (double) codes->width + BOUND_WORK) + CODE_WORK * d + axes;
 }
 
-/* and what bounds leave, where a row that is given up costs so much more. */
+/* and the candidates that bounds leave, where a row that is given up costs more. */
 static double
 left_cost(const fc_screen *screen, const fc_screen_record *record, double given_up)
 {
@@ -371,7 +371,7 @@ keep_record(fc_screen_record *record, size_t rows, double measured, double given
 
 /* ---- rows ---- */
 
-/* What is known of a row, and the centroids that may be nearest. */
+/* The bounds of a row, and the centroids that may be nearest. */
 typedef struct screened_row
 {
 	fc_coded_row coded;
@@ -478,7 +478,7 @@ code_whole(const fc_screen *screen, size_t n, const screen_work *w)
 	}
 }
 
-/* Rows along the axes, and bounds of what those leave out. */
+/* Rows along the axes, and bounds of the part outside the axes. */
 static void
 code_leading(const fc_screen *screen, size_t n, const screen_work *w)
 {

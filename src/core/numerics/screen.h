@@ -3,14 +3,14 @@
  *
  * Rows and centroids are brought to the centroids' mean, y = x - m and v = c - m, and then
  *
- *     leading   to their coordinates along the `lead` principal axes of the centroids, and the length of what those leave out,
+ *     leading   to their coordinates along the `lead` principal axes of the centroids, and the length of the part outside them,
  *     whole     to all coordinates, where the machine multiplies bytes; so do rows of which leading leaves too much,
  *
  * as bytes (codes.h).  The integers' dot products bound ||v||^2 / 2 - y . v from both sides: the centroids whose lower bound
  * is above the least upper one are not nearest, and of the others distances are measured.  Labels are those of all distances.
  *
  * Which way is cheapest, those two or a matrix product of all, depends on the rows.  The first blocks of rows try them, and
- * the means of what is left to measure decide from then on.
+ * the means of the candidates left decide from then on.
  *
  * SuperKMeans, PDX (Kuffo, Krippner, Boncz 2025) drop centroids by leading dimensions and estimates; here bounds are proven.
  */
@@ -57,7 +57,7 @@ typedef struct fc_screen
 
 #define FC_SCREEN_FARTHEST	0x1p60	/* lengths, and their inverse, within which nothing overflows or vanishes */
 
-/* At least the length of what the axes leave out of a vector: of its square, that along the axes, and more for roundings. */
+/* At least the length of the part of a vector outside the axes: of its square, that along the axes, and more for roundings. */
 static inline double
 fc_screen_left_out(const fc_screen *screen, double square, double along, double more)
 {
@@ -80,7 +80,7 @@ fc_screen_suits(size_t k, size_t d)
 	return k >= FC_SCREEN_CLUSTERS && d >= FC_SCREEN_DIMENSIONS;
 }
 
-/* Bytes of a screen and of what fc_screen_build takes from its arena. */
+/* Bytes of a screen, and bytes that fc_screen_build takes from its arena. */
 size_t		fc_screen_worksize(size_t k, size_t d);
 
 /*

@@ -79,7 +79,7 @@ void		fc_operator_write(const fc_operator *op, fc_operator_header *header);
 /* A view into valid bytes. */
 void		fc_operator_view(const fc_operator_header *header, fc_operator *op);
 
-/* Validate size untrusted bytes aligned to 8, but for what fc_operator_verify does: FC_OK or FC_EFORMAT. */
+/* Validate size untrusted bytes aligned to 8, without the checks of fc_operator_verify: FC_OK or FC_EFORMAT. */
 fc_status	fc_operator_check(const void *bytes, size_t size);
 
 #endif							/* FC_OPERATOR_BYTES_H */

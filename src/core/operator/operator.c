@@ -1,5 +1,5 @@
 /*
- * operator.c - what an operator V = F_1 F_2 ... F_Q does to one row.
+ * operator.c - applies an operator V = F_1 F_2 ... F_Q to one row.
  *
  *     project:  y = F_1 (F_2 ( ... (F_Q x)))
  *

@@ -82,7 +82,7 @@ fc_status	fc_step_check(const void *bytes, size_t size);
 
 /*
  * Add one row (d doubles); folds when the batch is full.  op is a view of the operator inside
- * with what speeds it up (sliced factors, expanded rows), or NULL.  Scratch: fc_step_scratch floats for the capacity of the state.
+ * with its faster forms (sliced factors, expanded rows), or NULL.  Scratch: fc_step_scratch floats for the capacity of the state.
  */
 size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
 void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch);
@@ -99,7 +99,7 @@ void		fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, si
 /* target += source, waiting rows included, of the same kind and operator (FC_EMISMATCH).  FC_EOVERFLOW.  Scratch: fc_step_scratch floats for target. */
 fc_status	fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch);
 
-/* What a state says, waiting rows included; the arrays are the caller's. */
+/* The results of a state, waiting rows included; the arrays are the caller's. */
 typedef struct fc_step_result
 {
 	int64_t		count;

@@ -202,9 +202,8 @@ landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch, double
 		along += x[c] * op->offset[c];
 	if (fc_operator_is_codebook(op))
 	{
-		fc_row_dots(x, op->factor[0].values, op->k, op->d, dots);
 		for (size_t j = 0; j < op->k; j++)
-			dots[j] += along;
+			dots[j] = along + fc_row_product(x, op->factor[0].values + j * op->d, op->d);
 		return;
 	}
 	for (size_t c = 0; c < op->d; c++)
@@ -239,7 +238,8 @@ landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch, d
 
 	if (fc_operator_is_codebook(op))
 	{
-		fc_row_distances(x, op->offset, op->factor[0].values, op->k, op->d, distances);
+		for (size_t j = 0; j < op->k; j++)
+			distances[j] = fc_row_distance(x, op->offset, op->factor[0].values + j * op->d, op->d);
 		return;
 	}
 	square = shifted_dots(op, x, scratch);

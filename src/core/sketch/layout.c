@@ -157,21 +157,14 @@ forget_bounds(fc_sketch *sketch, const fc_sketch_parts *parts)
 static void
 copy_moments(const fc_sketch_parts *from, fc_wide up, int down, const fc_sketch_parts *to)
 {
-	size_t		count = 2 * to->moments;
-
-	for (size_t begin = 0, end; begin < count; begin = end)
+	for (size_t j = 0; j < 2 * to->moments; j++)
 	{
-		end = fc_sketch_block_end(begin, count);
-		fc_check();
-		for (size_t j = begin; j < end; j++)
-		{
-			fc_wide		value = from->z != NULL ? from->z[j] : from->wide_z[j];
+		fc_wide		value = from->z != NULL ? from->z[j] : from->wide_z[j];
 
-			if (to->z != NULL)
-				to->z[j] = (int64_t) (value >> down);
-			else
-				to->wide_z[j] = value * up;
-		}
+		if (to->z != NULL)
+			to->z[j] = (int64_t) (value >> down);
+		else
+			to->wide_z[j] = value * up;
 	}
 }
 

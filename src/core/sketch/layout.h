@@ -126,16 +126,6 @@ typedef struct fc_sketch_parts
 
 fc_sketch_parts fc_sketch_open_parts(const fc_sketch *sketch);
 
-/* Numbers of a sketch between two checks. */
-#define FC_SKETCH_BLOCK ((size_t) 1 << 18)
-
-/* The end of the block that begins at `begin`, of `count` numbers. */
-static inline size_t
-fc_sketch_block_end(size_t begin, size_t count)
-{
-	return count - begin < FC_SKETCH_BLOCK ? count : begin + FC_SKETCH_BLOCK;
-}
-
 /* Bytes of a sketch with these flags (capacity counts when open). */
 size_t		fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity);
 size_t		fc_sketch_bytes(const fc_sketch *sketch);

@@ -54,8 +54,8 @@ typedef struct pilot_work
 	float	   *tile;			/* TILE_ROWS x d */
 } pilot_work;
 
-size_t
-fc_pilot_dimensions(size_t d, const fc_pilot_options *options)
+static size_t
+reduced_dimensions(size_t d, const fc_spec_options *options)
 {
 	size_t		wanted = 2 * options->clusters > 16 ? 2 * options->clusters : 16;
 
@@ -221,12 +221,10 @@ spacing(const pilot_work *w, const float *reduced)
 	return scale * pow((double) w->clusters, -1.0 / (double) w->n);
 }
 
-size_t
-fc_pilot_sample_centroid_limit(const fc_pilot_options *options)
+static size_t
+most_sample_centroids(size_t clusters)
 {
-	size_t		most = 3 * larger(options->clusters, 2);
-
-	return most < MOST_SAMPLE_CENTROIDS ? most : MOST_SAMPLE_CENTROIDS;
+	return smaller(3 * larger(clusters, 2), MOST_SAMPLE_CENTROIDS);
 }
 
 /* Does a sample centroid lie within a typical row's distance of its centroid? */
@@ -255,8 +253,7 @@ near_sample_centroid(const fc_pilot_result *result, const float *point)
 static void
 add_sample_centroids(const pilot_work *w, fc_pilot_result *result, size_t k, int exponent)
 {
-	fc_pilot_options options = {.clusters = w->clusters};
-	size_t		limit = fc_pilot_sample_centroid_limit(&options);
+	size_t		limit = most_sample_centroids(w->clusters);
 
 	for (size_t j = 0; j < k && result->sample_centroid_count < limit; j++)
 	{
@@ -332,22 +329,26 @@ find_trimmed_centroids(pilot_work *w, fc_pilot_result *result)
 }
 
 fc_status
-fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_pilot_options *options,
-		 fc_arena *arena, fc_pilot_result *result)
+fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
+		 fc_arena *work, fc_arena *found, fc_pilot_result *result)
 {
-	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = fc_pilot_dimensions(d, options),
-	.clusters = larger(options->clusters, 1),.seed = options->seed,.arena = arena};
-	fc_mark		used = fc_arena_mark(arena);
+	pilot_work w = {.x = x,.weight = weight,.rows = rows,.d = d,.n = reduced_dimensions(d, options),
+	.clusters = larger(options->clusters, 1),.seed = options->seed,.arena = work};
+	fc_mark		used = fc_arena_mark(work);
 	double		largest;
 
-	w.inlier = FC_TAKE(arena, rows, size_t);
-	w.inlier_weight = FC_TAKE(arena, rows, double);
-	w.scaled = FC_TAKE(arena, rows * d, float);
-	w.centroids = FC_TAKE(arena, 2 * larger(options->clusters, 2) * w.n, double);
-	w.cluster_weight = FC_TAKE(arena, 2 * larger(options->clusters, 2), double);
-	w.tile = FC_TAKE(arena, TILE_ROWS * d, float);
-	result->n = w.n;
-	fc_trim(x, weight, rows, d, INLIER_FRACTION, arena, w.inlier, &w.count);
+	*result = (fc_pilot_result) {.n = w.n};
+	result->center = FC_TAKE(found, d, double);
+	result->basis = FC_TAKE(found, w.n * d, float);
+	result->reduced = FC_TAKE(found, rows * w.n, float);
+	result->sample_centroids = FC_TAKE(found, most_sample_centroids(w.clusters) * w.n, float);
+	w.inlier = FC_TAKE(work, rows, size_t);
+	w.inlier_weight = FC_TAKE(work, rows, double);
+	w.scaled = FC_TAKE(work, rows * d, float);
+	w.centroids = FC_TAKE(work, 2 * larger(options->clusters, 2) * w.n, double);
+	w.cluster_weight = FC_TAKE(work, 2 * larger(options->clusters, 2), double);
+	w.tile = FC_TAKE(work, TILE_ROWS * d, float);
+	fc_trim(x, weight, rows, d, INLIER_FRACTION, work, w.inlier, &w.count);
 	find_center(&w, result->center);
 	largest = find_largest(&w, result->center);
 	if (!isfinite(largest))
@@ -358,7 +359,7 @@ fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_
 	reduce_rows(&w, result);
 	find_within(&w, result);
 	find_trimmed_centroids(&w, result);
-	fc_arena_release(arena, used);
+	fc_arena_release(work, used);
 	result->within_deviation = ldexp(result->within_deviation, result->exponent);
 	result->sigma = SIGMA_RATIO * result->within_deviation;
 	return isfinite(result->sigma) && result->sigma > 0.0 ? FC_OK : FC_EVALUE;
@@ -409,18 +410,10 @@ move_to_origin(size_t rows, size_t d, fc_arena *work, fc_pilot_result *found)
 
 #define PILOT_PASSES	8.0		/* measured: axes and k-means of the sample */
 
-static fc_pilot_options
-pilot_of_spec(size_t d, const fc_spec_options *options)
-{
-	return (fc_pilot_options) {options->clusters, smaller(options->dimensions, d), options->seed};
-}
-
 size_t
 fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced)
 {
-	fc_pilot_options pilot = pilot_of_spec(d, options);
-
-	*reduced = fc_pilot_dimensions(d, &pilot);
+	*reduced = reduced_dimensions(d, options);
 	if (options->frequencies > 0)
 		return options->frequencies;
 	return smaller(larger(MOMENTS_PER_UNKNOWN * options->clusters * *reduced, LEAST_FREQUENCIES), FC_MAX_MOMENTS);
@@ -455,18 +448,10 @@ fc_status
 fc_spec_choose(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
 			   fc_arena *work, fc_arena *found, fc_spec_parts *parts)
 {
-	fc_pilot_options pilot = pilot_of_spec(d, options);
-	size_t		n = fc_pilot_dimensions(d, &pilot);
-	fc_pilot_result result = {0};
-	double	   *sigmas;
-	fc_status	status;
+	double	   *sigmas = FC_TAKE(found, larger(options->scale_count, 1), double);
+	fc_pilot_result result;
+	fc_status	status = fc_pilot(x, weight, rows, d, options, work, found, &result);
 
-	result.center = FC_TAKE(found, d, double);
-	result.basis = FC_TAKE(found, n * d, float);
-	result.reduced = FC_TAKE(found, rows * n, float);
-	result.sample_centroids = FC_TAKE(found, fc_pilot_sample_centroid_limit(&pilot) * n, float);
-	sigmas = FC_TAKE(found, larger(options->scale_count, 1), double);
-	status = fc_pilot(x, weight, rows, d, &pilot, work, &result);
 	if (status != FC_OK)
 		return status;
 	if (options->zero_center)

@@ -17,41 +17,6 @@
 #include "base/fc.h"
 #include "sketch/spec.h"
 
-typedef struct fc_pilot_options
-{
-	size_t		clusters;		/* k */
-	size_t		dimensions;		/* reduced dimension wanted; 0: d if d <= 24, else min(d, max(2k, 16)) */
-	uint64_t	seed;
-} fc_pilot_options;
-
-typedef struct fc_pilot_result
-{
-	double	   *center;			/* d, the mean of the trimmed rows, from the caller */
-	float	   *basis;			/* n x d with orthonormal rows, from the caller; unused when n == d */
-	size_t		n;				/* reduced dimension */
-	double		within_deviation;	/* s_w, in units of x */
-	double		sigma;			/* 1.2 s_w; > 0 even when all rows are equal */
-	int			exponent;		/* reduced and sample centroids are in units of 2^exponent: floats of any data */
-	float	   *reduced;		/* rows x n: basis (x - center), every sample row, from the caller */
-	float	   *sample_centroids;	/* fc_pilot_sample_centroid_limit x n, from the caller: centroids in the units of reduced */
-	size_t		sample_centroid_count;
-} fc_pilot_result;
-
-size_t		fc_pilot_dimensions(size_t d, const fc_pilot_options *options);
-size_t		fc_pilot_sample_centroid_limit(const fc_pilot_options *options);
-
-/*
- * x is rows x d, double; weight (multiplicity) NULL means all 1.  Scale
- * equivariant: x times c gives sigma times c.  d up to FC_MAX_DIM: the principal axes
- * come from blocked subspace iterations with checks when min(rows, d) > 512.  The weights sum to more than 0.  FC_EVALUE: differences of
- * rows or their spread are beyond doubles.
- */
-fc_status	fc_pilot(const double *x, const double *weight, size_t rows, size_t d,
-					 const fc_pilot_options *options,
-					 fc_arena *arena, fc_pilot_result *result);
-
-/* ---- the parts of a spec ---- */
-
 typedef enum fc_structure
 {
 	FC_STRUCTURE_AUTO,			/* from FC_STRUCTURED_CROSSOVER reduced dimensions on */
@@ -63,7 +28,7 @@ typedef struct fc_spec_options
 {
 	size_t		clusters;		/* k */
 	size_t		frequencies;	/* 0: 5 k n, 128 at least */
-	size_t		dimensions;		/* reduced; 0: by the pilot */
+	size_t		dimensions;		/* reduced; 0: d if d <= 24, else min(d, max(2k, 16)) */
 	size_t		pilot_rows;		/* stored with the spec, at most */
 	double		sigma;			/* 0: by the pilot */
 	const double *scales;		/* scale_count sigmas in units of that one, or NULL */
@@ -74,6 +39,30 @@ typedef struct fc_spec_options
 	bool		cosine;			/* the rows given are of length 1 already */
 	uint64_t	seed;
 } fc_spec_options;
+
+typedef struct fc_pilot_result
+{
+	double	   *center;			/* d, the mean of the trimmed rows */
+	float	   *basis;			/* n x d with orthonormal rows; unused when n == d */
+	size_t		n;				/* reduced dimension */
+	double		within_deviation;	/* s_w, in units of x */
+	double		sigma;			/* 1.2 s_w; > 0 even when all rows are equal */
+	int			exponent;		/* reduced and sample centroids are in units of 2^exponent: floats of any data */
+	float	   *reduced;		/* rows x n: basis (x - center), every sample row */
+	float	   *sample_centroids;	/* centroids in the units of reduced */
+	size_t		sample_centroid_count;
+} fc_pilot_result;
+
+/*
+ * x is rows x d, double; weight (multiplicity) NULL means all 1.  Scale
+ * equivariant: x times c gives sigma times c.  d up to FC_MAX_DIM: the principal axes
+ * come from blocked subspace iterations with checks when min(rows, d) > 512.  The weights sum to more than 0.  The arrays of the
+ * result are in the arena `found`.  FC_EVALUE: differences of rows or their spread are beyond doubles.
+ */
+fc_status	fc_pilot(const double *x, const double *weight, size_t rows, size_t d, const fc_spec_options *options,
+					 fc_arena *work, fc_arena *found, fc_pilot_result *result);
+
+/* ---- the parts of a spec ---- */
 
 /* How many frequencies and reduced dimensions a spec will have; about the multiply-adds of fc_spec_choose. */
 size_t		fc_spec_frequencies(size_t d, const fc_spec_options *options, size_t *reduced);

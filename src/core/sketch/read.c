@@ -84,15 +84,10 @@ fc_sketch_moments(const fc_sketch *sketch, double *re, double *im)
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	double		unit = component_unit(sketch);
 
-	for (size_t begin = 0, end; begin < parts.moments; begin = end)
+	for (size_t j = 0; j < parts.moments; j++)
 	{
-		end = fc_sketch_block_end(begin, parts.moments);
-		fc_check();
-		for (size_t j = begin; j < end; j++)
-		{
-			re[j] = unit * component(&parts, j);
-			im[j] = unit * component(&parts, parts.moments + j);
-		}
+		re[j] = unit * component(&parts, j);
+		im[j] = unit * component(&parts, parts.moments + j);
 	}
 }
 
@@ -103,16 +98,10 @@ fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b)
 	fc_sketch_parts pb = fc_sketch_open_parts(b);
 	double		unit_a = component_unit(a);
 	double		unit_b = component_unit(b);
-	size_t		count = 2 * pa.moments;
 	double		sum = 0;
 
-	for (size_t begin = 0, end; begin < count; begin = end)
-	{
-		end = fc_sketch_block_end(begin, count);
-		fc_check();
-		for (size_t j = begin; j < end; j++)
-			sum += unit_a * component(&pa, j) * (unit_b * component(&pb, j));
-	}
+	for (size_t j = 0; j < 2 * pa.moments; j++)
+		sum += unit_a * component(&pa, j) * (unit_b * component(&pb, j));
 	return sum / (double) pa.moments;
 }
 
@@ -152,18 +141,19 @@ bounds_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
 	return true;
 }
 
-/* Is one of these sums beyond the limit?  Moving windows ask at every row, so the loop has no branches. */
+/* Is a sum of the moments beyond the limit?  Moving windows ask at every row, so the loop has no branches. */
 static bool
-is_beyond(const fc_sketch_parts *parts, size_t begin, size_t end, fc_wide limit)
+is_beyond(const fc_sketch_parts *parts, fc_wide limit)
 {
+	size_t		count = 2 * parts->moments;
 	uint64_t	most = (uint64_t) limit;
 	bool		beyond = false;
 
 	if (parts->z == NULL)
-		for (size_t j = begin; j < end; j++)
+		for (size_t j = 0; j < count; j++)
 			beyond |= parts->wide_z[j] > limit || parts->wide_z[j] < -limit;
 	else if (limit <= INT64_MAX)
-		for (size_t j = begin; j < end; j++)
+		for (size_t j = 0; j < count; j++)
 			beyond |= (uint64_t) parts->z[j] + most > 2 * most;
 	return beyond;
 }
@@ -171,9 +161,7 @@ is_beyond(const fc_sketch_parts *parts, size_t begin, size_t end, fc_wide limit)
 fc_status
 fc_sketch_check_sums(const fc_sketch *sketch)
 {
-	size_t		count;
-	fc_sketch_parts view = fc_sketch_open_parts(sketch);
-	const fc_sketch_parts *parts = &view;
+	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	fc_wide		limit;
 	fc_wide		sums = sketch->weight | sketch->weight2;
 
@@ -181,22 +169,14 @@ fc_sketch_check_sums(const fc_sketch *sketch)
 		return FC_EFORMAT;
 	limit = sketch->weight << FC_COSINE_BITS;
 	limit += limit >> 20;		/* a rounded cosine may pass 1 by an ulp */
-	for (size_t i = 0; i < FC_SKETCH_SUMS * parts->tracked; i++)
-		sums |= parts->sum[i];
+	for (size_t i = 0; i < FC_SKETCH_SUMS * parts.tracked; i++)
+		sums |= parts.sum[i];
 	if (sketch->count == 0 && sums != 0)
 		return FC_EFORMAT;
-	for (size_t i = 0; i < parts->tracked; i++)
-		if (parts->high[i] < 0 || parts->low[i] < 0)
+	for (size_t i = 0; i < parts.tracked; i++)
+		if (parts.high[i] < 0 || parts.low[i] < 0)
 			return FC_EFORMAT;
-	count = 2 * parts->moments;
-	for (size_t begin = 0, end; begin < count; begin = end)
-	{
-		end = fc_sketch_block_end(begin, count);
-		fc_check();
-		if (is_beyond(parts, begin, end, limit))
-			return FC_EFORMAT;
-	}
-	return FC_OK;
+	return is_beyond(&parts, limit) ? FC_EFORMAT : FC_OK;
 }
 
 bool

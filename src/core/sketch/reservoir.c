@@ -31,22 +31,6 @@ fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count, const do
 	reservoir->used++;
 }
 
-bool
-fc_reservoir_is_sound(const fc_reservoir *reservoir)
-{
-	if (reservoir->used > 2 * reservoir->capacity)
-		return false;
-	for (size_t i = 0; i < reservoir->used; i++)
-	{
-		const fc_reservoir_entry *entry = &reservoir->entries[i];
-
-		if (entry->hash > reservoir->threshold || entry->count < 1 || entry->row >= 2 * reservoir->capacity ||
-			!fc_all_finite(reservoir->values + entry->row * reservoir->d, reservoir->d))
-			return false;
-	}
-	return true;
-}
-
 /* The entries in the order of their hashes, equal rows as one; returns how many. */
 static size_t
 merge_entries(const fc_reservoir *from, const fc_keyed *order, fc_reservoir_entry *entries)
@@ -90,7 +74,6 @@ fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reserv
 		memcpy(copy->values + i * d, reservoir->values + copy->entries[i].row * d, d * sizeof(double));
 		copy->entries[i].row = i;
 	}
-	FC_ASSERT(fc_reservoir_is_sound(copy));
 }
 
 void

@@ -55,9 +55,6 @@ fc_reservoir_is_full(const fc_reservoir *reservoir)
 /* Add a row that is wanted; there is memory for it. */
 void		fc_reservoir_put(fc_reservoir *reservoir, uint64_t hash, int64_t count, const double *row);
 
-/* The invariant of a reservoir: asserted after each compaction. */
-bool		fc_reservoir_is_sound(const fc_reservoir *reservoir);
-
 /* copy: in the arena, of at most R entries in the order of their hashes, entry i with row i; the source stays as it is. */
 void		fc_reservoir_compacted(const fc_reservoir *reservoir, fc_arena *arena, fc_reservoir *copy);
 

@@ -56,18 +56,11 @@ far_angles(const fc_prepared *prepared, const double *y, double *transform, doub
 static void
 add_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight)
 {
-	size_t		count = 2 * parts->moments;
-
-	for (size_t begin = 0, end; begin < count; begin = end)
-	{
-		end = fc_sketch_block_end(begin, count);
-		fc_check();
-		for (size_t j = begin; j < end; j++)
-			if (parts->z != NULL)
-				parts->z[j] += weight * prepared->phases[j];
-			else
-				parts->wide_z[j] += (fc_wide) weight * prepared->phases[j];
-	}
+	for (size_t j = 0; j < 2 * parts->moments; j++)
+		if (parts->z != NULL)
+			parts->z[j] += weight * prepared->phases[j];
+		else
+			parts->wide_z[j] += (fc_wide) weight * prepared->phases[j];
 }
 
 /* The integers of the row in prepared->value, in double; uses prepared->limbs. */
@@ -243,13 +236,8 @@ fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const flo
 		find_phases(prepared, y + r * prepared->n);
 		prepared->isa->weigh(prepared, weights[r]);
 	}
-	for (size_t begin = 0, end; begin < twice; begin = end)
-	{
-		end = fc_sketch_block_end(begin, twice);
-		fc_check();
-		for (size_t j = begin; j < end; j++)
-			parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS);
-	}
+	for (size_t j = 0; j < twice; j++)
+		parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS);
 }
 
 /* The moments of the row brought in: among the waiting ones where they fit, else in 128 bits. */
@@ -529,21 +517,15 @@ fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
 static fc_status
 combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor)
 {
-	size_t		count = 2 * to->moments;
 	bool		overflow = false;
 
 	for (size_t i = 0; i < FC_SKETCH_SUMS * to->tracked; i++)
 		overflow |= add_multiple(&to->sum[i], factor, from->sum[i]);
-	for (size_t begin = 0, end; begin < count; begin = end)
-	{
-		end = fc_sketch_block_end(begin, count);
-		fc_check();
-		for (size_t j = begin; j < end; j++)
-			if (to->z != NULL)
-				to->z[j] += (int64_t) factor * from->z[j];
-			else
-				to->wide_z[j] += factor * (from->z != NULL ? from->z[j] : from->wide_z[j]);
-	}
+	for (size_t j = 0; j < 2 * to->moments; j++)
+		if (to->z != NULL)
+			to->z[j] += (int64_t) factor * from->z[j];
+		else
+			to->wide_z[j] += factor * (from->z != NULL ? from->z[j] : from->wide_z[j]);
 	return overflow ? FC_EOVERFLOW : FC_OK;
 }
 

@@ -269,19 +269,3 @@ fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale)
 	parts->center = center;
 	parts->scale = scale;
 }
-
-void
-fc_spec_user_frequency(const fc_spec *spec, const float *omega, double *row)
-{
-	const double *scale = fc_spec_scale(spec);
-	const float *basis = fc_spec_basis(spec);
-	size_t		d = spec->dim;
-
-	for (size_t i = 0; i < d; i++)
-		row[i] = basis == NULL ? (double) omega[i] : 0.0;
-	for (size_t r = 0; basis != NULL && r < spec->reduced; r++)
-		for (size_t i = 0; i < d; i++)
-			row[i] += (double) omega[r] * (double) basis[r * d + i];
-	for (size_t i = 0; i < d; i++)
-		row[i] = row[i] / spec->sigma / (scale ? scale[i] : 1.0);
-}

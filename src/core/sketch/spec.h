@@ -200,7 +200,4 @@ fc_spec_parts fc_spec_parts_of(const fc_spec *spec);
  */
 void		fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale);
 
-/* omega_j (dim) in user units, of its row in reduced coordinates: phi_j(x) = exp(i omega_j . (x - center)). */
-void		fc_spec_user_frequency(const fc_spec *spec, const float *omega, double *row);
-
 #endif							/* FC_SKETCH_SPEC_H */

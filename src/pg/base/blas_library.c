@@ -10,7 +10,7 @@
  * (undefined symbol: sgetrs_N_parallel).  So the libblas.so.3 and liblapack.so.3 that lie beside the
  * OpenBLAS are opened with it.  L-BFGS-B, and every library that this backend loads later (PostGIS, numpy),
  * then binds to them, whatever the alternatives say.  OpenBLAS is taken from, in this order,
- * - what is in the process already (LD_PRELOAD, another extension),
+ * - libraries that the process has already (LD_PRELOAD, another extension),
  * - the directory of the serial build, or the one given to make,
  * - the system's choice.
  *

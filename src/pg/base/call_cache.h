@@ -11,7 +11,7 @@
 #include "pg/base/arguments.h"
 
 /*
- * The `size` bytes of this call site, cleared at first, and in *home the context of what belongs to them.  Where fn_extra is
+ * The `size` bytes of this call site, cleared at first, and in *home the memory context of their data.  Where fn_extra is
  * empty: they are there from then on.  Citus calls transition functions with a new FmgrInfo for every row: these share memory in the aggregate's context.
  */
 extern void *site_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home);

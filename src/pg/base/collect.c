@@ -105,13 +105,3 @@ receive_options(StringInfo message)
 	pq_copymsgbytes(message, (char *) options, size);
 	return options;
 }
-
-StringInfoData
-message_of(bytea *bytes)
-{
-	StringInfoData message = {0};
-
-	message.data = VARDATA_ANY(bytes);
-	message.len = message.maxlen = (int) VARSIZE_ANY_EXHDR(bytes);
-	return message;
-}

@@ -35,12 +35,20 @@ extern Size grown_room(Size room, Size n, const row_need *need);
 extern void check_same_dim(int32 left, int32 right);
 extern void check_state_size(Size bytes);
 
+/*
+ * How states of a kind, of type internal, get from workers to the leader.  A state begins with a pointer to this.  left += right, in the aggregate's
+ * context; left NULL: a copy of right.  The bytes that are sent are read in the order they were written.  train/scan_state.c lists the kinds.
+ */
+typedef struct state_kind
+{
+	void	   *(*combine) (FunctionCallInfo fcinfo, void *left, void *right);
+	void		(*serialize) (FunctionCallInfo fcinfo, void *state, StringInfo message);
+	void	   *(*deserialize) (FunctionCallInfo fcinfo, StringInfo message);
+} state_kind;
+
 /* Options, or NULL where none were given: a copy in the current context, sent, received. */
 extern Jsonb *copy_options(const Jsonb *options);
 extern void send_options(StringInfo message, const Jsonb *options);
 extern Jsonb *receive_options(StringInfo message);
-
-/* To read the bytes of a state; they stay where they are. */
-extern StringInfoData message_of(bytea *bytes);
 
 #endif							/* FASTCLUST_COLLECT_H */

@@ -62,6 +62,6 @@ report_blas_failure(const blas_failure *failure)
 			(errcode(ERRCODE_SYSTEM_ERROR),
 			 errmsg("could not load %s: %s", failure->library, failure->reason),
 			 beside ? errdetail("The OpenBLAS of this session is \"%s\".", failure->openblas) : 0,
-			 errhint("%s is installed, but what it needs is missing or does not fit. Install it again, on Debian with: "
+			 errhint("%s is installed, but one of its dependencies is missing or does not fit. Install it again, on Debian with: "
 					 "apt-get install --reinstall %s. Then connect again.", failure->library, failure->package)));
 }

@@ -2,7 +2,7 @@
  * values.h - the stored types: text and binary I/O, access.
  *
  * Each is a varlena whose bytes behind the length word are canonical, so one text
- * form (hex), one comparison (bytes) and one hash serve all.  What differs is the
+ * form (hex) and the comparison of bytea serve all.  What differs is the
  * core function that validates untrusted bytes.
  */
 #ifndef FASTCLUST_VALUES_H
@@ -34,16 +34,12 @@ extern bytea *value_bytes(const struct varlena *value);
 /* For describe(): the key, and the numbers as a JSON list. */
 extern void append_json_list(StringInfo json, const char *key, const double *values, Size count);
 
-/* The entry points prefix_in and prefix_recv of a type. */
+/* The entry point prefix_in of a type; and with it prefix_recv, of one that clients read and write. */
 #define VALUE_TYPE_IN(prefix, type) \
 SQL_FUNCTION(prefix##_in) { return value_in(fcinfo, &(type)); } \
+extern int	no_such_variable
+#define VALUE_TYPE(prefix, type) \
 SQL_FUNCTION(prefix##_recv) { return value_recv(fcinfo, &(type)); } \
-extern int	no_such_variable
-
-/* The same of prefix_out and prefix_send, for a type that may be an aggregate's state with rows waiting: closed(value) leaves. */
-#define VALUE_TYPE_OUT(prefix, closed) \
-SQL_FUNCTION(prefix##_out) { PG_RETURN_CSTRING(value_text((struct varlena *) closed(aligned_value(PG_GETARG_DATUM(0))))); } \
-SQL_FUNCTION(prefix##_send) { PG_RETURN_BYTEA_P(value_bytes((struct varlena *) closed(aligned_value(PG_GETARG_DATUM(0))))); } \
-extern int	no_such_variable
+VALUE_TYPE_IN(prefix, type)
 
 #endif							/* FASTCLUST_VALUES_H */

@@ -125,7 +125,7 @@ warn_of_law(const decode_call *call)
 			 : errhint("Decode with shift, clompr or auto, or make the spec with law gaussian.")));
 }
 
-/* Are the atoms as wide as the clusters, so that what they leave of the sketch tells of a poor fit? */
+/* Are the atoms as wide as the clusters, so that the residual of the sketch shows a poor fit? */
 static bool
 fits_widths(const decode_call *call)
 {

@@ -77,12 +77,6 @@ wave_spec_of_rows(const fc_operator_header *rows, bool sparse, int64 seed)
 	return spec;
 }
 
-/* (sample, seed, sparse) */
-SQL_FUNCTION(fastclust_wave_spec)
-{
-	PG_RETURN_POINTER(wave_spec_of_rows(OPERATOR_ARG(0), PG_GETARG_BOOL(2), PG_GETARG_INT64(1)));
-}
-
 bool
 null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec, int most, double moments[2])
 {
@@ -115,21 +109,6 @@ SQL_FUNCTION(fastclust_sample_null_moments)
 	if (!null_moments_of_rows(OPERATOR_ARG(0), SPEC_ARG(1), PG_GETARG_INT32(2), moments))
 		PG_RETURN_NULL();
 	return make_float8_array(moments, 2);
-}
-
-/* ---- counts ---- */
-
-/* How many columns are in pairs: with many columns a bound of bytes leaves some out. */
-SQL_FUNCTION(fastclust_describe_drift_counts)
-{
-	const fc_drift_counts *counts = DRIFT_COUNTS_ARG(0);
-	StringInfoData json;
-
-	initStringInfo(&json);
-	appendStringInfo(&json, "{\"rows\": %lld, \"dim\": %u, \"columns_in_pairs\": %u, \"pairs\": %zu, \"bytes\": %zu}",
-					 (long long) counts->rows, counts->dim, counts->plain, fc_drift_pairs(fc_drift_bits(counts)),
-					 fc_drift_counts_size(counts, fc_drift_width(counts->rows)));
-	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 
 /* ---- the test ---- */

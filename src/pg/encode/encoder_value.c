@@ -1,4 +1,4 @@
-/* encoder_value.c - the type encoder, and the contents of a value: describe, dim, feature_names and the internal lists */
+/* encoder_value.c - the type encoder, and the contents of a value: describe, feature_names and the internal lists */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
@@ -44,7 +44,7 @@ check_encoder(const void *bytes, size_t size)
 
 static const value_type encoder_type = {"encoder", check_encoder};
 
-VALUE_TYPE_IN(fastclust_encoder, encoder_type);
+VALUE_TYPE(fastclust_encoder, encoder_type);
 
 /* ---- words ---- */
 
@@ -93,7 +93,7 @@ category_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 
 	return name;
 }
 
-/* Is the dimension an indicator, of NULL in what is no category? */
+/* Is the dimension an indicator of NULL in a column that is no category? */
 static bool
 is_indicator(const fc_encoder_feature *feature, uint32 place)
 {
@@ -115,11 +115,6 @@ dimension_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32
 }
 
 /* ---- lists ---- */
-
-SQL_FUNCTION(fastclust_encoder_dim)
-{
-	PG_RETURN_INT32((int32) ENCODER_ARG(0)->dim);
-}
 
 static ArrayType *
 dimension_names(const fc_encoder_header *encoder)
@@ -166,34 +161,15 @@ SQL_FUNCTION(fastclust_encoder_columns)
 	PG_RETURN_POINTER(construct_array(names, (int) view.columns, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR));
 }
 
-static Datum
-units_of(FunctionCallInfo fcinfo, bool center)
-{
-	fc_encoder	view;
-
-	fc_encoder_view(ENCODER_ARG(0), &view);
-	if (!fc_encoder_is_scaled(&view))
-		PG_RETURN_NULL();
-	return make_float8_array(center ? view.center : view.scale, (int) view.dim);
-}
-
-SQL_FUNCTION(fastclust_encoder_center)
-{
-	return units_of(fcinfo, true);
-}
-
-SQL_FUNCTION(fastclust_encoder_scale)
-{
-	return units_of(fcinfo, false);
-}
-
-/* (encoder): rows (dimension, feature, kind, category, transform), dimensions from 1. */
+/* (encoder): rows (dimension, feature, kind, category, transform, center, scale), dimensions from 1. */
 SQL_FUNCTION(fastclust_encoder_features)
 {
 	fc_encoder	view;
+	bool		scaled;
 
 	fastclust_begin_rows(fcinfo);
 	fc_encoder_view(ENCODER_ARG(0), &view);
+	scaled = fc_encoder_is_scaled(&view);
 	for (Size i = 0; i < view.features; i++)
 		for (uint32 j = 0; j < view.feature[i].width; j++)
 		{
@@ -201,11 +177,13 @@ SQL_FUNCTION(fastclust_encoder_features)
 			bool		category = feature->kind == FC_FEATURE_CATEGORY;
 			bool		indicator = is_indicator(feature, j);
 			char	   *name = category ? feature_name(&view, feature) : dimension_name(&view, feature, j);
-			Datum		values[5] = {Int32GetDatum((int32) (feature->first + j + 1)), CStringGetTextDatum(name),
+			Size		place = feature->first + j;
+			Datum		values[7] = {Int32GetDatum((int32) (place + 1)), CStringGetTextDatum(name),
 			CStringGetTextDatum(feature_kind_name(indicator ? FC_FEATURE_BOOLEAN : feature->kind)),
 			category ? CStringGetTextDatum(category_name(&view, feature, j)) : (Datum) 0,
-			CStringGetTextDatum(feature->log && !indicator ? "log" : "none")};
-			bool		isnull[5] = {false, false, false, !category, false};
+			CStringGetTextDatum(feature->log && !indicator ? "log" : "none"),
+			scaled ? Float8GetDatum(view.center[place]) : (Datum) 0, scaled ? Float8GetDatum(view.scale[place]) : (Datum) 0};
+			bool		isnull[7] = {false, false, false, !category, false, !scaled, !scaled};
 
 			put_row(fcinfo, values, isnull);
 		}

@@ -11,10 +11,12 @@
 #include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
 #include "operator/bytes.h"
+#include "pg/base/collect.h"
 #include "pg/base/memory.h"
 
 typedef struct collection
 {
+	const state_kind *kind;		/* of the state of kmeans_agg */
 	int32		d;
 	int32		k;				/* clusters asked for */
 	fc_metric	metric;			/* of the options; cosine: rows are of length 1 */
@@ -24,6 +26,8 @@ typedef struct collection
 	double	   *x;				/* n x d */
 	account    *account;		/* of the call that scans them, or NULL */
 } collection;
+
+extern const state_kind kmeans_state_kind;
 
 /* Room for so many rows, in the current context; the caller has checked the budget. */
 extern void resize_collection(collection *rows, Size room);

@@ -81,6 +81,16 @@ check_arguments(FunctionCallInfo fcinfo, collection *rows)
 				 errmsg("k and options must be the same for all rows")));
 }
 
+static collection *
+new_collection(int32 d)
+{
+	collection *rows = palloc0(sizeof(collection));
+
+	rows->kind = &kmeans_state_kind;
+	rows->d = d;
+	return rows;
+}
+
 SQL_FUNCTION(fastclust_kmeans_accum)
 {
 	MemoryContext context = aggregate_context(fcinfo);
@@ -96,8 +106,7 @@ SQL_FUNCTION(fastclust_kmeans_accum)
 	old = MemoryContextSwitchTo(context);
 	if (rows == NULL)
 	{
-		rows = palloc0(sizeof(collection));
-		rows->d = v.d;
+		rows = new_collection(v.d);
 		check_arguments(fcinfo, rows);
 	}
 	check_vector_dim(&v, (size_t) rows->d, "the first row");
@@ -110,20 +119,15 @@ SQL_FUNCTION(fastclust_kmeans_accum)
 	PG_RETURN_POINTER(rows);
 }
 
-SQL_FUNCTION(fastclust_kmeans_combine)
+static void *
+combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 {
-	MemoryContext context = aggregate_context(fcinfo);
-	MemoryContext old;
-	collection *left = PG_ARGISNULL(0) ? NULL : (collection *) PG_GETARG_POINTER(0);
-	const collection *right = (const collection *) PG_GETARG_POINTER(1);
+	collection *left = left_state;
+	const collection *right = right_state;
 
-	if (PG_ARGISNULL(1))
-		return unchanged_state(fcinfo);
-	old = MemoryContextSwitchTo(context);
 	if (left == NULL)
 	{
-		left = palloc0(sizeof(collection));
-		left->d = right->d;
+		left = new_collection(right->d);
 		left->k = right->k;
 		left->options = copy_options(right->options);
 		left->metric = right->metric;
@@ -136,42 +140,40 @@ SQL_FUNCTION(fastclust_kmeans_combine)
 	reserve_rows(fcinfo, left, left->n + right->n);
 	memcpy(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
 	left->n += right->n;
-	MemoryContextSwitchTo(old);
-	PG_RETURN_POINTER(left);
+	return left;
 }
 
-SQL_FUNCTION(fastclust_kmeans_serialize)
+static void
+serialize(FunctionCallInfo fcinfo, void *state, StringInfo message)
 {
-	collection *rows = (collection *) PG_GETARG_POINTER(0);
+	const collection *rows = state;
 	Size		bytes = collection_bytes(rows, rows->n);
-	StringInfoData message;
 
 	check_state_size(bytes + (rows->options ? VARSIZE(rows->options) : 0) + 64);
-	pq_begintypsend(&message);
-	pq_sendint32(&message, (uint32) rows->d);
-	pq_sendint32(&message, (uint32) rows->k);
-	pq_sendint64(&message, rows->n);
-	send_options(&message, rows->options);
-	pq_sendbytes(&message, (const char *) rows->x, (int) bytes);
-	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+	pq_sendint32(message, (uint32) rows->d);
+	pq_sendint32(message, (uint32) rows->k);
+	pq_sendint64(message, rows->n);
+	send_options(message, rows->options);
+	pq_sendbytes(message, (const char *) rows->x, (int) bytes);
 }
 
-SQL_FUNCTION(fastclust_kmeans_deserialize)
+static void *
+deserialize(FunctionCallInfo fcinfo, StringInfo message)
 {
-	StringInfoData message = message_of(PG_GETARG_BYTEA_PP(0));
-	collection *rows = palloc0(sizeof(collection));
+	collection *rows = new_collection((int32) pq_getmsgint(message, 4));
 	Size		n;
 
-	rows->d = (int32) pq_getmsgint(&message, 4);
-	rows->k = (int32) pq_getmsgint(&message, 4);
-	n = (Size) pq_getmsgint64(&message);
-	rows->options = receive_options(&message);
+	rows->k = (int32) pq_getmsgint(message, 4);
+	n = (Size) pq_getmsgint64(message);
+	rows->options = receive_options(message);
 	rows->metric = metric_among_options(rows->options);
 	reserve_rows(fcinfo, rows, n);
 	rows->n = n;
-	pq_copymsgbytes(&message, (char *) rows->x, (int) (collection_bytes(rows, n)));
-	PG_RETURN_POINTER(rows);
+	pq_copymsgbytes(message, (char *) rows->x, (int) (collection_bytes(rows, n)));
+	return rows;
 }
+
+const state_kind kmeans_state_kind = {combine, serialize, deserialize};
 
 /* ---- clustering ---- */
 

@@ -34,6 +34,7 @@ typedef struct live_sketch
 	bool		grouped;
 	bool		bucketed;
 	bool		filtered;
+	bool		foreign[LIVE_EXPRESSIONS];	/* an expression calls a function that is neither the server's nor ours */
 	bool		settings;		/* expressions depend on settings of the session */
 	char	   *name;
 	char	   *lost;			/* why the leaf cannot be followed; NULL: it can */
@@ -47,6 +48,9 @@ typedef struct live_sketch
 
 /* The live sketch that the trigger's argument names; NULL when the table is no leaf of one of that id.  It stays until the transaction ends. */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
+
+/* A query for an id and a leaf, $1 and $2, under the latest snapshot; within SPI. */
+extern void live_execute(const char *query, int64 id, Oid leaf, bool read_only);
 
 /* At the end of a transaction. */
 extern void live_free_retired(void);
@@ -80,7 +84,7 @@ enum
 /* The table by its name; InvalidOid where it is gone. */
 extern Oid	live_deltas_id(void);
 
-/* What came or what went. */
+/* Rows that were added or removed. */
 typedef struct live_side
 {
 	const void *rows;			/* bytea */
@@ -88,7 +92,7 @@ typedef struct live_side
 	const void *counts;			/* drift_counts */
 } live_side;
 
-/* A row of live_deltas.  What is not there is NULL; a bucket is DT_NOBEGIN then. */
+/* A row of live_deltas.  Missing parts are NULL; a bucket is DT_NOBEGIN then. */
 typedef struct live_delta
 {
 	int64		id;
@@ -99,7 +103,7 @@ typedef struct live_delta
 	const char *lost;
 } live_delta;
 
-/* Append what is held to live_deltas, and forget it. */
+/* Append the held changes to live_deltas, and forget them. */
 extern void live_write_changes(live_changes *changes);
 
 /* Append some; the last of the three lets the transaction see them. */

@@ -3,17 +3,19 @@
  *
  * A live sketch never changes what it counts while it has its id, so what is read stays until the table changes: the
  * server then invalidates its relation.  It is read under the latest snapshot: a transaction that began before
- * keep_sketch must count what it writes after.
+ * keep_sketch must count the rows that it writes afterwards.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
 #include "access/table.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/pg_list.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -108,10 +110,11 @@ entry_of(const live_key *key)
 
 /* ---- reading ---- */
 
+/* Expressions are read only where the leaf has all columns. */
 static const char live_query[] =
-	"SELECT l.name, fastclust_internal.column_problem(v), l.spec, l.drift_spec, v.columns"
-	" FROM fastclust_internal.kept_sketches l JOIN fastclust_internal.live_leaves v ON v.live_id OPERATOR(pg_catalog.=) l.id"
-	" WHERE l.id OPERATOR(pg_catalog.=) $1 AND v.leaf OPERATOR(pg_catalog.=) $2";
+	"SELECT l.name, p.problem, l.spec, l.drift_spec, v.columns, x.vector, x.group_value, x.bucket, x.filter"
+	" FROM kept_sketches l JOIN live_leaves v ON v.live_id = l.id, LATERAL (SELECT column_problem(v) AS problem) p"
+	" LEFT JOIN LATERAL (SELECT e.* FROM live_expressions(l, v.leaf) e WHERE p.problem IS NULL OFFSET 0) x ON true WHERE l.id = $1 AND v.leaf = $2";
 
 enum
 {
@@ -119,29 +122,21 @@ enum
 	COLUMN_PROBLEM,
 	COLUMN_SPEC,
 	COLUMN_DRIFT_SPEC,
-	COLUMN_NUMBERS
+	COLUMN_NUMBERS,
+	COLUMN_EXPRESSIONS			/* the first of them, in the order of `expressions` */
 };
 
-/* In the order of `expressions`. */
-static const char expressions_query[] =
-	"SELECT x.vector, x.group_value, x.bucket, x.filter"
-	" FROM fastclust_internal.kept_sketches l, fastclust_internal.live_expressions(l, $2) x WHERE l.id OPERATOR(pg_catalog.=) $1";
-
-/* A row of a query for an id and a leaf, under the latest snapshot; false when there is none. */
-static bool
-query_row(const char *query, int64 id, Oid leaf)
+void
+live_execute(const char *query, int64 id, Oid leaf, bool read_only)
 {
 	Oid			types[] = {INT8OID, REGCLASSOID};
 	Datum		values[] = {Int64GetDatum(id), ObjectIdGetDatum(leaf)};
 	MemoryContext context = CurrentMemoryContext;
 	SPIPlanPtr	plan = SPI_prepare(query, 2, types);
 
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	if (SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot, true, false, 1) != SPI_OK_SELECT)
-		elog(ERROR, "SPI_execute_snapshot failed");
+	if (plan == NULL || SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot, read_only, false, 0) < 0)
+		elog(ERROR, "a query of a live sketch failed: %s", SPI_result_code_string(SPI_result));
 	MemoryContextSwitchTo(context);
-	return SPI_processed == 1;
 }
 
 static Datum
@@ -193,12 +188,10 @@ read_expressions(live_sketch *live, Relation table)
 {
 	bool		there[LIVE_EXPRESSIONS];
 
-	if (!query_row(expressions_query, live->id, live->leaf))
-		elog(ERROR, "live sketch %lld is no more", (long long) live->id);
 	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
 	{
 		bool		null;
-		Datum		value = column(i + 1, &null);
+		Datum		value = column(COLUMN_EXPRESSIONS + i, &null);
 
 		there[i] = !null;
 		live->expressions[i] = null ? NULL : parsed_expression(table, TextDatumGetCString(value));
@@ -206,6 +199,22 @@ read_expressions(live_sketch *live, Relation table)
 	live->grouped = there[LIVE_GROUP];
 	live->bucketed = there[LIVE_BUCKET];
 	live->filtered = there[LIVE_FILTER];
+}
+
+/* Is a function neither the server's nor of the extension? */
+static bool
+is_foreign(Oid function, void *live)
+{
+	Oid			schema = get_func_namespace(function);
+
+	return schema != PG_CATALOG_NAMESPACE && schema != get_func_namespace(((const live_sketch *) live)->function);
+}
+
+/* Before planning, which puts the bodies of functions in place of their calls. */
+static bool
+calls_foreign(Node *node, void *live)
+{
+	return node != NULL && (check_functions_in_node(node, is_foreign, live) || expression_tree_walker(node, calls_foreign, live));
 }
 
 /* Planning evaluates immutable functions, a cast of the table's owner among them: never with more rights than the writer's. */
@@ -218,6 +227,7 @@ plan_expressions(live_sketch *live, Relation table)
 
 		if (expression == NULL)
 			continue;
+		live->foreign[i] = calls_foreign(expression, live);
 		expression = (Node *) expression_planner((Expr *) expression);
 		note_columns(live, table, expression);
 		live->settings = live->settings || contain_mutable_functions(expression);
@@ -240,13 +250,14 @@ read_numbers(live_sketch *live, const ArrayType *numbers)
 
 /* The row that was found. */
 static live_sketch *
-read_live_sketch(int64 id, Relation table)
+read_live_sketch(const live_key *key, Relation table)
 {
 	live_sketch *live = palloc0(sizeof(live_sketch));
 	Datum		value;
 	bool		null;
 
-	live->id = id;
+	live->id = key->id;
+	live->function = key->function;
 	live->leaf = RelationGetRelid(table);
 	live->leaf_name = pstrdup(RelationGetRelationName(table));
 	live->deltas = live_deltas_id();
@@ -264,7 +275,7 @@ read_live_sketch(int64 id, Relation table)
 
 /* The same, read with the rights of the owner of the extension and planned with the caller's; all of it in the current context. */
 static live_sketch *
-find_live_sketch(int64 id, Relation table, Oid owner)
+find_live_sketch(const live_key *key, Relation table)
 {
 	MemoryContext home = CurrentMemoryContext;
 	live_sketch *live = NULL;
@@ -274,11 +285,12 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 
 	SPI_connect();
 	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	SetUserIdAndSecContext(function_owner(key->function), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	level = fix_settings();
 	MemoryContextSwitchTo(home);
-	if (query_row(live_query, id, RelationGetRelid(table)))
-		live = read_live_sketch(id, table);
+	live_execute(live_query, key->id, RelationGetRelid(table), true);
+	if (SPI_processed > 0)
+		live = read_live_sketch(key, table);
 	SetUserIdAndSecContext(caller, context);
 	if (live != NULL)
 		plan_expressions(live, table);
@@ -289,12 +301,12 @@ find_live_sketch(int64 id, Relation table, Oid owner)
 }
 
 static void
-fill(live_entry *entry, Relation table, Oid owner)
+fill(live_entry *entry, Relation table)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live sketch", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	live_key	key = entry->key;
-	live_sketch *live = find_live_sketch(key.id, table, owner);
+	live_sketch *live = find_live_sketch(&key, table);
 
 	MemoryContextSwitchTo(CacheMemoryContext);
 	entry = entry_of(&key);		/* whatever reading brought along */
@@ -302,8 +314,6 @@ fill(live_entry *entry, Relation table, Oid owner)
 		retired = lappend(retired, entry->context);
 	MemoryContextSwitchTo(old);
 	MemoryContextSetParent(context, CacheMemoryContext);
-	if (live != NULL)
-		live->function = key.function;
 	entry->context = context;
 	entry->live = live;
 	entry->valid = true;
@@ -334,7 +344,7 @@ live_sketch_of_trigger(TriggerData *trigger, Oid function)
 		return NULL;
 	if (!entry->valid)
 	{
-		fill(entry, trigger->tg_relation, function_owner(function));
+		fill(entry, trigger->tg_relation);
 		entry = entry_of(&key);
 	}
 	return entry->live;

@@ -1,7 +1,7 @@
 /*
  * live_changes.c - the changes of a leaf by one statement, by group and bucket, and the rows of live_deltas they become.
  *
- * A side (what came, what went) is kept as rows while these take fewer bytes than a sketch, then as a sketch, and as counts
+ * A side (added, removed) is kept as rows while these take fewer bytes than a sketch, then as a sketch, and as counts
  * where there is a drift_spec.
  */
 #include "postgres.h"
@@ -58,7 +58,7 @@ struct live_changes
 {
 	const live_sketch *live;
 	MemoryContext context;		/* of all that is held */
-	MemoryContext row_context;	/* of the row at hand: what is stored out of line or compressed is read whole */
+	MemoryContext row_context;	/* of the current row: values stored out of line or compressed are read whole */
 	HTAB	   *parts;			/* NULL until there is one, and without groups and buckets */
 	part	   *only;			/* without groups and buckets */
 	Size		bytes;			/* held, about */
@@ -185,7 +185,7 @@ make_sketch(live_changes *changes, side *side)
 	}
 }
 
-/* A row that stays as it is: what a sketch would refuse is refused here. */
+/* A row that stays as it is: rows that a sketch would refuse are refused here. */
 static void
 keep_row(live_changes *changes, side *side, const vector *v)
 {
@@ -251,7 +251,7 @@ count_vector(live_changes *changes, int sign, const vector *v, const text *group
 	}
 }
 
-/* A group that comes is a key of live_bases: check_live_parts in SQL says the same of groups that are counted by a scan. */
+/* A group that comes is a key of live_bases: write_leaf in SQL says the same of groups that are counted by a scan. */
 static void
 check_group(const live_sketch *live, const text *group)
 {

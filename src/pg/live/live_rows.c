@@ -68,7 +68,7 @@ live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts, const unsign
 	return counts;
 }
 
-/* Transition (state, spec, rows, part): what is not NULL of the last two is added. */
+/* Transition (state, spec, rows, part): adds the last two unless they are NULL. */
 SQL_FUNCTION(fastclust_live_sum)
 {
 	fc_sketch  *state;
@@ -89,7 +89,7 @@ SQL_FUNCTION(fastclust_live_sum)
 	PG_RETURN_POINTER(state);
 }
 
-/* Transition (state, drift_spec, rows, part): what is not NULL of the last two is counted; NULL without a drift_spec. */
+/* Transition (state, drift_spec, rows, part): counts the last two unless they are NULL; NULL without a drift_spec. */
 SQL_FUNCTION(fastclust_live_count)
 {
 	fc_drift_spec *spec;
@@ -119,7 +119,7 @@ SQL_FUNCTION(fastclust_are_counts_of)
 }
 
 /*
- * (added, removed): the sketch of what is left, NULL of no rows.  It has no bounds, so that it is that of the rows
+ * (added, removed): the sketch of the rows left, NULL of no rows.  It has no bounds, so that it is that of the rows
  * of now whatever rows there have been.
  */
 SQL_FUNCTION(fastclust_live_difference)
@@ -132,9 +132,9 @@ SQL_FUNCTION(fastclust_live_difference)
 	if (went > came)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a live sketch counts more rows that went than rows that came"),
-				 errdetail("%lld came, and %lld went.", (long long) came, (long long) went),
-				 errhint("Its table was changed past it. rebuild_sketch recounts it.")));
+				 errmsg("a live sketch counts more removed rows than added rows"),
+				 errdetail("It counts %lld added and %lld removed rows.", (long long) came, (long long) went),
+				 errhint("Its table was changed past it. Recount it with rebuild_sketch.")));
 	if (went == came)
 		PG_RETURN_NULL();
 	left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);

@@ -1,24 +1,20 @@
 /*
- * live_trigger.c - the triggers of live sketches: what a statement changed becomes rows of live_deltas.
+ * live_trigger.c - the triggers of live sketches, which append the changes of a statement to live_deltas.
  *
  * A trigger runs in the session of whoever writes the table.  Rows are evaluated with that role's rights, so that no
  * code of the writer or of the table's owner runs with others; the numbers that come out are written below rights.
  *
  * AFTER ROW triggers of a leaf see each change of it, whichever table the statement names, and under logical replication
  * too.  They gather the changes of a leaf in memory; the statement trigger of the table that is named writes them, and the
- * end of the (sub)transaction what no statement trigger has written.
+ * end of the (sub)transaction the changes that no statement trigger has written.
  */
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "nodes/pg_list.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -137,7 +133,7 @@ name_live_sketch(void *argument)
 	errcontext("live sketch \"%s\" of %s", live->name, live->leaf_name);
 }
 
-/* ---- what is pending ---- */
+/* ---- pending changes ---- */
 
 static void
 free_pending(pending *p)
@@ -215,25 +211,10 @@ end_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId par
 	}
 }
 
-/* Functions that an expression calls need the writer's right, but for those of fastclust: who writes a followed table need not know of it. */
-static bool
-check_call(Oid function, void *live)
-{
-	if (get_func_namespace(function) != get_func_namespace(((const live_sketch *) live)->function) && pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FUNCTION, get_func_name(function));
-	return false;
-}
-
-static bool
-check_calls(Node *node, void *live)
-{
-	if (node == NULL)
-		return false;
-	(void) check_functions_in_node(node, check_call, live);
-	return expression_tree_walker(node, check_calls, live);
-}
-
-/* An expression ready to be evaluated with the writer's rights; the server checks those of whoever makes it ready. */
+/*
+ * An expression ready to be evaluated with the writer's rights.  The server asks for those to each function, which a writer need not have to ours.
+ * Code of another role is made ready with the writer's rights, too: making ready evaluates constants in the constraints of domains.
+ */
 static ExprState *
 ready_expression(const live_sketch *live, int expression)
 {
@@ -241,9 +222,9 @@ ready_expression(const live_sketch *live, int expression)
 	int			context;
 	ExprState  *state;
 
-	(void) check_calls(live->expressions[expression], unconstify(live_sketch *, live));
 	GetUserIdAndSecContext(&caller, &context);
-	SetUserIdAndSecContext(function_owner(live->function), context | SECURITY_LOCAL_USERID_CHANGE);
+	if (!live->foreign[expression])
+		SetUserIdAndSecContext(function_owner(live->function), context | SECURITY_LOCAL_USERID_CHANGE);
 	state = ExecInitExpr((Expr *) live->expressions[expression], NULL);
 	SetUserIdAndSecContext(caller, context);
 	return state;
@@ -345,20 +326,17 @@ count_change(const live_sketch *live, const TriggerData *trigger)
 }
 
 /*
- * All of the leaf goes: what came goes, and what went comes.  No difference is taken, which a live sketch that has lost
+ * All rows of the leaf go: rows added are removed, and rows removed are added.  No difference is taken, which a live sketch that has lost
  * its table would not have.  Nobody else writes the table until this transaction ends.
  */
 static const char all_of_leaf[] =
-	"INSERT INTO fastclust_internal.live_deltas (live_id, leaf, group_value, bucket, added, removed, added_counts, removed_counts)"
-	" SELECT $1, $2, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts FROM fastclust_internal.live_sums($1, ARRAY[$2::oid]) p";
+	"INSERT INTO live_deltas (live_id, leaf, group_value, bucket, added, removed, added_counts, removed_counts)"
+	" SELECT $1, $2, p.group_value, p.bucket, p.removed, p.added, p.removed_counts, p.added_counts FROM live_sums($1, ARRAY[$2::oid]) p";
 
 /* As the owner of the extension, under the latest snapshot. */
 static void
 count_truncate(const live_sketch *live, Oid owner)
 {
-	Oid			types[] = {INT8OID, REGCLASSOID};
-	Datum		values[] = {Int64GetDatum(live->id), ObjectIdGetDatum(live->leaf)};
-	SPIPlanPtr	plan;
 	Oid			caller;
 	int			context;
 	int			level;
@@ -368,9 +346,7 @@ count_truncate(const live_sketch *live, Oid owner)
 	level = fix_settings();
 	GetUserIdAndSecContext(&caller, &context);
 	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-	plan = SPI_prepare(all_of_leaf, 2, types);
-	if (plan == NULL || SPI_execute_snapshot(plan, values, NULL, GetLatestSnapshot(), InvalidSnapshot, false, false, 0) < 0)
-		elog(ERROR, "a live sketch could not be emptied: %s", SPI_result_code_string(SPI_result));
+	live_execute(all_of_leaf, live->id, live->leaf, false);
 	SetUserIdAndSecContext(caller, context);
 	AtEOXact_GUC(true, level);
 	SPI_finish();

@@ -62,7 +62,7 @@ typedef struct model_validity
 	CommandId	curcid;
 } model_validity;
 
-/* What a call site keeps from row to row. */
+/* The state that a call site keeps from row to row. */
 typedef struct model_site
 {
 	MemoryContext context;		/* of the models */

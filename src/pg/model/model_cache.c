@@ -231,7 +231,7 @@ check_found(const served_model *model)
 				 errhint("%s", hint_of("version_hint", model))));
 }
 
-/* What the rows of a query share: sparse factors rearranged, the operator's and the map's. */
+/* Data that the rows of a query share: sparse factors rearranged, the operator's and the map's. */
 static void
 prepare_rows(served_model *model)
 {

@@ -115,7 +115,8 @@ answer_row(FunctionCallInfo fcinfo, int group, int version, row_form form, answe
 {
 	model_row	row;
 
-	if (PG_ARGISNULL(0) || (form == ROW_GIVEN && PG_ARGISNULL(1)) || !read_model_row(fcinfo, group, version, 1, form, &row))
+	require_argument(fcinfo, 0, "model");
+	if ((form == ROW_GIVEN && PG_ARGISNULL(1)) || !read_model_row(fcinfo, group, version, 1, form, &row))
 		PG_RETURN_NULL();
 	return how(fcinfo, &row);
 }
@@ -205,9 +206,10 @@ SQL_FUNCTION(fastclust_predict_all)
 	size_t		count;
 
 	fastclust_begin_rows(fcinfo);
-	for (int i = 0; i < 3; i++)
-		if (PG_ARGISNULL(i))
-			return (Datum) 0;
+	require_argument(fcinfo, 0, "model");
+	require_argument(fcinfo, 2, "n");
+	if (PG_ARGISNULL(1))
+		return (Datum) 0;
 	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
 	if (!read_model_row(fcinfo, 3, -1, 1, ROW_GIVEN, &row))
 		return (Datum) 0;
@@ -292,7 +294,8 @@ SQL_FUNCTION(fastclust_predict_probabilities)
 	model_row	row;
 
 	fastclust_begin_rows(fcinfo);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !read_model_row(fcinfo, 2, 3, 1, ROW_GIVEN, &row))
+	require_argument(fcinfo, 0, "model");
+	if (PG_ARGISNULL(1) || !read_model_row(fcinfo, 2, 3, 1, ROW_GIVEN, &row))
 		return (Datum) 0;
 	if (row.model->view.regions.clusters > 0)
 		return_membership(fcinfo, &row);

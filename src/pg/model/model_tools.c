@@ -1,5 +1,5 @@
 /*
- * model_tools.c - what training, watching and retraining models need beside the public
+ * model_tools.c - functions that training, watching and retraining models need beside the public
  * functions: random parts of a table, a spec and rows in standardised units, fit, numbering.
  */
 #include "postgres.h"

@@ -23,7 +23,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/vector_type.h"
 
-/* What predict_columns reads itself: the argument of a cast to double precision that the parser put there. */
+/* The expression that predict_columns reads itself: the argument of a cast to double precision that the parser put there. */
 static Node *
 without_cast(Node *number)
 {

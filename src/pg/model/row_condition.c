@@ -2,7 +2,7 @@
  * row_condition.c - which rows of a relation are to be read: the option "where".
  *
  * A condition is stored with a model and later runs with the rights of whoever scans the table for it, so it may
- * only do what nobody can misuse: columns of the relation, constants, and immutable functions and operators of
+ * use only parts that nobody can misuse: columns of the relation, constants, and immutable functions and operators of
  * pg_catalog.  Three steps:
  *     grammar      one expression, of the kinds of nodes below and of names that lead nowhere else
  *     analysis     the server's: types, functions; whatever input function it calls for a constant is of a type let through before
@@ -198,7 +198,7 @@ check_call(const condition *c, const FuncCall *call)
 		reject(c, psprintf("the aggregate or window function %s", NameListToString(call->funcname)), call->location);
 }
 
-/* Only what is listed here is let through. */
+/* Only the nodes listed here are accepted. */
 static bool
 check_grammar(Node *node, void *context)
 {
@@ -291,7 +291,7 @@ function_problem(Node *node)
 	return psprintf("function %s, whose result is not the same every time", get_func_name(function));
 }
 
-/* Only what is listed here is let through. */
+/* Only the nodes listed here are accepted. */
 static bool
 check_functions(Node *node, void *context)
 {

@@ -35,7 +35,8 @@ enum
 	ARGUMENT_DRIFT_SPEC,
 	ARGUMENT_COUNTS,
 	ARGUMENT_MICRO,
-	ARGUMENT_SPLITS
+	ARGUMENT_SPLITS,
+	ARGUMENT_PATHS
 };
 
 static void
@@ -116,8 +117,68 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 	pfree(joined);
 }
 
+/* ---- levels ---- */
+
+static void
+reject_path(Size cluster, int level, const char *problem)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_EXCEPTION),
+			 errmsg("level %d of path %zu %s", level + 1, cluster + 1, problem),
+			 errdetail("Nodes of a level are numbered from 0 on, and each lies below one of the level above.")));
+}
+
+/* One level of k paths; parent (k): room for the node that each node of this level lies below. */
+static void
+check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
+{
+	Size		nodes = 0;
+	Size		met = 0;
+
+	memset(parent, -1, k * sizeof(int32));
+	for (Size j = 0; j < k; j++)
+	{
+		const int32 *node = paths + j * (Size) levels + level;
+		int32		above = level > 0 ? node[-1] : 0;
+
+		if (*node < 0 || (Size) *node >= k)
+			reject_path(j, level, psprintf("is %d, out of range", *node));
+		if (parent[*node] < 0)
+			met++;
+		else if (parent[*node] != above)
+			reject_path(j, level, psprintf("is %d, which lies below %d and %d", *node, parent[*node], above));
+		parent[*node] = above;
+		nodes = Max(nodes, (Size) *node + 1);
+	}
+	if (met < nodes)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("level %d has %zu nodes, but numbers to %zu", level + 1, met, nodes - 1),
+				 errdetail("Nodes of a level are numbered from 0 on.")));
+}
+
+static void
+check_paths(ArrayType *array, int32 k)
+{
+	int			levels = ARR_NDIM(array) == 2 ? ARR_DIMS(array)[1] : 0;
+	int32	   *parent;
+
+	if (levels < 1 || levels > MAX_LEVELS || ARR_HASNULL(array) || ARR_DIMS(array)[0] != k || ARR_LBOUND(array)[0] != 1 || ARR_LBOUND(array)[1] != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("paths must be an array of %d times 1 to %d integers", k, MAX_LEVELS)));
+	parent = palloc((Size) k * sizeof(int32));
+	for (int level = 0; level < levels; level++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		check_level((const int32 *) ARR_DATA_PTR(array), (Size) k, levels, level, parent);
+	}
+}
+
+/* ---- all parts ---- */
+
 /*
- * (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits):
+ * (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits, paths):
  * true, or the error.
  */
 SQL_FUNCTION(fastclust_version_fits)
@@ -159,66 +220,7 @@ SQL_FUNCTION(fastclust_version_fits)
 		check_same_dimension(ENCODER_ARG(ARGUMENT_ENCODER)->dim, d, "encoder");
 	check_drift(fcinfo, d);
 	check_regions(fcinfo, &op);
-	PG_RETURN_BOOL(true);
-}
-
-/* ---- levels ---- */
-
-static void
-reject_path(Size cluster, int level, const char *problem)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_EXCEPTION),
-			 errmsg("level %d of path %zu %s", level + 1, cluster + 1, problem),
-			 errdetail("Nodes of a level are numbered from 0 on, and each lies below one of the level above.")));
-}
-
-/* One level of k paths; parent (k): room for the node that each node of this level lies below. */
-static void
-check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
-{
-	Size		nodes = 0;
-	Size		met = 0;
-
-	memset(parent, -1, k * sizeof(int32));
-	for (Size j = 0; j < k; j++)
-	{
-		const int32 *node = paths + j * (Size) levels + level;
-		int32		above = level > 0 ? node[-1] : 0;
-
-		if (*node < 0 || (Size) *node >= k)
-			reject_path(j, level, psprintf("is %d, out of range", *node));
-		if (parent[*node] < 0)
-			met++;
-		else if (parent[*node] != above)
-			reject_path(j, level, psprintf("is %d, which lies below %d and %d", *node, parent[*node], above));
-		parent[*node] = above;
-		nodes = Max(nodes, (Size) *node + 1);
-	}
-	if (met < nodes)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("level %d has %zu nodes, but numbers to %zu", level + 1, met, nodes - 1),
-				 errdetail("Nodes of a level are numbered from 0 on.")));
-}
-
-/* (paths, k): true, or the error. */
-SQL_FUNCTION(fastclust_paths_fit)
-{
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	int32		k = PG_GETARG_INT32(1);
-	int			levels = ARR_NDIM(array) == 2 ? ARR_DIMS(array)[1] : 0;
-	int32	   *parent;
-
-	if (levels < 1 || levels > MAX_LEVELS || ARR_HASNULL(array) || ARR_DIMS(array)[0] != k || ARR_LBOUND(array)[0] != 1 || ARR_LBOUND(array)[1] != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("paths must be an array of %d times 1 to %d integers", k, MAX_LEVELS)));
-	parent = palloc((Size) k * sizeof(int32));
-	for (int level = 0; level < levels; level++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		check_level((const int32 *) ARR_DATA_PTR(array), (Size) k, levels, level, parent);
-	}
+	if (!PG_ARGISNULL(ARGUMENT_PATHS))
+		check_paths(PG_GETARG_ARRAYTYPE_P(ARGUMENT_PATHS), (int32) op.k);
 	PG_RETURN_BOOL(true);
 }

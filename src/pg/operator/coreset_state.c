@@ -1,7 +1,7 @@
 /*
  * coreset_state.c - the state of a weighted sample of rows, and its rows as the centroids of an operator.
  *
- * The state is flat bytes (type aggregate_state) that do not depend on the order of the rows.
+ * The state is flat bytes that do not depend on the order of the rows.
  */
 #include "postgres.h"
 
@@ -30,12 +30,6 @@
 
 /* ---- the state ---- */
 
-static fc_coreset *
-coreset_argument(FunctionCallInfo fcinfo, int n)
-{
-	return state_argument(fcinfo, n, FC_STEP_CORESET, FC_STEP_CORESET);
-}
-
 /* Room for a state of so many rows beside `held` bytes of the one that it replaces; the executor copies it. */
 static fc_coreset *
 new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
@@ -63,7 +57,7 @@ coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacit
 	return moved;
 }
 
-/* Room for so many rows more and at least twice the room, up to what the sample needs. */
+/* Room for so many rows more and at least twice the room, up to the need of the sample. */
 static fc_coreset *
 larger_state(FunctionCallInfo fcinfo, const fc_coreset *state, Size rows)
 {
@@ -72,11 +66,11 @@ larger_state(FunctionCallInfo fcinfo, const fc_coreset *state, Size rows)
 	return coreset_with_room(fcinfo, state, Min(wanted, full_coreset(state->size)));
 }
 
-/* Without rows; center (d) is for a variance above 0. */
+/* center (d) is for a variance above 0. */
 fc_coreset *
-new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric)
+new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric, Size rows)
 {
-	Size		capacity = Min(FIRST_ROOM, full_coreset((Size) plan->size));
+	Size		capacity = Min(Max(FIRST_ROOM, (rows + 1) / 2 * 2), full_coreset((Size) plan->size));
 	fc_coreset *state = new_state(fcinfo, 0, d, capacity);
 
 	fc_coreset_init(d, (Size) plan->size, capacity, plan->seed, plan->center, plan->variance, plan->limit, metric, state);
@@ -118,16 +112,6 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *r
 	return left;
 }
 
-SQL_FUNCTION(fastclust_coreset_combine)
-{
-	aggregate_context(fcinfo);
-	if (PG_ARGISNULL(1))
-		return unchanged_state(fcinfo);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(coreset_argument(fcinfo, 1));	/* the executor copies it */
-	PG_RETURN_POINTER(combined_coresets(fcinfo, coreset_argument(fcinfo, 0), coreset_argument(fcinfo, 1)));
-}
-
 static const double *
 listed_row(void *rows, size_t j)
 {
@@ -151,18 +135,4 @@ rows_of_coreset(const fc_coreset *state, account *memory)
 	result = make_codebook_of((fc_metric) state->metric, &(fc_centroid_source) {.k = n,.d = state->dim,.row = listed_row,.place = rows}, weights);
 	release_arena(&arena);
 	return result;
-}
-
-/* The sample as an operator whose centroids are its rows, by rank. */
-SQL_FUNCTION(fastclust_coreset_final)
-{
-	account		memory = {"a weighted sample"};
-	fc_coreset *state;
-
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	state = coreset_argument(fcinfo, 0);
-	check_count("the number of rows", (int64) fc_coreset_rows(state), 1, FC_MAX_CLUSTERS);
-	hold(&memory, VARSIZE(state));
-	PG_RETURN_POINTER(rows_of_coreset(state, &memory));
 }

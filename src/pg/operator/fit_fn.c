@@ -336,12 +336,3 @@ rows_drawn_from(const fc_operator_header *header, const double *spreads, Size co
 	check_status(fc_operator_draw(&op, spreads, (uint64) seed, count, make_scratch(fc_operator_scratch(&op)), shares, rows));
 	return make_codebook_for(op.metric, rows, weights, count, op.d);
 }
-
-/* (operator, spreads, count, seed) */
-SQL_FUNCTION(fastclust_drawn_rows)
-{
-	const fc_operator_header *op = OPERATOR_ARG(0);
-
-	check_count("count", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
-	PG_RETURN_POINTER(rows_drawn_from(op, read_float8_array(PG_GETARG_DATUM(1), (int) op->k, "spreads"), (Size) PG_GETARG_INT32(2), PG_GETARG_INT64(3)));
-}

@@ -13,7 +13,7 @@
 
 /* ---- labels of sparsevecs, and the row written out where more than the label is asked for ---- */
 
-/* What a call site keeps from row to row. */
+/* The state that a call site keeps from row to row. */
 typedef struct sparse_site
 {
 	double	   *dense;			/* length d: zeros but for the elements of the row written last */
@@ -52,7 +52,7 @@ extern sparse_outcome label_sparse_row(sparse_site *site, vector_reader *reader,
 /* The row labelled last, written out: d doubles until the next. */
 extern const double *dense_sparse_row(sparse_site *site, MemoryContext context, Size d);
 
-/* ---- what a call site keeps ---- */
+/* ---- the state of a call site ---- */
 
 /* An operator argument, detoasted once per call site, and buffers that live as long. */
 extern const fc_operator *cached_operator(FunctionCallInfo fcinfo, int argument, const fc_operator_header **header);

@@ -108,7 +108,7 @@ check_operator(const void *bytes, size_t size)
 
 static const value_type operator_type = {"fastop", check_operator};
 
-VALUE_TYPE_IN(fastclust_fastop, operator_type);
+VALUE_TYPE(fastclust_fastop, operator_type);
 
 /* ---- names of methods ---- */
 
@@ -119,7 +119,7 @@ static const choice methods[] = {
 	{"butterfly", FC_METHOD_BUTTERFLY},
 	{"svd", FC_METHOD_SVD},
 	{"prune", FC_METHOD_PRUNE},
-	{"dense", FC_METHOD_DENSE},	/* what auto may come to */
+	{"dense", FC_METHOD_DENSE},	/* auto may choose it */
 	{"qkmeans", FC_METHOD_QKMEANS}
 };
 

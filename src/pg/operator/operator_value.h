@@ -31,7 +31,7 @@ screened_from(Size k)
 /* A screen of an operator's centroids in memory of `context`, where there is something to gain and the budget allows: the bytes it takes, or 0. */
 extern Size screen_operator(fc_operator *op, MemoryContext context);
 
-/* What makes single rows faster once an operator was asked for so many: packed rows, or a screen.  The same. */
+/* The forms that make single rows faster after many calls: packed rows, or a screen.  The same. */
 extern Size prepare_operator(fc_operator *op, Size asked, MemoryContext context);
 
 /*
@@ -41,7 +41,7 @@ extern Size prepare_operator(fc_operator *op, Size asked, MemoryContext context)
 extern Size slice_operator(fc_operator *op, MemoryContext context);
 extern Size expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context);
 
-/* FC_EFORMAT when an operator of untrusted bytes is not what its half norms and residuals say. */
+/* FC_EFORMAT if the half norms or residuals of untrusted bytes do not fit their operator. */
 extern fc_status verify_operator(const fc_operator *op);
 
 /* check_status, where FC_EFORMAT tells of factors that floats cannot hold. */
@@ -66,7 +66,7 @@ extern fc_operator_header *make_codebook_for(fc_metric metric, const double *cen
 /* The same of centroids that lie anywhere. */
 extern fc_operator_header *make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const double *weights);
 
-/* What make_codebook takes at its peak, its result and a copy of that in a row included. */
+/* Bytes that make_codebook takes at its peak, with its result and a copy of it in a row. */
 extern Size codebook_bytes(Size k, Size d);
 
 /* The same clusters by a metric that has means. */
@@ -75,7 +75,7 @@ extern fc_operator_header *with_metric(const fc_operator_header *op, fc_metric m
 /* op with the exact centroids of source beside it (fc_operator_attach_exact); rerank 0: without. */
 extern void attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
 
-/* An aggregate_state: fc_step, or what begins as it does, of a kind from `first` to `last`; another is an error. */
+/* An aggregate_state: fc_step, or a struct that begins with one, of a kind from `first` to `last`; another is an error. */
 extern void *state_of_datum(Datum datum, int first, int last);
 
 static inline void *
@@ -86,7 +86,6 @@ state_argument(FunctionCallInfo fcinfo, int n, int first, int last)
 
 /* Transition functions that add one aggregate_state to another of their kind. */
 extern Datum fastclust_step_combine(PG_FUNCTION_ARGS);
-extern Datum fastclust_coreset_combine(PG_FUNCTION_ARGS);
 extern Datum fastclust_contingency_combine(PG_FUNCTION_ARGS);
 
 /* A method of factorisation by its name; another name is an error. */

@@ -54,7 +54,7 @@ final_bytes(int kind, Size k, Size d)
 }
 
 /*
- * A state of no rows, if the budget is enough for it, so many bytes that the call site keeps, and what comes on top: the
+ * A state of no rows, if the budget is enough for it, the bytes that the call site keeps, and the extra memory: the
  * executor's copy of the new state, later the final function.
  */
 static fc_step *
@@ -211,7 +211,7 @@ KEPT_STATE(fastclust_step_combine);
 
 /* ---- results ---- */
 
-/* A state, the operator in it, and what it says. */
+/* A state, the operator in it, and its results. */
 typedef struct finished
 {
 	fc_operator op;
@@ -259,33 +259,21 @@ finish_lloyd(const fc_step *step, fc_step_result *result)
 	return next;
 }
 
-/* A lloyd_step. */
-static Datum
-lloyd_result(FunctionCallInfo fcinfo, const fc_step *step)
+/* A lloyd_step of a value, or of sums that none holds: their first word is 0, as that of no value. */
+SQL_FUNCTION(fastclust_lloyd_final)
 {
+	const fc_step *step;
 	fc_step_result result;
 	Datum		values[4];
 
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	step = step_argument(fcinfo, 0, FC_STEP_LLOYD);
 	values[0] = PointerGetDatum(finish_lloyd(step, &result));
 	values[1] = Int64GetDatum(result.count);
 	values[2] = Float8GetDatum(result.total);
 	values[3] = make_int8_array(result.counts, (int) fc_step_open(step).header->k);
 	return row_result(fcinfo, values, NULL);
-}
-
-SQL_FUNCTION(fastclust_lloyd_final)
-{
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	return lloyd_result(fcinfo, step_argument(fcinfo, 0, FC_STEP_LLOYD));
-}
-
-SQL_FUNCTION(fastclust_lloyd_large_final)
-{
-	aggregate_context(fcinfo);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	return lloyd_result(fcinfo, (fc_step *) PG_GETARG_POINTER(0));
 }
 
 static double

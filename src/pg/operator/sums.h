@@ -24,8 +24,8 @@ typedef struct coreset_plan
 /* The error of a number out of its range. */
 extern void check_coreset_plan(const coreset_plan *plan);
 
-/* Without rows. */
-extern fc_coreset *new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric);
+/* Without rows, with room for so many at least. */
+extern fc_coreset *new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric, Size rows);
 
 /* The state with all of another one: itself, or a larger copy. */
 extern fc_coreset *combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *right);

@@ -11,7 +11,9 @@
 #include "base/fc.h"
 #include "kmeans/kmeans.h"
 #include "operator/bytes.h"
+#include "pg/base/collect.h"
 #include "rkhs/kernel.h"
+#include "rkhs/map.h"
 #include "rkhs/projection.h"
 
 /* ---- kernel_value.c ---- */
@@ -31,6 +33,7 @@ extern void check_kernel_status(fc_status status, const fc_kernel *kernel);
 /* The collected rows: the state of kernel_projection_agg, and without ids that of landmarks_agg. */
 typedef struct kernel_rows
 {
+	const state_kind *kind;
 	fc_kernel	kernel;
 	fc_kernel_method method;
 	bool		has_ids;
@@ -47,10 +50,15 @@ typedef struct kernel_rows
 	Jsonb	   *options;		/* those read; NULL: none, or the rows come from a worker */
 } kernel_rows;
 
+extern const state_kind kernel_state_kind;
+
 extern const char *kernel_aggregate_name(const kernel_rows *rows);
 
 /* Rows without ids: so many of them as their rank says, or fewer, chosen by randomly pivoted Cholesky (kernel_agg.c). */
 extern fc_operator_header *landmarks_of(const kernel_rows *rows);
+
+/* The map that rows, the centroids of an operator, suggest for k clusters, of so many landmarks at most (kernel_fn.c). */
+extern fc_kernel_map_header *spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed);
 
 /* Reads and checks rows->options: those of a projection; with kmeans also rank and the options of k-means, as kernel_kmeans has them. */
 extern void read_projection_options(kernel_rows *rows, fc_kmeans_options *kmeans);

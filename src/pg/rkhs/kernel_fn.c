@@ -1,4 +1,4 @@
-/* kernel_fn.c - reading kernel_projection values; kernel_map and spectral_map: features of new rows */
+/* kernel_fn.c - reading kernel_projection values; kernel_map: features of new rows */
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
@@ -159,8 +159,8 @@ write_map(account *memory, const fc_spectral *chosen, const double *x, Size d)
 	return store_map(memory, &chosen->kernel, chosen->rank, chosen->unit, norms, chosen->t, op);
 }
 
-/* (rows, k, landmarks, seed): the map that the centroids of rows suggest for k clusters. */
-SQL_FUNCTION(fastclust_spectral_map)
+fc_kernel_map_header *
+spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed)
 {
 	account		memory = {"spectral_map"};
 	fc_operator op;
@@ -168,15 +168,11 @@ SQL_FUNCTION(fastclust_spectral_map)
 	fc_scratch	scratch;
 	fc_arena	arena;
 	double	   *x;
-	Size		k;
 	Size		most;
 	Size		rank;
 
-	open_operator(OPERATOR_ARG(0), &op);
-	check_count("k", PG_GETARG_INT32(1), 1, FC_MAX_CLUSTERS);
-	check_count("landmarks", PG_GETARG_INT32(2), 1, FC_MAX_CLUSTERS);
-	k = (Size) PG_GETARG_INT32(1);
-	most = Min((Size) PG_GETARG_INT32(2), op.k);
+	open_operator(rows, &op);
+	most = Min(landmarks, op.k);
 	rank = fc_spectral_rank(k, most);
 	announce_work(psprintf("the choice of a kernel on %zu rows takes", op.k), fc_spectral_operations(op.k, op.d, k, most), false, "Lower k or option landmarks");
 	hold(&memory, op.k * op.d * sizeof(double) + most * (sizeof(size_t) + rank * sizeof(double)));
@@ -186,9 +182,9 @@ SQL_FUNCTION(fastclust_spectral_map)
 	chosen.landmark = palloc_extended(most * sizeof(size_t), MCXT_ALLOC_HUGE);
 	chosen.t = palloc_extended(rank * most * sizeof(double), MCXT_ALLOC_HUGE);
 	arena = hold_arena(&memory);
-	fc_spectral_choose(x, op.k, op.d, k, most, (uint64) PG_GETARG_INT64(3), &arena, &chosen);
+	fc_spectral_choose(x, op.k, op.d, k, most, (uint64) seed, &arena, &chosen);
 	release_arena(&arena);
-	PG_RETURN_POINTER(write_map(&memory, &chosen, x, op.d));
+	return write_map(&memory, &chosen, x, op.d);
 }
 
 /* ---- features ---- */

@@ -208,6 +208,7 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 	{
 		rows = palloc(sizeof(kernel_rows));
 		*rows = given;
+		rows->kind = &kernel_state_kind;
 		rows->d = v.d;
 		rows->width = v.floats != NULL ? sizeof(float) : sizeof(double);
 	}
@@ -238,16 +239,12 @@ SQL_FUNCTION(fastclust_landmarks_accum)
 
 /* ---- between workers ---- */
 
-SQL_FUNCTION(fastclust_kernel_combine)
+static void *
+combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 {
-	MemoryContext context = aggregate_context(fcinfo);
-	MemoryContext old;
-	kernel_rows *left = PG_ARGISNULL(0) ? NULL : (kernel_rows *) PG_GETARG_POINTER(0);
-	const kernel_rows *right = (const kernel_rows *) PG_GETARG_POINTER(1);
+	kernel_rows *left = left_state;
+	const kernel_rows *right = right_state;
 
-	if (PG_ARGISNULL(1))
-		return unchanged_state(fcinfo);
-	old = MemoryContextSwitchTo(context);
 	if (left == NULL)
 	{
 		left = palloc(sizeof(kernel_rows));
@@ -268,37 +265,29 @@ SQL_FUNCTION(fastclust_kernel_combine)
 	if (left->has_ids)
 		memcpy(left->ids + left->n, right->ids, right->n * sizeof(int64));
 	left->n += right->n;
-	MemoryContextSwitchTo(old);
-	PG_RETURN_POINTER(left);
+	return left;
 }
 
-SQL_FUNCTION(fastclust_kernel_serialize)
+static void
+serialize(FunctionCallInfo fcinfo, void *state, StringInfo message)
 {
-	kernel_rows *rows;
-	Size		bytes;
-	StringInfoData message;
+	const kernel_rows *rows = state;
 
-	(void) aggregate_context(fcinfo);
-	rows = (kernel_rows *) PG_GETARG_POINTER(0);
-	bytes = rows->n * (row_size(rows) + (rows->has_ids ? sizeof(int64) : 0));
-	check_state_size(bytes + sizeof(kernel_rows) + 64);
-	pq_begintypsend(&message);
-	pq_sendbytes(&message, (char *) rows, sizeof(kernel_rows));
+	check_state_size(rows->n * (row_size(rows) + (rows->has_ids ? sizeof(int64) : 0)) + sizeof(kernel_rows) + 64);
+	pq_sendbytes(message, (const char *) rows, sizeof(kernel_rows));
 	if (rows->has_ids)
-		pq_sendbytes(&message, (const char *) rows->ids, (int) (rows->n * sizeof(int64)));
-	pq_sendbytes(&message, (const char *) rows->x, (int) (rows->n * row_size(rows)));
-	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+		pq_sendbytes(message, (const char *) rows->ids, (int) (rows->n * sizeof(int64)));
+	pq_sendbytes(message, (const char *) rows->x, (int) (rows->n * row_size(rows)));
 }
 
-SQL_FUNCTION(fastclust_kernel_deserialize)
+static void *
+deserialize(FunctionCallInfo fcinfo, StringInfo message)
 {
-	StringInfoData message;
 	kernel_rows *rows = palloc(sizeof(kernel_rows));
 	Size		n;
 
-	(void) aggregate_context(fcinfo);
-	message = message_of(PG_GETARG_BYTEA_PP(0));
-	pq_copymsgbytes(&message, (char *) rows, sizeof(kernel_rows));
+	pq_copymsgbytes(message, (char *) rows, sizeof(kernel_rows));
+	rows->kind = &kernel_state_kind;
 	n = rows->n;
 	rows->n = rows->room = 0;
 	rows->ids = NULL;
@@ -306,8 +295,10 @@ SQL_FUNCTION(fastclust_kernel_deserialize)
 	rows->options = NULL;
 	join_room(rows, n);
 	if (rows->has_ids)
-		pq_copymsgbytes(&message, (char *) rows->ids, (int) (n * sizeof(int64)));
-	pq_copymsgbytes(&message, (char *) rows->x, (int) (n * row_size(rows)));
+		pq_copymsgbytes(message, (char *) rows->ids, (int) (n * sizeof(int64)));
+	pq_copymsgbytes(message, (char *) rows->x, (int) (n * row_size(rows)));
 	rows->n = n;
-	PG_RETURN_POINTER(rows);
+	return rows;
 }
+
+const state_kind kernel_state_kind = {combine, serialize, deserialize};

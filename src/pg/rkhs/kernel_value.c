@@ -38,8 +38,8 @@ check_map(const void *bytes, size_t size)
 static const value_type map_type = {"kernel_map", check_map};
 static const value_type projection_type = {"kernel_projection", fc_kernel_projection_check};
 
-VALUE_TYPE_IN(fastclust_kernel_projection, projection_type);
-VALUE_TYPE_IN(fastclust_kernel_map, map_type);
+VALUE_TYPE(fastclust_kernel_projection, projection_type);
+VALUE_TYPE(fastclust_kernel_map, map_type);
 
 static const choice methods[] = {
 	{"one_pass", FC_KERNEL_ONE_PASS}, {"nystroem", FC_KERNEL_NYSTROEM}, {"pivoted_cholesky", FC_KERNEL_CHOLESKY}, {"exact", FC_KERNEL_EXACT}

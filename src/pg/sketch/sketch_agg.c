@@ -333,13 +333,6 @@ SQL_FUNCTION(fastclust_sketch_inverse)
 
 /* ---- combining and finishing ---- */
 
-/* A state that somebody kept as a value may hold rows that wait. */
-static fc_sketch *
-folded(fc_sketch *sketch)
-{
-	return (sketch->flags & FC_SKETCH_OPEN) ? sketch_closed(sketch) : sketch;
-}
-
 /* Combine of sketch_agg, transition and combine of merge_agg. */
 SQL_FUNCTION(fastclust_sketch_combine)
 {
@@ -357,23 +350,6 @@ SQL_FUNCTION(fastclust_sketch_combine)
 }
 
 KEPT_STATE(fastclust_sketch_combine);
-
-/* Moving merge_agg; strict, so that NULL sketches are skipped. */
-SQL_FUNCTION(fastclust_merge_moving)
-{
-	fc_sketch  *state;
-
-	aggregate_context(fcinfo);
-	state = sketch_combined(folded(SKETCH_ARG(0)), folded(SKETCH_ARG(1)), 1);
-	fc_sketch_forget_bounds(state);
-	PG_RETURN_POINTER(state);
-}
-
-SQL_FUNCTION(fastclust_merge_inverse)
-{
-	aggregate_context(fcinfo);
-	PG_RETURN_POINTER(sketch_combined(folded(SKETCH_ARG(0)), folded(SKETCH_ARG(1)), -1));
-}
 
 SQL_FUNCTION(fastclust_sketch_final)
 {

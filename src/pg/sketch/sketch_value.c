@@ -20,9 +20,25 @@
 static const value_type spec_type = {"sketch_spec", fc_spec_check};
 static const value_type sketch_type = {"sketch", fc_sketch_check};
 
-VALUE_TYPE_IN(fastclust_sketch_spec, spec_type);
-VALUE_TYPE_IN(fastclust_sketch, sketch_type);
-VALUE_TYPE_OUT(fastclust_sketch, sketch_closed);
+VALUE_TYPE(fastclust_sketch_spec, spec_type);
+VALUE_TYPE(fastclust_sketch, sketch_type);
+
+/* An aggregate's state may have rows waiting. */
+static struct varlena *
+closed_argument(FunctionCallInfo fcinfo)
+{
+	return (struct varlena *) sketch_closed(SKETCH_ARG(0));
+}
+
+SQL_FUNCTION(fastclust_sketch_out)
+{
+	PG_RETURN_CSTRING(value_text(closed_argument(fcinfo)));
+}
+
+SQL_FUNCTION(fastclust_sketch_send)
+{
+	PG_RETURN_BYTEA_P(value_bytes(closed_argument(fcinfo)));
+}
 
 void
 spec_digest_of_datum(Datum datum, uint64 digest[2])

@@ -7,6 +7,7 @@
 #include "fmgr.h"
 
 #include "base/fc.h"
+#include "pg/base/collect.h"
 #include "pg/base/values.h"
 #include "sketch/layout.h"
 #include "sketch/spec.h"
@@ -57,6 +58,9 @@ extern fc_spec *build_spec(const fc_spec_parts *parts);
 
 /* Is the metric of this option, as metric_of_options takes it, cosine?  One that no sketch can have is an error. */
 extern bool sketches_cosine(const char *metric);
+
+/* Of the states of sketch_spec_agg. */
+extern const state_kind spec_state_kind;
 
 /* That of sketch_spec_agg over n rows of d numbers, with its options. */
 extern fc_spec *spec_of_rows(const double *x, Size n, Size d, int32 clusters, Jsonb *options);

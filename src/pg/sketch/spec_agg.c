@@ -39,6 +39,7 @@ enum
 
 typedef struct spec_state
 {
+	const state_kind *kind;
 	fc_reservoir sample;
 	Size		room;			/* for so many entries */
 	int32		clusters;
@@ -57,6 +58,7 @@ new_state(int32 d)
 {
 	spec_state *state = palloc0(sizeof(spec_state));
 
+	state->kind = &spec_state_kind;
 	state->sample = fc_reservoir_start((Size) d, 0);
 	return state;
 }
@@ -211,18 +213,12 @@ like_state(const spec_state *from)
 	return state;
 }
 
-SQL_FUNCTION(fastclust_spec_combine)
+static void *
+combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 {
-	MemoryContext context = aggregate_context(fcinfo);
-	MemoryContext old;
-	spec_state *left = PG_ARGISNULL(0) ? NULL : (spec_state *) PG_GETARG_POINTER(0);
-	const spec_state *right = (const spec_state *) PG_GETARG_POINTER(1);
+	const spec_state *right = right_state;
+	spec_state *left = left_state != NULL ? left_state : like_state(right);
 
-	if (PG_ARGISNULL(1))
-		return unchanged_state(fcinfo);
-	old = MemoryContextSwitchTo(context);
-	if (left == NULL)
-		left = like_state(right);
 	check_same_dim((int32) left->sample.d, (int32) right->sample.d);
 	if (left->clusters != right->clusters)
 		ereport(ERROR,
@@ -237,66 +233,63 @@ SQL_FUNCTION(fastclust_spec_combine)
 
 		offer(left, entry->hash, entry->count, right->sample.values + entry->row * right->sample.d);
 	}
-	MemoryContextSwitchTo(old);
-	PG_RETURN_POINTER(left);
+	return left;
 }
 
-SQL_FUNCTION(fastclust_spec_serialize)
+static void
+serialize(FunctionCallInfo fcinfo, void *packed, StringInfo message)
 {
-	const spec_state *state = (const spec_state *) PG_GETARG_POINTER(0);
+	const spec_state *state = packed;
 	account		memory = {"sketch_spec_agg"};
 	fc_reservoir sample = compacted(state, &memory);
-	Size		row = sample.d * sizeof(double);
-	StringInfoData message;
 
-	pq_begintypsend(&message);
-	pq_sendint32(&message, (uint32) sample.d);
-	pq_sendint32(&message, (uint32) state->clusters);
-	pq_sendint64(&message, sample.threshold);
-	pq_sendint64(&message, (uint64) state->rows);
-	pq_sendbyte(&message, state->sparse);
-	send_options(&message, state->options);
-	pq_sendint32(&message, (uint32) sample.used);
+	pq_sendint32(message, (uint32) sample.d);
+	pq_sendint32(message, (uint32) state->clusters);
+	pq_sendint64(message, sample.threshold);
+	pq_sendint64(message, (uint64) state->rows);
+	pq_sendbyte(message, state->sparse);
+	send_options(message, state->options);
+	pq_sendint32(message, (uint32) sample.used);
 	for (Size i = 0; i < sample.used; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		pq_sendint64(&message, sample.entries[i].hash);
-		pq_sendint64(&message, (uint64) sample.entries[i].count);
-		pq_sendbytes(&message, (char *) (sample.values + i * sample.d), (int) row);
+		pq_sendint64(message, sample.entries[i].hash);
+		pq_sendint64(message, (uint64) sample.entries[i].count);
+		pq_sendbytes(message, (char *) (sample.values + i * sample.d), (int) (sample.d * sizeof(double)));
 	}
-	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-SQL_FUNCTION(fastclust_spec_deserialize)
+static void *
+deserialize(FunctionCallInfo fcinfo, StringInfo message)
 {
-	StringInfoData message = message_of(PG_GETARG_BYTEA_PP(0));
-	int32		d = (int32) pq_getmsgint(&message, 4);
+	int32		d = (int32) pq_getmsgint(message, 4);
 	spec_state *state = new_state(d);
 	double	   *row = palloc((Size) d * sizeof(double));
 	Size		used;
 
-	state->clusters = (int32) pq_getmsgint(&message, 4);
-	state->sample.threshold = (uint64) pq_getmsgint64(&message);
-	state->rows = pq_getmsgint64(&message);
-	state->sparse = pq_getmsgbyte(&message) != 0;
-	state->options = receive_options(&message);
+	state->clusters = (int32) pq_getmsgint(message, 4);
+	state->sample.threshold = (uint64) pq_getmsgint64(message);
+	state->rows = pq_getmsgint64(message);
+	state->sparse = pq_getmsgbyte(message) != 0;
+	state->options = receive_options(message);
 	state->cosine = options_of(state).cosine;
-	used = (Size) pq_getmsgint(&message, 4);
+	used = (Size) pq_getmsgint(message, 4);
 	while (state->sample.used < used)
 	{
-		uint64		hash = (uint64) pq_getmsgint64(&message);
-		int64		count = pq_getmsgint64(&message);
+		uint64		hash = (uint64) pq_getmsgint64(message);
+		int64		count = pq_getmsgint64(message);
 
 		CHECK_FOR_INTERRUPTS();
 		if (state->sample.used == state->room)
 			grow(state);
-		pq_copymsgbytes(&message, (char *) row, (int) ((Size) d * sizeof(double)));
+		pq_copymsgbytes(message, (char *) row, (int) ((Size) d * sizeof(double)));
 		fc_reservoir_put(&state->sample, hash, count, row);
 	}
 	pfree(row);
-	Assert(fc_reservoir_is_sound(&state->sample));
-	PG_RETURN_POINTER(state);
+	return state;
 }
+
+const state_kind spec_state_kind = {combine, serialize, deserialize};
 
 /* ---- the choice ---- */
 

@@ -1,4 +1,4 @@
-/* spec_fn.c - sketch_spec(): a spec from its parameters, and its frequencies */
+/* spec_fn.c - sketch_spec(): a spec from its parameters */
 #include "postgres.h"
 
 #include <float.h>
@@ -103,31 +103,4 @@ SQL_FUNCTION(fastclust_sketch_spec_make)
 	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
 	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
 	PG_RETURN_POINTER(build_spec(&parts));
-}
-
-/* The rows omega_j in units of the user: phi_j(x) = exp(i omega_j . (x - center)). */
-SQL_FUNCTION(fastclust_spec_frequencies)
-{
-	fc_spec    *spec = SPEC_ARG(0);
-	Size		n = spec->reduced;
-	fc_arena	arena;
-	float	   *omega;
-	double	   *row = palloc(spec->dim * sizeof(double));
-
-	fastclust_begin_rows(fcinfo);
-	arena = make_arena("listing the frequencies");
-	omega = FC_TAKE(&arena, spec->frequencies * n, float);
-	fc_frequencies(spec, &arena, omega);
-	for (uint32 j = 0; j < spec->frequencies; j++)
-	{
-		Datum		values[2];
-
-		fc_spec_user_frequency(spec, omega + j * n, row);
-		values[0] = Int32GetDatum((int32) j);
-		values[1] = make_float8_array(row, (int) spec->dim);
-		put_row(fcinfo, values, NULL);
-		pfree(DatumGetPointer(values[1]));
-		CHECK_FOR_INTERRUPTS();
-	}
-	return (Datum) 0;
 }

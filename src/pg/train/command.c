@@ -422,7 +422,7 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 	verdict = TextDatumGetCString(value[0]);
 	if (strcmp(verdict, "too few rows") == 0)
 		ereport(WARNING,
-				(errmsg("too few rows to tell drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
+				(errmsg("too few rows to detect drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
 						version->sketch != NULL ? (long long) ((fc_sketch *) version->sketch)->count : 0)));
 	else if (!flag_option(options, "quiet", flag_option(version->options, "quiet", false)))
 		ereport(NOTICE,

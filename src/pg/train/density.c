@@ -24,12 +24,12 @@
 
 #define SHARE_OF_CLUSTER	0.01	/* of the rows: min_cluster_rows */
 #define LEAST_OF_CLUSTER	10.0
-#define GRAIN				20.0	/* micro-clusters of min_cluster_rows rows, so that a ball of half of these spans ten */
+#define GRAIN				20.0	/* micro-clusters of min_cluster_rows rows, so that a ball of a third of these spans seven */
 #define MOST_MICRO			20000.0
 #define NOISE				0.5
 #define COMPARED			200		/* micro-clusters, from which on half as many are tried */
 #define LEAST_AGREEMENT		0.8
-#define NEARLY_EQUAL		0.65	/* the radius of a ball of half of min_cluster_rows rows, of the distance of two rows */
+#define NEARLY_EQUAL		0.65	/* the radius of a ball of a third of min_cluster_rows rows, of the distance of two rows */
 #define SLACK				1e-6	/* rounding of centroids to floats, of the largest distance */
 
 /* ---- options ---- */
@@ -340,8 +340,8 @@ warn_equal_distances(const training *t, const bubble_set *set, const double *rad
 	ratio = sorted[set->b.m / 2] / sqrt(2 * set->variance);
 	if (set->b.m >= COMPARED && ratio > NEARLY_EQUAL)
 		ereport(WARNING,
-				(errmsg("rows of model \"%s\" are at nearly equal distances, from which density tells little", t->model),
-				 errdetail("In %zu dimensions a row's nearest half of min_cluster_rows reach %.0f %% as far as two rows are apart.", set->b.d, 100 * ratio),
+				(errmsg("rows of model \"%s\" are at nearly equal distances, so density separates few of them", t->model),
+				 errdetail("In %zu dimensions a row's nearest third of min_cluster_rows reach %.0f %% as far as two rows are apart.", set->b.d, 100 * ratio),
 				 errhint("Train on fewer columns or on leading principal components, or use method kmeans.")));
 }
 

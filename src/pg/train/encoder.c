@@ -219,7 +219,7 @@ report_indicators(const training *t, const fc_encoder *encoder, const bool *foun
 			appendStringInfo(&names, "%s\"%s\"", count++ > 0 ? ", " : "", feature_name(encoder, &encoder->feature[i]));
 	if (count > 0 && t->model_id != 0 && !flag_option(t->options, "quiet", false))
 		ereport(NOTICE,
-				(errmsg("NULLs of %s tell rows apart: %s", names.data, count == 1 ? "they have a dimension of their own" : "they have dimensions of their own"),
+				(errmsg("NULLs of %s distinguish groups of rows: %s", names.data, count == 1 ? "they have a dimension of their own" : "they have dimensions of their own"),
 				 errhint("The option nulls makes them count as the mean and no more: '{\"encoder\": {\"nulls\": \"impute\"}}'.")));
 }
 
@@ -376,7 +376,7 @@ warn_useless_columns(const training *t, const fc_operator_header *sample, const 
 			ereport(WARNING, (errmsg("column \"%s\" is NULL in every row%s: leave it out", name, of_sample)));
 		else if (other > MANY_VALUES)
 			ereport(WARNING,
-					(errmsg("column \"%s\" has too many values, or too long ones, to tell rows apart: %.0f %% of the rows count as \"other\"", name, floor(100 * other)),
+					(errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"", name, floor(100 * other)),
 					 errhint("A name or an identifier is better left out.")));
 		else if (widest == 0)
 			ereport(WARNING, (errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows", name, feature->nulls_seen > 0 ? "NULL or " : "", of_sample)));

@@ -1,5 +1,5 @@
 /*
- * fit.c - the methods of a training: from the weighted sample, the sketch and what the scan measured of a part to its operator.
+ * fit.c - the methods of a training: from the weighted sample, the sketch and the measurements of the scan to the operator of a group.
  *
  * A new solution replaces clusters that serve only where it is better by more than noise.
  */
@@ -28,11 +28,11 @@
 #define MOST_OVERFIT		10
 #define MOST_ERROR			0.01	/* that a sample is forgiven, of its objective */
 #define MICRO_STEPS			12		/* of Lloyd's algorithm */
-#define FARTHEST_SHARE		0.05	/* outliers do not decide what a sketch tells */
+#define FARTHEST_SHARE		0.05	/* outliers do not decide the result of a sketch */
 
 /* ---- k-means ---- */
 
-/* Groups share, by their rows, what would be a good search of each of thirty. */
+/* The budget of 30 full searches is divided among the groups by row count. */
 static fc_kmeans_options
 search_options(const training *t, const fc_operator_header *rows)
 {
@@ -114,8 +114,8 @@ take_old(train_part *part, const fc_operator_header *old)
 }
 
 /*
- * Does the clusters' fit of the sample they were found in hold for all rows?  These cost 2 k / n more where clusters are apart (half of it is what the
- * sample fits too well, half what its centroids miss), three times that where they are not, and the mean of a sample errs.  Beyond that the
+ * Does the clusters' fit of the sample they were found in hold for all rows?  These cost 2 k / n more where clusters are apart (half of it because the
+ * sample fits too well, half because its centroids are off), three times that where they are not, and the mean of a sample errs.  Beyond that the
  * sample lacks rows that matter, far ones, which the weighted one has.
  */
 static bool
@@ -140,8 +140,8 @@ take_candidate(const training *t, train_part *part, int i)
 }
 
 /*
- * K-means of the weighted sample, the better of what a search finds in it and what goes on from the start, or from the candidate that the scan found
- * best.  With the option trim the rows farthest out count nowhere, and no scan moves what was found without them.
+ * K-means of the weighted sample, the better of a search in it and of steps from the start, or from the candidate that the scan found
+ * best.  With the option trim the rows farthest out count nowhere, and no scan moves the centroids found without them.
  */
 static void
 fit_sample(const training *t, train_part *part, const fc_operator_header *rows)
@@ -381,7 +381,7 @@ fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const 
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f", k, pins == NULL ? 0 : pins->k, t->model, last),
-				 errhint("pin_cluster with pinned => false lets one go.")));
+				 errhint("Release one with pin_cluster and pinned => false.")));
 	for (Size j = 0; j < old->k; j++)
 		pinned[j] = !pinned[j];
 	t->k = k - pins->k;
@@ -585,7 +585,8 @@ possible_clusters(const training *t, const fc_operator_header *rows)
 		ereport(WARNING,
 				(errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k, rows->k, t->source.relation,
 						distinct == 1 ? "one distinct row" : psprintf("%zu distinct rows", distinct)),
-				 errdetail("Model \"%s\" gets as many clusters: others would have no rows.", t->model)));
+				 errdetail("Model \"%s\" gets as many clusters: others would have no rows.", t->model),
+				 errhint("Lower k, or add a column in which more rows differ.")));
 	return distinct;
 }
 

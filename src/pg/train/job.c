@@ -101,7 +101,8 @@ check_k_of_count(const training *t, int64 n)
 	if ((int64) t->k > n)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %zu, but %s has %s", t->k, t->source.relation, n == 1 ? "one row" : psprintf("%lld rows", (long long) n))));
+				 errmsg("k is %zu, but %s has %s", t->k, t->source.relation, n == 1 ? "one row" : psprintf("%lld rows", (long long) n)),
+				 errhint("Lower k: each cluster needs a row.")));
 }
 
 /* Is the method in a list that may end with NULL? */
@@ -234,7 +235,7 @@ hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make)
 {
 	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(!flag_option(options, "nowait", false))},
 	{"bool", BoolGetDatum(make)}};
-	held_model	held = {query_datum("SELECT claim_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)};
+	held_model	held = {query_datum("SELECT held_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)};
 	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
 	bool		null;
 

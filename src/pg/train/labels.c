@@ -65,6 +65,7 @@ typedef struct row_writer
 	Relation	relation;
 	CommandId	command;
 	BulkInsertState bulk;
+	int			flags;			/* of its inserts: a table that this transaction made has no room in older pages */
 	MemoryContext context;		/* of one batch */
 	row_labels *labels;			/* NULL: rows are written as they are, else with a cluster in place of a vector at their end */
 	int			count;
@@ -206,7 +207,7 @@ write_batch(row_writer *writer)
 
 	if (writer->labels != NULL)
 		label_batch(writer->labels);
-	table_multi_insert(writer->relation, writer->rows, writer->count, writer->command, 0, writer->bulk);
+	table_multi_insert(writer->relation, writer->rows, writer->count, writer->command, writer->flags, writer->bulk);
 	MemoryContextSwitchTo(old);
 	for (int i = 0; i < writer->count; i++)
 		ExecClearTuple(writer->rows[i]);
@@ -243,7 +244,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *receiver)
 	row_writer *writer = (row_writer *) receiver;
 	MemoryContext old = MemoryContextSwitchTo(writer->context);
 
-	ExecStoreHeapTuple(writer->labels != NULL ? row_to_label(writer, slot) : ExecCopySlotHeapTuple(slot), writer->rows[writer->count++], true);
+	ExecStoreHeapTuple(writer->labels != NULL ? row_to_label(writer, slot) : ExecCopySlotHeapTuple(slot), writer->rows[writer->count++], false);
 	MemoryContextSwitchTo(old);
 	if (writer->count == writer->most)
 		write_batch(writer);
@@ -318,6 +319,7 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 	writer->receiver = (DestReceiver) {receive_row, begin_rows, end_rows, no_more_rows, DestIntoRel};
 	writer->relation = relation;
 	writer->bulk = GetBulkInsertState();
+	writer->flags = relation->rd_createSubid != InvalidSubTransactionId ? TABLE_INSERT_SKIP_FSM : 0;
 	writer->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust rows", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < BATCH_ROWS; i++)
 		writer->rows[i] = MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsHeapTuple);
@@ -325,7 +327,7 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 	for (int i = 0; i < BATCH_ROWS; i++)
 		ExecDropSingleTupleTableSlot(writer->rows[i]);
 	FreeBulkInsertState(writer->bulk);
-	table_finish_bulk_insert(relation, 0);
+	table_finish_bulk_insert(relation, writer->flags);
 }
 
 /* ---- which tables take them so ---- */

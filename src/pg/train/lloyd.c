@@ -19,7 +19,7 @@
 #include "pg/train/train.h"
 
 #define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
-#define OPERATORS		6		/* those of the training, the screen, and what the final function makes */
+#define OPERATORS		6		/* those of the training, the screen, and the result of the final function */
 #define FEW_GROUPS		100		/* a foreign table is asked for an aggregate of each */
 #define BALANCE_SCANS	10
 
@@ -120,7 +120,7 @@ groups_text(const training *t, Size groups)
 	{
 		char	   *type = format_type_be(column_type(source->id, source->group_by));
 
-		appendStringInfoString(&query, "SELECT u.i, merge_lloyd_agg(u.s) AS s FROM (");
+		appendStringInfoString(&query, "SELECT u.i, lloyd_final(fastclust_internal.sum(u.s)) AS s FROM (");
 		for (int leaf = 0; leaf < source->leaf_count; leaf++)
 		{
 			appendStringInfoString(&query, leaf > 0 ? " UNION ALL SELECT " : "SELECT ");

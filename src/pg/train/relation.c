@@ -152,16 +152,6 @@ SQL_FUNCTION(fastclust_feature_type)
 	PG_RETURN_OID(column_type(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1))));
 }
 
-/* (type): the type that a domain is of, or itself. */
-SQL_FUNCTION(fastclust_base_type)
-{
-	Oid			type = PG_GETARG_OID(0);
-
-	if (!SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(type)))
-		PG_RETURN_NULL();
-	PG_RETURN_OID(getBaseType(type));
-}
-
 /* Is a type one of vectors, or a cast makes it one? */
 static bool
 becomes_vector(Oid type)

@@ -25,7 +25,7 @@
 #include "rkhs/map.h"
 
 /*
- * Rows of the weighted sample of all, and of a group: what k-means takes in memory.  Of more than MANY_CLUSTERS scans improve more than a larger sample
+ * Rows of the weighted sample of all, and of a group, on which k-means runs in memory.  Of more than MANY_CLUSTERS scans improve more than a larger sample
  * would, which k-means copies.
  */
 #define SAMPLE_ROWS			30000
@@ -111,7 +111,7 @@ estimated_groups(const training *t, Size wanted)
 	if (t->source.group_by == NULL)
 		return 1;
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT count(DISTINCT %s) ", t->source.group_value);
+	appendStringInfo(&query, "SELECT count(DISTINCT %s) ", group_key(&t->source));
 	append_rows_from(&query, &t->source, (double) wanted, t->estimate, t->seed, NULL);
 	groups = DatumGetInt64(query_datum(query.data, 0, NULL, QUERY_PARALLEL | QUERY_CONSTANTS, NULL));
 	return (double) Max(1, groups);
@@ -165,7 +165,7 @@ by_group(const void *group, const void *found)
 	return strcmp(group, ((const candidates *) found)->group);
 }
 
-/* What the scan says of candidates. */
+/* The results of the scan for candidates. */
 static void
 take_steps(const training *t, train_part *part, const scan_result *result)
 {
@@ -181,7 +181,7 @@ take_steps(const training *t, train_part *part, const scan_result *result)
 	}
 }
 
-/* What a packed state says of a group; false: no row was taken. */
+/* The results for a group in a packed state; false: no row was taken. */
 static bool
 read_part(const training *t, uint64 row, train_part *part)
 {

@@ -2,7 +2,8 @@
  * scan_agg.c - all that a training wants of a row in one pass: sketch and counts of a share of the rows, a weighted sample, Lloyd's sums.
  *
  * Rows wait in their state, as doubles, and enter the sums in batches.  A call site reads the plan at the first row of a state and keeps
- * all but the operators for the states that come.
+ * all but the operators for the states that come.  A state without operators makes its sums when its first rows enter them: those of a small
+ * group, when all its rows do.
  */
 #include "postgres.h"
 
@@ -35,6 +36,7 @@
 #define BATCH_BYTES	(512 * 1024)
 #define LEAST_ROWS	8			/* of a batch */
 #define FIRST_ROWS	4			/* of a state: of many groups each has few */
+#define HELD_BYTES	(32 * 1024)	/* of rows that wait for the sums of a state to be made */
 
 enum
 {
@@ -121,12 +123,12 @@ start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, Datum o
 		start_step(fcinfo, site, state, i, aligned_value(elements[i]));
 }
 
-/* Room for more waiting rows, fewer than the capacity at first. */
+/* Room for more waiting rows, fewer than may wait at first. */
 static void
 make_room(scan_state *state)
 {
 	Size		d = state->plan->d;
-	Size		room = Min(state->capacity, Max(FIRST_ROWS, 4 * state->room));
+	Size		room = Min(state->held, Max(FIRST_ROWS, (state->room < BATCH_ROWS ? 4 : 2) * state->room));
 	double	   *raw = MemoryContextAllocHuge(GetMemoryChunkContext(state), room * (d + 1) * sizeof(double));
 	uint64	   *keys = (uint64 *) (raw + room * d);
 
@@ -152,6 +154,28 @@ state_bytes(const scan_state *state)
 	return bytes;
 }
 
+/* Sums without rows; from now on rows wait for a batch. */
+static void
+start_sums(FunctionCallInfo fcinfo, scan_state *state)
+{
+	scan_site  *site = state->site;
+	const scan_plan *plan = state->plan;
+
+	state->started = true;
+	state->held = state->capacity;
+	if (plan->spec != NULL)
+		state->sketch = sketch_opened(plan->spec);
+	if (plan->drift_spec != NULL)
+		state->counts = drift_counts_opened(plan->drift_spec);
+	if (plan->sample.size > 0)
+		state->sample = new_coreset(fcinfo, &plan->sample, plan->d, plan->metric, state->waiting);
+	if (plan->map != NULL)
+		reserve_scratch(site, fc_kernel_map_scratch(plan->map));
+	reserve_doubles(site, state);
+	check_budget(2 * state_bytes(state) + Max(state->room, state->capacity) * (plan->d + 1) * sizeof(double) + site->scratch.count * sizeof(float) +
+				 site->doubles_count * sizeof(double), aggregate_name(fcinfo));
+}
+
 /* Without rows. */
 static scan_state *
 new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan, const plan_fields *fields)
@@ -159,23 +183,18 @@ new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan, const plan_
 	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
 	scan_state *state = palloc0(sizeof(scan_state));
 
+	state->kind = &scan_state_kind;
 	state->site = site;
 	state->plan = plan;
 	state->capacity = Max(LEAST_ROWS, Min(BATCH_ROWS, BATCH_BYTES / (plan->d * sizeof(double))));
-	if (plan->spec != NULL)
-		state->sketch = sketch_opened(plan->spec);
-	if (plan->drift_spec != NULL)
-		state->counts = drift_counts_opened(plan->drift_spec);
-	if (plan->sample.size > 0)
-		state->sample = new_coreset(fcinfo, &plan->sample, plan->d, plan->metric);
-	if (!fields->null[PLAN_OPERATORS])
+	if (fields->null[PLAN_OPERATORS])
+		state->held = Max(state->capacity, HELD_BYTES / ((plan->d + 1) * sizeof(double)));
+	else
+	{
 		start_steps(fcinfo, site, state, fields->value[PLAN_OPERATORS]);
-	if (plan->map != NULL)
-		reserve_scratch(site, fc_kernel_map_scratch(plan->map));
-	reserve_doubles(site, state);
+		start_sums(fcinfo, state);
+	}
 	make_room(state);
-	check_budget(2 * state_bytes(state) + state->capacity * (plan->d + 1) * sizeof(double) + site->scratch.count * sizeof(float) +
-				 site->doubles_count * sizeof(double), aggregate_name(fcinfo));
 	MemoryContextSwitchTo(old);
 	return state;
 }
@@ -315,17 +334,13 @@ add_to_step(scan_state *state, int i, const double *x)
 	fc_step_add_rows(state->step[i], op, x, state->waiting, state->site->scratch);
 }
 
-void
-fold_scan(FunctionCallInfo fcinfo, scan_state *state)
+/* A batch of rows that wait. */
+static void
+add_batch(FunctionCallInfo fcinfo, scan_state *state)
 {
 	const scan_plan *plan = state->plan;
-	MemoryContext old;
-	const double *x;
+	const double *x = waiting_in_units(state);
 
-	if (state->waiting == 0)
-		return;
-	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
-	x = waiting_in_units(state);
 	if (state->sample != NULL || state->step[0] != NULL)
 		check_rows(state, x);
 	if (plan->spec != NULL || plan->drift_spec != NULL || state->sample != NULL)
@@ -338,9 +353,31 @@ fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 		x = features_of(state, x);
 	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)
 		add_to_step(state, i, x);
-	MemoryContextSwitchTo(old);
 	count_rows(state, state->waiting);
+}
+
+void
+fold_scan(FunctionCallInfo fcinfo, scan_state *state)
+{
+	const scan_state all = *state;
+	MemoryContext old;
+
+	if (all.waiting == 0)
+		return;
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+	if (!all.started)
+		start_sums(fcinfo, state);
+	for (Size first = 0; first < all.waiting; first += state->waiting)
+	{
+		state->waiting = Min(all.capacity, all.waiting - first);
+		state->raw = all.raw + first * state->plan->d;
+		state->keys = all.keys + first;
+		add_batch(fcinfo, state);
+	}
+	state->raw = all.raw;
+	state->keys = all.keys;
 	state->waiting = 0;
+	MemoryContextSwitchTo(old);
 }
 
 /* ---- sparse rows, which do not wait ---- */
@@ -378,6 +415,8 @@ add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state)
 		return outcome;
 	x = dense_sparse_row(&site->sparse, site->home, plan->d);
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
+	if (!state->started)
+		start_sums(fcinfo, state);
 	fc_coreset_hash(plan->sample.seed, x, 1, plan->d, &hash);
 	add_share(state, &hash, x, 1, &site->sparse.row);
 	if (state->sample != NULL)
@@ -514,7 +553,7 @@ SQL_FUNCTION(fastclust_scan_accum)
 	if (!read_cells(fcinfo, site, state, state->raw + state->waiting * state->plan->d))
 		PG_RETURN_POINTER(state);
 	state->keys[state->waiting++] = key_of(fcinfo);
-	if (state->waiting == state->capacity)
+	if (state->waiting >= state->held)
 		fold_scan(fcinfo, state);
 	else if (state->waiting == state->room)
 		make_room(state);

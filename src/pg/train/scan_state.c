@@ -8,6 +8,7 @@
 #include "access/htup_details.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "libpq/pqformat.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -18,14 +19,17 @@
 #include "operator/coreset.h"
 #include "operator/step.h"
 #include "pg/base/arguments.h"
+#include "pg/base/collect.h"
 #include "pg/base/compat.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
+#include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
+#include "pg/rkhs/kernel.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
@@ -116,7 +120,7 @@ open_scan(const packed_scan *packed, scan_state *state)
 
 	for (int part = 0; part < PARTS; at += packed->size[part++])
 		parts[part] = packed->size[part] > 0 ? at : NULL;
-	*state = (scan_state) {.n = packed->n,.nulls = packed->nulls,.sketch = parts[PART_SKETCH],.counts = parts[PART_COUNTS],
+	*state = (scan_state) {.kind = &scan_state_kind,.n = packed->n,.nulls = packed->nulls,.sketch = parts[PART_SKETCH],.counts = parts[PART_COUNTS],
 	.sample = parts[PART_SAMPLE]};
 	memcpy(state->step, parts + PART_STEP, sizeof(state->step));
 }
@@ -168,6 +172,7 @@ array_of_steps(const scan_result *result, Oid type)
 SQL_FUNCTION(fastclust_scan_result)
 {
 	scan_result result;
+	account		memory = {"the sample"};
 	TupleDesc	desc;
 	Datum		values[6];
 	bool		nulls[6] = {false};
@@ -181,7 +186,7 @@ SQL_FUNCTION(fastclust_scan_result)
 	values[1] = Int64GetDatum(result.nulls);
 	values[2] = PointerGetDatum(result.sketch);
 	values[3] = PointerGetDatum(result.counts);
-	values[4] = PointerGetDatum(result.sample);
+	values[4] = PointerGetDatum(result.sample != NULL ? rows_of_coreset(result.sample, &memory) : NULL);
 	for (int i = 2; i < 5; i++)
 		nulls[i] = DatumGetPointer(values[i]) == NULL;
 	values[5] = array_of_steps(&result, get_element_type(TupleDescAttr(desc, 5)->atttypid));
@@ -239,45 +244,114 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 			add_step(left->step[i], right->step[i]);
 }
 
-SQL_FUNCTION(fastclust_scan_combine)
+static void *
+combine(FunctionCallInfo fcinfo, void *left_state, void *right)
 {
-	MemoryContext old = MemoryContextSwitchTo(aggregate_context(fcinfo));
-	scan_state *left = PG_ARGISNULL(0) ? NULL : (scan_state *) PG_GETARG_POINTER(0);
+	scan_state *left = left_state != NULL ? left_state : palloc0(sizeof(scan_state));
 
-	if (left == NULL && !PG_ARGISNULL(1))
-		left = palloc0(sizeof(scan_state));
-	if (!PG_ARGISNULL(1))
-		add_scan(fcinfo, left, (scan_state *) PG_GETARG_POINTER(1));
-	MemoryContextSwitchTo(old);
-	if (left == NULL)
-		PG_RETURN_NULL();
-	PG_RETURN_POINTER(left);
+	left->kind = &scan_state_kind;
+	add_scan(fcinfo, left, right);
+	return left;
 }
 
-/* Serialization, and the final function: nobody asks for the state again. */
-SQL_FUNCTION(fastclust_scan_packed)
+/* Nobody asks for the state again. */
+static struct varlena *
+packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 {
-	struct varlena *packed;
-	scan_state *state;
+	struct varlena *packed = pack_scan(fcinfo, state);
 
-	aggregate_context(fcinfo);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	state = (scan_state *) PG_GETARG_POINTER(0);
-	packed = pack_scan(fcinfo, state);
+	if (state->site != NULL)	/* else other states have parts of it */
+	{
+		void	   *parts[] = {state->sketch, state->counts, state->raw};
+
+		for (Size i = 0; i < lengthof(parts); i++)
+			if (parts[i] != NULL)
+				pfree(parts[i]);
+		state->sketch = NULL;
+		state->counts = NULL;
+		state->raw = NULL;
+	}
 	if (state->sample != NULL)
 		pfree(state->sample);
 	state->sample = NULL;
-	PG_RETURN_POINTER(packed);
+	return packed;
 }
 
-SQL_FUNCTION(fastclust_scan_deserialize)
+static void
+serialize(FunctionCallInfo fcinfo, void *state, StringInfo message)
 {
+	struct varlena *packed = packed_for_good(fcinfo, state);
+
+	check_state_size(VARSIZE(packed) + 64);
+	pq_sendbytes(message, (const char *) packed, (int) VARSIZE(packed));
+	pfree(packed);
+}
+
+static void *
+deserialize(FunctionCallInfo fcinfo, StringInfo message)
+{
+	int			size = message->len - message->cursor;
+	packed_scan *packed = palloc((Size) size);
 	scan_state *state = palloc(sizeof(scan_state));
 
+	pq_copymsgbytes(message, (char *) packed, size);
+	open_scan(packed, state);
+	return state;
+}
+
+const state_kind scan_state_kind = {combine, serialize, deserialize};
+
+SQL_FUNCTION(fastclust_scan_final)
+{
 	aggregate_context(fcinfo);
-	open_scan((const packed_scan *) PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)), state);
-	PG_RETURN_POINTER(state);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(packed_for_good(fcinfo, (scan_state *) PG_GETARG_POINTER(0)));
+}
+
+/* ---- states of workers, of all aggregates that collect or scan rows ---- */
+
+/* A state is sent with its place here. */
+static const state_kind *const kinds[] = {&scan_state_kind, &spec_state_kind, &kmeans_state_kind, &kernel_state_kind};
+
+SQL_FUNCTION(fastclust_internal_combine)
+{
+	MemoryContext context = aggregate_context(fcinfo);
+	MemoryContext old;
+	void	   *left = PG_ARGISNULL(0) ? NULL : PG_GETARG_POINTER(0);
+	void	   *right;
+
+	if (PG_ARGISNULL(1))
+		return unchanged_state(fcinfo);
+	right = PG_GETARG_POINTER(1);
+	old = MemoryContextSwitchTo(context);
+	left = (*(const state_kind **) right)->combine(fcinfo, left, right);
+	MemoryContextSwitchTo(old);
+	PG_RETURN_POINTER(left);
+}
+
+SQL_FUNCTION(fastclust_internal_serialize)
+{
+	void	   *state = PG_GETARG_POINTER(0);
+	uint8		kind = 0;
+	StringInfoData message;
+
+	aggregate_context(fcinfo);
+	while (kinds[kind] != *(const state_kind **) state)
+		kind++;
+	pq_begintypsend(&message);
+	pq_sendbyte(&message, kind);
+	kinds[kind]->serialize(fcinfo, state, &message);
+	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+
+SQL_FUNCTION(fastclust_internal_deserialize)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	StringInfoData message = {.data = VARDATA_ANY(bytes),.len = (int) VARSIZE_ANY_EXHDR(bytes)};
+
+	aggregate_context(fcinfo);
+	PG_RETURN_POINTER(kinds[pq_getmsgbyte(&message)]->deserialize(fcinfo, &message));
 }
 
 /* Two packed states into one. */
@@ -350,8 +424,6 @@ check_state(const void *bytes, size_t size)
 	{
 		case FC_STEP_CONTINGENCY:
 			return fc_contingency_check(bytes, size);
-		case FC_STEP_CORESET:
-			return fc_coreset_check(bytes, size);
 		case FC_STEP_SCAN:
 			return check_scan(bytes, size);
 		default:
@@ -374,8 +446,6 @@ SQL_FUNCTION(fastclust_state_combine)
 	{
 		case FC_STEP_SCAN:
 			return combine_packed(fcinfo);
-		case FC_STEP_CORESET:
-			return fastclust_coreset_combine(fcinfo);
 		case FC_STEP_CONTINGENCY:
 			return fastclust_contingency_combine(fcinfo);
 		default:

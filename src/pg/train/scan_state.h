@@ -7,6 +7,7 @@
 #include "drift/counts.h"
 #include "numerics/metric.h"
 #include "operator/step.h"
+#include "pg/base/collect.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/sums.h"
 #include "pg/train/train.h"
@@ -70,6 +71,7 @@ extern void complete_plan(scan_plan *plan, Size d);
 /* A part is NULL where the plan has none, or no row entered it. */
 typedef struct scan_state
 {
+	const state_kind *kind;
 	int64		n;				/* without those that wait */
 	int64		nulls;
 	fc_sketch  *sketch;
@@ -82,11 +84,15 @@ typedef struct scan_state
 	struct scan_site *site;
 	scan_plan  *plan;
 	Size		waiting;
-	Size		room;			/* for waiting rows: more than wait, up to the capacity */
-	Size		capacity;
+	Size		room;			/* for waiting rows: more than wait, up to those held */
+	Size		held;			/* rows may wait */
+	bool		started;		/* the sums are there */
+	Size		capacity;		/* of a batch */
 	double	   *raw;			/* room x d: rows in their own units, by cosine of length 1 */
 	uint64	   *keys;			/* room */
 } scan_state;
+
+extern const state_kind scan_state_kind;
 
 /* scan_state.c: the room that a sample gets where it is to have `wanted` or more. */
 extern Size capacity_of_sample(const fc_coreset *sample, Size wanted);

@@ -22,7 +22,7 @@
 
 #define MOST_CELLS		97		/* beside the state, the plan and the key: a function takes 100 arguments */
 
-static char *
+char *
 group_key(const train_source *source)
 {
 	return source->integer != NULL ? psprintf("t.%s", quote_identifier(source->group_by)) : source->group_value;
@@ -90,7 +90,7 @@ scan_query(const train_source *source, const char *value, const char *group, boo
 	appendStringInfoChar(&scan, ')');
 	initStringInfo(&query);
 	if (source->leaf_count > 0)
-		appendStringInfo(&query, "SELECT %s, merge_scan_agg(q.s) FROM (", merged);
+		appendStringInfo(&query, "SELECT %s, fastclust_internal.sum(q.s) FROM (", merged);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{
 		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ", i > 0 ? " UNION ALL " : "", value, scan.data);
@@ -107,7 +107,7 @@ char *
 scan_text(const train_source *source, double wanted, double estimate, int64 seed)
 {
 	const char *value = source->group_by == NULL ? "''::text" : source->leaf_count == 0 ? source->group_value :
-		psprintf("t.%s", quote_identifier(source->group_by));	/* a foreign server groups by what it knows */
+		psprintf("t.%s", quote_identifier(source->group_by));	/* a foreign server groups by a column that it has */
 
 	return scan_query(source, value, source->group_by == NULL ? NULL : source->leaf_count > 0 ? "1" : group_key(source), true, "q.value::text COLLATE \"C\"", wanted, estimate, seed);
 }

@@ -33,7 +33,6 @@
 #define LARGEST_GROUPS	16		/* of the sample, whose median spec is that of all */
 #define LEAST_MAP_ROWS	3000	/* that choose the width of a kernel, or twice the landmarks */
 
-extern Datum fastclust_spectral_map(PG_FUNCTION_ARGS);
 extern Datum fastclust_nystroem(PG_FUNCTION_ARGS);
 extern Datum fastclust_rbf_kernel(PG_FUNCTION_ARGS);
 extern Datum fastclust_kernel_in(PG_FUNCTION_ARGS);
@@ -211,8 +210,7 @@ choose_map(training *t, const fc_operator_header *sample)
 	begun = begin_step(t, "map");
 	rows = rows_in_units(sample, (units) {0}, t->units);
 	if (!has_option(t->options, "kernel") && !has_option(t->options, "rank"))
-		t->map = (struct varlena *) DatumGetPointer(DirectFunctionCall4(fastclust_spectral_map, PointerGetDatum(some_rows(rows, 1, (Size) Max(LEAST_MAP_ROWS, 2 * wanted))),
-																		Int32GetDatum((int32) t->k), Int32GetDatum((int32) wanted), Int64GetDatum(t->seed)));
+		t->map = (struct varlena *) spectral_map(some_rows(rows, 1, (Size) Max(LEAST_MAP_ROWS, 2 * wanted)), t->k, (Size) wanted, t->seed);
 	else
 	{
 		kernel_rows candidates = {.kernel = *kernel_of_rows(t, rows),.rank = (int32) wanted,.seed = (uint64) t->seed,.width = sizeof(double)};

@@ -1,4 +1,4 @@
-/* store.c - the parts of a version: their numbers, what is measured of them, and the rows that are written */
+/* store.c - the parts of a version: their numbers, their measurements, and the rows that are written */
 #include "postgres.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@
 #include "rkhs/map.h"
 
 #define PARTS_AT_ONCE	100		/* the planner copies their array */
-#define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and what they were measured with, about */
+#define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and of the operators that measured them, about */
 #define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
 #define ROWS_OF_GROUP	48		/* of a group: the deviation of the law is right within 4 % (one deviation) */
 

@@ -97,7 +97,7 @@ reject_no_rows(const training *t)
 					condition == NULL ? "" : " where ", condition == NULL ? "" : condition)));
 }
 
-/* ---- what rows are measured in ---- */
+/* ---- units of rows ---- */
 
 /* The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit. */
 static units
@@ -143,7 +143,7 @@ check_groups(const training *t, const fc_operator_header *sample, double groups)
 	if (groups > MANY_GROUPS && !flag_option(t->options, "quiet", false))
 		ereport(NOTICE,
 				(errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
-				 errdetail("Each gets clusters and a sketch of its own."),
+				 errdetail("Each gets its own clusters and sketch."),
 				 errhint("Cancel this and group by a column of fewer values, if these are more than you thought.")));
 }
 
@@ -163,7 +163,8 @@ check_clusters(const training *t, const fc_operator_header *sample)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %zu, but the rows of %s are of %s", t->k, t->source.relation, different == 1 ? "one kind only" : psprintf("%zu kinds only", different)),
-				 errdetail("All others are equal to one of these in every column that is clustered.")));
+				 errdetail("All others are equal to one of these in every column that is clustered."),
+				 errhint("Lower k, or add a column in which more rows differ.")));
 }
 
 static void
@@ -217,6 +218,8 @@ reason_of(const fc_choice *choice)
 		return "clusters are apart up to the greatest number tried";
 	if (choice->hidden > 0)
 		return psprintf("%zu of %zu clusters hide smaller ones", choice->hidden, choice->tried[choice->chosen].k);
+	if (choice->rival > 0)
+		return psprintf("%zu clusters come back as well", choice->rival);
 	if (choice->tried[choice->chosen].evidence.cost <= FC_NO_SPREAD * choice->tried[0].evidence.cost)
 		return "rows are equal, or of as many values as clusters";
 	return "no number of clusters comes back on other rows and is apart";

@@ -1,5 +1,5 @@
 /*
- * train.h - a training: what it is about, where its rows come from, and the steps that make a version of them.
+ * train.h - a training: its model, the source of its rows, and the steps that make a version of them.
  *
  *     encoder of columns      from some rows                     encoder.c
  *     sample, units, specs    from some rows                     sample.c
@@ -57,7 +57,7 @@ typedef struct train_source
 	bool		cosine;			/* rows are read as vectors of length 1 */
 } train_source;
 
-/* What the serving version has for a group; operator NULL: nothing. */
+/* The parts of the serving version for a group; operator NULL: none. */
 typedef struct serving_part
 {
 	char	   *group;
@@ -224,6 +224,7 @@ extern void warn_columns(const training *t, const fc_operator_header *sample);
 #define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */
 
 extern void find_group_type(train_source *source);
+extern char *group_key(const train_source *source);	/* the expression of a row that tells its group */
 extern void append_rows_from(StringInfo query, const train_source *source, double wanted, double estimate, int64 seed, const char *leaf);
 
 /* The query of a scan of plan $1: a row (group, packed state) for every group, or one. */
@@ -240,7 +241,7 @@ extern double rows_to_sample(train_source *source, const Jsonb *options);
 /* The text of a row as operators take it, of parameters $1 center, $2 scale and $3 map. */
 extern char *row_text(const train_source *source, bool scaled, bool mapped);
 
-/* What a scan is to find of the rows in units; zeros and NULLs: not that. */
+/* The results that a scan shall find of the rows in units; zeros and NULLs: not these. */
 typedef struct scan_request
 {
 	units		units;

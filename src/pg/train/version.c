@@ -132,11 +132,11 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 	return PG_ARGISNULL(argument) ? NULL : pstrdup(NameStr(*PG_GETARG_NAME(argument)));
 }
 
-/* (version, relation, group_by, wanted, seed): a uniform sample of about so many rows of the part, in their own units. */
+/* (version, relation, group_by, wanted): a uniform sample of about so many rows of the part, in their own units. */
 SQL_FUNCTION(fastclust_version_sample)
 {
 	stored_version version = version_argument(fcinfo);
-	training	t = {.method = "kmeans",.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = PG_GETARG_INT64(4)};
+	training	t = {.method = "kmeans",.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = seed_option(version.options)};
 	Datum		rows;
 
 	SPI_connect();

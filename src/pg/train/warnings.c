@@ -1,7 +1,7 @@
 /*
  * warnings.c - warnings that a careful colleague would give before a first training, from the sample that it has drawn anyway.
  *
- * Each names the column and says what to do.  Identifiers and times that only grow are told by the catalog, or by the order in which rows lie.
+ * Each names the column and the remedy.  Identifiers and times that only grow are told by the catalog, or by the order in which rows lie.
  */
 #include "postgres.h"
 
@@ -78,21 +78,21 @@ warn_column(const training *t, const char *name, const char *column, const fc_co
 
 	if (column != NULL && is_identifier(t, column, facts))
 		ereport(WARNING,
-				(errmsg("column \"%s\" is an identifier: every row has a value of its own", name),
+				(errmsg("column \"%s\" is an identifier: each row has a different value", name),
 				 errhint("Leave it out: the distance of two identifiers means nothing.")));
 	else if (nulls > MOSTLY_NULL && nulls < 1)
 		ereport(WARNING,
-				(errmsg("column \"%s\" is NULL in %.0f %% of the rows: what is put in their place decides", name, 100 * nulls),
+				(errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters", name, 100 * nulls),
 				 errhint("Leave it out, or make a column of whether it is NULL.")));
 	else if (is_time && grows(t, column))
 		ereport(WARNING,
 				(errmsg("column \"%s\" only grows: later rows lie outside of all that was seen", name),
-				 errhint("Leave it out, or make a column of what comes again, such as extract(hour FROM %s).", quote_identifier(column))));
+				 errhint("Leave it out, or use a part that repeats, such as extract(hour FROM %s).", quote_identifier(column))));
 	else if (!is_log && fabs(facts->skew) > VERY_SKEWED)
 		ereport(WARNING,
 				(errmsg("column \"%s\" has skew %.0f: few values make clusters of their own", name, facts->skew),
-				 column == NULL ? errhint("Perhaps its logarithm tells more.") :
-				 errhint("Perhaps its logarithm tells more: '{\"encoder\": {\"transform\": {\"%s\": \"log\"}}}'.", column)));
+				 column == NULL ? errhint("Perhaps its logarithm is more informative.") :
+				 errhint("Perhaps its logarithm is more informative: '{\"encoder\": {\"transform\": {\"%s\": \"log\"}}}'.", column)));
 	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR && facts->far_squares > FAR_SQUARES && number_option(t->options, "trim", 0) == 0)
 		ereport(WARNING,
 				(errmsg("%.1f %% of the rows are far out in column \"%s\": they draw clusters to themselves", 100 * facts->far, name),
@@ -115,7 +115,7 @@ warn_copies(const double *x, Size n, Size d, const Size *dimension, char *const 
 				continue;
 			ereport(WARNING,
 					(errmsg("columns \"%s\" and \"%s\" are near copies: their correlation is %.3f", name[i], name[j], r),
-					 errhint("Leave one out: what both say counts twice.")));
+					 errhint("Leave one out, because the shared information counts twice.")));
 			break;
 		}
 }

@@ -10,14 +10,6 @@ BEGIN
 END
 $$;
 
--- The sketches of groups and buckets, whatever the state of the table.
-CREATE FUNCTION fastclust_internal.kept_parts(name text) RETURNS SETOF live_part
-    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN QUERY SELECT p.* FROM live_parts((readable_live(name)).id) p;
-END
-$$;
-
 CREATE FUNCTION check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
         OUT sketched bigint, OUT counted bigint, OUT difference text)
     RETURNS SETOF record
@@ -41,7 +33,7 @@ BEGIN
         FOR group_value, bucket, sketched, counted, difference IN
             EXECUTE format('SELECT group_value, bucket, COALESCE(row_count(k.s), 0), COALESCE(row_count(q.s), 0),'
                            ' CASE WHEN row_count(k.s) = row_count(q.s) THEN ''values'' ELSE ''number of rows'' END'
-                           ' FROM (SELECT * FROM kept_parts($3) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket)'
+                           ' FROM (SELECT * FROM live_parts($3) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket)'
                            ' WHERE NOT same_rows(k.s, q.s) OR k.counts::text IS DISTINCT FROM q.counts::text ORDER BY group_value COLLATE "C", bucket',
                            live_scan(live, live.relation, false), asked) USING live.spec, live.drift_spec, name LOOP
             group_value := CASE WHEN live.group_by IS NOT NULL THEN group_value END;
@@ -56,7 +48,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION check_sketch(text, text, timestamptz)
-    IS 'recount the table, or one group or bucket of it, and show where a live sketch differs from it; no row when it does not';
+    IS 'recount the table, or one group or bucket of it, and show where a live sketch differs; no row if it does not differ';
 
 CREATE FUNCTION rebuild_sketch(name text) RETURNS bigint
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -87,14 +79,14 @@ BEGIN
     PERFORM forget_live((held_live(name)).id);
 END
 $$;
-COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: its triggers go, and all that it has counted';
+COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: drop its triggers and its counts';
 
 CREATE FUNCTION drop_model(model text) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := held_model(model, true);
 BEGIN
-    PERFORM forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id;
+    PERFORM end_model_live(held.id);
     DELETE FROM stored_models m WHERE m.id = held.id;
 END
 $$;

@@ -1,7 +1,7 @@
 
 -- live sketches: deltas folded into bases
 
--- What deltas tell, into the bases.  Who holds the live sketch folds it alone; writers go on, and what they have not committed stays.
+-- Merges deltas into the bases.  The session that holds the live sketch folds it alone; writers go on, and uncommitted deltas stay.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
@@ -58,10 +58,10 @@ BEGIN
         BEGIN
             folded := folded + fold_live(live.id);
         EXCEPTION WHEN OTHERS THEN
-            RAISE WARNING USING MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM), HINT = 'rebuild_sketch recounts it.';
+            RAISE WARNING USING MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
         END;
     END LOOP;
     RETURN folded;
 END
 $$;
-COMMENT ON FUNCTION fold_sketches(text) IS 'merge what changed since into the stored sketches, of one live sketch or of all that the caller owns; the number of changes';
+COMMENT ON FUNCTION fold_sketches(text) IS 'merge the pending changes into the stored sketches of one live sketch, or of all that the caller owns; returns the number of changes';

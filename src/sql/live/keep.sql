@@ -1,7 +1,7 @@
 
 -- live sketches: keep_sketch
 
--- Text of these does not depend on settings, or on who may rename what.
+-- The text of these does not depend on settings, or on who may rename objects.
 CREATE FUNCTION fastclust_internal.check_live_group(relation regclass, group_by name) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -103,7 +103,7 @@ BEGIN
                 DETAIL = format('It encodes %s.', array_to_string(encoder_columns(live.encoder), ', '));
         END IF;
         -- else each row written later would be an error
-        dimensions := COALESCE(dim(live.encoder), cardinality(features));
+        dimensions := COALESCE(cardinality(feature_names(live.encoder)), cardinality(features));
         IF dimensions <> (describe(live.spec) ->> 'dim')::integer THEN
             RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', dimensions, CASE WHEN dimensions > 1 THEN 's' END,
                                                                  describe(live.spec) ->> 'dim'),
@@ -125,7 +125,7 @@ CREATE FUNCTION fastclust_internal.check_live_isolation(name text) RETURNS void
 BEGIN
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         RAISE active_sql_transaction USING MESSAGE = format('live sketch "%s" cannot be counted in a transaction of isolation level %s', name, current_setting('transaction_isolation')),
-            HINT = 'Do it at READ COMMITTED, which sees what others have committed meanwhile.';
+            HINT = 'Use READ COMMITTED, which sees rows that others have committed.';
     END IF;
 END
 $$;
@@ -152,7 +152,7 @@ BEGIN
 END
 $$;
 
--- A table and its parts whose every change fires triggers, and outlives what changed it.
+-- A table and its parts whose every change fires triggers, and outlives the session that made it.
 CREATE FUNCTION fastclust_internal.check_live_tables(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -205,7 +205,7 @@ $$;
 -- Count the rows of a leaf.  One query sees them and the deltas that tell of them; writers need not wait.
 CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass) RETURNS bigint
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
-    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
+    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' SET row_security = off AS $$
 DECLARE
     counted live_count;
 BEGIN
@@ -284,7 +284,7 @@ BEGIN
     RETURN (SELECT keep_live(asked_live(name, relation, c.features, c.vector, spec, options)) FROM columns_of_text(relation, features) c);
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; the number of rows, NULL where rebuild_sketch is to count them';
+COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; returns the number of rows, NULL if rebuild_sketch will count them';
 
 CREATE FUNCTION keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -292,4 +292,4 @@ BEGIN
     RETURN keep_live(asked_live(name, relation, features, false, spec, options));
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS 'make a sketch of columns that follows every change of their table; the number of rows, NULL where rebuild_sketch is to count them';
+COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS 'make a sketch of columns that follows every change of their table; returns the number of rows, NULL if rebuild_sketch will count them';

@@ -1,5 +1,5 @@
 
--- live sketches: their leaves, what identifies and follows them, and why one cannot be followed
+-- live sketches: their leaves, the names and triggers of these, and why one cannot be followed
 
 CREATE FUNCTION fastclust_internal.live_change() RETURNS trigger
     AS 'MODULE_PATHNAME', 'fastclust_live_change' LANGUAGE C;
@@ -44,6 +44,6 @@ BEGIN
               WHERE k.name = 'statement' OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation));
 EXCEPTION WHEN object_in_use THEN
     RAISE object_in_use USING MESSAGE = format('%s cannot get triggers while a query of this session reads it', relation),
-        HINT = 'Make what is read of it, such as a sketch_spec, in a statement before; close cursors on it.';
+        HINT = 'Compute values from it, such as a sketch_spec, in an earlier statement, and close cursors on it.';
 END
 $$;

@@ -2,9 +2,9 @@
 -- live sketches: sketches that follow their tables
 --
 --     kept_sketches   a live sketch: its table, columns, groups and buckets of time
---     live_leaves     the tables whose rows are counted, each with what identifies its columns
+--     live_leaves     the tables whose rows are counted, each with a hash of its columns' definitions
 --     live_bases      the sketch of each leaf, group and bucket when it was last folded
---     live_deltas     what statements changed since: triggers append to it, nobody changes a row of it
+--     live_deltas     changes of statements since: triggers append to it, nobody changes a row of it
 --
 -- A live sketch belongs to leaves, the tables that hold rows.  That of a tree of partitions or children is the sum of its leaves', and which these are
 -- is looked up when it is read.  So ATTACH, DETACH, INHERIT and DROP need no bookkeeping: a leaf that goes is not added up, goes on being counted,
@@ -12,7 +12,7 @@
 -- where that fails, readers get an error that names the leaf and rebuild_sketch.
 --
 -- AFTER ROW triggers of the leaf see its changes, through whatever parent, in partition moves, in MERGE, and when a subscription applies them.
--- TRUNCATE takes away what was counted of the leaf.  Other DDL that changes values past the triggers (another type, another expression, labels of an
+-- TRUNCATE subtracts the counts of the leaf.  Other DDL that changes values past the triggers (another type, another expression, labels of an
 -- enum, triggers switched off, an unlogged table) appends why the leaf is lost to live_deltas; DDL never fails by it, and waits for nobody.
 --
 -- A leaf's columns are identified by number, type and modifier.  A dump restores no numbers and no oids: it has the types as regtype[], which are dumped
@@ -20,7 +20,7 @@
 -- an error of the reader, too.  A condition is text with all names resolved, written and read under fixed settings alone (pg/base/languages.c): node trees
 -- are of one server version, and their oids of one database.  A leaf that is restored beside triggers, which counted the load or will, is lost.
 --
--- No role reads or writes these but the owner of the extension.  A sketch of now is base + what came - what went, in integers: exact under every
+-- No role reads or writes these but the owner of the extension.  A current sketch is base + added - removed, in integers: exact under every
 -- snapshot that shows the table and these four.
 
 -- One row per live sketch: which rows of which table it counts, and how.
@@ -39,7 +39,7 @@ CREATE TABLE fastclust_internal.kept_sketches (
     condition text,
     columns name[] NOT NULL,    -- all columns that are read
     model_id bigint UNIQUE REFERENCES stored_models ON DELETE SET NULL,
-    drift_spec drift_spec,    -- of a model: what its rows are counted by for drift
+    drift_spec drift_spec,    -- of a model: its spec of counts for drift
     created_at timestamptz NOT NULL DEFAULT now(),
     folded_at timestamptz,
     checked_at timestamptz,
@@ -118,7 +118,7 @@ CREATE FUNCTION fastclust_internal.owns_relation(relation oid, caller oid DEFAUL
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT COALESCE(is_member((SELECT c.relowner FROM pg_class c WHERE c.oid = relation), caller), false)
 $$;
--- A model makes triggers on no table that its own owner does not own: a stored option of his may be what asks for them.
+-- A model makes triggers on no table that its own owner does not own: a stored option of that owner may ask for them.
 CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
@@ -170,7 +170,7 @@ CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
     SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL ELSE a + b - b = b + a - a END
 $$;
 
--- What came to some leaves and what went, of each group and bucket.
+-- Rows added to some leaves and removed from them, of each group and bucket.
 CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -200,14 +200,6 @@ CREATE FUNCTION fastclust_internal.live_tables(relation oid, OUT id oid, OUT is_
     SELECT c.oid, c.relkind <> 'p' FROM tree JOIN pg_class c ON c.oid = tree.id
 $$;
 
--- The sketches of now, of those groups and buckets that have rows.
-CREATE FUNCTION fastclust_internal.live_parts(live_id bigint) RETURNS SETOF live_part
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, changed_drift_counts(NULL, p.added_counts, p.removed_counts)
-                       FROM kept_sketches l, live_sums(l.id, ARRAY(SELECT t.id FROM live_tables(l.relation) t WHERE t.is_leaf)) p WHERE l.id = $1) q
-     WHERE q.s IS NOT NULL
-$$;
-
 -- ---- the values counted of a row ----
 
 -- The expressions of a live sketch for rows of its table, or of a leaf, of the alias t.  A NULL of vector, group_value or bucket: the row is not counted.
@@ -227,7 +219,7 @@ BEGIN
 END
 $$;
 
--- A scan of the relation, or of the leaf alone, that counts what the triggers count; $1 is the spec, $2 the drift_spec.
+-- A scan of the relation, or of the leaf alone, that counts the same rows as the triggers; $1 is the spec, $2 the drift_spec.
 CREATE FUNCTION fastclust_internal.live_scan(live kept_sketches, relation regclass, alone boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT format('SELECT q.* FROM (SELECT %1$s AS group_value, %2$s AS bucket, sketch_agg(%3$s, $1) AS s, %4$s AS counts FROM %5$s t WHERE %6$s GROUP BY 1, 2) q'

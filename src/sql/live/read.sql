@@ -42,7 +42,18 @@ BEGIN
 END
 $$;
 
--- The sketches of now; an error where they are not those of the table.
+-- The sketches of now, of those groups and buckets that have rows, whatever the state of the table.
+CREATE FUNCTION fastclust_internal.live_parts(name text) RETURNS SETOF live_part
+    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := readable_live(name);
+BEGIN
+    RETURN QUERY SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, changed_drift_counts(NULL, p.added_counts, p.removed_counts)
+                                    FROM live_sums(live.id, ARRAY(SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf)) p) q WHERE q.s IS NOT NULL;
+END
+$$;
+
+-- The same; an error where they are not those of the table.
 CREATE FUNCTION fastclust_internal.checked_parts(name text) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -50,14 +61,14 @@ DECLARE
     problem text := sketch_problem(name);
 BEGIN
     IF problem IS NULL AND live.counting THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'rebuild_sketch counts its rows beside writers.';
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch, beside writers.';
     END IF;
     PERFORM check_snapshot(live);
     IF problem IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it, drop_sketch ends it.';
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'Recount it with rebuild_sketch, or end it with drop_sketch.';
     END IF;
-    RETURN QUERY SELECT p.* FROM live_parts(live.id) p;
+    RETURN QUERY SELECT p.* FROM live_parts(name) p;
 END
 $$;
 
@@ -83,7 +94,7 @@ DECLARE
 BEGIN
     IF live.bucket IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', name),
-            HINT = 'keep_sketch with the option bucket makes one that has.';
+            HINT = 'Make one that has buckets with the option bucket of keep_sketch.';
     ELSIF (half_life > '0' AND half_life <= '100000000 days') IS NOT TRUE THEN
         RAISE invalid_parameter_value USING MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
             DETAIL = 'It is above 0 and at most 100000000 days.';
@@ -99,12 +110,6 @@ BEGIN
                LATERAL (SELECT extract(epoch FROM a.age)::float8 / extract(epoch FROM half_life)::float8 AS half_lives) h
          GROUP BY q.part;
 END
-$$;
-
--- The live sketch, where its buckets tell a window; else NULL.
-CREATE FUNCTION fastclust_internal.live_since(live kept_sketches, since jsonb) RETURNS kept_sketches
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT live WHERE since IS NULL OR since - 'interval' = jsonb_build_object('column', live.bucket)
 $$;
 
 -- The rows of now by groups, or those of the newest buckets; else with a half-life those of lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
@@ -125,7 +130,7 @@ BEGIN
 END
 $$;
 
--- A group or a bucket that can have rows: what is none would look like one that has no rows now.
+-- Checks that a group or a bucket can have rows: another value would look like one without rows.
 CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS void
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
     SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$
@@ -175,8 +180,8 @@ BEGIN
 END
 $$;
 
--- The same where it counts the rows of a version as that was trained.
-CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions) RETURNS kept_sketches
+-- The same where it counts the rows of a version as that was trained, and its buckets tell the window.
+CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions, since jsonb DEFAULT NULL) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := model_live(version.model_id);
@@ -186,13 +191,14 @@ BEGIN
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
        OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
        OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
-       OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where' THEN
+       OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where'
+       OR since - 'interval' <> jsonb_build_object('column', live.bucket) THEN
         RETURN NULL;
     END IF;
     problem := sketch_problem(live.name);
     IF problem IS NOT NULL THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'rebuild_sketch recounts it.';
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'Recount it with rebuild_sketch.';
         RETURN NULL;
     END IF;
     RETURN live;

@@ -14,7 +14,7 @@ BEGIN
     END IF;
     SELECT * INTO held FROM kept_sketches l WHERE l.id = held.id FOR UPDATE;
     IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('live sketch "%s" was dropped meanwhile', name);
+        RAISE undefined_object USING MESSAGE = format('live sketch "%s" was dropped concurrently', name);
     END IF;
     RETURN held;
 END
@@ -32,7 +32,7 @@ BEGIN
     SELECT * INTO found_live FROM kept_sketches l WHERE l.name = $1;
     IF NOT FOUND OR NOT may_read_live(found_live) THEN
         RAISE undefined_object USING MESSAGE = format('live sketch "%s" does not exist', name),
-            HINT = 'keep_sketch makes one. Who may read the columns of its table may read a live sketch.';
+            HINT = 'Make one with keep_sketch. Roles that may read the columns of its table may read a live sketch.';
     END IF;
     RETURN found_live;
 END
@@ -102,7 +102,7 @@ BEGIN
 END
 $$;
 
--- What a scan of a leaf counted: the deltas that were seen with it, the sketches.
+-- Stores the counts of a scan of a leaf: the deltas seen with it, and the sketches.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[]);
 
 -- A new base of a leaf in place of the old one and of the deltas that were seen with it.
@@ -135,16 +135,13 @@ BEGIN
 END
 $$;
 
--- Before all rows are counted anew: tables that are gone from the tree are counted no more.
+-- Before all rows are counted anew: tables that are gone from the tree are counted no more, and fold_live forgets what was counted of them.
 CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := held_live(name);
-    gone regclass[] := ARRAY(SELECT v.leaf FROM live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf));
 BEGIN
-    DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = ANY (gone);
-    DELETE FROM live_bases b WHERE b.live_id = live.id AND b.leaf = ANY (gone);
-    DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = ANY (gone);
+    DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf);
     UPDATE kept_sketches l SET folded_at = NULL, checked_at = NULL, differences = NULL, counting = false WHERE l.id = live.id;
 END
 $$;

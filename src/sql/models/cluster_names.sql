@@ -2,16 +2,14 @@
 -- names that people give to clusters
 
 CREATE TABLE fastclust_internal.stored_names (
-    model_id bigint NOT NULL,
-    model text NOT NULL,
+    model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     group_value text NOT NULL DEFAULT '',
     cluster integer NOT NULL CHECK (cluster >= 0),
     features name[] NOT NULL,
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200 AND name !~ '[\x01-\x1f\x7f]'),
     named_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),    -- the role that named it
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- when it was named
-    PRIMARY KEY (model_id, group_value, cluster),
-    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+    PRIMARY KEY (model_id, group_value, cluster));
 SELECT pg_catalog.pg_extension_config_dump('stored_names', '');
 CREATE VIEW fastclust_internal.readable_names WITH (security_barrier) AS
     SELECT n.* FROM readable_models m JOIN stored_names n ON n.model_id = m.id;
@@ -64,9 +62,9 @@ BEGIN
     END IF;
     DELETE FROM stored_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $2;
     IF name IS NOT NULL THEN
-        INSERT INTO stored_names (model_id, model, group_value, cluster, features, name)
-        VALUES (held.id, held.model, version.group_value, $2, version.features, $3);
+        INSERT INTO stored_names (model_id, group_value, cluster, features, name)
+        VALUES (held.id, version.group_value, $2, version.features, $3);
     END IF;
 END
 $$;
-COMMENT ON FUNCTION name_cluster(text, integer, text, text) IS 'name a cluster, of a group where there are groups; NULL takes the name away, and a suggested one is shown; names stay with their clusters when a model is retrained';
+COMMENT ON FUNCTION name_cluster(text, integer, text, text) IS 'name a cluster, of a group where there are groups; NULL removes the name, and a suggested one is shown; names stay with their clusters when a model is retrained';

@@ -1,6 +1,6 @@
 
 -- models on the workers of Citus: the copy that predict reads there
--- The coordinator's models serve, and what predict needs of them is copied into a reference table within the transaction that changes a model.
+-- The coordinator's models serve, and the parts that predict needs are copied into a reference table within the transaction that changes a model.
 -- Citus commits it on all nodes or none, and gives it to nodes that come later.
 
 -- The ids of roles are a node's own: generated columns look the names up where a row arrives.
@@ -14,7 +14,7 @@ CREATE TABLE fastclust_internal.shared_models (
     PRIMARY KEY (model, group_value));
 COMMENT ON TABLE shared_models IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
 
--- What predict reads on a worker, from the worker's own copy: within the task of a shard Citus plans no query of its tables.
+-- The version that predict reads on a worker, from the worker's own copy: within the task of a shard Citus plans no query of its tables.
 CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name, OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
         OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record

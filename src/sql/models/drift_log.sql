@@ -10,8 +10,7 @@ $$;
 -- The checks of retrain_if_drifted and check_drift; the columns that drift gives are explained there.
 CREATE TABLE fastclust_internal.drift_checks (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    model_id bigint NOT NULL,
-    model text NOT NULL,
+    model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     version integer NOT NULL,
     relation text NOT NULL,
     n bigint NOT NULL CHECK (n >= 0),
@@ -26,8 +25,7 @@ CREATE TABLE fastclust_internal.drift_checks (
     min_effect double precision NOT NULL,
     new_version integer,
     checked_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),
-    checked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+    checked_at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE INDEX ON drift_checks (model_id, checked_at);
 
 --@each @log@ = training_steps; drift_checks
@@ -43,9 +41,9 @@ DECLARE
     number bigint;
 BEGIN
     PERFORM check_version_number(held, v, 1) FROM unnest(ARRAY[d.version, COALESCE(d.new_version, d.version)]) v;
-    INSERT INTO drift_checks (model_id, model, version, relation, n, mmd2, null_sd, p_value, fit_residual, effect, verdict, columns,
+    INSERT INTO drift_checks (model_id, version, relation, n, mmd2, null_sd, p_value, fit_residual, effect, verdict, columns,
                            threshold, min_effect, new_version)
-    VALUES (held.id, held.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns,
+    VALUES (held.id, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns,
             d.threshold, d.min_effect, d.new_version) RETURNING id INTO number;
     RETURN number;
 END

@@ -2,7 +2,7 @@
 -- models: tables that nobody reads or writes but the owner of the extension, and views of the rows that a role may read
 
 -- Roles are kept by name, so that dumps restore anywhere, and held by oid: a later role of the name is another.  Generated
--- columns are not dumped: a restore looks the names up anew.  Declared immutable because what is generated must be.
+-- columns are not dumped: a restore looks the names up anew.  Declared immutable because generated columns need it.
 CREATE FUNCTION fastclust_internal.role_id(role name) RETURNS oid AS 'MODULE_PATHNAME', 'fastclust_role_id' LANGUAGE C IMMUTABLE STRICT;
 CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -19,23 +19,17 @@ CREATE TABLE fastclust_internal.stored_models (
     reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,    -- the oids of the readers when the row was written; 0 is everyone
     version integer,
     group_by name,    -- the column by which the model is split: each of its values has clusters of its own
-    created_at timestamptz NOT NULL DEFAULT now(),
-    UNIQUE (id, model));
+    created_at timestamptz NOT NULL DEFAULT now());
 
 -- Raises an error if the parts of a version are inconsistent, so stored rows are always readable.
 CREATE FUNCTION fastclust_internal.version_fits(operator fastop, map kernel_map, center double precision[], scale double precision[],
         spreads double precision[], distance_quantiles double precision[], null_moments double precision[],
         spec sketch_spec, training_sketch sketch, encoder encoder, drift_spec drift_spec, drift_counts drift_counts, micro_clusters fastop,
-        splits double precision[]) RETURNS boolean
+        splits double precision[], paths integer[] DEFAULT NULL) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_version_fits' LANGUAGE C IMMUTABLE PARALLEL SAFE;
--- The numbers above each of k clusters, from the top down: on each level from 0 on without gaps, each below one only.
-CREATE FUNCTION fastclust_internal.paths_fit(paths integer[], k integer) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_paths_fit' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-
 -- One row per version of a model, or per version and group: its centroids and the sketch of its training rows.
-CREATE TABLE fastclust_internal.stored_versions (
-    model_id bigint NOT NULL,
-    model text NOT NULL,
+CREATE TABLE fastclust_internal.version_parts (
+    model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     version integer NOT NULL CHECK (version > 0),
     group_value text NOT NULL DEFAULT '',
     method text NOT NULL,
@@ -47,7 +41,7 @@ CREATE TABLE fastclust_internal.stored_versions (
     k integer NOT NULL CHECK (k BETWEEN 1 AND 1048576),
     options jsonb NOT NULL CHECK (jsonb_typeof(options) = 'object'),
     operator fastop NOT NULL,    -- the centroids, in units of (x - center) / scale
-    micro_clusters fastop,    -- of method density: many small clusters with the cluster that each belongs to, which label rows; NULL where operator does
+    micro_clusters fastop,    -- of method density: many small clusters with the cluster that each belongs to, which label rows; NULL where operator labels them
     splits double precision[],    -- of its condensed tree, four numbers each: two nodes, below k the clusters, the radius of the valley, the rows of both
     center double precision[],    -- subtracted from the rows: their means; NULL when rows were used as they are
     scale double precision[],    -- divides the rows: their deviations; NULL when rows were used as they are
@@ -64,37 +58,35 @@ CREATE TABLE fastclust_internal.stored_versions (
     objective double precision,
     objective_error double precision,    -- the standard error of objective: 0 when all rows were measured
     label_churn double precision,
-    paths integer[],    -- the numbers above each cluster, from the top level down; NULL without levels
+    paths integer[],    -- the numbers above each cluster, from the top level down, on each level from 0 on without gaps; NULL without levels
     recall double precision CHECK (recall BETWEEN 0 AND 1),    -- of a search through as many buckets as option probes says: its part of the ten nearest rows
     trained_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),
     trained_by_id oid GENERATED ALWAYS AS (role_id(trained_by)) STORED,    -- the oid of that role when the version was stored
     started_at timestamptz NOT NULL,
     trained_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (model_id, version, group_value),
-    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE,
-    CHECK (paths_fit(paths, clusters(operator))),
     CHECK (vector = (encoder IS NULL)),
     CHECK (encoder_columns(encoder) = features),    -- the rights to read these are checked before a scan
-    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits)));
-CREATE UNIQUE INDEX ON stored_versions (model_id, version) WHERE drift_spec IS NOT NULL;
+    CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits, paths)));
+CREATE UNIQUE INDEX ON version_parts (model_id, version) WHERE drift_spec IS NOT NULL;
+-- The same with the name of the model, which is in one row alone: to rename a model of 100,000 versions is to write one.
+CREATE VIEW fastclust_internal.stored_versions AS SELECT v.*, (SELECT m.model FROM stored_models m WHERE m.id = v.model_id) AS model FROM version_parts v;
 
 -- One row per step of a training.
 CREATE TABLE fastclust_internal.training_steps (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    model_id bigint NOT NULL,
-    model text NOT NULL,
+    model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     version integer NOT NULL,
     step text NOT NULL,
     objective double precision,
     seconds double precision,
     note text,
-    at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+    at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE INDEX ON training_steps (model_id, version);
 
 SELECT pg_catalog.pg_extension_config_dump('stored_models', '');
 SELECT pg_catalog.pg_extension_config_dump('stored_models_id_seq', '');
-SELECT pg_catalog.pg_extension_config_dump('stored_versions', '');
+SELECT pg_catalog.pg_extension_config_dump('version_parts', '');
 
 -- ---- rights: a view runs with its owner's rights, and current_user is who reads it ----
 
@@ -110,9 +102,7 @@ CREATE VIEW fastclust_internal.readable_versions WITH (security_barrier) AS
     SELECT v.* FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
 GRANT SELECT ON own_models, readable_models, readable_versions TO PUBLIC;
 
--- The operator by which a version labels rows, and how many of its training rows have a cluster.
-CREATE FUNCTION fastclust_internal.labelling_operator(version stored_versions) RETURNS fastop
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE(version.micro_clusters, version.operator)';
+-- How many of the training rows of a version have a cluster.
 CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETURNS bigint
     LANGUAGE fastclust IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
 BEGIN
@@ -146,10 +136,6 @@ CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, functio
     AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;
 
 -- An option that was checked, or the default.
-CREATE FUNCTION fastclust_internal.number_option(options jsonb, name text, value double precision) RETURNS double precision
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS 'SELECT COALESCE((options ->> name)::float8, value)';
-CREATE FUNCTION fastclust_internal.seed_option(options jsonb) RETURNS bigint
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$SELECT COALESCE((options ->> 'seed')::numeric::bigint, 0)$$;
 CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value boolean) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(CASE jsonb_typeof(options -> name) WHEN 'object' THEN true ELSE (options ->> name)::boolean END, value)
@@ -223,8 +209,8 @@ END
 $$;
 
 -- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
--- numbers into its rows: what cannot be computed is told in a warning, and hides no other model.  All rows are computed
--- before the first is returned, for they are sorted: servers differ in what they keep of a query that fails midway.
+-- numbers into its rows: a version that fails is a warning, and hides no other model.  All rows are computed
+-- before the first is returned, for they are sorted: servers differ in the rows they keep of a query that fails midway.
 CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
         spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)

@@ -1,7 +1,7 @@
 
 -- predict: a named model applied to rows, read once per query
 
--- What the planner makes of a list of columns: no array a row, no casts.  A NULL among them is treated as in a whole row.
+-- The planner puts this in place of a list of columns: no array a row, no casts.  A NULL among them is treated as in a whole row.
 CREATE FUNCTION fastclust_internal.predict_columns(model text, VARIADIC columns "any") RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_predict_columns' LANGUAGE C STABLE PARALLEL SAFE COST 200;
 CREATE FUNCTION fastclust_internal.predict_distance_columns(model text, VARIADIC columns "any") RETURNS double precision
@@ -46,11 +46,13 @@ COMMENT ON FUNCTION predict_probabilities(text, "any", anycompatible, integer) I
 
 CREATE FUNCTION model_operator(model text, group_value anycompatible DEFAULT NULL) RETURNS fastop
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    v stored_versions := explained_version(readable_model(model), group_value::text);
 BEGIN
-    RETURN labelling_operator(explained_version(readable_model(model), group_value::text));
+    RETURN COALESCE(v.micro_clusters, v.operator);
 END
 $$;
-COMMENT ON FUNCTION model_operator(text, anycompatible) IS 'the operator of a model: centroids in the units of model_encoder, of method density its micro-clusters, which assign gives their clusters';
+COMMENT ON FUNCTION model_operator(text, anycompatible) IS 'the operator of a model: centroids in the units of model_encoder, with method density its micro-clusters, for which assign returns their clusters';
 CREATE FUNCTION model_encoder(model text, group_value anycompatible DEFAULT NULL) RETURNS encoder
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -59,4 +61,4 @@ BEGIN
     RETURN COALESCE(v.encoder, encoder_of_vector(v.features[1], cardinality(means(v.training_sketch)), v.center, v.scale));
 END
 $$;
-COMMENT ON FUNCTION model_encoder(text, anycompatible) IS 'the encoder of a model: rows into the coordinates that model_operator takes';
+COMMENT ON FUNCTION model_encoder(text, anycompatible) IS 'the encoder of a model, which turns rows into the coordinates of model_operator';

@@ -1,11 +1,9 @@
 
 -- internal: the rows of a table as trainings read them (pg/train/relation.c)
 
--- The type of a column, or the error that it is not there; and that which a domain is of, or itself.
+-- The type of a column, or the error that it is not there.
 CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name) RETURNS regtype
     AS 'MODULE_PATHNAME', 'fastclust_feature_type' LANGUAGE C STABLE;
-CREATE FUNCTION fastclust_internal.base_type(value_is regtype) RETURNS regtype
-    AS 'MODULE_PATHNAME', 'fastclust_base_type' LANGUAGE C STABLE STRICT;
 
 -- A list of columns that is given as text: '{a,b}', or 'a', which may be a column of vectors.
 CREATE FUNCTION fastclust_internal.columns_of_text(relation regclass, given text, OUT features name[], OUT vector boolean)
@@ -22,7 +20,7 @@ CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features n
 CREATE FUNCTION fastclust_internal.version_query(version stored_versions, relation regclass, group_by name, wanted double precision DEFAULT 'infinity',
         OUT x text, OUT rows text)
     AS 'MODULE_PATHNAME', 'fastclust_version_query' LANGUAGE C STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
-CREATE FUNCTION fastclust_internal.rows_sampled(version stored_versions, relation regclass, group_by name, wanted double precision, seed bigint) RETURNS fastop
+CREATE FUNCTION fastclust_internal.rows_sampled(version stored_versions, relation regclass, group_by name, wanted double precision) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_version_sample' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 -- Rows in their own units as the operator of a version takes them.
 CREATE FUNCTION fastclust_internal.rows_of_version(version stored_versions, sample fastop) RETURNS fastop

@@ -11,7 +11,7 @@ BEGIN
 END
 $$;
 
--- internal: can only one who reads and superusers change what belongs to this role?
+-- internal: can only the reader and superusers change the objects of this role?
 CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT r.rolsuper OR r.rolname = current_user
@@ -21,7 +21,7 @@ CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
 $$;
 
 -- Whose code may run when columns of a relation are read, if only to plan it; NULL: the caller's own or a superuser's only.
--- code: expressions of a relation and of its children: the query of a view, indexes, checks, statistics, the keys by which the relation or what it is a
+-- code: expressions of a relation and of its children: the query of a view, indexes, checks, statistics, the keys by which the relation or that of which it is a
 -- part of is partitioned.  The owner of the schema could put another table under the name between two scans.
 -- cell: casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
 -- named: the caller has named the relation, so that only the columns are another's choice.
@@ -61,7 +61,7 @@ CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[
 $$;
 
 -- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
--- index predicate that the planner evaluates.  Whoever is not the model's owner scans for it only what the owner may
+-- index predicate that the planner evaluates.  A role other than the model's owner scans for it only tables that the owner may
 -- read in full, of built-in types, and of tables that run nobody else's code.
 -- named: the caller has named the relation, so that only the columns are another's choice.  A superuser scans tables of
 -- other roles, who may have put a view in their place, only by name, even for his own model.
@@ -95,27 +95,23 @@ BEGIN
 END
 $$;
 
--- Columns that the windows of an option since read, with those in its keys except and baseline.
-CREATE FUNCTION fastclust_internal.window_columns(relation regclass, since jsonb) RETURNS name[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH RECURSIVE part(o) AS (SELECT since UNION ALL SELECT e FROM part, unnest(ARRAY[o -> 'except', o -> 'baseline']) e WHERE jsonb_typeof(e) = 'object')
-    SELECT array_agg(c.name) FROM (SELECT (o ->> 'column')::name FROM part UNION ALL SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM part
-                                   UNION ALL SELECT a.attname FROM part, pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0
-                                              WHERE o ? 'partition' AND p.partrelid = relation AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name)
-$$;
-
 -- The relation that the caller named, or else that of a stored version, checked for the columns the version names.
 CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions, named regclass, group_by name) RETURNS regclass
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     relation regclass := COALESCE(named, to_regclass(version.relation));
+    window_columns name[];    -- that the windows of an option since read, with those in its keys except and baseline
 BEGIN
     IF relation IS NULL THEN
         RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
             HINT = 'Name another table: relation => ''...'', or the option relation of retrain.';
     END IF;
+    WITH RECURSIVE part(o) AS (SELECT version.options -> 'since' UNION ALL SELECT e FROM part, unnest(ARRAY[o -> 'except', o -> 'baseline']) e WHERE jsonb_typeof(e) = 'object')
+    SELECT array_agg(c.name) INTO window_columns FROM (SELECT (o ->> 'column')::name FROM part UNION ALL SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM part
+                                   UNION ALL SELECT a.attname FROM part, pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0
+                                              WHERE o ? 'partition' AND p.partrelid = relation AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name);
     PERFORM check_stored_scan(held, version, relation, version.features || group_by || (row_condition(relation, version.options ->> 'where')).columns
-                                                               || window_columns(relation, version.options -> 'since'), named IS NOT NULL);
+                                                               || window_columns, named IS NOT NULL);
     RETURN relation;
 END
 $$;

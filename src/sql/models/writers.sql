@@ -14,7 +14,7 @@ CREATE FUNCTION fastclust_internal.is_reader(held stored_models) RETURNS boolean
     SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(r))
 $$;
 
--- A standby only reads, and so does a transaction that was begun so.  The error of the first row that is to be written would not say what to do.
+-- A standby only reads, and so does a transaction that was begun so.  The error of the first row to be written would have no hint.
 CREATE FUNCTION fastclust_internal.reject_read_only(what text DEFAULT 'models cannot be trained or changed') RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -28,15 +28,47 @@ BEGIN
 END
 $$;
 
--- A model that the caller may change, held until the end of the transaction.  make: he asked for the name, whoever has it.
+-- Lock a key, of a model or of a live sketch, until the end of the transaction; false when another session has it and wait is false.
+CREATE FUNCTION fastclust_internal.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
+
+-- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
+-- nobody stops another's work by a name that is not yet his.
+CREATE FUNCTION fastclust_internal.claim_name(name text, wait boolean) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    key integer := hashtext(name);
+BEGIN
+    IF lock_name(key, false, false) THEN
+        RETURN;
+    ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
+                   WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid AND l.objsubid = 0
+                     AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(a.usesysid) IS NOT TRUE))) THEN
+        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
+            HINT = 'Choose another name.';
+    ELSIF wait IS FALSE THEN
+        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', name),
+            HINT = 'Leave out the option nowait to wait for it.';
+    END IF;
+    PERFORM lock_name(key, false, true);
+END
+$$;
+
+-- A model that the caller may change, held until the end of the transaction.  make: one that is not there is made.
 CREATE FUNCTION fastclust_internal.held_model(model_name text, wait boolean, make boolean DEFAULT false) RETURNS stored_models
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models;
 BEGIN
     PERFORM reject_read_only();
-    IF model_name IS NULL THEN
+    IF make AND COALESCE(model_name, '') = '' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
+    ELSIF model_name IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
+    ELSIF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
+        PERFORM claim_name(model_name, wait);
+        INSERT INTO stored_models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
     END IF;
     SELECT * INTO held FROM stored_models m WHERE m.model = model_name;
     IF held.id IS NOT NULL AND is_member(held.owner_id) THEN
@@ -54,7 +86,7 @@ BEGIN
                 HINT = 'Leave out the option nowait to wait for it.';
         END;
         IF held.id IS NULL THEN
-            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped meanwhile', model_name);
+            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped concurrently', model_name);
         END IF;
         IF is_member(held.owner_id) THEN    -- still, after a wait
             RETURN held;
@@ -86,54 +118,9 @@ BEGIN
 END
 $$;
 
--- ---- names in the making ----
-
--- Lock a key, of a model or of a live sketch, until the end of the transaction; false when another session has it and wait is false.
-CREATE FUNCTION fastclust_internal.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
-
--- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
--- nobody stops another's work by a name that is not yet his.
-CREATE FUNCTION fastclust_internal.claim_name(name text, wait boolean) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    key integer := hashtext(name);
-BEGIN
-    IF lock_name(key, false, false) THEN
-        RETURN;
-    ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
-                   WHERE l.locktype = 'object' AND l.classid = 'lock_name(integer, boolean, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid AND l.objsubid = 0
-                     AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(a.usesysid) IS NOT TRUE))) THEN
-        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
-            HINT = 'Choose another name.';
-    ELSIF wait IS FALSE THEN
-        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', name),
-            HINT = 'Leave out the option nowait to wait for it.';
-    END IF;
-    PERFORM lock_name(key, false, true);
-END
-$$;
-
 -- ---- the rows that training writes ----
 
--- The row of a model, held until the end of the transaction; make: one that is not there is made.
-CREATE FUNCTION fastclust_internal.claim_model(model_name text, wait boolean, make boolean DEFAULT true) RETURNS stored_models
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    PERFORM reject_read_only();
-    IF make AND COALESCE(model_name, '') = '' THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'model must not be NULL or empty';
-    END IF;
-    IF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
-        PERFORM claim_name(model_name, wait);
-        INSERT INTO stored_models (model) VALUES (model_name) ON CONFLICT DO NOTHING;
-    END IF;
-    RETURN held_model(model_name, wait, make);
-END
-$$;
-
--- Versions count up by one; what serves is not written any more.
+-- Versions count up by one; a version that serves is not written any more.
 CREATE FUNCTION fastclust_internal.check_version_number(held stored_models, version integer, lowest integer) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
@@ -154,8 +141,8 @@ DECLARE
     held stored_models := held_model(model_id);
 BEGIN
     PERFORM check_version_number(held, version, 1);
-    INSERT INTO training_steps (model_id, model, version, step, objective, seconds, note)
-        VALUES (held.id, held.model, $2, $3, $4, $5, $6);
+    INSERT INTO training_steps (model_id, version, step, objective, seconds, note)
+        VALUES (held.id, $2, $3, $4, $5, $6);
 END
 $$;
 
@@ -172,10 +159,10 @@ BEGIN
     ELSIF EXISTS (SELECT FROM unnest(parts) v WHERE v.model_id IS DISTINCT FROM held.id OR v.version IS DISTINCT FROM made) THEN
         RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;
-    INSERT INTO stored_versions (model_id, model, version, group_value, method, note, relation, features, vector, encoder, k, options,
+    INSERT INTO version_parts (model_id, version, group_value, method, note, relation, features, vector, encoder, k, options,
                                 operator, micro_clusters, splits, center, scale, map, spec, training_sketch, drift_spec, drift_counts, null_moments, spreads,
                                 distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, started_at)
-    SELECT held.id, held.model, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
+    SELECT held.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
            v.operator, v.micro_clusters, v.splits, v.center, v.scale, v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments, v.spreads,
            v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, v.started_at
       FROM unnest(parts) v;
@@ -190,7 +177,7 @@ DECLARE
 BEGIN
     UPDATE stored_models m SET version = $2, group_by = $3
      WHERE m.id = held.id AND flag_option((SELECT v.options FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2 LIMIT 1), 'activate', true);
-    DELETE FROM stored_versions v
+    DELETE FROM version_parts v
      WHERE v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM stored_versions o WHERE o.model_id = held.id) AND v.version < (      -- more go later
         SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_models m JOIN stored_versions w ON w.model_id = m.id AND w.version <= m.version
                                      WHERE m.id = held.id ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);

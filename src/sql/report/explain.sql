@@ -84,7 +84,7 @@ CREATE FUNCTION fastclust_internal.check_has_features(version stored_versions) R
 BEGIN
     IF version.map IS NOT NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" is of method kernel: its centroids have no features', version.model),
-            HINT = 'Use cluster_rules or typical_rows, which tell its clusters by rows of the table.';
+            HINT = 'Use cluster_rules or typical_rows, which describe its clusters by rows of the table.';
     END IF;
 END
 $$;
@@ -101,4 +101,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION profile(text, anycompatible)
-    IS 'what makes each cluster special: a row per cluster and feature in the unit of the table, most telling first; group_value names a group where there are groups';
+    IS 'the features that distinguish each cluster: a row per cluster and feature, in the unit of the table, most distinctive first; group_value names a group';

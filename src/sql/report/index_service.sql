@@ -55,7 +55,7 @@ BEGIN
     n := COALESCE(n, row_count(present), 0);
     IF has_all_dimensions(spec(at_build)) THEN
         null_moments := COALESCE(version.null_moments, CASE WHEN row_count(present) > 0 THEN
-                                 sample_null_moments(rows_sampled(version, relation, NULL, 5000, 0), spec(at_build)) END);
+                                 sample_null_moments(rows_sampled(version, relation, NULL, 5000), spec(at_build)) END);
     ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
             HINT = 'Leave at_build and present out, or make them with the model_spec of a model of method "kmeans".';
@@ -101,8 +101,8 @@ BEGIN
                       compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        measured := bucket_recall(version.operator, rows_of_version(version, rows_sampled(version, $1, NULL, 6000, 0)), rows_now,
-                                  least(COALESCE($5, number_option(version.options, 'probes', NULL)::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer),
+        measured := bucket_recall(version.operator, rows_of_version(version, rows_sampled(version, $1, NULL, 6000)), rows_now,
+                                  least(COALESCE($5, (version.options ->> 'probes')::float8::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer),
                                         clusters(version.operator)));
         -- the share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows are at 1.5 times
         -- the mean squared distance; both beyond three standard deviations of chance
@@ -115,7 +115,7 @@ BEGIN
                                 WHERE u.count > 0) b);
         recall_now := measured.recall;
         read_share := measured.read_share;
-        recall_at_build := CASE WHEN $5 IS NULL OR $5 = number_option(version.options, 'probes', NULL) THEN version.recall END;
+        recall_at_build := CASE WHEN $5 IS NULL OR $5 = (version.options ->> 'probes')::float8 THEN version.recall END;
         recall_loss := recall_at_build - recall_now;
     END IF;
     -- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
@@ -131,4 +131,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION index_health(regclass, name, sketch, sketch, integer)
-    IS 'has an index of buckets on a column gone stale: the sketch of its build against the present rows, the recall that a sample of these finds, and the statement to run';
+    IS 'whether an index of buckets on a column is stale: compares the sketch of its build with the present rows, measures the recall on a sample, and returns the statement to run';

@@ -3,7 +3,7 @@
 
 CREATE FUNCTION predict_path(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_path(text, "any", anycompatible, integer) IS 'the number of the row''s node on each level of a model, from the top down; the last is what predict returns';
+COMMENT ON FUNCTION predict_path(text, "any", anycompatible, integer) IS 'the number of the row''s node on each level of a model, from the top down; the last is the number that predict returns';
 
 -- Level 1 is the top; without levels there is one.
 CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,
@@ -70,7 +70,7 @@ BEGIN
     IF NOT min_share BETWEEN 0 AND 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('min_share is %s, out of range', min_share), DETAIL = 'It is a share of the rows, between 0 and 1.';
     END IF;
-    -- a node that is large enough stays as it is; a small one takes what Ward's tree joins it to
+    -- a node that is large enough stays as it is; a small one takes the node that Ward's tree joins it to
     FOR node_join IN SELECT * FROM cluster_joins(op) ORDER BY step LOOP
         shares := shares || shares[node_join."left" + 1] + shares[node_join."right" + 1];
         IF least(shares[node_join."left" + 1], shares[node_join."right" + 1]) < min_share THEN

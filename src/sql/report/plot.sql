@@ -19,7 +19,7 @@ BEGIN
     RETURN concat_ws(E'\n',
         rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model, CASE WHEN $2::text IS NULL THEN '' ELSE format(' (%s)', $2::text) END, version.version, k,
               CASE WHEN k = 1 THEN '' ELSE 's' END, shown_value(version.n, 'number', false), version.relation), 100, false)), '',
-        -- sizes, and what the profile says most of each cluster, where centroids have features; lines of at most 100 columns
+        -- sizes, and the strongest features of each cluster, where centroids have features; lines of at most 100 columns
         (WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share 
                                        FROM (SELECT c.cluster, round(clustered_rows(version) * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
                                                FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t) z JOIN version_names(version) n USING (cluster))
@@ -38,4 +38,4 @@ BEGIN
         CASE WHEN k > most THEN E'\n' || rtrim(fit_text(format('and %s smaller clusters: see profile(%L)', k - most, held.model), 100, false)) END);
 END
 $$;
-COMMENT ON FUNCTION plot(text, anycompatible) IS 'the clusters of a model as text: sizes and what each differs in, as bars of at most 100 columns';
+COMMENT ON FUNCTION plot(text, anycompatible) IS 'the clusters of a model as text: sizes and differences, as bars, in at most 100 columns';

@@ -35,27 +35,6 @@ CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_v
     SELECT p.cluster, array_agg(p.share ORDER BY p.version) FROM part p GROUP BY 1 HAVING (SELECT count(*) FROM kept) > 1
 $$;
 
-CREATE FUNCTION fastclust_internal.report_size_table(clusters report_cluster[], largest double precision, held stored_models, group_value text, history boolean) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT html_table(classes, (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[:cardinality(classes)],
-        string_agg(html_row(format('cluster-%s', c.cluster), classes,
-            (ARRAY[concat(format('<span class="id">%s</span>', c.cluster), html(c.name)),
-                   html_bar(c.share / NULLIF(largest, 0)), html_count(c.size), html_percent(c.share), html_number(c.spread),
-                   CASE WHEN c.nearest IS NULL THEN '&ndash;' ELSE format('%s at %s', c.nearest, html_number(c.distance)) END,
-                   (SELECT format('<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title>'
-                                 '<polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
-                                 string_agg(html(shown_value(q.share, 'category', false)), ' &rarr; ' ORDER BY q.i),
-                                 string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i), string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i),
-                                 svg((array_agg(q.x ORDER BY q.i DESC))[1]), svg((array_agg(q.y ORDER BY q.i DESC))[1]))
-                     FROM (SELECT u.i, u.share, 69.0 * (u.i - 1) / greatest(1, cardinality(s.shares) - 1) AS x,
-                                  16 - 14 * COALESCE(u.share / NULLIF((SELECT max(s) FROM unnest(s.shares) s), 0), 0) AS y
-                             FROM unnest(s.shares) WITH ORDINALITY u(share, i)) q
-                    HAVING count(*) > 1)])[:cardinality(classes)]), E'\n' ORDER BY c.share DESC, c.cluster))
-      FROM (SELECT (ARRAY['who hang', 'wide-bar', 'n', 'n', 'n wide', 'n wide', 'wide'])[:CASE WHEN history THEN 7 ELSE 6 END] AS classes) k,
-           unnest(clusters) c LEFT JOIN shares_by_version(held, group_value) s ON s.cluster = c.cluster
-     GROUP BY classes
-$$;
-
 -- The forty largest, and up to a thousand more to open.
 CREATE FUNCTION fastclust_internal.report_sizes(held stored_models, version stored_versions, clusters report_cluster[]) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -63,13 +42,32 @@ DECLARE
     n integer := cardinality(clusters);
     largest float8 := (clusters[1]).share;
     history boolean := EXISTS (SELECT FROM shares_by_version(held, version.group_value));
+    classes text[] := (ARRAY['who hang', 'wide-bar', 'n', 'n', 'n wide', 'n wide', 'wide'])[:CASE WHEN history THEN 7 ELSE 6 END];
+    tables text[];
 BEGIN
+    FOR part IN 1 .. 2 LOOP
+        tables[part] := (
+            SELECT html_table(classes, (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[:cardinality(classes)],
+            string_agg(html_row(format('cluster-%s', c.cluster), classes,
+                (ARRAY[concat(format('<span class="id">%s</span>', c.cluster), html(c.name)),
+                       html_bar(c.share / NULLIF(largest, 0)), html_value(c.size, 'count'), html_value(c.share, 'category'), html_value(c.spread, 'number'),
+                       CASE WHEN c.nearest IS NULL THEN '&ndash;' ELSE format('%s at %s', c.nearest, html_value(c.distance, 'number')) END,
+                       (SELECT format('<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title>'
+                                     '<polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
+                                     string_agg(html(shown_value(q.share, 'category', false)), ' &rarr; ' ORDER BY q.i),
+                                     string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i), string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i),
+                                     svg((array_agg(q.x ORDER BY q.i DESC))[1]), svg((array_agg(q.y ORDER BY q.i DESC))[1]))
+                         FROM (SELECT u.i, u.share, 69.0 * (u.i - 1) / greatest(1, cardinality(s.shares) - 1) AS x,
+                                      16 - 14 * COALESCE(u.share / NULLIF((SELECT max(s) FROM unnest(s.shares) s), 0), 0) AS y
+                                 FROM unnest(s.shares) WITH ORDINALITY u(share, i)) q
+                        HAVING count(*) > 1)])[:cardinality(classes)]), E'\n' ORDER BY c.share DESC, c.cluster))
+          FROM unnest(CASE part WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c LEFT JOIN shares_by_version(held, version.group_value) s ON s.cluster = c.cluster);
+    END LOOP;
     RETURN html_section('sizes', 'Clusters',
         concat('Training rows in each cluster, the largest first. Spread is the typical distance of a row from its centroid along one dimension',
                CASE WHEN n > 1 THEN '; nearest is the closest other cluster and how far its centroid is' END, '.'),
-        concat(report_size_table(clusters[:40], largest, held, version.group_value, history),
-               CASE WHEN n > 40 THEN format(E'\n<details><summary>%s smaller clusters</summary>\n%s</details>', least(n, 1040) - 40,
-                                            report_size_table(clusters[41:1040], largest, held, version.group_value, history)) END,
-               CASE WHEN n > 1040 THEN format(E'\n<p class="hint">%s more are rows of <code>model_clusters</code>.</p>', html_count(n - 1040)) END));
+        concat(tables[1],
+               CASE WHEN n > 40 THEN format(E'\n<details><summary>%s smaller clusters</summary>\n%s</details>', least(n, 1040) - 40, tables[2]) END,
+               CASE WHEN n > 1040 THEN format(E'\n<p class="hint">%s more are rows of <code>model_clusters</code>.</p>', html_value(n - 1040, 'count')) END));
 END
 $$;

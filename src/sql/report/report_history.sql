@@ -36,54 +36,51 @@ CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS
                  WHERE cardinality(s.versions) > 1),
                html_table(c.classes, '{Version,Trained,By,Method,Clusters,Rows,"Mean squared distance","Label churn"}',
                           string_agg(html_row(format('version-%s', l.version), c.classes,
-                                              ARRAY[l.version::text, html_time(l.trained_at), html(l.trained_by), html(l.method), html_count(l.clusters), html_count(l.n),
-                                                    html_number(l.objective), html_percent(l.churn)]), E'\n' ORDER BY l.version DESC))))
+                                              ARRAY[l.version::text, html_time(l.trained_at), html(l.trained_by), html(l.method), html_value(l.clusters, 'count'), html_value(l.n, 'count'),
+                                                    html_value(l.objective, 'number'), html_value(l.churn, 'category')]), E'\n' ORDER BY l.version DESC))))
       FROM unnest(lines) l, (SELECT '{n,"",wide,"",n,n,n,n}'::text[] AS classes) c GROUP BY c.classes
 $$;
 
 -- ---- drift ----
 
--- The effect of the checks over time, with the limit of the last one.
-CREATE FUNCTION fastclust_internal.svg_drift(checks drift_log[], width integer, class text) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    WITH edge AS (SELECT min(c.checked_at) AS first, max(c.checked_at) AS last, greatest(max(c.effect), max(c.min_effect)) * 1.12 AS top,
-                         (array_agg(c.min_effect ORDER BY c.id DESC))[1] AS at_least FROM unnest(checks) c WHERE c.effect IS NOT NULL),
-         point AS (SELECT c.*, 152 - 136 * c.effect / NULLIF(e.top, 0) AS y,
-                          44 + (width - 60) * COALESCE(extract(epoch FROM c.checked_at - e.first) / NULLIF(extract(epoch FROM e.last - e.first), 0), 0.5) AS x
-                     FROM unnest(checks) c, edge e WHERE c.effect IS NOT NULL)
-    SELECT concat(format(E'<svg class="chart %s" viewBox="0 0 %s 186" role="img" aria-label="drift over time">\n', class, width),
-            format(E'<line class="axis" x1="36" x2="%s" y1="152.5" y2="152.5"/><text class="tick" x="30" y="156" text-anchor="end">0</text>\n', width - 8),
-            format(E'<line class="limit" x1="36" x2="%s" y1="%s" y2="%s"/>', width - 8, svg(e.limit_y), svg(e.limit_y)),
-            format(E'<text class="tick" x="30" y="%s" text-anchor="end">%s</text>\n', svg(e.limit_y + 4), shown_value(e.at_least, 'number', false)),
-            format(E'<polyline class="line" points="%s"/>\n', string_agg(format('%s,%s', svg(p.x), svg(p.y)), ' ' ORDER BY p.id)),
-            string_agg(format(E'<circle class="%s" cx="%s" cy="%s" r="4"><title>%s: %s, effect %s</title></circle>\n',
-                              CASE WHEN p.verdict IN ('slight', 'drifted') THEN p.verdict ELSE 'none' END, svg(p.x), svg(p.y),
-                              to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'), p.verdict, shown_value(p.effect, 'number', false)), '' ORDER BY p.id),
-            format('<text class="tick" x="36" y="176">%s</text>', to_char(e.first, 'YYYY-MM-DD')),
-            format('<text class="tick" x="%s" y="176" text-anchor="end">%s</text></svg>', width - 8, to_char(e.last, 'YYYY-MM-DD')))
-      FROM point p, (SELECT *, 152 - 136 * at_least / NULLIF(top, 0) AS limit_y FROM edge) e GROUP BY e.first, e.last, e.top, e.at_least, e.limit_y HAVING count(*) > 1
-$$;
-
--- The last four hundred checks as a line, the last ten as a table.
+-- The effect of the last four hundred checks as a line, with the limit of the last one; the last ten as a table.
 CREATE FUNCTION fastclust_internal.report_drift(held stored_models) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     checks drift_log[] := (SELECT array_agg(q ORDER BY q.id) FROM (SELECT d.* FROM drift_log d WHERE d.model = held.model ORDER BY d.id DESC LIMIT 400) q);
     last_ones drift_log[] := checks[greatest(1, cardinality(checks) - 9):];
     classes text[] := '{"",n,n,n,n,"","",n}';
+    pictures text;
 BEGIN
     IF checks IS NULL THEN
         RETURN html_section('drift', 'Drift', concat('Checks of <code>retrain_if_drifted</code>: ',
                             CASE WHEN EXISTS (SELECT FROM own_models m WHERE m.id = held.id) THEN 'none yet.' ELSE 'only the owner of the model sees them.' END), NULL);
     END IF;
+    WITH edge AS (SELECT min(c.checked_at) AS first, max(c.checked_at) AS last, greatest(max(c.effect), max(c.min_effect)) * 1.12 AS top,
+                         (array_agg(c.min_effect ORDER BY c.id DESC))[1] AS at_least FROM unnest(checks) c WHERE c.effect IS NOT NULL),
+         point AS (SELECT c.*, w.width, w.class, 152 - 136 * c.effect / NULLIF(e.top, 0) AS y,
+                          44 + (w.width - 60) * COALESCE(extract(epoch FROM c.checked_at - e.first) / NULLIF(extract(epoch FROM e.last - e.first), 0), 0.5) AS x
+                     FROM unnest(checks) c, edge e, (VALUES (1056, 'wide'), (343, 'narrow')) w(width, class) WHERE c.effect IS NOT NULL),
+         picture AS (SELECT p.width, concat(format(E'<svg class="chart %s" viewBox="0 0 %s 186" role="img" aria-label="drift over time">\n', p.class, p.width),
+            format(E'<line class="axis" x1="36" x2="%s" y1="152.5" y2="152.5"/><text class="tick" x="30" y="156" text-anchor="end">0</text>\n', p.width - 8),
+            format(E'<line class="limit" x1="36" x2="%s" y1="%s" y2="%s"/>', p.width - 8, svg(e.limit_y), svg(e.limit_y)),
+            format(E'<text class="tick" x="30" y="%s" text-anchor="end">%s</text>\n', svg(e.limit_y + 4), shown_value(e.at_least, 'number', false)),
+            format(E'<polyline class="line" points="%s"/>\n', string_agg(format('%s,%s', svg(p.x), svg(p.y)), ' ' ORDER BY p.id)),
+            string_agg(format(E'<circle class="%s" cx="%s" cy="%s" r="4"><title>%s: %s, effect %s</title></circle>\n',
+                              CASE WHEN p.verdict IN ('slight', 'drifted') THEN p.verdict ELSE 'none' END, svg(p.x), svg(p.y),
+                              to_char(p.checked_at, 'YYYY-MM-DD HH24:MI'), p.verdict, shown_value(p.effect, 'number', false)), '' ORDER BY p.id),
+            format('<text class="tick" x="36" y="176">%s</text>', to_char(e.first, 'YYYY-MM-DD')),
+            format('<text class="tick" x="%s" y="176" text-anchor="end">%s</text></svg>', p.width - 8, to_char(e.last, 'YYYY-MM-DD'))) AS svg
+      FROM point p, (SELECT *, 152 - 136 * at_least / NULLIF(top, 0) AS limit_y FROM edge) e GROUP BY p.width, p.class, e.first, e.last, e.top, e.at_least, e.limit_y HAVING count(*) > 1)
+    SELECT string_agg(p.svg, E'\n' ORDER BY p.width DESC) INTO pictures FROM picture p;
     RETURN html_section('drift', 'Drift',
         'How much the rows of each check differ from the training rows: 0.1 is a tenth of a standard deviation, or a tenth of the rows. '
         'The dashed line is the effect from which the model is retrained.',
-        concat(E'<figure>\n' || svg_drift(checks, 1056, 'wide') || E'\n' || svg_drift(checks, 343, 'narrow') || E'\n</figure>\n',
+        concat(E'<figure>\n' || pictures || E'\n</figure>\n',
                html_table(classes, '{Checked,Version,Rows,Effect,p-value,Verdict,"Columns, shift of the mean","Retrained to"}',
-                          (SELECT string_agg(html_row(format('check-%s', c.id), classes, ARRAY[html_time(c.checked_at), c.version::text, html_count(c.n), html_number(c.effect),
-                                      html_number(c.p_value), html(c.verdict),
-                                      (SELECT string_agg(concat_ws('&nbsp;', html_start(u.col ->> 'name', 40), html_number((u.col ->> 'shift')::float8)), ', ' ORDER BY u.i)
+                          (SELECT string_agg(html_row(format('check-%s', c.id), classes, ARRAY[html_time(c.checked_at), c.version::text, html_value(c.n, 'count'), html_value(c.effect, 'number'),
+                                      html_value(c.p_value, 'number'), html(c.verdict),
+                                      (SELECT string_agg(concat_ws('&nbsp;', html(u.col ->> 'name', 40), html_value((u.col ->> 'shift')::float8, 'number')), ', ' ORDER BY u.i)
                                          FROM jsonb_array_elements(c.columns) WITH ORDINALITY u(col, i) WHERE u.i <= 3), COALESCE(c.new_version::text, '&ndash;')]), E'\n' ORDER BY c.id DESC)
                              FROM unnest(last_ones) c)),
                CASE WHEN cardinality(checks) > 10 THEN E'\n<p class="hint">The last ten; all are rows of <code>drift_log</code>.</p>' END));
@@ -94,10 +91,10 @@ $$;
 
 CREATE FUNCTION fastclust_internal.report_steps(held stored_models) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT html_section('training', 'Training', format('The steps of version %s, %s seconds in all.', held.version, html_number(sum(t.seconds))),
+    SELECT html_section('training', 'Training', format('The steps of version %s, %s seconds in all.', held.version, html_value(sum(t.seconds), 'number')),
         html_table(c.classes, '{Step,"",Seconds,"Mean squared distance",Note}',
                    string_agg(html_row(format('step-%s', t.id), c.classes,
-                                       ARRAY[html(t.step), html_bar(t.seconds / NULLIF(t.longest, 0)), html_number(t.seconds), html_number(t.objective), html(t.note)]), E'\n' ORDER BY t.id)))
+                                       ARRAY[html(t.step), html_bar(t.seconds / NULLIF(t.longest, 0)), html_value(t.seconds, 'number'), html_value(t.objective, 'number'), html(t.note)]), E'\n' ORDER BY t.id)))
       FROM (SELECT l.*, max(l.seconds) OVER () AS longest FROM training_log l WHERE l.model = held.model AND l.version = held.version) t, (SELECT '{who,wide-bar,n,n,""}'::text[] AS classes) c
      GROUP BY c.classes
 $$;

@@ -60,23 +60,32 @@ CREATE FUNCTION fastclust_internal.svg_map(clusters report_cluster[], width inte
       FROM drawn
 $$;
 
--- A wide picture and a narrow one, of which the style sheet shows what fits.
+-- A wide picture and a narrow one, of which the style sheet shows the one that fits.
 CREATE FUNCTION fastclust_internal.report_map(clusters report_cluster[], told profile_value[]) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
 DECLARE
     shown_x float8 := (clusters[1]).shown_x;
     shown_y float8 := (clusters[1]).shown_y;
+    words text[];    -- of each axis, from left to right and from bottom to top: the two features that rise or fall most along it
 BEGIN
     IF cardinality(clusters) < 2 OR shown_x IS NULL THEN
         RETURN NULL;
     END IF;
+    words := ARRAY(
+        SELECT (SELECT ' (' || string_agg(format('%s <code>%s</code>', CASE WHEN q.s > 0 THEN 'more' ELSE 'less' END, html(q.feature, 60)), ', ' ORDER BY abs(q.s) DESC) || ')'
+                  FROM (SELECT v.feature, sum(c.share * v.difference * CASE axis WHEN 1 THEN c.x ELSE c.y END) AS s,
+                               rank() OVER (ORDER BY abs(sum(c.share * v.difference * CASE axis WHEN 1 THEN c.x ELSE c.y END)) DESC, v.feature) AS place,
+                               max(abs(sum(c.share * v.difference * CASE axis WHEN 1 THEN c.x ELSE c.y END))) OVER () AS most
+                          FROM unnest(told) v JOIN unnest(clusters) c USING (cluster) GROUP BY v.place, v.feature) q
+                 WHERE q.place <= 2 AND q.s <> 0 AND abs(q.s) > 0.5 * q.most)
+          FROM generate_series(1, 2) axis ORDER BY axis);
     RETURN html_section('map', 'Map',
         concat('Each circle is a cluster, its area the share of the rows. Near each other means alike.',
                CASE WHEN cardinality(clusters) > 1000 THEN ' The thousand largest are drawn.' END),
         concat(E'<figure>\n', svg_map(clusters[:1000], 1056, 520, 'wide'), E'\n', svg_map(clusters[:1000], 343, 360, 'narrow'),
                format(E'\n<figcaption>The two axes along which the clusters differ most. They show %s of the differences between them: '
                       '%s from left to right%s, %s from bottom to top%s.</figcaption>\n</figure>',
-                      html_percent(shown_x + shown_y), html_percent(shown_x), ' (' || axis_words(told, clusters, true) || ')',
-                      html_percent(shown_y), ' (' || axis_words(told, clusters, false) || ')')));
+                      html_value(shown_x + shown_y, 'category'), html_value(shown_x, 'category'), words[1],
+                      html_value(shown_y, 'category'), words[2])));
 END
 $$;

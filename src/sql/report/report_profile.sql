@@ -1,7 +1,7 @@
 
 -- report: the sections on the features that set clusters apart
 
--- One of the features that tell most, in one of the clusters; place: 1 for what tells most of all.
+-- One of the strongest features, in one of the clusters; place: 1 for the strongest.
 CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer, feature text, kind text, value double precision, overall double precision,
     difference double precision, lift double precision);
 
@@ -15,49 +15,31 @@ CREATE FUNCTION fastclust_internal.profile_values(version stored_versions, clust
       FROM p JOIN telling t USING (dimension)
 $$;
 
--- ---- the meaning of the axes of the map ----
-
--- The two features that rise or fall most along an axis.
-CREATE FUNCTION fastclust_internal.axis_words(told profile_value[], clusters report_cluster[], horizontal boolean) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    WITH slope AS (SELECT v.feature, sum(c.share * v.difference * CASE WHEN horizontal THEN c.x ELSE c.y END) AS s
-                     FROM unnest(told) v JOIN unnest(clusters) c USING (cluster) GROUP BY v.place, v.feature),
-         steepest AS (SELECT * FROM slope WHERE s <> 0 ORDER BY abs(s) DESC, feature LIMIT 2)
-    SELECT string_agg(format('%s <code>%s</code>', CASE WHEN s > 0 THEN 'more' ELSE 'less' END, html_start(feature, 60)), ', ' ORDER BY abs(s) DESC)
-      FROM steepest WHERE abs(s) > 0.5 * (SELECT max(abs(s)) FROM steepest)
-$$;
-
 -- ---- the heat map ----
 
 -- Clusters beside each other, largest first: with their values where they are few, else as colours alone, from hm4 (far below the mean) to h4.
-CREATE FUNCTION fastclust_internal.heat_table(told profile_value[], clusters report_cluster[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told profile_value[], clusters report_cluster[]) RETURNS text
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     WITH cluster AS (SELECT c.*, cardinality(clusters) <= 8 AS wide
-                       FROM unnest(clusters) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
+                       FROM unnest(clusters[:24]) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
          cell AS (SELECT v.place, v.feature, v.overall, v.kind, string_agg(format('<td class="%s%s" title="%s">%s</td>', CASE WHEN v.difference < -0.25 THEN 'hm' ELSE 'h' END,
                                 COALESCE(width_bucket(abs(NULLIF(v.difference, 'NaN')), '{0.25,0.75,1.5,2.5}'::float8[]), 0),
                                 html(format('%s: %s %s, %s standard deviations from all rows%s', cluster_label(c.cluster, c.name, 200), v.feature, shown,
                                             to_char(v.difference, 'FMSG99990.00'), CASE WHEN v.lift IS NOT NULL THEN format(', %s times as often', shown_value(v.lift, 'number', false)) END)),
-                                CASE WHEN c.wide THEN format('<data value="%s">%s</data>', v.value, replace(html(shown), ' ', '&nbsp;')) END), '' ORDER BY c.i) AS cells
+                                CASE WHEN c.wide THEN html_value(v.value, v.kind) END), '' ORDER BY c.i) AS cells
                     FROM cluster c JOIN unnest(told) v USING (cluster), shown_value(v.value, v.kind, false) shown GROUP BY 1, 2, 3, 4)
-    SELECT format(E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
-                  (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster,
-                                            CASE WHEN c.wide THEN '<br>' || html_start(c.name, 48) END), '' ORDER BY c.i) FROM cluster c),
-                  string_agg(format('<tr><th scope="row" title="%s">%s</th>%s<td class="all">%s</td></tr>', html(feature), html_start(feature, 60), cells,
-                                    html(shown_value(overall, kind, false))), E'\n' ORDER BY place))
-      FROM cell
-$$;
-
-CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told profile_value[], clusters report_cluster[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT html_section('profile', 'Profile', concat('The mean of each cluster, coloured by how far it is from the mean of all rows.',
                CASE WHEN cardinality(clusters) > 24 THEN format(' The 24 largest of %s clusters are shown.', to_char(cardinality(clusters), 'FM9,999,990')) END,
                CASE WHEN dim(version.operator) > (SELECT count(DISTINCT place) FROM unnest(told)) THEN format(' The %s that differ most, of %s features.', (SELECT count(DISTINCT place) FROM unnest(told)),
                                                                                                            to_char(dim(version.operator), 'FM999,990')) END),
                E'<p class="legend"><span>2.5 standard deviations below</span><b>'
                || (SELECT string_agg(format('<i class="%s"></i>', c), '' ORDER BY i) FROM unnest('{hm4,hm3,hm2,hm1,h0,h1,h2,h3,h4}'::text[]) WITH ORDINALITY u(c, i))
-               || E'</b><span>above the mean of all rows</span></p>\n' || heat_table(told, clusters[:24]))
-     WHERE report_profile.told IS NOT NULL AND cardinality(clusters) > 1
+               || E'</b><span>above the mean of all rows</span></p>\n' || format(E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
+                     (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster,
+                                               CASE WHEN c.wide THEN '<br>' || html(c.name, 48) END), '' ORDER BY c.i) FROM cluster c),
+                     string_agg(format('<tr><th scope="row" title="%s">%s</th>%s<td class="all">%s</td></tr>', html(feature), html(feature, 60), cells,
+                                       html(shown_value(overall, kind, false))), E'\n' ORDER BY place)))
+      FROM cell HAVING report_profile.told IS NOT NULL AND cardinality(clusters) > 1
 $$;
 
 -- ---- rules ----
@@ -74,10 +56,10 @@ BEGIN
       FROM (SELECT r.cluster, r.name, c.share, max(r.fidelity) AS fidelity,
                    string_agg(CASE WHEN r.condition IS NULL THEN format('<p class="note">%s.</p>', html(r.rule))
                                    ELSE format('<p>if %s</p><p class="note">%s of the rows that fit are of this cluster, and %s of the cluster fit.</p>', html(r.rule),
-                                     html_percent(r.precision), html_percent(r.coverage)) END, '' ORDER BY r.coverage DESC, r.rule) AS lines
+                                     html_value(r.precision, 'category'), html_value(r.coverage, 'category')) END, '' ORDER BY r.coverage DESC, r.rule) AS lines
               FROM cluster_rules(held.model, group_value => $2) r JOIN unnest(clusters[:40]) c USING (cluster) GROUP BY 1, 2, 3) q;
     RETURN html_section('rules', 'Rules', concat('Short conditions that tell the clusters apart, learned on a sample of the table.',
-                            CASE WHEN fidelity IS NOT NULL THEN format(' They give %s of the rows the cluster that the model gives them.', html_percent(fidelity)) END),
+                            CASE WHEN fidelity IS NOT NULL THEN format(' They give %s of the rows the cluster that the model gives them.', html_value(fidelity, 'category')) END),
                         format(E'<ul class="rules">\n%s\n</ul>', items));
 EXCEPTION WHEN OTHERS THEN
     RETURN html_section('rules', 'Rules', format('The rules are learned on rows of the table, which cannot be read here: %s.', html(SQLERRM)), NULL);

@@ -1,7 +1,7 @@
 
 -- report: how the page looks, and how a value becomes HTML
 
--- Every colour is a variable of both themes; test/t/104_report.pl holds text to a contrast of 4.5 with what lies behind it.
+-- Every colour is a variable of both themes; test/t/104_report.pl holds text to a contrast of 4.5 with its background.
 -- hm4 to h4: a value from far below to far above the average.
 CREATE FUNCTION fastclust_internal.report_style() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$SELECT '
@@ -100,33 +100,21 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
 
 -- ---- values ----
 
--- Without the control characters that HTML does not allow, and terminals obey.
-CREATE FUNCTION fastclust_internal.html(value text) RETURNS text
+-- At most so many characters of a text, without the control characters that HTML does not allow, and terminals obey.
+CREATE FUNCTION fastclust_internal.html(value text, most integer DEFAULT NULL) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT replace(replace(replace(replace(replace(translate(value, E'\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f',
+    SELECT replace(replace(replace(replace(replace(translate(CASE WHEN length(value) > most THEN left(value, most - 1) ELSE value END,
+                                                             E'\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f',
                                                              ''), '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;')
+           || CASE WHEN length(value) > most THEN '&hellip;' ELSE '' END
 $$;
 
--- At most so many characters of it.
-CREATE FUNCTION fastclust_internal.html_start(value text, most integer) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN length(value) <= most THEN html(value) ELSE html(left(value, most - 1)) || '&hellip;' END
-$$;
-
--- A number as it is shown, with all its digits in the attribute value.
-CREATE FUNCTION fastclust_internal.html_number(x double precision) RETURNS text
+-- A number as it is shown, a share as that of a category, a count whole, with all its digits in the attribute value.
+CREATE FUNCTION fastclust_internal.html_value(x double precision, kind text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN x IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', x, shown_value(x, 'number', false)) END
-$$;
-
-CREATE FUNCTION fastclust_internal.html_count(n bigint) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN n IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', n, to_char(n, 'FM9,999,999,999,999,999,990')) END
-$$;
-
-CREATE FUNCTION fastclust_internal.html_percent(share double precision) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN share IS NULL THEN '&ndash;' ELSE format('<data value="%s">%s</data>', share, replace(html(shown_value(share, 'category', false)), ' ', '&nbsp;')) END
+    SELECT CASE WHEN x IS NULL THEN '&ndash;'
+                ELSE format('<data value="%s">%s</data>', x, CASE kind WHEN 'count' THEN to_char(x::numeric, 'FM9,999,999,999,999,999,990')
+                                                                       ELSE replace(html(shown_value(x, kind, false)), ' ', '&nbsp;') END) END
 $$;
 
 CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text

@@ -3,47 +3,47 @@
 
 CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precision);
 
--- Clusters from top to bottom at the left, joins the farther right the higher; labels take `margin` on the left.
-CREATE FUNCTION fastclust_internal.svg_tree(version stored_versions, clusters report_cluster[], width integer, margin integer, class text) RETURNS text
+-- Clusters from top to bottom at the left, joins the farther right the higher; a wide picture and a narrow one, of which the style sheet shows what fits.
+CREATE FUNCTION fastclust_internal.report_tree(version stored_versions, clusters report_cluster[]) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     below text[] := ARRAY(SELECT generate_series(0, clusters(version.operator) - 1)::text);
+    highest float8 := (SELECT NULLIF(max(j.height), 0) FROM version_joins(version) j);
     leaves integer[];
     nodes tree_node[];
-    unit float8 := (SELECT COALESCE((width - margin - 10) / NULLIF(max(j.height), 0), 0) FROM version_joins(version) j);
-    lines text := '';
+    unit float8;
+    lines text;
+    pictures text := '';
+    picture record;
     one record;
     a tree_node;
     b tree_node;
 BEGIN
+    IF clusters(version.operator) NOT BETWEEN 3 AND 60 THEN
+        RETURN NULL;
+    END IF;
     -- in an order in which no branches cross
     FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
         below := below || concat(below[one."left" + 1], ',', below[one."right" + 1]);
     END LOOP;
     leaves := string_to_array(below[cardinality(below)], ',')::integer[];
-    nodes := (SELECT array_agg(ROW(margin, 20 * u.i)::tree_node ORDER BY u.leaf) FROM unnest(leaves) WITH ORDINALITY u(leaf, i));
-    FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
-        a := nodes[one."left" + 1];
-        b := nodes[one."right" + 1];
-        lines := lines || format(E'<path class="line" d="M%s %sH%sV%sH%s"/>\n', svg(a.x), svg(a.y), svg(margin + unit * one.height), svg(b.y), svg(b.x));
-        nodes := nodes || ROW(margin + unit * one.height, (a.y + b.y) / 2)::tree_node;
+    FOR picture IN SELECT * FROM (VALUES (1056, 320, 'wide'), (343, 140, 'narrow')) v(width, margin, class) LOOP     -- labels take the margin on the left
+        unit := COALESCE((picture.width - picture.margin - 10) / highest, 0);
+        nodes := (SELECT array_agg(ROW(picture.margin, 20 * u.i)::tree_node ORDER BY u.leaf) FROM unnest(leaves) WITH ORDINALITY u(leaf, i));
+        lines := '';
+        FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
+            a := nodes[one."left" + 1];
+            b := nodes[one."right" + 1];
+            lines := lines || format(E'<path class="line" d="M%s %sH%sV%sH%s"/>\n', svg(a.x), svg(a.y), svg(picture.margin + unit * one.height), svg(b.y), svg(b.x));
+            nodes := nodes || ROW(picture.margin + unit * one.height, (a.y + b.y) / 2)::tree_node;
+        END LOOP;
+        pictures := concat(pictures, format(E'<svg class="chart %s" viewBox="0 0 %s %s" role="img" aria-label="tree of the clusters">\n', picture.class, picture.width, 20 * cardinality(leaves) + 20), lines,
+            (SELECT string_agg(format(E'<text x="%s" y="%s" text-anchor="end">%s</text>\n', picture.margin - 6, svg(20 * u.i + 4.2),
+                                      html(cluster_label(c.cluster, c.name, CASE WHEN picture.margin > 200 THEN 40 ELSE 16 END))), '' ORDER BY u.i)
+               FROM unnest(leaves) WITH ORDINALITY u(leaf, i) JOIN unnest(clusters) c ON c.cluster = u.leaf), E'</svg>\n');
     END LOOP;
-    RETURN concat(format(E'<svg class="chart %s" viewBox="0 0 %s %s" role="img" aria-label="tree of the clusters">\n', class, width, 20 * cardinality(leaves) + 20), lines,
-        (SELECT string_agg(format(E'<text x="%s" y="%s" text-anchor="end">%s</text>\n', margin - 6, svg(20 * u.i + 4.2),
-                                  html(cluster_label(c.cluster, c.name, CASE WHEN margin > 200 THEN 40 ELSE 16 END))), '' ORDER BY u.i)
-           FROM unnest(leaves) WITH ORDINALITY u(leaf, i) JOIN unnest(clusters) c ON c.cluster = u.leaf), '</svg>');
-END
-$$;
-
-CREATE FUNCTION fastclust_internal.report_tree(version stored_versions, clusters report_cluster[]) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF clusters(version.operator) NOT BETWEEN 3 AND 60 THEN
-        RETURN NULL;
-    END IF;
     RETURN html_section('tree', 'Tree', 'Which clusters are alike: the farther left two lines meet, the less is lost when their clusters become one.',
-        concat(E'<figure>\n', svg_tree(version, clusters, 1056, 320, 'wide'), E'\n', svg_tree(version, clusters, 343, 140, 'narrow'),
-               E'\n<figcaption>Clusters are joined ', CASE WHEN version.splits IS NULL THEN 'by Ward''s criterion' ELSE 'at the densest valley between them' END,
+        concat(E'<figure>\n', pictures, '<figcaption>Clusters are joined ', CASE WHEN version.splits IS NULL THEN 'by Ward''s criterion' ELSE 'at the densest valley between them' END,
                E', as <code>cluster_tree</code> lists it.</figcaption>\n</figure>'));
 END
 $$;

@@ -1,12 +1,6 @@
 
 -- rules: conditions on columns that the rows of a cluster have in common
 
--- A uniform sample of the rows of a version, or of its group, in their own units; the relation is the version's own where none is named.
-CREATE FUNCTION fastclust_internal.version_sample(held stored_models, version stored_versions, relation regclass, wanted double precision) RETURNS fastop
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT rows_sampled(version, scanned_relation(held, version, relation, held.group_by), held.group_by, wanted, seed_option(version.options))
-$$;
-
 -- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random order; kinds: 0 number, 1 log, 2 days, 3 seconds,
 -- 4 flag.  lower < value <= upper, or an infinity; is_short: beside those of the tree; fidelity is measured on rows that were not learned from.
 CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop, kinds integer[], columns integer[], conditions integer,
@@ -26,8 +20,8 @@ CREATE FUNCTION fastclust_internal.version_rules(held stored_models, version sto
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     dimension integer := cardinality(means(version.training_sketch));
-    sample fastop := version_sample(held, version, relation, greatest(least(20000, 1e7 / dimension), 2000, 100.0 * clusters(version.operator)));
     scanned regclass := scanned_relation(held, version, relation, held.group_by);
+    sample fastop := rows_sampled(version, scanned, held.group_by, greatest(least(20000, 1e7 / dimension), 2000, 100.0 * clusters(version.operator)));
     source record := version_query(version, scanned, held.group_by, 1e6);
     encoder encoder := COALESCE(version.encoder, encoder_of_vector(version.features[1], dimension, NULL, NULL));
     told record;
@@ -35,7 +29,7 @@ BEGIN
     WITH f AS MATERIALIZED (SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number FROM labelled_features(version) l),
     r AS MATERIALIZED (
         SELECT q.*, row_number() OVER () AS id
-          FROM rules_of_sample(labelling_operator(version), rows_of_version(version, sample), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
+          FROM rules_of_sample(COALESCE(version.micro_clusters, version.operator), rows_of_version(version, sample), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
                                (SELECT array_agg(f.number ORDER BY f.dimension)::integer[] FROM f), conditions) q),
     asked AS (
         SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower, min(u.upper) AS upper,
@@ -63,7 +57,7 @@ BEGIN
             'SELECT r.cluster, r.rule, r.hit / NULLIF(r.met, 0)::float8, r.hit / r.n::float8, (r.met / r.rows)::float8, $9, r.condition FROM r WHERE NOT r.short OR r.hit >= 0.8 * r.met',
             (SELECT string_agg(format('count(*) FILTER (WHERE %s)', c.condition), ', ' ORDER BY c.i) FROM unnest(told.conditions) WITH ORDINALITY c(condition, i)),
             source.x, (SELECT string_agg(format(', t.%I', c), '') FROM unnest(version.features) c), source.rows)
-        USING version.center, version.scale, version.map, labelling_operator(version), told.clusters, told.rules, told.conditions, told.shorts, told.fidelity;
+        USING version.center, version.scale, version.map, COALESCE(version.micro_clusters, version.operator), told.clusters, told.rules, told.conditions, told.shorts, told.fidelity;
 END
 $$;
 
@@ -88,4 +82,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION cluster_rules(text, integer, regclass, anycompatible)
-    IS 'short rules that tell the clusters of a model by at most so many conditions on columns, learned on a sample of the table, with what they keep of the labels';
+    IS 'short rules that describe the clusters of a model by a few conditions on columns, learned on a sample of the table, with the share of labels that they reproduce';

@@ -1,25 +1,8 @@
 
 -- topics: clusters named by the words of a column of text
 
--- The column must be there, and be text.
-CREATE FUNCTION fastclust_internal.check_text_column(relation regclass, text_column name) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    type regtype := (SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = text_column AND a.attnum > 0 AND NOT a.attisdropped);
-BEGIN
-    IF text_column IS NULL THEN
-        RAISE null_value_not_allowed USING MESSAGE = 'text_column must not be NULL';
-    ELSIF type IS NULL OR (SELECT t.typcategory <> 'S' FROM pg_type t WHERE t.oid = type) THEN
-        RAISE EXCEPTION USING ERRCODE = CASE WHEN type IS NULL THEN 'undefined_column' ELSE 'datatype_mismatch' END, MESSAGE = CASE WHEN type IS NULL THEN format('column "%s" of %s does not exist', text_column, relation)
-                                                    ELSE format('column "%s" of %s is of type %s, not text', text_column, relation, type) END,
-            HINT = COALESCE((SELECT format('Columns of text are %s.', string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-                     WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND t.typcategory = 'S' HAVING count(*) > 0), 'The table has none.');
-    END IF;
-END
-$$;
-
 -- Class-based TF-IDF (Grootendorst 2022, BERTopic): of a word with f of all words, and the share p of those of a cluster, p log(1 + m / f), m words a
--- cluster on average.  Words are what the configuration makes lexemes of, and are shown in their most frequent form.  Texts nearest to the centroids tell the topic, too.
+-- cluster on average.  Words are those of which the configuration makes lexemes, and are shown in their most frequent form.  Texts nearest to the centroids tell the topic, too.
 CREATE FUNCTION name_topics(model text, text_column name, words integer DEFAULT 5, group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false, configuration regconfig DEFAULT NULL,
         OUT cluster integer, OUT name text, OUT top_words text[], OUT texts text[]) RETURNS SETOF record
     LANGUAGE fastclust ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -29,9 +12,17 @@ DECLARE
     scanned regclass := scanned_relation(held, version, NULL, held.group_by);
     source record := version_query(version, scanned, held.group_by, greatest(20000, 200 * clusters(version.operator)));
     used regconfig := COALESCE($6, get_current_ts_config());
+    type regtype := (SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = scanned AND a.attname = $2 AND a.attnum > 0 AND NOT a.attisdropped);
     one record;
 BEGIN
-    PERFORM check_text_column(scanned, $2);
+    IF $2 IS NULL THEN
+        RAISE null_value_not_allowed USING MESSAGE = 'text_column must not be NULL';
+    ELSIF type IS NULL OR (SELECT t.typcategory <> 'S' FROM pg_type t WHERE t.oid = type) THEN
+        RAISE EXCEPTION USING ERRCODE = CASE WHEN type IS NULL THEN 'undefined_column' ELSE 'datatype_mismatch' END, MESSAGE = CASE WHEN type IS NULL THEN format('column "%s" of %s does not exist', $2, scanned)
+                                                    ELSE format('column "%s" of %s is of type %s, not text', $2, scanned, type) END,
+            HINT = COALESCE((SELECT format('Columns of text are %s.', string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+                     WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped AND t.typcategory = 'S' HAVING count(*) > 0), 'The table has none.');
+    END IF;
     PERFORM check_stored_scan(held, version, scanned, version.features || $2, false);
     IF $3 IS NULL OR $3 NOT BETWEEN 1 AND 20 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('words is %s, out of range', COALESCE($3::text, 'NULL')), DETAIL = 'It may be from 1 to 20.';
@@ -66,4 +57,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION name_topics(text, name, integer, anycompatible, boolean, regconfig)
-    IS 'names the clusters that have no name by the words of a column of text that are theirs, and returns these words and the texts nearest to the centroids';
+    IS 'names clusters without a name by their frequent words in a column of text, and returns these words and the texts nearest to the centroids';

@@ -27,7 +27,7 @@ BEGIN
     PERFORM check_stored_scan(held, version, scanned, ARRAY(SELECT a.attname FROM pg_attribute a WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped), $3 IS NOT NULL);
     source := version_query(version, scanned, held.group_by);
     RETURN QUERY EXECUTE format('SELECT r.* FROM (SELECT nearest_rows_agg($4, %s, t.*, $5) AS rows %s) q, unnest(q.rows) r', source.x, source.rows)
-        USING version.center, version.scale, version.map, labelling_operator(version), $2;
+        USING version.center, version.scale, version.map, COALESCE(version.micro_clusters, version.operator), $2;
 END
 $$;
 COMMENT ON FUNCTION typical_rows(text, integer, regclass, anycompatible) IS 'the n rows of the table that are nearest to each centroid, whole, nearest first';
@@ -51,7 +51,7 @@ DECLARE
     held stored_models := readable_model($1);
     measured stored_models := CASE WHEN $4 = -1 THEN held ELSE at_version(held, $4) END;
     part stored_versions := explained_version(measured, $3::text);
-    sample fastop := version_sample(measured, part, $2, least(50000, greatest(5000, 2e10 / clusters(part.operator) / dim(part.operator))));
+    sample fastop := rows_sampled(part, scanned_relation(measured, part, $2, measured.group_by), measured.group_by, least(50000, greatest(5000, 2e10 / clusters(part.operator) / dim(part.operator))));
     current stored_versions;
     changed float8;
 BEGIN

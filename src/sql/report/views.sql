@@ -29,7 +29,7 @@ COMMENT ON COLUMN models.dim IS 'the dimension of the rows, or of their kernel f
 COMMENT ON COLUMN models.n IS 'the number of training rows';
 COMMENT ON COLUMN models.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
 COMMENT ON COLUMN models.trained_at IS 'when the version was stored';
-COMMENT ON COLUMN models.note IS 'why the method was chosen, and what else the training reported';
+COMMENT ON COLUMN models.note IS 'why the method was chosen, and other reports of the training';
 
 CREATE VIEW model_versions WITH (security_barrier) AS
     SELECT m.model, v.version, v.version IS NOT DISTINCT FROM m.version AS serves, CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
@@ -60,7 +60,7 @@ COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
 
 -- ---- clusters ----
 
--- The names of the clusters of a version, in their order.  What cannot be computed is told in a warning, as in version_cluster_rows.
+-- The names of the clusters of a version, in their order.  A version that fails is a warning, as in version_cluster_rows.
 CREATE FUNCTION fastclust_internal.shown_names(version stored_versions) RETURNS text[]
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
@@ -122,19 +122,19 @@ COMMENT ON COLUMN model_centroids.value IS 'the mean of the cluster in the unit 
 -- ---- logs, of those who may change a model ----
 
 CREATE VIEW training_log WITH (security_barrier) AS
-    SELECT l.id, l.model, l.version, l.step, l.objective, l.seconds, l.note, l.at FROM own_models m JOIN training_steps l ON l.model_id = m.id;
+    SELECT l.id, m.model, l.version, l.step, l.objective, l.seconds, l.note, l.at FROM own_models m JOIN training_steps l ON l.model_id = m.id;
 COMMENT ON VIEW training_log IS 'one row per step of a training; only those who may change a model see its steps';
 COMMENT ON COLUMN training_log.id IS 'the order of the steps';
 COMMENT ON COLUMN training_log.model IS 'the name of the model';
 COMMENT ON COLUMN training_log.version IS 'the version in training';
-COMMENT ON COLUMN training_log.step IS 'what was done';
+COMMENT ON COLUMN training_log.step IS 'the name of the step';
 COMMENT ON COLUMN training_log.objective IS 'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
 COMMENT ON COLUMN training_log.seconds IS 'how long the step took';
-COMMENT ON COLUMN training_log.note IS 'what the step reported';
+COMMENT ON COLUMN training_log.note IS 'the report of the step';
 COMMENT ON COLUMN training_log.at IS 'when the step ended';
 
 CREATE VIEW drift_log WITH (security_barrier) AS
-    SELECT d.id, d.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns, d.threshold,
+    SELECT d.id, m.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns, d.threshold,
            d.min_effect, d.new_version, d.checked_by, d.checked_at
       FROM own_models m JOIN drift_checks d ON d.model_id = m.id;
 COMMENT ON VIEW drift_log IS 'the checks of retrain_if_drifted, of models that one may change; the columns that drift gives are explained there';
@@ -178,8 +178,8 @@ COMMENT ON COLUMN live_sketches.relation IS 'the table that it follows';
 COMMENT ON COLUMN live_sketches.features IS 'the columns that are sketched';
 COMMENT ON COLUMN live_sketches.encoder IS 'how the columns of a row become numbers; NULL for a column of vectors, and for numbers as they are';
 COMMENT ON COLUMN live_sketches.spec IS 'the spec of the sketches';
-COMMENT ON COLUMN live_sketches.group_by IS 'the column each of whose values has a sketch of its own';
-COMMENT ON COLUMN live_sketches.bucket IS 'the column of times each of whose buckets has a sketch of its own';
+COMMENT ON COLUMN live_sketches.group_by IS 'the column by whose values sketches are kept apart';
+COMMENT ON COLUMN live_sketches.bucket IS 'the column of times by whose buckets sketches are kept apart';
 COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
 COMMENT ON COLUMN live_sketches.half_life IS 'after which a row weighs half in models made of it; NULL: none';
 COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
@@ -189,8 +189,8 @@ COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
 COMMENT ON COLUMN live_sketches.folded_at IS 'when deltas were last folded into the stored sketches';
 COMMENT ON COLUMN live_sketches.checked_at IS 'when it was last compared with its table';
 COMMENT ON COLUMN live_sketches.differences IS 'how many groups and buckets differed then';
-COMMENT ON COLUMN live_sketches.folded_rows IS 'the rows of the stored sketches, without what waits to be folded';
-COMMENT ON COLUMN live_sketches.open_deltas IS 'how many changes wait to be folded';
+COMMENT ON COLUMN live_sketches.folded_rows IS 'the rows of the stored sketches, without pending changes';
+COMMENT ON COLUMN live_sketches.open_deltas IS 'the number of pending changes';
 COMMENT ON COLUMN live_sketches.oldest_delta IS 'when the oldest of them was made';
 COMMENT ON COLUMN live_sketches.bytes IS 'the size of the stored sketches and of the changes';
 COMMENT ON COLUMN live_sketches.state IS 'ready; counting: rebuild_sketch is to count its rows; lost: it cannot be read';

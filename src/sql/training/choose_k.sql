@@ -6,10 +6,10 @@ CREATE FUNCTION choose_k(relation regclass, features text, max_k integer DEFAULT
         OUT within integer, OUT reason text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_choose_k' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION choose_k(regclass, text, integer, jsonb)
-    IS 'how many clusters a column of vectors or numbers has, or a list of columns: the numbers tried, what each costs and how stable it is; the verdict is at the number to take, with the clusters within those and the reason where it is not clear';
+    IS 'the number of clusters of a column of vectors or numbers, or of a list of columns: a row for each number tried, with its cost and stability; the row to take has a verdict, the clusters within its clusters, and the reason if it is not clear';
 CREATE FUNCTION choose_k(relation regclass, features name[], max_k integer DEFAULT 50, options jsonb DEFAULT '{}',
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text,
         OUT within integer, OUT reason text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_choose_k' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION choose_k(regclass, name[], integer, jsonb)
-    IS 'how many clusters columns of numbers have, which are standardised unless the options say otherwise';
+    IS 'the number of clusters of columns of numbers, which are standardised unless the options say otherwise';

@@ -1,5 +1,5 @@
 
--- drift: are rows still what a model was trained on?
+-- drift: have the rows of a model changed since its training?
 
 -- The version that serves; with groups, the part of most clusters, or an error where these are not taken.
 CREATE FUNCTION fastclust_internal.largest_part(held stored_models, groups boolean DEFAULT true) RETURNS stored_versions
@@ -43,7 +43,7 @@ BEGIN
 END
 $$;
 
--- What drift compares of a version and other rows, `counted` ones of which a share may be sketched: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
+-- The statistics of a version and of other rows that drift compares, `counted` ones of which a share may be sketched: the counts, where both were counted, and the sketches, where their waves run in all dimensions.
 -- Values never seen are told of rows that were scanned.
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch, counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL, scanned regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
@@ -113,7 +113,7 @@ CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version sto
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM held.group_by THEN live_since(live_of_version(version), since) END;
+    live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM held.group_by THEN live_of_version(version, since) END;
     named regclass;
 BEGIN
     IF live.id IS NULL THEN
@@ -175,7 +175,7 @@ CREATE FUNCTION change_points(query text, OUT changed_at timestamptz, OUT found_
         OUT dimension integer, OUT shift double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_change_points' LANGUAGE C STABLE ROWS 10;
 COMMENT ON FUNCTION change_points(text)
-    IS 'when the rows changed of which a query gives dates and sketches, such as one a day; no row is read';
+    IS 'when rows changed, from dated sketches that a query returns, such as one a day; reads no row';
 
 -- A role has the rights of roles it is a member of, and checks the models that are its own: others may hold theirs.  A model that cannot be checked does not keep the others from it.
 CREATE FUNCTION check_drift(INOUT model text DEFAULT NULL, OUT version integer, OUT verdict text, OUT effect double precision, OUT p_value double precision,
@@ -216,4 +216,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION check_drift(text)
-    IS 'drift of a model, or of each that the caller owns: a row a model, logged in drift_log, and a notification on channel fastclust_drift where it drifted; nothing is retrained';
+    IS 'drift of a model, or of each model that the caller owns: one row per model, logged in drift_log, with a notification on channel fastclust_drift if it drifted; retrains nothing';

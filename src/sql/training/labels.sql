@@ -21,7 +21,7 @@ DECLARE
 BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
-            HINT = 'Name columns that tell its rows apart: {"key": ["..."]}.';
+            HINT = 'Name columns that identify its rows: {"key": ["..."]}.';
     ELSIF keys = '{}' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
     ELSIF twice IS NOT NULL THEN
@@ -40,43 +40,16 @@ $$;
 CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation regclass, keys name[], options jsonb, OUT query text, OUT vectors text)
     AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 
--- The table is there and empty, or may be added to.
-CREATE FUNCTION fastclust_internal.prepare_target(target text, relation regclass, query text, options jsonb) RETURNS regclass
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    existing regclass := to_regclass(target);
-BEGIN
-    IF flag_option(options, 'append', false) AND (flag_option(options, 'replace', false) OR flag_option(options, 'follow', false)) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('options "append" and "%s" exclude each other', CASE WHEN flag_option(options, 'replace', false) THEN 'replace' ELSE 'follow' END);
-    ELSIF flag_option(options, 'follow', false) AND target LIKE 'pg_temp.%' THEN
-        RAISE feature_not_supported USING MESSAGE = 'a temporary table cannot follow a model', HINT = 'Name another table as target.';
-    ELSIF existing = relation THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('labels of %s cannot be written into itself', relation),
-            HINT = 'Name another table as target.';
-    ELSIF existing IS NULL THEN
-        EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, query);
-    ELSIF flag_option(options, 'replace', false) THEN
-        EXECUTE format(CASE WHEN (SELECT c.relkind IN ('r', 'p') AND NOT c.relhastriggers FROM pg_class c WHERE c.oid = existing) THEN 'TRUNCATE %s' ELSE 'DELETE FROM %s' END, target);
-    ELSIF NOT flag_option(options, 'append', false) THEN
-        RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
-            HINT = 'Empty it first by option "replace", or add rows to it by option "append".';
-    END IF;
-    RETURN target::regclass;
-END
-$$;
-
 -- ---- tables that follow their model ----
 
 CREATE TABLE fastclust_internal.label_tables (
-    model_id bigint NOT NULL,
-    model text NOT NULL,
+    model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
     target text NOT NULL,    -- qualified and quoted, as the relation is
     relation text NOT NULL,
     options jsonb NOT NULL,    -- of write_labels
     followed_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),    -- the role that wrote the labels
     followed_by_id oid GENERATED ALWAYS AS (role_id(followed_by)) STORED,    -- the oid of that role when the row was written
-    PRIMARY KEY (model_id, target),
-    FOREIGN KEY (model_id, model) REFERENCES stored_models (id, model) ON DELETE CASCADE ON UPDATE CASCADE);
+    PRIMARY KEY (model_id, target));
 SELECT pg_catalog.pg_extension_config_dump('label_tables', '');
 CREATE VIEW fastclust_internal.own_label_tables WITH (security_barrier) AS
     SELECT l.* FROM own_models m JOIN label_tables l ON l.model_id = m.id;
@@ -90,64 +63,58 @@ DECLARE
 BEGIN
     DELETE FROM label_tables l WHERE l.model_id = held.id AND l.target = $2;
     IF options IS NOT NULL THEN
-        INSERT INTO label_tables (model_id, model, target, relation, options) VALUES (held.id, held.model, $2, $3, $4);
+        INSERT INTO label_tables (model_id, target, relation, options) VALUES (held.id, $2, $3, $4);
     END IF;
 END
 $$;
 
--- Updates the labels that changed, adds those of new rows, removes those of rows that are gone.  The caller's rights hold, so the tables must be the
--- caller's own choice or a superuser's.
-CREATE FUNCTION fastclust_internal.follow_version(follower label_tables) RETURNS void
+-- The label tables of a model follow the version that serves: labels that changed are updated, those of new rows added, those of rows that are gone removed.
+-- The caller's rights hold, so the tables must be the caller's own choice or a superuser's.  A warning names one that cannot follow; one that does not
+-- exist any more is forgotten.
+CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := readable_model(follower.model);
-    version stored_versions := largest_part(held);
-    target regclass := follower.target;
+    held stored_models := (SELECT m FROM own_models m WHERE m.id = model_id);
+    follower label_tables;
+    version stored_versions;
+    target regclass;
     problem text;
     relation regclass;
     keys name[];
 BEGIN
-    version.relation := follower.relation;
-    relation := scanned_relation(held, version, NULL, held.group_by);
-    problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE THEN format('they were written by role %s', follower.followed_by)
-                    WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN scan_problem(target, NULL) END;
-    IF problem IS NOT NULL THEN
-        RAISE insufficient_privilege USING MESSAGE = problem;
-    END IF;
-    keys := label_keys(relation, follower.options);
-    EXECUTE (
-        SELECT format('WITH changed AS MATERIALIZED (SELECT %1$s, %2$s, f IS NULL AS "is gone", l IS NULL AS "is new" FROM (%3$s) f FULL JOIN %4$s l ON %5$s WHERE %6$s),'
-                      ' updated AS (UPDATE %4$s l SET %7$s FROM changed c WHERE NOT c."is gone" AND NOT c."is new" AND %8$s),'
-                      ' removed AS (DELETE FROM %4$s l USING changed c WHERE c."is gone" AND %8$s)'
-                      ' INSERT INTO %4$s (%9$s) SELECT %9$s FROM changed c WHERE c."is new"',
-                      string_agg(format('COALESCE(f.%1$I, l.%1$I) AS %1$I', u.name), ', ') FILTER (WHERE u.is_key), string_agg(format('f.%I', u.name), ', ') FILTER (WHERE NOT u.is_key),
-                      (label_query(version, relation, keys, follower.options)).query, target, string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key),
-                      string_agg(format('f.%1$I IS DISTINCT FROM l.%1$I', u.name), ' OR '), string_agg(format('%1$I = c.%1$I', u.name), ', ') FILTER (WHERE NOT u.is_key),
-                      string_agg(format('l.%1$I = c.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key), string_agg(format('%I', u.name), ', '))
-          FROM (SELECT k AS name, true AS is_key FROM unnest(keys) k
-                UNION ALL SELECT o.name, false FROM (VALUES ('cluster', true), ('cluster_name', flag_option(follower.options, 'name', false)), ('distance', flag_option(follower.options, 'distance', false))) o(name, wanted)
-                 WHERE o.wanted) u);
-END
-$$;
-
--- The label tables of a model follow the version that serves.  A warning names one that cannot; one that does not exist any more is forgotten.
-CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    follower label_tables;
-BEGIN
     FOR follower IN SELECT l.* FROM own_label_tables l WHERE l.model_id = $1 ORDER BY l.target LOOP
         BEGIN
-            IF to_regclass(follower.target) IS NULL THEN
+            target := to_regclass(follower.target);
+            IF target IS NULL THEN
                 PERFORM write_follower($1, follower.target, NULL, NULL);
-            ELSE
-                PERFORM follow_version(follower);
+                CONTINUE;
             END IF;
+            version := largest_part(held);
+            version.relation := follower.relation;
+            relation := scanned_relation(held, version, NULL, held.group_by);
+            problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE THEN format('they were written by role %s', follower.followed_by)
+                            WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN scan_problem(target, NULL) END;
+            IF problem IS NOT NULL THEN
+                RAISE insufficient_privilege USING MESSAGE = problem;
+            END IF;
+            keys := label_keys(relation, follower.options);
+            EXECUTE (
+                SELECT format('WITH changed AS MATERIALIZED (SELECT %1$s, %2$s, f IS NULL AS "is gone", l IS NULL AS "is new" FROM (%3$s) f FULL JOIN %4$s l ON %5$s WHERE %6$s),'
+                              ' updated AS (UPDATE %4$s l SET %7$s FROM changed c WHERE NOT c."is gone" AND NOT c."is new" AND %8$s),'
+                              ' removed AS (DELETE FROM %4$s l USING changed c WHERE c."is gone" AND %8$s)'
+                              ' INSERT INTO %4$s (%9$s) SELECT %9$s FROM changed c WHERE c."is new"',
+                              string_agg(format('COALESCE(f.%1$I, l.%1$I) AS %1$I', u.name), ', ') FILTER (WHERE u.is_key), string_agg(format('f.%I', u.name), ', ') FILTER (WHERE NOT u.is_key),
+                              (label_query(version, relation, keys, follower.options)).query, target, string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key),
+                              string_agg(format('f.%1$I IS DISTINCT FROM l.%1$I', u.name), ' OR '), string_agg(format('%1$I = c.%1$I', u.name), ', ') FILTER (WHERE NOT u.is_key),
+                              string_agg(format('l.%1$I = c.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key), string_agg(format('%I', u.name), ', '))
+                  FROM (SELECT k AS name, true AS is_key FROM unnest(keys) k
+                        UNION ALL SELECT o.name, false FROM (VALUES ('cluster', true), ('cluster_name', flag_option(follower.options, 'name', false)), ('distance', flag_option(follower.options, 'distance', false))) o(name, wanted)
+                         WHERE o.wanted) u);
         EXCEPTION
             WHEN transaction_rollback THEN
                 RAISE;
             WHEN OTHERS THEN
-                RAISE WARNING USING MESSAGE = format('labels in %s stay those of another version of model "%s": %s', follower.target, follower.model, SQLERRM),
+                RAISE WARNING USING MESSAGE = format('labels in %s stay those of another version of model "%s": %s', follower.target, held.model, SQLERRM),
                     HINT = 'Write them again by write_labels with the option "replace"; its option "follow": false ends this.';
         END;
     END LOOP;
@@ -172,6 +139,7 @@ DECLARE
     version stored_versions;
     scanned regclass;
     texts record;
+    existing regclass := to_regclass(target);
     written bigint;
 BEGIN
     PERFORM reject_read_only('labels cannot be written'), check_training_options(options, 'write_labels');
@@ -182,7 +150,23 @@ BEGIN
     scanned := scanned_relation(held, version, relation, held.group_by);
     texts := label_query(version, scanned, label_keys(scanned, options), options);
     PERFORM announce_step(format('model "%s": labels of %s', held.model, scanned), held.id, held.model, 'labels', estimated_rows(scanned));
-    written := write_rows(held.model, prepare_target(target, relation, texts.query, options), texts.query, texts.vectors);
+    -- the table is there and empty, or may be added to
+    IF flag_option(options, 'append', false) AND (flag_option(options, 'replace', false) OR flag_option(options, 'follow', false)) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('options "append" and "%s" exclude each other', CASE WHEN flag_option(options, 'replace', false) THEN 'replace' ELSE 'follow' END);
+    ELSIF flag_option(options, 'follow', false) AND target LIKE 'pg_temp.%' THEN
+        RAISE feature_not_supported USING MESSAGE = 'a temporary table cannot follow a model', HINT = 'Name another table as target.';
+    ELSIF existing = scanned THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('labels of %s cannot be written into itself', scanned),
+            HINT = 'Name another table as target.';
+    ELSIF existing IS NULL THEN
+        EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, texts.query);
+    ELSIF flag_option(options, 'replace', false) THEN
+        EXECUTE format(CASE WHEN (SELECT c.relkind IN ('r', 'p') AND NOT c.relhastriggers FROM pg_class c WHERE c.oid = existing) THEN 'TRUNCATE %s' ELSE 'DELETE FROM %s' END, target);
+    ELSIF NOT flag_option(options, 'append', false) THEN
+        RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
+            HINT = 'Empty it first by option "replace", or add rows to it by option "append".';
+    END IF;
+    written := write_rows(held.model, target::regclass, texts.query, texts.vectors);
     PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions

@@ -1,14 +1,14 @@
 
 -- choose_k of a live sketch: how well each number of clusters explains it; no row is read
 
--- What the decodes of a live sketch say of numbers of clusters, and the elbow.  A sketch has no halves, so none is stable.
+-- The costs that decodes of a live sketch give for numbers of clusters, and the elbow.  A sketch has no halves, so none is stable.
 CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features name[], vector boolean, max_k integer, options jsonb,
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := (SELECT l FROM live_of_rows(relation, features, vector, jsonb_build_object('where', (row_condition(relation, options ->> 'where')).condition)) l LIMIT 1);
     other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{live,seed,where}'));
-    settings jsonb := jsonb_build_object('seed', seed_option(options));
+    settings jsonb := jsonb_build_object('seed', COALESCE((options ->> 'seed')::numeric::bigint, 0));
     pilot sketch_spec;
     now sketch;
     most integer;

@@ -1,5 +1,5 @@
 
--- live models: the option live of train keeps a live sketch of the model's rows, from which drift and retrain take what they need
+-- live models: the option live of train keeps a live sketch of the model's rows, from which drift and retrain take their sketch
 
 -- Asked before a training reads a row.
 CREATE FUNCTION fastclust_internal.check_live_training(model text, relation regclass, features name[], options jsonb) RETURNS void
@@ -52,8 +52,8 @@ BEGIN
        OR options - '{nowait,quiet,k,seed,keep,activate,fresh,since}'::text[] NOT IN ('{}', '{"live": true}') THEN
         RETURN NULL;
     END IF;
-    live := live_since(live_of_version(version), COALESCE(options -> 'since', version.options -> 'since'));
-    scans := number_option(version.options, 'iterations', 0)::integer;
+    live := live_of_version(version, COALESCE(options -> 'since', version.options -> 'since'));
+    scans := COALESCE((version.options ->> 'iterations')::float8::integer, 0);
     IF live.id IS NOT NULL AND scans <> 0 AND version.method = 'compressive' AND NOT flag_option(version.options || options, 'quiet', false) THEN
         RAISE NOTICE USING MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out', version.model, scans, row_count(current_sketch(live.name))),
             HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model, scans);

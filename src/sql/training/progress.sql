@@ -6,7 +6,7 @@ CREATE FUNCTION fastclust_internal.running_trainings(OUT pid integer, OUT role o
         OUT rows_about double precision, OUT begun timestamptz, OUT step_begun timestamptz, OUT step_ends timestamptz) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_running_trainings' LANGUAGE C;
 
--- A role sees what it runs itself, what roles run whose member it is, and what is run on models that it may read by those who may change them.
+-- A role sees its own trainings, those of roles of which it is a member, and those on models that it may read by roles that may change them.
 CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
         OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -29,7 +29,7 @@ CREATE VIEW training_progress AS SELECT * FROM training_progress_rows();
 COMMENT ON VIEW training_progress IS 'one row per training that runs now, of those whose models one may read and of one''s own';
 COMMENT ON COLUMN training_progress.model IS 'the name of the model';
 COMMENT ON COLUMN training_progress.role IS 'the role that trains it';
-COMMENT ON COLUMN training_progress.step IS 'what is done, as training_log names it; NULL between two steps';
+COMMENT ON COLUMN training_progress.step IS 'the running step, as in training_log; NULL between two steps';
 COMMENT ON COLUMN training_progress.rows_done IS 'the rows of the table that the step has read; NULL for a step in memory';
 COMMENT ON COLUMN training_progress.rows_about IS 'about how many it will read';
 COMMENT ON COLUMN training_progress.percent IS 'the part of the step that is done';

@@ -35,7 +35,7 @@ BEGIN
     IF pinned THEN
         others := others || to_jsonb(cluster);
     END IF;
-    UPDATE stored_versions v SET options = CASE others WHEN '[]' THEN v.options - 'pinned' ELSE v.options || jsonb_build_object('pinned', others) END
+    UPDATE version_parts v SET options = CASE others WHEN '[]' THEN v.options - 'pinned' ELSE v.options || jsonb_build_object('pinned', others) END
      WHERE v.model_id = held.id AND v.version = held.version;
 END
 $$;

@@ -15,5 +15,5 @@ COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
 CREATE FUNCTION import_model(model text, relation regclass, features @features@, centroids @centroids@, options jsonb DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 COMMENT ON FUNCTION import_model(text, regclass, @features@, @centroids@, jsonb)
-    IS 'a version of a model whose clusters have these centroids, from anywhere; the rows of the relation give sizes, spreads, and what drift compares';
+    IS 'a version of a model whose clusters have these centroids; the rows of the relation give sizes, spreads, and the statistics that drift compares';
 --@end

@@ -16,12 +16,10 @@ CREATE FUNCTION encode_row(encoder encoder, "row" record, scaled boolean DEFAULT
 COMMENT ON FUNCTION encode_row(encoder, record, boolean) IS 'the coordinates of a row: its columns are found by their names';
 CREATE FUNCTION describe(encoder encoder) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_encoder_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION describe(encoder) IS 'what an encoder does with each column';
-CREATE FUNCTION fastclust_internal.dim(encoder encoder) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION describe(encoder) IS 'the encoding of each column';
 CREATE FUNCTION feature_names(encoder encoder) RETURNS text[]
     AS 'MODULE_PATHNAME', 'fastclust_feature_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION feature_names(encoder) IS 'what each coordinate of an encoded row is';
+COMMENT ON FUNCTION feature_names(encoder) IS 'the name of each coordinate of an encoded row';
 
 -- internal: for scans of whole tables, and for the explanation of a model
 
@@ -32,14 +30,10 @@ CREATE FUNCTION fastclust_internal.encode_listed(encoder encoder, scaled boolean
 -- The same of types whose values no setting of a session changes: postgres_fdw sends it.
 CREATE FUNCTION fastclust_internal.encode_constant(encoder encoder, scaled boolean, VARIADIC columns "any") RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
-CREATE FUNCTION fastclust_internal.encoder_center(encoder encoder) RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_center' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_scale(encoder encoder) RETURNS double precision[]
-    AS 'MODULE_PATHNAME', 'fastclust_encoder_scale' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.encoder_columns(encoder encoder) RETURNS name[]
     AS 'MODULE_PATHNAME', 'fastclust_encoder_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
-        OUT transform text) RETURNS SETOF record
+        OUT transform text, OUT center double precision, OUT scale double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- Of a column of vectors of dimension d; center and scale may be NULL.
 CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer, center double precision[], scale double precision[]) RETURNS encoder

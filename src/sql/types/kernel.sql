@@ -24,13 +24,13 @@ CREATE FUNCTION fastclust_internal.landmarks_final(internal) RETURNS fastop
 CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer@options@) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_combine, SERIALFUNC = kernel_serialize, DESERIALFUNC = kernel_deserialize,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer@type@) IS 'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
 CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer@options@) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kernel_combine, SERIALFUNC = kernel_serialize, DESERIALFUNC = kernel_deserialize,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer@type@) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
 --@end

@@ -16,7 +16,7 @@ COMMENT ON AGGREGATE fastop_agg("any"@type@) IS 'an operator from centroids@word
 CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE kmeans_agg(x "any", k integer@options@) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = kmeans_combine, SERIALFUNC = kmeans_serialize, DESERIALFUNC = kmeans_deserialize,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = kmeans_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE kmeans_agg("any", integer@type@) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
 --@end

@@ -17,24 +17,16 @@ CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], p
 -- Cells are the encoder's columns in their order, or one row that has them by name, or a vector.  A key tells equal rows apart.
 CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_scan_accum' LANGUAGE C STABLE PARALLEL SAFE COST 300;
-CREATE FUNCTION fastclust_internal.scan_combine(internal, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_scan_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.scan_serialize(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_scan_packed' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.scan_deserialize(bytea, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_scan_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.scan_final(internal) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_scan_packed' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_scan_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE AGGREGATE fastclust_internal.scan_agg(plan scan_plan, key bigint, VARIADIC cells "any") (SFUNC = scan_accum, STYPE = internal, SSPACE = 65536,
-    COMBINEFUNC = scan_combine, SERIALFUNC = scan_serialize, DESERIALFUNC = scan_deserialize,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = scan_final, FINALFUNC_MODIFY = READ_WRITE, PARALLEL = SAFE);
-CREATE AGGREGATE fastclust_internal.merge_scan_agg(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = state_combine, PARALLEL = SAFE);
 
 -- Aggregates under the name that Citus sends to the shards as it stands.
 -- Citus calls an aggregate with a combine function through worker_partial_agg, which packs the arguments into a row and looks the aggregate
 -- up again for every row of the table: 300 to 400 ns.  An aggregate by the name of "sum" without a combine function is called on
--- the shards itself; what comes back is added up by the sum of one argument of the result's type.
+-- the shards itself; the returned states are added up by the sum of one argument of the result's type.
 CREATE AGGREGATE fastclust_internal.sum(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(op fastop, x "any") (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, PARALLEL = SAFE);
 CREATE AGGREGATE fastclust_internal.sum(plan scan_plan, key bigint, VARIADIC cells "any") (SFUNC = scan_accum, STYPE = internal, SSPACE = 65536,
@@ -42,5 +34,5 @@ CREATE AGGREGATE fastclust_internal.sum(plan scan_plan, key bigint, VARIADIC cel
 
 -- The parts of a packed state; NULL for one that is not there or that no row entered.
 CREATE FUNCTION fastclust_internal.scan_result(scan aggregate_state, OUT n bigint, OUT nulls bigint, OUT sketch sketch, OUT counts drift_counts,
-        OUT sample aggregate_state, OUT steps lloyd_step[])
+        OUT sample fastop, OUT steps lloyd_step[])
     AS 'MODULE_PATHNAME', 'fastclust_scan_result' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -7,8 +7,6 @@ COMMENT ON COLUMN lloyd_step.next IS 'the operator with the means of the cluster
 COMMENT ON COLUMN lloyd_step.n IS 'the number of rows';
 COMMENT ON COLUMN lloyd_step.sse IS 'the sum of squared distances of the rows to the old centroids';
 COMMENT ON COLUMN lloyd_step.counts IS 'the number of rows of each cluster';
-CREATE FUNCTION fastclust_internal.lloyd_large_final(internal) RETURNS lloyd_step
-    AS 'MODULE_PATHNAME', 'fastclust_lloyd_large_final' LANGUAGE C IMMUTABLE;
 -- As sketch_agg: row_vector for Citus, an internal state for other types.
 CREATE FUNCTION fastclust_internal.step_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_step_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
@@ -39,19 +37,13 @@ CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) 
     COMBINEFUNC = @combine@, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
 COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
 --@end
---@each @vector@ = row_vector; "any"
-CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x @vector@) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
+CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x "any") (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = state_combine, PARALLEL = SAFE);
---@end
 -- Sums that no value holds: in one process.
 CREATE FUNCTION fastclust_internal.lloyd_large_accum(internal, fastop, "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_large_accum' LANGUAGE C IMMUTABLE COST 300;
 CREATE AGGREGATE fastclust_internal.lloyd_large_agg(op fastop, x "any") (SFUNC = lloyd_large_accum, STYPE = internal, SSPACE = 1073741824,
-    FINALFUNC = lloyd_large_final, FINALFUNC_MODIFY = READ_ONLY);
-
--- Sums of parts of the rows merged.
-CREATE AGGREGATE fastclust_internal.merge_lloyd_agg(aggregate_state) (SFUNC = state_combine, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = state_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+    FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY);
 
 CREATE FUNCTION fastclust_internal.contingency_accum(aggregate_state, integer, integer) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_contingency_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;

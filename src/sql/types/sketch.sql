@@ -7,10 +7,6 @@ CREATE FUNCTION fastclust_internal.sketch_final(sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.sketch_final_moving(sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.merge_moving(sketch, sketch) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_merge_moving' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.merge_inverse(sketch, sketch) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_merge_inverse' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 
 -- Citus sends an aggregate with a plain state unless an argument is declared "any": hence row_vector, into which every array of numbers casts.
 -- Other types take the aggregate of "any", whose state is internal and has the same bytes.
@@ -38,20 +34,20 @@ CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec@weight@) (SFUNC = sketc
 COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec@type@) IS 'the sketch of a set of @weighted@rows, in one scan';
 --@end
 
-CREATE AGGREGATE merge_agg(sketch) (SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = merge_moving, MINVFUNC = merge_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE merge_agg(sketch) IS 'the sketch of the rows of all the sketches';
-
 CREATE FUNCTION fastclust_internal.sketch_plus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR + (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_plus, COMMUTATOR = +);
 CREATE FUNCTION fastclust_internal.sketch_minus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_minus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE OPERATOR + (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_plus, COMMUTATOR = +);
 CREATE OPERATOR - (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_minus);
 COMMENT ON OPERATOR + (sketch, sketch) IS 'the sketch of the rows of both';
 COMMENT ON OPERATOR - (sketch, sketch) IS 'the sketch without the rows of the other';
+
+CREATE AGGREGATE merge_agg(sketch) (SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_plus, MINVFUNC = sketch_minus, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE merge_agg(sketch) IS 'the sketch of the rows of all the sketches';
 
 CREATE FUNCTION row_count(sketch) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_sketch_row_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

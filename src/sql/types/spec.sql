@@ -1,5 +1,5 @@
 
--- sketch_spec: what to measure
+-- sketch_spec: the frequencies and the scale of sketches
 
 CREATE FUNCTION sketch_spec(dim integer, frequencies integer, sigma double precision,
         law text DEFAULT 'adapted_radius_kmeans', seed bigint DEFAULT 0,
@@ -13,8 +13,6 @@ CREATE FUNCTION describe(sketch_spec) RETURNS jsonb
 COMMENT ON FUNCTION describe(sketch_spec) IS 'the parameters of a spec';
 CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_without_pilot' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.frequencies(spec sketch_spec, OUT frequency integer, OUT omega double precision[]) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_spec_frequencies' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -23,7 +21,7 @@ CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_sp
 CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer@type@) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
 CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer@options@) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = spec_combine, SERIALFUNC = spec_serialize, DESERIALFUNC = spec_deserialize,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_spec_agg("any", integer@type@) IS 'a spec chosen from a sample of rows, for about so many clusters';
 --@end

@@ -7,14 +7,26 @@ CREATE FUNCTION fastclust_internal.@type@_in(cstring) RETURNS @type@
     AS 'MODULE_PATHNAME', 'fastclust_@reader@_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@type@_out(@type@) RETURNS cstring
     AS 'MODULE_PATHNAME', 'fastclust_@writer@_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE @schema@.@type@ (INPUT = @type@_in, OUTPUT = @type@_out, ALIGNMENT = double, STORAGE = external);
+--@end
+
+-- The bytes of a value, as which those below are compared, sorted and hashed: bytea has another alignment.
+CREATE TYPE fastclust_internal.value_bytes;
+CREATE FUNCTION fastclust_internal.value_bytes_in(cstring) RETURNS value_bytes AS 'byteain' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.value_bytes_out(value_bytes) RETURNS cstring AS 'byteaout' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+CREATE TYPE fastclust_internal.value_bytes (INPUT = value_bytes_in, OUTPUT = value_bytes_out, ALIGNMENT = double, STORAGE = external);
+COMMENT ON TYPE value_bytes IS 'internal: the bytes of a value of any type of this extension';
+
+-- Clients read and write these in binary, too.
+--@each @type@ @writer@ = sketch_spec value; sketch sketch; fastop value; kernel_projection value; kernel_map value; encoder value
 CREATE FUNCTION fastclust_internal.@type@_recv(internal) RETURNS @type@
-    AS 'MODULE_PATHNAME', 'fastclust_@reader@_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS 'MODULE_PATHNAME', 'fastclust_@type@_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@type@_send(@type@) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_@writer@_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE @schema@.@type@ (INPUT = @type@_in, OUTPUT = @type@_out, RECEIVE = @type@_recv, SEND = @type@_send,
-    ALIGNMENT = double, STORAGE = external);
+ALTER TYPE @type@ SET (RECEIVE = @type@_recv, SEND = @type@_send);
+CREATE CAST (@type@ AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;
 --@end
-COMMENT ON TYPE sketch_spec IS 'a spec: which waves a sketch averages, and at which scale; it also carries sample rows for decode';
+COMMENT ON TYPE sketch_spec IS 'a spec: the waves that a sketch averages, and their scale; it also carries sample rows for decode';
 COMMENT ON TYPE sketch IS 'a summary of a set of rows: the means of random waves over them, with counts, means, deviations and bounds';
 COMMENT ON TYPE fastop IS 'an operator: stored centroids, dense or as a product of sparse factors, that assign rows to clusters';
 COMMENT ON TYPE kernel_projection IS 'coordinates of rows whose inner products approximate a kernel matrix';
@@ -49,6 +61,7 @@ CREATE FUNCTION fastclust_internal.row_vector_out(row_vector) RETURNS cstring
     AS 'MODULE_PATHNAME', 'fastclust_row_vector_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE TYPE row_vector (INPUT = row_vector_in, OUTPUT = row_vector_out, ALIGNMENT = double, STORAGE = extended, CATEGORY = 'A', PREFERRED = true);
 COMMENT ON TYPE row_vector IS 'an array of numbers of any type, as an argument of aggregates';
+CREATE CAST (row_vector AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;     -- for DISTINCT in an aggregate
 CREATE FUNCTION fastclust_internal.as_row_vector(anyarray) RETURNS row_vector
     AS 'MODULE_PATHNAME', 'fastclust_as_row_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 --@each @element@ = smallint; integer; bigint; real; double~precision; numeric
@@ -63,12 +76,10 @@ CREATE FUNCTION fastclust_internal.vector_support(internal) RETURNS internal
 CREATE FUNCTION fastclust_internal.state_combine(aggregate_state, aggregate_state) RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_state_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 
--- The ways of a state that collects rows.
---@each @state@ = spec; kmeans; kernel
-CREATE FUNCTION fastclust_internal.@state@_combine(internal, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_@state@_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.@state@_serialize(internal) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_@state@_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.@state@_deserialize(bytea, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_@state@_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
---@end
+-- States of type internal that collect or scan rows, of any kind, between workers.
+CREATE FUNCTION fastclust_internal.internal_combine(internal, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_internal_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE FUNCTION fastclust_internal.internal_serialize(internal) RETURNS bytea
+    AS 'MODULE_PATHNAME', 'fastclust_internal_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.internal_deserialize(bytea, internal) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_internal_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

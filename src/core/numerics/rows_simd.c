@@ -11,20 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/simd.h"
+#include "base/lanes.h"
 
 #define LANES		16			/* of a dot product */
-#define VECTOR_LANES	(FC_VECTOR_BYTES / 4)	/* of a vector of floats */
-#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* of a vector of doubles */
 #define PARTS		(LANES / VECTOR_LANES)
-#define QUAD		(4 / DOUBLES)	/* vectors of four doubles */
 #define GROUP_ROWS	4			/* rows of the matrix at once */
-#define INLINE		static inline __attribute__((always_inline))
-
-typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
-typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
-typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
 
 typedef struct lanes
 {
@@ -338,23 +329,7 @@ fc_length_between(const double *x, const double *y, size_t d)
  * Lanes keep their own lowest, second lowest and place, and are compared at the end.
  */
 
-#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
-
-typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
-
-/* A score enters a lane's two lowest. */
-INLINE void
-enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)
-{
-	vint		better = score < *low;
-	vfloat		loser = (vfloat) choose(better, (vint) *low, (vint) score);
-	vint		closer = loser < *next;
-
-	*low = (vfloat) choose(better, (vint) score, (vint) *low);
-	*argument = choose(better, place, *argument);
-	*next = (vfloat) choose(closer, (vint) loser, (vint) *next);
-}
 
 /* The same of all; NaN does not enter. */
 INLINE void

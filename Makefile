@@ -267,7 +267,7 @@ matrix:
 setup:
 	@tools/setup.sh
 
-# What is too long for every day: see tools/soak.sh for the pieces and their lengths.
+# Tests that are too long for every day; see tools/soak.sh for the pieces and their lengths.
 SOAK ?=
 
 soak:

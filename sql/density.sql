@@ -74,12 +74,23 @@ CREATE TABLE angles AS SELECT id, ARRAY[cos(a), sin(a)]::real[] AS v FROM (SELEC
 SELECT train('angles', 'angles', 'v', method => 'density', options => '{"metric": "cosine"}') AS version;
 SELECT k, (SELECT count(DISTINCT predict('angles', v)) FROM angles) AS labels FROM models WHERE model = 'angles';
 
--- no false split: ages, equal rows, one row, few rows, one column, NULLs
-CREATE TABLE edges AS SELECT i AS id, 20 + (i * 7919) % 80 AS age, 5 AS same, CASE WHEN i % 5 > 0 THEN ('x' || substr(md5(i::text), 1, 8))::bit(32)::bigint / 4294967296.0 END AS gaps, i AS number FROM generate_series(1, 4000) i;
+-- the same bits of rows in another order and eight partitions, though a sample of them makes the micro-clusters
+CREATE TABLE many AS SELECT id + 100000 * copy AS id, x + 0.0001 * copy AS x, y - 0.0002 * copy AS y FROM rings, generate_series(0, 9) copy;
+CREATE TABLE parts (id int, x float8, y float8) PARTITION BY HASH (id);
+SELECT format('CREATE TABLE parts_%s PARTITION OF parts FOR VALUES WITH (MODULUS 8, REMAINDER %s)', i, i) FROM generate_series(0, 7) i \gexec
+INSERT INTO parts SELECT * FROM many ORDER BY md5(id::text);
+ANALYZE many, parts;
+SELECT train('whole', 'many', '{x,y}', method => 'density', options => '{"sample": "hash", "micro_clusters": 1000}') AS version, train('parts', 'parts', '{x,y}', method => 'density', options => '{"sample": "hash", "micro_clusters": 1000}') AS other;
+SELECT model_operator('whole') = model_operator('parts') AS same_bits, k FROM models WHERE model = 'whole';
+
+-- no false split: ages, ratings, counts, a lattice of the plane, equal rows, one row, few rows, one column, NULLs
+CREATE TABLE edges AS SELECT i AS id, 20 + (i * 7919) % 80 AS age, 5 AS same, 1 + i % 5 AS rating, i % 60 AS column_, i / 60 % 60 AS row_, CASE WHEN i % 5 > 0 THEN ('x' || substr(md5(i::text), 1, 8))::bit(32)::bigint / 4294967296.0 END AS gaps, i AS number FROM generate_series(1, 4000) i;
 SELECT train('age', 'edges', 'age', method => 'density') AS version, train('same', 'edges', 'same', method => 'density') AS equal, train('gaps', 'edges', '{gaps,number}', method => 'density') AS gaps,
        train('one', 'edges', '{age,number}', method => 'density', options => '{"where": "id = 1"}') AS one, train('few', 'edges', '{age,number}', method => 'density', options => '{"where": "id <= 12"}') AS few;
+SELECT train('rating', 'edges', 'rating', method => 'density') AS version, train('lattice', 'edges', '{column_,row_}', method => 'density') AS lattice,
+       train('pairs', 'edges', '{rating,same}', method => 'density', options => '{"standardize": false}') AS pairs;
 SELECT m.model, m.k, (SELECT count(predict(m.model, e)) = m.n FROM edges e WHERE (m.model <> 'one' OR id = 1) AND (m.model <> 'few' OR id <= 12)) AS all_rows
-  FROM models m WHERE m.model IN ('age', 'same', 'gaps', 'one', 'few') ORDER BY 1;
+  FROM models m WHERE m.model IN ('age', 'rating', 'lattice', 'pairs', 'same', 'gaps', 'one', 'few') ORDER BY 1;
 CREATE TABLE nothing (x float8, y float8);
 SELECT train('nothing', 'nothing', '{x,y}', method => 'density');
 
@@ -95,6 +106,9 @@ SELECT retrain('rings', '{"frozen": true}');
 SELECT retrain('rings', sketch => sketch_agg(ARRAY[x, y], (SELECT model_spec('rings')))) FROM rings;
 SELECT score('rings');
 SELECT merge_clusters('rings', '{0,1}');
+SELECT index_centroids('rings');
+SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"live": true}');
+SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"live": {"half_life": "1 day"}}');
 SELECT train('idle', 'rings', '{x,y}', 3, options => '{"noise": 1}') AS version;
 
 -- the number of micro-clusters is told where clusters hang on it, and nearly equal distances

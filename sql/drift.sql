@@ -145,7 +145,13 @@ SELECT s, messages(s) FROM unnest(ARRAY[
     $$SELECT drift('wide', sketch => (SELECT sketch_agg(ARRAY[a, b, c], model_spec('m')) FROM base))$$]) s;
 
 -- a renamed model keeps its log; a dropped one takes it along
+CREATE VIEW places AS SELECT string_agg(v.ctid::text, ',' ORDER BY v.ctid) AS versions, (SELECT string_agg(t.ctid::text, ',' ORDER BY t.ctid) FROM fastclust_internal.training_steps t) AS steps FROM fastclust_internal.version_parts v;
+CREATE TABLE before_renaming AS TABLE places;
 SELECT rename_model('m', 'renamed');
+-- whatever versions there are, one row is written
+SELECT p = b AS same_places FROM places p, before_renaming b;
+DROP VIEW places;
+DROP TABLE before_renaming;
 SELECT count(*) > 5 AS kept FROM drift_log WHERE model = 'renamed';
 SELECT drop_model('renamed');
 SELECT count(*) FROM drift_log WHERE model = 'renamed';

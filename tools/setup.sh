@@ -78,7 +78,7 @@ openblas_package()
 driver_packages()
 {
 	local package
-	for package in python3-psycopg2 python3-psycopg libpostgresql-jdbc-java default-jdk-headless; do
+	for package in python3-psycopg2 python3-psycopg python3-sqlalchemy libpostgresql-jdbc-java default-jdk-headless; do
 		! apt-cache show "$package" >/dev/null 2>&1 || echo "$package"
 	done
 }

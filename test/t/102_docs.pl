@@ -2,6 +2,7 @@
 use strict;
 use warnings;
 use File::Basename qw(basename dirname);
+use File::Temp qw(tempdir);
 use lib dirname(__FILE__);
 use Test::More;
 use FastclustTest;
@@ -153,6 +154,15 @@ for my $page (sort keys %text)
 	}
 }
 is(join("\n", @dead), '', 'links lead somewhere');
+
+# ---- the site: every fence is a block of code, and pictures are there ----
+SKIP:
+{
+	skip 'mkdocs with its theme material is not installed', 2 if system('mkdocs --version >/dev/null 2>&1') != 0 || !-d '/usr/share/mkdocs/themes/material';
+	my $site = tempdir(CLEANUP => 1);
+	is(qx(mkdocs build --quiet --strict --config-file "$root/tools/mkdocs.yml" --site-dir "$site" 2>&1), '', 'the site is built');
+	is(join(' ', map { basename($_) } grep { read_file($_) =~ /```/ } glob "$site/*.html"), '', 'without fences in its text');
+}
 
 # ---- one source: the table of quality is the file that the picture is drawn from ----
 my @measured = map { s/^"([^"]*)"/$1/r } split /\n/, read_file("$root/bench/results/quality.csv");

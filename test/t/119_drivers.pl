@@ -1,4 +1,5 @@
-# What drivers send: training and prediction by parameters of psycopg2, psycopg 3 and JDBC, each skipped where it is not installed.
+# What drivers send: training and prediction by parameters of psycopg2, psycopg 3, node-postgres and JDBC, and the tables that SQLAlchemy reads, each
+# skipped where it is not installed.
 use strict;
 use warnings;
 use File::Basename qw(dirname);
@@ -114,6 +115,59 @@ for i in range(12):
 print(('' if len(labels) == 6 and len(centroid) == 2 else 'not ') + 'ok - vectors go and come in binary')
 print('end')
 PY
+}
+
+# ---- SQLAlchemy reads tables and views with labels without a warning ----
+SKIP:
+{
+	skip 'SQLAlchemy is not installed (python3-sqlalchemy)', 1 unless has_module('psycopg2, sqlalchemy');
+	run_driver('SQLAlchemy', $python, script('sqlalchemy_test.py', <<'PY'));
+import warnings
+import sqlalchemy
+def check(what, good):
+    print(('' if good else 'not ') + 'ok - ' + what)
+with sqlalchemy.create_engine('postgresql+psycopg2://').begin() as connection, warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter('always')
+    for statement in ("SELECT fastclust.train('a', 'orders', 'x', 6, options => '{\"quiet\": true}')",
+                      "CREATE TABLE labelled AS SELECT id, x, fastclust.predict('a', x) AS kind FROM orders",
+                      "CREATE VIEW labels AS SELECT id, fastclust.predict('a', x) AS kind FROM orders"):
+        connection.execute(sqlalchemy.text(statement))
+    table, view = (sqlalchemy.Table(name, sqlalchemy.MetaData(), autoload_with=connection) for name in ('labelled', 'labels'))
+    check('tables are read without a warning', not caught)
+    rows = connection.execute(sqlalchemy.select(table.c.kind, sqlalchemy.func.fastclust.predict('a', table.c.x), view.c.kind).where(table.c.id == view.c.id)).fetchall()
+    check('predict of a column', len(rows) == 1200 and all(a == b == c for a, b, c in rows))
+print('end')
+PY
+}
+
+# ---- JavaScript: values are sent as text without a type, so that numbers need a cast ----
+SKIP:
+{
+	local $ENV{NODE_PATH} = join(':', $ENV{NODE_PATH} // (), '/usr/share/nodejs');
+	skip 'node-postgres is not installed (node-pg)', 1 unless system(q{node -e "require('pg')" >/dev/null 2>&1}) == 0;
+	run_driver('node-postgres', 'node', script('drivers.js', <<'JS'));
+const {Client} = require('pg');
+const check = (what, good) => console.log((good ? '' : 'not ') + 'ok - ' + what);
+(async () => {
+    const client = new Client();
+    await client.connect();
+    const one = async (query, values) => Object.values((await client.query(query, values)).rows[0])[0];
+    await client.query('SET search_path = public, fastclust');
+    check('train of vectors', await one('SELECT train($1, $2, $3, $4, options => $5)', ['js', 'orders', 'x', 6, {quiet: true}]) >= 1);
+    check('train of a list of columns', await one('SELECT train($1, $2, $3::text[], $4)', ['jc', 'orders', ['amount', 'items'], 6]) >= 1);
+    const labels = new Set();
+    for (let i = 0; i < 12; i++)
+        labels.add(await one('SELECT predict($1, $2::real[])', ['js', [10 * (i % 3), 10 * (i % 2)]]));
+    check('predict of lists', labels.size === 6);
+    check('predict of values', await one('SELECT predict($1, $2::float8, $3::float8)', ['jc', 10.5, 0]) !== null);
+    check('a centroid comes as a list', (await one('SELECT centroid FROM model_clusters WHERE model = $1 LIMIT 1', ['js'])).length === 2);
+    check('jsonb comes as an object', typeof await one('SELECT describe($1)', ['js']) === 'object');
+    const error = await one('SELECT train($1, $2, $3, $4, options => $5)', ['js', 'orders', 'x', 6, '{"sed": 1}']).catch(e => e);
+    check('an error has its SQLSTATE and hint', error.code === '22023' && /seed/.test(error.hint));
+    await client.end();
+    console.log('end');
+})().catch(e => { console.log('not ok - ' + e); process.exit(1); });
+JS
 }
 
 # ---- Java ----

@@ -313,9 +313,9 @@ test_rings(int rings, double noise)
 	free_problem(&p);
 }
 
-/* Even rows have no valley. */
+/* Even rows have no valley, whether a cluster has twenty bubbles or less than one. */
 static void
-test_even(size_t d)
+test_even(size_t d, double share)
 {
 	size_t		splits = 0;
 
@@ -327,7 +327,7 @@ test_even(size_t d)
 
 		for (size_t i = 0; i < p.rows * d; i++)
 			p.x[i] = fc_rng_uniform(&rng);
-		splits += clusters_of(&p, 0.1, &arena).k - 1;
+		splits += clusters_of(&p, share, &arena).k - 1;
 		unit_arena_free(&arena);
 		free_problem(&p);
 	}
@@ -405,7 +405,10 @@ main(void)
 	test_rings(3, 0.0);
 	test_rings(2, 0.1);
 	for (size_t d = 1; d <= MOST_D; d++)
-		test_even(d);
+	{
+		test_even(d, 0.1);
+		test_even(d, 0.003);
+	}
 	test_lattice(80, 0.0, 1);
 	test_lattice(40, 200.0, 2);
 	test_lattice(5, 0.0, 1);

@@ -6,7 +6,7 @@
 #ifndef FC_BASE_SIMD_H
 #define FC_BASE_SIMD_H
 
-#include <stdint.h>				/* tells of glibc */
+#include <stdint.h>				/* defines __GLIBC__ where the C library is glibc */
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)

@@ -24,6 +24,7 @@
 #define CHANCE_ON_BAND	36.0	/* narrow, in more dimensions: hardly */
 #define SCALE			0.35	/* K, of R */
 #define LEAST_SCALE		5.0
+#define LEAST_GRAIN		5.0		/* bubbles in a ball of K rows */
 #define ROUNDING		1e-3	/* of steps of a lattice whose points are floats */
 
 enum thresholds
@@ -133,6 +134,17 @@ is_lattice(const fc_bubbles *b)
 			points += b->n[a];
 	}
 	return b->m > 1 && points > rows / 2.0;
+}
+
+/* Fewer rows than a few bubbles have would show the grain of these.  Points of a lattice have none. */
+static double
+scale_of_density(const fc_bubbles *b, double min_rows, bool lattice)
+{
+	double		rows = 0.0;
+
+	for (size_t a = 0; a < b->m; a++)
+		rows += b->n[a];
+	return fmax(fmax(LEAST_SCALE, SCALE * min_rows), lattice ? 0.0 : LEAST_GRAIN * rows / (double) b->m);
 }
 
 /* No bubble of a lattice stands out within the median length of an edge. */
@@ -302,16 +314,17 @@ fc_density_clusters(const fc_bubbles *bubbles, const fc_density_options *options
 {
 	size_t		m = bubbles->m;
 	fc_mark		mark;
+	bool		lattice = is_lattice(bubbles);
 	double	   *radius;
 	density_walk w = {.b = bubbles,.min_rows = options->min_rows,.first = INFINITY,.found = found};
 
 	*found = (fc_density) {0, FC_TAKE(arena, m, fc_density_cluster), FC_TAKE(arena, m, fc_density_split), FC_TAKE(arena, m, int32_t),
 	FC_TAKE(arena, m, int32_t), FC_TAKE(arena, m, double)};
 	mark = fc_arena_mark(arena);
-	radius = radii_of_bubbles(bubbles, options, fmax(LEAST_SCALE, SCALE * options->min_rows), arena);
+	radius = radii_of_bubbles(bubbles, options, scale_of_density(bubbles, options->min_rows, lattice), arena);
 	w.edges = FC_TAKE(arena, m, fc_edge);
 	fc_spanning_tree(bubbles, radius, arena, w.edges);
-	if (is_lattice(bubbles))
+	if (lattice)
 		raise_to_step(&w, radius + SURE * m, arena);
 	w.parts = fc_new_parts(m, arena);
 	w.rows = FC_TAKE(arena, m, double);
@@ -367,10 +380,14 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena
 	fc_parts	parts = fc_new_parts(b->m, arena);
 	double	   *core = FC_TAKE(arena, b->m, double);
 	double	   *squared = FC_TAKE(arena, b->m, double);
+	double	   *extent = FC_TAKE(arena, b->m, double);
 	size_t		k;
 
 	for (size_t a = 0; a < b->m; a++)
+	{
 		squared[a] = min_rows;
+		extent[a] = sqrt(b->square[a]);
+	}
 	fc_squared_radii(b, squared, 1, arena, core);
 	for (size_t a = 0; a < b->m; a++)
 	{
@@ -380,7 +397,10 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena
 		points.n = a;
 		fc_point_distances(&points, b->mean + a * b->d, squared);
 		for (size_t i = 0; i < a; i++)
-			if (core[i] <= scale * scale && sqrt(squared[i]) - sqrt(b->square[i]) - sqrt(b->square[a]) <= scale)
+		{
+			double		most = scale + extent[i] + extent[a];
+
+			if (squared[i] <= most * most && core[i] <= scale * scale)
 			{
 				uint32_t	x = fc_part_of(&parts, (uint32_t) i);
 				uint32_t	y = fc_part_of(&parts, (uint32_t) a);
@@ -388,6 +408,7 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena
 				if (x != y)
 					fc_join_parts(&parts, x, y);
 			}
+		}
 	}
 	k = number_parts(b, &parts, core, scale * scale, arena, label);
 	for (size_t a = 0; a < b->m; a++)

@@ -9,7 +9,7 @@
  *
  * needs sums alone, and every threshold is a number of rows, in which no dimension and no volume enter (R = min_rows, tau = 0.3):
  *
- *     K  = 0.35 R                         the scale of density
+ *     K  = max(0.35 R, 5 N / m)           the scale of density: of N rows a ball of K spans a few bubbles
  *     K' = K + sqrt(K (Z + n_a))          more than chance and the grain of the bubble explain; Z = 12, on a band 36, on a line 60
  *     K" = K + noise (K' - K)             rows of less density than the sparsest valley, by this much, are noise
  *     K / tau                             a cluster reaches down to three tenths of the density of its peak

@@ -25,7 +25,7 @@
 
 typedef struct fc_drift_counts
 {
-	uint32_t	container;		/* belongs to whoever stores the value; ignored */
+	uint32_t	container;		/* belongs to the code that stores the value; ignored */
 	uint16_t	version;		/* FC_DRIFT_VERSION */
 	uint8_t		flags;
 	uint8_t		padding;		/* 0 */

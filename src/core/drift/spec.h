@@ -41,7 +41,7 @@ enum
 
 typedef struct fc_drift_spec
 {
-	uint32_t	container;		/* belongs to whoever stores the value; ignored */
+	uint32_t	container;		/* belongs to the code that stores the value; ignored */
 	uint16_t	version;
 	uint8_t		metric;			/* fc_metric: euclidean, or cosine: rows are brought to length 1 first */
 	uint8_t		flags;

@@ -38,7 +38,7 @@ typedef struct fc_wave_test
 {
 	double		mmd2;			/* unbiased squared MMD */
 	double		null_sd;		/* its deviation when nothing has changed */
-	double		p_value;		/* probability of mmd2 or more when nothing has changed; 1 where tr S is too small to tell */
+	double		p_value;		/* probability of mmd2 or more when nothing has changed; 1 where tr S is too small */
 	double		size;			/* the shift, in deviations of one column, that moves the sketch as much */
 	double		hidden;			/* the shift that chance could hide: one of three null_sd */
 	double		rows;			/* of the side that has fewer; weighted, W^2 / sum w^2 */

@@ -130,7 +130,7 @@ typedef struct fc_encoder_choice
 } fc_encoder_choice;
 
 /*
- * The choice lies in the arena.  FC_EEMPTY: a vector column, of number *bad, holds NULLs only.
+ * The choice is in the arena.  FC_EEMPTY: a vector column, of number *bad, holds NULLs only.
  */
 fc_status	fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *choice, size_t *bad);
 

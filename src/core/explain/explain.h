@@ -22,7 +22,7 @@ typedef struct fc_threshold
 /* ---- rules ---- */
 
 /*
- * Thresholds on few columns that tell the labels of rows: a tree, whose leaves are rules.
+ * Thresholds on few columns that predict the labels of rows: a tree, whose leaves are rules.
  *
  * Each split x[axis] <= t is the one that lowers the entropy of the labels most,
  *     gain = n H(n) - n_below H(below) - n_above H(above),   n H(n) = n log n - sum_c n_c log n_c,
@@ -36,13 +36,13 @@ typedef struct fc_threshold
  * tried at the root, and as many at each of its children, and the tree of the best score stays.  Of more than FC_RULES_VALUES values one
  * tree grows, of a FC_RULES_TRIES-th of that roots alone are tried.
  *
- * A label that no leaf tells as well has a short rule beside the tree: ranges of at most FC_RULES_SHORT axes, which hold the most rows of
+ * A label that no leaf predicts as well has a short rule beside the tree: ranges of at most FC_RULES_SHORT axes, which hold the most rows of
  * the label, each other row counted as 5.7 of them against it (a precision of 0.85 has the value 0).  Ranges are added one by one, and
  * each is found again beside the others.  Leaves that such a rule makes not worth their price are dropped.  A row that meets several
  * rules has the label of the most precise one, and a row that meets none has no label.
  *
  * Frost, Moshkovitz, Rashtchian 2020 (ExKMC) grow threshold trees of k-means with more leaves than clusters; Breiman, Friedman,
- * Olshen, Stone 1984 (CART).  Here the labels alone count, so that labels of any model can be told.
+ * Olshen, Stone 1984 (CART).  Here the labels alone count, so that labels of any model can be explained.
  *
  * Time O(d n depth) a tree, memory 8 d n bytes, n the rows of the first part.
  */
@@ -124,7 +124,7 @@ fc_rules_parts(size_t n)
 	return n < FC_RULES_PARTED ? (fc_rule_parts) {n, 0, n} : (fc_rule_parts) {n / 10 * 6, n / 10 * 6, n / 10 * 8};
 }
 
-/* Learn a tree; it lies in the arena.  conditions: 1 .. FC_RULES_CONDITIONS.  n > 0. */
+/* Learn a tree; it is in the arena.  conditions: 1 .. FC_RULES_CONDITIONS.  n > 0. */
 void		fc_rules_learn(const fc_labelled *rows, size_t conditions, fc_arena *arena, fc_rule_tree *tree);
 
 /* The nodes that are leaves, room for tree->count; how many there are. */

@@ -44,7 +44,7 @@ typedef struct fc_line
 size_t		fc_omp_line(fc_omp *pursuit, const double *b, size_t entries, const fc_line *old,
 							size_t room, uint32_t *column, double *value);
 
-/* An atom depends on the chosen ones when less than this part of its square lies outside their span. */
+/* An atom depends on the chosen ones when less than this part of its square is outside their span. */
 #define FC_DEPENDENT_SHARE	1e-4
 
 /*

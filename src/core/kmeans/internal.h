@@ -95,7 +95,7 @@ typedef struct fc_seeding
 	float	   *distance;		/* draws x n: squared distances to the candidates; of packs draws x FC_TILE_ROWS */
 } fc_seeding;
 
-/* How far a search goes on. */
+/* When a search ends. */
 typedef struct fc_effort
 {
 	double		budget;			/* times that of a balanced search */
@@ -114,7 +114,7 @@ struct fc_kmeans_work
 	void	   *searched;		/* made by its arrange_rows */
 	fc_arena   *arena;
 
-	/* how the search goes */
+	/* the state of the search */
 	fc_kmeans_options options;	/* with FC_KMEANS_SEARCH spelled out */
 	double		budget;			/* multiply-adds; no round and no start begins beyond.  0: not known before the first start */
 	const fc_effort *effort;

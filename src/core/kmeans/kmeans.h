@@ -23,7 +23,7 @@ typedef struct fc_sphere
 	double		radius;
 } fc_sphere;
 
-/* How far a search goes on: the budget, and how much a round has to gain. */
+/* When a search ends: the budget, and how much a round has to gain. */
 typedef enum fc_kmeans_effort
 {
 	FC_BALANCED = 0,

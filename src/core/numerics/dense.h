@@ -10,7 +10,7 @@
 
 #include "base/fc.h"
 
-/* C (m x n) = alpha op(A) op(B) + beta C; op is the transpose where asked for. */
+/* C (m x n) = alpha op(A) op(B) + beta C; op is the transpose where requested. */
 typedef struct fc_product
 {
 	bool		transpose_a;

@@ -85,7 +85,7 @@ size_t		fc_screen_worksize(size_t k, size_t d);
 
 /*
  * A screen of the centroids offset + values (k x d; offset d or NULL), suited as above; without leading axes unless asked.
- * False, and no screen: they are so near, so far, or so near each other that floats do not tell them apart.
+ * False, and no screen: they are so near, so far, or so near each other that floats do not distinguish them.
  */
 bool		fc_screen_build(const float *values, const double *offset, size_t k, size_t d, bool axes, fc_arena *arena, fc_screen *screen);
 

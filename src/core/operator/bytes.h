@@ -32,7 +32,7 @@
 
 typedef struct fc_operator_header
 {
-	uint32_t	container;		/* belongs to whoever stores the value; ignored */
+	uint32_t	container;		/* belongs to the code that stores the value; ignored */
 	uint16_t	version;
 	uint8_t		flags;
 	uint8_t		padding;		/* 0 */
@@ -70,7 +70,7 @@ typedef struct fc_factor_header
 /* Bytes of an operator with these factors (values of the views are not read). */
 size_t		fc_operator_size(const fc_operator *op);
 
-/* Where the values of the first factor go: whoever puts them there gives them as that factor's. */
+/* Where the values of the first factor go: the caller that puts them there gives them as that factor's. */
 float	   *fc_operator_place(const fc_operator *op, fc_operator_header *header);
 
 /* Write op (all arrays given, fc_operator_measure called) as fc_operator_size bytes, digest included. */

@@ -31,14 +31,14 @@ typedef struct fc_centroid_source
 size_t		fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids, const double *weights, fc_arena *arena,
 							  fc_operator_header *header, double *most);
 
-/* fc_operator_attach_exact of the centroids that any source stands for; arrays lie in the arena. */
+/* fc_operator_attach_exact of the centroids that any source stands for; arrays are in the arena. */
 void		fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_t rerank, fc_arena *arena);
 
 /* centroids (k x d) = scale rows + center, each d or NULL (1, 0); scratch: fc_operator_scratch. */
 void		fc_operator_centroids(const fc_operator *op, const double *center, const double *scale,
 								  fc_scratch scratch, double *centroids);
 
-/* Cluster j of source is cluster place[j] of op, whose arrays lie in the arena.  FC_EFORMAT when place is no permutation. */
+/* Cluster j of source is cluster place[j] of op, whose arrays are in the arena.  FC_EFORMAT when place is no permutation. */
 fc_status	fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *arena, fc_operator *op);
 
 /*

@@ -8,7 +8,7 @@
  * v = 0: all rows are of the same importance.  No more rows than `size`: all of them, of weight 1.
  * Ranks may be limited: rows of the limit and above are not taken, and where those below are no more than `size`, the limit is r.
  * The sample depends on the rows and keys alone, not on their order: states may be merged.  Every sample of train is one of these,
- * uniform or not.  Rows without keys are told apart by their values alone: copies come all or not at all.
+ * uniform or not.  Rows without keys are distinguished by their values alone: copies come all or not at all.
  *
  * Bachem, Lucic, Krause 2018 (lightweight coresets); Duffield, Lund, Thorup 2007 (priority sampling).
  *
@@ -29,7 +29,7 @@ typedef struct fc_coreset
 	uint8_t		metric;			/* fc_metric; of cosine rows are of length 1 */
 	uint32_t	dim;
 	uint32_t	size;			/* rows wanted, below 2^31 */
-	uint32_t	used;			/* size + 1 at most: one more than wanted tells r */
+	uint32_t	used;			/* size + 1 at most: one more than wanted, which gives r */
 	uint32_t	capacity;		/* even */
 	uint64_t	seed;
 	int64_t		count;			/* rows offered */

@@ -87,7 +87,7 @@ void		fc_quality_measure(const fc_operator *op, const fc_operator *rows, fc_scra
 /*
  * The recall of a search through buckets.
  *
- * Each row lies in the bucket of its nearest centroid.  A query reads the rows of the `probes` buckets whose centroids are
+ * Each row is in the bucket of its nearest centroid.  A query reads the rows of the `probes` buckets whose centroids are
  * nearest to it.  Its recall is the part of its nearest rows that lie there.
  */
 typedef struct fc_search

@@ -159,7 +159,7 @@ void		fc_operator_expand(fc_operator *op, fc_scratch scratch, float *rows);
 /*
  * Many centroids of a codebook screened for those that may be nearest (numerics/screen.h): bytes of memory that it takes while it is made;
  * 0 when there is nothing to gain.  op->screen is set to one that lies
- * in the arena, or to NULL where floats do not tell the centroids apart.  In few dimensions op->boxes is set (numerics/kdtree.h).
+ * in the arena, or to NULL where floats do not distinguish the centroids.  In few dimensions op->boxes is set (numerics/kdtree.h).
  */
 size_t		fc_operator_screen_worksize(const fc_operator *op);
 void		fc_operator_screen(fc_operator *op, fc_arena *arena);

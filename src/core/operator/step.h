@@ -6,7 +6,7 @@
  *     silhouette   sum w (b - a) / max(a, b), a and b the distances to the nearest two
  *     davies       per cluster sum w ||x - c_j||
  *
- * The state is flat bytes that carry the operator, so that whoever has it can finish the
+ * The state is flat bytes that carry the operator, so that any process can finish the
  * rows that wait.  Sums are double-double (Knuth's two-sum): their order shows
  * below 1e-15 relative, far within the documented 1e-12.
  *

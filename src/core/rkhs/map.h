@@ -23,7 +23,7 @@
 
 typedef struct fc_kernel_map_header
 {
-	uint32_t	container;		/* belongs to whoever stores the value; ignored */
+	uint32_t	container;		/* belongs to the code that stores the value; ignored */
 	uint16_t	version;
 	uint16_t	padding;		/* 0 */
 	uint64_t	digest[2];		/* of everything behind */

@@ -29,7 +29,7 @@ typedef struct fc_embedding
 	size_t		rank;
 	double	   *eigenvalues;	/* rank, descending, 0 where the approximation has no more */
 	float	   *y;				/* n x rank */
-	double		relative_error; /* ||K - Y Y'||_F / ||K||_F as estimated, -1 when the method cannot tell */
+	double		relative_error; /* ||K - Y Y'||_F / ||K||_F as estimated, -1 when the method gives no estimate */
 } fc_embedding;
 
 typedef enum fc_kernel_method
@@ -128,7 +128,7 @@ void		fc_pivoted_cholesky_project(const fc_kernel_rows *rows, size_t m, uint64_t
 
 typedef struct fc_kernel_projection_header
 {
-	uint32_t	container;		/* belongs to whoever stores the value; ignored */
+	uint32_t	container;		/* belongs to the code that stores the value; ignored */
 	uint16_t	version;
 	uint8_t		method;
 	uint8_t		padding;		/* 0 */
@@ -138,7 +138,7 @@ typedef struct fc_kernel_projection_header
 	uint32_t	d;
 	uint32_t	rank;
 	uint32_t	columns;		/* of Omega, of K, or pivots; 0 when exact */
-	uint32_t	oversampling;	/* asked for; one pass only */
+	uint32_t	oversampling;	/* requested; one pass only */
 	double		relative_error; /* -1: not known */
 	uint64_t	workspace;		/* bytes it took to make */
 } fc_kernel_projection_header;

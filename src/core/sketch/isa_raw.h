@@ -151,7 +151,7 @@ take_raw(const fc_prepared *prepared, const double *raw, size_t rows, float *y, 
  *
  * Where the center is 0 an element 0 has the grid integer 0 and the coordinate 0, and adds exactly 0 to every sum, that of a
  * coordinate behind a basis too: left out, the others are summed in the same order by the same operations, to the same bits.
- * (A sum that rounds to -0 may become +0: no angle, no grid integer tells them apart.)
+ * (A sum that rounds to -0 may become +0: no angle and no grid integer differs.)
  */
 /* Element p of the row; -0 and 0 are one value. */
 INLINE double

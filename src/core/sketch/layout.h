@@ -11,7 +11,7 @@
  *     high = sum a^2, cross = sum a b, low = sum b^2
  * Unit weights: W, W2 and these sums count in ones and Z is 64 bits wide.  Once a
  * fractional or large weight comes in (FC_SKETCH_WEIGHTED) all of them count in
- * 2^-40 and Z is 128 bits wide; fc_sketch_is_unit tells when they can go back.
+ * 2^-40 and Z is 128 bits wide; fc_sketch_is_unit reports when they can go back.
  *
  * Layout (offsets multiples of 8, padding zero):
  *     fc_sketch, then the spec's bytes without pilot rows (spec_size)
@@ -78,7 +78,7 @@ typedef __int128 fc_wide __attribute__((aligned(8)));
 
 typedef struct fc_sketch
 {
-	uint32_t	container;		/* belongs to whoever stores the value; ignored */
+	uint32_t	container;		/* belongs to the code that stores the value; ignored */
 	uint16_t	version;
 	uint8_t		flags;
 	uint8_t		padding;		/* 0 */

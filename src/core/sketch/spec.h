@@ -48,7 +48,7 @@ typedef enum fc_law
 
 typedef struct fc_spec
 {
-	uint32_t	container;		/* belongs to whoever stores the value (varlena length); ignored */
+	uint32_t	container;		/* belongs to the code that stores the value (varlena length); ignored */
 	uint16_t	version;		/* FC_SPEC_VERSION */
 	uint8_t		law;			/* fc_law */
 	uint8_t		flags;			/* FC_SPEC_... */
@@ -186,7 +186,7 @@ typedef struct fc_spec_parts
 size_t		fc_spec_parts_size(const fc_spec_parts *parts);
 
 /*
- * The spec into fc_spec_parts_size bytes.  FC_EFORMAT when center, scale and sigma do not go together: sigma times
+ * The spec into fc_spec_parts_size bytes.  FC_EFORMAT when center, scale and sigma do not fit together: sigma times
  * scale must be between 1e-290 and 1e290, and the center within 2^38 of it.
  */
 fc_status	fc_spec_build(const fc_spec_parts *parts, fc_spec *spec);

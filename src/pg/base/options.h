@@ -36,7 +36,7 @@ typedef struct option
 								 * NULL: it is only checked */
 	double		lower;			/* allowed range of a number */
 	double		upper;
-	const char *initial;		/* the default and a sentence for people, where a function tells of its options; else NULL */
+	const char *initial;		/* the default and a sentence for people, where a function lists its options; else NULL */
 	const char *meaning;
 } option;
 
@@ -82,7 +82,7 @@ extern void put_option_help(FunctionCallInfo fcinfo, const option *known, const 
 /* The metric of the option "metric" by its name; NULL, where it is not given, is the Euclidean metric.  Another name is an error that lists them. */
 extern fc_metric metric_of_options(const char *name);
 
-/* The same of options that hold others as well, which whoever knows those checks; NULL: none were given. */
+/* The same of options that hold others as well, which the caller checks; NULL: none were given. */
 extern fc_metric metric_among_options(const Jsonb *options);
 
 /*

@@ -17,7 +17,7 @@ extern void end_step(void);
 
 /*
  * A piece of work of about so many multiply-adds begins: an error where they take more than fastclust.time_budget, else a NOTICE where they take
- * more than some seconds, and training_progress tells what is left of them.  The message begins with `subject`, which has its verb: "kmeans_agg of 10 rows
+ * more than some seconds, and training_progress shows the time left.  The message begins with `subject`, which has its verb: "kmeans_agg of 10 rows
  * takes"; `hint` names the options that lower the work, or a better method;
  * NULL: there is none, and it may take as long as it takes.  `quiet`: no NOTICE, as in a step that is quiet.
  */

@@ -1,4 +1,4 @@
-/* values.c - the stored types: text and binary I/O, comparison, access; see values.h */
+/* values.c - the stored types: text and binary I/O, access; see values.h */
 #include "postgres.h"
 
 #include "access/detoast.h"
@@ -98,28 +98,12 @@ value_text(const struct varlena *value)
 	return text;
 }
 
-bytea *
-value_bytes(const struct varlena *value)
-{
-	Size		length = VARSIZE_ANY_EXHDR(value);
-	bytea	   *bytes = palloc(VARHDRSZ + length);
-
-	SET_VARSIZE(bytes, VARHDRSZ + length);
-	memcpy(VARDATA(bytes), VARDATA_ANY(value), length);
-	return bytes;
-}
-
 SQL_FUNCTION(fastclust_value_out)
 {
 	PG_RETURN_CSTRING(value_text(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0))));
 }
 
-SQL_FUNCTION(fastclust_value_send)
-{
-	PG_RETURN_BYTEA_P(value_bytes(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0))));
-}
-
-/* ---- comparison ---- */
+/* ---- describe ---- */
 
 void
 append_json_list(StringInfo json, const char *key, const double *values, Size count)

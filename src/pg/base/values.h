@@ -21,15 +21,14 @@ typedef struct value_type
 	fc_status	(*check) (const void *bytes, size_t size);
 } value_type;
 
-/* The value where it lies, or a flat copy.  Alignment is the type's. */
+/* The value in place, or a flat copy.  Alignment is the type's. */
 extern void *aligned_value(Datum datum);
 
 extern Datum value_in(FunctionCallInfo fcinfo, const value_type *type);
 extern Datum value_recv(FunctionCallInfo fcinfo, const value_type *type);
 
-/* The text and the binary form of all types. */
+/* The text form of all types; the binary one is that of bytea. */
 extern char *value_text(const struct varlena *value);
-extern bytea *value_bytes(const struct varlena *value);
 
 /* For describe(): the key, and the numbers as a JSON list. */
 extern void append_json_list(StringInfo json, const char *key, const double *values, Size count);

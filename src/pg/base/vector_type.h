@@ -49,7 +49,7 @@ extern Datum array_of_text(char *text);
  * behind the length of a varlena.  A value that its head does not fit is an error (data_corrupted), whatever its bytes.
  */
 
-/* A value where it lies: elements on any byte. */
+/* A value in place: elements on any byte. */
 typedef struct pgvector_value
 {
 	int			d;

@@ -67,7 +67,7 @@ plain_elements(Datum datum, Oid *type, int *d)
 
 extern vector read_vector(vector_reader *reader, Datum datum, const char *argument);
 
-/* A vector of pgvector's where it lies; a sparsevec aligned, in the buffer where it must be. */
+/* A vector of pgvector, in place; a sparsevec aligned, in the buffer where it must be. */
 extern pgvector_value read_pgvector_in_place(vector_reader *reader, Datum datum, const char *argument);
 
 /* The form of the values that a call site gives in one argument. */

@@ -26,7 +26,7 @@ extern bool null_moments_of_rows(const fc_operator_header *rows, const fc_spec *
 
 /* ---- specs ---- */
 
-/* The spec prepared; the last one stays, until another is asked for. */
+/* The spec prepared; the last one stays, until another is requested. */
 extern const fc_drift_prepared *drift_prepared_of_spec(const fc_drift_spec *spec);
 
 /* ---- counts, in the current context ---- */

@@ -36,7 +36,7 @@ typedef enum value_source
 	SOURCE_TEXT,
 	SOURCE_BPCHAR,
 	SOURCE_NAME,
-	SOURCE_LITERAL,				/* a string whose type nothing told */
+	SOURCE_LITERAL,				/* a string of unknown type */
 	SOURCE_ENUM,
 	SOURCE_ARRAY,
 	SOURCE_JSONB,
@@ -214,7 +214,8 @@ extern encoder_options read_encoder_options(const char *const *names, int count,
 extern const char *feature_kind_name(int kind);
 
 /* column, or column -> path */
-/* Are the dimensions of two encoders, which may be NULL, of the same names? */
+/* Names of all dimensions; are those of two encoders, which may be NULL, the same? */
+extern ArrayType *dimension_names(const fc_encoder_header *encoder);
 extern bool same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b);
 
 extern char *feature_name(const fc_encoder *encoder, const fc_encoder_feature *feature);

@@ -116,7 +116,7 @@ dimension_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32
 
 /* ---- lists ---- */
 
-static ArrayType *
+ArrayType *
 dimension_names(const fc_encoder_header *encoder)
 {
 	fc_encoder	view;

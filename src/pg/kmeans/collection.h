@@ -18,7 +18,7 @@ typedef struct collection
 {
 	const state_kind *kind;		/* of the state of kmeans_agg */
 	int32		d;
-	int32		k;				/* clusters asked for */
+	int32		k;				/* clusters requested */
 	fc_metric	metric;			/* of the options; cosine: rows are of length 1 */
 	Size		n;
 	Size		room;
@@ -38,7 +38,7 @@ collection_bytes(const collection *rows, Size n)
 	return n * (Size) rows->d * sizeof(double);
 }
 
-/* check_status, where FC_EFAR tells of rows too far from their mean. */
+/* check_status, for which FC_EFAR means rows too far from their mean. */
 extern void check_ordered(fc_status status, const fc_ordering *ordering);
 
 /* The option "effort", of NULL the default. */

@@ -19,7 +19,7 @@ typedef struct served_model
 	MemoryContext context;
 	text	   *name;
 	text	   *group;			/* empty unless asked for a group */
-	int32		version;		/* the number asked for, or one of these below */
+	int32		version;		/* the number requested, or one of these below */
 	char	   *group_by;		/* the column of the groups, NULL without groups */
 	Size		bytes;
 	fc_operator_header *header;
@@ -35,7 +35,7 @@ typedef struct served_model
 	int			quantile_count;
 	double		contamination;	/* the share of the rows that anomaly takes for anomalies */
 	double	   *spreads;		/* k deviations per dimension, or NULL */
-	Datum	   *names;			/* of its clusters; NULL until they are asked for */
+	Datum	   *names;			/* of its clusters; NULL until they are requested */
 	int			name_count;
 	int32	   *paths;			/* k x levels: the numbers above each cluster, from the top; NULL without levels */
 	int			levels;			/* above the clusters */

@@ -161,20 +161,20 @@ ROW_FUNCTION(predict_path, 2, 3, path_answer);
 
 /* ---- the n nearest ---- */
 
-typedef struct near_cluster
+typedef struct ranked_cluster
 {
-	double		squared;
+	double		key;			/* the least comes first */
 	int32		cluster;
-} near_cluster;
+} ranked_cluster;
 
 static int
-nearest_first(const void *a, const void *b)
+least_first(const void *a, const void *b)
 {
-	const near_cluster *left = a;
-	const near_cluster *right = b;
+	const ranked_cluster *left = a;
+	const ranked_cluster *right = b;
 
-	if (left->squared != right->squared)
-		return left->squared < right->squared ? -1 : 1;
+	if (left->key != right->key)
+		return left->key < right->key ? -1 : 1;
 	return left->cluster < right->cluster ? -1 : 1;
 }
 
@@ -183,18 +183,18 @@ static void
 nearest_regions(const model_row *row, size_t count, int32 *clusters, double *squares)
 {
 	const fc_operator *op = &row->model->view;
-	near_cluster *near = palloc(op->regions.clusters * sizeof(near_cluster));
+	ranked_cluster *near = palloc(op->regions.clusters * sizeof(ranked_cluster));
 
 	for (size_t c = 0; c < op->regions.clusters; c++)
-		near[c] = (near_cluster) {INFINITY, (int32) c};
+		near[c] = (ranked_cluster) {INFINITY, (int32) c};
 	for (size_t j = 0; j < op->k; j++)
 		if (op->regions.cluster[j] >= 0)
-			near[op->regions.cluster[j]].squared = Min(near[op->regions.cluster[j]].squared, fc_operator_distance(op, j, row->x, row->scratch));
-	qsort(near, op->regions.clusters, sizeof(near_cluster), nearest_first);
+			near[op->regions.cluster[j]].key = Min(near[op->regions.cluster[j]].key, fc_operator_distance(op, j, row->x, row->scratch));
+	qsort(near, op->regions.clusters, sizeof(ranked_cluster), least_first);
 	for (size_t i = 0; i < count; i++)
 	{
 		clusters[i] = near[i].cluster;
-		squares[i] = near[i].squared;
+		squares[i] = near[i].key;
 	}
 }
 
@@ -231,30 +231,13 @@ SQL_FUNCTION(fastclust_predict_all)
 
 /* ---- probabilities ---- */
 
-typedef struct probable_cluster
-{
-	double		probability;
-	int32		cluster;
-} probable_cluster;
-
-static int
-compare_probabilities(const void *a, const void *b)
-{
-	const probable_cluster *left = a;
-	const probable_cluster *right = b;
-
-	if (left->probability != right->probability)
-		return left->probability > right->probability ? -1 : 1;
-	return left->cluster < right->cluster ? -1 : 1;
-}
-
 /* Rows (cluster, probability), most probable first, for a row in the operator's coordinates. */
 static void
 return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 {
 	const fc_operator *op = &row->model->view;
 	double	   *p = palloc(op->k * sizeof(double));
-	probable_cluster *order = palloc(op->k * sizeof(probable_cluster));
+	ranked_cluster *order = palloc(op->k * sizeof(ranked_cluster));
 
 	if (row->model->spreads == NULL)
 		ereport(ERROR,
@@ -263,11 +246,11 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 				 errhint("Use retrain.")));
 	fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch, p);
 	for (Size j = 0; j < op->k; j++)
-		order[j] = (probable_cluster) {p[j], (int32) j};
-	qsort(order, op->k, sizeof(probable_cluster), compare_probabilities);
+		order[j] = (ranked_cluster) {-p[j], (int32) j};
+	qsort(order, op->k, sizeof(ranked_cluster), least_first);
 	for (Size i = 0; i < op->k; i++)
 	{
-		Datum		values[2] = {Int32GetDatum(order[i].cluster), Float8GetDatum(order[i].probability)};
+		Datum		values[2] = {Int32GetDatum(order[i].cluster), Float8GetDatum(-order[i].key)};
 
 		put_row(fcinfo, values, NULL);
 	}

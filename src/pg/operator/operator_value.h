@@ -44,7 +44,7 @@ extern Size expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext c
 /* FC_EFORMAT if the half norms or residuals of untrusted bytes do not fit their operator. */
 extern fc_status verify_operator(const fc_operator *op);
 
-/* check_status, where FC_EFORMAT tells of factors that floats cannot hold. */
+/* check_status, for which FC_EFORMAT means factors that floats cannot hold. */
 extern void check_operator_status(fc_status status);
 
 /* The stored form of an operator whose parts are all given. */

@@ -60,9 +60,6 @@ extern fc_operator_header *landmarks_of(const kernel_rows *rows);
 /* The map that rows, the centroids of an operator, suggest for k clusters, of so many landmarks at most (kernel_fn.c). */
 extern fc_kernel_map_header *spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed);
 
-/* Reads and checks rows->options: those of a projection; with kmeans also rank and the options of k-means, as kernel_kmeans has them. */
-extern void read_projection_options(kernel_rows *rows, fc_kmeans_options *kmeans);
-
 /* Bytes a final function takes for n rows beyond the collected ones. */
 extern Size kernel_worksize(const kernel_rows *rows, Size n);
 

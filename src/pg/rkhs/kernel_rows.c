@@ -96,8 +96,8 @@ check_used(const kernel_rows *rows, const char *name, bool given, bool used)
 				 errmsg("method \"%s\" does not use option \"%s\"", kernel_method_name(rows->method), name)));
 }
 
-void
-read_projection_options(kernel_rows *rows, fc_kmeans_options *kmeans)
+static void
+read_projection_options(kernel_rows *rows)
 {
 	bool		sampled;
 	char	   *method = "one_pass";
@@ -105,16 +105,12 @@ read_projection_options(kernel_rows *rows, fc_kmeans_options *kmeans)
 		{"method", OPTION_TEXT, &method, 0, 0},
 		{"oversampling", OPTION_INT, &rows->oversampling, 0, FC_MAX_KERNEL_COLUMNS},
 		{"columns", OPTION_INT, &rows->columns, 1, MOST_COLUMNS},
-		{"seed", OPTION_SEED, &rows->seed, 0, 0},
-		{"rank", OPTION_INT, &rows->rank, 1, FC_MAX_KERNEL_RANK},
-		{"n_init", OPTION_INT, kmeans != NULL ? &kmeans->n_init : NULL, 1, 1000},
-		{"iterations", OPTION_INT, kmeans != NULL ? &kmeans->iterations : NULL, 1, 100000},
-		{"tolerance", OPTION_FLOAT, kmeans != NULL ? &kmeans->tolerance : NULL, 0, 1}
+		{"seed", OPTION_SEED, &rows->seed, 0, 0}
 	};
 
 	rows->oversampling = -1;
 	if (rows->options != NULL)
-		read_options(rows->options, known, kmeans != NULL ? lengthof(known) : 4);
+		read_options(rows->options, known, lengthof(known));
 	rows->method = kernel_method_of_name(method);
 	sampled = rows->method == FC_KERNEL_NYSTROEM || rows->method == FC_KERNEL_CHOLESKY;
 	check_used(rows, "oversampling", rows->oversampling >= 0, rows->method == FC_KERNEL_ONE_PASS);
@@ -152,7 +148,7 @@ parameters(FunctionCallInfo fcinfo, bool has_ids)
 		rows.options = PG_GETARG_JSONB_P_COPY(at + 2);
 	}
 	if (has_ids)
-		read_projection_options(&rows, NULL);
+		read_projection_options(&rows);
 	else
 	{
 		check_count("k", rows.rank, 1, FC_MAX_CLUSTERS);

@@ -37,7 +37,7 @@ SQL_FUNCTION(fastclust_sketch_out)
 
 SQL_FUNCTION(fastclust_sketch_send)
 {
-	PG_RETURN_BYTEA_P(value_bytes(closed_argument(fcinfo)));
+	PG_RETURN_BYTEA_P(closed_argument(fcinfo));
 }
 
 void

@@ -186,7 +186,7 @@ check_half_life(const training *t)
 
 	if (live == NULL || !has_option(live, "half_life"))
 		return;
-	if (strcmp(t->method, "kernel") == 0 || strcmp(t->method, "qkmeans") == 0 || strcmp(t->method, "density") == 0)
+	if (strcmp(t->method, "kernel") == 0 || strcmp(t->method, "qkmeans") == 0)
 		reject_with_method(t->method, "has no half-life", "Use method \"compressive\".");
 	for (int i = 0; i < lengthof(of_rows); i++)
 		if (has_option(t->options, of_rows[i]))
@@ -203,9 +203,11 @@ check_live(const training *t)
 	query_argument arguments[] = {{"text", CStringGetTextDatum(t->model)}, {"regclass", ObjectIdGetDatum(source->id)},
 	{"_name", PointerGetDatum(array_of_names(source->features, source->feature_count))}, {"jsonb", JsonbPGetDatum(t->options)}};
 
-	check_half_life(t);
 	if (!flag_option(t->options, "live", false))
 		return;
+	if (strcmp(t->method, "density") == 0)
+		reject_with_method(t->method, "cannot be live: its tree is made of rows, which a live sketch has not", "Leave out option live; retrain reads the rows of the table.");
+	check_half_life(t);
 	if (!flag_option(t->options, "activate", true))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

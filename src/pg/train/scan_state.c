@@ -259,21 +259,12 @@ static struct varlena *
 packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 {
 	struct varlena *packed = pack_scan(fcinfo, state);
+	void	   *parts[] = {state->sample, state->sketch, state->counts, state->raw};
 
-	if (state->site != NULL)	/* else other states have parts of it */
-	{
-		void	   *parts[] = {state->sketch, state->counts, state->raw};
-
-		for (Size i = 0; i < lengthof(parts); i++)
-			if (parts[i] != NULL)
-				pfree(parts[i]);
-		state->sketch = NULL;
-		state->counts = NULL;
-		state->raw = NULL;
-	}
-	if (state->sample != NULL)
-		pfree(state->sample);
-	state->sample = NULL;
+	for (Size i = 0; i < (state->site != NULL ? lengthof(parts) : 1); i++)	/* a merged one may share all but its sample */
+		if (parts[i] != NULL)
+			pfree(parts[i]);
+	*state = (scan_state) {.kind = state->kind,.n = state->n,.nulls = state->nulls};
 	return packed;
 }
 

@@ -58,14 +58,14 @@ typedef struct scan_plan
 	const fc_drift_spec *drift_spec;	/* or NULL */
 	uint64		share;			/* hashes whose bits of this mask are 0 enter sketch and counts */
 	coreset_plan sample;		/* size 0: none */
-	bool		complete;		/* all that only rows tell is known */
+	bool		complete;		/* no row has to be read */
 } scan_plan;
 
 /* scan_plan.c: the fields of a plan; the plan of `kept`, where that has them all but the operators, or a new one in a context of `home`. */
 extern plan_fields read_plan_fields(Datum plan);
 extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home);
 
-/* The dimension of rows, where no field tells it, and their units. */
+/* The dimension of rows, where no field has it, and their units. */
 extern void complete_plan(scan_plan *plan, Size d);
 
 /* A part is NULL where the plan has none, or no row entered it. */

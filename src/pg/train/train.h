@@ -50,7 +50,7 @@ typedef struct train_source
 	char	   *group_value;	/* '' without groups */
 	char	   *filter;			/* rows without NULL */
 	bool		heap;			/* rows have places in blocks */
-	char	   *key;			/* tells equal rows apart */
+	char	   *key;			/* distinguishes equal rows */
 	char	  **leaves;			/* tables to aggregate one by one */
 	int			leaf_count;		/* 0: the relation as it is */
 	bool		sharded;		/* its rows lie on shards of Citus */
@@ -73,15 +73,16 @@ typedef struct candidates
 	char	   *group;
 	int			count;
 	fc_operator_header *op[2];
-	Size		rows;			/* of the uniform sample that the first was found in; its mean squared distance there, and its error */
-	double		objective;
+	const fc_operator_header *sample;	/* rows in units that the first was found in */
+	double		n;				/* rows of the group, about */
+	double		objective;		/* its mean squared distance there, and its error */
 	double		error;
 } candidates;
 
 /* A training, with the results of its steps so far. */
 typedef struct training
 {
-	int64		model_id;		/* 0: a sample alone is asked for */
+	int64		model_id;		/* 0: a sample alone is requested */
 	char	   *model;
 	int32		version;
 	train_source source;
@@ -147,7 +148,7 @@ extern query_argument text_argument(const char *value);
 
 extern void run_query(const char *text, int count, const query_argument *arguments, int flags);
 extern void end_query(void);	/* forgets the result, as the next query does */
-extern Datum query_value(uint64 row, int column, bool *null);		/* of the result, where it lies */
+extern Datum query_value(uint64 row, int column, bool *null);		/* of the result, in place */
 
 /* The value of a query of one row and one column, in the current context; NULL is 0, with *null set where that is given. */
 extern Datum query_datum(const char *text, int count, const query_argument *arguments, int flags, bool *null);
@@ -199,7 +200,7 @@ extern void add_options(train_source *source, Jsonb *options);
 /* Columns are read by the encoder from now on. */
 extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
 
-/* Rows are told apart by their values, wherever they lie. */
+/* Rows are distinguished by their values, whatever their place. */
 extern void hash_keys(train_source *source);
 
 /* Are all features numbers, so that predict takes them as a list of values? */
@@ -224,7 +225,7 @@ extern void warn_columns(const training *t, const fc_operator_header *sample);
 #define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */
 
 extern void find_group_type(train_source *source);
-extern char *group_key(const train_source *source);	/* the expression of a row that tells its group */
+extern char *group_key(const train_source *source);	/* the expression of a row that gives its group */
 extern void append_rows_from(StringInfo query, const train_source *source, double wanted, double estimate, int64 seed, const char *leaf);
 
 /* The query of a scan of plan $1: a row (group, packed state) for every group, or one. */
@@ -234,7 +235,7 @@ extern char *bucket_scan_text(const train_source *source, const char *column, bo
 
 extern int	scan_flags(const train_source *source);
 
-/* How many rows there are; the second by the option `sample`, which may say that rows are told apart by their values. */
+/* How many rows there are; the second by the option `sample`, by which rows may be distinguished by their values. */
 extern double estimated_rows(const train_source *source);
 extern double rows_to_sample(train_source *source, const Jsonb *options);
 
@@ -351,6 +352,7 @@ typedef struct group_sample
 {
 	char	   *group;
 	fc_operator_header *rows;
+	int64		n;				/* rows that were read of it */
 } group_sample;
 
 extern group_sample *sample_groups(const training *t, double wanted, double rows, int *count);
@@ -369,12 +371,12 @@ extern fc_operator_header *old_clusters(const training *t, const char *group, Si
 extern bool has_factor_method(const Jsonb *options);
 extern void fit_part(training *t, train_part *part);
 
-/* All groups told of before the first, or refused. */
+/* Announces all groups before the first, or refuses them. */
 extern void announce_groups(const training *t, const train_part *parts, int count);
 
 /* ---- density.c: the method density, which no other calls ---- */
 
-/* The error of a training that the method cannot do; k as it was asked for, 0: not. */
+/* The error of a training that the method cannot do; k as it was requested, 0: not. */
 extern void check_density(const training *t, int64 k);
 
 extern Size micro_clusters(const training *t);

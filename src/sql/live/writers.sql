@@ -84,8 +84,7 @@ BEGIN
         live.name := format('%s %s', live.name, gen_random_uuid());     -- nobody stops a training by a name
     END IF;
     -- its expressions are read with the rights of the owner of the extension
-    live.condition := (row_condition(live.relation, live.condition)).condition;
-    PERFORM live_expressions(live, live.relation);
+    live.condition := (live_expressions(live, live.relation)).filter;
     live.id := nextval('kept_sketches_id_seq');
     live.created_at := now();
     live.counting := live.counting IS TRUE;

@@ -7,6 +7,10 @@ DECLARE
     version stored_versions := explained_version(readable_model($1), NULL);
 BEGIN
     PERFORM check_has_features(version);
+    IF version.method = 'density' THEN
+        RAISE feature_not_supported USING MESSAGE = format('index_centroids gives cells about centroids, and clusters of model "%s" may have any shape', $1),
+            HINT = 'Train a model of method kmeans, whose centroids an index can take.';
+    END IF;
     IF version.paths IS NULL THEN
         RETURN QUERY SELECT l.node, NULL::integer, l.centroid::real[] FROM version_levels(version) l ORDER BY 1;
         RETURN;

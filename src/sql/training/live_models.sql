@@ -27,7 +27,7 @@ DECLARE
     asked kept_sketches;
 BEGIN
     SELECT v.* INTO trained FROM readable_versions v WHERE v.model_id = $1 AND v.version = $2 LIMIT 1;
-    asked := asked_live(trained.model, trained.relation::regclass, trained.features, trained.vector, spec(trained.training_sketch),
+    asked := asked_live(trained.model, trained.relation::regclass, trained.features, trained.vector, trained.spec,
                         jsonb_strip_nulls(jsonb_build_object('group_by', trained.options ->> 'group_by', 'where', trained.options ->> 'where', 'encoder', trained.encoder::text)
                                            || CASE jsonb_typeof(trained.options -> 'live') WHEN 'object' THEN trained.options -> 'live' ELSE '{}' END));
     asked.model_id := model_id;

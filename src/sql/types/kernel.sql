@@ -44,13 +44,6 @@ CREATE FUNCTION describe(projection kernel_projection) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_projection_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(kernel_projection) IS 'method, kernel, rows, dimensions, rank, oversampling, columns, seed, estimated relative error, bytes';
 
--- Algorithm 1 whole
-
-CREATE FUNCTION kernel_kmeans(relation regclass, id_column name, features name, kernel kernel, k integer, options jsonb DEFAULT '{}',
-        OUT id bigint, OUT cluster integer) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_kernel_kmeans' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000000;
-COMMENT ON FUNCTION kernel_kmeans(regclass, name, name, kernel, integer, jsonb) IS 'kernel k-means of a relation: one-pass projection, then k-means on the coordinates';
-
 -- features of any row, old or new
 
 -- rank: NULL: every eigenvalue above rounding

@@ -18,11 +18,11 @@ CREATE TYPE fastclust_internal.value_bytes (INPUT = value_bytes_in, OUTPUT = val
 COMMENT ON TYPE value_bytes IS 'internal: the bytes of a value of any type of this extension';
 
 -- Clients read and write these in binary, too.
---@each @type@ @writer@ = sketch_spec value; sketch sketch; fastop value; kernel_projection value; kernel_map value; encoder value
+--@each @type@ @send@ @language@ = sketch_spec 'byteasend' internal; sketch 'MODULE_PATHNAME','fastclust_sketch_send' C; fastop 'byteasend' internal; kernel_projection 'byteasend' internal; kernel_map 'byteasend' internal; encoder 'byteasend' internal
 CREATE FUNCTION fastclust_internal.@type@_recv(internal) RETURNS @type@
     AS 'MODULE_PATHNAME', 'fastclust_@type@_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@type@_send(@type@) RETURNS bytea
-    AS 'MODULE_PATHNAME', 'fastclust_@writer@_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+    AS @send@ LANGUAGE @language@ IMMUTABLE STRICT PARALLEL SAFE;
 ALTER TYPE @type@ SET (RECEIVE = @type@_recv, SEND = @type@_send);
 CREATE CAST (@type@ AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;
 --@end

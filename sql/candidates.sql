@@ -142,3 +142,11 @@ SELECT count(drop_model(model)) FROM models;
 DROP TABLE cells, labels, moved;
 DROP ROLE candidates_reader, candidates_stranger;
 DROP FUNCTION failure;
+
+-- samples of groups are as large as they are to be, whatever the sizes of the groups
+CREATE TABLE unequal AS SELECT CASE WHEN i % 20 = 0 THEN 'few' ELSE 'many' END AS kind, ARRAY[i % 2 * 9 + sin(i), cos(i * 0.7)]::real[] AS x FROM generate_series(1, 40000) i;
+ANALYZE unequal;
+SELECT train('unequal', 'unequal', 'x', 2, options => '{"group_by": "kind", "quiet": true}');
+SELECT note FROM training_log WHERE model = 'unequal' AND step = 'k-means';
+SELECT drop_model('unequal');
+DROP TABLE unequal;

@@ -186,7 +186,7 @@ typedef struct fc_spec_parts
 size_t		fc_spec_parts_size(const fc_spec_parts *parts);
 
 /*
- * The spec into fc_spec_parts_size bytes.  FC_EFORMAT when center, scale and sigma do not go together: sigma times
+ * The spec into fc_spec_parts_size bytes.  FC_EFORMAT when center, scale and sigma do not fit together: sigma times
  * scale must be between 1e-290 and 1e290, and the center within 2^38 of it.
  */
 fc_status	fc_spec_build(const fc_spec_parts *parts, fc_spec *spec);
@@ -199,5 +199,8 @@ fc_spec_parts fc_spec_parts_of(const fc_spec *spec);
  * the parts' own: center + scale c and scale s.
  */
 void		fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale);
+
+/* y (reduced) of a row x; centred (dim) is work. */
+void		fc_spec_reduce(const fc_spec *spec, const double *x, double *centred, double *y);
 
 #endif							/* FC_SKETCH_SPEC_H */

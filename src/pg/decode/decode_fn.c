@@ -59,7 +59,7 @@ checked_pilot(const decode_call *call, const fc_spec *pilot)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("sample is not the sketch_spec the sketch was made with"),
-				 errhint("Give the very value that sketch_agg got, or leave sample out.")));
+				 errhint("Give the same value as to sketch_agg, or leave out sample.")));
 	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) && (pilot == NULL || pilot->pilot_rows == 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -263,8 +263,8 @@ report_drawn(double ratio)
 {
 	if (ratio > FAR_OBJECTIVE_RATIO)
 		ereport(NOTICE,
-				(errmsg("the centroids left those they started from: the sum of squared distances of a sample is now %.2f times as large", ratio),
-				 errdetail("Rows that the sample did not have, outliers perhaps, drew them away."),
+				(errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large", ratio),
+				 errdetail("Rows outside the sample, such as outliers, moved them."),
 				 errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view.")));
 }
 

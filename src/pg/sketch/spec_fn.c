@@ -63,7 +63,7 @@ build_spec(const fc_spec_parts *parts)
 	if (status != FC_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("center, scale and sigma do not go together"),
+				 errmsg("center, scale and sigma do not fit together"),
 				 errdetail("sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it.")));
 	return spec;
 }

@@ -342,7 +342,7 @@ retrain(FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"replace\" needs the argument sketch"),
-				 errhint("retrain(model, options, sketch => s)")));
+				 errhint("Use retrain(model, options, sketch => s).")));
 	version = largest_part(&held, PG_ARGISNULL(2));
 	if (!PG_ARGISNULL(2))
 		made = retrain_from_sketch(&held, &version, (struct varlena *) sketch_closed(SKETCH_ARG(2)), options);

@@ -48,7 +48,7 @@ check_density(const training *t, int64 k)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k is %lld, but method \"density\" finds the number of clusters", (long long) k),
-				 errhint("Leave out k; the option min_cluster_rows says how small a cluster may be.")));
+				 errhint("Leave out k; the option min_cluster_rows sets the smallest size of a cluster.")));
 	if (has_option(t->options, "scale") && !(number_option(t->options, "scale", 1) > 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -377,7 +377,7 @@ warn_useless_columns(const training *t, const fc_operator_header *sample, const 
 		else if (other > MANY_VALUES)
 			ereport(WARNING,
 					(errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"", name, floor(100 * other)),
-					 errhint("A name or an identifier is better left out.")));
+					 errhint("Leave out names and identifiers.")));
 		else if (widest == 0)
 			ereport(WARNING, (errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows", name, feature->nulls_seen > 0 ? "NULL or " : "", of_sample)));
 	}

@@ -127,7 +127,7 @@ sample_tells(const training *t, const train_part *part)
 	if (found->count == 0 || t->start != NULL)
 		return false;
 	all = part->sse[0] / (double) part->n;
-	return all <= found->objective * (1 + MOST_OVERFIT * (double) t->k / (double) found->rows) + 3 * Min(found->error, MOST_ERROR * found->objective);
+	return all <= found->objective * (1 + MOST_OVERFIT * (double) t->k / (double) found->sample->k) + 3 * Min(found->error, MOST_ERROR * found->objective);
 }
 
 /* A candidate moved by the scan: no other scan follows where it would gain less than the tolerance. */

@@ -537,7 +537,7 @@ add_options(train_source *source, Jsonb *options)
 	if (flag_option(options, "standardize", false))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"standardize\" does not go with the metric cosine"),
+				 errmsg("option \"standardize\" cannot be used with the metric cosine"),
 				 errdetail("Rows of length 1 are compared as they are.")));
 	source->cosine = true;
 }

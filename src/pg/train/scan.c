@@ -72,14 +72,14 @@ sample_size(const training *t, const fc_operator_header *sample, double groups)
  * as large as those of the same rows in a uniform sample, a limit for twice the rows is enough.
  */
 static double
-rank_limit(const training *t, const fc_operator_header *rows, const scan_request *request)
+rank_limit(const training *t, const fc_operator_header *rows, const scan_request *request, double n)
 {
 	char	   *how = text_option(t->options, "sample");
 	bool		keyed = how != NULL && strcmp(how, "hash") == 0;
 	double		size = request->size;
-	double		share = (keyed ? 2 * size + 10 * sqrt(size) + 50 : 1.1 * size + 3 * sqrt(size) + 25) / Max(1, t->estimate);
+	double		share = (keyed ? 2 * size + 10 * sqrt(size) + 50 : 1.1 * size + 3 * sqrt(size) + 25) / Max(1, n);
 
-	if (t->source.group_by != NULL || t->source.complete != NULL || share >= 1)
+	if (t->source.complete != NULL || share >= 1)
 		return 0;
 	return keyed ? share : limit_of_ranks(rows, request->center, request->variance, share);
 }
@@ -97,7 +97,7 @@ request_sample(const training *t, const fc_operator_header *sample, double group
 	for (Size i = 0; i < t->dim && strcmp(t->method, "qkmeans") != 0 && strcmp(t->method, "density") != 0 && number_option(t->options, "trim", 0) == 0; i++)
 		request->variance += deviation[i] * deviation[i];
 	request->size = sample_size(t, sample, groups);
-	request->rank_limit = rank_limit(t, rows, request);
+	request->rank_limit = t->source.group_by != NULL ? 0 : rank_limit(t, rows, request, t->estimate);
 	if (rows != sample)
 		pfree((void *) rows);
 }
@@ -218,17 +218,19 @@ set_operators(scan_request *request, const candidates *found)
 
 /* The values $2 of groups with candidates, and their plans $3; *request has those of no group. */
 static void
-plan_groups(const training *t, scan_request *request, query_argument *arguments)
+plan_groups(const training *t, scan_request *request, bool limited, query_argument *arguments)
 {
 	Datum	   *groups = palloc(t->found_count * sizeof(Datum));
 	Datum	   *plans = palloc(t->found_count * sizeof(Datum));
 
 	for (int i = 0; i < t->found_count; i++)
 	{
+		request->rank_limit = limited ? rank_limit(t, t->found[i].sample, request, t->found[i].n) : 0;
 		set_operators(request, &t->found[i]);
 		groups[i] = CStringGetTextDatum(t->found[i].group);
 		plans[i] = plan_of_scan(t, request);
 	}
+	request->rank_limit = 0;
 	set_operators(request, NULL);
 	arguments[1] = (query_argument) {"_text", PointerGetDatum(construct_array(groups, t->found_count, TEXTOID, -1, false, TYPALIGN_INT))};
 	arguments[2] = (query_argument) {"_scan_plan",
@@ -258,9 +260,9 @@ announce_scan(const training *t, const scan_request *request, int flags)
 				  t->decodable ? "Lower option frequencies, or use method kmeans" : NULL);
 }
 
-/* The parts that the scan finds; NULL where ranks were limited too much: there are far fewer rows than the planner thought. */
+/* The parts that the scan finds; NULL where ranks were limited too much: there are far fewer rows of one than was thought. */
 static train_part *
-run_scan(const training *t, const fc_operator_header *sample, scan_request *request, int *count)
+run_scan(const training *t, const fc_operator_header *sample, scan_request *request, bool limited, int *count)
 {
 	train_source source = t->source;
 	query_argument arguments[3];
@@ -271,7 +273,9 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 	announce_scan(t, request, flags);
 	source.planned = source.group_by != NULL && t->found_count > 0;
 	if (source.planned)
-		plan_groups(t, request, arguments);
+		plan_groups(t, request, limited, arguments);
+	else if (!limited)
+		request->rank_limit = 0;
 	arguments[0] = (query_argument) {"scan_plan", plan_of_scan(t, request)};
 	run_query(scan_text(&source, INFINITY, 0, t->seed), source.planned ? 3 : 1, arguments, flags);
 	rows = SPI_processed;
@@ -288,8 +292,9 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 		heap_freetuple(SPI_tuptable->vals[row]);	/* many groups are many bytes */
 	}
 	end_query();
-	if (request->rank_limit > 0 && *count == 1 && (parts[0].rows == NULL || parts[0].rows->k < Min((double) parts[0].n, request->size) / 2))
-		return NULL;
+	for (int i = 0; limited && i < *count; i++)
+		if (parts[i].rows == NULL || parts[i].rows->k < Min((double) parts[i].n, request->size) / 2)
+			return NULL;
 	return parts;
 }
 
@@ -305,12 +310,9 @@ scan_parts(training *t, const fc_operator_header *sample, int *count)
 		set_operators(&request, t->found);
 	request_sample(t, sample, t->groups, &request);
 	hash_on_shards(t, true);
-	parts = run_scan(t, sample, &request, count);
+	parts = run_scan(t, sample, &request, true, count);
 	if (parts == NULL)
-	{
-		request.rank_limit = 0;
-		parts = run_scan(t, sample, &request, count);
-	}
+		parts = run_scan(t, sample, &request, false, count);
 	hash_on_shards(t, false);
 	AtEOXact_GUC(false, nest);
 	if (*count == 0)
@@ -344,7 +346,7 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 			continue;
 		read_scan(packed, &result);
 		if (result.n > 0)
-			samples[(*count)++] = (group_sample) {TextDatumGetCString(group), rows_of_coreset(result.sample, &memory)};
+			samples[(*count)++] = (group_sample) {TextDatumGetCString(group), rows_of_coreset(result.sample, &memory), result.n};
 	}
 	end_query();
 	return samples;

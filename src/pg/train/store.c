@@ -137,7 +137,7 @@ warn_moved_names(const training *t, const char *group, const two_labellings *lab
 		ereport(WARNING,
 				(errmsg("named clusters of model \"%s\" have other rows than before: %s", t->model, TextDatumGetCString(names)),
 				 errdetail("Fewer than a tenth of their rows were theirs in the version before."),
-				 errhint("Rename them by name_cluster; NULL takes a name away.")));
+				 errhint("Rename them by name_cluster; NULL removes a name.")));
 }
 
 /*

@@ -145,7 +145,7 @@ check_groups(const training *t, const fc_operator_header *sample, double groups)
 		ereport(NOTICE,
 				(errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
 				 errdetail("Each gets its own clusters and sketch."),
-				 errhint("Cancel this and group by a column of fewer values, if these are more than you thought.")));
+				 errhint("If these are more than expected, cancel, and group by a column of fewer values.")));
 }
 
 /* Without groups k is at most the number of different rows. */
@@ -265,7 +265,7 @@ scans_candidates(const training *t, double rows)
 static candidates
 candidates_of(const training *t, char *group, const fc_operator_header *rows, fc_operator_header *first)
 {
-	candidates	found = {.group = group,.rows = rows->k};
+	candidates	found = {.group = group,.sample = rows};
 	fit_profile fit;
 
 	if (!sums_are_shared(first))
@@ -318,6 +318,7 @@ find_group_candidates(training *t)
 	double		wanted = Max(LEAST_OF_GROUP, ROWS_OF_TOLERANCE * (double) t->k / number_option(t->options, "tolerance", 1e-3));
 	char	   *how = text_option(t->options, "sample");
 	double		rows = wanted * t->groups;
+	double		read = 0;
 	group_sample *samples;
 	TimestampTz begun;
 	int			count;
@@ -330,6 +331,8 @@ find_group_candidates(training *t)
 	t->found = palloc(Max(1, count) * sizeof(candidates));
 	rows = 0;
 	for (int i = 0; i < count; i++)
+		read += (double) samples[i].n;
+	for (int i = 0; i < count; i++)
 	{
 		fc_operator_header *x = rows_in_units(samples[i].rows, (units) {0}, t->units);
 
@@ -337,6 +340,7 @@ find_group_candidates(training *t)
 		if (distinct_rows(x, t->k) < t->k)
 			continue;
 		t->found[t->found_count] = candidates_of(t, samples[i].group, x, searched_clusters(t, x, SHARED_NUMBERS));
+		t->found[t->found_count].n = t->estimate * (double) samples[i].n / read;
 		t->found_count += t->found[t->found_count].count > 0;
 	}
 	qsort(t->found, (Size) t->found_count, sizeof(candidates), by_group);

@@ -73,8 +73,9 @@ typedef struct candidates
 	char	   *group;
 	int			count;
 	fc_operator_header *op[2];
-	Size		rows;			/* of the uniform sample that the first was found in; its mean squared distance there, and its error */
-	double		objective;
+	const fc_operator_header *sample;	/* rows in units that the first was found in */
+	double		n;				/* rows of the group, about */
+	double		objective;		/* its mean squared distance there, and its error */
 	double		error;
 } candidates;
 
@@ -351,6 +352,7 @@ typedef struct group_sample
 {
 	char	   *group;
 	fc_operator_header *rows;
+	int64		n;				/* rows that were read of it */
 } group_sample;
 
 extern group_sample *sample_groups(const training *t, double wanted, double rows, int *count);

@@ -86,16 +86,16 @@ warn_column(const training *t, const char *name, const char *column, const fc_co
 				 errhint("Leave it out, or make a column of whether it is NULL.")));
 	else if (is_time && grows(t, column))
 		ereport(WARNING,
-				(errmsg("column \"%s\" only grows: later rows lie outside of all that was seen", name),
+				(errmsg("column \"%s\" only grows: later rows are outside the range of the training", name),
 				 errhint("Leave it out, or use a part that repeats, such as extract(hour FROM %s).", quote_identifier(column))));
 	else if (!is_log && fabs(facts->skew) > VERY_SKEWED)
 		ereport(WARNING,
-				(errmsg("column \"%s\" has skew %.0f: few values make clusters of their own", name, facts->skew),
+				(errmsg("column \"%s\" has skew %.0f: a few extreme values form separate clusters", name, facts->skew),
 				 column == NULL ? errhint("Perhaps its logarithm is more informative.") :
 				 errhint("Perhaps its logarithm is more informative: '{\"encoder\": {\"transform\": {\"%s\": \"log\"}}}'.", column)));
 	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR && facts->far_squares > FAR_SQUARES && number_option(t->options, "trim", 0) == 0)
 		ereport(WARNING,
-				(errmsg("%.1f %% of the rows are far out in column \"%s\": they draw clusters to themselves", 100 * facts->far, name),
+				(errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids", 100 * facts->far, name),
 				 errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".", ceil(110 * facts->far) / 100)));
 	else
 		return false;

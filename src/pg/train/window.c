@@ -99,7 +99,7 @@ window_condition(Oid relation, const char *rows, Jsonb *since)
 	if ((column != NULL) + (partition != NULL) + (where != NULL) != 1 || (column == NULL) != (interval == NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"since\" does not say which rows are recent"),
+				 errmsg("option \"since\" does not define recent rows"),
 				 errhint("It is one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} and {\"where\": \"...\"}.")));
 	condition = column != NULL ? interval_condition(relation, rows, column, interval) : partition != NULL ? partition_condition(relation, rows, partition) :
 		resolved_condition(relation, where, NULL);

@@ -380,10 +380,14 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena
 	fc_parts	parts = fc_new_parts(b->m, arena);
 	double	   *core = FC_TAKE(arena, b->m, double);
 	double	   *squared = FC_TAKE(arena, b->m, double);
+	double	   *extent = FC_TAKE(arena, b->m, double);
 	size_t		k;
 
 	for (size_t a = 0; a < b->m; a++)
+	{
 		squared[a] = min_rows;
+		extent[a] = sqrt(b->square[a]);
+	}
 	fc_squared_radii(b, squared, 1, arena, core);
 	for (size_t a = 0; a < b->m; a++)
 	{
@@ -393,7 +397,10 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena
 		points.n = a;
 		fc_point_distances(&points, b->mean + a * b->d, squared);
 		for (size_t i = 0; i < a; i++)
-			if (core[i] <= scale * scale && sqrt(squared[i]) - sqrt(b->square[i]) - sqrt(b->square[a]) <= scale)
+		{
+			double		most = scale + extent[i] + extent[a];
+
+			if (squared[i] <= most * most && core[i] <= scale * scale)
 			{
 				uint32_t	x = fc_part_of(&parts, (uint32_t) i);
 				uint32_t	y = fc_part_of(&parts, (uint32_t) a);
@@ -401,6 +408,7 @@ fc_density_at_scale(const fc_bubbles *b, double min_rows, double scale, fc_arena
 				if (x != y)
 					fc_join_parts(&parts, x, y);
 			}
+		}
 	}
 	k = number_parts(b, &parts, core, scale * scale, arena, label);
 	for (size_t a = 0; a < b->m; a++)

@@ -1,4 +1,9 @@
-/* radii.c - radii of balls by the rows that they hold; density.h has the formula */
+/*
+ * radii.c - radii of balls by the rows that they hold; density.h has the formula.
+ *
+ * The root mean squared distance to the rows of a bubble is a distance in one dimension more, so r_M(a) <= r_M(b) + |mean_a - mean_b|: bubbles
+ * farther from a than this, of the nearest b that is done, need no order.
+ */
 #include "density/internal.h"
 
 #include <math.h>
@@ -114,12 +119,56 @@ squared_radius(const fc_bubbles *b, partly_sorted *near, double mass)
 			sort_more(near);
 		n = b->n[near->x[i].bubble];
 		next = before + n / 2.0;
-		if (next >= mass || i + 1 == b->m)
+		if (next >= mass || i + 1 == near->end[0])
 			return last + fmin(fmax((mass - inside) / (next - inside), 0.0), 1.0) * (near->x[i].squared - last);
 		before += n;
 		inside = next;
 		last = near->x[i].squared;
 	}
+}
+
+/* Bubbles within a squared distance of `most` from bubble a, or within a multiple of it that holds so many rows. */
+static void
+gather_near(const fc_bubbles *b, const double *distance, double most, double rows, partly_sorted *near)
+{
+	size_t		count;
+	double		held;
+	double		heaviest;
+
+	do
+	{
+		count = 0;
+		held = heaviest = 0.0;
+		for (size_t i = 0; i < b->m; i++)
+			if (distance[i] + b->square[i] <= most)
+			{
+				near->x[count++] = (neighbour) {distance[i] + b->square[i], (uint32_t) i};
+				held += b->n[i];
+				heaviest = fmax(heaviest, b->n[i]);
+			}
+		most = most > 0.0 ? 4.0 * most : INFINITY;
+	} while (count < b->m && held - heaviest / 2.0 < rows);
+	near->sorted = 0;
+	near->pivots = 1;
+	near->end[0] = count;
+}
+
+/* The squared radius of a ball about bubble a that holds the rows of the largest ball about the nearest of the bubbles before a. */
+static double
+bound_of_radius(const fc_bubbles *b, size_t a, const double *distance, const double *squared, size_t masses)
+{
+	size_t		nearest = 0;
+	double		radius = 0.0;
+
+	if (a == 0)
+		return INFINITY;
+	for (size_t i = 1; i < a; i++)
+		if (distance[i] < distance[nearest])
+			nearest = i;
+	for (size_t t = 0; t < masses; t++)
+		radius = fmax(radius, squared[t * b->m + nearest]);
+	radius = sqrt(radius) + sqrt(distance[nearest]);
+	return radius * radius;
 }
 
 void
@@ -132,13 +181,13 @@ fc_squared_radii(const fc_bubbles *b, const double *mass, size_t masses, fc_aren
 
 	for (size_t a = 0; a < b->m; a++)
 	{
+		double		rows = 0.0;
+
 		fc_check();
 		fc_point_distances(&columns, b->mean + a * b->d, distance);
-		for (size_t i = 0; i < b->m; i++)
-			near.x[i] = (neighbour) {distance[i] + b->square[i], (uint32_t) i};
-		near.sorted = 0;
-		near.pivots = 1;
-		near.end[0] = b->m;
+		for (size_t t = 0; t < masses; t++)
+			rows = fmax(rows, mass[t * b->m + a]);
+		gather_near(b, distance, bound_of_radius(b, a, distance, squared, masses), rows, &near);
 		for (size_t t = 0; t < masses; t++)
 			squared[t * b->m + a] = squared_radius(b, &near, mass[t * b->m + a]);
 	}

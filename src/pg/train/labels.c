@@ -55,8 +55,6 @@ typedef struct row_labels
 	double	   *x;				/* BATCH_ROWS x d, fewer of many dimensions */
 	int32		label[BATCH_ROWS];
 	HeapTuple	row[BATCH_ROWS];	/* that the label belongs to, at its end */
-	Datum	   *values;			/* of a row */
-	bool	   *nulls;
 } row_labels;
 
 typedef struct row_writer
@@ -215,7 +213,7 @@ write_batch(row_writer *writer)
 	writer->count = 0;
 }
 
-/* The row with room for its cluster, or with NULL, as predict has it. */
+/* The row with room for its cluster, or with NULL, as predict has it; the slot is filled anew for the next row. */
 static HeapTuple
 row_to_label(row_writer *writer, TupleTableSlot *slot)
 {
@@ -225,12 +223,10 @@ row_to_label(row_writer *writer, TupleTableSlot *slot)
 	HeapTuple	row;
 
 	slot_getallattrs(slot);
-	memcpy(labels->values, slot->tts_values, last * sizeof(Datum));
-	memcpy(labels->nulls, slot->tts_isnull, last * sizeof(bool));
 	if (!slot->tts_isnull[last])
 		x = vector_in_model(labels->fcinfo, labels->site, labels->model, slot->tts_values[last]);
-	labels->nulls[last] = x == NULL;
-	row = heap_form_tuple(RelationGetDescr(writer->relation), labels->values, labels->nulls);
+	slot->tts_isnull[last] = x == NULL;
+	row = heap_form_tuple(RelationGetDescr(writer->relation), slot->tts_values, slot->tts_isnull);
 	if (x == NULL)
 		return row;
 	memcpy(labels->x + labels->count * labels->model->view.d, x, labels->model->view.d * sizeof(double));
@@ -303,8 +299,6 @@ begin_labels(row_writer *writer, TupleDesc row)
 	labels->site->reader.formed = true;
 	labels->scratch = make_scratch(fc_operator_batch_scratch(op, (size_t) writer->most));
 	labels->x = palloc(writer->most * op->d * sizeof(double));
-	labels->values = palloc0(row->natts * sizeof(Datum));
-	labels->nulls = palloc(row->natts * sizeof(bool));
 }
 
 static void

@@ -8,7 +8,6 @@
 #include "numerics/selection.h"
 
 #define LEAST_AGREEMENT 0.5
-#define SMALL_GAP		8		/* clusters more, which may be joined */
 #define MOST_KINKS		8		/* numbers tried where the cost bends */
 #define LEAST_KINK		5e-4
 #define LEAST_WORK		1e7		/* multiply-adds of a search */
@@ -80,14 +79,10 @@ try_k(k_search *s, size_t k)
 	if (k < 1 || (place < choice->count && choice->tried[place].k == k) || choice->count == FC_TRIED_MAX)
 		return;
 	for (int side = 0; side < 2; side++)
-	{
 		found.of[side] = FC_TAKE(s->arena, k * halves->d, double);
-		found.weight[side] = FC_TAKE(s->arena, k, double);
-	}
 	mark = fc_arena_mark(s->arena);
 	s->options.budget = LEAST_WORK + FC_CHOOSE_PASSES * (double) halves->n * (double) k * (double) halves->d;
-	fc_kmeans_evidence(halves, place > 0 ? &s->found[place - 1] : NULL, place < choice->count && s->found[place].k <= k + SMALL_GAP ? &s->found[place] : NULL,
-					   &s->options, s->arena, &found, &tried.evidence);
+	fc_kmeans_evidence(halves, place > 0 ? &s->found[place - 1] : NULL, &s->options, s->arena, &found, &tried.evidence);
 	fc_arena_release(s->arena, mark);
 	tried.evidence.cost += s->lost;
 	tried.stability = k > 1 ? tried.evidence.agreement * tried.evidence.found / (double) k : NAN;

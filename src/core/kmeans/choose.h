@@ -4,7 +4,7 @@
  *     stability(k) = agreement(k) found(k) / k                (evidence.h)
  *
  * Wide rows are seen on FC_CHOOSE_AXES principal axes (ordered.h).  Numbers are tried from 1 up in steps of a fifth, and where the logarithm of the
- * cost bends.  Each search goes on from the numbers tried beside it.  k is stable when its stability is FC_CLEAR_STABILITY at least and its last
+ * cost bends.  Each search goes on from the number tried before it.  k is stable when its stability is FC_CLEAR_STABILITY at least and its last
  * cluster gains FC_CLEAR_GAIN times as much as the next, or all k are found and the next is not apart.  Clusters without spread are not stable.
  *
  * Of stable numbers the one with most clusters found, less those that are not, is the finest.  A lesser one is a level when most of its clusters are FC_LEVEL_GAP times as far from the

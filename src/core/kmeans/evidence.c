@@ -132,7 +132,6 @@ typedef struct evidence_half
 {
 	fc_rows		rows;
 	double	   *centroids;		/* k x d */
-	double	   *weights;		/* k */
 	int32_t    *labels;			/* n, of all rows */
 	fc_valleys	valleys;
 	double		cost;			/* sum over the rows of the other half */
@@ -232,7 +231,6 @@ take_comparison(const fc_halves *all, const fc_half_centroids *found, fc_arena *
 		evidence_half *part = &h.part[side];
 
 		part->centroids = found->of[side];
-		part->weights = found->weight[side];
 		part->labels = FC_TAKE(arena, n, int32_t);
 		part->rows = (fc_rows) {.x = all->x + side * (n / 2) * all->d,.n = side == 0 ? n / 2 : n - n / 2,.d = all->d};
 	}
@@ -276,78 +274,25 @@ add_seeds(const fc_rows *rows, size_t first, size_t k, uint64_t seed, fc_arena *
 	}
 }
 
-/* The two centroids whose clusters cost least together become one, until k are left. */
 static void
-join_nearest(size_t more, size_t k, size_t d, double *centroids, double *weights)
-{
-	for (; more > k; more--)
-	{
-		double		least = INFINITY;
-		size_t		pair[2] = {0, 1};
-		double		weight;
-
-		for (size_t i = 1; i < more; i++)
-			for (size_t j = 0; j < i; j++)
-			{
-				double		gap = 0.0;
-
-				fc_check();
-				for (size_t c = 0; c < d; c++)
-					gap += (centroids[i * d + c] - centroids[j * d + c]) * (centroids[i * d + c] - centroids[j * d + c]);
-				gap *= weights[i] * weights[j] / fmax(weights[i] + weights[j], 1.0);
-				if (gap < least)
-				{
-					least = gap;
-					pair[0] = j;
-					pair[1] = i;
-				}
-			}
-		weight = fmax(weights[pair[0]] + weights[pair[1]], 1.0);
-		for (size_t c = 0; c < d; c++)
-		{
-			centroids[pair[0] * d + c] += weights[pair[1]] / weight * (centroids[pair[1] * d + c] - centroids[pair[0] * d + c]);
-			centroids[pair[1] * d + c] = centroids[(more - 1) * d + c];
-		}
-		weights[pair[0]] = weight;
-		weights[pair[1]] = weights[more - 1];
-	}
-}
-
-/* The better result of one or two searches. */
-static void
-fit_half(comparison *h, size_t side, const fc_half_centroids *fewer, const fc_half_centroids *more, const fc_kmeans_options *options, fc_arena *arena)
+fit_half(comparison *h, size_t side, const fc_half_centroids *fewer, const fc_kmeans_options *options, fc_arena *arena)
 {
 	evidence_half *part = &h->part[side];
 	fc_mark		mark = fc_arena_mark(arena);
 	size_t		d = part->rows.d;
-	size_t		size = h->k * d;
-	double	   *initial = fewer != NULL ? FC_TAKE(arena, size, double) : NULL;
-	fc_kmeans_result first = {.centroids = part->centroids,.weights = part->weights};
+	double	   *initial = NULL;
+	fc_kmeans_result result = {.centroids = part->centroids};
 	fc_kmeans_options go_on = *options;
 
+	result.weights = FC_TAKE(arena, h->k, double);
 	if (fewer != NULL)
 	{
+		initial = FC_TAKE(arena, h->k * d, double);
 		go_on.n_init = 0;
 		memcpy(initial, fewer->of[side], fewer->k * d * sizeof(double));
 		add_seeds(&part->rows, fewer->k, h->k, options->seed, arena, initial);
 	}
-	fc_kmeans(&part->rows, h->k, initial, &go_on, arena, &first);
-	if (more != NULL)
-	{
-		fc_kmeans_result second = {.centroids = FC_TAKE(arena, size, double),.weights = FC_TAKE(arena, more->k, double)};
-
-		initial = FC_TAKE(arena, more->k * d, double);
-		memcpy(initial, more->of[side], more->k * d * sizeof(double));
-		memcpy(second.weights, more->weight[side], more->k * sizeof(double));
-		join_nearest(more->k, h->k, d, initial, second.weights);
-		go_on.n_init = 0;
-		fc_kmeans(&part->rows, h->k, initial, &go_on, arena, &second);
-		if (second.sse < first.sse)
-		{
-			memcpy(part->centroids, second.centroids, size * sizeof(double));
-			memcpy(part->weights, second.weights, h->k * sizeof(double));
-		}
-	}
+	fc_kmeans(&part->rows, h->k, initial, &go_on, arena, &result);
 	fc_arena_release(arena, mark);
 	part->cost = 0.0;
 	part->valleys = fc_valleys_start(part->centroids, h->k, d, arena);
@@ -410,7 +355,7 @@ measure_agreement(comparison *h, fc_arena *arena, double *agreement, size_t *ret
 }
 
 void
-fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, const fc_half_centroids *more, const fc_kmeans_options *options,
+fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, const fc_kmeans_options *options,
 				   fc_arena *arena, const fc_half_centroids *found, fc_evidence *evidence)
 {
 	comparison	h = take_comparison(halves, found, arena);
@@ -421,7 +366,7 @@ fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, cons
 	{
 		size_t		separated;
 
-		fit_half(&h, side, fewer, more, options, arena);
+		fit_half(&h, side, fewer, options, arena);
 		judge_rows(&h, &h.part[side], side);
 		fc_valleys_count(&h.part[side].valleys, arena, &separated);
 		evidence->cost += h.part[side].cost / (double) halves->n;

@@ -49,14 +49,13 @@ typedef struct fc_half_centroids
 {
 	size_t		k;
 	double	   *of[2];			/* k x d */
-	double	   *weight[2];		/* k */
 } fc_half_centroids;
 
 /*
- * k is found->k, at most half of the rows and FC_EVIDENCE_CLUSTERS; found has room.  The searches go on from fewer clusters and rows far from these,
- * and from more clusters of which the nearest are joined; NULL: there are none.
+ * k is found->k, at most half of the rows and FC_EVIDENCE_CLUSTERS; found has room.  The searches go on from fewer clusters and rows far from these;
+ * NULL: there are none.
  */
-void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, const fc_half_centroids *more, const fc_kmeans_options *options,
+void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer, const fc_kmeans_options *options,
 							   fc_arena *arena, const fc_half_centroids *found, fc_evidence *evidence);
 
 /*

@@ -93,28 +93,11 @@ set_statistics(const fc_sketch *sketch, fc_arena *arena, fc_problem *problem)
 static void
 set_initial(const fc_spec *spec, const fc_problem_parts *parts, fc_arena *arena, fc_problem *problem)
 {
-	const double *scale = fc_spec_scale(spec);
-	const double *center = fc_spec_center(spec);
-	const float *basis = fc_spec_basis(spec);
-	size_t		d = spec->dim;
-	size_t		n = spec->reduced;
-	double	   *initial = FC_TAKE(arena, parts->initial_count * n, double);
-	double	   *scaled = FC_TAKE(arena, d, double);
+	double	   *initial = FC_TAKE(arena, parts->initial_count * spec->reduced, double);
+	double	   *centred = FC_TAKE(arena, spec->dim, double);
 
 	for (size_t j = 0; j < parts->initial_count; j++)
-	{
-		for (size_t i = 0; i < d; i++)
-			scaled[i] = (parts->initial[j * d + i] - center[i]) / (scale ? scale[i] : 1.0);
-		for (size_t r = 0; r < n; r++)
-		{
-			double		y = basis ? 0.0 : scaled[r];
-
-			fc_check();
-			for (size_t i = 0; basis != NULL && i < d; i++)
-				y += (double) basis[r * d + i] * scaled[i];
-			initial[j * n + r] = y / spec->sigma;
-		}
-	}
+		fc_spec_reduce(spec, parts->initial + j * spec->dim, centred, initial + j * spec->reduced);
 	problem->initial = initial;
 	problem->initial_count = parts->initial_count;
 }

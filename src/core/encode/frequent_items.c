@@ -308,37 +308,19 @@ comes_before(const fc_frequent_items *tally, bool by_count, uint32_t a, uint32_t
 	return order != 0 ? order < 0 : left->length < right->length;
 }
 
-static void
-sift_down(const fc_frequent_items *tally, bool by_count, uint32_t *heap, size_t n, size_t at)
+/* Put a slot into a list of n in order; the last one leaves where there is no room for it. */
+static size_t
+insert_slot(const fc_frequent_items *tally, bool by_count, uint32_t *slots, size_t n, size_t room, uint32_t slot)
 {
-	uint32_t	slot = heap[at];
+	size_t		at = n;
 
-	for (size_t child = 2 * at + 1; child < n; child = 2 * at + 1)
-	{
-		if (child + 1 < n && comes_before(tally, by_count, heap[child], heap[child + 1]))
-			child++;
-		if (!comes_before(tally, by_count, slot, heap[child]))
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = slot;
-}
-
-/* Heapsort. */
-static void
-sort_slots(const fc_frequent_items *tally, bool by_count, uint32_t *slots, size_t n)
-{
-	for (size_t at = n / 2; at-- > 0;)
-		sift_down(tally, by_count, slots, n, at);
-	for (size_t last = n; last-- > 1;)
-	{
-		uint32_t	greatest = slots[0];
-
-		slots[0] = slots[last];
-		slots[last] = greatest;
-		sift_down(tally, by_count, slots, last, 0);
-	}
+	fc_check();
+	if (n == room && !comes_before(tally, by_count, slot, slots[--at]))
+		return n;
+	for (; at > 0 && comes_before(tally, by_count, slot, slots[at - 1]); at--)
+		slots[at] = slots[at - 1];
+	slots[at] = slot;
+	return n < room ? n + 1 : n;
 }
 
 size_t
@@ -347,11 +329,10 @@ fc_frequent_frequent(const fc_frequent_items *tally, size_t most, uint32_t *chos
 	int64_t		least = tally->sketch != NULL ? tally->total / FC_FREQUENT_CERTAIN : 1;
 	size_t		n = 0;
 
-	for (size_t i = 0; i < tally->slots; i++)
+	for (size_t i = 0; most > 0 && i < tally->slots; i++)
 		if (tally->entry[i].count > 0 && fc_frequent_count(tally, i) >= least)
-			chosen[n++] = (uint32_t) i;
-	sort_slots(tally, true, chosen, n);
-	n = n < most ? n : most;
-	sort_slots(tally, false, chosen, n);
+			n = insert_slot(tally, true, chosen, n, most, (uint32_t) i);
+	for (size_t i = 0; i < n; i++)
+		(void) insert_slot(tally, false, chosen, i, n, chosen[i]);
 	return n;
 }

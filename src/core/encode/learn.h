@@ -17,7 +17,7 @@
 #include "encode/encoder.h"
 #include "encode/frequent_items.h"
 
-/* ---- exact sums (exact_sum.c) ---- */
+/* ---- exact sums ---- */
 
 /*
  * Sums of doubles and of products without rounding, so that their order does not matter.
@@ -38,8 +38,6 @@ void		fc_exact_add(fc_exact_sum *sum, double x);
 
 /* Add x y, exactly where |x y| is from 1e-290 to 1e300, or 0. */
 void		fc_exact_add_product(fc_exact_sum *sum, double x, double y);
-
-/* Add another sum. */
 
 /* The sum to within an ulp: the same bits for the same numbers in any order. */
 double		fc_exact_value(const fc_exact_sum *sum);

@@ -177,6 +177,7 @@ fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_ar
 				 fc_encoder_header *header)
 {
 	writer		w = {.sample = sample,.arena = arena};
+	fc_encoder	view;
 
 	memset(header, 0, choice->size);
 	header->version = FC_ENCODER_VERSION;
@@ -187,13 +188,14 @@ fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_ar
 	header->dim = (uint32_t) choice->dim;
 	header->categories = (uint32_t) choice->categories;
 	header->text_bytes = (uint32_t) choice->text_bytes;
-	w.column = (fc_encoder_column *) (header + 1);
-	w.feature = (fc_encoder_feature *) (w.column + choice->columns);
-	w.center = (double *) (w.feature + sample->features);
-	w.scale = w.center + choice->dim;
-	w.fill = w.scale + choice->dim;
-	w.category = (fc_encoder_category *) (w.fill + choice->dim);
-	w.text = (char *) (w.category + choice->categories);
+	fc_encoder_view(header, &view);
+	w.column = (fc_encoder_column *) view.column;
+	w.feature = (fc_encoder_feature *) view.feature;
+	w.center = (double *) view.center;
+	w.scale = (double *) view.scale;
+	w.fill = (double *) view.fill;
+	w.category = (fc_encoder_category *) view.category;
+	w.text = (char *) view.text;
 	write_names(&w);
 	for (size_t i = 0; i < sample->features; i++)
 		write_feature(&w, i, &choice->feature[i]);

@@ -130,26 +130,6 @@ close_chain(butterfly_work *w)
 	fc_sparse_pair_changed(s);
 }
 
-/* (F_1 .. F_Q)' = F_Q' .. F_1' */
-static void
-transpose_chain(fc_factors *factors)
-{
-	for (size_t q = 0; q < factors->count / 2; q++)
-	{
-		fc_sparse_pair swap = factors->factor[q];
-
-		factors->factor[q] = factors->factor[factors->count - 1 - q];
-		factors->factor[factors->count - 1 - q] = swap;
-	}
-	for (size_t q = 0; q < factors->count; q++)
-	{
-		fc_sparse	plain = factors->factor[q].plain;
-
-		factors->factor[q].plain = factors->factor[q].transposed;
-		factors->factor[q].transposed = plain;
-	}
-}
-
 /* Rows times sqrt(weight) before, divided by it behind. */
 static double
 root_weight(const fc_target *target, size_t j)
@@ -188,6 +168,6 @@ fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 		split(&w);
 	close_chain(&w);
 	if (transpose)
-		transpose_chain(factors);
+		fc_factors_transpose(factors);
 	unweigh(target, &factors->factor[0]);
 }

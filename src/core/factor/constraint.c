@@ -1,13 +1,14 @@
 /*
  * constraint.c - projection on sets of sparse matrices; see the header.
  *
- * The threshold of a line is selected (Hoare), ties are taken from the front.  Short lists are kept by insertion.
+ * The entries of a line are sorted, ties as they stand.  Short lists are kept by insertion.
  */
 #include "factor/palm.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/sort.h"
 
 size_t
 fc_constraint_capacity(const fc_constraint *constraint, size_t rows, size_t columns)
@@ -17,69 +18,15 @@ fc_constraint_capacity(const fc_constraint *constraint, size_t rows, size_t colu
 
 /* ---- marks ---- */
 
-/* The count-th largest of n values (count >= 1), which are put in another order. */
-static double
-select_largest(double *v, size_t n, size_t count)
-{
-	size_t		low = 0;
-	size_t		high = n - 1;
-	size_t		target = count - 1;
-
-	while (low < high)
-	{
-		double		pivot = v[low + (high - low) / 2];
-		size_t		i = low;
-		size_t		j = high;
-
-		fc_check();
-		for (;;)
-		{
-			while (v[i] > pivot)
-				i++;
-			while (v[j] < pivot)
-				j--;
-			if (i >= j)
-				break;
-			double		swap = v[i];
-
-			v[i++] = v[j];
-			v[j--] = swap;
-		}
-		if (target <= j)
-			high = j;
-		else
-			low = j + 1;
-	}
-	return v[target];
-}
-
-/* Mark the count largest of n values, stride apart. */
+/* Mark the count largest of n values, stride apart; items: room for 2 n. */
 static void
-mark_line(const double *line, size_t n, size_t stride, size_t count,
-		  double *copy, unsigned char *mark)
+mark_line(const double *line, size_t n, size_t stride, size_t count, fc_keyed *items, unsigned char *mark)
 {
-	double		threshold = 0.0;
-	size_t		ties = 0;
-
-	if (count < n)
-	{
-		for (size_t i = 0; i < n; i++)
-			copy[i] = fabs(line[i * stride]);
-		threshold = select_largest(copy, n, count);
-		ties = count;
-		for (size_t i = 0; i < n; i++)
-			ties -= fabs(line[i * stride]) > threshold;
-	}
 	for (size_t i = 0; i < n; i++)
-	{
-		double		size = fabs(line[i * stride]);
-
-		if (size > threshold || (size > 0.0 && size == threshold && ties > 0))
-		{
-			mark[i * stride] = 1;
-			ties -= size == threshold && ties > 0;
-		}
-	}
+		items[i] = (fc_keyed) {~fc_number_key(fabs(line[i * stride])), i};
+	fc_sort(items, n, items + n);
+	for (size_t i = 0; i < smaller(count, n) && line[items[i].value * stride] != 0.0; i++)
+		mark[items[i].value * stride] = 1;
 }
 
 /* ---- the marked entries as compressed rows ---- */
@@ -111,18 +58,18 @@ fc_constraint_project(const fc_constraint *constraint, const double *dense, fc_a
 {
 	fc_mark		used = fc_arena_mark(arena);
 	unsigned char *mark = FC_TAKE(arena, a->rows * a->columns, unsigned char);
-	double	   *copy = FC_TAKE(arena, larger(a->rows, a->columns), double);
+	fc_keyed   *items = FC_TAKE(arena, 2 * larger(a->rows, a->columns), fc_keyed);
 
 	memset(mark, 0, a->rows * a->columns);
 	for (size_t r = 0; r < a->rows; r++)
 	{
 		fc_check();
-		mark_line(dense + r * a->columns, a->columns, 1, constraint->per_row, copy, mark + r * a->columns);
+		mark_line(dense + r * a->columns, a->columns, 1, constraint->per_row, items, mark + r * a->columns);
 	}
 	for (size_t c = 0; c < a->columns; c++)
 	{
 		fc_check();
-		mark_line(dense + c, a->rows, a->columns, constraint->per_column, copy, mark + c);
+		mark_line(dense + c, a->rows, a->columns, constraint->per_column, items, mark + c);
 	}
 	gather_marked(dense, mark, a);
 	fc_arena_release(arena, used);
@@ -136,7 +83,7 @@ fc_largest_of_all(const double *dense, size_t total, fc_arena *arena, fc_sparse 
 	unsigned char *mark = FC_TAKE(arena, cells, unsigned char);
 
 	memset(mark, 0, cells);
-	mark_line(dense, cells, 1, total, FC_TAKE(arena, cells, double), mark);
+	mark_line(dense, cells, 1, total, FC_TAKE(arena, 2 * cells, fc_keyed), mark);
 	gather_marked(dense, mark, a);
 	fc_arena_release(arena, used);
 }

@@ -261,7 +261,7 @@ all_zero(const double *x, size_t n)
 static void
 run_sparse(const fc_factorize_work *w, fc_method method, size_t budget, fc_operator *out)
 {
-	fc_factors	factors;
+	fc_factors	factors = {0};
 	fc_palm_result result;
 	fc_constraint constraint[FC_MAX_FACTORS];
 

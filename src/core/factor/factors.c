@@ -119,6 +119,21 @@ fc_factors_nonzeros(const fc_factors *factors)
 	return sum;
 }
 
+void
+fc_factors_transpose(fc_factors *factors)
+{
+	fc_factors	from = *factors;
+
+	for (size_t q = 0; q < from.count; q++)
+	{
+		const fc_sparse_pair *pair = &from.factor[from.count - 1 - q];
+		const fc_constraint *constraint = &from.constraint[from.count - 1 - q];
+
+		factors->factor[q] = (fc_sparse_pair) {pair->transposed, pair->plain};
+		factors->constraint[q] = (fc_constraint) {constraint->per_column, constraint->per_row};
+	}
+}
+
 /* ---- budgets ---- */
 
 /* Values factor q holds at most. */

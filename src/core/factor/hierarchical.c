@@ -9,37 +9,14 @@
 #include <string.h>
 
 
-/* ---- constraints ---- */
-
-/* Which factor of the caller's the peeled factor i is. */
-static size_t
-place_of(const fc_target *target, const fc_factors *factors, size_t i)
-{
-	return target->d >= target->k ? factors->count - 1 - i : i;
-}
-
-static fc_constraint
-turned(fc_constraint constraint, bool transpose)
-{
-	size_t		swap = constraint.per_row;
-
-	if (transpose)
-	{
-		constraint.per_row = constraint.per_column;
-		constraint.per_column = swap;
-	}
-	return constraint;
-}
-
 /* Of R_(i + 1); the last residual is the last factor. */
 static fc_constraint
-residual_constraint(const fc_target *target, const fc_factors *factors, size_t i)
+residual_constraint(const fc_target *whole, const fc_factors *wanted, size_t i)
 {
-	bool		transpose = target->d >= target->k;
-	fc_constraint own = turned(factors->constraint[place_of(target, factors, i + 1)], transpose);
-	size_t		budget = larger(target->k, target->d) >> (i + 1);
+	fc_constraint own = wanted->constraint[i + 1];
+	size_t		budget = whole->k >> (i + 1);
 
-	if (i + 2 < factors->count)
+	if (i + 2 < wanted->count)
 	{
 		own.per_row = larger(own.per_row, budget);
 		own.per_column = larger(own.per_column, budget);
@@ -47,14 +24,11 @@ residual_constraint(const fc_target *target, const fc_factors *factors, size_t i
 	return own;
 }
 
-/* ---- peeling ---- */
-
 typedef struct peeling
 {
-	const fc_target *target;
 	const fc_palm_options *options;
 	fc_arena   *arena;
-	const fc_factors *wanted;
+	const fc_factors *wanted;	/* of T */
 	fc_target	whole;			/* T */
 	double	   *residual;		/* dense, inner x inner */
 	fc_factors	all;
@@ -97,8 +71,8 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 		densify(rest, p->residual);
 		part = (fc_target) {p->residual, NULL, rest->rows, rest->columns};
 	}
-	constraint[0] = turned(p->wanted->constraint[place_of(p->target, p->wanted, i)], p->target->d >= p->target->k);
-	constraint[1] = residual_constraint(p->target, p->wanted, i);
+	constraint[0] = p->wanted->constraint[i];
+	constraint[1] = residual_constraint(&p->whole, p->wanted, i);
 	fc_factors_take(p->arena, part.k, part.d, 2, constraint, &two);
 	options.warm = false;
 	options.pursuit = false;
@@ -117,45 +91,37 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 	fc_palm(&p->whole, &options, p->arena, &p->all, result);
 }
 
-/* The factors found, turned back into the caller's. */
-static void
-hand_over(const peeling *p, fc_factors *factors)
-{
-	bool		turned = p->target->d >= p->target->k;
-
-	for (size_t i = 0; i < p->all.count; i++)
-	{
-		fc_sparse_pair *to = &factors->factor[place_of(p->target, factors, i)];
-
-		fc_sparse_copy(turned ? &p->all.factor[i].transposed : &p->all.factor[i].plain, &to->plain);
-		fc_sparse_pair_changed(to);
-	}
-	factors->lambda = p->all.lambda;
-}
-
 void
 fc_hierarchical(const fc_target *target, const fc_palm_options *options,
 				fc_arena *arena, fc_factors *factors, fc_palm_result *result)
 {
 	size_t		inner = smaller(target->k, target->d);
 	fc_mark		used = fc_arena_mark(arena);
-	peeling		p = {.target = target,.options = options,.arena = arena,.wanted = factors};
+	peeling		p = {.options = options,.arena = arena,.wanted = factors,.whole = {target->u, NULL, target->k, target->d}};
 	fc_palm_options last = *options;
+	bool		turned = target->d >= target->k;
 
 	if (factors->count > 1)
 	{
-		p.whole = (fc_target) {target->u, NULL, target->k, target->d};
 		p.residual = FC_TAKE(arena, inner * inner, double);
-		if (target->d >= target->k)
+		if (turned)
 		{
-			double	   *turned = FC_TAKE(arena, target->k * target->d, double);
+			double	   *u = FC_TAKE(arena, target->k * target->d, double);
 
-			transpose(target, turned);
-			p.whole = (fc_target) {turned, NULL, target->d, target->k};
+			transpose(target, u);
+			p.whole = (fc_target) {u, NULL, target->d, target->k};
+			fc_factors_transpose(factors);
 		}
 		for (size_t i = 0; i + 1 < factors->count; i++)
 			peel(&p, i, result);
-		hand_over(&p, factors);
+		for (size_t i = 0; i < factors->count; i++)
+		{
+			fc_sparse_copy(&p.all.factor[i].plain, &factors->factor[i].plain);
+			fc_sparse_pair_changed(&factors->factor[i]);
+		}
+		factors->lambda = p.all.lambda;
+		if (turned)
+			fc_factors_transpose(factors);
 		last.warm = true;
 	}
 	fc_palm(target, &last, arena, factors, result);

@@ -168,6 +168,9 @@ void		fc_factors_start(fc_factors *factors);
 void		fc_factors_start_rows(fc_factors *factors, double *length);
 size_t		fc_factors_nonzeros(const fc_factors *factors);
 
+/* (S_1 .. S_Q)' = S_Q' .. S_1', each held to its set as before. */
+void		fc_factors_transpose(fc_factors *factors);
+
 /* Values that factors held to lines of `sparsity` hold at most; the greatest sparsity within a budget, at least 1. */
 size_t		fc_sparsity_budget(size_t k, size_t d, size_t count, size_t sparsity);
 size_t		fc_sparsity_within(size_t k, size_t d, size_t count, size_t budget);

@@ -28,7 +28,6 @@ typedef struct qkmeans_work
 	double	   *weight;			/* k */
 	double	   *moved_mean;		/* the same with empty clusters given rows */
 	double	   *moved_weight;
-	double	   *row;			/* d */
 	fc_scratch	scratch;
 	float	   *half_norms;
 	float	   *rows;			/* k x d: of the product */
@@ -119,7 +118,6 @@ take_work(qkmeans_work *w)
 	w->weight = FC_TAKE(w->arena, w->k, double);
 	w->moved_mean = FC_TAKE(w->arena, w->k * w->d, double);
 	w->moved_weight = FC_TAKE(w->arena, w->k, double);
-	w->row = FC_TAKE(w->arena, w->d, double);
 	w->scratch = fc_take_scratch(w->arena, fc_operator_scratch_bound(w->k, w->d, count));
 	w->half_norms = FC_TAKE(w->arena, w->k, float);
 	w->rows = FC_TAKE(w->arena, w->k * w->d, float);
@@ -151,34 +149,65 @@ make_operator(qkmeans_work *w, fc_operator *op)
 	w->op = op;
 }
 
+/* One scan of op: per cluster the weight and the mean of its rows, and the sums of squares. */
+static void
+scan(const fc_operator *op, const fc_row_source *source, fc_arena *arena, double *weights, double *means, fc_measure *measure)
+{
+	fc_mark		used = fc_arena_mark(arena);
+	double	   *row = FC_TAKE(arena, op->d, double);
+	double	   *mean = FC_TAKE(arena, op->d, double);
+	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(op));
+	double		sum = 0.0;
+	double		between = 0.0;
+
+	source->scan(source->ctx, op, &measure->objective, weights, means);
+	memset(mean, 0, op->d * sizeof(double));
+	for (size_t j = 0; j < op->k; j++)
+		sum += weights[j];
+	for (size_t j = 0; j < op->k; j++)
+		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
+			mean[i] += weights[j] / sum * means[j * op->d + i];
+	measure->scatter = 0.0;
+	for (size_t j = 0; j < op->k; j++)
+	{
+		fc_check();
+		fc_operator_row(op, j, scratch, row);
+		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
+		{
+			double		u = means[j * op->d + i];
+
+			between += weights[j] * (u - row[i]) * (u - row[i]);
+			measure->scatter += weights[j] * (u - mean[i]) * (u - mean[i]);
+		}
+	}
+	measure->wcss = fmax(measure->objective - between, 0.0);
+	measure->scatter += measure->wcss;
+	fc_arena_release(arena, used);
+}
+
 /* Scan and report the step. */
 static void
 look(qkmeans_work *w)
 {
-	double		between = 0.0;
+	fc_measure	found;
 
-	w->source->scan(w->source->ctx, w->op, &w->step.objective, w->weight, w->mean);
+	scan(w->op, w->source, w->arena, w->weight, w->mean, &found);
+	w->step.objective = found.objective;
+	w->step.wcss = found.wcss;
 	w->step.empty = 0;
 	w->step.nonzeros = fc_factors_nonzeros(&w->factors);
 	for (size_t j = 0; j < w->k; j++)
 	{
-		double		square = 0.0;
+		double	   *mean = &w->mean[j * w->d];
 
-		fc_check();
-		w->step.empty += !(w->weight[j] > 0.0);
-		fc_operator_row(w->op, j, w->scratch, w->row);
-		for (size_t i = 0; i < w->d; i++)
+		if (!(w->weight[j] > 0.0))
 		{
-			double	   *mean = &w->mean[j * w->d + i];
-
-			if (!(w->weight[j] > 0.0))
-				*mean = w->row[i];
-			square += (*mean - w->row[i]) * (*mean - w->row[i]);
-			*mean -= w->offset[i];
+			w->step.empty++;
+			fc_operator_row(w->op, j, w->scratch, mean);
 		}
-		between += w->weight[j] * square;
+		for (size_t i = 0; i < w->d; i++)
+			mean[i] -= w->offset[i];
 	}
-	w->step.wcss = fmax(w->step.objective - between, 0.0);
 }
 
 /* Move a row to empty cluster j; returns by how much the SSE to the means falls. */
@@ -391,49 +420,12 @@ fc_measure_ratio(double a, double b, double scatter)
 	return b > least ? a / b : a > least ? a / least : 1.0;
 }
 
-/* From weights and means of the clusters of op, and the objective. */
-static void
-complete_measure(const fc_operator *op, const double *weights, const double *means,
-				 double *row, double *mean, fc_scratch scratch, fc_measure *measure)
-{
-	double		sum = 0.0;
-	double		between = 0.0;
-
-	memset(mean, 0, op->d * sizeof(double));
-	for (size_t j = 0; j < op->k; j++)
-		sum += weights[j];
-	for (size_t j = 0; j < op->k; j++)
-		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
-			mean[i] += weights[j] / sum * means[j * op->d + i];
-	measure->scatter = 0.0;
-	for (size_t j = 0; j < op->k; j++)
-	{
-		fc_check();
-		fc_operator_row(op, j, scratch, row);
-		for (size_t i = 0; i < op->d && weights[j] > 0.0; i++)
-		{
-			double		u = means[j * op->d + i];
-
-			between += weights[j] * (u - row[i]) * (u - row[i]);
-			measure->scatter += weights[j] * (u - mean[i]) * (u - mean[i]);
-		}
-	}
-	measure->wcss = fmax(measure->objective - between, 0.0);
-	measure->scatter += measure->wcss;
-}
-
 void
 fc_measure_operator(const fc_operator *op, const fc_row_source *sample, fc_arena *arena, fc_measure *measure)
 {
 	fc_mark		used = fc_arena_mark(arena);
-	double	   *weights = FC_TAKE(arena, op->k, double);
-	double	   *means = FC_TAKE(arena, op->k * op->d, double);
-	double	   *row = FC_TAKE(arena, op->d, double);
-	double	   *mean = FC_TAKE(arena, op->d, double);
-	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(op));
 
-	sample->scan(sample->ctx, op, &measure->objective, weights, means);
-	complete_measure(op, weights, means, row, mean, scratch, measure);
+	scan(op, sample, arena, FC_TAKE(arena, op->k, double), FC_TAKE(arena, op->k * op->d, double), measure);
 	fc_arena_release(arena, used);
 }
 

@@ -230,24 +230,6 @@ fc_sketch_check(const void *bytes, size_t size)
 	return status;
 }
 
-/* y (n) = basis (x - center) / scale / sigma. */
-static void
-reduce(const fc_spec *spec, const double *x, double *centred, double *y)
-{
-	const double *center = fc_spec_center(spec);
-	const double *scale = fc_spec_scale(spec);
-	const float *basis = fc_spec_basis(spec);
-
-	for (size_t i = 0; i < spec->dim; i++)
-		centred[i] = (x[i] - center[i]) / (scale ? scale[i] : 1.0) / spec->sigma;
-	for (size_t r = 0; r < spec->reduced; r++)
-	{
-		y[r] = basis ? 0 : centred[r];
-		for (size_t i = 0; basis != NULL && i < spec->dim; i++)
-			y[r] += (double) basis[r * spec->dim + i] * centred[i];
-	}
-}
-
 /* z -= weight E phi(N(y, spread^2 I)), for frequencies times ratio; re and im point at these moments. */
 static void
 take_away(const fc_spec *spec, const float *omega, double ratio, const double *y, double weight, double spread,
@@ -300,7 +282,7 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 		total += weights[j];
 	for (size_t j = 0; j < k; j++)
 	{
-		reduce(spec, centroids + j * spec->dim, centred, y);
+		fc_spec_reduce(spec, centroids + j * spec->dim, centred, y);
 		for (size_t s = 0; s < spec->scales; s++)
 			take_away(spec, omega, spec->sigma / fc_spec_sigmas(spec)[s], y,
 							   total > 0 ? weights[j] / total : 1.0 / (double) k, spreads[j] / spec->sigma,

@@ -269,3 +269,21 @@ fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale)
 	parts->center = center;
 	parts->scale = scale;
 }
+
+void
+fc_spec_reduce(const fc_spec *spec, const double *x, double *centred, double *y)
+{
+	const double *center = fc_spec_center(spec);
+	const double *scale = fc_spec_scale(spec);
+	const float *basis = fc_spec_basis(spec);
+
+	for (size_t i = 0; i < spec->dim; i++)
+		centred[i] = (x[i] - center[i]) / (scale ? scale[i] : 1.0) / spec->sigma;
+	for (size_t r = 0; r < spec->reduced; r++)
+	{
+		fc_check();
+		y[r] = basis ? 0 : centred[r];
+		for (size_t i = 0; basis != NULL && i < spec->dim; i++)
+			y[r] += (double) basis[r * spec->dim + i] * centred[i];
+	}
+}

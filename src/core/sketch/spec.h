@@ -200,4 +200,7 @@ fc_spec_parts fc_spec_parts_of(const fc_spec *spec);
  */
 void		fc_spec_parts_in_units(fc_spec_parts *parts, double *center, double *scale);
 
+/* y (reduced) of a row x; centred (dim) is work. */
+void		fc_spec_reduce(const fc_spec *spec, const double *x, double *centred, double *y);
+
 #endif							/* FC_SKETCH_SPEC_H */

@@ -432,34 +432,52 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n
 
 /* ---- results ---- */
 
+/* The sum at place i of cluster j, which has waiting rows. */
+static double
+finish_sum(const fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t j, size_t i, const work *waiting)
+{
+	fc_pair		sum = parts->sums[j * parts->width + i];
+
+	for (size_t r = 0; r < step->pending; r++)
+		if ((size_t) waiting->labels[r] == j)
+		{
+			const double *x = parts->x + r * op->d;
+
+			add(&sum, parts->w[r] * (step->kind == FC_STEP_LLOYD ? x[i] : sqrt(fc_operator_distance(op, j, x, waiting->scratch))));
+		}
+	return fc_pair_value(sum);
+}
+
 void
 fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 {
 	fc_step_parts parts = fc_step_open(step);
+	fc_pair		total = step->total;
 	fc_operator op;
 	work		waiting;
 
 	fc_operator_view(parts.header, &op);
 	waiting = label_waiting(step, &parts, &op, scratch);
 	result->count = step->count + (int64_t) step->pending;
-	result->total = fc_pair_value(step->total);
-	memcpy(result->counts, parts.counts, op.k * sizeof(int64_t));
-	for (size_t j = 0; j < op.k; j++)
-		result->weights[j] = fc_pair_value(parts.weights[j]);
-	for (size_t i = 0; i < op.k * parts.width; i++)
-		result->sums[i] = fc_pair_value(parts.sums[i]);
 	for (size_t r = 0; r < step->pending; r++)
+		add(&total, parts.w[r] * fc_operator_distance(&op, (size_t) waiting.labels[r], parts.x + r * op.d, waiting.scratch));
+	result->total = fc_pair_value(total);
+	for (size_t j = 0; j < op.k; j++)
 	{
-		size_t		j = (size_t) waiting.labels[r];
-		const double *x = parts.x + r * op.d;
-		double		squared = fc_operator_distance(&op, j, x, waiting.scratch);
+		fc_pair		weight = parts.weights[j];
 
 		fc_check();
-		result->counts[j]++;
-		result->weights[j] += parts.w[r];
-		result->total += parts.w[r] * squared;
+		result->counts[j] = parts.counts[j];
+		for (size_t r = 0; r < step->pending; r++)
+			if ((size_t) waiting.labels[r] == j)
+			{
+				result->counts[j]++;
+				add(&weight, parts.w[r]);
+			}
+		result->weights[j] = fc_pair_value(weight);
 		for (size_t i = 0; i < parts.width; i++)
-			result->sums[j * parts.width + i] += parts.w[r] * (step->kind == FC_STEP_LLOYD ? x[i] : sqrt(squared));
+			result->sums[j * parts.width + i] = result->counts[j] == parts.counts[j] ? fc_pair_value(parts.sums[j * parts.width + i])
+				: finish_sum(step, &parts, &op, j, i, &waiting);
 	}
 }
 

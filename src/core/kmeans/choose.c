@@ -381,8 +381,8 @@ try_all(k_search *s, size_t most)
 }
 
 void
-fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
-			fc_choice *choice)
+fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart, const fc_kmeans_options *options,
+			fc_arena *arena, fc_choice *choice)
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		kept = *rows;
@@ -410,7 +410,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_opti
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
 	else
 	{
-		s.halves = fc_halves_deal(&kept, options->seed, arena);
+		s.halves = fc_halves_deal(&kept, kept.d == rows->d ? apart : NULL, options->seed, arena);
 		try_all(&s, most_clusters(kept.n, max_k));
 	}
 	fc_arena_release(arena, mark);

@@ -61,10 +61,10 @@ typedef struct fc_choice
 double		fc_choose_k_operations(size_t n, size_t d, size_t max_k);
 
 /*
- * trim: the share of the rows farthest from their median (numerics/selection.h) that is left out; options: of each search.  There
- * are rows.
+ * trim: the share of the rows farthest from their median (numerics/selection.h) that is left out; apart: d, coordinates of two values that
+ * are known to tell clusters, or NULL; options: of each search.  There are rows.
  */
-void		fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const fc_kmeans_options *options, fc_arena *arena,
-						fc_choice *choice);
+void		fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart, const fc_kmeans_options *options,
+						fc_arena *arena, fc_choice *choice);
 
 #endif							/* FC_KMEANS_CHOOSE_H */

@@ -176,12 +176,12 @@ step_of(const fc_halves *h, size_t c)
 
 /* Values that repeat become even laws, of a step to either side. */
 static void
-spread_values(fc_halves *h, fc_rng *rng, fc_arena *arena)
+spread_values(fc_halves *h, const bool *apart, fc_rng *rng, fc_arena *arena)
 {
 	h->y = h->x;
 	for (size_t c = 0; c < h->d; c++)
 	{
-		double		step = step_of(h, c);
+		double		step = apart != NULL && apart[c] ? 0.0 : step_of(h, c);
 
 		if (step == 0.0)
 			continue;
@@ -196,7 +196,7 @@ spread_values(fc_halves *h, fc_rng *rng, fc_arena *arena)
 }
 
 fc_halves
-fc_halves_deal(const fc_rows *rows, uint64_t seed, fc_arena *arena)
+fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed, fc_arena *arena)
 {
 	fc_halves	h = {.x = FC_TAKE(arena, rows->n * rows->d, float),.n = rows->n,.d = rows->d};
 	fc_rng		rng = fc_rng_start(seed, STREAM_HALVES);
@@ -211,7 +211,7 @@ fc_halves_deal(const fc_rows *rows, uint64_t seed, fc_arena *arena)
 			memcpy(h.x + i * h.d, h.x + j * h.d, row_size);
 		memcpy(h.x + j * h.d, rows->x + i * h.d, row_size);
 	}
-	spread_values(&h, &rng, arena);
+	spread_values(&h, apart, &rng, arena);
 	return h;
 }
 

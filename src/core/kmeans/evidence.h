@@ -41,8 +41,8 @@ typedef struct fc_halves
 	size_t		d;
 } fc_halves;
 
-/* Weights are not looked at.  There are two rows at least. */
-fc_halves	fc_halves_deal(const fc_rows *rows, uint64_t seed, fc_arena *arena);
+/* Weights are not looked at.  There are two rows at least.  apart: d, coordinates whose values are not spread, or NULL. */
+fc_halves	fc_halves_deal(const fc_rows *rows, const bool *apart, uint64_t seed, fc_arena *arena);
 
 /* Of either half. */
 typedef struct fc_half_centroids

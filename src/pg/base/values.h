@@ -33,12 +33,10 @@ extern char *value_text(const struct varlena *value);
 /* For describe(): the key, and the numbers as a JSON list. */
 extern void append_json_list(StringInfo json, const char *key, const double *values, Size count);
 
-/* The entry point prefix_in of a type; and with it prefix_recv, of one that clients read and write. */
-#define VALUE_TYPE_IN(prefix, type) \
-SQL_FUNCTION(prefix##_in) { return value_in(fcinfo, &(type)); } \
-extern int	no_such_variable
+/* The entry points prefix_in and prefix_recv of a type. */
 #define VALUE_TYPE(prefix, type) \
+SQL_FUNCTION(prefix##_in) { return value_in(fcinfo, &(type)); } \
 SQL_FUNCTION(prefix##_recv) { return value_recv(fcinfo, &(type)); } \
-VALUE_TYPE_IN(prefix, type)
+extern int	no_such_variable
 
 #endif							/* FASTCLUST_VALUES_H */

@@ -14,13 +14,18 @@
 static const value_type spec_type = {"drift_spec", fc_drift_spec_check};
 static const value_type counts_type = {"drift_counts", fc_drift_counts_check};
 
-VALUE_TYPE_IN(fastclust_drift_spec, spec_type);
-VALUE_TYPE_IN(fastclust_drift_counts, counts_type);
+VALUE_TYPE(fastclust_drift_spec, spec_type);
+VALUE_TYPE(fastclust_drift_counts, counts_type);
 
 /* An aggregate's state may have rows waiting. */
 SQL_FUNCTION(fastclust_drift_counts_out)
 {
 	PG_RETURN_CSTRING(value_text((struct varlena *) drift_counts_closed(DRIFT_COUNTS_ARG(0))));
+}
+
+SQL_FUNCTION(fastclust_drift_counts_send)
+{
+	PG_RETURN_BYTEA_P(drift_counts_closed(DRIFT_COUNTS_ARG(0)));
 }
 
 /* ---- specs prepared ---- */

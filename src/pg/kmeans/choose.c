@@ -24,7 +24,7 @@ move_to_origin(const fc_operator *op, float *x)
 }
 
 fc_choice *
-choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double trim)
+choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double trim, const bool *apart)
 {
 	account		memory = {"choose_k"};
 	fc_choice  *choice = palloc(sizeof(fc_choice));
@@ -49,7 +49,7 @@ choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double
 	options.seed = (uint64) seed;
 	options.sphere = op.metric == FC_COSINE ? &sphere : NULL;
 	arena = hold_arena(&memory);
-	fc_choose_k(&rows, max_k, trim_argument(trim), &options, &arena, choice);
+	fc_choose_k(&rows, max_k, trim_argument(trim), apart, &options, &arena, choice);
 	release_arena(&arena);
 	for (Size i = 0; i < choice->count; i++)
 		choice->tried[i].evidence.cost = choice->tried[i].evidence.cost / unit / unit;

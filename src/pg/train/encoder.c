@@ -245,6 +245,26 @@ with_indicators(const training *t, fc_encoder_header *learned)
 	return flagged_encoder(learned, found);
 }
 
+bool *
+null_dimensions(const train_source *source)
+{
+	fc_encoder	encoder;
+	bool	   *found;
+
+	if (source->encoder == NULL)
+		return NULL;
+	fc_encoder_view((const fc_encoder_header *) source->encoder, &encoder);
+	found = palloc0(encoder.dim * sizeof(bool));
+	for (Size i = 0; i < encoder.features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder.feature[i];
+
+		if (feature->missing && feature->kind != FC_FEATURE_CATEGORY)
+			found[feature->first + feature->width - 1] = true;
+	}
+	return found;
+}
+
 fc_operator_header *
 rows_without_nulls(const training *t, const fc_operator_header *sample)
 {

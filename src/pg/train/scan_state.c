@@ -424,7 +424,7 @@ check_state(const void *bytes, size_t size)
 
 static const value_type state_type = {"aggregate_state", check_state};
 
-VALUE_TYPE_IN(fastclust_state, state_type);
+VALUE_TYPE(fastclust_aggregate_state, state_type);
 
 /* Any state, by its kind. */
 SQL_FUNCTION(fastclust_state_combine)

@@ -201,7 +201,8 @@ tried_clusters(const training *t, const fc_operator_header *sample, Size most)
 {
 	fc_operator_header *rows = rows_without_nulls(t, sample);
 
-	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES))), most, t->seed, number_option(t->options, "trim", 0));
+	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES))), most, t->seed, number_option(t->options, "trim", 0),
+						   null_dimensions(&t->source));
 }
 
 const char *

@@ -1,7 +1,7 @@
 
 -- types: flat, versioned, canonical bytes; text form is hexadecimal
 
---@each @schema@ @type@ @reader@ @writer@ = @extschema@ sketch_spec sketch_spec value; @extschema@ sketch sketch sketch; @extschema@ fastop fastop value; fastclust_internal aggregate_state state value; fastclust_internal drift_spec drift_spec value; fastclust_internal drift_counts drift_counts drift_counts; @extschema@ kernel_projection kernel_projection value; @extschema@ kernel_map kernel_map value; @extschema@ encoder encoder value
+--@each @schema@ @type@ @reader@ @writer@ = @extschema@ sketch_spec sketch_spec value; @extschema@ sketch sketch sketch; @extschema@ fastop fastop value; fastclust_internal aggregate_state aggregate_state value; fastclust_internal drift_spec drift_spec value; fastclust_internal drift_counts drift_counts drift_counts; @extschema@ kernel_projection kernel_projection value; @extschema@ kernel_map kernel_map value; @extschema@ encoder encoder value
 CREATE TYPE @schema@.@type@;
 CREATE FUNCTION fastclust_internal.@type@_in(cstring) RETURNS @type@
     AS 'MODULE_PATHNAME', 'fastclust_@reader@_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -17,8 +17,8 @@ CREATE FUNCTION fastclust_internal.value_bytes_out(value_bytes) RETURNS cstring 
 CREATE TYPE fastclust_internal.value_bytes (INPUT = value_bytes_in, OUTPUT = value_bytes_out, ALIGNMENT = double, STORAGE = external);
 COMMENT ON TYPE value_bytes IS 'internal: the bytes of a value of any type of this extension';
 
--- Clients read and write these in binary, too.
---@each @type@ @send@ @language@ = sketch_spec 'byteasend' internal; sketch 'MODULE_PATHNAME','fastclust_sketch_send' C; fastop 'byteasend' internal; kernel_projection 'byteasend' internal; kernel_map 'byteasend' internal; encoder 'byteasend' internal
+-- binary form: that of bytea
+--@each @type@ @send@ @language@ = sketch_spec 'byteasend' internal; sketch 'MODULE_PATHNAME','fastclust_sketch_send' C; fastop 'byteasend' internal; kernel_projection 'byteasend' internal; kernel_map 'byteasend' internal; encoder 'byteasend' internal; aggregate_state 'byteasend' internal; drift_spec 'byteasend' internal; drift_counts 'MODULE_PATHNAME','fastclust_drift_counts_send' C
 CREATE FUNCTION fastclust_internal.@type@_recv(internal) RETURNS @type@
     AS 'MODULE_PATHNAME', 'fastclust_@type@_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.@type@_send(@type@) RETURNS bytea

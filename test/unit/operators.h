@@ -13,6 +13,18 @@ typedef struct codebook
 	fc_arena	arena;
 } codebook;
 
+/* A view of the operator of one dense factor, whose bytes lie in the arena. */
+static inline void
+view_codebook(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d, fc_arena *arena, fc_operator *op,
+			  double *most)
+{
+	fc_centroid_source source = {.k = k,.d = d,.x = centroids};
+	fc_operator_header *header = (fc_operator_header *) FC_TAKE(arena, fc_codebook_size(k, d), char);
+
+	fc_codebook_write(metric, &source, weights, arena, header, most);
+	fc_operator_view(header, op);
+}
+
 /* Of k x d centroids; unit_arena_free(&c.arena). */
 static inline codebook
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
@@ -20,7 +32,7 @@ make_codebook(const double *centroids, const double *weights, size_t k, size_t d
 	codebook	c = {.arena = unit_arena()};
 	double		most;
 
-	fc_codebook_make(FC_EUCLIDEAN, centroids, weights, k, d, &c.arena, &c.op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, weights, k, d, &c.arena, &c.op, &most);
 	return c;
 }
 

@@ -1,5 +1,6 @@
 /* test_boxes.c - the nearest of many points by a k-d tree, beside all distances */
 #include "unit.h"
+#include "operators.h"
 
 #include <math.h>
 
@@ -78,7 +79,7 @@ test_operator(double unit)
 		weights[j] = 1.0;
 	for (size_t i = 0; i < N * D; i++)
 		x[i] = i < 50 * D ? centroids[i] : centroids[i * 11 % (K * D)] + unit * 0.3 * fc_rng_normal(&rng);
-	fc_codebook_make(FC_EUCLIDEAN, centroids, weights, K, D, &arena, &op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, weights, K, D, &arena, &op, &most);
 	room = unit_arena();
 	fc_operator_screen(&op, &room);
 	CHECK(op.boxes != NULL, "boxes");

@@ -1,5 +1,6 @@
 /* test_draw.c - rows drawn from clusters: their shares, means and spreads; the same from the same seed */
 #include "unit.h"
+#include "operators.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,7 +26,7 @@ draw(uint64_t seed, const double *w, double *rows)
 	float	   *room;
 	fc_status	status;
 
-	fc_codebook_make(FC_EUCLIDEAN, centroids, w, K, D, &arena, &op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, w, K, D, &arena, &op, &most);
 	room = malloc(fc_operator_scratch(&op) * sizeof(float));
 	status = fc_operator_draw(&op, spreads, seed, ROWS, (fc_scratch) {room, fc_operator_scratch(&op)}, shares, rows);
 	free(room);

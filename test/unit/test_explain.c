@@ -7,6 +7,7 @@
 #include "operator/fit.h"
 #include "operator/mixture.h"
 #include "unit.h"
+#include "operators.h"
 
 /* ---- thresholds ---- */
 
@@ -366,28 +367,28 @@ test_profile(void)
 
 /* ---- operators of one dense factor ---- */
 
-typedef struct codebook
+typedef struct stored_book
 {
 	fc_operator op;
 	fc_arena	arena;
 	fc_scratch	scratch;
 	double		weights[8];
-} codebook;
+} stored_book;
 
 static void
-make_book(const double *centroids, const double *weights, size_t k, size_t d, codebook *book)
+make_book(const double *centroids, const double *weights, size_t k, size_t d, stored_book *book)
 {
 	double		most;
 
 	for (size_t j = 0; j < k; j++)
 		book->weights[j] = weights[j];
 	book->arena = unit_arena();
-	fc_codebook_make(FC_EUCLIDEAN, centroids, book->weights, k, d, &book->arena, &book->op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, book->weights, k, d, &book->arena, &book->op, &most);
 	book->scratch = unit_scratch(fc_operator_scratch(&book->op));
 }
 
 static void
-free_book(codebook *book)
+free_book(stored_book *book)
 {
 	free(book->scratch.floats);
 	unit_arena_free(&book->arena);
@@ -397,8 +398,8 @@ free_book(codebook *book)
 static void
 test_quality(void)
 {
-	codebook	op;
-	codebook	rows;
+	stored_book op;
+	stored_book rows;
 	fc_quality	q[3];
 	fc_quality	all;
 	fc_scratch	scratch;
@@ -428,7 +429,7 @@ test_probabilities(void)
 	static const double centroids[] = {0, 0, 4, 0, 0, 5};
 	static const double weights[] = {3, 1, 2};
 	static const double spreads[] = {1, 2, 0.5};
-	codebook	book;
+	stored_book book;
 	double		p[3];
 	double		density[3];
 	double		sum = 0.0;

@@ -96,7 +96,7 @@ make_book(fc_metric metric, size_t k, size_t d, double far, uint64_t seed)
 		if (metric == FC_COSINE)
 			CHECK(fc_unit_row(c, d, c), "a centroid");
 	}
-	fc_codebook_make(metric, b.centroids, weights, k, d, &b.arena, &b.op, &most);
+	view_codebook(metric, b.centroids, weights, k, d, &b.arena, &b.op, &most);
 	return b;
 }
 
@@ -180,7 +180,7 @@ test_ties(void)
 	double		most;
 	fc_scratch	scratch;
 
-	fc_codebook_make(FC_INNER_PRODUCT, centroids, weights, 2, 2, &arena, &op, &most);
+	view_codebook(FC_INNER_PRODUCT, centroids, weights, 2, 2, &arena, &op, &most);
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	CHECK(fc_operator_assign(&op, x, scratch) == 0, "the lowest of equal ones");
 	free(scratch.floats);

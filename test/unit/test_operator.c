@@ -434,26 +434,6 @@ brute_force(const fc_operator *op, const double *x, fc_scratch scratch)
 	return label;
 }
 
-/* A row of floats has the label of the same row in doubles. */
-static bool
-floats_agree(const case_operator *c, const double *x)
-{
-	size_t		d = c->op.d;
-	float	   *floats = unit_alloc(d, sizeof(float));
-	double	   *row = unit_alloc(2 * d, sizeof(double));
-	bool		same;
-
-	for (size_t i = 0; i < d; i++)
-	{
-		floats[i] = (float) x[i];
-		row[i] = (double) floats[i];
-	}
-	same = fc_operator_assign_floats(&c->op, floats, row + d, c->scratch) == fc_operator_assign(&c->op, row, c->scratch);
-	free(floats);
-	free(row);
-	return same;
-}
-
 /* All ways to a label agree with brute force, to the last row. */
 static void
 check_labels(const case_operator *c, const double *x, size_t n, const char *what)
@@ -477,7 +457,6 @@ check_labels(const case_operator *c, const double *x, size_t n, const char *what
 		fc_operator_nearest(op, row, 1, c->scratch, &first, &distance);
 		wrong[0] += fc_operator_assign(op, row, c->scratch) != expected;
 		wrong[1] += (size_t) labels[i] != expected;
-		wrong[3] += !floats_agree(c, row);
 		wrong[2] += (size_t) first != expected || distance != fc_operator_distance(&expanded, expected, row, c->scratch);
 	}
 	CHECK(wrong[0] == 0, "%s: assign wrong in %zu of %zu", what, wrong[0], n);

@@ -12,6 +12,7 @@
 #include "operator/codebook.h"
 #include "sketch/pilot.h"
 #include "sketch/reservoir.h"
+#include "operators.h"
 #include "specs.h"
 
 #define K			5
@@ -221,7 +222,7 @@ label_rows(const planted_rows *p, const double *centroids, const int match[K])
 	double		most;
 	size_t		agree = 0;
 
-	fc_codebook_make(FC_EUCLIDEAN, centroids, weights, K, p->d, &arena, &op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, weights, K, p->d, &arena, &op, &most);
 	CHECK(most > 0, "codebook");
 	CHECK(op.offset != NULL && fc_operator_size(&op) <= fc_codebook_size(K, p->d), "the origin is far, so the mean is the offset");
 	scratch = unit_scratch(fc_operator_scratch(&op));

@@ -2,7 +2,7 @@
  * test_sparse.c - halves are floats exactly; rows of halves and sparse rows make the bytes that the same numbers in double
  * make, with each instruction set.
  */
-#include "base/halves.h"
+#include "base/simd.h"
 #include "sketch/isa.h"
 #include "specs.h"
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/fc.h"
-#include "base/halves.h"
 #include "base/simd.h"
 
 typedef uint32_t word32 __attribute__((may_alias));

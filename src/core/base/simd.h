@@ -7,6 +7,7 @@
 #define FC_BASE_SIMD_H
 
 #include <stdint.h>				/* defines __GLIBC__ where the C library is glibc */
+#include <string.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define FC_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -67,5 +68,25 @@
 #else
 #define FC_SHUFFLE(places, a, b, ...)	__builtin_shuffle(a, b, (places) {__VA_ARGS__})
 #endif
+
+/*
+ * A number of half precision (IEEE 754 binary16) as a float, exactly, without an instruction for it: the 15 bits of the magnitude,
+ * moved up to those of a float, are the number times 2^-112, subnormal ones too.
+ */
+static inline float
+fc_float_of_half(uint32_t half)
+{
+	uint32_t	magnitude = half & UINT32_C(0x7fff);
+	uint32_t	bits = magnitude << 13;
+	float		x;
+
+	memcpy(&x, &bits, sizeof(x));
+	x *= 0x1p112f;
+	memcpy(&bits, &x, sizeof(bits));
+	bits |= magnitude >= UINT32_C(0x7c00) ? UINT32_C(0x7f800000) : 0;	/* infinite, or NaN */
+	bits |= (half & UINT32_C(0x8000)) << 16;
+	memcpy(&x, &bits, sizeof(x));
+	return x;
+}
 
 #endif							/* FC_BASE_SIMD_H */

@@ -13,7 +13,6 @@
 #define MORE_STEPS		25		/* and of each of */
 #define MORE_STARTS		5		/* as many starts where few rows, clusters and dimensions make them cheap: */
 #define START_WORK		0x1p34	/* multiplications in all */
-#define SEEDED_PER_K	((size_t) 4)	/* rows that many centroids are drawn from */
 #define UNIFORM_STREAM	2		/* of random numbers */
 
 size_t
@@ -54,47 +53,21 @@ pick_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, doub
 	}
 }
 
-/* Centroids of n rows: Lloyd's steps from `initial` (k x d), or from k-means++ where it is NULL. */
-static void
-cluster(const float *x, size_t n, size_t d, size_t k, const double *initial, const fc_kmeans_options *options,
-		fc_arena *arena, double *centroids)
-{
-	fc_mark		used = fc_arena_mark(arena);
-	fc_kmeans_result result = {.centroids = centroids,.weights = FC_TAKE(arena, k, double)};
-	fc_rows		rows = {.x = x,.n = n,.d = d};
-
-	fc_kmeans(&rows, k, initial, options, arena, &result);
-	fc_arena_release(arena, used);
-}
-
-/*
- * k-means of the sample.  The seeds of many centroids, which would cost as much as a dozen of Lloyd's steps, are
- * drawn from a part of it.
- */
+/* k-means of the sample. */
 static void
 cluster_rows(const start_work *w, size_t n, size_t d, size_t k, uint64_t seed, double *start)
 {
+	fc_mark		used = fc_arena_mark(w->arena);
 	fc_kmeans_options options = fc_kmeans_defaults();
+	fc_kmeans_result result = {.centroids = start,.weights = FC_TAKE(w->arena, k, double)};
+	fc_rows		rows = {.x = w->ordered,.n = n,.d = d};
 	double		steps = START_WORK / ((double) n * (double) k * (double) d);	/* affordable */
-	size_t		part_rows = smaller(n, SEEDED_PER_K * k);
-	float	   *part;
 
 	options.n_init = (int) fmax(1, fmin(MORE_STARTS, steps / MORE_STEPS));
 	options.iterations = (int) fmax(START_STEPS, fmin(MORE_STEPS, steps / options.n_init));
 	options.seed = seed;
-	if (steps > MORE_STEPS)
-	{
-		cluster(w->ordered, n, d, k, NULL, &options, w->arena, start);
-		return;
-	}
-	part = FC_TAKE(w->arena, part_rows * d, float);
-	for (size_t i = 0; i < part_rows; i++)
-		memcpy(part + i * d, w->ordered + even_row(i, part_rows, n) * d, d * sizeof(float));
-	options.iterations = 0;
-	cluster(part, part_rows, d, k, NULL, &options, w->arena, start);
-	options.n_init = 0;
-	options.iterations = START_STEPS;
-	cluster(w->ordered, n, d, k, start, &options, w->arena, start);
+	fc_kmeans(&rows, k, NULL, &options, w->arena, &result);
+	fc_arena_release(w->arena, used);
 }
 
 fc_status

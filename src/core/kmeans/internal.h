@@ -33,6 +33,13 @@ void		fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroi
 /* distance[r] = ||x_r - c||^2; FC_PACK rows. */
 void		fc_kmeans_pack_distance(const float *packed, size_t d, const float *c, float *distance);
 
+/*
+ * Continue best and label of `rows` rows with the centroids first .. first + count:
+ * score = half_norms[first + j] - dots[r * FC_TILE_CENTROIDS + j].  Ties keep the lower one.
+ */
+void		fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float *half_norms,
+								   size_t first, float *best, int32_t *label);
+
 /* ---- rows, and the state of a search ---- */
 
 /* Rows in the order of the search. */

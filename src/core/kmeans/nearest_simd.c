@@ -10,21 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/simd.h"
+#include "base/lanes.h"
 
-typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
-typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
 typedef int32_t vhalf_int __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 
-#define LANES		(FC_VECTOR_BYTES / 4)
-#define DOUBLES		(FC_VECTOR_BYTES / 8)
-#define QUAD		(4 / DOUBLES)	/* vectors of four doubles */
-#define VECTORS		(FC_PACK / LANES)
+#define VECTORS		(FC_PACK / VECTOR_LANES)
 #define GROUP_CENTROIDS	2	/* centroids whose scores share the registers */
-#define INLINE		static inline __attribute__((always_inline))
-#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 void
 fc_kmeans_pack(const float *x, size_t rows, size_t d, float *packed)
@@ -59,7 +50,7 @@ group_nearest(const float *packed, size_t d, const float *c, const float *half_n
 	for (size_t i = 0; i < d; i++)
 		for (int v = 0; v < VECTORS; v++)
 		{
-			vfloat		x = *(const vfloat *) (packed + i * FC_PACK + v * LANES);
+			vfloat		x = *(const vfloat *) (packed + i * FC_PACK + v * VECTOR_LANES);
 
 			for (size_t j = 0; j < count; j++)
 				score[j][v] -= x * c[(first + j) * d + i];
@@ -99,7 +90,7 @@ pack_distance(const float *packed, size_t d, const float *c, vfloat sum[VECTORS]
 	for (size_t i = 0; i < d; i++)
 		for (int v = 0; v < VECTORS; v++)
 		{
-			vfloat		difference = *(const vfloat *) (packed + i * FC_PACK + v * LANES) - c[i];
+			vfloat		difference = *(const vfloat *) (packed + i * FC_PACK + v * VECTOR_LANES) - c[i];
 
 			sum[v] += difference * difference;
 		}
@@ -137,6 +128,54 @@ fc_kmeans_pack_closest(const float *packed, size_t d, const float *centroids, si
 	}
 	memcpy(best, low, sizeof(low));
 	memcpy(label, argument, sizeof(argument));
+}
+
+/* One row of a tile: lanes keep their own minimum and its position, then are compared in order. */
+FC_CLONES
+static void
+row_nearest(const float *dots, size_t count, const float *half_norms, size_t first, float *best, int32_t *label)
+{
+	vfloat		low = (vfloat) {0} + INFINITY;
+	vint		argument = (vint) {0};
+	vint		here = FC_LANE_NUMBERS;
+	float		smallest = *best;
+	int32_t		where = *label;
+	size_t		j = 0;
+
+	for (; j + VECTOR_LANES <= count; j += VECTOR_LANES, here += VECTOR_LANES)
+	{
+		vfloat		score = *(const vfloat *) (half_norms + first + j) - *(const vfloat *) (dots + j);
+		vint		better = score < low;
+
+		low = (vfloat) choose(better, (vint) score, (vint) low);
+		argument = choose(better, here, argument);
+	}
+	for (int lane = 0; lane < VECTOR_LANES && count >= VECTOR_LANES; lane++)
+	{
+		int32_t		candidate = argument[lane] + (int32_t) first;
+
+		if (low[lane] < smallest || (low[lane] == smallest && candidate < where))
+		{
+			smallest = low[lane];
+			where = candidate;
+		}
+	}
+	for (; j < count; j++)
+		if (half_norms[first + j] - dots[j] < smallest)
+		{
+			smallest = half_norms[first + j] - dots[j];
+			where = (int32_t) (first + j);
+		}
+	*best = smallest;
+	*label = where;
+}
+
+void
+fc_kmeans_tile_nearest(const float *dots, size_t rows, size_t count, const float *half_norms,
+					   size_t first, float *best, int32_t *label)
+{
+	for (size_t r = 0; r < rows; r++)
+		row_nearest(dots + r * FC_TILE_CENTROIDS, count, half_norms, first, best + r, label + r);
 }
 
 INLINE void

@@ -281,9 +281,11 @@ label_tile(fc_kmeans_work *w, size_t start, size_t rows)
 		fc_check();
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) rows, (int) count, (int) d, 1.0f, w->rows.x + start * d, (int) d,
 					w->rounded + first * d, (int) d, 0.0f, w->tile, FC_TILE_CENTROIDS);
-		for (size_t r = 0; r < rows; r++)
+		for (size_t r = 0; w->careful && r < rows; r++)
 			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first, count, first,
 						  w->near + start + r, second + r, w->label + start + r);
+		if (!w->careful)
+			fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, w->near + start, w->label + start);
 	}
 	for (size_t r = 0; w->careful && r < rows; r++)
 		resolve_ties(w, start + r, w->k <= FC_TILE_CENTROIDS ? w->tile + r * FC_TILE_CENTROIDS : NULL, second[r] - w->near[start + r] > bound, bound);

@@ -78,12 +78,11 @@ find_partners(fc_kmeans_work *w, size_t start, size_t rows)
 	fc_splits  *s = &w->splits;
 	size_t		d = w->rows.d;
 	float		best[FC_TILE_ROWS];
-	float		second[FC_TILE_ROWS];
 	int32_t		label[FC_TILE_ROWS];
 
 	for (size_t r = 0; r < rows; r++)
 	{
-		best[r] = second[r] = INFINITY;
+		best[r] = INFINITY;
 		label[r] = (int32_t) (start + r);
 	}
 	for (size_t first = 0; first < w->k; first += FC_TILE_CENTROIDS)
@@ -94,8 +93,7 @@ find_partners(fc_kmeans_work *w, size_t start, size_t rows)
 					w->rounded + first * d, (int) d, 0.0f, w->tile, FC_TILE_CENTROIDS);
 		for (size_t r = 0; first == start && r < rows; r++)
 			w->tile[r * FC_TILE_CENTROIDS + r] = -INFINITY;
-		for (size_t r = 0; r < rows; r++)
-			fc_two_lowest(w->tile + r * FC_TILE_CENTROIDS, w->half + first, count, first, best + r, second + r, label + r);
+		fc_kmeans_tile_nearest(w->tile, rows, count, w->half, first, best, label);
 		fc_check();
 	}
 	for (size_t r = 0; r < rows; r++)

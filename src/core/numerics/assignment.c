@@ -14,6 +14,7 @@
 
 #define NONE SIZE_MAX
 #define MOST_EXACT	((size_t) 512)	/* clusters whose pairs are all looked at: cubic time */
+#define MOST_ROUNDS	10			/* of pairs that are nearest to each other; those that are left then are new */
 
 /* A view that always has rows <= columns. */
 typedef struct matrix
@@ -202,34 +203,18 @@ complete(int32_t *number, size_t k, unsigned char *taken)
 	}
 }
 
-/* ---- many clusters: pairs that are nearest to each other, then the others ---- */
-
 static inline bool
 are_many(size_t k_old, size_t k_new)
 {
 	return k_old > MOST_EXACT && k_new > MOST_EXACT;
 }
 
-typedef struct many_work
-{
-	int32_t    *old_of;			/* k_new: the nearest old cluster */
-	int32_t    *new_of;			/* k_old: the nearest new cluster */
-	unsigned char *taken;		/* k_new or k_old, the larger */
-	int32_t    *new_left;		/* k_new: those without a partner */
-	int32_t    *old_left;		/* k_old */
-	int32_t    *pair;			/* k_new */
-	double	   *old;			/* MOST_EXACT x d */
-	double	   *new;
-} many_work;
-
 size_t
-fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d)
+fc_match_clusters_worksize(size_t k_old, size_t k_new)
 {
-	bool		many = are_many(k_old, k_new);
 	size_t		lists = (k_old + k_new) * (8 * sizeof(double)) + 32 * 64;
 
-	return lists + (many ? MOST_EXACT * MOST_EXACT : k_old * k_new) * sizeof(double) +
-		(many ? 2 * MOST_EXACT * d * sizeof(double) : 0);
+	return lists + (are_many(k_old, k_new) ? 0 : k_old * k_new * sizeof(double));
 }
 
 /* The numbers of k_new clusters that cost (k_new x k_old) least. */
@@ -258,106 +243,92 @@ cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, siz
 	}
 }
 
-/* w->old_of and w->new_of, lowest of equals. */
-static void
-nearest_each(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, const many_work *w)
+/* ---- many clusters: those that are nearest to each other are the same, time and again of those that are left ---- */
+
+typedef struct left
 {
-	fc_mark		used = fc_arena_mark(arena);
-	double	   *least = FC_TAKE(arena, k_old, double);	/* of the old ones */
+	int32_t    *number;			/* clusters without a partner */
+	size_t		count;
+	int32_t    *nearest;		/* the place of the nearest of the other side, lowest of equals */
+	double	   *least;			/* and its distance */
+} left;
 
-	for (size_t i = 0; i < k_old; i++)
-		least[i] = INFINITY;
-	for (size_t j = 0; j < k_new; j++)
+static left
+take_left(size_t k, fc_arena *arena)
+{
+	left		all = {FC_TAKE(arena, k, int32_t), k, FC_TAKE(arena, k, int32_t), FC_TAKE(arena, k, double)};
+
+	for (size_t j = 0; j < k; j++)
+		all.number[j] = (int32_t) j;
+	return all;
+}
+
+static void
+find_nearest(const left *a, const double *of_a, const left *b, const double *of_b, size_t d)
+{
+	for (size_t i = 0; i < a->count; i++)
+		a->least[i] = INFINITY;
+	for (size_t j = 0; j < b->count; j++)
 	{
-		double		nearest = INFINITY;
-
-		for (size_t i = 0; i < k_old; i++)
+		b->least[j] = INFINITY;
+		for (size_t i = 0; i < a->count; i++)
 		{
-			double		length = fc_length_between(new + j * d, old + i * d, d);
+			double		length = fc_length_between(of_a + (size_t) a->number[i] * d, of_b + (size_t) b->number[j] * d, d);
 
 			fc_check();
-			if (length < nearest)
+			if (length < b->least[j])
 			{
-				nearest = length;
-				w->old_of[j] = (int32_t) i;
+				b->least[j] = length;
+				b->nearest[j] = (int32_t) i;
 			}
-			if (length < least[i])
+			if (length < a->least[i])
 			{
-				least[i] = length;
-				w->new_of[i] = (int32_t) j;
+				a->least[i] = length;
+				a->nearest[i] = (int32_t) j;
 			}
 		}
 	}
-	fc_arena_release(arena, used);
 }
 
-/* Clusters that are nearest to each other are the same; *left_new and *left_old are not. */
-static void
-join_mutual(const many_work *w, size_t k_old, size_t k_new, int32_t *number, size_t *left_new, size_t *left_old)
+/* Those of a whose nearest of b has them as its own nearest leave, and get its number where there are numbers. */
+static size_t
+leave_mutual(const left *a, const left *b, int32_t *number, int32_t *kept)
 {
-	*left_new = *left_old = 0;
-	memset(w->taken, 0, larger(k_old, k_new));
-	for (size_t j = 0; j < k_new; j++)
+	size_t		count = 0;
+
+	for (size_t i = 0; i < a->count; i++)
 	{
-		bool		mutual = w->new_of[w->old_of[j]] == (int32_t) j;
+		int32_t		other = a->nearest[i];
 
-		number[j] = mutual ? w->old_of[j] : -1;
-		if (mutual)
-			w->taken[w->old_of[j]] = 1;
-		else
-			w->new_left[(*left_new)++] = (int32_t) j;
+		if (b->nearest[other] != (int32_t) i)
+			kept[count++] = a->number[i];
+		else if (number != NULL)
+			number[a->number[i]] = b->number[other];
 	}
-	for (size_t i = 0; i < k_old; i++)
-		if (!w->taken[i])
-			w->old_left[(*left_old)++] = (int32_t) i;
-}
-
-static void
-gather_left(const double *centroids, const int32_t *left, size_t count, size_t d, double *some)
-{
-	for (size_t i = 0; i < count; i++)
-		memcpy(some + i * d, centroids + (size_t) left[i] * d, d * sizeof(double));
-}
-
-/* Those that are left, MOST_EXACT of each at most: the cheapest pairs. */
-static void
-match_left(const double *old, size_t left_old, const double *new, size_t left_new, size_t d, fc_arena *arena,
-		   const many_work *w, int32_t *number)
-{
-	size_t		count_old = smaller(left_old, MOST_EXACT);
-	size_t		count_new = smaller(left_new, MOST_EXACT);
-	double	   *cost = FC_TAKE(arena, count_old * count_new, double);
-
-	if (count_old == 0 || count_new == 0)
-		return;
-	gather_left(old, w->old_left, count_old, d, w->old);
-	gather_left(new, w->new_left, count_new, d, w->new);
-	cost_pairs(w->old, count_old, w->new, count_new, d, cost);
-	fc_assignment(cost, count_new, count_old, arena, w->pair);
-	for (size_t j = 0; j < count_new; j++)
-		if (w->pair[j] >= 0)
-			number[w->new_left[j]] = w->old_left[w->pair[j]];
+	return count;
 }
 
 static void
 match_many(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, int32_t *number)
 {
-	many_work	w;
-	size_t		left_new;
-	size_t		left_old;
+	left		a = take_left(k_old, arena);
+	left		b = take_left(k_new, arena);
+	int32_t    *kept[2] = {FC_TAKE(arena, k_old, int32_t), FC_TAKE(arena, k_new, int32_t)};
 
-	w.old_of = FC_TAKE(arena, k_new, int32_t);
-	w.new_of = FC_TAKE(arena, k_old, int32_t);
-	w.taken = FC_TAKE(arena, larger(k_old, k_new), unsigned char);
-	w.new_left = FC_TAKE(arena, k_new, int32_t);
-	w.old_left = FC_TAKE(arena, k_old, int32_t);
-	w.pair = FC_TAKE(arena, k_new, int32_t);
-	w.old = FC_TAKE(arena, MOST_EXACT * d, double);
-	w.new = FC_TAKE(arena, MOST_EXACT * d, double);
-	nearest_each(old, k_old, new, k_new, d, arena, &w);
-	join_mutual(&w, k_old, k_new, number, &left_new, &left_old);
-	match_left(old, left_old, new, left_new, d, arena, &w, number);
-	complete(number, k_new, w.taken);
+	for (size_t j = 0; j < k_new; j++)
+		number[j] = -1;
+	for (int round = 0; round < MOST_ROUNDS && a.count > 0 && b.count > 0; round++)
+	{
+		size_t		count;
+
+		find_nearest(&a, old, &b, new, d);
+		count = leave_mutual(&a, &b, NULL, kept[0]);
+		b.count = leave_mutual(&b, &a, number, kept[1]);
+		a.count = count;
+		memcpy(a.number, kept[0], a.count * sizeof(int32_t));
+		memcpy(b.number, kept[1], b.count * sizeof(int32_t));
+	}
+	complete(number, k_new, FC_TAKE(arena, k_new, unsigned char));
 }
 
 void

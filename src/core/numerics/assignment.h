@@ -22,9 +22,9 @@ void		fc_assignment(const double *cost, size_t rows, size_t columns, fc_arena *a
  * of old_i to its nearest other: it saturates, so one cluster that jumped far away does
  * not push those that stayed along a chain (squared distances would).
  *
- * More than 512 clusters before and after: those that are nearest to each other are paired first, and of the others 512.
+ * More than 512 clusters before and after: those that are nearest to each other are paired, then those of the others that are, ten times.
  */
-size_t		fc_match_clusters_worksize(size_t k_old, size_t k_new, size_t d);
+size_t		fc_match_clusters_worksize(size_t k_old, size_t k_new);
 void		fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
 							  fc_arena *arena, int32_t *number);
 

@@ -98,8 +98,4 @@ void		fc_boxes_build(fc_boxes *boxes, const float *points);
  */
 size_t		fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin, float squared[2]);
 
-/* Inner loops: squared distances to the points of a leaf, the least of them comes back; and to two boxes; x of width floats there. */
-float		fc_boxes_leaf_distances(const float *pack, size_t d, const float *x, float *squared);
-void		fc_boxes_distances(const float *const box[2], size_t width, const float *x, float squared[2]);
-
 #endif							/* FC_NUMERICS_KDTREE_H */

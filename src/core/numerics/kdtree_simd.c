@@ -1,11 +1,123 @@
-/* kdtree_simd.c - the inner loops of a tree of boxes; see kdtree.h */
+/* kdtree_simd.c - a balanced tree of boxes; see kdtree.h */
 #include "numerics/kdtree.h"
 
-#include "base/simd.h"
+#include <math.h>
+#include <string.h>
 
+#include "base/simd.h"
+#include "numerics/selection.h"
+
+#define SAMPLE			512		/* points that tell which side of a box is the longest */
+#define LEAST_POINTS	8192	/* fewer are met sooner by packs, from 4 to 32 dimensions (measured) */
+#define REACH			4.0f	/* as kdtree.h says */
+#define SLACK			(1.0f + 0x1p-16f)	/* beyond the rounding of a distance in float */
+
+void
+fc_kdtree_take(fc_arena *arena, size_t n, size_t d, size_t leaf, size_t width, fc_kdtree *tree)
+{
+	*tree = (fc_kdtree) {.n = n,.d = d,.leaf = leaf,.leaves = (n + leaf - 1) / leaf,.width = width};
+	tree->order = FC_TAKE(arena, n, uint32_t);
+	tree->box = FC_TAKE(arena, (2 * tree->leaves - 1) * 2 * width, float);
+}
+
+/* The box of every step-th point first .. last - 1; its longest side. */
+static size_t
+measure_box(const fc_kdtree *t, const float *points, size_t first, size_t last, size_t step, float *box)
+{
+	size_t		d = t->d;
+	float	   *high = box + t->width;
+	size_t		longest = 0;
+
+	for (size_t c = 0; c < t->width; c++)
+	{
+		box[c] = c < d ? INFINITY : -INFINITY;
+		high[c] = -box[c];
+	}
+	for (size_t p = first; p < last; p += step)
+	{
+		const float *x = points + (size_t) t->order[p] * d;
+
+		for (size_t c = 0; c < d; c++)
+		{
+			box[c] = x[c] < box[c] ? x[c] : box[c];
+			high[c] = x[c] > high[c] ? x[c] : high[c];
+		}
+	}
+	for (size_t c = 1; c < d; c++)
+		if (high[c] - box[c] > high[longest] - box[longest])
+			longest = c;
+	return longest;
+}
+
+/* The boxes of all points come from the leaves. */
+static void
+build(const fc_kdtree *t, const float *points, fc_node a)
+{
+	float	   *box = fc_kdtree_box(t, a);
+	const float *left;
+	const float *right;
+	size_t		first = a.first * t->leaf;
+	size_t		last = smaller(a.last * t->leaf, t->n);
+	size_t		longest = measure_box(t, points, first, last, fc_node_is_leaf(a) ? 1 : larger(1, (last - first) / SAMPLE), box);
+
+	fc_check();
+	if (fc_node_is_leaf(a))
+		return;
+	fc_part_rows((fc_coordinate) {points + longest, t->d}, t->order, first, last, fc_node_middle(a) * t->leaf);
+	build(t, points, fc_node_left(a));
+	build(t, points, fc_node_right(a));
+	left = fc_kdtree_box(t, fc_node_left(a));
+	right = fc_kdtree_box(t, fc_node_right(a));
+	for (size_t c = 0; c < t->d; c++)
+	{
+		box[c] = fminf(left[c], right[c]);
+		box[t->width + c] = fmaxf(left[t->width + c], right[t->width + c]);
+	}
+}
+
+void
+fc_kdtree_build(fc_kdtree *tree, const float *points)
+{
+	for (size_t i = 0; i < tree->n; i++)
+		tree->order[i] = (uint32_t) i;
+	build(tree, points, fc_kdtree_root(tree));
+}
+
+/* ---- the nearest ---- */
+
+bool
+fc_boxes_suit(size_t k, size_t d)
+{
+	return d <= FC_BOXES_DIMENSIONS && k >= LEAST_POINTS && k <= UINT32_MAX;
+}
+
+void
+fc_boxes_take(fc_arena *arena, size_t k, size_t d, fc_boxes *boxes)
+{
+	fc_kdtree_take(arena, k, d, FC_BOXES_LEAF, (d + FC_BOXES_LANES - 1) / FC_BOXES_LANES * FC_BOXES_LANES, &boxes->tree);
+	boxes->packs = FC_TAKE(arena, boxes->tree.leaves * d * FC_BOXES_LEAF, float);
+}
+
+/* The points of leaves coordinate by coordinate; lanes beyond the last repeat it. */
+void
+fc_boxes_build(fc_boxes *boxes, const float *points)
+{
+	const fc_kdtree *t = &boxes->tree;
+
+	fc_kdtree_build(&boxes->tree, points);
+	for (size_t p = 0; p < t->leaves * FC_BOXES_LEAF; p++)
+	{
+		const float *x = points + t->order[smaller(p, t->n - 1)] * t->d;
+
+		for (size_t c = 0; c < t->d; c++)
+			boxes->packs[(p / FC_BOXES_LEAF * t->d + c) * FC_BOXES_LEAF + p % FC_BOXES_LEAF] = x[c];
+	}
+}
+
+/* Squared distances to the points of a leaf; the least of them comes back. */
 FC_CLONES
-float
-fc_boxes_leaf_distances(const float *pack, size_t d, const float *x, float *squared)
+static float
+leaf_distances(const float *pack, size_t d, const float *x, float *squared)
 {
 	float		sum[FC_BOXES_LEAF] = {0.0f};
 	float		least[FC_BOXES_LANES];
@@ -30,10 +142,10 @@ fc_boxes_leaf_distances(const float *pack, size_t d, const float *x, float *squa
 	return least[0];
 }
 
-/* max(low - x, x - high, 0)^2, summed in FC_BOXES_LANES lanes; not NaN: bounds may be infinite, x is not. */
+/* Squared distances to two boxes, of max(low - x, x - high, 0)^2, summed in FC_BOXES_LANES lanes; not NaN: bounds may be infinite, x is not. */
 FC_CLONES
-void
-fc_boxes_distances(const float *const box[2], size_t width, const float *x, float squared[2])
+static void
+box_distances(const float *const box[2], size_t width, const float *x, float squared[2])
 {
 	for (int b = 0; b < 2; b++)
 	{
@@ -56,4 +168,83 @@ fc_boxes_distances(const float *const box[2], size_t width, const float *x, floa
 			all += sum[lane];
 		squared[b] = all;
 	}
+}
+
+typedef struct box_search
+{
+	const fc_boxes *b;
+	const float *x;
+	size_t		nearest;
+	float		squared;
+	float		second;			/* of the next point, */
+	float		margin;			/* up to so much beyond REACH times the first */
+} box_search;
+
+/* The second distance, as far as it is wanted. */
+static inline float
+second_of(const box_search *s)
+{
+	return fminf(s->second, REACH * s->squared + s->margin);
+}
+
+/* Centroids that are farther are not searched. */
+static inline float
+limit_of(const box_search *s)
+{
+	return SLACK * second_of(s);
+}
+
+static void
+scan_leaf(box_search *s, size_t leaf)
+{
+	const uint32_t *number = s->b->tree.order + leaf * FC_BOXES_LEAF;
+	size_t		count = smaller(FC_BOXES_LEAF, s->b->tree.n - leaf * FC_BOXES_LEAF);
+	float		squared[FC_BOXES_LEAF];
+	float		least = leaf_distances(s->b->packs + leaf * s->b->tree.d * FC_BOXES_LEAF, s->b->tree.d, s->x, squared);
+
+	for (size_t r = 0; r < count && !(least > limit_of(s)); r++)
+	{
+		bool		nearer = squared[r] < s->squared || (squared[r] == s->squared && number[r] < s->nearest);
+
+		if (nearer || squared[r] < s->second)
+			s->second = nearer ? s->squared : squared[r];
+		if (!nearer)
+			continue;
+		s->squared = squared[r];
+		s->nearest = number[r];
+	}
+}
+
+static void
+visit(box_search *s, fc_node a)
+{
+	const fc_kdtree *t = &s->b->tree;
+	fc_node		child[2] = {fc_node_left(a), fc_node_right(a)};
+	float		gap[2];
+	size_t		nearer;
+
+	if (fc_node_is_leaf(a))
+	{
+		scan_leaf(s, a.first);
+		return;
+	}
+	box_distances((const float *const[2]) {fc_kdtree_box(t, child[0]), fc_kdtree_box(t, child[1])}, t->width, s->x, gap);
+	nearer = gap[1] < gap[0];
+	if (gap[nearer] <= limit_of(s))
+		visit(s, child[nearer]);
+	if (gap[1 - nearer] <= limit_of(s))
+		visit(s, child[1 - nearer]);
+}
+
+size_t
+fc_boxes_nearest_two(const fc_boxes *boxes, const float *x, float margin, float squared[2])
+{
+	float		padded[FC_BOXES_DIMENSIONS] = {0.0f};
+	box_search	s = {.b = boxes,.x = padded,.nearest = SIZE_MAX,.squared = INFINITY,.second = INFINITY,.margin = margin};
+
+	memcpy(padded, x, boxes->tree.d * sizeof(float));
+	visit(&s, fc_kdtree_root(&boxes->tree));
+	squared[0] = s.squared;
+	squared[1] = second_of(&s);
+	return s.nearest;
 }

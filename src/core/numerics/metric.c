@@ -9,15 +9,11 @@
 
 #include <math.h>
 
-#include "base/simd.h"
+#include "base/lanes.h"
 
 #define LANES		8
-#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* of a vector */
-#define HALF		(4 / DOUBLES)	/* vectors of four lanes */
 #define SMALLEST	0x1p-400	/* a greatest magnitude whose squares are sums without loss */
 #define LARGEST		0x1p400
-
-typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 
 const char *
 fc_metric_name(fc_metric metric)
@@ -42,12 +38,12 @@ fc_metric_distance(fc_metric metric, double measured)
 }
 
 static double
-sum_of_lanes(const vdouble sum[2 * HALF])
+sum_of_lanes(const vdouble sum[2 * QUAD])
 {
-	vdouble		half[HALF];
+	vdouble		half[QUAD];
 
-	for (int i = 0; i < HALF; i++)
-		half[i] = sum[i] + sum[HALF + i];
+	for (int i = 0; i < QUAD; i++)
+		half[i] = sum[i] + sum[QUAD + i];
 	return (FC_LANE(half, DOUBLES, 0) + FC_LANE(half, DOUBLES, 2)) + (FC_LANE(half, DOUBLES, 1) + FC_LANE(half, DOUBLES, 3));
 }
 
@@ -55,16 +51,16 @@ sum_of_lanes(const vdouble sum[2 * HALF])
 static double
 square_in_lanes(const double *x, size_t d)
 {
-	vdouble		sum[2 * HALF] = {{0}};
+	vdouble		sum[2 * QUAD] = {{0}};
 	double		tail[LANES] = {0};
 	size_t		i = 0;
 
 	for (; i + LANES <= d; i += LANES)
-		for (size_t v = 0; v < 2 * HALF; v++)
+		for (size_t v = 0; v < 2 * QUAD; v++)
 			sum[v] += *(const vdouble *) (x + i + v * DOUBLES) * *(const vdouble *) (x + i + v * DOUBLES);
 	for (size_t lane = 0; i + lane < d; lane++)
 		tail[lane] = x[i + lane] * x[i + lane];
-	for (size_t v = 0; v < 2 * HALF; v++)
+	for (size_t v = 0; v < 2 * QUAD; v++)
 		sum[v] += *(const vdouble *) (tail + v * DOUBLES);
 	return sum_of_lanes(sum);
 }

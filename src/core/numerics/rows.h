@@ -29,9 +29,6 @@ double		fc_row_gap(const float *x, const float *y, size_t d);
 /* out = x - offset rounded to float (offset NULL is 0); returns ||out||^2 in double. */
 double		fc_shift_row(const double *x, const double *offset, size_t d, float *out);
 
-/* The same of floats, to the bit. */
-double		fc_shift_floats(const float *x, const double *offset, size_t d, float *out);
-
 /* x . v in double. */
 double		fc_row_product(const double *x, const float *v, size_t d);
 

@@ -11,20 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/simd.h"
+#include "base/lanes.h"
 
 #define LANES		16			/* of a dot product */
-#define VECTOR_LANES	(FC_VECTOR_BYTES / 4)	/* of a vector of floats */
-#define DOUBLES		(FC_VECTOR_BYTES / 8)	/* of a vector of doubles */
 #define PARTS		(LANES / VECTOR_LANES)
-#define QUAD		(4 / DOUBLES)	/* vectors of four doubles */
 #define GROUP_ROWS	4			/* rows of the matrix at once */
-#define INLINE		static inline __attribute__((always_inline))
-
-typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
-typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
-typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
 
 typedef struct lanes
 {
@@ -208,17 +199,18 @@ fc_row_square(const float *x, size_t d)
 
 /* A vector of a row about the offset, its squares onto sum. */
 INLINE void
-shift_vector(vdouble value, const double *offset, float *out, vdouble *sum)
+shift_vector(const double *x, const double *offset, float *out, vdouble *sum)
 {
+	vdouble		value = *(const vdouble *) x;
+
 	if (offset != NULL)
 		value -= *(const vdouble *) offset;
 	*(vhalf *) out = FC_NARROW(vhalf, value);
 	*sum += value * value;
 }
 
-/* Of x, or where that is NULL of floats. */
 INLINE double
-shift(const double *x, const float *floats, const double *offset, size_t d, float *out)
+shift(const double *x, const double *offset, size_t d, float *out)
 {
 	vdouble		sums[4 * QUAD] = {{0}};
 	double		sum = 0.0;
@@ -226,11 +218,10 @@ shift(const double *x, const float *floats, const double *offset, size_t d, floa
 
 	for (; i + 16 <= d; i += 16)
 		for (size_t q = 0; q < 4 * QUAD; q++)
-			shift_vector(x != NULL ? *(const vdouble *) (x + i + DOUBLES * q) : widened(floats + i + DOUBLES * q),
-						 offset != NULL ? offset + i + DOUBLES * q : NULL, out + i + DOUBLES * q, &sums[q]);
+			shift_vector(x + i + DOUBLES * q, offset != NULL ? offset + i + DOUBLES * q : NULL, out + i + DOUBLES * q, &sums[q]);
 	for (; i < d; i++)
 	{
-		double		value = (x != NULL ? x[i] : (double) floats[i]) - (offset != NULL ? offset[i] : 0.0);
+		double		value = x[i] - (offset != NULL ? offset[i] : 0.0);
 
 		out[i] = (float) value;
 		sum += value * value;
@@ -242,14 +233,7 @@ FC_CLONES
 double
 fc_shift_row(const double *x, const double *offset, size_t d, float *out)
 {
-	return offset != NULL ? shift(x, NULL, offset, d, out) : shift(x, NULL, NULL, d, out);
-}
-
-FC_CLONES
-double
-fc_shift_floats(const float *x, const double *offset, size_t d, float *out)
-{
-	return offset != NULL ? shift(NULL, x, offset, d, out) : shift(NULL, x, NULL, d, out);
+	return offset != NULL ? shift(x, offset, d, out) : shift(x, NULL, d, out);
 }
 
 /* The squares of a vector of differences onto sum. */
@@ -345,23 +329,7 @@ fc_length_between(const double *x, const double *y, size_t d)
  * Lanes keep their own lowest, second lowest and place, and are compared at the end.
  */
 
-#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
-
-typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
 typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
-
-/* A score enters a lane's two lowest. */
-INLINE void
-enter(vfloat score, vint place, vfloat *low, vfloat *next, vint *argument)
-{
-	vint		better = score < *low;
-	vfloat		loser = (vfloat) choose(better, (vint) *low, (vint) score);
-	vint		closer = loser < *next;
-
-	*low = (vfloat) choose(better, (vint) score, (vint) *low);
-	*argument = choose(better, place, *argument);
-	*next = (vfloat) choose(closer, (vint) loser, (vint) *next);
-}
 
 /* The same of all; NaN does not enter. */
 INLINE void

@@ -4,7 +4,7 @@
  *     assign:   argmin_j ||v_j||^2 / 2 - v_j . (x - o)      = argmin_j ||x - (o + v_j)||
  *
  * One row of a codebook takes bounds where there are many centroids (numerics/screen.c), or boxes of very many
- * (numerics/kdtree.c), and where these do not tell, packs (numerics/rows_simd.c).  Many rows are one matrix product, unless bounds tell most centroids apart.
+ * (numerics/kdtree_simd.c), and where these do not tell, packs (numerics/rows_simd.c).  Many rows are one matrix product, unless bounds tell most centroids apart.
  * Products of several factors, and small codebooks, take FC_BLOCK_ROWS rows through all factors, coordinate by coordinate, and
  * the last factor's results go straight into the two lowest scores of each row.
  *
@@ -464,33 +464,6 @@ fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch)
 		return (size_t) label;
 	scored = fc_operator_score(op, x, scratch.floats);
 	return choose(op, x, scored, scratch.floats + op->d, scratch);
-}
-
-size_t
-fc_operator_assign_floats(const fc_operator *op, const float *x, double *row, fc_scratch scratch)
-{
-	int32_t		label = -1;
-
-	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
-	if (op->screen == NULL && op->boxes == NULL && op->exact.values == NULL)
-	{
-		double		square = fc_shift_floats(x, op->offset, op->d, scratch.floats);
-
-		if (op->packs != NULL)
-			label = packed_label(op, square, scratch.floats);
-		else
-		{
-			fc_scored	scored = fc_operator_score_shifted(op, square, scratch.floats);
-			float		lowest;
-
-			if (fc_count_lowest(scratch.floats + op->d, op->half_norms, op->k, 2.0 * fc_operator_rounding(op, scored), &lowest, &label) != 1)
-				label = -1;
-		}
-	}
-	if (label >= 0)
-		return (size_t) label;
-	fc_widen(x, op->d, row);
-	return fc_operator_assign(op, row, scratch);
 }
 
 void

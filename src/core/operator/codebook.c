@@ -87,37 +87,20 @@ round_centroids(const fc_centroid_source *centroids, const double *offset, float
 	return most;
 }
 
-/* Values go to the header, or where that is NULL to the arena. */
-static void
-make_codebook(fc_metric metric, const fc_centroid_source *centroids, const double *weights, fc_arena *arena,
-			  fc_operator_header *header, fc_operator *op, double *most)
-{
-	double	   *mean = FC_TAKE(arena, centroids->d, double);
-	float	   *half_norms = FC_TAKE(arena, centroids->k, float);
-	bool		far = metric != FC_INNER_PRODUCT && find_mean(centroids, mean);
-	float	   *values;
-
-	*op = codebook_view(centroids->k, centroids->d, far ? mean : NULL, weights, NULL);
-	op->metric = metric;
-	op->factor[0].values = values = header != NULL ? fc_operator_place(op, header) : FC_TAKE(arena, centroids->k * centroids->d, float);
-	*most = round_centroids(centroids, op->offset, values);
-	fc_operator_measure(op, fc_take_scratch(arena, fc_operator_scratch(op)), half_norms);
-}
-
-void
-fc_codebook_make(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d,
-				 fc_arena *arena, fc_operator *op, double *most)
-{
-	make_codebook(metric, &(fc_centroid_source) {.k = k,.d = d,.x = centroids}, weights, arena, NULL, op, most);
-}
-
 size_t
 fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids, const double *weights, fc_arena *arena,
 				  fc_operator_header *header, double *most)
 {
-	fc_operator op;
+	double	   *mean = FC_TAKE(arena, centroids->d, double);
+	float	   *half_norms = FC_TAKE(arena, centroids->k, float);
+	bool		far = metric != FC_INNER_PRODUCT && find_mean(centroids, mean);
+	fc_operator op = codebook_view(centroids->k, centroids->d, far ? mean : NULL, weights, NULL);
+	float	   *values = fc_operator_place(&op, header);
 
-	make_codebook(metric, centroids, weights, arena, header, &op, most);
+	op.metric = metric;
+	op.factor[0].values = values;
+	*most = round_centroids(centroids, op.offset, values);
+	fc_operator_measure(&op, fc_take_scratch(arena, fc_operator_scratch(&op)), half_norms);
 	fc_operator_write(&op, header);
 	return fc_operator_size(&op);
 }

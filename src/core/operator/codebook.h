@@ -24,14 +24,10 @@ typedef struct fc_centroid_source
 } fc_centroid_source;
 
 /*
- * An operator of one dense factor from k x d centroids, whose arrays are in the arena; weights (k) are pointed to.  Centroids of
- * cosines are unit vectors (fc_unit_row) already; inner products take no offset.
+ * An operator of one dense factor from centroids and weights (k), into fc_codebook_size bytes; how many it takes.  Each row is asked for three
+ * times.  Centroids of cosines are unit vectors (fc_unit_row) already; inner products take no offset.
  * *most: the greatest magnitude of a coordinate around the offset, which floats may lose.
  */
-void		fc_codebook_make(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d,
-							 fc_arena *arena, fc_operator *op, double *most);
-
-/* The same written at once, into fc_codebook_size bytes; how many it takes.  Each row is asked for three times. */
 size_t		fc_codebook_write(fc_metric metric, const fc_centroid_source *centroids, const double *weights, fc_arena *arena,
 							  fc_operator_header *header, double *most);
 

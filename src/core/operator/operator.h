@@ -185,9 +185,6 @@ void		fc_operator_project(const fc_operator *op, const float *x, fc_scratch scra
  */
 size_t		fc_operator_assign(const fc_operator *op, const double *x, fc_scratch scratch);
 
-/* The same of floats, which become doubles in row (d) only where more than the two lowest scores are requested. */
-size_t		fc_operator_assign_floats(const fc_operator *op, const float *x, double *row, fc_scratch scratch);
-
 /* The count nearest clusters in order of distance, squared distances beside. */
 void		fc_operator_nearest(const fc_operator *op, const double *x, size_t count, fc_scratch scratch,
 								int32_t *clusters, double *distances);

@@ -10,19 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/simd.h"
+#include "base/lanes.h"
 #include "numerics/rows.h"
 
-typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
-typedef float vfloat4 __attribute__((vector_size(16), aligned(4), may_alias));
-
-#define VECTOR_LANES	(FC_VECTOR_BYTES / 4)
 #define VECTORS		(FC_BLOCK_ROWS / VECTOR_LANES)
 #define GROUP_ROWS	4			/* dense rows at once */
 #define GROUP_VECTORS	(16 / VECTOR_LANES)	/* of lanes at once */
-#define INLINE		static inline __attribute__((always_inline))
-#define choose(mask, a, b)	(((mask) & (a)) | (~(mask) & (b)))
 
 /* ---- one row ---- */
 
@@ -173,24 +166,11 @@ fc_block_fill(const float *rows, size_t columns, size_t first, float *out)
 		fill_lanes(rows + r * columns, columns, out + first + r);
 }
 
-FC_CLONES
 void
 fc_block_empty(const float *block, size_t rows, float *out)
 {
-	vfloat		v[VECTOR_LANES];
-	size_t		c = 0;
-
-	for (; c + VECTOR_LANES <= rows; c += VECTOR_LANES)
-		for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane += VECTOR_LANES)
-		{
-			for (size_t r = 0; r < VECTOR_LANES; r++)
-				v[r] = *(const vfloat *) (block + (c + r) * FC_BLOCK_ROWS + lane);
-			transpose(v);
-			for (size_t r = 0; r < VECTOR_LANES; r++)
-				*(vfloat *) (out + (lane + r) * rows + c) = v[r];
-		}
-	for (; c < rows; c++)
-		for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane++)
+	for (size_t lane = 0; lane < FC_BLOCK_ROWS; lane++)
+		for (size_t c = 0; c < rows; c++)
 			out[lane * rows + c] = block[c * FC_BLOCK_ROWS + lane];
 }
 
@@ -269,21 +249,6 @@ fc_block_apply(const fc_factor *a, const float *x, float *y, float *squares)
 	}
 }
 
-/* A vector of scores of candidate j enters the two lowest. */
-INLINE void
-enter(vfloat score, size_t j, float *lowest, float *second, int32_t *label)
-{
-	vfloat		low = *(const vfloat *) lowest;
-	vfloat		next = *(const vfloat *) second;
-	vint		better = score < low;
-	vfloat		loser = (vfloat) choose(better, (vint) low, (vint) score);
-	vint		closer = loser < next;
-
-	*(vfloat *) lowest = (vfloat) choose(better, (vint) score, (vint) low);
-	*(vfloat *) second = (vfloat) choose(closer, (vint) loser, (vint) next);
-	*(vint *) label = choose(better, (vint) {0} + (int32_t) j, *(const vint *) label);
-}
-
 FC_CLONES
 void
 fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
@@ -303,16 +268,13 @@ fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 
 		for (size_t j = 0; j < count; j++)
 			for (size_t i = 0; i < FC_BLOCK_ROWS; i += VECTOR_LANES)
-				enter(half_norms[r + j] - *(const vfloat *) (y + j * FC_BLOCK_ROWS + i), r + j, lowest + i, second + i, label + i);
+				enter(half_norms[r + j] - *(const vfloat *) (y + j * FC_BLOCK_ROWS + i), (vint) {0} + (int32_t) (r + j),
+					  (vfloat *) (lowest + i), (vfloat *) (second + i), (vint *) (label + i));
 		r += count;
 	}
 }
 
 /* ---- in double ---- */
-
-#define DOUBLE_LANES	(FC_VECTOR_BYTES / 8)
-
-typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 
 /* One coordinate of a block, or of a vector alone. */
 INLINE void
@@ -320,7 +282,7 @@ add_multiple(double value, const double *x, double *y, bool block8)
 {
 	if (!block8)
 		*y += value * *x;
-	for (size_t i = 0; block8 && i < FC_BLOCK8; i += DOUBLE_LANES)
+	for (size_t i = 0; block8 && i < FC_BLOCK8; i += DOUBLES)
 		*(vdouble *) (y + i) += value * *(const vdouble *) (x + i);
 }
 

@@ -8,27 +8,6 @@
 #include "operator/codebook.h"
 #include "operator/fit.h"
 
-#define INLINE	static inline __attribute__((always_inline))
-
-typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
-typedef int64_t vlong __attribute__((vector_size(FC_VECTOR_BYTES)));
-
-#define LANES	(FC_VECTOR_BYTES / 8)
-
-/*
- * Lanes of the two vectors that LANES pairs lie in: of their high parts, and of their low parts.  The same lanes of a vector of
- * high parts and one of low parts are the first half of the pairs, and the second.  VALUES: lanes of values in the order of high parts.
- */
-#if FC_VECTOR_BYTES == 16
-#define EVEN	0, 2
-#define ODD	1, 3
-#define VALUES	0, 1
-#else
-#define EVEN	0, 4, 2, 6
-#define ODD	1, 5, 3, 7
-#define VALUES	0, 2, 1, 3
-#endif
-
 static size_t
 width_of(int kind, size_t d)
 {
@@ -108,62 +87,13 @@ add(fc_pair *p, double x)
 	p->high = sum;
 }
 
-/* LANES pairs += LANES values: add() in lanes. */
-INLINE void
-add_lanes(fc_pair *p, vdouble x)
-{
-	vdouble		first = *(const vdouble *) p;
-	vdouble		second = *(const vdouble *) (p + LANES / 2);
-	vdouble		high = FC_SHUFFLE(vlong, first, second, EVEN);
-	vdouble		low = FC_SHUFFLE(vlong, first, second, ODD);
-	vdouble		value = FC_SHUFFLE(vlong, x, x, VALUES);
-	vdouble		sum = high + value;
-	vdouble		back = sum - high;
-
-	low += (high - (sum - back)) + (value - back);
-	*(vdouble *) p = FC_SHUFFLE(vlong, sum, low, EVEN);
-	*(vdouble *) (p + LANES / 2) = FC_SHUFFLE(vlong, sum, low, ODD);
-}
-
-/* Pairs i .. i + LANES - 1 += weight * x, those below d. */
-INLINE void
-add_block(fc_pair *p, const double *x, double weight, size_t i, size_t d)
-{
-	if (i + LANES <= d)
-		add_lanes(p + i, weight * *(const vdouble *) (x + i));
-	else
-		for (; i < d; i++)
-			add(p + i, weight * x[i]);
-}
-
 /* p += weight * x, d pairs. */
 FC_CLONES
 static void
-add_row(fc_pair *p, const double *x, double weight, size_t d)
+add_row(fc_pair *restrict p, const double *restrict x, double weight, size_t d)
 {
-	size_t		i = 0;
-
-	for (; i + LANES <= d; i += LANES)
-		add_lanes(p + i, weight * *(const vdouble *) (x + i));
-	if (i < d)
-		add_block(p, x, weight, i, d);
-}
-
-/* The same, where x is 0 but for its elements: 0 changes no pair. */
-FC_CLONES
-static void
-add_sparse_row(fc_pair *p, const double *x, const fc_sparse_row *elements, double weight, size_t d)
-{
-	size_t		next = 0;
-
-	for (size_t e = 0; e < elements->count; e++)
-		if (elements->indices[e] >= next)	/* else in the block before */
-		{
-			size_t		i = elements->indices[e] / LANES * LANES;
-
-			add_block(p, x, weight, i, d);
-			next = i + LANES;
-		}
+	for (size_t i = 0; i < d; i++)
+		add(p + i, weight * x[i]);
 }
 
 static inline void
@@ -203,9 +133,9 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t
 	add(&parts->weights[cluster], weight);
 	if (step->kind == FC_STEP_DAVIES_BOULDIN)
 		add(&parts->sums[cluster], weight * sqrt(squared));
-	if (step->kind == FC_STEP_LLOYD && elements != NULL)
-		add_sparse_row(parts->sums + cluster * op->d, x, elements, weight, op->d);
-	else if (step->kind == FC_STEP_LLOYD)
+	for (size_t e = 0; step->kind == FC_STEP_LLOYD && elements != NULL && e < elements->count; e++)	/* 0 changes no pair */
+		add(&parts->sums[cluster * op->d + elements->indices[e]], weight * x[elements->indices[e]]);
+	if (step->kind == FC_STEP_LLOYD && elements == NULL)
 		add_row(parts->sums + cluster * op->d, x, weight, op->d);
 }
 
@@ -397,11 +327,10 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 
 /* ---- many rows at once ---- */
 
-/* Scratch: rows by their clusters; the sum of those of one, and its centroid about the offset. */
+/* Scratch: rows by their clusters, and the sum of those of one. */
 typedef struct rows_work
 {
 	double	   *sum;			/* d */
-	double	   *centroid;		/* d */
 	int32_t    *labels;			/* n */
 	int32_t    *order;			/* n */
 	int32_t    *end;			/* k */
@@ -411,7 +340,7 @@ typedef struct rows_work
 static inline size_t
 rows_floats(const fc_operator *op, size_t n)
 {
-	return (4 * op->d + 2 * n + op->k + 15) / 16 * 16;
+	return (2 * op->d + 2 * n + op->k + 15) / 16 * 16;
 }
 
 size_t
@@ -427,8 +356,7 @@ open_rows_work(const fc_operator *op, size_t n, fc_scratch scratch)
 	rows_work	w = {.sum = (double *) scratch.floats};
 
 	FC_ASSERT(scratch.count >= fc_step_rows_scratch(op, n) && (uintptr_t) scratch.floats % sizeof(double) == 0);
-	w.centroid = w.sum + op->d;
-	w.labels = (int32_t *) (w.centroid + op->d);
+	w.labels = (int32_t *) (w.sum + op->d);
 	w.order = w.labels + n;
 	w.end = w.order + n;
 	w.scratch = (fc_scratch) {scratch.floats + floats, scratch.count - floats};
@@ -455,65 +383,22 @@ order_rows(const rows_work *w, size_t k, size_t n)
 		w->order[w->end[w->labels[r]]++] = (int32_t) r;
 }
 
-/* sum += x; returns ||x - offset - centroid||^2; offset may be NULL. */
-INLINE double
-take_in(const double *x, const double *offset, const double *centroid, size_t d, double *sum)
-{
-	vdouble		square = {0};
-	double		rest = 0.0;
-	size_t		i = 0;
-
-	for (; i + LANES <= d; i += LANES)
-	{
-		vdouble		value = *(const vdouble *) (x + i);
-		vdouble		gap = value;
-
-		if (offset != NULL)
-			gap -= *(const vdouble *) (offset + i);
-		gap -= *(const vdouble *) (centroid + i);
-		*(vdouble *) (sum + i) += value;
-		square += gap * gap;
-	}
-	for (; i < d; i++)
-	{
-		double		gap = (offset != NULL ? x[i] - offset[i] : x[i]) - centroid[i];
-
-		sum[i] += x[i];
-		rest += gap * gap;
-	}
-	for (size_t l = 0; l < LANES; l++)
-		rest += square[l];
-	return rest;
-}
-
-/* The rows of one cluster of a codebook: their sum in w->sum; returns the sum of squares. */
+/* Their sum in w->sum, of rows of one cluster; returns the sum of squares. */
 FC_CLONES
 static double
 sum_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows, size_t count, const rows_work *w)
 {
+	double	   *restrict sum = w->sum;
 	double		squares = 0.0;
 
-	fc_widen(op->factor[0].values + j * op->d, op->d, w->centroid);
-	memset(w->sum, 0, op->d * sizeof(double));
-	for (size_t r = 0; r < count; r++)
-		squares += take_in(x + (size_t) rows[r] * op->d, op->offset, w->centroid, op->d, w->sum);
-	return squares;
-}
-
-/* The same of any operator. */
-static double
-sum_any_rows(const fc_operator *op, size_t j, const double *x, const int32_t *rows, size_t count, const rows_work *w)
-{
-	double		squares = 0.0;
-
-	memset(w->sum, 0, op->d * sizeof(double));
+	memset(sum, 0, op->d * sizeof(double));
 	for (size_t r = 0; r < count; r++)
 	{
-		const double *row = x + (size_t) rows[r] * op->d;
+		const double *restrict row = x + (size_t) rows[r] * op->d;
 
 		squares += fc_operator_distance(op, j, row, w->scratch);
 		for (size_t i = 0; i < op->d; i++)
-			w->sum[i] += row[i];
+			sum[i] += row[i];
 	}
 	return squares;
 }
@@ -524,7 +409,6 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n
 {
 	fc_step_parts parts = fc_step_open(step);
 	rows_work	w = open_rows_work(op, n, scratch);
-	bool		codebook = fc_operator_is_codebook(op) && op->exact.values == NULL;
 	double		total = 0.0;
 
 	FC_ASSERT(step->kind == FC_STEP_LLOYD && step->pending == 0);
@@ -535,7 +419,7 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n
 		size_t		j = (size_t) w.labels[w.order[at]];
 
 		end = (size_t) w.end[j];
-		total += (codebook ? sum_rows : sum_any_rows) (op, j, x, w.order + at, end - at, &w);
+		total += sum_rows(op, j, x, w.order + at, end - at, &w);
 		add_row(parts.sums + j * op->d, w.sum, 1.0, op->d);
 		add(&parts.weights[j], (double) (end - at));
 		parts.counts[j] += (int64_t) (end - at);

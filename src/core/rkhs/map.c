@@ -202,8 +202,9 @@ landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch, double
 		along += x[c] * op->offset[c];
 	if (fc_operator_is_codebook(op))
 	{
+		fc_row_dots(x, op->factor[0].values, op->k, op->d, dots);
 		for (size_t j = 0; j < op->k; j++)
-			dots[j] = along + fc_row_product(x, op->factor[0].values + j * op->d, op->d);
+			dots[j] += along;
 		return;
 	}
 	for (size_t c = 0; c < op->d; c++)
@@ -238,8 +239,7 @@ landmark_distances(const fc_operator *op, const double *x, fc_scratch scratch, d
 
 	if (fc_operator_is_codebook(op))
 	{
-		for (size_t j = 0; j < op->k; j++)
-			distances[j] = fc_row_distance(x, op->offset, op->factor[0].values + j * op->d, op->d);
+		fc_row_distances(x, op->offset, op->factor[0].values, op->k, op->d, distances);
 		return;
 	}
 	square = shifted_dots(op, x, scratch);

@@ -1,5 +1,5 @@
 /*
- * values.h - the elementwise part of kernel blocks: dot products become values, in place; a matrix times a vector.
+ * values.h - the elementwise part of kernel blocks: dot products become values, in place; one row against many.
  */
 #ifndef FC_RKHS_VALUES_H
 #define FC_RKHS_VALUES_H
@@ -14,6 +14,10 @@ double		fc_exponential_values(float *values, size_t count, float left, const flo
 
 /* to += from, converted. */
 void		fc_add_floats(const float *from, size_t count, double *to);
+
+/* distances[j] = ||x - offset - v_j||^2 (offset NULL is 0), dots[j] = <x, v_j>, in double, for the k rows of v (k x d). */
+void		fc_row_distances(const double *x, const double *offset, const float *v, size_t k, size_t d, double *distances);
+void		fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots);
 
 /* y = matrix x (rows x columns, by rows): without BLAS, so that new rows get their features without loading it. */
 void		fc_matrix_apply(const double *matrix, size_t rows, size_t columns, const double *x, double *y);

@@ -155,11 +155,81 @@ fc_add_floats(const float *from, size_t count, double *to)
 		to[i] += (double) from[i];
 }
 
+typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
 typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
 
 #define DOUBLES	(FC_VECTOR_BYTES / 8)
 #define QUAD	(4 / DOUBLES)	/* vectors of four doubles */
 #define GROUP	4				/* rows that share each piece of x, and hide the latency of each other's sums */
+
+/* Of four lanes. */
+INLINE double
+fold(const vdouble sums[QUAD])
+{
+	return (FC_LANE(sums, DOUBLES, 0) + FC_LANE(sums, DOUBLES, 2)) + (FC_LANE(sums, DOUBLES, 1) + FC_LANE(sums, DOUBLES, 3));
+}
+
+/* Of `rows` <= GROUP rows of v: squared distances from x, or with `dot` inner products; the offset is added to them. */
+INLINE void
+compare_rows(const double *x, const double *offset, const float *v, size_t rows, size_t d, bool dot, double *out)
+{
+	vdouble		sums[GROUP][QUAD] = {{{0}}};
+	size_t		whole = d / 4 * 4;
+
+	for (size_t i = 0; i < whole; i += 4)
+		for (size_t q = 0; q < QUAD; q++)
+		{
+			size_t		at = i + q * DOUBLES;
+			vdouble		piece = *(const vdouble *) (x + at);
+
+			for (size_t r = 0; r < rows; r++)
+			{
+				vdouble		row = FC_WIDEN(vdouble, *(const vhalf *) (v + r * d + at));
+
+				if (offset != NULL)
+					row += *(const vdouble *) (offset + at);
+				if (!dot)
+					row = piece - row;
+				sums[r][q] += row * (dot ? piece : row);
+			}
+		}
+	for (size_t r = 0; r < rows; r++)
+	{
+		out[r] = 0.0;
+		for (size_t i = whole; i < d; i++)
+		{
+			double		row = (double) v[r * d + i] + (offset != NULL ? offset[i] : 0.0);
+
+			out[r] += dot ? x[i] * row : (x[i] - row) * (x[i] - row);
+		}
+		out[r] += fold(sums[r]);
+	}
+}
+
+INLINE void
+compare_all(const double *x, const double *offset, const float *v, size_t k, size_t d, bool dot, double *out)
+{
+	size_t		j = 0;
+
+	for (; j + GROUP <= k; j += GROUP)
+		compare_rows(x, offset, v + j * d, GROUP, d, dot, out + j);
+	for (; j < k; j++)
+		compare_rows(x, offset, v + j * d, 1, d, dot, out + j);
+}
+
+FC_CLONES
+void
+fc_row_distances(const double *x, const double *offset, const float *v, size_t k, size_t d, double *distances)
+{
+	compare_all(x, offset, v, k, d, false, distances);
+}
+
+FC_CLONES
+void
+fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots)
+{
+	compare_all(x, NULL, v, k, d, true, dots);
+}
 
 /* The next `rows` <= GROUP elements of y. */
 INLINE void
@@ -179,7 +249,7 @@ apply_rows(const double *matrix, size_t rows, size_t columns, const double *x, d
 		}
 	for (size_t r = 0; r < rows; r++)
 	{
-		y[r] = (FC_LANE(sums[r], DOUBLES, 0) + FC_LANE(sums[r], DOUBLES, 2)) + (FC_LANE(sums[r], DOUBLES, 1) + FC_LANE(sums[r], DOUBLES, 3));
+		y[r] = fold(sums[r]);
 		for (size_t i = whole; i < columns; i++)
 			y[r] += matrix[r * columns + i] * x[i];
 	}

@@ -18,7 +18,6 @@
  */
 #include "sketch/isa.h"
 
-#include "base/halves.h"
 
 #include <math.h>
 #include <string.h>

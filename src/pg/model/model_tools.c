@@ -183,7 +183,7 @@ SQL_FUNCTION(fastclust_nearest_others)
 static Size
 matching_bytes(const fc_operator *old, const fc_operator *new)
 {
-	return fc_match_clusters_worksize(old->k, new->k, old->d) + (old->k + new->k) * old->d * sizeof(double) +
+	return fc_match_clusters_worksize(old->k, new->k) + (old->k + new->k) * old->d * sizeof(double) +
 		Max(fc_operator_scratch(old), fc_operator_scratch(new)) * sizeof(float);
 }
 

@@ -178,32 +178,22 @@ with_metric(const fc_operator_header *header, fc_metric metric)
 typedef struct row_call
 {
 	const fc_operator *op;
-	vector		v;
 	const double *x;
 	fc_scratch	scratch;
 } row_call;
 
-/* Operator in argument 0, vector in argument 1: both checked. */
-static row_call
-checked_arguments(FunctionCallInfo fcinfo)
-{
-	row_call	call;
-
-	call.op = cached_operator(fcinfo, 0, NULL);
-	call.v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
-	check_vector_dim(&call.v, call.op->d, "the operator");
-	check_single_precision(&call.v);
-	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));
-	return call;
-}
-
-/* The same with the row as the operator's metric takes it; x is NULL where it has none. */
+/* Operator in argument 0, vector in argument 1: both checked, the row as the operator's metric takes it; x is NULL where it has none. */
 static row_call
 row_arguments(FunctionCallInfo fcinfo)
 {
-	row_call	call = checked_arguments(fcinfo);
+	row_call	call;
+	vector		v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
 
-	call.x = metric_row(call.op->metric, &call.v, cached_doubles(fcinfo, call.op->d));
+	call.op = cached_operator(fcinfo, 0, NULL);
+	check_vector_dim(&v, call.op->d, "the operator");
+	check_single_precision(&v);
+	call.x = metric_row(call.op->metric, &v, cached_doubles(fcinfo, call.op->d));
+	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));
 	return call;
 }
 
@@ -233,10 +223,7 @@ SQL_FUNCTION(fastclust_assign)
 		default:
 			break;
 	}
-	call = checked_arguments(fcinfo);
-	if (call.v.floats != NULL && op->metric != FC_COSINE && op->regions.clusters == 0)
-		PG_RETURN_INT32((int32) fc_operator_assign_floats(call.op, call.v.floats, cached_doubles(fcinfo, call.op->d), call.scratch));
-	call.x = metric_row(call.op->metric, &call.v, cached_doubles(fcinfo, call.op->d));
+	call = row_arguments(fcinfo);
 	if (call.x == NULL)
 		PG_RETURN_NULL();
 	return label_of_row(fcinfo, op, fc_operator_assign(op, call.x, call.scratch), call.x);

@@ -382,21 +382,25 @@ SQL_FUNCTION(fastclust_sketch_final_moving)
 
 /* ---- operators ---- */
 
+/* Of a copy of the left one; the state of a moving frame, where merge_agg calls it, is ours to change. */
 static Datum
-combined_copy(FunctionCallInfo fcinfo, int sign)
+combined(FunctionCallInfo fcinfo, int sign)
 {
 	fc_sketch  *left = sketch_closed(SKETCH_ARG(0));
-	fc_sketch  *copy = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
+	const fc_sketch *right = sketch_closed(SKETCH_ARG(1));
 
-	PG_RETURN_POINTER(sketch_closed(sketch_combined(copy, sketch_closed(SKETCH_ARG(1)), sign)));
+	if (AggCheckCallContext(fcinfo, NULL) != 0)
+		PG_RETURN_POINTER(sketch_combined(left, right, sign));
+	left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
+	PG_RETURN_POINTER(sketch_closed(sketch_combined(left, right, sign)));
 }
 
 SQL_FUNCTION(fastclust_sketch_plus)
 {
-	return combined_copy(fcinfo, 1);
+	return combined(fcinfo, 1);
 }
 
 SQL_FUNCTION(fastclust_sketch_minus)
 {
-	return combined_copy(fcinfo, -1);
+	return combined(fcinfo, -1);
 }

@@ -160,6 +160,9 @@ SELECT kernel_kmeans('rings', 'id', 'x"; DROP TABLE rings; --', linear_kernel(),
 SELECT kernel_kmeans('rings', 'id', 'x', NULL, 2);
 SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"ranks": 2}');
 SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"method": "two_pass"}');
+SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"rank": 2.5}');
+SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"rank": "2"}');
+SELECT kernel_kmeans('rings', 'id', 'x', linear_kernel(), 2, '{"rank": 10000000000}');
 SELECT nystroem(landmarks_agg(x, linear_kernel(), 5), linear_kernel(), 9) FROM rings;
 SELECT kernel_features(m, ARRAY[1, 2, 3]) FROM map;
 SELECT kernel_features(m, ARRAY[1, -1e19]) FROM map;
@@ -170,6 +173,10 @@ SELECT overlay(p::text placing 'ff' from 3)::kernel_projection FROM made;
 -- odd names are quoted, rights are the caller's
 CREATE SCHEMA "Odd ""schema";
 CREATE TABLE "Odd ""schema"."My 'table" AS SELECT id::smallint AS "Row Id", x AS "x; y" FROM rings;
+SELECT count(*), count(DISTINCT cluster) FROM kernel_kmeans('"Odd ""schema"."My ''table"', 'Row Id', 'x; y', polynomial_kernel(2), 2);
+CREATE DOMAIN "Odd ""schema".number AS integer;
+CREATE DOMAIN "Odd ""schema".id AS "Odd ""schema".number;
+ALTER TABLE "Odd ""schema"."My 'table" ALTER "Row Id" TYPE "Odd ""schema".id;
 SELECT count(*), count(DISTINCT cluster) FROM kernel_kmeans('"Odd ""schema"."My ''table"', 'Row Id', 'x; y', polynomial_kernel(2), 2);
 CREATE ROLE fastclust_nobody;
 SET ROLE fastclust_nobody;

@@ -210,6 +210,9 @@ $server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC
 gives('stranger', 'CREATE TABLE strange.rows (a int); DROP TABLE strange.rows; CREATE TEMP TABLE t (a int); DROP TABLE t', '', 'drop their tables all the same');
 $server->query('GRANT USAGE ON SCHEMA fastclust, fastclust_internal TO PUBLIC; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal FROM PUBLIC');
 gives('stranger', 'CREATE TABLE strange.parts (a int) PARTITION BY LIST (a); CREATE TABLE strange.part PARTITION OF strange.parts DEFAULT; DROP TABLE strange.parts', '', 'and make parts of them where they may call none of our functions');
+$server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO stranger; REVOKE SELECT ON fastclust_internal.own_live_sketches FROM PUBLIC');
+gives('stranger', 'CREATE TABLE strange.alone (a int); DROP TABLE strange.alone', '', 'and tables where they may read none of our views');
+$server->query('GRANT SELECT ON fastclust_internal.own_live_sketches TO PUBLIC; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal FROM stranger');
 
 
 # ---- who writes a followed table may call nothing of ours ----

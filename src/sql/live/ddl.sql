@@ -72,8 +72,10 @@ DECLARE
     live_ids bigint[];
 BEGIN
     IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = 'follow_leaves'
+                 JOIN pg_class v ON v.relnamespace = n.oid AND v.relname = 'own_live_sketches'
                 WHERE n.nspname = 'fastclust_internal' AND c.relname = 'kept_sketches' AND pg_relation_size(c.oid) > 0
-                  AND has_schema_privilege(n.oid, 'USAGE') AND has_schema_privilege('fastclust', 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE')) THEN
+                  AND has_schema_privilege(n.oid, 'USAGE') AND has_schema_privilege('fastclust', 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE')
+                  AND has_table_privilege(v.oid, 'SELECT')) THEN
         live_ids := ARRAY(WITH RECURSIVE above AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass
                                                    UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
                           SELECT l.id FROM fastclust_internal.own_live_sketches l WHERE l.relation IN (SELECT above.id FROM above));

@@ -10,6 +10,7 @@ DECLARE
     of_kmeans CONSTANT text[] := '{n_init,iterations,tolerance}';
     known CONSTANT text[] := '{method,oversampling,columns,seed,rank}' || of_kmeans;
     unknown text;
+    rank CONSTANT jsonb := COALESCE(NULLIF($6 -> 'rank', 'null'), to_jsonb(least($5, 490)));     -- with 10 more the most columns of one pass
     id_is regtype;
     found bigint;
     projection kernel_projection;
@@ -26,7 +27,11 @@ BEGIN
     id_is := feature_type($1, $2);
     IF unknown IS NOT NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is not known', unknown), HINT = name_hint(unknown, known, 'Options are');
-    ELSIF (SELECT COALESCE(NULLIF(t.typbasetype, 0), t.oid) FROM pg_type t WHERE t.oid = id_is) <> ALL ('{smallint,integer,bigint}'::regtype[]) THEN
+    ELSIF (CASE jsonb_typeof(rank) WHEN 'number' THEN rank::numeric % 1 <> 0 ELSE true END) THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "rank" must be a whole number, not %s', rank);
+    ELSIF rank::numeric NOT BETWEEN 1 AND 502 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "rank" is %s, out of range', rank), DETAIL = 'It may be from 1 to 502.';
+    ELSIF (SELECT t.typoutput FROM pg_type t WHERE t.oid = id_is) <> ALL ('{int2out,int4out,int8out}'::regproc[]) THEN     -- a domain has that of its base type
         RAISE datatype_mismatch USING MESSAGE = format('column "%s" is of type %s, but ids are integers', $2, id_is),
             HINT = 'Number the rows, for instance by row_number() over a unique column.';
     END IF;
@@ -37,7 +42,7 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, but there %s only %s row%s', $5, CASE found WHEN 1 THEN 'is' ELSE 'are' END, found, CASE WHEN found > 1 THEN 's' END);
     END IF;
     EXECUTE format('SELECT kernel_projection_agg(t.%I::bigint, t.%I, $1, $2, $3) FROM %s t', $2, $3, $1) INTO projection
-        USING $4, COALESCE(($6 ->> 'rank')::integer, least($5, 490)), $6 - (of_kmeans || 'rank'::text);     -- with 10 more the most columns of one pass
+        USING $4, rank::integer, $6 - (of_kmeans || 'rank'::text);
     centers := (SELECT kmeans_agg(e.y, $5, $6 - '{method,oversampling,columns,rank}'::text[]) FROM embedding_of(projection) e);
     RETURN QUERY SELECT e.id, assign(centers, e.y) FROM embedding_of(projection) e;
 END

@@ -45,17 +45,15 @@ test_sincos(void)
 	CHECK(envelope[0] == 0.0, "exp(-1e6) = %g", envelope[0]);
 }
 
-/* The gradient of the joint cost of `count` atoms against central differences, to 1e-6 of its largest entry. */
+
+/* A gradient against central differences, to 1e-6 of its largest entry; the objective writes `room` of them. */
 static void
-check_gradient(fc_decoding *d, fc_width_mode mode, size_t count, double *x, const char *what)
+check_gradient(fc_objective objective, void *context, size_t variables, size_t room, double *x, const char *what)
 {
-	size_t		variables = fc_refine_variables(d, mode, count);
-	size_t		room = count * (d->n + 2);
 	double	   *gradient = unit_alloc(2 * room, sizeof(double));
 	double	   *other = gradient + room;
 	double		largest = 0.0;
-
-	(void) fc_refine_evaluate(d, mode, count, x, gradient);
+	(void) objective(context, x, gradient);
 	for (size_t i = 0; i < variables; i++)
 		largest = fmax(largest, fabs(gradient[i]));
 	for (size_t i = 0; i < variables; i++)
@@ -66,14 +64,64 @@ check_gradient(fc_decoding *d, fc_width_mode mode, size_t count, double *x, cons
 		double		below;
 
 		x[i] = kept + step;
-		above = fc_refine_evaluate(d, mode, count, x, other);
+		above = objective(context, x, other);
 		x[i] = kept - step;
-		below = fc_refine_evaluate(d, mode, count, x, other);
+		below = objective(context, x, other);
 		x[i] = kept;
 		CHECK(fabs((above - below) / (2.0 * step) - gradient[i]) < 1e-6 * largest,
 			  "%s, variable %zu: %.9g against %.9g", what, i, (above - below) / (2.0 * step), gradient[i]);
 	}
 	free(gradient);
+}
+
+typedef struct joint
+{
+	fc_decoding *d;
+	fc_width_mode mode;
+	size_t		count;
+} joint;
+
+static double
+joint_cost(void *context, const double *x, double *gradient)
+{
+	const joint *j = context;
+
+	return fc_refine_evaluate(j->d, j->mode, j->count, x, gradient);
+}
+
+/* The height of the residual's density at c, as its definition has it. */
+static double
+height_at(const fc_decoding *d, const double *c)
+{
+	double		sum = 0.0;
+
+	for (size_t j = 0; j < d->m; j++)
+	{
+		double		angle = 0.0;
+
+		for (size_t l = 0; l < d->n; l++)
+			angle += PI * d->omega[j * d->n + l] * c[l];
+		sum += d->r_re[j] * cos(angle) + d->r_im[j] * sin(angle);
+	}
+	return sum / (double) d->m;
+}
+
+/* The peak that a single atom climbs: its value and gradient, wherever it stands. */
+static void
+check_peak(fc_decoding *d, fc_rng *rng)
+{
+	for (int place = 0; place < 5; place++)
+	{
+		double		c[4];
+		double		gradient[4];
+		double		value;
+
+		for (size_t l = 0; l < d->n; l++)
+			c[l] = 4.0 * fc_rng_uniform(rng) - 2.0;
+		check_gradient(fc_evaluate_peak, d, d->n, d->n, c, "peak");
+		value = fc_evaluate_peak(d, c, gradient);
+		CHECK(fabs(value + 100.0 * height_at(d, c)) < 1e-11, "peak %g, not %g", value, -100.0 * height_at(d, c));
+	}
 }
 
 static void
@@ -108,7 +156,14 @@ test_gradient(void)
 	for (size_t i = 0; i < K * (N + 2); i++)
 		x[i] = 0.3 + fc_rng_uniform(&rng);
 	for (int mode = FC_WIDTH_NONE; mode <= FC_WIDTH_EACH; mode++)
-		check_gradient(&d, (fc_width_mode) mode, K, x, names[mode]);
+	{
+		joint		j = {&d, (fc_width_mode) mode, K};
+
+		check_gradient(joint_cost, &j, fc_refine_variables(&d, j.mode, K), K * (N + 2), x, names[mode]);
+	}
+	d.r_re = d.z_re;
+	d.r_im = d.z_im;
+	check_peak(&d, &rng);
 	unit_arena_free(&arena);
 }
 

@@ -10,24 +10,83 @@
  *     then 5 once more, ten times as far; polish: again with a width that all atoms share
  *
  * Point atoms have norm 1, so that steps 3 and 4 ask the same of NNLS.  A step beyond the
- * k-th that raises J is undone: J never rises once there are k atoms.  Starts climb by mean shift,
- * which step 5 finishes.
+ * k-th that raises J is undone: J never rises once there are k atoms.  One start climbs by
+ * L-BFGS-B, as in the paper; more climb together by mean shift and the highest is polished.
  *
  * Cost: 2k (L m n a mean-shift step + k m n a gradient).  Keriven, Tremblay, Traonmilin,
  * Gribonval 2017 (compressive K-means), algorithm 1.
  */
 #include "decode/internal.h"
 
-#define CLIMB_ITERATIONS 100
-#define CLIMB_TOLERANCE 1e-3
+#include <math.h>
+#include <string.h>
+
+#include "base/blas.h"
+
+#define CLIMB_ITERATIONS 30
+#define CLIMB_TOLERANCE 1e-2
+#define POLISH_ITERATIONS 100
 #define JOINT_ITERATIONS 100
+#define VALUE_SCALE 100.0		/* f is at most a share of 1 */
+
+double
+fc_evaluate_peak(void *decoding, const double *c, double *gradient)
+{
+	fc_decoding *d = decoding;
+	double	   *cosine = d->refine.cosine;
+	double	   *sine = d->refine.sine;
+	double		scale = VALUE_SCALE / (double) d->m;
+	double		value = 0.0;
+	int			n = (int) d->n;
+
+	memset(gradient, 0, d->n * sizeof(double));
+	for (size_t first = 0; first < d->m; first += FC_FREQUENCY_BLOCK)
+	{
+		size_t		width = fc_block_width(d, first);
+		const double *re = d->r_re + first;
+		const double *im = d->r_im + first;
+
+		fc_features(d, c, NULL, 1, first, width, cosine, sine);
+		for (size_t j = 0; j < width; j++)
+		{
+			value -= scale * (cosine[j] * re[j] + sine[j] * im[j]);
+			cosine[j] = cosine[j] * im[j] - sine[j] * re[j];
+		}
+		cblas_dgemv(CblasRowMajor, CblasTrans, (int) width, n, -scale * FC_PI, d->omega + first * d->n, n,
+					cosine, 1, 1.0, gradient, 1);
+		fc_check();
+	}
+	d->evaluations++;
+	return value;
+}
+
+/* center moves to a maximum of f_r in the box. */
+static void
+climb(fc_decoding *d, double *center)
+{
+	fc_minimizer *w = &d->refine.solver;
+
+	for (size_t l = 0; l < d->n; l++)
+	{
+		w->x[l] = center[l];
+		w->lower[l] = d->lower[l];
+		w->upper[l] = d->upper[l];
+		w->bound_kind[l] = 2;
+	}
+	(void) fc_minimize(w, d->n, fc_evaluate_peak, d, d->options.tolerance, POLISH_ITERATIONS);
+	memcpy(center, w->x, d->n * sizeof(double));
+}
 
 /* Step 1: the new atom behind the mixture's last. */
 static void
 find_atom(fc_decoding *d, fc_mixture *mixture)
 {
+	double	   *best;
+
 	fc_draw_starts(d, mixture, d->starts, d->start);
-	fc_mixture_append(d, d->start + fc_highest_start(d, CLIMB_ITERATIONS, CLIMB_TOLERANCE) * d->n, mixture);
+	best = d->start + (d->starts > 1 ? fc_highest_start(d, CLIMB_ITERATIONS, CLIMB_TOLERANCE) : 0) * d->n;
+	climb(d, best);
+	fc_mixture_append(d, best, mixture);
 }
 
 /* Steps 2 to 5 with the new atom in place; *cost the mixture's before and after. */

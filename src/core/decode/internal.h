@@ -18,6 +18,28 @@
 #define FC_PI 3.14159265358979323846
 #define FC_MID_ITERATIONS 100		/* of a joint refinement on the way */
 
+/* ---- a local minimum of a smooth function between bounds, by L-BFGS-B ---- */
+
+typedef struct fc_minimizer
+{
+	double	   *x;
+	double	   *gradient;
+	double	   *lower;
+	double	   *upper;
+	int		   *bound_kind;		/* 1 lower bound only, 2 both */
+	double	   *wa;				/* L-BFGS-B's own */
+	int		   *iwa;
+} fc_minimizer;
+
+/* The value at x, and the gradient there. */
+typedef double (*fc_objective) (void *context, const double *x, double *gradient);
+
+void		fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w);
+
+/* w->x to a local minimum between the bounds, whose value is returned: until it falls by less than tolerance, relative, or iterations. */
+double		fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *context,
+						double tolerance, int iterations);
+
 /* ---- the stages ---- */
 
 /* sum_i weight_i N(center_i, variance_i I) */
@@ -50,13 +72,7 @@ typedef struct fc_shift_work
 
 typedef struct fc_refine_work
 {
-	double	   *x;				/* centers, weights, variances, each divided by its scale */
-	double	   *slope;			/* the gradient there */
-	double	   *lower;
-	double	   *upper;
-	int		   *bound_kind;		/* 1 lower bound only, 2 both */
-	double	   *wa;				/* L-BFGS-B's own */
-	int		   *iwa;
+	fc_minimizer solver;		/* of centers, weights, variances, each divided by its scale */
 	double	   *scale;
 	double	   *point;			/* x times scale */
 	double	   *gradient;		/* at point; room for a variance an atom in every mode */
@@ -274,6 +290,9 @@ void		fc_cluster_points(fc_decoding *d, size_t count, const double *initial, dou
 
 /* clompr.c; each returns the cost */
 double		fc_clompr(fc_decoding *d, fc_mixture *mixture);
+
+/* -100 f_r and its gradient at one point, an fc_objective; f_r(c) = mean_j Re(r_j exp(-i omega_j . c)), r in d->r_re, d->r_im. */
+double		fc_evaluate_peak(void *decoding, const double *c, double *gradient);
 
 /* sketch_shift.c; memory for model gaussian only */
 void		fc_covariance_take(fc_decoding *d, fc_arena *arena);

@@ -39,6 +39,65 @@
 #define TASK_LENGTH 60
 #define EPSILON 2.220446049250313e-16
 
+/*
+ * ---- L-BFGS-B ----
+ *
+ * Reverse communication: the library asks for values, so the interrupt check runs inside every
+ * evaluation.  Byrd, Lu, Nocedal, Zhu 1995; version 3.0 of their code.
+ */
+
+void
+fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w)
+{
+	size_t		pairs = MEMORY;
+
+	w->x = FC_TAKE(arena, variables, double);
+	w->gradient = FC_TAKE(arena, variables, double);
+	w->lower = FC_TAKE(arena, variables, double);
+	w->upper = FC_TAKE(arena, variables, double);
+	w->bound_kind = FC_TAKE(arena, variables, int);
+	w->wa = FC_TAKE(arena, (2 * pairs + 5) * variables + 11 * pairs * pairs + 8 * pairs, double);
+	w->iwa = FC_TAKE(arena, 3 * variables, int);
+}
+
+static void
+set_task(char *task, const char *word)
+{
+	memset(task, ' ', TASK_LENGTH);
+	memcpy(task, word, strlen(word));
+}
+
+double
+fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *context,
+			double tolerance, int iterations)
+{
+	double		value = 0.0;
+	double		factr = tolerance / EPSILON;
+	double		pgtol = GRADIENT_TOLERANCE;
+	int			n = (int) variables;
+	int			pairs = MEMORY;
+	int			silent = -1;
+	char		task[TASK_LENGTH];
+	char		csave[TASK_LENGTH];
+	int			lsave[4];
+	int			isave[44];
+	double		dsave[29];
+
+	set_task(task, "START");
+	memset(csave, ' ', TASK_LENGTH);
+	for (;;)
+	{
+		setulb_(&n, &pairs, w->x, w->lower, w->upper, w->bound_kind, &value, w->gradient, &factr, &pgtol,
+				w->wa, w->iwa, task, &silent, csave, lsave, isave, dsave, TASK_LENGTH, TASK_LENGTH);
+		if (strncmp(task, "FG", 2) == 0)
+			value = objective(context, w->x, w->gradient);
+		else if (strncmp(task, "NEW_X", 5) != 0 || --iterations <= 0)
+			return value;
+	}
+}
+
+/* ---- the refinement ---- */
+
 /* vectors of FC_FREQUENCY_BLOCK numbers inside refine.block */
 enum
 {
@@ -59,13 +118,7 @@ fc_refine_take(fc_decoding *d, fc_arena *arena)
 	fc_refine_work *w = &d->refine;
 	size_t		variables = fc_refine_variables(d, FC_WIDTH_EACH, d->atoms);
 
-	w->x = FC_TAKE(arena, variables, double);
-	w->slope = FC_TAKE(arena, variables, double);
-	w->lower = FC_TAKE(arena, variables, double);
-	w->upper = FC_TAKE(arena, variables, double);
-	w->bound_kind = FC_TAKE(arena, variables, int);
-	w->wa = FC_TAKE(arena, (2 * MEMORY + 5) * variables + 11 * MEMORY * MEMORY + 8 * MEMORY, double);
-	w->iwa = FC_TAKE(arena, 3 * variables, int);
+	fc_minimizer_take(arena, variables, &w->solver);
 	w->scale = FC_TAKE(arena, variables, double);
 	w->point = FC_TAKE(arena, variables, double);
 	w->gradient = FC_TAKE(arena, variables, double);
@@ -234,7 +287,7 @@ static void
 pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 {
 	const double *scale = d->refine.scale;
-	fc_refine_work *w = &d->refine;
+	fc_minimizer *w = &d->refine.solver;
 	size_t		centers = mixture->count * d->n;
 	size_t		variables = fc_refine_variables(d, mode, mixture->count);
 
@@ -268,83 +321,51 @@ unpack(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture)
 		mixture->variance[i] = mode == FC_WIDTH_SHARED ? variance[0] : variance[i];
 }
 
+typedef struct refinement
+{
+	fc_decoding *d;
+	fc_width_mode mode;
+	size_t		count;			/* atoms */
+	size_t		variables;
+	double		unit;			/* of the cost */
+} refinement;
+
 /* Scaled variables in their own units, into refine.point. */
 static void
-unscale(fc_refine_work *w, size_t variables)
+unscale(const refinement *r, const double *x)
 {
-	for (size_t i = 0; i < variables; i++)
-		w->point[i] = w->x[i] * w->scale[i];
+	for (size_t i = 0; i < r->variables; i++)
+		r->d->refine.point[i] = x[i] * r->d->refine.scale[i];
 }
 
-/* unit J at refine.x, and its gradient in refine.slope. */
 static double
-evaluate_scaled(fc_decoding *d, fc_width_mode mode, size_t count, double unit)
+evaluate_scaled(void *context, const double *x, double *gradient)
 {
-	fc_refine_work *w = &d->refine;
-	size_t		variables = fc_refine_variables(d, mode, count);
+	const refinement *r = context;
+	const double *scale = r->d->refine.scale;
 	double		value;
 
-	unscale(w, variables);
-	value = unit * fc_refine_evaluate(d, mode, count, w->point, w->gradient);
-	for (size_t i = 0; i < variables; i++)
-		w->slope[i] = unit * w->scale[i] * w->gradient[i];
+	unscale(r, x);
+	value = r->unit * fc_refine_evaluate(r->d, r->mode, r->count, r->d->refine.point, r->d->refine.gradient);
+	for (size_t i = 0; i < r->variables; i++)
+		gradient[i] = r->unit * scale[i] * r->d->refine.gradient[i];
 	return value;
-}
-
-static void
-set_task(char *task, const char *word)
-{
-	memset(task, ' ', TASK_LENGTH);
-	memcpy(task, word, strlen(word));
-}
-
-/*
- * refine.x to a local minimum of unit J between the bounds, whose value is returned: until it falls by less than the tolerance, relative,
- * or for so many iterations.  The library asks for values, so the interrupt check runs inside every evaluation.  Byrd, Lu, Nocedal, Zhu
- * 1995 (L-BFGS-B); version 3.0 of their code.
- */
-static double
-minimize(fc_decoding *d, fc_width_mode mode, size_t count, double unit, int iterations)
-{
-	fc_refine_work *w = &d->refine;
-	double		value = 0.0;
-	double		factr = d->options.tolerance / EPSILON;
-	double		pgtol = GRADIENT_TOLERANCE;
-	int			n = (int) fc_refine_variables(d, mode, count);
-	int			pairs = MEMORY;
-	int			silent = -1;
-	char		task[TASK_LENGTH];
-	char		csave[TASK_LENGTH];
-	int			lsave[4];
-	int			isave[44];
-	double		dsave[29];
-
-	set_task(task, "START");
-	memset(csave, ' ', TASK_LENGTH);
-	for (;;)
-	{
-		setulb_(&n, &pairs, w->x, w->lower, w->upper, w->bound_kind, &value, w->slope, &factr, &pgtol,
-				w->wa, w->iwa, task, &silent, csave, lsave, isave, dsave, TASK_LENGTH, TASK_LENGTH);
-		if (strncmp(task, "FG", 2) == 0)
-			value = evaluate_scaled(d, mode, count, unit);
-		else if (strncmp(task, "NEW_X", 5) != 0 || --iterations <= 0)
-			return value;
-	}
 }
 
 /* mixture moves to a local minimum of J from where it is, or as far as iterations go; J there. */
 double
 fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture)
 {
-	double		unit = COST_SCALE / fmax(d->energy, 1e-30);
+	refinement	r = {d, mode, mixture->count, fc_refine_variables(d, mode, mixture->count),
+	COST_SCALE / fmax(d->energy, 1e-30)};
 	double		value;
 
 	set_scales(d, mode, mixture);
 	pack(d, mode, mixture);
-	value = minimize(d, mode, mixture->count, unit, iterations);
-	unscale(&d->refine, fc_refine_variables(d, mode, mixture->count));
+	value = fc_minimize(&d->refine.solver, r.variables, evaluate_scaled, &r, d->options.tolerance, iterations);
+	unscale(&r, d->refine.solver.x);
 	unpack(d, mode, mixture);
-	return value / unit;
+	return value / r.unit;
 }
 
 double

@@ -161,15 +161,42 @@ fc_kernel_embed(const double *w, size_t n, size_t m, size_t ldw, const double *t
 
 /* ---- seeded choices among rows and columns ---- */
 
+/* Is value among sorted[0 .. count)?  Else insert it there. */
+static bool
+insert_sorted(size_t *sorted, size_t count, size_t value)
+{
+	size_t		low = 0;
+	size_t		high = count;
+
+	while (low < high)
+	{
+		size_t		middle = low + (high - low) / 2;
+
+		if (sorted[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < count && sorted[low] == value)
+		return false;
+	memmove(sorted + low + 1, sorted + low, (count - low) * sizeof(size_t));
+	sorted[low] = value;
+	return true;
+}
+
 void
 fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen)
 {
 	fc_rng		rng = fc_rng_start(seed, STREAM_CHOICE);
-	size_t		taken = 0;
 
-	for (size_t i = 0; taken < count; i++)
-		if (fc_rng_below(&rng, n - i) < count - taken)
-			chosen[taken++] = i;
+	for (size_t taken = 0; taken < count; taken++)
+	{
+		size_t		limit = n - count + taken;
+		size_t		draw = fc_rng_below(&rng, limit + 1);
+
+		if (!insert_sorted(chosen, taken, draw))
+			(void) insert_sorted(chosen, taken, limit);
+	}
 }
 
 void

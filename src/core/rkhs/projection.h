@@ -58,7 +58,7 @@ size_t		fc_inverse_root(const double *values, const double *vectors, size_t coun
 
 /* ---- one pass ---- */
 
-/* `count` distinct numbers below n, ascending, uniform without replacement: each is chosen with the probability (still wanted) / (still there). */
+/* `count` distinct numbers below n <= 2^63, ascending, uniform without replacement (Floyd); count^2 work at most. */
 void		fc_choose_distinct(uint64_t seed, size_t n, size_t count, size_t *chosen);
 
 /*

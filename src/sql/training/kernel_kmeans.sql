@@ -36,8 +36,8 @@ BEGIN
             HINT = 'Number the rows, for instance by row_number() over a unique column.';
     END IF;
     PERFORM feature_type($1, $3);
-    -- k clusters need k rows with a vector: known before the pass
-    EXECUTE format('SELECT count(*) FROM (SELECT FROM %s t WHERE t.%I IS NOT NULL LIMIT %s) q', $1, $3, $5) INTO found;
+    -- k clusters need k rows with a vector: known before the pass; Citus takes no subquery without columns
+    EXECUTE format('SELECT count(*) FROM (SELECT 1 FROM %s t WHERE t.%I IS NOT NULL LIMIT %s) q', $1, $3, $5) INTO found;
     IF found BETWEEN 1 AND $5 - 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('k is %s, but there %s only %s row%s', $5, CASE found WHEN 1 THEN 'is' ELSE 'are' END, found, CASE WHEN found > 1 THEN 's' END);
     END IF;

@@ -86,6 +86,20 @@ like($messages, qr/55P03: model "fresh" is being made by another session/, 'nobo
 $server->query("SELECT pg_cancel_backend($session->{backend})");
 $server->finish($session);
 
+# ---- a model that is renamed, and a table of labels that is dropped, while others wait for them ----
+$server->query(q{CREATE TABLE labels AS SELECT id, 1 AS cluster FROM points LIMIT 0; SELECT train('briefly', 'points', 'x', 2, options => '{"quiet": true}')});
+$session = $server->background(q{BEGIN; DROP TABLE labels; SELECT rename_model('briefly', 'brief'); DO $$ BEGIN
+	WHILE (SELECT count(*) FROM pg_locks WHERE NOT granted) < 2 LOOP PERFORM pg_sleep(0.05); END LOOP; END $$; COMMIT;});
+ok($server->wait_until_it_waits($session, 'PgSleep'), 'a session has renamed a model and dropped a table');
+$second = $server->background(q{\set VERBOSITY verbose
+SELECT retrain('briefly')});
+my $third = $server->background(q{\set VERBOSITY verbose
+SELECT write_labels('vector', 'points', 'labels', '{"append": true, "key": "id"}')});
+$server->finish($session);
+like(($server->finish($second))[1], qr/42704: model "briefly" was dropped or renamed concurrently/, 'a retrain says so');
+like(($server->finish($third))[1], qr/42P01: relation with OID \d+ does not exist/, 'and so does write_labels');
+$server->query(q{SELECT drop_model('brief')});
+
 $server->query('ALTER TABLE points RENAME TO gone');
 ($status, $output, $messages) = $server->try(q{SELECT retrain('vector')});
 like($messages, qr/public.points, which model "vector" was trained on, does not exist/, 'a retrain without its table fails and says so');

@@ -21,6 +21,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
+#include "storage/lmgr.h"
 #include "tcop/dest.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -407,7 +408,9 @@ SQL_FUNCTION(fastclust_write_rows)
 	PreventCommandIfReadOnly("INSERT");
 	check_insert(PG_GETARG_OID(1));
 	query = text_to_cstring(PG_GETARG_TEXT_PP(2));
-	relation = table_open(PG_GETARG_OID(1), RowExclusiveLock);
+	LockRelationOid(PG_GETARG_OID(1), RowExclusiveLock);
+	check_insert(PG_GETARG_OID(1)); /* after a wait it may be gone */
+	relation = table_open(PG_GETARG_OID(1), NoLock);
 	SPI_connect();
 	plan = plan_of_rows(query, CURSOR_OPT_PARALLEL_OK);
 	if (SPI_HAS_RECEIVERS && is_plain(relation) && has_columns_of(RelationGetDescr(relation), row_of_plan(plan), false))

@@ -86,7 +86,7 @@ BEGIN
                 HINT = 'Leave out the option nowait to wait for it.';
         END;
         IF held.id IS NULL THEN
-            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped concurrently', model_name);
+            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped or renamed concurrently', model_name);
         END IF;
         IF is_member(held.owner_id) THEN    -- still, after a wait
             RETURN held;

@@ -197,6 +197,27 @@ test_few_rows(void)
 	CHECK(told(200, 3.0, first_cluster, false) == 1 << 2, "of 200 rows");
 }
 
+/* Few NULLs, one of them in a row that is far from all but a complete one. */
+static void
+test_few_nulls(void)
+{
+	for (size_t nulls = 1; nulls <= 12; nulls++)
+	{
+		float		x[ROWS * DIM];
+		bool		informative[COLUMNS];
+
+		plant(x, ROWS, 3.0, never, false);
+		x[WIDTH] = x[(ROWS - 1) * DIM + WIDTH] = 1e4f;
+		for (size_t i = ROWS - nulls; i < ROWS; i++)
+		{
+			x[i * DIM] = 0.0f;
+			x[i * DIM + 1] = 2.0f;
+		}
+		ask(x, ROWS, informative);
+		CHECK(!informative[0], "%zu NULLs", nulls);
+	}
+}
+
 /* A column of one value, however few the rows are. */
 static void
 test_one_value(void)
@@ -220,6 +241,7 @@ main(void)
 	test_telling();
 	test_not_telling();
 	test_few_rows();
+	test_few_nulls();
 	test_one_value();
 	test_donors();
 	return unit_finish();

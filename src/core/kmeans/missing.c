@@ -7,6 +7,7 @@
 #include "numerics/rows.h"
 
 #define ROWS_A_CLUSTER	20		/* at least, of those that are clustered */
+#define LEAST_COUNT		8		/* NULLs, and rows of a cluster, in the second half: a NULL far out, alone in its cluster, would explain much */
 
 typedef struct missing
 {
@@ -247,10 +248,10 @@ explained_by_clusters(const missing *q, size_t c, double z)
 
 	for (size_t j = 0; j < q->m; j++)
 		share += nulls[j] / n;
-	if (!(share > 0.0 && share < 1.0))
+	if (!(share * n >= LEAST_COUNT && share < 1.0))
 		return 0.0;
 	for (size_t j = 0; j < q->m; j++)
-		if (rows[j] > 0)
+		if (rows[j] >= LEAST_COUNT)
 		{
 			double		gap = (double) nulls[j] / rows[j] - share;
 
@@ -291,12 +292,13 @@ fc_missing_informative(float *x, size_t n, size_t d, const fc_missing_column *co
 	take_indicators(&q, x, column);
 	for (size_t c = 0; c < count; c++)
 		informative[c] = is_constant(&q, column, c);
-	if (q.m < 2)
-		return;
-	cluster_rows(&q, seed, arena);
-	group_columns(&q);
-	count_nulls(&q, column);
-	judge(&q, columns, informative);
+	if (q.m >= 2)
+	{
+		cluster_rows(&q, seed, arena);
+		group_columns(&q);
+		count_nulls(&q, column);
+		judge(&q, columns, informative);
+	}
 	fc_arena_release(arena, mark);
 }
 

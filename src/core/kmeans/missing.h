@@ -13,7 +13,8 @@
  *     R^2 >= FC_MISSING_ALONE     where no other column has R^2 >= FC_MISSING_SLIGHT,
  *            FC_MISSING_FEW       where at most half of all columns have, rounded up,
  *            FC_MISSING_MANY      where more have,
- * and always where the column has one value: only its NULLs inform.
+ * and always where the column has one value: only its NULLs inform.  Fewer than eight NULLs of the second half, and clusters of fewer of
+ * its rows, are no evidence.
  * A cluster that is all NULL, but like another of equal size in all other columns, leaves R^2 = 0.1 to 0.4.  Shares of NULLs that merely
  * differ between clusters may leave as much: they are found in many columns where they are found at all, and an indicator would
  * split each cluster in two.  Of columns with |phi| >= FC_MISSING_SAME the first alone is informative: one event is one flag.

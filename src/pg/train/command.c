@@ -73,7 +73,8 @@ train(FunctionCallInfo fcinfo)
 	if (k == 0 && strcmp(method, "density") != 0 && (has_option(options, "group_by") || strcmp(method, "kernel") == 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("k must not be NULL %s", strcmp(method, "kernel") == 0 ? "for method \"kernel\"" : "with option \"group_by\"")));
+				 errmsg("k must not be NULL %s", strcmp(method, "kernel") == 0 ? "for method \"kernel\"" : "with option \"group_by\""),
+				 strcmp(method, "kernel") == 0 ? 0 : errhint("Ask choose_k with the option where for the number of some groups, and give it.")));
 	features = read_features(features_argument(fcinfo, 2, relation, &vector));
 	warn_foreign_code(relation, &features, options);
 	warn_idle_options(method, options);

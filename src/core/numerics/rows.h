@@ -43,13 +43,6 @@ void		fc_two_lowest(const float *dots, const float *half_norms, size_t count, si
 						  float *lowest, float *second, int32_t *label);
 
 /*
- * How many of half_norms[j] - dots[j] are at most bound above the lowest (not above it, for
- * NaN)?  When it is one, label is its number; lowest is always set.
- */
-size_t		fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
-							float *lowest, int32_t *label);
-
-/*
  * Points (k x d) and their half_norms packed for one row at a time: FC_PACKED of them side by side, coordinate by coordinate, then their half norms;
  * lanes beyond the last are never lowest.
  */

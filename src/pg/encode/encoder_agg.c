@@ -446,14 +446,9 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label, const
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("%s is of dimension %u, but of %zu in the rows before", label, cell->length, learner->width)));
-	if (cell->kind == FC_CELL_FLOATS)
-	{
-		fc_learn_floats(learner, cell->floats);
-		return;
-	}
-	for (uint32 i = 0; i < cell->length; i++)
+	for (uint32 i = 0; cell->kind == FC_CELL_DOUBLES && i < cell->length; i++)
 		check_size(label, cell->doubles[i]);
-	fc_learn_doubles(learner, cell->doubles);
+	fc_learn_vector(learner, cell);
 }
 
 /* A value at a path: by its kind, and as a text. */

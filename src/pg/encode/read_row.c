@@ -8,6 +8,7 @@
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
+#include "numerics/rows.h"
 #include "pg/base/options.h"
 #include "pg/encode/encode.h"
 
@@ -197,7 +198,7 @@ finish_row(const prepared_encoder *encoder, bool scaled, double *x)
 		return false;
 	if (!scaled)
 		return true;
-	fc_encoder_into_units(&encoder->view, x);
+	fc_rows_in_units(x, 1, encoder->view.dim, encoder->view.center, encoder->view.scale, x);
 	if (unlikely(!fc_all_finite(x, encoder->view.dim)))
 		reject_far(encoder, x, NULL);
 	return true;

@@ -59,7 +59,7 @@ new_state(int32 d)
 	spec_state *state = palloc0(sizeof(spec_state));
 
 	state->kind = &spec_state_kind;
-	state->sample = fc_reservoir_start((Size) d, 0);
+	state->sample = fc_reservoir_start((Size) d);
 	return state;
 }
 

@@ -22,9 +22,14 @@ void		fc_axpy(double scale, const float *x, size_t n, double *y);
 /* sum of x^2 in float. */
 float		fc_float_square(const float *x, size_t n);
 
-/* sum of x^2, and of (x - y)^2, in double. */
-double		fc_row_square(const float *x, size_t d);
+/* sum of (x - y)^2, and of x^2, in double; y NULL is 0. */
 double		fc_row_gap(const float *x, const float *y, size_t d);
+
+static inline double
+fc_row_square(const float *x, size_t d)
+{
+	return fc_row_gap(x, NULL, d);
+}
 
 /* out = x - offset rounded to float (offset NULL is 0); returns ||out||^2 in double. */
 double		fc_shift_row(const double *x, const double *offset, size_t d, float *out);

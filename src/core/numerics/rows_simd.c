@@ -153,9 +153,9 @@ fc_float_square(const float *x, size_t n)
 	return rest + fold(sum);
 }
 
-/* y NULL is 0. */
-INLINE double
-square_of(const float *x, const float *y, size_t d)
+FC_CLONES
+double
+fc_row_gap(const float *x, const float *y, size_t d)
 {
 	vdouble		sums[QUAD] = {{0}};
 	double		sum = 0.0;
@@ -179,20 +179,6 @@ square_of(const float *x, const float *y, size_t d)
 	for (int lane = 0; lane < 4; lane++)
 		sum += lane_of(sums, lane);
 	return sum;
-}
-
-FC_CLONES
-double
-fc_row_gap(const float *x, const float *y, size_t d)
-{
-	return square_of(x, y, d);
-}
-
-FC_CLONES
-double
-fc_row_square(const float *x, size_t d)
-{
-	return square_of(x, NULL, d);
 }
 
 /* A vector of a row about the offset, its squares onto sum. */
@@ -247,8 +233,9 @@ add_squares(const double *x, const double *offset, const float *v, vdouble *sum)
 	*sum += difference * difference;
 }
 
-INLINE double
-row_distance(const double *x, const double *offset, const float *v, size_t d)
+FC_CLONES
+double
+fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
 {
 	vdouble		sums[4 * QUAD] = {{0}};
 	double		sum = 0.0;
@@ -264,13 +251,6 @@ row_distance(const double *x, const double *offset, const float *v, size_t d)
 		sum += (x[i] - row) * (x[i] - row);
 	}
 	return sum + fold_sixteen(sums);
-}
-
-FC_CLONES
-double
-fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
-{
-	return offset != NULL ? row_distance(x, offset, v, d) : row_distance(x, NULL, v, d);
 }
 
 FC_CLONES

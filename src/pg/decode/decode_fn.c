@@ -8,7 +8,6 @@
 
 #include "decode/decode.h"
 #include "pg/base/arguments.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/base/progress.h"
@@ -39,14 +38,11 @@ static void
 check_rows(const decode_call *call)
 {
 	if (call->sketch->weight <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot decode a sketch without rows")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("cannot decode a sketch without rows"));
 	if (call->k > call->sketch->count)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
-							   call->sketch->count, call->k, (long long) call->sketch->count)));
+		REJECT(INVALID_PARAMETER_VALUE,
+			   errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
+							 call->sketch->count, call->k, (long long) call->sketch->count));
 }
 
 /* Sample rows to start from: those of the very spec that the sketch was made with. */
@@ -56,15 +52,11 @@ checked_pilot(const decode_call *call, const fc_spec *pilot)
 	fc_init		init = call->options.init;
 
 	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("sample is not the sketch_spec the sketch was made with"),
-				 errhint("Give the same value as to sketch_agg, or leave out sample.")));
+		REJECT(DATA_EXCEPTION, errmsg("sample is not the sketch_spec the sketch was made with"),
+			   errhint("Give the same value as to sketch_agg, or leave out sample."));
 	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) && (pilot == NULL || pilot->pilot_rows == 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
-				 errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
+			   errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows."));
 	return pilot;
 }
 
@@ -255,10 +247,8 @@ SQL_FUNCTION(fastclust_decode_covariances)
 	run(&call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
 	square = (Size) call.spec->dim * call.spec->dim;
 	if (call.options.model != FC_MODEL_GAUSSIAN)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("only the model gaussian fits covariances"),
-				 errhint("Decode with decoder shift and option model gaussian.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("only the model gaussian fits covariances"),
+			   errhint("Decode with decoder shift and option model gaussian."));
 	call.memory.what = "a covariance matrix";
 	hold(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
 	covariance = palloc_extended(square * sizeof(double), MCXT_ALLOC_HUGE);

@@ -5,6 +5,7 @@
 #include "utils/jsonb.h"
 
 #include "decode/decode.h"
+#include "pg/base/errors.h"
 #include "pg/base/options.h"
 #include "pg/decode/decode.h"
 #include "sketch/spec.h"
@@ -30,21 +31,15 @@ check_model(const decode_call *call)
 	if (call->options.model != FC_MODEL_GAUSSIAN)
 		return;
 	if (call->decoder != FC_DECODE_SHIFT && call->decoder != FC_DECODE_DISCRETIZED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("model \"gaussian\" is for the decoders shift and discretized"),
-				 errhint("auto fits Gaussian atoms by itself.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" is for the decoders shift and discretized"),
+			   errhint("auto fits Gaussian atoms by itself."));
 	if (call->spec->law != FC_LAW_GAUSSIAN)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("model \"gaussian\" needs frequencies of law gaussian, not %s",
-						fc_law_name((fc_law) call->spec->law)),
-				 errhint("Make the spec with law gaussian.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" needs frequencies of law gaussian, not %s",
+											   fc_law_name((fc_law) call->spec->law)),
+			   errhint("Make the spec with law gaussian."));
 	if (call->spec->reduced > FC_MAX_SHAPED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("model \"gaussian\" in %u dimensions", call->spec->reduced),
-				 errdetail("It takes at most %d.", FC_MAX_SHAPED)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" in %u dimensions", call->spec->reduced),
+			   errdetail("It takes at most %d.", FC_MAX_SHAPED));
 }
 
 static void
@@ -53,14 +48,10 @@ check_init(const decode_call *call)
 	const text_or_rows *init = &call->init;
 
 	if (init->rows > call->k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"init\" has %d centroids, but k is %d", init->rows, call->k)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"init\" has %d centroids, but k is %d", init->rows, call->k));
 	if (init->rows > 0 && (uint32) init->columns != call->spec->dim)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("option \"init\" has centroids of %d dimensions, but the sketch has %u",
-						init->columns, call->spec->dim)));
+		REJECT(DATA_EXCEPTION, errmsg("option \"init\" has centroids of %d dimensions, but the sketch has %u",
+									  init->columns, call->spec->dim));
 }
 
 static void
@@ -74,10 +65,8 @@ check_sigma(const decode_call *call)
 	initStringInfo(&list);
 	for (uint32 s = 0; s < call->spec->scales; s++)
 		appendStringInfo(&list, "%s%g", s > 0 ? ", " : "", sigmas[s]);
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("the sketch has no sigma %g", call->sigma),
-			 errhint("It has %s.", list.data)));
+	REJECT(INVALID_PARAMETER_VALUE, errmsg("the sketch has no sigma %g", call->sigma),
+		   errhint("It has %s.", list.data));
 }
 
 void

@@ -16,7 +16,6 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
@@ -149,9 +148,7 @@ check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 	}
 	else if (state->clusters != PG_GETARG_INT32(2) ||
 			 (has_options && compareJsonbContainers(&state->options->root, &PG_GETARG_JSONB_P(3)->root) != 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters and options must be the same for all rows")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("clusters and options must be the same for all rows"));
 }
 
 static void
@@ -162,11 +159,9 @@ add_row(spec_state *state, const vector *v)
 	copy_row(v, values);
 	for (int i = 0; i < v->d; i++)
 		if (fabs(values[i]) > MAX_ELEMENT)
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, values[i]),
-					 errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
-					 errhint("Scale the data down, or filter such rows.")));
+			REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, values[i]),
+				   errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
+				   errhint("Scale the data down, or filter such rows."));
 	if (!state->cosine || fc_unit_row(values, state->sample.d, values))
 	{
 		state->rows++;
@@ -221,9 +216,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 
 	check_same_dim((int32) left->sample.d, (int32) right->sample.d);
 	if (left->clusters != right->clusters)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters and options must be the same for all rows")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("clusters and options must be the same for all rows"));
 	left->rows += right->rows;
 	left->sparse |= right->sparse;
 	left->sample.threshold = Min(left->sample.threshold, right->sample.threshold);

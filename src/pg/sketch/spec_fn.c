@@ -10,7 +10,6 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/vectors.h"
@@ -42,10 +41,8 @@ check_sigmas(const double *sigmas, Size count, Size frequencies)
 	check_count("the number of sigmas", (int64) count, 1, FC_MAX_SCALES);
 	for (Size i = 0; i < count; i++)
 		if (!(sigmas[i] / sigmas[0] >= 1 / FC_MAX_RATIO && sigmas[i] / sigmas[0] <= FC_MAX_RATIO))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("sigma %g is too far from the first, %g", sigmas[i], sigmas[0]),
-					 errdetail("They may differ by a factor of %g.", FC_MAX_RATIO)));
+			REJECT(INVALID_PARAMETER_VALUE, errmsg("sigma %g is too far from the first, %g", sigmas[i], sigmas[0]),
+				   errdetail("They may differ by a factor of %g.", FC_MAX_RATIO));
 	check_count("frequencies times sigmas", (int64) (frequencies * count), 1, FC_MAX_MOMENTS);
 }
 
@@ -61,10 +58,8 @@ build_spec(const fc_spec_parts *parts)
 	status = fc_spec_build(parts, spec);
 	SET_VARSIZE(spec, size);
 	if (status != FC_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("center, scale and sigma do not fit together"),
-				 errdetail("sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it.")));
+		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("center, scale and sigma do not fit together"),
+			   errdetail("sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it."));
 	return spec;
 }
 

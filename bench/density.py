@@ -9,13 +9,15 @@ a set.  It takes scikit-learn 1.3 or later, which Debian 12 lacks; FILE keeps it
 chroot made with debootstrap --variant=minbase --include=python3-sklearn,python3-psycopg2 trixie.
 even: how many of sets of even rows are split.
 real: sets of scikit-learn, of a folder with a load.py, and of CSV files (class, columns), which real_sets.R writes from packages of R.
-dbscan: 200,000 points of the plane with option scale, against PostGIS.  scale: seconds of train and of predict, against k-means with as many centroids.
+dbscan: 200,000 points of the plane with option scale, against PostGIS.  scale: processor time of train and of predict, against k-means with as many
+centroids, and the memory of train.
 """
 import argparse
 import csv
 import glob
 import json
 import os
+import threading
 import time
 
 import numpy as np
@@ -133,10 +135,21 @@ class Database:
                  json.dumps({'quiet': True, 'seed': seed, 'fresh': True} | self.options | options))
         return np.array([row[0] for row in self.ask("SELECT COALESCE(fastclust.predict('density', x), -1) FROM density_rows ORDER BY id")])
 
-    def seconds(self, query, *arguments):
-        begun = time.time()
+    def used(self, query, *arguments):
+        """Seconds of processor of the backend, and the most megabytes that it held besides shared memory."""
+        pid = self.connection.get_backend_pid()
+        clock = lambda: sum(map(int, open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
+        held, done = [0], threading.Event()
+
+        def watch():
+            while not done.wait(.02):
+                held.append(next(int(line.split()[1]) / 1024 for line in open(f'/proc/{pid}/status') if line.startswith('RssAnon')))
+        begun, watcher = clock(), threading.Thread(target=watch)
+        watcher.start()
         self.ask(query, *arguments)
-        return time.time() - begun
+        done.set()
+        watcher.join()
+        return clock() - begun, max(held)
 
 
 class Reference:
@@ -217,17 +230,18 @@ def dbscan(database, seeds, writer):
 
 
 def scale(database, sizes, writer):
-    print('| rows | dimensions | train k-means | density | ratio | predict k-means | density | ratio |\n|---|---|---|---|---|---|---|---|')
+    database.ask('SET max_parallel_workers_per_gather = 0')
+    print('| rows | dimensions | train k-means | density | ratio | MB | predict k-means | density | ratio |\n|---|---|---|---|---|---|---|---|---|')
     for rows, d in sizes:
         rng = np.random.default_rng(d)
         tables.copy_rows(database.connection, 'density_rows', (rng.uniform(0, 14, (20, d))[rng.integers(0, 20, rows)] + rng.standard_normal((rows, d))).astype(np.float32))
-        times = []
+        used = []
         for method, k in (('kmeans', 2000), ('density', None)):
-            times.append((database.seconds("SELECT fastclust.train(%s, 'density_rows', 'x', %s, %s, '{\"quiet\": true, \"fresh\": true}')", method, k, method),
-                          database.seconds("SELECT count(fastclust.predict(%s, x)) FROM density_rows", method)))
-        (km, kp), (dm, dp) = times
-        writer.writerow(['scale', rows, d, km, dm, kp, dp])
-        print(f'| {rows} | {d} | {km:.2f} | {dm:.2f} | {dm / km:.2f} | {kp:.2f} | {dp:.2f} | {dp / kp:.2f} |', flush=True)
+            used.append((*database.used("SELECT fastclust.train(%s, 'density_rows', 'x', %s, %s, '{\"quiet\": true, \"fresh\": true}')", method, k, method),
+                         database.used("SELECT count(fastclust.predict(%s, x)) FROM density_rows", method)[0]))
+        (km, _, kp), (dm, held, dp) = used
+        writer.writerow(['scale', rows, d, km, dm, held, kp, dp])
+        print(f'| {rows} | {d} | {km:.2f} | {dm:.2f} | {dm / km:.2f} | {held:.0f} | {kp:.2f} | {dp:.2f} | {dp / kp:.2f} |', flush=True)
 
 
 def main():

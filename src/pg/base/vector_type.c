@@ -187,6 +187,7 @@ checked_form(Oid type, bool rows)
 		REJECT(INDETERMINATE_DATATYPE, errmsg("the type of a vector is not known"),
 			   errhint("Call the function from SQL."));
 	REJECT(DATATYPE_MISMATCH, errmsg("a value of type %s is not a vector", format_type_be(type)),
+		   form == VECTOR_ROW ? errhint("encode_row(model_encoder(model), row) turns a row into a vector; for a sketch, add scaled => false.") :
 		   errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '{1,2}'%s.",
 				   rows ? "; a model takes rows of its table and numbers, too" : ""));
 }

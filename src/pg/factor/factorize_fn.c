@@ -59,12 +59,8 @@ check_used(Jsonb *json, fc_method method)
 			appendStringInfo(&list, "%s, ", users[i].name);
 	for (int i = 0; i < lengthof(users); i++)
 	{
-		JsonbValue	key = {.type = jbvString};
-		const JsonbValue *value;
+		const JsonbValue *value = value_of_key(json, users[i].name);
 
-		key.val.string.val = (char *) users[i].name;
-		key.val.string.len = (int) strlen(users[i].name);
-		value = findJsonbValueFromContainer(&json->root, JB_FOBJECT, &key);
 		if (value != NULL && value->type != jbvNull && !(users[i].methods & BIT(method)))
 			REJECT(INVALID_PARAMETER_VALUE, errmsg("method \"%s\" does not use option \"%s\"", method_name(method), users[i].name),
 				   errhint("Its options are %scentered, rerank, seed, verbose.", list.data));

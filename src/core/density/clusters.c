@@ -18,9 +18,10 @@
 
 #include "base/sort.h"
 
-#define CHANCE			12.0
+#define CHANCE			2.1		/* of ln(N / K), the places where a valley can be by chance: 12 where K is 0.35 % of the rows */
 #define CHANCE_ON_LINE	60.0	/* a valley of chance cannot be walked around there */
 #define CHANCE_ON_BAND	36.0	/* narrow, in more dimensions: hardly */
+#define MORE_WAYS		0.25		/* dimensions above 2 that help to walk around a valley of chance, none around one of grain */
 #define UNBIASED		0.5		/* the option noise by which K" is K */
 #define SCALE			0.35	/* K, of R */
 #define LEAST_SCALE		5.0
@@ -44,11 +45,14 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 
 /* ---- thresholds ---- */
 
-/* On a line, or along a narrow band, a valley of chance cannot be walked around, so r_K' lies between that of the plane (2) and that of a line (1). */
+/*
+ * On a line, or along a narrow band, a valley of chance cannot be walked around, and the better the more dimensions there are: r_K' is on the
+ * curve through that of a line (1) and that of the plane (2).
+ */
 static void
-widen_on_line(size_t d, double core, double tail, double on_line, double *sure)
+widen_on_line(size_t d, double most, double core, double tail, double on_line, double *sure)
 {
-	double		dimension = d == 1 ? 1.0 : fmin(fc_dimension(d, fc_log_growth(core, tail)), 2.0);
+	double		dimension = d == 1 ? 1.0 : fmin(fc_dimension(d, fc_log_growth(core, tail)), most);
 
 	if (*sure > 0.0)
 		*sure *= pow(on_line / *sure, 2.0 - dimension);
@@ -57,15 +61,16 @@ widen_on_line(size_t d, double core, double tail, double on_line, double *sure)
 }
 
 static double *
-radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double K, fc_arena *arena)
+radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double rows, double K, fc_arena *arena)
 {
+	double		chance = CHANCE * log(fmax(rows / K, 1.0));
 	double	   *radius = FC_TAKE(arena, THRESHOLDS * b->m, double);
 	fc_mark		mark = fc_arena_mark(arena);
 	double	   *mass = FC_TAKE(arena, THRESHOLDS * b->m, double);
 
 	for (size_t a = 0; a < b->m; a++)
 	{
-		double		above = sqrt(K * (CHANCE + b->n[a]));
+		double		above = sqrt(K * (chance + b->n[a]));
 
 		mass[CORE * b->m + a] = K;
 		mass[SURE * b->m + a] = K + above;
@@ -76,7 +81,8 @@ radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double 
 	fc_squared_radii(b, mass, THRESHOLDS, arena, radius);
 	fc_arena_release(arena, mark);
 	for (size_t a = 0; a < b->m; a++)
-		widen_on_line(b->d, radius[CORE * b->m + a], radius[TAIL * b->m + a], radius[SURE_ON_LINE * b->m + a], &radius[SURE * b->m + a]);
+		widen_on_line(b->d, 2.0 + MORE_WAYS * chance / (chance + b->n[a]), radius[CORE * b->m + a], radius[TAIL * b->m + a],
+					  radius[SURE_ON_LINE * b->m + a], &radius[SURE * b->m + a]);
 	return radius;
 }
 
@@ -106,12 +112,8 @@ is_lattice(const fc_bubbles *b)
 
 /* Fewer rows than a few bubbles have would show the grain of these.  Points of a lattice have none. */
 static double
-scale_of_density(const fc_bubbles *b, double min_rows, bool lattice)
+scale_of_density(const fc_bubbles *b, double rows, double min_rows, bool lattice)
 {
-	double		rows = 0.0;
-
-	for (size_t a = 0; a < b->m; a++)
-		rows += b->n[a];
 	return fmax(fmax(LEAST_SCALE, SCALE * min_rows), lattice ? 0.0 : LEAST_GRAIN * rows / (double) b->m);
 }
 
@@ -281,13 +283,16 @@ fc_density_clusters(const fc_bubbles *bubbles, const fc_density_options *options
 	fc_mark		mark;
 	bool		lattice = is_lattice(bubbles);
 	double	   *radius;
+	double		rows = 0.0;
 	density_walk w = {.b = bubbles,.min_rows = options->min_rows,.lattice = lattice,.found = found};
 
 	*found = (fc_density) {0, FC_TAKE(arena, m, fc_density_cluster), FC_TAKE(arena, m, fc_density_split), FC_TAKE(arena, m, int32_t),
 	FC_TAKE(arena, m, int32_t), FC_TAKE(arena, m, double)};
 	mark = fc_arena_mark(arena);
-	w.K = scale_of_density(bubbles, options->min_rows, lattice);
-	radius = radii_of_bubbles(bubbles, options, w.K, arena);
+	for (size_t a = 0; a < m; a++)
+		rows += bubbles->n[a];
+	w.K = scale_of_density(bubbles, rows, options->min_rows, lattice);
+	radius = radii_of_bubbles(bubbles, options, rows, w.K, arena);
 	w.edges = FC_TAKE(arena, m, fc_edge);
 	fc_spanning_tree(bubbles, radius, arena, w.edges);
 	if (lattice)

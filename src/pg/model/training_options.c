@@ -76,7 +76,7 @@ static const training_option training_options[] = {
 	{ANY_TRAINING, {"rank", OPTION_INT, NULL, 1, 502, "max(10, 3 k)", "dimensions of the kernel features"}},
 	{ANY_TRAINING, {"factors", OPTION_OBJECT, NULL, 0, 0, "{}", "options of qkmeans; with \"method\", a method of factorize and its options, used in each scan"}},
 	{ANY_TRAINING, {"min_cluster_rows", OPTION_INT, NULL, 1, 1e12, "1 % of the rows, 10 at least", "rows of a cluster, at least (density)"}},
-	{ANY_TRAINING, {"noise", OPTION_FLOAT, NULL, 0, 2, "0.5", "how much denser than the sparsest gap between clusters rows must be, or they are noise (density)"}},
+	{ANY_TRAINING, {"noise", OPTION_FLOAT, NULL, 0, 2, "0.5", "how many sparse rows are noise: 0 the fewest, 2 the most (density)"}},
 	{ANY_TRAINING, {"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL, "one density for all: min_cluster_rows rows within this distance, as DBSCAN has it (density)"}},
 	{ANY_TRAINING, {"micro_clusters", OPTION_INT, NULL, 1, 20000, "2000; 20 n / min_cluster_rows", "small clusters of k-means that are joined (density)"}},
 	{ANY_FUNCTION, {"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false", "follow the table with a live sketch, from which drift and retrain need no scan"}},

@@ -38,13 +38,19 @@ search_options(const training *t, const fc_operator_header *rows)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	double		n = rows->k;
+	double		share = 3e9 * n / Max(n, t->estimate);
+	double		least;
 
 	options.seed = (uint64) t->seed;
 	options.effort = effort_of_options(text_option(t->options, "effort"));
 	if (strcmp(t->method, "density") == 0)
 		options.iterations = MICRO_STEPS;
-	if (t->source.group_by != NULL)
-		options.budget = Max(Max(LEAST_WORK, 100.0 * n * (double) t->k * rows->d), 3e9 * n / Max(n, t->estimate));
+	if (t->source.group_by == NULL)
+		return options;
+	least = Max(LEAST_WORK, 100.0 * n * (double) t->k * rows->d);
+	options.budget = Max(least, share);
+	if (share < least && options.effort == FC_BALANCED)
+		options.effort = FC_BRIEF;
 	return options;
 }
 

@@ -107,8 +107,6 @@ SELECT retrain('rings', sketch => sketch_agg(ARRAY[x, y], (SELECT model_spec('ri
 SELECT score('rings');
 SELECT merge_clusters('rings', '{0,1}');
 SELECT index_centroids('rings');
-SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"live": true}');
-SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"live": {"half_life": "1 day"}}');
 SELECT train('idle', 'rings', '{x,y}', 3, options => '{"noise": 1}') AS version;
 
 -- the number of micro-clusters is told where clusters hang on it, and nearly equal distances

@@ -139,7 +139,7 @@ sides_argument(FunctionCallInfo fcinfo, int first)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("the sketch was not made with the model's sketch_spec"),
-				 errhint("Use sketch_agg(x, (SELECT model_spec(model))).")));
+				 errhint("Use sketch_agg(x, (SELECT model_spec(model))); for the spec of an older version, add version => n.")));
 	for (int side = 0; side < 2; side++)
 		if (sides.counts[side] != NULL && (sides.spec == NULL || !fc_drift_counts_of_spec(sides.counts[side], sides.spec)))
 			ereport(ERROR,

@@ -37,6 +37,10 @@ CREATE FUNCTION messages(statement text) RETURNS text LANGUAGE plpgsql AS $$ BEG
 SELECT s, messages(format('SELECT * FROM change_points(%L)', s)) FROM unnest(ARRAY[NULL, 'SELECT at FROM daily', 'SELECT 1, s FROM daily', 'SELECT at, 1 FROM daily',
     'SELECT at, s FROM daily UNION ALL SELECT at, s FROM weekly', 'DELETE FROM daily RETURNING *', 'SELECT at, s FROM none', '',
     'SELECT now(), NULL::sketch) q(at, s); SELECT q.at, q.s FROM (SELECT now(), 1::int8']) s;
+-- a hint says what a query is
+SELECT * FROM change_points('daily');
+SELECT * FROM change_points('SELECT s, at FROM daily');
+SELECT * FROM change_points('SELECT unknown(at), s FROM daily');
 SELECT drop_model('visits'), drop_model('wide');
 DROP TABLE visits, daily, weekly, wide;
 DROP FUNCTION noise, messages;

@@ -5,7 +5,6 @@
 #include "planted.h"
 
 #include "decode/internal.h"
-#include "numerics/sincos.h"
 
 #define PI 3.14159265358979323846
 

@@ -246,6 +246,23 @@ void		fc_mixture_remove(const fc_decoding *d, fc_mixture *mixture, size_t atom);
 double		fc_mixture_variance(const fc_mixture *mixture);
 size_t		fc_lightest(const fc_mixture *mixture);
 
+/*
+ * Angles of sine and cosine are in half-turns: h stands for the angle pi h, so that frequencies scaled by 1/pi once need no other range
+ * reduction than rounding.
+ *
+ * cosine[i] = cos(pi h_i), sine[i] = sin(pi h_i), where h comes in through cosine.
+ * |h| <= 2^21 (float), 2^50 (double); beyond that the results are finite but
+ * meaningless.  Absolute error: 2e-7 (float), 1e-15 (double).
+ */
+void		fc_sincos_float(size_t count, float *cosine, float *sine);
+void		fc_sincos_double(size_t count, double *cosine, double *sine);
+
+/* cosine[i] and sine[i] times exp(-variance half_norm[i]); relative error 1e-14. */
+void		fc_damp_double(size_t count, double variance, const double *half_norm, double *cosine, double *sine);
+
+/* y[i] = exp(-variance half_norm[i]) */
+void		fc_envelope_double(size_t count, double variance, const double *half_norm, double *y);
+
 typedef enum fc_width_mode
 {
 	FC_WIDTH_NONE,				/* point atoms */

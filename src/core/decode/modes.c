@@ -17,7 +17,6 @@
 
 #include "base/blas.h"
 #include "numerics/dense.h"
-#include "numerics/sincos.h"
 
 #define RANDOM_START_PERIOD 4
 #define STEP_GROWTH 1.6f

@@ -27,7 +27,6 @@
 
 #include "base/blas.h"
 #include "numerics/dense.h"
-#include "numerics/sincos.h"
 
 #define COST_SCALE 100.0		/* cost is measured in percents of |z|^2 */
 #define SMALLEST_VARIANCE 1e-3	/* to start from: at 0 a variance cannot tell where to go */

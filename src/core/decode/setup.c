@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "numerics/sincos.h"
 
 #define SMALLEST_FLOOR 1e-13	/* moments are exact to about 3e-7 */
 #define BOX_MARGIN 1e-3			/* bandwidths: pilot rows are rounded */

@@ -72,13 +72,12 @@ static inline fc_learner
 fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling, fc_nulls nulls, double weight, uint32_t most_categories)
 {
 	return (fc_learner) {.kind = kind,.log = log,.scaling = scaling,.nulls = nulls,.weight = weight,.most_categories = most_categories,
-		.values = fc_frequent_start(false),.categories = fc_frequent_start(true)};
+		.values = {.texts = false},.categories = {.texts = true}};
 }
 
 /* The caller gives the tallies memory (fc_frequent_items) before the next value. */
 void		fc_learn_number(fc_learner *learner, double x);
-void		fc_learn_floats(fc_learner *learner, const float *x);
-void		fc_learn_doubles(fc_learner *learner, const double *x);
+void		fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell);
 void		fc_learn_text(fc_learner *learner, const char *text, size_t length);
 
 /* Of FC_FEATURE_ANY: as both.  x is 0 or 1 for a boolean. */
@@ -135,5 +134,24 @@ fc_status	fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder
 /* The value, choice->size bytes with up to FC_MAX_ENCODED dimensions. */
 void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice, fc_arena *arena,
 							 fc_encoder_header *header);
+
+/* ---- facts of a column of numbers that a careful reader would see before clustering it ---- */
+
+#define FC_FAR	20.0			/* robust deviations, IQR / 1.349, from the median: 0.1 % of a lognormal column of sigma 1 are farther */
+
+typedef struct fc_column_facts
+{
+	double		skew;			/* third standardised moment; 0 of a constant column */
+	double		unique;			/* share of the rows whose value no other row has */
+	double		far;			/* share of the rows that are far; 0 where the quartiles are equal */
+	double		far_squares;	/* their part of the sum of squares about the median */
+	double		far_below;		/* the part of them below the median */
+} fc_column_facts;
+
+/* Column j of x (n x d); sorted is room for n. */
+fc_column_facts fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double *sorted);
+
+/* Of columns i and j; 0 where one is constant. */
+double		fc_correlation(const double *x, size_t n, size_t d, size_t i, size_t j);
 
 #endif							/* FC_ENCODE_LEARN_H */

@@ -31,9 +31,6 @@ typedef struct decode_call
 	account		memory;
 } decode_call;
 
-/* Decoder and options of a call, checked against its sketch. */
-extern void read_decoder(decode_call *call, const char *name, Jsonb *options);
-
 /*
  * The k centroids that the decoder auto finds in a closed sketch (k x d), by options and an `init` of centroids, in the rows' own units; their
  * weights and spreads are in call->result.

@@ -1,21 +1,115 @@
-/* decode_fn.c - decode and decode_covariances: centroids from a sketch */
+/* decode_fn.c - decode and decode_covariances: decoders by name, their options, centroids from a sketch */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
 #include "decode/decode.h"
 #include "pg/base/arguments.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/vectors.h"
+#include "pg/base/options.h"
 #include "pg/base/progress.h"
+#include "pg/base/vectors.h"
 #include "pg/decode/decode.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/layout.h"
 #include "sketch/spec.h"
+
+static const choice decoders[] = {
+	{"auto", FC_DECODE_AUTO}, {"clompr", FC_DECODE_CLOMPR}, {"shift", FC_DECODE_SHIFT}, {"discretized", FC_DECODE_DISCRETIZED}
+};
+static const choice models[] = {{"dirac", FC_MODEL_DIRAC}, {"gaussian", FC_MODEL_GAUSSIAN}};
+static const choice inits[] = {
+	{"default", FC_INIT_DEFAULT}, {"range", FC_INIT_RANGE}, {"sample", FC_INIT_SAMPLE}, {"kmeans++", FC_INIT_KMEANSPP}
+};
+
+static void
+notice_progress(void *context, const char *stage, int step, double cost)
+{
+	ereport(NOTICE, (errmsg("decode: %s %d, cost %.6g", stage, step, cost)));
+}
+
+/* The Gaussian model reads covariances off a field that only Gaussian frequencies make. */
+static void
+check_model(const decode_call *call)
+{
+	if (call->options.model != FC_MODEL_GAUSSIAN)
+		return;
+	if (call->decoder != FC_DECODE_SHIFT && call->decoder != FC_DECODE_DISCRETIZED)
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" is for the decoders shift and discretized"),
+			   errhint("auto fits Gaussian atoms by itself."));
+	if (call->spec->law != FC_LAW_GAUSSIAN)
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" needs frequencies of law gaussian, not %s",
+											   fc_law_name((fc_law) call->spec->law)),
+			   errhint("Make the spec with law gaussian."));
+	if (call->spec->reduced > FC_MAX_SHAPED)
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" in %u dimensions", call->spec->reduced),
+			   errdetail("It takes at most %d.", FC_MAX_SHAPED));
+}
+
+static void
+check_init(const decode_call *call)
+{
+	const text_or_rows *init = &call->init;
+
+	if (init->rows > call->k)
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"init\" has %d centroids, but k is %d", init->rows, call->k));
+	if (init->rows > 0 && (uint32) init->columns != call->spec->dim)
+		REJECT(DATA_EXCEPTION, errmsg("option \"init\" has centroids of %d dimensions, but the sketch has %u",
+									  init->columns, call->spec->dim));
+}
+
+static void
+check_sigma(const decode_call *call)
+{
+	const double *sigmas = fc_spec_sigmas(call->spec);
+	StringInfoData list;
+
+	if (call->sigma <= 0 || fc_scale_of_sigma(call->spec, call->sigma) < call->spec->scales)
+		return;
+	initStringInfo(&list);
+	for (uint32 s = 0; s < call->spec->scales; s++)
+		appendStringInfo(&list, "%s%g", s > 0 ? ", " : "", sigmas[s]);
+	REJECT(INVALID_PARAMETER_VALUE, errmsg("the sketch has no sigma %g", call->sigma),
+		   errhint("It has %s.", list.data));
+}
+
+/* Decoder and options of a call, checked against its sketch. */
+static void
+read_decoder(decode_call *call, const char *name, Jsonb *json)
+{
+	fc_decode_options *options = &call->options;
+	char	   *model = call->covariances ? "gaussian" : "dirac";
+	const option known[] = {
+		{"starts", OPTION_INT, &options->starts, 1, 100000},
+		{"rounds", OPTION_INT, &options->rounds, 1, 100000},
+		{"replicates", OPTION_INT, &options->replicates, 1, 1000},
+		{"seed", OPTION_SEED, &options->seed, 0, 0},
+		{"tolerance", OPTION_FLOAT, &options->tolerance, 1e-12, 1},
+		{"step", OPTION_FLOAT, &options->step, 1e-6, 100},
+		{"polish", OPTION_BOOL, &options->polish, 0, 0},
+		{"model", OPTION_TEXT, &model, 0, 0},
+		{"init", OPTION_TEXT_OR_ROWS, &call->init, -1e300, 1e300},
+		{"sigma", OPTION_FLOAT, &call->sigma, 1e-300, 1e300},
+		{"verbose", OPTION_BOOL, &call->verbose, 0, 0},
+		{"quiet", OPTION_BOOL, &call->quiet, 0, 0}
+	};
+
+	*options = fc_decode_defaults();
+	call->decoder = (fc_decoder) choice_of_name("decoder", name, decoders, lengthof(decoders));
+	read_options(json, known, lengthof(known));
+	options->model = (fc_model) choice_of_name("option \"model\":", model, models, lengthof(models));
+	if (call->init.text != NULL)
+		options->init = (fc_init) choice_of_name("option \"init\":", call->init.text, inits, lengthof(inits));
+	if (call->verbose)
+		options->progress = notice_progress;
+	check_model(call);
+	check_init(call);
+	check_sigma(call);
+}
 
 #define MANY_CLUSTERS	50
 #define POOR_RESIDUAL	0.3
@@ -39,14 +133,11 @@ static void
 check_rows(const decode_call *call)
 {
 	if (call->sketch->weight <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot decode a sketch without rows")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("cannot decode a sketch without rows"));
 	if (call->k > call->sketch->count)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
-							   call->sketch->count, call->k, (long long) call->sketch->count)));
+		REJECT(INVALID_PARAMETER_VALUE,
+			   errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
+							 call->sketch->count, call->k, (long long) call->sketch->count));
 }
 
 /* Sample rows to start from: those of the very spec that the sketch was made with. */
@@ -56,15 +147,11 @@ checked_pilot(const decode_call *call, const fc_spec *pilot)
 	fc_init		init = call->options.init;
 
 	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("sample is not the sketch_spec the sketch was made with"),
-				 errhint("Give the same value as to sketch_agg, or leave out sample.")));
+		REJECT(DATA_EXCEPTION, errmsg("sample is not the sketch_spec the sketch was made with"),
+			   errhint("Give the same value as to sketch_agg, or leave out sample."));
 	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) && (pilot == NULL || pilot->pilot_rows == 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
-				 errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
+			   errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows."));
 	return pilot;
 }
 
@@ -255,10 +342,8 @@ SQL_FUNCTION(fastclust_decode_covariances)
 	run(&call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
 	square = (Size) call.spec->dim * call.spec->dim;
 	if (call.options.model != FC_MODEL_GAUSSIAN)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("only the model gaussian fits covariances"),
-				 errhint("Decode with decoder shift and option model gaussian.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("only the model gaussian fits covariances"),
+			   errhint("Decode with decoder shift and option model gaussian."));
 	call.memory.what = "a covariance matrix";
 	hold(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
 	covariance = palloc_extended(square * sizeof(double), MCXT_ALLOC_HUGE);

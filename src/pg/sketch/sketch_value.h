@@ -50,22 +50,14 @@ extern fc_sketch *sketch_closed(const fc_sketch *sketch);
 /* The error of a row that could not be sketched, with the element that caused it. */
 extern void report_row(fc_status status, const double *doubles, const float *floats, size_t d) __attribute__((noreturn));
 
-/* A law of the frequencies by its name; another name is an error. */
-extern fc_law law_of_name(const char *name);
-
 /* The value of parts already checked; center, scale and sigma that do not go together are an error. */
 extern fc_spec *build_spec(const fc_spec_parts *parts);
-
-/* Is the metric of this option, as metric_of_options takes it, cosine?  One that no sketch can have is an error. */
-extern bool sketches_cosine(const char *metric);
 
 /* Of the states of sketch_spec_agg. */
 extern const state_kind spec_state_kind;
 
 /* That of sketch_spec_agg over n rows of d numbers, with its options. */
 extern fc_spec *spec_of_rows(const double *x, Size n, Size d, int32 clusters, Jsonb *options);
-
-extern void check_sigmas(const double *sigmas, Size count, Size frequencies);
 
 /* A spec prepared once per process; valid while prepared_generation stays. */
 extern const fc_prepared *prepared_of_spec(const fc_spec *spec);

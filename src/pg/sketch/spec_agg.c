@@ -1,30 +1,118 @@
 /*
- * spec_agg.c - sketch_spec_agg: everything a sketch needs, from a sample of rows.
+ * spec_agg.c - sketch_spec: a spec from its parameters; sketch_spec_agg: everything a sketch needs, from a sample of rows.
  *
- * The state is a reservoir (core/sketch/reservoir.h), the same whatever the order of the rows, so
+ * The state of the aggregate is a reservoir (core/sketch/reservoir.h), the same whatever the order of the rows, so
  * that parallel plans agree.
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
-#include "pg/base/errors.h"
+#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/vectors.h"
 #include "pg/base/progress.h"
+#include "pg/base/vectors.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/pilot.h"
 #include "sketch/reservoir.h"
 #include "sketch/spec.h"
+
+/* A law of the frequencies by its name; another name is an error. */
+static fc_law
+law_of_name(const char *name)
+{
+	choice		laws[FC_LAWS];
+
+	for (int law = 0; law < FC_LAWS; law++)
+		laws[law] = (choice) {fc_law_name((fc_law) law), law};
+	return (fc_law) choice_of_name("law", name, laws, FC_LAWS);
+}
+
+/* Is the metric of this option, as metric_of_options takes it, cosine?  One that no sketch can have is an error. */
+static bool
+sketches_cosine(const char *metric)
+{
+	fc_metric	of_options = metric_of_options(metric);
+
+	check_metric_has_means(of_options);
+	return of_options == FC_COSINE;
+}
+
+static void
+check_sigmas(const double *sigmas, Size count, Size frequencies)
+{
+	check_count("the number of sigmas", (int64) count, 1, FC_MAX_SCALES);
+	for (Size i = 0; i < count; i++)
+		if (!(sigmas[i] / sigmas[0] >= 1 / FC_MAX_RATIO && sigmas[i] / sigmas[0] <= FC_MAX_RATIO))
+			REJECT(INVALID_PARAMETER_VALUE, errmsg("sigma %g is too far from the first, %g", sigmas[i], sigmas[0]),
+				   errdetail("They may differ by a factor of %g.", FC_MAX_RATIO));
+	check_count("frequencies times sigmas", (int64) (frequencies * count), 1, FC_MAX_MOMENTS);
+}
+
+fc_spec *
+build_spec(const fc_spec_parts *parts)
+{
+	Size		size = fc_spec_parts_size(parts);
+	fc_spec    *spec;
+	fc_status	status;
+
+	check_budget(size, "a sketch_spec");
+	spec = palloc_extended(size, MCXT_ALLOC_HUGE);
+	status = fc_spec_build(parts, spec);
+	SET_VARSIZE(spec, size);
+	if (status != FC_OK)
+		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("center, scale and sigma do not fit together"),
+			   errdetail("sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it."));
+	return spec;
+}
+
+SQL_FUNCTION(fastclust_sketch_spec_make)
+{
+	static const char *const names[] = {"dim", "frequencies", "sigma", "law", "seed"};
+	fc_spec_parts parts = {0};
+	double		sigma;
+	float_list	sigmas = {0};
+	bool		structured;
+	char	   *metric = NULL;
+	const option known[] = {
+		{"structured", OPTION_BOOL, &structured, 0, 0},
+		{"metric", OPTION_TEXT, &metric, 0, 0},
+		{"sigmas", OPTION_FLOATS, &sigmas, 1e-300, 1e300}
+	};
+
+	for (int i = 0; i < 5; i++)
+		require_argument(fcinfo, i, names[i]);
+	require_argument(fcinfo, 7, "options");
+	check_count("dim", PG_GETARG_INT32(0), 1, FC_MAX_DIM);
+	check_count("frequencies", PG_GETARG_INT32(1), 1, FC_MAX_MOMENTS);
+	parts.dim = parts.reduced = (Size) PG_GETARG_INT32(0);
+	parts.frequencies = (Size) PG_GETARG_INT32(1);
+	sigma = PG_GETARG_FLOAT8(2);
+	check_positive("sigma", sigma);
+	parts.law = law_of_name(text_to_cstring(PG_GETARG_TEXT_PP(3)));
+	parts.seed = (uint64) PG_GETARG_INT64(4);
+	parts.center = numbers_argument(fcinfo, 5, parts.dim, "center");
+	parts.scale = scales_argument(fcinfo, 6, parts.dim);
+	structured = parts.dim >= FC_STRUCTURED_CROSSOVER;
+	read_options(PG_GETARG_JSONB_P(7), known, lengthof(known));
+	parts.structured = structured;
+	parts.cosine = sketches_cosine(metric);
+	parts.sigmas = sigmas.count > 0 ? sigmas.values : &sigma;
+	parts.scales = sigmas.count > 0 ? (Size) sigmas.count : 1;
+	check_sigmas(parts.sigmas, parts.scales, parts.frequencies);
+	PG_RETURN_POINTER(build_spec(&parts));
+}
 
 #define PILOT_ROWS		1000
 #define FIRST_ROOM		64		/* rows */
@@ -59,7 +147,7 @@ new_state(int32 d)
 	spec_state *state = palloc0(sizeof(spec_state));
 
 	state->kind = &spec_state_kind;
-	state->sample = fc_reservoir_start((Size) d, 0);
+	state->sample = fc_reservoir_start((Size) d);
 	return state;
 }
 
@@ -149,9 +237,7 @@ check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 	}
 	else if (state->clusters != PG_GETARG_INT32(2) ||
 			 (has_options && compareJsonbContainers(&state->options->root, &PG_GETARG_JSONB_P(3)->root) != 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters and options must be the same for all rows")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("clusters and options must be the same for all rows"));
 }
 
 static void
@@ -162,11 +248,9 @@ add_row(spec_state *state, const vector *v)
 	copy_row(v, values);
 	for (int i = 0; i < v->d; i++)
 		if (fabs(values[i]) > MAX_ELEMENT)
-			ereport(ERROR,
-					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, values[i]),
-					 errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
-					 errhint("Scale the data down, or filter such rows.")));
+			REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, values[i]),
+				   errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
+				   errhint("Scale the data down, or filter such rows."));
 	if (!state->cosine || fc_unit_row(values, state->sample.d, values))
 	{
 		state->rows++;
@@ -221,9 +305,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 
 	check_same_dim((int32) left->sample.d, (int32) right->sample.d);
 	if (left->clusters != right->clusters)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters and options must be the same for all rows")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("clusters and options must be the same for all rows"));
 	left->rows += right->rows;
 	left->sparse |= right->sparse;
 	left->sample.threshold = Min(left->sample.threshold, right->sample.threshold);

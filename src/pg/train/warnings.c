@@ -13,7 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "encode/facts.h"
+#include "encode/learn.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"

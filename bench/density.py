@@ -9,7 +9,7 @@ a set.  It takes scikit-learn 1.3 or later, which Debian 12 lacks; FILE keeps it
 chroot made with debootstrap --variant=minbase --include=python3-sklearn,python3-psycopg2 trixie.
 even: how many of sets of even rows are split.
 real: sets of scikit-learn, of a folder with a load.py, and of CSV files (class, columns), which real_sets.R writes from packages of R.
-dbscan: 200,000 points of the plane with option scale, against PostGIS.  scale: processor time of train and of predict, against k-means with as many
+dbscan: 200,000 points of the plane with option scale, against PostGIS, in processor time.  scale: processor time of train and of predict, against k-means with as many
 centroids, and the memory of train.
 """
 import argparse
@@ -18,7 +18,6 @@ import glob
 import json
 import os
 import threading
-import time
 
 import numpy as np
 from sklearn import datasets
@@ -130,10 +129,10 @@ class Database:
         tables.copy_rows(self.connection, 'density_rows', x.astype(np.float32))
 
     def labels(self, seed, **options):
-        """Clusters of the rows that were copied last, -1 for noise."""
-        self.ask("SELECT fastclust.train('density', 'density_rows', 'x', method => 'density', options => %s)",
-                 json.dumps({'quiet': True, 'seed': seed, 'fresh': True} | self.options | options))
-        return np.array([row[0] for row in self.ask("SELECT COALESCE(fastclust.predict('density', x), -1) FROM density_rows ORDER BY id")])
+        """Clusters of the rows that were copied last, -1 for noise, and the processor time of train and predict."""
+        train, predict = "SELECT fastclust.train('density', 'density_rows', 'x', method => 'density', options => %s)", "fastclust.predict('density', x)"
+        seconds = self.used(train, json.dumps({'quiet': True, 'seed': seed, 'fresh': True} | self.options | options))[0] + self.used(f'SELECT count({predict}) FROM density_rows')[0]
+        return np.array([row[0] for row in self.ask(f'SELECT COALESCE({predict}, -1) FROM density_rows ORDER BY id')]), seconds
 
     def used(self, query, *arguments):
         """Seconds of processor of the backend, and the most megabytes that it held besides shared memory."""
@@ -188,7 +187,7 @@ def quality(database, reference, sets, seeds, writer):
         for seed in seeds:
             x, label = make(seed)
             database.copy(x)
-            found, kept = database.labels(seed), label >= 0
+            found, kept = database.labels(seed)[0], label >= 0
             results.append((rand_index(label, found), rand_index(label[kept], found[kept]), found.max() + 1, (found[~kept] < 0).mean() if (~kept).any() else np.nan,
                             (found[kept] < 0).mean(), reference.score(name, seed, x, label)))
         all_, own, _, noise, lost, best = np.mean(results, axis=0)
@@ -204,7 +203,7 @@ def even(database, rows, sets, writer):
         split = 0
         for s in range(sets):
             database.copy(np.random.default_rng(s).random((rows, d)))
-            split += database.labels(s).max() > 0
+            split += database.labels(s)[0].max() > 0
         writer.writerow(['even', d, rows, sets, split])
         print(f'| {d} | {rows} | {sets} | {split} |', flush=True)
 
@@ -217,13 +216,11 @@ def dbscan(database, seeds, writer):
     for name, make, eps, least, micro in (('moons, 10 %', shapes(n)['moons, 10 %'], .05, 100, 20000), ('blobs, 30 %', shapes(n)['blobs, 30 %'], .3, 100, 20000)):
         for seed in seeds:
             database.copy(make(seed)[0])
-            begun = time.time()
-            found = database.labels(seed, scale=eps, min_cluster_rows=least, micro_clusters=micro, standardize=False)
-            ours = time.time() - begun
+            found, ours = database.labels(seed, scale=eps, min_cluster_rows=least, micro_clusters=micro, standardize=False)
             radius = database.ask("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY distance) FROM (SELECT fastclust.predict_distance('density', x) AS distance FROM density_rows) q")[0][0] / eps
-            begun = time.time()
-            other = np.array([row[0] for row in database.ask('SELECT COALESCE(ST_ClusterDBSCAN(ST_MakePoint(x[1], x[2]), %s, %s) OVER (), -1) FROM density_rows ORDER BY id', eps, least)])
-            theirs = time.time() - begun
+            theirs = database.used('CREATE TEMP TABLE by_postgis AS SELECT id, COALESCE(ST_ClusterDBSCAN(ST_MakePoint(x[1], x[2]), %s, %s) OVER (), -1) AS c FROM density_rows', eps, least)[0]
+            other = np.array([row[0] for row in database.ask('SELECT c FROM by_postgis ORDER BY id')])
+            database.ask('DROP TABLE by_postgis')
             score = rand_index(found, other)
             writer.writerow(['dbscan', name, seed, score, ours, theirs])
             print(f'| {name} | {micro} | {score:.4f} | {found.max() + 1} | {other.max() + 1} | {radius:.3f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} |', flush=True)

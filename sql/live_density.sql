@@ -81,14 +81,24 @@ SELECT retrain('columns') AS version;
 SELECT made('columns', 10) <> made('columns', 9) AS exact_now, a.k = b.k AS same FROM stored_versions a JOIN stored_versions b USING (model) WHERE model = 'columns' AND a.version = 9 AND b.version = 10;
 -- one density; another method, and back
 SELECT train('scale', 'rings', '{x,y}', method => 'density', options => '{"live": true, "standardize": false, "scale": 1, "min_cluster_rows": 40, "micro_clusters": 500}') AS version;
+SET client_min_messages = error;
 INSERT INTO rings SELECT 50000 + i, 62.5 + r.x, 60 + r.y, NULL, 1 FROM generate_series(1, 1000) i, ring(i, 0.1) r;
 SELECT retrain('scale') AS version;
 SELECT rebuild_sketch('scale') > 0 AS counted, retrain('scale') AS version;
 SELECT made('scale', 2) = made('scale', 3) AS same;
+SET client_min_messages = warning;
 SELECT retrain('scale', '{"method": "kmeans", "k": 3}') AS version, retrain('scale') AS live;
 SELECT version, method, note FROM stored_versions WHERE model = 'scale' AND version >= 4 ORDER BY 1;
 SELECT retrain('scale', '{"method": "density"}') AS version, retrain('scale') AS live;
 SELECT version, method, note ~ 'from a sketch' AS live FROM stored_versions WHERE model = 'scale' AND version >= 6 ORDER BY 1;
+
+-- of many columns the counts of drift are left out: they are larger than the sketch
+CREATE TABLE wide AS SELECT i AS id, array_agg((i % 3 * 5 + hashint4(1000 * i + j) / 2147483648.0)::real ORDER BY j) AS v FROM generate_series(1, 2400) i, generate_series(1, 100) j GROUP BY i;
+SELECT train('wide', 'wide', 'v', method => 'density', options => '{"live": true, "micro_clusters": 100, "quiet": true}') AS version;
+DELETE FROM wide WHERE id % 3 = 1;
+SELECT verdict, columns FROM drift('wide');
+SELECT retrain('wide') AS version;
+SELECT (SELECT count(counts) FROM live_bases WHERE live_id = l.id) AS counts, (drift('wide')).verdict, m.k FROM live_sketches l, models m WHERE l.name = 'wide' AND m.model = 'wide';
 
 -- errors
 DELETE FROM rings;
@@ -99,6 +109,6 @@ SET fastclust.memory_budget = '32MB';
 INSERT INTO rings SELECT i, i, sqrt(i), NULL, 1 FROM generate_series(1, 9000) i;
 SELECT train('bad', 'rings', '{x,y}', method => 'density', options => '{"live": true, "micro_clusters": 8000}');
 RESET fastclust.memory_budget;
-SELECT drop_model(model) FROM (SELECT model FROM models WHERE model IN ('columns', 'vectors', 'scale') ORDER BY 1) q;
+SELECT drop_model(model) FROM (SELECT model FROM models WHERE model IN ('columns', 'vectors', 'scale', 'wide') ORDER BY 1) q;
 SELECT count(*) AS left_over FROM live_bases b WHERE NOT EXISTS (SELECT FROM live_sketches l WHERE l.id = b.live_id);
 DROP SCHEMA of_live_density CASCADE;

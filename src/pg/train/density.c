@@ -15,6 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "density/density.h"
+#include "drift/counts.h"
 #include "operator/contingency.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
@@ -75,7 +76,8 @@ micro_clusters(const training *t)
 void
 check_live_size(const training *t)
 {
-	Size		bytes = t->k * fc_sketch_size(t->spec, 0, 0);
+	Size		sketch = fc_sketch_size(t->spec, 0, 0);
+	Size		bytes = t->k * (sketch + Min(sketch, fc_drift_size_of_spec(t->drift_spec, 0)));	/* follow_model leaves out larger counts */
 
 	if (bytes / 1024 > (Size) fastclust_memory_budget)
 		ereport(ERROR,
@@ -437,7 +439,7 @@ find_at_scale(const training *t, const train_part *part, bubble_set *set, fc_are
 static void
 warn_outgrown(const training *t, const bubble_set *set)
 {
-	double		least = min_cluster_rows(t, set->rows);
+	double		least = Max(min_cluster_rows(t, set->rows), GRAIN * set->rows / (double) set->b.m);
 
 	for (Size a = 0; a < set->b.m; a++)
 		if (set->n[a] > least && set->square[a] > 0)

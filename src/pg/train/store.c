@@ -29,7 +29,7 @@
 #define PARTS_AT_ONCE	100		/* the planner copies their array */
 #define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and of the operators that measured them, about */
 #define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
-#define ROWS_OF_GROUP	48		/* of a group: the deviation of the law is right within 4 % (one deviation) */
+#define ROWS_OF_GROUP	32		/* of a group: the deviation of the law is right within 4 % (one deviation) */
 
 /* ---- the version that serves ---- */
 

@@ -32,7 +32,8 @@ BEGIN
                         jsonb_strip_nulls(jsonb_build_object('group_by', trained.options ->> 'group_by', 'where', trained.options ->> 'where', 'encoder', trained.encoder::text)
                                            || CASE jsonb_typeof(trained.options -> 'live') WHEN 'object' THEN trained.options -> 'live' ELSE '{}' END));
     asked.model_id := model_id;
-    asked.drift_spec := drift_spec_of(trained);
+    -- of each micro-cluster counts that are larger than its sketch, as those of many columns, are left out
+    asked.drift_spec := CASE WHEN micro_clusters IS NULL OR octet_length(trained.drift_counts::text) <= octet_length(trained.training_sketch::text) THEN drift_spec_of(trained) END;
     asked.micro_clusters := micro_clusters;
     asked.center := CASE WHEN micro_clusters IS NOT NULL THEN trained.center END;
     asked.scale := CASE WHEN micro_clusters IS NOT NULL THEN trained.scale END;

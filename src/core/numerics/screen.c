@@ -12,9 +12,6 @@
  */
 #include "numerics/screen.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"

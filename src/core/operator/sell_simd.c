@@ -7,9 +7,6 @@
  */
 #include "operator/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/lanes.h"
 #include "numerics/rows.h"
 

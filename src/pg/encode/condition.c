@@ -5,17 +5,12 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
-#include "encode/encoder.h"
-#include "pg/base/arguments.h"
-#include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 
 /* lower < x[dimension] <= upper, as people read it. */

@@ -1,11 +1,9 @@
 /* encoder_options.c - the options of encoder_agg: for all columns, or for each by its name */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/jsonb.h"
 #include "utils/numeric.h"
 
 #include "pg/encode/encode.h"

@@ -1,7 +1,6 @@
 /* encoder_value.c - the type encoder, and the contents of a value: describe, feature_names and the internal lists */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -9,12 +8,7 @@
 #include "utils/json.h"
 
 #include "catalog/pg_type.h"
-#include "encode/encoder.h"
-#include "pg/base/arguments.h"
 #include "pg/base/memory.h"
-#include "pg/base/options.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 
 /* ---- the type ---- */

@@ -1,15 +1,12 @@
 /* read_row.c - rows as records or as listed columns, into an encoder's coordinates; see encode.h */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
 #include "numerics/rows.h"
-#include "pg/base/options.h"
 #include "pg/encode/encode.h"
 
 /* ---- the encoder ---- */

@@ -1,17 +1,8 @@
 /* factorize_fn.c - factorize: an operator's centroids as a product with fewer parameters */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "lib/stringinfo.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 
-#include "factor/factorize.h"
-#include "operator/bytes.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
-#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"

@@ -7,26 +7,18 @@
 #include "postgres.h"
 
 #include <float.h>
-#include <math.h>
 
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/collect.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
-#include "pg/base/vectors.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/pilot.h"
 #include "sketch/reservoir.h"
-#include "sketch/spec.h"
 
 /* A law of the frequencies by its name; another name is an error. */
 static fc_law

@@ -83,7 +83,7 @@ round_centroids(const fc_centroid_source *centroids, const double *offset, float
 		{
 			double		value = row[i] - (offset ? offset[i] : 0.0);
 
-			most = fabs(value) > most ? fabs(value) : most;
+			most = fc_greater(fabs(value), most);
 			values[j * d + i] = (float) value;
 		}
 	}

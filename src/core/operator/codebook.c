@@ -50,13 +50,10 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 
 		fc_check();
 		for (size_t i = 0; i < d; i++)
-			mean[i] += row[i];
+			mean[i] += row[i] / (double) k;
 	}
 	for (size_t i = 0; i < d; i++)
-	{
-		mean[i] /= (double) k;
 		norm += mean[i] * mean[i];
-	}
 	for (size_t j = 0; j < k; j++)
 	{
 		double		length = fc_length_between(row_of(centroids, j), mean, d);

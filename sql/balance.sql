@@ -1,6 +1,4 @@
 -- clusters of even size
-\set QUIET on
-SET client_min_messages = warning;
 CREATE SCHEMA of_balance;
 SET search_path = of_balance, public, fastclust;
 SELECT setseed(0.25) IS NULL AS seeded;

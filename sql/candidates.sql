@@ -1,5 +1,4 @@
 -- candidates: versions that do not serve until use_version lets them
-SET client_min_messages = warning;
 CREATE TABLE cells AS
     SELECT i AS id, 'shop ' || i % 2 AS shop, i % 6 AS cell, ARRAY[i % 3 * 5 + sin(i), i % 2 * 5 + cos(i)]::real[] AS x, i % 3 * 5 + sin(i) AS a, i % 2 * 5 + cos(i) AS b
       FROM generate_series(1, 6000) i;

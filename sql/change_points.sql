@@ -1,5 +1,4 @@
 -- change_points: when did the rows of dated sketches change?
-SET client_min_messages = warning;
 SET timezone = 'UTC';
 CREATE FUNCTION noise(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS
     'SELECT (((hashint8extended(i, 4 * s) & 65535) + (hashint8extended(i, 4 * s + 1) & 65535) + (hashint8extended(i, 4 * s + 2) & 65535)

@@ -1,5 +1,4 @@
 -- check_drift: every model of the caller, logged and notified, none retrained; relations that options name
-SET client_min_messages = warning;
 CREATE ROLE regress_watcher;
 CREATE SCHEMA shop;
 GRANT CREATE, USAGE ON SCHEMA shop TO regress_watcher;

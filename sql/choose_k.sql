@@ -1,6 +1,4 @@
 -- the number of clusters: planted ones, clouds without any, and train with k NULL
-\set QUIET on
-SET client_min_messages = warning;
 CREATE SCHEMA of_choose_k;
 SET search_path = of_choose_k, public, fastclust;
 \set QUIET off

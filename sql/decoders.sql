@@ -1,5 +1,4 @@
 -- decoders and their options: recovery of planted clusters, several sigmas, warm starts, covariances, errors
-SET client_min_messages = warning;
 
 -- five clusters in the plane, deviation 0.5 in each direction, deterministic rows
 CREATE TABLE truth AS SELECT i AS cluster, ARRAY[(ARRAY[0, 6, 0, 6, 3])[i + 1], (ARRAY[0, 0, 6, 6, 12])[i + 1]]::float8[] AS c FROM generate_series(0, 4) i;

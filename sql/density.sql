@@ -1,5 +1,4 @@
 -- method density: clusters without a number, of any shape, and noise
-SET client_min_messages = warning;
 CREATE SCHEMA of_density;
 SET search_path = of_density, public, fastclust, fastclust_internal;
 

@@ -1,5 +1,4 @@
 -- drift: how much rows changed, in which columns, the verdict, and what retrain_if_drifted does and notes
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 -- The rows of counts: the eight bytes behind a head of 36.
 CREATE OR REPLACE FUNCTION counted_rows(fastclust_internal.drift_counts) RETURNS bigint LANGUAGE sql AS $$

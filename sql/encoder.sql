@@ -1,5 +1,4 @@
 -- rows of any columns as coordinates: types, NULLs, names, options, errors
-SET client_min_messages = warning;
 CREATE SCHEMA of_encoders;
 SET search_path = of_encoders, public, fastclust, fastclust_internal;
 SET extra_float_digits = 0;

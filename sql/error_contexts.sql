@@ -1,5 +1,4 @@
 -- an error says what is wrong and where the user's own code was, not how fastclust is built
-SET client_min_messages = warning;
 CREATE TABLE points AS SELECT i AS id, i % 2 AS half, ARRAY[i % 5, i / 10]::real[] AS x FROM generate_series(1, 100) i;
 SELECT train('kinds', 'points', 'x', 3), train('halves', 'points', 'x', 2, options => '{"group_by": "half"}');
 

@@ -1,6 +1,4 @@
 -- clusters in the words of the table: profile, names, rules, typical rows, scores, probabilities, plot
-\set QUIET on
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 CREATE SCHEMA of_explain;
 SET search_path = of_explain, public, fastclust, fastclust_internal;

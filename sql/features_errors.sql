@@ -1,5 +1,4 @@
 -- features that are none, or no list: the same error wherever they are given
-SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE SCHEMA of_no_features;
 SET search_path = of_no_features, public, fastclust;

@@ -1,5 +1,4 @@
 -- Levels of clusters, Ward's tree of them, and small clusters merged.
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 -- sixteen clusters, four by four
 CREATE TABLE nested AS

@@ -1,5 +1,4 @@
 -- import_model: centroids from anywhere become a model with versions, names, drift and a report
-SET client_min_messages = warning;
 CREATE TABLE orders AS
 SELECT i AS id, (i % 3) * 10 + sin(i) AS a, (i % 2) * 100 + 5 * cos(i) AS b, CASE WHEN i % 5 = 0 THEN 'web' ELSE 'shop' END AS channel,
        ARRAY[(i % 3) * 10 + sin(i), (i % 2) * 5 + cos(i)]::real[] AS x FROM generate_series(1, 6000) i;

@@ -1,5 +1,4 @@
 -- rows with imputed numbers are rows of the training: the distances that a model keeps are those of all rows
-SET client_min_messages = warning;
 CREATE SCHEMA of_imputed;
 SET search_path = of_imputed, public, fastclust;
 CREATE TABLE customers AS

@@ -1,5 +1,4 @@
 -- the option sample: the rows alone decide what a training samples, not where they lie
-SET client_min_messages = warning;
 SET search_path = public, fastclust;
 CREATE TABLE heap AS
 SELECT q.id, ARRAY[q.a, q.b]::real[] AS x, q.a, q.b

@@ -1,5 +1,4 @@
 -- write_labels: the clusters of all rows, written to a table
-SET client_min_messages = warning;
 CREATE TABLE orders AS
 SELECT i AS id, ARRAY[i % 3 * 5 + (i * 7919 % 101) / 101.0, i % 5]::real[] AS x, CASE i % 2 WHEN 0 THEN 'even' ELSE 'odd' END AS kind,
        CASE WHEN i % 11 > 0 THEN i % 7 * 2.0 END AS amount, (ARRAY['web', 'shop', 'phone'])[1 + i % 3] AS channel

@@ -1,6 +1,4 @@
 -- Lloyd scans whose sums no value holds: one process adds them up
-\set QUIET on
-SET client_min_messages = warning;
 CREATE SCHEMA of_large_sums;
 SET search_path = of_large_sums, public, fastclust;
 CREATE TABLE wide_rows AS

@@ -1,5 +1,4 @@
 -- live sketches: what they count, what they refuse, what they notice
-SET client_min_messages = warning;
 CREATE TABLE visits AS
     SELECT i AS id, 'shop ' || i % 3 AS shop, timestamptz '2026-01-05 12:00+00' + i * interval '6 hours' AS at,
            ARRAY[i % 7, i % 11 + 0.25]::real[] AS x, i::float8 AS a, i % 13 AS b, 'note' AS note

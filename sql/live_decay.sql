@@ -1,5 +1,4 @@
 -- sketches of lately: buckets of time, each of 2^(-age / half-life)
-SET client_min_messages = warning;
 SET timezone = 'UTC';
 CREATE TABLE made AS SELECT sketch_spec(2, 60, 1.0) AS s;
 CREATE TABLE events (id integer PRIMARY KEY, shop text, at timestamptz, x real[]);

@@ -1,5 +1,4 @@
 -- live models: drift and retrain take the live sketch in place of a scan
-SET client_min_messages = warning;
 -- The rows of counts: the eight bytes behind a head of 36.
 CREATE OR REPLACE FUNCTION counted_rows(fastclust_internal.drift_counts) RETURNS bigint LANGUAGE sql AS $$
     SELECT sum(get_byte(b, i)::bigint << 8 * (i - 36))::bigint FROM decode(substr($1::text, 3), 'hex') b, generate_series(36, 43) i

@@ -1,5 +1,4 @@
 -- settings of a session that change how text is read or written change nothing of what is counted, nor what a stored condition means
-SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE SCHEMA of_live_settings;
 SET search_path = of_live_settings, public, fastclust;
@@ -64,7 +63,6 @@ SELECT keep_sketch('again', '"Visits"', 'x', (SELECT s FROM made), (SELECT jsonb
 SELECT condition = (fastclust_internal.row_condition('"Visits"', condition)).condition AS stays, condition
   FROM fastclust_internal.row_condition('"Visits"', 'at > ''2026-01-06 05:30''') c(condition, columns);
 RESET ALL;
-SET client_min_messages = warning;
 SET search_path = of_live_settings, public, fastclust;
 SELECT count(drop_model(model)) FROM models;
 DROP SCHEMA of_live_settings CASCADE;

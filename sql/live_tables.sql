@@ -1,5 +1,4 @@
 -- the tables of a live sketch: leaves that come and go, DDL that changes values, tables that cannot be followed
-SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE SCHEMA of_live_tables;
 SET search_path = of_live_tables, public, fastclust;

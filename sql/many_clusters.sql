@@ -1,6 +1,4 @@
 -- many clusters: pruned assignment, training, frozen clusters
-\set QUIET on
-SET client_min_messages = warning;
 CREATE SCHEMA of_many;
 SET search_path = of_many, public, fastclust;
 SELECT setseed(0.5) IS NULL AS seeded;

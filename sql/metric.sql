@@ -1,5 +1,4 @@
 -- the metric: cosine on rows is euclidean on rows of length 1
-SET client_min_messages = warning;
 CREATE FUNCTION unit(x double precision[]) RETURNS double precision[] LANGUAGE sql IMMUTABLE AS $$
 	SELECT array_agg(v / norm ORDER BY i) FROM (SELECT v, i, sqrt(sum(v * v) OVER ()) AS norm FROM unnest(x) WITH ORDINALITY u(v, i)) q
 $$;
@@ -101,7 +100,7 @@ RESET max_parallel_workers_per_gather;
 SELECT sketch::text::sketch = sketch AND book::text::fastop = book AND spec::text::sketch_spec = spec AS kept FROM serial;
 
 -- ---- models ----
-RESET client_min_messages;
+SET client_min_messages = notice;
 \set VERBOSITY terse
 SELECT train('topics', 'points', 'x', 4, options => '{"metric": "cosine", "quiet": true}');
 SET client_min_messages = warning;

@@ -1,5 +1,4 @@
 -- decode, operators, Lloyd steps and scores on planted clusters
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 CREATE TABLE planted AS
 SELECT i AS id, i % 6 AS truth, ARRAY[(i % 6) * 8 + sin(i * 12.9898), (i % 2) * 6 + cos(i * 78.233), sin(i * 37.719)]::real[] AS x

@@ -1,4 +1,5 @@
 -- QK-means over a table and over collected rows
+SET client_min_messages = notice;
 SET extra_float_digits = 0;
 CREATE FUNCTION learned(relation regclass, features name, k integer, options jsonb DEFAULT '{}') RETURNS fastop LANGUAGE sql
 	AS 'SELECT op FROM qkmeans_log(relation, features, k, options) ORDER BY iteration DESC LIMIT 1';

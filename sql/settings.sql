@@ -1,5 +1,5 @@
 -- Settings that a session may have: functions mean what they say under all of them
-\set QUIET on
+SET client_min_messages = notice;
 CREATE SCHEMA of_settings;
 SET search_path = of_settings, public, fastclust;
 CREATE TABLE rows_of_two AS SELECT i AS id, ARRAY[i % 7, i % 5]::real[] AS v, (i % 7)::double precision AS a, 'g' || i % 3 AS g FROM generate_series(1, 600) i;

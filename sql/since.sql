@@ -1,5 +1,4 @@
 -- drift of tables that grow: windows of recent rows, baselines, values never seen
-SET client_min_messages = warning;
 CREATE TABLE sales (at date, id int, channel text, price float8, items int) PARTITION BY RANGE (at);
 DO $$
 BEGIN

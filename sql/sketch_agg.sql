@@ -1,5 +1,4 @@
 -- sketch_agg and merge_agg: exact in any order, grouping, plan and window
-SET client_min_messages = warning;
 
 -- deterministic rows: three clusters in the plane
 CREATE TABLE points AS
@@ -84,7 +83,6 @@ END $$;
 SELECT unnest(pg_temp.nodes_of('SELECT sketch_agg(x, (SELECT s FROM spec)) FROM points')) AS node;
 SELECT sketch_agg(x, (SELECT s FROM spec)) = (SELECT k FROM whole) AS parallel FROM points;
 RESET ALL;
-SET search_path = public, fastclust, fastclust_internal;
 
 -- many groups share the frequencies
 SELECT count(*) AS groups, sum(row_count(k)) AS rows FROM (SELECT sketch_agg(x, (SELECT s FROM spec)) k FROM points GROUP BY id) t;

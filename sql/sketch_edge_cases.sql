@@ -1,5 +1,4 @@
 -- states and sketches at the edges of what they take: wrong states, overflow, signed zeros, small and large weights
-SET client_min_messages = warning;
 CREATE TABLE r AS SELECT i, (SELECT array_agg(sin(i * j * 0.37)) FROM generate_series(1, 70) j) AS x FROM generate_series(1, 90) i;
 
 -- a state only serves its own aggregate

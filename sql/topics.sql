@@ -1,6 +1,4 @@
 -- topics named by the words of their texts; the name of a row's cluster
-\set QUIET on
-SET client_min_messages = warning;
 SET default_text_search_config = 'pg_catalog.english';
 CREATE SCHEMA of_topics;
 SET search_path = of_topics, public, fastclust;

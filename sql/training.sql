@@ -1,6 +1,4 @@
 -- what train promises of its results: near the optimum, measured on all rows, stable
-\set QUIET on
-SET client_min_messages = warning;
 CREATE SCHEMA of_training;
 SET search_path = of_training, public, fastclust;
 \set QUIET off

@@ -1,5 +1,4 @@
 -- every function of a vector takes every type of vector, with the same answer; other types are errors
-SET client_min_messages = warning;
 CREATE SCHEMA vector_arguments;
 SET search_path = vector_arguments, public, fastclust, fastclust_internal;
 

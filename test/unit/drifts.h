@@ -24,7 +24,6 @@ chosen_spec(const fc_drift_sample *sample, uint64_t seed)
 
 	fc_drift_choose(sample, seed, &work, spec);
 	CHECK(fc_drift_spec_check(spec, fc_drift_spec_size(spec)) == FC_OK, "a chosen spec is valid");
-	unit_arena_free(&work);
 	return spec;
 }
 
@@ -40,8 +39,6 @@ wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 	fc_wave_parts(sample, false, seed, &work, center, center + sample->d, sigmas, &parts);
 	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
 	CHECK(fc_spec_build(&parts, spec) == FC_OK, "a spec of the waves");
-	unit_arena_free(&work);
-	free(center);
 	return spec;
 }
 
@@ -52,7 +49,6 @@ null_of_sample(const fc_drift_sample *sample, const fc_prepared *prepared)
 	fc_wave_null null = {0, 0};
 
 	CHECK(fc_wave_null_moments(sample, 512, prepared, &arena, &null) == FC_OK, "null moments");
-	unit_arena_free(&arena);
 	return null;
 }
 
@@ -66,15 +62,6 @@ make_model(const fc_drift_sample *sample, uint64_t seed)
 	model.sketching = make_ready(model.waves);
 	model.null = null_of_sample(sample, &model.sketching.prepared);
 	return model;
-}
-
-static inline void
-free_model(drift_model *model)
-{
-	unit_arena_free(&model->prepared_arena);
-	unit_arena_free(&model->sketching.arena);
-	free(model->spec);
-	free(model->waves);
 }
 
 static inline fc_drift_counts *
@@ -93,7 +80,6 @@ converted_counts(fc_drift_counts *counts, uint8_t flags)
 	fc_drift_counts *copy = unit_alloc(fc_drift_counts_size(counts, flags), 1);
 
 	CHECK(fc_drift_convert(counts, flags, copy) == FC_OK, "convert");
-	free(counts);
 	return copy;
 }
 
@@ -133,7 +119,6 @@ compare(const fc_drift_sides *sides, double threshold, double min_effect)
 	fc_drift_result result;
 
 	fc_drift_test_sides(sides, threshold, min_effect, &arena, &result);
-	unit_arena_free(&arena);
 	return result;
 }
 

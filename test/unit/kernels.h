@@ -115,11 +115,4 @@ new_embedding(size_t n, size_t rank)
 	return e;
 }
 
-static inline void
-free_embedding(fc_embedding *e)
-{
-	free(e->eigenvalues);
-	free(e->y);
-}
-
 #endif							/* KERNELS_H */

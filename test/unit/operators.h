@@ -49,7 +49,6 @@ check_operator(const fc_operator_header *header, size_t size)
 	fc_operator_view(header, &op);
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	status = fc_operator_verify(&op, scratch);
-	free(scratch.floats);
 	return status;
 }
 

@@ -12,7 +12,6 @@ match(const double *cost, size_t rows, size_t columns, int32_t *answer)
 	fc_arena	arena = unit_arena();
 
 	fc_assignment(cost, rows, columns, &arena, answer);
-	unit_arena_free(&arena);
 }
 
 /* The cheapest of all pairings of rows from `row` on. */
@@ -81,8 +80,6 @@ test_planted(void)
 	for (size_t i = 0; i < k; i++)
 		wrong += answer[i] != (int32_t) ((i * 7 + 3) % k);
 	CHECK(wrong == 0, "%zu wrong", wrong);
-	free(cost);
-	free(answer);
 }
 
 static void
@@ -91,7 +88,6 @@ renumber(const double *old, size_t k_old, const double *new, size_t k_new, size_
 	fc_arena	arena = unit_arena();
 
 	fc_match_clusters(old, k_old, new, k_new, d, &arena, number);
-	unit_arena_free(&arena);
 }
 
 /* One cluster leaps over its neighbours: these stay who they are. */
@@ -151,7 +147,6 @@ test_labels(void)
 
 	fc_match_labels(counts, 3, 3, &arena, number);
 	CHECK(number[0] == 2 && number[1] == 0 && number[2] == 1, "%d %d %d", number[0], number[1], number[2]);
-	unit_arena_free(&arena);
 }
 
 static void

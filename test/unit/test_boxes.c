@@ -50,8 +50,6 @@ test_nearest(size_t k, size_t d, bool grid)
 		CHECK(k == 1 ? both[1] == INFINITY : fabsf(both[1] - least) <= 1e-5f * least, "k %zu d %zu row %zu: second %g, not %g", k, d, r, (double) both[1], (double) least);
 		CHECK(fc_boxes_nearest_two(&boxes, x, k == 1 ? 1.0f : 0.5f * least, both) == first && both[1] == (k == 1 ? 1.0f : 0.5f * least), "k %zu d %zu row %zu: second %g beyond the margin", k, d, r, (double) both[1]);
 	}
-	unit_arena_free(&arena);
-	free(points);
 }
 
 /* Labels of a codebook in boxes are those without, row by row and in batches; some centroids are there twice. */
@@ -93,9 +91,6 @@ test_operator(double unit)
 		plain.boxes = NULL;
 		CHECK(boxed == fc_operator_assign(&plain, x + r * D, scratch) && boxed == (size_t) labels[r], "unit %g, row %zu: %zu", unit, r, boxed);
 	}
-	unit_arena_free(&arena);
-	unit_arena_free(&room);
-	free(centroids), free(weights), free(x), free(labels), free(scratch.floats);
 }
 
 int

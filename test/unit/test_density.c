@@ -34,16 +34,6 @@ new_problem(size_t rows, size_t d, size_t m)
 	return p;
 }
 
-static void
-free_problem(problem *p)
-{
-	free(p->x);
-	free(p->n);
-	free(p->mean);
-	free(p->square);
-	free(p->bubble);
-}
-
 static double
 squared(const double *a, const double *b, size_t d)
 {
@@ -108,7 +98,6 @@ make_bubbles(problem *p)
 			}
 		p->b.m++;
 	}
-	free(sum);
 }
 
 /* ---- definitions ---- */
@@ -144,7 +133,6 @@ brute_radius(const fc_bubbles *b, size_t a, double mass)
 		y[1] = near[i][0];
 		before += near[i][1];
 	}
-	free(near);
 	return mass >= x[1] ? y[1] : y[0] + (mass - x[0]) / (x[1] - x[0]) * (y[1] - y[0]);
 }
 
@@ -178,8 +166,6 @@ test_radii(size_t rows, size_t d, size_t m)
 
 		CHECK(fabs(found[i] - wanted) <= 1e-12 * (1.0 + wanted), "radius %zu: %g, not %g", i, found[i], wanted);
 	}
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 /* A spanning tree is minimal where no pair is shorter than the longest edge of its path: the reach at which parts of the sorted edges join. */
@@ -212,8 +198,6 @@ test_tree(size_t m, size_t d)
 		fc_join_parts(&parts, x, y);
 	}
 	CHECK(wrong == 0, "%zu shorter pairs", wrong);
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 /* ---- clusters ---- */
@@ -235,7 +219,6 @@ check_tree(const fc_density *f, double rows)
 	}
 	for (size_t c = 1; c < f->k; c++)
 		CHECK(f->cluster[c].rows <= f->cluster[c - 1].rows, "cluster %zu", c);
-	free(below);
 }
 
 /* The share of rows whose bubble has the cluster of most rows of the same truth; noise counts as wrong. */
@@ -257,7 +240,6 @@ agreement(const problem *p, const fc_density *f, const int *truth, int kinds)
 			most = count[(size_t) t * f->k + c] > most ? count[(size_t) t * f->k + c] : most;
 		right += (double) most;
 	}
-	free(count);
 	return right;
 }
 
@@ -308,9 +290,6 @@ test_rings(int rings, double noise)
 	CHECK(f.k == (size_t) rings, "%d rings, noise %g: %zu clusters", rings, noise, f.k);
 	CHECK(agreement(&p, &f, truth, rings) >= (noise > 0 ? 0.95 : 0.999) * (double) all, "%d rings, noise %g", rings, noise);
 	CHECK(noise == 0.0 || 2 * left_out > p.rows - all, "%zu of %zu rows of noise left out", left_out, p.rows - all);
-	free(truth);
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 /* Even rows have no valley, whether a cluster has twenty bubbles or less than one. */
@@ -328,8 +307,6 @@ test_even(size_t d, double share)
 		for (size_t i = 0; i < p.rows * d; i++)
 			p.x[i] = fc_rng_uniform(&rng);
 		splits += clusters_of(&p, share, &arena).k - 1;
-		unit_arena_free(&arena);
-		free_problem(&p);
 	}
 	CHECK(splits <= 1, "%zu splits of even rows of %zu dimensions", splits, d);
 }
@@ -347,8 +324,6 @@ test_lattice(size_t values, double gap, size_t wanted)
 		p.x[i] = (double) (i < p.b.m ? i % values : fc_rng_below(&rng, values)) + ((i < p.b.m ? i / values : i % 2) == 0 ? 0.0 : gap);
 	f = clusters_of(&p, 0.05, &arena);
 	CHECK(f.k == wanted, "%zu values, gap %g: %zu clusters", values, gap, f.k);
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 static void
@@ -365,8 +340,6 @@ test_few(void)
 		f = clusters_of(&p, 1.0, &arena);
 		CHECK(f.k == 1 && f.label[0] == 0 && f.home[0] == 0, "%zu bubbles: %zu clusters", m, f.k);
 		CHECK(isfinite(f.cluster[0].reach) && isfinite(f.radius[0]), "%zu bubbles: reach %g", m, f.cluster[0].reach);
-		unit_arena_free(&arena);
-		free_problem(&p);
 	}
 }
 
@@ -391,8 +364,6 @@ test_scale(void)
 		CHECK(label[p.bubble[i]] == label[p.bubble[i % 2]], "row %zu", i);
 	CHECK(fc_density_at_scale(&p.b, 1.0, 1.5, &arena, label, radius) == 1, "at 1.5");
 	CHECK(fc_density_at_scale(&p.b, 3000.0, 0.3, &arena, label, radius) == 0 && label[0] == -1, "nothing is dense");
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 int

@@ -63,7 +63,6 @@ make_operator(fixture *f, shape factored, double offset)
 	}
 	scratch = unit_scratch(fc_operator_scratch(&f->op));
 	fc_operator_measure(&f->op, scratch, f->half_norms);
-	free(scratch.floats);
 	f->size = fc_operator_size(&f->op);
 	f->bytes = unit_alloc(f->size, 1);
 	fc_operator_write(&f->op, f->bytes);
@@ -84,9 +83,6 @@ make_map(const fixture *f, const fc_kernel *kernel, size_t rank, size_t *found, 
 	header = unit_alloc(*size, 1);
 	fc_kernel_map_write(kernel, rank == 0 ? *found : pairs, false, norms, t, f->bytes, f->size, header);
 	CHECK(fc_kernel_map_check(header, *size) == FC_OK, "a new map is not valid");
-	unit_arena_free(&arena);
-	free(norms);
-	free(t);
 	return header;
 }
 
@@ -143,11 +139,6 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	}
 	CHECK(worst < tolerance * largest, "kernel %d, degree %d, shape %d%s, offset %g: %g of %g, rank %zu", kernel->kind, kernel->degree,
 		  (int) factored, prepared ? ", prepared" : "", offset, worst, largest, found);
-	unit_arena_free(&arena);
-	free(scratch.floats);
-	free(header);
-	free(f.bytes);
-	free(rows);
 }
 
 /* Rows far beyond the landmarks keep their products with them. */
@@ -178,9 +169,6 @@ test_far_rows(bool factored)
 		fc_kernel_map_features(&map, landmark, scratch, y[1]);
 		CHECK(fabs(dot(y[0], y[1], map.rank) - exact) < 1e10, "landmark %zu: %g, exactly %g", j, dot(y[0], y[1], map.rank), exact);
 	}
-	free(scratch.floats);
-	free(header);
-	free(f.bytes);
 }
 
 /*
@@ -214,10 +202,6 @@ test_far_rbf(bool prepared)
 		x[i] = 1e38;
 	fc_kernel_map_features(&map, x, scratch, y);
 	CHECK(!fc_all_finite_float(y, map.rank), "products overflow, prepared %d: %g", prepared, (double) y[0]);
-	unit_arena_free(&arena);
-	free(scratch.floats);
-	free(header);
-	free(f.bytes);
 }
 
 /* A smaller rank keeps the first coordinates of the larger one. */
@@ -241,13 +225,10 @@ test_rank(void)
 		fc_kernel_map_view(headers[i], &maps[i]);
 		scratch = unit_scratch(fc_kernel_map_scratch(&maps[i]));
 		fc_kernel_map_features(&maps[i], x, scratch, y[i]);
-		free(scratch.floats);
-		free(headers[i]);
 	}
 	CHECK(maps[0].rank == 3 && maps[1].rank == K, "ranks %zu, %zu", maps[0].rank, maps[1].rank);
 	for (int j = 0; j < 3; j++)
 		CHECK(y[0][j] == y[1][j] && y[0][j] != 0.0f, "coordinate %d: %g, %g", j, (double) y[0][j], (double) y[1][j]);
-	free(f.bytes);
 }
 
 /* A map of unit features has the plain ones, of length 1. */
@@ -283,7 +264,6 @@ test_unit(shape factored)
 		for (size_t c = 0; c < 4; c++)
 			CHECK(fabs((double) z[c] - (double) y[c] / sqrt(square)) < 1e-6, "row %zu: %g of %g", r, (double) z[c], (double) y[c]);
 	}
-	free(scratch.floats), free(x), free(header), free(f.bytes);
 }
 
 /* Any changed byte behind the length word, any other length: refused. */
@@ -306,8 +286,6 @@ test_map_bytes(void)
 	for (size_t length = 0; length < size; length += 8)
 		CHECK(fc_kernel_map_check(header, length) == FC_EFORMAT, "length %zu of %zu", length, size);
 	CHECK(fc_kernel_map_check(header, size) == FC_OK, "restored and refused");
-	free(header);
-	free(f.bytes);
 }
 
 static void
@@ -351,7 +329,6 @@ test_projection_bytes(void)
 	CHECK(fc_kernel_projection_check(header, size - 8) == FC_EFORMAT, "cut short");
 	CHECK(fc_kernel_projection_check(header, size) == FC_OK, "restored and refused");
 	CHECK(fc_kernel_projection_size(SIZE_MAX / 8, 100) == SIZE_MAX, "overflow");
-	free(header);
 }
 
 int

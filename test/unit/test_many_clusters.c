@@ -26,7 +26,6 @@ grouped_rows(size_t n, size_t d, size_t groups, int32_t *group)
 		for (size_t i = 0; i < d; i++)
 			x[r * d + i] = center[g * d + i] + (float) (0.05 * fc_rng_normal(&rng));
 	}
-	free(center);
 	return x;
 }
 
@@ -73,8 +72,6 @@ test_groups(size_t n, size_t d, size_t k)
 	memcpy(again, result.centroids, k * d * sizeof(double));
 	fc_kmeans(&rows, k, NULL, &options, &arena, &result);
 	CHECK(memcmp(again, result.centroids, k * d * sizeof(double)) == 0, "another answer");
-	unit_arena_free(&arena);
-	free(group), free(x), free(again), free(result.centroids), free(result.weights), free(result.labels);
 }
 
 /*
@@ -94,8 +91,6 @@ excess_of_search(size_t n, size_t d, size_t groups, fc_kmeans_effort effort, dou
 	options.effort = effort;
 	fc_kmeans(&rows, groups, NULL, &options, &arena, &result);
 	*work = (double) result.compared;
-	unit_arena_free(&arena);
-	free(group), free(x), free(result.centroids), free(result.weights);
 	return result.sse / (0.05 * 0.05 * (double) (n - groups) * (double) d);
 }
 
@@ -179,8 +174,6 @@ test_no_gain(void)
 		memcpy(x + r * D, x + r % 100 * D, D * sizeof(float));
 	fc_kmeans(&rows, K, NULL, &options, &arena, &result);
 	CHECK(result.sse < 1e-6, "100 distinct rows: SSE %g", result.sse);
-	unit_arena_free(&arena);
-	free(group), free(x), free(weight), free(result.centroids), free(result.weights);
 }
 
 /* Weights of 0, and fewer distinct rows than clusters. */
@@ -205,8 +198,6 @@ test_few_rows(void)
 	}
 	fc_hierarchical_seed(&rows, K, 0, &arena, centroids);
 	CHECK(fc_all_finite(centroids, K * D), "copies");
-	unit_arena_free(&arena);
-	free(x), free(weight), free(centroids);
 }
 
 /* Clusters that moved a little, in another order and some of them anew, keep their numbers. */
@@ -231,8 +222,6 @@ test_numbers(size_t k, size_t d)
 		CHECK(number[j] >= 0 && number[j] < (int32_t) k && seen[number[j]]++ == 0, "number %d twice", number[j]);
 		CHECK(j % 50 == 0 || number[j] == (int32_t) ((j + 5) % k), "cluster %zu is %d", j, number[j]);
 	}
-	unit_arena_free(&arena);
-	free(old), free(new), free(number), free(seen);
 }
 
 int

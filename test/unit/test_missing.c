@@ -49,7 +49,6 @@ ask(float *x, size_t n, bool informative[COLUMNS])
 	for (size_t c = 0; c < COLUMNS; c++)
 		column[c] = (fc_missing_column) {WIDTH * c, 1, WIDTH * c + 1};
 	fc_missing_informative(x, n, DIM, column, COLUMNS, COLUMNS, 3, &arena, informative);
-	unit_arena_free(&arena);
 }
 
 /* A bit for each column whose NULLs tell something. */
@@ -64,7 +63,6 @@ told(size_t n, double spread, null_rate rate, bool together)
 	ask(x, n, informative);
 	for (size_t c = 0; c < COLUMNS; c++)
 		bits |= (unsigned int) informative[c] << c;
-	free(x);
 	return bits;
 }
 
@@ -182,10 +180,6 @@ test_donors(void)
 		else
 			CHECK(y[i] == x[i], "cell %zu changed", i);
 	CHECK(left == 0 && sum / (double) nulls < 5.0, "%zu of %zu NULLs left, mean square %g", left, nulls, sum / (double) nulls);
-	unit_arena_free(&arena);
-	free(full);
-	free(x);
-	free(y);
 }
 
 /* Too few rows for clusters or for any evidence. */

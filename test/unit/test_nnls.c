@@ -31,8 +31,6 @@ random_problem(size_t count, size_t columns, uint64_t seed, double *gram, double
 		}
 		rhs[i] /= (double) columns;
 	}
-	free(b);
-	free(y);
 }
 
 /* x >= 0, y = G x - b >= 0, x'y = 0, each to tolerance */
@@ -66,10 +64,6 @@ test_optimality(size_t count, size_t columns, uint64_t seed, double tolerance)
 	fc_nnls(gram, rhs, count, &arena, x);
 	CHECK(arena.held == 0, "arena not released: %zu", arena.held);
 	check_optimal(count, gram, rhs, x, tolerance);
-	unit_arena_free(&arena);
-	free(gram);
-	free(rhs);
-	free(x);
 }
 
 /* Coinciding columns: the sum of their weights is what matters. */
@@ -84,7 +78,6 @@ test_duplicates(void)
 	fc_nnls(gram, rhs, 3, &arena, x);
 	CHECK(fabs(x[0] + x[1] - 2.0) < 1e-6, "sum %g", x[0] + x[1]);
 	CHECK(x[2] == 0.0, "x[2] = %g", x[2]);
-	unit_arena_free(&arena);
 }
 
 static int failures;
@@ -107,7 +100,6 @@ test_faults(void)
 	fc_nnls(indefinite, rhs, 2, &arena, x);
 	CHECK(failures > 0, "indefinite accepted");
 	fc_numeric_failure = NULL;
-	unit_arena_free(&arena);
 }
 
 int

@@ -62,7 +62,6 @@ random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t s
 	fc_sparse_pair_take(arena, rows, columns, fc_constraint_capacity(&constraint, rows, columns), &a);
 	fc_constraint_project(&constraint, dense, arena, &a.plain);
 	fc_sparse_pair_changed(&a);
-	free(dense);
 	return a;
 }
 
@@ -86,13 +85,8 @@ test_algebra(void)
 
 		fc_tile_rows(dense, 53, 53, first, count, tile);
 		fc_tile_to_columns(tile, 53, first, count, z, 37);
-		free(tile);
 	}
 	CHECK(memcmp(z, turned, 53 * 37 * sizeof(double)) == 0, "tiles of rows");
-	free(dense);
-	free(turned);
-	free(z);
-	unit_arena_free(&arena);
 }
 
 /* ---- projections ---- */
@@ -139,9 +133,6 @@ test_lines(void)
 
 				CHECK(kept[r * 33 + c] == expected, "s %zu: entry %zu, %zu is %g, not %g", s, r, c, kept[r * 33 + c], expected);
 			}
-		free(kept);
-		free(x);
-		unit_arena_free(&arena);
 	}
 }
 
@@ -178,8 +169,6 @@ test_largest(void)
 		CHECK(a[0].nonzeros == a[1].nonzeros && memcmp(a[0].row_start, a[1].row_start, (ROWS + 1) * sizeof(uint32_t)) == 0, "s %zu: counts", s);
 		for (size_t p = 0; p < a[0].nonzeros; p++)
 			CHECK(a[0].column[p] == a[1].column[p] && a[0].value[p] == a[1].value[p], "s %zu: entry %zu", s, p);
-		free(x);
-		unit_arena_free(&arena);
 	}
 }
 
@@ -208,9 +197,6 @@ test_total(void)
 	CHECK(a.nonzeros == 100, "%zu entries", a.nonzeros);
 	for (size_t p = 0; p < a.nonzeros; p++)
 		CHECK(fabs(a.value[p]) >= sizes[99], "entry %zu is not among the largest", p);
-	free(x);
-	free(sizes);
-	unit_arena_free(&arena);
 }
 
 /* ---- matching pursuit ---- */
@@ -282,8 +268,6 @@ test_pursuit(void)
 		memcpy(b, gram, sizeof(b));
 		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
 	}
-	free(l);
-	unit_arena_free(&arena);
 }
 
 /* Two atoms an angle of 1e-4 apart: the part of u across them is not bought with huge coefficients that cancel, unless it was before. */
@@ -310,7 +294,6 @@ test_dependent_atoms(void)
 	b[2] = 0;
 	count = fc_omp_line(&pursuit, b, 2, &before, 3, column, value);
 	CHECK(quadratic(gram, b, 3, column, value, count) <= quadratic(gram, b, 3, columns, values, 2) + 1e-9, "worse than before");
-	unit_arena_free(&arena);
 }
 
 /* ---- palm4MSA ---- */
@@ -359,7 +342,6 @@ product_of(const fc_factors *factors)
 			for (size_t r = 0; r < s->rows; r++)
 				for (size_t p = s->row_start[r]; p < s->row_start[r + 1]; p++)
 					next[j * s->columns + s->column[p]] += v[j * s->rows + r] * s->value[p];
-		free(v);
 		v = next;
 	}
 	for (size_t i = 0; i < k * factors->factor[factors->count - 1].plain.columns; i++)
@@ -381,7 +363,6 @@ objective_of(const fc_target *target, const fc_factors *factors)
 
 			sum += (target->weight ? target->weight[j] : 1) * rest * rest;
 		}
-	free(v);
 	return sum;
 }
 
@@ -399,7 +380,6 @@ patterns(size_t k, size_t d, uint64_t seed)
 			for (size_t r = 0; r < 4; r++)
 				u[j * d + i] += mix[j * 4 + r] * sin((double) ((r + 1) * (i + 3 * j % 5)) * 6.3 / (double) d);
 		}
-	free(mix);
 	return u;
 }
 
@@ -443,10 +423,6 @@ test_monotone(void)
 			h.sweeps = 0;
 			fc_palm(&target, &options, &arena, &factors, &more);
 			CHECK(more.objective <= result.objective * (1 + 1e-12) + 1e-20, "a warm start rose from %g to %g", result.objective, more.objective);
-			free(u);
-			free(weight);
-			unit_arena_free(&arena);
-			unit_arena_free(&keep);
 		}
 }
 
@@ -470,10 +446,8 @@ test_better(void)
 		options.pursuit = pursuit;
 		fc_palm(&target, &options, &arena, &factors, &result);
 		relative[pursuit] = result.relative;
-		unit_arena_free(&arena);
 	}
 	CHECK(relative[1] < 0.9 * relative[0], "relative objectives %g with gradient steps, %g with pursuit", relative[0], relative[1]);
-	free(u);
 }
 
 /* One dense factor, s = everything: U itself. */
@@ -494,8 +468,6 @@ test_whole(void)
 	fc_factors_start(&factors);
 	fc_palm(&target, &options, &arena, &factors, &result);
 	CHECK(result.objective == 0, "zero matrix");
-	free(u);
-	unit_arena_free(&arena);
 }
 
 /* ---- known factorisations ---- */
@@ -528,7 +500,6 @@ check_hadamard(const fc_target *target, const fc_factors *factors, size_t count,
 				CHECK(s->row_start[r + 1] - s->row_start[r] == 2, "%s: factor %zu has %u entries in a line", how, q,
 					  s->row_start[r + 1] - s->row_start[r]);
 		}
-	free(v);
 }
 
 static void
@@ -546,13 +517,9 @@ test_hadamard(void)
 	arena = unit_arena();
 	fc_hierarchical(&target, &options, &arena, &factors, &result);
 	check_hadamard(&target, &factors, 5, "hierarchical");
-	unit_arena_free(&arena);
 	arena = unit_arena();
 	fc_butterfly(&target, &arena, &factors);
 	check_hadamard(&target, &factors, 5, "butterfly");
-	free(u);
-	unit_arena_free(&arena);
-	unit_arena_free(&keep);
 }
 
 /* Any shape: products of the right size, not worse than zero; hierarchical twice the same. */
@@ -580,7 +547,6 @@ test_shapes(void)
 		for (size_t q = 1; q < factors.count; q++)
 			CHECK(factors.factor[q].plain.rows == factors.factor[q - 1].plain.columns, "inner shape");
 		CHECK(objective_of(&target, &factors) <= square * (1 + 1e-12), "butterfly worse than zero");
-		unit_arena_free(&arena);
 		for (int run = 0; run < 2; run++)
 		{
 			fc_arena	keep = unit_arena();
@@ -592,11 +558,8 @@ test_shapes(void)
 			arena = unit_arena();
 			fc_hierarchical(&target, &options, &arena, &factors, &result);
 			objective[run] = result.objective;
-			unit_arena_free(&arena);
-			unit_arena_free(&keep);
 		}
 		CHECK(objective[0] == objective[1] && objective[0] <= square, "objective %g, then %g of %g", objective[0], objective[1], square);
-		free(u);
 	}
 }
 

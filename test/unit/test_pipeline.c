@@ -49,14 +49,6 @@ plant_rows(size_t d, size_t active, double unit, uint64_t seed)
 	return p;
 }
 
-static void
-free_rows(planted_rows *p)
-{
-	free(p->center);
-	free(p->x);
-	free(p->cluster);
-}
-
 /* ---- rows to a spec ---- */
 
 typedef struct sample
@@ -86,19 +78,11 @@ sample_rows(const planted_rows *p, size_t first, size_t step)
 
 			fc_reservoir_compact(&s.reservoir, &arena);
 			CHECK(s.reservoir.used <= s.reservoir.capacity, "compaction: %zu used", s.reservoir.used);
-			unit_arena_free(&arena);
 		}
 		if (fc_reservoir_wants(&s.reservoir, hash))
 			fc_reservoir_put(&s.reservoir, hash, 1, row);
 	}
 	return s;
-}
-
-static void
-free_sample(sample *s)
-{
-	free(s->entries);
-	free(s->values);
 }
 
 /* The spec of a sample, on the heap. */
@@ -124,10 +108,6 @@ choose_spec(const sample *s, const fc_spec_options *options)
 	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
 	status = fc_spec_build(&parts, spec);
 	CHECK(status == FC_OK, "build: %d", (int) status);
-	unit_arena_free(&compaction);
-	unit_arena_free(&work);
-	unit_arena_free(&found);
-	free(weight);
 	return spec;
 }
 
@@ -147,7 +127,6 @@ sketch_rows(const planted_rows *p, const fc_spec *spec)
 		CHECK(status == FC_OK, "row %zu: %d", r, (int) status);
 	}
 	sketch = close_sketch(&made.prepared, sketch);
-	unit_arena_free(&made.arena);
 	return sketch;
 }
 
@@ -177,12 +156,6 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	for (size_t j = 0; status == FC_OK && j < K; j++)
 		fc_back_project_centroid(&back, result.centroids + j * spec->reduced, centroids + j * d);
 	CHECK(status == FC_OK, "lift: %d", (int) status);
-	free(result.centroids);
-	free(result.weights);
-	free(result.spreads);
-	unit_arena_free(&first);
-	unit_arena_free(&arena);
-	unit_arena_free(&last);
 	return centroids;
 }
 
@@ -228,8 +201,6 @@ label_rows(const planted_rows *p, const double *centroids, const int match[K])
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	for (size_t r = 0; r < ROWS; r++)
 		agree += match[fc_operator_assign(&op, p->x + r * p->d, scratch)] == p->cluster[r];
-	free(scratch.floats);
-	unit_arena_free(&arena);
 	return (double) agree / ROWS;
 }
 
@@ -250,13 +221,6 @@ test_pipeline(size_t d, double unit, const fc_spec_options *options)
 	match_centroids(&p, centroids, match);
 	agreement = label_rows(&p, centroids, match);
 	CHECK(agreement > AGREEMENT, "d %zu: only %g of the labels are those of the clusters", d, agreement);
-	free(centroids);
-	free(sketch);
-	free(spec);
-	free(same);
-	free_sample(&forwards);
-	free_sample(&strided);
-	free_rows(&p);
 }
 
 /* ---- the lift of covariances ---- */
@@ -332,11 +296,6 @@ test_covariances(spec_wish wish)
 	fc_back_project_prepare(sketch, true, true, &arena, &back);
 	fc_back_project_covariance(&back, reduced, covariance);
 	check_covariance(spec, reduced, covariance);
-	unit_arena_free(&arena);
-	free(sketch);
-	free(spec);
-	free(reduced);
-	free(covariance);
 }
 
 /* ---- parts ---- */
@@ -367,11 +326,6 @@ test_problem(void)
 			CHECK(fabs(problem.initial[j * 4 + r] - y) <= 1e-12 * (1 + fabs(y)), "initial %zu, %zu", j, r);
 		}
 	CHECK(fc_scale_of_sigma(spec, 1.5 * sigmas[0]) == spec->scales, "no such sigma");
-	unit_arena_free(&arena);
-	free(omega);
-	free(initial);
-	free(sketch);
-	free(spec);
 }
 
 /* Parts of a spec build the same spec again; in other units, center and scale change. */
@@ -394,8 +348,6 @@ test_parts(void)
 	}
 	parts.scale = huge;
 	CHECK(fc_spec_build(&parts, again) == FC_EFORMAT, "a scale that does not go with sigma");
-	free(again);
-	free(spec);
 }
 
 int

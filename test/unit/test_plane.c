@@ -18,8 +18,6 @@ plane(const double *centroids, const double *weights, size_t k, size_t d, double
 
 	fc_operator_plane(&c.op, &arena, places, shown);
 	CHECK(arena.held == 0, "the arena is as it was");
-	unit_arena_free(&arena);
-	unit_arena_free(&c.arena);
 }
 
 static void

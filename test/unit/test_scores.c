@@ -38,9 +38,7 @@ scores(const fc_cell *cells, size_t n, double *rand, double *information)
 	fc_arena	arena = unit_arena();
 
 	CHECK(fc_adjusted_rand(cells, n, &arena, rand) == FC_OK, "status");
-	unit_arena_free(&arena);
 	CHECK(fc_normalized_mutual_information(cells, n, &arena, information) == FC_OK, "status");
-	unit_arena_free(&arena);
 }
 
 static void

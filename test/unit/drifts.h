@@ -19,10 +19,9 @@ typedef struct drift_model
 static inline fc_drift_spec *
 chosen_spec(const fc_drift_sample *sample, uint64_t seed)
 {
-	fc_arena	work = unit_arena();
 	fc_drift_spec *spec = unit_alloc(fc_drift_spec_bound(sample), 1);
 
-	fc_drift_choose(sample, seed, &work, spec);
+	fc_drift_choose(sample, seed, unit_work(), spec);
 	CHECK(fc_drift_spec_check(spec, fc_drift_spec_size(spec)) == FC_OK, "a chosen spec is valid");
 	return spec;
 }
@@ -30,13 +29,12 @@ chosen_spec(const fc_drift_sample *sample, uint64_t seed)
 static inline fc_spec *
 wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 {
-	fc_arena	work = unit_arena();
 	double	   *center = unit_alloc(2 * sample->d, sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
 	fc_spec_parts parts;
 	fc_spec    *spec;
 
-	fc_wave_parts(sample, false, seed, &work, center, center + sample->d, sigmas, &parts);
+	fc_wave_parts(sample, false, seed, unit_work(), center, center + sample->d, sigmas, &parts);
 	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
 	CHECK(fc_spec_build(&parts, spec) == FC_OK, "a spec of the waves");
 	return spec;
@@ -45,10 +43,9 @@ wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 static inline fc_wave_null
 null_of_sample(const fc_drift_sample *sample, const fc_prepared *prepared)
 {
-	fc_arena	arena = unit_arena();
 	fc_wave_null null = {0, 0};
 
-	CHECK(fc_wave_null_moments(sample, 512, prepared, &arena, &null) == FC_OK, "null moments");
+	CHECK(fc_wave_null_moments(sample, 512, prepared, unit_work(), &null) == FC_OK, "null moments");
 	return null;
 }
 
@@ -115,10 +112,9 @@ waves_of(const drift_model *model, const float *rows, size_t n)
 static inline fc_drift_result
 compare(const fc_drift_sides *sides, double threshold, double min_effect)
 {
-	fc_arena	arena = unit_arena();
 	fc_drift_result result;
 
-	fc_drift_test_sides(sides, threshold, min_effect, &arena, &result);
+	fc_drift_test_sides(sides, threshold, min_effect, unit_work(), &result);
 	return result;
 }
 

@@ -9,9 +9,7 @@
 static void
 match(const double *cost, size_t rows, size_t columns, int32_t *answer)
 {
-	fc_arena	arena = unit_arena();
-
-	fc_assignment(cost, rows, columns, &arena, answer);
+	fc_assignment(cost, rows, columns, unit_work(), answer);
 }
 
 /* The cheapest of all pairings of rows from `row` on. */
@@ -85,9 +83,7 @@ test_planted(void)
 static void
 renumber(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, int32_t *number)
 {
-	fc_arena	arena = unit_arena();
-
-	fc_match_clusters(old, k_old, new, k_new, d, &arena, number);
+	fc_match_clusters(old, k_old, new, k_new, d, unit_work(), number);
 }
 
 /* One cluster leaps over its neighbours: these stay who they are. */
@@ -143,9 +139,8 @@ test_labels(void)
 {
 	const double counts[] = {0, 5, 9, 8, 0, 7, 0, 0, 0};
 	int32_t		number[3];
-	fc_arena	arena = unit_arena();
 
-	fc_match_labels(counts, 3, 3, &arena, number);
+	fc_match_labels(counts, 3, 3, unit_work(), number);
 	CHECK(number[0] == 2 && number[1] == 0 && number[2] == 1, "%d %d %d", number[0], number[1], number[2]);
 }
 

@@ -162,7 +162,7 @@ static int
 run_case(const char *first, const char *guest)
 {
 	const char *variable = getenv("OPENBLAS_NUM_THREADS");
-	char	   *before = variable ? strdup(variable) : NULL;
+	char	   *before = variable ? unit_keep(strdup(variable)) : NULL;
 	int			start = 0;
 	int			openblas_libraries = 0;
 	int			threads;
@@ -218,7 +218,7 @@ find_builds(glob_t *builds)
 
 	glob("/usr/lib/*/openblas-*", GLOB_NOCHECK, NULL, builds);
 	glob("/usr/lib/*/blas", GLOB_APPEND, NULL, builds);
-	more = more ? strdup(more) : NULL;
+	more = more ? unit_keep(strdup(more)) : NULL;
 	for (char *build = more ? strtok(more, ":") : NULL; build != NULL; build = strtok(NULL, ":"))
 		glob(build, GLOB_APPEND, NULL, builds);
 }

@@ -25,12 +25,11 @@ test_nearest(size_t k, size_t d, bool grid)
 {
 	fc_rng		rng = fc_rng_start(5, k + d);
 	float	   *points = unit_alloc(k * d, sizeof(float));
-	fc_arena	arena = unit_arena();
 	fc_boxes	boxes;
 
 	for (size_t i = 0; i < k * d; i++)
 		points[i] = grid ? (float) floor(5.0 * fc_rng_uniform(&rng)) : (float) fc_rng_normal(&rng);
-	fc_boxes_take(&arena, k, d, &boxes);
+	fc_boxes_take(unit_work(), k, d, &boxes);
 	fc_boxes_build(&boxes, points);
 	for (size_t r = 0; r < k; r += 1 + k / 50)
 	{
@@ -65,8 +64,6 @@ test_operator(double unit)
 	double	   *weights = unit_alloc(K, sizeof(double));
 	double	   *x = unit_alloc(N * D, sizeof(double));
 	int32_t    *labels = unit_alloc(N, sizeof(int32_t));
-	fc_arena	arena = unit_arena();
-	fc_arena	room;
 	fc_operator op;
 	double		most;
 	fc_scratch	scratch;
@@ -77,9 +74,8 @@ test_operator(double unit)
 		weights[j] = 1.0;
 	for (size_t i = 0; i < N * D; i++)
 		x[i] = i < 50 * D ? centroids[i] : centroids[i * 11 % (K * D)] + unit * 0.3 * fc_rng_normal(&rng);
-	view_codebook(FC_EUCLIDEAN, centroids, weights, K, D, &arena, &op, &most);
-	room = unit_arena();
-	fc_operator_screen(&op, &room);
+	view_codebook(FC_EUCLIDEAN, centroids, weights, K, D, unit_work(), &op, &most);
+	fc_operator_screen(&op, unit_work());
 	CHECK(op.boxes != NULL, "boxes");
 	scratch = unit_scratch(fc_operator_batch_scratch(&op, N));
 	fc_operator_assign_batch(&op, x, N, scratch, labels);

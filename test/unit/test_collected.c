@@ -56,8 +56,7 @@ cluster(const double *x, size_t n)
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = c.centroids,.weights = c.weights};
 	fc_ordering ordering = {.mean = c.mean};
-	fc_arena	arena = unit_arena();
-	fc_status	status = fc_kmeans_collected(x, n, D, K, &options, &arena, &ordering, &result);
+	fc_status	status = fc_kmeans_collected(x, n, D, K, &options, unit_work(), &ordering, &result);
 
 	CHECK(status == FC_OK, "k-means: %d", (int) status);
 	return c;
@@ -154,10 +153,9 @@ make_start(const double *x, size_t n, size_t k, const fc_start_options *options)
 {
 	start		s = {.count = fc_start_measured(n, k),.centroids = unit_alloc(k * D, sizeof(double))};
 	fc_ordering ordering = {.mean = s.mean};
-	fc_arena	arena = unit_arena();
 
 	s.measured = unit_alloc(s.count * D, sizeof(double));
-	s.status = fc_qkmeans_start(x, n, D, k, options, &arena, &ordering, s.centroids, s.measured);
+	s.status = fc_qkmeans_start(x, n, D, k, options, unit_work(), &ordering, s.centroids, s.measured);
 	return s;
 }
 
@@ -313,7 +311,6 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 	random_operator source = weighted_operator(9, dense, 1, 7);
 	const int32_t place[9] = {3, 1, 0, 8, 7, 2, 6, 4, 5};
 	const int32_t twice[9] = {3, 1, 0, 8, 7, 2, 6, 4, 4};
-	fc_arena	kept = unit_arena();
 	fc_arena	arena = unit_arena();
 	fc_operator moved;
 	fc_scratch	scratch;
@@ -321,7 +318,7 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 	double		after[D];
 
 	if (exact)
-		fc_operator_keep_exact(&o.op, &source.op, 3, &kept);
+		fc_operator_keep_exact(&o.op, &source.op, 3, unit_work());
 	CHECK(fc_operator_renumber(&o.op, twice, &arena, &moved) == FC_EFORMAT, "no permutation");
 	CHECK(fc_operator_renumber(&o.op, place, &arena, &moved) == FC_OK, "renumber");
 	scratch = unit_scratch(fc_operator_scratch(&o.op));

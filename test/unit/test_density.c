@@ -260,7 +260,6 @@ static void
 test_rings(int rings, double noise)
 {
 	problem		p = new_problem(6000, 2, 600);
-	fc_arena	arena = unit_arena();
 	fc_rng		rng = fc_rng_start(11, 0);
 	int		   *truth = unit_alloc(p.rows, sizeof(int));
 	size_t		all = 0;
@@ -281,7 +280,7 @@ test_rings(int rings, double noise)
 		for (int c = 0; c < 2; c++)
 			p.x[2 * i + (size_t) c] = 4.0 * (2.0 * fc_rng_uniform(&rng) - 1.0);
 	}
-	f = clusters_of(&p, 0.02, &arena);
+	f = clusters_of(&p, 0.02, unit_work());
 	for (size_t i = 0; i < p.rows; i++)
 	{
 		all += truth[i] >= 0;
@@ -301,12 +300,11 @@ test_even(size_t d, double share)
 	for (uint64_t seed = 0; seed < 20; seed++)
 	{
 		problem		p = new_problem(3000, d, 200);
-		fc_arena	arena = unit_arena();
 		fc_rng		rng = fc_rng_start(seed, d);
 
 		for (size_t i = 0; i < p.rows * d; i++)
 			p.x[i] = fc_rng_uniform(&rng);
-		splits += clusters_of(&p, share, &arena).k - 1;
+		splits += clusters_of(&p, share, unit_work()).k - 1;
 	}
 	CHECK(splits <= 1, "%zu splits of even rows of %zu dimensions", splits, d);
 }
@@ -316,13 +314,12 @@ static void
 test_lattice(size_t values, double gap, size_t wanted)
 {
 	problem		p = new_problem(8000, 1, gap > 0.0 ? 2 * values : values);
-	fc_arena	arena = unit_arena();
 	fc_rng		rng = fc_rng_start(5, 0);
 	fc_density	f;
 
 	for (size_t i = 0; i < p.rows; i++)
 		p.x[i] = (double) (i < p.b.m ? i % values : fc_rng_below(&rng, values)) + ((i < p.b.m ? i / values : i % 2) == 0 ? 0.0 : gap);
-	f = clusters_of(&p, 0.05, &arena);
+	f = clusters_of(&p, 0.05, unit_work());
 	CHECK(f.k == wanted, "%zu values, gap %g: %zu clusters", values, gap, f.k);
 }
 
@@ -332,12 +329,11 @@ test_few(void)
 	for (size_t m = 1; m <= 3; m++)
 	{
 		problem		p = new_problem(m, 2, m);
-		fc_arena	arena = unit_arena();
 		fc_density	f;
 
 		for (size_t i = 0; i < 2 * m; i++)
 			p.x[i] = m == 3 ? 1.0 : (double) i;		/* three equal rows */
-		f = clusters_of(&p, 1.0, &arena);
+		f = clusters_of(&p, 1.0, unit_work());
 		CHECK(f.k == 1 && f.label[0] == 0 && f.home[0] == 0, "%zu bubbles: %zu clusters", m, f.k);
 		CHECK(isfinite(f.cluster[0].reach) && isfinite(f.radius[0]), "%zu bubbles: reach %g", m, f.cluster[0].reach);
 	}

@@ -153,9 +153,8 @@ frequency_digest(const fc_spec *spec)
 {
 	size_t		bytes = (size_t) spec->frequencies * spec->reduced * sizeof(float);
 	float	   *omega = unit_alloc(bytes, 1);
-	fc_arena	work = unit_arena();
 
-	fc_frequencies(spec, &work, omega);
+	fc_frequencies(spec, unit_work(), omega);
 	return digest_of(omega, bytes);
 }
 

@@ -19,13 +19,12 @@ static const double spreads[K] = {1, 2, 0, 4};
 static fc_status
 draw(uint64_t seed, const double *w, double *rows)
 {
-	fc_arena	arena = unit_arena();
 	fc_operator op;
 	double		most;
 	double		shares[K];
 	float	   *room;
 
-	view_codebook(FC_EUCLIDEAN, centroids, w, K, D, &arena, &op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, w, K, D, unit_work(), &op, &most);
 	room = unit_uncleared(fc_operator_scratch(&op) * sizeof(float));
 	return fc_operator_draw(&op, spreads, seed, ROWS, (fc_scratch) {room, fc_operator_scratch(&op)}, shares, rows);
 }

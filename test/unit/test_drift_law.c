@@ -88,7 +88,6 @@ test_null_moments(void)
 	fc_drift_sample sample = {.values = rows + 5000 * D,.n = 300,.d = D};
 	fc_wave_null null = null_of_sample(&sample, &model.sketching.prepared);
 	size_t		kept = 0;
-	fc_arena	arena = unit_arena();
 
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "300 rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);
@@ -107,7 +106,7 @@ test_null_moments(void)
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "weighted rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);
 	sample.n = 9;
-	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, &arena, &null) == FC_EEMPTY, "nine rows have no law");
+	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, unit_work(), &null) == FC_EEMPTY, "nine rows have no law");
 }
 
 /* What changes of 3000 : 3000 normal rows in 30 dimensions should show. */
@@ -147,10 +146,9 @@ apply(change what, float *training, float *rows, size_t n, size_t d)
 static size_t
 moved(const fc_drift_sides *sides, fc_drift_move moves[5])
 {
-	fc_arena	arena = unit_arena();
 	size_t		count;
 
-	fc_drift_moved(sides, 0.01, 5, &arena, moves, &count);
+	fc_drift_moved(sides, 0.01, 5, unit_work(), moves, &count);
 	return count;
 }
 

@@ -110,9 +110,8 @@ static void
 quartiles_of(const fc_frequent_items *tally, double quartiles[3])
 {
 	static const double shares[3] = {0.25, 0.5, 0.75};
-	fc_arena	arena = unit_arena();
 
-	fc_frequent_quantiles(tally, shares, 3, &arena, quartiles);
+	fc_frequent_quantiles(tally, shares, 3, unit_work(), quartiles);
 }
 
 /* Few distinct numbers: exact, as type 7 has it.  Many: to the spacing, and the same in any order. */
@@ -309,14 +308,13 @@ encoder_of(const fc_learner learners[FEATURES], size_t *size)
 	{"point", 5, NULL, 0}, {"props", 5, "a.b", 3}};
 	fc_sample	sample = {learners, names, FEATURES, ROWS, 0};
 	fc_arena	choose = unit_arena();
-	fc_arena	write = unit_arena();
 	fc_encoder_choice choice;
 	fc_encoder_header *header;
 	size_t		bad;
 
 	CHECK(fc_encoder_choose(&sample, &choose, &choice, &bad) == FC_OK, "choose");
 	header = unit_alloc(choice.size, 1);
-	fc_encoder_write(&sample, &choice, &write, header);
+	fc_encoder_write(&sample, &choice, unit_work(), header);
 	CHECK(fc_encoder_check(header, choice.size) == FC_OK, "the encoder is not valid");
 	*size = choice.size;
 	return header;

@@ -127,7 +127,6 @@ static void
 run(const codebook *c, fc_method method, double budget, const char *name)
 {
 	fc_factorize_options options = fc_factorize_defaults();
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 	codebook	sample = rows_about(c, 500, 0.5, 2);
@@ -138,8 +137,7 @@ run(const codebook *c, fc_method method, double budget, const char *name)
 	options.sample = &sample.op;
 	options.budget = budget;
 	options.palm.sweeps = 20;
-	arena = unit_arena();
-	fc_factorize(&c->op, &options, &arena, &out, &from);
+	fc_factorize(&c->op, &options, unit_work(), &out, &from);
 	distance = distance_of_rows(&c->op, &out);
 	CHECK(fabs(distance - from.relative_error) < 1e-4 * distance + 1e-5, "%s: error %g is told as %g", name, distance, from.relative_error);
 	CHECK(distance <= 1 + 1e-6, "%s: error %g", name, distance);
@@ -229,7 +227,6 @@ static fc_factorization
 auto_on(const codebook *c, const codebook *sample, const codebook *others, double budget, trial_log *log, double *kept)
 {
 	fc_factorize_options options = fc_factorize_defaults();
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 
@@ -239,8 +236,7 @@ auto_on(const codebook *c, const codebook *sample, const codebook *others, doubl
 	options.tried = log_trial;
 	options.tried_ctx = log;
 	*log = (trial_log) {0};
-	arena = unit_arena();
-	fc_factorize(&c->op, &options, &arena, &out, &from);
+	fc_factorize(&c->op, &options, unit_work(), &out, &from);
 	*kept = share_alike(&c->op, &out, others);
 	return from;
 }
@@ -297,7 +293,6 @@ test_distances_kept(void)
 	for (int asked = 0; asked < 2; asked++)
 	{
 		fc_factorize_options options = fc_factorize_defaults();
-		fc_arena	arena;
 		fc_operator out = {0};
 		fc_factorization from;
 		trial_log	log = {0};
@@ -307,8 +302,7 @@ test_distances_kept(void)
 		options.sse_ratio = asked ? 1.1 : 0.0;
 		options.tried = log_trial;
 		options.tried_ctx = &log;
-		arena = unit_arena();
-		fc_factorize(&c.op, &options, &arena, &out, &from);
+		fc_factorize(&c.op, &options, unit_work(), &out, &from);
 		CHECK(from.agreement >= 0.98, "auto: %g", from.agreement);
 		ratios[asked] = from.method == FC_METHOD_DENSE ? 1.0 : log.last.sse_ratio;
 	}
@@ -334,7 +328,6 @@ test_svd_error(double decay, bool weighted)
 	double		sigma[39];
 	double		all = 0;
 	double		rest = 0;
-	fc_arena	arena = unit_arena();
 
 	for (size_t r = 0; r < 39; r++)
 	{
@@ -355,7 +348,7 @@ test_svd_error(double decay, bool weighted)
 
 		for (size_t more = 0; more < k + d; more += k + d - 1)
 		{
-			double		relative = fc_equal_svd(&target, rank * (k + d) + more, 1, &arena);
+			double		relative = fc_equal_svd(&target, rank * (k + d) + more, 1, unit_work());
 
 			CHECK(fabs(relative - expected) < 1e-6,
 				  "decay %g, rank %zu: error %.9f, not %.9f", decay, rank, relative, expected);
@@ -370,7 +363,6 @@ test_recorded_svd_error(fc_method method, double budget)
 {
 	codebook	c = make_codebook(40, 56, 1, 0, true, 1);
 	fc_factorize_options options = fc_factorize_defaults();
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 	double		sums[2] = {0};
@@ -384,8 +376,7 @@ test_recorded_svd_error(fc_method method, double budget)
 	}
 	options.method = method;
 	options.budget = budget;
-	arena = unit_arena();
-	fc_factorize(&c.op, &options, &arena, &out, &from);
+	fc_factorize(&c.op, &options, unit_work(), &out, &from);
 	for (size_t r = 0; r < 20; r++)
 		sums[r >= fc_operator_values(&out) / 96] += 1 / (double) ((r + 1) * (r + 1));
 	CHECK(fabs(from.svd_error - sqrt(sums[1] / (sums[0] + sums[1]))) < 1e-6, "method %d, %zu values: %.9f, not %.9f", (int) method,
@@ -403,7 +394,6 @@ test_hidden_factors(void)
 	codebook	sample;
 	fc_factorize_options options = fc_factorize_defaults();
 	fc_rng		rng = fc_rng_start(5, 0);
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 
@@ -425,8 +415,7 @@ test_hidden_factors(void)
 	options.method = FC_METHOD_AUTO;
 	options.sample = &sample.op;
 	options.budget = 1200;
-	arena = unit_arena();
-	fc_factorize(&c.op, &options, &arena, &out, &from);
+	fc_factorize(&c.op, &options, unit_work(), &out, &from);
 	CHECK(from.method == FC_METHOD_PALM4MSA && out.factors == 2, "auto chose method %u with %zu factors, agreement %g", from.method, out.factors, from.agreement);
 	CHECK(from.relative_error < 0.8 * from.svd_error, "errors %g, of an SVD %g", from.relative_error, from.svd_error);
 }
@@ -443,7 +432,6 @@ test_least_budget(void)
 		for (int factors = 1; factors < 4; factors++)
 		{
 			fc_factorize_options options = fc_factorize_defaults();
-			fc_arena	arena;
 			fc_operator out = {0};
 			fc_factorization from;
 			size_t		least;
@@ -457,8 +445,7 @@ test_least_budget(void)
 			for (size_t budget = least; budget < 360; budget += 1 + budget / 4)
 			{
 				options.budget = (double) budget;
-				arena = unit_arena();
-				fc_factorize(&c.op, &options, &arena, &out, &from);
+				fc_factorize(&c.op, &options, unit_work(), &out, &from);
 				CHECK(fc_operator_values(&out) <= budget,
 					  "method %d, %d factors: %zu values for %zu", (int) methods[m], factors, fc_operator_values(&out), budget);
 			}
@@ -472,7 +459,6 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	codebook	c = make_codebook(k, d, 5, 4, false, 3);
 	size_t		inner = k < d ? k : d;
 	fc_factorize_options options = fc_factorize_defaults();
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 	fc_scratch	scratch = unit_scratch(fc_operator_scratch(&c.op));
@@ -485,8 +471,7 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	options.method = method;
 	options.centered = false;
 	options.factors = 2;
-	arena = unit_arena();
-	fc_factorize(&c.op, &options, &arena, &out, &from);
+	fc_factorize(&c.op, &options, unit_work(), &out, &from);
 	CHECK(from.relative_error < 0.7,
 		  "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
 }

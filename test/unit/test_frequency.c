@@ -45,11 +45,10 @@ test_law(fc_law law, bool structured, uint32_t n, double mean, double square, co
 	float	   *omega = unit_uncleared((size_t) M * n * sizeof(float));
 	double	   *radius = unit_uncleared(M * sizeof(double));
 	double	   *axis = unit_alloc(n, sizeof(double));
-	fc_arena	arena = unit_arena();
 	double		sum = 0;
 	double		squares = 0;
 
-	fc_frequencies(spec, &arena, omega);
+	fc_frequencies(spec, unit_work(), omega);
 	for (size_t j = 0; j < M; j++)
 	{
 		double		r2 = 0;
@@ -86,13 +85,12 @@ test_structured_is_its_matrix(void)
 		fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = 70, .law = FC_LAW_ADAPTED_RADIUS, .structured = true, .sigma = 1});
 		ready		made = make_ready(spec);
 		float	   *omega = unit_uncleared(70 * n * sizeof(float));
-		fc_arena	arena = unit_arena();
 		double	   *x = normal_rows(1, n, 1, 3);
 		fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, 1);
 		fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
 		double		re[140];
 
-		fc_frequencies(spec, &arena, omega);
+		fc_frequencies(spec, unit_work(), omega);
 		CHECK(fc_sketch_add(&made.prepared, &row, sketch) == FC_OK, "add");
 		fc_sketch_moments(sketch, re, re + 70);
 		for (size_t j = 0; j < 70; j++)

@@ -63,9 +63,8 @@ test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exac
 	double	   *x = random_rows(n, d, shift, n + d);
 	double	   *k = kernel_matrix(kernel, x, n, d);
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
-	fc_arena	arena = unit_arena();
 	fc_kernel_rows rows;
-	fc_status	status = fc_kernel_prepare(kernel, &input, exact, &arena, &rows);
+	fc_status	status = fc_kernel_prepare(kernel, &input, exact, unit_work(), &rows);
 	double	   *room = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(double));
 	float	   *block = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(float));
 

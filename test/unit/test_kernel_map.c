@@ -74,8 +74,7 @@ make_map(const fixture *f, const fc_kernel *kernel, size_t rank, size_t *found, 
 	size_t		pairs = fc_kernel_map_pairs(K, rank);
 	double	   *norms = unit_alloc(K, sizeof(double));
 	double	   *t = unit_alloc(pairs * K, sizeof(double));
-	fc_arena	arena = unit_arena();
-	fc_status	status = fc_kernel_map_solve(&f->op, kernel, rank, &arena, norms, t, found);
+	fc_status	status = fc_kernel_map_solve(&f->op, kernel, rank, unit_work(), norms, t, found);
 	fc_kernel_map_header *header;
 
 	CHECK(status == FC_OK, "status %d", (int) status);
@@ -184,7 +183,6 @@ test_far_rbf(bool prepared)
 	size_t		size;
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
-	fc_arena	arena = unit_arena();
 	fc_scratch	scratch;
 	double		x[D] = {1e4, -1e4, 0, 1e4, 0};
 	float		y[K];
@@ -194,7 +192,7 @@ test_far_rbf(bool prepared)
 	fc_kernel_map_view(header, &map);
 	scratch = unit_scratch(fc_kernel_map_scratch(&map));
 	if (prepared)
-		fc_kernel_map_prepare(&map, &arena);
+		fc_kernel_map_prepare(&map, unit_work());
 	fc_kernel_map_features(&map, x, scratch, y);
 	for (size_t j = 0; j < map.rank; j++)
 		CHECK(y[j] == 0.0f, "far row, prepared %d: coordinate %zu is %g", prepared, j, (double) y[j]);

@@ -52,7 +52,6 @@ accuracy(size_t n, size_t d, const float *y)
 	fc_rows		view = {.x = y,.n = n,.d = d};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {0};
-	fc_arena	arena = unit_arena();
 	size_t		same = 0;
 	double		centroids[64];
 	double		weights[2];
@@ -61,7 +60,7 @@ accuracy(size_t n, size_t d, const float *y)
 	result.centroids = centroids;
 	result.weights = weights;
 	result.labels = unit_alloc(n, sizeof(int32_t));
-	fc_kmeans(&view, 2, NULL, &options, &arena, &result);
+	fc_kmeans(&view, 2, NULL, &options, unit_work(), &result);
 	for (size_t i = 0; i < n; i++)
 		same += result.labels[i] == (int32_t) (i % 2);
 	return fmax((double) same, (double) (n - same)) / (double) n;
@@ -256,7 +255,6 @@ test_algorithm_1(void)
 	double	   *omega = unit_alloc(n * ALL, sizeof(double));
 	double	   *w = unit_alloc(n * ALL, sizeof(double));
 	double	   *q = unit_alloc(n * ALL, sizeof(double));
-	fc_arena	arena = unit_arena();
 	double		b[ALL * ALL];
 	double		values[ALL];
 	double		vectors[ALL * ALL];
@@ -272,7 +270,7 @@ test_algorithm_1(void)
 	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int) n, ALL, (int) n, 1.0, k, (int) n, omega, ALL, 0.0, w, ALL);
 	gram_schmidt(w, n, ALL, q);
 	small_matrix(q, omega, w, n, b);
-	fc_leading_eigen(b, ALL, rank, &arena, values, vectors);
+	fc_leading_eigen(b, ALL, rank, unit_work(), values, vectors);
 	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) n, (int) rank, ALL, 1.0, q, ALL, vectors, ALL, 0.0, w, (int) rank);
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
@@ -411,9 +409,8 @@ test_order_of_rows(void)
 	{
 		fc_embedding straight = embed(how, &test_kernels[6], x, n, 3, 4, 20, 5);
 		fc_embedding e = new_embedding(n, 4);
-		fc_arena	arena = unit_arena();
 
-		CHECK(call(how, &test_kernels[6], &input, 20, 5, &arena, &e) == FC_OK, "no embedding");
+		CHECK(call(how, &test_kernels[6], &input, 20, 5, unit_work(), &e) == FC_OK, "no embedding");
 		CHECK(memcmp(e.y, straight.y, n * 4 * sizeof(float)) == 0, "method %d depends on the order", (int) how);
 	}
 }

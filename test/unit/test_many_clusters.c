@@ -86,10 +86,9 @@ excess_of_search(size_t n, size_t d, size_t groups, fc_kmeans_effort effort, dou
 	fc_rows		rows = {.x = x,.n = n,.d = d};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = unit_alloc(groups * d, sizeof(double)),.weights = unit_alloc(groups, sizeof(double))};
-	fc_arena	arena = unit_arena();
 
 	options.effort = effort;
-	fc_kmeans(&rows, groups, NULL, &options, &arena, &result);
+	fc_kmeans(&rows, groups, NULL, &options, unit_work(), &result);
 	*work = (double) result.compared;
 	return result.sse / (0.05 * 0.05 * (double) (n - groups) * (double) d);
 }
@@ -188,7 +187,6 @@ test_few_rows(void)
 	double	   *weight = unit_alloc(N, sizeof(double));
 	double	   *centroids = unit_alloc(K * D, sizeof(double));
 	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
-	fc_arena	arena = unit_arena();
 
 	for (size_t r = 0; r < N; r++)
 	{
@@ -196,7 +194,7 @@ test_few_rows(void)
 		for (size_t i = 0; i < D; i++)
 			x[r * D + i] = (float) ((r % 100) * (i + 1) % 17);
 	}
-	fc_hierarchical_seed(&rows, K, 0, &arena, centroids);
+	fc_hierarchical_seed(&rows, K, 0, unit_work(), centroids);
 	CHECK(fc_all_finite(centroids, K * D), "copies");
 }
 
@@ -209,14 +207,13 @@ test_numbers(size_t k, size_t d)
 	double	   *new = unit_alloc(k * d, sizeof(double));
 	int32_t    *number = unit_alloc(k, sizeof(int32_t));
 	unsigned char *seen = unit_alloc(k, 1);
-	fc_arena	arena = unit_arena();
 
 	for (size_t i = 0; i < k * d; i++)
 		old[i] = fc_rng_normal(&rng);
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
 			new[j * d + i] = j % 50 == 0 ? 3.0 * fc_rng_normal(&rng) : old[(j + 5) % k * d + i] + 0.01 * fc_rng_normal(&rng);
-	fc_match_clusters(old, k, new, k, d, &arena, number);
+	fc_match_clusters(old, k, new, k, d, unit_work(), number);
 	for (size_t j = 0; j < k; j++)
 	{
 		CHECK(number[j] >= 0 && number[j] < (int32_t) k && seen[number[j]]++ == 0, "number %d twice", number[j]);

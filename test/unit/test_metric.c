@@ -164,12 +164,11 @@ test_ties(void)
 	double		centroids[4] = {0.0, 3.0, 0.0, 7.0};
 	double		weights[2] = {1.0, 1.0};
 	double		x[2] = {5.0, 0.0};
-	fc_arena	arena = unit_arena();
 	fc_operator op;
 	double		most;
 	fc_scratch	scratch;
 
-	view_codebook(FC_INNER_PRODUCT, centroids, weights, 2, 2, &arena, &op, &most);
+	view_codebook(FC_INNER_PRODUCT, centroids, weights, 2, 2, unit_work(), &op, &most);
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	CHECK(fc_operator_assign(&op, x, scratch) == 0, "the lowest of equal ones");
 }

@@ -44,11 +44,10 @@ static void
 ask(float *x, size_t n, bool informative[COLUMNS])
 {
 	fc_missing_column column[COLUMNS];
-	fc_arena	arena = unit_arena();
 
 	for (size_t c = 0; c < COLUMNS; c++)
 		column[c] = (fc_missing_column) {WIDTH * c, 1, WIDTH * c + 1};
-	fc_missing_informative(x, n, DIM, column, COLUMNS, COLUMNS, 3, &arena, informative);
+	fc_missing_informative(x, n, DIM, column, COLUMNS, COLUMNS, 3, unit_work(), informative);
 }
 
 /* A bit for each column whose NULLs tell something. */
@@ -160,7 +159,6 @@ test_donors(void)
 	float	   *y = unit_alloc(size, sizeof(float));
 	fc_missing_column column[COLUMNS];
 	bool		kept[COLUMNS] = {false};
-	fc_arena	arena = unit_arena();
 	double		sum = 0.0;
 	size_t		nulls = 0;
 	size_t		left = 0;
@@ -169,7 +167,7 @@ test_donors(void)
 		column[c] = (fc_missing_column) {WIDTH * c, 1, WIDTH * c + 1};
 	plant(full, ROWS, 3.0, never, false);
 	plant(x, ROWS, 3.0, twentieth, false);
-	fc_missing_impute(x, ROWS, DIM, column, COLUMNS, kept, y, &arena);
+	fc_missing_impute(x, ROWS, DIM, column, COLUMNS, kept, y, unit_work());
 	for (size_t i = 0; i < size; i += WIDTH)
 		if (x[i + 1] > 0.0f)
 		{

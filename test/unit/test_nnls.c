@@ -73,9 +73,8 @@ test_duplicates(void)
 	double		gram[9] = {1, 1, 0, 1, 1, 0, 0, 0, 1};
 	double		rhs[3] = {2, 2, -1};
 	double		x[3];
-	fc_arena	arena = unit_arena();
 
-	fc_nnls(gram, rhs, 3, &arena, x);
+	fc_nnls(gram, rhs, 3, unit_work(), x);
 	CHECK(fabs(x[0] + x[1] - 2.0) < 1e-6, "sum %g", x[0] + x[1]);
 	CHECK(x[2] == 0.0, "x[2] = %g", x[2]);
 }
@@ -94,10 +93,9 @@ test_faults(void)
 	double		indefinite[4] = {1, 4, 4, 1};
 	double		rhs[2] = {1, 1};
 	double		x[2];
-	fc_arena	arena = unit_arena();
 
 	fc_numeric_failure = count_failure;
-	fc_nnls(indefinite, rhs, 2, &arena, x);
+	fc_nnls(indefinite, rhs, 2, unit_work(), x);
 	CHECK(failures > 0, "indefinite accepted");
 	fc_numeric_failure = NULL;
 }

@@ -68,8 +68,7 @@ random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t s
 static void
 test_algebra(void)
 {
-	fc_arena	arena = unit_arena();
-	fc_sparse_pair a = random_sparse(&arena, 37, 53, 3, 1);
+	fc_sparse_pair a = random_sparse(unit_work(), 37, 53, 3, 1);
 	double	   *dense = dense_of(&a.plain);
 	double	   *turned = dense_of(&a.transposed);
 	double	   *z = unit_alloc(53 * 37, sizeof(double));
@@ -223,7 +222,6 @@ test_pursuit(void)
 	enum {N = 24, ROWS = 60};
 	double	   *l = normals((size_t) ROWS * N, 11);
 	double		gram[N * N] = {0};
-	fc_arena	arena = unit_arena();
 	fc_omp		pursuit;
 
 	for (size_t r = 0; r < ROWS; r++)
@@ -232,7 +230,7 @@ test_pursuit(void)
 		for (size_t j = 0; j < N; j++)
 			for (size_t r = 0; r < ROWS; r++)
 				gram[i * N + j] += l[r * N + i] * l[r * N + j];
-	fc_omp_start(gram, N, &arena, &pursuit);
+	fc_omp_start(gram, N, unit_work(), &pursuit);
 	for (uint32_t t = 0; t < 20; t++)
 	{
 		uint32_t	planted[3] = {t % 7 + 1, t % 6 + 8, t % 8 + 14};
@@ -282,11 +280,10 @@ test_dependent_atoms(void)
 	double		value[3];
 	fc_line		none = {0};
 	fc_line		before = {columns, values, 1.0, 2};
-	fc_arena	arena = unit_arena();
 	fc_omp		pursuit;
 	size_t		count;
 
-	fc_omp_start(gram, 3, &arena, &pursuit);
+	fc_omp_start(gram, 3, unit_work(), &pursuit);
 	count = fc_omp_line(&pursuit, b, 3, &none, 3, column, value);
 	CHECK(count == 2 && column[1] == 2, "the third atom follows the first of the pair");
 	for (size_t i = 0; i < count; i++)
@@ -393,7 +390,6 @@ test_monotone(void)
 		{
 			size_t		k = shapes[t][0];
 			size_t		d = shapes[t][1];
-			fc_arena	keep = unit_arena();
 			fc_arena	arena;
 			double	   *u = patterns(k, d, t);
 			double	   *weight = normals(k, 40 + t);
@@ -407,7 +403,7 @@ test_monotone(void)
 
 			for (size_t j = 0; j < k; j++)
 				weight[j] = weight[j] * weight[j] * 10;
-			take_lines(&keep, k, d, shapes[t][2], shapes[t][3], &factors);
+			take_lines(unit_work(), k, d, shapes[t][2], shapes[t][3], &factors);
 			options.sweeps = 60;
 			options.pursuit = weighted < 2;
 			options.progress = watch;
@@ -507,13 +503,12 @@ test_hadamard(void)
 {
 	double	   *u = hadamard(32);
 	fc_target	target = {u, NULL, 32, 32};
-	fc_arena	keep = unit_arena();
 	fc_arena	arena;
 	fc_palm_options options = fc_palm_defaults();
 	fc_palm_result result;
 	fc_factors	factors;
 
-	take_lines(&keep, 32, 32, 5, 2, &factors);
+	take_lines(unit_work(), 32, 32, 5, 2, &factors);
 	arena = unit_arena();
 	fc_hierarchical(&target, &options, &arena, &factors, &result);
 	check_hadamard(&target, &factors, 5, "hierarchical");
@@ -549,12 +544,11 @@ test_shapes(void)
 		CHECK(objective_of(&target, &factors) <= square * (1 + 1e-12), "butterfly worse than zero");
 		for (int run = 0; run < 2; run++)
 		{
-			fc_arena	keep = unit_arena();
 			fc_palm_options options = fc_palm_defaults();
 			fc_palm_result result;
 
 			options.sweeps = 10;
-			take_lines(&keep, k, d, count, 2, &factors);
+			take_lines(unit_work(), k, d, count, 2, &factors);
 			arena = unit_arena();
 			fc_hierarchical(&target, &options, &arena, &factors, &result);
 			objective[run] = result.objective;

@@ -199,10 +199,9 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 	fc_qkmeans_choose(centroid, offset, k, d, &source, &trials, &arena, &c.options);
 	for (int again = 0; again < 2; again++)		/* the product that ended the search is the one its options make */
 	{
-		fc_arena	own = unit_arena();
 		fc_factors	factors_of;
 
-		fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, &own, &factors_of, &step);
+		fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, unit_work(), &factors_of, &step);
 		CHECK(again == 0 || fc_measure_ratio(step.objective, dense.objective, dense.scatter) == c.ratio, "warm_factors, then %g", c.ratio);
 		c.ratio = fc_measure_ratio(step.objective, dense.objective, dense.scatter);
 		c.nonzeros = step.nonzeros;

@@ -209,9 +209,8 @@ test_sphere(void)
 	fc_sphere	sphere = {NULL, 1.0};
 	float	   *x = planted_rows(true);
 	fc_rows		rows = {.x = x,.n = N,.d = D};
-	fc_arena	arena = unit_arena();
 
-	cluster(&rows, &sphere, &arena, &c);
+	cluster(&rows, &sphere, unit_work(), &c);
 	for (size_t j = 0; j < K; j++)
 	{
 		double		square = 0.0;

@@ -255,12 +255,11 @@ features(subject *s, fc_scratch scratch)
 	for (int i = 0; i < 3; i++)
 	{
 		fc_kernel_map map = s->map;
-		fc_arena	arena = unit_arena();
 
 		map.kernel = kernels[i];
 		fc_kernel_map_features(&map, s->x, scratch, s->floats);
 		map.op.sell = NULL;
-		fc_kernel_map_prepare(&map, &arena);
+		fc_kernel_map_prepare(&map, unit_work());
 		fc_kernel_map_features(&map, s->x, scratch, s->floats);
 	}
 }

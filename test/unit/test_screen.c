@@ -262,14 +262,13 @@ test_products(void)
 	};
 	fc_rng		rng = fc_rng_start(5, 5);
 	fc_codes	codes = {0};
-	fc_arena	arena = unit_arena();
 	double		u[N];
 	uint8_t		rows[ROWS * 40];
 	int32_t    *dots = unit_alloc(ROWS * 192, sizeof(int32_t));
 	float	   *work = unit_alloc(ROWS * 40, sizeof(float));
 	int		   *code = unit_alloc(K * N, sizeof(int));
 
-	fc_codes_take(&arena, K, N, &codes);
+	fc_codes_take(unit_work(), K, N, &codes);
 	CHECK(codes.width == 40 && codes.room == 192, "codes");
 	for (size_t j = 0; j < K; j++)
 	{

@@ -157,10 +157,9 @@ test_right(const fc_prepared *prepared, const double *x)
 	double	   *im = re + moments;
 	float	   *omega = unit_uncleared(prepared->m * prepared->n * sizeof(float));
 	double	   *y = unit_uncleared((ROWS * prepared->n + FC_PAD) * sizeof(double));
-	fc_arena	work = unit_arena();
 	double		worst = 0;
 
-	fc_frequencies(spec, &work, omega);
+	fc_frequencies(spec, unit_work(), omega);
 	fc_sketch_moments(sketch, re, im);
 	for (size_t r = 0; r < ROWS; r++)
 		reduce(prepared, x + r * prepared->d, y + r * prepared->n);

@@ -285,14 +285,13 @@ static void
 test_contingency(void)
 {
 	fc_contingency *table = unit_uncleared(fc_contingency_size(64));
-	fc_arena	arena = unit_arena();
 	fc_cell		cells[40];
 
 	fc_contingency_init(64, table);
 	for (int i = 0; i < 1000; i++)
 		fc_contingency_add(table, i % 5 - 2, i % 8, 1);
 	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64)) == FC_OK, "used %u", table->used);
-	fc_contingency_list(table, &arena, cells);
+	fc_contingency_list(table, unit_work(), cells);
 	for (int i = 0; i < 40; i++)
 		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
 	CHECK(fc_contingency_add(table, 0, 0, FC_MAX_ROWS) == FC_EOVERFLOW, "more rows than a cell holds");
@@ -345,7 +344,6 @@ test_sparse_rows(const double *offset, int kind)
 {
 	fc_operator_header *header = make_operator(offset);
 	fc_operator op;
-	fc_arena	arena;
 	fc_columns	columns;
 	fc_scratch	scratch;
 	fc_step    *steps[2];
@@ -354,8 +352,7 @@ test_sparse_rows(const double *offset, int kind)
 	double		none[1] = {0};
 
 	fc_operator_view(header, &op);
-	arena = unit_arena();
-	fc_columns_make(&op, &arena, &columns);
+	fc_columns_make(&op, unit_work(), &columns);
 	for (int s = 0; s < 2; s++)
 		steps[s] = run(kind, header, x, none, 0, 0, 16);
 	scratch = unit_scratch(fc_step_scratch(&op, 16));

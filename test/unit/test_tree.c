@@ -102,12 +102,11 @@ test_joined(void)
 	const double weights[3] = {1, 3, 2};
 	const int32_t number[3] = {1, 1, 0};
 	codebook	c = make_codebook(x, weights, 3, 2);
-	fc_arena	arena = unit_arena();
 	double		row[2];
 	double		centroids[4];
 	double		sums[2];
 
-	fc_join_clusters(&c.op, number, 2, fc_take_scratch(&arena, fc_operator_scratch(&c.op)), row, centroids, sums);
+	fc_join_clusters(&c.op, number, 2, fc_take_scratch(unit_work(), fc_operator_scratch(&c.op)), row, centroids, sums);
 	CHECK(fabs(centroids[0] - 1) + fabs(centroids[1] - 5) + fabs(centroids[2] - 3) + fabs(centroids[3]) < 1e-6, "weighted means");
 	CHECK(sums[0] == 2 && sums[1] == 4, "sums of weights");
 }

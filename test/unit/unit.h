@@ -105,6 +105,16 @@ unit_arena(void)
 	return (fc_arena) {.grow = unit_grow,.shrink = unit_shrink};
 }
 
+/* One to be used once. */
+static inline fc_arena *
+unit_work(void)
+{
+	fc_arena   *arena = unit_alloc(1, sizeof(fc_arena));
+
+	*arena = unit_arena();
+	return arena;
+}
+
 static inline void
 unit_arena_free(fc_arena *arena)
 {

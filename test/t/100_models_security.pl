@@ -1,9 +1,4 @@
 # Who is not the owner can neither read, change nor ride on a model; a scan has the rights of who asks for it.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest qw(as refused gives crafted);
 
 my $server = FastclustTest->new(extension => 1, config => "shared_preload_libraries = 'fastclust'\n");

@@ -1,12 +1,7 @@
 # The report is one page of HTML that holds together: whole, escaped, with the numbers of SQL, within its reader's rights,
 # and it opens without an error in a browser, where there is one.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
+use File::Temp qw(tempdir);
 
 my $server = FastclustTest->new(extension => 1);
 $server->query(<<'SQL');

@@ -1,9 +1,4 @@
 # Rows on other servers: aggregates over foreign tables run there, leaf by leaf, and what comes back is merged.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $rows = 24000;

@@ -1,9 +1,4 @@
 # Levels, trees, index health and the types of pgvector lend nobody's rights: what a role stores steers no call of another, and runs nothing as another.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest qw(as refused gives crafted);
 
 my $server = FastclustTest->new(extension => 1);

@@ -71,6 +71,7 @@ test_calibration(void)
 		below[0] += all.p_value < 0.01;
 		below[1] += all.p_value < 0.05;
 		half += all.family[2] < 0.5;
+		unit_free();
 	}
 	CHECK(below[0] <= 7 && below[1] <= 20, "%d p-values below .01, %d below .05 of %d", below[0], below[1], TRIALS);
 	CHECK(half > TRIALS / 2 - 36 && half < TRIALS / 2 + 36, "%d p-values of the waves below .5 of %d", half, TRIALS);

@@ -98,10 +98,8 @@ for my $model ('plain', 'kernel', 'one')
 	same_numbers('steps', $model, 'step-', qq{SELECT l.id, concat_ws(' ', l.seconds, l.objective) FROM training_log l JOIN models m ON m.model = l.model AND m.version = l.version WHERE m.model = '$model' ORDER BY 1});
 }
 same_numbers('checks', 'plain', 'check-', q{SELECT id, concat_ws(' ', n, effect, p_value, (SELECT string_agg(c.v ->> 'shift', ' ' ORDER BY c.i) FROM jsonb_array_elements(columns) WITH ORDINALITY c(v, i) WHERE c.i <= 3)) FROM drift_log WHERE model = 'plain' ORDER BY 1});
-for my $fact (['rows', 'n'], ['clusters', 'k'], ['dimensions', 'dim'], ['objective', 'objective'], ['version', 'version'])
-{
-	is(numbers($page{plain}, $fact->[0]), $server->query("SELECT $fact->[1] FROM models WHERE model = 'plain'"), "fact: $fact->[0]");
-}
+is(numbers($page{plain}, $_->[0]), $server->query("SELECT $_->[1] FROM models WHERE model = 'plain'"), "fact: $_->[0]")
+	for ['rows', 'n'], ['clusters', 'k'], ['dimensions', 'dim'], ['objective', 'objective'], ['version', 'version'];
 my ($heat) = $page{plain} =~ /<table class="heat">.*?<tbody>(.*?)<\/tbody>/s;
 is(join("\n", sort $heat =~ /<data value="([^"]*)">/g), join("\n", sort split /\n/, $server->query(q{SELECT value FROM profile('plain') WHERE feature IN (SELECT feature FROM profile('plain') WHERE abs(difference) >= 0.1)})),
 	'the heat map has the values of profile, but no features that differ by less than a tenth of a deviation everywhere');

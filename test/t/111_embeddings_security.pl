@@ -71,10 +71,7 @@ my %state = (
 );
 for my $one (sort keys %state)
 {
-	for my $other (grep { $_ ne $one } sort keys %state)
-	{
-		refused('bob', "SELECT fastclust_internal.sum(s) FROM unnest(ARRAY[$state{$one}, $state{$other}]) s", '(22000|22023)', "no sum of $one and $other");
-	}
+	refused('bob', "SELECT fastclust_internal.sum(s) FROM unnest(ARRAY[$state{$one}, $state{$_}]) s", '(22000|22023)', "no sum of $one and $_") for grep { $_ ne $one } sort keys %state;
 	refused('bob', "SELECT $_($state{$one})", '22000', "no $_ of $one") for $one =~ /sample/ ? qw(lloyd_final score_final) : qw(scan_result score_final);
 	refused('bob', "SELECT state_combine($state{$one}, $state{$one})", '0A000', "nor its combine function by hand: $one");
 }

@@ -165,12 +165,12 @@ sub as
 	return $used->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
 }
 
-# The statement of a role must fail with this SQLSTATE.
+# The statement of a role must fail with this SQLSTATE, or a message like this.
 sub refused
 {
 	my ($role, $sql, $state, $name) = @_;
 	my ($status, $output, $messages) = as($role, $sql);
-	Test::More::like($messages, qr/ERROR:  $state:/, $name) or Test::More::diag("got: $output");
+	Test::More::like($messages, ref $state ? $state : qr/ERROR:  $state:/, $name) or Test::More::diag("got: $output");
 }
 
 # The statement of a role must print this, and no message.

@@ -99,10 +99,7 @@ SELECT version, serves, k FROM model_versions WHERE model = 'live' ORDER BY 1;
 SELECT (SELECT verdict FROM drift('live', version => 2)) AS candidate, (SELECT count(*) FROM live_sketches WHERE model = 'live') AS kept;
 
 -- rights: of a model that one may read, any version that model_versions shows
-CREATE ROLE candidates_reader;
-CREATE ROLE candidates_stranger;
-GRANT SELECT ON cells TO candidates_reader, candidates_stranger;
-GRANT EXECUTE ON FUNCTION failure TO PUBLIC;
+CREATE ROLE candidates_reader; CREATE ROLE candidates_stranger; GRANT SELECT ON cells TO candidates_reader, candidates_stranger; GRANT EXECUTE ON FUNCTION failure TO PUBLIC;
 SELECT grant_model('kinds', 'candidates_reader');
 SET ROLE candidates_reader;
 SELECT count(predict('kinds', x, version => 9)) FROM cells;
@@ -138,9 +135,7 @@ SELECT statement, failure(statement) FROM unnest(ARRAY[
     $$SELECT retrain('live', '{"activate": false, "iterations": 2}')$$]) statement;
 
 SELECT count(drop_model(model)) FROM models;
-DROP TABLE cells, labels, moved;
-DROP ROLE candidates_reader, candidates_stranger;
-DROP FUNCTION failure;
+DROP TABLE cells, labels, moved; DROP ROLE candidates_reader, candidates_stranger; DROP FUNCTION failure;
 
 -- samples of groups are as large as they are to be, whatever the sizes of the groups
 CREATE TABLE unequal AS SELECT CASE WHEN i % 20 = 0 THEN 'few' ELSE 'many' END AS kind, ARRAY[i % 2 * 9 + sin(i), cos(i * 0.7)]::real[] AS x FROM generate_series(1, 40000) i;

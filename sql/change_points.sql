@@ -32,5 +32,4 @@ SELECT s, messages(format('SELECT * FROM change_points(%L)', s)) FROM unnest(ARR
     'SELECT at, s FROM daily UNION ALL SELECT at, s FROM weekly', 'DELETE FROM daily RETURNING *', 'SELECT at, s FROM none', '',
     'SELECT now(), NULL::sketch) q(at, s); SELECT q.at, q.s FROM (SELECT now(), 1::int8']) s;
 SELECT drop_model('visits');
-DROP TABLE visits, daily, weekly;
-DROP FUNCTION noise, messages;
+DROP TABLE visits, daily, weekly; DROP FUNCTION noise, messages;

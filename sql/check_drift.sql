@@ -43,5 +43,4 @@ SELECT n FROM models WHERE model = 'of another';
 SELECT count(drop_model(m)) FROM unnest('{orders,shops,gone,of another}'::text[]) m;
 DROP TABLE others;
 SET client_min_messages = error;
-DROP SCHEMA shop CASCADE;
-DROP ROLE regress_watcher;
+DROP SCHEMA shop CASCADE; DROP ROLE regress_watcher;

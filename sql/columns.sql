@@ -1,6 +1,5 @@
 -- rows given as columns: every type of numbers, NULLs, units, errors
-CREATE SCHEMA of_columns;
-SET search_path = of_columns, public, fastclust, fastclust_internal;
+CREATE SCHEMA of_columns; SET search_path = of_columns, public, fastclust, fastclust_internal;
 
 SELECT vector_in_units('{1,2}', '{2,4}', ARRAY[3, 10]) AS in_units, vector_in_units(NULL, NULL, ARRAY[3, 10]::real[]) AS as_it_is;
 -- units that differ from row to row

@@ -86,5 +86,4 @@ SELECT sketch_spec_agg(x, 5, '{"scales": [1, 0]}'::jsonb) FROM points WHERE id <
 -- fewer starts than centroids of the sample
 SELECT count(*) FROM decode((SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 200) FROM points)) FROM points), 2, 'clompr', '{"starts": 1}', (SELECT sketch_spec_agg(x, 200) FROM points));
 
-DROP FUNCTION worst_miss(float8[]);
-DROP TABLE truth, points, spec, kept, ladder;
+DROP FUNCTION worst_miss(float8[]); DROP TABLE truth, points, spec, kept, ladder;

@@ -86,7 +86,6 @@ SET client_min_messages = debug1;
 SELECT cluster_rules('kinds', 0);
 \set VERBOSITY default
 RESET client_min_messages;
-DROP VIEW broken;
-DROP FUNCTION nightly, caught;
+DROP VIEW broken; DROP FUNCTION nightly, caught;
 SELECT drop_model('kinds'), drop_model('halves');
 DROP TABLE points;

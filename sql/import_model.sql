@@ -55,5 +55,4 @@ SELECT s, messages(s) FROM unnest(ARRAY[$$SELECT merge_clusters('moving', '{1}')
     $$SELECT merge_clusters('moving', NULL)$$, $$SELECT merge_clusters('none', '{1,2}')$$, $$SELECT pin_cluster('moving', 4)$$, $$SELECT pin_cluster('moving', NULL)$$,
     $$SELECT pin_cluster('moving', 3), retrain('moving', '{"k": 2}')$$, $$SELECT pin_cluster('moving', 3), retrain('moving', '{"method": "compressive"}')$$]) s;
 SELECT count(drop_model(model)) FROM models WHERE model IN ('vectors', 'operator', 'columns', 'mixed', 'directions', 'moving');
-DROP TABLE orders, moving, was;
-DROP FUNCTION messages;
+DROP TABLE orders, moving, was; DROP FUNCTION messages;

@@ -87,5 +87,4 @@ SET ROLE index_reader;
 SELECT verdict FROM index_health('items', 'x');
 RESET ROLE;
 SELECT drop_model('cells'), drop_model('levels');
-DROP TABLE items, builds, changed, followed, plain, plain_build, empty_items;
-DROP ROLE index_reader;
+DROP TABLE items, builds, changed, followed, plain, plain_build, empty_items; DROP ROLE index_reader;

@@ -54,8 +54,5 @@ SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(plan(20, 
 SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(plan(20, 0.5), id, x) AS c FROM heap
     UNION ALL SELECT fastclust_internal.sum((SELECT kmeans_agg(x, 3) FROM heap), x) FROM heap) q;
 
-DROP FUNCTION plan(integer, float8);
-DROP VIEW seen, copied;
-DROP TABLE heap, parts, copies, made;
-DROP FUNCTION trained(text, regclass, text);
+DROP FUNCTION plan(integer, float8); DROP VIEW seen, copied; DROP TABLE heap, parts, copies, made; DROP FUNCTION trained(text, regclass, text);
 SELECT count(drop_model(model)::text) FROM models WHERE model ~ '^(heap|parts|seen) ';

@@ -68,10 +68,7 @@ SELECT bool_and(moments(w.k) = moments(e.k)) AS sliding_merge FROM w, LATERAL (S
 SELECT sketch_agg(x, (SELECT s FROM spec)) = sketch_agg(x, (SELECT s FROM spec)) AS shared FROM points;
 
 -- partial aggregation under a scalar subquery
-SET max_parallel_workers_per_gather = 2;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 CREATE FUNCTION pg_temp.nodes_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE line text; nodes text[] := '{}';
 BEGIN

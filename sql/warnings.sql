@@ -47,5 +47,4 @@ SELECT drift('shufled');
 SELECT drop_model('al');
 SELECT retrain('nothing like it');
 SELECT count(drop_model(model)) FROM models WHERE model ~ '^(w|all|shuffled|ordinary)';
-DROP TABLE orders, shuffled, ordinary, tables, nothing;
-DROP FUNCTION normal, u;
+DROP TABLE orders, shuffled, ordinary, tables, nothing; DROP FUNCTION normal, u;

@@ -93,7 +93,4 @@ SELECT drift('gone');
 SELECT retrain('gone', '{"where": null}');
 
 SELECT drop_model(m) FROM unnest('{some,dated,gone}'::text[]) m;
-DROP TABLE visits, odd;
-DROP OPERATOR === (int, int);
-DROP FUNCTION trained_on, refused, mine, abs(text);
-DROP TYPE pair, positive, mood;
+DROP TABLE visits, odd; DROP OPERATOR === (int, int); DROP FUNCTION trained_on, refused, mine, abs(text); DROP TYPE pair, positive, mood;

@@ -2,13 +2,9 @@
 #ifndef KERNELS_H
 #define KERNELS_H
 
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
-#include "rkhs/projection.h"
 #include "rkhs/kernel.h"
+#include "rkhs/projection.h"
+#include "unit.h"
 
 #define TWO_PI 6.283185307179586
 

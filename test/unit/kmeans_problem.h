@@ -2,9 +2,8 @@
 #ifndef KMEANS_PROBLEM_H
 #define KMEANS_PROBLEM_H
 
-#include "unit.h"
-
 #include "kmeans/kmeans.h"
+#include "unit.h"
 
 typedef struct problem
 {

@@ -2,7 +2,6 @@
 #ifndef OPERATORS_H
 #define OPERATORS_H
 
-#include "base/rng.h"
 #include "operator/bytes.h"
 #include "operator/codebook.h"
 #include "unit.h"

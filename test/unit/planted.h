@@ -5,12 +5,8 @@
 #ifndef PLANTED_H
 #define PLANTED_H
 
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "decode/decode.h"
+#include "unit.h"
 
 typedef struct planted
 {

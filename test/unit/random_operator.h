@@ -2,10 +2,8 @@
 #ifndef RANDOM_OPERATOR_H
 #define RANDOM_OPERATOR_H
 
-#include "unit.h"
-
 #include "operator/operator.h"
-#include "base/rng.h"
+#include "unit.h"
 
 #define MOST_FACTORS	4
 

@@ -2,9 +2,6 @@
 #ifndef SPECS_H
 #define SPECS_H
 
-#include <math.h>
-
-#include "base/rng.h"
 #include "sketch/sketch.h"
 #include "unit.h"
 

@@ -1,10 +1,6 @@
 /* test_assignment.c - the assignment problem against all permutations; clusters that stay keep their numbers */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/assignment.h"
+#include "unit.h"
 
 static void
 match(const double *cost, size_t rows, size_t columns, int32_t *answer)

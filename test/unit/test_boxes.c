@@ -1,13 +1,8 @@
 /* test_boxes.c - the nearest of many points by a k-d tree, beside all distances */
-#include "unit.h"
-#include "operators.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/kdtree.h"
 #include "operator/codebook.h"
 #include "operator/operator.h"
+#include "operators.h"
 
 static float
 square_between(const float *a, const float *b, size_t d)

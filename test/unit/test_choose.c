@@ -1,9 +1,4 @@
 /* test_choose.c - the number of clusters: planted ones, clouds without any, valleys, few rows, stops */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/choose.h"
 #include "kmeans_problem.h"
 

@@ -2,9 +2,6 @@
  * test_collected.c - rows as aggregates collect them: k-means and the start of QK-means do not depend on their order
  * or size; scans and farthest rows are what one row at a time says; operators are made of centroids and renumbered.
  */
-#include <math.h>
-
-#include "base/rng.h"
 #include "factor/sample.h"
 #include "kmeans/ordered.h"
 #include "numerics/principal.h"

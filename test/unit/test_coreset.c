@@ -1,9 +1,4 @@
 /* test_coreset.c - weighted samples stand for their rows whatever the order; fit of weighted rows */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "operator/coreset.h"
 #include "operator/fit.h"
 #include "unit.h"

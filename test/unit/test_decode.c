@@ -2,9 +2,8 @@
  * test_decode.c - the decoder: elementary functions, gradient, recovery of planted
  * clusters, degenerate inputs, memory bounds, interrupts, determinism.
  */
-#include "planted.h"
-
 #include "decode/internal.h"
+#include "planted.h"
 
 #define PI 3.14159265358979323846
 

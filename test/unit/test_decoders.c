@@ -2,9 +2,8 @@
  * test_decoders.c - the decoders of the papers, and what they share with auto: starting
  * strategies, warm starts, sample centroids, outliers, covariances.
  */
-#include "planted.h"
-
 #include "decode/internal.h"
+#include "planted.h"
 
 static const fc_decoder papers[] = {FC_DECODE_CLOMPR, FC_DECODE_SHIFT, FC_DECODE_DISCRETIZED};
 

@@ -1,11 +1,6 @@
 /* test_dense.c - positive definite systems of more than one call, eigenvalues of matrices out of range */
-#include "unit.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "numerics/dense.h"
+#include "unit.h"
 
 #define ORDER	3100			/* one call of LAPACK no longer */
 

@@ -1,10 +1,6 @@
 /* test_density.c - radii and the tree against their definitions; shapes, noise, even rows, lattices, few bubbles; one density */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "density/internal.h"
+#include "unit.h"
 
 #define ROUNDS	4				/* of Lloyd's algorithm that makes bubbles */
 #define MOST_D	3

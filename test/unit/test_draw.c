@@ -1,12 +1,7 @@
 /* test_draw.c - rows drawn from clusters: their shares, means and spreads; the same from the same seed */
-#include "unit.h"
-#include "operators.h"
-
-#include <math.h>
-#include <string.h>
-
 #include "operator/codebook.h"
 #include "operator/mixture.h"
+#include "operators.h"
 
 #define K 4
 #define D 3

@@ -1,7 +1,6 @@
 /* test_drift_counts.c - exact tests of two counts, edges, counts of rows and of pairs, and their sums */
-#include "drifts.h"
-
 #include "drift/internal.h"
+#include "drifts.h"
 
 /* ---- the exact test ---- */
 

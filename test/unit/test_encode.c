@@ -1,12 +1,8 @@
 /* test_encode.c - exact sums, tallies, and encoders: units, unknown values, the order of rows, damaged bytes */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "encode/encoder.h"
-#include "encode/learn.h"
 #include "encode/frequent_items.h"
+#include "encode/learn.h"
+#include "unit.h"
 
 /* ---- exact sums ---- */
 

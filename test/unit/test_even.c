@@ -1,10 +1,6 @@
 /* test_even.c - clusters of even size */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/kmeans.h"
+#include "unit.h"
 
 #define K	256
 

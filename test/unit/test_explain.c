@@ -1,12 +1,8 @@
 /* test_explain.c - thresholds, rules, profiles, qualities and probabilities: known answers, properties, memory and interrupts */
-#include <math.h>
-
-#include "base/rng.h"
 #include "explain/internal.h"
 #include "operator/codebook.h"
 #include "operator/fit.h"
 #include "operator/mixture.h"
-#include "unit.h"
 #include "operators.h"
 
 /* ---- thresholds ---- */

@@ -1,9 +1,6 @@
 /*
  * test_factorize.c - whole operators: every method, its record and its bytes.
  */
-#include <math.h>
-
-#include "base/rng.h"
 #include "factor/factorize.h"
 #include "factor/internal.h"
 #include "operator/bytes.h"
@@ -247,11 +244,10 @@ overlapping_codebook(uint64_t seed)
 {
 	codebook	c = make_codebook(20, 60, 4, 2, false, seed + 20);
 	fc_rng		rng = fc_rng_start(seed, 3);
-	fc_scratch	scratch = unit_scratch(fc_operator_scratch(&c.op));
 
 	for (size_t i = 0; i < 20 * 60; i++)
 		c.values[i] += (float) (0.05 * fc_rng_normal(&rng));
-	fc_operator_measure(&c.op, scratch, c.half_norms);
+	fc_operator_measure(&c.op, unit_scratch(fc_operator_scratch(&c.op)), c.half_norms);
 	return c;
 }
 
@@ -461,13 +457,12 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	fc_factorize_options options = fc_factorize_defaults();
 	fc_operator out = {0};
 	fc_factorization from;
-	fc_scratch	scratch = unit_scratch(fc_operator_scratch(&c.op));
 
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
 			if ((d > k ? i : j) < inner)
 				c.values[j * d + i] = 0;
-	fc_operator_measure(&c.op, scratch, c.half_norms);
+	fc_operator_measure(&c.op, unit_scratch(fc_operator_scratch(&c.op)), c.half_norms);
 	options.method = method;
 	options.centered = false;
 	options.factors = 2;

@@ -1,6 +1,5 @@
 /* test_kernel_function.c - kernel values in blocks, products with K, random columns */
 #include "kernels.h"
-
 #include "rkhs/projection.h"
 #include "rkhs/values.h"
 

@@ -1,6 +1,5 @@
 /* test_kernel_map.c - Nystrom features from an operator's landmarks; stored bytes of maps and projections */
 #include "kernels.h"
-
 #include "rkhs/map.h"
 #include "rkhs/projection.h"
 

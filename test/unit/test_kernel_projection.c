@@ -1,7 +1,6 @@
 /* test_kernel_projection.c - the one-pass projection and its baselines: identities, the paper's data, faults */
-#include "kernels.h"
-
 #include "base/blas.h"
+#include "kernels.h"
 #include "kmeans/kmeans.h"
 #include "numerics/principal.h"
 #include "rkhs/projection.h"

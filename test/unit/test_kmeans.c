@@ -1,9 +1,4 @@
 /* test_kmeans.c - weighted k-means: recovery, monotonicity, weights, degenerate inputs, stops */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans_problem.h"
 
 /* Rows around `groups` centres at distance ~ gap, unit noise; row i belongs to i % groups. */

@@ -1,9 +1,4 @@
 /* test_kmeans_search.c - the search of k-means beyond the first minimum: planted optima, weights, monotonicity, stops */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kernels.h"
 #include "kmeans_problem.h"
 

@@ -1,12 +1,8 @@
 /* test_many_clusters.c - k-means and numbering of many clusters in many dimensions */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/internal.h"
 #include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
+#include "unit.h"
 
 /* n rows of `groups` well separated groups, of sizes that fall as 1 / (g + 1); d floats each. */
 static float *

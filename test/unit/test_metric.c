@@ -1,13 +1,7 @@
 /* test_metric.c - rows of length 1, labels by cosine and by inner product, and the bytes of their operators */
-#include "unit.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "numerics/metric.h"
-#include "sketch/spec.h"
 #include "operators.h"
+#include "sketch/spec.h"
 
 #define MOST_D	33
 

@@ -1,10 +1,6 @@
 /* test_missing.c - NULLs of a cluster tell something; those at random, of columns together, and rates that differ tell nothing */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/missing.h"
+#include "unit.h"
 
 #define ROWS		4000
 #define COLUMNS		5

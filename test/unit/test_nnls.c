@@ -1,10 +1,6 @@
 /* test_nnls.c - non-negative least squares: optimality conditions, ranks, faults */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/dense.h"
+#include "unit.h"
 
 /* G = B B' / columns, b random: full rank when columns >= count */
 static void

@@ -1,8 +1,5 @@
 /* test_operator.c - operators against naive double loops; one row and a batch agree */
 #include "operators.h"
-
-#include <math.h>
-
 #include "random_operator.h"
 
 typedef struct case_operator

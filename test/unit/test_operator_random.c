@@ -1,6 +1,4 @@
 /* test_operator_random.c - labels and projections of operators of random shape, of long positive rows, of rows that overflow */
-#include <math.h>
-
 #include "random_operator.h"
 
 #define ROWS	40			/* to be labelled */

@@ -5,13 +5,9 @@
  * of order 32 as five factors of two non-zeros a row and column.  Properties: the objective
  * never rises, weights are the fixed first factor, one seed gives one answer.
  */
-#include <math.h>
-
-#include "base/rng.h"
 #include "factor/internal.h"
 #include "unit.h"
 
-#define ROOM	((size_t) 64 << 20)
 
 static double *
 normals(size_t n, uint64_t seed)

@@ -1,12 +1,8 @@
 /* test_pilot.c - scale, trimming and projection chosen from a sample */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/principal.h"
 #include "numerics/selection.h"
 #include "sketch/pilot.h"
+#include "unit.h"
 
 typedef struct sample
 {

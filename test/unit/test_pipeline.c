@@ -4,15 +4,13 @@
  * Clusters planted 8 deviations and more apart come back: every centroid within 0.3 deviations per dimension of a
  * planted one, 99.5 % of the rows with the label of their cluster.
  */
-#include <math.h>
-
 #include "base/sort.h"
 #include "decode/decode.h"
 #include "operator/bytes.h"
 #include "operator/codebook.h"
+#include "operators.h"
 #include "sketch/pilot.h"
 #include "sketch/reservoir.h"
-#include "operators.h"
 #include "specs.h"
 
 #define K			5

@@ -1,9 +1,4 @@
 /* test_plane.c - centroids on a plane: known planes, no better one, any scale */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "operator/codebook.h"
 #include "operators.h"
 

@@ -1,12 +1,6 @@
 /* test_projection.c - a row times the basis of a projection: one chain of multiply-adds a column, on each instruction set */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "sketch/isa.h"
 #include "specs.h"
-#include "unit.h"
 
 /* Column r of the reduced coordinates of x, in the order of the dimensions. */
 static double

@@ -2,9 +2,6 @@
  * test_qkmeans.c - QK-means on rows in memory: the objective never rises, is that of the
  * operator returned, empty clusters are filled; the sparsity is chosen by what a sample says.
  */
-#include <math.h>
-
-#include "base/rng.h"
 #include "factor/qkmeans.h"
 #include "unit.h"
 

@@ -1,11 +1,6 @@
 /* test_reduced.c - wide rows on their leading principal axes, and k-means from starts there */
-#include "unit.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "kmeans/ordered.h"
+#include "unit.h"
 
 #define N	600
 #define D	160

@@ -1,8 +1,7 @@
 /* test_residual.c - the gamma tail, the fit of a mixture */
-#include "specs.h"
-
 #include "drift/internal.h"
 #include "sketch/sketch.h"
+#include "specs.h"
 
 /* Values of scipy.special.gammaincc. */
 static void

@@ -1,10 +1,6 @@
 /* test_scores.c - adjusted Rand index and normalised mutual information: known answers, identities */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "operator/contingency.h"
+#include "unit.h"
 
 #define MAX_CELLS 8
 

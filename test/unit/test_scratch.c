@@ -2,14 +2,13 @@
  * test_scratch.c - every function that takes scratch, with exactly the floats that its size function
  * says: sanitizers see one more being touched, and one fewer ends the process at an assertion.
  */
-#include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "factor/factorize.h"
-#include "rkhs/map.h"
 #include "operator/step.h"
 #include "random_operator.h"
+#include "rkhs/map.h"
 
 #define MOST_ROWS	257
 
@@ -212,8 +211,7 @@ finish_step(subject *s, const fc_step *step, fc_scratch scratch)
 static void
 finish(subject *s, fc_scratch scratch)
 {
-	fc_scratch	own = unit_scratch(fc_step_scratch(s->op, s->n));
-	fc_step    *step = run_step(s, FC_STEP_LLOYD, NULL, own);
+	fc_step    *step = run_step(s, FC_STEP_LLOYD, NULL, unit_scratch(fc_step_scratch(s->op, s->n)));
 
 	s->sum += finish_step(s, step, scratch).total;
 }
@@ -233,8 +231,7 @@ combine(subject *s, fc_scratch scratch)
 static void
 davies_bouldin(subject *s, fc_scratch scratch)
 {
-	fc_scratch	own = unit_scratch(fc_step_scratch(s->op, s->n));
-	fc_step    *step = run_step(s, FC_STEP_DAVIES_BOULDIN, NULL, own);
+	fc_step    *step = run_step(s, FC_STEP_DAVIES_BOULDIN, NULL, unit_scratch(fc_step_scratch(s->op, s->n)));
 	fc_step_result result;
 	double		index = 0.0;
 
@@ -313,11 +310,10 @@ keep(subject *s, uint32_t rerank, fc_rng *rng)
 	size_t		d = s->op->d;
 	float	   *rows = unit_alloc(k * d, sizeof(float));
 	fc_operator codebook = {.k = k,.d = d,.factors = 1,.offset = s->op->offset,.factor = {{.rows = k,.columns = d,.nonzeros = k * d,.values = rows}}};
-	fc_scratch	scratch = unit_scratch(fc_operator_scratch(s->op));
 
 	for (size_t i = 0; i < k * d; i++)
 		rows[i] = (float) (s->u[i] + 0.1 * fc_rng_normal(rng));
-	fc_operator_attach_exact(s->op, &codebook, rerank, scratch, unit_alloc(k, sizeof(float)), unit_alloc(k, sizeof(float)));
+	fc_operator_attach_exact(s->op, &codebook, rerank, unit_scratch(fc_operator_scratch(s->op)), unit_alloc(k, sizeof(float)), unit_alloc(k, sizeof(float)));
 }
 
 static void

@@ -1,11 +1,7 @@
 /* test_screen.c - screened labels against all distances in double; products of bytes against integers */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/screen.h"
 #include "operator/operator.h"
+#include "unit.h"
 
 enum shape
 {
@@ -151,9 +147,8 @@ check_way(screened_case *c, int way, size_t *labelled)
 {
 	fc_screened rows = {.x = c->x,.distance = distance_of,.context = c};
 	size_t		n = c->n < FC_SCREEN_ROWS ? c->n : FC_SCREEN_ROWS;
-	fc_scratch	scratch = unit_scratch(fc_screen_scratch(c->op.screen, n));
 
-	fc_screen_assign(c->op.screen, way, &rows, n, scratch, c->labels);
+	fc_screen_assign(c->op.screen, way, &rows, n, unit_scratch(fc_screen_scratch(c->op.screen, n)), c->labels);
 	for (size_t r = 0; r < n; r++)
 	{
 		if (c->labels[r] < 0)

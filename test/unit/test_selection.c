@@ -1,8 +1,6 @@
 /* test_selection.c - rows parted about a place of their order: the property itself, in any order and with ties */
-#include "unit.h"
-
-#include "base/rng.h"
 #include "numerics/selection.h"
+#include "unit.h"
 
 #define D	3
 

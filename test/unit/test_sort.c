@@ -1,5 +1,4 @@
 /* test_sort.c - sorted, stable, a permutation; interrupt checks come often */
-#include "base/rng.h"
 #include "base/sort.h"
 #include "unit.h"
 

@@ -1,6 +1,5 @@
 /* test_spectral.c - features chosen from rows: clusters that are rings, bars and blobs */
 #include "kernels.h"
-
 #include "rkhs/map.h"
 
 #define N		1200

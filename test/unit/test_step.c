@@ -1,10 +1,6 @@
 /* test_step.c - sums over assigned rows, whatever the batches; contingency tables; their bytes */
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
-#include "operator/operator.h"
 #include "operator/contingency.h"
+#include "operator/operator.h"
 #include "operator/step.h"
 #include "unit.h"
 

@@ -1,11 +1,6 @@
 /* test_tree.c - Ward's tree beside the definition, and the recall of a search through buckets beside all distances */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
-#include "operator/fit.h"
 #include "operator/codebook.h"
+#include "operator/fit.h"
 #include "operators.h"
 
 #define K 60

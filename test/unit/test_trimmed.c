@@ -1,9 +1,4 @@
 /* test_trimmed.c - k-means without the rows farthest out: planted centres, the sum it lowers, few rows, stops */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/ordered.h"
 #include "kmeans_problem.h"
 

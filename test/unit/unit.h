@@ -6,11 +6,13 @@
 #ifndef UNIT_H
 #define UNIT_H
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fc.h"
+#include "base/rng.h"
 
 static int	unit_checks;
 static int	unit_failures;

@@ -9,14 +9,15 @@ a set.  It takes scikit-learn 1.3 or later, which Debian 12 lacks; FILE keeps it
 chroot made with debootstrap --variant=minbase --include=python3-sklearn,python3-psycopg2 trixie.
 even: how many of sets of even rows are split.
 real: sets of scikit-learn, of a folder with a load.py, and of CSV files (class, columns), which real_sets.R writes from packages of R.
-dbscan: 200,000 points of the plane with option scale, against PostGIS.  scale: seconds of train and of predict, against k-means with as many centroids.
+dbscan: 200,000 points of the plane with option scale, against PostGIS, in processor time.  scale: processor time of train and of predict, against k-means with as many
+centroids, and the memory of train.
 """
 import argparse
 import csv
 import glob
 import json
 import os
-import time
+import threading
 
 import numpy as np
 from sklearn import datasets
@@ -128,15 +129,26 @@ class Database:
         tables.copy_rows(self.connection, 'density_rows', x.astype(np.float32))
 
     def labels(self, seed, **options):
-        """Clusters of the rows that were copied last, -1 for noise."""
-        self.ask("SELECT fastclust.train('density', 'density_rows', 'x', method => 'density', options => %s)",
-                 json.dumps({'quiet': True, 'seed': seed, 'fresh': True} | self.options | options))
-        return np.array([row[0] for row in self.ask("SELECT COALESCE(fastclust.predict('density', x), -1) FROM density_rows ORDER BY id")])
+        """Clusters of the rows that were copied last, -1 for noise, and the processor time of train and predict."""
+        train, predict = "SELECT fastclust.train('density', 'density_rows', 'x', method => 'density', options => %s)", "fastclust.predict('density', x)"
+        seconds = self.used(train, json.dumps({'quiet': True, 'seed': seed, 'fresh': True} | self.options | options))[0] + self.used(f'SELECT count({predict}) FROM density_rows')[0]
+        return np.array([row[0] for row in self.ask(f'SELECT COALESCE({predict}, -1) FROM density_rows ORDER BY id')]), seconds
 
-    def seconds(self, query, *arguments):
-        begun = time.time()
+    def used(self, query, *arguments):
+        """Seconds of processor of the backend, and the most megabytes that it held besides shared memory."""
+        pid = self.connection.get_backend_pid()
+        clock = lambda: sum(map(int, open(f'/proc/{pid}/stat').read().rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
+        held, done = [0], threading.Event()
+
+        def watch():
+            while not done.wait(.02):
+                held.append(next(int(line.split()[1]) / 1024 for line in open(f'/proc/{pid}/status') if line.startswith('RssAnon')))
+        begun, watcher = clock(), threading.Thread(target=watch)
+        watcher.start()
         self.ask(query, *arguments)
-        return time.time() - begun
+        done.set()
+        watcher.join()
+        return clock() - begun, max(held)
 
 
 class Reference:
@@ -175,7 +187,7 @@ def quality(database, reference, sets, seeds, writer):
         for seed in seeds:
             x, label = make(seed)
             database.copy(x)
-            found, kept = database.labels(seed), label >= 0
+            found, kept = database.labels(seed)[0], label >= 0
             results.append((rand_index(label, found), rand_index(label[kept], found[kept]), found.max() + 1, (found[~kept] < 0).mean() if (~kept).any() else np.nan,
                             (found[kept] < 0).mean(), reference.score(name, seed, x, label)))
         all_, own, _, noise, lost, best = np.mean(results, axis=0)
@@ -191,7 +203,7 @@ def even(database, rows, sets, writer):
         split = 0
         for s in range(sets):
             database.copy(np.random.default_rng(s).random((rows, d)))
-            split += database.labels(s).max() > 0
+            split += database.labels(s)[0].max() > 0
         writer.writerow(['even', d, rows, sets, split])
         print(f'| {d} | {rows} | {sets} | {split} |', flush=True)
 
@@ -204,30 +216,29 @@ def dbscan(database, seeds, writer):
     for name, make, eps, least, micro in (('moons, 10 %', shapes(n)['moons, 10 %'], .05, 100, 20000), ('blobs, 30 %', shapes(n)['blobs, 30 %'], .3, 100, 20000)):
         for seed in seeds:
             database.copy(make(seed)[0])
-            begun = time.time()
-            found = database.labels(seed, scale=eps, min_cluster_rows=least, micro_clusters=micro, standardize=False)
-            ours = time.time() - begun
+            found, ours = database.labels(seed, scale=eps, min_cluster_rows=least, micro_clusters=micro, standardize=False)
             radius = database.ask("SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY distance) FROM (SELECT fastclust.predict_distance('density', x) AS distance FROM density_rows) q")[0][0] / eps
-            begun = time.time()
-            other = np.array([row[0] for row in database.ask('SELECT COALESCE(ST_ClusterDBSCAN(ST_MakePoint(x[1], x[2]), %s, %s) OVER (), -1) FROM density_rows ORDER BY id', eps, least)])
-            theirs = time.time() - begun
+            theirs = database.used('CREATE TEMP TABLE by_postgis AS SELECT id, COALESCE(ST_ClusterDBSCAN(ST_MakePoint(x[1], x[2]), %s, %s) OVER (), -1) AS c FROM density_rows', eps, least)[0]
+            other = np.array([row[0] for row in database.ask('SELECT c FROM by_postgis ORDER BY id')])
+            database.ask('DROP TABLE by_postgis')
             score = rand_index(found, other)
             writer.writerow(['dbscan', name, seed, score, ours, theirs])
             print(f'| {name} | {micro} | {score:.4f} | {found.max() + 1} | {other.max() + 1} | {radius:.3f} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} |', flush=True)
 
 
 def scale(database, sizes, writer):
-    print('| rows | dimensions | train k-means | density | ratio | predict k-means | density | ratio |\n|---|---|---|---|---|---|---|---|')
+    database.ask('SET max_parallel_workers_per_gather = 0')
+    print('| rows | dimensions | train k-means | density | ratio | MB | predict k-means | density | ratio |\n|---|---|---|---|---|---|---|---|---|')
     for rows, d in sizes:
         rng = np.random.default_rng(d)
         tables.copy_rows(database.connection, 'density_rows', (rng.uniform(0, 14, (20, d))[rng.integers(0, 20, rows)] + rng.standard_normal((rows, d))).astype(np.float32))
-        times = []
+        used = []
         for method, k in (('kmeans', 2000), ('density', None)):
-            times.append((database.seconds("SELECT fastclust.train(%s, 'density_rows', 'x', %s, %s, '{\"quiet\": true, \"fresh\": true}')", method, k, method),
-                          database.seconds("SELECT count(fastclust.predict(%s, x)) FROM density_rows", method)))
-        (km, kp), (dm, dp) = times
-        writer.writerow(['scale', rows, d, km, dm, kp, dp])
-        print(f'| {rows} | {d} | {km:.2f} | {dm:.2f} | {dm / km:.2f} | {kp:.2f} | {dp:.2f} | {dp / kp:.2f} |', flush=True)
+            used.append((*database.used("SELECT fastclust.train(%s, 'density_rows', 'x', %s, %s, '{\"quiet\": true, \"fresh\": true}')", method, k, method),
+                         database.used("SELECT count(fastclust.predict(%s, x)) FROM density_rows", method)[0]))
+        (km, _, kp), (dm, held, dp) = used
+        writer.writerow(['scale', rows, d, km, dm, held, kp, dp])
+        print(f'| {rows} | {d} | {km:.2f} | {dm:.2f} | {dm / km:.2f} | {held:.0f} | {kp:.2f} | {dp:.2f} | {dp / kp:.2f} |', flush=True)
 
 
 def main():

@@ -31,5 +31,9 @@ CREATE FUNCTION messages(statement text) RETURNS text LANGUAGE plpgsql AS $$ BEG
 SELECT s, messages(format('SELECT * FROM change_points(%L)', s)) FROM unnest(ARRAY[NULL, 'SELECT at FROM daily', 'SELECT 1, s FROM daily', 'SELECT at, 1 FROM daily',
     'SELECT at, s FROM daily UNION ALL SELECT at, s FROM weekly', 'DELETE FROM daily RETURNING *', 'SELECT at, s FROM none', '',
     'SELECT now(), NULL::sketch) q(at, s); SELECT q.at, q.s FROM (SELECT now(), 1::int8']) s;
+-- a hint says what a query is
+SELECT * FROM change_points('daily');
+SELECT * FROM change_points('SELECT s, at FROM daily');
+SELECT * FROM change_points('SELECT unknown(at), s FROM daily');
 SELECT drop_model('visits');
 DROP TABLE visits, daily, weekly; DROP FUNCTION noise, messages;

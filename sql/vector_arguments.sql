@@ -61,6 +61,7 @@ SELECT call, count(DISTINCT wrong), min(wrong) FROM calls, LATERAL (SELECT answe
 SELECT assign(op, now()) FROM given WHERE false;
 SELECT predict('points', ARRAY['a']) FROM points WHERE false;
 SELECT cluster FROM points, predict_all('points', true, 2) WHERE false;
+SELECT sketch_agg(p, spec) FROM points p, given;
 \set VERBOSITY terse
 SELECT predict('points', '{1,2', max_distance => 1) FROM points WHERE false;
 PREPARE untyped AS SELECT predict('points', $1);

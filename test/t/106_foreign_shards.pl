@@ -96,6 +96,16 @@ for my $method ('compressive', 'kmeans', 'qkmeans', 'kernel')
 	}
 }
 
+for my $features ("'x'", "ARRAY['a', 'b']")
+{
+	my $options = '{"sample": "hash", "micro_clusters": 400, "min_cluster_rows": 800, "quiet": true}';
+	my @made = map { $server->query("SELECT train('density $_', '$_', $features, method => 'density', options => '$options');
+		SELECT k, md5(fastop_send(operator)), md5(fastop_send(micro_clusters)), splits FROM stored_versions WHERE model = 'density $_' ORDER BY version DESC LIMIT 1") } 'single', 'spread';
+
+	s/^\d+\n// for @made;
+	is($made[1], $made[0], "density of $features: the same bits");
+}
+
 $server->query("SELECT train('same $_', '$_', ARRAY['a', 'b', 'kind', 'day'], 3, options => '{\"sample\": \"hash\", \"sample_rows\": 500, \"group_by\": \"g\", \"quiet\": true}')")
 	for 'single', 'spread';
 is($server->query("SELECT count(*), bool_and(l2_distance(a.centroid, b.centroid) <= 1e-12 * (1 + l2_distance(a.centroid, array_fill(0::float8, ARRAY[cardinality(a.centroid)]))))

@@ -32,6 +32,12 @@ INSERT INTO parts SELECT i, ARRAY[i % 17, sqrt(i)] FROM generate_series(1, 3000)
 INSERT INTO visits SELECT 1 + i % 3000, ARRAY[i % 5, i] FROM generate_series(1, 3000) i;
 SELECT keep_sketch('facts', 'facts', 'x', s), keep_sketch('parts', 'parts', 'x', s), keep_sketch('visits', 'visits', 'x', s),
        keep_sketch('grouped', 'facts', ARRAY['a', 'b'], s, '{"group_by": "shop", "bucket": "at", "where": "id % 3 <> 0"}') FROM made;
+SELECT train('shapes', 'parts', 'x', method => 'density', options => '{"live": true, "micro_clusters": 40, "quiet": true}');
+CREATE FUNCTION counted(live text) RETURNS SETOF live_part LANGUAGE plpgsql AS \$\$
+BEGIN
+    RETURN QUERY EXECUTE (SELECT live_scan(l, l.relation, false) FROM kept_sketches l WHERE name = live) USING (SELECT spec FROM kept_sketches WHERE name = live), (SELECT drift_spec FROM kept_sketches WHERE name = live);
+END
+\$\$;
 CREATE FUNCTION of_shop(i integer) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT CASE WHEN i % 50 <> 0 THEN ''shop '' || i % 7 END';
 SQL
 
@@ -47,7 +53,10 @@ SELECT 'grouped ' || coalesce(k.group_value, g.shop) || ' ' || row_count(k.s) ||
   FROM current_sketches('grouped') k
   FULL JOIN (SELECT shop, date_trunc('day', at, 'UTC') AS day, sketch_agg(ARRAY[a, b::float8], (SELECT s FROM made)) AS s
                FROM facts WHERE id % 3 <> 0 AND num_nulls(shop, at, a, b) = 0 GROUP BY 1, 2) g ON g.shop = k.group_value AND g.day = k.bucket
- WHERE NOT same_rows(k.s, g.s);
+ WHERE NOT same_rows(k.s, g.s)
+UNION ALL
+SELECT 'micro-cluster ' || group_value FROM live_parts('shapes') k FULL JOIN counted('shapes') c USING (group_value)
+ WHERE NOT same_rows(k.s, c.s) OR k.counts::text IS DISTINCT FROM c.counts::text;
 COMMIT;
 SQL
 
@@ -254,6 +263,9 @@ cmp_ok($snapshots, '>=', 2 * $rounds, "checked $snapshots times among writers");
 cmp_ok($server->query('SELECT count(*) FROM moves'), '>', 0, 'a partition went and came') if $moves;
 is($server->query("SELECT string_agg(name || ': ' || c.difference, ', ') FROM live_sketches l, check_sketch(l.name) c"), '', 'check_sketch finds nothing');
 cmp_ok($server->query('SELECT txid_current()'), '>', 100, 'sessions have written');
+is($server->query(q{SET client_min_messages = error; SELECT retrain('shapes', '{"quiet": true}'), rebuild_sketch('shapes') = (SELECT count(x) FROM parts), retrain('shapes', '{"quiet": true}');
+	SELECT count(*), count(DISTINCT concat(operator, micro_clusters, splits, spreads, distance_quantiles, null_moments, drift_counts, n)), min(n) = (SELECT count(x) FROM parts)
+	  FROM stored_versions WHERE model = 'shapes' AND version > 1}), "2|t|3\n2|1|t", 'density found from the sums of a live sketch and from those of a scan: the same bits');
 open my $file, '<', "$server->{directory}/writers.err" or die $!;
 my %error;
 while (<$file>)

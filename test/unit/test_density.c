@@ -287,22 +287,59 @@ test_rings(int rings, double noise)
 	CHECK(noise == 0.0 || 2 * left_out > p.rows - all, "%zu of %zu rows of noise left out", left_out, p.rows - all);
 }
 
-/* Even rows have no valley, whether a cluster has twenty bubbles or less than one. */
+/*
+ * Round clouds side by side, with a share of the rows evenly over a box of twice their width.  Rows of the clouds stay in clusters, one for each cloud, and
+ * noise is left out, also of a single cloud.
+ */
+static void
+test_clouds(size_t clouds, size_t d, size_t rows, double noise)
+{
+	problem		p = new_problem(rows, d, rows < 1000 ? rows : 1000);
+	fc_rng		rng = fc_rng_start(17, clouds);
+	bool	   *is_noise = unit_alloc(rows, sizeof(bool));
+	double		count[2] = {0.0, 0.0};
+	double		left_out[2] = {0.0, 0.0};
+	fc_density	f;
+
+	for (size_t i = 0; i < rows; i++)
+	{
+		is_noise[i] = fc_rng_uniform(&rng) < noise;
+		for (size_t c = 0; c < d; c++)
+			p.x[i * d + c] = is_noise[i] ? 20.0 * fc_rng_uniform(&rng) - 10.0 : fc_rng_normal(&rng) + (c == 0 ? 6.0 * (double) (i % clouds) : 0.0);
+	}
+	f = clusters_of(&p, rows < 1000 ? 0.05 : 0.01, unit_work());
+	for (size_t i = 0; i < rows; i++)
+	{
+		count[is_noise[i]] += 1.0;
+		left_out[is_noise[i]] += f.label[p.bubble[i]] < 0;
+	}
+	CHECK(f.k == clouds, "%zu clouds of %zu dimensions: %zu clusters", clouds, d, f.k);
+	CHECK(left_out[0] <= 0.06 * count[0], "%g of %g rows of %zu clouds left out", left_out[0], count[0], clouds);
+	CHECK(left_out[1] >= 0.6 * count[1], "%g of %g rows of noise left out", left_out[1], count[1]);
+}
+
+/* Even rows have no valley, and none is noise, whether a cluster has twenty bubbles or less than one. */
 static void
 test_even(size_t d, double share)
 {
 	size_t		splits = 0;
+	size_t		left_out = 0;
 
 	for (uint64_t seed = 0; seed < 20; seed++)
 	{
 		problem		p = new_problem(3000, d, 200);
 		fc_rng		rng = fc_rng_start(seed, d);
+		fc_density	f;
 
 		for (size_t i = 0; i < p.rows * d; i++)
 			p.x[i] = fc_rng_uniform(&rng);
-		splits += clusters_of(&p, share, unit_work()).k - 1;
+		f = clusters_of(&p, share, unit_work());
+		splits += f.k - 1;
+		for (size_t a = 0; a < p.b.m; a++)
+			left_out += f.label[a] < 0;
 	}
 	CHECK(splits <= 1, "%zu splits of even rows of %zu dimensions", splits, d);
+	CHECK(left_out <= 20, "%zu bubbles of even rows of %zu dimensions left out", left_out, d);
 }
 
 /* Whole numbers, each a bubble: 80 ages are one cluster, two groups of them two, five ratings one. */
@@ -367,6 +404,10 @@ main(void)
 	test_tree(40, MOST_D);
 	test_rings(3, 0.0);
 	test_rings(2, 0.1);
+	test_clouds(1, 2, 10000, 0.2);
+	test_clouds(1, 4, 10000, 0.0);
+	test_clouds(2, 2, 10000, 0.1);
+	test_clouds(2, 6, 240, 0.0);
 	for (size_t d = 1; d <= MOST_D; d++)
 	{
 		test_even(d, 0.1);

@@ -2,6 +2,7 @@
 #include "encode/encoder.h"
 #include "encode/frequent_items.h"
 #include "encode/learn.h"
+#include "numerics/rows.h"
 #include "unit.h"
 
 /* ---- exact sums ---- */
@@ -116,8 +117,8 @@ test_quantiles(void)
 {
 	static const double few[] = {5, -1, 5, 2, 100, 2, -0.0, 0.0};
 	static const double normal[3] = {-0.6744897501960817, 0, 0.6744897501960817};
-	fc_frequent_items	tally = fc_frequent_start(false);
-	fc_frequent_items	back = fc_frequent_start(false);
+	fc_frequent_items	tally = {.texts = false};
+	fc_frequent_items	back = {.texts = false};
 	double		quartiles[3];
 	double		others[3];
 	size_t		n = 100000;
@@ -129,7 +130,7 @@ test_quantiles(void)
 	CHECK(tally.used == 5, "%zu distinct", tally.used);
 	quartiles_of(&tally, quartiles);
 	CHECK(quartiles[0] == 0 && quartiles[1] == 2 && quartiles[2] == 5, "%g %g %g", quartiles[0], quartiles[1], quartiles[2]);
-	tally = fc_frequent_start(false);
+	tally = (fc_frequent_items) {.texts = false};
 	for (size_t i = 0; i < n; i++)
 		x[i] = fc_rng_normal(&rng);
 	for (size_t i = 0; i < n; i++)
@@ -162,7 +163,7 @@ write_planted_text(size_t i, char *text)
 static void
 test_many_texts(void)
 {
-	fc_frequent_items	tally[2] = {fc_frequent_start(true), fc_frequent_start(true)};
+	fc_frequent_items	tally[2] = {{.texts = true}, {.texts = true}};
 	uint32_t   *chosen = unit_alloc(FC_FREQUENT_TEXTS + 1, sizeof(uint32_t));
 	char		text[32];
 	int64_t		counts[2][2];
@@ -193,7 +194,7 @@ static void
 test_frequent_texts(void)
 {
 	static const char *const texts[] = {"b", "a", "", "c", "b", "d", "ab"};
-	fc_frequent_items	tally = fc_frequent_start(true);
+	fc_frequent_items	tally = {.texts = true};
 	uint32_t	chosen[8];
 	char		long_text[FC_FREQUENT_LENGTH + 2];
 	size_t		n;
@@ -257,7 +258,7 @@ start_learners(fc_learner learners[FEATURES], fc_nulls nulls)
 
 		learners[i] = (fc_learner) {.kind = kinds[i],.scaling = FC_SCALING_DEFAULT,.nulls = nulls,.weight = 1.0,.most_categories = 4,
 			.width = width,.sums = unit_alloc(width, sizeof(fc_exact_sum)),.squares = unit_alloc(width, sizeof(fc_exact_sum)),
-			.values = fc_frequent_start(false),.categories = fc_frequent_start(true)};
+			.values = {.texts = false},.categories = {.texts = true}};
 	}
 	learners[MONEY].log = true;
 }
@@ -276,7 +277,7 @@ learn_cell(fc_learner *learner, size_t row, const fc_feature_cell *cell)
 	else if (cell->kind == FC_CELL_NUMBER)
 		fc_learn_number(learner, cell->number);
 	else
-		fc_learn_doubles(learner, cell->doubles);
+		fc_learn_vector(learner, cell);
 	settle(&learner->values);
 	settle(&learner->categories);
 }
@@ -374,7 +375,7 @@ test_units(void)
 	{
 		make_row(i, cells, point);
 		fc_encode(&encoder, 0, encoder.features, cells, x);
-		fc_encoder_into_units(&encoder, x);
+		fc_rows_in_units(x, 1, encoder.dim, encoder.center, encoder.scale, x);
 		for (size_t f = 0; f < FEATURES; f++)
 			for (uint32_t j = encoder.feature[f].first; j < encoder.feature[f].first + encoder.feature[f].width; j++)
 			{
@@ -464,7 +465,7 @@ test_indicators(void)
 			CHECK(memcmp(x[0] + plain.feature[f].first, x[1] + encoder.feature[f].first, values * sizeof(double)) == 0, "feature %d", f);
 			CHECK(!flag[f] || x[1][encoder.feature[f].first + values] == (cells[f].kind == FC_CELL_NULL), "the indicator of feature %d", f);
 		}
-		fc_encoder_into_units(&encoder, x[1]);
+		fc_rows_in_units(x[1], 1, encoder.dim, encoder.center, encoder.scale, x[1]);
 		mean += x[1][1] / ROWS;
 		square += x[1][1] * x[1][1] / ROWS;
 	}
@@ -527,7 +528,7 @@ test_constants(void)
 		learn_cell(&learners[COUNTRY], 0, &cell);
 		fc_learn_number(&learners[MONEY], 0.1);
 		fc_learn_number(&learners[FLAG], 1);
-		fc_learn_doubles(&learners[POINT], point);
+		fc_learn_vector(&learners[POINT], &(fc_feature_cell) {.kind = FC_CELL_DOUBLES,.doubles = point});
 	}
 	header = encoder_of(learners, &size);
 	fc_encoder_view(header, &view);

@@ -206,6 +206,30 @@ test_duplicates(void)
 	}
 }
 
+/* Of many small problems a brief search takes less work than a balanced one of the same budget, and is worse by a bounded part. */
+static void
+test_brief(size_t n, size_t d, size_t k)
+{
+	double		sse[2] = {0};
+	double		work[2] = {0};
+	problem		p = make_problem(n, d, k);
+
+	for (uint64_t seed = 0; seed < 40; seed++)
+	{
+		plant(&p, 1.5, seed);
+		for (int brief = 0; brief < 2; brief++)
+		{
+			fc_kmeans_options options = fc_kmeans_defaults();
+
+			options.budget = 100.0 * (double) (n * d * k);
+			options.effort = brief ? FC_BRIEF : FC_BALANCED;
+			sse[brief] += sse_of(&p, NULL, &options);
+			work[brief] += (double) p.result.compared;
+		}
+	}
+	CHECK(sse[1] <= 1.01 * sse[0] && work[1] < 0.8 * work[0], "%zu x %zu, k %zu: SSE %g and %g, work %g and %g", n, d, k, sse[1], sse[0], work[1], work[0]);
+}
+
 int
 main(void)
 {
@@ -227,5 +251,7 @@ main(void)
 	test_outliers(2);
 	test_outliers(40);
 	test_duplicates();
+	test_brief(200, 10, 10);
+	test_brief(30, 4, 5);
 	return unit_finish();
 }

@@ -60,7 +60,7 @@ typedef struct sample
 static sample
 sample_rows(const planted_rows *p, size_t first, size_t step)
 {
-	sample		s = {fc_reservoir_start(p->d, 1), NULL, NULL};
+	sample		s = {fc_reservoir_start(p->d), NULL, NULL};
 	size_t		room = 2 * s.reservoir.capacity;
 
 	s.reservoir.entries = s.entries = unit_alloc(room, sizeof(fc_reservoir_entry));

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "numerics/rows.h"
 
 /* ---- bytes ---- */
 
@@ -197,12 +196,6 @@ fc_encode(const fc_encoder *encoder, size_t first, size_t count, const fc_featur
 		if (feature->missing)
 			to[feature->width - 1] = 0.0;
 	}
-}
-
-void
-fc_encoder_into_units(const fc_encoder *encoder, double *x)
-{
-	fc_rows_in_units(x, 1, encoder->dim, encoder->center, encoder->scale, x);
 }
 
 /* How much of the shared arrays the parts read so far take. */

@@ -207,7 +207,4 @@ double		fc_signed_log(double x);
 /* raw (dim): the raw coordinates of `count` features of a row from `first` on; cells (features) are the row's; the encoder is prepared. */
 void		fc_encode(const fc_encoder *encoder, size_t first, size_t count, const fc_feature_cell *cells, double *raw);
 
-/* (raw - center) / scale in place. */
-void		fc_encoder_into_units(const fc_encoder *encoder, double *x);
-
 #endif							/* FC_ENCODE_ENCODER_H */

@@ -14,12 +14,6 @@
 #define SIGN			(UINT64_C(1) << 63)
 #define MOST_DROPPED	60
 
-fc_frequent_items
-fc_frequent_start(bool texts)
-{
-	return (fc_frequent_items) {.texts = texts};
-}
-
 static inline size_t
 most_values(const fc_frequent_items *tally)
 {
@@ -138,22 +132,11 @@ count_value(fc_frequent_items *tally, uint64_t key, const char *text, size_t len
 	entry->count += count;
 }
 
-/* Bits in the order of the numbers; 0 and -0 are one. */
-static inline uint64_t
-key_of_number(double x)
-{
-	uint64_t	bits;
-
-	x += 0.0;
-	memcpy(&bits, &x, sizeof(bits));
-	return bits & SIGN ? ~bits : bits | SIGN;
-}
-
 void
 fc_frequent_add_number(fc_frequent_items *tally, double x, int64_t count)
 {
 	tally->total += count;
-	count_value(tally, key_of_number(x) >> tally->dropped, NULL, 0, count);
+	count_value(tally, fc_number_key(x) >> tally->dropped, NULL, 0, count);
 }
 
 void

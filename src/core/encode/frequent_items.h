@@ -46,9 +46,6 @@ typedef struct fc_frequent_items
 	int64_t    *sketch;			/* NULL: all counts are exact */
 } fc_frequent_items;
 
-/* An empty tally without memory. */
-fc_frequent_items	fc_frequent_start(bool texts);
-
 /* Is there room for a value more, a text of so many bytes?  Else it is to be moved first. */
 bool		fc_frequent_has_room(const fc_frequent_items *tally, size_t length);
 

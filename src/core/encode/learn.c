@@ -155,19 +155,11 @@ fc_learn_number(fc_learner *learner, double x)
 }
 
 void
-fc_learn_floats(fc_learner *learner, const float *x)
+fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell)
 {
 	learner->numbers++;
 	for (size_t i = 0; i < learner->width; i++)
-		add_element(learner, i, (double) x[i]);
-}
-
-void
-fc_learn_doubles(fc_learner *learner, const double *x)
-{
-	learner->numbers++;
-	for (size_t i = 0; i < learner->width; i++)
-		add_element(learner, i, x[i]);
+		add_element(learner, i, cell->kind == FC_CELL_FLOATS ? (double) cell->floats[i] : cell->doubles[i]);
 }
 
 void

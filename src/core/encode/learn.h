@@ -72,13 +72,12 @@ static inline fc_learner
 fc_learner_start(fc_feature_kind kind, bool log, fc_scaling scaling, fc_nulls nulls, double weight, uint32_t most_categories)
 {
 	return (fc_learner) {.kind = kind,.log = log,.scaling = scaling,.nulls = nulls,.weight = weight,.most_categories = most_categories,
-		.values = fc_frequent_start(false),.categories = fc_frequent_start(true)};
+		.values = {.texts = false},.categories = {.texts = true}};
 }
 
 /* The caller gives the tallies memory (fc_frequent_items) before the next value. */
 void		fc_learn_number(fc_learner *learner, double x);
-void		fc_learn_floats(fc_learner *learner, const float *x);
-void		fc_learn_doubles(fc_learner *learner, const double *x);
+void		fc_learn_vector(fc_learner *learner, const fc_feature_cell *cell);
 void		fc_learn_text(fc_learner *learner, const char *text, size_t length);
 
 /* Of FC_FEATURE_ANY: as both.  x is 0 or 1 for a boolean. */

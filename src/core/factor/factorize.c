@@ -67,7 +67,7 @@ fc_least_budget(size_t k, size_t d, size_t count, size_t sparsity)
 
 	fc_line_constraints(k, d, count, sparsity, 1.0, constraint);
 	for (size_t q = 0; q < count; q++)
-		sum += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q));
+		sum += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
 	return sum;
 }
 

@@ -7,9 +7,8 @@
 /* ---- shapes ---- */
 
 size_t
-fc_factor_rows(size_t k, size_t d, size_t count, size_t q)
+fc_factor_rows(size_t k, size_t d, size_t q)
 {
-	(void) count;
 	return q == 0 ? k : smaller(k, d);
 }
 
@@ -34,7 +33,7 @@ fc_factor_count(size_t k, size_t d)
 static size_t
 room_of(size_t k, size_t d, size_t count, const fc_constraint *constraint, size_t q)
 {
-	size_t		rows = fc_factor_rows(k, d, count, q);
+	size_t		rows = fc_factor_rows(k, d, q);
 	size_t		columns = fc_factor_columns(k, d, count, q);
 
 	return larger(fc_constraint_capacity(&constraint[q], rows, columns), smaller(rows, columns));
@@ -47,7 +46,7 @@ fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_cons
 	factors->count = count;
 	for (size_t q = 0; q < count; q++)
 	{
-		fc_sparse_pair_take(arena, fc_factor_rows(k, d, count, q),
+		fc_sparse_pair_take(arena, fc_factor_rows(k, d, q),
 												 fc_factor_columns(k, d, count, q),
 												 room_of(k, d, count, constraint, q), &factors->factor[q]);
 		factors->constraint[q] = constraint[q];
@@ -142,7 +141,7 @@ lines_capacity(size_t k, size_t d, size_t count, size_t q, size_t sparsity)
 {
 	fc_constraint lines = {sparsity, sparsity};
 
-	return fc_constraint_capacity(&lines, fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q));
+	return fc_constraint_capacity(&lines, fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
 }
 
 static size_t

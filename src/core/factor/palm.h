@@ -150,7 +150,7 @@ typedef struct fc_factors
 } fc_factors;
 
 /* Sizes of factor q of `count` factors of a k x d product with min(k, d) between them. */
-size_t		fc_factor_rows(size_t k, size_t d, size_t count, size_t q);
+size_t		fc_factor_rows(size_t k, size_t d, size_t q);
 size_t		fc_factor_columns(size_t k, size_t d, size_t count, size_t q);
 
 /* The number of factors by default: log2(min(k, d)), at least 1 and at most FC_MAX_FACTORS. */

@@ -97,7 +97,7 @@ fc_qkmeans_worksize(size_t k, size_t d, const fc_qkmeans_options *options)
 
 	for (size_t q = 0; q < count; q++)
 	{
-		values += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, count, q), fc_factor_columns(k, d, count, q));
+		values += fc_constraint_capacity(&constraint[q], fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
 		dense += larger(constraint[q].per_row, constraint[q].per_column) > FC_SHORT_LIST ? 2 : 0;
 	}
 	if (count > 1)

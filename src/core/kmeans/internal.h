@@ -105,6 +105,10 @@ typedef struct fc_effort
 	double		dear;			/* or one that costs more multiply-adds; */
 	double		end_tolerance;	/* ends the steps that follow */
 	double		steps;			/* of Lloyd, that rounds of splits and merges take as long as (measured) */
+	size_t		breath;			/* centroids that a round of breathing adds at most, */
+	int			in_vain;		/* one less after so many rounds in vain, */
+	int			patience;		/* of which so many in a row end the search; */
+	int			coarse_steps;	/* Lloyd steps with them */
 } fc_effort;
 
 struct fc_kmeans_work
@@ -120,7 +124,7 @@ struct fc_kmeans_work
 	const fc_effort *effort;
 	bool		hierarchy;		/* seeds of a start come from there rather than from k-means++ */
 	bool		split_merge;	/* rounds split and merge, rather than breathe */
-	size_t		breath;			/* centroids that a round of breathing adds at most: half of k, if that is less than 5 */
+	size_t		breath;			/* centroids that a round of breathing adds at most: half of k, if that is less than the effort allows */
 	fc_rng		rng;			/* of the start */
 	uint64_t	compared;		/* pairs of a row, or of a centroid, and a centroid */
 	uint64_t	visited;		/* rows of all Lloyd steps */

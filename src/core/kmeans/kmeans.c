@@ -34,7 +34,6 @@
 #define LEAST_CLUSTERS	256		/* splits from so many clusters on; of fewer, breathing moves as many */
 #define LEAST_WIDE		128		/* or dimensions: k-means++ and breathing draw rows by their distances, which are all alike there */
 #define LEAST_ROWS		3		/* and so many rows a cluster; of fewer, gains and costs are those of single rows */
-#define MOST_BREATH		5		/* centroids that a round adds */
 
 #define MOST_BRANCHES	64		/* of a node */
 #define NODE_STEPS		8		/* Lloyd steps of a node, */
@@ -43,9 +42,10 @@
 #define FEW_ROWS		100		/* a branch */
 
 static const fc_effort efforts[] = {
-	[FC_BALANCED] = {1.0, 1e-2, 3e-3, 4, 5e9, 0.0, 37.0},
-	[FC_FAST] = {0.25, 5e-2, 5e-2, 0, 0.0, 5e-3, 16.0},
-	[FC_THOROUGH] = {4.0, 1e-2, 1e-3, 4, INFINITY, 0.0, 45.0}
+	[FC_BALANCED] = {1.0, 1e-2, 3e-3, 4, 5e9, 0.0, 37.0, 5, 2, INT_MAX, 5},
+	[FC_FAST] = {0.25, 5e-2, 5e-2, 0, 0.0, 5e-3, 16.0, 5, 2, INT_MAX, 5},
+	[FC_THOROUGH] = {4.0, 1e-2, 1e-3, 4, INFINITY, 0.0, 45.0, 5, 2, INT_MAX, 5},
+	[FC_BRIEF] = {1.0, 1e-2, 3e-3, 4, 5e9, 0.0, 37.0, 3, 1, 2, 3}
 };
 
 fc_kmeans_options
@@ -269,7 +269,7 @@ make_plan(fc_kmeans_work *w)
 	bool		search = options->n_init < 0;
 
 	w->effort = efforts + options->effort;
-	w->breath = w->k > 2 * MOST_BREATH ? MOST_BREATH : w->k > 1 ? (w->k + 1) / 2 : 0;
+	w->breath = w->k > 2 * w->effort->breath ? w->effort->breath : w->k > 1 ? (w->k + 1) / 2 : 0;
 	if (options->rounds < 0)
 		options->rounds = search ? INT_MAX : 0;
 	w->split_merge = options->rounds > 0 && wants_split_merge(&w->rows, w->k);

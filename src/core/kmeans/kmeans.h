@@ -28,7 +28,8 @@ typedef enum fc_kmeans_effort
 {
 	FC_BALANCED = 0,
 	FC_FAST,
-	FC_THOROUGH
+	FC_THOROUGH,
+	FC_BRIEF					/* of many small problems: half the time of a balanced search, whose rounds tell as much as they do there */
 } fc_kmeans_effort;
 
 #define FC_KMEANS_SEARCH	(-1)	/* starts and rounds as the budget allows */

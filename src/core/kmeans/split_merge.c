@@ -35,10 +35,8 @@
 #include "base/blas.h"
 #include "numerics/rows.h"
 
-#define BREATHS_IN_VAIN	2		/* rounds with m */
 #define BREATH_GAIN		1e-4	/* a round that lowers the SSE by less, relative, was in vain */
-#define COARSE_STEPS	5		/* Lloyd steps with k + m centroids */
-#define COARSE_TOLERANCE	1e-3
+#define COARSE_TOLERANCE	1e-3	/* ends the steps with k + m centroids */
 #define COARSER			3.0		/* times the tolerance ends the steps of a round: the best goes on (kmeans.c) */
 
 #define ROUNDS			60		/* at most */
@@ -230,7 +228,7 @@ breathe_once(fc_kmeans_work *w, size_t m, double beat)
 
 	fc_kmeans_add(w, m);
 	fc_kmeans_assign(w);
-	(void) fc_kmeans_descend(w, COARSE_STEPS, COARSE_TOLERANCE, INFINITY);
+	(void) fc_kmeans_descend(w, w->effort->coarse_steps, COARSE_TOLERANCE, INFINITY);
 	merge_down(w, k);
 	fc_kmeans_assign(w);
 	(void) fc_kmeans_descend(w, w->options.iterations, COARSER * w->options.tolerance, beat);
@@ -264,11 +262,10 @@ breathe(fc_kmeans_work *w)
 			memcpy(w->centroid, w->best, centroids);
 			memcpy(w->near, w->near_best, rows);
 		}
-		if (failures == BREATHS_IN_VAIN)
-		{
-			failures = 0;
+		if (failures > 0 && failures % w->effort->in_vain == 0)
 			m--;
-		}
+		if (failures >= w->effort->patience)
+			w->budget = w->spent;
 	}
 }
 

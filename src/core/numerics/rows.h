@@ -22,9 +22,14 @@ void		fc_axpy(double scale, const float *x, size_t n, double *y);
 /* sum of x^2 in float. */
 float		fc_float_square(const float *x, size_t n);
 
-/* sum of x^2, and of (x - y)^2, in double. */
-double		fc_row_square(const float *x, size_t d);
+/* sum of (x - y)^2, and of x^2, in double; y NULL is 0. */
 double		fc_row_gap(const float *x, const float *y, size_t d);
+
+static inline double
+fc_row_square(const float *x, size_t d)
+{
+	return fc_row_gap(x, NULL, d);
+}
 
 /* out = x - offset rounded to float (offset NULL is 0); returns ||out||^2 in double. */
 double		fc_shift_row(const double *x, const double *offset, size_t d, float *out);
@@ -41,13 +46,6 @@ double		fc_length_between(const double *x, const double *y, size_t d);
 /* The smallest and second smallest of half_norms[j] - dots[j], continued; label is first + j of the smallest. */
 void		fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t first,
 						  float *lowest, float *second, int32_t *label);
-
-/*
- * How many of half_norms[j] - dots[j] are at most bound above the lowest (not above it, for
- * NaN)?  When it is one, label is its number; lowest is always set.
- */
-size_t		fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
-							float *lowest, int32_t *label);
 
 /*
  * Points (k x d) and their half_norms packed for one row at a time: FC_PACKED of them side by side, coordinate by coordinate, then their half norms;

@@ -164,34 +164,18 @@ fc_row_gap(const float *x, const float *y, size_t d)
 	for (; i + 4 <= d; i += 4)
 		for (size_t q = 0; q < QUAD; q++)
 		{
-			vdouble		difference = widened(x + i + q * DOUBLES) - widened(y + i + q * DOUBLES);
-
-			sums[q] += difference * difference;
-		}
-	for (; i < d; i++)
-		sum += ((double) x[i] - (double) y[i]) * ((double) x[i] - (double) y[i]);
-	for (int lane = 0; lane < 4; lane++)
-		sum += lane_of(sums, lane);
-	return sum;
-}
-
-FC_CLONES
-double
-fc_row_square(const float *x, size_t d)
-{
-	vdouble		sums[QUAD] = {{0}};
-	double		sum = 0.0;
-	size_t		i = 0;
-
-	for (; i + 4 <= d; i += 4)
-		for (size_t q = 0; q < QUAD; q++)
-		{
 			vdouble		value = widened(x + i + q * DOUBLES);
 
+			if (y != NULL)
+				value -= widened(y + i + q * DOUBLES);
 			sums[q] += value * value;
 		}
 	for (; i < d; i++)
-		sum += (double) x[i] * (double) x[i];
+	{
+		double		value = (double) x[i] - (y != NULL ? (double) y[i] : 0.0);
+
+		sum += value * value;
+	}
 	for (int lane = 0; lane < 4; lane++)
 		sum += lane_of(sums, lane);
 	return sum;
@@ -249,8 +233,9 @@ add_squares(const double *x, const double *offset, const float *v, vdouble *sum)
 	*sum += difference * difference;
 }
 
-INLINE double
-row_distance(const double *x, const double *offset, const float *v, size_t d)
+FC_CLONES
+double
+fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
 {
 	vdouble		sums[4 * QUAD] = {{0}};
 	double		sum = 0.0;
@@ -266,13 +251,6 @@ row_distance(const double *x, const double *offset, const float *v, size_t d)
 		sum += (x[i] - row) * (x[i] - row);
 	}
 	return sum + fold_sixteen(sums);
-}
-
-FC_CLONES
-double
-fc_row_distance(const double *x, const double *offset, const float *v, size_t d)
-{
-	return offset != NULL ? row_distance(x, offset, v, d) : row_distance(x, NULL, v, d);
 }
 
 FC_CLONES
@@ -329,8 +307,6 @@ fc_length_between(const double *x, const double *y, size_t d)
  * Lanes keep their own lowest, second lowest and place, and are compared at the end.
  */
 
-typedef int32_t vint4 __attribute__((vector_size(16), aligned(4), may_alias));
-
 /* The same of all; NaN does not enter. */
 INLINE void
 enter_one(float score, int32_t place, float *lowest, float *second, int32_t *label)
@@ -363,89 +339,6 @@ fc_two_lowest(const float *dots, const float *half_norms, size_t count, size_t f
 	}
 	for (; j < count; j++)
 		enter_one(half_norms[j] - dots[j], (int32_t) (first + j), lowest, second, label);
-}
-
-INLINE float
-lower(float a, float b)
-{
-	return a < b ? a : b;
-}
-
-INLINE float
-fold_min(vfloat low)
-{
-	vfloat4		left = *(const vfloat4 *) &low;
-
-	for (int i = 4; i < VECTOR_LANES; i += 4)
-	{
-		vfloat4		right = *((const vfloat4 *) &low + i / 4);
-
-		left = (vfloat4) choose(left < right, (vint4) left, (vint4) right);
-	}
-	return lower(lower(left[0], left[2]), lower(left[1], left[3]));
-}
-
-INLINE int32_t
-fold_sum(vint sum)
-{
-	vint4		four = *(const vint4 *) &sum;
-
-	for (int i = 4; i < VECTOR_LANES; i += 4)
-		four += *((const vint4 *) &sum + i / 4);
-	return (four[0] + four[2]) + (four[1] + four[3]);
-}
-
-/* Rounded up, so that no candidate is lost. */
-INLINE float
-threshold_of(float lowest, double bound)
-{
-	float		sum = (float) ((double) lowest + bound);
-
-	return sum + fabsf(sum) * 0x1p-23f + 0x1p-149f;
-}
-
-FC_CLONES
-size_t
-fc_count_lowest(const float *dots, const float *half_norms, size_t count, double bound,
-				float *lowest, int32_t *label)
-{
-	size_t		whole = count / VECTOR_LANES * VECTOR_LANES;
-	vfloat		low = (vfloat) {0} + INFINITY;
-	vint		place = FC_LANE_NUMBERS;
-	vint		found = {0};
-	vint		sum = {0};
-	float		least;
-	float		threshold;
-	int32_t		total = 0;
-	int32_t		where = 0;
-
-	for (size_t j = 0; j < whole; j += VECTOR_LANES)
-	{
-		vfloat		score = *(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j);
-
-		low = (vfloat) choose(score < low, (vint) score, (vint) low);
-	}
-	least = fold_min(low);
-	for (size_t j = whole; j < count; j++)
-		least = lower(half_norms[j] - dots[j], least);
-	threshold = threshold_of(least, bound);
-	for (size_t j = 0; j < whole; j += VECTOR_LANES, place += VECTOR_LANES)
-	{
-		vint		near = ~(*(const vfloat *) (half_norms + j) - *(const vfloat *) (dots + j) > threshold);
-
-		found -= near;
-		sum += near & place;
-	}
-	for (size_t j = whole; j < count; j++)
-	{
-		bool		near = !(half_norms[j] - dots[j] > threshold);
-
-		total += near;
-		where += near ? (int32_t) j : 0;
-	}
-	*lowest = least;
-	*label = where + fold_sum(sum);
-	return (size_t) (total + fold_sum(found));
 }
 
 /* ---- of one row with packs ---- */

@@ -229,11 +229,13 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 static size_t
 lowest_of(const ranking *r)
 {
-	float		lowest;
+	float		lowest = INFINITY;
+	float		second = INFINITY;
 	double		distance;
-	int32_t		label;
+	int32_t		label = 0;
 
-	if (fc_count_lowest(r->dots, r->op->half_norms, r->op->k, 2.0 * r->bound, &lowest, &label) != 1)
+	fc_two_lowest(r->dots, r->op->half_norms, r->op->k, 0, &lowest, &second, &label);
+	if (!((double) second - (double) lowest > 2.0 * r->bound))
 		nearest_products(r, 1, &label, &distance);
 	return (size_t) label;
 }

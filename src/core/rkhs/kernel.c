@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "numerics/rows.h"
 #include "rkhs/values.h"
 
 #define BLOCK		FC_KERNEL_BLOCK
-#define CHECKED_VALUES	262144		/* values between checks of the elementwise passes */
 #define FLOAT_SQUARE_LIMIT	512.0	/* ||x'||^2 beyond which rounding to float would cost an exponent 1e-4 */
 
 fc_status
@@ -68,12 +68,6 @@ input_value(const fc_kernel_input *input, size_t row, size_t column)
 	size_t		at = (input->order != NULL ? input->order[row] : row) * input->d + column;
 
 	return input->floats != NULL ? (double) input->floats[at] : input->doubles[at];
-}
-
-static inline bool
-time_to_check(size_t row, size_t d)
-{
-	return row % (CHECKED_VALUES / (d < CHECKED_VALUES ? d : CHECKED_VALUES)) == 0;
 }
 
 /* Without overflow: sqrt of the sum of squares of row - mean. */
@@ -311,7 +305,7 @@ add_product(const float *block, bool transpose, size_t rows, size_t columns, con
 
 	cblas_sgemm(CblasRowMajor, transpose ? CblasTrans : CblasNoTrans, CblasNoTrans, (int) out, (int) c, (int) in, 1.0f,
 				block, (int) columns, o, (int) c, 0.0f, part, (int) c);
-	fc_add_floats(part, out * c, w);
+	fc_axpy(1.0, part, out * c, w);
 }
 
 /* Rows start .. of o, as floats. */

@@ -12,9 +12,6 @@ double		fc_power_values(float *values, size_t count, int degree, float coef0);
 /* values = exp(values - left - right[i]), relative error 2e-7, at least exp(-87); the exponent is taken as <= 0. */
 double		fc_exponential_values(float *values, size_t count, float left, const float *right);
 
-/* to += from, converted. */
-void		fc_add_floats(const float *from, size_t count, double *to);
-
 /* distances[j] = ||x - offset - v_j||^2 (offset NULL is 0), dots[j] = <x, v_j>, in double, for the k rows of v (k x d). */
 void		fc_row_distances(const double *x, const double *offset, const float *v, size_t k, size_t d, double *distances);
 void		fc_row_dots(const double *x, const float *v, size_t k, size_t d, double *dots);

@@ -6,29 +6,10 @@
  */
 #include "rkhs/values.h"
 
-#include "base/simd.h"
+#include "base/lanes.h"
 
-#define INLINE	static inline __attribute__((always_inline))
-
-typedef float vfloat __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
-typedef int32_t vint __attribute__((vector_size(FC_VECTOR_BYTES), aligned(4), may_alias));
-
-#define WIDTH	(FC_VECTOR_BYTES / 4)
-#define EIGHT	(8 / WIDTH)		/* vectors of eight floats */
-
-INLINE float
-power_of(float base, int degree)
-{
-	float		result = 1.0f;
-
-	for (; degree > 0; degree >>= 1)
-	{
-		if (degree & 1)
-			result *= base;
-		base *= base;
-	}
-	return result;
-}
+#define EIGHT	(8 / VECTOR_LANES)	/* vectors of eight floats */
+#define GROUP	4				/* rows that share each piece of x, and hide the latency of each other's sums */
 
 /* *value = (*value + coef0)^degree; squares += its square. */
 INLINE void
@@ -53,7 +34,7 @@ sum_of(const vfloat lanes[EIGHT])
 	double		sum = 0.0;
 
 	for (int i = 0; i < 8; i++)
-		sum += (double) FC_LANE(lanes, WIDTH, i);
+		sum += (double) FC_LANE(lanes, VECTOR_LANES, i);
 	return sum;
 }
 
@@ -67,10 +48,14 @@ power_values(float *values, size_t count, int degree, float coef0)
 
 	for (; i + 16 <= count; i += 16)
 		for (size_t v = 0; v < 2 * EIGHT; v++)
-			vector_power((vfloat *) (values + i + v * WIDTH), degree, coef0, &squares[v]);
+			vector_power((vfloat *) (values + i + v * VECTOR_LANES), degree, coef0, &squares[v]);
 	for (; i < count; i++)
 	{
-		values[i] = power_of(values[i] + coef0, degree);
+		vfloat		one = (vfloat) {0} + values[i];
+		vfloat		square = {0};
+
+		vector_power(&one, degree, coef0, &square);
+		values[i] = one[0];
 		sum += (double) values[i] * (double) values[i];
 	}
 	return sum + sum_of(squares) + sum_of(squares + EIGHT);
@@ -130,9 +115,9 @@ fc_exponential_values(float *values, size_t count, float left, const float *righ
 	for (; i + 8 <= count; i += 8)
 		for (size_t v = 0; v < EIGHT; v++)
 		{
-			vfloat	   *at = (vfloat *) (values + i + v * WIDTH);
+			vfloat	   *at = (vfloat *) (values + i + v * VECTOR_LANES);
 
-			*at -= *(const vfloat *) (right + i + v * WIDTH) + left;
+			*at -= *(const vfloat *) (right + i + v * VECTOR_LANES) + left;
 			vector_exponential(at);
 			squares[v] += *at * *at;
 		}
@@ -146,21 +131,6 @@ fc_exponential_values(float *values, size_t count, float left, const float *righ
 	}
 	return sum + sum_of(squares);
 }
-
-FC_CLONES
-void
-fc_add_floats(const float *from, size_t count, double *to)
-{
-	for (size_t i = 0; i < count; i++)
-		to[i] += (double) from[i];
-}
-
-typedef float vhalf __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));
-typedef double vdouble __attribute__((vector_size(FC_VECTOR_BYTES), aligned(8), may_alias));
-
-#define DOUBLES	(FC_VECTOR_BYTES / 8)
-#define QUAD	(4 / DOUBLES)	/* vectors of four doubles */
-#define GROUP	4				/* rows that share each piece of x, and hide the latency of each other's sums */
 
 /* Of four lanes. */
 INLINE double

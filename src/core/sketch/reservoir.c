@@ -10,17 +10,17 @@
 #define VALUE_BYTES		((size_t) 16 << 20)	/* of R rows */
 
 fc_reservoir
-fc_reservoir_start(size_t d, uint64_t seed)
+fc_reservoir_start(size_t d)
 {
 	size_t		capacity = smaller(FC_RESERVOIR_ROWS, larger(LEAST_ROWS, VALUE_BYTES / sizeof(double) / d));
 
-	return (fc_reservoir) {.d = d,.capacity = capacity,.seed = seed,.threshold = UINT64_MAX};
+	return (fc_reservoir) {.d = d,.capacity = capacity,.threshold = UINT64_MAX};
 }
 
 uint64_t
 fc_reservoir_hash(const fc_reservoir *reservoir, const double *row)
 {
-	return fc_hash_bytes(reservoir->seed, row, reservoir->d * sizeof(double));
+	return fc_hash_bytes(0, row, reservoir->d * sizeof(double));
 }
 
 void

@@ -27,14 +27,13 @@ typedef struct fc_reservoir
 	size_t		d;
 	size_t		capacity;		/* R */
 	size_t		used;			/* entries, 2 R at most */
-	uint64_t	seed;
 	uint64_t	threshold;		/* greater hashes are out */
 	fc_reservoir_entry *entries;	/* from the caller, who grows it */
 	double	   *values;			/* as many x d */
 } fc_reservoir;
 
 /* An empty reservoir without memory. */
-fc_reservoir fc_reservoir_start(size_t d, uint64_t seed);
+fc_reservoir fc_reservoir_start(size_t d);
 
 uint64_t	fc_reservoir_hash(const fc_reservoir *reservoir, const double *row);
 

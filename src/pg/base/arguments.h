@@ -9,6 +9,8 @@
 
 #include "fmgr.h"
 
+#include "pg/base/errors.h"
+
 /* SQL_FUNCTION(name) { .. }: a C function that SQL declares, by version 1 of the calling convention. */
 #define SQL_FUNCTION(name) PG_FUNCTION_INFO_V1(name); Datum name(PG_FUNCTION_ARGS)
 

@@ -54,14 +54,10 @@ report_blas_failure(const blas_failure *failure)
 	bool		beside = failure->openblas[0] != '\0';
 
 	if (failure->missing)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_FILE),
-				 errmsg("could not load %s: %s", failure->library, failure->reason),
-				 errhint("Install %s, on Debian with: apt-get install %s.", failure->library, failure->package)));
-	ereport(ERROR,
-			(errcode(ERRCODE_SYSTEM_ERROR),
-			 errmsg("could not load %s: %s", failure->library, failure->reason),
-			 beside ? errdetail("The OpenBLAS of this session is \"%s\".", failure->openblas) : 0,
-			 errhint("%s is installed, but one of its dependencies is missing or does not fit. Install it again, on Debian with: "
-					 "apt-get install --reinstall %s. Then connect again.", failure->library, failure->package)));
+		REJECT(UNDEFINED_FILE, errmsg("could not load %s: %s", failure->library, failure->reason),
+			   errhint("Install %s, on Debian with: apt-get install %s.", failure->library, failure->package));
+	REJECT(SYSTEM_ERROR, errmsg("could not load %s: %s", failure->library, failure->reason),
+		   beside ? errdetail("The OpenBLAS of this session is \"%s\".", failure->openblas) : 0,
+		   errhint("%s is installed, but one of its dependencies is missing or does not fit. Install it again, on Debian with: "
+				   "apt-get install --reinstall %s. Then connect again.", failure->library, failure->package));
 }

@@ -1,10 +1,13 @@
-/* errors.h - errors of the server for statuses of the core */
+/* errors.h - errors of the server, and those for statuses of the core */
 #ifndef FASTCLUST_ERRORS_H
 #define FASTCLUST_ERRORS_H
 
 #include "postgres.h"
 
 #include "base/fc.h"
+
+/* The error of a SQLSTATE, ERRCODE_ left out: errmsg(..), and where there is more to say errdetail(..) and errhint(..). */
+#define REJECT(sqlstate, ...) ereport(ERROR, (errcode(ERRCODE_##sqlstate), __VA_ARGS__))
 
 extern void report_status(fc_status status) __attribute__((noreturn));
 

@@ -155,10 +155,8 @@ void
 reject_null_sketch(FunctionCallInfo fcinfo, int argument)
 {
 	if (PG_ARGISNULL(argument) && is_given(fcinfo, argument))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("sketch must not be NULL"),
-				 errhint("sketch_agg of no rows is NULL; leave out sketch to read the table.")));
+		REJECT(NULL_VALUE_NOT_ALLOWED, errmsg("sketch must not be NULL"),
+			   errhint("sketch_agg of no rows is NULL; leave out sketch to read the table."));
 }
 
 SQL_FUNCTION(fastclust_call_plpgsql)

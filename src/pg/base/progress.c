@@ -460,11 +460,9 @@ announce_work(const char *subject, double operations, bool quiet, const char *hi
 	if (IsParallelWorker())
 		return;
 	if (hint != NULL && fastclust_time_budget > 0 && seconds > fastclust_time_budget)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("%s about %s, more than fastclust.time_budget allows", subject, text_of_seconds(seconds)),
-				 errdetail("These are about %.0e multiply-adds; the budget is %g s.", operations, fastclust_time_budget),
-				 errhint("%s, or raise the budget with SET fastclust.time_budget.", hint)));
+		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("%s about %s, more than fastclust.time_budget allows", subject, text_of_seconds(seconds)),
+			   errdetail("These are about %.0e multiply-adds; the budget is %g s.", operations, fastclust_time_budget),
+			   errhint("%s, or raise the budget with SET fastclust.time_budget.", hint));
 	if (seconds > LONG)
 		expect_end(subject, seconds, text_of_seconds(seconds), quiet);
 }

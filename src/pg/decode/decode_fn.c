@@ -9,7 +9,6 @@
 
 #include "decode/decode.h"
 #include "pg/base/arguments.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
@@ -40,21 +39,15 @@ check_model(const decode_call *call)
 	if (call->options.model != FC_MODEL_GAUSSIAN)
 		return;
 	if (call->decoder != FC_DECODE_SHIFT && call->decoder != FC_DECODE_DISCRETIZED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("model \"gaussian\" is for the decoders shift and discretized"),
-				 errhint("auto fits Gaussian atoms by itself.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" is for the decoders shift and discretized"),
+			   errhint("auto fits Gaussian atoms by itself."));
 	if (call->spec->law != FC_LAW_GAUSSIAN)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("model \"gaussian\" needs frequencies of law gaussian, not %s",
-						fc_law_name((fc_law) call->spec->law)),
-				 errhint("Make the spec with law gaussian.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" needs frequencies of law gaussian, not %s",
+											   fc_law_name((fc_law) call->spec->law)),
+			   errhint("Make the spec with law gaussian."));
 	if (call->spec->reduced > FC_MAX_SHAPED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("model \"gaussian\" in %u dimensions", call->spec->reduced),
-				 errdetail("It takes at most %d.", FC_MAX_SHAPED)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" in %u dimensions", call->spec->reduced),
+			   errdetail("It takes at most %d.", FC_MAX_SHAPED));
 }
 
 static void
@@ -63,14 +56,10 @@ check_init(const decode_call *call)
 	const text_or_rows *init = &call->init;
 
 	if (init->rows > call->k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"init\" has %d centroids, but k is %d", init->rows, call->k)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"init\" has %d centroids, but k is %d", init->rows, call->k));
 	if (init->rows > 0 && (uint32) init->columns != call->spec->dim)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("option \"init\" has centroids of %d dimensions, but the sketch has %u",
-						init->columns, call->spec->dim)));
+		REJECT(DATA_EXCEPTION, errmsg("option \"init\" has centroids of %d dimensions, but the sketch has %u",
+									  init->columns, call->spec->dim));
 }
 
 static void
@@ -84,10 +73,8 @@ check_sigma(const decode_call *call)
 	initStringInfo(&list);
 	for (uint32 s = 0; s < call->spec->scales; s++)
 		appendStringInfo(&list, "%s%g", s > 0 ? ", " : "", sigmas[s]);
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("the sketch has no sigma %g", call->sigma),
-			 errhint("It has %s.", list.data)));
+	REJECT(INVALID_PARAMETER_VALUE, errmsg("the sketch has no sigma %g", call->sigma),
+		   errhint("It has %s.", list.data));
 }
 
 /* Decoder and options of a call, checked against its sketch. */
@@ -146,14 +133,11 @@ static void
 check_rows(const decode_call *call)
 {
 	if (call->sketch->weight <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot decode a sketch without rows")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("cannot decode a sketch without rows"));
 	if (call->k > call->sketch->count)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
-							   call->sketch->count, call->k, (long long) call->sketch->count)));
+		REJECT(INVALID_PARAMETER_VALUE,
+			   errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
+							 call->sketch->count, call->k, (long long) call->sketch->count));
 }
 
 /* Sample rows to start from: those of the very spec that the sketch was made with. */
@@ -163,15 +147,11 @@ checked_pilot(const decode_call *call, const fc_spec *pilot)
 	fc_init		init = call->options.init;
 
 	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("sample is not the sketch_spec the sketch was made with"),
-				 errhint("Give the same value as to sketch_agg, or leave out sample.")));
+		REJECT(DATA_EXCEPTION, errmsg("sample is not the sketch_spec the sketch was made with"),
+			   errhint("Give the same value as to sketch_agg, or leave out sample."));
 	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) && (pilot == NULL || pilot->pilot_rows == 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
-				 errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
+			   errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows."));
 	return pilot;
 }
 
@@ -362,10 +342,8 @@ SQL_FUNCTION(fastclust_decode_covariances)
 	run(&call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
 	square = (Size) call.spec->dim * call.spec->dim;
 	if (call.options.model != FC_MODEL_GAUSSIAN)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("only the model gaussian fits covariances"),
-				 errhint("Decode with decoder shift and option model gaussian.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("only the model gaussian fits covariances"),
+			   errhint("Decode with decoder shift and option model gaussian."));
 	call.memory.what = "a covariance matrix";
 	hold(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
 	covariance = palloc_extended(square * sizeof(double), MCXT_ALLOC_HUGE);

@@ -139,7 +139,7 @@ sides_argument(FunctionCallInfo fcinfo, int first)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("the sketch was not made with the model's sketch_spec"),
-				 errhint("Use sketch_agg(x, (SELECT model_spec(model))).")));
+				 errhint("Use sketch_agg(x, (SELECT model_spec(model))); for the spec of an older version, add version => n.")));
 	for (int side = 0; side < 2; side++)
 		if (sides.counts[side] != NULL && (sides.spec == NULL || !fc_drift_counts_of_spec(sides.counts[side], sides.spec)))
 			ereport(ERROR,
@@ -240,19 +240,39 @@ SQL_FUNCTION(fastclust_moved_columns)
 
 /* ---- change points ---- */
 
+#define QUERY_HINT	"A query is one SELECT of a time and a sketch, such as 'SELECT day, s FROM daily'."
+
+/* Error callback: PostgreSQL's errors about the shape of a query have no hint. */
+static void
+hint_query(void *unused)
+{
+	switch (geterrcode())
+	{
+		case ERRCODE_SYNTAX_ERROR:
+		case ERRCODE_INVALID_COLUMN_REFERENCE:
+		case ERRCODE_CANNOT_COERCE:
+			errhint(QUERY_HINT);
+	}
+}
+
 /* Dates and sketches of the query, those of two rows at least; how many. */
 static Size
 read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, const fc_sketch ***days)
 {
 	Size		count = 0;
-	/* the caller's query, with his rights and his search_path */
-	SPIPlanPtr	plan = SPI_prepare_cursor(psprintf("SELECT q.at::pg_catalog.timestamptz, q.s::fastclust.sketch FROM (%s\n) q(at, s) ORDER BY 1", query), 0, NULL, 0);
+	ErrorContextCallback callback = {.previous = error_context_stack, .callback = hint_query};
+	SPIPlanPtr	plan;
 
+	error_context_stack = &callback;
+	/* the caller's query, with his rights and his search_path */
+	plan = SPI_prepare_cursor(psprintf("SELECT q.at::pg_catalog.timestamptz, q.s::fastclust.sketch FROM (%s\n) q(at, s) ORDER BY 1", query), 0, NULL, 0);
+	error_context_stack = callback.previous;
 	if (plan == NULL || !SPI_is_cursor_plan(plan) || SPI_execute_plan(plan, NULL, NULL, true, 0) != SPI_OK_SELECT ||
 		SPI_gettypeid(SPI_tuptable->tupdesc, 1) != TIMESTAMPTZOID || SPI_gettypeid(SPI_tuptable->tupdesc, 2) != sketch_type)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("query must be one SELECT of dates and sketches")));
+				 errmsg("query must be one SELECT of dates and sketches"),
+				 errhint(QUERY_HINT)));
 	*dates = palloc(Max(1, SPI_processed) * sizeof(TimestampTz));
 	*days = palloc(Max(1, SPI_processed) * sizeof(fc_sketch *));
 	for (uint64 i = 0; i < SPI_processed; i++)

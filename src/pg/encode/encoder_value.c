@@ -11,7 +11,6 @@
 #include "catalog/pg_type.h"
 #include "encode/encoder.h"
 #include "pg/base/arguments.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/values.h"

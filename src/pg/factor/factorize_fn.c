@@ -11,7 +11,6 @@
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
@@ -67,10 +66,8 @@ check_used(Jsonb *json, fc_method method)
 		key.val.string.len = (int) strlen(users[i].name);
 		value = findJsonbValueFromContainer(&json->root, JB_FOBJECT, &key);
 		if (value != NULL && value->type != jbvNull && !(users[i].methods & BIT(method)))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("method \"%s\" does not use option \"%s\"", method_name(method), users[i].name),
-					 errhint("Its options are %scentered, rerank, seed, verbose.", list.data)));
+			REJECT(INVALID_PARAMETER_VALUE, errmsg("method \"%s\" does not use option \"%s\"", method_name(method), users[i].name),
+				   errhint("Its options are %scentered, rerank, seed, verbose.", list.data));
 	}
 	pfree(list.data);
 }
@@ -79,11 +76,9 @@ void
 check_least_budget(double budget, size_t least, const char *what, size_t k, size_t d, const char *hint)
 {
 	if (budget > 0 && budget < (double) least)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"budget\" is %g, too small for %s", budget, what),
-				 errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.", k, d, least),
-				 errhint("%s", hint)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"budget\" is %g, too small for %s", budget, what),
+			   errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.", k, d, least),
+			   errhint("%s", hint));
 }
 
 /* asked: the method that the options are for; method: the one that is used. */
@@ -122,14 +117,10 @@ static void
 check_sample(fc_method method, const fc_operator *op, const fc_operator *sample)
 {
 	if (method != FC_METHOD_AUTO)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("method \"%s\" does not use a sample", method_name(method)),
-				 errhint("Only auto chooses by the labels of rows.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("method \"%s\" does not use a sample", method_name(method)),
+			   errhint("Only auto chooses by the labels of rows."));
 	if (sample->d != op->d)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("rows of the sample have %zu dimensions, but the operator has %zu", sample->d, op->d)));
+		REJECT(DATA_EXCEPTION, errmsg("rows of the sample have %zu dimensions, but the operator has %zu", sample->d, op->d));
 }
 
 /* ---- results ---- */

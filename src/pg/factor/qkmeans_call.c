@@ -11,7 +11,6 @@
 #include "operator/bytes.h"
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
@@ -26,14 +25,10 @@ static void
 read_init(const text_or_rows *init, qkmeans_call *call)
 {
 	if (init->values != NULL && init->rows != call->k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("init holds %d centroids, but k is %d", init->rows, call->k)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("init holds %d centroids, but k is %d", init->rows, call->k));
 	if (init->values == NULL && strcmp(init->text, "uniform") != 0 && strcmp(init->text, "k-means++") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("init \"%s\" is not known", init->text),
-				 errhint("It may be k-means++, uniform, or a list of k centroids.")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("init \"%s\" is not known", init->text),
+			   errhint("It may be k-means++, uniform, or a list of k centroids."));
 	call->centroids = init->values;
 	call->dimensions = init->columns;
 	call->init = init->values != NULL ? FC_START_GIVEN : strcmp(init->text, "uniform") == 0 ? FC_START_UNIFORM : FC_START_KMEANS;
@@ -107,9 +102,7 @@ static void
 check_init(const qkmeans_call *call, int32 d)
 {
 	if (call->dimensions != d)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, d)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, d));
 }
 
 /* Centroids (k x d), the offset, which is the mean of the sample, and rows to measure on. */

@@ -76,19 +76,15 @@ features_expression(Oid relation, const char *column)
 	Oid			type;
 
 	if (number == InvalidAttrNumber)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of relation \"%s\" does not exist", column, get_rel_name(relation))));
+		REJECT(UNDEFINED_COLUMN, errmsg("column \"%s\" of relation \"%s\" does not exist", column, get_rel_name(relation)));
 	type = getBaseType(get_atttype(relation, number));
 	if (form_of_type(type) == VECTOR_ARRAY)
 		return pstrdup(quote_identifier(column));
 	if (is_vector_type(type))
 		return psprintf("fastclust_internal.vector_in_units(NULL, NULL, %s)", quote_identifier(column));
 	if (!casts_to(type, FLOAT4ARRAYOID))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" is of type %s, not a vector", column, format_type_be(type)),
-				 errhint("Vectors are arrays of numbers, types of pgvector, or types with a cast to real[].")));
+		REJECT(DATATYPE_MISMATCH, errmsg("column \"%s\" is of type %s, not a vector", column, format_type_be(type)),
+			   errhint("Vectors are arrays of numbers, types of pgvector, or types with a cast to real[]."));
 	return psprintf("%s::pg_catalog.float4[]", quote_identifier(column));
 }
 
@@ -249,10 +245,8 @@ sample_rows(const table_source *source, int32 k, int64 count)
 		fetch_rows(grouped_query(source, share), source, NULL, most, &rows);
 	}
 	if (rows.n < (Size) k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %d, but a sample of %s has only %zu rows", k, source->relation, rows.n),
-				 errhint("Does %s show other rows each time it is read?", source->relation)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("k is %d, but a sample of %s has only %zu rows", k, source->relation, rows.n),
+			   errhint("Does %s show other rows each time it is read?", source->relation));
 	return rows;
 }
 
@@ -273,9 +267,7 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 				   source->features, source->relation), source, header);
 	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
 	if (null)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s holds no rows", source->relation)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("%s holds no rows", source->relation));
 	open_operator(aligned_value(value), &next);
 	*sse = DatumGetFloat8(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &null));
 	scratch = make_scratch(fc_operator_scratch(&next));
@@ -317,10 +309,8 @@ log_iterations(FunctionCallInfo fcinfo)
 	source = open_source(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), call.seed);
 	count = count_rows(&source);
 	if (call.k > count)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg_plural("k is %d, but %s has only %lld row", "k is %d, but %s has only %lld rows",
-							   count, call.k, source.relation, (long long) count)));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg_plural("k is %d, but %s has only %lld row", "k is %d, but %s has only %lld rows",
+													  count, call.k, source.relation, (long long) count));
 	source.sample = sample_rows(&source, call.k, count);
 	source.sample.account = &call.memory;
 	call.entry.op = run_qkmeans(&call, &source.sample, &rows, (Size) count);

@@ -75,10 +75,10 @@ static const training_option training_options[] = {
 	{ANY_TRAINING, {"landmarks", OPTION_INT, NULL, 1, 10000, "200 to 500, from k", "landmarks of the kernel features"}},
 	{ANY_TRAINING, {"rank", OPTION_INT, NULL, 1, 502, "max(10, 3 k)", "dimensions of the kernel features"}},
 	{ANY_TRAINING, {"factors", OPTION_OBJECT, NULL, 0, 0, "{}", "options of qkmeans; with \"method\", a method of factorize and its options, used in each scan"}},
-	{ANY_TRAINING, {"min_cluster_rows", OPTION_INT, NULL, 1, 1e12, "1 % of the rows, 10 at least", "rows of a cluster, at least (density)"}},
-	{ANY_TRAINING, {"noise", OPTION_FLOAT, NULL, 0, 2, "0.5", "how much denser than the sparsest gap between clusters rows must be, or they are noise (density)"}},
-	{ANY_TRAINING, {"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL, "one density for all: min_cluster_rows rows within this distance, as DBSCAN has it (density)"}},
-	{ANY_TRAINING, {"micro_clusters", OPTION_INT, NULL, 1, 20000, "2000; 20 n / min_cluster_rows", "small clusters of k-means that are joined (density)"}},
+	{ANY_TRAINING, {"min_cluster_rows", OPTION_INT, NULL, 1, 1e12, "1 % of the rows, 10 at least", "the smallest number of rows of a cluster (density)"}},
+	{ANY_TRAINING, {"noise", OPTION_FLOAT, NULL, 0, 2, "0.5", "a larger value labels more rows as noise (density)"}},
+	{ANY_TRAINING, {"scale", OPTION_FLOAT, NULL, 0, 1e300, NULL, "a distance: rows with min_cluster_rows rows within it are dense, as in DBSCAN (density)"}},
+	{ANY_TRAINING, {"micro_clusters", OPTION_INT, NULL, 1, 20000, "2000; 20 n / min_cluster_rows", "number of small clusters of k-means, which are joined to clusters (density)"}},
 	{ANY_FUNCTION, {"live", OPTION_BOOL_OR_OBJECT, NULL, 0, 0, "false", "follow the table with a live sketch, from which drift and retrain need no scan"}},
 	{ANY_TRAINING, {"bucket", OPTION_TEXT, NULL, 0, 0, NULL, "a column of times by which rows are kept apart"}, "live"},
 	{ANY_TRAINING, {"bucket_width", OPTION_TEXT, NULL, 0, 0, "1 day", "length of time of a bucket"}, "live"},
@@ -104,7 +104,7 @@ static const training_option training_options[] = {
 	{KEEP_SKETCH, {"half_life", OPTION_TEXT, NULL, 0, 0, NULL, "age at which a row of a model counts half"}},
 	{KEEP_SKETCH, {"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition: only rows for which it is true are counted"}},
 	{KEEP_SKETCH, {"encoder", OPTION_TEXT, NULL, 0, 0, NULL, "an encoder of the columns, as text"}},
-	{KEEP_SKETCH, {"concurrently", OPTION_BOOL, NULL, 0, 0, "false", "make triggers alone; rebuild_sketch counts the rows beside writers"}}
+	{KEEP_SKETCH, {"concurrently", OPTION_BOOL, NULL, 0, 0, "false", "only make the triggers; rebuild_sketch counts the rows while others write"}}
 };
 
 /* Names that options had. */

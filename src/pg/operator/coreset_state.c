@@ -16,7 +16,6 @@
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
@@ -39,9 +38,7 @@ new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
 
 	check_budget(bytes + Max(held, bytes), aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a sample of %zu rows in %zu dimensions is too large", capacity, d)));
+		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("a sample of %zu rows in %zu dimensions is too large", capacity, d));
 	state = palloc(bytes);
 	SET_VARSIZE(state, bytes);
 	return state;
@@ -92,9 +89,7 @@ fc_coreset *
 combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *right)
 {
 	if (!fc_coreset_agree(left, right))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("size, center, variance, seed and rank_limit must be the same for all rows")));
+		REJECT(INVALID_PARAMETER_VALUE, errmsg("size, center, variance, seed and rank_limit must be the same for all rows"));
 	if (right->count > FC_MAX_ROWS - left->count)
 		check_status(FC_EOVERFLOW);
 	for (Size slot = 0; slot < right->used; slot++)

@@ -17,7 +17,6 @@
 #include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"

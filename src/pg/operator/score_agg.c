@@ -7,7 +7,6 @@
 #include "operator/step.h"
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"
 
@@ -20,10 +19,8 @@ new_table(Size held, Size capacity)
 	fc_contingency *table;
 
 	if (fc_contingency_size(capacity) > MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many distinct pairs of labels"),
-				 errdetail("There are more than %zu.", capacity * 3 / 8)));
+		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("too many distinct pairs of labels"),
+			   errdetail("There are more than %zu.", capacity * 3 / 8));
 	check_budget(held + 2 * fc_contingency_size(capacity), "the table of label pairs");
 	table = palloc(fc_contingency_size(capacity));
 	fc_contingency_init(capacity, table);

@@ -218,12 +218,90 @@ begin_decoded(const held_model *held, const stored_version *version, Jsonb *opti
 	return t;
 }
 
-int32
-retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
+/* The options of the next version: those of the one before, but for those that change. */
+static Jsonb *
+options_of_next(const stored_version *before, Jsonb *options)
+{
+	query_argument settings[] = {{"jsonb", JsonbPGetDatum(before->options)}, {"jsonb", JsonbPGetDatum(options)}};
+
+	return DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2, settings, 0, NULL));
+}
+
+/* Of micro-clusters in rows' own units their means in units, and their mean squared distances there. */
+static fc_operator_header *
+micro_in_units(const training *t, const double *n, double *mean, const double *deviation, Size m, double *squares)
+{
+	for (Size i = 0; i < m * t->dim; i++)
+	{
+		double		scale = t->units.scale == NULL ? 1 : t->units.scale[i % t->dim];
+
+		if (t->units.scale != NULL)
+			mean[i] = (mean[i] - t->units.center[i % t->dim]) / scale;
+		squares[i / t->dim] += deviation[i] / scale * (deviation[i] / scale);
+	}
+	return make_codebook(mean, n, m, t->dim);
+}
+
+/*
+ * Of method density: the live sketch has the sums of each micro-cluster, in integers, so that its bits are those of a scan of the rows.  Rows drawn
+ * from them tell the laws.
+ */
+static int32
+retrain_live_density(const held_model *held, const stored_version *before, Datum live, Jsonb *options)
+{
+	query_argument argument = {"kept_sketches", live};
+	SPITupleTable *table;
+	fc_sketch  *sketch = NULL;
+	Datum		value[6];
+	bool		null[6];
+	training   *t;
+	train_part	part = {.group = "",.nulls = -1};
+	double	   *spreads;
+
+	run_query("SELECT merge_agg(c.s), merge_drift_counts_agg(c.counts), ($1).drift_spec, array_agg(row_count(c.s)::float8 ORDER BY c.group_value::integer),"
+			  "       array_agg(means(c.s) ORDER BY c.group_value::integer), array_agg(stddevs(c.s) ORDER BY c.group_value::integer) FROM model_groups(($1).name, NULL, true) c",
+			  1, &argument, 0);
+	table = SPI_tuptable;
+	SPI_tuptable = NULL;
+	for (int j = 0; j < lengthof(value); j++)
+		value[j] = SPI_getbinval(table->vals[0], table->tupdesc, j + 1, &null[j]);
+	if (!null[0])
+		sketch = closed_sketch(value[0]);
+	t = begin_decoded(held, before, options_of_next(before, options), sketch == NULL ? 0 : sketch->count);
+	if (sketch == NULL)
+		reject_no_rows(t);
+	t->dim = fc_sketch_spec(sketch)->dim;
+	t->units = units_of_version(before, t->dim);
+	t->spec = before->spec;
+	t->drift_spec = null[2] ? NULL : (fc_drift_spec *) aligned_value(value[2]);
+	t->recall = NAN;
+	t->estimate = (double) sketch->count;
+	part.n = sketch->count;
+	part.sketch = (struct varlena *) sketch;
+	part.counts = null[1] ? NULL : aligned_value(value[1]);
+	t->k = (Size) ARR_DIMS(DatumGetArrayTypeP(value[3]))[0];
+	part.squares = palloc0(t->k * sizeof(double));
+	part.op = micro_in_units(t, (double *) ARR_DATA_PTR(DatumGetArrayTypeP(value[3])), (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(value[4])),
+							 (double *) ARR_DATA_PTR(DatumGetArrayTypeP(value[5])), t->k, part.squares);
+	spreads = palloc(t->k * sizeof(double));
+	for (Size j = 0; j < t->k; j++)
+		spreads[j] = sqrt(part.squares[j] / (double) t->dim);
+	part.rows = rows_drawn_from(part.op, spreads, MOST_DRAWN, t->seed);
+	if (!flag_option(options, "fresh", false))
+		read_serving(t);
+	find_regions(t, &part, 1);
+	(void) store_parts(t, rows_in_units(part.rows, t->units, (units) {0}), &part, 1);
+	start_serving(t);
+	SPI_freetuptable(table);
+	return t->version;
+}
+
+/* Of other methods: each group is decoded from its sketch. */
+static int32
+retrain_live_decoded(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
 {
 	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)},
 	{"jsonb"}};
-	query_argument settings[] = {{"jsonb", JsonbPGetDatum(template->options)}, {"jsonb", JsonbPGetDatum(options)}};
 	int64		k = (int64) number_option(options, "k", (double) template->k);
 	int64		rows = 0;
 	training   *t;
@@ -234,7 +312,6 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 
 	arguments[3].value = JsonbPGetDatum(since);
 	arguments[3].null = since == NULL;
-	check_sketched(template);
 	run_query("SELECT COALESCE(c.group_value, ''), c.s, c.counts, ($1).group_by, ($1).drift_spec, CASE WHEN v.model_id IS NOT NULL THEN ROW(v.*)::stored_versions END"
 			  "  FROM model_groups(($1).name, $4) c LEFT JOIN readable_versions v ON v.model_id = $2 AND v.version = $3 AND v.group_value = COALESCE(c.group_value, '')"
 			  " ORDER BY c.group_value COLLATE \"C\"", lengthof(arguments), arguments, 0);
@@ -248,7 +325,7 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 
 		rows += closed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2, &null))->count;
 	}
-	t = begin_decoded(held, template, DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k}'::text[]", 2, settings, 0, NULL)), rows);
+	t = begin_decoded(held, template, options_of_next(template, options), rows);
 	t->k = (Size) k;
 	if (count == 0)
 		reject_no_rows(t);
@@ -283,6 +360,13 @@ retrain_live(const held_model *held, const stored_version *template, Datum live,
 	return t->version;
 }
 
+int32
+retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
+{
+	check_sketched(template);
+	return strcmp(template->method, "density") == 0 ? retrain_live_density(held, template, live, options) : retrain_live_decoded(held, template, live, options);
+}
+
 /* An option that is not in the list is about rows, and there are none. */
 static void
 check_known(Jsonb *options)
@@ -301,7 +385,6 @@ check_known(Jsonb *options)
 int32
 retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, Jsonb *options)
 {
-	query_argument settings[] = {{"jsonb", JsonbPGetDatum(version->options)}, {"jsonb", JsonbPGetDatum(options)}};
 	query_argument sum[] = {{"sketch", PointerGetDatum(version->sketch)}, {"sketch", PointerGetDatum(rows)}};
 	training   *t;
 	Datum		record;
@@ -318,7 +401,7 @@ retrain_from_sketch(const held_model *held, const stored_version *version, struc
 				(errcode(ERRCODE_DATA_EXCEPTION),
 				 errmsg("the sketch was not made with the sketch_spec of model \"%s\"", held->model),
 				 errhint("Use sketch_agg(x, (SELECT model_spec(model))).")));
-	t = begin_decoded(held, version, DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2, settings, 0, NULL)), ((const fc_sketch *) rows)->count);
+	t = begin_decoded(held, version, options_of_next(version, options), ((const fc_sketch *) rows)->count);
 	t->k = (Size) number_option(options, "k", (double) version->k);
 	if (!flag_option(options, "replace", false))
 		rows = (struct varlena *) closed_sketch(query_datum("SELECT $1 + $2", 2, sum, 0, NULL));

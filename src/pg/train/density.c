@@ -1,9 +1,9 @@
 /*
  * density.c - the method density: clusters of any shape, and noise, from many small clusters that k-means has found and a scan has counted.
  *
- * Each of these is a bubble (core/density/density.h) by its rows, their mean, and their mean squared distance from it in the weighted sample.  The
- * result has two operators: the micro-clusters with their regions (core/operator/operator.h), which label rows, and the means of the clusters, which
- * describe them.
+ * Each of these is a bubble (core/density/density.h) by its rows, their mean, and their mean squared distance from it, in the weighted sample or, of a
+ * live model, exactly.  The result has two operators: the micro-clusters with their regions (core/operator/operator.h), which label rows, and the means
+ * of the clusters, which describe them.
  */
 #include "postgres.h"
 
@@ -11,9 +11,11 @@
 #include <math.h>
 
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 #include "density/density.h"
+#include "drift/counts.h"
 #include "operator/contingency.h"
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
@@ -21,6 +23,7 @@
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
+#include "sketch/layout.h"
 
 #define SHARE_OF_CLUSTER	0.01	/* of the rows: min_cluster_rows */
 #define LEAST_OF_CLUSTER	10.0
@@ -68,6 +71,20 @@ micro_clusters(const training *t)
 	double		n = Max(1, t->estimate / Max(1, t->groups));
 
 	return (Size) number_option(t->options, "micro_clusters", Max(1, Min(MOST_MICRO, ceil(GRAIN * n / min_cluster_rows(t, n)))));
+}
+
+void
+check_live_size(const training *t)
+{
+	Size		sketch = fc_sketch_size(t->spec, 0, 0);
+	Size		bytes = t->k * (sketch + Min(sketch, fc_drift_size_of_spec(t->drift_spec, 0)));	/* follow_model leaves out larger counts */
+
+	if (bytes / 1024 > (Size) fastclust_memory_budget)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("live model \"%s\" needs %zu MB for %zu micro-clusters", t->model, bytes / 1024 / 1024 + 1, t->k),
+				 errdetail("fastclust.memory_budget is %d MB.", fastclust_memory_budget / 1024),
+				 errhint("Lower option micro_clusters, or raise the budget.")));
 }
 
 /* ---- bubbles ---- */
@@ -121,12 +138,14 @@ take_bubbles(fc_arena *arena, Size m, Size d)
 static bubble_set
 bubbles_of_part(const train_part *part, fc_arena *arena)
 {
-	fit_profile profile = profile_of_fit(part->op, part->rows, NULL, 0);
+	fit_profile profile = {0};
 	bubble_set	set = take_bubbles(arena, part->op->k, part->op->d);
 	fc_operator op;
 	double	   *x;
 	Size		m = 0;
 
+	if (part->squares == NULL)
+		profile = profile_of_fit(part->op, part->rows, NULL, 0);
 	open_operator(part->op, &op);
 	x = centroids_in_units(&op, NULL, NULL);
 	for (Size j = 0; j < op.k; j++)
@@ -136,7 +155,7 @@ bubbles_of_part(const train_part *part, fc_arena *arena)
 		if (!(n > 0))
 			continue;
 		set.n[m] = n;
-		set.square[m] = profile.weights[j] > 0 ? profile.spreads[j] * profile.spreads[j] * (double) op.d : 0;
+		set.square[m] = part->squares != NULL ? part->squares[j] : profile.weights[j] > 0 ? profile.spreads[j] * profile.spreads[j] * (double) op.d : 0;
 		memcpy(set.x + m * op.d, x + j * op.d, op.d * sizeof(double));
 		m++;
 	}
@@ -416,14 +435,35 @@ find_at_scale(const training *t, const train_part *part, bubble_set *set, fc_are
 	return found;
 }
 
+/* Of a live model the micro-clusters stay where its last training on rows found them. */
+static void
+warn_outgrown(const training *t, const bubble_set *set)
+{
+	double		least = Max(min_cluster_rows(t, set->rows), GRAIN * set->rows / (double) set->b.m);
+
+	for (Size a = 0; a < set->b.m; a++)
+		if (set->n[a] > least && set->square[a] > 0)
+		{
+			ereport(WARNING,
+					(errmsg("micro-clusters of live model \"%s\" no longer fit its rows: one has %.0f, more than min_cluster_rows", t->model, set->n[a]),
+					 errhint("To find others in the rows, use retrain(%s, '{\"micro_clusters\": %zu}').", quote_literal_cstr(t->model), micro_clusters(t))));
+			return;
+		}
+}
+
 static double
-find_part(const training *t, train_part *part)
+find_part(training *t, train_part *part)
 {
 	fc_arena	arena = make_arena("density");
 	bubble_set	set = bubbles_of_part(part, &arena);
-	found_regions found = has_option(t->options, "scale") ? find_at_scale(t, part, &set, &arena) : find_leaves(t, part, &set, &arena);
+	found_regions found;
 	double		clustered = 0;
 
+	if (part->squares != NULL)
+		warn_outgrown(t, &set);
+	else if (t->source.group_by == NULL)
+		t->micro = part->op;
+	found = has_option(t->options, "scale") ? find_at_scale(t, part, &set, &arena) : find_leaves(t, part, &set, &arena);
 	describe_clusters(t, part, &set, &found);
 	for (Size a = 0; a < set.b.m; a++)
 		clustered += found.cluster[a] >= 0 ? set.n[a] : 0;
@@ -450,7 +490,7 @@ find_regions(training *t, train_part *parts, int count)
 	}
 	note = psprintf("%zu cluster%s, %.1f %% noise", clusters, clusters == 1 ? "" : "s", 100 * Max(0, 1 - clustered / n));
 	log_step(t, "density", begun, NAN, note);
-	t->note = t->source.group_by == NULL ? note : NULL;
+	t->note = t->source.group_by != NULL ? NULL : t->note != NULL ? psprintf("%s, %s", note, t->note) : note;
 }
 
 /* ---- numbers ---- */

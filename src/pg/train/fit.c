@@ -22,7 +22,8 @@
 #include "pg/train/train.h"
 
 #define SEARCHED_ROWS		10000	/* at least, and a hundred a cluster */
-#define LEAST_WORK			2e5		/* multiply-adds of a group: a hundred starts in thirty rows */
+#define LEAST_WORK			2e5		/* multiply-adds of a group: a hundred starts in thirty rows, */
+#define LEAST_STEPS			100.0	/* or so many of Lloyd's steps */
 #define SEARCHED_OF_CLUSTER	100
 #define LEAST_GAIN			0.01	/* by which new clusters are better than those that serve */
 #define MOST_OVERFIT		10
@@ -38,13 +39,17 @@ search_options(const training *t, const fc_operator_header *rows)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	double		n = rows->k;
+	double		steps = LEAST_STEPS * n * (double) t->k * rows->d;
 
 	options.seed = (uint64) t->seed;
 	options.effort = effort_of_options(text_option(t->options, "effort"));
 	if (strcmp(t->method, "density") == 0)
 		options.iterations = MICRO_STEPS;
-	if (t->source.group_by != NULL)
-		options.budget = Max(Max(LEAST_WORK, 100.0 * n * (double) t->k * rows->d), 3e9 * n / Max(n, t->estimate));
+	if (t->source.group_by == NULL)
+		return options;
+	options.budget = Max(Max(LEAST_WORK, steps), 3e9 * n / Max(n, t->estimate));
+	if (options.budget == steps && options.effort == FC_BALANCED)
+		options.effort = FC_BRIEF;
 	return options;
 }
 

@@ -205,8 +205,10 @@ check_live(const training *t)
 
 	if (!flag_option(t->options, "live", false))
 		return;
-	if (strcmp(t->method, "density") == 0)
-		reject_with_method(t->method, "cannot be live: its tree is made of rows, which a live sketch has not", "Leave out option live; retrain reads the rows of the table.");
+	if (strcmp(t->method, "density") == 0 && source->group_by != NULL)
+		reject_with_method(t->method, "cannot be live with groups: a live sketch keeps its micro-clusters as groups", "Train a model of each group with the option where.");
+	if (strcmp(t->method, "density") == 0 && object_option(t->options, "live") != NULL)
+		reject_with_method(t->method, "counts all rows alike: its live sketch has no buckets of time", "Train with {\"live\": true}, retrain with {\"live\": false}.");
 	check_half_life(t);
 	if (!flag_option(t->options, "activate", true))
 		ereport(ERROR,
@@ -269,7 +271,7 @@ start_serving(const training *t)
 static void
 keep_live(const training *t)
 {
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}};
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"fastop", PointerGetDatum(t->micro), t->micro == NULL}};
 	bool		followed = is_followed(t);
 	TimestampTz begun;
 	bool		null;
@@ -284,7 +286,7 @@ keep_live(const training *t)
 		return;
 	}
 	begun = begin_step(t, "live sketch");
-	note = query_datum("SELECT follow_model($1, $2)", 2, arguments, 0, &null);
+	note = query_datum("SELECT follow_model($1, $2, $3)", lengthof(arguments), arguments, 0, &null);
 	if (!null)
 		log_step(t, "live sketch", begun, NAN, TextDatumGetCString(note));
 }

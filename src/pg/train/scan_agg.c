@@ -123,24 +123,18 @@ start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, Datum o
 		start_step(fcinfo, site, state, i, aligned_value(elements[i]));
 }
 
-/* Room for more waiting rows, fewer than may wait at first. */
+/* Room for rows that wait, in the state's context. */
 static void
-make_room(scan_state *state)
+add_room(scan_state *state, Size room)
 {
-	Size		d = state->plan->d;
-	Size		room = Min(state->held, Max(FIRST_ROWS, (state->room < BATCH_ROWS ? 4 : 2) * state->room));
-	double	   *raw = MemoryContextAllocHuge(GetMemoryChunkContext(state), room * (d + 1) * sizeof(double));
-	uint64	   *keys = (uint64 *) (raw + room * d);
+	Size		numbers = room * state->plan->d;
+	scan_rows  *rows = MemoryContextAllocHuge(GetMemoryChunkContext(state), offsetof(scan_rows, raw) + (numbers + room) * sizeof(double));
 
-	if (state->raw != NULL)
-	{
-		memcpy(raw, state->raw, state->waiting * d * sizeof(double));
-		memcpy(keys, state->keys, state->waiting * sizeof(uint64));
-		pfree(state->raw);
-	}
-	state->raw = raw;
-	state->keys = keys;
-	state->room = room;
+	rows->earlier = state->rows;
+	rows->room = room;
+	rows->count = 0;
+	rows->keys = (uint64 *) (rows->raw + numbers);
+	state->rows = rows;
 }
 
 static Size
@@ -160,19 +154,19 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 {
 	scan_site  *site = state->site;
 	const scan_plan *plan = state->plan;
+	Size		waiting = state->held + (state->rows != NULL ? state->rows->count : 0);
 
 	state->started = true;
-	state->held = state->capacity;
 	if (plan->spec != NULL)
 		state->sketch = sketch_opened(plan->spec);
 	if (plan->drift_spec != NULL)
 		state->counts = drift_counts_opened(plan->drift_spec);
 	if (plan->sample.size > 0)
-		state->sample = new_coreset(fcinfo, &plan->sample, plan->d, plan->metric, state->waiting);
+		state->sample = new_coreset(fcinfo, &plan->sample, plan->d, plan->metric, waiting);
 	if (plan->map != NULL)
 		reserve_scratch(site, fc_kernel_map_scratch(plan->map));
 	reserve_doubles(site, state);
-	check_budget(2 * state_bytes(state) + Max(state->room, state->capacity) * (plan->d + 1) * sizeof(double) + site->scratch.count * sizeof(float) +
+	check_budget(2 * state_bytes(state) + Max(waiting, state->capacity) * (plan->d + 1) * sizeof(double) + site->scratch.count * sizeof(float) +
 				 site->doubles_count * sizeof(double), aggregate_name(fcinfo));
 }
 
@@ -187,14 +181,12 @@ new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan, const plan_
 	state->site = site;
 	state->plan = plan;
 	state->capacity = Max(LEAST_ROWS, Min(BATCH_ROWS, BATCH_BYTES / (plan->d * sizeof(double))));
-	if (fields->null[PLAN_OPERATORS])
-		state->held = Max(state->capacity, HELD_BYTES / ((plan->d + 1) * sizeof(double)));
-	else
+	if (!fields->null[PLAN_OPERATORS])
 	{
 		start_steps(fcinfo, site, state, fields->value[PLAN_OPERATORS]);
 		start_sums(fcinfo, state);
 	}
-	make_room(state);
+	add_room(state, state->started ? state->capacity : FIRST_ROWS);
 	MemoryContextSwitchTo(old);
 	return state;
 }
@@ -207,16 +199,16 @@ key_of(FunctionCallInfo fcinfo)
 	return PG_ARGISNULL(ARGUMENT_KEY) ? 0 : (uint64) PG_GETARG_INT64(ARGUMENT_KEY);
 }
 
-/* The waiting rows in units: themselves, or in the site. */
+/* The rows of a batch in units: themselves, or in the site. */
 static const double *
-waiting_in_units(const scan_state *state)
+batch_in_units(const scan_state *state, const scan_rows *rows)
 {
 	const scan_plan *plan = state->plan;
 	double	   *x = state->site->doubles;
 
 	if (plan->center == NULL)
-		return state->raw;
-	fc_rows_in_units(state->raw, state->waiting, plan->d, plan->center, plan->scale, x);
+		return rows->raw;
+	fc_rows_in_units(rows->raw, rows->count, plan->d, plan->center, plan->scale, x);
 	return x;
 }
 
@@ -275,13 +267,13 @@ add_to_sample(FunctionCallInfo fcinfo, scan_state *state, const uint64 *hashes, 
 
 /* The features of the rows, in the site. */
 static const double *
-features_of(const scan_state *state, const double *x)
+features_of(const scan_state *state, const double *x, Size n)
 {
 	const fc_kernel_map *map = state->plan->map;
 	double	   *features = state->site->doubles + state->capacity * (state->plan->d + 1);
 	float	   *y = (float *) (features + state->capacity * map->rank);
 
-	for (Size r = 0; r < state->waiting; r++)
+	for (Size r = 0; r < n; r++)
 	{
 		fc_check();
 		fc_kernel_map_features(map, x + r * state->plan->d, state->site->scratch, y);
@@ -294,16 +286,16 @@ features_of(const scan_state *state, const double *x)
 
 /* The error of the first row that the operators cannot take. */
 static void
-check_rows(const scan_state *state, const double *x)
+check_rows(const scan_state *state, const scan_rows *rows, const double *x)
 {
 	Size		d = state->plan->d;
 
-	if (likely(fc_all_moderate(x, state->waiting * d)))
+	if (likely(fc_all_moderate(x, rows->count * d)))
 		return;
-	for (Size r = 0; r < state->waiting; r++)
+	for (Size r = 0; r < rows->count; r++)
 	{
 		if (state->plan->encoder != NULL)
-			reject_far(state->plan->encoder, x + r * d, state->raw + r * d);
+			reject_far(state->plan->encoder, x + r * d, rows->raw + r * d);
 		check_single_precision(&(vector) {.doubles = x + r * d,.d = (int) d});
 	}
 }
@@ -319,9 +311,9 @@ count_rows(scan_state *state, Size rows)
 		report_rows();
 }
 
-/* Lloyd's sums of the waiting rows; after some rows a screen of many centroids is worth its making. */
+/* Lloyd's sums of n rows; after some rows a screen of many centroids is worth its making. */
 static void
-add_to_step(scan_state *state, int i, const double *x)
+add_to_step(scan_state *state, int i, const double *x, Size n)
 {
 	fc_operator *op = &state->op[i];
 
@@ -331,53 +323,72 @@ add_to_step(scan_state *state, int i, const double *x)
 		(void) screen_operator(op, CurrentMemoryContext);
 		reserve_scratch(state->site, fc_step_rows_scratch(op, state->capacity));
 	}
-	fc_step_add_rows(state->step[i], op, x, state->waiting, state->site->scratch);
+	fc_step_add_rows(state->step[i], op, x, n, state->site->scratch);
 }
 
-/* A batch of rows that wait. */
 static void
-add_batch(FunctionCallInfo fcinfo, scan_state *state)
+add_batch(FunctionCallInfo fcinfo, scan_state *state, scan_rows *rows)
 {
 	const scan_plan *plan = state->plan;
-	const double *x = waiting_in_units(state);
+	const double *x = batch_in_units(state, rows);
 
 	if (state->sample != NULL || state->step[0] != NULL)
-		check_rows(state, x);
+		check_rows(state, rows, x);
 	if (plan->spec != NULL || plan->drift_spec != NULL || state->sample != NULL)
-		fc_coreset_hash(plan->sample.seed, state->raw, state->waiting, plan->d, state->keys);
+		fc_coreset_hash(plan->sample.seed, rows->raw, rows->count, plan->d, rows->keys);
 	if (plan->spec != NULL || plan->drift_spec != NULL)
-		add_share(state, state->keys, state->raw, state->waiting, NULL);
+		add_share(state, rows->keys, rows->raw, rows->count, NULL);
 	if (state->sample != NULL)
-		add_to_sample(fcinfo, state, state->keys, x, state->waiting);
+		add_to_sample(fcinfo, state, rows->keys, x, rows->count);
 	if (plan->map != NULL && state->step[0] != NULL)
-		x = features_of(state, x);
+		x = features_of(state, x, rows->count);
 	for (int i = 0; i < SCAN_STEPS && state->step[i] != NULL; i++)
-		add_to_step(state, i, x);
-	count_rows(state, state->waiting);
+		add_to_step(state, i, x, rows->count);
+	count_rows(state, rows->count);
+	rows->count = 0;
 }
 
 void
 fold_scan(FunctionCallInfo fcinfo, scan_state *state)
 {
-	const scan_state all = *state;
 	MemoryContext old;
+	scan_rows  *earlier;
 
-	if (all.waiting == 0)
+	if (state->rows == NULL || state->held + state->rows->count == 0)
 		return;
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(state));
-	if (!all.started)
+	if (!state->started)
 		start_sums(fcinfo, state);
-	for (Size first = 0; first < all.waiting; first += state->waiting)
+	add_batch(fcinfo, state, state->rows);
+	while ((earlier = state->rows->earlier) != NULL)
 	{
-		state->waiting = Min(all.capacity, all.waiting - first);
-		state->raw = all.raw + first * state->plan->d;
-		state->keys = all.keys + first;
-		add_batch(fcinfo, state);
+		add_batch(fcinfo, state, earlier);
+		state->rows->earlier = earlier->earlier;
+		pfree(earlier);
 	}
-	state->raw = all.raw;
-	state->keys = all.keys;
-	state->waiting = 0;
+	state->held = 0;
 	MemoryContextSwitchTo(old);
+}
+
+/* Rows that fill their room enter the sums, or wait for the sums of a state of few rows to be made. */
+static void
+make_room(FunctionCallInfo fcinfo, scan_state *state)
+{
+	Size		waiting = state->held + state->rows->count;
+
+	if (!state->started && waiting * (state->plan->d + 1) * sizeof(double) < HELD_BYTES)
+	{
+		state->held = waiting;
+		add_room(state, Min(state->capacity, 3 * waiting));
+		return;
+	}
+	fold_scan(fcinfo, state);
+	if (state->rows->room < state->capacity)
+	{
+		pfree(state->rows);
+		state->rows = NULL;
+		add_room(state, state->capacity);
+	}
 }
 
 /* ---- sparse rows, which do not wait ---- */
@@ -547,15 +558,15 @@ SQL_FUNCTION(fastclust_scan_accum)
 {
 	scan_site  *site = likely(fcinfo->flinfo->fn_extra != NULL) ? fcinfo->flinfo->fn_extra : new_site(fcinfo);
 	scan_state *state = likely(!PG_ARGISNULL(0)) ? (scan_state *) PG_GETARG_POINTER(0) : first_state(fcinfo, site);
+	scan_rows  *rows;
 
 	if (unlikely(state == NULL))
 		PG_RETURN_NULL();
-	if (!read_cells(fcinfo, site, state, state->raw + state->waiting * state->plan->d))
+	rows = state->rows;
+	if (!read_cells(fcinfo, site, state, rows->raw + rows->count * state->plan->d))
 		PG_RETURN_POINTER(state);
-	state->keys[state->waiting++] = key_of(fcinfo);
-	if (state->waiting >= state->held)
-		fold_scan(fcinfo, state);
-	else if (state->waiting == state->room)
-		make_room(state);
+	rows->keys[rows->count++] = key_of(fcinfo);
+	if (rows->count == rows->room)
+		make_room(fcinfo, state);
 	PG_RETURN_POINTER(state);
 }

@@ -259,7 +259,7 @@ static struct varlena *
 packed_for_good(FunctionCallInfo fcinfo, scan_state *state)
 {
 	struct varlena *packed = pack_scan(fcinfo, state);
-	void	   *parts[] = {state->sample, state->sketch, state->counts, state->raw};
+	void	   *parts[] = {state->sample, state->sketch, state->counts, state->rows};
 
 	for (Size i = 0; i < (state->site != NULL ? lengthof(parts) : 1); i++)	/* a merged one may share all but its sample */
 		if (parts[i] != NULL)

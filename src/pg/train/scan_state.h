@@ -68,6 +68,16 @@ extern scan_plan *plan_of_fields(scan_plan *kept, const plan_fields *fields, Mem
 /* The dimension of rows, where no field has it, and their units. */
 extern void complete_plan(scan_plan *plan, Size d);
 
+/* Rows that wait, a batch at most. */
+typedef struct scan_rows
+{
+	struct scan_rows *earlier;	/* more of them, or NULL */
+	Size		room;
+	Size		count;
+	uint64	   *keys;			/* room */
+	double		raw[FLEXIBLE_ARRAY_MEMBER]; /* room x d: in their own units, by cosine of length 1 */
+} scan_rows;
+
 /* A part is NULL where the plan has none, or no row entered it. */
 typedef struct scan_state
 {
@@ -83,13 +93,10 @@ typedef struct scan_state
 	fc_columns *columns[SCAN_STEPS];	/* for sparse rows; NULL: not yet, or none */
 	struct scan_site *site;
 	scan_plan  *plan;
-	Size		waiting;
-	Size		room;			/* for waiting rows: more than wait, up to those held */
-	Size		held;			/* rows may wait */
+	scan_rows  *rows;			/* the latest that wait */
+	Size		held;			/* the number of earlier ones */
 	bool		started;		/* the sums are there */
 	Size		capacity;		/* of a batch */
-	double	   *raw;			/* room x d: rows in their own units, by cosine of length 1 */
-	uint64	   *keys;			/* room */
 } scan_state;
 
 extern const state_kind scan_state_kind;

@@ -172,8 +172,10 @@ choose_specs(training *t, const fc_operator_header *sample)
 	if (strcmp(t->method, "compressive") == 0)
 		announce_decoding(t);
 	t->drift_spec = drift_spec_of_rows(sample, t->seed);
-	t->decodable = strcmp(t->method, "compressive") == 0 || flag_option(t->options, "live", is_followed(t));
+	t->decodable = strcmp(t->method, "compressive") == 0 || (strcmp(t->method, "density") != 0 && flag_option(t->options, "live", is_followed(t)));
 	t->spec = t->decodable ? decoded_spec(t, sample) : wave_spec_of_rows(sample, t->source.sparse, t->seed);
+	if (strcmp(t->method, "density") == 0 && flag_option(t->options, "live", is_followed(t)))
+		check_live_size(t);
 	log_step(t, "spec", begun, NAN, psprintf("%u frequencies%s", t->spec->frequencies, t->source.group_by != NULL ? " for all groups" : ""));
 }
 

@@ -29,7 +29,7 @@
 #define PARTS_AT_ONCE	100		/* the planner copies their array */
 #define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and of the operators that measured them, about */
 #define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
-#define ROWS_OF_GROUP	48		/* of a group: the deviation of the law is right within 4 % (one deviation) */
+#define ROWS_OF_GROUP	32		/* of a group: the deviation of the law is right within 4 % (one deviation) */
 
 /* ---- the version that serves ---- */
 
@@ -292,7 +292,7 @@ version_row(const training *t, const fc_operator_header *sample, const train_par
 	set_numbers(&row, "spreads", result->profile.spreads, part->op->k);
 	set_numbers(&row, "distance_quantiles", result->profile.quantiles, DISTANCE_QUANTILES);
 	set_column(&row, "n", Int64GetDatum(part->n));
-	if (!t->source.cosine && t->source.encoder != NULL)
+	if (!t->source.cosine && t->source.encoder != NULL && part->nulls >= 0)
 		set_column(&row, "imputed", Int64GetDatum(part->nulls));
 	set_number(&row, "objective", part->objective);
 	set_number(&row, "objective_error", part->measured ? 0 : result->profile.error);

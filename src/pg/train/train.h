@@ -110,6 +110,7 @@ typedef struct training
 	candidates *found;			/* by group */
 	int			found_count;
 	double		recall;			/* NAN: not measured */
+	fc_operator_header *micro;	/* in units: the micro-clusters of method density without groups; else NULL */
 } training;
 
 /* ---- options, which were checked ---- */
@@ -318,7 +319,7 @@ typedef struct train_part
 {
 	char	   *group;			/* "" without groups */
 	int64		n;				/* rows */
-	int64		nulls;			/* of these with a NULL */
+	int64		nulls;			/* of these with a NULL; -1: not counted */
 	fc_operator_header *rows;	/* the weighted sample, in units */
 	fc_operator_header *op;
 	double		objective;		/* mean squared distance of all rows to op; NAN: not measured */
@@ -333,6 +334,7 @@ typedef struct train_part
 	fc_operator_header *micro;	/* of method density: the micro-clusters that label rows, where op has the means of clusters; else NULL */
 	double	   *spreads;		/* of op then */
 	double	   *splits;			/* of its tree, 4 (k - 1): left, right, radius, rows; NULL: none */
+	double	   *squares;		/* of the micro-clusters, the mean squared distance of rows to their mean; NULL: the sample tells */
 } train_part;
 
 extern void read_serving(training *t);
@@ -383,6 +385,9 @@ extern void announce_groups(const training *t, const train_part *parts, int coun
 extern void check_density(const training *t, int64 k);
 
 extern Size micro_clusters(const training *t);
+
+/* A live sketch of each micro-cluster is within the budget. */
+extern void check_live_size(const training *t);
 
 /* The operators of parts have the micro-clusters; afterwards the means of clusters. */
 extern void find_regions(training *t, train_part *parts, int count);

@@ -36,7 +36,7 @@ BEGIN
                            ' FROM (SELECT * FROM live_parts($3) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket)'
                            ' WHERE NOT same_rows(k.s, q.s) OR k.counts::text IS DISTINCT FROM q.counts::text ORDER BY group_value COLLATE "C", bucket',
                            live_scan(live, live.relation, false), asked) USING live.spec, live.drift_spec, name LOOP
-            group_value := CASE WHEN live.group_by IS NOT NULL THEN group_value END;
+            group_value := CASE WHEN live.group_by IS NOT NULL OR live.micro_clusters IS NOT NULL THEN group_value END;
             bucket := CASE WHEN live.bucket IS NOT NULL THEN bucket END;
             differences := differences + 1;
             RETURN NEXT;

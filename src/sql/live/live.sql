@@ -45,6 +45,9 @@ CREATE TABLE fastclust_internal.kept_sketches (
     checked_at timestamptz,
     differences bigint,
     counting boolean NOT NULL DEFAULT false,    -- changes are followed, and the rows before them are not counted yet
+    micro_clusters fastop,    -- of a model of method density: its groups are the rows nearest to each of these
+    center double precision[],    -- of rows, in whose units they are
+    scale double precision[],
     CHECK (vector OR encoder IS NULL OR encoder_columns(encoder) = features),
     CHECK ((bucket IS NULL) = (bucket_width IS NULL)),
     CHECK (half_life IS NULL OR bucket IS NOT NULL));
@@ -202,6 +205,9 @@ $$;
 
 -- ---- the values counted of a row ----
 
+CREATE FUNCTION fastclust_internal.nearest_micro(fastop, double precision[]) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_assign' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
+
 -- The expressions of a live sketch for rows of its table, or of a leaf, of the alias t.  A NULL of vector, group_value or bucket: the row is not counted.
 CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation regclass, OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -211,7 +217,9 @@ BEGIN
     vector := CASE WHEN live.vector OR live.encoder IS NOT NULL THEN source.listed
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
                                        string_agg(format('t.%I::float8', f), ', ' ORDER BY i)) FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
-    group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value END;
+    group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value
+                        WHEN live.micro_clusters IS NOT NULL
+                        THEN format('nearest_micro(%L::fastop, vector_in_units(%L::float8[], %L::float8[], %s))::text', live.micro_clusters, live.center, live.scale, vector) END;
     SELECT format('bucket_of_time(%s, %L::interval)', CASE WHEN a.atttypid = 'timestamptz'::regtype THEN format('t.%I', live.bucket)
                                                  ELSE format('(t.%I::timestamp AT TIME ZONE ''UTC'')', live.bucket) END, live.bucket_width)
       INTO bucket FROM pg_attribute a WHERE a.attrelid = $2 AND a.attname = live.bucket;

@@ -61,7 +61,7 @@ DECLARE
     problem text := sketch_problem(name);
 BEGIN
     IF problem IS NULL AND live.counting THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch, beside writers.';
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch; others can write at the same time.';
     END IF;
     PERFORM check_snapshot(live);
     IF problem IS NOT NULL THEN
@@ -113,7 +113,8 @@ END
 $$;
 
 -- The rows of now by groups, or those of the newest buckets; else with a half-life those of lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
-CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT NULL, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
+-- by_micro: by micro-clusters, in place of groups.
+CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT NULL, by_micro boolean DEFAULT false, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
     LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := readable_live(name);
@@ -123,7 +124,7 @@ BEGIN
     ELSE
         RETURN QUERY SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
                        FROM (SELECT c.*, max(c.bucket) FILTER (WHERE isfinite(c.bucket) AND c.bucket <= now() + interval '1 day') OVER () AS newest FROM checked_parts($1) c) p,
-                            LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                            LATERAL (SELECT CASE WHEN by_micro OR live.group_by IS NOT NULL THEN p.group_value END) g(part)
                       WHERE since IS NULL OR (p.bucket <= p.newest AND p.bucket > p.newest - span_option(since, 'interval'))
                       GROUP BY 1 ORDER BY g.part COLLATE "C";
     END IF;
@@ -166,8 +167,9 @@ CREATE FUNCTION current_sketches(name text, OUT group_value text, OUT bucket tim
 DECLARE
     live kept_sketches := readable_live(name);
 BEGIN
-    RETURN QUERY SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, p.s
-                   FROM checked_parts($1) p ORDER BY p.group_value COLLATE "C", p.bucket;
+    RETURN QUERY SELECT g.part, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, merge_agg(p.s)
+                   FROM checked_parts($1) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                  GROUP BY g.part, p.bucket ORDER BY g.part COLLATE "C", p.bucket;
 END
 $$;
 COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for each group and bucket';
@@ -187,7 +189,7 @@ DECLARE
     live kept_sketches := model_live(version.model_id);
     problem text;
 BEGIN
-    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
+    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR (live.micro_clusters IS NULL) = (version.method = 'density') OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
        OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
        OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')

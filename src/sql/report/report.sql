@@ -10,9 +10,9 @@ CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value 
          moved AS (SELECT n.name, s.shares[cardinality(s.shares) - 1] AS old, n.share FROM shares_by_version(held, COALESCE(group_value, '')) s JOIN named n USING (cluster)
                     WHERE abs(n.share - s.shares[cardinality(s.shares) - 1]) >= 0.01 ORDER BY abs(n.share - s.shares[cardinality(s.shares) - 1]) DESC, n.cluster LIMIT 1)
     SELECT format(E'<p class="story">%s</p>\n', concat_ws(' ',
-        CASE WHEN cardinality(clusters) = 1 THEN 'All rows are of one kind.'
-             ELSE format('There are %s kinds of rows. The largest is %s, with %s of the rows; the smallest is %s, with %s.', html_value(cardinality(clusters), 'count'), first.name, html_value(first.share, 'category'), last.name, html_value(last.share, 'category')) END,
-        (SELECT format('Most unlike all rows is %s: %s.', n.name, string_agg(format('%s is %s (all rows: %s)', html(v.feature, 60), html(shown_value(v.value, v.kind, false)), html(shown_value(v.overall, v.kind, false))),
+        CASE WHEN cardinality(clusters) = 1 THEN 'All rows are in one cluster.'
+             ELSE format('There are %s clusters. The largest is %s, with %s of the rows; the smallest is %s, with %s.', html_value(cardinality(clusters), 'count'), first.name, html_value(first.share, 'category'), last.name, html_value(last.share, 'category')) END,
+        (SELECT format('%s differs most from all rows: %s.', n.name, string_agg(format('%s is %s (all rows: %s)', html(v.feature, 60), html(shown_value(v.value, v.kind, false)), html(shown_value(v.overall, v.kind, false))),
                                                                                ', ' ORDER BY abs(v.difference) DESC, v.place))
            FROM unlike u JOIN named n USING (cluster), LATERAL (SELECT * FROM unnest(told) t WHERE t.cluster = u.cluster AND abs(t.difference) >= 0.5 ORDER BY abs(t.difference) DESC, t.place LIMIT 2) v
           WHERE cardinality(clusters) > 1 GROUP BY n.name),
@@ -20,14 +20,14 @@ CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value 
                        CASE WHEN now.n = b.n THEN 'the number of rows is the same' ELSE format('there are %s rows %s', html_value(abs(now.n - b.n), 'count'), CASE WHEN now.n > b.n THEN 'more' ELSE 'fewer' END) END,
                        CASE WHEN now.clusters <> b.clusters THEN format(' and %s clusters in place of %s', html_value(now.clusters, 'count'), html_value(b.clusters, 'count')) END,
                        CASE WHEN now.churn IS NOT NULL THEN format('; %s of the rows are in another cluster', html_value(now.churn, 'category')) END,
-                       (SELECT format('; the share of %s went from %s to %s', m.name, html_value(m.old, 'category'), html_value(m.share, 'category')) FROM moved m WHERE now.clusters = b.clusters), '.')
+                       (SELECT format('; the share of %s changed from %s to %s', m.name, html_value(m.old, 'category'), html_value(m.share, 'category')) FROM moved m WHERE now.clusters = b.clusters), '.')
            FROM before b, (SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC LIMIT 1) now)))
       FROM named first JOIN named last ON first.i = 1 AND last.i = cardinality(clusters)
 $$;
 
 CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT html_section('model', 'How it was made', NULL, concat(E'<dl class="details">\n',
+    SELECT html_section('model', 'How the model was trained', NULL, concat(E'<dl class="details">\n',
         (SELECT string_agg(format(E'<dt>%s</dt><dd>%s</dd>\n', d.name, d.value), '' ORDER BY d.i) FILTER (WHERE d.value IS NOT NULL)
            FROM (SELECT u.*, row_number() OVER () AS i FROM (VALUES
                ('Method', concat(html(version.method), '; ' || html(version.note))),

@@ -26,7 +26,7 @@ $$;
 
 CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
-    SELECT html_section('versions', 'Versions', 'What each training saw and made. Label churn is the share of the rows that got another cluster than the version before gave them.',
+    SELECT html_section('versions', 'Versions', 'One row for each version. Label churn is the share of the rows that are in another cluster than in the version before.',
         concat((SELECT concat(E'<div class="multiples">\n', svg_columns('Rows', s.versions, s.rows_of, s.rows_shown), E'\n', svg_columns('Mean squared distance', s.versions, s.objectives, s.objectives_shown), E'\n',
                               svg_columns('Label churn', s.versions, s.churn, s.churn_shown), E'\n</div>\n')
                   FROM (SELECT array_agg(l.version) AS versions, array_agg(l.n::float8) AS rows_of, array_agg(to_char(l.n, 'FM9,999,999,999,990')) AS rows_shown,
@@ -74,8 +74,8 @@ BEGIN
       FROM point p, (SELECT *, 152 - 136 * at_least / NULLIF(top, 0) AS limit_y FROM edge) e GROUP BY p.width, p.class, e.first, e.last, e.top, e.at_least, e.limit_y HAVING count(*) > 1)
     SELECT string_agg(p.svg, E'\n' ORDER BY p.width DESC) INTO pictures FROM picture p;
     RETURN html_section('drift', 'Drift',
-        'How much the rows of each check differ from the training rows: 0.1 is a tenth of a standard deviation, or a tenth of the rows. '
-        'The dashed line is the effect from which the model is retrained.',
+        'The effect of each check: how much its rows differ from the training rows. 0.1 is a tenth of a standard deviation, or a tenth of the rows. '
+        'Above the dashed line, the model is retrained.',
         concat(E'<figure>\n' || pictures || E'\n</figure>\n',
                html_table(classes, '{Checked,Version,Rows,Effect,p-value,Verdict,"Columns, shift of the mean","Retrained to"}',
                           (SELECT string_agg(html_row(format('check-%s', c.id), classes, ARRAY[html_time(c.checked_at), c.version::text, html_value(c.n, 'count'), html_value(c.effect, 'number'),

@@ -80,8 +80,8 @@ BEGIN
                  WHERE q.place <= 2 AND q.s <> 0 AND abs(q.s) > 0.5 * q.most)
           FROM generate_series(1, 2) axis ORDER BY axis);
     RETURN html_section('map', 'Map',
-        concat('Each circle is a cluster, its area the share of the rows. Near each other means alike.',
-               CASE WHEN cardinality(clusters) > 1000 THEN ' The thousand largest are drawn.' END),
+        concat('Each circle is a cluster, and its area is the share of the rows. Clusters near each other are similar.',
+               CASE WHEN cardinality(clusters) > 1000 THEN ' Only the thousand largest are shown.' END),
         concat(E'<figure>\n', svg_map(clusters[:1000], 1056, 520, 'wide'), E'\n', svg_map(clusters[:1000], 343, 360, 'narrow'),
                format(E'\n<figcaption>The two axes along which the clusters differ most. They show %s of the differences between them: '
                       '%s from left to right%s, %s from bottom to top%s.</figcaption>\n</figure>',

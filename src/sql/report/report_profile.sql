@@ -55,13 +55,13 @@ BEGIN
       INTO items, fidelity
       FROM (SELECT r.cluster, r.name, c.share, max(r.fidelity) AS fidelity,
                    string_agg(CASE WHEN r.condition IS NULL THEN format('<p class="note">%s.</p>', html(r.rule))
-                                   ELSE format('<p>if %s</p><p class="note">%s of the rows that fit are of this cluster, and %s of the cluster fit.</p>', html(r.rule),
+                                   ELSE format('<p>if %s</p><p class="note">%s of the rows that meet the condition are in this cluster; %s of the cluster meet it.</p>', html(r.rule),
                                      html_value(r.precision, 'category'), html_value(r.coverage, 'category')) END, '' ORDER BY r.coverage DESC, r.rule) AS lines
               FROM cluster_rules(held.model, group_value => $2) r JOIN unnest(clusters[:40]) c USING (cluster) GROUP BY 1, 2, 3) q;
-    RETURN html_section('rules', 'Rules', concat('Short conditions that tell the clusters apart, learned on a sample of the table.',
-                            CASE WHEN fidelity IS NOT NULL THEN format(' They give %s of the rows the cluster that the model gives them.', html_value(fidelity, 'category')) END),
+    RETURN html_section('rules', 'Rules', concat('Short conditions that distinguish the clusters, learned on a sample of the table.',
+                            CASE WHEN fidelity IS NOT NULL THEN format(' They assign %s of the rows to the same cluster as the model does.', html_value(fidelity, 'category')) END),
                         format(E'<ul class="rules">\n%s\n</ul>', items));
 EXCEPTION WHEN OTHERS THEN
-    RETURN html_section('rules', 'Rules', format('The rules are learned on rows of the table, which cannot be read here: %s.', html(SQLERRM)), NULL);
+    RETURN html_section('rules', 'Rules', format('The rules are learned on rows of the table, which cannot be read: %s.', html(SQLERRM)), NULL);
 END
 $$;

@@ -42,7 +42,7 @@ BEGIN
                                       html(cluster_label(c.cluster, c.name, CASE WHEN picture.margin > 200 THEN 40 ELSE 16 END))), '' ORDER BY u.i)
                FROM unnest(leaves) WITH ORDINALITY u(leaf, i) JOIN unnest(clusters) c ON c.cluster = u.leaf), E'</svg>\n');
     END LOOP;
-    RETURN html_section('tree', 'Tree', 'Which clusters are alike: the farther left two lines meet, the less is lost when their clusters become one.',
+    RETURN html_section('tree', 'Tree', 'Which clusters are similar: the farther left two lines meet, the smaller the loss if their clusters are joined.',
         concat(E'<figure>\n', pictures, '<figcaption>Clusters are joined ', CASE WHEN version.splits IS NULL THEN 'by Ward''s criterion' ELSE 'at the densest valley between them' END,
                E', as <code>cluster_tree</code> lists it.</figcaption>\n</figure>'));
 END

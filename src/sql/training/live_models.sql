@@ -20,7 +20,8 @@ END
 $$;
 
 -- A live sketch follows the rows of a version that was trained, as its sketch counted them; a note of it, NULL where one does already.
-CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer) RETURNS text
+-- Each training of method density on rows finds other micro-clusters.
+CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer, micro_clusters fastop) RETURNS text
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     trained stored_versions;
@@ -31,12 +32,16 @@ BEGIN
                         jsonb_strip_nulls(jsonb_build_object('group_by', trained.options ->> 'group_by', 'where', trained.options ->> 'where', 'encoder', trained.encoder::text)
                                            || CASE jsonb_typeof(trained.options -> 'live') WHEN 'object' THEN trained.options -> 'live' ELSE '{}' END));
     asked.model_id := model_id;
-    asked.drift_spec := drift_spec_of(trained);
-    IF (model_live(model_id)).id IS NOT NULL AND (live_of_version(trained)).id IS NOT NULL THEN
+    -- of each micro-cluster counts that are larger than its sketch, as those of many columns, are left out
+    asked.drift_spec := CASE WHEN micro_clusters IS NULL OR octet_length(trained.drift_counts::text) <= octet_length(trained.training_sketch::text) THEN drift_spec_of(trained) END;
+    asked.micro_clusters := micro_clusters;
+    asked.center := CASE WHEN micro_clusters IS NOT NULL THEN trained.center END;
+    asked.scale := CASE WHEN micro_clusters IS NOT NULL THEN trained.scale END;
+    IF micro_clusters IS NULL AND (model_live(model_id)).id IS NOT NULL AND (live_of_version(trained)).id IS NOT NULL THEN
         RETURN NULL;
     END IF;
     PERFORM end_model_live(model_id);
-    asked.id := (SELECT l.id FROM ready_live(asked.relation, asked.features, trained.options) l WHERE l.spec = asked.spec);
+    asked.id := (SELECT l.id FROM ready_live(asked.relation, asked.features, trained.options) l WHERE l.spec = asked.spec AND asked.micro_clusters IS NULL);
     RETURN COALESCE(keep_live(asked) || ' rows', 'that was ready');
 END
 $$;
@@ -48,8 +53,8 @@ DECLARE
     live kept_sketches;
     scans integer;
 BEGIN
-    IF version.method IN ('kernel', 'qkmeans', 'density') OR version.options ?| '{factors,metric,balance,pinned}'
-       OR options - '{nowait,quiet,k,seed,keep,activate,fresh,since}'::text[] NOT IN ('{}', '{"live": true}') THEN
+    IF version.method IN ('kernel', 'qkmeans') OR version.options ?| '{factors,metric,balance,pinned}'
+       OR (options - CASE WHEN version.method = 'density' THEN 'noise' ELSE 'k' END - '{nowait,quiet,seed,keep,activate,fresh,since}'::text[]) NOT IN ('{}', '{"live": true}') THEN
         RETURN NULL;
     END IF;
     live := live_of_version(version, COALESCE(options -> 'since', version.options -> 'since'));

@@ -1,6 +1,6 @@
 """Labels by cluster_rules against a decision tree of scikit-learn with as many leaves, over ten tables: a Markdown table.
 
-python3 rules.py [--data FOLDER] [--k 4,8,16] [--conditions 3] [--rows 20000] connects by PG* variables.  Five public sets (with --data) with a tenth
+python3 rules.py [--data FOLDER] [--k 4,8,16] [--conditions 4] [--rows 20000] connects by PG* variables.  Five public sets (with --data) with a tenth
 of their values NULL, and five planted tables of numbers, categories, flags and dates with NULLs.  A row that meets several conditions has
 the cluster of the most precise one.  The tree learns from as many rows as the rules do, from the encoded row; both are measured on all rows.
 off: how far precision and coverage are at most from those of the condition behind WHERE.
@@ -92,7 +92,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--data')
     parser.add_argument('--k', default='4,8,16')
-    parser.add_argument('--conditions', type=int, default=3)
+    parser.add_argument('--conditions', type=int, default=4)
     parser.add_argument('--rows', type=int, default=20000)
     args = parser.parse_args()
     connection = psycopg2.connect('')

@@ -1,5 +1,4 @@
 -- change_points: when did the rows of dated sketches change?
-SET client_min_messages = warning;
 SET timezone = 'UTC';
 CREATE FUNCTION noise(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS
     'SELECT (((hashint8extended(i, 4 * s) & 65535) + (hashint8extended(i, 4 * s + 1) & 65535) + (hashint8extended(i, 4 * s + 2) & 65535)
@@ -22,6 +21,11 @@ SELECT (SELECT array_agg(c) FROM change_points('SELECT at, s FROM daily ORDER BY
 CREATE TABLE weekly AS SELECT at, sketch_agg(ARRAY[noise(at - '2026-01-01' + 100 * i, 1) + CASE WHEN (at - '2026-01-01') % 7 > 4 THEN 0.3 ELSE 0 END, noise(at - '2026-01-01' + 100 * i, 2)], spec) AS s
   FROM sketch_spec(2, 128, 1) spec, daily, generate_series(1, 1000) i GROUP BY at;
 SELECT count(*) FROM change_points('SELECT at, s FROM weekly');
+-- one of thirty columns, of which the spec keeps sixteen axes
+CREATE TABLE wide AS SELECT i / 400 AS day, ARRAY(SELECT CASE WHEN c <= 16 THEN 5 ELSE 1 END * noise(i, c) + CASE WHEN c = 21 AND i >= 10000 THEN 0.45 ELSE 0 END FROM generate_series(1, 30) c) AS x FROM generate_series(0, 11999) i;
+SELECT train('wide', 'wide', 'x', 2, 'compressive');
+SELECT changed_at::date - '2026-01-01' AS day, found_at - changed_at <= '2 days' AS soon, dimension, abs(shift - 0.45) < 0.2 AS shift, effect
+  FROM change_points('SELECT date ''2026-01-01'' + day, sketch_agg(x, (SELECT model_spec(''wide''))) FROM wide GROUP BY day');
 -- equal days; the few that are none to judge by
 SELECT count(*) FROM change_points('SELECT date ''2026-01-01'' + i, s FROM (SELECT s FROM daily LIMIT 1) d, generate_series(1, 50) i');
 SET client_min_messages = notice;
@@ -36,6 +40,5 @@ SELECT s, messages(format('SELECT * FROM change_points(%L)', s)) FROM unnest(ARR
 SELECT * FROM change_points('daily');
 SELECT * FROM change_points('SELECT s, at FROM daily');
 SELECT * FROM change_points('SELECT unknown(at), s FROM daily');
-SELECT drop_model('visits');
-DROP TABLE visits, daily, weekly;
-DROP FUNCTION noise, messages;
+SELECT drop_model('visits'), drop_model('wide');
+DROP TABLE visits, daily, weekly, wide; DROP FUNCTION noise, messages;

@@ -1,9 +1,5 @@
 -- clusters in the words of the table: profile, names, rules, typical rows, scores, probabilities, plot
-\set QUIET on
-SET client_min_messages = warning;
-SET extra_float_digits = 0;
-CREATE SCHEMA of_explain;
-SET search_path = of_explain, public, fastclust, fastclust_internal;
+SET extra_float_digits = 0; CREATE SCHEMA of_explain; SET search_path = of_explain, public, fastclust, fastclust_internal;
 \set QUIET off
 -- three planted kinds: rich, young, old; noise from a hash
 CREATE FUNCTION noise(i integer, s integer) RETURNS float8 LANGUAGE sql IMMUTABLE AS
@@ -135,7 +131,7 @@ CREATE TABLE fog AS SELECT i AS id, noise(i, 1) AS a, noise(i, 2) AS b, noise(i,
 SELECT train('fog', 'fog', '{a,b,c,d,e,f}'::name[], 40, options => '{"quiet": true}');
 SELECT count(*) > 0 AS some, count(DISTINCT r.rule) AS sentences, min(r.rule) AS sentence, count(r.condition) AS conditions, max(coverage) AS coverage FROM cluster_rules('fog', 1) r WHERE r.rule LIKE 'no rule%';
 SELECT count(DISTINCT cluster) AS clusters FROM cluster_rules('fog', 1);
-SELECT report('fog') ~ '<p>if *</p>' AS empty_condition, report('fog') ~ 'no rule of 3 columns or fewer tells this cluster' AS sentence;
+SELECT report('fog') ~ '<p>if *</p>' AS empty_condition, report('fog') ~ 'no rule of 4 columns or fewer tells this cluster' AS sentence;
 SELECT drop_model('loans'), drop_model('fog');
 -- times before Christ and far ahead; a column has the alias of rows as its name
 CREATE TABLE ages AS SELECT i AS id, (ARRAY['4000-03-15 BC', '2024-01-01', '5000-01-01', '9999-12-31']::date[])[1 + i % 4] AS day,

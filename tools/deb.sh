@@ -10,7 +10,8 @@ export DEB_BUILD_PROFILES=${DEB_BUILD_PROFILES-nocheck}
 export DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-$DEB_BUILD_PROFILES parallel=$(nproc 2>/dev/null || echo 1)}
 export PG_SUPPORTED_VERSIONS=${PG_SUPPORTED_VERSIONS-installed}
 version=$(sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" fastclust.control)
-output=$PWD/build/deb
+root=$PWD
+output=$root/build/deb
 PG_CONFIG= tools/setup.sh deb
 work=$(mktemp -d /tmp/fastclust-deb.XXXXXX)
 trap 'rm -rf "$work"' EXIT
@@ -25,6 +26,8 @@ dpkg-buildpackage -us -uc >"$work/log" 2>&1 || { tail -n 60 "$work/log"; exit 1;
 mkdir -p "$output"
 rm -f "$output"/*
 mv "$work/log" "$work"/*.deb "$work"/*.dsc "$work"/*.orig.tar.gz "$work"/*.debian.tar.xz "$work"/*.changes "$work"/*.buildinfo "$output"/
+# After "sudo make deb", the owner of the checkout can still build in it.
+[ "$(id -u)" -ne 0 ] || chown -R --reference="$root" "$root/build"
 cd "$output"
 lintian --allow-root --fail-on error,warning --tag-display-limit 0 --suppress-tags initial-upload-closes-no-bugs ./*.changes
 ls -l ./*.deb

@@ -1,9 +1,4 @@
 # On Citus the same SQL gives the same answers: aggregates run on the shards, rows stay there, predict finds its models.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 use CitusTest;
 
@@ -91,6 +86,7 @@ my %training = (
 	'columns' => "train('m columns', 'shards', ARRAY['a', 'b'], 5)",
 	'qkmeans' => "train('m qkmeans', 'shards', ARRAY['a', 'b'], 5, 'qkmeans')",
 	'kernel' => "train('m kernel', 'shards', 'x', 5, 'kernel')",
+	'density' => "train('m density', 'shards', 'x', method => 'density')",
 	'the number of clusters' => "train('m any', 'shards', 'x', NULL)",
 	'groups' => "train('m groups', 'shards', 'x', 2, options => '{\"group_by\": \"g\"}')",
 	'compressive groups' => "train('m sketched groups', 'shards', 'x', 2, 'compressive', '{\"group_by\": \"g\", \"iterations\": 0}')",
@@ -147,6 +143,17 @@ for my $method ('compressive', 'kmeans', 'qkmeans', 'kernel')
 				FROM centroids(($made{$table})) a JOIN centroids(($made{single})) b USING (cluster)"), 't', "$method of $features over $table: the same to 1e-12");
 		}
 	}
+}
+for my $features ("'x'", "ARRAY['a', 'b']")
+{
+	my $options = '{"sample": "hash", "micro_clusters": 400, "min_cluster_rows": 800, "quiet": true}';
+	my @made = map { $server->query("SELECT train('density $_', '$_', $features, method => 'density', options => '$options');
+		SELECT k, md5(fastop_send(operator)), md5(fastop_send(micro_clusters)), splits FROM stored_versions WHERE model = 'density $_' ORDER BY version DESC LIMIT 1") } 'single', 'shards', 'parts';
+
+	s/^\d+\n// for @made;
+	like($made[0], qr/^5\|/, "density of $features: five clusters");
+	is($made[1], $made[0], "density of $features over shards: the same bits");
+	is($made[2], $made[0], "density of $features over parts: the same bits");
 }
 
 # ---- predict on the shards ----

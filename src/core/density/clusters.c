@@ -5,11 +5,11 @@
  * it holds a split already, or has R rows and e > r_K'(peak): at the radius of the valley the ball about the peak holds K' rows, that about
  * the valley K.  Two real parts are a split; each that holds none yet is a cluster, with the bubbles that it has then.  Otherwise they grow.
  *
- *     first   = e of the last split, the sparsest valley; without a split all is one cluster, and nothing is noise
- *     reach_c = max(first, r_{K / tau}(peak_c))
+ *     first   = e of the last split, the sparsest valley; 0 without a split, where all is one cluster
+ *     reach_c = the r_K beyond which rows are noise (noise.c)
  *
  * A second walk along the edges gives a part without a label that of the bubble through which it joins, while e <= reach_c.  Noise are
- * bubbles without a label, and those with r_K" > first and r_K > r_{K / tau}(peak_c).  All radii are squared here.
+ * bubbles without a label, and those with r_K" > reach_c.  All radii are squared here.
  */
 #include "density/internal.h"
 
@@ -18,39 +18,15 @@
 
 #include "base/sort.h"
 
-#define TAU				0.3
-#define CHANCE			12.0
+#define CHANCE			2.1		/* of ln(N / K), the places where a valley can be by chance: 12 where K is 0.35 % of the rows */
 #define CHANCE_ON_LINE	60.0	/* a valley of chance cannot be walked around there */
 #define CHANCE_ON_BAND	36.0	/* narrow, in more dimensions: hardly */
+#define MORE_WAYS		0.25		/* dimensions above 2 that help to walk around a valley of chance, none around one of grain */
+#define UNBIASED		0.5		/* the option noise by which K" is K */
 #define SCALE			0.35	/* K, of R */
 #define LEAST_SCALE		5.0
 #define LEAST_GRAIN		5.0		/* bubbles in a ball of K rows */
 #define ROUNDING		1e-3	/* of steps of a lattice whose points are floats */
-
-enum thresholds
-{
-	CORE,						/* r_K */
-	SURE,						/* r_K' */
-	SURE_ON_LINE,				/* the same of rows on a line */
-	TAIL,						/* r_{K / tau} */
-	ABOVE,						/* r_K" */
-	THRESHOLDS
-};
-
-typedef struct density_walk
-{
-	const fc_bubbles *b;
-	const double *radius[THRESHOLDS];
-	fc_edge    *edges;			/* m - 1 */
-	double		min_rows;
-	fc_parts	parts;
-	double	   *rows;			/* m: of the part of a root */
-	uint32_t   *peak;			/* m */
-	int32_t    *node;			/* m: a cluster, or m + the number of a split; -1: no split yet */
-	size_t		splits;
-	double		first;			/* of the last split */
-	fc_density *found;
-} density_walk;
 
 /* number[c]: the place of cluster c among them by rows, the largest first. */
 static void
@@ -60,10 +36,7 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 	fc_keyed   *items = FC_TAKE(arena, 2 * k, fc_keyed);
 
 	for (size_t c = 0; c < k; c++)
-	{
-		memcpy(&items[c].key, &rows[c], sizeof(double));
-		items[c] = (fc_keyed) {~items[c].key, c};
-	}
+		items[c] = (fc_keyed) {~fc_number_key(rows[c]), c};
 	fc_sort(items, k, items + k);
 	for (size_t i = 0; i < k; i++)
 		number[items[i].value] = (int32_t) i;
@@ -73,14 +46,13 @@ number_by_rows(const double *rows, size_t k, fc_arena *arena, int32_t *number)
 /* ---- thresholds ---- */
 
 /*
- * How many dimensions do rows about a bubble lie in?  A ball of K rows and one of K / tau tell:  ln(1 / tau) / ln(r_{K / tau} / r_K).  On a line,
- * or along a narrow band, a valley of chance cannot be walked around, so r_K' lies between that of the plane (2) and that of a line (1).
+ * On a line, or along a narrow band, a valley of chance cannot be walked around, and the better the more dimensions there are: r_K' is on the
+ * curve through that of a line (1) and that of the plane (2).
  */
 static void
-widen_on_line(size_t d, double core, double tail, double on_line, double *sure)
+widen_on_line(size_t d, double most, double core, double tail, double on_line, double *sure)
 {
-	double		ratio = core > 0.0 ? 0.5 * log(tail / core) : INFINITY;
-	double		dimension = d == 1 ? 1.0 : fmin(fmax(log(1.0 / TAU) / ratio, 1.0), 2.0);
+	double		dimension = d == 1 ? 1.0 : fmin(fc_dimension(d, fc_log_growth(core, tail)), most);
 
 	if (*sure > 0.0)
 		*sure *= pow(on_line / *sure, 2.0 - dimension);
@@ -89,26 +61,28 @@ widen_on_line(size_t d, double core, double tail, double on_line, double *sure)
 }
 
 static double *
-radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double K, fc_arena *arena)
+radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double rows, double K, fc_arena *arena)
 {
+	double		chance = CHANCE * log(fmax(rows / K, 1.0));
 	double	   *radius = FC_TAKE(arena, THRESHOLDS * b->m, double);
 	fc_mark		mark = fc_arena_mark(arena);
 	double	   *mass = FC_TAKE(arena, THRESHOLDS * b->m, double);
 
 	for (size_t a = 0; a < b->m; a++)
 	{
-		double		above = sqrt(K * (CHANCE + b->n[a]));
+		double		above = sqrt(K * (chance + b->n[a]));
 
 		mass[CORE * b->m + a] = K;
 		mass[SURE * b->m + a] = K + above;
 		mass[SURE_ON_LINE * b->m + a] = K + sqrt(K * ((b->d == 1 ? CHANCE_ON_LINE : CHANCE_ON_BAND) + b->n[a]));
-		mass[TAIL * b->m + a] = K / TAU;
-		mass[ABOVE * b->m + a] = K + options->noise * above;
+		mass[TAIL * b->m + a] = K / FC_TAU;
+		mass[ABOVE * b->m + a] = K + (options->noise - UNBIASED) * above;
 	}
 	fc_squared_radii(b, mass, THRESHOLDS, arena, radius);
 	fc_arena_release(arena, mark);
 	for (size_t a = 0; a < b->m; a++)
-		widen_on_line(b->d, radius[CORE * b->m + a], radius[TAIL * b->m + a], radius[SURE_ON_LINE * b->m + a], &radius[SURE * b->m + a]);
+		widen_on_line(b->d, 2.0 + MORE_WAYS * chance / (chance + b->n[a]), radius[CORE * b->m + a], radius[TAIL * b->m + a],
+					  radius[SURE_ON_LINE * b->m + a], &radius[SURE * b->m + a]);
 	return radius;
 }
 
@@ -138,12 +112,8 @@ is_lattice(const fc_bubbles *b)
 
 /* Fewer rows than a few bubbles have would show the grain of these.  Points of a lattice have none. */
 static double
-scale_of_density(const fc_bubbles *b, double min_rows, bool lattice)
+scale_of_density(const fc_bubbles *b, double rows, double min_rows, bool lattice)
 {
-	double		rows = 0.0;
-
-	for (size_t a = 0; a < b->m; a++)
-		rows += b->n[a];
 	return fmax(fmax(LEAST_SCALE, SCALE * min_rows), lattice ? 0.0 : LEAST_GRAIN * rows / (double) b->m);
 }
 
@@ -286,26 +256,23 @@ label_bubbles(density_walk *w, fc_arena *arena)
 	fc_density *f = w->found;
 	fc_mark		mark = fc_arena_mark(arena);
 	double	   *limit = FC_TAKE(arena, f->k, double);
-	double		farthest = w->b->m > 1 ? w->edges[w->b->m - 2].reach : 0.0;
 
+	for (size_t c = 0; c < f->k; c++)
+		limit[c] = INFINITY;
+	memcpy(f->home, f->label, w->b->m * sizeof(int32_t));
+	spread_labels(w, limit, f->home, arena);
+	fc_density_limits(w, arena, limit);
+	spread_labels(w, limit, f->label, arena);
+	for (size_t c = 0; c < f->k; c++)
+		f->cluster[c].reach = sqrt(limit[c]);
 	for (size_t a = 0; a < w->b->m; a++)
 	{
 		f->radius[a] = sqrt(w->radius[CORE][a]);
-		farthest = fmax(farthest, w->radius[CORE][a]);
-	}
-	for (size_t c = 0; c < f->k; c++)
-	{
-		limit[c] = fmax(w->radius[TAIL][f->cluster[c].peak], fmin(w->first, farthest));
-		f->cluster[c].reach = sqrt(limit[c]);
-	}
-	spread_labels(w, limit, f->label, arena);
-	memcpy(f->home, f->label, w->b->m * sizeof(int32_t));
-	for (size_t c = 0; c < f->k; c++)
-		limit[c] = INFINITY;
-	spread_labels(w, limit, f->home, arena);
-	for (size_t a = 0; a < w->b->m && f->k > 1; a++)
-		if (f->label[a] >= 0 && w->radius[ABOVE][a] > w->first && w->radius[CORE][a] > w->radius[TAIL][f->cluster[f->label[a]].peak])
+		if (f->label[a] >= 0)
+			f->home[a] = f->label[a];
+		if (w->radius[ABOVE][a] > limit[f->home[a]])
 			f->label[a] = -1;
+	}
 	fc_arena_release(arena, mark);
 }
 
@@ -316,12 +283,16 @@ fc_density_clusters(const fc_bubbles *bubbles, const fc_density_options *options
 	fc_mark		mark;
 	bool		lattice = is_lattice(bubbles);
 	double	   *radius;
-	density_walk w = {.b = bubbles,.min_rows = options->min_rows,.first = INFINITY,.found = found};
+	double		rows = 0.0;
+	density_walk w = {.b = bubbles,.min_rows = options->min_rows,.lattice = lattice,.found = found};
 
 	*found = (fc_density) {0, FC_TAKE(arena, m, fc_density_cluster), FC_TAKE(arena, m, fc_density_split), FC_TAKE(arena, m, int32_t),
 	FC_TAKE(arena, m, int32_t), FC_TAKE(arena, m, double)};
 	mark = fc_arena_mark(arena);
-	radius = radii_of_bubbles(bubbles, options, scale_of_density(bubbles, options->min_rows, lattice), arena);
+	for (size_t a = 0; a < m; a++)
+		rows += bubbles->n[a];
+	w.K = scale_of_density(bubbles, rows, options->min_rows, lattice);
+	radius = radii_of_bubbles(bubbles, options, rows, w.K, arena);
 	w.edges = FC_TAKE(arena, m, fc_edge);
 	fc_spanning_tree(bubbles, radius, arena, w.edges);
 	if (lattice)

@@ -7,15 +7,15 @@
  *
  *     r_M(a) = radius of the ball about mean_a that holds M rows
  *
- * needs sums alone, and every threshold is a number of rows, in which no dimension and no volume enter (R = min_rows, tau = 0.3):
+ * needs sums alone, and every threshold is a number of rows, in which no dimension and no volume enter (R = min_rows):
  *
  *     K  = max(0.35 R, 5 N / m)           the scale of density: of N rows a ball of K spans a few bubbles
- *     K' = K + sqrt(K (Z + n_a))          more than chance and the grain of the bubble explain; Z = 12, on a band 36, on a line 60
- *     K" = K + noise (K' - K)             rows of less density than the sparsest valley, by this much, are noise
- *     K / tau                             a cluster reaches down to three tenths of the density of its peak
+ *     K' = K + sqrt(K (Z + n_a))          more than chance and the grain of the bubble explain; Z = 2.1 ln(N / K), on a band 36, on a line 60
+ *     K" = K + (noise - 0.5) (K' - K)     rows whose r_K" is beyond the reach of their cluster are noise
  *
  * The minimum spanning tree of e_ab = max(r_K(a), r_K(b), |mean_a - mean_b|) joins bubbles from the densest regions on.  Two parts with R
- * rows each that join where e > r_K'(peak) of both are two clusters, and all splits are the condensed tree.  clusters.c has the rest.
+ * rows each that join where e > r_K'(peak) of both are two clusters, and all splits are the condensed tree.  clusters.c has the rest,
+ * noise.c the reach of clusters.
  *
  * Breunig, Kriegel, Kroeger, Sander 2001 (data bubbles); Campello, Moulavi, Sander 2013 (mutual reachability, the tree); Campello,
  * Moulavi, Zimek, Sander 2015 (outlier scores).

@@ -2,6 +2,8 @@
 #ifndef FC_DENSITY_INTERNAL_H
 #define FC_DENSITY_INTERNAL_H
 
+#include <math.h>
+
 #include "density/density.h"
 
 /* Coordinates of points by dimension, so that distances to all of them are one loop a dimension. */
@@ -52,5 +54,53 @@ void		fc_join_parts(fc_parts *parts, uint32_t x, uint32_t y);
 
 /* The listed members of a root get a label, and leave its list. */
 void		fc_label_part(fc_parts *parts, uint32_t part, int32_t c, int32_t *label);
+
+/* ---- thresholds, and noise ---- */
+
+#define FC_TAU	0.3
+
+enum thresholds
+{
+	CORE,						/* r_K */
+	SURE,						/* r_K' */
+	SURE_ON_LINE,				/* the same of rows on a line */
+	TAIL,						/* r_{K / tau} */
+	ABOVE,						/* r_K" */
+	THRESHOLDS
+};
+
+typedef struct density_walk
+{
+	const fc_bubbles *b;
+	const double *radius[THRESHOLDS];	/* squared */
+	fc_edge    *edges;			/* m - 1 */
+	double		min_rows;
+	double		K;
+	bool		lattice;
+	fc_parts	parts;
+	double	   *rows;			/* m: of the part of a root */
+	uint32_t   *peak;			/* m */
+	int32_t    *node;			/* m: a cluster, or m + the number of a split; -1: no split yet */
+	size_t		splits;
+	double		first;			/* squared, of the last split; 0: there is none */
+	fc_density *found;
+} density_walk;
+
+/* ln(r_{K / tau} / r_K) */
+static inline double
+fc_log_growth(double core, double tail)
+{
+	return core > 0.0 ? 0.5 * log(tail / core) : INFINITY;
+}
+
+/* In how many dimensions rows lie, of d, where a ball grows so from K rows to K / tau. */
+static inline double
+fc_dimension(size_t d, double log_growth)
+{
+	return fmin(fmax(log(1.0 / FC_TAU) / log_growth, 1.0), (double) d);
+}
+
+/* The squared r_K beyond which rows are noise, of each cluster; bubbles have their homes. */
+void		fc_density_limits(const density_walk *w, fc_arena *arena, double *limit);
 
 #endif							/* FC_DENSITY_INTERNAL_H */

@@ -8,15 +8,7 @@
 
 #include <math.h>
 
-
-#define FEW			12			/* sorted by insertion */
-#define MOST_PIVOTS 64
-
-typedef struct neighbour
-{
-	double		squared;
-	uint32_t	bubble;
-} neighbour;
+#include "base/sort.h"
 
 fc_point_columns
 fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena)
@@ -29,82 +21,9 @@ fc_point_columns_of(const fc_bubbles *bubbles, fc_arena *arena)
 	return columns;
 }
 
-/* ---- the nearest in order, as many as are needed: quicksort that leaves its right ends for later ---- */
-
-static inline bool
-is_before(neighbour a, neighbour b)
-{
-	return a.squared < b.squared || (a.squared == b.squared && a.bubble < b.bubble);
-}
-
-static void
-insertion_sort(neighbour *x, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-	{
-		neighbour	moved = x[i];
-		size_t		j = i;
-
-		for (; j > 0 && is_before(moved, x[j - 1]); j--)
-			x[j] = x[j - 1];
-		x[j] = moved;
-	}
-}
-
-/* Entries before the place returned, 1 at least and fewer than n, are before all others. */
-static size_t
-partition(neighbour *x, size_t n)
-{
-	neighbour	low = x[0];
-	neighbour	middle = x[n / 2];
-	neighbour	high = x[n - 1];
-	neighbour	pivot = is_before(low, middle) ? (is_before(middle, high) ? middle : is_before(low, high) ? high : low)
-		: (is_before(low, high) ? low : is_before(middle, high) ? high : middle);
-	size_t		i = 0;
-	size_t		j = n - 1;
-
-	for (;;)
-	{
-		neighbour	held;
-
-		while (is_before(x[i], pivot))
-			i++;
-		while (is_before(pivot, x[j]))
-			j--;
-		if (i >= j)
-			return larger(i, 1);
-		held = x[i];
-		x[i++] = x[j];
-		x[j--] = held;
-	}
-}
-
-typedef struct partly_sorted
-{
-	neighbour  *x;
-	size_t		sorted;			/* entries, in order, before all others */
-	size_t		pivots;
-	size_t		end[MOST_PIVOTS];	/* of ranges of which each is before the next one; the last is that of all */
-} partly_sorted;
-
-/* At least one entry more is in its place. */
-static void
-sort_more(partly_sorted *p)
-{
-	size_t		end = p->end[p->pivots - 1];
-
-	while (end - p->sorted > FEW && p->pivots < MOST_PIVOTS)
-		end = p->end[p->pivots++] = p->sorted + partition(p->x + p->sorted, end - p->sorted);
-	insertion_sort(p->x + p->sorted, end - p->sorted);
-	p->sorted = end;
-	p->pivots--;
-}
-
-/* ---- radii ---- */
-
-/* The squared radius of the ball about bubble a that holds so many rows. */
+/* The squared radius of the ball that holds so many rows, from the nearest bubbles in order and their squared distances. */
 static double
-squared_radius(const fc_bubbles *b, partly_sorted *near, double mass)
+squared_radius(const fc_bubbles *b, const fc_keyed *near, size_t count, const double *squared, double mass)
 {
 	double		before = 0.0;		/* rows of the bubbles before entry i */
 	double		inside = 0.0;		/* rows in the ball, and its square, at the entry before i */
@@ -112,24 +31,20 @@ squared_radius(const fc_bubbles *b, partly_sorted *near, double mass)
 
 	for (size_t i = 0;; i++)
 	{
-		double		n;
-		double		next;
+		double		n = b->n[near[i].value];
+		double		next = before + n / 2.0;
 
-		if (i == near->sorted)
-			sort_more(near);
-		n = b->n[near->x[i].bubble];
-		next = before + n / 2.0;
-		if (next >= mass || i + 1 == near->end[0])
-			return last + fmin(fmax((mass - inside) / (next - inside), 0.0), 1.0) * (near->x[i].squared - last);
+		if (next >= mass || i + 1 == count)
+			return last + fmin(fmax((mass - inside) / (next - inside), 0.0), 1.0) * (squared[near[i].value] - last);
 		before += n;
 		inside = next;
-		last = near->x[i].squared;
+		last = squared[near[i].value];
 	}
 }
 
-/* Bubbles within a squared distance of `most` from bubble a, or within a multiple of it that holds so many rows. */
-static void
-gather_near(const fc_bubbles *b, const double *distance, double most, double rows, partly_sorted *near)
+/* Bubbles within a squared distance of `most`, or within a multiple of it that holds so many rows, in order; returns how many. */
+static size_t
+find_near(const fc_bubbles *b, const double *squared, double most, double rows, fc_keyed *near)
 {
 	size_t		count;
 	double		held;
@@ -140,17 +55,16 @@ gather_near(const fc_bubbles *b, const double *distance, double most, double row
 		count = 0;
 		held = heaviest = 0.0;
 		for (size_t i = 0; i < b->m; i++)
-			if (distance[i] + b->square[i] <= most)
+			if (squared[i] <= most)
 			{
-				near->x[count++] = (neighbour) {distance[i] + b->square[i], (uint32_t) i};
+				near[count++] = (fc_keyed) {fc_number_key(squared[i]), i};
 				held += b->n[i];
 				heaviest = fmax(heaviest, b->n[i]);
 			}
 		most = most > 0.0 ? 4.0 * most : INFINITY;
 	} while (count < b->m && held - heaviest / 2.0 < rows);
-	near->sorted = 0;
-	near->pivots = 1;
-	near->end[0] = count;
+	fc_sort(near, count, near + count);
+	return count;
 }
 
 /* The squared radius of a ball about bubble a that holds the rows of the largest ball about the nearest of the bubbles before a. */
@@ -177,19 +91,24 @@ fc_squared_radii(const fc_bubbles *b, const double *mass, size_t masses, fc_aren
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_point_columns	columns = fc_point_columns_of(b, arena);
 	double	   *distance = FC_TAKE(arena, b->m, double);
-	partly_sorted near = {.x = FC_TAKE(arena, b->m, neighbour)};
+	fc_keyed   *near = FC_TAKE(arena, 2 * b->m, fc_keyed);
 
 	for (size_t a = 0; a < b->m; a++)
 	{
 		double		rows = 0.0;
+		double		most;
+		size_t		count;
 
 		fc_check();
 		fc_point_distances(&columns, b->mean + a * b->d, distance);
 		for (size_t t = 0; t < masses; t++)
 			rows = fmax(rows, mass[t * b->m + a]);
-		gather_near(b, distance, bound_of_radius(b, a, distance, squared, masses), rows, &near);
+		most = bound_of_radius(b, a, distance, squared, masses);
+		for (size_t i = 0; i < b->m; i++)
+			distance[i] += b->square[i];
+		count = find_near(b, distance, most, rows, near);
 		for (size_t t = 0; t < masses; t++)
-			squared[t * b->m + a] = squared_radius(b, &near, mass[t * b->m + a]);
+			squared[t * b->m + a] = squared_radius(b, near, count, distance, mass[t * b->m + a]);
 	}
 	fc_arena_release(arena, mark);
 }

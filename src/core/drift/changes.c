@@ -12,17 +12,22 @@
 #define MOST_MOMENTS	256		/* of a sketch: more tell little more */
 #define MOST_LAW_DAYS	256		/* that the law is learned from */
 #define NEW_LAW_DAYS	30		/* after a change, until which the law before holds */
+#define LEAST_SQUARE	1e-20	/* of the square of a column's mean: less variance is rounding */
 #define ALARM			(0.005 / 365.0)
 
 typedef struct change_series
 {
-	const fc_sketch *const *day;
+	const fc_spec *spec;
 	size_t		length;			/* of z: 2 moments */
 	double	   *sum;			/* (days + 1) x length: of n z of the days before */
 	double	   *rows;			/* days + 1: of n, effective rows W^2 / sum w^2 */
+	double	   *mean;			/* (days + 1) x d: of n times the means of the columns, less those of the first day */
+	double	   *square;			/* (days + 1) x d: of n times the squares */
+	double	   *between;		/* d: n times the variance of a day's mean */
+	double	   *t;				/* LONGEST x d */
 	double	   *u;				/* the work of the law: MOST_LAW_DAYS x length, and twice MOST_LAW_DAYS^2 */
 	double	   *gram;
-	double	   *square;
+	double	   *gram2;
 } change_series;
 
 /* The law of n |z - E z|^2 of a day. */
@@ -35,23 +40,45 @@ typedef struct day_law
 
 /* ---- the series ---- */
 
+/* Adds a day of n rows to the sums of the columns. */
+static void
+add_columns(const change_series *series, const fc_sketch *first, const fc_sketch *day, size_t t, double n)
+{
+	size_t		d = series->spec->dim;
+
+	for (size_t i = 0; i < d; i++)
+	{
+		double		x = fc_sketch_mean(day, i) - fc_sketch_mean(first, i);
+
+		series->mean[(t + 1) * d + i] = series->mean[t * d + i] + n * x;
+		series->square[(t + 1) * d + i] = series->square[t * d + i] + n * (fc_sketch_variance(day, i) + x * x);
+	}
+}
+
 static void
 read_days(const fc_sketch *const *days, size_t count, fc_arena *arena, change_series *series)
 {
+	size_t		d = fc_sketch_spec(days[0])->dim;
 	size_t		moments = fc_spec_moments(fc_sketch_spec(days[0]));
 	size_t		stride = (moments + MOST_MOMENTS - 1) / MOST_MOMENTS;
 	size_t		taken = (moments + stride - 1) / stride;
 	double	   *z = FC_TAKE(arena, 2 * moments, double);
 
-	series->day = days;
+	series->spec = fc_sketch_spec(days[0]);
 	series->length = 2 * taken;
 	series->sum = FC_TAKE(arena, (count + 1) * series->length, double);
 	series->rows = FC_TAKE(arena, count + 1, double);
+	series->mean = FC_TAKE(arena, (count + 1) * d, double);
+	series->square = FC_TAKE(arena, (count + 1) * d, double);
+	series->between = FC_TAKE(arena, d, double);
+	series->t = FC_TAKE(arena, LONGEST * d, double);
 	series->u = FC_TAKE(arena, MOST_LAW_DAYS * series->length, double);
 	series->gram = FC_TAKE(arena, MOST_LAW_DAYS * MOST_LAW_DAYS, double);
-	series->square = FC_TAKE(arena, MOST_LAW_DAYS * MOST_LAW_DAYS, double);
+	series->gram2 = FC_TAKE(arena, MOST_LAW_DAYS * MOST_LAW_DAYS, double);
 	for (size_t j = 0; j < series->length; j++)
 		series->sum[j] = 0;
+	for (size_t i = 0; i < d; i++)
+		series->mean[i] = series->square[i] = 0;
 	series->rows[0] = 0;
 	for (size_t t = 0; t < count; t++)
 	{
@@ -66,6 +93,7 @@ read_days(const fc_sketch *const *days, size_t count, fc_arena *arena, change_se
 			for (size_t part = 0; part < 2; part++)
 				after[2 * j + part] = before[2 * j + part] + n * z[part * moments + j * stride] / sqrt((double) taken);
 		series->rows[t + 1] = series->rows[t] + n;
+		add_columns(series, days[0], days[t], t, n);
 	}
 }
 
@@ -88,7 +116,51 @@ distance(const change_series *series, size_t first, size_t middle, size_t end, d
 	return square / *c;
 }
 
+/* Of days [first, end): the mean of a column, and its variance over all rows. */
+static double
+mean_of_days(const change_series *series, size_t first, size_t end, size_t column, double *variance)
+{
+	size_t		d = series->spec->dim;
+	double		n = series->rows[end] - series->rows[first];
+	double		mean = (series->mean[end * d + column] - series->mean[first * d + column]) / n;
+
+	*variance = fmax((series->square[end * d + column] - series->square[first * d + column]) / n - mean * mean, 0.0);
+	return mean;
+}
+
+/* The difference of a column's means in [middle, end) and [first, middle), over its deviation by the greatest of both sides' variances and that between days. */
+static double
+student(const change_series *series, size_t first, size_t middle, size_t end, size_t column)
+{
+	double		variance[2];
+	double		before = mean_of_days(series, first, middle, column, &variance[0]);
+	double		gap = mean_of_days(series, middle, end, column, &variance[1]) - before;
+	double		most = fmax(fmax(variance[0], variance[1]), fmax(series->between[column], LEAST_SQUARE * before * before));
+	double		c = 1.0 / (series->rows[middle] - series->rows[first]) + 1.0 / (series->rows[end] - series->rows[middle]);
+
+	return gap == 0 ? 0 : gap / sqrt(c * most);
+}
+
 /* ---- the law of a day ---- */
+
+/* n times the variance of the means of days [start, end). */
+static void
+learn_columns(const change_series *series, size_t start, size_t end)
+{
+	for (size_t i = 0; i < series->spec->dim; i++)
+	{
+		double		variance;
+		double		mean = mean_of_days(series, start, end, i, &variance);
+
+		series->between[i] = 0;
+		for (size_t t = start; t < end; t++)
+		{
+			double		gap = mean_of_days(series, t, t + 1, i, &variance) - mean;
+
+			series->between[i] += gap * gap * (series->rows[t + 1] - series->rows[t]) / (double) (end - start - 1);
+		}
+	}
+}
 
 static void
 learn_law(const change_series *series, size_t first, size_t end, day_law *law)
@@ -112,13 +184,13 @@ learn_law(const change_series *series, size_t first, size_t end, day_law *law)
 	}
 	fc_check();
 	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, size, size, length, 1.0, series->u, length, series->u, length, 0.0, series->gram, size);
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1.0, series->gram, size, series->gram, size, 0.0, series->square, size);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1.0, series->gram, size, series->gram, size, 0.0, series->gram2, size);
 	for (size_t a = 0; a < days; a++)
 		trace[1] += series->gram[a * days + a] / nu;
 	for (size_t i = 0; i < days * days; i++)
 	{
 		trace[2] += series->gram[i] * series->gram[i] / (nu * nu);
-		trace[3] += series->gram[i] * series->square[i] / (nu * nu * nu);
+		trace[3] += series->gram[i] * series->gram2[i] / (nu * nu * nu);
 	}
 	law->days = days;
 	law->trace = trace[1];
@@ -129,6 +201,7 @@ learn_law(const change_series *series, size_t first, size_t end, day_law *law)
 	law->null.cube = trace[1] > 0 ? fmin(fmax(law->null.cube, law->null.square * law->null.square / trace[1]), pow(law->null.square, 1.5)) : 0.0;
 	law->null.square *= 1.0 + 2.0 / nu;
 	law->null.cube *= 1.0 + 6.0 / nu;
+	learn_columns(series, start, end);
 }
 
 /* Learned again when the days since the last change are an eighth more than it was learned from; after a change the law before holds for a while. */
@@ -145,73 +218,74 @@ update_law(const change_series *series, size_t first, size_t end, size_t *learne
 
 /* ---- a change ---- */
 
-/* Of days [first, end): the mean of a column and its variance, of all rows together. */
-static double
-mean_of_days(const change_series *series, size_t first, size_t end, size_t column, double *variance)
-{
-	double		weight = 0;
-	double		mean = 0;
-	double		square = 0;
-
-	for (size_t t = first; t < end; t++)
-	{
-		double		w = fc_sketch_total_weight(series->day[t]);
-		double		x = fc_sketch_mean(series->day[t], column);
-
-		weight += w;
-		mean += w * x;
-		square += w * (fc_sketch_variance(series->day[t], column) + x * x);
-	}
-	mean /= weight;
-	*variance = fmax(square / weight - mean * mean, 0.0);
-	return mean;
-}
-
 static void
-describe_change(const change_series *series, size_t first, const day_law *law, fc_arena *arena, fc_change *change)
+describe_change(const change_series *series, size_t first, const day_law *law, const fc_sketch *last, fc_arena *arena, fc_change *change)
 {
-	const fc_sketch *last = series->day[change->first - 1];
 	double		c;
-	double		excess = distance(series, first, change->first, change->found + 1, &c) - law->trace;
+	size_t		end = change->found + 1;
+	double		excess = distance(series, first, change->first, end, &c) - law->trace;
+	double		most = -1;
+	double		variance[2];
 
-	change->effect = fc_spec_basis(fc_sketch_spec(last)) != NULL ? NAN : sqrt(fmax(c * excess, 0.0) / fmax(fc_wave_response(last, arena), 1e-30));
-	change->shift = 0;
-	change->column = 0;
-	for (size_t i = 0; i < fc_sketch_spec(last)->dim; i++)
+	change->effect = fc_spec_basis(series->spec) != NULL ? NAN : sqrt(fmax(c * excess, 0.0) / fmax(fc_wave_response(last, arena), 1e-30));
+	for (size_t i = 0; i < series->spec->dim; i++)
 	{
-		double		before;
-		double		after;
-		double		gap = mean_of_days(series, change->first, change->found + 1, i, &after) - mean_of_days(series, first, change->first, i, &before);
-		double		shift = gap == 0 ? 0 : gap / sqrt(before > 0 ? before : 1.0);
+		double		t = fabs(student(series, first, change->first, end, i));
 
-		if (fabs(shift) > fabs(change->shift))
-		{
-			change->shift = shift;
+		if (t > most)
 			change->column = i;
-		}
+		most = fmax(most, t);
 	}
+	change->shift = mean_of_days(series, change->first, end, change->column, &variance[1]) - mean_of_days(series, first, change->first, change->column, &variance[0]);
+	change->shift /= variance[0] > 0 ? sqrt(variance[0]) : 1.0;
 }
 
-/* Is the last of the days [first, end) an alarm? */
+/* P(|T| >= t) of Student's law (D. Wallace 1959). */
+static double
+student_tail(double t, double freedom)
+{
+	return erfc((8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * sqrt(0.5 * freedom * log1p(t * t / freedom)));
+}
+
+/* Is the last of the days [first, end) an alarm?  The change is where the waves, or the column, whose p is least are farthest. */
 static bool
 find_change(const change_series *series, size_t first, size_t end, const day_law *law, fc_change *change)
 {
-	double		most = -1;
+	size_t		d = series->spec->dim;
+	size_t		windows = smaller(LONGEST, end - first - LEAST_SEGMENT);
+	double		square[LONGEST];
+	size_t		column = d;		/* of the least p; d: the waves */
 	double		least = 1;
+	double		most = -1;
 	double		c;
 
-	for (size_t window = 1; window <= LONGEST && end - first >= window + LEAST_SEGMENT; window++)
+	for (size_t w = 0; w < windows; w++)
 	{
-		double		found = distance(series, first, end - window, end, &c);
+		bool		tested = (w & (w + 1)) == 0;
+		double		p;
+
+		square[w] = distance(series, first, end - 1 - w, end, &c);
+		p = tested ? fc_wave_tail(square[w] - law->trace, &law->null) : 1;
+		column = p < least ? d : column;
+		least = fmin(least, p);
+		for (size_t i = 0; i < d; i++)
+		{
+			series->t[w * d + i] = fabs(student(series, first, end - 1 - w, end, i));
+			p = tested ? (double) d * student_tail(series->t[w * d + i], (double) law->days - 1.0) : 1;
+			column = p < least ? i : column;
+			least = fmin(least, p);
+		}
+	}
+	for (size_t w = 0; w < windows; w++)
+	{
+		double		found = column < d ? series->t[w * d + column] : square[w];
 
 		if (found > most)
-			change->first = end - window;
+			change->first = end - 1 - w;
 		most = fmax(most, found);
-		if ((window & (window - 1)) == 0)
-			least = fmin(least, fc_wave_tail(found - law->trace, &law->null));
 	}
 	change->found = end - 1;
-	change->p_value = fmin(1.0, WINDOWS * least);
+	change->p_value = fmin(1.0, 2.0 * WINDOWS * least);
 	return change->p_value < ALARM;
 }
 
@@ -233,7 +307,7 @@ fc_find_changes(const fc_sketch *const *days, size_t count, fc_arena *arena, fc_
 		update_law(&series, first, t, &learned, &law);
 		if (!find_change(&series, first, t + 1, &law, &changes[*found]))
 			continue;
-		describe_change(&series, first, &law, arena, &changes[*found]);
+		describe_change(&series, first, &law, days[changes[*found].first - 1], arena, &changes[*found]);
 		first = changes[(*found)++].first;
 		learned = 0;
 	}

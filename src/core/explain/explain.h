@@ -33,8 +33,7 @@ typedef struct fc_threshold
  * FC_RULES_PRICE / k for each leaf.  The score is the share of rows that get their label, and to a quarter (FC_RULES_BALANCE) the mean of
  * those shares over labels, so that small clusters count.  The share of labels that rules keep is measured on rows of neither part.
  * The best first split need not begin the best tree, above all where few columns may be asked about.  So FC_RULES_TRIES axes are
- * tried at the root, and as many at each of its children, and the tree of the best score stays.  Of more than FC_RULES_VALUES values one
- * tree grows, of a FC_RULES_TRIES-th of that roots alone are tried.
+ * tried at the root, of many values fewer, and the tree of the best score stays.
  *
  * A label that no leaf predicts as well has a short rule beside the tree: ranges of at most FC_RULES_SHORT axes, which hold the most rows of
  * the label, each other row counted as 5.7 of them against it (a precision of 0.85 has the value 0).  Ranges are added one by one, and
@@ -48,8 +47,8 @@ typedef struct fc_threshold
  */
 #define FC_RULES_PRICE		0.03
 #define FC_RULES_BALANCE	0.25
-#define FC_RULES_TRIES		4
-#define FC_RULES_VALUES		((size_t) 4000000)
+#define FC_RULES_TRIES		8
+#define FC_RULES_VALUES		((size_t) 8000000)	/* of all trees */
 #define FC_RULES_PARTED		500 /* fewer rows serve for everything */
 #define FC_RULES_DEPTH		30
 #define FC_RULES_LEAVES		4096

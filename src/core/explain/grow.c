@@ -38,7 +38,7 @@ fc_grower_take(fc_grower *grower, size_t n, size_t d, size_t k, fc_arena *arena)
 	grower->n_log_n = FC_TAKE(arena, parts.learn + 1, double);
 	grower->below = FC_TAKE(arena, k, uint32_t);
 	grower->above = FC_TAKE(arena, k, uint32_t);
-	grower->gains = FC_TAKE(arena, FC_GAINS * d, double);
+	grower->gains = FC_TAKE(arena, d, double);
 }
 
 /* ---- the best split of a node ---- */
@@ -165,10 +165,9 @@ look_at(fc_grower *grower, int32_t number)
 	size_t		n = node->end - node->begin;
 	double		sum = count_labels(grower, node);
 	bool		full = columns_asked(grower, number) >= grower->conditions;
-	double	   *gains = number < FC_GAINS ? grower->gains + (size_t) number * grower->rows->d : NULL;
 
-	if (gains != NULL)
-		memset(gains, 0, grower->rows->d * sizeof(double));
+	if (number == 0)
+		memset(grower->gains, 0, grower->rows->d * sizeof(double));
 	grower->nodes[number].label = frequent_label(grower, node);
 	node->gain = 0.0;
 	if (node->depth >= FC_RULES_DEPTH || grower->n_log_n[n] - sum <= LEAST_GAIN)
@@ -182,8 +181,8 @@ look_at(fc_grower *grower, int32_t number)
 			continue;
 		fc_check();
 		gain = sweep_axis(grower, axis, sum, asked ? 1.0 : NEW_COLUMN, node);
-		if (gains != NULL)
-			gains[axis] = gain;
+		if (number == 0)
+			grower->gains[axis] = gain;
 	}
 }
 
@@ -314,12 +313,12 @@ fc_grower_start(fc_grower *grower, fc_arena *arena)
 }
 
 void
-fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis)
+fc_grower_prefer(fc_grower *grower, uint32_t axis)
 {
-	fc_grown_node *node = &grower->grown[leaf];
+	fc_grown_node *node = &grower->grown[0];
 	double		sum = count_labels(grower, node);
 
-	grower->nodes[leaf].label = frequent_label(grower, node);
+	grower->nodes[0].label = frequent_label(grower, node);
 	node->gain = 0.0;
 	(void) sweep_axis(grower, axis, sum, 1.0, node);
 }

@@ -7,9 +7,6 @@
 /* low < high are finite, as rows hold them. */
 fc_threshold fc_short_threshold(fc_axis_kind kind, double low, double high);
 
-/* The root and its children. */
-#define FC_GAINS	3
-
 /* A node as it grows. */
 typedef struct fc_grown_node
 {
@@ -40,7 +37,7 @@ typedef struct fc_grower
 	fc_grown_node *grown;
 	fc_rule_node *nodes;
 	size_t		count;			/* of nodes */
-	double	   *gains;			/* FC_GAINS times d: the gain of each axis at the first nodes, 0 where it may not be asked */
+	double	   *gains;			/* d: of each axis at the root */
 } fc_grower;
 
 /* The arrays of a grower, in the arena. */
@@ -52,8 +49,8 @@ void		fc_grower_start(fc_grower *grower, fc_arena *arena);
 /* The root alone again. */
 void		fc_grower_restart(fc_grower *grower);
 
-/* A leaf's best split is to be the one along this axis, which is allowed there. */
-void		fc_grower_prefer(fc_grower *grower, int32_t leaf, uint32_t axis);
+/* The root's best split is to be the one along this axis. */
+void		fc_grower_prefer(fc_grower *grower, uint32_t axis);
 
 /* Split the leaf of most gain; false, and nothing happens, when no split gains anything or there are nodes enough. */
 bool		fc_grower_split(fc_grower *grower);

@@ -104,7 +104,7 @@ static const training_option training_options[] = {
 	{KEEP_SKETCH, {"half_life", OPTION_TEXT, NULL, 0, 0, NULL, "age at which a row of a model counts half"}},
 	{KEEP_SKETCH, {"where", OPTION_TEXT, NULL, 0, 0, NULL, "a condition: only rows for which it is true are counted"}},
 	{KEEP_SKETCH, {"encoder", OPTION_TEXT, NULL, 0, 0, NULL, "an encoder of the columns, as text"}},
-	{KEEP_SKETCH, {"concurrently", OPTION_BOOL, NULL, 0, 0, "false", "make triggers alone; rebuild_sketch counts the rows beside writers"}}
+	{KEEP_SKETCH, {"concurrently", OPTION_BOOL, NULL, 0, 0, "false", "only make the triggers; rebuild_sketch counts the rows while others write"}}
 };
 
 /* Names that options had. */

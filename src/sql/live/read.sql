@@ -61,7 +61,7 @@ DECLARE
     problem text := sketch_problem(name);
 BEGIN
     IF problem IS NULL AND live.counting THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch, beside writers.';
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch; others can write at the same time.';
     END IF;
     PERFORM check_snapshot(live);
     IF problem IS NOT NULL THEN

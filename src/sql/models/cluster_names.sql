@@ -55,7 +55,7 @@ BEGIN
             DETAIL = format('Model "%s" has clusters 0 to %s.', held.model, k - 1);
     ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('name has %s characters, out of range', char_length(name)),
-            DETAIL = 'It may have from 1 to 200.', HINT = 'NULL takes the name away.';
+            DETAIL = 'It may have from 1 to 200.', HINT = 'NULL removes the name.';
     ELSIF name ~ E'[\\x01-\\x1f\\x7f]' THEN
         RAISE invalid_parameter_value USING MESSAGE = format(E'name holds the control character \\x%s', to_hex(ascii(substring(name FROM E'[\\x01-\\x1f\\x7f]')))),
             DETAIL = 'A name is one line of text.';

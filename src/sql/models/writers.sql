@@ -23,7 +23,7 @@ BEGIN
             HINT = 'Do it on the primary. A standby predicts, measures drift, sketches and decodes.';
     ELSIF current_setting('transaction_read_only')::boolean THEN
         RAISE read_only_sql_transaction USING MESSAGE = what || ' in a read-only transaction',
-            HINT = 'Begin it with READ WRITE; where nothing else is said, default_transaction_read_only holds.';
+            HINT = 'Begin the transaction with READ WRITE; the default is default_transaction_read_only.';
     END IF;
 END
 $$;

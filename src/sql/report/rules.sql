@@ -61,7 +61,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 3, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
+CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 4, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
         OUT name text, OUT rule text, OUT "precision" double precision, OUT coverage double precision, OUT rows bigint, OUT fidelity double precision, OUT condition text)
     RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

@@ -99,7 +99,7 @@ BEGIN
         version.options := version.options || jsonb_build_object('since', since -> 'baseline' || jsonb_build_object('except', recent));
         SELECT r.s, r.counts INTO version.training_sketch, version.drift_counts FROM sketch_rows(version, relation, NULL) r;
         IF version.training_sketch IS NULL THEN
-            RAISE no_data_found USING MESSAGE = format('%s has no rows in the baseline', relation), DETAIL = 'The baseline are the rows of its window that are not recent.';
+            RAISE no_data_found USING MESSAGE = format('%s has no rows in the baseline', relation), DETAIL = 'The baseline consists of the rows of its window that are not recent.';
         END IF;
     END IF;
     version.options := version.options || COALESCE(jsonb_build_object('since', recent), '{}');

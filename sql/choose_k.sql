@@ -1,8 +1,5 @@
 -- the number of clusters: planted ones, clouds without any, and train with k NULL
-\set QUIET on
-SET client_min_messages = warning;
-CREATE SCHEMA of_choose_k;
-SET search_path = of_choose_k, public, fastclust;
+CREATE SCHEMA of_choose_k; SET search_path = of_choose_k, public, fastclust;
 \set QUIET off
 SELECT setseed(0.5);
 -- k round clusters of deviation 1 on a line along the axes in turn, neighbours 8 apart
@@ -93,5 +90,4 @@ SELECT k, verdict FROM choose_k('seven', 'x', 12) WHERE verdict IS NOT NULL;
 RESET ROLE;
 \set QUIET on
 SELECT drop_model(model) FROM models WHERE model IN ('by evidence', 'of few', 'trimmed') \g /dev/null
-DROP SCHEMA of_choose_k CASCADE;
-DROP ROLE regress_choose_k;
+DROP SCHEMA of_choose_k CASCADE; DROP ROLE regress_choose_k;

@@ -1,7 +1,5 @@
 -- method density: clusters without a number, of any shape, and noise
-SET client_min_messages = warning;
-CREATE SCHEMA of_density;
-SET search_path = of_density, public, fastclust, fastclust_internal;
+CREATE SCHEMA of_density; SET search_path = of_density, public, fastclust, fastclust_internal;
 
 -- two rings about one another and a disk in them, with a tenth of the rows evenly over the square
 CREATE TABLE rings AS

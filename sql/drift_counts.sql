@@ -1,7 +1,5 @@
 -- drift_spec and drift_counts: what training keeps for drift, as sums over rows
 \set ECHO none
-\set QUIET on
-SET client_min_messages = warning;
 SET search_path = public, fastclust, fastclust_internal;
 CREATE TABLE rows_of AS
     SELECT i, i % 7 AS g, ARRAY[(i * 7919 % 10007) / 1000.0, (i * 104729 % 10009) / 1000.0, i % 3, 0.1 * (i % 5), (i % 100 = 0)::integer]::real[] AS x

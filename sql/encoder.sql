@@ -1,9 +1,5 @@
 -- rows of any columns as coordinates: types, NULLs, names, options, errors
-SET client_min_messages = warning;
-CREATE SCHEMA of_encoders;
-SET search_path = of_encoders, public, fastclust, fastclust_internal;
-SET extra_float_digits = 0;
-SET timezone = 'UTC';
+CREATE SCHEMA of_encoders; SET search_path = of_encoders, public, fastclust, fastclust_internal; SET extra_float_digits = 0; SET timezone = 'UTC';
 CREATE FUNCTION encoder_center(e encoder) RETURNS float8[] LANGUAGE sql AS
     'SELECT array_agg(f.center ORDER BY f.dimension) FILTER (WHERE f.center IS NOT NULL) FROM fastclust_internal.encoder_features(e) f';
 CREATE FUNCTION encoder_scale(e encoder) RETURNS float8[] LANGUAGE sql AS

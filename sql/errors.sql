@@ -1,5 +1,4 @@
 -- every bad input has its own error: SQLSTATE, value, range, hint
-SET client_min_messages = warning;
 
 \set SHOW_CONTEXT never
 CREATE TABLE two AS SELECT ARRAY[i, i + 0.5]::float8[] AS x FROM generate_series(1, 8) i;

@@ -1,9 +1,5 @@
 -- clusters in the words of the table: profile, names, rules, typical rows, scores, probabilities, plot
-\set QUIET on
-SET client_min_messages = warning;
-SET extra_float_digits = 0;
-CREATE SCHEMA of_explain;
-SET search_path = of_explain, public, fastclust, fastclust_internal;
+SET extra_float_digits = 0; CREATE SCHEMA of_explain; SET search_path = of_explain, public, fastclust, fastclust_internal;
 \set QUIET off
 -- three planted kinds: rich, young, old; noise from a hash
 CREATE FUNCTION noise(i integer, s integer) RETURNS float8 LANGUAGE sql IMMUTABLE AS

@@ -1,5 +1,4 @@
 -- factorize: methods, records, options, errors
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 
 -- the Hadamard matrix of order 32, as centroids without offset

@@ -1,7 +1,5 @@
 -- rows with imputed numbers are rows of the training: the distances that a model keeps are those of all rows
-SET client_min_messages = warning;
-CREATE SCHEMA of_imputed;
-SET search_path = of_imputed, public, fastclust;
+CREATE SCHEMA of_imputed; SET search_path = of_imputed, public, fastclust;
 CREATE TABLE customers AS
     SELECT i AS id, 20 + 60 * (i % 3) + 8 * sin(i) AS spend, CASE WHEN i % 9 > 0 THEN 1 + (i % 3) ^ 2 END AS visits, (ARRAY['DE', 'FR', 'US'])[1 + i % 3] AS country
       FROM generate_series(1, 20000) i;

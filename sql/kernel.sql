@@ -1,5 +1,4 @@
 -- kernels: values, projections and their properties, features of new rows, errors
-SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 
 -- a disc of radius 0.2 and a ring of radius 1, from low-discrepancy sequences: no linear split tells them apart

@@ -1,5 +1,4 @@
 -- the option sample: the rows alone decide what a training samples, not where they lie
-SET client_min_messages = warning;
 SET search_path = public, fastclust;
 CREATE TABLE heap AS
 SELECT q.id, ARRAY[q.a, q.b]::real[] AS x, q.a, q.b
@@ -55,8 +54,5 @@ SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(plan(20, 
 SELECT fastclust_internal.sum(q.c) FROM (SELECT fastclust_internal.sum(plan(20, 0.5), id, x) AS c FROM heap
     UNION ALL SELECT fastclust_internal.sum((SELECT kmeans_agg(x, 3) FROM heap), x) FROM heap) q;
 
-DROP FUNCTION plan(integer, float8);
-DROP VIEW seen, copied;
-DROP TABLE heap, parts, copies, made;
-DROP FUNCTION trained(text, regclass, text);
+DROP FUNCTION plan(integer, float8); DROP VIEW seen, copied; DROP TABLE heap, parts, copies, made; DROP FUNCTION trained(text, regclass, text);
 SELECT count(drop_model(model)::text) FROM models WHERE model ~ '^(heap|parts|seen) ';

@@ -1,5 +1,4 @@
 -- sketches of lately: buckets of time, each of 2^(-age / half-life)
-SET client_min_messages = warning;
 SET timezone = 'UTC';
 CREATE TABLE made AS SELECT sketch_spec(2, 60, 1.0) AS s;
 CREATE TABLE events (id integer PRIMARY KEY, shop text, at timestamptz, x real[]);
@@ -80,13 +79,10 @@ SELECT train('bad', 'events', 'x', 2, options => '{"live": {"bucket": "id", "hal
 SELECT train('bad', 'events', 'x', 2, options => '{"live": {"bucket": "at", "half_life": "1 day"}, "iterations": 2}');
 SELECT train('bad', 'events', 'x', 2, 'kernel', '{"live": {"bucket": "at", "half_life": "1 day"}}');
 SELECT drop_model('recent'), drop_model('shops');
-DROP TABLE events, made, before;
-DROP FUNCTION weighed;
+DROP TABLE events, made, before; DROP FUNCTION weighed;
 
 -- half-lives of any length, with rows of any time: the ends of the calendar, infinity, none
-CREATE SCHEMA of_live_far_times;
-SET search_path = of_live_far_times, public, fastclust;
-SET timezone = 'UTC';
+CREATE SCHEMA of_live_far_times; SET search_path = of_live_far_times, public, fastclust; SET timezone = 'UTC';
 CREATE TABLE events AS SELECT i AS id, timestamptz '2026-01-05 12:00' + i * interval '1 day' AS at, ARRAY[i % 7, i % 11]::real[] AS x FROM generate_series(1, 100) i;
 CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
 SELECT keep_sketch('lately', 'events', 'x', s, '{"bucket": "at", "half_life": "8 days"}'), keep_sketch('slowly', 'events', 'x', s, '{"bucket": "at", "half_life": "100000000 days"}') FROM made;

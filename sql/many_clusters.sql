@@ -1,8 +1,5 @@
 -- many clusters: pruned assignment, training, frozen clusters
-\set QUIET on
-SET client_min_messages = warning;
-CREATE SCHEMA of_many;
-SET search_path = of_many, public, fastclust;
+CREATE SCHEMA of_many; SET search_path = of_many, public, fastclust;
 SELECT setseed(0.5) IS NULL AS seeded;
 
 -- 300 groups in 64 dimensions, rows by a power law

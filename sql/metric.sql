@@ -1,5 +1,4 @@
 -- the metric: cosine on rows is euclidean on rows of length 1
-SET client_min_messages = warning;
 CREATE FUNCTION unit(x double precision[]) RETURNS double precision[] LANGUAGE sql IMMUTABLE AS $$
 	SELECT array_agg(v / norm ORDER BY i) FROM (SELECT v, i, sqrt(sum(v * v) OVER ()) AS norm FROM unnest(x) WITH ORDINALITY u(v, i)) q
 $$;
@@ -85,23 +84,17 @@ SELECT kmeans_agg(x, 7, '{"metric": "cosine"}') = (SELECT cosine FROM books) AS 
 -- ---- workers ----
 CREATE TABLE serial AS SELECT sketch_agg(x, s.cosine) AS sketch, kmeans_agg(x, 7, '{"metric": "cosine"}') AS book, sse_agg(b.cosine, x) AS sse,
 	sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb) AS spec FROM points, specs s, books b GROUP BY s.cosine, b.cosine;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
 ALTER TABLE points SET (parallel_workers = 2);
 SELECT sketch_agg(x, (SELECT cosine FROM specs)) = (SELECT sketch FROM serial) AS sketch, kmeans_agg(x, 7, '{"metric": "cosine"}') = (SELECT book FROM serial) AS book,
        abs(sse_agg((SELECT cosine FROM books), x) - (SELECT sse FROM serial)) < 1e-9 AS sse,
        sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb) = (SELECT spec FROM serial) AS spec FROM points;
-RESET parallel_setup_cost;
-RESET parallel_tuple_cost;
-RESET min_parallel_table_scan_size;
-RESET max_parallel_workers_per_gather;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 -- a table keeps them: bytes come back from text
 SELECT sketch::text::sketch = sketch AND book::text::fastop = book AND spec::text::sketch_spec = spec AS kept FROM serial;
 
 -- ---- models ----
-RESET client_min_messages;
+SET client_min_messages = notice;
 \set VERBOSITY terse
 SELECT train('topics', 'points', 'x', 4, options => '{"metric": "cosine", "quiet": true}');
 SET client_min_messages = warning;
@@ -173,6 +166,4 @@ SELECT sum((assign(cosine, ARRAY[1e-300, 0, 0, 0, 0, 0, 0, 1e-308]) IS NOT NULL)
 SELECT overlay(plain::text PLACING '80' FROM 15 FOR 2)::fastop FROM books;
 
 SELECT count(drop_model(model)) FROM models;
-DROP VIEW longer;
-DROP TABLE points, units, books, specs, serial, nowhere;
-DROP FUNCTION unit;
+DROP VIEW longer; DROP TABLE points, units, books, specs, serial, nowhere; DROP FUNCTION unit;

@@ -1,5 +1,4 @@
 -- models: what train, predict, drift, retrain and use_version promise
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 
 -- six planted clusters of 1000 rows; noise from a hash, so that every run is the same

@@ -93,5 +93,4 @@ SELECT l2_distance('{1,2}'::real[], '{1}'::real[]);
 SELECT l2_distance('{1,NaN}'::real[], '{1,2}'::real[]);
 SELECT nearest(op, '{1}'::real[], 1) FROM near_model;
 SELECT nearest(op, x, 0) FROM near_model, near_rows WHERE id = 1;
-DROP TABLE near_rows, near_kept, near_model;
-DROP FUNCTION near_neighbours, near_bucket_of;
+DROP TABLE near_rows, near_kept, near_model; DROP FUNCTION near_neighbours, near_bucket_of;

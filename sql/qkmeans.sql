@@ -1,5 +1,5 @@
 -- QK-means over a table and over collected rows
-SET extra_float_digits = 0;
+SET client_min_messages = notice; SET extra_float_digits = 0;
 CREATE FUNCTION learned(relation regclass, features name, k integer, options jsonb DEFAULT '{}') RETURNS fastop LANGUAGE sql
 	AS 'SELECT op FROM qkmeans_log(relation, features, k, options) ORDER BY iteration DESC LIMIT 1';
 
@@ -73,15 +73,9 @@ CREATE TABLE many AS SELECT ARRAY[i * 7919 % 1009, i * 10477 % 1013, i % 7 * 100
 ALTER TABLE many SET (parallel_workers = 3);
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE alone AS SELECT learned('many', 'x', 5) AS op;
-SET max_parallel_workers_per_gather = 3;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 3; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SELECT op = learned('many', 'x', 5) AS same FROM alone;
-RESET max_parallel_workers_per_gather;
-RESET parallel_setup_cost;
-RESET parallel_tuple_cost;
-RESET min_parallel_table_scan_size;
+RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 DROP TABLE many, alone;
 -- one factor that may hold every value holds the means, also of small clusters
 CREATE TABLE uneven AS SELECT CASE WHEN i <= 3 THEN ARRAY[1000 + i, 900 * i] ELSE ARRAY[i % 10, i % 7] END::real[] AS x FROM generate_series(1, 5000) i;
@@ -137,7 +131,4 @@ CREATE ROLE stranger;
 SET ROLE stranger;
 SELECT count(*) FROM fastclust.qkmeans_log('public."Rows"', 'the x', 2);
 RESET ROLE;
-DROP ROLE stranger;
-DROP VIEW half;
-DROP FUNCTION learned;
-DROP TABLE "Rows", run, learned, few, same, blobs, fitted, crossed;
+DROP ROLE stranger; DROP VIEW half; DROP FUNCTION learned; DROP TABLE "Rows", run, learned, few, same, blobs, fitted, crossed;

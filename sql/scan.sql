@@ -1,7 +1,5 @@
 -- scan_agg: all that a training wants of its rows in one pass, each part as its own aggregate has it
 \set ECHO none
-\set QUIET on
-SET client_min_messages = warning;
 CREATE SCHEMA of_scans;
 SET search_path = of_scans, public, fastclust, fastclust_internal;
 CREATE TABLE scanned AS

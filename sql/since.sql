@@ -1,5 +1,4 @@
 -- drift of tables that grow: windows of recent rows, baselines, values never seen
-SET client_min_messages = warning;
 CREATE TABLE sales (at date, id int, channel text, price float8, items int) PARTITION BY RANGE (at);
 DO $$
 BEGIN
@@ -68,5 +67,4 @@ SELECT s, messages(format('SELECT drift(''m'', since => %L)', s)) FROM unnest(AR
 SELECT messages($$SELECT drift('m', 'sales_1', since => '{"partition": "last"}')$$);
 SELECT messages($$SELECT drift('m', sketch => (SELECT training_sketch FROM model_versions WHERE model = 'm' AND version = 1), since => '{"partition": "last"}')$$);
 SELECT count(drop_model(m)) FROM unnest('{m,of a window,live}'::text[]) m;
-DROP TABLE sales, orders, windows, times, visits, before;
-DROP FUNCTION messages;
+DROP TABLE sales, orders, windows, times, visits, before; DROP FUNCTION messages;

@@ -1,5 +1,4 @@
 -- sketch_agg and merge_agg: exact in any order, grouping, plan and window
-SET client_min_messages = warning;
 
 -- deterministic rows: three clusters in the plane
 CREATE TABLE points AS
@@ -69,10 +68,7 @@ SELECT bool_and(moments(w.k) = moments(e.k)) AS sliding_merge FROM w, LATERAL (S
 SELECT sketch_agg(x, (SELECT s FROM spec)) = sketch_agg(x, (SELECT s FROM spec)) AS shared FROM points;
 
 -- partial aggregation under a scalar subquery
-SET max_parallel_workers_per_gather = 2;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 CREATE FUNCTION pg_temp.nodes_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE line text; nodes text[] := '{}';
 BEGIN
@@ -84,7 +80,6 @@ END $$;
 SELECT unnest(pg_temp.nodes_of('SELECT sketch_agg(x, (SELECT s FROM spec)) FROM points')) AS node;
 SELECT sketch_agg(x, (SELECT s FROM spec)) = (SELECT k FROM whole) AS parallel FROM points;
 RESET ALL;
-SET search_path = public, fastclust, fastclust_internal;
 
 -- many groups share the frequencies
 SELECT count(*) AS groups, sum(row_count(k)) AS rows FROM (SELECT sketch_agg(x, (SELECT s FROM spec)) k FROM points GROUP BY id) t;

@@ -1,5 +1,4 @@
 -- clusters that stay keep their numbers, whatever the units of a column that moves
-SET client_min_messages = warning;
 SELECT setseed(0.3);
 CREATE TABLE people AS
 SELECT i AS id, c * 10 + random() AS age, (ARRAY[72000, 63000, 18000, 36000, 37000])[c + 1] + 1000 * random() AS income

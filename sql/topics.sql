@@ -1,9 +1,5 @@
 -- topics named by the words of their texts; the name of a row's cluster
-\set QUIET on
-SET client_min_messages = warning;
-SET default_text_search_config = 'pg_catalog.english';
-CREATE SCHEMA of_topics;
-SET search_path = of_topics, public, fastclust;
+SET default_text_search_config = 'pg_catalog.english'; CREATE SCHEMA of_topics; SET search_path = of_topics, public, fastclust;
 \set QUIET off
 CREATE FUNCTION draw(i bigint, s bigint, n integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT ((hashint8extended(i, s) & 1048575) % n)::integer';
 -- twenty topics of eight words each, a third of a text; the others are of one vocabulary, by a power law, and stop words

@@ -1,8 +1,5 @@
 -- what train promises of its results: near the optimum, measured on all rows, stable
-\set QUIET on
-SET client_min_messages = warning;
-CREATE SCHEMA of_training;
-SET search_path = of_training, public, fastclust;
+CREATE SCHEMA of_training; SET search_path = of_training, public, fastclust;
 \set QUIET off
 SELECT setseed(0.25);
 -- five clusters that overlap a little, in the order of the table; new rows of the same law

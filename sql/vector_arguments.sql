@@ -1,7 +1,5 @@
 -- every function of a vector takes every type of vector, with the same answer; other types are errors
-SET client_min_messages = warning;
-CREATE SCHEMA vector_arguments;
-SET search_path = vector_arguments, public, fastclust, fastclust_internal;
+CREATE SCHEMA vector_arguments; SET search_path = vector_arguments, public, fastclust, fastclust_internal;
 
 CREATE DOMAIN place AS integer[] CHECK (cardinality(value) = 2);
 CREATE DOMAIN inner_place AS place;
@@ -159,17 +157,13 @@ SELECT count(*) FILTER (WHERE inlined(x) = predict('points', x)) AS inlined, cou
 -- ---- parallel plans, windows, sets ----
 CREATE TABLE many AS SELECT p.* FROM points p, generate_series(1, 200);
 ANALYZE many;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SELECT plan_has('"Partial Mode": "Partial"', format('SELECT sketch_agg(x::text, %L), lloyd_step_agg(%L, x::text) FROM many', :'spec', :'op')) AS parallel;
 SELECT sketch_agg(x::text, :'spec') = sketch_agg(x, :'spec') AS sketch, sketch_agg(x::text, :'spec', i) = sketch_agg(x, :'spec', i) AS weighted, (lloyd_step_agg(:'op', x::text)).next = (lloyd_step_agg(:'op', x)).next AS step,
        (lloyd_step_agg(:'op', x::text, i)).sse = (lloyd_step_agg(:'op', x, i)).sse AS weighted_step,
        sse_agg(:'op', x::text) = sse_agg(:'op', x) AS sse, simplified_silhouette_agg(:'op', x::text) = simplified_silhouette_agg(:'op', x) AS silhouette, davies_bouldin_agg(:'op', x::text) = davies_bouldin_agg(:'op', x) AS index
   FROM many;
-RESET parallel_setup_cost;
-RESET parallel_tuple_cost;
-RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 SELECT count(*) FILTER (WHERE a = b AND c = d) AS windows FROM (
     SELECT sketch_agg(x::text, spec) OVER w AS a, sketch_agg(x, spec) OVER w AS b, sse_agg(op, x::text) OVER w AS c, sse_agg(op, x) OVER w AS d FROM points, given WINDOW w AS (PARTITION BY g ORDER BY i)) q;
 SELECT count(*) FILTER (WHERE a = b) AS sets FROM (

@@ -1,5 +1,4 @@
 -- warnings of a careful colleague: each names a column and what to do; none on ordinary tables
-SET client_min_messages = warning;
 CREATE FUNCTION u(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT ((hashint8extended(i, s) & 1048575) + 0.5) / 1048576.0';
 CREATE FUNCTION normal(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT sqrt(-2 * ln(u(i, 2 * s))) * cos(2 * pi() * u(i, 2 * s + 1))';
 CREATE TABLE orders AS
@@ -48,5 +47,4 @@ SELECT drift('shufled');
 SELECT drop_model('al');
 SELECT retrain('nothing like it');
 SELECT count(drop_model(model)) FROM models WHERE model ~ '^(w|all|shuffled|ordinary)';
-DROP TABLE orders, shuffled, ordinary, tables, nothing;
-DROP FUNCTION normal, u;
+DROP TABLE orders, shuffled, ordinary, tables, nothing; DROP FUNCTION normal, u;

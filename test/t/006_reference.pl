@@ -1,10 +1,6 @@
 # docs/reference.md and the catalog hold each other: every public object has an entry with an example, and a comment.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
+use File::Basename qw(dirname);
 
 my $server = FastclustTest->new(extension => 1);
 open my $file, '<', dirname(__FILE__) . '/../../docs/reference.md' or die $!;

@@ -1,13 +1,9 @@
 # Every released version upgrades to this one, and this one to a made-up next version: the catalog is then that of a fresh installation,
 # and values of every kind stay as they were.  test/upgrade has the scripts of released versions (make freeze).  Differences that are
 # planted into this version's script try the comparison.
-use strict;
-use warnings;
+use FastclustTest;
 use File::Basename qw(dirname basename);
 use File::Copy qw(copy);
-use lib dirname(__FILE__);
-use Test::More;
-use FastclustTest;
 
 my $root = dirname(__FILE__) . '/../..';
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';

@@ -1,11 +1,7 @@
 # The pages run as they stand, read easily, and point at what is there; pg_cron runs the job that one of them schedules.
-use strict;
-use warnings;
+use FastclustTest;
 use File::Basename qw(basename dirname);
 use File::Temp qw(tempdir);
-use lib dirname(__FILE__);
-use Test::More;
-use FastclustTest;
 use Pages qw(read_file page_paths script run_page differences);
 
 my $root = dirname(__FILE__) . '/../..';

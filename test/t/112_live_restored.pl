@@ -1,9 +1,4 @@
 # Live sketches of restored, subscribed and busy tables: right, or an error; and writers hold nothing of them past their statement.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1, config => "wal_level = logical\nmax_prepared_transactions = 4\n");

@@ -1,9 +1,4 @@
 # Live sketches lend nobody's rights: no role reads rows through deltas, writes another's sketch, runs code as another or stops another's work.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest qw(as refused gives);
 
 my $server = FastclustTest->new(extension => 1);

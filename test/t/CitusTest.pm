@@ -4,7 +4,7 @@ package CitusTest;
 use strict;
 use warnings;
 use parent -norequire, 'FastclustTest';
-use FastclustTest;
+use FastclustTest ();
 
 my $config = <<'CONF';
 shared_preload_libraries = 'citus'

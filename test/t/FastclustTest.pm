@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use File::Basename qw(dirname);
 use Cwd qw(abs_path);
-use Exporter qw(import);
+use Exporter ();
 use IPC::Open3 qw(open3);
 use Scalar::Util qw(weaken);
 use Test::More ();
@@ -16,7 +16,19 @@ use Time::HiRes qw(time sleep);
 # SLOWNESS: how many times slower than usual the server is.
 our $patience = 0.3 * ($ENV{SLOWNESS} // 1);
 
+our @ISA = qw(Exporter);
 our @EXPORT_OK = qw(as refused gives crafted);
+
+# strict, warnings and Test::More come with it.
+sub import
+{
+	my $class = shift;
+
+	strict->import;
+	warnings->import;
+	Test::More->export_to_level(1);
+	$class->export_to_level(1, $class, @_);
+}
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
 
@@ -153,12 +165,12 @@ sub as
 	return $used->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
 }
 
-# The statement of a role must fail with this SQLSTATE.
+# The statement of a role must fail with this SQLSTATE, or a message like this.
 sub refused
 {
 	my ($role, $sql, $state, $name) = @_;
 	my ($status, $output, $messages) = as($role, $sql);
-	Test::More::like($messages, qr/ERROR:  $state:/, $name) or Test::More::diag("got: $output");
+	Test::More::like($messages, ref $state ? $state : qr/ERROR:  $state:/, $name) or Test::More::diag("got: $output");
 }
 
 # The statement of a role must print this, and no message.

@@ -1,18 +1,11 @@
 /* test_assignment.c - the assignment problem against all permutations; clusters that stay keep their numbers */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/assignment.h"
+#include "unit.h"
 
 static void
 match(const double *cost, size_t rows, size_t columns, int32_t *answer)
 {
-	fc_arena	arena = unit_arena();
-
-	fc_assignment(cost, rows, columns, &arena, answer);
-	unit_arena_free(&arena);
+	fc_assignment(cost, rows, columns, unit_work(), answer);
 }
 
 /* The cheapest of all pairings of rows from `row` on. */
@@ -81,17 +74,12 @@ test_planted(void)
 	for (size_t i = 0; i < k; i++)
 		wrong += answer[i] != (int32_t) ((i * 7 + 3) % k);
 	CHECK(wrong == 0, "%zu wrong", wrong);
-	free(cost);
-	free(answer);
 }
 
 static void
 renumber(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, int32_t *number)
 {
-	fc_arena	arena = unit_arena();
-
-	fc_match_clusters(old, k_old, new, k_new, d, &arena, number);
-	unit_arena_free(&arena);
+	fc_match_clusters(old, k_old, new, k_new, d, unit_work(), number);
 }
 
 /* One cluster leaps over its neighbours: these stay who they are. */
@@ -147,11 +135,9 @@ test_labels(void)
 {
 	const double counts[] = {0, 5, 9, 8, 0, 7, 0, 0, 0};
 	int32_t		number[3];
-	fc_arena	arena = unit_arena();
 
-	fc_match_labels(counts, 3, 3, &arena, number);
+	fc_match_labels(counts, 3, 3, unit_work(), number);
 	CHECK(number[0] == 2 && number[1] == 0 && number[2] == 1, "%d %d %d", number[0], number[1], number[2]);
-	unit_arena_free(&arena);
 }
 
 static void

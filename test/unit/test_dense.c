@@ -1,11 +1,6 @@
 /* test_dense.c - positive definite systems of more than one call, eigenvalues of matrices out of range */
-#include "unit.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "numerics/dense.h"
+#include "unit.h"
 
 #define ORDER	3100			/* one call of LAPACK no longer */
 
@@ -49,7 +44,6 @@ test_solve(void)
 	fill(a, x, n);
 	a[(n - 1) * n + n - 1] = -1.0;
 	CHECK(!fc_solve_positive(a, n, b, 1), "not positive definite");
-	free(a), free(x), free(b), free(solution);
 }
 
 /* Eigenvalues scale with the matrix, whose squares would leave the range of doubles. */
@@ -65,7 +59,6 @@ test_scaled_eigen(double unit)
 	fc_symmetric_eigen(a, 3, values, work, integers);
 	for (size_t i = 0; i < 3; i++)
 		CHECK(fabs(values[i] / unit - wanted[i]) <= 1e-14, "unit %g: %.17g, wanted %.17g", unit, values[i] / unit, wanted[i]);
-	free(work), free(integers);
 }
 
 int

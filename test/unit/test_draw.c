@@ -1,12 +1,7 @@
 /* test_draw.c - rows drawn from clusters: their shares, means and spreads; the same from the same seed */
-#include "unit.h"
-#include "operators.h"
-
-#include <math.h>
-#include <string.h>
-
 #include "operator/codebook.h"
 #include "operator/mixture.h"
+#include "operators.h"
 
 #define K 4
 #define D 3
@@ -19,19 +14,14 @@ static const double spreads[K] = {1, 2, 0, 4};
 static fc_status
 draw(uint64_t seed, const double *w, double *rows)
 {
-	fc_arena	arena = unit_arena();
 	fc_operator op;
 	double		most;
 	double		shares[K];
 	float	   *room;
-	fc_status	status;
 
-	view_codebook(FC_EUCLIDEAN, centroids, w, K, D, &arena, &op, &most);
-	room = malloc(fc_operator_scratch(&op) * sizeof(float));
-	status = fc_operator_draw(&op, spreads, seed, ROWS, (fc_scratch) {room, fc_operator_scratch(&op)}, shares, rows);
-	free(room);
-	unit_arena_free(&arena);
-	return status;
+	view_codebook(FC_EUCLIDEAN, centroids, w, K, D, unit_work(), &op, &most);
+	room = unit_uncleared(fc_operator_scratch(&op) * sizeof(float));
+	return fc_operator_draw(&op, spreads, seed, ROWS, (fc_scratch) {room, fc_operator_scratch(&op)}, shares, rows);
 }
 
 /* The cluster whose centroid is within 50 in each dimension. */
@@ -47,8 +37,8 @@ nearest(const double *row)
 int
 main(void)
 {
-	double	   *rows = malloc(ROWS * D * sizeof(double));
-	double	   *again = malloc(ROWS * D * sizeof(double));
+	double	   *rows = unit_uncleared(ROWS * D * sizeof(double));
+	double	   *again = unit_uncleared(ROWS * D * sizeof(double));
 	double		count[K + 1] = {0};
 	double		sum[K + 1] = {0};
 	double		squares[K + 1] = {0};
@@ -79,6 +69,5 @@ main(void)
 		CHECK(fabs(sum[j] / n) <= 5 * spreads[j] / sqrt(n), "mean of cluster %zu: %g", j, sum[j] / n);
 		CHECK(count[j] == 0 || fabs(sqrt(squares[j] / n) - spreads[j]) <= 5 * spreads[j] / sqrt(n), "spread of cluster %zu: %g", j, sqrt(squares[j] / n));
 	}
-	free(rows), free(again);
 	return unit_finish();
 }

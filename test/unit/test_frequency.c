@@ -42,14 +42,13 @@ static void
 test_law(fc_law law, bool structured, uint32_t n, double mean, double square, const double decile[3])
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = M, .law = law, .structured = structured, .sigma = 1, .seed = 5});
-	float	   *omega = malloc((size_t) M * n * sizeof(float));
-	double	   *radius = malloc(M * sizeof(double));
-	double	   *axis = calloc(n, sizeof(double));
-	fc_arena	arena = unit_arena();
+	float	   *omega = unit_uncleared((size_t) M * n * sizeof(float));
+	double	   *radius = unit_uncleared(M * sizeof(double));
+	double	   *axis = unit_alloc(n, sizeof(double));
 	double		sum = 0;
 	double		squares = 0;
 
-	fc_frequencies(spec, &arena, omega);
+	fc_frequencies(spec, unit_work(), omega);
 	for (size_t j = 0; j < M; j++)
 	{
 		double		r2 = 0;
@@ -72,7 +71,6 @@ test_law(fc_law law, bool structured, uint32_t n, double mean, double square, co
 		CHECK(fabs(radius[M * (1 + 4 * q) / 10] / decile[q] - 1) < 0.03, "law %d decile %d: %g", (int) law, q, radius[M * (1 + 4 * q) / 10]);
 	for (uint32_t i = 0; i < n; i++)
 		CHECK(fabs(axis[i] / (square / n) - 1) < (structured ? 0.25 : 0.1), "law %d axis %u carries %g", (int) law, i, axis[i] / (square / n));
-	free(spec), free(omega), free(radius), free(axis), unit_arena_free(&arena);
 }
 
 /* The fast transform of the kernel against the rows written out. */
@@ -86,14 +84,13 @@ test_structured_is_its_matrix(void)
 		uint32_t	n = sizes[s];
 		fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = 70, .law = FC_LAW_ADAPTED_RADIUS, .structured = true, .sigma = 1});
 		ready		made = make_ready(spec);
-		float	   *omega = malloc(70 * n * sizeof(float));
-		fc_arena	arena = unit_arena();
+		float	   *omega = unit_uncleared(70 * n * sizeof(float));
 		double	   *x = normal_rows(1, n, 1, 3);
 		fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, 1);
 		fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
 		double		re[140];
 
-		fc_frequencies(spec, &arena, omega);
+		fc_frequencies(spec, unit_work(), omega);
 		CHECK(fc_sketch_add(&made.prepared, &row, sketch) == FC_OK, "add");
 		fc_sketch_moments(sketch, re, re + 70);
 		for (size_t j = 0; j < 70; j++)
@@ -104,7 +101,6 @@ test_structured_is_its_matrix(void)
 				angle += (double) omega[j * n + i] * (x[i] - fc_spec_center(spec)[i]);
 			CHECK(fabs(cos(angle) - re[j]) < 3e-6 && fabs(sin(angle) - re[70 + j]) < 3e-6, "n %u frequency %zu", n, j);
 		}
-		free(spec), free(omega), free(x), free(sketch), unit_arena_free(&arena), unit_arena_free(&made.arena);
 	}
 }
 
@@ -125,7 +121,6 @@ test_pure(void)
 	CHECK(memcmp(a, b, sizeof(a)) == 0, "frequencies depend on their number or sigma");
 	CHECK(memcmp(a, c, sizeof(a)) != 0, "seed has no effect");
 	CHECK(!fc_spec_same(few, other) && fc_spec_same(few, few), "identity");
-	free(few), free(many), free(other);
 }
 
 int

@@ -1,6 +1,5 @@
 /* test_kernel_function.c - kernel values in blocks, products with K, random columns */
 #include "kernels.h"
-
 #include "rkhs/projection.h"
 #include "rkhs/values.h"
 
@@ -63,9 +62,8 @@ test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exac
 	double	   *x = random_rows(n, d, shift, n + d);
 	double	   *k = kernel_matrix(kernel, x, n, d);
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
-	fc_arena	arena = unit_arena();
 	fc_kernel_rows rows;
-	fc_status	status = fc_kernel_prepare(kernel, &input, exact, &arena, &rows);
+	fc_status	status = fc_kernel_prepare(kernel, &input, exact, unit_work(), &rows);
 	double	   *room = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(double));
 	float	   *block = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(float));
 
@@ -93,11 +91,6 @@ test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exac
 		}
 	for (size_t i = 0; i < n && status == FC_OK; i++)
 		CHECK(fabs(fc_kernel_diagonal(&rows, i) - k[i * n + i] / rows.scale) < tolerance, "diagonal %zu", i);
-	unit_arena_free(&arena);
-	free(x);
-	free(k);
-	free(room);
-	free(block);
 }
 
 static void
@@ -135,11 +128,6 @@ test_multiply(const fc_kernel *kernel, size_t n, size_t d, size_t c)
 	for (size_t i = 0; i < n * n; i++)
 		exact_square += k[i] * k[i] / rows.scale / rows.scale;
 	CHECK(fabs(square / exact_square - 1.0) < 1e-5, "||K||^2 = %g, exactly %g", square, exact_square);
-	unit_arena_free(&arena);
-	free(x);
-	free(k);
-	free(o);
-	free(w);
 }
 
 /* Values that no embedding could hold are refused; zero rows are not. */
@@ -163,10 +151,8 @@ test_ranges(void)
 	input.doubles = zero;
 	for (size_t i = 0; i < TEST_KERNELS; i++)
 	{
-		unit_arena_free(&arena);
 		CHECK(fc_kernel_prepare(&test_kernels[i], &input, false, &arena, &rows) == FC_OK, "zero rows: kernel %zu", i);
 	}
-	unit_arena_free(&arena);
 }
 
 /* Columns of the whole Hadamard matrix are orthogonal; choices are distinct, in order, and all there are when all are asked for. */
@@ -196,8 +182,6 @@ test_columns(void)
 	fc_choose_distinct(9, 12, 12, columns);
 	for (size_t s = 0; s < 12; s++)
 		CHECK(columns[s] == s, "column %zu of 12: %zu", s, columns[s]);
-	free(o);
-	free(part);
 }
 
 int

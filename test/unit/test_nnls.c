@@ -1,10 +1,6 @@
 /* test_nnls.c - non-negative least squares: optimality conditions, ranks, faults */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/dense.h"
+#include "unit.h"
 
 /* G = B B' / columns, b random: full rank when columns >= count */
 static void
@@ -31,8 +27,6 @@ random_problem(size_t count, size_t columns, uint64_t seed, double *gram, double
 		}
 		rhs[i] /= (double) columns;
 	}
-	free(b);
-	free(y);
 }
 
 /* x >= 0, y = G x - b >= 0, x'y = 0, each to tolerance */
@@ -66,10 +60,6 @@ test_optimality(size_t count, size_t columns, uint64_t seed, double tolerance)
 	fc_nnls(gram, rhs, count, &arena, x);
 	CHECK(arena.held == 0, "arena not released: %zu", arena.held);
 	check_optimal(count, gram, rhs, x, tolerance);
-	unit_arena_free(&arena);
-	free(gram);
-	free(rhs);
-	free(x);
 }
 
 /* Coinciding columns: the sum of their weights is what matters. */
@@ -79,12 +69,10 @@ test_duplicates(void)
 	double		gram[9] = {1, 1, 0, 1, 1, 0, 0, 0, 1};
 	double		rhs[3] = {2, 2, -1};
 	double		x[3];
-	fc_arena	arena = unit_arena();
 
-	fc_nnls(gram, rhs, 3, &arena, x);
+	fc_nnls(gram, rhs, 3, unit_work(), x);
 	CHECK(fabs(x[0] + x[1] - 2.0) < 1e-6, "sum %g", x[0] + x[1]);
 	CHECK(x[2] == 0.0, "x[2] = %g", x[2]);
-	unit_arena_free(&arena);
 }
 
 static int failures;
@@ -101,13 +89,11 @@ test_faults(void)
 	double		indefinite[4] = {1, 4, 4, 1};
 	double		rhs[2] = {1, 1};
 	double		x[2];
-	fc_arena	arena = unit_arena();
 
 	fc_numeric_failure = count_failure;
-	fc_nnls(indefinite, rhs, 2, &arena, x);
+	fc_nnls(indefinite, rhs, 2, unit_work(), x);
 	CHECK(failures > 0, "indefinite accepted");
 	fc_numeric_failure = NULL;
-	unit_arena_free(&arena);
 }
 
 int

@@ -1,12 +1,6 @@
 /* test_projection.c - a row times the basis of a projection: one chain of multiply-adds a column, on each instruction set */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "sketch/isa.h"
 #include "specs.h"
-#include "unit.h"
 
 /* Column r of the reduced coordinates of x, in the order of the dimensions. */
 static double
@@ -30,8 +24,8 @@ test_instruction_set(const char *name, fc_prepared *prepared, const double *x, c
 {
 	bool		plain = strcmp(name, "baseline") == 0;	/* may fuse, or not */
 	const double *reduced = prepared->projected;
-	float	   *y = calloc(prepared->n + FC_PAD, sizeof(float));
-	float	   *same = calloc(prepared->n, sizeof(float));
+	float	   *y = unit_alloc(prepared->n + FC_PAD, sizeof(float));
+	float	   *same = unit_alloc(prepared->n, sizeof(float));
 
 	prepared->isa = fc_sketch_isa_named(name);
 	if (prepared->isa != NULL)
@@ -51,7 +45,6 @@ test_instruction_set(const char *name, fc_prepared *prepared, const double *x, c
 		for (size_t r = 0; r < prepared->n; r++)
 			CHECK(y[r] == same[r], "%s: column of floats %zu of %zu: %.9g, expected %.9g", name, r, prepared->n, (double) y[r], reduced[r]);
 	}
-	free(y), free(same);
 }
 
 /* Of length 1. */
@@ -74,8 +67,8 @@ static void
 test_width(uint32_t d, uint32_t n)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = d, .reduced = n, .frequencies = 8, .law = FC_LAW_GAUSSIAN, .scaled = true, .sigma = 3});
-	double	   *x = malloc(d * sizeof(double));
-	float	   *floats = malloc(d * sizeof(float));
+	double	   *x = unit_uncleared(d * sizeof(double));
+	float	   *floats = unit_uncleared(d * sizeof(float));
 	fc_rng		rng = fc_rng_start(7, n);
 	ready		made;
 
@@ -88,7 +81,6 @@ test_width(uint32_t d, uint32_t n)
 	test_instruction_set("x86-64-v4", &made.prepared, x, floats);
 	test_instruction_set("x86-64-v3", &made.prepared, x, floats);
 	test_instruction_set("baseline", &made.prepared, x, floats);
-	free(x), free(floats), unit_arena_free(&made.arena), free(spec);
 }
 
 int

@@ -1,10 +1,6 @@
 /* test_scores.c - adjusted Rand index and normalised mutual information: known answers, identities */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "operator/contingency.h"
+#include "unit.h"
 
 #define MAX_CELLS 8
 
@@ -38,9 +34,7 @@ scores(const fc_cell *cells, size_t n, double *rand, double *information)
 	fc_arena	arena = unit_arena();
 
 	CHECK(fc_adjusted_rand(cells, n, &arena, rand) == FC_OK, "status");
-	unit_arena_free(&arena);
 	CHECK(fc_normalized_mutual_information(cells, n, &arena, information) == FC_OK, "status");
-	unit_arena_free(&arena);
 }
 
 static void

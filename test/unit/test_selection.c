@@ -1,8 +1,6 @@
 /* test_selection.c - rows parted about a place of their order: the property itself, in any order and with ties */
-#include "unit.h"
-
-#include "base/rng.h"
 #include "numerics/selection.h"
+#include "unit.h"
 
 #define D	3
 
@@ -40,7 +38,6 @@ check_parted(const float *x, const uint32_t *order, size_t n, size_t place, int 
 			parted = parted && x[order[low] * D] <= x[order[i] * D];
 	}
 	CHECK(parted, "shape %d n %zu place %zu", shape, n, place);
-	free(seen);
 }
 
 static void
@@ -61,7 +58,6 @@ test_shape(int shape, size_t n, size_t place)
 	fc_interrupt_check = NULL;
 	check_parted(x, order, n, place, shape);
 	CHECK(unit_checked <= 100, "shape %d n %zu place %zu: %ld interrupt checks", shape, n, place, unit_checked);
-	free(x), free(order);
 }
 
 int

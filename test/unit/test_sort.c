@@ -1,5 +1,4 @@
 /* test_sort.c - sorted, stable, a permutation; interrupt checks come often */
-#include "base/rng.h"
 #include "base/sort.h"
 #include "unit.h"
 
@@ -22,7 +21,6 @@ test_sorted(size_t n, uint64_t mask)
 	}
 	for (size_t i = 0; i < n; i++)
 		CHECK(seen[i] == 1, "n %zu: item %zu was lost", n, i);
-	free(items), free(scratch), free(seen);
 }
 
 static void
@@ -51,7 +49,6 @@ test_checks(void)
 	fc_sort(items, n, scratch);
 	fc_interrupt_check = NULL;
 	CHECK(unit_checked >= 2, "%ld interrupt checks", unit_checked);
-	free(items), free(scratch);
 }
 
 /* Rows of `kinds` values, the last of them rare. */
@@ -70,7 +67,6 @@ test_distinct(size_t n, size_t kinds)
 		fc_count_distinct(rows, n, 3 * sizeof(float), most, items, &distinct);
 		CHECK(distinct == (most < kinds ? most : kinds), "%zu of %zu kinds, up to %zu", distinct, kinds, most);
 	}
-	free(rows), free(items);
 }
 
 int

@@ -1,6 +1,5 @@
 /* test_spectral.c - features chosen from rows: clusters that are rings, bars and blobs */
 #include "kernels.h"
-
 #include "rkhs/map.h"
 
 #define N		1200
@@ -20,7 +19,6 @@ choose(const double *x, size_t k, choice *c)
 	c->s = (fc_spectral) {.landmark = c->landmark,.t = unit_alloc(fc_spectral_rank(k, MOST) * MOST, sizeof(double))};
 	fc_spectral_choose(x, N, 2, k, MOST, 3, &arena, &c->s);
 	CHECK(arena.held == 0, "arena");
-	unit_arena_free(&arena);
 }
 
 /* y = t kappa(U, x), of length 1 where asked for. */
@@ -85,7 +83,6 @@ test_shapes(size_t k, int shape)
 			CHECK(r % k == j ? cosine > 0.8 : cosine < 0.5, "shape %d, row %zu: cosine %g with cluster %zu", shape, r, cosine, j);
 		}
 	}
-	free(c.s.t), free(x);
 }
 
 /* Blobs are left to plain features, and so is one cluster, and more than are tried. */
@@ -109,7 +106,6 @@ test_plain(size_t k, size_t rank)
 			square += y[j] * y[j];
 		CHECK(fabs(square - 1.0) < 0.05, "row %zu: %g", r, square);
 	}
-	free(c.s.t), free(x);
 }
 
 static void
@@ -120,11 +116,8 @@ test_degenerate(void)
 
 	choose(x, 2, &c);
 	CHECK(!c.s.unit && c.s.landmarks == 1 && c.s.rank == 1, "equal rows");
-	free(c.s.t), free(x);
 	x = planted(2, 0);
 	choose(x, 2, &c);
-	free(c.s.t);
-	free(x);
 }
 
 int

@@ -209,7 +209,6 @@ $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_in
 gives('stranger', 'CREATE TABLE strange.alone (a int); DROP TABLE strange.alone', '', 'and tables where they may read none of our views');
 $server->query('GRANT SELECT ON fastclust_internal.own_live_sketches TO PUBLIC; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal FROM stranger');
 
-
 # ---- who writes a followed table may call nothing of ours ----
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO alice');
 my $writes = "INSERT INTO hers.times VALUES (ARRAY[3, 4], 'today'); INSERT INTO hers.mixed VALUES (1, 'red'); UPDATE hers.mixed SET colour = 'blue'; DELETE FROM hers.times WHERE x = '{1,2}'";

@@ -241,8 +241,7 @@ test_multiply(const fc_kernel *kernel, size_t n, size_t d, size_t c)
 
 			for (size_t j = 0; j < n; j++)
 				sum += k[i * n + j] * (double) o[j * c + s];
-			CHECK(fabs(sum / rows.scale - w[i * c + s]) < 2e-6 * (double) n, "w[%zu, %zu]: %g, exactly %g", i, s,
-				  w[i * c + s], sum / rows.scale);
+			CHECK(fabs(sum / rows.scale - w[i * c + s]) < 2e-6 * (double) n, "w[%zu, %zu]: %g, exactly %g", i, s, w[i * c + s], sum / rows.scale);
 		}
 	for (size_t i = 0; i < n * n; i++)
 		exact_square += k[i] * k[i] / rows.scale / rows.scale;
@@ -269,9 +268,7 @@ test_ranges(void)
 	CHECK(fabs((double) rows.x[0] - 1.0) < 1e-6, "not a unit row: %g", (double) rows.x[0]);
 	input.doubles = zero;
 	for (size_t i = 0; i < TEST_KERNELS; i++)
-	{
 		CHECK(fc_kernel_prepare(&test_kernels[i], &input, false, &arena, &rows) == FC_OK, "zero rows: kernel %zu", i);
-	}
 }
 
 /* Columns of the whole Hadamard matrix are orthogonal; choices are distinct, in order, and all there are when all are asked for. */

@@ -245,7 +245,7 @@ endif
 # Tests with a server: a private one on a unix socket, gone afterwards.
 PROVE_TESTS ?= $(sort $(wildcard test/t/*.pl))
 
-installcheck: export PGOPTIONS = -c search_path=public,fastclust,fastclust_internal
+installcheck: export PGOPTIONS = -c search_path=public,fastclust,fastclust_internal -c client_min_messages=warning
 regress:
 	tools/with-server.sh $(MAKE) installcheck PG_CONFIG="$(PG_CONFIG)"
 

@@ -97,11 +97,11 @@ def live(cursor):
 def life(nights, docs):
     day, version, ours, frozen = nights.T
     figure, axis = plt.subplots(figsize=(7.5, 3.6))
-    axis.plot(day, frozen, '.-', color=GREY, label='version 1 for ever')
+    axis.plot(day, frozen, '.-', color=GREY, label='version 1, never retrained')
     axis.plot(day, ours, '.-', color=BLUE, label='retrain_if_drifted every night')
     changes = [i for i in range(1, len(day)) if version[i] != version[i - 1]]
     for i, change in enumerate(changes):
-        axis.axvline(day[change], color=RED, lw=.8, ls=':', label='a new version serves' if i == 0 else None)
+        axis.axvline(day[change], color=RED, lw=.8, ls=':', label='a new version' if i == 0 else None)
     axis.set_xlabel('day')
     axis.set_ylabel('mean squared distance\nof the rows of the day')
     axis.set_ylim(0)

@@ -1,8 +1,5 @@
 -- clusters of even size
-\set QUIET on
-SET client_min_messages = warning;
-CREATE SCHEMA of_balance;
-SET search_path = of_balance, public, fastclust;
+CREATE SCHEMA of_balance; SET search_path = of_balance, public, fastclust;
 SELECT setseed(0.25) IS NULL AS seeded;
 -- sizes by a power law: twice the mean, where the largest cluster has 12 times the mean else
 CREATE TABLE even_places AS SELECT g, array_agg(random() ORDER BY i)::real[] AS center FROM generate_series(1, 256) g, generate_series(1, 8) i GROUP BY g;

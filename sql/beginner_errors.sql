@@ -1,5 +1,4 @@
 -- The first hour: what somebody new to fastclust gets wrong, and what it answers.
-SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE TABLE customers AS
 SELECT i AS id, 20 + i % 50 AS age, (1000 + i * 7919 % 4000)::numeric AS income, (ARRAY['DE', 'FR', 'IT'])[1 + i % 3] AS country, 'n' || i AS name, 1 AS planet, NULL::float8 AS mood, i % 900 AS shop,

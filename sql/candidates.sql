@@ -1,5 +1,4 @@
 -- candidates: versions that do not serve until use_version lets them
-SET client_min_messages = warning;
 CREATE TABLE cells AS
     SELECT i AS id, 'shop ' || i % 2 AS shop, i % 6 AS cell, ARRAY[i % 3 * 5 + sin(i), i % 2 * 5 + cos(i)]::real[] AS x, i % 3 * 5 + sin(i) AS a, i % 2 * 5 + cos(i) AS b
       FROM generate_series(1, 6000) i;
@@ -100,10 +99,7 @@ SELECT version, serves, k FROM model_versions WHERE model = 'live' ORDER BY 1;
 SELECT (SELECT verdict FROM drift('live', version => 2)) AS candidate, (SELECT count(*) FROM live_sketches WHERE model = 'live') AS kept;
 
 -- rights: of a model that one may read, any version that model_versions shows
-CREATE ROLE candidates_reader;
-CREATE ROLE candidates_stranger;
-GRANT SELECT ON cells TO candidates_reader, candidates_stranger;
-GRANT EXECUTE ON FUNCTION failure TO PUBLIC;
+CREATE ROLE candidates_reader; CREATE ROLE candidates_stranger; GRANT SELECT ON cells TO candidates_reader, candidates_stranger; GRANT EXECUTE ON FUNCTION failure TO PUBLIC;
 SELECT grant_model('kinds', 'candidates_reader');
 SET ROLE candidates_reader;
 SELECT count(predict('kinds', x, version => 9)) FROM cells;
@@ -139,9 +135,7 @@ SELECT statement, failure(statement) FROM unnest(ARRAY[
     $$SELECT retrain('live', '{"activate": false, "iterations": 2}')$$]) statement;
 
 SELECT count(drop_model(model)) FROM models;
-DROP TABLE cells, labels, moved;
-DROP ROLE candidates_reader, candidates_stranger;
-DROP FUNCTION failure;
+DROP TABLE cells, labels, moved; DROP ROLE candidates_reader, candidates_stranger; DROP FUNCTION failure;
 
 -- samples of groups are as large as they are to be, whatever the sizes of the groups
 CREATE TABLE unequal AS SELECT CASE WHEN i % 20 = 0 THEN 'few' ELSE 'many' END AS kind, ARRAY[i % 2 * 9 + sin(i), cos(i * 0.7)]::real[] AS x FROM generate_series(1, 40000) i;

@@ -1,5 +1,4 @@
 -- change_points: when did the rows of dated sketches change?
-SET client_min_messages = warning;
 SET timezone = 'UTC';
 CREATE FUNCTION noise(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS
     'SELECT (((hashint8extended(i, 4 * s) & 65535) + (hashint8extended(i, 4 * s + 1) & 65535) + (hashint8extended(i, 4 * s + 2) & 65535)
@@ -42,5 +41,4 @@ SELECT * FROM change_points('daily');
 SELECT * FROM change_points('SELECT s, at FROM daily');
 SELECT * FROM change_points('SELECT unknown(at), s FROM daily');
 SELECT drop_model('visits'), drop_model('wide');
-DROP TABLE visits, daily, weekly, wide;
-DROP FUNCTION noise, messages;
+DROP TABLE visits, daily, weekly, wide; DROP FUNCTION noise, messages;

@@ -1,5 +1,4 @@
 -- check_drift: every model of the caller, logged and notified, none retrained; relations that options name
-SET client_min_messages = warning;
 CREATE ROLE regress_watcher;
 CREATE SCHEMA shop;
 GRANT CREATE, USAGE ON SCHEMA shop TO regress_watcher;
@@ -44,5 +43,4 @@ SELECT n FROM models WHERE model = 'of another';
 SELECT count(drop_model(m)) FROM unnest('{orders,shops,gone,of another}'::text[]) m;
 DROP TABLE others;
 SET client_min_messages = error;
-DROP SCHEMA shop CASCADE;
-DROP ROLE regress_watcher;
+DROP SCHEMA shop CASCADE; DROP ROLE regress_watcher;

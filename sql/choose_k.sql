@@ -1,8 +1,5 @@
 -- the number of clusters: planted ones, clouds without any, and train with k NULL
-\set QUIET on
-SET client_min_messages = warning;
-CREATE SCHEMA of_choose_k;
-SET search_path = of_choose_k, public, fastclust;
+CREATE SCHEMA of_choose_k; SET search_path = of_choose_k, public, fastclust;
 \set QUIET off
 SELECT setseed(0.5);
 -- k round clusters of deviation 1 on a line along the axes in turn, neighbours 8 apart
@@ -19,8 +16,7 @@ SELECT k, verdict FROM choose_k('seven', '{a,b,c}'::name[], 12) WHERE verdict IS
 -- a row per k; cost falls but for what halves differ, gain is its fall, stability is between 0 and 1
 SELECT count(*) = count(DISTINCT k) AS once, min(k), max(k), count(verdict),
        bool_and(gain BETWEEN -0.05 AND 1) AS gains, bool_and(stability BETWEEN 0 AND 1.000001) AS stabilities,
-       count(*) FILTER (WHERE gain IS NULL OR stability IS NULL) AS first
-FROM choose_k('seven', 'x', 20);
+       count(*) FILTER (WHERE gain IS NULL OR stability IS NULL) AS first FROM choose_k('seven', 'x', 20);
 SELECT bool_and(abs(1 - (cost / before) ^ (1.0 / (k - k_before)) - gain) < 1e-9) AS gain_is_the_fall
 FROM (SELECT *, lag(cost) OVER (ORDER BY k) AS before, lag(k) OVER (ORDER BY k) AS k_before FROM choose_k('seven', 'x', 20)) t WHERE k > 1;
 -- the cost is that of rows not fitted to: near the noise at the planted k
@@ -93,5 +89,4 @@ SELECT k, verdict FROM choose_k('seven', 'x', 12) WHERE verdict IS NOT NULL;
 RESET ROLE;
 \set QUIET on
 SELECT drop_model(model) FROM models WHERE model IN ('by evidence', 'of few', 'trimmed') \g /dev/null
-DROP SCHEMA of_choose_k CASCADE;
-DROP ROLE regress_choose_k;
+DROP SCHEMA of_choose_k CASCADE; DROP ROLE regress_choose_k;

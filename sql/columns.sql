@@ -1,7 +1,5 @@
 -- rows given as columns: every type of numbers, NULLs, units, errors
-SET client_min_messages = warning;
-CREATE SCHEMA of_columns;
-SET search_path = of_columns, public, fastclust, fastclust_internal;
+CREATE SCHEMA of_columns; SET search_path = of_columns, public, fastclust, fastclust_internal;
 
 SELECT vector_in_units('{1,2}', '{2,4}', ARRAY[3, 10]) AS in_units, vector_in_units(NULL, NULL, ARRAY[3, 10]::real[]) AS as_it_is;
 -- units that differ from row to row
@@ -42,8 +40,7 @@ SELECT predict('columns', 1, NULL);
 -- a row by the names of its columns: their order does not matter, others are ignored, a NULL is treated as in training
 SELECT count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, c, d, e, f)) AS same,
        count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, c, d, e, COALESCE(f, (SELECT avg(f) FROM numbers)))) AS imputed,
-       count(predict('skipped', n)) AS not_skipped
-  FROM numbers n;
+       count(predict('skipped', n)) AS not_skipped FROM numbers n;
 SELECT count(*) FILTER (WHERE predict('columns', r) = predict('columns', n)) AS same, count(*) FILTER (WHERE predict_distance('columns', r) = predict_distance('columns', n)) AS same_distance,
        count(*) FILTER (WHERE anomaly('columns', r) = anomaly('columns', n)) AS same_anomaly
   FROM numbers n, LATERAL (SELECT n.f, n.e, n.d, 'other' AS other, n.c, n.b, n.a) r;
@@ -80,7 +77,7 @@ SET client_min_messages = warning;
 SELECT train('types', 'types', '{id}'::name[], 2, options => '{"kernel": "rbf(1)", "trim": 0.01}');
 SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0.01, "rank": null, "effort": "fast", "factors": {"method": "auto"}}');
 SELECT train('types', 'types', '{id}'::name[], 2, 'compressive', '{"trim": 0}');
-RESET client_min_messages;
+SET client_min_messages = notice;
 -- versions are listed in their order
 SELECT max(train('types', 'types', '{id}'::name[], 1, options => '{"quiet": true, "keep": 3}')) FROM generate_series(6, 11);
 SELECT use_version('types', 1);

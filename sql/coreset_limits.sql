@@ -1,5 +1,4 @@
 -- weighted samples and their limits: what is no variance and no share is refused
-SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 SET search_path = fastclust, fastclust_internal, public;
 CREATE TEMP TABLE heap AS SELECT i AS id, ARRAY[i % 7, i % 11]::float8[] AS x FROM generate_series(1, 100) i;

@@ -1,10 +1,8 @@
 -- decoders and their options: recovery of planted clusters, several sigmas, warm starts, covariances, errors
-SET client_min_messages = warning;
 
 -- five clusters in the plane, deviation 0.5 in each direction, deterministic rows
 CREATE TABLE truth AS SELECT i AS cluster, ARRAY[(ARRAY[0, 6, 0, 6, 3])[i + 1], (ARRAY[0, 0, 6, 6, 12])[i + 1]]::float8[] AS c FROM generate_series(0, 4) i;
-CREATE TABLE points AS
-SELECT i AS id, ARRAY[c[1] + 0.5 * sqrt(-2 * ln(u)) * cos(v), c[2] + 0.5 * sqrt(-2 * ln(u)) * sin(v)] AS x
+CREATE TABLE points AS SELECT i AS id, ARRAY[c[1] + 0.5 * sqrt(-2 * ln(u)) * cos(v), c[2] + 0.5 * sqrt(-2 * ln(u)) * sin(v)] AS x
 FROM (SELECT i, ((i * 0.6180339887498949) % 1.0) * 0.9999 + 0.00005 AS u, 2 * pi() * ((i * 0.7548776662466927) % 1.0) AS v FROM generate_series(1, 20000) i) t,
      LATERAL (SELECT c FROM truth WHERE cluster = i % 5) q;
 CREATE FUNCTION worst_miss(found float8[]) RETURNS float8 LANGUAGE sql AS $$
@@ -87,5 +85,4 @@ SELECT sketch_spec_agg(x, 5, '{"scales": [1, 0]}'::jsonb) FROM points WHERE id <
 -- fewer starts than centroids of the sample
 SELECT count(*) FROM decode((SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 200) FROM points)) FROM points), 2, 'clompr', '{"starts": 1}', (SELECT sketch_spec_agg(x, 200) FROM points));
 
-DROP FUNCTION worst_miss(float8[]);
-DROP TABLE truth, points, spec, kept, ladder;
+DROP FUNCTION worst_miss(float8[]); DROP TABLE truth, points, spec, kept, ladder;

@@ -1,5 +1,4 @@
 -- drift: how much rows changed, in which columns, the verdict, and what retrain_if_drifted does and notes
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 -- The rows of counts: the eight bytes behind a head of 36.
 CREATE OR REPLACE FUNCTION counted_rows(fastclust_internal.drift_counts) RETURNS bigint LANGUAGE sql AS $$
@@ -150,15 +149,13 @@ CREATE TABLE before_renaming AS TABLE places;
 SELECT rename_model('m', 'renamed');
 -- whatever versions there are, one row is written
 SELECT p = b AS same_places FROM places p, before_renaming b;
-DROP VIEW places;
-DROP TABLE before_renaming;
+DROP VIEW places; DROP TABLE before_renaming;
 SELECT count(*) > 5 AS kept FROM drift_log WHERE model = 'renamed';
 SELECT drop_model('renamed');
 SELECT count(*) FROM drift_log WHERE model = 'renamed';
 SELECT count(drop_model(model)) FROM models WHERE model IN ('wide', 'groups', 'equal', 'answers', 'one', 'tiny', 'sixty', 'projected', 'from a sketch');
 DROP VIEW fewer, later, moved, wider, tied, first_half, by_half, slightly, training, same, sixty_rare, sixty_new, sixty_pair, sixty_parts, sixty_same, sixty_train;
-DROP TABLE base, deviations, wide, equal, answers, far, few, tiny, sixty;
-DROP FUNCTION noise, messages;
+DROP TABLE base, deviations, wide, equal, answers, far, few, tiny, sixty; DROP FUNCTION noise, messages;
 
 -- of very many rows a share is sketched and counted; n tells of all
 CREATE UNLOGGED TABLE drift_of_many AS SELECT ARRAY[sin(i), i % 7]::real[] AS x FROM generate_series(1, 300000) i;
@@ -180,5 +177,4 @@ CREATE VIEW tenants_again AS SELECT i % 20 AS t, ARRAY[i % 20 * 100 + hashint4ex
 SELECT verdict, count(*), min(effect) > 1 AS own, bool_and(columns -> 0 ->> 'name' = 'x[1]') AS named FROM drift('tenants', 'tenants_later', by => 'group') GROUP BY 1;
 SELECT verdict, count(*) FROM drift('tenants', 'tenants_again', by => 'group') GROUP BY 1;
 SELECT drop_model('tenants');
-DROP VIEW tenants_later, tenants_again;
-DROP TABLE tenants;
+DROP VIEW tenants_later, tenants_again; DROP TABLE tenants;

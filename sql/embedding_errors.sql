@@ -1,5 +1,4 @@
 -- Mistakes in what makes embeddings into clusters: each error names the value, what may be, and what to do.
-SET client_min_messages = warning;
 CREATE TABLE rows AS SELECT i AS id, i % 2 AS half, ARRAY[i % 7, i % 5]::real[] AS x FROM generate_series(1, 400) i;
 
 -- an option that is null is not given

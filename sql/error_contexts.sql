@@ -1,5 +1,4 @@
 -- an error says what is wrong and where the user's own code was, not how fastclust is built
-SET client_min_messages = warning;
 CREATE TABLE points AS SELECT i AS id, i % 2 AS half, ARRAY[i % 5, i / 10]::real[] AS x FROM generate_series(1, 100) i;
 SELECT train('kinds', 'points', 'x', 3), train('halves', 'points', 'x', 2, options => '{"group_by": "half"}');
 
@@ -87,7 +86,6 @@ SET client_min_messages = debug1;
 SELECT cluster_rules('kinds', 0);
 \set VERBOSITY default
 RESET client_min_messages;
-DROP VIEW broken;
-DROP FUNCTION nightly, caught;
+DROP VIEW broken; DROP FUNCTION nightly, caught;
 SELECT drop_model('kinds'), drop_model('halves');
 DROP TABLE points;

@@ -1,8 +1,6 @@
 -- features that are none, or no list: the same error wherever they are given
-SET client_min_messages = warning;
 \set SHOW_CONTEXT never
-CREATE SCHEMA of_no_features;
-SET search_path = of_no_features, public, fastclust;
+CREATE SCHEMA of_no_features; SET search_path = of_no_features, public, fastclust;
 CREATE TABLE numbers AS SELECT i AS a, i % 7 AS b, ARRAY[i, i % 7]::real[] AS x FROM generate_series(1, 100) i;
 CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
 CREATE FUNCTION error_of(call text) RETURNS text LANGUAGE plpgsql AS $$

@@ -1,5 +1,4 @@
 -- Levels of clusters, Ward's tree of them, and small clusters merged.
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 -- sixteen clusters, four by four
 CREATE TABLE nested AS
@@ -78,8 +77,7 @@ SELECT merge_small_clusters(model_operator('tree'), 2);
 SELECT report('tree', false) LIKE '%<section id="tree">%' AS drawn, cardinality(string_to_array(report('tree', false), '<path class="line"')) - 1 AS lines;
 
 -- rights: whoever may read the model
-CREATE ROLE hierarchy_reader;
-GRANT USAGE ON SCHEMA public TO hierarchy_reader;
+CREATE ROLE hierarchy_reader; GRANT USAGE ON SCHEMA public TO hierarchy_reader;
 SET ROLE hierarchy_reader;
 SELECT * FROM cluster_tree('tree');
 SELECT predict_path('tree', '{1,2}'::real[]);
@@ -91,5 +89,4 @@ SELECT cardinality(predict_path('tree', '{1,2}'::real[])) AS path;
 RESET ROLE;
 SELECT drop_model(model) FROM (VALUES ('tree'), ('flat'), ('deep'), ('line'), ('joined'), ('of groups')) v(model);
 REVOKE USAGE ON SCHEMA public FROM hierarchy_reader;
-DROP TABLE nested, sided, line;
-DROP ROLE hierarchy_reader;
+DROP TABLE nested, sided, line; DROP ROLE hierarchy_reader;

@@ -1,5 +1,4 @@
 -- import_model: centroids from anywhere become a model with versions, names, drift and a report
-SET client_min_messages = warning;
 CREATE TABLE orders AS
 SELECT i AS id, (i % 3) * 10 + sin(i) AS a, (i % 2) * 100 + 5 * cos(i) AS b, CASE WHEN i % 5 = 0 THEN 'web' ELSE 'shop' END AS channel,
        ARRAY[(i % 3) * 10 + sin(i), (i % 2) * 5 + cos(i)]::real[] AS x FROM generate_series(1, 6000) i;
@@ -56,5 +55,4 @@ SELECT s, messages(s) FROM unnest(ARRAY[$$SELECT merge_clusters('moving', '{1}')
     $$SELECT merge_clusters('moving', NULL)$$, $$SELECT merge_clusters('none', '{1,2}')$$, $$SELECT pin_cluster('moving', 4)$$, $$SELECT pin_cluster('moving', NULL)$$,
     $$SELECT pin_cluster('moving', 3), retrain('moving', '{"k": 2}')$$, $$SELECT pin_cluster('moving', 3), retrain('moving', '{"method": "compressive"}')$$]) s;
 SELECT count(drop_model(model)) FROM models WHERE model IN ('vectors', 'operator', 'columns', 'mixed', 'directions', 'moving');
-DROP TABLE orders, moving, was;
-DROP FUNCTION messages;
+DROP TABLE orders, moving, was; DROP FUNCTION messages;

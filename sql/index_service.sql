@@ -1,5 +1,4 @@
 -- Centroids for an index built elsewhere, and the health of an index.
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 CREATE TABLE items AS
     SELECT i AS id, (SELECT array_agg((6 * sin((i % 40 + 1) * j * 0.7) + sin(i * 1.3 * j + j) + cos(i * 0.37 * j))::real ORDER BY j) FROM generate_series(1, 12) j) AS x
@@ -24,8 +23,7 @@ UPDATE items SET bucket = predict('cells', x);
 VACUUM ANALYZE items;
 SELECT abs(recall - (SELECT avg((t.bucket = ANY (nearest(model_operator('cells'), q.x, 2)))::integer)
                        FROM items q CROSS JOIN LATERAL (SELECT i.bucket FROM items i WHERE i.id <> q.id ORDER BY l2_distance(i.x, q.x) LIMIT 10) t
-                      WHERE q.id % 100 = 0)) < 0.05 AS agrees
-  FROM model_versions WHERE model = 'cells';
+                      WHERE q.id % 100 = 0)) < 0.05 AS agrees FROM model_versions WHERE model = 'cells';
 
 -- health: nothing has changed
 CREATE TABLE builds AS SELECT sketch_agg(x, (SELECT model_spec('cells'))) AS s FROM items;
@@ -88,5 +86,4 @@ SET ROLE index_reader;
 SELECT verdict FROM index_health('items', 'x');
 RESET ROLE;
 SELECT drop_model('cells'), drop_model('levels');
-DROP TABLE items, builds, changed, followed, plain, plain_build, empty_items;
-DROP ROLE index_reader;
+DROP TABLE items, builds, changed, followed, plain, plain_build, empty_items; DROP ROLE index_reader;

@@ -1,9 +1,7 @@
 -- write_labels: the clusters of all rows, written to a table
-SET client_min_messages = warning;
 CREATE TABLE orders AS
 SELECT i AS id, ARRAY[i % 3 * 5 + (i * 7919 % 101) / 101.0, i % 5]::real[] AS x, CASE i % 2 WHEN 0 THEN 'even' ELSE 'odd' END AS kind,
-       CASE WHEN i % 11 > 0 THEN i % 7 * 2.0 END AS amount, (ARRAY['web', 'shop', 'phone'])[1 + i % 3] AS channel
-  FROM generate_series(1, 3000) i;
+       CASE WHEN i % 11 > 0 THEN i % 7 * 2.0 END AS amount, (ARRAY['web', 'shop', 'phone'])[1 + i % 3] AS channel FROM generate_series(1, 3000) i;
 INSERT INTO orders VALUES (3001, NULL, 'odd', NULL, NULL), (3002, '{1,2}', NULL, 3, 'web'), (3003, '{0,0}', 'even', 1, NULL);
 ALTER TABLE orders ADD PRIMARY KEY (id);
 ANALYZE orders;
@@ -32,14 +30,10 @@ SELECT 'cosine', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM pre
 SELECT 'kernel', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('kernel', t.x)) AS others, count(l.cluster) FROM again_kernel l JOIN orders t USING (id) UNION ALL
 SELECT 'product', count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('product', t.x)) AS others, count(l.cluster) FROM again_product l JOIN orders t USING (id) ORDER BY 1;
 -- by workers too
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SELECT write_labels('columns', 'orders', 'labels_by_workers', '{"name": true}');
 SELECT count(*), count(*) FILTER (WHERE w.cluster IS DISTINCT FROM l.cluster) AS others FROM labels_by_workers w JOIN labels_of_columns l USING (id);
-RESET parallel_setup_cost;
-RESET parallel_tuple_cost;
-RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 
 -- numbers with NULLs, and none; names that look like formats
 CREATE TABLE "100 %s" AS SELECT id, amount AS "%s", id % 7 AS b, amount::numeric AS n, channel || '%L' AS c FROM orders WHERE id <= 3000;
@@ -199,5 +193,4 @@ SELECT fastclust_internal.label_query(jsonb_populate_record(ROW(v.*)::fastclust_
 SELECT count(drop_model(model)) FROM models;
 DROP TABLE orders, labels_of_vectors, labels_of_cosine, labels_of_groups, labels_of_columns, labels_of_skipped, labels_of_kernel, labels_of_product, labels_of_some, labels_by_workers,
     "100 %s", of_1, of_2, of_3, some_labels, named, "Labels of kinds", recent_labels, strict, parts, counted, dropped, wide, wide_labels, no_labels, days, visits, visit_labels, before CASCADE;
-DROP MATERIALIZED VIEW stored;
-DROP FUNCTION written, count_row, followed;
+DROP MATERIALIZED VIEW stored; DROP FUNCTION written, count_row, followed;

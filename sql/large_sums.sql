@@ -1,8 +1,5 @@
 -- Lloyd scans whose sums no value holds: one process adds them up
-\set QUIET on
-SET client_min_messages = warning;
-CREATE SCHEMA of_large_sums;
-SET search_path = of_large_sums, public, fastclust;
+CREATE SCHEMA of_large_sums; SET search_path = of_large_sums, public, fastclust;
 CREATE TABLE wide_rows AS
   SELECT i AS id, (SELECT array_agg(sin(i % 60 * j) + 0.1 * sin(i * 0.7 * j + j)) FROM generate_series(1, 32) j)::real[] AS v FROM generate_series(1, 3000) i;
 ANALYZE wide_rows;

@@ -1,9 +1,6 @@
 -- live sketches: what they count, what they refuse, what they notice
-SET client_min_messages = warning;
-CREATE TABLE visits AS
-    SELECT i AS id, 'shop ' || i % 3 AS shop, timestamptz '2026-01-05 12:00+00' + i * interval '6 hours' AS at,
-           ARRAY[i % 7, i % 11 + 0.25]::real[] AS x, i::float8 AS a, i % 13 AS b, 'note' AS note
-      FROM generate_series(1, 200) i;
+CREATE TABLE visits AS SELECT i AS id, 'shop ' || i % 3 AS shop, timestamptz '2026-01-05 12:00+00' + i * interval '6 hours' AS at,
+           ARRAY[i % 7, i % 11 + 0.25]::real[] AS x, i::float8 AS a, i % 13 AS b, 'note' AS note FROM generate_series(1, 200) i;
 CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
 -- the sketch of now has the rows of a scan, to the last bit
 CREATE FUNCTION exact() RETURNS boolean LANGUAGE sql STABLE AS $$
@@ -176,10 +173,7 @@ SELECT current_sketch('plain', 'red', half_life => '7 days');
 SELECT current_sketch('grouped', 'none') IS NULL AS none;
 
 -- rights are those of the table
-CREATE ROLE live_writer;
-CREATE ROLE live_reader;
-GRANT INSERT, TRUNCATE ON visits TO live_writer;
-GRANT SELECT (x) ON visits TO live_reader;
+CREATE ROLE live_writer; CREATE ROLE live_reader; GRANT INSERT, TRUNCATE ON visits TO live_writer; GRANT SELECT (x) ON visits TO live_reader;
 SET ROLE live_writer;
 INSERT INTO visits (id, x) VALUES (3001, '{4,4}');
 SELECT current_sketch('plain');
@@ -198,8 +192,7 @@ RESET ROLE;
 SELECT exact();
 
 -- nobody's code runs as another: a condition past keep_sketch, a scan for somebody else
-CREATE ROLE live_owner;
-GRANT CREATE ON SCHEMA public TO live_owner;
+CREATE ROLE live_owner; GRANT CREATE ON SCHEMA public TO live_owner;
 SET ROLE live_owner;
 CREATE TABLE trap (x real[]);
 CREATE FUNCTION who(i integer) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$BEGIN RAISE NOTICE 'run by %', current_user; RETURN true; END$$;
@@ -228,14 +221,10 @@ DROP ROLE live_owner;
 SELECT name FROM live_sketches ORDER BY 1;
 SELECT drop_sketch('plain'), drop_sketch('grouped');
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'visits'::regclass AND NOT tgisinternal;
-DROP TABLE visits;
-DROP FUNCTION exact, deltas;
-DROP TABLE made;
-DROP ROLE live_writer, live_reader;
+DROP TABLE visits; DROP FUNCTION exact, deltas; DROP TABLE made; DROP ROLE live_writer, live_reader;
 
 -- check_sketch of one group, of one bucket: exact for those, whatever the others are
-CREATE SCHEMA of_live_checks;
-SET search_path = of_live_checks, public, fastclust;
+CREATE SCHEMA of_live_checks; SET search_path = of_live_checks, public, fastclust;
 CREATE TABLE visits AS
     SELECT i AS id, 'shop ' || i % 3 AS shop, timestamptz '2026-01-05 12:00+00' + i * interval '6 hours' AS at, ARRAY[i % 7, i % 11 + 0.25]::real[] AS x
       FROM generate_series(1, 200) i;

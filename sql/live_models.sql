@@ -1,13 +1,11 @@
 -- live models: drift and retrain take the live sketch in place of a scan
-SET client_min_messages = warning;
 -- The rows of counts: the eight bytes behind a head of 36.
 CREATE OR REPLACE FUNCTION counted_rows(fastclust_internal.drift_counts) RETURNS bigint LANGUAGE sql AS $$
     SELECT sum(get_byte(b, i)::bigint << 8 * (i - 36))::bigint FROM decode(substr($1::text, 3), 'hex') b, generate_series(36, 43) i
 $$;
 CREATE TABLE orders AS
     SELECT i AS id, 'shop ' || i % 3 AS shop, ARRAY[(i % 4) * 5 + sin(i), (i % 2) * 3 + cos(i)]::real[] AS x, (i % 4) * 5 + sin(i) AS a, (i % 2) * 3 + cos(i) AS b,
-           CASE WHEN i % 100 <> 0 THEN 'kind ' || i % 2 END AS kind
-      FROM generate_series(1, 6000) i;
+           CASE WHEN i % 100 <> 0 THEN 'kind ' || i % 2 END AS kind FROM generate_series(1, 6000) i;
 SELECT train('vectors', 'orders', 'x', 4, options => '{"live": true}');
 SELECT train('columns', 'orders', ARRAY['a', 'b', 'kind'], 4, options => '{"live": true, "where": "id > 10"}');
 SELECT train('shops', 'orders', 'x', 4, 'compressive', '{"live": true, "group_by": "shop"}');
@@ -99,9 +97,7 @@ INSERT INTO visits VALUES (1, 'page 1', '2026-03-08 12:00+00', 1, 1, '{0,0,0}');
 SELECT retrain('visits');
 SELECT retrain('visits', '{"k": 1}'), (drift('visits')).verdict;
 SELECT count(drop_model(name)) FROM live_sketches WHERE relation = 'visits'::regclass;
-DROP VIEW compared;
-DROP FUNCTION counts_of, scanned_counts;
-DROP TABLE visits;
+DROP VIEW compared; DROP FUNCTION counts_of, scanned_counts; DROP TABLE visits;
 
 -- what has lost its table is told, and rows are read
 ALTER TABLE orders DISABLE TRIGGER USER;
@@ -135,8 +131,7 @@ SELECT row_count(current_sketch('points'));
 SELECT retrain('columns', '{"live": false}');
 SELECT drop_model('points');
 SELECT name FROM live_sketches;
-CREATE ROLE live_analyst;
-GRANT SELECT ON orders TO live_analyst;
+CREATE ROLE live_analyst; GRANT SELECT ON orders TO live_analyst;
 SELECT grant_model('shops', 'live_analyst');
 SET ROLE live_analyst;
 SELECT train('mine', 'orders', 'x', 4, options => '{"live": true}');
@@ -148,19 +143,14 @@ SELECT train('late', 'orders', 'x', 4, options => '{"live": true}');
 ROLLBACK;
 SELECT drop_model('shops'), drop_model('columns');
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'orders'::regclass;
-DROP TABLE orders, without, before;
-DROP FUNCTION scans;
-DROP ROLE live_analyst;
+DROP TABLE orders, without, before; DROP FUNCTION scans; DROP ROLE live_analyst;
 
 -- choose_k of a live sketch: the number of clusters of now, without a scan
-CREATE SCHEMA of_live_choice;
-SET search_path = of_live_choice, public, fastclust;
+CREATE SCHEMA of_live_choice; SET search_path = of_live_choice, public, fastclust;
 SELECT setseed(0.5);
 CREATE FUNCTION normal() RETURNS float8 LANGUAGE sql VOLATILE AS 'SELECT sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())';
-CREATE TABLE orders AS
-    SELECT i AS id, ARRAY[10 * (i % 3) + normal(), 9 * (i % 3 % 2) + normal()]::real[] AS x,
-           10.0 * (i % 3) + random() AS a, 5 * (i % 3 % 2) + random() AS b
-      FROM generate_series(1, 6000) i;
+CREATE TABLE orders AS SELECT i AS id, ARRAY[10 * (i % 3) + normal(), 9 * (i % 3 % 2) + normal()]::real[] AS x,
+           10.0 * (i % 3) + random() AS a, 5 * (i % 3 % 2) + random() AS b FROM generate_series(1, 6000) i;
 SELECT train('vectors', 'orders', 'x', 12, 'compressive', '{"live": true, "quiet": true}');
 SELECT train('columns', 'orders', ARRAY['a', 'b'], 12, 'compressive', '{"live": true, "quiet": true, "where": "id > 10"}');
 -- scans of one transaction, which no other process reports
@@ -189,21 +179,16 @@ SELECT * FROM choose_k('orders', 'x', 1, '{"live": true}');
 TRUNCATE orders;
 SELECT * FROM choose_k('orders', 'x', 6, '{"live": true}');
 -- a live sketch is there for who may read its columns
-CREATE ROLE live_stranger;
-GRANT USAGE ON SCHEMA of_live_choice TO live_stranger;
+CREATE ROLE live_stranger; GRANT USAGE ON SCHEMA of_live_choice TO live_stranger;
 SET ROLE live_stranger;
 SELECT * FROM choose_k('orders', 'x', 6, '{"live": true}');
 RESET ROLE;
 SELECT drop_model('vectors'), drop_model('columns');
-DROP SCHEMA of_live_choice CASCADE;
-DROP ROLE live_stranger;
+DROP SCHEMA of_live_choice CASCADE; DROP ROLE live_stranger;
 
 -- a model has one live sketch at most, whoever claims it and whatever becomes of its table
-CREATE SCHEMA of_live_claims;
-SET search_path = of_live_claims, public, fastclust;
-CREATE ROLE live_claims_alice;
-CREATE ROLE live_claims_bob;
-GRANT ALL ON SCHEMA of_live_claims TO live_claims_alice, live_claims_bob;
+CREATE SCHEMA of_live_claims; SET search_path = of_live_claims, public, fastclust;
+CREATE ROLE live_claims_alice; CREATE ROLE live_claims_bob; GRANT ALL ON SCHEMA of_live_claims TO live_claims_alice, live_claims_bob;
 SET ROLE live_claims_alice;
 CREATE TABLE hers AS SELECT i AS id, ARRAY[i % 7, i % 11]::real[] AS x FROM generate_series(1, 300) i;
 CREATE TABLE given AS TABLE hers;
@@ -255,12 +240,10 @@ SELECT drop_sketch(name) FROM live_sketches;
 RESET ROLE;
 SELECT drop_model('renamed');
 SELECT count(*) FROM live_sketches;
-DROP SCHEMA of_live_claims CASCADE;
-DROP ROLE live_claims_alice, live_claims_bob;
+DROP SCHEMA of_live_claims CASCADE; DROP ROLE live_claims_alice, live_claims_bob;
 
 -- scans of a live model of method compressive: a notice when a retraining leaves them out
-CREATE SCHEMA of_live_scans;
-SET search_path = of_live_scans, public, fastclust;
+CREATE SCHEMA of_live_scans; SET search_path = of_live_scans, public, fastclust;
 CREATE TABLE orders AS SELECT i AS id, ARRAY[(i % 4) * 5 + sin(i), (i % 2) * 3 + cos(i)]::real[] AS x FROM generate_series(1, 3000) i;
 SELECT train('plain', 'orders', 'x', 4, 'compressive', '{"live": true, "quiet": true}');
 SELECT train('scanned', 'orders', 'x', 4, 'compressive', '{"live": true, "iterations": 2}');
@@ -279,8 +262,7 @@ SELECT drop_model(m.model) FROM models m WHERE m.model IN ('plain', 'scanned', '
 DROP SCHEMA of_live_scans CASCADE;
 
 -- retrain_if_drifted after DDL: rows are read where the live sketch is lost, and what they train is followed again
-CREATE SCHEMA of_live_altered;
-SET search_path = of_live_altered, public, fastclust;
+CREATE SCHEMA of_live_altered; SET search_path = of_live_altered, public, fastclust;
 CREATE TABLE orders AS SELECT i AS id, (i % 4) * 10 + sin(i) AS a, (i % 3) * 7 + cos(i) AS b, 'note ' || i % 5 AS note FROM generate_series(1, 20000) i;
 SELECT train('altered', 'orders', ARRAY['a', 'b'], 12, options => '{"live": true, "quiet": true}');
 ALTER TABLE orders ADD more integer DEFAULT 1, ALTER note TYPE varchar(20);

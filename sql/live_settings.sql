@@ -1,8 +1,6 @@
 -- settings of a session that change how text is read or written change nothing of what is counted, nor what a stored condition means
-SET client_min_messages = warning;
 \set SHOW_CONTEXT never
-CREATE SCHEMA of_live_settings;
-SET search_path = of_live_settings, public, fastclust;
+CREATE SCHEMA of_live_settings; SET search_path = of_live_settings, public, fastclust;
 CREATE TABLE "Visits" (id integer, at timestamptz, raw bytea, words text[], price money, "Kind" text, x real[], a float8);
 CREATE FUNCTION more(begins integer) RETURNS void LANGUAGE sql AS $$
     INSERT INTO "Visits" SELECT i, '2026-01-05 12:00+00'::timestamptz + i * interval '1 hour', decode(CASE WHEN i % 2 = 0 THEN '5c61' ELSE '62' END, 'hex'),
@@ -16,9 +14,7 @@ INSERT INTO conditions VALUES ('bytes', $$raw = '\x5c61'$$), ('nulls', $$words =
     ('times', $$at >= '2026-01-06 05:00+00' AND at - at < '1 day 2 hours'$$);
 SELECT name, keep_sketch(name, '"Visits"', 'x', (SELECT s FROM made), jsonb_build_object('where', condition, 'group_by', 'Kind', 'bucket', 'at')) FROM conditions ORDER BY name;
 SELECT train('model of ' || name, '"Visits"', 'x', 2, 'compressive', jsonb_build_object('where', condition, 'live', name < 'n', 'quiet', true)) FROM conditions WHERE name <> 'quotes' ORDER BY name;
-CREATE ROLE live_settings_writer;
-GRANT USAGE ON SCHEMA of_live_settings TO live_settings_writer;
-GRANT INSERT ON "Visits" TO live_settings_writer;
+CREATE ROLE live_settings_writer; GRANT USAGE ON SCHEMA of_live_settings TO live_settings_writer; GRANT INSERT ON "Visits" TO live_settings_writer;
 -- every setting that any role may set, of client formats and of what is read in statements: each value it has
 CREATE TABLE tried (setting text, value text, n integer);
 CREATE FUNCTION others(setting text, kind text, offered text[]) RETURNS SETOF text LANGUAGE sql AS $$
@@ -48,13 +44,8 @@ $$;
 SELECT count(DISTINCT setting) > 10 AS many, bool_or(setting = 'quote_all_identifiers') AS quotes, bool_or(setting = 'standard_conforming_strings') AS strings,
        bool_or(setting = 'bytea_output') AS bytes, bool_or(setting = 'array_nulls') AS nulls FROM tried;
 -- the same texts mean the same when they come in such a session, and in one of another money
-SET standard_conforming_strings = off;
-SET escape_string_warning = off;
-SET array_nulls = off;
-SET bytea_output = escape;
-SET quote_all_identifiers = on;
-SET transform_null_equals = on;
-SET timezone = 'Asia/Kolkata';
+SET standard_conforming_strings = off; SET escape_string_warning = off; SET array_nulls = off; SET bytea_output = escape; SET quote_all_identifiers = on;
+SET transform_null_equals = on; SET timezone = 'Asia/Kolkata';
 SELECT count(*) = 0 AS agree FROM live_sketches l, check_sketch(l.name);
 SELECT name, rebuild_sketch(name) = rows AS same FROM (SELECT name, row_count(merge_agg(s)) AS rows FROM live_sketches l, current_sketches(l.name) GROUP BY name) q ORDER BY name;
 SELECT n >= 50 AS enough FROM score('model of nulls') LIMIT 1;
@@ -63,9 +54,6 @@ SELECT keep_sketch('again', '"Visits"', 'x', (SELECT s FROM made), (SELECT jsonb
 -- a time without a zone is one of the session that writes the condition
 SELECT condition = (fastclust_internal.row_condition('"Visits"', condition)).condition AS stays, condition
   FROM fastclust_internal.row_condition('"Visits"', 'at > ''2026-01-06 05:30''') c(condition, columns);
-RESET ALL;
-SET client_min_messages = warning;
-SET search_path = of_live_settings, public, fastclust;
+RESET ALL; SET search_path = of_live_settings, public, fastclust;
 SELECT count(drop_model(model)) FROM models;
-DROP SCHEMA of_live_settings CASCADE;
-DROP ROLE live_settings_writer;
+DROP SCHEMA of_live_settings CASCADE; DROP ROLE live_settings_writer;

@@ -1,8 +1,6 @@
 -- the tables of a live sketch: leaves that come and go, DDL that changes values, tables that cannot be followed
-SET client_min_messages = warning;
 \set SHOW_CONTEXT never
-CREATE SCHEMA of_live_tables;
-SET search_path = of_live_tables, public, fastclust;
+CREATE SCHEMA of_live_tables; SET search_path = of_live_tables, public, fastclust;
 CREATE TABLE made AS SELECT sketch_spec(2, 40, 1.0) AS s;
 CREATE TABLE log (id integer, shop text, x double precision[]) PARTITION BY RANGE (id);
 CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (0) TO (100);
@@ -81,8 +79,7 @@ SELECT (SELECT count(*) FROM pg_trigger WHERE tgrelid = 'log_3'::regclass) AS tr
 DROP TABLE log_3;
 SELECT exact(), (SELECT problem FROM live_sketches WHERE name = 'log');
 -- leaves of a new schema, and those of a session that replicates; foreign ones cannot be counted
-CREATE SCHEMA of_live_tables_too CREATE TABLE log_d PARTITION OF of_live_tables.log FOR VALUES FROM (700) TO (800);
-SET session_replication_role = replica;
+CREATE SCHEMA of_live_tables_too CREATE TABLE log_d PARTITION OF of_live_tables.log FOR VALUES FROM (700) TO (800); SET session_replication_role = replica;
 CREATE TABLE log_e PARTITION OF log FOR VALUES FROM (800) TO (900);
 ALTER TABLE log DETACH PARTITION log_1;
 ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES FROM (0) TO (100);
@@ -125,8 +122,7 @@ INSERT INTO child VALUES (3, '{5,5}', 'more');
 SELECT name, row_count(current_sketch(name)), (SELECT count(*) FROM check_sketch(name)) AS differ FROM live_sketches WHERE name IN ('old', 'two') ORDER BY name;
 -- nobody forges it
 SELECT fastclust_internal.follow_leaves(ARRAY[1]);
-CREATE ROLE live_stranger;
-GRANT USAGE ON SCHEMA of_live_tables TO live_stranger;
+CREATE ROLE live_stranger; GRANT USAGE ON SCHEMA of_live_tables TO live_stranger;
 SET ROLE live_stranger;
 SELECT fastclust_internal.write_leaf(l.id, 'child', NULL) FROM generate_series(1, 3) l(id);
 RESET ROLE;
@@ -209,17 +205,14 @@ SELECT keep_sketch('bad', 'fastclust_internal.live_bases', ARRAY['live_id'], ske
 SELECT keep_sketch('bad', 'fastclust_internal.kept_sketches_id_seq', ARRAY['last_value'], sketch_spec(1, 50, 1.0));
 SELECT keep_sketch('bad', 'pg_class', ARRAY['relpages'], sketch_spec(1, 50, 1.0));
 SELECT train('bad', 'unlogged', 'x', 2, options => '{"live": true}');
-DROP SCHEMA of_live_tables, of_live_tables_too CASCADE;
-DROP FOREIGN DATA WRAPPER of_live_tables CASCADE;
+DROP SCHEMA of_live_tables, of_live_tables_too CASCADE; DROP FOREIGN DATA WRAPPER of_live_tables CASCADE;
 SELECT count(*) FROM live_sketches;
 DROP ROLE live_stranger;
 
 -- ---- rows that cannot be counted exactly: hidden by row-level security, emptied by a crash, of groups that no index holds ----
 CREATE SCHEMA of_live_hidden_rows;
-CREATE ROLE live_hidden_alice;
-GRANT ALL ON SCHEMA of_live_hidden_rows TO live_hidden_alice;
-SET ROLE live_hidden_alice;
-SET search_path = of_live_hidden_rows, public, fastclust;
+CREATE ROLE live_hidden_alice; GRANT ALL ON SCHEMA of_live_hidden_rows TO live_hidden_alice;
+SET ROLE live_hidden_alice; SET search_path = of_live_hidden_rows, public, fastclust;
 CREATE TABLE half AS SELECT i AS id, ARRAY[i % 7, i % 5]::real[] AS x FROM generate_series(1, 100) i;
 CREATE TABLE log (id integer, x real[]) PARTITION BY RANGE (id);
 CREATE TABLE log_1 PARTITION OF log FOR VALUES FROM (0) TO (1000);
@@ -284,6 +277,5 @@ SELECT length(group_value), row_count(s) FROM current_sketches('shops');
 CREATE TABLE long_shops AS SELECT repeat('s', 3000) AS shop, '{1,1}'::real[] AS x;
 SELECT keep_sketch('long', 'long_shops', 'x', sketch_spec(2, 50, 1.0), '{"group_by": "shop"}');
 RESET ROLE;
-DROP SCHEMA of_live_hidden_rows CASCADE;
-DROP ROLE live_hidden_alice;
+DROP SCHEMA of_live_hidden_rows CASCADE; DROP ROLE live_hidden_alice;
 SELECT count(*) FROM live_sketches;

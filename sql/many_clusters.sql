@@ -1,8 +1,5 @@
 -- many clusters: pruned assignment, training, frozen clusters
-\set QUIET on
-SET client_min_messages = warning;
-CREATE SCHEMA of_many;
-SET search_path = of_many, public, fastclust;
+CREATE SCHEMA of_many; SET search_path = of_many, public, fastclust;
 SELECT setseed(0.5) IS NULL AS seeded;
 
 -- 300 groups in 64 dimensions, rows by a power law
@@ -36,8 +33,7 @@ CREATE TABLE before AS SELECT id, predict('many', v) AS cluster FROM many_rows;
 SELECT retrain('many', '{"quiet": true}');
 SELECT avg((predict('many', v) = b.cluster)::integer) > 0.9 AS kept FROM many_rows JOIN before b USING (id);
 SELECT retrain('many', '{"frozen": true, "k": 290, "quiet": true}');
-SELECT max(d) < 1e-5 AS stayed, count(*) AS clusters
-  FROM (SELECT (SELECT max(abs(x - y)) FROM unnest(a.centroid, b.centroid) u(x, y)) AS d
+SELECT max(d) < 1e-5 AS stayed, count(*) AS clusters FROM (SELECT (SELECT max(abs(x - y)) FROM unnest(a.centroid, b.centroid) u(x, y)) AS d
           FROM model_versions v, centroids(v.operator) a, model_versions w, centroids(w.operator) b
          WHERE v.version = 2 AND w.version = 3 AND a.cluster = b.cluster) s;
 SELECT options ? 'frozen' AS stored FROM model_versions WHERE version = 3;

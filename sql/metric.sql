@@ -1,5 +1,4 @@
 -- the metric: cosine on rows is euclidean on rows of length 1
-SET client_min_messages = warning;
 CREATE FUNCTION unit(x double precision[]) RETURNS double precision[] LANGUAGE sql IMMUTABLE AS $$
 	SELECT array_agg(v / norm ORDER BY i) FROM (SELECT v, i, sqrt(sum(v * v) OVER ()) AS norm FROM unnest(x) WITH ORDINALITY u(v, i)) q
 $$;
@@ -22,8 +21,7 @@ SELECT describe(cosine) ->> 'metric' AS metric, describe(plain) ->> 'metric' AS 
 SELECT count(*), bool_and(assign(cosine, p.x) = assign(plain, u.x)) AS labels, bool_and(nearest(cosine, p.x, 3) = nearest(plain, u.x, 3)) AS nearest,
        max(abs(assign_distance(cosine, p.x) - assign_distance(plain, u.x) ^ 2 / 2)) < 1e-12 AS distances,
        bool_and(assign(cosine, p.x) = assign(cosine, (SELECT array_agg(v * 1e-3 ORDER BY i) FROM unnest(p.x) WITH ORDINALITY w(v, i)))) AS scaled,
-       bool_and(assign(cosine, p.x) = assign(cosine, p.x::real[])) AS floats
-  FROM points p JOIN units u USING (id), books;
+       bool_and(assign(cosine, p.x) = assign(cosine, p.x::real[])) AS floats FROM points p JOIN units u USING (id), books;
 SELECT assign(cosine, x) IS NULL AND assign_distance(cosine, x) IS NULL AND nearest(cosine, x, 2) IS NULL AND project(cosine, x) IS NULL AS nothing
   FROM points, books WHERE id = -1;
 -- <=> of pgvector, and the sum of squares as twice the sum of it
@@ -32,8 +30,7 @@ SELECT max(abs(assign_distance(cosine, x) - (1 - dot))) < 1e-6 AS one_minus_cosi
 SELECT abs(sse_agg(cosine, p.x) - (SELECT sse_agg(plain, x) FROM units)) < 1e-6 AS sse,
        abs(simplified_silhouette_agg(cosine, p.x) - (SELECT simplified_silhouette_agg(plain, x) FROM units)) < 1e-12 AS silhouette,
        abs(davies_bouldin_agg(cosine, p.x) - (SELECT davies_bouldin_agg(plain, x) FROM units)) < 1e-12 AS davies_bouldin,
-       (lloyd_step_agg(cosine, p.x)).n AS n, adjusted_rand_agg(topic, assign(cosine, p.x)) > 0.5 AS found
-  FROM points p, books GROUP BY cosine, plain;
+       (lloyd_step_agg(cosine, p.x)).n AS n, adjusted_rand_agg(topic, assign(cosine, p.x)) > 0.5 AS found FROM points p, books GROUP BY cosine, plain;
 -- a step of Lloyd: the means of the rows of length 1, brought to length 1; it never makes things worse
 SELECT max(abs(v::float8 - w::float8)) < 1e-6 AS next
   FROM books, LATERAL (SELECT (lloyd_step_agg(cosine, x)).next FROM points) a, LATERAL (SELECT (lloyd_step_agg(plain, x)).next FROM units) b,
@@ -85,23 +82,17 @@ SELECT kmeans_agg(x, 7, '{"metric": "cosine"}') = (SELECT cosine FROM books) AS 
 -- ---- workers ----
 CREATE TABLE serial AS SELECT sketch_agg(x, s.cosine) AS sketch, kmeans_agg(x, 7, '{"metric": "cosine"}') AS book, sse_agg(b.cosine, x) AS sse,
 	sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb) AS spec FROM points, specs s, books b GROUP BY s.cosine, b.cosine;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
 ALTER TABLE points SET (parallel_workers = 2);
 SELECT sketch_agg(x, (SELECT cosine FROM specs)) = (SELECT sketch FROM serial) AS sketch, kmeans_agg(x, 7, '{"metric": "cosine"}') = (SELECT book FROM serial) AS book,
        abs(sse_agg((SELECT cosine FROM books), x) - (SELECT sse FROM serial)) < 1e-9 AS sse,
        sketch_spec_agg(x, 4, '{"metric": "cosine"}'::jsonb) = (SELECT spec FROM serial) AS spec FROM points;
-RESET parallel_setup_cost;
-RESET parallel_tuple_cost;
-RESET min_parallel_table_scan_size;
-RESET max_parallel_workers_per_gather;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 -- a table keeps them: bytes come back from text
 SELECT sketch::text::sketch = sketch AND book::text::fastop = book AND spec::text::sketch_spec = spec AS kept FROM serial;
 
 -- ---- models ----
-RESET client_min_messages;
+SET client_min_messages = notice;
 \set VERBOSITY terse
 SELECT train('topics', 'points', 'x', 4, options => '{"metric": "cosine", "quiet": true}');
 SET client_min_messages = warning;
@@ -173,6 +164,4 @@ SELECT sum((assign(cosine, ARRAY[1e-300, 0, 0, 0, 0, 0, 0, 1e-308]) IS NOT NULL)
 SELECT overlay(plain::text PLACING '80' FROM 15 FOR 2)::fastop FROM books;
 
 SELECT count(drop_model(model)) FROM models;
-DROP VIEW longer;
-DROP TABLE points, units, books, specs, serial, nowhere;
-DROP FUNCTION unit;
+DROP VIEW longer; DROP TABLE points, units, books, specs, serial, nowhere; DROP FUNCTION unit;

@@ -1,5 +1,4 @@
 -- decode, operators, Lloyd steps and scores on planted clusters
-SET client_min_messages = warning;
 SET extra_float_digits = 0;
 CREATE TABLE planted AS
 SELECT i AS id, i % 6 AS truth, ARRAY[(i % 6) * 8 + sin(i * 12.9898), (i % 2) * 6 + cos(i * 78.233), sin(i * 37.719)]::real[] AS x
@@ -87,8 +86,7 @@ SELECT adjusted_rand_agg(id % 4, assign(op, x)) AS structured FROM wide,
 CREATE TABLE copies (op fastop);
 INSERT INTO copies SELECT op::text::fastop FROM model;
 SELECT c.op = m.op AS same FROM copies c, model m;
-DROP FUNCTION worst_miss;
-DROP TABLE planted, spec, kept, truth, model, wide, wide_spec, copies;
+DROP FUNCTION worst_miss; DROP TABLE planted, spec, kept, truth, model, wide, wide_spec, copies;
 
 -- rows that bring one of many operators each, inline, packed or toasted, get what they get from each alone
 CREATE TABLE several (g int, op fastop);

@@ -1,5 +1,5 @@
 -- QK-means over a table and over collected rows
-SET extra_float_digits = 0;
+SET client_min_messages = notice; SET extra_float_digits = 0;
 CREATE FUNCTION learned(relation regclass, features name, k integer, options jsonb DEFAULT '{}') RETURNS fastop LANGUAGE sql
 	AS 'SELECT op FROM qkmeans_log(relation, features, k, options) ORDER BY iteration DESC LIMIT 1';
 
@@ -14,13 +14,11 @@ CREATE TABLE run AS SELECT * FROM qkmeans_log('"Rows"', 'the x', 12, '{"seed": 1
 -- the objective never rises, is at least that of the means, and is that of the operator returned
 SELECT bool_and(objective <= before * (1 + 1e-6)) AS falls, bool_and(objective_of_means <= objective) AS means_are_better,
        bool_and(iteration = n) AS numbered, bool_and((fastclust.describe(op) ->> 'nonzeros')::bigint = nonzeros) AS an_operator_each
-FROM (SELECT *, lag(objective, 1, objective) OVER w AS before, row_number() OVER w - 1 AS n
-      FROM run WINDOW w AS (ORDER BY iteration)) r;
+FROM (SELECT *, lag(objective, 1, objective) OVER w AS before, row_number() OVER w - 1 AS n FROM run WINDOW w AS (ORDER BY iteration)) r;
 SELECT bool_and(abs(sse / objective - 1) < 1e-6) AS objectives_of_their_own
   FROM (SELECT objective, sse_agg(op, "the x") AS sse FROM run, "Rows" GROUP BY iteration, objective, op) s;
 CREATE TABLE learned AS SELECT op, objective FROM run ORDER BY iteration DESC LIMIT 1;
-SELECT abs(sse_agg((SELECT op FROM learned), "the x") / (SELECT objective FROM learned) - 1) < 1e-6 AS own_objective,
-       max(l.weight) = 3000 AS sizes
+SELECT abs(sse_agg((SELECT op FROM learned), "the x") / (SELECT objective FROM learned) - 1) < 1e-6 AS own_objective, max(l.weight) = 3000 AS sizes
 FROM "Rows", (SELECT sum(weight) AS weight FROM learned, centroids(op)) l;
 SELECT bool_and(weight = n) AS sizes_of_its_own_labels
 FROM learned, centroids(op) c LEFT JOIN (SELECT assign(op, "the x") AS cluster, count(*) AS n FROM "Rows", learned WHERE "the x" IS NOT NULL GROUP BY 1) a USING (cluster);
@@ -73,15 +71,9 @@ CREATE TABLE many AS SELECT ARRAY[i * 7919 % 1009, i * 10477 % 1013, i % 7 * 100
 ALTER TABLE many SET (parallel_workers = 3);
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE alone AS SELECT learned('many', 'x', 5) AS op;
-SET max_parallel_workers_per_gather = 3;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 3; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SELECT op = learned('many', 'x', 5) AS same FROM alone;
-RESET max_parallel_workers_per_gather;
-RESET parallel_setup_cost;
-RESET parallel_tuple_cost;
-RESET min_parallel_table_scan_size;
+RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 DROP TABLE many, alone;
 -- one factor that may hold every value holds the means, also of small clusters
 CREATE TABLE uneven AS SELECT CASE WHEN i <= 3 THEN ARRAY[1000 + i, 900 * i] ELSE ARRAY[i % 10, i % 7] END::real[] AS x FROM generate_series(1, 5000) i;
@@ -106,8 +98,7 @@ CREATE FUNCTION pair_to_real(pair) RETURNS real[] LANGUAGE sql IMMUTABLE AS 'SEL
 CREATE CAST (pair AS real[]) WITH FUNCTION pair_to_real(pair) AS IMPLICIT;
 CREATE TABLE odd_types AS
 SELECT ARRAY[i, -i]::text AS as_text, ARRAY[i, -i]::text[] AS as_texts, ARRAY[i, -i]::bigint[] AS as_bigints, ARRAY[i, -i]::two_reals AS as_domain, ROW(i, -i)::pair AS as_pair,
-       point(i, -i) AS as_point, to_jsonb(ARRAY[i, -i]) AS as_jsonb
-FROM generate_series(1, 30) i;
+       point(i, -i) AS as_point, to_jsonb(ARRAY[i, -i]) AS as_jsonb FROM generate_series(1, 30) i;
 SELECT count(*) FROM qkmeans_log('odd_types', 'as_text', 2);
 SELECT count(*) FROM qkmeans_log('odd_types', 'as_texts', 2);
 SELECT count(*) FROM qkmeans_log('odd_types', 'as_point', 2);
@@ -137,7 +128,4 @@ CREATE ROLE stranger;
 SET ROLE stranger;
 SELECT count(*) FROM fastclust.qkmeans_log('public."Rows"', 'the x', 2);
 RESET ROLE;
-DROP ROLE stranger;
-DROP VIEW half;
-DROP FUNCTION learned;
-DROP TABLE "Rows", run, learned, few, same, blobs, fitted, crossed;
+DROP ROLE stranger; DROP VIEW half; DROP FUNCTION learned; DROP TABLE "Rows", run, learned, few, same, blobs, fitted, crossed;

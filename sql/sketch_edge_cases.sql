@@ -1,5 +1,4 @@
 -- states and sketches at the edges of what they take: wrong states, overflow, signed zeros, small and large weights
-SET client_min_messages = warning;
 CREATE TABLE r AS SELECT i, (SELECT array_agg(sin(i * j * 0.37)) FROM generate_series(1, 70) j) AS x FROM generate_series(1, 90) i;
 
 -- a state only serves its own aggregate
@@ -15,9 +14,7 @@ SELECT add_steps(overlay(s::text PLACING '0000000000010000' FROM 43)::aggregate_
 SELECT overlay(s::text PLACING '0000000000010001' FROM 43)::aggregate_state FROM (SELECT raw_sse((SELECT fastop_agg(x) FROM r), x) AS s FROM r) t;
 SELECT fastclust_internal.sum(overlay(s::text PLACING '0000000000010000' FROM 187)::aggregate_state) FROM (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 2, NULL, NULL, 1, NULL, NULL)::scan_plan, i, x) AS s FROM r) t, generate_series(1, 2);
 SELECT overlay(s::text PLACING '0000000000010001' FROM 187)::aggregate_state FROM (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 2, NULL, NULL, 1, NULL, NULL)::scan_plan, i, x) AS s FROM r) t;
-DROP AGGREGATE add_steps(aggregate_state);
-DROP AGGREGATE raw_contingency(int, int);
-DROP AGGREGATE raw_sse(fastop, row_vector);
+DROP AGGREGATE add_steps(aggregate_state); DROP AGGREGATE raw_contingency(int, int); DROP AGGREGATE raw_sse(fastop, row_vector);
 
 -- several sigmas, dense and structured: batches, single rows, weights and moving frames give the same sums
 SELECT structured, merged = whole AS merged, moments(twice) = moments(whole) AS weighted, frame = moments(whole) AS moving
@@ -89,8 +86,7 @@ SELECT bool_and(a = b) AS same, max(row_count(a)) AS most FROM (SELECT merge_agg
 CREATE TABLE kept AS SELECT open_sketch(x, sketch_spec(2, 40, 1.0)) AS open, sketch_agg(x, sketch_spec(2, 40, 1.0)) AS closed
     FROM (SELECT ARRAY[sin(i), cos(3 * i)] AS x FROM generate_series(1, 90) i) r;
 SELECT open::text::sketch = closed AS as_text, sketch_send(open) = sketch_send(closed) AS as_bytes FROM kept;
-DROP TABLE kept;
-DROP AGGREGATE open_sketch(row_vector, sketch_spec);
+DROP TABLE kept; DROP AGGREGATE open_sketch(row_vector, sketch_spec);
 
 -- units that change where PL/pgSQL evaluates an expression again
 CREATE FUNCTION moved() RETURNS SETOF float8[] LANGUAGE plpgsql AS $$
@@ -113,5 +109,4 @@ SELECT overlay(:'state' PLACING substr(:'state', 19, 8) FROM 11 FOR 8) AS full_s
 \set VERBOSITY terse
 CREATE AGGREGATE from_full_state(fastop, row_vector) (SFUNC = lloyd_accum, STYPE = aggregate_state, INITCOND = :'full_state', FINALFUNC = lloyd_final);
 SELECT (from_full_state(op, array_fill(1, '{1024}')::real[])).n FROM wide;
-DROP AGGREGATE IF EXISTS from_full_state(fastop, row_vector);
-DROP TABLE wide;
+DROP AGGREGATE IF EXISTS from_full_state(fastop, row_vector); DROP TABLE wide;

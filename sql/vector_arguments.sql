@@ -1,7 +1,5 @@
 -- every function of a vector takes every type of vector, with the same answer; other types are errors
-SET client_min_messages = warning;
-CREATE SCHEMA vector_arguments;
-SET search_path = vector_arguments, public, fastclust, fastclust_internal;
+CREATE SCHEMA vector_arguments; SET search_path = vector_arguments, public, fastclust, fastclust_internal;
 
 CREATE DOMAIN place AS integer[] CHECK (cardinality(value) = 2);
 CREATE DOMAIN inner_place AS place;
@@ -11,8 +9,7 @@ SELECT train('points', 'points', 'x', 3, options => '{"quiet": true, "seed": 1}'
        train('columns', 'points', ARRAY['a', 'b'], 3, options => '{"quiet": true, "seed": 1}'),
        train('numbers', 'points', ARRAY['a'], 3, options => '{"quiet": true, "seed": 1}'),
        train('trees', 'points', 'x', NULL, options => '{"quiet": true, "seed": 1, "levels": [2, 2]}');
-CREATE TABLE given AS
-SELECT kmeans_agg(x, 3) AS op, sketch_spec(2, 40, 3) AS spec, sketch_agg(x, sketch_spec(2, 40, 3)) AS sketch,
+CREATE TABLE given AS SELECT kmeans_agg(x, 3) AS op, sketch_spec(2, 40, 3) AS spec, sketch_agg(x, sketch_spec(2, 40, 3)) AS sketch,
        nystroem(landmarks_agg(x, rbf_kernel(0.1), 5), rbf_kernel(0.1)) AS map FROM points;
 
 -- ---- the table: calls and types ----
@@ -75,8 +72,7 @@ SELECT count(*) FILTER (WHERE predict('columns', a, b) = predict('columns', ARRA
        count(*) FILTER (WHERE predict('numbers', a) = predict('numbers', ARRAY[a])) AS single,
        count(*) FILTER (WHERE predict_distance('numbers', a::numeric) = predict_distance('numbers', p)) AS numeric,
        count(*) FILTER (WHERE predict('numbers', a, max_distance => 1e9) = predict('numbers', p)) AS within,
-       count(*) FILTER (WHERE anomaly('numbers', a, 0.5) = anomaly('numbers', p, 0.5)) AS anomalies
-  FROM points p;
+       count(*) FILTER (WHERE anomaly('numbers', a, 0.5) = anomaly('numbers', p, 0.5)) AS anomalies FROM points p;
 SELECT predict('columns', 1), predict('points', 1);
 SELECT predict('numbers', NULL::integer) IS NULL AS no_number, anomaly('numbers', NULL::integer) IS NULL AS no_anomaly;
 SELECT count(*) FROM points p WHERE predict_distance('groups', ARRAY[x[1], x[2]], group_value => g) <> predict_distance('groups', x, group_value => g);
@@ -159,17 +155,13 @@ SELECT count(*) FILTER (WHERE inlined(x) = predict('points', x)) AS inlined, cou
 -- ---- parallel plans, windows, sets ----
 CREATE TABLE many AS SELECT p.* FROM points p, generate_series(1, 200);
 ANALYZE many;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SELECT plan_has('"Partial Mode": "Partial"', format('SELECT sketch_agg(x::text, %L), lloyd_step_agg(%L, x::text) FROM many', :'spec', :'op')) AS parallel;
 SELECT sketch_agg(x::text, :'spec') = sketch_agg(x, :'spec') AS sketch, sketch_agg(x::text, :'spec', i) = sketch_agg(x, :'spec', i) AS weighted, (lloyd_step_agg(:'op', x::text)).next = (lloyd_step_agg(:'op', x)).next AS step,
        (lloyd_step_agg(:'op', x::text, i)).sse = (lloyd_step_agg(:'op', x, i)).sse AS weighted_step,
        sse_agg(:'op', x::text) = sse_agg(:'op', x) AS sse, simplified_silhouette_agg(:'op', x::text) = simplified_silhouette_agg(:'op', x) AS silhouette, davies_bouldin_agg(:'op', x::text) = davies_bouldin_agg(:'op', x) AS index
   FROM many;
-RESET parallel_setup_cost;
-RESET parallel_tuple_cost;
-RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size;
 SELECT count(*) FILTER (WHERE a = b AND c = d) AS windows FROM (
     SELECT sketch_agg(x::text, spec) OVER w AS a, sketch_agg(x, spec) OVER w AS b, sse_agg(op, x::text) OVER w AS c, sse_agg(op, x) OVER w AS d FROM points, given WINDOW w AS (PARTITION BY g ORDER BY i)) q;
 SELECT count(*) FILTER (WHERE a = b) AS sets FROM (

@@ -1,12 +1,10 @@
 -- warnings of a careful colleague: each names a column and what to do; none on ordinary tables
-SET client_min_messages = warning;
 CREATE FUNCTION u(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT ((hashint8extended(i, s) & 1048575) + 0.5) / 1048576.0';
 CREATE FUNCTION normal(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT sqrt(-2 * ln(u(i, 2 * s))) * cos(2 * pi() * u(i, 2 * s + 1))';
 CREATE TABLE orders AS
 SELECT i AS id, 'order ' || i AS reference, md5(i::text)::uuid AS key, timestamptz '2026-01-01' + i * interval '7 minutes' AS at, 20 + 5 * normal(i, 1) AS amount,
        20.5 + 5 * normal(i, 1) + 0.3 * normal(i, 2) AS price, 3 + normal(i, 3) AS items, CASE WHEN u(i, 9) < 0.1 THEN normal(i, 4) END AS discount,
-       exp(3 * normal(i, 5)) AS revenue, normal(i, 6) * CASE WHEN u(i, 10) < 0.05 THEN 300 ELSE 1 END AS weight
-  FROM generate_series(1, 4000) i;
+       exp(3 * normal(i, 5)) AS revenue, normal(i, 6) * CASE WHEN u(i, 10) < 0.05 THEN 300 ELSE 1 END AS weight FROM generate_series(1, 4000) i;
 SELECT train('w', 'orders', '{id,amount,items}', 3);
 SELECT train('w2', 'orders', '{reference,amount,items}', 3);
 SELECT train('w3', 'orders', '{key,amount,items}', 3, options => '{"quiet": true}');
@@ -48,5 +46,4 @@ SELECT drift('shufled');
 SELECT drop_model('al');
 SELECT retrain('nothing like it');
 SELECT count(drop_model(model)) FROM models WHERE model ~ '^(w|all|shuffled|ordinary)';
-DROP TABLE orders, shuffled, ordinary, tables, nothing;
-DROP FUNCTION normal, u;
+DROP TABLE orders, shuffled, ordinary, tables, nothing; DROP FUNCTION normal, u;

@@ -1,6 +1,5 @@
 -- option "where": which rows of a table a model is of
 \set SHOW_CONTEXT never
-SET client_min_messages = warning;
 CREATE TYPE mood AS ENUM ('calm', 'tense');
 CREATE TABLE visits AS
 SELECT i AS id, i % 2 = 0 AS paid, (ARRAY['DE', 'FR', 'IT'])[1 + i % 3] AS country, date '2026-01-01' + i % 100 AS day, i % 7 AS kind, (i % 7) * 3.0 + (i * 7919 % 101) / 101.0 AS spend,
@@ -94,7 +93,4 @@ SELECT drift('gone');
 SELECT retrain('gone', '{"where": null}');
 
 SELECT drop_model(m) FROM unnest('{some,dated,gone}'::text[]) m;
-DROP TABLE visits, odd;
-DROP OPERATOR === (int, int);
-DROP FUNCTION trained_on, refused, mine, abs(text);
-DROP TYPE pair, positive, mood;
+DROP TABLE visits, odd; DROP OPERATOR === (int, int); DROP FUNCTION trained_on, refused, mine, abs(text); DROP TYPE pair, positive, mood;

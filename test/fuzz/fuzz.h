@@ -11,13 +11,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/fc.h"
-
-#define FUZZ_ARENA ((size_t) 1 << 26)
+#include "../unit/unit.h"
 
 static size_t make_value(uint8_t *bytes, size_t room, unsigned int seed);
 static void reseal(uint8_t *bytes, size_t size);
@@ -32,22 +26,6 @@ int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Results must be looked at, or the compiler drops the reads that made them. */
 static volatile double fuzz_sink;
 
-static void *
-take_or_abort(size_t size)
-{
-	void	   *bytes = malloc(size > 0 ? size : 1);
-
-	if (bytes == NULL)
-		abort();
-	return bytes;
-}
-
-static inline fc_scratch
-fuzz_scratch(size_t floats)
-{
-	return (fc_scratch) {take_or_abort(floats * sizeof(float)), floats};
-}
-
 size_t
 LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
@@ -59,11 +37,11 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned in
 		size = LLVMFuzzerMutate(data, size, max_size);
 	if (seed % 4 == 0)
 		return size;
-	aligned = take_or_abort(size);
+	aligned = unit_uncleared(size);
 	memcpy(aligned, data, size);
 	reseal(aligned, size);
 	memcpy(data, aligned, size);
-	free(aligned);
+	unit_free();
 	return size;
 }
 
@@ -71,7 +49,7 @@ LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned in
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	uint8_t    *bytes = take_or_abort(65536);
+	uint8_t    *bytes = unit_uncleared(65536);
 
 	(void) argc;
 	(void) argv;
@@ -86,19 +64,19 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 			abort();
 		use(bytes, size);
 	}
-	free(bytes);
+	unit_free();
 	return 0;
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t    *bytes = take_or_abort(size);
+	uint8_t    *bytes = unit_uncleared(size);
 
 	memcpy(bytes, data, size);
 	if (check(bytes, size) == FC_OK)
 		use(bytes, size);
-	free(bytes);
+	unit_free();
 	return 0;
 }
 

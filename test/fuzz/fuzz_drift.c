@@ -8,7 +8,6 @@
 
 #define DIM			6
 #define ROWS		40
-#define WORK		((size_t) 1 << 20)	/* more than these few columns need */
 
 /* A spec of a few rows, some columns of few values; the counts of these rows behind it. */
 static void
@@ -17,13 +16,10 @@ write_spec(fc_drift_spec *spec, unsigned int seed, float rows[ROWS * DIM])
 	double		origin[DIM] = {1, 2, 3, 4, 5, 6};
 	fc_drift_sample sample = {.values = rows,.origin = (seed & 1) ? origin : NULL,.n = ROWS,.d = 1 + (seed >> 1) % DIM,
 	.metric = (seed >> 4 & 1) ? FC_COSINE : FC_EUCLIDEAN};
-	char	   *work_memory = take_or_abort(WORK);
-	fc_arena	work = {.next = work_memory,.end = work_memory + WORK};
 
 	for (size_t i = 0; i < ROWS * DIM; i++)
 		rows[i] = (float) ((i * 7919 + seed) % (i % DIM == 2 ? 3 : 1009)) / 64.0f;
-	fc_drift_choose(&sample, seed, &work, spec);
-	free(work_memory);
+	fc_drift_choose(&sample, seed, unit_work(), spec);
 }
 
 /* Counts first where bit 5 of the seed is set, else a spec. */
@@ -43,21 +39,17 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 		return fc_drift_spec_size(spec);
 	}
 	{
-		char	   *arena_memory = take_or_abort(WORK);
-		fc_arena	arena = {.next = arena_memory,.end = arena_memory + WORK};
-		fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
+		fc_drift_counts *open = unit_uncleared(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
 		fc_drift_prepared prepared;
 		size_t		size = fc_drift_size_of_spec(spec, 0);
 
-		fc_drift_prepare(spec, &arena, &prepared);
+		fc_drift_prepare(spec, unit_work(), &prepared);
 		fc_drift_counts_init(spec, FC_DRIFT_OPEN, open);
 		for (size_t i = 0; i < ROWS; i++)
 			(void) fc_drift_count_row(&prepared, NULL, rows + i * spec->dim, open);
 		fc_drift_fold(open);
 		if (fc_drift_convert(open, 0, (fc_drift_counts *) bytes) != FC_OK)
 			abort();
-		free(open);
-		free(arena_memory);
 		return size;
 	}
 }
@@ -88,11 +80,10 @@ check(const void *bytes, size_t size)
 static void
 use_spec(const fc_drift_spec *spec)
 {
-	char	   *arena_memory = take_or_abort(WORK);
-	fc_arena	arena = {.next = arena_memory,.end = arena_memory + WORK};
-	fc_drift_counts *open = take_or_abort(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
-	fc_drift_counts *counts = take_or_abort(fc_drift_size_of_spec(spec, 0));
-	double	   *row = take_or_abort(spec->dim * sizeof(double));
+	fc_arena	arena = unit_arena();
+	fc_drift_counts *open = unit_uncleared(fc_drift_size_of_spec(spec, FC_DRIFT_OPEN));
+	fc_drift_counts *counts = unit_uncleared(fc_drift_size_of_spec(spec, 0));
+	double	   *row = unit_uncleared(spec->dim * sizeof(double));
 	fc_drift_sides sides = {.spec = spec,.counts = {counts, counts}};
 	fc_drift_prepared prepared;
 	fc_drift_result result;
@@ -116,17 +107,13 @@ use_spec(const fc_drift_spec *spec)
 	if (result.p_value != 1 || result.effect != 0 || moved != 0)
 		abort();
 	fuzz_sink += result.hidden;
-	free(row);
-	free(counts);
-	free(open);
-	free(arena_memory);
 }
 
 /* Counts twice, and less themselves. */
 static void
 use_counts(const fc_drift_counts *counts, size_t size)
 {
-	fc_drift_counts *twice = take_or_abort(fc_drift_counts_size(counts, FC_DRIFT_WIDE));
+	fc_drift_counts *twice = unit_uncleared(fc_drift_counts_size(counts, FC_DRIFT_WIDE));
 
 	if (fc_drift_counts_size(counts, counts->flags) != size || fc_drift_convert(counts, FC_DRIFT_WIDE, twice) != FC_OK)
 		abort();
@@ -137,7 +124,6 @@ use_counts(const fc_drift_counts *counts, size_t size)
 			abort();
 	if (fc_drift_combine(twice, counts, -1) != FC_OK || twice->rows != 0)
 		abort();
-	free(twice);
 }
 
 static void

@@ -86,10 +86,10 @@ use(const void *bytes, size_t size)
 
 	(void) size;
 	fc_encoder_view(bytes, &encoder);
-	memory = take_or_abort(fc_encoder_prepared_size(&encoder));
-	cells = take_or_abort(encoder.features * sizeof(fc_feature_cell));
-	numbers = take_or_abort(encoder.dim * sizeof(double));
-	x = take_or_abort(encoder.dim * sizeof(double));
+	memory = unit_uncleared(fc_encoder_prepared_size(&encoder));
+	cells = unit_uncleared(encoder.features * sizeof(fc_feature_cell));
+	numbers = unit_uncleared(encoder.dim * sizeof(double));
+	x = unit_uncleared(encoder.dim * sizeof(double));
 	fc_encoder_prepare(&encoder, memory);
 	for (size_t i = 0; i < encoder.dim; i++)
 		numbers[i] = (double) i;
@@ -112,8 +112,4 @@ use(const void *bytes, size_t size)
 		fc_rows_in_units(x, 1, encoder.dim, encoder.center, encoder.scale, x);
 		fuzz_sink += x[encoder.dim - 1];
 	}
-	free(memory);
-	free(cells);
-	free(numbers);
-	free(x);
 }

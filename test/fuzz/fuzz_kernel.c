@@ -1,6 +1,6 @@
 /* fuzz_kernel.c - can any bytes pass for a kernel_map or a kernel_projection and then lead their readers astray? */
 #include "fuzz.h"
-#include "base/rng.h"
+#include "../unit/operators.h"
 #include "rkhs/map.h"
 #include "rkhs/projection.h"
 
@@ -27,9 +27,8 @@ make_map(uint8_t *bytes, unsigned int seed)
 		.factor = {{.rows = 2,.columns = 2,.nonzeros = 4,.values = dense}, {.rows = 2,.columns = 2,.nonzeros = 4,.values = unit}}};
 	size_t		rank = 1 + (seed >> 1 & 1);
 
-	scratch = fuzz_scratch(fc_operator_scratch(&op));
+	scratch = unit_scratch(fc_operator_scratch(&op));
 	fc_operator_measure(&op, scratch, half_norms);
-	free(scratch.floats);
 	fc_operator_write(&op, (fc_operator_header *) room);
 	fc_kernel_map_write(&kernels[seed >> 2 & 3], rank, false, norms, t, (const fc_operator_header *) room, fc_operator_size(&op),
 						(fc_kernel_map_header *) bytes);
@@ -67,18 +66,12 @@ reseal(uint8_t *bytes, size_t size)
 	fc_kernel_map_header *header = (fc_kernel_map_header *) bytes;
 	size_t		front = offsetof(fc_kernel_map_header, kernel);
 	size_t		inner;
-	fc_operator_header *op;
 
 	if (size < sizeof(fc_kernel_map_header) || fc_kernel_projection_check(bytes, size) == FC_OK)
 		return;
 	inner = header->operator_size;
-	if (inner >= sizeof(fc_operator_header) && inner <= size - sizeof(fc_kernel_map_header) && inner % 8 == 0 && size % 8 == 0)
-	{
-		op = (fc_operator_header *) (bytes + size - inner);
-		for (uint64_t i = 0; i < 2; i++)
-			op->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) op->flags << 8, (uint8_t *) op + offsetof(fc_operator_header, k),
-										  inner - offsetof(fc_operator_header, k));
-	}
+	if (inner <= size - sizeof(fc_kernel_map_header) && inner % 8 == 0 && size % 8 == 0)
+		reseal_operator((fc_operator_header *) (bytes + size - inner), inner);
 	for (uint64_t i = 0; i < 2; i++)
 		header->digest[i] = fc_hash_bytes(i + 1, bytes + front, size - front);
 }
@@ -96,28 +89,20 @@ use_map(const fc_kernel_map_header *header)
 	double	   *x;
 	fc_scratch	scratch;
 	float	   *y;
-	char	   *memory;
-	fc_arena	arena;
 
 	fc_kernel_map_view(header, &map);
 	if (map.op.k > 4096 || map.op.d > 4096)
 		return;
-	x = take_or_abort(map.op.d * sizeof(double));
-	scratch = fuzz_scratch(fc_kernel_map_scratch(&map));
-	y = take_or_abort(map.rank * sizeof(float));
+	x = unit_uncleared(map.op.d * sizeof(double));
+	scratch = unit_scratch(fc_kernel_map_scratch(&map));
+	y = unit_uncleared(map.rank * sizeof(float));
 	for (size_t c = 0; c < map.op.d; c++)
 		x[c] = (double) c - 1;
 	fc_kernel_map_features(&map, x, scratch, y);
 	fuzz_sink += (double) y[map.rank - 1];
-	memory = take_or_abort(FUZZ_ARENA);
-	arena = (fc_arena) {.next = memory,.end = memory + FUZZ_ARENA};
-	fc_kernel_map_prepare(&map, &arena);
+	fc_kernel_map_prepare(&map, unit_work());
 	fc_kernel_map_features(&map, x, scratch, y);
 	fuzz_sink += (double) y[map.rank - 1];
-	free(memory);
-	free(x);
-	free(scratch.floats);
-	free(y);
 }
 
 static void

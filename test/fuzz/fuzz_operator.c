@@ -11,23 +11,13 @@ make_value(uint8_t *bytes, size_t room, unsigned int seed)
 static void
 reseal(uint8_t *bytes, size_t size)
 {
-	seal_operator(bytes, size);
+	reseal_operator((fc_operator_header *) bytes, size);
 }
 
 static fc_status
 check(const void *bytes, size_t size)
 {
-	fc_status	status = fc_operator_check(bytes, size);
-	fc_operator op;
-	fc_scratch	scratch;
-
-	if (status != FC_OK)
-		return status;
-	fc_operator_view(bytes, &op);
-	scratch = fuzz_scratch(fc_operator_scratch(&op));
-	status = fc_operator_verify(&op, scratch);
-	free(scratch.floats);
-	return status;
+	return check_operator(bytes, size);
 }
 
 #define BATCH	9			/* rows: a block and more */
@@ -61,22 +51,15 @@ use(const void *bytes, size_t size)
 	fc_operator op;
 	fc_scratch	scratch;
 	double	   *rows;
-	char	   *memory;
-	fc_arena	arena;
 
 	fc_operator_view(bytes, &op);
 	if (fc_operator_size(&op) != size)
 		abort();
 	if (op.k > 4096 || op.d > 4096)
 		return;
-	scratch = fuzz_scratch(fc_operator_batch_scratch(&op, BATCH));
-	rows = take_or_abort(BATCH * op.d * sizeof(double));
-	memory = take_or_abort(FUZZ_ARENA);
-	arena = (fc_arena) {.next = memory,.end = memory + FUZZ_ARENA};
+	scratch = unit_scratch(fc_operator_batch_scratch(&op, BATCH));
+	rows = unit_uncleared(BATCH * op.d * sizeof(double));
 	assign_rows(&op, scratch, rows);
-	fc_operator_slice(&op, &arena);
+	fc_operator_slice(&op, unit_work());
 	assign_rows(&op, scratch, rows);
-	free(memory);
-	free(rows);
-	free(scratch.floats);
 }

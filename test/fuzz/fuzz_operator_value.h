@@ -2,12 +2,11 @@
 #ifndef FUZZ_OPERATOR_VALUE_H
 #define FUZZ_OPERATOR_VALUE_H
 
-#include "base/rng.h"
-#include "operator/bytes.h"
+#include "../unit/operators.h"
 
 #define CLUSTERS 4			/* of the values made here */
 
-/* Two factors, one sparse, or a plain codebook; with an offset or without; beside the centroids of the codebook or alone. */
+/* Two factors, one sparse, or a plain plain; with an offset or without; beside the centroids of the codebook or alone. */
 static size_t
 write_operator(uint8_t *bytes, size_t room, unsigned int seed)
 {
@@ -19,40 +18,26 @@ write_operator(uint8_t *bytes, size_t room, unsigned int seed)
 	float		half_norms[2][CLUSTERS];
 	float		kept[2][CLUSTERS];
 	fc_scratch	scratch;
-	fc_operator codebook = {
+	fc_operator plain = {
 		.k = CLUSTERS, .d = 3, .offset = (seed & 1) ? numbers : NULL, .weights = numbers, .factors = 1,
 		.factor = {{.rows = CLUSTERS, .columns = 3, .nonzeros = 12, .values = dense}}
 	};
-	fc_operator op = codebook;
+	fc_operator op = plain;
 
 	if (seed & 2)
 	{
 		op.factors = 2;
 		op.factor[1] = (fc_factor) {.rows = 3,.columns = 3,.nonzeros = 3,.values = diagonal,.row_start = row_start,.column = column};
 	}
-	scratch = fuzz_scratch(fc_operator_scratch(&op) + fc_operator_scratch(&codebook));
-	fc_operator_measure(&codebook, scratch, half_norms[0]);
+	scratch = unit_scratch(fc_operator_scratch(&op) + fc_operator_scratch(&plain));
+	fc_operator_measure(&plain, scratch, half_norms[0]);
 	fc_operator_measure(&op, scratch, half_norms[1]);
 	if ((seed & 6) == 6)
-		fc_operator_attach_exact(&op, &codebook, (seed & 8) ? FC_RERANK_EXACT : 2, scratch, kept[0], kept[1]);
-	free(scratch.floats);
+		fc_operator_attach_exact(&op, &plain, (seed & 8) ? FC_RERANK_EXACT : 2, scratch, kept[0], kept[1]);
 	if (fc_operator_size(&op) > room)
 		return 0;
 	fc_operator_write(&op, (fc_operator_header *) bytes);
 	return fc_operator_size(&op);
-}
-
-/* As fc_operator_write does; the fuzzer stops at once should they ever differ. */
-static void
-seal_operator(uint8_t *bytes, size_t size)
-{
-	fc_operator_header *header = (fc_operator_header *) bytes;
-	size_t		front = offsetof(fc_operator_header, k);
-
-	if (size < sizeof(fc_operator_header))
-		return;
-	for (uint64_t i = 0; i < 2; i++)
-		header->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, bytes + front, size - front);
 }
 
 #endif							/* FUZZ_OPERATOR_VALUE_H */

@@ -33,8 +33,8 @@ check(const void *bytes, size_t size)
 static void
 read_all(const fc_sketch *sketch, size_t tracked, size_t moments)
 {
-	double	   *re = take_or_abort(moments * sizeof(double));
-	double	   *im = take_or_abort(moments * sizeof(double));
+	double	   *re = unit_uncleared(moments * sizeof(double));
+	double	   *im = unit_uncleared(moments * sizeof(double));
 
 	for (size_t i = 0; i < tracked; i++)
 		fuzz_sink += fc_sketch_mean(sketch, i) + fc_sketch_variance(sketch, i);
@@ -44,8 +44,6 @@ read_all(const fc_sketch *sketch, size_t tracked, size_t moments)
 	*re = fc_sketch_similarity(sketch, sketch);
 	*im = fc_sketch_distance(sketch, sketch);
 	fuzz_sink += fc_sketch_total_weight(sketch) + fc_sketch_weight2(sketch) + *re + *im;
-	free(re);
-	free(im);
 }
 
 /* Doubling may overflow (a status) but never wrap; what comes out is readable again. */
@@ -54,7 +52,7 @@ use(const void *bytes, size_t size)
 {
 	const fc_sketch *sketch = bytes;
 	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	fc_sketch  *twice = take_or_abort(size);
+	fc_sketch  *twice = unit_uncleared(size);
 
 	if (fc_sketch_bytes(sketch) != size)
 		abort();
@@ -65,5 +63,4 @@ use(const void *bytes, size_t size)
 	memcpy(twice, sketch, size);
 	if (fc_sketch_combine(twice, sketch, -1) == FC_OK && twice->count != 0)
 		abort();
-	free(twice);
 }

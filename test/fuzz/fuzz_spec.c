@@ -26,24 +26,17 @@ use(const void *bytes, size_t size)
 {
 	const fc_spec *spec = bytes;
 	size_t		floats = (size_t) spec->frequencies * spec->reduced;
-	size_t		work_size = 4 * fc_padded_dim(spec->reduced) * sizeof(float) + 256;
-	char	   *arena_memory;
-	fc_arena	arena;
 	float	   *omega;
 
 	if (fc_spec_size(spec) != size || !fc_spec_same(spec, spec))
 		abort();
 	for (size_t i = 0; i < (size_t) spec->pilot_rows * spec->reduced; i++)
 		fuzz_sink += (double) fc_spec_pilot(spec)[i];
-	if (floats > 100000 || work_size > FUZZ_ARENA)
+	if (floats > 100000)
 		return;
-	arena_memory = take_or_abort(work_size);
-	arena = (fc_arena) {.next = arena_memory,.end = arena_memory + work_size};
-	omega = take_or_abort(floats * sizeof(float));
-	fc_frequencies(spec, &arena, omega);
+	omega = unit_uncleared(floats * sizeof(float));
+	fc_frequencies(spec, unit_work(), omega);
 	for (size_t i = 0; i < floats; i++)
 		if (!(omega[i] > -1e6f && omega[i] < 1e6f))
 			abort();
-	free(omega);
-	free(arena_memory);
 }

@@ -36,10 +36,9 @@ make_step(uint8_t *bytes, size_t room, unsigned int seed)
 		return 0;
 	fc_step_init(kind, header, operator_size, capacity, step);
 	fc_operator_view(header, &op);
-	scratch = fuzz_scratch(fc_step_scratch(&op, capacity));
+	scratch = unit_scratch(fc_step_scratch(&op, capacity));
 	for (unsigned int i = 0; i < seed % 5; i++)
 		fc_step_add(step, NULL, row, 0.5, scratch);
-	free(scratch.floats);
 	return size;
 }
 
@@ -104,7 +103,7 @@ reseal(uint8_t *bytes, size_t size)
 	const fc_step *step = (const fc_step *) bytes;
 
 	if (size > sizeof(fc_step) && kind_of(bytes) <= FC_STEP_DAVIES_BOULDIN && step->operator_size <= size - sizeof(fc_step))
-		seal_operator(bytes + sizeof(fc_step), (size_t) step->operator_size);
+		reseal_operator((fc_operator_header *) (bytes + sizeof(fc_step)), (size_t) step->operator_size);
 }
 
 static fc_status
@@ -127,23 +126,20 @@ static void
 finish_step(const fc_step *step, const fc_operator *op, fc_scratch scratch)
 {
 	fc_step_result result = {
-		.counts = take_or_abort(op->k * sizeof(int64_t)),
-		.weights = take_or_abort(op->k * sizeof(double)),
-		.sums = take_or_abort(op->k * op->d * sizeof(double))
+		.counts = unit_uncleared(op->k * sizeof(int64_t)),
+		.weights = unit_uncleared(op->k * sizeof(double)),
+		.sums = unit_uncleared(op->k * op->d * sizeof(double))
 	};
 
 	fc_step_finish(step, scratch, &result);
 	fuzz_sink += result.total + result.weights[0];
-	free(result.counts);
-	free(result.weights);
-	free(result.sums);
 }
 
 /* Rows come, another state comes, and it is finished before and after. */
 static void
 use_step(const fc_step *bytes, size_t size)
 {
-	fc_step    *step = take_or_abort(size);
+	fc_step    *step = unit_uncleared(size);
 	fc_operator op;
 	fc_scratch	scratch;
 	double	   *row;
@@ -152,8 +148,8 @@ use_step(const fc_step *bytes, size_t size)
 	fc_operator_view((const fc_operator_header *) (step + 1), &op);
 	if (op.k <= LARGEST && op.d <= LARGEST)
 	{
-		scratch = fuzz_scratch(fc_step_scratch(&op, step->capacity));
-		row = take_or_abort(op.d * sizeof(double));
+		scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
+		row = unit_uncleared(op.d * sizeof(double));
 		for (size_t i = 0; i < op.d; i++)
 			row[i] = (double) (i % 3) - 1;
 		finish_step(step, &op, scratch);
@@ -161,35 +157,24 @@ use_step(const fc_step *bytes, size_t size)
 			fc_step_add(step, NULL, row, 0.25, scratch);
 		if (fc_step_combine(step, bytes, scratch) == FC_OK)
 			finish_step(step, &op, scratch);
-		free(row);
-		free(scratch.floats);
 	}
-	free(step);
 }
 
 static void
 use_contingency(const fc_contingency *table)
 {
-	fc_arena	arena;
 	size_t		capacity = 4 * (size_t) table->capacity;
-	size_t		worksize = 2 * table->used * sizeof(fc_keyed) + 192;
 	fc_contingency *sum;
 	fc_cell    *cells;
-	void	   *work;
 
 	if (table->capacity > LARGEST)
 		return;
-	sum = take_or_abort(fc_contingency_size(capacity));
-	cells = take_or_abort(table->used * sizeof(fc_cell));
-	work = take_or_abort(worksize);
-	arena = (fc_arena) {.next = work,.end = (char *) work + worksize};
+	sum = unit_uncleared(fc_contingency_size(capacity));
+	cells = unit_uncleared(table->used * sizeof(fc_cell));
 	fc_contingency_init(capacity, sum);
 	if (fc_contingency_merge(sum, table) == FC_OK)
 		fuzz_sink += (double) fc_contingency_merge(sum, table);
-	fc_contingency_list(table, &arena, cells);
-	free(work);
-	free(cells);
-	free(sum);
+	fc_contingency_list(table, unit_work(), cells);
 }
 
 /* As the aggregate does: a row is taken where there is room, in a larger state. */
@@ -201,15 +186,12 @@ use_coreset(const fc_coreset *bytes)
 	double	   *x;
 	const double **rows;
 	double	   *weights;
-	size_t		worksize;
-	fc_arena	arena;
-	void	   *work;
 
 	if (bytes->dim > LARGEST || bytes->capacity > LARGEST)
 		return;
-	state = take_or_abort(fc_coreset_bytes(bytes->dim, capacity));
+	state = unit_uncleared(fc_coreset_bytes(bytes->dim, capacity));
 	fc_coreset_move(bytes, capacity, state);
-	x = take_or_abort((state->dim + 1) * sizeof(double));
+	x = unit_uncleared((state->dim + 1) * sizeof(double));
 	for (size_t i = 0; i < state->dim; i++)
 		x[i] = (double) (i % 3) - 1;
 	for (uint64_t key = 0; key < ROWS; key++)
@@ -219,19 +201,11 @@ use_coreset(const fc_coreset *bytes)
 		if (fc_coreset_takes(state, rank) && !fc_coreset_is_full(state))
 			fc_coreset_take(state, rank, x);
 	}
-	weights = take_or_abort(capacity * sizeof(double));
-	worksize = 2 * state->used * sizeof(fc_keyed) + 192;
-	work = take_or_abort(worksize);
-	arena = (fc_arena) {.next = work,.end = (char *) work + worksize};
-	rows = take_or_abort(capacity * sizeof(double *));
-	fc_coreset_sample(state, &arena, rows, weights);
+	weights = unit_uncleared(capacity * sizeof(double));
+	rows = unit_uncleared(capacity * sizeof(double *));
+	fc_coreset_sample(state, unit_work(), rows, weights);
 	if (fc_coreset_rows(state) > 0)
 		fuzz_sink += rows[0][0] + weights[0];
-	free(work);
-	free(rows);
-	free(weights);
-	free(x);
-	free(state);
 }
 
 static void

@@ -33,10 +33,7 @@ sub prepare
 		$values->{pool}{$type->{oid}} = [];
 	}
 	learn($session, $catalog, $values, $calls) for 1 .. 2;
-	for my $round (1 .. 4)
-	{
-		harvest($session, $catalog, $values, $calls);
-	}
+	harvest($session, $catalog, $values, $calls) for 1 .. 4;
 	train_models($session);
 	learn($session, $catalog, $values, $calls);
 	keep_mutations($session, $values, $_) for own_types($catalog);
@@ -89,12 +86,7 @@ sub mixed_aggregates
 
 sub own_types { my ($catalog) = @_; return map { $catalog->{types}{$_} } @{$catalog->{own}}; }
 
-sub setup_script
-{
-	open my $file, '<', dirname(abs_path(__FILE__)) . '/setup.sql' or die $!;
-	local $/;
-	return <$file>;
-}
+sub setup_script { open my $file, '<', dirname(abs_path(__FILE__)) . '/setup.sql' or die $!; local $/; return <$file>; }
 
 sub first_words
 {

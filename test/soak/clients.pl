@@ -11,7 +11,7 @@ use lib dirname(__FILE__), dirname(__FILE__) . '/../t';
 use Getopt::Long;
 use POSIX ();
 use Time::HiRes qw(time sleep);
-use FastclustTest;
+use FastclustTest ();
 use Wire;
 
 my ($seconds, $clients, $verbose) = (600, 16, 0);

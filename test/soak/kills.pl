@@ -9,7 +9,7 @@ use File::Basename qw(dirname);
 use lib dirname(__FILE__), dirname(__FILE__) . '/../t';
 use Getopt::Long;
 use Time::HiRes qw(time sleep);
-use FastclustTest;
+use FastclustTest ();
 use Wire;
 
 my ($kills, $seed, $verbose) = (200, 1);

@@ -1,10 +1,6 @@
 # The extension creates, its parts name one version, and a backend stays single-threaded.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
+use File::Basename qw(dirname);
 
 my $root = dirname(__FILE__) . '/../..';
 

@@ -1,9 +1,4 @@
 # pg_dump and psql, COPY in binary and a crash keep every value bit for bit.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);

@@ -1,9 +1,4 @@
 # Parallel plans appear, and neither workers, nor order, nor grouping change one bit.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);

@@ -1,9 +1,4 @@
 # Everything that can run long notices a cancel within 0.3 s of its processor on a slow machine (0.1 s is the aim).
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);

@@ -1,11 +1,6 @@
 # A backend killed in the middle of its work takes nothing with it; workers stay single-threaded.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
-use Time::HiRes qw(sleep);
 use FastclustTest;
+use Time::HiRes qw(sleep);
 
 my $server = FastclustTest->new(extension => 1);
 $server->make_points(20000, 10, 4);

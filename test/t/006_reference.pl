@@ -1,10 +1,6 @@
 # docs/reference.md and the catalog hold each other: every public object has an entry with an example, and a comment.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
+use File::Basename qw(dirname);
 
 my $server = FastclustTest->new(extension => 1);
 open my $file, '<', dirname(__FILE__) . '/../../docs/reference.md' or die $!;
@@ -38,11 +34,7 @@ is(names(grep { !$entry{$_} } keys %function, @relations), '', 'every function, 
 my %there = map { $_ => 1 } keys %function, @relations;
 is(names(grep { !$there{$_} } keys %entry), '', 'no entry names what is not there');
 
-sub lacks
-{
-	my ($name, $text, @wanted) = @_;
-	return map { "$name: $_" } grep { $text !~ /\b\Q$_\E\b/ } @wanted;
-}
+sub lacks { my ($name, $text, @wanted) = @_; return map { "$name: $_" } grep { $text !~ /\b\Q$_\E\b/ } @wanted; }
 my (@unsigned, @untold, @unshown);
 for my $name (grep { $entry{$_} } keys %function)
 {

@@ -1,13 +1,9 @@
 # Every released version upgrades to this one, and this one to a made-up next version: the catalog is then that of a fresh installation,
 # and values of every kind stay as they were.  test/upgrade has the scripts of released versions (make freeze).  Differences that are
 # planted into this version's script try the comparison.
-use strict;
-use warnings;
+use FastclustTest;
 use File::Basename qw(dirname basename);
 use File::Copy qw(copy);
-use lib dirname(__FILE__);
-use Test::More;
-use FastclustTest;
 
 my $root = dirname(__FILE__) . '/../..';
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
@@ -86,11 +82,7 @@ for my $i (0 .. $#planted)
 }
 
 # ---- released versions, and this one as if it had been released: objects of every kind stay as they were ----
-sub values_of
-{
-	my ($database) = @_;
-	return $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database);
-}
+sub values_of { my ($database) = @_; return $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database); }
 
 # A database with objects of an old version, upgraded to this version or to a target: how its catalog differs from a fresh one's,
 # and its values from those before.

@@ -1,11 +1,7 @@
 # pg_upgrade from the server of OLD_PG_CONFIG to that of PG_CONFIG, both with the extension: values of every kind, models with groups, live
 # sketches and views stay as they were.  (tools/matrix.sh sets OLD_PG_CONFIG.)
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
+use File::Basename qw(dirname);
 
 my $root = dirname(__FILE__) . '/../..';
 my $new_config = $ENV{PG_CONFIG} || 'pg_config';

@@ -1,9 +1,4 @@
 # Kernel aggregates: workers change no bit, cancels are noticed, values survive, memory is linear in the rows.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);

@@ -1,12 +1,8 @@
 # Whatever build of OpenBLAS is the system's, or another extension brings, and whatever is called first: the same results,
 # one OpenBLAS, one thread; and errors that name what is missing.
 # Builds that are not installed are skipped; OPENBLAS_BUILDS names directories of more, split by colons.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
+use File::Basename qw(dirname);
 
 my @builds = (glob('/usr/lib/*/openblas-*'), split(/:/, $ENV{OPENBLAS_BUILDS} // ''));
 my ($reference) = glob('/usr/lib/*/blas');
@@ -45,12 +41,7 @@ CREATE TABLE model AS SELECT kmeans_agg(x, 100) AS op FROM rows;
 SQL
 
 # The server again, with these variables in its environment.
-sub restart_with
-{
-	my (%environment) = @_;
-	local @ENV{keys %environment} = values %environment;
-	$server->restart;
-}
+sub restart_with { my (%environment) = @_; local @ENV{keys %environment} = values %environment; $server->restart; }
 
 # Every function as the first of a session; what they return, without the process.
 sub check_sessions

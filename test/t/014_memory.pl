@@ -1,9 +1,6 @@
 # What a call takes is within fastclust.memory_budget, or it fails before: each is tried with about the least budget that
 # it accepts, and the peak of its process is compared with that.
-use strict;
-use warnings;
 use FastclustTest;
-use Test::More;
 
 plan skip_all => 'there is no /proc' unless -r '/proc/self/status';
 

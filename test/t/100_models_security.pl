@@ -1,9 +1,4 @@
 # Who is not the owner can neither read, change nor ride on a model; a scan has the rights of who asks for it.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest qw(as refused gives crafted);
 
 my $server = FastclustTest->new(extension => 1, config => "shared_preload_libraries = 'fastclust'\n");
@@ -16,12 +11,7 @@ CREATE TABLE his.private AS SELECT * FROM points; ALTER TABLE his.private OWNER 
 SQL
 
 # A session that stays open, of a role that logged in.
-sub login
-{
-	my ($role, $sql) = @_;
-	local $ENV{PGUSER} = $role;
-	return $server->background($sql);
-}
+sub login { my ($role, $sql) = @_; local $ENV{PGUSER} = $role; return $server->background($sql); }
 
 my $row = "'{1,2,3}'::real[]";
 my $train = q{train('m', 'points', 'x', 4, options => '{"quiet": true}')};
@@ -89,10 +79,7 @@ refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
 	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "held_model('m', true)",
 	"rename_model('m', 'mine')", "merge_clusters('m', '{0,1}')", "pin_cluster('m', 0)", "check_drift('m')", "name_topics('m', 'id')", "predict_name('m', '{1,2}'::real[])";
 refused('bob', q{SELECT import_model('m', 'his.private', 'x', '{{1,2},{3,4}}'::real[])}, '42501', 'nor a version made of his centroids');
-for my $writer ("write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)")
-{
-	like((as('bob', "SELECT $writer"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $writer");
-}
+like((as('bob', "SELECT $_"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $_") for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)";
 # A call that notes a made up check of drift.
 sub made_up_check
 {
@@ -278,8 +265,7 @@ refused('carol', "SELECT retrain('m')", '42501', 'nor that of a child');
 $server->query('ALTER TABLE hers.plain NO INHERIT parent');
 as('alice', q{CREATE TABLE hers.filtered AS SELECT * FROM points;} . crafted('m', "v.relation := 'hers.filtered';"));
 $server->query('ALTER TABLE hers.filtered OWNER TO postgres; ALTER TABLE hers.filtered ENABLE ROW LEVEL SECURITY; GRANT SELECT ON hers.filtered TO alice');
-my (undef, undef, $why) = as('postgres', "SELECT retrain('m')");
-like($why, qr/42501:.*Table hers.filtered has row-level security/s, 'rows hidden from the owner are not read for her');
+refused('postgres', "SELECT retrain('m')", qr/42501:.*Table hers.filtered has row-level security/s, 'rows hidden from the owner are not read for her');
 # what the planner folds: expressions of statistics, and of keys of partitions, of tables that alice gave away
 my @given = ('split', 'part');
 as('alice', q{CREATE FUNCTION hers.zero(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 0; END $$});
@@ -292,49 +278,36 @@ as('alice', q{CREATE TABLE hers.split (id int, x real[]) PARTITION BY LIST ((0 *
 	INSERT INTO hers.split SELECT id, x FROM points;
 	CREATE OR REPLACE FUNCTION hers.zero(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$});
 $server->query('CREATE SCHEMA given');
-for my $given (@given)
-{
-	$server->query("ALTER TABLE hers.$given OWNER TO postgres; ALTER TABLE hers.$given SET SCHEMA given");
-}
+$server->query("ALTER TABLE hers.$_ OWNER TO postgres; ALTER TABLE hers.$_ SET SCHEMA given") for @given;
 $server->query('GRANT USAGE ON SCHEMA given TO alice; GRANT SELECT ON ALL TABLES IN SCHEMA given TO alice');
 for my $given (@given)
 {
 	as('alice', crafted('m', "v.relation := 'given.$given';"));
-	(undef, undef, $why) = as('postgres', "SET constraint_exclusion = on; SELECT retrain('m')");
-	like($why, qr/42501:.*Relation given\.$given uses what belongs to another role/s, "no expression of the owner is folded: $given");
+	refused('postgres', "SET constraint_exclusion = on; SELECT retrain('m')", qr/42501:.*Relation given\.$given uses what belongs to another role/s, "no expression of the owner is folded: $given");
 }
 $server->query(q{CREATE TYPE hers.mood AS ENUM ('1', '2'); ALTER TYPE hers.mood OWNER TO alice;
 	CREATE TABLE secret AS SELECT x, id % 3 AS ssn, '1'::hers.mood AS mood FROM points; GRANT SELECT (x, mood) ON secret TO alice});
 as('alice', q{CREATE FUNCTION hers.mood_text(hers.mood) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE CAST (hers.mood AS text) WITH FUNCTION hers.mood_text(hers.mood);
 	} . crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"group_by": "ssn"}';}));
-(undef, undef, $why) = as('postgres', "SELECT retrain('m')");
-like($why, qr/42501:.*Role alice may not read public.secret/s, 'a column that groups is read by the rights of the owner');
+refused('postgres', "SELECT retrain('m')", qr/42501:.*Role alice may not read public.secret/s, 'a column that groups is read by the rights of the owner');
 as('alice', crafted('m', q{v.options := v.options || '{"group_by": "mood"}';}));
-for my $options ('{}', '{"relation": "public.secret"}')
-{
-	(undef, undef, $why) = as('postgres', "SELECT retrain('m', '$options')");
-	like($why, qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of the owner runs: $options");
-}
+refused('postgres', "SELECT retrain('m', '$_')", qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of the owner runs: $_")
+	for '{}', '{"relation": "public.secret"}';
 # whole rows are written as JSON, by a cast of the type's owner
 $server->query('GRANT SELECT ON secret TO alice');
 as('alice', q{CREATE FUNCTION hers.mood_json(hers.mood) RETURNS json LANGUAGE plpgsql AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
 	CREATE CAST (hers.mood AS json) WITH FUNCTION hers.mood_json(hers.mood);
 	} . crafted('m', q{v.relation := 'public.secret'; v.options := v.options - 'group_by';}));
-for my $call ("typical_rows('m')", "typical_rows('m', relation => 'public.secret')")
-{
-	(undef, undef, $why) = as('postgres', "SELECT * FROM $call");
-	like($why, qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of a column beside the features runs: $call");
-}
+refused('postgres', "SELECT * FROM $_", qr/42501:.*Column "mood" of public.secret is of a type that is not built in/s, "no cast of a column beside the features runs: $_")
+	for "typical_rows('m')", "typical_rows('m', relation => 'public.secret')";
 gives('postgres', "SELECT count(*) > 0 FROM score('m')", 't', 'a score reads the features alone');
 $server->query('REVOKE SELECT ON secret FROM alice; GRANT SELECT (x, mood) ON secret TO alice');
 as('alice', q{CREATE TABLE hers.big AS SELECT * FROM points;} . crafted('m', "v.relation := 'hers.big'; v.options := v.options - 'group_by';"));
 $server->query('ALTER TABLE hers.big OWNER TO postgres; GRANT SELECT ON hers.big TO alice');
-(undef, undef, $why) = as('postgres', "SELECT retrain('m')");
-like($why, qr/42501:.*The schema of hers.big belongs to another role/s, 'nor a table whose name the owner can turn to another');
+refused('postgres', "SELECT retrain('m')", qr/42501:.*The schema of hers.big belongs to another role/s, 'nor a table whose name the owner can turn to another');
 as('alice', crafted('m', "v.relation := 'public.points';"));
 gives('postgres', q{SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'a plain table is retrained for the owner');
-
 
 # ---- a stored condition: no code of who wrote it, no column that he may not read ----
 as('alice', q{CREATE FUNCTION hers.peek(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;
@@ -351,7 +324,7 @@ for my $where ('hers.peek(id)', 'peek(id)', 'id OPERATOR(hers.=) \'1\'::text', '
 	as('alice', crafted('m', "v.options := v.options || jsonb_build_object('where', '$quoted');"));
 	for my $scan ("retrain('m')", "* FROM drift('m')", "* FROM typical_rows('m', 1)", "retrain('m', '{\"relation\": \"public.points\"}')")
 	{
-		(undef, undef, $why) = as('postgres', "SELECT $scan");
+		my (undef, undef, $why) = as('postgres', "SELECT $scan");
 		like($why, qr/ERROR:  (0A000|42883|42704|42601|42501): option "where"/, "a condition runs no code of its writer: $scan where $where");
 		unlike($why, qr/spy/, 'none at all');
 	}
@@ -360,8 +333,7 @@ as('alice', crafted('m', q{v.options := v.options || '{"where": "abs(id) > 0"}';
 gives('postgres', q{SET search_path = hers, public, fastclust; SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'names are those of PostgreSQL whatever the search path');
 $server->query('REVOKE SELECT ON secret FROM alice; GRANT SELECT (x, mood) ON secret TO alice');
 as('alice', crafted('m', q{v.relation := 'public.secret'; v.options := v.options || '{"where": "ssn = 1"}';}));
-(undef, undef, $why) = as('postgres', "SELECT retrain('m')");
-like($why, qr/42501:.*Role alice may not read public.secret/s, 'a column of a condition is read by the rights of the owner');
+refused('postgres', "SELECT retrain('m')", qr/42501:.*Role alice may not read public.secret/s, 'a column of a condition is read by the rights of the owner');
 as('alice', crafted('m', q{v.relation := 'public.points'; v.options := v.options - 'where';}));
 
 refused('alice', crafted('m', "v.relation := 'points; DROP TABLE points'; v.features := '{x}';") . q{; SELECT retrain('m')},
@@ -386,10 +358,8 @@ as('alice', q{CREATE TYPE hers.amount AS (n float8);
 	SELECT train('cast', 'hers.paid', '{n,g}'::name[], 2), grant_model('cast', 'public')});
 gives('alice', q{SELECT predict('cast', p) >= 0 FROM hers.paid p LIMIT 1}, 't', 'a cast of her own');
 $server->query(q{CREATE TABLE paid AS SELECT ROW(id)::hers.amount AS n, g FROM points LIMIT 1});
-for my $call ("predict('cast', p)", "predict_distance('cast', p)", "encode_row(model_encoder('cast'), p)", "fastclust_internal.encode_record(model_encoder('cast'), true, p)")
-{
-	refused('postgres', "SELECT $call FROM public.paid p", '42501', "runs for no other role that the encoder leads there: $call");
-}
+refused('postgres', "SELECT $_ FROM public.paid p", '42501', "runs for no other role that the encoder leads there: $_")
+	for "predict('cast', p)", "predict_distance('cast', p)", "encode_row(model_encoder('cast'), p)", "fastclust_internal.encode_record(model_encoder('cast'), true, p)";
 $server->query(q{DROP TABLE paid; SELECT drop_model('wide'), drop_model('cast')});
 
 # ---- training_progress: a stranger cannot say that he trains her model, nor break the view ----

@@ -1,9 +1,4 @@
 # Models outlive restarts, crashes, dumps into a fresh cluster and fail-over; a half-trained one is never seen.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1);

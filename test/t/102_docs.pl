@@ -1,11 +1,7 @@
 # The pages run as they stand, read easily, and point at what is there; pg_cron runs the job that one of them schedules.
-use strict;
-use warnings;
+use FastclustTest;
 use File::Basename qw(basename dirname);
 use File::Temp qw(tempdir);
-use lib dirname(__FILE__);
-use Test::More;
-use FastclustTest;
 use Pages qw(read_file page_paths script run_page differences);
 
 my $root = dirname(__FILE__) . '/../..';
@@ -100,11 +96,7 @@ sub words
 	return scalar grep { /[[:alnum:]]/ } split ' ', $part;
 }
 
-sub long_cells
-{
-	my ($text) = @_;
-	return map { substr $_, 0, 60 } grep { words($_) >= 30 } map { split /(?<!\\)\|/ } $text =~ /^(\|.*)$/gm;
-}
+sub long_cells { my ($text) = @_; return map { substr $_, 0, 60 } grep { words($_) >= 30 } map { split /(?<!\\)\|/ } $text =~ /^(\|.*)$/gm; }
 
 # Sentences of paragraphs and list items; blocks of code, formulas, tables, headings and pictures are none.
 sub long_sentences

@@ -1,10 +1,5 @@
 # A long step of training says that it goes on; a quiet one, a short one and one that failed do not.  Other sessions see
 # trainings in training_progress, those of which they may know.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1, config => "shared_preload_libraries = 'fastclust'\n");

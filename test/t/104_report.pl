@@ -1,12 +1,7 @@
 # The report is one page of HTML that holds together: whole, escaped, with the numbers of SQL, within its reader's rights,
 # and it opens without an error in a browser, where there is one.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use File::Temp qw(tempdir);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
+use File::Temp qw(tempdir);
 
 my $server = FastclustTest->new(extension => 1);
 $server->query(<<'SQL');
@@ -30,12 +25,7 @@ SELECT train('groups', 'points', ARRAY['a', 'large'], 3, options => '{"group_by"
 SQL
 
 # The page, or that of a group.
-sub page
-{
-	my ($model, $rest) = @_;
-	$model =~ s/'/''/g;
-	return $server->query("SELECT report('$model'" . ($rest // '') . ')');
-}
+sub page { my ($model, $rest) = @_; $model =~ s/'/''/g; return $server->query("SELECT report('$model'" . ($rest // '') . ')'); }
 
 my @models = ('plain', '<script>alert(1)</script>&amp;"\'', 'groups', 'kernel', 'one');
 my %page = map { $_ => page($_) } @models;
@@ -103,10 +93,8 @@ for my $model ('plain', 'kernel', 'one')
 	same_numbers('steps', $model, 'step-', qq{SELECT l.id, concat_ws(' ', l.seconds, l.objective) FROM training_log l JOIN models m ON m.model = l.model AND m.version = l.version WHERE m.model = '$model' ORDER BY 1});
 }
 same_numbers('checks', 'plain', 'check-', q{SELECT id, concat_ws(' ', n, effect, p_value, (SELECT string_agg(c.v ->> 'shift', ' ' ORDER BY c.i) FROM jsonb_array_elements(columns) WITH ORDINALITY c(v, i) WHERE c.i <= 3)) FROM drift_log WHERE model = 'plain' ORDER BY 1});
-for my $fact (['rows', 'n'], ['clusters', 'k'], ['dimensions', 'dim'], ['objective', 'objective'], ['version', 'version'])
-{
-	is(numbers($page{plain}, $fact->[0]), $server->query("SELECT $fact->[1] FROM models WHERE model = 'plain'"), "fact: $fact->[0]");
-}
+is(numbers($page{plain}, $_->[0]), $server->query("SELECT $_->[1] FROM models WHERE model = 'plain'"), "fact: $_->[0]")
+	for ['rows', 'n'], ['clusters', 'k'], ['dimensions', 'dim'], ['objective', 'objective'], ['version', 'version'];
 my ($heat) = $page{plain} =~ /<table class="heat">.*?<tbody>(.*?)<\/tbody>/s;
 is(join("\n", sort $heat =~ /<data value="([^"]*)">/g), join("\n", sort split /\n/, $server->query(q{SELECT value FROM profile('plain') WHERE feature IN (SELECT feature FROM profile('plain') WHERE abs(difference) >= 0.1)})),
 	'the heat map has the values of profile, but no features that differ by less than a tenth of a deviation everywhere');
@@ -142,11 +130,7 @@ sub luminance
 	return 0.2126 * $part[0] + 0.7152 * $part[1] + 0.0722 * $part[2];
 }
 
-sub contrast
-{
-	my ($a, $b) = sort { $b <=> $a } map { luminance($_) } @_;
-	return ($a + 0.05) / ($b + 0.05);
-}
+sub contrast { my ($a, $b) = sort { $b <=> $a } map { luminance($_) } @_; return ($a + 0.05) / ($b + 0.05); }
 
 for my $name (sort keys %theme)
 {

@@ -1,9 +1,4 @@
 # On Citus the same SQL gives the same answers: aggregates run on the shards, rows stay there, predict finds its models.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 use CitusTest;
 

@@ -1,9 +1,4 @@
 # Rows on other servers: aggregates over foreign tables run there, leaf by leaf, and what comes back is merged.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $rows = 24000;
@@ -44,10 +39,7 @@ my %call = (
 	'lloyd_step_agg' => "(lloyd_step_agg('$op', x)).n",
 	'assign' => "sum(assign('$op', x))",
 );
-for my $name (sort keys %call)
-{
-	like($server->query("EXPLAIN VERBOSE SELECT $call{$name} FROM spread_1"), qr/Foreign Scan.*Remote SQL: SELECT .*fastclust\.\w+\(/s, "$name over a foreign table is sent");
-}
+like($server->query("EXPLAIN VERBOSE SELECT $call{$_} FROM spread_1"), qr/Foreign Scan.*Remote SQL: SELECT .*fastclust\.\w+\(/s, "$_ over a foreign table is sent") for sort keys %call;
 is($server->query("SELECT md5(sketch_send(merge_agg(s))) FROM (" . join(' UNION ALL ', map { "SELECT sketch_agg(x, '$spec') AS s FROM spread_$_" } 0 .. 2) . ') q'),
 	$server->query("SELECT $call{sketch_agg} FROM single"), 'sketches of three servers merged: the same bits');
 like($server->query("EXPLAIN VERBOSE SELECT count(*) FROM spread_1 WHERE assign('$op', x) = 1"), qr/Remote SQL: .*WHERE .*fastclust\.assign/, 'assign in WHERE is sent');
@@ -68,14 +60,9 @@ for my $shard (@shards)
 	$shard->query("ALTER SYSTEM SET log_statement = 'all'; SELECT pg_reload_conf()");
 }
 $server->use_server;
-for my $name (sort keys %training)
-{
-	is($server->query("SELECT train('m $name', 'spread', k => $training{$name}, options => '{\"sample_rows\": 1000, \"iterations\": 1}')"), 1, "train, $name");
-}
-for my $group ('g', 'kind')
-{
-	is($server->query("SELECT train('m groups of $group', 'spread', 'x', 2, options => '{\"group_by\": \"$group\", \"sample_rows\": 500, \"iterations\": 2, \"tolerance\": 0}')"), 1, "train, groups of $group");
-}
+is($server->query("SELECT train('m $_', 'spread', k => $training{$_}, options => '{\"sample_rows\": 1000, \"iterations\": 1}')"), 1, "train, $_") for sort keys %training;
+is($server->query("SELECT train('m groups of $_', 'spread', 'x', 2, options => '{\"group_by\": \"$_\", \"sample_rows\": 500, \"iterations\": 2, \"tolerance\": 0}')"), 1, "train, groups of $_")
+	for 'g', 'kind';
 is($server->query("SELECT retrain('m kmeans', '{\"quiet\": true}')"), 2, 'retrain');
 is($server->query("SELECT verdict, n FROM drift('m kmeans')"), "none|$rows", 'drift');
 is($server->query("SELECT count(*) FROM drift('m kmeans', 'spread', by => 'g')"), 5, 'drift by a column');
@@ -118,10 +105,9 @@ for my $features ("'x'", "ARRAY['a', 'b']")
 	s/^\d+\n// for @made;
 	is($made[1], $made[0], "density of $features: the same bits");
 }
-for my $table ('single', 'spread')
-{
-	$server->query("SELECT train('same $table', '$table', ARRAY['a', 'b', 'kind', 'day'], 3, options => '{\"sample\": \"hash\", \"sample_rows\": 500, \"group_by\": \"g\", \"quiet\": true}')");
-}
+
+$server->query("SELECT train('same $_', '$_', ARRAY['a', 'b', 'kind', 'day'], 3, options => '{\"sample\": \"hash\", \"sample_rows\": 500, \"group_by\": \"g\", \"quiet\": true}')")
+	for 'single', 'spread';
 is($server->query("SELECT count(*), bool_and(l2_distance(a.centroid, b.centroid) <= 1e-12 * (1 + l2_distance(a.centroid, array_fill(0::float8, ARRAY[cardinality(a.centroid)]))))
 	FROM models m JOIN model_versions v ON v.model = m.model AND v.version = m.version JOIN models n ON n.model = 'same spread'
 	JOIN model_versions w ON w.model = n.model AND w.version = n.version AND w.group_value IS NOT DISTINCT FROM v.group_value, centroids(v.operator) a, centroids(w.operator) b

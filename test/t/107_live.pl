@@ -1,13 +1,8 @@
 # Live sketches are exact whatever sessions do to their tables at once: mixed statements, folds, prepared transactions, crashes.
 # LIVE_SECONDS (10) a round, LIVE_ROUNDS (2), LIVE_SESSIONS (4) that write, LIVE_READERS (1) that check meanwhile, LIVE_SEED (1): "make soak"
 # makes them large.  LIVE_VERBOSE tells what was done.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
-use Time::HiRes qw(time sleep);
 use FastclustTest;
+use Time::HiRes qw(time sleep);
 
 my $seconds = $ENV{LIVE_SECONDS} // 10;
 my $rounds = $ENV{LIVE_ROUNDS} // 2;
@@ -223,12 +218,7 @@ sub done
 		$snapshots, $sessions, $moments, $crashes, $server->query('SELECT txid_current()'), $written;
 }
 
-sub exact_now
-{
-	my ($when) = @_;
-	$moments++;
-	is(differences(), '', $when);
-}
+sub exact_now { my ($when) = @_; $moments++; is(differences(), '', $when); }
 
 for my $round (1 .. $rounds)
 {

@@ -1,10 +1,5 @@
 # vector, halfvec and sparsevec of pgvector give what their cast rows give, to the bit, in every function;
 # values that are not what they say are errors.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';

@@ -1,9 +1,4 @@
 # Tables whose rows are in shards of Citus have no live sketch, whatever Citus says of their triggers; sketches of days are kept and merged.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 use CitusTest;
 

@@ -1,9 +1,4 @@
 # Citus adds up what shards send by the first sum(type) of any schema: one that another role has made never runs in a training.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 use CitusTest;
 

@@ -1,9 +1,4 @@
 # Live sketches of restored, subscribed and busy tables: right, or an error; and writers hold nothing of them past their statement.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $server = FastclustTest->new(extension => 1, config => "wal_level = logical\nmax_prepared_transactions = 4\n");
@@ -23,12 +18,7 @@ is($server->query("SELECT $rows"), '2001 2001', 'a live sketch');
 is($server->query($enabled), 'A', 'its event triggers are enabled');
 
 # What a statement says, without where.
-sub said
-{
-	my ($sql, %options) = @_;
-	my ($status, $output, $messages) = $server->try($sql, %options);
-	return $output . $messages;
-}
+sub said { my ($sql, %options) = @_; my ($status, $output, $messages) = $server->try($sql, %options); return $output . $messages; }
 
 # ---- dumps: whole, and in parts, whichever comes first ----
 $server->dump_into('postgres', 'whole');

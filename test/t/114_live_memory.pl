@@ -1,9 +1,4 @@
 # A statement on a table that a live sketch follows holds one row of it at a time, also where rows are stored out of line.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 plan skip_all => 'there is no /proc' unless -w '/proc/self/clear_refs';

@@ -1,9 +1,4 @@
 # TimescaleDB: a continuous aggregate keeps the sketches of a hypertable, and keep_sketch says so.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my $pg_config = $ENV{PG_CONFIG} || 'pg_config';

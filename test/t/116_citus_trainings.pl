@@ -1,9 +1,4 @@
 # Trainings of different models at once on Citus: none fails, and none waits for another's transaction to end.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 use CitusTest;
 

@@ -1,10 +1,5 @@
 # Every two of what one does to models and their tables, in one transaction on Citus: it works, or it is one error that says why.
 # PAIRS_TABLES (distributed): kinds of tables, "make soak" takes all.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 use CitusTest;
 

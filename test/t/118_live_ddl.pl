@@ -1,10 +1,5 @@
 # Random DDL on followed tables beside writers: whoever reads a live sketch gets that of the present rows, to the bit, or is told that it is lost.
 # DDL_STEPS (500), DDL_SEED (1); DDL_VERBOSE tells how far it is, 2 each step.
-use strict;
-use warnings;
-use File::Basename qw(dirname);
-use lib dirname(__FILE__);
-use Test::More;
 use FastclustTest;
 
 my ($steps, $seed) = ($ENV{DDL_STEPS} // 500, $ENV{DDL_SEED} // 1);

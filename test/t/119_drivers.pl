@@ -1,13 +1,9 @@
 # What drivers send: training and prediction by parameters of psycopg2, psycopg 3, node-postgres and JDBC, and the tables that SQLAlchemy reads, each
 # skipped where it is not installed.
-use strict;
-use warnings;
+use FastclustTest;
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use IO::Socket::INET;
-use lib dirname(__FILE__);
-use Test::More;
-use FastclustTest;
 
 my $port = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => 0, Listen => 1)->sockport;
 my $server = FastclustTest->new(config => "listen_addresses = '127.0.0.1'\nport = $port\n");	# JDBC knows no sockets of Unix

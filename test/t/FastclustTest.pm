@@ -6,7 +6,7 @@ use strict;
 use warnings;
 use File::Basename qw(dirname);
 use Cwd qw(abs_path);
-use Exporter qw(import);
+use Exporter ();
 use IPC::Open3 qw(open3);
 use Scalar::Util qw(weaken);
 use Test::More ();
@@ -16,15 +16,23 @@ use Time::HiRes qw(time sleep);
 # SLOWNESS: how many times slower than usual the server is.
 our $patience = 0.3 * ($ENV{SLOWNESS} // 1);
 
+our @ISA = qw(Exporter);
 our @EXPORT_OK = qw(as refused gives crafted);
+
+# strict, warnings and Test::More come with it.
+sub import
+{
+	my $class = shift;
+
+	strict->import;
+	warnings->import;
+	Test::More->export_to_level(1);
+	$class->export_to_level(1, $class, @_);
+}
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
 
-sub run_or_die
-{
-	my @command = @_;
-	system(@command) == 0 or die "failed: @command\n";
-}
+sub run_or_die { my @command = @_; system(@command) == 0 or die "failed: @command\n"; }
 
 # A running server; with extension => 1 database postgres has the extension; config: more lines of postgresql.conf.
 sub new
@@ -60,12 +68,7 @@ sub standby
 
 my $used;
 
-sub use_server
-{
-	my ($self) = @_;
-	$ENV{PGHOST} = $self->{directory};
-	weaken($used = $self);
-}
+sub use_server { my ($self) = @_; $ENV{PGHOST} = $self->{directory}; weaken($used = $self); }
 
 sub configure
 {
@@ -84,23 +87,14 @@ sub make_directory
 	close $out;
 }
 
-sub server
-{
-	my ($self, $action, @arguments) = @_;
-	run_or_die("$root/tools/server.sh", $action, $self->{directory}, @arguments);
-}
+sub server { my ($self, $action, @arguments) = @_; run_or_die("$root/tools/server.sh", $action, $self->{directory}, @arguments); }
 
 sub restart { my ($self) = @_; $self->server('stop'); $self->server('start'); }
 
 # As after pulling the plug: no shutdown checkpoint, recovery at the start.
 sub crash_and_restart { my ($self) = @_; $self->server('crash'); $self->server('start'); }
 
-sub DESTROY
-{
-	my ($self) = @_;
-	local ($?, $!);
-	$self->server('remove') if $self->{directory} && $self->{owner} == $$;
-}
+sub DESTROY { my ($self) = @_; local ($?, $!); $self->server('remove') if $self->{directory} && $self->{owner} == $$; }
 
 sub program
 {
@@ -147,18 +141,14 @@ sub query
 }
 
 # As a role, on the server that use_server named last: (status, output, messages).
-sub as
-{
-	my ($role, $sql) = @_;
-	return $used->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
-}
+sub as { my ($role, $sql) = @_; return $used->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose'); }
 
-# The statement of a role must fail with this SQLSTATE.
+# The statement of a role must fail with this SQLSTATE, or a message like this.
 sub refused
 {
 	my ($role, $sql, $state, $name) = @_;
 	my ($status, $output, $messages) = as($role, $sql);
-	Test::More::like($messages, qr/ERROR:  $state:/, $name) or Test::More::diag("got: $output");
+	Test::More::like($messages, ref $state ? $state : qr/ERROR:  $state:/, $name) or Test::More::diag("got: $output");
 }
 
 # The statement of a role must print this, and no message.
@@ -224,12 +214,7 @@ sub finish
 }
 
 # Threads of a process, or undef where there is no /proc.
-sub threads
-{
-	my ($pid) = @_;
-	opendir(my $dir, "/proc/$pid/task") or return undef;
-	return scalar grep { /^\d+$/ } readdir $dir;
-}
+sub threads { my ($pid) = @_; opendir(my $dir, "/proc/$pid/task") or return undef; return scalar grep { /^\d+$/ } readdir $dir; }
 
 # Wait until a condition of SQL holds, also through a restart of the server; false, and said why, when nobody would wait any longer.
 sub wait_for
@@ -255,12 +240,7 @@ sub wait_until_it_waits
 }
 
 # End a background session that would go on; what it said.
-sub end
-{
-	my ($self, $session) = @_;
-	$self->query("SELECT pg_terminate_backend($session->{backend})");
-	return ($self->finish($session))[1];
-}
+sub end { my ($self, $session) = @_; $self->query("SELECT pg_terminate_backend($session->{backend})"); return ($self->finish($session))[1]; }
 
 # Seconds of its processor that a statement takes from pg_cancel_backend, 0.3 s into it, to its end; and what it said.
 sub cancel_delay

@@ -19,40 +19,33 @@ typedef struct drift_model
 static inline fc_drift_spec *
 chosen_spec(const fc_drift_sample *sample, uint64_t seed)
 {
-	fc_arena	work = unit_arena();
 	fc_drift_spec *spec = unit_alloc(fc_drift_spec_bound(sample), 1);
 
-	fc_drift_choose(sample, seed, &work, spec);
+	fc_drift_choose(sample, seed, unit_work(), spec);
 	CHECK(fc_drift_spec_check(spec, fc_drift_spec_size(spec)) == FC_OK, "a chosen spec is valid");
-	unit_arena_free(&work);
 	return spec;
 }
 
 static inline fc_spec *
 wave_spec_of(const fc_drift_sample *sample, uint64_t seed)
 {
-	fc_arena	work = unit_arena();
 	double	   *center = unit_alloc(2 * sample->d, sizeof(double));
 	double		sigmas[FC_WAVE_SCALES];
 	fc_spec_parts parts;
 	fc_spec    *spec;
 
-	fc_wave_parts(sample, false, seed, &work, center, center + sample->d, sigmas, &parts);
+	fc_wave_parts(sample, false, seed, unit_work(), center, center + sample->d, sigmas, &parts);
 	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
 	CHECK(fc_spec_build(&parts, spec) == FC_OK, "a spec of the waves");
-	unit_arena_free(&work);
-	free(center);
 	return spec;
 }
 
 static inline fc_wave_null
 null_of_sample(const fc_drift_sample *sample, const fc_prepared *prepared)
 {
-	fc_arena	arena = unit_arena();
 	fc_wave_null null = {0, 0};
 
-	CHECK(fc_wave_null_moments(sample, 512, prepared, &arena, &null) == FC_OK, "null moments");
-	unit_arena_free(&arena);
+	CHECK(fc_wave_null_moments(sample, 512, prepared, unit_work(), &null) == FC_OK, "null moments");
 	return null;
 }
 
@@ -66,15 +59,6 @@ make_model(const fc_drift_sample *sample, uint64_t seed)
 	model.sketching = make_ready(model.waves);
 	model.null = null_of_sample(sample, &model.sketching.prepared);
 	return model;
-}
-
-static inline void
-free_model(drift_model *model)
-{
-	unit_arena_free(&model->prepared_arena);
-	unit_arena_free(&model->sketching.arena);
-	free(model->spec);
-	free(model->waves);
 }
 
 static inline fc_drift_counts *
@@ -93,7 +77,6 @@ converted_counts(fc_drift_counts *counts, uint8_t flags)
 	fc_drift_counts *copy = unit_alloc(fc_drift_counts_size(counts, flags), 1);
 
 	CHECK(fc_drift_convert(counts, flags, copy) == FC_OK, "convert");
-	free(counts);
 	return copy;
 }
 
@@ -129,11 +112,9 @@ waves_of(const drift_model *model, const float *rows, size_t n)
 static inline fc_drift_result
 compare(const fc_drift_sides *sides, double threshold, double min_effect)
 {
-	fc_arena	arena = unit_arena();
 	fc_drift_result result;
 
-	fc_drift_test_sides(sides, threshold, min_effect, &arena, &result);
-	unit_arena_free(&arena);
+	fc_drift_test_sides(sides, threshold, min_effect, unit_work(), &result);
 	return result;
 }
 

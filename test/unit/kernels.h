@@ -2,13 +2,9 @@
 #ifndef KERNELS_H
 #define KERNELS_H
 
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
-#include "rkhs/projection.h"
 #include "rkhs/kernel.h"
+#include "rkhs/projection.h"
+#include "unit.h"
 
 #define TWO_PI 6.283185307179586
 
@@ -113,13 +109,6 @@ new_embedding(size_t n, size_t rank)
 	e.eigenvalues = unit_alloc(rank, sizeof(double));
 	e.y = unit_alloc(n * rank, sizeof(float));
 	return e;
-}
-
-static inline void
-free_embedding(fc_embedding *e)
-{
-	free(e->eigenvalues);
-	free(e->y);
 }
 
 #endif							/* KERNELS_H */

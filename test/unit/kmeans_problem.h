@@ -2,9 +2,8 @@
 #ifndef KMEANS_PROBLEM_H
 #define KMEANS_PROBLEM_H
 
-#include "unit.h"
-
 #include "kmeans/kmeans.h"
+#include "unit.h"
 
 typedef struct problem
 {
@@ -34,24 +33,12 @@ make_problem(size_t n, size_t d, size_t k)
 }
 
 static inline void
-free_problem(problem *p)
-{
-	free(p->x);
-	free(p->weight);
-	free(p->centre);
-	free(p->result.centroids);
-	free(p->result.weights);
-	free(p->result.labels);
-}
-
-static inline void
 solve(problem *p, const double *initial, const fc_kmeans_options *options)
 {
 	fc_arena	arena = unit_arena();
 
 	fc_kmeans(&p->rows, p->k, initial, options, &arena, &p->result);
 	CHECK(arena.held == 0, "the arena is given back, used %zu", arena.held);
-	unit_arena_free(&arena);
 }
 
 #endif							/* KMEANS_PROBLEM_H */

@@ -2,7 +2,6 @@
 #ifndef OPERATORS_H
 #define OPERATORS_H
 
-#include "base/rng.h"
 #include "operator/bytes.h"
 #include "operator/codebook.h"
 #include "unit.h"
@@ -15,8 +14,7 @@ typedef struct codebook
 
 /* A view of the operator of one dense factor, whose bytes lie in the arena. */
 static inline void
-view_codebook(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d, fc_arena *arena, fc_operator *op,
-			  double *most)
+view_codebook(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d, fc_arena *arena, fc_operator *op, double *most)
 {
 	fc_centroid_source source = {.k = k,.d = d,.x = centroids};
 	fc_operator_header *header = (fc_operator_header *) FC_TAKE(arena, fc_codebook_size(k, d), char);
@@ -41,16 +39,12 @@ static inline fc_status
 check_operator(const fc_operator_header *header, size_t size)
 {
 	fc_operator op;
-	fc_scratch	scratch;
 	fc_status	status = fc_operator_check(header, size);
 
 	if (status != FC_OK)
 		return status;
 	fc_operator_view(header, &op);
-	scratch = unit_scratch(fc_operator_scratch(&op));
-	status = fc_operator_verify(&op, scratch);
-	free(scratch.floats);
-	return status;
+	return fc_operator_verify(&op, unit_scratch(fc_operator_scratch(&op)));
 }
 
 /* What fc_operator_write does once the bytes have been changed. */
@@ -59,6 +53,8 @@ reseal_operator(fc_operator_header *header, size_t size)
 {
 	size_t		front = offsetof(fc_operator_header, k);
 
+	if (size < sizeof(fc_operator_header))
+		return;
 	for (uint64_t i = 0; i < 2; i++)
 		header->digest[i] = fc_hash_bytes((i + 1) ^ (uint64_t) header->flags << 8, (char *) header + front, size - front);
 }

@@ -5,12 +5,8 @@
 #ifndef PLANTED_H
 #define PLANTED_H
 
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "decode/decode.h"
+#include "unit.h"
 
 typedef struct planted
 {
@@ -90,8 +86,7 @@ plant_moments(planted *p, double width)
 
 /* Frequencies of law gaussian, or of adapted_radius_kmeans. */
 static inline planted
-plant_law(bool gaussian, size_t k, size_t n, size_t m, double width, double separation, double rows,
-		  size_t pilot_rows, uint64_t seed)
+plant_law(bool gaussian, size_t k, size_t n, size_t m, double width, double separation, double rows, size_t pilot_rows, uint64_t seed)
 {
 	planted		p = {.k = k};
 	fc_rng		rng = fc_rng_start(seed, 99);
@@ -124,20 +119,6 @@ plant(size_t k, size_t n, size_t m, double width, double separation, double rows
 	return plant_law(false, k, n, m, width, separation, rows, pilot_rows, seed);
 }
 
-static inline void
-uproot(planted *p)
-{
-	free(p->omega);
-	free(p->z_re);
-	free(p->z_im);
-	free(p->lower);
-	free(p->upper);
-	free(p->mean);
-	free(p->stddev);
-	free(p->truth);
-	free(p->pilot);
-}
-
 typedef struct answer
 {
 	fc_status	status;
@@ -156,17 +137,7 @@ solve(const planted *p, size_t k, fc_decoder decoder, const fc_decode_options *o
 	a.result.covariances = unit_alloc(k * p->problem.n * p->problem.n, sizeof(double));
 	a.status = fc_decode(&p->problem, k, decoder, options, &arena, &a.result);
 	CHECK(arena.held == 0, "arena not released: %zu", arena.held);
-	unit_arena_free(&arena);
 	return a;
-}
-
-static inline void
-answer_free(answer *a)
-{
-	free(a->result.centroids);
-	free(a->result.weights);
-	free(a->result.spreads);
-	free(a->result.covariances);
 }
 
 /* Status, finite centroids inside the box, weights >= 0 of sum 1, spreads >= 0. */

@@ -1,15 +1,9 @@
-/*
- * random_operator.h - operators of random shape: hubs, empty rows and columns, duplicates.
- *
- * Everything an operator points to is freed with it.
- */
+/* random_operator.h - operators of random shape: hubs, empty rows and columns, duplicates */
 #ifndef RANDOM_OPERATOR_H
 #define RANDOM_OPERATOR_H
 
-#include "unit.h"
-
 #include "operator/operator.h"
-#include "base/rng.h"
+#include "unit.h"
 
 #define MOST_FACTORS	4
 
@@ -27,34 +21,9 @@ typedef struct random_operator
 {
 	fc_operator op;
 	double	   *product;		/* k x d */
-	void	   *owned[5 * MOST_FACTORS + 16];
-	size_t		owners;
 	fc_scratch	scratch;
 	fc_arena	arena;			/* of slices */
 } random_operator;
-
-static inline void *
-own(random_operator *o, size_t count, size_t item_size)
-{
-	return o->owned[o->owners++] = unit_alloc(count, item_size);
-}
-
-static inline fc_scratch
-own_scratch(random_operator *o, size_t floats)
-{
-	fc_scratch	scratch = unit_scratch(floats);
-
-	o->owned[o->owners++] = scratch.floats;
-	return scratch;
-}
-
-static inline void
-free_operator(random_operator *o)
-{
-	while (o->owners > 0)
-		free(o->owned[--o->owners]);
-	unit_arena_free(&o->arena);
-}
 
 static inline void
 slice_operator(random_operator *o)
@@ -80,11 +49,11 @@ is_entry(pattern kind, size_t r, size_t c, size_t columns, fc_rng *rng)
 }
 
 static inline fc_factor
-make_factor(random_operator *o, size_t rows, size_t columns, pattern kind, fc_rng *rng)
+make_factor(size_t rows, size_t columns, pattern kind, fc_rng *rng)
 {
-	float	   *values = own(o, rows * columns, sizeof(float));
-	uint32_t   *start = own(o, rows + 1, sizeof(uint32_t));
-	uint16_t   *column = own(o, rows * columns, sizeof(uint16_t));
+	float	   *values = unit_alloc(rows * columns, sizeof(float));
+	uint32_t   *start = unit_alloc(rows + 1, sizeof(uint32_t));
+	uint16_t   *column = unit_alloc(rows * columns, sizeof(uint16_t));
 	size_t		used = 0;
 
 	for (size_t r = 0; r < rows; r++)
@@ -103,9 +72,9 @@ make_factor(random_operator *o, size_t rows, size_t columns, pattern kind, fc_rn
 
 /* left (k x rows) times the factor. */
 static inline double *
-times(random_operator *o, const double *left, const fc_factor *factor)
+times(const double *left, size_t k, const fc_factor *factor)
 {
-	double	   *out = unit_alloc(o->op.k * factor->columns, sizeof(double));
+	double	   *out = unit_alloc(k * factor->columns, sizeof(double));
 
 	for (size_t r = 0; r < factor->rows; r++)
 	{
@@ -113,28 +82,24 @@ times(random_operator *o, const double *left, const fc_factor *factor)
 		size_t		end = factor->row_start != NULL ? factor->row_start[r + 1] : start + factor->columns;
 
 		for (size_t p = start; p < end; p++)
-			for (size_t j = 0; j < o->op.k; j++)
+			for (size_t j = 0; j < k; j++)
 				out[j * factor->columns + (factor->row_start != NULL ? fc_factor_column(factor, p) : p - start)] +=
 					left[j * factor->rows + r] * (double) factor->values[p];
 	}
 	return out;
 }
 
-static inline void
-multiply_out(random_operator *o)
+/* The product of the factors, k x d. */
+static inline double *
+multiply_out(const fc_operator *op)
 {
-	double	   *left = unit_alloc(o->op.k * o->op.k, sizeof(double));
+	double	   *left = unit_alloc(op->k * op->k, sizeof(double));
 
-	for (size_t j = 0; j < o->op.k; j++)
-		left[j * o->op.k + j] = 1.0;
-	for (size_t f = 0; f < o->op.factors; f++)
-	{
-		double	   *next = times(o, left, &o->op.factor[f]);
-
-		free(left);
-		left = next;
-	}
-	o->product = o->owned[o->owners++] = left;
+	for (size_t j = 0; j < op->k; j++)
+		left[j * op->k + j] = 1.0;
+	for (size_t f = 0; f < op->factors; f++)
+		left = times(left, op->k, &op->factor[f]);
+	return left;
 }
 
 /* kinds: one a factor, `inner` rows and columns between them. */
@@ -145,12 +110,11 @@ make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t fac
 	fc_rng		rng = fc_rng_start(seed, 11);
 
 	for (size_t f = 0; f < factors; f++)
-		o.op.factor[f] = make_factor(&o, f == 0 ? k : inner, f + 1 == factors ? d : inner, kinds[f], &rng);
-	o.scratch = own_scratch(&o, fc_operator_scratch(&o.op));
-	multiply_out(&o);
-	fc_operator_measure(&o.op, o.scratch, own(&o, k, sizeof(float)));
+		o.op.factor[f] = make_factor(f == 0 ? k : inner, f + 1 == factors ? d : inner, kinds[f], &rng);
+	o.scratch = unit_scratch(fc_operator_scratch(&o.op));
+	o.product = multiply_out(&o.op);
+	fc_operator_measure(&o.op, o.scratch, unit_alloc(k, sizeof(float)));
 	return o;
 }
-
 
 #endif							/* RANDOM_OPERATOR_H */

@@ -2,9 +2,6 @@
 #ifndef SPECS_H
 #define SPECS_H
 
-#include <math.h>
-
-#include "base/rng.h"
 #include "sketch/sketch.h"
 #include "unit.h"
 
@@ -38,7 +35,7 @@ make_spec(spec_wish wish)
 	fixed.scales = wish.scales ? wish.scales : 1;
 	fixed.seed = wish.seed;
 	fixed.sigma = wish.sigma;
-	spec = calloc(1, fc_spec_size(&fixed));
+	spec = unit_alloc(1, fc_spec_size(&fixed));
 	*spec = fixed;
 	for (uint32_t i = 0; i < wish.dim; i++)
 	{
@@ -73,7 +70,7 @@ make_ready(const fc_spec *spec)
 static inline fc_sketch *
 new_sketch(const fc_spec *spec, uint8_t flags, size_t capacity)
 {
-	fc_sketch  *sketch = malloc(fc_sketch_size(spec, flags, capacity));
+	fc_sketch  *sketch = unit_uncleared(fc_sketch_size(spec, flags, capacity));
 
 	fc_sketch_init(spec, flags, capacity, sketch);
 	return sketch;
@@ -85,11 +82,10 @@ close_sketch(const fc_prepared *prepared, fc_sketch *open)
 {
 	fc_status	status = fc_sketch_fold(prepared, open);
 	uint8_t		flags = fc_sketch_is_unit(open) ? 0 : FC_SKETCH_WEIGHTED;
-	fc_sketch  *closed = malloc(fc_sketch_size(prepared->spec, flags, 0));
+	fc_sketch  *closed = unit_uncleared(fc_sketch_size(prepared->spec, flags, 0));
 
 	CHECK(status == FC_OK, "fold status %d", (int) status);
 	fc_sketch_convert(open, flags, 0, closed);
-	free(open);
 	return closed;
 }
 
@@ -103,7 +99,7 @@ static inline double *
 normal_rows(size_t n, size_t d, double scale, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 77);
-	double	   *x = malloc(n * d * sizeof(double));
+	double	   *x = unit_uncleared(n * d * sizeof(double));
 
 	for (size_t i = 0; i < n * d; i++)
 		x[i] = scale * fc_rng_normal(&rng);

@@ -1,18 +1,11 @@
 /* test_assignment.c - the assignment problem against all permutations; clusters that stay keep their numbers */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/assignment.h"
+#include "unit.h"
 
 static void
 match(const double *cost, size_t rows, size_t columns, int32_t *answer)
 {
-	fc_arena	arena = unit_arena();
-
-	fc_assignment(cost, rows, columns, &arena, answer);
-	unit_arena_free(&arena);
+	fc_assignment(cost, rows, columns, unit_work(), answer);
 }
 
 /* The cheapest of all pairings of rows from `row` on. */
@@ -58,8 +51,7 @@ test_optimal(void)
 			paired++;
 		}
 		CHECK(paired == (rows < columns ? rows : columns), "%zu pairs of %zu x %zu", paired, rows, columns);
-		CHECK(fabs(sum - cheapest(cost, rows, columns, 0, 0, rows > columns ? rows - columns : 0)) < 1e-12,
-			  "%zu x %zu costs %g", rows, columns, sum);
+		CHECK(fabs(sum - cheapest(cost, rows, columns, 0, 0, rows > columns ? rows - columns : 0)) < 1e-12, "%zu x %zu costs %g", rows, columns, sum);
 	}
 }
 
@@ -81,17 +73,12 @@ test_planted(void)
 	for (size_t i = 0; i < k; i++)
 		wrong += answer[i] != (int32_t) ((i * 7 + 3) % k);
 	CHECK(wrong == 0, "%zu wrong", wrong);
-	free(cost);
-	free(answer);
 }
 
 static void
 renumber(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, int32_t *number)
 {
-	fc_arena	arena = unit_arena();
-
-	fc_match_clusters(old, k_old, new, k_new, d, &arena, number);
-	unit_arena_free(&arena);
+	fc_match_clusters(old, k_old, new, k_new, d, unit_work(), number);
 }
 
 /* One cluster leaps over its neighbours: these stay who they are. */
@@ -104,8 +91,7 @@ test_chain(void)
 	int32_t		number[4];
 
 	renumber(old, 4, new, 4, 1, number);
-	CHECK(number[0] == 0 && number[1] == 3 && number[2] == 2 && number[3] == 1,
-		  "%d %d %d %d", number[0], number[1], number[2], number[3]);
+	CHECK(number[0] == 0 && number[1] == 3 && number[2] == 2 && number[3] == 1, "%d %d %d %d", number[0], number[1], number[2], number[3]);
 	renumber(old, 4, fewer, 2, 1, number);
 	CHECK(number[0] == 0 && number[1] == 1, "%d %d", number[0], number[1]);
 	renumber(fewer, 2, new, 4, 1, number);
@@ -136,8 +122,7 @@ test_stayed(void)
 			}
 		renumber(old, K, new, K, D, number);
 		for (size_t i = 0; i < K; i++)
-			CHECK(i % 8 == 0 || number[(i * 11 + 5) % K] == (int32_t) i, "trial %d: cluster %zu became %d",
-				  trial, i, number[(i * 11 + 5) % K]);
+			CHECK(i % 8 == 0 || number[(i * 11 + 5) % K] == (int32_t) i, "trial %d: cluster %zu became %d", trial, i, number[(i * 11 + 5) % K]);
 	}
 }
 
@@ -147,11 +132,9 @@ test_labels(void)
 {
 	const double counts[] = {0, 5, 9, 8, 0, 7, 0, 0, 0};
 	int32_t		number[3];
-	fc_arena	arena = unit_arena();
 
-	fc_match_labels(counts, 3, 3, &arena, number);
+	fc_match_labels(counts, 3, 3, unit_work(), number);
 	CHECK(number[0] == 2 && number[1] == 0 && number[2] == 1, "%d %d %d", number[0], number[1], number[2]);
-	unit_arena_free(&arena);
 }
 
 static void
@@ -162,8 +145,7 @@ test_nearest(void)
 	double		distance[4];
 
 	fc_nearest_others(centroids, 4, 2, nearest, distance);
-	CHECK(nearest[0] == 3 && nearest[1] == 2 && nearest[2] == 1 && nearest[3] == 0, "%d %d %d %d",
-		  nearest[0], nearest[1], nearest[2], nearest[3]);
+	CHECK(nearest[0] == 3 && nearest[1] == 2 && nearest[2] == 1 && nearest[3] == 0, "%d %d %d %d", nearest[0], nearest[1], nearest[2], nearest[3]);
 	CHECK(distance[0] == 0 && distance[1] == 1, "%g %g", distance[0], distance[1]);
 	fc_nearest_others(centroids, 1, 2, nearest, distance);
 	CHECK(nearest[0] == -1 && isnan(distance[0]), "one");

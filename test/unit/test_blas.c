@@ -65,7 +65,6 @@ call_blas(void)
 		identity[i * N + i] = 1.0;
 	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0, a, N, identity, N, 0.0, c, N);
 	CHECK(memcmp(a, c, N * N * sizeof(double)) == 0, "a I is not a");
-	free(a), free(identity), free(c);
 }
 
 /* Cholesky: the solution of a x = a 1 is 1. */
@@ -87,7 +86,6 @@ call_lapack(void)
 	dpotrs_("L", &n, &one, a, &n, x, &n, &info);
 	for (int i = 0; i < N; i++)
 		CHECK(fabs(x[i] - 1.0) < 1e-12, "x[%d] = %.17g", i, x[i]);
-	free(a);
 }
 
 /* The minimum of sum_i (i + 1) (x_i - i)^2 over x_i <= 4. */
@@ -119,8 +117,7 @@ call_lbfgsb(void)
 		kind[i] = 3, upper[i] = 4.0;
 	for (int calls = 0; calls < 200; calls++)
 	{
-		setulb_(&n, &m, x, upper, upper, kind, &f, g, &factr, &pgtol, wa, iwa, task, &silent, csave, lsave, isave, dsave,
-				TEXT, TEXT);
+		setulb_(&n, &m, x, upper, upper, kind, &f, g, &factr, &pgtol, wa, iwa, task, &silent, csave, lsave, isave, dsave, TEXT, TEXT);
 		if (strncmp(task, "FG", 2) != 0 && strncmp(task, "NEW_X", 5) != 0)
 			break;
 		f = 0.0;
@@ -164,7 +161,7 @@ static int
 run_case(const char *first, const char *guest)
 {
 	const char *variable = getenv("OPENBLAS_NUM_THREADS");
-	char	   *before = variable ? strdup(variable) : NULL;
+	char	   *before = variable ? unit_keep(strdup(variable)) : NULL;
 	int			start = 0;
 	int			openblas_libraries = 0;
 	int			threads;
@@ -185,7 +182,6 @@ run_case(const char *first, const char *guest)
 	CHECK(thread_count() == threads, "%d threads, %d before", thread_count(), threads);
 	variable = getenv("OPENBLAS_NUM_THREADS");
 	CHECK(variable ? before && strcmp(variable, before) == 0 : !before, "the environment has changed");
-	free(before);
 	return unit_failures > 0;
 }
 
@@ -221,10 +217,9 @@ find_builds(glob_t *builds)
 
 	glob("/usr/lib/*/openblas-*", GLOB_NOCHECK, NULL, builds);
 	glob("/usr/lib/*/blas", GLOB_APPEND, NULL, builds);
-	more = more ? strdup(more) : NULL;
+	more = more ? unit_keep(strdup(more)) : NULL;
 	for (char *build = more ? strtok(more, ":") : NULL; build != NULL; build = strtok(NULL, ":"))
 		glob(build, GLOB_APPEND, NULL, builds);
-	free(more);
 }
 
 int

@@ -1,13 +1,8 @@
 /* test_boxes.c - the nearest of many points by a k-d tree, beside all distances */
-#include "unit.h"
-#include "operators.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/kdtree.h"
 #include "operator/codebook.h"
 #include "operator/operator.h"
+#include "operators.h"
 
 static float
 square_between(const float *a, const float *b, size_t d)
@@ -25,12 +20,11 @@ test_nearest(size_t k, size_t d, bool grid)
 {
 	fc_rng		rng = fc_rng_start(5, k + d);
 	float	   *points = unit_alloc(k * d, sizeof(float));
-	fc_arena	arena = unit_arena();
 	fc_boxes	boxes;
 
 	for (size_t i = 0; i < k * d; i++)
 		points[i] = grid ? (float) floor(5.0 * fc_rng_uniform(&rng)) : (float) fc_rng_normal(&rng);
-	fc_boxes_take(&arena, k, d, &boxes);
+	fc_boxes_take(unit_work(), k, d, &boxes);
 	fc_boxes_build(&boxes, points);
 	for (size_t r = 0; r < k; r += 1 + k / 50)
 	{
@@ -50,25 +44,18 @@ test_nearest(size_t k, size_t d, bool grid)
 		CHECK(k == 1 ? both[1] == INFINITY : fabsf(both[1] - least) <= 1e-5f * least, "k %zu d %zu row %zu: second %g, not %g", k, d, r, (double) both[1], (double) least);
 		CHECK(fc_boxes_nearest_two(&boxes, x, k == 1 ? 1.0f : 0.5f * least, both) == first && both[1] == (k == 1 ? 1.0f : 0.5f * least), "k %zu d %zu row %zu: second %g beyond the margin", k, d, r, (double) both[1]);
 	}
-	unit_arena_free(&arena);
-	free(points);
 }
 
 /* Labels of a codebook in boxes are those without, row by row and in batches; some centroids are there twice. */
 static void
 test_operator(double unit)
 {
-	enum
-	{
-		K = 9000, D = 7, N = 300
-	};
+	enum {K = 9000, D = 7, N = 300};
 	fc_rng		rng = fc_rng_start(4, 4);
 	double	   *centroids = unit_alloc(K * D, sizeof(double));
 	double	   *weights = unit_alloc(K, sizeof(double));
 	double	   *x = unit_alloc(N * D, sizeof(double));
 	int32_t    *labels = unit_alloc(N, sizeof(int32_t));
-	fc_arena	arena = unit_arena();
-	fc_arena	room;
 	fc_operator op;
 	double		most;
 	fc_scratch	scratch;
@@ -79,9 +66,8 @@ test_operator(double unit)
 		weights[j] = 1.0;
 	for (size_t i = 0; i < N * D; i++)
 		x[i] = i < 50 * D ? centroids[i] : centroids[i * 11 % (K * D)] + unit * 0.3 * fc_rng_normal(&rng);
-	view_codebook(FC_EUCLIDEAN, centroids, weights, K, D, &arena, &op, &most);
-	room = unit_arena();
-	fc_operator_screen(&op, &room);
+	view_codebook(FC_EUCLIDEAN, centroids, weights, K, D, unit_work(), &op, &most);
+	fc_operator_screen(&op, unit_work());
 	CHECK(op.boxes != NULL, "boxes");
 	scratch = unit_scratch(fc_operator_batch_scratch(&op, N));
 	fc_operator_assign_batch(&op, x, N, scratch, labels);
@@ -93,9 +79,6 @@ test_operator(double unit)
 		plain.boxes = NULL;
 		CHECK(boxed == fc_operator_assign(&plain, x + r * D, scratch) && boxed == (size_t) labels[r], "unit %g, row %zu: %zu", unit, r, boxed);
 	}
-	unit_arena_free(&arena);
-	unit_arena_free(&room);
-	free(centroids), free(weights), free(x), free(labels), free(scratch.floats);
 }
 
 int

@@ -1,9 +1,4 @@
 /* test_choose.c - the number of clusters: planted ones, clouds without any, valleys, few rows, stops */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/choose.h"
 #include "kmeans_problem.h"
 
@@ -35,7 +30,6 @@ chosen(problem *p, size_t max_k, double trim)
 	CHECK(arena.held == 0, "%zu bytes used", arena.held);
 	for (size_t i = 1; i < choice.count; i++)
 		CHECK(choice.tried[i].k > choice.tried[i - 1].k && choice.tried[i].k <= max_k, "tried %zu", choice.tried[i].k);
-	unit_arena_free(&arena);
 	return choice.tried[choice.chosen].k;
 }
 
@@ -46,7 +40,6 @@ test_planted(size_t d, size_t k, double gap)
 
 	plant_line(&p, gap);
 	CHECK(chosen(&p, 3 * k / 2 + 3, 0.0) == k && choice.verdict == FC_K_CLEAR, "d=%zu gap=%g: %zu of %zu clusters", d, gap, choice.tried[choice.chosen].k, k);
-	free_problem(&p);
 }
 
 /* One row of a hundred is anywhere: without the farthest the number is clear. */
@@ -61,7 +54,6 @@ test_outliers(size_t d)
 		for (size_t c = 0; c < d; c++)
 			p.x[i * d + c] = (float) (1000.0 * fc_rng_normal(&rng));
 	CHECK(chosen(&p, 12, 0.02) == 5 && choice.verdict == FC_K_CLEAR, "d=%zu: %zu clusters", d, choice.tried[choice.chosen].k);
-	free_problem(&p);
 }
 
 /* One cloud: uniform, normal or exponential. */
@@ -75,7 +67,6 @@ test_cloud(size_t d, int law)
 		p.x[i] = (float) (law == 0 ? fc_rng_uniform(&rng) : law == 1 ? fc_rng_normal(&rng) : -log(fc_rng_uniform(&rng)));
 	(void) chosen(&p, 15, 0.0);
 	CHECK(choice.verdict != FC_K_CLEAR, "d=%zu law %d: %zu clusters", d, law, choice.tried[choice.chosen].k);
-	free_problem(&p);
 }
 
 /* Families of clusters: the same number whatever the greatest is, and the clusters within. */
@@ -96,7 +87,6 @@ test_levels(size_t d)
 	CHECK(chosen(&p, 15, 0.0) == 6 && choice.verdict == FC_K_CLEAR, "d=%zu: %zu families", d, choice.tried[choice.chosen].k);
 	CHECK(chosen(&p, 60, 0.0) == 6 && choice.verdict == FC_K_CLEAR, "d=%zu: %zu families of 60", d, choice.tried[choice.chosen].k);
 	CHECK(choice.second == 24, "d=%zu: %zu within", d, choice.second);
-	free_problem(&p);
 }
 
 /* A cluster of one row in a hundred, which k-means does not part from its neighbour; a line that has more clusters than are tried. */
@@ -114,7 +104,6 @@ test_unclear(void)
 	plant_line(&p, 8.0);
 	(void) chosen(&p, 8, 0.0);
 	CHECK(choice.verdict == FC_K_LIMIT, "%zu of 8 clusters", choice.tried[choice.chosen].k);
-	free_problem(&p);
 }
 
 /* A cluster of one row in a hundred, 6 deviations off in four columns together, which are narrower than ten columns of noise. */
@@ -148,7 +137,6 @@ test_small(void)
 		memset(p.x, 0, 2 * n * sizeof(float));
 		k = chosen(&p, 10, n % 2 == 1 ? 0.1 : 0.0);
 		CHECK(k == 1 && choice.tried[0].evidence.cost == 0.0 && choice.verdict == FC_K_UNCLEAR, "%zu of %zu equal rows", k, n);
-		free_problem(&p);
 	}
 }
 
@@ -171,7 +159,6 @@ test_valley(size_t between, size_t expected)
 	}
 	fc_valleys_count(&valleys, &arena, &separated);
 	CHECK(separated == expected, "%zu between: %zu", between, separated);
-	unit_arena_free(&arena);
 }
 
 int

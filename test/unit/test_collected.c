@@ -2,9 +2,6 @@
  * test_collected.c - rows as aggregates collect them: k-means and the start of QK-means do not depend on their order
  * or size; scans and farthest rows are what one row at a time says; operators are made of centroids and renumbered.
  */
-#include <math.h>
-
-#include "base/rng.h"
 #include "factor/sample.h"
 #include "kmeans/ordered.h"
 #include "numerics/principal.h"
@@ -56,11 +53,9 @@ cluster(const double *x, size_t n)
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = c.centroids,.weights = c.weights};
 	fc_ordering ordering = {.mean = c.mean};
-	fc_arena	arena = unit_arena();
-	fc_status	status = fc_kmeans_collected(x, n, D, K, &options, &arena, &ordering, &result);
+	fc_status	status = fc_kmeans_collected(x, n, D, K, &options, unit_work(), &ordering, &result);
 
 	CHECK(status == FC_OK, "k-means: %d", (int) status);
-	unit_arena_free(&arena);
 	return c;
 }
 
@@ -82,8 +77,6 @@ test_kmeans(double unit)
 		found[(size_t) rint(place) % K] = true;
 	}
 	CHECK(found[0] && found[1] && found[2] && found[3], "unit %g: a cluster is missing", unit);
-	free(x);
-	free(y);
 }
 
 static void
@@ -98,9 +91,7 @@ test_far_rows(void)
 	fc_status	status = fc_kmeans_collected(x, 2, D, 1, &options, &arena, &ordering, &result);
 
 	CHECK(status == FC_EFAR && ordering.most == 0x1p129, "status %d, most %g", (int) status, ordering.most);
-	unit_arena_free(&arena);
 	arena = unit_arena();
-	unit_arena_free(&arena);
 }
 
 /* Rows around an origin, of any size, weighted: the result is where the user's rows are. */
@@ -132,10 +123,6 @@ test_around(double unit, double trim)
 			  (trim > 0.0 || c.weights[j] == 2.0 * N / K), "unit %g: centroid %zu at %g", unit, j, c.centroids[j * D] / unit);
 	memset(weight, 0, N * sizeof(double));
 	CHECK(fc_kmeans_around(rows, weight, N, D, K, origin, initial, trim, &options, &arena, &result) == FC_EEMPTY, "weights sum to zero");
-	unit_arena_free(&arena);
-	free(x);
-	free(rows);
-	free(weight);
 }
 
 static void
@@ -163,19 +150,10 @@ make_start(const double *x, size_t n, size_t k, const fc_start_options *options)
 {
 	start		s = {.count = fc_start_measured(n, k),.centroids = unit_alloc(k * D, sizeof(double))};
 	fc_ordering ordering = {.mean = s.mean};
-	fc_arena	arena = unit_arena();
 
 	s.measured = unit_alloc(s.count * D, sizeof(double));
-	s.status = fc_qkmeans_start(x, n, D, k, options, &arena, &ordering, s.centroids, s.measured);
-	unit_arena_free(&arena);
+	s.status = fc_qkmeans_start(x, n, D, k, options, unit_work(), &ordering, s.centroids, s.measured);
 	return s;
-}
-
-static void
-free_start(start *s)
-{
-	free(s->centroids);
-	free(s->measured);
 }
 
 /* The mean square distance of some 500 rows from the nearest centroid, in units of a cluster's D. */
@@ -234,10 +212,6 @@ test_start(size_t n, size_t k, double limit)
 	CHECK(found < limit, "%zu rows, %zu clusters: mean square distance %g of a cluster's", n, k, found);
 	for (size_t r = 0; r < a.count; r += a.count / 10)
 		CHECK(is_row(a.measured + r * D, x, n), "measured row %zu is none of the sample", r);
-	free_start(&a);
-	free_start(&b);
-	free(x);
-	free(y);
 }
 
 static void
@@ -256,9 +230,6 @@ test_other_starts(void)
 	CHECK(memcmp(given.centroids, x, 20 * D * sizeof(double)) == 0, "given centroids change");
 	CHECK(fc_greatest_magnitude(x, zeros, 1, D) == fmax(fmax(fmax(fabs(x[0]), fabs(x[1])), fmax(fabs(x[2]), fabs(x[3]))), fmax(fabs(x[4]), fabs(x[5]))),
 		  "greatest magnitude");
-	free_start(&uniform);
-	free_start(&given);
-	free(x);
 }
 
 /* ---- scans ---- */
@@ -268,7 +239,7 @@ static random_operator
 weighted_operator(size_t k, const pattern *kinds, size_t factors, uint64_t seed)
 {
 	random_operator o = make_operator(k, D, 8, kinds, factors, seed);
-	double	   *weights = own(&o, k, sizeof(double));
+	double	   *weights = unit_alloc(k, sizeof(double));
 
 	for (size_t j = 0; j < k; j++)
 		weights[j] = (double) (j + 1);
@@ -295,7 +266,6 @@ test_scan(size_t factors)
 	fc_status	status = fc_scan_rows(&o.op, x, N, &arena, &sse, weights, means);
 
 	CHECK(status == FC_OK, "scan: %d", (int) status);
-	unit_arena_free(&arena);
 	for (size_t r = 0; r < N; r++)
 	{
 		size_t		j = fc_operator_assign(&o.op, x + r * D, o.scratch);
@@ -315,7 +285,6 @@ test_scan(size_t factors)
 	arena = unit_arena();
 	status = fc_farthest_rows(&o.op, x, N, 5, &arena, rows, &found);
 	CHECK(status == FC_OK && found == 5, "farthest: %d, %zu", (int) status, found);
-	unit_arena_free(&arena);
 	for (size_t f = 0; f < found; f++)
 	{
 		double		distance = fc_operator_distance(&o.op, fc_operator_assign(&o.op, rows + f * D, o.scratch), rows + f * D, o.scratch);
@@ -326,8 +295,6 @@ test_scan(size_t factors)
 		CHECK(farther == f && distance <= last, "row %zu of the farthest: %zu are farther", f, farther);
 		last = distance;
 	}
-	free_operator(&o);
-	free(x);
 }
 
 /* ---- operators ---- */
@@ -341,7 +308,6 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 	random_operator source = weighted_operator(9, dense, 1, 7);
 	const int32_t place[9] = {3, 1, 0, 8, 7, 2, 6, 4, 5};
 	const int32_t twice[9] = {3, 1, 0, 8, 7, 2, 6, 4, 4};
-	fc_arena	kept = unit_arena();
 	fc_arena	arena = unit_arena();
 	fc_operator moved;
 	fc_scratch	scratch;
@@ -349,9 +315,8 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 	double		after[D];
 
 	if (exact)
-		fc_operator_keep_exact(&o.op, &source.op, 3, &kept);
+		fc_operator_keep_exact(&o.op, &source.op, 3, unit_work());
 	CHECK(fc_operator_renumber(&o.op, twice, &arena, &moved) == FC_EFORMAT, "no permutation");
-	unit_arena_free(&arena);
 	CHECK(fc_operator_renumber(&o.op, place, &arena, &moved) == FC_OK, "renumber");
 	scratch = unit_scratch(fc_operator_scratch(&o.op));
 	for (size_t j = 0; j < 9; j++)
@@ -362,11 +327,6 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 		CHECK(o.op.weights[j] == moved.weights[place[j]] && o.op.half_norms[j] == moved.half_norms[place[j]], "weight of %zu", j);
 		CHECK(fc_operator_distance(&o.op, j, before, scratch) == fc_operator_distance(&moved, (size_t) place[j], before, scratch), "distance of %zu", j);
 	}
-	free(scratch.floats);
-	unit_arena_free(&arena);
-	unit_arena_free(&kept);
-	free_operator(&o);
-	free_operator(&source);
 }
 
 static void
@@ -386,7 +346,6 @@ test_centroids(void)
 		for (size_t i = 0; i < D; i++)
 			CHECK(centroids[j * D + i] == center[i] + scale[i] * row[i], "centroid %zu, %zu", j, i);
 	}
-	free_operator(&o);
 }
 
 int

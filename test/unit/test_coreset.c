@@ -1,9 +1,4 @@
 /* test_coreset.c - weighted samples stand for their rows whatever the order; fit of weighted rows */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "operator/coreset.h"
 #include "operator/fit.h"
 #include "unit.h"
@@ -53,7 +48,7 @@ static fc_coreset *
 sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, double variance)
 {
 	size_t		capacity = 16;
-	fc_coreset *state = malloc(fc_coreset_bytes(D, capacity));
+	fc_coreset *state = unit_uncleared(fc_coreset_bytes(D, capacity));
 
 	fc_coreset_init(D, size, capacity, seed, center, variance, limit, FC_EUCLIDEAN, state);
 	for (size_t i = first; i < count; i += step)
@@ -67,10 +62,9 @@ sample(size_t first, size_t step, size_t count, size_t size, uint64_t seed, doub
 		{
 			if (fc_coreset_is_full(state))
 			{
-				fc_coreset *larger = malloc(fc_coreset_bytes(D, capacity *= 2));
+				fc_coreset *larger = unit_uncleared(fc_coreset_bytes(D, capacity *= 2));
 
 				fc_coreset_move(state, capacity, larger);
-				free(state);
 				state = larger;
 			}
 			fc_coreset_take(state, rank, rows + i * D);
@@ -97,7 +91,6 @@ drawn(const fc_coreset *state, double *x, double *weights, double *count, double
 		*count += weights[i];
 		*squares += weights[i] * spread_of(x + i * D);
 	}
-	unit_arena_free(&arena);
 	return n;
 }
 
@@ -123,7 +116,6 @@ test_estimates(void)
 		bias += squares / 200;
 		square += squares * squares / 200;
 		count_bias += (count / ROWS - 1.0) / 200;
-		free(state);
 	}
 	CHECK(fabs(bias) < 0.01, "the sum of squares is off by %g", bias);
 	CHECK(fabs(count_bias) < 0.01, "the number of rows is off by %g", count_bias);
@@ -149,15 +141,12 @@ test_limit(void)
 	CHECK(!fc_coreset_agree(whole, state), "states with and without a limit are merged");
 	CHECK(drawn(state, x[1], weights[1], &count, &squares) == SIZE && memcmp(x[0], x[1], sizeof(x[0])) == 0 &&
 		  memcmp(weights[0], weights[1], sizeof(weights[0])) == 0, "a limit of %g changes the sample", limit);
-	free(state);
-	free(whole);
 	limit = 0.25 * SIZE / ROWS;
 	for (uint64_t seed = 0; seed < 200; seed++)
 	{
 		state = sample(0, 1, ROWS, SIZE, seed, variance);
 		CHECK(drawn(state, x[0], weights[0], &count, &squares) < SIZE / 2, "%zu rows below %g", fc_coreset_rows(state), limit);
 		bias += (count / ROWS - 1.0) / 200;
-		free(state);
 	}
 	limit = INFINITY;
 	CHECK(fabs(bias) < 0.02, "the number of rows is off by %g", bias);
@@ -188,7 +177,6 @@ test_expected_limit(void)
 		CHECK(limit >= share * (1 - 1e-12) && limit <= 2.0 * share, "limit %g", limit);
 		state = sample(0, 1, ROWS, ROWS, 9, variance);
 		CHECK(fabs(state->used - share * ROWS) < 5.0 * sqrt(share * ROWS), "%u rows below %g", state->used, limit);
-		free(state);
 		fc_coreset_limit(ones, importances, ROWS, share, &limit);
 		CHECK(fabs(limit - share) < 1e-12, "equal importances: %g", limit);
 	}
@@ -204,7 +192,7 @@ test_order(void)
 	double		ignored[2];
 	double		variance = variance_of_rows();
 	fc_coreset *whole = sample(0, 1, ROWS, SIZE, 5, variance);
-	fc_coreset *merged = malloc(fc_coreset_bytes(D, SIZE + 2));
+	fc_coreset *merged = unit_uncleared(fc_coreset_bytes(D, SIZE + 2));
 
 	fc_coreset_init(D, SIZE, SIZE + 2, 5, center, variance, INFINITY, FC_EUCLIDEAN, merged);
 	for (size_t part = 7; part-- > 0;)
@@ -215,13 +203,10 @@ test_order(void)
 		for (size_t slot = 0; slot < state->used; slot++)
 			if (fc_coreset_takes(merged, fc_coreset_row_ranks(state)[slot]))
 				fc_coreset_take(merged, fc_coreset_row_ranks(state)[slot], fc_coreset_row(state, slot));
-		free(state);
 	}
 	drawn(whole, x[0], weights[0], &ignored[0], &ignored[1]);
 	drawn(merged, x[1], weights[1], &ignored[0], &ignored[1]);
 	CHECK(memcmp(x[0], x[1], sizeof(x[0])) == 0 && memcmp(weights[0], weights[1], sizeof(weights[0])) == 0, "merged parts differ from the whole");
-	free(whole);
-	free(merged);
 }
 
 /* No more rows than wanted: all of them, of weight 1.  Other seeds take other rows. */
@@ -237,7 +222,6 @@ test_few_rows(void)
 	CHECK(drawn(state, x, weights, &count, &squares) == SIZE && count == SIZE, "%g of %d rows", count, SIZE);
 	for (int i = 0; i < SIZE; i++)
 		CHECK(weights[i] == 1.0, "weight %g", weights[i]);
-	free(state);
 }
 
 /* Bytes that are no state are refused. */
@@ -257,7 +241,6 @@ test_bytes(void)
 	*state = saved;
 	((double *) (state + 1))[D] = -1.0;
 	CHECK(fc_coreset_check(state, size) == FC_EFORMAT, "a negative rank");
-	free(state);
 }
 
 /* Means and quantiles of known distances: 1 .. 5, the last one with weight 3, stands for 1 2 3 4 5 5 5. */
@@ -289,7 +272,6 @@ test_fit(void)
 	fc_fit_compare(&fit, &other, 3.0 / 7, &arena, &comparison);
 	CHECK(fabs(comparison.mean_a - 7.5) < 1e-12 && comparison.mean_b == comparison.mean_a, "trimmed means %g %g", comparison.mean_a, comparison.mean_b);
 	CHECK(fabs(comparison.changed - 3.0 / 7) < 1e-12 && comparison.error == 0.0, "changed %g", comparison.changed);
-	unit_arena_free(&arena);
 }
 
 /* Ranks of many rows are those of each; hashes of numbered keys are uniform, their first and their last bits, and those of one key by the rows. */
@@ -326,7 +308,6 @@ test_ranks(void)
 	}
 	for (int h = 0; h < 2; h++)
 		CHECK(fabs(mean[h] - 0.5) < 0.01 && abs(low[h] - ROWS / 16) < 150, "hashes: mean %g, %d end in 0", mean[h], low[h]);
-	free(state);
 }
 
 int

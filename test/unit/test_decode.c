@@ -2,9 +2,8 @@
  * test_decode.c - the decoder: elementary functions, gradient, recovery of planted
  * clusters, degenerate inputs, memory bounds, interrupts, determinism.
  */
-#include "planted.h"
-
 #include "decode/internal.h"
+#include "planted.h"
 
 #define PI 3.14159265358979323846
 
@@ -34,8 +33,7 @@ test_sincos(void)
 		double		expected = exp(-0.9 * half_norm[i]);
 
 		CHECK(fabs(cosine[i] - cos(PI * h)) < 2e-15 && fabs(sine[i] - sin(PI * h)) < 2e-15, "double, %d", i);
-		CHECK(fabs((double) cosine_float[i] - cos(PI * h_float)) < 2e-7 &&
-			  fabs((double) sine_float[i] - sin(PI * h_float)) < 2e-7, "float, %d", i);
+		CHECK(fabs((double) cosine_float[i] - cos(PI * h_float)) < 2e-7 && fabs((double) sine_float[i] - sin(PI * h_float)) < 2e-7, "float, %d", i);
 		CHECK(fabs(envelope[i] - expected) <= 1e-13 * expected, "exp(-%g): %g", 0.9 * half_norm[i], envelope[i]);
 	}
 	cosine[0] = 0.0;
@@ -43,7 +41,6 @@ test_sincos(void)
 	fc_envelope_double(1, 1.0, half_norm, envelope);
 	CHECK(envelope[0] == 0.0, "exp(-1e6) = %g", envelope[0]);
 }
-
 
 /* A gradient against central differences, to 1e-6 of its largest entry; the objective writes `room` of them. */
 static void
@@ -70,7 +67,6 @@ check_gradient(fc_objective objective, void *context, size_t variables, size_t r
 		CHECK(fabs((above - below) / (2.0 * step) - gradient[i]) < 1e-6 * largest,
 			  "%s, variable %zu: %.9g against %.9g", what, i, (above - below) / (2.0 * step), gradient[i]);
 	}
-	free(gradient);
 }
 
 typedef struct joint
@@ -126,10 +122,7 @@ check_peak(fc_decoding *d, fc_rng *rng)
 static void
 test_gradient(void)
 {
-	enum
-	{
-		K = 3, N = 4, M = 300
-	};
+	enum {K = 3, N = 4, M = 300};
 	fc_rng		rng = fc_rng_start(5, 5);
 	fc_decoding d = {.n = N, .m = M, .k = K, .atoms = K + 1};
 	fc_arena	arena = unit_arena();
@@ -163,7 +156,6 @@ test_gradient(void)
 	d.r_re = d.z_re;
 	d.r_im = d.z_im;
 	check_peak(&d, &rng);
-	unit_arena_free(&arena);
 }
 
 /* Separated planted clusters come back to 0.02 sigma. */
@@ -184,9 +176,6 @@ test_recovery(void)
 			CHECK(a.result.cost < 1e-5, "cost %g", a.result.cost);
 			for (size_t c = 0; c < 6; c++)
 				CHECK(fabs(a.result.spreads[c] - 0.8) < 0.1, "spread %g", a.result.spreads[c]);
-			answer_free(&a);
-			answer_free(&s);
-			uproot(&p);
 		}
 }
 
@@ -200,8 +189,6 @@ test_many_clusters(void)
 	check_valid(&p, 20, &a, "many");
 	CHECK(worst_miss(&p, 20, &a) < 0.15, "many: off by %g", worst_miss(&p, 20, &a));
 	CHECK(a.result.iterations < 1000, "%d evaluations", a.result.iterations);
-	answer_free(&a);
-	uproot(&p);
 }
 
 /*
@@ -222,8 +209,6 @@ test_shift_from_box(void)
 		s = solve(&p, 3, FC_DECODE_SHIFT, &options);
 		check_valid(&p, 3, &s, "shift from the box");
 		CHECK(worst_miss(&p, 3, &s) < 0.22 * 0.7, "seed %d: off by %g", (int) seed, worst_miss(&p, 3, &s));
-		answer_free(&s);
-		uproot(&p);
 	}
 }
 
@@ -244,8 +229,6 @@ test_outlying_pilot(void)
 	a = solve(&p, 5, FC_DECODE_AUTO, NULL);
 	check_valid(&p, 5, &a, "outliers");
 	CHECK(worst_miss(&p, 5, &a) < 0.05, "off by %g", worst_miss(&p, 5, &a));
-	answer_free(&a);
-	uproot(&p);
 }
 
 /* Sizes from the smallest up, k above and below the truth, in exactly the promised memory. */
@@ -268,8 +251,6 @@ test_sizes(void)
 			options.starts = decoder >= FC_DECODE_SHIFT ? 20 : 0;
 			a = solve(&p, s[1], (fc_decoder) decoder, &options);
 			check_valid(&p, s[1], &a, "size");
-			answer_free(&a);
-			uproot(&p);
 		}
 }
 
@@ -288,9 +269,6 @@ test_single_point(void)
 				check_valid(&p, k, &a, "one point, auto");
 				check_valid(&p, k, &s, "one point, shift");
 				CHECK(worst_miss(&p, k, &a) < 1e-6, "off by %g", worst_miss(&p, k, &a));
-				answer_free(&a);
-				answer_free(&s);
-				uproot(&p);
 			}
 }
 
@@ -311,7 +289,6 @@ test_hostile_moments(void)
 		}
 		a = solve(&p, 3, FC_DECODE_AUTO, NULL);
 		check_valid(&p, 3, &a, "hostile");
-		answer_free(&a);
 		p.problem.pilot = round == 0 ? NULL : p.problem.pilot;
 	}
 	p.problem.rows = 0.0;
@@ -319,9 +296,7 @@ test_hostile_moments(void)
 		answer		a = solve(&p, 3, FC_DECODE_AUTO, NULL);
 
 		CHECK(a.status == FC_EEMPTY, "status %d", (int) a.status);
-		answer_free(&a);
 	}
-	uproot(&p);
 }
 
 /* Same seed, same bits; replicates never raise the cost. */
@@ -339,10 +314,6 @@ test_determinism(void)
 	options.replicates = 3;
 	c = solve(&p, 5, FC_DECODE_AUTO, &options);
 	CHECK(c.result.cost <= a.result.cost, "cost %g with replicates, %g without", c.result.cost, a.result.cost);
-	answer_free(&a);
-	answer_free(&b);
-	answer_free(&c);
-	uproot(&p);
 }
 
 int

@@ -2,9 +2,8 @@
  * test_decoders.c - the decoders of the papers, and what they share with auto: starting
  * strategies, warm starts, sample centroids, outliers, covariances.
  */
-#include "planted.h"
-
 #include "decode/internal.h"
+#include "planted.h"
 
 static const fc_decoder papers[] = {FC_DECODE_CLOMPR, FC_DECODE_SHIFT, FC_DECODE_DISCRETIZED};
 
@@ -36,9 +35,6 @@ test_clompr(void)
 		paper = solve(&p, 6, FC_DECODE_CLOMPR, &options);
 		check_valid(&p, 6, &paper, "clompr as in the paper");
 		CHECK(worst_miss(&p, 6, &paper) < 0.8, "seed %d, one start: off by %g", (int) seed, worst_miss(&p, 6, &paper));
-		answer_free(&a);
-		answer_free(&paper);
-		uproot(&p);
 	}
 }
 
@@ -67,8 +63,6 @@ test_shift_window(void)
 				for (size_t c = 0; c < 6; c++)
 					CHECK(fabs(a.result.spreads[c] - width) < 0.1 * width, "law %d, scale %g: spread %g of %g", gaussian, scales[i],
 						  a.result.spreads[c], width);
-				answer_free(&a);
-				uproot(&p);
 			}
 }
 
@@ -86,8 +80,6 @@ test_shift_of_the_paper(void)
 	CHECK(worst_miss(&p, 3, &a) < 0.22 * 0.6, "off by %g", worst_miss(&p, 3, &a));
 	for (size_t c = 0; c < 3; c++)
 		CHECK(a.result.spreads[c] == 0.0, "spread %g", a.result.spreads[c]);
-	answer_free(&a);
-	uproot(&p);
 }
 
 typedef struct descent
@@ -128,8 +120,6 @@ test_monotone_cost(void)
 			a = solve(&p, 8, all[i], &options);
 			CHECK(a.status == FC_OK && d.steps >= 3, "decoder %d: %d steps", (int) all[i], d.steps);
 			CHECK(!d.rose, "decoder %d, seed %d: the cost rose", (int) all[i], (int) seed);
-			answer_free(&a);
-			uproot(&p);
 		}
 }
 
@@ -157,8 +147,6 @@ test_covariances(void)
 				CHECK(fabs(a.result.covariances[c * 9 + i] - (i % 4 == 0 ? 0.81 : 0.0)) < 0.2,
 					  "k %d, covariance %zu: %g", (int) k, i, a.result.covariances[c * 9 + i]);
 		}
-		answer_free(&a);
-		uproot(&p);
 	}
 }
 
@@ -176,9 +164,6 @@ test_model_cost(void)
 	options.model = FC_MODEL_GAUSSIAN;
 	shaped = solve(&p, 3, FC_DECODE_SHIFT, &options);
 	CHECK(shaped.result.cost < 0.1 * points.result.cost, "%g against %g", shaped.result.cost, points.result.cost);
-	answer_free(&points);
-	answer_free(&shaped);
-	uproot(&p);
 }
 
 /* The discretized variant never leaves its starts: with pilot rows at hand its centroids are such rows. */
@@ -200,8 +185,6 @@ test_discretized(void)
 		CHECK(nearest < 1e-5, "centroid %zu is %g from every row", c, nearest);
 	}
 	CHECK(worst_miss(&p, 3, &a) < 0.5, "off by %g", worst_miss(&p, 3, &a));
-	answer_free(&a);
-	uproot(&p);
 }
 
 /* Every strategy of every decoder gives a valid answer, with and without rows to draw from. */
@@ -217,8 +200,6 @@ test_starts(void)
 				answer		a = solve(&p, 4, papers[i], &options);
 
 				check_valid(&p, 4, &a, "starts");
-				answer_free(&a);
-				uproot(&p);
 			}
 }
 
@@ -238,8 +219,6 @@ test_sample_centroids(void)
 	check_valid(&p, 6, &a, "sample_centroids");
 	CHECK(worst_miss(&p, 6, &a) < 0.05, "off by %g", worst_miss(&p, 6, &a));
 	CHECK(!a.result.outliers, "no outliers here");
-	answer_free(&a);
-	uproot(&p);
 }
 
 /* One row in a million at 1e6 sigma: the sample centroids say where the others are. */
@@ -265,8 +244,6 @@ test_outlier(void)
 	CHECK(worst_miss(&p, 5, &a) < 0.1, "off by %g", worst_miss(&p, 5, &a));
 	for (size_t c = 0; c < 5; c++)
 		CHECK(fabs(a.result.weights[c] - 0.2) < 0.01, "weight %g", a.result.weights[c]);
-	answer_free(&a);
-	uproot(&p);
 }
 
 /* Centroids to start from keep their numbers, whatever the decoder and however they moved. */
@@ -291,12 +268,8 @@ test_numbering(void)
 			check_valid(&p, 6, &a, "warm");
 			for (size_t c = 0; c < 6 && worst_miss(&p, 6, &a) < 0.5; c++)
 				for (size_t l = 0; l < 3; l++)
-					CHECK(fabs(a.result.centroids[c * 3 + l] - p.truth[(5 - c) * 3 + l]) < 0.5,
-						  "decoder %d, cluster %zu", (int) warm[i], c);
-			CHECK(worst_miss(&p, 6, &a) < 0.5, "decoder %d, seed %d: off by %g", (int) warm[i], (int) seed,
-				  worst_miss(&p, 6, &a));
-			answer_free(&a);
-			uproot(&p);
+					CHECK(fabs(a.result.centroids[c * 3 + l] - p.truth[(5 - c) * 3 + l]) < 0.5, "decoder %d, cluster %zu", (int) warm[i], c);
+			CHECK(worst_miss(&p, 6, &a) < 0.5, "decoder %d, seed %d: off by %g", (int) warm[i], (int) seed, worst_miss(&p, 6, &a));
 		}
 }
 

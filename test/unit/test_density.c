@@ -1,10 +1,6 @@
 /* test_density.c - radii and the tree against their definitions; shapes, noise, even rows, lattices, few bubbles; one density */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "density/internal.h"
+#include "unit.h"
 
 #define ROUNDS	4				/* of Lloyd's algorithm that makes bubbles */
 #define MOST_D	3
@@ -32,16 +28,6 @@ new_problem(size_t rows, size_t d, size_t m)
 	p.b.mean = p.mean;
 	p.b.square = p.square;
 	return p;
-}
-
-static void
-free_problem(problem *p)
-{
-	free(p->x);
-	free(p->n);
-	free(p->mean);
-	free(p->square);
-	free(p->bubble);
 }
 
 static double
@@ -108,7 +94,6 @@ make_bubbles(problem *p)
 			}
 		p->b.m++;
 	}
-	free(sum);
 }
 
 /* ---- definitions ---- */
@@ -144,7 +129,6 @@ brute_radius(const fc_bubbles *b, size_t a, double mass)
 		y[1] = near[i][0];
 		before += near[i][1];
 	}
-	free(near);
 	return mass >= x[1] ? y[1] : y[0] + (mass - x[0]) / (x[1] - x[0]) * (y[1] - y[0]);
 }
 
@@ -178,8 +162,6 @@ test_radii(size_t rows, size_t d, size_t m)
 
 		CHECK(fabs(found[i] - wanted) <= 1e-12 * (1.0 + wanted), "radius %zu: %g, not %g", i, found[i], wanted);
 	}
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 /* A spanning tree is minimal where no pair is shorter than the longest edge of its path: the reach at which parts of the sorted edges join. */
@@ -212,8 +194,6 @@ test_tree(size_t m, size_t d)
 		fc_join_parts(&parts, x, y);
 	}
 	CHECK(wrong == 0, "%zu shorter pairs", wrong);
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 /* ---- clusters ---- */
@@ -235,7 +215,6 @@ check_tree(const fc_density *f, double rows)
 	}
 	for (size_t c = 1; c < f->k; c++)
 		CHECK(f->cluster[c].rows <= f->cluster[c - 1].rows, "cluster %zu", c);
-	free(below);
 }
 
 /* The share of rows whose bubble has the cluster of most rows of the same truth; noise counts as wrong. */
@@ -257,7 +236,6 @@ agreement(const problem *p, const fc_density *f, const int *truth, int kinds)
 			most = count[(size_t) t * f->k + c] > most ? count[(size_t) t * f->k + c] : most;
 		right += (double) most;
 	}
-	free(count);
 	return right;
 }
 
@@ -278,7 +256,6 @@ static void
 test_rings(int rings, double noise)
 {
 	problem		p = new_problem(6000, 2, 600);
-	fc_arena	arena = unit_arena();
 	fc_rng		rng = fc_rng_start(11, 0);
 	int		   *truth = unit_alloc(p.rows, sizeof(int));
 	size_t		all = 0;
@@ -299,7 +276,7 @@ test_rings(int rings, double noise)
 		for (int c = 0; c < 2; c++)
 			p.x[2 * i + (size_t) c] = 4.0 * (2.0 * fc_rng_uniform(&rng) - 1.0);
 	}
-	f = clusters_of(&p, 0.02, &arena);
+	f = clusters_of(&p, 0.02, unit_work());
 	for (size_t i = 0; i < p.rows; i++)
 	{
 		all += truth[i] >= 0;
@@ -308,9 +285,6 @@ test_rings(int rings, double noise)
 	CHECK(f.k == (size_t) rings, "%d rings, noise %g: %zu clusters", rings, noise, f.k);
 	CHECK(agreement(&p, &f, truth, rings) >= (noise > 0 ? 0.95 : 0.999) * (double) all, "%d rings, noise %g", rings, noise);
 	CHECK(noise == 0.0 || 2 * left_out > p.rows - all, "%zu of %zu rows of noise left out", left_out, p.rows - all);
-	free(truth);
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 /*
@@ -321,7 +295,6 @@ static void
 test_clouds(size_t clouds, size_t d, size_t rows, double noise)
 {
 	problem		p = new_problem(rows, d, rows < 1000 ? rows : 1000);
-	fc_arena	arena = unit_arena();
 	fc_rng		rng = fc_rng_start(17, clouds);
 	bool	   *is_noise = unit_alloc(rows, sizeof(bool));
 	double		count[2] = {0.0, 0.0};
@@ -334,7 +307,7 @@ test_clouds(size_t clouds, size_t d, size_t rows, double noise)
 		for (size_t c = 0; c < d; c++)
 			p.x[i * d + c] = is_noise[i] ? 20.0 * fc_rng_uniform(&rng) - 10.0 : fc_rng_normal(&rng) + (c == 0 ? 6.0 * (double) (i % clouds) : 0.0);
 	}
-	f = clusters_of(&p, rows < 1000 ? 0.05 : 0.01, &arena);
+	f = clusters_of(&p, rows < 1000 ? 0.05 : 0.01, unit_work());
 	for (size_t i = 0; i < rows; i++)
 	{
 		count[is_noise[i]] += 1.0;
@@ -343,9 +316,6 @@ test_clouds(size_t clouds, size_t d, size_t rows, double noise)
 	CHECK(f.k == clouds, "%zu clouds of %zu dimensions: %zu clusters", clouds, d, f.k);
 	CHECK(left_out[0] <= 0.06 * count[0], "%g of %g rows of %zu clouds left out", left_out[0], count[0], clouds);
 	CHECK(left_out[1] >= 0.6 * count[1], "%g of %g rows of noise left out", left_out[1], count[1]);
-	free(is_noise);
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 /* Even rows have no valley, and none is noise, whether a cluster has twenty bubbles or less than one. */
@@ -358,18 +328,15 @@ test_even(size_t d, double share)
 	for (uint64_t seed = 0; seed < 20; seed++)
 	{
 		problem		p = new_problem(3000, d, 200);
-		fc_arena	arena = unit_arena();
 		fc_rng		rng = fc_rng_start(seed, d);
 		fc_density	f;
 
 		for (size_t i = 0; i < p.rows * d; i++)
 			p.x[i] = fc_rng_uniform(&rng);
-		f = clusters_of(&p, share, &arena);
+		f = clusters_of(&p, share, unit_work());
 		splits += f.k - 1;
 		for (size_t a = 0; a < p.b.m; a++)
 			left_out += f.label[a] < 0;
-		unit_arena_free(&arena);
-		free_problem(&p);
 	}
 	CHECK(splits <= 1, "%zu splits of even rows of %zu dimensions", splits, d);
 	CHECK(left_out <= 20, "%zu bubbles of even rows of %zu dimensions left out", left_out, d);
@@ -380,16 +347,13 @@ static void
 test_lattice(size_t values, double gap, size_t wanted)
 {
 	problem		p = new_problem(8000, 1, gap > 0.0 ? 2 * values : values);
-	fc_arena	arena = unit_arena();
 	fc_rng		rng = fc_rng_start(5, 0);
 	fc_density	f;
 
 	for (size_t i = 0; i < p.rows; i++)
 		p.x[i] = (double) (i < p.b.m ? i % values : fc_rng_below(&rng, values)) + ((i < p.b.m ? i / values : i % 2) == 0 ? 0.0 : gap);
-	f = clusters_of(&p, 0.05, &arena);
+	f = clusters_of(&p, 0.05, unit_work());
 	CHECK(f.k == wanted, "%zu values, gap %g: %zu clusters", values, gap, f.k);
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 static void
@@ -398,16 +362,13 @@ test_few(void)
 	for (size_t m = 1; m <= 3; m++)
 	{
 		problem		p = new_problem(m, 2, m);
-		fc_arena	arena = unit_arena();
 		fc_density	f;
 
 		for (size_t i = 0; i < 2 * m; i++)
 			p.x[i] = m == 3 ? 1.0 : (double) i;		/* three equal rows */
-		f = clusters_of(&p, 1.0, &arena);
+		f = clusters_of(&p, 1.0, unit_work());
 		CHECK(f.k == 1 && f.label[0] == 0 && f.home[0] == 0, "%zu bubbles: %zu clusters", m, f.k);
 		CHECK(isfinite(f.cluster[0].reach) && isfinite(f.radius[0]), "%zu bubbles: reach %g", m, f.cluster[0].reach);
-		unit_arena_free(&arena);
-		free_problem(&p);
 	}
 }
 
@@ -432,8 +393,6 @@ test_scale(void)
 		CHECK(label[p.bubble[i]] == label[p.bubble[i % 2]], "row %zu", i);
 	CHECK(fc_density_at_scale(&p.b, 1.0, 1.5, &arena, label, radius) == 1, "at 1.5");
 	CHECK(fc_density_at_scale(&p.b, 3000.0, 0.3, &arena, label, radius) == 0 && label[0] == -1, "nothing is dense");
-	unit_arena_free(&arena);
-	free_problem(&p);
 }
 
 int

@@ -139,16 +139,13 @@ sketch_digest(const fixed_input *input, const fc_prepared *prepared, const float
 {
 	uint8_t		flags = (uint8_t) (FC_SKETCH_OPEN | (input->weighted ? FC_SKETCH_WEIGHTED : 0));
 	fc_sketch  *sketch = new_sketch(prepared->spec, flags, prepared->batch);
-	uint64_t	digest;
 
 	for (size_t r = 0; r < ROWS; r++)
 		add_fixed_row(input, prepared, x, r, false, sketch);
 	for (size_t r = 0; r < input->subtracted; r++)
 		add_fixed_row(input, prepared, x, r, true, sketch);
 	sketch = close_sketch(prepared, sketch);
-	digest = digest_of(sketch, fc_sketch_bytes(sketch));
-	free(sketch);
-	return digest;
+	return digest_of(sketch, fc_sketch_bytes(sketch));
 }
 
 static uint64_t
@@ -156,13 +153,9 @@ frequency_digest(const fc_spec *spec)
 {
 	size_t		bytes = (size_t) spec->frequencies * spec->reduced * sizeof(float);
 	float	   *omega = unit_alloc(bytes, 1);
-	fc_arena	work = unit_arena();
-	uint64_t	digest;
 
-	fc_frequencies(spec, &work, omega);
-	digest = digest_of(omega, bytes);
-	free(omega), unit_arena_free(&work);
-	return digest;
+	fc_frequencies(spec, unit_work(), omega);
+	return digest_of(omega, bytes);
 }
 
 static void
@@ -184,12 +177,9 @@ test_input(size_t number)
 		if (made.prepared.isa == NULL)
 			continue;
 		sketch = sketch_digest(input, &made.prepared, x);
-		CHECK(frequencies == input->frequencies, "input %zu: frequencies have digest 0x%016llx", number,
-			  (unsigned long long) frequencies);
-		CHECK(sketch == input->sketch, "input %zu, %s: sketch has digest 0x%016llx", number, builds[b],
-			  (unsigned long long) sketch);
+		CHECK(frequencies == input->frequencies, "input %zu: frequencies have digest 0x%016llx", number, (unsigned long long) frequencies);
+		CHECK(sketch == input->sketch, "input %zu, %s: sketch has digest 0x%016llx", number, builds[b], (unsigned long long) sketch);
 	}
-	free(x), free(spec), unit_arena_free(&made.arena);
 }
 
 int

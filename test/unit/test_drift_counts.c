@@ -1,7 +1,6 @@
 /* test_drift_counts.c - exact tests of two counts, edges, counts of rows and of pairs, and their sums */
-#include "drifts.h"
-
 #include "drift/internal.h"
+#include "drifts.h"
 
 /* ---- the exact test ---- */
 
@@ -120,7 +119,6 @@ test_edges(void)
 	CHECK(below == ROWS / 2, "the middle edge of a normal column has %zu of %d rows below", below, ROWS);
 	CHECK(spec->plain == COLUMNS && spec->far == 4, "%u far bits", spec->far);
 	CHECK(memcmp(spec, again, fc_drift_spec_size(spec)) == 0, "the same seed, the same bytes");
-	free(again);
 }
 
 /* Above 512 columns some have bits; with very many, the bytes of pairs are bounded. */
@@ -139,8 +137,6 @@ test_many_columns(void)
 		CHECK(spec->far == 0 && spec->plain <= 512 && (t > 1 || spec->plain == 512), "%zu columns: %u bits", dims[t], spec->plain);
 		CHECK(fc_drift_size_of_spec(spec, 0) <= (cells > FC_DRIFT_MOST_BYTES ? cells : FC_DRIFT_MOST_BYTES) + 100, "%zu columns: %zu bytes", dims[t],
 			  fc_drift_size_of_spec(spec, 0));
-		free(spec);
-		free(wide);
 	}
 }
 
@@ -201,8 +197,6 @@ test_counts(void)
 				both += bit_of(spec, others + i * COLUMNS, a) && bit_of(spec, others + i * COLUMNS, b);
 			CHECK(fc_drift_number(counts, place) == both, "bits %zu and %zu: %zu rows", a, b, both);
 		}
-	free(counts);
-	free(others);
 }
 
 /* Rows of doubles, in another order, in parts: the same bytes. */
@@ -235,14 +229,7 @@ test_sums(void)
 		fc_drift_counts *others = new_counts(other, 0);
 
 		CHECK(fc_drift_combine(part, others, 1) == FC_EMISMATCH, "another seed, another spec");
-		free(other);
-		free(others);
 	}
-	free(part);
-	free(whole);
-	free(first);
-	free(second);
-	free(backwards);
 }
 
 /* From 2^32 rows on counts are wide, and rows that leave make them narrow again. */
@@ -255,7 +242,6 @@ test_wide(void)
 
 	for (; counts->rows < INT64_C(1) << 33; doublings++)
 	{
-		free(half);
 		half = unit_alloc(fc_drift_counts_size(counts, counts->flags), 1);
 		memcpy(half, counts, fc_drift_counts_size(counts, counts->flags));
 		if (2 * counts->rows > FC_DRIFT_MOST_NARROW && counts->flags == 0)
@@ -277,13 +263,9 @@ test_wide(void)
 		fc_drift_fold(open);
 		CHECK(fc_drift_combine(open, counts, -1) == FC_OK && open->rows == 1, "one row is left");
 		open = converted_counts(open, 0);
-		free(half);
 		half = counts_of(&model, rows, 1);
 		CHECK(memcmp(open, half, fc_drift_counts_size(half, 0)) == 0, "narrow again");
-		free(open);
 	}
-	free(half);
-	free(counts);
 }
 
 /* ---- rows that are not counted, bytes that are not read ---- */
@@ -300,7 +282,6 @@ test_strange_rows(void)
 	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_EVALUE && fc_drift_count_row(&model.prepared, NULL, y, counts) == FC_EVALUE, "not finite");
 	x[3] = 1e300;
 	CHECK(fc_drift_count_row(&model.prepared, x, NULL, counts) == FC_OK && counts->rows == 1, "above all floats");
-	free(counts);
 }
 
 /* Every byte changed: a reader refuses it, or it is another value that is as sound. */
@@ -327,7 +308,6 @@ test_damage(void)
 	}
 	CHECK(passed == 0, "%d damaged counts passed", passed);
 	CHECK(fc_drift_counts_check(counts, size - 8) == FC_EFORMAT && fc_drift_counts_check(counts, 8) == FC_EFORMAT, "cut short");
-	free(counts);
 }
 
 int
@@ -344,7 +324,5 @@ main(void)
 	test_wide();
 	test_strange_rows();
 	test_damage();
-	free_model(&model);
-	free(rows);
 	return unit_finish();
 }

@@ -41,16 +41,6 @@ sides_of(const drift_model *model, const float *training, size_t n1, const float
 	return two;
 }
 
-static void
-free_sides(two_sides *two)
-{
-	for (int side = 0; side < 2; side++)
-	{
-		free(two->counts[side]);
-		free(two->sketch[side]);
-	}
-}
-
 static drift_model
 model_of(const float *rows, size_t n, size_t d, uint64_t seed)
 {
@@ -81,10 +71,7 @@ test_calibration(void)
 		below[0] += all.p_value < 0.01;
 		below[1] += all.p_value < 0.05;
 		half += all.family[2] < 0.5;
-		free_sides(&two);
-		free_model(&model);
-		free(training);
-		free(rows);
+		unit_free();
 	}
 	CHECK(below[0] <= 7 && below[1] <= 20, "%d p-values below .01, %d below .05 of %d", below[0], below[1], TRIALS);
 	CHECK(half > TRIALS / 2 - 36 && half < TRIALS / 2 + 36, "%d p-values of the waves below .5 of %d", half, TRIALS);
@@ -102,7 +89,6 @@ test_null_moments(void)
 	fc_drift_sample sample = {.values = rows + 5000 * D,.n = 300,.d = D};
 	fc_wave_null null = null_of_sample(&sample, &model.sketching.prepared);
 	size_t		kept = 0;
-	fc_arena	arena = unit_arena();
 
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "300 rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);
@@ -121,11 +107,7 @@ test_null_moments(void)
 	CHECK(fabs(null.square / model.null.square - 1) < 0.25 && fabs(null.cube / model.null.cube - 1) < 0.5, "weighted rows: tr S^2 %g, not %g", null.square,
 		  model.null.square);
 	sample.n = 9;
-	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, &arena, &null) == FC_EEMPTY, "nine rows have no law");
-	unit_arena_free(&arena);
-	free(weights);
-	free_model(&model);
-	free(rows);
+	CHECK(fc_wave_null_moments(&sample, 512, &model.sketching.prepared, unit_work(), &null) == FC_EEMPTY, "nine rows have no law");
 }
 
 /* What changes of 3000 : 3000 normal rows in 30 dimensions should show. */
@@ -165,11 +147,9 @@ apply(change what, float *training, float *rows, size_t n, size_t d)
 static size_t
 moved(const fc_drift_sides *sides, fc_drift_move moves[5])
 {
-	fc_arena	arena = unit_arena();
 	size_t		count;
 
-	fc_drift_moved(sides, 0.01, 5, &arena, moves, &count);
-	unit_arena_free(&arena);
+	fc_drift_moved(sides, 0.01, 5, unit_work(), moves, &count);
 	return count;
 }
 
@@ -209,10 +189,6 @@ test_change(change what)
 			  moves[0].other);
 	if (what == FACTOR)
 		CHECK(3 * result.family[2] < 0.01, "waves: p %g", result.family[2]);
-	free_sides(&two);
-	free_model(&model);
-	free(training);
-	free(rows);
 }
 
 /* Counts alone, waves alone, neither; few rows; many rows and a small change; rows that cannot be. */
@@ -228,7 +204,6 @@ test_verdicts(void)
 	fc_drift_result result = compare(&sides, 0.01, 0.1);
 	fc_drift_counts *few = counts_of(&model, rows, 60);
 	fc_drift_counts *nine = counts_of(&model, rows, 9);
-	fc_arena	arena = unit_arena();
 
 	CHECK(result.verdict == FC_VERDICT_NONE && result.effect == 0, "p %g", result.p_value);
 	sides.sketch[0] = sides.sketch[1] = NULL;
@@ -251,13 +226,6 @@ test_verdicts(void)
 	sides = two.sides;
 	((uint32_t *) (two.counts[1] + 1))[D * FC_DRIFT_CELLS] = N;
 	CHECK(compare(&sides, 0.01, 0.1).verdict == FC_VERDICT_NONE, "two bits in more rows than one of them tell nothing");
-	free(few);
-	free(nine);
-	unit_arena_free(&arena);
-	free_sides(&two);
-	free_model(&model);
-	free(training);
-	free(rows);
 }
 
 /* Add counts to themselves: as many rows twice. */
@@ -268,7 +236,6 @@ double_counts(fc_drift_counts *counts)
 	fc_drift_counts *copy = memcpy(unit_alloc(size, 1), counts, size);
 
 	CHECK(fc_drift_combine(counts, copy, 1) == FC_OK, "double");
-	free(copy);
 }
 
 /* A shift of .05 deviations among half a million rows is sure and small. */
@@ -291,10 +258,6 @@ test_slight(void)
 	two.sides.sketch[0] = NULL;
 	result = compare(&two.sides, 0.01, 0.1);
 	CHECK(result.verdict == FC_VERDICT_SLIGHT && result.effect > 0.03 && result.effect < 0.07, "p %g, effect %g", result.p_value, result.effect);
-	free_sides(&two);
-	free_model(&model);
-	free(training);
-	free(rows);
 }
 
 /* Columns without a variance cancel each other's waves, which are no evidence then. */
@@ -313,9 +276,6 @@ test_blind_waves(void)
 	two = sides_of(&model, rows, N, rows + N * WIDE, N);
 	result = compare(&two.sides, 0.01, 0.1);
 	CHECK(result.family[2] == 1 && !isnan(result.mmd2) && result.verdict == FC_VERDICT_NONE, "waves: p %g", result.family[2]);
-	free_sides(&two);
-	free_model(&model);
-	free(rows);
 }
 
 int

@@ -1,13 +1,9 @@
 /* test_encode.c - exact sums, tallies, and encoders: units, unknown values, the order of rows, damaged bytes */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "encode/encoder.h"
-#include "encode/learn.h"
 #include "encode/frequent_items.h"
+#include "encode/learn.h"
 #include "numerics/rows.h"
+#include "unit.h"
 
 /* ---- exact sums ---- */
 
@@ -72,12 +68,9 @@ test_centered_squares(void)
 static void
 move(fc_frequent_items *tally, size_t length)
 {
-	void	   *old = tally->entry;
-
 	if (fc_frequent_wants_sketch(tally))
 		fc_frequent_attach(tally, unit_alloc(FC_FREQUENT_SKETCH_BYTES, 1));
 	fc_frequent_move(tally, length, unit_alloc(fc_frequent_next_bytes(tally, length), 1));
-	free(old);
 }
 
 static void
@@ -92,13 +85,6 @@ settle(fc_frequent_items *tally)
 {
 	while (fc_frequent_is_over(tally))
 		move(tally, 0);
-}
-
-static void
-forget(fc_frequent_items *tally)
-{
-	free(tally->entry);
-	free(tally->sketch);
 }
 
 static void
@@ -121,10 +107,8 @@ static void
 quartiles_of(const fc_frequent_items *tally, double quartiles[3])
 {
 	static const double shares[3] = {0.25, 0.5, 0.75};
-	fc_arena	arena = unit_arena();
 
-	fc_frequent_quantiles(tally, shares, 3, &arena, quartiles);
-	unit_arena_free(&arena);
+	fc_frequent_quantiles(tally, shares, 3, unit_work(), quartiles);
 }
 
 /* Few distinct numbers: exact, as type 7 has it.  Many: to the spacing, and the same in any order. */
@@ -146,7 +130,6 @@ test_quantiles(void)
 	CHECK(tally.used == 5, "%zu distinct", tally.used);
 	quartiles_of(&tally, quartiles);
 	CHECK(quartiles[0] == 0 && quartiles[1] == 2 && quartiles[2] == 5, "%g %g %g", quartiles[0], quartiles[1], quartiles[2]);
-	forget(&tally);
 	tally = (fc_frequent_items) {.texts = false};
 	for (size_t i = 0; i < n; i++)
 		x[i] = fc_rng_normal(&rng);
@@ -161,9 +144,6 @@ test_quantiles(void)
 	for (int i = 0; i < 3; i++)
 		CHECK(fabs(quartiles[i] - normal[i]) < 0.02, "quartile %d is %g", i, quartiles[i]);
 	CHECK(tally.used <= FC_FREQUENT_NUMBERS && tally.total == (int64_t) n, "%zu used", tally.used);
-	forget(&tally);
-	forget(&back);
-	free(x);
 }
 
 #define MANY_TEXTS	60000
@@ -207,9 +187,6 @@ test_many_texts(void)
 	CHECK(counts[0][0] == counts[1][0] && counts[0][1] == counts[1][1], "the order matters");
 	CHECK(counts[0][0] >= 6000 && counts[0][0] <= 6030 && counts[0][1] >= 2400 && counts[0][1] <= 2430, "%lld and %lld rows",
 		  (long long) counts[0][0], (long long) counts[0][1]);
-	forget(&tally[0]);
-	forget(&tally[1]);
-	free(chosen);
 }
 
 /* The most frequent first, ties by their bytes; long ones only counted. */
@@ -231,7 +208,6 @@ test_frequent_texts(void)
 	CHECK(n == 3 && tally.total == 8 && tally.long_texts == 1, "%zu chosen", n);
 	CHECK(tally.entry[chosen[0]].length == 0 && tally.text[tally.entry[chosen[1]].start] == 'a' &&
 		  tally.entry[chosen[1]].length == 1 && tally.text[tally.entry[chosen[2]].start] == 'b', "other texts");
-	forget(&tally);
 }
 
 /* ---- encoders ---- */
@@ -288,18 +264,6 @@ start_learners(fc_learner learners[FEATURES], fc_nulls nulls)
 }
 
 static void
-free_learners(fc_learner learners[FEATURES])
-{
-	for (int i = 0; i < FEATURES; i++)
-	{
-		free(learners[i].sums);
-		free(learners[i].squares);
-		forget(&learners[i].values);
-		forget(&learners[i].categories);
-	}
-}
-
-static void
 learn_cell(fc_learner *learner, size_t row, const fc_feature_cell *cell)
 {
 	give_room(&learner->values, 0);
@@ -341,18 +305,15 @@ encoder_of(const fc_learner learners[FEATURES], size_t *size)
 	{"point", 5, NULL, 0}, {"props", 5, "a.b", 3}};
 	fc_sample	sample = {learners, names, FEATURES, ROWS, 0};
 	fc_arena	choose = unit_arena();
-	fc_arena	write = unit_arena();
 	fc_encoder_choice choice;
 	fc_encoder_header *header;
 	size_t		bad;
 
 	CHECK(fc_encoder_choose(&sample, &choose, &choice, &bad) == FC_OK, "choose");
 	header = unit_alloc(choice.size, 1);
-	fc_encoder_write(&sample, &choice, &write, header);
+	fc_encoder_write(&sample, &choice, unit_work(), header);
 	CHECK(fc_encoder_check(header, choice.size) == FC_OK, "the encoder is not valid");
 	*size = choice.size;
-	unit_arena_free(&choose);
-	unit_arena_free(&write);
 	return header;
 }
 
@@ -360,25 +321,21 @@ static fc_encoder_header *
 learned(bool backwards, size_t *size)
 {
 	fc_learner	learners[FEATURES];
-	fc_encoder_header *header;
 
 	start_learners(learners, FC_NULLS_IMPUTE);
 	learners[AGE].scaling = FC_SCALING_ROBUST;
 	learn_rows(learners, backwards);
-	header = encoder_of(learners, size);
-	free_learners(learners);
-	return header;
+	return encoder_of(learners, size);
 }
 
-static void *
-prepare(const fc_encoder_header *header, fc_encoder *encoder)
+static fc_encoder
+prepared(const fc_encoder_header *header)
 {
-	void	   *memory;
+	fc_encoder	encoder;
 
-	fc_encoder_view(header, encoder);
-	memory = unit_alloc(fc_encoder_prepared_size(encoder), 1);
-	fc_encoder_prepare(encoder, memory);
-	return memory;
+	fc_encoder_view(header, &encoder);
+	fc_encoder_prepare(&encoder, unit_alloc(fc_encoder_prepared_size(&encoder), 1));
+	return encoder;
 }
 
 static void
@@ -388,8 +345,6 @@ test_order_of_rows(void)
 	fc_encoder_header *header[2] = {learned(false, &size[0]), learned(true, &size[1])};
 
 	CHECK(size[0] == size[1] && memcmp(header[0], header[1], size[0]) == 0, "the order matters");
-	free(header[0]);
-	free(header[1]);
 }
 
 /* The variance that all dimensions of a feature have together. */
@@ -409,8 +364,7 @@ test_units(void)
 {
 	size_t		size;
 	fc_encoder_header *header = learned(false, &size);
-	fc_encoder	encoder;
-	void	   *memory = prepare(header, &encoder);
+	fc_encoder	encoder = prepared(header);
 	double		mean[FC_MAX_FEATURES] = {0};
 	double		variance[FEATURES] = {0};
 	fc_feature_cell cells[FEATURES];
@@ -437,9 +391,6 @@ test_units(void)
 		for (uint32_t j = encoder.feature[f].first; f != AGE && j < encoder.feature[f].first + encoder.feature[f].width; j++)
 			CHECK(fabs(mean[j]) < 1e-12, "dimension %u has mean %g", j, mean[j]);
 	}
-	free(x);
-	free(memory);
-	free(header);
 }
 
 /* What no row of the sample held: an unknown text is `other`, even where the sample has no others; a NULL is imputed. */
@@ -448,8 +399,7 @@ test_unknown_values(void)
 {
 	size_t		size;
 	fc_encoder_header *header = learned(false, &size);
-	fc_encoder	encoder;
-	void	   *memory = prepare(header, &encoder);
+	fc_encoder	encoder = prepared(header);
 	fc_feature_cell cells[FEATURES];
 	double		point[WIDTH];
 	double	   *x = unit_alloc(encoder.dim, sizeof(double));
@@ -473,9 +423,6 @@ test_unknown_values(void)
 	CHECK(memcmp(x, encoder.fill, encoder.dim * sizeof(double)) == 0, "NULLs are not imputed");
 	CHECK(x[country->first + 5] == 1, "a missing country");
 	CHECK(fabs(x[encoder.feature[AGE].first] - 40) < 2 && fabs(x[encoder.feature[POINT].first + 2] - 200) < 1, "far from the middle");
-	free(x);
-	free(memory);
-	free(header);
 }
 
 /* Indicators of the age, which has NULLs, of the flag and the point, which have none: the sample's rows keep their units, the rest its bits. */
@@ -491,7 +438,6 @@ test_indicators(void)
 	fc_encoder_header *renewed = unit_alloc(flagged_size, 1);
 	fc_encoder	plain;
 	fc_encoder	encoder;
-	void	   *memory[2];
 	double	   *x[2];
 	double		mean = 0.0;
 	double		square = 0.0;
@@ -502,8 +448,8 @@ test_indicators(void)
 	CHECK(memcmp(renewed, header, size) == 0, "no flags");
 	fc_encoder_flag_nulls(header, size, flag, flagged);
 	CHECK(fc_encoder_check(flagged, flagged_size) == FC_OK, "flags");
-	memory[0] = prepare(header, &plain);
-	memory[1] = prepare(flagged, &encoder);
+	plain = prepared(header);
+	encoder = prepared(flagged);
 	CHECK(encoder.dim == plain.dim + 3 && encoder.feature[AGE].width == 2 && encoder.feature[POINT].width == WIDTH + 1, "%zu dimensions", encoder.dim);
 	x[0] = unit_alloc(plain.dim, sizeof(double));
 	x[1] = unit_alloc(encoder.dim, sizeof(double));
@@ -532,14 +478,6 @@ test_indicators(void)
 	((fc_encoder_feature *) &encoder.feature[COUNTRY])->missing = 0;
 	fc_encoder_digest(flagged, flagged_size, flagged->digest);
 	CHECK(fc_encoder_check(flagged, flagged_size) == FC_EFORMAT, "a missing dimension");
-	for (int i = 0; i < 2; i++)
-	{
-		free(x[i]);
-		free(memory[i]);
-	}
-	free(header);
-	free(flagged);
-	free(renewed);
 }
 
 /* A single vector column stays as it is, or has each element standardised when that is asked for. */
@@ -567,10 +505,7 @@ test_single_vector(void)
 		fc_encoder_view(header, &view);
 		CHECK(fc_encoder_is_scaled(&view) == (standard == 1), "scaled: %d", standard);
 		CHECK(!standard || (fabs(view.scale[2] - 3) < 0.2 && fabs(view.scale[0] - 1) < 0.1), "scales %g %g", view.scale[0], view.scale[2]);
-		free(header);
-		unit_arena_free(&arena);
 	}
-	free_learners(learners);
 }
 
 /* Column of constants, all NULL, nothing but one category: scales stay 1. */
@@ -601,8 +536,6 @@ test_constants(void)
 	for (size_t i = 0; i < view.dim; i++)
 		CHECK(view.scale[i] == (i == 1 ? 0.25 : 1.0), "scale %zu is %.17g", i, view.scale[i]);
 	CHECK(view.center[view.feature[AGE].first] == 0 && view.center[view.feature[COUNTRY].first] == 1, "centers");
-	free(header);
-	free_learners(learners);
 }
 
 /* Every single bit of a value matters: sealed again, damaged sizes, places, kinds and numbers are found or harmless. */
@@ -623,13 +556,11 @@ test_damage(void)
 		fc_encoder_digest(damaged, size, damaged->digest);
 		if (fc_encoder_check(bytes, size) == FC_OK)
 		{
-			fc_encoder	encoder;
+			fc_encoder	encoder = prepared(damaged);
 			fc_feature_cell cells[FEATURES] = {{.kind = FC_CELL_NULL}};
 			double	   *x = unit_alloc(damaged->dim, sizeof(double));
 
-			free(prepare(damaged, &encoder));
 			fc_encode(&encoder, 0, encoder.features, cells, x);
-			free(x);
 		}
 		else
 			found++;
@@ -637,8 +568,6 @@ test_damage(void)
 	CHECK(found > 2 * size, "only %zu of %zu bits are checked", found, 8 * size);
 	for (size_t less = 1; less < size; less += 7)
 		CHECK(fc_encoder_check(header, size - less) == FC_EFORMAT, "%zu bytes less", less);
-	free(bytes);
-	free(header);
 }
 
 int

@@ -1,10 +1,6 @@
 /* test_even.c - clusters of even size */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/kmeans.h"
+#include "unit.h"
 
 #define K	256
 
@@ -25,7 +21,6 @@ make_rows(size_t n, size_t d, size_t groups, double noise)
 		for (size_t c = 0; c < d; c++)
 			x[r * d + c] = center[g * d + c] + (float) (noise * fc_rng_normal(&rng));
 	}
-	free(center);
 	return x;
 }
 
@@ -69,13 +64,6 @@ plain_clustering(size_t n, size_t d, size_t k, double noise, bool weighted)
 }
 
 static void
-free_clustering(clustering *c)
-{
-	unit_arena_free(&c->arena);
-	free(c->x), free(c->weight), free(c->centroids), free(c->weights);
-}
-
-static void
 make_even(clustering *c, double times, double *sse)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
@@ -89,7 +77,6 @@ make_even(clustering *c, double times, double *sse)
 	options.most = times * c->total / (double) c->k;
 	fc_kmeans(&rows, c->k, start, &options, &c->arena, &result);
 	*sse = result.sse;
-	free(start);
 }
 
 static double
@@ -117,7 +104,6 @@ test_power_law(size_t n, size_t d, double noise, double times, double factor, bo
 	CHECK(before > 1.15 * times, "%g times the mean before", before);
 	CHECK(times_of_largest(&c) <= times * (1.0 + 1e-12), "d %zu noise %g: %g times the mean, not %g; %g before", d, noise, times_of_largest(&c), times, before);
 	CHECK(sse <= factor * c.sse, "d %zu noise %g: SSE %g times that without a limit", d, noise, sse / c.sse);
-	free_clustering(&c);
 }
 
 /* Equal rows are never parted; what can be done is done, and it ends. */
@@ -136,7 +122,6 @@ test_equal_rows(void)
 		c.x[i] = 1.0f;
 	make_even(&c, 2.0, &sse);
 	CHECK(isfinite(sse), "all rows equal");
-	free_clustering(&c);
 }
 
 /* A cluster that is nearest to all the others is in no pair, and none of them is: each may leave alone. */
@@ -162,7 +147,6 @@ test_hub(void)
 		c.centroids[i] = 1.0;
 	make_even(&c, 2.0, &sse);
 	CHECK(times_of_largest(&c) <= 2.0, "equal centroids: %g times the mean", times_of_largest(&c));
-	free_clustering(&c);
 }
 
 /* Centroids that lie aside of all rows. */
@@ -178,7 +162,6 @@ test_centroids_aside(void)
 		c.centroids[j] = 100.0 * (double) (j + 1);
 	make_even(&c, 1.2, &sse);
 	CHECK(times_of_largest(&c) <= 1.2, "centroids aside: %g times the mean", times_of_largest(&c));
-	free_clustering(&c);
 }
 
 int

@@ -1,12 +1,8 @@
 /* test_explain.c - thresholds, rules, profiles, qualities and probabilities: known answers, properties, memory and interrupts */
-#include <math.h>
-
-#include "base/rng.h"
 #include "explain/internal.h"
 #include "operator/codebook.h"
 #include "operator/fit.h"
 #include "operator/mixture.h"
-#include "unit.h"
 #include "operators.h"
 
 /* ---- thresholds ---- */
@@ -100,14 +96,6 @@ make_planted(size_t n, size_t d, size_t k, uint64_t seed)
 	return p;
 }
 
-static void
-free_planted(planted *p)
-{
-	free(p->x);
-	free(p->labels);
-	free(p->axes);
-}
-
 /* Two corners of the unit cube and the rest: label 1 where x0 > 0.6 and x1 <= 0.3, 2 where x0 <= 0.6 and x2 > 0.5. */
 static void
 plant_corners(planted *p)
@@ -178,7 +166,6 @@ check_tree(const fc_rule_tree *tree, const fc_labelled *rows, size_t conditions)
 			wrong += meets(rows, i, asked, asks) != (fc_rules_leaf(tree, rows, i) == leaves[l]);
 		CHECK(wrong == 0, "%zu rows", wrong);
 	}
-	free(leaves);
 }
 
 static fc_rule_tree
@@ -209,12 +196,8 @@ test_planted_rules(void)
 		if (tree.nodes[i].below >= 0)
 			CHECK(fabs(tree.nodes[i].threshold.shown - (double[]) {0.6, 0.3, 0.5}[tree.nodes[i].axis]) < 0.003, "threshold %g of axis %u",
 				  tree.nodes[i].threshold.shown, tree.nodes[i].axis);
-	unit_arena_free(&arena);
 	tree = learn(&p, 1, &arena);
 	CHECK(kept(&tree, &p.rows, 0) < 0.9, "one condition is too few");
-	free(leaves);
-	unit_arena_free(&arena);
-	free_planted(&p);
 }
 
 /* Axes of one column are one condition together: label 1 where neither of two flags is set. */
@@ -233,12 +216,9 @@ test_columns(void)
 	}
 	tree = learn(&p, 1, &arena);
 	CHECK(kept(&tree, &p.rows, 0) < 0.7, "two columns are two conditions");
-	unit_arena_free(&arena);
 	p.axes[1].column = 0;
 	tree = learn(&p, 1, &arena);
 	CHECK(kept(&tree, &p.rows, 0) == 1.0, "one column is one condition");
-	unit_arena_free(&arena);
-	free_planted(&p);
 }
 
 /* A small cluster gets its rule; labels of noise do not get many. */
@@ -261,14 +241,10 @@ test_size(void)
 	for (size_t j = 0; j < tree.short_count; j++)
 		found = found || tree.shorts[j].label == 3;
 	CHECK(found, "one row in a hundred");
-	unit_arena_free(&arena);
 	for (size_t i = 0; i < 4000; i++)
 		p.labels[i] = (int32_t) fc_rng_below(&rng, 4);
 	tree = learn(&p, 3, &arena);
 	CHECK(fc_rules_leaves(&tree, leaves) < 12, "%zu rules for noise", fc_rules_leaves(&tree, leaves));
-	unit_arena_free(&arena);
-	free(leaves);
-	free_planted(&p);
 }
 
 /* A box in the middle of three columns, and sixty rows of ten thousand that one column tells: each has a rule, the box a short one alone. */
@@ -309,9 +285,6 @@ test_short_rules(void)
 	leaves = unit_alloc(tree.count, sizeof(uint32_t));
 	for (size_t l = fc_rules_leaves(&tree, leaves); l-- > 0;)
 		CHECK(tree.nodes[leaves[l]].label != 2, "a leaf says what the short rule says");
-	free(leaves);
-	unit_arena_free(&arena);
-	free_planted(&p);
 }
 
 /* One row, one label, equal rows, few rows. */
@@ -332,8 +305,6 @@ test_degenerate(void)
 			tree = learn(&p, 3, &arena);
 			CHECK(shape != 0 || (!(tree.nodes[0].below >= 0) && kept(&tree, &p.rows, 0) == 1.0), "one label is one rule");
 			CHECK(shape != 1 || !(tree.nodes[0].below >= 0), "equal rows cannot be told apart");
-			unit_arena_free(&arena);
-			free_planted(&p);
 		}
 }
 
@@ -362,7 +333,6 @@ test_profile(void)
 	fc_profile_cluster(kinds, (double[]) {1e-9, 0, 0, 0, 0}, NULL, mean, deviation, 5, &arena, cells);
 	for (size_t i = 0; i < 5; i++)
 		CHECK(cells[i].value == 0.0, "rounding of a 0");
-	unit_arena_free(&arena);
 }
 
 /* ---- operators of one dense factor ---- */
@@ -387,13 +357,6 @@ make_book(const double *centroids, const double *weights, size_t k, size_t d, st
 	book->scratch = unit_scratch(fc_operator_scratch(&book->op));
 }
 
-static void
-free_book(stored_book *book)
-{
-	free(book->scratch.floats);
-	unit_arena_free(&book->arena);
-}
-
 /* Rows 0, 1, 10, 11 and 30 of weight 0; centroids 0.5, 10.5 and one where nothing is. */
 static void
 test_quality(void)
@@ -403,23 +366,17 @@ test_quality(void)
 	fc_quality	q[3];
 	fc_quality	all;
 	fc_scratch	scratch;
-	fc_arena	arena;
 
 	make_book((double[]) {0.5, 10.5, 40}, (double[]) {1, 1, 0}, 3, 1, &op);
 	make_book((double[]) {0, 1, 10, 11, 30}, (double[]) {2, 2, 2, 2, 0}, 5, 1, &rows);
 	scratch = unit_scratch(fc_fit_scratch(&op.op, &rows.op));
-	arena = unit_arena();
-	fc_quality_measure(&op.op, &rows.op, scratch, &arena, q, &all);
+	fc_quality_measure(&op.op, &rows.op, scratch, unit_work(), q, &all);
 	CHECK(q[0].weight == 4 && q[1].weight == 4 && q[2].weight == 0 && all.weight == 8, "weights");
 	CHECK(fabs(q[0].silhouette - (2 - 0.5 / 10.5 - 0.5 / 9.5) / 2) < 1e-6, "silhouette %g", q[0].silhouette);
 	CHECK(fabs(q[0].davies_bouldin - 0.1) < 1e-6 && fabs(all.davies_bouldin - 0.1) < 1e-6, "Davies-Bouldin");
 	CHECK(fabs(q[1].spread - 0.5) < 1e-6 && fabs(all.spread - 0.5) < 1e-6, "spread");
 	CHECK(fabs(all.explained - (1 - 1 / 101.0)) < 1e-6, "variance explained");
 	CHECK(isnan(q[2].silhouette) && isnan(q[2].davies_bouldin) && isnan(q[2].spread) && isnan(q[2].explained), "no rows");
-	free(scratch.floats);
-	unit_arena_free(&arena);
-	free_book(&op);
-	free_book(&rows);
 }
 
 /* w_j s_j^-d exp(-r_j^2 / (2 s_j^2)), normalised. */
@@ -449,13 +406,10 @@ test_probabilities(void)
 	fc_operator_responsibilities(&book.op, (double[]) {0, 0, 0}, (double[]) {2, 0}, book.scratch, p);
 	CHECK(p[0] == 0.75 && p[1] == 0.25 && p[2] == 0.0, "without spreads the nearest share by weight");
 	fc_operator_responsibilities(&book.op, (double[]) {0, 1, 0}, (double[]) {0, 0}, book.scratch, p);
-	CHECK(p[0] > 1 - 1e-9,
-		  "one without a spread is narrow, not absent");
-	free_book(&book);
+	CHECK(p[0] > 1 - 1e-9, "one without a spread is narrow, not absent");
 	make_book(centroids, (double[]) {0, 0, 0}, 3, 2, &book);
 	fc_operator_responsibilities(&book.op, spreads, (double[]) {1, 2}, book.scratch, p);
 	CHECK(fabs(p[0] + p[1] + p[2] - 1) < 1e-12, "without weights");
-	free_book(&book);
 }
 
 int

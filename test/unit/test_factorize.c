@@ -1,9 +1,6 @@
 /*
  * test_factorize.c - whole operators: every method, its record and its bytes.
  */
-#include <math.h>
-
-#include "base/rng.h"
 #include "factor/factorize.h"
 #include "factor/internal.h"
 #include "operator/bytes.h"
@@ -51,18 +48,7 @@ make_codebook(size_t k, size_t d, size_t rank, double distance, bool offset, uin
 	c.op.factor[0] = (fc_factor) {.rows = k,.columns = d,.nonzeros = k * d,.values = c.values};
 	scratch = unit_scratch(fc_operator_scratch(&c.op));
 	fc_operator_measure(&c.op, scratch, c.half_norms);
-	free(scratch.floats);
-	free(axes);
 	return c;
-}
-
-static void
-free_codebook(codebook *c)
-{
-	free(c->values);
-	free(c->weights);
-	free(c->offset);
-	free(c->half_norms);
 }
 
 /* ||rows(a) - rows(b)|| / ||rows(a) - their weighted mean||, with the weights of factorize. */
@@ -96,10 +82,6 @@ distance_of_rows(const fc_operator *a, const fc_operator *b)
 					sums[1] += w * centred * centred;
 				}
 		}
-	free(scratch.floats);
-	free(row[0]);
-	free(row[1]);
-	free(mean);
 	return sums[1] > 0 ? sqrt(sums[0] / sums[1]) : sqrt(sums[0]);
 }
 
@@ -120,7 +102,6 @@ check_bytes(const fc_operator *op)
 	record = (fc_factorization *) view.factorization;
 	record->relative_error = NAN;
 	CHECK(fc_operator_check(header, size) == FC_EFORMAT, "a damaged record passed");
-	free(header);
 }
 
 /* n rows about the centroids of c, noise of `deviation` in every direction, in turn of all clusters; weights 1. */
@@ -143,7 +124,6 @@ static void
 run(const codebook *c, fc_method method, double budget, const char *name)
 {
 	fc_factorize_options options = fc_factorize_defaults();
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 	codebook	sample = rows_about(c, 500, 0.5, 2);
@@ -154,8 +134,7 @@ run(const codebook *c, fc_method method, double budget, const char *name)
 	options.sample = &sample.op;
 	options.budget = budget;
 	options.palm.sweeps = 20;
-	arena = unit_arena();
-	fc_factorize(&c->op, &options, &arena, &out, &from);
+	fc_factorize(&c->op, &options, unit_work(), &out, &from);
 	distance = distance_of_rows(&c->op, &out);
 	CHECK(fabs(distance - from.relative_error) < 1e-4 * distance + 1e-5, "%s: error %g is told as %g", name, distance, from.relative_error);
 	CHECK(distance <= 1 + 1e-6, "%s: error %g", name, distance);
@@ -165,8 +144,6 @@ run(const codebook *c, fc_method method, double budget, const char *name)
 	CHECK(budget <= 0 || method == FC_METHOD_BUTTERFLY || (double) values <= fmax(budget, (double) (c->op.k + c->op.d)),
 		  "%s: %zu values, budget %g", name, values, budget);
 	check_bytes(&out);
-	unit_arena_free(&arena);
-	free_codebook(&sample);
 }
 
 static void
@@ -184,7 +161,6 @@ test_methods(void)
 			run(&c, methods[m], 0, names[m]);
 			if (t >= 3)
 				run(&c, methods[m], 250, names[m]);
-			free_codebook(&c);
 		}
 }
 
@@ -205,14 +181,10 @@ test_low_rank(void)
 	fc_factorize(&c.op, &options, &arena, &out, &from);
 	CHECK(from.method == FC_METHOD_SVD && from.agreement >= 0.98, "auto chose %u with agreement %g", from.method, from.agreement);
 	CHECK(from.relative_error < 0.3, "relative error %g", from.relative_error);
-	unit_arena_free(&arena);
 	options.method = FC_METHOD_SVD;
 	options.budget = 4 * (60 + 80);
 	fc_factorize(&c.op, &options, &arena, &out, &from);
 	CHECK(from.relative_error < 1e-4 && from.svd_error < 1e-3, "rank 4 of 4: errors %g, %g", from.relative_error, from.svd_error);
-	unit_arena_free(&arena);
-	free_codebook(&sample);
-	free_codebook(&c);
 }
 
 /* The share of rows that two operators label alike. */
@@ -229,8 +201,6 @@ share_alike(const fc_operator *a, const fc_operator *b, const codebook *rows)
 			x[i] = rows->values[r * a->d + i];
 		same += fc_operator_assign(a, x, scratch) == fc_operator_assign(b, x, scratch);
 	}
-	free(scratch.floats);
-	free(x);
 	return (double) same / (double) rows->op.k;
 }
 
@@ -254,7 +224,6 @@ static fc_factorization
 auto_on(const codebook *c, const codebook *sample, const codebook *others, double budget, trial_log *log, double *kept)
 {
 	fc_factorize_options options = fc_factorize_defaults();
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 
@@ -264,10 +233,8 @@ auto_on(const codebook *c, const codebook *sample, const codebook *others, doubl
 	options.tried = log_trial;
 	options.tried_ctx = log;
 	*log = (trial_log) {0};
-	arena = unit_arena();
-	fc_factorize(&c->op, &options, &arena, &out, &from);
+	fc_factorize(&c->op, &options, unit_work(), &out, &from);
 	*kept = share_alike(&c->op, &out, others);
-	unit_arena_free(&arena);
 	return from;
 }
 
@@ -277,12 +244,10 @@ overlapping_codebook(uint64_t seed)
 {
 	codebook	c = make_codebook(20, 60, 4, 2, false, seed + 20);
 	fc_rng		rng = fc_rng_start(seed, 3);
-	fc_scratch	scratch = unit_scratch(fc_operator_scratch(&c.op));
 
 	for (size_t i = 0; i < 20 * 60; i++)
 		c.values[i] += (float) (0.05 * fc_rng_normal(&rng));
-	fc_operator_measure(&c.op, scratch, c.half_norms);
-	free(scratch.floats);
+	fc_operator_measure(&c.op, unit_scratch(fc_operator_scratch(&c.op)), c.half_norms);
 	return c;
 }
 
@@ -310,10 +275,6 @@ test_sample_of_rows(void)
 		CHECK(from.method == FC_METHOD_DENSE && kept == 1.0 && log.count == 4, "100 rows promised %g, method %u", from.agreement, from.method);
 		from = auto_on(&c, &sample, &others, 80, &log, &kept);
 		CHECK(log.count == 1 && fabs(from.agreement - kept) < 0.03 && kept < 0.98, "budget 80: %g and %g", from.agreement, kept);
-		free_codebook(&c);
-		free_codebook(&sample);
-		free_codebook(&others);
-		free_codebook(&few);
 	}
 }
 
@@ -328,7 +289,6 @@ test_distances_kept(void)
 	for (int asked = 0; asked < 2; asked++)
 	{
 		fc_factorize_options options = fc_factorize_defaults();
-		fc_arena	arena;
 		fc_operator out = {0};
 		fc_factorization from;
 		trial_log	log = {0};
@@ -338,15 +298,11 @@ test_distances_kept(void)
 		options.sse_ratio = asked ? 1.1 : 0.0;
 		options.tried = log_trial;
 		options.tried_ctx = &log;
-		arena = unit_arena();
-		fc_factorize(&c.op, &options, &arena, &out, &from);
+		fc_factorize(&c.op, &options, unit_work(), &out, &from);
 		CHECK(from.agreement >= 0.98, "auto: %g", from.agreement);
 		ratios[asked] = from.method == FC_METHOD_DENSE ? 1.0 : log.last.sse_ratio;
-		unit_arena_free(&arena);
 	}
 	CHECK(ratios[0] > 1.5 && ratios[1] <= 1.1, "sums of squares %g and %g times as large", ratios[0], ratios[1]);
-	free_codebook(&c);
-	free_codebook(&sample);
 }
 
 /* Element i of the r-th cosine of n: orthonormal, and orthogonal to the constant for r >= 1. */
@@ -368,7 +324,6 @@ test_svd_error(double decay, bool weighted)
 	double		sigma[39];
 	double		all = 0;
 	double		rest = 0;
-	fc_arena	arena = unit_arena();
 
 	for (size_t r = 0; r < 39; r++)
 	{
@@ -389,16 +344,12 @@ test_svd_error(double decay, bool weighted)
 
 		for (size_t more = 0; more < k + d; more += k + d - 1)
 		{
-			double		relative = fc_equal_svd(&target, rank * (k + d) + more, 1, &arena);
+			double		relative = fc_equal_svd(&target, rank * (k + d) + more, 1, unit_work());
 
-			CHECK(fabs(relative - expected) < 1e-6,
-				  "decay %g, rank %zu: error %.9f, not %.9f", decay, rank, relative, expected);
+			CHECK(fabs(relative - expected) < 1e-6, "decay %g, rank %zu: error %.9f, not %.9f", decay, rank, relative, expected);
 		}
 		rest -= sigma[rank] * sigma[rank];
 	}
-	free(u);
-	free(weight);
-	unit_arena_free(&arena);
 }
 
 /* The same through factorize: the record of every method holds the SVD's error at its own number of values. */
@@ -407,7 +358,6 @@ test_recorded_svd_error(fc_method method, double budget)
 {
 	codebook	c = make_codebook(40, 56, 1, 0, true, 1);
 	fc_factorize_options options = fc_factorize_defaults();
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 	double		sums[2] = {0};
@@ -421,15 +371,12 @@ test_recorded_svd_error(fc_method method, double budget)
 	}
 	options.method = method;
 	options.budget = budget;
-	arena = unit_arena();
-	fc_factorize(&c.op, &options, &arena, &out, &from);
+	fc_factorize(&c.op, &options, unit_work(), &out, &from);
 	for (size_t r = 0; r < 20; r++)
 		sums[r >= fc_operator_values(&out) / 96] += 1 / (double) ((r + 1) * (r + 1));
 	CHECK(fabs(from.svd_error - sqrt(sums[1] / (sums[0] + sums[1]))) < 1e-6, "method %d, %zu values: %.9f, not %.9f", (int) method,
 		  fc_operator_values(&out), from.svd_error, sqrt(sums[1] / (sums[0] + sums[1])));
 	CHECK(method != FC_METHOD_SVD || from.relative_error == from.svd_error, "svd differs from itself");
-	unit_arena_free(&arena);
-	free_codebook(&c);
 }
 
 /* Images of a few of thirty spots, which many share: two sparse factors hold them better than an SVD or the largest pixels, and auto finds that. */
@@ -442,7 +389,6 @@ test_hidden_factors(void)
 	codebook	sample;
 	fc_factorize_options options = fc_factorize_defaults();
 	fc_rng		rng = fc_rng_start(5, 0);
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
 
@@ -464,13 +410,9 @@ test_hidden_factors(void)
 	options.method = FC_METHOD_AUTO;
 	options.sample = &sample.op;
 	options.budget = 1200;
-	arena = unit_arena();
-	fc_factorize(&c.op, &options, &arena, &out, &from);
+	fc_factorize(&c.op, &options, unit_work(), &out, &from);
 	CHECK(from.method == FC_METHOD_PALM4MSA && out.factors == 2, "auto chose method %u with %zu factors, agreement %g", from.method, out.factors, from.agreement);
 	CHECK(from.relative_error < 0.8 * from.svd_error, "errors %g, of an SVD %g", from.relative_error, from.svd_error);
-	unit_arena_free(&arena);
-	free_codebook(&sample);
-	free_codebook(&c);
 }
 
 /* Values never exceed a budget from the least on; below it the least is told. */
@@ -485,7 +427,6 @@ test_least_budget(void)
 		for (int factors = 1; factors < 4; factors++)
 		{
 			fc_factorize_options options = fc_factorize_defaults();
-			fc_arena	arena;
 			fc_operator out = {0};
 			fc_factorization from;
 			size_t		least;
@@ -499,15 +440,11 @@ test_least_budget(void)
 			for (size_t budget = least; budget < 360; budget += 1 + budget / 4)
 			{
 				options.budget = (double) budget;
-				arena = unit_arena();
-				fc_factorize(&c.op, &options, &arena, &out, &from);
+				fc_factorize(&c.op, &options, unit_work(), &out, &from);
 				CHECK(fc_operator_values(&out) <= budget,
 					  "method %d, %d factors: %zu values for %zu", (int) methods[m], factors, fc_operator_values(&out), budget);
-				unit_arena_free(&arena);
 			}
 		}
-	free_codebook(&c);
-	free_codebook(&sample);
 }
 
 /* Where the first dimensions, or the first centroids, are zero (the corners of images), the others are found all the same. */
@@ -517,26 +454,19 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	codebook	c = make_codebook(k, d, 5, 4, false, 3);
 	size_t		inner = k < d ? k : d;
 	fc_factorize_options options = fc_factorize_defaults();
-	fc_arena	arena;
 	fc_operator out = {0};
 	fc_factorization from;
-	fc_scratch	scratch = unit_scratch(fc_operator_scratch(&c.op));
 
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
 			if ((d > k ? i : j) < inner)
 				c.values[j * d + i] = 0;
-	fc_operator_measure(&c.op, scratch, c.half_norms);
+	fc_operator_measure(&c.op, unit_scratch(fc_operator_scratch(&c.op)), c.half_norms);
 	options.method = method;
 	options.centered = false;
 	options.factors = 2;
-	arena = unit_arena();
-	fc_factorize(&c.op, &options, &arena, &out, &from);
-	CHECK(from.relative_error < 0.7,
-		  "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
-	unit_arena_free(&arena);
-	free(scratch.floats);
-	free_codebook(&c);
+	fc_factorize(&c.op, &options, unit_work(), &out, &from);
+	CHECK(from.relative_error < 0.7, "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
 }
 
 static void

@@ -1,8 +1,8 @@
 /*
- * test_frequency.c - frequencies are a pure function of the spec, drawn from the laws
- * they are named after; structured ones have the same law and the kernel applies
- * exactly the matrix that is written out.
+ * test_frequency.c - frequencies are a pure function of the spec, drawn from the laws they are named after, structured ones too; a row times the
+ * basis of a projection: one chain of multiply-adds a column, on each instruction set.
  */
+#include "sketch/isa.h"
 #include "specs.h"
 
 #define M 40000
@@ -42,14 +42,13 @@ static void
 test_law(fc_law law, bool structured, uint32_t n, double mean, double square, const double decile[3])
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = M, .law = law, .structured = structured, .sigma = 1, .seed = 5});
-	float	   *omega = malloc((size_t) M * n * sizeof(float));
-	double	   *radius = malloc(M * sizeof(double));
-	double	   *axis = calloc(n, sizeof(double));
-	fc_arena	arena = unit_arena();
+	float	   *omega = unit_uncleared((size_t) M * n * sizeof(float));
+	double	   *radius = unit_uncleared(M * sizeof(double));
+	double	   *axis = unit_alloc(n, sizeof(double));
 	double		sum = 0;
 	double		squares = 0;
 
-	fc_frequencies(spec, &arena, omega);
+	fc_frequencies(spec, unit_work(), omega);
 	for (size_t j = 0; j < M; j++)
 	{
 		double		r2 = 0;
@@ -72,7 +71,6 @@ test_law(fc_law law, bool structured, uint32_t n, double mean, double square, co
 		CHECK(fabs(radius[M * (1 + 4 * q) / 10] / decile[q] - 1) < 0.03, "law %d decile %d: %g", (int) law, q, radius[M * (1 + 4 * q) / 10]);
 	for (uint32_t i = 0; i < n; i++)
 		CHECK(fabs(axis[i] / (square / n) - 1) < (structured ? 0.25 : 0.1), "law %d axis %u carries %g", (int) law, i, axis[i] / (square / n));
-	free(spec), free(omega), free(radius), free(axis), unit_arena_free(&arena);
 }
 
 /* The fast transform of the kernel against the rows written out. */
@@ -86,14 +84,13 @@ test_structured_is_its_matrix(void)
 		uint32_t	n = sizes[s];
 		fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = 70, .law = FC_LAW_ADAPTED_RADIUS, .structured = true, .sigma = 1});
 		ready		made = make_ready(spec);
-		float	   *omega = malloc(70 * n * sizeof(float));
-		fc_arena	arena = unit_arena();
+		float	   *omega = unit_uncleared(70 * n * sizeof(float));
 		double	   *x = normal_rows(1, n, 1, 3);
 		fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, 1);
 		fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
 		double		re[140];
 
-		fc_frequencies(spec, &arena, omega);
+		fc_frequencies(spec, unit_work(), omega);
 		CHECK(fc_sketch_add(&made.prepared, &row, sketch) == FC_OK, "add");
 		fc_sketch_moments(sketch, re, re + 70);
 		for (size_t j = 0; j < 70; j++)
@@ -104,7 +101,6 @@ test_structured_is_its_matrix(void)
 				angle += (double) omega[j * n + i] * (x[i] - fc_spec_center(spec)[i]);
 			CHECK(fabs(cos(angle) - re[j]) < 3e-6 && fabs(sin(angle) - re[70 + j]) < 3e-6, "n %u frequency %zu", n, j);
 		}
-		free(spec), free(omega), free(x), free(sketch), unit_arena_free(&arena), unit_arena_free(&made.arena);
 	}
 }
 
@@ -125,7 +121,87 @@ test_pure(void)
 	CHECK(memcmp(a, b, sizeof(a)) == 0, "frequencies depend on their number or sigma");
 	CHECK(memcmp(a, c, sizeof(a)) != 0, "seed has no effect");
 	CHECK(!fc_spec_same(few, other) && fc_spec_same(few, few), "identity");
-	free(few), free(many), free(other);
+}
+
+/* Column r of the reduced coordinates of x, in the order of the dimensions. */
+static double
+column_of(const fc_prepared *prepared, const double *x, size_t r, bool fused)
+{
+	size_t		c = r / FC_BASIS_TILE * FC_BASIS_TILE;
+	double		sum = 0;
+
+	for (size_t i = 0; i < prepared->d; i++)
+	{
+		double		t = (x[i] - prepared->center[i]) * prepared->inverse_scale[i];
+		double		b = prepared->basis[c * prepared->d + i * fc_basis_tile(prepared, c) + r - c];
+
+		sum = fused ? fma(t, b, sum) : sum + t * b;
+	}
+	return sum;
+}
+
+static void
+test_instruction_set(const char *name, fc_prepared *prepared, const double *x, const float *floats)
+{
+	bool		plain = strcmp(name, "baseline") == 0;	/* may fuse, or not */
+	const double *reduced = prepared->projected;
+	float	   *y = unit_alloc(prepared->n + FC_PAD, sizeof(float));
+	float	   *same = unit_alloc(prepared->n, sizeof(float));
+
+	prepared->isa = fc_sketch_isa_named(name);
+	if (prepared->isa != NULL)
+	{
+		CHECK(prepared->isa->prepare(prepared, &(fc_row) {.doubles = x}, y) == FC_ROW_NEAR, "%s: far", name);
+		for (size_t r = 0; r < prepared->n; r++)
+		{
+			double		expected = column_of(prepared, x, r, true);
+
+			if (plain && reduced[r] != expected)
+				expected = column_of(prepared, x, r, false);
+			CHECK(reduced[r] == expected && y[r] == (float) expected, "%s: column %zu of %zu: %.17g, expected %.17g", name, r, prepared->n,
+				  reduced[r], expected);
+		}
+		memcpy(same, y, prepared->n * sizeof(float));
+		CHECK(prepared->isa->prepare(prepared, &(fc_row) {.floats = floats}, y) == FC_ROW_NEAR, "%s: far floats", name);
+		for (size_t r = 0; r < prepared->n; r++)
+			CHECK(y[r] == same[r], "%s: column of floats %zu of %zu: %.9g, expected %.9g", name, r, prepared->n, (double) y[r], reduced[r]);
+	}
+}
+
+/* Of length 1. */
+static void
+fill_row(float *row, size_t d, fc_rng *rng)
+{
+	double		square = 0;
+
+	for (size_t i = 0; i < d; i++)
+	{
+		row[i] = (float) fc_rng_normal(rng);
+		square += (double) row[i] * (double) row[i];
+	}
+	for (size_t i = 0; i < d; i++)
+		row[i] = (float) ((double) row[i] / sqrt(square));
+}
+
+/* d dimensions, n after projection, a basis without zeros */
+static void
+test_width(uint32_t d, uint32_t n)
+{
+	fc_spec    *spec = make_spec((spec_wish) {.dim = d, .reduced = n, .frequencies = 8, .law = FC_LAW_GAUSSIAN, .scaled = true, .sigma = 3});
+	double	   *x = unit_uncleared(d * sizeof(double));
+	float	   *floats = unit_uncleared(d * sizeof(float));
+	fc_rng		rng = fc_rng_start(7, n);
+	ready		made;
+
+	for (uint32_t i = 0; i < d; i++)
+		x[i] = floats[i] = (float) fc_rng_normal(&rng);
+	for (uint32_t r = 0; r < n; r++)
+		fill_row((float *) fc_spec_basis(spec) + r * d, d, &rng);
+	fc_spec_seal(spec);
+	made = make_ready(spec);
+	test_instruction_set("x86-64-v4", &made.prepared, x, floats);
+	test_instruction_set("x86-64-v3", &made.prepared, x, floats);
+	test_instruction_set("baseline", &made.prepared, x, floats);
 }
 
 int
@@ -146,5 +222,8 @@ main(void)
 		test_law(FC_LAW_FOLDED_GAUSSIAN, structured, n, sqrt(0.5 / atan(1)), 1, NULL);
 		test_law(FC_LAW_GAUSSIAN, structured, n, sqrt(2) * exp(lgamma((n + 1) / 2.0) - lgamma(n / 2.0)), n, NULL);
 	}
+	for (uint32_t n = 1; n <= 140; n += n < 24 ? 1 : 13)
+		test_width(149, n);
+	test_width(3, 2);
 	return unit_finish();
 }

@@ -1,6 +1,5 @@
 /* test_kernel_map.c - Nystrom features from an operator's landmarks; stored bytes of maps and projections */
 #include "kernels.h"
-
 #include "rkhs/map.h"
 #include "rkhs/projection.h"
 
@@ -63,7 +62,6 @@ make_operator(fixture *f, shape factored, double offset)
 	}
 	scratch = unit_scratch(fc_operator_scratch(&f->op));
 	fc_operator_measure(&f->op, scratch, f->half_norms);
-	free(scratch.floats);
 	f->size = fc_operator_size(&f->op);
 	f->bytes = unit_alloc(f->size, 1);
 	fc_operator_write(&f->op, f->bytes);
@@ -75,8 +73,7 @@ make_map(const fixture *f, const fc_kernel *kernel, size_t rank, size_t *found, 
 	size_t		pairs = fc_kernel_map_pairs(K, rank);
 	double	   *norms = unit_alloc(K, sizeof(double));
 	double	   *t = unit_alloc(pairs * K, sizeof(double));
-	fc_arena	arena = unit_arena();
-	fc_status	status = fc_kernel_map_solve(&f->op, kernel, rank, &arena, norms, t, found);
+	fc_status	status = fc_kernel_map_solve(&f->op, kernel, rank, unit_work(), norms, t, found);
 	fc_kernel_map_header *header;
 
 	CHECK(status == FC_OK, "status %d", (int) status);
@@ -84,9 +81,6 @@ make_map(const fixture *f, const fc_kernel *kernel, size_t rank, size_t *found, 
 	header = unit_alloc(*size, 1);
 	fc_kernel_map_write(kernel, rank == 0 ? *found : pairs, false, norms, t, f->bytes, f->size, header);
 	CHECK(fc_kernel_map_check(header, *size) == FC_OK, "a new map is not valid");
-	unit_arena_free(&arena);
-	free(norms);
-	free(t);
 	return header;
 }
 
@@ -143,11 +137,6 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	}
 	CHECK(worst < tolerance * largest, "kernel %d, degree %d, shape %d%s, offset %g: %g of %g, rank %zu", kernel->kind, kernel->degree,
 		  (int) factored, prepared ? ", prepared" : "", offset, worst, largest, found);
-	unit_arena_free(&arena);
-	free(scratch.floats);
-	free(header);
-	free(f.bytes);
-	free(rows);
 }
 
 /* Rows far beyond the landmarks keep their products with them. */
@@ -178,9 +167,6 @@ test_far_rows(bool factored)
 		fc_kernel_map_features(&map, landmark, scratch, y[1]);
 		CHECK(fabs(dot(y[0], y[1], map.rank) - exact) < 1e10, "landmark %zu: %g, exactly %g", j, dot(y[0], y[1], map.rank), exact);
 	}
-	free(scratch.floats);
-	free(header);
-	free(f.bytes);
 }
 
 /*
@@ -196,7 +182,6 @@ test_far_rbf(bool prepared)
 	size_t		size;
 	fc_kernel_map map;
 	fc_kernel_map_header *header;
-	fc_arena	arena = unit_arena();
 	fc_scratch	scratch;
 	double		x[D] = {1e4, -1e4, 0, 1e4, 0};
 	float		y[K];
@@ -206,7 +191,7 @@ test_far_rbf(bool prepared)
 	fc_kernel_map_view(header, &map);
 	scratch = unit_scratch(fc_kernel_map_scratch(&map));
 	if (prepared)
-		fc_kernel_map_prepare(&map, &arena);
+		fc_kernel_map_prepare(&map, unit_work());
 	fc_kernel_map_features(&map, x, scratch, y);
 	for (size_t j = 0; j < map.rank; j++)
 		CHECK(y[j] == 0.0f, "far row, prepared %d: coordinate %zu is %g", prepared, j, (double) y[j]);
@@ -214,10 +199,6 @@ test_far_rbf(bool prepared)
 		x[i] = 1e38;
 	fc_kernel_map_features(&map, x, scratch, y);
 	CHECK(!fc_all_finite_float(y, map.rank), "products overflow, prepared %d: %g", prepared, (double) y[0]);
-	unit_arena_free(&arena);
-	free(scratch.floats);
-	free(header);
-	free(f.bytes);
 }
 
 /* A smaller rank keeps the first coordinates of the larger one. */
@@ -241,13 +222,10 @@ test_rank(void)
 		fc_kernel_map_view(headers[i], &maps[i]);
 		scratch = unit_scratch(fc_kernel_map_scratch(&maps[i]));
 		fc_kernel_map_features(&maps[i], x, scratch, y[i]);
-		free(scratch.floats);
-		free(headers[i]);
 	}
 	CHECK(maps[0].rank == 3 && maps[1].rank == K, "ranks %zu, %zu", maps[0].rank, maps[1].rank);
 	for (int j = 0; j < 3; j++)
 		CHECK(y[0][j] == y[1][j] && y[0][j] != 0.0f, "coordinate %d: %g, %g", j, (double) y[0][j], (double) y[1][j]);
-	free(f.bytes);
 }
 
 /* A map of unit features has the plain ones, of length 1. */
@@ -283,7 +261,6 @@ test_unit(shape factored)
 		for (size_t c = 0; c < 4; c++)
 			CHECK(fabs((double) z[c] - (double) y[c] / sqrt(square)) < 1e-6, "row %zu: %g of %g", r, (double) z[c], (double) y[c]);
 	}
-	free(scratch.floats), free(x), free(header), free(f.bytes);
 }
 
 /* Any changed byte behind the length word, any other length: refused. */
@@ -306,8 +283,6 @@ test_map_bytes(void)
 	for (size_t length = 0; length < size; length += 8)
 		CHECK(fc_kernel_map_check(header, length) == FC_EFORMAT, "length %zu of %zu", length, size);
 	CHECK(fc_kernel_map_check(header, size) == FC_OK, "restored and refused");
-	free(header);
-	free(f.bytes);
 }
 
 static void
@@ -351,7 +326,6 @@ test_projection_bytes(void)
 	CHECK(fc_kernel_projection_check(header, size - 8) == FC_EFORMAT, "cut short");
 	CHECK(fc_kernel_projection_check(header, size) == FC_OK, "restored and refused");
 	CHECK(fc_kernel_projection_size(SIZE_MAX / 8, 100) == SIZE_MAX, "overflow");
-	free(header);
 }
 
 int

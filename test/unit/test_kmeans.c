@@ -1,9 +1,4 @@
 /* test_kmeans.c - weighted k-means: recovery, monotonicity, weights, degenerate inputs, stops */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans_problem.h"
 
 /* Rows around `groups` centres at distance ~ gap, unit noise; row i belongs to i % groups. */
@@ -18,7 +13,6 @@ plant(problem *p, size_t groups, double gap, uint64_t seed)
 	for (size_t i = 0; i < p->rows.n; i++)
 		for (size_t c = 0; c < p->rows.d; c++)
 			p->x[i * p->rows.d + c] = (float) (centre[(i % groups) * p->rows.d + c] + fc_rng_normal(&rng));
-	free(centre);
 }
 
 static double
@@ -71,7 +65,6 @@ check_consistent(const problem *p, const char *what)
 		CHECK(fabs(weights[j] - p->result.weights[j]) <= 1e-12 * (1.0 + weights[j]), "%s: weight of %zu", what, j);
 	CHECK(fabs(sse - p->result.sse) <= 1e-10 * (1e-12 + sse), "%s: sse %g, labels give %g", what, p->result.sse, sse);
 	CHECK(sse <= objective(p, p->result.centroids) * (1.0 + 1e-5) + 1e-12, "%s: labels are nearest", what);
-	free(weights);
 }
 
 static void
@@ -86,10 +79,8 @@ test_planted(size_t n, size_t d, size_t k)
 	for (size_t i = 0; i < n; i++)
 		wrong += p.result.labels[i] != p.result.labels[i % k];
 	CHECK(wrong == 0, "planted n=%zu d=%zu k=%zu: %zu rows apart from their cluster", n, d, k, wrong);
-	CHECK(fabs(p.result.sse / ((double) (n - k) * (double) d) - 1.0) < 0.1, "within variance %g",
-		  p.result.sse / ((double) (n - k) * (double) d));
+	CHECK(fabs(p.result.sse / ((double) (n - k) * (double) d) - 1.0) < 0.1, "within variance %g", p.result.sse / ((double) (n - k) * (double) d));
 	check_consistent(&p, "planted");
-	free_problem(&p);
 }
 
 /* From given centroids, each further step lowers the objective; no step keeps them. */
@@ -119,8 +110,6 @@ test_monotone(size_t d)
 	options.margin = 0.9;
 	solve(&p, initial, &options);
 	CHECK(p.result.winner == 0, "a margin keeps the incumbent");
-	free(initial);
-	free_problem(&p);
 }
 
 /* A row of weight 2 is the row twice; rows of weight 0 pull nothing. */
@@ -159,9 +148,6 @@ test_weights(size_t d)
 	solve(&twice, NULL, &options);
 	for (size_t j = 0; j < k; j++)
 		CHECK(twice.result.centroids[j * d] < 500.0, "a row without weight became a centroid");
-	free(initial);
-	free_problem(&once);
-	free_problem(&twice);
 }
 
 /* Few distinct rows, more clusters: SSE 0, surplus clusters weigh 0 and are copies of rows. */
@@ -188,7 +174,6 @@ test_degenerate(size_t n, size_t d, size_t k, size_t distinct)
 	}
 	CHECK(occupied == (distinct < k ? distinct : k), "n=%zu k=%zu: %zu clusters occupied", n, k, occupied);
 	check_consistent(&p, "degenerate");
-	free_problem(&p);
 }
 
 /* Far-off initial centroids end with a row each. */
@@ -206,8 +191,6 @@ test_reseed(size_t d)
 	for (size_t j = 0; j < 6; j++)
 		CHECK(p.result.weights[j] > 0.0, "cluster %zu stayed empty", j);
 	check_consistent(&p, "reseed");
-	free(initial);
-	free_problem(&p);
 }
 
 static void
@@ -223,8 +206,6 @@ test_stops(size_t n, size_t d, size_t k)
 	solve(&q, NULL, &options);
 	CHECK(memcmp(p.result.centroids, q.result.centroids, k * d * sizeof(double)) == 0 &&
 		  memcmp(p.result.labels, q.result.labels, n * sizeof(int32_t)) == 0 && p.result.sse == q.result.sse, "same seed, same bits");
-	free_problem(&p);
-	free_problem(&q);
 }
 
 /* Many clusters in few dimensions: nearest labels as ever, from a share of all pairs of rows and centroids. */
@@ -246,7 +227,6 @@ test_tree(size_t n, size_t d, size_t k, size_t groups, bool weighted, double awa
 	check_consistent(&p, "tree");
 	CHECK((double) p.result.compared < share * all * (double) (options.iterations + 3 + (int) log((double) k)),
 		  "tree d=%zu k=%zu: %.3g pairs compared, %.3g a pass over all", d, k, (double) p.result.compared, all);
-	free_problem(&p);
 }
 
 /* Rows that repeat, fewer different ones than clusters, and all equal: splits with nothing to split. */
@@ -261,7 +241,6 @@ test_tree_repeated(size_t distinct)
 	solve(&p, NULL, &options);
 	check_consistent(&p, "repeated");
 	CHECK(distinct > p.k || p.result.sse == 0.0, "%zu different rows: sse %g", distinct, p.result.sse);
-	free_problem(&p);
 }
 
 /* Tight clusters one apart, 10000 from the origin and from a last one: scores in float cannot tell them apart. */
@@ -288,7 +267,6 @@ test_close(size_t d)
 	CHECK(wrong == 0, "d %zu: %zu rows in another cluster than planted", d, wrong);
 	CHECK(p.result.sse <= 1.01 * planted, "d %zu: sse %g, planted %g", d, p.result.sse, planted);
 	check_consistent(&p, "close");
-	free_problem(&p);
 }
 
 int

@@ -1,9 +1,4 @@
 /* test_kmeans_search.c - the search of k-means beyond the first minimum: planted optima, weights, monotonicity, stops */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kernels.h"
 #include "kmeans_problem.h"
 
@@ -75,8 +70,6 @@ test_disc_in_ring(size_t rank)
 		reference = planted_sse(&p);
 		options.seed = seed;
 		found += sse_of(&p, NULL, &options) <= reference * (1.0 + SAME);
-		free(x);
-		free_problem(&p);
 	}
 	CHECK(found == seeds, "rank %zu: the planted optimum was found by %zu of %zu seeds", rank, found, seeds);
 }
@@ -92,10 +85,8 @@ test_planted(size_t n, size_t d, size_t k, double gap)
 	{
 		plant(&p, gap, options.seed);
 		reference = planted_sse(&p);
-		CHECK(sse_of(&p, NULL, &options) <= reference * (1.0 + SAME), "n=%zu d=%zu k=%zu: sse %g, planted %g", n, d, k,
-			  p.result.sse, reference);
+		CHECK(sse_of(&p, NULL, &options) <= reference * (1.0 + SAME), "n=%zu d=%zu k=%zu: sse %g, planted %g", n, d, k, p.result.sse, reference);
 	}
-	free_problem(&p);
 }
 
 /* Rows of weight 1 to 4, and of weight 1 so often in another order: one optimum. */
@@ -122,10 +113,7 @@ test_replicated(size_t d)
 		}
 	replicated.rows.n = copies;
 	sse = sse_of(&weighted, NULL, &options);
-	CHECK(fabs(sse_of(&replicated, NULL, &options) - sse) <= 1e-6 * sse, "d=%zu: weighted %.9g, replicated %.9g", d, sse,
-		  replicated.result.sse);
-	free_problem(&weighted);
-	free_problem(&replicated);
+	CHECK(fabs(sse_of(&replicated, NULL, &options) - sse) <= 1e-6 * sse, "d=%zu: weighted %.9g, replicated %.9g", d, sse, replicated.result.sse);
 }
 
 /* Far rows of weight 1 among rows of weight 1e4: each outlier that pays for it has a centroid of its own. */
@@ -159,7 +147,6 @@ test_outliers(size_t d)
 
 		CHECK(sse_of(&p, NULL, &options) <= reference * (1.0 + SAME), "d=%zu: sse %g, planted %g", d, p.result.sse, reference);
 	}
-	free_problem(&p);
 }
 
 /* More rounds do not raise the SSE, nor does a search from given centroids. */
@@ -173,8 +160,7 @@ test_never_rises(size_t d)
 	plant(&p, 1.0, 8);
 	for (options.rounds = 0; options.rounds < 12; options.rounds++)
 	{
-		CHECK(sse_of(&p, NULL, &options) <= previous * (1.0 + 1e-5), "d=%zu, %d rounds: %.9g after %.9g", d, options.rounds,
-			  p.result.sse, previous);
+		CHECK(sse_of(&p, NULL, &options) <= previous * (1.0 + 1e-5), "d=%zu, %d rounds: %.9g after %.9g", d, options.rounds, p.result.sse, previous);
 		previous = p.result.sse;
 	}
 	previous = planted_sse(&p);
@@ -187,7 +173,6 @@ test_never_rises(size_t d)
 	options.budget = 1.0;
 	options.margin = 0.0;
 	CHECK(sse_of(&p, p.centre, &options) <= previous * (1.0 + SAME) && p.result.winner == 0, "a budget of 1 is one start");
-	free_problem(&p);
 }
 
 /* Many rows alike: what is left of the SSE is that of the best partition of the different ones. */
@@ -216,7 +201,6 @@ test_duplicates(void)
 		options = fc_kmeans_defaults();
 		CHECK(sse_of(&p, NULL, &options) <= one_start * (1.0 + SAME), "k=%zu: %g, one start %g", k, p.result.sse, one_start);
 	}
-	free_problem(&p);
 }
 
 /* Of many small problems a brief search takes less work than a balanced one of the same budget, and is worse by a bounded part. */
@@ -241,7 +225,6 @@ test_brief(size_t n, size_t d, size_t k)
 		}
 	}
 	CHECK(sse[1] <= 1.01 * sse[0] && work[1] < 0.8 * work[0], "%zu x %zu, k %zu: SSE %g and %g, work %g and %g", n, d, k, sse[1], sse[0], work[1], work[0]);
-	free_problem(&p);
 }
 
 int
@@ -257,9 +240,7 @@ main(void)
 	test_planted(2500, 2, 60, 200.0);
 	test_planted(1500, 40, 50, 5.0);
 	for (size_t i = 0; i < 3; i++)
-	{
 		test_never_rises(dimensions[i]);
-	}
 	test_replicated(3);
 	test_replicated(40);
 	test_outliers(2);

@@ -1,12 +1,8 @@
 /* test_many_clusters.c - k-means and numbering of many clusters in many dimensions */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/internal.h"
 #include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
+#include "unit.h"
 
 /* n rows of `groups` well separated groups, of sizes that fall as 1 / (g + 1); d floats each. */
 static float *
@@ -26,7 +22,6 @@ grouped_rows(size_t n, size_t d, size_t groups, int32_t *group)
 		for (size_t i = 0; i < d; i++)
 			x[r * d + i] = center[g * d + i] + (float) (0.05 * fc_rng_normal(&rng));
 	}
-	free(center);
 	return x;
 }
 
@@ -73,8 +68,6 @@ test_groups(size_t n, size_t d, size_t k)
 	memcpy(again, result.centroids, k * d * sizeof(double));
 	fc_kmeans(&rows, k, NULL, &options, &arena, &result);
 	CHECK(memcmp(again, result.centroids, k * d * sizeof(double)) == 0, "another answer");
-	unit_arena_free(&arena);
-	free(group), free(x), free(again), free(result.centroids), free(result.weights), free(result.labels);
 }
 
 /*
@@ -89,13 +82,10 @@ excess_of_search(size_t n, size_t d, size_t groups, fc_kmeans_effort effort, dou
 	fc_rows		rows = {.x = x,.n = n,.d = d};
 	fc_kmeans_options options = fc_kmeans_defaults();
 	fc_kmeans_result result = {.centroids = unit_alloc(groups * d, sizeof(double)),.weights = unit_alloc(groups, sizeof(double))};
-	fc_arena	arena = unit_arena();
 
 	options.effort = effort;
-	fc_kmeans(&rows, groups, NULL, &options, &arena, &result);
+	fc_kmeans(&rows, groups, NULL, &options, unit_work(), &result);
 	*work = (double) result.compared;
-	unit_arena_free(&arena);
-	free(group), free(x), free(result.centroids), free(result.weights);
 	return result.sse / (0.05 * 0.05 * (double) (n - groups) * (double) d);
 }
 
@@ -155,10 +145,7 @@ test_operations(void)
 static void
 test_no_gain(void)
 {
-	enum
-	{
-		N = 2000, D = 64, K = 256
-	};
+	enum {N = 2000, D = 64, K = 256};
 	int32_t    *group = unit_alloc(N, sizeof(int32_t));
 	float	   *x = grouped_rows(N, D, 2 * K, group);
 	double	   *weight = unit_alloc(N, sizeof(double));
@@ -179,23 +166,17 @@ test_no_gain(void)
 		memcpy(x + r * D, x + r % 100 * D, D * sizeof(float));
 	fc_kmeans(&rows, K, NULL, &options, &arena, &result);
 	CHECK(result.sse < 1e-6, "100 distinct rows: SSE %g", result.sse);
-	unit_arena_free(&arena);
-	free(group), free(x), free(weight), free(result.centroids), free(result.weights);
 }
 
 /* Weights of 0, and fewer distinct rows than clusters. */
 static void
 test_few_rows(void)
 {
-	enum
-	{
-		N = 900, D = 64, K = 300
-	};
+	enum {N = 900, D = 64, K = 300};
 	float	   *x = unit_alloc(N * D, sizeof(float));
 	double	   *weight = unit_alloc(N, sizeof(double));
 	double	   *centroids = unit_alloc(K * D, sizeof(double));
 	fc_rows		rows = {.x = x,.weight = weight,.n = N,.d = D};
-	fc_arena	arena = unit_arena();
 
 	for (size_t r = 0; r < N; r++)
 	{
@@ -203,10 +184,8 @@ test_few_rows(void)
 		for (size_t i = 0; i < D; i++)
 			x[r * D + i] = (float) ((r % 100) * (i + 1) % 17);
 	}
-	fc_hierarchical_seed(&rows, K, 0, &arena, centroids);
+	fc_hierarchical_seed(&rows, K, 0, unit_work(), centroids);
 	CHECK(fc_all_finite(centroids, K * D), "copies");
-	unit_arena_free(&arena);
-	free(x), free(weight), free(centroids);
 }
 
 /* Clusters that moved a little, in another order and some of them anew, keep their numbers. */
@@ -218,21 +197,18 @@ test_numbers(size_t k, size_t d)
 	double	   *new = unit_alloc(k * d, sizeof(double));
 	int32_t    *number = unit_alloc(k, sizeof(int32_t));
 	unsigned char *seen = unit_alloc(k, 1);
-	fc_arena	arena = unit_arena();
 
 	for (size_t i = 0; i < k * d; i++)
 		old[i] = fc_rng_normal(&rng);
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
 			new[j * d + i] = j % 50 == 0 ? 3.0 * fc_rng_normal(&rng) : old[(j + 5) % k * d + i] + 0.01 * fc_rng_normal(&rng);
-	fc_match_clusters(old, k, new, k, d, &arena, number);
+	fc_match_clusters(old, k, new, k, d, unit_work(), number);
 	for (size_t j = 0; j < k; j++)
 	{
 		CHECK(number[j] >= 0 && number[j] < (int32_t) k && seen[number[j]]++ == 0, "number %d twice", number[j]);
 		CHECK(j % 50 == 0 || number[j] == (int32_t) ((j + 5) % k), "cluster %zu is %d", j, number[j]);
 	}
-	unit_arena_free(&arena);
-	free(old), free(new), free(number), free(seen);
 }
 
 int

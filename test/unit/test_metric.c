@@ -1,13 +1,7 @@
 /* test_metric.c - rows of length 1, labels by cosine and by inner product, and the bytes of their operators */
-#include "unit.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "numerics/metric.h"
-#include "sketch/spec.h"
 #include "operators.h"
+#include "sketch/spec.h"
 
 #define MOST_D	33
 
@@ -100,13 +94,6 @@ make_book(fc_metric metric, size_t k, size_t d, double far, uint64_t seed)
 	return b;
 }
 
-static void
-free_book(book *b)
-{
-	free(b->centroids);
-	unit_arena_free(&b->arena);
-}
-
 static size_t
 greatest_product(const fc_operator *op, const double *x)
 {
@@ -132,9 +119,7 @@ greatest_product(const fc_operator *op, const double *x)
 static void
 test_labels(fc_metric metric, size_t k, size_t d, double far)
 {
-	enum
-	{
-	ROWS = 300};
+	enum {ROWS = 300};
 	book		b = make_book(metric, k, d, far, k + d);
 	fc_rng		rng = fc_rng_start(3, 1);
 	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(&b.op, ROWS));
@@ -162,10 +147,6 @@ test_labels(fc_metric metric, size_t k, size_t d, double far)
 		CHECK((size_t) clusters[0] == best && distances[0] <= distances[1] && distances[1] <= distances[2],
 			  "%s: nearest of row %zu", fc_metric_name(metric), r);
 	}
-	free(labels);
-	free(x);
-	free(scratch.floats);
-	free_book(&b);
 }
 
 /* Equal products: the lowest number wins. */
@@ -175,16 +156,13 @@ test_ties(void)
 	double		centroids[4] = {0.0, 3.0, 0.0, 7.0};
 	double		weights[2] = {1.0, 1.0};
 	double		x[2] = {5.0, 0.0};
-	fc_arena	arena = unit_arena();
 	fc_operator op;
 	double		most;
 	fc_scratch	scratch;
 
-	view_codebook(FC_INNER_PRODUCT, centroids, weights, 2, 2, &arena, &op, &most);
+	view_codebook(FC_INNER_PRODUCT, centroids, weights, 2, 2, unit_work(), &op, &most);
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	CHECK(fc_operator_assign(&op, x, scratch) == 0, "the lowest of equal ones");
-	free(scratch.floats);
-	unit_arena_free(&arena);
 }
 
 /* The metric comes back from the bytes; one that does not fit the rest is refused. */
@@ -211,8 +189,6 @@ test_bytes(fc_metric metric)
 	header->flags = flags | 0x80;
 	reseal_operator(header, size);
 	CHECK(check_operator(header, size) == FC_EFORMAT, "an unknown flag");
-	free(header);
-	free_book(&b);
 }
 
 /* Two specs that differ in the metric alone do not measure the same; bytes without the flag are those of before. */
@@ -232,8 +208,6 @@ test_spec(void)
 	CHECK(fc_spec_parts_of(cosine).cosine && !fc_spec_parts_of(plain).cosine, "parts");
 	plain->flags |= FC_SPEC_COSINE;
 	CHECK(fc_spec_check(plain, size) == FC_EFORMAT, "the digest covers the metric");
-	free(plain);
-	free(cosine);
 }
 
 int

@@ -1,10 +1,6 @@
 /* test_missing.c - NULLs of a cluster tell something; those at random, of columns together, and rates that differ tell nothing */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/missing.h"
+#include "unit.h"
 
 #define ROWS		4000
 #define COLUMNS		5
@@ -44,12 +40,10 @@ static void
 ask(float *x, size_t n, bool informative[COLUMNS])
 {
 	fc_missing_column column[COLUMNS];
-	fc_arena	arena = unit_arena();
 
 	for (size_t c = 0; c < COLUMNS; c++)
 		column[c] = (fc_missing_column) {WIDTH * c, 1, WIDTH * c + 1};
-	fc_missing_informative(x, n, DIM, column, COLUMNS, COLUMNS, 3, &arena, informative);
-	unit_arena_free(&arena);
+	fc_missing_informative(x, n, DIM, column, COLUMNS, COLUMNS, 3, unit_work(), informative);
 }
 
 /* A bit for each column whose NULLs tell something. */
@@ -64,7 +58,6 @@ told(size_t n, double spread, null_rate rate, bool together)
 	ask(x, n, informative);
 	for (size_t c = 0; c < COLUMNS; c++)
 		bits |= (unsigned int) informative[c] << c;
-	free(x);
 	return bits;
 }
 
@@ -162,7 +155,6 @@ test_donors(void)
 	float	   *y = unit_alloc(size, sizeof(float));
 	fc_missing_column column[COLUMNS];
 	bool		kept[COLUMNS] = {false};
-	fc_arena	arena = unit_arena();
 	double		sum = 0.0;
 	size_t		nulls = 0;
 	size_t		left = 0;
@@ -171,7 +163,7 @@ test_donors(void)
 		column[c] = (fc_missing_column) {WIDTH * c, 1, WIDTH * c + 1};
 	plant(full, ROWS, 3.0, never, false);
 	plant(x, ROWS, 3.0, twentieth, false);
-	fc_missing_impute(x, ROWS, DIM, column, COLUMNS, kept, y, &arena);
+	fc_missing_impute(x, ROWS, DIM, column, COLUMNS, kept, y, unit_work());
 	for (size_t i = 0; i < size; i += WIDTH)
 		if (x[i + 1] > 0.0f)
 		{
@@ -182,10 +174,6 @@ test_donors(void)
 		else
 			CHECK(y[i] == x[i], "cell %zu changed", i);
 	CHECK(left == 0 && sum / (double) nulls < 5.0, "%zu of %zu NULLs left, mean square %g", left, nulls, sum / (double) nulls);
-	unit_arena_free(&arena);
-	free(full);
-	free(x);
-	free(y);
 }
 
 /* Too few rows for clusters or for any evidence. */

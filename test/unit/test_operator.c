@@ -1,10 +1,6 @@
 /* test_operator.c - operators against naive double loops; one row and a batch agree */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "operators.h"
+#include "random_operator.h"
 
 typedef struct case_operator
 {
@@ -15,50 +11,15 @@ typedef struct case_operator
 	double	   *weights;
 	fc_scratch	scratch;
 	fc_arena	arena;			/* of slices */
-	void	   *owned[24];
-	int			owners;
 } case_operator;
-
-static void *
-own(case_operator *c, size_t count, size_t item_size)
-{
-	return c->owned[c->owners++] = unit_alloc(count, item_size);
-}
-
-static fc_scratch
-own_scratch(case_operator *c, size_t floats)
-{
-	fc_scratch	scratch = unit_scratch(floats);
-
-	c->owned[c->owners++] = scratch.floats;
-	return scratch;
-}
-
-static void
-free_case(case_operator *c)
-{
-	while (c->owners > 0)
-		free(c->owned[--c->owners]);
-	unit_arena_free(&c->arena);
-}
-
-static fc_factor
-dense_factor(case_operator *c, size_t rows, size_t columns, fc_rng *rng)
-{
-	float	   *values = own(c, rows * columns, sizeof(float));
-
-	for (size_t i = 0; i < rows * columns; i++)
-		values[i] = (float) fc_rng_normal(rng);
-	return (fc_factor) {.rows = rows,.columns = columns,.nonzeros = rows * columns,.values = values};
-}
 
 /* About a third of the entries; some rows are empty. */
 static fc_factor
-sparse_factor(case_operator *c, size_t rows, size_t columns, fc_rng *rng)
+sparse_factor(size_t rows, size_t columns, fc_rng *rng)
 {
-	float	   *values = own(c, rows * columns, sizeof(float));
-	uint32_t   *row_start = own(c, rows + 1, sizeof(uint32_t));
-	uint32_t   *column = own(c, rows * columns, sizeof(uint32_t));
+	float	   *values = unit_alloc(rows * columns, sizeof(float));
+	uint32_t   *row_start = unit_alloc(rows + 1, sizeof(uint32_t));
+	uint32_t   *column = unit_alloc(rows * columns, sizeof(uint32_t));
 	uint32_t	used = 0;
 
 	for (size_t r = 0; r < rows; r++)
@@ -73,41 +34,6 @@ sparse_factor(case_operator *c, size_t rows, size_t columns, fc_rng *rng)
 	}
 	return (fc_factor) {.rows = rows,.columns = columns,.nonzeros = used,.values = values,
 	.row_start = row_start,.column = column};
-}
-
-static double
-entry(const fc_factor *f, size_t r, size_t j)
-{
-	if (f->row_start == NULL)
-		return (double) f->values[r * f->columns + j];
-	for (size_t p = f->row_start[r]; p < f->row_start[r + 1]; p++)
-		if (f->column[p] == j)
-			return (double) f->values[p];
-	return 0.0;
-}
-
-static void
-explicit_product(case_operator *c)
-{
-	const fc_operator *op = &c->op;
-	double	   *left = unit_alloc(op->k * op->factor[0].columns, sizeof(double));
-
-	for (size_t r = 0; r < op->k; r++)
-		for (size_t j = 0; j < op->factor[0].columns; j++)
-			left[r * op->factor[0].columns + j] = entry(&op->factor[0], r, j);
-	for (size_t f = 1; f < op->factors; f++)
-	{
-		const fc_factor *factor = &op->factor[f];
-		double	   *next = unit_alloc(op->k * factor->columns, sizeof(double));
-
-		for (size_t r = 0; r < op->k; r++)
-			for (size_t i = 0; i < factor->rows; i++)
-				for (size_t j = 0; j < factor->columns; j++)
-					next[r * factor->columns + j] += left[r * factor->rows + i] * entry(factor, i, j);
-		free(left);
-		left = next;
-	}
-	c->product = c->owned[c->owners++] = left;
 }
 
 /* shape: "d" dense, "s" sparse; inner dimensions grow a little so that widths differ. */
@@ -126,20 +52,20 @@ make_case(size_t k, size_t d, const char *shape, bool offset, uint64_t seed)
 		size_t		rows = f == 0 ? k : d + 3 + f - 1;
 		size_t		columns = f + 1 == factors ? d : d + 3 + f;
 
-		c.op.factor[f] = shape[f] == 'd' ? dense_factor(&c, rows, columns, &rng) : sparse_factor(&c, rows, columns, &rng);
+		c.op.factor[f] = shape[f] == 'd' ? make_factor(rows, columns, DENSE, &rng) : sparse_factor(rows, columns, &rng);
 	}
 	if (offset)
 	{
-		c.offset = own(&c, d, sizeof(double));
+		c.offset = unit_alloc(d, sizeof(double));
 		for (size_t i = 0; i < d; i++)
 			c.offset[i] = 100.0 * fc_rng_normal(&rng);
 		c.op.offset = c.offset;
 	}
-	c.scratch = own_scratch(&c, fc_operator_scratch(&c.op));
-	c.half_norms = own(&c, k, sizeof(float));
-	c.weights = own(&c, k, sizeof(double));
+	c.scratch = unit_scratch(fc_operator_scratch(&c.op));
+	c.half_norms = unit_alloc(k, sizeof(float));
+	c.weights = unit_alloc(k, sizeof(double));
 	c.op.weights = c.weights;
-	explicit_product(&c);
+	c.product = multiply_out(&c.op);
 	fc_operator_measure(&c.op, c.scratch, c.half_norms);
 	return c;
 }
@@ -204,10 +130,6 @@ check_product(const case_operator *c, const char *shape)
 		CHECK(fabs((double) c->half_norms[j] - 0.5 * norm) <= 1e-5 * (norm + 1e-30), "%s: half norm %zu", shape, j);
 		CHECK(worst <= 1e-5 * (sqrt(norm) + 1e-30) + 1e-12, "%s: row %zu off by %g", shape, j, worst);
 	}
-	free(row);
-	free(x);
-	free(y);
-	free(again);
 }
 
 /* assign, distance and nearest against sorted exact distances. */
@@ -260,9 +182,6 @@ check_nearest(const case_operator *c, const char *shape)
 			}
 		}
 	}
-	free(x);
-	free(clusters);
-	free(distances);
 }
 
 /* V (a x) = a V x for powers of 2, exactly; <V x, y> = <x, V^T y> by explicit sums. */
@@ -298,9 +217,6 @@ check_identities(const case_operator *c)
 	fc_operator_project(op, x, c->scratch, z);
 	for (size_t j = 0; j < op->k; j++)
 		CHECK(z[j] == 8.0f * y[j], "linear at %zu", j);
-	free(x);
-	free(y);
-	free(z);
 }
 
 static void
@@ -317,7 +233,6 @@ test_shapes(void)
 			check_product(&c, shapes[s]);
 			check_nearest(&c, shapes[s]);
 			check_identities(&c);
-			free_case(&c);
 		}
 }
 
@@ -326,7 +241,7 @@ static void
 make_ties(case_operator *c, fc_rng *rng)
 {
 	size_t		d = c->op.d;
-	float	   *values = c->owned[0];
+	float	   *values = (float *) c->op.factor[0].values;
 
 	for (size_t j = 1; j < c->op.k; j++)
 	{
@@ -364,9 +279,6 @@ check_batch(const case_operator *c, size_t n, const char *what)
 	for (size_t i = 0; i < n; i++)
 		wrong += (size_t) labels[i] != fc_operator_assign(op, x + i * op->d, c->scratch);
 	CHECK(wrong == 0, "%s: %zu of %zu labels differ from the single row's", what, wrong, n);
-	free(x);
-	free(labels);
-	free(scratch.floats);
 }
 
 static void
@@ -384,11 +296,9 @@ test_batches(void)
 			if (ties)
 				make_ties(&c, &rng);
 			check_batch(&c, sizes[q][2], ties ? "ties" : "random");
-			free_case(&c);
 		}
 	c = make_case(40, 30, "dsd", true, 77);
 	check_batch(&c, 500, "product");
-	free_case(&c);
 }
 
 /* Equal centroids: the lowest number wins, in both paths and in nearest. */
@@ -402,14 +312,13 @@ test_equal(void)
 	double		distances[50];
 
 	for (size_t j = 1; j < 50; j++)
-		memcpy((float *) c.owned[0] + j * 20, c.owned[0], 20 * sizeof(float));
+		memcpy((float *) c.op.factor[0].values + j * 20, c.op.factor[0].values, 20 * sizeof(float));
 	fc_operator_measure(&c.op, c.scratch, c.half_norms);
 	random_row(&c, &rng, x);
 	CHECK(fc_operator_assign(&c.op, x, c.scratch) == 0, "the lowest of equals");
 	fc_operator_nearest(&c.op, x, 10, c.scratch, clusters, distances);
 	for (int i = 0; i < 10; i++)
 		CHECK(clusters[i] == i, "nearest of equals: %d at %d", clusters[i], i);
-	free_case(&c);
 }
 
 /* ---- operators made to mislead rounded scores ---- */
@@ -443,7 +352,7 @@ check_labels(const case_operator *c, const double *x, size_t n, const char *what
 	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
 	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
 	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, n));
-	size_t		wrong[4] = {0};
+	size_t		wrong[3] = {0};
 
 	fc_operator_expand(&expanded, c->scratch, rows);
 	fc_operator_assign_batch(op, x, n, scratch, labels);
@@ -462,10 +371,6 @@ check_labels(const case_operator *c, const double *x, size_t n, const char *what
 	CHECK(wrong[0] == 0, "%s: assign wrong in %zu of %zu", what, wrong[0], n);
 	CHECK(wrong[1] == 0, "%s: a batch wrong in %zu of %zu", what, wrong[1], n);
 	CHECK(wrong[2] == 0, "%s: nearest wrong in %zu of %zu", what, wrong[2], n);
-	CHECK(wrong[3] == 0, "%s: floats wrong in %zu of %zu", what, wrong[3], n);
-	free(rows);
-	free(labels);
-	free(scratch.floats);
 }
 
 /* Rows on the product's rows, between two of them, a little beside, and far away. */
@@ -490,8 +395,6 @@ check_around(case_operator *c, const char *what)
 				? row[q] + 1e-7 * (other[q] - row[q]) : row[q] + 1e9 * (other[q] - row[q]);
 	}
 	check_labels(c, x, n, what);
-	free(x);
-	free(other);
 }
 
 /* Values of the first factor: a cloud of the given scale, its rows moved together. */
@@ -499,13 +402,12 @@ static void
 shape_rows(case_operator *c, double scale, double spread, bool outlier, uint64_t seed)
 {
 	fc_rng		rng = fc_rng_start(seed, 5);
-	float	   *values = c->owned[0];
+	float	   *values = (float *) c->op.factor[0].values;
 	size_t		columns = c->op.factor[0].columns;
 
 	for (size_t j = 0; j < c->op.k; j++)
 		for (size_t i = 0; i < columns; i++)
-			values[j * columns + i] = (float) (scale * ((outlier && j + 1 == c->op.k ? 0.0 : 1.0 + (double) (i % 3)) +
-														spread * fc_rng_normal(&rng)));
+			values[j * columns + i] = (float) (scale * ((outlier && j + 1 == c->op.k ? 0.0 : 1.0 + (double) (i % 3)) + spread * fc_rng_normal(&rng)));
 	fc_operator_measure(&c->op, c->scratch, c->half_norms);
 }
 
@@ -526,7 +428,6 @@ test_adversarial(void)
 				shape_rows(&c, scales[a], spreads[b], b % 2 == 0, a);
 				snprintf(what, sizeof(what), "k %zu d %zu scale %g spread %g", sizes[q][0], sizes[q][1], scales[a], spreads[b]);
 				check_around(&c, what);
-				free_case(&c);
 			}
 }
 
@@ -537,7 +438,7 @@ test_close_and_far(void)
 	static const float rows[8] = {10000, 0, 10001, 0, 10002, 0, 0, 0};
 	case_operator c = make_case(4, 2, "d", false, 0);
 
-	memcpy(c.owned[0], rows, sizeof(rows));
+	memcpy((float *) c.op.factor[0].values, rows, sizeof(rows));
 	fc_operator_measure(&c.op, c.scratch, c.half_norms);
 	for (size_t j = 0; j < 4; j++)
 	{
@@ -545,7 +446,6 @@ test_close_and_far(void)
 
 		CHECK(fc_operator_assign(&c.op, x, c.scratch) == j, "row on centroid %zu", j);
 	}
-	free_case(&c);
 }
 
 /* Factors whose partial products under- and overflow floats where the product does not. */
@@ -559,14 +459,13 @@ test_unbalanced_factors(void)
 
 		for (int f = 1; f < 3; f++)
 		{
-			float	   *values = c.owned[f + 2];	/* the sparse factor owns three arrays */
+			float	   *values = (float *) c.op.factor[f].values;
 
 			for (size_t i = 0; i < c.op.factor[f].nonzeros; i++)
 				values[i] *= f == 1 ? 1.0f / scale : scale;
 		}
 		fc_operator_measure(&c.op, c.scratch, c.half_norms);
 		check_around(&c, up ? "partial products overflow" : "partial products underflow");
-		free_case(&c);
 	}
 }
 
@@ -591,14 +490,12 @@ test_plans(void)
 			check_nearest(&c, shapes[s]);
 			check_identities(&c);
 			check_around(&c, shapes[s]);
-			free_case(&c);
 		}
 	{
 		case_operator c = make_case(5, 6, "dd", false, 1);
 
 		fc_operator_slice(&c.op, &c.arena);
 		CHECK(c.op.sell == NULL, "nothing to slice");
-		free_case(&c);
 	}
 }
 
@@ -619,8 +516,6 @@ test_blocks(void)
 			random_row(&c, &rng, x + i * 21);
 		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
 			check_labels(&c, x, counts[n], shapes[s]);
-		free(x);
-		free_case(&c);
 	}
 }
 
@@ -629,7 +524,7 @@ static void
 test_expanded(void)
 {
 	case_operator c = make_case(23, 14, "sds", true, 3);
-	float	   *rows = own(&c, 23 * 14, sizeof(float));
+	float	   *rows = unit_alloc(23 * 14, sizeof(float));
 	double		apart[14];
 	double		together[14];
 	size_t		wrong = 0;
@@ -645,7 +540,6 @@ test_expanded(void)
 	}
 	CHECK(wrong == 0, "%zu rows differ", wrong);
 	check_around(&c, "expanded");
-	free_case(&c);
 }
 
 /* ---- exact centroids ---- */
@@ -655,7 +549,7 @@ static case_operator
 keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64_t seed)
 {
 	case_operator source = make_case(c->op.k, c->op.d, "d", offset, seed);
-	float	   *values = source.owned[0];
+	float	   *values = (float *) source.op.factor[0].values;
 	double	   *row = unit_alloc(c->op.d, sizeof(double));
 	fc_rng		rng = fc_rng_start(seed, 9);
 
@@ -666,9 +560,8 @@ keep_beside(case_operator *c, double noise, bool offset, uint32_t rerank, uint64
 			values[j * c->op.d + i] = (float) (row[i] - (offset ? source.offset[i] : 0.0) + noise * fc_rng_normal(&rng));
 	}
 	fc_operator_measure(&source.op, source.scratch, source.half_norms);
-	fc_operator_attach_exact(&c->op, &source.op, rerank, c->scratch, own(c, c->op.k, sizeof(float)), own(c, c->op.k, sizeof(float)));
-	c->scratch = own_scratch(c, fc_operator_scratch(&c->op));
-	free(row);
+	fc_operator_attach_exact(&c->op, &source.op, rerank, c->scratch, unit_alloc(c->op.k, sizeof(float)), unit_alloc(c->op.k, sizeof(float)));
+	c->scratch = unit_scratch(fc_operator_scratch(&c->op));
 	return source;
 }
 
@@ -716,8 +609,6 @@ nearest_of_few(case_operator *c, const double *x, size_t t)
 			label = (size_t) clusters[i];
 		}
 	}
-	free(clusters);
-	free(distances);
 	return label;
 }
 
@@ -740,8 +631,6 @@ check_few(case_operator *c, const double *x, size_t n, size_t t, const char *wha
 			(size_t) labels[i] != expected || (size_t) first != expected;
 	}
 	CHECK(wrong == 0, "%s: the best of %zu wrong in %zu of %zu", what, t, wrong, n);
-	free(labels);
-	free(scratch.floats);
 }
 
 static void
@@ -772,9 +661,6 @@ test_exact_centroids(void)
 					check_exact(&c, &source, x, 200, what);
 				else
 					check_few(&c, x, 200, rerank, what);
-				free(x);
-				free_case(&source);
-				free_case(&c);
 			}
 }
 
@@ -817,8 +703,6 @@ test_bytes(void)
 		}
 		reseal_operator(header, size);
 		CHECK(check_operator(header, size) == FC_OK, "%s: mended", shapes[s]);
-		free(header);
-		free_case(&c);
 	}
 }
 
@@ -856,9 +740,6 @@ test_exact_bytes(void)
 		header->rerank = 0;
 		reseal_operator(header, size);
 		CHECK(check_operator(header, size) == FC_EFORMAT, "exact centroids that are not used");
-		free(header);
-		free_case(&source);
-		free_case(&c);
 	}
 }
 
@@ -900,8 +781,6 @@ test_regions(void)
 	((float *) view.regions.reach)[1] = NAN;
 	reseal_operator(header, size);
 	CHECK(check_operator(header, size) == FC_EFORMAT, "a reach that is no number");
-	free(header);
-	unit_arena_free(&c.arena);
 }
 
 int

@@ -1,6 +1,4 @@
 /* test_operator_random.c - labels and projections of operators of random shape, of long positive rows, of rows that overflow */
-#include <math.h>
-
 #include "random_operator.h"
 
 #define ROWS	40			/* to be labelled */
@@ -38,8 +36,6 @@ check_projection(const random_operator *o, uint64_t seed)
 			dot += o->product[j * op->d + i] * (double) x[i];
 		CHECK(fabs((double) y[j] - dot) <= 1e-6 * gain * sqrt(length), "seed %zu: y_%zu is %g, exactly %g", (size_t) seed, j, (double) y[j], dot);
 	}
-	free(x);
-	free(y);
 }
 
 /* Rows between two of the product's, half of them moved a little: labels apart, together and by nearest are the lowest of the least distance. */
@@ -88,9 +84,6 @@ check_midway(const random_operator *o, uint64_t seed)
 	}
 	CHECK(wrong[0] + wrong[1] + wrong[2] == 0, "seed %zu: %zu labels, %zu of a batch, %zu nearest wrong of %d",
 		  (size_t) seed, wrong[0], wrong[1], wrong[2], ROWS);
-	free(x);
-	free(scratch.floats);
-	free(rows);
 }
 
 static void
@@ -112,7 +105,6 @@ test_shapes(void)
 		slice_operator(&o);
 		check_projection(&o, seed);
 		check_midway(&o, seed);
-		free_operator(&o);
 	}
 }
 
@@ -129,7 +121,6 @@ test_positive(void)
 		check_midway(&o, seed);
 		slice_operator(&o);
 		check_midway(&o, seed);
-		free_operator(&o);
 	}
 }
 
@@ -140,8 +131,8 @@ test_overflow(void)
 	static const pattern kind[] = {HALF_EQUAL};
 	random_operator o = make_operator(4, 400, 1, kind, 1, 0);
 	fc_factor  *factor = &o.op.factor[0];
-	float	   *values = own(&o, factor->nonzeros, sizeof(float));
-	float	   *rows = own(&o, 4 * 400, sizeof(float));
+	float	   *values = unit_alloc(factor->nonzeros, sizeof(float));
+	float	   *rows = unit_alloc(4 * 400, sizeof(float));
 	fc_scratch	scratch;
 	fc_operator codebook = {.k = 4,.d = 400,.factors = 1,.factor = {{.rows = 4,.columns = 400,.nonzeros = 1600,.values = rows}}};
 	double		x[400] = {0};
@@ -150,19 +141,18 @@ test_overflow(void)
 	for (size_t p = 0; p < factor->nonzeros; p++)
 		values[p] = 1.6e18f;
 	factor->values = values;
-	fc_operator_measure(&o.op, o.scratch, own(&o, 4, sizeof(float)));
+	fc_operator_measure(&o.op, o.scratch, unit_alloc(4, sizeof(float)));
 	for (size_t r = 0; r < 4; r++)
 		for (size_t p = factor->row_start[r]; p < factor->row_start[r + 1]; p++)
 			rows[r * 400 + fc_factor_column(factor, p)] = values[p];
-	fc_operator_measure(&codebook, o.scratch, own(&o, 4, sizeof(float)));
-	fc_operator_attach_exact(&o.op, &codebook, 4, o.scratch, own(&o, 4, sizeof(float)), own(&o, 4, sizeof(float)));
+	fc_operator_measure(&codebook, o.scratch, unit_alloc(4, sizeof(float)));
+	fc_operator_attach_exact(&o.op, &codebook, 4, o.scratch, unit_alloc(4, sizeof(float)), unit_alloc(4, sizeof(float)));
 	for (size_t p = 0; p < factor->row_start[1]; p++)
 		x[fc_factor_column(factor, p)] = p % 2 == 0 ? 9e18 : -9e18;
-	scratch = own_scratch(&o, fc_operator_scratch(&o.op));
+	scratch = unit_scratch(fc_operator_scratch(&o.op));
 	label = fc_operator_assign(&o.op, x, scratch);
 	for (size_t j = 0; j < 4; j++)
 		CHECK(label < 4 && fc_operator_distance(&o.op, label, x, scratch) <= fc_operator_distance(&o.op, j, x, scratch), "label %zu, nearer is %zu", label, j);
-	free_operator(&o);
 }
 
 int

@@ -5,13 +5,8 @@
  * of order 32 as five factors of two non-zeros a row and column.  Properties: the objective
  * never rises, weights are the fixed first factor, one seed gives one answer.
  */
-#include <math.h>
-
-#include "base/rng.h"
 #include "factor/internal.h"
 #include "unit.h"
-
-#define ROOM	((size_t) 64 << 20)
 
 static double *
 normals(size_t n, uint64_t seed)
@@ -62,15 +57,13 @@ random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t s
 	fc_sparse_pair_take(arena, rows, columns, fc_constraint_capacity(&constraint, rows, columns), &a);
 	fc_constraint_project(&constraint, dense, arena, &a.plain);
 	fc_sparse_pair_changed(&a);
-	free(dense);
 	return a;
 }
 
 static void
 test_algebra(void)
 {
-	fc_arena	arena = unit_arena();
-	fc_sparse_pair a = random_sparse(&arena, 37, 53, 3, 1);
+	fc_sparse_pair a = random_sparse(unit_work(), 37, 53, 3, 1);
 	double	   *dense = dense_of(&a.plain);
 	double	   *turned = dense_of(&a.transposed);
 	double	   *z = unit_alloc(53 * 37, sizeof(double));
@@ -86,13 +79,8 @@ test_algebra(void)
 
 		fc_tile_rows(dense, 53, 53, first, count, tile);
 		fc_tile_to_columns(tile, 53, first, count, z, 37);
-		free(tile);
 	}
 	CHECK(memcmp(z, turned, 53 * 37 * sizeof(double)) == 0, "tiles of rows");
-	free(dense);
-	free(turned);
-	free(z);
-	unit_arena_free(&arena);
 }
 
 /* ---- projections ---- */
@@ -139,9 +127,6 @@ test_lines(void)
 
 				CHECK(kept[r * 33 + c] == expected, "s %zu: entry %zu, %zu is %g, not %g", s, r, c, kept[r * 33 + c], expected);
 			}
-		free(kept);
-		free(x);
-		unit_arena_free(&arena);
 	}
 }
 
@@ -178,8 +163,6 @@ test_largest(void)
 		CHECK(a[0].nonzeros == a[1].nonzeros && memcmp(a[0].row_start, a[1].row_start, (ROWS + 1) * sizeof(uint32_t)) == 0, "s %zu: counts", s);
 		for (size_t p = 0; p < a[0].nonzeros; p++)
 			CHECK(a[0].column[p] == a[1].column[p] && a[0].value[p] == a[1].value[p], "s %zu: entry %zu", s, p);
-		free(x);
-		unit_arena_free(&arena);
 	}
 }
 
@@ -208,9 +191,6 @@ test_total(void)
 	CHECK(a.nonzeros == 100, "%zu entries", a.nonzeros);
 	for (size_t p = 0; p < a.nonzeros; p++)
 		CHECK(fabs(a.value[p]) >= sizes[99], "entry %zu is not among the largest", p);
-	free(x);
-	free(sizes);
-	unit_arena_free(&arena);
 }
 
 /* ---- matching pursuit ---- */
@@ -237,7 +217,6 @@ test_pursuit(void)
 	enum {N = 24, ROWS = 60};
 	double	   *l = normals((size_t) ROWS * N, 11);
 	double		gram[N * N] = {0};
-	fc_arena	arena = unit_arena();
 	fc_omp		pursuit;
 
 	for (size_t r = 0; r < ROWS; r++)
@@ -246,7 +225,7 @@ test_pursuit(void)
 		for (size_t j = 0; j < N; j++)
 			for (size_t r = 0; r < ROWS; r++)
 				gram[i * N + j] += l[r * N + i] * l[r * N + j];
-	fc_omp_start(gram, N, &arena, &pursuit);
+	fc_omp_start(gram, N, unit_work(), &pursuit);
 	for (uint32_t t = 0; t < 20; t++)
 	{
 		uint32_t	planted[3] = {t % 7 + 1, t % 6 + 8, t % 8 + 14};
@@ -282,8 +261,6 @@ test_pursuit(void)
 		memcpy(b, gram, sizeof(b));
 		CHECK(fc_omp_line(&pursuit, b, 5, &none, N, column, value) == 1 && fabs(value[0] - 1) < 1e-12, "one of two equal atoms");
 	}
-	free(l);
-	unit_arena_free(&arena);
 }
 
 /* Two atoms an angle of 1e-4 apart: the part of u across them is not bought with huge coefficients that cancel, unless it was before. */
@@ -298,11 +275,10 @@ test_dependent_atoms(void)
 	double		value[3];
 	fc_line		none = {0};
 	fc_line		before = {columns, values, 1.0, 2};
-	fc_arena	arena = unit_arena();
 	fc_omp		pursuit;
 	size_t		count;
 
-	fc_omp_start(gram, 3, &arena, &pursuit);
+	fc_omp_start(gram, 3, unit_work(), &pursuit);
 	count = fc_omp_line(&pursuit, b, 3, &none, 3, column, value);
 	CHECK(count == 2 && column[1] == 2, "the third atom follows the first of the pair");
 	for (size_t i = 0; i < count; i++)
@@ -310,7 +286,6 @@ test_dependent_atoms(void)
 	b[2] = 0;
 	count = fc_omp_line(&pursuit, b, 2, &before, 3, column, value);
 	CHECK(quadratic(gram, b, 3, column, value, count) <= quadratic(gram, b, 3, columns, values, 2) + 1e-9, "worse than before");
-	unit_arena_free(&arena);
 }
 
 /* ---- palm4MSA ---- */
@@ -359,7 +334,6 @@ product_of(const fc_factors *factors)
 			for (size_t r = 0; r < s->rows; r++)
 				for (size_t p = s->row_start[r]; p < s->row_start[r + 1]; p++)
 					next[j * s->columns + s->column[p]] += v[j * s->rows + r] * s->value[p];
-		free(v);
 		v = next;
 	}
 	for (size_t i = 0; i < k * factors->factor[factors->count - 1].plain.columns; i++)
@@ -381,7 +355,6 @@ objective_of(const fc_target *target, const fc_factors *factors)
 
 			sum += (target->weight ? target->weight[j] : 1) * rest * rest;
 		}
-	free(v);
 	return sum;
 }
 
@@ -399,7 +372,6 @@ patterns(size_t k, size_t d, uint64_t seed)
 			for (size_t r = 0; r < 4; r++)
 				u[j * d + i] += mix[j * 4 + r] * sin((double) ((r + 1) * (i + 3 * j % 5)) * 6.3 / (double) d);
 		}
-	free(mix);
 	return u;
 }
 
@@ -413,7 +385,6 @@ test_monotone(void)
 		{
 			size_t		k = shapes[t][0];
 			size_t		d = shapes[t][1];
-			fc_arena	keep = unit_arena();
 			fc_arena	arena;
 			double	   *u = patterns(k, d, t);
 			double	   *weight = normals(k, 40 + t);
@@ -427,7 +398,7 @@ test_monotone(void)
 
 			for (size_t j = 0; j < k; j++)
 				weight[j] = weight[j] * weight[j] * 10;
-			take_lines(&keep, k, d, shapes[t][2], shapes[t][3], &factors);
+			take_lines(unit_work(), k, d, shapes[t][2], shapes[t][3], &factors);
 			options.sweeps = 60;
 			options.pursuit = weighted < 2;
 			options.progress = watch;
@@ -443,10 +414,6 @@ test_monotone(void)
 			h.sweeps = 0;
 			fc_palm(&target, &options, &arena, &factors, &more);
 			CHECK(more.objective <= result.objective * (1 + 1e-12) + 1e-20, "a warm start rose from %g to %g", result.objective, more.objective);
-			free(u);
-			free(weight);
-			unit_arena_free(&arena);
-			unit_arena_free(&keep);
 		}
 }
 
@@ -470,10 +437,8 @@ test_better(void)
 		options.pursuit = pursuit;
 		fc_palm(&target, &options, &arena, &factors, &result);
 		relative[pursuit] = result.relative;
-		unit_arena_free(&arena);
 	}
 	CHECK(relative[1] < 0.9 * relative[0], "relative objectives %g with gradient steps, %g with pursuit", relative[0], relative[1]);
-	free(u);
 }
 
 /* One dense factor, s = everything: U itself. */
@@ -494,8 +459,6 @@ test_whole(void)
 	fc_factors_start(&factors);
 	fc_palm(&target, &options, &arena, &factors, &result);
 	CHECK(result.objective == 0, "zero matrix");
-	free(u);
-	unit_arena_free(&arena);
 }
 
 /* ---- known factorisations ---- */
@@ -528,7 +491,6 @@ check_hadamard(const fc_target *target, const fc_factors *factors, size_t count,
 				CHECK(s->row_start[r + 1] - s->row_start[r] == 2, "%s: factor %zu has %u entries in a line", how, q,
 					  s->row_start[r + 1] - s->row_start[r]);
 		}
-	free(v);
 }
 
 static void
@@ -536,23 +498,18 @@ test_hadamard(void)
 {
 	double	   *u = hadamard(32);
 	fc_target	target = {u, NULL, 32, 32};
-	fc_arena	keep = unit_arena();
 	fc_arena	arena;
 	fc_palm_options options = fc_palm_defaults();
 	fc_palm_result result;
 	fc_factors	factors;
 
-	take_lines(&keep, 32, 32, 5, 2, &factors);
+	take_lines(unit_work(), 32, 32, 5, 2, &factors);
 	arena = unit_arena();
 	fc_hierarchical(&target, &options, &arena, &factors, &result);
 	check_hadamard(&target, &factors, 5, "hierarchical");
-	unit_arena_free(&arena);
 	arena = unit_arena();
 	fc_butterfly(&target, &arena, &factors);
 	check_hadamard(&target, &factors, 5, "butterfly");
-	free(u);
-	unit_arena_free(&arena);
-	unit_arena_free(&keep);
 }
 
 /* Any shape: products of the right size, not worse than zero; hierarchical twice the same. */
@@ -580,23 +537,18 @@ test_shapes(void)
 		for (size_t q = 1; q < factors.count; q++)
 			CHECK(factors.factor[q].plain.rows == factors.factor[q - 1].plain.columns, "inner shape");
 		CHECK(objective_of(&target, &factors) <= square * (1 + 1e-12), "butterfly worse than zero");
-		unit_arena_free(&arena);
 		for (int run = 0; run < 2; run++)
 		{
-			fc_arena	keep = unit_arena();
 			fc_palm_options options = fc_palm_defaults();
 			fc_palm_result result;
 
 			options.sweeps = 10;
-			take_lines(&keep, k, d, count, 2, &factors);
+			take_lines(unit_work(), k, d, count, 2, &factors);
 			arena = unit_arena();
 			fc_hierarchical(&target, &options, &arena, &factors, &result);
 			objective[run] = result.objective;
-			unit_arena_free(&arena);
-			unit_arena_free(&keep);
 		}
 		CHECK(objective[0] == objective[1] && objective[0] <= square, "objective %g, then %g of %g", objective[0], objective[1], square);
-		free(u);
 	}
 }
 

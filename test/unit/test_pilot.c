@@ -1,12 +1,8 @@
 /* test_pilot.c - scale, trimming and projection chosen from a sample */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/principal.h"
 #include "numerics/selection.h"
 #include "sketch/pilot.h"
+#include "unit.h"
 
 typedef struct sample
 {
@@ -28,14 +24,6 @@ make_sample(size_t rows, size_t d, size_t clusters, size_t dimensions)
 	return s;
 }
 
-static void
-free_sample(sample *s)
-{
-	free(s->x);
-	free(s->weight);
-	unit_arena_free(&s->found);
-}
-
 static fc_status
 run(sample *s)
 {
@@ -43,7 +31,6 @@ run(sample *s)
 	fc_status	status = fc_pilot(s->x, s->weight, s->rows, s->d, &s->options, &arena, &s->found, &s->result);
 
 	CHECK(arena.held == 0, "the arena is given back");
-	unit_arena_free(&arena);
 	return status;
 }
 
@@ -59,7 +46,6 @@ plant(sample *s, size_t groups, size_t active, double gap, uint64_t seed)
 	for (size_t i = 0; i < s->rows; i++)
 		for (size_t c = 0; c < s->d; c++)
 			s->x[i * s->d + c] = fc_rng_normal(&rng) + (c < active ? mean[(i % groups) * active + c] : 0.0);
-	free(mean);
 }
 
 static void
@@ -126,7 +112,6 @@ test_within(size_t rows, size_t d, size_t groups)
 	CHECK(s.result.sigma == 1.2 * s.result.within_deviation, "sigma");
 	check_basis(&s, "within");
 	check_reduced(&s, "within");
-	free_sample(&s);
 }
 
 static void
@@ -154,8 +139,6 @@ test_equivariance(size_t d)
 	CHECK(run(&s) == FC_OK, "shift");
 	CHECK(d % 3 != 0 || fabs(s.result.within_deviation / within - 1.0) < 1e-3, "d=%zu shifted: %g, was %g", d, s.result.within_deviation, within);
 	check_reduced(&s, "shift");
-	free(base);
-	free_sample(&s);
 }
 
 static void
@@ -172,7 +155,6 @@ test_outliers(size_t d)
 			s.x[i * d + c] *= 50.0;
 	CHECK(run(&s) == FC_OK, "outliers");
 	CHECK(fabs(s.result.within_deviation / within - 1.0) < 0.1, "d=%zu: %g with outliers, %g without", d, s.result.within_deviation, within);
-	free_sample(&s);
 }
 
 /* Rows with variance in a planted subspace: its principal angles to the basis. */
@@ -227,8 +209,6 @@ test_subspace(size_t rows, size_t d, size_t n)
 	}
 	CHECK(worst > 0.99, "rows=%zu d=%zu n=%zu: cosine %g", rows, d, n, worst);
 	check_basis(&s, "subspace");
-	free(plane);
-	free_sample(&s);
 }
 
 static void
@@ -245,8 +225,6 @@ test_multiplicity(void)
 	memcpy(twice.x + 3000, once.x, 3000 * sizeof(double));
 	CHECK(run(&once) == FC_OK && run(&twice) == FC_OK, "multiplicity");
 	CHECK(fabs(once.result.within_deviation / twice.result.within_deviation - 1.0) < 1e-3, "weight 2: %g, twice: %g", once.result.within_deviation, twice.result.within_deviation);
-	free_sample(&once);
-	free_sample(&twice);
 }
 
 /* Rows of few distinct values: always a positive scale. */
@@ -266,7 +244,6 @@ test_degenerate(size_t rows, size_t d, size_t distinct, size_t dimensions, doubl
 		CHECK(s.result.within_deviation < 100.0 * unit && s.result.within_deviation > 1e-3 * unit, "rows=%zu d=%zu distinct=%zu: %g of %g", rows, d, distinct,
 			  s.result.within_deviation, unit);
 	check_basis(&s, "degenerate");
-	free_sample(&s);
 }
 
 static void
@@ -284,7 +261,6 @@ test_trim(void)
 		CHECK(inliers[i] != 4 && inliers[i] != 9, "kept %zu", inliers[i]);
 	fc_trim(x, NULL, 10, 1, 1.0, &arena, inliers, &count);
 	CHECK(count == 10, "all kept");
-	unit_arena_free(&arena);
 }
 
 static void
@@ -297,21 +273,17 @@ test_repeats(size_t rows, size_t d, size_t dimensions)
 	CHECK(run(&s) == FC_OK, "status");
 	sigma = s.result.sigma;
 	CHECK(run(&s) == FC_OK && s.result.sigma == sigma, "same seed, same bits");
-	free_sample(&s);
 }
 
 static void
 test_memory(void)
 {
 	sample		s = make_sample(100, 30, 3, 5);
-	fc_arena	arena = unit_arena();
 
 	plant(&s, 3, 5, 3.0, 6);
-	unit_arena_free(&arena);
 	s.x[70] = 1e308;
 	s.x[71] = -1e308;
 	CHECK(run(&s) != FC_ENUMERIC, "huge values are trimmed or refused");
-	free_sample(&s);
 }
 
 int

@@ -4,15 +4,13 @@
  * Clusters planted 8 deviations and more apart come back: every centroid within 0.3 deviations per dimension of a
  * planted one, 99.5 % of the rows with the label of their cluster.
  */
-#include <math.h>
-
 #include "base/sort.h"
 #include "decode/decode.h"
 #include "operator/bytes.h"
 #include "operator/codebook.h"
+#include "operators.h"
 #include "sketch/pilot.h"
 #include "sketch/reservoir.h"
-#include "operators.h"
 #include "specs.h"
 
 #define K			5
@@ -49,14 +47,6 @@ plant_rows(size_t d, size_t active, double unit, uint64_t seed)
 	return p;
 }
 
-static void
-free_rows(planted_rows *p)
-{
-	free(p->center);
-	free(p->x);
-	free(p->cluster);
-}
-
 /* ---- rows to a spec ---- */
 
 typedef struct sample
@@ -82,11 +72,8 @@ sample_rows(const planted_rows *p, size_t first, size_t step)
 
 		if (fc_reservoir_is_full(&s.reservoir))
 		{
-			fc_arena	arena = unit_arena();
-
-			fc_reservoir_compact(&s.reservoir, &arena);
+			fc_reservoir_compact(&s.reservoir, unit_work());
 			CHECK(s.reservoir.used <= s.reservoir.capacity, "compaction: %zu used", s.reservoir.used);
-			unit_arena_free(&arena);
 		}
 		if (fc_reservoir_wants(&s.reservoir, hash))
 			fc_reservoir_put(&s.reservoir, hash, 1, row);
@@ -94,40 +81,26 @@ sample_rows(const planted_rows *p, size_t first, size_t step)
 	return s;
 }
 
-static void
-free_sample(sample *s)
-{
-	free(s->entries);
-	free(s->values);
-}
-
 /* The spec of a sample, on the heap. */
 static fc_spec *
 choose_spec(const sample *s, const fc_spec_options *options)
 {
 	const fc_reservoir *from = &s->reservoir;
-	fc_arena	compaction = unit_arena();
 	fc_reservoir rows;
 	fc_status	status;
-	fc_arena	work = unit_arena();
-	fc_arena	found = unit_arena();
 	double	   *weight;
 	fc_spec_parts parts;
 	fc_spec    *spec;
 
-	fc_reservoir_compacted(from, &compaction, &rows);
+	fc_reservoir_compacted(from, unit_work(), &rows);
 	weight = unit_alloc(rows.used, sizeof(double));
 	for (size_t i = 0; i < rows.used; i++)
 		weight[i] = (double) rows.entries[i].count;
-	status = fc_spec_choose(rows.values, weight, rows.used, rows.d, options, &work, &found, &parts);
+	status = fc_spec_choose(rows.values, weight, rows.used, rows.d, options, unit_work(), unit_work(), &parts);
 	CHECK(status == FC_OK, "choice: %d", (int) status);
 	spec = unit_alloc(fc_spec_parts_size(&parts), 1);
 	status = fc_spec_build(&parts, spec);
 	CHECK(status == FC_OK, "build: %d", (int) status);
-	unit_arena_free(&compaction);
-	unit_arena_free(&work);
-	unit_arena_free(&found);
-	free(weight);
 	return spec;
 }
 
@@ -147,7 +120,6 @@ sketch_rows(const planted_rows *p, const fc_spec *spec)
 		CHECK(status == FC_OK, "row %zu: %d", r, (int) status);
 	}
 	sketch = close_sketch(&made.prepared, sketch);
-	unit_arena_free(&made.arena);
 	return sketch;
 }
 
@@ -158,31 +130,21 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	const fc_spec *spec = fc_sketch_spec(sketch);
 	fc_decode_options options = fc_decode_defaults();
 	fc_problem_parts parts = {.pilot = pilot};
-	fc_arena	first = unit_arena();
-	fc_arena	last = unit_arena();
 	double	   *centroids = unit_alloc(K * d, sizeof(double));
 	fc_decode_result result = {.centroids = unit_alloc(K * spec->reduced, sizeof(double)),
 		.weights = unit_alloc(K, sizeof(double)),.spreads = unit_alloc(K, sizeof(double))};
 	fc_problem	problem;
 	fc_back_projection back;
-	fc_arena	arena;
 	fc_status	status = FC_OK;
 
-	fc_problem_make(sketch, FC_DECODE_AUTO, &parts, &first, &problem);
+	fc_problem_make(sketch, FC_DECODE_AUTO, &parts, unit_work(), &problem);
 	CHECK(status == FC_OK, "problem: %d", (int) status);
-	arena = unit_arena();
-	status = fc_decode(&problem, K, FC_DECODE_AUTO, &options, &arena, &result);
+	status = fc_decode(&problem, K, FC_DECODE_AUTO, &options, unit_work(), &result);
 	CHECK(status == FC_OK, "decode: %d", (int) status);
-	fc_back_project_prepare(sketch, result.outliers, false, &last, &back);
+	fc_back_project_prepare(sketch, result.outliers, false, unit_work(), &back);
 	for (size_t j = 0; status == FC_OK && j < K; j++)
 		fc_back_project_centroid(&back, result.centroids + j * spec->reduced, centroids + j * d);
 	CHECK(status == FC_OK, "lift: %d", (int) status);
-	free(result.centroids);
-	free(result.weights);
-	free(result.spreads);
-	unit_arena_free(&first);
-	unit_arena_free(&arena);
-	unit_arena_free(&last);
 	return centroids;
 }
 
@@ -216,20 +178,17 @@ static double
 label_rows(const planted_rows *p, const double *centroids, const int match[K])
 {
 	double		weights[K] = {1, 1, 1, 1, 1};
-	fc_arena	arena = unit_arena();
 	fc_operator op;
 	fc_scratch	scratch;
 	double		most;
 	size_t		agree = 0;
 
-	view_codebook(FC_EUCLIDEAN, centroids, weights, K, p->d, &arena, &op, &most);
+	view_codebook(FC_EUCLIDEAN, centroids, weights, K, p->d, unit_work(), &op, &most);
 	CHECK(most > 0, "codebook");
 	CHECK(op.offset != NULL && fc_operator_size(&op) <= fc_codebook_size(K, p->d), "the origin is far, so the mean is the offset");
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	for (size_t r = 0; r < ROWS; r++)
 		agree += match[fc_operator_assign(&op, p->x + r * p->d, scratch)] == p->cluster[r];
-	free(scratch.floats);
-	unit_arena_free(&arena);
 	return (double) agree / ROWS;
 }
 
@@ -250,13 +209,6 @@ test_pipeline(size_t d, double unit, const fc_spec_options *options)
 	match_centroids(&p, centroids, match);
 	agreement = label_rows(&p, centroids, match);
 	CHECK(agreement > AGREEMENT, "d %zu: only %g of the labels are those of the clusters", d, agreement);
-	free(centroids);
-	free(sketch);
-	free(spec);
-	free(same);
-	free_sample(&forwards);
-	free_sample(&strided);
-	free_rows(&p);
 }
 
 /* ---- the lift of covariances ---- */
@@ -317,7 +269,6 @@ test_covariances(spec_wish wish)
 	size_t		n = spec->reduced;
 	double	   *reduced = unit_alloc(n * n, sizeof(double));
 	double	   *covariance = unit_alloc((size_t) spec->dim * spec->dim, sizeof(double));
-	fc_arena	arena;
 	fc_sketch  *sketch;
 	fc_rng		rng = fc_rng_start(3, 3);
 	fc_back_projection back;
@@ -328,15 +279,9 @@ test_covariances(spec_wish wish)
 	for (size_t r = 0; r < n; r++)
 		for (size_t s = 0; s <= r; s++)
 			reduced[r * n + s] = reduced[s * n + r] = fc_rng_normal(&rng);
-	arena = unit_arena();
-	fc_back_project_prepare(sketch, true, true, &arena, &back);
+	fc_back_project_prepare(sketch, true, true, unit_work(), &back);
 	fc_back_project_covariance(&back, reduced, covariance);
 	check_covariance(spec, reduced, covariance);
-	unit_arena_free(&arena);
-	free(sketch);
-	free(spec);
-	free(reduced);
-	free(covariance);
 }
 
 /* ---- parts ---- */
@@ -350,11 +295,10 @@ test_problem(void)
 	double	   *initial = normal_rows(2, 12, 5.0, 8);
 	fc_sketch  *sketch = new_sketch(spec, 0, 0);
 	fc_problem_parts parts = {.sigma = sigmas[2],.initial = initial,.initial_count = 2};
-	fc_arena	arena = unit_arena();
 	float	   *omega = unit_alloc(30 * 4, sizeof(float));
 	fc_problem	problem;
 
-	fc_problem_make(sketch, FC_DECODE_AUTO, &parts, &arena, &problem);
+	fc_problem_make(sketch, FC_DECODE_AUTO, &parts, unit_work(), &problem);
 	fc_frequencies(spec, NULL, omega);
 	CHECK(problem.bandwidth == 3.0, "bandwidth %g", problem.bandwidth);
 	for (size_t i = 0; i < 30 * 4; i++)
@@ -367,11 +311,6 @@ test_problem(void)
 			CHECK(fabs(problem.initial[j * 4 + r] - y) <= 1e-12 * (1 + fabs(y)), "initial %zu, %zu", j, r);
 		}
 	CHECK(fc_scale_of_sigma(spec, 1.5 * sigmas[0]) == spec->scales, "no such sigma");
-	unit_arena_free(&arena);
-	free(omega);
-	free(initial);
-	free(sketch);
-	free(spec);
 }
 
 /* Parts of a spec build the same spec again; in other units, center and scale change. */
@@ -394,8 +333,6 @@ test_parts(void)
 	}
 	parts.scale = huge;
 	CHECK(fc_spec_build(&parts, again) == FC_EFORMAT, "a scale that does not go with sigma");
-	free(again);
-	free(spec);
 }
 
 int

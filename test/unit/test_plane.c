@@ -1,9 +1,4 @@
 /* test_plane.c - centroids on a plane: known planes, no better one, any scale */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "operator/codebook.h"
 #include "operators.h"
 
@@ -18,8 +13,6 @@ plane(const double *centroids, const double *weights, size_t k, size_t d, double
 
 	fc_operator_plane(&c.op, &arena, places, shown);
 	CHECK(arena.held == 0, "the arena is as it was");
-	unit_arena_free(&arena);
-	unit_arena_free(&c.arena);
 }
 
 static void

@@ -2,9 +2,6 @@
  * test_qkmeans.c - QK-means on rows in memory: the objective never rises, is that of the
  * operator returned, empty clusters are filled; the sparsity is chosen by what a sample says.
  */
-#include <math.h>
-
-#include "base/rng.h"
 #include "factor/qkmeans.h"
 #include "unit.h"
 
@@ -45,7 +42,6 @@ scan(void *ctx, const fc_operator *op, double *sse, double *weights, double *mea
 	for (size_t j = 0; j < op->k; j++)
 		for (size_t i = 0; i < t->d && weights[j] > 0; i++)
 			means[j * t->d + i] /= weights[j];
-	free(scratch.floats);
 }
 
 static void
@@ -70,8 +66,6 @@ farthest(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *f
 		memcpy(rows + *found * t->d, t->x + most * t->d, t->d * sizeof(double));
 		distance[most] = -1;
 	}
-	free(scratch.floats);
-	free(distance);
 }
 
 typedef struct history
@@ -146,12 +140,6 @@ check_run(size_t k, size_t d, int sparsity, double budget, bool same_start, uint
 		CHECK(h.step[0].empty > k / 2, "%zu empty clusters at the start", h.step[0].empty);
 		CHECK(h.step[h.steps - 1].empty < k / 2, "%zu empty clusters at the end", h.step[h.steps - 1].empty);
 	}
-	free(t.x);
-	free(start);
-	free(offset);
-	free(weights);
-	free(means);
-	unit_arena_free(&arena);
 }
 
 /* k x d centroids: a product of two factors of `sparsity` values a line (0: no structure), and rows around them. */
@@ -203,26 +191,19 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 	fc_measure_start(centroid, offset, k, d, &source, &arena, &dense);
 	CHECK(fabs(dense.objective / (double) (N * d) - 1) < 0.1 && dense.wcss <= dense.objective && dense.scatter >= dense.wcss,
 		  "measure of unit noise: %g, %g, %g", dense.objective, dense.wcss, dense.scatter);
-	unit_arena_free(&arena);
 	c.options.factors = factors;
 	arena = unit_arena();
 	fc_qkmeans_choose(centroid, offset, k, d, &source, &trials, &arena, &c.options);
 	for (int again = 0; again < 2; again++)		/* the product that ended the search is the one its options make */
 	{
-		fc_arena	own = unit_arena();
 		fc_factors	factors_of;
 
-		fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, &own, &factors_of, &step);
+		fc_qkmeans_try(centroid, offset, k, d, &source, &c.options, unit_work(), &factors_of, &step);
 		CHECK(again == 0 || fc_measure_ratio(step.objective, dense.objective, dense.scatter) == c.ratio, "warm_factors, then %g", c.ratio);
 		c.ratio = fc_measure_ratio(step.objective, dense.objective, dense.scatter);
 		c.nonzeros = step.nonzeros;
 		c.options.warm_factors = NULL;
-		unit_arena_free(&own);
 	}
-	unit_arena_free(&arena);
-	free(t.x);
-	free(centroid);
-	free(offset);
 	return c;
 }
 

@@ -1,11 +1,6 @@
 /* test_reduced.c - wide rows on their leading principal axes, and k-means from starts there */
-#include "unit.h"
-
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "kmeans/ordered.h"
+#include "unit.h"
 
 #define N	600
 #define D	160
@@ -34,7 +29,6 @@ planted_rows(bool unit)
 		for (size_t c = 0; c < D && unit; c++)
 			x[r * D + c] /= (float) sqrt(square);
 	}
-	free(center);
 	return x;
 }
 
@@ -101,8 +95,6 @@ test_rows(const fc_sphere *sphere)
 	CHECK(lost < (sphere != NULL ? 1.0 : NOISE * NOISE * D), "%g lost", lost);
 	for (size_t r = 1; r < N; r += 7)
 		CHECK(r % K == 0 || fabs(gap(y, K, 0, r) - gap(x, D, 0, r)) < 0.05 * gap(x, D, 0, r), "gap %g is %g", gap(x, D, 0, r), gap(y, K, 0, r));
-	unit_arena_free(&arena);
-	free(x), free(y);
 }
 
 typedef struct clustering
@@ -152,8 +144,6 @@ test_search(const double *weight)
 	CHECK(fabs(sse - c.result.sse) < 1e-6 * sse && fabs(sse / total - NOISE * NOISE * D) < 0.1 * NOISE * NOISE * D, "SSE %g is %g", c.result.sse, sse);
 	for (size_t j = 0; j < K; j++)
 		CHECK(weight != NULL || fabs(c.weights[j] - N / K) < 1e-9, "weight %g", c.weights[j]);
-	unit_arena_free(&arena);
-	free(x);
 }
 
 #define WIDE_N	1500
@@ -204,8 +194,6 @@ test_loud_columns(void)
 				CHECK(of[a] != of[b], "seed %d: clusters %zu and %zu are one", (int) options.seed, a, b);
 		CHECK(wrong <= WIDE_N / 500, "seed %d: %zu rows elsewhere", (int) options.seed, wrong);
 	}
-	unit_arena_free(&arena);
-	free(result.centroids), free(result.weights), free(result.labels), free(center), free(x), free(truth);
 }
 
 /* Centroids are on the sphere of the rows. */
@@ -216,9 +204,8 @@ test_sphere(void)
 	fc_sphere	sphere = {NULL, 1.0};
 	float	   *x = planted_rows(true);
 	fc_rows		rows = {.x = x,.n = N,.d = D};
-	fc_arena	arena = unit_arena();
 
-	cluster(&rows, &sphere, &arena, &c);
+	cluster(&rows, &sphere, unit_work(), &c);
 	for (size_t j = 0; j < K; j++)
 	{
 		double		square = 0.0;
@@ -229,8 +216,6 @@ test_sphere(void)
 	}
 	for (size_t r = 0; r < N; r++)
 		CHECK(c.labels[r] == c.labels[r % K], "row %zu", r);
-	unit_arena_free(&arena);
-	free(x);
 }
 
 int

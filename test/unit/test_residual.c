@@ -1,8 +1,7 @@
 /* test_residual.c - the gamma tail, the fit of a mixture */
-#include "specs.h"
-
 #include "drift/internal.h"
 #include "sketch/sketch.h"
+#include "specs.h"
 
 /* Values of scipy.special.gammaincc. */
 static void
@@ -62,16 +61,10 @@ test_fit(void)
 	double		residual[3];
 
 	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 4, &arena, &residual[0]) == FC_OK, "fit");
-	unit_arena_free(&arena);
 	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 3, &arena, &residual[1]) == FC_OK, "fit of three");
-	unit_arena_free(&arena);
 	CHECK(fc_fit_residual(sketch, centroids, weights, narrow, 4, &arena, &residual[2]) == FC_OK, "narrow");
 	CHECK(residual[0] < 0.03, "%g", residual[0]);
 	CHECK(residual[1] > 0.15 && residual[2] > 0.15, "%g, %g", residual[1], residual[2]);
-	free(sketch);
-	unit_arena_free(&arena);
-	unit_arena_free(&made.arena);
-	free(spec);
 }
 
 int

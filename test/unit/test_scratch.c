@@ -2,14 +2,13 @@
  * test_scratch.c - every function that takes scratch, with exactly the floats that its size function
  * says: sanitizers see one more being touched, and one fewer ends the process at an assertion.
  */
-#include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "factor/factorize.h"
-#include "rkhs/map.h"
 #include "operator/step.h"
 #include "random_operator.h"
+#include "rkhs/map.h"
 
 #define MOST_ROWS	257
 
@@ -123,7 +122,6 @@ keep_dense(subject *s, fc_scratch scratch)
 
 	memset(s->floats, 0, own.k * own.d * sizeof(float));
 	fc_operator_attach_exact(&own, &codebook, 1, scratch, arrays, arrays + own.k);
-	free(arrays);
 }
 
 static void
@@ -168,19 +166,19 @@ run_step(subject *s, int kind, const fc_operator *op, fc_scratch scratch)
 static void
 lloyd(subject *s, fc_scratch scratch)
 {
-	free(run_step(s, FC_STEP_LLOYD, NULL, scratch));
+	run_step(s, FC_STEP_LLOYD, NULL, scratch);
 }
 
 static void
 planned_sse(subject *s, fc_scratch scratch)
 {
-	free(run_step(s, FC_STEP_SSE, s->op, scratch));
+	run_step(s, FC_STEP_SSE, s->op, scratch);
 }
 
 static void
 silhouette(subject *s, fc_scratch scratch)
 {
-	free(run_step(s, FC_STEP_SILHOUETTE, s->op, scratch));
+	run_step(s, FC_STEP_SILHOUETTE, s->op, scratch);
 }
 
 /* A state whose rows wait, whatever its capacity: bytes that come from outside may be so. */
@@ -197,7 +195,6 @@ waiting(subject *s, fc_scratch scratch)
 	step->pending = (uint32_t) s->n;
 	fc_step_fold(step, NULL, scratch);
 	CHECK(step->count == (int64_t) s->n && step->pending == 0, "%zu rows folded", s->n);
-	free(step);
 }
 
 /* The result of a state, waiting rows included, in scratch of its own unless it is given some. */
@@ -208,20 +205,15 @@ finish_step(subject *s, const fc_step *step, fc_scratch scratch)
 	fc_scratch	own = scratch.floats == NULL ? unit_scratch(fc_step_scratch(s->op, s->n)) : scratch;
 
 	fc_step_finish(step, own, &result);
-	if (scratch.floats == NULL)
-		free(own.floats);
 	return result;
 }
 
 static void
 finish(subject *s, fc_scratch scratch)
 {
-	fc_scratch	own = unit_scratch(fc_step_scratch(s->op, s->n));
-	fc_step    *step = run_step(s, FC_STEP_LLOYD, NULL, own);
+	fc_step    *step = run_step(s, FC_STEP_LLOYD, NULL, unit_scratch(fc_step_scratch(s->op, s->n)));
 
 	s->sum += finish_step(s, step, scratch).total;
-	free(own.floats);
-	free(step);
 }
 
 static void
@@ -234,24 +226,18 @@ combine(subject *s, fc_scratch scratch)
 	if (s->n > 1)
 		fc_step_add(source, NULL, s->x, 1.0, own);
 	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combined");
-	free(own.floats);
-	free(target);
-	free(source);
 }
 
 static void
 davies_bouldin(subject *s, fc_scratch scratch)
 {
-	fc_scratch	own = unit_scratch(fc_step_scratch(s->op, s->n));
-	fc_step    *step = run_step(s, FC_STEP_DAVIES_BOULDIN, NULL, own);
+	fc_step    *step = run_step(s, FC_STEP_DAVIES_BOULDIN, NULL, unit_scratch(fc_step_scratch(s->op, s->n)));
 	fc_step_result result;
 	double		index = 0.0;
 
 	result = finish_step(s, step, (fc_scratch) {NULL, 0});
 	index = fc_step_davies_bouldin(s->op, &result, s->centroids, scratch);
 	s->sum += index;
-	free(own.floats);
-	free(step);
 }
 
 static void
@@ -266,14 +252,12 @@ features(subject *s, fc_scratch scratch)
 	for (int i = 0; i < 3; i++)
 	{
 		fc_kernel_map map = s->map;
-		fc_arena	arena = unit_arena();
 
 		map.kernel = kernels[i];
 		fc_kernel_map_features(&map, s->x, scratch, s->floats);
 		map.op.sell = NULL;
-		fc_kernel_map_prepare(&map, &arena);
+		fc_kernel_map_prepare(&map, unit_work());
 		fc_kernel_map_features(&map, s->x, scratch, s->floats);
-		unit_arena_free(&arena);
 	}
 }
 
@@ -324,22 +308,20 @@ keep(subject *s, uint32_t rerank, fc_rng *rng)
 {
 	size_t		k = s->op->k;
 	size_t		d = s->op->d;
-	float	   *rows = own(&s->made, k * d, sizeof(float));
+	float	   *rows = unit_alloc(k * d, sizeof(float));
 	fc_operator codebook = {.k = k,.d = d,.factors = 1,.offset = s->op->offset,.factor = {{.rows = k,.columns = d,.nonzeros = k * d,.values = rows}}};
-	fc_scratch	scratch = unit_scratch(fc_operator_scratch(s->op));
 
 	for (size_t i = 0; i < k * d; i++)
 		rows[i] = (float) (s->u[i] + 0.1 * fc_rng_normal(rng));
-	fc_operator_attach_exact(s->op, &codebook, rerank, scratch, own(&s->made, k, sizeof(float)), own(&s->made, k, sizeof(float)));
-	free(scratch.floats);
+	fc_operator_attach_exact(s->op, &codebook, rerank, unit_scratch(fc_operator_scratch(s->op)), unit_alloc(k, sizeof(float)), unit_alloc(k, sizeof(float)));
 }
 
 static void
 make_map(subject *s, size_t rank)
 {
 	s->map = (fc_kernel_map) {.rank = rank,.op = *s->op};
-	s->map.norms = own(&s->made, s->op->k, sizeof(double));
-	s->map.t = own(&s->made, rank * s->op->k, sizeof(double));
+	s->map.norms = unit_alloc(s->op->k, sizeof(double));
+	s->map.t = unit_alloc(rank * s->op->k, sizeof(double));
 }
 
 static void
@@ -359,27 +341,27 @@ make_subject(subject *s, uint64_t seed)
 	s->made = make_operator(k, d, 1 + fc_rng_below(&rng, seed % 2 == 0 ? 20 : k + d), kinds, factors, seed);
 	s->op = &s->made.op;
 	s->u = s->made.product;
-	s->op->weights = own(&s->made, k, sizeof(double));
+	s->op->weights = unit_alloc(k, sizeof(double));
 	if (seed % 3 == 0)
 	{
-		offset = own(&s->made, d, sizeof(double));
+		offset = unit_alloc(d, sizeof(double));
 		offset[0] = 3.0;
 		s->op->offset = offset;
-		fc_operator_measure(s->op, s->made.scratch, own(&s->made, k, sizeof(float)));
+		fc_operator_measure(s->op, s->made.scratch, unit_alloc(k, sizeof(float)));
 	}
 	if (seed % 5 > 1)
 		keep(s, seed % 5 == 2 ? FC_RERANK_EXACT : 1 + (uint32_t) fc_rng_below(&rng, k), &rng);
-	s->header = own(&s->made, fc_operator_size(s->op), 1);
+	s->header = unit_alloc(fc_operator_size(s->op), 1);
 	fc_operator_write(s->op, s->header);
 	if (seed % 2 == 0)
 		slice_operator(&s->made);
-	s->x = own(&s->made, MOST_ROWS * d, sizeof(double));
-	s->floats = own(&s->made, k * d + k + d, sizeof(float));
-	s->doubles = own(&s->made, k * d, sizeof(double));
-	s->sums = own(&s->made, k * d, sizeof(double));
-	s->centroids = own(&s->made, k * d, sizeof(double));
-	s->counts = own(&s->made, k, sizeof(int64_t));
-	s->labels = own(&s->made, k + MOST_ROWS, sizeof(int32_t));
+	s->x = unit_alloc(MOST_ROWS * d, sizeof(double));
+	s->floats = unit_alloc(k * d + k + d, sizeof(float));
+	s->doubles = unit_alloc(k * d, sizeof(double));
+	s->sums = unit_alloc(k * d, sizeof(double));
+	s->centroids = unit_alloc(k * d, sizeof(double));
+	s->counts = unit_alloc(k, sizeof(int64_t));
+	s->labels = unit_alloc(k + MOST_ROWS, sizeof(int32_t));
 	make_rows(s, &rng);
 	make_map(s, 1 + fc_rng_below(&rng, k));
 }
@@ -403,7 +385,6 @@ stops_short(subject *s, const use *u)
 		u->call(s, scratch);
 		_exit(0);
 	}
-	free(scratch.floats);
 	return child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status);
 }
 
@@ -423,11 +404,9 @@ test_shape(uint64_t seed)
 			scratch = unit_scratch(uses[i].floats(&s));
 			uses[i].call(&s, scratch);
 			unit_checks++;
-			free(scratch.floats);
 			if (seed < 6 && n < 2)
 				CHECK(stops_short(&s, &uses[i]), "seed %zu, %s of %zu rows: no assertion", (size_t) seed, uses[i].name, s.n);
 		}
-	free_operator(&s.made);
 }
 
 /* The bound that holds for any operator of k, d and so many factors with vectors of at most k + d between them. */
@@ -455,7 +434,10 @@ int
 main(void)
 {
 	for (uint64_t seed = 0; seed < 120; seed++)
+	{
 		test_shape(seed);
+		unit_free();
+	}
 	test_bound();
 	return unit_finish();
 }

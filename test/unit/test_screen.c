@@ -1,11 +1,7 @@
 /* test_screen.c - screened labels against all distances in double; products of bytes against integers */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "numerics/screen.h"
 #include "operator/operator.h"
+#include "unit.h"
 
 enum shape
 {
@@ -104,7 +100,6 @@ make_case(int shape, size_t k, size_t d, size_t n, screened_case *c)
 		c->values[i] = (float) centroids[i];
 	for (size_t i = 0; i < d; i++)
 		c->offset[i] = 1e9 + (double) i;
-	free(centroids);
 	c->op.offset = shape == FAR_OFFSET ? c->offset : NULL;
 	c->op.weights = c->weights;
 	c->op.half_norms = c->half_norms;
@@ -112,25 +107,11 @@ make_case(int shape, size_t k, size_t d, size_t n, screened_case *c)
 	make_rows(shape, &rng, c);
 	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
 	fc_operator_measure(&c->op, c->scratch, c->half_norms);
-	free(c->scratch.floats);
 	c->arena = unit_arena();
 	if (fc_operator_screen_worksize(&c->op) > 0)
 		fc_operator_screen(&c->op, &c->arena);
 	CHECK(c->arena.held <= fc_operator_screen_worksize(&c->op) + 32768, "%zu bytes", c->arena.held);
 	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
-}
-
-static void
-free_case(screened_case *c)
-{
-	free(c->x);
-	free(c->values);
-	free(c->half_norms);
-	free(c->weights);
-	free(c->offset);
-	free(c->labels);
-	unit_arena_free(&c->arena);
-	free(c->scratch.floats);
 }
 
 static size_t
@@ -166,9 +147,8 @@ check_way(screened_case *c, int way, size_t *labelled)
 {
 	fc_screened rows = {.x = c->x,.distance = distance_of,.context = c};
 	size_t		n = c->n < FC_SCREEN_ROWS ? c->n : FC_SCREEN_ROWS;
-	fc_scratch	scratch = unit_scratch(fc_screen_scratch(c->op.screen, n));
 
-	fc_screen_assign(c->op.screen, way, &rows, n, scratch, c->labels);
+	fc_screen_assign(c->op.screen, way, &rows, n, unit_scratch(fc_screen_scratch(c->op.screen, n)), c->labels);
 	for (size_t r = 0; r < n; r++)
 	{
 		if (c->labels[r] < 0)
@@ -176,7 +156,6 @@ check_way(screened_case *c, int way, size_t *labelled)
 		++*labelled;
 		CHECK((size_t) c->labels[r] == nearest(c, r), "way %d, row %zu", way, r);
 	}
-	free(scratch.floats);
 }
 
 static void
@@ -199,7 +178,6 @@ check_labels(int shape, size_t k, size_t d, size_t n)
 		if (c.op.screen->codes[way].k > 0)
 			check_way(&c, way, &labelled);
 	CHECK(labelled > 0 || shape == DUPLICATES || !fc_codes_are_fast(), "%s: no way labels rows", shapes[shape]);
-	free_case(&c);
 }
 
 static void
@@ -223,7 +201,6 @@ check_packed(int shape, size_t k, size_t d, size_t n)
 	fc_operator_pack(&c.op, &c.arena);
 	for (size_t r = 0; r < n; r++)
 		CHECK(fc_operator_assign(&c.op, c.x + r * d, c.scratch) == nearest(&c, r), "%s, %zu in %zu: row %zu packed", shapes[shape], k, d, r);
-	free_case(&c);
 }
 
 static void
@@ -251,7 +228,6 @@ test_leading(void)
 	check_way(&c, FC_SCREEN_LEADING, &labelled);
 	CHECK(labelled > 150, "%zu labels", labelled);
 	CHECK(c.op.screen->record[FC_SCREEN_LEADING].given_up < 0.25, "given up %g", c.op.screen->record[FC_SCREEN_LEADING].given_up);
-	free_case(&c);
 }
 
 /* Stacks that leading axes do not tell apart: most of the rows that they give up, here centroids, are labelled by all coordinates. */
@@ -269,27 +245,22 @@ test_again(void)
 	for (size_t r = 0; r < c.n; r += 4)
 		centroids += c.labels[r] >= 0;
 	CHECK(centroids > 30 || c.op.screen->codes[FC_SCREEN_WHOLE].k == 0, "%zu of 50 rows have a label", centroids);
-	free_case(&c);
 }
 
 /* The products of bytes, by either means, are those of integers. */
 static void
 test_products(void)
 {
-	enum
-	{
-		K = 130, N = 37, ROWS = 29
-	};
+	enum {K = 130, N = 37, ROWS = 29};
 	fc_rng		rng = fc_rng_start(5, 5);
 	fc_codes	codes = {0};
-	fc_arena	arena = unit_arena();
 	double		u[N];
 	uint8_t		rows[ROWS * 40];
 	int32_t    *dots = unit_alloc(ROWS * 192, sizeof(int32_t));
 	float	   *work = unit_alloc(ROWS * 40, sizeof(float));
 	int		   *code = unit_alloc(K * N, sizeof(int));
 
-	fc_codes_take(&arena, K, N, &codes);
+	fc_codes_take(unit_work(), K, N, &codes);
 	CHECK(codes.width == 40 && codes.room == 192, "codes");
 	for (size_t j = 0; j < K; j++)
 	{
@@ -310,10 +281,6 @@ test_products(void)
 				sum += (int32_t) rows[r * 40 + i] * code[j * N + i];
 			CHECK(dots[r * 192 + j] == sum, "row %zu, vector %zu", r, j);
 		}
-	unit_arena_free(&arena);
-	free(dots);
-	free(work);
-	free(code);
 }
 
 int

@@ -46,8 +46,8 @@ static void
 test_check_row(const fc_prepared *prepared, const double *x)
 {
 	static const double values[] = {0, 1e6, 1e30, 1e300, INFINITY, -INFINITY, NAN};
-	double	   *row = malloc(prepared->d * sizeof(double));
-	float	   *floats = malloc(prepared->d * sizeof(float));
+	double	   *row = unit_uncleared(prepared->d * sizeof(double));
+	float	   *floats = unit_uncleared(prepared->d * sizeof(float));
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 	{
@@ -62,11 +62,7 @@ test_check_row(const fc_prepared *prepared, const double *x)
 			floats[j] = (float) (fabs(row[j]) < 1e38 ? row[j] : copysign(INFINITY, row[j]));
 		CHECK(fc_sketch_check_row(prepared, &of_doubles) == fc_sketch_add(prepared, &of_doubles, sketch), "a double of %g", values[i]);
 		CHECK(fc_sketch_check_row(prepared, &of_floats) == fc_sketch_add(prepared, &of_floats, single), "a float of %g", values[i]);
-		free(sketch);
-		free(single);
 	}
-	free(row);
-	free(floats);
 }
 
 static void
@@ -76,7 +72,7 @@ test_exact(const fc_prepared *prepared, const double *x)
 	fc_sketch  *single = sketch_of(prepared, x, 0, ROWS, 1, 1);
 	fc_sketch  *odd = sketch_of(prepared, x, 1, ROWS, 2, 7);
 	fc_sketch  *even = sketch_of(prepared, x, 0, ROWS, 2, 16);
-	fc_sketch  *sum = malloc(fc_sketch_bytes(odd));
+	fc_sketch  *sum = unit_uncleared(fc_sketch_bytes(odd));
 	fc_sketch  *backward = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
 
 	for (size_t r = ROWS; r-- > 0;)
@@ -94,7 +90,6 @@ test_exact(const fc_prepared *prepared, const double *x)
 		CHECK(fc_sketch_mean(sum, i) == fc_sketch_mean(odd, i), "mean %zu after a + b - b", i);
 		CHECK(fc_sketch_variance(sum, i) == fc_sketch_variance(odd, i), "variance %zu after a + b - b", i);
 	}
-	free(whole), free(single), free(odd), free(even), free(sum), free(backward);
 }
 
 /* A sketch weighed as a whole is that of its rows, each of the weight; sums of such, too. */
@@ -117,11 +112,9 @@ test_combine_weighted(const fc_prepared *prepared, const double *x)
 			CHECK(fc_sketch_add(prepared, &row, rows) == FC_OK, "row %zu", r);
 		}
 		CHECK(fc_sketch_combine_weighted(sum, part, weights[i]) == FC_OK, "weight %zu", i);
-		free(part);
 	}
 	rows = close_sketch(prepared, rows);
 	CHECK(same_sketch(rows, sum), "weights of sketches and of rows differ");
-	free(rows), free(sum);
 }
 
 /* Rows out one by one, near and far, leave exactly the rest. */
@@ -142,7 +135,6 @@ test_subtract_rows(const fc_prepared *prepared, const double *x)
 	closed = close_sketch(prepared, open);
 	fc_sketch_forget_bounds(kept);
 	CHECK(same_sketch(kept, closed), "subtracting rows is not exact");
-	free(kept), free(closed);
 }
 
 /* y (n): the reduced coordinates of x in double. */
@@ -161,14 +153,13 @@ test_right(const fc_prepared *prepared, const double *x)
 	const fc_spec *spec = prepared->spec;
 	fc_sketch  *sketch = sketch_of(prepared, x, 0, ROWS, 1, prepared->batch);
 	size_t		moments = prepared->moments;
-	double	   *re = malloc(2 * moments * sizeof(double));
+	double	   *re = unit_uncleared(2 * moments * sizeof(double));
 	double	   *im = re + moments;
-	float	   *omega = malloc(prepared->m * prepared->n * sizeof(float));
-	double	   *y = malloc((ROWS * prepared->n + FC_PAD) * sizeof(double));
-	fc_arena	work = unit_arena();
+	float	   *omega = unit_uncleared(prepared->m * prepared->n * sizeof(float));
+	double	   *y = unit_uncleared((ROWS * prepared->n + FC_PAD) * sizeof(double));
 	double		worst = 0;
 
-	fc_frequencies(spec, &work, omega);
+	fc_frequencies(spec, unit_work(), omega);
 	fc_sketch_moments(sketch, re, im);
 	for (size_t r = 0; r < ROWS; r++)
 		reduce(prepared, x + r * prepared->d, y + r * prepared->n);
@@ -202,7 +193,6 @@ test_right(const fc_prepared *prepared, const double *x)
 		CHECK(fabs(fc_sketch_mean(sketch, i) - mean) < 1e-6 * spec->sigma, "mean %zu", i);
 		CHECK(fabs(fc_sketch_variance(sketch, i) / variance - 1) < 1e-5, "variance %zu", i);
 	}
-	free(sketch), free(re), free(omega), free(y), unit_arena_free(&work);
 }
 
 static void
@@ -211,8 +201,8 @@ test_instruction_sets(const fc_prepared *prepared, const double *x)
 	const fc_sketch_isa *v3 = fc_sketch_isa_named("x86-64-v3");
 	const fc_sketch_isa *v4 = fc_sketch_isa_named("x86-64-v4");
 	const fc_sketch_isa *base = fc_sketch_isa_named("baseline");
-	float	   *y = malloc(50 * prepared->n * sizeof(float));
-	int64_t    *z = calloc(6 * prepared->moments, sizeof(int64_t));
+	float	   *y = unit_uncleared(50 * prepared->n * sizeof(float));
+	int64_t    *z = unit_alloc(6 * prepared->moments, sizeof(int64_t));
 	double		worst = 0;
 
 	for (size_t i = 0; i < 50 * prepared->n; i++)
@@ -228,7 +218,6 @@ test_instruction_sets(const fc_prepared *prepared, const double *x)
 		CHECK(v4 == NULL || z[2 * prepared->moments + j] == z[4 * prepared->moments + j], "v3 and v4 differ at %zu", j);
 	}
 	CHECK(worst < 1e-6, "baseline differs by %g", worst);
-	free(y), free(z);
 }
 
 /* Weight 3 is the row three times; all weights 1 is no weights; sums of fractions are exact. */
@@ -239,7 +228,7 @@ test_weights(const fc_prepared *prepared, const double *x)
 	fc_sketch  *weighted = new_sketch(prepared->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, prepared->batch);
 	fc_sketch  *one = new_sketch(prepared->spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, 3);
 	fc_sketch  *plain = sketch_of(prepared, x, 0, 40, 1, prepared->batch);
-	double	   *re = malloc(4 * prepared->moments * sizeof(double));
+	double	   *re = unit_uncleared(4 * prepared->moments * sizeof(double));
 	int64_t		grid;
 
 	for (size_t r = 0; r < 40; r++)
@@ -262,18 +251,16 @@ test_weights(const fc_prepared *prepared, const double *x)
 	for (size_t j = 0; j < 2 * prepared->moments; j++)
 		CHECK(re[j] == re[2 * prepared->moments + j], "moment %zu", j);
 	for (size_t i = 0; i < prepared->tracked; i++)
-		CHECK(fabs(fc_sketch_mean(thrice, i) - fc_sketch_mean(weighted, i)) < 1e-12 * (1 + fabs(fc_sketch_mean(thrice, i))),
-			  "mean %zu", i);
+		CHECK(fabs(fc_sketch_mean(thrice, i) - fc_sketch_mean(weighted, i)) < 1e-12 * (1 + fabs(fc_sketch_mean(thrice, i))), "mean %zu", i);
 	CHECK(fc_weight_on_grid(0, &grid) == FC_OK && grid == 0, "weight 0");
 	CHECK(fc_weight_on_grid(1e-12, &grid) == FC_OK && grid == 1 && fc_weight_on_grid(1e-6, &grid) == FC_OK && grid == 1099512, "small weights");
 	CHECK(fc_weight_on_grid(9e-13, &grid) == FC_EWEIGHT && fc_weight_on_grid(1e9, &grid) == FC_EWEIGHT, "range");
-	free(thrice), free(weighted), free(one), free(plain), free(re);
 }
 
 static void
 test_far_values(const fc_prepared *prepared)
 {
-	double	   *x = calloc(5 * prepared->d, sizeof(double));
+	double	   *x = unit_alloc(5 * prepared->d, sizeof(double));
 	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, 5);
 	fc_row		row = {.doubles = x + 4 * prepared->d, .weight = FC_ONE_WEIGHT};
 	fc_sketch  *swapped = new_sketch(prepared->spec, FC_SKETCH_OPEN, 1);
@@ -289,7 +276,6 @@ test_far_values(const fc_prepared *prepared)
 	swapped = close_sketch(prepared, swapped);
 	CHECK(same_sketch(sketch, swapped), "far rows depend on order");
 	CHECK(fabs(fc_sketch_mean(sketch, 0) / ((3e9 + 9e5 + 500) * prepared->spec->sigma / 4) - 1) < 1e-9, "far mean");
-	free(sketch);
 	sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, 5);
 	x[4 * prepared->d] = 1e13 * prepared->spec->sigma;
 	CHECK(fc_sketch_add(prepared, &row, sketch) == FC_EFAR, "too far");
@@ -297,7 +283,6 @@ test_far_values(const fc_prepared *prepared)
 	CHECK(fc_sketch_add(prepared, &row, sketch) == FC_EVALUE, "NaN");
 	x[4 * prepared->d] = INFINITY;
 	CHECK(fc_sketch_add(prepared, &row, sketch) == FC_EVALUE, "infinity");
-	free(sketch), free(swapped), free(x);
 }
 
 static void
@@ -311,7 +296,6 @@ test_distance(const fc_prepared *prepared, const double *x)
 	CHECK(fabs(fc_sketch_similarity(one, one) - 1) < 1e-6, "|phi|^2 = %g", fc_sketch_similarity(one, one));
 	CHECK(isnan(fc_sketch_distance(a, one)), "one row has no unbiased distance");
 	CHECK(fc_sketch_combine(one, a, -1) == FC_ENEGATIVE, "negative count");
-	free(a), free(b), free(one);
 }
 
 /* Any changed byte of the fixed fields, and any cut, is refused or harmless. */
@@ -320,7 +304,7 @@ test_damage(const fc_prepared *prepared, const double *x)
 {
 	fc_sketch  *sketch = sketch_of(prepared, x, 0, 50, 1, prepared->batch);
 	size_t		size = fc_sketch_bytes(sketch);
-	char	   *copy = malloc(size);
+	char	   *copy = unit_uncleared(size);
 	int			refused = 0;
 
 	for (size_t i = 4; i < sizeof(fc_sketch) + sketch->spec_size; i++)
@@ -335,9 +319,7 @@ test_damage(const fc_prepared *prepared, const double *x)
 		memcpy(copy, sketch, size);
 		CHECK(fc_sketch_check(copy, cut) == FC_EFORMAT, "cut at %zu", cut);
 	}
-	free(copy), free(sketch);
 }
-
 
 /*
  * The sums of a near row do not depend on the build, on the bytes the row stands on, nor on
@@ -378,7 +360,6 @@ test_taking(const fc_prepared *prepared, const double *x)
 		same[prepared->d - 1] = k == 0 ? NAN : k == 1 ? INFINITY : -1e9 * prepared->spec->sigma * (double) prepared->d;
 		CHECK(isa->prepare(prepared, &doubles_row, y) != FC_ROW_NEAR, "%s: a far row", names[k]);
 	}
-	free(sums), free(y), free(single), free(same);
 }
 
 /*
@@ -389,10 +370,7 @@ static void
 test_raw_rows(const fc_prepared *prepared, const double *x)
 {
 	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
-	enum
-	{
-		COUNT = FC_PROJECTED_ROWS + 7
-	};
+	enum {COUNT = FC_PROJECTED_ROWS + 7};
 	size_t		doubles = FC_SKETCH_WAITING * prepared->row;
 	size_t		length = fc_padded(prepared->d);
 	bool		certain = prepared->spec->sigma >= 0.5;
@@ -438,7 +416,6 @@ test_raw_rows(const fc_prepared *prepared, const double *x)
 			CHECK(!isa->store_raw(prepared, &(fc_row) {.doubles = raw}, raw + length), "%s: stored %g", names[k], far[bad]);
 		}
 	}
-	free(sums), free(raw), free(single), free(y);
 }
 
 /* Far phases with near moments, more of them than a batch holds: sums are exact in any order. */
@@ -465,7 +442,6 @@ test_fine_scale(void)
 	}
 	single = close_sketch(&made.prepared, single);
 	CHECK(same_sketch(whole, single), "many far phases: not exact");
-	free(whole), free(single), free(x), unit_arena_free(&made.arena), free(spec);
 }
 
 /* n, mean and deviation of column i of x (n x d) in long double. */
@@ -488,10 +464,7 @@ test_deviations(void)
 {
 	static const double widths[] = {1, 1e-5, 1e-6, 1e-6, 500, 1e-3};
 	static const double offsets[] = {0, 0, 0, 3, 0, 700};
-	enum
-	{
-		D = sizeof(widths) / sizeof(widths[0])
-	};
+	enum {D = sizeof(widths) / sizeof(widths[0])};
 	fc_spec    *spec = make_spec((spec_wish) {.dim = D, .frequencies = 8, .law = FC_LAW_GAUSSIAN, .sigma = 1});
 	ready		made = make_ready(spec);
 	double	   *x = normal_rows(ROWS, D, 1, 5);
@@ -516,7 +489,6 @@ test_deviations(void)
 			  sqrt(fc_sketch_variance(plain, i)), wanted);
 		CHECK(fc_sketch_variance(plain, i) == fc_sketch_variance(twice, i), "column %zu: weighted", i);
 	}
-	free(plain), free(twice), free(x), unit_arena_free(&made.arena), free(spec);
 }
 
 /* 1e11 rows and more, as far out as 1000 sigmas with weights of 1, overflow nothing; a wrap would be told. */
@@ -528,8 +500,8 @@ test_many_rows(uint8_t weighted)
 	double		x[2] = {1e-6, -400};
 	fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
 	fc_sketch  *open = new_sketch(spec, (uint8_t) (FC_SKETCH_OPEN | weighted), 2);
-	fc_sketch  *sum = malloc(fc_sketch_size(spec, weighted, 0));
-	fc_sketch  *same = malloc(fc_sketch_size(spec, weighted, 0));
+	fc_sketch  *sum = unit_uncleared(fc_sketch_size(spec, weighted, 0));
+	fc_sketch  *same = unit_uncleared(fc_sketch_size(spec, weighted, 0));
 	double		variance[2];
 	int			doublings = 0;
 	fc_status	status;
@@ -552,7 +524,6 @@ test_many_rows(uint8_t weighted)
 	} while (status == FC_OK && ++doublings < 60);
 	CHECK(status == FC_EOVERFLOW, "status %d", (int) status);
 	CHECK(doublings >= 36, "overflow at 2^%d rows", doublings + 2);
-	free(open), free(sum), free(same), unit_arena_free(&made.arena), free(spec);
 }
 
 int
@@ -580,7 +551,6 @@ main(void)
 		test_distance(&made.prepared, x);
 		if (fc_spec_size(spec) < 100000)		/* checks all bytes for each of them */
 			test_damage(&made.prepared, x);
-		free(x), unit_arena_free(&made.arena), free(spec);
 	}
 	test_deviations();
 	test_fine_scale();

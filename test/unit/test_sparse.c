@@ -36,7 +36,6 @@ test_halves(void)
 
 		CHECK(isnan(expected) ? isnan(floats[h]) : (double) floats[h] == expected && !signbit(floats[h]) == !(h & 0x8000), "half %x is %g", h, (double) floats[h]);
 	}
-	free(halves), free(floats);
 }
 
 /* Rows of halves: most of the elements are 0, and one row has none else. */
@@ -101,7 +100,6 @@ sketch_of(const fc_prepared *prepared, const double *x, const uint16_t *halves, 
 		if (r % 50 == 20)		/* out and in again */
 			CHECK(fc_sketch_subtract_row(prepared, &row, sketch) == FC_OK && fc_sketch_add(prepared, &row, sketch) == FC_OK, "row %zu", r);
 	}
-	free(indices), free(values);
 	return close_sketch(prepared, sketch);
 }
 
@@ -132,11 +130,8 @@ test_sketches(const spec_wish *wish, bool centered)
 				fc_sketch  *sketch = sketch_of(&made.prepared, x, halves, kind, weighted);
 
 				CHECK(same_sketch(expected, sketch), "%s: d %u, kind %d, weighted %d", names[k], wish->dim, kind, weighted);
-				free(sketch);
 			}
-			free(expected);
 		}
-	free(halves), free(x), unit_arena_free(&made.arena), free(spec);
 }
 
 int

@@ -1,10 +1,6 @@
 /* test_step.c - sums over assigned rows, whatever the batches; contingency tables; their bytes */
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
-#include "operator/operator.h"
 #include "operator/contingency.h"
+#include "operator/operator.h"
 #include "operator/step.h"
 #include "unit.h"
 
@@ -28,10 +24,9 @@ make_operator(const double *offset)
 	op.factor[0] = (fc_factor) {.rows = K,.columns = D,.nonzeros = K * D,.values = values};
 	scratch = unit_scratch(fc_operator_scratch(&op));
 	fc_operator_measure(&op, scratch, half_norms);
-	header = malloc(fc_operator_size(&op));
+	header = unit_uncleared(fc_operator_size(&op));
 	fc_operator_write(&op, header);
 	CHECK(fc_operator_check(header, fc_operator_size(&op)) == FC_OK, "operator bytes");
-	free(scratch.floats);
 	return header;
 }
 
@@ -46,14 +41,13 @@ run(int kind, const fc_operator_header *header, const double *x, const double *w
 
 	fc_operator_view(header, &op);
 	size = fc_operator_size(&op);
-	step = malloc(fc_step_size(kind, header, size, capacity));
+	step = unit_uncleared(fc_step_size(kind, header, size, capacity));
 	fc_step_init(kind, header, size, capacity, step);
 	scratch = unit_scratch(fc_step_scratch(&op, capacity));
 	for (size_t r = from; r < to; r++)
 		fc_step_add(step, NULL, x + r * D, w[r], scratch);
 	CHECK(step->pending == (capacity > 1 ? (to - from) % capacity : 0), "%u rows wait", step->pending);
 	CHECK(fc_step_check(step, fc_step_size(kind, header, size, capacity)) == FC_OK, "bytes of kind %d", kind);
-	free(scratch.floats);
 	return step;
 }
 
@@ -109,7 +103,6 @@ check_lloyd(const fc_step *step, long double sse, const long double *sum, const 
 		CHECK(counts[j] == count[j], "run %d cluster %zu", number, j);
 	for (size_t i = 0; i < K * D; i++)
 		CHECK(relative(sums[i], (double) sum[i]) < 1e-12, "run %d: sum %zu of cluster %zu", number, i % D, i / D);
-	free(scratch.floats);
 }
 
 /* What waits is the same folded. */
@@ -123,7 +116,6 @@ fold(fc_step *step)
 	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
 	fc_step_fold(step, NULL, scratch);
 	CHECK(step->pending == 0, "folded");
-	free(scratch.floats);
 }
 
 static void
@@ -135,7 +127,6 @@ combine(fc_step *target, const fc_step *source)
 	fc_operator_view(fc_step_open(target).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, target->capacity));
 	CHECK(fc_step_combine(target, source, scratch) == FC_OK, "combine");
-	free(scratch.floats);
 }
 
 /* Bytes with a row that no caller adds, a negative count, a sum that is not finite or nearly so: refused. */
@@ -178,8 +169,8 @@ check_full(const fc_step *step, size_t size)
 {
 	fc_operator op;
 	fc_scratch	scratch;
-	fc_step    *full = malloc(size);
-	fc_step    *target = malloc(size);
+	fc_step    *full = unit_uncleared(size);
+	fc_step    *target = unit_uncleared(size);
 
 	fc_operator_view(fc_step_open(step).header, &op);
 	scratch = unit_scratch(fc_step_scratch(&op, step->capacity));
@@ -197,7 +188,6 @@ check_full(const fc_step *step, size_t size)
 	memcpy(target, step, size);
 	target->count = FC_MAX_ROWS + 1;
 	CHECK(fc_step_check(target, size) == FC_EFORMAT, "more rows than a state holds");
-	free(scratch.floats), free(full), free(target);
 }
 
 /* Against loops in long double; single rows, batches and halves combined agree to 1e-12. */
@@ -206,8 +196,8 @@ test_lloyd(const double *offset)
 {
 	fc_operator_header *header = make_operator(offset);
 	fc_rng		rng = fc_rng_start(5, 0);
-	double	   *x = malloc(ROWS * D * sizeof(double));
-	double	   *w = malloc(ROWS * sizeof(double));
+	double	   *x = unit_uncleared(ROWS * D * sizeof(double));
+	double	   *w = unit_uncleared(ROWS * sizeof(double));
 	long double sse = 0;
 	long double sum[K * D] = {0};
 	int64_t		count[K] = {0};
@@ -242,9 +232,7 @@ test_lloyd(const double *offset)
 		check_lloyd(runs[i], sse, sum, count, i);
 		fold(runs[i]);
 		check_lloyd(runs[i], sse, sum, count, i);
-		free(runs[i]);
 	}
-	free(half), free(x), free(w), free(header);
 }
 
 /* Two points each at distance 1 from their centre, centres 10 apart: known answers. */
@@ -256,7 +244,7 @@ test_scores(void)
 	double		weights[2] = {0, 0};
 	fc_operator op = {.k = 2, .d = 1, .weights = weights, .factors = 1,
 	.factor[0] = {.rows = 2,.columns = 1,.nonzeros = 2,.values = values}};
-	fc_operator_header *header = malloc(fc_operator_size(&op));
+	fc_operator_header *header = unit_uncleared(fc_operator_size(&op));
 	double		x[4] = {-1, 1, 9, 11};
 	size_t		size = fc_operator_size(&op);
 	fc_scratch	scratch = unit_scratch(fc_step_scratch(&op, 1));
@@ -271,7 +259,7 @@ test_scores(void)
 	fc_operator_write(&op, header);
 	for (int kind = FC_STEP_LLOYD; kind <= FC_STEP_DAVIES_BOULDIN; kind++)
 	{
-		fc_step    *step = malloc(fc_step_size(kind, header, size, 1));
+		fc_step    *step = unit_uncleared(fc_step_size(kind, header, size, 1));
 
 		fc_step_init(kind, header, size, 1, step);
 		for (int r = 0; r < 4; r++)
@@ -286,30 +274,26 @@ test_scores(void)
 			index = fc_step_davies_bouldin(&op, &result, centroids, scratch);
 			CHECK(fabs(index - 0.2) < 1e-12, "Davies-Bouldin");
 		}
-		free(step);
 	}
-	free(header), free(scratch.floats);
 }
 
 static void
 test_contingency(void)
 {
-	fc_contingency *table = malloc(fc_contingency_size(64));
-	fc_arena	arena = unit_arena();
+	fc_contingency *table = unit_uncleared(fc_contingency_size(64));
 	fc_cell		cells[40];
 
 	fc_contingency_init(64, table);
 	for (int i = 0; i < 1000; i++)
 		fc_contingency_add(table, i % 5 - 2, i % 8, 1);
 	CHECK(table->used == 40 && fc_contingency_check(table, fc_contingency_size(64)) == FC_OK, "used %u", table->used);
-	fc_contingency_list(table, &arena, cells);
+	fc_contingency_list(table, unit_work(), cells);
 	for (int i = 0; i < 40; i++)
 		CHECK(cells[i].a == i / 8 - 2 && cells[i].b == i % 8 && cells[i].count == 25, "cell %d", i);
 	CHECK(fc_contingency_add(table, 0, 0, FC_MAX_ROWS) == FC_EOVERFLOW, "more rows than a cell holds");
 	CHECK(fc_contingency_merge(table, table) == FC_OK, "twice the rows");
 	table->used++;
 	CHECK(fc_contingency_check(table, fc_contingency_size(64)) == FC_EFORMAT, "wrong count accepted");
-	free(table), unit_arena_free(&arena);
 }
 
 /* ---- sparse rows ---- */
@@ -356,7 +340,6 @@ test_sparse_rows(const double *offset, int kind)
 {
 	fc_operator_header *header = make_operator(offset);
 	fc_operator op;
-	fc_arena	arena;
 	fc_columns	columns;
 	fc_scratch	scratch;
 	fc_step    *steps[2];
@@ -365,8 +348,7 @@ test_sparse_rows(const double *offset, int kind)
 	double		none[1] = {0};
 
 	fc_operator_view(header, &op);
-	arena = unit_arena();
-	fc_columns_make(&op, &arena, &columns);
+	fc_columns_make(&op, unit_work(), &columns);
 	for (int s = 0; s < 2; s++)
 		steps[s] = run(kind, header, x, none, 0, 0, 16);
 	scratch = unit_scratch(fc_step_scratch(&op, 16));
@@ -391,7 +373,6 @@ test_sparse_rows(const double *offset, int kind)
 	}
 	CHECK(memcmp(&steps[0]->total, &steps[1]->total, 2 * sizeof(fc_pair)) == 0 && steps[0]->count == ROWS, "kind %d: other totals", kind);
 	CHECK(memcmp(parts[0].counts, parts[1].counts, (size_t) ((char *) parts[0].x - (char *) parts[0].counts)) == 0, "kind %d: other sums", kind);
-	free(steps[0]), free(steps[1]), free(header), free(scratch.floats), unit_arena_free(&arena);
 }
 
 /* Rows of a batch at once: the labels of one at a time, sums to the rounding of plain ones. */
@@ -425,13 +406,11 @@ test_rows(const double *offset)
 
 		result[s] = (fc_step_result) {.counts = counts[s],.weights = weights[s],.sums = sums[s]};
 		fc_step_finish(of, scratch, &result[s]);
-		free(of);
 	}
 	CHECK(result[0].count == ROWS && memcmp(counts[0], counts[1], sizeof(counts[0])) == 0 && memcmp(weights[0], weights[1], sizeof(weights[0])) == 0, "counts");
 	CHECK(relative(result[0].total, result[1].total) < 1e-13, "SSE off by %g", relative(result[0].total, result[1].total));
 	for (int i = 0; i < K * D; i++)
 		CHECK(fabs(sums[0][i] - sums[1][i]) < 1e-13 * (fabs(sums[1][i]) + ROWS), "sum %d of cluster %d", i % D, i / D);
-	free(header), free(scratch.floats);
 }
 
 int

@@ -1,11 +1,6 @@
 /* test_tree.c - Ward's tree beside the definition, and the recall of a search through buckets beside all distances */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
-#include "operator/fit.h"
 #include "operator/codebook.h"
+#include "operator/fit.h"
 #include "operators.h"
 
 #define K 60
@@ -20,8 +15,6 @@ tree_of(const double *centroids, const double *weights, size_t k, size_t d, fc_j
 
 	fc_cluster_tree(&c.op, &arena, joins);
 	CHECK(arena.held == 0, "the arena is as it was");
-	unit_arena_free(&arena);
-	unit_arena_free(&c.arena);
 }
 
 /* scipy.cluster.hierarchy.linkage(x, 'ward') of 0, 1, 4, 9, 11 on a line */
@@ -104,16 +97,13 @@ test_joined(void)
 	const double weights[3] = {1, 3, 2};
 	const int32_t number[3] = {1, 1, 0};
 	codebook	c = make_codebook(x, weights, 3, 2);
-	fc_arena	arena = unit_arena();
 	double		row[2];
 	double		centroids[4];
 	double		sums[2];
 
-	fc_join_clusters(&c.op, number, 2, fc_take_scratch(&arena, fc_operator_scratch(&c.op)), row, centroids, sums);
+	fc_join_clusters(&c.op, number, 2, fc_take_scratch(unit_work(), fc_operator_scratch(&c.op)), row, centroids, sums);
 	CHECK(fabs(centroids[0] - 1) + fabs(centroids[1] - 5) + fabs(centroids[2] - 3) + fabs(centroids[3]) < 1e-6, "weighted means");
 	CHECK(sums[0] == 2 && sums[1] == 4, "sums of weights");
-	unit_arena_free(&arena);
-	unit_arena_free(&c.arena);
 }
 
 /* The recall by all distances; ties do not occur among random rows. */
@@ -189,13 +179,10 @@ test_recall(void)
 		fc_search_recall(&c.op, &rows.op, &search, &arena, &result);
 		CHECK(arena.held == 0, "the arena is as it was");
 		CHECK(fabs(result.recall - plain_recall(x, x, K, 7, probes)) < 1e-9, "%zu probes: %g", probes, result.recall);
-		unit_arena_free(&arena);
 	}
 	for (size_t j = 0; j < K; j++)
 		total += count[j];
 	CHECK(total == ROWS, "each row is in a bucket");
-	unit_arena_free(&c.arena);
-	unit_arena_free(&rows.arena);
 }
 
 int

@@ -1,9 +1,4 @@
 /* test_trimmed.c - k-means without the rows farthest out: planted centres, the sum it lowers, few rows, stops */
-#include "unit.h"
-
-#include <math.h>
-
-#include "base/rng.h"
 #include "kmeans/ordered.h"
 #include "kmeans_problem.h"
 
@@ -25,11 +20,9 @@ solve_trimmed(problem *p, double trim, const double *initial, const fc_kmeans_op
 {
 	fc_arena	arena = unit_arena();
 
-	free(p->result.labels);
 	p->result.labels = NULL;
 	fc_kmeans_trimmed(&p->rows, p->k, trim, initial, options, &arena, &p->result);
 	CHECK(arena.held == 0, "the arena is given back, used %zu", arena.held);
-	unit_arena_free(&arena);
 }
 
 /* Each centre is found to a few standard errors; without trimming it is not. */
@@ -62,7 +55,6 @@ test_planted(size_t d)
 	memcpy(p.centre, p.result.centroids, 5 * d * sizeof(double));
 	solve_trimmed(&p, 0.02, p.centre, &options);
 	CHECK(p.result.sse <= sse * (1.0 + 1e-6), "it rose from %g to %g", sse, p.result.sse);
-	free_problem(&p);
 }
 
 /* R has the share it should, by weight. */
@@ -82,7 +74,6 @@ test_share(void)
 	for (size_t j = 0; j < 5; j++)
 		inside += p.result.weights[j];
 	CHECK(inside >= 0.9 * total && inside < 0.9 * total + 3.0, "%g of %g", inside, total);
-	free_problem(&p);
 }
 
 static void
@@ -96,7 +87,6 @@ test_few_rows(void)
 		plant_outliers(&p, 0);
 		solve_trimmed(&p, 0.5, NULL, &options);
 		CHECK(p.result.sse >= 0.0, "%zu rows", n);
-		free_problem(&p);
 	}
 }
 

@@ -1,16 +1,18 @@
 /*
- * unit.h - the few helpers every unit test shares: checks, a heap arena, a counting interrupt check.
+ * unit.h - the few helpers every unit test shares: checks, memory that lasts until unit_finish, a heap arena, a counting interrupt check.
  *
  * A passing test prints one line, "ok N checks"; a failing one a line per failure.
  */
 #ifndef UNIT_H
 #define UNIT_H
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fc.h"
+#include "base/rng.h"
 
 static int	unit_checks;
 static int	unit_failures;
@@ -30,9 +32,45 @@ static int	unit_failures;
 		} \
 	} while (0)
 
+/* All memory of a test, each piece exactly so large, so that sanitizers see an overrun. */
+static void **unit_pieces;
+static size_t unit_held;
+
+static inline void *
+unit_keep(void *memory)
+{
+	if ((unit_held & (unit_held - 1)) == 0)
+		unit_pieces = realloc(unit_pieces, 2 * (unit_held + 1) * sizeof(void *));
+	if (memory == NULL || unit_pieces == NULL)
+		exit(2);
+	return unit_pieces[unit_held++] = memory;
+}
+
+/* Memory that cannot fail: zeroed, or as it comes. */
+static inline void *
+unit_alloc(size_t count, size_t item_size)
+{
+	return unit_keep(calloc(count > 0 ? count : 1, item_size));
+}
+
+static inline void *
+unit_uncleared(size_t bytes)
+{
+	return unit_keep(malloc(bytes > 0 ? bytes : 1));
+}
+
+static inline void
+unit_free(void)
+{
+	while (unit_held > 0)
+		free(unit_pieces[--unit_held]);
+}
+
 static inline int
 unit_finish(void)
 {
+	unit_free();
+	free(unit_pieces);
 	if (unit_failures > 0)
 	{
 		printf("not ok: %d of %d checks failed\n", unit_failures, unit_checks);
@@ -42,23 +80,23 @@ unit_finish(void)
 	return 0;
 }
 
-/* A block of an arena, exactly so large, so that sanitizers see an overrun. */
 static inline void *
 unit_grow(void *host, size_t bytes)
 {
-	void	   *memory = malloc(bytes);
-
 	(void) host;
-	if (memory == NULL)
-		exit(2);
-	return memory;
+	return unit_uncleared(bytes);
 }
 
 static inline void
 unit_shrink(void *host, void *block, size_t bytes)
 {
+	size_t		i = unit_held;
+
 	(void) host;
 	(void) bytes;
+	while (unit_pieces[--i] != block)
+		;
+	unit_pieces[i] = unit_pieces[--unit_held];
 	free(block);
 }
 
@@ -69,31 +107,28 @@ unit_arena(void)
 	return (fc_arena) {.grow = unit_grow,.shrink = unit_shrink};
 }
 
+/* One to be used once. */
+static inline fc_arena *
+unit_work(void)
+{
+	fc_arena   *arena = unit_alloc(1, sizeof(fc_arena));
+
+	*arena = unit_arena();
+	return arena;
+}
+
 static inline void
 unit_arena_free(fc_arena *arena)
 {
 	fc_arena_release(arena, (fc_mark) {0});
 }
 
-/* Zeroed heap memory that cannot fail. */
-static inline void *
-unit_alloc(size_t count, size_t item_size)
-{
-	void	   *memory = calloc(count > 0 ? count : 1, item_size);
-
-	if (memory == NULL)
-		exit(2);
-	return memory;
-}
-
-/* Scratch of exactly `floats`, all NaN: sanitizers see an overrun, and what reads before it writes shows.  free(scratch.floats). */
+/* Scratch of exactly `floats`, all NaN: sanitizers see an overrun, and what reads before it writes shows. */
 static inline fc_scratch
 unit_scratch(size_t floats)
 {
-	fc_scratch	scratch = {malloc(floats > 0 ? floats * sizeof(float) : 1), floats};
+	fc_scratch	scratch = {unit_uncleared(floats * sizeof(float)), floats};
 
-	if (scratch.floats == NULL)
-		exit(2);
 	memset(scratch.floats, 0xff, floats * sizeof(float));
 	return scratch;
 }

@@ -4,7 +4,7 @@
  * Noise of even density is a mode of its own among the values of ln r_K, right of those of the clusters; the tail of a cluster is none.  So a window
  * of 6 K rows in order of r_K comes down from the sparsest rows.  Where it has widened to three times its narrowest width so far, and narrows to a
  * third again, rows beyond the widest window are noise.  The mode that they form is no denser than the sparsest valley, and they are fewer
- * than half of all.
+ * than half of all.  Twice the rows, of which chance changes the width less, need a smaller contrast.
  *
  * Without such a mode, rows are noise where a Gaussian cluster has hardly any: D ln r_K grows by half the square of the distance from its
  * center, a chi-square variable of D degrees of freedom.  So 95 % of its rows have, with the quantiles by Wilson and Hilferty,
@@ -18,6 +18,7 @@
 #include "base/sort.h"
 
 #define WINDOW			6.0		/* of K rows */
+#define WIDEST			2.0		/* windows */
 #define LEAST_BUBBLES	20		/* in a window */
 #define CONTRAST		3.0		/* widths of windows */
 #define NORMAL_QUANTILE	1.645	/* of 0.95 */
@@ -40,7 +41,7 @@ sort_by_radius(const density_walk *w, fc_arena *arena, uint32_t *order)
 
 /* The squared r_K between clusters and a mode of noise; INFINITY: there is none. */
 static double
-antimode(const density_walk *w, const uint32_t *order, size_t n)
+antimode(const density_walk *w, const uint32_t *order, size_t n, double window, double contrast)
 {
 	double		mode = INFINITY;	/* narrowest and widest window, a row */
 	double		widest = 0.0;
@@ -58,7 +59,7 @@ antimode(const density_walk *w, const uint32_t *order, size_t n)
 		double		bottom;
 		double		width;
 
-		for (; low > 0 && (rows < WINDOW * w->K || high - low < LEAST_BUBBLES); low--)
+		for (; low > 0 && (rows < window || high - low < LEAST_BUBBLES); low--)
 			rows += (w->b->n[order[low]] + w->b->n[order[low - 1]]) / 2.0;
 		if (low == 0)
 			break;
@@ -66,14 +67,14 @@ antimode(const density_walk *w, const uint32_t *order, size_t n)
 		width = log(top / bottom) / rows;
 		beyond += w->b->n[order[high]];
 		rows -= (w->b->n[order[high]] + w->b->n[order[high - 1]]) / 2.0;
-		if (widest > 0.0 && CONTRAST * width <= widest)
+		if (widest > 0.0 && contrast * width <= widest)
 			return between;
 		if (widest == 0.0 && width < mode)
 		{
 			mode = width;
 			at_mode = order[(high + low) / 2];
 		}
-		else if (width > widest && width >= CONTRAST * mode && w->radius[SURE][at_mode] > w->first && beyond <= most)
+		else if (width > widest && width >= contrast * mode && w->radius[SURE][at_mode] > w->first && beyond <= most)
 		{
 			widest = width;
 			between = sqrt(top * bottom);
@@ -126,8 +127,10 @@ fc_density_limits(const density_walk *w, fc_arena *arena, double *limit)
 	fc_mark		mark = fc_arena_mark(arena);
 	uint32_t   *order = FC_TAKE(arena, w->b->m, uint32_t);
 	size_t		n = sort_by_radius(w, arena, order);
-	double		noise = w->lattice ? INFINITY : antimode(w, order, n);
+	double		noise = INFINITY;
 
+	for (double scale = 1.0; !w->lattice && isinf(noise) && scale <= WIDEST; scale *= 2.0)
+		noise = antimode(w, order, n, scale * WINDOW * w->K, 1.0 + (CONTRAST - 1.0) / sqrt(scale));
 	gaussian_tails(w, order, n, arena, limit);
 	for (size_t c = 0; c < w->found->k; c++)
 		limit[c] = fmax(w->radius[SURE][w->found->cluster[c].peak], isfinite(noise) ? noise : fmax(w->first, limit[c]));

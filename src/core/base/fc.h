@@ -47,6 +47,13 @@ larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
+/* Of two numbers; fmax, which minds NaN, is a call. */
+static inline double
+fc_greater(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /*
  * Called between blocks of work: once for a row or a line of a matrix, which costs a nanosecond.  A pass over the numbers of one
  * stored value, of a GB at most, calls it not at all or a few times: it takes a tenth of a second.  NULL: no calls.  One for the whole process, set by the

@@ -64,7 +64,7 @@ fc_kmeans_measure_rows(fc_kmeans_work *w)
 		rows->norm[i] = (float) square;
 		rows->total += weight;
 		rows->spread += weight * square;
-		rows->length = fmax(rows->length, sqrt(square));
+		rows->length = fc_greater(rows->length, sqrt(square));
 		if (weight > rows->weight[rows->heaviest])
 			rows->heaviest = i;
 	}
@@ -273,7 +273,7 @@ fc_kmeans_round(fc_kmeans_work *w)
 			square += (double) w->rounded[c] * (double) w->rounded[c];
 		}
 		w->half[j] = (float) (0.5 * square);
-		longest = fmax(longest, sqrt(square));
+		longest = fc_greater(longest, sqrt(square));
 		fc_check();
 	}
 	w->score_rounding = ((double) d + 4.0) * 0x1p-24 * (w->rows.length + 0.5 * longest) * longest;

@@ -368,14 +368,14 @@ fc_kmeans_collected(const double *x, size_t n, size_t d, size_t k, const fc_kmea
 double
 fc_scale_rows(float *x, size_t count)
 {
-	float		most = 0.0f;
+	double		most = 0.0;
 	double		scale;
 	int			exponent;
 
 	for (size_t i = 0; i < count; i++)
-		most = fmaxf(most, fabsf(x[i]));
-	(void) frexpf(most, &exponent);
-	scale = most > 0.0f ? ldexp(1.0, -(exponent > LEAST_FLOAT_EXPONENT ? exponent : LEAST_FLOAT_EXPONENT)) : 1.0;
+		most = fc_greater(most, fabs((double) x[i]));
+	(void) frexp(most, &exponent);
+	scale = most > 0.0 ? ldexp(1.0, -(exponent > LEAST_FLOAT_EXPONENT ? exponent : LEAST_FLOAT_EXPONENT)) : 1.0;
 	for (size_t i = 0; i < count; i++)
 		x[i] *= (float) scale;
 	return scale;

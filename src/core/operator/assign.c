@@ -750,8 +750,8 @@ common_rounding(const fc_operator *op, const block *b, size_t rows)
 
 	for (size_t r = 1; r < rows; r++)
 	{
-		most.square = fmax(most.square, b->scored[r].square);
-		most.variance = fmax(most.variance, b->scored[r].variance);
+		most.square = fc_greater(most.square, b->scored[r].square);
+		most.variance = fc_greater(most.variance, b->scored[r].variance);
 	}
 	return fc_operator_rounding(op, most);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "numerics/principal.h"
+#include "numerics/rows.h"
 #include "operator/bytes.h"
 
 #define OFFSET_RATIO	64.0	/* of the squared length of the mean to the mean squared distance from it */
@@ -55,11 +56,10 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 		norm += mean[i] * mean[i];
 	for (size_t j = 0; j < k; j++)
 	{
-		const double *row = row_of(centroids, j);
+		double		length = fc_length_between(row_of(centroids, j), mean, d);
 
 		fc_check();
-		for (size_t i = 0; i < d; i++)
-			spread += (row[i] - mean[i]) * (row[i] - mean[i]) / (double) k;
+		spread += length * length / (double) k;
 	}
 	return norm > OFFSET_RATIO * spread;
 }
@@ -80,7 +80,7 @@ round_centroids(const fc_centroid_source *centroids, const double *offset, float
 		{
 			double		value = row[i] - (offset ? offset[i] : 0.0);
 
-			most = fmax(most, fabs(value));
+			most = fc_greater(fabs(value), most);
 			values[j * d + i] = (float) value;
 		}
 	}

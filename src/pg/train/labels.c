@@ -209,7 +209,7 @@ write_batch(row_writer *writer)
 	table_multi_insert(writer->relation, writer->rows, writer->count, writer->command, writer->flags, writer->bulk);
 	MemoryContextSwitchTo(old);
 	for (int i = 0; i < writer->count; i++)
-		ExecClearTuple(writer->rows[i]);
+		writer->rows[i]->tts_flags &= (uint16) ~TTS_FLAG_SHOULDFREE;	/* they go with their context */
 	MemoryContextReset(writer->context);
 	writer->count = 0;
 }
@@ -241,7 +241,7 @@ receive_row(TupleTableSlot *slot, DestReceiver *receiver)
 	row_writer *writer = (row_writer *) receiver;
 	MemoryContext old = MemoryContextSwitchTo(writer->context);
 
-	ExecStoreHeapTuple(writer->labels != NULL ? row_to_label(writer, slot) : ExecCopySlotHeapTuple(slot), writer->rows[writer->count++], false);
+	ExecStoreHeapTuple(writer->labels != NULL ? row_to_label(writer, slot) : ExecCopySlotHeapTuple(slot), writer->rows[writer->count++], true);	/* else it is copied again */
 	MemoryContextSwitchTo(old);
 	if (writer->count == writer->most)
 		write_batch(writer);

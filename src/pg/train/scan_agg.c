@@ -32,10 +32,11 @@
 #include "pg/train/scan_state.h"
 #include "sketch/sketch.h"
 
-#define BATCH_ROWS	64			/* of a state at most, unless an operator asks for more */
+#define BATCH_ROWS	128			/* of a state at most, unless an operator asks for more */
 #define BATCH_BYTES	(512 * 1024)
 #define LEAST_ROWS	8			/* of a batch */
-#define FIRST_ROWS	4			/* of a state: of many groups each has few */
+#define FIRST_BYTES	512			/* of rows of a state, as many groups have few each; then four times as much, */
+#define LARGE_BYTES	8192		/* up to this: the memory context rounds it up to a power of two */
 #define HELD_BYTES	(32 * 1024)	/* of rows that wait for the sums of a state to be made */
 
 enum
@@ -137,6 +138,15 @@ add_room(scan_state *state, Size room)
 	state->rows = rows;
 }
 
+/* How many rows that wait, one at least, fit into some bytes? */
+static Size
+rows_in(const scan_state *state, Size bytes)
+{
+	Size		count = (bytes - offsetof(scan_rows, raw)) / ((state->plan->d + 1) * sizeof(double));
+
+	return Min(state->capacity, Max(1, count));
+}
+
 static Size
 state_bytes(const scan_state *state)
 {
@@ -186,7 +196,7 @@ new_state(FunctionCallInfo fcinfo, scan_site *site, scan_plan *plan, const plan_
 		start_steps(fcinfo, site, state, fields->value[PLAN_OPERATORS]);
 		start_sums(fcinfo, state);
 	}
-	add_room(state, state->started ? state->capacity : FIRST_ROWS);
+	add_room(state, state->started ? state->capacity : rows_in(state, FIRST_BYTES));
 	MemoryContextSwitchTo(old);
 	return state;
 }
@@ -379,7 +389,7 @@ make_room(FunctionCallInfo fcinfo, scan_state *state)
 	if (!state->started && waiting * (state->plan->d + 1) * sizeof(double) < HELD_BYTES)
 	{
 		state->held = waiting;
-		add_room(state, Min(state->capacity, 3 * waiting));
+		add_room(state, Min(rows_in(state, LARGE_BYTES), 4 * state->rows->room));
 		return;
 	}
 	fold_scan(fcinfo, state);

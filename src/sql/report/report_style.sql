@@ -94,8 +94,8 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
   .facts { grid-template-columns: repeat(2, 1fr); gap: 14px 18px; } .facts dd { font-size: 20px; }
   .details { grid-template-columns: 1fr; gap: 0; } .details dd { margin-bottom: 8px; }
   .heat tbody th { max-width: 128px; font-size: 12.5px; } td { padding-right: 8px; } }
-@media print { th { white-space: normal; } :root { color-scheme: light; --page: #ffffff; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  .page { max-width: none; padding: 0; } section, tr, figure { break-inside: avoid; } .scroll { overflow: visible; } .story { break-after: avoid; } }
+@media print { :root { color-scheme: light; --page: #ffffff; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .page { max-width: none; padding: 0; } section, tr, figure { break-inside: avoid; } .scroll { overflow: visible; } .story { break-after: avoid; } th { white-space: normal; } }
 '$$;
 
 -- ---- values ----

@@ -16,8 +16,7 @@ SELECT k, verdict FROM choose_k('seven', '{a,b,c}'::name[], 12) WHERE verdict IS
 -- a row per k; cost falls but for what halves differ, gain is its fall, stability is between 0 and 1
 SELECT count(*) = count(DISTINCT k) AS once, min(k), max(k), count(verdict),
        bool_and(gain BETWEEN -0.05 AND 1) AS gains, bool_and(stability BETWEEN 0 AND 1.000001) AS stabilities,
-       count(*) FILTER (WHERE gain IS NULL OR stability IS NULL) AS first
-FROM choose_k('seven', 'x', 20);
+       count(*) FILTER (WHERE gain IS NULL OR stability IS NULL) AS first FROM choose_k('seven', 'x', 20);
 SELECT bool_and(abs(1 - (cost / before) ^ (1.0 / (k - k_before)) - gain) < 1e-9) AS gain_is_the_fall
 FROM (SELECT *, lag(cost) OVER (ORDER BY k) AS before, lag(k) OVER (ORDER BY k) AS k_before FROM choose_k('seven', 'x', 20)) t WHERE k > 1;
 -- the cost is that of rows not fitted to: near the noise at the planted k

@@ -2,45 +2,34 @@
 -- scale: assign, nearest, assign_distance and every aggregate agree on the nearest centroid.
 SET extra_float_digits = 0;
 
-CREATE TABLE centre AS
-    SELECT scale, cluster, ARRAY[x * scale, 0] AS c
-    FROM (VALUES (1e-22::float8), (1e-3), (1), (1e3), (1e14)) AS s (scale),
+CREATE TABLE centre AS SELECT scale, cluster, ARRAY[x * scale, 0] AS c FROM (VALUES (1e-22::float8), (1e-3), (1), (1e3), (1e14)) AS s (scale),
          (VALUES (0, 10000::float8), (1, 10001), (2, 10002), (3, 0)) AS v (cluster, x);
 CREATE TABLE book AS SELECT scale, fastop_agg(c ORDER BY cluster) AS op FROM centre GROUP BY scale;
 
 -- each centroid is its own nearest one, 0.3 beside it too, in single rows and in batches
-SELECT scale, array_agg(assign(op, c) ORDER BY cluster) AS assigned,
-       array_agg((nearest(op, c, 1))[1] ORDER BY cluster) AS nearest,
+SELECT scale, array_agg(assign(op, c) ORDER BY cluster) AS assigned, array_agg((nearest(op, c, 1))[1] ORDER BY cluster) AS nearest,
        array_agg(assign(op, ARRAY[c[1] + 0.3 * scale, c[2]]) ORDER BY cluster) AS beside,
-       bool_and(assign_distance(op, c) <= 1e-6 * 1e4 * scale) AS close
-FROM centre JOIN book USING (scale) GROUP BY scale ORDER BY scale;
+       bool_and(assign_distance(op, c) <= 1e-6 * 1e4 * scale) AS close FROM centre JOIN book USING (scale) GROUP BY scale ORDER BY scale;
 
 -- 600 rows around them: the labels, their counts and the sum of squares of brute force
-CREATE TABLE wide AS
-    SELECT i, ARRAY[v.x + 0.4 * sin(i)] || array_fill(0::float8, ARRAY[299]) AS x
+CREATE TABLE wide AS SELECT i, ARRAY[v.x + 0.4 * sin(i)] || array_fill(0::float8, ARRAY[299]) AS x
     FROM generate_series(1, 600) AS i JOIN (VALUES (0, 10000::float8), (1, 10001), (2, 10002), (3, 0)) AS v (cluster, x) ON cluster = i % 4;
-CREATE TABLE wide_book AS
-    SELECT fastop_agg(ARRAY[x] || array_fill(0::float8, ARRAY[299]) ORDER BY cluster) AS op
+CREATE TABLE wide_book AS SELECT fastop_agg(ARRAY[x] || array_fill(0::float8, ARRAY[299]) ORDER BY cluster) AS op
     FROM (VALUES (0, 10000::float8), (1, 10001), (2, 10002), (3, 0)) AS v (cluster, x);
-WITH labelled AS (
-    SELECT i, assign(op, x) AS label, (nearest(op, x, 2))[1] AS first, assign_distance(op, x) AS distance,
+WITH labelled AS (SELECT i, assign(op, x) AS label, (nearest(op, x, 2))[1] AS first, assign_distance(op, x) AS distance,
            abs(0.4 * sin(i)) AS expected FROM wide, wide_book)
 SELECT count(*) FILTER (WHERE label <> i % 4) AS wrong, count(*) FILTER (WHERE label <> first) AS nearest_differs,
-       max(abs(distance - expected)) < 1e-9 AS exact_distances
-FROM labelled;
+       max(abs(distance - expected)) < 1e-9 AS exact_distances FROM labelled;
 SELECT (s.step).counts, abs((s.step).sse / (SELECT sum((0.4 * sin(i)) ^ 2) FROM wide) - 1) < 1e-9 AS sse,
        abs(s.sse / (s.step).sse - 1) < 1e-12 AS same_sse
 FROM (SELECT lloyd_step_agg((SELECT op FROM wide_book), x) AS step, sse_agg((SELECT op FROM wide_book), x) AS sse FROM wide) AS s;
 
 -- k-means finds clusters of any scale, and three close ones beside one far away
-SELECT scale, bool_and(abs(centroid[1] / scale - x) < 0.01) AS found, array_agg(weight ORDER BY x) AS weights
-FROM (SELECT scale, (centroids(op)).*
+SELECT scale, bool_and(abs(centroid[1] / scale - x) < 0.01) AS found, array_agg(weight ORDER BY x) AS weights FROM (SELECT scale, (centroids(op)).*
       FROM (SELECT scale, kmeans_agg(ARRAY[(x + 0.01 * sin(i)) * scale, 0], 4, '{"seed": 1}') AS op
             FROM (VALUES (1e-22::float8), (1e-3), (1), (1e3), (1e14)) AS s (scale), generate_series(1, 200) AS i
-            JOIN (VALUES (0, 10000::float8), (1, 10001), (2, 10002), (3, 0)) AS v (cluster, x) ON cluster = i % 4
-            GROUP BY scale) AS k) AS found
-CROSS JOIN LATERAL (SELECT x FROM (VALUES (10000::float8), (10001), (10002), (0)) AS v (x)
-                    ORDER BY abs(centroid[1] / scale - x) LIMIT 1) AS planted
+            JOIN (VALUES (0, 10000::float8), (1, 10001), (2, 10002), (3, 0)) AS v (cluster, x) ON cluster = i % 4 GROUP BY scale) AS k) AS found
+CROSS JOIN LATERAL (SELECT x FROM (VALUES (10000::float8), (10001), (10002), (0)) AS v (x) ORDER BY abs(centroid[1] / scale - x) LIMIT 1) AS planted
 GROUP BY scale ORDER BY scale;
 SELECT fastclust_internal.clusters(kmeans_agg(ARRAY[i * 1e18, 1e18], 3)) FROM generate_series(1, 8) AS i;
 SELECT kmeans_agg(ARRAY[i * 1e37], 2) FROM generate_series(1, 20) AS i;

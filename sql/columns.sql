@@ -40,8 +40,7 @@ SELECT predict('columns', 1, NULL);
 -- a row by the names of its columns: their order does not matter, others are ignored, a NULL is treated as in training
 SELECT count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, c, d, e, f)) AS same,
        count(*) FILTER (WHERE predict('columns', n) = predict('columns', a, b, c, d, e, COALESCE(f, (SELECT avg(f) FROM numbers)))) AS imputed,
-       count(predict('skipped', n)) AS not_skipped
-  FROM numbers n;
+       count(predict('skipped', n)) AS not_skipped FROM numbers n;
 SELECT count(*) FILTER (WHERE predict('columns', r) = predict('columns', n)) AS same, count(*) FILTER (WHERE predict_distance('columns', r) = predict_distance('columns', n)) AS same_distance,
        count(*) FILTER (WHERE anomaly('columns', r) = anomaly('columns', n)) AS same_anomaly
   FROM numbers n, LATERAL (SELECT n.f, n.e, n.d, 'other' AS other, n.c, n.b, n.a) r;

@@ -2,8 +2,7 @@
 
 -- five clusters in the plane, deviation 0.5 in each direction, deterministic rows
 CREATE TABLE truth AS SELECT i AS cluster, ARRAY[(ARRAY[0, 6, 0, 6, 3])[i + 1], (ARRAY[0, 0, 6, 6, 12])[i + 1]]::float8[] AS c FROM generate_series(0, 4) i;
-CREATE TABLE points AS
-SELECT i AS id, ARRAY[c[1] + 0.5 * sqrt(-2 * ln(u)) * cos(v), c[2] + 0.5 * sqrt(-2 * ln(u)) * sin(v)] AS x
+CREATE TABLE points AS SELECT i AS id, ARRAY[c[1] + 0.5 * sqrt(-2 * ln(u)) * cos(v), c[2] + 0.5 * sqrt(-2 * ln(u)) * sin(v)] AS x
 FROM (SELECT i, ((i * 0.6180339887498949) % 1.0) * 0.9999 + 0.00005 AS u, 2 * pi() * ((i * 0.7548776662466927) % 1.0) AS v FROM generate_series(1, 20000) i) t,
      LATERAL (SELECT c FROM truth WHERE cluster = i % 5) q;
 CREATE FUNCTION worst_miss(found float8[]) RETURNS float8 LANGUAGE sql AS $$

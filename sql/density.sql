@@ -2,8 +2,7 @@
 CREATE SCHEMA of_density; SET search_path = of_density, public, fastclust, fastclust_internal;
 
 -- two rings about one another and a disk in them, with a tenth of the rows evenly over the square
-CREATE TABLE rings AS
-SELECT i AS id, CASE WHEN i % 10 = 0 THEN -1 ELSE i % 3 END AS truth, (ARRAY['red', 'green'])[1 + i / 2 % 2] AS colour,
+CREATE TABLE rings AS SELECT i AS id, CASE WHEN i % 10 = 0 THEN -1 ELSE i % 3 END AS truth, (ARRAY['red', 'green'])[1 + i / 2 % 2] AS colour,
        CASE WHEN i % 10 = 0 THEN 8 * u - 4 ELSE (i % 3) * 1.5 * cos(2 * pi() * u) + 0.12 * z END AS x,
        CASE WHEN i % 10 = 0 THEN 8 * w - 4 ELSE (i % 3) * 1.5 * sin(2 * pi() * u) + 0.12 * y END AS y
   FROM (SELECT i, r.u[1] AS u, r.u[2] AS w, sqrt(-2 * ln(1 - r.u[3])) * cos(2 * pi() * r.u[4]) AS z, sqrt(-2 * ln(1 - r.u[3])) * sin(2 * pi() * r.u[4]) AS y

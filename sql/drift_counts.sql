@@ -25,8 +25,7 @@ $$;
 
 -- of the same sample and seed, in any order of its rows, the same spec; both types as text and back
 SELECT d::text = drift_spec_of_sample((SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 4000, NULL, NULL, 1, NULL, NULL)::scan_plan, i::bigint, x ORDER BY i DESC))).sample FROM rows_of), 1)::text AS same,
-       d::text <> drift_spec_of_sample((SELECT s FROM sample_of), 2)::text AS by_seed, d::text::drift_spec::text = d::text AS back
-  FROM specs;
+       d::text <> drift_spec_of_sample((SELECT s FROM sample_of), 2)::text AS by_seed, d::text::drift_spec::text = d::text AS back FROM specs;
 SELECT counted_rows(c) AS rows, length(c::text) / 2 AS bytes, c::text::drift_counts::text = c::text AS back
   FROM (SELECT drift_counts_agg(x, (SELECT d FROM specs)) FROM rows_of) q(c);
 SELECT describe(w) - '{center,bytes}'::text[] AS waves, null_moments[1] BETWEEN 0 AND 1 AS square, null_moments[2] < null_moments[1] AS cube FROM kept;
@@ -51,8 +50,7 @@ RESET max_parallel_workers_per_gather;
 
 -- NULL rows are not counted; of none there are no counts
 SELECT drift_counts_agg(CASE WHEN i > 10 THEN x END, (SELECT d FROM specs))::text = drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE i > 10)::text AS skipped,
-       drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE i < 0) IS NULL AS none
-  FROM rows_of;
+       drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE i < 0) IS NULL AS none FROM rows_of;
 
 -- what was added can be taken away
 CREATE TABLE parts AS SELECT g = 0 AS first, drift_counts_agg(x, (SELECT d FROM specs)) AS c, sketch_agg(x, (SELECT w FROM specs)) AS s FROM rows_of GROUP BY 1;
@@ -63,11 +61,9 @@ SELECT changed_drift_counts(a.c, b.c, a.c)::text = b.c::text AS rest, changed_dr
 -- parts of one table; a column moved; a value never seen; two columns that depend on each other
 SELECT verdict, effect, p_value > 0.01 AS likely FROM kept, parts a, parts b, LATERAL drift_test(d, a.c, b.c, a.s, b.s, null_moments, 0.01, 0.1)
  WHERE NOT a.first AND b.first;
-CREATE TABLE changed AS
-    SELECT what, drift_counts_agg(y, (SELECT d FROM specs)) AS c, sketch_agg(y, (SELECT w FROM specs)) AS s
+CREATE TABLE changed AS SELECT what, drift_counts_agg(y, (SELECT d FROM specs)) AS c, sketch_agg(y, (SELECT w FROM specs)) AS s
       FROM rows_of, LATERAL (VALUES ('moved', ARRAY[x[1] + 2, x[2], x[3], x[4], x[5]]), ('new value', ARRAY[x[1], x[2], CASE WHEN i % 40 = 0 THEN 7 ELSE x[3] END, x[4], x[5]]),
-                                    ('together', ARRAY[x[2], x[2], x[3], x[4], x[5]])) v(what, y)
-     GROUP BY what;
+                                    ('together', ARRAY[x[2], x[2], x[3], x[4], x[5]])) v(what, y) GROUP BY what;
 SELECT what, verdict, p_value < 1e-6 AS sure, effect > 0.1 AS large FROM kept, whole a, changed b, LATERAL drift_test(d, a.c, b.c, a.s, b.s, null_moments, 0.01, 0.1) ORDER BY what;
 SELECT what, dimension, other, round(shift::numeric, 1) AS shift, round(spread::numeric, 1) AS spread, p_value < 1e-6 AS sure
   FROM kept, whole a, changed b, LATERAL moved_columns(d, a.c, b.c, a.s, b.s, 0.01, 5) ORDER BY what, dimension;

@@ -12,16 +12,14 @@ INSERT INTO customers VALUES
     (2, 30, 'DE', 'paid', false, '2000-01-05', '2000-01-01 00:02:00+00', '3 hours', 99, 'well', '{3,10}', '{"n": 2, "deep": {"word": "b"}, "yes": false, "mixed": "x"}'),
     (3, 40, 'FR', 'paid', true, '2000-01-07', '2000-01-01 00:03:00+00', '1 hour', 999, 'well', '{1,30}', '{"n": null, "deep": 5, "yes": true, "mixed": [1]}'),
     (4, NULL, NULL, 'free', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-CREATE TABLE encoders AS
-SELECT encoder_agg(c, '{age,country,plan,active,since,seen,visit,spent,mood,scores,props}',
+CREATE TABLE encoders AS SELECT encoder_agg(c, '{age,country,plan,active,since,seen,visit,spent,mood,scores,props}',
                    '{"transform": {"spent": "log", "visit": "none"}, "weight": {"age": 2}, "paths": {"props": ["n", "deep.word", "yes", "mixed"]}}') AS e
 FROM customers c;
 
 -- each dimension, what it is of the first row, and of a row of NULLs; a column of two categories has variance 1, of more frequent ones more
 SELECT f.*, raw[dimension] AS raw, round(x[dimension]::numeric, 4) AS in_units, round(null_x[dimension]::numeric, 4) AS of_nulls
 FROM encoders, encoder_features(e) f, LATERAL (SELECT encode_row(e, c, false) AS raw, encode_row(e, c) AS x FROM customers c WHERE id = 1) one,
-     LATERAL (SELECT encode_row(e, c) AS null_x FROM customers c WHERE id = 4) four
-ORDER BY dimension;
+     LATERAL (SELECT encode_row(e, c) AS null_x FROM customers c WHERE id = 4) four ORDER BY dimension;
 SELECT unnest(feature_names(e)) AS feature_names FROM encoders;
 SELECT feature, round(sum(v)::numeric, 6) AS variance
 FROM (SELECT f.dimension, f.feature, var_pop(x[dimension]) AS v FROM customers c, encoders, encode_record(e, true, c) x, encoder_features(e) f GROUP BY 1, 2) v
@@ -89,8 +87,7 @@ SELECT t AS transform, encoder_center(e) AS center, encoder_scale(e) AS scale
 FROM unnest('{standard,robust,log,none}'::text[]) t, LATERAL (SELECT encoder_agg(c, '{age,spent}', jsonb_build_object('transform', t)) AS e FROM customers c) made;
 SELECT id % 2 AS of_group, feature_names(encoder_agg(c, CASE WHEN id % 2 = 0 THEN '{age}'::text[] ELSE '{country,id}' END)) FROM customers c GROUP BY 1 ORDER BY 1;
 SELECT encoder_scale(encoder_agg(c, '{scores}')) IS NULL AS single_vector, encoder_scale(encoder_agg(c, '{scores}', '{"standardize": true}')) AS standardized,
-       encoder_scale(encoder_agg(c, '{age,scores}', '{"standardize": false, "weight": {"scores": 2}}')) AS weighted_only
-FROM customers c;
+       encoder_scale(encoder_agg(c, '{age,scores}', '{"standardize": false, "weight": {"scores": 2}}')) AS weighted_only FROM customers c;
 SELECT describe(e) ->> 'skipped' AS skipped, (describe(e) -> 'features' -> 0 ->> 'center')::float8 AS center, encode_row(e, c) IS NULL AS row_is_skipped, fastclust_internal.encode_listed(e, true, age, plan) IS NULL AS columns_are
 FROM (SELECT encoder_agg(c, '{age,plan}', '{"nulls": {"age": "skip"}}') AS e FROM customers c) made, customers c WHERE id = 4;
 SELECT fastclust_internal.encode_listed(encoder_agg(c, '{age}', '{"nulls": "error"}'), true, NULL::int)::real[] FROM customers c WHERE id < 4;

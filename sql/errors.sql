@@ -2,8 +2,7 @@
 
 \set SHOW_CONTEXT never
 CREATE TABLE two AS SELECT ARRAY[i, i + 0.5]::float8[] AS x FROM generate_series(1, 8) i;
-CREATE TABLE made AS SELECT sketch_spec(2, 20, 1.0) AS s, sketch_agg(x, sketch_spec(2, 20, 1.0)) AS k,
-       fastop_agg(x ORDER BY x) AS op FROM two;
+CREATE TABLE made AS SELECT sketch_spec(2, 20, 1.0) AS s, sketch_agg(x, sketch_spec(2, 20, 1.0)) AS k, fastop_agg(x ORDER BY x) AS op FROM two;
 
 
 -- vectors

@@ -187,13 +187,11 @@ SELECT count(*), sum(n) FILTER (WHERE cluster IS NOT NULL) = max(n) AS rows, abs
 SELECT score('kinds', 'blobs');
 
 -- ---- probabilities: Gaussians of the spreads and shares ----
-SELECT count(*), max(abs(p.probability - q.probability)) < 1e-9 AS formula
-  FROM predict_probabilities('blobs', ARRAY[1, 2, 3]) p
+SELECT count(*), max(abs(p.probability - q.probability)) < 1e-9 AS formula FROM predict_probabilities('blobs', ARRAY[1, 2, 3]) p
   JOIN (SELECT c.cluster, c.weight * d.p / sum(c.weight * d.p) OVER () AS probability
           FROM fastclust_internal.stored_versions v, centroids(v.operator) c,
                LATERAL (SELECT v.spreads[c.cluster + 1] ^ -3 * exp(-sum((u.x - (u.y - u.m) / u.s) ^ 2) / 2 / v.spreads[c.cluster + 1] ^ 2) AS p
-                          FROM unnest(c.centroid, '{1,2,3}'::float8[], v.center, v.scale) u(x, y, m, s)) d
-         WHERE v.model = 'blobs') q USING (cluster);
+                          FROM unnest(c.centroid, '{1,2,3}'::float8[], v.center, v.scale) u(x, y, m, s)) d WHERE v.model = 'blobs') q USING (cluster);
 SELECT count(*), bool_and(abs(total - 1) < 1e-12) AS sum_1, bool_and(first) AS ordered
   FROM (SELECT id, sum(p.probability) AS total, bool_and(p.probability >= 0 AND p.probability <= p.most) AS first
           FROM blobs, LATERAL (SELECT *, first_value(probability) OVER () AS most FROM predict_probabilities('blobs', blobs)) p WHERE id <= 500 GROUP BY id) q;

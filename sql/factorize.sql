@@ -2,38 +2,32 @@
 SET extra_float_digits = 0;
 
 -- the Hadamard matrix of order 32, as centroids without offset
-CREATE TEMP TABLE hadamard AS
-SELECT fastop_agg(c ORDER BY i) AS op
+CREATE TEMP TABLE hadamard AS SELECT fastop_agg(c ORDER BY i) AS op
 FROM (SELECT i, array_agg((1 - 2 * (length(replace((i & j)::bit(5)::text, '0', '')) % 2))::real ORDER BY j) AS c
       FROM generate_series(0, 31) i, generate_series(0, 31) j GROUP BY i) rows;
 
 -- five factors of two non-zeros a row and column, exact to single precision
-CREATE TEMP TABLE fast AS
-SELECT factorize(op, 'hierarchical', '{"sparsity": 2, "centered": false}') AS op FROM hadamard;
+CREATE TEMP TABLE fast AS SELECT factorize(op, 'hierarchical', '{"sparsity": 2, "centered": false}') AS op FROM hadamard;
 SELECT (fastclust.describe(op) ->> 'nonzeros')::bigint, (describe(op)->>'relative_error')::float8 < 1e-6 AS exact, describe(op)->>'method' AS method FROM fast;
 SELECT factor, count(*), count(DISTINCT row_index) AS rows, count(DISTINCT column_index) AS columns
 FROM fast, factors(op) GROUP BY factor ORDER BY factor;
-SELECT max(abs(a.v - b.v)) < 1e-4 AS same_rows
-FROM (SELECT cluster, o, v FROM hadamard, centroids(op), unnest(centroid) WITH ORDINALITY u(v, o)) a
+SELECT max(abs(a.v - b.v)) < 1e-4 AS same_rows FROM (SELECT cluster, o, v FROM hadamard, centroids(op), unnest(centroid) WITH ORDINALITY u(v, o)) a
 JOIN (SELECT cluster, o, v FROM fast, centroids(op), unnest(centroid) WITH ORDINALITY u(v, o)) b USING (cluster, o);
 -- same input, same bits; text and back
 SELECT factorize(h.op, 'hierarchical', '{"sparsity": 2, "centered": false}') = f.op AS same, f.op::text::fastop = f.op AS text_form
 FROM hadamard h, fast f;
 
 -- clusters on a plane in 24 dimensions, far from the origin: weights and offset survive every method
-CREATE TEMP TABLE book AS
-SELECT fastop_agg(c, w ORDER BY j) AS op
+CREATE TEMP TABLE book AS SELECT fastop_agg(c, w ORDER BY j) AS op
 FROM (SELECT j, 1 + j % 4 AS w, array_agg(100 + 9 * cos(j * 1.7) * sin(i * 0.9) + 9 * sin(j * 2.3) * cos(i * 1.1) ORDER BY i) AS c
       FROM generate_series(0, 39) j, generate_series(1, 24) i GROUP BY j) rows;
-CREATE TEMP TABLE about AS
-SELECT fastop_agg(ARRAY(SELECT v + 0.2 * sin(i * u.j * 1.3 + i) FROM unnest(centroid) WITH ORDINALITY u(v, j))) AS sample
+CREATE TEMP TABLE about AS SELECT fastop_agg(ARRAY(SELECT v + 0.2 * sin(i * u.j * 1.3 + i) FROM unnest(centroid) WITH ORDINALITY u(v, j))) AS sample
 FROM book, centroids(op), generate_series(1, 50) i;
 CREATE TEMP TABLE methods AS
 SELECT method, factorize(op, method, sample => CASE WHEN method = 'auto' THEN sample END) AS op FROM book, about, unnest('{palm4msa,hierarchical,butterfly,svd,prune,auto}'::text[]) method;
 SELECT method, fastclust_internal.clusters(op), fastclust_internal.dim(op), (fastclust.describe(op) ->> 'nonzeros')::bigint < 40 * 24 AS smaller,
        (describe(op)->>'relative_error')::float8 BETWEEN 0 AND 1 AS error_known,
-       (SELECT abs(sum(weight) - 100) < 1e-9 FROM centroids(op)) AS weights_kept
-FROM methods ORDER BY method;
+       (SELECT abs(sum(weight) - 100) < 1e-9 FROM centroids(op)) AS weights_kept FROM methods ORDER BY method;
 SELECT method, count(DISTINCT factor) AS factors FROM methods, factors(op) WHERE method IN ('palm4msa', 'hierarchical') GROUP BY method ORDER BY method;
 -- a plane is two singular vectors: the search finds them at the smallest budgets
 SELECT describe(op)->>'method' AS method, (describe(op)->>'label_agreement')::float8 >= 0.98 AS agrees,
@@ -59,8 +53,7 @@ SELECT (fastclust.describe(factorize(op, 'prune')) ->> 'nonzeros')::bigint FROM 
 SELECT (fastclust.describe(factorize(op, 'prune', '{"rerank": "exact"}')) ->> 'nonzeros')::bigint FROM book;
 SET client_min_messages = warning;
 -- auto judges by rows that it is given: 98 % of the labels stay of rows that it did not see, or a notice tells
-CREATE TEMP TABLE close AS
-SELECT i AS id, i % 20 AS cluster, array_agg((sin(i % 20 * 1.3 + j) + cos(i % 20 * 2.1 - 0.4 * j) + 0.05 * sin(i % 20 * j)
+CREATE TEMP TABLE close AS SELECT i AS id, i % 20 AS cluster, array_agg((sin(i % 20 * 1.3 + j) + cos(i % 20 * 2.1 - 0.4 * j) + 0.05 * sin(i % 20 * j)
            + sqrt(-2 * ln(((i * 0.6180339887 + j * 0.7548776662) % 1.0) * 0.9999 + 0.00005)) * cos(2 * pi() * ((i * 0.8191725134 + j * j * 0.5698402909) % 1.0)))::real ORDER BY j) AS x
 FROM generate_series(1, 6000) i, generate_series(1, 40) j GROUP BY i;
 CREATE TEMP TABLE close_centres AS SELECT fastop_agg(c ORDER BY cluster) AS op

@@ -6,8 +6,7 @@ CREATE TABLE customers AS
 ANALYZE customers;
 SELECT train(method, 'customers', ARRAY['spend', 'visits', 'country'], 3, method, '{"quiet": true}') FROM unnest('{kmeans,compressive,qkmeans}'::text[]) method;
 SELECT model, avg(anomaly(model, c, 0.001)::integer) <= 0.002 AS thousandth, avg(anomaly(model, c, 0.05)::integer) BETWEEN 0.045 AND 0.055 AS twentieth,
-       avg(anomaly(model, c, 0.3)::integer) BETWEEN 0.29 AND 0.31 AS third
-  FROM customers c, models GROUP BY model ORDER BY model;
+       avg(anomaly(model, c, 0.3)::integer) BETWEEN 0.29 AND 0.31 AS third FROM customers c, models GROUP BY model ORDER BY model;
 SELECT v.model, abs(avg(predict_distance(v.model, c) ^ 2) / v.objective - 1) < 1e-6 AS of_all_rows FROM customers c, model_versions v GROUP BY v.model, v.objective ORDER BY v.model;
 -- also by a sample of them
 SELECT train('sampled', 'customers', ARRAY['spend', 'visits', 'country'], 3, 'compressive', '{"sample_rows": 5000, "quiet": true}');

@@ -23,8 +23,7 @@ UPDATE items SET bucket = predict('cells', x);
 VACUUM ANALYZE items;
 SELECT abs(recall - (SELECT avg((t.bucket = ANY (nearest(model_operator('cells'), q.x, 2)))::integer)
                        FROM items q CROSS JOIN LATERAL (SELECT i.bucket FROM items i WHERE i.id <> q.id ORDER BY l2_distance(i.x, q.x) LIMIT 10) t
-                      WHERE q.id % 100 = 0)) < 0.05 AS agrees
-  FROM model_versions WHERE model = 'cells';
+                      WHERE q.id % 100 = 0)) < 0.05 AS agrees FROM model_versions WHERE model = 'cells';
 
 -- health: nothing has changed
 CREATE TABLE builds AS SELECT sketch_agg(x, (SELECT model_spec('cells'))) AS s FROM items;

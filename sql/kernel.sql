@@ -2,13 +2,10 @@
 \set SHOW_CONTEXT never
 
 -- a disc of radius 0.2 and a ring of radius 1, from low-discrepancy sequences: no linear split tells them apart
-CREATE TABLE rings AS
-SELECT i AS id, i % 2 AS label,
-       ARRAY[r * cos(a), r * sin(a)]::float8[] AS x
+CREATE TABLE rings AS SELECT i AS id, i % 2 AS label, ARRAY[r * cos(a), r * sin(a)]::float8[] AS x
 FROM (SELECT i, 2 * pi() * (i * 0.6180339887 - floor(i * 0.6180339887)) AS a,
              CASE WHEN i % 2 = 0 THEN 0.2 * sqrt((i * 0.7548776662) - floor(i * 0.7548776662))
-                  ELSE 0.9 + 0.2 * (i * 0.5698402910 - floor(i * 0.5698402910)) END AS r
-      FROM generate_series(1, 1000) i) t;
+                  ELSE 0.9 + 0.2 * (i * 0.5698402910 - floor(i * 0.5698402910)) END AS r FROM generate_series(1, 1000) i) t;
 
 -- values
 SELECT rbf_kernel(0.5), polynomial_kernel(), polynomial_kernel(3, 1, 0.1), linear_kernel(), cosine_kernel();
@@ -18,12 +15,10 @@ SELECT k FROM (VALUES (rbf_kernel(2)), (rbf_kernel(1)), (linear_kernel()), (poly
 SELECT count(DISTINCT k::text), count(*) FROM (SELECT k FROM unnest(ARRAY[rbf_kernel(1), rbf_kernel(1), linear_kernel()]) k GROUP BY k) t;
 
 -- one pass: error as the exact decomposition's, two clusters where k-means on the rows finds none
-CREATE TABLE made AS
-SELECT kernel_projection_agg(id, x, polynomial_kernel(2), 2) AS p,
+CREATE TABLE made AS SELECT kernel_projection_agg(id, x, polynomial_kernel(2), 2) AS p,
        kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "exact"}') AS exact,
        kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "nystroem", "columns": 20}') AS nystroem,
-       kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "pivoted_cholesky", "columns": 20}') AS cholesky
-FROM rings;
+       kernel_projection_agg(id, x, polynomial_kernel(2), 2, '{"method": "pivoted_cholesky", "columns": 20}') AS cholesky FROM rings;
 SELECT describe(p) - '{workspace_bytes,relative_error,eigenvalues}'::text[] AS p, describe(exact) - '{workspace_bytes,relative_error,eigenvalues}'::text[] AS exact FROM made;
 SELECT abs((describe(p) ->> 'relative_error')::float8 - (describe(exact) ->> 'relative_error')::float8) < 0.001 AS as_exact,
        (describe(exact) ->> 'relative_error')::float8 BETWEEN 0.38 AND 0.42 AS as_published,
@@ -35,12 +30,10 @@ FROM made, jsonb_array_elements_text(describe(p) -> 'eigenvalues') WITH ORDINALI
 -- inner products of coordinates: within the error of the kernel values
 SELECT sqrt(sum(((a.y[1] * b.y[1] + a.y[2] * b.y[2]) - k) ^ 2) / sum(k ^ 2)) BETWEEN 0.3 AND 0.45 AS kernel
 FROM made, embedding_of(p) a JOIN rings ra ON ra.id = a.id, embedding_of(p) b JOIN rings rb ON rb.id = b.id,
-     LATERAL (SELECT (ra.x[1] * rb.x[1] + ra.x[2] * rb.x[2]) ^ 2) v (k)
-WHERE a.id % 10 < 2 AND b.id % 10 < 2;
+     LATERAL (SELECT (ra.x[1] * rb.x[1] + ra.x[2] * rb.x[2]) ^ 2) v (k) WHERE a.id % 10 < 2 AND b.id % 10 < 2;
 SELECT abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS kernel
 FROM kernel_kmeans('rings', 'id', 'x', polynomial_kernel(2), 2) JOIN rings USING (id);
-SELECT method, abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS found
-FROM unnest(ARRAY['exact', 'pivoted_cholesky']) method,
+SELECT method, abs(adjusted_rand_agg(cluster, label) - 1) < 0.02 AS found FROM unnest(ARRAY['exact', 'pivoted_cholesky']) method,
      kernel_kmeans('rings', 'id', 'x', polynomial_kernel(2), 2, CASE method WHEN 'exact' THEN '{"method": "exact"}' ELSE '{"method": "pivoted_cholesky", "columns": 40}' END::jsonb) JOIN rings USING (id) GROUP BY 1 ORDER BY 1;
 SELECT adjusted_rand_agg(assign((SELECT kmeans_agg(x, 2) FROM rings), x), label) < 0.3 AS plain FROM rings;
 -- the same by parts
@@ -57,8 +50,7 @@ SELECT kernel_projection_agg(id, x, rbf_kernel(2), 3, '{"oversampling": 8, "seed
 SELECT p::text::kernel_projection = p AS text, length(kernel_projection_send(p)) AS bytes FROM made;
 
 -- features of new rows: exact at full rank for this kernel, whose matrix has rank 3
-CREATE TABLE map AS
-SELECT nystroem(landmarks_agg(x, polynomial_kernel(2), 20), polynomial_kernel(2)) AS m,
+CREATE TABLE map AS SELECT nystroem(landmarks_agg(x, polynomial_kernel(2), 20), polynomial_kernel(2)) AS m,
        nystroem(landmarks_agg(x, rbf_kernel(2), 60), rbf_kernel(2), 10) AS rbf FROM rings;
 SELECT describe(m) - 'bytes' AS m, describe(rbf) - 'bytes' AS rbf FROM map;
 SELECT m::text::kernel_map = m AS text, NOT m = rbf AS unequal FROM map;
@@ -67,8 +59,7 @@ SELECT bool_and(abs((SELECT sum(p * q) FROM unnest(kernel_features(m, ARRAY[a, b
 FROM map, generate_series(-3, 3) a, generate_series(-3, 3) b;
 SELECT kernel_features(rbf, ARRAY[0.5, 1]::real[]) = kernel_features(rbf, ARRAY[0.5, 1]) AS real, array_length(kernel_features(rbf, ARRAY[1, 1]), 1) FROM map;
 -- landmarks behind sparse factors: inner products with the features of a landmark are kernel values, as for dense ones
-CREATE TABLE factored AS
-SELECT name, op, nystroem(op, rbf_kernel(2)) AS gauss, nystroem(op, polynomial_kernel(3, 1)) AS cubic
+CREATE TABLE factored AS SELECT name, op, nystroem(op, rbf_kernel(2)) AS gauss, nystroem(op, polynomial_kernel(3, 1)) AS cubic
 FROM (SELECT 'dense' AS name, kmeans_agg(x, 20) AS op FROM rings UNION ALL
       SELECT 'one factor', factorize(kmeans_agg(x, 20), 'prune', '{"budget": 34}') FROM rings UNION ALL
       SELECT 'two factors', qkmeans_agg(x, 20, '{"factors": 2, "sparsity": 2}') FROM rings) o;

@@ -1,7 +1,6 @@
 -- the option sample: the rows alone decide what a training samples, not where they lie
 SET search_path = public, fastclust;
-CREATE TABLE heap AS
-SELECT q.id, ARRAY[q.a, q.b]::real[] AS x, q.a, q.b
+CREATE TABLE heap AS SELECT q.id, ARRAY[q.a, q.b]::real[] AS x, q.a, q.b
   FROM (SELECT i AS id, i % 3 * 4 + sqrt(i) - floor(sqrt(i)) AS a, i % 2 * 5 + ln(i) - floor(ln(i)) AS b FROM generate_series(1, 6000) i) q;
 CREATE TABLE parts (b float8, x real[], a float8, id integer) PARTITION BY LIST (id);
 CREATE TABLE part_0 PARTITION OF parts FOR VALUES IN (1, 2, 3);
@@ -24,8 +23,7 @@ SELECT method, count(DISTINCT trained(relation || ' ' || method, relation::regcl
 CREATE TABLE copies AS SELECT i AS id, ARRAY[CASE WHEN i % 2 = 0 THEN 0 ELSE sqrt(i) END]::real[] AS x FROM generate_series(1, 8000) i;
 ANALYZE copies;
 CREATE VIEW copied AS SELECT * FROM copies;
-SELECT relation, abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS half
-  FROM unnest(ARRAY['copies', 'copied']) relation,
+SELECT relation, abs(avg((c.centroid = '{0}')::integer) - 0.5) < 0.1 AS half FROM unnest(ARRAY['copies', 'copied']) relation,
        LATERAL centroids(fastclust_internal.rows_sampled(jsonb_populate_record(NULL::fastclust_internal.stored_versions,
                              '{"features": ["x"], "vector": true, "options": {"sample": "hash"}}'), relation::regclass, NULL, 500)) c
  GROUP BY 1 ORDER BY 1;

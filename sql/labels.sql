@@ -1,8 +1,7 @@
 -- write_labels: the clusters of all rows, written to a table
 CREATE TABLE orders AS
 SELECT i AS id, ARRAY[i % 3 * 5 + (i * 7919 % 101) / 101.0, i % 5]::real[] AS x, CASE i % 2 WHEN 0 THEN 'even' ELSE 'odd' END AS kind,
-       CASE WHEN i % 11 > 0 THEN i % 7 * 2.0 END AS amount, (ARRAY['web', 'shop', 'phone'])[1 + i % 3] AS channel
-  FROM generate_series(1, 3000) i;
+       CASE WHEN i % 11 > 0 THEN i % 7 * 2.0 END AS amount, (ARRAY['web', 'shop', 'phone'])[1 + i % 3] AS channel FROM generate_series(1, 3000) i;
 INSERT INTO orders VALUES (3001, NULL, 'odd', NULL, NULL), (3002, '{1,2}', NULL, 3, 'web'), (3003, '{0,0}', 'even', 1, NULL);
 ALTER TABLE orders ADD PRIMARY KEY (id);
 ANALYZE orders;

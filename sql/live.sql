@@ -1,8 +1,6 @@
 -- live sketches: what they count, what they refuse, what they notice
-CREATE TABLE visits AS
-    SELECT i AS id, 'shop ' || i % 3 AS shop, timestamptz '2026-01-05 12:00+00' + i * interval '6 hours' AS at,
-           ARRAY[i % 7, i % 11 + 0.25]::real[] AS x, i::float8 AS a, i % 13 AS b, 'note' AS note
-      FROM generate_series(1, 200) i;
+CREATE TABLE visits AS SELECT i AS id, 'shop ' || i % 3 AS shop, timestamptz '2026-01-05 12:00+00' + i * interval '6 hours' AS at,
+           ARRAY[i % 7, i % 11 + 0.25]::real[] AS x, i::float8 AS a, i % 13 AS b, 'note' AS note FROM generate_series(1, 200) i;
 CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
 -- the sketch of now has the rows of a scan, to the last bit
 CREATE FUNCTION exact() RETURNS boolean LANGUAGE sql STABLE AS $$

@@ -2,10 +2,8 @@
 SET timezone = 'UTC';
 CREATE TABLE made AS SELECT sketch_spec(2, 60, 1.0) AS s;
 CREATE TABLE events (id integer PRIMARY KEY, shop text, at timestamptz, x real[]);
-INSERT INTO events
-    SELECT i, 'shop ' || i % 2, CASE WHEN i <= 400 THEN timestamptz '2026-03-01 05:00' ELSE timestamptz '2026-03-02 11:00' END,
-           CASE WHEN i <= 400 THEN ARRAY[i % 3, 8] ELSE ARRAY[i % 3 + 10, 2] END
-      FROM generate_series(1, 700) i;
+INSERT INTO events SELECT i, 'shop ' || i % 2, CASE WHEN i <= 400 THEN timestamptz '2026-03-01 05:00' ELSE timestamptz '2026-03-02 11:00' END,
+           CASE WHEN i <= 400 THEN ARRAY[i % 3, 8] ELSE ARRAY[i % 3 + 10, 2] END FROM generate_series(1, 700) i;
 SELECT keep_sketch('lately', 'events', 'x', s, '{"bucket": "at", "bucket_width": "1 day", "half_life": "1 day"}'),
        keep_sketch('by shop', 'events', 'x', s, '{"bucket": "at", "bucket_width": "24 hours", "half_life": "24 hours", "group_by": "shop"}'),
        keep_sketch('fast', 'events', 'x', s, '{"bucket": "at", "bucket_width": "1 day", "half_life": "8 hours"}'),
@@ -90,8 +88,7 @@ SELECT keep_sketch('never', 'events', 'x', s, '{"bucket": "at", "half_life": "10
 SELECT keep_sketch('never', 'events', 'x', s, '{"bucket": "at", "bucket_width": "200000000 days"}') FROM made;
 SELECT keep_sketch('never', 'events', 'x', s, '{"bucket": "at", "bucket_width": "-1 day"}') FROM made;
 SELECT keep_sketch('widest', 'events', 'x', s, '{"bucket": "at", "bucket_width": "100000000 days"}') FROM made;
-CREATE VIEW weights AS
-    SELECT v AS half_life, row_count(s) AS rows, round((describe(s) ->> 'total_weight')::float8::numeric, 6) AS weight
+CREATE VIEW weights AS SELECT v AS half_life, row_count(s) AS rows, round((describe(s) ->> 'total_weight')::float8::numeric, 6) AS weight
       FROM unnest('{1 microsecond,8 days,100000000 days}'::interval[]) v, current_sketch('lately', half_life => v) s;
 SELECT * FROM weights;
 INSERT INTO events VALUES (1001, 'infinity', '{1,1}'), (1002, '-infinity', '{1,1}'), (1003, NULL, '{1,1}');

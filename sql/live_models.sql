@@ -5,8 +5,7 @@ CREATE OR REPLACE FUNCTION counted_rows(fastclust_internal.drift_counts) RETURNS
 $$;
 CREATE TABLE orders AS
     SELECT i AS id, 'shop ' || i % 3 AS shop, ARRAY[(i % 4) * 5 + sin(i), (i % 2) * 3 + cos(i)]::real[] AS x, (i % 4) * 5 + sin(i) AS a, (i % 2) * 3 + cos(i) AS b,
-           CASE WHEN i % 100 <> 0 THEN 'kind ' || i % 2 END AS kind
-      FROM generate_series(1, 6000) i;
+           CASE WHEN i % 100 <> 0 THEN 'kind ' || i % 2 END AS kind FROM generate_series(1, 6000) i;
 SELECT train('vectors', 'orders', 'x', 4, options => '{"live": true}');
 SELECT train('columns', 'orders', ARRAY['a', 'b', 'kind'], 4, options => '{"live": true, "where": "id > 10"}');
 SELECT train('shops', 'orders', 'x', 4, 'compressive', '{"live": true, "group_by": "shop"}');
@@ -150,10 +149,8 @@ DROP TABLE orders, without, before; DROP FUNCTION scans; DROP ROLE live_analyst;
 CREATE SCHEMA of_live_choice; SET search_path = of_live_choice, public, fastclust;
 SELECT setseed(0.5);
 CREATE FUNCTION normal() RETURNS float8 LANGUAGE sql VOLATILE AS 'SELECT sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())';
-CREATE TABLE orders AS
-    SELECT i AS id, ARRAY[10 * (i % 3) + normal(), 9 * (i % 3 % 2) + normal()]::real[] AS x,
-           10.0 * (i % 3) + random() AS a, 5 * (i % 3 % 2) + random() AS b
-      FROM generate_series(1, 6000) i;
+CREATE TABLE orders AS SELECT i AS id, ARRAY[10 * (i % 3) + normal(), 9 * (i % 3 % 2) + normal()]::real[] AS x,
+           10.0 * (i % 3) + random() AS a, 5 * (i % 3 % 2) + random() AS b FROM generate_series(1, 6000) i;
 SELECT train('vectors', 'orders', 'x', 12, 'compressive', '{"live": true, "quiet": true}');
 SELECT train('columns', 'orders', ARRAY['a', 'b'], 12, 'compressive', '{"live": true, "quiet": true, "where": "id > 10"}');
 -- scans of one transaction, which no other process reports

@@ -33,8 +33,7 @@ CREATE TABLE before AS SELECT id, predict('many', v) AS cluster FROM many_rows;
 SELECT retrain('many', '{"quiet": true}');
 SELECT avg((predict('many', v) = b.cluster)::integer) > 0.9 AS kept FROM many_rows JOIN before b USING (id);
 SELECT retrain('many', '{"frozen": true, "k": 290, "quiet": true}');
-SELECT max(d) < 1e-5 AS stayed, count(*) AS clusters
-  FROM (SELECT (SELECT max(abs(x - y)) FROM unnest(a.centroid, b.centroid) u(x, y)) AS d
+SELECT max(d) < 1e-5 AS stayed, count(*) AS clusters FROM (SELECT (SELECT max(abs(x - y)) FROM unnest(a.centroid, b.centroid) u(x, y)) AS d
           FROM model_versions v, centroids(v.operator) a, model_versions w, centroids(w.operator) b
          WHERE v.version = 2 AND w.version = 3 AND a.cluster = b.cluster) s;
 SELECT options ? 'frozen' AS stored FROM model_versions WHERE version = 3;

@@ -21,8 +21,7 @@ SELECT describe(cosine) ->> 'metric' AS metric, describe(plain) ->> 'metric' AS 
 SELECT count(*), bool_and(assign(cosine, p.x) = assign(plain, u.x)) AS labels, bool_and(nearest(cosine, p.x, 3) = nearest(plain, u.x, 3)) AS nearest,
        max(abs(assign_distance(cosine, p.x) - assign_distance(plain, u.x) ^ 2 / 2)) < 1e-12 AS distances,
        bool_and(assign(cosine, p.x) = assign(cosine, (SELECT array_agg(v * 1e-3 ORDER BY i) FROM unnest(p.x) WITH ORDINALITY w(v, i)))) AS scaled,
-       bool_and(assign(cosine, p.x) = assign(cosine, p.x::real[])) AS floats
-  FROM points p JOIN units u USING (id), books;
+       bool_and(assign(cosine, p.x) = assign(cosine, p.x::real[])) AS floats FROM points p JOIN units u USING (id), books;
 SELECT assign(cosine, x) IS NULL AND assign_distance(cosine, x) IS NULL AND nearest(cosine, x, 2) IS NULL AND project(cosine, x) IS NULL AS nothing
   FROM points, books WHERE id = -1;
 -- <=> of pgvector, and the sum of squares as twice the sum of it
@@ -31,8 +30,7 @@ SELECT max(abs(assign_distance(cosine, x) - (1 - dot))) < 1e-6 AS one_minus_cosi
 SELECT abs(sse_agg(cosine, p.x) - (SELECT sse_agg(plain, x) FROM units)) < 1e-6 AS sse,
        abs(simplified_silhouette_agg(cosine, p.x) - (SELECT simplified_silhouette_agg(plain, x) FROM units)) < 1e-12 AS silhouette,
        abs(davies_bouldin_agg(cosine, p.x) - (SELECT davies_bouldin_agg(plain, x) FROM units)) < 1e-12 AS davies_bouldin,
-       (lloyd_step_agg(cosine, p.x)).n AS n, adjusted_rand_agg(topic, assign(cosine, p.x)) > 0.5 AS found
-  FROM points p, books GROUP BY cosine, plain;
+       (lloyd_step_agg(cosine, p.x)).n AS n, adjusted_rand_agg(topic, assign(cosine, p.x)) > 0.5 AS found FROM points p, books GROUP BY cosine, plain;
 -- a step of Lloyd: the means of the rows of length 1, brought to length 1; it never makes things worse
 SELECT max(abs(v::float8 - w::float8)) < 1e-6 AS next
   FROM books, LATERAL (SELECT (lloyd_step_agg(cosine, x)).next FROM points) a, LATERAL (SELECT (lloyd_step_agg(plain, x)).next FROM units) b,

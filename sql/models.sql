@@ -18,11 +18,9 @@ SELECT adjusted_rand_agg(planted, predict('compressive', x)) AS compressive, adj
        adjusted_rand_agg(planted, predict('auto', a, b)) AS columns FROM planted;
 SELECT model, version, versions, method, relation, features, k, dim, n, note FROM models ORDER BY model;
 SELECT model, step, note, objective > 0 AS objective, seconds >= 0 AS seconds FROM training_log ORDER BY id;
-SELECT count(*), sum(size), round(sum(share)::numeric, 6) AS shares,
-       max(abs(centroid[1] - round(centroid[1] / 5) * 5)) < 0.2 AS first_in_units,
+SELECT count(*), sum(size), round(sum(share)::numeric, 6) AS shares, max(abs(centroid[1] - round(centroid[1] / 5) * 5)) < 0.2 AS first_in_units,
        max(abs(centroid[2] / 1000 - round(centroid[2]::numeric / 5000) * 5)) < 0.2 AS second_in_units,
-       bool_and(nearest_cluster <> cluster AND nearest_distance > 0 AND spread > 0) AS neighbours
-  FROM model_clusters WHERE model = 'auto';
+       bool_and(nearest_cluster <> cluster AND nearest_distance > 0 AND spread > 0) AS neighbours FROM model_clusters WHERE model = 'auto';
 
 -- predict is assign with the stored operator; the forms agree
 SELECT count(*) FILTER (WHERE predict('kmeans', x) <> assign(v.operator, x)) AS label,
@@ -111,8 +109,7 @@ SELECT retrain('grown', '{"replace": true, "k": 6}', sketch => (SELECT s FROM wh
 SELECT p_value IS NULL AS unknown, n FROM drift('grown', sketch => (SELECT sketch_agg(x, model_spec('grown')) FROM planted WHERE id < 2));
 
 -- drift by value, calibrated: 100 samples of the law, and 100 moved by half a deviation in one of ten features
-CREATE TABLE law AS
-SELECT i AS id, (i % 100)::int AS seed,
+CREATE TABLE law AS SELECT i AS id, (i % 100)::int AS seed,
        (SELECT array_agg(((hashint8extended(i, 99) >> (d % 3) & 1) * 3 + noise(i, d) + noise(i, d + 50))::real ORDER BY d) FROM generate_series(1, 10) d) AS x
   FROM generate_series(1, 80000) i;
 CREATE VIEW moved AS SELECT seed, x[:3] || (x[4] + 0.78)::real || x[5:] AS x FROM law WHERE id > 20000;
@@ -125,8 +122,7 @@ SELECT count(*) AS samples, count(*) FILTER (WHERE p_value > 0.01) >= 97 AS at_o
 SELECT count(*) FILTER (WHERE p_value < 0.01) >= 99 AS seen FROM drift('law', 'moved', by => 'seed');
 
 -- groups
-CREATE TABLE grouped AS
-SELECT i AS id, 'tenant ' || i % 5 AS tenant, (i / 5 % 3)::int AS planted,
+CREATE TABLE grouped AS SELECT i AS id, 'tenant ' || i % 5 AS tenant, (i / 5 % 3)::int AS planted,
        ARRAY[(i % 5) * 100 + (i / 5 % 3) * 4 + noise(i, 1), noise(i, 2)]::real[] AS x FROM generate_series(1, 3000) i;
 INSERT INTO grouped VALUES (0, 'one row', 0, '{1,2}'), (0, NULL, 0, '{1,2}'), (0, 'no row', 0, NULL);
 SELECT train('groups', 'grouped', 'x', 3, 'compressive', '{"group_by": "tenant"}'), train('groups by k-means', 'grouped', 'x', 3, options => '{"group_by": "tenant"}');

@@ -2,28 +2,23 @@
 SET extra_float_digits = 0;
 
 -- 2000 rows around 40 centres in 24 dimensions
-CREATE TABLE near_rows AS
-    SELECT i AS id, i % 40 AS planted,
+CREATE TABLE near_rows AS SELECT i AS id, i % 40 AS planted,
            (SELECT array_agg((10 * sin((i % 40 + 1) * j * 0.7) + sin(i * 1.3 * j + j))::real ORDER BY j) FROM generate_series(1, 24) AS j) AS x
     FROM generate_series(1, 2000) AS i;
 CREATE TABLE near_model AS SELECT kmeans_agg(x, 40, '{"seed": 1}') AS op FROM near_rows;
 ALTER TABLE near_model ADD rough fastop, ADD few fastop, ADD exact fastop;
-UPDATE near_model SET
-    rough = factorize(op, 'svd', '{"budget": 400}'),
-    few = factorize(op, 'svd', '{"budget": 400, "rerank": 6}'),
+UPDATE near_model SET rough = factorize(op, 'svd', '{"budget": 400}'), few = factorize(op, 'svd', '{"budget": 400, "rerank": 6}'),
     exact = factorize(op, 'svd', '{"budget": 400, "rerank": "exact"}');
 
 -- kept centroids give back the labels that a rough product loses, in single rows and in batches
-SELECT count(*) FILTER (WHERE assign(rough, x) <> assign(op, x)) > 0 AS rough_differs,
-       avg((assign(few, x) = assign(op, x))::int) > 0.98 AS few_agree,
+SELECT count(*) FILTER (WHERE assign(rough, x) <> assign(op, x)) > 0 AS rough_differs, avg((assign(few, x) = assign(op, x))::int) > 0.98 AS few_agree,
        count(*) FILTER (WHERE assign(exact, x) <> assign(op, x)) AS exact_differs,
        count(*) FILTER (WHERE nearest(exact, x, 5) <> nearest(op, x, 5)) AS nearest_differs,
        count(*) FILTER (WHERE assign_distance(exact, x) <> assign_distance(op, x)) AS distance_differs,
        count(*) FILTER (WHERE (nearest(few, x, 3))[1] <> assign(few, x) OR (nearest(rough, x, 2))[1] <> assign(rough, x)) AS first_differs
 FROM near_rows, near_model;
 SELECT (lloyd_step_agg((SELECT op FROM near_model), x)).counts = (lloyd_step_agg((SELECT exact FROM near_model), x)).counts AS counts,
-       abs(sse_agg((SELECT exact FROM near_model), x) / sse_agg((SELECT op FROM near_model), x) - 1) < 1e-12 AS sse
-FROM near_rows;
+       abs(sse_agg((SELECT exact FROM near_model), x) / sse_agg((SELECT op FROM near_model), x) - 1) < 1e-12 AS sse FROM near_rows;
 SELECT describe(few) -> 'rerank' AS few, describe(exact) -> 'rerank' AS exact, describe(rough) -> 'rerank' AS rough,
        exact::text::fastop = exact AS round_trip FROM near_model;
 SELECT factorize(op, 'svd', '{"rerank": "all"}') FROM near_model;
@@ -79,8 +74,7 @@ SELECT pg_temp.indexes_of($$ SELECT id FROM near_kept
 SELECT (SELECT array_agg(id ORDER BY id) FROM near_rows WHERE near_bucket_of(x) = 3) = (SELECT array_agg(id ORDER BY id) FROM near_rows WHERE bucket = 3) AS same_bucket;
 SELECT array_agg(n.id ORDER BY distance)= (SELECT array_agg(id) FROM (SELECT id FROM near_rows ORDER BY l2_distance(x, (SELECT x FROM near_rows WHERE id = 77)) LIMIT 5) t) AS all_buckets
 FROM near_neighbours((SELECT x FROM near_rows WHERE id = 77), 5, 40) n;
-WITH query AS (SELECT id AS q, x AS y FROM near_rows WHERE id % 50 = 3)
-SELECT avg((found = truth)::int) > 0.95 AS nearest_found
+WITH query AS (SELECT id AS q, x AS y FROM near_rows WHERE id % 50 = 3) SELECT avg((found = truth)::int) > 0.95 AS nearest_found
 FROM query CROSS JOIN LATERAL (
     SELECT (SELECT id FROM near_rows WHERE id <> q AND bucket = ANY (nearest((SELECT op FROM near_model), y, 3)) ORDER BY l2_distance(x, y), id LIMIT 1) AS found,
            (SELECT id FROM near_rows WHERE id <> q ORDER BY l2_distance(x, y), id LIMIT 1) AS truth) AS both_ways;

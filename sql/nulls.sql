@@ -96,13 +96,10 @@ BEGIN
 END $$;
 -- functions, called directly
 \set QUIET on
-CREATE TABLE tried AS
-	SELECT f.oid::regprocedure::text AS called, nulls, outcome(format('SELECT count(*) FROM %s(%s)', f.name, list)) AS state
-	FROM callable f, generate_series(0, f.most) nulls, lists_of(f, 0, nulls, 'true') list
-	WHERE f.prokind = 'f';
+CREATE TABLE tried AS SELECT f.oid::regprocedure::text AS called, nulls, outcome(format('SELECT count(*) FROM %s(%s)', f.name, list)) AS state
+	FROM callable f, generate_series(0, f.most) nulls, lists_of(f, 0, nulls, 'true') list WHERE f.prokind = 'f';
 -- aggregates, NULL in all rows, in the first, in a later one; over all rows and over a moving frame
-INSERT INTO tried
-	SELECT f.oid::regprocedure, nulls,
+INSERT INTO tried SELECT f.oid::regprocedure, nulls,
 		   outcome(format('SELECT count(r) FROM (SELECT %s(%s)%s AS r FROM generate_series(1, 4) i) q', f.name, list, frame))
 	FROM callable f, generate_series(0, f.most) nulls, (VALUES ('true'), ('i = 1'), ('i = 3')) w (where_null),
 		 (VALUES (''), (' OVER (ORDER BY i ROWS 1 PRECEDING)')) o (frame), lists_of(f, 0, nulls, where_null) list
@@ -123,11 +120,9 @@ BEGIN
 		EXECUTE 'DROP AGGREGATE ' || signature;
 	END IF;
 END $$;
-INSERT INTO tried
-	SELECT f.oid::regprocedure, o.nulls, o.state
+INSERT INTO tried SELECT f.oid::regprocedure, o.nulls, o.state
 	FROM callable f, LATERAL (SELECT NULL::text UNION ALL SELECT s.value FROM sample s WHERE s.type = f.proargtypes[0]) st (first_state),
-		 outcomes_as_transition(f, first_state) o
-	WHERE f.prokind = 'f' AND NOT f.proretset AND f.pronargs > 0 AND f.prorettype = f.proargtypes[0];
+		 outcomes_as_transition(f, first_state) o WHERE f.prokind = 'f' AND NOT f.proretset AND f.pronargs > 0 AND f.prorettype = f.proargtypes[0];
 \set QUIET off
 -- nobody crashed; no internal error; with all arguments given, an answer, or an error that it is for an aggregate or a model of groups
 -- (change_points takes a query and import_model two dimensions, the functions of training are for jobs and versions in the making, scan_agg for a plan, check_sketch and rebuild_sketch for live sketches)
@@ -143,14 +138,11 @@ CREATE FUNCTION moody_values(pair) RETURNS real[] LANGUAGE sql VOLATILE AS 'SELE
 CREATE CAST (pair AS real[]) WITH FUNCTION moody_values(pair) AS IMPLICIT;
 CREATE TABLE moody_cast AS SELECT id, (x[1], x[2])::pair AS x FROM some_rows;
 CREATE VIEW gone AS SELECT id, CASE WHEN nextval('tick') % 61 = 0 THEN x END AS x FROM some_rows;
-SELECT source, call, outcome(format(call, source)) !~ '^XX' AS fine
-FROM (VALUES ('moody_view'), ('moody_cast'), ('gone')) s (source),
-	 (VALUES ('SELECT count(*) FROM qkmeans_log(%L, ''x'', 2)'),
-	  ('SELECT count(*) FROM kernel_kmeans(%L, ''id'', ''x'', ''rbf(0.5)'', 2)'),
+SELECT source, call, outcome(format(call, source)) !~ '^XX' AS fine FROM (VALUES ('moody_view'), ('moody_cast'), ('gone')) s (source),
+	 (VALUES ('SELECT count(*) FROM qkmeans_log(%L, ''x'', 2)'), ('SELECT count(*) FROM kernel_kmeans(%L, ''id'', ''x'', ''rbf(0.5)'', 2)'),
 	  ('SELECT train(''moody'', %L, ''x'', 2)'), ('SELECT train(''moody'', %L, ''x'', 2, ''qkmeans'')'),
 	  ('SELECT train(''moody'', %L, ''x'', 2, ''sketch'')'), ('SELECT drift(''nulls'', %L)'),
-	  ('SELECT kmeans_agg(x, 2) FROM %I'), ('SELECT sketch_spec_agg(x, 2) FROM %I')) c (call)
-ORDER BY source, call COLLATE "C";
+	  ('SELECT kmeans_agg(x, 2) FROM %I'), ('SELECT sketch_spec_agg(x, 2) FROM %I')) c (call) ORDER BY source, call COLLATE "C";
 SELECT drop_model(model) FROM models WHERE model IN ('nulls', 'moody') \g /dev/null
 SET client_min_messages = warning;
 DROP SCHEMA of_nulls CASCADE;

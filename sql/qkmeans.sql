@@ -14,13 +14,11 @@ CREATE TABLE run AS SELECT * FROM qkmeans_log('"Rows"', 'the x', 12, '{"seed": 1
 -- the objective never rises, is at least that of the means, and is that of the operator returned
 SELECT bool_and(objective <= before * (1 + 1e-6)) AS falls, bool_and(objective_of_means <= objective) AS means_are_better,
        bool_and(iteration = n) AS numbered, bool_and((fastclust.describe(op) ->> 'nonzeros')::bigint = nonzeros) AS an_operator_each
-FROM (SELECT *, lag(objective, 1, objective) OVER w AS before, row_number() OVER w - 1 AS n
-      FROM run WINDOW w AS (ORDER BY iteration)) r;
+FROM (SELECT *, lag(objective, 1, objective) OVER w AS before, row_number() OVER w - 1 AS n FROM run WINDOW w AS (ORDER BY iteration)) r;
 SELECT bool_and(abs(sse / objective - 1) < 1e-6) AS objectives_of_their_own
   FROM (SELECT objective, sse_agg(op, "the x") AS sse FROM run, "Rows" GROUP BY iteration, objective, op) s;
 CREATE TABLE learned AS SELECT op, objective FROM run ORDER BY iteration DESC LIMIT 1;
-SELECT abs(sse_agg((SELECT op FROM learned), "the x") / (SELECT objective FROM learned) - 1) < 1e-6 AS own_objective,
-       max(l.weight) = 3000 AS sizes
+SELECT abs(sse_agg((SELECT op FROM learned), "the x") / (SELECT objective FROM learned) - 1) < 1e-6 AS own_objective, max(l.weight) = 3000 AS sizes
 FROM "Rows", (SELECT sum(weight) AS weight FROM learned, centroids(op)) l;
 SELECT bool_and(weight = n) AS sizes_of_its_own_labels
 FROM learned, centroids(op) c LEFT JOIN (SELECT assign(op, "the x") AS cluster, count(*) AS n FROM "Rows", learned WHERE "the x" IS NOT NULL GROUP BY 1) a USING (cluster);
@@ -100,8 +98,7 @@ CREATE FUNCTION pair_to_real(pair) RETURNS real[] LANGUAGE sql IMMUTABLE AS 'SEL
 CREATE CAST (pair AS real[]) WITH FUNCTION pair_to_real(pair) AS IMPLICIT;
 CREATE TABLE odd_types AS
 SELECT ARRAY[i, -i]::text AS as_text, ARRAY[i, -i]::text[] AS as_texts, ARRAY[i, -i]::bigint[] AS as_bigints, ARRAY[i, -i]::two_reals AS as_domain, ROW(i, -i)::pair AS as_pair,
-       point(i, -i) AS as_point, to_jsonb(ARRAY[i, -i]) AS as_jsonb
-FROM generate_series(1, 30) i;
+       point(i, -i) AS as_point, to_jsonb(ARRAY[i, -i]) AS as_jsonb FROM generate_series(1, 30) i;
 SELECT count(*) FROM qkmeans_log('odd_types', 'as_text', 2);
 SELECT count(*) FROM qkmeans_log('odd_types', 'as_texts', 2);
 SELECT count(*) FROM qkmeans_log('odd_types', 'as_point', 2);

@@ -16,9 +16,7 @@ SELECT count(*), sum(row_count(s)) FROM hourly;
 SELECT merge_agg(s) = (SELECT sketch_agg(x, model_spec('kinds')) FROM readings) AS same FROM hourly;
 -- Rows that came after the last refresh are added by a view, whose result is that of all rows.
 INSERT INTO readings SELECT i, timestamptz '2030-01-01 00:00+00' + i * interval '1 minute', ARRAY[i % 3 * 4 + sin(i), i % 2 * 5 + cos(i * i)]::real[] FROM generate_series(3001, 3500) i;
-CREATE VIEW hourly_now AS
-	SELECT hour, s FROM hourly WHERE hour < '2030-01-03 02:00+00'
-	UNION ALL
+CREATE VIEW hourly_now AS SELECT hour, s FROM hourly WHERE hour < '2030-01-03 02:00+00' UNION ALL
 	SELECT date_trunc('hour', at), sketch_agg(x, readings_spec()) FROM readings WHERE at >= '2030-01-03 02:00+00' GROUP BY 1;
 SELECT merge_agg(s) = (SELECT sketch_agg(x, model_spec('kinds')) FROM readings) AS same, sum(row_count(s)) FROM hourly_now;
 SELECT (drift('kinds', sketch => merge_agg(s))).verdict FROM hourly_now;

@@ -46,8 +46,7 @@ $$;
 -- every part of all rows
 CREATE TABLE whole AS SELECT scan_agg((SELECT plan(operators => ARRAY[seven, three]) FROM made), id, x) AS state FROM scanned;
 SELECT r.n, r.nulls, r.sketch = t.sketch AS sketch, r.counts::text = t.counts::text AS counts, cardinality(r.steps) AS steps,
-       near(r.steps[1], t.seven) AS seven, near(r.steps[2], t.three) AS three
-  FROM whole, scan_result(state) r,
+       near(r.steps[1], t.seven) AS seven, near(r.steps[2], t.three) AS three FROM whole, scan_result(state) r,
        (SELECT sketch_agg(x, (SELECT s FROM made)) AS sketch, drift_counts_agg(x, (SELECT d FROM made)) AS counts,
                lloyd_step_agg((SELECT seven FROM made), x) AS seven, lloyd_step_agg((SELECT three FROM made), x) AS three FROM scanned) t;
 
@@ -100,8 +99,7 @@ SELECT near(r.steps[1], t) AS step, r.sketch = w.sketch AS own_units
        (SELECT lloyd_step_agg((SELECT kmeans_agg(vector_in_units(mean, deviation, x), 4) FROM scanned, made), vector_in_units((SELECT mean FROM made), (SELECT deviation FROM made), x)) AS t FROM scanned) t;
 
 -- features of a kernel
-SELECT near(r.steps[1], t) AS step, r.n
-  FROM (SELECT nystroem(three, rbf_kernel(0.1)) AS map FROM made) m,
+SELECT near(r.steps[1], t) AS step, r.n FROM (SELECT nystroem(three, rbf_kernel(0.1)) AS map FROM made) m,
        LATERAL (SELECT kmeans_agg(kernel_features(map, x), 3) AS op FROM scanned) o,
        LATERAL (SELECT scan_agg(ROW(NULL, NULL, NULL, NULL, map, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY[op])::scan_plan, id, x) AS state, lloyd_step_agg(op, kernel_features(map, x)) AS t FROM scanned) q,
        scan_result(q.state) r;
@@ -148,14 +146,10 @@ SELECT (scan_result(scan_agg(ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
 SELECT r.n, r.sketch IS NULL AS sketch, r.counts IS NULL AS counts FROM (SELECT scan_agg((SELECT plan(1048576)), id, x) FROM scanned WHERE id = 1) s(state), scan_result(s.state) r;
 
 -- plans and rows that do not go together
-SELECT refused(s) FROM unnest(ARRAY[
-    'SELECT scan_agg(NULL, id, x) FROM scanned',
-    'SELECT scan_agg(plan(3), id, x) FROM scanned',
-    'SELECT scan_agg(plan(size => 0), id, x) FROM scanned',
-    'SELECT scan_agg(plan(), id, x || 1::real) FROM scanned',
+SELECT refused(s) FROM unnest(ARRAY[ 'SELECT scan_agg(NULL, id, x) FROM scanned', 'SELECT scan_agg(plan(3), id, x) FROM scanned',
+    'SELECT scan_agg(plan(size => 0), id, x) FROM scanned', 'SELECT scan_agg(plan(), id, x || 1::real) FROM scanned',
     'SELECT scan_agg(plan(operators => ARRAY[o]), 1, ARRAY[1,2,3,4]) FROM (SELECT fastop_agg(ARRAY[1,2])) q(o)',
-    'SELECT scan_agg(plan(), id, ''NaN''::real || x[2:4]) FROM scanned',
-    'SELECT scan_agg(plan(), id, b) FROM scanned',
+    'SELECT scan_agg(plan(), id, ''NaN''::real || x[2:4]) FROM scanned', 'SELECT scan_agg(plan(), id, b) FROM scanned',
     'SELECT scan_agg(plan(operators => ARRAY[seven, seven, seven]), 1, ARRAY[1,2,3,4]) FROM made',
     'SELECT scan_agg(plan(center => ARRAY[1], scale => ARRAY[1]), id, x) FROM scanned',
     'SELECT scan_agg(ROW(e, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 5, NULL, NULL, 1, NULL, NULL)::scan_plan, 1, 2) FROM made',

@@ -9,8 +9,7 @@ END
 $$;
 CREATE TABLE sales_default PARTITION OF sales DEFAULT;
 -- thirteen months of one law, but that the last has 5 % of a new channel, and prices up by 10 %; the model knows twelve of them
-CREATE TABLE orders AS
-SELECT (date '2024-01-01' + ((i % 13) * interval '1 month' + (i / 13 % 28) * interval '1 day'))::date AS at, i AS id,
+CREATE TABLE orders AS SELECT (date '2024-01-01' + ((i % 13) * interval '1 month' + (i / 13 % 28) * interval '1 day'))::date AS at, i AS id,
        CASE WHEN i % 13 = 12 AND hashint4extended(i, 1) & 1023 < 51 THEN 'video' ELSE (ARRAY['shop', 'web', 'phone'])[1 + (hashint4extended(i, 2) & 65535) % 3] END AS channel,
        (50 + (hashint4extended(i, 3) & 1023) / 20.0) * CASE WHEN i % 13 = 12 THEN 1.1 ELSE 1 END AS price, 1 + (hashint4extended(i, 4) & 3) AS items
   FROM generate_series(0, 51999) i;

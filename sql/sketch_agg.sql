@@ -1,9 +1,7 @@
 -- sketch_agg and merge_agg: exact in any order, grouping, plan and window
 
 -- deterministic rows: three clusters in the plane
-CREATE TABLE points AS
-SELECT i AS id, i % 3 AS truth, i % 7 AS day,
-       ARRAY[(i % 3) * 10 + sin(i * 12.9898), (i % 3) * 5 + cos(i * 78.233)] AS x
+CREATE TABLE points AS SELECT i AS id, i % 3 AS truth, i % 7 AS day, ARRAY[(i % 3) * 10 + sin(i * 12.9898), (i % 3) * 5 + cos(i * 78.233)] AS x
 FROM generate_series(1, 3000) i;
 CREATE TABLE spec AS SELECT sketch_spec(2, 50, 1.0, seed => 7) AS s;
 CREATE TABLE whole AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM points;
@@ -12,8 +10,7 @@ CREATE TABLE whole AS SELECT sketch_agg(x, (SELECT s FROM spec)) AS k FROM point
 SELECT row_count(k), (describe(k) ->> 'total_weight')::float8 FROM whole;
 SELECT i, abs((means(k))[i] - m) < 1e-6 AS mean_ok, abs((stddevs(k))[i] - s) < 1e-6 AS stddev_ok,
        (describe(k) -> 'lower_bounds' ->> i - 1)::float8 = lo AS lower_ok, (describe(k) -> 'upper_bounds' ->> i - 1)::float8 = hi AS upper_ok
-FROM whole, (SELECT i, avg(x[i]) m, stddev_pop(x[i]) s, min(x[i]) lo, max(x[i]) hi
-             FROM points, generate_series(1, 2) i GROUP BY i) t ORDER BY i;
+FROM whole, (SELECT i, avg(x[i]) m, stddev_pop(x[i]) s, min(x[i]) lo, max(x[i]) hi FROM points, generate_series(1, 2) i GROUP BY i) t ORDER BY i;
 
 -- the same bytes whatever the order, the grouping, the input type
 SELECT sketch_agg(x, (SELECT s FROM spec) ORDER BY -id) = k AS backward FROM points, whole GROUP BY k;

@@ -1,7 +1,6 @@
 -- clusters that stay keep their numbers, whatever the units of a column that moves
 SELECT setseed(0.3);
-CREATE TABLE people AS
-SELECT i AS id, c * 10 + random() AS age, (ARRAY[72000, 63000, 18000, 36000, 37000])[c + 1] + 1000 * random() AS income
+CREATE TABLE people AS SELECT i AS id, c * 10 + random() AS age, (ARRAY[72000, 63000, 18000, 36000, 37000])[c + 1] + 1000 * random() AS income
   FROM (SELECT i, i % 5 AS c FROM generate_series(1, 5000) i) q;
 ANALYZE people;
 SELECT train('people', 'people', ARRAY['age', 'income'], 5);

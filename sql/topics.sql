@@ -8,8 +8,7 @@ SELECT i AS id, i % 20 AS topic, ARRAY(SELECT 4 * cos(((i % 20) + 1) * (j + 1)):
        (SELECT string_agg(CASE WHEN draw(i, w, 3) = 0 THEN format('topic%sword%s', chr(97 + i % 20), chr(97 + draw(i, 100 + w, 8)))
                                WHEN draw(i, w, 3) = 1 THEN (ARRAY['the', 'of', 'and', 'is', 'was', 'with'])[1 + draw(i, 200 + w, 6)]
                                ELSE format('common%s', chr(97 + least(draw(i, 300 + w, 24), draw(i, 400 + w, 24)))) END, CASE WHEN draw(i, 500 + w, 5) = 0 THEN ', ' ELSE ' ' END ORDER BY w)
-          FROM generate_series(1, 15) w) AS body
-  FROM generate_series(1, 4000) i;
+          FROM generate_series(1, 15) w) AS body FROM generate_series(1, 4000) i;
 ANALYZE articles;
 SELECT train('news', 'articles', 'embedding', 20, options => '{"quiet": true}');
 CREATE VIEW planted AS SELECT topic, mode() WITHIN GROUP (ORDER BY predict('news', embedding)) AS cluster FROM articles GROUP BY 1;
@@ -18,8 +17,7 @@ SELECT count(*) FILTER (WHERE name LIKE '%embedding[%') FROM model_clusters WHER
 CREATE TABLE topics AS SELECT * FROM name_topics('news', 'body');
 SELECT count(*), count(*) FILTER (WHERE (SELECT count(*) FROM unnest(t.top_words) w WHERE w LIKE format('topic%sword_', chr(97 + p.topic))) >= 3) AS planted,
        bool_and(cardinality(t.top_words) = 5 AND cardinality(t.texts) = 3) AS five_words, bool_and(t.name = array_to_string(t.top_words[:3], ', ')) AS named,
-       bool_or(t.top_words && '{the,of,and,is,was,with}') AS stop_words
-  FROM topics t JOIN planted p USING (cluster);
+       bool_or(t.top_words && '{the,of,and,is,was,with}') AS stop_words FROM topics t JOIN planted p USING (cluster);
 SELECT count(*) FROM topics t, unnest(t.texts) x JOIN articles a ON a.body = x WHERE predict('news', a.embedding) <> t.cluster;
 -- shown by one rule everywhere, and of a row
 SELECT count(*) FROM model_clusters c JOIN topics t USING (cluster, name) WHERE c.model = 'news';

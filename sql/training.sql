@@ -73,8 +73,7 @@ BEGIN
     PERFORM drop_model('alone');
     DROP VIEW one_tenant;
 END $$;
-SELECT model, max(objective / alone) < 1.01 AS as_good
-FROM generate_series(1, 12) tenant, objective_alone(tenant) alone, model_versions v
+SELECT model, max(objective / alone) < 1.01 AS as_good FROM generate_series(1, 12) tenant, objective_alone(tenant) alone, model_versions v
 WHERE v.model LIKE 'tenants%' AND v.group_value = tenant::text GROUP BY 1 ORDER BY 1;
 -- outliers do not undo a compressive model, retrain after retrain
 CREATE TABLE with_outliers AS SELECT id, CASE WHEN id % 100 = 0 THEN ARRAY[50 * x[2], -50 * x[1], 50 * x[3]]::real[] ELSE x END AS x, id % 100 = 0 AS far FROM old_rows;

@@ -9,8 +9,7 @@ SELECT train('points', 'points', 'x', 3, options => '{"quiet": true, "seed": 1}'
        train('columns', 'points', ARRAY['a', 'b'], 3, options => '{"quiet": true, "seed": 1}'),
        train('numbers', 'points', ARRAY['a'], 3, options => '{"quiet": true, "seed": 1}'),
        train('trees', 'points', 'x', NULL, options => '{"quiet": true, "seed": 1, "levels": [2, 2]}');
-CREATE TABLE given AS
-SELECT kmeans_agg(x, 3) AS op, sketch_spec(2, 40, 3) AS spec, sketch_agg(x, sketch_spec(2, 40, 3)) AS sketch,
+CREATE TABLE given AS SELECT kmeans_agg(x, 3) AS op, sketch_spec(2, 40, 3) AS spec, sketch_agg(x, sketch_spec(2, 40, 3)) AS sketch,
        nystroem(landmarks_agg(x, rbf_kernel(0.1), 5), rbf_kernel(0.1)) AS map FROM points;
 
 -- ---- the table: calls and types ----
@@ -73,8 +72,7 @@ SELECT count(*) FILTER (WHERE predict('columns', a, b) = predict('columns', ARRA
        count(*) FILTER (WHERE predict('numbers', a) = predict('numbers', ARRAY[a])) AS single,
        count(*) FILTER (WHERE predict_distance('numbers', a::numeric) = predict_distance('numbers', p)) AS numeric,
        count(*) FILTER (WHERE predict('numbers', a, max_distance => 1e9) = predict('numbers', p)) AS within,
-       count(*) FILTER (WHERE anomaly('numbers', a, 0.5) = anomaly('numbers', p, 0.5)) AS anomalies
-  FROM points p;
+       count(*) FILTER (WHERE anomaly('numbers', a, 0.5) = anomaly('numbers', p, 0.5)) AS anomalies FROM points p;
 SELECT predict('columns', 1), predict('points', 1);
 SELECT predict('numbers', NULL::integer) IS NULL AS no_number, anomaly('numbers', NULL::integer) IS NULL AS no_anomaly;
 SELECT count(*) FROM points p WHERE predict_distance('groups', ARRAY[x[1], x[2]], group_value => g) <> predict_distance('groups', x, group_value => g);

@@ -4,8 +4,7 @@ CREATE FUNCTION normal(i bigint, s bigint) RETURNS float8 LANGUAGE sql IMMUTABLE
 CREATE TABLE orders AS
 SELECT i AS id, 'order ' || i AS reference, md5(i::text)::uuid AS key, timestamptz '2026-01-01' + i * interval '7 minutes' AS at, 20 + 5 * normal(i, 1) AS amount,
        20.5 + 5 * normal(i, 1) + 0.3 * normal(i, 2) AS price, 3 + normal(i, 3) AS items, CASE WHEN u(i, 9) < 0.1 THEN normal(i, 4) END AS discount,
-       exp(3 * normal(i, 5)) AS revenue, normal(i, 6) * CASE WHEN u(i, 10) < 0.05 THEN 300 ELSE 1 END AS weight
-  FROM generate_series(1, 4000) i;
+       exp(3 * normal(i, 5)) AS revenue, normal(i, 6) * CASE WHEN u(i, 10) < 0.05 THEN 300 ELSE 1 END AS weight FROM generate_series(1, 4000) i;
 SELECT train('w', 'orders', '{id,amount,items}', 3);
 SELECT train('w2', 'orders', '{reference,amount,items}', 3);
 SELECT train('w3', 'orders', '{key,amount,items}', 3, options => '{"quiet": true}');

@@ -20,16 +20,10 @@ sub read_text
 }
 
 # Path => text of the C files and headers.
-sub read_sources
-{
-	return { map { $_ => read_text($_) } glob('src/core/*.[ch] src/core/*/*.[ch] src/pg/*.[ch] src/pg/*/*.[ch]') };
-}
+sub read_sources { return { map { $_ => read_text($_) } glob('src/core/*.[ch] src/core/*/*.[ch] src/pg/*.[ch] src/pg/*/*.[ch]') }; }
 
 # [ path, text ] of the fragments of SQL, in their order.
-sub read_fragments
-{
-	return map { [ $_, read_text("src/sql/$_.sql") ] } read_text('src/sql/ORDER') =~ /^([a-z].*)$/mg;
-}
+sub read_fragments { return map { [ $_, read_text("src/sql/$_.sql") ] } read_text('src/sql/ORDER') =~ /^([a-z].*)$/mg; }
 
 # [ name, body ] of each function that a text defines; SQL_FUNCTION is the head of an entry point (pg/base/arguments.h).
 sub functions

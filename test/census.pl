@@ -30,16 +30,10 @@ sub split_comments
 	return ($text, $words);
 }
 
-sub code_lines
-{
-	return scalar grep { /\S/ } split /\n/, $_[0];
-}
+sub code_lines { return scalar grep { /\S/ } split /\n/, $_[0]; }
 
 # Places where "what" begins a clause: each one that no question mark follows in its sentence, but for "what is new".
-sub headless
-{
-	return map { s/\s+/ /gr } $_[0] =~ /\b(what\b(?!\s+is\s+new)(?![^.;:]*\?)\s+[^.]{0,60})/gi;
-}
+sub headless { return map { s/\s+/ /gr } $_[0] =~ /\b(what\b(?!\s+is\s+new)(?![^.;:]*\?)\s+[^.]{0,60})/gi; }
 
 # Where is a short file used?  A header: in the files that include it but its own .c; a .c file: in those that name
 # one of its functions but its own header, the fragments of SQL among them.
@@ -186,10 +180,7 @@ my $words = () = $comments =~ /\w[\w'-]*/g;
 my %length = map { $_ => $sources->{$_} =~ tr/\n// } keys %$sources;
 my %named = (%code, 'src/sql' => $sql);
 
-sub counted
-{
-	return (scalar @_, @_);
-}
+sub counted { return (scalar @_, @_); }
 
 my ($reached, $crossings) = reached_in_sql('train', \%code, map { $_->[1] } read_fragments());
 my @figures = (

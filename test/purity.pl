@@ -24,16 +24,9 @@ my $MOST_BODY = 90;		# lines of a function
 # ---- what is checked: sources (path => text), objects (path => symbols), rooms ----
 
 # The file an object is built from: .../core/sketch/isa_build.v3.o is sketch/isa_build.
-sub unit_of
-{
-	my ($object) = @_;
-	return $object =~ m{core/(\w+/\w+)[\w.]*\.o$} ? $1 : die "$object is not in a room\n";
-}
+sub unit_of { my ($object) = @_; return $object =~ m{core/(\w+/\w+)[\w.]*\.o$} ? $1 : die "$object is not in a room\n"; }
 
-sub room_of
-{
-	return (split '/', $_[0])[0];
-}
+sub room_of { return (split '/', $_[0])[0]; }
 
 sub read_objects
 {
@@ -68,12 +61,7 @@ sub read_rooms
 }
 
 # May code of room $from use room $to?
-sub may_use
-{
-	my ($rooms, $from, $to) = @_;
-	return 1 if $from eq $to;
-	return scalar grep { may_use($rooms, $_, $to) } @{ $rooms->{$from}{uses} };
-}
+sub may_use { my ($rooms, $from, $to) = @_; return 1 if $from eq $to; return scalar grep { may_use($rooms, $_, $to) } @{ $rooms->{$from}{uses} }; }
 
 sub is_public
 {
@@ -91,11 +79,7 @@ sub forbidden_symbols
 	  sort keys %{ $tree->{objects} };
 }
 
-sub server_headers
-{
-	my ($tree) = @_;
-	return grep { m{^src/core/} && $tree->{sources}{$_} =~ /$SERVER_HEADER/m } sort keys %{ $tree->{sources} };
-}
+sub server_headers { my ($tree) = @_; return grep { m{^src/core/} && $tree->{sources}{$_} =~ /$SERVER_HEADER/m } sort keys %{ $tree->{sources} }; }
 
 # The host's interrupt check is the one exception.
 sub mutable_statics

@@ -17,11 +17,7 @@ my $shown = 20;                 # failures that are printed with their values
 
 # A batch: {name, prologue, limit, grace, calls, targets, composite}: statements, what each calls, and
 # whether that takes records; limit: statement_timeout in seconds of them all.
-sub new
-{
-	my ($class) = @_;
-	return bless {failures => {}, states => {}, targets => {}, calls => 0, batches => 0}, $class;
-}
+sub new { my ($class) = @_; return bless {failures => {}, states => {}, targets => {}, calls => 0, batches => 0}, $class; }
 
 # A batch of calls made by $next->() -> (statement, target, composite).
 sub make

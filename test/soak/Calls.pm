@@ -142,11 +142,7 @@ sub operator
 	return "SELECT $sides[0] $operator->{name} $sides[1]";
 }
 
-sub cast
-{
-	my ($self, $cast) = @_;
-	return 'SELECT ' . $self->{values}->value($cast->{from}) . "::$self->{types}{$cast->{to}}{name}";
-}
+sub cast { my ($self, $cast) = @_; return 'SELECT ' . $self->{values}->value($cast->{from}) . "::$self->{types}{$cast->{to}}{name}"; }
 
 # ---- types: text and bytes in and out, sorts, hashes, joins, indexes, arrays, rows ----
 

@@ -86,12 +86,7 @@ sub mixed_aggregates
 
 sub own_types { my ($catalog) = @_; return map { $catalog->{types}{$_} } @{$catalog->{own}}; }
 
-sub setup_script
-{
-	open my $file, '<', dirname(abs_path(__FILE__)) . '/setup.sql' or die $!;
-	local $/;
-	return <$file>;
-}
+sub setup_script { open my $file, '<', dirname(abs_path(__FILE__)) . '/setup.sql' or die $!; local $/; return <$file>; }
 
 sub first_words
 {

@@ -25,12 +25,7 @@ sub any_of { my ($hash) = @_; my $key = one(sort keys %$hash); return defined $k
 
 sub nasty { my ($self, $p) = @_; return chance($p * $self->{nastiness}); }
 
-sub quote
-{
-	my ($text) = @_;
-	$text =~ s/'/''/g;
-	return $text =~ s/\\/\\\\/g ? "E'$text'" : "'$text'";
-}
+sub quote { my ($text) = @_; $text =~ s/'/''/g; return $text =~ s/\\/\\\\/g ? "E'$text'" : "'$text'"; }
 
 sub identifier { my ($name) = @_; return '"' . $name =~ s/"/""/gr . '"'; }
 

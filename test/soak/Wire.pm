@@ -205,11 +205,6 @@ sub fields_of_row
 	return \@row;
 }
 
-sub close
-{
-	my ($self) = @_;
-	$self->message('X', '');
-	CORE::close($self->{socket});
-}
+sub close { my ($self) = @_; $self->message('X', ''); CORE::close($self->{socket}); }
 
 1;

@@ -34,11 +34,7 @@ is(names(grep { !$entry{$_} } keys %function, @relations), '', 'every function, 
 my %there = map { $_ => 1 } keys %function, @relations;
 is(names(grep { !$there{$_} } keys %entry), '', 'no entry names what is not there');
 
-sub lacks
-{
-	my ($name, $text, @wanted) = @_;
-	return map { "$name: $_" } grep { $text !~ /\b\Q$_\E\b/ } @wanted;
-}
+sub lacks { my ($name, $text, @wanted) = @_; return map { "$name: $_" } grep { $text !~ /\b\Q$_\E\b/ } @wanted; }
 my (@unsigned, @untold, @unshown);
 for my $name (grep { $entry{$_} } keys %function)
 {

@@ -82,11 +82,7 @@ for my $i (0 .. $#planted)
 }
 
 # ---- released versions, and this one as if it had been released: objects of every kind stay as they were ----
-sub values_of
-{
-	my ($database) = @_;
-	return $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database);
-}
+sub values_of { my ($database) = @_; return $server->query('BEGIN; ' . slurp("$root/test/upgrade/values.sql") . 'ROLLBACK;', database => $database); }
 
 # A database with objects of an old version, upgraded to this version or to a target: how its catalog differs from a fresh one's,
 # and its values from those before.

@@ -41,12 +41,7 @@ CREATE TABLE model AS SELECT kmeans_agg(x, 100) AS op FROM rows;
 SQL
 
 # The server again, with these variables in its environment.
-sub restart_with
-{
-	my (%environment) = @_;
-	local @ENV{keys %environment} = values %environment;
-	$server->restart;
-}
+sub restart_with { my (%environment) = @_; local @ENV{keys %environment} = values %environment; $server->restart; }
 
 # Every function as the first of a session; what they return, without the process.
 sub check_sessions

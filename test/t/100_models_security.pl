@@ -11,12 +11,7 @@ CREATE TABLE his.private AS SELECT * FROM points; ALTER TABLE his.private OWNER 
 SQL
 
 # A session that stays open, of a role that logged in.
-sub login
-{
-	my ($role, $sql) = @_;
-	local $ENV{PGUSER} = $role;
-	return $server->background($sql);
-}
+sub login { my ($role, $sql) = @_; local $ENV{PGUSER} = $role; return $server->background($sql); }
 
 my $row = "'{1,2,3}'::real[]";
 my $train = q{train('m', 'points', 'x', 4, options => '{"quiet": true}')};
@@ -313,7 +308,6 @@ $server->query('ALTER TABLE hers.big OWNER TO postgres; GRANT SELECT ON hers.big
 refused('postgres', "SELECT retrain('m')", qr/42501:.*The schema of hers.big belongs to another role/s, 'nor a table whose name the owner can turn to another');
 as('alice', crafted('m', "v.relation := 'public.points';"));
 gives('postgres', q{SELECT retrain('m', '{"quiet": true}') > 2}, 't', 'a plain table is retrained for the owner');
-
 
 # ---- a stored condition: no code of who wrote it, no column that he may not read ----
 as('alice', q{CREATE FUNCTION hers.peek(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'spy runs as %', current_user; END $$;

@@ -96,11 +96,7 @@ sub words
 	return scalar grep { /[[:alnum:]]/ } split ' ', $part;
 }
 
-sub long_cells
-{
-	my ($text) = @_;
-	return map { substr $_, 0, 60 } grep { words($_) >= 30 } map { split /(?<!\\)\|/ } $text =~ /^(\|.*)$/gm;
-}
+sub long_cells { my ($text) = @_; return map { substr $_, 0, 60 } grep { words($_) >= 30 } map { split /(?<!\\)\|/ } $text =~ /^(\|.*)$/gm; }
 
 # Sentences of paragraphs and list items; blocks of code, formulas, tables, headings and pictures are none.
 sub long_sentences

@@ -25,12 +25,7 @@ SELECT train('groups', 'points', ARRAY['a', 'large'], 3, options => '{"group_by"
 SQL
 
 # The page, or that of a group.
-sub page
-{
-	my ($model, $rest) = @_;
-	$model =~ s/'/''/g;
-	return $server->query("SELECT report('$model'" . ($rest // '') . ')');
-}
+sub page { my ($model, $rest) = @_; $model =~ s/'/''/g; return $server->query("SELECT report('$model'" . ($rest // '') . ')'); }
 
 my @models = ('plain', '<script>alert(1)</script>&amp;"\'', 'groups', 'kernel', 'one');
 my %page = map { $_ => page($_) } @models;
@@ -135,11 +130,7 @@ sub luminance
 	return 0.2126 * $part[0] + 0.7152 * $part[1] + 0.0722 * $part[2];
 }
 
-sub contrast
-{
-	my ($a, $b) = sort { $b <=> $a } map { luminance($_) } @_;
-	return ($a + 0.05) / ($b + 0.05);
-}
+sub contrast { my ($a, $b) = sort { $b <=> $a } map { luminance($_) } @_; return ($a + 0.05) / ($b + 0.05); }
 
 for my $name (sort keys %theme)
 {

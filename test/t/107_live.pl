@@ -218,12 +218,7 @@ sub done
 		$snapshots, $sessions, $moments, $crashes, $server->query('SELECT txid_current()'), $written;
 }
 
-sub exact_now
-{
-	my ($when) = @_;
-	$moments++;
-	is(differences(), '', $when);
-}
+sub exact_now { my ($when) = @_; $moments++; is(differences(), '', $when); }
 
 for my $round (1 .. $rounds)
 {

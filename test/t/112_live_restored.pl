@@ -18,12 +18,7 @@ is($server->query("SELECT $rows"), '2001 2001', 'a live sketch');
 is($server->query($enabled), 'A', 'its event triggers are enabled');
 
 # What a statement says, without where.
-sub said
-{
-	my ($sql, %options) = @_;
-	my ($status, $output, $messages) = $server->try($sql, %options);
-	return $output . $messages;
-}
+sub said { my ($sql, %options) = @_; my ($status, $output, $messages) = $server->try($sql, %options); return $output . $messages; }
 
 # ---- dumps: whole, and in parts, whichever comes first ----
 $server->dump_into('postgres', 'whole');

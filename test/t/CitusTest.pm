@@ -18,12 +18,7 @@ wal_level = logical
 CONF
 
 # Is Citus installed for the server of these tests?
-sub installed
-{
-	my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
-	chomp(my $library = `"$pg_config" --pkglibdir`);
-	return -e "$library/citus.so";
-}
+sub installed { my $pg_config = $ENV{PG_CONFIG} || 'pg_config'; chomp(my $library = `"$pg_config" --pkglibdir`); return -e "$library/citus.so"; }
 
 # A node that is in no cluster yet; queries go to it.
 sub node
@@ -51,11 +46,7 @@ sub cluster
 	return $coordinator;
 }
 
-sub add_worker
-{
-	my ($self, $worker) = @_;
-	$self->query("SELECT citus_add_node('$worker->{directory}', 54321)");
-}
+sub add_worker { my ($self, $worker) = @_; $self->query("SELECT citus_add_node('$worker->{directory}', 54321)"); }
 
 # What a script sends to the shards of a table, in the order of sending.
 sub sent

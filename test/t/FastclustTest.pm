@@ -32,11 +32,7 @@ sub import
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
 
-sub run_or_die
-{
-	my @command = @_;
-	system(@command) == 0 or die "failed: @command\n";
-}
+sub run_or_die { my @command = @_; system(@command) == 0 or die "failed: @command\n"; }
 
 # A running server; with extension => 1 database postgres has the extension; config: more lines of postgresql.conf.
 sub new
@@ -72,12 +68,7 @@ sub standby
 
 my $used;
 
-sub use_server
-{
-	my ($self) = @_;
-	$ENV{PGHOST} = $self->{directory};
-	weaken($used = $self);
-}
+sub use_server { my ($self) = @_; $ENV{PGHOST} = $self->{directory}; weaken($used = $self); }
 
 sub configure
 {
@@ -96,23 +87,14 @@ sub make_directory
 	close $out;
 }
 
-sub server
-{
-	my ($self, $action, @arguments) = @_;
-	run_or_die("$root/tools/server.sh", $action, $self->{directory}, @arguments);
-}
+sub server { my ($self, $action, @arguments) = @_; run_or_die("$root/tools/server.sh", $action, $self->{directory}, @arguments); }
 
 sub restart { my ($self) = @_; $self->server('stop'); $self->server('start'); }
 
 # As after pulling the plug: no shutdown checkpoint, recovery at the start.
 sub crash_and_restart { my ($self) = @_; $self->server('crash'); $self->server('start'); }
 
-sub DESTROY
-{
-	my ($self) = @_;
-	local ($?, $!);
-	$self->server('remove') if $self->{directory} && $self->{owner} == $$;
-}
+sub DESTROY { my ($self) = @_; local ($?, $!); $self->server('remove') if $self->{directory} && $self->{owner} == $$; }
 
 sub program
 {
@@ -159,11 +141,7 @@ sub query
 }
 
 # As a role, on the server that use_server named last: (status, output, messages).
-sub as
-{
-	my ($role, $sql) = @_;
-	return $used->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose');
-}
+sub as { my ($role, $sql) = @_; return $used->try("SET SESSION AUTHORIZATION $role;\n$sql", verbosity => 'verbose'); }
 
 # The statement of a role must fail with this SQLSTATE, or a message like this.
 sub refused
@@ -236,12 +214,7 @@ sub finish
 }
 
 # Threads of a process, or undef where there is no /proc.
-sub threads
-{
-	my ($pid) = @_;
-	opendir(my $dir, "/proc/$pid/task") or return undef;
-	return scalar grep { /^\d+$/ } readdir $dir;
-}
+sub threads { my ($pid) = @_; opendir(my $dir, "/proc/$pid/task") or return undef; return scalar grep { /^\d+$/ } readdir $dir; }
 
 # Wait until a condition of SQL holds, also through a restart of the server; false, and said why, when nobody would wait any longer.
 sub wait_for
@@ -267,12 +240,7 @@ sub wait_until_it_waits
 }
 
 # End a background session that would go on; what it said.
-sub end
-{
-	my ($self, $session) = @_;
-	$self->query("SELECT pg_terminate_backend($session->{backend})");
-	return ($self->finish($session))[1];
-}
+sub end { my ($self, $session) = @_; $self->query("SELECT pg_terminate_backend($session->{backend})"); return ($self->finish($session))[1]; }
 
 # Seconds of its processor that a statement takes from pg_cancel_backend, 0.3 s into it, to its end; and what it said.
 sub cancel_delay

@@ -14,8 +14,7 @@ typedef struct codebook
 
 /* A view of the operator of one dense factor, whose bytes lie in the arena. */
 static inline void
-view_codebook(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d, fc_arena *arena, fc_operator *op,
-			  double *most)
+view_codebook(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d, fc_arena *arena, fc_operator *op, double *most)
 {
 	fc_centroid_source source = {.k = k,.d = d,.x = centroids};
 	fc_operator_header *header = (fc_operator_header *) FC_TAKE(arena, fc_codebook_size(k, d), char);
@@ -24,7 +23,7 @@ view_codebook(fc_metric metric, const double *centroids, const double *weights, 
 	fc_operator_view(header, op);
 }
 
-/* Of k x d centroids; unit_arena_free(&c.arena). */
+/* Of k x d centroids. */
 static inline codebook
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
 {

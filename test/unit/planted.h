@@ -86,8 +86,7 @@ plant_moments(planted *p, double width)
 
 /* Frequencies of law gaussian, or of adapted_radius_kmeans. */
 static inline planted
-plant_law(bool gaussian, size_t k, size_t n, size_t m, double width, double separation, double rows,
-		  size_t pilot_rows, uint64_t seed)
+plant_law(bool gaussian, size_t k, size_t n, size_t m, double width, double separation, double rows, size_t pilot_rows, uint64_t seed)
 {
 	planted		p = {.k = k};
 	fc_rng		rng = fc_rng_start(seed, 99);

@@ -3,10 +3,7 @@
 
 #include "unit.h"
 
-enum
-{
-	PIECES = 300
-};
+enum {PIECES = 300};
 
 static jmp_buf back;
 static size_t refused;

@@ -51,8 +51,7 @@ test_optimal(void)
 			paired++;
 		}
 		CHECK(paired == (rows < columns ? rows : columns), "%zu pairs of %zu x %zu", paired, rows, columns);
-		CHECK(fabs(sum - cheapest(cost, rows, columns, 0, 0, rows > columns ? rows - columns : 0)) < 1e-12,
-			  "%zu x %zu costs %g", rows, columns, sum);
+		CHECK(fabs(sum - cheapest(cost, rows, columns, 0, 0, rows > columns ? rows - columns : 0)) < 1e-12, "%zu x %zu costs %g", rows, columns, sum);
 	}
 }
 
@@ -92,8 +91,7 @@ test_chain(void)
 	int32_t		number[4];
 
 	renumber(old, 4, new, 4, 1, number);
-	CHECK(number[0] == 0 && number[1] == 3 && number[2] == 2 && number[3] == 1,
-		  "%d %d %d %d", number[0], number[1], number[2], number[3]);
+	CHECK(number[0] == 0 && number[1] == 3 && number[2] == 2 && number[3] == 1, "%d %d %d %d", number[0], number[1], number[2], number[3]);
 	renumber(old, 4, fewer, 2, 1, number);
 	CHECK(number[0] == 0 && number[1] == 1, "%d %d", number[0], number[1]);
 	renumber(fewer, 2, new, 4, 1, number);
@@ -124,8 +122,7 @@ test_stayed(void)
 			}
 		renumber(old, K, new, K, D, number);
 		for (size_t i = 0; i < K; i++)
-			CHECK(i % 8 == 0 || number[(i * 11 + 5) % K] == (int32_t) i, "trial %d: cluster %zu became %d",
-				  trial, i, number[(i * 11 + 5) % K]);
+			CHECK(i % 8 == 0 || number[(i * 11 + 5) % K] == (int32_t) i, "trial %d: cluster %zu became %d", trial, i, number[(i * 11 + 5) % K]);
 	}
 }
 
@@ -148,8 +145,7 @@ test_nearest(void)
 	double		distance[4];
 
 	fc_nearest_others(centroids, 4, 2, nearest, distance);
-	CHECK(nearest[0] == 3 && nearest[1] == 2 && nearest[2] == 1 && nearest[3] == 0, "%d %d %d %d",
-		  nearest[0], nearest[1], nearest[2], nearest[3]);
+	CHECK(nearest[0] == 3 && nearest[1] == 2 && nearest[2] == 1 && nearest[3] == 0, "%d %d %d %d", nearest[0], nearest[1], nearest[2], nearest[3]);
 	CHECK(distance[0] == 0 && distance[1] == 1, "%g %g", distance[0], distance[1]);
 	fc_nearest_others(centroids, 1, 2, nearest, distance);
 	CHECK(nearest[0] == -1 && isnan(distance[0]), "one");

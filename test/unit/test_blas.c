@@ -117,8 +117,7 @@ call_lbfgsb(void)
 		kind[i] = 3, upper[i] = 4.0;
 	for (int calls = 0; calls < 200; calls++)
 	{
-		setulb_(&n, &m, x, upper, upper, kind, &f, g, &factr, &pgtol, wa, iwa, task, &silent, csave, lsave, isave, dsave,
-				TEXT, TEXT);
+		setulb_(&n, &m, x, upper, upper, kind, &f, g, &factr, &pgtol, wa, iwa, task, &silent, csave, lsave, isave, dsave, TEXT, TEXT);
 		if (strncmp(task, "FG", 2) != 0 && strncmp(task, "NEW_X", 5) != 0)
 			break;
 		f = 0.0;

@@ -50,10 +50,7 @@ test_nearest(size_t k, size_t d, bool grid)
 static void
 test_operator(double unit)
 {
-	enum
-	{
-		K = 9000, D = 7, N = 300
-	};
+	enum {K = 9000, D = 7, N = 300};
 	fc_rng		rng = fc_rng_start(4, 4);
 	double	   *centroids = unit_alloc(K * D, sizeof(double));
 	double	   *weights = unit_alloc(K, sizeof(double));

@@ -106,6 +106,25 @@ test_unclear(void)
 	CHECK(choice.verdict == FC_K_LIMIT, "%zu of 8 clusters", choice.tried[choice.chosen].k);
 }
 
+/* A cluster of one row in a hundred, 6 deviations off in four columns together, which are narrower than ten columns of noise. */
+static void
+test_hidden_in_noise(void)
+{
+	problem		p = make_problem(10000, 14, 3);
+	fc_rng		rng = fc_rng_start(10, 0);
+
+	for (size_t i = 0; i < p.rows.n; i++)
+	{
+		double		centre = i % 10 == 0 ? 0.0 : i % 100 == 1 ? 6.0 : 3.0;
+
+		for (size_t c = 0; c < 14; c++)
+			p.x[14 * i + c] = (float) (c < 4 ? 0.75 * (centre + fc_rng_normal(&rng)) : fc_rng_normal(&rng));
+	}
+	(void) chosen(&p, 12, 0.0);
+	CHECK(choice.verdict != FC_K_CLEAR || choice.tried[choice.chosen].k == 3, "%zu clusters", choice.tried[choice.chosen].k);
+	free_problem(&p);
+}
+
 /* Few rows, equal rows. */
 static void
 test_small(void)
@@ -162,6 +181,7 @@ main(void)
 	test_levels(2);
 	test_levels(10);
 	test_unclear();
+	test_hidden_in_noise();
 	test_small();
 	test_valley(0, 2);
 	test_valley(10, 2);

@@ -33,8 +33,7 @@ test_sincos(void)
 		double		expected = exp(-0.9 * half_norm[i]);
 
 		CHECK(fabs(cosine[i] - cos(PI * h)) < 2e-15 && fabs(sine[i] - sin(PI * h)) < 2e-15, "double, %d", i);
-		CHECK(fabs((double) cosine_float[i] - cos(PI * h_float)) < 2e-7 &&
-			  fabs((double) sine_float[i] - sin(PI * h_float)) < 2e-7, "float, %d", i);
+		CHECK(fabs((double) cosine_float[i] - cos(PI * h_float)) < 2e-7 && fabs((double) sine_float[i] - sin(PI * h_float)) < 2e-7, "float, %d", i);
 		CHECK(fabs(envelope[i] - expected) <= 1e-13 * expected, "exp(-%g): %g", 0.9 * half_norm[i], envelope[i]);
 	}
 	cosine[0] = 0.0;
@@ -42,7 +41,6 @@ test_sincos(void)
 	fc_envelope_double(1, 1.0, half_norm, envelope);
 	CHECK(envelope[0] == 0.0, "exp(-1e6) = %g", envelope[0]);
 }
-
 
 /* A gradient against central differences, to 1e-6 of its largest entry; the objective writes `room` of them. */
 static void
@@ -124,10 +122,7 @@ check_peak(fc_decoding *d, fc_rng *rng)
 static void
 test_gradient(void)
 {
-	enum
-	{
-		K = 3, N = 4, M = 300
-	};
+	enum {K = 3, N = 4, M = 300};
 	fc_rng		rng = fc_rng_start(5, 5);
 	fc_decoding d = {.n = N, .m = M, .k = K, .atoms = K + 1};
 	fc_arena	arena = unit_arena();

@@ -268,10 +268,8 @@ test_numbering(void)
 			check_valid(&p, 6, &a, "warm");
 			for (size_t c = 0; c < 6 && worst_miss(&p, 6, &a) < 0.5; c++)
 				for (size_t l = 0; l < 3; l++)
-					CHECK(fabs(a.result.centroids[c * 3 + l] - p.truth[(5 - c) * 3 + l]) < 0.5,
-						  "decoder %d, cluster %zu", (int) warm[i], c);
-			CHECK(worst_miss(&p, 6, &a) < 0.5, "decoder %d, seed %d: off by %g", (int) warm[i], (int) seed,
-				  worst_miss(&p, 6, &a));
+					CHECK(fabs(a.result.centroids[c * 3 + l] - p.truth[(5 - c) * 3 + l]) < 0.5, "decoder %d, cluster %zu", (int) warm[i], c);
+			CHECK(worst_miss(&p, 6, &a) < 0.5, "decoder %d, seed %d: off by %g", (int) warm[i], (int) seed, worst_miss(&p, 6, &a));
 		}
 }
 

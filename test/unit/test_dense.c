@@ -1,5 +1,10 @@
-/* test_dense.c - positive definite systems of more than one call, eigenvalues of matrices out of range */
+/*
+ * test_dense.c - numbers in arrays: positive definite systems of more than one call, eigenvalues of matrices out of range; non-negative least
+ * squares: optimality conditions, ranks, faults; rows parted about a place of their order, in any order and with ties; sorts are stable permutations.
+ */
+#include "base/sort.h"
 #include "numerics/dense.h"
+#include "numerics/selection.h"
 #include "unit.h"
 
 #define ORDER	3100			/* one call of LAPACK no longer */
@@ -61,12 +66,260 @@ test_scaled_eigen(double unit)
 		CHECK(fabs(values[i] / unit - wanted[i]) <= 1e-14, "unit %g: %.17g, wanted %.17g", unit, values[i] / unit, wanted[i]);
 }
 
+/* G = B B' / columns, b random: full rank when columns >= count */
+static void
+random_problem(size_t count, size_t columns, uint64_t seed, double *gram, double *rhs)
+{
+	fc_rng		rng = fc_rng_start(seed, 0);
+	double	   *b = unit_alloc(count * columns, sizeof(double));
+	double	   *y = unit_alloc(columns, sizeof(double));
+
+	for (size_t i = 0; i < count * columns; i++)
+		b[i] = fc_rng_normal(&rng);
+	for (size_t j = 0; j < columns; j++)
+		y[j] = fc_rng_normal(&rng);
+	for (size_t i = 0; i < count; i++)
+	{
+		rhs[i] = columns < count ? 0.0 : cos((double) i);	/* keep b in the range of G */
+		for (size_t l = 0; l < columns; l++)
+			rhs[i] += b[i * columns + l] * y[l];
+		for (size_t j = 0; j < count; j++)
+		{
+			gram[i * count + j] = 0.0;
+			for (size_t l = 0; l < columns; l++)
+				gram[i * count + j] += b[i * columns + l] * b[j * columns + l] / (double) columns;
+		}
+		rhs[i] /= (double) columns;
+	}
+}
+
+/* x >= 0, y = G x - b >= 0, x'y = 0, each to tolerance */
+static void
+check_optimal(size_t count, const double *gram, const double *rhs, const double *x, double tolerance)
+{
+	double		complementarity = 0.0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		double		y = -rhs[i];
+
+		for (size_t j = 0; j < count; j++)
+			y += gram[i * count + j] * x[j];
+		CHECK(x[i] >= 0.0, "x[%zu] = %g", i, x[i]);
+		CHECK(y >= -tolerance, "count %zu: y[%zu] = %g", count, i, y);
+		complementarity += x[i] * y;
+	}
+	CHECK(fabs(complementarity) <= tolerance, "count %zu: x'y = %g", count, complementarity);
+}
+
+static void
+test_optimality(size_t count, size_t columns, uint64_t seed, double tolerance)
+{
+	double	   *gram = unit_alloc(count * count, sizeof(double));
+	double	   *rhs = unit_alloc(count, sizeof(double));
+	double	   *x = unit_alloc(count, sizeof(double));
+	fc_arena	arena = unit_arena();
+
+	random_problem(count, columns, seed, gram, rhs);
+	fc_nnls(gram, rhs, count, &arena, x);
+	CHECK(arena.held == 0, "arena not released: %zu", arena.held);
+	check_optimal(count, gram, rhs, x, tolerance);
+}
+
+/* Coinciding columns: the sum of their weights is what matters. */
+static void
+test_duplicates(void)
+{
+	double		gram[9] = {1, 1, 0, 1, 1, 0, 0, 0, 1};
+	double		rhs[3] = {2, 2, -1};
+	double		x[3];
+
+	fc_nnls(gram, rhs, 3, unit_work(), x);
+	CHECK(fabs(x[0] + x[1] - 2.0) < 1e-6, "sum %g", x[0] + x[1]);
+	CHECK(x[2] == 0.0, "x[2] = %g", x[2]);
+}
+
+static int failures;
+
+static void
+count_failure(void)
+{
+	failures++;
+}
+
+static void
+test_faults(void)
+{
+	double		indefinite[4] = {1, 4, 4, 1};
+	double		rhs[2] = {1, 1};
+	double		x[2];
+
+	fc_numeric_failure = count_failure;
+	fc_nnls(indefinite, rhs, 2, unit_work(), x);
+	CHECK(failures > 0, "indefinite accepted");
+	fc_numeric_failure = NULL;
+}
+
+#define D	3
+
+static float
+shaped(int shape, size_t i, size_t n, fc_rng *rng)
+{
+	switch (shape)
+	{
+		case 0:
+			return (float) i;
+		case 1:
+			return (float) (n - i);
+		case 2:
+			return (float) (i < n / 2 ? i : n - i);	/* a hump */
+		case 3:
+			return 1.0f;
+		case 4:
+			return (float) fc_rng_below(rng, 5);
+		default:
+			return (float) fc_rng_normal(rng);
+	}
+}
+
+/* The rows of order are those of before, and `place` parts them. */
+static void
+check_parted(const float *x, const uint32_t *order, size_t n, size_t place, int shape)
+{
+	char	   *seen = unit_alloc(n, 1);
+	bool		parted = true;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		CHECK(order[i] < n && !seen[order[i]]++, "shape %d: row %u", shape, order[i]);
+		for (size_t low = 0; low < place && i >= place && n <= 300; low++)
+			parted = parted && x[order[low] * D] <= x[order[i] * D];
+	}
+	CHECK(parted, "shape %d n %zu place %zu", shape, n, place);
+}
+
+static void
+test_shape(int shape, size_t n, size_t place)
+{
+	fc_rng		rng = fc_rng_start(7, n + place);
+	float	   *x = unit_alloc(n * D, sizeof(float));
+	uint32_t   *order = unit_alloc(n, sizeof(uint32_t));
+
+	for (size_t i = 0; i < n; i++)
+	{
+		x[i * D] = shaped(shape, i, n, &rng);
+		order[i] = (uint32_t) i;
+	}
+	unit_checked = 0;
+	fc_interrupt_check = unit_check;
+	fc_part_rows((fc_coordinate) {x, D}, order, 0, n, place);
+	fc_interrupt_check = NULL;
+	check_parted(x, order, n, place, shape);
+	CHECK(unit_checked <= 100, "shape %d n %zu place %zu: %ld interrupt checks", shape, n, place, unit_checked);
+}
+
+static void
+test_sorted(size_t n, uint64_t mask)
+{
+	fc_keyed   *items = unit_alloc(n, sizeof(fc_keyed));
+	fc_keyed   *scratch = unit_alloc(n, sizeof(fc_keyed));
+	char	   *seen = unit_alloc(n, 1);
+	fc_rng		rng = fc_rng_start(n, mask);
+
+	for (size_t i = 0; i < n; i++)
+		items[i] = (fc_keyed) {((uint64_t) fc_rng_word(&rng) << 32 | fc_rng_word(&rng)) & mask, i};
+	fc_sort(items, n, scratch);
+	for (size_t i = 0; i < n; i++)
+	{
+		CHECK(i == 0 || items[i - 1].key < items[i].key ||
+			  (items[i - 1].key == items[i].key && items[i - 1].value < items[i].value), "n %zu: item %zu", n, i);
+		seen[items[i].value]++;
+	}
+	for (size_t i = 0; i < n; i++)
+		CHECK(seen[i] == 1, "n %zu: item %zu was lost", n, i);
+}
+
+static void
+test_labels(void)
+{
+	static const int32_t labels[] = {INT32_MIN, -7, -1, 0, 1, 900, INT32_MAX};
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+	{
+		CHECK(fc_key_label(fc_label_key(labels[i])) == labels[i], "label %d", labels[i]);
+		CHECK(i == 0 || fc_label_key(labels[i - 1]) < fc_label_key(labels[i]), "order of %d", labels[i]);
+	}
+}
+
+/* A check for every pass at least. */
+static void
+test_checks(void)
+{
+	size_t		n = 600000;
+	fc_keyed   *items = unit_alloc(n, sizeof(fc_keyed));
+	fc_keyed   *scratch = unit_alloc(n, sizeof(fc_keyed));
+
+	for (size_t i = 0; i < n; i++)
+		items[i].key = (n - i) % 1000;
+	fc_interrupt_check = unit_check;
+	fc_sort(items, n, scratch);
+	fc_interrupt_check = NULL;
+	CHECK(unit_checked >= 2, "%ld interrupt checks", unit_checked);
+}
+
+/* Rows of `kinds` values, the last of them rare. */
+static void
+test_distinct(size_t n, size_t kinds)
+{
+	float	   *rows = unit_alloc(n * 3, sizeof(float));
+	fc_keyed   *items = unit_alloc(2 * n, sizeof(fc_keyed));
+
+	for (size_t r = 0; r < n; r++)
+		rows[r * 3 + 1] = (float) (r == n - 1 ? kinds - 1 : r % (kinds - 1));
+	for (size_t most = 1; most < 2 * kinds; most += 3)
+	{
+		size_t		distinct;
+
+		fc_count_distinct(rows, n, 3 * sizeof(float), most, items, &distinct);
+		CHECK(distinct == (most < kinds ? most : kinds), "%zu of %zu kinds, up to %zu", distinct, kinds, most);
+	}
+}
+
 int
 main(void)
 {
+	static const size_t lengths[] = {0, 1, 2, 3, 255, 1000, 70000};
+
 	test_solve();
 	test_scaled_eigen(1.0);
 	test_scaled_eigen(0x1p-900);
 	test_scaled_eigen(0x1p900);
+	for (size_t count = 1; count <= 40; count++)
+		test_optimality(count, count + 5, count, 1e-8);
+	test_optimality(30, 10, 7, 1e-6);
+	test_optimality(200, 260, 3, 1e-7);
+	test_duplicates();
+	test_faults();
+	for (int shape = 0; shape < 6; shape++)
+	{
+		static const size_t sizes[] = {1, 2, 3, 7, 300};
+
+		for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+			for (size_t place = 0; place < sizes[s]; place += 1 + sizes[s] / 5)
+				test_shape(shape, sizes[s], place);
+		test_shape(shape, 400000, 100);
+		test_shape(shape, 400000, 200000);
+	}
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+	{
+		test_sorted(lengths[i], UINT64_MAX);
+		test_sorted(lengths[i], 0);
+		test_sorted(lengths[i], 0x3f);
+		test_sorted(lengths[i], UINT64_C(0xff00000000000300));
+	}
+	test_labels();
+	test_checks();
+	test_distinct(1000, 5);
+	test_distinct(40, 40);
 	return unit_finish();
 }

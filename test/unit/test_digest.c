@@ -177,10 +177,8 @@ test_input(size_t number)
 		if (made.prepared.isa == NULL)
 			continue;
 		sketch = sketch_digest(input, &made.prepared, x);
-		CHECK(frequencies == input->frequencies, "input %zu: frequencies have digest 0x%016llx", number,
-			  (unsigned long long) frequencies);
-		CHECK(sketch == input->sketch, "input %zu, %s: sketch has digest 0x%016llx", number, builds[b],
-			  (unsigned long long) sketch);
+		CHECK(frequencies == input->frequencies, "input %zu: frequencies have digest 0x%016llx", number, (unsigned long long) frequencies);
+		CHECK(sketch == input->sketch, "input %zu, %s: sketch has digest 0x%016llx", number, builds[b], (unsigned long long) sketch);
 	}
 }
 

@@ -406,8 +406,7 @@ test_probabilities(void)
 	fc_operator_responsibilities(&book.op, (double[]) {0, 0, 0}, (double[]) {2, 0}, book.scratch, p);
 	CHECK(p[0] == 0.75 && p[1] == 0.25 && p[2] == 0.0, "without spreads the nearest share by weight");
 	fc_operator_responsibilities(&book.op, (double[]) {0, 1, 0}, (double[]) {0, 0}, book.scratch, p);
-	CHECK(p[0] > 1 - 1e-9,
-		  "one without a spread is narrow, not absent");
+	CHECK(p[0] > 1 - 1e-9, "one without a spread is narrow, not absent");
 	make_book(centroids, (double[]) {0, 0, 0}, 3, 2, &book);
 	fc_operator_responsibilities(&book.op, spreads, (double[]) {1, 2}, book.scratch, p);
 	CHECK(fabs(p[0] + p[1] + p[2] - 1) < 1e-12, "without weights");

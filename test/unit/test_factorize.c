@@ -346,8 +346,7 @@ test_svd_error(double decay, bool weighted)
 		{
 			double		relative = fc_equal_svd(&target, rank * (k + d) + more, 1, unit_work());
 
-			CHECK(fabs(relative - expected) < 1e-6,
-				  "decay %g, rank %zu: error %.9f, not %.9f", decay, rank, relative, expected);
+			CHECK(fabs(relative - expected) < 1e-6, "decay %g, rank %zu: error %.9f, not %.9f", decay, rank, relative, expected);
 		}
 		rest -= sigma[rank] * sigma[rank];
 	}
@@ -467,8 +466,7 @@ test_zero_corner(size_t k, size_t d, fc_method method)
 	options.centered = false;
 	options.factors = 2;
 	fc_factorize(&c.op, &options, unit_work(), &out, &from);
-	CHECK(from.relative_error < 0.7,
-		  "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
+	CHECK(from.relative_error < 0.7, "method %d, %zu x %zu: %g", (int) method, k, d, from.relative_error);
 }
 
 static void

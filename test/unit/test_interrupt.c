@@ -7,10 +7,7 @@
 #include "kmeans/kmeans.h"
 #include "planted.h"
 
-enum
-{
-	N = 2000, D = 8, K = 12, MOST = 40
-};
+enum {N = 2000, D = 8, K = 12, MOST = 40};
 
 static jmp_buf back;
 static long stop;

@@ -11,8 +11,7 @@ typedef enum method
 } method;
 
 static fc_status
-call(method how, const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed,
-	 fc_arena *arena, fc_embedding *result)
+call(method how, const fc_kernel *kernel, const fc_kernel_input *input, size_t columns, uint64_t seed, fc_arena *arena, fc_embedding *result)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	fc_kernel_rows rows;
@@ -155,21 +154,14 @@ gram_schmidt(const double *w, size_t n, size_t c, double *q)
 	for (size_t s = 0; s < c; s++)
 		for (int pass = 0; pass < 2; pass++)
 		{
-			double		length = 0.0;
-
 			for (size_t t = 0; t < s; t++)
 			{
-				double		dot = 0.0;
+				double		dot = cblas_ddot((int) n, q + s, (int) c, q + t, (int) c);
 
-				for (size_t i = 0; i < n; i++)
-					dot += q[i * c + s] * q[i * c + t];
 				for (size_t i = 0; i < n; i++)
 					q[i * c + s] -= dot * q[i * c + t];
 			}
-			for (size_t i = 0; i < n; i++)
-				length += q[i * c + s] * q[i * c + s];
-			for (size_t i = 0; i < n; i++)
-				q[i * c + s] /= sqrt(length);
+			cblas_dscal((int) n, 1.0 / cblas_dnrm2((int) n, q + s, (int) c), q + s, (int) c);
 		}
 }
 
@@ -212,8 +204,7 @@ solve(double *a, size_t c, double *b)
 static void
 cross(const double *left, const double *right, size_t n, size_t c, double *out)
 {
-	cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int) c, (int) c, (int) n, 1.0, left, (int) c,
-				right, (int) c, 0.0, out, (int) c);
+	cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int) c, (int) c, (int) n, 1.0, left, (int) c, right, (int) c, 0.0, out, (int) c);
 }
 
 #define ALL 24					/* columns: 16 and 8 probes */
@@ -350,8 +341,7 @@ test_estimate(void)
 		fc_embedding e = embed(ONE_PASS, kernel, x, n, 3, rank, 10, rank);
 		double		truth = relative_error_of(k, n, &e);
 
-		CHECK(e.relative_error > 0.5 * truth && e.relative_error < 2.0 * truth, "rank %zu: says %g, is %g", rank,
-			  e.relative_error, truth);
+		CHECK(e.relative_error > 0.5 * truth && e.relative_error < 2.0 * truth, "rank %zu: says %g, is %g", rank, e.relative_error, truth);
 	}
 }
 

@@ -79,8 +79,7 @@ test_planted(size_t n, size_t d, size_t k)
 	for (size_t i = 0; i < n; i++)
 		wrong += p.result.labels[i] != p.result.labels[i % k];
 	CHECK(wrong == 0, "planted n=%zu d=%zu k=%zu: %zu rows apart from their cluster", n, d, k, wrong);
-	CHECK(fabs(p.result.sse / ((double) (n - k) * (double) d) - 1.0) < 0.1, "within variance %g",
-		  p.result.sse / ((double) (n - k) * (double) d));
+	CHECK(fabs(p.result.sse / ((double) (n - k) * (double) d) - 1.0) < 0.1, "within variance %g", p.result.sse / ((double) (n - k) * (double) d));
 	check_consistent(&p, "planted");
 }
 

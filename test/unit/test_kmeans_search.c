@@ -85,8 +85,7 @@ test_planted(size_t n, size_t d, size_t k, double gap)
 	{
 		plant(&p, gap, options.seed);
 		reference = planted_sse(&p);
-		CHECK(sse_of(&p, NULL, &options) <= reference * (1.0 + SAME), "n=%zu d=%zu k=%zu: sse %g, planted %g", n, d, k,
-			  p.result.sse, reference);
+		CHECK(sse_of(&p, NULL, &options) <= reference * (1.0 + SAME), "n=%zu d=%zu k=%zu: sse %g, planted %g", n, d, k, p.result.sse, reference);
 	}
 }
 
@@ -114,8 +113,7 @@ test_replicated(size_t d)
 		}
 	replicated.rows.n = copies;
 	sse = sse_of(&weighted, NULL, &options);
-	CHECK(fabs(sse_of(&replicated, NULL, &options) - sse) <= 1e-6 * sse, "d=%zu: weighted %.9g, replicated %.9g", d, sse,
-		  replicated.result.sse);
+	CHECK(fabs(sse_of(&replicated, NULL, &options) - sse) <= 1e-6 * sse, "d=%zu: weighted %.9g, replicated %.9g", d, sse, replicated.result.sse);
 }
 
 /* Far rows of weight 1 among rows of weight 1e4: each outlier that pays for it has a centroid of its own. */
@@ -162,8 +160,7 @@ test_never_rises(size_t d)
 	plant(&p, 1.0, 8);
 	for (options.rounds = 0; options.rounds < 12; options.rounds++)
 	{
-		CHECK(sse_of(&p, NULL, &options) <= previous * (1.0 + 1e-5), "d=%zu, %d rounds: %.9g after %.9g", d, options.rounds,
-			  p.result.sse, previous);
+		CHECK(sse_of(&p, NULL, &options) <= previous * (1.0 + 1e-5), "d=%zu, %d rounds: %.9g after %.9g", d, options.rounds, p.result.sse, previous);
 		previous = p.result.sse;
 	}
 	previous = planted_sse(&p);
@@ -243,9 +240,7 @@ main(void)
 	test_planted(2500, 2, 60, 200.0);
 	test_planted(1500, 40, 50, 5.0);
 	for (size_t i = 0; i < 3; i++)
-	{
 		test_never_rises(dimensions[i]);
-	}
 	test_replicated(3);
 	test_replicated(40);
 	test_outliers(2);

@@ -145,10 +145,7 @@ test_operations(void)
 static void
 test_no_gain(void)
 {
-	enum
-	{
-		N = 2000, D = 64, K = 256
-	};
+	enum {N = 2000, D = 64, K = 256};
 	int32_t    *group = unit_alloc(N, sizeof(int32_t));
 	float	   *x = grouped_rows(N, D, 2 * K, group);
 	double	   *weight = unit_alloc(N, sizeof(double));
@@ -175,10 +172,7 @@ test_no_gain(void)
 static void
 test_few_rows(void)
 {
-	enum
-	{
-		N = 900, D = 64, K = 300
-	};
+	enum {N = 900, D = 64, K = 300};
 	float	   *x = unit_alloc(N * D, sizeof(float));
 	double	   *weight = unit_alloc(N, sizeof(double));
 	double	   *centroids = unit_alloc(K * D, sizeof(double));

@@ -119,9 +119,7 @@ greatest_product(const fc_operator *op, const double *x)
 static void
 test_labels(fc_metric metric, size_t k, size_t d, double far)
 {
-	enum
-	{
-	ROWS = 300};
+	enum {ROWS = 300};
 	book		b = make_book(metric, k, d, far, k + d);
 	fc_rng		rng = fc_rng_start(3, 1);
 	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(&b.op, ROWS));

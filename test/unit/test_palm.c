@@ -8,7 +8,6 @@
 #include "factor/internal.h"
 #include "unit.h"
 
-
 static double *
 normals(size_t n, uint64_t seed)
 {

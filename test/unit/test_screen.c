@@ -247,10 +247,7 @@ test_given_up(void)
 static void
 test_products(void)
 {
-	enum
-	{
-		K = 130, N = 37, ROWS = 29
-	};
+	enum {K = 130, N = 37, ROWS = 29};
 	fc_rng		rng = fc_rng_start(5, 5);
 	fc_codes	codes = {0};
 	double		u[N];

@@ -251,8 +251,7 @@ test_weights(const fc_prepared *prepared, const double *x)
 	for (size_t j = 0; j < 2 * prepared->moments; j++)
 		CHECK(re[j] == re[2 * prepared->moments + j], "moment %zu", j);
 	for (size_t i = 0; i < prepared->tracked; i++)
-		CHECK(fabs(fc_sketch_mean(thrice, i) - fc_sketch_mean(weighted, i)) < 1e-12 * (1 + fabs(fc_sketch_mean(thrice, i))),
-			  "mean %zu", i);
+		CHECK(fabs(fc_sketch_mean(thrice, i) - fc_sketch_mean(weighted, i)) < 1e-12 * (1 + fabs(fc_sketch_mean(thrice, i))), "mean %zu", i);
 	CHECK(fc_weight_on_grid(0, &grid) == FC_OK && grid == 0, "weight 0");
 	CHECK(fc_weight_on_grid(1e-12, &grid) == FC_OK && grid == 1 && fc_weight_on_grid(1e-6, &grid) == FC_OK && grid == 1099512, "small weights");
 	CHECK(fc_weight_on_grid(9e-13, &grid) == FC_EWEIGHT && fc_weight_on_grid(1e9, &grid) == FC_EWEIGHT, "range");
@@ -322,7 +321,6 @@ test_damage(const fc_prepared *prepared, const double *x)
 	}
 }
 
-
 /*
  * The sums of a near row do not depend on the build, on the bytes the row stands on, nor on
  * whether it is taken at once or in two steps; a far one is left alone.
@@ -372,10 +370,7 @@ static void
 test_raw_rows(const fc_prepared *prepared, const double *x)
 {
 	static const char *const names[] = {"baseline", "x86-64-v3", "x86-64-v4"};
-	enum
-	{
-		COUNT = FC_PROJECTED_ROWS + 7
-	};
+	enum {COUNT = FC_PROJECTED_ROWS + 7};
 	size_t		doubles = FC_SKETCH_WAITING * prepared->row;
 	size_t		length = fc_padded(prepared->d);
 	bool		certain = prepared->spec->sigma >= 0.5;
@@ -469,10 +464,7 @@ test_deviations(void)
 {
 	static const double widths[] = {1, 1e-5, 1e-6, 1e-6, 500, 1e-3};
 	static const double offsets[] = {0, 0, 0, 3, 0, 700};
-	enum
-	{
-		D = sizeof(widths) / sizeof(widths[0])
-	};
+	enum {D = sizeof(widths) / sizeof(widths[0])};
 	fc_spec    *spec = make_spec((spec_wish) {.dim = D, .frequencies = 8, .law = FC_LAW_GAUSSIAN, .sigma = 1});
 	ready		made = make_ready(spec);
 	double	   *x = normal_rows(ROWS, D, 1, 5);

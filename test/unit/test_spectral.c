@@ -1,6 +1,8 @@
-/* test_spectral.c - features chosen from rows: clusters that are rings, bars and blobs */
+/* test_spectral.c - kernel values in blocks, products with K, random columns; features chosen from rows: clusters that are rings, bars and blobs */
 #include "kernels.h"
 #include "rkhs/map.h"
+#include "rkhs/projection.h"
+#include "rkhs/values.h"
 
 #define N		1200
 #define MOST	200
@@ -120,6 +122,184 @@ test_degenerate(void)
 	choose(x, 2, &c);
 }
 
+static void
+test_check(void)
+{
+	fc_kernel	bad;
+
+	for (size_t i = 0; i < TEST_KERNELS; i++)
+		CHECK(fc_kernel_check(&test_kernels[i]) == FC_OK, "kernel %zu refused", i);
+#define REFUSED(change) \
+	bad = square_kernel; change; CHECK(fc_kernel_check(&bad) == FC_EFORMAT, "accepted: %s", #change)
+	REFUSED(bad.version = 2);
+	REFUSED(bad.kind = 0);
+	REFUSED(bad.kind = 5);
+	REFUSED(bad.padding = 1);
+	REFUSED(bad.degree = 0);
+	REFUSED(bad.degree = FC_MAX_DEGREE + 1);
+	REFUSED(bad.gamma = 0.0);
+	REFUSED(bad.gamma = NAN);
+	REFUSED(bad.gamma = INFINITY);
+	REFUSED(bad.coef0 = -1.0);
+	REFUSED(bad.coef0 = -0.0);
+	REFUSED(bad.kind = FC_KERNEL_RBF);
+	REFUSED(bad.kind = FC_KERNEL_LINEAR);
+}
+
+/* Relative error of the exponential over its whole range, and what lies outside. */
+static void
+test_exponential(void)
+{
+	float		zeros[32] = {0};
+	float		values[32];
+	double		worst = 0.0;
+
+	for (double from = -87.0; from < 0.0; from += 0.01)
+	{
+		for (int i = 0; i < 32; i++)
+			values[i] = (float) (from + 0.0003 * i);
+		(void) fc_exponential_values(values, 32, 0.0f, zeros);
+		for (int i = 0; i < 32; i++)
+		{
+			double		exact = exp(fmin((double) (float) (from + 0.0003 * i), 0.0));
+
+			worst = fmax(worst, fabs((double) values[i] / exact - 1.0));
+		}
+	}
+	CHECK(worst < 3e-7, "relative error %g", worst);
+	for (int i = 0; i < 32; i++)
+		values[i] = i % 2 == 0 ? -1e30f : 1.0f;
+	(void) fc_exponential_values(values, 31, 0.0f, zeros);
+	for (int i = 0; i < 31; i++)
+		CHECK(i % 2 == 0 ? values[i] > 0.0f && values[i] < 1e-37f : values[i] == 1.0f, "%d: %g", i, (double) values[i]);
+}
+
+/* Every entry of every block against one value at a time in double. */
+static void
+test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exact, double tolerance)
+{
+	double	   *x = random_rows(n, d, shift, n + d);
+	double	   *k = kernel_matrix(kernel, x, n, d);
+	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
+	fc_kernel_rows rows;
+	fc_status	status = fc_kernel_prepare(kernel, &input, exact, unit_work(), &rows);
+	double	   *room = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(double));
+	float	   *block = unit_alloc(FC_KERNEL_BLOCK * FC_KERNEL_BLOCK, sizeof(float));
+
+	CHECK(status == FC_OK, "status %d", (int) status);
+	for (size_t a = 0; a < n && status == FC_OK; a += FC_KERNEL_BLOCK)
+		for (size_t b = 0; b < n; b += FC_KERNEL_BLOCK)
+		{
+			size_t		na = n - a < FC_KERNEL_BLOCK ? n - a : FC_KERNEL_BLOCK;
+			size_t		nb = n - b < FC_KERNEL_BLOCK ? n - b : FC_KERNEL_BLOCK;
+			double		sum = fc_kernel_block(&rows, a, na, b, nb, room, block);
+			double		check = 0.0;
+
+			if (exact)
+				fc_kernel_block_exact(&rows, a, na, &rows, b, nb, room, nb);
+			for (size_t i = 0; i < na * nb; i++)
+			{
+				double		value = exact ? room[i] : (double) block[i];
+
+				check += value * value;
+				CHECK(fabs(value - k[(a + i / nb) * n + b + i % nb] / rows.scale) < tolerance,
+					  "kernel %d degree %d, n %zu, d %zu: %g, exactly %g", kernel->kind, kernel->degree, n, d, value,
+					  k[(a + i / nb) * n + b + i % nb] / rows.scale);
+			}
+			CHECK(fabs(sum - check) <= 1e-5 * check, "sum of squares %g, not %g", sum, check);
+		}
+	for (size_t i = 0; i < n && status == FC_OK; i++)
+		CHECK(fabs(fc_kernel_diagonal(&rows, i) - k[i * n + i] / rows.scale) < tolerance, "diagonal %zu", i);
+}
+
+static void
+test_multiply(const fc_kernel *kernel, size_t n, size_t d, size_t c)
+{
+	double	   *x = random_rows(n, d, 0.3, n);
+	double	   *k = kernel_matrix(kernel, x, n, d);
+	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
+	fc_arena	arena = unit_arena();
+	int8_t	   *o = unit_alloc(n * c, sizeof(int8_t));
+	double	   *w = unit_alloc(n * c, sizeof(double));
+	size_t		columns[8] = {0, 1, 5, 6, 9, 11, 12, 13};
+	fc_kernel_rows rows;
+	double		square;
+	double		exact_square = 0.0;
+	size_t		blocks = (n + FC_KERNEL_BLOCK - 1) / FC_KERNEL_BLOCK;
+
+	CHECK(fc_kernel_prepare(kernel, &input, false, &arena, &rows) == FC_OK, "not prepared");
+	fc_sign_columns(7, columns, c, 0, 0, n, o);
+	unit_checked = 0;
+	fc_interrupt_check = unit_check;
+	fc_kernel_multiply(&rows, o, c, &arena, w, &square);
+	fc_interrupt_check = NULL;
+	CHECK((size_t) unit_checked == blocks * (blocks + 1) / 2, "%ld interrupt checks, %zu blocks", unit_checked, blocks);
+	for (size_t i = 0; i < n; i++)
+		for (size_t s = 0; s < c; s++)
+		{
+			double		sum = 0.0;
+
+			for (size_t j = 0; j < n; j++)
+				sum += k[i * n + j] * (double) o[j * c + s];
+			CHECK(fabs(sum / rows.scale - w[i * c + s]) < 2e-6 * (double) n, "w[%zu, %zu]: %g, exactly %g", i, s, w[i * c + s], sum / rows.scale);
+		}
+	for (size_t i = 0; i < n * n; i++)
+		exact_square += k[i] * k[i] / rows.scale / rows.scale;
+	CHECK(fabs(square / exact_square - 1.0) < 1e-5, "||K||^2 = %g, exactly %g", square, exact_square);
+}
+
+/* Values that no embedding could hold are refused; zero rows are not. */
+static void
+test_ranges(void)
+{
+	double		x[4] = {1e40, 0, 0, 1};
+	double		zero[4] = {0};
+	fc_kernel_input input = {.doubles = x,.n = 2,.d = 2};
+	fc_arena	arena = unit_arena();
+	fc_kernel_rows rows;
+
+	CHECK(fc_kernel_prepare(&square_kernel, &input, false, &arena, &rows) == FC_EFAR, "1e160 accepted");
+	x[0] = x[3] = 1e-40;
+	CHECK(fc_kernel_prepare(&square_kernel, &input, false, &arena, &rows) == FC_EFAR, "1e-160 accepted");
+	x[0] = 1e-30;
+	CHECK(fc_kernel_prepare(&test_kernels[0], &input, false, &arena, &rows) == FC_OK, "1e-60 refused");
+	x[0] = 1e300;
+	CHECK(fc_kernel_prepare(&test_kernels[1], &input, false, &arena, &rows) == FC_OK, "cosine of 1e300 refused");
+	CHECK(fabs((double) rows.x[0] - 1.0) < 1e-6, "not a unit row: %g", (double) rows.x[0]);
+	input.doubles = zero;
+	for (size_t i = 0; i < TEST_KERNELS; i++)
+		CHECK(fc_kernel_prepare(&test_kernels[i], &input, false, &arena, &rows) == FC_OK, "zero rows: kernel %zu", i);
+}
+
+/* Columns of the whole Hadamard matrix are orthogonal; choices are distinct, in order, and all there are when all are asked for. */
+static void
+test_columns(void)
+{
+	size_t		columns[12];
+	int8_t	   *o = unit_alloc(64 * 16, 1);
+	int8_t	   *part = unit_alloc(64 * 16, 1);
+
+	fc_choose_distinct(3, 64, 12, columns);
+	for (size_t s = 1; s < 12; s++)
+		CHECK(columns[s] > columns[s - 1] && columns[s] < 64, "column %zu", columns[s]);
+	fc_sign_columns(3, columns, 12, 4, 0, 64, o);
+	for (size_t s = 0; s < 12; s++)
+		for (size_t t = 0; t <= s; t++)
+		{
+			double		dot = 0.0;
+
+			for (size_t i = 0; i < 64; i++)
+				dot += (double) o[i * 16 + s] * (double) o[i * 16 + t];
+			CHECK(dot == (s == t ? 64.0 : 0.0), "columns %zu, %zu: %g", s, t, dot);
+		}
+	for (size_t first = 0; first < 64; first += 5)
+		fc_sign_columns(3, columns, 12, 4, first, 64 - first < 5 ? 64 - first : 5, part + first * 16);
+	CHECK(memcmp(o, part, 64 * 16) == 0, "a row depends on its tile");
+	fc_choose_distinct(9, 12, 12, columns);
+	for (size_t s = 0; s < 12; s++)
+		CHECK(columns[s] == s, "column %zu of 12: %zu", s, columns[s]);
+}
+
 int
 main(void)
 {
@@ -130,5 +310,20 @@ main(void)
 	test_plain(3, 10);
 	test_plain(FC_SPECTRAL_CLUSTERS + 1, 153);
 	test_degenerate();
+	test_check();
+	test_exponential();
+	for (size_t i = 0; i < TEST_KERNELS; i++)
+	{
+		test_blocks(&test_kernels[i], 1, 1, 0.0, false, 1e-6);
+		test_blocks(&test_kernels[i], 131, 3, 0.5, false, 3e-6);
+		test_blocks(&test_kernels[i], 131, 3, 0.5, true, 1e-13);
+		test_blocks(&test_kernels[i], 40, 257, 0.1, false, test_kernels[i].kind == FC_KERNEL_RBF ? 1e-4 : 3e-6);
+		test_multiply(&test_kernels[i], 300, 5, 8);
+	}
+	/* rbf does not see where the rows lie, and notices when floats would not do */
+	test_blocks(&test_kernels[6], 131, 3, 1e6, false, 1e-5);
+	test_blocks(&(fc_kernel) {FC_KERNEL_VERSION, FC_KERNEL_RBF, 0, 0, 1e4, 0.0}, 131, 2, 0.0, false, 1e-6);
+	test_ranges();
+	test_columns();
 	return unit_finish();
 }

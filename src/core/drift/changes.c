@@ -224,18 +224,13 @@ describe_change(const change_series *series, size_t first, const day_law *law, c
 	double		c;
 	size_t		end = change->found + 1;
 	double		excess = distance(series, first, change->first, end, &c) - law->trace;
-	double		most = -1;
 	double		variance[2];
 
 	change->effect = fc_spec_basis(series->spec) != NULL ? NAN : sqrt(fmax(c * excess, 0.0) / fmax(fc_wave_response(last, arena), 1e-30));
-	for (size_t i = 0; i < series->spec->dim; i++)
-	{
-		double		t = fabs(student(series, first, change->first, end, i));
-
-		if (t > most)
+	change->column = 0;
+	for (size_t i = 1; i < series->spec->dim; i++)
+		if (fabs(student(series, first, change->first, end, i)) > fabs(student(series, first, change->first, end, change->column)))
 			change->column = i;
-		most = fmax(most, t);
-	}
 	change->shift = mean_of_days(series, change->first, end, change->column, &variance[1]) - mean_of_days(series, first, change->first, change->column, &variance[0]);
 	change->shift /= variance[0] > 0 ? sqrt(variance[0]) : 1.0;
 }

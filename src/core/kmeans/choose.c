@@ -165,16 +165,6 @@ is_stable(const fc_choice *choice, size_t i)
 
 /* ---- levels ---- */
 
-static double
-gap_between(const double *a, const double *b, size_t d)
-{
-	double		square = 0.0;
-
-	for (size_t c = 0; c < d; c++)
-		square += (a[c] - b[c]) * (a[c] - b[c]);
-	return sqrt(square);
-}
-
 /* A cluster of the coarser number, seen by the shortest tree that joins the finer centroids. */
 typedef struct tree_part
 {
@@ -204,7 +194,7 @@ measure_tree(const double *fine, size_t k, size_t d, const size_t *group, fc_are
 			fc_check();
 			if (near[j] < 0.0)
 				continue;
-			gap = gap_between(fine + added * d, fine + j * d, d);
+			gap = sqrt(fc_square_between(fine + added * d, fine + j * d, d));
 			if (gap < near[j])
 			{
 				near[j] = gap;
@@ -242,7 +232,7 @@ is_level(k_search *s, size_t coarse, size_t fine)
 	{
 		group[j] = 0;
 		for (size_t g = 1; g < of->k; g++)
-			if (gap_between(in->of[0] + j * d, of->of[0] + g * d, d) < gap_between(in->of[0] + j * d, of->of[0] + group[j] * d, d))
+			if (fc_square_between(in->of[0] + j * d, of->of[0] + g * d, d) < fc_square_between(in->of[0] + j * d, of->of[0] + group[j] * d, d))
 				group[j] = g;
 	}
 	measure_tree(in->of[0], in->k, d, group, s->arena, part);

@@ -28,10 +28,8 @@ fc_valleys_start(const double *centroids, size_t k, size_t d, fc_arena *arena)
 	for (size_t i = 0; i < k; i++)
 		for (size_t j = 0; j <= i; j++)
 		{
-			double		square = 0.0;
+			double		square = fc_square_between(centroids + i * d, centroids + j * d, d);
 
-			for (size_t c = 0; c < d; c++)
-				square += (centroids[i * d + c] - centroids[j * d + c]) * (centroids[i * d + c] - centroids[j * d + c]);
 			valleys.slope[i * k + j] = valleys.slope[j * k + i] = square > 0.0 ? 0.5 / square : 0.0;
 		}
 	return valleys;

@@ -28,6 +28,17 @@ typedef struct fc_evidence
 	double		found;			/* 0 to k */
 } fc_evidence;
 
+/* ||a - b||^2 */
+static inline double
+fc_square_between(const double *a, const double *b, size_t d)
+{
+	double		square = 0.0;
+
+	for (size_t c = 0; c < d; c++)
+		square += (a[c] - b[c]) * (a[c] - b[c]);
+	return square;
+}
+
 #define FC_EVIDENCE_OVERLAP		0.8 /* of the rows of either: Jaccard's coefficient */
 #define FC_FEW_VALUES			16	/* of a coordinate at most, to be spread */
 #define FC_EVIDENCE_CLUSTERS	1024	/* counts along the lines between all pairs are kept */
@@ -102,7 +113,7 @@ void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separ
  * Clusters that hide in others (hidden.c): lumps of rows along a line.
  *
  * k-means does not part a small cluster from a large one where a cut through the large one gains more, nor clusters that differ in one column of
- * many.  Rows of a cluster are seen along each coordinate, and along FC_HIDDEN_AXES principal axes.  Counts in windows of a quarter of their
+ * many.  Rows of a cluster are seen along each coordinate, and along FC_HIDDEN_AXES principal axes of their correlations.  Counts in windows of a quarter of their
  * deviation, or of a half or all of it, have a valley as above, deeper by FC_HIDDEN_DEPTH and FC_HIDDEN_ERRORS.  The gap is from the first peak on one side of a valley to the first on the other.
  *
  * A cluster hides others when a gap in it is FC_HIDDEN_SHARE of that on the line to its nearest neighbour, with values that repeat spread, or without

@@ -97,27 +97,26 @@ widest_gap(const double *bins, size_t width)
 	return widest;
 }
 
-/* The widest gap of n values. */
+/* The widest gap of n values, and their deviation. */
 static double
-gap_of(const double *values, size_t n)
+gap_of(const double *values, size_t n, double *deviation)
 {
 	double		bins[BINS] = {0.0};
 	double		mean;
-	double		deviation;
 	size_t		widest = 0;
 
-	measure_values(values, n, &mean, &deviation);
-	if (!(deviation > 0.0))
+	measure_values(values, n, &mean, deviation);
+	if (!(*deviation > 0.0))
 		return 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		double		place = ((values[i] - mean) / deviation + REACH) * BINS_OF_DEVIATION;
+		double		place = ((values[i] - mean) / *deviation + REACH) * BINS_OF_DEVIATION;
 
 		bins[(size_t) fmin(fmax(place, 0.0), BINS - 1.0)]++;
 	}
 	for (size_t width = NARROWEST; width <= BINS_OF_DEVIATION && widest == 0; width *= 2)
 		widest = widest_gap(bins, width);
-	return (double) widest * deviation / BINS_OF_DEVIATION;
+	return (double) widest * *deviation / BINS_OF_DEVIATION;
 }
 
 /* ---- clusters ---- */
@@ -139,10 +138,9 @@ static double
 gap_between(cluster_rows *c, size_t a, size_t b)
 {
 	size_t		count = 0;
-	double		length = 0.0;
+	double		length = fc_square_between(c->centroids + a * c->d, c->centroids + b * c->d, c->d);
+	double		deviation;
 
-	for (size_t i = 0; i < c->d; i++)
-		length += (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]) * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
 	for (size_t r = 0; r < c->n; r++)
 	{
 		double		along = 0.0;
@@ -153,20 +151,16 @@ gap_between(cluster_rows *c, size_t a, size_t b)
 			along += (double) c->y[r * c->d + i] * (c->centroids[b * c->d + i] - c->centroids[a * c->d + i]);
 		c->values[count++] = along / sqrt(length);
 	}
-	return length > 0.0 ? gap_of(c->values, count) : 0.0;
+	return length > 0.0 ? gap_of(c->values, count, &deviation) : 0.0;
 }
 
-/* The widest gap of `count` rows along d coordinates, d apart. */
+/* The widest gap of a coordinate of `count` rows of d, and its deviation. */
 static double
-gap_along(cluster_rows *c, const float *rows, size_t count, size_t d, double most)
+gap_along(cluster_rows *c, const float *x, size_t count, size_t d, double *deviation)
 {
-	for (size_t i = 0; i < d; i++)
-	{
-		for (size_t r = 0; r < count; r++)
-			c->values[r] = (double) rows[r * d + i];
-		most = fmax(most, gap_of(c->values, count));
-	}
-	return most;
+	for (size_t r = 0; r < count; r++)
+		c->values[r] = (double) x[r * d];
+	return gap_of(c->values, count, deviation);
 }
 
 static void
@@ -176,6 +170,7 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	size_t		axes = smaller(FC_HIDDEN_AXES, c->d);
 	float	   *basis = FC_TAKE(arena, axes * c->d, float);
 	float	   *y = FC_TAKE(arena, c->n * axes, float);
+	double	   *deviation = FC_TAKE(arena, c->d, double);
 	size_t		count = 0;
 
 	*gap = 0.0;
@@ -185,10 +180,22 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	if (count >= LEAST_ROWS)
 	{
 		fc_center_rows(c->part, count, c->d);
+		for (size_t i = 0; i < c->d; i++)
+			*gap = fmax(*gap, gap_along(c, c->part + i, count, c->d, &deviation[i]));
+		for (size_t i = 0; i < count * c->d; i++)
+			c->part[i] /= deviation[i % c->d] > 0.0 ? (float) deviation[i % c->d] : 1.0f;
 		fc_principal_axes(c->part, count, c->d, axes, 0, arena, basis);
 		for (size_t r = 0; r < count; r++)
 			fc_dense_apply(basis, axes, c->d, c->part + r * c->d, y + r * axes);
-		*gap = gap_along(c, y, count, axes, gap_along(c, c->part, count, c->d, 0.0));
+		for (size_t i = 0; i < axes; i++)
+		{
+			double		square = 0.0;	/* of a step of 1 along the axis, in the rows' units */
+			double		unused;
+
+			for (size_t j = 0; j < c->d; j++)
+				square += deviation[j] * deviation[j] * (double) basis[i * c->d + j] * (double) basis[i * c->d + j];
+			*gap = fmax(*gap, sqrt(square) * gap_along(c, y + i, count, axes, &unused));
+		}
 	}
 	fc_arena_release(arena, mark);
 }

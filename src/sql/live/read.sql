@@ -182,12 +182,6 @@ BEGIN
 END
 $$;
 
--- The options on which the number of micro-clusters depends; NULL: the version is of another method.
-CREATE FUNCTION fastclust_internal.micro_options(version stored_versions) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT jsonb_build_object('micro_clusters', version.options -> 'micro_clusters', 'min_cluster_rows', version.options -> 'min_cluster_rows') WHERE version.method = 'density'
-$$;
-
 -- The same where it counts the rows of a version as that was trained, and its buckets tell the window.
 CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions, since jsonb DEFAULT NULL) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -195,7 +189,9 @@ DECLARE
     live kept_sketches := model_live(version.model_id);
     problem text;
 BEGIN
-    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR live.micro_options IS DISTINCT FROM micro_options(version) OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
+    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR
+       live.micro_options IS DISTINCT FROM (CASE WHEN version.method = 'density' THEN jsonb_build_array(version.options -> 'micro_clusters', version.options -> 'min_cluster_rows') END)
+       OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
        OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
        OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')

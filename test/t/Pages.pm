@@ -102,7 +102,7 @@ sub cells
 		next if $lines[$i] =~ $ruler;
 		my @row = map { s/^\s+|\s+$//gr } split /\|/, $lines[$i], -1;
 		pop @row if $lines[$i] =~ /…$/;
-		@timed = map { /seconds|_at$|^at$|latency|bytes/ } @row if $i < $#lines && $lines[$i + 1] =~ $ruler;
+		@timed = map { /seconds|_at$|^(?:at|time)$|latency|bytes/ ? 1 : 0 } @row if $i < $#lines && $lines[$i + 1] =~ $ruler;
 		push @cells, map { $timed[$_] && $row[$_] ne '' ? 'time' : split ' ', $row[$_] } 0 .. $#row;
 	}
 	return @cells;

@@ -70,7 +70,7 @@ new_counts(const fc_drift_spec *spec, uint8_t flags)
 	return counts;
 }
 
-/* Another layout of folded counts, which are freed. */
+/* Another layout of folded counts. */
 static inline fc_drift_counts *
 converted_counts(fc_drift_counts *counts, uint8_t flags)
 {

@@ -23,7 +23,7 @@ view_codebook(fc_metric metric, const double *centroids, const double *weights, 
 	fc_operator_view(header, op);
 }
 
-/* Of k x d centroids; unit_arena_free(&c.arena). */
+/* Of k x d centroids. */
 static inline codebook
 make_codebook(const double *centroids, const double *weights, size_t k, size_t d)
 {

@@ -76,7 +76,7 @@ new_sketch(const fc_spec *spec, uint8_t flags, size_t capacity)
 	return sketch;
 }
 
-/* Fold, and write without the waiting rows; frees the open sketch. */
+/* Fold, and write without the waiting rows. */
 static inline fc_sketch *
 close_sketch(const fc_prepared *prepared, fc_sketch *open)
 {

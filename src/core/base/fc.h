@@ -1,5 +1,5 @@
 /*
- * fc.h - shared by every file of the core: status, interrupts, memory, views.
+ * fc.h - shared by every file of the core: status, interrupts, memory, views, and the mathematics and the strings of C.
  *
  * The core is pure C11 over libc, BLAS/LAPACK and L-BFGS-B.  It owns nothing
  * (callers pass an arena), prints nothing and raises nothing (functions return
@@ -11,9 +11,11 @@
 #ifndef FC_H
 #define FC_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef enum fc_status
 {

@@ -1,5 +1,4 @@
 /* finite_simd.c - values as they come in: are all finite, or moderate, by their exponents; floats as doubles, halves as floats */
-#include <string.h>
 
 #include "base/fc.h"
 #include "base/simd.h"

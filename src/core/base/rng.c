@@ -1,9 +1,6 @@
 /* rng.c - Philox4x32-10 and the distributions built on it; see rng.h */
 #include "base/rng.h"
 
-#include <math.h>
-#include <string.h>
-
 #define PHILOX_M0 UINT32_C(0xD2511F53)
 #define PHILOX_M1 UINT32_C(0xCD9E8D57)
 #define PHILOX_W0 UINT32_C(0x9E3779B9)

@@ -1,8 +1,6 @@
 /* sort.c - radix sort; see sort.h */
 #include "base/sort.h"
 
-#include <string.h>
-
 #include "base/rng.h"
 
 #define DIGITS	8				/* bytes of a key */

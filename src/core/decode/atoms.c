@@ -10,8 +10,6 @@
  */
 #include "decode/internal.h"
 
-#include <string.h>
-
 #include "base/blas.h"
 #include "base/simd.h"
 #include "numerics/dense.h"

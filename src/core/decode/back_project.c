@@ -1,8 +1,6 @@
 /* back_project.c - centroids of a decoder in the user's coordinates; see decode.h */
 #include "decode/decode.h"
 
-#include <math.h>
-
 #include "numerics/dense.h"
 #include "sketch/sketch.h"
 

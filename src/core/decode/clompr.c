@@ -18,9 +18,6 @@
  */
 #include "decode/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 
 #define CLIMB_ITERATIONS 30

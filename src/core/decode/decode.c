@@ -21,9 +21,6 @@
  */
 #include "decode/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "numerics/assignment.h"
 
 #define AUTO_STARTS 64

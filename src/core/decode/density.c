@@ -11,9 +11,6 @@
  */
 #include "decode/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "kmeans/kmeans.h"
 #include "numerics/dense.h"

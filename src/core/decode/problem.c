@@ -1,8 +1,6 @@
 /* problem.c - from a sketch to a decoder's problem; see decode.h */
 #include "decode/decode.h"
 
-#include <math.h>
-
 #include "sketch/sketch.h"
 
 #define SAME_SIGMA	1e-6		/* relative */

@@ -22,9 +22,6 @@
  */
 #include "decode/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "numerics/dense.h"
 

@@ -6,9 +6,6 @@
  */
 #include "decode/internal.h"
 
-#include <math.h>
-
-
 #define SMALLEST_FLOOR 1e-13	/* moments are exact to about 3e-7 */
 #define BOX_MARGIN 1e-3			/* bandwidths: pilot rows are rounded */
 #define STAYED_DENSITY_SHARE 0.35	/* share of the density that sample centroids must still see */

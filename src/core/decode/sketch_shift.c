@@ -18,9 +18,6 @@
  */
 #include "decode/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "numerics/dense.h"
 

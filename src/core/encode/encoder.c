@@ -1,9 +1,6 @@
 /* encoder.c - the stored encoder: bytes, view, rows into numbers; see the header */
 #include "encode/encoder.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 
 /* ---- bytes ---- */

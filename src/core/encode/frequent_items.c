@@ -1,9 +1,6 @@
 /* frequent_items.c - counts of distinct values in bounded memory; see the header */
 #include "encode/frequent_items.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "base/sort.h"
 

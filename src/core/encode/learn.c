@@ -1,9 +1,7 @@
 /* learn.c - sums and counts of a feature's values, and how it is encoded then; see learn.h and write.c */
 #include "encode/learn.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- sums of doubles without rounding ---- */
 

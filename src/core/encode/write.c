@@ -1,11 +1,6 @@
 /* write.c - the value of an encoder that was learned; see learn.h */
 #include "encode/learn.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "encode/encoder.h"
-
 #define NORMAL_QUARTILES	1.3489795003921634	/* between those of the normal law of deviation 1 */
 #define LEAST_SCALE			1e-150	/* less is rounding */
 

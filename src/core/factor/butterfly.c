@@ -8,9 +8,6 @@
  */
 #include "factor/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 typedef struct butterfly_work
 {
 	fc_arena   *arena;

@@ -5,9 +5,6 @@
  */
 #include "factor/palm.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/sort.h"
 
 size_t

@@ -4,9 +4,6 @@
  */
 #include "factor/factorize.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "factor/internal.h"
 

@@ -1,9 +1,6 @@
 /* factors.c - a product of sparse factors in training: shapes, room, start, product; see palm.h */
 #include "factor/palm.h"
 
-#include <string.h>
-
-
 /* ---- shapes ---- */
 
 size_t

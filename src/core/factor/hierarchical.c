@@ -6,9 +6,6 @@
  */
 #include "factor/internal.h"
 
-#include <string.h>
-
-
 /* Of R_(i + 1); the last residual is the last factor. */
 static fc_constraint
 residual_constraint(const fc_target *whole, const fc_factors *wanted, size_t i)

@@ -1,8 +1,6 @@
 /* lowrank.c - truncated SVD and pruning; see internal.h */
 #include "factor/internal.h"
 
-#include <math.h>
-
 #include "numerics/principal.h"
 
 #define CHUNK	64				/* columns */

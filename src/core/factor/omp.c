@@ -8,9 +8,6 @@
  */
 #include "factor/internal.h"
 
-#include <math.h>
-
-
 #define MAX_ENTRIES	((size_t) 512)			/* entries of a line */
 #define NEGLIGIBLE_SQUARE	1e-10	/* square of an atom, relative to the largest */
 

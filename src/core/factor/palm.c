@@ -26,9 +26,6 @@
  */
 #include "factor/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 
 #define STEP_MARGIN		1.001

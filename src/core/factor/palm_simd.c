@@ -7,9 +7,6 @@
  */
 #include "factor/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/simd.h"
 
 typedef double vdouble __attribute__((vector_size(FC_WIDE_VECTOR_BYTES), aligned(8), may_alias));

@@ -1,9 +1,6 @@
 /* qkmeans.c - QK-means; see the header */
 #include "factor/qkmeans.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "factor/internal.h"
 
 #define START_FINER	0.1		/* tolerance of the start, relative to that of an iteration */

@@ -1,12 +1,8 @@
 /* sample.c - rows in memory for QK-means: the start, and its scans; see the header */
 #include "factor/sample.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "base/sort.h"
-#include "operator/bytes.h"
 #include "operator/step.h"
 
 #define START_STEPS		4		/* Lloyd steps on the sample at least, */

@@ -1,9 +1,6 @@
 /* sparse.c - sparse matrices in double; see the header */
 #include "factor/palm.h"
 
-#include <math.h>
-#include <string.h>
-
 void
 fc_sparse_take(fc_arena *arena, size_t rows, size_t columns, size_t capacity, fc_sparse *a)
 {

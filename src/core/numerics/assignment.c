@@ -7,9 +7,6 @@
  */
 #include "numerics/assignment.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "numerics/rows.h"
 
 #define NONE SIZE_MAX

@@ -1,9 +1,6 @@
 /* codes_simd.c - vectors in bytes; see codes.h */
 #include "numerics/codes.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "base/simd.h"
 

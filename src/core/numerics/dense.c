@@ -5,9 +5,6 @@
  */
 #include "numerics/dense.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 
 #define LONGEST_WORK ((size_t) 1 << 32)	/* multiply-adds of a call: some 0.2 s */

@@ -1,9 +1,6 @@
 /* kdtree_simd.c - a balanced tree of boxes; see kdtree.h */
 #include "numerics/kdtree.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/simd.h"
 #include "numerics/selection.h"
 

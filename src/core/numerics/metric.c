@@ -7,8 +7,6 @@
  */
 #include "numerics/metric.h"
 
-#include <math.h>
-
 #include "base/lanes.h"
 
 #define LANES		8

@@ -14,8 +14,6 @@
  */
 #include "numerics/principal.h"
 
-#include <string.h>
-
 #include "base/blas.h"
 #include "base/rng.h"
 #include "numerics/dense.h"

@@ -8,9 +8,6 @@
  */
 #include "numerics/rows.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/lanes.h"
 
 #define LANES		16			/* of a dot product */

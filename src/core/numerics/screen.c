@@ -12,9 +12,6 @@
  */
 #include "numerics/screen.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"
@@ -314,24 +311,13 @@ left_cost(const fc_screen *screen, const fc_screen_record *record, double given_
 	return record->measured * DISTANCE_WORK * (double) screen->d + record->given_up * given_up;
 }
 
-/* Of a row that the leading axes gave up. */
-static double
-again_cost(const fc_screen *screen)
-{
-	double		product = product_cost(screen);
-
-	if (screen->codes[FC_SCREEN_WHOLE].k == 0)
-		return product;
-	return fmin(product, bounds_cost(screen, FC_SCREEN_WHOLE) + left_cost(screen, &screen->again, product));
-}
-
 static double
 cost_of(const fc_screen *screen, int way)
 {
 	if (way == FC_SCREEN_NONE)
 		return product_cost(screen);
 	if (way == FC_SCREEN_LEADING)
-		return LIST_WORK * (bounds_cost(screen, way) + left_cost(screen, &screen->record[way], again_cost(screen)));
+		return LIST_WORK * (bounds_cost(screen, way) + left_cost(screen, &screen->record[way], product_cost(screen)));
 	return bounds_cost(screen, way) + left_cost(screen, &screen->record[way], product_cost(screen));
 }
 
@@ -353,8 +339,6 @@ fc_screen_choose(fc_screen *screen)
 	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE; way++)
 		if (way != best)
 			fade(&screen->record[way]);
-	if (best != FC_SCREEN_LEADING)
-		fade(&screen->again);
 	return best;
 }
 
@@ -636,28 +620,6 @@ screen_rows(const fc_screen *screen, int way, size_t n, const screen_work *w)
 	}
 }
 
-/* Leaves those rows in the work that have no label and are not too far; their number. */
-static size_t
-keep_lost(size_t n, size_t d, const int32_t *labels, const screen_work *w)
-{
-	size_t		kept = 0;
-
-	for (size_t r = 0; r < n; r++)
-	{
-		screened_row *row = &w->row[kept];
-
-		if (labels[w->row[r].number] >= 0 || !is_near(&w->row[r]))
-			continue;
-		*row = w->row[r];
-		row->upper = INFINITY;
-		row->left = 0;
-		row->lost = false;
-		memmove(w->y + kept * d, w->y + r * d, d * sizeof(float));
-		kept++;
-	}
-	return kept;
-}
-
 void
 fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, fc_scratch scratch, int32_t *labels)
 {
@@ -669,11 +631,4 @@ fc_screen_assign(fc_screen *screen, int way, const fc_screened *rows, size_t n, 
 	center_rows(screen, rows, n, &w);
 	screen_rows(screen, way, n, &w);
 	measure_left(&screen->record[way], rows, n, &w, labels);
-	if (way == FC_SCREEN_WHOLE || again_cost(screen) >= product_cost(screen))
-		return;
-	n = keep_lost(n, screen->d, labels, &w);
-	if (n == 0)
-		return;
-	screen_rows(screen, FC_SCREEN_WHOLE, n, &w);
-	measure_left(&screen->again, rows, n, &w, labels);
 }

@@ -4,7 +4,7 @@
  * Rows and centroids are brought to the centroids' mean, y = x - m and v = c - m, and then
  *
  *     leading   to their coordinates along the `lead` principal axes of the centroids, and the length of the part outside them,
- *     whole     to all coordinates, where the machine multiplies bytes; so do rows of which leading leaves too much,
+ *     whole     to all coordinates, where the machine multiplies bytes,
  *
  * as bytes (codes.h).  The integers' dot products bound ||v||^2 / 2 - y . v from both sides: the centroids whose lower bound
  * is above the least upper one are not nearest, and of the others distances are measured.  Labels are those of all distances.
@@ -52,7 +52,6 @@ typedef struct fc_screen
 	double		most;			/* ||v|| at most */
 	fc_codes	codes[2];		/* leading, whole; the latter perhaps of k = 0 */
 	fc_screen_record record[2];
-	fc_screen_record again;		/* whole, of rows that leading gave up */
 } fc_screen;
 
 #define FC_SCREEN_FARTHEST	0x1p60	/* lengths, and their inverse, within which nothing overflows or vanishes */

@@ -1,8 +1,6 @@
 /* selection.c - numbers parted about a place of their order, and outliers; see selection.h */
 #include "numerics/selection.h"
 
-#include <math.h>
-
 #include "base/sort.h"
 
 static inline float

@@ -24,10 +24,6 @@
  *
  * Cost: n k d multiply-adds for a codebook, n non-zeros else.
  */
-#include "operator/operator.h"
-
-#include <math.h>
-#include <string.h>
 
 #include "base/blas.h"
 #include "numerics/kdtree.h"

@@ -1,9 +1,6 @@
 /* bytes.c - the flat bytes of a fastop: write, view, validate; see the header */
 #include "operator/bytes.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)

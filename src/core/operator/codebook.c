@@ -1,12 +1,8 @@
 /* codebook.c - operators out of centroids, and centroids out of operators; see codebook.h */
 #include "operator/codebook.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "numerics/principal.h"
 #include "numerics/rows.h"
-#include "operator/bytes.h"
 
 #define OFFSET_RATIO	64.0	/* of the squared length of the mean to the mean squared distance from it */
 

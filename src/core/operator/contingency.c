@@ -9,9 +9,6 @@
  */
 #include "operator/contingency.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "base/sort.h"
 #include "operator/step.h"

@@ -1,9 +1,6 @@
 /* coreset.c - a weighted sample of rows in a heap by rank; see coreset.h */
 #include "operator/coreset.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "base/simd.h"
 #include "base/sort.h"

@@ -1,8 +1,6 @@
 /* dendrogram.c - Ward's tree of the clusters, by chains of nearest neighbours; see codebook.h */
 #include "operator/codebook.h"
 
-#include <math.h>
-
 #include "base/sort.h"
 
 typedef struct tree_work

@@ -1,9 +1,6 @@
 /* fit.c - how well an operator fits weighted rows; see fit.h */
 #include "operator/fit.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "base/sort.h"
 #include "numerics/rows.h"

@@ -1,8 +1,6 @@
 /* mixture.c - the clusters of an operator as round Gaussians; see mixture.h */
 #include "operator/mixture.h"
 
-#include <math.h>
-
 #include "base/rng.h"
 
 /* The least deviation that counts; 0 where all are 0. */

@@ -10,9 +10,6 @@
  */
 #include "operator/operator.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "numerics/rows.h"
 #include "numerics/screen.h"
 #include "operator/internal.h"

@@ -1,8 +1,6 @@
 /* prepared.c - a codebook arranged once for many rows: packs, bounds of many centroids, boxes of very many, columns for sparse rows; see operator.h */
 #include "operator/internal.h"
 
-#include <math.h>
-
 #include "numerics/kdtree.h"
 #include "numerics/rows.h"
 #include "numerics/screen.h"

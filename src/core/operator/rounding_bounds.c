@@ -35,8 +35,6 @@
 #include "operator/internal.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/rng.h"
 #include "numerics/rows.h"

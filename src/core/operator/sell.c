@@ -9,8 +9,6 @@
  */
 #include "operator/internal.h"
 
-#include <string.h>
-
 #define COLUMN_BITS 16
 #define LEAST_PIECE	16			/* entries */
 #define MEANS_A_PIECE 2			/* at least: then fewer than half as many pieces are added as there are rows */

@@ -7,9 +7,6 @@
  */
 #include "operator/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/lanes.h"
 #include "numerics/rows.h"
 
@@ -94,49 +91,31 @@ fc_sell_apply(const fc_sell *a, const float *x, float *y, float *room)
 
 /* ---- blocks ---- */
 
-/* Vectors as the rows of a square, transposed. */
+/* Lanes of two vectors in turn, of their first and of their second halves. */
 #if FC_VECTOR_BYTES == 16
-INLINE void
-transpose(vfloat v[VECTOR_LANES])
-{
-	vfloat		pair[VECTOR_LANES];
-
-	for (int i = 0; i < VECTOR_LANES; i += 2)
-	{
-		pair[i] = FC_SHUFFLE(vint, v[i], v[i + 1], 0, 4, 2, 6);
-		pair[i + 1] = FC_SHUFFLE(vint, v[i], v[i + 1], 1, 5, 3, 7);
-	}
-	for (int i = 0; i < 2; i++)
-	{
-		v[i] = FC_SHUFFLE(vint, pair[i], pair[i + 2], 0, 1, 4, 5);
-		v[i + 2] = FC_SHUFFLE(vint, pair[i], pair[i + 2], 2, 3, 6, 7);
-	}
-}
+#define FIRST_IN_TURN	0, 4, 1, 5
+#define SECOND_IN_TURN	2, 6, 3, 7
 #else
+#define FIRST_IN_TURN	0, 8, 1, 9, 2, 10, 3, 11
+#define SECOND_IN_TURN	4, 12, 5, 13, 6, 14, 7, 15
+#endif
+
+/* Vectors as the rows of a square, transposed. */
 INLINE void
 transpose(vfloat v[VECTOR_LANES])
 {
-	vfloat		pair[VECTOR_LANES];
-	vfloat		four[VECTOR_LANES];
+	for (int width = 1; width < VECTOR_LANES; width *= 2)
+	{
+		vfloat		from[VECTOR_LANES];
 
-	for (int i = 0; i < VECTOR_LANES; i += 2)
-	{
-		pair[i] = FC_SHUFFLE(vint, v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-		pair[i + 1] = FC_SHUFFLE(vint, v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
-	}
-	for (int i = 0; i < VECTOR_LANES; i += 4)
-		for (int h = 0; h < 2; h++)
+		memcpy(from, v, sizeof(from));
+		for (int i = 0; i < VECTOR_LANES / 2; i++)
 		{
-			four[i + 2 * h] = FC_SHUFFLE(vint, pair[i + h], pair[i + 2 + h], 0, 1, 8, 9, 4, 5, 12, 13);
-			four[i + 2 * h + 1] = FC_SHUFFLE(vint, pair[i + h], pair[i + 2 + h], 2, 3, 10, 11, 6, 7, 14, 15);
+			v[2 * i] = FC_SHUFFLE(vint, from[i], from[i + VECTOR_LANES / 2], FIRST_IN_TURN);
+			v[2 * i + 1] = FC_SHUFFLE(vint, from[i], from[i + VECTOR_LANES / 2], SECOND_IN_TURN);
 		}
-	for (int i = 0; i < 4; i++)
-	{
-		v[i] = FC_SHUFFLE(vint, four[i], four[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-		v[i + 4] = FC_SHUFFLE(vint, four[i], four[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
 	}
 }
-#endif
 
 /* VECTOR_LANES rows into the first lanes of out. */
 INLINE void

@@ -1,9 +1,6 @@
 /* step.c - sums over rows assigned to an operator; see step.h */
 #include "operator/step.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/simd.h"
 #include "operator/codebook.h"
 #include "operator/fit.h"

@@ -1,9 +1,6 @@
 /* kernel.c - kernels, prepared rows, blocks of values; see the header */
 #include "rkhs/kernel.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "numerics/rows.h"
 #include "rkhs/values.h"

@@ -1,9 +1,6 @@
 /* map.c - Nystrom features from the landmarks of an operator; see the header */
 #include "rkhs/map.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"

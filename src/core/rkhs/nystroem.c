@@ -1,9 +1,6 @@
 /* nystroem.c - uniform Nystrom, the exact eigendecomposition, randomly pivoted Cholesky; see projection.h */
 #include "rkhs/projection.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "base/rng.h"
 #include "numerics/dense.h"

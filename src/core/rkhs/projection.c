@@ -17,9 +17,6 @@
  */
 #include "rkhs/projection.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "base/rng.h"
 #include "numerics/dense.h"

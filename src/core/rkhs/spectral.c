@@ -1,9 +1,6 @@
 /* spectral.c - features that show clusters of any shape; see map.h */
 #include "rkhs/map.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "kmeans/kmeans.h"
 #include "numerics/assignment.h"
 #include "numerics/dense.h"

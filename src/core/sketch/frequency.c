@@ -15,8 +15,6 @@
  */
 #include "sketch/spec.h"
 
-#include <math.h>
-
 #include "base/rng.h"
 
 #define PI 3.14159265358979323846

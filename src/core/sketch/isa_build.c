@@ -18,10 +18,6 @@
  */
 #include "sketch/isa.h"
 
-
-#include <math.h>
-#include <string.h>
-
 #include "base/simd.h"
 
 #if FC_ISA >= 3

@@ -1,9 +1,6 @@
 /* layout.c - the bytes of a sketch: sizes, places, empty ones, copies with other flags; see layout.h */
 #include "sketch/layout.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Zeros of sparse rows add nothing where the center is 0: such rows are worth reducing one by one. */
 static bool
 centered_at_zero(const fc_spec *spec)

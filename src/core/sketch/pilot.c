@@ -16,9 +16,6 @@
  */
 #include "sketch/pilot.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "kmeans/kmeans.h"
 #include "numerics/principal.h"

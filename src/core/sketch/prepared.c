@@ -1,9 +1,6 @@
 /* prepared.c - a spec made ready to run; see prepared.h */
 #include "sketch/prepared.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sketch/isa.h"
 
 extern const fc_sketch_isa fc_sketch_isa_base;

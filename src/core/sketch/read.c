@@ -9,8 +9,6 @@
  */
 #include "sketch/sketch.h"
 
-#include <math.h>
-
 #include "sketch/isa.h"
 
 /* 113 bits: in the difference of squares and squared mean some 80 cancel.  (long double is not the same everywhere.) */

@@ -1,8 +1,6 @@
 /* reservoir.c - a sample of rows that does not depend on their order; see reservoir.h */
 #include "sketch/reservoir.h"
 
-#include <string.h>
-
 #include "base/rng.h"
 #include "base/sort.h"
 

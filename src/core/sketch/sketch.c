@@ -1,9 +1,6 @@
 /* sketch.c - rows in, rows out, sums of sketches; see sketch.h */
 #include "sketch/sketch.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sketch/isa.h"
 
 /*

@@ -1,9 +1,6 @@
 /* spec.c - the bytes of a sketch_spec: sizes, digest, validation; a spec out of its parts; see spec.h */
 #include "sketch/spec.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 
 #define ROUND8(size) (((size) + 7) & ~(size_t) 7)

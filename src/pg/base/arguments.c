@@ -2,7 +2,6 @@
 #include "postgres.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "funcapi.h"
 #include "miscadmin.h"

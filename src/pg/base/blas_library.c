@@ -25,7 +25,6 @@
 #include "pg/base/blas_library.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "pg/base/arguments.h"
 #include "pg/base/call_cache.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"

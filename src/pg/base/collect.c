@@ -1,17 +1,13 @@
 /* collect.c - shared by aggregates that collect rows; see collect.h */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
-#include "utils/jsonb.h"
 #include "utils/memutils.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/collect.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
-#include "pg/base/vectors.h"
 
 vector
 row_argument(FunctionCallInfo fcinfo, int argument)

@@ -1,14 +1,11 @@
 /* options.c - jsonb options: every known option once, every other an error */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 #include "utils/numeric.h"
 #include "utils/varlena.h"
 

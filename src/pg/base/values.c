@@ -3,7 +3,6 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/array.h"

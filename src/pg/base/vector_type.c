@@ -16,9 +16,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "base/fc.h"
 #include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/vector_type.h"
 #include "pg/base/vectors.h"
 

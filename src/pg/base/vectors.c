@@ -1,14 +1,11 @@
 /* vectors.c - reading vector arguments without copies, and building arrays */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/arguments.h"
 #include "pg/base/vectors.h"

@@ -2,21 +2,12 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "lib/stringinfo.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 
-#include "decode/decode.h"
-#include "pg/base/arguments.h"
-#include "pg/base/memory.h"
-#include "pg/base/options.h"
 #include "pg/base/progress.h"
-#include "pg/base/vectors.h"
 #include "pg/decode/decode.h"
 #include "pg/sketch/sketch_value.h"
-#include "sketch/layout.h"
-#include "sketch/spec.h"
 
 static const choice decoders[] = {
 	{"auto", FC_DECODE_AUTO}, {"clompr", FC_DECODE_CLOMPR}, {"shift", FC_DECODE_SHIFT}, {"discretized", FC_DECODE_DISCRETIZED}

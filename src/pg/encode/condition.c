@@ -5,17 +5,12 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
-#include "encode/encoder.h"
-#include "pg/base/arguments.h"
-#include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 
 /* lower < x[dimension] <= upper, as people read it. */
@@ -70,12 +65,6 @@ holds_at_null(const ranges *r)
 
 /* ---- the column ---- */
 
-static char *
-text_at(const fc_encoder *view, uint32 start, uint32 length)
-{
-	return pnstrdup(view->text + start, length);
-}
-
 /* ARRAY['a', 'b'] of the path a.b */
 static char *
 path_array(char *path)
@@ -102,12 +91,12 @@ value_of(const ranges *r, Oid relation, uint32 place)
 {
 	const fc_encoder_feature *feature = r->feature;
 	const fc_encoder_column *column = &r->view->column[feature->column];
-	char	   *name = text_at(r->view, column->name_start, column->name_length);
+	char	   *name = encoder_text(r->view, column->name_start, column->name_length);
 	const char *quoted = quote_identifier(name);
 
 	if (feature->path_length > 0)
 	{
-		char	   *path = path_array(text_at(r->view, feature->path_start, feature->path_length));
+		char	   *path = path_array(encoder_text(r->view, feature->path_start, feature->path_length));
 
 		if (feature->kind == FC_FEATURE_CATEGORY)
 			return psprintf("CASE WHEN jsonb_typeof(%s #> %s) NOT IN ('object', 'array') THEN %s #>> %s END", quoted, path, quoted, path);
@@ -167,7 +156,7 @@ category_condition(const ranges *r, const char *value)
 		const fc_encoder_category *category = &r->view->category[feature->first_category + place];
 
 		if (holds_at(r, place) != others)
-			appendStringInfo(&list, "%s%s", listed++ > 0 ? ", " : "", quote_literal_cstr(text_at(r->view, category->start, category->length)));
+			appendStringInfo(&list, "%s%s", listed++ > 0 ? ", " : "", quote_literal_cstr(encoder_text(r->view, category->start, category->length)));
 	}
 	if (listed == 0)
 		return others ? (null ? pstrdup("true") : with_null(NULL, value, false)) : null ? with_null(NULL, value, true) : pstrdup("false");

@@ -18,6 +18,13 @@
 
 #define ENCODER_ARG(n)	((const fc_encoder_header *) aligned_value(PG_GETARG_DATUM(n)))
 
+/* A piece of its text: a name, a path, a category. */
+static inline char *
+encoder_text(const fc_encoder *view, uint32 start, uint32 length)
+{
+	return pnstrdup(view->text + start, length);
+}
+
 /* ---- read_value.c: the values of one column ---- */
 
 typedef enum value_source

@@ -6,14 +6,9 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/detoast.h"
 #include "utils/memutils.h"
 
-#include "pg/base/compat.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 
 typedef struct encoder_site

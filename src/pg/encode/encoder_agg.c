@@ -6,8 +6,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -15,8 +13,6 @@
 #include "utils/memutils.h"
 
 #include "encode/learn.h"
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/encode/encode.h"

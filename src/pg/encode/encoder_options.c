@@ -1,11 +1,9 @@
 /* encoder_options.c - the options of encoder_agg: for all columns, or for each by its name */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/jsonb.h"
 #include "utils/numeric.h"
 
 #include "pg/encode/encode.h"
@@ -25,7 +23,7 @@ static const choice transforms[] = {
 };
 const choice null_policies[FC_NULLS_POLICIES] = {{"impute", FC_NULLS_IMPUTE}, {"skip", FC_NULLS_SKIP}, {"error", FC_NULLS_ERROR}};
 
-/* An option that may be an object: its value for one column, handed to a function. */
+/* An option that may be an object: its value for one column, handed to a function; NULL: its columns are only checked. */
 typedef struct named_option
 {
 	const char *option;
@@ -114,12 +112,9 @@ column_of_key(const char *option, const JsonbValue *key, const char *const *name
 static JsonbContainer *
 object_of(Jsonb *options, const char *option)
 {
-	JsonbValue	found;
+	JsonbValue *found = options != NULL ? value_of_key(options, option) : NULL;
 
-	if (options == NULL || getKeyJsonValueFromContainer(&options->root, option, (int) strlen(option), &found) == NULL ||
-		found.type != jbvBinary || !JsonContainerIsObject(found.val.binary.data))
-		return NULL;
-	return found.val.binary.data;
+	return found != NULL && found->type == jbvBinary && JsonContainerIsObject(found->val.binary.data) ? found->val.binary.data : NULL;
 }
 
 static void
@@ -139,7 +134,7 @@ set_by_name(encoder_options *options, const named_option *named, Jsonb *given, c
 		int			column = column_of_key(named->option, &key, names, count);
 
 		(void) JsonbIteratorNext(&iterator, &value, true);
-		if (value.type != jbvNull)
+		if (named->set != NULL && value.type != jbvNull)
 			named->set(options, first[column], first[column + 1], &value);
 	}
 }
@@ -170,23 +165,6 @@ path_at(const char *name, JsonbContainer *paths, uint32 i)
 	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
 }
 
-static void
-check_path_names(Jsonb *given, const char *const *names, int count)
-{
-	JsonbContainer *object = object_of(given, "paths");
-	JsonbIterator *iterator = object != NULL ? JsonbIteratorInit(object) : NULL;
-	JsonbValue	key;
-
-	if (iterator == NULL)
-		return;
-	(void) JsonbIteratorNext(&iterator, &key, true);
-	while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY)
-	{
-		(void) column_of_key("paths", &key, names, count);
-		(void) JsonbIteratorNext(&iterator, &key, true);
-	}
-}
-
 /* A feature for each column, or for each of its paths; first (count + 1): those of each column. */
 static void
 list_features(encoder_options *options, Jsonb *given, const char *const *names, int count, Size *first)
@@ -194,7 +172,7 @@ list_features(encoder_options *options, Jsonb *given, const char *const *names, 
 	JsonbContainer *object = object_of(given, "paths");
 	Size		n = 0;
 
-	check_path_names(given, names, count);
+	set_by_name(options, &(named_option) {"paths"}, given, names, count, first);
 	for (int i = 0; i < count; i++)
 	{
 		JsonbContainer *paths = paths_of(object, names[i]);
@@ -238,13 +216,14 @@ read_encoder_options(const char *const *names, int count, Jsonb *given)
 		{"weight", OPTION_OBJECT, NULL, 0, 0}
 	};
 	Size	   *first = palloc(((Size) count + 1) * sizeof(Size));
-	JsonbValue	found;
+	JsonbValue *found;
 	int			nulls;
 
 	if (given != NULL)
 	{
 		read_options(given, known, lengthof(known));
-		if (getKeyJsonValueFromContainer(&given->root, "standardize", 11, &found) != NULL && found.type == jbvBool)
+		found = value_of_key(given, "standardize");
+		if (found != NULL && found->type == jbvBool)
 			standardize = standard;
 	}
 	nulls = choice_of_name("option \"nulls\":", all_nulls, null_policies, FC_NULLS_POLICIES);

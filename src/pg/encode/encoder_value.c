@@ -1,7 +1,6 @@
 /* encoder_value.c - the type encoder, and the contents of a value: describe, feature_names and the internal lists */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -9,12 +8,7 @@
 #include "utils/json.h"
 
 #include "catalog/pg_type.h"
-#include "encode/encoder.h"
-#include "pg/base/arguments.h"
 #include "pg/base/memory.h"
-#include "pg/base/options.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 
 /* ---- the type ---- */
@@ -61,20 +55,14 @@ feature_kind_name(int kind)
 
 /* ---- names ---- */
 
-static char *
-text_at(const fc_encoder *view, uint32 start, uint32 length)
-{
-	return pnstrdup(view->text + start, length);
-}
-
 char *
 feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
 {
 	const fc_encoder_column *column = &view->column[feature->column];
-	char	   *name = text_at(view, column->name_start, column->name_length);
+	char	   *name = encoder_text(view, column->name_start, column->name_length);
 
 	return feature->path_length == 0 ? name :
-		psprintf("%s -> %s", name, text_at(view, feature->path_start, feature->path_length));
+		psprintf("%s -> %s", name, encoder_text(view, feature->path_start, feature->path_length));
 }
 
 /* The category of a dimension; those that could be taken for another are quoted. */
@@ -86,7 +74,7 @@ category_name(const fc_encoder *view, const fc_encoder_feature *feature, uint32 
 
 	if (place >= feature->categories)
 		return pstrdup(place == feature->categories && feature->other ? "other" : "missing");
-	name = text_at(view, category->start, category->length);
+	name = encoder_text(view, category->start, category->length);
 	if (name[0] == '\0' || name[0] == '"' || strcmp(name, "other") == 0 || strcmp(name, "missing") == 0)
 		return psprintf("\"%s\"", name);
 	return name;
@@ -156,7 +144,7 @@ SQL_FUNCTION(fastclust_encoder_columns)
 	fc_encoder_view(ENCODER_ARG(0), &view);
 	names = palloc(view.columns * sizeof(Datum));
 	for (Size i = 0; i < view.columns; i++)
-		names[i] = DirectFunctionCall1(namein, CStringGetDatum(text_at(&view, view.column[i].name_start, view.column[i].name_length)));
+		names[i] = DirectFunctionCall1(namein, CStringGetDatum(encoder_text(&view, view.column[i].name_start, view.column[i].name_length)));
 	PG_RETURN_POINTER(construct_array(names, (int) view.columns, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR));
 }
 
@@ -252,7 +240,7 @@ append_categories(StringInfo json, const fc_encoder *view, const fc_encoder_feat
 		const fc_encoder_category *category = &view->category[feature->first_category + j];
 
 		appendStringInfoString(json, j > 0 ? ", " : "");
-		escape_json(json, text_at(view, category->start, category->length));
+		escape_json(json, encoder_text(view, category->start, category->length));
 		appendStringInfo(json, ": %lld", (long long) category->count);
 	}
 	appendStringInfo(json, "}, \"other\": %s", feature->other ? "true" : "false");

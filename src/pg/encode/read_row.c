@@ -1,24 +1,15 @@
 /* read_row.c - rows as records or as listed columns, into an encoder's coordinates; see encode.h */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
 #include "numerics/rows.h"
-#include "pg/base/options.h"
 #include "pg/encode/encode.h"
 
 /* ---- the encoder ---- */
-
-static const char *
-copy_text(const fc_encoder *view, uint32 start, uint32 length)
-{
-	return pnstrdup(view->text + start, length);
-}
 
 static void
 name_features(prepared_encoder *encoder)
@@ -28,7 +19,7 @@ name_features(prepared_encoder *encoder)
 	encoder->names = palloc(view->columns * sizeof(char *));
 	encoder->paths = palloc0(view->features * sizeof(json_path));
 	for (Size i = 0; i < view->columns; i++)
-		encoder->names[i] = copy_text(view, view->column[i].name_start, view->column[i].name_length);
+		encoder->names[i] = encoder_text(view, view->column[i].name_start, view->column[i].name_length);
 	for (Size i = 0; i < view->features; i++)
 	{
 		const fc_encoder_feature *feature = &view->feature[i];
@@ -36,7 +27,7 @@ name_features(prepared_encoder *encoder)
 		const char *name = encoder->names[feature->column];
 
 		path->length = feature->path_length;
-		path->text = copy_text(view, feature->path_start, feature->path_length);
+		path->text = encoder_text(view, feature->path_start, feature->path_length);
 		path->label = path->length == 0 ? psprintf("column \"%s\"", name) : psprintf("column \"%s\" -> %s", name, path->text);
 	}
 }

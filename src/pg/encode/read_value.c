@@ -1,9 +1,6 @@
 /* read_value.c - the value of a column of any type as a cell of an encoder; see encode.h */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "access/htup_details.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -13,12 +10,10 @@
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
-#include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/compat.h"
 #include "pg/encode/encode.h"
 
 #define ENUM_LABELS		64		/* a power of two */

@@ -1,17 +1,8 @@
 /* factorize_fn.c - factorize: an operator's centroids as a product with fewer parameters */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "lib/stringinfo.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 
-#include "factor/factorize.h"
-#include "operator/bytes.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
-#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"
@@ -59,12 +50,8 @@ check_used(Jsonb *json, fc_method method)
 			appendStringInfo(&list, "%s, ", users[i].name);
 	for (int i = 0; i < lengthof(users); i++)
 	{
-		JsonbValue	key = {.type = jbvString};
-		const JsonbValue *value;
+		const JsonbValue *value = value_of_key(json, users[i].name);
 
-		key.val.string.val = (char *) users[i].name;
-		key.val.string.len = (int) strlen(users[i].name);
-		value = findJsonbValueFromContainer(&json->root, JB_FOBJECT, &key);
 		if (value != NULL && value->type != jbvNull && !(users[i].methods & BIT(method)))
 			REJECT(INVALID_PARAMETER_VALUE, errmsg("method \"%s\" does not use option \"%s\"", method_name(method), users[i].name),
 				   errhint("Its options are %scentered, rerank, seed, verbose.", list.data));

@@ -1,21 +1,9 @@
 /* qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose state is that of kmeans_agg; tables are qkmeans_fn.c's */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "utils/jsonb.h"
-
-#include "factor/qkmeans.h"
-#include "factor/sample.h"
-#include "kmeans/ordered.h"
-#include "operator/bytes.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
-#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"
-#include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
 #define FAR_OBJECTIVE_RATIO	1.5	/* objective over that of the start, from which on it is told */

@@ -5,22 +5,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "operator/coreset.h"
-#include "operator/step.h"
-#include "pg/base/arguments.h"
 #include "pg/base/collect.h"
-#include "pg/base/compat.h"
-#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"

@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -13,13 +11,8 @@
 
 #include "operator/coreset.h"
 #include "operator/mixture.h"
-#include "operator/fit.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 

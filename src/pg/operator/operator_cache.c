@@ -10,16 +10,10 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
-#include "fmgr.h"
 #include "utils/memutils.h"
 
-#include "numerics/metric.h"
-#include "operator/bytes.h"
-#include "operator/operator.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/call_cache.h"
-#include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
 

@@ -1,22 +1,14 @@
 /* operator_fn.c - fastop: from centroids, to rows */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/jsonb.h"
 
 #include "numerics/rows.h"
-#include "operator/bytes.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
 

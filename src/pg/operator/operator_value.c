@@ -1,15 +1,9 @@
 /* operator_value.c - the type fastop; operators out of centroids and factors */
 #include "postgres.h"
 
-#include "operator/bytes.h"
-#include "operator/codebook.h"
-#include "operator/operator.h"
 #include "operator/step.h"
-#include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/values.h"
 #include "pg/operator/operator_value.h"
 
 #define PACKED_FROM		16		/* rows that a packing is worth */

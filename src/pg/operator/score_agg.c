@@ -5,7 +5,6 @@
 
 #include "operator/contingency.h"
 #include "operator/step.h"
-#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/operator/operator_value.h"

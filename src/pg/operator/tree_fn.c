@@ -3,9 +3,6 @@
 
 #include "utils/array.h"
 
-#include "operator/codebook.h"
-#include "operator/fit.h"
-#include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"

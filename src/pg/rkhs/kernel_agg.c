@@ -10,15 +10,10 @@
 #include "utils/memutils.h"
 
 #include "base/sort.h"
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
-#include "rkhs/kernel.h"
-#include "rkhs/projection.h"
-
 
 /* ---- projections ---- */
 

@@ -1,27 +1,15 @@
 /* kernel_fn.c - reading kernel_projection values; kernel_map: features of new rows */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/fmgrprotos.h"
-#include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "operator/bytes.h"
-#include "operator/codebook.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/base/progress.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
-#include "rkhs/kernel.h"
-#include "rkhs/map.h"
-#include "rkhs/projection.h"
 
 /* ---- kernel_projection ---- */
 

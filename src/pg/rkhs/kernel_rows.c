@@ -7,19 +7,14 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "utils/memutils.h"
 
 #include "numerics/principal.h"
 #include "pg/base/arguments.h"
-#include "pg/base/collect.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/vectors.h"
 #include "pg/rkhs/kernel.h"
-#include "rkhs/kernel.h"
-#include "rkhs/projection.h"
 
 static Size
 row_size(const kernel_rows *rows)

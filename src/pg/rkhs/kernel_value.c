@@ -4,21 +4,14 @@
 #include "postgres.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "common/hashfn.h"
 #include "common/shortest_dec.h"
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 
-#include "pg/base/arguments.h"
 #include "pg/base/options.h"
-#include "pg/base/values.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
-#include "rkhs/kernel.h"
-#include "rkhs/map.h"
-#include "rkhs/projection.h"
 
 #define KERNEL_ARG(n)	((const fc_kernel *) PG_GETARG_POINTER(n))
 

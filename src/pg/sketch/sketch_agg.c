@@ -11,17 +11,11 @@
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/call_cache.h"
 #include "pg/base/memory.h"
-#include "pg/base/vectors.h"
 #include "pg/base/progress.h"
 #include "pg/sketch/sketch_value.h"
-#include "sketch/layout.h"
-#include "sketch/prepared.h"
 #include "sketch/sketch.h"
-#include "sketch/spec.h"
 
 /* ---- states ---- */
 

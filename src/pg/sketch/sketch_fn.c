@@ -1,24 +1,13 @@
 /* sketch_fn.c - reading a sketch: accessors, description, distance, density */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/fmgrprotos.h"
-#include "utils/jsonb.h"
 
-#include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/sketch/sketch_value.h"
-#include "sketch/layout.h"
-#include "sketch/prepared.h"
 #include "sketch/sketch.h"
-#include "sketch/spec.h"
 
 #define MOMENTS 65536			/* listed between two checks for interrupts */
 

@@ -1,21 +1,11 @@
 /* sketch_value.c - the types sketch_spec and sketch; the layouts of a sketch */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "fmgr.h"
 #include "utils/memutils.h"
 
-#include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/sketch/sketch_value.h"
-#include "sketch/layout.h"
 #include "sketch/sketch.h"
-#include "sketch/prepared.h"
-#include "sketch/spec.h"
 
 static const value_type spec_type = {"sketch_spec", fc_spec_check};
 static const value_type sketch_type = {"sketch", fc_sketch_check};

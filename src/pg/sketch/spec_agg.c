@@ -7,26 +7,18 @@
 #include "postgres.h"
 
 #include <float.h>
-#include <math.h>
 
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/collect.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
-#include "pg/base/vectors.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/pilot.h"
 #include "sketch/reservoir.h"
-#include "sketch/spec.h"
 
 /* A law of the frequencies by its name; another name is an error. */
 static fc_law
@@ -321,53 +313,32 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 static void
 serialize(FunctionCallInfo fcinfo, void *packed, StringInfo message)
 {
-	const spec_state *state = packed;
+	spec_state	state = *(const spec_state *) packed;
 	account		memory = {"sketch_spec_agg"};
-	fc_reservoir sample = compacted(state, &memory);
 
-	pq_sendint32(message, (uint32) sample.d);
-	pq_sendint32(message, (uint32) state->clusters);
-	pq_sendint64(message, sample.threshold);
-	pq_sendint64(message, (uint64) state->rows);
-	pq_sendbyte(message, state->sparse);
-	send_options(message, state->options);
-	pq_sendint32(message, (uint32) sample.used);
-	for (Size i = 0; i < sample.used; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		pq_sendint64(message, sample.entries[i].hash);
-		pq_sendint64(message, (uint64) sample.entries[i].count);
-		pq_sendbytes(message, (char *) (sample.values + i * sample.d), (int) (sample.d * sizeof(double)));
-	}
+	state.sample = compacted(packed, &memory);
+	pq_sendbytes(message, (const char *) &state, sizeof(spec_state));
+	send_options(message, state.options);
+	pq_sendbytes(message, (const char *) state.sample.entries, (int) (state.sample.used * sizeof(fc_reservoir_entry)));
+	pq_sendbytes(message, (const char *) state.sample.values, (int) (state.sample.used * state.sample.d * sizeof(double)));
 }
 
 static void *
 deserialize(FunctionCallInfo fcinfo, StringInfo message)
 {
-	int32		d = (int32) pq_getmsgint(message, 4);
-	spec_state *state = new_state(d);
-	double	   *row = palloc((Size) d * sizeof(double));
+	spec_state *state = palloc(sizeof(spec_state));
 	Size		used;
 
-	state->clusters = (int32) pq_getmsgint(message, 4);
-	state->sample.threshold = (uint64) pq_getmsgint64(message);
-	state->rows = pq_getmsgint64(message);
-	state->sparse = pq_getmsgbyte(message) != 0;
+	pq_copymsgbytes(message, (char *) state, sizeof(spec_state));
+	state->kind = &spec_state_kind;
 	state->options = receive_options(message);
-	state->cosine = options_of(state).cosine;
-	used = (Size) pq_getmsgint(message, 4);
-	while (state->sample.used < used)
-	{
-		uint64		hash = (uint64) pq_getmsgint64(message);
-		int64		count = pq_getmsgint64(message);
-
-		CHECK_FOR_INTERRUPTS();
-		if (state->sample.used == state->room)
-			grow(state);
-		pq_copymsgbytes(message, (char *) row, (int) ((Size) d * sizeof(double)));
-		fc_reservoir_put(&state->sample, hash, count, row);
-	}
-	pfree(row);
+	used = state->sample.used;
+	state->sample.used = state->room = 0;
+	while (state->room < used)
+		grow(state);
+	pq_copymsgbytes(message, (char *) state->sample.entries, (int) (used * sizeof(fc_reservoir_entry)));
+	pq_copymsgbytes(message, (char *) state->sample.values, (int) (used * state->sample.d * sizeof(double)));
+	state->sample.used = used;
 	return state;
 }
 

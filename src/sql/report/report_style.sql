@@ -34,7 +34,7 @@ code { font: 0.92em ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation M
 .facts div { border-top: 2px solid var(--ink); padding-top: 8px; min-width: 0; }
 .facts dt, .details dt { color: var(--soft); font-size: 13px; }
 .facts dd { margin: 0; font-size: 24px; line-height: 1.25; font-weight: 600; letter-spacing: -0.01em; overflow-wrap: anywhere; }
-time { white-space: nowrap; }
+time { white-space: nowrap; } .facts time { white-space: normal; }
 .facts dd.word { font-size: 15px; line-height: 2; letter-spacing: 0; }
 .details { display: grid; grid-template-columns: max-content 1fr; gap: 6px 24px; margin: 0; font-size: 14px; }
 .details dd { margin: 0; overflow-wrap: anywhere; min-width: 0; }
@@ -95,7 +95,7 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
   .details { grid-template-columns: 1fr; gap: 0; } .details dd { margin-bottom: 8px; }
   .heat tbody th { max-width: 128px; font-size: 12.5px; } td { padding-right: 8px; } }
 @media print { :root { color-scheme: light; --page: #ffffff; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  .page { max-width: none; padding: 0; } section, tr, figure { break-inside: avoid; } .scroll { overflow: visible; } .story { break-after: avoid; } }
+  .page { max-width: none; padding: 0; } section, tr, figure { break-inside: avoid; } .scroll { overflow: visible; } .story { break-after: avoid; } th { white-space: normal; } }
 '$$;
 
 -- ---- values ----

@@ -79,6 +79,10 @@ SELECT retrain('columns', '{"micro_clusters": 700}') AS version;
 SELECT count(*) > 600 AS more FROM model_groups('columns', NULL, true);
 SELECT retrain('columns') AS version;
 SELECT made('columns', 10) <> made('columns', 9) AS exact_now, a.k = b.k AS same FROM stored_versions a JOIN stored_versions b USING (model) WHERE model = 'columns' AND a.version = 9 AND b.version = 10;
+-- a version of other options has other micro-clusters
+SELECT use_version('columns', 8);
+SELECT retrain('columns') AS version;
+SELECT count(*) <= 600 AS its_own FROM model_groups('columns', NULL, true);
 -- one density; another method, and back
 SELECT train('scale', 'rings', '{x,y}', method => 'density', options => '{"live": true, "standardize": false, "scale": 1, "min_cluster_rows": 40, "micro_clusters": 500}') AS version;
 SET client_min_messages = error;

@@ -177,7 +177,7 @@ gives('bob', "SELECT row_count(current_sketch('sums'))", 2, 'a cast by a domain'
 is($server->query("SELECT string_agg(DISTINCT by, ' ') FROM ran"), 'bob', 'whose constraint is evaluated as nobody but bob');
 
 # ---- leaves that are none ----
-my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', NULL, NULL, now(), NULL, NULL, NULL, NULL, NULL, NULL, NULL)::kept_sketches};
+my $crafted = q{ROW(NULL, 'parts', 'his.other', '{x}', true, NULL, sketch_spec(2, 20, 1.0), NULL, NULL, NULL, NULL, NULL, '{x}', NULL, NULL, now(), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::kept_sketches};
 gives('bob', "CREATE TABLE his.other (x real[]); SELECT (claim_live($crafted)).columns", '{x}', 'a live sketch that no keep_sketch makes');
 refused('bob', "SELECT write_leaf(id, $_, ROW('{}', '{}')::live_count) FROM live_sketches WHERE name = 'parts'", '22023', "has no leaf but those of its table: $_")
 	for "'hers.visits'::regclass", "'hers.log_1'::regclass", "'his.log_1'::regclass", '4294967295', 'NULL';

@@ -48,6 +48,7 @@ CREATE TABLE fastclust_internal.kept_sketches (
     micro_clusters fastop,    -- of a model of method density: its groups are the rows nearest to each of these
     center double precision[],    -- of rows, in whose units they are
     scale double precision[],
+    micro_options jsonb,    -- of the version that found them: micro_clusters and min_cluster_rows
     CHECK (vector OR encoder IS NULL OR encoder_columns(encoder) = features),
     CHECK ((bucket IS NULL) = (bucket_width IS NULL)),
     CHECK (half_life IS NULL OR bucket IS NOT NULL));

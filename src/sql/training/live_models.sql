@@ -37,6 +37,7 @@ BEGIN
     asked.micro_clusters := micro_clusters;
     asked.center := CASE WHEN micro_clusters IS NOT NULL THEN trained.center END;
     asked.scale := CASE WHEN micro_clusters IS NOT NULL THEN trained.scale END;
+    asked.micro_options := CASE WHEN micro_clusters IS NOT NULL THEN jsonb_build_array(trained.options -> 'micro_clusters', trained.options -> 'min_cluster_rows') END;
     IF micro_clusters IS NULL AND (model_live(model_id)).id IS NOT NULL AND (live_of_version(trained)).id IS NOT NULL THEN
         RETURN NULL;
     END IF;

@@ -289,10 +289,10 @@ test_rings(int rings, double noise)
 
 /*
  * Round clouds side by side, with a share of the rows evenly over a box of twice their width.  Rows of the clouds stay in clusters, one for each cloud, and
- * noise is left out, also of a single cloud.
+ * noise is left out, also of a single cloud, and with the last cloud far from all other rows.
  */
 static void
-test_clouds(size_t clouds, size_t d, size_t rows, double noise)
+test_clouds(size_t clouds, size_t d, size_t rows, double noise, double away)
 {
 	problem		p = new_problem(rows, d, rows < 1000 ? rows : 1000);
 	fc_rng		rng = fc_rng_start(17, clouds);
@@ -305,7 +305,7 @@ test_clouds(size_t clouds, size_t d, size_t rows, double noise)
 	{
 		is_noise[i] = fc_rng_uniform(&rng) < noise;
 		for (size_t c = 0; c < d; c++)
-			p.x[i * d + c] = is_noise[i] ? 20.0 * fc_rng_uniform(&rng) - 10.0 : fc_rng_normal(&rng) + (c == 0 ? 6.0 * (double) (i % clouds) : 0.0);
+			p.x[i * d + c] = is_noise[i] ? 20.0 * fc_rng_uniform(&rng) - 10.0 : fc_rng_normal(&rng) + (c == 0 ? 6.0 * (double) (i % clouds) + (i % clouds + 1 == clouds ? away : 0.0) : 0.0);
 	}
 	f = clusters_of(&p, rows < 1000 ? 0.05 : 0.01, unit_work());
 	for (size_t i = 0; i < rows; i++)
@@ -404,10 +404,11 @@ main(void)
 	test_tree(40, MOST_D);
 	test_rings(3, 0.0);
 	test_rings(2, 0.1);
-	test_clouds(1, 2, 10000, 0.2);
-	test_clouds(1, 4, 10000, 0.0);
-	test_clouds(2, 2, 10000, 0.1);
-	test_clouds(2, 6, 240, 0.0);
+	test_clouds(1, 2, 10000, 0.2, 0.0);
+	test_clouds(1, 4, 10000, 0.0, 0.0);
+	test_clouds(2, 2, 10000, 0.1, 0.0);
+	test_clouds(2, 6, 240, 0.0, 0.0);
+	test_clouds(3, 2, 20000, 0.2, 60.0);
 	for (size_t d = 1; d <= MOST_D; d++)
 	{
 		test_even(d, 0.1);

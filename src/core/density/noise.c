@@ -3,8 +3,8 @@
  *
  * Noise of even density is a mode of its own among the values of ln r_K, right of those of the clusters; the tail of a cluster is none.  So a window
  * of 6 K rows in order of r_K comes down from the sparsest rows.  Where it has widened to three times its narrowest width so far, and narrows to a
- * third again, rows beyond the widest window are noise.  The mode that they form is no denser than the sparsest valley, and they are fewer
- * than half of all.  Twice the rows, of which chance changes the width less, need a smaller contrast.
+ * third again, rows beyond the widest window are noise, if they are fewer than half of each cluster: a sparse cluster is no noise.  Twice the rows,
+ * of which chance changes the width less, need a smaller contrast.
  *
  * Without such a mode, rows are noise where a Gaussian cluster has hardly any: D ln r_K grows by half the square of the distance from its
  * center, a chi-square variable of D degrees of freedom.  So 95 % of its rows have, with the quantiles by Wilson and Hilferty,
@@ -41,18 +41,18 @@ sort_by_radius(const density_walk *w, fc_arena *arena, uint32_t *order)
 
 /* The squared r_K between clusters and a mode of noise; INFINITY: there is none. */
 static double
-antimode(const density_walk *w, const uint32_t *order, size_t n, double window, double contrast)
+antimode(const density_walk *w, const uint32_t *order, size_t n, double window, double contrast, double *half)
 {
 	double		mode = INFINITY;	/* narrowest and widest window, a row */
 	double		widest = 0.0;
 	double		between = INFINITY;
-	uint32_t	at_mode = 0;
 	double		rows = 0.0;		/* in the window, half of its first and last bubble */
-	double		beyond = 0.0;
-	double		most = 0.0;
+	bool		minority = true;	/* of each cluster */
 
+	for (size_t c = 0; c < w->found->k; c++)
+		half[c] = 0.0;
 	for (size_t i = 0; i < n; i++)
-		most += w->b->n[order[i]] / 2.0;
+		half[w->found->home[order[i]]] += w->b->n[order[i]] / 2.0;
 	for (size_t high = n, low = n - 1; high-- > 1;)
 	{
 		double		top = w->radius[CORE][order[high]];
@@ -65,16 +65,14 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window, 
 			break;
 		bottom = w->radius[CORE][order[low]];
 		width = log(top / bottom) / rows;
-		beyond += w->b->n[order[high]];
+		half[w->found->home[order[high]]] -= w->b->n[order[high]];
+		minority = minority && half[w->found->home[order[high]]] >= 0.0;
 		rows -= (w->b->n[order[high]] + w->b->n[order[high - 1]]) / 2.0;
 		if (widest > 0.0 && contrast * width <= widest)
 			return between;
 		if (widest == 0.0 && width < mode)
-		{
 			mode = width;
-			at_mode = order[(high + low) / 2];
-		}
-		else if (width > widest && width >= contrast * mode && w->radius[SURE][at_mode] > w->first && beyond <= most)
+		else if (width > widest && width >= contrast * mode && minority)
 		{
 			widest = width;
 			between = sqrt(top * bottom);
@@ -130,7 +128,7 @@ fc_density_limits(const density_walk *w, fc_arena *arena, double *limit)
 	double		noise = INFINITY;
 
 	for (double scale = 1.0; !w->lattice && isinf(noise) && scale <= WIDEST; scale *= 2.0)
-		noise = antimode(w, order, n, scale * WINDOW * w->K, 1.0 + (CONTRAST - 1.0) / sqrt(scale));
+		noise = antimode(w, order, n, scale * WINDOW * w->K, 1.0 + (CONTRAST - 1.0) / sqrt(scale), limit);
 	gaussian_tails(w, order, n, arena, limit);
 	for (size_t c = 0; c < w->found->k; c++)
 		limit[c] = fmax(w->radius[SURE][w->found->cluster[c].peak], isfinite(noise) ? noise : fmax(w->first, limit[c]));

@@ -4,7 +4,8 @@
  * Noise of even density is a mode of its own among the values of ln r_K, right of those of the clusters; the tail of a cluster is none.  So a window
  * of 6 K rows in order of r_K comes down from the sparsest rows.  Where it has widened to three times its narrowest width so far, and narrows to a
  * third again, rows beyond the widest window are noise.  The mode that they form is no denser than the sparsest valley, and they are fewer
- * than half of all.  Twice the rows, of which chance changes the width less, need a smaller contrast.
+ * than half of all.  At the widest window rows are less than half as dense as at the median: a ball about a row on the side of an even cluster holds
+ * half as many, and on a grid the sides are a mode.  Twice the rows, of which chance changes the width less, need a smaller contrast.
  *
  * Without such a mode, rows are noise where a Gaussian cluster has hardly any: D ln r_K grows by half the square of the distance from its
  * center, a chi-square variable of D degrees of freedom.  So 95 % of its rows have, with the quantiles by Wilson and Hilferty,
@@ -50,9 +51,14 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window, 
 	double		rows = 0.0;		/* in the window, half of its first and last bubble */
 	double		beyond = 0.0;
 	double		most = 0.0;
+	double		least;			/* squared r_K of half the median density */
+	size_t		middle = 0;
 
 	for (size_t i = 0; i < n; i++)
 		most += w->b->n[order[i]] / 2.0;
+	for (double below = 0.0; middle + 1 < n && (below += w->b->n[order[middle]]) < most;)
+		middle++;
+	least = n > 0 ? w->radius[CORE][order[middle]] * pow(2.0, 2.0 / (double) w->b->d) : 0.0;
 	for (size_t high = n, low = n - 1; high-- > 1;)
 	{
 		double		top = w->radius[CORE][order[high]];
@@ -74,7 +80,7 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window, 
 			mode = width;
 			at_mode = order[(high + low) / 2];
 		}
-		else if (width > widest && width >= contrast * mode && w->radius[SURE][at_mode] > w->first && beyond <= most)
+		else if (width > widest && width >= contrast * mode && w->radius[SURE][at_mode] > w->first && beyond <= most && sqrt(top * bottom) > least)
 		{
 			widest = width;
 			between = sqrt(top * bottom);

@@ -209,7 +209,7 @@ like($messages, qr/model "columns" does not exist/, 'and in workers of one who m
 for my $change ("retrain('vector')", "train('other', 'points', 'x', 2)", "drop_model('vector')")
 {
 	($status, $output, $messages) = $server->try("BEGIN READ ONLY; SELECT $change", verbosity => 'verbose');
-	like($messages, qr/25006: models cannot be trained or changed in a read-only transaction.*HINT:  Begin it with READ WRITE/s, "a read-only transaction refuses $change");
+	like($messages, qr/25006: models cannot be trained or changed in a read-only transaction.*HINT:  Begin the transaction with READ WRITE/s, "a read-only transaction refuses $change");
 }
 
 # ---- dump and restore into a fresh cluster ----

@@ -18,7 +18,7 @@ aggregate_context(FunctionCallInfo fcinfo)
 	MemoryContext context;
 
 	if (!AggCheckCallContext(fcinfo, &context))
-		REJECT(FEATURE_NOT_SUPPORTED, errmsg("this function may only be called as part of an aggregate"));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("this function may only be called as part of an aggregate"));
 	return context;
 }
 
@@ -36,7 +36,7 @@ void
 require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
 {
 	if (PG_ARGISNULL(argument))
-		REJECT(NULL_VALUE_NOT_ALLOWED, errmsg("%s must not be NULL", name));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be NULL", name));
 }
 
 double
@@ -49,7 +49,7 @@ weight_argument(FunctionCallInfo fcinfo, int argument)
 	require_argument(fcinfo, argument, "weight");
 	weight = PG_GETARG_FLOAT8(argument);
 	if (!(weight >= 0) || isinf(weight))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("weight is %g, but must be finite and at least 0", weight));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("weight is %g, but must be finite and at least 0", weight));
 	return weight;
 }
 
@@ -67,16 +67,16 @@ void
 check_count(const char *name, int64 value, int64 least, int64 most)
 {
 	if (value < least || value > most)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("%s is %lld, out of range", name, (long long) value),
-			   errdetail("It may be from %lld to %lld.", (long long) least, (long long) most));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is %lld, out of range", name, (long long) value),
+				errdetail("It may be from %lld to %lld.", (long long) least, (long long) most));
 }
 
 void
 check_enough_rows(Size k, Size rows)
 {
 	if (k > rows)
-		REJECT(INVALID_PARAMETER_VALUE,
-			   errmsg_plural("k is %zu, but there is only %zu row", "k is %zu, but there are only %zu rows", rows, k, rows));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg_plural("k is %zu, but there is only %zu row", "k is %zu, but there are only %zu rows", rows, k, rows));
 }
 
 /* The range of parameters such as sigma, scale and gamma: room is left for products with them. */
@@ -87,10 +87,10 @@ void
 check_positive(const char *name, double value)
 {
 	if (!(value > 0 && value <= DBL_MAX))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("%s is %g, but must be positive and finite", name, value));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is %g, but must be positive and finite", name, value));
 	if (!(value >= LEAST_POSITIVE && value <= GREATEST_POSITIVE))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("%s is %g, out of range", name, value),
-			   errdetail("It may be from %g to %g.", LEAST_POSITIVE, GREATEST_POSITIVE));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is %g, out of range", name, value),
+				errdetail("It may be from %g to %g.", LEAST_POSITIVE, GREATEST_POSITIVE));
 }
 
 void
@@ -98,7 +98,7 @@ check_not_negative(const char *name, const double *values, Size n)
 {
 	for (Size i = 0; values != NULL && i < n; i++)
 		if (!(values[i] >= 0))
-			REJECT(DATA_EXCEPTION, errmsg("%s element %zu is %g, less than 0", name, i + 1, values[i]));
+			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("%s element %zu is %g, less than 0", name, i + 1, values[i]));
 }
 
 char *
@@ -107,7 +107,7 @@ relation_name(Oid relation)
 	char	   *name = get_rel_name(relation);
 
 	if (name == NULL)
-		REJECT(UNDEFINED_TABLE, errmsg("relation with OID %u does not exist", relation));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", relation));
 	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), name);
 }
 
@@ -135,7 +135,7 @@ fastclust_begin_rows(FunctionCallInfo fcinfo)
 	MemoryContext old;
 
 	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || !(rsinfo->allowedModes & SFRM_Materialize))
-		REJECT(FEATURE_NOT_SUPPORTED, errmsg("set-returning function called in a context that cannot accept a set"));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("set-returning function called in a context that cannot accept a set"));
 	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
 	rsinfo->returnMode = SFRM_Materialize;
 	rsinfo->setResult = tuplestore_begin_heap(true, false, work_mem);

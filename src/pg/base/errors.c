@@ -41,11 +41,9 @@ report_status(fc_status status)
 	Assert(FC_MIN_WEIGHT == 0x1p-40 && FC_MAX_WEIGHT == 0x1p22);
 	if (error->sqlstate == 0)
 		elog(ERROR, "unexpected status %d", (int) status);
-	ereport(ERROR,
-			(errcode(error->sqlstate),
-			 errmsg("%s", error->message),
-			 error->detail != NULL ? errdetail("%s", error->detail) : 0,
-			 error->hint != NULL ? errhint("%s", error->hint) : 0));
+	ereport(ERROR, errcode(error->sqlstate), errmsg("%s", error->message),
+			error->detail != NULL ? errdetail("%s", error->detail) : 0,
+			error->hint != NULL ? errhint("%s", error->hint) : 0);
 }
 
 void
@@ -54,10 +52,10 @@ report_blas_failure(const blas_failure *failure)
 	bool		beside = failure->openblas[0] != '\0';
 
 	if (failure->missing)
-		REJECT(UNDEFINED_FILE, errmsg("could not load %s: %s", failure->library, failure->reason),
-			   errhint("Install %s, on Debian with: apt-get install %s.", failure->library, failure->package));
-	REJECT(SYSTEM_ERROR, errmsg("could not load %s: %s", failure->library, failure->reason),
-		   beside ? errdetail("The OpenBLAS of this session is \"%s\".", failure->openblas) : 0,
-		   errhint("%s is installed, but one of its dependencies is missing or does not fit. Install it again, on Debian with: "
-				   "apt-get install --reinstall %s. Then connect again.", failure->library, failure->package));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_FILE), errmsg("could not load %s: %s", failure->library, failure->reason),
+				errhint("Install %s, on Debian with: apt-get install %s.", failure->library, failure->package));
+	ereport(ERROR, errcode(ERRCODE_SYSTEM_ERROR), errmsg("could not load %s: %s", failure->library, failure->reason),
+			beside ? errdetail("The OpenBLAS of this session is \"%s\".", failure->openblas) : 0,
+			errhint("%s is installed, but one of its dependencies is missing or does not fit. Install it again, on Debian with: "
+					"apt-get install --reinstall %s. Then connect again.", failure->library, failure->package));
 }

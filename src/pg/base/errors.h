@@ -6,9 +6,6 @@
 
 #include "base/fc.h"
 
-/* The error of a SQLSTATE, ERRCODE_ left out: errmsg(..), and where there is more to say errdetail(..) and errhint(..). */
-#define REJECT(sqlstate, ...) ereport(ERROR, (errcode(ERRCODE_##sqlstate), __VA_ARGS__))
-
 extern void report_status(fc_status status) __attribute__((noreturn));
 
 static inline void

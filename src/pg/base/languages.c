@@ -49,9 +49,7 @@ throw_from_here(MemoryContext context)
 	error = CopyErrorData();
 	FlushErrorState();
 	if (error->context != NULL)
-		ereport(DEBUG1,
-				(errmsg_internal("context of the error that follows: %s", error->context),
-				 errhidecontext(true), errhidestmt(true)));
+		ereport(DEBUG1, errmsg_internal("context of the error that follows: %s", error->context), errhidecontext(true), errhidestmt(true));
 	error->context = GetErrorContextStack();
 	error->internalquery = NULL;
 	error->internalpos = 0;
@@ -155,8 +153,8 @@ void
 reject_null_sketch(FunctionCallInfo fcinfo, int argument)
 {
 	if (PG_ARGISNULL(argument) && is_given(fcinfo, argument))
-		REJECT(NULL_VALUE_NOT_ALLOWED, errmsg("sketch must not be NULL"),
-			   errhint("sketch_agg of no rows is NULL; leave out sketch to read the table."));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sketch must not be NULL"),
+				errhint("sketch_agg of no rows is NULL; leave out sketch to read the table."));
 }
 
 SQL_FUNCTION(fastclust_call_plpgsql)

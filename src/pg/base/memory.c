@@ -28,10 +28,11 @@ check_budget(Size bytes, const char *what)
 {
 	if (bytes / 1024 < (Size) fastclust_memory_budget)
 		return;
-	REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("%s needs %zu MB of memory, more than fastclust.memory_budget allows",
-										  what, bytes / 1024 / 1024 + 1),
-		   errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
-		   errhint("Raise it with SET fastclust.memory_budget, or make the problem smaller."));
+	ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			errmsg("%s needs %zu MB of memory, more than fastclust.memory_budget allows",
+				   what, bytes / 1024 / 1024 + 1),
+			errdetail("The budget is %d MB.", fastclust_memory_budget / 1024),
+			errhint("Raise it with SET fastclust.memory_budget, or make the problem smaller."));
 }
 
 void

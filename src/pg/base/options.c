@@ -81,7 +81,7 @@ static const char *const wanted[] = {
 static void
 reject(const option *opt, const char *found)
 {
-	REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"%s\" must be %s, not %s", opt->name, wanted[opt->kind], found));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" must be %s, not %s", opt->name, wanted[opt->kind], found));
 }
 
 static void
@@ -94,7 +94,7 @@ require_type(const option *opt, const JsonbValue *value, enum jbvType type)
 static void
 reject_rows(const option *opt, const char *rows)
 {
-	REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"%s\" must be a list of lists of numbers%s", opt->name, rows));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" must be a list of lists of numbers%s", opt->name, rows));
 }
 
 /* ---- words ---- */
@@ -110,8 +110,8 @@ choice_of_name(const char *what, const char *name, const choice *choices, int co
 			return choices[i].value;
 		names[i] = choices[i].name;
 	}
-	REJECT(INVALID_PARAMETER_VALUE, errmsg("%s \"%s\" is not known", what, name),
-		   errhint("%s", name_hint(name, (int) strlen(name), names, count, "It may be one of")));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s \"%s\" is not known", what, name),
+			errhint("%s", name_hint(name, (int) strlen(name), names, count, "It may be one of")));
 	return 0;
 }
 
@@ -134,8 +134,8 @@ number_of(const option *opt, const JsonbValue *value)
 	require_type(opt, value, jbvNumeric);
 	number = float_of(value);
 	if (!(number >= opt->lower && number <= opt->upper))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
-			   errdetail("It may be from %.15g to %.15g.", opt->lower, opt->upper));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
+				errdetail("It may be from %.15g to %.15g.", opt->lower, opt->upper));
 	return number;
 }
 
@@ -163,8 +163,8 @@ seed_of(const option *opt, const JsonbValue *value)
 	exact = NumericGetDatum(value->val.numeric);
 	if (DatumGetBool(DirectFunctionCall2(numeric_gt, exact, DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MAX)))) ||
 		DatumGetBool(DirectFunctionCall2(numeric_lt, exact, DirectFunctionCall1(int8_numeric, Int64GetDatum(PG_INT64_MIN)))))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
-			   errdetail("It may be from -2^63 to 2^63 - 1."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is %.15g, out of range", opt->name, number),
+				errdetail("It may be from -2^63 to 2^63 - 1."));
 	return (uint64) DatumGetInt64(DirectFunctionCall1(numeric_int8, exact));
 }
 
@@ -301,8 +301,8 @@ option_of_key(const JsonbValue *key, const option *known, int count)
 	names = palloc((Size) Max(count, 1) * sizeof(char *));
 	for (int i = 0; i < count; i++)
 		names[i] = known[i].name;
-	REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"%.*s\" is not known", key->val.string.len, key->val.string.val),
-		   errhint("%s", name_hint(key->val.string.val, key->val.string.len, names, count, "Options are")));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%.*s\" is not known", key->val.string.len, key->val.string.val),
+			errhint("%s", name_hint(key->val.string.val, key->val.string.len, names, count, "Options are")));
 	return NULL;
 }
 
@@ -331,7 +331,7 @@ read_options(Jsonb *options, const option *known, int count)
 	}			unused;
 
 	if (!JB_ROOT_IS_OBJECT(options))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("options must be a JSON object"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("options must be a JSON object"));
 	iterator = JsonbIteratorInit(&options->root);
 	(void) JsonbIteratorNext(&iterator, &value, false);
 	while ((token = JsonbIteratorNext(&iterator, &value, false)) != WJB_END_OBJECT)
@@ -424,7 +424,7 @@ void
 check_metric_has_means(fc_metric metric)
 {
 	if (metric == FC_INNER_PRODUCT)
-		REJECT(FEATURE_NOT_SUPPORTED, errmsg("the metric inner_product only assigns rows"),
-			   errdetail("Clusters by inner products have no means: longer centroids draw all rows."),
-			   errhint("Cluster by the metric cosine or euclidean, then make an operator for assigning by fastop_agg(centroid, weight, '{\"metric\": \"inner_product\"}') over its centroids."));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the metric inner_product only assigns rows"),
+				errdetail("Clusters by inner products have no means: longer centroids draw all rows."),
+				errhint("Cluster by the metric cosine or euclidean, then make an operator for assigning by fastop_agg(centroid, weight, '{\"metric\": \"inner_product\"}') over its centroids."));
 }

@@ -361,8 +361,7 @@ report_progress(void)
 		step.transaction != GetCurrentTransactionStartTimestamp())
 		return;
 	step.reported = now;
-	ereport(NOTICE,
-			(errmsg("%s, %.0f s so far%s", step.name, (double) (now - step.begun) / USECS_PER_SEC, part_done(now))));
+	ereport(NOTICE, errmsg("%s, %.0f s so far%s", step.name, (double) (now - step.begun) / USECS_PER_SEC, part_done(now)));
 }
 
 void
@@ -430,8 +429,7 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 	step.ends = ends;
 	expect_on_board(step.ends);
 	if (!quiet && !(here && step.quiet))
-		ereport(NOTICE,
-				(errmsg("%s%s%s about %s", here ? step.name : "", here && step.name[0] != '\0' ? ", " : "", subject, text)));
+		ereport(NOTICE, errmsg("%s%s%s about %s", here ? step.name : "", here && step.name[0] != '\0' ? ", " : "", subject, text));
 }
 
 /* "40 seconds": one digit or two of the largest unit that is not too large. */
@@ -460,9 +458,10 @@ announce_work(const char *subject, double operations, bool quiet, const char *hi
 	if (IsParallelWorker())
 		return;
 	if (hint != NULL && fastclust_time_budget > 0 && seconds > fastclust_time_budget)
-		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("%s about %s, more than fastclust.time_budget allows", subject, text_of_seconds(seconds)),
-			   errdetail("These are about %.0e multiply-adds; the budget is %g s.", operations, fastclust_time_budget),
-			   errhint("%s, or raise the budget with SET fastclust.time_budget.", hint));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("%s about %s, more than fastclust.time_budget allows", subject, text_of_seconds(seconds)),
+				errdetail("These are about %.0e multiply-adds; the budget is %g s.", operations, fastclust_time_budget),
+				errhint("%s, or raise the budget with SET fastclust.time_budget.", hint));
 	if (seconds > LONG)
 		expect_end(subject, seconds, text_of_seconds(seconds), quiet);
 }

@@ -34,10 +34,8 @@ checked_value(void *value, Size size, const value_type *type, int sqlstate)
 {
 	SET_VARSIZE(value, size);
 	if (type->check(value, size) != FC_OK)
-		ereport(ERROR,
-				(errcode(sqlstate),
-				 errmsg("not a valid %s value", type->name),
-				 errdetail("The %zu bytes are damaged, cut short, or of another version or machine.", size)));
+		ereport(ERROR, errcode(sqlstate), errmsg("not a valid %s value", type->name),
+				errdetail("The %zu bytes are damaged, cut short, or of another version or machine.", size));
 	return value;
 }
 
@@ -49,8 +47,8 @@ value_in(FunctionCallInfo fcinfo, const value_type *type)
 	char	   *value;
 
 	if (length < 2 || text[0] != '\\' || text[1] != 'x' || length % 2 != 0)
-		REJECT(INVALID_TEXT_REPRESENTATION, errmsg("invalid input syntax for type %s", type->name),
-			   errdetail("The text form is \\x followed by an even number of hexadecimal digits."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid input syntax for type %s", type->name),
+				errdetail("The text form is \\x followed by an even number of hexadecimal digits."));
 	value = palloc0(VARHDRSZ + (length - 2) / 2);
 	for (Size at = 2; at < length; at += HEX_PIECE)
 	{
@@ -80,8 +78,8 @@ value_text(const struct varlena *value)
 	char	   *text;
 
 	if (length > (MaxAllocSize - 3) / 2)
-		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("a value of %zu bytes is too large for its text form", length),
-			   errhint("Use the binary form, as COPY (FORMAT binary) does."));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a value of %zu bytes is too large for its text form", length),
+				errhint("Use the binary form, as COPY (FORMAT binary) does."));
 	text = palloc(3 + 2 * length);
 	memcpy(text, "\\x", 2);
 	for (Size at = 0; at < length; at += HEX_PIECE)

@@ -43,7 +43,7 @@ void
 make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader *reader)
 {
 	if (get_fn_expr_variadic(fcinfo->flinfo))
-		REJECT(DATATYPE_MISMATCH, errmsg("columns must be given one by one, not as a VARIADIC array"));
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("columns must be given one by one, not as a VARIADIC array"));
 	reader->first = first;
 	reader->d = count;
 	for (int i = 0; i < reader->d; i++)
@@ -51,8 +51,8 @@ make_column_reader(FunctionCallInfo fcinfo, int first, int count, column_reader 
 		Oid			type = get_fn_expr_argtype(fcinfo->flinfo, first + i);
 
 		if (!is_column_type(type))
-			REJECT(DATATYPE_MISMATCH, errmsg("column %d is of type %s, not a number", i + 1, format_type_be(type)),
-				   errhint("Columns are smallint, integer, bigint, real, double precision or numeric; cast others."));
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("column %d is of type %s, not a number", i + 1, format_type_be(type)),
+					errhint("Columns are smallint, integer, bigint, real, double precision or numeric; cast others."));
 		reader->types[i] = getBaseType(type);
 	}
 }
@@ -182,12 +182,11 @@ checked_form(Oid type, bool rows)
 	if (form < VECTOR_NUMBER || (rows && form < VECTOR_NONE))
 		return form;
 	if (type == ANYOID)
-		REJECT(INDETERMINATE_DATATYPE, errmsg("the type of a vector is not known"),
-			   errhint("Call the function from SQL."));
-	REJECT(DATATYPE_MISMATCH, errmsg("a value of type %s is not a vector", format_type_be(type)),
-		   form == VECTOR_ROW ? errhint("encode_row(model_encoder(model), row) turns a row into a vector; for a sketch, add scaled => false.") :
-		   errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '{1,2}'%s.",
-				   rows ? "; a model takes rows of its table and numbers, too" : ""));
+		ereport(ERROR, errcode(ERRCODE_INDETERMINATE_DATATYPE), errmsg("the type of a vector is not known"), errhint("Call the function from SQL."));
+	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("a value of type %s is not a vector", format_type_be(type)),
+			form == VECTOR_ROW ? errhint("encode_row(model_encoder(model), row) turns a row into a vector; for a sketch, add scaled => false.") :
+			errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '{1,2}'%s.",
+			rows ? "; a model takes rows of its table and numbers, too" : ""));
 }
 
 vector_form
@@ -209,8 +208,8 @@ Datum
 array_of_text(char *text)
 {
 	if (text[strspn(text, " \t\r\n")] != '{')
-		REJECT(INVALID_TEXT_REPRESENTATION, errmsg("\"%s\" is not a vector", text),
-			   errhint("As text a vector is an array, such as '{1,2}'; cast text that holds a number."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("\"%s\" is not a vector", text),
+				errhint("As text a vector is an array, such as '{1,2}'; cast text that holds a number."));
 	return OidInputFunctionCall(F_ARRAY_IN, text, FLOAT8OID, -1);
 }
 
@@ -302,8 +301,7 @@ SQL_FUNCTION(fastclust_as_row_vector)
 static void
 reject_bytes(const char *argument, const char *problem)
 {
-	REJECT(DATA_CORRUPTED, errmsg("%s is not a valid vector", argument),
-		   errdetail_internal("%s", problem));
+	ereport(ERROR, errcode(ERRCODE_DATA_CORRUPTED), errmsg("%s is not a valid vector", argument), errdetail_internal("%s", problem));
 }
 
 static pgvector_value

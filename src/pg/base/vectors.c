@@ -16,8 +16,8 @@ static void
 reject_shape(int ndim, const char *argument)
 {
 	if (ndim == 0)
-		REJECT(DATA_EXCEPTION, errmsg("%s must have at least one element", argument));
-	REJECT(ARRAY_SUBSCRIPT_ERROR, errmsg("%s must be a one-dimensional array, not one of %d dimensions", argument, ndim));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("%s must have at least one element", argument));
+	ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("%s must be a one-dimensional array, not one of %d dimensions", argument, ndim));
 }
 
 static void *
@@ -48,8 +48,8 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 		if (i % ELEMENTS == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (null)
-			REJECT(NULL_VALUE_NOT_ALLOWED, errmsg("%s element %d is NULL", argument, i + 1),
-				   errdetail("Vectors hold finite numbers only."));
+			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s element %d is NULL", argument, i + 1),
+					errdetail("Vectors hold finite numbers only."));
 		values[i] = number_as_double(element, type);
 	}
 	array_free_iterator(iterator);
@@ -91,8 +91,8 @@ read_pgvector(vector_reader *reader, Datum datum, const char *argument)
 	float	   *floats;
 
 	if (value.d > FC_MAX_DIM)
-		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("%s has %d dimensions", argument, value.d),
-			   errdetail("There may be %d at most.", FC_MAX_DIM));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%s has %d dimensions", argument, value.d),
+				errdetail("There may be %d at most.", FC_MAX_DIM));
 	v.floats = (const float *) value.elements;
 	if (reader->form == VECTOR_FLOATS && (reader->anywhere || (uintptr_t) value.elements % sizeof(float) == 0))
 		return v;
@@ -140,8 +140,9 @@ void
 check_vector_dim(const vector *v, size_t expected, const char *of_what)
 {
 	if ((size_t) v->d != expected)
-		REJECT(DATA_EXCEPTION, errmsg_plural("vector has %d dimension, but %s has %zu", "vector has %d dimensions, but %s has %zu", v->d,
-											 v->d, of_what, expected));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg_plural("vector has %d dimension, but %s has %zu", "vector has %d dimensions, but %s has %zu", v->d,
+							  v->d, of_what, expected));
 }
 
 /* The vector as doubles: itself, or converted into buffer. */
@@ -178,8 +179,8 @@ reject_not_finite(const double *doubles, const float *floats, size_t d)
 
 		if (isfinite(value))
 			continue;
-		REJECT(DATA_EXCEPTION, errmsg("vector element %zu is %s", i + 1, isnan(value) ? "NaN" : "infinite"),
-			   errdetail("Vectors hold finite numbers only."));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("vector element %zu is %s", i + 1, isnan(value) ? "NaN" : "infinite"),
+				errdetail("Vectors hold finite numbers only."));
 	}
 }
 
@@ -204,9 +205,9 @@ check_single_precision(const vector *v)
 	check_finite(v);
 	while (at + 1 < d && fabs(row_element(v->doubles, v->floats, at)) < 0x1p63)
 		at++;
-	REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("vector is too large for single precision"),
-		   errdetail("Element %zu is %g; elements may be up to 2^63 in magnitude.", at + 1, row_element(v->doubles, v->floats, at)),
-		   errhint("Scale the data down."));
+	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("vector is too large for single precision"),
+			errdetail("Element %zu is %g; elements may be up to 2^63 in magnitude.", at + 1, row_element(v->doubles, v->floats, at)),
+			errhint("Scale the data down."));
 }
 
 static ArrayType *
@@ -283,7 +284,7 @@ read_float8_array(Datum datum, int expected, const char *argument)
 	double	   *values;
 
 	if (expected >= 0 && v.d != expected)
-		REJECT(DATA_EXCEPTION, errmsg("%s has %d elements, %d expected", argument, v.d, expected));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("%s has %d elements, %d expected", argument, v.d, expected));
 	check_finite(&v);
 	values = palloc((Size) v.d * sizeof(double));
 	for (int i = 0; i < v.d; i++)

@@ -20,7 +20,7 @@ static const choice inits[] = {
 static void
 notice_progress(void *context, const char *stage, int step, double cost)
 {
-	ereport(NOTICE, (errmsg("decode: %s %d, cost %.6g", stage, step, cost)));
+	ereport(NOTICE, errmsg("decode: %s %d, cost %.6g", stage, step, cost));
 }
 
 /* The Gaussian model reads covariances off a field that only Gaussian frequencies make. */
@@ -30,15 +30,16 @@ check_model(const decode_call *call)
 	if (call->options.model != FC_MODEL_GAUSSIAN)
 		return;
 	if (call->decoder != FC_DECODE_SHIFT && call->decoder != FC_DECODE_DISCRETIZED)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" is for the decoders shift and discretized"),
-			   errhint("auto fits Gaussian atoms by itself."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("model \"gaussian\" is for the decoders shift and discretized"),
+				errhint("auto fits Gaussian atoms by itself."));
 	if (call->spec->law != FC_LAW_GAUSSIAN)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" needs frequencies of law gaussian, not %s",
-											   fc_law_name((fc_law) call->spec->law)),
-			   errhint("Make the spec with law gaussian."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("model \"gaussian\" needs frequencies of law gaussian, not %s",
+					   fc_law_name((fc_law) call->spec->law)),
+				errhint("Make the spec with law gaussian."));
 	if (call->spec->reduced > FC_MAX_SHAPED)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("model \"gaussian\" in %u dimensions", call->spec->reduced),
-			   errdetail("It takes at most %d.", FC_MAX_SHAPED));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("model \"gaussian\" in %u dimensions", call->spec->reduced),
+				errdetail("It takes at most %d.", FC_MAX_SHAPED));
 }
 
 static void
@@ -47,10 +48,11 @@ check_init(const decode_call *call)
 	const text_or_rows *init = &call->init;
 
 	if (init->rows > call->k)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"init\" has %d centroids, but k is %d", init->rows, call->k));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"init\" has %d centroids, but k is %d", init->rows, call->k));
 	if (init->rows > 0 && (uint32) init->columns != call->spec->dim)
-		REJECT(DATA_EXCEPTION, errmsg("option \"init\" has centroids of %d dimensions, but the sketch has %u",
-									  init->columns, call->spec->dim));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("option \"init\" has centroids of %d dimensions, but the sketch has %u",
+					   init->columns, call->spec->dim));
 }
 
 static void
@@ -64,8 +66,7 @@ check_sigma(const decode_call *call)
 	initStringInfo(&list);
 	for (uint32 s = 0; s < call->spec->scales; s++)
 		appendStringInfo(&list, "%s%g", s > 0 ? ", " : "", sigmas[s]);
-	REJECT(INVALID_PARAMETER_VALUE, errmsg("the sketch has no sigma %g", call->sigma),
-		   errhint("It has %s.", list.data));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the sketch has no sigma %g", call->sigma), errhint("It has %s.", list.data));
 }
 
 /* Decoder and options of a call, checked against its sketch. */
@@ -124,11 +125,11 @@ static void
 check_rows(const decode_call *call)
 {
 	if (call->sketch->weight <= 0)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("cannot decode a sketch without rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cannot decode a sketch without rows"));
 	if (call->k > call->sketch->count)
-		REJECT(INVALID_PARAMETER_VALUE,
-			   errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
-							 call->sketch->count, call->k, (long long) call->sketch->count));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
+							  call->sketch->count, call->k, (long long) call->sketch->count));
 }
 
 /* Sample rows to start from: those of the very spec that the sketch was made with. */
@@ -138,11 +139,12 @@ checked_pilot(const decode_call *call, const fc_spec *pilot)
 	fc_init		init = call->options.init;
 
 	if (pilot != NULL && !fc_spec_same(pilot, call->spec))
-		REJECT(DATA_EXCEPTION, errmsg("sample is not the sketch_spec the sketch was made with"),
-			   errhint("Give the same value as to sketch_agg, or leave out sample."));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("sample is not the sketch_spec the sketch was made with"),
+				errhint("Give the same value as to sketch_agg, or leave out sample."));
 	if ((init == FC_INIT_SAMPLE || init == FC_INIT_KMEANSPP) && (pilot == NULL || pilot->pilot_rows == 0))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
-			   errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
+				errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows."));
 	return pilot;
 }
 
@@ -197,10 +199,10 @@ warn_of_law(const decode_call *call)
 	if (call->quiet || call->spec->law == FC_LAW_GAUSSIAN || !(plain_shift || call->decoder == FC_DECODE_DISCRETIZED))
 		return;
 	ereport(NOTICE,
-			(errmsg("the sketch has frequencies of law %s, but %s works best with law gaussian", fc_law_name((fc_law) call->spec->law),
-					plain_shift ? "shift without polish" : "discretized"),
-			 plain_shift ? errhint("Leave option \"polish\" true, or make the spec with law gaussian.")
-			 : errhint("Decode with shift, clompr or auto, or make the spec with law gaussian.")));
+			errmsg("the sketch has frequencies of law %s, but %s works best with law gaussian", fc_law_name((fc_law) call->spec->law),
+				   plain_shift ? "shift without polish" : "discretized"),
+			plain_shift ? errhint("Leave option \"polish\" true, or make the spec with law gaussian.")
+			: errhint("Decode with shift, clompr or auto, or make the spec with law gaussian."));
 }
 
 /* Are the atoms as wide as the clusters, so that the residual of the sketch shows a poor fit? */
@@ -221,29 +223,26 @@ warn_of_limits(const decode_call *call)
 	if (call->quiet || !fits_widths(call))
 		return;
 	if (result->moved)
-		ereport(NOTICE,
-				(errmsg("the rows have moved away from where the sample of the spec had its clusters"),
-				 errhint("Make a new spec from a sample of these rows.")));
+		ereport(NOTICE, errmsg("the rows have moved away from where the sample of the spec had its clusters"),
+				errhint("Make a new spec from a sample of these rows."));
 	else if (result->informative < unknowns)
 		ereport(NOTICE,
-				(errmsg("%zu of %zu moments rise above the noise of the rows, too few for %d clusters in %u dimensions",
-						result->informative, call->problem.m, call->k, call->spec->reduced),
-				 errhint("Make a spec for %d clusters from a sample of these rows.", call->k)));
+				errmsg("%zu of %zu moments rise above the noise of the rows, too few for %d clusters in %u dimensions",
+					   result->informative, call->problem.m, call->k, call->spec->reduced),
+				errhint("Make a spec for %d clusters from a sample of these rows.", call->k));
 	else if (call->k > 1 && fc_problem_deviation(&call->problem) < NARROW_SIGMAS)
 		ereport(NOTICE,
-				(errmsg("the rows vary by %.2g sigma only: the sketch can hardly separate clusters",
-						fc_problem_deviation(&call->problem)),
-				 errhint("Make a new spec from a sample of these rows.")));
+				errmsg("the rows vary by %.2g sigma only: the sketch can hardly separate clusters",
+					   fc_problem_deviation(&call->problem)),
+				errhint("Make a new spec from a sample of these rows."));
 	else if (result->relative_residual > POOR_RESIDUAL && result->cost > 4 * result->noise &&
 			 (uint32) call->k >= call->spec->clusters)
-		ereport(NOTICE,
-				(errmsg("the centroids explain the sketch poorly: %.0f %% of it is left", 100 * result->relative_residual),
-				 call->spec->sample_centroids > 0 ? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
-				 : errhint("Let sketch_spec_agg make the spec from a sample of these rows.")));
+		ereport(NOTICE, errmsg("the centroids explain the sketch poorly: %.0f %% of it is left", 100 * result->relative_residual),
+				call->spec->sample_centroids > 0 ? errhint("Make a new spec from a sample of these rows, or ask for more clusters.")
+				: errhint("Let sketch_spec_agg make the spec from a sample of these rows."));
 	if (call->k > MANY_CLUSTERS)
-		ereport(NOTICE,
-				(errmsg("with %d clusters the centroids of a sketch lose some percent to those of k-means", call->k),
-				 errhint("Improve them by scans of lloyd_step_agg.")));
+		ereport(NOTICE, errmsg("with %d clusters the centroids of a sketch lose some percent to those of k-means", call->k),
+				errhint("Improve them by scans of lloyd_step_agg."));
 }
 
 static void
@@ -333,8 +332,8 @@ SQL_FUNCTION(fastclust_decode_covariances)
 	run(&call, PG_ARGISNULL(4) ? NULL : SPEC_ARG(4));
 	square = (Size) call.spec->dim * call.spec->dim;
 	if (call.options.model != FC_MODEL_GAUSSIAN)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("only the model gaussian fits covariances"),
-			   errhint("Decode with decoder shift and option model gaussian."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("only the model gaussian fits covariances"),
+				errhint("Decode with decoder shift and option model gaussian."));
 	call.memory.what = "a covariance matrix";
 	hold(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
 	covariance = palloc_extended(square * sizeof(double), MCXT_ALLOC_HUGE);

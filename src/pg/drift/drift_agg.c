@@ -63,9 +63,7 @@ SQL_FUNCTION(fastclust_drift_counts_accum)
 	}
 	state = PG_ARGISNULL(0) ? drift_counts_opened(spec) : state_argument_open(fcinfo);
 	if (unlikely(!fc_drift_counts_of_spec(state, spec)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("spec must be the same for all rows of drift_counts")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("spec must be the same for all rows of drift_counts"));
 	PG_RETURN_POINTER(drift_counts_add_row(drift_prepared_of_spec(spec), v.doubles, v.floats, state));
 }
 

@@ -37,9 +37,7 @@ sample_of_rows(const fc_operator_header *rows, fc_operator *op)
 {
 	open_operator(rows, op);
 	if (!fc_operator_is_codebook(op) || op->metric == FC_INNER_PRODUCT)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sample must hold rows, by the metric euclidean or cosine")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample must hold rows, by the metric euclidean or cosine"));
 	return (fc_drift_sample) {.values = op->factor[0].values,.origin = op->offset,.weights = op->weights,.n = op->k,.d = op->d,.metric = op->metric};
 }
 
@@ -136,15 +134,11 @@ sides_argument(FunctionCallInfo fcinfo, int first)
 	}
 	sides.spec = PG_ARGISNULL(first - 1) ? NULL : DRIFT_SPEC_ARG(first - 1);
 	if (sides.sketch[0] != NULL && sides.sketch[1] != NULL && !fc_spec_same(fc_sketch_spec(sides.sketch[0]), fc_sketch_spec(sides.sketch[1])))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("the sketch was not made with the model's sketch_spec"),
-				 errhint("Use sketch_agg(x, (SELECT model_spec(model))); for the spec of an older version, add version => n.")));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketch was not made with the model's sketch_spec"),
+				errhint("Use sketch_agg(x, (SELECT model_spec(model))); for the spec of an older version, add version => n."));
 	for (int side = 0; side < 2; side++)
 		if (sides.counts[side] != NULL && (sides.spec == NULL || !fc_drift_counts_of_spec(sides.counts[side], sides.spec)))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("the drift_counts were not made with the drift_spec")));
+			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the drift_counts were not made with the drift_spec"));
 	return sides;
 }
 
@@ -156,9 +150,7 @@ threshold_argument(FunctionCallInfo fcinfo, int n)
 	require_argument(fcinfo, n, "threshold");
 	threshold = PG_GETARG_FLOAT8(n);
 	if (!(threshold > 0 && threshold < 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("threshold must be between 0 and 1, not %g", threshold)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("threshold must be between 0 and 1, not %g", threshold));
 	return threshold;
 }
 
@@ -269,10 +261,7 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, con
 	error_context_stack = callback.previous;
 	if (plan == NULL || !SPI_is_cursor_plan(plan) || SPI_execute_plan(plan, NULL, NULL, true, 0) != SPI_OK_SELECT ||
 		SPI_gettypeid(SPI_tuptable->tupdesc, 1) != TIMESTAMPTZOID || SPI_gettypeid(SPI_tuptable->tupdesc, 2) != sketch_type)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("query must be one SELECT of dates and sketches"),
-				 errhint(QUERY_HINT)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("query must be one SELECT of dates and sketches"), errhint(QUERY_HINT));
 	*dates = palloc(Max(1, SPI_processed) * sizeof(TimestampTz));
 	*days = palloc(Max(1, SPI_processed) * sizeof(fc_sketch *));
 	for (uint64 i = 0; i < SPI_processed; i++)
@@ -286,10 +275,8 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, con
 		if (sketch == NULL || sketch->count < 2 || !(fc_sketch_total_weight(sketch) > 0))
 			continue;
 		if (count > 0 && !fc_spec_same(fc_sketch_spec((*days)[0]), fc_sketch_spec(sketch)))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("the sketches are not of one sketch_spec"),
-					 errhint("Use sketch_agg(x, (SELECT model_spec(model))) for all of them.")));
+			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketches are not of one sketch_spec"),
+					errhint("Use sketch_agg(x, (SELECT model_spec(model))) for all of them."));
 		(*dates)[count] = DatumGetTimestampTz(date);
 		(*days)[count++] = sketch;
 	}
@@ -314,8 +301,7 @@ change_points(FunctionCallInfo fcinfo)
 								GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("sketch"), ObjectIdGetDatum(get_func_namespace(fcinfo->flinfo->fn_oid))),
 								&dates, &days);
 	if (count <= FC_CHANGE_HISTORY)
-		ereport(NOTICE,
-				(errmsg("%zu sketches of two rows or more are too few: the first that is judged is number %d", count, FC_CHANGE_HISTORY + 1)));
+		ereport(NOTICE, errmsg("%zu sketches of two rows or more are too few: the first that is judged is number %d", count, FC_CHANGE_HISTORY + 1));
 	changes = palloc(Max(1, count) * sizeof(fc_change));
 	arena = make_arena("change_points");
 	fc_find_changes(days, count, &arena, changes, &found);

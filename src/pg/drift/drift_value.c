@@ -135,9 +135,7 @@ drift_counts_add_row(const fc_drift_prepared *prepared, const double *doubles, c
 void
 reject_negative_counts(void)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_EXCEPTION),
-			 errmsg("cannot subtract drift_counts of rows that are not in the others")));
+	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot subtract drift_counts of rows that are not in the others"));
 }
 
 fc_drift_counts *
@@ -151,9 +149,7 @@ drift_counts_combined(fc_drift_counts *target, const fc_drift_counts *source, in
 		target = converted(target, target->flags | FC_DRIFT_WIDE);
 	status = fc_drift_combine(target, source, sign);
 	if (status == FC_EMISMATCH)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("cannot combine drift_counts of different drift_specs")));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot combine drift_counts of different drift_specs"));
 	if (status == FC_ENEGATIVE)
 		reject_negative_counts();
 	check_status(status);

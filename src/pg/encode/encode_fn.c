@@ -92,8 +92,8 @@ reject_large(const prepared_encoder *encoder, Size dimension, double x)
 
 	while (encoder->view.feature[i].first > dimension)
 		i--;
-	REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("%s is encoded as %g, out of range for real", encoder->paths[i].label, x),
-		   errhint("Option \"transform\": \"log\" makes large numbers small."));
+	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is encoded as %g, out of range for real", encoder->paths[i].label, x),
+			errhint("Option \"transform\": \"log\" makes large numbers small."));
 }
 
 static Datum

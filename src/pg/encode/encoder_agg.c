@@ -71,10 +71,10 @@ read_names(learning_site *site, ArrayType *columns)
 			site->names[i] = TextDatumGetCString(names[i]);
 		for (int j = 0; j < i && i < site->count; j++)
 			if (strcmp(site->names[i], site->names[j]) == 0)
-				REJECT(DUPLICATE_COLUMN, errmsg("column \"%s\" is named twice", site->names[i]));
+				ereport(ERROR, errcode(ERRCODE_DUPLICATE_COLUMN), errmsg("column \"%s\" is named twice", site->names[i]));
 	}
 	if (site->count == 0)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("columns must name at least one column, and no NULL"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("columns must name at least one column, and no NULL"));
 }
 
 static void
@@ -151,9 +151,9 @@ learning_site_of(FunctionCallInfo fcinfo)
 static void
 reject_transform(const feature_options *feature, const char *asked, fc_feature_kind kind)
 {
-	REJECT(INVALID_PARAMETER_VALUE,
-		   errmsg("option \"transform\" is \"%s\" for column \"%s\", a %s", asked, feature->name, feature_kind_name((int) kind)),
-		   errdetail("%s", strcmp(asked, "log") == 0 ? "Numbers and intervals have logarithms." : "Numbers, dates and times have quartiles."));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("option \"transform\" is \"%s\" for column \"%s\", a %s", asked, feature->name, feature_kind_name((int) kind)),
+			errdetail("%s", strcmp(asked, "log") == 0 ? "Numbers and intervals have logarithms." : "Numbers, dates and times have quartiles."));
 }
 
 static bool
@@ -169,10 +169,10 @@ check_column(const learning_site *site, int column, fc_feature_kind kind)
 	const feature_options *feature = &site->asked.feature[site->first[column]];
 
 	if ((kind == FC_FEATURE_ANY) != (feature->path != NULL))
-		REJECT(DATATYPE_MISMATCH,
-			   feature->path != NULL ? errmsg("option \"paths\" names column \"%s\", which is not jsonb", feature->name) :
-			   errmsg("column \"%s\" is jsonb, but no paths into it are named", feature->name),
-			   feature->path != NULL ? 0 : errhint("Name them in the options: {\"paths\": {\"%s\": [\"key\", \"key.of.an.object\"]}}.", feature->name));
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				feature->path != NULL ? errmsg("option \"paths\" names column \"%s\", which is not jsonb", feature->name) :
+				errmsg("column \"%s\" is jsonb, but no paths into it are named", feature->name),
+				feature->path != NULL ? 0 : errhint("Name them in the options: {\"paths\": {\"%s\": [\"key\", \"key.of.an.object\"]}}.", feature->name));
 	if (feature->log_by_name && !has_log(kind))
 		reject_transform(feature, "log", kind);
 	if (feature->robust_by_name && (kind == FC_FEATURE_CATEGORY || kind == FC_FEATURE_VECTOR))
@@ -308,7 +308,7 @@ same_learner(const fc_learner *a, const fc_feature_name *a_name, const fc_learne
 static void
 reject_other_features(void)
 {
-	REJECT(INVALID_PARAMETER_VALUE, errmsg("columns, their types and options must be the same for all rows"));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("columns, their types and options must be the same for all rows"));
 }
 
 /* Rows of one state have the same columns, kinds and options. */
@@ -364,8 +364,8 @@ pass_nulls(encoder_state *state, const learning_site *site)
 		if (site->cells[i].kind != FC_CELL_NULL)
 			continue;
 		if (state->learners[i].nulls == FC_NULLS_ERROR)
-			REJECT(NULL_VALUE_NOT_ALLOWED, errmsg("%s is NULL", site->paths[i].label),
-				   errhint("Option \"nulls\" may be \"impute\" or \"skip\" instead of \"error\"."));
+			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s is NULL", site->paths[i].label),
+					errhint("Option \"nulls\" may be \"impute\" or \"skip\" instead of \"error\"."));
 		if (state->learners[i].nulls == FC_NULLS_SKIP)
 		{
 			state->learners[i].nulls_seen++;
@@ -379,8 +379,8 @@ static void
 check_size(const char *label, double x)
 {
 	if (fabs(x) > FC_LARGEST_NUMBER)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("%s is %g, too large", label, x),
-			   errdetail("Numbers may be up to %g in magnitude, or any with option \"transform\": \"log\".", FC_LARGEST_NUMBER));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is %g, too large", label, x),
+				errdetail("Numbers may be up to %g in magnitude, or any with option \"transform\": \"log\".", FC_LARGEST_NUMBER));
 }
 
 /* Room in a tally for a value of this length; and, once it is in, the memory that it then wants. */
@@ -426,7 +426,8 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label, const
 		take_sums(state, learner, cell->length);
 	}
 	if (learner->width != cell->length)
-		REJECT(DATA_EXCEPTION, errmsg("%s is of dimension %u, but of %zu in the rows before", label, cell->length, learner->width));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("%s is of dimension %u, but of %zu in the rows before", label, cell->length, learner->width));
 	for (uint32 i = 0; cell->kind == FC_CELL_DOUBLES && i < cell->length; i++)
 		check_size(label, cell->doubles[i]);
 	fc_learn_vector(learner, cell);
@@ -516,14 +517,14 @@ static void
 check_choice(fc_status status, const fc_sample *sample, const fc_encoder_choice *choice, size_t bad)
 {
 	if (status == FC_EEMPTY)
-		REJECT(NULL_VALUE_NOT_ALLOWED,
-			   errmsg("column \"%s\" is NULL in all rows", pnstrdup(sample->names[bad].name, sample->names[bad].name_length)),
-			   errhint("Leave it out."));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("column \"%s\" is NULL in all rows", pnstrdup(sample->names[bad].name, sample->names[bad].name_length)),
+				errhint("Leave it out."));
 	check_status(status);
 	if (choice->dim > FC_MAX_ENCODED)
-		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("the columns would be encoded in %zu dimensions", choice->dim),
-			   errdetail("There may be %d at most.", FC_MAX_ENCODED),
-			   errhint("Use fewer columns, or fewer \"categories\" of each."));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the columns would be encoded in %zu dimensions", choice->dim),
+				errdetail("There may be %d at most.", FC_MAX_ENCODED),
+				errhint("Use fewer columns, or fewer \"categories\" of each."));
 }
 
 SQL_FUNCTION(fastclust_encoder_final)

@@ -34,7 +34,7 @@ static const char *
 word_of(const char *option, const JsonbValue *value)
 {
 	if (value->type != jbvString)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"%s\" must have a string for each column", option));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" must have a string for each column", option));
 	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
 }
 
@@ -78,12 +78,13 @@ set_weight_of(encoder_options *options, Size first, Size last, const JsonbValue 
 	double		weight;
 
 	if (value->type != jbvNumeric)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"weight\" must have a number for column \"%s\"", options->feature[first].name));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"weight\" must have a number for column \"%s\"", options->feature[first].name));
 	weight = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
 	if (!(weight >= FC_LEAST_WEIGHT && weight <= FC_GREATEST_WEIGHT))
-		REJECT(INVALID_PARAMETER_VALUE,
-			   errmsg("option \"weight\" is %.15g for column \"%s\", out of range", weight, options->feature[first].name),
-			   errdetail("It may be from %g to %g.", FC_LEAST_WEIGHT, FC_GREATEST_WEIGHT));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"weight\" is %.15g for column \"%s\", out of range", weight, options->feature[first].name),
+				errdetail("It may be from %g to %g.", FC_LEAST_WEIGHT, FC_GREATEST_WEIGHT));
 	for (Size i = first; i < last; i++)
 		options->feature[i].weight = weight;
 }
@@ -102,9 +103,10 @@ column_of_key(const char *option, const JsonbValue *key, const char *const *name
 	for (int i = 0; i < count; i++)
 		if (strlen(names[i]) == (Size) length && memcmp(names[i], given, (Size) length) == 0)
 			return i;
-	REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"%s\" names \"%.*s\", which is not among the columns", option,
-										   pg_mbcliplen(given, length, NAMEDATALEN), given),
-		   errhint("%s", name_hint(given, length, names, count, "Columns are")));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("option \"%s\" names \"%.*s\", which is not among the columns", option,
+				   pg_mbcliplen(given, length, NAMEDATALEN), given),
+			errhint("%s", name_hint(given, length, names, count, "Columns are")));
 	return -1;
 }
 
@@ -150,8 +152,8 @@ paths_of(JsonbContainer *object, const char *name)
 	if (object == NULL || getKeyJsonValueFromContainer(object, name, (int) strlen(name), &found) == NULL)
 		return NULL;
 	if (found.type != jbvBinary || !JsonContainerIsArray(found.val.binary.data) || JsonContainerSize(found.val.binary.data) == 0)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"paths\" must have a list of paths for column \"%s\"", name),
-			   errhint("As in {\"paths\": {\"%s\": [\"key\", \"key.of.an.object\"]}}.", name));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"paths\" must have a list of paths for column \"%s\"", name),
+				errhint("As in {\"paths\": {\"%s\": [\"key\", \"key.of.an.object\"]}}.", name));
 	return found.val.binary.data;
 }
 
@@ -161,7 +163,7 @@ path_at(const char *name, JsonbContainer *paths, uint32 i)
 	JsonbValue *value = getIthJsonbValueFromContainer(paths, i);
 
 	if (value->type != jbvString || value->val.string.len == 0)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("a path of column \"%s\" is not a string, or is empty", name));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a path of column \"%s\" is not a string, or is empty", name));
 	return pnstrdup(value->val.string.val, (Size) value->val.string.len);
 }
 
@@ -182,7 +184,7 @@ list_features(encoder_options *options, Jsonb *given, const char *const *names, 
 	}
 	first[count] = options->features = n;
 	if (n > FC_MAX_FEATURES)
-		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("there are %zu features, but an encoder has %d at most", n, FC_MAX_FEATURES));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("there are %zu features, but an encoder has %d at most", n, FC_MAX_FEATURES));
 	options->feature = palloc0(n * sizeof(feature_options));
 	for (int i = 0; i < count; i++)
 		for (Size j = first[i]; j < first[i + 1]; j++)
@@ -195,8 +197,8 @@ list_features(encoder_options *options, Jsonb *given, const char *const *names, 
 	for (Size i = 1; i < options->features; i++)
 		for (Size j = i; j-- > 0 && options->feature[j].name == options->feature[i].name;)
 			if (strcmp(options->feature[j].path, options->feature[i].path) == 0)
-				REJECT(INVALID_PARAMETER_VALUE,
-					   errmsg("path \"%s\" of column \"%s\" is named twice", options->feature[i].path, options->feature[i].name));
+				ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("path \"%s\" of column \"%s\" is named twice", options->feature[i].path, options->feature[i].name));
 }
 
 encoder_options

@@ -71,8 +71,9 @@ check_kind(const prepared_encoder *encoder, Size column, const value_reader *rea
 
 	if (paths ? reader->source == SOURCE_JSONB : reader->kind == (fc_feature_kind) feature->kind)
 		return;
-	REJECT(DATATYPE_MISMATCH, errmsg("column \"%s\" is of type %s, but the encoder learned it as a %s", encoder->names[column],
-									 format_type_be(reader->type), paths ? "jsonb" : feature_kind_name(feature->kind)));
+	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("column \"%s\" is of type %s, but the encoder learned it as a %s", encoder->names[column],
+				   format_type_be(reader->type), paths ? "jsonb" : feature_kind_name(feature->kind)));
 }
 
 /* ---- cells into coordinates ---- */
@@ -83,8 +84,9 @@ check_width(const prepared_encoder *encoder, Size i)
 	const fc_encoder_feature *feature = &encoder->view.feature[i];
 
 	if (encoder->cells[i].length != fc_feature_values(feature))
-		REJECT(DATA_EXCEPTION, errmsg("%s is of dimension %u, but the encoder learned it as one of %u", encoder->paths[i].label,
-									  encoder->cells[i].length, (uint32) fc_feature_values(feature)));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("%s is of dimension %u, but the encoder learned it as one of %u", encoder->paths[i].label,
+					   encoder->cells[i].length, (uint32) fc_feature_values(feature)));
 }
 
 /* The cells of the features of a column. */
@@ -145,8 +147,8 @@ check_nulls(const prepared_encoder *encoder)
 			continue;
 		if (encoder->view.feature[i].nulls == FC_NULLS_SKIP)
 			return false;
-		REJECT(NULL_VALUE_NOT_ALLOWED, errmsg("%s is NULL", encoder->paths[i].label),
-			   errdetail("The encoder was learned with option \"nulls\": \"error\" for it."));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s is NULL", encoder->paths[i].label),
+				errdetail("The encoder was learned with option \"nulls\": \"error\" for it."));
 	}
 	return true;
 }
@@ -169,9 +171,9 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 
 	for (Size i = 0; i < view->features; i++)
 		if (!fc_all_finite(x + view->feature[i].first, view->feature[i].width))
-			REJECT(NUMERIC_VALUE_OUT_OF_RANGE,
-				   errmsg("%s is %g, too far outside the sample that the encoder was learned from", encoder->paths[i].label,
-						  encoded_number(encoder, i, raw)));
+			ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					errmsg("%s is %g, too far outside the sample that the encoder was learned from", encoder->paths[i].label,
+						   encoded_number(encoder, i, raw)));
 }
 
 /* The row whose columns were encoded.  False: it is to be skipped. */
@@ -199,10 +201,10 @@ reject_missing(TupleDesc desc, const char *name)
 	for (int i = 0; i < desc->natts; i++)
 		if (!TupleDescAttr(desc, i)->attisdropped)
 			names[count++] = NameStr(TupleDescAttr(desc, i)->attname);
-	REJECT(UNDEFINED_COLUMN, errmsg("the row has no column \"%s\"", name),
-		   count == 0 ? errhint("It has no columns.") :
-		   strcmp(names[0], "f1") == 0 ? errhint("Citus sends rows of a view without the names of their columns: take rows of its table, or name the columns in place of the row.") :
-		   errhint("%s", name_hint(name, (int) strlen(name), names, count, "Its columns are")));
+	ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("the row has no column \"%s\"", name),
+			count == 0 ? errhint("It has no columns.") :
+			strcmp(names[0], "f1") == 0 ? errhint("Citus sends rows of a view without the names of their columns: take rows of its table, or name the columns in place of the row.") :
+			errhint("%s", name_hint(name, (int) strlen(name), names, count, "Its columns are")));
 }
 
 static int
@@ -215,8 +217,8 @@ find_column(TupleDesc desc, const char *name)
 		if (TupleDescAttr(desc, i)->attisdropped || strcmp(NameStr(TupleDescAttr(desc, i)->attname), name) != 0)
 			continue;
 		if (found >= 0)
-			REJECT(AMBIGUOUS_COLUMN, errmsg("the row has more than one column \"%s\"", name),
-				   errhint("Give the others another name, or leave them out."));
+			ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_COLUMN), errmsg("the row has more than one column \"%s\"", name),
+					errhint("Give the others another name, or leave them out."));
 		found = i;
 	}
 	if (found < 0)
@@ -309,10 +311,10 @@ reject_count(const prepared_encoder *encoder, int given)
 	initStringInfo(&names);
 	for (Size i = 0; i < encoder->view.columns; i++)
 		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", encoder->names[i]);
-	REJECT(INVALID_PARAMETER_VALUE,
-		   errmsg_plural("%d column is given, but the encoder has %zu", "%d columns are given, but the encoder has %zu",
-						 (unsigned long) given, given, encoder->view.columns),
-		   errdetail("Its columns are, in this order, %s.", names.data));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg_plural("%d column is given, but the encoder has %zu", "%d columns are given, but the encoder has %zu",
+						  (unsigned long) given, given, encoder->view.columns),
+			errdetail("Its columns are, in this order, %s.", names.data));
 }
 
 void
@@ -322,7 +324,7 @@ make_listed_reader(FunctionCallInfo fcinfo, int first, const prepared_encoder *e
 	value_reader *readers;
 
 	if (get_fn_expr_variadic(fcinfo->flinfo))
-		REJECT(DATATYPE_MISMATCH, errmsg("columns must be given one by one, not as a VARIADIC array"));
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("columns must be given one by one, not as a VARIADIC array"));
 	if ((Size) (PG_NARGS() - first) != encoder->view.columns)
 		reject_count(encoder, PG_NARGS() - first);
 	readers = MemoryContextAlloc(context, encoder->view.columns * sizeof(value_reader));

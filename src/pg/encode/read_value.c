@@ -66,9 +66,9 @@ has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 	if (HeapTupleIsValid(tuple))
 		ReleaseSysCache(tuple);
 	if (owner != GetUserId() && !superuser_arg(owner))
-		REJECT(INSUFFICIENT_PRIVILEGE,
-			   errmsg("%s is of type %s, whose cast belongs to another role", reader->label, format_type_be(reader->type)),
-			   errhint("Cast it yourself, or leave it out."));
+		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				errmsg("%s is of type %s, whose cast belongs to another role", reader->label, format_type_be(reader->type)),
+				errhint("Cast it yourself, or leave it out."));
 	fmgr_info_cxt(function, &reader->cast, reader->context);
 	return true;
 }
@@ -121,11 +121,12 @@ find_source(Oid type, value_reader *reader)
 static void
 reject_type(Oid type, const char *name)
 {
-	REJECT(DATATYPE_MISMATCH, errmsg("column \"%s\" is of type %s, which has no meaning as a feature", name, format_type_be(type)),
-		   errdetail("Features are numbers, booleans, dates, times, intervals, enums, texts, arrays of numbers, and jsonb by paths."),
-		   type_is_array(type) ? errhint("Cast it to real[], or leave it out.") :
-		   type == JSONOID ? errhint("Cast it to jsonb, and name paths into it.") :
-		   errhint("Cast it to one of these, as (\"%s\")::text for categories, or leave it out.", name));
+	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("column \"%s\" is of type %s, which has no meaning as a feature", name, format_type_be(type)),
+			errdetail("Features are numbers, booleans, dates, times, intervals, enums, texts, arrays of numbers, and jsonb by paths."),
+			type_is_array(type) ? errhint("Cast it to real[], or leave it out.") :
+						  type == JSONOID ? errhint("Cast it to jsonb, and name paths into it.") :
+						  errhint("Cast it to one of these, as (\"%s\")::text for categories, or leave it out.", name));
 }
 
 /* As a written cast to text reads the type. */
@@ -173,11 +174,10 @@ make_value_reader(Oid type, const char *name, bool as_text, MemoryContext contex
 static double
 reject_number(const char *label, double x)
 {
-	ereport(ERROR,
-			(errcode(isnan(x) ? ERRCODE_DATA_EXCEPTION : ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("%s is %s", label, isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity"),
-			 errdetail("Features are finite numbers, or NULL."),
-			 errhint("Make such values NULL, or leave out their rows.")));
+	ereport(ERROR, errcode(isnan(x) ? ERRCODE_DATA_EXCEPTION : ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			errmsg("%s is %s", label, isnan(x) ? "NaN" : x > 0 ? "Infinity" : "-Infinity"),
+			errdetail("Features are finite numbers, or NULL."),
+			errhint("Make such values NULL, or leave out their rows."));
 	return 0;
 }
 
@@ -194,9 +194,9 @@ number_of_numeric(const char *label, Datum numeric)
 	double		x = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, numeric));
 
 	if (unlikely(isinf(x)) && strstr(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)), "Inf") == NULL)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("%s is out of range for double precision", label),
-			   errdetail("It has %zu digits.", strlen(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)))),
-			   errhint("Scale the column down."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is out of range for double precision", label),
+				errdetail("It has %zu digits.", strlen(DatumGetCString(DirectFunctionCall1(numeric_out, numeric)))),
+				errhint("Scale the column down."));
 	return checked_number(label, x);
 }
 
@@ -207,9 +207,9 @@ reject_infinity(const value_reader *reader, Datum value)
 	bool		varlena;
 
 	getTypeOutputInfo(getBaseType(reader->type), &output, &varlena);
-	REJECT(DATETIME_VALUE_OUT_OF_RANGE, errmsg("%s is %s", reader->label, OidOutputFunctionCall(output, value)),
-		   errdetail("Features are finite dates and times, or NULL."),
-		   errhint("Make such values NULL, or leave out their rows."));
+	ereport(ERROR, errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("%s is %s", reader->label, OidOutputFunctionCall(output, value)),
+			errdetail("Features are finite dates and times, or NULL."),
+			errhint("Make such values NULL, or leave out their rows."));
 }
 
 static double
@@ -258,7 +258,7 @@ cast_value(value_reader *reader, Datum value)
 	call->args[2] = (NullableDatum) {BoolGetDatum(true), false};
 	result = FunctionCallInvoke(call);
 	if (call->isnull)
-		REJECT(NULL_VALUE_NOT_ALLOWED, errmsg("the cast of %s makes NULL of a value", reader->label));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the cast of %s makes NULL of a value", reader->label));
 	return result;
 }
 

@@ -75,9 +75,7 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 	open_operator(OPERATOR_ARG(1), &rows);
 	check_same_dim((int32) op.d, (int32) rows.d);
 	if (rows.k != n)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("there are %zu and %zu rows", rows.k, n)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("there are %zu and %zu rows", rows.k, n));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
 	fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares);
 	pfree(scratch.floats);

@@ -162,9 +162,7 @@ SQL_FUNCTION(fastclust_nearest_rows_accum)
 		state->metric = op->metric;
 	}
 	if (state->k != fc_operator_labels(op) || state->n != PG_GETARG_INT32(ARGUMENT_N))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the operator and n must be the same for all rows")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the operator and n must be the same for all rows"));
 	v = read_vector_argument(fcinfo, cached_reader(fcinfo), ARGUMENT_X, "x");
 	check_vector_dim(&v, op->d, "the operator");
 	check_single_precision(&v);
@@ -237,10 +235,9 @@ SQL_FUNCTION(fastclust_nearest_rows_final)
 		count += (Size) state->counts[j];
 		check_budget(state->bytes + 2 * bytes, "typical_rows");
 		if (bytes > MaxAllocSize / 2)
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("typical rows are too large together: more than %zu MB", MaxAllocSize / 2 / 1024 / 1024),
-					 errhint("Ask for fewer rows of each cluster.")));
+			ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("typical rows are too large together: more than %zu MB", MaxAllocSize / 2 / 1024 / 1024),
+					errhint("Ask for fewer rows of each cluster."));
 	}
 	PG_RETURN_ARRAYTYPE_P(construct_array(rows, (int) count, type, -1, false, TYPALIGN_DOUBLE));
 }

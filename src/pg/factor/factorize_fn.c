@@ -11,8 +11,7 @@
 static void
 notice_sweep(void *ctx, int sweep, double objective, size_t nonzeros)
 {
-	ereport(NOTICE,
-			(errmsg("sweep %d: relative error %.6f, %zu non-zeros", sweep, sqrt(objective), nonzeros)));
+	ereport(NOTICE, errmsg("sweep %d: relative error %.6f, %zu non-zeros", sweep, sqrt(objective), nonzeros));
 }
 
 /* ---- options ---- */
@@ -53,8 +52,9 @@ check_used(Jsonb *json, fc_method method)
 		const JsonbValue *value = value_of_key(json, users[i].name);
 
 		if (value != NULL && value->type != jbvNull && !(users[i].methods & BIT(method)))
-			REJECT(INVALID_PARAMETER_VALUE, errmsg("method \"%s\" does not use option \"%s\"", method_name(method), users[i].name),
-				   errhint("Its options are %scentered, rerank, seed, verbose.", list.data));
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("method \"%s\" does not use option \"%s\"", method_name(method), users[i].name),
+					errhint("Its options are %scentered, rerank, seed, verbose.", list.data));
 	}
 	pfree(list.data);
 }
@@ -63,9 +63,9 @@ void
 check_least_budget(double budget, size_t least, const char *what, size_t k, size_t d, const char *hint)
 {
 	if (budget > 0 && budget < (double) least)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("option \"budget\" is %g, too small for %s", budget, what),
-			   errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.", k, d, least),
-			   errhint("%s", hint));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"budget\" is %g, too small for %s", budget, what),
+				errdetail("With %zu centroids in %zu dimensions and these options it takes at least %zu values.", k, d, least),
+				errhint("%s", hint));
 }
 
 /* asked: the method that the options are for; method: the one that is used. */
@@ -104,10 +104,10 @@ static void
 check_sample(fc_method method, const fc_operator *op, const fc_operator *sample)
 {
 	if (method != FC_METHOD_AUTO)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("method \"%s\" does not use a sample", method_name(method)),
-			   errhint("Only auto chooses by the labels of rows."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method \"%s\" does not use a sample", method_name(method)),
+				errhint("Only auto chooses by the labels of rows."));
 	if (sample->d != op->d)
-		REJECT(DATA_EXCEPTION, errmsg("rows of the sample have %zu dimensions, but the operator has %zu", sample->d, op->d));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("rows of the sample have %zu dimensions, but the operator has %zu", sample->d, op->d));
 }
 
 /* ---- results ---- */
@@ -125,13 +125,13 @@ report_error(const fc_factorization *from, const fc_operator *op)
 	if (from->agreement >= FC_AUTO_LABELS || !(svd || from->relative_error > LARGE_ERROR))
 		return;
 	ereport(NOTICE,
-			(errmsg("the product of method \"%s\" is far from the centroids: its relative error is %.3f",
-					method_name(from->method), from->relative_error),
-			 from->method == FC_METHOD_SVD ? 0 :
-			 errdetail("That of a singular value decomposition with as many values, %zu, is %.3f.", fc_operator_values(op), from->svd_error),
-			 svd ? errhint("Use method svd with this budget, or auto.") :
-			 op->factors > 2 ? errhint("Two factors are closer than more of as many values: set option factors to 2 and raise sparsity or budget, or use method auto.") :
-			 errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels: clusters far apart may keep theirs.")));
+			errmsg("the product of method \"%s\" is far from the centroids: its relative error is %.3f",
+				   method_name(from->method), from->relative_error),
+			from->method == FC_METHOD_SVD ? 0 :
+			errdetail("That of a singular value decomposition with as many values, %zu, is %.3f.", fc_operator_values(op), from->svd_error),
+			svd ? errhint("Use method svd with this budget, or auto.") :
+			op->factors > 2 ? errhint("Two factors are closer than more of as many values: set option factors to 2 and raise sparsity or budget, or use method auto.") :
+			errhint("Raise budget or sparsity, keep labels exact with the option rerank, or compare the labels: clusters far apart may keep theirs."));
 }
 
 /* ---- the choice of auto ---- */
@@ -154,8 +154,7 @@ keep_trial(void *ctx, const fc_factorize_trial *trial)
 	if (kept->count++ == 0 || trial->agreement > kept->closest.agreement)
 		kept->closest = *trial;
 	if (kept->verbose)
-		ereport(NOTICE,
-				(errmsg("method %s, %zu values: %.2f %% of the labels stay", method_name(trial->method), trial->values, 100 * trial->agreement)));
+		ereport(NOTICE, errmsg("method %s, %zu values: %.2f %% of the labels stay", method_name(trial->method), trial->values, 100 * trial->agreement));
 }
 
 static int
@@ -174,17 +173,16 @@ report_choice(const fc_factorization *from, const trials *kept)
 		return false;
 	if (from->method == FC_METHOD_DENSE)
 		ereport(NOTICE,
-				(errmsg("no product was found that keeps %g %% of the labels%s; the centroids are stored as they are", 100 * FC_AUTO_LABELS,
-						kept->sse_ratio > 0 ? " and the distances" : ""),
-				 measured_on(&kept->closest),
-				 kept->closest.lowest < FC_AUTO_LABELS && kept->closest.agreement >= FC_AUTO_LABELS ?
-				 errhint("Give more rows as sample, or option budget for a smaller operator.") :
-				 errhint("Give option budget for a smaller operator.")));
+				errmsg("no product was found that keeps %g %% of the labels%s; the centroids are stored as they are", 100 * FC_AUTO_LABELS,
+					   kept->sse_ratio > 0 ? " and the distances" : ""),
+				measured_on(&kept->closest),
+				kept->closest.lowest < FC_AUTO_LABELS && kept->closest.agreement >= FC_AUTO_LABELS ?
+				errhint("Give more rows as sample, or option budget for a smaller operator.") :
+				errhint("Give option budget for a smaller operator."));
 	else
-		ereport(NOTICE,
-				(errmsg("the product changes more than %g %% of the labels", 100 * (1 - FC_AUTO_LABELS)),
-				 measured_on(&kept->last),
-				 errhint("Raise budget, or leave it out.")));
+		ereport(NOTICE, errmsg("the product changes more than %g %% of the labels", 100 * (1 - FC_AUTO_LABELS)),
+				measured_on(&kept->last),
+				errhint("Raise budget, or leave it out."));
 	return true;
 }
 
@@ -216,9 +214,8 @@ factorized_operator(const fc_operator_header *centroids, const char *name, Jsonb
 	options.tried = keep_trial;
 	options.tried_ctx = &kept;
 	if (method != asked)
-		ereport(NOTICE,
-				(errmsg("factorize was given no sample, so that auto uses palm4msa"),
-				 errhint("Give a few thousand rows as sample: factorize(op, sample => (SELECT fastop_agg(x) FROM ...)).")));
+		ereport(NOTICE, errmsg("factorize was given no sample, so that auto uses palm4msa"),
+				errhint("Give a few thousand rows as sample: factorize(op, sample => (SELECT fastop_agg(x) FROM ...))."));
 	announce_work(psprintf("factorize of %zu centroids in %zu dimensions takes", op.k, op.d), fc_factorize_operations(&op, &options), false,
 				  "Lower option iterations, or use method svd or palm4msa");
 	arena = make_arena("factorize");

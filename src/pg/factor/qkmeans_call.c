@@ -13,10 +13,10 @@ static void
 read_init(const text_or_rows *init, qkmeans_call *call)
 {
 	if (init->values != NULL && init->rows != call->k)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("init holds %d centroids, but k is %d", init->rows, call->k));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("init holds %d centroids, but k is %d", init->rows, call->k));
 	if (init->values == NULL && strcmp(init->text, "uniform") != 0 && strcmp(init->text, "k-means++") != 0)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("init \"%s\" is not known", init->text),
-			   errhint("It may be k-means++, uniform, or a list of k centroids."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("init \"%s\" is not known", init->text),
+				errhint("It may be k-means++, uniform, or a list of k centroids."));
 	call->centroids = init->values;
 	call->dimensions = init->columns;
 	call->init = init->values != NULL ? FC_START_GIVEN : strcmp(init->text, "uniform") == 0 ? FC_START_UNIFORM : FC_START_KMEANS;
@@ -90,7 +90,8 @@ static void
 check_init(const qkmeans_call *call, int32 d)
 {
 	if (call->dimensions != d)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, d));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, d));
 }
 
 /* Centroids (k x d), the offset, which is the mean of the sample, and rows to measure on. */
@@ -172,8 +173,8 @@ log_step(void *ctx, const fc_qkmeans_step *step, const fc_operator *op)
 	INSTR_TIME_SET_CURRENT(call->last);
 	if (call->verbose)
 		ereport(NOTICE,
-				(errmsg("iteration %d: objective %g, %zu non-zeros, %zu empty clusters, %.3f s",
-						step->iteration, step->objective, step->nonzeros, step->empty, entry->seconds)));
+				errmsg("iteration %d: objective %g, %zu non-zeros, %zu empty clusters, %.3f s",
+					   step->iteration, step->objective, step->nonzeros, step->empty, entry->seconds));
 }
 
 /* ---- sparsity ---- */
@@ -188,8 +189,8 @@ keep_trial(void *ctx, const fc_trial *trial)
 		call->same_labels = *trial;
 	if (call->verbose)
 		ereport(NOTICE,
-				(errmsg("sparsity %d: %zu non-zeros, %.3f times the objective of the start on a sample, %.3f to the means of its labels",
-						trial->sparsity, trial->nonzeros, trial->objective, trial->wcss)));
+				errmsg("sparsity %d: %zu non-zeros, %.3f times the objective of the start on a sample, %.3f to the means of its labels",
+					   trial->sparsity, trial->nonzeros, trial->objective, trial->wcss));
 }
 
 /* Centroids kept as they are, though products were tried. */
@@ -198,11 +199,10 @@ report_dense(const qkmeans_call *call, Size values)
 {
 	const fc_trial *same = &call->same_labels;
 
-	ereport(NOTICE,
-			(errmsg("no product of fewer than %zu values comes near the centroids, which are stored as they are", values),
-			 same->factors > 0 ? errdetail("With sparsity %d and %d factors, %zu values, labels are as good, but the sum of squared distances of a sample is %.2f times as large.",
-										   same->sparsity, same->factors, same->nonzeros, same->objective) : 0,
-			 errhint("Give sparsity or budget for a smaller operator.")));
+	ereport(NOTICE, errmsg("no product of fewer than %zu values comes near the centroids, which are stored as they are", values),
+			same->factors > 0 ? errdetail("With sparsity %d and %d factors, %zu values, labels are as good, but the sum of squared distances of a sample is %.2f times as large.",
+			same->sparsity, same->factors, same->nonzeros, same->objective) : 0,
+			errhint("Give sparsity or budget for a smaller operator."));
 }
 
 static fc_measure
@@ -243,10 +243,9 @@ static void
 report_drawn(double ratio)
 {
 	if (ratio > FAR_OBJECTIVE_RATIO)
-		ereport(NOTICE,
-				(errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large", ratio),
-				 errdetail("Rows outside the sample, such as outliers, moved them."),
-				 errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view.")));
+		ereport(NOTICE, errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large", ratio),
+				errdetail("Rows outside the sample, such as outliers, moved them."),
+				errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view."));
 }
 
 static void
@@ -254,14 +253,14 @@ report_factors(const fc_operator *op, const fc_factorization *from, double ratio
 {
 	if (ratio > FAR_OBJECTIVE_RATIO)
 		ereport(NOTICE,
-				(errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
-						ratio),
-				 errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
-						   ratio_of_means, fc_operator_values(op), op->k * op->d),
-				 from->svd_error < from->relative_error ?
-				 errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
-						 from->svd_error, from->relative_error) :
-				 errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank.")));
+				errmsg("the factors hold the centroids badly: the sum of squared distances of a sample is %.2f times that of the centroids they started from",
+					   ratio),
+				errdetail("To the means of its labels it is %.2f times that of the start's; %zu values are stored, the centroids alone are %zu.",
+						  ratio_of_means, fc_operator_values(op), op->k * op->d),
+				from->svd_error < from->relative_error ?
+				errhint("Give centroids of kmeans_agg to factorize with method svd: with as many values its relative error is %.3f, that of the factors %.3f.",
+				from->svd_error, from->relative_error) :
+				errhint("Raise sparsity or budget, take 2 factors, or give centroids of kmeans_agg to factorize with the option rerank."));
 }
 
 /* An operator much worse than the centroids it started from is told. */
@@ -311,7 +310,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 				  fc_kmeans_operations(sample->n, d, (Size) call->k, &search) + fc_qkmeans_operations(n, (Size) call->k, d, &call->options), false,
 				  "Lower k or option iterations, or use kmeans_agg and factorize with method svd");
 	if (call->verbose)
-		ereport(NOTICE, (errmsg("a sample of %zu rows of %zu dimensions", sample->n, d)));
+		ereport(NOTICE, errmsg("a sample of %zu rows of %zu dimensions", sample->n, d));
 	start = make_start(call, sample, offset, &part);
 	if (!call->centered)
 		memset(offset, 0, d * sizeof(double));
@@ -319,7 +318,7 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	rows = collected_rows(&part);
 	dense = measure_start(call, start, offset, (Size) call->k, d, &rows);
 	if (call->verbose)
-		ereport(NOTICE, (errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last))));
+		ereport(NOTICE, errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last)));
 	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);
 	call->options.log = log_step;
 	call->options.log_ctx = call;

@@ -76,15 +76,15 @@ features_expression(Oid relation, const char *column)
 	Oid			type;
 
 	if (number == InvalidAttrNumber)
-		REJECT(UNDEFINED_COLUMN, errmsg("column \"%s\" of relation \"%s\" does not exist", column, get_rel_name(relation)));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("column \"%s\" of relation \"%s\" does not exist", column, get_rel_name(relation)));
 	type = getBaseType(get_atttype(relation, number));
 	if (form_of_type(type) == VECTOR_ARRAY)
 		return pstrdup(quote_identifier(column));
 	if (is_vector_type(type))
 		return psprintf("fastclust_internal.vector_in_units(NULL, NULL, %s)", quote_identifier(column));
 	if (!casts_to(type, FLOAT4ARRAYOID))
-		REJECT(DATATYPE_MISMATCH, errmsg("column \"%s\" is of type %s, not a vector", column, format_type_be(type)),
-			   errhint("Vectors are arrays of numbers, types of pgvector, or types with a cast to real[]."));
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("column \"%s\" is of type %s, not a vector", column, format_type_be(type)),
+				errhint("Vectors are arrays of numbers, types of pgvector, or types with a cast to real[]."));
 	return psprintf("%s::pg_catalog.float4[]", quote_identifier(column));
 }
 
@@ -245,8 +245,9 @@ sample_rows(const table_source *source, int32 k, int64 count)
 		fetch_rows(grouped_query(source, share), source, NULL, most, &rows);
 	}
 	if (rows.n < (Size) k)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("k is %d, but a sample of %s has only %zu rows", k, source->relation, rows.n),
-			   errhint("Does %s show other rows each time it is read?", source->relation));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k is %d, but a sample of %s has only %zu rows", k, source->relation, rows.n),
+				errhint("Does %s show other rows each time it is read?", source->relation));
 	return rows;
 }
 
@@ -267,7 +268,7 @@ scan_table(void *ctx, const fc_operator *op, double *sse, double *weights, doubl
 				   source->features, source->relation), source, header);
 	value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
 	if (null)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("%s holds no rows", source->relation));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s holds no rows", source->relation));
 	open_operator(aligned_value(value), &next);
 	*sse = DatumGetFloat8(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &null));
 	scratch = make_scratch(fc_operator_scratch(&next));
@@ -309,8 +310,9 @@ log_iterations(FunctionCallInfo fcinfo)
 	source = open_source(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), call.seed);
 	count = count_rows(&source);
 	if (call.k > count)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg_plural("k is %d, but %s has only %lld row", "k is %d, but %s has only %lld rows",
-													  count, call.k, source.relation, (long long) count));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg_plural("k is %d, but %s has only %lld row", "k is %d, but %s has only %lld rows",
+							  count, call.k, source.relation, (long long) count));
 	source.sample = sample_rows(&source, call.k, count);
 	source.sample.account = &call.memory;
 	call.entry.op = run_qkmeans(&call, &source.sample, &rows, (Size) count);

@@ -19,10 +19,8 @@ double
 trim_argument(double trim)
 {
 	if (!(trim >= 0.0 && trim <= FC_TRIM_MOST))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("trim is %g, out of range", trim),
-				 errdetail("It may be from 0 to %g.", FC_TRIM_MOST)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("trim is %g, out of range", trim),
+				errdetail("It may be from 0 to %g.", FC_TRIM_MOST));
 	return trim;
 }
 
@@ -36,9 +34,8 @@ initial_centroids(const fc_operator_header *header, Size k, Size d)
 		return NULL;
 	open_operator(header, &start);
 	if (start.k != k || start.d != d)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("initial centroids are %zu in %zu dimensions, not %zu in %zu", start.k, start.d, k, d)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("initial centroids are %zu in %zu dimensions, not %zu in %zu", start.k, start.d, k, d));
 	return centroids_in_units(&start, NULL, NULL);
 }
 

@@ -76,9 +76,7 @@ check_arguments(FunctionCallInfo fcinfo, collection *rows)
 	}
 	else if (rows->k != PG_GETARG_INT32(2) ||
 			 (options != NULL && compareJsonbContainers(&rows->options->root, &options->root) != 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k and options must be the same for all rows")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k and options must be the same for all rows"));
 }
 
 static collection *
@@ -134,9 +132,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 	}
 	check_same_dim(left->d, right->d);
 	if (left->k != right->k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k and options must be the same for all rows")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k and options must be the same for all rows"));
 	reserve_rows(fcinfo, left, left->n + right->n);
 	memcpy(left->x + left->n * (Size) left->d, right->x, collection_bytes(right, right->n));
 	left->n += right->n;
@@ -181,11 +177,9 @@ void
 check_ordered(fc_status status, const fc_ordering *ordering)
 {
 	if (status == FC_EFAR)
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("rows are too large for single precision"),
-				 errdetail("They are up to %g from their mean; 2^126 is the limit.", ordering->most),
-				 errhint("Scale the data down.")));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("rows are too large for single precision"),
+				errdetail("They are up to %g from their mean; 2^126 is the limit.", ordering->most),
+				errhint("Scale the data down."));
 	check_status(status);
 }
 

@@ -256,10 +256,9 @@ static void
 check_group(const live_sketch *live, const text *group)
 {
 	if (VARSIZE_ANY_EXHDR(group) > GROUP_BYTES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a group of live sketch \"%s\" has %zu bytes", live->name, (Size) VARSIZE_ANY_EXHDR(group)),
-				 errdetail("It may have up to %d bytes.", GROUP_BYTES)));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("a group of live sketch \"%s\" has %zu bytes", live->name, (Size) VARSIZE_ANY_EXHDR(group)),
+				errdetail("It may have up to %d bytes.", GROUP_BYTES));
 }
 
 void
@@ -287,9 +286,8 @@ live_begin_changes(const live_sketch *live)
 	live_changes *changes = palloc0(sizeof(live_changes));
 
 	if (live->drift_spec != NULL && live->drift_spec->dim != live->spec->dim)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("the drift_spec of a live sketch has %u dimensions, but its sketch_spec has %u", live->drift_spec->dim, live->spec->dim)));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("the drift_spec of a live sketch has %u dimensions, but its sketch_spec has %u", live->drift_spec->dim, live->spec->dim));
 	changes->live = live;
 	changes->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live changes", ALLOCSET_SMALL_SIZES);
 	changes->row_context = AllocSetContextCreate(CurrentMemoryContext, "fastclust live row", ALLOCSET_SMALL_SIZES);

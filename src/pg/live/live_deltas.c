@@ -39,14 +39,11 @@ live_open_deltas(Oid id, LOCKMODE mode)
 	Relation	relation = OidIsValid(id) ? try_relation_open(id, mode) : NULL;
 
 	if (relation == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("table fastclust_internal.live_deltas is no more")));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("table fastclust_internal.live_deltas is no more"));
 	if (RelationGetDescr(relation)->natts < DELTA_COLUMNS || relation->rd_rel->relam != HEAP_TABLE_AM_OID)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the tables of live sketches are those of another version of fastclust"),
-				 errhint("ALTER EXTENSION fastclust UPDATE brings them up to date.")));
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				errmsg("the tables of live sketches are those of another version of fastclust"),
+				errhint("ALTER EXTENSION fastclust UPDATE brings them up to date."));
 	return relation;
 }
 
@@ -63,10 +60,9 @@ live_begin_deltas(const live_sketch *live)
 		const IndexInfo *info = writer->indexes->ri_IndexRelationInfo[i];
 
 		if (info->ii_Expressions != NIL || info->ii_Predicate != NIL || info->ii_ExclusionOps != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("index \"%s\" of live_deltas is not one of columns alone", RelationGetRelationName(writer->indexes->ri_IndexRelationDescs[i])),
-					 errhint("Drop it.")));
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("index \"%s\" of live_deltas is not one of columns alone", RelationGetRelationName(writer->indexes->ri_IndexRelationDescs[i])),
+					errhint("Drop it."));
 	}
 	return writer;
 }

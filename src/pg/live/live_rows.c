@@ -22,9 +22,7 @@ kept_row_bytes(const unsigned char *bytes, Size size, Size d)
 	Size		width = size > 0 ? bytes[0] : 0;
 
 	if ((width != sizeof(float) && width != sizeof(double)) || (size - LIVE_ROWS_FRONT) % (d * width) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("rows of %zu bytes are not of %zu dimensions", size, d)));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("rows of %zu bytes are not of %zu dimensions", size, d));
 	return d * width;
 }
 
@@ -130,11 +128,9 @@ SQL_FUNCTION(fastclust_live_difference)
 	int64		went = removed == NULL ? 0 : removed->count;
 
 	if (went > came)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a live sketch counts more removed rows than added rows"),
-				 errdetail("It counts %lld added and %lld removed rows.", (long long) came, (long long) went),
-				 errhint("Its table was changed past it. Recount it with rebuild_sketch.")));
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("a live sketch counts more removed rows than added rows"),
+				errdetail("It counts %lld added and %lld removed rows.", (long long) came, (long long) went),
+				errhint("Its table was changed past it. Recount it with rebuild_sketch."));
 	if (went == came)
 		PG_RETURN_NULL();
 	left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);

@@ -358,10 +358,8 @@ check_protocol(FunctionCallInfo fcinfo)
 	const TriggerData *trigger = (const TriggerData *) fcinfo->context;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || trigger->tg_trigger->tgnargs != 1 || !(ROW_EVENTS(trigger->tg_event) || STATEMENT_EVENTS(trigger->tg_event)))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("%s is for the triggers of live sketches", "live_change"),
-				 errhint("keep_sketch makes them.")));
+		ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s is for the triggers of live sketches", "live_change"),
+				errhint("keep_sketch makes them."));
 }
 
 SQL_FUNCTION(fastclust_live_change)

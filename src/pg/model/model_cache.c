@@ -217,18 +217,15 @@ check_found(const served_model *model)
 	bool		null;
 
 	if (SPI_processed == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("model \"%s\" does not exist", text_to_cstring(model->name)),
-				 errhint("%s", hint_of("model_hint", model))));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("model \"%s\" does not exist", text_to_cstring(model->name)),
+				errhint("%s", hint_of("model_hint", model)));
 	(void) column(COLUMN_VERSION, &null);
 	if (null)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("model \"%s\" has no %s", text_to_cstring(model->name),
-						model->version == CURRENT_VERSION ? "current version" :
-						model->version == NULL_VERSION ? "version NULL" : psprintf("version %d", model->version)),
-				 errhint("%s", hint_of("version_hint", model))));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT),
+				errmsg("model \"%s\" has no %s", text_to_cstring(model->name),
+					   model->version == CURRENT_VERSION ? "current version" :
+					   model->version == NULL_VERSION ? "version NULL" : psprintf("version %d", model->version)),
+				errhint("%s", hint_of("version_hint", model)));
 }
 
 /* Data that the rows of a query share: sparse factors rearranged, the operator's and the map's. */
@@ -313,11 +310,10 @@ plan_for(const served_model *model)
 	if (model->version == CURRENT_VERSION)
 		return shared ? kept_plan(&shared_plan, shared_query) : kept_plan(&model_plan, model_query);
 	if (shared)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("version %d of model \"%s\" is asked for on a worker of Citus", model->version, text_to_cstring(model->name)),
-				 errdetail("Workers have the current version of each model."),
-				 errhint("use_version makes it current; the coordinator predicts by any version: ... FROM (SELECT * FROM some_table OFFSET 0) t.")));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("version %d of model \"%s\" is asked for on a worker of Citus", model->version, text_to_cstring(model->name)),
+				errdetail("Workers have the current version of each model."),
+				errhint("use_version makes it current; the coordinator predicts by any version: ... FROM (SELECT * FROM some_table OFFSET 0) t."));
 	return kept_plan(&version_plan, version_query);
 }
 
@@ -507,10 +503,9 @@ shown_name_of(model_site *site, int32 cluster)
 	MemoryContextSwitchTo(old);
 	SPI_finish();
 	if (cluster >= model->name_count)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the names of the clusters of model \"%s\" are not here", text_to_cstring(model->name)),
-				 errhint("Workers of Citus have none; the coordinator names rows: ... FROM (SELECT * FROM some_table OFFSET 0) t.")));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("the names of the clusters of model \"%s\" are not here", text_to_cstring(model->name)),
+				errhint("Workers of Citus have none; the coordinator names rows: ... FROM (SELECT * FROM some_table OFFSET 0) t."));
 	return DatumGetTextPP(model->names[cluster]);
 }
 

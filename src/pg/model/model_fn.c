@@ -63,10 +63,8 @@ near_cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
 		return cluster_answer(fcinfo, row);
 	most = PG_GETARG_FLOAT8(3);
 	if (!(most >= 0.0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("max_distance is %g, out of range", most),
-				 errdetail("It is a distance as predict_distance gives it, 0 or more.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_distance is %g, out of range", most),
+				errdetail("It is a distance as predict_distance gives it, 0 or more."));
 	nearest = nearest_of_row(row);
 	square = fc_operator_distance(op, nearest, row->x, row->scratch);
 	cluster = fc_operator_label(op, nearest, square);
@@ -83,9 +81,8 @@ anomaly_limit(const served_model *model, double contamination)
 	int			below = Min((int) place, model->quantile_count - 2);
 
 	if (model->quantile_count < 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("model \"%s\" has no distribution of distances", text_to_cstring(model->name))));
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				errmsg("model \"%s\" has no distribution of distances", text_to_cstring(model->name)));
 	return model->quantiles[below] + (place - below) * (model->quantiles[below + 1] - model->quantiles[below]);
 }
 
@@ -103,10 +100,8 @@ anomaly_answer(FunctionCallInfo fcinfo, const model_row *row)
 	double		share = PG_ARGISNULL(2) ? row->model->contamination : PG_GETARG_FLOAT8(2);
 
 	if (!(share > 0 && share < 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("share is %g, out of range", share),
-				 errdetail("It is a share of the rows, between 0 and 1.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("share is %g, out of range", share),
+				errdetail("It is a share of the rows, between 0 and 1."));
 	PG_RETURN_BOOL((row->model->view.regions.clusters > 0 ? outlier_score(row) : sqrt(square_of(row))) > anomaly_limit(row->model, share));
 }
 
@@ -240,10 +235,9 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 	ranked_cluster *order = palloc(op->k * sizeof(ranked_cluster));
 
 	if (row->model->spreads == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("model \"%s\" has no spreads of its clusters", text_to_cstring(row->model->name)),
-				 errhint("Use retrain.")));
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				errmsg("model \"%s\" has no spreads of its clusters", text_to_cstring(row->model->name)),
+				errhint("Use retrain."));
 	fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch, p);
 	for (Size j = 0; j < op->k; j++)
 		order[j] = (ranked_cluster) {-p[j], (int32) j};

@@ -48,10 +48,8 @@ features_of(const model_site *site, const served_model *model, const double *x)
 
 	fc_kernel_map_features(map, x, behind, y);
 	if (!fc_all_finite_float(y, map->rank))
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("kernel values of the row are out of range"),
-				 errhint("Scale the data down.")));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("kernel values of the row are out of range"),
+				errhint("Scale the data down."));
 	for (Size i = 0; i < map->rank; i++)
 		features[i] = (double) y[i];
 	return features;
@@ -143,11 +141,9 @@ require_numbers(const served_model *model)
 
 	for (Size i = 0; i < encoder->features; i++)
 		if (encoder->feature[i].kind != FC_FEATURE_NUMBER)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("model \"%s\" takes rows, not lists of numbers", text_to_cstring(model->name)),
-					 errdetail("Its %s is no number.", model->encoder->paths[i].label),
-					 errhint("Give the whole row, by the name of the table: SELECT predict('%s', t) FROM some_table t.", text_to_cstring(model->name))));
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("model \"%s\" takes rows, not lists of numbers", text_to_cstring(model->name)),
+					errdetail("Its %s is no number.", model->encoder->paths[i].label),
+					errhint("Give the whole row, by the name of the table: SELECT predict('%s', t) FROM some_table t.", text_to_cstring(model->name)));
 }
 
 /* ---- records ---- */
@@ -186,9 +182,7 @@ vector_of_record(record_reader *record, const served_model *model, HeapTupleHead
 	if (record->nulls[record->attribute[0]])
 		return false;
 	if (record->readers[0].kind != FC_FEATURE_VECTOR)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the row is not a vector", name)));
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("column \"%s\" of the row is not a vector", name));
 	read_value(&record->readers[0], record->values[record->attribute[0]], &cell);
 	*v = (vector) {cell.kind == FC_CELL_DOUBLES ? cell.doubles : NULL, cell.kind == FC_CELL_FLOATS ? cell.floats : NULL, (int) cell.length};
 	return true;
@@ -215,11 +209,10 @@ check_length(const vector *v, const served_model *model, row_form form)
 		return;
 	if (form != ROW_LIST && form != ROW_COLUMNS)
 		check_vector_dim(v, model->values, "the model");
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_EXCEPTION),
-			 errmsg_plural("%d value is given, but model \"%s\" takes %zu", "%d values are given, but model \"%s\" takes %zu",
-						   v->d, v->d, text_to_cstring(model->name), model->values),
-			 errhint("Give the columns in the order of the training, or a whole row of the table.")));
+	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+			errmsg_plural("%d value is given, but model \"%s\" takes %zu", "%d values are given, but model \"%s\" takes %zu",
+						  v->d, v->d, text_to_cstring(model->name), model->values),
+			errhint("Give the columns in the order of the training, or a whole row of the table."));
 }
 
 /* Is there a NULL among listed values? */
@@ -352,10 +345,8 @@ model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
 	const served_model *model = served_model_of(fcinfo, site, value);
 
 	if (value != NULL && model->group_by == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("model \"%s\" has no groups", text_to_cstring(model->name)),
-				 errhint("Leave out group_value.")));
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("model \"%s\" has no groups", text_to_cstring(model->name)),
+				errhint("Leave out group_value."));
 	if (value != NULL || model->group_by == NULL)
 		return model;
 	if (form == ROW_RECORD)
@@ -364,10 +355,8 @@ model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
 		return value != NULL ? served_model_of(fcinfo, site, value) : NULL;
 	}
 	if (group < 0 || !is_given(fcinfo, group))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("model \"%s\" has one model per group", text_to_cstring(model->name)),
-				 errhint("Give the whole row, whose column \"%s\" is its group, or a vector and group_value => ...", model->group_by)));
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("model \"%s\" has one model per group", text_to_cstring(model->name)),
+				errhint("Give the whole row, whose column \"%s\" is its group, or a vector and group_value => ...", model->group_by));
 	return NULL;
 }
 

@@ -146,9 +146,8 @@ SQL_FUNCTION(fastclust_fit_residual)
 		PG_RETURN_NULL();
 	open_operator(OPERATOR_ARG(1), &op);
 	if (op.d != fc_sketch_spec(sketch)->dim)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, fc_sketch_spec(sketch)->dim)));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, fc_sketch_spec(sketch)->dim));
 	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
 	centroids = list_centroids(fcinfo, 2, &op);
 	hold(&memory, op.k * op.d * sizeof(double));
@@ -193,10 +192,9 @@ can_match(Size bytes, Size k)
 {
 	if (bytes / 1024 < (Size) fastclust_memory_budget)
 		return true;
-	ereport(NOTICE,
-			(errmsg("clusters get new numbers"),
-			 errdetail("Matching %zu clusters with the old ones needs %zu MB, more than fastclust.memory_budget allows.",
-					   k, bytes / 1024 / 1024 + 1)));
+	ereport(NOTICE, errmsg("clusters get new numbers"),
+			errdetail("Matching %zu clusters with the old ones needs %zu MB, more than fastclust.memory_budget allows.",
+					  k, bytes / 1024 / 1024 + 1));
 	return false;
 }
 
@@ -254,9 +252,7 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
 	arena = hold_arena(&memory);
 	status = fc_operator_renumber(&op, numbers, &arena, &result);
 	if (status == FC_EFORMAT)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("numbers are not a permutation of 0 to %zu", op.k - 1)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("numbers are not a permutation of 0 to %zu", op.k - 1));
 	check_status(status);
 	stored = store_operator(&result);
 	release_arena(&arena);

@@ -84,9 +84,9 @@ errallowed(void)
 static void
 reject(const condition *c, const char *what, int location)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("option \"where\" cannot use %s", what), errplace(c, character_at(c, location)), errallowed()));
+	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("option \"where\" cannot use %s", what),
+			errplace(c, character_at(c, location)),
+			errallowed());
 }
 
 /* An error of the server's grammar or analysis, with the place in words; its position is one in our own query. */
@@ -102,10 +102,9 @@ rethrow_with_place(const condition *c, MemoryContext context)
 		PG_RE_THROW();
 	FlushErrorState();
 	place = error->cursorpos > 0 ? error->cursorpos : error->internalpos;	/* where a query of PL/pgSQL is the error's */
-	ereport(ERROR,
-			(errcode(error->sqlerrcode),
-			 errmsg("option \"where\": %s", error->message), errplace(c, place - (int) strlen(SELECT_WORD)),
-			 error->hint != NULL ? errhint("%s", error->hint) : 0));
+	ereport(ERROR, errcode(error->sqlerrcode), errmsg("option \"where\": %s", error->message),
+			errplace(c, place - (int) strlen(SELECT_WORD)),
+			error->hint != NULL ? errhint("%s", error->hint) : 0);
 }
 
 /* ---- grammar ---- */
@@ -128,9 +127,7 @@ only_expression(const condition *c, List *statements)
 	if (statement != NULL && IsA(statement, SelectStmt) && is_plain_select((SelectStmt *) statement))
 		target = linitial_node(ResTarget, ((SelectStmt *) statement)->targetList);
 	if (target == NULL || target->name != NULL || target->indirection != NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_SYNTAX_ERROR),
-				 errmsg("option \"where\" must be one condition"), errplace(c, 0)));
+		ereport(ERROR, errcode(ERRCODE_SYNTAX_ERROR), errmsg("option \"where\" must be one condition"), errplace(c, 0));
 	return target->val;
 }
 
@@ -169,10 +166,9 @@ check_column(condition *c, const ColumnRef *ref)
 	if (number < 0)
 		reject(c, psprintf("the system column %s", name), ref->location);
 	if (number == InvalidAttrNumber)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("option \"where\": column \"%s\" of %s does not exist", name, RelationGetRelationName(c->relation)),
-				 errplace(c, character_at(c, ref->location))));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN),
+				errmsg("option \"where\": column \"%s\" of %s does not exist", name, RelationGetRelationName(c->relation)),
+				errplace(c, character_at(c, ref->location)));
 	if (!is_harmless_type(TupleDescAttr(RelationGetDescr(c->relation), number - 1)->atttypid))
 		reject(c, psprintf("column \"%s\", of a type that is not built in", name), ref->location);
 	c->columns = list_append_unique_int(c->columns, number);
@@ -389,9 +385,8 @@ resolved_condition(Oid relation, const char *text, ArrayType **columns)
 
 	fix_condition_settings();
 	if (strlen(c.text) > MOST_BYTES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("option \"where\" has %zu bytes, but may have %d", strlen(c.text), MOST_BYTES)));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("option \"where\" has %zu bytes, but may have %d", strlen(c.text), MOST_BYTES));
 	c.query = psprintf("%s%s", SELECT_WORD, c.text);
 	(void) relation_name(relation);
 	c.relation = table_open(relation, AccessShareLock);

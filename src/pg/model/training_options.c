@@ -133,11 +133,9 @@ reject_elsewhere(Jsonb *options, const training_option *known, int function, con
 	for (int i = 0; place == NULL; i++)
 		if (known->functions & functions[i].value)
 			place = functions[i].name;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("option \"%s\" is not one of %s", known->option.name, name),
-			 known->within != NULL ? errhint("It is a key of option \"%s\": {\"%s\": {\"%s\": ...}}.", place, place, known->option.name)
-			 : errhint("It is one of %s.", place)));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is not one of %s", known->option.name, name),
+			known->within != NULL ? errhint("It is a key of option \"%s\": {\"%s\": {\"%s\": ...}}.", place, place, known->option.name)
+			: errhint("It is one of %s.", place));
 }
 
 /* The options of a function in an object, or outside of all where within is NULL; their number. */
@@ -166,10 +164,8 @@ check_training_options(Jsonb *options, const char *name)
 
 	for (int i = 0; i < lengthof(renamed); i++)
 		if (value_of_key(options, renamed[i][0]) != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"%s\" is not one of %s", renamed[i][0], name),
-					 errhint("It is option \"%s\" now.", renamed[i][1])));
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is not one of %s", renamed[i][0], name),
+					errhint("It is option \"%s\" now.", renamed[i][1]));
 	for (int i = 0; i < lengthof(training_options); i++)
 		reject_elsewhere(options, &training_options[i], function, name);
 	read_options(options, known, options_within(NULL, function, known));
@@ -178,10 +174,8 @@ check_training_options(Jsonb *options, const char *name)
 		JsonbValue *object = value_of_key(options, objects[i]);
 
 		if (object != NULL && object->type == jbvBinary && value_of_key(JsonbValueToJsonb(object), "concurrently") != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("a training has no option \"concurrently\""),
-					 errhint("keep_sketch with this option and then rebuild_sketch first: option \"live\" takes a live sketch of the same rows that is ready.")));
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("a training has no option \"concurrently\""),
+					errhint("keep_sketch with this option and then rebuild_sketch first: option \"live\" takes a live sketch of the same rows that is ready."));
 		if (object != NULL && object->type == jbvBinary)
 			read_options(JsonbValueToJsonb(object), known, options_within(objects[i], function, known));
 	}

@@ -43,9 +43,7 @@ static void
 check_same_dimension(Size found, Size expected, const char *what)
 {
 	if (found != expected)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("%s has %zu dimensions, but the operator takes rows of %zu", what, found, expected)));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("%s has %zu dimensions, but the operator takes rows of %zu", what, found, expected));
 }
 
 /* Dimensions of the rows: the operator's, or those the map takes. */
@@ -73,9 +71,7 @@ check_drift(FunctionCallInfo fcinfo, Size d)
 	if (counts != NULL)
 		check_same_dimension(counts->dim, d, "drift_counts");
 	if (spec != NULL && counts != NULL && !fc_drift_counts_of_spec(counts, spec))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("drift_counts were not made with the drift_spec")));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("drift_counts were not made with the drift_spec"));
 }
 
 /* Micro-clusters are of the operator's clusters, and splits join all of these into a tree: each a cluster or a split before it, once. */
@@ -91,9 +87,8 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 		fc_operator_view(OPERATOR_ARG(ARGUMENT_MICRO), &micro);
 		check_same_dimension(micro.d, op->d, "micro_clusters");
 		if (micro.regions.clusters != op->k)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("micro_clusters are of %zu clusters, but the operator has %zu", micro.regions.clusters, op->k)));
+			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+					errmsg("micro_clusters are of %zu clusters, but the operator has %zu", micro.regions.clusters, op->k));
 	}
 	splits = numbers_argument(fcinfo, ARGUMENT_SPLITS, 4 * (op->k - 1), "splits");
 	joined = palloc0(2 * op->k * sizeof(bool));
@@ -104,15 +99,13 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 			double		node = splits[4 * i + (Size) side];
 
 			if (!(node >= 0 && node < (double) (op->k + i) && node == floor(node)) || joined[(Size) node])
-				ereport(ERROR,
-						(errcode(ERRCODE_DATA_EXCEPTION),
-						 errmsg("splits element %zu is %g, no node that split %zu can join", 4 * i + (Size) side + 1, node, i + 1)));
+				ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("splits element %zu is %g, no node that split %zu can join", 4 * i + (Size) side + 1, node, i + 1));
 			joined[(Size) node] = true;
 		}
 		if (!(splits[4 * i + 2] >= 0 && splits[4 * i + 3] >= 0 && splits[4 * i + 3] <= (double) PG_INT64_MAX / 2))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_EXCEPTION),
-					 errmsg("split %zu is at radius %g and of %g rows, out of range", i + 1, splits[4 * i + 2], splits[4 * i + 3])));
+			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+					errmsg("split %zu is at radius %g and of %g rows, out of range", i + 1, splits[4 * i + 2], splits[4 * i + 3]));
 	}
 	pfree(joined);
 }
@@ -122,10 +115,8 @@ check_regions(FunctionCallInfo fcinfo, const fc_operator *op)
 static void
 reject_path(Size cluster, int level, const char *problem)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_EXCEPTION),
-			 errmsg("level %d of path %zu %s", level + 1, cluster + 1, problem),
-			 errdetail("Nodes of a level are numbered from 0 on, and each lies below one of the level above.")));
+	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("level %d of path %zu %s", level + 1, cluster + 1, problem),
+			errdetail("Nodes of a level are numbered from 0 on, and each lies below one of the level above."));
 }
 
 /* One level of k paths; parent (k): room for the node that each node of this level lies below. */
@@ -151,10 +142,8 @@ check_level(const int32 *paths, Size k, int levels, int level, int32 *parent)
 		nodes = Max(nodes, (Size) *node + 1);
 	}
 	if (met < nodes)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("level %d has %zu nodes, but numbers to %zu", level + 1, met, nodes - 1),
-				 errdetail("Nodes of a level are numbered from 0 on.")));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("level %d has %zu nodes, but numbers to %zu", level + 1, met, nodes - 1),
+				errdetail("Nodes of a level are numbered from 0 on."));
 }
 
 static void
@@ -164,9 +153,7 @@ check_paths(ArrayType *array, int32 k)
 	int32	   *parent;
 
 	if (levels < 1 || levels > MAX_LEVELS || ARR_HASNULL(array) || ARR_DIMS(array)[0] != k || ARR_LBOUND(array)[0] != 1 || ARR_LBOUND(array)[1] != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("paths must be an array of %d times 1 to %d integers", k, MAX_LEVELS)));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("paths must be an array of %d times 1 to %d integers", k, MAX_LEVELS));
 	parent = palloc((Size) k * sizeof(int32));
 	for (int level = 0; level < levels; level++)
 	{
@@ -193,9 +180,7 @@ SQL_FUNCTION(fastclust_version_fits)
 	(void) numbers_argument(fcinfo, ARGUMENT_CENTER, d, "center");
 	(void) scales_argument(fcinfo, ARGUMENT_SCALE, d);
 	if (PG_ARGISNULL(ARGUMENT_CENTER) != PG_ARGISNULL(ARGUMENT_SCALE))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("center and scale are given together or not at all")));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("center and scale are given together or not at all"));
 	check_not_negative("spreads", numbers_argument(fcinfo, ARGUMENT_SPREADS, op.k, "spreads"), op.k);
 	if (!PG_ARGISNULL(ARGUMENT_QUANTILES))
 	{
@@ -206,10 +191,9 @@ SQL_FUNCTION(fastclust_version_fits)
 		/* Each of n values must be at least the one before it, the first at least 0. */
 		for (int i = 0; i < quantiles.d; i++)
 			if (!(quantiles.doubles[i] >= (i > 0 ? quantiles.doubles[i - 1] : 0.0)))
-				ereport(ERROR,
-						(errcode(ERRCODE_DATA_EXCEPTION),
-						 errmsg("distance_quantiles element %d is %g, less than %g", i + 1, quantiles.doubles[i], i > 0 ? quantiles.doubles[i - 1] : 0.0),
-						 errdetail("Distances are not negative and do not fall.")));
+				ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+						errmsg("distance_quantiles element %d is %g, less than %g", i + 1, quantiles.doubles[i], i > 0 ? quantiles.doubles[i - 1] : 0.0),
+						errdetail("Distances are not negative and do not fall."));
 	}
 	check_not_negative("null_moments", numbers_argument(fcinfo, ARGUMENT_MOMENTS, 2, "null_moments"), 2);
 	if (!PG_ARGISNULL(ARGUMENT_SPEC))

@@ -29,7 +29,7 @@ new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
 
 	check_budget(bytes + Max(held, bytes), aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
-		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("a sample of %zu rows in %zu dimensions is too large", capacity, d));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a sample of %zu rows in %zu dimensions is too large", capacity, d));
 	state = palloc(bytes);
 	SET_VARSIZE(state, bytes);
 	return state;
@@ -80,7 +80,7 @@ fc_coreset *
 combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *right)
 {
 	if (!fc_coreset_agree(left, right))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("size, center, variance, seed and rank_limit must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("size, center, variance, seed and rank_limit must be the same for all rows"));
 	if (right->count > FC_MAX_ROWS - left->count)
 		check_status(FC_EOVERFLOW);
 	for (Size slot = 0; slot < right->used; slot++)

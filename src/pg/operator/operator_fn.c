@@ -73,8 +73,8 @@ static void
 normalise_centroid(fc_metric metric, double *row, Size d, Size cluster)
 {
 	if (metric == FC_COSINE && !fc_unit_row(row, d, row))
-		REJECT(DATA_EXCEPTION, errmsg("centroid %zu is the zero vector", cluster),
-			   errdetail("It has no direction that the metric cosine could compare."));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("centroid %zu is the zero vector", cluster),
+				errdetail("It has no direction that the metric cosine could compare."));
 }
 
 SQL_FUNCTION(fastclust_fastop_accum)
@@ -88,7 +88,7 @@ SQL_FUNCTION(fastclust_fastop_accum)
 	vector		v;
 
 	if (book != NULL && book->metric != metric)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("options must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("options must be the same for all rows"));
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	v = read_vector_argument(fcinfo, &reader, 1, "centroid");
@@ -408,14 +408,14 @@ SQL_FUNCTION(fastclust_l2_distance)
 	double		distance;
 
 	if (x.d != y.d)
-		REJECT(DATA_EXCEPTION, errmsg("vectors have %d and %d dimensions", x.d, y.d));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("vectors have %d and %d dimensions", x.d, y.d));
 	check_finite(&x);
 	check_finite(&y);
 	distance = x.floats != NULL && y.floats != NULL ? sqrt(fc_row_gap(x.floats, y.floats, (size_t) x.d))
 		: fc_length_between(vector_doubles(&x, palloc((Size) x.d * sizeof(double))),
 							vector_doubles(&y, palloc((Size) y.d * sizeof(double))), (size_t) x.d);
 	if (isinf(distance))
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("the distance of x and y is out of range"),
-			   errhint("Scale the data down."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("the distance of x and y is out of range"),
+				errhint("Scale the data down."));
 	PG_RETURN_FLOAT8(distance);
 }

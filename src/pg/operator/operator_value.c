@@ -14,7 +14,7 @@ state_of_datum(Datum datum, int first, int last)
 	fc_step    *step = aligned_value(datum);
 
 	if (step->version != FC_STEP_VERSION || step->kind < first || step->kind > last)
-		REJECT(DATA_EXCEPTION, errmsg("the state belongs to another aggregate"));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the state belongs to another aggregate"));
 	return step;
 }
 
@@ -137,9 +137,9 @@ void
 check_centroid_size(double most)
 {
 	if (most > 0 && most < SMALLEST_CENTROIDS)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("centroids are too small for single precision"),
-			   errdetail("They are up to %g from each other; %g is the limit.", most, SMALLEST_CENTROIDS),
-			   errhint("Scale the data up."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("centroids are too small for single precision"),
+				errdetail("They are up to %g from each other; %g is the limit.", most, SMALLEST_CENTROIDS),
+				errhint("Scale the data up."));
 }
 
 Size
@@ -175,8 +175,8 @@ make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const do
 	SET_VARSIZE(header, size);
 	check_centroid_size(most);
 	if (fc_operator_check(header, size) != FC_OK)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("centroids are too large for single precision"),
-			   errhint("Scale the data down."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("centroids are too large for single precision"),
+				errhint("Scale the data down."));
 	release_arena(&arena);
 	return header;
 }
@@ -208,8 +208,8 @@ void
 check_operator_status(fc_status status)
 {
 	if (status == FC_EFORMAT)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("factors are too large for single precision"),
-			   errhint("Scale the data down."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("factors are too large for single precision"),
+				errhint("Scale the data down."));
 	check_status(status);
 }
 

@@ -18,8 +18,8 @@ new_table(Size held, Size capacity)
 	fc_contingency *table;
 
 	if (fc_contingency_size(capacity) > MaxAllocSize)
-		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("too many distinct pairs of labels"),
-			   errdetail("There are more than %zu.", capacity * 3 / 8));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("too many distinct pairs of labels"),
+				errdetail("There are more than %zu.", capacity * 3 / 8));
 	check_budget(held + 2 * fc_contingency_size(capacity), "the table of label pairs");
 	table = palloc(fc_contingency_size(capacity));
 	fc_contingency_init(capacity, table);

@@ -59,9 +59,9 @@ new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity, Size kept
 
 	check_budget(size + kept + scratch + Max(large ? 0 : size, scratch + final_bytes(kind, op->k, op->d)), aggregate_name(fcinfo));
 	if (!large && size / 1024 >= (Size) (kind == FC_STEP_LLOYD ? fastclust_largest_state : MaxAllocSize / 1024))
-		REJECT(PROGRAM_LIMIT_EXCEEDED, errmsg("the aggregate's state of %zu bytes is too large", size),
-			   errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.", op->k, op->d),
-			   errhint("Take fewer clusters or dimensions.  train by k-means, of a local table without groups, keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out."));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the aggregate's state of %zu bytes is too large", size),
+				errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.", op->k, op->d),
+				errhint("Take fewer clusters or dimensions.  train by k-means, of a local table without groups, keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out."));
 	step = large ? MemoryContextAllocHuge(aggregate_context(fcinfo), size) : palloc(size);
 	fc_step_init(kind, header, operator_size, capacity, step);
 	if (!large)
@@ -83,9 +83,9 @@ step_weight(FunctionCallInfo fcinfo)
 	double		weight = weight_argument(fcinfo, 3);
 
 	if (weight > FC_STEP_MAX_WEIGHT)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("weight %g is too large", weight),
-			   errdetail("A weight is at most %g.", FC_STEP_MAX_WEIGHT),
-			   errhint("Multiply all weights by the same constant; centroids do not depend on it."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("weight %g is too large", weight),
+				errdetail("A weight is at most %g.", FC_STEP_MAX_WEIGHT),
+				errhint("Multiply all weights by the same constant; centroids do not depend on it."));
 	return weight;
 }
 
@@ -138,8 +138,8 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 		return unchanged_state(fcinfo);
 	step = current_step(fcinfo, kind, large, op, header);
 	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("the operator must be the same for all rows"),
-			   errhint("Give it as a scalar subquery, or GROUP BY it."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the operator must be the same for all rows"),
+				errhint("Give it as a scalar subquery, or GROUP BY it."));
 	weight = step_weight(fcinfo);
 	if (outcome == SPARSE_KNOWN)
 		fc_step_add_labelled(step, op, cluster, x, elements, weight, cached_scratch(fcinfo, fc_step_scratch(op, step->capacity)));
@@ -175,7 +175,7 @@ add_step(fc_step *left, const fc_step *right)
 	scratch = make_scratch(fc_step_scratch(&op, left->capacity));
 	status = fc_step_combine(left, right, scratch);
 	if (status == FC_EMISMATCH)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("the operator must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the operator must be the same for all rows"));
 	check_status(status);
 	pfree(scratch.floats);
 }

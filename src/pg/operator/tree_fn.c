@@ -62,7 +62,7 @@ SQL_FUNCTION(fastclust_joined_clusters)
 	Size		count = 0;
 
 	if (ARR_NDIM(array) != 1 || ARR_HASNULL(array) || (Size) ARR_DIMS(array)[0] != op->k)
-		REJECT(ARRAY_SUBSCRIPT_ERROR, errmsg("numbers must be a list of %u integers", op->k));
+		ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("numbers must be a list of %u integers", op->k));
 	for (Size j = 0; j < op->k; j++)
 	{
 		check_count("number", number[j], 0, (int64) op->k - 1);
@@ -84,7 +84,7 @@ recall_of_search(const fc_operator_header *header, const fc_operator_header *row
 	open_operator(header, &op);
 	open_operator(rows_header, &rows);
 	if (op.d != rows.d)
-		REJECT(DATA_EXCEPTION, errmsg("the rows have dimension %zu, the operator %zu", rows.d, op.d));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the rows have dimension %zu, the operator %zu", rows.d, op.d));
 	check_count("probes", probes, 1, (int64) op.k);
 	search = (fc_search) {.queries = Min(QUERIES, rows.k),
 		.neighbours = Min(Max(NEIGHBOURS * (double) rows.k / Max(n, (double) rows.k), 1.0), (double) (rows.k - 1)),

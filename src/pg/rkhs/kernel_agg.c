@@ -53,8 +53,8 @@ order_of_ids(const kernel_rows *rows)
 	order = places_of(items, rows->n);
 	for (Size i = 1; i < rows->n; i++)
 		if (rows->ids[order[i]] == rows->ids[order[i - 1]])
-			REJECT(CARDINALITY_VIOLATION, errmsg("id %lld occurs more than once", (long long) rows->ids[order[i]]),
-				   errdetail("Each row has its own id: the order of ids ties rows to their random signs."));
+			ereport(ERROR, errcode(ERRCODE_CARDINALITY_VIOLATION), errmsg("id %lld occurs more than once", (long long) rows->ids[order[i]]),
+					errdetail("Each row has its own id: the order of ids ties rows to their random signs."));
 	return order;
 }
 
@@ -68,9 +68,9 @@ new_projection(const kernel_rows *rows, const size_t *order)
 	int64	   *ids;
 
 	if (size > (Size) MaxAllocSize)
-		REJECT(PROGRAM_LIMIT_EXCEEDED,
-			   errmsg("the kernel_projection of %zu rows would take %zu MB, a value holds 1024 MB", rows->n, size >> 20),
-			   errhint("Use a smaller rank, or project a sample and label the others by kernel_features."));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("the kernel_projection of %zu rows would take %zu MB, a value holds 1024 MB", rows->n, size >> 20),
+				errhint("Use a smaller rank, or project a sample and label the others by kernel_features."));
 	header = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	SET_VARSIZE(header, size);
 	header->version = FC_KERNEL_PROJECTION_VERSION;

@@ -77,8 +77,8 @@ store_map(account *memory, const fc_kernel *kernel, Size rank, bool unit, const 
 	header = palloc_extended(size, MCXT_ALLOC_HUGE);
 	fc_kernel_map_write(kernel, rank, unit, norms, t, op, VARSIZE(op), header);
 	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("these landmarks and kernel %s make no valid map", kernel_text(kernel)),
-			   errhint("Scale the landmarks, or use fewer."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("these landmarks and kernel %s make no valid map", kernel_text(kernel)),
+				errhint("Scale the landmarks, or use fewer."));
 	SET_VARSIZE(header, size);
 	return header;
 }

@@ -86,7 +86,8 @@ static void
 check_used(const kernel_rows *rows, const char *name, bool given, bool used)
 {
 	if (given && !used)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("method \"%s\" does not use option \"%s\"", kernel_method_name(rows->method), name));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("method \"%s\" does not use option \"%s\"", kernel_method_name(rows->method), name));
 }
 
 static void
@@ -114,10 +115,10 @@ read_projection_options(kernel_rows *rows)
 	if (rows->columns == 0)
 		rows->columns = Max(DEFAULT_COLUMNS, rows->rank);
 	if (sampled && rows->rank > rows->columns)
-		REJECT(INVALID_PARAMETER_VALUE,
-			   errmsg_plural("rank is %d, but there is only %d column", "rank is %d, but there are only %d columns", rows->columns,
-							 rows->rank, rows->columns),
-			   errdetail("The rank of an approximation is at most the number of columns it reads."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg_plural("rank is %d, but there is only %d column", "rank is %d, but there are only %d columns", rows->columns,
+							  rows->rank, rows->columns),
+				errdetail("The rank of an approximation is at most the number of columns it reads."));
 	if (rows->method == FC_KERNEL_ONE_PASS)
 		check_count("rank + oversampling", (int64) rows->rank + rows->oversampling, 1, FC_MAX_KERNEL_COLUMNS);
 }
@@ -165,7 +166,7 @@ check_same(FunctionCallInfo fcinfo, const kernel_rows *rows)
 			 (PG_ARGISNULL(at + 2) || compareJsonbContainers(&rows->options->root, &PG_GETARG_JSONB_P(at + 2)->root) != 0))
 		varies = "options";
 	if (varies != NULL)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("%s must be the same for all rows", varies));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s must be the same for all rows", varies));
 }
 
 static Datum
@@ -243,7 +244,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 	if (memcmp(&left->kernel, &right->kernel, sizeof(fc_kernel)) != 0 ||
 		left->method != right->method || left->rank != right->rank || left->oversampling != right->oversampling ||
 		left->columns != right->columns || left->seed != right->seed || left->width != right->width)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("kernel and parameters must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("kernel and parameters must be the same for all rows"));
 	join_room(left, left->n + right->n);
 	memcpy(left->x + left->n * row_size(left), right->x, right->n * row_size(left));
 	if (left->has_ids)

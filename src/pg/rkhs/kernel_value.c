@@ -53,14 +53,16 @@ void
 check_kernel_status(fc_status status, const fc_kernel *kernel)
 {
 	if (unlikely(status == FC_EFAR) && kernel->kind == FC_KERNEL_RBF)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("values of kernel %s are out of range for these rows", kernel_text(kernel)),
-			   errdetail("gamma times the square of the distance between two rows may be up to 1e300, and inner products with factored landmarks up to %g.", FLT_MAX),
-			   errhint("Scale the rows, or use a smaller gamma."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("values of kernel %s are out of range for these rows", kernel_text(kernel)),
+				errdetail("gamma times the square of the distance between two rows may be up to 1e300, and inner products with factored landmarks up to %g.", FLT_MAX),
+				errhint("Scale the rows, or use a smaller gamma."));
 	if (unlikely(status == FC_EFAR))
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("values of kernel %s are out of range for these rows", kernel_text(kernel)),
-			   errdetail("The greatest kernel value of a row with itself may be from %g to %g.",
-						 FC_KERNEL_LEAST, FC_KERNEL_GREATEST),
-			   errhint("Scale the rows, or use a smaller gamma or degree."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				errmsg("values of kernel %s are out of range for these rows", kernel_text(kernel)),
+				errdetail("The greatest kernel value of a row with itself may be from %g to %g.",
+						  FC_KERNEL_LEAST, FC_KERNEL_GREATEST),
+				errhint("Scale the rows, or use a smaller gamma or degree."));
 	check_status(status);
 }
 
@@ -79,8 +81,8 @@ make_kernel(fc_kernel_kind kind, int32 degree, double gamma, double coef0)
 	if (polynomial || kind == FC_KERNEL_RBF)
 		check_positive("gamma", gamma);
 	if (polynomial && !(coef0 >= 0 && isfinite(coef0)))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("coef0 is %g, but must be finite and at least 0", coef0),
-			   errdetail("A negative coef0 makes the kernel indefinite."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("coef0 is %g, but must be finite and at least 0", coef0),
+				errdetail("A negative coef0 makes the kernel indefinite."));
 	kernel->degree = degree;
 	kernel->gamma = gamma;
 	kernel->coef0 = coef0 + 0.0;	/* -0 becomes 0 */
@@ -140,8 +142,8 @@ kernel_text(const fc_kernel *kernel)
 static void
 reject_text(const char *text)
 {
-	REJECT(INVALID_TEXT_REPRESENTATION, errmsg("invalid input syntax for type kernel: \"%s\"", text),
-		   errdetail("Kernels are written rbf(gamma), polynomial(degree,coef0,gamma), linear() and cosine()."));
+	ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("invalid input syntax for type kernel: \"%s\"", text),
+			errdetail("Kernels are written rbf(gamma), polynomial(degree,coef0,gamma), linear() and cosine()."));
 }
 
 static const char *
@@ -228,7 +230,7 @@ SQL_FUNCTION(fastclust_kernel_recv)
 	kernel->gamma = pq_getmsgfloat8(message);
 	kernel->coef0 = pq_getmsgfloat8(message);
 	if (fc_kernel_check(kernel) != FC_OK)
-		REJECT(INVALID_BINARY_REPRESENTATION, errmsg("not a valid kernel value"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_BINARY_REPRESENTATION), errmsg("not a valid kernel value"));
 	PG_RETURN_POINTER(kernel);
 }
 

@@ -128,8 +128,8 @@ prepared_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 	const uint64 *digest = likely(VARATT_IS_4B_U(spec)) ? spec->digest : digest_at_site(site, spec_datum);
 
 	if (unlikely(((digest[0] ^ own->digest[0]) | (digest[1] ^ own->digest[1])) != 0))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("spec must be the same for all rows of a sketch"),
-			   errhint("Give it as a scalar subquery: sketch_agg(x, (SELECT s FROM spec))."));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("spec must be the same for all rows of a sketch"),
+				errhint("Give it as a scalar subquery: sketch_agg(x, (SELECT s FROM spec))."));
 	if (unlikely(site->prepared == NULL || site->generation != prepared_generation || !prepared_serves(site->prepared, own)))
 	{
 		site->prepared = prepared_of_spec(own);
@@ -151,9 +151,9 @@ grid_weight(FunctionCallInfo fcinfo)
 		return FC_ONE_WEIGHT;
 	weight = weight_argument(fcinfo, 3);
 	if (fc_weight_on_grid(weight, &grid) != FC_OK)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("weight %g is out of range", weight),
-			   errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT, FC_MAX_WEIGHT),
-			   errhint("Multiply all weights by the same constant, which changes no normalised sketch; make negligible ones 0."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("weight %g is out of range", weight),
+				errdetail("A weight is 0 or between %g and %g.", FC_MIN_WEIGHT, FC_MAX_WEIGHT),
+				errhint("Multiply all weights by the same constant, which changes no normalised sketch; make negligible ones 0."));
 	return grid;
 }
 

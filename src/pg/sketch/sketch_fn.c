@@ -91,8 +91,8 @@ SQL_FUNCTION(fastclust_sketch_distance)
 	double		distance;
 
 	if (!fc_spec_same(fc_sketch_spec(a), fc_sketch_spec(b)))
-		REJECT(DATA_EXCEPTION, errmsg("cannot compare sketches of different specs"),
-			   errhint("Build both with the same sketch_spec value."));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot compare sketches of different specs"),
+				errhint("Build both with the same sketch_spec value."));
 	if (a->weight == 0 || b->weight == 0)
 		PG_RETURN_NULL();
 	distance = fc_sketch_distance(a, b);

@@ -104,11 +104,11 @@ check_same_spec(const fc_sketch *target, const fc_sketch *source)
 		const fc_spec *a = fc_sketch_spec(target);
 		const fc_spec *b = fc_sketch_spec(source);
 
-		REJECT(DATA_EXCEPTION, errmsg("cannot combine sketches of different specs"),
-			   errdetail("One has %u dimensions, %u frequencies, sigma %g, seed %lld; the other %u, %u, %g, %lld.",
-						 a->dim, a->frequencies, a->sigma, (long long) a->seed,
-						 b->dim, b->frequencies, b->sigma, (long long) b->seed),
-			   errhint("Build both with the same sketch_spec value."));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot combine sketches of different specs"),
+				errdetail("One has %u dimensions, %u frequencies, sigma %g, seed %lld; the other %u, %u, %g, %lld.",
+						  a->dim, a->frequencies, a->sigma, (long long) a->seed,
+						  b->dim, b->frequencies, b->sigma, (long long) b->seed),
+				errhint("Build both with the same sketch_spec value."));
 	}
 }
 
@@ -135,7 +135,7 @@ fc_sketch *
 sketch_combined_weighted(fc_sketch *target, const fc_sketch *source, int64 weight)
 {
 	if (source->flags & FC_SKETCH_WEIGHTED)
-		REJECT(FEATURE_NOT_SUPPORTED, errmsg("a sketch of weighted rows cannot be given another weight"));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("a sketch of weighted rows cannot be given another weight"));
 	if (target == NULL)
 		target = empty_sketch(fc_sketch_spec(source), FC_SKETCH_WEIGHTED, 0);
 	target = weighted_sketch(target);
@@ -177,9 +177,9 @@ report_row(fc_status status, const double *doubles, const float *floats, size_t 
 
 		for (size_t i = 0; i < d; i++)
 			worst = fmax(worst, fabs(row_element(doubles, floats, i)));
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("vector is too far outside the scale of the sketch_spec"),
-			   errdetail("Its largest element is %g; a value may be up to 2^38 sigmas from the spec's center.", worst),
-			   errhint("Filter such rows, or make the spec from rows of their scale."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("vector is too far outside the scale of the sketch_spec"),
+				errdetail("Its largest element is %g; a value may be up to 2^38 sigmas from the spec's center.", worst),
+				errhint("Filter such rows, or make the spec from rows of their scale."));
 	}
 	report_status(status);
 }

@@ -47,8 +47,8 @@ check_sigmas(const double *sigmas, Size count, Size frequencies)
 	check_count("the number of sigmas", (int64) count, 1, FC_MAX_SCALES);
 	for (Size i = 0; i < count; i++)
 		if (!(sigmas[i] / sigmas[0] >= 1 / FC_MAX_RATIO && sigmas[i] / sigmas[0] <= FC_MAX_RATIO))
-			REJECT(INVALID_PARAMETER_VALUE, errmsg("sigma %g is too far from the first, %g", sigmas[i], sigmas[0]),
-				   errdetail("They may differ by a factor of %g.", FC_MAX_RATIO));
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sigma %g is too far from the first, %g", sigmas[i], sigmas[0]),
+					errdetail("They may differ by a factor of %g.", FC_MAX_RATIO));
 	check_count("frequencies times sigmas", (int64) (frequencies * count), 1, FC_MAX_MOMENTS);
 }
 
@@ -64,8 +64,8 @@ build_spec(const fc_spec_parts *parts)
 	status = fc_spec_build(parts, spec);
 	SET_VARSIZE(spec, size);
 	if (status != FC_OK)
-		REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("center, scale and sigma do not fit together"),
-			   errdetail("sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it."));
+		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("center, scale and sigma do not fit together"),
+				errdetail("sigma times scale must be between 1e-290 and 1e290, and the center within 2^38 of it."));
 	return spec;
 }
 
@@ -229,7 +229,7 @@ check_arguments(FunctionCallInfo fcinfo, spec_state *state)
 	}
 	else if (state->clusters != PG_GETARG_INT32(2) ||
 			 (has_options && compareJsonbContainers(&state->options->root, &PG_GETARG_JSONB_P(3)->root) != 0))
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("clusters and options must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters and options must be the same for all rows"));
 }
 
 static void
@@ -240,9 +240,10 @@ add_row(spec_state *state, const vector *v)
 	copy_row(v, values);
 	for (int i = 0; i < v->d; i++)
 		if (fabs(values[i]) > MAX_ELEMENT)
-			REJECT(NUMERIC_VALUE_OUT_OF_RANGE, errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, values[i]),
-				   errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
-				   errhint("Scale the data down, or filter such rows."));
+			ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					errmsg("vector element %d is %g, too large to choose a sketch_spec", i + 1, values[i]),
+					errdetail("Elements may be up to %g in magnitude.", MAX_ELEMENT),
+					errhint("Scale the data down, or filter such rows."));
 	if (!state->cosine || fc_unit_row(values, state->sample.d, values))
 	{
 		state->rows++;
@@ -297,7 +298,7 @@ combine(FunctionCallInfo fcinfo, void *left_state, void *right_state)
 
 	check_same_dim((int32) left->sample.d, (int32) right->sample.d);
 	if (left->clusters != right->clusters)
-		REJECT(INVALID_PARAMETER_VALUE, errmsg("clusters and options must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters and options must be the same for all rows"));
 	left->rows += right->rows;
 	left->sparse |= right->sparse;
 	left->sample.threshold = Min(left->sample.threshold, right->sample.threshold);

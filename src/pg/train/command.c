@@ -63,18 +63,15 @@ train(FunctionCallInfo fcinfo)
 	check_training_options(PG_GETARG_JSONB_P(5), "train");
 	options = without_nulls(PG_GETARG_JSONB_P(5));
 	if (!PG_ARGISNULL(3) && (k < 1 || k > FC_MAX_CLUSTERS))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %lld, out of range", (long long) k),
-				 errdetail("It may be from 1 to %d, or NULL, which chooses it.", FC_MAX_CLUSTERS)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k is %lld, out of range", (long long) k),
+				errdetail("It may be from 1 to %d, or NULL, which chooses it.", FC_MAX_CLUSTERS));
 	k = clusters_of_levels(options, k);
 	require_argument(fcinfo, 1, "relation");
 	require_argument(fcinfo, 4, "method");
 	if (k == 0 && strcmp(method, "density") != 0 && (has_option(options, "group_by") || strcmp(method, "kernel") == 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("k must not be NULL %s", strcmp(method, "kernel") == 0 ? "for method \"kernel\"" : "with option \"group_by\""),
-				 strcmp(method, "kernel") == 0 ? 0 : errhint("Ask choose_k with the option where for the number of some groups, and give it.")));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("k must not be NULL %s", strcmp(method, "kernel") == 0 ? "for method \"kernel\"" : "with option \"group_by\""),
+				strcmp(method, "kernel") == 0 ? 0 : errhint("Ask choose_k with the option where for the number of some groups, and give it."));
 	features = read_features(features_argument(fcinfo, 2, relation, &vector));
 	warn_foreign_code(relation, &features, options);
 	warn_idle_options(method, options);
@@ -108,10 +105,9 @@ centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 	array = PG_GETARG_ARRAYTYPE_P(argument);
 	if (ARR_NDIM(array) != 2 || ARR_HASNULL(array) || ARR_DIMS(array)[0] > FC_MAX_CLUSTERS || ARR_DIMS(array)[1] > FC_MAX_DIM ||
 		!fc_all_finite((const double *) ARR_DATA_PTR(array), (Size) ARR_DIMS(array)[0] * (Size) ARR_DIMS(array)[1]))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("centroids must be a list of lists of finite numbers, a list for each cluster"),
-				 errhint("Such as '{{1, 2}, {3, 4}}'::real[], or (SELECT array_agg(centroid ORDER BY cluster) FROM ...).")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("centroids must be a list of lists of finite numbers, a list for each cluster"),
+				errhint("Such as '{{1, 2}, {3, 4}}'::real[], or (SELECT array_agg(centroid ORDER BY cluster) FROM ...)."));
 	weights = palloc((Size) ARR_DIMS(array)[0] * sizeof(double));
 	for (int i = 0; i < ARR_DIMS(array)[0]; i++)
 		weights[i] = 1;
@@ -137,9 +133,8 @@ import_model(FunctionCallInfo fcinfo)
 	options = without_nulls(PG_GETARG_JSONB_P(4));
 	require_argument(fcinfo, 1, "relation");
 	if (has_option(options, "group_by") || has_option(options, "levels"))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("imported clusters have no option \"%s\"", has_option(options, "levels") ? "levels" : "group_by")));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("imported clusters have no option \"%s\"", has_option(options, "levels") ? "levels" : "group_by"));
 	features = read_features(features_argument(fcinfo, 2, PG_GETARG_OID(1), &vector));
 	centroids = centroids_argument(fcinfo, 3, metric_of_training(text_option(options, "metric")));
 	warn_foreign_code(PG_GETARG_OID(1), &features, options);
@@ -190,10 +185,8 @@ scanned_relation(const held_model *held, const stored_version *version, const Js
 	if (named != NULL)
 		(void) query_datum("SELECT to_regclass($3)", 3, arguments, 0, &none);
 	if (none)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation \"%s\" does not exist", named),
-				 errhint("Qualify the name with its schema.")));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation \"%s\" does not exist", named),
+				errhint("Qualify the name with its schema."));
 	set_column(&row, "options", JsonbPGetDatum(settings));
 	arguments[1].value = end_record(&row);
 	return DatumGetObjectId(query_datum("SELECT scanned_relation($1, $2, to_regclass($3), $4::name)", lengthof(arguments), arguments, 0, NULL));
@@ -208,10 +201,8 @@ freeze(training *t, const stored_version *version)
 	if (strcmp(t->method, "kmeans") != 0)
 		reject_with_method(t->method, "moves all clusters: it takes no option \"frozen\"", "Methods with frozen clusters are auto, kmeans.");
 	if (t->k < version->k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %zu, less than the %zu clusters that are frozen", t->k, version->k),
-				 errhint("Leave k as it is, or ask for more.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k is %zu, less than the %zu clusters that are frozen", t->k, version->k),
+				errhint("Leave k as it is, or ask for more."));
 	t->options = with_option(t->options, "frozen", NULL);
 }
 
@@ -227,9 +218,8 @@ begin_retraining(const held_model *held, const stored_version *version, Jsonb *o
 	Oid			relation;
 
 	if (version->encoder != NULL && other_categories)
-		ereport(WARNING,
-				(errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions", held->model),
-				 errhint("To learn others, train a model under another name.")));
+		ereport(WARNING, errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions", held->model),
+				errhint("To learn others, train a model under another name."));
 	relation = scanned_relation(held, version, options, settings);
 	open_source(&source, relation, &version->features, version->vector, text_option(settings, "group_by"));
 	source.encoder = version->encoder;
@@ -296,19 +286,16 @@ merge_clusters(FunctionCallInfo fcinfo)
 	for (int i = 0; i < count; i++)
 	{
 		if (nulls[i] || DatumGetInt32(elements[i]) < 0 || (uint32) DatumGetInt32(elements[i]) >= version.op->k)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("cluster is %s, out of range", nulls[i] ? "NULL" : psprintf("%d", DatumGetInt32(elements[i]))),
-					 errdetail("Model \"%s\" has clusters 0 to %u.", held.model, version.op->k - 1)));
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("cluster is %s, out of range", nulls[i] ? "NULL" : psprintf("%d", DatumGetInt32(elements[i]))),
+					errdetail("Model \"%s\" has clusters 0 to %u.", held.model, version.op->k - 1));
 		number[DatumGetInt32(elements[i])] = -1;
 		first = Min(first, DatumGetInt32(elements[i]));
 	}
 	for (uint32 j = 0; j < version.op->k; j++)
 		number[j] = number[j] == 0 || (int) j == first ? found++ : number[first];
 	if ((uint32) found + 1 > version.op->k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("clusters must name two clusters or more")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters must name two clusters or more"));
 	t = begin_retraining(&held, &version, with_option(empty_options(), "method", "kmeans"));
 	t->imported = rows_in_units(joined_clusters(version.op, number, (Size) found), units_of_version(&version, version.op->d), (units) {0});
 	t->k = (Size) found;
@@ -340,10 +327,8 @@ retrain(FunctionCallInfo fcinfo)
 	check_training_options(options, "retrain");
 	held = hold_model(fcinfo, options, false);
 	if (PG_ARGISNULL(2) && value_of_key(options, "replace") != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"replace\" needs the argument sketch"),
-				 errhint("Use retrain(model, options, sketch => s).")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"replace\" needs the argument sketch"),
+				errhint("Use retrain(model, options, sketch => s)."));
 	version = largest_part(&held, PG_ARGISNULL(2));
 	if (!PG_ARGISNULL(2))
 		made = retrain_from_sketch(&held, &version, (struct varlena *) sketch_closed(SKETCH_ARG(2)), options);
@@ -376,15 +361,11 @@ static void
 check_limits(FunctionCallInfo fcinfo)
 {
 	if (PG_ARGISNULL(1) || !(PG_GETARG_FLOAT8(1) > 0 && PG_GETARG_FLOAT8(1) < 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("threshold is %s, out of range", shown_argument(fcinfo, 1)),
-				 errdetail("It is a p-value, above 0 and below 1.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("threshold is %s, out of range", shown_argument(fcinfo, 1)),
+				errdetail("It is a p-value, above 0 and below 1."));
 	if (PG_ARGISNULL(2) || !(PG_GETARG_FLOAT8(2) >= 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("min_effect is %s, out of range", shown_argument(fcinfo, 2)),
-				 errdetail("It is a share of a standard deviation or of the rows, 0 or more.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_effect is %s, out of range", shown_argument(fcinfo, 2)),
+				errdetail("It is a share of a standard deviation or of the rows, 0 or more."));
 }
 
 /* Six digits for people to read. */
@@ -423,12 +404,12 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 	verdict = TextDatumGetCString(value[0]);
 	if (strcmp(verdict, "too few rows") == 0)
 		ereport(WARNING,
-				(errmsg("too few rows to detect drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
-						version->sketch != NULL ? (long long) ((fc_sketch *) version->sketch)->count : 0)));
+				errmsg("too few rows to detect drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
+					   version->sketch != NULL ? (long long) ((fc_sketch *) version->sketch)->count : 0));
 	else if (!flag_option(options, "quiet", flag_option(version->options, "quiet", false)))
 		ereport(NOTICE,
-				(errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows", version->model, version->version, verdict,
-						shown_number(value[6], null[6]), shown_number(value[4], null[4]), (long long) DatumGetInt64(value[1]))));
+				errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows", version->model, version->version, verdict,
+					   shown_number(value[6], null[6]), shown_number(value[4], null[4]), (long long) DatumGetInt64(value[1])));
 	return verdict;
 }
 
@@ -557,10 +538,8 @@ choose_k(FunctionCallInfo fcinfo)
 	require_argument(fcinfo, 0, "relation");
 	require_argument(fcinfo, 2, "max_k");
 	if (PG_GETARG_INT32(2) < 2 || PG_GETARG_INT32(2) > MOST_CHOSEN)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("max_k is %d, out of range", PG_GETARG_INT32(2)),
-				 errdetail("It may be from 2 to %d.", MOST_CHOSEN)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_k is %d, out of range", PG_GETARG_INT32(2)),
+				errdetail("It may be from 2 to %d.", MOST_CHOSEN));
 	columns = features_argument(fcinfo, 1, PG_GETARG_OID(0), &vector);
 	features = read_features(columns);
 	if (flag_option(PG_GETARG_JSONB_P(3), "live", false))

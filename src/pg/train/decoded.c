@@ -191,10 +191,9 @@ static void
 check_sketched(const stored_version *version)
 {
 	if (version->op == NULL || version->method == NULL || version->relation == NULL || version->sketch == NULL || version->spec == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("version %d of model \"%s\" has no training sketch", version->version, version->model),
-				 errhint("Retrain the model on rows.")));
+		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				errmsg("version %d of model \"%s\" has no training sketch", version->version, version->model),
+				errhint("Retrain the model on rows."));
 }
 
 /* The job of a version that needs no relation: its steps are logged like those of a training. */
@@ -376,10 +375,9 @@ check_known(Jsonb *options)
 	Datum		other = query_datum("SELECT min(k) FROM jsonb_object_keys($1) k WHERE k <> ALL ('{k,replace,fresh,keep,activate,nowait,quiet}')", 1, &argument, 0, &none);
 
 	if (!none)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" is about rows, and a sketch is given", TextDatumGetCString(other)),
-				 errhint("Options are k, replace, fresh, keep, activate, nowait, quiet.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"%s\" is about rows, and a sketch is given", TextDatumGetCString(other)),
+				errhint("Options are k, replace, fresh, keep, activate, nowait, quiet."));
 }
 
 int32
@@ -392,15 +390,11 @@ retrain_from_sketch(const held_model *held, const stored_version *version, struc
 	check_known(options);
 	check_sketched(version);
 	if (strcmp(version->method, "kernel") == 0 || strcmp(version->method, "qkmeans") == 0 || strcmp(version->method, "density") == 0 || version->spec->law == FC_LAW_GAUSSIAN)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("method \"%s\" of model \"%s\" needs rows", version->method, held->model),
-				 errhint("Use retrain without a sketch; a model of method \"compressive\" keeps one to retrain with.")));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" of model \"%s\" needs rows", version->method, held->model),
+				errhint("Use retrain without a sketch; a model of method \"compressive\" keeps one to retrain with."));
 	if (!fc_spec_same(fc_sketch_spec((const fc_sketch *) rows), fc_sketch_spec((const fc_sketch *) version->sketch)))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("the sketch was not made with the sketch_spec of model \"%s\"", held->model),
-				 errhint("Use sketch_agg(x, (SELECT model_spec(model))).")));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketch was not made with the sketch_spec of model \"%s\"", held->model),
+				errhint("Use sketch_agg(x, (SELECT model_spec(model)))."));
 	t = begin_decoded(held, version, options_of_next(version, options), ((const fc_sketch *) rows)->count);
 	t->k = (Size) number_option(options, "k", (double) version->k);
 	if (!flag_option(options, "replace", false))

@@ -48,15 +48,12 @@ check_density(const training *t, int64 k)
 		if (has_option(t->options, others[i]))
 			reject_with_method(t->method, psprintf("has no option \"%s\"", others[i]), "Its tree is shown by cluster_tree.");
 	if (k != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %lld, but method \"density\" finds the number of clusters", (long long) k),
-				 errhint("Leave out k; the option min_cluster_rows sets the smallest size of a cluster.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k is %lld, but method \"density\" finds the number of clusters", (long long) k),
+				errhint("Leave out k; the option min_cluster_rows sets the smallest size of a cluster."));
 	if (has_option(t->options, "scale") && !(number_option(t->options, "scale", 1) > 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"scale\" is 0, out of range"),
-				 errdetail("It is a distance above 0.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"scale\" is 0, out of range"),
+				errdetail("It is a distance above 0."));
 }
 
 static double
@@ -80,11 +77,10 @@ check_live_size(const training *t)
 	Size		bytes = t->k * (sketch + Min(sketch, fc_drift_size_of_spec(t->drift_spec, 0)));	/* follow_model leaves out larger counts */
 
 	if (bytes / 1024 > (Size) fastclust_memory_budget)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("live model \"%s\" needs %zu MB for %zu micro-clusters", t->model, bytes / 1024 / 1024 + 1, t->k),
-				 errdetail("fastclust.memory_budget is %d MB.", fastclust_memory_budget / 1024),
-				 errhint("Lower option micro_clusters, or raise the budget.")));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				errmsg("live model \"%s\" needs %zu MB for %zu micro-clusters", t->model, bytes / 1024 / 1024 + 1, t->k),
+				errdetail("fastclust.memory_budget is %d MB.", fastclust_memory_budget / 1024),
+				errhint("Lower option micro_clusters, or raise the budget."));
 }
 
 /* ---- bubbles ---- */
@@ -252,10 +248,9 @@ compare_halved(const training *t, const bubble_set *set, const fc_density_option
 		label[a] = other.label[number[a]];
 	score = agreement(set, found->label, label, arena);
 	if (other.k != found->k || score < LEAST_AGREEMENT)
-		ereport(NOTICE,
-				(errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters of %zu, %zu of %zu", t->model, found->k, set->b.m, other.k, half.b.m),
-				 errdetail("Their labels agree to an adjusted Rand index of %.2f.", score),
-				 errhint("Raise option micro_clusters until they stay, or min_cluster_rows for fewer and larger clusters.")));
+		ereport(NOTICE, errmsg("the clusters of model \"%s\" depend on the number of micro-clusters: %zu clusters of %zu, %zu of %zu", t->model, found->k, set->b.m, other.k, half.b.m),
+				errdetail("Their labels agree to an adjusted Rand index of %.2f.", score),
+				errhint("Raise option micro_clusters until they stay, or min_cluster_rows for fewer and larger clusters."));
 }
 
 /* ---- regions ---- */
@@ -358,10 +353,9 @@ warn_equal_distances(const training *t, const bubble_set *set, const double *rad
 	qsort(sorted, set->b.m, sizeof(double), ascending);
 	ratio = sorted[set->b.m / 2] / sqrt(2 * set->variance);
 	if (set->b.m >= COMPARED && ratio > NEARLY_EQUAL)
-		ereport(WARNING,
-				(errmsg("rows of model \"%s\" are at nearly equal distances, so density separates few of them", t->model),
-				 errdetail("In %zu dimensions a row's nearest third of min_cluster_rows reach %.0f %% as far as two rows are apart.", set->b.d, 100 * ratio),
-				 errhint("Train on fewer columns or on leading principal components, or use method kmeans.")));
+		ereport(WARNING, errmsg("rows of model \"%s\" are at nearly equal distances, so density separates few of them", t->model),
+				errdetail("In %zu dimensions a row's nearest third of min_cluster_rows reach %.0f %% as far as two rows are apart.", set->b.d, 100 * ratio),
+				errhint("Train on fewer columns or on leading principal components, or use method kmeans."));
 }
 
 /* Leaves of the condensed tree. */
@@ -408,10 +402,9 @@ find_at_scale(const training *t, const train_part *part, bubble_set *set, fc_are
 
 	found.clusters = fc_density_at_scale(&set->b, min_rows, scale, arena, found.cluster, found.radius);
 	if (found.clusters == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_NO_DATA_FOUND),
-				 errmsg("no place has %.0f rows within the distance %g%s", min_rows, scale, part->group[0] == '\0' ? "" : psprintf(", of group \"%s\"", part->group)),
-				 errhint("Raise option scale, which is a distance as predict_distance gives it, or lower min_cluster_rows.")));
+		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
+				errmsg("no place has %.0f rows within the distance %g%s", min_rows, scale, part->group[0] == '\0' ? "" : psprintf(", of group \"%s\"", part->group)),
+				errhint("Raise option scale, which is a distance as predict_distance gives it, or lower min_cluster_rows."));
 	peak = FC_TAKE(arena, found.clusters, double);
 	for (Size c = 0; c < found.clusters; c++)
 		peak[c] = INFINITY;
@@ -444,9 +437,8 @@ warn_outgrown(const training *t, const bubble_set *set)
 	for (Size a = 0; a < set->b.m; a++)
 		if (set->n[a] > least && set->square[a] > 0)
 		{
-			ereport(WARNING,
-					(errmsg("micro-clusters of live model \"%s\" no longer fit its rows: one has %.0f, more than min_cluster_rows", t->model, set->n[a]),
-					 errhint("To find others in the rows, use retrain(%s, '{\"micro_clusters\": %zu}').", quote_literal_cstr(t->model), micro_clusters(t))));
+			ereport(WARNING, errmsg("micro-clusters of live model \"%s\" no longer fit its rows: one has %.0f, more than min_cluster_rows", t->model, set->n[a]),
+					errhint("To find others in the rows, use retrain(%s, '{\"micro_clusters\": %zu}').", quote_literal_cstr(t->model), micro_clusters(t)));
 			return;
 		}
 }

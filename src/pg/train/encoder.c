@@ -218,9 +218,8 @@ report_indicators(const training *t, const fc_encoder *encoder, const bool *foun
 		if (found[i])
 			appendStringInfo(&names, "%s\"%s\"", count++ > 0 ? ", " : "", feature_name(encoder, &encoder->feature[i]));
 	if (count > 0 && t->model_id != 0 && !flag_option(t->options, "quiet", false))
-		ereport(NOTICE,
-				(errmsg("NULLs of %s distinguish groups of rows: %s", names.data, count == 1 ? "they have a dimension of their own" : "they have dimensions of their own"),
-				 errhint("The option nulls makes them count as the mean and no more: '{\"encoder\": {\"nulls\": \"impute\"}}'.")));
+		ereport(NOTICE, errmsg("NULLs of %s distinguish groups of rows: %s", names.data, count == 1 ? "they have a dimension of their own" : "they have dimensions of their own"),
+				errhint("The option nulls makes them count as the mean and no more: '{\"encoder\": {\"nulls\": \"impute\"}}'."));
 }
 
 /* The encoder with a dimension for the NULLs of each column where they tell something, but of those that the option nulls names. */
@@ -360,9 +359,8 @@ learn_encoder(training *t)
 	if (!same_dimensions(learned, (fc_encoder_header *) source->encoder))
 	{
 		if (source->encoder != NULL)
-			ereport(WARNING,
-					(errmsg("the columns of model \"%s\" changed: they are encoded again", t->model),
-					 errdetail("There were %u dimensions, now there are %u.", ((const fc_encoder_header *) source->encoder)->dim, learned->dim)));
+			ereport(WARNING, errmsg("the columns of model \"%s\" changed: they are encoded again", t->model),
+					errdetail("There were %u dimensions, now there are %u.", ((const fc_encoder_header *) source->encoder)->dim, learned->dim));
 		learned = with_indicators(t, learned);
 	}
 	use_encoder(&t->source, learned);
@@ -393,13 +391,12 @@ warn_useless_columns(const training *t, const fc_operator_header *sample, const 
 		if (feature->kind != FC_FEATURE_CATEGORY && feature->missing)
 			continue;
 		if (null_share(&encoder, i) == 1)
-			ereport(WARNING, (errmsg("column \"%s\" is NULL in every row%s: leave it out", name, of_sample)));
+			ereport(WARNING, errmsg("column \"%s\" is NULL in every row%s: leave it out", name, of_sample));
 		else if (other > MANY_VALUES)
-			ereport(WARNING,
-					(errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"", name, floor(100 * other)),
-					 errhint("Leave out names and identifiers.")));
+			ereport(WARNING, errmsg("column \"%s\" has too many or too long values to distinguish rows: %.0f %% of the rows count as \"other\"", name, floor(100 * other)),
+					errhint("Leave out names and identifiers."));
 		else if (widest == 0)
-			ereport(WARNING, (errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows", name, feature->nulls_seen > 0 ? "NULL or " : "", of_sample)));
+			ereport(WARNING, errmsg("column \"%s\" is %sthe same in every row%s: it does not distinguish rows", name, feature->nulls_seen > 0 ? "NULL or " : "", of_sample));
 	}
 }
 
@@ -435,21 +432,18 @@ report_nulls(const training *t, int64 imputed, int64 n)
 	if (flag_option(t->options, "quiet", false))
 		return;
 	if (imputed > 0 && t->source.cosine)
-		ereport(NOTICE, (errmsg("%lld of %lld rows are zero vectors, which have no direction and are skipped", (long long) imputed, (long long) (n + imputed))));
+		ereport(NOTICE, errmsg("%lld of %lld rows are zero vectors, which have no direction and are skipped", (long long) imputed, (long long) (n + imputed)));
 	if (t->source.encoder == NULL)
 		return;
 	fc_encoder_view((const fc_encoder_header *) t->source.encoder, &encoder);
 	if (imputed > 0)
-		ereport(NOTICE,
-				(errmsg("%lld of %lld rows have a NULL, which counts as the mean of its column or as \"missing\"", (long long) imputed, (long long) n),
-				 errdetail("In a sample: %s.", shares_of_nulls(&encoder)),
-				 errhint("The option nulls leaves such rows out: '{\"encoder\": {\"nulls\": \"skip\"}}'.")));
+		ereport(NOTICE, errmsg("%lld of %lld rows have a NULL, which counts as the mean of its column or as \"missing\"", (long long) imputed, (long long) n),
+				errdetail("In a sample: %s.", shares_of_nulls(&encoder)),
+				errhint("The option nulls leaves such rows out: '{\"encoder\": {\"nulls\": \"skip\"}}'."));
 	initStringInfo(&skipped);
 	for (Size i = 0; i < encoder.features; i++)
 		if (encoder.feature[i].nulls_seen > 0 && encoder.feature[i].nulls == FC_NULLS_SKIP)
 			appendStringInfo(&skipped, "%s\"%s\"", skipped.len > 0 ? ", " : "", feature_name(&encoder, &encoder.feature[i]));
 	if (skipped.len > 0)
-		ereport(NOTICE,
-				(errmsg("rows with a NULL in %s are left out", skipped.data),
-				 errdetail("In a sample: %s.", shares_of_nulls(&encoder))));
+		ereport(NOTICE, errmsg("rows with a NULL in %s are left out", skipped.data), errdetail("In a sample: %s.", shares_of_nulls(&encoder)));
 }

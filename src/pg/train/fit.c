@@ -274,11 +274,10 @@ clusters_to_keep(const training *t, const train_part *part, const fc_operator_he
 	fc_operator_header *op = old.op != NULL ? rows_in_units(old.op, old.units, t->units) : NULL;
 
 	if (op == NULL || op->d != rows->d)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("model \"%s\" has no clusters that can be %s%s", t->model, how,
-						part->group[0] == '\0' ? "" : psprintf(" for group \"%s\"", part->group)),
-				 errhint("Retrain without the option %s.", how)));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("model \"%s\" has no clusters that can be %s%s", t->model, how,
+					   part->group[0] == '\0' ? "" : psprintf(" for group \"%s\"", part->group)),
+				errhint("Retrain without the option %s.", how));
 	return op;
 }
 
@@ -383,10 +382,9 @@ fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const 
 	pins = chosen_rows(old, pinned);
 	part->settled = true;
 	if (pins == NULL || pins->k >= k || last >= (double) k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f", k, pins == NULL ? 0 : pins->k, t->model, last),
-				 errhint("Release one with pin_cluster and pinned => false.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f", k, pins == NULL ? 0 : pins->k, t->model, last),
+				errhint("Release one with pin_cluster and pinned => false."));
 	for (Size j = 0; j < old->k; j++)
 		pinned[j] = !pinned[j];
 	t->k = k - pins->k;
@@ -588,10 +586,10 @@ possible_clusters(const training *t, const fc_operator_header *rows)
 
 	if (distinct < t->k && t->source.group_by == NULL && strcmp(t->method, "density") != 0)
 		ereport(WARNING,
-				(errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k, rows->k, t->source.relation,
-						distinct == 1 ? "one distinct row" : psprintf("%zu distinct rows", distinct)),
-				 errdetail("Model \"%s\" gets as many clusters: others would have no rows.", t->model),
-				 errhint("Lower k, or add a column in which more rows differ.")));
+				errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k, rows->k, t->source.relation,
+					   distinct == 1 ? "one distinct row" : psprintf("%zu distinct rows", distinct)),
+				errdetail("Model \"%s\" gets as many clusters: others would have no rows.", t->model),
+				errhint("Lower k, or add a column in which more rows differ."));
 	return distinct;
 }
 

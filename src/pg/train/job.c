@@ -39,22 +39,16 @@ check_method(const char *method, const char *group_by)
 	bool		known = false;
 
 	if (method[strspn(method, " \t\n\v\f\r")] == '{')
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("method is %s, which looks like options", method),
-				 errhint("Name the argument: options => %s.", quote_literal_cstr(method))));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method is %s, which looks like options", method),
+				errhint("Name the argument: options => %s.", quote_literal_cstr(method)));
 	for (int i = 0; i < lengthof(methods); i++)
 		known = known || strcmp(method, methods[i]) == 0;
 	if (!known)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("method \"%s\" is not known", method),
-				 errhint("%s", name_hint(method, (int) strlen(method), methods, lengthof(methods), "Methods are"))));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method \"%s\" is not known", method),
+				errhint("%s", name_hint(method, (int) strlen(method), methods, lengthof(methods), "Methods are")));
 	if (group_by != NULL && (strcmp(method, "qkmeans") == 0 || strcmp(method, "kernel") == 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("method \"%s\" does not train groups", method),
-				 errhint("Methods for groups are auto, compressive, kmeans, density.")));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" does not train groups", method),
+				errhint("Methods for groups are auto, compressive, kmeans, density."));
 }
 
 int64
@@ -67,31 +61,27 @@ clusters_of_levels(const Jsonb *options, int64 k)
 	if (!has_option(options, "levels"))
 		return k;
 	if (count < LEAST_LEVELS || count > MOST_LEVELS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("levels are %s, out of range", levels == NULL ? "none" : JsonbToCString(NULL, &levels->root, 0)),
-				 errdetail("There may be %d to %d levels.", LEAST_LEVELS, MOST_LEVELS)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("levels are %s, out of range", levels == NULL ? "none" : JsonbToCString(NULL, &levels->root, 0)),
+				errdetail("There may be %d to %d levels.", LEAST_LEVELS, MOST_LEVELS));
 	for (int i = 0; i < count; i++)
 	{
 		JsonbValue *value = getIthJsonbValueFromContainer(&levels->root, (uint32) i);
 		double		level = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
 
 		if (level != trunc(level))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("a level is %s, not a whole number", DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric))))));
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("a level is %s, not a whole number", DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)))));
 		product *= level;
 	}
 	if (product > FC_MAX_CLUSTERS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("levels %s make %.0f clusters, out of range", JsonbToCString(NULL, &levels->root, 0), product),
-				 errdetail("There may be %d clusters.", FC_MAX_CLUSTERS)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("levels %s make %.0f clusters, out of range", JsonbToCString(NULL, &levels->root, 0), product),
+				errdetail("There may be %d clusters.", FC_MAX_CLUSTERS));
 	if (k != 0 && (double) k != product)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k, JsonbToCString(NULL, &levels->root, 0), product),
-				 errhint("With levels k may be NULL.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k, JsonbToCString(NULL, &levels->root, 0), product),
+				errhint("With levels k may be NULL."));
 	return (int64) product;
 }
 
@@ -99,10 +89,9 @@ void
 check_k_of_count(const training *t, int64 n)
 {
 	if ((int64) t->k > n)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %zu, but %s has %s", t->k, t->source.relation, n == 1 ? "one row" : psprintf("%lld rows", (long long) n)),
-				 errhint("Lower k: each cluster needs a row.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k is %zu, but %s has %s", t->k, t->source.relation, n == 1 ? "one row" : psprintf("%lld rows", (long long) n)),
+				errhint("Lower k: each cluster needs a row."));
 }
 
 /* Is the method in a list that may end with NULL? */
@@ -137,9 +126,8 @@ warn_idle_options(const char *method, const Jsonb *options)
 
 		if (has_option(options, option) && !is_method(asked, of_methods[i].methods, 2) && !(strcmp(option, "trim") == 0 && number_option(options, option, 0) == 0) &&
 			!(strcmp(option, "frequencies") == 0 && flag_option(options, "live", false)) && !(strcmp(option, "effort") == 0 && searched))
-			ereport(WARNING,
-					(errmsg("option \"%s\" has no effect with method \"%s\"", option, method),
-					 errhint("Methods that have it: %s%s%s.", of_methods[i].methods[0], other != NULL ? ", " : "", other != NULL ? other : "")));
+			ereport(WARNING, errmsg("option \"%s\" has no effect with method \"%s\"", option, method),
+					errhint("Methods that have it: %s%s%s.", of_methods[i].methods[0], other != NULL ? ", " : "", other != NULL ? other : ""));
 	}
 }
 
@@ -164,17 +152,14 @@ warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *optio
 		return;
 	initStringInfo(&name);
 	escape_json(&name, DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation))));
-	ereport(NOTICE,
-			(errmsg("%s, whose code a scan may run with the rights of a superuser", TextDatumGetCString(problem)),
-			 errhint("Train as the owner of the table, or name it at each retrain: '{\"relation\": %s}'.", name.data)));
+	ereport(NOTICE, errmsg("%s, whose code a scan may run with the rights of a superuser", TextDatumGetCString(problem)),
+			errhint("Train as the owner of the table, or name it at each retrain: '{\"relation\": %s}'.", name.data));
 }
 
 void
 reject_with_method(const char *method, const char *problem, const char *hint)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("method \"%s\" %s", method, problem), errhint("%s", hint)));
+	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" %s", method, problem), errhint("%s", hint));
 }
 
 /* A recency-weighted model is decoded from its sketch: methods that read rows know no weights. */
@@ -190,9 +175,8 @@ check_half_life(const training *t)
 		reject_with_method(t->method, "has no half-life", "Use method \"compressive\".");
 	for (int i = 0; i < lengthof(of_rows); i++)
 		if (has_option(t->options, of_rows[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("option \"%s\" is about rows, and a recency-weighted model is decoded from a sketch", of_rows[i])));
+			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					errmsg("option \"%s\" is about rows, and a recency-weighted model is decoded from a sketch", of_rows[i]));
 }
 
 /* Before a training reads a row. */
@@ -211,10 +195,9 @@ check_live(const training *t)
 		reject_with_method(t->method, "counts all rows alike: its live sketch has no buckets of time", "Train with {\"live\": true}, retrain with {\"live\": false}.");
 	check_half_life(t);
 	if (!flag_option(t->options, "activate", true))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("option \"activate\" is false, but a live sketch follows the version that is trained on rows"),
-				 errhint("Retrain model \"%s\" from its live sketch, or train without option \"live\".", t->model)));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("option \"activate\" is false, but a live sketch follows the version that is trained on rows"),
+				errhint("Retrain model \"%s\" from its live sketch, or train without option \"live\".", t->model));
 	run_query("SELECT check_live_training($1, $2, $3, $4)", lengthof(arguments), arguments, 0);
 }
 
@@ -226,10 +209,8 @@ check_balance(const training *t)
 		number_option(t->options, "trim", 0) > 0 ? "option \"trim\"" : NULL;
 
 	if (has_option(t->options, "balance") && problem != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("option \"balance\" is not for %s", problem),
-				 errhint("It takes the method auto or kmeans, of one group, with all rows.")));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("option \"balance\" is not for %s", problem),
+				errhint("It takes the method auto or kmeans, of one group, with all rows."));
 }
 
 /* ---- models ---- */

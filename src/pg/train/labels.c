@@ -156,9 +156,7 @@ SQL_FUNCTION(fastclust_label_query)
 	bool		nulls[2] = {false};
 
 	if (version.model == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("model of the version must not be NULL")));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("model of the version must not be NULL"));
 	for (int i = 0; i < keys.count; i++)
 		(void) column_type(relation, keys.names[i]);
 	SPI_connect();
@@ -385,9 +383,7 @@ plan_of_rows(const char *query, int flags)
 	SPIPlanPtr	plan = SPI_prepare_cursor(query, 0, NULL, flags);
 
 	if (plan == NULL || !SPI_is_cursor_plan(plan))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("query gives no rows")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("query gives no rows"));
 	return plan;
 }
 

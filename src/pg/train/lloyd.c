@@ -305,7 +305,6 @@ balance_clusters(training *t, train_part *part)
 			break;
 	}
 	if (least > asked)
-		ereport(WARNING,
-				(errmsg("the largest cluster of model \"%s\" has %.2f times the mean number of rows, not %g", t->model, least, asked),
-				 errhint("Ask for less balance, or for more clusters; equal rows are never parted.")));
+		ereport(WARNING, errmsg("the largest cluster of model \"%s\" has %.2f times the mean number of rows, not %g", t->model, least, asked),
+				errhint("Ask for less balance, or for more clusters; equal rows are never parted."));
 }

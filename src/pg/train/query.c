@@ -30,9 +30,7 @@ type_of_name(const char *name)
 	Oid			type = TypenameGetTypid(name);
 
 	if (!OidIsValid(type))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("type %s is not found", name)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("type %s is not found", name));
 	return type;
 }
 
@@ -68,14 +66,10 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 	error_context_stack = &callback;
 	plan = SPI_prepare_cursor(text, count, types, CURSOR_OPT_CUSTOM_PLAN | (flags & QUERY_PARALLEL ? CURSOR_OPT_PARALLEL_OK : 0));
 	if (plan == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot plan \"%s\": %s", text, SPI_result_code_string(SPI_result))));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cannot plan \"%s\": %s", text, SPI_result_code_string(SPI_result)));
 	code = SPI_execute_plan_with_paramlist(plan, parameters, (flags & QUERY_STABLE) != 0, 0);
 	if (code != SPI_OK_SELECT)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot run \"%s\": %s", text, SPI_result_code_string(code))));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cannot run \"%s\": %s", text, SPI_result_code_string(code)));
 	SPI_freeplan(plan);
 	error_context_stack = callback.previous;
 }
@@ -206,9 +200,7 @@ static void
 reject_unless_number(const char *name, bool number)
 {
 	if (!number)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" must be a number", name)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" must be a number", name));
 }
 
 double

@@ -137,10 +137,8 @@ column_type(Oid relation, const char *name)
 	AttrNumber	number = get_attnum(relation, name);
 
 	if (number <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of %s does not exist", name, shown_relation(relation)),
-				 errhint("%s", column_hint(relation, name))));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("column \"%s\" of %s does not exist", name, shown_relation(relation)),
+				errhint("%s", column_hint(relation, name)));
 	return get_atttype(relation, number);
 }
 
@@ -168,13 +166,10 @@ read_features(ArrayType *array)
 	Datum	   *elements = NULL;
 
 	if (array != NULL && ARR_NDIM(array) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("features must be a one-dimensional array, not one of %d dimensions", ARR_NDIM(array))));
+		ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				errmsg("features must be a one-dimensional array, not one of %d dimensions", ARR_NDIM(array)));
 	if (array == NULL || ARR_NDIM(array) == 0 || array_contains_nulls(array))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("features must name at least one column, and no NULL")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("features must name at least one column, and no NULL"));
 	deconstruct_array(array, NAMEOID, NAMEDATALEN, false, TYPALIGN_CHAR, &elements, NULL, &list.count);
 	list.names = palloc((Size) list.count * sizeof(char *));
 	for (int i = 0; i < list.count; i++)
@@ -432,13 +427,9 @@ check_relation(Oid relation)
 	char		kind = get_rel_relkind(relation);
 
 	if (kind == '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("there is no relation with OID %u", relation)));
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("there is no relation with OID %u", relation));
 	if (strchr("rmpvf", kind) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("%s is not a table or view", shown_relation(relation))));
+		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("%s is not a table or view", shown_relation(relation)));
 }
 
 /* The features are columns; vectors, where they are to be. */
@@ -450,10 +441,9 @@ check_columns(const train_source *source)
 		Oid			type = column_type(source->id, source->features[i]);
 
 		if (source->vector && !becomes_vector(type))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of %s is of type %s, not a vector", source->features[i], shown_relation(source->id), format_type_be(type)),
-					 errhint("Columns that are no vectors are given as a list: ARRAY[%s].", quote_literal_cstr(source->features[i]))));
+			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+					errmsg("column \"%s\" of %s is of type %s, not a vector", source->features[i], shown_relation(source->id), format_type_be(type)),
+					errhint("Columns that are no vectors are given as a list: ARRAY[%s].", quote_literal_cstr(source->features[i])));
 	}
 	if (source->group_by != NULL)
 		(void) column_type(source->id, source->group_by);
@@ -530,15 +520,11 @@ add_options(train_source *source, Jsonb *options)
 	if (metric_of_training(text_option(options, "metric")) == FC_EUCLIDEAN)
 		return;
 	if (!source->vector)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the metric cosine is for a column of vectors"),
-				 errhint("Columns of numbers are compared in standard deviations; leave option \"metric\" out, or make a column of vectors of them.")));
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the metric cosine is for a column of vectors"),
+				errhint("Columns of numbers are compared in standard deviations; leave option \"metric\" out, or make a column of vectors of them."));
 	if (flag_option(options, "standardize", false))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"standardize\" cannot be used with the metric cosine"),
-				 errdetail("Rows of length 1 are compared as they are.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"standardize\" cannot be used with the metric cosine"),
+				errdetail("Rows of length 1 are compared as they are."));
 	source->cosine = true;
 }
 

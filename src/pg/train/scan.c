@@ -191,9 +191,7 @@ read_part(const training *t, uint64 row, train_part *part)
 	Datum		group = query_value(row, 1, &null);
 
 	if (null)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the cast of column \"%s\" makes NULL of a value", t->source.group_by)));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the cast of column \"%s\" makes NULL of a value", t->source.group_by));
 	part->group = TextDatumGetCString(group);
 	read_scan(query_value(row, 2, &null), &result);
 	if (result.n == 0)

@@ -90,9 +90,7 @@ start_step(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, int i, c
 
 	open_operator(header, op);
 	if (op->d != d)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("an operator has %zu dimensions, rows have %zu", op->d, d)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("an operator has %zu dimensions, rows have %zu", op->d, d));
 	check_metric_has_means(op->metric);
 	rows = fc_step_capacity(op);
 	state->capacity = rows > 1 ? rows : state->capacity;
@@ -116,9 +114,7 @@ start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, Datum o
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &value, &align);
 	deconstruct_array(array, ARR_ELEMTYPE(array), length, value, align, &elements, NULL, &count);
 	if (count > SCAN_STEPS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a scan takes %d operators, not %d", SCAN_STEPS, count)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a scan takes %d operators, not %d", SCAN_STEPS, count));
 	state->op = palloc0(SCAN_STEPS * sizeof(fc_operator));
 	for (int i = 0; i < count; i++)
 		start_step(fcinfo, site, state, i, aligned_value(elements[i]));

@@ -31,9 +31,7 @@ read_plan_fields(Datum datum)
 	plan_fields fields;
 
 	if (desc->natts != PLAN_FIELDS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a scan_plan has %d fields, not %d", PLAN_FIELDS, desc->natts)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a scan_plan has %d fields, not %d", PLAN_FIELDS, desc->natts));
 	heap_deform_tuple(&tuple, desc, fields.value, fields.null);
 	ReleaseTupleDesc(desc);
 	return fields;
@@ -81,9 +79,7 @@ static void
 set_dim(scan_plan *plan, Size d, const char *of_what)
 {
 	if (plan->d != 0 && plan->d != d)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s has %zu dimensions, %s has %zu", of_what, d, plan->of_what, plan->d)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s has %zu dimensions, %s has %zu", of_what, d, plan->of_what, plan->d));
 	plan->d = d;
 	plan->of_what = of_what;
 }
@@ -113,9 +109,7 @@ prepare_sample(scan_plan *plan)
 	if (!f->null[PLAN_SAMPLE_VARIANCE])
 	{
 		if (f->null[PLAN_SAMPLE_CENTER])
-			ereport(ERROR,
-					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("sample_variance of a scan_plan needs its sample_center")));
+			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("sample_variance of a scan_plan needs its sample_center"));
 		plan->sample.variance = DatumGetFloat8(f->value[PLAN_SAMPLE_VARIANCE]);
 		plan->sample.center = read_float8_array(f->value[PLAN_SAMPLE_CENTER], plan->d > 0 ? (int) plan->d : -1, "center");
 	}
@@ -153,9 +147,7 @@ prepare_plan(scan_plan *plan)
 		prepare_map(plan);
 	prepare_sample(plan);
 	if (share < 1 || (share & (share - 1)) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("share is %d, no power of two", share)));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("share is %d, no power of two", share));
 	plan->share = (uint64) share - 1;
 }
 
@@ -240,9 +232,7 @@ read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P_COPY(ARGUMENT_GROUPS), TEXTOID, -1, false, TYPALIGN_INT, &groups, NULL, &plans->count);
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &plans->plan, NULL, &count);
 	if (count != plans->count)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("%d plans are given for %d groups", count, plans->count)));
+		ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("%d plans are given for %d groups", count, plans->count));
 	plans->group = is_integer(plans->type) ? NULL : (text **) groups;
 	plans->hash = palloc(Max(1, count) * sizeof(uint64));
 	for (int i = 0; i < count; i++)

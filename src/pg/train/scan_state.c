@@ -91,10 +91,8 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 		bytes += head.size[part];
 	check_budget(2 * bytes, aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("the scan's state of %zu bytes is too large", bytes),
-				 errhint("Take fewer clusters or sample rows.")));
+		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the scan's state of %zu bytes is too large", bytes),
+				errhint("Take fewer clusters or sample rows."));
 	packed = palloc(bytes);
 	memcpy(packed, &head, sizeof(head));
 	SET_VARSIZE(packed, bytes);
@@ -179,9 +177,7 @@ SQL_FUNCTION(fastclust_scan_result)
 
 	read_scan(PG_GETARG_DATUM(0), &result);
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a row is expected")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a row is expected"));
 	values[0] = Int64GetDatum(result.n);
 	values[1] = Int64GetDatum(result.nulls);
 	values[2] = PointerGetDatum(result.sketch);

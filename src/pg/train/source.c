@@ -151,11 +151,9 @@ check_places(const train_source *source)
 {
 	if (source->heap && pg_class_aclcheck(source->id, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
 		pg_attribute_aclcheck_all(source->id, GetUserId(), ACL_SELECT, ACLMASK_ANY) == ACLCHECK_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied for table %s", source->relation),
-				 errdetail("Rows are sampled by their places, which privileges on columns do not cover."),
-				 errhint("GRANT SELECT ON %s, or grant it on a view of these columns, and train on that.", source->relation)));
+		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for table %s", source->relation),
+				errdetail("Rows are sampled by their places, which privileges on columns do not cover."),
+				errhint("GRANT SELECT ON %s, or grant it on a view of these columns, and train on that.", source->relation));
 }
 
 /* By the option `sample`: the planner's number, or where rows are sampled by their hashes alone, whatever their places, the exact one. */
@@ -171,10 +169,7 @@ rows_to_sample(train_source *source, const Jsonb *options)
 		return estimated_rows(source);
 	}
 	if (strcmp(how, "hash") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sample \"%s\" is not known", how),
-				 errhint("Samples are auto, hash.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample \"%s\" is not known", how), errhint("Samples are auto, hash."));
 	initStringInfo(&query);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{

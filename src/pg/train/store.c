@@ -29,7 +29,7 @@
 #define PARTS_AT_ONCE	100		/* the planner copies their array */
 #define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and of the operators that measured them, about */
 #define ROWS_OF_LAW		512		/* that the law of sketches is learned from */
-#define ROWS_OF_GROUP	32		/* of a group: the deviation of the law is right within 4 % (one deviation) */
+#define ROWS_OF_GROUP	32		/* of a group: the deviation of the law is right within 7 % (one deviation) */
 
 /* ---- the version that serves ---- */
 
@@ -134,10 +134,9 @@ warn_moved_names(const training *t, const char *group, const two_labellings *lab
 						3, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}, text_argument(group), {"_int4", PointerGetDatum(construct_array(moved, count, INT4OID, sizeof(int32), true, TYPALIGN_INT))}},
 						0, &none);
 	if (!none)
-		ereport(WARNING,
-				(errmsg("named clusters of model \"%s\" have other rows than before: %s", t->model, TextDatumGetCString(names)),
-				 errdetail("Fewer than a tenth of their rows were theirs in the version before."),
-				 errhint("Rename them by name_cluster; NULL removes a name.")));
+		ereport(WARNING, errmsg("named clusters of model \"%s\" have other rows than before: %s", t->model, TextDatumGetCString(names)),
+				errdetail("Fewer than a tenth of their rows were theirs in the version before."),
+				errhint("Rename them by name_cluster; NULL removes a name."));
 }
 
 /*

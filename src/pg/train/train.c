@@ -68,8 +68,8 @@ log_step(const training *t, const char *step, TimestampTz begun, double objectiv
 	write_step(t, step, objective, seconds, note);
 	if (!flag_option(t->options, "quiet", false))
 		ereport(NOTICE,
-				(errmsg("model \"%s\" version %d: %s%s%s%s (%.2f s)", t->model, t->version, step, note == NULL ? "" : ", ", note == NULL ? "" : note,
-						isnan(objective) ? "" : psprintf(", mean squared distance %.6g", objective), seconds)));
+				errmsg("model \"%s\" version %d: %s%s%s%s (%.2f s)", t->model, t->version, step, note == NULL ? "" : ", ", note == NULL ? "" : note,
+					   isnan(objective) ? "" : psprintf(", mean squared distance %.6g", objective), seconds));
 }
 
 /* (name, model_id, model, step, rows_about): announce_step; the step NULL: the last one has ended. */
@@ -89,13 +89,10 @@ reject_no_rows(const training *t)
 	char	   *condition = text_option(t->options, "where");
 
 	if (OidIsValid(t->source.id) && !DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s)", t->source.relation), 0, NULL, 0, NULL)))
-		ereport(ERROR,
-				(errcode(ERRCODE_NO_DATA_FOUND),
-				 errmsg("%s is empty", t->source.relation)));
-	ereport(ERROR,
-			(errcode(ERRCODE_NO_DATA_FOUND),
-			 errmsg("%s has no rows with all features%s%s%s", t->source.relation, t->source.cosine ? " and a direction" : "",
-					condition == NULL ? "" : " where ", condition == NULL ? "" : condition)));
+		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND), errmsg("%s is empty", t->source.relation));
+	ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
+			errmsg("%s has no rows with all features%s%s%s", t->source.relation, t->source.cosine ? " and a direction" : "",
+				   condition == NULL ? "" : " where ", condition == NULL ? "" : condition));
 }
 
 /* ---- units of rows ---- */
@@ -136,16 +133,14 @@ static void
 check_groups(const training *t, const fc_operator_header *sample, double groups)
 {
 	if (groups >= 10 && groups > sample->k / 2.0 && is_whole(t, sample))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"group_by\": column \"%s\" has %.0f values in %u rows", t->source.group_by, groups, sample->k),
-				 errdetail("Groups of one or two rows have no clusters."),
-				 errhint("Group by a column that many rows share.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"group_by\": column \"%s\" has %.0f values in %u rows", t->source.group_by, groups, sample->k),
+				errdetail("Groups of one or two rows have no clusters."),
+				errhint("Group by a column that many rows share."));
 	if (groups > MANY_GROUPS && !flag_option(t->options, "quiet", false))
-		ereport(NOTICE,
-				(errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
-				 errdetail("Each gets its own clusters and sketch."),
-				 errhint("If these are more than expected, cancel, and group by a column of fewer values.")));
+		ereport(NOTICE, errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
+				errdetail("Each gets its own clusters and sketch."),
+				errhint("If these are more than expected, cancel, and group by a column of fewer values."));
 }
 
 /* Without groups k is at most the number of different rows. */
@@ -161,11 +156,10 @@ check_clusters(const training *t, const fc_operator_header *sample)
 		return;
 	different = distinct_rows(sample, t->k);
 	if (different < t->k)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k is %zu, but the rows of %s are of %s", t->k, t->source.relation, different == 1 ? "one kind only" : psprintf("%zu kinds only", different)),
-				 errdetail("All others are equal to one of these in every column that is clustered."),
-				 errhint("Lower k, or add a column in which more rows differ.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("k is %zu, but the rows of %s are of %s", t->k, t->source.relation, different == 1 ? "one kind only" : psprintf("%zu kinds only", different)),
+				errdetail("All others are equal to one of these in every column that is clustered."),
+				errhint("Lower k, or add a column in which more rows differ."));
 }
 
 static void
@@ -185,12 +179,11 @@ static void
 check_imported(const training *t)
 {
 	if (t->imported != NULL && t->imported->d != t->dim)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("centroids have %zu coordinates, but rows of %s have %zu", (Size) t->imported->d, t->source.relation, t->dim),
-				 t->source.encoder == NULL ? 0 :
-				 errhint("These are %s, in the rows' own units.",
-						 TextDatumGetCString(query_datum("SELECT array_to_string($1[:20], ', ')", 1, (query_argument[]) {{"_text", PointerGetDatum(dimension_names((fc_encoder_header *) t->source.encoder))}}, 0, NULL)))));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+				errmsg("centroids have %zu coordinates, but rows of %s have %zu", (Size) t->imported->d, t->source.relation, t->dim),
+				t->source.encoder == NULL ? 0 :
+				errhint("These are %s, in the rows' own units.",
+				TextDatumGetCString(query_datum("SELECT array_to_string($1[:20], ', ')", 1, (query_argument[]) {{"_text", PointerGetDatum(dimension_names((fc_encoder_header *) t->source.encoder))}}, 0, NULL))));
 }
 
 /* ---- k from the sample ---- */

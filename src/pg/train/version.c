@@ -74,9 +74,7 @@ open_version(Datum record)
 	version.spec = field_value(&version, "spec");
 	version.sketch = field_value(&version, "training_sketch");
 	if (version.vector == (version.encoder != NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a version of columns has an encoder, and one of vectors has none")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a version of columns has an encoder, and one of vectors has none"));
 	return version;
 }
 
@@ -222,9 +220,7 @@ SQL_FUNCTION(fastclust_sketch_rows)
 	fastclust_begin_rows(fcinfo);
 	version = version_argument(fcinfo);
 	if (version.sketch == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("training_sketch of the version must not be NULL")));
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("training_sketch of the version must not be NULL"));
 	column = name_argument(fcinfo, 2);
 	SPI_connect();
 	open_version_source(&t.source, &version, PG_GETARG_OID(1), NULL);

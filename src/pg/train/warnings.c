@@ -77,26 +77,21 @@ warn_column(const training *t, const char *name, const char *column, const fc_co
 	bool		is_time = type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
 
 	if (column != NULL && is_identifier(t, column, facts))
-		ereport(WARNING,
-				(errmsg("column \"%s\" is an identifier: each row has a different value", name),
-				 errhint("Leave it out: the distance of two identifiers means nothing.")));
+		ereport(WARNING, errmsg("column \"%s\" is an identifier: each row has a different value", name),
+				errhint("Leave it out: the distance of two identifiers means nothing."));
 	else if (nulls > MOSTLY_NULL && nulls < 1)
-		ereport(WARNING,
-				(errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters", name, 100 * nulls),
-				 errhint("Leave it out, or make a column of whether it is NULL.")));
+		ereport(WARNING, errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters", name, 100 * nulls),
+				errhint("Leave it out, or make a column of whether it is NULL."));
 	else if (is_time && grows(t, column))
-		ereport(WARNING,
-				(errmsg("column \"%s\" only grows: later rows are outside the range of the training", name),
-				 errhint("Leave it out, or use a part that repeats, such as extract(hour FROM %s).", quote_identifier(column))));
+		ereport(WARNING, errmsg("column \"%s\" only grows: later rows are outside the range of the training", name),
+				errhint("Leave it out, or use a part that repeats, such as extract(hour FROM %s).", quote_identifier(column)));
 	else if (!is_log && fabs(facts->skew) > VERY_SKEWED)
-		ereport(WARNING,
-				(errmsg("column \"%s\" has skew %.0f: a few extreme values form separate clusters", name, facts->skew),
-				 column == NULL ? errhint("Perhaps its logarithm is more informative.") :
-				 errhint("Perhaps its logarithm is more informative: '{\"encoder\": {\"transform\": {\"%s\": \"log\"}}}'.", column)));
+		ereport(WARNING, errmsg("column \"%s\" has skew %.0f: a few extreme values form separate clusters", name, facts->skew),
+				column == NULL ? errhint("Perhaps its logarithm is more informative.") :
+				errhint("Perhaps its logarithm is more informative: '{\"encoder\": {\"transform\": {\"%s\": \"log\"}}}'.", column));
 	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR && facts->far_squares > FAR_SQUARES && number_option(t->options, "trim", 0) == 0)
-		ereport(WARNING,
-				(errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids", 100 * facts->far, name),
-				 errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".", ceil(110 * facts->far) / 100)));
+		ereport(WARNING, errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids", 100 * facts->far, name),
+				errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".", ceil(110 * facts->far) / 100));
 	else
 		return false;
 	return true;
@@ -113,9 +108,8 @@ warn_copies(const double *x, Size n, Size d, const Size *dimension, char *const 
 
 			if (fabs(r) <= NEAR_COPY)
 				continue;
-			ereport(WARNING,
-					(errmsg("columns \"%s\" and \"%s\" are near copies: their correlation is %.3f", name[i], name[j], r),
-					 errhint("Leave one out, because the shared information counts twice.")));
+			ereport(WARNING, errmsg("columns \"%s\" and \"%s\" are near copies: their correlation is %.3f", name[i], name[j], r),
+					errhint("Leave one out, because the shared information counts twice."));
 			break;
 		}
 }

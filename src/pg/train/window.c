@@ -37,16 +37,12 @@ interval_condition(Oid relation, const char *rows, const char *column, const cha
 	Datum		condition;
 
 	if (type != DATEOID && type != TIMESTAMPOID && type != TIMESTAMPTZOID)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("option \"since\": column \"%s\" is of type %s, not a time", column, type_name),
-				 errhint("Times are date, timestamp and timestamptz; of other columns use {\"where\": \"...\"}.")));
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("option \"since\": column \"%s\" is of type %s, not a time", column, type_name),
+				errhint("Times are date, timestamp and timestamptz; of other columns use {\"where\": \"...\"}."));
 	width.value = DirectFunctionCall3(interval_in, CStringGetDatum(interval), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
 	if (!DatumGetBool(DirectFunctionCall2(interval_gt, width.value, DirectFunctionCall3(interval_in, CStringGetDatum("0"), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)))))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"since\": interval is %s, out of range", interval),
-				 errdetail("It is above 0.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"since\": interval is %s, out of range", interval),
+				errdetail("It is above 0."));
 	initStringInfo(&query);
 	appendStringInfo(&query, "SELECT format('%%1$s > %%2$L::%%3$s AND %%1$s <= %%4$L::%%3$s', %s, to_json((q.newest - $1)::%s) #>> '{}', %s, to_json(q.newest) #>> '{}') ",
 					 quote_literal_cstr(name), type_name, quote_literal_cstr(type_name));
@@ -66,11 +62,10 @@ partition_condition(Oid relation, const char *rows, const char *which)
 	bool		found = false;
 
 	if (strcmp(which, "last") != 0 || partitions == NULL || RelationGetPartitionKey(table)->strategy == PARTITION_STRATEGY_HASH)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 strcmp(which, "last") != 0 ? errmsg("option \"since\": partition is \"%s\", but may be \"last\"", which) :
-				 errmsg("option \"since\": %s has no partitions in an order", RelationGetRelationName(table)),
-				 errhint("Other windows are {\"column\": \"at\", \"interval\": \"20 days\"} and {\"where\": \"...\"}.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				strcmp(which, "last") != 0 ? errmsg("option \"since\": partition is \"%s\", but may be \"last\"", which) :
+					   errmsg("option \"since\": %s has no partitions in an order", RelationGetRelationName(table)),
+				errhint("Other windows are {\"column\": \"at\", \"interval\": \"20 days\"} and {\"where\": \"...\"}."));
 	for (int i = partitions->nparts - 1; i >= 0 && !found; i--)
 		if (i != partitions->boundinfo->default_index)
 		{
@@ -97,10 +92,8 @@ window_condition(Oid relation, const char *rows, Jsonb *since)
 	partition = text_option(since, "partition");
 	where = text_option(since, "where");
 	if ((column != NULL) + (partition != NULL) + (where != NULL) != 1 || (column == NULL) != (interval == NULL))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"since\" does not define recent rows"),
-				 errhint("It is one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} and {\"where\": \"...\"}.")));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"since\" does not define recent rows"),
+				errhint("It is one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} and {\"where\": \"...\"}."));
 	condition = column != NULL ? interval_condition(relation, rows, column, interval) : partition != NULL ? partition_condition(relation, rows, partition) :
 		resolved_condition(relation, where, NULL);
 	return except == NULL ? psprintf("(%s)", condition) : psprintf("(%s) AND (%s) IS NOT TRUE", condition, window_condition(relation, rows, except));

@@ -122,7 +122,6 @@ test_hidden_in_noise(void)
 	}
 	(void) chosen(&p, 12, 0.0);
 	CHECK(choice.verdict != FC_K_CLEAR || choice.tried[choice.chosen].k == 3, "%zu clusters", choice.tried[choice.chosen].k);
-	free_problem(&p);
 }
 
 /* Few rows, equal rows. */

@@ -3,8 +3,9 @@
  *
  * Noise of even density is a mode of its own among the values of ln r_K, right of those of the clusters; the tail of a cluster is none.  So a window
  * of 6 K rows in order of r_K comes down from the sparsest rows.  Where it has widened to three times its narrowest width so far, and narrows to a
- * third again, rows beyond the widest window are noise, if they are fewer than half of each cluster: a sparse cluster is no noise.  Twice the rows,
- * of which chance changes the width less, need a smaller contrast.
+ * third again, rows beyond the widest window are noise, if they are fewer than half of each cluster: a sparse cluster is no noise.  At the widest
+ * window rows are less than half as dense as at the median: a ball about a row on the side of an even cluster holds half as many, and on a grid the
+ * sides are a mode.  Twice the rows, of which chance changes the width less, need a smaller contrast.
  *
  * Without such a mode, rows are noise where a Gaussian cluster has hardly any: D ln r_K grows by half the square of the distance from its
  * center, a chi-square variable of D degrees of freedom.  So 95 % of its rows have, with the quantiles by Wilson and Hilferty,
@@ -48,11 +49,20 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window, 
 	double		between = INFINITY;
 	double		rows = 0.0;		/* in the window, half of its first and last bubble */
 	bool		minority = true;	/* of each cluster */
+	double		most = 0.0;		/* half of all rows */
+	double		least;			/* squared r_K of half the median density */
+	size_t		middle = 0;
 
 	for (size_t c = 0; c < w->found->k; c++)
 		half[c] = 0.0;
 	for (size_t i = 0; i < n; i++)
+	{
 		half[w->found->home[order[i]]] += w->b->n[order[i]] / 2.0;
+		most += w->b->n[order[i]] / 2.0;
+	}
+	for (double below = 0.0; middle + 1 < n && (below += w->b->n[order[middle]]) < most;)
+		middle++;
+	least = n > 0 ? w->radius[CORE][order[middle]] * pow(2.0, 2.0 / (double) w->b->d) : 0.0;
 	for (size_t high = n, low = n - 1; high-- > 1;)
 	{
 		double		top = w->radius[CORE][order[high]];
@@ -72,7 +82,7 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window, 
 			return between;
 		if (widest == 0.0 && width < mode)
 			mode = width;
-		else if (width > widest && width >= contrast * mode && minority)
+		else if (width > widest && width >= contrast * mode && minority && sqrt(top * bottom) > least)
 		{
 			widest = width;
 			between = sqrt(top * bottom);

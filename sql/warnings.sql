@@ -17,6 +17,14 @@ SELECT train('w8', 'orders', '{weight,amount,items}', 3);
 SELECT train('all', 'orders', '{id,reference,at,amount,price,items}', 3);
 SELECT retrain('all');
 SELECT train('w7', 'orders', '{revenue,items}', 3, options => '{"encoder": {"transform": {"revenue": "log"}}}'), train('w8', 'orders', '{weight,amount,items}', 3, options => '{"trim": 0.06}');
+-- values that stand for none are named, with their shares; where they are NULL not a word
+CREATE TABLE marked AS SELECT CASE WHEN i % 4 = 0 THEN date '9999-12-31' WHEN i % 50 = 1 THEN date '1900-01-01' WHEN i % 5 > 0 THEN date '2018-01-01' + (2500 * u(i, 1))::int END AS until,
+       CASE WHEN i % 20 = 0 THEN timestamptz '9999-12-31 23:59:59+00' ELSE timestamptz '2018-01-01+00' + u(i, 2) * interval '2500 days' END AS ends,
+       CASE WHEN i % 40 = 0 THEN -999 WHEN i % 5 > 0 THEN (90 * u(i, 3))::int END AS "Age", normal(i, 1) AS amount FROM generate_series(1, 2000) i;
+SET timezone = 'UTC';
+SELECT train('w9', 'marked', '{until,ends,Age,amount}', 3, options => '{"quiet": true}');
+CREATE VIEW unmarked AS SELECT NULLIF(NULLIF(until, '9999-12-31'), '1900-01-01') AS until, NULLIF(ends, '9999-12-31 23:59:59+00') AS ends, NULLIF("Age", '-999') AS age, amount FROM marked;
+SELECT train('w9', 'unmarked', '{until,ends,age,amount}', 3, options => '{"quiet": true}');
 -- an identifier by its index, though rows lie in no order
 CREATE TABLE shuffled AS SELECT id, amount, items FROM orders ORDER BY md5(id::text);
 SELECT train('shuffled', 'shuffled', '{id,amount,items}', 3);
@@ -46,4 +54,4 @@ SELECT drift('shufled');
 SELECT drop_model('al');
 SELECT retrain('nothing like it');
 SELECT count(drop_model(model)) FROM models WHERE model ~ '^(w|all|shuffled|ordinary)';
-DROP TABLE orders, shuffled, ordinary, tables, nothing; DROP FUNCTION normal, u;
+DROP VIEW unmarked; DROP TABLE marked, orders, shuffled, ordinary, tables, nothing; DROP FUNCTION normal, u;

@@ -73,6 +73,17 @@ ok($server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $decodin
 $server->query("SELECT pg_cancel_backend($decoding->{backend})");
 $server->finish($decoding);
 
+# a search for the number of clusters is seen as well, of a training and of choose_k, until it is cancelled
+$server->query('CREATE TABLE wide AS SELECT ARRAY(SELECT (random() + (i % 50) * sin((i % 50) * j))::real FROM generate_series(1, 64) j) AS x FROM generate_series(1, 12500) i');
+for (["SELECT choose_k('wide', 'x', 200)", 'model IS NULL', 'choose_k'], ["SELECT train('chosen', 'wide', 'x')", "model = 'chosen'", 'a training without k'])
+{
+	my ($sql, $model, $name) = @$_;
+	my $search = $server->background($sql);
+	ok($server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $search->{backend} AND $model AND step = 'number of clusters')"), "$name is seen");
+	$server->query("SELECT pg_cancel_backend($search->{backend})");
+	$server->finish($search);
+}
+
 my %seen = while_training("SELECT train('shared', 'slow_points', 'x', 2)", 'pg_cancel_backend');
 is($seen{$_}, 'shared|owner', "$_ sees a training of a model that he may read") for qw(owner chief reader postgres);
 is($seen{stranger}, '', 'a stranger does not');
@@ -97,5 +108,13 @@ $server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $killed->{b
 kill 'KILL', $killed->{backend};
 $server->finish($killed);
 ok($server->wait_for('NOT EXISTS (SELECT FROM training_progress)'), 'nothing is left after a crash');
+
+# a server that shows none says so
+if ($server->query("SELECT current_setting('server_version_num')::integer < 170000") eq 't')
+{
+	$server->configure("shared_preload_libraries = ''\n");
+	$server->restart;
+	like(reports('SELECT * FROM training_progress'), qr/NOTICE: .*trainings are not shown on this server\nHINT: .*shared_preload_libraries/, 'no empty view without a reason');
+}
 
 done_testing();

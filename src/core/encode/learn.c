@@ -270,22 +270,48 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Shares of the least and the greatest of n sorted values, where these are sentinels; not of 0, 1 and shares between them. */
+static void
+find_sentinels(const double *sorted, size_t n, double share[2])
+{
+	size_t		low = 0;		/* rows of the least value */
+	size_t		high = 0;
+	size_t		others = 1;
+	size_t		least = larger(FC_SENTINEL_ROWS, (size_t) (FC_SENTINEL_SHARE * (double) n));
+
+	while (low < n && sorted[low] == sorted[0])
+		low++;
+	while (high < n - low && sorted[n - 1 - high] == sorted[n - 1])
+		high++;
+	for (size_t r = low + 1; r + high < n; r++)
+		others += sorted[r] > sorted[r - 1];
+	if (others < FC_SENTINEL_OTHERS)
+		return;
+	if (fabs(sorted[0]) > 1.0 && low >= least && sorted[low] - sorted[0] > sorted[n - 1 - high] - sorted[low])
+		share[0] = (double) low / (double) n;
+	if (fabs(sorted[n - 1]) > 1.0 && high >= least && sorted[n - 1] - sorted[n - 1 - high] > sorted[n - 1 - high] - sorted[low])
+		share[1] = (double) high / (double) n;
+}
+
 fc_column_facts
-fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double *sorted)
+fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double filled, double *sorted)
 {
 	fc_column_facts facts = {0};
 	double		mean = 0;
 	double		moment[2] = {0};
 	double		squares[2] = {0};	/* about the median, of far rows and of all */
-	double		below = 0;
 	double		median;
 	double		far;
+	size_t		rows = n;
 
+	n = 0;
+	for (size_t r = 0; r < rows; r++)
+		if (x[r * d + j] != filled)
+			sorted[n++] = x[r * d + j];
+	if (n == 0)
+		return facts;
 	for (size_t r = 0; r < n; r++)
-	{
-		sorted[r] = x[r * d + j];
 		mean += sorted[r] / (double) n;
-	}
 	qsort(sorted, n, sizeof(double), by_value);
 	median = sorted[n / 2];
 	far = FC_FAR / 1.349 * (sorted[3 * n / 4] - sorted[n / 4]);
@@ -302,14 +328,13 @@ fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double *sorted
 		{
 			facts.far += 1;
 			squares[0] += square;
-			below += sorted[r] < median;
 		}
 	}
 	facts.skew = moment[0] > 0 ? moment[1] / pow(moment[0], 1.5) : 0;
 	facts.unique /= (double) n;
 	facts.far_squares = facts.far > 0 ? squares[0] / squares[1] : 0;
-	facts.far_below = facts.far > 0 ? below / facts.far : 0;
 	facts.far /= (double) n;
+	find_sentinels(sorted, n, facts.sentinel);
 	return facts;
 }
 

@@ -137,6 +137,9 @@ void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 
 /* ---- facts of a column of numbers that a careful reader would see before clustering it ---- */
 
+#define FC_SENTINEL_SHARE	0.005	/* of the rows, all of one value, that is farther from the others than these are from each other */
+#define FC_SENTINEL_ROWS	3
+#define FC_SENTINEL_OTHERS	16	/* different values at least, for flags and marks have gaps */
 #define FC_FAR	20.0			/* robust deviations, IQR / 1.349, from the median: 0.1 % of a lognormal column of sigma 1 are farther */
 
 typedef struct fc_column_facts
@@ -145,11 +148,11 @@ typedef struct fc_column_facts
 	double		unique;			/* share of the rows whose value no other row has */
 	double		far;			/* share of the rows that are far; 0 where the quartiles are equal */
 	double		far_squares;	/* their part of the sum of squares about the median */
-	double		far_below;		/* the part of them below the median */
+	double		sentinel[2];	/* share of the rows at such a value, the least and the greatest; 0: it is none */
 } fc_column_facts;
 
-/* Column j of x (n x d); sorted is room for n. */
-fc_column_facts fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double *sorted);
+/* Column j of x (n x d), without the rows of value `filled`; sorted is room for n. */
+fc_column_facts fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double filled, double *sorted);
 
 /* Of columns i and j; 0 where one is constant. */
 double		fc_correlation(const double *x, size_t n, size_t d, size_t i, size_t j);

@@ -293,7 +293,10 @@ SQL_FUNCTION(fastclust_running_trainings)
 
 	fastclust_begin_rows(fcinfo);
 	if (!has_board())
+	{
+		ereport(NOTICE, errmsg("trainings are not shown on this server"), errhint("Add fastclust to shared_preload_libraries, and restart the server."));
 		return (Datum) 0;
+	}
 	for (int i = 0; i < BOARD_SLOTS; i++)
 	{
 		board_entry entry = read_slot(&board[i]);

@@ -69,6 +69,36 @@ is_identifier(const training *t, const char *column, const fc_column_facts *fact
 	return has_unique_index(t, column) || (facts->unique == 1 && grows(t, column));
 }
 
+/* The least or the greatest value of a column as text. */
+static char *
+end_value(const training *t, const char *column, bool greatest)
+{
+	StringInfoData query;
+	bool		null;
+	Datum		value;
+
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT %s(t.%s)::text ", greatest ? "max" : "min", quote_identifier(column));
+	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->seed, t->source.leaf_count > 0 ? t->source.leaves[0] : NULL);
+	value = query_datum(query.data, 0, NULL, 0, &null);
+	return null ? "" : TextDatumGetCString(value);
+}
+
+/* A date such as 9999-12-31, or a number such as -999, that stands for no value. */
+static bool
+warn_sentinels(const training *t, const char *column, const double share[2])
+{
+	for (int end = 0; end < 2; end++)
+		if (share[end] > 0)
+		{
+			char	   *value = end_value(t, column, end > 0);
+
+			ereport(WARNING, errmsg("column \"%s\" is %s in %.1f %% of the rows, far from all other values", column, value, 100 * share[end]),
+					errhint("If it means that there is no value, cluster a view with NULLIF(%s, '%s').", quote_identifier(column), value));
+		}
+	return share[0] > 0 || share[1] > 0;
+}
+
 /* The first that holds; false: nothing is to be said. */
 static bool
 warn_column(const training *t, const char *name, const char *column, const fc_column_facts *facts, double nulls, bool is_log)
@@ -82,6 +112,8 @@ warn_column(const training *t, const char *name, const char *column, const fc_co
 	else if (nulls > MOSTLY_NULL && nulls < 1)
 		ereport(WARNING, errmsg("column \"%s\" is NULL in %.0f %% of the rows: the imputed values decide its clusters", name, 100 * nulls),
 				errhint("Leave it out, or make a column of whether it is NULL."));
+	else if (column != NULL && warn_sentinels(t, column, facts->sentinel))
+		return true;
 	else if (is_time && grows(t, column))
 		ereport(WARNING, errmsg("column \"%s\" only grows: later rows are outside the range of the training", name),
 				errhint("Leave it out, or use a part that repeats, such as extract(hour FROM %s).", quote_identifier(column)));
@@ -140,7 +172,7 @@ warn_columns(const training *t, const fc_operator_header *sample)
 
 		CHECK_FOR_INTERRUPTS();
 		if (is_number)
-			facts = fc_facts_of_column(x, rows.k, rows.d, feature->first, sorted);
+			facts = fc_facts_of_column(x, rows.k, rows.d, feature->first, feature->nulls_seen > 0 ? (float) encoder.fill[feature->first] : NAN, sorted);
 		if (feature->kind == FC_FEATURE_VECTOR ||
 			warn_column(t, shown, feature->path_length == 0 ? shown : NULL, &facts, (double) feature->nulls_seen / (double) encoder.rows, feature->log) ||
 			!is_number || count == MOST_COLUMNS)

@@ -12,7 +12,7 @@ CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT ro
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY
-        SELECT COALESCE(m.model, t.model), pg_get_userbyid(t.role), t.step, t.rows_done, round(t.rows_about)::bigint, round(100 * part.done)::float8,
+        SELECT COALESCE(m.model, NULLIF(t.model, '')), pg_get_userbyid(t.role), t.step, t.rows_done, round(t.rows_about)::bigint, round(100 * part.done)::float8,
                date_trunc('milliseconds', clock_timestamp() - t.begun),
                date_trunc('milliseconds', CASE WHEN part.done > 0.005 THEN (clock_timestamp() - t.step_begun) * (1 / part.done - 1)
                                                WHEN t.step_ends > clock_timestamp() THEN t.step_ends - clock_timestamp() END), t.pid
@@ -27,7 +27,7 @@ $$;
 -- A function, so that the rights are those of who reads the view, on every server version.
 CREATE VIEW training_progress AS SELECT * FROM training_progress_rows();
 COMMENT ON VIEW training_progress IS 'one row per training that runs now, of those whose models one may read and of one''s own';
-COMMENT ON COLUMN training_progress.model IS 'the name of the model';
+COMMENT ON COLUMN training_progress.model IS 'the name of the model; NULL for choose_k';
 COMMENT ON COLUMN training_progress.role IS 'the role that trains it';
 COMMENT ON COLUMN training_progress.step IS 'the running step, as in training_log; NULL between two steps';
 COMMENT ON COLUMN training_progress.rows_done IS 'the rows of the table that the step has read; NULL for a step in memory';

@@ -219,7 +219,6 @@ my %READ_HERE = map { $_ => 1 } (
 	'base/vectors.h name',	# of read_vector_argument
 	'encode/read_value.c reader->label',	# columns; the reader has their type
 	'live/live_changes.c "x"', 'sketch/sketch_agg.c "x"',	# the reader has the type
-	'factor/qkmeans_fn.c "x"',	# a query casts them
 	'model/model_row.c "x"',	# VARIADIC float8[]
 	'model/model_tools.c "counts"', 'model/model_tools.c "numbers"', 'model/version_fits.c "distance_quantiles"', 'operator/fit_fn.c "places"');
 

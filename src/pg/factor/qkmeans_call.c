@@ -1,4 +1,4 @@
-/* qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose state is that of kmeans_agg; tables are qkmeans_fn.c's */
+/* qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose state is that of kmeans_agg; those over a table are in pg/train/product.c */
 #include "postgres.h"
 
 #include "pg/base/options.h"

@@ -457,7 +457,7 @@ factorized(const training *t, const fc_operator_header *op, const fc_operator_he
 	return factorized_operator(op, method != NULL ? method : "", settings, judged ? rows : NULL);
 }
 
-static Size
+Size
 stored_values(const fc_operator_header *header)
 {
 	fc_operator op;
@@ -494,72 +494,6 @@ alternate_factorized(const training *t, train_part *part, const fc_operator_head
 		best = objective;
 		candidate = factorized(t, sums.next, rows);
 	}
-}
-
-static Jsonb *
-product_settings(const training *t)
-{
-	query_argument arguments[] = {{"jsonb", PointerGetDatum(t->options)}, {"int8", Int64GetDatum(t->seed)}};
-
-	return DatumGetJsonbP(query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('iterations', $1 -> 'iterations', 'tolerance', $1 -> 'tolerance', 'seed', $2)) || COALESCE($1 -> 'factors', '{}')",
-									  2, arguments, 0, NULL));
-}
-
-/* Scans of the table, each of which is a step of the log. */
-typedef struct product_scans
-{
-	const training *t;
-	fc_row_source sample;
-	int			count;
-} product_scans;
-
-static void
-scan_for_product(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
-{
-	product_scans *scans = ctx;
-	fc_operator_header *header = store_operator(op);
-	char	   *name = psprintf("factored scan %d", scans->count++);
-	TimestampTz begun = begin_step(scans->t, name);
-	lloyd_sums	sums = lloyd_scan(scans->t, header);
-	fc_operator next;
-
-	log_step(scans->t, name, begun, sums.sse / (double) sums.n, psprintf("%zu non-zeros", fc_operator_values(op)));
-	open_operator(sums.next, &next);
-	*sse = sums.sse;
-	memcpy(weights, next.weights, next.k * sizeof(double));
-	fc_operator_centroids(&next, NULL, NULL, make_scratch(fc_operator_scratch(&next)), means);
-}
-
-/* Of the sample: a look at all rows for one that may serve would cost another scan. */
-static void
-farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found)
-{
-	const product_scans *scans = ctx;
-
-	scans->sample.farthest(scans->sample.ctx, op, count, rows, found);
-}
-
-/* With the rows in the loop (L. Giffon et al. 2021): by scans of the table where the rows are vectors as they stand, else on the sample. */
-static void
-learn_product(const training *t, train_part *part, const fc_operator_header *rows)
-{
-	bool		scanned = t->source.vector && !t->source.cosine && t->units.center == NULL;
-	TimestampTz begun = GetCurrentTimestamp();
-	product_scans scans = {t};
-	qkmeans_call call = {0};
-	collection	sample;
-	fc_row_source source;
-	fc_operator op;
-
-	read_qkmeans_options(product_settings(t), (int32) t->k, &call);
-	open_operator(scanned ? some_rows(rows, 1, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * t->k)) : rows, &op);
-	sample = (collection) {.d = (int32) op.d,.k = (int32) t->k,.n = op.k,.room = op.k,.x = centroids_in_units(&op, NULL, NULL),.account = &call.memory};
-	scans.sample = source = collected_rows(&sample);
-	if (scanned)
-		source = (fc_row_source) {&scans, scan_for_product, farthest_of_sample};
-	part->op = with_metric(run_qkmeans(&call, &sample, &source, scanned ? (Size) part->n : op.k), t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
-	if (!scanned)
-		log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
 }
 
 /* ---- micro-clusters ---- */

@@ -443,7 +443,7 @@ check_columns(const train_source *source)
 		if (source->vector && !becomes_vector(type))
 			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 					errmsg("column \"%s\" of %s is of type %s, not a vector", source->features[i], shown_relation(source->id), format_type_be(type)),
-					errhint("Columns that are no vectors are given as a list: ARRAY[%s].", quote_literal_cstr(source->features[i])));
+					errhint("Vectors are arrays of numbers, types of pgvector, or types with a cast to real[]. Train on other columns as a list: ARRAY[%s].", quote_literal_cstr(source->features[i])));
 	}
 	if (source->group_by != NULL)
 		(void) column_type(source->id, source->group_by);

@@ -124,7 +124,7 @@ bucket_scan_text(const train_source *source, const char *column, bool keyed)
 int
 scan_flags(const train_source *source)
 {
-	return QUERY_PARALLEL | (source->sharded || source->leaf_count > 0 ? QUERY_CONSTANTS : 0);
+	return QUERY_PARALLEL | (source->stable ? QUERY_STABLE : 0) | (source->sharded || source->leaf_count > 0 ? QUERY_CONSTANTS : 0);
 }
 
 /* ---- how many rows there are ---- */

@@ -55,6 +55,7 @@ typedef struct train_source
 	int			leaf_count;		/* 0: the relation as it is */
 	bool		sharded;		/* its rows lie on shards of Citus */
 	bool		cosine;			/* rows are read as vectors of length 1 */
+	bool		stable;			/* all queries see the rows that the calling query sees */
 } train_source;
 
 /* The parts of the serving version for a group; operator NULL: none. */
@@ -395,6 +396,14 @@ extern void find_regions(training *t, train_part *parts, int count);
 /* Clusters get these numbers; NULL: they keep theirs. */
 extern void number_regions(train_part *part, const int32 *numbers);
 extern fit_profile profile_of_regions(const train_part *part, const double *places, Size count);
+
+/* ---- product.c ---- */
+
+/* Numbers that an operator holds (fit.c). */
+extern Size stored_values(const fc_operator_header *header);
+
+/* The centroids of a part as a product of sparse factors that QK-means learns. */
+extern void learn_product(const training *t, train_part *part, const fc_operator_header *rows);
 
 /* ---- lloyd.c ---- */
 

@@ -1,0 +1,138 @@
+/*
+ * product.c - QK-means by scans of a table, with the rows in the loop (L. Giffon et al. 2021): the method qkmeans of a training, and qkmeans_log.  No more than a
+ * sample of the rows is ever held.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/timestamp.h"
+
+#include "factor/qkmeans.h"
+#include "factor/sample.h"
+#include "pg/base/arguments.h"
+#include "pg/factor/qkmeans_call.h"
+#include "pg/kmeans/collection.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/train.h"
+
+static Jsonb *
+product_settings(const training *t)
+{
+	query_argument arguments[] = {{"jsonb", PointerGetDatum(t->options)}, {"int8", Int64GetDatum(t->seed)}};
+
+	return DatumGetJsonbP(query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('iterations', $1 -> 'iterations', 'tolerance', $1 -> 'tolerance', 'seed', $2)) || COALESCE($1 -> 'factors', '{}')",
+									  2, arguments, 0, NULL));
+}
+
+/* Scans of the table; each is a step of the log of a model. */
+typedef struct product_scans
+{
+	const training *t;
+	fc_row_source sample;
+	int			count;
+} product_scans;
+
+static void
+scan_for_product(void *ctx, const fc_operator *op, double *sse, double *weights, double *means)
+{
+	product_scans *scans = ctx;
+	bool		logged = scans->t->model_id != 0;
+	fc_operator_header *header = store_operator(op);
+	char	   *name = psprintf("factored scan %d", scans->count++);
+	TimestampTz begun = logged ? begin_step(scans->t, name) : 0;
+	lloyd_sums	sums = lloyd_scan(scans->t, header);
+	fc_operator next;
+
+	if (logged)
+		log_step(scans->t, name, begun, sums.sse / (double) sums.n, psprintf("%zu non-zeros", fc_operator_values(op)));
+	open_operator(sums.next, &next);
+	*sse = sums.sse;
+	memcpy(weights, next.weights, next.k * sizeof(double));
+	fc_operator_centroids(&next, NULL, NULL, make_scratch(fc_operator_scratch(&next)), means);
+	pfree(header);
+}
+
+/* Of the sample: a look at all rows for one that may serve would cost another scan. */
+static void
+farthest_of_sample(void *ctx, const fc_operator *op, size_t count, double *rows, size_t *found)
+{
+	const product_scans *scans = ctx;
+
+	scans->sample.farthest(scans->sample.ctx, op, count, rows, found);
+}
+
+/* The product learned on the sample, or by scans of all n rows. */
+static fc_operator_header *
+product_of_rows(const training *t, qkmeans_call *call, const fc_operator_header *rows, bool scanned, Size n)
+{
+	product_scans scans = {t};
+	fc_operator op;
+	collection	sample;
+
+	open_operator(rows, &op);
+	sample = (collection) {.d = (int32) op.d,.k = call->k,.n = op.k,.room = op.k,.x = centroids_in_units(&op, NULL, NULL),.account = &call->memory};
+	scans.sample = collected_rows(&sample);
+	return run_qkmeans(call, &sample, scanned ? &(fc_row_source) {&scans, scan_for_product, farthest_of_sample} : &scans.sample, n);
+}
+
+/* By scans of the table where the rows are vectors as they stand, else on the sample. */
+void
+learn_product(const training *t, train_part *part, const fc_operator_header *rows)
+{
+	bool		scanned = t->source.vector && !t->source.cosine && t->units.center == NULL;
+	TimestampTz begun = GetCurrentTimestamp();
+	qkmeans_call call = {0};
+
+	read_qkmeans_options(product_settings(t), (int32) t->k, &call);
+	if (scanned)
+		rows = some_rows(rows, 1, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * t->k));
+	part->op = with_metric(product_of_rows(t, &call, rows, scanned, scanned ? (Size) part->n : rows->k), t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
+	if (!scanned)
+		log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
+}
+
+/* All scans see the same rows. */
+static Datum
+log_iterations(FunctionCallInfo fcinfo)
+{
+	qkmeans_call call = {.rows = fcinfo};
+	training	t = {.method = "qkmeans",.groups = 1};
+	feature_list features = {palloc(sizeof(char *)), 1};
+	fc_operator_header *rows;
+
+	require_argument(fcinfo, 0, "relation");
+	require_argument(fcinfo, 1, "features");
+	require_argument(fcinfo, 2, "k");
+	require_argument(fcinfo, 3, "options");
+	fastclust_begin_rows(fcinfo);
+	read_qkmeans_options(PG_GETARG_JSONB_P(3), PG_GETARG_INT32(2), &call);
+	SPI_connect();
+	features.names[0] = NameStr(*PG_GETARG_NAME(1));
+	t.k = (Size) call.k;
+	t.options = with_option(empty_options(), "quiet", NULL);
+	t.seed = (int64) (call.seed & PG_INT64_MAX);
+	open_source(&t.source, PG_GETARG_OID(0), &features, true, NULL);
+	t.source.stable = true;
+	t.estimate = rows_to_sample(&t.source, t.options);
+	t.wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
+	rows = uniform_sample(&t);
+	if (rows->k < t.k)			/* of a whole sample, unless that does not fit */
+		check_budget((Size) Min(t.wanted, t.estimate) * t.dim * BYTES_OF_SAMPLE, "the sample of qkmeans_log");
+	if (rows->k < t.k)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg_plural("k is %d, but %s has only %u row", "k is %d, but %s has only %u rows", rows->k, call.k, t.source.relation, rows->k));
+	call.entry.op = product_of_rows(&t, &call, rows, true, (Size) Max(t.estimate, rows->k));
+	put_qkmeans_entry(&call);
+	SPI_finish();
+	return (Datum) 0;
+}
+
+/* (relation, features, k, options) */
+SQL_FUNCTION(fastclust_qkmeans_log)
+{
+	return call_like_language(log_iterations, fcinfo);
+}

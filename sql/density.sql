@@ -67,6 +67,11 @@ SELECT group_value, k FROM model_versions WHERE model = 'groups' ORDER BY 1;
 SELECT count(predict('groups', r)) BETWEEN 11000 AND 17000 AS labels FROM rings r;
 SELECT train('some', 'rings', '{x,y}', method => 'density', options => '{"where": "truth <> 1"}') AS version, train('encoded', 'rings', '{x,y,colour}', method => 'density') AS other;
 SELECT model, k FROM models WHERE model IN ('some', 'encoded') ORDER BY 1;
+-- categories have no part in the density of rows unless a weight gives it to them: two colours of chance do not split the three rings; profiles have them
+SELECT count(DISTINCT predict('encoded', r)) AS clusters, adjusted_rand_agg(predict('encoded', r), truth) FILTER (WHERE truth >= 0 AND predict('encoded', r) IS NOT NULL) > 0.99 AS right FROM rings r;
+SELECT bool_and(abs(value - overall) < 0.05) AS as_all, count(*) AS shares FROM profile('encoded') WHERE feature LIKE 'colour = %';
+SELECT retrain('encoded', '{"encoder": {"weight": {"colour": 1}}}') AS version;
+SELECT k FROM models WHERE model = 'encoded';
 CREATE TABLE angles AS SELECT id, ARRAY[cos(a), sin(a)]::real[] AS v FROM (SELECT id, truth * 2 + 0.1 * (id % 7) AS a FROM rings WHERE truth >= 0) q;
 SELECT train('angles', 'angles', 'v', method => 'density', options => '{"metric": "cosine"}') AS version;
 SELECT k, (SELECT count(DISTINCT predict('angles', v)) FROM angles) AS labels FROM models WHERE model = 'angles';

@@ -94,6 +94,9 @@ CREATE TABLE wide AS SELECT repeat(md5(i::text), 20) || i AS id, (SELECT string_
 SELECT write_labels('columns', 'wide', 'wide_labels', '{"key": "{id,long}"}');
 SELECT count(*) FROM wide JOIN wide_labels USING (id, long);
 SELECT write_labels('columns', 'wide', 'no_labels', '{"key": "id", "where": "false"}');
+CREATE TABLE wide_vectors AS SELECT 'key ' || id AS id, (SELECT string_agg(md5((id * j)::text), '') FROM generate_series(1, 300) j) AS long, x FROM orders;
+SELECT write_labels('vectors', 'wide_vectors', 'wide_vector_labels', '{"key": "{id,long}"}');
+SELECT count(*), count(*) FILTER (WHERE l.cluster IS DISTINCT FROM predict('vectors', t.x)) AS others, count(l.cluster) FROM wide_vectors t JOIN wide_vector_labels l USING (id, long);
 
 -- inside a transaction that is undone, and of a table made there
 BEGIN;

@@ -167,6 +167,9 @@ bool		fc_encoder_is_alike(const fc_encoder *old, const fc_encoder *new);
 void		fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header,
 							 fc_encoder_header *renewed);
 
+/* Features that are flagged get the least weight, in place (header of `size` bytes). */
+void		fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag);
+
 /*
  * The encoder with an indicator of NULL for the features that are flagged, which are no categories and have none: weighted as a boolean
  * column, 1 deviation being sqrt(p (1 - p)) of a share p of NULLs.  The deviation of a value is then that over all rows, the imputed

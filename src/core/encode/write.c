@@ -354,6 +354,25 @@ fc_encoder_flag_nulls(const fc_encoder_header *header, size_t size, const bool *
 }
 
 void
+fc_encoder_mute(fc_encoder_header *header, size_t size, const bool *flag)
+{
+	fc_encoder	encoder;
+
+	fc_encoder_view(header, &encoder);
+	for (size_t i = 0; i < encoder.features; i++)
+	{
+		fc_encoder_feature *feature = (fc_encoder_feature *) &encoder.feature[i];
+
+		if (!flag[i])
+			continue;
+		for (size_t j = 0; j < feature->width; j++)
+			((double *) encoder.scale)[feature->first + j] *= feature->weight / FC_LEAST_WEIGHT;
+		feature->weight = FC_LEAST_WEIGHT;
+	}
+	fc_encoder_digest(header, size, header->digest);
+}
+
+void
 fc_encoder_renew(const fc_encoder_header *old_header, size_t size, const fc_encoder_header *new_header,
 				 fc_encoder_header *renewed)
 {

@@ -63,7 +63,7 @@ typedef struct fc_kmeans_work fc_kmeans_work;
 /* A way to the nearest centroids of all rows: search.c. */
 typedef struct fc_kmeans_search
 {
-	bool		hierarchy;		/* many clusters in many dimensions: seeds of k-means++ would cost more than the steps */
+	bool		wide;			/* many clusters in many dimensions: seeds from all rows would cost more than the steps */
 	void		(*arrange_rows) (fc_kmeans_work *w);	/* before anything reads the rows, whose order may change; NULL: nothing to do */
 	void		(*nearest_of_rows) (fc_kmeans_work *w);	/* label and near of all rows, of w->rounded */
 } fc_kmeans_search;
@@ -122,7 +122,7 @@ struct fc_kmeans_work
 	fc_kmeans_options options;	/* with FC_KMEANS_SEARCH spelled out */
 	double		budget;			/* multiply-adds; no round and no start begins beyond.  0: not known before the first start */
 	const fc_effort *effort;
-	bool		hierarchy;		/* seeds of a start come from there rather than from k-means++ */
+	bool		wide;			/* seeds are drawn from a part of the rows, as the search says and there are enough */
 	bool		split_merge;	/* rounds split and merge, rather than breathe */
 	size_t		breath;			/* centroids that a round of breathing adds at most: half of k, if that is less than the effort allows */
 	fc_rng		rng;			/* of the start */
@@ -209,13 +209,5 @@ void		fc_kmeans_rounds(fc_kmeans_work *w);
 
 /* From w->centroid, settled, to the most balanced centroids that rounds came to, the least SSE of those that have no cluster of more than options.most. */
 void		fc_kmeans_balance(fc_kmeans_work *w);
-
-/* ---- kmeans.c ---- */
-
-/*
- * centroids (k x d) of rows with weights, for many clusters.  Fewer rows of positive weight than clusters: surplus ones are copies.  The same
- * rows, order and seed: the same answer.
- */
-void		fc_hierarchical_seed(const fc_rows *rows, size_t k, uint64_t seed, fc_arena *arena, double *centroids);
 
 #endif							/* FC_KMEANS_INTERNAL_H */

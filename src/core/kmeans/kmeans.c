@@ -6,10 +6,6 @@
  * A start has seeds and Lloyd's steps (lloyd.c), whose nearest centroids are found in one of four ways (search.c), and rounds beyond their first
  * minimum (split_merge.c).  A Lloyd step costs n k d multiply-adds in float at most.  Dot products are taken in tiles of fixed shape: the
  * answer depends on the seed and the rows alone.
- *
- * Seeds of many clusters come from a hierarchy: the rows of a node are clustered into some branches, and each branch gets a number of leaves in
- * proportion to its SSE, a cluster a leaf.  With b branches a node costs n d b multiply-adds a step, a level n d b, where all k at once cost
- * n d k.
  */
 #include "kmeans/internal.h"
 #include "kmeans/ordered.h"
@@ -29,17 +25,11 @@
 #define AGREED			3		/* starts at the same SSE end a search */
 #define SAME_SSE		1e-4	/* relative */
 #define COARSER			10.0	/* times the tolerance ends a start that rounds follow */
-#define HIERARCHY_WORK	2e9		/* n k d: below, k-means++ takes less than a second, and misses fewer of many small groups */
+#define WIDE_WORK		2e9		/* n k d: below, k-means++ of all rows takes less than a second */
 #define REFINED			0.1		/* times the tolerance, for the best of a search */
 #define LEAST_CLUSTERS	256		/* splits from so many clusters on; of fewer, breathing moves as many */
 #define LEAST_WIDE		128		/* or dimensions: k-means++ and breathing draw rows by their distances, which are all alike there */
 #define LEAST_ROWS		3		/* and so many rows a cluster; of fewer, gains and costs are those of single rows */
-
-#define MOST_BRANCHES	64		/* of a node */
-#define NODE_STEPS		8		/* Lloyd steps of a node, */
-#define NODE_TOLERANCE	3e-3	/* fewer when they gain less; */
-#define FEW_STEPS		2		/* and so many with all its rows, after those with some: */
-#define FEW_ROWS		100		/* a branch */
 
 static const fc_effort efforts[] = {
 	[FC_BALANCED] = {1.0, 1e-2, 3e-3, 4, 5e9, 0.0, 37.0, 5, 2, INT_MAX, 5},
@@ -89,167 +79,10 @@ take_state(fc_kmeans_work *w)
 		.gain = FC_TAKE(arena, k, double),.cost = FC_TAKE(arena, k, double),.partner = FC_TAKE(arena, k, size_t),
 		.taken = FC_TAKE(arena, k, bool),.by_gain = FC_TAKE(arena, k, fc_keyed),.by_cost = FC_TAKE(arena, k, fc_keyed),
 	.scratch = FC_TAKE(arena, k, fc_keyed),.direction = FC_TAKE(arena, d, float),.sums = FC_TAKE(arena, 2 * d, double)};
-	if (w->hierarchy)
-		return;
 	w->seeding.draws = 2 + (size_t) log((double) k);
 	w->seeding.potential = FC_TAKE(arena, n / FC_TILE_ROWS + 1, double);
 	w->seeding.candidate = FC_TAKE(arena, w->seeding.draws * d, float);
 	w->seeding.distance = FC_TAKE(arena, w->seeding.draws * (w->rows.packs != NULL ? FC_TILE_ROWS : n), float);
-}
-
-/* ---- seeds of many clusters ---- */
-
-/* Branches of a node: all its clusters, or as many at each of its levels. */
-static size_t
-branches_of(size_t k)
-{
-	double		levels = ceil(log((double) k) / log(MOST_BRANCHES) - 1e-9);
-
-	return k <= MOST_BRANCHES ? k : (size_t) fmin(MOST_BRANCHES, ceil(pow((double) k, 1.0 / levels)));
-}
-
-/* The branches of a node. */
-typedef struct branches
-{
-	size_t		branches;
-	size_t		count[MOST_BRANCHES];	/* rows */
-	double		sse[MOST_BRANCHES];
-	size_t		leaves[MOST_BRANCHES];
-} branches;
-
-/* Each branch with rows gets a leaf, then those that have the most SSE a leaf get more, up to k; none more than it has rows. */
-static void
-share_leaves(branches *b, size_t k)
-{
-	size_t		given = 0;
-
-	for (size_t j = 0; j < b->branches; j++)
-		given += b->leaves[j] = b->count[j] > 0;
-	for (; given < k; given++)
-	{
-		size_t		best = b->branches;
-
-		for (size_t j = 0; j < b->branches; j++)
-			if (b->leaves[j] < b->count[j] && (best == b->branches ||
-											   b->sse[j] * (double) (b->leaves[best] + 1) > b->sse[best] * (double) (b->leaves[j] + 1)))
-				best = j;
-		b->leaves[best]++;
-	}
-}
-
-/* Rows of positive weight, which each level of the hierarchy gathers anew, by branches. */
-typedef struct levels
-{
-	size_t		d;
-	float	   *x[2];			/* n x d: of a level and the next, in turn */
-	double	   *weight[2];
-	int32_t    *label;			/* n */
-	uint64_t	seed;
-	fc_arena   *arena;
-} levels;
-
-/* Rows first .. first + n - 1 of a level and the number of their leaves. */
-typedef struct node
-{
-	size_t		level;
-	size_t		first;
-	size_t		n;
-	size_t		k;
-} node;
-
-/* Clusters a node's first rows, which are any, and goes on with all of them: a seed looks at every row. */
-static void
-cluster_node(levels *h, node a, size_t count, double *centroids)
-{
-	double		weights[MOST_BRANCHES];
-	fc_rows		rows = {.x = h->x[a.level % 2] + a.first * h->d,.weight = h->weight[a.level % 2] + a.first,.n = a.n,.d = h->d};
-	fc_kmeans_options options = {.n_init = 1,.iterations = NODE_STEPS,.tolerance = NODE_TOLERANCE,.seed = h->seed + a.first + a.level};
-	fc_kmeans_result result = {.centroids = centroids,.weights = weights,.labels = h->label + a.first};
-
-	if (rows.n > FEW_ROWS * count)
-		rows.n = FEW_ROWS * count;
-	fc_kmeans(&rows, count, NULL, &options, h->arena, &result);
-	if (rows.n == a.n)
-		return;
-	rows.n = a.n;
-	options.n_init = 0;
-	options.iterations = FEW_STEPS;
-	fc_kmeans(&rows, count, centroids, &options, h->arena, &result);
-}
-
-/* The rows of each branch gathered in the next level; next[j]: where branch j ends. */
-static void
-gather_branches(levels *h, node a, const size_t *count, size_t *next)
-{
-	size_t		d = h->d;
-	size_t		from = a.level % 2;
-
-	next[0] = a.first;
-	for (size_t j = 1; j < MOST_BRANCHES; j++)
-		next[j] = next[j - 1] + count[j - 1];
-	for (size_t r = a.first; r < a.first + a.n; r++)
-	{
-		size_t		place = next[h->label[r]]++;
-
-		fc_check();
-		memcpy(h->x[1 - from] + place * d, h->x[from] + r * d, d * sizeof(float));
-		h->weight[1 - from][place] = h->weight[from][r];
-	}
-}
-
-/* Centroids of the leaves of a node, which are those of its branches before. */
-static void
-seed_node(levels *h, node a, double *centroids)
-{
-	size_t		d = h->d;
-	const float *x = h->x[a.level % 2];
-	branches	b = {.branches = branches_of(a.k)};
-	size_t		next[MOST_BRANCHES];
-
-	for (size_t i = 0; a.n <= a.k && i < a.k * d; i++)
-		centroids[i] = (double) x[(a.first + i / d % a.n) * d + i % d];
-	if (a.n <= a.k)
-		return;
-	cluster_node(h, a, b.branches, centroids);
-	if (b.branches == a.k)
-		return;
-	for (size_t r = a.first; r < a.first + a.n; r++)
-	{
-		size_t		j = (size_t) h->label[r];
-
-		fc_check();
-		b.count[j]++;
-		b.sse[j] += h->weight[a.level % 2][r] * fc_row_distance(centroids + j * d, NULL, x + r * d, d);
-	}
-	share_leaves(&b, a.k);
-	gather_branches(h, a, b.count, next);
-	for (size_t j = 0; j < b.branches; j++)
-	{
-		if (b.count[j] > 0)
-			seed_node(h, (node) {a.level + 1, next[j] - b.count[j], b.count[j], b.leaves[j]}, centroids);
-		centroids += b.leaves[j] * d;
-	}
-}
-
-void
-fc_hierarchical_seed(const fc_rows *rows, size_t k, uint64_t seed, fc_arena *arena, double *centroids)
-{
-	size_t		n = rows->n;
-	size_t		d = rows->d;
-	levels		h = {.d = d,.seed = seed,.arena = arena,.label = FC_TAKE(arena, n, int32_t),
-		.x = {FC_TAKE(arena, n * d, float), FC_TAKE(arena, n * d, float)},
-	.weight = {FC_TAKE(arena, n, double), FC_TAKE(arena, n, double)}};
-	node		all = {.k = k};
-
-	for (size_t r = 0; r < n; r++)
-	{
-		fc_check();
-		if (!(rows->weight[r] > 0.0))
-			continue;
-		memcpy(h.x[0] + all.n * d, rows->x + r * d, d * sizeof(float));
-		h.weight[0][all.n++] = rows->weight[r];
-	}
-	seed_node(&h, all, centroids);
 }
 
 /* ---- starts ---- */
@@ -275,10 +108,10 @@ make_plan(fc_kmeans_work *w)
 	w->split_merge = options->rounds > 0 && wants_split_merge(&w->rows, w->k);
 	w->search = fc_kmeans_choose_search(&w->rows, w->k);
 	w->budget = options->budget > 0.0 ? options->budget : search ? 0.0 : INFINITY;
-	w->hierarchy = search && w->search->hierarchy && (double) w->rows.n * (double) w->k * (double) w->rows.d >= HIERARCHY_WORK;
+	w->wide = search && w->search->wide && (double) w->rows.n * (double) w->k * (double) w->rows.d >= WIDE_WORK;
 	if (search)
-		options->n_init = w->split_merge || w->hierarchy ? 1 : INT_MAX;
-	if (w->hierarchy && !w->split_merge)
+		options->n_init = w->split_merge || w->wide ? 1 : INT_MAX;
+	if (w->wide && !w->split_merge)
 		options->rounds = 0;
 }
 
@@ -308,7 +141,7 @@ fc_kmeans_operations(size_t n, size_t d, size_t k, const fc_kmeans_options *opti
 	double		steps = fmin(USUAL_STEPS, options->iterations) * fmax(1.0, options->n_init);
 	size_t		axes = fc_axes_for(d, 2 * k);
 	double		inner = fmin((double) n, (double) d);
-	double		rounds = effort->steps * (fc_kmeans_choose_search(&rows, k)->hierarchy ? fmin(1.0, fmax(LEAST_BOUNDED, BOUNDED / ((double) k * (double) d)) + 2.0 * (double) d / (double) n)
+	double		rounds = effort->steps * (fc_kmeans_choose_search(&rows, k)->wide ? fmin(1.0, fmax(LEAST_BOUNDED, BOUNDED / ((double) k * (double) d)) + 2.0 * (double) d / (double) n)
 										  : fmin(1.0, sqrt(BOXED * (double) d / (double) k)));
 
 	if (options->n_init < 0)
@@ -353,8 +186,6 @@ try_start(fc_kmeans_work *w, int start, const double *initial, fc_kmeans_result 
 	w->rng = fc_rng_start(w->options.seed, (uint64_t) start);
 	if (start == 0)
 		memcpy(w->centroid, initial, w->k * w->rows.d * sizeof(double));
-	else if (w->hierarchy)
-		fc_hierarchical_seed(&(fc_rows) {w->rows.x, w->rows.weight, w->rows.n, w->rows.d}, w->k, w->options.seed + 1, w->arena, w->centroid);
 	else
 		fc_kmeans_seed(w);
 	fc_arena_release(w->arena, mark);

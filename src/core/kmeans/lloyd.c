@@ -5,8 +5,8 @@
  * D_i is the distance to the nearest centroid so far; best lowers sum_i w_i D_i^2 most.
  * Small d measures ||x - c||^2 directly, large d by ||x||^2 + ||c||^2 - 2 x . c unless
  * that cancels.
- * Cost: n k d (3 + log k) multiply-adds.  Where a tree makes Lloyd's steps cheap, n is a part of the rows, drawn at random: from its
- * seeds the steps reach the same SSE.
+ * Cost: n k d (3 + log k) multiply-adds.  Where a tree or bounds make Lloyd's steps cheap, n is a part of the rows, drawn at random: from
+ * its seeds the steps, with rounds of splits and merges, reach the same SSE.
  *
  * Lloyd's steps: with W_j, S_j the weight and sum of cluster j the objective after an update is
  * sum w ||x||^2 - sum_j ||S_j||^2 / W_j, so steps need no extra pass for it.  Sums are double.  On a sphere the
@@ -25,7 +25,8 @@
 #include "numerics/rows.h"
 
 #define MAX_DRAWS		64		/* candidates a centroid; 2 + log k stays below */
-#define PART_ROWS		8		/* a cluster, at least, */
+#define PART_ROWS		8		/* a cluster, at least, in a tree, */
+#define WIDE_PART_ROWS	4		/* of many clusters in many dimensions, where candidates cost more */
 #define PART_SHARE		16		/* and of all rows, */
 #define PART_DRAWS		2		/* candidates a centroid then */
 #define CANCELLED_SHARE	1e-3f	/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
@@ -231,10 +232,10 @@ void
 fc_kmeans_seed(fc_kmeans_work *w)
 {
 	const fc_kmeans_rows *rows = &w->rows;
-	size_t		part = rows->n / PART_SHARE > PART_ROWS * w->k ? rows->n / PART_SHARE : PART_ROWS * w->k;
+	size_t		part = larger(rows->n / PART_SHARE, (w->wide ? WIDE_PART_ROWS : PART_ROWS) * w->k);
 	fc_kmeans_work some = *w;
 
-	if (rows->order != NULL && part < rows->n)
+	if ((rows->order != NULL || w->wide) && part < rows->n)
 	{
 		some.rows = draw_part(&some, part);
 		some.seeding.draws = PART_DRAWS;

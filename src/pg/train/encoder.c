@@ -34,19 +34,19 @@ is_imputed(const fc_encoder *encoder, Size i)
 	return feature->nulls_seen > 0 && feature->nulls_seen < encoder->rows && feature->nulls == FC_NULLS_IMPUTE && feature->kind != FC_FEATURE_CATEGORY;
 }
 
-/* Does the option nulls name the feature, its column or a path above it? */
+/* Does an option of the encoder, nulls or weight, name the feature, its column or a path above it? */
 static bool
-names_nulls(const Jsonb *options, const char *feature)
+names_feature(const Jsonb *options, const char *option, const char *feature)
 {
 	const Jsonb *encoder = object_option(options, "encoder");
-	const Jsonb *nulls = encoder == NULL ? NULL : object_option(encoder, "nulls");
+	const Jsonb *named = encoder == NULL ? NULL : object_option(encoder, option);
 
-	if (nulls == NULL)
-		return encoder != NULL && has_option(encoder, "nulls");
+	if (named == NULL)
+		return encoder != NULL && has_option(encoder, option);
 	for (const char *end = feature; (end = strstr(end, " -> ")) != NULL; end++)
-		if (has_option(nulls, pnstrdup(feature, end - feature)))
+		if (has_option(named, pnstrdup(feature, end - feature)))
 			return true;
-	return has_option(nulls, feature);
+	return has_option(named, feature);
 }
 
 /* ---- indicators of NULL (core/kmeans/missing.h) ---- */
@@ -235,13 +235,48 @@ with_indicators(const training *t, fc_encoder_header *learned)
 	fc_encoder_view(learned, &encoder);
 	flag = palloc0(encoder.features * sizeof(bool));
 	for (Size i = 0; i < encoder.features; i++)
-		flags += flag[i] = is_imputed(&encoder, i) && !names_nulls(t->options, feature_name(&encoder, &encoder.feature[i]));
+		flags += flag[i] = is_imputed(&encoder, i) && !names_feature(t->options, "nulls", feature_name(&encoder, &encoder.feature[i]));
 	if (flags == 0 || encoder.dim + flags > FC_MAX_DIM)
 		return learned;
 	flagged = flagged_encoder(learned, flag);
 	found = informative_nulls(flagged, flagged_rows(t, flagged), t->seed);
 	report_indicators(t, &encoder, found);
 	return flagged_encoder(learned, found);
+}
+
+/*
+ * Between two categories no row can lie, so a gap between them is no evidence of two clusters, and each would be a dense region.  Method density
+ * finds clusters in the other columns, where there are some, and in categories that the option weight names.
+ */
+static void
+mute_categories(const training *t, fc_encoder_header *learned)
+{
+	fc_encoder	encoder;
+	bool	   *flag;
+	StringInfoData names;
+	Size		muted = 0;
+	Size		others = 0;
+
+	initStringInfo(&names);
+	fc_encoder_view(learned, &encoder);
+	flag = palloc0(encoder.features * sizeof(bool));
+	for (Size i = 0; i < encoder.features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder.feature[i];
+		char	   *name = feature_name(&encoder, feature);
+
+		flag[i] = (feature->kind == FC_FEATURE_CATEGORY || feature->kind == FC_FEATURE_BOOLEAN) && !names_feature(t->options, "weight", name);
+		if (flag[i])
+			appendStringInfo(&names, "%s\"%s\"", muted++ > 0 ? ", " : "", name);
+		else
+			others++;
+	}
+	if (muted == 0 || others == 0)
+		return;
+	fc_encoder_mute(learned, VARSIZE(learned), flag);
+	if (t->model_id != 0 && !flag_option(t->options, "quiet", false))
+		ereport(NOTICE, errmsg("categories have no part in the density of rows: clusters do not depend on %s", names.data),
+				errhint("With a weight, each category is a region that is separate from the others: '{\"encoder\": {\"weight\": {\"column\": 1}}}'."));
 }
 
 bool *
@@ -363,6 +398,8 @@ learn_encoder(training *t)
 					errdetail("There were %u dimensions, now there are %u.", ((const fc_encoder_header *) source->encoder)->dim, learned->dim));
 		learned = with_indicators(t, learned);
 	}
+	if (strcmp(t->method, "density") == 0)
+		mute_categories(t, learned);
 	use_encoder(&t->source, learned);
 	t->source.complete = complete_rows(t);
 }

@@ -55,7 +55,6 @@ typedef struct row_labels
 	int			count;
 	double	   *x;				/* BATCH_ROWS x d, fewer of many dimensions */
 	int32		label[BATCH_ROWS];
-	HeapTuple	row[BATCH_ROWS];	/* that the label belongs to, at its end */
 } row_labels;
 
 typedef struct row_writer
@@ -187,13 +186,20 @@ begin_rows(DestReceiver *receiver, int operation, TupleDesc row)
 	((row_writer *) receiver)->command = GetCurrentCommandId(true);
 }
 
-/* A row's last column is its cluster: of 4 bytes, and behind all others. */
+/* Clusters in place of the vectors in the last column. */
 static void
-label_batch(row_labels *labels)
+label_batch(row_labels *labels, TupleTableSlot **rows, int count)
 {
+	const int32 *label = labels->label;
+
 	fc_operator_assign_batch(&labels->model->view, labels->x, (size_t) labels->count, labels->scratch, labels->label);
-	for (int i = 0; i < labels->count; i++)
-		memcpy((char *) labels->row[i]->t_data + labels->row[i]->t_len - sizeof(int32), &labels->label[i], sizeof(int32));
+	for (int i = 0; i < count; i++)
+	{
+		int			last = rows[i]->tts_nvalid - 1;
+
+		if (!rows[i]->tts_isnull[last])
+			rows[i]->tts_values[last] = Int32GetDatum(*label++);
+	}
 	labels->count = 0;
 }
 
@@ -203,43 +209,35 @@ write_batch(row_writer *writer)
 	MemoryContext old = MemoryContextSwitchTo(writer->context);
 
 	if (writer->labels != NULL)
-		label_batch(writer->labels);
+		label_batch(writer->labels, writer->rows, writer->count);
 	table_multi_insert(writer->relation, writer->rows, writer->count, writer->command, writer->flags, writer->bulk);
 	MemoryContextSwitchTo(old);
-	for (int i = 0; i < writer->count; i++)
-		writer->rows[i]->tts_flags &= (uint16) ~TTS_FLAG_SHOULDFREE;	/* they go with their context */
 	MemoryContextReset(writer->context);
 	writer->count = 0;
 }
 
-/* The row with room for its cluster, or with NULL, as predict has it; the slot is filled anew for the next row. */
-static HeapTuple
-row_to_label(row_writer *writer, TupleTableSlot *slot)
+/* The vector in the last column waits for its label; where predict has NULL, it becomes NULL. */
+static void
+note_vector(row_labels *labels, TupleTableSlot *row)
 {
-	row_labels *labels = writer->labels;
-	int			last = slot->tts_tupleDescriptor->natts - 1;
-	const double *x = NULL;
-	HeapTuple	row;
+	int			last = row->tts_nvalid - 1;
+	size_t		d = labels->model->view.d;
+	const double *x = row->tts_isnull[last] ? NULL : vector_in_model(labels->fcinfo, labels->site, labels->model, row->tts_values[last]);
 
-	slot_getallattrs(slot);
-	if (!slot->tts_isnull[last])
-		x = vector_in_model(labels->fcinfo, labels->site, labels->model, slot->tts_values[last]);
-	slot->tts_isnull[last] = x == NULL;
-	row = heap_form_tuple(RelationGetDescr(writer->relation), slot->tts_values, slot->tts_isnull);
-	if (x == NULL)
-		return row;
-	memcpy(labels->x + labels->count * labels->model->view.d, x, labels->model->view.d * sizeof(double));
-	labels->row[labels->count++] = row;
-	return row;
+	row->tts_isnull[last] = x == NULL;
+	if (x != NULL)
+		memcpy(labels->x + labels->count++ * d, x, d * sizeof(double));
 }
 
 static bool
 receive_row(TupleTableSlot *slot, DestReceiver *receiver)
 {
 	row_writer *writer = (row_writer *) receiver;
+	TupleTableSlot *row = ExecCopySlot(writer->rows[writer->count++], slot);
 	MemoryContext old = MemoryContextSwitchTo(writer->context);
 
-	ExecStoreHeapTuple(writer->labels != NULL ? row_to_label(writer, slot) : ExecCopySlotHeapTuple(slot), writer->rows[writer->count++], true);	/* else it is copied again */
+	if (writer->labels != NULL)
+		note_vector(writer->labels, row);
 	MemoryContextSwitchTo(old);
 	if (writer->count == writer->most)
 		write_batch(writer);
@@ -315,7 +313,7 @@ write_many(Relation relation, SPIPlanPtr plan, row_labels *labels)
 	writer->flags = relation->rd_createSubid != InvalidSubTransactionId ? TABLE_INSERT_SKIP_FSM : 0;
 	writer->context = AllocSetContextCreate(CurrentMemoryContext, "fastclust rows", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < BATCH_ROWS; i++)
-		writer->rows[i] = MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsHeapTuple);
+		writer->rows[i] = MakeSingleTupleTableSlot(RelationGetDescr(relation), &TTSOpsVirtual);
 	execute_into(plan, &writer->receiver);
 	for (int i = 0; i < BATCH_ROWS; i++)
 		ExecDropSingleTupleTableSlot(writer->rows[i]);

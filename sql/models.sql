@@ -283,6 +283,27 @@ SELECT train('equal', 'equal', 'x', 1), train('constant', 'equal', ARRAY['a', 'b
 SET client_min_messages = warning;
 SELECT predict('equal', '{1,2}'::real[]), predict('constant', 5, 5), predict_distance('constant', 1, 3);
 
+-- a group has one text, whatever the settings of a session; values of one text are one group also where they are not equal, or have no equality
+CREATE TABLE written AS
+SELECT i % 7 + 0.25 AS a, i % 2 AS b, date '2024-02-01' + i % 2 AS day, timestamptz '2024-02-01 12:00+00' + i % 2 * interval '1 h' AS at, (i % 2 + 1) * interval '26 h' AS span,
+       (0.1 + i % 2) / 3::float8 AS ratio, ('\x0' || i % 2)::bytea AS bytes, (ARRAY[1.0, 1.00])[1 + i % 2]::numeric AS scaled, point(i % 2, 1) AS place
+FROM generate_series(1, 400) i;
+CREATE FUNCTION group_checks() RETURNS TABLE (column_name text, as_row bigint, as_value bigint, operators bigint, verdicts text) LANGUAGE plpgsql AS $$
+BEGIN
+    FOREACH column_name IN ARRAY '{day,at,span,ratio,bytes,scaled,place}'::text[] LOOP
+        EXECUTE format('SELECT count(predict(%1$L, w)), count(predict(%1$L, ARRAY[a, b], group_value => %2$I)),'
+                       ' (SELECT count(model_operator(%1$L, t.%2$I)) FROM written t),'
+                       ' (SELECT string_agg(d.verdict || '' '' || d.n, '', '') FROM drift(%1$L, by => ''group'') d) FROM written w', 'by ' || column_name, column_name) INTO as_row, as_value, operators, verdicts;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+SELECT count(train('by ' || c, 'written', '{a,b}', 2, options => jsonb_build_object('group_by', c, 'quiet', true))) FROM unnest('{day,at,span,ratio,bytes,scaled,place}'::text[]) c;
+SELECT * FROM group_checks();
+SET datestyle = 'German'; SET timezone = 'Asia/Tokyo'; SET intervalstyle = 'sql_standard'; SET extra_float_digits = -10; SET bytea_output = 'escape';
+SELECT * FROM group_checks();
+RESET datestyle; RESET timezone; RESET intervalstyle; RESET extra_float_digits; RESET bytea_output;
+DROP TABLE written; DROP FUNCTION group_checks;
+
 SELECT count(drop_model(model)) FROM models;
 SELECT count(*) AS models, (SELECT count(*) FROM model_versions) AS versions, (SELECT count(*) FROM training_log) AS log FROM models;
 DROP VIEW planted_view, labelled, moved, same;

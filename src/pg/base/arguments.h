@@ -65,6 +65,7 @@ extern Oid	function_owner(Oid function);
 extern int	fix_text_settings(void);
 extern int	fix_path(void);		/* search_path alone */
 extern void fix_condition_settings(void);	/* at the level of fix_text_settings, for a condition on rows */
+extern int	fix_output_settings(void);	/* how values are written as text */
 extern int	fix_settings(void);
 
 /* function(fcinfo); an error of it has the context of this call alone. */

@@ -126,16 +126,28 @@ fix_path(void)
 	return level;
 }
 
+/* The settings that decide how values of the types of dates, floating-point numbers and bytes are written. */
+static const setting output_settings[] = {
+	{"DateStyle", "ISO, MDY"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}, {"TimeZone", "UTC"}, {"bytea_output", "hex"}
+};
+
+int
+fix_output_settings(void)
+{
+	int			level = NewGUCNestLevel();
+
+	fix(output_settings, lengthof(output_settings));
+	return level;
+}
+
 int
 fix_settings(void)
 {
-	static const setting settings[] = {
-		{"search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"},
-		{"DateStyle", "ISO, MDY"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}, {"TimeZone", "UTC"}
-	};
+	static const setting settings[] = {{"search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"}};
 	int			level = fix_text_settings();
 
 	fix(settings, lengthof(settings));
+	fix(output_settings, lengthof(output_settings));
 	return level;
 }
 

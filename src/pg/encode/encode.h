@@ -70,12 +70,17 @@ typedef struct value_reader
 	FmgrInfo	cast;			/* SOURCE_.._BY_CAST, or the output function */
 	vector_reader vectors;
 	enum_label *labels;			/* SOURCE_ENUM: those met last */
+	bool		settings;		/* SOURCE_TEXT_BY_OUTPUT: text_has_settings */
+	bool		date;			/* of these DateStyle alone */
 } value_reader;
 
 /* The error of a type that no feature can be made of.  As text: of every type, for value_as_text. */
 extern void make_value_reader(Oid type, const char *name, bool as_text, MemoryContext context, value_reader *reader);
 
-/* The value as a cast to text gives it. */
+/* Is its text written as settings of the session say, such as DateStyle? */
+extern bool text_has_settings(Oid type);
+
+/* The value as a cast to text gives it, in each session the same. */
 extern const text *value_as_text(value_reader *reader, Datum value);
 
 /* A number that lies in the Datum, if it is one and finite, as in most columns. */

@@ -10,10 +10,12 @@
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/fmgrprotos.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
+#include "pg/base/arguments.h"
 #include "pg/encode/encode.h"
 
 #define ENUM_LABELS		64		/* a power of two */
@@ -129,6 +131,18 @@ reject_type(Oid type, const char *name)
 						  errhint("Cast it to one of these, as (\"%s\")::text for categories, or leave it out.", name));
 }
 
+bool
+text_has_settings(Oid type)
+{
+	static const Oid plain[] = {INT2OID, INT4OID, INT8OID, NUMERICOID, BOOLOID, UUIDOID, NAMEOID, BPCHAROID, VARCHAROID, TEXTOID};
+	Oid			base = getBaseType(type);
+
+	for (Size i = 0; i < lengthof(plain); i++)
+		if (base == plain[i])
+			return false;
+	return !type_is_enum(base);
+}
+
 /* As a written cast to text reads the type. */
 static void
 find_text_source(Oid type, value_reader *reader)
@@ -148,6 +162,8 @@ find_text_source(Oid type, value_reader *reader)
 		return;
 	}
 	reader->source = SOURCE_TEXT_BY_OUTPUT;
+	reader->settings = text_has_settings(type);
+	reader->date = getBaseType(type) == DATEOID || getBaseType(type) == TIMESTAMPOID;
 	getTypeOutputInfo(type, &function, &varlena);
 	fmgr_info_cxt(function, &reader->cast, reader->context);
 }
@@ -297,7 +313,16 @@ const text *
 value_as_text(value_reader *reader, Datum value)
 {
 	if (reader->source == SOURCE_TEXT_BY_OUTPUT)
-		return cstring_to_text(OutputFunctionCall(&reader->cast, value));
+	{
+		/* fixing settings costs a microsecond */
+		bool		fix = reader->settings && !(reader->date && DateStyle == USE_ISO_DATES);
+		int			level = fix ? fix_output_settings() : 0;
+		const text *result = cstring_to_text(OutputFunctionCall(&reader->cast, value));
+
+		if (fix)
+			AtEOXact_GUC(true, level);
+		return result;
+	}
 	return DatumGetTextPP(reader->source == SOURCE_TEXT_BY_CAST ? cast_value(reader, value) : value);
 }
 

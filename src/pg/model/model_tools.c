@@ -22,6 +22,7 @@
 #include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/vectors.h"
+#include "pg/encode/encode.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
@@ -39,6 +40,19 @@ SQL_FUNCTION(fastclust_place_key)
 	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid)};
 
 	PG_RETURN_INT64((int64) fc_hash_bytes(0, place, sizeof(place)));
+}
+
+/* (value) */
+SQL_FUNCTION(fastclust_group_text)
+{
+	value_reader *reader = fcinfo->flinfo->fn_extra;
+
+	if (reader == NULL)
+	{
+		reader = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(value_reader));
+		make_value_reader(get_fn_expr_argtype(fcinfo->flinfo, 0), "group_value", true, fcinfo->flinfo->fn_mcxt, reader);
+	}
+	PG_RETURN_TEXT_P((text *) value_as_text(reader, PG_GETARG_DATUM(0)));
 }
 
 /* ---- standardised units ---- */

@@ -471,6 +471,12 @@ array_text(const train_source *source)
 	return psprintf("vector_in_units(NULL, NULL, %s)", source->raw);
 }
 
+char *
+group_text(const train_source *source, const char *value)
+{
+	return psprintf(text_has_settings(column_type(source->id, source->group_by)) ? "fastclust_internal.group_text(%s) COLLATE \"C\"" : "%s::text COLLATE \"C\"", value);
+}
+
 void
 open_source(train_source *source, Oid relation, const feature_list *features, bool vector, char *group_by)
 {
@@ -478,7 +484,7 @@ open_source(train_source *source, Oid relation, const feature_list *features, bo
 	check_relation(relation);
 	check_columns(source);
 	source->relation = get_rel_persistence(relation) == RELPERSISTENCE_TEMP ? quote_qualified_identifier("pg_temp", get_rel_name(relation)) : relation_name(relation);
-	source->group_value = group_by == NULL ? "''" : psprintf("t.%s::text COLLATE \"C\"", quote_identifier(group_by));
+	source->group_value = group_by == NULL ? "''" : group_text(source, psprintf("t.%s", quote_identifier(group_by)));
 	source->filter = vector ? psprintf("t.%s IS NOT NULL", quote_identifier(features->names[0])) : "true";
 	if (group_by != NULL)
 		source->filter = psprintf("%s%st.%s IS NOT NULL", vector ? source->filter : "", vector ? " AND " : "", quote_identifier(group_by));

@@ -109,15 +109,16 @@ scan_text(const train_source *source, double wanted, double estimate, int64 seed
 	const char *value = source->group_by == NULL ? "''::text" : source->leaf_count == 0 ? source->group_value :
 		psprintf("t.%s", quote_identifier(source->group_by));	/* a foreign server groups by a column that it has */
 
-	return scan_query(source, value, source->group_by == NULL ? NULL : source->leaf_count > 0 ? "1" : group_key(source), true, "q.value::text COLLATE \"C\"", wanted, estimate, seed);
+	return scan_query(source, value, source->group_by == NULL ? NULL : source->leaf_count > 0 ? "1" : group_key(source), true,
+					  source->group_by == NULL ? "q.value" : group_text(source, "q.value"), wanted, estimate, seed);
 }
 
 char *
 bucket_scan_text(const train_source *source, const char *column, bool keyed)
 {
-	const char *value = column == NULL ? "NULL::text" : psprintf("t.%s", quote_identifier(column));
+	const char *value = column == NULL ? "NULL::text" : source->group_by != NULL && source->leaf_count == 0 ? source->group_value : psprintf("t.%s", quote_identifier(column));
 
-	return psprintf("SELECT q.value::text, q.scan FROM (%s) q(value, scan) ORDER BY q.value",
+	return psprintf("SELECT %s, q.scan FROM (%s) q(value, scan) ORDER BY q.value", source->group_by != NULL && source->leaf_count > 0 ? group_text(source, "q.value") : "q.value::text",
 					scan_query(source, value, column == NULL ? NULL : "1", keyed, "q.value", INFINITY, 0, 0));
 }
 

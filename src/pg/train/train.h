@@ -227,6 +227,7 @@ extern void warn_columns(const training *t, const fc_operator_header *sample);
 #define BLOCKS_TIMES	8		/* a sample is an eighth of the rows of eight times as many blocks */
 
 extern void find_group_type(train_source *source);
+extern char *group_text(const train_source *source, const char *value);	/* a value of the column of groups as text; relation.c */
 extern char *group_key(const train_source *source);	/* the expression of a row that gives its group */
 extern void append_rows_from(StringInfo query, const train_source *source, double wanted, double estimate, int64 seed, const char *leaf);
 

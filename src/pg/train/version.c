@@ -213,6 +213,7 @@ SQL_FUNCTION(fastclust_sketch_rows)
 {
 	stored_version version;
 	char	   *column;
+	char	   *group_by;
 	training	t = {.method = "kmeans",.options = empty_options(),.groups = 1};
 	scan_request request = {.share = 1};
 	bool		null;
@@ -223,7 +224,8 @@ SQL_FUNCTION(fastclust_sketch_rows)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("training_sketch of the version must not be NULL"));
 	column = name_argument(fcinfo, 2);
 	SPI_connect();
-	open_version_source(&t.source, &version, PG_GETARG_OID(1), NULL);
+	group_by = text_option(version.options, "group_by");
+	open_version_source(&t.source, &version, PG_GETARG_OID(1), column != NULL && group_by != NULL && strcmp(column, group_by) == 0 ? column : NULL);
 	if (column != NULL)
 		(void) column_type(t.source.id, column);
 	request.spec = spec_without_pilot(fc_sketch_spec((const fc_sketch *) version.sketch));

@@ -121,6 +121,9 @@ $$;
 
 CREATE FUNCTION fastclust_internal.nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- The group of a value of any type: its text, in each session the same.
+CREATE FUNCTION fastclust_internal.group_text(value "any") RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_group_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- A row in units: (x - center) / scale, or as it is where these are NULL; NULL of a NULL column.
 CREATE FUNCTION fastclust_internal.vector_in_units(center double precision[], scale double precision[], x "any") RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_vector_in_units' LANGUAGE C IMMUTABLE PARALLEL SAFE;

@@ -47,7 +47,7 @@ COMMENT ON FUNCTION predict_probabilities(text, "any", anycompatible, integer) I
 CREATE FUNCTION model_operator(model text, group_value anycompatible DEFAULT NULL) RETURNS fastop
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    v stored_versions := explained_version(readable_model(model), group_value::text);
+    v stored_versions := explained_version(readable_model(model), group_text(group_value));
 BEGIN
     RETURN COALESCE(v.micro_clusters, v.operator);
 END
@@ -56,7 +56,7 @@ COMMENT ON FUNCTION model_operator(text, anycompatible) IS 'the operator of a mo
 CREATE FUNCTION model_encoder(model text, group_value anycompatible DEFAULT NULL) RETURNS encoder
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    v stored_versions := explained_version(readable_model(model), group_value::text);
+    v stored_versions := explained_version(readable_model(model), group_text(group_value));
 BEGIN
     RETURN COALESCE(v.encoder, encoder_of_vector(v.features[1], cardinality(means(v.training_sketch)), v.center, v.scale));
 END

@@ -93,7 +93,7 @@ CREATE FUNCTION profile(model text, group_value anycompatible DEFAULT NULL, OUT 
         OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT shown text) RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version stored_versions := explained_version(readable_model($1), $2::text);
+    version stored_versions := explained_version(readable_model($1), group_text($2));
 BEGIN
     PERFORM check_has_features(version);
     RETURN QUERY SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift, shown_value(p.value, p.kind, false)

@@ -40,7 +40,7 @@ CREATE FUNCTION cluster_tree(model text, group_value anycompatible DEFAULT NULL,
         OUT n bigint, OUT share double precision, OUT centroid double precision[]) RETURNS SETOF record
     LANGUAGE fastclust STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    version stored_versions := explained_version(readable_model($1), $2::text);
+    version stored_versions := explained_version(readable_model($1), group_text($2));
     k integer := clusters(version.operator);
     total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
 BEGIN

@@ -67,7 +67,7 @@ CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 4, relation
     LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $4::text);
+    version stored_versions := explained_version(held, group_text($4));
 BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';

@@ -8,7 +8,7 @@ CREATE FUNCTION name_topics(model text, text_column name, words integer DEFAULT 
     LANGUAGE fastclust ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $4::text);
+    version stored_versions := explained_version(held, group_text($4));
     scanned regclass := scanned_relation(held, version, NULL, held.group_by);
     source record := version_query(version, scanned, held.group_by, greatest(20000, 200 * clusters(version.operator)));
     used regconfig := COALESCE($6, get_current_ts_config());
@@ -46,7 +46,7 @@ BEGIN
         USING version.center, version.scale, version.map, version.operator, used, COALESCE($5, false), $3
     LOOP
         IF one.words IS NOT NULL AND NOT EXISTS (SELECT FROM readable_names g WHERE (g.model_id, g.group_value, g.cluster) = (held.id, version.group_value, one.cluster) AND g.features = version.features) THEN
-            PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200), $4::text);
+            PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200), group_text($4));
         END IF;
         cluster := one.cluster;
         top_words := one.words;

@@ -14,7 +14,7 @@ CREATE FUNCTION typical_rows(model text, n integer DEFAULT 3, relation regclass 
     LANGUAGE fastclust STABLE ROWS 30 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, $4::text);
+    version stored_versions := explained_version(held, group_text($4));
     scanned regclass := scanned_relation(held, version, $3, held.group_by);
     source record;
 BEGIN
@@ -50,7 +50,7 @@ CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value an
 DECLARE
     held stored_models := readable_model($1);
     measured stored_models := CASE WHEN $4 = -1 THEN held ELSE at_version(held, $4) END;
-    part stored_versions := explained_version(measured, $3::text);
+    part stored_versions := explained_version(measured, group_text($3));
     sample fastop := rows_sampled(part, scanned_relation(measured, part, $2, measured.group_by), measured.group_by, least(50000, greatest(5000, 2e10 / clusters(part.operator) / dim(part.operator))));
     current stored_versions;
     changed float8;

@@ -117,7 +117,8 @@ log_iterations(FunctionCallInfo fcinfo)
 	t.seed = (int64) (call.seed & PG_INT64_MAX);
 	open_source(&t.source, PG_GETARG_OID(0), &features, true, NULL);
 	t.source.stable = true;
-	t.estimate = rows_to_sample(&t.source, t.options);
+	(void) rows_to_sample(&t.source, t.options);
+	t.estimate = DatumGetFloat8(query_datum(psprintf("SELECT count(*)::float8 FROM %s t WHERE %s", t.source.relation, t.source.filter), 0, NULL, QUERY_STABLE | QUERY_PARALLEL, NULL));
 	t.wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
 	rows = uniform_sample(&t);
 	if (rows->k < t.k)			/* of a whole sample, unless that does not fit */

@@ -156,11 +156,13 @@ BEGIN
     PERFORM check_version_number(held, made, COALESCE((SELECT max(o.version) FROM stored_versions o WHERE o.model_id = held.id), 1));
     IF made = held.version THEN
         RAISE invalid_parameter_value USING MESSAGE = format('version %s is already the current version of model "%s"', made, held.model);
+    ELSIF EXISTS (SELECT FROM unnest(parts) v WHERE v.model_id IS DISTINCT FROM held.id OR v.version IS DISTINCT FROM made) THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;
     INSERT INTO version_parts (model_id, version, group_value, method, note, relation, features, vector, encoder, k, options,
                                 operator, micro_clusters, splits, center, scale, map, spec, training_sketch, drift_spec, drift_counts, null_moments, spreads,
                                 distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, started_at)
-    SELECT held.id, made, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
+    SELECT held.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
            v.operator, v.micro_clusters, v.splits, v.center, v.scale, v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments, v.spreads,
            v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, v.started_at
       FROM unnest(parts) v;

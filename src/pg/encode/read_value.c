@@ -134,9 +134,12 @@ reject_type(Oid type, const char *name)
 bool
 text_has_settings(Oid type)
 {
-	static const Oid plain[] = {INT2OID, INT4OID, INT8OID, NUMERICOID, BOOLOID, UUIDOID, NAMEOID, BPCHAROID, VARCHAROID, TEXTOID};
+	static const Oid plain[] = {INT2OID, INT4OID, INT8OID, NUMERICOID, UUIDOID};
 	Oid			base = getBaseType(type);
+	Oid			function;
 
+	if (find_coercion_pathway(TEXTOID, type, COERCION_EXPLICIT, &function) != COERCION_PATH_COERCEVIAIO)
+		return false;
 	for (Size i = 0; i < lengthof(plain); i++)
 		if (base == plain[i])
 			return false;

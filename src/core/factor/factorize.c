@@ -6,10 +6,10 @@
 
 #include "base/rng.h"
 #include "factor/internal.h"
+#include "operator/fit.h"
 
 #define LEAST_WEIGHT	0.01	/* of the mean */
 #define SQUARES_ROUNDING	1e-24	/* of a sum of squares */
-#define BATCH	64				/* rows labelled together */
 #define CONFIDENCE_SIGMAS	1.645	/* one-sided 95 % */
 
 typedef struct fc_factorize_work
@@ -336,89 +336,57 @@ put_record(const fc_factorize_work *w, fc_method method, double agreement, fc_op
 
 /* ---- labels of a sample ---- */
 
-/* Rows of a sample (the centroids of `rows`, by weight), at most FC_JUDGED_ROWS, in random order, labelled by the exact operator once. */
+/* Rows of a sample, at most FC_JUDGED_ROWS, in random order, with their labels and squared distances by the exact operator. */
 typedef struct judged_rows
 {
-	const fc_operator *rows;
-	size_t		count;
-	uint32_t   *row;			/* rows->k, of which the first `count` */
-	int32_t    *labels;			/* count */
-	double	   *squares;		/* count, squared distances to their centroids */
+	fc_operator rows;			/* a codebook */
+	int32_t    *labels;
+	double	   *squares;
 } judged_rows;
 
-typedef struct judge_work
-{
-	double	   *x;				/* BATCH x d */
-	int32_t    *labels;			/* BATCH */
-	fc_scratch	scratch;
-} judge_work;
-
 static void
-take_judge(fc_arena *arena, const fc_operator *op, const fc_operator *rows, judge_work *w)
+fit_rows(const fc_operator *op, const fc_operator *rows, fc_arena *arena, int32_t *labels, double *squares)
 {
-	w->x = FC_TAKE(arena, BATCH * op->d, double);
-	w->labels = FC_TAKE(arena, BATCH, int32_t);
-	w->scratch = fc_take_scratch(arena, larger(fc_operator_scratch(rows), fc_operator_batch_scratch(op, BATCH)));
+	fc_mark		used = fc_arena_mark(arena);
+
+	fc_fit_rows(op, rows, fc_take_scratch(arena, fc_fit_scratch(op, rows)), FC_TAKE(arena, FC_FIT_BATCH * op->d, double), labels, squares);
+	fc_arena_release(arena, used);
 }
 
-/* Labels of `count` judged rows, from `first` on. */
-static void
-label_batch(const judged_rows *judged, const fc_operator *op, size_t first, size_t count, judge_work *w)
-{
-	for (size_t r = 0; r < count; r++)
-	{
-		fc_check();
-		fc_operator_row(judged->rows, judged->row[first + r], w->scratch, w->x + r * op->d);
-	}
-	fc_check();
-	fc_operator_assign_batch(op, w->x, count, w->scratch, w->labels);
-}
-
-/* The first `count` of a random order (Fisher & Yates). */
-static void
-draw_rows(judged_rows *judged, uint64_t seed)
+/* The first `count` rows of a random order (Fisher & Yates). */
+static fc_operator
+draw_rows(const fc_operator *rows, size_t count, uint64_t seed, fc_arena *arena)
 {
 	fc_rng		rng = fc_rng_start(seed, 2);
-	size_t		n = judged->rows->k;
+	float	   *values = FC_TAKE(arena, count * rows->d, float);
+	double	   *weights = FC_TAKE(arena, count, double);
+	uint32_t   *row = FC_TAKE(arena, rows->k, uint32_t);
+	fc_scratch	scratch = fc_take_scratch(arena, fc_operator_scratch(rows));
+	fc_operator drawn = {.k = count,.d = rows->d,.offset = rows->offset,.weights = weights,.factors = 1};
 
-	for (size_t i = 0; i < n; i++)
-		judged->row[i] = (uint32_t) i;
-	for (size_t i = 0; i < judged->count; i++)
+	for (size_t i = 0; i < rows->k; i++)
+		row[i] = (uint32_t) i;
+	for (size_t i = 0; i < count; i++)
 	{
-		size_t		other = i + fc_rng_below(&rng, n - i);
-		uint32_t	row = judged->row[other];
+		size_t		other = i + fc_rng_below(&rng, rows->k - i);
+		uint32_t	chosen = row[other];
 
-		judged->row[other] = judged->row[i];
-		judged->row[i] = row;
+		row[other] = row[i];
+		weights[i] = rows->weights[chosen];
+		fc_check();
+		memcpy(values + i * rows->d, fc_operator_product_row(rows, chosen, scratch.floats), rows->d * sizeof(float));
 	}
-	fc_check();
+	drawn.factor[0] = (fc_factor) {.rows = count,.columns = rows->d,.nonzeros = count * rows->d,.values = values};
+	return drawn;
 }
 
 static void
 label_sample(const fc_operator *exact, const fc_operator *rows, uint64_t seed, fc_arena *arena, judged_rows *judged)
 {
-	judge_work	w;
-	fc_mark		used;
+	size_t		count = smaller(rows->k, FC_JUDGED_ROWS);
 
-	*judged = (judged_rows) {.rows = rows,.count = smaller(rows->k, FC_JUDGED_ROWS)};
-	judged->row = FC_TAKE(arena, rows->k, uint32_t);
-	judged->labels = FC_TAKE(arena, judged->count, int32_t);
-	judged->squares = FC_TAKE(arena, judged->count, double);
-	used = fc_arena_mark(arena);
-	take_judge(arena, exact, rows, &w);
-	draw_rows(judged, seed);
-	for (size_t i = 0; i < judged->count; i += BATCH)
-	{
-		size_t		count = smaller(BATCH, judged->count - i);
-
-		label_batch(judged, exact, i, count, &w);
-		for (size_t r = 0; r < count; r++)
-		{
-			judged->labels[i + r] = w.labels[r];
-			judged->squares[i + r] = fc_operator_distance(exact, (size_t) w.labels[r], w.x + r * exact->d, w.scratch);
-		}
-	}
-	fc_arena_release(arena, used);
+	*judged = (judged_rows) {draw_rows(rows, count, seed, arena), FC_TAKE(arena, count, int32_t), FC_TAKE(arena, count, double)};
+	fit_rows(exact, &judged->rows, arena, judged->labels, judged->squares);
 }
 
 static double
@@ -434,29 +402,28 @@ static void
 judge(const judged_rows *judged, const fc_operator *fast, size_t first, size_t count, fc_arena *arena, fc_factorize_trial *trial)
 {
 	fc_mark		used = fc_arena_mark(arena);
+	int32_t    *labels = FC_TAKE(arena, count, int32_t);
+	double	   *squared = FC_TAKE(arena, count, double);
+	fc_operator rows = judged->rows;
 	double		weight = 0.0;
 	double		squares = 0.0;
 	double		same = 0.0;
 	double		sse = 0.0;
 	double		exact_sse = 0.0;
-	judge_work	w;
 
-	take_judge(arena, fast, judged->rows, &w);
-	for (size_t i = first; i < first + count; i += BATCH)
+	rows.k = count;
+	rows.weights += first;
+	rows.factor[0].values += first * rows.d;
+	fit_rows(fast, &rows, arena, labels, squared);
+	for (size_t i = 0; i < count; i++)
 	{
-		size_t		some = smaller(BATCH, first + count - i);
+		double		own = rows.weights[i];
 
-		label_batch(judged, fast, i, some, &w);
-		for (size_t r = 0; r < some; r++)
-		{
-			double		own = judged->rows->weights[judged->row[i + r]];
-
-			sse += own * fc_operator_distance(fast, (size_t) w.labels[r], w.x + r * fast->d, w.scratch);
-			exact_sse += own * judged->squares[i + r];
-			weight += own;
-			squares += own * own;
-			same += w.labels[r] == judged->labels[i + r] ? own : 0.0;
-		}
+		sse += own * squared[i];
+		exact_sse += own * judged->squares[first + i];
+		weight += own;
+		squares += own * own;
+		same += labels[i] == judged->labels[first + i] ? own : 0.0;
 	}
 	fc_arena_release(arena, used);
 	trial->rows = count;
@@ -581,14 +548,14 @@ try_candidate(const fc_factorize_work *w, const judged_rows *sample, bool held_o
 {
 	fc_factorize_options own;
 	fc_factorize_work tried = candidate_work(w, c, &own);
-	size_t		half = sample->count / 2;
+	size_t		half = sample->rows.k / 2;
 	fc_mark		used = fc_arena_mark(w->arena);
 	fc_operator out = {0};
 	fc_operator flat;
 
 	run(&tried, c->method, c->budget, &out);
 	flatten(w, &out, &flat);
-	judge(sample, &flat, held_out ? half : 0, held_out ? sample->count - half : half, w->arena, &c->trial);
+	judge(sample, &flat, held_out ? half : 0, held_out ? sample->rows.k - half : half, w->arena, &c->trial);
 	c->cost = cost_of(&out);
 	c->trial.method = c->method;
 	c->trial.values = fc_operator_values(&out);

@@ -13,15 +13,6 @@ digit_of(const fc_keyed *item, int digit)
 	return (size_t) (item->key >> (8 * digit)) & (VALUES - 1);
 }
 
-static void
-count_digits(const fc_keyed *items, size_t n, size_t counts[DIGITS][VALUES])
-{
-	memset(counts, 0, DIGITS * sizeof(counts[0]));
-	for (size_t i = 0; i < n; i++)
-		for (int digit = 0; digit < DIGITS; digit++)
-			counts[digit][digit_of(&items[i], digit)]++;
-}
-
 /* Counts become the places where each value starts. */
 static void
 places_of(size_t counts[VALUES])
@@ -35,13 +26,6 @@ places_of(size_t counts[VALUES])
 		counts[value] = start;
 		start += count;
 	}
-}
-
-static void
-distribute(const fc_keyed *from, size_t n, int digit, size_t places[VALUES], fc_keyed *to)
-{
-	for (size_t i = 0; i < n; i++)
-		to[places[digit_of(&from[i], digit)]++] = from[i];
 }
 
 /* Fewer items than counters are sorted by insertion, which keeps equal ones in their order, too. */
@@ -71,7 +55,10 @@ fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch)
 		sort_few(items, n);
 		return;
 	}
-	count_digits(items, n, counts);
+	memset(counts, 0, sizeof(counts));
+	for (size_t i = 0; i < n; i++)
+		for (int digit = 0; digit < DIGITS; digit++)
+			counts[digit][digit_of(&items[i], digit)]++;
 	for (int digit = 0; digit < DIGITS && n > 1; digit++)
 	{
 		fc_keyed   *swap = from;
@@ -80,7 +67,8 @@ fc_sort(fc_keyed *items, size_t n, fc_keyed *scratch)
 			continue;
 		fc_check();
 		places_of(counts[digit]);
-		distribute(from, n, digit, counts[digit], to);
+		for (size_t i = 0; i < n; i++)
+			to[counts[digit][digit_of(&from[i], digit)]++] = from[i];
 		from = to;
 		to = swap;
 	}

@@ -23,14 +23,6 @@
 #define MODE_TOLERANCE 1e-2
 #define MODE_RADIUS 0.5			/* modes closer than this times sqrt(eta) are one */
 
-static double
-draw_coordinate(fc_decoding *d, bool uniform, size_t l)
-{
-	if (uniform)
-		return d->lower[l] + (d->upper[l] - d->lower[l]) * fc_rng_uniform(&d->rng);
-	return d->middle[l] + d->stddev[l] * fc_rng_normal(&d->rng);
-}
-
 size_t
 fc_draw_row(fc_decoding *d, size_t turn)
 {
@@ -100,7 +92,8 @@ fc_draw_starts(fc_decoding *d, const fc_mixture *chosen, size_t count, double *s
 			memcpy(point, d->row + fc_draw_row(d, i - sample_centroids) * d->n, d->n * sizeof(double));
 		else
 			for (size_t l = 0; l < d->n; l++)
-				point[l] = draw_coordinate(d, uniform, l);
+				point[l] = uniform ? d->lower[l] + (d->upper[l] - d->lower[l]) * fc_rng_uniform(&d->rng) :
+					d->middle[l] + d->stddev[l] * fc_rng_normal(&d->rng);
 		for (size_t l = 0; l < d->n; l++)
 			point[l] = fc_clip(point[l], d->lower[l], d->upper[l]);
 	}

@@ -56,13 +56,6 @@ fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w)
 	w->iwa = FC_TAKE(arena, 3 * variables, int);
 }
 
-static void
-set_task(char *task, const char *word)
-{
-	memset(task, ' ', TASK_LENGTH);
-	memcpy(task, word, strlen(word));
-}
-
 double
 fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *context,
 			double tolerance, int iterations)
@@ -79,7 +72,8 @@ fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *con
 	int			isave[44];
 	double		dsave[29];
 
-	set_task(task, "START");
+	memset(task, ' ', TASK_LENGTH);
+	memcpy(task, "START", strlen("START"));
 	memset(csave, ' ', TASK_LENGTH);
 	for (;;)
 	{

@@ -110,13 +110,6 @@ is_lattice(const fc_bubbles *b)
 	return b->m > 1 && points > rows / 2.0;
 }
 
-/* Fewer rows than a few bubbles have would show the grain of these.  Points of a lattice have none. */
-static double
-scale_of_density(const fc_bubbles *b, double rows, double min_rows, bool lattice)
-{
-	return fmax(fmax(LEAST_SCALE, SCALE * min_rows), lattice ? 0.0 : LEAST_GRAIN * rows / (double) b->m);
-}
-
 /* No bubble of a lattice stands out within the median length of an edge. */
 static void
 raise_to_step(const density_walk *w, double *sure, fc_arena *arena)
@@ -291,7 +284,8 @@ fc_density_clusters(const fc_bubbles *bubbles, const fc_density_options *options
 	mark = fc_arena_mark(arena);
 	for (size_t a = 0; a < m; a++)
 		rows += bubbles->n[a];
-	w.K = scale_of_density(bubbles, rows, options->min_rows, lattice);
+	/* Fewer rows than a few bubbles have would show the grain of these.  Points of a lattice have none. */
+	w.K = fmax(fmax(LEAST_SCALE, SCALE * options->min_rows), lattice ? 0.0 : LEAST_GRAIN * rows / (double) m);
 	radius = radii_of_bubbles(bubbles, options, rows, w.K, arena);
 	w.edges = FC_TAKE(arena, m, fc_edge);
 	fc_spanning_tree(bubbles, radius, arena, w.edges);

@@ -328,15 +328,6 @@ test_means(const fc_drift_sides *sides, family *result)
 	result->p = fmin(1.0, tests * least);
 }
 
-/* Where no counts are, the waves' own. */
-static double
-hidden_change(const fc_drift_sides *sides, double families, double threshold, const fc_wave_test *waves)
-{
-	if (!has_counts(sides))
-		return waves->hidden;
-	return DEVIATIONS * sqrt(2.0 * harmonic(sides) * log(2.0 * families * fmax(column_tests(sides->spec), 2.0) / threshold));
-}
-
 static fc_verdict
 verdict_of(const fc_drift_result *result, double threshold, double min_effect)
 {
@@ -363,7 +354,8 @@ join_families(const fc_drift_sides *sides, const family *families, double thresh
 		result->p_value = fmin(result->p_value, p);	/* NaN gives way */
 		result->effect = fmax(result->effect, p < threshold ? families[f].effect : 0.0);
 	}
-	result->hidden = hidden_change(sides, count, threshold, waves);
+	result->hidden = !has_counts(sides) ? waves->hidden :
+		DEVIATIONS * sqrt(2.0 * harmonic(sides) * log(2.0 * count * fmax(column_tests(sides->spec), 2.0) / threshold));
 }
 
 void

@@ -11,12 +11,6 @@
 #define SIGN			(UINT64_C(1) << 63)
 #define MOST_DROPPED	60
 
-static inline size_t
-most_values(const fc_frequent_items *tally)
-{
-	return tally->texts ? FC_FREQUENT_TEXTS : FC_FREQUENT_NUMBERS;
-}
-
 /* Three quarters of the slots are used at most. */
 static inline bool
 has_free_slot(const fc_frequent_items *tally)
@@ -35,7 +29,7 @@ fc_frequent_has_room(const fc_frequent_items *tally, size_t length)
 bool
 fc_frequent_is_over(const fc_frequent_items *tally)
 {
-	return tally->used > most_values(tally);
+	return tally->used > (tally->texts ? FC_FREQUENT_TEXTS : FC_FREQUENT_NUMBERS);
 }
 
 /* ---- hashed counters ---- */
@@ -90,17 +84,11 @@ fc_frequent_attach(fc_frequent_items *tally, int64_t *sketch)
 
 /* ---- slots ---- */
 
-static inline size_t
-first_slot(const fc_frequent_items *tally, uint64_t key)
-{
-	return (size_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (tally->slots - 1);
-}
-
 /* The slot of a value, or the empty one where it belongs; text is NULL for a number. */
 static fc_frequent_item *
 find_slot(const fc_frequent_items *tally, uint64_t key, const char *text, size_t length)
 {
-	size_t		i = first_slot(tally, key);
+	size_t		i = (size_t) ((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (tally->slots - 1);
 
 	for (;; i = (i + 1) & (tally->slots - 1))
 	{

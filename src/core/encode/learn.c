@@ -67,17 +67,6 @@ fc_exact_add_product(fc_exact_sum *sum, double x, double y)
 	fc_exact_add(sum, fma(x, y, -product));
 }
 
-/* The greatest digit that is not 0, or 0. */
-static size_t
-leading_digit(const fc_exact_sum *carried)
-{
-	size_t		i = FC_EXACT_DIGITS - 1;
-
-	while (i > 0 && carried->digit[i] == 0)
-		i--;
-	return i;
-}
-
 static double
 digit_value(const fc_exact_sum *sum, size_t i)
 {
@@ -108,7 +97,10 @@ fc_exact_value(const fc_exact_sum *sum)
 	fc_exact_sum carried;
 	double		value = 0.0;
 	bool		negative = magnitude(sum, &carried);
-	size_t		first = leading_digit(&carried);
+	size_t		first = FC_EXACT_DIGITS - 1;
+
+	while (first > 0 && carried.digit[first] == 0)
+		first--;
 	for (size_t i = first < 3 ? 0 : first - 3; i <= first; i++)
 		value += digit_value(&carried, i);
 	return negative ? -value : value;
@@ -195,12 +187,6 @@ kind_of(const fc_learner *learner)
 	return learner->numbers > 0 ? FC_FEATURE_NUMBER : FC_FEATURE_BOOLEAN;
 }
 
-static size_t
-same_column(const fc_feature_name *a, const fc_feature_name *b)
-{
-	return a->name_length == b->name_length && memcmp(a->name, b->name, a->name_length) == 0;
-}
-
 static void
 choose_categories(const fc_learner *learner, fc_arena *arena, fc_feature_choice *feature)
 {
@@ -244,7 +230,7 @@ fc_encoder_choose(const fc_sample *sample, fc_arena *arena, fc_encoder_choice *c
 		*bad = i;
 		if (feature->width == 0)
 			return FC_EEMPTY;
-		if (i == 0 || !same_column(name, name - 1))
+		if (i == 0 || name->name_length != name[-1].name_length || memcmp(name->name, name[-1].name, name->name_length) != 0)
 		{
 			choice->columns++;
 			choice->text_bytes += name->name_length;

@@ -74,12 +74,6 @@ find_step(const double *steps, size_t count, double low, double high, double *t)
 }
 
 static double
-to_log(double x)
-{
-	return copysign(log1p(fabs(x)), x);
-}
-
-static double
 from_log(double y)
 {
 	return copysign(expm1(fabs(y)), y);
@@ -97,7 +91,7 @@ fc_short_threshold(fc_axis_kind kind, double low, double high)
 	{
 		high = below_rounding(low, high);
 		t.shown = shortest_decimal(from_log(low), from_log(high), from_log(low + quarter), from_log(high - quarter));
-		t.raw = to_log(t.shown);
+		t.raw = copysign(log1p(fabs(t.shown)), t.shown);
 		return isfinite(t.shown) && low <= t.raw && t.raw < high ? t : (fc_threshold) {low, from_log(low)};
 	}
 	if (kind == FC_AXIS_FLAG && low <= 0.5 && 0.5 < high)

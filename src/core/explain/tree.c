@@ -3,20 +3,16 @@
 
 #include <math.h>
 
-static bool
-is_in_range(const fc_labelled *rows, const fc_range *range, size_t i)
-{
-	double		x = rows->x[range->axis * rows->n + i];
-
-	return range->lower.raw < x && x <= range->upper.raw;
-}
-
 bool
 fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t i)
 {
 	for (size_t j = 0; j < rule->count; j++)
-		if (!is_in_range(rows, &rule->ranges[j], i))
+	{
+		double		x = rows->x[rule->ranges[j].axis * rows->n + i];
+
+		if (!(rule->ranges[j].lower.raw < x && x <= rule->ranges[j].upper.raw))
 			return false;
+	}
 	return true;
 }
 

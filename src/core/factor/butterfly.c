@@ -26,21 +26,12 @@ range_start(size_t columns, size_t level, size_t b)
 	return (size_t) (((unsigned __int128) b * columns) >> level);
 }
 
-/* Leading eigenvector of (aa ab; ab bb). */
-static void
-leading_pair(double aa, double ab, double bb, double *x, double *y)
-{
-	double		angle = 0.5 * atan2(2.0 * ab, aa - bb);
-
-	*x = cos(angle);
-	*y = sin(angle);
-}
-
 /* One piece: rows a and b (NULL: there is none), count columns; a becomes the new row. */
 static void
 fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 {
 	double		gram[3] = {0};
+	double		angle;
 
 	*x = 1.0;
 	*y = 0.0;
@@ -52,7 +43,9 @@ fit_piece(double *a, const double *b, size_t count, double *x, double *y)
 		gram[1] += a[i] * b[i];
 		gram[2] += b[i] * b[i];
 	}
-	leading_pair(gram[0], gram[1], gram[2], x, y);
+	angle = 0.5 * atan2(2.0 * gram[1], gram[0] - gram[2]);	/* of the leading eigenvector */
+	*x = cos(angle);
+	*y = sin(angle);
 	for (size_t i = 0; i < count; i++)
 		a[i] = *x * a[i] + *y * b[i];
 }
@@ -134,20 +127,12 @@ root_weight(const fc_target *target, size_t j)
 	return target->weight != NULL && target->weight[j] > 0.0 ? sqrt(target->weight[j]) : 1.0;
 }
 
-static void
-unweigh(const fc_target *target, fc_sparse_pair *first)
-{
-	for (size_t j = 0; j < target->k; j++)
-		for (size_t p = first->plain.row_start[j]; p < first->plain.row_start[j + 1]; p++)
-			first->plain.value[p] /= root_weight(target, j);
-	fc_sparse_pair_changed(first);
-}
-
 void
 fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 {
 	bool		transpose = target->k > target->d;
 	butterfly_work w = {.arena = arena,.factors = factors};
+	fc_sparse_pair *first = &factors->factor[0];
 
 	w.rows = transpose ? target->d : target->k;
 	w.columns = transpose ? target->k : target->d;
@@ -166,5 +151,8 @@ fc_butterfly(const fc_target *target, fc_arena *arena, fc_factors *factors)
 	close_chain(&w);
 	if (transpose)
 		fc_factors_transpose(factors);
-	unweigh(target, &factors->factor[0]);
+	for (size_t j = 0; j < target->k; j++)
+		for (size_t p = first->plain.row_start[j]; p < first->plain.row_start[j + 1]; p++)
+			first->plain.value[p] /= root_weight(target, j);
+	fc_sparse_pair_changed(first);
 }

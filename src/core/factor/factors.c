@@ -26,16 +26,6 @@ fc_factor_count(size_t k, size_t d)
 	return larger(count, 1);
 }
 
-/* Entries factor q may come to hold, its identity start included. */
-static size_t
-room_of(size_t k, size_t d, size_t count, const fc_constraint *constraint, size_t q)
-{
-	size_t		rows = fc_factor_rows(k, d, q);
-	size_t		columns = fc_factor_columns(k, d, count, q);
-
-	return larger(fc_constraint_capacity(&constraint[q], rows, columns), smaller(rows, columns));
-}
-
 void
 fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_constraint *constraint,
 				fc_factors *factors)
@@ -43,9 +33,11 @@ fc_factors_take(fc_arena *arena, size_t k, size_t d, size_t count, const fc_cons
 	factors->count = count;
 	for (size_t q = 0; q < count; q++)
 	{
-		fc_sparse_pair_take(arena, fc_factor_rows(k, d, q),
-												 fc_factor_columns(k, d, count, q),
-												 room_of(k, d, count, constraint, q), &factors->factor[q]);
+		size_t		rows = fc_factor_rows(k, d, q);
+		size_t		columns = fc_factor_columns(k, d, count, q);
+
+		/* its identity start included */
+		fc_sparse_pair_take(arena, rows, columns, larger(fc_constraint_capacity(&constraint[q], rows, columns), smaller(rows, columns)), &factors->factor[q]);
 		factors->constraint[q] = constraint[q];
 	}
 	fc_factors_start(factors);
@@ -132,15 +124,6 @@ fc_factors_transpose(fc_factors *factors)
 
 /* ---- budgets ---- */
 
-/* Values factor q holds at most. */
-static size_t
-lines_capacity(size_t k, size_t d, size_t count, size_t q, size_t sparsity)
-{
-	fc_constraint lines = {sparsity, sparsity};
-
-	return fc_constraint_capacity(&lines, fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
-}
-
 static size_t
 longest_factor(size_t k, size_t d, size_t count)
 {
@@ -154,7 +137,11 @@ mixed_budget(size_t k, size_t d, size_t count, size_t own, size_t sparsity)
 	size_t		sum = 0;
 
 	for (size_t q = 0; q < count; q++)
-		sum += lines_capacity(k, d, count, q, q == longest_factor(k, d, count) ? own : sparsity);
+	{
+		size_t		most = q == longest_factor(k, d, count) ? own : sparsity;
+
+		sum += fc_constraint_capacity(&(fc_constraint) {most, most}, fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
+	}
 	return sum;
 }
 

@@ -43,15 +43,6 @@ transpose(const fc_target *target, double *t)
 	}
 }
 
-static void
-densify(const fc_sparse *a, double *dense)
-{
-	memset(dense, 0, a->rows * a->columns * sizeof(double));
-	for (size_t r = 0; r < a->rows; r++)
-		for (size_t p = a->row_start[r]; p < a->row_start[r + 1]; p++)
-			dense[r * a->columns + a->column[p]] = a->value[p];
-}
-
 /* Split the residual (i = 0: T) in two, then refine all. */
 static void
 peel(peeling *p, size_t i, fc_palm_result *result)
@@ -65,7 +56,10 @@ peel(peeling *p, size_t i, fc_palm_result *result)
 	{
 		const fc_sparse *rest = &p->all.factor[i].plain;
 
-		densify(rest, p->residual);
+		memset(p->residual, 0, rest->rows * rest->columns * sizeof(double));
+		for (size_t r = 0; r < rest->rows; r++)
+			for (size_t e = rest->row_start[r]; e < rest->row_start[r + 1]; e++)
+				p->residual[r * rest->columns + rest->column[e]] = rest->value[e];
 		part = (fc_target) {p->residual, NULL, rest->rows, rest->columns};
 	}
 	constraint[0] = p->wanted->constraint[i];

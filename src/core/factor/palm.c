@@ -73,16 +73,6 @@ most_cells(const fc_factors *factors)
 	return cells;
 }
 
-static size_t
-most_entries(const fc_factors *factors)
-{
-	size_t		entries = 0;
-
-	for (size_t q = 0; q < factors->count; q++)
-		entries = larger(entries, factors->factor[q].plain.capacity);
-	return entries;
-}
-
 /* Numbers in the panels of the largest matrix between two factors: y, h or their product with one. */
 static size_t
 panels_size(const fc_factors *factors)
@@ -94,24 +84,24 @@ panels_size(const fc_factors *factors)
 }
 
 static void
-take_factor(fc_palm_work *w, size_t q)
-{
-	const fc_sparse *s = &w->factors->factor[q].plain;
-
-	w->left[q] = FC_TAKE(w->arena, s->rows, double);
-	w->right[q] = FC_TAKE(w->arena, s->columns, double);
-	fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
-}
-
-static void
 take_work(fc_palm_work *w)
 {
 	const fc_factors *factors = w->factors;
 	size_t		side = fc_factors_longest(factors);
+	size_t		entries = 0;
 
+	for (size_t q = 0; q < factors->count; q++)
+	{
+		const fc_sparse *s = &factors->factor[q].plain;
+
+		entries = larger(entries, s->capacity);
+		w->left[q] = FC_TAKE(w->arena, s->rows, double);
+		w->right[q] = FC_TAKE(w->arena, s->columns, double);
+		fc_sparse_take(w->arena, s->rows, s->columns, s->capacity, &w->saved[q]);
+	}
 	w->panel = widest_between(factors) * FC_TILE_COLUMNS;
 	w->step = FC_TAKE(w->arena, most_cells(factors), double);
-	w->stepped = FC_TAKE(w->arena, most_entries(factors), double);
+	w->stepped = FC_TAKE(w->arena, entries, double);
 	w->y = FC_TAKE(w->arena, panels_size(factors), double);
 	w->h = FC_TAKE(w->arena, panels_size(factors), double);
 	w->product = FC_TAKE(w->arena, panels_size(factors), double);
@@ -120,8 +110,6 @@ take_work(fc_palm_work *w)
 		w->tile[i] = FC_TAKE(w->arena, side * FC_TILE_COLUMNS, double);
 		w->vector[i] = FC_TAKE(w->arena, side, double);
 	}
-	for (size_t q = 0; q < factors->count; q++)
-		take_factor(w, q);
 	fc_largest_take(w->arena, side, side, &w->largest);
 }
 
@@ -314,17 +302,6 @@ update_factor(fc_palm_work *w, size_t q, bool held)
 
 /* ---- the ends, line by line ---- */
 
-/* Lines are columns of the last factor, rows of the first. */
-static void
-line_shape(const fc_factors *factors, size_t q, size_t *lines, size_t *length)
-{
-	const fc_sparse *s = &factors->factor[q].plain;
-	bool		last = q + 1 == factors->count;
-
-	*lines = last ? s->columns : s->rows;
-	*length = last ? s->rows : s->columns;
-}
-
 /* Entries a line may have: its own and its share of those that the other direction may add. */
 static size_t
 entries_of(const fc_factors *factors, size_t q)
@@ -333,10 +310,10 @@ entries_of(const fc_factors *factors, size_t q)
 	bool		last = q + 1 == factors->count;
 	size_t		own = last ? constraint->per_column : constraint->per_row;
 	size_t		other = last ? constraint->per_row : constraint->per_column;
-	size_t		lines;
-	size_t		length;
+	const fc_sparse *s = &factors->factor[q].plain;
+	size_t		lines = last ? s->columns : s->rows;	/* columns of the last factor, rows of the first */
+	size_t		length = last ? s->rows : s->columns;
 
-	line_shape(factors, q, &lines, &length);
 	return smaller(length, own + other * length / lines);
 }
 

@@ -352,16 +352,6 @@ factor_start(qkmeans_work *w, const double *start)
 		copy_factors(&w->saved, &w->factors);
 }
 
-static void
-fill_record(qkmeans_work *w, const fc_operator *op, fc_factorization *from)
-{
-	fc_target	target = {w->mean, w->weight, w->k, w->d};
-
-	*from = (fc_factorization) {.method = FC_METHOD_QKMEANS,.agreement = -1.0};
-	from->relative_error = fc_relative_error(&target, op, w->scratch);
-	from->svd_error = fc_equal_svd(&target, fc_factors_nonzeros(&w->factors), w->options->palm.seed, w->arena);
-}
-
 void
 fc_qkmeans_try(const double *start, const double *offset, size_t k, size_t d, const fc_row_source *source,
 			   const fc_qkmeans_options *options, fc_arena *arena,
@@ -384,6 +374,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		   fc_operator *out, fc_factorization *from)
 {
 	qkmeans_work w = {.source = source,.options = options,.arena = arena,.offset = offset,.k = k,.d = d};
+	fc_target	target;
 	fc_mark		used;
 
 	take_work(&w);
@@ -404,7 +395,10 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 		improve(&w);
 	}
 	out->factorization = from;
-	fill_record(&w, out, from);
+	target = (fc_target) {w.mean, w.weight, k, d};
+	*from = (fc_factorization) {.method = FC_METHOD_QKMEANS,.agreement = -1.0};
+	from->relative_error = fc_relative_error(&target, out, w.scratch);
+	from->svd_error = fc_equal_svd(&target, fc_factors_nonzeros(&w.factors), options->palm.seed, w.arena);
 }
 
 /* ---- measures ---- */
@@ -478,12 +472,6 @@ set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials, fc_qk
 		fc_qkmeans_worksize(k, d, options) <= trials->most_bytes;
 }
 
-static int
-next_sparsity(int s)
-{
-	return s + (s > 3 ? s / 2 : 1);
-}
-
 typedef struct findings
 {
 	fc_qkmeans_options closest;
@@ -531,7 +519,7 @@ fc_qkmeans_choose(const double *start, const double *offset, size_t k, size_t d,
 	findings	found = {.closest = *options,.objective = INFINITY};
 	fc_factors *factors = FC_TAKE(arena, 1, fc_factors);
 
-	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE_SSE_RATIO && set_sparsity(k, d, s, two, trials, &trial); s = next_sparsity(s))
+	for (int s = FIRST_SPARSITY; found.objective > FC_CLOSE_SSE_RATIO && set_sparsity(k, d, s, two, trials, &trial); s += s > 3 ? s / 2 : 1)
 	{
 		fc_qkmeans_step step;
 		fc_trial	result = {.factors = trial.factors,.sparsity = s};

@@ -17,13 +17,6 @@ fc_start_measured(size_t n, size_t k)
 	return smaller(n, larger(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
 }
 
-/* Row i of `count` taken evenly from n. */
-static size_t
-even_row(size_t i, size_t count, size_t n)
-{
-	return (size_t) ((double) i / (double) count * (double) n);
-}
-
 typedef struct start_work
 {
 	float	   *ordered;		/* n x d */
@@ -79,7 +72,7 @@ fc_qkmeans_start(const double *sample, size_t n, size_t d, size_t k, const fc_st
 	count = fc_start_measured(n, k);
 	for (size_t r = 0; r < count; r++)
 	{
-		const float *row = w.ordered + even_row(r, count, n) * d;
+		const float *row = w.ordered + (size_t) ((double) r / (double) count * (double) n) * d;
 
 		fc_check();
 		for (size_t i = 0; i < d; i++)

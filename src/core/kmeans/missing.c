@@ -143,14 +143,6 @@ correlation(const missing *q, size_t a, size_t b)
 }
 
 static void
-join_groups(missing *q, size_t kept, size_t joined)
-{
-	for (size_t c = 0; c < q->count; c++)
-		if (q->group[c] == joined)
-			q->group[c] = kept;
-}
-
-static void
 group_columns(missing *q)
 {
 	size_t		n = 0;
@@ -162,7 +154,14 @@ group_columns(missing *q)
 		{
 			fc_check();
 			if (q->group[a] != q->group[b] && correlation(q, a, b) >= FC_MISSING_TOGETHER * FC_MISSING_TOGETHER)
-				join_groups(q, q->group[a] < q->group[b] ? q->group[a] : q->group[b], q->group[a] < q->group[b] ? q->group[b] : q->group[a]);
+			{
+				size_t		kept = smaller(q->group[a], q->group[b]);
+				size_t		joined = larger(q->group[a], q->group[b]);
+
+				for (size_t c = 0; c < q->count; c++)
+					if (q->group[c] == joined)
+						q->group[c] = kept;
+			}
 		}
 	for (size_t g = 0; g < q->count; g++)
 		for (size_t c = g; c < q->count && q->group[g] == g; c++)
@@ -220,13 +219,6 @@ count_nulls(missing *q, const fc_missing_column *column)
 	}
 }
 
-/* More than the normal deviate that is exceeded with FC_MISSING_LEVEL / tests: P(Z > z) < exp(-z^2 / 2). */
-static double
-deviate(double tests)
-{
-	return sqrt(2.0 * log(tests / FC_MISSING_LEVEL));
-}
-
 /* The same of chi-squared (Wilson and Hilferty 1931). */
 static double
 greatest_by_chance(double degrees, double z)
@@ -264,7 +256,7 @@ explained_by_clusters(const missing *q, size_t c, double z)
 static void
 judge(missing *q, size_t columns, bool *informative)
 {
-	double		z = deviate((double) q->count);
+	double		z = sqrt(2.0 * log((double) q->count / FC_MISSING_LEVEL));	/* more than the normal deviate that is exceeded with FC_MISSING_LEVEL / count: P(Z > z) < exp(-z^2 / 2) */
 	size_t		slight = 0;
 	double		least;
 

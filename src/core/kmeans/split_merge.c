@@ -460,16 +460,6 @@ move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 	return moves;
 }
 
-/* The gains and costs of all clusters. */
-static void
-find_moves(fc_kmeans_work *w)
-{
-	find_merges(w);
-	gather_clusters(w);
-	for (size_t j = 0; j < w->k; j++)
-		split_cluster(w, j);	/* pieces take the place of the rounded centroids */
-}
-
 /*
  * Rounds that never raise the SSE, and Lloyd's steps from the best.  Sure moves go on until a round gains little; then trials, until so many as
  * the effort allows have gained little or were condemned.
@@ -487,7 +477,10 @@ split_merge(fc_kmeans_work *w)
 		double		before = w->sse;
 		double		spent = w->spent;
 
-		find_moves(w);
+		find_merges(w);
+		gather_clusters(w);
+		for (size_t j = 0; j < w->k; j++)
+			split_cluster(w, j);	/* pieces take the place of the rounded centroids */
 		memcpy(w->best, w->centroid, w->k * w->rows.d * sizeof(double));
 		memcpy(w->label_best, w->label, w->rows.n * sizeof(int32_t));
 		sure = sure && move_centroids(w, w->k, true) > 0;
@@ -546,16 +539,6 @@ balance_of(const fc_kmeans_work *w)
 	return b;
 }
 
-/* The centroid of cluster j at the mean of its rows. */
-static void
-center_cluster(fc_kmeans_work *w, size_t j)
-{
-	fc_splits  *s = &w->splits;
-	sum_sides(w, j, INFINITY);
-	for (size_t c = 0; c < w->rows.d && s->weight[0] > 0.0; c++)
-		w->centroid[j * w->rows.d + c] = s->sums[c] / s->weight[0];
-}
-
 /*
  * The pieces of cluster j moved so that the plane between them halves it, where its rows let it: both on a line through its centroid, as
  * far from the median as its sides are on average.
@@ -611,8 +594,10 @@ split_evenly(fc_kmeans_work *w, size_t j)
 	fc_splits  *s = &w->splits;
 	split_cluster(w, j);
 	if (!(s->gain[j] > 0.0))
-	{							/* the plane through a centroid that lies aside of its rows divides none */
-		center_cluster(w, j);
+	{							/* the plane through a centroid that lies aside of its rows divides none: it moves to their mean */
+		sum_sides(w, j, INFINITY);
+		for (size_t c = 0; c < w->rows.d && s->weight[0] > 0.0; c++)
+			w->centroid[j * w->rows.d + c] = s->sums[c] / s->weight[0];
 		split_cluster(w, j);
 	}
 	if (!(s->gain[j] > 0.0))

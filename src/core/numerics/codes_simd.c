@@ -49,18 +49,11 @@ fc_codes_take(fc_arena *arena, size_t k, size_t n, fc_codes *codes)
 	codes->rest = FC_TAKE(arena, codes->room, float);
 }
 
-/* Where coordinate i of vector j is. */
-static inline size_t
-place_of(const fc_codes *codes, size_t j, size_t i)
-{
-	return ((j / LANES * (codes->width / 4) + i / 4) * LANES + j % LANES) * 4 + i % 4;
-}
-
 static inline void
 put(const fc_codes *codes, size_t j, size_t i, int value)
 {
 	if (codes->bytes != NULL)
-		codes->bytes[place_of(codes, j, i)] = (int8_t) value;
+		codes->bytes[((j / LANES * (codes->width / 4) + i / 4) * LANES + j % LANES) * 4 + i % 4] = (int8_t) value;
 	else
 		codes->floats[j * codes->width + i] = (float) value;
 }

@@ -321,13 +321,6 @@ cost_of(const fc_screen *screen, int way)
 	return bounds_cost(screen, way) + left_cost(screen, &screen->record[way], product_cost(screen));
 }
 
-static void
-fade(fc_screen_record *record)
-{
-	record->measured *= FADING;
-	record->given_up *= FADING;
-}
-
 int
 fc_screen_choose(fc_screen *screen)
 {
@@ -338,7 +331,10 @@ fc_screen_choose(fc_screen *screen)
 			best = way;
 	for (int way = FC_SCREEN_LEADING; way <= FC_SCREEN_WHOLE; way++)
 		if (way != best)
-			fade(&screen->record[way]);
+		{
+			screen->record[way].measured *= FADING;
+			screen->record[way].given_up *= FADING;
+		}
 	return best;
 }
 

@@ -100,14 +100,6 @@ offer(int32_t *clusters, double *distances, size_t size, size_t cluster, double 
 		sift_down(clusters, distances, size, 0, (int32_t) cluster, distance);
 }
 
-/* Any entries become a heap. */
-static void
-make_heap(int32_t *clusters, double *distances, size_t size)
-{
-	for (size_t place = size / 2; place-- > 0;)
-		sift_down(clusters, distances, size, place, clusters[place], distances[place]);
-}
-
 /* Order a heap: nearest first. */
 static void
 sort_heap(int32_t *clusters, double *distances, size_t size)
@@ -177,13 +169,6 @@ close_ones(const ranking *r, double threshold)
 	return close;
 }
 
-/* How many rows of the product are measured at the cost of all scores in double. */
-static size_t
-few_rows(const fc_operator *op)
-{
-	return op->rows == NULL ? FEW_PRODUCT_ROWS : FEW_PRODUCT_ROWS + fc_operator_values(op) / op->d;
-}
-
 /* All clusters by scores, the `count` lowest in a heap. */
 static void
 offer_scores(const ranking *r, size_t count, int32_t *clusters, double *distances)
@@ -206,8 +191,8 @@ nearest_products(const ranking *r, size_t count, int32_t *clusters, double *dist
 		offer_scores(r, count, clusters, distances);
 		threshold = distances[0] + 2.0 * r->bound;
 	}
-	if (close_ones(r, threshold) > count + few_rows(r->op))
-	{
+	if (close_ones(r, threshold) > count + FEW_PRODUCT_ROWS + (r->op->rows != NULL ? fc_operator_values(r->op) / r->op->d : 0))
+	{							/* more rows of the product than are measured at the cost of all scores in double */
 		scores = fc_operator_score_double(r->op, r->x, r->scratch.floats);
 		offer_all(scores, r->op->k, count, clusters, distances);
 		limit = distances[0] + 2.0 * double_bound(r);
@@ -357,7 +342,8 @@ reranked_nearest(const ranking *r, size_t count, int32_t *clusters, double *dist
 		fc_check();
 		measured[i] = fc_operator_distance(r->op, (size_t) found[i], r->x, r->scratch);
 	}
-	make_heap(found, measured, few);
+	for (size_t place = few / 2; place-- > 0;)
+		sift_down(found, measured, few, place, found[place], measured[place]);
 	sort_heap(found, measured, few);
 	memcpy(clusters, found, count * sizeof(int32_t));
 	memcpy(distances, measured, count * sizeof(double));

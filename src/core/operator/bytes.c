@@ -250,16 +250,6 @@ view_factor(const char *at, const fc_factor_header *header, fc_factor *factor)
 	return at + factor_size(sparse, factor->rows, factor->columns, factor->nonzeros);
 }
 
-/* The regions that begin there. */
-static fc_regions
-view_regions(const char *at, size_t k)
-{
-	const int32_t *cluster = (const int32_t *) (at + sizeof(uint64_t));
-	const float *radius = (const float *) (cluster + 2 * k);
-
-	return (fc_regions) {(size_t) *(const uint64_t *) at, cluster, cluster + k, radius, radius + k, radius + 2 * k};
-}
-
 void
 fc_operator_view(const fc_operator_header *header, fc_operator *op)
 {
@@ -282,7 +272,13 @@ fc_operator_view(const fc_operator_header *header, fc_operator *op)
 	for (size_t q = 0; q < op->factors; q++)
 		at = view_factor(at, factors + q, &op->factor[q]);
 	if (header->flags & FC_OPERATOR_REGIONS)
-		op->regions = view_regions(at + exact_size(op->k, op->d, header->flags), op->k);
+	{
+		const uint64_t *clusters = (const uint64_t *) (at + exact_size(op->k, op->d, header->flags));
+		const int32_t *cluster = (const int32_t *) (clusters + 1);
+		const float *radius = (const float *) (cluster + 2 * op->k);
+
+		op->regions = (fc_regions) {(size_t) *clusters, cluster, cluster + op->k, radius, radius + op->k, radius + 2 * op->k};
+	}
 	if ((header->flags & FC_OPERATOR_EXACT) == 0)
 		return;
 	op->exact.residual = (const float *) at;
@@ -352,14 +348,6 @@ columns_valid(const fc_factor *factor)
 	return true;
 }
 
-static bool
-factor_valid(const fc_factor *factor)
-{
-	fc_check();
-	return bound_valid(factor->error) && padding_zero(factor_end(factor)) && fc_all_finite_float(factor->values, factor->nonzeros) &&
-		(factor->row_start == NULL || columns_valid(factor));
-}
-
 /* Errors of a weighted norm may pass 1; NaN fails every comparison. */
 static bool
 factorization_valid(const fc_factorization *from)
@@ -423,8 +411,14 @@ values_valid(const fc_operator *op)
 		if (!bound_valid(op->weights[j]) || !bound_valid((double) op->half_norms[j]))
 			return false;
 	for (size_t q = 0; q < op->factors; q++)
-		if (!factor_valid(&op->factor[q]))
+	{
+		const fc_factor *factor = &op->factor[q];
+
+		fc_check();
+		if (!bound_valid(factor->error) || !padding_zero(factor_end(factor)) || !fc_all_finite_float(factor->values, factor->nonzeros) ||
+			(factor->row_start != NULL && !columns_valid(factor)))
 			return false;
+	}
 	return op->exact.values == NULL || fc_all_finite_float(op->exact.values, op->k * op->d);
 }
 

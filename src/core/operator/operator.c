@@ -244,14 +244,6 @@ fc_operator_product_row(const fc_operator *op, size_t j, float *scratch)
 	return rounded;
 }
 
-/* Lane of a block, rounded. */
-static void
-round_lane(const double *block, size_t lane, size_t d, float *row)
-{
-	for (size_t c = 0; c < d; c++)
-		row[c] = (float) block[c * FC_BLOCK8 + lane];
-}
-
 void
 fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *const *weights, float *scratch,
 				 double (*sums)[FC_BLOCK8], float *rows)
@@ -265,7 +257,8 @@ fc_operator_rows(const fc_operator *op, size_t first, size_t count, double *cons
 	}
 	block = block8_rows(op, first, count, weights, scratch, sums);
 	for (size_t lane = 0; lane < count; lane++)
-		round_lane(block, lane, op->d, rows + lane * op->d);
+		for (size_t c = 0; c < op->d; c++)
+			rows[lane * op->d + c] = (float) block[c * FC_BLOCK8 + lane];
 }
 
 void

@@ -72,25 +72,6 @@ fc_columns_worksize(const fc_operator *op)
 	return !fc_operator_is_plain(fc_operator_deciding(op, &book)) ? 0 : op->k * (op->d * sizeof(float) + sizeof(double)) + 2 * 64;
 }
 
-static void
-transpose_block(const float *rows, size_t k, size_t d, size_t first, size_t i, float *values)
-{
-	for (size_t c = i; c < d && c < i + TURNED; c++)
-		for (size_t j = first; j < k && j < first + TURNED; j++)
-			values[c * k + j] = rows[j * d + c];
-}
-
-/* ||v||^2 / 2 + v . o; NULL o is 0 */
-static double
-constant_of(const float *v, const double *offset, size_t d)
-{
-	double		sum = 0.5 * fc_row_square(v, d);
-
-	for (size_t i = 0; offset != NULL && i < d; i++)
-		sum += (double) v[i] * offset[i];
-	return sum;
-}
-
 void
 fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 {
@@ -104,36 +85,31 @@ fc_columns_make(const fc_operator *op, fc_arena *arena, fc_columns *columns)
 	for (size_t j = 0; j < op->k; j += TURNED)
 		for (size_t i = 0; i < op->d; i += TURNED)
 		{
-			transpose_block(rows, op->k, op->d, j, i, values);
+			for (size_t c = i; c < op->d && c < i + TURNED; c++)
+				for (size_t r = j; r < op->k && r < j + TURNED; r++)
+					values[c * op->k + r] = rows[r * op->d + c];
 			fc_check();	/* a line of the cache for each few values */
 		}
 	for (size_t j = 0; j < op->k; j++)
 	{
 		const float *v = rows + j * op->d;
 
-		constants[j] = op->metric == FC_INNER_PRODUCT ? 0.0 : constant_of(v, offset, op->d);
-		longest = fmax(longest, sqrt(fc_row_square(v, op->d)));
+		double		square = fc_row_square(v, op->d);
+
+		constants[j] = op->metric == FC_INNER_PRODUCT ? 0.0 : 0.5 * square;
+		for (size_t i = 0; op->metric != FC_INNER_PRODUCT && offset != NULL && i < op->d; i++)
+			constants[j] += (double) v[i] * offset[i];
+		longest = fmax(longest, sqrt(square));
 		fc_check();
 	}
 	*columns = (fc_columns) {op->k, op->d, values, constants, longest + fc_offset_length(offset, op->d)};
-}
-
-/*
- * Bound of the error of a score and of half a distance in double together: each is summed from at most 2 d + 8 terms,
- * whose magnitudes sum to less than far^2.
- */
-static double
-columns_rounding(const fc_columns *columns, double length)
-{
-	double		far = length + columns->reach;
-
-	return 4.0 * ((double) columns->d + 16.0) * 0x1p-53 * far * far + 0x1p-1000;
 }
 
 double
 fc_columns_score(const fc_columns *columns, const fc_sparse_row *x, double *scores)
 {
 	double		square = 0.0;
+	double		far;
 
 	for (size_t j = 0; j < columns->k; j++)
 		scores[j] = columns->constants[j];
@@ -142,5 +118,7 @@ fc_columns_score(const fc_columns *columns, const fc_sparse_row *x, double *scor
 		fc_axpy(-x->values[p], columns->values + x->indices[p] * columns->k, columns->k, scores);
 		square += x->values[p] * x->values[p];
 	}
-	return columns_rounding(columns, sqrt(square));
+	/* A score and half a distance in double are each summed from at most 2 d + 8 terms, whose magnitudes sum to less than far^2. */
+	far = sqrt(square) + columns->reach;
+	return 4.0 * ((double) columns->d + 16.0) * 0x1p-53 * far * far + 0x1p-1000;
 }

@@ -121,17 +121,6 @@ arrange(const fc_factor *factor, arrangement *a)
 	}
 }
 
-/* Steps of a slice: its longest lane. */
-static size_t
-steps_of(const arrangement *a, size_t slice)
-{
-	size_t		most = 0;
-
-	for (size_t i = slice * FC_SLICE; i < a->count && i < (slice + 1) * FC_SLICE; i++)
-		most = larger(most, a->lanes[i].length);
-	return most;
-}
-
 /* Fill the entries of one slice; place renumbers the columns. */
 static void
 fill_slice(const fc_factor *factor, const arrangement *a, size_t slice, float *values, uint64_t *columns)
@@ -192,8 +181,12 @@ slice_factor(const fc_operator *op, size_t f, arrangement *a, fc_sell *out)
 	start = FC_TAKE(a->arena, slices + 1, uint32_t);
 	for (size_t s = 0; s < slices; s++)
 	{
+		size_t		longest = 0;	/* lane of the slice */
+
 		start[s] = (uint32_t) steps;
-		steps += steps_of(a, s);
+		for (size_t i = s * FC_SLICE; i < a->count && i < (s + 1) * FC_SLICE; i++)
+			longest = larger(longest, a->lanes[i].length);
+		steps += longest;
 	}
 	start[slices] = (uint32_t) steps;
 	columns = FC_TAKE(a->arena, steps * FC_SLICE / 4, uint64_t);

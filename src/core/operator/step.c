@@ -136,14 +136,6 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t
 		add_row(parts->sums + cluster * op->d, x, weight, op->d);
 }
 
-static void
-add_silhouette(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch)
-{
-	step->count++;
-	add(&step->weight, weight);
-	add(&step->total, weight * silhouette(op, x, scratch));
-}
-
 /* Scratch: labels of the waiting rows, the operator's own, which stays aligned as it was. */
 typedef struct work
 {
@@ -267,7 +259,11 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 		op = view_of(&parts, op, &own);
 		FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
 		if (step->kind == FC_STEP_SILHOUETTE)
-			add_silhouette(step, op, x, weight, scratch);
+		{
+			step->count++;
+			add(&step->weight, weight);
+			add(&step->total, weight * silhouette(op, x, scratch));
+		}
 		else
 			account(step, &parts, op, fc_operator_assign(op, x, scratch), x, NULL, weight, scratch);
 		return;

@@ -216,12 +216,6 @@ fc_kernel_select_rows(const fc_kernel_rows *rows, const size_t *chosen, size_t c
 
 /* ---- values ---- */
 
-static inline double
-exact_value(const fc_kernel_rows *rows, double dot, double half_x, double half_y)
-{
-	return rows->degree > 0 ? power(dot + rows->coef0, rows->degree) : exp(fmin(dot - half_x - half_y, 0.0));
-}
-
 void
 fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 					  const fc_kernel_rows *right, size_t b, size_t nb, double *out, size_t ldo)
@@ -235,8 +229,12 @@ fc_kernel_block_exact(const fc_kernel_rows *left, size_t a, size_t na,
 					right->exact + b * left->d, d, 0.0, out, (int) ldo);
 	for (size_t i = 0; i < na; i++)
 		for (size_t j = 0; j < nb; j++)
-			out[i * ldo + j] = exact_value(left, out[i * ldo + j], left->half != NULL ? left->half[a + i] : 0.0,
-										   right->half != NULL ? right->half[b + j] : 0.0);
+		{
+			double	   *value = &out[i * ldo + j];
+
+			*value = left->degree > 0 ? power(*value + left->coef0, left->degree) :
+				exp(fmin(*value - (left->half != NULL ? left->half[a + i] : 0.0) - (right->half != NULL ? right->half[b + j] : 0.0), 0.0));
+		}
 }
 
 double

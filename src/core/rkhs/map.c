@@ -158,19 +158,13 @@ fc_kernel_map_check(const void *bytes, size_t size)
 
 /* ---- preparation shared by rows ---- */
 
-static inline bool
-is_single(const fc_kernel_map *map)
-{
-	return map->kernel.kind == FC_KERNEL_RBF && !fc_operator_is_codebook(&map->op);
-}
-
 void
 fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena)
 {
 	float	   *single = NULL;
 
 	fc_operator_slice(&map->op, arena);
-	if (is_single(map))
+	if (map->kernel.kind == FC_KERNEL_RBF && !fc_operator_is_codebook(&map->op))
 		single = FC_TAKE(arena, map->rank * map->op.k, float);
 	for (size_t i = 0; single != NULL && i < map->rank * map->op.k; i++)
 		single[i] = (float) map->t[i];

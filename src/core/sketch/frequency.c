@@ -161,8 +161,8 @@ structured_row(const float *signs, size_t j, size_t p, float *v)
  * Visit the structured frequencies in order: for each j the raw direction v (cut
  * to n) and the factor that gives it length R_j.  Either output may be NULL.
  */
-static void
-structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float *factors)
+void
+fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float *factors)
 {
 	size_t		n = spec->reduced;
 	size_t		p = fc_padded_dim(n);
@@ -192,17 +192,11 @@ structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float
 }
 
 void
-fc_structured_factors(const fc_spec *spec, fc_arena *arena, float *factors)
-{
-	structured_frequencies(spec, arena, NULL, factors);
-}
-
-void
 fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega)
 {
 	if (spec->flags & FC_SPEC_STRUCTURED)
 	{
-		structured_frequencies(spec, arena, omega, NULL);
+		fc_structured_frequencies(spec, arena, omega, NULL);
 		return;
 	}
 	for (uint32_t j = 0; j < spec->frequencies; j++)

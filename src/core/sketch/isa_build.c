@@ -447,19 +447,13 @@ structured_block(const fc_prepared *prepared, const structured_scratch *scratch,
 }
 
 static void
-load_groups(const fc_prepared *prepared, const structured_scratch *scratch, const float *y, size_t rows)
-{
-	for (size_t g = 0; g * LANES < rows; g++)
-		transpose_rows(y + g * LANES * prepared->n, rows - g * LANES < LANES ? rows - g * LANES : LANES,
-					   prepared->n, prepared->padded, scratch->y + g * prepared->padded);
-}
-
-static void
 accumulate_structured(const fc_prepared *prepared, const float *y, size_t rows, int64_t *z)
 {
 	structured_scratch scratch = scratch_of(prepared);
 
-	load_groups(prepared, &scratch, y, rows);
+	for (size_t g = 0; g * LANES < rows; g++)
+		transpose_rows(y + g * LANES * prepared->n, rows - g * LANES < LANES ? rows - g * LANES : LANES,
+					   prepared->n, prepared->padded, scratch.y + g * prepared->padded);
 	for (size_t block = 0; block * prepared->padded < prepared->m; block++)
 		if (rows == 1)
 			structured_block(prepared, &scratch, block, 1, true, z);

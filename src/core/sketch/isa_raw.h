@@ -167,15 +167,6 @@ sparse_grid(const fc_prepared *prepared, size_t i, double value)
 	return rint(value * prepared->inverse_unit[i]);
 }
 
-/* y (fc_padded(n)) as reduce has it. */
-static void
-apply_basis_sparse(const fc_prepared *prepared, const fc_sparse_row *x, double *y)
-{
-	for (size_t p = 0; p < x->count; p++)
-		prepared->centered[p] = sparse_value(x, p) * prepared->inverse_scale[x->indices[p]];
-	apply_basis(prepared, (basis_terms) {prepared->centered, x->indices, x->count}, y);
-}
-
 /* Are all elements near?  Without a basis y is written. */
 INLINE bool
 reduce_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y)
@@ -228,7 +219,9 @@ take_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y, doubl
 		return false;
 	if (prepared->basis != NULL)
 	{
-		apply_basis_sparse(prepared, x, prepared->projected);
+		for (size_t p = 0; p < x->count; p++)
+			prepared->centered[p] = sparse_value(x, p) * prepared->inverse_scale[x->indices[p]];
+		apply_basis(prepared, (basis_terms) {prepared->centered, x->indices, x->count}, prepared->projected);
 		bring_reduced(prepared, prepared->projected, y, &excess);
 		if (row_flags(&excess) != FC_ROW_NEAR)
 			return false;

@@ -247,7 +247,7 @@ set_structured(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 			fc_block_signs(spec, (uint32_t) b, round, prepared->padded,
 						   prepared->signs + (3 * b + round) * prepared->padded);
 	}
-	fc_structured_factors(spec, arena, prepared->factors);
+	fc_structured_frequencies(spec, arena, NULL, prepared->factors);
 }
 
 static void

@@ -142,15 +142,6 @@ basis_valid(const fc_spec *spec)
 	return true;
 }
 
-/* Pilot rows and sample centroids: at most 2^16 + 1024 of them. */
-static bool
-rows_valid(const fc_spec *spec)
-{
-	return all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) &&
-		fc_all_finite_float(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced) &&
-		fc_all_finite_float(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced);
-}
-
 /* Widths and centers that the grid of sums can hold (prepared.h), sigmas that angles can. */
 static bool
 grid_valid(const fc_spec *spec)
@@ -188,7 +179,10 @@ fc_spec_check(const void *bytes, size_t size)
 		((spec->flags & FC_SPEC_SCALED) && !all_positive(fc_spec_scale(spec), spec->dim)) ||
 		!all_positive(sigmas, spec->scales) || sigmas[0] != spec->sigma || !grid_valid(spec) ||
 		!fc_zero_padding(fc_spec_sample_centroids(spec) + (size_t) spec->sample_centroids * spec->reduced, fc_spec_pilot_weight(spec)) ||
-		!fc_zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size) || !basis_valid(spec) || !rows_valid(spec))
+		!fc_zero_padding(fc_spec_pilot(spec) + (size_t) spec->pilot_rows * spec->reduced, (const char *) bytes + size) || !basis_valid(spec) ||
+		!all_positive(fc_spec_pilot_weight(spec), spec->pilot_rows) ||
+		!fc_all_finite_float(fc_spec_pilot(spec), (size_t) spec->pilot_rows * spec->reduced) ||
+		!fc_all_finite_float(fc_spec_sample_centroids(spec), (size_t) spec->sample_centroids * spec->reduced))
 		return FC_EFORMAT;
 	compute_digest(spec, digest);
 	return digest[0] == spec->digest[0] && digest[1] == spec->digest[1] ? FC_OK : FC_EFORMAT;

@@ -138,9 +138,9 @@ void		fc_frequencies(const fc_spec *spec, fc_arena *arena, float *omega);
 
 /*
  * Structured frequencies applied rather than written out: factors[j] (m) times
- * entry j mod p of H D1 H D2 H D3 y is omega_j . y / pi.
+ * entry j mod p of H D1 H D2 H D3 y is omega_j . y / pi.  Either output may be NULL.
  */
-void		fc_structured_factors(const fc_spec *spec, fc_arena *arena, float *factors);
+void		fc_structured_frequencies(const fc_spec *spec, fc_arena *arena, float *omega, float *factors);
 
 /* The signs of the three diagonals of a block of structured frequencies. */
 void		fc_block_signs(const fc_spec *spec, uint32_t block, uint32_t round, size_t padded, float *signs);

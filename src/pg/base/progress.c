@@ -148,16 +148,6 @@ has_board(void)
 
 /* ---- slots ---- */
 
-/* The slot of a process; NULL: it has none. */
-static board_slot *
-slot_of(int pid)
-{
-	for (int i = 0; i < BOARD_SLOTS; i++)
-		if (board[i].entry.pid == pid)
-			return &board[i];
-	return NULL;
-}
-
 static board_entry
 read_slot(board_slot *slot)
 {
@@ -274,14 +264,6 @@ expect_on_board(TimestampTz ends)
 
 /* ---- rows ---- */
 
-/* Rows of this process' step so far; *all: those of parallel workers are among them. */
-static uint64
-rows_on_board(bool *all)
-{
-	*all = mine != NULL;
-	return mine != NULL ? pg_atomic_read_u64(&mine->rows) : rows_here;
-}
-
 /* ---- reading ---- */
 
 /*
@@ -343,13 +325,12 @@ static struct
 static const char *
 part_done(TimestampTz now)
 {
-	bool		all;
-	uint64		rows = rows_on_board(&all);
+	uint64		rows = mine != NULL ? pg_atomic_read_u64(&mine->rows) : rows_here;	/* here those of parallel workers are missing */
 	double		percent = step.rows_about > 0 ? 100.0 * (double) rows / step.rows_about : 0.0;
 
 	if (rows == 0 || percent < 0.5)
 		return step.ends > now ? psprintf(", %.0f s more are expected", (double) (step.ends - now) / USECS_PER_SEC) : "";
-	return psprintf(", %s %.0f %% of the rows", all ? "about" : "at least", Min(percent, 100.0));
+	return psprintf(", %s %.0f %% of the rows", mine != NULL ? "about" : "at least", Min(percent, 100.0));
 }
 
 void
@@ -375,7 +356,9 @@ report_rows(void)
 	/* Rows of this process' step or, in a parallel worker, of its leader's. */
 	rows_here += PROGRESS_ROWS;
 	if (IsParallelWorker() && MyProc->lockGroupLeader != NULL && has_board())
-		slot = slot_of(MyProc->lockGroupLeader->pid);
+		for (int i = 0; i < BOARD_SLOTS; i++)
+			if (board[i].entry.pid == MyProc->lockGroupLeader->pid)
+				slot = &board[i];
 	if (slot != NULL)
 		pg_atomic_fetch_add_u64(&slot->rows, (int64) PROGRESS_ROWS);
 	report_progress();

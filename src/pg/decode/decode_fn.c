@@ -133,8 +133,8 @@ check_rows(const decode_call *call)
 }
 
 /* Sample rows to start from: those of the very spec that the sketch was made with. */
-static const fc_spec *
-checked_pilot(const decode_call *call, const fc_spec *pilot)
+static void
+check_pilot(const decode_call *call, const fc_spec *pilot)
 {
 	fc_init		init = call->options.init;
 
@@ -145,37 +145,22 @@ checked_pilot(const decode_call *call, const fc_spec *pilot)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"init\": \"%s\" starts from sample rows, but there are none", call->init.text),
 				errhint("Give sample => the spec of sketch_spec_agg, which keeps sample rows."));
-	return pilot;
-}
-
-static void
-build_problem(decode_call *call, const fc_spec *pilot)
-{
-	fc_problem_parts parts = {call->sigma, pilot, call->init.values, (Size) call->init.rows};
-	fc_arena	arena = hold_arena(&call->memory);
-
-	fc_problem_make(call->sketch, call->decoder, &parts, &arena, &call->problem);
-}
-
-static void
-prepare_lift(decode_call *call)
-{
-	fc_arena	arena = hold_arena(&call->memory);
-
-	fc_back_project_prepare(call->sketch, call->result.outliers, call->covariances, &arena, &call->lift);
 }
 
 static void
 run(decode_call *call, const fc_spec *pilot)
 {
+	fc_problem_parts parts = {call->sigma, pilot, call->init.values, (Size) call->init.rows};
 	fc_arena	arena;
 	Size		k = (Size) call->k;
 	Size		n = call->spec->reduced;
 
 	check_rows(call);
+	check_pilot(call, pilot);
 	call->memory.what = "decode";
 	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
-	build_problem(call, checked_pilot(call, pilot));
+	arena = hold_arena(&call->memory);
+	fc_problem_make(call->sketch, call->decoder, &parts, &arena, &call->problem);
 	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions takes", k, call->problem.m, n),
 				  fc_decode_operations(n, call->problem.m, k, call->decoder, &call->options), call->quiet, "Lower k, or make the spec with fewer frequencies");
 	arena = hold_arena(&call->memory);
@@ -187,7 +172,8 @@ run(decode_call *call, const fc_spec *pilot)
 	check_status(fc_decode(&call->problem, k, call->decoder, &call->options, &arena,
 						   &call->result));
 	release_arena(&arena);
-	prepare_lift(call);
+	arena = hold_arena(&call->memory);
+	fc_back_project_prepare(call->sketch, call->result.outliers, call->covariances, &arena, &call->lift);
 }
 
 /* The paper's decoders climb a density that only Gaussian frequencies make; a polish makes up for it. */

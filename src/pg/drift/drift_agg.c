@@ -22,17 +22,6 @@ keep_nothing(const void *bytes, void *view)
 {
 }
 
-/* The state argument, open; closed or packed counts are copied. */
-static fc_drift_counts *
-state_argument_open(FunctionCallInfo fcinfo)
-{
-	fc_drift_counts *state = (fc_drift_counts *) PG_GETARG_POINTER(0);
-
-	if (likely(VARATT_IS_4B_U(state) && (state->flags & FC_DRIFT_OPEN)))
-		return state;
-	return drift_counts_open(DRIFT_COUNTS_ARG(0));
-}
-
 /* (state, x, spec) */
 SQL_FUNCTION(fastclust_drift_counts_accum)
 {
@@ -61,7 +50,9 @@ SQL_FUNCTION(fastclust_drift_counts_accum)
 		if (v.doubles == NULL)
 			return unchanged_state(fcinfo);
 	}
-	state = PG_ARGISNULL(0) ? drift_counts_opened(spec) : state_argument_open(fcinfo);
+	state = PG_ARGISNULL(0) ? drift_counts_opened(spec) : (fc_drift_counts *) PG_GETARG_POINTER(0);
+	if (unlikely(!VARATT_IS_4B_U(state) || !(state->flags & FC_DRIFT_OPEN)))	/* closed or packed ones are copied */
+		state = drift_counts_open(DRIFT_COUNTS_ARG(0));
 	if (unlikely(!fc_drift_counts_of_spec(state, spec)))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("spec must be the same for all rows of drift_counts"));
 	PG_RETURN_POINTER(drift_counts_add_row(drift_prepared_of_spec(spec), v.doubles, v.floats, state));

@@ -30,13 +30,6 @@ SQL_FUNCTION(fastclust_drift_counts_send)
 
 /* ---- specs prepared ---- */
 
-static bool
-serves(const fc_drift_prepared *prepared, const fc_drift_spec *spec)
-{
-	return prepared->digest[0] == spec->digest[0] && prepared->digest[1] == spec->digest[1] && prepared->dim == spec->dim &&
-		prepared->plain == spec->plain && prepared->bits == fc_drift_spec_bits(spec);
-}
-
 const fc_drift_prepared *
 drift_prepared_of_spec(const fc_drift_spec *spec)
 {
@@ -45,7 +38,8 @@ drift_prepared_of_spec(const fc_drift_spec *spec)
 	MemoryContext old;
 	fc_arena	arena;
 
-	if (likely(serves(&prepared, spec)))
+	if (likely(prepared.digest[0] == spec->digest[0] && prepared.digest[1] == spec->digest[1] && prepared.dim == spec->dim &&
+			   prepared.plain == spec->plain && prepared.bits == fc_drift_spec_bits(spec)))
 		return &prepared;
 	prepared.dim = 0;			/* serves none until it is complete */
 	if (context == NULL)

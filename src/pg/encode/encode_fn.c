@@ -74,15 +74,6 @@ site_of(FunctionCallInfo fcinfo)
 	return site;
 }
 
-/* Arguments from `first` on, into x. */
-static bool
-encode_arguments(FunctionCallInfo fcinfo, encoder_site *site, int first, bool scaled, double *x)
-{
-	if (site->listed.readers == NULL)
-		make_listed_reader(fcinfo, first, site->encoder, site->context, &site->listed);
-	return encode_listed(fcinfo, site->encoder, &site->listed, scaled, x);
-}
-
 /* ---- real[] ---- */
 
 static void
@@ -147,7 +138,9 @@ SQL_FUNCTION(fastclust_encode_listed)
 		PG_RETURN_NULL();
 	site = site_of(fcinfo);
 	array = empty_float8_array((int) site->encoder->view.dim, &x);
-	if (!encode_arguments(fcinfo, site, 2, PG_GETARG_BOOL(1), x))
+	if (site->listed.readers == NULL)
+		make_listed_reader(fcinfo, 2, site->encoder, site->context, &site->listed);
+	if (!encode_listed(fcinfo, site->encoder, &site->listed, PG_GETARG_BOOL(1), x))
 		PG_RETURN_NULL();
 	return array;
 }

@@ -215,12 +215,6 @@ take_sums(encoder_state *state, fc_learner *learner, Size width)
 }
 
 static void
-give_sketch(encoder_state *state, fc_frequent_items *tally)
-{
-	fc_frequent_attach(tally, take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
-}
-
-static void
 free_tally(encoder_state *state, fc_frequent_items *tally)
 {
 	if (tally->entry != NULL)
@@ -243,7 +237,7 @@ move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
 
 	CHECK_FOR_INTERRUPTS();
 	if (fc_frequent_wants_sketch(tally))
-		give_sketch(state, tally);
+		fc_frequent_attach(tally, take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
 	hold(&state->memory, bytes);
 	fc_frequent_move(tally, length, MemoryContextAllocHuge(state->context, bytes));
 	old.sketch = NULL;			/* is the tally's */
@@ -410,14 +404,6 @@ learn_number(encoder_state *state, fc_learner *learner, const char *label, doubl
 }
 
 static void
-learn_text(encoder_state *state, fc_learner *learner, const fc_feature_cell *cell)
-{
-	make_room(state, &learner->categories, cell->length);
-	fc_learn_text(learner, cell->text, cell->length);
-	settle(state, &learner->categories);
-}
-
-static void
 learn_vector(encoder_state *state, fc_learner *learner, const char *label, const fc_feature_cell *cell)
 {
 	if (learner->width == 0)
@@ -461,7 +447,11 @@ learn_feature(encoder_state *state, const learning_site *site, Size i, Datum val
 	else if (learner->kind == FC_FEATURE_ANY)
 		learn_any(state, learner, site, i, DatumGetJsonbP(value));
 	else if (cell->kind == FC_CELL_TEXT)
-		learn_text(state, learner, cell);
+	{
+		make_room(state, &learner->categories, cell->length);
+		fc_learn_text(learner, cell->text, cell->length);
+		settle(state, &learner->categories);
+	}
 	else if (cell->kind == FC_CELL_NUMBER)
 		learn_number(state, learner, site->paths[i].label, cell->number);
 	else

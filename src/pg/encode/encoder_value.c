@@ -223,13 +223,6 @@ renewed_encoder(const fc_encoder_header *learned, const fc_encoder_header *old)
 
 /* ---- describe ---- */
 
-static void
-append_name(StringInfo json, const char *key, const char *value)
-{
-	appendStringInfo(json, "\"%s\": ", key);
-	escape_json(json, value);
-}
-
 /* Categories with their rows in the sample, most frequent not first: in the order of the dimensions. */
 static void
 append_categories(StringInfo json, const fc_encoder *view, const fc_encoder_feature *feature)
@@ -251,8 +244,8 @@ append_feature(StringInfo json, const fc_encoder *view, const fc_encoder_feature
 {
 	const double *center = view->center + feature->first;
 
-	appendStringInfoChar(json, '{');
-	append_name(json, "feature", feature_name(view, feature));
+	appendStringInfoString(json, "{\"feature\": ");
+	escape_json(json, feature_name(view, feature));
 	appendStringInfo(json, ", \"kind\": \"%s\", \"dimensions\": %u, \"transform\": \"%s\", \"log\": %s, \"weight\": %.15g, \"nulls\": \"%s\", \"null_rows\": %lld",
 					 feature_kind_name(feature->kind), feature->width, name_of_choice(feature->scaling, scalings, lengthof(scalings)), feature->log ? "true" : "false",
 					 feature->weight, name_of_choice(feature->nulls, null_policies, FC_NULLS_POLICIES), (long long) feature->nulls_seen);

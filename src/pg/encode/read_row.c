@@ -32,15 +32,6 @@ name_features(prepared_encoder *encoder)
 	}
 }
 
-/* The dimension of a column that is one number as it stands; -1: another. */
-static int
-plain_dimension(const fc_encoder *view, Size column)
-{
-	const fc_encoder_feature *feature = &view->feature[view->column[column].first_feature];
-
-	return feature->kind == FC_FEATURE_NUMBER && feature->path_length == 0 && !feature->log && !feature->missing ? (int) feature->first : -1;
-}
-
 prepared_encoder *
 prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 {
@@ -53,7 +44,11 @@ prepare_encoder(const fc_encoder_header *header, MemoryContext context)
 	encoder->cells = palloc0(encoder->view.features * sizeof(fc_feature_cell));
 	encoder->plain = palloc(encoder->view.columns * sizeof(int));
 	for (Size i = 0; i < encoder->view.columns; i++)
-		encoder->plain[i] = plain_dimension(&encoder->view, i);
+	{
+		const fc_encoder_feature *feature = &encoder->view.feature[encoder->view.column[i].first_feature];
+
+		encoder->plain[i] = feature->kind == FC_FEATURE_NUMBER && feature->path_length == 0 && !feature->log && !feature->missing ? (int) feature->first : -1;
+	}
 	encoder->imputes = true;
 	for (Size i = 0; i < encoder->view.features; i++)
 		if (encoder->view.feature[i].nulls != FC_NULLS_IMPUTE)
@@ -153,17 +148,6 @@ check_nulls(const prepared_encoder *encoder)
 	return true;
 }
 
-/* The number that was encoded: that of the row at hand, or out of raw coordinates. */
-static double
-encoded_number(const prepared_encoder *encoder, Size i, const double *raw)
-{
-	const fc_encoder_feature *feature = &encoder->view.feature[i];
-
-	if (raw == NULL)
-		return encoder->cells[i].kind == FC_CELL_NUMBER ? encoder->cells[i].number : (double) INFINITY;
-	return feature->log ? copysign(expm1(fabs(raw[feature->first])), raw[feature->first]) : raw[feature->first];
-}
-
 void
 reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 {
@@ -171,9 +155,14 @@ reject_far(const prepared_encoder *encoder, const double *x, const double *raw)
 
 	for (Size i = 0; i < view->features; i++)
 		if (!fc_all_finite(x + view->feature[i].first, view->feature[i].width))
+		{						/* the number that was encoded: that of the row at hand, or out of raw coordinates */
+			double		number = encoder->cells[i].kind == FC_CELL_NUMBER ? encoder->cells[i].number : (double) INFINITY;
+
+			if (raw != NULL)
+				number = view->feature[i].log ? copysign(expm1(fabs(raw[view->feature[i].first])), raw[view->feature[i].first]) : raw[view->feature[i].first];
 			ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					errmsg("%s is %g, too far outside the sample that the encoder was learned from", encoder->paths[i].label,
-						   encoded_number(encoder, i, raw)));
+					errmsg("%s is %g, too far outside the sample that the encoder was learned from", encoder->paths[i].label, number));
+		}
 }
 
 /* The row whose columns were encoded.  False: it is to be skipped. */

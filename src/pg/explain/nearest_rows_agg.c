@@ -72,21 +72,13 @@ add_bytes(near_rows *state, Size bytes)
 	check_budget(state->bytes, "typical_rows");
 }
 
-static HeapTupleHeader
-copy_tuple(near_rows *state, HeapTupleHeader row)
-{
-	Size		size = HeapTupleHeaderGetDatumLength(row);
-
-	add_bytes(state, size);
-	return memcpy(MemoryContextAlloc(state->context, size), row, size);
-}
-
 /* Among the n nearest of a cluster, nearest first; the farthest of more gives way. */
 static void
 offer_row(near_rows *state, Size cluster, near_row item)
 {
 	near_row   *rows = state->rows[cluster];
 	int32		at = state->counts[cluster];
+	Size		size = HeapTupleHeaderGetDatumLength(item.row);
 
 	if (rows == NULL)
 	{
@@ -100,22 +92,12 @@ offer_row(near_rows *state, Size cluster, near_row item)
 		state->bytes -= HeapTupleHeaderGetDatumLength(rows[at].row);
 		pfree(rows[at].row);
 	}
-	item.row = copy_tuple(state, item.row);
+	add_bytes(state, size);
+	item.row = memcpy(MemoryContextAlloc(state->context, size), item.row, size);
 	state->counts[cluster] = at + 1;
 	for (; at > 0 && is_farther(&rows[at - 1], &item); at--)
 		rows[at] = rows[at - 1];
 	rows[at] = item;
-}
-
-/* Of the values alone: bits of the header change as transactions end. */
-static uint64
-hash_values(HeapTupleHeader row)
-{
-	uint64		hash = 0;
-
-	if (row->t_infomask & HEAP_HASNULL)
-		hash = fc_hash_bytes(hash, row->t_bits, BITMAPLEN(HeapTupleHeaderGetNatts(row)));
-	return fc_hash_bytes(hash, (char *) row + row->t_hoff, HeapTupleHeaderGetDatumLength(row) - row->t_hoff);
 }
 
 /* ---- the aggregate ---- */
@@ -181,7 +163,9 @@ SQL_FUNCTION(fastclust_nearest_rows_accum)
 	if (state->counts[cluster] < state->n || item.distance <= state->rows[cluster][state->n - 1].distance)
 	{
 		item.row = PG_GETARG_HEAPTUPLEHEADER(ARGUMENT_ROW);
-		item.hash = hash_values(item.row);
+		item.hash = item.row->t_infomask & HEAP_HASNULL ? fc_hash_bytes(0, item.row->t_bits, BITMAPLEN(HeapTupleHeaderGetNatts(item.row))) : 0;
+		/* of the values alone: bits of the header change as transactions end */
+		item.hash = fc_hash_bytes(item.hash, (char *) item.row + item.row->t_hoff, HeapTupleHeaderGetDatumLength(item.row) - item.row->t_hoff);
 		offer_row(state, cluster, item);
 	}
 	report_progress_of_rows();

@@ -251,16 +251,6 @@ count_vector(live_changes *changes, int sign, const vector *v, const text *group
 	}
 }
 
-/* A group that comes is a key of live_bases: write_leaf in SQL says the same of groups that are counted by a scan. */
-static void
-check_group(const live_sketch *live, const text *group)
-{
-	if (VARSIZE_ANY_EXHDR(group) > GROUP_BYTES)
-		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("a group of live sketch \"%s\" has %zu bytes", live->name, (Size) VARSIZE_ANY_EXHDR(group)),
-				errdetail("It may have up to %d bytes.", GROUP_BYTES));
-}
-
 void
 live_count_row(live_changes *changes, int sign, Datum value, const text *group, TimestampTz bucket)
 {
@@ -270,8 +260,10 @@ live_count_row(live_changes *changes, int sign, Datum value, const text *group, 
 	if (read_row(changes, value, &v))
 	{
 		MemoryContextSwitchTo(changes->context);
-		if (sign > 0 && group != NULL)
-			check_group(changes->live, group);
+		if (sign > 0 && group != NULL && VARSIZE_ANY_EXHDR(group) > GROUP_BYTES)	/* a key of live_bases; write_leaf in SQL says the same of groups that are counted by a scan */
+			ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					errmsg("a group of live sketch \"%s\" has %zu bytes", changes->live->name, (Size) VARSIZE_ANY_EXHDR(group)),
+					errdetail("It may have up to %d bytes.", GROUP_BYTES));
 		count_vector(changes, sign, &v, group, bucket);
 	}
 	MemoryContextSwitchTo(old);

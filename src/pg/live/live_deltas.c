@@ -75,13 +75,6 @@ set_column(Datum *values, bool *nulls, int column, const void *pointer)
 	nulls[column] = pointer == NULL;
 }
 
-static void
-set_bucket(Datum *values, bool *nulls, int column, TimestampTz bucket)
-{
-	values[column] = TimestampTzGetDatum(bucket);
-	nulls[column] = TIMESTAMP_IS_NOBEGIN(bucket);
-}
-
 void
 live_write_delta(live_writer *writer, const live_delta *delta)
 {
@@ -96,7 +89,8 @@ live_write_delta(live_writer *writer, const live_delta *delta)
 	values[DELTA_AT] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
 	nulls[DELTA_LIVE_ID] = nulls[DELTA_LEAF] = nulls[DELTA_AT] = false;
 	set_column(values, nulls, DELTA_GROUP, delta->group);
-	set_bucket(values, nulls, DELTA_BUCKET, delta->bucket);
+	values[DELTA_BUCKET] = TimestampTzGetDatum(delta->bucket);
+	nulls[DELTA_BUCKET] = TIMESTAMP_IS_NOBEGIN(delta->bucket);
 	for (int i = 0; i < 2; i++)
 	{
 		set_column(values, nulls, DELTA_ROWS + i, delta->sides[i].rows);

@@ -135,15 +135,6 @@ name_live_sketch(void *argument)
 
 /* ---- pending changes ---- */
 
-static void
-free_pending(pending *p)
-{
-	pendings = list_delete_ptr(pendings, p);
-	if (p->estate != NULL)
-		FreeExecutorState(p->estate);
-	MemoryContextDelete(p->context);
-}
-
 /* Why the leaf cannot be followed any more: a reader of the live sketch learns it, whoever writes the table does not. */
 static void
 write_lost(const live_sketch *live)
@@ -174,8 +165,12 @@ write_pending(void)
 			write_lost(p->live);
 		else
 			live_write_changes(p->changes);
-		if (!p->busy)
-			free_pending(p);
+		if (p->busy)
+			continue;
+		pendings = list_delete_ptr(pendings, p);
+		if (p->estate != NULL)
+			FreeExecutorState(p->estate);
+		MemoryContextDelete(p->context);
 	}
 }
 
@@ -297,13 +292,6 @@ SQL_FUNCTION(fastclust_live_pending)
 
 /* ---- the triggers ---- */
 
-/* Does a row change in nothing that is counted? */
-static bool
-is_idle(const live_sketch *live, const TriggerData *trigger)
-{
-	return TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && same_columns(live, trigger->tg_trigslot, trigger->tg_newslot);
-}
-
 static void
 count_change(const live_sketch *live, const TriggerData *trigger)
 {
@@ -352,22 +340,14 @@ count_truncate(const live_sketch *live, Oid owner)
 	SPI_finish();
 }
 
-static void
-check_protocol(FunctionCallInfo fcinfo)
-{
-	const TriggerData *trigger = (const TriggerData *) fcinfo->context;
-
-	if (!CALLED_AS_TRIGGER(fcinfo) || trigger->tg_trigger->tgnargs != 1 || !(ROW_EVENTS(trigger->tg_event) || STATEMENT_EVENTS(trigger->tg_event)))
-		ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s is for the triggers of live sketches", "live_change"),
-				errhint("keep_sketch makes them."));
-}
-
 SQL_FUNCTION(fastclust_live_change)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	const live_sketch *live;
 
-	check_protocol(fcinfo);
+	if (!CALLED_AS_TRIGGER(fcinfo) || trigger->tg_trigger->tgnargs != 1 || !(ROW_EVENTS(trigger->tg_event) || STATEMENT_EVENTS(trigger->tg_event)))
+		ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s is for the triggers of live sketches", "live_change"),
+				errhint("keep_sketch makes them."));
 	if (TRIGGER_FIRED_FOR_STATEMENT(trigger->tg_event) && !TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 	{
 		write_pending();
@@ -378,8 +358,8 @@ SQL_FUNCTION(fastclust_live_change)
 		;						/* another's trigger, or that of a table that is not counted */
 	else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 		count_truncate(live, function_owner(fcinfo->flinfo->fn_oid));
-	else if (is_idle(live, trigger))
-		;
+	else if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && same_columns(live, trigger->tg_trigslot, trigger->tg_newslot))
+		;						/* nothing that is counted has changed */
 	else if (live->lost != NULL)
 		(void) pending_of(live);
 	else

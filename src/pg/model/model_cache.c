@@ -191,15 +191,6 @@ read_paths(served_model *model)
 	model->bytes += bytes;
 }
 
-static void
-read_contamination(served_model *model)
-{
-	bool		null;
-	Datum		value = column(COLUMN_CONTAMINATION, &null);
-
-	model->contamination = null ? 0.01 : DatumGetFloat8(value);
-}
-
 /* fastclust_internal.<function>(model). */
 static char *
 hint_of(const char *function, const served_model *model)
@@ -248,6 +239,7 @@ read_row(served_model *model)
 	bool		null;
 	Datum		group_by = column(COLUMN_GROUP_BY, &null);
 	Datum		operator;
+	Datum		contamination;
 	MemoryContext old;
 
 	if (!null)
@@ -268,7 +260,8 @@ read_row(served_model *model)
 	model->spreads = read_numbers(model, COLUMN_SPREADS, "spreads", &count);
 	read_encoder(model);
 	read_paths(model);
-	read_contamination(model);
+	contamination = column(COLUMN_CONTAMINATION, &null);
+	model->contamination = null ? 0.01 : DatumGetFloat8(contamination);
 }
 
 static SPIPlanPtr
@@ -400,14 +393,6 @@ end_sub_epoch(SubXactEvent event, SubTransactionId mine, SubTransactionId parent
 		epoch++;
 }
 
-static void
-count_epochs(void)
-{
-	RegisterXactCallback(end_epoch, NULL);
-	RegisterSubXactCallback(end_sub_epoch, NULL);
-	epoch = 1;
-}
-
 /* The user, snapshot and epoch for which a model read now holds; computed for every row. */
 static model_validity
 validity_now(void)
@@ -415,7 +400,11 @@ validity_now(void)
 	Snapshot	snapshot = GetActiveSnapshot();
 
 	if (epoch == 0)
-		count_epochs();
+	{
+		RegisterXactCallback(end_epoch, NULL);
+		RegisterSubXactCallback(end_sub_epoch, NULL);
+		epoch = 1;
+	}
 	return (model_validity) {
 		.epoch = epoch, .user = GetUserId(), .xmin = snapshot->xmin, .xmax = snapshot->xmax, .xcnt = snapshot->xcnt,
 		.subxcnt = snapshot->subxcnt, .curcid = snapshot->curcid

@@ -101,16 +101,6 @@ list_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *mod
 	return v;
 }
 
-static vector
-columns_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *model)
-{
-	double	   *x = site->row + model->d;
-
-	if ((Size) site->columns->d == model->values)
-		(void) read_columns(fcinfo, site->columns, x);
-	return (vector) {x, NULL, site->columns->d};
-}
-
 /* Values in a list are the columns' own, and none is NULL: from the last on, each has its dimensions behind its place in the list. */
 static vector
 encoded_values(const model_site *site, const served_model *model, vector v)
@@ -274,22 +264,16 @@ vector_argument(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 	else if (form == ROW_LIST)
 		*v = list_argument(fcinfo, site, model, argument);
 	else if (form == ROW_COLUMNS)
-		*v = columns_argument(fcinfo, site, model);
+	{
+		*v = (vector) {site->row + model->d, NULL, site->columns->d};
+		if ((Size) v->d == model->values)
+			(void) read_columns(fcinfo, site->columns, site->row + model->d);
+	}
 	else
 		*v = read_vector(&site->reader, PG_GETARG_DATUM(argument), "x");
 	check_length(v, model, form);
 	*v = encoded_values(site, model, *v);
 	return true;
-}
-
-/* The form of an argument of any type. */
-static row_form
-given_form(FunctionCallInfo fcinfo, model_site *site, int argument)
-{
-	if (!site->reader.formed)
-		site->reader.form = form_of_argument(fcinfo, argument, true);
-	site->reader.formed = true;
-	return site->reader.form == VECTOR_ROW ? ROW_RECORD : site->reader.form == VECTOR_NUMBER ? ROW_COLUMNS : ROW_VECTOR;
 }
 
 /* Look up the types of so many columns. */
@@ -416,7 +400,12 @@ read_model_row(FunctionCallInfo fcinfo, int group, int version, int argument, ro
 		return false;
 	site = model_site_of(fcinfo);
 	if (form == ROW_GIVEN)
-		form = given_form(fcinfo, site, argument);
+	{
+		if (!site->reader.formed)
+			site->reader.form = form_of_argument(fcinfo, argument, true);
+		site->reader.formed = true;
+		form = site->reader.form == VECTOR_ROW ? ROW_RECORD : site->reader.form == VECTOR_NUMBER ? ROW_COLUMNS : ROW_VECTOR;
+	}
 	site->version = version >= 0 ? version_argument(fcinfo, version) : CURRENT_VERSION;
 	if (form == ROW_COLUMNS && unlikely(site->columns == NULL))
 		find_column_types(fcinfo, site, argument, columns);

@@ -132,16 +132,6 @@ SQL_FUNCTION(fastclust_vector_in_units)
 
 /* ---- operators in user units ---- */
 
-/* The centroids in the units of such an argument and the next one. */
-static double *
-list_centroids(FunctionCallInfo fcinfo, int argument, const fc_operator *op)
-{
-	double	   *center = numbers_argument(fcinfo, argument, op->d, "center");
-	double	   *scale = numbers_argument(fcinfo, argument + 1, op->d, "scale");
-
-	return centroids_in_units(op, center, scale);
-}
-
 /* (sketch, operator, center, scale, spreads): the relative residual of the model's mixture. */
 SQL_FUNCTION(fastclust_fit_residual)
 {
@@ -163,7 +153,7 @@ SQL_FUNCTION(fastclust_fit_residual)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, fc_sketch_spec(sketch)->dim));
 	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
-	centroids = list_centroids(fcinfo, 2, &op);
+	centroids = centroids_in_units(&op, numbers_argument(fcinfo, 2, op.d, "center"), numbers_argument(fcinfo, 3, op.d, "scale"));
 	hold(&memory, op.k * op.d * sizeof(double));
 	arena = hold_arena(&memory);
 	check_status(fc_fit_residual(sketch, centroids, op.weights, spreads, op.k, &arena, &residual));
@@ -192,14 +182,6 @@ SQL_FUNCTION(fastclust_nearest_others)
 	return (Datum) 0;
 }
 
-/* Bytes of matching two lists of centroids. */
-static Size
-matching_bytes(const fc_operator *old, const fc_operator *new)
-{
-	return fc_match_clusters_worksize(old->k, new->k) + (old->k + new->k) * old->d * sizeof(double) +
-		Max(fc_operator_scratch(old), fc_operator_scratch(new)) * sizeof(float);
-}
-
 /* Is matching within the memory budget?  Numbers are not worth a failure. */
 static bool
 can_match(Size bytes, Size k)
@@ -222,7 +204,8 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 
 	open_operator(old_header, &old);
 	open_operator(new_header, &new);
-	if (old.d != new.d || !can_match(matching_bytes(&old, &new), new.k))
+	if (old.d != new.d || !can_match(fc_match_clusters_worksize(old.k, new.k) + (old.k + new.k) * old.d * sizeof(double) +
+									 Max(fc_operator_scratch(&old), fc_operator_scratch(&new)) * sizeof(float), new.k))
 		return NULL;
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena("matching the clusters");

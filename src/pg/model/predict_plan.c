@@ -35,34 +35,16 @@ without_cast(Node *number)
 	return number;
 }
 
-/* fastclust_internal.<name>_columns with so many texts before the columns. */
-static Oid
-columns_function(Oid function, int texts)
-{
-	Oid			types[3] = {TEXTOID, TEXTOID, TEXTOID};
-
-	types[texts] = ANYOID;
-	return LookupFuncName(list_make2(makeString("fastclust_internal"), makeString(psprintf("%s_columns", get_func_name(function)))),
-						  texts + 1, types, true);
-}
-
-/* The numbers of an array that is listed, or empty; *listed: it is one of these. */
-static List *
-listed_numbers(Node *array, bool *listed)
-{
-	*listed = IsA(array, ArrayExpr) ? !((ArrayExpr *) array)->multidims :
-		IsA(array, Const) && !((Const *) array)->constisnull && ARR_NDIM(DatumGetArrayTypeP(((Const *) array)->constvalue)) == 0;
-	return IsA(array, ArrayExpr) ? ((ArrayExpr *) array)->elements : NIL;
-}
-
 /* (request): of a call (text .., double precision, double precision, VARIADIC double precision[]) whose array is listed. */
 SQL_FUNCTION(fastclust_predict_support)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 	FuncExpr   *call;
+	Node	   *array;
 	List	   *rest;
 	List	   *args;
 	ListCell   *cell;
+	Oid			types[] = {TEXTOID, TEXTOID, TEXTOID};
 	Oid			function;
 	bool		listed;
 	int			texts;
@@ -71,10 +53,14 @@ SQL_FUNCTION(fastclust_predict_support)
 		PG_RETURN_POINTER(NULL);
 	call = ((SupportRequestSimplify *) request)->fcall;
 	texts = list_length(call->args) - 3;
-	rest = listed_numbers(llast(call->args), &listed);
+	array = llast(call->args);
+	listed = IsA(array, ArrayExpr) ? !((ArrayExpr *) array)->multidims :
+		IsA(array, Const) && !((Const *) array)->constisnull && ARR_NDIM(DatumGetArrayTypeP(((Const *) array)->constvalue)) == 0;
+	rest = IsA(array, ArrayExpr) ? ((ArrayExpr *) array)->elements : NIL;
 	if (!listed || list_length(rest) + texts + 2 >= FUNC_MAX_ARGS)
 		PG_RETURN_POINTER(NULL);
-	function = columns_function(call->funcid, texts);
+	types[texts] = ANYOID;
+	function = LookupFuncName(list_make2(makeString("fastclust_internal"), makeString(psprintf("%s_columns", get_func_name(call->funcid)))), texts + 1, types, true);
 	if (!OidIsValid(function) || pg_proc_aclcheck(call->funcid, GetUserId(), ACL_EXECUTE) != ACLCHECK_OK)
 		PG_RETURN_POINTER(NULL);
 	args = list_truncate(list_copy(call->args), texts);

@@ -75,18 +75,12 @@ errplace(const condition *c, int character)
 	return character > 0 ? errdetail("At character %d of: %.*s%s", character, shown, c->text, more) : errdetail("In: %.*s%s", shown, c->text, more);
 }
 
-static int
-errallowed(void)
-{
-	return errhint("It may use columns of the table, constants, and immutable functions and operators of PostgreSQL. For more, train on a view.");
-}
-
 static void
 reject(const condition *c, const char *what, int location)
 {
 	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("option \"where\" cannot use %s", what),
 			errplace(c, character_at(c, location)),
-			errallowed());
+			errhint("It may use columns of the table, constants, and immutable functions and operators of PostgreSQL. For more, train on a view."));
 }
 
 /* An error of the server's grammar or analysis, with the place in words; its position is one in our own query. */
@@ -186,19 +180,12 @@ check_cast(const condition *c, const TypeCast *cast)
 		reject(c, psprintf("type %s", TypeNameToString(cast->typeName)), cast->location);
 }
 
-static void
-check_call(const condition *c, const FuncCall *call)
-{
-	check_name(c, call->funcname, "function", call->location);
-	if (call->agg_order != NIL || call->agg_filter != NULL || call->over != NULL || call->agg_within_group || call->agg_distinct || call->agg_star)
-		reject(c, psprintf("the aggregate or window function %s", NameListToString(call->funcname)), call->location);
-}
-
 /* Only the nodes listed here are accepted. */
 static bool
 check_grammar(Node *node, void *context)
 {
 	condition  *c = context;
+	FuncCall   *call;
 
 	if (node == NULL)
 		return false;
@@ -213,7 +200,10 @@ check_grammar(Node *node, void *context)
 			check_cast(c, (TypeCast *) node);
 			return check_grammar(((TypeCast *) node)->arg, context);
 		case T_FuncCall:
-			check_call(c, (FuncCall *) node);
+			call = (FuncCall *) node;
+			check_name(c, call->funcname, "function", call->location);
+			if (call->agg_order != NIL || call->agg_filter != NULL || call->over != NULL || call->agg_within_group || call->agg_distinct || call->agg_star)
+				reject(c, psprintf("the aggregate or window function %s", NameListToString(call->funcname)), call->location);
 			break;
 		case T_A_Expr:
 			check_name(c, ((A_Expr *) node)->name, "operator", ((A_Expr *) node)->location);

@@ -45,15 +45,6 @@ coreset_with_room(FunctionCallInfo fcinfo, const fc_coreset *state, Size capacit
 	return moved;
 }
 
-/* Room for so many rows more and at least twice the room, up to the need of the sample. */
-static fc_coreset *
-larger_state(FunctionCallInfo fcinfo, const fc_coreset *state, Size rows)
-{
-	Size		wanted = Max(Max(2 * (Size) state->capacity, FIRST_ROOM), (state->used + rows + 1) / 2 * 2);
-
-	return coreset_with_room(fcinfo, state, Min(wanted, full_coreset(state->size)));
-}
-
 /* center (d) is for a variance above 0. */
 fc_coreset *
 new_coreset(FunctionCallInfo fcinfo, const coreset_plan *plan, Size d, fc_metric metric, Size rows)
@@ -90,8 +81,9 @@ combined_coresets(FunctionCallInfo fcinfo, fc_coreset *left, const fc_coreset *r
 		CHECK_FOR_INTERRUPTS();
 		if (!fc_coreset_takes(left, rank))
 			continue;
-		if (fc_coreset_is_full(left))
-			left = larger_state(fcinfo, left, right->used - slot);
+		if (fc_coreset_is_full(left))	/* room for the rows to come and at least twice the room, up to the need of the sample */
+			left = coreset_with_room(fcinfo, left, Min(Max(Max(2 * (Size) left->capacity, FIRST_ROOM), (left->used + right->used - slot + 1) / 2 * 2),
+													   full_coreset(left->size)));
 		fc_coreset_take(left, rank, fc_coreset_row(right, slot));
 	}
 	left->count += right->count;

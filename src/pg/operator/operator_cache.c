@@ -273,15 +273,6 @@ fetched(operator_cache *cache, struct varlena *stored)
 	return value;
 }
 
-/* A value whose bytes lie elsewhere at every row. */
-static void
-keep_copy(operator_cache *cache, cached_value *value, const void *flat)
-{
-	value->bytes = MemoryContextAllocHuge(cache->context, VARSIZE(flat));
-	memcpy(value->bytes, flat, VARSIZE(flat));
-	cache->size += VARSIZE(flat);
-}
-
 /* ---- cached values for functions ---- */
 
 const void *
@@ -302,7 +293,11 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 		make_room(cache);
 		value = value_of_digest(cache, digest_of(flat));
 		if (cache->moving && value->bytes == NULL)
-			keep_copy(cache, value, flat);
+		{						/* its bytes lie elsewhere at every row */
+			value->bytes = MemoryContextAllocHuge(cache->context, VARSIZE(flat));
+			memcpy(value->bytes, flat, VARSIZE(flat));
+			cache->size += VARSIZE(flat);
+		}
 	}
 	if (value->bytes != NULL)
 		flat = value->bytes;

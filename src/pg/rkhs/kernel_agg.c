@@ -150,22 +150,13 @@ SQL_FUNCTION(fastclust_kernel_projection_final)
 
 /* ---- landmarks ---- */
 
-/* Places of the rows in the order of a hash of their values: the scan's order does not matter. */
-static size_t *
-order_of_values(const kernel_rows *rows)
-{
-	fc_keyed   *items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
-
-	fc_sort_rows(rows->x, rows->n, (Size) rows->d * (Size) rows->width, items);
-	return places_of(items, rows->n);
-}
-
 fc_operator_header *
 landmarks_of(const kernel_rows *rows)
 {
 	fc_kernel_input input;
 	fc_kernel_rows prepared;
 	fc_arena	arena;
+	fc_keyed   *items;
 	size_t	   *pivots;
 	size_t		found;
 	double	   *centroids;
@@ -175,7 +166,9 @@ landmarks_of(const kernel_rows *rows)
 	announce_work(psprintf("landmarks_agg of %zu rows takes", rows->n),
 				  fc_kernel_operations(FC_KERNEL_CHOLESKY, rows->n, d, Min((Size) rows->rank, rows->n)), false, "Lower k");
 	arena = make_arena(kernel_aggregate_name(rows));
-	input = input_of(rows, order_of_values(rows));
+	items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+	fc_sort_rows(rows->x, rows->n, d * (Size) rows->width, items);
+	input = input_of(rows, places_of(items, rows->n));	/* in the order of a hash of their values: the scan's order does not matter */
 	pivots = palloc_extended(Min((Size) rows->rank, rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);
 	pivots[0] = 0;
 	check_kernel_status(fc_kernel_prepare(&rows->kernel, &input, true, &arena, &prepared), &rows->kernel);

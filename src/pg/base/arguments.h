@@ -61,12 +61,13 @@ extern Datum row_result(FunctionCallInfo fcinfo, const Datum *values, const bool
 /* The owner of a function; an internal error where there is no such function. */
 extern Oid	function_owner(Oid function);
 
-/* Fix settings of the session until AtEOXact_GUC of the level they return: those by which text of a query is read; all, with the path and how times are written. */
-extern int	fix_text_settings(void);
-extern int	fix_path(void);		/* search_path alone */
-extern void fix_condition_settings(void);	/* at the level of fix_text_settings, for a condition on rows */
-extern int	fix_output_settings(void);	/* how values are written as text */
-extern int	fix_settings(void);
+/* Fix settings of the session until AtEOXact_GUC of the level it returns: */
+#define FIX_READING		1		/* those by which text of a query is read */
+#define FIX_PATH		2		/* search_path */
+#define FIX_OUTPUT		4		/* how values of the types of dates, floating-point numbers and bytes are written as text */
+#define FIX_CONDITION	8		/* for a condition on rows */
+#define FIX_ALL			(FIX_READING | FIX_PATH | FIX_OUTPUT)
+extern int	fix_settings(int kinds);
 
 /* function(fcinfo); an error of it has the context of this call alone. */
 extern Datum call_with_short_context(PGFunction function, FunctionCallInfo fcinfo);

@@ -81,80 +81,34 @@ call_with_short_context(PGFunction function, FunctionCallInfo fcinfo)
 	return result;
 }
 
-typedef struct setting
-{
-	const char *name;
-	const char *value;
-} setting;
-
-static void
-fix(const setting *settings, int count)
-{
-	for (int i = 0; i < count; i++)
-		if (strcmp(GetConfigOption(settings[i].name, false, false), settings[i].value) != 0)
-			(void) set_config_option(settings[i].name, settings[i].value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-}
-
 int
-fix_text_settings(void)
+fix_settings(int kinds)
 {
-	static const setting settings[] = {
-		{"bytea_output", "hex"}, {"standard_conforming_strings", "on"}, {"array_nulls", "on"}, {"lc_monetary", "C"},
-		{"quote_all_identifiers", "off"}, {"transform_null_equals", "off"}, {"xmlbinary", "base64"}, {"xmloption", "content"}
+	static const struct
+	{
+		int			kinds;
+		const char *name;
+		const char *value;
+	}			settings[] = {
+		{FIX_READING, "standard_conforming_strings", "on"}, {FIX_READING, "array_nulls", "on"}, {FIX_READING, "lc_monetary", "C"},
+		{FIX_READING, "quote_all_identifiers", "off"}, {FIX_READING, "transform_null_equals", "off"}, {FIX_READING, "xmlbinary", "base64"},
+		{FIX_READING, "xmloption", "content"}, {FIX_READING | FIX_OUTPUT, "bytea_output", "hex"},
+		{FIX_PATH, "search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"}, {FIX_CONDITION, "search_path", "pg_catalog, pg_temp"},
+		{FIX_OUTPUT, "DateStyle", "ISO, MDY"}, {FIX_CONDITION, "DateStyle", "ISO"}, {FIX_OUTPUT, "TimeZone", "UTC"},
+		{FIX_OUTPUT | FIX_CONDITION, "IntervalStyle", "postgres"}, {FIX_OUTPUT | FIX_CONDITION, "extra_float_digits", "1"}
 	};
 	int			level = NewGUCNestLevel();
 
-	fix(settings, lengthof(settings));
-	return level;
-}
-
-void
-fix_condition_settings(void)
-{
-	static const setting settings[] = {{"search_path", "pg_catalog, pg_temp"}, {"DateStyle", "ISO"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}};
-
-	fix(settings, lengthof(settings));
-}
-
-int
-fix_path(void)
-{
-	static const setting settings[] = {{"search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"}};
-	int			level = NewGUCNestLevel();
-
-	fix(settings, lengthof(settings));
-	return level;
-}
-
-/* The settings that decide how values of the types of dates, floating-point numbers and bytes are written. */
-static const setting output_settings[] = {
-	{"DateStyle", "ISO, MDY"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}, {"TimeZone", "UTC"}, {"bytea_output", "hex"}
-};
-
-int
-fix_output_settings(void)
-{
-	int			level = NewGUCNestLevel();
-
-	fix(output_settings, lengthof(output_settings));
-	return level;
-}
-
-int
-fix_settings(void)
-{
-	static const setting settings[] = {{"search_path", "pg_catalog, fastclust, fastclust_internal, pg_temp"}};
-	int			level = fix_text_settings();
-
-	fix(settings, lengthof(settings));
-	fix(output_settings, lengthof(output_settings));
+	for (int i = 0; i < lengthof(settings); i++)
+		if ((settings[i].kinds & kinds) != 0 && strcmp(GetConfigOption(settings[i].name, false, false), settings[i].value) != 0)
+			(void) set_config_option(settings[i].name, settings[i].value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	return level;
 }
 
 Datum
 call_like_language(PGFunction function, FunctionCallInfo fcinfo)
 {
-	int			level = fix_text_settings();
+	int			level = fix_settings(FIX_READING);
 	Datum		result = call_with_short_context(function, fcinfo);
 
 	AtEOXact_GUC(true, level);

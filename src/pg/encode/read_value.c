@@ -319,7 +319,7 @@ value_as_text(value_reader *reader, Datum value)
 	{
 		/* fixing settings costs a microsecond */
 		bool		fix = reader->settings && !(reader->date && DateStyle == USE_ISO_DATES);
-		int			level = fix ? fix_output_settings() : 0;
+		int			level = fix ? fix_settings(FIX_OUTPUT) : 0;
 		const text *result = cstring_to_text(OutputFunctionCall(&reader->cast, value));
 
 		if (fix)

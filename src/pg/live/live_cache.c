@@ -286,7 +286,7 @@ find_live_sketch(const live_key *key, Relation table)
 	SPI_connect();
 	GetUserIdAndSecContext(&caller, &context);
 	SetUserIdAndSecContext(function_owner(key->function), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
-	level = fix_settings();
+	level = fix_settings(FIX_ALL);
 	MemoryContextSwitchTo(home);
 	live_execute(live_query, key->id, RelationGetRelid(table), true);
 	if (SPI_processed > 0)

@@ -301,7 +301,7 @@ count_change(const live_sketch *live, const TriggerData *trigger)
 	pending    *p;
 
 	error_context_stack = &callback;
-	level = live->settings ? fix_settings() : -1;
+	level = live->settings ? fix_settings(FIX_ALL) : -1;
 	p = pending_of(live);
 	count_row(p, trigger->tg_trigslot, TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ? 1 : -1);
 	if (update)
@@ -331,7 +331,7 @@ count_truncate(const live_sketch *live, Oid owner)
 
 	write_pending();
 	SPI_connect();
-	level = fix_settings();
+	level = fix_settings(FIX_ALL);
 	GetUserIdAndSecContext(&caller, &context);
 	SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	live_execute(all_of_leaf, live->id, live->leaf, false);

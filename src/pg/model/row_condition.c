@@ -371,9 +371,8 @@ resolved_condition(Oid relation, const char *text, ArrayType **columns)
 	condition	c = {.text = text};
 	Node	   *expression;
 	char	   *resolved;
-	int			level = fix_text_settings();
+	int			level = fix_settings(FIX_READING | FIX_CONDITION);
 
-	fix_condition_settings();
 	if (strlen(c.text) > MOST_BYTES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				errmsg("option \"where\" has %zu bytes, but may have %d", strlen(c.text), MOST_BYTES));
@@ -381,7 +380,7 @@ resolved_condition(Oid relation, const char *text, ArrayType **columns)
 	(void) relation_name(relation);
 	c.relation = table_open(relation, AccessShareLock);
 	expression = checked(&c);
-	(void) fix_settings();
+	(void) fix_settings(FIX_ALL);
 	resolved = deparse_expression(expression, deparse_context_for(ALIAS, relation), true, false);
 	if (columns != NULL)
 		*columns = column_names(&c);

@@ -256,7 +256,7 @@ options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 		name.value = CStringGetTextDatum(text_option(options, "relation"));
 		relation = query_datum("SELECT pg_catalog.to_regclass($1)", 1, &name, 0, &none);
 	}
-	*level = fix_path();
+	*level = fix_settings(FIX_PATH);
 	return none ? options : with_option(options, "relation", relation_name(DatumGetObjectId(relation)));
 }
 

@@ -27,5 +27,5 @@ SELECT name_cluster('customers', c.cluster, n.name)
 SQL
 psql -AtqX -c "SELECT fastclust.report('customers')" >"$folder/report.html"
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/profile" --blink-settings=preferredColorScheme=1 \
-	--window-size=1180,1365 --screenshot="$folder/report.png" "file://$folder/report.html" 2>/dev/null
+	--force-device-scale-factor=2 --window-size=720,1020 --screenshot="$folder/report.png" "file://$folder/report.html" 2>/dev/null
 pngquant --force --output "$picture" 32 "$folder/report.png"

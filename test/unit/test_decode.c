@@ -212,6 +212,29 @@ test_shift_from_box(void)
 	}
 }
 
+/*
+ * Clusters 15 widths apart in 60 dimensions, where their kernels merge to one mode, from 1.2 moments an unknown: with the
+ * centroids of a sample all come back, to 0.1 sigma.
+ */
+static void
+test_many_dimensions(void)
+{
+	for (uint64_t seed = 0; seed < 12; seed++)
+	{
+		planted		p = plant(5, 60, 360, 0.83, 1.02, 8000.0, 0, seed);
+		float	   *sample = unit_alloc(5 * 60, sizeof(float));
+		answer		a;
+
+		for (size_t i = 0; i < 5 * 60; i++)
+			sample[i] = (float) p.truth[i];
+		p.problem.clusters = p.problem.sample_centroid_count = 5;
+		p.problem.sample_centroids = sample;
+		a = solve(&p, 5, FC_DECODE_AUTO, NULL);
+		check_valid(&p, 5, &a, "many dimensions");
+		CHECK(worst_miss(&p, 5, &a) < 0.1, "seed %d: off by %g", (int) seed, worst_miss(&p, 5, &a));
+	}
+}
+
 /* A few pilot rows a hundred sigma away take no centroid. */
 static void
 test_outlying_pilot(void)
@@ -324,6 +347,7 @@ main(void)
 	test_recovery();
 	test_many_clusters();
 	test_shift_from_box();
+	test_many_dimensions();
 	test_outlying_pilot();
 	test_sizes();
 	test_single_point();

@@ -117,7 +117,7 @@ take_atom(fc_decoding *d, fc_mixture *mixture, double *cost)
 double
 fc_clompr(fc_decoding *d, fc_mixture *mixture)
 {
-	double		cost = fc_warm_start(d, FC_WIDTH_NONE, mixture);
+	double		cost = fc_warm_start(d, FC_WIDTH_NONE, d->initial, mixture);
 
 	for (int t = 0; t < d->options.rounds && cost > d->floor; t++)
 	{

@@ -3,8 +3,8 @@
  *
  * FC_DECODE_AUTO fits a mixture of Gaussian atoms to the moments and solves
  * k-means on it:
- *     1. forward   modes of the residual's field, matching pursuit, joint
- *                  refinement, until k atoms                     pursuit.c
+ *     1. forward   from sample centroids, if any; modes of the residual's field,
+ *                  matching pursuit, joint refinement, until k atoms   pursuit.c
  *     2. improve   add / split / drop exchanges                 pursuit.c
  *     3. grow      up to 2k atoms (k the clusters asked for, or those the
  *                  sketch was made for) if the cost is above the noise floor
@@ -28,7 +28,6 @@
 #define WIDE_STARTS 1000
 #define MISSED_RESIDUAL 0.25	/* relative residual at which starts may have missed clusters ... */
 #define MISSED_RESIDUAL_ROOT_K 0.8	/* ... times sqrt(k) */
-#define MAX_STARTS 100000
 #define ROUNDS_PER_CLUSTER 2
 #define TOLERANCE 1e-8
 #define ATOMS_PER_CLUSTER 2
@@ -59,8 +58,6 @@ resolve(const fc_decode_options *given, size_t k, size_t sample_centroids, fc_de
 	if (options.starts <= 0)
 		options.starts = shift ? SHIFT_STARTS
 			: AUTO_STARTS / 2 + (sample_centroids > AUTO_STARTS / 2 ? (int) sample_centroids : AUTO_STARTS / 2);
-	if (options.starts > MAX_STARTS)
-		options.starts = MAX_STARTS;
 	if (options.rounds <= 0)
 		options.rounds = (int) (ROUNDS_PER_CLUSTER * k);
 	if (shift && (size_t) options.rounds < k)
@@ -210,12 +207,17 @@ grow(fc_decoding *d, fc_mixture *mixture, double *cost)
 	fc_improve(d, GROW_ROUNDS, mixture, cost);
 }
 
-/* Steps 1 to 3: d->current and d->skeleton; the cost of all atoms, and of k. */
+/*
+ * Steps 1 to 3: d->current and d->skeleton; the cost of all atoms, and of k.  The first replicate begins with the sample's
+ * clusters.  A climb would leave them: in many dimensions kernels of clusters well apart merge to one mode between them.
+ */
 static double
-fit_density(fc_decoding *d, double *cost_of_k)
+fit_density(fc_decoding *d, int replicate, double *cost_of_k)
 {
 	fc_mixture *mixture = &d->current;
-	double		cost = fc_warm_start(d, FC_WIDTH_SHARED, mixture);
+	bool		sampled = d->initial == 0 && replicate == 0 && d->options.init == FC_INIT_DEFAULT && d->k >= d->problem->clusters;
+	size_t		warm = sampled ? smaller(d->sample_centroids, d->problem->clusters) : d->initial;
+	double		cost = fc_warm_start(d, FC_WIDTH_SHARED, warm, mixture);
 
 	fc_forward(d, d->k, d->k, mixture, &cost);
 	fc_report_progress(d, "forward", (int) mixture->count, cost);
@@ -246,7 +248,7 @@ try_replicate(fc_decoding *d, fc_decoder decoder, int replicate, double *cost_of
 
 	d->rng = fc_rng_start(d->options.seed, (uint64_t) replicate);
 	if (decoder == FC_DECODE_AUTO)
-		cost = fit_density(d, &reported);
+		cost = fit_density(d, replicate, &reported);
 	else
 		reported = cost = decoder == FC_DECODE_CLOMPR ? fc_clompr(d, &d->current) : fc_sketch_shift(d, &d->current);
 	*cost_of_k = fmin(*cost_of_k, reported);

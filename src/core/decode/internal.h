@@ -287,8 +287,8 @@ size_t		fc_refine_variables(const fc_decoding *d, fc_width_mode mode, size_t cou
 double		fc_refine_evaluate(fc_decoding *d, fc_width_mode mode, size_t count, const double *x, double *gradient);
 double		fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixture);
 
-/* The given centroids, weighted and refined, or an empty mixture; its cost. */
-double		fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture);
+/* The first count sample centroids, weighted and refined, or an empty mixture; its cost. */
+double		fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count, fc_mixture *mixture);
 
 /* The last refinement of the papers' decoders: atoms as they are; then points, by option polish, with a width that all share. */
 double		fc_polish(fc_decoding *d, fc_mixture *mixture);

@@ -365,17 +365,16 @@ fc_refine(fc_decoding *d, fc_width_mode mode, int iterations, fc_mixture *mixtur
 }
 
 double
-fc_warm_start(fc_decoding *d, fc_width_mode mode, fc_mixture *mixture)
+fc_warm_start(fc_decoding *d, fc_width_mode mode, size_t count, fc_mixture *mixture)
 {
-	mixture->count = d->initial;
-	memcpy(mixture->center, d->sample_centroid, d->initial * d->n * sizeof(double));
-	for (size_t i = 0; i < d->initial; i++)
+	mixture->count = count;
+	for (size_t i = 0; i < count; i++)
 	{
 		mixture->variance[i] = 0.0;
 		for (size_t l = 0; l < d->n; l++)
-			mixture->center[i * d->n + l] = fc_clip(mixture->center[i * d->n + l], d->lower[l], d->upper[l]);
+			mixture->center[i * d->n + l] = fc_clip(d->sample_centroid[i * d->n + l], d->lower[l], d->upper[l]);
 	}
-	if (d->initial == 0)
+	if (count == 0)
 		return fc_residual(d, mixture);
 	fc_fit_weights(d, mixture);
 	return fc_refine(d, mode, FC_MID_ITERATIONS, mixture);

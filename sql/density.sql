@@ -93,6 +93,12 @@ SELECT train('rating', 'edges', 'rating', method => 'density') AS version, train
        train('pairs', 'edges', '{rating,same}', method => 'density', options => '{"standardize": false}') AS pairs;
 SELECT m.model, m.k, (SELECT count(predict(m.model, e)) = m.n FROM edges e WHERE (m.model <> 'one' OR id = 1) AND (m.model <> 'few' OR id <= 12)) AS all_rows
   FROM models m WHERE m.model IN ('age', 'rating', 'lattice', 'pairs', 'same', 'gaps', 'one', 'few') ORDER BY 1;
+-- a third of one column is NULL: complete rows alone are dense, and a row with a NULL has the label where it lies
+CREATE TABLE holes AS SELECT truth, x, CASE WHEN id % 10 >= 3 THEN y END AS y FROM (SELECT id, id % 3 AS truth, 3 * (id % 3 % 2) + x AS x, 3 * (id % 3 / 2) + y AS y FROM
+  (SELECT id, (SELECT sum(('x' || substr(md5(id || 'x' || j), 1, 8))::bit(32)::bigint / 4294967296.0) - 2 FROM generate_series(1, 4) j) AS x,
+          (SELECT sum(('x' || substr(md5(id || 'y' || j), 1, 8))::bit(32)::bigint / 4294967296.0) - 2 FROM generate_series(1, 4) j) AS y FROM generate_series(1, 9000) id) u) q;
+SELECT train('holes', 'holes', '{x,y}', method => 'density', options => '{"quiet": true}') AS version, train('holes_as_they_are', 'holes', '{x,y}', method => 'density', options => '{"standardize": false, "quiet": true}') AS other;
+SELECT model, k, (SELECT adjusted_rand_agg(predict(model, h), truth) > 0.98 FROM holes h WHERE y IS NOT NULL) AS right FROM models WHERE model LIKE 'holes%' ORDER BY 1;
 CREATE TABLE nothing (x float8, y float8);
 SELECT train('nothing', 'nothing', '{x,y}', method => 'density');
 

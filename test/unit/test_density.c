@@ -356,6 +356,31 @@ test_lattice(size_t values, double gap, size_t wanted)
 	CHECK(f.k == wanted, "%zu values, gap %g: %zu clusters", values, gap, f.k);
 }
 
+/* Ratings from 1 to 5 in columns of unequal units: planted segments are clusters, though each rating is a bubble; even ratings are one. */
+static void
+test_ratings(size_t segments)
+{
+	static const double center[3][3] = {{1.5, 1.5, 4.5}, {3.0, 4.5, 3.0}, {4.5, 3.0, 1.5}};
+	problem		p = new_problem(10000, 3, 125);
+	fc_rng		rng = fc_rng_start(7, segments);
+	fc_density	f;
+	size_t		right = 0;
+
+	for (size_t i = 0; i < 3 * p.rows; i++)
+	{
+		size_t		rating = i / 3 / (i % 3 == 0 ? 1 : i % 3 == 1 ? 5 : 25) % 5 + 1;	/* of the first bubbles: each combination */
+
+		if (i >= 3 * p.b.m)
+			rating = segments == 1 ? 1 + fc_rng_below(&rng, 5) : (size_t) fmin(fmax(rint(center[i / 3 % 3][i % 3] + 0.6 * fc_rng_normal(&rng)), 1.0), 5.0);
+		p.x[i] = (double) rating * (double) (i % 3 + 2);
+	}
+	f = clusters_of(&p, 0.01, unit_work());
+	for (size_t i = p.rows - 1000; i < p.rows; i++)
+		right += f.label[p.bubble[i]] == f.label[p.bubble[i - 3]];
+	CHECK(f.k == segments, "ratings of %zu segments: %zu clusters", segments, f.k);
+	CHECK(right >= 800, "%zu of 1000 ratings have the label of another of their segment", right);
+}
+
 static void
 test_few(void)
 {
@@ -418,6 +443,8 @@ main(void)
 	test_lattice(40, 200.0, 2);
 	test_lattice(5, 0.0, 1);
 	test_lattice(5, 20.0, 2);
+	test_ratings(1);
+	test_ratings(3);
 	test_few();
 	test_scale();
 	return unit_finish();

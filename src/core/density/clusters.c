@@ -26,6 +26,7 @@
 #define SCALE			0.35	/* K, of R */
 #define LEAST_SCALE		5.0
 #define LEAST_GRAIN		5.0		/* bubbles in a ball of K rows */
+#define GRAIN_OF_LATTICE	0.1	/* of the rows of a point: planted segments of ratings, and false splits of one */
 #define ROUNDING		1e-3	/* of steps of a lattice whose points are floats */
 
 /* number[c]: the place of cluster c among them by rows, the largest first. */
@@ -61,7 +62,7 @@ widen_on_line(size_t d, double most, double core, double tail, double on_line, d
 }
 
 static double *
-radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double rows, double K, fc_arena *arena)
+radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double rows, double K, double step, const double *near, fc_arena *arena)
 {
 	double		chance = CHANCE * log(fmax(rows / K, 1.0));
 	double	   *radius = FC_TAKE(arena, THRESHOLDS * b->m, double);
@@ -70,15 +71,19 @@ radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double 
 
 	for (size_t a = 0; a < b->m; a++)
 	{
-		double		above = sqrt(K * (chance + b->n[a]));
+		double		grain = b->n[a] * (near != NULL ? GRAIN_OF_LATTICE : 1.0);
+		double		above = sqrt(K * (chance + grain));
 
 		mass[CORE * b->m + a] = K;
 		mass[SURE * b->m + a] = K + above;
-		mass[SURE_ON_LINE * b->m + a] = K + sqrt(K * ((b->d == 1 ? CHANCE_ON_LINE : CHANCE_ON_BAND) + b->n[a]));
+		mass[SURE_ON_LINE * b->m + a] = K + sqrt(K * ((b->d == 1 ? CHANCE_ON_LINE : CHANCE_ON_BAND) + grain));
 		mass[TAIL * b->m + a] = K / FC_TAU;
 		mass[ABOVE * b->m + a] = K + (options->noise - UNBIASED) * above;
 	}
-	fc_squared_radii(b, mass, THRESHOLDS, arena, radius);
+	if (near == NULL)
+		fc_squared_radii(b, mass, THRESHOLDS, arena, radius);
+	for (size_t i = 0; near != NULL && i < THRESHOLDS * b->m; i++)
+		radius[i] = step * pow(fmax(mass[i], 0.0) / near[i % b->m], 2.0 / (double) b->d);
 	fc_arena_release(arena, mark);
 	for (size_t a = 0; a < b->m; a++)
 		widen_on_line(b->d, 2.0 + MORE_WAYS * chance / (chance + b->n[a]), radius[CORE * b->m + a], radius[TAIL * b->m + a],
@@ -110,22 +115,86 @@ is_lattice(const fc_bubbles *b)
 	return b->m > 1 && points > rows / 2.0;
 }
 
-/* No bubble of a lattice stands out within the median length of an edge. */
 static void
-raise_to_step(const density_walk *w, double *sure, fc_arena *arena)
+sort_numbers(double *x, size_t n, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	size_t		n = w->b->m - 1;
 	fc_keyed   *items = FC_TAKE(arena, 2 * n, fc_keyed);
-	double		step;
 
 	for (size_t i = 0; i < n; i++)
-		memcpy(&items[i].key, &w->edges[i].length, sizeof(double));
+	{
+		items[i].key = fc_number_key(x[i]);
+		memcpy(&items[i].value, &x[i], sizeof(double));
+	}
 	fc_sort(items, n, items + n);
-	memcpy(&step, &items[(n - 1) / 2].key, sizeof(double));
-	for (size_t a = 0; a < w->b->m; a++)
-		sure[a] = fmax(sure[a], step) * (1.0 + ROUNDING);
+	for (size_t i = 0; i < n; i++)
+		memcpy(&x[i], &items[i].value, sizeof(double));
 	fc_arena_release(arena, mark);
+}
+
+/* Stretches the columns of a lattice to the widest of their steps, the medians between values, so that a step of each separates as little. */
+static void
+stretch_columns(fc_bubbles *b, fc_arena *arena)
+{
+	double	   *mean = FC_TAKE(arena, b->m * b->d, double);
+	double	   *step = FC_TAKE(arena, b->d, double);
+	double	   *x = FC_TAKE(arena, b->m, double);
+	double		widest = 0.0;
+
+	for (size_t c = 0; c < b->d; c++)
+	{
+		double		range;
+		size_t		equal = 0;
+
+		for (size_t a = 0; a < b->m; a++)
+			x[a] = b->mean[a * b->d + c];
+		sort_numbers(x, b->m, arena);
+		range = x[b->m - 1] - x[0];
+		for (size_t a = 0; a + 1 < b->m; a++)
+			equal += (x[a] = x[a + 1] - x[a]) <= ROUNDING * range / (double) b->m;
+		sort_numbers(x, b->m - 1, arena);
+		step[c] = equal + 1 < b->m ? x[(equal + b->m - 2) / 2] : 0.0;
+		widest = fmax(widest, step[c]);
+	}
+	for (size_t i = 0; i < b->m * b->d; i++)
+		mean[i] = b->mean[i] * (step[i % b->d] > 0.0 ? widest / step[i % b->d] : 1.0);
+	b->mean = mean;
+}
+
+/* The squared step of a lattice: the median length of an edge of its shortest tree. */
+static double
+squared_step(const density_walk *w, fc_arena *arena)
+{
+	double	   *x = FC_TAKE(arena, w->b->m, double);
+
+	memset(x, 0, w->b->m * sizeof(double));
+	fc_spanning_tree(w->b, x, arena, w->edges);
+	for (size_t i = 0; i + 1 < w->b->m; i++)
+		x[i] = w->edges[i].length;
+	sort_numbers(x, w->b->m - 1, arena);
+	return x[(w->b->m - 2) / 2];
+}
+
+/*
+ * Where a point of a lattice holds more than K rows, a ball of K shows each point alone.  So its density there is a sum of Gaussians of the width of a
+ * step, near[a] = sum over b of n_b exp(-|mean_a - mean_b|^2 / step^2), and K the most of these.  Returns the K that holds.
+ */
+static double
+smooth_lattice(const fc_bubbles *b, double step, double K, fc_arena *arena, double *near)
+{
+	fc_point_columns	points = fc_point_columns_of(b, arena);
+	double	   *squared = FC_TAKE(arena, b->m, double);
+
+	for (size_t a = 0; a < b->m; a++)
+	{
+		fc_check();
+		fc_point_distances(&points, b->mean + a * b->d, squared);
+		near[a] = 0.0;
+		for (size_t i = 0; i < b->m; i++)
+			near[a] += b->n[i] * exp(-squared[i] / step);
+		K = fmax(K, near[a]);
+	}
+	return K;
 }
 
 /* ---- splits ---- */
@@ -270,12 +339,16 @@ label_bubbles(density_walk *w, fc_arena *arena)
 }
 
 void
-fc_density_clusters(const fc_bubbles *bubbles, const fc_density_options *options, fc_arena *arena, fc_density *found)
+fc_density_clusters(const fc_bubbles *given, const fc_density_options *options, fc_arena *arena, fc_density *found)
 {
-	size_t		m = bubbles->m;
+	fc_bubbles	stretched = *given;
+	const fc_bubbles *bubbles = &stretched;
+	size_t		m = given->m;
 	fc_mark		mark;
-	bool		lattice = is_lattice(bubbles);
+	bool		lattice = is_lattice(given);
 	double	   *radius;
+	double	   *near = NULL;
+	double		step = 0.0;
 	double		rows = 0.0;
 	density_walk w = {.b = bubbles,.min_rows = options->min_rows,.lattice = lattice,.found = found};
 
@@ -286,11 +359,21 @@ fc_density_clusters(const fc_bubbles *bubbles, const fc_density_options *options
 		rows += bubbles->n[a];
 	/* Fewer rows than a few bubbles have would show the grain of these.  Points of a lattice have none. */
 	w.K = fmax(fmax(LEAST_SCALE, SCALE * options->min_rows), lattice ? 0.0 : LEAST_GRAIN * rows / (double) m);
-	radius = radii_of_bubbles(bubbles, options, rows, w.K, arena);
 	w.edges = FC_TAKE(arena, m, fc_edge);
-	fc_spanning_tree(bubbles, radius, arena, w.edges);
 	if (lattice)
-		raise_to_step(&w, radius + SURE * m, arena);
+	{
+		double		K = w.K;
+
+		stretch_columns(&stretched, arena);
+		step = squared_step(&w, arena);
+		near = FC_TAKE(arena, m, double);
+		w.K = smooth_lattice(bubbles, step, K, arena, near);
+		near = w.K > K ? near : NULL;
+	}
+	radius = radii_of_bubbles(bubbles, options, rows, w.K, step, near, arena);
+	fc_spanning_tree(bubbles, radius, arena, w.edges);
+	for (size_t a = 0; lattice && a < m; a++)
+		radius[SURE * m + a] = fmax(radius[SURE * m + a], step) * (1.0 + ROUNDING);	/* within a step no point stands out */
 	w.parts = fc_new_parts(m, arena);
 	w.rows = FC_TAKE(arena, m, double);
 	w.peak = FC_TAKE(arena, m, uint32_t);

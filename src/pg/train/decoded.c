@@ -288,7 +288,7 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 	part.rows = rows_drawn_from(part.op, spreads, MOST_DRAWN, t->seed);
 	if (!flag_option(options, "fresh", false))
 		read_serving(t);
-	find_regions(t, &part, 1);
+	find_regions(t, NULL, &part, 1);
 	(void) store_parts(t, rows_in_units(part.rows, t->units, (units) {0}), &part, 1);
 	start_serving(t);
 	SPI_freetuptable(table);

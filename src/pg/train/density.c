@@ -130,23 +130,26 @@ take_bubbles(fc_arena *arena, Size m, Size d)
 	return (bubble_set) {.n = FC_TAKE(arena, m, double),.x = FC_TAKE(arena, m * d, double),.mean = FC_TAKE(arena, m * d, double),.square = FC_TAKE(arena, m, double)};
 }
 
-/* Those of the micro-clusters that have rows. */
+/* Those of the micro-clusters that have rows.  Rows with an imputed cell make a ridge at the mean, so all are counted by the complete ones, where there are some. */
 static bubble_set
-bubbles_of_part(const train_part *part, fc_arena *arena)
+bubbles_of_part(const train_part *part, const fc_operator_header *complete, fc_arena *arena)
 {
 	fit_profile profile = {0};
+	double		scale = 1;
 	bubble_set	set = take_bubbles(arena, part->op->k, part->op->d);
 	fc_operator op;
 	double	   *x;
 	Size		m = 0;
 
 	if (part->squares == NULL)
-		profile = profile_of_fit(part->op, part->rows, NULL, 0);
+		profile = profile_of_fit(part->op, complete != NULL ? complete : part->rows, NULL, 0);
+	if (complete != NULL)
+		scale = (double) part->n / (double) complete->k;
 	open_operator(part->op, &op);
 	x = centroids_in_units(&op, NULL, NULL);
 	for (Size j = 0; j < op.k; j++)
 	{
-		double		n = isnan(part->objective) ? profile.weights[j] : op.weights[j];	/* of the sample where no scan has counted them */
+		double		n = complete != NULL || isnan(part->objective) ? scale * profile.weights[j] : op.weights[j];	/* of the sample where no scan has counted them */
 
 		if (!(n > 0))
 			continue;
@@ -444,10 +447,10 @@ warn_outgrown(const training *t, const bubble_set *set)
 }
 
 static double
-find_part(training *t, train_part *part)
+find_part(training *t, train_part *part, const fc_operator_header *complete)
 {
 	fc_arena	arena = make_arena("density");
-	bubble_set	set = bubbles_of_part(part, &arena);
+	bubble_set	set = bubbles_of_part(part, complete, &arena);
 	found_regions found;
 	double		clustered = 0;
 
@@ -465,8 +468,9 @@ find_part(training *t, train_part *part)
 }
 
 void
-find_regions(training *t, train_part *parts, int count)
+find_regions(training *t, const fc_operator_header *sample, train_part *parts, int count)
 {
+	const fc_operator_header *complete = sample != NULL && t->source.complete != NULL ? rows_in_units(sample, (units) {0}, t->units) : NULL;
 	TimestampTz begun = begin_step(t, "density");
 	double		clustered = 0;
 	double		n = 0;
@@ -476,7 +480,7 @@ find_regions(training *t, train_part *parts, int count)
 	for (int i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		clustered += find_part(t, &parts[i]);
+		clustered += find_part(t, &parts[i], complete);
 		n += (double) parts[i].n;
 		clusters += parts[i].op->k;
 	}

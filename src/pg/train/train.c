@@ -449,7 +449,7 @@ train_rows(training *t)
 	fit_parts(t, parts, count);
 	lloyd_scans(t, parts, count, planned_scans(t, parts, count));
 	if (strcmp(t->method, "density") == 0)
-		find_regions(t, parts, count);
+		find_regions(t, sample, parts, count);
 	if (has_option(t->options, "balance"))
 		balance_clusters(t, &parts[0]);
 	begun = GetCurrentTimestamp();

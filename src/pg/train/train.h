@@ -392,7 +392,7 @@ extern Size micro_clusters(const training *t);
 extern void check_live_size(const training *t);
 
 /* The operators of parts have the micro-clusters; afterwards the means of clusters. */
-extern void find_regions(training *t, train_part *parts, int count);
+extern void find_regions(training *t, const fc_operator_header *sample, train_part *parts, int count);
 
 /* Clusters get these numbers; NULL: they keep theirs. */
 extern void number_regions(train_part *part, const int32 *numbers);

@@ -206,7 +206,7 @@ check_single_precision(const vector *v)
 	while (at + 1 < d && fabs(row_element(v->doubles, v->floats, at)) < 0x1p63)
 		at++;
 	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("vector is too large for single precision"),
-			errdetail("Element %zu is %g; elements may be up to 2^63 in magnitude.", at + 1, row_element(v->doubles, v->floats, at)),
+			errdetail("Element %zu is %g; the magnitude of an element must be below 2^63.", at + 1, row_element(v->doubles, v->floats, at)),
 			errhint("Scale the data down."));
 }
 

@@ -330,7 +330,7 @@ model_of_row(FunctionCallInfo fcinfo, model_site *site, int group, int argument,
 
 	if (value != NULL && model->group_by == NULL)
 		ereport(ERROR, errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("model \"%s\" has no groups", text_to_cstring(model->name)),
-				errhint("Leave out group_value."));
+				errhint("Leave out group_value. Pass the columns of a table as one row: predict(model, table)."));
 	if (value != NULL || model->group_by == NULL)
 		return model;
 	if (form == ROW_RECORD)

@@ -59,7 +59,7 @@ part()
 			$python bench/kernel_clustering.py "${with_data[@]}" --out "$out" --docs "$docs"
 			;;
 		assignment) $python bench/assignment.py "$out/kernel" "$docs/fast-operators.svg" --csv "$out/assignment.csv" ;;
-		pictures) $python bench/pictures.py "$out" "$docs" ;;
+		pictures) $python bench/pictures.py "$docs" ;;
 		decoders)
 			mkdir -p "$out/decoders"
 			$python bench/decoders.py all --seeds "$seeds" "${with_data[@]}" --out "$out/decoders"

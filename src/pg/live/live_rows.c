@@ -2,13 +2,9 @@
 #include "postgres.h"
 
 #include "common/int.h"
-#include "datatype/timestamp.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/drift/drift_value.h"
 #include "pg/live/live.h"

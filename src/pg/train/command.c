@@ -6,21 +6,15 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
-#include "pg/base/values.h"
 #include "pg/model/training_options.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"

@@ -6,20 +6,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "executor/spi.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/decode/decode.h"
 #include "pg/drift/drift_value.h"
 #include "pg/model/model.h"

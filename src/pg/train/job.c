@@ -7,18 +7,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "executor/executor.h"
-#include "executor/spi.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
 #include "pg/base/options.h"
 #include "pg/base/values.h"
 #include "pg/model/training_options.h"

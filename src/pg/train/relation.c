@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -16,10 +15,6 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "fmgr.h"
-#include "lib/stringinfo.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/fmgroids.h"
@@ -27,9 +22,6 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/options.h"
-#include "pg/base/vector_type.h"
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
 #include "pg/model/training_options.h"

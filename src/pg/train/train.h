@@ -13,8 +13,6 @@
 #ifndef FASTCLUST_TRAIN_H
 #define FASTCLUST_TRAIN_H
 
-#include "postgres.h"
-
 #include "datatype/timestamp.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -24,7 +22,6 @@
 #include "drift/spec.h"
 #include "encode/encoder.h"
 #include "kmeans/choose.h"
-#include "operator/bytes.h"
 #include "operator/coreset.h"
 #include "pg/operator/rows.h"
 #include "sketch/spec.h"

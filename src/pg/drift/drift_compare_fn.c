@@ -11,6 +11,7 @@
 #include "utils/timestamp.h"
 
 #include "drift/changes.h"
+#include "drift/drift_spec_of_sample.h"
 #include "drift/test.h"
 #include "pg/base/memory.h"
 #include "pg/drift/drift_value.h"

@@ -104,7 +104,7 @@ make_start(qkmeans_call *call, const collection *sample, double *offset, collect
 	part->n = fc_start_measured(sample->n, k);
 	hold(&call->memory, k * d * sizeof(double) + collection_bytes(part, part->n));
 	resize_collection(part, part->n);
-	start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	start = alloc_large(k * d * sizeof(double));
 	arena = hold_arena(&call->memory);
 	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena, &ordering, start, part->x),
 				  &ordering);

@@ -7,6 +7,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "factor/sample.h"
 #include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"

@@ -351,7 +351,7 @@ fit_parts(training *t, train_part *parts, int count)
 
 		fit_part(t, &parts[i]);
 		MemoryContextSwitchTo(old);
-		parts[i].op = memcpy(MemoryContextAllocHuge(old, VARSIZE(parts[i].op)), parts[i].op, VARSIZE(parts[i].op));
+		parts[i].op = memcpy(alloc_large_in(old, VARSIZE(parts[i].op)), parts[i].op, VARSIZE(parts[i].op));
 		MemoryContextReset(work);
 	}
 	MemoryContextDelete(work);

@@ -491,17 +491,15 @@ open_source(train_source *source, Oid relation, const feature_list *features, bo
 	find_tables(source);
 	if (vector)
 		find_vector(source);
-	source->key = source->heap ? "place_key(t.ctid)" : row_hash(source);
 	source->sharded = is_sharded(relation);
 	if (vector && source->sharded && !source->array && !sums_on_shards(source))
 		source->raw = array_text(source);
 }
 
-void
-hash_keys(train_source *source)
+const char *
+row_key(const train_source *source)
 {
-	source->heap = false;
-	source->key = row_hash(source);
+	return source->heap ? "place_key(t.ctid)" : row_hash(source);
 }
 
 /* ---- conditions, metric and encoder ---- */

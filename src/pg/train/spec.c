@@ -83,7 +83,7 @@ ready_spec(const training *t)
 	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))},
 	{"jsonb", JsonbPGetDatum(t->options)}};
 
-	return has_option(t->options, "live") ? (fc_spec *) DatumGetPointer(query_datum("SELECT (ready_live($1, $2, $3)).spec", lengthof(arguments), arguments, 0, NULL)) : NULL;
+	return has_option(t->options, "live") ? (fc_spec *) DatumGetPointer(query_datum("SELECT l.spec FROM live_of_rows($1, $2, true, $3, true) l", lengthof(arguments), arguments, 0, NULL)) : NULL;
 }
 
 static int

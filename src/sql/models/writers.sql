@@ -119,7 +119,7 @@ BEGIN
     END IF;
     held := held_model(name, true);
     last := (SELECT COALESCE(max(v.version), 0) FROM stored_versions v WHERE v.model_id = held.id);
-    IF version < CASE WHEN newest THEN greatest(last, 1) ELSE 1 END OR version > last + 1 THEN
+    IF version < (CASE WHEN newest THEN greatest(last, 1) ELSE 1 END) OR version > last + 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('version is %s, out of range', version),
             DETAIL = format('The next version of model "%s" is %s.', held.model, last + 1);
     END IF;

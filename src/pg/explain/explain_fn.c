@@ -121,8 +121,6 @@ return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions
 	int32		dimensions[FC_RULES_DEPTH];
 	double		lower[FC_RULES_DEPTH];
 	double		upper[FC_RULES_DEPTH];
-	Datum		values[6] = {Int32GetDatum(label)};
-	bool		nulls[6] = {false};
 
 	for (Size i = 0; i < count; i++)
 	{
@@ -130,12 +128,8 @@ return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions
 		lower[i] = conditions[i].lower;
 		upper[i] = conditions[i].upper;
 	}
-	values[1] = make_int4_array(dimensions, (int) count);
-	values[2] = make_float8_array(lower, (int) count);
-	values[3] = make_float8_array(upper, (int) count);
-	values[4] = BoolGetDatum(is_short);
-	values[5] = Float8GetDatum(fidelity);
-	put_row(fcinfo, values, nulls);
+	put_row(fcinfo, (Datum[]) {Int32GetDatum(label), make_int4_array(dimensions, (int) count), make_float8_array(lower, (int) count),
+			make_float8_array(upper, (int) count), BoolGetDatum(is_short), Float8GetDatum(fidelity)}, NULL);
 }
 
 /* Those of the leaves, then the short ones, for labels of clusters. */

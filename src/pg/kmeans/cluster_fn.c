@@ -15,15 +15,6 @@
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
-double
-trim_argument(double trim)
-{
-	if (!(trim >= 0.0 && trim <= FC_TRIM_MOST))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("trim is %g, out of range", trim),
-				errdetail("It may be from 0 to %g.", FC_TRIM_MOST));
-	return trim;
-}
-
 /* The k x d centroids of a start, in memory of the caller's; NULL: none. */
 static double *
 initial_centroids(const fc_operator_header *header, Size k, Size d)
@@ -141,7 +132,7 @@ choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double
 	options.seed = (uint64) seed;
 	options.sphere = op.metric == FC_COSINE ? &sphere : NULL;
 	arena = hold_arena(&memory);
-	fc_choose_k(&rows, max_k, trim_argument(trim), apart, &options, &arena, choice);
+	fc_choose_k(&rows, max_k, trim, apart, &options, &arena, choice);
 	release_arena(&arena);
 	for (Size i = 0; i < choice->count; i++)
 		choice->tried[i].evidence.cost = choice->tried[i].evidence.cost / unit / unit;

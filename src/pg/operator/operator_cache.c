@@ -294,8 +294,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 		value = value_of_digest(cache, digest_of(flat));
 		if (cache->moving && value->bytes == NULL)
 		{						/* its bytes lie elsewhere at every row */
-			value->bytes = MemoryContextAllocHuge(cache->context, VARSIZE(flat));
-			memcpy(value->bytes, flat, VARSIZE(flat));
+			value->bytes = memcpy(MemoryContextAllocHuge(cache->context, VARSIZE(flat)), flat, VARSIZE(flat));
 			cache->size += VARSIZE(flat);
 		}
 	}

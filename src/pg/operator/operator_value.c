@@ -18,15 +18,6 @@ state_of_datum(Datum datum, int first, int last)
 	return step;
 }
 
-static Size
-pack_operator(fc_operator *op, MemoryContext context)
-{
-	fc_arena	arena = make_arena_in(context, "the operator's packs");
-
-	fc_operator_pack(op, &arena);
-	return arena.held;
-}
-
 Size
 screen_operator(fc_operator *op, MemoryContext context)
 {
@@ -45,11 +36,13 @@ screen_operator(fc_operator *op, MemoryContext context)
 Size
 prepare_operator(fc_operator *op, Size asked, MemoryContext context)
 {
-	if (asked == PACKED_FROM)
-		return pack_operator(op, context);
-	if (asked == screened_from(op->k))
-		return screen_operator(op, context);
-	return 0;
+	fc_arena	arena;
+
+	if (asked != PACKED_FROM)
+		return asked == screened_from(op->k) ? screen_operator(op, context) : 0;
+	arena = make_arena_in(context, "the operator's packs");
+	fc_operator_pack(op, &arena);
+	return arena.held;
 }
 
 fc_status

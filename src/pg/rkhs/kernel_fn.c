@@ -28,11 +28,9 @@ SQL_FUNCTION(fastclust_embedding_of)
 	fastclust_begin_rows(fcinfo);
 	for (Size i = 0; i < header->n; i++)
 	{
-		Datum		values[2];
+		Datum		values[2] = {Int64GetDatum(ids[i]), make_float4_array(y + i * header->rank, (int) header->rank)};
 
 		CHECK_FOR_INTERRUPTS();
-		values[0] = Int64GetDatum(ids[i]);
-		values[1] = make_float4_array(y + i * header->rank, (int) header->rank);
 		put_row(fcinfo, values, NULL);
 		pfree(DatumGetPointer(values[1]));
 	}
@@ -193,17 +191,6 @@ view_map(const void *bytes, void *view)
 	fc_kernel_map_view(bytes, &((site_map *) view)->map);
 }
 
-static void
-share_among_rows(site_map *site, MemoryContext context)
-{
-	if (site->arena.host == NULL)
-		site->arena = make_arena_in(context, "what kernel_features keeps between rows");
-	release_arena(&site->arena);
-	fc_kernel_map_prepare(&site->map, &site->arena);
-	site->sell = site->map.op.sell;
-	site->single = site->map.single;
-}
-
 static const fc_kernel_map *
 cached_map(FunctionCallInfo fcinfo)
 {
@@ -214,7 +201,12 @@ cached_map(FunctionCallInfo fcinfo)
 	if (memcmp(site->digest, header->digest, sizeof(site->digest)) != 0)
 	{
 		memset(site->digest, 0, sizeof(site->digest));
-		share_among_rows(site, fcinfo->flinfo->fn_mcxt);
+		if (site->arena.host == NULL)
+			site->arena = make_arena_in(fcinfo->flinfo->fn_mcxt, "what kernel_features keeps between rows");
+		release_arena(&site->arena);
+		fc_kernel_map_prepare(&site->map, &site->arena);
+		site->sell = site->map.op.sell;
+		site->single = site->map.single;
 		memcpy(site->digest, header->digest, sizeof(site->digest));
 	}
 	site->map.op.sell = site->sell;

@@ -336,7 +336,7 @@ describe_clusters(const training *t, train_part *part, const bubble_set *set, co
 	part->micro = micro_operator(t, set, found);
 }
 
-static int
+int
 ascending(const void *a, const void *b)
 {
 	double		x = *(const double *) a;

@@ -33,6 +33,12 @@
 
 /* ---- the version that serves ---- */
 
+int
+by_group(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
 static double *
 float_values(Datum array)
 {
@@ -82,16 +88,10 @@ read_serving(training *t)
 	}
 }
 
-static int
-by_group(const void *group, const void *part)
-{
-	return strcmp(group, ((const serving_part *) part)->group);
-}
-
 serving_part
 serving_of(const training *t, const char *group)
 {
-	serving_part *part = t->serving_count == 0 ? NULL : bsearch(group, t->serving, (Size) t->serving_count, sizeof(serving_part), by_group);
+	serving_part *part = t->serving_count == 0 ? NULL : bsearch(&group, t->serving, (Size) t->serving_count, sizeof(serving_part), by_group);
 
 	return part != NULL ? *part : (serving_part) {0};
 }

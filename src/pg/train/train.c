@@ -32,38 +32,23 @@
 
 /* ---- steps as people see them: notices, training_progress, training_log ---- */
 
-static bool
-is_scan(const char *step)
-{
-	return strcmp(step, "sketch") == 0 || strstr(step, "scan ") != NULL;
-}
-
 TimestampTz
 begin_step(const training *t, const char *step)
 {
 	announce_step(flag_option(t->options, "quiet", false) ? NULL : psprintf("model \"%s\" version %d: %s", t->model, t->version, step),
-				  t->model_id, t->model, step, is_scan(step) ? t->estimate : 0, t->begun);
+				  t->model_id, t->model, step, strcmp(step, "sketch") == 0 || strstr(step, "scan ") != NULL ? t->estimate : 0, t->begun);
 	return GetCurrentTimestamp();
-}
-
-/* A row of training_log. */
-static void
-write_step(const training *t, const char *step, double objective, double seconds, const char *note)
-{
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"text", CStringGetTextDatum(step)},
-	{"float8", Float8GetDatum(objective), isnan(objective)}, {"float8", Float8GetDatum(seconds)},
-	text_argument(note)};
-
-	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments), arguments, 0);
 }
 
 void
 log_step(const training *t, const char *step, TimestampTz begun, double objective, const char *note)
 {
 	double		seconds = ((double) GetCurrentTimestamp() - (double) begun) / USECS_PER_SEC;
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"text", CStringGetTextDatum(step)},
+	{"float8", Float8GetDatum(objective), isnan(objective)}, {"float8", Float8GetDatum(seconds)}, text_argument(note)};
 
 	end_step();
-	write_step(t, step, objective, seconds, note);
+	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments), arguments, 0);
 	if (!flag_option(t->options, "quiet", false))
 		ereport(NOTICE,
 				errmsg("model \"%s\" version %d: %s%s%s%s (%.2f s)", t->model, t->version, step, note == NULL ? "" : ", ", note == NULL ? "" : note,
@@ -281,12 +266,6 @@ find_candidates(training *t, const fc_operator_header *sample)
 	t->found_count = t->found->count > 0;
 	if (t->found_count > 0)
 		log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
-}
-
-static int
-by_group(const void *a, const void *b)
-{
-	return strcmp(((const candidates *) a)->group, ((const candidates *) b)->group);
 }
 
 /*

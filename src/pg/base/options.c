@@ -10,6 +10,7 @@
 #include "utils/varlena.h"
 
 #include "pg/base/arguments.h"
+#include "pg/base/memory.h"
 #include "pg/base/options.h"
 
 /* ---- errors ---- */
@@ -232,7 +233,7 @@ set_rows(const option *opt, JsonbIterator **iterator, int count)
 		if (value.val.array.rawScalar || columns == 0 || (matrix->rows > 0 && columns != matrix->columns))
 			reject_rows(opt, ", all of one length");
 		if (matrix->rows == 0)
-			matrix->values = palloc_extended((Size) count * (Size) columns * sizeof(double), MCXT_ALLOC_HUGE);
+			matrix->values = alloc_large((Size) count * (Size) columns * sizeof(double));
 		matrix->columns = columns;
 		for (int i = 0; i < columns; i++)
 		{

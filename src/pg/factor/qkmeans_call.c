@@ -1,6 +1,7 @@
 /* qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose state is that of kmeans_agg; those over a table are in pg/train/product.c */
 #include "postgres.h"
 
+#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"
@@ -104,7 +105,7 @@ make_start(qkmeans_call *call, const collection *sample, double *offset, collect
 	part->n = fc_start_measured(sample->n, k);
 	hold(&call->memory, k * d * sizeof(double) + collection_bytes(part, part->n));
 	resize_collection(part, part->n);
-	start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	start = alloc_large(k * d * sizeof(double));
 	arena = hold_arena(&call->memory);
 	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena, &ordering, start, part->x),
 				  &ordering);

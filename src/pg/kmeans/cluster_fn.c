@@ -52,8 +52,8 @@ cluster_rows(const fc_operator_header *header, Size k, fc_kmeans_options *option
 	initial = initial_centroids(start, k, op.d);
 	rows = expanded_rows(&op);
 	arena = hold_arena(&memory);
-	result.centroids = palloc_extended(k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
+	result.centroids = alloc_large(k * op.d * sizeof(double));
+	result.weights = alloc_large(k * sizeof(double));
 	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, options, &arena, &result));
 	release_arena(&arena);
 	pfree(rows);
@@ -85,7 +85,7 @@ distinct_rows(const fc_operator_header *header, Size most)
 	open_operator(header, &op);
 	hold(&memory, op.k * (op.d * sizeof(float) + 2 * sizeof(fc_keyed)));
 	rows = expanded_rows(&op);
-	items = palloc_extended(2 * op.k * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+	items = alloc_large(2 * op.k * sizeof(fc_keyed));
 	fc_count_distinct(rows, op.k, op.d * sizeof(float), most, items, &distinct);
 	pfree(rows);
 	pfree(items);

@@ -59,7 +59,7 @@ float *
 expanded_rows(fc_operator *op)
 {
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
-	float	   *rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
+	float	   *rows = alloc_large(op->k * op->d * sizeof(float));
 
 	fc_operator_expand(op, scratch, rows);
 	pfree(scratch.floats);
@@ -73,7 +73,7 @@ centroids_in_units(const fc_operator *op, const double *center, const double *sc
 	double	   *rows;
 
 	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
-	rows = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
+	rows = alloc_large(op->k * op->d * sizeof(double));
 	fc_operator_centroids(op, center, scale, scratch, rows);
 	pfree(scratch.floats);
 	return rows;
@@ -148,7 +148,7 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 	Size		size = fc_operator_size(op);
 
 	check_budget(size, "the operator");
-	*header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	*header = alloc_large(size);
 	fc_operator_write(op, *header);
 	SET_VARSIZE(*header, size);
 	return fc_operator_check(*header, size);
@@ -163,7 +163,7 @@ make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const do
 	double		most;
 
 	check_budget(size, "the operator");
-	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	header = alloc_large(size);
 	size = fc_codebook_write(metric, centroids, weights, &arena, header, &most);
 	SET_VARSIZE(header, size);
 	check_centroid_size(most);

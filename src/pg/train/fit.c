@@ -213,7 +213,7 @@ chosen_rows(const fc_operator_header *header, const bool *chosen)
 
 	open_operator(header, &op);
 	x = centroids_in_units(&op, NULL, NULL);
-	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = alloc_large(op.k * sizeof(double));
 	for (Size j = 0; j < op.k; j++)
 		if (chosen[j])
 		{
@@ -229,8 +229,8 @@ farthest_rows(const fc_operator_header *op, const fc_operator_header *rows, Size
 {
 	fc_fit		fit = label_twice(op, rows, op, rows).a;
 	Size		count = Min(fit.n, Max(50 * more, fit.n / 4));
-	double	   *sorted = palloc_extended(fit.n * sizeof(double), MCXT_ALLOC_HUGE);
-	bool	   *chosen = palloc_extended(fit.n * sizeof(bool), MCXT_ALLOC_HUGE);
+	double	   *sorted = alloc_large(fit.n * sizeof(double));
+	bool	   *chosen = alloc_large(fit.n * sizeof(bool));
 	double		least;
 
 	memcpy(sorted, fit.squares, fit.n * sizeof(double));
@@ -253,7 +253,7 @@ appended(const fc_operator_header *op, const fc_operator_header *more)
 
 	open_operator(op, &parts[0]);
 	open_operator(more, &parts[1]);
-	x = palloc_extended((parts[0].k + parts[1].k) * parts[0].d * sizeof(double), MCXT_ALLOC_HUGE);
+	x = alloc_large((parts[0].k + parts[1].k) * parts[0].d * sizeof(double));
 	weights = palloc((parts[0].k + parts[1].k) * sizeof(double));
 	for (Size i = 0, first = 0; i < 2; first += parts[i++].k)
 	{
@@ -299,7 +299,7 @@ static fc_operator_header *
 rows_of_others(const fc_operator_header *op, const fc_operator_header *rows, Size pins)
 {
 	two_labellings labels = label_twice(op, rows, op, rows);
-	bool	   *chosen = palloc_extended(rows->k * sizeof(bool), MCXT_ALLOC_HUGE);
+	bool	   *chosen = alloc_large(rows->k * sizeof(bool));
 
 	for (Size i = 0; i < rows->k; i++)
 		chosen[i] = (Size) labels.a.labels[i] >= pins;
@@ -313,7 +313,7 @@ with_worst_split(const training *t, const fc_operator_header *rows, const fc_ope
 	training	two = *t;
 	fc_fit		fit = label_twice(old, rows, old, rows).a;
 	double	   *squares = palloc0(old->k * sizeof(double));
-	bool	   *chosen = palloc_extended(Max(fit.n, old->k) * sizeof(bool), MCXT_ALLOC_HUGE);
+	bool	   *chosen = alloc_large(Max(fit.n, old->k) * sizeof(bool));
 	Size		worst = 0;
 	fc_operator_header *others;
 	fc_operator_header *parted;

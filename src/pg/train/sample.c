@@ -142,7 +142,7 @@ some_rows(const fc_operator_header *header, Size step, Size most)
 	count = Min((rows.op.k + step - 1) / step, most);
 	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
 	rows.row = palloc(rows.op.d * sizeof(double));
-	weights = palloc_extended(count * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = alloc_large(count * sizeof(double));
 	for (Size j = 0; j < count; j++)
 		weights[j] = rows.op.weights[j * step];
 	result = make_codebook_of(rows.op.metric, &(fc_centroid_source) {.k = count,.d = rows.op.d,.row = stepped_row,.place = &rows}, weights);
@@ -173,7 +173,7 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 	x = centroids_in_units(&op, NULL, NULL);
 	y = palloc(map.rank * sizeof(float));
 	scratch = make_scratch(fc_kernel_map_scratch(&map));
-	features = palloc_extended(op.k * map.rank * sizeof(double), MCXT_ALLOC_HUGE);
+	features = alloc_large(op.k * map.rank * sizeof(double));
 	for (Size r = 0; r < op.k; r++)
 	{
 		vector		row = {.d = (int) op.d,.doubles = x + r * op.d};

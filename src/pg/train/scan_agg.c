@@ -115,7 +115,7 @@ static void
 add_room(scan_state *state, Size room)
 {
 	Size		numbers = room * state->plan->d;
-	scan_rows  *rows = MemoryContextAllocHuge(GetMemoryChunkContext(state), offsetof(scan_rows, raw) + (numbers + room) * sizeof(double));
+	scan_rows  *rows = alloc_large_in(GetMemoryChunkContext(state), offsetof(scan_rows, raw) + (numbers + room) * sizeof(double));
 
 	rows->earlier = state->rows;
 	rows->room = room;

@@ -93,7 +93,7 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 	if (bytes > MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the scan's state of %zu bytes is too large", bytes),
 				errhint("Take fewer clusters or sample rows."));
-	packed = palloc(bytes);
+	packed = alloc_large(bytes);
 	memcpy(packed, &head, sizeof(head));
 	SET_VARSIZE(packed, bytes);
 	at = packed + sizeof(head);

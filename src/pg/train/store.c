@@ -16,6 +16,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "pg/base/memory.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
@@ -199,7 +200,7 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 	Jsonb	   *levels = object_option(t->options, "levels");
 	int			above = levels == NULL ? 0 : (int) JB_ROOT_COUNT(levels) - 1;
 	const fc_operator_header *nodes = op;
-	Datum	   *paths = palloc_extended((Size) Max(1, above) * op->k * sizeof(Datum), MCXT_ALLOC_HUGE);
+	Datum	   *paths = alloc_large((Size) Max(1, above) * op->k * sizeof(Datum));
 	int32	   *parents = palloc(op->k * sizeof(int32));
 	int32	   *node = palloc(op->k * sizeof(int32));
 	Size		width = op->k;

@@ -8,6 +8,7 @@
 #include "utils/timestamp.h"
 
 #include "pg/base/compat.h"
+#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/base/values.h"
@@ -346,7 +347,7 @@ fit_parts(training *t, train_part *parts, int count)
 
 		fit_part(t, &parts[i]);
 		MemoryContextSwitchTo(old);
-		parts[i].op = memcpy(MemoryContextAllocHuge(old, VARSIZE(parts[i].op)), parts[i].op, VARSIZE(parts[i].op));
+		parts[i].op = memcpy(alloc_large_in(old, VARSIZE(parts[i].op)), parts[i].op, VARSIZE(parts[i].op));
 		MemoryContextReset(work);
 	}
 	MemoryContextDelete(work);

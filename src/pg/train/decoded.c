@@ -391,7 +391,6 @@ check_known(Jsonb *options)
 int32
 retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, Jsonb *options)
 {
-	query_argument sum[] = {{"sketch", PointerGetDatum(version->sketch)}, {"sketch", PointerGetDatum(rows)}};
 	training   *t;
 	Datum		record;
 
@@ -406,7 +405,8 @@ retrain_from_sketch(const held_model *held, const stored_version *version, struc
 	t = begin_decoded(held, version, options_of_next(version, options), ((const fc_sketch *) rows)->count);
 	t->k = (Size) number_option(options, "k", (double) version->k);
 	if (!flag_option(options, "replace", false))
-		rows = (struct varlena *) closed_sketch(query_datum("SELECT $1 + $2", 2, sum, 0, NULL));
+		rows = (struct varlena *) sketch_closed(sketch_combined(sketch_converted((fc_sketch *) version->sketch, ((fc_sketch *) version->sketch)->flags & FC_SKETCH_WEIGHTED, 0),
+																(fc_sketch *) rows, 1));
 	record = decoded_part(t, "", rows, NULL, NULL, version);
 	write_parts(&record, 1);
 	start_serving(t);

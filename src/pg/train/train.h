@@ -482,9 +482,6 @@ extern int32 next_version(int64 model_id);
 /* Of the current version the part of most clusters; groups: else a model of groups is an error. */
 extern stored_version largest_part(const held_model *held, bool groups);
 
-/* The live sketch (kept_sketches) that a query gives; false: none. */
-extern bool find_live(const char *query, int count, const query_argument *arguments, Datum *live);
-
 /* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
 extern int64 clusters_of_levels(const Jsonb *options, int64 k);
 

@@ -7,18 +7,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "executor/executor.h"
-#include "executor/spi.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
 #include "pg/base/options.h"
 #include "pg/base/values.h"
 #include "pg/model/training_options.h"
@@ -228,10 +223,9 @@ void
 start_serving(const training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
-	text_argument(t->source.group_by), {"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
+	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
 
-	run_query("SELECT serve_version($1, $2, $3::name, $4)", lengthof(arguments), arguments, 0);
-	run_query("SELECT update_labels($1)", 1, arguments, 0);
+	run_query("SELECT serve_version($1, $2, $3), update_labels($1)", lengthof(arguments), arguments, 0);
 }
 
 /* A live sketch follows the rows as the version's sketch counted them, or none.  A version that does not serve leaves it to the one that does. */
@@ -239,19 +233,12 @@ static void
 keep_live(const training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"fastop", PointerGetDatum(t->micro), t->micro == NULL}};
-	bool		followed = is_followed(t);
 	TimestampTz begun;
 	bool		null;
 	Datum		note;
 
-	if (!flag_option(t->options, "activate", true))
+	if (!flag_option(t->options, "activate", true) || !(flag_option(t->options, "live", false) || is_followed(t)))
 		return;
-	if (!flag_option(t->options, "live", followed))
-	{
-		if (followed)
-			run_query("SELECT end_model_live($1)", 1, arguments, 0);
-		return;
-	}
 	begun = begin_step(t, "live sketch");
 	note = query_datum("SELECT follow_model($1, $2, $3)", lengthof(arguments), arguments, 0, &null);
 	if (!null)
@@ -267,17 +254,6 @@ largest_part(const held_model *held, bool groups)
 	query_argument arguments[] = {{"stored_models", held->record}, {"bool", BoolGetDatum(groups)}};
 
 	return open_version(query_datum("SELECT largest_part($1, $2)", 2, arguments, 0, NULL));
-}
-
-bool
-find_live(const char *query, int count, const query_argument *arguments, Datum *live)
-{
-	bool		null;
-
-	*live = query_datum(query, count, arguments, 0, &null);
-	if (!null)
-		(void) GetAttributeByName(DatumGetHeapTupleHeader(*live), "id", &null);
-	return !null;
 }
 
 /* The job of the next version of a model. */
@@ -321,7 +297,6 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	Jsonb	   *live = object_option(t->options, "live");
 	held_model	held;
 	stored_version trained;
-	Datum		followed;
 
 	run_query("SELECT check_execute('train')", 0, NULL, 0);	/* retrain is another way here */
 	train_rows(t);
@@ -331,6 +306,5 @@ run_training(FunctionCallInfo fcinfo, training *t)
 		return t->version;
 	held = hold_model(fcinfo, empty_options(), false);
 	trained = largest_part(&held, true);
-	(void) find_live("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, &followed);
-	return retrain_live(&held, &trained, followed, without_option(t->options, "nowait"));
+	return retrain_live(&held, &trained, query_datum("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, 0, NULL), without_option(t->options, "nowait"));
 }

@@ -8,16 +8,12 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "executor/tuptable.h"
-#include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
@@ -30,10 +26,9 @@
 #include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 #include "utils/varlena.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/encode/encode.h"
@@ -374,18 +369,19 @@ plan_of_rows(const char *query, int flags)
 }
 
 /*
- * (model, target, query, vectors): how many rows of the query were written.  `vectors` is the query with vectors in place of their clusters in the
- * last column, or NULL.
+ * (model, target, query, vectors, model_id, relation): how many rows of the query were written.  `vectors` is the query with vectors in place of their
+ * clusters in the last column, or NULL; the relation has the rows that it reads.
  */
 SQL_FUNCTION(fastclust_write_rows)
 {
 	char	   *query;
+	train_source scanned = {.filter = "true"};
 	Relation	relation;
 	SPIPlanPtr	plan;
 	uint64		written;
 
-	for (int i = 0; i < 3; i++)
-		if (PG_ARGISNULL(i))
+	for (int i = 0; i < 6; i++)
+		if (PG_ARGISNULL(i) && i != 3)
 			PG_RETURN_NULL();
 	PreventCommandIfReadOnly("INSERT");
 	check_insert(PG_GETARG_OID(1));
@@ -394,6 +390,8 @@ SQL_FUNCTION(fastclust_write_rows)
 	check_insert(PG_GETARG_OID(1)); /* after a wait it may be gone */
 	relation = table_open(PG_GETARG_OID(1), NoLock);
 	SPI_connect();
+	scanned.relation = relation_name(PG_GETARG_OID(5));
+	announce_step(psprintf("model \"%s\": labels of %s", TextDatumGetCString(PG_GETARG_DATUM(0)), scanned.relation), PG_GETARG_INT64(4), TextDatumGetCString(PG_GETARG_DATUM(0)), "labels", estimated_rows(&scanned), GetCurrentTimestamp());
 	plan = plan_of_rows(query, CURSOR_OPT_PARALLEL_OK);
 	if (SPI_HAS_RECEIVERS && is_plain(relation) && has_columns_of(RelationGetDescr(relation), row_of_plan(plan), false))
 	{
@@ -408,6 +406,7 @@ SQL_FUNCTION(fastclust_write_rows)
 	else
 		write_each(relation, row_of_plan(plan), query);
 	written = SPI_processed;
+	end_step();
 	SPI_finish();
 	table_close(relation, NoLock);
 	PG_RETURN_INT64((int64) written);

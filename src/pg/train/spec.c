@@ -6,24 +6,17 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "executor/spi.h"
-#include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
 #include "decode/decode.h"
-#include "pg/base/errors.h"
 #include "pg/base/progress.h"
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
-#include "rkhs/map.h"
 #include "sketch/pilot.h"
 #include "sketch/spec.h"
 
@@ -129,7 +122,7 @@ decoded_spec(const training *t, const fc_operator_header *sample)
 	fc_spec    *spec = NULL;
 
 	if (has_option(t->options, "live"))	/* that of a live sketch which is ready and counts these rows, where there is one */
-		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT (ready_live($1, $2, $3)).spec", lengthof(arguments), arguments, 0, NULL));
+		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT l.spec FROM live_of_rows($1, $2, true, $3, true) l", lengthof(arguments), arguments, 0, NULL));
 	if (spec == NULL && t->source.group_by != NULL)
 		spec = spec_of_groups(t, sample->k);
 	if (spec != NULL)

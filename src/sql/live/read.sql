@@ -190,7 +190,8 @@ BEGIN
     IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR
        live.micro_options IS DISTINCT FROM (CASE WHEN version.method = 'density' THEN jsonb_build_array(version.options -> 'micro_clusters', version.options -> 'min_cluster_rows') END)
        OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
-       OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation <> COALESCE(to_regclass(version.relation), live.relation)
+       OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM COALESCE(to_regclass(version.relation),
+          (SELECT live.relation FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.id = version.model_id AND v.relation = version.relation LIMIT 1))
        OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
        OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
        OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where'
@@ -211,8 +212,8 @@ $$;
 CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions, named regclass, group_by name) RETURNS regclass
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    relation regclass := COALESCE(named, to_regclass(version.relation), (SELECT (model_live(held.id)).relation FROM readable_versions v
-        WHERE v.model_id = held.id AND v.version = held.version AND v.relation = version.relation LIMIT 1));
+    relation regclass := COALESCE(named, to_regclass(version.relation), (SELECT (model_live(m.id)).relation
+        FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.id = version.model_id AND v.relation = version.relation LIMIT 1));
     option_columns name[];    -- that the options where and since read, with those in the keys except and baseline of the latter
 BEGIN
     IF relation IS NULL THEN

@@ -77,11 +77,8 @@ void		fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *
  *
  * k-means of the rows nearest to the median (trim.h) is the start.  Then R becomes the rows nearest to the centroids, and
  * Lloyd's steps go on from those, until R stays: neither raises the sum.
- */
-#define FC_TRIM_MOST	0.5
-
-/*
- * As fc_kmeans; trim: 0 to FC_TRIM_MOST.  The result's weights and sse are those of R, labels must be NULL.  initial is a start as well
+ *
+ * As fc_kmeans; trim: 0 to 0.5.  The result's weights and sse are those of R, labels must be NULL.  initial is a start as well
  * with that of the median, or alone where n_init is 0.  R has k rows at least, if there are.
  */
 void		fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *initial, const fc_kmeans_options *options,

@@ -14,6 +14,12 @@
 /* SQL_FUNCTION(name) { .. }: a C function that SQL declares, by version 1 of the calling convention. */
 #define SQL_FUNCTION(name) PG_FUNCTION_INFO_V1(name); Datum name(PG_FUNCTION_ARGS)
 
+/* LANGUAGE_FUNCTION(name) { .. }: the same, called as a function of the language fastclust is: under fixed settings of how text is read (languages.c). */
+#define LANGUAGE_FUNCTION(name) \
+static Datum name##_called(PG_FUNCTION_ARGS); \
+SQL_FUNCTION(name) { return call_like_language(name##_called, fcinfo); } \
+static Datum name##_called(PG_FUNCTION_ARGS)
+
 /* The context of the aggregate's states; an error outside of an aggregate. */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 
@@ -75,7 +81,7 @@ extern Datum call_with_short_context(PGFunction function, FunctionCallInfo fcinf
 /* An ErrorContextCallback of queries that may be sent to other servers: a hint where one has not got the extension. */
 extern void hint_other_node(void *unused);
 
-/* The same as a function of the language fastclust: under fixed settings of how text is read (languages.c). */
+/* The same under these settings. */
 extern Datum call_like_language(PGFunction function, FunctionCallInfo fcinfo);
 
 /* A sketch that is written as NULL: without a sketch, functions read the table. */

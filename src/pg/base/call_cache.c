@@ -88,8 +88,7 @@ kept_state(FunctionCallInfo fcinfo, Datum state)
 
 	if (fcinfo->isnull || made == old)
 		return state;
-	copy = MemoryContextAlloc(context, VARSIZE(made));
-	memcpy(copy, made, VARSIZE(made));
+	copy = memcpy(MemoryContextAlloc(context, VARSIZE(made)), made, VARSIZE(made));
 	if (old != NULL)
 		pfree(old);
 	PG_RETURN_POINTER(copy);

@@ -66,13 +66,7 @@ check_state_size(Size bytes)
 Jsonb *
 copy_options(const Jsonb *options)
 {
-	Jsonb	   *copy;
-
-	if (options == NULL)
-		return NULL;
-	copy = palloc(VARSIZE(options));
-	memcpy(copy, options, VARSIZE(options));
-	return copy;
+	return options == NULL ? NULL : (Jsonb *) PG_DETOAST_DATUM_COPY(JsonbPGetDatum(options));
 }
 
 void

@@ -2,6 +2,7 @@
 #include "postgres.h"
 
 #include <limits.h>
+#include <sys/mman.h>
 
 #include "access/parallel.h"
 #include "fmgr.h"
@@ -16,6 +17,8 @@
 #define LEAST_BUDGET	1024	/* kB */
 #define CHECKS_A_LOOK	16		/* at the clock, which costs more than a check of a row */
 #define BUDGET			(512 * 1024)
+#define LARGE			((Size) 4 << 20)	/* bytes */
+#define PAGE			4096
 
 int			fastclust_memory_budget = BUDGET;
 int			fastclust_largest_state = MaxAllocSize / 1024;
@@ -42,13 +45,31 @@ hold(account *account, Size bytes)
 	account->held += bytes;
 }
 
+void *
+alloc_large_in(MemoryContext context, Size bytes)
+{
+	void	   *memory = MemoryContextAllocHuge(context, bytes);
+
+#ifdef MADV_HUGEPAGE
+	if (bytes >= LARGE)
+		(void) madvise((void *) TYPEALIGN(PAGE, memory), bytes - PAGE, MADV_HUGEPAGE);
+#endif
+	return memory;
+}
+
+void *
+alloc_large(Size bytes)
+{
+	return alloc_large_in(CurrentMemoryContext, bytes);
+}
+
 static void *
 grow(void *host, size_t bytes)
 {
 	account    *account = host;
 
 	hold(account, bytes);
-	return MemoryContextAllocHuge(account->context, bytes);
+	return alloc_large_in(account->context, bytes);
 }
 
 static void
@@ -93,7 +114,7 @@ release_arena(fc_arena *arena)
 fc_scratch
 make_scratch(Size floats)
 {
-	return (fc_scratch) {palloc_extended(floats * sizeof(float), MCXT_ALLOC_HUGE), floats};
+	return (fc_scratch) {alloc_large(floats * sizeof(float)), floats};
 }
 
 void *
@@ -104,7 +125,7 @@ grown(MemoryContext context, void *memory, Size *room, Size count, Size item)
 	if (memory != NULL)
 		pfree(memory);
 	*room = 0;
-	memory = MemoryContextAllocHuge(context, count * item);
+	memory = alloc_large_in(context, count * item);
 	*room = count;
 	return memory;
 }

@@ -30,6 +30,13 @@ extern fc_arena make_arena(const char *what);
 extern fc_arena make_arena_in(MemoryContext context, const char *what);
 extern void release_arena(fc_arena *arena);
 
+/*
+ * Memory of any size in a context, or the current one.  From 4 MB on the kernel is asked for huge pages, where a first touch takes a tenth of the time
+ * or less; a kernel without them ignores the advice.
+ */
+extern void *alloc_large_in(MemoryContext context, Size bytes);
+extern void *alloc_large(Size bytes);
+
 /* Scratch of so many floats in the current context; pfree(scratch.floats). */
 extern fc_scratch make_scratch(Size floats);
 

@@ -10,6 +10,7 @@
 #include "utils/varlena.h"
 
 #include "pg/base/arguments.h"
+#include "pg/base/memory.h"
 #include "pg/base/options.h"
 
 /* ---- errors ---- */
@@ -232,7 +233,7 @@ set_rows(const option *opt, JsonbIterator **iterator, int count)
 		if (value.val.array.rawScalar || columns == 0 || (matrix->rows > 0 && columns != matrix->columns))
 			reject_rows(opt, ", all of one length");
 		if (matrix->rows == 0)
-			matrix->values = palloc_extended((Size) count * (Size) columns * sizeof(double), MCXT_ALLOC_HUGE);
+			matrix->values = alloc_large((Size) count * (Size) columns * sizeof(double));
 		matrix->columns = columns;
 		for (int i = 0; i < columns; i++)
 		{
@@ -361,15 +362,11 @@ put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within
 		[OPTION_BOOL_OR_OBJECT] = "true, false or object",[OPTION_OBJECT] = "object"
 	};
 	bool		bounded = known->lower < known->upper;
-	Datum		values[5];
-	bool		nulls[5] = {false, false, !bounded, known->initial == NULL, false};
+	Datum		values[5] = {CStringGetTextDatum(within == NULL ? known->name : psprintf("%s.%s", within, known->name)), CStringGetTextDatum(types[known->kind]),
+	bounded ? CStringGetTextDatum(psprintf("%.15g to %.15g", known->lower, known->upper)) : (Datum) 0,
+	known->initial != NULL ? CStringGetTextDatum(known->initial) : (Datum) 0, CStringGetTextDatum(known->meaning)};
 
-	values[0] = CStringGetTextDatum(within == NULL ? known->name : psprintf("%s.%s", within, known->name));
-	values[1] = CStringGetTextDatum(types[known->kind]);
-	values[2] = bounded ? CStringGetTextDatum(psprintf("%.15g to %.15g", known->lower, known->upper)) : (Datum) 0;
-	values[3] = known->initial != NULL ? CStringGetTextDatum(known->initial) : (Datum) 0;
-	values[4] = CStringGetTextDatum(known->meaning);
-	put_row(fcinfo, values, nulls);
+	put_row(fcinfo, values, (bool[]) {false, false, !bounded, known->initial == NULL, false});
 }
 
 /* (given, names, what): of a name that is none of these, the one that was meant, where there is one, and all. */

@@ -238,32 +238,6 @@ post_on_board(const board_entry *entry)
 	mine_since = GetCurrentSubTransactionId();
 }
 
-static void
-end_step_on_board(void)
-{
-	rows_here = 0;
-	if (mine == NULL)
-		return;
-	SpinLockAcquire(&mine->lock);
-	mine->entry.step[0] = '\0';
-	mine->entry.rows_about = 0;
-	mine->entry.step_ends = 0;
-	SpinLockRelease(&mine->lock);
-	pg_atomic_write_u64(&mine->rows, 0);
-}
-
-static void
-expect_on_board(TimestampTz ends)
-{
-	if (mine == NULL)
-		return;
-	SpinLockAcquire(&mine->lock);
-	mine->entry.step_ends = ends;
-	SpinLockRelease(&mine->lock);
-}
-
-/* ---- rows ---- */
-
 /* ---- reading ---- */
 
 /*
@@ -272,7 +246,6 @@ expect_on_board(TimestampTz ends)
  */
 SQL_FUNCTION(fastclust_running_trainings)
 {
-
 	fastclust_begin_rows(fcinfo);
 	if (!has_board())
 	{
@@ -380,7 +353,15 @@ end_step(void)
 	step.quiet = false;
 	step.ends = 0;
 	step.rows_about = 0;
-	end_step_on_board();
+	rows_here = 0;
+	if (mine == NULL)
+		return;
+	SpinLockAcquire(&mine->lock);
+	mine->entry.step[0] = '\0';
+	mine->entry.rows_about = 0;
+	mine->entry.step_ends = 0;
+	SpinLockRelease(&mine->lock);
+	pg_atomic_write_u64(&mine->rows, 0);
 }
 
 void
@@ -413,7 +394,12 @@ expect_end(const char *subject, double seconds, const char *text, bool quiet)
 	if (here && (step.name[0] != '\0' || step.quiet) && step.ends >= ends)	/* a part of work that was told */
 		return;
 	step.ends = ends;
-	expect_on_board(step.ends);
+	if (mine != NULL)
+	{
+		SpinLockAcquire(&mine->lock);
+		mine->entry.step_ends = ends;
+		SpinLockRelease(&mine->lock);
+	}
 	if (!quiet && !(here && step.quiet))
 		ereport(NOTICE, errmsg("%s%s%s about %s", here ? step.name : "", here && step.name[0] != '\0' ? ", " : "", subject, text));
 }

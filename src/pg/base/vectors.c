@@ -37,7 +37,6 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 	ArrayIterator iterator;
 	Datum		element;
 	bool		null;
-	vector		v = {0};
 
 	if (ARR_NDIM(array) != 1)
 		reject_shape(ARR_NDIM(array), argument);
@@ -53,9 +52,7 @@ read_elements(vector_reader *reader, Datum datum, const char *argument)
 		values[i] = number_as_double(element, type);
 	}
 	array_free_iterator(iterator);
-	v.doubles = values;
-	v.d = d;
-	return v;
+	return (vector) {.doubles = values,.d = d};
 }
 
 pgvector_value

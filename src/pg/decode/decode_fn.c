@@ -5,6 +5,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/decode/decode.h"
 #include "pg/sketch/sketch_value.h"
@@ -164,11 +165,11 @@ run(decode_call *call, const fc_spec *pilot)
 	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions takes", k, call->problem.m, n),
 				  fc_decode_operations(n, call->problem.m, k, call->decoder, &call->options), call->quiet, "Lower k, or make the spec with fewer frequencies");
 	arena = hold_arena(&call->memory);
-	call->result.centroids = palloc_extended(k * n * sizeof(double), MCXT_ALLOC_HUGE);
-	call->result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
-	call->result.spreads = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
+	call->result.centroids = alloc_large(k * n * sizeof(double));
+	call->result.weights = alloc_large(k * sizeof(double));
+	call->result.spreads = alloc_large(k * sizeof(double));
 	if (call->covariances)
-		call->result.covariances = palloc_extended(k * n * n * sizeof(double), MCXT_ALLOC_HUGE);
+		call->result.covariances = alloc_large(k * n * n * sizeof(double));
 	check_status(fc_decode(&call->problem, k, call->decoder, &call->options, &arena,
 						   &call->result));
 	release_arena(&arena);
@@ -271,17 +272,10 @@ SQL_FUNCTION(fastclust_decode)
 	x = palloc(call.spec->dim * sizeof(double));
 	for (int32 j = 0; j < call.k; j++)
 	{
-		Datum		values[7];
-
 		read_centroid(&call, j, x);
-		values[0] = Int32GetDatum(j);
-		values[1] = make_float8_array(x, (int) call.spec->dim);
-		values[2] = Float8GetDatum(call.result.weights[j]);
-		values[3] = Float8GetDatum(call.result.spreads[j] * fc_spread_unit(call.spec));
-		values[4] = Float8GetDatum(call.result.cost);
-		values[5] = Float8GetDatum(call.result.relative_residual);
-		values[6] = Int32GetDatum(call.result.iterations);
-		put_row(fcinfo, values, NULL);
+		put_row(fcinfo, (Datum[]) {Int32GetDatum(j), make_float8_array(x, (int) call.spec->dim), Float8GetDatum(call.result.weights[j]),
+				Float8GetDatum(call.result.spreads[j] * fc_spread_unit(call.spec)), Float8GetDatum(call.result.cost),
+				Float8GetDatum(call.result.relative_residual), Int32GetDatum(call.result.iterations)}, NULL);
 	}
 	return (Datum) 0;
 }
@@ -290,7 +284,7 @@ static Datum
 make_matrix(const double *values, int rows, int columns)
 {
 	Size		count = (Size) rows * (Size) columns;
-	Datum	   *elements = palloc_extended(count * sizeof(Datum), MCXT_ALLOC_HUGE);
+	Datum	   *elements = alloc_large(count * sizeof(Datum));
 	int			sizes[2] = {rows, columns};
 	int			starts[2] = {1, 1};
 	Datum		matrix;
@@ -322,14 +316,13 @@ SQL_FUNCTION(fastclust_decode_covariances)
 				errhint("Decode with decoder shift and option model gaussian."));
 	call.memory.what = "a covariance matrix";
 	hold(&call.memory, square * (sizeof(double) + 2 * sizeof(Datum)));
-	covariance = palloc_extended(square * sizeof(double), MCXT_ALLOC_HUGE);
+	covariance = alloc_large(square * sizeof(double));
 	for (int32 j = 0; j < call.k; j++)
 	{
-		Datum		values[2];
+		Datum		values[2] = {Int32GetDatum(j)};
 
 		fc_back_project_covariance(&call.lift, call.result.covariances + (Size) j * call.spec->reduced * call.spec->reduced,
 								   covariance);
-		values[0] = Int32GetDatum(j);
 		values[1] = make_matrix(covariance, (int) call.spec->dim, (int) call.spec->dim);
 		put_row(fcinfo, values, NULL);
 		pfree(DatumGetPointer(values[1]));

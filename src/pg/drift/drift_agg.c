@@ -91,10 +91,7 @@ SQL_FUNCTION(fastclust_changed_drift_counts)
 		if (sum != NULL)
 			sum = drift_counts_combined(sum, part, n < 2 ? 1 : -1);
 		else if (n < 2)
-		{
-			sum = palloc(VARSIZE(part));
-			memcpy(sum, part, VARSIZE(part));
-		}
+			sum = (fc_drift_counts *) PG_DETOAST_DATUM_COPY(PointerGetDatum(part));
 		else
 			reject_negative_counts();
 	}

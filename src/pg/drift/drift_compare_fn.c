@@ -168,8 +168,6 @@ SQL_FUNCTION(fastclust_drift_compare)
 	fc_wave_null null;
 	fc_drift_result result;
 	fc_arena	arena;
-	Datum		values[5];
-	bool		nulls[5] = {false};
 
 	require_argument(fcinfo, 7, "min_effect");
 	if (!PG_ARGISNULL(5))
@@ -182,14 +180,9 @@ SQL_FUNCTION(fastclust_drift_compare)
 	}
 	arena = make_arena("drift");
 	fc_drift_test_sides(&sides, threshold, PG_GETARG_FLOAT8(7), &arena, &result);
-	values[0] = Float8GetDatum(result.mmd2);
-	values[1] = Float8GetDatum(result.null_sd);
-	values[2] = Float8GetDatum(result.p_value);
-	values[3] = Float8GetDatum(result.effect);
-	values[4] = CStringGetTextDatum(verdicts[result.verdict]);
-	nulls[0] = nulls[1] = isnan(result.mmd2);
-	nulls[2] = nulls[3] = isnan(result.p_value);
-	return row_result(fcinfo, values, nulls);
+	return row_result(fcinfo, (Datum[]) {Float8GetDatum(result.mmd2), Float8GetDatum(result.null_sd), Float8GetDatum(result.p_value), Float8GetDatum(result.effect),
+			CStringGetTextDatum(verdicts[result.verdict])},
+		(bool[]) {isnan(result.mmd2), isnan(result.mmd2), isnan(result.p_value), isnan(result.p_value), false});
 }
 
 /* To a thousandth, for people to read. */
@@ -284,8 +277,7 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, con
 }
 
 /* (query): rows (changed_at, found_at, p_value, effect, dimension, shift) */
-static Datum
-change_points(FunctionCallInfo fcinfo)
+LANGUAGE_FUNCTION(fastclust_change_points)
 {
 	TimestampTz *dates;
 	const fc_sketch **days;
@@ -316,9 +308,4 @@ change_points(FunctionCallInfo fcinfo)
 	release_arena(&arena);
 	SPI_finish();
 	return (Datum) 0;
-}
-
-SQL_FUNCTION(fastclust_change_points)
-{
-	return call_like_language(change_points, fcinfo);
 }

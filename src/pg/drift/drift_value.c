@@ -97,8 +97,7 @@ drift_counts_closed(const fc_drift_counts *counts)
 		return (fc_drift_counts *) counts;
 	if (counts->pending > 0)
 	{
-		copy = palloc(VARSIZE(counts));
-		memcpy(copy, counts, VARSIZE(counts));
+		copy = (fc_drift_counts *) PG_DETOAST_DATUM_COPY(PointerGetDatum(counts));
 		fc_drift_fold(copy);
 		counts = copy;
 	}

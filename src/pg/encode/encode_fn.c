@@ -35,8 +35,7 @@ keep_encoder(encoder_site *site, const fc_encoder_header *header)
 	site->encoder = NULL;
 	site->by_pointer = false;
 	MemoryContextReset(site->context);
-	copy = MemoryContextAlloc(site->context, VARSIZE(header));
-	memcpy(copy, header, VARSIZE(header));
+	copy = memcpy(MemoryContextAlloc(site->context, VARSIZE(header)), header, VARSIZE(header));
 	site->record = (record_reader) {.context = AllocSetContextCreate(site->context, "fastclust columns", ALLOCSET_SMALL_SIZES)};
 	site->listed.readers = NULL;
 	site->x = MemoryContextAlloc(site->context, header->dim * sizeof(double));

@@ -239,7 +239,7 @@ move_tally(encoder_state *state, fc_frequent_items *tally, Size length)
 	if (fc_frequent_wants_sketch(tally))
 		fc_frequent_attach(tally, take_cleared(state, FC_FREQUENT_SKETCH_BYTES));
 	hold(&state->memory, bytes);
-	fc_frequent_move(tally, length, MemoryContextAllocHuge(state->context, bytes));
+	fc_frequent_move(tally, length, alloc_large_in(state->context, bytes));
 	old.sketch = NULL;			/* is the tally's */
 	free_tally(state, &old);
 }

@@ -75,6 +75,15 @@ has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 	return true;
 }
 
+/* true */
+static bool
+reads(value_reader *reader, value_source source, fc_feature_kind kind)
+{
+	reader->source = source;
+	reader->kind = kind;
+	return true;
+}
+
 static bool
 find_source(Oid type, value_reader *reader)
 {
@@ -82,42 +91,22 @@ find_source(Oid type, value_reader *reader)
 
 	for (Size i = 0; i < lengthof(sources); i++)
 		if (sources[i].type == type)
-		{
-			reader->source = sources[i].source;
-			reader->kind = sources[i].kind;
-			return true;
-		}
+			return reads(reader, sources[i].source, sources[i].kind);
 	if (type_is_enum(type))
 	{
-		reader->source = SOURCE_ENUM;
-		reader->kind = FC_FEATURE_CATEGORY;
 		reader->labels = MemoryContextAllocZero(reader->context, ENUM_LABELS * sizeof(enum_label));
+		return reads(reader, SOURCE_ENUM, FC_FEATURE_CATEGORY);
 	}
-	else if (get_typtype(type) == TYPTYPE_BASE &&
-			 find_coercion_pathway(TEXTOID, type, COERCION_IMPLICIT, &unused) == COERCION_PATH_RELABELTYPE)
-	{
-		reader->source = SOURCE_TEXT;
-		reader->kind = FC_FEATURE_CATEGORY;
-	}
-	else if (is_vector_type(type))
+	if (get_typtype(type) == TYPTYPE_BASE && find_coercion_pathway(TEXTOID, type, COERCION_IMPLICIT, &unused) == COERCION_PATH_RELABELTYPE)
+		return reads(reader, SOURCE_TEXT, FC_FEATURE_CATEGORY);
+	if (is_vector_type(type))
 	{
 		reader->vectors.form = form_of_type(type);
-		reader->source = SOURCE_ARRAY;
-		reader->kind = FC_FEATURE_VECTOR;
+		return reads(reader, SOURCE_ARRAY, FC_FEATURE_VECTOR);
 	}
-	else if (has_cast(type, FLOAT4ARRAYOID, COERCION_ASSIGNMENT, reader))
-	{
-		reader->source = SOURCE_ARRAY_BY_CAST;
-		reader->kind = FC_FEATURE_VECTOR;
-	}
-	else if (has_cast(type, FLOAT8OID, COERCION_ASSIGNMENT, reader))
-	{
-		reader->source = SOURCE_NUMBER_BY_CAST;
-		reader->kind = FC_FEATURE_NUMBER;
-	}
-	else
-		return false;
-	return true;
+	if (has_cast(type, FLOAT4ARRAYOID, COERCION_ASSIGNMENT, reader))
+		return reads(reader, SOURCE_ARRAY_BY_CAST, FC_FEATURE_VECTOR);
+	return has_cast(type, FLOAT8OID, COERCION_ASSIGNMENT, reader) && reads(reader, SOURCE_NUMBER_BY_CAST, FC_FEATURE_NUMBER);
 }
 
 static void
@@ -231,26 +220,6 @@ reject_infinity(const value_reader *reader, Datum value)
 			errhint("Make such values NULL, or leave out their rows."));
 }
 
-static double
-days_of(const value_reader *reader, Datum value)
-{
-	DateADT		date = DatumGetDateADT(value);
-
-	if (DATE_NOT_FINITE(date))
-		reject_infinity(reader, value);
-	return (double) date;
-}
-
-static double
-seconds_of(const value_reader *reader, Datum value)
-{
-	Timestamp	timestamp = DatumGetTimestamp(value);
-
-	if (TIMESTAMP_NOT_FINITE(timestamp))
-		reject_infinity(reader, value);
-	return SECONDS(timestamp);
-}
-
 /* As extract(epoch from value) has it. */
 static double
 length_of(const value_reader *reader, Datum value)
@@ -297,9 +266,13 @@ number_of(value_reader *reader, Datum value)
 		case SOURCE_BOOL:
 			return DatumGetBool(value) ? 1.0 : 0.0;
 		case SOURCE_DATE:
-			return days_of(reader, value);
+			if (DATE_NOT_FINITE(DatumGetDateADT(value)))
+				reject_infinity(reader, value);
+			return (double) DatumGetDateADT(value);
 		case SOURCE_TIMESTAMP:
-			return seconds_of(reader, value);
+			if (TIMESTAMP_NOT_FINITE(DatumGetTimestamp(value)))
+				reject_infinity(reader, value);
+			return SECONDS(DatumGetTimestamp(value));
 		case SOURCE_TIME:
 			return SECONDS(DatumGetTimeADT(value));
 		case SOURCE_INTERVAL:

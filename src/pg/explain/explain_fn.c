@@ -47,7 +47,7 @@ read_columns_of(const fc_operator *rows)
 {
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(rows));
 	double	   *row = palloc(rows->d * sizeof(double));
-	double	   *x = palloc_extended(rows->d * rows->k * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *x = alloc_large(rows->d * rows->k * sizeof(double));
 
 	for (Size i = 0; i < rows->k; i++)
 	{
@@ -68,8 +68,8 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 	fc_operator op;
 	fc_operator rows;
 	fc_scratch	scratch;
-	int32_t    *labels = palloc_extended(n * sizeof(int32_t), MCXT_ALLOC_HUGE);
-	double	   *squares = palloc_extended(n * sizeof(double), MCXT_ALLOC_HUGE);
+	int32_t    *labels = alloc_large(n * sizeof(int32_t));
+	double	   *squares = alloc_large(n * sizeof(double));
 
 	open_operator(OPERATOR_ARG(0), &op);
 	open_operator(OPERATOR_ARG(1), &rows);
@@ -77,7 +77,7 @@ read_labels(FunctionCallInfo fcinfo, Size n, Size *clusters)
 	if (rows.k != n)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("there are %zu and %zu rows", rows.k, n));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
-	fc_fit_rows(&op, &rows, scratch, palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE), labels, squares);
+	fc_fit_rows(&op, &rows, scratch, alloc_large(FC_FIT_BATCH * op.d * sizeof(double)), labels, squares);
 	pfree(scratch.floats);
 	pfree(squares);
 	*clusters = fc_operator_labels(&op);
@@ -121,8 +121,6 @@ return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions
 	int32		dimensions[FC_RULES_DEPTH];
 	double		lower[FC_RULES_DEPTH];
 	double		upper[FC_RULES_DEPTH];
-	Datum		values[6] = {Int32GetDatum(label)};
-	bool		nulls[6] = {false};
 
 	for (Size i = 0; i < count; i++)
 	{
@@ -130,12 +128,8 @@ return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions
 		lower[i] = conditions[i].lower;
 		upper[i] = conditions[i].upper;
 	}
-	values[1] = make_int4_array(dimensions, (int) count);
-	values[2] = make_float8_array(lower, (int) count);
-	values[3] = make_float8_array(upper, (int) count);
-	values[4] = BoolGetDatum(is_short);
-	values[5] = Float8GetDatum(fidelity);
-	put_row(fcinfo, values, nulls);
+	put_row(fcinfo, (Datum[]) {Int32GetDatum(label), make_int4_array(dimensions, (int) count), make_float8_array(lower, (int) count),
+			make_float8_array(upper, (int) count), BoolGetDatum(is_short), Float8GetDatum(fidelity)}, NULL);
 }
 
 /* Those of the leaves, then the short ones, for labels of clusters. */
@@ -223,7 +217,7 @@ SQL_FUNCTION(fastclust_quality_of_sample)
 	check_same_dim((int32) op.d, (int32) rows.d);
 	hold(&memory, op.k * sizeof(fc_quality) + fc_fit_scratch(&op, &rows) * sizeof(float));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
-	clusters = palloc_extended(op.k * sizeof(fc_quality), MCXT_ALLOC_HUGE);
+	clusters = alloc_large(op.k * sizeof(fc_quality));
 	arena = hold_arena(&memory);
 	fc_quality_measure(&op, &rows, scratch, &arena, clusters, &all);
 	for (Size j = 0; j < op.k; j++)

@@ -209,7 +209,7 @@ SQL_FUNCTION(fastclust_nearest_rows_final)
 	for (Size j = 0; j < state->k; j++)
 		count += (Size) state->counts[j];
 	descriptor = lookup_rowtype_tupdesc_copy(type, -1);
-	rows = palloc_extended(count * sizeof(Datum), MCXT_ALLOC_HUGE);
+	rows = alloc_large(count * sizeof(Datum));
 	count = 0;
 	for (Size j = 0; j < state->k; j++)
 	{

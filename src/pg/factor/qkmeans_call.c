@@ -1,6 +1,7 @@
 /* qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose state is that of kmeans_agg; those over a table are in pg/train/product.c */
 #include "postgres.h"
 
+#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"
@@ -86,14 +87,6 @@ collected_rows(const collection *rows)
 
 /* ---- start ---- */
 
-static void
-check_init(const qkmeans_call *call, int32 d)
-{
-	if (call->dimensions != d)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, d));
-}
-
 /* Centroids (k x d), the offset, which is the mean of the sample, and rows to measure on. */
 static double *
 make_start(qkmeans_call *call, const collection *sample, double *offset, collection *part)
@@ -105,13 +98,14 @@ make_start(qkmeans_call *call, const collection *sample, double *offset, collect
 	double	   *start;
 	fc_arena	arena;
 
-	if (call->init == FC_START_GIVEN)
-		check_init(call, sample->d);
+	if (call->init == FC_START_GIVEN && call->dimensions != sample->d)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("centroids of init have %d dimensions, but rows have %d", call->dimensions, sample->d));
 	*part = (collection) {.d = sample->d,.k = call->k,.account = &call->memory};
 	part->n = fc_start_measured(sample->n, k);
 	hold(&call->memory, k * d * sizeof(double) + collection_bytes(part, part->n));
 	resize_collection(part, part->n);
-	start = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	start = alloc_large(k * d * sizeof(double));
 	arena = hold_arena(&call->memory);
 	check_ordered(fc_qkmeans_start(sample->x, sample->n, d, k, &options, &arena, &ordering, start, part->x),
 				  &ordering);
@@ -205,17 +199,6 @@ report_dense(const qkmeans_call *call, Size values)
 			errhint("Give sparsity or budget for a smaller operator."));
 }
 
-static fc_measure
-measure_start(qkmeans_call *call, const double *start, const double *offset, Size k, Size d, const fc_row_source *part)
-{
-	fc_measure	measure;
-	fc_arena	arena = hold_arena(&call->memory);
-
-	fc_measure_start(start, offset, k, d, part, &arena, &measure);
-	release_arena(&arena);
-	return measure;
-}
-
 /* Where the call says neither sparsity nor budget.  An arena to be released when the product warm_factors is done with. */
 static fc_arena
 choose_sparsity(qkmeans_call *call, const double *start, const double *offset, Size d,
@@ -236,16 +219,6 @@ choose_sparsity(qkmeans_call *call, const double *start, const double *offset, S
 	if (call->options.warm_factors == NULL)
 		release_arena(&arena);
 	return arena;
-}
-
-/* The factors hold the means of their clusters, but the clusters are others than those of the start. */
-static void
-report_drawn(double ratio)
-{
-	if (ratio > FAR_OBJECTIVE_RATIO)
-		ereport(NOTICE, errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large", ratio),
-				errdetail("Rows outside the sample, such as outliers, moved them."),
-				errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view."));
 }
 
 static void
@@ -275,10 +248,12 @@ report_quality(qkmeans_call *call, const fc_operator *op, const fc_factorization
 	fc_measure_operator(op, part, &arena, &measure);
 	release_arena(&arena);
 	ratio_of_means = fc_measure_ratio(measure.wcss, dense->wcss, dense->scatter);
-	if (last->objective <= FC_CLOSE_SSE_RATIO * last->wcss)
-		report_drawn(ratio_of_means);
-	else
+	if (last->objective > FC_CLOSE_SSE_RATIO * last->wcss)
 		report_factors(op, from, fc_measure_ratio(measure.objective, dense->objective, dense->scatter), ratio_of_means);
+	else if (ratio_of_means > FAR_OBJECTIVE_RATIO)	/* the factors hold the means of their clusters, but these are others than those of the start */
+		ereport(NOTICE, errmsg("the centroids moved away from their start: the sum of squared distances of a sample is now %.2f times as large", ratio_of_means),
+				errdetail("Rows outside the sample, such as outliers, moved them."),
+				errhint("Compare sse_agg with that of kmeans_agg, try other seeds, or leave the outliers out by a view."));
 }
 
 /* ---- the whole ---- */
@@ -316,7 +291,9 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 		memset(offset, 0, d * sizeof(double));
 	check_centroid_size(fc_greatest_magnitude(start, offset, (Size) call->k, d));
 	rows = collected_rows(&part);
-	dense = measure_start(call, start, offset, (Size) call->k, d, &rows);
+	arena = hold_arena(&call->memory);
+	fc_measure_start(start, offset, (Size) call->k, d, &rows, &arena, &dense);
+	release_arena(&arena);
 	if (call->verbose)
 		ereport(NOTICE, errmsg("the start: objective %g on %zu rows of the sample, %.3f s", dense.objective, part.n, seconds_since(call->last)));
 	warm_factors = choose_sparsity(call, start, offset, d, &rows, &dense);

@@ -15,15 +15,6 @@
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 
-double
-trim_argument(double trim)
-{
-	if (!(trim >= 0.0 && trim <= FC_TRIM_MOST))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("trim is %g, out of range", trim),
-				errdetail("It may be from 0 to %g.", FC_TRIM_MOST));
-	return trim;
-}
-
 /* The k x d centroids of a start, in memory of the caller's; NULL: none. */
 static double *
 initial_centroids(const fc_operator_header *header, Size k, Size d)
@@ -61,8 +52,8 @@ cluster_rows(const fc_operator_header *header, Size k, fc_kmeans_options *option
 	initial = initial_centroids(start, k, op.d);
 	rows = expanded_rows(&op);
 	arena = hold_arena(&memory);
-	result.centroids = palloc_extended(k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
-	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
+	result.centroids = alloc_large(k * op.d * sizeof(double));
+	result.weights = alloc_large(k * sizeof(double));
 	check_status(fc_kmeans_around(rows, op.weights, op.k, op.d, k, op.offset, initial, trim, options, &arena, &result));
 	release_arena(&arena);
 	pfree(rows);
@@ -94,7 +85,7 @@ distinct_rows(const fc_operator_header *header, Size most)
 	open_operator(header, &op);
 	hold(&memory, op.k * (op.d * sizeof(float) + 2 * sizeof(fc_keyed)));
 	rows = expanded_rows(&op);
-	items = palloc_extended(2 * op.k * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+	items = alloc_large(2 * op.k * sizeof(fc_keyed));
 	fc_count_distinct(rows, op.k, op.d * sizeof(float), most, items, &distinct);
 	pfree(rows);
 	pfree(items);
@@ -141,7 +132,7 @@ choose_clusters(const fc_operator_header *header, Size max_k, int64 seed, double
 	options.seed = (uint64) seed;
 	options.sphere = op.metric == FC_COSINE ? &sphere : NULL;
 	arena = hold_arena(&memory);
-	fc_choose_k(&rows, max_k, trim_argument(trim), apart, &options, &arena, choice);
+	fc_choose_k(&rows, max_k, trim, apart, &options, &arena, choice);
 	release_arena(&arena);
 	for (Size i = 0; i < choice->count; i++)
 		choice->tried[i].evidence.cost = choice->tried[i].evidence.cost / unit / unit;

@@ -65,7 +65,4 @@ extern Size distinct_rows(const fc_operator_header *rows, Size most);
 /* The numbers of clusters up to max_k tried on rows, without the share `trim` of those farthest out; apart: as for fc_choose_k. */
 extern fc_choice *choose_clusters(const fc_operator_header *rows, Size max_k, int64 seed, double trim, const bool *apart);
 
-/* A share of rows to leave out, in its range. */
-extern double trim_argument(double trim);
-
 #endif							/* FASTCLUST_COLLECTION_H */

@@ -30,7 +30,7 @@ resize_collection(collection *rows, Size room)
 {
 	Size		bytes = collection_bytes(rows, room);
 
-	rows->x = rows->x ? repalloc_huge(rows->x, bytes) : MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	rows->x = rows->x ? repalloc_huge(rows->x, bytes) : alloc_large(bytes);
 	rows->room = room;
 }
 
@@ -248,8 +248,8 @@ SQL_FUNCTION(fastclust_kmeans_final)
 				  "Lower k, n_init or iterations, or use train, which takes a sample");
 	arena = make_arena("kmeans_agg");
 	ordering.mean = palloc(d * sizeof(double));
-	result.centroids = palloc_extended(k * d * sizeof(double), MCXT_ALLOC_HUGE);
-	result.weights = palloc_extended(k * sizeof(double), MCXT_ALLOC_HUGE);
+	result.centroids = alloc_large(k * d * sizeof(double));
+	result.weights = alloc_large(k * sizeof(double));
 	check_ordered(fc_kmeans_collected(rows->x, rows->n, d, k, &options, &arena, &ordering, &result), &ordering);
 	release_arena(&arena);
 	PG_RETURN_POINTER(make_codebook_for(options.metric, unit_centroids(options.metric, result.centroids, k, d), result.weights, k, d));

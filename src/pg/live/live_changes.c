@@ -96,13 +96,8 @@ compare_parts(const void *a, const void *b, Size size)
 static HTAB *
 make_parts(MemoryContext context)
 {
-	HASHCTL		control = {0};
+	HASHCTL		control = {.keysize = sizeof(part_key),.entrysize = sizeof(part),.hash = hash_part,.match = compare_parts,.hcxt = context};
 
-	control.keysize = sizeof(part_key);
-	control.entrysize = sizeof(part);
-	control.hash = hash_part;
-	control.match = compare_parts;
-	control.hcxt = context;
 	return hash_create("fastclust live changes", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 }
 

@@ -14,7 +14,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/tuplestore.h"
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
@@ -66,11 +65,9 @@ SQL_FUNCTION(fastclust_scanned_tables)
 static void
 put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *loss)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	Datum		values[] = {BoolGetDatum(adds), column == NULL ? (Datum) 0 : CStringGetTextDatum(column), loss == NULL ? (Datum) 0 : CStringGetTextDatum(loss)};
-	bool		nulls[] = {false, column == NULL, loss == NULL};
 
-	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	put_row(fcinfo, values, (bool[]) {false, column == NULL, loss == NULL});
 }
 
 static void

@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "pg/base/collect.h"
+#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/operator/operator_cache.h"
@@ -30,7 +31,7 @@ new_state(FunctionCallInfo fcinfo, Size held, Size d, Size capacity)
 	check_budget(bytes + Max(held, bytes), aggregate_name(fcinfo));
 	if (bytes > MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a sample of %zu rows in %zu dimensions is too large", capacity, d));
-	state = palloc(bytes);
+	state = alloc_large(bytes);
 	SET_VARSIZE(state, bytes);
 	return state;
 }

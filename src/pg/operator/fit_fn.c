@@ -32,7 +32,7 @@ limit_of_ranks(const fc_operator_header *header, const double *center, double va
 	hold(&memory, (op.k + op.d) * sizeof(double));
 	scratch = make_scratch(fc_operator_scratch(&op));
 	row = palloc(op.d * sizeof(double));
-	importances = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	importances = alloc_large(op.k * sizeof(double));
 	for (Size j = 0; j < op.k; j++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -157,9 +157,9 @@ fit_rows(const fc_operator_header *header, const fc_operator_header *row_header,
 		(void) screen_operator(&op, CurrentMemoryContext);
 	hold(memory, rows.k * (sizeof(int32) + sizeof(double)) + fc_fit_scratch(&op, &rows) * sizeof(float) + FC_FIT_BATCH * op.d * sizeof(double));
 	scratch = make_scratch(fc_fit_scratch(&op, &rows));
-	labels = palloc_extended(rows.k * sizeof(int32), MCXT_ALLOC_HUGE);
-	squares = palloc_extended(rows.k * sizeof(double), MCXT_ALLOC_HUGE);
-	batch = palloc_extended(FC_FIT_BATCH * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	labels = alloc_large(rows.k * sizeof(int32));
+	squares = alloc_large(rows.k * sizeof(double));
+	batch = alloc_large(FC_FIT_BATCH * op.d * sizeof(double));
 	fc_fit_rows(&op, &rows, scratch, batch, labels, squares);
 	pfree(batch);
 	pfree(scratch.floats);
@@ -175,8 +175,8 @@ profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, con
 	fit_profile profile;
 
 	profile.quantiles = palloc(count * sizeof(double));
-	profile.spreads = palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE);
-	profile.weights = palloc_extended(fit.k * sizeof(double), MCXT_ALLOC_HUGE);
+	profile.spreads = alloc_large(fit.k * sizeof(double));
+	profile.weights = alloc_large(fit.k * sizeof(double));
 	fc_fit_means(&fit, &profile.mean, &profile.error, profile.spreads, profile.weights);
 	for (Size j = 0; j < fit.k; j++)
 		profile.spreads[j] = sqrt(profile.spreads[j] / (double) op->d);
@@ -320,7 +320,7 @@ rows_drawn_from(const fc_operator_header *header, const double *spreads, Size co
 	open_operator(header, &op);
 	check_not_negative("spreads", spreads, op.k);
 	hold(&memory, (count * (op.d + 1) + op.k) * sizeof(double) + codebook_bytes(count, op.d));
-	rows = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	rows = alloc_large(count * op.d * sizeof(double));
 	weights = palloc(count * sizeof(double));
 	shares = palloc(op.k * sizeof(double));
 	for (Size i = 0; i < count; i++)

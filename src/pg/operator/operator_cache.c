@@ -294,8 +294,7 @@ cached_view(FunctionCallInfo fcinfo, int argument, Size view_size, void (*make_v
 		value = value_of_digest(cache, digest_of(flat));
 		if (cache->moving && value->bytes == NULL)
 		{						/* its bytes lie elsewhere at every row */
-			value->bytes = MemoryContextAllocHuge(cache->context, VARSIZE(flat));
-			memcpy(value->bytes, flat, VARSIZE(flat));
+			value->bytes = memcpy(alloc_large_in(cache->context, VARSIZE(flat)), flat, VARSIZE(flat));
 			cache->size += VARSIZE(flat);
 		}
 	}
@@ -348,7 +347,7 @@ expand_operator(fc_operator *op, fc_scratch scratch, MemoryContext context)
 
 	if (op->factors == 1 || op->exact.values != NULL || size > (Size) fastclust_memory_budget * 1024 / 4)
 		return 0;
-	fc_operator_expand(op, scratch, MemoryContextAllocHuge(context, size));
+	fc_operator_expand(op, scratch, alloc_large_in(context, size));
 	return size;
 }
 

@@ -43,8 +43,8 @@ grow(codebook *book)
 	room = grown_room(book->room, book->k + 1, &need);
 	if (book->room == 0)
 	{
-		book->centroids = palloc_extended(room * (Size) book->d * sizeof(double), MCXT_ALLOC_HUGE);
-		book->weights = palloc_extended(room * sizeof(double), MCXT_ALLOC_HUGE);
+		book->centroids = alloc_large(room * (Size) book->d * sizeof(double));
+		book->weights = alloc_large(room * sizeof(double));
 	}
 	else
 	{
@@ -129,7 +129,7 @@ static double *
 centroids_for(fc_metric metric, const fc_operator *op)
 {
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
-	double	   *rows = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *rows = alloc_large(op->k * op->d * sizeof(double));
 
 	for (size_t j = 0; j < op->k; j++)
 	{

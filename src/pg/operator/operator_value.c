@@ -18,15 +18,6 @@ state_of_datum(Datum datum, int first, int last)
 	return step;
 }
 
-static Size
-pack_operator(fc_operator *op, MemoryContext context)
-{
-	fc_arena	arena = make_arena_in(context, "the operator's packs");
-
-	fc_operator_pack(op, &arena);
-	return arena.held;
-}
-
 Size
 screen_operator(fc_operator *op, MemoryContext context)
 {
@@ -45,11 +36,13 @@ screen_operator(fc_operator *op, MemoryContext context)
 Size
 prepare_operator(fc_operator *op, Size asked, MemoryContext context)
 {
-	if (asked == PACKED_FROM)
-		return pack_operator(op, context);
-	if (asked == screened_from(op->k))
-		return screen_operator(op, context);
-	return 0;
+	fc_arena	arena;
+
+	if (asked != PACKED_FROM)
+		return asked == screened_from(op->k) ? screen_operator(op, context) : 0;
+	arena = make_arena_in(context, "the operator's packs");
+	fc_operator_pack(op, &arena);
+	return arena.held;
 }
 
 fc_status
@@ -66,7 +59,7 @@ float *
 expanded_rows(fc_operator *op)
 {
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(op));
-	float	   *rows = palloc_extended(op->k * op->d * sizeof(float), MCXT_ALLOC_HUGE);
+	float	   *rows = alloc_large(op->k * op->d * sizeof(float));
 
 	fc_operator_expand(op, scratch, rows);
 	pfree(scratch.floats);
@@ -80,7 +73,7 @@ centroids_in_units(const fc_operator *op, const double *center, const double *sc
 	double	   *rows;
 
 	check_budget(op->k * op->d * sizeof(double) + scratch.count * sizeof(float), "the list of centroids");
-	rows = palloc_extended(op->k * op->d * sizeof(double), MCXT_ALLOC_HUGE);
+	rows = alloc_large(op->k * op->d * sizeof(double));
 	fc_operator_centroids(op, center, scale, scratch, rows);
 	pfree(scratch.floats);
 	return rows;
@@ -155,7 +148,7 @@ write_operator(const fc_operator *op, fc_operator_header **header)
 	Size		size = fc_operator_size(op);
 
 	check_budget(size, "the operator");
-	*header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	*header = alloc_large(size);
 	fc_operator_write(op, *header);
 	SET_VARSIZE(*header, size);
 	return fc_operator_check(*header, size);
@@ -170,7 +163,7 @@ make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const do
 	double		most;
 
 	check_budget(size, "the operator");
-	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	header = alloc_large(size);
 	size = fc_codebook_write(metric, centroids, weights, &arena, header, &most);
 	SET_VARSIZE(header, size);
 	check_centroid_size(most);

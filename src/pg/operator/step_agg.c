@@ -12,6 +12,7 @@
 #include "utils/memutils.h"
 
 #include "pg/base/call_cache.h"
+#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/operator/operator_cache.h"
@@ -62,7 +63,7 @@ new_step(FunctionCallInfo fcinfo, int kind, bool large, Size capacity, Size kept
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the aggregate's state of %zu bytes is too large", size),
 				errdetail("For %zu clusters in %zu dimensions; a value is less than 1 GB.", op->k, op->d),
 				errhint("Take fewer clusters or dimensions.  train by k-means, of a local table without groups, keeps such sums in one process; elsewhere its option \"iterations\": 0 leaves the scans out."));
-	step = large ? MemoryContextAllocHuge(aggregate_context(fcinfo), size) : palloc(size);
+	step = large ? alloc_large_in(aggregate_context(fcinfo), size) : palloc(size);
 	fc_step_init(kind, header, operator_size, capacity, step);
 	if (!large)
 		SET_VARSIZE(step, size);
@@ -213,7 +214,7 @@ finish_step(const fc_step *step, Size width)
 	scratch = make_scratch(fc_step_scratch(&f.op, step->capacity));
 	f.result.counts = palloc(f.op.k * sizeof(int64));
 	f.result.weights = palloc(f.op.k * sizeof(double));
-	f.result.sums = width > 0 ? palloc_extended(f.op.k * width * sizeof(double), MCXT_ALLOC_HUGE) : NULL;
+	f.result.sums = width > 0 ? alloc_large(f.op.k * width * sizeof(double)) : NULL;
 	fc_step_finish(step, scratch, &f.result);
 	pfree(scratch.floats);
 	return f;
@@ -264,7 +265,7 @@ static double
 davies_bouldin(const fc_step *step)
 {
 	finished	f = finish_step(step, 1);
-	double	   *centroids = palloc_extended(f.op.k * f.op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *centroids = alloc_large(f.op.k * f.op.d * sizeof(double));
 
 	return fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)));
 }

@@ -47,7 +47,7 @@ joined_clusters(const fc_operator_header *header, const int32 *number, Size coun
 	open_operator(header, &op);
 	hold(&memory, (count + 1) * op.d * sizeof(double) + count * sizeof(double) + codebook_bytes(count, op.d));
 	row = palloc(op.d * sizeof(double));
-	centroids = palloc_extended(count * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	centroids = alloc_large(count * op.d * sizeof(double));
 	weights = palloc(count * sizeof(double));
 	fc_join_clusters(&op, number, count, make_scratch(fc_operator_scratch(&op)), row, centroids, weights);
 	return make_codebook(centroids, weights, count, op.d);

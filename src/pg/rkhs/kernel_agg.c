@@ -44,7 +44,7 @@ places_of(fc_keyed *items, Size n)
 static size_t *
 order_of_ids(const kernel_rows *rows)
 {
-	fc_keyed   *items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+	fc_keyed   *items = alloc_large(2 * rows->n * sizeof(fc_keyed));
 	size_t	   *order;
 
 	for (Size i = 0; i < rows->n; i++)
@@ -166,7 +166,7 @@ landmarks_of(const kernel_rows *rows)
 	announce_work(psprintf("landmarks_agg of %zu rows takes", rows->n),
 				  fc_kernel_operations(FC_KERNEL_CHOLESKY, rows->n, d, Min((Size) rows->rank, rows->n)), false, "Lower k");
 	arena = make_arena(kernel_aggregate_name(rows));
-	items = palloc_extended(2 * rows->n * sizeof(fc_keyed), MCXT_ALLOC_HUGE);
+	items = alloc_large(2 * rows->n * sizeof(fc_keyed));
 	fc_sort_rows(rows->x, rows->n, d * (Size) rows->width, items);
 	input = input_of(rows, places_of(items, rows->n));	/* in the order of a hash of their values: the scan's order does not matter */
 	pivots = palloc_extended(Min((Size) rows->rank, rows->n) * sizeof(size_t), MCXT_ALLOC_HUGE);
@@ -175,8 +175,8 @@ landmarks_of(const kernel_rows *rows)
 	found = fc_pivoted_cholesky_landmarks(&prepared, (Size) rows->rank, rows->seed, &arena, pivots);
 	release_arena(&arena);
 	found = Max(found, 1);		/* all rows 0: one of them */
-	centroids = palloc_extended(found * d * sizeof(double), MCXT_ALLOC_HUGE);
-	weights = palloc_extended(found * sizeof(double), MCXT_ALLOC_HUGE);
+	centroids = alloc_large(found * d * sizeof(double));
+	weights = alloc_large(found * sizeof(double));
 	for (size_t j = 0; j < found; j++)
 	{
 		size_t		place = input.order[pivots[j]];

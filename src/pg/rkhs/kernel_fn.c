@@ -28,11 +28,9 @@ SQL_FUNCTION(fastclust_embedding_of)
 	fastclust_begin_rows(fcinfo);
 	for (Size i = 0; i < header->n; i++)
 	{
-		Datum		values[2];
+		Datum		values[2] = {Int64GetDatum(ids[i]), make_float4_array(y + i * header->rank, (int) header->rank)};
 
 		CHECK_FOR_INTERRUPTS();
-		values[0] = Int64GetDatum(ids[i]);
-		values[1] = make_float4_array(y + i * header->rank, (int) header->rank);
 		put_row(fcinfo, values, NULL);
 		pfree(DatumGetPointer(values[1]));
 	}
@@ -74,7 +72,7 @@ store_map(account *memory, const fc_kernel *kernel, Size rank, bool unit, const 
 	fc_kernel_map_header *header;
 
 	hold(memory, size);
-	header = palloc_extended(size, MCXT_ALLOC_HUGE);
+	header = alloc_large(size);
 	fc_kernel_map_write(kernel, rank, unit, norms, t, op, VARSIZE(op), header);
 	if (size > (Size) MaxAllocSize || fc_kernel_map_check(header, size) != FC_OK)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("these landmarks and kernel %s make no valid map", kernel_text(kernel)),
@@ -110,8 +108,8 @@ SQL_FUNCTION(fastclust_nystroem)
 	announce_work(psprintf("nystroem of %zu landmarks takes", op.k), fc_kernel_operations(FC_KERNEL_NYSTROEM, op.k, op.d, op.k) / 2, false, "Use fewer landmarks");
 	hold(&memory, (1 + pairs) * op.k * sizeof(double));
 	arena = hold_arena(&memory);
-	norms = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
-	t = palloc_extended(pairs * op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	norms = alloc_large(op.k * sizeof(double));
+	t = alloc_large(pairs * op.k * sizeof(double));
 	check_kernel_status(fc_kernel_map_solve(&op, kernel, rank, &arena, norms, t, &found), kernel);
 	release_arena(&arena);
 	PG_RETURN_POINTER(store_map(&memory, kernel, rank > 0 ? rank : Max(found, 1), false, norms, t, bytes));
@@ -127,8 +125,8 @@ write_map(account *memory, const fc_spectral *chosen, const double *x, Size d)
 	double	   *norms;			/* then weights */
 
 	hold(memory, m * (d + 2) * sizeof(double) + codebook_bytes(m, d));
-	landmarks = palloc_extended(m * d * sizeof(double), MCXT_ALLOC_HUGE);
-	norms = palloc_extended(2 * m * sizeof(double), MCXT_ALLOC_HUGE);
+	landmarks = alloc_large(m * d * sizeof(double));
+	norms = alloc_large(2 * m * sizeof(double));
 	for (Size j = 0; j < m; j++)
 	{
 		const double *row = x + chosen->landmark[j] * d;
@@ -161,11 +159,11 @@ spectral_map(const fc_operator_header *rows, Size k, Size landmarks, int64 seed)
 	rank = fc_spectral_rank(k, most);
 	announce_work(psprintf("the choice of a kernel on %zu rows takes", op.k), fc_spectral_operations(op.k, op.d, k, most), false, "Lower k or option landmarks");
 	hold(&memory, op.k * op.d * sizeof(double) + most * (sizeof(size_t) + rank * sizeof(double)));
-	x = palloc_extended(op.k * op.d * sizeof(double), MCXT_ALLOC_HUGE);
+	x = alloc_large(op.k * op.d * sizeof(double));
 	scratch = make_scratch(fc_operator_scratch(&op));
 	fc_operator_centroids(&op, NULL, NULL, scratch, x);
-	chosen.landmark = palloc_extended(most * sizeof(size_t), MCXT_ALLOC_HUGE);
-	chosen.t = palloc_extended(rank * most * sizeof(double), MCXT_ALLOC_HUGE);
+	chosen.landmark = alloc_large(most * sizeof(size_t));
+	chosen.t = alloc_large(rank * most * sizeof(double));
 	arena = hold_arena(&memory);
 	fc_spectral_choose(x, op.k, op.d, k, most, (uint64) seed, &arena, &chosen);
 	release_arena(&arena);
@@ -193,17 +191,6 @@ view_map(const void *bytes, void *view)
 	fc_kernel_map_view(bytes, &((site_map *) view)->map);
 }
 
-static void
-share_among_rows(site_map *site, MemoryContext context)
-{
-	if (site->arena.host == NULL)
-		site->arena = make_arena_in(context, "what kernel_features keeps between rows");
-	release_arena(&site->arena);
-	fc_kernel_map_prepare(&site->map, &site->arena);
-	site->sell = site->map.op.sell;
-	site->single = site->map.single;
-}
-
 static const fc_kernel_map *
 cached_map(FunctionCallInfo fcinfo)
 {
@@ -214,7 +201,12 @@ cached_map(FunctionCallInfo fcinfo)
 	if (memcmp(site->digest, header->digest, sizeof(site->digest)) != 0)
 	{
 		memset(site->digest, 0, sizeof(site->digest));
-		share_among_rows(site, fcinfo->flinfo->fn_mcxt);
+		if (site->arena.host == NULL)
+			site->arena = make_arena_in(fcinfo->flinfo->fn_mcxt, "what kernel_features keeps between rows");
+		release_arena(&site->arena);
+		fc_kernel_map_prepare(&site->map, &site->arena);
+		site->sell = site->map.op.sell;
+		site->single = site->map.single;
 		memcpy(site->digest, header->digest, sizeof(site->digest));
 	}
 	site->map.op.sell = site->sell;

@@ -60,10 +60,10 @@ static void
 set_room(kernel_rows *rows, Size room)
 {
 	rows->x = rows->x ? repalloc_huge(rows->x, room * row_size(rows))
-		: MemoryContextAllocHuge(CurrentMemoryContext, room * row_size(rows));
+		: alloc_large(room * row_size(rows));
 	if (rows->has_ids)
 		rows->ids = rows->ids ? repalloc_huge(rows->ids, room * sizeof(int64))
-			: MemoryContextAllocHuge(CurrentMemoryContext, room * sizeof(int64));
+			: alloc_large(room * sizeof(int64));
 	rows->room = room;
 }
 

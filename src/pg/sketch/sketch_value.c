@@ -44,7 +44,7 @@ fc_spec *
 spec_without_pilot(const fc_spec *spec)
 {
 	Size		size = fc_spec_core_size(spec);
-	fc_spec    *lean = palloc_extended(size, MCXT_ALLOC_HUGE);
+	fc_spec    *lean = alloc_large(size);
 
 	fc_spec_without_pilot(spec, lean);
 	SET_VARSIZE(lean, size);

@@ -60,7 +60,7 @@ build_spec(const fc_spec_parts *parts)
 	fc_status	status;
 
 	check_budget(size, "a sketch_spec");
-	spec = palloc_extended(size, MCXT_ALLOC_HUGE);
+	spec = alloc_large(size);
 	status = fc_spec_build(parts, spec);
 	SET_VARSIZE(spec, size);
 	if (status != FC_OK)
@@ -162,7 +162,7 @@ grow(spec_state *state)
 	check_budget(state_bytes(state) + bytes + room * sizeof(fc_reservoir_entry), "sketch_spec_agg");
 	sample->entries = state->room > 0 ? repalloc(sample->entries, room * sizeof(fc_reservoir_entry))
 		: MemoryContextAlloc(context, room * sizeof(fc_reservoir_entry));
-	sample->values = state->room > 0 ? repalloc_huge(sample->values, bytes) : MemoryContextAllocHuge(context, bytes);
+	sample->values = state->room > 0 ? repalloc_huge(sample->values, bytes) : alloc_large_in(context, bytes);
 	state->room = room;
 }
 

@@ -45,8 +45,7 @@ features_argument(FunctionCallInfo fcinfo, int argument, Oid relation, bool *vec
 }
 
 /* (model, relation, features, k, method, options) */
-static Datum
-train(FunctionCallInfo fcinfo)
+LANGUAGE_FUNCTION(fastclust_train)
 {
 	Oid			relation = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
 	int64		k = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT32(3);
@@ -82,11 +81,6 @@ train(FunctionCallInfo fcinfo)
 	return Int32GetDatum(version);
 }
 
-SQL_FUNCTION(fastclust_train)
-{
-	return call_like_language(train, fcinfo);
-}
-
 /* ---- import_model ---- */
 
 /* A row each of an array, or those of an operator. */
@@ -115,8 +109,7 @@ centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 }
 
 /* (model, relation, features, centroids, options): a version whose clusters are given; the rows say how many they have, and how they spread. */
-static Datum
-import_model(FunctionCallInfo fcinfo)
+LANGUAGE_FUNCTION(fastclust_import_model)
 {
 	Jsonb	   *options;
 	feature_list features;
@@ -147,12 +140,6 @@ import_model(FunctionCallInfo fcinfo)
 	SPI_finish();
 	return Int32GetDatum(version);
 }
-
-SQL_FUNCTION(fastclust_import_model)
-{
-	return call_like_language(import_model, fcinfo);
-}
-
 
 /* ---- retrain ---- */
 
@@ -261,8 +248,7 @@ options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 }
 
 /* (model, clusters): a version in which these are one, at their weighted mean. */
-static Datum
-merge_clusters(FunctionCallInfo fcinfo)
+LANGUAGE_FUNCTION(fastclust_merge_clusters)
 {
 	held_model	held;
 	stored_version version;
@@ -306,14 +292,8 @@ merge_clusters(FunctionCallInfo fcinfo)
 	return Int32GetDatum(made);
 }
 
-SQL_FUNCTION(fastclust_merge_clusters)
-{
-	return call_like_language(merge_clusters, fcinfo);
-}
-
 /* (model, options, sketch) */
-static Datum
-retrain(FunctionCallInfo fcinfo)
+LANGUAGE_FUNCTION(fastclust_retrain)
 {
 	Jsonb	   *options;
 	held_model	held;
@@ -322,6 +302,7 @@ retrain(FunctionCallInfo fcinfo)
 	int32		made;
 	int			level;
 
+	reject_null_sketch(fcinfo, 2);
 	SPI_connect();
 	options = options_of_caller(fcinfo, 1, &level);
 	check_training_options(options, "retrain");
@@ -339,12 +320,6 @@ retrain(FunctionCallInfo fcinfo)
 	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(made);
-}
-
-SQL_FUNCTION(fastclust_retrain)
-{
-	reject_null_sketch(fcinfo, 2);
-	return call_like_language(retrain, fcinfo);
 }
 
 /* ---- retrain_if_drifted ---- */
@@ -414,8 +389,7 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 }
 
 /* (model, threshold, min_effect, options): a job that cannot be is an error whether rows have drifted or not. */
-static Datum
-retrain_if_drifted(FunctionCallInfo fcinfo)
+LANGUAGE_FUNCTION(fastclust_retrain_if_drifted)
 {
 	Jsonb	   *options;
 	held_model	held;
@@ -455,11 +429,6 @@ retrain_if_drifted(FunctionCallInfo fcinfo)
 	SPI_finish();
 	fcinfo->isnull = made == 0;
 	return Int32GetDatum(made);
-}
-
-SQL_FUNCTION(fastclust_retrain_if_drifted)
-{
-	return call_like_language(retrain_if_drifted, fcinfo);
 }
 
 /* ---- choose_k ---- */
@@ -524,8 +493,7 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 }
 
 /* (relation, features, max_k, options): rows (k, cost, gain, stability, verdict, within, reason). */
-static Datum
-choose_k(FunctionCallInfo fcinfo)
+LANGUAGE_FUNCTION(fastclust_choose_k)
 {
 	ArrayType  *columns;
 	bool		vector;
@@ -548,9 +516,4 @@ choose_k(FunctionCallInfo fcinfo)
 		choose_k_of_rows(fcinfo, &features, vector);
 	SPI_finish();
 	return (Datum) 0;
-}
-
-SQL_FUNCTION(fastclust_choose_k)
-{
-	return call_like_language(choose_k, fcinfo);
 }

@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "pg/base/arguments.h"
+#include "pg/base/memory.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/decode/decode.h"
@@ -49,7 +50,7 @@ decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *sp
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	decode_call call = {0};
 	text_or_rows init = {0};
-	double	   *centroids = palloc_extended(t->k * d * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *centroids = alloc_large(t->k * d * sizeof(double));
 	decoded_clusters found = {0};
 	double		total = 0;
 	fc_operator op;

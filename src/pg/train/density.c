@@ -336,7 +336,7 @@ describe_clusters(const training *t, train_part *part, const bubble_set *set, co
 	part->micro = micro_operator(t, set, found);
 }
 
-static int
+int
 ascending(const void *a, const void *b)
 {
 	double		x = *(const double *) a;
@@ -527,7 +527,7 @@ profile_of_regions(const train_part *part, const double *places, Size count)
 {
 	const fc_operator_header *plain = without_regions(part->micro);
 	two_labellings labels = label_twice(plain, part->rows, plain, part->rows);
-	double	   *squares = palloc_extended(labels.a.n * sizeof(double), MCXT_ALLOC_HUGE);
+	double	   *squares = alloc_large(labels.a.n * sizeof(double));
 	fit_profile profile = {.mean = NAN,.error = NAN,.quantiles = palloc(count * sizeof(double)),.spreads = part->spreads};
 	fc_arena	arena = make_arena("the profile of a fit");
 	fc_operator op;

@@ -178,9 +178,9 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to, const f
 	for (Size c = 0; c < count; c++)
 		kept[c] = encoder.feature[number[c]].missing;
 	hold(&memory, op.k * (op.d * sizeof(float) + (encoder.dim + 1) * sizeof(double)));
-	imputed = palloc_extended(op.k * op.d * sizeof(float), MCXT_ALLOC_HUGE);
-	rows = palloc_extended(op.k * encoder.dim * sizeof(double), MCXT_ALLOC_HUGE);
-	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
+	imputed = alloc_large(op.k * op.d * sizeof(float));
+	rows = alloc_large(op.k * encoder.dim * sizeof(double));
+	weights = alloc_large(op.k * sizeof(double));
 	arena = hold_arena(&memory);
 	fc_missing_impute(x, op.k, op.d, column, count, kept, imputed, &arena);
 	release_arena(&arena);

@@ -202,50 +202,46 @@ fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows, 
 
 /* ---- frozen: the clusters that serve stay where they are, and more are learned around them ---- */
 
-typedef struct far_row
+/* The rows, or clusters, of some numbers. */
+static fc_operator_header *
+chosen_rows(const fc_operator_header *header, const bool *chosen)
 {
-	double		square;
-	Size		row;
-} far_row;
+	fc_operator op;
+	double	   *x;
+	double	   *weights;
+	Size		count = 0;
 
-static int
-farthest_first(const void *a, const void *b)
-{
-	const far_row *x = a;
-	const far_row *y = b;
-
-	return x->square > y->square ? -1 : x->square < y->square ? 1 : x->row < y->row ? -1 : 1;
-}
-
-static int
-by_row(const void *a, const void *b)
-{
-	return ((const far_row *) a)->row < ((const far_row *) b)->row ? -1 : 1;
+	open_operator(header, &op);
+	x = centroids_in_units(&op, NULL, NULL);
+	weights = alloc_large(op.k * sizeof(double));
+	for (Size j = 0; j < op.k; j++)
+		if (chosen[j])
+		{
+			memmove(x + count * op.d, x + j * op.d, op.d * sizeof(double));
+			weights[count++] = op.weights[j];
+		}
+	return count == 0 ? NULL : make_codebook_for(op.metric, x, weights, count, op.d);
 }
 
 /* Those rows that are farthest from the old clusters, a quarter of them, or fifty a cluster, in their order. */
 static fc_operator_header *
-farthest_rows(const fc_operator_header *op, const fc_operator_header *header, Size more)
+farthest_rows(const fc_operator_header *op, const fc_operator_header *rows, Size more)
 {
-	fc_fit		fit = label_twice(op, header, op, header).a;
+	fc_fit		fit = label_twice(op, rows, op, rows).a;
 	Size		count = Min(fit.n, Max(50 * more, fit.n / 4));
-	far_row    *far = palloc_extended(fit.n * sizeof(far_row), MCXT_ALLOC_HUGE);
-	double	   *weights = palloc_extended(count * sizeof(double), MCXT_ALLOC_HUGE);
-	fc_operator rows;
-	double	   *x;
+	double	   *sorted = alloc_large(fit.n * sizeof(double));
+	bool	   *chosen = alloc_large(fit.n * sizeof(bool));
+	double		least;
 
-	open_operator(header, &rows);
-	x = centroids_in_units(&rows, NULL, NULL);
+	memcpy(sorted, fit.squares, fit.n * sizeof(double));
+	qsort(sorted, fit.n, sizeof(double), ascending);
+	least = sorted[fit.n - count];
 	for (Size i = 0; i < fit.n; i++)
-		far[i] = (far_row) {fit.squares[i], i};
-	qsort(far, fit.n, sizeof(far_row), farthest_first);
-	qsort(far, count, sizeof(far_row), by_row);
-	for (Size i = 0; i < count; i++)
-	{
-		memmove(x + i * rows.d, x + far[i].row * rows.d, rows.d * sizeof(double));
-		weights[i] = rows.weights[far[i].row];
-	}
-	return make_codebook_for(rows.metric, x, weights, count, rows.d);
+		count -= chosen[i] = fit.squares[i] > least;
+	for (Size i = 0; i < fit.n && count > 0; i++)	/* of those as far as the nearest of them the first */
+		if (fit.squares[i] == least)
+			count -= chosen[i] = true;
+	return chosen_rows(rows, chosen);
 }
 
 static fc_operator_header *
@@ -257,7 +253,7 @@ appended(const fc_operator_header *op, const fc_operator_header *more)
 
 	open_operator(op, &parts[0]);
 	open_operator(more, &parts[1]);
-	x = palloc_extended((parts[0].k + parts[1].k) * parts[0].d * sizeof(double), MCXT_ALLOC_HUGE);
+	x = alloc_large((parts[0].k + parts[1].k) * parts[0].d * sizeof(double));
 	weights = palloc((parts[0].k + parts[1].k) * sizeof(double));
 	for (Size i = 0, first = 0; i < 2; first += parts[i++].k)
 	{
@@ -299,32 +295,11 @@ fit_frozen(training *t, train_part *part, const fc_operator_header *rows)
 
 #define PINNED_ROUNDS	5
 
-/* The rows, or clusters, of some numbers. */
-static fc_operator_header *
-chosen_rows(const fc_operator_header *header, const bool *chosen)
-{
-	fc_operator op;
-	double	   *x;
-	double	   *weights;
-	Size		count = 0;
-
-	open_operator(header, &op);
-	x = centroids_in_units(&op, NULL, NULL);
-	weights = palloc_extended(op.k * sizeof(double), MCXT_ALLOC_HUGE);
-	for (Size j = 0; j < op.k; j++)
-		if (chosen[j])
-		{
-			memmove(x + count * op.d, x + j * op.d, op.d * sizeof(double));
-			weights[count++] = op.weights[j];
-		}
-	return count == 0 ? NULL : make_codebook_for(op.metric, x, weights, count, op.d);
-}
-
 static fc_operator_header *
 rows_of_others(const fc_operator_header *op, const fc_operator_header *rows, Size pins)
 {
 	two_labellings labels = label_twice(op, rows, op, rows);
-	bool	   *chosen = palloc_extended(rows->k * sizeof(bool), MCXT_ALLOC_HUGE);
+	bool	   *chosen = alloc_large(rows->k * sizeof(bool));
 
 	for (Size i = 0; i < rows->k; i++)
 		chosen[i] = (Size) labels.a.labels[i] >= pins;
@@ -338,7 +313,7 @@ with_worst_split(const training *t, const fc_operator_header *rows, const fc_ope
 	training	two = *t;
 	fc_fit		fit = label_twice(old, rows, old, rows).a;
 	double	   *squares = palloc0(old->k * sizeof(double));
-	bool	   *chosen = palloc_extended(Max(fit.n, old->k) * sizeof(bool), MCXT_ALLOC_HUGE);
+	bool	   *chosen = alloc_large(Max(fit.n, old->k) * sizeof(bool));
 	Size		worst = 0;
 	fc_operator_header *others;
 	fc_operator_header *parted;

@@ -36,14 +36,10 @@ static const char *const methods[] = {"auto", "compressive", "kmeans", "qkmeans"
 static void
 check_method(const char *method, const char *group_by)
 {
-	bool		known = false;
-
 	if (method[strspn(method, " \t\n\v\f\r")] == '{')
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method is %s, which looks like options", method),
 				errhint("Name the argument: options => %s.", quote_literal_cstr(method)));
-	for (int i = 0; i < lengthof(methods); i++)
-		known = known || strcmp(method, methods[i]) == 0;
-	if (!known)
+	if (!is_among(method, methods, lengthof(methods)))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method \"%s\" is not known", method),
 				errhint("%s", name_hint(method, (int) strlen(method), methods, lengthof(methods), "Methods are")));
 	if (group_by != NULL && (strcmp(method, "qkmeans") == 0 || strcmp(method, "kernel") == 0))
@@ -94,16 +90,6 @@ check_k_of_count(const training *t, int64 n)
 				errhint("Lower k: each cluster needs a row."));
 }
 
-/* Is the method in a list that may end with NULL? */
-static bool
-is_method(const char *method, const char *const *list, int count)
-{
-	for (int i = 0; i < count; i++)
-		if (list[i] != NULL && strcmp(list[i], method) == 0)
-			return true;
-	return false;
-}
-
 /* Options that only other methods have. */
 void
 warn_idle_options(const char *method, const Jsonb *options)
@@ -124,7 +110,7 @@ warn_idle_options(const char *method, const Jsonb *options)
 		const char *asked = strcmp(method, "auto") == 0 ? "kmeans" : method;
 		bool		searched = strcmp(method, "compressive") == 0 ? has_option(options, "group_by") : has_factor_method(options);
 
-		if (has_option(options, option) && !is_method(asked, of_methods[i].methods, 2) && !(strcmp(option, "trim") == 0 && number_option(options, option, 0) == 0) &&
+		if (has_option(options, option) && !is_among(asked, of_methods[i].methods, other != NULL ? 2 : 1) && !(strcmp(option, "trim") == 0 && number_option(options, option, 0) == 0) &&
 			!(strcmp(option, "frequencies") == 0 && flag_option(options, "live", false)) && !(strcmp(option, "effort") == 0 && searched))
 			ereport(WARNING, errmsg("option \"%s\" has no effect with method \"%s\"", option, method),
 					errhint("Methods that have it: %s%s%s.", of_methods[i].methods[0], other != NULL ? ", " : "", other != NULL ? other : ""));

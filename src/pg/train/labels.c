@@ -76,18 +76,6 @@ typedef struct row_writer
 #define MOST_ASKED	99			/* columns asked for NULLs, in a call */
 #define MOST_LISTED	98			/* numbers that predict takes as a list */
 
-/* Names as columns of an alias: "t.a, t.b". */
-static char *
-listed(const char *alias, const feature_list *names)
-{
-	StringInfoData list;
-
-	initStringInfo(&list);
-	for (int i = 0; i < names->count; i++)
-		appendStringInfo(&list, "%s%s.%s", i > 0 ? ", " : "", alias, quote_identifier(names->names[i]));
-	return list.data;
-}
-
 /* Has the row t a NULL among the features?  Of the first ones, where they are many. */
 static char *
 missing_text(const train_source *source)
@@ -131,7 +119,7 @@ call_of(const char *function, const train_source *source, const stored_version *
 		return psprintf("%s(%s, %s%s%s)", function, model, source->raw, source->group_by != NULL ? ", " : "", source->group_by != NULL ? source->group_value : "");
 	if (!takes_list(source, version))
 		return psprintf("%s(%s, t.*)", function, model);
-	return psprintf("CASE WHEN %s THEN %s(%s, t.*) ELSE %s(%s, %s) END", missing_text(source), function, model, function, model, listed("t", &version->features));
+	return psprintf("CASE WHEN %s THEN %s(%s, t.*) ELSE %s(%s, %s) END", missing_text(source), function, model, function, model, listed("t", version->features.names, version->features.count));
 }
 
 /*
@@ -160,18 +148,18 @@ SQL_FUNCTION(fastclust_label_query)
 		(void) column_type(relation, keys.names[i]);
 	SPI_connect();
 	open_source(&source, relation, &version.features, version.vector, text_option(version.options, "group_by"));
-	columns = psprintf("%s, %s AS cluster%s%s%s", listed("t", &keys), call_of("predict", &source, &version), distance ? ", " : "",
+	columns = psprintf("%s, %s AS cluster%s%s%s", listed("t", keys.names, keys.count), call_of("predict", &source, &version), distance ? ", " : "",
 					   distance ? call_of("predict_distance", &source, &version) : "", distance ? " AS distance" : "");
 	rows = psprintf("FROM %s t WHERE %s", source.relation, where == NULL ? "true" : resolved_condition(relation, where, NULL));
 	if (named)
 		columns = psprintf("%s, q.cluster, c.name AS cluster_name%s FROM (SELECT %s, %s AS \"its group\" %s OFFSET 0) q LEFT JOIN %s c(group_value, cluster, name)"
-						   " ON c.cluster = q.cluster AND c.group_value = q.\"its group\"", listed("q", &keys), distance ? ", q.distance" : "", columns, source.group_value, rows,
+						   " ON c.cluster = q.cluster AND c.group_value = q.\"its group\"", listed("q", keys.names, keys.count), distance ? ", q.distance" : "", columns, source.group_value, rows,
 						   TextDatumGetCString(query_datum("SELECT format('unnest(%L::text[], %L::integer[], %L::text[])', array_agg(COALESCE(m.group_value, '')), array_agg(m.cluster), array_agg(m.name))"
 														   "  FROM model_clusters m WHERE m.model = $1", 1, &model, 0, NULL)));
 	nulls[1] = !version.vector || source.group_by != NULL || source.sparse || named || distance;
 	values[0] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s %s", columns, named ? "" : rows)), false, -1);
 	if (!nulls[1])
-		values[1] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s, %s AS cluster %s", listed("t", &keys), source.raw, rows)), false, -1);
+		values[1] = SPI_datumTransfer(CStringGetTextDatum(psprintf("SELECT %s, %s AS cluster %s", listed("t", keys.names, keys.count), source.raw, rows)), false, -1);
 	SPI_finish();
 	return row_result(fcinfo, values, nulls);
 }
@@ -427,26 +415,21 @@ SQL_FUNCTION(fastclust_write_rows)
 
 /* ---- write_labels ---- */
 
-/* The name of a table in the search_path of the caller: that of one that exists, or of one to be made. */
-static char *
-target_name(text *target)
-{
-	RangeVar   *name = makeRangeVarFromNameList(textToQualifiedNameList(target));
-	Oid			relation = RangeVarGetRelid(name, NoLock, true);
-	Oid			schema = OidIsValid(relation) ? get_rel_namespace(relation) : RangeVarGetCreationNamespace(name);
-
-	return quote_qualified_identifier(get_namespace_name_or_temp(schema), name->relname);
-}
-
-/* (model, relation, target, options); the rest is SQL with a search_path of its own. */
+/* (model, relation, target, options); the target is found, or made, by the caller's search_path, and the rest is SQL with one of its own. */
 SQL_FUNCTION(fastclust_write_labels)
 {
 	static const char *const names[] = {"model", "relation", "target", "options"};
 	Oid			types[] = {TEXTOID, REGCLASSOID, TEXTOID, JSONBOID};
+	RangeVar   *target;
+	Oid			relation;
+	Oid			schema;
 	Oid			function;
 
 	for (int i = 0; i < lengthof(names); i++)
 		require_argument(fcinfo, i, names[i]);
+	target = makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(2)));
+	relation = RangeVarGetRelid(target, NoLock, true);
+	schema = OidIsValid(relation) ? get_rel_namespace(relation) : RangeVarGetCreationNamespace(target);
 	function = LookupFuncName(list_make2(makeString(pstrdup("fastclust_internal")), makeString(pstrdup("label_rows"))), lengthof(types), types, false);
-	return OidFunctionCall4(function, PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), CStringGetTextDatum(target_name(PG_GETARG_TEXT_PP(2))), PG_GETARG_DATUM(3));
+	return OidFunctionCall4(function, PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), CStringGetTextDatum(quote_qualified_identifier(get_namespace_name_or_temp(schema), target->relname)), PG_GETARG_DATUM(3));
 }

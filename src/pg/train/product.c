@@ -95,9 +95,8 @@ learn_product(const training *t, train_part *part, const fc_operator_header *row
 		log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
 }
 
-/* All scans see the same rows. */
-static Datum
-log_iterations(FunctionCallInfo fcinfo)
+/* (relation, features, k, options): all scans see the same rows. */
+LANGUAGE_FUNCTION(fastclust_qkmeans_log)
 {
 	qkmeans_call call = {.rows = fcinfo};
 	training	t = {.method = "qkmeans",.groups = 1};
@@ -130,10 +129,4 @@ log_iterations(FunctionCallInfo fcinfo)
 	put_qkmeans_entry(&call);
 	SPI_finish();
 	return (Datum) 0;
-}
-
-/* (relation, features, k, options) */
-SQL_FUNCTION(fastclust_qkmeans_log)
-{
-	return call_like_language(log_iterations, fcinfo);
 }

@@ -54,7 +54,6 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 	Oid		   *types = palloc(Max(1, count) * sizeof(Oid));
 	ErrorContextCallback callback = {.previous = error_context_stack, .callback = hint_other_node};
 	SPIPlanPtr	plan;
-	int			code;
 
 	for (int i = 0; i < count; i++)
 	{
@@ -65,11 +64,8 @@ run_query(const char *text, int count, const query_argument *arguments, int flag
 	end_query();
 	error_context_stack = &callback;
 	plan = SPI_prepare_cursor(text, count, types, CURSOR_OPT_CUSTOM_PLAN | (flags & QUERY_PARALLEL ? CURSOR_OPT_PARALLEL_OK : 0));
-	if (plan == NULL)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cannot plan \"%s\": %s", text, SPI_result_code_string(SPI_result)));
-	code = SPI_execute_plan_with_paramlist(plan, parameters, (flags & QUERY_STABLE) != 0, 0);
-	if (code != SPI_OK_SELECT)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cannot run \"%s\": %s", text, SPI_result_code_string(code)));
+	if (SPI_execute_plan_with_paramlist(plan, parameters, (flags & QUERY_STABLE) != 0, 0) != SPI_OK_SELECT)
+		elog(ERROR, "cannot run \"%s\"", text);
 	SPI_freeplan(plan);
 	error_context_stack = callback.previous;
 }

@@ -65,8 +65,7 @@ columns_of(Oid relation, int *count)
 	return columns;
 }
 
-/* Is the name one of these? */
-static bool
+bool
 is_among(const char *name, const char *const *names, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -297,11 +296,7 @@ append_hashes(StringInfo calls, const train_source *source, bool features, int m
 	return found;
 }
 
-/*
- * A hash of a row that does not depend on where it lies: of its features, and of some other columns that are not long, which tell equal ones
- * apart; where it has neither, of its text.
- */
-static char *
+char *
 row_hash(const train_source *source)
 {
 	StringInfoData calls;
@@ -497,13 +492,6 @@ open_source(train_source *source, Oid relation, const feature_list *features, bo
 		source->raw = array_text(source);
 }
 
-void
-hash_keys(train_source *source)
-{
-	source->heap = false;
-	source->key = row_hash(source);
-}
-
 /* ---- conditions, metric and encoder ---- */
 
 static char *
@@ -556,18 +544,25 @@ is_constant(const train_source *source)
 	return true;
 }
 
+char *
+listed(const char *alias, char *const *names, int count)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < count; i++)
+		appendStringInfo(&list, "%s%s.%s", i > 0 ? ", " : "", alias, quote_identifier(names[i]));
+	return list.data;
+}
+
 /* The call that encodes a row by its columns in the encoder's order, or the row where they are more than a call takes.  The encoder is a constant. */
 static char *
 encoding(const train_source *source, bool scaled)
 {
-	StringInfoData columns;
-	bool		listed = source->feature_count <= MOST_COLUMNS;
+	bool		fits = source->feature_count <= MOST_COLUMNS;
 
-	initStringInfo(&columns);
-	for (int i = 0; listed && i < source->feature_count; i++)
-		appendStringInfo(&columns, "%st.%s", i > 0 ? ", " : "", quote_identifier(source->features[i]));
-	return psprintf("%s(%s, '%s', %s)", !listed ? "encode_record" : is_constant(source) ? "encode_constant" : "encode_listed",
-					quote_literal_cstr(value_text(source->encoder)), scaled ? "t" : "f", listed ? columns.data : "t.*");
+	return psprintf("%s(%s, '%s', %s)", !fits ? "encode_record" : is_constant(source) ? "encode_constant" : "encode_listed",
+					quote_literal_cstr(value_text(source->encoder)), scaled ? "t" : "f", fits ? listed("t", source->features, source->feature_count) : "t.*");
 }
 
 /* Rows with a NULL in a column that is to be skipped are left out. */

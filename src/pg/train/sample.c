@@ -83,21 +83,12 @@ set_units(const training *t, query_argument *arguments)
 	arguments[2] = (query_argument) {"kernel_map", PointerGetDatum(t->map), t->map == NULL};
 }
 
-static Datum
-operators_array(const scan_request *request)
-{
-	Datum		elements[2];
-
-	for (int i = 0; i < request->operators; i++)
-		elements[i] = PointerGetDatum(request->op[i]);
-	return PointerGetDatum(construct_array(elements, request->operators, type_of_name("fastop"), -1, false, TYPALIGN_DOUBLE));
-}
-
 Datum
 plan_of_scan(const training *t, const scan_request *request)
 {
 	const train_source *source = &t->source;
 	record_builder plan = begin_record("scan_plan", (Datum) 0);
+	Datum		operators[SCAN_STEPS];
 
 	set_value(&plan, "encoder", source->encoder);
 	set_text(&plan, "metric", source->cosine ? "cosine" : NULL);
@@ -113,8 +104,10 @@ plan_of_scan(const training *t, const scan_request *request)
 	set_number(&plan, "sample_variance", request->variance > 0 ? request->variance : NAN);
 	set_column(&plan, "seed", Int64GetDatum(t->seed));
 	set_number(&plan, "rank_limit", request->rank_limit > 0 ? request->rank_limit : NAN);
+	for (int i = 0; i < request->operators; i++)
+		operators[i] = PointerGetDatum(request->op[i]);
 	if (request->operators > 0)
-		set_column(&plan, "operators", operators_array(request));
+		set_value(&plan, "operators", construct_array(operators, request->operators, type_of_name("fastop"), -1, false, TYPALIGN_DOUBLE));
 	return end_record(&plan);
 }
 
@@ -149,7 +142,7 @@ some_rows(const fc_operator_header *header, Size step, Size most)
 	count = Min((rows.op.k + step - 1) / step, most);
 	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
 	rows.row = palloc(rows.op.d * sizeof(double));
-	weights = palloc_extended(count * sizeof(double), MCXT_ALLOC_HUGE);
+	weights = alloc_large(count * sizeof(double));
 	for (Size j = 0; j < count; j++)
 		weights[j] = rows.op.weights[j * step];
 	result = make_codebook_of(rows.op.metric, &(fc_centroid_source) {.k = count,.d = rows.op.d,.row = stepped_row,.place = &rows}, weights);
@@ -180,7 +173,7 @@ rows_with_map(const struct varlena *header, const fc_operator_header *rows)
 	x = centroids_in_units(&op, NULL, NULL);
 	y = palloc(map.rank * sizeof(float));
 	scratch = make_scratch(fc_kernel_map_scratch(&map));
-	features = palloc_extended(op.k * map.rank * sizeof(double), MCXT_ALLOC_HUGE);
+	features = alloc_large(op.k * map.rank * sizeof(double));
 	for (Size r = 0; r < op.k; r++)
 	{
 		vector		row = {.d = (int) op.d,.doubles = x + r * op.d};

@@ -159,18 +159,12 @@ hash_on_shards(const training *t, bool hashing)
 	set_config_option("citus.propagate_set_commands", passed_on, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
 }
 
-static int
-by_group(const void *group, const void *found)
-{
-	return strcmp(group, ((const candidates *) found)->group);
-}
-
 /* The results of the scan for candidates. */
 static void
 take_steps(const training *t, train_part *part, const scan_result *result)
 {
 	if (result->steps > 0)
-		part->found = *(const candidates *) bsearch(part->group, t->found, (Size) t->found_count, sizeof(candidates), by_group);
+		part->found = *(const candidates *) bsearch(&part->group, t->found, (Size) t->found_count, sizeof(candidates), by_group);
 	for (int i = 0; i < result->steps; i++)
 	{
 		double		sse = result->step[i].sse;

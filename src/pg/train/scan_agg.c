@@ -69,16 +69,6 @@ reserve_scratch(scan_site *site, Size floats)
 	site->scratch.floats = grown(site->home, site->scratch.floats, &site->scratch.count, floats, sizeof(float));
 }
 
-/* Room for a batch of the state's rows: units, ranks, features as doubles and as floats. */
-static void
-reserve_doubles(scan_site *site, const scan_state *state)
-{
-	const scan_plan *plan = state->plan;
-	Size		count = state->capacity * (plan->d + 1 + (plan->map != NULL ? plan->map->rank : 0)) + (plan->map != NULL ? plan->map->rank : 0);
-
-	site->doubles = grown(site->home, site->doubles, &site->doubles_count, count, sizeof(double));
-}
-
 /* The sums of an operator, and the view that rows meet. */
 static void
 start_step(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, int i, const fc_operator_header *header)
@@ -125,7 +115,7 @@ static void
 add_room(scan_state *state, Size room)
 {
 	Size		numbers = room * state->plan->d;
-	scan_rows  *rows = MemoryContextAllocHuge(GetMemoryChunkContext(state), offsetof(scan_rows, raw) + (numbers + room) * sizeof(double));
+	scan_rows  *rows = alloc_large_in(GetMemoryChunkContext(state), offsetof(scan_rows, raw) + (numbers + room) * sizeof(double));
 
 	rows->earlier = state->rows;
 	rows->room = room;
@@ -161,6 +151,7 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 	scan_site  *site = state->site;
 	const scan_plan *plan = state->plan;
 	Size		waiting = state->held + (state->rows != NULL ? state->rows->count : 0);
+	Size		rank = plan->map != NULL ? plan->map->rank : 0;
 
 	state->started = true;
 	if (plan->spec != NULL)
@@ -171,7 +162,8 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 		state->sample = new_coreset(fcinfo, &plan->sample, plan->d, plan->metric, waiting);
 	if (plan->map != NULL)
 		reserve_scratch(site, fc_kernel_map_scratch(plan->map));
-	reserve_doubles(site, state);
+	/* a batch: units, ranks, features as doubles and as floats */
+	site->doubles = grown(site->home, site->doubles, &site->doubles_count, state->capacity * (plan->d + 1 + rank) + rank, sizeof(double));
 	check_budget(2 * state_bytes(state) + Max(waiting, state->capacity) * (plan->d + 1) * sizeof(double) + site->scratch.count * sizeof(float) +
 				 site->doubles_count * sizeof(double), aggregate_name(fcinfo));
 }

@@ -65,15 +65,6 @@ same_fields(const plan_fields *a, const plan_fields *b)
 	return true;
 }
 
-/* Copies of the varlenas but the operators, flat. */
-static void
-keep_fields(plan_fields *fields)
-{
-	for (int i = 0; i < PLAN_OPERATORS; i++)
-		if (!fields->null[i] && by_value(i) == 0)
-			fields->value[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(fields->value[i]));
-}
-
 /* The dimension of rows by one field, which is that of all. */
 static void
 set_dim(scan_plan *plan, Size d, const char *of_what)
@@ -182,7 +173,9 @@ plan_of_fields(scan_plan *kept, const plan_fields *fields, MemoryContext home)
 	plan = palloc0(sizeof(scan_plan));
 	plan->context = context;
 	plan->fields = *fields;
-	keep_fields(&plan->fields);
+	for (int i = 0; i < PLAN_OPERATORS; i++)	/* copies of the varlenas but the operators, flat */
+		if (!fields->null[i] && by_value(i) == 0)
+			plan->fields.value[i] = PointerGetDatum(PG_DETOAST_DATUM_COPY(fields->value[i]));
 	prepare_plan(plan);
 	MemoryContextSwitchTo(old);
 	return plan;
@@ -208,12 +201,6 @@ typedef struct group_plans
 	Oid			type;			/* of the groups; 0: not yet read */
 } group_plans;
 
-static inline bool
-is_integer(Oid type)
-{
-	return type == INT2OID || type == INT4OID || type == INT8OID;
-}
-
 static uint64
 hash_of_text(const text *value)
 {
@@ -233,17 +220,11 @@ read_group_plans(FunctionCallInfo fcinfo, group_plans *plans)
 	deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_DOUBLE, &plans->plan, NULL, &count);
 	if (count != plans->count)
 		ereport(ERROR, errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("%d plans are given for %d groups", count, plans->count));
-	plans->group = is_integer(plans->type) ? NULL : (text **) groups;
+	plans->group = plans->type == INT2OID || plans->type == INT4OID || plans->type == INT8OID ? NULL : (text **) groups;
 	plans->hash = palloc(Max(1, count) * sizeof(uint64));
 	for (int i = 0; i < count; i++)
 		plans->hash[i] = plans->group != NULL ? hash_of_text(plans->group[i]) : (uint64) strtoll(TextDatumGetCString(groups[i]), NULL, 10);
 	MemoryContextSwitchTo(old);
-}
-
-static uint64
-integer_of(Oid type, Datum group)
-{
-	return (uint64) (type == INT2OID ? DatumGetInt16(group) : type == INT4OID ? DatumGetInt32(group) : DatumGetInt64(group));
 }
 
 /* Its place among the groups; -1: it is none of them. */
@@ -261,7 +242,8 @@ place_of_group(const group_plans *plans, Datum group)
 		getTypeOutputInfo(plans->type, &output, &varlena);
 		value = plans->type == TEXTOID ? DatumGetTextPP(group) : cstring_to_text(OidOutputFunctionCall(output, group));
 	}
-	hash = value != NULL ? hash_of_text(value) : integer_of(plans->type, group);
+	hash = value != NULL ? hash_of_text(value) : plans->type == INT2OID ? (uint64) DatumGetInt16(group) :
+		plans->type == INT4OID ? (uint64) DatumGetInt32(group) : (uint64) DatumGetInt64(group);
 	for (int i = 0; i < plans->count; i++)
 		if (plans->hash[i] == hash && (value == NULL || (VARSIZE_ANY_EXHDR(value) == VARSIZE_ANY_EXHDR(plans->group[i]) &&
 														  memcmp(VARDATA_ANY(value), VARDATA_ANY(plans->group[i]), VARSIZE_ANY_EXHDR(value)) == 0)))

@@ -93,7 +93,7 @@ pack_scan(FunctionCallInfo fcinfo, scan_state *state)
 	if (bytes > MaxAllocSize)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the scan's state of %zu bytes is too large", bytes),
 				errhint("Take fewer clusters or sample rows."));
-	packed = palloc(bytes);
+	packed = alloc_large(bytes);
 	memcpy(packed, &head, sizeof(head));
 	SET_VARSIZE(packed, bytes);
 	at = packed + sizeof(head);
@@ -153,13 +153,9 @@ array_of_steps(const scan_result *result, Oid type)
 	for (int i = 0; i < result->steps; i++)
 	{
 		const scan_step *step = &result->step[i];
-		Datum		values[4];
+		Datum		values[4] = {PointerGetDatum(step->next), Int64GetDatum(step->n), Float8GetDatum(step->sse), make_int8_array(step->counts, (int) step->next->k)};
 		bool		nulls[4] = {false};
 
-		values[0] = PointerGetDatum(step->next);
-		values[1] = Int64GetDatum(step->n);
-		values[2] = Float8GetDatum(step->sse);
-		values[3] = make_int8_array(step->counts, (int) step->next->k);
 		steps[i] = HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 	}
 	ReleaseTupleDesc(desc);
@@ -176,8 +172,7 @@ SQL_FUNCTION(fastclust_scan_result)
 	bool		nulls[6] = {false};
 
 	read_scan(PG_GETARG_DATUM(0), &result);
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a row is expected"));
+	(void) get_call_result_type(fcinfo, NULL, &desc);
 	values[0] = Int64GetDatum(result.n);
 	values[1] = Int64GetDatum(result.nulls);
 	values[2] = PointerGetDatum(result.sketch);
@@ -190,15 +185,6 @@ SQL_FUNCTION(fastclust_scan_result)
 }
 
 /* ---- merging ---- */
-
-static void *
-copy_of(const void *value)
-{
-	void	   *copy = palloc(VARSIZE(value));
-
-	memcpy(copy, value, VARSIZE(value));
-	return copy;
-}
 
 /* Of a large one room for all rows that it may ever hold: the system gives pages as rows come, and nothing is copied again. */
 Size
@@ -222,11 +208,11 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 	left->n += right->n;
 	left->nulls += right->nulls;
 	if (left->sketch == NULL && right->sketch != NULL)
-		left->sketch = copy_of(right->sketch);
+		left->sketch = (fc_sketch *) PG_DETOAST_DATUM_COPY(PointerGetDatum(right->sketch));
 	else if (right->sketch != NULL)
 		left->sketch = sketch_combined(left->sketch, sketch_closed(right->sketch), 1);
 	if (left->counts == NULL && right->counts != NULL)
-		left->counts = copy_of(right->counts);
+		left->counts = (fc_drift_counts *) PG_DETOAST_DATUM_COPY(PointerGetDatum(right->counts));
 	else if (right->counts != NULL)
 		left->counts = drift_counts_combined(left->counts, drift_counts_closed(right->counts), 1);
 	if (left->sample == NULL && right->sample != NULL)
@@ -235,7 +221,7 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 		left->sample = combined_coresets(fcinfo, left->sample, right->sample);
 	for (int i = 0; i < SCAN_STEPS; i++)
 		if (left->step[i] == NULL && right->step[i] != NULL)
-			left->step[i] = copy_of(right->step[i]);
+			left->step[i] = (fc_step *) PG_DETOAST_DATUM_COPY(PointerGetDatum(right->step[i]));
 		else if (right->step[i] != NULL)
 			add_step(left->step[i], right->step[i]);
 }
@@ -351,7 +337,7 @@ combine_packed(FunctionCallInfo fcinfo)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(PG_ARGISNULL(0) ? 1 : 0));
-	copy = copy_of(state_argument(fcinfo, 0, FC_STEP_SCAN, FC_STEP_SCAN));
+	copy = PG_DETOAST_DATUM_COPY(PointerGetDatum(state_argument(fcinfo, 0, FC_STEP_SCAN, FC_STEP_SCAN)));
 	open_scan((const packed_scan *) copy, &left);
 	open_scan(state_argument(fcinfo, 1, FC_STEP_SCAN, FC_STEP_SCAN), &right);
 	add_scan(fcinfo, &left, &right);

@@ -63,37 +63,20 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 		appendStringInfo(query, " AND %s >> 40 & %d = 0", source->key, (1 << (int) floor(log2(Min(estimate / (4 * wanted), 1048576.0)))) - 1);
 }
 
-/* The cells of a row, as scan_agg takes them. */
-static void
-append_cells(StringInfo query, const train_source *source)
-{
-	if (source->vector)
-		appendStringInfoString(query, source->raw);
-	else if (source->feature_count > MOST_CELLS)
-		appendStringInfoString(query, "t.*");
-	else
-		for (int i = 0; i < source->feature_count; i++)
-			appendStringInfo(query, "%st.%s", i > 0 ? ", " : "", quote_identifier(source->features[i]));
-}
-
 /* A row (value, packed state) for each value, which is an expression of the row or, over leaves, a column; merged: of the merged ones of leaves. */
 static char *
 scan_query(const train_source *source, const char *value, const char *group, bool keyed, const char *merged, double wanted, double estimate, int64 seed)
 {
 	StringInfoData query;
-	StringInfoData scan;
-
-	initStringInfo(&scan);
-	appendStringInfo(&scan, "%s(%s, %s, ", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
-					 source->planned ? psprintf("group_plan($1, $2, $3, %s)", group_key(source)) : "$1", keyed ? source->key : "NULL");
-	append_cells(&scan, source);
-	appendStringInfoChar(&scan, ')');
+	char	   *scan = psprintf("%s(%s, %s, %s)", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
+							 source->planned ? psprintf("group_plan($1, $2, $3, %s)", group_key(source)) : "$1", keyed ? source->key : "NULL",
+					 source->vector ? source->raw : source->feature_count > MOST_CELLS ? "t.*" : listed("t", source->features, source->feature_count));
 	initStringInfo(&query);
 	if (source->leaf_count > 0)
 		appendStringInfo(&query, "SELECT %s, fastclust_internal.sum(q.s) FROM (", merged);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{
-		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ", i > 0 ? " UNION ALL " : "", value, scan.data);
+		appendStringInfo(&query, "%sSELECT %s AS value, %s AS s ", i > 0 ? " UNION ALL " : "", value, scan);
 		append_rows_from(&query, source, wanted, estimate, seed, source->leaf_count > 0 ? source->leaves[i] : NULL);
 		if (group != NULL)
 			appendStringInfo(&query, " GROUP BY %s", group);
@@ -178,7 +161,8 @@ rows_to_sample(train_source *source, const Jsonb *options)
 		append_rows_from(&query, source, INFINITY, 0, 0, source->leaf_count > 0 ? source->leaves[i] : NULL);
 	}
 	appendStringInfoString(&query, ") q");
-	hash_keys(source);
+	source->heap = false;
+	source->key = row_hash(source);
 	return DatumGetFloat8(query_datum(query.data, 0, NULL, QUERY_PARALLEL, NULL));
 }
 

@@ -76,16 +76,6 @@ spec_settings(const training *t)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(settings.data));
 }
 
-/* That of a live sketch that is ready and counts these rows; NULL: there is none. */
-static fc_spec *
-ready_spec(const training *t)
-{
-	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))},
-	{"jsonb", JsonbPGetDatum(t->options)}};
-
-	return has_option(t->options, "live") ? (fc_spec *) DatumGetPointer(query_datum("SELECT (ready_live($1, $2, $3)).spec", lengthof(arguments), arguments, 0, NULL)) : NULL;
-}
-
 static int
 by_sigma(const void *a, const void *b)
 {
@@ -134,8 +124,12 @@ static fc_spec *
 decoded_spec(const training *t, const fc_operator_header *sample)
 {
 	bool		many = t->k > MANY_CLUSTERS && strcmp(t->method, "compressive") != 0;
-	fc_spec    *spec = ready_spec(t);
+	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))},
+	{"jsonb", JsonbPGetDatum(t->options)}};
+	fc_spec    *spec = NULL;
 
+	if (has_option(t->options, "live"))	/* that of a live sketch which is ready and counts these rows, where there is one */
+		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT (ready_live($1, $2, $3)).spec", lengthof(arguments), arguments, 0, NULL));
 	if (spec == NULL && t->source.group_by != NULL)
 		spec = spec_of_groups(t, sample->k);
 	if (spec != NULL)

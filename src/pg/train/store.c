@@ -16,6 +16,7 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
+#include "pg/base/memory.h"
 #include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
@@ -32,6 +33,12 @@
 #define ROWS_OF_GROUP	32		/* of a group: the deviation of the law is right within 7 % (one deviation) */
 
 /* ---- the version that serves ---- */
+
+int
+by_group(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
 
 static double *
 float_values(Datum array)
@@ -82,16 +89,10 @@ read_serving(training *t)
 	}
 }
 
-static int
-by_group(const void *group, const void *part)
-{
-	return strcmp(group, ((const serving_part *) part)->group);
-}
-
 serving_part
 serving_of(const training *t, const char *group)
 {
-	serving_part *part = t->serving_count == 0 ? NULL : bsearch(group, t->serving, (Size) t->serving_count, sizeof(serving_part), by_group);
+	serving_part *part = t->serving_count == 0 ? NULL : bsearch(&group, t->serving, (Size) t->serving_count, sizeof(serving_part), by_group);
 
 	return part != NULL ? *part : (serving_part) {0};
 }
@@ -199,7 +200,7 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 	Jsonb	   *levels = object_option(t->options, "levels");
 	int			above = levels == NULL ? 0 : (int) JB_ROOT_COUNT(levels) - 1;
 	const fc_operator_header *nodes = op;
-	Datum	   *paths = palloc_extended((Size) Max(1, above) * op->k * sizeof(Datum), MCXT_ALLOC_HUGE);
+	Datum	   *paths = alloc_large((Size) Max(1, above) * op->k * sizeof(Datum));
 	int32	   *parents = palloc(op->k * sizeof(int32));
 	int32	   *node = palloc(op->k * sizeof(int32));
 	Size		width = op->k;

@@ -10,6 +10,7 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
+#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/base/values.h"
@@ -34,38 +35,23 @@
 
 /* ---- steps as people see them: notices, training_progress, training_log ---- */
 
-static bool
-is_scan(const char *step)
-{
-	return strcmp(step, "sketch") == 0 || strstr(step, "scan ") != NULL;
-}
-
 TimestampTz
 begin_step(const training *t, const char *step)
 {
 	announce_step(flag_option(t->options, "quiet", false) ? NULL : psprintf("model \"%s\" version %d: %s", t->model, t->version, step),
-				  t->model_id, t->model, step, is_scan(step) ? t->estimate : 0, t->begun);
+				  t->model_id, t->model, step, strcmp(step, "sketch") == 0 || strstr(step, "scan ") != NULL ? t->estimate : 0, t->begun);
 	return GetCurrentTimestamp();
-}
-
-/* A row of training_log. */
-static void
-write_step(const training *t, const char *step, double objective, double seconds, const char *note)
-{
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"text", CStringGetTextDatum(step)},
-	{"float8", Float8GetDatum(objective), isnan(objective)}, {"float8", Float8GetDatum(seconds)},
-	text_argument(note)};
-
-	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments), arguments, 0);
 }
 
 void
 log_step(const training *t, const char *step, TimestampTz begun, double objective, const char *note)
 {
 	double		seconds = ((double) GetCurrentTimestamp() - (double) begun) / USECS_PER_SEC;
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"text", CStringGetTextDatum(step)},
+	{"float8", Float8GetDatum(objective), isnan(objective)}, {"float8", Float8GetDatum(seconds)}, text_argument(note)};
 
 	end_step();
-	write_step(t, step, objective, seconds, note);
+	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments), arguments, 0);
 	if (!flag_option(t->options, "quiet", false))
 		ereport(NOTICE,
 				errmsg("model \"%s\" version %d: %s%s%s%s (%.2f s)", t->model, t->version, step, note == NULL ? "" : ", ", note == NULL ? "" : note,
@@ -296,12 +282,6 @@ find_candidates(training *t, const fc_operator_header *sample)
 		log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
 }
 
-static int
-by_group(const void *a, const void *b)
-{
-	return strcmp(((const candidates *) a)->group, ((const candidates *) b)->group);
-}
-
 /*
  * Those of a few groups.  Lloyd's step gains about k / n of the sum of squares where n rows told the centroids: so many that this is less than the
  * tolerance, and no other scan follows.  By hashes groups are the same wherever rows lie, which a sample of blocks is not.
@@ -380,7 +360,7 @@ fit_parts(training *t, train_part *parts, int count)
 
 		fit_part(t, &parts[i]);
 		MemoryContextSwitchTo(old);
-		parts[i].op = memcpy(MemoryContextAllocHuge(old, VARSIZE(parts[i].op)), parts[i].op, VARSIZE(parts[i].op));
+		parts[i].op = memcpy(alloc_large_in(old, VARSIZE(parts[i].op)), parts[i].op, VARSIZE(parts[i].op));
 		MemoryContextReset(work);
 	}
 	MemoryContextDelete(work);

@@ -191,6 +191,7 @@ extern feature_list read_features(ArrayType *array);
 /* A list that is given as text: '{a,b}', or 'a', which may be a column of vectors. */
 extern ArrayType *columns_of_text(Oid relation, const char *given, bool *vector);
 extern ArrayType *array_of_names(char *const *names, int count);
+extern bool is_among(const char *name, const char *const *names, int count);
 
 /* The type of a column; the error that it is not there. */
 extern Oid	column_type(Oid relation, const char *name);
@@ -202,8 +203,14 @@ extern void add_options(train_source *source, Jsonb *options);
 /* Columns are read by the encoder from now on. */
 extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
 
-/* Rows are distinguished by their values, whatever their place. */
-extern void hash_keys(train_source *source);
+/* Names as columns of an alias: "t.a, t.b". */
+extern char *listed(const char *alias, char *const *names, int count);
+
+/*
+ * A hash of a row that does not depend on where it lies: of its features, and of some other columns that are not long, which tell equal ones
+ * apart; where it has neither, of its text.
+ */
+extern char *row_hash(const train_source *source);
 
 /* Are all features numbers, so that predict takes them as a list of values? */
 extern bool has_numbers(const train_source *source);
@@ -339,6 +346,9 @@ typedef struct train_part
 	double	   *squares;		/* of the micro-clusters, the mean squared distance of rows to their mean; NULL: the sample tells */
 } train_part;
 
+/* For qsort and bsearch: structs that begin with their group, or its name. */
+extern int	by_group(const void *a, const void *b);
+
 extern void read_serving(training *t);
 extern serving_part serving_of(const training *t, const char *group);
 
@@ -387,6 +397,9 @@ extern void announce_groups(const training *t, const train_part *parts, int coun
 extern void check_density(const training *t, int64 k);
 
 extern Size micro_clusters(const training *t);
+
+/* For qsort of doubles. */
+extern int	ascending(const void *a, const void *b);
 
 /* A live sketch of each micro-cluster is within the budget. */
 extern void check_live_size(const training *t);

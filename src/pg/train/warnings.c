@@ -48,25 +48,17 @@ grows(const training *t, const char *column)
 	return !null && DatumGetBool(result);
 }
 
-/* Is there a unique index of this column alone? */
-static bool
-has_unique_index(const training *t, const char *column)
-{
-	query_argument arguments[] = {{"oid", ObjectIdGetDatum(t->source.id)}, {"int2", Int16GetDatum(get_attnum(t->source.id, column))}};
-
-	return DatumGetBool(query_datum("SELECT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = $1 AND i.indisunique AND i.indnkeyatts = 1 AND i.indkey[0] = $2 AND i.indpred IS NULL)",
-									lengthof(arguments), arguments, 0, NULL));
-}
-
 /* Of integers; texts and uuids are told by their many values (warn_useless_columns). */
 static bool
 is_identifier(const training *t, const char *column, const fc_column_facts *facts)
 {
 	Oid			type = getBaseType(column_type(t->source.id, column));
+	query_argument arguments[] = {{"oid", ObjectIdGetDatum(t->source.id)}, {"int2", Int16GetDatum(get_attnum(t->source.id, column))}};
 
 	if (type != INT2OID && type != INT4OID && type != INT8OID)
 		return false;
-	return has_unique_index(t, column) || (facts->unique == 1 && grows(t, column));
+	return DatumGetBool(query_datum("SELECT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = $1 AND i.indisunique AND i.indnkeyatts = 1 AND i.indkey[0] = $2 AND i.indpred IS NULL)",
+									lengthof(arguments), arguments, 0, NULL)) || (facts->unique == 1 && grows(t, column));
 }
 
 /* The least or the greatest value of a column as text. */

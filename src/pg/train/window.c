@@ -79,18 +79,13 @@ partition_condition(Oid relation, const char *rows, const char *which)
 char *
 window_condition(Oid relation, const char *rows, Jsonb *since)
 {
-	Jsonb	   *except;
-	char	   *column;
-	char	   *interval;
-	char	   *partition;
-	char	   *where;
+	Jsonb	   *except = object_option(since, "except");
+	char	   *column = text_option(since, "column");
+	char	   *interval = text_option(since, "interval");
+	char	   *partition = text_option(since, "partition");
+	char	   *where = text_option(since, "where");
 	char	   *condition;
 
-	except = object_option(since, "except");
-	column = text_option(since, "column");
-	interval = text_option(since, "interval");
-	partition = text_option(since, "partition");
-	where = text_option(since, "where");
 	if ((column != NULL) + (partition != NULL) + (where != NULL) != 1 || (column == NULL) != (interval == NULL))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"since\" does not define recent rows"),
 				errhint("It is one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} and {\"where\": \"...\"}."));

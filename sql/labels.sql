@@ -186,7 +186,7 @@ SELECT write_labels('vectors', 'orders', 'stored', '{"append": true}');
 BEGIN READ ONLY;
 SELECT write_labels('vectors', 'orders', 'other');
 ROLLBACK;
-SELECT fastclust_internal.write_rows('days', 'days', 'TRUNCATE days', NULL);
+SELECT fastclust_internal.write_rows('days', 'days', 'TRUNCATE days', NULL, 1, 'days');
 SELECT * FROM option_help('write_labels');
 
 -- a version that was made up

@@ -76,10 +76,10 @@ $server->query('DELETE FROM drift_checks');
 my ($of_alice, $of_bob) = map { $server->query("SELECT id FROM stored_models WHERE model = '$_'") } qw(m b);
 
 refused('bob', "SELECT $_", '42704', "bob writes nothing of hers: $_")
-	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)", "held_model('m', true)",
+	for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, 5)", "held_model('m', true)",
 	"rename_model('m', 'mine')", "merge_clusters('m', '{0,1}')", "pin_cluster('m', 0)", "check_drift('m')", "name_topics('m', 'id')", "predict_name('m', '{1,2}'::real[])";
 refused('bob', q{SELECT import_model('m', 'his.private', 'x', '{{1,2},{3,4}}'::real[])}, '42501', 'nor a version made of his centroids');
-like((as('bob', "SELECT $_"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $_") for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, NULL, 5)";
+like((as('bob', "SELECT $_"))[2], qr/there is no model with id $of_alice/, "nor learns its name: $_") for "write_step($of_alice, 1, 'x', 1, 1, 'x')", "serve_version($of_alice, 1, 5)";
 # A call that notes a made up check of drift.
 sub made_up_check
 {
@@ -362,18 +362,6 @@ refused('postgres', "SELECT $_ FROM public.paid p", '42501', "runs for no other 
 	for "predict('cast', p)", "predict_distance('cast', p)", "encode_row(model_encoder('cast'), p)", "fastclust_internal.encode_record(model_encoder('cast'), true, p)";
 $server->query(q{DROP TABLE paid; SELECT drop_model('wide'), drop_model('cast')});
 
-# ---- training_progress: a stranger cannot say that he trains her model, nor break the view ----
-for my $progress ("100, now()", "'infinity', now()", "'-infinity', now()", "'NaN', now()", "1e300, now()", "1, '-infinity'")
-{
-	my $announcer = login('bob', "BEGIN; SELECT fastclust_internal.announce_step(NULL, $of_alice, 'm', 'x', $progress); SELECT pg_sleep(600)");
-	$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE pid = $announcer->{backend} AND wait_event = 'PgSleep') OR NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $announcer->{backend})");
-	gives('alice', 'SELECT count(*) FROM training_progress', '0', "she is told of no training that he made up: $progress");
-	my ($failed, undef, $messages) = as('postgres', 'SELECT * FROM training_progress');
-	is($messages, '', 'nor is a superuser kept from the view');
-	$server->query("SELECT pg_terminate_backend($announcer->{backend})");
-	$server->finish($announcer);
-}
-
 # ---- a model that is shared with everyone, and that nobody can compute, is in the way of no other ----
 as('bob', crafted('b', "v.operator := (SELECT fastop_agg(x) FROM (VALUES ('{1e15,1e15,1e15}'::real[]), ('{-1e15,-1e15,-1e15}')) q(x)); v.center := '{0,0,0}'; v.scale := '{1e300,1e300,1e300}'; v.spreads := NULL;") . "; SELECT grant_model('b', 'public')");
 like((as('alice', 'SET client_min_messages = warning; SELECT count(*) FROM model_clusters'))[2], qr/of model "b" cannot be shown/, 'a query of all clusters tells of it');
@@ -480,7 +468,7 @@ gives('bob', q{SELECT relowner::regrole FROM pg_class WHERE oid = 'his.labels'::
 refused('bob', "SELECT write_labels('labels', $_)", '42501', "but not: $_")
 	for "'hers.rows', 'hers.more'", "'his.unread', 'his.more', $options", "'hers.rows', 'hers.labels', $options";
 refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $_)", '42501', "nor is another's table written with $_") for $options, q{'{"replace": true}'};
-refused('alice', q{SELECT fastclust_internal.write_rows('none', 'his.kept', 'SELECT 1 AS id, 2 AS cluster', NULL)}, '42501', 'nor past the function');
+refused('alice', q{SELECT fastclust_internal.write_rows('none', 'his.kept', 'SELECT 1 AS id, 2 AS cluster', NULL, 1, 'hers.rows')}, '42501', 'nor past the function');
 gives('bob', 'SELECT count(*) FROM his.kept', '0', 'which stays as it is');
 gives('bob', q{GRANT INSERT (id) ON his.kept TO alice}, '', 'a right to one column');
 refused('alice', "SELECT write_labels('labels', 'hers.rows', 'his.kept', $options)", '42501', 'is not enough');

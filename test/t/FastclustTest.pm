@@ -173,7 +173,7 @@ BEGIN
     v.group_value := '$group';
     $changes
     PERFORM write_parts(ARRAY[v]);
-    PERFORM serve_version(v.model_id, v.version, NULL, 100);
+    PERFORM serve_version(v.model_id, v.version, 100);
 END \$\$};
 }
 

@@ -28,6 +28,7 @@
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
+#include "sketch/sketch.h"
 
 #define LEAST_DRAWN		512		/* rows drawn from the clusters, where nothing of the old version is used */
 #define MOST_DRAWN		8192
@@ -227,19 +228,26 @@ options_of_next(const stored_version *before, Jsonb *options)
 	return DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2, settings, 0, NULL));
 }
 
-/* Of micro-clusters in rows' own units their means in units, and their mean squared distances there. */
+/* Of k sketches of rows in their own units the means in units, and the mean squared distances there. */
 static fc_operator_header *
-micro_in_units(const training *t, const double *n, double *mean, const double *deviation, Size m, double *squares)
+micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
 {
-	for (Size i = 0; i < m * t->dim; i++)
-	{
-		double		scale = t->units.scale == NULL ? 1 : t->units.scale[i % t->dim];
+	double	   *n = palloc(t->k * sizeof(double));
+	double	   *mean = palloc(t->k * t->dim * sizeof(double));
 
-		if (t->units.scale != NULL)
-			mean[i] = (mean[i] - t->units.center[i % t->dim]) / scale;
-		squares[i / t->dim] += deviation[i] / scale * (deviation[i] / scale);
+	for (Size j = 0; j < t->k; j++)
+	{
+		n[j] = (double) sketches[j]->count;
+		for (Size i = 0; i < t->dim; i++)
+		{
+			double		scale = t->units.scale == NULL ? 1 : t->units.scale[i];
+			double		deviation = sqrt(fc_sketch_variance(sketches[j], i)) / scale;
+
+			mean[j * t->dim + i] = (fc_sketch_mean(sketches[j], i) - (t->units.center == NULL ? 0 : t->units.center[i])) / scale;
+			squares[j] += deviation * deviation;
+		}
 	}
-	return make_codebook(mean, n, m, t->dim);
+	return make_codebook(mean, n, t->k, t->dim);
 }
 
 /*
@@ -251,38 +259,45 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 {
 	query_argument argument = {"kept_sketches", live};
 	SPITupleTable *table;
+	fc_sketch **sketches;
 	fc_sketch  *sketch = NULL;
-	Datum		value[6];
-	bool		null[6];
+	uint64		count;
+	Datum		value;
+	bool		null;
 	training   *t;
 	train_part	part = {.group = "",.nulls = -1};
 	double	   *spreads;
 
-	run_query("SELECT merge_agg(c.s), merge_drift_counts_agg(c.counts), ($1).drift_spec, array_agg(row_count(c.s)::float8 ORDER BY c.group_value::integer),"
-			  "       array_agg(means(c.s) ORDER BY c.group_value::integer), array_agg(stddevs(c.s) ORDER BY c.group_value::integer) FROM model_groups(($1).name, NULL, true) c",
-			  1, &argument, 0);
+	run_query("SELECT c.s, c.counts FROM model_groups(($1).name, NULL, true) c ORDER BY c.group_value::integer", 1, &argument, 0);
 	table = SPI_tuptable;
+	count = SPI_processed;
 	SPI_tuptable = NULL;
-	for (int j = 0; j < lengthof(value); j++)
-		value[j] = SPI_getbinval(table->vals[0], table->tupdesc, j + 1, &null[j]);
-	if (!null[0])
-		sketch = closed_sketch(value[0]);
+	sketches = palloc(Max(1, count) * sizeof(fc_sketch *));
+	for (uint64 j = 0; j < count; j++)
+	{
+		value = SPI_getbinval(table->vals[j], table->tupdesc, 1, &null);
+		sketches[j] = closed_sketch(value);
+		sketch = j == 0 ? (fc_sketch *) PG_DETOAST_DATUM_COPY(value) : sketch_combined(sketch, sketches[j], 1);
+		value = SPI_getbinval(table->vals[j], table->tupdesc, 2, &null);
+		if (!null)
+			part.counts = part.counts == NULL ? PG_DETOAST_DATUM_COPY(value)
+				: (struct varlena *) drift_counts_combined((fc_drift_counts *) part.counts, aligned_value(value), 1);
+	}
 	t = begin_decoded(held, before, options_of_next(before, options), sketch == NULL ? 0 : sketch->count);
 	if (sketch == NULL)
 		reject_no_rows(t);
+	part.sketch = (struct varlena *) sketch;
+	value = GetAttributeByName(DatumGetHeapTupleHeader(live), "drift_spec", &null);
 	t->dim = fc_sketch_spec(sketch)->dim;
 	t->units = units_of_version(before, t->dim);
 	t->spec = before->spec;
-	t->drift_spec = null[2] ? NULL : (fc_drift_spec *) aligned_value(value[2]);
+	t->drift_spec = null ? NULL : (fc_drift_spec *) aligned_value(value);
 	t->recall = NAN;
 	t->estimate = (double) sketch->count;
 	part.n = sketch->count;
-	part.sketch = (struct varlena *) sketch;
-	part.counts = null[1] ? NULL : aligned_value(value[1]);
-	t->k = (Size) ARR_DIMS(DatumGetArrayTypeP(value[3]))[0];
+	t->k = (Size) count;
 	part.squares = palloc0(t->k * sizeof(double));
-	part.op = micro_in_units(t, (double *) ARR_DATA_PTR(DatumGetArrayTypeP(value[3])), (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(value[4])),
-							 (double *) ARR_DATA_PTR(DatumGetArrayTypeP(value[5])), t->k, part.squares);
+	part.op = micro_in_units(t, sketches, part.squares);
 	spreads = palloc(t->k * sizeof(double));
 	for (Size j = 0; j < t->k; j++)
 		spreads[j] = sqrt(part.squares[j] / (double) t->dim);

@@ -228,10 +228,9 @@ void
 start_serving(const training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
-	text_argument(t->source.group_by), {"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
+	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
 
-	run_query("SELECT serve_version($1, $2, $3::name, $4)", lengthof(arguments), arguments, 0);
-	run_query("SELECT update_labels($1)", 1, arguments, 0);
+	run_query("SELECT serve_version($1, $2, $3), update_labels($1)", lengthof(arguments), arguments, 0);
 }
 
 /* A live sketch follows the rows as the version's sketch counted them, or none.  A version that does not serve leaves it to the one that does. */
@@ -239,19 +238,12 @@ static void
 keep_live(const training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"fastop", PointerGetDatum(t->micro), t->micro == NULL}};
-	bool		followed = is_followed(t);
 	TimestampTz begun;
 	bool		null;
 	Datum		note;
 
-	if (!flag_option(t->options, "activate", true))
+	if (!flag_option(t->options, "activate", true) || !(flag_option(t->options, "live", false) || is_followed(t)))
 		return;
-	if (!flag_option(t->options, "live", followed))
-	{
-		if (followed)
-			run_query("SELECT end_model_live($1)", 1, arguments, 0);
-		return;
-	}
 	begun = begin_step(t, "live sketch");
 	note = query_datum("SELECT follow_model($1, $2, $3)", lengthof(arguments), arguments, 0, &null);
 	if (!null)

@@ -30,6 +30,7 @@
 #include "utils/plancache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 #include "utils/varlena.h"
 
 #include "pg/base/arguments.h"
@@ -374,18 +375,20 @@ plan_of_rows(const char *query, int flags)
 }
 
 /*
- * (model, target, query, vectors): how many rows of the query were written.  `vectors` is the query with vectors in place of their clusters in the
- * last column, or NULL.
+ * (model, target, query, vectors, model_id, relation): how many rows of the query were written.  `vectors` is the query with vectors in place of their
+ * clusters in the last column, or NULL; the relation has the rows that it reads.
  */
 SQL_FUNCTION(fastclust_write_rows)
 {
+	char	   *model;
 	char	   *query;
+	train_source scanned = {.filter = "true"};
 	Relation	relation;
 	SPIPlanPtr	plan;
 	uint64		written;
 
-	for (int i = 0; i < 3; i++)
-		if (PG_ARGISNULL(i))
+	for (int i = 0; i < 6; i++)
+		if (PG_ARGISNULL(i) && i != 3)
 			PG_RETURN_NULL();
 	PreventCommandIfReadOnly("INSERT");
 	check_insert(PG_GETARG_OID(1));
@@ -394,6 +397,9 @@ SQL_FUNCTION(fastclust_write_rows)
 	check_insert(PG_GETARG_OID(1)); /* after a wait it may be gone */
 	relation = table_open(PG_GETARG_OID(1), NoLock);
 	SPI_connect();
+	model = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	scanned.relation = relation_name(PG_GETARG_OID(5));
+	announce_step(psprintf("model \"%s\": labels of %s", model, scanned.relation), PG_GETARG_INT64(4), model, "labels", estimated_rows(&scanned), GetCurrentTimestamp());
 	plan = plan_of_rows(query, CURSOR_OPT_PARALLEL_OK);
 	if (SPI_HAS_RECEIVERS && is_plain(relation) && has_columns_of(RelationGetDescr(relation), row_of_plan(plan), false))
 	{
@@ -408,6 +414,7 @@ SQL_FUNCTION(fastclust_write_rows)
 	else
 		write_each(relation, row_of_plan(plan), query);
 	written = SPI_processed;
+	end_step();
 	SPI_finish();
 	table_close(relation, NoLock);
 	PG_RETURN_INT64((int64) written);

@@ -16,6 +16,7 @@
 #include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
+#include "pg/operator/sums.h"
 #include "pg/train/train.h"
 
 #define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
@@ -75,19 +76,17 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 {
 	scan_request request = {.units = t->units,.map = t->map,.operators = 1,.op = {op}};
 	query_argument plan = {"scan_plan"};
-	train_source source = t->source;
-	int			flags = scan_flags(&source);
+	int			flags = scan_flags(&t->source);
 	scan_result result;
 	bool		null = true;
 
-	source.key = "NULL";		/* no row is chosen */
 	if (state_size(op) / 1024 >= (Size) fastclust_largest_state)
 		return large_scan(t, op);
 	if (!workers_fit(op))
 		flags &= ~QUERY_PARALLEL;
 	announce_scan(t, &request, flags);
 	plan.value = plan_of_scan(t, &request);
-	run_query(scan_text(&source, INFINITY, 0, t->seed), 1, &plan, flags);
+	run_query(bucket_scan_text(&t->source, NULL, false), 1, &plan, flags);
 	if (SPI_processed > 0)
 		(void) query_value(0, 2, &null);
 	if (null)
@@ -100,6 +99,7 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 
 /* ---- groups: sums of each by its own operator ---- */
 
+/* A row (place, state) for each group that has rows. */
 static char *
 groups_text(const training *t, Size groups)
 {
@@ -108,10 +108,9 @@ groups_text(const training *t, Size groups)
 	StringInfoData query;
 
 	initStringInfo(&query);
-	appendStringInfoString(&query, "SELECT q.i, (q.s).next, (q.s).sse, (q.s).n FROM (");
 	if (source->leaf_count == 0 || groups > FEW_GROUPS)
 	{
-		appendStringInfo(&query, "SELECT g.i, lloyd_final(%s(g.op, r.x)) AS s FROM (SELECT %s AS value, %s AS x ",
+		appendStringInfo(&query, "SELECT g.i, %s(g.op, r.x) FROM (SELECT %s AS value, %s AS x ",
 						 sums_on_shards(source) ? "fastclust_internal.sum" : "lloyd_sums_agg", source->group_value, x);
 		append_rows_from(&query, source, INFINITY, 0, 0, NULL);
 		appendStringInfoString(&query, ") r JOIN unnest($4, $5) WITH ORDINALITY g(value, op, i) USING (value) GROUP BY g.i");
@@ -120,7 +119,7 @@ groups_text(const training *t, Size groups)
 	{
 		char	   *type = format_type_be(column_type(source->id, source->group_by));
 
-		appendStringInfoString(&query, "SELECT u.i, lloyd_final(fastclust_internal.sum(u.s)) AS s FROM (");
+		appendStringInfoString(&query, "SELECT u.i, fastclust_internal.sum(u.s) FROM (");
 		for (int leaf = 0; leaf < source->leaf_count; leaf++)
 		{
 			appendStringInfoString(&query, leaf > 0 ? " UNION ALL SELECT " : "SELECT ");
@@ -135,7 +134,6 @@ groups_text(const training *t, Size groups)
 			appendStringInfo(&query, "%sl.s%zu", i > 1 ? ", " : "", i);
 		appendStringInfoString(&query, "]) WITH ORDINALITY u(s, i) WHERE u.s IS NOT NULL GROUP BY u.i");
 	}
-	appendStringInfoString(&query, ") q");
 	return query.data;
 }
 
@@ -164,10 +162,14 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 	for (uint64 row = 0; row < SPI_processed; row++)
 	{
 		int64		i = DatumGetInt64(query_value(row, 1, &null)) - 1;
+		Datum		state = query_value(row, 2, &null);
+		fc_step_result result;
 
-		sums[i].next = (fc_operator_header *) PG_DETOAST_DATUM_COPY(query_value(row, 2, &null));
-		sums[i].sse = DatumGetFloat8(query_value(row, 3, &null));
-		sums[i].n = DatumGetInt64(query_value(row, 4, &null));
+		if (null)
+			continue;
+		sums[i].next = finish_lloyd(state_of_datum(state, FC_STEP_LLOYD, FC_STEP_LLOYD), &result);
+		sums[i].sse = result.total;
+		sums[i].n = result.count;
 	}
 }
 

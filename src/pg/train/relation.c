@@ -296,7 +296,11 @@ append_hashes(StringInfo calls, const train_source *source, bool features, int m
 	return found;
 }
 
-char *
+/*
+ * A hash of a row that does not depend on where it lies: of its features, and of some other columns that are not long, which tell equal ones
+ * apart; where it has neither, of its text.
+ */
+static char *
 row_hash(const train_source *source)
 {
 	StringInfoData calls;
@@ -486,10 +490,15 @@ open_source(train_source *source, Oid relation, const feature_list *features, bo
 	find_tables(source);
 	if (vector)
 		find_vector(source);
-	source->key = source->heap ? "place_key(t.ctid)" : row_hash(source);
 	source->sharded = is_sharded(relation);
 	if (vector && source->sharded && !source->array && !sums_on_shards(source))
 		source->raw = array_text(source);
+}
+
+const char *
+row_key(const train_source *source)
+{
+	return source->heap ? "place_key(t.ctid)" : row_hash(source);
 }
 
 /* ---- conditions, metric and encoder ---- */

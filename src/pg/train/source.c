@@ -54,13 +54,13 @@ append_rows_from(StringInfo query, const train_source *source, double wanted, do
 		int			spread = estimate >= BLOCKS_TIMES * wanted ? BLOCKS_TIMES : 1;
 
 		appendStringInfo(query, "FROM %s t TABLESAMPLE SYSTEM (%.17g) REPEATABLE (" INT64_FORMAT ") WHERE %s AND %s >> 40 & %d = 0", relation,
-						 Min(100.0, 100.0 * spread * wanted / estimate), seed, source->filter, source->key, spread - 1);
+						 Min(100.0, 100.0 * spread * wanted / estimate), seed, source->filter, row_key(source), spread - 1);
 		return;
 	}
 	appendStringInfo(query, "FROM %s t ", relation);
 	appendStringInfo(query, "WHERE %s", source->filter);
 	if (!source->heap && estimate >= 8 * wanted)
-		appendStringInfo(query, " AND %s >> 40 & %d = 0", source->key, (1 << (int) floor(log2(Min(estimate / (4 * wanted), 1048576.0)))) - 1);
+		appendStringInfo(query, " AND %s >> 40 & %d = 0", row_key(source), (1 << (int) floor(log2(Min(estimate / (4 * wanted), 1048576.0)))) - 1);
 }
 
 /* A row (value, packed state) for each value, which is an expression of the row or, over leaves, a column; merged: of the merged ones of leaves. */
@@ -69,7 +69,7 @@ scan_query(const train_source *source, const char *value, const char *group, boo
 {
 	StringInfoData query;
 	char	   *scan = psprintf("%s(%s, %s, %s)", sums_on_shards(source) ? "fastclust_internal.sum" : "scan_agg",
-							 source->planned ? psprintf("group_plan($1, $2, $3, %s)", group_key(source)) : "$1", keyed ? source->key : "NULL",
+							 source->planned ? psprintf("group_plan($1, $2, $3, %s)", group_key(source)) : "$1", keyed ? row_key(source) : "NULL",
 					 source->vector ? source->raw : source->feature_count > MOST_CELLS ? "t.*" : listed("t", source->features, source->feature_count));
 	initStringInfo(&query);
 	if (source->leaf_count > 0)
@@ -162,7 +162,6 @@ rows_to_sample(train_source *source, const Jsonb *options)
 	}
 	appendStringInfoString(&query, ") q");
 	source->heap = false;
-	source->key = row_hash(source);
 	return DatumGetFloat8(query_datum(query.data, 0, NULL, QUERY_PARALLEL, NULL));
 }
 

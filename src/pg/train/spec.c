@@ -129,7 +129,7 @@ decoded_spec(const training *t, const fc_operator_header *sample)
 	fc_spec    *spec = NULL;
 
 	if (has_option(t->options, "live"))	/* that of a live sketch which is ready and counts these rows, where there is one */
-		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT (ready_live($1, $2, $3)).spec", lengthof(arguments), arguments, 0, NULL));
+		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT l.spec FROM live_of_rows($1, $2, true, $3, true) l", lengthof(arguments), arguments, 0, NULL));
 	if (spec == NULL && t->source.group_by != NULL)
 		spec = spec_of_groups(t, sample->k);
 	if (spec != NULL)

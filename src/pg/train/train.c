@@ -3,12 +3,10 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
@@ -56,17 +54,6 @@ log_step(const training *t, const char *step, TimestampTz begun, double objectiv
 		ereport(NOTICE,
 				errmsg("model \"%s\" version %d: %s%s%s%s (%.2f s)", t->model, t->version, step, note == NULL ? "" : ", ", note == NULL ? "" : note,
 					   isnan(objective) ? "" : psprintf(", mean squared distance %.6g", objective), seconds));
-}
-
-/* (name, model_id, model, step, rows_about): announce_step; the step NULL: the last one has ended. */
-SQL_FUNCTION(fastclust_announce_step)
-{
-	if (PG_ARGISNULL(3))
-		end_step();
-	else if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
-		announce_step(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_INT64(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
-					  text_to_cstring(PG_GETARG_TEXT_PP(3)), PG_ARGISNULL(4) ? 0 : PG_GETARG_FLOAT8(4), GetCurrentTimestamp());
-	PG_RETURN_VOID();
 }
 
 void

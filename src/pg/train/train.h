@@ -49,8 +49,7 @@ typedef struct train_source
 	char	   *complete;		/* NULL: samples take all rows */
 	char	   *group_value;	/* '' without groups */
 	char	   *filter;			/* rows without NULL */
-	bool		heap;			/* rows have places in blocks */
-	char	   *key;			/* distinguishes equal rows */
+	bool		heap;			/* rows have places in blocks, which distinguish them; else their values do */
 	char	  **leaves;			/* tables to aggregate one by one */
 	int			leaf_count;		/* 0: the relation as it is */
 	bool		sharded;		/* its rows lie on shards of Citus */
@@ -203,14 +202,11 @@ extern void add_options(train_source *source, Jsonb *options);
 /* Columns are read by the encoder from now on. */
 extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
 
+/* The expression that distinguishes equal rows. */
+extern const char *row_key(const train_source *source);
+
 /* Names as columns of an alias: "t.a, t.b". */
 extern char *listed(const char *alias, char *const *names, int count);
-
-/*
- * A hash of a row that does not depend on where it lies: of its features, and of some other columns that are not long, which tell equal ones
- * apart; where it has neither, of its text.
- */
-extern char *row_hash(const train_source *source);
 
 /* Are all features numbers, so that predict takes them as a list of values? */
 extern bool has_numbers(const train_source *source);

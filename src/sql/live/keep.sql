@@ -1,19 +1,6 @@
 
 -- live sketches: keep_sketch
 
--- The text of these does not depend on settings, or on who may rename objects.
-CREATE FUNCTION fastclust_internal.check_live_group(relation regclass, group_by name) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    group_is regtype := CASE WHEN group_by IS NOT NULL THEN feature_type(relation, group_by) END;
-BEGIN
-    IF group_is IS NOT NULL AND group_is <> ALL ('{text,varchar,bpchar,name,smallint,integer,bigint,numeric,boolean,uuid}'::regtype[]) THEN
-        RAISE feature_not_supported USING MESSAGE = format('a live sketch cannot be grouped by column "%s" of type %s', group_by, group_is),
-            HINT = 'Group by text, whole numbers, booleans or uuid; times go into buckets.';
-    END IF;
-END
-$$;
-
 -- An option that is a span of time of one length, whatever the calendar says; NULL: not given.
 CREATE FUNCTION fastclust_internal.span_option(options jsonb, option text) RETURNS interval
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -33,29 +20,28 @@ BEGIN
 END
 $$;
 
--- How long buckets are: days, or an eighth of a half-life where that is less.
-CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, options jsonb) RETURNS interval
+-- Checks the columns that split the rows of a live sketch; how long buckets are: days, or an eighth of a half-life where that is less.
+CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, group_by name, options jsonb) RETURNS interval
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
+    group_is regtype := feature_type(relation, group_by);
     bucket name := options ->> 'bucket';
+    bucket_is regtype := feature_type(relation, bucket);
     half_life interval := span_option(options, 'half_life');
     width interval := span_option(options, 'bucket_width');
-    bucket_is regtype;
-    idle text;
+    idle text := CASE WHEN bucket IS NOT NULL THEN NULL WHEN half_life IS NOT NULL THEN 'half_life' WHEN width IS NOT NULL THEN 'bucket_width' END;
 BEGIN
-    IF bucket IS NULL THEN
-        idle := CASE WHEN half_life IS NOT NULL THEN 'half_life' WHEN width IS NOT NULL THEN 'bucket_width' END;
-        IF idle IS NOT NULL THEN
-            RAISE invalid_parameter_value USING MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
-        END IF;
-        RETURN NULL;
-    END IF;
-    bucket_is := feature_type(relation, bucket);
-    IF bucket_is <> ALL ('{date,timestamp,timestamptz}'::regtype[]) THEN
+    -- the text of these does not depend on settings, or on who may rename objects
+    IF group_is <> ALL ('{text,varchar,bpchar,name,smallint,integer,bigint,numeric,boolean,uuid}'::regtype[]) THEN
+        RAISE feature_not_supported USING MESSAGE = format('a live sketch cannot be grouped by column "%s" of type %s', group_by, group_is),
+            HINT = 'Group by text, whole numbers, booleans or uuid; times go into buckets.';
+    ELSIF idle IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
+    ELSIF bucket_is <> ALL ('{date,timestamp,timestamptz}'::regtype[]) THEN
         RAISE datatype_mismatch USING MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation, bucket_is),
             HINT = 'Buckets are of a date, a timestamp or a timestamptz.';
     END IF;
-    RETURN COALESCE(width, greatest(least('1 day', half_life / 8), '1 microsecond'));
+    RETURN CASE WHEN bucket IS NOT NULL THEN COALESCE(width, greatest(least('1 day', half_life / 8), '1 microsecond')) END;
 END
 $$;
 
@@ -88,8 +74,7 @@ BEGIN
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
     live.counting := flag_option(options, 'concurrently', false);
-    PERFORM check_live_group(relation, live.group_by);
-    live.bucket_width := live_bucket_width(relation, options);
+    live.bucket_width := live_bucket_width(relation, live.group_by, options);
     live.half_life := span_option(options, 'half_life');
     IF vector AND options ->> 'encoder' IS NOT NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = format('option "encoder" is for a list of columns, not for the vectors of column "%s"', features[1]);
@@ -130,43 +115,36 @@ BEGIN
 END
 $$;
 
--- Whose rows are not all in the table itself: 'citus' of distributed tables, reference tables, and local ones that Citus manages;
--- 'timescaledb' of hypertables and their chunks, by a catalog that is read only where the extension itself made it; else NULL.
-CREATE FUNCTION fastclust_internal.keeper_of_rows(relation regclass) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    keeper text;
-BEGIN
-    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
-        EXECUTE 'SELECT ''citus'' FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = $1' INTO keeper USING relation;
-    END IF;
-    IF keeper IS NULL AND
-       (SELECT count(*) = 2 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'timescaledb'
-         WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass
-           AND d.objid IN (to_regclass('_timescaledb_catalog.hypertable'), to_regclass('_timescaledb_catalog.chunk'))) THEN
-        EXECUTE 'SELECT ''timescaledb'' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace'
-                '  JOIN (SELECT schema_name, table_name FROM _timescaledb_catalog.hypertable UNION ALL SELECT schema_name, table_name FROM _timescaledb_catalog.chunk) t'
-                '    ON t.schema_name = n.nspname AND t.table_name = c.relname WHERE c.oid = $1' INTO keeper USING relation;
-    END IF;
-    RETURN keeper;
-END
-$$;
-
 -- A table and its parts whose every change fires triggers, and outlives the session that made it.
 CREATE FUNCTION fastclust_internal.check_live_tables(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     part record;
+    keeper text;    -- of rows that are not all in the table itself
     reason text;
 BEGIN
-    FOR part IN SELECT c.oid::regclass AS id, c.*, keeper_of_rows(c.oid) AS keeper FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id LOOP
+    FOR part IN SELECT c.oid::regclass AS id, c.* FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id LOOP
+        -- of distributed tables, reference tables, and local ones that Citus manages
+        keeper := NULL;
+        IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+            EXECUTE 'SELECT ''citus'' FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = $1' INTO keeper USING part.id;
+        END IF;
+        -- of hypertables and their chunks, by a catalog that is read only where the extension itself made it
+        IF keeper IS NULL AND
+           (SELECT count(*) = 2 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'timescaledb'
+             WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass
+               AND d.objid IN (to_regclass('_timescaledb_catalog.hypertable'), to_regclass('_timescaledb_catalog.chunk'))) THEN
+            EXECUTE 'SELECT ''timescaledb'' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace'
+                    '  JOIN (SELECT schema_name, table_name FROM _timescaledb_catalog.hypertable UNION ALL SELECT schema_name, table_name FROM _timescaledb_catalog.chunk) t'
+                    '    ON t.schema_name = n.nspname AND t.table_name = c.relname WHERE c.oid = $1' INTO keeper USING part.id;
+        END IF;
         reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
                        WHEN part.relnamespace = 'pg_catalog'::regnamespace THEN 'It is a catalog of the server.'
                        WHEN EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
                                      WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass AND d.objid = part.id)
                            THEN 'It is a table of fastclust itself.'
-                       WHEN part.keeper = 'citus' THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
-                       WHEN part.keeper = 'timescaledb' THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
+                       WHEN keeper = 'citus' THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
+                       WHEN keeper = 'timescaledb' THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
                        WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
                        WHEN part.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
                        WHEN row_security_active(part.id) THEN 'Row-level security hides rows of it from its owner.'
@@ -174,9 +152,9 @@ BEGIN
                            THEN 'A virtual column is not there when a row is written.' END;
         IF reason IS NOT NULL THEN
             RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', part.id), DETAIL = reason,
-                HINT = CASE WHEN part.keeper = 'timescaledb'
+                HINT = CASE WHEN keeper = 'timescaledb'
                             THEN 'Keep sketch_agg of each bucket in a continuous aggregate, and read merge_agg of it.'
-                            WHEN part.relkind NOT IN ('r', 'p') OR part.keeper = 'citus'
+                            WHEN part.relkind NOT IN ('r', 'p') OR keeper = 'citus'
                             THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
                             ELSE 'A live sketch follows a logged table that shows its owner all rows.' END;
         END IF;

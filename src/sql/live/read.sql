@@ -26,49 +26,29 @@ BEGIN
 END
 $$;
 
--- TRUNCATE and ATTACH are not bound to snapshots: a scan under an older one sees other rows than the sketch has.
-CREATE FUNCTION fastclust_internal.check_snapshot(live kept_sketches) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    leaves oid[] := ARRAY(SELECT t.id FROM live_tables(live.relation) t ORDER BY t.id);
-    changed regclass := COALESCE((SELECT c.oid FROM pg_class c WHERE c.oid = ANY (leaves) AND pg_relation_filenode(c.oid) <> c.relfilenode ORDER BY 1 LIMIT 1),
-                                 (SELECT COALESCE(a.id, b.id) FROM unnest(leaves) a(id) FULL JOIN unnest(scanned_tables(live.relation)) b(id) USING (id)
-                                   WHERE a.id IS NULL OR b.id IS NULL ORDER BY 1 LIMIT 1));
-BEGIN
-    IF changed IS NOT NULL THEN
-        RAISE serialization_failure USING MESSAGE = format('live sketch "%s" cannot be read under this snapshot', live.name),
-            DETAIL = format('Table %s was truncated, rewritten, attached or detached after it was taken.', changed), HINT = 'Read it in a new transaction.';
-    END IF;
-END
-$$;
-
--- The sketches of now, of those groups and buckets that have rows, whatever the state of the table.
-CREATE FUNCTION fastclust_internal.live_parts(name text) RETURNS SETOF live_part
+-- The sketches of now, of those groups and buckets that have rows; checked: an error where they are not those of the table.  TRUNCATE and ATTACH are not
+-- bound to snapshots: a scan under an older one sees other rows than the sketch has.
+CREATE FUNCTION fastclust_internal.live_parts(name text, checked boolean DEFAULT true) RETURNS SETOF live_part
     LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := readable_live(name);
+    problem text := CASE WHEN checked THEN sketch_problem(name) END;
+    tables oid[] := ARRAY(SELECT t.id FROM live_tables(live.relation) t ORDER BY t.id);
+    changed regclass := COALESCE((SELECT c.oid FROM pg_class c WHERE c.oid = ANY (tables) AND pg_relation_filenode(c.oid) <> c.relfilenode ORDER BY 1 LIMIT 1),
+                                 (SELECT COALESCE(a.id, b.id) FROM unnest(tables) a(id) FULL JOIN unnest(scanned_tables(live.relation)) b(id) USING (id)
+                                   WHERE a.id IS NULL OR b.id IS NULL ORDER BY 1 LIMIT 1));
 BEGIN
-    RETURN QUERY SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, changed_drift_counts(NULL, p.added_counts, p.removed_counts)
-                                    FROM live_sums(live.id, ARRAY(SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf)) p) q WHERE q.s IS NOT NULL;
-END
-$$;
-
--- The same; an error where they are not those of the table.
-CREATE FUNCTION fastclust_internal.checked_parts(name text) RETURNS SETOF live_part
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    live kept_sketches := readable_live(name);
-    problem text := sketch_problem(name);
-BEGIN
-    IF problem IS NULL AND live.counting THEN
+    IF checked AND problem IS NULL AND live.counting THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch; others can write at the same time.';
-    END IF;
-    PERFORM check_snapshot(live);
-    IF problem IS NOT NULL THEN
+    ELSIF changed IS NOT NULL THEN
+        RAISE serialization_failure USING MESSAGE = format('live sketch "%s" cannot be read under this snapshot', live.name),
+            DETAIL = format('Table %s was truncated, rewritten, attached or detached after it was taken.', changed), HINT = 'Read it in a new transaction.';
+    ELSIF problem IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'Recount it with rebuild_sketch, or end it with drop_sketch.';
     END IF;
-    RETURN QUERY SELECT p.* FROM live_parts(name) p;
+    RETURN QUERY SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, changed_drift_counts(NULL, p.added_counts, p.removed_counts)
+                                    FROM live_sums(live.id, ARRAY(SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf)) p) q WHERE q.s IS NOT NULL;
 END
 $$;
 
@@ -103,7 +83,7 @@ BEGIN
         SELECT q.part, weighted_merge_agg(q.s, CASE WHEN h.half_lives <= 40 THEN power(2.0::float8, -h.half_lives) ELSE 0 END),     -- else less than the least weight
                merge_drift_counts_agg(q.counts) FILTER (WHERE a.age <= 2 * half_life)
           FROM (SELECT g.part, p.bucket, p.s, p.counts, max(p.bucket) OVER (PARTITION BY g.part) AS newest
-                  FROM checked_parts(decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                  FROM live_parts(decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
                  WHERE (one_group IS NULL OR p.group_value = one_group) AND (one_bucket IS NULL OR p.bucket = one_bucket)
                    AND isfinite(p.bucket) AND p.bucket <= now() + interval '1 day') q,
                LATERAL (SELECT justify_hours((q.newest - origin) + (origin - q.bucket)) AS age) a,
@@ -123,7 +103,7 @@ BEGIN
         RETURN QUERY SELECT d.* FROM decayed_parts(name, live.half_life, NULL, NULL, true) d ORDER BY d.group_value COLLATE "C";
     ELSE
         RETURN QUERY SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
-                       FROM (SELECT c.*, max(c.bucket) FILTER (WHERE isfinite(c.bucket) AND c.bucket <= now() + interval '1 day') OVER () AS newest FROM checked_parts($1) c) p,
+                       FROM (SELECT c.*, max(c.bucket) FILTER (WHERE isfinite(c.bucket) AND c.bucket <= now() + interval '1 day') OVER () AS newest FROM live_parts($1) c) p,
                             LATERAL (SELECT CASE WHEN by_micro OR live.group_by IS NOT NULL THEN p.group_value END) g(part)
                       WHERE since IS NULL OR (p.bucket <= p.newest AND p.bucket > p.newest - span_option(since, 'interval'))
                       GROUP BY 1 ORDER BY g.part COLLATE "C";
@@ -154,7 +134,7 @@ CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket 
 BEGIN
     PERFORM check_live_part(readable_live(name), group_value, bucket);
     RETURN CASE WHEN half_life IS NOT NULL THEN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false) d)
-                ELSE (SELECT merge_agg(p.s) FROM checked_parts($1) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3)) END;
+                ELSE (SELECT merge_agg(p.s) FROM live_parts($1) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3)) END;
 END
 $$;
 COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
@@ -166,7 +146,7 @@ DECLARE
     live kept_sketches := readable_live(name);
 BEGIN
     RETURN QUERY SELECT g.part, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, merge_agg(p.s)
-                   FROM checked_parts($1) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                   FROM live_parts($1) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
                   GROUP BY g.part, p.bucket ORDER BY g.part COLLATE "C", p.bucket;
 END
 $$;
@@ -230,22 +210,18 @@ END
 $$;
 
 -- The live sketches of the rows that options name, which the caller may read; those of models first.
-CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, options jsonb) RETURNS SETOF kept_sketches
+-- ready: only the caller's own that are ready, of no model yet, and that a model of these vectors may take: its spec is then the model's.
+CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, options jsonb, ready boolean DEFAULT false) RETURNS SETOF kept_sketches
     LANGUAGE fastclust_owner STABLE ROWS 1 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN QUERY SELECT l.* FROM kept_sketches l
+    RETURN QUERY SELECT l.* FROM kept_sketches l, describe(l.spec) d
       WHERE l.relation = $1 AND l.features = $2 AND l.vector = $3 AND (l.group_by, l.condition, l.bucket, l.half_life, l.bucket_width) IS NOT DISTINCT FROM
-            (options ->> 'group_by', options ->> 'where', options -> 'live' ->> 'bucket', span_option(options -> 'live', 'half_life'), live_bucket_width($1, options -> 'live'))
-        AND may_read_live(l) ORDER BY l.model_id IS NULL, l.id;
+            (options ->> 'group_by', options ->> 'where', options -> 'live' ->> 'bucket', span_option(options -> 'live', 'half_life'), live_bucket_width($1, options ->> 'group_by', options -> 'live'))
+        AND may_read_live(l)
+        AND (NOT ready OR (l.model_id IS NULL AND NOT l.counting AND COALESCE(d ->> 'metric', options ->> 'metric') IS NULL AND d ->> 'law' <> 'gaussian'
+                           AND d ->> 'reduced_dim' = d ->> 'dim' AND owns_relation(l.relation) AND sketch_problem(l.name) IS NULL))
+      ORDER BY l.model_id IS NULL, l.id;
 END
-$$;
-
--- One of the caller's that is ready, of no model yet, and that a model of these vectors may take: its spec is then the model's.
-CREATE FUNCTION fastclust_internal.ready_live(relation regclass, features name[], options jsonb) RETURNS kept_sketches
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT l FROM live_of_rows($1, $2, true, $3) l, describe(l.spec) d
-     WHERE l.model_id IS NULL AND NOT l.counting AND COALESCE(d ->> 'metric', options ->> 'metric') IS NULL AND d ->> 'law' <> 'gaussian'
-       AND d ->> 'reduced_dim' = d ->> 'dim' AND owns_relation(l.relation) AND sketch_problem(l.name) IS NULL LIMIT 1
 $$;
 
 -- The rows of a live model, of all groups together.

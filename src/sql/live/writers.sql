@@ -49,7 +49,7 @@ BEGIN
 END
 $$;
 
--- A new live sketch without rows, or one that ready_live has found for a model and that has its spec.  Who has no right to the table, or meets a name in
+-- A new live sketch without rows, or one that live_of_rows has found for a model and that has its spec.  Who has no right to the table, or meets a name in
 -- the making, does not wait.
 CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

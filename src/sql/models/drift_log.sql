@@ -37,10 +37,10 @@ SELECT pg_catalog.pg_extension_config_dump('@log@_id_seq', '');
 CREATE FUNCTION fastclust_internal.write_drift(d drift_checks) RETURNS bigint
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(d.model_id);
+    held stored_models := held_model(d.model_id, d.version);
     number bigint;
 BEGIN
-    PERFORM check_version_number(held, v, 1) FROM unnest(ARRAY[d.version, COALESCE(d.new_version, d.version)]) v;
+    PERFORM held_model(d.model_id, d.new_version);
     INSERT INTO drift_checks (model_id, version, relation, n, mmd2, null_sd, p_value, fit_residual, effect, verdict, columns,
                            threshold, min_effect, new_version)
     VALUES (held.id, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns,

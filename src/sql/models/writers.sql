@@ -105,55 +105,49 @@ BEGIN
 END
 $$;
 
--- The same by its identity, which training has held before.  Whoever may not read a model does not learn its name.
-CREATE FUNCTION fastclust_internal.held_model(id bigint) RETURNS stored_models
+-- The same by its identity, which training has held before.  Whoever may not read a model does not learn its name.  version: one that may be written, from the
+-- first one, or the newest, to the next.
+CREATE FUNCTION fastclust_internal.held_model(id bigint, version integer DEFAULT NULL, newest boolean DEFAULT false) RETURNS stored_models
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     name text := (SELECT m.model FROM stored_models m WHERE m.id = $1 AND (is_member(m.owner_id) OR is_reader(m)));
+    held stored_models;
+    last bigint;
 BEGIN
     IF name IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
     END IF;
-    RETURN held_model(name, true);
-END
-$$;
-
--- ---- the rows that training writes ----
-
--- Versions count up by one; a version that serves is not written any more.
-CREATE FUNCTION fastclust_internal.check_version_number(held stored_models, version integer, lowest integer) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    last bigint := (SELECT COALESCE(max(v.version), 0) FROM stored_versions v WHERE v.model_id = held.id);
-BEGIN
-    IF version IS NULL OR version < lowest OR version > last + 1 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('version is %s, out of range', COALESCE(version::text, 'NULL')),
+    held := held_model(name, true);
+    last := (SELECT COALESCE(max(v.version), 0) FROM stored_versions v WHERE v.model_id = held.id);
+    IF version < (CASE WHEN newest THEN greatest(last, 1) ELSE 1 END) OR version > last + 1 THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('version is %s, out of range', version),
             DETAIL = format('The next version of model "%s" is %s.', held.model, last + 1);
     END IF;
+    RETURN held;
 END
 $$;
+
+-- ---- the rows that training writes: versions count up by one ----
 
 -- A step of a training.
 CREATE FUNCTION fastclust_internal.write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text)
     RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(model_id);
+    held stored_models := held_model(model_id, version);
 BEGIN
-    PERFORM check_version_number(held, version, 1);
     INSERT INTO training_steps (model_id, version, step, objective, seconds, note)
         VALUES (held.id, $2, $3, $4, $5, $6);
 END
 $$;
 
--- Parts of a version that was trained: the only one, or those of groups.  Who trained it, and when, is noted here.
+-- Parts of a version that was trained, which does not serve yet: the only one, or those of groups.  Who trained it, and when, is noted here.
 CREATE FUNCTION fastclust_internal.write_parts(parts stored_versions[]) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := held_model((parts[1]).model_id);
     made integer := (parts[1]).version;
+    held stored_models := held_model((parts[1]).model_id, made, true);
 BEGIN
-    PERFORM check_version_number(held, made, COALESCE((SELECT max(o.version) FROM stored_versions o WHERE o.model_id = held.id), 1));
     IF made = held.version THEN
         RAISE invalid_parameter_value USING MESSAGE = format('version %s is already the current version of model "%s"', made, held.model);
     ELSIF EXISTS (SELECT FROM unnest(parts) v WHERE v.model_id IS DISTINCT FROM held.id OR v.version IS DISTINCT FROM made) THEN
@@ -169,16 +163,18 @@ BEGIN
 END
 $$;
 
--- Let a version serve, but for one that was not to be activated, and remove versions older than the last ones before the current one.
-CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, group_by name, keep integer) RETURNS void
+-- Let a version serve, but for one that was not to be activated, and remove versions older than the last ones before the current one.  keep NULL: its owner
+-- has chosen it, and none is removed.
+CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, keep integer) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    held stored_models := at_version(held_model(model_id), version);
+    held stored_models := held_model(model_id);
 BEGIN
-    UPDATE stored_models m SET version = $2, group_by = $3
-     WHERE m.id = held.id AND flag_option((SELECT v.options FROM stored_versions v WHERE v.model_id = held.id AND v.version = $2 LIMIT 1), 'activate', true);
+    UPDATE stored_models m SET version = v.version, group_by = v.options ->> 'group_by'
+      FROM (SELECT o.version, o.options FROM stored_versions o WHERE o.model_id = held.id AND o.version = $2 LIMIT 1) v
+     WHERE m.id = held.id AND (keep IS NULL OR flag_option(v.options, 'activate', true));
     DELETE FROM version_parts v
-     WHERE v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM stored_versions o WHERE o.model_id = held.id) AND v.version < (      -- more go later
+     WHERE keep IS NOT NULL AND v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM stored_versions o WHERE o.model_id = held.id) AND v.version < (      -- more go later
         SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_models m JOIN stored_versions w ON w.model_id = m.id AND w.version <= m.version
                                      WHERE m.id = held.id ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);
 END
@@ -235,14 +231,3 @@ EXCEPTION WHEN unique_violation THEN
 END
 $$;
 COMMENT ON FUNCTION rename_model(text, text) IS 'give a model another name';
-
--- Let an old version serve; its model.
-CREATE FUNCTION fastclust_internal.choose_version(model text, version integer) RETURNS bigint
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held stored_models := at_version(held_model(model, true), $2);
-BEGIN
-    UPDATE stored_models m SET version = held.version, group_by = held.group_by WHERE m.id = held.id;
-    RETURN held.id;
-END
-$$;

@@ -1,8 +1,8 @@
 
 -- labels: the clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query; vectors: the same query with vectors, which the model labels, in place of clusters, or NULL.
-CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text) RETURNS bigint
+-- Writes the rows of a query over a relation; vectors: the same query with vectors, which the model labels, in place of clusters, or NULL.
+CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text, model_id bigint, relation regclass) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
 -- The columns by which a label finds its row: those of the option, or the primary key.
@@ -123,8 +123,10 @@ $$;
 
 CREATE FUNCTION use_version(model text, version integer) RETURNS void
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    chosen stored_models := at_version(held_model($1, true), $2);
 BEGIN
-    PERFORM update_labels(choose_version($1, $2));
+    PERFORM serve_version(chosen.id, chosen.version, NULL), update_labels(chosen.id);
 END
 $$;
 COMMENT ON FUNCTION use_version(text, integer) IS 'make another version the one that predict uses: an old one, or a candidate';
@@ -149,7 +151,6 @@ BEGIN
     version := largest_part(held);
     scanned := scanned_relation(held, version, relation, held.group_by);
     texts := label_query(version, scanned, label_keys(scanned, options), options);
-    PERFORM announce_step(format('model "%s": labels of %s', held.model, scanned), held.id, held.model, 'labels', estimated_rows(scanned));
     -- the table is there and empty, or may be added to
     IF flag_option(options, 'append', false) AND (flag_option(options, 'replace', false) OR flag_option(options, 'follow', false)) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('options "append" and "%s" exclude each other', CASE WHEN flag_option(options, 'replace', false) THEN 'replace' ELSE 'follow' END);
@@ -166,8 +167,7 @@ BEGIN
         RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
             HINT = 'Empty it first by option "replace", or add rows to it by option "append".';
     END IF;
-    written := write_rows(held.model, target::regclass, texts.query, texts.vectors);
-    PERFORM announce_step(NULL, NULL, NULL, NULL, NULL);
+    written := write_rows(held.model, target::regclass, texts.query, texts.vectors, held.id, scanned);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions
         PERFORM write_follower(held.id, target, (row_expressions(scanned, version.features, version.vector, NULL, NULL)).relation_name, CASE WHEN flag_option(options, 'follow', false) THEN

@@ -7,7 +7,7 @@ CREATE FUNCTION fastclust_internal.check_live_training(model text, relation regc
 DECLARE
     asked kept_sketches;
 BEGIN
-    PERFORM live_bucket_width(relation, options -> 'live'), check_live_isolation(model), check_live_group(relation, options ->> 'group_by');
+    PERFORM live_bucket_width(relation, options ->> 'group_by', options -> 'live'), check_live_isolation(model);
     IF NOT owns_relation(relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', relation),
             HINT = 'A live model makes triggers on its table.';
@@ -19,7 +19,7 @@ BEGIN
 END
 $$;
 
--- A live sketch follows the rows of a version that was trained, as its sketch counted them; a note of it, NULL where one does already.
+-- A live sketch follows the rows of a version that was trained, as its sketch counted them, or none where its options say so; a note of a new one.
 -- Each training of method density on rows finds other micro-clusters.
 CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer, micro_clusters fastop) RETURNS text
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -28,6 +28,10 @@ DECLARE
     asked kept_sketches;
 BEGIN
     SELECT v.* INTO trained FROM readable_versions v WHERE v.model_id = $1 AND v.version = $2 LIMIT 1;
+    IF NOT flag_option(trained.options, 'live', true) THEN
+        PERFORM end_model_live(model_id);
+        RETURN NULL;
+    END IF;
     asked := asked_live(trained.model, trained.relation::regclass, trained.features, trained.vector, trained.spec,
                         jsonb_strip_nulls(jsonb_build_object('group_by', trained.options ->> 'group_by', 'where', trained.options ->> 'where', 'encoder', trained.encoder::text)
                                            || CASE jsonb_typeof(trained.options -> 'live') WHEN 'object' THEN trained.options -> 'live' ELSE '{}' END));
@@ -42,7 +46,7 @@ BEGIN
         RETURN NULL;
     END IF;
     PERFORM end_model_live(model_id);
-    asked.id := (SELECT l.id FROM ready_live(asked.relation, asked.features, trained.options) l WHERE l.spec = asked.spec AND asked.micro_clusters IS NULL);
+    asked.id := (SELECT l.id FROM live_of_rows(asked.relation, asked.features, true, trained.options, true) l WHERE l.spec = asked.spec AND asked.micro_clusters IS NULL LIMIT 1);
     RETURN COALESCE(keep_live(asked) || ' rows', 'that was ready');
 END
 $$;

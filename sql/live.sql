@@ -206,9 +206,9 @@ SELECT * FROM check_sketch('trap');
 INSERT INTO trap VALUES ('{1,2}');
 SELECT row_count(current_sketch('trap'));
 SET ROLE live_owner;
-SELECT fastclust_internal.make_live_triggers(-1, 'trap'), fastclust_internal.make_live_triggers(NULL, 'trap'), fastclust_internal.make_live_triggers(1, NULL);
+SELECT fastclust_internal.set_live_triggers(-1, 'trap', true), fastclust_internal.set_live_triggers(NULL, 'trap', true), fastclust_internal.set_live_triggers(1, NULL, true);
 \set VERBOSITY terse
-SELECT fastclust_internal.make_live_triggers(1, 0);
+SELECT fastclust_internal.set_live_triggers(1, 0, true);
 \set VERBOSITY default
 DROP TABLE trap;
 RESET ROLE;
@@ -233,10 +233,10 @@ SELECT keep_sketch('visits', 'visits', 'x', s, '{"group_by": "shop", "bucket": "
 SELECT count(*) FROM check_sketch('visits', 'shop 1');
 SELECT checked_at FROM live_sketches WHERE name = 'visits';
 -- rows past the triggers: of shop 1 on a day, and of a shop that is not sketched
-SELECT fastclust_internal.drop_live_triggers(id, NULL) FROM live_sketches ORDER BY id;
+SELECT fastclust_internal.set_live_triggers(id, NULL, false) FROM live_sketches ORDER BY id;
 INSERT INTO visits VALUES (1000, 'shop 1', '2026-01-07 03:00+00', '{1,1}'), (1001, 'shop 9', '2026-01-08 03:00+00', '{1,1}');
 UPDATE visits SET x = '{9,9}' WHERE id = 3;
-SELECT fastclust_internal.make_live_triggers(id, 'visits') FROM live_sketches ORDER BY id;
+SELECT fastclust_internal.set_live_triggers(id, 'visits', true) FROM live_sketches ORDER BY id;
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits', 'shop 1');
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits', 'shop 9');
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits', bucket => '2026-01-06 00:00+00');

@@ -159,6 +159,38 @@ fc_arena_reserve(fc_arena *arena, size_t bytes)
 	(void) fc_arena_take(arena, bytes, 1);
 }
 
+/* sum x_i^2, and sum (a_i - b_i)^2 */
+static inline double
+fc_sum_of_squares(const double *x, size_t n)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i] * x[i];
+	return sum;
+}
+
+static inline double
+fc_square_between(const double *a, const double *b, size_t n)
+{
+	double		sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (a[i] - b[i]) * (a[i] - b[i]);
+	return sum;
+}
+
+/* The sum of n weights; NULL means all 1. */
+static inline double
+fc_weight_sum(const double *weight, size_t n)
+{
+	double		sum = weight == NULL ? (double) n : 0.0;
+
+	for (size_t i = 0; weight != NULL && i < n; i++)
+		sum += weight[i];
+	return sum;
+}
+
 /* A row of d numbers of which most are 0: the others, their places rising from 0. */
 typedef struct fc_sparse_row
 {

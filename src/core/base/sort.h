@@ -4,8 +4,6 @@
 #ifndef FC_BASE_SORT_H
 #define FC_BASE_SORT_H
 
-#include <string.h>
-
 #include "base/fc.h"
 
 typedef struct fc_keyed

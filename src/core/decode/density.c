@@ -85,10 +85,8 @@ size_t
 fc_density_points(fc_decoding *d, const fc_mixture *mixture)
 {
 	size_t		filled = 0;
-	double		total = 0.0;
+	double		total = fc_weight_sum(mixture->weight, mixture->count);
 
-	for (size_t i = 0; i < mixture->count; i++)
-		total += mixture->weight[i];
 	for (size_t i = 0; i < mixture->count; i++)
 	{
 		double		share = mixture->weight[i] / total;
@@ -175,7 +173,7 @@ within_reach(const fc_decoding *d, const fc_mixture *mixture, const double *row)
 		const double *center = mixture->center + i * d->n;
 		double		reach = FARTHEST_DEVIATIONS * FARTHEST_DEVIATIONS * (double) d->n * fmax(mixture->variance[i], common);
 
-		if (fc_squared_distance(row, center, d->n) <= reach)
+		if (fc_square_between(row, center, d->n) <= reach)
 			return true;
 	}
 	return false;

@@ -216,16 +216,6 @@ fc_clip(double x, double lower, double upper)
 	return x < lower ? lower : x > upper ? upper : x;
 }
 
-static inline double
-fc_squared_distance(const double *a, const double *b, size_t n)
-{
-	double		sum = 0.0;
-
-	for (size_t l = 0; l < n; l++)
-		sum += (a[l] - b[l]) * (a[l] - b[l]);
-	return sum;
-}
-
 /* setup.c: all of the decoding that follows from the problem, once its memory is taken */
 void		fc_set_up(fc_decoding *d);
 

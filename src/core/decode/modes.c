@@ -47,7 +47,7 @@ measure_rows(fc_decoding *d, const fc_mixture *chosen)
 
 		fc_check();
 		for (size_t c = 0; c < chosen->count; c++)
-			nearest = fmin(nearest, fc_squared_distance(d->row + i * d->n, chosen->center + c * d->n, d->n));
+			nearest = fmin(nearest, fc_square_between(d->row + i * d->n, chosen->center + c * d->n, d->n));
 		d->row_distance[i] = d->row_weight[i] * nearest;
 		total += d->row_distance[i];
 	}
@@ -305,7 +305,7 @@ fc_find_modes(fc_decoding *d, const fc_mixture *mixture, size_t limit)
 		if (!(d->start_value[w->order[i]] > 0.0))
 			break;
 		fc_check();
-		while (other < found && fc_squared_distance(candidate, w->modes + other * d->n, d->n) > radius)
+		while (other < found && fc_square_between(candidate, w->modes + other * d->n, d->n) > radius)
 			other++;
 		if (other < found)
 			continue;

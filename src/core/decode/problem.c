@@ -127,9 +127,5 @@ fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_pa
 double
 fc_problem_deviation(const fc_problem *problem)
 {
-	double		sum = 0;
-
-	for (size_t l = 0; l < problem->n; l++)
-		sum += problem->stddev[l] * problem->stddev[l];
-	return sqrt(sum / (double) problem->n);
+	return sqrt(fc_sum_of_squares(problem->stddev, problem->n) / (double) problem->n);
 }

@@ -452,7 +452,7 @@ isolated(const fc_decoding *d, const fc_mixture *mixture, size_t atom)
 {
 	for (size_t i = 0; i < mixture->count; i++)
 		if (i != atom && mixture->weight[i] >= mixture->weight[atom] &&
-			fc_squared_distance(mixture->center + i * d->n, mixture->center + atom * d->n, d->n) < ISOLATION_BANDWIDTHS * ISOLATION_BANDWIDTHS)
+			fc_square_between(mixture->center + i * d->n, mixture->center + atom * d->n, d->n) < ISOLATION_BANDWIDTHS * ISOLATION_BANDWIDTHS)
 			return false;
 	return true;
 }

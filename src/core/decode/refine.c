@@ -249,13 +249,11 @@ set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 	double	   *center = d->refine.scale;
 	double	   *weight = center + mixture->count * d->n;
 	double	   *width = weight + mixture->count;
-	double		total = 0.0;
+	double		total = fc_weight_sum(mixture->weight, mixture->count);
 	double		squares = 0.0;
 	double		q[3];
 
 	curvatures(d, fc_mixture_variance(mixture), q);
-	for (size_t i = 0; i < mixture->count; i++)
-		total += mixture->weight[i];
 	if (!(total > 0.0))
 		total = 1.0;
 	for (size_t i = 0; i < mixture->count; i++)

@@ -2,8 +2,6 @@
 #ifndef FC_DENSITY_INTERNAL_H
 #define FC_DENSITY_INTERNAL_H
 
-#include <math.h>
-
 #include "density/density.h"
 
 /* Coordinates of points by dimension, so that distances to all of them are one loop a dimension. */

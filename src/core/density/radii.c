@@ -6,8 +6,6 @@
  */
 #include "density/internal.h"
 
-#include <math.h>
-
 #include "base/sort.h"
 
 fc_point_columns

@@ -1,9 +1,6 @@
 /* tree.c - the minimum spanning tree of bubbles, by Prim's algorithm over all pairs, and parts that join along it */
 #include "density/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/sort.h"
 
 /* Bubbles outside the tree, without gaps, and the best edge from the tree to each. */

@@ -1,8 +1,6 @@
 /* changes.c - changes in a series of sketches; see changes.h */
 #include "drift/changes.h"
 
-#include <math.h>
-
 #include "base/blas.h"
 #include "drift/waves.h"
 

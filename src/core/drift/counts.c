@@ -1,9 +1,6 @@
 /* counts.c - rows into counts, counts into one; see counts.h */
 #include "drift/counts.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "drift/internal.h"
 
 #define THRESHOLDS	(FC_DRIFT_CELLS - 1)

@@ -1,9 +1,6 @@
 /* drift_spec_of_sample.c - edges, bits and waves from a sample of the training rows; see the header */
 #include "drift/drift_spec_of_sample.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "base/sort.h"
 #include "drift/counts.h"

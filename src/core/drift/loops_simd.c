@@ -2,8 +2,6 @@
 #include "drift/internal.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/simd.h"
 

@@ -1,8 +1,6 @@
 /* spec.c - the bytes of a drift_spec: size, digest, validation; see spec.h */
 #include "drift/spec.h"
 
-#include <math.h>
-
 #include "base/rng.h"
 
 size_t

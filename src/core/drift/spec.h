@@ -20,7 +20,6 @@
 #ifndef FC_DRIFT_SPEC_H
 #define FC_DRIFT_SPEC_H
 
-#include "base/fc.h"
 #include "numerics/metric.h"
 
 #define FC_DRIFT_EDGES		13

@@ -8,8 +8,6 @@
  */
 #include "drift/internal.h"
 
-#include <math.h>
-
 #define MOST_TERMS	20000
 #define NEGLIGIBLE	1e-17
 #define LARGE_SHAPE	1e5			/* beyond, the cube root of a gamma variable is normal to 1e-6 */

@@ -1,8 +1,6 @@
 /* test.c - one p, one effect, one verdict, and the columns that moved; see test.h */
 #include "drift/test.h"
 
-#include <math.h>
-
 #include "drift/internal.h"
 
 #define TESTED		12			/* tables of a family that get an exact test */

@@ -1,8 +1,6 @@
 /* waves.c - the null law of the MMD^2 between sketches, and the test; see waves.h */
 #include "drift/waves.h"
 
-#include <math.h>
-
 #include "base/blas.h"
 #include "base/rng.h"
 #include "drift/internal.h"

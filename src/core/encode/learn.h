@@ -13,7 +13,6 @@
 #ifndef FC_ENCODE_LEARN_H
 #define FC_ENCODE_LEARN_H
 
-#include "base/fc.h"
 #include "encode/encoder.h"
 #include "encode/frequent_items.h"
 
@@ -82,7 +81,6 @@ void		fc_learn_text(fc_learner *learner, const char *text, size_t length);
 
 /* Of FC_FEATURE_ANY: as both.  x is 0 or 1 for a boolean. */
 void		fc_learn_any(fc_learner *learner, fc_feature_kind kind, double x, const char *text, size_t length);
-
 
 /* ---- the encoder ---- */
 

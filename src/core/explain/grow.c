@@ -1,9 +1,6 @@
 /* grow.c - growing the tree of rules, best split first; see internal.h */
 #include "explain/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/sort.h"
 
 /* A column that the path asks about already costs no condition: the gain of another counts so much less. */

@@ -1,9 +1,6 @@
 /* profile.c - differences of a centroid from the mean of all rows; see explain.h */
 #include "explain/explain.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/sort.h"
 
 /* Centroids are floats in units of the deviation: smaller differences are rounding. */

@@ -1,8 +1,4 @@
 /* rules.c - thresholds on few columns that tell the labels of rows; see explain.h */
-#include "explain/explain.h"
-
-#include <math.h>
-#include <string.h>
 
 #include "explain/internal.h"
 

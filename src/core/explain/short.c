@@ -1,9 +1,6 @@
 /* short.c - the best short rule of each label; see explain.h */
 #include "explain/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Rows of other labels cost so much: the value of a rule is 0 at a precision of 0.85. */
 #define PENALTY		(0.85 / 0.15)
 

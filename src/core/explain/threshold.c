@@ -1,8 +1,6 @@
 /* threshold.c - a number between two values of a feature, as short as people write it; see internal.h */
 #include "explain/internal.h"
 
-#include <math.h>
-
 /* Digits of a double, and one for the difference of two. */
 #define MOST_DIGITS	18
 

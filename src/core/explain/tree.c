@@ -1,7 +1,6 @@
 /* tree.c - reading rules: the leaves of a tree, its conditions, the label of a row; see explain.h */
 #include "explain/explain.h"
 
-#include <math.h>
 
 bool
 fc_rules_meets(const fc_short_rule *rule, const fc_labelled *rows, size_t i)

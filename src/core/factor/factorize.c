@@ -112,15 +112,13 @@ fc_factorize_operations(const fc_operator *op, const fc_factorize_options *optio
 static void
 set_offset(const fc_factorize_work *w, const double *u)
 {
-	double		sum = 0.0;
+	double		sum = fc_weight_sum(w->target.weight, w->op->k);
 
 	memset(w->offset, 0, w->op->d * sizeof(double));
 	if (!w->options->centered && w->op->offset != NULL)
 		memcpy(w->offset, w->op->offset, w->op->d * sizeof(double));
 	if (!w->options->centered)
 		return;
-	for (size_t j = 0; j < w->op->k; j++)
-		sum += w->target.weight[j];
 	for (size_t j = 0; j < w->op->k; j++)
 	{
 		fc_check();

@@ -46,11 +46,9 @@ project_rows(const fc_target *target, size_t rank, const float *right, float *le
 	for (size_t j = 0; j < target->k; j++)
 	{
 		const double *u = target->u + j * target->d;
-		double		norm = 0.0;
+		double		norm = fc_sum_of_squares(u, target->d);
 
 		fc_check();
-		for (size_t i = 0; i < target->d; i++)
-			norm += u[i] * u[i];
 		for (size_t r = 0; r < rank; r++)
 		{
 			double		along = 0.0;

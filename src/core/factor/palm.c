@@ -172,16 +172,6 @@ vector_through(fc_palm_work *w, size_t l, bool transposed)
 	w->vector[1] = swap;
 }
 
-static double
-vector_norm(const double *x, size_t n)
-{
-	double		sum = 0.0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += x[i] * x[i];
-	return sqrt(sum);
-}
-
 /* x (n) <- M x / ||M x||; returns ||M x||, M = L' W L left of q or R R' right of it. */
 static double
 power_step(fc_palm_work *w, size_t q, bool of_left, size_t n, double *x)
@@ -197,7 +187,7 @@ power_step(fc_palm_work *w, size_t q, bool of_left, size_t n, double *x)
 		vector_through(w, l, true);
 	for (size_t l = w->factors->count; !of_left && l-- > q + 1;)
 		vector_through(w, l, false);
-	norm = vector_norm(w->vector[0], n);
+	norm = sqrt(fc_sum_of_squares(w->vector[0], n));
 	for (size_t i = 0; i < n && norm > 0.0; i++)
 		x[i] = w->vector[0][i] / norm;
 	return norm;

@@ -11,7 +11,6 @@
 #ifndef FC_FACTOR_PALM_H
 #define FC_FACTOR_PALM_H
 
-#include "base/fc.h"
 #include "operator/operator.h"
 
 /* ---- sparse matrices (sparse.c) ---- */

@@ -90,11 +90,7 @@ fc_sparse_scale(fc_sparse *a, double scale)
 double
 fc_sparse_norm(const fc_sparse *a)
 {
-	double		sum = 0.0;
-
-	for (size_t p = 0; p < a->nonzeros; p++)
-		sum += a->value[p] * a->value[p];
-	return sqrt(sum);
+	return sqrt(fc_sum_of_squares(a->value, a->nonzeros));
 }
 
 void

@@ -1,9 +1,6 @@
 /* choose.c - the number of clusters; see choose.h */
 #include "kmeans/choose.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "kmeans/ordered.h"
 #include "numerics/selection.h"
 

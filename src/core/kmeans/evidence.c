@@ -5,9 +5,6 @@
  */
 #include "kmeans/evidence.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/rng.h"
 #include "numerics/assignment.h"
 #include "numerics/rows.h"

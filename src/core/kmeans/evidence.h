@@ -28,17 +28,6 @@ typedef struct fc_evidence
 	double		found;			/* 0 to k */
 } fc_evidence;
 
-/* ||a - b||^2 */
-static inline double
-fc_square_between(const double *a, const double *b, size_t d)
-{
-	double		square = 0.0;
-
-	for (size_t c = 0; c < d; c++)
-		square += (a[c] - b[c]) * (a[c] - b[c]);
-	return square;
-}
-
 #define FC_EVIDENCE_OVERLAP		0.8 /* of the rows of either: Jaccard's coefficient */
 #define FC_FEW_VALUES			16	/* of a coordinate at most, to be spread */
 #define FC_EVIDENCE_CLUSTERS	1024	/* counts along the lines between all pairs are kept */

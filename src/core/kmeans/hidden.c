@@ -1,9 +1,6 @@
 /* hidden.c - clusters that hide in others; see evidence.h */
 #include "kmeans/evidence.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "numerics/assignment.h"
 #include "numerics/principal.h"
 #include "numerics/rows.h"

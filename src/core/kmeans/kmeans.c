@@ -11,8 +11,6 @@
 #include "kmeans/ordered.h"
 
 #include <limits.h>
-#include <math.h>
-#include <string.h>
 
 #include "numerics/rows.h"
 

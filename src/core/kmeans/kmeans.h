@@ -4,7 +4,6 @@
 #ifndef FC_KMEANS_KMEANS_H
 #define FC_KMEANS_KMEANS_H
 
-#include "base/fc.h"
 #include "numerics/metric.h"
 
 /* n rows in d dimensions, float, row-major without gaps; weight NULL means all 1. */

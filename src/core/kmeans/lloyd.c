@@ -18,8 +18,6 @@
 #include "kmeans/internal.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/blas.h"
 #include "numerics/rows.h"

@@ -1,9 +1,6 @@
 /* missing.c - do NULLs tell something?  See missing.h */
 #include "kmeans/missing.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "numerics/rows.h"
 
 #define ROWS_A_CLUSTER	20		/* at least, of those that are clustered */

@@ -7,9 +7,6 @@
  */
 #include "kmeans/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/lanes.h"
 
 typedef int32_t vhalf_int __attribute__((vector_size(FC_VECTOR_BYTES / 2), aligned(4), may_alias));

@@ -7,8 +7,6 @@
 #include "kmeans/ordered.h"
 
 #include <limits.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/sort.h"
 #include "numerics/principal.h"

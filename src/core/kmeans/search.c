@@ -22,9 +22,6 @@
  */
 #include "kmeans/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "numerics/kdtree.h"
 #include "numerics/rows.h"

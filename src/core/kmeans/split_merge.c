@@ -29,9 +29,6 @@
  */
 #include "kmeans/internal.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/blas.h"
 #include "numerics/rows.h"
 

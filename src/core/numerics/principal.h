@@ -4,8 +4,6 @@
 #ifndef FC_NUMERICS_PRINCIPAL_H
 #define FC_NUMERICS_PRINCIPAL_H
 
-#include <math.h>
-
 #include "base/fc.h"
 
 /* Eigenproblems up to this order go to LAPACK whole, which cannot be interrupted; larger ones are iterated. */

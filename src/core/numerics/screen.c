@@ -153,16 +153,6 @@ find_axes(const float *values, const double *offset, fc_arena *arena, const buil
 }
 
 static double
-square_of(const double *x, size_t n)
-{
-	double		sum = 0.0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += x[i] * x[i];
-	return sum;
-}
-
-static double
 dot(const float *a, const float *b, size_t n)
 {
 	double		sum = 0.0;
@@ -213,7 +203,7 @@ code_centroids(const float *values, const double *offset, const build_work *w, f
 		cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int) count, (int) lead, (int) d, 1.0, w->v, (int) d, w->axes, (int) d, 0.0, w->u, (int) lead);
 		for (size_t j = 0; j < count; j++)
 			fc_codes_set(&screen->codes[FC_SCREEN_LEADING], first + j, w->u + j * lead, lead, 0.5 * w->square[j],
-						 fc_screen_left_out(screen, w->square[j], square_of(w->u + j * lead, lead), 1e-10 * w->square[j]), screen->most);
+						 fc_screen_left_out(screen, w->square[j], fc_sum_of_squares(w->u + j * lead, lead), 1e-10 * w->square[j]), screen->most);
 	}
 }
 

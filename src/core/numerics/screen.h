@@ -17,9 +17,6 @@
 #ifndef FC_NUMERICS_SCREEN_H
 #define FC_NUMERICS_SCREEN_H
 
-#include <math.h>
-
-#include "base/fc.h"
 #include "numerics/codes.h"
 
 #define FC_SCREEN_CLUSTERS	256		/* fewer clusters, */

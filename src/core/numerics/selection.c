@@ -152,16 +152,6 @@ measure_rows(trim_work *w)
 	}
 }
 
-double
-fc_weight_sum(const double *weight, size_t n)
-{
-	double		sum = weight == NULL ? (double) n : 0.0;
-
-	for (size_t i = 0; weight != NULL && i < n; i++)
-		sum += weight[i];
-	return sum;
-}
-
 void
 fc_trim(const double *x, const double *weight, size_t rows, size_t d, double fraction,
 		fc_arena *arena, size_t *inliers, size_t *count)

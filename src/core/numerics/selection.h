@@ -20,9 +20,6 @@ typedef struct fc_coordinate
 /* Entries first .. last - 1 of order, numbers of rows, are permuted: none before `place` has a greater value than any from there on. */
 void		fc_part_rows(fc_coordinate c, uint32_t *order, size_t first, size_t last, size_t place);
 
-/* The sum of n weights; NULL means all 1. */
-double		fc_weight_sum(const double *weight, size_t n);
-
 /*
  * inliers (rows) lists, in order, the rows of positive weight among the `fraction` of the
  * weight nearest to the median, in units of the median absolute deviation; count says

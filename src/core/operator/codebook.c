@@ -36,7 +36,6 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 {
 	size_t		k = centroids->k;
 	size_t		d = centroids->d;
-	double		norm = 0;
 	double		spread = 0;
 
 	memset(mean, 0, d * sizeof(double));
@@ -48,8 +47,6 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 		for (size_t i = 0; i < d; i++)
 			mean[i] += row[i] / (double) k;
 	}
-	for (size_t i = 0; i < d; i++)
-		norm += mean[i] * mean[i];
 	for (size_t j = 0; j < k; j++)
 	{
 		double		length = fc_length_between(row_of(centroids, j), mean, d);
@@ -57,7 +54,7 @@ find_mean(const fc_centroid_source *centroids, double *mean)
 		fc_check();
 		spread += length * length / (double) k;
 	}
-	return norm > OFFSET_RATIO * spread;
+	return fc_sum_of_squares(mean, d) > OFFSET_RATIO * spread;
 }
 
 /* Centroids as floats from the offset; the greatest magnitude. */
@@ -297,7 +294,7 @@ fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double
 	fc_mark		mark = fc_arena_mark(arena);
 	double		largest;
 	plane_work	w;
-	double		total = 0.0;
+	double		total = fc_weight_sum(op->weights, op->k);
 
 	w.axes = op->d < 2 ? op->d : 2;
 	w.mean = FC_TAKE(arena, op->d, double);
@@ -308,8 +305,6 @@ fc_operator_plane(const fc_operator *op, fc_arena *arena, double *places, double
 	fc_operator_centroids(op, NULL, NULL, fc_take_scratch(arena, fc_operator_scratch(op)), w.place);
 	memset(places, 0, 2 * op->k * sizeof(double));
 	shown[0] = shown[1] = 0.0;
-	for (size_t j = 0; j < op->k; j++)
-		total += op->weights[j];
 	for (size_t j = 0; j < op->k; j++)
 		w.share[j] = total > 0.0 && isfinite(total) ? op->weights[j] / total : 1.0 / (double) op->k;
 	largest = fill_cloud(op, &w);

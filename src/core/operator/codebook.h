@@ -8,7 +8,6 @@
 #define FC_OPERATOR_CODEBOOK_H
 
 #include "operator/bytes.h"
-#include "operator/operator.h"
 
 /* Bytes of the stored operator, at most. */
 size_t		fc_codebook_size(size_t k, size_t d);

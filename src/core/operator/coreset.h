@@ -18,7 +18,6 @@
 #ifndef FC_OPERATOR_CORESET_H
 #define FC_OPERATOR_CORESET_H
 
-#include "base/fc.h"
 #include "numerics/metric.h"
 
 typedef struct fc_coreset

@@ -34,15 +34,10 @@ measure_pairs(size_t d, tree_work *w)
 	for (size_t a = 1; a < w->k; a++)
 		for (size_t b = 0; b < a; b++)
 		{
-			const double *x = w->row + a * d;
-			const double *y = w->row + b * d;
 			double		both = w->weight[a] + w->weight[b];
-			double		sum = 0;
 
 			fc_check();
-			for (size_t i = 0; i < d; i++)
-				sum += (x[i] - y[i]) * (x[i] - y[i]);
-			*pair(w, a, b) = both > 0 ? w->weight[a] / both * w->weight[b] * sum : 0.0;
+			*pair(w, a, b) = both > 0 ? w->weight[a] / both * w->weight[b] * fc_square_between(w->row + a * d, w->row + b * d, d) : 0.0;
 		}
 }
 

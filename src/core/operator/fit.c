@@ -36,20 +36,10 @@ fc_fit_rows(const fc_operator *op, const fc_operator *rows, fc_scratch scratch, 
 	}
 }
 
-static double
-total_weight(const fc_fit *fit)
-{
-	double		sum = 0.0;
-
-	for (size_t i = 0; i < fit->n; i++)
-		sum += fit->weights[i];
-	return sum;
-}
-
 void
 fc_fit_means(const fc_fit *fit, double *mean, double *error, double *cluster_means, double *cluster_weights)
 {
-	double		weight = total_weight(fit);
+	double		weight = fc_weight_sum(fit->weights, fit->n);
 	double		square = 0.0;
 
 	*mean = 0.0;
@@ -90,7 +80,7 @@ fc_fit_quantiles(const fc_fit *fit, const double *places, size_t count, fc_arena
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_keyed   *sorted = sort_rows(fit, arena);
-	double		last = total_weight(fit) - 1.0;
+	double		last = fc_weight_sum(fit->weights, fit->n) - 1.0;
 	double		below = 0.0;	/* weight of the rows before the i-th */
 	double		place_before = 0.0;
 	double		before = 0.0;	/* distance of the row before */
@@ -120,7 +110,7 @@ static double
 trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena)
 {
 	fc_mark		mark = fc_arena_mark(arena);
-	double		left = total_weight(fit) * (1.0 - trim);
+	double		left = fc_weight_sum(fit->weights, fit->n) * (1.0 - trim);
 	double		sum = 0.0;
 	double		weight = 0.0;
 	fc_keyed   *sorted = sort_rows(fit, arena);
@@ -139,7 +129,7 @@ trimmed_mean(const fc_fit *fit, double trim, fc_arena *arena)
 void
 fc_fit_compare(const fc_fit *a, const fc_fit *b, double trim, fc_arena *arena, fc_comparison *result)
 {
-	double		weight = total_weight(a);
+	double		weight = fc_weight_sum(a->weights, a->n);
 	double		difference = 0.0;
 	double		square = 0.0;
 
@@ -177,14 +167,9 @@ fc_davies_bouldin(const double *centroids, size_t k, size_t d, const double *wei
 			continue;
 		for (size_t j = 0; j < k; j++)
 		{
-			double		squared = 0.0;
-
 			fc_check();
-			if (j == i || !(weights[j] > 0.0))
-				continue;
-			for (size_t t = 0; t < d; t++)
-				squared += (centroids[i * d + t] - centroids[j * d + t]) * (centroids[i * d + t] - centroids[j * d + t]);
-			most = fmax(most, (sums[i] / weights[i] + sums[j] / weights[j]) / sqrt(squared));
+			if (j != i && weights[j] > 0.0)
+				most = fmax(most, (sums[i] / weights[i] + sums[j] / weights[j]) / sqrt(fc_square_between(centroids + i * d, centroids + j * d, d)));
 		}
 		used++;
 		total += most;
@@ -227,17 +212,14 @@ add_row(const fc_operator *op, double w, fc_scratch scratch, quality_sums *sums)
 {
 	int32_t		clusters[2];
 	double		squares[2] = {0.0, 0.0};
-	double		total = 0.0;
 	size_t		j;
 
 	fc_operator_nearest(op, sums->row, op->k < 2 ? 1 : 2, scratch, clusters, squares);
 	j = (size_t) clusters[0];
-	for (size_t t = 0; t < op->d; t++)
-		total += (sums->row[t] - sums->mean[t]) * (sums->row[t] - sums->mean[t]);
 	sums->weights[j] += w;
 	sums->distances[j] += w * sqrt(squares[0]);
 	sums->squares[j] += w * squares[0];
-	sums->totals[j] += w * total;
+	sums->totals[j] += w * fc_square_between(sums->row, sums->mean, op->d);
 	if (squares[1] > 0.0)
 		sums->silhouettes[j] += w * (1.0 - sqrt(squares[0] / squares[1]));
 }

@@ -242,11 +242,7 @@ greatest(const fc_operator *op, float add, float *scratch)
 double
 fc_offset_length(const double *offset, size_t d)
 {
-	double		sum = 0.0;
-
-	for (size_t i = 0; offset != NULL && i < d; i++)
-		sum += offset[i] * offset[i];
-	return sqrt(sum);
+	return offset == NULL ? 0.0 : sqrt(fc_sum_of_squares(offset, d));
 }
 
 /* op's max_row_norm, error_relative, error_absolute and max_growth; max_row_norm is the length of the longest row of the product. */

@@ -173,16 +173,6 @@ fc_kernel_map_prepare(fc_kernel_map *map, fc_arena *arena)
 
 /* ---- rows ---- */
 
-static double
-square_of(const double *x, size_t d)
-{
-	double		sum = 0.0;
-
-	for (size_t c = 0; c < d; c++)
-		sum += x[c] * x[c];
-	return sum;
-}
-
 /* dots (k) = <x, u_j> */
 static void
 landmark_dots(const fc_operator *op, const double *x, fc_scratch scratch, double *dots)
@@ -277,7 +267,7 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scr
 		single_features(map, x, scratch, (float *) values, y);
 		return;
 	}
-	square = map->kernel.kind == FC_KERNEL_COSINE ? square_of(x, map->op.d) : 0.0;
+	square = map->kernel.kind == FC_KERNEL_COSINE ? fc_sum_of_squares(x, map->op.d) : 0.0;
 	if (map->kernel.kind == FC_KERNEL_RBF)
 		landmark_distances(&map->op, x, scratch, values);
 	else
@@ -285,7 +275,7 @@ fc_kernel_map_features(const fc_kernel_map *map, const double *x, fc_scratch scr
 	for (size_t j = 0; j < map->op.k; j++)
 		values[j] = fc_kernel_value(&map->kernel, values[j], square, map->norms[j], values[j]);
 	fc_matrix_apply(map->t, map->rank, map->op.k, values, out);
-	length = map->unit ? sqrt(square_of(out, map->rank)) : 1.0;
+	length = map->unit ? sqrt(fc_sum_of_squares(out, map->rank)) : 1.0;
 	for (size_t j = 0; j < map->rank; j++)
 		y[j] = (float) (length > 0.0 ? out[j] / length : out[j]);
 }

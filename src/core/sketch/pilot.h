@@ -14,7 +14,6 @@
 #ifndef FC_SKETCH_PILOT_H
 #define FC_SKETCH_PILOT_H
 
-#include "base/fc.h"
 #include "sketch/spec.h"
 
 typedef enum fc_structure

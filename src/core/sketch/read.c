@@ -266,18 +266,14 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 	double	   *centred = FC_TAKE(arena, spec->dim, double);
 	double	   *y = FC_TAKE(arena, spec->reduced, double);
 	float	   *omega = FC_TAKE(arena, (size_t) spec->frequencies * spec->reduced, float);
-	double		norm = 0;
-	double		rest = 0;
-	double		total = 0;
+	double		norm;
+	double		total = fc_weight_sum(weights, k);
 
 	if (sketch->weight <= 0)
 		return FC_EEMPTY;
 	fc_frequencies(spec, arena, omega);
 	fc_sketch_moments(sketch, re, im);
-	for (size_t j = 0; j < 2 * moments; j++)
-		norm += re[j] * re[j];
-	for (size_t j = 0; j < k; j++)
-		total += weights[j];
+	norm = fc_sum_of_squares(re, 2 * moments);
 	for (size_t j = 0; j < k; j++)
 	{
 		fc_spec_reduce(spec, centroids + j * spec->dim, centred, y);
@@ -286,8 +282,6 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 							   total > 0 ? weights[j] / total : 1.0 / (double) k, spreads[j] / spec->sigma,
 							   re + s * spec->frequencies, im + s * spec->frequencies);
 	}
-	for (size_t j = 0; j < 2 * moments; j++)
-		rest += re[j] * re[j];
-	*residual = norm > 0 ? sqrt(rest / norm) : 0.0;
+	*residual = norm > 0 ? sqrt(fc_sum_of_squares(re, 2 * moments) / norm) : 0.0;
 	return FC_OK;
 }

@@ -6,7 +6,6 @@
 #ifndef FC_SKETCH_SKETCH_H
 #define FC_SKETCH_SKETCH_H
 
-#include "sketch/layout.h"
 #include "sketch/prepared.h"
 
 /*

@@ -21,7 +21,6 @@
 #ifndef FC_SKETCH_SPEC_H
 #define FC_SKETCH_SPEC_H
 
-#include "base/fc.h"
 #include "numerics/metric.h"
 
 typedef enum fc_law

@@ -5,8 +5,6 @@
 #ifndef FASTCLUST_ARGUMENTS_H
 #define FASTCLUST_ARGUMENTS_H
 
-#include "postgres.h"
-
 #include "fmgr.h"
 
 #include "pg/base/errors.h"

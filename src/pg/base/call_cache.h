@@ -6,8 +6,6 @@
 #ifndef FASTCLUST_CALL_CACHE_H
 #define FASTCLUST_CALL_CACHE_H
 
-#include "postgres.h"
-
 #include "pg/base/arguments.h"
 
 /*

@@ -2,9 +2,6 @@
 #ifndef FASTCLUST_COLLECT_H
 #define FASTCLUST_COLLECT_H
 
-#include "postgres.h"
-
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 

@@ -2,8 +2,6 @@
 #ifndef FASTCLUST_ERRORS_H
 #define FASTCLUST_ERRORS_H
 
-#include "postgres.h"
-
 #include "base/fc.h"
 
 extern void report_status(fc_status status) __attribute__((noreturn));

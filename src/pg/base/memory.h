@@ -2,8 +2,6 @@
 #ifndef FASTCLUST_MEMORY_H
 #define FASTCLUST_MEMORY_H
 
-#include "postgres.h"
-
 #include "utils/hsearch.h"
 
 #include "base/fc.h"

@@ -2,9 +2,6 @@
 #ifndef FASTCLUST_OPTIONS_H
 #define FASTCLUST_OPTIONS_H
 
-#include "postgres.h"
-
-#include "fmgr.h"
 #include "utils/jsonb.h"
 
 #include "numerics/metric.h"

@@ -2,8 +2,6 @@
 #ifndef FASTCLUST_PROGRESS_H
 #define FASTCLUST_PROGRESS_H
 
-#include "postgres.h"
-
 #include "datatype/timestamp.h"
 
 extern int	fastclust_progress_interval;	/* ms between two reports, 0: none; GUC fastclust.progress_interval */

@@ -8,11 +8,8 @@
 #ifndef FASTCLUST_VALUES_H
 #define FASTCLUST_VALUES_H
 
-#include "postgres.h"
-
 #include "lib/stringinfo.h"
 
-#include "base/fc.h"
 #include "pg/base/arguments.h"
 
 typedef struct value_type

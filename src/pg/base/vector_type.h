@@ -7,8 +7,6 @@
 #ifndef FASTCLUST_VECTOR_TYPE_H
 #define FASTCLUST_VECTOR_TYPE_H
 
-#include "postgres.h"
-
 #include "fmgr.h"
 
 typedef enum vector_form

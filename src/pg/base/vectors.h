@@ -2,10 +2,6 @@
 #ifndef FASTCLUST_VECTORS_H
 #define FASTCLUST_VECTORS_H
 
-#include "postgres.h"
-
-#include "fmgr.h"
-
 #include "pg/base/compat.h"
 #include "pg/base/vector_type.h"
 

@@ -2,15 +2,9 @@
 #ifndef FASTCLUST_DECODE_H
 #define FASTCLUST_DECODE_H
 
-#include "postgres.h"
-
-#include "utils/jsonb.h"
-
 #include "decode/decode.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "sketch/layout.h"
-#include "sketch/spec.h"
 
 typedef struct decode_call
 {

@@ -5,7 +5,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
-#include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/decode/decode.h"
 #include "pg/sketch/sketch_value.h"

@@ -6,11 +6,8 @@
  */
 #include "postgres.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_cache.h"
 

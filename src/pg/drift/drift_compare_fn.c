@@ -1,16 +1,11 @@
 /* drift_compare_fn.c - the spec of drift, from a sample; have rows changed since training, by how much, and in which columns? */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -18,13 +13,7 @@
 #include "drift/changes.h"
 #include "drift/drift_spec_of_sample.h"
 #include "drift/test.h"
-#include "drift/waves.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
-#include "pg/base/collect.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"

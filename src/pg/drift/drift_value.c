@@ -1,13 +1,9 @@
 /* drift_value.c - the types drift_spec and drift_counts; the layouts of counts */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "utils/memutils.h"
 
-#include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/values.h"
 #include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 

@@ -2,12 +2,7 @@
 #ifndef FASTCLUST_DRIFT_VALUE_H
 #define FASTCLUST_DRIFT_VALUE_H
 
-#include "postgres.h"
-
-#include "fmgr.h"
-
 #include "drift/counts.h"
-#include "drift/spec.h"
 #include "operator/bytes.h"
 #include "pg/base/values.h"
 #include "sketch/spec.h"

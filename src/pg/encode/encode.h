@@ -2,19 +2,12 @@
 #ifndef FASTCLUST_ENCODE_H
 #define FASTCLUST_ENCODE_H
 
-#include "postgres.h"
-
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
-#include "fmgr.h"
-#include "utils/jsonb.h"
 
 #include "encode/encoder.h"
 #include "pg/base/options.h"
 #include "pg/base/values.h"
-#include "pg/base/vectors.h"
 
 #define ENCODER_ARG(n)	((const fc_encoder_header *) aligned_value(PG_GETARG_DATUM(n)))
 

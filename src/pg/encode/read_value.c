@@ -15,7 +15,6 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
 #include "pg/encode/encode.h"
 
 #define ENUM_LABELS		64		/* a power of two */

@@ -5,8 +5,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "common/shortest_dec.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -17,11 +15,8 @@
 #include "explain/explain.h"
 #include "numerics/assignment.h"
 #include "operator/fit.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
 #include "pg/base/collect.h"
 #include "pg/base/memory.h"
-#include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 
 /* Kinds of d dimensions, an integer array. */

@@ -6,8 +6,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -19,12 +17,10 @@
 #include "utils/typcache.h"
 
 #include "base/rng.h"
-#include "operator/operator.h"
 #include "pg/base/arguments.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
-#include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 
 #define MOST_ROWS	1000

@@ -5,8 +5,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"

@@ -1,7 +1,6 @@
 /* qkmeans_call.c - options, start and log of QK-means; qkmeans_agg, whose state is that of kmeans_agg; those over a table are in pg/train/product.c */
 #include "postgres.h"
 
-#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"

@@ -2,15 +2,10 @@
 #ifndef FASTCLUST_QKMEANS_CALL_H
 #define FASTCLUST_QKMEANS_CALL_H
 
-#include "postgres.h"
-
 #include "portability/instr_time.h"
-#include "utils/jsonb.h"
 
 #include "factor/qkmeans.h"
 #include "factor/sample.h"
-#include "operator/bytes.h"
-#include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
 
 /* The log entry of a scan. */

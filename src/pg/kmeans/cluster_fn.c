@@ -2,15 +2,8 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/jsonb.h"
 
 #include "base/sort.h"
-#include "kmeans/kmeans.h"
-#include "kmeans/ordered.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
-#include "pg/base/errors.h"
-#include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"

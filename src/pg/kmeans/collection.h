@@ -2,13 +2,7 @@
 #ifndef FASTCLUST_COLLECTION_H
 #define FASTCLUST_COLLECTION_H
 
-#include "postgres.h"
-
-#include "utils/jsonb.h"
-
-#include "base/fc.h"
 #include "kmeans/choose.h"
-#include "kmeans/kmeans.h"
 #include "kmeans/ordered.h"
 #include "operator/bytes.h"
 #include "pg/base/collect.h"

@@ -7,20 +7,10 @@
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
-#include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "kmeans/kmeans.h"
-#include "kmeans/ordered.h"
-#include "pg/base/arguments.h"
-#include "pg/base/collect.h"
-#include "pg/base/compat.h"
-#include "pg/base/errors.h"
-#include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/vectors.h"
 #include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"

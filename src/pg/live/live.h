@@ -2,8 +2,6 @@
 #ifndef FASTCLUST_LIVE_H
 #define FASTCLUST_LIVE_H
 
-#include "postgres.h"
-
 #include "commands/trigger.h"
 #include "datatype/timestamp.h"
 #include "nodes/bitmapset.h"
@@ -11,7 +9,6 @@
 
 #include "drift/counts.h"
 #include "pg/base/vectors.h"
-#include "sketch/layout.h"
 #include "sketch/prepared.h"
 
 /* The expressions of a row that a live sketch counts. */

@@ -12,7 +12,6 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -34,8 +33,6 @@
 #include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/live/live.h"
 #include "pg/sketch/sketch_value.h"

@@ -7,26 +7,19 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
-#include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/base/options.h"
-#include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
-#include "sketch/spec.h"
 
 #define BUDGET_SHARE	4		/* a quarter of fastclust.memory_budget */
 #define PART_BYTES		512		/* of a part before its rows, about */

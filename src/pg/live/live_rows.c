@@ -2,13 +2,9 @@
 #include "postgres.h"
 
 #include "common/int.h"
-#include "datatype/timestamp.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/drift/drift_value.h"
 #include "pg/live/live.h"
@@ -109,11 +105,13 @@ SQL_FUNCTION(fastclust_live_count)
 	PG_RETURN_POINTER(state);
 }
 
-SQL_FUNCTION(fastclust_are_counts_of)
+/* (sketch, counts, spec, drift_spec) */
+SQL_FUNCTION(fastclust_is_live_part)
 {
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		PG_RETURN_BOOL(PG_ARGISNULL(0) && PG_ARGISNULL(1));
-	PG_RETURN_BOOL(fc_drift_counts_of_spec(DRIFT_COUNTS_ARG(0), DRIFT_SPEC_ARG(1)));
+	bool		sketched = !PG_ARGISNULL(0) && !PG_ARGISNULL(2) && fc_spec_same(fc_sketch_spec(SKETCH_ARG(0)), SPEC_ARG(2));
+	bool		counted = !PG_ARGISNULL(1) && !PG_ARGISNULL(3) && fc_drift_counts_of_spec(DRIFT_COUNTS_ARG(1), DRIFT_SPEC_ARG(3));
+
+	PG_RETURN_BOOL(sketched && (counted || (PG_ARGISNULL(1) && PG_ARGISNULL(3))));
 }
 
 /*

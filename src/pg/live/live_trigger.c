@@ -25,7 +25,6 @@
 #include "utils/timestamp.h"
 
 #include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/live/live.h"
 
 #define ROW_EVENTS(event) (TRIGGER_FIRED_FOR_ROW(event) && TRIGGER_FIRED_AFTER(event))

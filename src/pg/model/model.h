@@ -2,14 +2,6 @@
 #ifndef FASTCLUST_MODEL_H
 #define FASTCLUST_MODEL_H
 
-#include "postgres.h"
-
-#include "fmgr.h"
-
-#include "base/fc.h"
-#include "operator/bytes.h"
-#include "operator/operator.h"
-#include "pg/base/vectors.h"
 #include "pg/operator/operator_cache.h"
 #include "rkhs/map.h"
 

@@ -15,7 +15,6 @@
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "parser/parse_func.h"
 #include "utils/array.h"
@@ -24,15 +23,10 @@
 #include "utils/snapmgr.h"
 
 #include "base/rng.h"
-#include "operator/bytes.h"
-#include "operator/operator.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
-#include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
-#include "rkhs/map.h"
 
 /* Micro-clusters label the rows where there are some: model.h. */
 #define PART_COLUMNS "COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths," \

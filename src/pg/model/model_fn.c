@@ -1,13 +1,10 @@
 /* model_fn.c - predict and its family: a named model applied to rows */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 
-#include "operator/operator.h"
 #include "operator/mixture.h"
 #include "pg/base/arguments.h"
 #include "pg/model/model.h"

@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
@@ -14,22 +13,13 @@
 
 #include "base/rng.h"
 #include "numerics/assignment.h"
-#include "operator/bytes.h"
-#include "operator/codebook.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
-#include "pg/base/vectors.h"
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/rows.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
-#include "sketch/layout.h"
-#include "sketch/spec.h"
 
 /* ---- parts of a table ---- */
 

@@ -2,9 +2,7 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 
-#include "base/fc.h"
 #include "pg/base/arguments.h"
 #include "pg/base/options.h"
 #include "pg/model/training_options.h"

@@ -2,8 +2,6 @@
 #ifndef FASTCLUST_TRAINING_OPTIONS_H
 #define FASTCLUST_TRAINING_OPTIONS_H
 
-#include "postgres.h"
-
 #include "utils/array.h"
 #include "utils/jsonb.h"
 

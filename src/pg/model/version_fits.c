@@ -1,22 +1,14 @@
 /* version_fits.c - do the parts of a stored model version fit each other, so that whoever reads it can use it? */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
 #include "utils/array.h"
 
-#include "drift/counts.h"
-#include "operator/bytes.h"
-#include "operator/operator.h"
-#include "pg/base/arguments.h"
-#include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "rkhs/map.h"
-#include "sketch/layout.h"
 
 #define MAX_LEVELS 7			/* above the clusters */
 

@@ -10,7 +10,6 @@
 #include "utils/memutils.h"
 
 #include "pg/base/collect.h"
-#include "pg/base/memory.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
 #include "pg/operator/operator_cache.h"

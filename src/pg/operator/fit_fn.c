@@ -247,14 +247,10 @@ gain_of_step(const fc_operator_header *old_header, const fc_operator_header *nex
 	b = palloc(old.d * sizeof(double));
 	for (Size j = 0; j < Min(old.k, next.k); j++)
 	{
-		double		square = 0.0;
-
 		CHECK_FOR_INTERRUPTS();
 		fc_operator_row(&old, j, scratch, a);
 		fc_operator_row(&next, j, scratch, b);
-		for (Size i = 0; i < old.d; i++)
-			square += (a[i] - b[i]) * (a[i] - b[i]);
-		gain += next.weights[j] * square;
+		gain += next.weights[j] * fc_square_between(a, b, old.d);
 	}
 	pfree(a);
 	pfree(b);

@@ -2,13 +2,7 @@
 #ifndef FASTCLUST_OPERATOR_CACHE_H
 #define FASTCLUST_OPERATOR_CACHE_H
 
-#include "postgres.h"
-
-#include "fmgr.h"
-
-#include "base/fc.h"
 #include "operator/bytes.h"
-#include "operator/operator.h"
 #include "pg/base/vectors.h"
 
 /* ---- labels of sparsevecs, and the row written out where more than the label is asked for ---- */

@@ -2,14 +2,7 @@
 #ifndef FASTCLUST_OPERATOR_VALUE_H
 #define FASTCLUST_OPERATOR_VALUE_H
 
-#include "postgres.h"
-
-#include "fmgr.h"
-
-#include "base/fc.h"
-#include "operator/bytes.h"
 #include "operator/codebook.h"
-#include "operator/operator.h"
 #include "pg/base/values.h"
 
 #define OPERATOR_ARG(n) ((fc_operator_header *) aligned_value(PG_GETARG_DATUM(n)))

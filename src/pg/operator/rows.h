@@ -6,8 +6,6 @@
 #ifndef FASTCLUST_ROWS_H
 #define FASTCLUST_ROWS_H
 
-#include "postgres.h"
-
 #include "operator/bytes.h"
 #include "operator/fit.h"
 

@@ -2,8 +2,6 @@
 #ifndef FASTCLUST_SUMS_H
 #define FASTCLUST_SUMS_H
 
-#include "postgres.h"
-
 #include "fmgr.h"
 
 #include "operator/coreset.h"

@@ -4,15 +4,8 @@
 #ifndef FASTCLUST_KERNEL_H
 #define FASTCLUST_KERNEL_H
 
-#include "postgres.h"
-
-#include "utils/jsonb.h"
-
-#include "base/fc.h"
 #include "kmeans/kmeans.h"
-#include "operator/bytes.h"
 #include "pg/base/collect.h"
-#include "rkhs/kernel.h"
 #include "rkhs/map.h"
 #include "rkhs/projection.h"
 

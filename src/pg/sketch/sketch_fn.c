@@ -146,9 +146,16 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 					 spec->clusters, spec->sample_centroids, spec->pilot_rows, fc_spec_size(spec));
 }
 
+/* (spec, dimensions); 0: any */
 SQL_FUNCTION(fastclust_spec_without_pilot)
 {
-	PG_RETURN_POINTER(spec_without_pilot(SPEC_ARG(0)));
+	const fc_spec *spec = SPEC_ARG(0);
+	int32		n = PG_GETARG_INT32(1);
+
+	if (n > 0 && n != (int32) spec->dim)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the features have %d dimension%s, but the sketch_spec has %u", n, n > 1 ? "s" : "", spec->dim),
+				errhint("sketch_spec(%d, ...) makes one that fits, and sketch_spec_agg of these columns.", n));
+	PG_RETURN_POINTER(spec_without_pilot(spec));
 }
 
 SQL_FUNCTION(fastclust_spec_describe)

@@ -2,16 +2,8 @@
 #ifndef FASTCLUST_SKETCH_VALUE_H
 #define FASTCLUST_SKETCH_VALUE_H
 
-#include "postgres.h"
-
-#include "fmgr.h"
-
-#include "base/fc.h"
 #include "pg/base/collect.h"
 #include "pg/base/values.h"
-#include "sketch/layout.h"
-#include "sketch/spec.h"
-#include "utils/jsonb.h"
 #include "sketch/prepared.h"
 
 /* The digest of a sketch_spec, without detoasting it whole. */

@@ -6,21 +6,15 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
-#include "pg/base/values.h"
 #include "pg/model/training_options.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
@@ -218,13 +212,13 @@ begin_retraining(const held_model *held, const stored_version *version, Jsonb *o
 	return t;
 }
 
-/* The live sketch that the next version can be decoded from; false: rows are to be read. */
-static bool
-find_live_for_retraining(const held_model *held, const stored_version *version, Jsonb *options, Datum *live)
+/* The live sketch that the next version can be decoded from; 0: rows are to be read. */
+static Datum
+live_for_retraining(const held_model *held, const stored_version *version, Jsonb *options)
 {
 	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions", version->record}, {"jsonb", JsonbPGetDatum(options)}};
 
-	return find_live("SELECT live_for_retraining($1, $2, $3)", lengthof(arguments), arguments, live);
+	return query_datum("SELECT live_for_retraining($1, $2, $3)", lengthof(arguments), arguments, 0, NULL);
 }
 
 /* The options of the call, their relation as the caller's search_path finds it; from now on, up to a level, the path is ours. */
@@ -313,7 +307,7 @@ LANGUAGE_FUNCTION(fastclust_retrain)
 	version = largest_part(&held, PG_ARGISNULL(2));
 	if (!PG_ARGISNULL(2))
 		made = retrain_from_sketch(&held, &version, (struct varlena *) sketch_closed(SKETCH_ARG(2)), options);
-	else if (find_live_for_retraining(&held, &version, options, &live))
+	else if ((live = live_for_retraining(&held, &version, options)) != 0)
 		made = retrain_live(&held, &version, live, options);
 	else
 		made = run_training(fcinfo, begin_retraining(&held, &version, options));
@@ -352,20 +346,20 @@ shown_number(Datum value, bool null)
 
 /* The drift of the rows of now into the row of a check; its verdict. */
 static char *
-check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, bool is_live, const Jsonb *options, record_builder *check)
+check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, const Jsonb *options, record_builder *check)
 {
 	Jsonb	   *since = object_option(has_option(options, "since") ? options : version->options, "since");
 	static const char *const columns[] = {"verdict", "n", "mmd2", "null_sd", "p_value", "fit_residual", "effect", "columns"};
-	query_argument arguments[] = {{"stored_versions", version->record}, {"kept_sketches", live, !is_live}, {"text", CStringGetTextDatum(relation)},
+	query_argument arguments[] = {{"stored_versions", version->record}, {"kept_sketches", live, live == 0}, {"text", CStringGetTextDatum(relation)},
 	{"float8", PG_GETARG_DATUM(1)}, {"float8", PG_GETARG_DATUM(2)}, {"jsonb", since != NULL ? JsonbPGetDatum(since) : (Datum) 0, since == NULL}};
 	Datum		value[lengthof(columns)];
 	bool		null[lengthof(columns)];
 	char	   *verdict;
 
 	run_query(psprintf("SELECT d.verdict, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.columns FROM (%s) r, version_drift(r.v, r.s, r.counts, $4, $5, r.n, %s) d",
-					   is_live ? "SELECT $1 AS v, m.s, m.counts, row_count(m.s) AS n FROM model_rows($2, $6) m" :
+					   live != 0 ? "SELECT $1 AS v, m.s, m.counts, row_count(m.s) AS n FROM model_rows($2, $6) m" :
 					   "SELECT v, q.s, q.counts, q.n FROM version_since($1, $3::regclass, $6) v, sketch_rows(v, $3::regclass, NULL) q",
-					   is_live ? "NULL" : "$3::regclass"),
+					   live != 0 ? "NULL" : "$3::regclass"),
 			  lengthof(arguments), arguments, 0);
 	for (int i = 0; i < lengthof(columns); i++)
 	{
@@ -395,7 +389,6 @@ LANGUAGE_FUNCTION(fastclust_retrain_if_drifted)
 	held_model	held;
 	stored_version version;
 	Datum		live;
-	bool		is_live;
 	training   *t = NULL;
 	record_builder check;
 	int32		made = 0;
@@ -408,15 +401,15 @@ LANGUAGE_FUNCTION(fastclust_retrain_if_drifted)
 	check_limits(fcinfo);
 	held = hold_model(fcinfo, options, false);
 	version = largest_part(&held, false);
-	is_live = find_live_for_retraining(&held, &version, options, &live);
-	if (!is_live)
+	live = live_for_retraining(&held, &version, options);
+	if (live == 0)
 		t = begin_retraining(&held, &version, options);
 	check = begin_record("drift_checks", (Datum) 0);
-	set_text(&check, "relation", is_live ? version.relation : t->source.relation);
-	if (strcmp(check_drift(fcinfo, &version, is_live ? version.relation : t->source.relation, live, is_live,
+	set_text(&check, "relation", live != 0 ? version.relation : t->source.relation);
+	if (strcmp(check_drift(fcinfo, &version, live != 0 ? version.relation : t->source.relation, live,
 						   options, &check), "drifted") == 0)
 	{
-		made = is_live ? retrain_live(&held, &version, live, options) : run_training(fcinfo, t);
+		made = live != 0 ? retrain_live(&held, &version, live, options) : run_training(fcinfo, t);
 		set_column(&check, "new_version", Int32GetDatum(made));
 	}
 	set_column(&check, "model_id", Int64GetDatum(held.id));

@@ -6,21 +6,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "executor/spi.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/memory.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/decode/decode.h"
 #include "pg/drift/drift_value.h"
 #include "pg/model/model.h"
@@ -399,7 +391,6 @@ check_known(Jsonb *options)
 int32
 retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, Jsonb *options)
 {
-	query_argument sum[] = {{"sketch", PointerGetDatum(version->sketch)}, {"sketch", PointerGetDatum(rows)}};
 	training   *t;
 	Datum		record;
 
@@ -414,7 +405,8 @@ retrain_from_sketch(const held_model *held, const stored_version *version, struc
 	t = begin_decoded(held, version, options_of_next(version, options), ((const fc_sketch *) rows)->count);
 	t->k = (Size) number_option(options, "k", (double) version->k);
 	if (!flag_option(options, "replace", false))
-		rows = (struct varlena *) closed_sketch(query_datum("SELECT $1 + $2", 2, sum, 0, NULL));
+		rows = (struct varlena *) sketch_closed(sketch_combined(sketch_converted((fc_sketch *) version->sketch, ((fc_sketch *) version->sketch)->flags & FC_SKETCH_WEIGHTED, 0),
+																(fc_sketch *) rows, 1));
 	record = decoded_part(t, "", rows, NULL, NULL, version);
 	write_parts(&record, 1);
 	start_serving(t);

@@ -8,7 +8,6 @@
 #include "postgres.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -17,8 +16,6 @@
 #include "density/density.h"
 #include "drift/counts.h"
 #include "operator/contingency.h"
-#include "pg/base/errors.h"
-#include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"

@@ -1,12 +1,9 @@
 /* encoder.c - the encoder of a training: learned from a sample, with dimensions for NULLs that tell rows apart; warnings about columns */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "utils/builtins.h"
 
 #include "kmeans/missing.h"
-#include "pg/base/errors.h"
 #include "pg/base/memory.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"

@@ -5,19 +5,12 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
-#include "kmeans/kmeans.h"
 #include "pg/base/progress.h"
-#include "operator/operator.h"
-#include "pg/base/memory.h"
 #include "pg/factor/qkmeans_call.h"
-#include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
 

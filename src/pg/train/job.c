@@ -7,18 +7,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "executor/executor.h"
-#include "executor/spi.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/arguments.h"
 #include "pg/base/options.h"
 #include "pg/base/values.h"
 #include "pg/model/training_options.h"
@@ -261,17 +256,6 @@ largest_part(const held_model *held, bool groups)
 	return open_version(query_datum("SELECT largest_part($1, $2)", 2, arguments, 0, NULL));
 }
 
-bool
-find_live(const char *query, int count, const query_argument *arguments, Datum *live)
-{
-	bool		null;
-
-	*live = query_datum(query, count, arguments, 0, &null);
-	if (!null)
-		(void) GetAttributeByName(DatumGetHeapTupleHeader(*live), "id", &null);
-	return !null;
-}
-
 /* The job of the next version of a model. */
 training *
 begin_training(const held_model *held, const train_source *source, int64 k, char *method, Jsonb *options)
@@ -313,7 +297,6 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	Jsonb	   *live = object_option(t->options, "live");
 	held_model	held;
 	stored_version trained;
-	Datum		followed;
 
 	run_query("SELECT check_execute('train')", 0, NULL, 0);	/* retrain is another way here */
 	train_rows(t);
@@ -323,6 +306,5 @@ run_training(FunctionCallInfo fcinfo, training *t)
 		return t->version;
 	held = hold_model(fcinfo, empty_options(), false);
 	trained = largest_part(&held, true);
-	(void) find_live("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, &followed);
-	return retrain_live(&held, &trained, followed, without_option(t->options, "nowait"));
+	return retrain_live(&held, &trained, query_datum("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, 0, NULL), without_option(t->options, "nowait"));
 }

@@ -8,16 +8,12 @@
 #include "postgres.h"
 
 #include "access/heapam.h"
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "executor/tuptable.h"
-#include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
@@ -33,8 +29,6 @@
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/compat.h"
 #include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/encode/encode.h"
@@ -380,7 +374,6 @@ plan_of_rows(const char *query, int flags)
  */
 SQL_FUNCTION(fastclust_write_rows)
 {
-	char	   *model;
 	char	   *query;
 	train_source scanned = {.filter = "true"};
 	Relation	relation;
@@ -397,9 +390,8 @@ SQL_FUNCTION(fastclust_write_rows)
 	check_insert(PG_GETARG_OID(1)); /* after a wait it may be gone */
 	relation = table_open(PG_GETARG_OID(1), NoLock);
 	SPI_connect();
-	model = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	scanned.relation = relation_name(PG_GETARG_OID(5));
-	announce_step(psprintf("model \"%s\": labels of %s", model, scanned.relation), PG_GETARG_INT64(4), model, "labels", estimated_rows(&scanned), GetCurrentTimestamp());
+	announce_step(psprintf("model \"%s\": labels of %s", TextDatumGetCString(PG_GETARG_DATUM(0)), scanned.relation), PG_GETARG_INT64(4), TextDatumGetCString(PG_GETARG_DATUM(0)), "labels", estimated_rows(&scanned), GetCurrentTimestamp());
 	plan = plan_of_rows(query, CURSOR_OPT_PARALLEL_OK);
 	if (SPI_HAS_RECEIVERS && is_plain(relation) && has_columns_of(RelationGetDescr(relation), row_of_plan(plan), false))
 	{

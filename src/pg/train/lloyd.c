@@ -1,19 +1,13 @@
 /* lloyd.c - scans of Lloyd's algorithm, after the first one where they still gain; and those that count rows for balanced clusters */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
 #include "operator/step.h"
-#include "pg/base/memory.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"

@@ -4,18 +4,11 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "executor/spi.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 #include "utils/timestamp.h"
 
-#include "factor/qkmeans.h"
 #include "factor/sample.h"
-#include "pg/base/arguments.h"
 #include "pg/factor/qkmeans_call.h"
-#include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
 

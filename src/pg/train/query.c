@@ -1,11 +1,8 @@
 /* query.c - the queries of a training, whose arguments stay where they are, and its options */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
-#include "executor/spi.h"
 #include "funcapi.h"
 #include "nodes/params.h"
 #include "utils/builtins.h"
@@ -18,7 +15,6 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/options.h"
-#include "pg/base/vectors.h"
 #include "pg/train/train.h"
 
 /* ---- queries ---- */

@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -16,10 +15,6 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
-#include "fmgr.h"
-#include "lib/stringinfo.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/fmgroids.h"
@@ -27,13 +22,12 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/options.h"
-#include "pg/base/vector_type.h"
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
 #include "pg/model/training_options.h"
 #include "pg/train/train.h"
+
+extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 
 #define MOST_LISTED		20		/* columns in a hint */
 #define MOST_COLUMNS	97		/* of a call that encodes a row, beside the encoder and a flag */
@@ -156,6 +150,13 @@ becomes_vector(Oid type)
 	return is_vector_type(type) || SearchSysCacheExists2(CASTSOURCETARGET, ObjectIdGetDatum(getBaseType(type)), ObjectIdGetDatum(FLOAT4ARRAYOID));
 }
 
+/* Has a column vectors?  One that is not there does, so that the error names a vector. */
+static bool
+has_vectors(Oid relation, const char *name)
+{
+	return get_attnum(relation, name) <= 0 || becomes_vector(get_atttype(relation, get_attnum(relation, name)));
+}
+
 /* ---- features ---- */
 
 feature_list
@@ -190,27 +191,11 @@ ArrayType *
 columns_of_text(Oid relation, const char *given, bool *vector)
 {
 	char	   *name = NameStr(*DatumGetName(DirectFunctionCall1(namein, CStringGetDatum(given))));
-	AttrNumber	number;
 
-	*vector = false;
+	*vector = given[0] != '{' && has_vectors(relation, name);
 	if (given[0] == '{')
 		return DatumGetArrayTypeP(OidFunctionCall3(F_ARRAY_IN, CStringGetDatum(given), ObjectIdGetDatum(NAMEOID), Int32GetDatum(-1)));
-	number = get_attnum(relation, name);
-	*vector = number <= 0 || becomes_vector(get_atttype(relation, number));
 	return array_of_names(&name, 1);
-}
-
-/* (relation, text) -> (features, vector): '{a,b}', or 'a', which may be a column of vectors. */
-SQL_FUNCTION(fastclust_columns_of_text)
-{
-	bool		vector;
-	Datum		values[2] = {0};
-
-	if (PG_ARGISNULL(1))
-		return row_result(fcinfo, values, (bool[]) {true, true});
-	values[0] = PointerGetDatum(columns_of_text(PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0), text_to_cstring(PG_GETARG_TEXT_PP(1)), &vector));
-	values[1] = BoolGetDatum(vector);
-	return row_result(fcinfo, values, NULL);
 }
 
 /* ---- a hash of a row ---- */
@@ -606,26 +591,47 @@ has_numbers(const train_source *source)
 	return true;
 }
 
-/* (relation, features, vector, group_by, encoder) -> (relation, listed, group_value, numbers, sharded): the expressions of a row t. */
+/*
+ * (relation, features, vector, group_by, encoder, condition) -> (relation, vector, listed, group_value, dimensions, sharded, condition, columns): the expressions
+ * of a row t.  vector NULL: as the column is; dimensions is NULL of vectors, and without an encoder of columns that are not all numbers.
+ */
 SQL_FUNCTION(fastclust_row_expressions)
 {
+	MemoryContext context = CurrentMemoryContext;
 	feature_list features = read_features(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));
 	train_source source;
-	Datum		values[5];
-	bool		nulls[5] = {false};
+	ArrayType  *columns;
+	Datum		values[8] = {0};
+	bool		nulls[8] = {false};
 
 	require_argument(fcinfo, 0, "relation");
-	require_argument(fcinfo, 2, "vector");
 	SPI_connect();
-	open_source(&source, PG_GETARG_OID(0), &features, PG_GETARG_BOOL(2), PG_ARGISNULL(3) ? NULL : NameStr(*PG_GETARG_NAME(3)));
-	if (!PG_ARGISNULL(4))
-		use_encoder(&source, ENCODER_ARG(4));
-	nulls[1] = source.raw == NULL;
-	values[0] = SPI_datumTransfer(CStringGetTextDatum(source.relation), false, -1);
-	values[1] = nulls[1] ? (Datum) 0 : SPI_datumTransfer(CStringGetTextDatum(!source.vector || source.cast || source.array ? source.raw : array_text(&source)), false, -1);
-	values[2] = SPI_datumTransfer(CStringGetTextDatum(source.group_value), false, -1);
-	values[3] = BoolGetDatum(has_numbers(&source));
-	values[4] = BoolGetDatum(source.sharded);
+	MemoryContextSwitchTo(context);
+	open_source(&source, PG_GETARG_OID(0), &features, PG_ARGISNULL(2) ? has_vectors(PG_GETARG_OID(0), features.names[0]) : PG_GETARG_BOOL(2), PG_ARGISNULL(3) ? NULL : NameStr(*PG_GETARG_NAME(3)));
 	SPI_finish();
+	if (!PG_ARGISNULL(4) && !source.vector)
+	{
+		Datum		encoded = DirectFunctionCall1(fastclust_encoder_columns, PG_GETARG_DATUM(4));
+
+		if (!DatumGetBool(OidFunctionCall2Coll(F_ARRAY_EQ, C_COLLATION_OID, encoded, PG_GETARG_DATUM(1))))
+			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the encoder is not one of the features"),
+					errdetail("It encodes %s.", OidOutputFunctionCall(F_ARRAY_OUT, encoded)));
+		use_encoder(&source, ENCODER_ARG(4));
+	}
+	values[0] = CStringGetTextDatum(source.relation);
+	values[1] = BoolGetDatum(source.vector);
+	nulls[2] = source.raw == NULL;
+	if (!nulls[2])
+		values[2] = CStringGetTextDatum(!source.vector || source.cast || source.array ? source.raw : array_text(&source));
+	values[3] = CStringGetTextDatum(source.group_value);
+	nulls[4] = source.encoder == NULL && (source.vector || !has_numbers(&source));
+	values[4] = Int32GetDatum(source.encoder != NULL ? (int32) ((fc_encoder_header *) source.encoder)->dim : source.feature_count);
+	values[5] = BoolGetDatum(source.sharded);
+	nulls[6] = nulls[7] = PG_ARGISNULL(5);
+	if (!nulls[6])
+	{
+		values[6] = CStringGetTextDatum(resolved_condition(source.id, text_to_cstring(PG_GETARG_TEXT_PP(5)), &columns));
+		values[7] = PointerGetDatum(columns);
+	}
 	return row_result(fcinfo, values, nulls);
 }

@@ -6,28 +6,18 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/fmgrprotos.h"
 
-#include "encode/encoder.h"
-#include "operator/coreset.h"
-#include "pg/base/arguments.h"
-#include "pg/base/memory.h"
 #include "pg/base/progress.h"
-#include "pg/base/vectors.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/rkhs/kernel.h"
 #include "pg/train/train.h"
-#include "rkhs/map.h"
 
 #define BYTES_OF_ROW	64		/* beside its numbers */
 #define MOST_ROWS		1e6

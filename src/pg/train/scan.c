@@ -3,20 +3,13 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "operator/coreset.h"
-#include "pg/base/compat.h"
-#include "pg/base/memory.h"
 #include "pg/base/progress.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"

@@ -1,26 +1,15 @@
 /* scan_plan.c - the plan of a scan, read from its row type once; the plan of a group */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "access/htup_details.h"
 #include "base/rng.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/typcache.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/memory.h"
-#include "pg/base/options.h"
-#include "pg/base/vectors.h"
-#include "pg/encode/encode.h"
 #include "pg/train/scan_state.h"
-#include "rkhs/map.h"
 
 plan_fields
 read_plan_fields(Datum datum)

@@ -2,11 +2,7 @@
 #ifndef FASTCLUST_SCAN_STATE_H
 #define FASTCLUST_SCAN_STATE_H
 
-#include "postgres.h"
-
 #include "drift/counts.h"
-#include "numerics/metric.h"
-#include "operator/step.h"
 #include "pg/base/collect.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/sums.h"

@@ -6,12 +6,8 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "miscadmin.h"
-#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"

@@ -6,24 +6,17 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "executor/spi.h"
-#include "fmgr.h"
-#include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
 #include "decode/decode.h"
-#include "pg/base/errors.h"
 #include "pg/base/progress.h"
 #include "pg/drift/drift_value.h"
 #include "pg/operator/operator_value.h"
 #include "pg/rkhs/kernel.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
-#include "rkhs/map.h"
 #include "sketch/pilot.h"
 #include "sketch/spec.h"
 

@@ -1,14 +1,9 @@
 /* store.c - the parts of a version: their numbers, their measurements, and the rows that are written */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
@@ -16,16 +11,12 @@
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
-#include "pg/base/memory.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
-#include "rkhs/map.h"
 
 #define PARTS_AT_ONCE	100		/* the planner copies their array */
 #define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and of the operators that measured them, about */

@@ -1,18 +1,11 @@
 /* train.c - the line of a training, from a job to a version that is written, and its steps as people see them; train.h has the steps */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pg/base/compat.h"
-#include "pg/base/memory.h"
-#include "pg/base/options.h"
 #include "pg/base/progress.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/drift/drift_value.h"
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"

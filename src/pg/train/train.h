@@ -13,8 +13,6 @@
 #ifndef FASTCLUST_TRAIN_H
 #define FASTCLUST_TRAIN_H
 
-#include "postgres.h"
-
 #include "datatype/timestamp.h"
 #include "executor/spi.h"
 #include "fmgr.h"
@@ -24,7 +22,6 @@
 #include "drift/spec.h"
 #include "encode/encoder.h"
 #include "kmeans/choose.h"
-#include "operator/bytes.h"
 #include "operator/coreset.h"
 #include "pg/operator/rows.h"
 #include "sketch/spec.h"
@@ -484,9 +481,6 @@ extern int32 next_version(int64 model_id);
 
 /* Of the current version the part of most clusters; groups: else a model of groups is an error. */
 extern stored_version largest_part(const held_model *held, bool groups);
-
-/* The live sketch (kept_sketches) that a query gives; false: none. */
-extern bool find_live(const char *query, int count, const query_argument *arguments, Datum *live);
 
 /* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
 extern int64 clusters_of_levels(const Jsonb *options, int64 k);

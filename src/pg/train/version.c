@@ -6,17 +6,10 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "executor/executor.h"
-#include "executor/spi.h"
-#include "fmgr.h"
 #include "utils/builtins.h"
 
-#include "pg/base/arguments.h"
-#include "pg/base/values.h"
-#include "pg/base/vectors.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"

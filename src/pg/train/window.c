@@ -19,7 +19,6 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
-#include "pg/base/compat.h"
 #include "pg/base/options.h"
 #include "pg/model/training_options.h"
 #include "pg/train/train.h"

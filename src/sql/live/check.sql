@@ -64,7 +64,7 @@ BEGIN
     END IF;
     PERFORM check_live_tables(live);
     -- a leaf that went is followed until now: it might have come again
-    PERFORM drop_live_triggers(live.id, v.leaf) FROM own_live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
+    PERFORM set_live_triggers(live.id, v.leaf, false) FROM own_live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
     PERFORM forget_leaves(name);
     RETURN count_live(live, lost);
 END

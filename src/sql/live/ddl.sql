@@ -56,7 +56,7 @@ BEGIN
         live := added.live;
         BEGIN
             PERFORM check_live_isolation(live.name), check_live_tables(live), check_live_scan(live, added.leaf);
-            PERFORM make_live_triggers(live.id, added.leaf);
+            PERFORM set_live_triggers(live.id, added.leaf, true);
             PERFORM count_leaf(live, added.leaf) WHERE added.is_leaf;
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),

@@ -50,9 +50,7 @@ CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, feat
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
-    numbers boolean;
-    dimensions integer;
-    read_by_condition name[] := '{}';
+    source record;
 BEGIN
     PERFORM check_training_options(options, 'keep_sketch');
     IF COALESCE(name, '') = '' THEN
@@ -62,43 +60,28 @@ BEGIN
     ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
         RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation), HINT = 'A live sketch follows a table, plain or partitioned.';
     END IF;
-    numbers := (row_expressions(relation, features, vector, options ->> 'group_by', NULL)).numbers;
+    live.encoder := options ->> 'encoder';
+    source := row_expressions(relation, features, vector, options ->> 'group_by', live.encoder, options ->> 'where');
     IF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
         RAISE duplicate_column USING MESSAGE = format('column "%s" is named twice', (SELECT f FROM unnest(features) f GROUP BY f HAVING count(*) > 1 ORDER BY f LIMIT 1));
+    ELSIF source.vector AND live.encoder IS NOT NULL THEN
+        RAISE invalid_parameter_value USING MESSAGE = format('option "encoder" is for a list of columns, not for the vectors of column "%s"', features[1]);
+    ELSIF NOT source.vector AND source.dimensions IS NULL THEN
+        RAISE datatype_mismatch USING MESSAGE = format('not all features of %s are numbers', relation),
+            HINT = 'Give an encoder: {"encoder": ...}, its text form, or train a model with the option live.';
     END IF;
     live.name := name;
     live.relation := relation;
     live.features := features;
-    live.vector := vector;
-    live.spec := without_pilot_rows(spec);
+    live.vector := source.vector;
+    live.spec := without_pilot_rows(spec, COALESCE(source.dimensions, 0));     -- else each row written later would be an error
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
     live.counting := flag_option(options, 'concurrently', false);
     live.bucket_width := live_bucket_width(relation, live.group_by, options);
     live.half_life := span_option(options, 'half_life');
-    IF vector AND options ->> 'encoder' IS NOT NULL THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "encoder" is for a list of columns, not for the vectors of column "%s"', features[1]);
-    ELSIF NOT vector THEN
-        live.encoder := (options ->> 'encoder')::encoder;
-        IF live.encoder IS NULL AND NOT numbers THEN
-            RAISE datatype_mismatch USING MESSAGE = format('not all features of %s are numbers', relation),
-                HINT = 'Give an encoder: {"encoder": ...}, its text form, or train a model with the option live.';
-        ELSIF live.encoder IS NOT NULL AND encoder_columns(live.encoder) <> features THEN
-            RAISE invalid_parameter_value USING MESSAGE = 'the encoder is not one of the features',
-                DETAIL = format('It encodes %s.', array_to_string(encoder_columns(live.encoder), ', '));
-        END IF;
-        -- else each row written later would be an error
-        dimensions := COALESCE(cardinality(feature_names(live.encoder)), cardinality(features));
-        IF dimensions <> (describe(live.spec) ->> 'dim')::integer THEN
-            RAISE invalid_parameter_value USING MESSAGE = format('the features have %s dimension%s, but the sketch_spec has %s', dimensions, CASE WHEN dimensions > 1 THEN 's' END,
-                                                                 describe(live.spec) ->> 'dim'),
-                HINT = format('sketch_spec(%s, ...) makes one that fits, and sketch_spec_agg of these columns.', dimensions);
-        END IF;
-    END IF;
-    IF options ->> 'where' IS NOT NULL THEN
-        SELECT c.condition, c.columns INTO live.condition, read_by_condition FROM row_condition(relation, options ->> 'where') c;
-    END IF;
-    live.columns := ARRAY(SELECT DISTINCT u.column_name COLLATE "C" FROM unnest(features || live.group_by || live.bucket || read_by_condition) u(column_name)
+    live.condition := source.condition;
+    live.columns := ARRAY(SELECT DISTINCT u.column_name COLLATE "C" FROM unnest(features || live.group_by || live.bucket || source.columns) u(column_name)
                            WHERE u.column_name IS NOT NULL ORDER BY 1);
     RETURN live;
 END
@@ -198,8 +181,8 @@ CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers 
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     IF with_triggers THEN
-        PERFORM drop_live_triggers(live.id, NULL);
-        PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t;
+        PERFORM set_live_triggers(live.id, NULL, false);
+        PERFORM set_live_triggers(live.id, t.id, true) FROM live_tables(live.relation) t;
     END IF;
     RETURN (SELECT COALESCE(sum(count_leaf(live, t.id)), 0) FROM live_tables(live.relation) t WHERE t.is_leaf);
 END
@@ -240,9 +223,9 @@ BEGIN
         -- all that takes time comes before the lock, the reading of functions too
         PERFORM check_live_tables(asked);
         live := claim_live(asked);
-        PERFORM drop_live_triggers(live.id, t.id), CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END FROM live_tables(live.relation) t;
+        PERFORM set_live_triggers(live.id, t.id, false), CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END FROM live_tables(live.relation) t;
         PERFORM lock_briefly(asked.relation);
-        PERFORM make_live_triggers(live.id, t.id) FROM live_tables(live.relation) t;
+        PERFORM set_live_triggers(live.id, t.id, true) FROM live_tables(live.relation) t;
         RETURN NULL;
     END IF;
     about := estimated_rows(asked.relation);
@@ -259,7 +242,7 @@ $$;
 CREATE FUNCTION keep_sketch(name text, relation regclass, features text, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
     LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN (SELECT keep_live(asked_live(name, relation, c.features, c.vector, spec, options)) FROM columns_of_text(relation, features) c);
+    RETURN keep_live(asked_live(name, relation, CASE WHEN features LIKE '{%' THEN features::name[] ELSE ARRAY[features::name] END, CASE WHEN features LIKE '{%' THEN false END, spec, options));
 END
 $$;
 COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; returns the number of rows, NULL if rebuild_sketch will count them';

@@ -17,33 +17,28 @@ CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
      WHERE a.attisdropped IS NOT FALSE OR a.attname <> u.name OR a.atttypid <> u.type OR a.atttypmod <> u.typmod LIMIT 1
 $$;
 
--- The triggers of a table, or of all; on a table of another role they are left, and count for nobody.
-CREATE FUNCTION fastclust_internal.drop_live_triggers(live_id bigint, relation oid) RETURNS void
+-- The triggers of a table, or of all tables: dropped, and made again where they are to be there; on a table of another role they are left, and count for nobody.
+-- Row triggers of a leaf see its changes through every parent; the statement trigger of the table that is named writes them down.
+CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass, made boolean) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    EXECUTE COALESCE((SELECT string_agg(format('DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass), ';') FROM pg_trigger g
-                       WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
-                         AND (relation IS NULL OR g.tgrelid = relation) AND owns_relation(g.tgrelid, current_user::regrole)), 'SELECT');
-END
-$$;
-
--- Row triggers of a leaf see its changes through every parent; the statement trigger of the table that is named writes them down.
-CREATE FUNCTION fastclust_internal.make_live_triggers(live_id bigint, relation regclass) RETURNS void
-    LANGUAGE plpgsql STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
+    IF made AND relation IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
         RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
     END IF;
-    PERFORM drop_live_triggers(live_id, relation);
-    -- ALWAYS: where session_replication_role is replica, and for a subscription, too
-    EXECUTE (SELECT string_agg(format('CREATE TRIGGER %2$I %3$s ON %1$s FOR EACH %4$s EXECUTE FUNCTION fastclust_internal.live_change(%5$L);',
-                                      relation, format('fastclust_live_%s_%s', live_id, k.name), k.event, k.level, live_id), '')
-                    || format('ALTER TABLE %s %s', relation, string_agg(format('ENABLE ALWAYS TRIGGER %I', format('fastclust_live_%s_%s', live_id, k.name)), ', '))
-               FROM (VALUES ('statement', 'AFTER INSERT OR UPDATE OR DELETE', 'STATEMENT'), ('rows', 'AFTER INSERT OR UPDATE OR DELETE', 'ROW'),
-                            ('truncate', 'BEFORE TRUNCATE', 'STATEMENT')) k(name, event, level)
-              WHERE k.name = 'statement' OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation));
+    EXECUTE COALESCE((SELECT string_agg(format('DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass), ';') FROM pg_trigger g
+                       WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
+                         AND (g.tgrelid = relation OR (relation IS NULL AND NOT made)) AND owns_relation(g.tgrelid, current_user::regrole)), 'SELECT');
+    IF made AND live_id IS NOT NULL AND relation IS NOT NULL THEN
+        -- ALWAYS: where session_replication_role is replica, and for a subscription, too
+        EXECUTE (SELECT string_agg(format('CREATE TRIGGER %2$I %3$s ON %1$s FOR EACH %4$s EXECUTE FUNCTION fastclust_internal.live_change(%5$L);',
+                                          relation, format('fastclust_live_%s_%s', live_id, k.name), k.event, k.level, live_id), '')
+                        || format('ALTER TABLE %s %s', relation, string_agg(format('ENABLE ALWAYS TRIGGER %I', format('fastclust_live_%s_%s', live_id, k.name)), ', '))
+                   FROM (VALUES ('statement', 'AFTER INSERT OR UPDATE OR DELETE', 'STATEMENT'), ('rows', 'AFTER INSERT OR UPDATE OR DELETE', 'ROW'),
+                                ('truncate', 'BEFORE TRUNCATE', 'STATEMENT')) k(name, event, level)
+                  WHERE k.name = 'statement' OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation));
+    END IF;
 EXCEPTION WHEN object_in_use THEN
-    RAISE object_in_use USING MESSAGE = format('%s cannot get triggers while a query of this session reads it', relation),
+    RAISE object_in_use USING MESSAGE = format('%s cannot %s triggers while a query of this session reads it', COALESCE(relation::text, 'a table'), CASE WHEN made THEN 'get' ELSE 'lose' END),
         HINT = 'Compute values from it, such as a sketch_spec, in an earlier statement, and close cursors on it.';
 END
 $$;

@@ -158,9 +158,9 @@ CREATE FUNCTION fastclust_internal.live_count(drift_counts, drift_spec, rows byt
     AS 'MODULE_PATHNAME', 'fastclust_live_count' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE AGGREGATE fastclust_internal.live_count_agg(spec drift_spec, rows bytea, part drift_counts) (SFUNC = live_count, STYPE = drift_counts, SSPACE = 16384,
     FINALFUNC = drift_counts_final, FINALFUNC_MODIFY = READ_ONLY);
--- Are counts those of a spec?  Both NULL: yes.
-CREATE FUNCTION fastclust_internal.are_counts_of(counts drift_counts, spec drift_spec) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_are_counts_of' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+-- Are a sketch and counts those of the specs?  Counts and their spec both NULL: yes.
+CREATE FUNCTION fastclust_internal.is_live_part(s sketch, counts drift_counts, spec sketch_spec, drift_spec drift_spec) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_is_live_part' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.live_difference(added sketch, removed sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_live_difference' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width interval) RETURNS timestamptz
@@ -206,25 +206,22 @@ $$;
 
 -- ---- the values counted of a row ----
 
-CREATE FUNCTION fastclust_internal.nearest_micro(fastop, double precision[]) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_assign' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200;
-
 -- The expressions of a live sketch for rows of its table, or of a leaf, of the alias t.  A NULL of vector, group_value or bucket: the row is not counted.
 CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation regclass, OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    source record := row_expressions(relation, live.features, live.vector, live.group_by, live.encoder);
+    source record := row_expressions(relation, live.features, live.vector, live.group_by, live.encoder, live.condition);
 BEGIN
     vector := CASE WHEN live.vector OR live.encoder IS NOT NULL THEN source.listed
                    ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
                                        string_agg(format('t.%I::float8', f), ', ' ORDER BY i)) FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
     group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value
                         WHEN live.micro_clusters IS NOT NULL
-                        THEN format('nearest_micro(%L::fastop, vector_in_units(%L::float8[], %L::float8[], %s))::text', live.micro_clusters, live.center, live.scale, vector) END;
+                        THEN format('assign(%L::fastop, vector_in_units(%L::float8[], %L::float8[], %s))::text', live.micro_clusters, live.center, live.scale, vector) END;
     SELECT format('bucket_of_time(%s, %L::interval)', CASE WHEN a.atttypid = 'timestamptz'::regtype THEN format('t.%I', live.bucket)
                                                  ELSE format('(t.%I::timestamp AT TIME ZONE ''UTC'')', live.bucket) END, live.bucket_width)
       INTO bucket FROM pg_attribute a WHERE a.attrelid = $2 AND a.attname = live.bucket;
-    filter := (row_condition(relation, live.condition)).condition;     -- checked again: a stored row is the claim of a role
+    filter := source.condition;     -- checked again: a stored row is the claim of a role
 END
 $$;
 

@@ -152,7 +152,7 @@ END
 $$;
 COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for each group and bucket';
 
--- The live sketch of a model, where the caller may read it; else a row of NULLs.
+-- The live sketch of a model, where the caller may read it; else NULL.
 CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches
     LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
@@ -167,7 +167,7 @@ DECLARE
     live kept_sketches := model_live(version.model_id);
     problem text;
 BEGIN
-    IF live.id IS NULL OR NOT live.spec = spec(version.training_sketch) OR
+    IF live.id IS NULL OR NOT is_live_part(version.training_sketch, NULL, live.spec, NULL) OR
        live.micro_options IS DISTINCT FROM (CASE WHEN version.method = 'density' THEN jsonb_build_array(version.options -> 'micro_clusters', version.options -> 'min_cluster_rows') END)
        OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
        OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM COALESCE(to_regclass(version.relation),

@@ -117,10 +117,8 @@ BEGIN
     ELSIF NOT EXISTS (SELECT FROM live_tables(live.relation) t WHERE t.id = leaf AND t.is_leaf) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('table %s is no leaf of live sketch "%s"', leaf, live.name);
     END IF;
-    IF EXISTS (SELECT FROM unnest(counted.parts) p WHERE NOT spec(p.s) = live.spec) THEN
-        RAISE data_exception USING MESSAGE = format('the sketch was not made with the sketch_spec of live sketch "%s"', live.name);
-    ELSIF EXISTS (SELECT FROM unnest(counted.parts) p WHERE NOT are_counts_of(p.counts, live.drift_spec)) THEN
-        RAISE data_exception USING MESSAGE = format('the counts were not made with the drift_spec of live sketch "%s"', live.name);
+    IF EXISTS (SELECT FROM unnest(counted.parts) p WHERE NOT is_live_part(p.s, p.counts, live.spec, live.drift_spec)) THEN
+        RAISE data_exception USING MESSAGE = format('sketch and counts were not made with the specs of live sketch "%s"', live.name);
     ELSIF longest > 2000 THEN
         RAISE program_limit_exceeded USING MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest), DETAIL = 'It may have up to 2000 bytes.';
     END IF;
@@ -149,7 +147,7 @@ $$;
 CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    PERFORM drop_live_triggers(live_id, NULL);
+    PERFORM set_live_triggers(live_id, NULL, false);
     DELETE FROM live_deltas d WHERE d.live_id = $1;
     DELETE FROM live_bases b WHERE b.live_id = $1;
     DELETE FROM live_leaves v WHERE v.live_id = $1;

@@ -5,14 +5,10 @@
 CREATE FUNCTION fastclust_internal.feature_type(relation regclass, feature name) RETURNS regtype
     AS 'MODULE_PATHNAME', 'fastclust_feature_type' LANGUAGE C STABLE;
 
--- A list of columns that is given as text: '{a,b}', or 'a', which may be a column of vectors.
-CREATE FUNCTION fastclust_internal.columns_of_text(relation regclass, given text, OUT features name[], OUT vector boolean)
-    AS 'MODULE_PATHNAME', 'fastclust_columns_of_text' LANGUAGE C STABLE;
-
--- Checked columns of a relation as expressions of a row t: as an array in its own units, by the encoder where there is one; the text of its group.
--- relation is qualified and quoted.
-CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features name[], vector boolean, group_by name, encoder encoder,
-        OUT relation_name text, OUT listed text, OUT group_value text, OUT numbers boolean, OUT sharded boolean)
+-- Checked columns of a relation as expressions of a row t: as an array in its own units, by the encoder where there is one; the text of its group; a condition
+-- with the columns that it reads.  relation is qualified and quoted; vector NULL: as the column is; dimensions is NULL of vectors, and without an encoder of columns that are not all numbers.
+CREATE FUNCTION fastclust_internal.row_expressions(relation regclass, features name[], vector boolean, group_by name, encoder encoder, condition text DEFAULT NULL,
+        OUT relation_name text, OUT vector boolean, OUT listed text, OUT group_value text, OUT dimensions integer, OUT sharded boolean, OUT condition text, OUT columns name[])
     AS 'MODULE_PATHNAME', 'fastclust_row_expressions' LANGUAGE C STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
 
 -- The rows of a relation as a version of a model reads them, of its group where it is one of groups: a row t as the operator takes it, of parameters $1

@@ -170,8 +170,8 @@ BEGIN
     written := write_rows(held.model, target::regclass, texts.query, texts.vectors, held.id, scanned);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions
-        PERFORM write_follower(held.id, target, (row_expressions(scanned, version.features, version.vector, NULL, NULL)).relation_name, CASE WHEN flag_option(options, 'follow', false) THEN
-            options || jsonb_strip_nulls(jsonb_build_object('where', (row_condition(scanned, options ->> 'where')).condition)) END);
+        PERFORM write_follower(held.id, target, r.relation_name, CASE WHEN flag_option(options, 'follow', false) THEN options || jsonb_strip_nulls(jsonb_build_object('where', r.condition)) END)
+           FROM row_expressions(scanned, version.features, version.vector, NULL, NULL, options ->> 'where') r;
     END IF;
     RETURN written;
 END

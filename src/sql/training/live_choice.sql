@@ -30,7 +30,7 @@ BEGIN
     most := least(max_k, row_count(now));
     -- the spec that a live sketch of a model was trained with, for its rows of the sample; else its own
     pilot := COALESCE((SELECT v.spec FROM readable_models m JOIN readable_versions v ON v.version = m.version
-                        WHERE m.id = live.model_id AND v.model_id = live.model_id AND without_pilot_rows(v.spec) = live.spec LIMIT 1), live.spec);
+                        WHERE m.id = live.model_id AND v.model_id = live.model_id AND is_live_part(v.training_sketch, NULL, live.spec, NULL) LIMIT 1), live.spec);
     -- from 1 to the greatest in steps of a fifth, as fc_choose_k does; then also all around the best so far, which is the elbow of the logarithm of
     -- the cost: the number farthest below the line through the ends
     FOR i IN 1 .. 2 LOOP

@@ -68,6 +68,6 @@ BEGIN
         RAISE NOTICE USING MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out', version.model, scans, row_count(current_sketch(live.name))),
             HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model, scans);
     END IF;
-    RETURN live;
+    RETURN CASE WHEN live.id IS NOT NULL THEN live END;
 END
 $$;

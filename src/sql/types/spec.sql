@@ -11,7 +11,8 @@ COMMENT ON FUNCTION sketch_spec(integer, integer, double precision, text, bigint
 CREATE FUNCTION describe(sketch_spec) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch_spec) IS 'the parameters of a spec';
-CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec) RETURNS sketch_spec
+-- dimensions: of the rows to be sketched; the error that the spec measures others; 0: of any.
+CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec, dimensions integer DEFAULT 0) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_without_pilot' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_spec

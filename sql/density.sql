@@ -72,6 +72,11 @@ SELECT count(DISTINCT predict('encoded', r)) AS clusters, adjusted_rand_agg(pred
 SELECT bool_and(abs(value - overall) < 0.05) AS as_all, count(*) AS shares FROM profile('encoded') WHERE feature LIKE 'colour = %';
 SELECT retrain('encoded', '{"encoder": {"weight": {"colour": 1}}}') AS version;
 SELECT k FROM models WHERE model = 'encoded';
+-- of categories alone there is little to find, and no vector or list is a row of them
+SELECT train('colours', 'rings', 'colour', method => 'density', options => '{"quiet": true}') AS version;
+SELECT count(predict('colours', t)) FROM (SELECT 'red' AS colour) t;
+SELECT predict('colours', 'red');
+SELECT predict('colours', 3);
 CREATE TABLE angles AS SELECT id, ARRAY[cos(a), sin(a)]::real[] AS v FROM (SELECT id, truth * 2 + 0.1 * (id % 7) AS a FROM rings WHERE truth >= 0) q;
 SELECT train('angles', 'angles', 'v', method => 'density', options => '{"metric": "cosine"}') AS version;
 SELECT k, (SELECT count(DISTINCT predict('angles', v)) FROM angles) AS labels FROM models WHERE model = 'angles';

@@ -277,3 +277,23 @@ SELECT retrain_if_drifted('altered');
 SELECT verdict, n, new_version FROM drift_log WHERE model = 'altered' ORDER BY id;
 SELECT drop_model('altered');
 DROP SCHEMA of_live_altered CASCADE;
+
+-- a table or a schema that has another name keeps its live models and their labels; only the table of the current version is found so
+CREATE SCHEMA of_names; SET search_path = of_names, public, fastclust;
+CREATE TABLE orders AS SELECT i AS id, (i % 4) * 10 + sin(i) AS a, (i % 3) * 7 + cos(i) AS b FROM generate_series(1, 3000) i;
+ALTER TABLE orders ADD PRIMARY KEY (id);
+CREATE TABLE others AS SELECT * FROM orders;
+SELECT train('moved', 'others', '{a,b}', 4, options => '{"quiet": true}'), retrain('moved', '{"relation": "orders", "live": true, "quiet": true}'), train('dense', 'orders', '{a,b}', method => 'density', options => '{"live": true, "quiet": true}');
+SELECT write_labels('moved', 'orders', 'labels', '{"key": "id", "follow": true}');
+ALTER TABLE orders RENAME TO sales;
+INSERT INTO sales SELECT i, 90 + sin(i), cos(i) FROM generate_series(3001, 4500) i;
+SELECT model, (drift(model)).n FROM models ORDER BY 1;
+SELECT retrain('moved', '{"quiet": true}'), retrain('dense', '{"quiet": true, "noise": 1}');
+SELECT count(*) FROM labels;
+ALTER SCHEMA of_names RENAME TO of_new_names; SET search_path = of_new_names, public, fastclust;
+DROP TABLE others;
+SELECT n FROM drift('moved', version => 1);
+SELECT retrain('moved', '{"k": 5, "iterations": 1, "quiet": true}');
+SELECT version, relation, n FROM model_versions WHERE model = 'moved' ORDER BY 1;
+SELECT drop_model('moved'), drop_model('dense');
+DROP SCHEMA of_new_names CASCADE;

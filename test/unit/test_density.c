@@ -356,23 +356,41 @@ test_lattice(size_t values, double gap, size_t wanted)
 	CHECK(f.k == wanted, "%zu values, gap %g: %zu clusters", values, gap, f.k);
 }
 
+/* Whole numbers about one place or two, three in ten of them a multiple of five: one cluster, or two. */
+static void
+test_fives(size_t rows, double gap, double deviation, size_t wanted)
+{
+	problem		p = new_problem(rows, 1, 90);
+	fc_rng		rng = fc_rng_start(13, 0);
+	fc_density	f;
+
+	for (size_t i = 0; i < p.rows; i++)
+	{
+		double		x = 30.0 + (i % 2 == 0 ? 0.0 : gap) + deviation * fc_rng_normal(&rng);
+
+		p.x[i] = i < p.b.m ? (double) i : fmin(fmax(i % 10 < 3 ? 5.0 * rint(x / 5.0) : rint(x), 0.0), 89.0);
+	}
+	f = clusters_of(&p, 0.01, unit_work());
+	CHECK(f.k == wanted, "%zu rows, gap %g, deviation %g: %zu clusters", rows, gap, deviation, f.k);
+}
+
 /* Ratings from 1 to 5 in columns of unequal units: planted segments are clusters, though each rating is a bubble; even ratings are one. */
 static void
-test_ratings(size_t segments)
+test_ratings(size_t segments, size_t d)
 {
 	static const double center[3][3] = {{1.5, 1.5, 4.5}, {3.0, 4.5, 3.0}, {4.5, 3.0, 1.5}};
-	problem		p = new_problem(10000, 3, 125);
+	problem		p = new_problem(10000, d, d == 1 ? 5 : d == 2 ? 25 : 125);
 	fc_rng		rng = fc_rng_start(7, segments);
 	fc_density	f;
 	size_t		right = 0;
 
-	for (size_t i = 0; i < 3 * p.rows; i++)
+	for (size_t i = 0; i < d * p.rows; i++)
 	{
-		size_t		rating = i / 3 / (i % 3 == 0 ? 1 : i % 3 == 1 ? 5 : 25) % 5 + 1;	/* of the first bubbles: each combination */
+		size_t		rating = i / d / (i % d == 0 ? 1 : i % d == 1 ? 5 : 25) % 5 + 1;	/* of the first bubbles: each combination */
 
-		if (i >= 3 * p.b.m)
-			rating = segments == 1 ? 1 + fc_rng_below(&rng, 5) : (size_t) fmin(fmax(rint(center[i / 3 % 3][i % 3] + 0.6 * fc_rng_normal(&rng)), 1.0), 5.0);
-		p.x[i] = (double) rating * (double) (i % 3 + 2);
+		if (i >= d * p.b.m)
+			rating = segments == 1 ? 1 + fc_rng_below(&rng, 5) : (size_t) fmin(fmax(rint(center[i / d % 3][i % d] + 0.6 * fc_rng_normal(&rng)), 1.0), 5.0);
+		p.x[i] = (double) rating * (double) (i % d + 2);
 	}
 	f = clusters_of(&p, 0.01, unit_work());
 	for (size_t i = p.rows - 1000; i < p.rows; i++)
@@ -443,8 +461,13 @@ main(void)
 	test_lattice(40, 200.0, 2);
 	test_lattice(5, 0.0, 1);
 	test_lattice(5, 20.0, 2);
-	test_ratings(1);
-	test_ratings(3);
+	test_fives(20000, 0.0, 10.0, 1);
+	test_fives(2000, 0.0, 10.0, 1);
+	test_fives(20000, 30.0, 5.0, 2);
+	test_fives(20000, 20.0, 4.0, 2);
+	for (size_t d = 1; d <= MOST_D; d++)
+		test_ratings(1, d);
+	test_ratings(3, 3);
 	test_few();
 	test_scale();
 	return unit_finish();

@@ -27,6 +27,7 @@
 #define LEAST_SCALE		5.0
 #define LEAST_GRAIN		5.0		/* bubbles in a ball of K rows */
 #define GRAIN_OF_LATTICE	0.1	/* of the rows of a point: planted segments of ratings, and false splits of one */
+#define VALUES_OF_STEP		9.0		/* of a column: of more the Gaussian is wider than a step, so that values in fives are no clusters */
 #define ROUNDING		1e-3	/* of steps of a lattice whose points are floats */
 
 /* number[c]: the place of cluster c among them by rows, the largest first. */
@@ -95,8 +96,7 @@ radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double 
 static bool
 is_lattice(const fc_bubbles *b)
 {
-	double		rows = 0.0;
-	double		points = 0.0;
+	double		more = 0.0;		/* rows of such bubbles than of others */
 	double		square = 0.0;
 	double		mean = 0.0;
 
@@ -107,12 +107,8 @@ is_lattice(const fc_bubbles *b)
 			mean += b->mean[a * b->d + c] * b->mean[a * b->d + c] / (double) (b->m * b->d);
 	}
 	for (size_t a = 0; a < b->m; a++)
-	{
-		rows += b->n[a];
-		if (b->n[a] > 1.0 && b->square[a] <= 1e-9 * square + 1e-12 * mean)
-			points += b->n[a];
-	}
-	return b->m > 1 && points > rows / 2.0;
+		more += b->n[a] > 1.0 && b->square[a] <= 1e-9 * square + 1e-12 * mean ? b->n[a] : -b->n[a];
+	return b->m > 1 && more > 0.0;
 }
 
 static void
@@ -165,23 +161,22 @@ stretch_columns(fc_bubbles *b, fc_arena *arena)
 static double
 squared_step(const density_walk *w, fc_arena *arena)
 {
-	double	   *x = FC_TAKE(arena, w->b->m, double);
+	double	   *core = FC_TAKE(arena, w->b->m, double);
 
-	memset(x, 0, w->b->m * sizeof(double));
-	fc_spanning_tree(w->b, x, arena, w->edges);
-	for (size_t i = 0; i + 1 < w->b->m; i++)
-		x[i] = w->edges[i].length;
-	sort_numbers(x, w->b->m - 1, arena);
-	return x[(w->b->m - 2) / 2];
+	memset(core, 0, w->b->m * sizeof(double));
+	fc_spanning_tree(w->b, core, arena, w->edges);
+	return w->edges[(w->b->m - 2) / 2].length;
 }
 
 /*
- * Where a point of a lattice holds more than K rows, a ball of K shows each point alone.  So its density there is a sum of Gaussians of the width of a
- * step, near[a] = sum over b of n_b exp(-|mean_a - mean_b|^2 / step^2), and K the most of these.  Returns the K that holds.
+ * Where points of a lattice hold more than K rows, a ball of K shows each point alone.  So density there is a sum of Gaussians of the width of a step,
+ * near[a] = sum over b of n_b exp(-|mean_a - mean_b|^2 / step^2), wider where columns have many values.  Returns the most of these, which is then K.
  */
 static double
-smooth_lattice(const fc_bubbles *b, double step, double K, fc_arena *arena, double *near)
+smooth_lattice(const fc_bubbles *b, double step, fc_arena *arena, double *near)
 {
+	double		width = step * fmax(pow((double) b->m, 1.0 / (double) b->d) / VALUES_OF_STEP, 1.0);	/* both squared */
+	double		most = 0.0;
 	fc_point_columns	points = fc_point_columns_of(b, arena);
 	double	   *squared = FC_TAKE(arena, b->m, double);
 
@@ -191,10 +186,10 @@ smooth_lattice(const fc_bubbles *b, double step, double K, fc_arena *arena, doub
 		fc_point_distances(&points, b->mean + a * b->d, squared);
 		near[a] = 0.0;
 		for (size_t i = 0; i < b->m; i++)
-			near[a] += b->n[i] * exp(-squared[i] / step);
-		K = fmax(K, near[a]);
+			near[a] += b->n[i] * exp(-squared[i] / width);
+		most = fmax(most, near[a]);
 	}
-	return K;
+	return most;
 }
 
 /* ---- splits ---- */
@@ -347,29 +342,31 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options, 
 	fc_mark		mark;
 	bool		lattice = is_lattice(given);
 	double	   *radius;
-	double	   *near = NULL;
+	double	   *near = NULL;	/* where density is smoothed */
 	double		step = 0.0;
 	double		rows = 0.0;
+	double		squares = 0.0;
 	density_walk w = {.b = bubbles,.min_rows = options->min_rows,.lattice = lattice,.found = found};
 
 	*found = (fc_density) {0, FC_TAKE(arena, m, fc_density_cluster), FC_TAKE(arena, m, fc_density_split), FC_TAKE(arena, m, int32_t),
 	FC_TAKE(arena, m, int32_t), FC_TAKE(arena, m, double)};
 	mark = fc_arena_mark(arena);
 	for (size_t a = 0; a < m; a++)
+	{
 		rows += bubbles->n[a];
+		squares += bubbles->n[a] * bubbles->n[a];
+	}
 	/* Fewer rows than a few bubbles have would show the grain of these.  Points of a lattice have none. */
 	w.K = fmax(fmax(LEAST_SCALE, SCALE * options->min_rows), lattice ? 0.0 : LEAST_GRAIN * rows / (double) m);
 	w.edges = FC_TAKE(arena, m, fc_edge);
 	if (lattice)
 	{
-		double		K = w.K;
-
 		stretch_columns(&stretched, arena);
 		step = squared_step(&w, arena);
-		near = FC_TAKE(arena, m, double);
-		w.K = smooth_lattice(bubbles, step, K, arena, near);
-		near = w.K > K ? near : NULL;
+		near = squares > w.K * rows ? FC_TAKE(arena, m, double) : NULL;
 	}
+	if (near != NULL)
+		w.K = smooth_lattice(bubbles, step, arena, near);
 	radius = radii_of_bubbles(bubbles, options, rows, w.K, step, near, arena);
 	fc_spanning_tree(bubbles, radius, arena, w.edges);
 	for (size_t a = 0; lattice && a < m; a++)

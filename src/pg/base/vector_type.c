@@ -186,7 +186,7 @@ checked_form(Oid type, bool rows)
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("a value of type %s is not a vector", format_type_be(type)),
 			form == VECTOR_ROW ? errhint("encode_row(model_encoder(model), row) turns a row into a vector; for a sketch, add scaled => false.") :
 			errhint("A vector is an array of numbers, a vector, halfvec or sparsevec of pgvector, or a literal such as '{1,2}'%s.",
-			rows ? "; a model takes rows of its table and numbers, too" : ""));
+			rows ? "; a model takes numbers and rows, too: predict('model', t) FROM (SELECT true AS member) t" : ""));
 }
 
 vector_form
@@ -209,7 +209,7 @@ array_of_text(char *text)
 {
 	if (text[strspn(text, " \t\r\n")] != '{')
 		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("\"%s\" is not a vector", text),
-				errhint("As text a vector is an array, such as '{1,2}'; cast text that holds a number."));
+				errhint("As text a vector is an array, such as '{1,2}'; cast text that holds a number. A model of other columns takes a row: predict('model', t) FROM (SELECT 'red' AS colour) t."));
 	return OidInputFunctionCall(F_ARRAY_IN, text, FLOAT8OID, -1);
 }
 

@@ -129,7 +129,7 @@ SQL_FUNCTION(fastclust_nearest_rows_accum)
 	Size		cluster;
 	int32		label;
 
-	require_argument(fcinfo, ARGUMENT_OPERATOR, "the operator");
+	require_argument(fcinfo, ARGUMENT_OPERATOR, "op");
 	require_argument(fcinfo, ARGUMENT_N, "n");
 	if (PG_ARGISNULL(ARGUMENT_X) || PG_ARGISNULL(ARGUMENT_ROW))
 		return unchanged_state(fcinfo);
@@ -140,9 +140,9 @@ SQL_FUNCTION(fastclust_nearest_rows_accum)
 		state->metric = op->metric;
 	}
 	if (state->k != fc_operator_labels(op) || state->n != PG_GETARG_INT32(ARGUMENT_N))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the operator and n must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("op and n must be the same for all rows"));
 	v = read_vector_argument(fcinfo, cached_reader(fcinfo), ARGUMENT_X, "x");
-	check_vector_dim(&v, op->d, "the operator");
+	check_vector_dim(&v, op->d, "op");
 	check_single_precision(&v);
 	scratch = cached_scratch(fcinfo, fc_operator_scratch(op));
 	x = metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));

@@ -107,7 +107,7 @@ check_sample(fc_method method, const fc_operator *op, const fc_operator *sample)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method \"%s\" does not use a sample", method_name(method)),
 				errhint("Only auto chooses by the labels of rows."));
 	if (sample->d != op->d)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("rows of the sample have %zu dimensions, but the operator has %zu", sample->d, op->d));
+		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("rows of the sample have %zu dimensions, but op has %zu", sample->d, op->d));
 }
 
 /* ---- results ---- */

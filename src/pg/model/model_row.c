@@ -133,7 +133,8 @@ require_numbers(const served_model *model)
 		if (encoder->feature[i].kind != FC_FEATURE_NUMBER)
 			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("model \"%s\" takes rows, not lists of numbers", text_to_cstring(model->name)),
 					errdetail("Its %s is no number.", model->encoder->paths[i].label),
-					errhint("Give the whole row, by the name of the table: SELECT predict('%s', t) FROM some_table t.", text_to_cstring(model->name)));
+					errhint("Give the whole row, by the name of the table: SELECT predict('%s', t) FROM some_table t. Of values, make a row: (SELECT 'some value' AS %s) t.",
+							text_to_cstring(model->name), quote_identifier(model->encoder->names[encoder->feature[i].column])));
 }
 
 /* ---- records ---- */

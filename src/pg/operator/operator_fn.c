@@ -178,7 +178,7 @@ row_arguments(FunctionCallInfo fcinfo)
 	vector		v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
 
 	call.op = cached_operator(fcinfo, 0, NULL);
-	check_vector_dim(&v, call.op->d, "the operator");
+	check_vector_dim(&v, call.op->d, "op");
 	check_single_precision(&v);
 	call.x = metric_row(call.op->metric, &v, cached_doubles(fcinfo, call.op->d));
 	call.scratch = cached_scratch(fcinfo, fc_operator_scratch(call.op));

@@ -96,7 +96,7 @@ row_argument(FunctionCallInfo fcinfo, const fc_operator *op)
 {
 	vector		v = read_vector_argument(fcinfo, cached_reader(fcinfo), 2, "x");
 
-	check_vector_dim(&v, op->d, "the operator");
+	check_vector_dim(&v, op->d, "op");
 	check_single_precision(&v);
 	return metric_row(op->metric, &v, cached_doubles(fcinfo, op->d));
 }
@@ -124,7 +124,7 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 	size_t		cluster;
 
 	aggregate_context(fcinfo);
-	require_argument(fcinfo, 1, "the operator");
+	require_argument(fcinfo, 1, "op");
 	if (PG_ARGISNULL(2))
 		return unchanged_state(fcinfo);
 	op = cached_expanded_operator(fcinfo, 1, &header);
@@ -139,7 +139,7 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 		return unchanged_state(fcinfo);
 	step = current_step(fcinfo, kind, large, op, header);
 	if (memcmp(((fc_operator_header *) (step + 1))->digest, header->digest, sizeof(header->digest)) != 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the operator must be the same for all rows"),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("op must be the same for all rows"),
 				errhint("Give it as a scalar subquery, or GROUP BY it."));
 	weight = step_weight(fcinfo);
 	if (outcome == SPARSE_KNOWN)
@@ -176,7 +176,7 @@ add_step(fc_step *left, const fc_step *right)
 	scratch = make_scratch(fc_step_scratch(&op, left->capacity));
 	status = fc_step_combine(left, right, scratch);
 	if (status == FC_EMISMATCH)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the operator must be the same for all rows"));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("op must be the same for all rows"));
 	check_status(status);
 	pfree(scratch.floats);
 }

@@ -252,7 +252,6 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	bool	   *flag;
 	StringInfoData names;
 	Size		muted = 0;
-	Size		others = 0;
 
 	initStringInfo(&names);
 	fc_encoder_view(learned, &encoder);
@@ -265,10 +264,11 @@ mute_categories(const training *t, fc_encoder_header *learned)
 		flag[i] = (feature->kind == FC_FEATURE_CATEGORY || feature->kind == FC_FEATURE_BOOLEAN) && !names_feature(t->options, "weight", name);
 		if (flag[i])
 			appendStringInfo(&names, "%s\"%s\"", muted++ > 0 ? ", " : "", name);
-		else
-			others++;
 	}
-	if (muted == 0 || others == 0)
+	if (muted == encoder.features)
+		ereport(WARNING, errmsg("all columns of model \"%s\" are categories, between which no row can be: method density finds little in them", t->model),
+				errhint("Use method kmeans."));
+	if (muted == 0 || muted == encoder.features)
 		return;
 	fc_encoder_mute(learned, VARSIZE(learned), flag);
 	if (t->model_id != 0 && !flag_option(t->options, "quiet", false))

@@ -3,10 +3,8 @@
 
 CREATE FUNCTION fastclust_internal.write_check(name text, differences bigint) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    held kept_sketches := held_live(name);
 BEGIN
-    UPDATE kept_sketches l SET checked_at = clock_timestamp(), differences = write_check.differences WHERE l.id = held.id;
+    UPDATE kept_sketches l SET checked_at = clock_timestamp(), differences = write_check.differences WHERE l.id = (SELECT h.id FROM held_live(write_check.name) h);
 END
 $$;
 

@@ -133,10 +133,8 @@ CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket 
     LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM check_live_part(readable_live(name), group_value, bucket);
-    IF half_life IS NOT NULL THEN
-        RETURN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false) d);
-    END IF;
-    RETURN (SELECT merge_agg(p.s) FROM live_parts($1) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3));
+    RETURN CASE WHEN half_life IS NOT NULL THEN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false) d)
+                ELSE (SELECT merge_agg(p.s) FROM live_parts($1) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3)) END;
 END
 $$;
 COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
@@ -172,7 +170,8 @@ BEGIN
     IF live.id IS NULL OR NOT is_live_part(version.training_sketch, NULL, live.spec, NULL) OR
        live.micro_options IS DISTINCT FROM (CASE WHEN version.method = 'density' THEN jsonb_build_array(version.options -> 'micro_clusters', version.options -> 'min_cluster_rows') END)
        OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
-       OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM to_regclass(version.relation)
+       OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM COALESCE(to_regclass(version.relation),
+          (SELECT live.relation FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.id = version.model_id AND v.relation = version.relation LIMIT 1))
        OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
        OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
        OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where'
@@ -183,9 +182,30 @@ BEGIN
     IF problem IS NOT NULL THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'Recount it with rebuild_sketch.';
-        RETURN NULL;
     END IF;
-    RETURN live;
+    RETURN CASE WHEN problem IS NULL THEN live END;
+END
+$$;
+
+-- The relation that the caller named, or else that of a stored version, which may have another name now: where the current version was trained on it, it is the
+-- one that the live sketch follows.  Checked for the columns the version names.
+CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions, named regclass, group_by name) RETURNS regclass
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    relation regclass := COALESCE(named, to_regclass(version.relation), (SELECT (model_live(m.id)).relation
+        FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.id = version.model_id AND v.relation = version.relation LIMIT 1));
+    option_columns name[];    -- that the options where and since read, with those in the keys except and baseline of the latter
+BEGIN
+    IF relation IS NULL THEN
+        RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
+            HINT = 'Name another table: relation => ''...'', or the option relation of retrain.';
+    END IF;
+    WITH RECURSIVE part(o) AS (SELECT version.options UNION ALL SELECT e FROM part, unnest(ARRAY[o -> 'since', o -> 'except', o -> 'baseline']) e WHERE jsonb_typeof(e) = 'object')
+    SELECT array_agg(c.name) INTO option_columns FROM (SELECT (o ->> 'column')::name FROM part UNION ALL SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM part
+                                   UNION ALL SELECT a.attname FROM part, pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0
+                                              WHERE o ? 'partition' AND p.partrelid = relation AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name);
+    PERFORM check_stored_scan(held, version, relation, version.features || group_by || option_columns, named IS NOT NULL);
+    RETURN relation;
 END
 $$;
 

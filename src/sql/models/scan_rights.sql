@@ -94,23 +94,3 @@ BEGIN
     END IF;
 END
 $$;
-
--- The relation that the caller named, or else that of a stored version, checked for the columns the version names.
-CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions, named regclass, group_by name) RETURNS regclass
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-DECLARE
-    relation regclass := COALESCE(named, to_regclass(version.relation));
-    option_columns name[];    -- that the options where and since read, with those in the keys except and baseline of the latter
-BEGIN
-    IF relation IS NULL THEN
-        RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
-            HINT = 'Name another table: relation => ''...'', or the option relation of retrain.';
-    END IF;
-    WITH RECURSIVE part(o) AS (SELECT version.options UNION ALL SELECT e FROM part, unnest(ARRAY[o -> 'since', o -> 'except', o -> 'baseline']) e WHERE jsonb_typeof(e) = 'object')
-    SELECT array_agg(c.name) INTO option_columns FROM (SELECT (o ->> 'column')::name FROM part UNION ALL SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM part
-                                   UNION ALL SELECT a.attname FROM part, pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0
-                                              WHERE o ? 'partition' AND p.partrelid = relation AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name);
-    PERFORM check_stored_scan(held, version, relation, version.features || group_by || option_columns, named IS NOT NULL);
-    RETURN relation;
-END
-$$;

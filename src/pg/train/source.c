@@ -97,8 +97,10 @@ bucket_scan_text(const train_source *source, const char *column, bool keyed)
 {
 	const char *value = column == NULL ? "NULL::text" : source->group_by != NULL && source->leaf_count == 0 ? source->group_value : psprintf("t.%s", quote_identifier(column));
 
+	if (column == NULL)			/* a sort would copy the sums */
+		return scan_query(source, value, NULL, keyed, "q.value", INFINITY, 0, 0);
 	return psprintf("SELECT %s, q.scan FROM (%s) q(value, scan) ORDER BY q.value", source->group_by != NULL && source->leaf_count > 0 ? group_text(source, "q.value") : "q.value::text",
-					scan_query(source, value, column == NULL ? NULL : "1", keyed, "q.value", INFINITY, 0, 0));
+					scan_query(source, value, "1", keyed, "q.value", INFINITY, 0, 0));
 }
 
 int

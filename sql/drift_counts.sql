@@ -48,6 +48,12 @@ CREATE TABLE by_workers AS SELECT drift_counts_agg(x, (SELECT d FROM specs)) AS 
 SELECT w.c::text = b.c::text AS parallel FROM whole w, by_workers b;
 RESET max_parallel_workers_per_gather;
 
+-- a state that an aggregate of the user's returned, with rows that wait for their batch, is what it counts
+CREATE AGGREGATE open_counts(x "any", spec drift_spec) (SFUNC = drift_counts_accum, STYPE = drift_counts);
+SELECT live_count_agg((SELECT d FROM specs), NULL, q.c)::text = w.c::text AS live, merge_drift_counts_agg(q.c)::text = w.c::text AS merged
+  FROM whole w, (SELECT open_counts(x, (SELECT d FROM specs)) FROM rows_of GROUP BY g) q(c) GROUP BY w.c::text;
+DROP AGGREGATE open_counts("any", drift_spec);
+
 -- NULL rows are not counted; of none there are no counts
 SELECT drift_counts_agg(CASE WHEN i > 10 THEN x END, (SELECT d FROM specs))::text = drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE i > 10)::text AS skipped,
        drift_counts_agg(x, (SELECT d FROM specs)) FILTER (WHERE i < 0) IS NULL AS none FROM rows_of;

@@ -101,7 +101,7 @@ SQL_FUNCTION(fastclust_live_count)
 		state = live_count_rows(spec, state, (const unsigned char *) VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
 	}
 	if (!PG_ARGISNULL(3))
-		state = drift_counts_combined(state, DRIFT_COUNTS_ARG(3), 1);
+		state = drift_counts_combined(state, drift_counts_closed(DRIFT_COUNTS_ARG(3)), 1);
 	PG_RETURN_POINTER(state);
 }
 

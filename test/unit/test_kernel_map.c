@@ -109,7 +109,7 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 	float		of_landmark[K];
 	float		of_row[K];
 	double		landmark[D];
-	double	   *rows = random_rows(10, D, offset, 3);
+	double	   *rows = unit_normals(10 * D, offset, 1.0, 3);
 	double		worst = 0.0;
 	double		largest = 0.0;
 
@@ -212,7 +212,7 @@ test_unit(shape factored)
 {
 	fixture		f;
 	fc_kernel_map unit;
-	double	   *x = random_rows(20, D, 0.3, 9);
+	double	   *x = unit_normals(20 * D, 0.3, 1.0, 9);
 
 	make_operator(&f, factored, 0.0);
 	make_map(&f, &test_kernels[6], 4);

@@ -16,15 +16,6 @@ is($server->query("SELECT extversion FROM pg_extension WHERE extname = 'fastclus
 is($server->query("SELECT string_agg(n.nspname, ',' ORDER BY 1) FROM pg_extension e JOIN pg_depend d ON d.refobjid = e.oid AND d.deptype = 'e' JOIN pg_namespace n ON n.oid = d.objid AND d.classid = 'pg_namespace'::regclass WHERE extname = 'fastclust'"),
 	'fastclust,fastclust_internal', 'with its own schemas');
 
-is($server->query(<<'SQL'), '', 'the public functions have comments');
-SELECT p.oid::regprocedure FROM pg_proc p
-  JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-  WHERE obj_description(p.oid, 'pg_proc') IS NULL AND p.prokind IN ('a', 'f')
-    AND p.proname IN ('sketch_spec', 'sketch_spec_agg', 'sketch_agg', 'merge_agg', 'decode',
-                      'fastop_agg', 'kmeans_agg', 'assign')
-  ORDER BY 1;
-SQL
-
 $server->make_points(2000, 3, 4);
 my $session = $server->background(<<'SQL');
 CREATE TABLE s AS SELECT sketch_agg(x, (SELECT sketch_spec_agg(x, 4) FROM points)) AS s FROM points;

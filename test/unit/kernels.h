@@ -21,18 +21,6 @@ static const fc_kernel test_kernels[] = {
 
 #define TEST_KERNELS (sizeof(test_kernels) / sizeof(test_kernels[0]))
 
-/* n x d normals around `shift` */
-static inline double *
-random_rows(size_t n, size_t d, double shift, uint64_t seed)
-{
-	fc_rng		rng = fc_rng_start(seed, 0);
-	double	   *x = unit_alloc(n * d, sizeof(double));
-
-	for (size_t i = 0; i < n * d; i++)
-		x[i] = shift + fc_rng_normal(&rng);
-	return x;
-}
-
 /* The first data set of the paper: a disc of radius 0.2 (even rows) and a ring of radius 1, deviation 0.05 (odd rows). */
 static inline double *
 disc_and_ring(size_t n, uint64_t seed)

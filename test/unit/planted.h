@@ -174,19 +174,7 @@ worst_miss(const planted *p, size_t k, const answer *a)
 	double		worst = 0.0;
 
 	for (size_t t = 0; t < p->k; t++)
-	{
-		double		nearest = INFINITY;
-
-		for (size_t c = 0; c < k; c++)
-		{
-			double		distance = 0.0;
-
-			for (size_t l = 0; l < n; l++)
-				distance += pow(a->result.centroids[c * n + l] - p->truth[t * n + l], 2.0);
-			nearest = fmin(nearest, sqrt(distance / (double) n));
-		}
-		worst = fmax(worst, nearest);
-	}
+		worst = fmax(worst, sqrt(unit_least_square(p->truth + t * n, a->result.centroids, k, n) / (double) n));
 	return worst;
 }
 

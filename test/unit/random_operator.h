@@ -1,4 +1,4 @@
-/* random_operator.h - operators of random shape: hubs, empty rows and columns, duplicates */
+/* random_operator.h - operators of random shape: hubs, empty rows and columns, duplicates; labels by all distances */
 #ifndef RANDOM_OPERATOR_H
 #define RANDOM_OPERATOR_H
 
@@ -115,6 +115,55 @@ make_operator(size_t k, size_t d, size_t inner, const pattern *kinds, size_t fac
 	o.product = multiply_out(&o.op);
 	fc_operator_measure(&o.op, o.scratch, unit_alloc(k, sizeof(float)));
 	return o;
+}
+
+/* The lowest j of least fc_operator_distance. */
+static inline size_t
+nearest_by_distance(const fc_operator *op, const double *x, fc_scratch scratch)
+{
+	double		best = INFINITY;
+	size_t		label = 0;
+
+	for (size_t j = 0; j < op->k; j++)
+	{
+		double		distance = fc_operator_distance(op, j, x, scratch);
+
+		if (distance < best)
+		{
+			best = distance;
+			label = j;
+		}
+	}
+	return label;
+}
+
+/* All ways to a label agree with that, to the last row; own: scratch for one row. */
+static inline void
+check_labels(const fc_operator *op, fc_scratch own, const double *x, size_t n, const char *what)
+{
+	fc_operator expanded = *op;
+	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
+	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
+	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, n));
+	size_t		wrong[3] = {0};
+
+	fc_operator_expand(&expanded, own, rows);
+	fc_operator_assign_batch(op, x, n, scratch, labels);
+	for (size_t i = 0; i < n; i++)
+	{
+		const double *row = x + i * op->d;
+		size_t		expected = nearest_by_distance(&expanded, row, own);
+		int32_t		first;
+		double		distance;
+
+		fc_operator_nearest(op, row, 1, own, &first, &distance);
+		wrong[0] += fc_operator_assign(op, row, own) != expected;
+		wrong[1] += (size_t) labels[i] != expected;
+		wrong[2] += (size_t) first != expected || distance != fc_operator_distance(&expanded, expected, row, own);
+	}
+	CHECK(wrong[0] == 0, "%s: assign wrong in %zu of %zu", what, wrong[0], n);
+	CHECK(wrong[1] == 0, "%s: a batch wrong in %zu of %zu", what, wrong[1], n);
+	CHECK(wrong[2] == 0, "%s: nearest wrong in %zu of %zu", what, wrong[2], n);
 }
 
 #endif							/* RANDOM_OPERATOR_H */

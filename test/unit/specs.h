@@ -95,15 +95,4 @@ same_sketch(const fc_sketch *a, const fc_sketch *b)
 	return fc_sketch_bytes(a) == fc_sketch_bytes(b) && memcmp(a, b, fc_sketch_bytes(a)) == 0;
 }
 
-static inline double *
-normal_rows(size_t n, size_t d, double scale, uint64_t seed)
-{
-	fc_rng		rng = fc_rng_start(seed, 77);
-	double	   *x = unit_uncleared(n * d * sizeof(double));
-
-	for (size_t i = 0; i < n * d; i++)
-		x[i] = scale * fc_rng_normal(&rng);
-	return x;
-}
-
 #endif							/* SPECS_H */

@@ -164,19 +164,7 @@ scatter(const double *x, size_t n, const double *centroids, size_t k)
 	size_t		count = 0;
 
 	for (size_t r = 0; r < n; r += n / 500 + 1, count++)
-	{
-		double		nearest = INFINITY;
-
-		for (size_t j = 0; j < k; j++)
-		{
-			double		square = 0;
-
-			for (size_t i = 0; i < D; i++)
-				square += pow(x[r * D + i] - centroids[j * D + i], 2.0);
-			nearest = fmin(nearest, square);
-		}
-		sum += nearest;
-	}
+		sum += unit_least_square(x + r * D, centroids, k, D);
 	return sum / (double) count / D;
 }
 

@@ -30,23 +30,13 @@ new_problem(size_t rows, size_t d, size_t m)
 	return p;
 }
 
-static double
-squared(const double *a, const double *b, size_t d)
-{
-	double		sum = 0.0;
-
-	for (size_t c = 0; c < d; c++)
-		sum += (a[c] - b[c]) * (a[c] - b[c]);
-	return sum;
-}
-
 static size_t
 nearest(const problem *p, const double *x)
 {
 	size_t		best = 0;
 
 	for (size_t a = 1; a < p->b.m; a++)
-		if (squared(x, p->mean + a * p->d, p->d) < squared(x, p->mean + best * p->d, p->d))
+		if (unit_square(x, p->mean + a * p->d, p->d) < unit_square(x, p->mean + best * p->d, p->d))
 			best = a;
 	return best;
 }
@@ -89,7 +79,7 @@ make_bubbles(problem *p)
 		for (size_t i = 0; i < p->rows; i++)
 			if (p->bubble[i] == a)
 			{
-				p->square[to] += squared(p->x + i * d, p->mean + to * d, d) / p->n[to];
+				p->square[to] += unit_square(p->x + i * d, p->mean + to * d, d) / p->n[to];
 				p->bubble[i] = to;
 			}
 		p->b.m++;
@@ -97,15 +87,6 @@ make_bubbles(problem *p)
 }
 
 /* ---- definitions ---- */
-
-static int
-compare_squares(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return x < y ? -1 : x > y;
-}
 
 static double
 brute_radius(const fc_bubbles *b, size_t a, double mass)
@@ -117,10 +98,10 @@ brute_radius(const fc_bubbles *b, size_t a, double mass)
 
 	for (size_t i = 0; i < b->m; i++)
 	{
-		near[i][0] = squared(b->mean + a * b->d, b->mean + i * b->d, b->d) + b->square[i];
+		near[i][0] = unit_square(b->mean + a * b->d, b->mean + i * b->d, b->d) + b->square[i];
 		near[i][1] = b->n[i];
 	}
-	qsort(near, b->m, sizeof(*near), compare_squares);
+	qsort(near, b->m, sizeof(*near), unit_compare);
 	for (size_t i = 0; i < b->m && (i == 0 || x[1] < mass); i++)
 	{
 		x[0] = x[1];
@@ -133,15 +114,6 @@ brute_radius(const fc_bubbles *b, size_t a, double mass)
 }
 
 static void
-fill_normal(problem *p, uint64_t seed)
-{
-	fc_rng		rng = fc_rng_start(seed, 0);
-
-	for (size_t i = 0; i < p->rows * p->d; i++)
-		p->x[i] = fc_rng_normal(&rng);
-}
-
-static void
 test_radii(size_t rows, size_t d, size_t m)
 {
 	problem		p = new_problem(rows, d, m);
@@ -149,7 +121,7 @@ test_radii(size_t rows, size_t d, size_t m)
 	double	   *mass;
 	double	   *found;
 
-	fill_normal(&p, 7);
+	p.x = unit_normals(p.rows * p.d, 0.0, 1.0, 7);
 	make_bubbles(&p);
 	mass = FC_TAKE(&arena, 3 * p.b.m, double);
 	found = FC_TAKE(&arena, 3 * p.b.m, double);
@@ -175,7 +147,7 @@ test_tree(size_t m, size_t d)
 	fc_parts	parts = fc_new_parts(m, &arena);
 	size_t		wrong = 0;
 
-	fill_normal(&p, 3);
+	p.x = unit_normals(p.rows * p.d, 0.0, 1.0, 3);
 	make_bubbles(&p);
 	CHECK(p.b.m == m, "%zu bubbles", p.b.m);
 	for (size_t a = 0; a < m; a++)
@@ -190,7 +162,7 @@ test_tree(size_t m, size_t d)
 		for (size_t a = 0; a < m; a++)
 			for (size_t b = 0; b < m; b++)
 				if (fc_part_of(&parts, (uint32_t) a) == x && fc_part_of(&parts, (uint32_t) b) == y)
-					wrong += fmax(fmax(core[a], core[b]), squared(p.mean + a * d, p.mean + b * d, d)) < (1.0 - 1e-12) * edges[i].reach;
+					wrong += fmax(fmax(core[a], core[b]), unit_square(p.mean + a * d, p.mean + b * d, d)) < (1.0 - 1e-12) * edges[i].reach;
 		fc_join_parts(&parts, x, y);
 	}
 	CHECK(wrong == 0, "%zu shorter pairs", wrong);

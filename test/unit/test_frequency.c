@@ -7,15 +7,6 @@
 
 #define M 40000
 
-static int
-by_value(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Known answers of Philox4x32-10 (Random123, kat_vectors). */
 static void
 test_philox(void)
@@ -64,7 +55,7 @@ test_law(fc_law law, bool structured, uint32_t n, double mean, double square, co
 		sum += radius[j] / M;
 		squares += r2 / M;
 	}
-	qsort(radius, M, sizeof(double), by_value);
+	qsort(radius, M, sizeof(double), unit_compare);
 	CHECK(fabs(sum / mean - 1) < 0.02, "law %d: E R = %g, not %g", (int) law, sum, mean);
 	CHECK(fabs(squares / square - 1) < 0.03, "law %d: E R^2 = %g, not %g", (int) law, squares, square);
 	for (int q = 0; decile != NULL && q < 3; q++)
@@ -85,7 +76,7 @@ test_structured_is_its_matrix(void)
 		fc_spec    *spec = make_spec((spec_wish) {.dim = n, .frequencies = 70, .law = FC_LAW_ADAPTED_RADIUS, .structured = true, .sigma = 1});
 		ready		made = make_ready(spec);
 		float	   *omega = unit_uncleared(70 * n * sizeof(float));
-		double	   *x = normal_rows(1, n, 1, 3);
+		double	   *x = unit_normals(n, 0.0, 1, 3);
 		fc_sketch  *sketch = new_sketch(spec, FC_SKETCH_OPEN, 1);
 		fc_row		row = {.doubles = x, .weight = FC_ONE_WEIGHT};
 		double		re[140];

@@ -19,6 +19,11 @@ typedef struct fixture
 	fc_operator op;
 	fc_operator_header *bytes;
 	size_t		size;
+	fc_kernel_map_header *header;
+	size_t		map_size;
+	size_t		found;			/* rank that the landmarks have */
+	fc_kernel_map map;
+	fc_scratch	scratch;
 } fixture;
 
 typedef enum shape
@@ -67,21 +72,22 @@ make_operator(fixture *f, shape factored, double offset)
 	fc_operator_write(&f->op, f->bytes);
 }
 
-static fc_kernel_map_header *
-make_map(const fixture *f, const fc_kernel *kernel, size_t rank, size_t *found, size_t *size)
+static void
+make_map(fixture *f, const fc_kernel *kernel, size_t rank)
 {
 	size_t		pairs = fc_kernel_map_pairs(K, rank);
 	double	   *norms = unit_alloc(K, sizeof(double));
 	double	   *t = unit_alloc(pairs * K, sizeof(double));
-	fc_status	status = fc_kernel_map_solve(&f->op, kernel, rank, unit_work(), norms, t, found);
-	fc_kernel_map_header *header;
+	fc_status	status = fc_kernel_map_solve(&f->op, kernel, rank, unit_work(), norms, t, &f->found);
 
 	CHECK(status == FC_OK, "status %d", (int) status);
-	*size = fc_kernel_map_size(K, rank == 0 ? *found : pairs, f->size);
-	header = unit_alloc(*size, 1);
-	fc_kernel_map_write(kernel, rank == 0 ? *found : pairs, false, norms, t, f->bytes, f->size, header);
-	CHECK(fc_kernel_map_check(header, *size) == FC_OK, "a new map is not valid");
-	return header;
+	pairs = rank == 0 ? f->found : pairs;
+	f->map_size = fc_kernel_map_size(K, pairs, f->size);
+	f->header = unit_alloc(f->map_size, 1);
+	fc_kernel_map_write(kernel, pairs, false, norms, t, f->bytes, f->size, f->header);
+	CHECK(fc_kernel_map_check(f->header, f->map_size) == FC_OK, "a new map is not valid");
+	fc_kernel_map_view(f->header, &f->map);
+	f->scratch = unit_scratch(fc_kernel_map_scratch(&f->map));
 }
 
 static double
@@ -100,43 +106,36 @@ test_landmarks(const fc_kernel *kernel, shape factored, bool prepared, double of
 {
 	fc_arena	arena = unit_arena();
 	fixture		f;
-	fc_kernel_map map;
-	fc_kernel_map_header *header;
-	size_t		found;
-	size_t		size;
-	fc_scratch	scratch;
 	float		of_landmark[K];
 	float		of_row[K];
 	double		landmark[D];
-	double	   *rows = random_rows(10, D, offset, 3);
+	double	   *rows = unit_normals(10 * D, offset, 1.0, 3);
 	double		worst = 0.0;
 	double		largest = 0.0;
 
 	make_operator(&f, factored, offset);
-	header = make_map(&f, kernel, 0, &found, &size);
-	fc_kernel_map_view(header, &map);
+	make_map(&f, kernel, 0);
 	if (prepared)
 	{
-		fc_kernel_map_prepare(&map, &arena);
+		fc_kernel_map_prepare(&f.map, &arena);
 		CHECK((arena.held > 0) == (factored == SPARSE || (factored == DENSE && kernel->kind == FC_KERNEL_RBF)), "%zu bytes prepared", arena.held);
 	}
-	scratch = unit_scratch(fc_kernel_map_scratch(&map));
-	CHECK(found >= 1 && found <= K && map.rank == found, "rank %zu", found);
+	CHECK(f.found >= 1 && f.found <= K && f.map.rank == f.found, "rank %zu", f.found);
 	for (size_t j = 0; j < K; j++)
 	{
-		fc_operator_row(&f.op, j, scratch, landmark);
-		fc_kernel_map_features(&map, landmark, scratch, of_landmark);
+		fc_operator_row(&f.op, j, f.scratch, landmark);
+		fc_kernel_map_features(&f.map, landmark, f.scratch, of_landmark);
 		for (size_t i = 0; i < 10; i++)
 		{
 			double		exact = kernel_of_rows(kernel, landmark, rows + i * D, D);
 
-			fc_kernel_map_features(&map, rows + i * D, scratch, of_row);
-			worst = fmax(worst, fabs(dot(of_landmark, of_row, map.rank) - exact));
+			fc_kernel_map_features(&f.map, rows + i * D, f.scratch, of_row);
+			worst = fmax(worst, fabs(dot(of_landmark, of_row, f.map.rank) - exact));
 			largest = fmax(largest, fabs(exact));
 		}
 	}
 	CHECK(worst < tolerance * largest, "kernel %d, degree %d, shape %d%s, offset %g: %g of %g, rank %zu", kernel->kind, kernel->degree,
-		  (int) factored, prepared ? ", prepared" : "", offset, worst, largest, found);
+		  (int) factored, prepared ? ", prepared" : "", offset, worst, largest, f.found);
 }
 
 /* Rows far beyond the landmarks keep their products with them. */
@@ -144,28 +143,21 @@ static void
 test_far_rows(bool factored)
 {
 	fixture		f;
-	size_t		found;
-	size_t		size;
-	fc_kernel_map map;
-	fc_kernel_map_header *header;
-	fc_scratch	scratch;
 	double		landmark[D];
 	double		x[D] = {1e14, -2e14, 0, 3e13, 1e14};
 	float		y[2][K];
 
 	make_operator(&f, factored ? DENSE : CODEBOOK, 2.0);
-	header = make_map(&f, &test_kernels[0], 0, &found, &size);
-	fc_kernel_map_view(header, &map);
-	scratch = unit_scratch(fc_kernel_map_scratch(&map));
-	fc_kernel_map_features(&map, x, scratch, y[0]);
+	make_map(&f, &test_kernels[0], 0);
+	fc_kernel_map_features(&f.map, x, f.scratch, y[0]);
 	for (size_t j = 0; j < K; j++)
 	{
 		double		exact;
 
-		fc_operator_row(&f.op, j, scratch, landmark);
+		fc_operator_row(&f.op, j, f.scratch, landmark);
 		exact = kernel_of_rows(&test_kernels[0], landmark, x, D);
-		fc_kernel_map_features(&map, landmark, scratch, y[1]);
-		CHECK(fabs(dot(y[0], y[1], map.rank) - exact) < 1e10, "landmark %zu: %g, exactly %g", j, dot(y[0], y[1], map.rank), exact);
+		fc_kernel_map_features(&f.map, landmark, f.scratch, y[1]);
+		CHECK(fabs(dot(y[0], y[1], f.map.rank) - exact) < 1e10, "landmark %zu: %g, exactly %g", j, dot(y[0], y[1], f.map.rank), exact);
 	}
 }
 
@@ -178,27 +170,20 @@ test_far_rbf(bool prepared)
 {
 	static const fc_kernel rbf = {.version = FC_KERNEL_VERSION,.kind = FC_KERNEL_RBF,.gamma = 0.5};
 	fixture		f;
-	size_t		found;
-	size_t		size;
-	fc_kernel_map map;
-	fc_kernel_map_header *header;
-	fc_scratch	scratch;
 	double		x[D] = {1e4, -1e4, 0, 1e4, 0};
 	float		y[K];
 
 	make_operator(&f, SPARSE, 0.0);
-	header = make_map(&f, &rbf, 0, &found, &size);
-	fc_kernel_map_view(header, &map);
-	scratch = unit_scratch(fc_kernel_map_scratch(&map));
+	make_map(&f, &rbf, 0);
 	if (prepared)
-		fc_kernel_map_prepare(&map, unit_work());
-	fc_kernel_map_features(&map, x, scratch, y);
-	for (size_t j = 0; j < map.rank; j++)
+		fc_kernel_map_prepare(&f.map, unit_work());
+	fc_kernel_map_features(&f.map, x, f.scratch, y);
+	for (size_t j = 0; j < f.map.rank; j++)
 		CHECK(y[j] == 0.0f, "far row, prepared %d: coordinate %zu is %g", prepared, j, (double) y[j]);
 	for (size_t i = 0; i < D; i++)
 		x[i] = 1e38;
-	fc_kernel_map_features(&map, x, scratch, y);
-	CHECK(!fc_all_finite_float(y, map.rank), "products overflow, prepared %d: %g", prepared, (double) y[0]);
+	fc_kernel_map_features(&f.map, x, f.scratch, y);
+	CHECK(!fc_all_finite_float(y, f.map.rank), "products overflow, prepared %d: %g", prepared, (double) y[0]);
 }
 
 /* A smaller rank keeps the first coordinates of the larger one. */
@@ -206,24 +191,17 @@ static void
 test_rank(void)
 {
 	fixture		f;
-	size_t		found[2];
-	size_t		size[2];
-	fc_kernel_map maps[2];
-	fc_kernel_map_header *headers[2];
-	fc_scratch	scratch;
+	size_t		ranks[2] = {3, K + 5};
 	double		x[D] = {0.1, -1, 2, 0, 0.5};
 	float		y[2][K];
 
 	make_operator(&f, CODEBOOK, 0.0);
-	headers[0] = make_map(&f, &test_kernels[6], 3, &found[0], &size[0]);
-	headers[1] = make_map(&f, &test_kernels[6], K + 5, &found[1], &size[1]);
 	for (int i = 0; i < 2; i++)
 	{
-		fc_kernel_map_view(headers[i], &maps[i]);
-		scratch = unit_scratch(fc_kernel_map_scratch(&maps[i]));
-		fc_kernel_map_features(&maps[i], x, scratch, y[i]);
+		make_map(&f, &test_kernels[6], ranks[i]);
+		fc_kernel_map_features(&f.map, x, f.scratch, y[i]);
+		CHECK(f.map.rank == (i == 0 ? 3 : K), "rank %zu of %zu", f.map.rank, ranks[i]);
 	}
-	CHECK(maps[0].rank == 3 && maps[1].rank == K, "ranks %zu, %zu", maps[0].rank, maps[1].rank);
 	for (int j = 0; j < 3; j++)
 		CHECK(y[0][j] == y[1][j] && y[0][j] != 0.0f, "coordinate %d: %g, %g", j, (double) y[0][j], (double) y[1][j]);
 }
@@ -233,29 +211,21 @@ static void
 test_unit(shape factored)
 {
 	fixture		f;
-	size_t		found;
-	size_t		size;
-	fc_kernel_map_header *header;
-	fc_kernel_map plain;
 	fc_kernel_map unit;
-	fc_scratch	scratch;
-	double	   *x = random_rows(20, D, 0.3, 9);
+	double	   *x = unit_normals(20 * D, 0.3, 1.0, 9);
 
 	make_operator(&f, factored, 0.0);
-	header = make_map(&f, &test_kernels[6], 4, &found, &size);
-	fc_kernel_map_view(header, &plain);
-	unit = plain;
-	header->unit = 1;
-	fc_kernel_map_view(header, &unit);
-	scratch = unit_scratch(fc_kernel_map_scratch(&plain));
+	make_map(&f, &test_kernels[6], 4);
+	f.header->unit = 1;
+	fc_kernel_map_view(f.header, &unit);
 	for (size_t r = 0; r < 20; r++)
 	{
 		float		y[4];
 		float		z[4];
 		double		square = 0.0;
 
-		fc_kernel_map_features(&plain, x + r * D, scratch, y);
-		fc_kernel_map_features(&unit, x + r * D, scratch, z);
+		fc_kernel_map_features(&f.map, x + r * D, f.scratch, y);
+		fc_kernel_map_features(&unit, x + r * D, f.scratch, z);
 		for (size_t c = 0; c < 4; c++)
 			square += (double) y[c] * (double) y[c];
 		for (size_t c = 0; c < 4; c++)
@@ -268,21 +238,18 @@ static void
 test_map_bytes(void)
 {
 	fixture		f;
-	size_t		found;
-	size_t		size;
-	fc_kernel_map_header *header;
 
 	make_operator(&f, DENSE, 1.0);
-	header = make_map(&f, &test_kernels[3], 4, &found, &size);
-	for (size_t at = 4; at < size; at++)
+	make_map(&f, &test_kernels[3], 4);
+	for (size_t at = 4; at < f.map_size; at++)
 	{
-		((uint8_t *) header)[at] ^= 0x41;
-		CHECK(fc_kernel_map_check(header, size) == FC_EFORMAT, "byte %zu of %zu", at, size);
-		((uint8_t *) header)[at] ^= 0x41;
+		((uint8_t *) f.header)[at] ^= 0x41;
+		CHECK(fc_kernel_map_check(f.header, f.map_size) == FC_EFORMAT, "byte %zu of %zu", at, f.map_size);
+		((uint8_t *) f.header)[at] ^= 0x41;
 	}
-	for (size_t length = 0; length < size; length += 8)
-		CHECK(fc_kernel_map_check(header, length) == FC_EFORMAT, "length %zu of %zu", length, size);
-	CHECK(fc_kernel_map_check(header, size) == FC_OK, "restored and refused");
+	for (size_t length = 0; length < f.map_size; length += 8)
+		CHECK(fc_kernel_map_check(f.header, length) == FC_EFORMAT, "length %zu of %zu", length, f.map_size);
+	CHECK(fc_kernel_map_check(f.header, f.map_size) == FC_OK, "restored and refused");
 }
 
 static void

@@ -109,8 +109,8 @@ test_close_eigenvalues(void)
 {
 	size_t		n = 700;
 	int			seeds = 10;
-	double	   *x = random_rows(n, 19, 0.0, 77);
-	double	   *directions = random_rows(7, 19, 0.7, 78);
+	double	   *x = unit_normals(n * 19, 0.0, 1.0, 77);
+	double	   *directions = unit_normals(7 * 19, 0.7, 1.0, 78);
 	double	   *k;
 	fc_embedding exact;
 	double		best;
@@ -237,7 +237,7 @@ test_algorithm_1(void)
 {
 	size_t		n = 200;
 	size_t		rank = 6;
-	double	   *x = random_rows(n, 3, 0.0, 4);
+	double	   *x = unit_normals(n * 3, 0.0, 1.0, 4);
 	const fc_kernel *kernel = &test_kernels[4];
 	double	   *k = kernel_matrix(kernel, x, n, 3);
 	fc_embedding e = embed(ONE_PASS, kernel, x, n, 3, rank, 10, 11);
@@ -285,7 +285,7 @@ test_coordinates(method how, const fc_kernel *kernel)
 {
 	size_t		n = 300;
 	size_t		rank = 6;
-	double	   *x = random_rows(n, 4, 0.2, 8);
+	double	   *x = unit_normals(n * 4, 0.2, 1.0, 8);
 	fc_embedding e = embed(how, kernel, x, n, 4, rank, 30, 1);
 
 	for (size_t r = 0; r < rank; r++)
@@ -314,7 +314,7 @@ static void
 test_low_rank(void)
 {
 	size_t		n = 400;
-	double	   *x = random_rows(n, 2, 0.0, 2);
+	double	   *x = unit_normals(n * 2, 0.0, 1.0, 2);
 	double	   *k = kernel_matrix(&square_kernel, x, n, 2);
 
 	for (method how = ONE_PASS; how <= EXACT; how++)
@@ -332,7 +332,7 @@ static void
 test_estimate(void)
 {
 	size_t		n = 500;
-	double	   *x = random_rows(n, 3, 0.0, 6);
+	double	   *x = unit_normals(n * 3, 0.0, 1.0, 6);
 	const fc_kernel *kernel = &test_kernels[6];
 	double	   *k = kernel_matrix(kernel, x, n, 3);
 
@@ -350,7 +350,7 @@ static void
 test_iterated_eigen(void)
 {
 	size_t		n = 700;
-	double	   *x = random_rows(n, 3, 0.0, 12);
+	double	   *x = unit_normals(n * 3, 0.0, 1.0, 12);
 	double	   *k = kernel_matrix(&test_kernels[6], x, n, 3);
 	double	   *copy = unit_alloc(n * n, sizeof(double));
 	double		values[8];
@@ -384,7 +384,7 @@ static void
 test_order_of_rows(void)
 {
 	size_t		n = 300;
-	double	   *x = random_rows(n, 3, 0.0, 14);
+	double	   *x = unit_normals(n * 3, 0.0, 1.0, 14);
 	double	   *shuffled = unit_alloc(3 * n, sizeof(double));
 	size_t	   *order = unit_alloc(n, sizeof(size_t));
 	fc_kernel_input input = {.doubles = shuffled,.order = order,.n = n,.d = 3};

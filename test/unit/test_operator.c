@@ -260,9 +260,6 @@ check_batch(const case_operator *c, size_t n, const char *what)
 	const fc_operator *op = &c->op;
 	fc_rng		rng = fc_rng_start(23, n);
 	double	   *x = unit_alloc(n * op->d, sizeof(double));
-	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
-	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, n));
-	size_t		wrong = 0;
 
 	for (size_t i = 0; i < n; i++)
 	{
@@ -275,10 +272,7 @@ check_batch(const case_operator *c, size_t n, const char *what)
 				x[i * op->d + q] = (c->offset != NULL ? c->offset[q] : 0.0) +
 					0.5 * ((double) op->factor[0].values[a * op->d + q] + (double) op->factor[0].values[b * op->d + q]);
 	}
-	fc_operator_assign_batch(op, x, n, scratch, labels);
-	for (size_t i = 0; i < n; i++)
-		wrong += (size_t) labels[i] != fc_operator_assign(op, x + i * op->d, c->scratch);
-	CHECK(wrong == 0, "%s: %zu of %zu labels differ from the single row's", what, wrong, n);
+	check_labels(op, c->scratch, x, n, what);
 }
 
 static void
@@ -323,56 +317,6 @@ test_equal(void)
 
 /* ---- operators made to mislead rounded scores ---- */
 
-/* The lowest j of least fc_operator_distance. */
-static size_t
-brute_force(const fc_operator *op, const double *x, fc_scratch scratch)
-{
-	double		best = INFINITY;
-	size_t		label = 0;
-
-	for (size_t j = 0; j < op->k; j++)
-	{
-		double		distance = fc_operator_distance(op, j, x, scratch);
-
-		if (distance < best)
-		{
-			best = distance;
-			label = j;
-		}
-	}
-	return label;
-}
-
-/* All ways to a label agree with brute force, to the last row. */
-static void
-check_labels(const case_operator *c, const double *x, size_t n, const char *what)
-{
-	const fc_operator *op = &c->op;
-	fc_operator expanded = *op;
-	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
-	int32_t    *labels = unit_alloc(n, sizeof(int32_t));
-	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, n));
-	size_t		wrong[3] = {0};
-
-	fc_operator_expand(&expanded, c->scratch, rows);
-	fc_operator_assign_batch(op, x, n, scratch, labels);
-	for (size_t i = 0; i < n; i++)
-	{
-		const double *row = x + i * op->d;
-		size_t		expected = brute_force(&expanded, row, c->scratch);
-		int32_t		first;
-		double		distance;
-
-		fc_operator_nearest(op, row, 1, c->scratch, &first, &distance);
-		wrong[0] += fc_operator_assign(op, row, c->scratch) != expected;
-		wrong[1] += (size_t) labels[i] != expected;
-		wrong[2] += (size_t) first != expected || distance != fc_operator_distance(&expanded, expected, row, c->scratch);
-	}
-	CHECK(wrong[0] == 0, "%s: assign wrong in %zu of %zu", what, wrong[0], n);
-	CHECK(wrong[1] == 0, "%s: a batch wrong in %zu of %zu", what, wrong[1], n);
-	CHECK(wrong[2] == 0, "%s: nearest wrong in %zu of %zu", what, wrong[2], n);
-}
-
 /* Rows on the product's rows, between two of them, a little beside, and far away. */
 static void
 check_around(case_operator *c, const char *what)
@@ -394,7 +338,7 @@ check_around(case_operator *c, const char *what)
 			row[q] = i / op->k % 3 == 0 ? row[q] : i / op->k % 3 == 1 ? 0.5 * (row[q] + other[q]) : i / op->k == 2
 				? row[q] + 1e-7 * (other[q] - row[q]) : row[q] + 1e9 * (other[q] - row[q]);
 	}
-	check_labels(c, x, n, what);
+	check_labels(&c->op, c->scratch, x, n, what);
 }
 
 /* Values of the first factor: a cloud of the given scale, its rows moved together. */
@@ -429,23 +373,6 @@ test_adversarial(void)
 				snprintf(what, sizeof(what), "k %zu d %zu scale %g spread %g", sizes[q][0], sizes[q][1], scales[a], spreads[b]);
 				check_around(&c, what);
 			}
-}
-
-/* Centroids 10000, 10001, 10002 and 0: each row on a centroid is its own. */
-static void
-test_close_and_far(void)
-{
-	static const float rows[8] = {10000, 0, 10001, 0, 10002, 0, 0, 0};
-	case_operator c = make_case(4, 2, "d", false, 0);
-
-	memcpy((float *) c.op.factor[0].values, rows, sizeof(rows));
-	fc_operator_measure(&c.op, c.scratch, c.half_norms);
-	for (size_t j = 0; j < 4; j++)
-	{
-		double		x[2] = {(double) rows[2 * j], 0};
-
-		CHECK(fc_operator_assign(&c.op, x, c.scratch) == j, "row on centroid %zu", j);
-	}
 }
 
 /* Factors whose partial products under- and overflow floats where the product does not. */
@@ -515,7 +442,7 @@ test_blocks(void)
 		for (size_t i = 0; i < 130; i++)
 			random_row(&c, &rng, x + i * 21);
 		for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++)
-			check_labels(&c, x, counts[n], shapes[s]);
+			check_labels(&c.op, c.scratch, x, counts[n], shapes[s]);
 	}
 }
 
@@ -583,7 +510,7 @@ check_exact(const case_operator *c, const case_operator *source, const double *x
 			memcmp(distances[0], distances[1], count * sizeof(double)) != 0;
 	}
 	CHECK(wrong == 0, "%s: %zu of %zu rows ranked otherwise than by the codebook", what, wrong, n);
-	check_labels(c, x, n, what);
+	check_labels(&c->op, c->scratch, x, n, what);
 }
 
 /* The exact centroid nearest to x among the t rows of the product nearest to x. */
@@ -788,7 +715,6 @@ main(void)
 {
 	test_regions();
 	test_adversarial();
-	test_close_and_far();
 	test_unbalanced_factors();
 	test_plans();
 	test_blocks();

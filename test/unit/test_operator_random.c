@@ -45,11 +45,9 @@ check_midway(const random_operator *o, uint64_t seed)
 	const fc_operator *op = &o->op;
 	fc_rng		rng = fc_rng_start(seed, 13);
 	double	   *x = unit_alloc(ROWS * op->d, sizeof(double));
-	fc_scratch	scratch = unit_scratch(fc_operator_batch_scratch(op, ROWS));
-	int32_t		labels[ROWS];
 	fc_operator expanded = *op;
 	float	   *rows = unit_alloc(op->k * op->d, sizeof(float));
-	size_t		wrong[3] = {0};
+	char		what[30];
 
 	fc_operator_expand(&expanded, o->scratch, rows);
 	for (size_t i = 0; i < ROWS; i++)
@@ -60,30 +58,8 @@ check_midway(const random_operator *o, uint64_t seed)
 		for (size_t c = 0; c < op->d; c++)
 			x[i * op->d + c] = 0.5 * ((double) a[c] + (double) b[c]) * (1.0 + (i % 2 == 0 ? 0.0 : 1e-7 * fc_rng_normal(&rng)));
 	}
-	fc_operator_assign_batch(op, x, ROWS, scratch, labels);
-	for (size_t i = 0; i < ROWS; i++)
-	{
-		size_t		expected = 0;
-		double		least = INFINITY;
-		int32_t		first;
-		double		distance;
-
-		for (size_t j = 0; j < op->k; j++)
-		{
-			distance = fc_operator_distance(&expanded, j, x + i * op->d, scratch);
-			if (distance < least)
-			{
-				least = distance;
-				expected = j;
-			}
-		}
-		fc_operator_nearest(op, x + i * op->d, 1, scratch, &first, &distance);
-		wrong[0] += fc_operator_assign(op, x + i * op->d, scratch) != expected;
-		wrong[1] += (size_t) labels[i] != expected;
-		wrong[2] += (size_t) first != expected;
-	}
-	CHECK(wrong[0] + wrong[1] + wrong[2] == 0, "seed %zu: %zu labels, %zu of a batch, %zu nearest wrong of %d",
-		  (size_t) seed, wrong[0], wrong[1], wrong[2], ROWS);
+	snprintf(what, sizeof(what), "seed %zu", (size_t) seed);
+	check_labels(op, o->scratch, x, ROWS, what);
 }
 
 static void

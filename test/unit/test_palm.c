@@ -9,17 +9,6 @@
 #include "unit.h"
 
 static double *
-normals(size_t n, uint64_t seed)
-{
-	double	   *x = unit_alloc(n, sizeof(double));
-	fc_rng		rng = fc_rng_start(seed, 0);
-
-	for (size_t i = 0; i < n; i++)
-		x[i] = fc_rng_normal(&rng);
-	return x;
-}
-
-static double *
 dense_of(const fc_sparse *a)
 {
 	double	   *x = unit_alloc(a->rows * a->columns, sizeof(double));
@@ -51,7 +40,7 @@ static fc_sparse_pair
 random_sparse(fc_arena *arena, size_t rows, size_t columns, size_t s, uint64_t seed)
 {
 	fc_constraint constraint = {s, s};
-	double	   *dense = normals(rows * columns, seed);
+	double	   *dense = unit_normals(rows * columns, 0.0, 1.0, seed);
 	fc_sparse_pair a;
 
 	fc_sparse_pair_take(arena, rows, columns, fc_constraint_capacity(&constraint, rows, columns), &a);
@@ -111,7 +100,7 @@ test_lines(void)
 		size_t		s = sparsity[t];
 		fc_constraint constraint = {s, s};
 		fc_arena	arena = unit_arena();
-		double	   *x = normals(40 * 33, 7 + t);
+		double	   *x = unit_normals(40 * 33, 0.0, 1.0, 7 + t);
 		double	   *kept;
 		fc_sparse	a;
 
@@ -140,7 +129,7 @@ test_largest(void)
 	{
 		fc_constraint constraint = {s, FC_SHORT_LIST + 1 - s};
 		fc_arena	arena = unit_arena();
-		double	   *x = normals(ROWS * COLUMNS, 70 + s);
+		double	   *x = unit_normals(ROWS * COLUMNS, 0.0, 1.0, 70 + s);
 		fc_sparse	a[2];
 		fc_largest	lists;
 
@@ -179,7 +168,7 @@ static void
 test_total(void)
 {
 	fc_arena	arena = unit_arena();
-	double	   *x = normals(30 * 20, 3);
+	double	   *x = unit_normals(30 * 20, 0.0, 1.0, 3);
 	double	   *sizes = unit_alloc(600, sizeof(double));
 	fc_sparse	a;
 
@@ -215,7 +204,7 @@ static void
 test_pursuit(void)
 {
 	enum {N = 24, ROWS = 60};
-	double	   *l = normals((size_t) ROWS * N, 11);
+	double	   *l = unit_normals((size_t) ROWS * N, 0.0, 1.0, 11);
 	double		gram[N * N] = {0};
 	fc_omp		pursuit;
 
@@ -362,8 +351,8 @@ objective_of(const fc_target *target, const fc_factors *factors)
 static double *
 patterns(size_t k, size_t d, uint64_t seed)
 {
-	double	   *u = normals(k * d, seed);
-	double	   *mix = normals(k * 4, seed + 1);
+	double	   *u = unit_normals(k * d, 0.0, 1.0, seed);
+	double	   *mix = unit_normals(k * 4, 0.0, 1.0, seed + 1);
 
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
@@ -387,7 +376,7 @@ test_monotone(void)
 			size_t		d = shapes[t][1];
 			fc_arena	arena;
 			double	   *u = patterns(k, d, t);
-			double	   *weight = normals(k, 40 + t);
+			double	   *weight = unit_normals(k, 0.0, 1.0, 40 + t);
 			fc_target	target = {u, weighted % 2 ? weight : NULL, k, d};
 			history		h = {0};
 			fc_palm_options options = fc_palm_defaults();
@@ -446,7 +435,7 @@ static void
 test_whole(void)
 {
 	fc_arena	arena = unit_arena();
-	double	   *u = normals(6 * 9, 5);
+	double	   *u = unit_normals(6 * 9, 0.0, 1.0, 5);
 	fc_target	target = {u, NULL, 6, 9};
 	fc_palm_options options = fc_palm_defaults();
 	fc_palm_result result;

@@ -158,10 +158,8 @@ match_centroids(const planted_rows *p, const double *centroids, int match[K])
 
 		for (size_t t = 0; t < K; t++)
 		{
-			double		square = 0;
+			double		square = unit_square(centroids + j * p->d, p->center + t * p->d, p->d);
 
-			for (size_t i = 0; i < p->d; i++)
-				square += pow(centroids[j * p->d + i] - p->center[t * p->d + i], 2.0);
 			if (square < nearest)
 			{
 				nearest = square;
@@ -292,7 +290,7 @@ test_problem(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 12,.reduced = 4,.frequencies = 30,.scales = 3,.law = FC_LAW_GAUSSIAN,.sigma = 2,.scaled = true});
 	const double *sigmas = fc_spec_sigmas(spec);
-	double	   *initial = normal_rows(2, 12, 5.0, 8);
+	double	   *initial = unit_normals(2 * 12, 0.0, 5.0, 8);
 	fc_sketch  *sketch = new_sketch(spec, 0, 0);
 	fc_problem_parts parts = {.sigma = sigmas[2],.initial = initial,.initial_count = 2};
 	float	   *omega = unit_alloc(30 * 4, sizeof(float));

@@ -28,16 +28,6 @@ random_centroids(double *x, double *weights, size_t k, size_t d, double scale, d
 	}
 }
 
-static double
-squared_distance(const double *a, const double *b, size_t d)
-{
-	double		sum = 0.0;
-
-	for (size_t i = 0; i < d; i++)
-		sum += (a[i] - b[i]) * (a[i] - b[i]);
-	return sum;
-}
-
 /* Centroids that lie on a plane, far from the origin, keep their distances. */
 static void
 test_known_plane(void)
@@ -60,7 +50,7 @@ test_known_plane(void)
 	CHECK(fabs(shown[0] + shown[1] - 1.0) < 1e-6 && shown[0] > shown[1], "all is shown: %g, %g", shown[0], shown[1]);
 	for (size_t a = 0; a < 4; a++)
 		for (size_t b = 0; b < a; b++)
-			CHECK(fabs(squared_distance(places + 2 * a, places + 2 * b, 2) - squared_distance(x + 5 * a, x + 5 * b, 5)) < 1e-3,
+			CHECK(fabs(unit_square(places + 2 * a, places + 2 * b, 2) - unit_square(x + 5 * a, x + 5 * b, 5)) < 1e-3,
 				  "distance of %zu and %zu", a, b);
 	for (size_t i = 0; i < 2; i++)
 	{
@@ -97,7 +87,7 @@ share_shown(const double *x, const double *weights, const double *a, const doubl
 			along_b += b[i] * (x[j * D + i] - mean[i]);
 		}
 		on_plane += weights[j] * (along_a * along_a + along_b * along_b);
-		all += weights[j] * squared_distance(x + j * D, mean, D);
+		all += weights[j] * unit_square(x + j * D, mean, D);
 	}
 	return on_plane / all;
 }

@@ -1,7 +1,6 @@
 /* test_screen.c - screened labels against all distances in double; products of bytes against integers */
 #include "numerics/screen.h"
-#include "operator/operator.h"
-#include "unit.h"
+#include "random_operator.h"
 
 enum shape
 {
@@ -114,25 +113,6 @@ make_case(int shape, size_t k, size_t d, size_t n, screened_case *c)
 	c->scratch = unit_scratch(fc_operator_batch_scratch(&c->op, n));
 }
 
-static size_t
-nearest(const screened_case *c, size_t r)
-{
-	size_t		best = 0;
-	double		least = INFINITY;
-
-	for (size_t j = 0; j < c->op.k; j++)
-	{
-		double		distance = fc_operator_distance(&c->op, j, c->x + r * c->op.d, c->scratch);
-
-		if (distance < least)
-		{
-			least = distance;
-			best = j;
-		}
-	}
-	return best;
-}
-
 static double
 distance_of(const void *context, size_t row, size_t j)
 {
@@ -154,12 +134,12 @@ check_way(screened_case *c, int way, size_t *labelled)
 		if (c->labels[r] < 0)
 			continue;
 		++*labelled;
-		CHECK((size_t) c->labels[r] == nearest(c, r), "way %d, row %zu", way, r);
+		CHECK((size_t) c->labels[r] == nearest_by_distance(&c->op, c->x + r * c->op.d, c->scratch), "way %d, row %zu", way, r);
 	}
 }
 
 static void
-check_labels(int shape, size_t k, size_t d, size_t n)
+check_shape(int shape, size_t k, size_t d, size_t n)
 {
 	screened_case c;
 	size_t		labelled = 0;
@@ -169,7 +149,7 @@ check_labels(int shape, size_t k, size_t d, size_t n)
 		fc_operator_assign_batch(&c.op, c.x, n, c.scratch, c.labels);
 	for (size_t r = 0; r < n; r++)
 	{
-		size_t		expected = nearest(&c, r);
+		size_t		expected = nearest_by_distance(&c.op, c.x + r * d, c.scratch);
 
 		CHECK((size_t) c.labels[r] == expected, "%s, %zu in %zu: row %zu is in %d, not %zu", shapes[shape], k, d, r, c.labels[r], expected);
 		CHECK(fc_operator_assign(&c.op, c.x + r * d, c.scratch) == expected, "%s, %zu in %zu: row %zu alone", shapes[shape], k, d, r);
@@ -185,10 +165,10 @@ test_labels(void)
 {
 	for (int shape = 0; shape < SHAPES; shape++)
 	{
-		check_labels(shape, 256, 64, 70);
-		check_labels(shape, 323, 101, 45);
+		check_shape(shape, 256, 64, 70);
+		check_shape(shape, 323, 101, 45);
 	}
-	check_labels(GAUSSIAN, 1500, 70, 260);
+	check_shape(GAUSSIAN, 1500, 70, 260);
 }
 
 /* Rows one by one against packed centroids; most need no other distances. */
@@ -200,7 +180,7 @@ check_packed(int shape, size_t k, size_t d, size_t n)
 	make_case(shape, k, d, n, &c);
 	fc_operator_pack(&c.op, &c.arena);
 	for (size_t r = 0; r < n; r++)
-		CHECK(fc_operator_assign(&c.op, c.x + r * d, c.scratch) == nearest(&c, r), "%s, %zu in %zu: row %zu packed", shapes[shape], k, d, r);
+		CHECK(fc_operator_assign(&c.op, c.x + r * d, c.scratch) == nearest_by_distance(&c.op, c.x + r * d, c.scratch), "%s, %zu in %zu: row %zu packed", shapes[shape], k, d, r);
 }
 
 static void

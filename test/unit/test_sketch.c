@@ -423,7 +423,7 @@ static void
 test_fine_scale(void)
 {
 	fc_spec    *spec = make_spec((spec_wish) {.dim = 20, .frequencies = 8, .scales = 2, .law = FC_LAW_GAUSSIAN, .sigma = 1});
-	double	   *x = normal_rows(ROWS, 20, 60, 3);
+	double	   *x = unit_normals(ROWS * 20, 0.0, 60, 3);
 	ready		made;
 	fc_sketch  *whole;
 	fc_sketch  *single;
@@ -467,7 +467,7 @@ test_deviations(void)
 	enum {D = sizeof(widths) / sizeof(widths[0])};
 	fc_spec    *spec = make_spec((spec_wish) {.dim = D, .frequencies = 8, .law = FC_LAW_GAUSSIAN, .sigma = 1});
 	ready		made = make_ready(spec);
-	double	   *x = normal_rows(ROWS, D, 1, 5);
+	double	   *x = unit_normals(ROWS * D, 0.0, 1, 5);
 	fc_sketch  *plain;
 	fc_sketch  *twice = new_sketch(spec, FC_SKETCH_OPEN | FC_SKETCH_WEIGHTED, made.prepared.batch);
 
@@ -533,7 +533,7 @@ main(void)
 	{
 		fc_spec    *spec = make_spec(wishes[w]);
 		ready		made = make_ready(spec);
-		double	   *x = normal_rows(ROWS, spec->dim, 2, w);
+		double	   *x = unit_normals(ROWS * spec->dim, 0.0, 2, w);
 
 		CHECK(fc_spec_check(spec, fc_spec_size(spec)) == FC_OK, "spec %zu", w);
 		test_exact(&made.prepared, x);

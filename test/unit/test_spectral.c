@@ -178,7 +178,7 @@ test_exponential(void)
 static void
 test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exact, double tolerance)
 {
-	double	   *x = random_rows(n, d, shift, n + d);
+	double	   *x = unit_normals(n * d, shift, 1.0, n + d);
 	double	   *k = kernel_matrix(kernel, x, n, d);
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
 	fc_kernel_rows rows;
@@ -215,7 +215,7 @@ test_blocks(const fc_kernel *kernel, size_t n, size_t d, double shift, bool exac
 static void
 test_multiply(const fc_kernel *kernel, size_t n, size_t d, size_t c)
 {
-	double	   *x = random_rows(n, d, 0.3, n);
+	double	   *x = unit_normals(n * d, 0.3, 1.0, n);
 	double	   *k = kernel_matrix(kernel, x, n, d);
 	fc_kernel_input input = {.doubles = x,.n = n,.d = d};
 	fc_arena	arena = unit_arena();

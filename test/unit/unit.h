@@ -133,6 +133,50 @@ unit_scratch(size_t floats)
 	return scratch;
 }
 
+/* n normals. */
+static inline double *
+unit_normals(size_t n, double mean, double deviation, uint64_t seed)
+{
+	fc_rng		rng = fc_rng_start(seed, 0);
+	double	   *x = unit_uncleared(n * sizeof(double));
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = mean + deviation * fc_rng_normal(&rng);
+	return x;
+}
+
+/* The square of the distance. */
+static inline double
+unit_square(const double *a, const double *b, size_t d)
+{
+	double		sum = 0.0;
+
+	for (size_t c = 0; c < d; c++)
+		sum += (a[c] - b[c]) * (a[c] - b[c]);
+	return sum;
+}
+
+/* The least of those from k rows. */
+static inline double
+unit_least_square(const double *x, const double *rows, size_t k, size_t d)
+{
+	double		least = INFINITY;
+
+	for (size_t j = 0; j < k; j++)
+		least = fmin(least, unit_square(x, rows + j * d, d));
+	return least;
+}
+
+/* For qsort. */
+static inline int
+unit_compare(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
 static long unit_checked;
 
 /* An interrupt check that counts its calls in unit_checked. */

@@ -73,7 +73,7 @@ stage purity "$make" -s -j"$jobs" purity
 stage fuzz "$make" -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}"
 stage census tools/with-server.sh "$make" -s census
 stage regress regress
-stage tap "$make" -s prove PROVE_FLAGS="-v --timer -j$jobs"
+stage tap "$make" -s prove PROVE_FLAGS="-v --timer --reverse -j$jobs"	# the longest are among the last
 stage demo sh -c 'ROWS=100000 demo/demo.sh >build/log.demo 2>&1 && echo "ok demo" || { tail -n 5 build/log.demo; echo "not ok demo"; }'
 if [ -n "${MATRIX:-}" ]; then
 	# those that choose by products or eigenvectors; `make core-types` alone takes all

@@ -55,4 +55,11 @@ cmp_ok($session->{cpu}, '<', 0.2 + 2 * $FastclustTest::patience, 'in time');
 
 is($server->query('SELECT count(*) FROM s, decode(s, 3)'), 3, 'and the server goes on');
 
+# A cancel while the library is loaded, with a warning: of a parameter that it does not have.
+for (2, 4, 8, 16)
+{
+	my (undef, $rows) = $server->try("SET fastclust.none = 1; \\set ON_ERROR_STOP 0\nSET statement_timeout = $_; SELECT 1 FROM sketch_spec(2, 10, 1.0); RESET statement_timeout; SELECT 'read' FROM sketch_spec(2, 10, 1.0);");
+	like($rows, qr/read\z/, "after a timeout of $_ ms in its first call, the session goes on");
+}
+
 done_testing();

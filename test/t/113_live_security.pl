@@ -210,13 +210,23 @@ gives('stranger', 'CREATE TABLE strange.alone (a int); DROP TABLE strange.alone'
 $server->query('GRANT SELECT ON fastclust_internal.own_live_sketches TO PUBLIC; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal FROM stranger');
 
 # ---- who writes a followed table may call nothing of ours ----
-$server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO alice');
-my $writes = "INSERT INTO hers.times VALUES (ARRAY[3, 4], 'today'); INSERT INTO hers.mixed VALUES (1, 'red'); UPDATE hers.mixed SET colour = 'blue'; DELETE FROM hers.times WHERE x = '{1,2}'";
+$server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO alice; REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC');
+my $writes = "INSERT INTO hers.times VALUES (ARRAY[3, 4], 'today'); INSERT INTO hers.mixed VALUES (1, 'red'); UPDATE hers.mixed SET n = n + 1, colour = 'blue'; DELETE FROM hers.mixed WHERE n = 5; DELETE FROM hers.times WHERE x = '{1,2}'";
 gives('alice', "SET client_min_messages = error; CREATE TABLE hers.times AS SELECT ARRAY[i, 2]::numeric[] AS x, now()::timestamp AS at FROM generate_series(1, 9) i; SELECT keep_sketch('times', 'hers.times', 'x', s, '{\"bucket\": \"at\"}') FROM spec;
 	CREATE TABLE hers.mixed AS SELECT i AS n, (ARRAY['red', 'blue'])[1 + i % 2] AS colour FROM generate_series(1, 90) i; SELECT train('mixed', 'hers.mixed', ARRAY['n', 'colour'], 2, options => '{\"live\": true, \"quiet\": true}');
-	GRANT ALL ON hers.times, hers.mixed TO stranger; GRANT USAGE ON SCHEMA hers TO stranger", "9\n1", 'alice follows columns of other types');
+	SELECT train('dense', 'hers.mixed', 'n', method => 'density', options => '{\"live\": true, \"quiet\": true, \"micro_clusters\": 20, \"min_cluster_rows\": 9}');
+	GRANT ALL ON hers.times, hers.mixed TO stranger; GRANT USAGE ON SCHEMA hers TO stranger", "9\n1\n1", 'alice follows columns of other types, and micro-clusters');
 gives('stranger', $writes, '', 'a role that may call no function of ours writes them');
-gives('alice', "SELECT count(*) FROM (SELECT * FROM check_sketch('times') UNION ALL SELECT * FROM check_sketch('mixed')) d", 0, 'and they are exact');
+gives('alice', "SELECT count(*) FROM (SELECT * FROM check_sketch('times') UNION ALL SELECT * FROM check_sketch('mixed') UNION ALL SELECT * FROM check_sketch('dense')) d", 0, 'and they are exact');
+# row-level security
+$server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO reader');
+gives('alice', "CREATE POLICY low ON hers.mixed USING (n < 40); ALTER TABLE hers.mixed ENABLE ROW LEVEL SECURITY; GRANT SELECT ON hers.mixed TO reader; SELECT grant_model('mixed', 'reader'), grant_model('dense', 'reader')",
+	'|', 'a policy hides rows of models that are granted');
+for my $live ('mixed', 'dense') {
+	refused('reader', "SELECT * FROM $_", '(42501|42704)', "who sees some of the rows does not read $_")
+		for "current_sketch('$live')", "current_sketches('$live')", "check_sketch('$live')", "fastclust_internal.model_groups('$live', NULL, true)", "drift('$live')";
+	gives('reader', "SELECT (SELECT n FROM drift('$live', 'hers.mixed')) = count(*), count(predict('$live', r)) = count(*), max(n) < 40 FROM hers.mixed r", 't|t|t', "but labels and checks those he sees by $live");
+}
 gives('bob', "CREATE TABLE his.amounts (x his.amount); GRANT ALL ON his.amounts TO stranger; GRANT USAGE ON SCHEMA his TO stranger", '', 'bob has a table of his type');
 $server->query("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO bob");
 gives('bob', "SELECT keep_sketch('amounts', 'his.amounts', 'x', s) FROM spec; REVOKE EXECUTE ON FUNCTION his.vector(his.amount) FROM PUBLIC", 0, 'and follows it by a cast that nobody else may call');

@@ -1,8 +1,8 @@
 # Random DDL on followed tables beside writers: whoever reads a live sketch gets that of the present rows, to the bit, or is told that it is lost.
-# DDL_STEPS (500), DDL_SEED (1); DDL_VERBOSE tells how far it is, 2 each step.
+# DDL_STEPS (300), DDL_SEED (1); DDL_VERBOSE tells how far it is, 2 each step.
 use FastclustTest;
 
-my ($steps, $seed) = ($ENV{DDL_STEPS} // 500, $ENV{DDL_SEED} // 1);
+my ($steps, $seed) = ($ENV{DDL_STEPS} // 300, $ENV{DDL_SEED} // 1);
 srand $seed;
 my $server = FastclustTest->new(extension => 1, config => "max_connections = 30\ndeadlock_timeout = 100ms\n");
 my $version = $server->query('SHOW server_version_num');

@@ -96,11 +96,13 @@ sub crash_and_restart { my ($self) = @_; $self->server('crash'); $self->server('
 
 sub DESTROY { my ($self) = @_; local ($?, $!); $self->server('remove') if $self->{directory} && $self->{owner} == $$; }
 
+my %bindirs;
+
 sub program
 {
 	my ($name) = @_;
 	my $pg_config = $ENV{PG_CONFIG} || 'pg_config';
-	chomp(my $bindir = `"$pg_config" --bindir`);
+	chomp(my $bindir = $bindirs{$pg_config} //= `"$pg_config" --bindir`);
 	return -x "$bindir/$name" ? "$bindir/$name" : $name;
 }
 

@@ -193,9 +193,11 @@ PG_MODULE_MAGIC;
 
 void		_PG_init(void);
 
+/* Without interrupts: a cancel at a warning in here would leave the library half loaded, which the server cannot load again. */
 void
 _PG_init(void)
 {
+	HOLD_INTERRUPTS();
 	DefineCustomIntVariable("fastclust.memory_budget_limit",
 							"Most that fastclust.memory_budget may be.",
 							"Larger values that were set before count as this one.",
@@ -230,5 +232,6 @@ _PG_init(void)
 	fc_numeric_failure = raise_numeric_failure;
 	EmitWarningsOnPlaceholders("fastclust");
 	prepare_board();
+	RESUME_INTERRUPTS();
 }
 

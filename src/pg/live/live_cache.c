@@ -9,7 +9,9 @@
 
 #include "access/genam.h"
 #include "access/table.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -202,9 +204,8 @@ read_expressions(live_sketch *live, Relation table)
 static bool
 is_foreign(Oid function, void *live)
 {
-	Oid			schema = get_func_namespace(function);
-
-	return schema != PG_CATALOG_NAMESPACE && schema != get_func_namespace(((const live_sketch *) live)->function);
+	return get_func_namespace(function) != PG_CATALOG_NAMESPACE &&
+		getExtensionOfObject(ProcedureRelationId, function) != getExtensionOfObject(ProcedureRelationId, ((const live_sketch *) live)->function);
 }
 
 /* Before planning, which puts the bodies of functions in place of their calls. */

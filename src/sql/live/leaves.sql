@@ -38,7 +38,7 @@ BEGIN
                   WHERE k.name = 'statement' OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation));
     END IF;
 EXCEPTION WHEN object_in_use THEN
-    RAISE object_in_use USING MESSAGE = format('%s cannot %s triggers while a query of this session reads it', COALESCE(relation::text, 'a table'), CASE WHEN made THEN 'get' ELSE 'lose' END),
+    RAISE object_in_use USING MESSAGE = format('%s cannot get triggers while a query of this session reads it', relation),
         HINT = 'Compute values from it, such as a sketch_spec, in an earlier statement, and close cursors on it.';
 END
 $$;

@@ -334,7 +334,7 @@ check_limits(FunctionCallInfo fcinfo)
 				errdetail("It is a p-value, above 0 and below 1."));
 	if (PG_ARGISNULL(2) || !(PG_GETARG_FLOAT8(2) >= 0))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("min_effect is %s, out of range", shown_argument(fcinfo, 2)),
-				errdetail("It is a share of a standard deviation or of the rows, 0 or more."));
+				errdetail("It is a shift in standard deviations, 0 or more."));
 }
 
 /* Six digits for people to read. */

@@ -74,7 +74,7 @@ BEGIN
       FROM point p, (SELECT *, 152 - 136 * at_least / NULLIF(top, 0) AS limit_y FROM edge) e GROUP BY p.width, p.class, e.first, e.last, e.top, e.at_least, e.limit_y HAVING count(*) > 1)
     SELECT string_agg(p.svg, E'\n' ORDER BY p.width DESC) INTO pictures FROM picture p;
     RETURN html_section('drift', 'Drift',
-        'The effect of each check: how much its rows differ from the training rows. 0.1 is a tenth of a standard deviation, or a tenth of the rows. '
+        'The effect of each check: how much its rows differ from the training rows. 0.1 is as large as a shift of one column by a tenth of its standard deviation. '
         'Above the dashed line, the model is retrained.',
         concat(E'<figure>\n' || pictures || E'\n</figure>\n',
                html_table(classes, '{Checked,Version,Rows,Effect,p-value,Verdict,"Columns, shift of the mean","Retrained to"}',

@@ -1,6 +1,5 @@
 #!/bin/bash
 # freeze.sh: at a release, the SQL of this version goes to test/upgrade, where the test of upgrades installs it from then on.
-# Before it, `tools/with-server.sh tools/layouts.sh` keeps values of every type and what they say.
 # Run it again after each change until the release is tagged vVERSION; a tagged script never changes again.
 set -eu
 cd "$(dirname "$0")/.."

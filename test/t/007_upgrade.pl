@@ -136,29 +136,6 @@ is($catalog, '', "$version to the next version: the catalog is that of a fresh i
 is($values, '', "$version to the next version: values stay as they were");
 is($server->query('SELECT fastclust.added(model) FROM fastclust.models LIMIT 1', database => 'next_updated'), 1, 'and what the next version adds is there');
 
-# ---- stored layouts: bytes kept since a version was made are read, written back the same, and say the same ----
-sub readings
-{
-	my ($database, $values) = @_;
-	$server->query("CREATE DATABASE $database");
-	$server->query('CREATE EXTENSION fastclust; CREATE TABLE layouts (n serial, type text, value text)', database => $database);
-	$server->query(join('', map { my ($type, $value) = split /\|/; "INSERT INTO layouts (type, value) VALUES ('$type', '$value');\n" } split /\n/, $values),
-		database => $database);
-	return $server->query(slurp("$root/test/upgrade/readings.sql"), database => $database);
-}
-
-for my $file (sort glob "$root/test/upgrade/layouts-*.txt")
-{
-	my ($old) = basename($file) =~ /^layouts-(.*)\.txt$/;
-	my $database = $old =~ s/\W/_/gr;
-	chomp(my $expected = slurp("$root/test/upgrade/readings-$old.txt"));
-	my $values = slurp($file);
-
-	is(readings("layouts_$database", $values), $expected, "$old: stored values are read");
-	$values =~ s/^(fastop\|.*)3f(?=.)/${1}3e/m or die "nothing to change in $file";
-	isnt(eval { readings("damaged_$database", $values) } // '', $expected, "$old: a byte that differs is seen");
-}
-
 # A version that was released has the script it was released with.
 my $frozen = "$root/test/upgrade/fastclust--$version.sql";
 is(join("\n", differences(slurp($frozen), $script)), '', "fastclust--$version.sql is frozen") if -e $frozen;

@@ -25,7 +25,7 @@ INSERT INTO sample VALUES
 	('timestamp with time zone', '', '2026-01-01'), ('text[]', '', '{a,b}'), ('text', 'condition', 'true'), ('bytea', '', '\x040000803f00000040');
 INSERT INTO sample VALUES ('"any"', '', NULL, '1::float8, 2::float8'), ('anycompatible', '', 'nulls', NULL), ('anyarray', '', NULL, 'ARRAY[1, 2]'), ('record', '', NULL, 'ROW(1, 2)'), ('integer[]', 'kinds', '{0,0}', NULL), ('integer[]', 'columns', '{1,2}', NULL), ('integer[]', 'paths', '{{0},{1}}', NULL);
 INSERT INTO sample VALUES ('text', 'metric', 'cosine', NULL), ('integer[]', 'flags', '{1,2}', NULL);
-INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL);
+INSERT INTO sample VALUES ('text', 'query', 'SELECT NULL::lloyd_step', NULL), ('oid[]', '', '{0}', NULL);
 INSERT INTO sample VALUES ('integer[]', 'levels', '{1,2}', NULL), ('integer[]', 'dimensions', '{1,1}', NULL);
 INSERT INTO sample VALUES ('fastclust_internal.scan_plan[]', '', NULL, 'ARRAY[ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL, 0, NULL, NULL)::scan_plan]'), ('text[]', 'groups', '{1}', NULL);
 INSERT INTO sample VALUES ('bigint', 'id', NULL, 'i::bigint'), ('fastclust_internal.stored_versions[]', '', NULL, 'ARRAY(SELECT v FROM fastclust_internal.stored_versions v LIMIT 1)'),
@@ -125,9 +125,9 @@ INSERT INTO tried SELECT f.oid::regprocedure, o.nulls, o.state
 		 outcomes_as_transition(f, first_state) o WHERE f.prokind = 'f' AND NOT f.proretset AND f.pronargs > 0 AND f.prorettype = f.proargtypes[0];
 \set QUIET off
 -- nobody crashed; no internal error; with all arguments given, an answer, or an error that it is for an aggregate or a model of groups
--- (change_points takes a query and import_model two dimensions, the functions of training are for jobs and versions in the making, scan_agg for a plan, check_sketch and rebuild_sketch for live sketches)
+-- (change_points takes a query and import_model two dimensions, the functions of training are for jobs and versions in the making, scan_agg for a plan, check_sketch, current_sketch and rebuild_sketch for live sketches)
 SELECT DISTINCT called, nulls, state FROM tried WHERE state LIKE 'XX%' ORDER BY 1, 2, 3;
-SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(change_points|import_model|version_fits|write_|serve_version|check_sketch|rebuild_sketch|rows_sampled|scan_)'
+SELECT DISTINCT called, state FROM tried t WHERE nulls = 0 AND called !~ '^(change_points|import_model|version_fits|write_|serve_version|check_sketch|current_sketch|rebuild_sketch|rows_sampled|scan_)'
 	AND NOT EXISTS (SELECT FROM tried s WHERE s.called = t.called AND s.nulls = 0 AND s.state IN ('00000', '0A000', '42809')) ORDER BY 1, 2;
 SELECT count(*) > 1000 AS many, count(DISTINCT called) > 40 AS functions FROM tried;
 -- vectors that are NULL whenever they please: of a view, and by a cast, which is asked again for each use of a row

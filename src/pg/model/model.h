@@ -77,6 +77,9 @@ typedef struct model_site
 	Size		row_doubles;
 } model_site;
 
+/* The validity of a model that is read now. */
+extern model_validity model_validity_now(void);
+
 extern model_site *model_site_of(FunctionCallInfo fcinfo);
 
 /* The site's version of the model in argument 0, of a group, or NULL for none. */

@@ -387,8 +387,8 @@ end_sub_epoch(SubXactEvent event, SubTransactionId mine, SubTransactionId parent
 }
 
 /* The user, snapshot and epoch for which a model read now holds; computed for every row. */
-static model_validity
-validity_now(void)
+model_validity
+model_validity_now(void)
 {
 	Snapshot	snapshot = GetActiveSnapshot();
 
@@ -500,7 +500,7 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
 		char		room[16];
 	}			empty;
 	const text *name = PG_GETARG_TEXT_PP(0);
-	model_validity now = validity_now();
+	model_validity now = model_validity_now();
 	model_slot *slot;
 
 	SET_VARSIZE(&empty, VARHDRSZ);

@@ -129,7 +129,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
+CREATE FUNCTION fastclust_internal.read_current_sketch(name text, group_value text, bucket timestamptz, half_life interval) RETURNS sketch
     LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM check_live_part(readable_live(name), group_value, bucket);
@@ -137,6 +137,8 @@ BEGIN
                 ELSE (SELECT merge_agg(p.s) FROM live_parts($1) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3)) END;
 END
 $$;
+CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE;
 COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
     IS 'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
 

@@ -17,7 +17,7 @@ GRANT SELECT ON readable_names TO PUBLIC;
 
 -- The version that serves, or that of one group, whose name then must be given.
 CREATE FUNCTION fastclust_internal.explained_version(held stored_models, group_value text) RETURNS stored_versions
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions;
 BEGIN

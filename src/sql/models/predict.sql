@@ -44,21 +44,25 @@ COMMENT ON FUNCTION predict_probabilities(text, "any", anycompatible, integer) I
 
 -- the two that belong together: predict(model, t) is assign(model_operator(model), encode_row(model_encoder(model), t)) but for near ties
 
-CREATE FUNCTION model_operator(model text, group_value anycompatible DEFAULT NULL) RETURNS fastop
-    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.read_model_operator(model text, group_value text) RETURNS fastop
+    LANGUAGE fastclust STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    v stored_versions := explained_version(readable_model(model), group_text(group_value));
+    v stored_versions := explained_version(readable_model(model), group_value);
 BEGIN
     RETURN COALESCE(v.micro_clusters, v.operator);
 END
 $$;
+CREATE FUNCTION model_operator(model text, group_value anycompatible DEFAULT NULL) RETURNS fastop
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION model_operator(text, anycompatible) IS 'the operator of a model: centroids in the units of model_encoder, with method density its micro-clusters, for which assign returns their clusters';
-CREATE FUNCTION model_encoder(model text, group_value anycompatible DEFAULT NULL) RETURNS encoder
-    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.read_model_encoder(model text, group_value text) RETURNS encoder
+    LANGUAGE fastclust STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    v stored_versions := explained_version(readable_model(model), group_text(group_value));
+    v stored_versions := explained_version(readable_model(model), group_value);
 BEGIN
     RETURN COALESCE(v.encoder, encoder_of_vector(v.features[1], cardinality(means(v.training_sketch)), v.center, v.scale));
 END
 $$;
+CREATE FUNCTION model_encoder(model text, group_value anycompatible DEFAULT NULL) RETURNS encoder
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION model_encoder(text, anycompatible) IS 'the encoder of a model, which turns rows into the coordinates of model_operator';

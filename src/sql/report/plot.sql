@@ -8,7 +8,7 @@ CREATE FUNCTION fastclust_internal.fit_text(value text, width integer, on_the_le
 CREATE FUNCTION fastclust_internal.bar(x double precision, width integer, two_sided boolean) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION plot(model text, group_value anycompatible DEFAULT NULL) RETURNS text
+CREATE FUNCTION fastclust_internal.read_plot(model text, group_value text) RETURNS text
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
@@ -38,4 +38,6 @@ BEGIN
         CASE WHEN k > most THEN E'\n' || rtrim(fit_text(format('and %s smaller clusters: see profile(%L)', k - most, held.model), 100, false)) END);
 END
 $$;
+CREATE FUNCTION plot(model text, group_value anycompatible DEFAULT NULL) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE;
 COMMENT ON FUNCTION plot(text, anycompatible) IS 'the clusters of a model as text: sizes and differences, as bars, in at most 100 columns';

@@ -45,7 +45,7 @@ CREATE FUNCTION fastclust_internal.report_details(summary models, version stored
         '</dl>'))
 $$;
 
-CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value anycompatible DEFAULT NULL, title text DEFAULT NULL) RETURNS text
+CREATE FUNCTION fastclust_internal.read_report(model text, rules boolean, group_value text, title text) RETURNS text
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
@@ -106,4 +106,6 @@ BEGIN
         E'\n</div>\n</body>\n</html>');
 END
 $$;
+CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value anycompatible DEFAULT NULL, title text DEFAULT NULL) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE;
 COMMENT ON FUNCTION report(text, boolean, anycompatible, text) IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';

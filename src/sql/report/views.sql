@@ -206,7 +206,7 @@ CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes intege
      WHERE f.used <= bytes
 $$;
 
-CREATE FUNCTION describe(model text) RETURNS jsonb
+CREATE FUNCTION fastclust_internal.read_describe(model text) RETURNS jsonb
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
@@ -236,6 +236,8 @@ BEGIN
     RETURN told || jsonb_build_object(parts, first_elements(largest, 4070 - octet_length(told::text)));
 END
 $$;
+CREATE FUNCTION describe(model text) RETURNS jsonb
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE;
 COMMENT ON FUNCTION describe(text) IS 'a model in at most 4 kB, without a row of its table: how it was trained, and its largest clusters, or its largest groups';
 
 GRANT SELECT ON models, model_versions, model_clusters, model_centroids, training_log, drift_log, live_sketches TO PUBLIC;

@@ -162,12 +162,14 @@ $$;
 COMMENT ON FUNCTION drift(text, regclass, sketch, name, integer, jsonb)
     IS 'compares rows of a table, or the recent ones, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
 
-CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
-    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_internal.read_model_spec(model text) RETURNS sketch_spec
+    LANGUAGE fastclust STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN spec((largest_part(readable_model(model))).training_sketch);
 END
 $$;
+CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';
 
 -- It has no search_path of its own: the query is the caller's.

@@ -1,0 +1,327 @@
+/*
+ * read_once.c - values that are read by the name of a model once a query
+ *
+ * A function such as model_operator('m') may stand in an expression that is
+ * evaluated for every row.  Its entry in C is the same for all such functions:
+ * it calls the function of its name with "read_" before it, in the schema
+ * fastclust_internal, and keeps the result for the arguments that gave it.
+ * Results hold for one user, snapshot and epoch, as models do for predict,
+ * and for the settings by which values are written as text.
+ *
+ * A result stays where it is, so that assign, encode_row and the aggregates
+ * know the same value again.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/primnodes.h"
+#include "parser/parse_func.h"
+#include "pgtime.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/float.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "base/rng.h"
+#include "pg/base/memory.h"
+#include "pg/encode/encode.h"
+#include "pg/model/model.h"
+
+#define MAX_ARGUMENTS	8
+
+/* What a result depends on beside the arguments.  Compared as bytes: there is no padding. */
+typedef struct read_validity
+{
+	model_validity model;
+	int32		date_style;
+	int32		date_order;
+	int32		interval_style;
+	int32		float_digits;
+	pg_tz	   *time_zone;
+} read_validity;
+
+/* The arguments of a call. */
+typedef struct call_key
+{
+	Datum	   *values;
+	bool	   *nulls;
+} call_key;
+
+typedef struct kept_result
+{
+	call_key	key;
+	Datum		value;
+	bool		null;
+	char		status;			/* of simplehash.h */
+} kept_result;
+
+/* One argument of the function that reads. */
+typedef struct argument_type
+{
+	Oid			type;			/* of the argument that was given */
+	int16		length;
+	bool		by_value;
+	value_reader *as_text;		/* turns the argument into text; NULL: it is passed as it is */
+} argument_type;
+
+typedef struct read_call
+{
+	MemoryContext context;		/* of the results */
+	struct results_hash *results;
+	kept_result *last;			/* NULL if there is none */
+	Size		bytes;			/* of the results */
+	bool		constant;		/* all arguments are constants of the query */
+	int			arguments;
+	argument_type argument[MAX_ARGUMENTS];
+	FmgrInfo	reader;			/* the function that reads */
+	int16		result_length;
+	bool		result_by_value;
+	read_validity valid;
+} read_call;
+
+/* ---- arguments ---- */
+
+static bool
+same_datum(const argument_type *type, Datum a, Datum b)
+{
+	return a == b || datumIsEqual(a, b, type->by_value, type->length);
+}
+
+static bool
+same_arguments(const read_call *call, call_key a, call_key b)
+{
+	for (int i = 0; i < call->arguments; i++)
+		if (a.nulls[i] != b.nulls[i] || (!a.nulls[i] && !same_datum(&call->argument[i], a.values[i], b.values[i])))
+			return false;
+	return true;
+}
+
+static uint32
+hash_arguments(const read_call *call, call_key key)
+{
+	uint64		hash = 0;
+
+	for (int i = 0; i < call->arguments; i++)
+	{
+		const argument_type *type = &call->argument[i];
+
+		if (key.nulls[i])
+			hash = fc_hash_bytes(hash, &i, sizeof(i));
+		else if (type->by_value)
+			hash = fc_hash_bytes(hash, &key.values[i], sizeof(Datum));
+		else
+			hash = fc_hash_bytes(hash, DatumGetPointer(key.values[i]), datumGetSize(key.values[i], false, type->length));
+	}
+	return (uint32) hash;
+}
+
+#define SH_PREFIX results
+#define SH_ELEMENT_TYPE kept_result
+#define SH_KEY_TYPE call_key
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) hash_arguments((table)->private_data, key)
+#define SH_EQUAL(table, a, b) same_arguments((table)->private_data, a, b)
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Returns true if each argument is a constant, unlike a parameter, which PL/pgSQL may change from call to call. */
+static bool
+has_constant_arguments(const Node *expression)
+{
+	ListCell   *cell;
+
+	if (expression == NULL || !IsA(expression, FuncExpr))
+		return false;
+	foreach(cell, ((const FuncExpr *) expression)->args)
+		if (!IsA(lfirst(cell), Const))
+			return false;
+	return true;
+}
+
+/* ---- the function that reads ---- */
+
+/* Sets the types of the arguments, and those by which the function that reads is looked up. */
+static void
+set_arguments(FunctionCallInfo fcinfo, read_call *call, Oid *declared)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+
+	for (int i = 0; i < call->arguments; i++)
+	{
+		argument_type *argument = &call->argument[i];
+
+		argument->type = get_fn_expr_argtype(flinfo, i);
+		if (!OidIsValid(argument->type))
+			argument->type = declared[i];
+		if (IsPolymorphicType(declared[i]))
+		{
+			declared[i] = TEXTOID;
+			if (argument->type != TEXTOID)
+			{
+				argument->as_text = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(value_reader));
+				make_value_reader(argument->type, "group_value", true, flinfo->fn_mcxt, argument->as_text);
+			}
+		}
+		get_typlenbyval(argument->type, &argument->length, &argument->by_value);
+	}
+}
+
+static read_call *
+make_call(FunctionCallInfo fcinfo)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+	read_call  *call = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(read_call));
+	char	   *name = psprintf("read_%s", get_func_name(flinfo->fn_oid));
+	List	   *path = list_make2(makeString(pstrdup("fastclust_internal")), makeString(name));
+	Oid		   *declared;
+	Oid			reader;
+
+	(void) get_func_signature(flinfo->fn_oid, &declared, &call->arguments);
+	if (call->arguments > MAX_ARGUMENTS)
+		elog(ERROR, "%s has more than %d arguments", name, MAX_ARGUMENTS);
+	set_arguments(fcinfo, call, declared);
+	reader = LookupFuncName(path, call->arguments, declared, false);
+	fmgr_info_cxt(reader, &call->reader, flinfo->fn_mcxt);
+	get_typlenbyval(get_func_rettype(reader), &call->result_length, &call->result_by_value);
+	call->constant = has_constant_arguments(flinfo->fn_expr);
+	call->context = AllocSetContextCreate(flinfo->fn_mcxt, "fastclust values by name", ALLOCSET_SMALL_SIZES);
+	flinfo->fn_extra = call;
+	return call;
+}
+
+static Datum
+copied(const read_call *call, Datum value)
+{
+	if (call->result_by_value)
+		return value;
+	if (call->result_length == -1)
+		return PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
+	return datumCopy(value, false, call->result_length);
+}
+
+/* Calls the function that reads; the result and a copy of the arguments stay in the context of the results. */
+static kept_result
+read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
+{
+	LOCAL_FCINFO(inner, MAX_ARGUMENTS);
+	kept_result result = {0};
+	Datum		value;
+	MemoryContext old;
+
+	InitFunctionCallInfoData(*inner, &call->reader, call->arguments, PG_GET_COLLATION(), NULL, NULL);
+	for (int i = 0; i < call->arguments; i++)
+	{
+		value_reader *as_text = call->argument[i].as_text;
+
+		inner->args[i].isnull = key.nulls[i];
+		inner->args[i].value = key.nulls[i] || as_text == NULL ? key.values[i] : PointerGetDatum(value_as_text(as_text, key.values[i]));
+	}
+	value = FunctionCallInvoke(inner);
+	result.null = inner->isnull;
+	old = MemoryContextSwitchTo(call->context);
+	result.value = result.null ? (Datum) 0 : copied(call, value);
+	result.key.values = palloc(call->arguments * sizeof(Datum));
+	result.key.nulls = palloc(call->arguments * sizeof(bool));
+	for (int i = 0; i < call->arguments; i++)
+	{
+		result.key.nulls[i] = key.nulls[i];
+		result.key.values[i] = key.nulls[i] ? (Datum) 0 : datumCopy(key.values[i], call->argument[i].by_value, call->argument[i].length);
+	}
+	MemoryContextSwitchTo(old);
+	return result;
+}
+
+/* ---- the results of a call ---- */
+
+static read_validity
+read_validity_now(void)
+{
+	return (read_validity) {
+		.model = model_validity_now(),.date_style = DateStyle,.date_order = DateOrder,.interval_style = IntervalStyle,
+		.float_digits = extra_float_digits,.time_zone = session_timezone
+	};
+}
+
+static void
+forget_results(read_call *call)
+{
+	call->last = NULL;
+	call->bytes = 0;
+	MemoryContextReset(call->context);
+	call->results = results_create(call->context, 4, call);
+}
+
+static Size
+result_bytes(const read_call *call, const kept_result *result)
+{
+	Size		bytes = sizeof(kept_result) + call->arguments * (sizeof(Datum) + sizeof(bool));
+
+	for (int i = 0; i < call->arguments; i++)
+		if (!result->key.nulls[i])
+			bytes += datumGetSize(result->key.values[i], call->argument[i].by_value, call->argument[i].length);
+	return bytes + (result->null ? 0 : datumGetSize(result->value, call->result_by_value, call->result_length));
+}
+
+static kept_result *
+add_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
+{
+	kept_result result;
+	kept_result *entry;
+	bool		found;
+
+	if (call->bytes / 1024 > (Size) fastclust_memory_budget / 4)
+		forget_results(call);
+	result = read_result(fcinfo, call, key);
+	entry = results_insert(call->results, result.key, &found);
+	entry->value = result.value;
+	entry->null = result.null;
+	call->bytes += result_bytes(call, entry);
+	return entry;
+}
+
+/* Returns the arguments of the call, with values that are not packed away. */
+static void
+read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
+{
+	for (int i = 0; i < call->arguments; i++)
+	{
+		key.nulls[i] = PG_ARGISNULL(i);
+		key.values[i] = PG_GETARG_DATUM(i);
+		if (!key.nulls[i] && call->argument[i].length == -1)
+			key.values[i] = PointerGetDatum(PG_DETOAST_DATUM_PACKED(key.values[i]));
+	}
+}
+
+/* (arguments of the function): the result of fastclust_internal.read_<its name>. */
+SQL_FUNCTION(fastclust_read_once)
+{
+	read_call  *call = likely(fcinfo->flinfo->fn_extra != NULL) ? fcinfo->flinfo->fn_extra : make_call(fcinfo);
+	read_validity now = read_validity_now();
+
+	if (unlikely(call->results == NULL || memcmp(&call->valid, &now, sizeof(now)) != 0))
+	{
+		forget_results(call);
+		call->valid = now;
+	}
+	if (call->last == NULL || !call->constant)
+	{
+		Datum		values[MAX_ARGUMENTS];
+		bool		nulls[MAX_ARGUMENTS];
+		call_key	key = {values, nulls};
+
+		read_arguments(fcinfo, call, key);
+		if (call->last == NULL || !same_arguments(call, key, call->last->key))
+		{
+			call->last = NULL;	/* an error on the way leaves none */
+			call->last = results_lookup(call->results, key);
+		}
+		if (call->last == NULL)
+			call->last = add_result(fcinfo, call, key);
+	}
+	fcinfo->isnull = call->last->null;
+	return call->last->value;
+}

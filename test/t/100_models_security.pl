@@ -52,7 +52,7 @@ for my $role (qw(alice bob))
 		'CREATE FUNCTION fastclust.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', 'CREATE FUNCTION fastclust_internal.f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$', "COPY training_steps FROM STDIN;\n\\.", 'ALTER EXTENSION fastclust DROP TABLE stored_models';
 	for my $table (qw(stored_models stored_versions version_parts training_steps drift_checks stored_names label_tables models readable_models readable_versions readable_names own_label_tables drift_log))
 	{
-		refused($role, "DELETE FROM $table", $table =~ /^stored/ ? '42501' : '(42501|55000)', "nor delete from $table");
+		refused($role, "DELETE FROM $table", $table =~ /^stored_(?!versions)/ ? '42501' : '(42501|55000)', "nor delete from $table");
 		refused($role, "BEGIN; LOCK TABLE $table IN $_ MODE NOWAIT", '42501', "nor lock $table in $_ mode")
 			for 'ROW SHARE', 'ROW EXCLUSIVE', 'SHARE UPDATE EXCLUSIVE', 'SHARE', 'EXCLUSIVE', 'ACCESS EXCLUSIVE';
 	}
@@ -364,7 +364,12 @@ $server->query(q{DROP TABLE paid; SELECT drop_model('wide'), drop_model('cast')}
 
 # ---- a model that is shared with everyone, and that nobody can compute, is in the way of no other ----
 as('bob', crafted('b', "v.operator := (SELECT fastop_agg(x) FROM (VALUES ('{1e15,1e15,1e15}'::real[]), ('{-1e15,-1e15,-1e15}')) q(x)); v.center := '{0,0,0}'; v.scale := '{1e300,1e300,1e300}'; v.spreads := NULL;") . "; SELECT grant_model('b', 'public')");
-like((as('alice', 'SET client_min_messages = warning; SELECT count(*) FROM model_clusters'))[2], qr/of model "b" cannot be shown/, 'a query of all clusters tells of it');
+gives('alice', q{SELECT cluster, centroid[1] FROM model_clusters WHERE model = 'b' ORDER BY cluster}, "0|Infinity\n1|-Infinity", 'its clusters are listed, as far as numbers go');
+gives('alice', q{SELECT count(DISTINCT model) > 1 FROM model_clusters}, 't', 'and those of others beside it');
+as('bob', crafted('b', "v.operator := (SELECT fastop_agg(ARRAY[i, i, i]::real[]) FROM generate_series(1, 50000) i); v.spreads := NULL;") . "; SELECT grant_model('b', 'public')");
+my @short_of_memory = as('alice', "SET client_min_messages = warning; SET fastclust.memory_budget = '1MB'; SELECT count(*) > 0, bool_or(model = 'b') FROM model_clusters");
+like($short_of_memory[2], qr/of model "b" cannot be shown.*needs 2 MB/s, 'a model that exceeds the budget of memory is a warning');
+like($short_of_memory[1], qr/^t\|f$/m, 'and hides no other');
 is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
 as('bob', "SELECT revoke_model('b', 'public'), use_version('b', 1)");
 

@@ -9,6 +9,7 @@
 #include "nodes/primnodes.h"
 #include "storage/itemptr.h"
 #include "storage/lock.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 
 #include "base/rng.h"
@@ -20,6 +21,22 @@
 #include "pg/operator/rows.h"
 #include "pg/sketch/sketch_value.h"
 #include "sketch/sketch.h"
+
+/* ---- rights ---- */
+
+/* (roles): does the current user have the rights of one of them?  0 is everyone, NULL nobody. */
+SQL_FUNCTION(fastclust_has_a_role)
+{
+	Datum	   *roles;
+	bool	   *nulls;
+	int			count;
+	bool		found = false;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), OIDOID, sizeof(Oid), true, TYPALIGN_INT, &roles, &nulls, &count);
+	for (int i = 0; i < count && !found; i++)
+		found = !nulls[i] && (!OidIsValid(DatumGetObjectId(roles[i])) || has_privs_of_role(GetUserId(), DatumGetObjectId(roles[i])));
+	PG_RETURN_BOOL(found);
+}
 
 /* ---- parts of a table ---- */
 
@@ -148,28 +165,6 @@ SQL_FUNCTION(fastclust_fit_residual)
 	arena = hold_arena(&memory);
 	check_status(fc_fit_residual(sketch, centroids, op.weights, spreads, op.k, &arena, &residual));
 	PG_RETURN_FLOAT8(residual);
-}
-
-/* (operator): rows (cluster, nearest other, distance), in the operator's units; NULLs for a single cluster. */
-SQL_FUNCTION(fastclust_nearest_others)
-{
-	fc_operator op;
-	int32	   *nearest;
-	double	   *distance;
-
-	fastclust_begin_rows(fcinfo);
-	open_operator(OPERATOR_ARG(0), &op);
-	nearest = palloc(op.k * sizeof(int32));
-	distance = palloc(op.k * sizeof(double));
-	fc_nearest_others(centroids_in_units(&op, NULL, NULL), op.k, op.d, nearest, distance);
-	for (Size j = 0; j < op.k; j++)
-	{
-		Datum		values[3] = {Int32GetDatum((int32) j), Int32GetDatum(nearest[j]), Float8GetDatum(distance[j])};
-		bool		nulls[3] = {false, nearest[j] < 0, nearest[j] < 0};
-
-		put_row(fcinfo, values, nulls);
-	}
-	return (Datum) 0;
 }
 
 /* Is matching within the memory budget?  Numbers are not worth a failure. */

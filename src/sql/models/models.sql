@@ -70,7 +70,9 @@ CREATE TABLE fastclust_internal.version_parts (
     CHECK (version_fits(operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits, paths)));
 CREATE UNIQUE INDEX ON version_parts (model_id, version) WHERE drift_spec IS NOT NULL;
 -- The same with the name of the model, which is in one row alone: to rename a model of 100,000 versions is to write one.
-CREATE VIEW fastclust_internal.stored_versions AS SELECT v.*, (SELECT m.model FROM stored_models m WHERE m.id = v.model_id) AS model FROM version_parts v;
+-- A subquery in its place would keep workers from every query of the view.
+CREATE VIEW fastclust_internal.stored_versions AS
+    SELECT v.*, m.model FROM version_parts v LEFT JOIN stored_models m ON m.id = v.model_id;
 
 -- One row per step of a training.
 CREATE TABLE fastclust_internal.training_steps (
@@ -93,21 +95,21 @@ SELECT pg_catalog.pg_extension_config_dump('version_parts', '');
 -- A model of a role that is gone belongs to the first superuser, whose oid is 10.
 CREATE VIEW fastclust_internal.own_models WITH (security_barrier) AS
     SELECT m.* FROM stored_models m WHERE pg_has_role(COALESCE(m.owner_id, 10), 'USAGE');
+-- Does the current user have the rights of one of these roles?  0 is everyone, NULL nobody.
+CREATE FUNCTION fastclust_internal.has_a_role(roles oid[]) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_has_a_role' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 CREATE VIEW fastclust_internal.readable_models WITH (security_barrier) AS
-    SELECT m.* FROM stored_models m
-     WHERE pg_has_role(COALESCE(m.owner_id, 10), 'USAGE') OR 0 = ANY (m.reader_ids)
-        OR EXISTS (SELECT FROM unnest(m.reader_ids) r(id) WHERE pg_has_role(r.id, 'USAGE'));
+    SELECT m.* FROM stored_models m WHERE pg_has_role(COALESCE(m.owner_id, 10), 'USAGE') OR has_a_role(m.reader_ids);
 -- A condition on model_id reaches both tables; a join to this view does not, where a lateral subquery does.
 CREATE VIEW fastclust_internal.readable_versions WITH (security_barrier) AS
     SELECT v.* FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
 GRANT SELECT ON own_models, readable_models, readable_versions TO PUBLIC;
 
--- How many of the training rows of a version have a cluster.
+-- The number of training rows of a version that have a cluster.
 CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETURNS bigint
-    LANGUAGE fastclust IMMUTABLE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
-BEGIN
-    RETURN CASE WHEN version.micro_clusters IS NULL THEN version.n ELSE (SELECT round(sum(c.weight))::bigint FROM centroids(version.operator) c) END;
-END
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, pg_temp AS $$
+    SELECT CASE WHEN version.micro_clusters IS NULL THEN version.n
+                ELSE (SELECT least(round(sum(c.weight)), 9e18)::bigint FROM centroids(version.operator) c) END
 $$;
 
 -- Edges, pairs and waves of a version: those of all its groups.
@@ -119,8 +121,6 @@ $$;
 
 -- internal: shared by the functions of models
 
-CREATE FUNCTION fastclust_internal.nearest_others(op fastop, OUT cluster integer, OUT nearest integer, OUT distance double precision) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_nearest_others' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- The group of a value of any type: its text, in each session the same.
 CREATE FUNCTION fastclust_internal.group_text(value "any") RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_group_text' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -175,7 +175,7 @@ $$;
 
 -- A model the caller may read; else the error that says so.
 CREATE FUNCTION fastclust_internal.readable_model(model_name text) RETURNS stored_models
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     found_model stored_models;
 BEGIN
@@ -211,26 +211,14 @@ BEGIN
 END
 $$;
 
--- internal: centroids in the units of the rows, with their neighbours.  Whoever shares a model may have written any
--- numbers into its rows: a version that fails is a warning, and hides no other model.  All rows are computed
--- before the first is returned, for they are sorted: servers differ in the rows they keep of a query that fails midway.
-CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop, mapped boolean, center double precision[], scale double precision[],
-        spreads double precision[], OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
+-- The clusters of a version, in the units of the rows, with their neighbours.  A version whose list of centroids exceeds
+-- the memory budget has a WARNING and no rows: it hides no other one.
+CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op fastop, mapped boolean,
+        center double precision[], scale double precision[], spreads double precision[],
+        OUT cluster integer, OUT size bigint, OUT share double precision, OUT centroid double precision[],
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
-    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN QUERY SELECT q.* FROM (
-        SELECT c.cluster, round(n * c.weight / NULLIF(t.total, 0))::bigint, c.weight / NULLIF(t.total, 0),
-               CASE WHEN mapped THEN NULL
-                    WHEN scale IS NULL THEN c.centroid
-                    ELSE (SELECT array_agg(u.x * u.s + u.m ORDER BY u.i)
-                            FROM unnest(c.centroid, scale, center) WITH ORDINALITY u(x, s, m, i)) END,
-               spreads[c.cluster + 1], c.nearest, c.distance
-          FROM (SELECT sum(w.weight) AS total FROM centroids(op) w) t
-         CROSS JOIN LATERAL ROWS FROM (centroids(op), nearest_others(op)) c(cluster, centroid, weight, same, nearest, distance)
-        OFFSET 0) q ORDER BY 1;
-EXCEPTION WHEN OTHERS THEN
-    RAISE WARNING USING MESSAGE = format('the clusters of model "%s" cannot be shown', model), DETAIL = SQLERRM;
-END
-$$;
+    AS 'MODULE_PATHNAME', 'fastclust_version_cluster_rows' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 10;
+-- Does the list of centroids fit into the memory budget?
+CREATE FUNCTION fastclust_internal.can_list_centroids(op fastop) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_can_list_centroids' LANGUAGE C STABLE STRICT PARALLEL SAFE;

@@ -15,7 +15,7 @@ CREATE FUNCTION fastclust_internal.report_clusters(held stored_models, version s
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT array_agg(ROW(c.cluster, NULLIF(n.name, format('cluster %s', c.cluster)), c.size, c.share, c.spread, c.nearest_cluster, c.nearest_distance, p.x, p.y, p.shown_x, p.shown_y)::report_cluster
                      ORDER BY c.share DESC, c.cluster)
-      FROM version_cluster_rows(held.model, clustered_rows(version), version.operator, true, NULL, NULL, version.spreads) c
+      FROM version_cluster_rows(held.model, CASE WHEN version.micro_clusters IS NULL THEN version.n END, version.operator, true, NULL, NULL, version.spreads) c
       LEFT JOIN cluster_places(version.operator) p USING (cluster) LEFT JOIN version_names(version) n USING (cluster)
 $$;
 

@@ -60,39 +60,40 @@ COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
 
 -- ---- clusters ----
 
--- The names of the clusters of a version, in their order.  A version that fails is a warning, as in version_cluster_rows.
-CREATE FUNCTION fastclust_internal.shown_names(version stored_versions) RETURNS text[]
-    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    RETURN ARRAY(SELECT n.name FROM version_names(version) n ORDER BY n.cluster);
-EXCEPTION WHEN OTHERS THEN
-    RAISE WARNING USING MESSAGE = format('the names of clusters of model "%s" cannot be shown', version.model), DETAIL = SQLERRM;
-    RETURN NULL;
-END
+-- The names of the clusters of a version, in their order; NULL where version_cluster_rows has no rows.  A query reads them
+-- once for a version and group, in whichever plan.
+CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer, group_value text) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT CASE WHEN can_list_centroids(v.operator)
+                THEN ARRAY(SELECT n.name FROM version_names(ROW(v.*)::stored_versions) n ORDER BY n.cluster) END
+      FROM readable_versions v WHERE v.model_id = $1 AND v.version = $2 AND v.group_value = $3
 $$;
+CREATE FUNCTION fastclust_internal.shown_names(model_id bigint, version integer, group_value text) RETURNS text[]
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
 
 CREATE FUNCTION predict_name(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_predict_name' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer) IS 'the name of the nearest cluster of a model, as profile shows it';
 
--- The same of the features of the centroids.
-CREATE FUNCTION fastclust_internal.version_centroid_rows(version stored_versions, OUT cluster integer, OUT feature text, OUT value double precision)
-    RETURNS SETOF record
-    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+-- The features of the centroids of a version; no rows where version_cluster_rows has none.
+CREATE FUNCTION fastclust_internal.version_centroid_rows(version stored_versions,
+        OUT cluster integer, OUT feature text, OUT value double precision) RETURNS SETOF record
+    LANGUAGE fastclust STABLE PARALLEL SAFE ROWS 100
+    SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
-    RETURN QUERY SELECT p.cluster, p.label, p.value FROM version_profile(version, 2147483647) p ORDER BY p.cluster, p.dimension;
-EXCEPTION WHEN OTHERS THEN
-    RAISE WARNING USING MESSAGE = format('the centroids of model "%s" cannot be shown', version.model), DETAIL = SQLERRM;
+    RETURN QUERY SELECT p.cluster, p.label, p.value FROM version_profile(version, 2147483647) p
+                  WHERE can_list_centroids(version.operator) ORDER BY p.cluster, p.dimension;
 END
 $$;
 
--- OFFSET: only parts of readable models are computed, and names once for a part, where a query asks for them.
+-- No subquery, which would keep workers from every query of the view.
 CREATE VIEW model_clusters WITH (security_barrier) AS
-    SELECT m.model, m.version, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster, v.names[c.cluster + 1] AS name,
+    SELECT m.model, m.version, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
+           (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name,
            c.size, c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
-      FROM readable_models m
-     CROSS JOIN LATERAL (SELECT v.*, v AS part, shown_names(v) AS names FROM stored_versions v WHERE v.model_id = m.id AND v.version = m.version OFFSET 0) v
-     CROSS JOIN LATERAL version_cluster_rows(m.model, clustered_rows(v.part), v.operator, v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
+      FROM readable_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
+     CROSS JOIN LATERAL version_cluster_rows(m.model, CASE WHEN v.micro_clusters IS NULL THEN v.n END, v.operator,
+                                             v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
 COMMENT ON VIEW model_clusters IS 'one row per cluster of the version that predict uses';
 COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
 COMMENT ON COLUMN model_clusters.version IS 'the version that predict uses';
@@ -107,10 +108,10 @@ COMMENT ON COLUMN model_clusters.nearest_cluster IS 'the cluster whose centroid 
 COMMENT ON COLUMN model_clusters.nearest_distance IS 'the distance to that centroid, in the units of spread';
 
 CREATE VIEW model_centroids WITH (security_barrier) AS
-    SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster, v.names[c.cluster + 1] AS name, c.feature, c.value
-      FROM readable_models m
-     CROSS JOIN LATERAL (SELECT v.*, v AS part, shown_names(v) AS names FROM stored_versions v WHERE v.model_id = m.id AND v.version = m.version OFFSET 0) v
-     CROSS JOIN LATERAL version_centroid_rows(v.part) c;
+    SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
+           (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name, c.feature, c.value
+      FROM readable_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
+     CROSS JOIN LATERAL version_centroid_rows(v) c;
 COMMENT ON VIEW model_centroids IS 'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
 COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
 COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';

@@ -1,0 +1,155 @@
+/*
+ * cluster_rows.c - the clusters of a stored version as the views list them
+ *
+ * Whoever shares a model may have written any numbers into its rows.  These
+ * functions therefore raise no error for the numbers of a version: what
+ * overflows is infinite, and a version whose list of centroids exceeds the
+ * memory budget is a WARNING and has no rows.  A version that cannot be shown
+ * hides no other one, and no subtransaction is needed to catch its errors,
+ * which a parallel worker of a server before 17 could not start.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "numerics/assignment.h"
+#include "pg/base/memory.h"
+#include "pg/base/vectors.h"
+#include "pg/operator/operator_value.h"
+
+/* Number of bytes that the list of centroids of an operator takes. */
+static Size
+list_bytes(const fc_operator *op)
+{
+	return op->k * op->d * sizeof(double) + fc_operator_scratch(op) * sizeof(float);
+}
+
+static bool
+is_within_budget(const fc_operator *op)
+{
+	return list_bytes(op) / 1024 < (Size) fastclust_memory_budget;
+}
+
+/* (operator): true if its list of centroids fits into the memory budget. */
+SQL_FUNCTION(fastclust_can_list_centroids)
+{
+	fc_operator op;
+
+	open_operator(OPERATOR_ARG(0), &op);
+	PG_RETURN_BOOL(is_within_budget(&op));
+}
+
+static void
+warn_of_budget(const text *model, const fc_operator *op)
+{
+	ereport(WARNING,
+			errmsg("the clusters of model \"%s\" cannot be shown", text_to_cstring(model)),
+			errdetail("Its list of %zu centroids in %zu dimensions needs %zu MB, more than fastclust.memory_budget allows.",
+					  op->k, op->d, list_bytes(op) / 1024 / 1024 + 1),
+			errhint("SET fastclust.memory_budget = '%zuMB'.", list_bytes(op) / 1024 / 1024 + 1));
+}
+
+/* One list of clusters in the making. */
+typedef struct cluster_list
+{
+	fc_operator op;
+	double		n;				/* training rows that have a cluster */
+	double		total;			/* sum of the weights of the clusters */
+	double	   *centroids;		/* k x d, in the coordinates of the operator */
+	bool		mapped;			/* the coordinates are kernel features, which have no column */
+	const double *center;		/* d; NULL: 0 */
+	const double *scale;		/* d; NULL: 1 */
+	const double *spreads;		/* k; NULL if unknown */
+	int32	   *nearest;		/* k: the nearest other cluster, -1 if there is none */
+	double	   *distance;		/* k: the distance to it */
+} cluster_list;
+
+static Datum
+centroid_in_units(const cluster_list *list, Size j)
+{
+	Size		d = list->op.d;
+	double	   *centroid = palloc(d * sizeof(double));
+	Datum		array;
+
+	for (Size i = 0; i < d; i++)
+	{
+		double		x = list->centroids[j * d + i];
+
+		centroid[i] = list->scale == NULL ? x : x * list->scale[i] + (list->center == NULL ? 0.0 : list->center[i]);
+	}
+	array = make_float8_array(centroid, (int) d);
+	pfree(centroid);
+	return array;
+}
+
+/* Sets a number of a row, or NULL where it is not defined. */
+static void
+set_number(Datum *value, bool *null, double number, bool known)
+{
+	*value = Float8GetDatum(number);
+	*null = !known;
+}
+
+static void
+put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
+{
+	double		share = list->op.weights[j] / list->total;
+	double		size = rint(list->n * list->op.weights[j] / list->total);
+	Datum		values[7] = {Int32GetDatum((int32) j)};
+	bool		nulls[7] = {false};
+
+	nulls[1] = !(size >= 0.0 && size < 9.2e18);
+	values[1] = Int64GetDatum(nulls[1] ? 0 : (int64) size);
+	set_number(&values[2], &nulls[2], share, list->total > 0.0);
+	nulls[3] = list->mapped;
+	if (!list->mapped)
+		values[3] = centroid_in_units(list, j);
+	set_number(&values[4], &nulls[4], list->spreads == NULL ? 0.0 : list->spreads[j], list->spreads != NULL);
+	nulls[5] = list->nearest[j] < 0;
+	values[5] = Int32GetDatum(list->nearest[j]);
+	set_number(&values[6], &nulls[6], list->distance[j], list->nearest[j] >= 0);
+	put_row(fcinfo, values, nulls);
+}
+
+/*
+ * (model, n, operator, mapped, center, scale, spreads): rows (cluster, size,
+ * share, centroid, spread, nearest_cluster, nearest_distance).  A NULL n is
+ * the sum of the weights of the clusters; a NULL center and scale leave the
+ * centroids in the coordinates of the operator.
+ */
+SQL_FUNCTION(fastclust_version_cluster_rows)
+{
+	cluster_list list = {.mapped = PG_GETARG_BOOL(3)};
+
+	fastclust_begin_rows(fcinfo);
+	if (PG_ARGISNULL(2))
+		return (Datum) 0;
+	open_operator(OPERATOR_ARG(2), &list.op);
+	if (!is_within_budget(&list.op))
+	{
+		warn_of_budget(PG_GETARG_TEXT_PP(0), &list.op);
+		return (Datum) 0;
+	}
+	if (!list.mapped)
+	{
+		list.center = numbers_argument(fcinfo, 4, list.op.d, "center");
+		list.scale = numbers_argument(fcinfo, 5, list.op.d, "scale");
+	}
+	list.spreads = numbers_argument(fcinfo, 6, list.op.k, "spreads");
+	list.centroids = centroids_in_units(&list.op, NULL, NULL);
+	list.nearest = palloc(list.op.k * sizeof(int32));
+	list.distance = palloc(list.op.k * sizeof(double));
+	fc_nearest_others(list.centroids, list.op.k, list.op.d, list.nearest, list.distance);
+	for (Size j = 0; j < list.op.k; j++)
+		list.total += list.op.weights[j];
+	list.n = PG_ARGISNULL(1) ? list.total : (double) PG_GETARG_INT64(1);
+	for (Size j = 0; j < list.op.k; j++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_cluster(fcinfo, &list, j);
+	}
+	return (Datum) 0;
+}

@@ -7,7 +7,7 @@ DECLARE
 BEGIN
     FOR part IN SELECT p.oid::pg_catalog.regprocedure AS function FROM pg_catalog.pg_proc p
                  WHERE p.pronamespace OPERATOR(pg_catalog.=) 'fastclust_internal'::pg_catalog.regnamespace
-                   AND p.proname OPERATOR(pg_catalog.=) ANY ('{lock_name,running_trainings}') LOOP
+                   AND p.proname OPERATOR(pg_catalog.=) ANY ('{lock_name,running_trainings,count_rows}') LOOP
         EXECUTE pg_catalog.format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', part.function);
     END LOOP;
 END
@@ -40,8 +40,6 @@ BEGIN
                AND (NEW.model_id IS NULL OR EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id));
     ELSIF TG_TABLE_NAME = 'label_tables' THEN      -- written with the rights of that role
         own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id) AND pg_has_role(NEW.followed_by, 'USAGE');
-    ELSIF TG_TABLE_NAME IN ('live_leaves', 'live_bases', 'live_deltas') THEN
-        own := EXISTS (SELECT FROM own_live_sketches l WHERE l.id = NEW.live_id);
     ELSE
         own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id);
     END IF;

@@ -43,6 +43,9 @@ typedef struct live_sketch
 	Bitmapset  *columns;		/* numbers of those that they read, or read when the leaf was counted */
 } live_sketch;
 
+/* The live sketch of an id and a leaf; NULL when the table is no leaf of one of that id.  It stays until the transaction ends. */
+extern live_sketch *live_sketch_of(int64 id, Relation leaf, Oid function);
+
 /* The live sketch that the trigger's argument names; NULL when the table is no leaf of one of that id.  It stays until the transaction ends. */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
 

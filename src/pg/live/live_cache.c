@@ -327,23 +327,41 @@ is_own_trigger(const TriggerData *trigger, const live_entry *entry)
 	return strncmp(name, entry->name, (size_t) entry->name_length) == 0 && strcmp(name + entry->name_length, event) == 0;
 }
 
+static live_entry *
+filled_entry(const live_key *key, Relation table)
+{
+	live_entry *entry = entry_of(key);
+
+	if (entry->valid)
+		return entry;
+	fill(entry, table);
+	return entry_of(key);
+}
+
+static live_key
+key_of(int64 id, Relation table, Oid function)
+{
+	live_key	key;
+
+	memset(&key, 0, sizeof(key));
+	key.id = id;
+	key.relation = RelationGetRelid(table);
+	key.function = function;
+	return key;
+}
+
+live_sketch *
+live_sketch_of(int64 id, Relation leaf, Oid function)
+{
+	live_key	key = key_of(id, leaf, function);
+
+	return filled_entry(&key, leaf)->live;
+}
+
 live_sketch *
 live_sketch_of_trigger(TriggerData *trigger, Oid function)
 {
-	live_key	key;
-	live_entry *entry;
+	live_key	key = key_of(strtoll(trigger->tg_trigger->tgargs[0], NULL, 10), trigger->tg_relation, function);
 
-	memset(&key, 0, sizeof(key));
-	key.id = strtoll(trigger->tg_trigger->tgargs[0], NULL, 10);
-	key.relation = RelationGetRelid(trigger->tg_relation);
-	key.function = function;
-	entry = entry_of(&key);
-	if (!is_own_trigger(trigger, entry))
-		return NULL;
-	if (!entry->valid)
-	{
-		fill(entry, trigger->tg_relation);
-		entry = entry_of(&key);
-	}
-	return entry->live;
+	return is_own_trigger(trigger, entry_of(&key)) ? filled_entry(&key, trigger->tg_relation)->live : NULL;
 }

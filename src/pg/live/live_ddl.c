@@ -63,11 +63,12 @@ SQL_FUNCTION(fastclust_scanned_tables)
 }
 
 static void
-put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *loss)
+put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *loss, bool enables)
 {
-	Datum		values[] = {BoolGetDatum(adds), column == NULL ? (Datum) 0 : CStringGetTextDatum(column), loss == NULL ? (Datum) 0 : CStringGetTextDatum(loss)};
+	Datum		values[] = {BoolGetDatum(adds), column == NULL ? (Datum) 0 : CStringGetTextDatum(column),
+							loss == NULL ? (Datum) 0 : CStringGetTextDatum(loss), BoolGetDatum(enables)};
 
-	put_row(fcinfo, values, (bool[]) {false, column == NULL, loss == NULL});
+	put_row(fcinfo, values, (bool[]) {false, column == NULL, loss == NULL, false});
 }
 
 static void
@@ -81,11 +82,12 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 		const char *loss = loss_by(command);
 
 		put_part(fcinfo, command->subtype == AT_AttachPartition || command->subtype == AT_AddInherit,
-				 loss != NULL && strstr(loss, "was given") != NULL ? command->name : NULL, loss);
+				 loss != NULL && strstr(loss, "was given") != NULL ? command->name : NULL, loss,
+				 command->subtype == AT_EnableAlwaysTrig && strncmp(command->name, "fastclust_live_", 15) == 0);
 	}
 }
 
-/* (command) -> setof (adds a leaf?, column or NULL: all, loss or NULL: none). */
+/* (command) -> setof (adds a leaf?, column or NULL: all, loss or NULL: none, enables a trigger of ours?). */
 SQL_FUNCTION(fastclust_ddl_parts)
 {
 	const CollectedCommand *command = (const CollectedCommand *) PG_GETARG_POINTER(0);
@@ -95,10 +97,10 @@ SQL_FUNCTION(fastclust_ddl_parts)
 	if (command->type == SCT_AlterTable)
 		put_alter_table(fcinfo, command->d.alterTable.subcmds);
 	else if (command->type == SCT_Simple && IsA(statement, CreateStmt))
-		put_part(fcinfo, ((const CreateStmt *) statement)->inhRelations != NIL, NULL, NULL);
+		put_part(fcinfo, ((const CreateStmt *) statement)->inhRelations != NIL, NULL, NULL, false);
 	else if (command->type == SCT_Simple && IsA(statement, CreateForeignTableStmt))
-		put_part(fcinfo, ((const CreateForeignTableStmt *) statement)->base.inhRelations != NIL, NULL, NULL);
+		put_part(fcinfo, ((const CreateForeignTableStmt *) statement)->base.inhRelations != NIL, NULL, NULL, false);
 	else if (command->type == SCT_Simple && IsA(statement, AlterEnumStmt))
-		put_part(fcinfo, false, NULL, ((const AlterEnumStmt *) statement)->oldVal != NULL ? "has other labels" : NULL);
+		put_part(fcinfo, false, NULL, ((const AlterEnumStmt *) statement)->oldVal != NULL ? "has other labels" : NULL, false);
 	return (Datum) 0;
 }

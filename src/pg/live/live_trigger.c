@@ -10,6 +10,8 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
+#include "access/tableam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
@@ -18,6 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -312,6 +315,63 @@ count_change(const live_sketch *live, const TriggerData *trigger)
 		AtEOXact_GUC(true, level);
 }
 
+/* ---- a leaf that is restored ---- */
+
+static void
+count_table(const live_sketch *live, Relation table)
+{
+	pending    *p = pending_of(live);
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	TupleTableSlot *slot = table_slot_create(table, NULL);
+	TableScanDesc scan = table_beginscan(table, snapshot, 0, NULL);
+
+	while (live->lost == NULL && table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		count_row(p, slot, 1);
+		if (live_changes_are_large(p->changes))
+			live_write_changes(p->changes);
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	UnregisterSnapshot(snapshot);
+	write_pending();
+}
+
+/*
+ * (id, leaf, role): count the rows of the leaf with the rights of the role, as if it inserted them.  Sessions that fired triggers before
+ * the leaf was known must look again.
+ */
+SQL_FUNCTION(fastclust_count_rows)
+{
+	Relation	table = table_open(PG_GETARG_OID(1), ShareRowExclusiveLock);
+	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch};
+	const live_sketch *live;
+	Oid			caller;
+	int			context;
+	int			level;
+
+	CacheInvalidateRelcache(table);
+	CommandCounterIncrement();
+	GetUserIdAndSecContext(&caller, &context);
+	SetUserIdAndSecContext(PG_GETARG_OID(2), context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+	live = live_sketch_of(PG_GETARG_INT64(0), table, fcinfo->flinfo->fn_oid);
+	if (live != NULL)
+	{
+		callback.arg = unconstify(live_sketch *, live);
+		error_context_stack = &callback;
+		level = fix_settings(live->settings ? FIX_ALL : 0);
+		count_table(live, table);
+		AtEOXact_GUC(true, level);
+		error_context_stack = callback.previous;
+	}
+	SetUserIdAndSecContext(caller, context);
+	table_close(table, NoLock);
+	PG_RETURN_VOID();
+}
+
+/* ---- TRUNCATE ---- */
+
 /*
  * All rows of the leaf go: rows added are removed, and rows removed are added.  No difference is taken, which a live sketch that has lost
  * its table would not have.  Nobody else writes the table until this transaction ends.
@@ -338,6 +398,8 @@ count_truncate(const live_sketch *live, Oid owner)
 	AtEOXact_GUC(true, level);
 	SPI_finish();
 }
+
+/* ---- the triggers' function ---- */
 
 SQL_FUNCTION(fastclust_live_change)
 {

@@ -5,9 +5,6 @@
 -- vacuumed; no snapshot is asked, since those count that others have not committed.  They are in PL/pgSQL and ask the module about followed tables alone:
 -- other DDL works where its file is gone.
 
-CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean, OUT column_name text, OUT loss text) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_ddl_parts' LANGUAGE C STRICT;
-
 -- A statement changed values past the triggers: of a column, of a table, or of columns of an enum whose labels it changed.  A table that is dropped takes
 -- its live sketches with it, whoever drops it.
 CREATE FUNCTION fastclust_internal.live_ddl() RETURNS event_trigger
@@ -16,6 +13,9 @@ DECLARE
     altered oid[];    -- tables, and those below them
     of_type oid[];    -- types, and the arrays, composites and domains of them
 BEGIN
+    IF TG_EVENT = 'ddl_command_end' THEN
+        PERFORM restore_leaves();
+    END IF;
     IF pg_relation_size('kept_sketches') = 0 THEN
         RETURN;
     ELSIF TG_EVENT = 'sql_drop' THEN
@@ -56,6 +56,7 @@ BEGIN
         live := added.live;
         BEGIN
             PERFORM check_live_isolation(live.name), check_live_tables(live), check_live_scan(live, added.leaf);
+            PERFORM write_leaf(live.id, added.leaf, NULL) WHERE added.is_leaf;
             PERFORM set_live_triggers(live.id, added.leaf, true);
             PERFORM count_leaf(live, added.leaf) WHERE added.is_leaf;
         EXCEPTION WHEN OTHERS THEN

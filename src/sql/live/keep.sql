@@ -182,6 +182,8 @@ CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers 
 BEGIN
     IF with_triggers THEN
         PERFORM set_live_triggers(live.id, NULL, false);
+        -- leaves without rows at first: a leaf that has triggers and is not counted is a restored one
+        PERFORM write_leaf(live.id, t.id, NULL) FROM live_tables(live.relation) t WHERE t.is_leaf;
         PERFORM set_live_triggers(live.id, t.id, true) FROM live_tables(live.relation) t;
     END IF;
     RETURN (SELECT COALESCE(sum(count_leaf(live, t.id)), 0) FROM live_tables(live.relation) t WHERE t.is_leaf);

@@ -15,10 +15,11 @@
 -- TRUNCATE subtracts the counts of the leaf.  Other DDL that changes values past the triggers (another type, another expression, labels of an
 -- enum, triggers switched off, an unlogged table) appends why the leaf is lost to live_deltas; DDL never fails by it, and waits for nobody.
 --
--- A leaf's columns are identified by number, type and modifier.  A dump restores no numbers and no oids: it has the types as regtype[], which are dumped
--- as names, and the names of the columns, from which a trigger of live_leaves finds the numbers again.  A name that is no longer that of the number is
--- an error of the reader, too.  A condition is text with all names resolved, written and read under fixed settings alone (pg/base/languages.c): node trees
--- are of one server version, and their oids of one database.  A leaf that is restored beside triggers, which counted the load or will, is lost.
+-- A leaf's columns are identified by number, type and modifier.  A name that is no longer that of the number is an error of the reader, too.
+-- A condition is text with all names resolved, written and read under fixed settings alone (pg/base/languages.c): node trees
+-- are of one server version, and their oids of one database.
+--
+-- A dump has kept_sketches alone.  The sums follow from the rows, as an index does, and a restore counts them as it builds indexes (restore.sql).
 --
 -- No role reads or writes these but the owner of the extension.  A current sketch is base + added - removed, in integers: exact under every
 -- snapshot that shows the table and these four.
@@ -62,23 +63,7 @@ CREATE TABLE fastclust_internal.live_leaves (
     types regtype[] NOT NULL,
     typmods integer[] NOT NULL,
     counted_at timestamptz NOT NULL,
-    lost text,    -- why it cannot be followed; NULL: it can
     PRIMARY KEY (live_id, leaf));
-
--- The numbers of columns are those of their names when a leaf is counted, and when it is restored.
-CREATE FUNCTION fastclust_internal.number_columns() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-BEGIN
-    NEW.columns := ARRAY(SELECT COALESCE(a.attnum, 0) FROM unnest(NEW.names) WITH ORDINALITY u(name, i)
-                           LEFT JOIN pg_attribute a ON a.attrelid = NEW.leaf AND a.attname = u.name ORDER BY u.i);
-    IF NEW.counted_at < now() AND EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = NEW.leaf AND g.tgname = format('fastclust_live_%s_rows', NEW.live_id)) THEN
-        NEW.lost := format('rows of %s were loaded beside its sketch', NEW.leaf);
-    END IF;
-    RETURN NEW;
-END
-$$;
-CREATE TRIGGER number_columns BEFORE INSERT ON live_leaves FOR EACH ROW EXECUTE FUNCTION number_columns();
-ALTER TABLE live_leaves ENABLE ALWAYS TRIGGER number_columns;
 
 -- The sketches of live sketches when they were last folded.
 CREATE TABLE fastclust_internal.live_bases (
@@ -112,9 +97,6 @@ ALTER TABLE live_deltas ALTER live_id SET (n_distinct = -0.001);    -- so that t
 
 SELECT pg_catalog.pg_extension_config_dump('kept_sketches', '');
 SELECT pg_catalog.pg_extension_config_dump('kept_sketches_id_seq', '');
-SELECT pg_catalog.pg_extension_config_dump('live_leaves', '');
-SELECT pg_catalog.pg_extension_config_dump('live_bases', '');
-SELECT pg_catalog.pg_extension_config_dump('live_deltas', '');
 
 -- ---- rights: those of the table.  Its owner makes, repairs and drops; who may read the columns reads the sketch ----
 

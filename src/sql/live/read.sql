@@ -15,12 +15,7 @@ BEGIN
                       LATERAL (SELECT CASE WHEN c.relkind <> 'r' THEN format('table %s is foreign', c.oid::regclass)
                                            WHEN v.leaf IS NULL THEN format('table %s is not counted', c.oid::regclass)
                                            WHEN c.relpersistence <> 'p' THEN format('table %s is not logged', c.oid::regclass)
-                                           ELSE COALESCE(v.lost, column_problem(v),
-                                                (SELECT CASE WHEN count(*) < 3 THEN format('triggers of %s were dropped', c.oid::regclass)
-                                                             WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '') THEN format('triggers of %s were disabled', c.oid::regclass) END
-                                                   FROM pg_trigger g JOIN (VALUES ('rows', 29), ('statement', 28), ('truncate', 34)) k(name, events)
-                                                                       ON g.tgname = format('fastclust_live_%s_%s', live.id, k.name) AND g.tgtype = k.events
-                                                  WHERE g.tgrelid = c.oid AND g.tgfoid = 'live_change()'::regprocedure),
+                                           ELSE COALESCE(column_problem(v), trigger_problem(live.id, c.oid),
                                                 (SELECT d.lost FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = c.oid AND d.lost IS NOT NULL LIMIT 1)) END) p(problem)
                        WHERE t.is_leaf AND p.problem IS NOT NULL ORDER BY t.id LIMIT 1) END;
 END

@@ -104,6 +104,19 @@ $$;
 -- Stores the counts of a scan of a leaf: the deltas seen with it, and the sketches.
 CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[]);
 
+-- A leaf is counted from now on, by the numbers that its columns have now.
+CREATE FUNCTION fastclust_internal.name_leaf(live kept_sketches, leaf regclass) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    DELETE FROM live_bases b WHERE b.live_id = live.id AND b.leaf = $2;
+    DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = $2;
+    INSERT INTO live_leaves (live_id, leaf, names, columns, types, typmods, counted_at)
+        SELECT live.id, $2, live.columns, array_agg(COALESCE(a.attnum, 0) ORDER BY u.i), array_agg(COALESCE(a.atttypid, 0)::regtype ORDER BY u.i),
+               array_agg(COALESCE(a.atttypmod, -1) ORDER BY u.i), now()
+          FROM unnest(live.columns) WITH ORDINALITY u(name, i) LEFT JOIN pg_attribute a ON a.attrelid = $2 AND a.attname = u.name;
+END
+$$;
+
 -- A new base of a leaf in place of the old one and of the deltas that were seen with it.
 CREATE FUNCTION fastclust_internal.write_leaf(live_id bigint, leaf regclass, counted live_count) RETURNS void
     LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -123,11 +136,7 @@ BEGIN
         RAISE program_limit_exceeded USING MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest), DETAIL = 'It may have up to 2000 bytes.';
     END IF;
     DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = $1 AND d.leaf = $2;
-    DELETE FROM live_bases b WHERE b.live_id = $1 AND b.leaf = $2;
-    DELETE FROM live_leaves v WHERE v.live_id = $1 AND v.leaf = $2;
-    INSERT INTO live_leaves (live_id, leaf, names, columns, types, typmods, counted_at)
-        SELECT live.id, leaf, live.columns, '{}', array_agg(a.atttypid::regtype ORDER BY u.i), array_agg(a.atttypmod ORDER BY u.i), now()
-          FROM unnest(live.columns) WITH ORDINALITY u(name, i) JOIN pg_attribute a ON a.attrelid = $2 AND a.attname = u.name;
+    PERFORM name_leaf(live, leaf);
     INSERT INTO live_bases (live_id, leaf, group_value, bucket, s, counts) SELECT live.id, $2, p.group_value, p.bucket, p.s, p.counts FROM unnest(counted.parts) p;
 END
 $$;

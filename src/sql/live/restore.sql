@@ -1,0 +1,109 @@
+
+-- live sketches: those that a restore brings are counted
+--
+-- A dump has the definition of a live sketch and its triggers, but none of its sums.  A restore brings the rows, the triggers of a leaf and the row of
+-- kept_sketches in an order that nobody knows: pg_restore with several jobs in any.  The leaf is counted as soon as its triggers and that row are there,
+-- whichever comes last, while nobody else writes the table: rows that were loaded before are in the count, and later ones fire the triggers.
+--
+-- Two sessions may bring them at the same time, and neither sees uncommitted rows of the other.  Both hold a lock of the live sketch until they commit,
+-- so that the later one sees all.
+
+CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean, OUT column_name text, OUT loss text, OUT enables boolean) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_ddl_parts' LANGUAGE C STRICT;
+
+-- Counts all rows of a leaf as if they were inserted now.  Expressions are evaluated with the rights of the role, which chose them: not with those of
+-- whoever restores.  It needs no right to the schema of the table, which a restore grants last.
+CREATE FUNCTION fastclust_internal.count_rows(live_id bigint, leaf regclass, role oid) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_count_rows' LANGUAGE C STRICT;
+
+CREATE FUNCTION fastclust_internal.restore_lock(live_id bigint) RETURNS void
+    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT lock_name(hashtext(format('restored %s', live_id)), true, true)
+$$;
+
+-- Leaves that have all triggers and are not counted.
+CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS SETOF regclass
+    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT t.id::regclass FROM live_tables(live.relation) t
+     WHERE t.is_leaf AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = t.id) AND trigger_problem(live.id, t.id) IS NULL
+     ORDER BY t.id
+$$;
+
+-- Counts such a leaf, on which the caller holds a lock against writers.
+CREATE FUNCTION fastclust_internal.restore_leaf(live kept_sketches, leaf regclass) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+BEGIN
+    DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = $2;
+    PERFORM name_leaf(live, leaf);
+    PERFORM count_rows(live.id, leaf, c.relowner) FROM pg_class c WHERE c.oid = live.relation;
+EXCEPTION
+    WHEN lock_not_available THEN
+        RAISE;
+    WHEN OTHERS THEN
+        RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
+            DETAIL = format('Table %s is not counted: %s.', leaf, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
+END
+$$;
+
+-- A statement that enabled triggers, by an event trigger.  ENABLE ALWAYS is the last that a dump does with each, and holds the lock against writers.
+CREATE FUNCTION fastclust_internal.restore_leaves() RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    follower record;
+    live kept_sketches;
+BEGIN
+    FOR follower IN SELECT DISTINCT substring(g.tgname FROM '^fastclust_live_([0-9]{1,18})_')::bigint AS id, g.tgrelid::regclass AS leaf
+                      FROM pg_event_trigger_ddl_commands() c JOIN pg_trigger g ON g.tgrelid = c.objid
+                     WHERE c.classid = 'pg_class'::regclass AND g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ '^fastclust_live_[0-9]{1,18}_rows$' ORDER BY 1, 2 LOOP
+        -- a leaf that is counted takes no lock: whoever makes triggers of the same name would let its owner wait
+        CONTINUE WHEN EXISTS (SELECT FROM live_leaves v WHERE v.live_id = follower.id AND v.leaf = follower.leaf);
+        -- a query of its own: the module is loaded for tables that have such triggers alone
+        CONTINUE WHEN NOT EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, ddl_parts(c.command) p WHERE p.enables AND c.objid = follower.leaf);
+        PERFORM restore_lock(follower.id);
+        FOR live IN SELECT * FROM kept_sketches l WHERE l.id = follower.id AND follower.leaf IN (SELECT uncounted_leaves(l)) LOOP
+            PERFORM restore_leaf(live, follower.leaf);
+        END LOOP;
+    END LOOP;
+END
+$$;
+
+-- Rows of kept_sketches that no keep_sketch of this transaction has made: their folds and checks were those of another count.
+CREATE FUNCTION fastclust_internal.begin_restored() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    NEW.folded_at := NULL;
+    NEW.checked_at := NULL;
+    NEW.differences := NULL;
+    NEW.counting := false;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER begin_restored BEFORE INSERT ON kept_sketches FOR EACH ROW WHEN (NEW.created_at <> now()) EXECUTE FUNCTION begin_restored();
+ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER begin_restored;
+
+-- The leaves of these that have triggers are counted.  The locks are given back while one of them is waited for: a restore holds them
+-- in any order.
+CREATE FUNCTION fastclust_internal.restored_sketches() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET lock_timeout = '50ms' AS $$
+DECLARE
+    live kept_sketches;
+    leaf regclass;
+BEGIN
+    LOOP
+        BEGIN
+            PERFORM restore_lock(c.id) FROM (SELECT c.id FROM came c WHERE c.created_at <> now() ORDER BY c.id) c;
+            FOR live IN SELECT l.* FROM kept_sketches l JOIN came c ON c.id = l.id WHERE c.created_at <> now() ORDER BY l.id LOOP
+                FOR leaf IN SELECT u FROM uncounted_leaves(live) u LOOP
+                    EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', leaf);
+                    PERFORM restore_leaf(live, leaf);
+                END LOOP;
+            END LOOP;
+            RETURN NULL;
+        EXCEPTION WHEN lock_not_available THEN
+            PERFORM pg_sleep(0.1);
+        END;
+    END LOOP;
+END
+$$;
+CREATE TRIGGER restored AFTER INSERT ON kept_sketches REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION restored_sketches();
+ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER restored;

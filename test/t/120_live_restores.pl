@@ -1,0 +1,211 @@
+# Restored live sketches are those of the rows that are there, in whatever order, by how many jobs and from which parts of a dump: ready and exact,
+# or an error where rows change past the triggers.
+use FastclustTest;
+
+my $server = FastclustTest->new(extension => 1, config => "max_connections = 60\n");
+my $directory = $server->{directory};
+$server->query(<<'SQL');
+CREATE ROLE keeper; CREATE SCHEMA shop; CREATE SCHEMA code AUTHORIZATION keeper; GRANT USAGE, CREATE ON SCHEMA shop TO keeper;
+CREATE TABLE orders AS SELECT i AS id, (i % 4) * 3 + random() AS a, random() AS b FROM generate_series(1, 2000) i;
+ALTER TABLE orders ADD PRIMARY KEY (id);
+SELECT train('live', 'orders', '{a,b}', 4, options => '{"live": true, "quiet": true}');
+INSERT INTO orders VALUES (2001, 1, 1);
+CREATE TABLE part (gone text, id int, a float8, k int) PARTITION BY LIST (k);
+CREATE TABLE part1 PARTITION OF part FOR VALUES IN (1);
+CREATE TABLE part2 PARTITION OF part FOR VALUES IN (2);
+ALTER TABLE part DROP gone;
+INSERT INTO part SELECT i, random(), 1 + i % 2 FROM generate_series(1, 2000) i;
+SELECT keep_sketch('parts', 'part', '{a}', sketch_spec(1, 16, 1.0), '{"group_by": "k"}');
+DELETE FROM part WHERE id <= 10;
+SET ROLE keeper;
+CREATE TYPE code.pair AS (a float8, b float8);
+CREATE FUNCTION code.vector(code.pair) RETURNS real[] LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN ARRAY[$1.a, $1.b]; END $$;
+CREATE CAST (code.pair AS real[]) WITH FUNCTION code.vector(code.pair) AS ASSIGNMENT;
+CREATE TABLE shop.sales AS SELECT i AS id, ROW(i % 10, i % 7)::code.pair AS p FROM generate_series(1, 1000) i;
+SELECT keep_sketch('sales', 'shop.sales', 'p', sketch_spec(2, 16, 1.0), '{"where": "id > 400", "concurrently": true}');
+SQL
+
+# Each live sketch with its state, its rows and how many groups differ from a count; an error of it in their place.
+sub states
+{
+	my ($database) = @_;
+	return join ', ', map {
+		my $role = $_ eq 'sales' ? 'SET ROLE keeper; ' : '';
+		my ($status, $output, $messages) = $server->try(qq{${role}SELECT l.name, l.state, (SELECT row_count(current_sketch(l.name)) WHERE l.state = 'ready'), '+' || (SELECT count(*) FROM check_sketch(l.name))
+			FROM live_sketches l WHERE l.name = '$_'}, database => $database);
+		($output . ($messages =~ /ERROR:  (.*)/ ? $1 : '')) =~ tr/|/ /r;
+	} split /\n/, $server->query('SELECT name FROM live_sketches ORDER BY id', database => $database);
+}
+my $right = 'live ready 2001 +0, parts ready 1990 +0, sales ready 600 +0';
+my %dumped;
+sub dump_as { my ($file, @options) = @_; FastclustTest::run_or_die(FastclustTest::program('pg_dump'), @options, '-f', "$directory/dump.$file", 'postgres') unless $dumped{$file}++; return "$directory/dump.$file"; }
+sub restore { my ($database, @options) = @_; return system(FastclustTest::program('pg_restore') . " -d $database @options 2>> $directory/restore.err") == 0; }
+sub messages { open(my $file, '<', "$directory/restore.err") or return ''; local $/; my $said = <$file> // ''; unlink "$directory/restore.err"; return $said; }
+my $number = 0;
+sub fresh { my $database = 'restored_' . ++$number; $server->query("CREATE DATABASE $database"); return $database; }
+sub play { my ($database, $file) = @_; FastclustTest::run_or_die(FastclustTest::program('psql'), '-Xq', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null', '-d', $database, '-f', $file); }
+
+my $custom = dump_as('custom', '-Fc');
+$server->query("SET ROLE keeper; SELECT rebuild_sketch('sales')");
+is(states('postgres'), $right, 'the database that is dumped, where sales is counted after the dump');
+
+# ---- the order of three parts of a dump: rows, triggers, and what live sketches there are ----
+my @entries = grep { !/^;/ } split /\n/, qx(@{[FastclustTest::program('pg_restore')]} -l $custom);
+my %entries = (
+	sketches => [grep { / TABLE DATA fastclust_internal (?:kept_sketches|live_\w+) / } @entries],
+	rows => [grep { / TABLE DATA (?:public|shop) / } @entries],
+	triggers => [grep { / TRIGGER \S+ \S+ fastclust_live_/ } @entries],
+);
+my %chosen = map { $_ => 1 } map { @$_ } values %entries;
+my @others = grep { !$chosen{$_} } @entries;
+is(join(' ', map { "$_: " . @{$entries{$_}} } sort keys %entries), 'rows: 4 sketches: 1 triggers: 13', 'a dump has no sum of a live sketch: entries');
+sub list_of { open(my $file, '>', "$directory/list") or die $!; print $file "$_\n" for @_; close $file; return "$directory/list"; }
+sub restore_list { my ($database, @list) = @_; return restore($database, '--exit-on-error', '-L', list_of(@list), $custom); }
+for my $order ('sketches rows triggers', 'rows sketches triggers', 'rows triggers sketches', 'triggers rows sketches', 'triggers sketches rows', 'sketches triggers rows')
+{
+	my $database = fresh();
+	restore_list($database, @others);
+	my $restored = grep { restore_list($database, @{$entries{$_}}) } split / /, $order;
+	is("$restored " . states($database) . messages(), "3 $right", "$order: ready, and exact");
+}
+{
+	my $database = fresh();
+	my @triggers = @{$entries{triggers}};
+	restore_list($database, @$_) for [@others], [@triggers[0 .. 5]], $entries{sketches}, [@triggers[6 .. 12]], $entries{rows};
+	is(states($database), $right, 'some triggers, the sketches, the other triggers, the rows');
+	messages();
+}
+
+# ---- two sessions bring triggers and sketches at the same time ----
+my $schema = dump_as('schema', '--schema-only');
+my $data = dump_as('data', '--data-only');
+sub said_by { my ($program, @options) = @_; open(my $said, '-|', FastclustTest::program($program), @options) or die $!; local $/; return <$said>; }
+for my $first ('triggers', 'sketches')
+{
+	my $database = fresh();
+	restore_list($database, @others, @{$entries{rows}});
+	my $triggers = said_by('pg_restore', '-f', '-', '-L', list_of(@{$entries{triggers}}), $custom);
+	my $sketches = join "\n", grep { /^INSERT INTO fastclust_internal\.kept_sketches/ } split /\n/, said_by('pg_dump', '--data-only', '--inserts', 'postgres');
+	my ($one, $two) = $first eq 'triggers' ? ($triggers, $sketches) : ($sketches, $triggers);
+	my $session = $server->background("\\c $database\nBEGIN; $one\nSELECT pg_sleep(2); COMMIT;");
+	$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE datname = '$database' AND wait_event = 'PgSleep')");
+	my ($status, $output, $messages) = $server->try("BEGIN; $two COMMIT", database => $database);
+	$server->finish($session);
+	is("$messages " . states($database), " $right", "a session brings the $first, another one the rest before it commits");
+}
+
+# ---- any number of jobs, from any kind of dump ----
+dump_as('folder', '-Fd', '-j', 2);
+for my $jobs (1, 2, 3, 4, 8)
+{
+	for my $kind ('custom', 'folder')
+	{
+		my $database = fresh();
+		restore($database, '--exit-on-error', '-j', $jobs, "$directory/dump.$kind");
+		is(states($database) . messages(), $right, "$jobs jobs, $kind");
+		$server->query("DROP DATABASE $database");
+	}
+}
+my %plain = ('plain' => [], 'inserts' => ['--inserts'], 'inserts of many rows' => ['--rows-per-insert=100'], 'columns' => ['--column-inserts']);
+for my $kind (sort keys %plain)
+{
+	my $database = fresh();
+	play($database, dump_as($kind =~ tr/ /_/r, @{$plain{$kind}}));
+	is(states($database), $right, "as SQL: $kind");
+}
+{
+	my $database = fresh();
+	restore($database, '--exit-on-error', "--section=$_", $custom) for qw(pre-data data post-data);
+	is(states($database) . messages(), $right, 'in three sections');
+	$database = fresh();
+	restore($database, '--exit-on-error', '--single-transaction', $custom);
+	is(states($database) . messages(), $right, 'in one transaction');
+	is($server->query(q{INSERT INTO orders VALUES (3000, 1, 1); DELETE FROM part WHERE id = 2000; SET ROLE keeper; UPDATE shop.sales SET id = 500 WHERE id = 1; RESET ROLE; SELECT (SELECT verdict IS NOT NULL FROM drift('live')), fold_sketches() > 0}, database => $database), 't|t', 'its tables are written, and drift of the model asked');
+	is(states($database), 'live ready 2002 +0, parts ready 1989 +0, sales ready 601 +0', 'and followed');
+	$server->query("CREATE DATABASE again");
+	FastclustTest::run_or_die("@{[FastclustTest::program('pg_dump')]} -Fc $database | @{[FastclustTest::program('pg_restore')]} --exit-on-error -d again");
+	is(states('again'), 'live ready 2002 +0, parts ready 1989 +0, sales ready 601 +0', 'a dump of what was restored');
+}
+
+# ---- rows that are not those of the dump, and parts of it alone: never another sketch than that of the rows ----
+my %otherwise = (
+	'the schema, then the data' => sub { play($_[0], $_) for $schema, $data; return $right },
+	'other rows' => sub {
+		restore($_[0], '--section=pre-data', $custom);
+		$server->query('INSERT INTO orders SELECT i, i % 7, 1 FROM generate_series(1, 500) i', database => $_[0]);
+		restore($_[0], '--section=data', '-L', list_of(grep { !/ TABLE DATA public orders / } @entries), $custom);
+		restore($_[0], '--section=post-data', $custom);
+		return 'live ready 500 +0, parts ready 1990 +0, sales ready 600 +0';
+	},
+	'the rows twice before the triggers' => sub {
+		restore($_[0], '--section=pre-data', $custom);
+		restore($_[0], '--section=data', $custom) for 1, 2;
+		$server->query('DELETE FROM orders o USING orders p WHERE o.id = p.id AND o.ctid > p.ctid', database => $_[0]);
+		restore($_[0], '--section=post-data', $custom);
+		return 'live ready 2001 +0, parts ready 3980 +0, sales ready 1200 +0';
+	},
+	'the rows twice, the second time beside triggers' => sub {
+		restore($_[0], $custom);
+		restore($_[0], '--data-only', '-t', 'part1', '-t', 'sales', $custom);
+		return 'live ready 2001 +0, parts ready 2985 +0, sales ready 1200 +0';
+	},
+	'the rows twice, the second time with triggers disabled' => sub {
+		restore($_[0], $custom);
+		restore($_[0], '--data-only', '--disable-triggers', '-t', 'part1', '-t', 'sales', $custom);
+		return 'live ready 2001 +0, parts lost  +2, sales lost  +2';
+	},
+	'the schema, then the data with triggers disabled' => sub {
+		play($_[0], $schema);
+		restore($_[0], '--data-only', '--disable-triggers', $custom);
+		return 'live lost  +2, parts lost  +3, sales lost  +1';
+	},
+	'into tables that have rows' => sub {
+		$server->query('CREATE TABLE part (id int, a float8, k int) PARTITION BY LIST (k); CREATE TABLE part1 PARTITION OF part FOR VALUES IN (1); INSERT INTO part1 VALUES (-1, 1, 1)', database => $_[0]);
+		restore($_[0], $custom);
+		return 'live ready 2001 +0, parts ready 1991 +0, sales ready 600 +0';
+	},
+	'some tables alone' => sub {
+		restore($_[0], '-L', list_of(grep { !/ TABLE DATA (?:public part|shop)/ } @entries), $custom);
+		return 'live ready 2001 +0, parts ready 0 +0, sales ready 0 +0' =~ s/ready 0/ready /gr;
+	},
+	'without what live sketches there are' => sub {
+		restore($_[0], '-L', list_of(grep { !/ TABLE DATA fastclust_internal kept_sketches/ } @entries), $custom);
+		return '';
+	},
+	'without triggers' => sub {
+		restore($_[0], '-L', list_of(grep { !/ TRIGGER / } @entries), $custom);
+		return 'live lost  +2, parts lost  +3, sales lost  +2';
+	},
+);
+for my $what (sort keys %otherwise)
+{
+	my $database = fresh();
+	my $expected = $otherwise{$what}->($database);
+	my $is = states($database);
+	messages();
+	is($is, $expected, $what);
+	next if $is !~ /lost/;
+	$server->query("SELECT rebuild_sketch(name) FROM live_sketches WHERE name <> 'sales'; SET ROLE keeper; SELECT rebuild_sketch('sales')", database => $database);
+	like(states($database), qr/^live ready \d+ \+0, parts ready \d+ \+0, sales ready \d+ \+0$/, '... until they are rebuilt');
+}
+
+# ---- code of a table's owner, which a cast calls, runs with the rights of that owner ----
+$server->query(q{CREATE OR REPLACE FUNCTION code.vector(code.pair) RETURNS real[] LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN IF current_user <> 'keeper' THEN RAISE 'it runs as %', current_user; END IF; RETURN ARRAY[$1.a, $1.b]; END $$});
+my $own = dump_as('own', '-Fc');
+for my $jobs (1, 4)
+{
+	my $database = fresh();
+	restore($database, '--exit-on-error', '-j', $jobs, $own);
+	is(states($database) . messages(), $right, "$jobs jobs of a superuser");
+}
+
+# ---- rows that cannot be counted: the restore goes on, and readers learn it ----
+$server->query(q{CREATE DATABASE broken TEMPLATE template0});
+$server->query(q{CREATE EXTENSION fastclust; CREATE TABLE t (a float8); SELECT fastclust.keep_sketch('t', 't', '{a}', fastclust.sketch_spec(1, 8, 1.0)); ALTER TABLE t DISABLE TRIGGER USER; INSERT INTO t VALUES ('Infinity')}, database => 'broken');
+FastclustTest::run_or_die("@{[FastclustTest::program('pg_dump')]} -Fc -f $directory/broken broken");
+my $database = fresh();
+restore($database, '--exit-on-error', "$directory/broken");
+like(messages(), qr/^(?!.*ERROR)/s, 'a restore of rows that no sketch can have ends without an error');
+is(states($database), 't lost  +2', 'and the sketch is lost');
+
+done_testing();

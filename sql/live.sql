@@ -232,11 +232,13 @@ CREATE TABLE made AS SELECT sketch_spec(2, 50, 1.0) AS s;
 SELECT keep_sketch('visits', 'visits', 'x', s, '{"group_by": "shop", "bucket": "at"}'), keep_sketch('plain', 'visits', 'x', s) FROM made;
 SELECT count(*) FROM check_sketch('visits', 'shop 1');
 SELECT checked_at FROM live_sketches WHERE name = 'visits';
--- rows past the triggers: of shop 1 on a day, and of a shop that is not sketched
+-- rows past the triggers: of shop 1 on a day, and of a shop that is not sketched; and past the event trigger that sees them dropped
+ALTER EVENT TRIGGER fastclust_live_dropped DISABLE;
 SELECT fastclust_internal.set_live_triggers(id, NULL, false) FROM live_sketches ORDER BY id;
 INSERT INTO visits VALUES (1000, 'shop 1', '2026-01-07 03:00+00', '{1,1}'), (1001, 'shop 9', '2026-01-08 03:00+00', '{1,1}');
 UPDATE visits SET x = '{9,9}' WHERE id = 3;
 SELECT fastclust_internal.set_live_triggers(id, 'visits', true) FROM live_sketches ORDER BY id;
+ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits', 'shop 1');
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits', 'shop 9');
 SELECT group_value, bucket AT TIME ZONE 'UTC' AS day, sketched, counted, difference FROM check_sketch('visits', bucket => '2026-01-06 00:00+00');
@@ -248,3 +250,15 @@ SELECT differences FROM live_sketches WHERE name = 'visits';
 SELECT rebuild_sketch('visits'), rebuild_sketch('plain');
 SELECT count(*) FROM check_sketch('visits');
 DROP SCHEMA of_live_checks CASCADE;
+
+-- triggers that were dropped, and made again with all that they had: what changed meanwhile is lost
+CREATE SCHEMA of_lost_checks; SET search_path = of_lost_checks, public, fastclust;
+CREATE TABLE removed (a float8);
+SELECT keep_sketch('removed', 'removed', '{a}', sketch_spec(1, 8, 1.0));
+SELECT string_agg(pg_get_triggerdef(oid) || format('; ALTER TABLE removed ENABLE ALWAYS TRIGGER %I', tgname), ';') AS made, string_agg(format('DROP TRIGGER %I ON removed', tgname), ';') AS dropped
+  FROM pg_trigger WHERE tgrelid = 'removed'::regclass \gset
+:dropped; INSERT INTO removed VALUES (1); :made;
+SELECT c.sketched, c.counted, c.difference FROM check_sketch('removed') c;
+SELECT rebuild_sketch('removed'), (SELECT count(*) FROM check_sketch('removed'));
+DROP SCHEMA of_lost_checks CASCADE;
+SELECT count(*) FROM live_sketches;

@@ -22,6 +22,11 @@ BEGIN
         PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation = o.objid
           WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
         DELETE FROM live_leaves v USING pg_event_trigger_dropped_objects() o WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0;
+        -- the same triggers may come again, and rows change meanwhile
+        INSERT INTO live_deltas (live_id, leaf, lost)
+            SELECT v.live_id, v.leaf, format('table %s had triggers dropped', v.leaf)
+              FROM pg_event_trigger_dropped_objects() o JOIN live_leaves v ON v.leaf = to_regclass(format('%I.%I', o.address_names[1], o.address_names[2]))
+             WHERE o.classid = 'pg_trigger'::regclass AND o.address_names[3] = format('fastclust_live_%s_rows', v.live_id);
         RETURN;
     END IF;
     altered := ARRAY(WITH RECURSIVE below(id) AS (SELECT c.objid FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass

@@ -27,18 +27,31 @@ BEGIN
         RETURN NEXT;
     END IF;
     IF NOT live.counting AND NOT EXISTS (SELECT FROM own_live_leaves v WHERE v.live_id = live.id AND column_problem(v.leaves) IS NOT NULL) THEN
-        PERFORM check_live_scan(live, live.relation);
-        FOR group_value, bucket, sketched, counted, difference IN
-            EXECUTE format('SELECT group_value, bucket, COALESCE(row_count(k.s), 0), COALESCE(row_count(q.s), 0),'
-                           ' CASE WHEN row_count(k.s) = row_count(q.s) THEN ''values'' ELSE ''number of rows'' END'
-                           ' FROM (SELECT * FROM live_parts($3, false) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket)'
-                           ' WHERE NOT same_rows(k.s, q.s) OR k.counts::text IS DISTINCT FROM q.counts::text ORDER BY group_value COLLATE "C", bucket',
-                           live_scan(live, live.relation, false), asked) USING live.spec, live.drift_spec, name LOOP
-            group_value := CASE WHEN live.group_by IS NOT NULL OR live.micro_clusters IS NOT NULL THEN group_value END;
-            bucket := CASE WHEN live.bucket IS NOT NULL THEN bucket END;
-            differences := differences + 1;
+        BEGIN
+            PERFORM check_live_scan(live, live.relation);
+            FOR group_value, bucket, sketched, counted, difference IN
+                -- the scan's rows and those removed are those added: no sum is subtracted from another
+                EXECUTE format('SELECT group_value, bucket, n.sketched, n.counted, CASE WHEN n.sketched = n.counted THEN ''values'' ELSE ''number of rows'' END'
+                               ' FROM (SELECT * FROM live_totals($3) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket),'
+                               ' LATERAL (SELECT COALESCE(row_count(k.added), 0) - COALESCE(row_count(k.removed), 0), COALESCE(row_count(q.s), 0)) n(sketched, counted)'
+                               ' WHERE NOT same_rows(k.added, CASE WHEN q.s IS NULL THEN k.removed WHEN k.removed IS NULL THEN q.s ELSE q.s + k.removed END)'
+                               ' OR k.added_counts::text IS DISTINCT FROM changed_drift_counts(q.counts, k.removed_counts, NULL)::text ORDER BY group_value COLLATE "C", bucket',
+                               live_scan(live, live.relation, false), asked) USING live.spec, live.drift_spec, name LOOP
+                group_value := CASE WHEN live.group_by IS NOT NULL OR live.micro_clusters IS NOT NULL THEN group_value END;
+                bucket := CASE WHEN live.bucket IS NOT NULL THEN bucket END;
+                differences := differences + 1;
+                RETURN NEXT;
+            END LOOP;
+        EXCEPTION WHEN OTHERS THEN
+            -- the reason was returned already: no sketch can have some of the rows that came past the triggers
+            IF problem IS NULL THEN
+                RAISE;
+            END IF;
+            sketched := NULL;
+            counted := NULL;
+            difference := format('the rows cannot be counted: %s', SQLERRM);
             RETURN NEXT;
-        END LOOP;
+        END;
     END IF;
     IF whole THEN
         PERFORM write_check(name, differences);

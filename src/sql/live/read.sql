@@ -21,24 +21,46 @@ BEGIN
 END
 $$;
 
--- The sketches of now, of those groups and buckets that have rows; checked: an error where they are not those of the table.  TRUNCATE and ATTACH are not
--- bound to snapshots: a scan under an older one sees other rows than the sketch has.
-CREATE FUNCTION fastclust_internal.live_parts(name text, checked boolean DEFAULT true) RETURNS SETOF live_part
-    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+-- TRUNCATE and ATTACH are not bound to snapshots: a scan under an older one sees other rows than the sketch has.
+CREATE FUNCTION fastclust_internal.check_live_snapshot(live kept_sketches) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(name);
-    problem text := CASE WHEN checked THEN sketch_problem(name) END;
     tables oid[] := ARRAY(SELECT t.id FROM live_tables(live.relation) t ORDER BY t.id);
     changed regclass := COALESCE((SELECT c.oid FROM pg_class c WHERE c.oid = ANY (tables) AND pg_relation_filenode(c.oid) <> c.relfilenode ORDER BY 1 LIMIT 1),
                                  (SELECT COALESCE(a.id, b.id) FROM unnest(tables) a(id) FULL JOIN unnest(scanned_tables(live.relation)) b(id) USING (id)
                                    WHERE a.id IS NULL OR b.id IS NULL ORDER BY 1 LIMIT 1));
 BEGIN
-    IF checked AND problem IS NULL AND live.counting THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch; others can write at the same time.';
-    ELSIF changed IS NOT NULL THEN
+    IF changed IS NOT NULL THEN
         RAISE serialization_failure USING MESSAGE = format('live sketch "%s" cannot be read under this snapshot', live.name),
             DETAIL = format('Table %s was truncated, rewritten, attached or detached after it was taken.', changed), HINT = 'Read it in a new transaction.';
-    ELSIF problem IS NOT NULL THEN
+    END IF;
+END
+$$;
+
+-- Sums of rows added and of rows removed, by group and bucket, for a comparison: a sketch that has lost its table may have more removed than added.
+CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
+        OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
+    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := readable_live(name);
+BEGIN
+    PERFORM check_live_snapshot(live);
+    RETURN QUERY SELECT p.* FROM live_sums(live.id, ARRAY(SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf)) p;
+END
+$$;
+
+-- The sketches of now, of those groups and buckets that have rows; an error where they are not those of the table.
+CREATE FUNCTION fastclust_internal.live_parts(name text) RETURNS SETOF live_part
+    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := readable_live(name);
+    problem text := sketch_problem(name);
+BEGIN
+    IF problem IS NULL AND live.counting THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch; others can write at the same time.';
+    END IF;
+    PERFORM check_live_snapshot(live);
+    IF problem IS NOT NULL THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'Recount it with rebuild_sketch, or end it with drop_sketch.';
     END IF;

@@ -1,4 +1,4 @@
-/* compat.h - every difference between PostgreSQL 13 and 18, in one place */
+/* compat.h - every difference between PostgreSQL 13 and 19, in one place */
 #ifndef FASTCLUST_COMPAT_H
 #define FASTCLUST_COMPAT_H
 
@@ -26,11 +26,28 @@
 /* From 17 on a module takes named shared memory when it needs some; before, when it is preloaded, from 15 on by a hook. */
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
+#define named_memory(name, size, initialize, found) GetNamedDSMSegment(name, size, initialize, found NAMED_MEMORY_NULL)
 #else
 #define SHARED_MEMORY_IS_PRELOADED
 #if PG_VERSION_NUM >= 150000
 #define SHARED_MEMORY_IS_REQUESTED_BY_HOOK
 #endif
+#endif
+
+/* From 19 on the function that initializes named shared memory has a second argument. */
+#if PG_VERSION_NUM >= 190000
+#define NAMED_MEMORY_ARGUMENT , void *unused
+#define NAMED_MEMORY_NULL , NULL
+#else
+#define NAMED_MEMORY_ARGUMENT
+#define NAMED_MEMORY_NULL
+#endif
+
+/* From 19 on a scan of a table has flags. */
+#if PG_VERSION_NUM >= 190000
+#define begin_table_scan(table, snapshot) table_beginscan(table, snapshot, 0, NULL, 0)
+#else
+#define begin_table_scan(table, snapshot) table_beginscan(table, snapshot, 0, NULL)
 #endif
 
 /* Intervals became infinite in 17. */

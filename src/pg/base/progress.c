@@ -70,7 +70,7 @@ static shmem_request_hook_type previous_request_hook;
 /* ---- the memory ----  */
 
 static void
-clear_board(void *memory)
+clear_board(void *memory NAMED_MEMORY_ARGUMENT)
 {
 	board_slot *slots = memory;
 
@@ -140,7 +140,7 @@ has_board(void)
 	bool		found;
 
 	if (board == NULL)
-		board = GetNamedDSMSegment("fastclust progress", BOARD_SLOTS * sizeof(board_slot), clear_board, &found);
+		board = named_memory("fastclust progress", BOARD_SLOTS * sizeof(board_slot), clear_board, &found);
 	return true;
 }
 

@@ -28,6 +28,7 @@
 #include "utils/timestamp.h"
 
 #include "pg/base/arguments.h"
+#include "pg/base/compat.h"
 #include "pg/live/live.h"
 
 #define ROW_EVENTS(event) (TRIGGER_FIRED_FOR_ROW(event) && TRIGGER_FIRED_AFTER(event))
@@ -323,7 +324,7 @@ count_table(const live_sketch *live, Relation table)
 	pending    *p = pending_of(live);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	TupleTableSlot *slot = table_slot_create(table, NULL);
-	TableScanDesc scan = table_beginscan(table, snapshot, 0, NULL);
+	TableScanDesc scan = begin_table_scan(table, snapshot);
 
 	while (live->lost == NULL && table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{

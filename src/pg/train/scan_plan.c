@@ -226,9 +226,9 @@ place_of_group(const group_plans *plans, Datum group)
 	if (plans->group != NULL)
 	{
 		Oid			output;
-		bool		varlena;
+		bool		is_varlena;
 
-		getTypeOutputInfo(plans->type, &output, &varlena);
+		getTypeOutputInfo(plans->type, &output, &is_varlena);
 		value = plans->type == TEXTOID ? DatumGetTextPP(group) : cstring_to_text(OidOutputFunctionCall(output, group));
 	}
 	hash = value != NULL ? hash_of_text(value) : plans->type == INT2OID ? (uint64) DatumGetInt16(group) :

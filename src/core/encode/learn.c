@@ -279,12 +279,30 @@ find_sentinels(const double *sorted, size_t n, double share[2])
 		share[1] = (double) high / (double) n;
 }
 
+/* Returns the third standardised moment of n values or of their logarithms; 0 if all are equal. */
+static double
+skew_of(const double *x, size_t n, bool log)
+{
+	double		first = log ? fc_signed_log(x[0]) : x[0];
+	double		mean = 0;
+	double		moment[2] = {0};
+
+	for (size_t r = 0; r < n; r++)
+		mean += ((log ? fc_signed_log(x[r]) : x[r]) - first) / (double) n;
+	for (size_t r = 0; r < n; r++)
+	{
+		double		gap = (log ? fc_signed_log(x[r]) : x[r]) - first - mean;
+
+		moment[0] += gap * gap / (double) n;
+		moment[1] += gap * gap * gap / (double) n;
+	}
+	return moment[0] > 0 ? moment[1] / pow(moment[0], 1.5) : 0;
+}
+
 fc_column_facts
 fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double filled, double *sorted)
 {
 	fc_column_facts facts = {0};
-	double		mean = 0;
-	double		moment[2] = {0};
 	double		squares[2] = {0};	/* about the median, of far rows and of all */
 	double		median;
 	double		far;
@@ -296,30 +314,28 @@ fc_facts_of_column(const double *x, size_t n, size_t d, size_t j, double filled,
 			sorted[n++] = x[r * d + j];
 	if (n == 0)
 		return facts;
-	for (size_t r = 0; r < n; r++)
-		mean += sorted[r] / (double) n;
 	qsort(sorted, n, sizeof(double), by_value);
 	median = sorted[n / 2];
 	far = FC_FAR / 1.349 * (sorted[3 * n / 4] - sorted[n / 4]);
 	for (size_t r = 0; r < n; r++)
 	{
-		double		gap = sorted[r] - mean;
 		double		square = (sorted[r] - median) * (sorted[r] - median);
 
-		moment[0] += gap * gap / (double) n;
-		moment[1] += gap * gap * gap / (double) n;
 		facts.unique += (r == 0 || sorted[r - 1] < sorted[r]) && (r + 1 == n || sorted[r] < sorted[r + 1]);
 		squares[1] += square;
 		if (far > 0 && square > far * far)
 		{
-			facts.far += 1;
+			facts.beyond[sorted[r] > median] += 1 / (double) n;
 			squares[0] += square;
 		}
 	}
-	facts.skew = moment[0] > 0 ? moment[1] / pow(moment[0], 1.5) : 0;
+	facts.skew = skew_of(sorted, n, false);
+	facts.log_skew = skew_of(sorted, n, true);
+	facts.fence[0] = median - far;
+	facts.fence[1] = median + far;
 	facts.unique /= (double) n;
+	facts.far = facts.beyond[0] + facts.beyond[1];
 	facts.far_squares = facts.far > 0 ? squares[0] / squares[1] : 0;
-	facts.far /= (double) n;
 	find_sentinels(sorted, n, facts.sentinel);
 	return facts;
 }
@@ -330,15 +346,16 @@ fc_correlation(const double *x, size_t n, size_t d, size_t i, size_t j)
 	double		mean[2] = {0};
 	double		sum[3] = {0};
 
+	/* Differences from the first row are exactly 0 in a constant column; those from a rounded mean are not. */
 	for (size_t r = 0; r < n; r++)
 	{
-		mean[0] += x[r * d + i] / (double) n;
-		mean[1] += x[r * d + j] / (double) n;
+		mean[0] += (x[r * d + i] - x[i]) / (double) n;
+		mean[1] += (x[r * d + j] - x[j]) / (double) n;
 	}
 	for (size_t r = 0; r < n; r++)
 	{
-		double		a = x[r * d + i] - mean[0];
-		double		b = x[r * d + j] - mean[1];
+		double		a = x[r * d + i] - x[i] - mean[0];
+		double		b = x[r * d + j] - x[j] - mean[1];
 
 		sum[0] += a * a;
 		sum[1] += b * b;

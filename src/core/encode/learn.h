@@ -143,6 +143,9 @@ void		fc_encoder_write(const fc_sample *sample, const fc_encoder_choice *choice,
 typedef struct fc_column_facts
 {
 	double		skew;			/* third standardised moment; 0 of a constant column */
+	double		log_skew;		/* the same of fc_signed_log of the values */
+	double		fence[2];		/* bounds of the values that are not far; both the median where the quartiles are equal */
+	double		beyond[2];		/* share of the rows that are far, below and above */
 	double		unique;			/* share of the rows whose value no other row has */
 	double		far;			/* share of the rows that are far; 0 where the quartiles are equal */
 	double		far_squares;	/* their part of the sum of squares about the median */

@@ -6,6 +6,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/json.h"
 #include "utils/numeric.h"
 #include "utils/varlena.h"
 
@@ -383,6 +384,18 @@ SQL_FUNCTION(fastclust_name_hint)
 	for (int i = 0; i < count; i++)
 		names[i] = nulls[i] ? "" : TextDatumGetCString(elements[i]);
 	return CStringGetTextDatum(name_hint(given, (int) strlen(given), names, count, text_to_cstring(PG_GETARG_TEXT_PP(2))));
+}
+
+char *
+column_option(const char *option, const char *column, const char *value)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfo(&json, "{\"encoder\": {\"%s\": {", option);
+	escape_json(&json, column);
+	appendStringInfo(&json, ": %s}}}", value);
+	return quote_literal_cstr(json.data);
 }
 
 /* ---- the metric as arguments and options name it ---- */

@@ -67,6 +67,13 @@ extern const char *name_of_choice(int value, const choice *choices, int count);
 /* For a hint: of the names the one that is almost the given, if there is one, then all of them behind `what`. */
 extern char *name_hint(const char *given, int length, const char *const *names, int count, const char *what);
 
+/*
+ * Returns options of train, as a literal of SQL for a hint, in which an option
+ * of the encoder has the JSON `value` for one column.  The options of
+ * encoder_agg are the object inside of "encoder".
+ */
+extern char *column_option(const char *option, const char *column, const char *value);
+
 /* The value of a key of a JSON object, or NULL. */
 extern JsonbValue *value_of_key(const Jsonb *options, const char *name);
 

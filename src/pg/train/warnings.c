@@ -8,6 +8,7 @@
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/json.h"
 #include "utils/lsyscache.h"
 
 #include "encode/learn.h"
@@ -21,12 +22,18 @@
 #define MOSTLY_NULL		0.5
 #define NEAR_COPY		0.99
 #define VERY_SKEWED		10
+#define MOST_SECONDS	9e12	/* maximum of an interval without months, 2^63 microseconds */
+#define SKEW_OF_LOG		3		/* maximum skew of a logarithm that is advised; a guess */
 #define LEAST_FAR		0.005	/* share of the rows, and their part of the sum of squares, that draw clusters to themselves */
 #define MOST_FAR		0.2
 #define FAR_SQUARES		0.9
-#define ORDERED			0.98	/* of the rows, as they lie, are not below the one before */
+#define ORDERED			0.98	/* minimum share of steps that do not fall, and minimum rank correlation */
 
-/* Do values only grow from row to row as they lie in the table?  Rows of other relations have no places. */
+/*
+ * Returns true if values grow from row to row in the physical order of the
+ * table.  Values that start again every hundred rows grow in 99 of 100 steps,
+ * so the ranks of values and places must be correlated, too.
+ */
 static bool
 grows(const training *t, const char *column)
 {
@@ -37,10 +44,12 @@ grows(const training *t, const char *column)
 	if (!t->source.heap || t->source.leaf_count > 0 || t->source.sharded)
 		return false;
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT avg((q.v >= q.before)::integer) > %g AND count(DISTINCT q.v) > %d FROM (SELECT r.v, lag(r.v) OVER (ORDER BY r.part, r.place) AS before"
-					 " FROM (SELECT t.%s AS v, t.tableoid AS part, t.ctid AS place ", ORDERED, LEAST_ROWS / 2, quote_identifier(column));
+	appendStringInfo(&query, "SELECT avg((q.v >= q.before)::integer) > %g AND corr(q.row, q.rank) > %g AND count(DISTINCT q.v) > %d"
+					 " FROM (SELECT r.v, lag(r.v) OVER w AS before, row_number() OVER w AS row,"
+					 " rank() OVER (PARTITION BY r.part ORDER BY r.v) AS rank"
+					 " FROM (SELECT t.%s AS v, t.tableoid AS part, t.ctid AS place ", ORDERED, ORDERED, LEAST_ROWS / 2, quote_identifier(column));
 	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->seed, NULL);
-	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL) q");
+	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL WINDOW w AS (PARTITION BY r.part ORDER BY r.place)) q");
 	result = query_datum(query.data, 0, NULL, 0, &null);
 	return !null && DatumGetBool(result);
 }
@@ -88,12 +97,79 @@ warn_sentinels(const training *t, const char *column, const double share[2])
 	return share[0] > 0 || share[1] > 0;
 }
 
+/*
+ * Returns a constant of SQL for a number, date, time or interval of an
+ * encoder.
+ */
+static char *
+constant_of(fc_feature_kind kind, double x)
+{
+	query_argument argument = {"float8", Float8GetDatum(x)};
+
+	if (kind == FC_FEATURE_NUMBER)
+		return TextDatumGetCString(query_datum("SELECT trim_scale(round($1::numeric,"
+											   " greatest(0, 2 - floor(log(greatest(abs($1), 1e-30)))::integer)))::text",
+											   1, &argument, 0, NULL));
+	argument.value = Float8GetDatum(floor(kind == FC_FEATURE_TIMESTAMP ? x / SECS_PER_DAY : x));
+	return quote_literal_cstr(TextDatumGetCString(
+			query_datum(kind == FC_FEATURE_INTERVAL ? "SELECT (interval '1 second' * $1)::text" :
+						"SELECT (date '2000-01-01' + $1::integer)::text", 1, &argument, 0, NULL)));
+}
+
+/*
+ * Returns options, as a literal of SQL, without the rows beyond the fence on
+ * the side of the skew.  The present option "where" stays in force.
+ */
+static char *
+where_within_fence(const training *t, const fc_encoder_feature *feature, const char *column, const fc_column_facts *facts)
+{
+	const char *where = text_option(t->options, "where");
+	bool		low = facts->skew < 0;
+	const char *name = quote_identifier(column);
+	char	   *bound = constant_of(feature->kind, facts->fence[low ? 0 : 1]);
+	char	   *within = feature->nulls_seen > 0 ?
+		psprintf("(%s %s %s) IS NOT TRUE", name, low ? "<" : ">", bound) :
+		psprintf("%s %s %s", name, low ? ">=" : "<=", bound);
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfoString(&json, "{\"where\": ");
+	escape_json(&json, where == NULL ? within : psprintf("(%s) AND %s", where, within));
+	appendStringInfoChar(&json, '}');
+	return quote_literal_cstr(json.data);
+}
+
+/*
+ * Warns about a skewed column.  The hint is the logarithm if that removes the
+ * skew.  Dates have no logarithm, and it does not help values far from 0 and
+ * most tails to the left.  The hint is then a condition that leaves out the
+ * rows beyond the fence, if there are some.
+ */
+static void
+warn_skew(const training *t, const fc_encoder_feature *feature, const char *name, const char *column,
+		  const fc_column_facts *facts)
+{
+	bool		has_log = feature->kind == FC_FEATURE_NUMBER || feature->kind == FC_FEATURE_INTERVAL;
+	bool		by_log = has_log && fabs(facts->log_skew) <= SKEW_OF_LOG;
+	double		fence = facts->fence[facts->skew > 0];
+	bool		by_fence = column != NULL && facts->beyond[facts->skew > 0] > 0 &&
+		(feature->kind != FC_FEATURE_INTERVAL || fabs(fence) < MOST_SECONDS);
+
+	ereport(WARNING, errmsg("column \"%s\" has skew %.0f: a few extreme values form separate clusters", name, facts->skew),
+			by_log && column == NULL ? errhint("Perhaps its logarithm is more informative.") :
+			by_log ? errhint("Perhaps its logarithm is more informative: %s.", column_option("transform", column, "\"log\"")) :
+			by_fence ? errhint("If they mean nothing, leave out their rows: %s.", where_within_fence(t, feature, column, facts)) :
+			errhint("Leave the column out, or leave rows out by option \"where\"."));
+}
+
 /* The first that holds; false: nothing is to be said. */
 static bool
-warn_column(const training *t, const char *name, const char *column, const fc_column_facts *facts, double nulls, bool is_log)
+warn_column(const training *t, const fc_encoder_feature *feature, const char *name, const char *column,
+			const fc_column_facts *facts, uint64 rows)
 {
 	Oid			type = column == NULL ? InvalidOid : getBaseType(column_type(t->source.id, column));
 	bool		is_time = type == DATEOID || type == TIMESTAMPOID || type == TIMESTAMPTZOID;
+	double		nulls = (double) feature->nulls_seen / (double) rows;
 
 	if (column != NULL && is_identifier(t, column, facts))
 		ereport(WARNING, errmsg("column \"%s\" is an identifier: each row has a different value", name),
@@ -105,11 +181,10 @@ warn_column(const training *t, const char *name, const char *column, const fc_co
 		return true;
 	else if (is_time && grows(t, column))
 		ereport(WARNING, errmsg("column \"%s\" only grows: later rows are outside the range of the training", name),
-				errhint("Leave it out, or use a part that repeats, such as extract(hour FROM %s).", quote_identifier(column)));
-	else if (!is_log && fabs(facts->skew) > VERY_SKEWED)
-		ereport(WARNING, errmsg("column \"%s\" has skew %.0f: a few extreme values form separate clusters", name, facts->skew),
-				column == NULL ? errhint("Perhaps its logarithm is more informative.") :
-				errhint("Perhaps its logarithm is more informative: '{\"encoder\": {\"transform\": {\"%s\": \"log\"}}}'.", column));
+				errhint("Leave it out, or cluster a view with a part that repeats, such as extract(%s FROM %s).",
+						type == DATEOID ? "isodow" : "hour", quote_identifier(column)));
+	else if (!feature->log && fabs(facts->skew) > VERY_SKEWED)
+		warn_skew(t, feature, name, column, facts);
 	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR && facts->far_squares > FAR_SQUARES && number_option(t->options, "trim", 0) == 0)
 		ereport(WARNING, errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids", 100 * facts->far, name),
 				errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".", ceil(110 * facts->far) / 100));
@@ -163,7 +238,7 @@ warn_columns(const training *t, const fc_operator_header *sample)
 		if (is_number)
 			facts = fc_facts_of_column(x, rows.k, rows.d, feature->first, feature->nulls_seen > 0 ? (float) encoder.fill[feature->first] : NAN, sorted);
 		if (feature->kind == FC_FEATURE_VECTOR ||
-			warn_column(t, shown, feature->path_length == 0 ? shown : NULL, &facts, (double) feature->nulls_seen / (double) encoder.rows, feature->log) ||
+			warn_column(t, feature, shown, feature->path_length == 0 ? shown : NULL, &facts, encoder.rows) ||
 			!is_number || count == MOST_COLUMNS)
 			continue;
 		dimension[count] = feature->first;

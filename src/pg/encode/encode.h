@@ -223,6 +223,7 @@ extern const char *feature_kind_name(int kind);
 extern ArrayType *dimension_names(const fc_encoder_header *encoder);
 extern bool same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b);
 
+extern char *column_of_feature(const fc_encoder *encoder, const fc_encoder_feature *feature);
 extern char *feature_name(const fc_encoder *encoder, const fc_encoder_feature *feature);
 
 #endif							/* FASTCLUST_ENCODE_H */

@@ -83,7 +83,9 @@ reject_large(const prepared_encoder *encoder, Size dimension, double x)
 	while (encoder->view.feature[i].first > dimension)
 		i--;
 	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is encoded as %g, out of range for real", encoder->paths[i].label, x),
-			errhint("Option \"transform\": \"log\" makes large numbers small."));
+			encoder->view.feature[i].kind != FC_FEATURE_NUMBER ? errhint("Divide it by a constant.") :
+			errhint("Train with its logarithm: %s; encoder_agg takes what is inside of \"encoder\".",
+					column_option("transform", encoder->names[encoder->view.feature[i].column], "\"log\"")));
 }
 
 static Datum

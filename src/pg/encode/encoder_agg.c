@@ -172,7 +172,8 @@ check_column(const learning_site *site, int column, fc_feature_kind kind)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				feature->path != NULL ? errmsg("option \"paths\" names column \"%s\", which is not jsonb", feature->name) :
 				errmsg("column \"%s\" is jsonb, but no paths into it are named", feature->name),
-				feature->path != NULL ? 0 : errhint("Name them in the options: {\"paths\": {\"%s\": [\"key\", \"key.of.an.object\"]}}.", feature->name));
+				feature->path != NULL ? 0 : errhint("Name them in the options: %s; encoder_agg takes what is inside of \"encoder\".",
+																	 column_option("paths", feature->name, "[\"key\", \"key.of.an.object\"]")));
 	if (feature->log_by_name && !has_log(kind))
 		reject_transform(feature, "log", kind);
 	if (feature->robust_by_name && (kind == FC_FEATURE_CATEGORY || kind == FC_FEATURE_VECTOR))
@@ -359,7 +360,8 @@ pass_nulls(encoder_state *state, const learning_site *site)
 			continue;
 		if (state->learners[i].nulls == FC_NULLS_ERROR)
 			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s is NULL", site->paths[i].label),
-					errhint("Option \"nulls\" may be \"impute\" or \"skip\" instead of \"error\"."));
+					errhint("Leave such rows out: %s; or \"impute\" instead of \"skip\". encoder_agg takes what is inside of \"encoder\".",
+							column_option("nulls", site->asked.feature[i].name, "\"skip\"")));
 		if (state->learners[i].nulls == FC_NULLS_SKIP)
 		{
 			state->learners[i].nulls_seen++;
@@ -369,12 +371,16 @@ pass_nulls(encoder_state *state, const learning_site *site)
 	return pass;
 }
 
+/* Rejects a number that is too large; column is NULL if it has no logarithm. */
 static void
-check_size(const char *label, double x)
+check_size(const char *label, const char *column, double x)
 {
 	if (fabs(x) > FC_LARGEST_NUMBER)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is %g, too large", label, x),
-				errdetail("Numbers may be up to %g in magnitude, or any with option \"transform\": \"log\".", FC_LARGEST_NUMBER));
+				errdetail("Numbers may be up to %g in magnitude, logarithms are of any.", FC_LARGEST_NUMBER),
+				column == NULL ? errhint("Scale the data down.") :
+				errhint("Take its logarithm: %s; encoder_agg takes what is inside of \"encoder\".",
+						column_option("transform", column, "\"log\"")));
 }
 
 /* Room in a tally for a value of this length; and, once it is in, the memory that it then wants. */
@@ -393,10 +399,10 @@ settle(encoder_state *state, fc_frequent_items *tally)
 }
 
 static void
-learn_number(encoder_state *state, fc_learner *learner, const char *label, double x)
+learn_number(encoder_state *state, fc_learner *learner, const char *label, const char *column, double x)
 {
 	if (!learner->log)
-		check_size(label, x);
+		check_size(label, column, x);
 	if (learner->scaling == FC_SCALING_ROBUST)
 		make_room(state, &learner->values, 0);
 	fc_learn_number(learner, x);
@@ -415,7 +421,7 @@ learn_vector(encoder_state *state, fc_learner *learner, const char *label, const
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
 				errmsg("%s is of dimension %u, but of %zu in the rows before", label, cell->length, learner->width));
 	for (uint32 i = 0; cell->kind == FC_CELL_DOUBLES && i < cell->length; i++)
-		check_size(label, cell->doubles[i]);
+		check_size(label, NULL, cell->doubles[i]);
 	fc_learn_vector(learner, cell);
 }
 
@@ -427,7 +433,7 @@ learn_any(encoder_state *state, fc_learner *learner, const learning_site *site, 
 
 	(void) read_json(jsonb, &site->paths[i], true, &text);
 	if (site->kinds[i] != FC_FEATURE_CATEGORY && !learner->log)
-		check_size(site->paths[i].label, site->cells[i].number);
+		check_size(site->paths[i].label, site->asked.feature[i].name, site->cells[i].number);
 	make_room(state, &learner->categories, text.length);
 	if (learner->scaling == FC_SCALING_ROBUST)
 		make_room(state, &learner->values, 0);
@@ -453,7 +459,7 @@ learn_feature(encoder_state *state, const learning_site *site, Size i, Datum val
 		settle(state, &learner->categories);
 	}
 	else if (cell->kind == FC_CELL_NUMBER)
-		learn_number(state, learner, site->paths[i].label, cell->number);
+		learn_number(state, learner, site->paths[i].label, site->asked.feature[i].name, cell->number);
 	else
 		learn_vector(state, learner, site->paths[i].label, cell);
 }
@@ -514,7 +520,7 @@ check_choice(fc_status status, const fc_sample *sample, const fc_encoder_choice 
 	if (choice->dim > FC_MAX_ENCODED)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the columns would be encoded in %zu dimensions", choice->dim),
 				errdetail("There may be %d at most.", FC_MAX_ENCODED),
-				errhint("Use fewer columns, or fewer \"categories\" of each."));
+				errhint("Use fewer columns, or fewer categories of each: '{\"encoder\": {\"categories\": 8}}'; encoder_agg takes what is inside of \"encoder\"."));
 }
 
 SQL_FUNCTION(fastclust_encoder_final)

@@ -56,10 +56,17 @@ feature_kind_name(int kind)
 /* ---- names ---- */
 
 char *
-feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
+column_of_feature(const fc_encoder *view, const fc_encoder_feature *feature)
 {
 	const fc_encoder_column *column = &view->column[feature->column];
-	char	   *name = encoder_text(view, column->name_start, column->name_length);
+
+	return encoder_text(view, column->name_start, column->name_length);
+}
+
+char *
+feature_name(const fc_encoder *view, const fc_encoder_feature *feature)
+{
+	char	   *name = column_of_feature(view, feature);
 
 	return feature->path_length == 0 ? name :
 		psprintf("%s -> %s", name, encoder_text(view, feature->path_start, feature->path_length));

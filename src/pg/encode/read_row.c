@@ -192,7 +192,7 @@ reject_missing(TupleDesc desc, const char *name)
 			names[count++] = NameStr(TupleDescAttr(desc, i)->attname);
 	ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("the row has no column \"%s\"", name),
 			count == 0 ? errhint("It has no columns.") :
-			strcmp(names[0], "f1") == 0 ? errhint("Citus sends rows of a view without the names of their columns: take rows of its table, or name the columns in place of the row.") :
+			strcmp(names[0], "f1") == 0 ? errhint("ROW(...) gives its columns no names, nor does Citus those of a view: take rows of a table, or name all columns, as in (SELECT ... AS %s) t.", quote_identifier(name)) :
 			errhint("%s", name_hint(name, (int) strlen(name), names, count, "Its columns are")));
 }
 

@@ -14,6 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 
 #include "pg/encode/encode.h"
 
@@ -69,7 +70,7 @@ has_cast(Oid from, Oid to, CoercionContext context, value_reader *reader)
 	if (owner != GetUserId() && !superuser_arg(owner))
 		ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				errmsg("%s is of type %s, whose cast belongs to another role", reader->label, format_type_be(reader->type)),
-				errhint("Cast it yourself, or leave it out."));
+				errhint("Cast it in a view, or leave it out."));
 	fmgr_info_cxt(function, &reader->cast, reader->context);
 	return true;
 }
@@ -108,15 +109,87 @@ find_source(Oid type, value_reader *reader)
 	return has_cast(type, FLOAT8OID, COERCION_ASSIGNMENT, reader) && reads(reader, SOURCE_NUMBER_BY_CAST, FC_FEATURE_NUMBER);
 }
 
+/* types whose text makes no categories, because it hardly ever repeats */
+static const Oid without_categories[] = {
+	BYTEAOID, JSONPATHOID, LINEOID, LSEGOID, OIDVECTOROID, INT2VECTOROID, PATHOID, TSQUERYOID, TSVECTOROID, XMLOID
+};
+
+/* Returns true if a function casts one type to the other, perhaps element by element. */
+static bool
+casts_to(Oid from, Oid to)
+{
+	Oid			function;
+	CoercionPathType path = find_coercion_pathway(to, from, COERCION_EXPLICIT, &function);
+
+	return path == COERCION_PATH_FUNC || path == COERCION_PATH_ARRAYCOERCE;
+}
+
+/* Returns the hint about a column of arrays that are no vectors. */
+static char *
+advice_on_array(Oid type, const char *column)
+{
+	Oid			element = get_base_element_type(type);
+
+	if (TypeCategory(element) == TYPCATEGORY_STRING)
+		return psprintf("Cluster a view with (%s)::real[] if its texts are numbers, else with columns such as 'some text' = ANY (%s), or leave it out.",
+						column, column);
+	if (element == BOOLOID)
+		return psprintf("Cluster a view with (%s)::integer[], or leave it out.", column);
+	if (casts_to(element, NUMERICOID) && element != JSONBOID)
+		return psprintf("Cluster a view with (%s)::numeric[], or leave it out.", column);
+	return psprintf("Cluster a view with a column of each element, as (%s)[1], or leave it out.", column);
+}
+
+/* Returns the hint about a column of a composite type, with its first field as the example. */
+static char *
+advice_on_row(Oid type, const char *column)
+{
+	TupleDesc	fields = lookup_rowtype_tupdesc_copy(type, -1);
+	const char *first = NULL;
+
+	for (int i = fields->natts; i-- > 0;)
+		if (!TupleDescAttr(fields, i)->attisdropped)
+			first = NameStr(TupleDescAttr(fields, i)->attname);
+	if (first == NULL)
+		return "Leave it out.";
+	return psprintf("Cluster a view with a column of each of its columns, as (%s).%s, or leave it out.", column, quote_identifier(first));
+}
+
+/* Returns the hint about a column that is no feature; its expressions are found by the casts of the type. */
+static char *
+advice_on_type(Oid type, const char *column)
+{
+	if (type_is_array(type) && OidIsValid(get_base_element_type(type)) && type != OIDVECTOROID && type != INT2VECTOROID)
+		return advice_on_array(type, column);
+	if (get_typtype(type) == TYPTYPE_COMPOSITE)
+		return advice_on_row(type, column);
+	if (type_is_range(type))
+		return psprintf("Cluster a view with lower(%s) and upper(%s), or leave it out.", column, column);
+	if (type == BITOID || type == VARBITOID)
+		return psprintf("Cluster a view with a column of each bit, as get_bit(%s, 0), or with (%s)::text for categories, or leave it out.", column, column);
+	if (type == POINTOID)
+		return psprintf("Cluster a view with (%s)[0] and (%s)[1], or leave it out.", column, column);
+	if (casts_to(type, POINTOID))
+		return psprintf("Cluster a view with (%s::point)[0] and (%s::point)[1], or leave it out.", column, column);
+	if (casts_to(type, TIMEOID))
+		return psprintf("Cluster a view with (%s)::time, or leave it out.", column);
+	if (type == JSONOID || casts_to(type, JSONBOID))
+		return psprintf("Cluster a view with (%s)::jsonb, and name paths into it, or leave it out.", column);
+	if (casts_to(type, NUMERICOID))
+		return psprintf("Cluster a view with (%s)::numeric, or leave it out.", column);
+	for (Size i = 0; i < lengthof(without_categories); i++)
+		if (type == without_categories[i])
+			return "Leave it out.";
+	return psprintf("Cluster a view with (%s)::text for categories, if few values repeat, or leave it out.", column);
+}
+
 static void
 reject_type(Oid type, const char *name)
 {
 	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 			errmsg("column \"%s\" is of type %s, which has no meaning as a feature", name, format_type_be(type)),
 			errdetail("Features are numbers, booleans, dates, times, intervals, enums, texts, arrays of numbers, and jsonb by paths."),
-			type_is_array(type) ? errhint("Cast it to real[], or leave it out.") :
-						  type == JSONOID ? errhint("Cast it to jsonb, and name paths into it.") :
-						  errhint("Cast it to one of these, as (\"%s\")::text for categories, or leave it out.", name));
+			errhint("%s", advice_on_type(getBaseType(type), quote_identifier(name))));
 }
 
 bool

@@ -16,6 +16,8 @@
 #include "pg/model/model.h"
 #include "rkhs/map.h"
 
+#define MOST_CONSTANTS	8		/* maximum number of columns of a row in a hint */
+
 /* ---- room ---- */
 
 /* Room of a row: d of the row as doubles, d of its columns; with a map its features, as floats and as doubles. */
@@ -124,6 +126,44 @@ encoded_values(const model_site *site, const served_model *model, vector v)
 	return (vector) {raw, NULL, (int) model->d};
 }
 
+/* Returns constants for all columns of the model, for a hint; NULL if there are too many. */
+static char *
+row_of_constants(const prepared_encoder *prepared)
+{
+	static const char *const constants[] = {
+		[FC_FEATURE_NUMBER] = "1",[FC_FEATURE_BOOLEAN] = "true",[FC_FEATURE_DATE] = "current_date",
+		[FC_FEATURE_TIMESTAMP] = "now()",[FC_FEATURE_INTERVAL] = "interval '1 hour'",[FC_FEATURE_CATEGORY] = "'some value'"
+	};
+	const fc_encoder *encoder = &prepared->view;
+	StringInfoData row;
+
+	initStringInfo(&row);
+	for (Size i = 0; i < encoder->features; i++)
+	{
+		const fc_encoder_feature *feature = &encoder->feature[i];
+
+		if (i == MOST_CONSTANTS || (Size) feature->kind >= lengthof(constants) || feature->path_length > 0)
+			return NULL;
+		appendStringInfo(&row, "%s%s AS %s", i > 0 ? ", " : "", constants[feature->kind],
+						 quote_identifier(prepared->names[feature->column]));
+	}
+	return row.data;
+}
+
+static void
+reject_list(const served_model *model, Size feature)
+{
+	char	   *name = quote_literal_cstr(text_to_cstring(model->name));
+	char	   *row = model->group_by == NULL ? row_of_constants(model->encoder) : NULL;
+
+	ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+			errmsg("model \"%s\" takes rows, not lists of numbers", text_to_cstring(model->name)),
+			errdetail("Its %s is no number.", model->encoder->paths[feature].label),
+			row == NULL ? errhint("Give the whole row, by the name of the table: SELECT predict(%s, t) FROM some_table t.", name) :
+			errhint("Give the whole row, by the name of the table: SELECT predict(%s, t) FROM some_table t."
+					" Of values, make a row: (SELECT %s) t.", name, row));
+}
+
 static void
 require_numbers(const served_model *model)
 {
@@ -131,10 +171,7 @@ require_numbers(const served_model *model)
 
 	for (Size i = 0; i < encoder->features; i++)
 		if (encoder->feature[i].kind != FC_FEATURE_NUMBER)
-			ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("model \"%s\" takes rows, not lists of numbers", text_to_cstring(model->name)),
-					errdetail("Its %s is no number.", model->encoder->paths[i].label),
-					errhint("Give the whole row, by the name of the table: SELECT predict('%s', t) FROM some_table t. Of values, make a row: (SELECT 'some value' AS %s) t.",
-							text_to_cstring(model->name), quote_identifier(model->encoder->names[encoder->feature[i].column])));
+			reject_list(model, i);
 }
 
 /* ---- records ---- */

@@ -105,9 +105,10 @@ static const training_option training_options[] = {
 	{KEEP_SKETCH, {"concurrently", OPTION_BOOL, NULL, 0, 0, "false", "only make the triggers; rebuild_sketch counts the rows while others write"}}
 };
 
-/* Names that options had. */
+/* former names of options, and the options that replaced them */
 static const char *const renamed[][2] = {
-	{"spherical", "metric"}, {"polish", "iterations"}, {"factorize", "factors"}, {"factorize_options", "factors"}
+	{"spherical", "{\"metric\": \"cosine\"}"}, {"polish", "{\"iterations\": ...}"}, {"factorize", "{\"factors\": {\"method\": ...}}"},
+	{"factorize_options", "{\"factors\": {\"method\": ..., ...}}"}
 };
 
 /* Does the function know an option of this name outside of all objects? */
@@ -116,6 +117,18 @@ is_known(const char *name, int function)
 {
 	for (int i = 0; i < lengthof(training_options); i++)
 		if ((training_options[i].functions & function) && training_options[i].within == NULL && strcmp(training_options[i].option.name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Returns true if an option of retrain is an argument of train. */
+static bool
+is_argument_of_train(const char *name)
+{
+	static const char *const arguments[] = {"k", "method", "relation"};
+
+	for (int i = 0; i < lengthof(arguments); i++)
+		if (strcmp(arguments[i], name) == 0)
 			return true;
 	return false;
 }
@@ -133,6 +146,8 @@ reject_elsewhere(Jsonb *options, const training_option *known, int function, con
 			place = functions[i].name;
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is not one of %s", known->option.name, name),
 			known->within != NULL ? errhint("It is a key of option \"%s\": {\"%s\": {\"%s\": ...}}.", place, place, known->option.name)
+			: function == TRAIN && known->functions == RETRAIN && is_argument_of_train(known->option.name) ?
+			errhint("It is an argument of train: %s => ...", known->option.name)
 			: errhint("It is one of %s.", place));
 }
 
@@ -163,7 +178,7 @@ check_training_options(Jsonb *options, const char *name)
 	for (int i = 0; i < lengthof(renamed); i++)
 		if (value_of_key(options, renamed[i][0]) != NULL)
 			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is not one of %s", renamed[i][0], name),
-					errhint("It is option \"%s\" now.", renamed[i][1]));
+					errhint("It is %s now.", renamed[i][1]));
 	for (int i = 0; i < lengthof(training_options); i++)
 		reject_elsewhere(options, &training_options[i], function, name);
 	read_options(options, known, options_within(NULL, function, known));

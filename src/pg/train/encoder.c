@@ -251,6 +251,7 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	fc_encoder	encoder;
 	bool	   *flag;
 	StringInfoData names;
+	const char *example = NULL;	/* name of one of them, for the hint */
 	Size		muted = 0;
 
 	initStringInfo(&names);
@@ -262,8 +263,10 @@ mute_categories(const training *t, fc_encoder_header *learned)
 		char	   *name = feature_name(&encoder, feature);
 
 		flag[i] = (feature->kind == FC_FEATURE_CATEGORY || feature->kind == FC_FEATURE_BOOLEAN) && !names_feature(t->options, "weight", name);
-		if (flag[i])
-			appendStringInfo(&names, "%s\"%s\"", muted++ > 0 ? ", " : "", name);
+		if (!flag[i])
+			continue;
+		appendStringInfo(&names, "%s\"%s\"", muted++ > 0 ? ", " : "", name);
+		example = column_of_feature(&encoder, feature);
 	}
 	if (muted == encoder.features)
 		ereport(WARNING, errmsg("all columns of model \"%s\" are categories, between which no row can be: method density finds little in them", t->model),
@@ -273,7 +276,7 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	fc_encoder_mute(learned, VARSIZE(learned), flag);
 	if (t->model_id != 0 && !flag_option(t->options, "quiet", false))
 		ereport(NOTICE, errmsg("categories have no part in the density of rows: clusters do not depend on %s", names.data),
-				errhint("With a weight, each category is a region that is separate from the others: '{\"encoder\": {\"weight\": {\"column\": 1}}}'."));
+				errhint("With a weight, each category is a region that is separate from the others: %s.", column_option("weight", example, "1")));
 }
 
 bool *

@@ -710,10 +710,97 @@ test_regions(void)
 	CHECK(check_operator(header, size) == FC_EFORMAT, "a reach that is no number");
 }
 
+/*
+ * Equal rows are a cluster whose ball has radius 0: they are of it, and no
+ * outliers, wherever they are and however their centroid was rounded.  A row
+ * a thousandth of the deviation away is of no cluster and an outlier.
+ */
+static void
+test_equal_rows(fc_metric metric, size_t d, double origin, bool single, bool standardised)
+{
+	enum { piles = 7 };
+	double	   *x = unit_alloc(piles * d, sizeof(double));
+	double	   *mean = unit_alloc(piles * d, sizeof(double));
+	double	   *other = unit_alloc(d, sizeof(double));
+	double		weights[piles];
+	int32_t		cluster[piles];
+	float		zero[piles] = {0};
+	fc_rng		rng = fc_rng_start(11, d);
+	codebook	c;
+	fc_scratch	scratch;
+	double		worst = 0.0;
+
+	for (size_t j = 0; j < piles; j++)
+	{
+		weights[j] = 1000.0;
+		cluster[j] = (int32_t) j;
+		for (size_t i = 0; i < d; i++)
+		{
+			double		value = origin + 3.0 * fc_rng_normal(&rng);
+
+			x[j * d + i] = single ? (double) (float) value : value;
+			if (standardised)
+				x[j * d + i] = (x[j * d + i] - origin - 0.1) / 2.9;
+		}
+		if (metric == FC_COSINE)
+		{
+			double		length = sqrt(fc_sum_of_squares(x + j * d, d));
+
+			for (size_t i = 0; i < d; i++)
+				x[j * d + i] /= length;
+		}
+		for (size_t i = 0; i < d; i++)	/* of a thousand equal rows */
+			for (int n = 1; n <= 1000; n++)
+				mean[j * d + i] += (x[j * d + i] - mean[j * d + i]) / n;
+	}
+	c = make_codebook(mean, weights, piles, d);
+	c.op.metric = metric;
+	c.op.regions = (fc_regions) {piles, cluster, cluster, zero, zero, zero};
+	scratch = unit_scratch(fc_operator_scratch(&c.op));
+	for (size_t j = 0; j < piles; j++)
+	{
+		size_t		nearest = fc_operator_assign(&c.op, x + j * d, scratch);
+		double		squared = fc_operator_distance(&c.op, nearest, x + j * d, scratch);
+		double		score = fc_operator_outlier(&c.op, nearest, squared);
+
+		worst = fmax(worst, sqrt(squared));
+		CHECK(nearest == j && fc_operator_label(&c.op, nearest, squared) == (int32_t) j && !(score > 0.0),
+			  "pile %zu in %zu dimensions about %g: label %d, score %g, distance %g", j, d, origin,
+			  (int) fc_operator_label(&c.op, nearest, squared), score, sqrt(squared));
+		for (size_t i = 0; i < d; i++)
+			other[i] = x[j * d + i] + (metric == FC_COSINE ? 1e-4 : 3e-3) * (i % 2 == 0 ? 1.0 : -1.0);
+		nearest = fc_operator_assign(&c.op, other, scratch);
+		squared = fc_operator_distance(&c.op, nearest, other, scratch);
+		CHECK(fc_operator_label(&c.op, nearest, squared) == -1 && fc_operator_outlier(&c.op, nearest, squared) > 0.5,
+			  "beside pile %zu in %zu dimensions about %g: label %d, score %g", j, d, origin,
+			  (int) fc_operator_label(&c.op, nearest, squared), fc_operator_outlier(&c.op, nearest, squared));
+	}
+	printf("equal rows, d %zu, about %g, %s, %s%s: up to %.1e from their centroid, score 0\n", d, origin, single ? "float" : "double",
+		   standardised ? "standardised" : "as they are", metric == FC_COSINE ? ", cosine" : "", worst);
+}
+
+static void
+test_piles(void)
+{
+	const size_t dims[] = {1, 2, 10, 300};
+	const double origins[] = {0.0, 1e3, 1e6, 1e9};
+
+	for (size_t i = 0; i < 4; i++)
+	{
+		for (size_t o = 0; o < 4; o++)
+			for (int form = 0; form < 4; form++)
+				if (origins[o] < 1e4 || form % 2 == 0)	/* floats far away are too coarse */
+					test_equal_rows(FC_EUCLIDEAN, dims[i], origins[o], form % 2 == 1, form / 2 == 1);
+		if (dims[i] > 2)
+			test_equal_rows(FC_COSINE, dims[i], 0.0, i % 2 == 0, false);
+	}
+}
+
 int
 main(void)
 {
 	test_regions();
+	test_piles();
 	test_adversarial();
 	test_unbalanced_factors();
 	test_plans();

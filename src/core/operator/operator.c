@@ -297,6 +297,17 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratc
 
 /* ---- regions ---- */
 
+#define CENTROID_ROUNDING	0x1p-21	/* share of the centroid's length; floats round by 2^-24 of it */
+#define OFFSET_ROUNDING		0x1p-50	/* share of the offset's length; doubles round by 2^-53 of it */
+
+double
+fc_operator_centroid_rounding(const fc_operator *op, size_t j)
+{
+	double		offset = op->offset != NULL ? sqrt(fc_sum_of_squares(op->offset, op->d)) : 0.0;
+
+	return CENTROID_ROUNDING * sqrt(2.0 * (double) op->half_norms[j]) + OFFSET_ROUNDING * offset;
+}
+
 int32_t
 fc_operator_label_of(const fc_operator *op, size_t j, const double *x, fc_scratch scratch)
 {
@@ -306,7 +317,9 @@ fc_operator_label_of(const fc_operator *op, size_t j, const double *x, fc_scratc
 double
 fc_operator_outlier(const fc_operator *op, size_t j, double squared)
 {
-	double		radius = fmax((double) op->regions.radius[j], sqrt(squared));
+	double		least = fc_operator_centroid_rounding(op, j);
+	double		radius = fmax(fmax((double) op->regions.radius[j], sqrt(squared)), least);
+	double		peak = fmax((double) op->regions.peak[j], least);
 
-	return radius > (double) op->regions.peak[j] ? 1.0 - (double) op->regions.peak[j] / radius : 0.0;
+	return radius > peak ? 1.0 - peak / radius : 0.0;
 }

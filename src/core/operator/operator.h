@@ -131,19 +131,30 @@ fc_operator_is_codebook(const fc_operator *op)
 	return op->factors == 1 && op->factor[0].row_start == NULL;
 }
 
-/* How many labels there are, from 0 on; and that of a row whose nearest centroid is j, at this squared distance: -1, of no cluster. */
+/*
+ * The distance from centroid j below which a row is at it: a bound of the
+ * rounding of its coordinates to floats, and of the rounding of the rows that
+ * it is the mean of, which may have been floats about another origin.
+ */
+double		fc_operator_centroid_rounding(const fc_operator *op, size_t j);
+
+/* How many labels there are, from 0 on. */
 static inline size_t
 fc_operator_labels(const fc_operator *op)
 {
 	return op->regions.clusters > 0 ? op->regions.clusters : op->k;
 }
 
+/* The label of a row whose nearest centroid is j, at this squared distance; -1: of no cluster. */
 static inline int32_t
 fc_operator_label(const fc_operator *op, size_t j, double squared)
 {
+	double		reach;
+
 	if (op->regions.clusters == 0)
 		return (int32_t) j;
-	return squared <= (double) op->regions.reach[j] * (double) op->regions.reach[j] ? op->regions.cluster[j] : -1;
+	reach = fmax((double) op->regions.reach[j], fc_operator_centroid_rounding(op, j));
+	return squared <= reach * reach ? op->regions.cluster[j] : -1;
 }
 
 /* Sparse factors rearranged for one row at a time, three times faster than as they are; in the arena, which may be left as it is. */
@@ -235,6 +246,9 @@ int32_t		fc_operator_label_of(const fc_operator *op, size_t j, const double *x, 
  * Sander 2015, with the peak of the cluster that the row is nearest to along the tree.)
  *
  *     1 - min(1, r(peak) / max(r(centroid), |x - centroid|))
+ *
+ * Radii and distances count as at least fc_operator_centroid_rounding: rows
+ * that are equal have a ball of radius 0, and no rounding is outside it.
  */
 double		fc_operator_outlier(const fc_operator *op, size_t j, double squared);
 

@@ -152,6 +152,8 @@ bubbles_of_part(const train_part *part, const fc_operator_header *complete, fc_a
 			continue;
 		set.n[m] = n;
 		set.square[m] = part->squares != NULL ? part->squares[j] : profile.weights[j] > 0 ? profile.spreads[j] * profile.spreads[j] * (double) op.d : 0;
+		if (sqrt(set.square[m]) <= fc_operator_centroid_rounding(&op, j))	/* equal rows */
+			set.square[m] = 0;
 		memcpy(set.x + m * op.d, x + j * op.d, op.d * sizeof(double));
 		m++;
 	}

@@ -296,6 +296,10 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 	random_operator source = weighted_operator(9, dense, 1, 7);
 	const int32_t place[9] = {3, 1, 0, 8, 7, 2, 6, 4, 5};
 	const int32_t twice[9] = {3, 1, 0, 8, 7, 2, 6, 4, 4};
+	const int32_t negative[9] = {3, 1, 0, 8, 7, 2, 6, -1, 4};
+	const int32_t high[9] = {3, 1, 0, 8, 7, 2, 6, FC_MAX_NUMBERS, 4};
+	const int32_t apart[9] = {13, 1, 0, 100, 27, 2, 26, 14, 25};	/* the same order, with gaps */
+	const int32_t rank[9] = {3, 1, 0, 8, 7, 2, 6, 4, 5};
 	fc_arena	arena = unit_arena();
 	fc_operator moved;
 	fc_scratch	scratch;
@@ -304,8 +308,14 @@ test_renumber(const pattern *kinds, size_t factors, bool exact)
 
 	if (exact)
 		fc_operator_keep_exact(&o.op, &source.op, 3, unit_work());
-	CHECK(fc_operator_renumber(&o.op, twice, &arena, &moved) == FC_EFORMAT, "no permutation");
-	CHECK(fc_operator_renumber(&o.op, place, &arena, &moved) == FC_OK, "renumber");
+	CHECK(fc_operator_renumber(&o.op, twice, &arena, &moved) == FC_EFORMAT, "two of one number");
+	CHECK(fc_operator_renumber(&o.op, negative, &arena, &moved) == FC_EFORMAT, "a negative number");
+	CHECK(fc_operator_renumber(&o.op, high, &arena, &moved) == FC_EFORMAT, "a number that is too high");
+	CHECK(fc_operator_renumber(&o.op, apart, &arena, &moved) == FC_OK && fc_operator_labels(&moved) == 101, "numbers with gaps");
+	for (size_t j = 0; j < 9; j++)
+		CHECK(fc_operator_number(&moved, (size_t) rank[j]) == apart[j] && o.op.weights[j] == moved.weights[rank[j]],
+			  "row %zu is cluster %d, not %d", j, (int) fc_operator_number(&moved, (size_t) rank[j]), (int) apart[j]);
+	CHECK(fc_operator_renumber(&o.op, place, &arena, &moved) == FC_OK && moved.number == NULL, "renumber");
 	scratch = unit_scratch(fc_operator_scratch(&o.op));
 	for (size_t j = 0; j < 9; j++)
 	{

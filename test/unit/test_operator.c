@@ -711,6 +711,45 @@ test_regions(void)
 }
 
 /*
+ * Numbers with a gap come back from the bytes and are the labels; numbers
+ * that do not ascend, are out of range or have no gap are refused.
+ */
+static void
+test_numbers(void)
+{
+	double		centroids[] = {0.0, 0.0, 1.0, 0.0, 5.0, 5.0};
+	double		weights[] = {1.0, 2.0, 3.0};
+	int32_t		number[] = {0, 2, 7};
+	const int32_t bad[][3] = {{0, 1, 2}, {2, 2, 7}, {-1, 2, 7}, {0, 7, 2}, {0, 2, FC_MAX_NUMBERS}};
+	codebook	c = make_codebook(centroids, weights, 3, 2);
+	int32_t    *stored;
+	size_t		size;
+	fc_operator_header *header;
+	fc_operator view;
+
+	c.op.number = number;
+	size = fc_operator_size(&c.op);
+	header = unit_alloc(size, 1);
+	fc_operator_write(&c.op, header);
+	CHECK(check_operator(header, size) == FC_OK && check_operator(header, size - 8) == FC_EFORMAT, "bytes");
+	fc_operator_view(header, &view);
+	CHECK(fc_operator_labels(&view) == 8, "%zu labels", fc_operator_labels(&view));
+	for (size_t j = 0; j < 3; j++)
+		CHECK(fc_operator_label(&view, j, 0.0) == number[j], "row %zu has label %d", j, (int) fc_operator_label(&view, j, 0.0));
+	stored = (int32_t *) view.number;
+	for (size_t b = 0; b < sizeof(bad) / sizeof(bad[0]); b++)
+	{
+		memcpy(stored, bad[b], sizeof(bad[b]));
+		reseal_operator(header, size);
+		CHECK(check_operator(header, size) == FC_EFORMAT, "numbers %d, %d, %d", (int) bad[b][0], (int) bad[b][1], (int) bad[b][2]);
+	}
+	memcpy(stored, number, sizeof(number));
+	header->flags |= FC_OPERATOR_REGIONS;
+	reseal_operator(header, size);
+	CHECK(check_operator(header, size) == FC_EFORMAT, "numbers beside regions");
+}
+
+/*
  * Equal rows are a cluster whose ball has radius 0: they are of it, and no
  * outliers, wherever they are and however their centroid was rounded.  A row
  * a thousandth of the deviation away is of no cluster and an outlier.
@@ -800,6 +839,7 @@ int
 main(void)
 {
 	test_regions();
+	test_numbers();
 	test_piles();
 	test_adversarial();
 	test_unbalanced_factors();

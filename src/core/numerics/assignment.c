@@ -214,14 +214,6 @@ fc_match_clusters_worksize(size_t k_old, size_t k_new)
 	return lists + (are_many(k_old, k_new) ? 0 : k_old * k_new * sizeof(double));
 }
 
-/* The numbers of k_new clusters that cost (k_new x k_old) least. */
-static void
-match(const double *cost, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
-{
-	fc_assignment(cost, k_new, k_old, arena, number);
-	complete(number, k_new, FC_TAKE(arena, k_new, unsigned char));
-}
-
 /* cost (k_new x k_old) of every pair. */
 static void
 cost_pairs(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, double *cost)
@@ -306,7 +298,7 @@ leave_mutual(const left *a, const left *b, int32_t *number, int32_t *kept)
 }
 
 static void
-match_many(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, int32_t *number)
+pair_many(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, fc_arena *arena, int32_t *number)
 {
 	left		a = take_left(k_old, arena);
 	left		b = take_left(k_new, arena);
@@ -325,33 +317,47 @@ match_many(const double *old, size_t k_old, const double *new, size_t k_new, siz
 		memcpy(a.number, kept[0], a.count * sizeof(int32_t));
 		memcpy(b.number, kept[1], b.count * sizeof(int32_t));
 	}
-	complete(number, k_new, FC_TAKE(arena, k_new, unsigned char));
+}
+
+void
+fc_pair_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
+				 fc_arena *arena, int32_t *number)
+{
+	double	   *cost;
+
+	if (are_many(k_old, k_new))
+	{
+		pair_many(old, k_old, new, k_new, d, arena, number);
+		return;
+	}
+	cost = FC_TAKE(arena, k_old * k_new, double);
+	cost_pairs(old, k_old, new, k_new, d, cost);
+	fc_assignment(cost, k_new, k_old, arena, number);
 }
 
 void
 fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
 				  fc_arena *arena, int32_t *number)
 {
-	double	   *cost;
-
-	if (are_many(k_old, k_new))
-	{
-		match_many(old, k_old, new, k_new, d, arena, number);
-		return;
-	}
-	cost = FC_TAKE(arena, k_old * k_new, double);
-	cost_pairs(old, k_old, new, k_new, d, cost);
-	match(cost, k_old, k_new, arena, number);
+	fc_pair_clusters(old, k_old, new, k_new, d, arena, number);
+	complete(number, k_new, FC_TAKE(arena, k_new, unsigned char));
 }
 
 void
-fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
+fc_pair_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
 
 	for (size_t i = 0; i < k_old * k_new; i++)
 		cost[i] = -counts[i];
-	match(cost, k_old, k_new, arena, number);
+	fc_assignment(cost, k_new, k_old, arena, number);
+}
+
+void
+fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
+{
+	fc_pair_labels(counts, k_old, k_new, arena, number);
+	complete(number, k_new, FC_TAKE(arena, k_new, unsigned char));
 }
 
 void

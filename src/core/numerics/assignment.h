@@ -28,6 +28,13 @@ size_t		fc_match_clusters_worksize(size_t k_old, size_t k_new);
 void		fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
 							  fc_arena *arena, int32_t *number);
 
+/* The old cluster that each new one continues, or -1; of k_old numbers, none twice. */
+void		fc_pair_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
+							 fc_arena *arena, int32_t *number);
+
+/* fc_pair_clusters from labels of the same rows, as fc_match_labels takes them. */
+void		fc_pair_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number);
+
 /*
  * The same from labels of the same rows: counts (k_new x k_old) rows with new label j and old
  * label i; as many rows as possible keep their number.

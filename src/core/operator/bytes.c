@@ -44,6 +44,19 @@ regions_size(size_t k, int flags)
 	return (flags & FC_OPERATOR_REGIONS) ? sizeof(uint64_t) + ROUND8(k * (2 * sizeof(int32_t) + 3 * sizeof(float))) : 0;
 }
 
+static size_t
+numbers_size(size_t k, int flags)
+{
+	return (flags & FC_OPERATOR_NUMBERS) ? ROUND8(k * sizeof(int32_t)) : 0;
+}
+
+/* Everything behind the exact centroids. */
+static size_t
+tail_size(size_t k, int flags)
+{
+	return numbers_size(k, flags) + regions_size(k, flags);
+}
+
 static int
 flags_of(const fc_operator *op)
 {
@@ -53,6 +66,7 @@ flags_of(const fc_operator *op)
 		(op->exact.values != NULL && op->exact.offset != NULL ? FC_OPERATOR_EXACT_OFFSET : 0) |
 		(op->metric == FC_COSINE ? FC_OPERATOR_COSINE : 0) |
 		(op->metric == FC_INNER_PRODUCT ? FC_OPERATOR_INNER_PRODUCT : 0) |
+		(op->number != NULL ? FC_OPERATOR_NUMBERS : 0) |
 		(op->regions.clusters > 0 ? FC_OPERATOR_REGIONS : 0);
 }
 
@@ -64,7 +78,7 @@ fc_operator_size(const fc_operator *op)
 	for (size_t q = 0; q < op->factors; q++)
 		size += factor_size(op->factor[q].row_start != NULL, op->factor[q].rows,
 							op->factor[q].columns, op->factor[q].nonzeros);
-	return size + exact_size(op->k, op->d, flags_of(op)) + regions_size(op->k, flags_of(op));
+	return size + exact_size(op->k, op->d, flags_of(op)) + tail_size(op->k, flags_of(op));
 }
 
 static void
@@ -204,6 +218,12 @@ fc_operator_write(const fc_operator *op, fc_operator_header *header)
 		at = put(at, op->exact.half_norms, op->k * sizeof(float));
 		memcpy(at, op->exact.values, op->k * op->d * sizeof(float));
 	}
+	if (header->flags & FC_OPERATOR_NUMBERS)
+	{
+		at = (char *) header + size - tail_size(op->k, header->flags);
+		memset(at, 0, numbers_size(op->k, header->flags));
+		memcpy(at, op->number, op->k * sizeof(int32_t));
+	}
 	if (header->flags & FC_OPERATOR_REGIONS)
 		put_regions(op, (char *) header + size - regions_size(op->k, header->flags));
 	compute_digest(header, size, header->digest);
@@ -227,6 +247,7 @@ view_header(const fc_operator_header *header, fc_operator *op)
 	op->packs = NULL;
 	op->rows = NULL;
 	op->regions = (fc_regions) {0};
+	op->number = NULL;
 	op->exact = (fc_exact_centroids) {.rerank = header->rerank,.max_row_norm = header->exact_max_row_norm,
 		.offset_length = header->exact_offset_length,.orthogonality_defect = header->orthogonality_defect,.residual_leakage = header->residual_leakage};
 }
@@ -271,6 +292,8 @@ fc_operator_view(const fc_operator_header *header, fc_operator *op)
 	at += ROUND8(op->k * sizeof(float));
 	for (size_t q = 0; q < op->factors; q++)
 		at = view_factor(at, factors + q, &op->factor[q]);
+	if (header->flags & FC_OPERATOR_NUMBERS)
+		op->number = (const int32_t *) (at + exact_size(op->k, op->d, header->flags));
 	if (header->flags & FC_OPERATOR_REGIONS)
 	{
 		const uint64_t *clusters = (const uint64_t *) (at + exact_size(op->k, op->d, header->flags));
@@ -400,6 +423,21 @@ regions_valid(const fc_operator *op, int flags)
 	return true;
 }
 
+/* Numbers ascend and have a gap: without one there are none. */
+static bool
+numbers_valid(const fc_operator *op)
+{
+	if (op->number == NULL)
+		return true;
+	if (op->number[0] < 0 || op->number[op->k - 1] < (int64_t) op->k || op->number[op->k - 1] >= FC_MAX_NUMBERS ||
+		!padding_zero(op->number + op->k))
+		return false;
+	for (size_t j = 1; j < op->k; j++)
+		if (op->number[j] <= op->number[j - 1])
+			return false;
+	return true;
+}
+
 static bool
 values_valid(const fc_operator *op)
 {
@@ -429,7 +467,8 @@ header_valid(const fc_operator_header *header)
 
 	return header->version == FC_OPERATOR_VERSION && header->padding == 0 &&
 		(flags & ~(FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT | FC_OPERATOR_EXACT_OFFSET | FC_OPERATOR_FACTORIZATION |
-				   FC_OPERATOR_COSINE | FC_OPERATOR_INNER_PRODUCT | FC_OPERATOR_REGIONS)) == 0 &&
+				   FC_OPERATOR_COSINE | FC_OPERATOR_INNER_PRODUCT | FC_OPERATOR_REGIONS | FC_OPERATOR_NUMBERS)) == 0 &&
+		(flags & (FC_OPERATOR_REGIONS | FC_OPERATOR_NUMBERS)) != (FC_OPERATOR_REGIONS | FC_OPERATOR_NUMBERS) &&
 		((flags & FC_OPERATOR_EXACT) || !(flags & FC_OPERATOR_EXACT_OFFSET)) &&
 		(!(flags & FC_OPERATOR_INNER_PRODUCT) ||
 		 ((flags & (FC_OPERATOR_COSINE | FC_OPERATOR_OFFSET | FC_OPERATOR_EXACT | FC_OPERATOR_REGIONS)) == 0 && header->factors == 1)) &&
@@ -453,11 +492,12 @@ fc_operator_check(const void *bytes, size_t size)
 		return FC_EFORMAT;
 	factors = (const fc_factor_header *) ((const char *) bytes + expected - ROUND8(header->k * sizeof(float))) - header->factors;
 	if (!factor_headers_valid(header, factors, &expected) ||
-		size != expected + exact_size(header->k, header->d, header->flags) + regions_size(header->k, header->flags))
+		size != expected + exact_size(header->k, header->d, header->flags) + tail_size(header->k, header->flags))
 		return FC_EFORMAT;
 	compute_digest(header, size, digest);
 	if (digest[0] != header->digest[0] || digest[1] != header->digest[1])
 		return FC_EFORMAT;
 	fc_operator_view(header, &op);
-	return (op.metric != FC_INNER_PRODUCT || fc_operator_is_codebook(&op)) && regions_valid(&op, header->flags) && values_valid(&op) ? FC_OK : FC_EFORMAT;
+	return (op.metric != FC_INNER_PRODUCT || fc_operator_is_codebook(&op)) && regions_valid(&op, header->flags) &&
+		numbers_valid(&op) && values_valid(&op) ? FC_OK : FC_EFORMAT;
 }

@@ -13,6 +13,7 @@
  *                sparse: float values[nonzeros], uint32 row_start[rows + 1], column[nonzeros] of
  *                        uint16 where columns <= 65536, else uint32
  *     float  residual[k], exact half_norms[k], exact values[k * d]     only with FC_OPERATOR_EXACT
+ *     int32  number[k]                       only with FC_OPERATOR_NUMBERS, where numbers have gaps; not with FC_OPERATOR_REGIONS
  *     uint64 clusters, int32 cluster[k], home[k], float radius[k], reach[k], peak[k]     only with FC_OPERATOR_REGIONS
  * The digest covers everything behind it; equal digests mean the same operator.
  */
@@ -25,6 +26,7 @@
 #define FC_OPERATOR_OFFSET	0x01
 #define FC_OPERATOR_EXACT	0x02
 #define FC_OPERATOR_EXACT_OFFSET	0x04	/* only with FC_OPERATOR_EXACT */
+#define FC_OPERATOR_NUMBERS	0x08
 #define FC_OPERATOR_FACTORIZATION	0x10
 #define FC_OPERATOR_COSINE	0x20	/* the metric: at most one of these two, else euclidean, as in bytes of old */
 #define FC_OPERATOR_INNER_PRODUCT	0x40	/* half norms are 0 */

@@ -143,17 +143,31 @@ fc_operator_centroids(const fc_operator *op, const double *center, const double 
 
 /* ---- another order of the clusters ---- */
 
-static bool
-is_permutation(const int32_t *place, size_t k, bool *seen)
+fc_status
+fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena, int32_t *place)
 {
-	memset(seen, 0, k * sizeof(bool));
+	fc_mark		mark = fc_arena_mark(arena);
+	int32_t		most = 0;
+	int32_t    *before;			/* numbers below each, given or not */
+	fc_status	status = FC_OK;
+
 	for (size_t j = 0; j < k; j++)
 	{
-		if (place[j] < 0 || (size_t) place[j] >= k || seen[place[j]])
-			return false;
-		seen[place[j]] = true;
+		if (numbers[j] < 0 || numbers[j] >= FC_MAX_NUMBERS)
+			return FC_EFORMAT;
+		most = numbers[j] > most ? numbers[j] : most;
 	}
-	return true;
+	before = FC_TAKE(arena, (size_t) most + 2, int32_t);
+	memset(before, 0, ((size_t) most + 2) * sizeof(int32_t));
+	for (size_t j = 0; j < k; j++)
+		if (++before[numbers[j] + 1] > 1)
+			status = FC_EFORMAT;
+	for (int32_t i = 0; i < most; i++)
+		before[i + 1] += before[i];
+	for (size_t j = 0; j < k; j++)
+		place[j] = before[numbers[j]];
+	fc_arena_release(arena, mark);
+	return status;
 }
 
 /* k rows of `columns` floats: row j of values is row place[j] of the result. */
@@ -199,18 +213,24 @@ reorder_sparse(const fc_factor *factor, const int32_t *place, fc_arena *arena, f
 }
 
 fc_status
-fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *arena, fc_operator *op)
+fc_operator_renumber(const fc_operator *source, const int32_t *numbers, fc_arena *arena, fc_operator *op)
 {
 	size_t		k = source->k;
+	int32_t    *place = FC_TAKE(arena, k, int32_t);
+	int32_t    *number = FC_TAKE(arena, k, int32_t);
 	const fc_factor *first = &source->factor[0];	/* which has a row a cluster */
 	double	   *weights = FC_TAKE(arena, k, double);
 
-	if (!is_permutation(place, k, FC_TAKE(arena, k, bool)))
+	if (fc_places_of_numbers(numbers, k, arena, place) != FC_OK)
 		return FC_EFORMAT;
 	*op = *source;
 	op->regions = (fc_regions) {0};
 	for (size_t j = 0; j < k; j++)
+	{
 		weights[place[j]] = source->weights[j];
+		number[place[j]] = numbers[j];
+	}
+	op->number = number[k - 1] >= (int32_t) k ? number : NULL;
 	op->weights = weights;
 	op->half_norms = reordered(source->half_norms, k, 1, place, arena);
 	if (first->row_start != NULL)

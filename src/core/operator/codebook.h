@@ -37,8 +37,15 @@ void		fc_operator_keep_exact(fc_operator *op, const fc_operator *source, uint32_
 void		fc_operator_centroids(const fc_operator *op, const double *center, const double *scale,
 								  fc_scratch scratch, double *centroids);
 
-/* Cluster j of source is cluster place[j] of op, whose arrays are in the arena.  FC_EFORMAT when place is no permutation. */
-fc_status	fc_operator_renumber(const fc_operator *source, const int32_t *place, fc_arena *arena, fc_operator *op);
+/*
+ * Row j of source is the cluster numbers[j] of op, whose rows are in the order
+ * of their numbers and whose arrays are in the arena.  FC_EFORMAT where two
+ * numbers are equal, or one is not from 0 to FC_MAX_NUMBERS - 1.
+ */
+fc_status	fc_operator_renumber(const fc_operator *source, const int32_t *numbers, fc_arena *arena, fc_operator *op);
+
+/* place[j] = how many of the k numbers are below numbers[j]; errors as above. */
+fc_status	fc_places_of_numbers(const int32_t *numbers, size_t k, fc_arena *arena, int32_t *place);
 
 /*
  * The centroids on a plane, for pictures:

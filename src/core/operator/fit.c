@@ -342,6 +342,7 @@ fill_buckets(const fc_operator *op, const fc_operator *rows, fc_arena *arena, re
 	fc_operator buckets = *op;
 
 	buckets.regions = (fc_regions) {0};
+	buckets.number = NULL;
 	fc_fit_rows(&buckets, rows, w->scratch, w->batch, result->label, squares);
 	memset(w->visited, 0, op->k * sizeof(bool));
 	memset(result->count, 0, op->k * sizeof(double));

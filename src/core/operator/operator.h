@@ -40,6 +40,7 @@ fc_factor_column(const fc_factor *factor, size_t p)
 }
 
 #define FC_MAX_FACTORS	32
+#define FC_MAX_NUMBERS	(2 * FC_MAX_CLUSTERS)	/* numbers of clusters are below it */
 #define FC_RERANK_EXACT	UINT32_MAX
 
 /*
@@ -116,6 +117,7 @@ typedef struct fc_operator
 	double		max_growth;		/* while max_growth ||x - o|| does not overflow a float */
 	fc_exact_centroids exact;
 	fc_regions	regions;
+	const int32_t *number;		/* k, ascending: the cluster of each row; NULL: 0 .. k - 1, or of regions */
 	const struct fc_operator_sell *sell;	/* NULL, or by fc_operator_slice */
 	const float *rows;			/* NULL, or the k x d rows of the product, by fc_operator_expand */
 	struct fc_screen *screen;	/* NULL, or of a codebook's rows, by fc_operator_screen */
@@ -138,11 +140,20 @@ fc_operator_is_codebook(const fc_operator *op)
  */
 double		fc_operator_centroid_rounding(const fc_operator *op, size_t j);
 
-/* How many labels there are, from 0 on. */
+/* The number of the cluster of centroid j, where there are no regions. */
+static inline int32_t
+fc_operator_number(const fc_operator *op, size_t j)
+{
+	return op->number != NULL ? op->number[j] : (int32_t) j;
+}
+
+/* How many labels there are, from 0 on; some numbers may be of no centroid. */
 static inline size_t
 fc_operator_labels(const fc_operator *op)
 {
-	return op->regions.clusters > 0 ? op->regions.clusters : op->k;
+	if (op->regions.clusters > 0)
+		return op->regions.clusters;
+	return (size_t) fc_operator_number(op, op->k - 1) + 1;
 }
 
 /* The label of a row whose nearest centroid is j, at this squared distance; -1: of no cluster. */
@@ -152,7 +163,7 @@ fc_operator_label(const fc_operator *op, size_t j, double squared)
 	double		reach;
 
 	if (op->regions.clusters == 0)
-		return (int32_t) j;
+		return fc_operator_number(op, j);
 	reach = fmax((double) op->regions.reach[j], fc_operator_centroid_rounding(op, j));
 	return squared <= reach * reach ? op->regions.cluster[j] : -1;
 }

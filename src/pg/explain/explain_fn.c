@@ -216,7 +216,7 @@ SQL_FUNCTION(fastclust_quality_of_sample)
 	arena = hold_arena(&memory);
 	fc_quality_measure(&op, &rows, scratch, &arena, clusters, &all);
 	for (Size j = 0; j < op.k; j++)
-		return_quality(fcinfo, (int32) j, &clusters[j], all.weight);
+		return_quality(fcinfo, fc_operator_number(&op, j), &clusters[j], all.weight);
 	return_quality(fcinfo, -1, &all, all.weight);
 	return (Datum) 0;
 }
@@ -270,7 +270,7 @@ SQL_FUNCTION(fastclust_profile_of_centroids)
 		for (Size i = 0; i < op.d; i++)
 		{
 			const fc_profile_cell *cell = &cells[i];
-			Datum		values[8] = {Int32GetDatum((int32) j), Int32GetDatum((int32) cell->axis + 1), Float8GetDatum(cell->value),
+			Datum		values[8] = {Int32GetDatum(fc_operator_number(&op, j)), Int32GetDatum((int32) cell->axis + 1), Float8GetDatum(cell->value),
 				Float8GetDatum(cell->overall), Float8GetDatum(cell->difference), Float8GetDatum(cell->lift), Int32GetDatum((int32) i + 1),
 				Float8GetDatum(cell->apart)};
 			bool		nulls[8] = {false, false, false, false, isnan(cell->difference), isnan(cell->lift), false, false};

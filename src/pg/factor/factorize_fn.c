@@ -224,6 +224,7 @@ factorized_operator(const fc_operator_header *centroids, const char *name, Jsonb
 		report_error(&from, &out);
 	attach_exact_centroids(&out, &op, rerank);
 	out.metric = op.metric;
+	out.number = op.number;
 	header = store_operator(&out);
 	release_arena(&arena);
 	return header;

@@ -98,7 +98,7 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
 {
 	double		share = list->op.weights[j] / list->total;
 	double		size = rint(list->n * list->op.weights[j] / list->total);
-	Datum		values[7] = {Int32GetDatum((int32) j)};
+	Datum		values[7] = {Int32GetDatum(fc_operator_number(&list->op, j))};
 	bool		nulls[7] = {false};
 
 	nulls[1] = !(size >= 0.0 && size < 9.2e18);
@@ -109,7 +109,8 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
 		values[3] = centroid_in_units(list, j);
 	set_number(&values[4], &nulls[4], list->spreads == NULL ? 0.0 : list->spreads[j], list->spreads != NULL);
 	nulls[5] = list->nearest[j] < 0;
-	values[5] = Int32GetDatum(list->nearest[j]);
+	if (!nulls[5])
+		values[5] = Int32GetDatum(fc_operator_number(&list->op, (size_t) list->nearest[j]));
 	set_number(&values[6], &nulls[6], list->distance[j], list->nearest[j] >= 0);
 	put_row(fcinfo, values, nulls);
 }

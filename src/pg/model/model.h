@@ -2,6 +2,8 @@
 #ifndef FASTCLUST_MODEL_H
 #define FASTCLUST_MODEL_H
 
+#include "nodes/bitmapset.h"
+
 #include "pg/operator/operator_cache.h"
 #include "rkhs/map.h"
 
@@ -127,20 +129,28 @@ extern const double *vector_in_model(FunctionCallInfo fcinfo, model_site *site, 
 extern size_t nearest_of_row(const model_row *row);
 extern int32 cluster_of_row(const model_row *row);
 
-/* For each cluster of `new` the number it gets by the distances to the clusters of `old`; NULL where they cannot be compared. */
-extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new);
+/*
+ * For each cluster of `new` the number that it gets: of the cluster of `old` that it continues by distance, or the lowest that no other has and
+ * that is not reserved.  NULL where they cannot be compared.
+ */
+extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new, const Bitmapset *reserved);
 
-/* The same from the weight of rows by new and old label (k_new x k_old); NULL where that is more than memory. */
-extern int32 *numbers_by_labels(const double *counts, Size k_old, Size k_new);
+/* The same as a permutation of 0 .. k - 1, for clusters of regions: by distance, or by the weight of rows of new and old label (k_new x k_old). */
+extern int32 *permutation_by_distance(const fc_operator_header *old, const fc_operator_header *new);
+extern int32 *permutation_by_labels(const double *counts, Size k_old, Size k_new);
+
+/* For each number how many others are below it: the row of a renumbered operator. */
+extern int32 *places_of_numbers(const int32 *numbers, Size k);
 
 /*
  * The new operator with the numbers of the old one for the clusters that continue its own: by distance, where the new one is also given in the
  * units of the old (moved; else NULL), or by the labels of rows that each has in its own space.
  */
 extern fc_operator_header *with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_rows, const fc_operator_header *new,
-										   const fc_operator_header *new_rows, const fc_operator_header *moved);
+										   const fc_operator_header *new_rows, const fc_operator_header *moved,
+										   const Bitmapset *reserved);
 
-/* Cluster j becomes number numbers[j]; NULL: op as it is. */
+/* The cluster of row j becomes number numbers[j], and rows are in the order of numbers; NULL: op as it is. */
 extern fc_operator_header *renumbered(const fc_operator_header *op, const int32 *numbers);
 
 #endif							/* FASTCLUST_MODEL_H */

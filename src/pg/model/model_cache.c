@@ -67,7 +67,7 @@ static const char shared_query[] =
 	"SELECT v.group_by::pg_catalog.text, 1, " PART_COLUMNS " FROM fastclust_internal.shared_model($1, $2) v";
 
 static const char names_query[] =
-	"SELECT ARRAY(SELECT n.name FROM fastclust_internal.version_names(ROW(v.*)::fastclust_internal.stored_versions) n ORDER BY n.cluster)"
+	"SELECT fastclust_internal.names_by_number(ROW(v.*)::fastclust_internal.stored_versions)"
 	" FROM fastclust_internal.readable_models m"
 	" JOIN fastclust_internal.readable_versions v ON v.model_id OPERATOR(pg_catalog.=) m.id AND v.group_value OPERATOR(pg_catalog.=) $2"
 	" AND v.version OPERATOR(pg_catalog.=) CASE WHEN $3 OPERATOR(pg_catalog.<) 0 THEN m.version ELSE $3 END WHERE m.model OPERATOR(pg_catalog.=) $1";

@@ -138,13 +138,15 @@ static Datum
 path_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	const served_model *model = row->model;
-	int32		cluster = cluster_of_row(row);
+	size_t		nearest = nearest_of_row(row);
+	int32		cluster = fc_operator_label_of(&model->view, nearest, row->x, row->scratch);
+	size_t		place = model->view.regions.clusters > 0 ? (size_t) cluster : nearest;
 	Datum	   *path = palloc((Size) (model->levels + 1) * sizeof(Datum));
 
 	if (cluster < 0)
 		PG_RETURN_NULL();
 	for (int i = 0; i < model->levels; i++)
-		path[i] = Int32GetDatum(model->paths[(Size) cluster * (Size) model->levels + (Size) i]);
+		path[i] = Int32GetDatum(model->paths[place * (Size) model->levels + (Size) i]);
 	path[model->levels] = Int32GetDatum(cluster);
 	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
@@ -205,13 +207,17 @@ SQL_FUNCTION(fastclust_predict_all)
 	check_count("n", PG_GETARG_INT32(2), 1, INT32_MAX);
 	if (!read_model_row(fcinfo, 3, -1, 1, ROW_GIVEN, &row))
 		return (Datum) 0;
-	count = Min((size_t) PG_GETARG_INT32(2), fc_operator_labels(&row.model->view));
+	count = Min((size_t) PG_GETARG_INT32(2), row.model->view.regions.clusters > 0 ? row.model->view.regions.clusters : row.model->view.k);
 	clusters = palloc(count * sizeof(int32));
 	distances = palloc(count * sizeof(double));
 	if (row.model->view.regions.clusters > 0)
 		nearest_regions(&row, count, clusters, distances);
 	else
+	{
 		fc_operator_nearest(&row.model->view, row.x, count, row.scratch, clusters, distances);
+		for (size_t i = 0; i < count; i++)
+			clusters[i] = fc_operator_number(&row.model->view, (size_t) clusters[i]);
+	}
 	for (size_t i = 0; i < count; i++)
 	{
 		Datum		values[2] = {Int32GetDatum(clusters[i]), Float8GetDatum(fc_metric_distance(row.model->view.metric, distances[i]))};
@@ -237,7 +243,7 @@ return_probabilities(FunctionCallInfo fcinfo, const model_row *row)
 				errhint("Use retrain."));
 	fc_operator_responsibilities(op, row->model->spreads, row->x, row->scratch, p);
 	for (Size j = 0; j < op->k; j++)
-		order[j] = (ranked_cluster) {-p[j], (int32) j};
+		order[j] = (ranked_cluster) {-p[j], fc_operator_number(op, j)};
 	qsort(order, op->k, sizeof(ranked_cluster), least_first);
 	for (Size i = 0; i < op->k; i++)
 	{

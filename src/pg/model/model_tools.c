@@ -6,6 +6,7 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/bitmapset.h"
 #include "nodes/primnodes.h"
 #include "storage/itemptr.h"
 #include "storage/lock.h"
@@ -14,6 +15,7 @@
 
 #include "base/rng.h"
 #include "numerics/assignment.h"
+#include "operator/codebook.h"
 #include "pg/base/memory.h"
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
@@ -179,8 +181,9 @@ can_match(Size bytes, Size k)
 	return false;
 }
 
-int32 *
-numbers_by_distance(const fc_operator_header *old_header, const fc_operator_header *new_header)
+/* The row of old that each row of new continues by distance, or -1; NULL where that is not known.  whole: a permutation of the rows of new. */
+static int32 *
+rows_by_distance(const fc_operator_header *old_header, const fc_operator_header *new_header, bool whole)
 {
 	fc_operator old;
 	fc_operator new;
@@ -194,14 +197,15 @@ numbers_by_distance(const fc_operator_header *old_header, const fc_operator_head
 		return NULL;
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	fc_match_clusters(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number);
+	(whole ? fc_match_clusters : fc_pair_clusters)
+		(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number);
 	release_arena(&arena);
 	return number;
 }
 
-/* The same from the weight of rows by new and old label (k_new x k_old). */
-int32 *
-numbers_by_labels(const double *counts, Size k_old, Size k_new)
+/* The same from the weight of rows by new and old row (k_new x k_old). */
+static int32 *
+rows_by_labels(const double *counts, Size k_old, Size k_new, bool whole)
 {
 	fc_arena	arena;
 	int32	   *number;
@@ -210,9 +214,73 @@ numbers_by_labels(const double *counts, Size k_old, Size k_new)
 		return NULL;
 	number = palloc(k_new * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	fc_match_labels(counts, k_old, k_new, &arena, number);
+	(whole ? fc_match_labels : fc_pair_labels) (counts, k_old, k_new, &arena, number);
 	release_arena(&arena);
 	return number;
+}
+
+int32 *
+permutation_by_distance(const fc_operator_header *old, const fc_operator_header *new)
+{
+	return rows_by_distance(old, new, true);
+}
+
+int32 *
+permutation_by_labels(const double *counts, Size k_old, Size k_new)
+{
+	return rows_by_labels(counts, k_old, k_new, true);
+}
+
+/*
+ * Rows of old become their numbers, and new clusters get the lowest that are
+ * neither another's nor reserved.  Where there are fewer clusters than before,
+ * numbers from k on are given up, but for reserved ones, which have names.
+ */
+static int32 *
+continued_numbers(const fc_operator_header *old_header, int32 *number, Size k, const Bitmapset *reserved)
+{
+	fc_operator old;
+	Bitmapset  *taken = bms_copy(reserved);
+	int32		next = 0;
+
+	if (number == NULL)
+		return NULL;
+	open_operator(old_header, &old);
+	for (Size j = 0; j < k; j++)
+		if (number[j] >= 0)
+		{
+			number[j] = fc_operator_number(&old, (Size) number[j]);
+			if (k < old.k && number[j] >= (int32) k && !bms_is_member(number[j], reserved))
+				number[j] = -1;
+			else
+				taken = bms_add_member(taken, number[j]);
+		}
+	for (Size j = 0; j < k; j++)
+	{
+		if (number[j] >= 0)
+			continue;
+		while (bms_is_member(next, taken))
+			next++;
+		number[j] = next++;
+	}
+	return number;
+}
+
+int32 *
+numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new, const Bitmapset *reserved)
+{
+	return continued_numbers(old, rows_by_distance(old, new, false), new->k, reserved);
+}
+
+int32 *
+places_of_numbers(const int32 *numbers, Size k)
+{
+	fc_arena	arena = make_arena("the numbers of clusters");
+	int32	   *place = palloc(k * sizeof(int32));
+
+	check_status(fc_places_of_numbers(numbers, k, &arena, place));
+	release_arena(&arena);
+	return place;
 }
 
 /* ---- numbering ---- */
@@ -234,7 +302,7 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
 	arena = hold_arena(&memory);
 	status = fc_operator_renumber(&op, numbers, &arena, &result);
 	if (status == FC_EFORMAT)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("numbers are not a permutation of 0 to %zu", op.k - 1));
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("numbers of %zu clusters are not different numbers from 0 to %d", op.k, FC_MAX_NUMBERS - 1));
 	check_status(status);
 	stored = store_operator(&result);
 	release_arena(&arena);
@@ -243,14 +311,16 @@ renumbered(const fc_operator_header *header, const int32 *numbers)
 
 fc_operator_header *
 with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_rows, const fc_operator_header *new, const fc_operator_header *new_rows,
-				const fc_operator_header *moved)
+				const fc_operator_header *moved, const Bitmapset *reserved)
 {
 	two_labellings labels;
+	int32	   *row;
 
 	if (moved != NULL)
-		return renumbered(new, numbers_by_distance(old, moved));
-	labels = label_twice(new, new_rows, old, old_rows);
-	return renumbered(new, numbers_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
+		return renumbered(new, numbers_by_distance(old, moved, reserved));
+	labels = label_twice(new, new_rows, old->flags & FC_OPERATOR_REGIONS ? old : plain_operator(old), old_rows);
+	row = rows_by_labels(counted_labels(&labels), labels.b.k, labels.a.k, false);
+	return renumbered(new, continued_numbers(old, row, new->k, reserved));
 }
 
 /* (old, rows for it, new, rows for it, new in the units of old or NULL): the share of the rows whose labels differ, once clusters have their numbers. */
@@ -265,7 +335,7 @@ SQL_FUNCTION(fastclust_labels_changed)
 			PG_RETURN_NULL();
 	rows = OPERATOR_ARG(3);
 	check_count("the number of rows", OPERATOR_ARG(1)->k, rows->k, rows->k);
-	new = with_numbers_of(OPERATOR_ARG(0), OPERATOR_ARG(1), OPERATOR_ARG(2), rows, PG_ARGISNULL(4) ? NULL : OPERATOR_ARG(4));
+	new = with_numbers_of(OPERATOR_ARG(0), OPERATOR_ARG(1), plain_operator(OPERATOR_ARG(2)), rows, PG_ARGISNULL(4) ? NULL : OPERATOR_ARG(4), NULL);
 	labels = label_twice(new, rows, OPERATOR_ARG(0), OPERATOR_ARG(1));
 	PG_RETURN_FLOAT8(changed_labels(&labels));
 }

@@ -120,7 +120,7 @@ rows_in_units(const fc_operator_header *header, units from, units to)
 	result = make_codebook_of(moved ? FC_EUCLIDEAN : rows.op.metric, &(fc_centroid_source) {.k = rows.op.k,.d = rows.op.d,.row = moved_row,.place = &rows}, rows.op.weights);
 	pfree(rows.row);
 	pfree(rows.scratch.floats);
-	return result;
+	return numbered_as(&rows.op, result);
 }
 
 /* (op, center, scale, new_center, new_scale); NULL is 0 or 1. */
@@ -170,7 +170,7 @@ fit_profile
 profile_of_fit(const fc_operator_header *op, const fc_operator_header *rows, const double *places, Size count)
 {
 	account		memory = {"the profile of a fit"};
-	fc_fit		fit = fit_rows(op, rows, &memory);
+	fc_fit		fit = fit_rows(plain_operator(op), rows, &memory);
 	fc_arena	arena = hold_arena(&memory);
 	fit_profile profile;
 
@@ -205,14 +205,15 @@ with_weights_of(const fc_operator_header *header, const fc_operator_header *move
 }
 
 fc_operator_header *
-without_regions(const fc_operator_header *header)
+plain_operator(const fc_operator_header *header)
 {
 	fc_operator op;
 
-	open_operator(header, &op);
-	if (op.regions.clusters == 0)
+	if ((header->flags & (FC_OPERATOR_REGIONS | FC_OPERATOR_NUMBERS)) == 0)
 		return (fc_operator_header *) header;
+	open_operator(header, &op);
 	op.regions = (fc_regions) {0};
+	op.number = NULL;
 	return store_operator(&op);
 }
 

@@ -155,7 +155,7 @@ with_metric(const fc_operator_header *header, fc_metric metric)
 	if (fc_operator_is_codebook(&op))
 	{
 		hold(&memory, op.k * op.d * sizeof(double) + codebook_bytes(op.k, op.d));
-		return make_codebook_for(metric, centroids_for(metric, &op), op.weights, op.k, op.d);
+		return numbered_as(&op, make_codebook_for(metric, centroids_for(metric, &op), op.weights, op.k, op.d));
 	}
 	op.metric = metric;
 	return store_operator(&op);
@@ -270,6 +270,8 @@ SQL_FUNCTION(fastclust_nearest)
 	distances = palloc(count * sizeof(double));
 	if (!nearest_of_argument(fcinfo, op, count, clusters, distances))
 		PG_RETURN_NULL();
+	for (size_t i = 0; i < count; i++)
+		clusters[i] = fc_operator_number(op, (size_t) clusters[i]);
 	return make_int4_array(clusters, (int) count);
 }
 
@@ -311,7 +313,7 @@ SQL_FUNCTION(fastclust_centroids)
 
 		CHECK_FOR_INTERRUPTS();
 		fc_operator_row(&op, j, scratch, row);
-		values[0] = Int32GetDatum((int32) j);
+		values[0] = Int32GetDatum(fc_operator_number(&op, j));
 		values[1] = make_float8_array(row, (int) op.d);
 		values[2] = Float8GetDatum(op.weights[j]);
 		put_row(fcinfo, values, NULL);
@@ -350,6 +352,53 @@ SQL_FUNCTION(fastclust_factors)
 SQL_FUNCTION(fastclust_clusters)
 {
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->k);
+}
+
+/* (operator): the numbers of its clusters, ascending. */
+SQL_FUNCTION(fastclust_cluster_numbers)
+{
+	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
+	int32	   *numbers = palloc(op->k * sizeof(int32));
+
+	for (size_t j = 0; j < op->k; j++)
+		numbers[j] = fc_operator_number(op, j);
+	return make_int4_array(numbers, (int) op->k);
+}
+
+/* (operator): one more than the highest number of a cluster. */
+SQL_FUNCTION(fastclust_cluster_labels)
+{
+	PG_RETURN_INT32((int32) fc_operator_labels(cached_operator(fcinfo, 0, NULL)));
+}
+
+#define MOST_LISTED	100			/* bytes of a list of numbers */
+
+char *
+listed_numbers(const fc_operator *op)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (size_t j = 0, last; j < op->k; j = last + 1)
+	{
+		for (last = j; last + 1 < op->k && fc_operator_number(op, last + 1) == fc_operator_number(op, last) + 1;)
+			last++;
+		if (list.len > MOST_LISTED && last + 1 < op->k)
+		{
+			appendStringInfo(&list, " .. %d", fc_operator_number(op, op->k - 1));
+			break;
+		}
+		appendStringInfo(&list, "%s%d", j > 0 ? ", " : "", fc_operator_number(op, j));
+		if (last > j)
+			appendStringInfo(&list, "%s%d", last == j + 1 && op->k > 2 ? ", " : " to ", fc_operator_number(op, last));
+	}
+	return list.data;
+}
+
+/* (operator): the numbers of its clusters as people read them: "0 to 4", "0, 2 to 5". */
+SQL_FUNCTION(fastclust_listed_numbers)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(listed_numbers(cached_operator(fcinfo, 0, NULL))));
 }
 
 SQL_FUNCTION(fastclust_dim)

@@ -214,3 +214,15 @@ store_operator(const fc_operator *op)
 	check_operator_status(write_operator(op, &header));
 	return header;
 }
+
+fc_operator_header *
+numbered_as(const fc_operator *op, fc_operator_header *header)
+{
+	fc_operator result;
+
+	if (op->number == NULL)
+		return header;
+	open_operator(header, &result);
+	result.number = op->number;
+	return store_operator(&result);
+}

@@ -43,6 +43,12 @@ extern void check_operator_status(fc_status status);
 /* The stored form of an operator whose parts are all given. */
 extern fc_operator_header *store_operator(const fc_operator *op);
 
+/* An operator of as many rows with the numbers that clusters of op have. */
+extern fc_operator_header *numbered_as(const fc_operator *op, fc_operator_header *header);
+
+/* The numbers of the clusters for an error: "0 to 4", "0, 2 to 5" (operator_fn.c). */
+extern char *listed_numbers(const fc_operator *op);
+
 /* Centroids as large as `most` (absolute, from the offset) that floats would lose are an error. */
 extern void check_centroid_size(double most);
 

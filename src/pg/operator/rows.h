@@ -31,7 +31,7 @@ typedef struct fit_profile
 	double		mean;
 	double		error;
 	double	   *quantiles;		/* count */
-	double	   *spreads;		/* k */
+	double	   *spreads;		/* k, by row of the operator */
 	double	   *weights;		/* k: of the rows of each cluster */
 } fit_profile;
 
@@ -53,8 +53,8 @@ extern fc_operator_header *with_weights(const fc_operator_header *op, const doub
 /* With those that a scan has counted, which go with the clusters that it moved. */
 extern fc_operator_header *with_weights_of(const fc_operator_header *op, const fc_operator_header *moved);
 
-/* The same centroids without regions. */
-extern fc_operator_header *without_regions(const fc_operator_header *op);
+/* The same centroids without regions or numbers: labels are the places of rows. */
+extern fc_operator_header *plain_operator(const fc_operator_header *op);
 
 /* Two operators on the same rows; both leave out the share `trim` of the weight that is farthest from them. */
 extern fc_comparison compare_fits(const fc_operator_header *a, const fc_operator_header *b, const fc_operator_header *rows, double trim);

@@ -11,6 +11,15 @@
 #define QUERIES		1500	/* of a search through buckets */
 #define NEIGHBOURS	10.0	/* of all rows; the nearest of a sample are as a sample of the nearest */
 
+/* A node of the tree: a cluster by its number, or a join by the labels there are. */
+static int32
+numbered_node(const fc_operator *op, int32 node)
+{
+	if ((Size) node < op->k)
+		return fc_operator_number(op, (Size) node);
+	return node - (int32) op->k + (int32) fc_operator_labels(op);
+}
+
 /* (operator): rows (step, left, right, height, weight), in the order of the heights. */
 SQL_FUNCTION(fastclust_cluster_joins)
 {
@@ -27,8 +36,8 @@ SQL_FUNCTION(fastclust_cluster_joins)
 	fc_cluster_tree(&op, &arena, joins);
 	for (Size i = 0; i + 1 < op.k; i++)
 	{
-		Datum		values[5] = {Int32GetDatum((int32) i + 1), Int32GetDatum(joins[i].left), Int32GetDatum(joins[i].right),
-		Float8GetDatum(joins[i].height), Float8GetDatum(joins[i].weight)};
+		Datum		values[5] = {Int32GetDatum((int32) i + 1), Int32GetDatum(numbered_node(&op, joins[i].left)),
+		Int32GetDatum(numbered_node(&op, joins[i].right)), Float8GetDatum(joins[i].height), Float8GetDatum(joins[i].weight)};
 
 		put_row(fcinfo, values, NULL);
 	}
@@ -129,7 +138,7 @@ SQL_FUNCTION(fastclust_cluster_places)
 	fc_operator_plane(&op, &arena, places, shown);
 	for (Size j = 0; j < op.k; j++)
 	{
-		Datum		values[5] = {Int32GetDatum((int32) j), Float8GetDatum(places[2 * j]), Float8GetDatum(places[2 * j + 1]),
+		Datum		values[5] = {Int32GetDatum(fc_operator_number(&op, j)), Float8GetDatum(places[2 * j]), Float8GetDatum(places[2 * j + 1]),
 		Float8GetDatum(shown[0]), Float8GetDatum(shown[1])};
 
 		put_row(fcinfo, values, NULL);

@@ -187,8 +187,7 @@ freeze(training *t, const stored_version *version)
 	t->options = with_option(t->options, "frozen", NULL);
 }
 
-/* The job of the next version: the settings of the one that serves, but for those that the options change. */
-static training *
+training *
 begin_retraining(const held_model *held, const stored_version *version, Jsonb *options)
 {
 	bool		other_categories;
@@ -239,51 +238,6 @@ options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 	}
 	*level = fix_settings(FIX_PATH);
 	return none ? options : with_option(options, "relation", relation_name(DatumGetObjectId(relation)));
-}
-
-/* (model, clusters): a version in which these are one, at their weighted mean. */
-LANGUAGE_FUNCTION(fastclust_merge_clusters)
-{
-	held_model	held;
-	stored_version version;
-	training   *t;
-	int32	   *number;
-	Datum	   *elements;
-	bool	   *nulls;
-	int			count;
-	int			first = PG_INT32_MAX;
-	int32		found = 0;
-	int32		made;
-
-	SPI_connect();
-	require_argument(fcinfo, 1, "clusters");
-	held = hold_model(fcinfo, empty_options(), false);
-	version = largest_part(&held, false);
-	if (strcmp(version.method, "density") == 0)
-		reject_with_method(version.method, "has clusters that are not about their means: none are merged", "Retrain with a larger min_cluster_rows; cluster_tree shows which clusters join first.");
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), INT4OID, sizeof(int32), true, TYPALIGN_INT, &elements, &nulls, &count);
-	number = palloc0(version.op->k * sizeof(int32));
-	for (int i = 0; i < count; i++)
-	{
-		if (nulls[i] || DatumGetInt32(elements[i]) < 0 || (uint32) DatumGetInt32(elements[i]) >= version.op->k)
-			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("cluster is %s, out of range", nulls[i] ? "NULL" : psprintf("%d", DatumGetInt32(elements[i]))),
-					errdetail("Model \"%s\" has clusters 0 to %u.", held.model, version.op->k - 1));
-		number[DatumGetInt32(elements[i])] = -1;
-		first = Min(first, DatumGetInt32(elements[i]));
-	}
-	for (uint32 j = 0; j < version.op->k; j++)
-		number[j] = number[j] == 0 || (int) j == first ? found++ : number[first];
-	if ((uint32) found + 1 > version.op->k)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters must name two clusters or more"));
-	t = begin_retraining(&held, &version, with_option(empty_options(), "method", "kmeans"));
-	t->imported = rows_in_units(joined_clusters(version.op, number, (Size) found), units_of_version(&version, version.op->d), (units) {0});
-	t->k = (Size) found;
-	t->note = "merged clusters";
-	t->options = without_option(t->options, "pinned");	/* which were numbers of the version before */
-	made = run_training(fcinfo, t);
-	SPI_finish();
-	return Int32GetDatum(made);
 }
 
 /* (model, options, sketch) */

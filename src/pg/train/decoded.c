@@ -87,7 +87,7 @@ mean_scale(units units, Size d)
  * version but its units is used, neither its centroids nor the rows of its sample, nor bounds.
  */
 static decoded_clusters
-decode_part(const training *t, const struct varlena *sketch, const stored_version *old, units units_of_rows, bool fresh)
+decode_part(const training *t, const char *group, const struct varlena *sketch, const stored_version *old, units units_of_rows, bool fresh)
 {
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	double		unit = mean_scale(units_of_rows, d);
@@ -96,12 +96,14 @@ decode_part(const training *t, const struct varlena *sketch, const stored_versio
 	decoded_clusters found = decode_sketch(t, sketch, fresh ? spec_without_pilot(old->spec) : old->spec, initial, true, fresh);
 	double	   *spreads = palloc(found.op->k * sizeof(double));
 	int32	   *numbers;
+	int32	   *place;
 
 	found.op = rows_in_units(found.op, (units) {0}, units_of_rows);
 	found.objective /= unit * unit;
-	numbers = continues ? numbers_by_distance(old->op, found.op) : NULL;
+	numbers = continues ? numbers_by_distance(old->op, found.op, named_numbers(t, group)) : NULL;
+	place = numbers != NULL ? places_of_numbers(numbers, found.op->k) : NULL;
 	for (Size j = 0; j < found.op->k; j++)
-		spreads[numbers != NULL ? (Size) numbers[j] : j] = found.spreads[j] / unit;
+		spreads[place != NULL ? (Size) place[j] : j] = found.spreads[j] / unit;
 	found.op = renumbered(found.op, numbers);
 	found.spreads = spreads;
 	return found;
@@ -146,7 +148,7 @@ decoded_part(const training *t, const char *group, const struct varlena *sketch,
 	TimestampTz begun = GetCurrentTimestamp();
 	bool		fresh = flag_option(t->options, "fresh", false);
 	units		units_of_rows = units_of_version(old, fc_sketch_spec((const fc_sketch *) sketch)->dim);
-	decoded_clusters found = decode_part(t, sketch, old, units_of_rows, fresh);
+	decoded_clusters found = decode_part(t, group, sketch, old, units_of_rows, fresh);
 	record_builder row = begin_record("stored_versions", old->record);
 	static const char *const unknown[] = {"map", "imputed", "objective_error", "label_churn", "recall"};
 	bool		no_paths;

@@ -524,7 +524,7 @@ number_regions(train_part *part, const int32 *numbers)
 fit_profile
 profile_of_regions(const train_part *part, const double *places, Size count)
 {
-	const fc_operator_header *plain = without_regions(part->micro);
+	const fc_operator_header *plain = plain_operator(part->micro);
 	two_labellings labels = label_twice(plain, part->rows, plain, part->rows);
 	double	   *squares = alloc_large(labels.a.n * sizeof(double));
 	fit_profile profile = {.mean = NAN,.error = NAN,.quantiles = palloc(count * sizeof(double)),.spreads = part->spreads};

@@ -260,7 +260,7 @@ static fc_operator_header *
 clusters_to_keep(const training *t, const train_part *part, const fc_operator_header *rows, const char *how)
 {
 	serving_part old = serving_of(t, part->group);
-	fc_operator_header *op = old.op != NULL ? rows_in_units(old.op, old.units, t->units) : NULL;
+	fc_operator_header *op = old.op != NULL ? plain_operator(rows_in_units(old.op, old.units, t->units)) : NULL;
 
 	if (op == NULL || op->d != rows->d)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -332,24 +332,27 @@ static void
 fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
 {
 	Jsonb	   *list = object_option(t->options, "pinned");
+	serving_part serving = serving_of(t, part->group);
 	bool	   *pinned = palloc0(old->k * sizeof(bool));
 	Size		k = t->k;
 	double		last = 0;
+	fc_operator numbered;
 	fc_operator_header *pins;
 	fc_operator_header *others;
 
+	open_operator(serving.op, &numbered);
 	for (uint32 i = 0; i < JB_ROOT_COUNT(list); i++)
 	{
 		JsonbValue *number = getIthJsonbValueFromContainer(&list->root, i);
 		double		cluster = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(number->val.numeric)));
 
-		if (cluster < old->k)
-			pinned[(Size) cluster] = true;
+		for (Size j = 0; j < old->k; j++)
+			pinned[j] = pinned[j] || fc_operator_number(&numbered, j) == cluster;
 		last = Max(last, cluster);
 	}
 	pins = chosen_rows(old, pinned);
 	part->settled = true;
-	if (pins == NULL || pins->k >= k || last >= (double) k)
+	if (pins == NULL || pins->k >= k || (k < old->k && last >= (double) k))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %zu, but %u clusters of model \"%s\" are pinned, up to number %.0f", k, pins == NULL ? 0 : pins->k, t->model, last),
 				errhint("Release one with pin_cluster and pinned => false."));
@@ -502,7 +505,7 @@ old_clusters(const training *t, const char *group, Size k)
 
 	if (old.op == NULL || flag_option(t->options, "fresh", false) || old.map != NULL || t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
 		return NULL;
-	return without_regions(rows_in_units(old.op, old.units, t->units));
+	return plain_operator(rows_in_units(old.op, old.units, t->units));
 }
 
 void

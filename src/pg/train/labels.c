@@ -176,6 +176,8 @@ label_batch(row_labels *labels, TupleTableSlot **rows, int count)
 	const int32 *label = labels->label;
 
 	fc_operator_assign_batch(&labels->model->view, labels->x, (size_t) labels->count, labels->scratch, labels->label);
+	for (int i = 0; i < labels->count; i++)
+		labels->label[i] = fc_operator_number(&labels->model->view, (size_t) labels->label[i]);
 	for (int i = 0; i < count; i++)
 	{
 		int			last = rows[i]->tts_nvalid - 1;

@@ -4,6 +4,7 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/bitmapset.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
@@ -132,6 +133,27 @@ warn_moved_names(const training *t, const char *group, const two_labellings *lab
 }
 
 /*
+ * Numbers that have names: a new cluster gets none of these, which a cluster
+ * had that is no more, for it would bear that one's name.
+ */
+Bitmapset *
+named_numbers(const training *t, const char *group)
+{
+	Bitmapset  *named = NULL;
+
+	run_query("SELECT cluster FROM readable_names WHERE model_id = $1 AND group_value = $2 AND cluster < 2097152", 2,
+			  (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}, text_argument(group)}, 0);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bool		null;
+
+		named = bms_add_member(named, DatumGetInt32(query_value(i, 1, &null)));
+	}
+	end_query();
+	return named;
+}
+
+/*
  * Clusters that continue old ones take their numbers: by distance in the old units, or by labels where features are of different maps, or a cluster has
  * many centroids.
  */
@@ -142,12 +164,15 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 	bool		compared = t->map == NULL && old->map == NULL && (old->op->flags & FC_OPERATOR_REGIONS) == 0;
 	two_labellings labels;
 
-	if (part->micro == NULL)
-		part->op = with_numbers_of(old->op, old_rows, part->op, rows, compared ? rows_in_units(part->op, t->units, old->units) : NULL);
+	if (part->micro == NULL && t->numbers != NULL)
+		part->op = renumbered(part->op, t->numbers);
+	else if (part->micro == NULL)
+		part->op = with_numbers_of(old->op, old_rows, part->op, rows, compared ? rows_in_units(part->op, t->units, old->units) : NULL,
+								   named_numbers(t, part->group));
 	else
 	{
 		labels = label_twice(part->micro, rows, old->op, old_rows);
-		number_regions(part, numbers_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
+		number_regions(part, permutation_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
 	}
 	labels = label_twice(part->micro != NULL ? part->micro : part->op, rows, old->op, old_rows);
 	*churn = changed_labels(&labels);
@@ -228,14 +253,17 @@ measure_part(const training *t, train_part *part, const fc_operator_header *othe
 	if (old.op != NULL)
 		continue_numbers(t, part, rows, &old, &result.churn);
 	else if (other_group != NULL && part->micro != NULL)
-		number_regions(part, numbers_by_distance(other_group, part->op));
+		number_regions(part, permutation_by_distance(other_group, part->op));
 	else if (other_group != NULL)
-		part->op = renumbered(part->op, numbers_by_distance(other_group, part->op));
+		part->op = renumbered(part->op, numbers_by_distance(other_group, part->op, named_numbers(t, part->group)));
 	quantile_places(places);
 	result.profile = part->micro != NULL ? profile_of_regions(part, places, DISTANCE_QUANTILES) : profile_of_fit(part->op, rows, places, DISTANCE_QUANTILES);
 	if (isnan(part->objective) && part->micro == NULL)	/* no scan has counted its rows */
 		part->op = with_weights(part->op, result.profile.weights);
-	result.paths = level_paths(t, part->op, &result.no_paths);
+	if (t->paths != 0)
+		result.paths = t->paths;
+	else
+		result.paths = level_paths(t, part->op, &result.no_paths);
 	return result;
 }
 

@@ -99,6 +99,8 @@ typedef struct training
 	struct varlena *map;		/* the features that operators take in place of rows; NULL: none */
 	fc_operator_header *start;	/* in units: where k-means goes on from as well; NULL: none */
 	const fc_operator_header *imported; /* in the rows' own units: the clusters, which no step moves; NULL: they are learned */
+	const int32 *numbers;		/* of these, ascending; NULL: those of the clusters that they continue */
+	Datum		paths;			/* and the numbers above each, as a version stores them; 0: by the option levels */
 	fc_spec    *spec;
 	bool		decodable;		/* the sketch, which takes all rows then */
 	fc_drift_spec *drift_spec;
@@ -494,6 +496,9 @@ extern void reject_with_method(const char *method, const char *problem, const ch
 
 /* The job of the next version of a model, checked; then its version, which serves unless it was not to be activated. */
 extern training *begin_training(const held_model *held, const train_source *source, int64 k, char *method, Jsonb *options);
+
+/* The job of the next version: the settings of the one that serves, but for those that the options change (command.c). */
+extern training *begin_retraining(const held_model *held, const stored_version *version, Jsonb *options);
 extern int32 run_training(FunctionCallInfo fcinfo, training *t);
 
 /* The version serves; labels that follow the model are those of the version. */
@@ -530,6 +535,9 @@ extern const char *reason_of(const fc_choice *choice);
 /* ---- store.c ---- */
 
 extern void write_parts(Datum *records, int count);
+/* The numbers of clusters of a part that people have named. */
+extern Bitmapset *named_numbers(const training *t, const char *group);
+
 extern Datum level_paths(const training *t, const fc_operator_header *op, bool *null);
 
 extern double store_parts(training *t, const fc_operator_header *sample, train_part *parts, int count);

@@ -46,13 +46,12 @@ CREATE FUNCTION name_cluster(model text, cluster integer, name text, group_value
 DECLARE
     held stored_models := held_model(model, true);
     version stored_versions := explained_version(held, group_value);
-    k integer := clusters(version.operator);
 BEGIN
     IF cluster IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'cluster must not be NULL';
-    ELSIF cluster NOT BETWEEN 0 AND k - 1 THEN
+    ELSIF cluster <> ALL (cluster_numbers(version.operator)) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('cluster is %s, out of range', cluster),
-            DETAIL = format('Model "%s" has clusters 0 to %s.', held.model, k - 1);
+            DETAIL = format('Model "%s" has clusters %s.', held.model, listed_numbers(version.operator));
     ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('name has %s characters, out of range', char_length(name)),
             DETAIL = 'It may have from 1 to 200.', HINT = 'NULL removes the name.';

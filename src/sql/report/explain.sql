@@ -69,7 +69,7 @@ CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cl
         SELECT p.cluster, p.words, p.negated, row_number() OVER (PARTITION BY p.cluster ORDER BY p.first > 1, p.apart < 0.5, p.negated, p.apart DESC, p.telling) AS i FROM told_first p),
     named AS (
         SELECT c.cluster, string_agg(o.words, ', ' ORDER BY o.negated, o.i) FILTER (WHERE o.i <= 2) AS two, string_agg(o.words, ', ' ORDER BY o.negated, o.i) AS three
-          FROM generate_series(0, clusters(version.operator) - 1) c(cluster) LEFT JOIN ordered o ON o.cluster = c.cluster AND o.i <= 3 GROUP BY 1),
+          FROM unnest(cluster_numbers(version.operator)) c(cluster) LEFT JOIN ordered o ON o.cluster = c.cluster AND o.i <= 3 GROUP BY 1),
     chosen AS (
         SELECT n.cluster, COALESCE(CASE WHEN count(*) OVER (PARTITION BY n.two) = 1 THEN n.two ELSE n.three END, 'average') AS name FROM named n)
     SELECT n.cluster, COALESCE(g.name, CASE WHEN version.map IS NOT NULL THEN format('cluster %s', n.cluster)

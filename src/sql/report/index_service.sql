@@ -115,7 +115,7 @@ BEGIN
                          FROM (SELECT u.count, u.square, dim(version.operator) * u.spread ^ 2 AS variance,
                                       (SELECT sum(n) FROM unnest(measured.counts) n) * c.weight / (SELECT sum(w.weight) FROM centroids(version.operator) w) AS expected
                                  FROM unnest(measured.counts, measured.squares, version.spreads) WITH ORDINALITY u(count, square, spread, i)
-                                 JOIN centroids(version.operator) c ON c.cluster = u.i - 1
+                                 JOIN centroids(version.operator) WITH ORDINALITY c(cluster, centroid, weight, i) USING (i)
                                 WHERE u.count > 0) b);
         recall_now := measured.recall;
         read_share := measured.read_share;

@@ -13,6 +13,7 @@ DECLARE
     k integer := clusters(version.operator);
     above integer := COALESCE(array_length(version.paths, 2), 0);
     total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
+    own CONSTANT integer[] := cluster_numbers(version.operator);
     numbers integer[];
     parents integer[];
 BEGIN
@@ -20,7 +21,7 @@ BEGIN
         numbers := ARRAY(SELECT CASE WHEN l > above THEN j - 1 ELSE version.paths[j][l] END FROM generate_series(1, k) j ORDER BY j);
         parents := (SELECT array_agg(q.parent ORDER BY q.node)
                       FROM (SELECT DISTINCT u.n AS node, CASE WHEN l > 1 THEN version.paths[u.j][l - 1] END AS parent FROM unnest(numbers) WITH ORDINALITY u(n, j)) q);
-        RETURN QUERY SELECT l, c.cluster, parents[c.cluster + 1], c.weight / total, c.centroid
+        RETURN QUERY SELECT l, CASE WHEN l > above THEN own[c.cluster + 1] ELSE c.cluster END, parents[c.cluster + 1], c.weight / total, c.centroid
                        FROM centroids(operator_in_units(joined_clusters(version.operator, numbers), version.center, version.scale, NULL, NULL)) c;
     END LOOP;
 END
@@ -41,7 +42,7 @@ CREATE FUNCTION cluster_tree(model text, group_value anycompatible DEFAULT NULL,
     LANGUAGE fastclust STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), group_text($2));
-    k integer := clusters(version.operator);
+    k integer := cluster_labels(version.operator);
     total float8 := (SELECT NULLIF(sum(c.weight), 0) FROM centroids(version.operator) c);
 BEGIN
     RETURN QUERY
@@ -57,14 +58,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION cluster_tree(text, anycompatible)
-    IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node k + i - 1 by step i; of method density by the densest valley between them';
+    IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node k + i - 1 by step i, k one more than the highest number of a cluster; of method density by the densest valley between them';
 
 CREATE FUNCTION merge_small_clusters(op fastop, min_share double precision) RETURNS fastop
     LANGUAGE fastclust IMMUTABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    k integer := clusters(op);
-    shares float8[] := (SELECT array_agg(c.weight / t.total ORDER BY c.cluster) FROM centroids(op) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(op) w) t);
-    tops integer[] := ARRAY(SELECT generate_series(0, clusters(op) - 1));
+    k integer := cluster_labels(op);
+    shares float8[] := (SELECT array_agg(c.weight / t.total ORDER BY i) FROM generate_series(0, k - 1) i LEFT JOIN centroids(op) c ON c.cluster = i,
+                               (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(op) w) t);
+    tops integer[] := cluster_numbers(op);
     node_join record;
 BEGIN
     IF NOT min_share BETWEEN 0 AND 1 THEN

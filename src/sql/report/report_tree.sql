@@ -7,7 +7,7 @@ CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precis
 CREATE FUNCTION fastclust_internal.report_tree(version stored_versions, clusters report_cluster[]) RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    below text[] := ARRAY(SELECT generate_series(0, clusters(version.operator) - 1)::text);
+    below text[] := ARRAY(SELECT generate_series(0, cluster_labels(version.operator) - 1)::text);
     highest float8 := (SELECT NULLIF(max(j.height), 0) FROM version_joins(version) j);
     leaves integer[];
     nodes tree_node[];
@@ -29,7 +29,8 @@ BEGIN
     leaves := string_to_array(below[cardinality(below)], ',')::integer[];
     FOR picture IN SELECT * FROM (VALUES (1056, 320, 'wide'), (343, 140, 'narrow')) v(width, margin, class) LOOP     -- labels take the margin on the left
         unit := COALESCE((picture.width - picture.margin - 10) / highest, 0);
-        nodes := (SELECT array_agg(ROW(picture.margin, 20 * u.i)::tree_node ORDER BY u.leaf) FROM unnest(leaves) WITH ORDINALITY u(leaf, i));
+        nodes := (SELECT array_agg(ROW(picture.margin, 20 * u.i)::tree_node ORDER BY n.leaf)
+                    FROM generate_series(0, cluster_labels(version.operator) - 1) n(leaf) LEFT JOIN unnest(leaves) WITH ORDINALITY u(leaf, i) USING (leaf));
         lines := '';
         FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
             a := nodes[one."left" + 1];

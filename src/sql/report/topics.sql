@@ -42,7 +42,7 @@ BEGIN
                         FROM (SELECT c.*, sum(c.n) OVER (PARTITION BY c.lexeme) AS f, sum(c.n) OVER () / (SELECT count(DISTINCT cluster) FROM rows) AS mean FROM counts c) c)
         SELECT c.cluster, (SELECT array_agg(t.word ORDER BY t.place) FROM told t WHERE t.cluster = c.cluster AND t.place <= $7) AS words,
                (SELECT array_agg(r.text ORDER BY r.place) FROM rows r WHERE r.cluster = c.cluster AND r.place <= 3) AS texts
-          FROM generate_series(0, clusters($4) - 1) c(cluster) ORDER BY 1$query$, source.x, $2, source.rows)
+          FROM unnest(cluster_numbers($4)) c(cluster) ORDER BY 1$query$, source.x, $2, source.rows)
         USING version.center, version.scale, version.map, version.operator, used, COALESCE($5, false), $3
     LOOP
         IF one.words IS NOT NULL AND NOT EXISTS (SELECT FROM readable_names g WHERE (g.model_id, g.group_value, g.cluster) = (held.id, version.group_value, one.cluster) AND g.features = version.features) THEN

@@ -60,12 +60,17 @@ COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
 
 -- ---- clusters ----
 
--- The names of the clusters of a version, in their order; NULL where version_cluster_rows has no rows.  A query reads them
--- once for a version and group, in whichever plan.
+-- The names of the clusters of a version by their numbers, '' for a number that no cluster has.
+CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETURNS text[]
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    SELECT ARRAY(SELECT COALESCE(n.name, '') FROM generate_series(0, cluster_labels(version.operator) - 1) i
+                   LEFT JOIN version_names(version) n ON n.cluster = i ORDER BY i)
+$$;
+-- The same of a stored version; NULL where version_cluster_rows has no rows.  A query reads them once for a version and
+-- group, in whichever plan.
 CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer, group_value text) RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT CASE WHEN can_list_centroids(v.operator)
-                THEN ARRAY(SELECT n.name FROM version_names(ROW(v.*)::stored_versions) n ORDER BY n.cluster) END
+    SELECT CASE WHEN can_list_centroids(v.operator) THEN names_by_number(ROW(v.*)::stored_versions) END
       FROM readable_versions v WHERE v.model_id = $1 AND v.version = $2 AND v.group_value = $3
 $$;
 CREATE FUNCTION fastclust_internal.shown_names(model_id bigint, version integer, group_value text) RETURNS text[]

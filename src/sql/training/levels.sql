@@ -1,7 +1,7 @@
 
 -- levels: clusters of clusters
 
--- Ward's tree of the clusters: the two nodes that each step joins; 0 to k - 1 is a cluster, k + i - 1 the node of step i.
+-- Ward's tree of the clusters: the two nodes that each step joins; the number of a cluster, or cluster_labels(op) + i - 1, the node of step i.
 CREATE FUNCTION fastclust_internal.cluster_joins(op fastop, OUT step integer, OUT "left" integer, OUT "right" integer, OUT height double precision,
         OUT weight double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_cluster_joins' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100000;

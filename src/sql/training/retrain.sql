@@ -14,9 +14,17 @@ CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAUL
 COMMENT ON FUNCTION retrain_if_drifted(text, double precision, double precision, jsonb)
     IS 'retrain when the p-value of drift is below the threshold and its effect at least min_effect; the new version, or NULL; every check is a row of drift_log';
 
+-- A literal without a type is text here, which the parser prefers to arrays.
 CREATE FUNCTION merge_clusters(model text, clusters integer[]) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
-COMMENT ON FUNCTION merge_clusters(text, integer[]) IS 'a version in which some clusters are one, at their mean; the other centroids stay where they are';
+COMMENT ON FUNCTION merge_clusters(text, integer[])
+    IS 'a version in which some clusters are one, at their mean, with the number and the name of the largest; the others keep theirs';
+CREATE FUNCTION merge_clusters(model text, clusters text[]) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+COMMENT ON FUNCTION merge_clusters(text, text[]) IS 'merge_clusters with clusters by their names, or their numbers as text';
+CREATE FUNCTION merge_clusters(model text, clusters text) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+COMMENT ON FUNCTION merge_clusters(text, text) IS 'merge_clusters with a list as one text: ''{0,2}'', ''{Students,Others}''';
 
 -- The numbers are an option of the version that serves, which retrains keep; clusters that stayed keep their numbers.
 CREATE FUNCTION pin_cluster(model text, cluster integer, pinned boolean DEFAULT true) RETURNS void
@@ -26,9 +34,9 @@ DECLARE
     version stored_versions := explained_version(held, NULL);
     others jsonb := (SELECT COALESCE(jsonb_agg(e ORDER BY e), '[]') FROM jsonb_array_elements(version.options -> 'pinned') e WHERE e <> to_jsonb(cluster));
 BEGIN
-    IF cluster IS NULL OR cluster NOT BETWEEN 0 AND clusters(version.operator) - 1 THEN
+    IF cluster IS NULL OR cluster <> ALL (cluster_numbers(version.operator)) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('cluster is %s, out of range', COALESCE(cluster::text, 'NULL')),
-            DETAIL = format('Model "%s" has clusters 0 to %s.', held.model, clusters(version.operator) - 1);
+            DETAIL = format('Model "%s" has clusters %s.', held.model, listed_numbers(version.operator));
     ELSIF version.method <> 'kmeans' THEN
         RAISE feature_not_supported USING MESSAGE = format('method "%s" moves all clusters: none can be pinned', version.method), HINT = 'Methods with pinned clusters are auto, kmeans.';
     END IF;

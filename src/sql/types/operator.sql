@@ -44,6 +44,13 @@ COMMENT ON FUNCTION factors(fastop) IS 'the stored entries of the factors';
 
 CREATE FUNCTION fastclust_internal.clusters(op fastop) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_clusters' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+-- The numbers of the clusters, ascending; one more than the highest; the numbers for an error.
+CREATE FUNCTION fastclust_internal.cluster_numbers(op fastop) RETURNS integer[]
+    AS 'MODULE_PATHNAME', 'fastclust_cluster_numbers' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.cluster_labels(op fastop) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_cluster_labels' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.listed_numbers(op fastop) RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_listed_numbers' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.dim(op fastop) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_dim' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION describe(op fastop) RETURNS jsonb

@@ -1,0 +1,136 @@
+-- merge_clusters: the merged cluster has the number and the name of the largest, and all others keep theirs
+SELECT setseed(0.5);
+CREATE TABLE events AS
+SELECT i AS id, p.x + random() AS x, ARRAY[p.x + random(), p.y + random()]::real[] AS v
+  FROM generate_series(1, 6000) i, LATERAL (SELECT (ARRAY[0, 10, 30, 35, 35, 60])[1 + i % 6] AS x, (ARRAY[0, 50, 0, 50, 0, 50])[1 + i % 6] AS y) p;
+ALTER TABLE events ADD PRIMARY KEY (id);
+SELECT train('events', 'events', '{x}', 5, options => '{"quiet": true}') AS version;
+CREATE FUNCTION at(place real) RETURNS integer LANGUAGE sql AS $$ SELECT predict('events', ARRAY[place]) $$;
+CREATE FUNCTION named(model text) RETURNS TABLE (name text, mean numeric, size bigint) LANGUAGE sql AS $$
+    SELECT name, round(centroid[1]::numeric), size FROM model_clusters WHERE model_clusters.model = $1 ORDER BY 2
+$$;
+SELECT count(name_cluster('events', cluster, 'about ' || round(centroid[1] - 0.5))) AS named FROM model_clusters WHERE model = 'events';
+SELECT write_labels('events', 'events', 'labels', '{"name": true, "follow": true}') AS rows;
+CREATE TABLE before AS SELECT l.*, e.x FROM labels l JOIN events e USING (id);
+CREATE TABLE was AS SELECT cluster, name, centroid FROM model_clusters WHERE model = 'events';
+SELECT merge_clusters('events', ARRAY['about 30', 'about 35']) AS version;
+SELECT * FROM named('events');
+-- of the clusters that were not merged, numbers, names and centroids stay; the rows of about 30 have the number of about 35
+SELECT count(*) AS clusters, count(*) FILTER (WHERE now.name = was.name) AS of_their_names, count(*) FILTER (WHERE abs(now.centroid[1] - was.centroid[1]) < 1e-4) AS in_place
+  FROM model_clusters now JOIN was USING (cluster) WHERE model = 'events';
+SELECT b.cluster_name AS before, l.cluster_name AS now, count(*), bool_and(l.cluster = b.cluster) AS same_number, bool_and(l.cluster = predict('events', e) AND l.cluster_name = predict_name('events', e)) AS predicted
+  FROM labels l JOIN before b USING (id) JOIN events e USING (id) GROUP BY 1, 2 ORDER BY min(b.x);
+-- all that shows clusters has these numbers and no other
+CREATE TABLE numbers AS SELECT cluster FROM model_clusters WHERE model = 'events';
+SELECT q.of, count(*) AS clusters, array_agg(q.cluster ORDER BY q.cluster) = (SELECT array_agg(n.cluster ORDER BY n.cluster) FROM numbers n) AS same
+  FROM (SELECT 'assign' AS of, assign(model_operator('events'), encode_row(model_encoder('events'), e)) AS cluster FROM events e GROUP BY 2
+  UNION ALL SELECT 'predict', predict('events', e) FROM events e GROUP BY 2
+  UNION ALL SELECT 'path', (predict_path('events', e))[1] FROM events e GROUP BY 2
+  UNION ALL SELECT 'all', a.cluster FROM predict_all('events', ARRAY[1.0], 9) a
+  UNION ALL SELECT 'nearest', n FROM unnest(nearest(model_operator('events'), '{0}'::real[], 9)) n
+  UNION ALL SELECT 'probabilities', p.cluster FROM predict_probabilities('events', ARRAY[1.0]) p
+  UNION ALL SELECT 'centroids', c.cluster FROM centroids(model_operator('events')) c
+  UNION ALL SELECT 'model_centroids', c.cluster FROM model_centroids c WHERE model = 'events'
+  UNION ALL SELECT 'nearest cluster', c.cluster FROM model_clusters c JOIN model_clusters d ON d.model = c.model AND d.cluster = c.nearest_cluster WHERE c.model = 'events'
+  UNION ALL SELECT 'profile', p.cluster FROM profile('events') p
+  UNION ALL SELECT 'rules', r.cluster FROM cluster_rules('events') r GROUP BY 2
+  UNION ALL SELECT 'score', s.cluster FROM score('events') s WHERE s.cluster IS NOT NULL AND s.version = 2
+  UNION ALL SELECT 'typical', t.cluster FROM typical_rows('events', 1) t
+  UNION ALL SELECT 'index', i.id FROM index_centroids('events') i
+  UNION ALL SELECT 'tree', t.node FROM cluster_tree('events') t WHERE t.centroid IS NOT NULL
+  UNION ALL SELECT 'report', r.n[1]::integer FROM regexp_matches(report('events'), 'id="cluster-([0-9]+)"', 'g') r(n)
+  UNION ALL SELECT 'plot', p.n[1]::integer FROM regexp_matches(split_part(plot('events'), 'lower than all', 1), '\n +([0-9]+)  about', 'g') p(n)
+  UNION ALL SELECT 'describe', (d ->> 'cluster')::integer FROM jsonb_array_elements(describe('events') -> 'clusters') d) q GROUP BY 1 ORDER BY 1;
+SELECT k, (SELECT count(*) FROM cluster_tree('events')) AS nodes, (SELECT count(*) FROM cluster_tree('events') WHERE parent IS NULL) AS roots FROM models WHERE model = 'events';
+SELECT bool_and(p.cluster = predict('events', ARRAY[c.centroid[1]])) AS nearest_first FROM model_clusters c, predict_all('events', c.centroid, 1) p WHERE c.model = 'events';
+SELECT bool_and(s.spread BETWEEN 0.01 AND 0.02) AS tight, count(*) FROM model_clusters s WHERE model = 'events' AND name NOT IN ('about 35');
+-- names and numbers stay in retrains; a cluster that is added has a number that no name belongs to
+SELECT retrain('events', '{"quiet": true, "frozen": true}') AS version;
+SELECT count(*) AS same FROM model_clusters now JOIN was USING (cluster, name) WHERE now.model = 'events';
+UPDATE events SET x = x + 0.25;
+SELECT retrain('events', '{"quiet": true, "frozen": true, "k": 5}') AS version;
+SELECT count(*) AS clusters, count(was.cluster) AS same, count(*) FILTER (WHERE was.cluster IS NULL AND now.cluster > 4 AND now.name NOT LIKE 'about%') AS added
+  FROM model_clusters now LEFT JOIN was USING (cluster, name) WHERE now.model = 'events';
+-- the version before has all its names
+SELECT use_version('events', 1);
+SELECT count(*) AS same FROM model_clusters now JOIN was USING (cluster, name) WHERE now.model = 'events';
+
+-- numbers as integers, as text, as a literal, and as names; parameters without a type
+SELECT drop_model('events');
+SELECT train('events', 'events', '{x}', 5, options => '{"quiet": true}') AS version;
+SELECT merge_clusters('events', ARRAY[at(0.75), at(10.75)]) AS version;
+SELECT merge_clusters('events', ARRAY[at(0.75)::text, at(30.75)::text]) AS version;
+SELECT merge_clusters('events', format('{%s,%s}', at(0.75), at(35.75))) AS version;
+SELECT * FROM named('events');
+SELECT use_version('events', 1);
+SELECT count(name_cluster('events', cluster, 'at, ' || round(centroid[1]))) AS named FROM model_clusters WHERE model = 'events';
+PREPARE merge AS SELECT merge_clusters('events', $1) AS version;
+EXECUTE merge('{"at, 1","at, 11"}');
+SELECT name, size FROM named('events') ORDER BY mean;
+-- a largest cluster without a name takes the name of the largest that has one
+SELECT use_version('events', 1);
+SELECT count(name_cluster('events', cluster, NULL)) AS unnamed FROM model_clusters WHERE model = 'events';
+SELECT name_cluster('events', at(30.75), 'small'), name_cluster('events', at(10.75), 'ten');
+SELECT merge_clusters('events', ARRAY[at(30.75), at(35.75)]) AS version;
+SELECT name, mean, size FROM named('events') WHERE name IN ('small', 'ten');
+
+-- names that are none, of two clusters, or a number
+SELECT use_version('events', 1);
+SELECT name_cluster('events', at(0.75), 'start'), name_cluster('events', at(30.75), 'ten'), name_cluster('events', at(35.75), at(0.75)::text), name_cluster('events', at(60.75), '2024');
+CREATE FUNCTION messages(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE hint text; detail text;
+BEGIN
+    EXECUTE statement;
+    RETURN NEXT 'no error';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT, detail = PG_EXCEPTION_DETAIL;
+    RETURN NEXT SQLSTATE || ' ' || SQLERRM;
+    RETURN QUERY SELECT m FROM unnest(ARRAY[detail, hint]) m WHERE m <> '';
+END $$;
+SELECT regexp_replace(m, '(named?|number|ARRAY\[|are|another,) ?["0-9, ]{1,7}', '\1 ..') AS message
+  FROM unnest(ARRAY[$$SELECT merge_clusters('events', '{start,ten}')$$, $$SELECT merge_clusters('events', '{start,ton}')$$, $$SELECT merge_clusters('events', '{start,2024,""}')$$,
+    $$SELECT merge_clusters('events', format('{%s,start}', at(0.75)))$$, $$SELECT merge_clusters('events', '{start,9}')$$, $$SELECT merge_clusters('events', '{start,-1}')$$,
+    $$SELECT merge_clusters('events', ARRAY['start', NULL])$$, $$SELECT merge_clusters('events', '{start,start}')$$, $$SELECT merge_clusters('events', '{}')$$, $$SELECT merge_clusters('events', 'start')$$,
+    $$SELECT merge_clusters('events', NULL)$$, $$SELECT merge_clusters('events', NULL::text[])$$, $$SELECT merge_clusters('events', '{99999999999,0}')$$]) WITH ORDINALITY s(s, i), messages(s) WITH ORDINALITY m(m, j) ORDER BY i, j;
+SELECT count(*) AS versions_unchanged FROM models WHERE model = 'events' AND version = 1;
+
+-- a number that is free is out of range, and is listed so
+SELECT import_model('given', 'events', '{x}', ARRAY[[0.5], [10.5], [30.5], [35.5], [60.5]], '{"quiet": true}') > 0 AS imported;
+SELECT merge_clusters('given', '{1,2}') > 0 AS merged;
+SELECT array_agg(cluster ORDER BY cluster) AS numbers FROM model_clusters WHERE model = 'given';
+SELECT m FROM unnest(ARRAY[$$SELECT name_cluster('given', 2, 'free')$$, $$SELECT pin_cluster('given', 2)$$, $$SELECT merge_clusters('given', '{0,2}')$$]) WITH ORDINALITY s(s, i), messages(s) m ORDER BY i;
+-- pinned clusters stay pinned, but for those that are merged
+SELECT pin_cluster('given', 0), pin_cluster('given', 4);
+SELECT merge_clusters('given', '{0,1}') > 0 AS merged;
+SELECT array_agg(cluster ORDER BY cluster) AS numbers, (SELECT options -> 'pinned' FROM model_versions WHERE model = 'given' AND serves) AS pinned FROM model_clusters WHERE model = 'given';
+UPDATE events SET x = x + 1;
+SELECT retrain('given', '{"quiet": true}') > 0 AS retrained;
+SELECT cluster, round(centroid[1]::numeric, 1) AS mean FROM model_clusters WHERE model = 'given' AND cluster = 4;
+SELECT array_agg(cluster ORDER BY cluster) AS numbers FROM model_clusters WHERE model = 'given';
+
+-- vectors: labels many at a time, cosine and levels, whose paths stay
+SELECT train('tree', 'events', 'v', options => '{"quiet": true, "levels": [2, 3]}') AS version;
+CREATE TABLE paths AS SELECT id, predict_path('tree', v) AS path FROM events;
+SELECT merge_clusters('tree', ARRAY(SELECT min(path[2]) FROM paths GROUP BY path[1] HAVING count(DISTINCT path[2]) > 1 ORDER BY 1 LIMIT 1)
+                           || ARRAY(SELECT max(path[2]) FROM paths GROUP BY path[1] HAVING count(DISTINCT path[2]) > 1 ORDER BY min(path[2]) LIMIT 1)) AS version;
+SELECT count(DISTINCT p.path) AS paths, count(*) FILTER (WHERE predict_path('tree', v) <> p.path) AS rows_of_the_smaller, count(DISTINCT predict_path('tree', v)) AS paths_now FROM paths p JOIN events USING (id);
+SELECT write_labels('tree', 'events', 'tree_labels') AS rows;
+SELECT count(*) FILTER (WHERE l.cluster <> predict('tree', v)) AS others, count(DISTINCT cluster) AS clusters FROM tree_labels l JOIN events USING (id);
+SELECT count(*) FILTER (WHERE t.parent IS NULL) AS top, count(*) AS nodes FROM cluster_tree('tree') t;
+SELECT train('turned', 'events', 'v', 4, options => '{"quiet": true, "metric": "cosine"}') AS version;
+CREATE TABLE turned AS SELECT cluster, centroid FROM model_clusters WHERE model = 'turned';
+SELECT merge_clusters('turned', '{0,1}') AS version;
+SELECT count(*) AS clusters, count(*) FILTER (WHERE l2_distance(now.centroid, was.centroid) < 1e-5) AS in_place FROM model_clusters now JOIN turned was USING (cluster) WHERE model = 'turned';
+-- bytes of an operator with a gap come back
+SELECT op::text::fastop = op AS same, describe(op) ->> 'clusters' AS clusters, (SELECT array_agg(c.cluster) FROM centroids(op) c) = (SELECT array_agg(c.cluster) FROM centroids(op::text::fastop) c) AS same_numbers
+  FROM (SELECT model_operator('turned') AS op) o;
+SELECT bool_and(assign(f, v) = assign(op, v)) AS factors_too FROM events, (SELECT op, factorize(op, 'svd', '{"rerank": "exact"}') AS f FROM (SELECT model_operator('turned') AS op) m OFFSET 0) o;
+
+-- groups: a model of each
+ALTER TABLE events ADD even boolean; UPDATE events SET even = id % 2 = 0;
+SELECT train('groups', 'events', '{x}', 3, options => '{"quiet": true, "group_by": "even"}') AS version FROM (SELECT 1) q;
+SELECT merge_clusters('groups', '{0,1}');
+
+SELECT count(drop_model(model)) FROM models WHERE model IN ('events', 'given', 'tree', 'turned', 'groups');
+DROP TABLE events, labels, before, was, numbers, paths, tree_labels, turned;
+DROP FUNCTION at, named, messages;

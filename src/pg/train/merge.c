@@ -1,0 +1,317 @@
+/*
+ * merge.c - merge_clusters: a version in which some clusters are one.
+ *
+ * The merged cluster is the weighted mean of them, with the number and the name of the largest.  All others keep centroids, numbers, names and
+ * paths, so that the operator has gaps among its numbers (core/operator/operator.h).
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+
+#include "pg/base/options.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/train.h"
+
+/* Clusters of a version with the names that model_clusters shows; one row of the operator each. */
+typedef struct cluster_list
+{
+	const held_model *held;
+	const stored_version *version;
+	fc_operator op;
+	const char **name;			/* k: shown */
+	char	  **given;			/* k: by name_cluster; NULL: the shown name is suggested */
+	bool	   *chosen;			/* k */
+} cluster_list;
+
+static cluster_list
+list_clusters(const held_model *held, const stored_version *version)
+{
+	query_argument argument = {"stored_versions", version->record};
+	cluster_list list = {.held = held,.version = version};
+
+	open_operator(version->op, &list.op);
+	list.name = palloc(list.op.k * sizeof(char *));
+	list.given = palloc0(list.op.k * sizeof(char *));
+	list.chosen = palloc0(list.op.k * sizeof(bool));
+	for (Size j = 0; j < list.op.k; j++)
+		list.name[j] = "";
+	run_query("SELECT n.name, g.name FROM version_names($1) n"
+			  "  LEFT JOIN readable_names g ON g.model_id = ($1).model_id AND g.group_value = ($1).group_value"
+			  "        AND g.cluster = n.cluster AND g.features = ($1).features ORDER BY n.cluster", 1, &argument, 0);
+	for (uint64 j = 0; j < Min(SPI_processed, list.op.k); j++)
+	{
+		bool		null;
+		Datum		value = query_value(j, 1, &null);
+
+		if (!null)
+			list.name[j] = TextDatumGetCString(value);
+		value = query_value(j, 2, &null);
+		if (!null)
+			list.given[j] = TextDatumGetCString(value);
+	}
+	end_query();
+	return list;
+}
+
+/* Returns the row of the cluster with a number, or -1. */
+static int64
+row_of_number(const cluster_list *list, int64 number)
+{
+	for (Size j = 0; j < list->op.k; j++)
+		if (fc_operator_number(&list->op, j) == number)
+			return (int64) j;
+	return -1;
+}
+
+static void
+reject_number(const cluster_list *list, const char *number)
+{
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cluster is %s, out of range", number),
+			errdetail("Model \"%s\" has clusters %s.", list->held->model, listed_numbers(&list->op)));
+}
+
+/* Returns the row of the cluster that alone bears a name, or -1; *bearers lists the numbers of all that do. */
+static int64
+row_of_name(const cluster_list *list, const char *name, StringInfo bearers)
+{
+	int64		row = -1;
+	int			count = 0;
+
+	for (Size j = 0; j < list->op.k; j++)
+		if (strcmp(list->name[j], name) == 0)
+		{
+			appendStringInfo(bearers, "%s%d", count++ > 0 ? ", " : "", fc_operator_number(&list->op, j));
+			row = (int64) j;
+		}
+	if (count > 1)
+		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_PARAMETER),
+				errmsg("%d clusters of model \"%s\" bear the name \"%s\"", count, list->held->model, name),
+				errhint("Give their numbers, which are %s.", bearers->data));
+	return row;
+}
+
+/* Chooses a cluster by its name, or by its number as text, which may not be the name of another one. */
+static void
+choose_by_text(cluster_list *list, const char *text)
+{
+	bool		digits = text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
+	int64		numbered = digits && strlen(text) < 10 ? row_of_number(list, strtol(text, NULL, 10)) : -1;
+	StringInfoData bearers;
+	int64		row;
+
+	initStringInfo(&bearers);
+	row = row_of_name(list, text, &bearers);
+	if (row >= 0 && numbered >= 0 && row != numbered)
+		ereport(ERROR, errcode(ERRCODE_AMBIGUOUS_PARAMETER),
+				errmsg("\"%s\" is the number of one cluster of model \"%s\" and the name of another, %s", text, list->held->model, bearers.data),
+				errhint("Give integers, which are numbers alone: ARRAY[%s, %s].", text, bearers.data));
+	row = row >= 0 ? row : numbered;
+	if (row < 0 && (digits || (text[0] == '-' && text[1] != '\0' && strspn(text + 1, "0123456789") == strlen(text + 1))))
+		reject_number(list, text);
+	if (row < 0)
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("model \"%s\" has no cluster \"%s\"", list->held->model, text),
+				errhint("%s", name_hint(text, (int) strlen(text), list->name, (int) list->op.k, "Names are")));
+	list->chosen[row] = true;
+}
+
+/* Chooses the clusters of an array of numbers or of texts; returns how many they are. */
+static int
+choose_clusters(cluster_list *list, ArrayType *array)
+{
+	bool		texts = ARR_ELEMTYPE(array) == TEXTOID;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
+	int			chosen = 0;
+
+	deconstruct_array(array, ARR_ELEMTYPE(array), texts ? -1 : (int) sizeof(int32), !texts, TYPALIGN_INT, &elements, &nulls, &count);
+	for (int i = 0; i < count; i++)
+	{
+		int64		row;
+
+		if (nulls[i])
+			reject_number(list, "NULL");
+		if (texts)
+		{
+			choose_by_text(list, TextDatumGetCString(elements[i]));
+			continue;
+		}
+		row = row_of_number(list, DatumGetInt32(elements[i]));
+		if (row < 0)
+			reject_number(list, psprintf("%d", DatumGetInt32(elements[i])));
+		list->chosen[row] = true;
+	}
+	for (Size j = 0; j < list->op.k; j++)
+		chosen += list->chosen[j];
+	return chosen;
+}
+
+/* Returns the row of the largest chosen cluster, the first of equal ones; with `named`, of those with a given name, or -1. */
+static int64
+largest_chosen(const cluster_list *list, bool named)
+{
+	int64		largest = -1;
+
+	for (Size j = 0; j < list->op.k; j++)
+		if (list->chosen[j] && (!named || list->given[j] != NULL) &&
+			(largest < 0 || list->op.weights[j] > list->op.weights[largest]))
+			largest = (int64) j;
+	return largest;
+}
+
+/* Is the cluster one of the merged version, by a row of its own? */
+static inline bool
+is_left(const cluster_list *list, Size j, int64 kept)
+{
+	return !list->chosen[j] || (int64) j == kept;
+}
+
+/* The paths of the clusters that are left; a node without a cluster goes, and those behind it move up. */
+static Datum
+merged_paths(const cluster_list *list, int64 kept, Size found)
+{
+	bool		null;
+	Datum		stored = GetAttributeByName(DatumGetHeapTupleHeader(list->version->record), "paths", &null);
+	ArrayType  *array = null ? NULL : DatumGetArrayTypePCopy(stored);
+	Size		levels = array == NULL ? 0 : (Size) ARR_DIMS(array)[1];
+	const int32 *paths = array == NULL ? NULL : (const int32 *) ARR_DATA_PTR(array);
+	Datum	   *left = palloc(Max(1, found * levels) * sizeof(Datum));
+
+	if (array == NULL)
+		return (Datum) 0;
+	for (Size level = 0; level < levels; level++)
+	{
+		int32	   *before = palloc0((list->op.k + 1) * sizeof(int32));	/* nodes that are left below each */
+		Size		row = 0;
+
+		for (Size j = 0; j < list->op.k; j++)
+			if (is_left(list, j, kept))
+				before[paths[j * levels + level] + 1] = 1;
+		for (Size j = 0; j < list->op.k; j++)
+			before[j + 1] += before[j];
+		for (Size j = 0; j < list->op.k; j++)
+			if (is_left(list, j, kept))
+				left[row++ * levels + level] = Int32GetDatum(before[paths[j * levels + level]]);
+	}
+	return PointerGetDatum(construct_md_array(left, NULL, 2, (int[]) {(int) found, (int) levels}, (int[]) {1, 1}, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+/* The merged cluster gets the number of the largest one; all others keep theirs. */
+static void
+merge_chosen(training *t, const cluster_list *list, int64 kept)
+{
+	int32	   *place = palloc(list->op.k * sizeof(int32));
+	int32	   *numbers = palloc(list->op.k * sizeof(int32));
+	Size		found = 0;
+
+	for (Size j = 0; j < list->op.k; j++)
+		if (is_left(list, j, kept))
+		{
+			numbers[found] = fc_operator_number(&list->op, j);
+			place[j] = (int32) found++;
+		}
+	for (Size j = 0; j < list->op.k; j++)
+		if (list->chosen[j])
+			place[j] = place[kept];
+	t->imported = rows_in_units(joined_clusters(list->version->op, place, found),
+								units_of_version(list->version, list->version->op->d), (units) {0});
+	t->numbers = numbers;
+	t->paths = merged_paths(list, kept, found);
+	t->k = found;
+	t->note = "merged clusters";
+}
+
+/* Pinned clusters stay pinned, but for those that are merged, whose centroids move. */
+static void
+release_merged(training *t, const cluster_list *list)
+{
+	Datum	   *merged = palloc(list->op.k * sizeof(Datum));
+	int			count = 0;
+	query_argument arguments[2] = {{"jsonb", JsonbPGetDatum(t->options)}, {"_int4"}};
+
+	if (!has_option(t->options, "pinned"))
+		return;
+	for (Size j = 0; j < list->op.k; j++)
+		if (list->chosen[j])
+			merged[count++] = Int32GetDatum(fc_operator_number(&list->op, j));
+	arguments[1].value = PointerGetDatum(construct_array(merged, count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	t->options = DatumGetJsonbP(query_datum("SELECT ($1 - 'pinned') || COALESCE((SELECT jsonb_build_object('pinned', jsonb_agg(e ORDER BY e))"
+											"  FROM jsonb_array_elements($1 -> 'pinned') e WHERE e::text::numeric <> ALL ($2::numeric[])"
+											" HAVING count(*) > 0), '{}')", 2, arguments, 0, NULL));
+}
+
+/* Where nobody has named the largest cluster, the merged one takes the name of the largest that has one. */
+static void
+keep_name(const training *t, const cluster_list *list, int64 kept)
+{
+	int64		named = largest_chosen(list, true);
+	int32		number = fc_operator_number(&list->op, (Size) kept);
+
+	if (named < 0 || named == kept || list->given[kept] != NULL || !flag_option(t->options, "activate", true))
+		return;
+	run_query("SELECT name_cluster($1, $2, $3)", 3,
+			  (query_argument[]) {{"text", CStringGetTextDatum(t->model)}, {"int4", Int32GetDatum(number)}, text_argument(list->given[named])}, 0);
+	if (!flag_option(t->options, "quiet", false))
+		ereport(NOTICE, errmsg("cluster %d of model \"%s\" takes the name \"%s\" of cluster %d", number, t->model, list->given[named],
+							   fc_operator_number(&list->op, (Size) named)),
+				errdetail("That cluster had %.0f rows; the larger one had %.0f, and no name.", list->op.weights[named], list->op.weights[kept]),
+				errhint("The function name_cluster gives another name."));
+}
+
+/* A version in which some clusters are one, at their weighted mean. */
+static int32
+merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
+{
+	held_model	held = hold_model(fcinfo, empty_options(), false);
+	stored_version version = largest_part(&held, false);
+	cluster_list list;
+	training   *t;
+	int64		kept;
+	int32		made;
+
+	if (strcmp(version.method, "density") == 0)
+		reject_with_method(version.method, "has clusters that are not about their means: none are merged",
+						   "Retrain with a larger min_cluster_rows; cluster_tree shows which clusters join first.");
+	list = list_clusters(&held, &version);
+	if (choose_clusters(&list, clusters) < 2)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters must name two clusters or more"));
+	kept = largest_chosen(&list, false);
+	t = begin_retraining(&held, &version, with_option(empty_options(), "method", "kmeans"));
+	merge_chosen(t, &list, kept);
+	release_merged(t, &list);
+	made = run_training(fcinfo, t);
+	keep_name(t, &list, kept);
+	return made;
+}
+
+/* The texts of a list in braces. */
+static ArrayType *
+list_of_text(char *text)
+{
+	if (text[strspn(text, " \t\r\n")] != '{')
+		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("clusters is \"%s\", not a list", text),
+				errhint("A list is in braces, as '{0,2}' or '{Students,\"Import errors\"}'."));
+	return DatumGetArrayTypeP(OidFunctionCall3(F_ARRAY_IN, CStringGetDatum(text), ObjectIdGetDatum(TEXTOID), Int32GetDatum(-1)));
+}
+
+/* (model, clusters): an array of numbers or of names, or as text the literal of an array of either. */
+LANGUAGE_FUNCTION(fastclust_merge_clusters)
+{
+	Oid		   *types;
+	int			arguments;
+	Datum		clusters;
+	int32		made;
+
+	SPI_connect();
+	require_argument(fcinfo, 1, "clusters");
+	clusters = PG_GETARG_DATUM(1);
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &arguments);
+	made = merge_clusters(fcinfo, types[1] == TEXTOID ? list_of_text(TextDatumGetCString(clusters)) : DatumGetArrayTypeP(clusters));
+	SPI_finish();
+	return Int32GetDatum(made);
+}

@@ -126,11 +126,13 @@ SELECT op::text::fastop = op AS same, describe(op) ->> 'clusters' AS clusters, (
   FROM (SELECT model_operator('turned') AS op) o;
 SELECT bool_and(assign(f, v) = assign(op, v)) AS factors_too FROM events, (SELECT op, factorize(op, 'svd', '{"rerank": "exact"}') AS f FROM (SELECT model_operator('turned') AS op) m OFFSET 0) o;
 
--- groups: a model of each
+-- groups, a model of each, and kernel features are refused
 ALTER TABLE events ADD even boolean; UPDATE events SET even = id % 2 = 0;
 SELECT train('groups', 'events', '{x}', 3, options => '{"quiet": true, "group_by": "even"}') AS version FROM (SELECT 1) q;
 SELECT merge_clusters('groups', '{0,1}');
+SELECT train('curved', 'events', 'v', 3, 'kernel', '{"quiet": true}') AS version;
+SELECT merge_clusters('curved', '{0,1}');
 
-SELECT count(drop_model(model)) FROM models WHERE model IN ('events', 'given', 'tree', 'turned', 'groups');
+SELECT count(drop_model(model)) FROM models WHERE model IN ('events', 'given', 'tree', 'turned', 'groups', 'curved');
 DROP TABLE events, labels, before, was, numbers, paths, tree_labels, turned;
 DROP FUNCTION at, named, messages;

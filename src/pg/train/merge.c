@@ -277,6 +277,8 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 	if (strcmp(version.method, "density") == 0)
 		reject_with_method(version.method, "has clusters that are not about their means: none are merged",
 						   "Retrain with a larger min_cluster_rows; cluster_tree shows which clusters join first.");
+	if (version.map != NULL)
+		reject_with_method(version.method, "has clusters of kernel features: none are merged", "Retrain with a smaller k.");
 	list = list_clusters(&held, &version);
 	if (choose_clusters(&list, clusters) < 2)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters must name two clusters or more"));

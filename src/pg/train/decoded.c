@@ -205,6 +205,7 @@ begin_decoded(const held_model *held, const stored_version *version, Jsonb *opti
 	t->model_id = held->id;
 	t->model = held->model;
 	t->version = next_version(held->id);
+	read_named_clusters(t);
 	t->options = options;
 	t->seed = seed_option(options);
 	t->begun = GetCurrentTimestamp();

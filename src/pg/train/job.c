@@ -268,6 +268,7 @@ begin_training(const held_model *held, const train_source *source, int64 k, char
 	t->model_id = held->id;
 	t->model = held->model;
 	t->version = next_version(held->id);
+	read_named_clusters(t);
 	t->source = *source;
 	t->k = (Size) clusters_of_levels(options, k);
 	t->options = where == NULL ? options : with_option(options, "where", resolved_condition(source->id, where, NULL));	/* it is read again in other sessions */

@@ -132,24 +132,31 @@ warn_moved_names(const training *t, const char *group, const two_labellings *lab
 				errhint("Rename them by name_cluster; NULL removes a name."));
 }
 
-/*
- * Numbers that have names: a new cluster gets none of these, which a cluster
- * had that is no more, for it would bear that one's name.
- */
+void
+read_named_clusters(training *t)
+{
+	run_query("SELECT group_value, cluster FROM readable_names WHERE model_id = $1 AND cluster < 2097152", 1,
+			  (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}}, 0);
+	t->named_count = (int) SPI_processed;
+	t->named = palloc(Max(1, t->named_count) * sizeof(named_cluster));
+	for (int i = 0; i < t->named_count; i++)
+	{
+		bool		null;
+
+		t->named[i].group = TextDatumGetCString(query_value((uint64) i, 1, &null));
+		t->named[i].cluster = DatumGetInt32(query_value((uint64) i, 2, &null));
+	}
+	end_query();
+}
+
 Bitmapset *
 named_numbers(const training *t, const char *group)
 {
 	Bitmapset  *named = NULL;
 
-	run_query("SELECT cluster FROM readable_names WHERE model_id = $1 AND group_value = $2 AND cluster < 2097152", 2,
-			  (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}, text_argument(group)}, 0);
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		bool		null;
-
-		named = bms_add_member(named, DatumGetInt32(query_value(i, 1, &null)));
-	}
-	end_query();
+	for (int i = 0; i < t->named_count; i++)
+		if (strcmp(t->named[i].group, group) == 0)
+			named = bms_add_member(named, t->named[i].cluster);
 	return named;
 }
 

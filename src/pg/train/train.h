@@ -77,6 +77,13 @@ typedef struct candidates
 } candidates;
 
 /* A training, with the results of its steps so far. */
+/* A cluster that somebody named. */
+typedef struct named_cluster
+{
+	char	   *group;			/* '' without groups */
+	int32		cluster;
+} named_cluster;
+
 typedef struct training
 {
 	int64		model_id;		/* 0: a sample alone is requested */
@@ -106,6 +113,8 @@ typedef struct training
 	fc_drift_spec *drift_spec;
 	serving_part *serving;		/* of the version before, by group */
 	int			serving_count;
+	named_cluster *named;		/* of all groups of the model */
+	int			named_count;
 	candidates *found;			/* by group */
 	int			found_count;
 	double		recall;			/* NAN: not measured */
@@ -535,7 +544,13 @@ extern const char *reason_of(const fc_choice *choice);
 /* ---- store.c ---- */
 
 extern void write_parts(Datum *records, int count);
-/* The numbers of clusters of a part that people have named. */
+/* Reads the clusters of the model that have names into the training. */
+extern void read_named_clusters(training *t);
+
+/*
+ * Returns the numbers of a group that have names.  A new cluster takes none of
+ * them: it would bear the name of a cluster that is no more.
+ */
 extern Bitmapset *named_numbers(const training *t, const char *group);
 
 extern Datum level_paths(const training *t, const fc_operator_header *op, bool *null);

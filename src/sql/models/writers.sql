@@ -118,7 +118,7 @@ BEGIN
         RAISE undefined_object USING MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
     END IF;
     held := held_model(name, true);
-    last := (SELECT COALESCE(max(v.version), 0) FROM stored_versions v WHERE v.model_id = held.id);
+    last := (SELECT COALESCE(max(v.version), 0) FROM version_parts v WHERE v.model_id = held.id);
     IF version < (CASE WHEN newest THEN greatest(last, 1) ELSE 1 END) OR version > last + 1 THEN
         RAISE invalid_parameter_value USING MESSAGE = format('version is %s, out of range', version),
             DETAIL = format('The next version of model "%s" is %s.', held.model, last + 1);
@@ -171,11 +171,11 @@ DECLARE
     held stored_models := held_model(model_id);
 BEGIN
     UPDATE stored_models m SET version = v.version, group_by = v.options ->> 'group_by'
-      FROM (SELECT o.version, o.options FROM stored_versions o WHERE o.model_id = held.id AND o.version = $2 LIMIT 1) v
+      FROM (SELECT o.version, o.options FROM version_parts o WHERE o.model_id = held.id AND o.version = $2 LIMIT 1) v
      WHERE m.id = held.id AND (keep IS NULL OR flag_option(v.options, 'activate', true));
     DELETE FROM version_parts v
-     WHERE keep IS NOT NULL AND v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM stored_versions o WHERE o.model_id = held.id) AND v.version < (      -- more go later
-        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_models m JOIN stored_versions w ON w.model_id = m.id AND w.version <= m.version
+     WHERE keep IS NOT NULL AND v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM version_parts o WHERE o.model_id = held.id) AND v.version < (      -- more go later
+        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_models m JOIN version_parts w ON w.model_id = m.id AND w.version <= m.version
                                      WHERE m.id = held.id ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);
 END
 $$;

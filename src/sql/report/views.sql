@@ -3,7 +3,7 @@
 
 CREATE VIEW models WITH (security_barrier) AS
     SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner, m.readers, m.version,
-           (SELECT count(DISTINCT o.version) FROM stored_versions o WHERE o.model_id = m.id) AS versions,
+           (SELECT count(DISTINCT o.version) FROM version_parts o WHERE o.model_id = m.id) AS versions,
            v.method, v.relation, v.features, m.group_by, CASE WHEN m.group_by IS NOT NULL THEN v.groups END AS groups,
            v.k, v.dim, v.n, v.objective, v.trained_at, v.note
       FROM readable_models m
@@ -12,7 +12,7 @@ CREATE VIEW models WITH (security_barrier) AS
                max(dim(v.operator)) AS dim, CASE WHEN count(*) > 0 THEN least(greatest(sum(v.n), -9223372036854775808), 9223372036854775807)::bigint END AS n,
                sum(v.objective * v.n) FILTER (WHERE v.objective = 0 OR abs(v.objective) BETWEEN 1e-280 AND 1e280) / NULLIF(sum(v.n), 0) AS objective,
                max(v.trained_at) AS trained_at, min(v.note) AS note
-          FROM stored_versions v WHERE v.model_id = m.id AND v.version = m.version) v;
+          FROM version_parts v WHERE v.model_id = m.id AND v.version = m.version) v;
 COMMENT ON VIEW models IS 'one row per model that its reader may use: the version that predict uses, and how it was trained';
 COMMENT ON COLUMN models.model IS 'the name of the model';
 COMMENT ON COLUMN models.owner IS 'the role that owns the model: it and its members may change it';
@@ -35,7 +35,7 @@ CREATE VIEW model_versions WITH (security_barrier) AS
     SELECT m.model, v.version, v.version IS NOT DISTINCT FROM m.version AS serves, CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
            v.method, v.relation, v.features, v.options, clusters(v.operator) AS k, v.n, v.objective, v.label_churn AS churn, v.operator, v.encoder,
            v.imputed, v.recall, v.training_sketch, v.trained_at, v.trained_by, extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
-      FROM readable_models m JOIN stored_versions v ON v.model_id = m.id;
+      FROM readable_models m JOIN version_parts v ON v.model_id = m.id;
 COMMENT ON VIEW model_versions IS 'one row per version that is kept, and per group of a model with groups';
 COMMENT ON COLUMN model_versions.model IS 'the name of the model';
 COMMENT ON COLUMN model_versions.version IS 'the number of the version, from 1 up';
@@ -96,7 +96,7 @@ CREATE VIEW model_clusters WITH (security_barrier) AS
     SELECT m.model, m.version, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
            (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name,
            c.size, c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
-      FROM readable_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
+      FROM readable_models m JOIN version_parts v ON v.model_id = m.id AND v.version = m.version
      CROSS JOIN LATERAL version_cluster_rows(m.model, CASE WHEN v.micro_clusters IS NULL THEN v.n END, v.operator,
                                              v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
 COMMENT ON VIEW model_clusters IS 'one row per cluster of the version that predict uses';

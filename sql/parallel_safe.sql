@@ -45,7 +45,7 @@ INSERT INTO calls VALUES
 	('read_model_encoder(rows_name, none)'), ('read_model_operator(name, none)'), ('read_model_spec(name)'), ('readable_model(name)'),
 	('row_count(s)'), ('rows_of_version(version, sample)'), ('rules_of_sample(op, sample, sample, ARRAY[0, 0, 0], ARRAY[1, 2, 3], two)'),
 	('sample_null_moments(sample, sp, two)'), ('shown_names((version).model_id, one, none || name)'), ('read_shown_names((version).model_id, one, none || name)'), ('shown_value(half, name, yes)'), ('sketch_distance(s, s)'),
-	('sketch_spec(two, 20, half, seed => seed)'), ('spec(s)'), ('stddevs(s)'), ('svg(half)'), ('vector_in_units(center, scale, x)'), ('version_centroid_rows(version)'),
+	('sketch_spec(two, 20, half, seed => seed)'), ('spec(s)'), ('stddevs(s)'), ('svg(half)'), ('vector_in_units(center, scale, x)'), ('version_centroid_rows(name, version)'),
 	('version_cluster_rows(name, seed, op, yes, center, scale, spreads)'),
 	('version_fits(op, no_map, center, scale, spreads, quantiles, moments, sp, s, no_encoder, ds, dc, micro, splits, paths)'), ('version_hint(name)'),
 	('version_names(version)'), ('version_profile(version, two)'), ('without_pilot_rows(sp, 0 * one)'), ('sharing_node()');

@@ -370,6 +370,11 @@ as('bob', crafted('b', "v.operator := (SELECT fastop_agg(ARRAY[i, i, i]::real[])
 my @short_of_memory = as('alice', "SET client_min_messages = warning; SET fastclust.memory_budget = '1MB'; SELECT count(*) > 0, bool_or(model = 'b') FROM model_clusters");
 like($short_of_memory[2], qr/of model "b" cannot be shown.*needs 2 MB/s, 'a model that exceeds the budget of memory is a warning');
 like($short_of_memory[1], qr/^t\|f$/m, 'and hides no other');
+for my $null ('NULL, 1, v.operator, true', "'b', NULL, v.operator, NULL", "'b', 1, NULL, true")
+{
+	my @answer = as('alice', "SET client_min_messages = error; SET fastclust.memory_budget = '1MB'; SELECT count(*) FROM fastclust_internal.readable_versions v JOIN fastclust_internal.readable_models m ON m.id = v.model_id AND m.model = 'b', fastclust_internal.version_cluster_rows($null, NULL, NULL, NULL) c");
+	like("$answer[1]$answer[2]", qr/^\d+$|22004/m, "NULLs beside such a model: $null");
+}
 is((as('alice', "SET client_min_messages = warning; SELECT count(*) FROM $_ WHERE model = 'm'"))[2], '', "a query of one model in $_ does not meet it") for 'model_clusters', 'model_centroids';
 as('bob', "SELECT revoke_model('b', 'public'), use_version('b', 1)");
 

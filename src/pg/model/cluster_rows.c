@@ -33,23 +33,30 @@ is_within_budget(const fc_operator *op)
 	return list_bytes(op) / 1024 < (Size) fastclust_memory_budget;
 }
 
-/* (operator): true if its list of centroids fits into the memory budget. */
+static void
+warn_of_budget(const char *model, const fc_operator *op)
+{
+	ereport(WARNING,
+			errmsg("the clusters of model \"%s\" cannot be shown", model),
+			errdetail("Its list of %zu centroids in %zu dimensions needs %zu MB, more than fastclust.memory_budget allows.",
+					  op->k, op->d, list_bytes(op) / 1024 / 1024 + 1),
+			errhint("SET fastclust.memory_budget = '%zuMB'.", list_bytes(op) / 1024 / 1024 + 1));
+}
+
+/*
+ * (operator, model): true if the list of centroids fits into the memory
+ * budget.  A model that is named is a WARNING where it does not.
+ */
 SQL_FUNCTION(fastclust_can_list_centroids)
 {
 	fc_operator op;
 
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
 	open_operator(OPERATOR_ARG(0), &op);
+	if (!is_within_budget(&op) && !PG_ARGISNULL(1))
+		warn_of_budget(text_to_cstring(PG_GETARG_TEXT_PP(1)), &op);
 	PG_RETURN_BOOL(is_within_budget(&op));
-}
-
-static void
-warn_of_budget(const text *model, const fc_operator *op)
-{
-	ereport(WARNING,
-			errmsg("the clusters of model \"%s\" cannot be shown", text_to_cstring(model)),
-			errdetail("Its list of %zu centroids in %zu dimensions needs %zu MB, more than fastclust.memory_budget allows.",
-					  op->k, op->d, list_bytes(op) / 1024 / 1024 + 1),
-			errhint("SET fastclust.memory_budget = '%zuMB'.", list_bytes(op) / 1024 / 1024 + 1));
 }
 
 /* One list of clusters in the making. */
@@ -123,15 +130,16 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
  */
 SQL_FUNCTION(fastclust_version_cluster_rows)
 {
-	cluster_list list = {.mapped = PG_GETARG_BOOL(3)};
+	cluster_list list = {.mapped = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3)};
 
 	fastclust_begin_rows(fcinfo);
+	require_argument(fcinfo, 0, "model");
 	if (PG_ARGISNULL(2))
 		return (Datum) 0;
 	open_operator(OPERATOR_ARG(2), &list.op);
 	if (!is_within_budget(&list.op))
 	{
-		warn_of_budget(PG_GETARG_TEXT_PP(0), &list.op);
+		warn_of_budget(text_to_cstring(PG_GETARG_TEXT_PP(0)), &list.op);
 		return (Datum) 0;
 	}
 	if (!list.mapped)

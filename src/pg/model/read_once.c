@@ -6,10 +6,12 @@
  * it calls the function of its name with "read_" before it, in the schema
  * fastclust_internal, and keeps the result for the arguments that gave it.
  * Results hold for one user, snapshot and epoch, as models do for predict,
- * and for the settings by which values are written as text.
+ * for the settings by which values are written as text, and for the memory
+ * budget.
  *
- * A result stays where it is, so that assign, encode_row and the aggregates
- * know the same value again.
+ * A result keeps its address until results are forgotten, so that assign,
+ * encode_row and the aggregates recognise the value.  A new snapshot, user or
+ * setting forgets all results, and so do results that exceed the budget.
  */
 #include "postgres.h"
 
@@ -31,7 +33,7 @@
 
 #define MAX_ARGUMENTS	8
 
-/* What a result depends on beside the arguments.  Compared as bytes: there is no padding. */
+/* Everything but the arguments that a result depends on.  Compared as bytes: padding is zero. */
 typedef struct read_validity
 {
 	model_validity model;
@@ -39,6 +41,7 @@ typedef struct read_validity
 	int32		date_order;
 	int32		interval_style;
 	int32		float_digits;
+	int32		memory_budget;
 	pg_tz	   *time_zone;
 } read_validity;
 
@@ -240,10 +243,17 @@ read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 static read_validity
 read_validity_now(void)
 {
-	return (read_validity) {
-		.model = model_validity_now(),.date_style = DateStyle,.date_order = DateOrder,.interval_style = IntervalStyle,
-		.float_digits = extra_float_digits,.time_zone = session_timezone
-	};
+	read_validity now;
+
+	memset(&now, 0, sizeof(now));
+	now.model = model_validity_now();
+	now.date_style = DateStyle;
+	now.date_order = DateOrder;
+	now.interval_style = IntervalStyle;
+	now.float_digits = extra_float_digits;
+	now.memory_budget = fastclust_memory_budget;
+	now.time_zone = session_timezone;
+	return now;
 }
 
 static void

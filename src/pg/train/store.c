@@ -135,8 +135,8 @@ warn_moved_names(const training *t, const char *group, const two_labellings *lab
 void
 read_named_clusters(training *t)
 {
-	run_query("SELECT group_value, cluster FROM readable_names WHERE model_id = $1 AND cluster < 2097152", 1,
-			  (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}}, 0);
+	run_query("SELECT group_value, cluster FROM readable_names WHERE model_id = $1 AND cluster < $2 ORDER BY group_value COLLATE \"C\"", 2,
+			  (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(FC_MAX_NUMBERS)}}, 0);
 	t->named_count = (int) SPI_processed;
 	t->named = palloc(Max(1, t->named_count) * sizeof(named_cluster));
 	for (int i = 0; i < t->named_count; i++)
@@ -149,14 +149,32 @@ read_named_clusters(training *t)
 	end_query();
 }
 
+/* Returns the place of the first name of a group, or where it would be. */
+static int
+first_name(const training *t, const char *group)
+{
+	int			low = 0;
+	int			high = t->named_count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (strcmp(t->named[middle].group, group) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 Bitmapset *
 named_numbers(const training *t, const char *group)
 {
 	Bitmapset  *named = NULL;
 
-	for (int i = 0; i < t->named_count; i++)
-		if (strcmp(t->named[i].group, group) == 0)
-			named = bms_add_member(named, t->named[i].cluster);
+	for (int i = first_name(t, group); i < t->named_count && strcmp(t->named[i].group, group) == 0; i++)
+		named = bms_add_member(named, t->named[i].cluster);
 	return named;
 }
 

@@ -113,7 +113,7 @@ typedef struct training
 	fc_drift_spec *drift_spec;
 	serving_part *serving;		/* of the version before, by group */
 	int			serving_count;
-	named_cluster *named;		/* of all groups of the model */
+	named_cluster *named;		/* names in all groups, ordered by group */
 	int			named_count;
 	candidates *found;			/* by group */
 	int			found_count;

@@ -219,6 +219,6 @@ CREATE FUNCTION fastclust_internal.version_cluster_rows(model text, n bigint, op
         OUT spread double precision, OUT nearest_cluster integer, OUT nearest_distance double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_version_cluster_rows' LANGUAGE C STABLE PARALLEL SAFE COST 1000 ROWS 10;
--- Does the list of centroids fit into the memory budget?
-CREATE FUNCTION fastclust_internal.can_list_centroids(op fastop) RETURNS boolean
-    AS 'MODULE_PATHNAME', 'fastclust_can_list_centroids' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+-- Does the list of centroids fit into the memory budget?  If a model is named, a WARNING says that it does not.
+CREATE FUNCTION fastclust_internal.can_list_centroids(op fastop, model text DEFAULT NULL) RETURNS boolean
+    AS 'MODULE_PATHNAME', 'fastclust_can_list_centroids' LANGUAGE C STABLE PARALLEL SAFE;

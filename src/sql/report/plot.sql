@@ -12,12 +12,12 @@ CREATE FUNCTION fastclust_internal.read_plot(model text, group_value text) RETUR
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    version stored_versions := explained_version(held, group_text($2));
+    version stored_versions := explained_version(held, $2);
     k integer := clusters(version.operator);
     most CONSTANT integer := 20;
 BEGIN
     RETURN concat_ws(E'\n',
-        rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model, CASE WHEN group_text($2) IS NULL THEN '' ELSE format(' (%s)', group_text($2)) END, version.version, k,
+        rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model, CASE WHEN $2 IS NULL THEN '' ELSE format(' (%s)', $2) END, version.version, k,
               CASE WHEN k = 1 THEN '' ELSE 's' END, shown_value(version.n, 'number', false), version.relation), 100, false)), '',
         -- sizes, and the strongest features of each cluster, where centroids have features; lines of at most 100 columns
         (WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share 
@@ -39,5 +39,5 @@ BEGIN
 END
 $$;
 CREATE FUNCTION plot(model text, group_value anycompatible DEFAULT NULL) RETURNS text
-    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE;
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION plot(text, anycompatible) IS 'the clusters of a model as text: sizes and differences, as bars, in at most 100 columns';

@@ -49,17 +49,17 @@ CREATE FUNCTION fastclust_internal.read_report(model text, rules boolean, group_
     LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
-    overview boolean := held.group_by IS NOT NULL AND group_text($3) IS NULL;
+    overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;
     version stored_versions;
     summary models := (SELECT s FROM models s WHERE s.model = held.model);
     lines version_line[] := (SELECT array_agg(q.line ORDER BY (q.line).version)
         FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by), min(v.method), sum(clusters(v.operator)), sum(v.n),
                          sum(v.objective * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.objective IS NOT NULL), 0),
                          sum(v.label_churn * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.label_churn IS NOT NULL), 0))::version_line AS line
-                FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE(group_text($3), v.group_value)
+                FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE($3, v.group_value)
                GROUP BY v.version ORDER BY v.version DESC LIMIT 30) q);
     line version_line := lines[cardinality(lines)];
-    heading text := COALESCE(html($4), concat(html(held.model), ': ' || html(group_text($3))));
+    heading text := COALESCE(html($4), concat(html(held.model), ': ' || html($3)));
     lead text;    -- the model in a sentence
     shown report_cluster[];
     told profile_value[];
@@ -68,7 +68,7 @@ BEGIN
     IF overview THEN
         SELECT v.* INTO version FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.n DESC, v.group_value LIMIT 1;
     ELSE
-        version := explained_version(held, group_text($3));
+        version := explained_version(held, $3);
         shown := report_clusters(held, version);
         told := profile_values(version, shown);
     END IF;
@@ -85,7 +85,7 @@ BEGIN
         E'<meta name="viewport" content="width=device-width, initial-scale=1">\n',
         E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''">\n',
         E'<meta name="color-scheme" content="light dark">\n<title>', heading, E'</title>\n<style>', report_style(), E'</style>\n</head>\n<body>\n<div class="page">\n',
-        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n%s</header>\n', heading, lead, report_story(held, group_text($3), shown, told, lines)),
+        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n%s</header>\n', heading, lead, report_story(held, $3, shown, told, lines)),
         E'<dl class="facts">\n',
         (SELECT string_agg(format(E'<div><dt>%s</dt><dd id="%s" class="%s">%s</dd></div>\n', f.name, f.id, f.class, f.value), '' ORDER BY f.i)
            FROM (SELECT u.*, row_number() OVER () AS i FROM (VALUES
@@ -97,15 +97,15 @@ BEGIN
                 ('trained', 'Trained', html_time(line.trained_at), 'word')) u(id, name, value, class)) f), E'</dl>\n',
         CASE WHEN overview THEN report_groups(held)
              ELSE concat(report_map(shown, told), report_tree(version, shown), report_sizes(held, version, shown), report_profile(version, told, shown),
-                         CASE WHEN $2 THEN report_rules(held, group_text($3), shown) END) END,
+                         CASE WHEN $2 THEN report_rules(held, $3, shown) END) END,
         report_versions(lines), report_drift(held), report_steps(held), report_details(summary, version),
         format('<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
                '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
                html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')), html(current_user),
-               html(concat(quote_literal(held.model), ', group_value => ' || quote_literal(group_text($3)), ', title => ' || quote_literal($4)))),
+               html(concat(quote_literal(held.model), ', group_value => ' || quote_literal($3), ', title => ' || quote_literal($4)))),
         E'\n</div>\n</body>\n</html>');
 END
 $$;
 CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value anycompatible DEFAULT NULL, title text DEFAULT NULL) RETURNS text
-    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE;
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION report(text, boolean, anycompatible, text) IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';

@@ -67,7 +67,7 @@ CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETU
                    LEFT JOIN version_names(version) n ON n.cluster = i ORDER BY i)
 $$;
 -- The same of a stored version; NULL where version_cluster_rows has no rows.  A query reads them once for a version and
--- group, in whichever plan.
+-- group in each expression.
 CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer, group_value text) RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN can_list_centroids(v.operator) THEN names_by_number(ROW(v.*)::stored_versions) END
@@ -80,14 +80,15 @@ CREATE FUNCTION predict_name(model text, x "any", group_value anycompatible DEFA
     AS 'MODULE_PATHNAME', 'fastclust_predict_name' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer) IS 'the name of the nearest cluster of a model, as profile shows it';
 
--- The features of the centroids of a version; no rows where version_cluster_rows has none.
-CREATE FUNCTION fastclust_internal.version_centroid_rows(version stored_versions,
+-- The features of the centroids of a version of a model; a WARNING and no rows where version_cluster_rows has none.  The
+-- name of the model, which the view reads from readable_models, keeps the planner from profiling versions of other models.
+CREATE FUNCTION fastclust_internal.version_centroid_rows(model text, version stored_versions,
         OUT cluster integer, OUT feature text, OUT value double precision) RETURNS SETOF record
     LANGUAGE fastclust STABLE PARALLEL SAFE ROWS 100
     SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY SELECT p.cluster, p.label, p.value FROM version_profile(version, 2147483647) p
-                  WHERE can_list_centroids(version.operator) ORDER BY p.cluster, p.dimension;
+                  WHERE can_list_centroids(version.operator, $1) ORDER BY p.cluster, p.dimension;
 END
 $$;
 
@@ -116,7 +117,7 @@ CREATE VIEW model_centroids WITH (security_barrier) AS
     SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
            (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name, c.feature, c.value
       FROM readable_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
-     CROSS JOIN LATERAL version_centroid_rows(v) c;
+     CROSS JOIN LATERAL version_centroid_rows(m.model, v) c;
 COMMENT ON VIEW model_centroids IS 'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
 COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
 COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';
@@ -243,7 +244,7 @@ BEGIN
 END
 $$;
 CREATE FUNCTION describe(model text) RETURNS jsonb
-    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE;
+    AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION describe(text) IS 'a model in at most 4 kB, without a row of its table: how it was trained, and its largest clusters, or its largest groups';
 
 GRANT SELECT ON models, model_versions, model_clusters, model_centroids, training_log, drift_log, live_sketches TO PUBLIC;

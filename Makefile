@@ -7,6 +7,15 @@ MODULE_big = fastclust
 ROOT       := $(if $(VPATH),$(VPATH)/)
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\([^']*\)'.*/\1/p" $(ROOT)fastclust.control)
 
+# One line for each file; V=1 shows the commands, and -s hides both.
+SILENT := $(findstring s,$(firstword -$(MAKEFLAGS)))
+ifeq ($(V),)
+MAKEFLAGS += --silent
+say = $(if $(SILENT),,@echo "  $(1)")
+else
+say =
+endif
+
 PG_CONFIG ?= pg_config
 PGXS      := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 
@@ -23,10 +32,12 @@ endif
 # The core: strict flags of its own, the same whoever built the server.  Sums must
 # not depend on the compiler, so no contraction outside the inner loops (*_simd.c).
 # Vectors wider than the machine's are passed among inline functions alone: no ABI to warn of.
+# The compiler writes which headers an object was made of into a file beside it.
+DEPENDENCIES  = -MMD -MP
 OPTFLAGS     ?=
 CORE_WARN     = -Wall -Wextra -Wconversion -Wshadow -Wno-psabi $(if $(WERROR),-Werror)
 CORE_CFLAGS   = -std=gnu11 -O3 -g -ffp-contract=off -fPIC -fvisibility=hidden $(CORE_WARN) $(ASSERTIONS) $(OPTFLAGS)
-CORE_CPPFLAGS = -I$(ROOT)src/core
+CORE_CPPFLAGS = -I$(ROOT)src/core $(DEPENDENCIES)
 SIMD_FLAGS    = -ffp-contract=fast
 
 # The core's assertions: with a server that has its own, and in all tests without a server.
@@ -40,7 +51,6 @@ ISAS    := base $(if $(filter x86_64-%,$(MACHINE)),v3 v4)
 
 # Objects keep their room: files of two rooms may have one name.
 sources       = $(patsubst $(ROOT)%,%,$(sort $(wildcard $(ROOT)$(1))))
-ALL_HEADERS  := $(call sources,src/core/*/*.h) $(call sources,src/pg/*/*.h)
 CORE_SOURCES := $(call sources,src/core/*/*.c)
 ISA_SOURCE    = sketch/isa_build
 CORE_NAMES   := $(filter-out $(ISA_SOURCE),$(CORE_SOURCES:src/core/%.c=%)) $(ISAS:%=$(ISA_SOURCE).%)
@@ -51,12 +61,12 @@ OBJS          = $(CORE_OBJS) $(GLUE_OBJS)
 DATA_built  = fastclust--$(EXTVERSION).sql
 DATA        = $(call sources,src/sql/upgrade/*.sql)
 EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
-	$(wildcard src/core/*/*.o src/pg/*/*.o fastclust--*.sql)
+	$(wildcard src/core/*/*.[od] src/pg/*/*.[od] fastclust--*.sql)
 # every file begins in a database that has the extension, and finds it
 REGRESS_OPTS = --load-extension=fastclust
 REGRESS     = $(patsubst sql/%.sql,%,$(call sources,sql/*.sql))
 
-PG_CPPFLAGS = -I$(ROOT)src/core -I$(ROOT)src -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
+PG_CPPFLAGS = -I$(ROOT)src/core -I$(ROOT)src $(DEPENDENCIES) -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'
 PG_CFLAGS   = -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(CLANG_WARN) $(if $(WERROR),-Werror) $(OPTFLAGS)
 # A server built with gcc hands its flags to every compiler, and its headers name gcc's attributes.
@@ -77,11 +87,11 @@ endif
 ifneq ($(if $(filter check,$(MAKECMDGOALS)),,$(PGXS)),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit core-types arm build/arm/% valgrind purity census fuzz sanitized mutators soak installations test check docs docs-serve demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit core-types arm build/arm/% build/unit/% valgrind purity census fuzz sanitized mutators soak installations test check docs docs-serve demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
-$(OBJS): $(ALL_HEADERS) Makefile
+$(OBJS): Makefile
 ifneq ($(ROOT),)
 # make would take objects that lie beside the sources, though another server or compiler may have made them.
 ifneq ($(wildcard $(ROOT)src/core/base/arena.o $(ROOT)$(MODULE_big)$(DLSUFFIX)),)
@@ -92,13 +102,21 @@ endif
 $(MODULE_big)$(DLSUFFIX): src/pg/exports.map
 
 src/core/%.o: src/core/%.c
+	$(call say,CC $@)
 	$(CC) $(CORE_CFLAGS) $(if $(filter %_simd,$*),$(SIMD_FLAGS)) $(CORE_CPPFLAGS) -c -o $@ $<
 
 define isa_rule
 src/core/$(ISA_SOURCE).$(1).o: src/core/$(ISA_SOURCE).c
+	$$(call say,CC $$@)
 	$$(CC) $$(CORE_CFLAGS) $$(SIMD_FLAGS) $$(ISA_$(1)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
+
+src/pg/%.o: src/pg/%.c
+	$(call say,CC $@)
+	$(CC) $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
+
+-include $(OBJS:.o=.d)
 
 SQL_SOURCES := $(shell sed -n 's,^[a-z].*,src/sql/&.sql,p' $(ROOT)src/sql/ORDER)
 
@@ -129,24 +147,29 @@ kind_cc_fuzz        = $(CLANG) $(KIND_CFLAGS) -fsanitize=fuzzer-no-link $(SANITI
 
 # $(1) kind: rules for its core objects
 define kind_rules
-build/$(1)/core/%.o: src/core/%.c $$(ALL_HEADERS) Makefile
+build/$(1)/core/%.o: src/core/%.c Makefile
 	@mkdir -p $$(@D)
+	$$(call say,CC $$@)
 	$$(kind_cc_$(1)) $$(if $$(filter %_simd,$$*),$$(KIND_SIMD)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 $(foreach isa,$(ISAS),
-build/$(1)/core/$(ISA_SOURCE).$(isa).o: src/core/$(ISA_SOURCE).c $$(ALL_HEADERS) Makefile
+build/$(1)/core/$(ISA_SOURCE).$(isa).o: src/core/$(ISA_SOURCE).c Makefile
 	@mkdir -p $$(@D)
+	$$(call say,CC $$@)
 	$$(kind_cc_$(1)) $$(KIND_SIMD) $$(ISA_$(isa)) $$(CORE_CPPFLAGS) -c -o $$@ $$<
 )
-build/$(1)/blas/%.o: src/pg/base/%.c $$(ALL_HEADERS) Makefile
+build/$(1)/blas/%.o: src/pg/base/%.c Makefile
 	@mkdir -p $$(@D)
+	$$(call say,CC $$@)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(PG_CPPFLAGS) -c -o $$@ $$<
 
-build/$(1)/blas/%.o: test/unit/%.c $$(ALL_HEADERS) Makefile
+build/$(1)/blas/%.o: test/unit/%.c Makefile
 	@mkdir -p $$(@D)
+	$$(call say,CC $$@)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(PG_CPPFLAGS) -c -o $$@ $$<
 
 build/$(1)/test_%: test/unit/test_%.c $$(wildcard test/unit/*.h) $$(TESTED_NAMES:%=build/$(1)/%.o)
 	@mkdir -p $$(@D)
+	$$(call say,CC $$@)
 	$$(kind_cc_$(1)) $$(CORE_WARN) $$(CORE_CPPFLAGS) -Itest/unit -o $$@ $$< $$(filter %.o,$$^) $$(CHECK_LIBS)
 endef
 $(foreach kind,unit valgrind fuzz sanitized cov arm,$(eval $(call kind_rules,$(kind))))
@@ -154,21 +177,25 @@ $(foreach kind,unit valgrind fuzz sanitized cov arm,$(eval $(call kind_rules,$(k
 # The same readers' mutators as filters, for values that go through a server.
 build/unit/mutate_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%=build/unit/%.o)
 	@mkdir -p $(@D)
+	$(call say,CC $@)
 	$(kind_cc_unit) -DFUZZ_MUTATE $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
 
 mutators: $(FUZZERS:fuzz_%=build/unit/mutate_%)
 
 build/fuzz/fuzz_%: test/fuzz/fuzz_%.c $(wildcard test/fuzz/*.h) $(TESTED_NAMES:%=build/fuzz/%.o)
 	@mkdir -p $(@D)
+	$(call say,CC $@)
 	$(kind_cc_fuzz) -fsanitize=fuzzer $(CORE_WARN) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
 
 # The module of another kind, for the server that PG_CONFIG names.  $(1) kind, $(2) flags
 define module_rules
-build/$(1)/pg/%.o: src/pg/%.c $$(ALL_HEADERS) Makefile
+build/$(1)/pg/%.o: src/pg/%.c Makefile
 	@mkdir -p $$(@D)
+	$$(call say,CC $$@)
 	$$(CC) $$(CFLAGS) $(2) -fPIC $$(CPPFLAGS) -c -o $$@ $$<
 
 build/$(1)/$(MODULE_big).so: $$(CORE_NAMES:%=build/$(1)/core/%.o) $$(GLUE_OBJS:src/pg/%=build/$(1)/pg/%) src/pg/exports.map
+	$$(call say,LD $$@)
 	$$(CC) -shared $(2) -o $$@ $$(filter %.o,$$^) $$(SHLIB_LINK)
 endef
 
@@ -187,11 +214,14 @@ cov: $(UNITS:%=build/cov/%) build/cov/$(MODULE_big).so all
 
 .SECONDARY:
 
+-include $(wildcard build/*/core/*/*.d build/*/blas/*.d build/*/pg/*/*.d build/*/*.d)
+
 # The programs of the benchmarks are built as well, so that they follow the core.
 BENCHES := $(patsubst bench/%.c,%,$(sort $(wildcard bench/*.c)))
 
 build/unit/bench_%: bench/%.c $(wildcard bench/*.h) $(TESTED_NAMES:%=build/unit/%.o)
 	@mkdir -p $(@D)
+	$(call say,CC $@)
 	$(kind_cc_unit) $(CORE_CPPFLAGS) -o $@ $< $(filter %.o,$^) $(CHECK_LIBS)
 
 unit: $(UNITS:%=build/unit/%) $(BENCHES:%=build/unit/bench_%)

@@ -1,16 +1,23 @@
 #!/bin/bash
-# check.sh TEST ...: installs the build and runs single tests: a file of sql/, test/t/ or test/unit/, with or without its ending.
+# check.sh TEST ...: runs single tests, with the build installed where they need a server: a file of sql/, test/t/ or test/unit/, with or without its ending.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || { echo "check: name tests, such as TEST=sql/drift, TEST=test/t/104_report, TEST=test/unit/test_kmeans" >&2; exit 1; }
 make=${MAKE:-make}
-"$make" -s all && tools/install.sh >/dev/null
+
+# Unit tests need neither the module nor a server.
+install_once()
+{
+	[ -n "${installed:-}" ] && return
+	"$make" -s all && tools/install.sh >/dev/null && installed=yes
+}
+
 for test in "$@"
 do
 	name=$(basename "${test%.*}")
 	case $test in
-		*unit/*) "$make" -s "build/unit/$name" && "build/unit/$name" ;;
-		*t/*) prove -Itest/t "test/t/$name.pl" ;;
-		*) "$make" -s regress REGRESS="$name" ;;
+		*unit/*) "$make" "build/unit/$name" && "build/unit/$name" ;;
+		*t/*) install_once && prove -Itest/t "test/t/$name.pl" ;;
+		*) install_once && "$make" -s regress REGRESS="$name" ;;
 	esac
 done

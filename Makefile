@@ -255,7 +255,7 @@ arm:
 valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 	@tools/run-checks.sh valgrind $^
 
-purity: $(CORE_NAMES:%=build/valgrind/core/%.o)
+purity: $(CORE_NAMES:%=build/valgrind/core/%.o) $(if $(PGXS),$(GLUE_OBJS))
 	@test/purity.pl $^
 
 # How large the project is, and the ceilings of test/census.

@@ -2,7 +2,7 @@
 # purity.pl OBJECT...: is the core pure, and does each room of core and glue use only those below it?
 #
 # Reads the sources, src/core/ROOMS, src/pg/ROOMS, the SQL in the order of src/sql/ORDER, and the given objects
-# (.../core/ROOM/FILE.o).  Then violates each rule once, in memory and with objects of its own, and sees that the rule reports it.
+# (.../core/ROOM/FILE.o and .../pg/ROOM/FILE.o; the second where there is a server to build them for).  Then violates each rule once, in memory and with objects of its own, and sees that the rule reports it.
 use strict;
 use warnings;
 
@@ -24,7 +24,7 @@ my $MOST_BODY = 90;		# lines of a function
 # ---- what is checked: sources (path => text), objects (path => symbols), rooms ----
 
 # The file an object is built from: .../core/sketch/isa_build.v3.o is sketch/isa_build.
-sub unit_of { my ($object) = @_; return $object =~ m{core/(\w+/\w+)[\w.]*\.o$} ? $1 : die "$object is not in a room\n"; }
+sub unit_of { my ($object) = @_; return $object =~ m{(?:core|pg)/(\w+/\w+)[\w.]*\.o$} ? $1 : die "$object is not in a room\n"; }
 
 sub room_of { return (split '/', $_[0])[0]; }
 
@@ -137,22 +137,22 @@ sub climbing_includes
 	return @reports;
 }
 
-# (user, symbol, definer) of every symbol that one file of the core takes from another.
+# (user, symbol, definer) of every symbol that one file takes from another one of the objects.
 sub uses_between_files
 {
-	my ($tree) = @_;
+	my ($objects) = @_;
 	my %definer;
 	my @uses;
 
-	for my $object (keys %{ $tree->{objects} })
+	for my $object (keys %$objects)
 	{
-		$definer{$_} = unit_of($object) for @{ $tree->{objects}{$object}{defined} };
+		$definer{$_} = unit_of($object) for @{ $objects->{$object}{defined} };
 	}
-	for my $object (sort keys %{ $tree->{objects} })
+	for my $object (sort keys %$objects)
 	{
 		my $user = unit_of($object);
 		push @uses, map { [ $user, $_, $definer{$_} ] }
-		  grep { exists $definer{$_} && $definer{$_} ne $user } @{ $tree->{objects}{$object}{used} };
+		  grep { exists $definer{$_} && $definer{$_} ne $user } @{ $objects->{$object}{used} };
 	}
 	return @uses;
 }
@@ -161,16 +161,16 @@ sub climbing_symbols
 {
 	my ($tree) = @_;
 	return map { "$_->[0] uses $_->[1] of $_->[2], which is above it" }
-	  grep { !may_use($tree->{rooms}, room_of($_->[0]), room_of($_->[2])) } uses_between_files($tree);
+	  grep { !may_use($tree->{rooms}, room_of($_->[0]), room_of($_->[2])) } uses_between_files($tree->{objects});
 }
 
 # Files that use each other, directly or in a ring: take away files that use nothing left until none goes.
-sub cycles
+sub cycles_of
 {
-	my ($tree) = @_;
+	my ($objects) = @_;
 	my %uses;
 
-	$uses{ $_->[0] }{ $_->[2] } = $_->[1] for uses_between_files($tree);
+	$uses{ $_->[0] }{ $_->[2] } = $_->[1] for uses_between_files($objects);
 	while (my @free = grep { my $file = $_; !grep { exists $uses{$_} } keys %{ $uses{$file} } } keys %uses)
 	{
 		delete @uses{@free};
@@ -178,6 +178,9 @@ sub cycles
 	return map { my $file = $_; map { "$file uses $uses{$file}{$_} of $_" } grep { exists $uses{$_} } sort keys %{ $uses{$file} } }
 	  sort keys %uses;
 }
+
+sub cycles { my ($tree) = @_; return cycles_of($tree->{objects}); }
+sub glue_cycles { my ($tree) = @_; return cycles_of($tree->{glue_objects}); }
 
 # A struct tag or an FC_ macro that two files of the core define.
 sub defined_twice
@@ -274,6 +277,7 @@ my @RULES = (
 	[ 'includes', \&climbing_includes ],
 	[ 'rooms', \&climbing_symbols ],
 	[ 'cycles', \&cycles ],
+	[ 'glue cycles', \&glue_cycles ],
 	[ 'names', \&defined_twice ],
 	[ 'lengths', \&too_long ],
 	[ 'vectors', \&arguments_read_as_arrays ],
@@ -301,6 +305,12 @@ my %VIOLATIONS = (
 			'base/sown.c' => "void two(void);\nvoid one(void);\nvoid two(void) { one(); }\n"
 		},
 		qr{base/planted uses two of base/sown}, qr{base/sown uses one of base/planted} ],
+	'glue cycles' => [
+		{
+			'../pg/base/planted.c' => "void two(void);\nvoid one(void);\nvoid one(void) { two(); }\n",
+			'../pg/base/sown.c' => "void two(void);\nvoid one(void);\nvoid two(void) { one(); }\n"
+		},
+		qr{base/planted uses two of base/sown}, qr{base/sown uses one of base/planted} ],
 	names => [ { 'decode/planted.h' => "#define FC_ARENA_ALIGNMENT 8\nstruct fc_arena\n{\n\tint x;\n};\n", 'decode/sown.h' => "#define FC_ARENA_ALIGNMENT 64\n" },
 		qr{tag fc_arena: src/core/base/fc\.h, src/core/decode/planted\.h}, qr{macro FC_ARENA_ALIGNMENT} ],
 	lengths => [ { 'base/planted.c' => "static void\nplanted(int x)\n{\n$SHORT}\n", 'base/sown.h' => "\n" x ($MOST_LINES + 1) },
@@ -315,15 +325,16 @@ sub plant
 	my ($tree, $files) = @_;
 	my $scratch = tempdir(CLEANUP => 1);
 	my %planted = (rooms => $tree->{rooms}, glue => $tree->{glue}, sources => { %{ $tree->{sources} } }, objects => { %{ $tree->{objects} } },
-		fragments => [ (map { [ $_, $files->{$_} ] } grep { /\.sql$/ } keys %$files), @{ $tree->{fragments} } ]);
+		glue_objects => { %{ $tree->{glue_objects} } }, fragments => [ (map { [ $_, $files->{$_} ] } grep { /\.sql$/ } keys %$files), @{ $tree->{fragments} } ]);
 	my @objects;
 
 	for my $name (keys %$files)
 	{
-		my $object = "$scratch/core/" . ($name =~ s/\.c$/.o/r);
-		$planted{sources}{ "src/core/$name" =~ s{core/\.\./}{}r } = $files->{$name};
-		next if $name !~ /\.c$/ || $name =~ /^\.\./ || $files->{$name} =~ /#include|static/;
-		mkdir "$scratch/core";
+		my $place = "core/$name" =~ s{core/\.\./}{}r;
+		my $object = "$scratch/" . ($place =~ s/\.c$/.o/r);
+		$planted{sources}{"src/$place"} = $files->{$name};
+		next if $name !~ /\.c$/ || $files->{$name} !~ /\S/ || $files->{$name} =~ /#include|static|read_vector/;
+		mkdir "$scratch/$_" for 'core', 'pg';
 		mkdir dirname($object);
 		open(my $source, '>', "$scratch/planted.c") or die "cannot write in $scratch: $!";
 		print $source $files->{$name};
@@ -331,7 +342,12 @@ sub plant
 		system($ENV{CC} // 'cc', '-c', '-fno-builtin', '-o', $object, "$scratch/planted.c") == 0 or die "cannot compile $name";
 		push @objects, $object;
 	}
-	$planted{objects} = { %{ $planted{objects} }, %{ read_objects(@objects) } } if @objects;
+	for my $kind ([ 'objects', qr{/core/} ], [ 'glue_objects', qr{/pg/} ])
+	{
+		my ($key, $where) = @$kind;
+		my @of_kind = grep { /$where/ } @objects;
+		$planted{$key} = { %{ $planted{$key} }, %{ read_objects(@of_kind) } } if @of_kind;
+	}
 	return \%planted;
 }
 
@@ -353,7 +369,8 @@ my $tree = {
 	glue => read_rooms('src/pg/ROOMS', 'core'),
 	sources => read_sources(),
 	fragments => [ read_fragments() ],
-	objects => read_objects(@ARGV)
+	objects => read_objects(grep { m{/core/} } @ARGV),
+	glue_objects => read_objects(grep { m{/pg/} } @ARGV)
 };
 for my $rule (@RULES)
 {

@@ -281,16 +281,6 @@ SQL_FUNCTION(fastclust_row_vector_in)
 	return array_of_text(PG_GETARG_CSTRING(0));
 }
 
-/* In double precision, as it is read: a real has more digits there. */
-SQL_FUNCTION(fastclust_row_vector_out)
-{
-	vector_reader reader = {CurrentMemoryContext, NULL, 0};
-	vector		v = read_vector_argument(fcinfo, &reader, 0, "row_vector");
-	double	   *x = palloc((Size) v.d * sizeof(double));
-
-	PG_RETURN_CSTRING(OidOutputFunctionCall(F_ARRAY_OUT, make_float8_array(vector_doubles(&v, x), v.d)));
-}
-
 SQL_FUNCTION(fastclust_as_row_vector)
 {
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));

@@ -5,6 +5,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 
 #include "pg/base/memory.h"
 #include "pg/base/arguments.h"
@@ -307,4 +308,16 @@ scales_argument(FunctionCallInfo fcinfo, int argument, Size expected)
 	for (Size i = 0; scales != NULL && i < expected; i++)
 		check_positive("scale element", scales[i]);
 	return scales;
+}
+
+/* ---- text of a vector of any kind ---- */
+
+/* In double precision, as it is read: a real has more digits there. */
+SQL_FUNCTION(fastclust_row_vector_out)
+{
+	vector_reader reader = {CurrentMemoryContext, NULL, 0};
+	vector		v = read_vector_argument(fcinfo, &reader, 0, "row_vector");
+	double	   *x = palloc((Size) v.d * sizeof(double));
+
+	PG_RETURN_CSTRING(OidOutputFunctionCall(F_ARRAY_OUT, make_float8_array(vector_doubles(&v, x), v.d)));
 }

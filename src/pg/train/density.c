@@ -335,15 +335,6 @@ describe_clusters(const training *t, train_part *part, const bubble_set *set, co
 	part->micro = micro_operator(t, set, found);
 }
 
-int
-ascending(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* In many dimensions all rows are about as far from each other, and a ball of few rows is as wide as one of many. */
 static void
 warn_equal_distances(const training *t, const bubble_set *set, const double *radius, fc_arena *arena)

@@ -405,15 +405,6 @@ fit_compressive(const training *t, train_part *part, const fc_operator_header *r
 
 /* ---- QK-means ---- */
 
-/* Does the option factors name a method of factorize? */
-bool
-has_factor_method(const Jsonb *options)
-{
-	Jsonb	   *factors = object_option(options, "factors");
-
-	return factors != NULL && has_option(factors, "method");
-}
-
 /* Centroids as a product, by the option factors; auto judges by the training rows, and by their distances too. */
 static fc_operator_header *
 factorized(const training *t, const fc_operator_header *op, const fc_operator_header *rows)
@@ -426,15 +417,6 @@ factorized(const training *t, const fc_operator_header *op, const fc_operator_he
 	if (judged)
 		settings = DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, DirectFunctionCall1(jsonb_in, CStringGetDatum("{\"sse_ratio\": 1.1}")), JsonbPGetDatum(settings)));
 	return factorized_operator(op, method != NULL ? method : "", settings, judged ? rows : NULL);
-}
-
-Size
-stored_values(const fc_operator_header *header)
-{
-	fc_operator op;
-
-	open_operator(header, &op);
-	return fc_operator_values(&op);
 }
 
 /*

@@ -21,7 +21,6 @@
 
 #define LEAST_LEVELS	2
 #define MOST_LEVELS		8
-#define VERSIONS_KEPT	5
 
 /* ---- checks ---- */
 
@@ -76,15 +75,6 @@ clusters_of_levels(const Jsonb *options, int64 k)
 	return (int64) product;
 }
 
-void
-check_k_of_count(const training *t, int64 n)
-{
-	if ((int64) t->k > n)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %zu, but %s has %s", t->k, t->source.relation, n == 1 ? "one row" : psprintf("%lld rows", (long long) n)),
-				errhint("Lower k: each cluster needs a row."));
-}
-
 /* Options that only other methods have. */
 void
 warn_idle_options(const char *method, const Jsonb *options)
@@ -135,12 +125,6 @@ warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *optio
 	escape_json(&name, DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation))));
 	ereport(NOTICE, errmsg("%s, whose code a scan may run with the rights of a superuser", TextDatumGetCString(problem)),
 			errhint("Train as the owner of the table, or name it at each retrain: '{\"relation\": %s}'.", name.data));
-}
-
-void
-reject_with_method(const char *method, const char *problem, const char *hint)
-{
-	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" %s", method, problem), errhint("%s", hint));
 }
 
 /* A recency-weighted model is decoded from its sketch: methods that read rows know no weights. */
@@ -209,23 +193,6 @@ hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make)
 	held.model = TextDatumGetCString(GetAttributeByName(record, "model", &null));
 	held.version = DatumGetInt32(GetAttributeByName(record, "version", &null));
 	return held;
-}
-
-/* Versions count up by one, whichever serves. */
-int32
-next_version(int64 model_id)
-{
-	return DatumGetInt32(query_datum("SELECT COALESCE(max(v.version), 0) + 1 FROM readable_versions v WHERE v.model_id = $1", 1,
-									 (query_argument[]) {{"int8", Int64GetDatum(model_id)}}, 0, NULL));
-}
-
-void
-start_serving(const training *t)
-{
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
-	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
-
-	run_query("SELECT serve_version($1, $2, $3), update_labels($1)", lengthof(arguments), arguments, 0);
 }
 
 /* A live sketch follows the rows as the version's sketch counted them, or none.  A version that does not serve leaves it to the one that does. */

@@ -12,6 +12,15 @@
 #include "pg/operator/operator_value.h"
 #include "pg/train/train.h"
 
+Size
+stored_values(const fc_operator_header *header)
+{
+	fc_operator op;
+
+	open_operator(header, &op);
+	return fc_operator_values(&op);
+}
+
 static Jsonb *
 product_settings(const training *t)
 {

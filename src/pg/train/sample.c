@@ -260,3 +260,12 @@ uniform_sample(training *t)
 		reject_no_rows(t);
 	return rows;
 }
+
+int
+ascending(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}

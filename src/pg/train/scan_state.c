@@ -40,7 +40,6 @@ typedef struct packed_scan
 	uint64		size[PARTS];	/* bytes, a multiple of 8; 0: none */
 } packed_scan;
 
-#define LARGE_SAMPLE	((Size) 1 << 20)	/* bytes */
 
 /* ---- packing ---- */
 
@@ -171,17 +170,6 @@ SQL_FUNCTION(fastclust_scan_result)
 }
 
 /* ---- merging ---- */
-
-/* Of a large one room for all rows that it may ever hold: the system gives pages as rows come, and nothing is copied again. */
-Size
-capacity_of_sample(const fc_coreset *sample, Size wanted)
-{
-	Size		full = full_coreset(sample->size);
-
-	if (fc_coreset_bytes(sample->dim, wanted) > LARGE_SAMPLE && fc_coreset_bytes(sample->dim, full) <= Min(MaxAllocSize, (Size) fastclust_memory_budget * 1024 / 2))
-		return full;
-	return Min(wanted, full);
-}
 
 /* left += right, in the current context. */
 static void

@@ -5,6 +5,7 @@
 #include "drift/counts.h"
 #include "pg/base/collect.h"
 #include "pg/encode/encode.h"
+#include "pg/operator/operator_cache.h"
 #include "pg/operator/sums.h"
 #include "pg/train/train.h"
 #include "rkhs/map.h"
@@ -97,10 +98,59 @@ typedef struct scan_state
 
 extern const state_kind scan_state_kind;
 
-/* scan_state.c: the room that a sample gets where it is to have `wanted` or more. */
+/* ---- scan_rows.c ---- */
+
+enum
+{
+	ARGUMENT_PLAN = 1,
+	ARGUMENT_KEY,
+	ARGUMENT_CELLS
+};
+
+/* Kept by a call site: its readers, the last plan, and the work space of a batch. */
+typedef struct scan_site
+{
+	MemoryContext home;
+	vector_reader reader;
+	row_places	places;			/* of plain rows */
+	sparse_site sparse;
+	bool		record;			/* cells are one composite */
+	scan_plan  *plan;			/* that of the state made last */
+	Size		rows;			/* since progress was told */
+	fc_scratch	scratch;
+	Size		doubles_count;
+	double	   *doubles;		/* rows in units, features, ranks */
+} scan_site;
+
+#define FIRST_BYTES	512			/* bytes of the first rows of a state: many groups have few rows each; room grows fourfold */
+
+static inline uint64
+key_of(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(ARGUMENT_KEY) ? 0 : (uint64) PG_GETARG_INT64(ARGUMENT_KEY);
+}
+
+/* Returns the room of a sample that is to have `wanted` rows or more. */
 extern Size capacity_of_sample(const fc_coreset *sample, Size wanted);
 
-/* scan_agg.c: the rows that wait enter the sums. */
+/* Makes room for work on so many floats in the call site. */
+extern void reserve_scratch(scan_site *site, Size floats);
+
+/* Starts Lloyd's sums of the operators of a plan, and those of rows. */
+extern void start_steps(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, Datum operators);
+extern void start_sums(FunctionCallInfo fcinfo, scan_state *state);
+
+/* Makes room for so many rows that wait; returns how many rows fit into some bytes. */
+extern void add_room(scan_state *state, Size room);
+extern Size rows_in(const scan_state *state, Size bytes);
+
+/* Rows that fill their room enter the sums, or wait until the sums of a state of few rows are made. */
+extern void make_room(FunctionCallInfo fcinfo, scan_state *state);
+
+/* The rows that wait enter the sums. */
 extern void fold_scan(FunctionCallInfo fcinfo, scan_state *state);
+
+/* Adds the sparse row of the call to the sums; SPARSE_UNKNOWN if it is to be taken as any row. */
+extern sparse_outcome add_sparse_row(FunctionCallInfo fcinfo, scan_site *site, scan_state *state);
 
 #endif							/* FASTCLUST_SCAN_STATE_H */

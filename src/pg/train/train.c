@@ -24,43 +24,6 @@
 #define EVIDENCE_AXES	64		/* more are left out, where there are many */
 #define MOST_CHOSEN		50		/* clusters, where nobody says how many */
 
-/* ---- steps as people see them: notices, training_progress, training_log ---- */
-
-TimestampTz
-begin_step(const training *t, const char *step)
-{
-	announce_step(flag_option(t->options, "quiet", false) ? NULL : psprintf("model \"%s\" version %d: %s", t->model, t->version, step),
-				  t->model_id, t->model, step, strcmp(step, "sketch") == 0 || strstr(step, "scan ") != NULL ? t->estimate : 0, t->begun);
-	return GetCurrentTimestamp();
-}
-
-void
-log_step(const training *t, const char *step, TimestampTz begun, double objective, const char *note)
-{
-	double		seconds = ((double) GetCurrentTimestamp() - (double) begun) / USECS_PER_SEC;
-	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)}, {"text", CStringGetTextDatum(step)},
-	{"float8", Float8GetDatum(objective), isnan(objective)}, {"float8", Float8GetDatum(seconds)}, text_argument(note)};
-
-	end_step();
-	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments), arguments, 0);
-	if (!flag_option(t->options, "quiet", false))
-		ereport(NOTICE,
-				errmsg("model \"%s\" version %d: %s%s%s%s (%.2f s)", t->model, t->version, step, note == NULL ? "" : ", ", note == NULL ? "" : note,
-					   isnan(objective) ? "" : psprintf(", mean squared distance %.6g", objective), seconds));
-}
-
-void
-reject_no_rows(const training *t)
-{
-	char	   *condition = text_option(t->options, "where");
-
-	if (OidIsValid(t->source.id) && !DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s)", t->source.relation), 0, NULL, 0, NULL)))
-		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND), errmsg("%s is empty", t->source.relation));
-	ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND),
-			errmsg("%s has no rows with all features%s%s%s", t->source.relation, t->source.cosine ? " and a direction" : "",
-				   condition == NULL ? "" : " where ", condition == NULL ? "" : condition));
-}
-
 /* ---- units of rows ---- */
 
 /* The encoder's, or means and deviations of the sample where vectors are standardised; a dimension that never changes keeps its unit. */

@@ -178,11 +178,24 @@ extern void set_number(record_builder *row, const char *name, double value);		/*
 extern void set_numbers(record_builder *row, const char *name, const double *values, Size count);
 extern Datum end_record(record_builder *row);
 
-/* ---- steps: notices, training_progress, training_log (train.c) ---- */
+/* ---- steps: notices, training_progress, training_log (log.c) ---- */
 
 extern TimestampTz begin_step(const training *t, const char *step);
 extern void log_step(const training *t, const char *step, TimestampTz begun, double objective, const char *note);	/* NAN, NULL: none */
+
+/* ---- checks.c ---- */
+
+/* The error that no row has all features. */
 extern void reject_no_rows(const training *t) __attribute__((noreturn));
+
+/* The error that a method cannot do something. */
+extern void reject_with_method(const char *method, const char *problem, const char *hint) __attribute__((noreturn));
+
+/* Raises an error if there are fewer than k rows. */
+extern void check_k_of_count(const training *t, int64 n);
+
+/* Returns true if the option factors names a method of factorize. */
+extern bool has_factor_method(const Jsonb *options);
 
 /* ---- relation.c: SPI is connected ---- */
 
@@ -200,7 +213,15 @@ extern ArrayType *columns_of_text(Oid relation, const char *given, bool *vector)
 extern ArrayType *array_of_names(char *const *names, int count);
 extern bool is_among(const char *name, const char *const *names, int count);
 
-/* The type of a column; the error that it is not there. */
+/* ---- columns.c ---- */
+
+/* Returns the columns of a relation in their order, without those that were dropped. */
+extern struct FormData_pg_attribute *relation_columns(Oid relation, int *count);
+
+/* Returns the name of a relation as regclass shows it. */
+extern char *shown_relation(Oid relation);
+
+/* Returns the type of a column; an error if it does not exist. */
 extern Oid	column_type(Oid relation, const char *name);
 
 /* All rows, or only those that the options let through, as the metric there takes them. */
@@ -323,6 +344,9 @@ extern fc_operator_header *some_rows(const fc_operator_header *rows, Size step, 
 /* Their features by a map; NULL: as they are. */
 extern fc_operator_header *rows_with_map(const struct varlena *map, const fc_operator_header *rows);
 
+/* Compares two doubles, for qsort. */
+extern int	ascending(const void *a, const void *b);
+
 /* The parameters of row_text: three arguments. */
 extern void set_units(const training *t, query_argument *arguments);
 
@@ -350,11 +374,32 @@ typedef struct train_part
 	double	   *squares;		/* of the micro-clusters, the mean squared distance of rows to their mean; NULL: the sample tells */
 } train_part;
 
-/* For qsort and bsearch: structs that begin with their group, or its name. */
+
+/* ---- serving.c ---- */
+
+/* Compares structs that begin with the name of their group, for qsort and bsearch. */
 extern int	by_group(const void *a, const void *b);
 
+/* Reads the parts of the version that serves into the training. */
 extern void read_serving(training *t);
+
+/* Returns the part of a group; its operator is NULL if there is none. */
 extern serving_part serving_of(const training *t, const char *group);
+
+/* Reads the clusters of the model that have names into the training. */
+extern void read_named_clusters(training *t);
+
+/*
+ * Returns the numbers of a group that have names.  A new cluster takes none of
+ * them: it would bear the name of a cluster that is no more.
+ */
+extern Bitmapset *named_numbers(const training *t, const char *group);
+
+/* Returns the number of the next version, whichever version serves. */
+extern int32 next_version(int64 model_id);
+
+/* Makes the version of the training serve, and updates the labels that follow the model. */
+extern void start_serving(const training *t);
 
 /* ---- scan.c ---- */
 
@@ -389,7 +434,6 @@ extern fc_operator_header *searched_clusters(const training *t, const fc_operato
 /* The clusters of a group that serve, in units, where k of them can be compared; else NULL. */
 extern fc_operator_header *old_clusters(const training *t, const char *group, Size k);
 
-extern bool has_factor_method(const Jsonb *options);
 extern void fit_part(training *t, train_part *part);
 
 /* Announces all groups before the first, or refuses them. */
@@ -401,9 +445,6 @@ extern void announce_groups(const training *t, const train_part *parts, int coun
 extern void check_density(const training *t, int64 k);
 
 extern Size micro_clusters(const training *t);
-
-/* For qsort of doubles. */
-extern int	ascending(const void *a, const void *b);
 
 /* A live sketch of each micro-cluster is within the budget. */
 extern void check_live_size(const training *t);
@@ -417,8 +458,9 @@ extern fit_profile profile_of_regions(const train_part *part, const double *plac
 
 /* ---- product.c ---- */
 
-/* Numbers that an operator holds (fit.c). */
+/* Returns how many numbers an operator holds. */
 extern Size stored_values(const fc_operator_header *header);
+
 
 /* The centroids of a part as a product of sparse factors that QK-means learns. */
 extern void learn_product(const training *t, train_part *part, const fc_operator_header *rows);
@@ -488,7 +530,6 @@ typedef struct held_model
 
 /* The model of the call's first argument; one that is not there is made, or an error. */
 extern held_model hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make);
-extern int32 next_version(int64 model_id);
 
 /* Of the current version the part of most clusters; groups: else a model of groups is an error. */
 extern stored_version largest_part(const held_model *held, bool groups);
@@ -496,12 +537,8 @@ extern stored_version largest_part(const held_model *held, bool groups);
 /* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
 extern int64 clusters_of_levels(const Jsonb *options, int64 k);
 
-/* k is at most the number of rows. */
-extern void check_k_of_count(const training *t, int64 n);
-
 extern void warn_idle_options(const char *method, const Jsonb *options);
 extern void warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *options);
-extern void reject_with_method(const char *method, const char *problem, const char *hint) __attribute__((noreturn));
 
 /* The job of the next version of a model, checked; then its version, which serves unless it was not to be activated. */
 extern training *begin_training(const held_model *held, const train_source *source, int64 k, char *method, Jsonb *options);
@@ -509,9 +546,6 @@ extern training *begin_training(const held_model *held, const train_source *sour
 /* The job of the next version: the settings of the one that serves, but for those that the options change (command.c). */
 extern training *begin_retraining(const held_model *held, const stored_version *version, Jsonb *options);
 extern int32 run_training(FunctionCallInfo fcinfo, training *t);
-
-/* The version serves; labels that follow the model are those of the version. */
-extern void start_serving(const training *t);
 
 /* ---- decoded.c: versions that are made of a sketch alone; no row is read ---- */
 
@@ -544,14 +578,6 @@ extern const char *reason_of(const fc_choice *choice);
 /* ---- store.c ---- */
 
 extern void write_parts(Datum *records, int count);
-/* Reads the clusters of the model that have names into the training. */
-extern void read_named_clusters(training *t);
-
-/*
- * Returns the numbers of a group that have names.  A new cluster takes none of
- * them: it would bear the name of a cluster that is no more.
- */
-extern Bitmapset *named_numbers(const training *t, const char *group);
 
 extern Datum level_paths(const training *t, const fc_operator_header *op, bool *null);
 

@@ -1,0 +1,122 @@
+/* columns.c - the columns of a relation: their names, types, and hints for names that are not there */
+#include "postgres.h"
+
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_collation.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "pg/base/arguments.h"
+#include "pg/base/options.h"
+#include "pg/train/train.h"
+
+#define MOST_LISTED		20		/* columns in a hint */
+
+FormData_pg_attribute *
+relation_columns(Oid relation, int *count)
+{
+	HeapTuple	class = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	int			natts = HeapTupleIsValid(class) ? ((Form_pg_class) GETSTRUCT(class))->relnatts : 0;
+	FormData_pg_attribute *columns = palloc(Max(1, natts) * sizeof(FormData_pg_attribute));
+
+	if (HeapTupleIsValid(class))
+		ReleaseSysCache(class);
+	*count = 0;
+	for (int i = 1; i <= natts; i++)
+	{
+		HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum((int16) i));
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		memcpy(&columns[*count], GETSTRUCT(tuple), ATTRIBUTE_FIXED_PART_SIZE);
+		*count += !columns[*count].attisdropped;
+		ReleaseSysCache(tuple);
+	}
+	return columns;
+}
+
+bool
+is_among(const char *name, const char *const *names, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* "ARRAY['a', 'b']" where the name is a list "a, b" of columns; else NULL. */
+static char *
+listed_columns(const char *name, const char *const *names, int count)
+{
+	StringInfoData list;
+
+	if (strchr(name, ',') == NULL)
+		return NULL;
+	initStringInfo(&list);
+	for (const char *begin = name;;)
+	{
+		const char *end = strchr(begin, ',');
+		char	   *one = TextDatumGetCString(DirectFunctionCall1(btrim1, PointerGetDatum(cstring_to_text_with_len(begin, (int) (end != NULL ? end - begin : (ptrdiff_t) strlen(begin))))));
+
+		if (!is_among(one, names, count))
+			return NULL;
+		appendStringInfo(&list, "%s%s", list.len > 0 ? ", " : "", quote_literal_cstr(one));
+		if (end == NULL)
+			return psprintf("ARRAY[%s]", list.data);
+		begin = end + 1;
+	}
+}
+
+/* Of a column that is not there. */
+static char *
+column_hint(Oid relation, const char *name)
+{
+	int			count;
+	FormData_pg_attribute *columns = relation_columns(relation, &count);
+	const char **names = palloc(Max(1, count) * sizeof(char *));
+	char	   *low = TextDatumGetCString(DirectFunctionCall1Coll(lower, DEFAULT_COLLATION_OID, CStringGetTextDatum(name)));
+	char	   *list;
+	char	   *hint;
+	char	   *meant;
+
+	for (int i = 0; i < count; i++)
+		names[i] = NameStr(columns[i].attname);
+	list = listed_columns(name, names, count);
+	if (list != NULL)
+		return psprintf("Columns are given as a list: %s.", list);
+	if (is_among(low, names, count))
+		return psprintf("Perhaps you meant \"%s\".", low);
+	hint = name_hint(name, (int) strlen(name), names, count, "Columns are");
+	if (count <= MOST_LISTED)
+		return hint;
+	meant = strncmp(hint, "Perhaps", strlen("Perhaps")) == 0 ? strstr(hint, "\". ") : NULL;
+	return meant != NULL ? pnstrdup(hint, (Size) (meant + 2 - hint)) : psprintf("It has %d columns.", count);
+}
+
+char *
+shown_relation(Oid relation)
+{
+	return DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation)));
+}
+
+Oid
+column_type(Oid relation, const char *name)
+{
+	AttrNumber	number = get_attnum(relation, name);
+
+	if (number <= 0)
+		ereport(ERROR, errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("column \"%s\" of %s does not exist", name, shown_relation(relation)),
+				errhint("%s", column_hint(relation, name)));
+	return get_atttype(relation, number);
+}
+
+/* (relation, column): its type; the error that it is not there. */
+SQL_FUNCTION(fastclust_feature_type)
+{
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	PG_RETURN_OID(column_type(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1))));
+}

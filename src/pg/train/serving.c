@@ -1,0 +1,145 @@
+/* serving.c - the version that serves: its parts, the names of its clusters, and the version that follows it */
+#include "postgres.h"
+
+#include "nodes/bitmapset.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "pg/encode/encode.h"
+#include "pg/operator/operator_value.h"
+#include "pg/train/train.h"
+#include "rkhs/map.h"
+
+#define VERSIONS_KEPT	5
+
+/* ---- parts ---- */
+
+int
+by_group(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+static double *
+float_values(Datum array)
+{
+	return (double *) ARR_DATA_PTR(DatumGetArrayTypePCopy(array));
+}
+
+/* Of the rows that a part labels. */
+static Size
+row_length(const serving_part *part)
+{
+	fc_kernel_map map;
+
+	if (part->map == NULL)
+		return part->op->d;
+	fc_kernel_map_view((const fc_kernel_map_header *) part->map, &map);
+	return map.op.d;
+}
+
+void
+read_serving(training *t)
+{
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, text_argument(t->source.group_by),
+	{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}};
+
+	run_query("SELECT v.group_value, COALESCE(v.micro_clusters, v.operator), v.center, v.scale, v.map, v.options ->> 'metric' = 'cosine', v.encoder"
+			  "  FROM readable_models m JOIN readable_versions v ON v.version = m.version"
+			  " WHERE m.id = $1 AND v.model_id = $1 AND m.group_by IS NOT DISTINCT FROM $2::name AND v.features = $3 ORDER BY v.group_value COLLATE \"C\"",
+			  lengthof(arguments), arguments, 0);
+	t->serving_count = (int) SPI_processed;
+	t->serving = palloc0(Max(1, t->serving_count) * sizeof(serving_part));
+	for (int i = 0; i < t->serving_count; i++)
+	{
+		serving_part *part = &t->serving[i];
+		Datum		value[7];
+		bool		null[7];
+
+		for (int j = 0; j < lengthof(value); j++)
+			value[j] = query_value((uint64) i, j + 1, &null[j]);
+		part->group = TextDatumGetCString(value[0]);
+		part->op = (fc_operator_header *) PG_DETOAST_DATUM_COPY(value[1]);
+		part->units.center = null[2] ? NULL : float_values(value[2]);
+		part->units.scale = null[3] ? NULL : float_values(value[3]);
+		part->map = null[4] ? NULL : (struct varlena *) PG_DETOAST_DATUM_COPY(value[4]);
+		part->cosine = !null[5] && DatumGetBool(value[5]);
+		if (row_length(part) != t->dim || !same_dimensions(null[6] ? NULL : aligned_value(value[6]), (fc_encoder_header *) t->source.encoder))
+			part->op = NULL;
+	}
+}
+
+serving_part
+serving_of(const training *t, const char *group)
+{
+	serving_part *part = t->serving_count == 0 ? NULL : bsearch(&group, t->serving, (Size) t->serving_count, sizeof(serving_part), by_group);
+
+	return part != NULL ? *part : (serving_part) {0};
+}
+
+/* ---- names ---- */
+
+void
+read_named_clusters(training *t)
+{
+	run_query("SELECT group_value, cluster FROM readable_names WHERE model_id = $1 AND cluster < $2 ORDER BY group_value COLLATE \"C\"", 2,
+			  (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(FC_MAX_NUMBERS)}}, 0);
+	t->named_count = (int) SPI_processed;
+	t->named = palloc(Max(1, t->named_count) * sizeof(named_cluster));
+	for (int i = 0; i < t->named_count; i++)
+	{
+		bool		null;
+
+		t->named[i].group = TextDatumGetCString(query_value((uint64) i, 1, &null));
+		t->named[i].cluster = DatumGetInt32(query_value((uint64) i, 2, &null));
+	}
+	end_query();
+}
+
+/* Returns the place of the first name of a group, or where it would be. */
+static int
+first_name(const training *t, const char *group)
+{
+	int			low = 0;
+	int			high = t->named_count;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (strcmp(t->named[middle].group, group) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+Bitmapset *
+named_numbers(const training *t, const char *group)
+{
+	Bitmapset  *named = NULL;
+
+	for (int i = first_name(t, group); i < t->named_count && strcmp(t->named[i].group, group) == 0; i++)
+		named = bms_add_member(named, t->named[i].cluster);
+	return named;
+}
+
+/* ---- versions ---- */
+
+/* Versions count up by one, whichever serves. */
+int32
+next_version(int64 model_id)
+{
+	return DatumGetInt32(query_datum("SELECT COALESCE(max(v.version), 0) + 1 FROM readable_versions v WHERE v.model_id = $1", 1,
+									 (query_argument[]) {{"int8", Int64GetDatum(model_id)}}, 0, NULL));
+}
+
+void
+start_serving(const training *t)
+{
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
+	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
+
+	run_query("SELECT serve_version($1, $2, $3), update_labels($1)", lengthof(arguments), arguments, 0);
+}

@@ -233,8 +233,8 @@ permutation_by_labels(const double *counts, Size k_old, Size k_new)
 
 /*
  * Rows of old become their numbers, and new clusters get the lowest that are
- * neither another's nor reserved.  Where there are fewer clusters than before,
- * numbers from k on are given up, but for reserved ones, which have names.
+ * neither another's nor reserved.  If k shrinks, clusters numbered k or
+ * higher get lower numbers, unless the number has a name.
  */
 static int32 *
 continued_numbers(const fc_operator_header *old_header, int32 *number, Size k, const Bitmapset *reserved)

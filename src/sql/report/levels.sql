@@ -58,7 +58,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION cluster_tree(text, anycompatible)
-    IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node k + i - 1 by step i, k one more than the highest number of a cluster; of method density by the densest valley between them';
+    IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node h + i by step i, h the highest number of a cluster; of method density by the densest valley between them';
 
 CREATE FUNCTION merge_small_clusters(op fastop, min_share double precision) RETURNS fastop
     LANGUAGE fastclust IMMUTABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$

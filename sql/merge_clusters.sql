@@ -133,6 +133,32 @@ SELECT merge_clusters('groups', '{0,1}');
 SELECT train('curved', 'events', 'v', 3, 'kernel', '{"quiet": true}') AS version;
 SELECT merge_clusters('curved', '{0,1}');
 
-SELECT count(drop_model(model)) FROM models WHERE model IN ('events', 'given', 'tree', 'turned', 'groups', 'curved');
+-- a merged tree goes on: a retrain keeps its k, and its upper levels are as the option says
+CREATE VIEW tree AS SELECT k, options -> 'levels' AS levels, (SELECT count(*) FROM cluster_tree('tree') t WHERE t.level = 1) AS top,
+    (SELECT count(DISTINCT c.cluster) FROM model_clusters c WHERE c.model = 'tree') AS clusters FROM model_versions WHERE model = 'tree' AND serves;
+SELECT * FROM tree;
+SELECT retrain('tree') AS version;
+SELECT * FROM tree;
+UPDATE events SET v = ARRAY[v[1] + 40, v[2]];
+SELECT retrain_if_drifted('tree') AS version;
+SELECT merge_clusters('tree', ARRAY(SELECT cluster FROM model_clusters WHERE model = 'tree' ORDER BY cluster LIMIT 2)) AS version;
+SELECT * FROM tree;
+-- the last number of a path is the cluster
+SELECT count(DISTINCT predict_path('tree', v)) AS paths, bool_and((predict_path('tree', v))[2] = predict('tree', v)) AS last_is_the_cluster FROM events;
+-- another k must fit the levels; new levels make k
+SELECT retrain('tree', '{"k": 5}');
+SELECT retrain('tree', '{"k": 6}') AS version;
+SELECT * FROM tree;
+SELECT retrain('tree', '{"levels": [2, 2]}') AS version;
+SELECT * FROM tree;
+SELECT retrain('tree', '{"levels": null, "k": 5}') AS version;
+SELECT * FROM tree;
+-- a sketch is decoded into as many clusters as the levels make, too
+SELECT train('live tree', 'events', 'v', method => 'compressive', options => '{"quiet": true, "levels": [2, 2], "live": true}') AS version;
+SELECT retrain('live tree', '{"k": 3}');
+SELECT retrain('live tree', '{"quiet": true}') AS version;
+DROP VIEW tree;
+
+SELECT count(drop_model(model)) FROM models WHERE model IN ('events', 'given', 'tree', 'live tree', 'turned', 'groups', 'curved');
 DROP TABLE events, labels, before, was, numbers, paths, tree_labels, turned;
 DROP FUNCTION at, named, messages;

@@ -187,6 +187,20 @@ freeze(training *t, const stored_version *version)
 	t->options = with_option(t->options, "frozen", NULL);
 }
 
+int64
+clusters_of_retraining(const stored_version *version, Jsonb *options, Jsonb *settings)
+{
+	char	   *method = text_option(options, "method");
+	bool		levels = object_option(options, "levels") != NULL;
+	bool		any = levels || strcmp(method != NULL ? method : version->method, "density") == 0;
+	int64		k = (int64) number_option(options, "k", any ? 0 : (double) version->k);
+
+	if (!levels && k == (int64) version->k)
+		return k;
+	check_training_options(settings, "train");	/* levels were stored long ago */
+	return clusters_of_levels(settings, k);
+}
+
 training *
 begin_retraining(const held_model *held, const stored_version *version, Jsonb *options)
 {
@@ -204,7 +218,7 @@ begin_retraining(const held_model *held, const stored_version *version, Jsonb *o
 	open_source(&source, relation, &version->features, version->vector, text_option(settings, "group_by"));
 	source.encoder = version->encoder;
 	method = method != NULL ? method : version->method;
-	t = begin_training(held, &source, (int64) number_option(options, "k", strcmp(method, "density") == 0 ? 0 : (double) version->k), method, settings);
+	t = begin_training(held, &source, clusters_of_retraining(version, options, settings), method, settings);
 	t->again = true;
 	if (flag_option(options, "frozen", false))
 		freeze(t, version);

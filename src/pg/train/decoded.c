@@ -312,7 +312,7 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 {
 	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)},
 	{"jsonb"}};
-	int64		k = (int64) number_option(options, "k", (double) template->k);
+	int64		k;
 	int64		rows = 0;
 	training   *t;
 	SPITupleTable *table;
@@ -336,6 +336,7 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 		rows += closed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2, &null))->count;
 	}
 	t = begin_decoded(held, template, options_of_next(template, options), rows);
+	k = clusters_of_retraining(template, options, t->options);
 	t->k = (Size) k;
 	if (count == 0)
 		reject_no_rows(t);
@@ -406,7 +407,7 @@ retrain_from_sketch(const held_model *held, const stored_version *version, struc
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketch was not made with the sketch_spec of model \"%s\"", held->model),
 				errhint("Use sketch_agg(x, (SELECT model_spec(model)))."));
 	t = begin_decoded(held, version, options_of_next(version, options), ((const fc_sketch *) rows)->count);
-	t->k = (Size) number_option(options, "k", (double) version->k);
+	t->k = (Size) clusters_of_retraining(version, options, t->options);
 	if (!flag_option(options, "replace", false))
 		rows = (struct varlena *) sketch_closed(sketch_combined(sketch_converted((fc_sketch *) version->sketch, ((fc_sketch *) version->sketch)->flags & FC_SKETCH_WEIGHTED, 0),
 																(fc_sketch *) rows, 1));

@@ -71,7 +71,7 @@ clusters_of_levels(const Jsonb *options, int64 k)
 	if (k != 0 && (double) k != product)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k, JsonbToCString(NULL, &levels->root, 0), product),
-				errhint("With levels k may be NULL."));
+				errhint("Leave out k, or give levels whose product is k."));
 	return (int64) product;
 }
 
@@ -237,7 +237,7 @@ begin_training(const held_model *held, const train_source *source, int64 k, char
 	t->version = next_version(held->id);
 	read_named_clusters(t);
 	t->source = *source;
-	t->k = (Size) clusters_of_levels(options, k);
+	t->k = (Size) k;
 	t->options = where == NULL ? options : with_option(options, "where", resolved_condition(source->id, where, NULL));	/* it is read again in other sessions */
 	t->seed = seed_option(options);
 	t->recall = NAN;

@@ -123,7 +123,26 @@ find_parents(const fc_operator_header *nodes, Size most, int64 seed, int32 *pare
 	return found;
 }
 
-/* The numbers above each cluster, from the top level down (k x levels above); NULL without levels. */
+/* The nodes of so many levels by the option, but at most so many. */
+static Size
+nodes_of_level(const Jsonb *levels, int count, Size most)
+{
+	double		nodes = 1;
+
+	for (int i = 0; i < count; i++)
+	{
+		JsonbValue *each = getIthJsonbValueFromContainer((JsonbContainer *) &levels->root, (uint32) i);
+
+		nodes *= DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(each->val.numeric)));
+	}
+	return (Size) Min(nodes, (double) most);
+}
+
+/*
+ * The numbers above each cluster, from the top level down (k x levels above);
+ * NULL without levels.  The options say how many nodes each level has above
+ * the clusters, which may be fewer than the levels make: some were merged.
+ */
 Datum
 level_paths(const training *t, const fc_operator_header *op, bool *null)
 {
@@ -133,18 +152,14 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 	Datum	   *paths = alloc_large((Size) Max(1, above) * op->k * sizeof(Datum));
 	int32	   *parents = palloc(op->k * sizeof(int32));
 	int32	   *node = palloc(op->k * sizeof(int32));
-	Size		width = op->k;
 
 	*null = above < 1;
 	for (Size j = 0; j < op->k; j++)
 		node[j] = (int32) j;
 	for (int level = above; level > 0; level--)
 	{
-		JsonbValue *children = getIthJsonbValueFromContainer(&levels->root, (uint32) level);
-		Size		found;
+		Size		found = find_parents(nodes, nodes_of_level(levels, level, nodes->k), t->seed, parents);
 
-		width = Max(1, width / (Size) DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(children->val.numeric))));
-		found = find_parents(nodes, Min(width, nodes->k), t->seed, parents);
 		for (Size j = 0; j < op->k; j++)
 		{
 			node[j] = parents[node[j]];

@@ -537,6 +537,13 @@ extern stored_version largest_part(const held_model *held, bool groups);
 /* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
 extern int64 clusters_of_levels(const Jsonb *options, int64 k);
 
+/*
+ * Returns the number of clusters of a retrain with these options, which make
+ * the settings.  Without k it is that of the version, whatever its levels
+ * make, because clusters may have been merged.  A new k and levels must agree.
+ */
+extern int64 clusters_of_retraining(const stored_version *version, Jsonb *options, Jsonb *settings);
+
 extern void warn_idle_options(const char *method, const Jsonb *options);
 extern void warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *options);
 

@@ -159,6 +159,19 @@ SELECT retrain('live tree', '{"k": 3}');
 SELECT retrain('live tree', '{"quiet": true}') AS version;
 DROP VIEW tree;
 
-SELECT count(drop_model(model)) FROM models WHERE model IN ('events', 'given', 'tree', 'live tree', 'turned', 'groups', 'curved');
+-- a retrain after a merge: a name stays with its rows, or goes, and is never passed to other rows
+CREATE TABLE few AS SELECT (ARRAY[0, 1, 1, 10, 20, 30])[1 + i % 6] + (i / 6 % 100) / 200.0 AS x FROM generate_series(0, 5999) i;
+SELECT import_model('few', 'few', '{x}', ARRAY[[30.25], [1.25], [20.25], [10.25], [0.25]], '{"quiet": true}') AS version;
+SELECT count(name_cluster('few', cluster, 'about ' || round(centroid[1]))) AS named FROM model_clusters WHERE model = 'few';
+SELECT merge_clusters('few', '{0,2}') AS version;
+SELECT retrain('few', '{"quiet": true}') AS version;
+SELECT cluster, name LIKE 'about%' AS given, CASE WHEN name LIKE 'about%' THEN name END AS name, round(centroid[1]::numeric, 1) AS mean FROM model_clusters WHERE model = 'few' ORDER BY 1;
+-- the name of a cluster that is gone can be removed, once
+SELECT name_cluster('few', 4, 'other');
+SELECT name_cluster('few', 4, NULL);
+SELECT name_cluster('few', 4, NULL);
+DROP TABLE few;
+
+SELECT count(drop_model(model)) FROM models WHERE model IN ('events', 'few', 'given', 'tree', 'live tree', 'turned', 'groups', 'curved');
 DROP TABLE events, labels, before, was, numbers, paths, tree_labels, turned;
 DROP FUNCTION at, named, messages;

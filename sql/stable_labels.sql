@@ -12,7 +12,7 @@ SELECT count(*) FILTER (WHERE predict('people', age, income) <> cluster) AS renu
 SELECT drop_model('people');
 DROP TABLE people, first;
 
--- a name given to a cluster whose rows are gone is not passed on in silence
+-- a name given to a cluster whose rows are gone is not passed on, and not lost in silence
 CREATE TABLE moving AS SELECT i % 3 AS k, ARRAY[i % 3 * 10 + sin(i), i % 3 % 2 * 10 + cos(i)]::real[] AS x FROM generate_series(1, 3000) i;
 SELECT train('moving', 'moving', 'x', 3, options => '{"quiet": true}');
 SELECT name_cluster('moving', predict('moving', '{20, 0}'::real[]), 'east');
@@ -20,5 +20,17 @@ SELECT retrain('moving', '{"quiet": true}');
 DELETE FROM moving WHERE k = 2;
 INSERT INTO moving SELECT 9, ARRAY[-300 + sin(i), 500 + cos(i)]::real[] FROM generate_series(1, 1000) i;
 SELECT retrain('moving', '{"quiet": true}');
+SELECT count(*) AS clusters, count(*) FILTER (WHERE name = 'east') AS named, max(cluster) AS new_number FROM model_clusters WHERE model = 'moving';
+-- the version before has it, and a cluster without a name passes its number on
+SELECT use_version('moving', 2);
+SELECT count(*) FILTER (WHERE name = 'east') AS named FROM model_clusters WHERE model = 'moving';
+SELECT name_cluster('moving', predict('moving', '{20, 0}'::real[]), NULL);
+SELECT retrain('moving', '{"quiet": true}');
+SELECT count(*) AS clusters, max(cluster) AS highest FROM model_clusters WHERE model = 'moving';
+-- a pinned cluster has its number whatever its rows are
+SELECT use_version('moving', 2);
+SELECT name_cluster('moving', predict('moving', '{20, 0}'::real[]), 'east'), pin_cluster('moving', predict('moving', '{20, 0}'::real[]));
+SELECT retrain('moving', '{"quiet": true}');
+SELECT name, round(centroid[1]::numeric) AS x, round(centroid[2]::numeric) AS y FROM model_clusters WHERE model = 'moving' AND name = 'east';
 SELECT drop_model('moving');
 DROP TABLE moving;

@@ -139,6 +139,12 @@ extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operat
 extern int32 *permutation_by_distance(const fc_operator_header *old, const fc_operator_header *new);
 extern int32 *permutation_by_labels(const double *counts, Size k_old, Size k_new);
 
+/* The numbers that an operator labels rows with. */
+extern Bitmapset *numbers_of_clusters(const fc_operator_header *op);
+
+/* Negative ones of k numbers become the lowest that are neither another's nor reserved. */
+extern void number_new_clusters(int32 *number, Size k, const Bitmapset *reserved);
+
 /* For each number how many others are below it: the row of a renumbered operator. */
 extern int32 *places_of_numbers(const int32 *numbers, Size k);
 

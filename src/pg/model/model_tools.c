@@ -231,6 +231,39 @@ permutation_by_labels(const double *counts, Size k_old, Size k_new)
 	return rows_by_labels(counts, k_old, k_new, true);
 }
 
+Bitmapset *
+numbers_of_clusters(const fc_operator_header *header)
+{
+	fc_operator op;
+	Bitmapset  *numbers = NULL;
+
+	open_operator(header, &op);
+	if (op.regions.clusters > 0)
+		return bms_add_range(NULL, 0, (int) op.regions.clusters - 1);
+	for (Size j = 0; j < op.k; j++)
+		numbers = bms_add_member(numbers, fc_operator_number(&op, j));
+	return numbers;
+}
+
+void
+number_new_clusters(int32 *number, Size k, const Bitmapset *reserved)
+{
+	Bitmapset  *taken = bms_copy(reserved);
+	int32		next = 0;
+
+	for (Size j = 0; j < k; j++)
+		if (number[j] >= 0)
+			taken = bms_add_member(taken, number[j]);
+	for (Size j = 0; j < k; j++)
+	{
+		if (number[j] >= 0)
+			continue;
+		while (bms_is_member(next, taken))
+			next++;
+		number[j] = next++;
+	}
+}
+
 /*
  * Rows of old become their numbers, and new clusters get the lowest that are
  * neither another's nor reserved.  If k shrinks, clusters numbered k or
@@ -240,8 +273,6 @@ static int32 *
 continued_numbers(const fc_operator_header *old_header, int32 *number, Size k, const Bitmapset *reserved)
 {
 	fc_operator old;
-	Bitmapset  *taken = bms_copy(reserved);
-	int32		next = 0;
 
 	if (number == NULL)
 		return NULL;
@@ -252,17 +283,8 @@ continued_numbers(const fc_operator_header *old_header, int32 *number, Size k, c
 			number[j] = fc_operator_number(&old, (Size) number[j]);
 			if (k < old.k && number[j] >= (int32) k && !bms_is_member(number[j], reserved))
 				number[j] = -1;
-			else
-				taken = bms_add_member(taken, number[j]);
 		}
-	for (Size j = 0; j < k; j++)
-	{
-		if (number[j] >= 0)
-			continue;
-		while (bms_is_member(next, taken))
-			next++;
-		number[j] = next++;
-	}
+	number_new_clusters(number, k, reserved);
 	return number;
 }
 

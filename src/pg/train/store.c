@@ -36,16 +36,13 @@ typedef struct part_result
 
 #define SAME_CLUSTER	0.1		/* share of the rows of a number that were the same number's */
 
-/* A number that no old cluster continues under is another cluster's now: its name was given for other rows. */
-static void
-warn_moved_names(const training *t, const char *group, const two_labellings *labels)
+/* Returns the numbers that mean other rows now: fewer than a tenth of them had the number before. */
+static Bitmapset *
+moved_numbers(const two_labellings *labels)
 {
 	double	   *rows = palloc0(labels->a.k * sizeof(double));
 	double	   *kept = palloc0(labels->a.k * sizeof(double));
-	Datum	   *moved = palloc(labels->a.k * sizeof(Datum));
-	int			count = 0;
-	Datum		names;
-	bool		none;
+	Bitmapset  *moved = NULL;
 
 	for (Size i = 0; i < labels->a.n; i++)
 		if (labels->a.labels[i] >= 0)
@@ -55,16 +52,99 @@ warn_moved_names(const training *t, const char *group, const two_labellings *lab
 		}
 	for (Size j = 0; j < labels->a.k; j++)
 		if (rows[j] > 0 && kept[j] < SAME_CLUSTER * rows[j])
-			moved[count++] = Int32GetDatum((int32) j);
+			moved = bms_add_member(moved, (int) j);
+	return moved;
+}
+
+/* Returns the names that these numbers have, as '1, "Students"; 4, "Others"'; NULL if there are none. */
+static char *
+listed_names(const training *t, const char *group, const Bitmapset *numbers)
+{
+	Datum	   *elements = palloc((Size) Max(1, bms_num_members(numbers)) * sizeof(Datum));
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, text_argument(group), {"_int4"},
+	{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}};
+	int			count = 0;
+	Datum		names;
+	bool		none;
+
+	for (int number = -1; (number = bms_next_member(numbers, number)) >= 0;)
+		elements[count++] = Int32GetDatum(number);
 	if (count == 0)
-		return;
-	names = query_datum("SELECT string_agg(format('%s, \"%s\"', cluster, name), '; ' ORDER BY cluster) FROM readable_names WHERE model_id = $1 AND group_value = $2 AND cluster = ANY ($3)",
-						3, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}, text_argument(group), {"_int4", PointerGetDatum(construct_array(moved, count, INT4OID, sizeof(int32), true, TYPALIGN_INT))}},
-						0, &none);
-	if (!none)
-		ereport(WARNING, errmsg("named clusters of model \"%s\" have other rows than before: %s", t->model, TextDatumGetCString(names)),
+		return NULL;
+	arguments[2].value = PointerGetDatum(construct_array(elements, count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	names = query_datum("SELECT string_agg(format('%s, \"%s\"', cluster, name), '; ' ORDER BY cluster) FROM readable_names"
+						" WHERE model_id = $1 AND group_value = $2 AND cluster = ANY ($3) AND features = $4", 4, arguments, 0, &none);
+	return none ? NULL : TextDatumGetCString(names);
+}
+
+/* Density clusters have the numbers from 0 on without a gap, so that a name may come to other rows. */
+static void
+warn_moved_names(const training *t, const char *group, const two_labellings *labels)
+{
+	char	   *names = listed_names(t, group, moved_numbers(labels));
+
+	if (names != NULL)
+		ereport(WARNING, errmsg("named clusters of model \"%s\" have other rows than before: %s", t->model, names),
 				errdetail("Fewer than a tenth of their rows were theirs in the version before."),
 				errhint("Rename them by name_cluster; NULL removes a name."));
+}
+
+/* The clusters of these numbers, but for those of the new version, had names that nothing shows any more. */
+static void
+warn_lost_names(const training *t, const char *group, const fc_operator_header *old, const fc_operator_header *new)
+{
+	char	   *names = listed_names(t, group, bms_difference(numbers_of_clusters(old), numbers_of_clusters(new)));
+
+	if (names != NULL)
+		ereport(WARNING, errmsg("named clusters of model \"%s\" are gone: %s", t->model, names),
+				errdetail("No cluster of version %d continues them. No other cluster gets their numbers.", t->version),
+				errhint("The function name_cluster removes a name if it gets the number and NULL."));
+}
+
+/* Returns the numbers of clusters whose centroids the options hold. */
+static Bitmapset *
+held_numbers(const training *t, const fc_operator_header *op)
+{
+	Jsonb	   *list = object_option(t->options, "pinned");
+	Bitmapset  *pinned = NULL;
+
+	if (flag_option(t->options, "frozen", false))
+		return numbers_of_clusters(op);
+	for (uint32 i = 0; list != NULL && i < JB_ROOT_COUNT(list); i++)
+	{
+		JsonbValue *number = getIthJsonbValueFromContainer(&list->root, i);
+
+		pinned = bms_add_member(pinned, DatumGetInt32(DirectFunctionCall1(numeric_int4, NumericGetDatum(number->val.numeric))));
+	}
+	return pinned;
+}
+
+/*
+ * A name belongs to its cluster: a cluster of other rows, that only came to
+ * the number of a name, gets a number without one.  Returns the numbers of
+ * all clusters, or NULL where they stay.
+ */
+static int32 *
+numbers_beside_names(const training *t, const train_part *part, const two_labellings *labels)
+{
+	Bitmapset  *named = named_numbers(t, part->group);
+	Bitmapset  *moved = bms_int_members(moved_numbers(labels), named);
+	fc_operator op;
+	int32	   *numbers;
+
+	moved = bms_del_members(moved, held_numbers(t, part->op));
+	if (bms_is_empty(moved))
+		return NULL;
+	open_operator(part->op, &op);
+	numbers = palloc(op.k * sizeof(int32));
+	for (Size j = 0; j < op.k; j++)
+	{
+		numbers[j] = fc_operator_number(&op, j);
+		if (bms_is_member(numbers[j], moved))
+			numbers[j] = -1;
+	}
+	number_new_clusters(numbers, op.k, named);
+	return numbers;
 }
 
 /*
@@ -89,8 +169,20 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 		number_regions(part, permutation_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
 	}
 	labels = label_twice(part->micro != NULL ? part->micro : part->op, rows, old->op, old_rows);
+	if (part->micro != NULL)
+		warn_moved_names(t, part->group, &labels);
+	else if (t->numbers == NULL)	/* a merge says itself what becomes of names */
+	{
+		int32	   *numbers = numbers_beside_names(t, part, &labels);
+
+		if (numbers != NULL)
+		{
+			part->op = renumbered(part->op, numbers);
+			labels = label_twice(part->op, rows, old->op, old_rows);
+		}
+		warn_lost_names(t, part->group, old->op, part->op);
+	}
 	*churn = changed_labels(&labels);
-	warn_moved_names(t, part->group, &labels);
 }
 
 /* The parents of nodes, which k-means finds by their weights: numbered by their lowest child.  How many there are. */

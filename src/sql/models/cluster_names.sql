@@ -49,7 +49,8 @@ DECLARE
 BEGIN
     IF cluster IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'cluster must not be NULL';
-    ELSIF cluster <> ALL (cluster_numbers(version.operator)) THEN
+    ELSIF cluster <> ALL (cluster_numbers(version.operator)) AND    -- a name outlives its cluster, and can be removed
+            (name IS NOT NULL OR NOT EXISTS (SELECT FROM stored_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $2)) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('cluster is %s, out of range', cluster),
             DETAIL = format('Model "%s" has clusters %s.', held.model, listed_numbers(version.operator));
     ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN

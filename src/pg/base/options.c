@@ -398,6 +398,12 @@ column_option(const char *option, const char *column, const char *value)
 	return quote_literal_cstr(json.data);
 }
 
+char *
+options_for_both(const char *literal)
+{
+	return psprintf("%s; encoder_agg takes what is inside of \"encoder\"", literal);
+}
+
 /* ---- the metric as arguments and options name it ---- */
 
 fc_metric

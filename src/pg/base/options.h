@@ -69,10 +69,15 @@ extern char *name_hint(const char *given, int length, const char *const *names, 
 
 /*
  * Returns options of train, as a literal of SQL for a hint, in which an option
- * of the encoder has the JSON `value` for one column.  The options of
- * encoder_agg are the object inside of "encoder".
+ * of the encoder has the JSON `value` for one column.
  */
 extern char *column_option(const char *option, const char *column, const char *value);
+
+/*
+ * Returns such a literal with a word on encoder_agg, for hints that both give:
+ * the options of encoder_agg are the object inside of "encoder".
+ */
+extern char *options_for_both(const char *literal);
 
 /* The value of a key of a JSON object, or NULL. */
 extern JsonbValue *value_of_key(const Jsonb *options, const char *name);

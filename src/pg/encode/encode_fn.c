@@ -84,8 +84,8 @@ reject_large(const prepared_encoder *encoder, Size dimension, double x)
 		i--;
 	ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is encoded as %g, out of range for real", encoder->paths[i].label, x),
 			encoder->view.feature[i].kind != FC_FEATURE_NUMBER ? errhint("Divide it by a constant.") :
-			errhint("Train with its logarithm: %s; encoder_agg takes what is inside of \"encoder\".",
-					column_option("transform", encoder->names[encoder->view.feature[i].column], "\"log\"")));
+			errhint("Train with its logarithm: %s.",
+					options_for_both(column_option("transform", encoder->names[encoder->view.feature[i].column], "\"log\""))));
 }
 
 static Datum

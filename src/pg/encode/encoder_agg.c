@@ -172,8 +172,8 @@ check_column(const learning_site *site, int column, fc_feature_kind kind)
 		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
 				feature->path != NULL ? errmsg("option \"paths\" names column \"%s\", which is not jsonb", feature->name) :
 				errmsg("column \"%s\" is jsonb, but no paths into it are named", feature->name),
-				feature->path != NULL ? 0 : errhint("Name them in the options: %s; encoder_agg takes what is inside of \"encoder\".",
-																	 column_option("paths", feature->name, "[\"key\", \"key.of.an.object\"]")));
+				feature->path != NULL ? 0 : errhint("Name them in the options: %s.",
+				options_for_both(column_option("paths", feature->name, "[\"key\", \"key.of.an.object\"]"))));
 	if (feature->log_by_name && !has_log(kind))
 		reject_transform(feature, "log", kind);
 	if (feature->robust_by_name && (kind == FC_FEATURE_CATEGORY || kind == FC_FEATURE_VECTOR))
@@ -360,8 +360,8 @@ pass_nulls(encoder_state *state, const learning_site *site)
 			continue;
 		if (state->learners[i].nulls == FC_NULLS_ERROR)
 			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s is NULL", site->paths[i].label),
-					errhint("Leave such rows out: %s; or \"impute\" instead of \"skip\". encoder_agg takes what is inside of \"encoder\".",
-							column_option("nulls", site->asked.feature[i].name, "\"skip\"")));
+					errhint("Leave such rows out, or \"impute\" instead of \"skip\": %s.",
+							options_for_both(column_option("nulls", site->asked.feature[i].name, "\"skip\""))));
 		if (state->learners[i].nulls == FC_NULLS_SKIP)
 		{
 			state->learners[i].nulls_seen++;
@@ -379,8 +379,7 @@ check_size(const char *label, const char *column, double x)
 		ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s is %g, too large", label, x),
 				errdetail("Numbers may be up to %g in magnitude, logarithms are of any.", FC_LARGEST_NUMBER),
 				column == NULL ? errhint("Scale the data down.") :
-				errhint("Take its logarithm: %s; encoder_agg takes what is inside of \"encoder\".",
-						column_option("transform", column, "\"log\"")));
+				errhint("Take its logarithm: %s.", options_for_both(column_option("transform", column, "\"log\""))));
 }
 
 /* Room in a tally for a value of this length; and, once it is in, the memory that it then wants. */
@@ -520,7 +519,7 @@ check_choice(fc_status status, const fc_sample *sample, const fc_encoder_choice 
 	if (choice->dim > FC_MAX_ENCODED)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the columns would be encoded in %zu dimensions", choice->dim),
 				errdetail("There may be %d at most.", FC_MAX_ENCODED),
-				errhint("Use fewer columns, or fewer categories of each: '{\"encoder\": {\"categories\": 8}}'; encoder_agg takes what is inside of \"encoder\"."));
+				errhint("Use fewer columns, or fewer categories of each: %s.", options_for_both("'{\"encoder\": {\"categories\": 8}}'")));
 }
 
 SQL_FUNCTION(fastclust_encoder_final)

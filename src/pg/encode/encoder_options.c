@@ -153,8 +153,7 @@ paths_of(JsonbContainer *object, const char *name)
 		return NULL;
 	if (found.type != jbvBinary || !JsonContainerIsArray(found.val.binary.data) || JsonContainerSize(found.val.binary.data) == 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"paths\" must have a list of paths for column \"%s\"", name),
-				errhint("As in %s; encoder_agg takes what is inside of \"encoder\".",
-						column_option("paths", name, "[\"key\", \"key.of.an.object\"]")));
+				errhint("As in %s.", options_for_both(column_option("paths", name, "[\"key\", \"key.of.an.object\"]"))));
 	return found.val.binary.data;
 }
 

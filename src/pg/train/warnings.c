@@ -46,10 +46,10 @@ grows(const training *t, const char *column)
 	initStringInfo(&query);
 	appendStringInfo(&query, "SELECT avg((q.v >= q.before)::integer) > %g AND corr(q.row, q.rank) > %g AND count(DISTINCT q.v) > %d"
 					 " FROM (SELECT r.v, lag(r.v) OVER w AS before, row_number() OVER w AS row,"
-					 " rank() OVER (PARTITION BY r.part ORDER BY r.v) AS rank"
-					 " FROM (SELECT t.%s AS v, t.tableoid AS part, t.ctid AS place ", ORDERED, ORDERED, LEAST_ROWS / 2, quote_identifier(column));
+					 " rank() OVER (ORDER BY r.v) AS rank"
+					 " FROM (SELECT t.%s AS v, t.ctid AS place ", ORDERED, ORDERED, LEAST_ROWS / 2, quote_identifier(column));
 	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->seed, NULL);
-	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL WINDOW w AS (PARTITION BY r.part ORDER BY r.place)) q");
+	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL WINDOW w AS (ORDER BY r.place)) q");
 	result = query_datum(query.data, 0, NULL, 0, &null);
 	return !null && DatumGetBool(result);
 }

@@ -281,6 +281,7 @@ fc_operator_view(const fc_operator_header *header, fc_operator *op)
 	op->weights = (const double *) at;
 	at += op->k * sizeof(double);
 	op->offset = (header->flags & FC_OPERATOR_OFFSET) ? (const double *) at : NULL;
+	op->offset_length = op->offset != NULL ? sqrt(fc_sum_of_squares(op->offset, op->d)) : 0.0;
 	at += op->offset != NULL ? op->d * sizeof(double) : 0;
 	op->exact.offset = (header->flags & FC_OPERATOR_EXACT_OFFSET) ? (const double *) at : NULL;
 	at += op->exact.offset != NULL ? op->d * sizeof(double) : 0;

@@ -303,9 +303,7 @@ fc_operator_distance(const fc_operator *op, size_t j, const double *x, fc_scratc
 double
 fc_operator_centroid_rounding(const fc_operator *op, size_t j)
 {
-	double		offset = op->offset != NULL ? sqrt(fc_sum_of_squares(op->offset, op->d)) : 0.0;
-
-	return CENTROID_ROUNDING * sqrt(2.0 * (double) op->half_norms[j]) + OFFSET_ROUNDING * offset;
+	return CENTROID_ROUNDING * sqrt(2.0 * (double) op->half_norms[j]) + OFFSET_ROUNDING * op->offset_length;
 }
 
 int32_t

@@ -108,6 +108,7 @@ typedef struct fc_operator
 	size_t		d;
 	fc_metric	metric;			/* cosine: rows come from fc_unit_row; inner_product: a codebook without offset, whose half norms are 0 */
 	const double *offset;		/* d, or NULL */
+	double		offset_length;	/* ||offset||, by fc_operator_measure and fc_operator_view */
 	const float *half_norms;	/* k: ||v_j||^2 / 2, or 0 for inner products */
 	const double *weights;		/* k */
 	const fc_factorization *factorization;	/* or NULL */

@@ -326,6 +326,7 @@ fc_operator_measure(fc_operator *op, fc_scratch scratch, float *half_norms)
 
 	FC_ASSERT(scratch.count >= fc_operator_scratch(op));
 	op->half_norms = half_norms;
+	op->offset_length = op->offset != NULL ? sqrt(fc_sum_of_squares(op->offset, op->d)) : 0.0;
 	op->rows = NULL;
 	if (product)
 		rounding_weights(op, &block8, scratch.floats);

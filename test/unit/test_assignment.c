@@ -78,7 +78,8 @@ test_planted(void)
 static void
 renumber(const double *old, size_t k_old, const double *new, size_t k_new, size_t d, int32_t *number)
 {
-	fc_match_clusters(old, k_old, new, k_new, d, unit_work(), number);
+	fc_pair_clusters(old, k_old, new, k_new, d, unit_work(), number);
+	fc_complete_numbers(number, k_new, unit_work());
 }
 
 /* One cluster leaps over its neighbours: these stay who they are. */
@@ -133,7 +134,7 @@ test_labels(void)
 	const double counts[] = {0, 5, 9, 8, 0, 7, 0, 0, 0};
 	int32_t		number[3];
 
-	fc_match_labels(counts, 3, 3, unit_work(), number);
+	fc_pair_labels(counts, 3, 3, unit_work(), number);
 	CHECK(number[0] == 2 && number[1] == 0 && number[2] == 1, "%d %d %d", number[0], number[1], number[2]);
 }
 

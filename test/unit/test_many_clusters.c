@@ -205,7 +205,8 @@ test_numbers(size_t k, size_t d)
 	for (size_t j = 0; j < k; j++)
 		for (size_t i = 0; i < d; i++)
 			new[j * d + i] = j % 50 == 0 ? 3.0 * fc_rng_normal(&rng) : old[(j + 5) % k * d + i] + 0.01 * fc_rng_normal(&rng);
-	fc_match_clusters(old, k, new, k, d, unit_work(), number);
+	fc_pair_clusters(old, k, new, k, d, unit_work(), number);
+	fc_complete_numbers(number, k, unit_work());
 	for (size_t j = 0; j < k; j++)
 	{
 		CHECK(number[j] >= 0 && number[j] < (int32_t) k && seen[number[j]]++ == 0, "number %d twice", number[j]);

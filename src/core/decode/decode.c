@@ -338,7 +338,8 @@ number_clusters(fc_decoding *d, int32_t *place)
 	if (d->initial == 0)
 		return;
 	memcpy(centroid, d->points.centroids, d->k * d->n * sizeof(double));
-	fc_match_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->arena, place);
+	fc_pair_clusters(d->sample_centroid, d->initial, centroid, d->k, d->n, d->arena, place);
+	fc_complete_numbers(place, d->k, d->arena);
 }
 
 /* Back to the caller's coordinates; weights sum to 1. */

@@ -336,7 +336,7 @@ measure_agreement(comparison *h, fc_arena *arena, double *agreement, size_t *ret
 	memset(h->counts, 0, h->k * h->k * sizeof(double));
 	for (size_t i = 0; i < h->all->n; i++)
 		h->counts[(size_t) h->part[0].labels[i] * h->k + (size_t) h->part[1].labels[i]]++;
-	fc_match_labels(h->counts, h->k, h->k, arena, h->number);
+	fc_pair_labels(h->counts, h->k, h->k, arena, h->number);
 	*agreement = 0.0;
 	*returning = 0;
 	for (size_t j = 0; j < h->k; j++)

@@ -174,10 +174,10 @@ squared_separation(const double *old, size_t k, size_t d, size_t i)
 	return nearest < INFINITY ? nearest : 1.0;
 }
 
-/* Numbers that are none, or too high for fewer clusters than before, become the free ones. */
-static void
-complete(int32_t *number, size_t k, unsigned char *taken)
+void
+fc_complete_numbers(int32_t *number, size_t k, fc_arena *arena)
 {
+	unsigned char *taken = FC_TAKE(arena, k, unsigned char);
 	size_t		next = 0;
 
 	for (size_t j = 0; j < k; j++)
@@ -207,7 +207,7 @@ are_many(size_t k_old, size_t k_new)
 }
 
 size_t
-fc_match_clusters_worksize(size_t k_old, size_t k_new)
+fc_pair_clusters_worksize(size_t k_old, size_t k_new)
 {
 	size_t		lists = (k_old + k_new) * (8 * sizeof(double)) + 32 * 64;
 
@@ -336,14 +336,6 @@ fc_pair_clusters(const double *old, size_t k_old, const double *new, size_t k_ne
 }
 
 void
-fc_match_clusters(const double *old, size_t k_old, const double *new, size_t k_new, size_t d,
-				  fc_arena *arena, int32_t *number)
-{
-	fc_pair_clusters(old, k_old, new, k_new, d, arena, number);
-	complete(number, k_new, FC_TAKE(arena, k_new, unsigned char));
-}
-
-void
 fc_pair_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
 {
 	double	   *cost = FC_TAKE(arena, k_old * k_new, double);
@@ -351,13 +343,6 @@ fc_pair_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena
 	for (size_t i = 0; i < k_old * k_new; i++)
 		cost[i] = -counts[i];
 	fc_assignment(cost, k_new, k_old, arena, number);
-}
-
-void
-fc_match_labels(const double *counts, size_t k_old, size_t k_new, fc_arena *arena, int32_t *number)
-{
-	fc_pair_labels(counts, k_old, k_new, arena, number);
-	complete(number, k_new, FC_TAKE(arena, k_new, unsigned char));
 }
 
 void

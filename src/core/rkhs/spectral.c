@@ -234,7 +234,7 @@ compare_with_kmeans(spectral_work *w, fc_arena *arena)
 	memset(w->counts, 0, w->k * w->k * sizeof(double));
 	for (size_t i = 0; i < w->n; i++)
 		w->counts[(size_t) w->label[0][i] * w->k + (size_t) w->label[1][i]]++;
-	fc_match_labels(w->counts, w->k, w->k, arena, w->number);
+	fc_pair_labels(w->counts, w->k, w->k, arena, w->number);
 	for (size_t j = 0; j < w->k; j++)
 		agreed += w->counts[j * w->k + (size_t) w->number[j]];
 	return agreed >= FC_SPECTRAL_AGREED * (double) w->n;

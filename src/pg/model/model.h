@@ -135,9 +135,12 @@ extern int32 cluster_of_row(const model_row *row);
  */
 extern int32 *numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new, const Bitmapset *reserved);
 
-/* The same as a permutation of 0 .. k - 1, for clusters of regions: by distance, or by the weight of rows of new and old label (k_new x k_old). */
-extern int32 *permutation_by_distance(const fc_operator_header *old, const fc_operator_header *new);
-extern int32 *permutation_by_labels(const double *counts, Size k_old, Size k_new);
+/*
+ * The row of old that each row of new continues, or -1: by distance, or by the weight of rows of new and old label (k_new x k_old).
+ * NULL where they cannot be compared.
+ */
+extern int32 *rows_by_distance(const fc_operator_header *old, const fc_operator_header *new);
+extern int32 *rows_by_labels(const double *counts, Size k_old, Size k_new);
 
 /* The numbers that an operator labels rows with. */
 extern Bitmapset *numbers_of_clusters(const fc_operator_header *op);

@@ -181,9 +181,8 @@ can_match(Size bytes, Size k)
 	return false;
 }
 
-/* The row of old that each row of new continues by distance, or -1; NULL where that is not known.  whole: a permutation of the rows of new. */
-static int32 *
-rows_by_distance(const fc_operator_header *old_header, const fc_operator_header *new_header, bool whole)
+int32 *
+rows_by_distance(const fc_operator_header *old_header, const fc_operator_header *new_header)
 {
 	fc_operator old;
 	fc_operator new;
@@ -192,20 +191,18 @@ rows_by_distance(const fc_operator_header *old_header, const fc_operator_header 
 
 	open_operator(old_header, &old);
 	open_operator(new_header, &new);
-	if (old.d != new.d || !can_match(fc_match_clusters_worksize(old.k, new.k) + (old.k + new.k) * old.d * sizeof(double) +
+	if (old.d != new.d || !can_match(fc_pair_clusters_worksize(old.k, new.k) + (old.k + new.k) * old.d * sizeof(double) +
 									 Max(fc_operator_scratch(&old), fc_operator_scratch(&new)) * sizeof(float), new.k))
 		return NULL;
 	number = palloc(new.k * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	(whole ? fc_match_clusters : fc_pair_clusters)
-		(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number);
+	fc_pair_clusters(centroids_in_units(&old, NULL, NULL), old.k, centroids_in_units(&new, NULL, NULL), new.k, old.d, &arena, number);
 	release_arena(&arena);
 	return number;
 }
 
-/* The same from the weight of rows by new and old row (k_new x k_old). */
-static int32 *
-rows_by_labels(const double *counts, Size k_old, Size k_new, bool whole)
+int32 *
+rows_by_labels(const double *counts, Size k_old, Size k_new)
 {
 	fc_arena	arena;
 	int32	   *number;
@@ -214,21 +211,9 @@ rows_by_labels(const double *counts, Size k_old, Size k_new, bool whole)
 		return NULL;
 	number = palloc(k_new * sizeof(int32));
 	arena = make_arena("matching the clusters");
-	(whole ? fc_match_labels : fc_pair_labels) (counts, k_old, k_new, &arena, number);
+	fc_pair_labels(counts, k_old, k_new, &arena, number);
 	release_arena(&arena);
 	return number;
-}
-
-int32 *
-permutation_by_distance(const fc_operator_header *old, const fc_operator_header *new)
-{
-	return rows_by_distance(old, new, true);
-}
-
-int32 *
-permutation_by_labels(const double *counts, Size k_old, Size k_new)
-{
-	return rows_by_labels(counts, k_old, k_new, true);
 }
 
 Bitmapset *
@@ -291,7 +276,7 @@ continued_numbers(const fc_operator_header *old_header, int32 *number, Size k, c
 int32 *
 numbers_by_distance(const fc_operator_header *old, const fc_operator_header *new, const Bitmapset *reserved)
 {
-	return continued_numbers(old, rows_by_distance(old, new, false), new->k, reserved);
+	return continued_numbers(old, rows_by_distance(old, new), new->k, reserved);
 }
 
 int32 *
@@ -341,7 +326,7 @@ with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_row
 	if (moved != NULL)
 		return renumbered(new, numbers_by_distance(old, moved, reserved));
 	labels = label_twice(new, new_rows, old->flags & FC_OPERATOR_REGIONS ? old : plain_operator(old), old_rows);
-	row = rows_by_labels(counted_labels(&labels), labels.b.k, labels.a.k, false);
+	row = rows_by_labels(counted_labels(&labels), labels.b.k, labels.a.k);
 	return renumbered(new, continued_numbers(old, row, new->k, reserved));
 }
 

@@ -15,6 +15,7 @@
 
 #include "density/density.h"
 #include "drift/counts.h"
+#include "numerics/assignment.h"
 #include "operator/contingency.h"
 #include "pg/kmeans/collection.h"
 #include "pg/model/model.h"
@@ -482,15 +483,19 @@ find_regions(training *t, const fc_operator_header *sample, train_part *parts, i
 /* ---- numbers ---- */
 
 void
-number_regions(train_part *part, const int32 *numbers)
+number_regions(train_part *part, int32 *numbers)
 {
 	Size		k = part->op->k;
 	double	   *spreads = palloc(k * sizeof(double));
 	fc_operator op;
+	fc_arena	arena;
 	int32	   *cluster;
 
 	if (numbers == NULL)
 		return;
+	arena = make_arena("the numbers of clusters");
+	fc_complete_numbers(numbers, k, &arena);
+	release_arena(&arena);
 	open_operator(part->micro, &op);
 	cluster = palloc(2 * op.k * sizeof(int32));
 	for (Size a = 0; a < op.k; a++)

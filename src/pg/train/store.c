@@ -166,7 +166,7 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 	else
 	{
 		labels = label_twice(part->micro, rows, old->op, old_rows);
-		number_regions(part, permutation_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
+		number_regions(part, rows_by_labels(counted_labels(&labels), labels.b.k, labels.a.k));
 	}
 	labels = label_twice(part->micro != NULL ? part->micro : part->op, rows, old->op, old_rows);
 	if (part->micro != NULL)
@@ -274,7 +274,7 @@ measure_part(const training *t, train_part *part, const fc_operator_header *othe
 	if (old.op != NULL)
 		continue_numbers(t, part, rows, &old, &result.churn);
 	else if (other_group != NULL && part->micro != NULL)
-		number_regions(part, permutation_by_distance(other_group, part->op));
+		number_regions(part, rows_by_distance(other_group, part->op));
 	else if (other_group != NULL)
 		part->op = renumbered(part->op, numbers_by_distance(other_group, part->op, named_numbers(t, part->group)));
 	quantile_places(places);

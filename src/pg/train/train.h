@@ -452,8 +452,8 @@ extern void check_live_size(const training *t);
 /* The operators of parts have the micro-clusters; afterwards the means of clusters. */
 extern void find_regions(training *t, const fc_operator_header *sample, train_part *parts, int count);
 
-/* Clusters get these numbers; NULL: they keep theirs. */
-extern void number_regions(train_part *part, const int32 *numbers);
+/* Clusters get these numbers, completed to a permutation; NULL: they keep theirs. */
+extern void number_regions(train_part *part, int32 *numbers);
 extern fit_profile profile_of_regions(const train_part *part, const double *places, Size count);
 
 /* ---- product.c ---- */

@@ -55,15 +55,21 @@ SELECT count(*) AS clusters, count(was.cluster) AS same, count(*) FILTER (WHERE 
 SELECT use_version('events', 1);
 SELECT count(*) AS same FROM model_clusters now JOIN was USING (cluster, name) WHERE now.model = 'events';
 
--- numbers as integers, as text, as a literal, and as names; parameters without a type
+-- numbers as integers of any size, as text, and as names; literals and parameters without a type
 SELECT drop_model('events');
 SELECT train('events', 'events', '{x}', 5, options => '{"quiet": true}') AS version;
 SELECT merge_clusters('events', ARRAY[at(0.75), at(10.75)]) AS version;
 SELECT merge_clusters('events', ARRAY[at(0.75)::text, at(30.75)::text]) AS version;
-SELECT merge_clusters('events', format('{%s,%s}', at(0.75), at(35.75))) AS version;
+SELECT merge_clusters('events', ARRAY[at(0.75), at(35.75)]::bigint[]) AS version;
 SELECT * FROM named('events');
 SELECT use_version('events', 1);
 SELECT count(name_cluster('events', cluster, 'at, ' || round(centroid[1]))) AS named FROM model_clusters WHERE model = 'events';
+BEGIN;
+SELECT merge_clusters('events', '{"at, 1","at, 11"}') AS version;
+ROLLBACK;
+BEGIN;
+SELECT merge_clusters('events', ARRAY['at, 1', 'at, 11']::name[]) AS version;
+ROLLBACK;
 PREPARE merge AS SELECT merge_clusters('events', $1) AS version;
 EXECUTE merge('{"at, 1","at, 11"}');
 SELECT name, size FROM named('events') ORDER BY mean;
@@ -89,9 +95,10 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 SELECT regexp_replace(m, '(named?|number|ARRAY\[|are|another,) ?["0-9, ]{1,7}', '\1 ..') AS message
   FROM unnest(ARRAY[$$SELECT merge_clusters('events', '{start,ten}')$$, $$SELECT merge_clusters('events', '{start,ton}')$$, $$SELECT merge_clusters('events', '{start,2024,""}')$$,
-    $$SELECT merge_clusters('events', format('{%s,start}', at(0.75)))$$, $$SELECT merge_clusters('events', '{start,9}')$$, $$SELECT merge_clusters('events', '{start,-1}')$$,
+    $$SELECT merge_clusters('events', format('{%s,start}', at(0.75))::text[])$$, $$SELECT merge_clusters('events', '{start,9}')$$, $$SELECT merge_clusters('events', '{start,-1}')$$,
     $$SELECT merge_clusters('events', ARRAY['start', NULL])$$, $$SELECT merge_clusters('events', '{start,start}')$$, $$SELECT merge_clusters('events', '{}')$$, $$SELECT merge_clusters('events', 'start')$$,
-    $$SELECT merge_clusters('events', NULL)$$, $$SELECT merge_clusters('events', NULL::text[])$$, $$SELECT merge_clusters('events', '{99999999999,0}')$$]) WITH ORDINALITY s(s, i), messages(s) WITH ORDINALITY m(m, j) ORDER BY i, j;
+    $$SELECT merge_clusters('events', NULL)$$, $$SELECT merge_clusters('events', NULL::text[])$$, $$SELECT merge_clusters('events', '{99999999999,0}')$$,
+    $$SELECT merge_clusters('events', '{99999999999,0}'::bigint[])$$, $$SELECT merge_clusters('events', '{0,1}'::float[])$$]) WITH ORDINALITY s(s, i), messages(s) WITH ORDINALITY m(m, j) ORDER BY i, j;
 SELECT count(*) AS versions_unchanged FROM models WHERE model = 'events' AND version = 1;
 
 -- a number that is free is out of range, and is listed so

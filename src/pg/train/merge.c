@@ -9,7 +9,6 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
@@ -119,31 +118,42 @@ choose_by_text(cluster_list *list, const char *text)
 	list->chosen[row] = true;
 }
 
-/* Chooses the clusters of an array of numbers or of texts; returns how many they are. */
+/* Chooses the clusters of an array of integers or of texts; returns how many they are. */
 static int
 choose_clusters(cluster_list *list, ArrayType *array)
 {
-	bool		texts = ARR_ELEMTYPE(array) == TEXTOID;
+	Oid			type = getBaseType(ARR_ELEMTYPE(array));
+	bool		texts = type == TEXTOID || type == VARCHAROID || type == NAMEOID;
+	Oid			output;
+	bool		is_varlena;
+	int16		length;
+	bool		by_value;
+	char		align;
 	Datum	   *elements;
 	bool	   *nulls;
 	int			count;
 	int			chosen = 0;
 
-	deconstruct_array(array, ARR_ELEMTYPE(array), texts ? -1 : (int) sizeof(int32), !texts, TYPALIGN_INT, &elements, &nulls, &count);
+	if (!texts && type != INT2OID && type != INT4OID && type != INT8OID)
+		ereport(ERROR, errcode(ERRCODE_DATATYPE_MISMATCH),
+				errmsg("clusters are %s, neither integers nor texts", format_type_be(ARR_ELEMTYPE(array))),
+				errhint("Give numbers or names, as in ARRAY[0, 2] or '{Students,Others}'."));
+	getTypeOutputInfo(type, &output, &is_varlena);
+	get_typlenbyvalalign(type, &length, &by_value, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &elements, &nulls, &count);
 	for (int i = 0; i < count; i++)
 	{
+		char	   *given = nulls[i] ? "NULL" : OidOutputFunctionCall(output, elements[i]);
 		int64		row;
 
-		if (nulls[i])
-			reject_number(list, "NULL");
-		if (texts)
+		if (texts && !nulls[i])
 		{
-			choose_by_text(list, TextDatumGetCString(elements[i]));
+			choose_by_text(list, given);
 			continue;
 		}
-		row = row_of_number(list, DatumGetInt32(elements[i]));
+		row = nulls[i] ? -1 : row_of_number(list, strtoll(given, NULL, 10));
 		if (row < 0)
-			reject_number(list, psprintf("%d", DatumGetInt32(elements[i])));
+			reject_number(list, given);
 		list->chosen[row] = true;
 	}
 	for (Size j = 0; j < list->op.k; j++)
@@ -291,29 +301,14 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 	return made;
 }
 
-/* The texts of a list in braces. */
-static ArrayType *
-list_of_text(char *text)
-{
-	if (text[strspn(text, " \t\r\n")] != '{')
-		ereport(ERROR, errcode(ERRCODE_INVALID_TEXT_REPRESENTATION), errmsg("clusters is \"%s\", not a list", text),
-				errhint("A list is in braces, as '{0,2}' or '{Students,\"Import errors\"}'."));
-	return DatumGetArrayTypeP(OidFunctionCall3(F_ARRAY_IN, CStringGetDatum(text), ObjectIdGetDatum(TEXTOID), Int32GetDatum(-1)));
-}
-
-/* (model, clusters): an array of numbers or of names, or as text the literal of an array of either. */
+/* (model, clusters): an array of numbers, or of names. */
 LANGUAGE_FUNCTION(fastclust_merge_clusters)
 {
-	Oid		   *types;
-	int			arguments;
-	Datum		clusters;
 	int32		made;
 
 	SPI_connect();
 	require_argument(fcinfo, 1, "clusters");
-	clusters = PG_GETARG_DATUM(1);
-	(void) get_func_signature(fcinfo->flinfo->fn_oid, &types, &arguments);
-	made = merge_clusters(fcinfo, types[1] == TEXTOID ? list_of_text(TextDatumGetCString(clusters)) : DatumGetArrayTypeP(clusters));
+	made = merge_clusters(fcinfo, PG_GETARG_ARRAYTYPE_P(1));
 	SPI_finish();
 	return Int32GetDatum(made);
 }

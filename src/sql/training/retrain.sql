@@ -14,17 +14,11 @@ CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAUL
 COMMENT ON FUNCTION retrain_if_drifted(text, double precision, double precision, jsonb)
     IS 'retrain when the p-value of drift is below the threshold and its effect at least min_effect; the new version, or NULL; every check is a row of drift_log';
 
--- A literal without a type is text here, which the parser prefers to arrays.
-CREATE FUNCTION merge_clusters(model text, clusters integer[]) RETURNS integer
+-- The parser takes a literal without a type as text[] here.
+CREATE FUNCTION merge_clusters(model text, clusters anycompatiblearray) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
-COMMENT ON FUNCTION merge_clusters(text, integer[])
-    IS 'a version in which some clusters are one, at their mean, with the number and the name of the largest; the others keep theirs';
-CREATE FUNCTION merge_clusters(model text, clusters text[]) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
-COMMENT ON FUNCTION merge_clusters(text, text[]) IS 'merge_clusters with clusters by their names, or their numbers as text';
-CREATE FUNCTION merge_clusters(model text, clusters text) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
-COMMENT ON FUNCTION merge_clusters(text, text) IS 'merge_clusters with a list as one text: ''{0,2}'', ''{Students,Others}''';
+COMMENT ON FUNCTION merge_clusters(text, anycompatiblearray)
+    IS 'a version in which some clusters, by number or by name, are one, at their mean, with the number and the name of the largest; the others keep theirs';
 
 -- The numbers are an option of the version that serves, which retrains keep; clusters that stayed keep their numbers.
 CREATE FUNCTION pin_cluster(model text, cluster integer, pinned boolean DEFAULT true) RETURNS void

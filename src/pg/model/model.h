@@ -44,7 +44,7 @@ typedef struct served_model
 #define CURRENT_VERSION	-1		/* the default of the SQL */
 #define NULL_VERSION	PG_INT32_MIN
 
-/* Models hold for one user, in one snapshot and epoch (model_cache.c).  Compared as bytes: there is no padding. */
+/* Models hold for one user, in one snapshot and epoch (model_cache.c). */
 typedef struct model_validity
 {
 	uint64		epoch;
@@ -81,6 +81,9 @@ typedef struct model_site
 
 /* The validity of a model that is read now. */
 extern model_validity model_validity_now(void);
+
+/* Does a model that was read under this validity hold now?  Zeros never hold.  Evaluated for every row. */
+extern bool model_validity_holds(const model_validity *valid);
 
 extern model_site *model_site_of(FunctionCallInfo fcinfo);
 

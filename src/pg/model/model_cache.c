@@ -387,7 +387,7 @@ end_sub_epoch(SubXactEvent event, SubTransactionId mine, SubTransactionId parent
 		epoch++;
 }
 
-/* The user, snapshot and epoch for which a model read now holds; computed for every row. */
+/* Returns the user, snapshot and epoch for which a model that is read now holds. */
 model_validity
 model_validity_now(void)
 {
@@ -403,6 +403,16 @@ model_validity_now(void)
 		.epoch = epoch, .user = GetUserId(), .xmin = snapshot->xmin, .xmax = snapshot->xmax, .xcnt = snapshot->xcnt,
 		.subxcnt = snapshot->subxcnt, .curcid = snapshot->curcid
 	};
+}
+
+bool
+model_validity_holds(const model_validity *valid)
+{
+	Snapshot	snapshot = GetActiveSnapshot();
+
+	return valid->epoch == epoch && valid->user == GetUserId() &&
+		valid->curcid == snapshot->curcid && valid->xmin == snapshot->xmin && valid->xmax == snapshot->xmax &&
+		valid->xcnt == snapshot->xcnt && valid->subxcnt == snapshot->subxcnt;
 }
 
 static text *
@@ -501,16 +511,15 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
 		char		room[16];
 	}			empty;
 	const text *name = PG_GETARG_TEXT_PP(0);
-	model_validity now = model_validity_now();
 	model_slot *slot;
 
 	SET_VARSIZE(&empty, VARHDRSZ);
 	if (group == NULL)
 		group = (const text *) &empty;
-	if (site->context == NULL || memcmp(&site->valid, &now, sizeof(now)) != 0)
+	if (site->context == NULL || !model_validity_holds(&site->valid))
 	{
 		forget_models(fcinfo, site);
-		site->valid = now;
+		site->valid = model_validity_now();
 	}
 	else if (site->last != NULL && same_text(site->last->name, name) && same_text(site->last->group, group) && site->last->version == site->version)
 		return asked_again(site, site->last);

@@ -33,7 +33,7 @@
 
 #define MAX_ARGUMENTS	8
 
-/* Everything but the arguments that a result depends on.  Compared as bytes: padding is zero. */
+/* Everything but the arguments that a result depends on. */
 typedef struct read_validity
 {
 	model_validity model;
@@ -241,19 +241,20 @@ read_result(FunctionCallInfo fcinfo, read_call *call, call_key key)
 /* ---- the results of a call ---- */
 
 static read_validity
-read_validity_now(void)
+validity_now(void)
 {
-	read_validity now;
+	return (read_validity) {
+		.model = model_validity_now(),.date_style = DateStyle,.date_order = DateOrder,.interval_style = IntervalStyle,
+		.float_digits = extra_float_digits,.memory_budget = fastclust_memory_budget,.time_zone = session_timezone
+	};
+}
 
-	memset(&now, 0, sizeof(now));
-	now.model = model_validity_now();
-	now.date_style = DateStyle;
-	now.date_order = DateOrder;
-	now.interval_style = IntervalStyle;
-	now.float_digits = extra_float_digits;
-	now.memory_budget = fastclust_memory_budget;
-	now.time_zone = session_timezone;
-	return now;
+static inline bool
+validity_holds(const read_validity *valid)
+{
+	return model_validity_holds(&valid->model) && valid->date_style == DateStyle && valid->date_order == DateOrder &&
+		valid->interval_style == IntervalStyle && valid->float_digits == extra_float_digits &&
+		valid->memory_budget == fastclust_memory_budget && valid->time_zone == session_timezone;
 }
 
 static void
@@ -310,12 +311,11 @@ read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
 SQL_FUNCTION(fastclust_read_once)
 {
 	read_call  *call = likely(fcinfo->flinfo->fn_extra != NULL) ? fcinfo->flinfo->fn_extra : make_call(fcinfo);
-	read_validity now = read_validity_now();
 
-	if (unlikely(call->results == NULL || memcmp(&call->valid, &now, sizeof(now)) != 0))
+	if (unlikely(!validity_holds(&call->valid)))
 	{
 		forget_results(call);
-		call->valid = now;
+		call->valid = validity_now();
 	}
 	if (call->last == NULL || !call->constant)
 	{

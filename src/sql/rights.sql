@@ -1,17 +1,5 @@
 
--- rights at the end: functions that the owner of the extension calls for others, and nobody else
-
-DO $$
-DECLARE
-    part record;
-BEGIN
-    FOR part IN SELECT p.oid::pg_catalog.regprocedure AS function FROM pg_catalog.pg_proc p
-                 WHERE p.pronamespace OPERATOR(pg_catalog.=) 'fastclust_internal'::pg_catalog.regnamespace
-                   AND p.proname OPERATOR(pg_catalog.=) ANY ('{lock_name,running_trainings,count_rows}') LOOP
-        EXECUTE pg_catalog.format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', part.function);
-    END LOOP;
-END
-$$;
+-- rights at the end
 
 -- A parallel restore loads the model tables in any order: inserts are not checked against models.  The writers insert
 -- while they hold the model's row.  Deletes and new names still cascade.
@@ -65,6 +53,23 @@ BEGIN
             EXECUTE pg_catalog.format('CREATE TRIGGER restore BEFORE INSERT ON %1$s FOR EACH ROW WHEN (NOT has_table_privilege(''fastclust_internal.%1$s'', ''UPDATE''))'
                                       ' EXECUTE FUNCTION check_restored_row()', part.id);
         END IF;
+    END LOOP;
+END
+$$;
+
+-- The owner of the extension calls these functions for others, and nobody else does.  Nobody but that owner makes triggers of its trigger
+-- functions: on a table of another role they would read rows of types whose casts are that role's code.  live_change is the exception, of
+-- which keep_sketch makes triggers with the rights of its caller.
+DO $$
+DECLARE
+    part record;
+BEGIN
+    FOR part IN SELECT p.oid::pg_catalog.regprocedure AS function FROM pg_catalog.pg_proc p
+                 WHERE p.pronamespace OPERATOR(pg_catalog.=) 'fastclust_internal'::pg_catalog.regnamespace
+                   AND (p.proname OPERATOR(pg_catalog.=) ANY ('{lock_name,running_trainings,count_rows}')
+                        OR (p.prorettype OPERATOR(pg_catalog.=) ANY ('{trigger,event_trigger}'::pg_catalog.regtype[])
+                            AND p.proname OPERATOR(pg_catalog.<>) 'live_change')) LOOP
+        EXECUTE pg_catalog.format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', part.function);
     END LOOP;
 END
 $$;

@@ -101,8 +101,44 @@ is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'nor does co
 is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'nor is that code run');
 as('bob', 'DROP TABLE his.log');
 
-is($server->query("SELECT count(*) FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE l.lanname = 'fastclust_owner' AND p.prorettype = 'trigger'::regtype AND has_function_privilege('bob', p.oid, 'EXECUTE')"),
-	0, 'nor does he make a trigger of a function that runs as the owner');
+# ---- functions that run as the owner of the extension, and trigger functions, by the catalog ----
+my $ours = "pg_proc p JOIN pg_language l ON l.oid = p.prolang JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+	JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'";
+my $triggers = "p.prorettype IN ('trigger'::regtype, 'event_trigger'::regtype)";
+my $as_owner = "(p.prosecdef OR l.lanname = 'fastclust_owner')";
+is($server->query("SELECT string_agg(p.proname, ' ' ORDER BY p.proname) FROM $ours WHERE $triggers AND has_function_privilege('bob', p.oid, 'EXECUTE')"),
+	'live_change', 'the trigger functions of which bob may make triggers');
+is($server->query("SELECT string_agg(p.proname, ' ') FROM $ours WHERE $as_owner AND $triggers AND has_function_privilege('bob', p.oid, 'EXECUTE')"),
+	'', 'none of these runs as the owner');
+is($server->query("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $ours WHERE $as_owner AND EXISTS (SELECT FROM unnest(p.proargtypes) a(type) JOIN pg_type t ON t.oid = a.type WHERE t.typtype = 'p')"),
+	'', 'no function that runs as the owner takes values of any type');
+
+# a table with all columns that these functions name, of a type whose casts are code of bob
+my %attached = map { split /\|/ } split /\n/, $server->query("SELECT p.proname, p.prosecdef FROM $ours WHERE p.prorettype = 'trigger'::regtype");
+cmp_ok(scalar(keys %attached), '>=', 5, 'trigger functions are found in the catalog: ' . join ' ', sort keys %attached);
+my @columns = split /\n/, $server->query("SELECT DISTINCT a.attname FROM pg_attribute a WHERE a.attrelid IN ('stored_models'::regclass, 'kept_sketches'::regclass, 'label_tables'::regclass) AND a.attnum > 0 AND a.attname <> 'id'");
+my @types = qw(timestamptz name bigint boolean oid text regclass);
+as('bob', join "\n", 'CREATE TYPE his.any AS (a int);', map { "CREATE FUNCTION his.as_$_(his.any) RETURNS $_ LANGUAGE plpgsql AS \$\$ BEGIN PERFORM his.note(); RETURN NULL; END \$\$;
+	CREATE CAST (his.any AS $_) WITH FUNCTION his.as_$_(his.any) AS IMPLICIT;" } @types);
+my $trap_rows = 'CREATE TABLE his.trap_rows (id bigint, ' . join(', ', map { qq{"$_" his.any} } @columns) . ')';
+for my $granted ('', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob')
+{
+	$server->query($granted || 'SELECT 1');
+	for my $function (sort keys %attached)
+	{
+		my $said = '';
+		$server->query('TRUNCATE ran');
+		for my $when ('REFERENCING NEW TABLE AS came FOR EACH STATEMENT', 'FOR EACH ROW')
+		{
+			$said .= (as('bob', "$trap_rows; CREATE TRIGGER x AFTER INSERT ON his.trap_rows $when EXECUTE FUNCTION fastclust_internal.$function();
+				INSERT INTO his.trap_rows (id, created_at) VALUES (1, ROW(1))"))[2];
+			$server->query('DROP TABLE IF EXISTS his.trap_rows');
+		}
+		is($server->query("SELECT string_agg(DISTINCT by, ' ') FROM ran WHERE by <> 'bob'"), '',
+			"bob attaches $function to his table: his code runs as nobody else" . ($granted ? ', though he may call all functions' : '')) or diag($said);
+	}
+}
+$server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob; TRUNCATE ran');
 
 # ---- another's work ----
 gives('alice', $exact, 't', 'the sketch of alice is exact');

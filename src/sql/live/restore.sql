@@ -37,9 +37,7 @@ BEGIN
     PERFORM name_leaf(live, leaf);
     PERFORM count_rows(live.id, leaf, c.relowner) FROM pg_class c WHERE c.oid = live.relation;
 EXCEPTION
-    WHEN lock_not_available THEN
-        RAISE;
-    WHEN OTHERS THEN
+    WHEN OTHERS OR assert_failure THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
             DETAIL = format('Table %s is not counted: %s.', leaf, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
 END
@@ -81,32 +79,41 @@ $$;
 CREATE TRIGGER begin_restored BEFORE INSERT ON kept_sketches FOR EACH ROW WHEN (NEW.created_at <> now()) EXECUTE FUNCTION begin_restored();
 ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER begin_restored;
 
--- The leaves of these that have triggers are counted.  The locks are given back while one of them is waited for: a restore holds them
--- in any order.
-CREATE FUNCTION fastclust_internal.restored_sketches() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET lock_timeout = '50ms' AS $$
+-- Locks each leaf of these live sketches that has its triggers, and keeps writers out.  If one lock is not free, it releases all and tries
+-- again, because a restore takes locks in any order.  No code of a table's owner runs in between.
+CREATE FUNCTION fastclust_internal.lock_restored(ids bigint[]) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET lock_timeout = '50ms' AS $$
 DECLARE
-    live kept_sketches;
     leaf regclass;
+BEGIN
+    LOOP
+        BEGIN
+            PERFORM restore_lock(i.id) FROM unnest(ids) i(id);
+            FOR leaf IN SELECT DISTINCT u FROM kept_sketches l, uncounted_leaves(l) u WHERE l.id = ANY (ids) ORDER BY 1 LOOP
+                EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', leaf);
+            END LOOP;
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN
+            PERFORM pg_sleep(0.1);
+        END;
+    END LOOP;
+END
+$$;
+
+-- Counts each leaf of these live sketches that has its triggers.
+CREATE FUNCTION fastclust_internal.restored_sketches() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    ids bigint[];
 BEGIN
     -- before a statement that reads rows: those of another table may have types whose casts are code of its owner
     IF TG_RELID <> 'kept_sketches'::regclass THEN
         RAISE trigger_protocol_violated USING MESSAGE = format('%s is a trigger function of kept_sketches alone', 'restored_sketches');
     END IF;
-    LOOP
-        BEGIN
-            PERFORM restore_lock(c.id) FROM (SELECT c.id FROM came c WHERE c.created_at <> now() ORDER BY c.id) c;
-            FOR live IN SELECT l.* FROM kept_sketches l JOIN came c ON c.id = l.id WHERE c.created_at <> now() ORDER BY l.id LOOP
-                FOR leaf IN SELECT u FROM uncounted_leaves(live) u LOOP
-                    EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', leaf);
-                    PERFORM restore_leaf(live, leaf);
-                END LOOP;
-            END LOOP;
-            RETURN NULL;
-        EXCEPTION WHEN lock_not_available THEN
-            PERFORM pg_sleep(0.1);
-        END;
-    END LOOP;
+    ids := ARRAY(SELECT c.id FROM came c WHERE c.created_at <> now() ORDER BY c.id);
+    PERFORM lock_restored(ids);
+    PERFORM restore_leaf(q.live, q.leaf) FROM (SELECT l AS live, u AS leaf FROM kept_sketches l, uncounted_leaves(l) u WHERE l.id = ANY (ids) ORDER BY l.id, u) q;
+    RETURN NULL;
 END
 $$;
 CREATE TRIGGER restored AFTER INSERT ON kept_sketches REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION restored_sketches();

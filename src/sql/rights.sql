@@ -57,16 +57,18 @@ BEGIN
 END
 $$;
 
--- The owner of the extension calls these functions for others, and nobody else does.  Nobody but that owner makes triggers of its trigger
--- functions: on a table of another role they would read rows of types whose casts are that role's code.  live_change is the exception, of
--- which keep_sketch makes triggers with the rights of its caller.
+-- The owner of the extension calls these functions for others, and nobody else
+-- does.  Nobody but that owner makes triggers of its trigger functions: on a
+-- table of another role they would read rows of types whose casts are that
+-- role's code.  live_change is the exception, of which keep_sketch makes
+-- triggers with the rights of its caller.
 DO $$
 DECLARE
     part record;
 BEGIN
     FOR part IN SELECT p.oid::pg_catalog.regprocedure AS function FROM pg_catalog.pg_proc p
                  WHERE p.pronamespace OPERATOR(pg_catalog.=) 'fastclust_internal'::pg_catalog.regnamespace
-                   AND (p.proname OPERATOR(pg_catalog.=) ANY ('{lock_name,running_trainings,count_rows}')
+                   AND (p.proname OPERATOR(pg_catalog.=) ANY ('{lock_name,lock_tree,running_trainings,count_rows}')
                         OR (p.prorettype OPERATOR(pg_catalog.=) ANY ('{trigger,event_trigger}'::pg_catalog.regtype[])
                             AND p.proname OPERATOR(pg_catalog.<>) 'live_change')) LOOP
         EXECUTE pg_catalog.format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', part.function);

@@ -76,22 +76,98 @@ for my $order ('sketches rows triggers', 'rows sketches triggers', 'rows trigger
 	messages();
 }
 
-# ---- two sessions bring triggers and sketches at the same time ----
+# ---- two sessions bring triggers and sketches at the same time, under snapshots of statements and of transactions ----
 my $schema = dump_as('schema', '--schema-only');
 my $data = dump_as('data', '--data-only');
 sub said_by { my ($program, @options) = @_; open(my $said, '-|', FastclustTest::program($program), @options) or die $!; local $/; return <$said>; }
-for my $first ('triggers', 'sketches')
+for my $isolation ('read committed', 'repeatable read')
 {
+	for my $first ('triggers', 'sketches')
+	{
+		my $database = fresh();
+		restore_list($database, @others, @{$entries{rows}});
+		$server->query("ALTER DATABASE $database SET default_transaction_isolation = '$isolation'");
+		my $triggers = said_by('pg_restore', '-f', '-', '-L', list_of(@{$entries{triggers}}), $custom);
+		my $sketches = join "\n", grep { /^INSERT INTO fastclust_internal\.kept_sketches/ } split /\n/, said_by('pg_dump', '--data-only', '--inserts', 'postgres');
+		my ($one, $two) = $first eq 'triggers' ? ($triggers, $sketches) : ($sketches, $triggers);
+		my $session = $server->background("\\c $database\nBEGIN; $one\nSELECT pg_sleep(2); COMMIT;");
+		$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE datname = '$database' AND wait_event = 'PgSleep')");
+		my ($status, $output, $messages) = $server->try("BEGIN; $two COMMIT", database => $database);
+		$server->finish($session);
+		is("$messages " . states($database), " $right", "a session brings the $first, another one the rest before it commits, $isolation");
+	}
+}
+
+# ---- nobody lets the restore of another role's live sketch wait ----
+sub restored_in_time { my ($database, @list) = @_; return system('timeout 20 ' . FastclustTest::program('pg_restore') . " -d $database --exit-on-error -L @{[list_of(@list)]} $custom 2>> $directory/restore.err") == 0 ? 'in time' : 'too late'; }
+$server->query('CREATE ROLE bob');
+my @ids = split /\n/, $server->query('SELECT id FROM live_sketches ORDER BY id');
+my %held = (
+	'triggers of their names on a table of his' => join(' ', map { qq{CREATE TRIGGER fastclust_live_${_}_rows AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION fastclust_internal.live_change('$_'); ALTER TABLE t ENABLE ALWAYS TRIGGER fastclust_live_${_}_rows;} } @ids),
+	'live sketches of his' => join(' ', map { qq{SELECT fastclust.keep_sketch('restored $_', 't', 'a', fastclust.sketch_spec(1, 8, 1.0));} } @ids),
+);
+for my $what (sort keys %held)
+{
+	for my $last ('sketches', 'triggers')
+	{
+		my $database = fresh();
+		restore_list($database, @others, @{$entries{rows}}, @{$entries{$last eq 'sketches' ? 'triggers' : 'sketches'}});
+		$server->query('CREATE SCHEMA bob AUTHORIZATION bob; SET ROLE bob; CREATE TABLE bob.t (a float8)', database => $database);
+		my $session = $server->background("\\c $database\nSET ROLE bob; SET search_path = bob; BEGIN; $held{$what} SELECT pg_sleep(600);");
+		$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE datname = '$database' AND wait_event = 'PgSleep')");
+		my $restored = restored_in_time($database, @{$entries{$last}});
+		$server->query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '$database'");
+		$server->finish($session);
+		is("$restored, " . states($database) . messages(), "in time, $right", "bob holds $what while the $last are restored");
+	}
+}
+
+# ---- code of a table's owner that meets a lock, or says so: the restore goes on without a count ----
+my %code = (
+	'says that a lock is not available' => q{RAISE lock_not_available USING MESSAGE = 'no lock'},
+	'fails by an assertion' => q{ASSERT false, 'no lock'},
+	'waits for a lock in vain' => q{SET LOCAL lock_timeout = '100ms'; LOCK TABLE code.held IN SHARE MODE},
+);
+for my $what (sort keys %code)
+{
+	for my $last ('sketches', 'triggers')
+	{
+		my $database = fresh();
+		restore_list($database, @others, @{$entries{rows}}, @{$entries{$last eq 'sketches' ? 'triggers' : 'sketches'}});
+		$server->query("CREATE TABLE code.held (); GRANT ALL ON code.held TO keeper; CREATE OR REPLACE FUNCTION code.vector(code.pair) RETURNS real[] LANGUAGE plpgsql AS \$\$ BEGIN $code{$what}; RETURN NULL; END \$\$", database => $database);
+		my $session = $server->background("\\c $database\nBEGIN; LOCK TABLE code.held; SELECT pg_sleep(600);");
+		$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE datname = '$database' AND wait_event = 'PgSleep')");
+		my $restored = restored_in_time($database, @{$entries{$last}});
+		$server->query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '$database'");
+		$server->finish($session);
+		is("$restored, " . messages() . $server->query(q{SELECT string_agg(concat_ws(' ', name, state, problem), ', ' ORDER BY id) FROM fastclust.live_sketches}, database => $database),
+			'in time, live ready, parts ready, sales lost table shop.sales is not counted', "the $last come last, and a cast $what: the others are counted");
+	}
+}
+
+# ---- a lock that is not free at first: each row is counted once ----
+{
+	$server->query('CREATE DATABASE log TEMPLATE template0');
+	$server->query(<<'SQL', database => 'log');
+CREATE EXTENSION fastclust; CREATE SCHEMA code; CREATE TYPE code.pair AS (a float8, b float8); CREATE SEQUENCE code.calls;
+CREATE FUNCTION code.vector(code.pair) RETURNS real[] LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM nextval('code.calls'); RETURN ARRAY[$1.a, $1.b]; END $$;
+CREATE CAST (code.pair AS real[]) WITH FUNCTION code.vector(code.pair) AS ASSIGNMENT;
+CREATE TABLE log (id int, p code.pair) PARTITION BY LIST ((id % 2));
+CREATE TABLE log_0 PARTITION OF log FOR VALUES IN (0); CREATE TABLE log_1 PARTITION OF log FOR VALUES IN (1);
+INSERT INTO log SELECT i, ROW(i % 10, i % 7)::code.pair FROM generate_series(1, 1000) i;
+SELECT fastclust.keep_sketch('log', 'log', 'p', fastclust.sketch_spec(2, 16, 1.0));
+SQL
+	FastclustTest::run_or_die(FastclustTest::program('pg_dump'), '-Fc', '-f', "$directory/log", 'log');
 	my $database = fresh();
-	restore_list($database, @others, @{$entries{rows}});
-	my $triggers = said_by('pg_restore', '-f', '-', '-L', list_of(@{$entries{triggers}}), $custom);
-	my $sketches = join "\n", grep { /^INSERT INTO fastclust_internal\.kept_sketches/ } split /\n/, said_by('pg_dump', '--data-only', '--inserts', 'postgres');
-	my ($one, $two) = $first eq 'triggers' ? ($triggers, $sketches) : ($sketches, $triggers);
-	my $session = $server->background("\\c $database\nBEGIN; $one\nSELECT pg_sleep(2); COMMIT;");
+	my @all = grep { !/^;/ } split /\n/, said_by('pg_restore', '-l', "$directory/log");
+	restore($database, '--exit-on-error', '-L', list_of(grep { !/ TABLE DATA fastclust_internal kept_sketches / } @all), "$directory/log");
+	$server->query(q{ALTER SEQUENCE code.calls RESTART}, database => $database);
+	my $session = $server->background("\\c $database\nBEGIN; LOCK TABLE log_1 IN ROW EXCLUSIVE MODE; SELECT pg_sleep(3); COMMIT;");
 	$server->wait_for("EXISTS (SELECT FROM pg_stat_activity WHERE datname = '$database' AND wait_event = 'PgSleep')");
-	my ($status, $output, $messages) = $server->try("BEGIN; $two COMMIT", database => $database);
+	restore($database, '--exit-on-error', '-L', list_of(grep { / TABLE DATA fastclust_internal kept_sketches / } @all), "$directory/log");
 	$server->finish($session);
-	is("$messages " . states($database), " $right", "a session brings the $first, another one the rest before it commits");
+	is($server->query(q{SELECT last_value || ' calls, ' || fastclust.row_count(fastclust.current_sketch('log')) || ' rows' FROM code.calls}, database => $database) . messages(),
+		'1000 calls, 1000 rows', 'a table is busy for three seconds: the cast is called once for each row');
 }
 
 # ---- any number of jobs, from any kind of dump ----

@@ -9,7 +9,9 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "storage/lock.h"
 #include "tcop/deparse_utility.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -17,6 +19,7 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
+#include "pg/live/live.h"
 
 /* How a part of ALTER TABLE changes rows without firing triggers, in words; NULL: it does not. */
 static const char *
@@ -61,6 +64,45 @@ SQL_FUNCTION(fastclust_scanned_tables)
 		values[count++] = ObjectIdGetDatum(lfirst_oid(cell));
 	PG_RETURN_ARRAYTYPE_P(construct_array(values, count, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
 }
+
+/* ---- leaves that a restore brings ---- */
+
+/*
+ * (relation, alone): lock the tree of a table until the end of the transaction, beside others that do not ask for it alone.  The lock is of a
+ * kind of its own: no statement takes it on a table.
+ */
+SQL_FUNCTION(fastclust_lock_tree)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, fcinfo->flinfo->fn_oid, PG_GETARG_OID(0), 0);
+	(void) LockAcquire(&tag, PG_GETARG_BOOL(1) ? ExclusiveLock : ShareLock, false, false);
+	PG_RETURN_VOID();
+}
+
+static const char uncounted_leaves[] =
+	"SELECT l, u FROM kept_sketches l, uncounted_leaves(l) u WHERE l.id = $1 AND $2 IS NOT NULL";
+
+/* (live_id) -> setof (live sketch, leaf) that are not counted and have their triggers, under the latest snapshot. */
+SQL_FUNCTION(fastclust_restored_leaves)
+{
+	fastclust_begin_rows(fcinfo);
+	SPI_connect();
+	live_execute(uncounted_leaves, PG_GETARG_INT64(0), InvalidOid, true);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		Datum		values[2];
+		bool		nulls[2];
+
+		for (int j = 0; j < 2; j++)
+			values[j] = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, j + 1, &nulls[j]);
+		put_row(fcinfo, values, nulls);
+	}
+	SPI_finish();
+	return (Datum) 0;
+}
+
+/* ---- the parts of a command ---- */
 
 static void
 put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *loss, bool enables)

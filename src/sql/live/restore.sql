@@ -2,24 +2,31 @@
 -- live sketches: those that a restore brings are counted
 --
 -- A dump has the definition of a live sketch and its triggers, but none of its sums.  A restore brings the rows, the triggers of a leaf and the row of
--- kept_sketches in an order that nobody knows: pg_restore with several jobs in any.  The leaf is counted as soon as its triggers and that row are there,
--- whichever comes last, while nobody else writes the table: rows that were loaded before are in the count, and later ones fire the triggers.
+-- kept_sketches in an order that nobody knows: pg_restore with several jobs in
+-- any.  The triggers or the row, whichever comes last, start the count. The
+-- count locks out writers.  It includes rows loaded before; the triggers count
+-- those loaded later.
 --
--- Two sessions may bring them at the same time, and neither sees uncommitted rows of the other.  Both hold a lock of the live sketch until they commit,
--- so that the later one sees all.
+-- Two sessions may bring them at the same time, and neither sees uncommitted
+-- rows of the other.  Both hold a lock of the tree until they commit, so that
+-- the later one sees all.  It looks under the latest snapshot, whatever its
+-- isolation level is.
 
 CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean, OUT column_name text, OUT loss text, OUT enables boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_ddl_parts' LANGUAGE C STRICT;
 
--- Counts all rows of a leaf as if they were inserted now.  Expressions are evaluated with the rights of the role, which chose them: not with those of
--- whoever restores.  It needs no right to the schema of the table, which a restore grants last.
+-- Counts all rows of a leaf as if they were inserted now.  Expressions run
+-- with the rights of the table's owner, who chose them, not of the role that
+-- restores.  The owner needs no USAGE on the schema: a restore grants it last.
 CREATE FUNCTION fastclust_internal.count_rows(live_id bigint, leaf regclass, role oid) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_count_rows' LANGUAGE C STRICT;
 
-CREATE FUNCTION fastclust_internal.restore_lock(live_id bigint) RETURNS void
-    LANGUAGE sql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
-    SELECT lock_name(hashtext(format('restored %s', live_id)), true, true)
-$$;
+-- Locks a tree of tables until the end of the transaction: alone for the table
+-- of a restored live sketch, shared for each table above a restored leaf. Only
+-- who owns a table of the tree makes triggers in it, so that no other role's
+-- work is waited for.
+CREATE FUNCTION fastclust_internal.lock_tree(relation oid, alone boolean) RETURNS void
+    AS 'MODULE_PATHNAME', 'fastclust_lock_tree' LANGUAGE C STRICT;
 
 -- Leaves that have all triggers and are not counted.
 CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS SETOF regclass
@@ -28,6 +35,11 @@ CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS 
      WHERE t.is_leaf AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = t.id) AND trigger_problem(live.id, t.id) IS NULL
      ORDER BY t.id
 $$;
+
+-- The same of a live sketch by its id, under the latest snapshot; none where
+-- it is not there.
+CREATE FUNCTION fastclust_internal.restored_leaves(live_id bigint, OUT live kept_sketches, OUT leaf regclass) RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_restored_leaves' LANGUAGE C STRICT;
 
 -- Counts such a leaf, on which the caller holds a lock against writers.
 CREATE FUNCTION fastclust_internal.restore_leaf(live kept_sketches, leaf regclass) RETURNS void
@@ -43,24 +55,22 @@ EXCEPTION
 END
 $$;
 
--- A statement that enabled triggers, by an event trigger.  ENABLE ALWAYS is the last that a dump does with each, and holds the lock against writers.
+-- A dump ends each trigger with ALTER TABLE ... ENABLE ALWAYS TRIGGER.  That
+-- statement locks out writers, so the leaf is counted in it.
 CREATE FUNCTION fastclust_internal.restore_leaves() RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
     follower record;
-    live kept_sketches;
 BEGIN
     FOR follower IN SELECT DISTINCT substring(g.tgname FROM '^fastclust_live_([0-9]{1,18})_')::bigint AS id, g.tgrelid::regclass AS leaf
                       FROM pg_event_trigger_ddl_commands() c JOIN pg_trigger g ON g.tgrelid = c.objid
                      WHERE c.classid = 'pg_class'::regclass AND g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ '^fastclust_live_[0-9]{1,18}_rows$' ORDER BY 1, 2 LOOP
-        -- a leaf that is counted takes no lock: whoever makes triggers of the same name would let its owner wait
         CONTINUE WHEN EXISTS (SELECT FROM live_leaves v WHERE v.live_id = follower.id AND v.leaf = follower.leaf);
         -- a query of its own: the module is loaded for tables that have such triggers alone
         CONTINUE WHEN NOT EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, ddl_parts(c.command) p WHERE p.enables AND c.objid = follower.leaf);
-        PERFORM restore_lock(follower.id);
-        FOR live IN SELECT * FROM kept_sketches l WHERE l.id = follower.id AND follower.leaf IN (SELECT uncounted_leaves(l)) LOOP
-            PERFORM restore_leaf(live, follower.leaf);
-        END LOOP;
+        PERFORM lock_tree(q.id, false) FROM (WITH RECURSIVE above(id) AS (SELECT follower.leaf::oid UNION SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.id)
+                                             SELECT a.id FROM above a ORDER BY a.id) q;
+        PERFORM restore_leaf(r.live, r.leaf) FROM restored_leaves(follower.id) r WHERE r.leaf = follower.leaf;
     END LOOP;
 END
 $$;
@@ -79,8 +89,10 @@ $$;
 CREATE TRIGGER begin_restored BEFORE INSERT ON kept_sketches FOR EACH ROW WHEN (NEW.created_at <> now()) EXECUTE FUNCTION begin_restored();
 ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER begin_restored;
 
--- Locks each leaf of these live sketches that has its triggers, and keeps writers out.  If one lock is not free, it releases all and tries
--- again, because a restore takes locks in any order.  No code of a table's owner runs in between.
+-- Locks each leaf of these live sketches that has its triggers, and keeps
+-- writers out.  If one lock is not free, it releases all and tries again,
+-- because a restore takes locks in any order.  No code of a table's owner runs
+-- in between.
 CREATE FUNCTION fastclust_internal.lock_restored(ids bigint[]) RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET lock_timeout = '50ms' AS $$
 DECLARE
@@ -88,8 +100,8 @@ DECLARE
 BEGIN
     LOOP
         BEGIN
-            PERFORM restore_lock(i.id) FROM unnest(ids) i(id);
-            FOR leaf IN SELECT DISTINCT u FROM kept_sketches l, uncounted_leaves(l) u WHERE l.id = ANY (ids) ORDER BY 1 LOOP
+            PERFORM lock_tree(q.id, true) FROM (SELECT DISTINCT l.relation::oid AS id FROM kept_sketches l WHERE l.id = ANY (ids) ORDER BY 1) q;
+            FOR leaf IN SELECT DISTINCT r.leaf FROM unnest(ids) i(id), restored_leaves(i.id) r ORDER BY 1 LOOP
                 EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', leaf);
             END LOOP;
             RETURN;
@@ -106,13 +118,14 @@ CREATE FUNCTION fastclust_internal.restored_sketches() RETURNS trigger
 DECLARE
     ids bigint[];
 BEGIN
-    -- before a statement that reads rows: those of another table may have types whose casts are code of its owner
+    -- before a statement that reads rows: those of another table may have
+    -- types whose casts are code of its owner
     IF TG_RELID <> 'kept_sketches'::regclass THEN
         RAISE trigger_protocol_violated USING MESSAGE = format('%s is a trigger function of kept_sketches alone', 'restored_sketches');
     END IF;
     ids := ARRAY(SELECT c.id FROM came c WHERE c.created_at <> now() ORDER BY c.id);
     PERFORM lock_restored(ids);
-    PERFORM restore_leaf(q.live, q.leaf) FROM (SELECT l AS live, u AS leaf FROM kept_sketches l, uncounted_leaves(l) u WHERE l.id = ANY (ids) ORDER BY l.id, u) q;
+    PERFORM restore_leaf(r.live, r.leaf) FROM unnest(ids) i(id), restored_leaves(i.id) r;
     RETURN NULL;
 END
 $$;

@@ -47,6 +47,8 @@ gives('writer', "CREATE TEMP TABLE live_deltas (live_id bigint); CREATE TEMP TAB
 	INSERT INTO hers.visits VALUES (102, 'shop 1', '{1,3}'); SELECT count(*) FROM live_deltas", 0, 'tables of the same names and settings of his change nothing');
 gives('reader', 'SET search_path = public, fastclust; ' . $exact, 't', 'who may read the table reads the sketch, which is exact');
 refused('reader', "SELECT $_('visits')", '42501', "but does not $_ it") for qw(fold_sketches rebuild_sketch drop_sketch);
+refused('reader', "SELECT row_count(removed), means(removed) FROM fastclust_internal.live_totals('visits')", '42501', 'nor see rows that were deleted before');
+gives('alice', "SELECT row_count(removed) > 0 FROM fastclust_internal.live_totals('visits')", 't', 'which its owner sees until they are folded');
 $server->query('REVOKE USAGE ON SCHEMA fastclust, fastclust_internal FROM PUBLIC; GRANT USAGE ON SCHEMA fastclust TO alice, reader, bob; GRANT USAGE ON SCHEMA fastclust_internal TO alice, reader, bob');
 gives('writer', "INSERT INTO hers.visits VALUES (103, 'shop 1', '{1,3}')", '', 'who may not even use the schema of the extension writes all the same');
 gives('writer', 'CREATE TEMP TABLE p (x real[]) PARTITION BY LIST ((x[1])); CREATE TEMP TABLE p_1 PARTITION OF p DEFAULT; ALTER TABLE p DETACH PARTITION p_1; DROP TABLE p, p_1', '', 'and makes and drops tables');

@@ -47,10 +47,7 @@ DECLARE
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     IF name IS NOT NULL THEN
-        live := readable_live(name);
-        IF NOT owns_relation(live.relation) THEN
-            RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, live.relation);
-        END IF;
+        live := owned_live(name);
         RETURN fold_live(live.id);
     END IF;
     FOR live IN SELECT * FROM kept_sketches l WHERE owns_relation(l.relation) ORDER BY l.id LOOP

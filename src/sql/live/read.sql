@@ -37,12 +37,15 @@ BEGIN
 END
 $$;
 
--- Sums of rows added and of rows removed, by group and bucket, for a comparison: a sketch that has lost its table may have more removed than added.
+-- Sums of rows added and of rows removed, by group and bucket, for a
+-- comparison: a sketch that has lost its table may have more removed than
+-- added.  They are the owner's alone: removed tells of rows that were deleted
+-- before a role was granted to read the table.
 CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
     LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(name);
+    live kept_sketches := owned_live(name);
 BEGIN
     PERFORM check_live_snapshot(live);
     RETURN QUERY SELECT p.* FROM live_sums(live.id, ARRAY(SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf)) p;

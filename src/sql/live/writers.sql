@@ -8,10 +8,7 @@ DECLARE
     held kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
-    held := readable_live(name);
-    IF NOT owns_relation(held.relation) THEN
-        RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, held.relation);
-    END IF;
+    held := owned_live(name);
     SELECT * INTO held FROM kept_sketches l WHERE l.id = held.id FOR UPDATE;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('live sketch "%s" was dropped concurrently', name);
@@ -35,6 +32,19 @@ BEGIN
             HINT = 'Make one with keep_sketch. Roles that may read the columns of its table may read a live sketch.';
     END IF;
     RETURN found_live;
+END
+$$;
+
+-- One that the caller owns.  Others who may read it learn whose it is.
+CREATE FUNCTION fastclust_internal.owned_live(name text) RETURNS kept_sketches
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+DECLARE
+    live kept_sketches := readable_live(name);
+BEGIN
+    IF NOT owns_relation(live.relation) THEN
+        RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, live.relation);
+    END IF;
+    RETURN live;
 END
 $$;
 

@@ -43,6 +43,51 @@ for my $what (sort keys %load)
 	is(said("SELECT $rows; INSERT INTO log VALUES (6000, '{1,1}', 'even'); SELECT $rows; SELECT count(*) FROM check_sketch('log')", database => $database), "2001 2001\n2002 2002\n0", "the schema, then $what: right");
 }
 
+# ---- triggers that change and are the same again: rows have changed meanwhile ----
+my $replaces = $server->query('SHOW server_version_num') >= 140000;
+$server->query("CREATE TABLE watched (id integer PRIMARY KEY, x double precision[]) PARTITION BY RANGE (id); CREATE TABLE watched_1 PARTITION OF watched DEFAULT; CREATE TABLE watched_2 PARTITION OF watched FOR VALUES FROM (5000) TO (6000);
+	SELECT keep_sketch(n, 'watched', 'x', s) FROM made, unnest(ARRAY['watched', 'beside']) n");
+my ($watched, $beside) = split /\n/, $server->query("SELECT id FROM live_sketches WHERE relation = 'watched'::regclass ORDER BY id");
+my %made = (rows => 'AFTER INSERT OR UPDATE OR DELETE', statement => 'AFTER INSERT OR UPDATE OR DELETE', truncate => 'BEFORE TRUNCATE');
+for my $event (sort keys %made)
+{
+	my ($name, $level) = ("fastclust_live_${watched}_$event", $event eq 'rows' ? 'ROW' : 'STATEMENT');
+	my $change = $event eq 'truncate' ? 'TRUNCATE watched_1' : 'DELETE FROM watched_1 WHERE id < 50';
+	my $create = sub { my ($words, $table, $when) = @_; "$words TRIGGER $name $made{$event} ON $table FOR EACH $level $when EXECUTE FUNCTION live_change('$watched')" };
+	my $always = "ALTER TABLE watched_1 ENABLE ALWAYS TRIGGER $name";
+	my %ways = (
+		'dropped' => "DROP TRIGGER $name ON watched_1; $change; @{[$create->('CREATE', 'watched_1', '')]}; $always",
+		'renamed' => "ALTER TRIGGER $name ON watched_1 RENAME TO z; $change; ALTER TRIGGER z ON watched_1 RENAME TO $name",
+		'disabled' => "ALTER TABLE watched_1 DISABLE TRIGGER $name; $change; $always",
+		'disabled as one of all' => "ALTER TABLE watched_1 DISABLE TRIGGER USER; $change; ALTER TABLE watched_1 ENABLE ALWAYS TRIGGER fastclust_live_${watched}_rows, ENABLE ALWAYS TRIGGER fastclust_live_${watched}_statement, ENABLE ALWAYS TRIGGER fastclust_live_${watched}_truncate, ENABLE ALWAYS TRIGGER fastclust_live_${beside}_rows, ENABLE ALWAYS TRIGGER fastclust_live_${beside}_statement, ENABLE ALWAYS TRIGGER fastclust_live_${beside}_truncate",
+		'enabled for replicas' => "ALTER TABLE watched_1 ENABLE REPLICA TRIGGER $name; $change; $always",
+		$replaces ? ('replaced' => ($event eq 'truncate' ? $create->('CREATE OR REPLACE', 'watched_1', '') =~ s/BEFORE TRUNCATE/AFTER INSERT/r : $create->('CREATE OR REPLACE', 'watched_1', 'WHEN (false)'))
+			. "; $change; " . $create->('CREATE OR REPLACE', 'watched_1', '') . "; $always") : (),
+		$replaces && $event eq 'rows' ? ('replaced through its parent' => $create->('CREATE OR REPLACE', 'watched', 'WHEN (false)') . "; $change; DROP TRIGGER $name ON watched; " . $create->('CREATE', 'watched_1', '') . "; $always") : (),
+	);
+	for my $way (sort keys %ways)
+	{
+		$server->query("TRUNCATE watched; SELECT rebuild_sketch(n) FROM unnest(ARRAY['watched', 'beside']) n; INSERT INTO watched SELECT i, ARRAY[i % 5, 1] FROM generate_series(1, 100) i");
+		is(said("SELECT row_count(current_sketch('watched'))"), 100, "$event: a live sketch of 100 rows") if $way eq 'dropped';
+		like(said("SET client_min_messages = error; $ways{$way}; SELECT row_count(current_sketch('watched')) || ' rows, of ' || count(*) FROM watched"),
+			qr/^ERROR:  live sketch "watched" has lost its table\nDETAIL:  Table (?:public\.)?watched_1 had triggers /, "its trigger for $event is $way and made as it was: readers learn it");
+		my $of = "SELECT row_count(current_sketch('beside')) IS NOT DISTINCT FROM NULLIF(count(*), 0) FROM watched";
+		$way eq 'disabled as one of all' ? like(said($of), qr/had triggers disabled/, '... so do those of another one') : is(said($of), 't', '... and another live sketch of the table is right');
+		is(said("SELECT rebuild_sketch('watched') AS n \\gset\nSELECT :n - count(*) FROM watched; SELECT (SELECT count(*) FROM check_sketch('watched')), (SELECT state FROM live_sketches WHERE name = 'watched')"), "0\n0|ready", '... until it is rebuilt');
+	}
+}
+is(said("SELECT rebuild_sketch(n) > 0 FROM unnest(ARRAY['watched', 'beside']) n; VACUUM FREEZE pg_trigger; VACUUM FULL pg_trigger; CREATE TRIGGER other AFTER DELETE ON watched_1 EXECUTE FUNCTION live_change('1'); ALTER TRIGGER other ON watched_1 RENAME TO others;
+	ALTER TABLE watched_1 DISABLE TRIGGER others; DROP TRIGGER others ON watched_1; SELECT state FROM live_sketches WHERE name IN ('watched', 'beside')") =~ s/^[tf]\n[tf]\n//r, "ready\nready", 'neither VACUUM of triggers nor another trigger is told of');
+# what looks like the triggers of keep_sketch, and counts nothing or later
+for my $other ("CREATE TRIGGER NAME AFTER INSERT OR UPDATE OR DELETE ON watched_1 FOR EACH ROW EXECUTE FUNCTION live_change('$beside')",
+	"CREATE CONSTRAINT TRIGGER NAME AFTER INSERT OR UPDATE OR DELETE ON watched_1 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION live_change('$watched')")
+{
+	my $name = "fastclust_live_${watched}_rows";
+	is(said("BEGIN; DROP TRIGGER $name ON watched_1; @{[$other =~ s/NAME/$name/r]}; ALTER TABLE watched_1 ENABLE ALWAYS TRIGGER $name; SELECT trigger_problem($watched, 'watched_1'); ROLLBACK"),
+		'triggers of public.watched_1 were dropped', "not its trigger: $other");
+}
+$server->query('DROP TABLE watched');
+
 # ---- a subscription applies rows ----
 $server->query("CREATE DATABASE subscriber; CREATE PUBLICATION of_log FOR TABLE log; SELECT pg_create_logical_replication_slot('of_log', 'pgoutput')");
 $server->query(<<"SQL", database => 'subscriber');

@@ -119,6 +119,11 @@ my %ddl = (
 		"ALTER TYPE colour ADD VALUE IF NOT EXISTS 'white'", 'ALTER TABLE plain DISABLE TRIGGER USER; UPDATE plain SET b = b + 1; ALTER TABLE plain ENABLE TRIGGER USER', 'ALTER TABLE plain DISABLE TRIGGER ALL',
 		"DO \$\$ DECLARE g name := (SELECT tgname FROM pg_trigger WHERE tgrelid = 'plain'::regclass AND tgname ~ '_rows' LIMIT 1); BEGIN EXECUTE format('DROP TRIGGER %I ON plain', g); END \$\$",
 		"DO \$\$ DECLARE g name := (SELECT tgname FROM pg_trigger WHERE tgrelid = 'plain'::regclass AND tgname ~ '_rows' LIMIT 1); BEGIN EXECUTE format('ALTER TRIGGER %I ON plain RENAME TO mine', g); END \$\$",
+		# triggers that are the same again after rows have changed
+		(map { "DO \$\$ DECLARE g name := (SELECT tgname FROM pg_trigger WHERE tgrelid = 'plain'::regclass AND tgname ~ '_$_->[0]' ORDER BY tgname LIMIT 1); made text := (SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = 'plain'::regclass AND tgname = g);
+			BEGIN EXECUTE format('$_->[2]', g); $_->[1]; EXECUTE format('$_->[3]', g) || CASE WHEN '$_->[3]' = '' THEN made ELSE '' END; EXECUTE format('ALTER TABLE plain ENABLE ALWAYS TRIGGER %I', g); END \$\$" }
+			map { my @change = @$_; map { [@change, @$_] } (['ALTER TRIGGER %I ON plain RENAME TO z', 'ALTER TRIGGER z ON plain RENAME TO %I'], ['DROP TRIGGER %I ON plain', '']) }
+			['rows', 'DELETE FROM plain WHERE id % 7 = 2'], ['truncate', 'TRUNCATE plain']),
 		'ALTER TABLE plain SET UNLOGGED; ALTER TABLE plain SET LOGGED', 'TRUNCATE plain', 'ALTER TABLE plain SET SCHEMA other; DELETE FROM other.plain WHERE id % 9 = 1; ALTER TABLE other.plain SET SCHEMA public',
 		'ALTER TABLE plain RENAME TO plain_2; UPDATE plain_2 SET d = 3 WHERE id % 8 = 0; ALTER TABLE plain_2 RENAME TO plain', 'SET session_replication_role = replica; DELETE FROM plain WHERE id % 11 = 3; UPDATE plain SET d = 2 WHERE id % 13 = 3',
 		'ALTER TABLE plain ALTER d SET DEFAULT 3, ALTER note SET STORAGE plain', 'CLUSTER plain USING plain_pkey', 'DROP TABLE plain', 'CREATE INDEX ON plain (a); ALTER TABLE plain SET (fillfactor = 50)',

@@ -38,7 +38,6 @@ loss_by(const AlterTableCmd *command)
 		case AT_EnableTrig:
 		case AT_EnableReplicaTrig:
 		case AT_DisableTrig:
-			return strncmp(command->name, "fastclust_live_", 15) == 0 ? "had triggers disabled" : NULL;
 		case AT_DisableTrigAll:
 		case AT_DisableTrigUser:
 			return "had triggers disabled";
@@ -104,13 +103,29 @@ SQL_FUNCTION(fastclust_restored_leaves)
 
 /* ---- the parts of a command ---- */
 
+/* A part of a command; NULLs: it changes no column, loses nothing, and is of no trigger or of all. */
 static void
-put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *loss, bool enables)
+put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *trigger, const char *loss, bool enables)
 {
-	Datum		values[] = {BoolGetDatum(adds), column == NULL ? (Datum) 0 : CStringGetTextDatum(column),
-							loss == NULL ? (Datum) 0 : CStringGetTextDatum(loss), BoolGetDatum(enables)};
+	const char *texts[] = {column, trigger, loss};
+	Datum		values[5] = {BoolGetDatum(adds)};
+	bool		nulls[5] = {false};
 
-	put_row(fcinfo, values, (bool[]) {false, column == NULL, loss == NULL, false});
+	for (int i = 0; i < 3; i++)
+	{
+		nulls[1 + i] = texts[i] == NULL;
+		values[1 + i] = texts[i] == NULL ? (Datum) 0 : CStringGetTextDatum(texts[i]);
+	}
+	values[4] = BoolGetDatum(enables);
+	put_row(fcinfo, values, nulls);
+}
+
+/* Is the name that of a trigger in a part of ALTER TABLE? */
+static bool
+names_trigger(const AlterTableCmd *command)
+{
+	return command->subtype == AT_EnableTrig || command->subtype == AT_EnableReplicaTrig ||
+		command->subtype == AT_DisableTrig;
 }
 
 static void
@@ -124,12 +139,34 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 		const char *loss = loss_by(command);
 
 		put_part(fcinfo, command->subtype == AT_AttachPartition || command->subtype == AT_AddInherit,
-				 loss != NULL && strstr(loss, "was given") != NULL ? command->name : NULL, loss,
+				 loss != NULL && strstr(loss, "was given") != NULL ? command->name : NULL,
+				 names_trigger(command) ? command->name : NULL, loss,
 				 command->subtype == AT_EnableAlwaysTrig && strncmp(command->name, "fastclust_live_", 15) == 0);
 	}
 }
 
-/* (command) -> setof (adds a leaf?, column or NULL: all, loss or NULL: none, enables a trigger of ours?). */
+/*
+ * Rows change past a trigger while it has another name, or other events or conditions, even if it comes back later.  A trigger that is made
+ * needs no note: that it was not there had one.
+ */
+static void
+put_trigger(FunctionCallInfo fcinfo, const Node *statement)
+{
+	if (IsA(statement, RenameStmt) && ((const RenameStmt *) statement)->renameType == OBJECT_TRIGGER)
+	{
+		put_part(fcinfo, false, NULL, ((const RenameStmt *) statement)->subname, "had triggers renamed", false);
+		put_part(fcinfo, false, NULL, ((const RenameStmt *) statement)->newname, "had triggers renamed", false);
+	}
+#if PG_VERSION_NUM >= 140000
+	if (IsA(statement, CreateTrigStmt) && ((const CreateTrigStmt *) statement)->replace)
+		put_part(fcinfo, false, NULL, ((const CreateTrigStmt *) statement)->trigname, "had triggers replaced", false);
+#endif
+}
+
+/*
+ * (command) -> setof (adds a leaf?, column or NULL: all, trigger or NULL: all, loss or NULL: none, enables a
+ * trigger of ours?).
+ */
 SQL_FUNCTION(fastclust_ddl_parts)
 {
 	const CollectedCommand *command = (const CollectedCommand *) PG_GETARG_POINTER(0);
@@ -139,10 +176,12 @@ SQL_FUNCTION(fastclust_ddl_parts)
 	if (command->type == SCT_AlterTable)
 		put_alter_table(fcinfo, command->d.alterTable.subcmds);
 	else if (command->type == SCT_Simple && IsA(statement, CreateStmt))
-		put_part(fcinfo, ((const CreateStmt *) statement)->inhRelations != NIL, NULL, NULL, false);
+		put_part(fcinfo, ((const CreateStmt *) statement)->inhRelations != NIL, NULL, NULL, NULL, false);
 	else if (command->type == SCT_Simple && IsA(statement, CreateForeignTableStmt))
-		put_part(fcinfo, ((const CreateForeignTableStmt *) statement)->base.inhRelations != NIL, NULL, NULL, false);
+		put_part(fcinfo, ((const CreateForeignTableStmt *) statement)->base.inhRelations != NIL, NULL, NULL, NULL, false);
 	else if (command->type == SCT_Simple && IsA(statement, AlterEnumStmt))
-		put_part(fcinfo, false, NULL, ((const AlterEnumStmt *) statement)->oldVal != NULL ? "has other labels" : NULL, false);
+		put_part(fcinfo, false, NULL, NULL, ((const AlterEnumStmt *) statement)->oldVal != NULL ? "has other labels" : NULL, false);
+	else if (command->type == SCT_Simple)
+		put_trigger(fcinfo, statement);
 	return (Datum) 0;
 }

@@ -1,12 +1,21 @@
 
 -- live sketches and DDL: leaves that come are counted, values that change past the triggers are lost, and tables that are dropped are forgotten
 --
--- Who issues DDL need not have any right to the extension.  The event triggers return at once where no live sketch was made since their table was last
--- vacuumed; no snapshot is asked, since those count that others have not committed.  They are in PL/pgSQL and ask the module about followed tables alone:
--- other DDL works where its file is gone.
+-- Who issues DDL need not have any right to the extension.  The event triggers
+-- return at once where no live sketch was made since their table was last
+-- vacuumed; no snapshot is asked, since those count that others have not
+-- committed.  For ALTER TABLE they first look for triggers of a restored live
+-- sketch, even if kept_sketches is empty.  They are in PL/pgSQL and ask the
+-- module about followed tables alone: other DDL works where its file is gone.
+--
+-- A trigger changes by CREATE OR REPLACE, RENAME, ENABLE, DISABLE and DROP,
+-- and each is noted when it happens: the trigger may be the same again when a
+-- reader looks, and rows have changed meanwhile.  The row of pg_trigger would
+-- tell this within one cluster alone, for pg_upgrade makes all triggers anew.
 
--- A statement changed values past the triggers: of a column, of a table, or of columns of an enum whose labels it changed.  A table that is dropped takes
--- its live sketches with it, whoever drops it.
+-- A statement changed values past the triggers: of a column, of a table, or of
+-- columns of an enum whose labels it changed; or it changed triggers.  A table
+-- that is dropped takes its live sketches with it, whoever drops it.
 CREATE FUNCTION fastclust_internal.live_ddl() RETURNS event_trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET quote_all_identifiers = off AS $$
 DECLARE
@@ -22,14 +31,14 @@ BEGIN
         PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation = o.objid
           WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
         DELETE FROM live_leaves v USING pg_event_trigger_dropped_objects() o WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0;
-        -- the same triggers may come again, and rows change meanwhile
         INSERT INTO live_deltas (live_id, leaf, lost)
-            SELECT v.live_id, v.leaf, format('table %s had triggers dropped', v.leaf)
+            SELECT DISTINCT v.live_id, v.leaf, format('table %s had triggers dropped', v.leaf)
               FROM pg_event_trigger_dropped_objects() o JOIN live_leaves v ON v.leaf = to_regclass(format('%I.%I', o.address_names[1], o.address_names[2]))
-             WHERE o.classid = 'pg_trigger'::regclass AND o.address_names[3] = format('fastclust_live_%s_rows', v.live_id);
+             WHERE o.classid = 'pg_trigger'::regclass AND is_live_trigger(o.address_names[3], v.live_id);
         RETURN;
     END IF;
     altered := ARRAY(WITH RECURSIVE below(id) AS (SELECT c.objid FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass
+                                                 UNION SELECT g.tgrelid FROM pg_event_trigger_ddl_commands() c JOIN pg_trigger g ON c.classid = 'pg_trigger'::regclass AND g.oid = c.objid
                                                  UNION SELECT i.inhrelid FROM below b JOIN pg_inherits i ON i.inhparent = b.id) SELECT b.id FROM below b);
     of_type := ARRAY(WITH RECURSIVE around(id) AS (SELECT c.objid FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_type'::regclass
                                                  UNION SELECT t.oid FROM around a JOIN pg_type t ON a.id IN (t.typbasetype, t.typelem)
@@ -39,9 +48,10 @@ BEGIN
             SELECT v.live_id, v.leaf, CASE WHEN c.classid = 'pg_type'::regclass THEN format('type %s %s', c.objid::regtype, p.loss)
                                            WHEN p.column_name IS NULL THEN format('table %s %s', v.leaf, p.loss)
                                            ELSE format('column "%s" of %s %s', p.column_name, v.leaf, p.loss) END
-              FROM pg_event_trigger_ddl_commands() c, LATERAL (SELECT DISTINCT d.column_name, d.loss FROM ddl_parts(c.command) d) p, live_leaves v
+              FROM pg_event_trigger_ddl_commands() c, LATERAL (SELECT DISTINCT d.column_name, d.trigger_name, d.loss FROM ddl_parts(c.command) d) p, live_leaves v
              WHERE p.loss IS NOT NULL AND CASE c.classid WHEN 'pg_type'::regclass THEN v.types::oid[] && of_type
-                                          ELSE v.leaf = ANY (altered) AND (p.column_name IS NULL OR p.column_name = ANY (v.names)) END;
+                                          ELSE v.leaf = ANY (altered) AND (p.column_name IS NULL OR p.column_name = ANY (v.names))
+                                               AND (p.trigger_name IS NULL OR is_live_trigger(p.trigger_name, v.live_id)) END;
     END IF;
 END
 $$;
@@ -93,7 +103,7 @@ $$;
 CREATE EVENT TRIGGER fastclust_live_added ON ddl_command_end
     WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'CREATE SCHEMA') EXECUTE FUNCTION live_added();
 CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end
-    WHEN TAG IN ('ALTER TABLE', 'ALTER FOREIGN TABLE', 'ALTER TYPE') EXECUTE FUNCTION live_ddl();
+    WHEN TAG IN ('ALTER TABLE', 'ALTER FOREIGN TABLE', 'ALTER TYPE', 'CREATE TRIGGER', 'ALTER TRIGGER') EXECUTE FUNCTION live_ddl();
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_ddl();
 
 -- They run from the first: enabling them with the first live sketch would wait for another role's uncommitted first.

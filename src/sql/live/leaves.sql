@@ -17,6 +17,12 @@ CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
      WHERE a.attisdropped IS NOT FALSE OR a.attname <> u.name OR a.atttypid <> u.type OR a.atttypmod <> u.typmod LIMIT 1
 $$;
 
+-- Is it the name of a trigger that keep_sketch makes?
+CREATE FUNCTION fastclust_internal.is_live_trigger(name text, live_id bigint) RETURNS boolean
+    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT name IN (format('fastclust_live_%s_rows', live_id), format('fastclust_live_%s_statement', live_id), format('fastclust_live_%s_truncate', live_id))
+$$;
+
 -- The change of the triggers that keep_sketch made on a leaf; NULL: they are as it made them.
 CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
@@ -24,7 +30,8 @@ CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass
                 WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '') THEN format('triggers of %s were disabled', leaf) END
       FROM pg_trigger g JOIN (VALUES ('rows', 29), ('statement', 28), ('truncate', 34)) k(name, events)
                           ON g.tgname = format('fastclust_live_%s_%s', live_id, k.name) AND g.tgtype = k.events
-     WHERE g.tgrelid = leaf AND g.tgfoid = 'live_change()'::regprocedure
+     WHERE g.tgrelid = leaf AND g.tgfoid = 'live_change()'::regprocedure AND g.tgconstraint = 0
+       AND encode(g.tgargs, 'escape') = format('%s\000', live_id)
 $$;
 
 -- The triggers of a table, or of all tables: dropped, and made again where they are to be there; on a table of another role they are left, and count for nobody.

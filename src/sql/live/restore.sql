@@ -12,7 +12,7 @@
 -- the later one sees all.  It looks under the latest snapshot, whatever its
 -- isolation level is.
 
-CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean, OUT column_name text, OUT loss text, OUT enables boolean) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean, OUT column_name text, OUT trigger_name text, OUT loss text, OUT enables boolean) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_ddl_parts' LANGUAGE C STRICT;
 
 -- Counts all rows of a leaf as if they were inserted now.  Expressions run

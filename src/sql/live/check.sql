@@ -30,7 +30,8 @@ BEGIN
         BEGIN
             PERFORM check_live_scan(live, live.relation);
             FOR group_value, bucket, sketched, counted, difference IN
-                -- the scan's rows and those removed are those added: no sum is subtracted from another
+                -- Compares added with scanned + removed: added - removed may
+                -- be no sketch.
                 EXECUTE format('SELECT group_value, bucket, n.sketched, n.counted, CASE WHEN n.sketched = n.counted THEN ''values'' ELSE ''number of rows'' END'
                                ' FROM (SELECT * FROM live_totals($3) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket),'
                                ' LATERAL (SELECT COALESCE(row_count(k.added), 0) - COALESCE(row_count(k.removed), 0), COALESCE(row_count(q.s), 0)) n(sketched, counted)'

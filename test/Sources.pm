@@ -25,13 +25,13 @@ sub read_sources { return { map { $_ => read_text($_) } glob('src/core/*.[ch] sr
 # [ path, text ] of the fragments of SQL, in their order.
 sub read_fragments { return map { [ $_, read_text("src/sql/$_.sql") ] } read_text('src/sql/ORDER') =~ /^([a-z].*)$/mg; }
 
-# [ name, body ] of each function that a text defines; SQL_FUNCTION and LANGUAGE_FUNCTION are the heads of entry points (pg/base/arguments.h).
+# [ name, body ] of each function that a text defines.
 sub functions
 {
 	my ($text) = @_;
 	my @found;
 
-	push @found, [ $1, $2 ] while $text =~ /^(?:(?:SQL|LANGUAGE)_FUNCTION\()?(\w+)(?:\)|\([^;{}]*\))\n\{\n(.*?)^\}/msg;
+	push @found, [ $1, $2 ] while $text =~ /^(\w+)\([^;{}]*\)\n\{\n(.*?)^\}/msg;
 	return @found;
 }
 

@@ -9,15 +9,6 @@
 
 #include "pg/base/errors.h"
 
-/* SQL_FUNCTION(name) { .. }: a C function that SQL declares, by version 1 of the calling convention. */
-#define SQL_FUNCTION(name) PG_FUNCTION_INFO_V1(name); Datum name(PG_FUNCTION_ARGS)
-
-/* LANGUAGE_FUNCTION(name) { .. }: the same, called as a function of the language fastclust is: under fixed settings of how text is read (languages.c). */
-#define LANGUAGE_FUNCTION(name) \
-static Datum name##_called(PG_FUNCTION_ARGS); \
-SQL_FUNCTION(name) { return call_like_language(name##_called, fcinfo); } \
-static Datum name##_called(PG_FUNCTION_ARGS)
-
 /* The context of the aggregate's states; an error outside of an aggregate. */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);
 

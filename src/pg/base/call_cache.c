@@ -95,14 +95,18 @@ kept_state(FunctionCallInfo fcinfo, Datum state)
 }
 
 /* (state): the bytes as they are */
-SQL_FUNCTION(fastclust_state_serialize)
+PG_FUNCTION_INFO_V1(fastclust_state_serialize);
+Datum
+fastclust_state_serialize(PG_FUNCTION_ARGS)
 {
 	(void) aggregate_context(fcinfo);
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }
 
 /* (bytes, NULL): the state, aligned as its type is */
-SQL_FUNCTION(fastclust_state_deserialize)
+PG_FUNCTION_INFO_V1(fastclust_state_deserialize);
+Datum
+fastclust_state_deserialize(PG_FUNCTION_ARGS)
 {
 	(void) aggregate_context(fcinfo);
 	PG_RETURN_POINTER(PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0)));

@@ -17,9 +17,4 @@ extern void *site_memory(FunctionCallInfo fcinfo, Size size, MemoryContext *home
 /* The state that a transition or combine function of the typed state returned, copied as the executor would do. */
 extern Datum kept_state(FunctionCallInfo fcinfo, Datum state);
 
-/* name_kept: the function `name` for such a state. */
-#define KEPT_STATE(name) \
-SQL_FUNCTION(name##_kept) { return kept_state(fcinfo, name(fcinfo)); } \
-extern int	no_such_variable
-
 #endif							/* FASTCLUST_CALL_CACHE_H */

@@ -123,7 +123,9 @@ reject_null_sketch(FunctionCallInfo fcinfo, int argument)
 				errhint("sketch_agg of no rows is NULL; leave out sketch to read the table."));
 }
 
-SQL_FUNCTION(fastclust_call_plpgsql)
+PG_FUNCTION_INFO_V1(fastclust_call_plpgsql);
+Datum
+fastclust_call_plpgsql(PG_FUNCTION_ARGS)
 {
 	static PGFunction handler = NULL;
 
@@ -136,7 +138,9 @@ SQL_FUNCTION(fastclust_call_plpgsql)
 	return call_like_language(handler, fcinfo);
 }
 
-SQL_FUNCTION(fastclust_call_as_owner)
+PG_FUNCTION_INFO_V1(fastclust_call_as_owner);
+Datum
+fastclust_call_as_owner(PG_FUNCTION_ARGS)
 {
 	Oid			owner = function_owner(fcinfo->flinfo->fn_oid);
 	Oid			outer = calling_role;
@@ -163,7 +167,9 @@ SQL_FUNCTION(fastclust_call_as_owner)
 }
 
 /* (name): the role of the name; NULL: there is none. */
-SQL_FUNCTION(fastclust_role_id)
+PG_FUNCTION_INFO_V1(fastclust_role_id);
+Datum
+fastclust_role_id(PG_FUNCTION_ARGS)
 {
 	Oid			role = get_role_oid(NameStr(*PG_GETARG_NAME(0)), true);
 
@@ -172,7 +178,9 @@ SQL_FUNCTION(fastclust_role_id)
 }
 
 /* The role that called a function in fastclust_owner; current_user outside of one. */
-SQL_FUNCTION(fastclust_calling_role)
+PG_FUNCTION_INFO_V1(fastclust_calling_role);
+Datum
+fastclust_calling_role(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_OID(OidIsValid(calling_role) ? calling_role : GetUserId());
 }

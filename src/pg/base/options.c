@@ -371,7 +371,9 @@ put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within
 }
 
 /* (given, names, what): of a name that is none of these, the one that was meant, where there is one, and all. */
-SQL_FUNCTION(fastclust_name_hint)
+PG_FUNCTION_INFO_V1(fastclust_name_hint);
+Datum
+fastclust_name_hint(PG_FUNCTION_ARGS)
 {
 	char	   *given = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	Datum	   *elements;

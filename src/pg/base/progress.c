@@ -244,7 +244,9 @@ post_on_board(const board_entry *entry)
  * Rows (pid, role, model_id, model, step, rows_done, rows_about, begun, step_begun, step_ends) of the trainings in this database.  Only the owner of the
  * extension calls it: model names are not for everybody.
  */
-SQL_FUNCTION(fastclust_running_trainings)
+PG_FUNCTION_INFO_V1(fastclust_running_trainings);
+Datum
+fastclust_running_trainings(PG_FUNCTION_ARGS)
 {
 	fastclust_begin_rows(fcinfo);
 	if (!has_board())

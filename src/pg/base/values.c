@@ -91,7 +91,9 @@ value_text(const struct varlena *value)
 	return text;
 }
 
-SQL_FUNCTION(fastclust_value_out)
+PG_FUNCTION_INFO_V1(fastclust_value_out);
+Datum
+fastclust_value_out(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_CSTRING(value_text(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0))));
 }

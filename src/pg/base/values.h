@@ -30,10 +30,4 @@ extern char *value_text(const struct varlena *value);
 /* For describe(): the key, and the numbers as a JSON list. */
 extern void append_json_list(StringInfo json, const char *key, const double *values, Size count);
 
-/* The entry points prefix_in and prefix_recv of a type. */
-#define VALUE_TYPE(prefix, type) \
-SQL_FUNCTION(prefix##_in) { return value_in(fcinfo, &(type)); } \
-SQL_FUNCTION(prefix##_recv) { return value_recv(fcinfo, &(type)); } \
-extern int	no_such_variable
-
 #endif							/* FASTCLUST_VALUES_H */

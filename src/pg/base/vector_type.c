@@ -244,7 +244,9 @@ marked_null(Node *x)
  * (request): a wrong type of an argument declared "any" is an error, also where no row comes; a literal becomes an array once.
  * Functions of a model, which take rows and numbers, too, begin with its name.
  */
-SQL_FUNCTION(fastclust_vector_support)
+PG_FUNCTION_INFO_V1(fastclust_vector_support);
+Datum
+fastclust_vector_support(PG_FUNCTION_ARGS)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 	FuncExpr   *call = makeNode(FuncExpr);
@@ -276,12 +278,16 @@ SQL_FUNCTION(fastclust_vector_support)
 
 /* ---- row_vector: the bytes of any array of numbers ---- */
 
-SQL_FUNCTION(fastclust_row_vector_in)
+PG_FUNCTION_INFO_V1(fastclust_row_vector_in);
+Datum
+fastclust_row_vector_in(PG_FUNCTION_ARGS)
 {
 	return array_of_text(PG_GETARG_CSTRING(0));
 }
 
-SQL_FUNCTION(fastclust_as_row_vector)
+PG_FUNCTION_INFO_V1(fastclust_as_row_vector);
+Datum
+fastclust_as_row_vector(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 }

@@ -313,7 +313,9 @@ scales_argument(FunctionCallInfo fcinfo, int argument, Size expected)
 /* ---- text of a vector of any kind ---- */
 
 /* In double precision, as it is read: a real has more digits there. */
-SQL_FUNCTION(fastclust_row_vector_out)
+PG_FUNCTION_INFO_V1(fastclust_row_vector_out);
+Datum
+fastclust_row_vector_out(PG_FUNCTION_ARGS)
 {
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		v = read_vector_argument(fcinfo, &reader, 0, "row_vector");

@@ -256,7 +256,9 @@ decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options, t
 	}
 }
 
-SQL_FUNCTION(fastclust_decode)
+PG_FUNCTION_INFO_V1(fastclust_decode);
+Datum
+fastclust_decode(PG_FUNCTION_ARGS)
 {
 	decode_call call = {0};
 	double	   *x;
@@ -297,7 +299,9 @@ make_matrix(const double *values, int rows, int columns)
 }
 
 /* Each cluster's covariance matrix, of the model gaussian. */
-SQL_FUNCTION(fastclust_decode_covariances)
+PG_FUNCTION_INFO_V1(fastclust_decode_covariances);
+Datum
+fastclust_decode_covariances(PG_FUNCTION_ARGS)
 {
 	decode_call call = {0};
 	Size		square;

@@ -20,7 +20,9 @@ keep_nothing(const void *bytes, void *view)
 }
 
 /* (state, x, spec) */
-SQL_FUNCTION(fastclust_drift_counts_accum)
+PG_FUNCTION_INFO_V1(fastclust_drift_counts_accum);
+Datum
+fastclust_drift_counts_accum(PG_FUNCTION_ARGS)
 {
 	const void *bytes;
 	const fc_drift_spec *spec;
@@ -56,7 +58,9 @@ SQL_FUNCTION(fastclust_drift_counts_accum)
 }
 
 /* Combine of drift_counts_agg, transition and combine of merge_drift_counts_agg. */
-SQL_FUNCTION(fastclust_drift_counts_combine)
+PG_FUNCTION_INFO_V1(fastclust_drift_counts_combine);
+Datum
+fastclust_drift_counts_combine(PG_FUNCTION_ARGS)
 {
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -67,7 +71,9 @@ SQL_FUNCTION(fastclust_drift_counts_combine)
 }
 
 /* NULL where no row was counted: none of them had a direction. */
-SQL_FUNCTION(fastclust_drift_counts_final)
+PG_FUNCTION_INFO_V1(fastclust_drift_counts_final);
+Datum
+fastclust_drift_counts_final(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0) || DRIFT_COUNTS_ARG(0)->rows == 0)
 		PG_RETURN_NULL();
@@ -75,7 +81,9 @@ SQL_FUNCTION(fastclust_drift_counts_final)
 }
 
 /* (counts, added, removed): counts + added - removed, of which NULL is no rows; NULL where no rows are left. */
-SQL_FUNCTION(fastclust_changed_drift_counts)
+PG_FUNCTION_INFO_V1(fastclust_changed_drift_counts);
+Datum
+fastclust_changed_drift_counts(PG_FUNCTION_ARGS)
 {
 	fc_drift_counts *sum = NULL;
 

@@ -49,7 +49,9 @@ drift_spec_of_rows(const fc_operator_header *rows, int64 seed)
 }
 
 /* (sample, seed) */
-SQL_FUNCTION(fastclust_drift_spec_of_sample)
+PG_FUNCTION_INFO_V1(fastclust_drift_spec_of_sample);
+Datum
+fastclust_drift_spec_of_sample(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(drift_spec_of_rows(OPERATOR_ARG(0), PG_GETARG_INT64(1)));
 }
@@ -96,7 +98,9 @@ null_moments_of_rows(const fc_operator_header *rows, const fc_spec *spec, int mo
 }
 
 /* (sample, sketch_spec, most): NULL with too few rows, or where the spec projects rows. */
-SQL_FUNCTION(fastclust_sample_null_moments)
+PG_FUNCTION_INFO_V1(fastclust_sample_null_moments);
+Datum
+fastclust_sample_null_moments(PG_FUNCTION_ARGS)
 {
 	double		moments[2];
 
@@ -150,7 +154,9 @@ static const char *const verdicts[] = {[FC_VERDICT_TOO_FEW] = "too few rows",[FC
  * (drift_spec, training counts, counts, training sketch, sketch, null moments, threshold, min_effect):
  * (mmd2, null_sd, p_value, effect, verdict).
  */
-SQL_FUNCTION(fastclust_drift_compare)
+PG_FUNCTION_INFO_V1(fastclust_drift_compare);
+Datum
+fastclust_drift_compare(PG_FUNCTION_ARGS)
 {
 	fc_drift_sides sides = sides_argument(fcinfo, 1);
 	double		threshold = threshold_argument(fcinfo, 6);
@@ -185,7 +191,9 @@ rounded(double value)
  * (drift_spec, training counts, counts, training sketch, sketch, threshold, most): rows (dimension from 1, the other of a pair,
  * p_value, shift, spread).
  */
-SQL_FUNCTION(fastclust_moved_columns)
+PG_FUNCTION_INFO_V1(fastclust_moved_columns);
+Datum
+fastclust_moved_columns(PG_FUNCTION_ARGS)
 {
 	fc_drift_sides sides = sides_argument(fcinfo, 1);
 	double		threshold = threshold_argument(fcinfo, 5);
@@ -266,7 +274,8 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, con
 }
 
 /* (query): rows (changed_at, found_at, p_value, effect, dimension, shift) */
-LANGUAGE_FUNCTION(fastclust_change_points)
+static Datum
+fastclust_change_points_called(PG_FUNCTION_ARGS)
 {
 	TimestampTz *dates;
 	const fc_sketch **days;
@@ -297,4 +306,11 @@ LANGUAGE_FUNCTION(fastclust_change_points)
 	release_arena(&arena);
 	SPI_finish();
 	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_change_points);
+Datum
+fastclust_change_points(PG_FUNCTION_ARGS)
+{
+	return call_like_language(fastclust_change_points_called, fcinfo);
 }

@@ -10,16 +10,44 @@
 static const value_type spec_type = {"drift_spec", fc_drift_spec_check};
 static const value_type counts_type = {"drift_counts", fc_drift_counts_check};
 
-VALUE_TYPE(fastclust_drift_spec, spec_type);
-VALUE_TYPE(fastclust_drift_counts, counts_type);
+PG_FUNCTION_INFO_V1(fastclust_drift_spec_in);
+Datum
+fastclust_drift_spec_in(PG_FUNCTION_ARGS)
+{
+	return value_in(fcinfo, &spec_type);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_drift_spec_recv);
+Datum
+fastclust_drift_spec_recv(PG_FUNCTION_ARGS)
+{
+	return value_recv(fcinfo, &spec_type);
+}
+PG_FUNCTION_INFO_V1(fastclust_drift_counts_in);
+Datum
+fastclust_drift_counts_in(PG_FUNCTION_ARGS)
+{
+	return value_in(fcinfo, &counts_type);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_drift_counts_recv);
+Datum
+fastclust_drift_counts_recv(PG_FUNCTION_ARGS)
+{
+	return value_recv(fcinfo, &counts_type);
+}
 
 /* An aggregate's state may have rows waiting. */
-SQL_FUNCTION(fastclust_drift_counts_out)
+PG_FUNCTION_INFO_V1(fastclust_drift_counts_out);
+Datum
+fastclust_drift_counts_out(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_CSTRING(value_text((struct varlena *) drift_counts_closed(DRIFT_COUNTS_ARG(0))));
 }
 
-SQL_FUNCTION(fastclust_drift_counts_send)
+PG_FUNCTION_INFO_V1(fastclust_drift_counts_send);
+Datum
+fastclust_drift_counts_send(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BYTEA_P(drift_counts_closed(DRIFT_COUNTS_ARG(0)));
 }

@@ -228,7 +228,9 @@ read_bounds(FunctionCallInfo fcinfo, int argument, const char *name, Size count)
 }
 
 /* (encoder, relation, dimensions, lower, upper, lower_shown, upper_shown): the condition on one feature, whose dimensions these are. */
-SQL_FUNCTION(fastclust_feature_condition)
+PG_FUNCTION_INFO_V1(fastclust_feature_condition);
+Datum
+fastclust_feature_condition(PG_FUNCTION_ARGS)
 {
 	fc_encoder	view;
 	ArrayType  *given = PG_GETARG_ARRAYTYPE_P(2);

@@ -105,7 +105,9 @@ single_precision(const prepared_encoder *encoder, const double *x)
 }
 
 /* (encoder, row record, scaled) */
-SQL_FUNCTION(fastclust_encode_row)
+PG_FUNCTION_INFO_V1(fastclust_encode_row);
+Datum
+fastclust_encode_row(PG_FUNCTION_ARGS)
 {
 	encoder_site *site = site_of(fcinfo);
 
@@ -117,7 +119,9 @@ SQL_FUNCTION(fastclust_encode_row)
 /* ---- double precision[], for the scans of train ---- */
 
 /* (encoder, scaled, row record) */
-SQL_FUNCTION(fastclust_encode_record)
+PG_FUNCTION_INFO_V1(fastclust_encode_record);
+Datum
+fastclust_encode_record(PG_FUNCTION_ARGS)
 {
 	encoder_site *site = site_of(fcinfo);
 	double	   *x;
@@ -129,7 +133,9 @@ SQL_FUNCTION(fastclust_encode_record)
 }
 
 /* (encoder, scaled, VARIADIC columns) */
-SQL_FUNCTION(fastclust_encode_listed)
+PG_FUNCTION_INFO_V1(fastclust_encode_listed);
+Datum
+fastclust_encode_listed(PG_FUNCTION_ARGS)
 {
 	encoder_site *site;
 	double	   *x;

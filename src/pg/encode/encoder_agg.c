@@ -481,7 +481,9 @@ learn_row(encoder_state *state, learning_site *site)
 }
 
 /* (state, row record, columns text[] [, options jsonb]) */
-SQL_FUNCTION(fastclust_encoder_accum)
+PG_FUNCTION_INFO_V1(fastclust_encoder_accum);
+Datum
+fastclust_encoder_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	encoder_state *state = PG_ARGISNULL(0) ? NULL : (encoder_state *) PG_GETARG_POINTER(0);
@@ -522,7 +524,9 @@ check_choice(fc_status status, const fc_sample *sample, const fc_encoder_choice 
 				errhint("Use fewer columns, or fewer categories of each: %s.", options_for_both("'{\"encoder\": {\"categories\": 8}}'")));
 }
 
-SQL_FUNCTION(fastclust_encoder_final)
+PG_FUNCTION_INFO_V1(fastclust_encoder_final);
+Datum
+fastclust_encoder_final(PG_FUNCTION_ARGS)
 {
 	const encoder_state *state = PG_ARGISNULL(0) ? NULL : (const encoder_state *) PG_GETARG_POINTER(0);
 	account		memory = {"encoder_agg"};

@@ -37,7 +37,19 @@ check_encoder(const void *bytes, size_t size)
 
 static const value_type encoder_type = {"encoder", check_encoder};
 
-VALUE_TYPE(fastclust_encoder, encoder_type);
+PG_FUNCTION_INFO_V1(fastclust_encoder_in);
+Datum
+fastclust_encoder_in(PG_FUNCTION_ARGS)
+{
+	return value_in(fcinfo, &encoder_type);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_encoder_recv);
+Datum
+fastclust_encoder_recv(PG_FUNCTION_ARGS)
+{
+	return value_recv(fcinfo, &encoder_type);
+}
 
 /* ---- words ---- */
 
@@ -125,7 +137,9 @@ dimension_names(const fc_encoder_header *encoder)
 	return construct_array(names, (int) n, TEXTOID, -1, false, TYPALIGN_INT);
 }
 
-SQL_FUNCTION(fastclust_feature_names)
+PG_FUNCTION_INFO_V1(fastclust_feature_names);
+Datum
+fastclust_feature_names(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(dimension_names(ENCODER_ARG(0)));
 }
@@ -143,7 +157,9 @@ same_dimensions(const fc_encoder_header *a, const fc_encoder_header *b)
 }
 
 /* (encoder): the columns it reads, in its order. */
-SQL_FUNCTION(fastclust_encoder_columns)
+PG_FUNCTION_INFO_V1(fastclust_encoder_columns);
+Datum
+fastclust_encoder_columns(PG_FUNCTION_ARGS)
 {
 	fc_encoder	view;
 	Datum	   *names;
@@ -156,7 +172,9 @@ SQL_FUNCTION(fastclust_encoder_columns)
 }
 
 /* (encoder): rows (dimension, feature, kind, category, transform, center, scale), dimensions from 1. */
-SQL_FUNCTION(fastclust_encoder_features)
+PG_FUNCTION_INFO_V1(fastclust_encoder_features);
+Datum
+fastclust_encoder_features(PG_FUNCTION_ARGS)
 {
 	fc_encoder	view;
 	bool		scaled;
@@ -185,7 +203,9 @@ SQL_FUNCTION(fastclust_encoder_features)
 }
 
 /* (feature, d, center, scale): of a column of vectors; NULL of a NULL feature or d. */
-SQL_FUNCTION(fastclust_encoder_of_vector)
+PG_FUNCTION_INFO_V1(fastclust_encoder_of_vector);
+Datum
+fastclust_encoder_of_vector(PG_FUNCTION_ARGS)
 {
 	const char *name;
 	Size		d;
@@ -263,7 +283,9 @@ append_feature(StringInfo json, const fc_encoder *view, const fc_encoder_feature
 	appendStringInfo(json, ", \"missing\": %s, \"scale\": %.17g}", feature->missing ? "true" : "false", view->scale[feature->first]);
 }
 
-SQL_FUNCTION(fastclust_encoder_describe)
+PG_FUNCTION_INFO_V1(fastclust_encoder_describe);
+Datum
+fastclust_encoder_describe(PG_FUNCTION_ARGS)
 {
 	const fc_encoder_header *header = ENCODER_ARG(0);
 	fc_encoder	view;

@@ -154,7 +154,9 @@ return_rules(FunctionCallInfo fcinfo, const fc_rule_tree *tree, Size clusters, d
  * (op, space_rows, raw_rows, kinds, columns, conditions): rules for the labels that op gives to space_rows, in terms of the raw rows;
  * kinds (fc_axis_kind) and columns of the dimensions of those.
  */
-SQL_FUNCTION(fastclust_rules_of_sample)
+PG_FUNCTION_INFO_V1(fastclust_rules_of_sample);
+Datum
+fastclust_rules_of_sample(PG_FUNCTION_ARGS)
 {
 	account		memory = {"rules"};
 	fc_operator raw;
@@ -196,7 +198,9 @@ return_quality(FunctionCallInfo fcinfo, int32 cluster, const fc_quality *q, doub
 }
 
 /* (op, rows): rows (cluster, n, share, silhouette, davies_bouldin, spread, variance_explained), the last one of all clusters. */
-SQL_FUNCTION(fastclust_quality_of_sample)
+PG_FUNCTION_INFO_V1(fastclust_quality_of_sample);
+Datum
+fastclust_quality_of_sample(PG_FUNCTION_ARGS)
 {
 	account		memory = {"score"};
 	fc_operator op;
@@ -230,7 +234,9 @@ SQL_FUNCTION(fastclust_quality_of_sample)
  * the most telling dimension: of each cluster the first `most`, and as many that set it apart most from the nearest other one, where clusters are
  * not too many to compare all pairs.  NULL center and scale: 0 and 1.
  */
-SQL_FUNCTION(fastclust_profile_of_centroids)
+PG_FUNCTION_INFO_V1(fastclust_profile_of_centroids);
+Datum
+fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 {
 	fc_operator op;
 	fc_arena	arena;
@@ -393,7 +399,9 @@ shown_interval(double seconds, bool exact)
 }
 
 /* (value, kind, exact) */
-SQL_FUNCTION(fastclust_shown_value)
+PG_FUNCTION_INFO_V1(fastclust_shown_value);
+Datum
+fastclust_shown_value(PG_FUNCTION_ARGS)
 {
 	double		x = PG_GETARG_FLOAT8(0);
 	char	   *kind = text_to_cstring(PG_GETARG_TEXT_PP(1));

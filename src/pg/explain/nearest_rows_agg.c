@@ -115,7 +115,9 @@ new_state(FunctionCallInfo fcinfo, MemoryContext context, Size k)
 }
 
 /* (state, op, x, row, n) */
-SQL_FUNCTION(fastclust_nearest_rows_accum)
+PG_FUNCTION_INFO_V1(fastclust_nearest_rows_accum);
+Datum
+fastclust_nearest_rows_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	near_rows  *state = PG_ARGISNULL(0) ? NULL : (near_rows *) PG_GETARG_POINTER(0);
@@ -190,7 +192,9 @@ make_rows(const near_rows *state, Size cluster, TupleDesc descriptor, Datum *row
 	return bytes;
 }
 
-SQL_FUNCTION(fastclust_nearest_rows_final)
+PG_FUNCTION_INFO_V1(fastclust_nearest_rows_final);
+Datum
+fastclust_nearest_rows_final(PG_FUNCTION_ARGS)
 {
 	near_rows  *state = PG_ARGISNULL(0) ? NULL : (near_rows *) PG_GETARG_POINTER(0);
 	Oid			type = get_element_type(get_fn_expr_rettype(fcinfo->flinfo));

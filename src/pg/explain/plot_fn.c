@@ -71,7 +71,9 @@ columns_of_text(const char *value)
 }
 
 /* (value, width, right): in exactly so many columns; a longer text ends with an ellipsis. */
-SQL_FUNCTION(fastclust_fit_text)
+PG_FUNCTION_INFO_V1(fastclust_fit_text);
+Datum
+fastclust_fit_text(PG_FUNCTION_ARGS)
 {
 	const char *value = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	int			width = width_argument(fcinfo, 1);
@@ -125,7 +127,9 @@ append_two_sides(StringInfo line, double x, int width)
 }
 
 /* (x, width, two_sided): x, from 0 to 1, as a bar of at most `width` columns, or from -1 to 1 on two sides. */
-SQL_FUNCTION(fastclust_bar)
+PG_FUNCTION_INFO_V1(fastclust_bar);
+Datum
+fastclust_bar(PG_FUNCTION_ARGS)
 {
 	double		x = fmin(1.0, PG_GETARG_FLOAT8(0));
 	int			width = width_argument(fcinfo, 1);

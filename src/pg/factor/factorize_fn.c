@@ -231,7 +231,9 @@ factorized_operator(const fc_operator_header *centroids, const char *name, Jsonb
 }
 
 /* (fastop, method, options, sample) */
-SQL_FUNCTION(fastclust_factorize)
+PG_FUNCTION_INFO_V1(fastclust_factorize);
+Datum
+fastclust_factorize(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		PG_RETURN_NULL();

@@ -311,7 +311,9 @@ run_qkmeans(qkmeans_call *call, const collection *sample, const fc_row_source *s
 	return header;
 }
 
-SQL_FUNCTION(fastclust_qkmeans_final)
+PG_FUNCTION_INFO_V1(fastclust_qkmeans_final);
+Datum
+fastclust_qkmeans_final(PG_FUNCTION_ARGS)
 {
 	collection	rows;
 	qkmeans_call call = {0};

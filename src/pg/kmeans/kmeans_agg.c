@@ -79,7 +79,9 @@ new_collection(int32 d)
 	return rows;
 }
 
-SQL_FUNCTION(fastclust_kmeans_accum)
+PG_FUNCTION_INFO_V1(fastclust_kmeans_accum);
+Datum
+fastclust_kmeans_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
@@ -212,7 +214,9 @@ unit_centroids(fc_metric metric, double *centroids, Size k, Size d)
 	return centroids;
 }
 
-SQL_FUNCTION(fastclust_kmeans_final)
+PG_FUNCTION_INFO_V1(fastclust_kmeans_final);
+Datum
+fastclust_kmeans_final(PG_FUNCTION_ARGS)
 {
 	collection *rows;
 	fc_kmeans_options options;

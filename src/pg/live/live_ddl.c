@@ -47,7 +47,9 @@ loss_by(const AlterTableCmd *command)
 }
 
 /* (relation): it and all below it, as the executor would scan them; NULL where it is gone. */
-SQL_FUNCTION(fastclust_scanned_tables)
+PG_FUNCTION_INFO_V1(fastclust_scanned_tables);
+Datum
+fastclust_scanned_tables(PG_FUNCTION_ARGS)
 {
 	Oid			relation = PG_GETARG_OID(0);
 	List	   *tables;
@@ -70,7 +72,9 @@ SQL_FUNCTION(fastclust_scanned_tables)
  * (relation, alone): lock the tree of a table until the end of the transaction, beside others that do not ask for it alone.  The lock is of a
  * kind of its own: no statement takes it on a table.
  */
-SQL_FUNCTION(fastclust_lock_tree)
+PG_FUNCTION_INFO_V1(fastclust_lock_tree);
+Datum
+fastclust_lock_tree(PG_FUNCTION_ARGS)
 {
 	LOCKTAG		tag;
 
@@ -83,7 +87,9 @@ static const char uncounted_leaves[] =
 	"SELECT l, u FROM kept_sketches l, uncounted_leaves(l) u WHERE l.id = $1 AND $2 IS NOT NULL";
 
 /* (live_id) -> setof (live sketch, leaf) that are not counted and have their triggers, under the latest snapshot. */
-SQL_FUNCTION(fastclust_restored_leaves)
+PG_FUNCTION_INFO_V1(fastclust_restored_leaves);
+Datum
+fastclust_restored_leaves(PG_FUNCTION_ARGS)
 {
 	fastclust_begin_rows(fcinfo);
 	SPI_connect();
@@ -167,7 +173,9 @@ put_trigger(FunctionCallInfo fcinfo, const Node *statement)
  * (command) -> setof (adds a leaf?, column or NULL: all, trigger or NULL: all, loss or NULL: none, enables a
  * trigger of ours?).
  */
-SQL_FUNCTION(fastclust_ddl_parts)
+PG_FUNCTION_INFO_V1(fastclust_ddl_parts);
+Datum
+fastclust_ddl_parts(PG_FUNCTION_ARGS)
 {
 	const CollectedCommand *command = (const CollectedCommand *) PG_GETARG_POINTER(0);
 	const Node *statement = command->parsetree;

@@ -63,7 +63,9 @@ live_count_rows(const fc_drift_spec *spec, fc_drift_counts *counts, const unsign
 }
 
 /* Transition (state, spec, rows, part): adds the last two unless they are NULL. */
-SQL_FUNCTION(fastclust_live_sum)
+PG_FUNCTION_INFO_V1(fastclust_live_sum);
+Datum
+fastclust_live_sum(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *state;
 
@@ -84,7 +86,9 @@ SQL_FUNCTION(fastclust_live_sum)
 }
 
 /* Transition (state, drift_spec, rows, part): counts the last two unless they are NULL; NULL without a drift_spec. */
-SQL_FUNCTION(fastclust_live_count)
+PG_FUNCTION_INFO_V1(fastclust_live_count);
+Datum
+fastclust_live_count(PG_FUNCTION_ARGS)
 {
 	fc_drift_spec *spec;
 	fc_drift_counts *state;
@@ -106,7 +110,9 @@ SQL_FUNCTION(fastclust_live_count)
 }
 
 /* (sketch, counts, spec, drift_spec) */
-SQL_FUNCTION(fastclust_is_live_part)
+PG_FUNCTION_INFO_V1(fastclust_is_live_part);
+Datum
+fastclust_is_live_part(PG_FUNCTION_ARGS)
 {
 	bool		sketched = !PG_ARGISNULL(0) && !PG_ARGISNULL(2) && fc_spec_same(fc_sketch_spec(SKETCH_ARG(0)), SPEC_ARG(2));
 	bool		counted = !PG_ARGISNULL(1) && !PG_ARGISNULL(3) && fc_drift_counts_of_spec(DRIFT_COUNTS_ARG(1), DRIFT_SPEC_ARG(3));
@@ -118,7 +124,9 @@ SQL_FUNCTION(fastclust_is_live_part)
  * (added, removed): the sketch of the rows left, NULL of no rows.  It has no bounds, so that it is that of the rows
  * of now whatever rows there have been.
  */
-SQL_FUNCTION(fastclust_live_difference)
+PG_FUNCTION_INFO_V1(fastclust_live_difference);
+Datum
+fastclust_live_difference(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *left = PG_ARGISNULL(0) ? NULL : sketch_closed(SKETCH_ARG(0));
 	fc_sketch  *removed = PG_ARGISNULL(1) ? NULL : sketch_closed(SKETCH_ARG(1));
@@ -139,7 +147,9 @@ SQL_FUNCTION(fastclust_live_difference)
 }
 
 /* Transition (state, sketch, weight): its rows, each of that weight.  A NULL sketch and weight 0 add nothing. */
-SQL_FUNCTION(fastclust_weighted_merge)
+PG_FUNCTION_INFO_V1(fastclust_weighted_merge);
+Datum
+fastclust_weighted_merge(PG_FUNCTION_ARGS)
 {
 	int64		weight;
 
@@ -152,7 +162,9 @@ SQL_FUNCTION(fastclust_weighted_merge)
 }
 
 /* (time, width without months): the begin of its bucket.  Weeks begin on Mondays: buckets are counted from one. */
-SQL_FUNCTION(fastclust_bucket_of_time)
+PG_FUNCTION_INFO_V1(fastclust_bucket_of_time);
+Datum
+fastclust_bucket_of_time(PG_FUNCTION_ARGS)
 {
 	const int64 monday = 2 * USECS_PER_DAY; /* 2000-01-03 */
 	TimestampTz time = PG_GETARG_TIMESTAMPTZ(0);

@@ -283,7 +283,9 @@ pending_of(const live_sketch *live)
  * that has no statement trigger of ours: a parent of a partition that is followed alone, or a table to which a subscription applies rows.
  * A reader in the same transaction would miss them, and gets an error; readers in other transactions see neither rows nor deltas.
  */
-SQL_FUNCTION(fastclust_live_pending)
+PG_FUNCTION_INFO_V1(fastclust_live_pending);
+Datum
+fastclust_live_pending(PG_FUNCTION_ARGS)
 {
 	ListCell   *cell;
 
@@ -343,7 +345,9 @@ count_table(const live_sketch *live, Relation table)
  * (id, leaf, role): count the rows of the leaf with the rights of the role, as if it inserted them.  Sessions that fired triggers before
  * the leaf was known must look again.
  */
-SQL_FUNCTION(fastclust_count_rows)
+PG_FUNCTION_INFO_V1(fastclust_count_rows);
+Datum
+fastclust_count_rows(PG_FUNCTION_ARGS)
 {
 	Relation	table = table_open(PG_GETARG_OID(1), ShareRowExclusiveLock);
 	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch};
@@ -402,7 +406,9 @@ count_truncate(const live_sketch *live, Oid owner)
 
 /* ---- the triggers' function ---- */
 
-SQL_FUNCTION(fastclust_live_change)
+PG_FUNCTION_INFO_V1(fastclust_live_change);
+Datum
+fastclust_live_change(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
 	const live_sketch *live;

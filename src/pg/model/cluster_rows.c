@@ -47,7 +47,9 @@ warn_of_budget(const char *model, const fc_operator *op)
  * (operator, model): true if the list of centroids fits into the memory
  * budget.  A model that is named is a WARNING where it does not.
  */
-SQL_FUNCTION(fastclust_can_list_centroids)
+PG_FUNCTION_INFO_V1(fastclust_can_list_centroids);
+Datum
+fastclust_can_list_centroids(PG_FUNCTION_ARGS)
 {
 	fc_operator op;
 
@@ -128,7 +130,9 @@ put_cluster(FunctionCallInfo fcinfo, const cluster_list *list, Size j)
  * the sum of the weights of the clusters; a NULL center and scale leave the
  * centroids in the coordinates of the operator.
  */
-SQL_FUNCTION(fastclust_version_cluster_rows)
+PG_FUNCTION_INFO_V1(fastclust_version_cluster_rows);
+Datum
+fastclust_version_cluster_rows(PG_FUNCTION_ARGS)
 {
 	cluster_list list = {.mapped = !PG_ARGISNULL(3) && PG_GETARG_BOOL(3)};
 

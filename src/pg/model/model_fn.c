@@ -113,23 +113,61 @@ answer_row(FunctionCallInfo fcinfo, int group, int version, row_form form, answe
 	return how(fcinfo, &row);
 }
 
-/* name(model, x, ..), with the group in an argument, and perhaps the version. */
-#define ROW_FUNCTION(name, group, version, how) \
-SQL_FUNCTION(fastclust_##name) { return answer_row(fcinfo, group, version, ROW_GIVEN, how); } \
-extern int	no_such_variable
+PG_FUNCTION_INFO_V1(fastclust_predict);
+Datum
+fastclust_predict(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, 2, 4, ROW_GIVEN, near_cluster_answer);
+}
 
-/* name_list(model, first, second, rest), name_columns(model, columns ..). */
-#define LIST_FUNCTION(name, how) \
-SQL_FUNCTION(fastclust_##name##_list) { return answer_row(fcinfo, -1, -1, ROW_LIST, how); } \
-SQL_FUNCTION(fastclust_##name##_columns) { return answer_row(fcinfo, -1, -1, ROW_COLUMNS, how); } \
-extern int	no_such_variable
+PG_FUNCTION_INFO_V1(fastclust_predict_list);
+Datum
+fastclust_predict_list(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, -1, -1, ROW_LIST, cluster_answer);
+}
 
-ROW_FUNCTION(predict, 2, 4, near_cluster_answer);
-LIST_FUNCTION(predict, cluster_answer);
-ROW_FUNCTION(predict_name, 2, 3, name_answer);
-ROW_FUNCTION(predict_distance, 2, 3, distance_answer);
-LIST_FUNCTION(predict_distance, distance_answer);
-ROW_FUNCTION(anomaly, 3, -1, anomaly_answer);
+PG_FUNCTION_INFO_V1(fastclust_predict_columns);
+Datum
+fastclust_predict_columns(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, -1, -1, ROW_COLUMNS, cluster_answer);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_predict_name);
+Datum
+fastclust_predict_name(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, 2, 3, ROW_GIVEN, name_answer);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_predict_distance);
+Datum
+fastclust_predict_distance(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, 2, 3, ROW_GIVEN, distance_answer);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_predict_distance_list);
+Datum
+fastclust_predict_distance_list(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, -1, -1, ROW_LIST, distance_answer);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_predict_distance_columns);
+Datum
+fastclust_predict_distance_columns(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, -1, -1, ROW_COLUMNS, distance_answer);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_anomaly);
+Datum
+fastclust_anomaly(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, 3, -1, ROW_GIVEN, anomaly_answer);
+}
 
 /* ---- from the top of a tree of clusters ---- */
 
@@ -151,7 +189,12 @@ path_answer(FunctionCallInfo fcinfo, const model_row *row)
 	PG_RETURN_ARRAYTYPE_P(construct_array(path, model->levels + 1, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
-ROW_FUNCTION(predict_path, 2, 3, path_answer);
+PG_FUNCTION_INFO_V1(fastclust_predict_path);
+Datum
+fastclust_predict_path(PG_FUNCTION_ARGS)
+{
+	return answer_row(fcinfo, 2, 3, ROW_GIVEN, path_answer);
+}
 
 /* ---- the n nearest ---- */
 
@@ -192,7 +235,9 @@ nearest_regions(const model_row *row, size_t count, int32 *clusters, double *squ
 	}
 }
 
-SQL_FUNCTION(fastclust_predict_all)
+PG_FUNCTION_INFO_V1(fastclust_predict_all);
+Datum
+fastclust_predict_all(PG_FUNCTION_ARGS)
 {
 	model_row	row;
 	int32	   *clusters;
@@ -269,7 +314,9 @@ return_membership(FunctionCallInfo fcinfo, const model_row *row)
 	}
 }
 
-SQL_FUNCTION(fastclust_predict_probabilities)
+PG_FUNCTION_INFO_V1(fastclust_predict_probabilities);
+Datum
+fastclust_predict_probabilities(PG_FUNCTION_ARGS)
 {
 	model_row	row;
 

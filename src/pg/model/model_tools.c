@@ -27,7 +27,9 @@
 /* ---- rights ---- */
 
 /* (roles): does the current user have the rights of one of them?  0 is everyone, NULL nobody. */
-SQL_FUNCTION(fastclust_has_a_role)
+PG_FUNCTION_INFO_V1(fastclust_has_a_role);
+Datum
+fastclust_has_a_role(PG_FUNCTION_ARGS)
 {
 	Datum	   *roles;
 	bool	   *nulls;
@@ -43,7 +45,9 @@ SQL_FUNCTION(fastclust_has_a_role)
 /* ---- parts of a table ---- */
 
 /* (ctid): a hash of the row's place. */
-SQL_FUNCTION(fastclust_place_key)
+PG_FUNCTION_INFO_V1(fastclust_place_key);
+Datum
+fastclust_place_key(PG_FUNCTION_ARGS)
 {
 	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(0);
 	uint32		place[2] = {ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid)};
@@ -52,7 +56,9 @@ SQL_FUNCTION(fastclust_place_key)
 }
 
 /* (value) */
-SQL_FUNCTION(fastclust_group_text)
+PG_FUNCTION_INFO_V1(fastclust_group_text);
+Datum
+fastclust_group_text(PG_FUNCTION_ARGS)
 {
 	value_reader *reader = fcinfo->flinfo->fn_extra;
 
@@ -116,7 +122,9 @@ find_units(FunctionCallInfo fcinfo, int d, units_site *site)
 }
 
 /* (center, scale, x): (x - center) / scale; x where these are NULL. */
-SQL_FUNCTION(fastclust_vector_in_units)
+PG_FUNCTION_INFO_V1(fastclust_vector_in_units);
+Datum
+fastclust_vector_in_units(PG_FUNCTION_ARGS)
 {
 	units_site *site = units_site_of(fcinfo);
 	vector		v;
@@ -142,7 +150,9 @@ SQL_FUNCTION(fastclust_vector_in_units)
 /* ---- operators in user units ---- */
 
 /* (sketch, operator, center, scale, spreads): the relative residual of the model's mixture. */
-SQL_FUNCTION(fastclust_fit_residual)
+PG_FUNCTION_INFO_V1(fastclust_fit_residual);
+Datum
+fastclust_fit_residual(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *sketch;
 	fc_operator op;
@@ -331,7 +341,9 @@ with_numbers_of(const fc_operator_header *old, const fc_operator_header *old_row
 }
 
 /* (old, rows for it, new, rows for it, new in the units of old or NULL): the share of the rows whose labels differ, once clusters have their numbers. */
-SQL_FUNCTION(fastclust_labels_changed)
+PG_FUNCTION_INFO_V1(fastclust_labels_changed);
+Datum
+fastclust_labels_changed(PG_FUNCTION_ARGS)
 {
 	const fc_operator_header *rows;
 	const fc_operator_header *new;
@@ -351,7 +363,9 @@ SQL_FUNCTION(fastclust_labels_changed)
  * (key, live, wait): lock the key, of a model or of a live sketch, until the end of the transaction; false when another session has it and
  * wait is false.  A lock of this kind, unlike an advisory lock, is in nobody else's reach.
  */
-SQL_FUNCTION(fastclust_lock_name)
+PG_FUNCTION_INFO_V1(fastclust_lock_name);
+Datum
+fastclust_lock_name(PG_FUNCTION_ARGS)
 {
 	LOCKTAG		tag;
 

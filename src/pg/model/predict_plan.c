@@ -36,7 +36,9 @@ without_cast(Node *number)
 }
 
 /* (request): of a call (text .., double precision, double precision, VARIADIC double precision[]) whose array is listed. */
-SQL_FUNCTION(fastclust_predict_support)
+PG_FUNCTION_INFO_V1(fastclust_predict_support);
+Datum
+fastclust_predict_support(PG_FUNCTION_ARGS)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 	FuncExpr   *call;

@@ -308,7 +308,9 @@ read_arguments(FunctionCallInfo fcinfo, const read_call *call, call_key key)
 }
 
 /* (arguments of the function): the result of fastclust_internal.read_<its name>. */
-SQL_FUNCTION(fastclust_read_once)
+PG_FUNCTION_INFO_V1(fastclust_read_once);
+Datum
+fastclust_read_once(PG_FUNCTION_ARGS)
 {
 	read_call  *call = likely(fcinfo->flinfo->fn_extra != NULL) ? fcinfo->flinfo->fn_extra : make_call(fcinfo);
 

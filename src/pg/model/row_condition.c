@@ -389,7 +389,9 @@ resolved_condition(Oid relation, const char *text, ArrayType **columns)
 }
 
 /* (relation, condition): the condition as it is stored, names resolved and of the alias t; the columns it reads. */
-SQL_FUNCTION(fastclust_row_condition)
+PG_FUNCTION_INFO_V1(fastclust_row_condition);
+Datum
+fastclust_row_condition(PG_FUNCTION_ARGS)
 {
 	ArrayType  *columns;
 	Datum		values[2];

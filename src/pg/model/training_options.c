@@ -195,7 +195,9 @@ check_training_options(Jsonb *options, const char *name)
 }
 
 /* (options, function) */
-SQL_FUNCTION(fastclust_check_training_options)
+PG_FUNCTION_INFO_V1(fastclust_check_training_options);
+Datum
+fastclust_check_training_options(PG_FUNCTION_ARGS)
 {
 	require_argument(fcinfo, 0, "options");
 	require_argument(fcinfo, 1, "function");
@@ -211,7 +213,9 @@ static const option settings[] = {
 };
 
 /* (function) -> setof (option, type, range, default, meaning), in the order of the tables above. */
-SQL_FUNCTION(fastclust_option_help)
+PG_FUNCTION_INFO_V1(fastclust_option_help);
+Datum
+fastclust_option_help(PG_FUNCTION_ARGS)
 {
 	int			function;
 

@@ -160,7 +160,9 @@ check_paths(ArrayType *array, int32 k)
  * (operator, map, center, scale, spreads, distance_quantiles, null_moments, spec, training_sketch, encoder, drift_spec, drift_counts, micro_clusters, splits, paths):
  * true, or the error.
  */
-SQL_FUNCTION(fastclust_version_fits)
+PG_FUNCTION_INFO_V1(fastclust_version_fits);
+Datum
+fastclust_version_fits(PG_FUNCTION_ARGS)
 {
 	fc_operator op;
 	Size		d;

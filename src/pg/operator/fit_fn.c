@@ -124,7 +124,9 @@ rows_in_units(const fc_operator_header *header, units from, units to)
 }
 
 /* (op, center, scale, new_center, new_scale); NULL is 0 or 1. */
-SQL_FUNCTION(fastclust_operator_in_units)
+PG_FUNCTION_INFO_V1(fastclust_operator_in_units);
+Datum
+fastclust_operator_in_units(PG_FUNCTION_ARGS)
 {
 	const fc_operator_header *op;
 	double	   *unit[4];

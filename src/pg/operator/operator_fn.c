@@ -77,7 +77,9 @@ normalise_centroid(fc_metric metric, double *row, Size d, Size cluster)
 				errdetail("It has no direction that the metric cosine could compare."));
 }
 
-SQL_FUNCTION(fastclust_fastop_accum)
+PG_FUNCTION_INFO_V1(fastclust_fastop_accum);
+Datum
+fastclust_fastop_accum(PG_FUNCTION_ARGS)
 {
 	codebook   *book = PG_ARGISNULL(0) ? NULL : (codebook *) PG_GETARG_POINTER(0);
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
@@ -112,7 +114,9 @@ SQL_FUNCTION(fastclust_fastop_accum)
 	PG_RETURN_POINTER(book);
 }
 
-SQL_FUNCTION(fastclust_fastop_final)
+PG_FUNCTION_INFO_V1(fastclust_fastop_final);
+Datum
+fastclust_fastop_final(PG_FUNCTION_ARGS)
 {
 	codebook   *book;
 
@@ -196,7 +200,9 @@ label_of_row(FunctionCallInfo fcinfo, const fc_operator *op, size_t nearest, con
 	PG_RETURN_INT32(label);
 }
 
-SQL_FUNCTION(fastclust_assign)
+PG_FUNCTION_INFO_V1(fastclust_assign);
+Datum
+fastclust_assign(PG_FUNCTION_ARGS)
 {
 	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
 	row_call	call;
@@ -217,7 +223,9 @@ SQL_FUNCTION(fastclust_assign)
 	return label_of_row(fcinfo, op, fc_operator_assign(op, call.x, call.scratch), call.x);
 }
 
-SQL_FUNCTION(fastclust_assign_distance)
+PG_FUNCTION_INFO_V1(fastclust_assign_distance);
+Datum
+fastclust_assign_distance(PG_FUNCTION_ARGS)
 {
 	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
 	sparse_outcome outcome;
@@ -256,7 +264,9 @@ nearest_of_argument(FunctionCallInfo fcinfo, const fc_operator *op, size_t count
 	return call.x != NULL;
 }
 
-SQL_FUNCTION(fastclust_nearest)
+PG_FUNCTION_INFO_V1(fastclust_nearest);
+Datum
+fastclust_nearest(PG_FUNCTION_ARGS)
 {
 	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
 	int32		n = PG_GETARG_INT32(2);
@@ -275,7 +285,9 @@ SQL_FUNCTION(fastclust_nearest)
 	return make_int4_array(clusters, (int) count);
 }
 
-SQL_FUNCTION(fastclust_project)
+PG_FUNCTION_INFO_V1(fastclust_project);
+Datum
+fastclust_project(PG_FUNCTION_ARGS)
 {
 	row_call	call = row_arguments(fcinfo);
 	float	   *x = palloc(call.op->d * sizeof(float));
@@ -300,7 +312,9 @@ operator_argument(FunctionCallInfo fcinfo)
 	return op;
 }
 
-SQL_FUNCTION(fastclust_centroids)
+PG_FUNCTION_INFO_V1(fastclust_centroids);
+Datum
+fastclust_centroids(PG_FUNCTION_ARGS)
 {
 	fc_operator op = operator_argument(fcinfo);
 	fc_scratch	scratch = make_scratch(fc_operator_scratch(&op));
@@ -322,7 +336,9 @@ SQL_FUNCTION(fastclust_centroids)
 	return (Datum) 0;
 }
 
-SQL_FUNCTION(fastclust_factors)
+PG_FUNCTION_INFO_V1(fastclust_factors);
+Datum
+fastclust_factors(PG_FUNCTION_ARGS)
 {
 	fc_operator op = operator_argument(fcinfo);
 
@@ -349,13 +365,17 @@ SQL_FUNCTION(fastclust_factors)
 	return (Datum) 0;
 }
 
-SQL_FUNCTION(fastclust_clusters)
+PG_FUNCTION_INFO_V1(fastclust_clusters);
+Datum
+fastclust_clusters(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->k);
 }
 
 /* (operator): the numbers of its clusters, ascending. */
-SQL_FUNCTION(fastclust_cluster_numbers)
+PG_FUNCTION_INFO_V1(fastclust_cluster_numbers);
+Datum
+fastclust_cluster_numbers(PG_FUNCTION_ARGS)
 {
 	const fc_operator *op = cached_operator(fcinfo, 0, NULL);
 	int32	   *numbers = palloc(op->k * sizeof(int32));
@@ -366,7 +386,9 @@ SQL_FUNCTION(fastclust_cluster_numbers)
 }
 
 /* (operator): one more than the highest number of a cluster. */
-SQL_FUNCTION(fastclust_cluster_labels)
+PG_FUNCTION_INFO_V1(fastclust_cluster_labels);
+Datum
+fastclust_cluster_labels(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT32((int32) fc_operator_labels(cached_operator(fcinfo, 0, NULL)));
 }
@@ -396,12 +418,16 @@ listed_numbers(const fc_operator *op)
 }
 
 /* (operator): the numbers of its clusters as people read them: "0 to 4", "0, 2 to 5". */
-SQL_FUNCTION(fastclust_listed_numbers)
+PG_FUNCTION_INFO_V1(fastclust_listed_numbers);
+Datum
+fastclust_listed_numbers(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_TEXT_P(cstring_to_text(listed_numbers(cached_operator(fcinfo, 0, NULL))));
 }
 
-SQL_FUNCTION(fastclust_dim)
+PG_FUNCTION_INFO_V1(fastclust_dim);
+Datum
+fastclust_dim(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT32((int32) cached_operator(fcinfo, 0, NULL)->d);
 }
@@ -420,7 +446,9 @@ describe_factorization(StringInfo json, const fc_operator *op)
 		appendStringInfo(json, ", \"label_agreement\": %.4f", from->agreement);
 }
 
-SQL_FUNCTION(fastclust_fastop_describe)
+PG_FUNCTION_INFO_V1(fastclust_fastop_describe);
+Datum
+fastclust_fastop_describe(PG_FUNCTION_ARGS)
 {
 	fc_operator op = operator_argument(fcinfo);
 	StringInfoData json;
@@ -449,7 +477,9 @@ SQL_FUNCTION(fastclust_fastop_describe)
 /* ---- neighbours ---- */
 
 /* Euclidean distance of two vectors, in double. */
-SQL_FUNCTION(fastclust_l2_distance)
+PG_FUNCTION_INFO_V1(fastclust_l2_distance);
+Datum
+fastclust_l2_distance(PG_FUNCTION_ARGS)
 {
 	vector_reader readers[2] = {{CurrentMemoryContext, NULL, 0}, {CurrentMemoryContext, NULL, 0}};
 	vector		x = read_vector_argument(fcinfo, &readers[0], 0, "x");

@@ -93,7 +93,19 @@ check_operator(const void *bytes, size_t size)
 
 static const value_type operator_type = {"fastop", check_operator};
 
-VALUE_TYPE(fastclust_fastop, operator_type);
+PG_FUNCTION_INFO_V1(fastclust_fastop_in);
+Datum
+fastclust_fastop_in(PG_FUNCTION_ARGS)
+{
+	return value_in(fcinfo, &operator_type);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_fastop_recv);
+Datum
+fastclust_fastop_recv(PG_FUNCTION_ARGS)
+{
+	return value_recv(fcinfo, &operator_type);
+}
 
 /* ---- names of methods ---- */
 

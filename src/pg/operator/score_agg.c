@@ -48,7 +48,9 @@ with_room(fc_contingency *table, Size more)
 	return larger;
 }
 
-SQL_FUNCTION(fastclust_contingency_accum)
+PG_FUNCTION_INFO_V1(fastclust_contingency_accum);
+Datum
+fastclust_contingency_accum(PG_FUNCTION_ARGS)
 {
 	fc_contingency *table;
 
@@ -60,7 +62,9 @@ SQL_FUNCTION(fastclust_contingency_accum)
 	PG_RETURN_POINTER(table);
 }
 
-SQL_FUNCTION(fastclust_contingency_combine)
+PG_FUNCTION_INFO_V1(fastclust_contingency_combine);
+Datum
+fastclust_contingency_combine(PG_FUNCTION_ARGS)
 {
 	fc_contingency *left;
 	fc_contingency *right;
@@ -97,12 +101,16 @@ score(FunctionCallInfo fcinfo, fc_status (*of) (const fc_cell *, size_t, fc_aren
 	PG_RETURN_FLOAT8(result);
 }
 
-SQL_FUNCTION(fastclust_adjusted_rand_final)
+PG_FUNCTION_INFO_V1(fastclust_adjusted_rand_final);
+Datum
+fastclust_adjusted_rand_final(PG_FUNCTION_ARGS)
 {
 	return score(fcinfo, fc_adjusted_rand);
 }
 
-SQL_FUNCTION(fastclust_normalized_mutual_information_final)
+PG_FUNCTION_INFO_V1(fastclust_normalized_mutual_information_final);
+Datum
+fastclust_normalized_mutual_information_final(PG_FUNCTION_ARGS)
 {
 	return score(fcinfo, fc_normalized_mutual_information);
 }

@@ -150,17 +150,65 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 	PG_RETURN_POINTER(step);
 }
 
-#define STEP_AGGREGATE(name, kind) \
-SQL_FUNCTION(fastclust_##name##_accum) { return accumulate(fcinfo, kind, false); } \
-KEPT_STATE(fastclust_##name##_accum); \
-extern int	no_such_variable
+PG_FUNCTION_INFO_V1(fastclust_lloyd_accum);
+Datum
+fastclust_lloyd_accum(PG_FUNCTION_ARGS)
+{
+	return accumulate(fcinfo, FC_STEP_LLOYD, false);
+}
 
-STEP_AGGREGATE(lloyd, FC_STEP_LLOYD);
-STEP_AGGREGATE(sse, FC_STEP_SSE);
-STEP_AGGREGATE(silhouette, FC_STEP_SILHOUETTE);
-STEP_AGGREGATE(davies_bouldin, FC_STEP_DAVIES_BOULDIN);
+PG_FUNCTION_INFO_V1(fastclust_lloyd_accum_kept);
+Datum
+fastclust_lloyd_accum_kept(PG_FUNCTION_ARGS)
+{
+	return kept_state(fcinfo, fastclust_lloyd_accum(fcinfo));
+}
 
-SQL_FUNCTION(fastclust_lloyd_large_accum)
+PG_FUNCTION_INFO_V1(fastclust_sse_accum);
+Datum
+fastclust_sse_accum(PG_FUNCTION_ARGS)
+{
+	return accumulate(fcinfo, FC_STEP_SSE, false);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sse_accum_kept);
+Datum
+fastclust_sse_accum_kept(PG_FUNCTION_ARGS)
+{
+	return kept_state(fcinfo, fastclust_sse_accum(fcinfo));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_silhouette_accum);
+Datum
+fastclust_silhouette_accum(PG_FUNCTION_ARGS)
+{
+	return accumulate(fcinfo, FC_STEP_SILHOUETTE, false);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_silhouette_accum_kept);
+Datum
+fastclust_silhouette_accum_kept(PG_FUNCTION_ARGS)
+{
+	return kept_state(fcinfo, fastclust_silhouette_accum(fcinfo));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_davies_bouldin_accum);
+Datum
+fastclust_davies_bouldin_accum(PG_FUNCTION_ARGS)
+{
+	return accumulate(fcinfo, FC_STEP_DAVIES_BOULDIN, false);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_davies_bouldin_accum_kept);
+Datum
+fastclust_davies_bouldin_accum_kept(PG_FUNCTION_ARGS)
+{
+	return kept_state(fcinfo, fastclust_davies_bouldin_accum(fcinfo));
+}
+
+PG_FUNCTION_INFO_V1(fastclust_lloyd_large_accum);
+Datum
+fastclust_lloyd_large_accum(PG_FUNCTION_ARGS)
 {
 	return accumulate(fcinfo, FC_STEP_LLOYD, true);
 }
@@ -181,7 +229,9 @@ add_step(fc_step *left, const fc_step *right)
 	pfree(scratch.floats);
 }
 
-SQL_FUNCTION(fastclust_step_combine)
+PG_FUNCTION_INFO_V1(fastclust_step_combine);
+Datum
+fastclust_step_combine(PG_FUNCTION_ARGS)
 {
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
@@ -192,7 +242,12 @@ SQL_FUNCTION(fastclust_step_combine)
 	return unchanged_state(fcinfo);
 }
 
-KEPT_STATE(fastclust_step_combine);
+PG_FUNCTION_INFO_V1(fastclust_step_combine_kept);
+Datum
+fastclust_step_combine_kept(PG_FUNCTION_ARGS)
+{
+	return kept_state(fcinfo, fastclust_step_combine(fcinfo));
+}
 
 /* ---- results ---- */
 
@@ -245,7 +300,9 @@ finish_lloyd(const fc_step *step, fc_step_result *result)
 }
 
 /* A lloyd_step of a value, or of sums that none holds: their first word is 0, as that of no value. */
-SQL_FUNCTION(fastclust_lloyd_final)
+PG_FUNCTION_INFO_V1(fastclust_lloyd_final);
+Datum
+fastclust_lloyd_final(PG_FUNCTION_ARGS)
 {
 	const fc_step *step;
 	fc_step_result result;
@@ -271,7 +328,9 @@ davies_bouldin(const fc_step *step)
 }
 
 /* The score that a state is of. */
-SQL_FUNCTION(fastclust_score_final)
+PG_FUNCTION_INFO_V1(fastclust_score_final);
+Datum
+fastclust_score_final(PG_FUNCTION_ARGS)
 {
 	const fc_step *step;
 

@@ -21,7 +21,9 @@ numbered_node(const fc_operator *op, int32 node)
 }
 
 /* (operator): rows (step, left, right, height, weight), in the order of the heights. */
-SQL_FUNCTION(fastclust_cluster_joins)
+PG_FUNCTION_INFO_V1(fastclust_cluster_joins);
+Datum
+fastclust_cluster_joins(PG_FUNCTION_ARGS)
 {
 	account		memory = {"the tree of the clusters"};
 	fc_operator op;
@@ -63,7 +65,9 @@ joined_clusters(const fc_operator_header *header, const int32 *number, Size coun
 }
 
 /* (operator, numbers) */
-SQL_FUNCTION(fastclust_joined_clusters)
+PG_FUNCTION_INFO_V1(fastclust_joined_clusters);
+Datum
+fastclust_joined_clusters(PG_FUNCTION_ARGS)
 {
 	const fc_operator_header *op = OPERATOR_ARG(0);
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
@@ -108,7 +112,9 @@ recall_of_search(const fc_operator_header *header, const fc_operator_header *row
 }
 
 /* (operator, rows as an operator, of how many these are a sample, probes): (recall, part of the rows read, rows of each bucket, sums of their squared distances). */
-SQL_FUNCTION(fastclust_bucket_recall)
+PG_FUNCTION_INFO_V1(fastclust_bucket_recall);
+Datum
+fastclust_bucket_recall(PG_FUNCTION_ARGS)
 {
 	const fc_operator_header *op = OPERATOR_ARG(0);
 	const fc_operator_header *rows = OPERATOR_ARG(1);
@@ -122,7 +128,9 @@ SQL_FUNCTION(fastclust_bucket_recall)
 }
 
 /* (operator): rows (cluster, x, y, the share of squared distances that x shows, the same of y). */
-SQL_FUNCTION(fastclust_cluster_places)
+PG_FUNCTION_INFO_V1(fastclust_cluster_places);
+Datum
+fastclust_cluster_places(PG_FUNCTION_ARGS)
 {
 	account		memory = {"the map of the clusters"};
 	fc_operator op;

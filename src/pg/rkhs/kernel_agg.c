@@ -112,7 +112,9 @@ project(const kernel_rows *rows, const fc_kernel_input *input, fc_arena *arena, 
 		fc_kernel_eigen_project(&prepared, arena, result);
 }
 
-SQL_FUNCTION(fastclust_kernel_projection_final)
+PG_FUNCTION_INFO_V1(fastclust_kernel_projection_final);
+Datum
+fastclust_kernel_projection_final(PG_FUNCTION_ARGS)
 {
 	const kernel_rows *rows;
 	fc_kernel_projection_header *header;
@@ -191,7 +193,9 @@ landmarks_of(const kernel_rows *rows)
 	return make_codebook(centroids, weights, found, d);
 }
 
-SQL_FUNCTION(fastclust_landmarks_final)
+PG_FUNCTION_INFO_V1(fastclust_landmarks_final);
+Datum
+fastclust_landmarks_final(PG_FUNCTION_ARGS)
 {
 	(void) aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))

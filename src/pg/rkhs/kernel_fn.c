@@ -19,7 +19,9 @@ projection_argument(FunctionCallInfo fcinfo, int argument)
 	return aligned_value(PG_GETARG_DATUM(argument));
 }
 
-SQL_FUNCTION(fastclust_embedding_of)
+PG_FUNCTION_INFO_V1(fastclust_embedding_of);
+Datum
+fastclust_embedding_of(PG_FUNCTION_ARGS)
 {
 	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
 	const int64_t *ids = fc_kernel_projection_ids(header);
@@ -37,7 +39,9 @@ SQL_FUNCTION(fastclust_embedding_of)
 	return (Datum) 0;
 }
 
-SQL_FUNCTION(fastclust_projection_describe)
+PG_FUNCTION_INFO_V1(fastclust_projection_describe);
+Datum
+fastclust_projection_describe(PG_FUNCTION_ARGS)
 {
 	const fc_kernel_projection_header *header = projection_argument(fcinfo, 0);
 	StringInfoData json;
@@ -81,7 +85,9 @@ store_map(account *memory, const fc_kernel *kernel, Size rank, bool unit, const 
 	return header;
 }
 
-SQL_FUNCTION(fastclust_nystroem)
+PG_FUNCTION_INFO_V1(fastclust_nystroem);
+Datum
+fastclust_nystroem(PG_FUNCTION_ARGS)
 {
 	const fc_operator_header *bytes;
 	const fc_kernel *kernel;
@@ -214,7 +220,9 @@ cached_map(FunctionCallInfo fcinfo)
 	return &site->map;
 }
 
-SQL_FUNCTION(fastclust_kernel_features)
+PG_FUNCTION_INFO_V1(fastclust_kernel_features);
+Datum
+fastclust_kernel_features(PG_FUNCTION_ARGS)
 {
 	const fc_kernel_map *map = cached_map(fcinfo);
 	vector		v = read_vector_argument(fcinfo, cached_reader(fcinfo), 1, "x");
@@ -231,7 +239,9 @@ SQL_FUNCTION(fastclust_kernel_features)
 	return make_float4_array(y, (int) map->rank);
 }
 
-SQL_FUNCTION(fastclust_map_describe)
+PG_FUNCTION_INFO_V1(fastclust_map_describe);
+Datum
+fastclust_map_describe(PG_FUNCTION_ARGS)
 {
 	const void *bytes;
 	const site_map *site = cached_view(fcinfo, 0, sizeof(site_map), view_map, &bytes);

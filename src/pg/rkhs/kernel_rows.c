@@ -214,12 +214,16 @@ accumulate(FunctionCallInfo fcinfo, bool has_ids)
 	PG_RETURN_POINTER(rows);
 }
 
-SQL_FUNCTION(fastclust_kernel_projection_accum)
+PG_FUNCTION_INFO_V1(fastclust_kernel_projection_accum);
+Datum
+fastclust_kernel_projection_accum(PG_FUNCTION_ARGS)
 {
 	return accumulate(fcinfo, true);
 }
 
-SQL_FUNCTION(fastclust_landmarks_accum)
+PG_FUNCTION_INFO_V1(fastclust_landmarks_accum);
+Datum
+fastclust_landmarks_accum(PG_FUNCTION_ARGS)
 {
 	return accumulate(fcinfo, false);
 }

@@ -30,8 +30,32 @@ check_map(const void *bytes, size_t size)
 static const value_type map_type = {"kernel_map", check_map};
 static const value_type projection_type = {"kernel_projection", fc_kernel_projection_check};
 
-VALUE_TYPE(fastclust_kernel_projection, projection_type);
-VALUE_TYPE(fastclust_kernel_map, map_type);
+PG_FUNCTION_INFO_V1(fastclust_kernel_projection_in);
+Datum
+fastclust_kernel_projection_in(PG_FUNCTION_ARGS)
+{
+	return value_in(fcinfo, &projection_type);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kernel_projection_recv);
+Datum
+fastclust_kernel_projection_recv(PG_FUNCTION_ARGS)
+{
+	return value_recv(fcinfo, &projection_type);
+}
+PG_FUNCTION_INFO_V1(fastclust_kernel_map_in);
+Datum
+fastclust_kernel_map_in(PG_FUNCTION_ARGS)
+{
+	return value_in(fcinfo, &map_type);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_kernel_map_recv);
+Datum
+fastclust_kernel_map_recv(PG_FUNCTION_ARGS)
+{
+	return value_recv(fcinfo, &map_type);
+}
 
 static const choice methods[] = {
 	{"one_pass", FC_KERNEL_ONE_PASS}, {"nystroem", FC_KERNEL_NYSTROEM}, {"pivoted_cholesky", FC_KERNEL_CHOLESKY}, {"exact", FC_KERNEL_EXACT}
@@ -89,22 +113,30 @@ make_kernel(fc_kernel_kind kind, int32 degree, double gamma, double coef0)
 	return kernel;
 }
 
-SQL_FUNCTION(fastclust_rbf_kernel)
+PG_FUNCTION_INFO_V1(fastclust_rbf_kernel);
+Datum
+fastclust_rbf_kernel(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(make_kernel(FC_KERNEL_RBF, 0, PG_GETARG_FLOAT8(0), 0));
 }
 
-SQL_FUNCTION(fastclust_polynomial_kernel)
+PG_FUNCTION_INFO_V1(fastclust_polynomial_kernel);
+Datum
+fastclust_polynomial_kernel(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(make_kernel(FC_KERNEL_POLYNOMIAL, PG_GETARG_INT32(0), PG_GETARG_FLOAT8(2), PG_GETARG_FLOAT8(1)));
 }
 
-SQL_FUNCTION(fastclust_linear_kernel)
+PG_FUNCTION_INFO_V1(fastclust_linear_kernel);
+Datum
+fastclust_linear_kernel(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(make_kernel(FC_KERNEL_LINEAR, 0, 0, 0));
 }
 
-SQL_FUNCTION(fastclust_cosine_kernel)
+PG_FUNCTION_INFO_V1(fastclust_cosine_kernel);
+Datum
+fastclust_cosine_kernel(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(make_kernel(FC_KERNEL_COSINE, 0, 0, 0));
 }
@@ -207,19 +239,25 @@ kernel_of_text(const char *text)
 	return NULL;
 }
 
-SQL_FUNCTION(fastclust_kernel_in)
+PG_FUNCTION_INFO_V1(fastclust_kernel_in);
+Datum
+fastclust_kernel_in(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(kernel_of_text(PG_GETARG_CSTRING(0)));
 }
 
-SQL_FUNCTION(fastclust_kernel_out)
+PG_FUNCTION_INFO_V1(fastclust_kernel_out);
+Datum
+fastclust_kernel_out(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_CSTRING(kernel_text(KERNEL_ARG(0)));
 }
 
 /* ---- binary: version, kind, degree, gamma, coef0 in network order ---- */
 
-SQL_FUNCTION(fastclust_kernel_recv)
+PG_FUNCTION_INFO_V1(fastclust_kernel_recv);
+Datum
+fastclust_kernel_recv(PG_FUNCTION_ARGS)
 {
 	StringInfo	message = (StringInfo) PG_GETARG_POINTER(0);
 	fc_kernel  *kernel = palloc0(sizeof(fc_kernel));
@@ -234,7 +272,9 @@ SQL_FUNCTION(fastclust_kernel_recv)
 	PG_RETURN_POINTER(kernel);
 }
 
-SQL_FUNCTION(fastclust_kernel_send)
+PG_FUNCTION_INFO_V1(fastclust_kernel_send);
+Datum
+fastclust_kernel_send(PG_FUNCTION_ARGS)
 {
 	const fc_kernel *kernel = KERNEL_ARG(0);
 	StringInfoData message;
@@ -250,12 +290,16 @@ SQL_FUNCTION(fastclust_kernel_send)
 
 /* ---- equality: equal kernels are equal bytes ---- */
 
-SQL_FUNCTION(fastclust_kernel_eq)
+PG_FUNCTION_INFO_V1(fastclust_kernel_eq);
+Datum
+fastclust_kernel_eq(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(memcmp(KERNEL_ARG(0), KERNEL_ARG(1), sizeof(fc_kernel)) == 0);
 }
 
-SQL_FUNCTION(fastclust_kernel_hash)
+PG_FUNCTION_INFO_V1(fastclust_kernel_hash);
+Datum
+fastclust_kernel_hash(PG_FUNCTION_ARGS)
 {
 	return hash_any((const unsigned char *) KERNEL_ARG(0), sizeof(fc_kernel));
 }

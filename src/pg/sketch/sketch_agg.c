@@ -266,7 +266,9 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 	return state;
 }
 
-SQL_FUNCTION(fastclust_sketch_accum)
+PG_FUNCTION_INFO_V1(fastclust_sketch_accum);
+Datum
+fastclust_sketch_accum(PG_FUNCTION_ARGS)
 {
 	int			context = AggCheckCallContext(fcinfo, NULL);
 	fc_sketch  *state;
@@ -286,10 +288,17 @@ SQL_FUNCTION(fastclust_sketch_accum)
 	PG_RETURN_POINTER(state);
 }
 
-KEPT_STATE(fastclust_sketch_accum);
+PG_FUNCTION_INFO_V1(fastclust_sketch_accum_kept);
+Datum
+fastclust_sketch_accum_kept(PG_FUNCTION_ARGS)
+{
+	return kept_state(fcinfo, fastclust_sketch_accum(fcinfo));
+}
 
 /* Forward transition of a moving frame: never NULL, nothing waits, bounds are not kept. */
-SQL_FUNCTION(fastclust_sketch_accum_moving)
+PG_FUNCTION_INFO_V1(fastclust_sketch_accum_moving);
+Datum
+fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *state;
 	fc_sketch  *applied;
@@ -307,7 +316,9 @@ SQL_FUNCTION(fastclust_sketch_accum_moving)
 	PG_RETURN_POINTER(state);
 }
 
-SQL_FUNCTION(fastclust_sketch_inverse)
+PG_FUNCTION_INFO_V1(fastclust_sketch_inverse);
+Datum
+fastclust_sketch_inverse(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *state;
 	fc_sketch  *applied;
@@ -323,7 +334,9 @@ SQL_FUNCTION(fastclust_sketch_inverse)
 /* ---- combining and finishing ---- */
 
 /* Combine of sketch_agg, transition and combine of merge_agg. */
-SQL_FUNCTION(fastclust_sketch_combine)
+PG_FUNCTION_INFO_V1(fastclust_sketch_combine);
+Datum
+fastclust_sketch_combine(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *state;
 
@@ -338,9 +351,16 @@ SQL_FUNCTION(fastclust_sketch_combine)
 	PG_RETURN_POINTER(sketch_combined(SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), 1));
 }
 
-KEPT_STATE(fastclust_sketch_combine);
+PG_FUNCTION_INFO_V1(fastclust_sketch_combine_kept);
+Datum
+fastclust_sketch_combine_kept(PG_FUNCTION_ARGS)
+{
+	return kept_state(fcinfo, fastclust_sketch_combine(fcinfo));
+}
 
-SQL_FUNCTION(fastclust_sketch_final)
+PG_FUNCTION_INFO_V1(fastclust_sketch_final);
+Datum
+fastclust_sketch_final(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *state;
 
@@ -351,7 +371,9 @@ SQL_FUNCTION(fastclust_sketch_final)
 }
 
 /* An empty moving frame is NULL, and the first frame knows no more bounds than the later ones. */
-SQL_FUNCTION(fastclust_sketch_final_moving)
+PG_FUNCTION_INFO_V1(fastclust_sketch_final_moving);
+Datum
+fastclust_sketch_final_moving(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *state;
 
@@ -384,12 +406,16 @@ combined(FunctionCallInfo fcinfo, int sign)
 	PG_RETURN_POINTER(sketch_closed(sketch_combined(left, right, sign)));
 }
 
-SQL_FUNCTION(fastclust_sketch_plus)
+PG_FUNCTION_INFO_V1(fastclust_sketch_plus);
+Datum
+fastclust_sketch_plus(PG_FUNCTION_ARGS)
 {
 	return combined(fcinfo, 1);
 }
 
-SQL_FUNCTION(fastclust_sketch_minus)
+PG_FUNCTION_INFO_V1(fastclust_sketch_minus);
+Datum
+fastclust_sketch_minus(PG_FUNCTION_ARGS)
 {
 	return combined(fcinfo, -1);
 }

@@ -17,7 +17,9 @@ sketch_argument(FunctionCallInfo fcinfo, int n)
 	return sketch_closed(SKETCH_ARG(n));
 }
 
-SQL_FUNCTION(fastclust_sketch_row_count)
+PG_FUNCTION_INFO_V1(fastclust_sketch_row_count);
+Datum
+fastclust_sketch_row_count(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(sketch_argument(fcinfo, 0)->count);
 }
@@ -43,17 +45,23 @@ per_dimension(FunctionCallInfo fcinfo, double (*statistic) (const fc_sketch *, s
 	return make_float8_array(values, (int) d);
 }
 
-SQL_FUNCTION(fastclust_sketch_means)
+PG_FUNCTION_INFO_V1(fastclust_sketch_means);
+Datum
+fastclust_sketch_means(PG_FUNCTION_ARGS)
 {
 	return per_dimension(fcinfo, fc_sketch_mean);
 }
 
-SQL_FUNCTION(fastclust_sketch_stddevs)
+PG_FUNCTION_INFO_V1(fastclust_sketch_stddevs);
+Datum
+fastclust_sketch_stddevs(PG_FUNCTION_ARGS)
 {
 	return per_dimension(fcinfo, deviation);
 }
 
-SQL_FUNCTION(fastclust_sketch_get_spec)
+PG_FUNCTION_INFO_V1(fastclust_sketch_get_spec);
+Datum
+fastclust_sketch_get_spec(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	fc_spec    *spec = palloc(sketch->spec_size);
@@ -63,7 +71,9 @@ SQL_FUNCTION(fastclust_sketch_get_spec)
 	PG_RETURN_POINTER(spec);
 }
 
-SQL_FUNCTION(fastclust_sketch_moments)
+PG_FUNCTION_INFO_V1(fastclust_sketch_moments);
+Datum
+fastclust_sketch_moments(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	size_t		m = fc_spec_moments(fc_sketch_spec(sketch));
@@ -84,7 +94,9 @@ SQL_FUNCTION(fastclust_sketch_moments)
 	return make_float8_array(pairs, (int) (2 * m));
 }
 
-SQL_FUNCTION(fastclust_sketch_distance)
+PG_FUNCTION_INFO_V1(fastclust_sketch_distance);
+Datum
+fastclust_sketch_distance(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *a = sketch_argument(fcinfo, 0);
 	fc_sketch  *b = sketch_argument(fcinfo, 1);
@@ -101,7 +113,9 @@ SQL_FUNCTION(fastclust_sketch_distance)
 	PG_RETURN_FLOAT8(distance);
 }
 
-SQL_FUNCTION(fastclust_sketch_density)
+PG_FUNCTION_INFO_V1(fastclust_sketch_density);
+Datum
+fastclust_sketch_density(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	const fc_prepared *prepared = prepared_of_spec(fc_sketch_spec(sketch));
@@ -147,7 +161,9 @@ append_spec_description(StringInfo json, const fc_spec *spec)
 }
 
 /* (spec, dimensions); 0: any */
-SQL_FUNCTION(fastclust_spec_without_pilot)
+PG_FUNCTION_INFO_V1(fastclust_spec_without_pilot);
+Datum
+fastclust_spec_without_pilot(PG_FUNCTION_ARGS)
 {
 	const fc_spec *spec = SPEC_ARG(0);
 	int32		n = PG_GETARG_INT32(1);
@@ -158,7 +174,9 @@ SQL_FUNCTION(fastclust_spec_without_pilot)
 	PG_RETURN_POINTER(spec_without_pilot(spec));
 }
 
-SQL_FUNCTION(fastclust_spec_describe)
+PG_FUNCTION_INFO_V1(fastclust_spec_describe);
+Datum
+fastclust_spec_describe(PG_FUNCTION_ARGS)
 {
 	StringInfoData json;
 
@@ -169,7 +187,9 @@ SQL_FUNCTION(fastclust_spec_describe)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 
-SQL_FUNCTION(fastclust_sketch_describe)
+PG_FUNCTION_INFO_V1(fastclust_sketch_describe);
+Datum
+fastclust_sketch_describe(PG_FUNCTION_ARGS)
 {
 	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
 	StringInfoData json;

@@ -10,8 +10,32 @@
 static const value_type spec_type = {"sketch_spec", fc_spec_check};
 static const value_type sketch_type = {"sketch", fc_sketch_check};
 
-VALUE_TYPE(fastclust_sketch_spec, spec_type);
-VALUE_TYPE(fastclust_sketch, sketch_type);
+PG_FUNCTION_INFO_V1(fastclust_sketch_spec_in);
+Datum
+fastclust_sketch_spec_in(PG_FUNCTION_ARGS)
+{
+	return value_in(fcinfo, &spec_type);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_spec_recv);
+Datum
+fastclust_sketch_spec_recv(PG_FUNCTION_ARGS)
+{
+	return value_recv(fcinfo, &spec_type);
+}
+PG_FUNCTION_INFO_V1(fastclust_sketch_in);
+Datum
+fastclust_sketch_in(PG_FUNCTION_ARGS)
+{
+	return value_in(fcinfo, &sketch_type);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_sketch_recv);
+Datum
+fastclust_sketch_recv(PG_FUNCTION_ARGS)
+{
+	return value_recv(fcinfo, &sketch_type);
+}
 
 /* An aggregate's state may have rows waiting. */
 static struct varlena *
@@ -20,12 +44,16 @@ closed_argument(FunctionCallInfo fcinfo)
 	return (struct varlena *) sketch_closed(SKETCH_ARG(0));
 }
 
-SQL_FUNCTION(fastclust_sketch_out)
+PG_FUNCTION_INFO_V1(fastclust_sketch_out);
+Datum
+fastclust_sketch_out(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_CSTRING(value_text(closed_argument(fcinfo)));
 }
 
-SQL_FUNCTION(fastclust_sketch_send)
+PG_FUNCTION_INFO_V1(fastclust_sketch_send);
+Datum
+fastclust_sketch_send(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BYTEA_P(closed_argument(fcinfo));
 }

@@ -69,7 +69,9 @@ build_spec(const fc_spec_parts *parts)
 	return spec;
 }
 
-SQL_FUNCTION(fastclust_sketch_spec_make)
+PG_FUNCTION_INFO_V1(fastclust_sketch_spec_make);
+Datum
+fastclust_sketch_spec_make(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"dim", "frequencies", "sigma", "law", "seed"};
 	fc_spec_parts parts = {0};
@@ -252,7 +254,9 @@ add_row(spec_state *state, const vector *v)
 	pfree(values);
 }
 
-SQL_FUNCTION(fastclust_spec_accum)
+PG_FUNCTION_INFO_V1(fastclust_spec_accum);
+Datum
+fastclust_spec_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
@@ -416,7 +420,9 @@ spec_of_state(const spec_state *state)
 	return build_spec(&parts);
 }
 
-SQL_FUNCTION(fastclust_spec_final)
+PG_FUNCTION_INFO_V1(fastclust_spec_final);
+Datum
+fastclust_spec_final(PG_FUNCTION_ARGS)
 {
 	const spec_state *state = PG_ARGISNULL(0) ? NULL : (const spec_state *) PG_GETARG_POINTER(0);
 

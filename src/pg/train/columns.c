@@ -114,7 +114,9 @@ column_type(Oid relation, const char *name)
 }
 
 /* (relation, column): its type; the error that it is not there. */
-SQL_FUNCTION(fastclust_feature_type)
+PG_FUNCTION_INFO_V1(fastclust_feature_type);
+Datum
+fastclust_feature_type(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();

@@ -39,7 +39,8 @@ features_argument(FunctionCallInfo fcinfo, int argument, Oid relation, bool *vec
 }
 
 /* (model, relation, features, k, method, options) */
-LANGUAGE_FUNCTION(fastclust_train)
+static Datum
+fastclust_train_called(PG_FUNCTION_ARGS)
 {
 	Oid			relation = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
 	int64		k = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT32(3);
@@ -75,6 +76,13 @@ LANGUAGE_FUNCTION(fastclust_train)
 	return Int32GetDatum(version);
 }
 
+PG_FUNCTION_INFO_V1(fastclust_train);
+Datum
+fastclust_train(PG_FUNCTION_ARGS)
+{
+	return call_like_language(fastclust_train_called, fcinfo);
+}
+
 /* ---- import_model ---- */
 
 /* A row each of an array, or those of an operator. */
@@ -103,7 +111,8 @@ centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 }
 
 /* (model, relation, features, centroids, options): a version whose clusters are given; the rows say how many they have, and how they spread. */
-LANGUAGE_FUNCTION(fastclust_import_model)
+static Datum
+fastclust_import_model_called(PG_FUNCTION_ARGS)
 {
 	Jsonb	   *options;
 	feature_list features;
@@ -133,6 +142,13 @@ LANGUAGE_FUNCTION(fastclust_import_model)
 	version = run_training(fcinfo, t);
 	SPI_finish();
 	return Int32GetDatum(version);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_import_model);
+Datum
+fastclust_import_model(PG_FUNCTION_ARGS)
+{
+	return call_like_language(fastclust_import_model_called, fcinfo);
 }
 
 /* ---- retrain ---- */
@@ -255,7 +271,8 @@ options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 }
 
 /* (model, options, sketch) */
-LANGUAGE_FUNCTION(fastclust_retrain)
+static Datum
+fastclust_retrain_called(PG_FUNCTION_ARGS)
 {
 	Jsonb	   *options;
 	held_model	held;
@@ -282,6 +299,13 @@ LANGUAGE_FUNCTION(fastclust_retrain)
 	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(made);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_retrain);
+Datum
+fastclust_retrain(PG_FUNCTION_ARGS)
+{
+	return call_like_language(fastclust_retrain_called, fcinfo);
 }
 
 /* ---- retrain_if_drifted ---- */
@@ -351,7 +375,8 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 }
 
 /* (model, threshold, min_effect, options): a job that cannot be is an error whether rows have drifted or not. */
-LANGUAGE_FUNCTION(fastclust_retrain_if_drifted)
+static Datum
+fastclust_retrain_if_drifted_called(PG_FUNCTION_ARGS)
 {
 	Jsonb	   *options;
 	held_model	held;
@@ -390,6 +415,13 @@ LANGUAGE_FUNCTION(fastclust_retrain_if_drifted)
 	SPI_finish();
 	fcinfo->isnull = made == 0;
 	return Int32GetDatum(made);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_retrain_if_drifted);
+Datum
+fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
+{
+	return call_like_language(fastclust_retrain_if_drifted_called, fcinfo);
 }
 
 /* ---- choose_k ---- */
@@ -454,7 +486,8 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 }
 
 /* (relation, features, max_k, options): rows (k, cost, gain, stability, verdict, within, reason). */
-LANGUAGE_FUNCTION(fastclust_choose_k)
+static Datum
+fastclust_choose_k_called(PG_FUNCTION_ARGS)
 {
 	ArrayType  *columns;
 	bool		vector;
@@ -477,4 +510,11 @@ LANGUAGE_FUNCTION(fastclust_choose_k)
 		choose_k_of_rows(fcinfo, &features, vector);
 	SPI_finish();
 	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_choose_k);
+Datum
+fastclust_choose_k(PG_FUNCTION_ARGS)
+{
+	return call_like_language(fastclust_choose_k_called, fcinfo);
 }

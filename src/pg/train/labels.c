@@ -121,7 +121,9 @@ call_of(const char *function, const train_source *source, const stored_version *
  * (version, relation, keys, options) -> (query, vectors): a row for each row of the relation: its key, its cluster, and its name and distance where the
  * options ask for them; the same with vectors in place of clusters, where these can be labelled many at a time, or NULL.
  */
-SQL_FUNCTION(fastclust_label_query)
+PG_FUNCTION_INFO_V1(fastclust_label_query);
+Datum
+fastclust_label_query(PG_FUNCTION_ARGS)
 {
 	stored_version version = open_version(PG_GETARG_DATUM(0));
 	Oid			relation = PG_GETARG_OID(1);
@@ -374,7 +376,9 @@ plan_of_rows(const char *query, int flags)
  * (model, target, query, vectors, model_id, relation): how many rows of the query were written.  `vectors` is the query with vectors in place of their
  * clusters in the last column, or NULL; the relation has the rows that it reads.
  */
-SQL_FUNCTION(fastclust_write_rows)
+PG_FUNCTION_INFO_V1(fastclust_write_rows);
+Datum
+fastclust_write_rows(PG_FUNCTION_ARGS)
 {
 	char	   *query;
 	train_source scanned = {.filter = "true"};
@@ -417,7 +421,9 @@ SQL_FUNCTION(fastclust_write_rows)
 /* ---- write_labels ---- */
 
 /* (model, relation, target, options); the target is found, or made, by the caller's search_path, and the rest is SQL with one of its own. */
-SQL_FUNCTION(fastclust_write_labels)
+PG_FUNCTION_INFO_V1(fastclust_write_labels);
+Datum
+fastclust_write_labels(PG_FUNCTION_ARGS)
 {
 	static const char *const names[] = {"model", "relation", "target", "options"};
 	Oid			types[] = {TEXTOID, REGCLASSOID, TEXTOID, JSONBOID};

@@ -302,7 +302,8 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 }
 
 /* (model, clusters): an array of numbers, or of names. */
-LANGUAGE_FUNCTION(fastclust_merge_clusters)
+static Datum
+fastclust_merge_clusters_called(PG_FUNCTION_ARGS)
 {
 	int32		made;
 
@@ -311,4 +312,11 @@ LANGUAGE_FUNCTION(fastclust_merge_clusters)
 	made = merge_clusters(fcinfo, PG_GETARG_ARRAYTYPE_P(1));
 	SPI_finish();
 	return Int32GetDatum(made);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_merge_clusters);
+Datum
+fastclust_merge_clusters(PG_FUNCTION_ARGS)
+{
+	return call_like_language(fastclust_merge_clusters_called, fcinfo);
 }

@@ -98,7 +98,8 @@ learn_product(const training *t, train_part *part, const fc_operator_header *row
 }
 
 /* (relation, features, k, options): all scans see the same rows. */
-LANGUAGE_FUNCTION(fastclust_qkmeans_log)
+static Datum
+fastclust_qkmeans_log_called(PG_FUNCTION_ARGS)
 {
 	qkmeans_call call = {.rows = fcinfo};
 	training	t = {.method = "qkmeans",.groups = 1};
@@ -131,4 +132,11 @@ LANGUAGE_FUNCTION(fastclust_qkmeans_log)
 	put_qkmeans_entry(&call);
 	SPI_finish();
 	return (Datum) 0;
+}
+
+PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
+Datum
+fastclust_qkmeans_log(PG_FUNCTION_ARGS)
+{
+	return call_like_language(fastclust_qkmeans_log_called, fcinfo);
 }

@@ -484,7 +484,9 @@ has_numbers(const train_source *source)
  * (relation, features, vector, group_by, encoder, condition) -> (relation, vector, listed, group_value, dimensions, sharded, condition, columns): the expressions
  * of a row t.  vector NULL: as the column is; dimensions is NULL of vectors, and without an encoder of columns that are not all numbers.
  */
-SQL_FUNCTION(fastclust_row_expressions)
+PG_FUNCTION_INFO_V1(fastclust_row_expressions);
+Datum
+fastclust_row_expressions(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = CurrentMemoryContext;
 	feature_list features = read_features(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));

@@ -163,7 +163,9 @@ read_cells(FunctionCallInfo fcinfo, scan_site *site, scan_state *state, double *
 }
 
 /* (state, plan, key, cells) */
-SQL_FUNCTION(fastclust_scan_accum)
+PG_FUNCTION_INFO_V1(fastclust_scan_accum);
+Datum
+fastclust_scan_accum(PG_FUNCTION_ARGS)
 {
 	scan_site  *site = likely(fcinfo->flinfo->fn_extra != NULL) ? fcinfo->flinfo->fn_extra : new_site(fcinfo);
 	scan_state *state = likely(!PG_ARGISNULL(0)) ? (scan_state *) PG_GETARG_POINTER(0) : first_state(fcinfo, site);

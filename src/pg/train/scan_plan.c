@@ -241,7 +241,9 @@ place_of_group(const group_plans *plans, Datum group)
 }
 
 /* (others, groups, plans, group) */
-SQL_FUNCTION(fastclust_group_plan)
+PG_FUNCTION_INFO_V1(fastclust_group_plan);
+Datum
+fastclust_group_plan(PG_FUNCTION_ARGS)
 {
 	group_plans *plans = fcinfo->flinfo->fn_extra;
 

@@ -40,7 +40,6 @@ typedef struct packed_scan
 	uint64		size[PARTS];	/* bytes, a multiple of 8; 0: none */
 } packed_scan;
 
-
 /* ---- packing ---- */
 
 /* The parts as they are packed, but for the sample, whose rows are copied once. */
@@ -148,7 +147,9 @@ array_of_steps(const scan_result *result, Oid type)
 }
 
 /* (scan): n, nulls, sketch, counts, sample, steps */
-SQL_FUNCTION(fastclust_scan_result)
+PG_FUNCTION_INFO_V1(fastclust_scan_result);
+Datum
+fastclust_scan_result(PG_FUNCTION_ARGS)
 {
 	scan_result result;
 	account		memory = {"the sample"};
@@ -248,7 +249,9 @@ deserialize(FunctionCallInfo fcinfo, StringInfo message)
 
 const state_kind scan_state_kind = {combine, serialize, deserialize};
 
-SQL_FUNCTION(fastclust_scan_final)
+PG_FUNCTION_INFO_V1(fastclust_scan_final);
+Datum
+fastclust_scan_final(PG_FUNCTION_ARGS)
 {
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
@@ -261,7 +264,9 @@ SQL_FUNCTION(fastclust_scan_final)
 /* A state is sent with its place here. */
 static const state_kind *const kinds[] = {&scan_state_kind, &spec_state_kind, &kmeans_state_kind, &kernel_state_kind};
 
-SQL_FUNCTION(fastclust_internal_combine)
+PG_FUNCTION_INFO_V1(fastclust_internal_combine);
+Datum
+fastclust_internal_combine(PG_FUNCTION_ARGS)
 {
 	MemoryContext context = aggregate_context(fcinfo);
 	MemoryContext old;
@@ -277,7 +282,9 @@ SQL_FUNCTION(fastclust_internal_combine)
 	PG_RETURN_POINTER(left);
 }
 
-SQL_FUNCTION(fastclust_internal_serialize)
+PG_FUNCTION_INFO_V1(fastclust_internal_serialize);
+Datum
+fastclust_internal_serialize(PG_FUNCTION_ARGS)
 {
 	void	   *state = PG_GETARG_POINTER(0);
 	uint8		kind = 0;
@@ -292,7 +299,9 @@ SQL_FUNCTION(fastclust_internal_serialize)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-SQL_FUNCTION(fastclust_internal_deserialize)
+PG_FUNCTION_INFO_V1(fastclust_internal_deserialize);
+Datum
+fastclust_internal_deserialize(PG_FUNCTION_ARGS)
 {
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
 	StringInfoData message = {.data = VARDATA_ANY(bytes),.len = (int) VARSIZE_ANY_EXHDR(bytes)};
@@ -380,10 +389,24 @@ check_state(const void *bytes, size_t size)
 
 static const value_type state_type = {"aggregate_state", check_state};
 
-VALUE_TYPE(fastclust_aggregate_state, state_type);
+PG_FUNCTION_INFO_V1(fastclust_aggregate_state_in);
+Datum
+fastclust_aggregate_state_in(PG_FUNCTION_ARGS)
+{
+	return value_in(fcinfo, &state_type);
+}
+
+PG_FUNCTION_INFO_V1(fastclust_aggregate_state_recv);
+Datum
+fastclust_aggregate_state_recv(PG_FUNCTION_ARGS)
+{
+	return value_recv(fcinfo, &state_type);
+}
 
 /* Any state, by its kind. */
-SQL_FUNCTION(fastclust_state_combine)
+PG_FUNCTION_INFO_V1(fastclust_state_combine);
+Datum
+fastclust_state_combine(PG_FUNCTION_ARGS)
 {
 	int			n = PG_ARGISNULL(1) ? 0 : 1;
 	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_SCAN);

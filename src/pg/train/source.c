@@ -164,7 +164,9 @@ rows_to_sample(train_source *source, const Jsonb *options)
 }
 
 /* (relation) */
-SQL_FUNCTION(fastclust_estimated_rows)
+PG_FUNCTION_INFO_V1(fastclust_estimated_rows);
+Datum
+fastclust_estimated_rows(PG_FUNCTION_ARGS)
 {
 	train_source source = {.relation = relation_name(PG_GETARG_OID(0)),.filter = "true"};
 	double		rows;

@@ -124,7 +124,9 @@ name_argument(FunctionCallInfo fcinfo, int argument)
 }
 
 /* (version, relation, group_by, wanted): a uniform sample of about so many rows of the part, in their own units. */
-SQL_FUNCTION(fastclust_version_sample)
+PG_FUNCTION_INFO_V1(fastclust_version_sample);
+Datum
+fastclust_version_sample(PG_FUNCTION_ARGS)
 {
 	stored_version version = version_argument(fcinfo);
 	training	t = {.method = "kmeans",.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = seed_option(version.options)};
@@ -139,7 +141,9 @@ SQL_FUNCTION(fastclust_version_sample)
 }
 
 /* (version, rows): rows in their own units as the operator of the version takes them; of a record of NULLs as they are. */
-SQL_FUNCTION(fastclust_rows_of_version)
+PG_FUNCTION_INFO_V1(fastclust_rows_of_version);
+Datum
+fastclust_rows_of_version(PG_FUNCTION_ARGS)
 {
 	stored_version version = {.record = PG_GETARG_DATUM(0)};
 	const fc_operator_header *rows = OPERATOR_ARG(1);
@@ -148,7 +152,9 @@ SQL_FUNCTION(fastclust_rows_of_version)
 }
 
 /* (version, relation, group_by, wanted) -> (x, rows): a row t of the part as the operator takes it, of parameters $1 center, $2 scale and $3 map; FROM and WHERE. */
-SQL_FUNCTION(fastclust_version_query)
+PG_FUNCTION_INFO_V1(fastclust_version_query);
+Datum
+fastclust_version_query(PG_FUNCTION_ARGS)
 {
 	stored_version version = version_argument(fcinfo);
 	train_source source;
@@ -202,7 +208,9 @@ put_sketches(FunctionCallInfo fcinfo, const training *t, const scan_request *req
  * (version, relation, column) -> setof (value, sketch, counts, rows) of the relation's rows as a version takes them, for each value of a column or all,
  * in one scan: of 260,000 rows at most, where they are not told by a column; of how many.
  */
-SQL_FUNCTION(fastclust_sketch_rows)
+PG_FUNCTION_INFO_V1(fastclust_sketch_rows);
+Datum
+fastclust_sketch_rows(PG_FUNCTION_ARGS)
 {
 	stored_version version;
 	char	   *column;

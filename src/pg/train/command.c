@@ -203,20 +203,6 @@ freeze(training *t, const stored_version *version)
 	t->options = with_option(t->options, "frozen", NULL);
 }
 
-int64
-clusters_of_retraining(const stored_version *version, Jsonb *options, Jsonb *settings)
-{
-	char	   *method = text_option(options, "method");
-	bool		levels = object_option(options, "levels") != NULL;
-	bool		any = levels || strcmp(method != NULL ? method : version->method, "density") == 0;
-	int64		k = (int64) number_option(options, "k", any ? 0 : (double) version->k);
-
-	if (!levels && k == (int64) version->k)
-		return k;
-	check_training_options(settings, "train");	/* levels were stored long ago */
-	return clusters_of_levels(settings, k);
-}
-
 training *
 begin_retraining(const held_model *held, const stored_version *version, Jsonb *options)
 {

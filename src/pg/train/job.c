@@ -19,8 +19,6 @@
 #include "pg/model/training_options.h"
 #include "pg/train/train.h"
 
-#define LEAST_LEVELS	2
-#define MOST_LEVELS		8
 
 /* ---- checks ---- */
 
@@ -39,40 +37,6 @@ check_method(const char *method, const char *group_by)
 	if (group_by != NULL && (strcmp(method, "qkmeans") == 0 || strcmp(method, "kernel") == 0))
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" does not train groups", method),
 				errhint("Methods for groups are auto, compressive, kmeans, density."));
-}
-
-int64
-clusters_of_levels(const Jsonb *options, int64 k)
-{
-	Jsonb	   *levels = object_option(options, "levels");
-	double		product = 1;
-	int			count = levels == NULL ? 0 : (int) JB_ROOT_COUNT(levels);
-
-	if (!has_option(options, "levels"))
-		return k;
-	if (count < LEAST_LEVELS || count > MOST_LEVELS)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("levels are %s, out of range", levels == NULL ? "none" : JsonbToCString(NULL, &levels->root, 0)),
-				errdetail("There may be %d to %d levels.", LEAST_LEVELS, MOST_LEVELS));
-	for (int i = 0; i < count; i++)
-	{
-		JsonbValue *value = getIthJsonbValueFromContainer(&levels->root, (uint32) i);
-		double		level = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
-
-		if (level != trunc(level))
-			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("a level is %s, not a whole number", DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)))));
-		product *= level;
-	}
-	if (product > FC_MAX_CLUSTERS)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("levels %s make %.0f clusters, out of range", JsonbToCString(NULL, &levels->root, 0), product),
-				errdetail("There may be %d clusters.", FC_MAX_CLUSTERS));
-	if (k != 0 && (double) k != product)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k, JsonbToCString(NULL, &levels->root, 0), product),
-				errhint("Leave out k, or give levels whose product is k."));
-	return (int64) product;
 }
 
 /* Options that only other methods have. */

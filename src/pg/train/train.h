@@ -517,6 +517,18 @@ extern bool is_followed(const training *t);
 extern void choose_specs(training *t, const fc_operator_header *sample);
 extern void choose_map(training *t, const fc_operator_header *sample);
 
+/* ---- checks.c: the number of clusters ---- */
+
+/* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
+extern int64 clusters_of_levels(const Jsonb *options, int64 k);
+
+/*
+ * Returns the number of clusters of a retrain with these options, which make
+ * the settings.  Without k it is that of the version, whatever its levels
+ * make, because clusters may have been merged.  A new k and levels must agree.
+ */
+extern int64 clusters_of_retraining(const stored_version *version, Jsonb *options, Jsonb *settings);
+
 /* ---- job.c ---- */
 
 /* A model that is held until the end of the transaction. */
@@ -533,16 +545,6 @@ extern held_model hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool
 
 /* Of the current version the part of most clusters; groups: else a model of groups is an error. */
 extern stored_version largest_part(const held_model *held, bool groups);
-
-/* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
-extern int64 clusters_of_levels(const Jsonb *options, int64 k);
-
-/*
- * Returns the number of clusters of a retrain with these options, which make
- * the settings.  Without k it is that of the version, whatever its levels
- * make, because clusters may have been merged.  A new k and levels must agree.
- */
-extern int64 clusters_of_retraining(const stored_version *version, Jsonb *options, Jsonb *settings);
 
 extern void warn_idle_options(const char *method, const Jsonb *options);
 extern void warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *options);

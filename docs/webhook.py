@@ -6,7 +6,8 @@ Usage: webhook.py URL [STATE]
 The program connects as libpq does (PGHOST, PGDATABASE, PGUSER, PGPASSFILE), with psycopg2 or psycopg 3.  STATE is a file
 that remembers which alarms were posted, by default fastclust-webhook.json in the current directory.  The notification only
 wakes the program up: it reads drift_log whenever it connects, hears something, or has waited a minute.  An alarm counts as
-posted when the webhook answers with a status below 300; one may be posted twice if the program is killed at that moment.
+posted when the webhook answers with a status below 300.  A redirect is a failure, because it would lose the body.  If STATE
+cannot be written, the program remembers its alarms as long as it runs; one may be posted twice if it is killed before.
 """
 import http.client, json, os, select, sys, time, urllib.request
 
@@ -25,12 +26,29 @@ def log(*words):
     print(*words, file=sys.stderr, flush=True)
 
 
+class StateError(Exception):
+    pass
+
+
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *arguments):
+        return None     # an HTTPError, as for other statuses from 300 on
+
+
+opener = urllib.request.build_opener(NoRedirects)
+
+
 def read_state(path):
     try:
         with open(path) as file:
-            return json.load(file)
+            state = json.load(file)
     except FileNotFoundError:
         return None
+    except (OSError, ValueError) as error:
+        raise StateError(error)
+    if not isinstance(state, dict) or not isinstance(state.get('after'), int) or not isinstance(state.get('posted'), list):
+        raise StateError('it is not a state of this program')
+    return state
 
 
 def write_state(path, state):
@@ -53,33 +71,63 @@ def connect(heard):
     return connection
 
 
-def open_alarms(connection, path):
-    """Returns the state, and the rows of alarms that were not posted, oldest first."""
+class Memory:
+    """The alarms that were posted: `posted`, and all up to the id `after`.  A copy is in a file."""
+
+    def __init__(self, path):
+        self.path = path
+        self.state = None       # before the first reading
+        self.written = False
+
+    def save(self):
+        """Returns whether the file has the state."""
+        try:
+            if not self.written:
+                write_state(self.path, self.state)
+            self.written = True
+        except OSError as error:
+            log('%s cannot be written: %s' % (self.path, error))
+        return self.written
+
+    def open(self, newest):
+        if self.state is None:
+            self.state = read_state(self.path)
+            self.written = self.state is not None
+        if self.state is None or self.state['after'] > newest:      # at the first start, what happened before is no news;
+            self.state = {'after': newest, 'posted': []}            # another database, or models were dropped
+            self.written = False
+
+    def add(self, number, forget):
+        posted = sorted(self.state['posted'] + [number])
+        if forget and len(posted) > REMEMBERED:
+            self.state = {'after': posted[-REMEMBERED - 1], 'posted': posted[-REMEMBERED:]}
+        else:
+            self.state['posted'] = posted
+        self.written = False
+
+
+def open_alarms(connection, memory):
+    """Returns the rows of alarms that were not posted, oldest first."""
     cursor = connection.cursor()
     cursor.execute('SELECT coalesce(max(id), 0) FROM fastclust.drift_log')
-    newest = cursor.fetchone()[0]
-    state = read_state(path)
-    if state is None:       # at the first start, what happened before is no news
-        state = {'after': newest, 'posted': []}
-        write_state(path, state)
-    if state['after'] > newest:     # another database, or models were dropped
-        state = {'after': newest, 'posted': []}
+    memory.open(cursor.fetchone()[0])
     cursor.execute("SELECT id, to_json(d)::text FROM fastclust.drift_log d"
                    " WHERE verdict = 'drifted' AND id > %s AND id <> ALL (%s::bigint[]) ORDER BY id",
-                   (state['after'], state['posted']))
-    return state, cursor.fetchall()
+                   (memory.state['after'], memory.state['posted']))
+    return cursor.fetchall()
 
 
 def post(url, body):
     request = urllib.request.Request(url, body.encode(), {'Content-Type': 'application/json'})
-    with urllib.request.urlopen(request, timeout=10):
+    with opener.open(request, timeout=10):
         pass
 
 
-def post_alarms(connection, url, path):
-    """Posts what is open, and returns whether all of it was accepted."""
-    state, alarms = open_alarms(connection, path)
+def post_alarms(connection, url, memory):
+    """Posts what is open, and returns whether all of it was accepted and noted."""
+    alarms = open_alarms(connection, memory)
     accepted = True
+    memory.save()
     for number, body in alarms:
         try:
             post(url, body)
@@ -87,23 +135,21 @@ def post_alarms(connection, url, path):
             log('alarm %d is not posted yet: %s' % (number, error))
             accepted = False
             continue
-        state['posted'].append(number)
-        if accepted and len(state['posted']) > REMEMBERED:
-            forgotten = sorted(state['posted'])[:-REMEMBERED]
-            state = {'after': forgotten[-1], 'posted': sorted(state['posted'])[-REMEMBERED:]}
-        write_state(path, state)
-    return accepted
+        memory.add(number, accepted)
+        memory.save()
+    return accepted and memory.save()
 
 
 def main(url, path='fastclust-webhook.json'):
     connection = None
+    memory = Memory(path)
     pause = SHORTEST
     heard = []
     while True:
         try:
             connection = connection or connect(heard)
             heard.clear()
-            accepted = post_alarms(connection, url, path)
+            accepted = post_alarms(connection, url, memory)
             if accepted:
                 pause = SHORTEST
             if not accepted:
@@ -111,6 +157,10 @@ def main(url, path='fastclust-webhook.json'):
                 pause = min(2 * pause, LONGEST)
             elif not heard:
                 select.select([connection], [], [], WAIT)
+        except StateError as error:     # nothing is posted before it is known what was posted
+            log('%s cannot be read: %s; no alarm is posted until it is mended or removed' % (path, error))
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST)
         except driver.Error as error:           # the server is away: connect again
             log('drift_log cannot be read: %s' % str(error).strip())
             try:

@@ -33,6 +33,14 @@ sub start
 	return $pid;
 }
 
+sub touch
+{
+	my ($name, $text) = @_;
+	open my $file, '>', "$directory/$name" or die $!;
+	print $file $text // '';
+	close $file;
+}
+
 sub stop { my ($pid) = @_; kill 'TERM', $pid; waitpid $pid, 0; @children = grep { $_ != $pid } @children; }
 sub runs { my ($pid) = @_; return waitpid($pid, WNOHANG) == 0 }
 
@@ -52,6 +60,13 @@ class Hook(http.server.BaseHTTPRequestHandler):
     refusals = 0
     def do_POST(self):
         body = self.rfile.read(int(self.headers['Content-Length'])).decode()
+        if os.path.exists(directory + '/redirect'):
+            with open(directory + '/redirected', 'a') as file:
+                file.write(body + '\n')
+            self.send_response(302)
+            self.send_header('Location', '/elsewhere')
+            self.end_headers()
+            return
         refuse = os.path.exists(directory + '/refuse')
         with open(directory + ('/refused' if refuse else '/posted'), 'a') as file:
             file.write(body + '\n')
@@ -61,6 +76,9 @@ class Hook(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self.send_response(503 if refuse else 204)
+        self.end_headers()
+    def do_GET(self):       # where a redirected POST would come without its body
+        self.send_response(200)
         self.end_headers()
     def log_message(self, *arguments):
         pass
@@ -118,13 +136,27 @@ for my $driver (@drivers)
 	my $body = (map { decode_json($_) } split /\n/, slurp('posted'))[0];
 	is("$body->{model}, $body->{verdict}, $body->{columns}[0]{name}", 'model of alice, drifted, a', "$driver: it is the row of drift_log");
 
-	open my $refuse, '>', "$directory/refuse" or die $!;
-	close $refuse;
+	touch('refuse');
 	push @expected, alarm_of('alice'), alarm_of('alice');
 	ok(wait_until(sub { (() = slurp('refused') =~ /\n/g) >= 3 }), "$driver: alarms that are refused are tried again");
 	ok(runs($pid), "$driver: a webhook that fails does not end it");
 	unlink "$directory/refuse";
 	ok(is_posted($_), "$driver: and alarm $_ is posted once the webhook answers") for @expected[1, 2];
+
+	touch('redirect');
+	push @expected, my $redirected = alarm_of('alice');
+	ok(wait_until(sub { (() = slurp('redirected') =~ /\n/g) >= 2 }), "$driver: an alarm that is redirected is tried again");
+	unlink "$directory/redirect", "$directory/redirected";
+	ok(is_posted($redirected), "$driver: and it is posted once the webhook takes it");
+
+	mkdir "$directory/state.new" or die $!;		# so that the state cannot be written
+	push @expected, alarm_of('alice');
+	ok(is_posted($expected[-1]), "$driver: an alarm is posted if the state cannot be written");
+	ok(wait_until(sub { slurp($log) =~ /state cannot be written/ }), "$driver: which is said") or diag(slurp($log));
+	push @expected, alarm_of('alice');
+	ok(is_posted($expected[-1]) && runs($pid), "$driver: it runs on and posts the next");
+	rmdir "$directory/state.new" or die $!;
+	ok(wait_until(sub { grep { $_ == $expected[-1] } @{(decode_json(slurp('state') || '{}')->{posted} || [])} }), "$driver: it writes the state once it can") or diag(slurp('state'));
 
 	$server->restart;
 	push @expected, my $during = alarm_of('alice');
@@ -139,9 +171,14 @@ for my $driver (@drivers)
 
 	stop($pid);
 	push @expected, alarm_of('alice');
+	rename "$directory/state", "$directory/state.good" or die $!;
+	touch('state', '{"after": ');
 	local $ENV{PGUSER} = 'alice';
 	$pid = $program->();
 	$ENV{PGUSER} = 'postgres';
+	ok(wait_until(sub { slurp($log) =~ /state cannot be read/ }), "$driver: a state that is no JSON is said") or diag(slurp($log));
+	ok(runs($pid) && !grep({ $_ eq $expected[-1] } posted()), "$driver: nothing is posted before it is mended");
+	rename "$directory/state.good", "$directory/state" or die $!;
 	ok(is_posted($expected[-1]), "$driver: what happened while it did not run is posted when it starts");
 	is(join(' ', posted()), join(' ', @expected), "$driver: each alarm once, in its order, but not $before from before the first start");
 	stop($pid);

@@ -1,12 +1,12 @@
 /*
  * cluster_rows.c - the clusters of a stored version as the views list them
  *
- * Whoever shares a model may have written any numbers into its rows.  These
- * functions therefore raise no error for the numbers of a version: what
- * overflows is infinite, and a version whose list of centroids exceeds the
- * memory budget is a WARNING and has no rows.  A version that cannot be shown
- * hides no other one, and no subtransaction is needed to catch its errors,
- * which a parallel worker of a server before 17 could not start.
+ * A role that shares a model may have written any numbers into its rows.
+ * These functions therefore raise no error for the numbers of a version: a
+ * number that overflows is infinite, and a version whose list of centroids
+ * exceeds the memory budget is a WARNING and has no rows.  A version that
+ * cannot be shown hides no other one, and no subtransaction is needed to catch
+ * its errors, which a parallel worker of a server before 17 could not start.
  */
 #include "postgres.h"
 

@@ -1,4 +1,4 @@
-/* checks.c - what a training cannot do, and the errors that say so */
+/* checks.c - errors that several steps of a training raise, and the number of clusters that its options ask for */
 #include "postgres.h"
 
 #include "utils/builtins.h"

@@ -171,7 +171,7 @@ continue_numbers(const training *t, train_part *part, const fc_operator_header *
 	labels = label_twice(part->micro != NULL ? part->micro : part->op, rows, old->op, old_rows);
 	if (part->micro != NULL)
 		warn_moved_names(t, part->group, &labels);
-	else if (t->numbers == NULL)	/* a merge says itself what becomes of names */
+	else if (t->numbers == NULL)	/* a merge reports the names itself */
 	{
 		int32	   *numbers = numbers_beside_names(t, part, &labels);
 

@@ -69,8 +69,9 @@ fastclust_scanned_tables(PG_FUNCTION_ARGS)
 /* ---- leaves that a restore brings ---- */
 
 /*
- * (relation, alone): lock the tree of a table until the end of the transaction, beside others that do not ask for it alone.  The lock is of a
- * kind of its own: no statement takes it on a table.
+ * (relation, alone): lock the tree of a table until the end of the transaction,
+ * beside others that do not ask for it alone.  The lock is of a kind of its
+ * own: no statement takes it on a table.
  */
 PG_FUNCTION_INFO_V1(fastclust_lock_tree);
 Datum
@@ -86,7 +87,10 @@ fastclust_lock_tree(PG_FUNCTION_ARGS)
 static const char uncounted_leaves[] =
 	"SELECT l, u FROM kept_sketches l, uncounted_leaves(l) u WHERE l.id = $1 AND $2 IS NOT NULL";
 
-/* (live_id) -> setof (live sketch, leaf) that are not counted and have their triggers, under the latest snapshot. */
+/*
+ * (live_id) -> setof (live sketch, leaf) that are not counted and have their
+ * triggers, under the latest snapshot.
+ */
 PG_FUNCTION_INFO_V1(fastclust_restored_leaves);
 Datum
 fastclust_restored_leaves(PG_FUNCTION_ARGS)
@@ -109,9 +113,13 @@ fastclust_restored_leaves(PG_FUNCTION_ARGS)
 
 /* ---- the parts of a command ---- */
 
-/* A part of a command; NULLs: it changes no column, loses nothing, and is of no trigger or of all. */
+/*
+ * A part of a command.  NULL for column and for trigger: it is of none, or of
+ * all; for loss: nothing is lost.
+ */
 static void
-put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *trigger, const char *loss, bool enables)
+put_part(FunctionCallInfo fcinfo, bool adds, const char *column, const char *trigger,
+		 const char *loss, bool enables)
 {
 	const char *texts[] = {column, trigger, loss};
 	Datum		values[5] = {BoolGetDatum(adds)};
@@ -152,20 +160,26 @@ put_alter_table(FunctionCallInfo fcinfo, const List *commands)
 }
 
 /*
- * Rows change past a trigger while it has another name, or other events or conditions, even if it comes back later.  A trigger that is made
- * needs no note: that it was not there had one.
+ * Rows change past a trigger while it has another name, or other events or
+ * conditions, even if it comes back later.  A trigger that is made needs no
+ * note: its absence had one.
  */
 static void
 put_trigger(FunctionCallInfo fcinfo, const Node *statement)
 {
-	if (IsA(statement, RenameStmt) && ((const RenameStmt *) statement)->renameType == OBJECT_TRIGGER)
+	if (IsA(statement, RenameStmt))
 	{
-		put_part(fcinfo, false, NULL, ((const RenameStmt *) statement)->subname, "had triggers renamed", false);
-		put_part(fcinfo, false, NULL, ((const RenameStmt *) statement)->newname, "had triggers renamed", false);
+		const RenameStmt *rename = (const RenameStmt *) statement;
+
+		if (rename->renameType != OBJECT_TRIGGER)
+			return;
+		put_part(fcinfo, false, NULL, rename->subname, "had triggers renamed", false);
+		put_part(fcinfo, false, NULL, rename->newname, "had triggers renamed", false);
 	}
 #if PG_VERSION_NUM >= 140000
 	if (IsA(statement, CreateTrigStmt) && ((const CreateTrigStmt *) statement)->replace)
-		put_part(fcinfo, false, NULL, ((const CreateTrigStmt *) statement)->trigname, "had triggers replaced", false);
+		put_part(fcinfo, false, NULL, ((const CreateTrigStmt *) statement)->trigname,
+				 "had triggers replaced", false);
 #endif
 }
 

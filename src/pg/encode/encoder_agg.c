@@ -360,7 +360,7 @@ pass_nulls(encoder_state *state, const learning_site *site)
 			continue;
 		if (state->learners[i].nulls == FC_NULLS_ERROR)
 			ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s is NULL", site->paths[i].label),
-					errhint("Leave such rows out, or \"impute\" instead of \"skip\": %s.",
+					errhint("Leave such rows out, or write \"impute\" in place of \"skip\" to give them values: %s.",
 							options_for_both(column_option("nulls", site->asked.feature[i].name, "\"skip\""))));
 		if (state->learners[i].nulls == FC_NULLS_SKIP)
 		{

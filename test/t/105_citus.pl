@@ -222,7 +222,7 @@ SKIP:
 
 # ---- errors that say what to do ----
 $server->query('CREATE VIEW amounts AS SELECT id, a, b FROM shards');
-like(($server->try("SELECT count(predict('m columns', v)) FROM amounts v"))[2], qr/HINT:  Citus sends rows of a view without the names/, 'whole rows of a view over shards');
+like(($server->try("SELECT count(predict('m columns', v)) FROM amounts v"))[2], qr/HINT:  ROW\(\.\.\.\) gives its columns no names, nor does Citus those of a view: take rows of a table/, 'whole rows of a view over shards');
 like(($server->try("SELECT sum(assign(model_operator('m kmeans'), x)) FROM shards"))[2], qr/HINT:  This is a worker of Citus.*\(SELECT model_operator/, 'an operator that workers look up');
 is($server->query("SELECT count(assign((SELECT model_operator('m kmeans')), x)) FROM shards"), $rows, 'and one that they are given');
 like(($server->try("UPDATE shards SET g = predict('m kmeans', x)"))[2], qr/STABLE functions used in UPDATE/, 'Citus takes no predict in UPDATE');

@@ -509,12 +509,12 @@ like($messages, qr/WARNING:  labels in hers.of_carol stay those .*: they were wr
 unlike($messages, qr/seized/, 'for their triggers would run with these');
 
 # ---- every function ----
-is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but by the language or for an event, and those not in C have a fixed path');
+is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but by the language, for an event or as a trigger that nobody else can make, and those not in C have a fixed path');
 SELECT p.oid::regprocedure FROM pg_proc p
   JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
   JOIN pg_language l ON l.oid = p.prolang
-  WHERE (p.prosecdef AND p.prorettype <> 'event_trigger'::regtype) OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
+  WHERE (p.prosecdef AND p.prorettype <> 'event_trigger'::regtype AND NOT (p.prorettype = 'trigger'::regtype AND NOT has_function_privilege('bob', p.oid, 'EXECUTE'))) OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
         SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))
 SQL
 is($server->query(<<'SQL'), "fastclust|f|f\nfastclust_owner|f|f", 'only superusers make functions in these languages, and none makes an anonymous block');
@@ -522,7 +522,7 @@ SELECT l.lanname, l.lanpltrusted, l.laninline <> 0 FROM pg_language l WHERE l.la
 SQL
 is($server->query(<<'SQL'), '', 'each writer asks for the rights of the calling role');
 SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'fastclust_owner'
- WHERE p.prosrc !~ '\m(calling_role|is_member|held_model|held_live|readable_live|may_read_live|owns_relation)\(' AND p.prosrc !~ 'pg_event_trigger_ddl_commands' AND p.prorettype <> 'trigger'::regtype
+ WHERE p.prosrc !~ '\m(calling_role|is_member|held_model|held_live|owned_live|readable_live|may_read_live|owns_relation)\(' AND p.prosrc !~ 'pg_event_trigger_ddl_commands' AND p.prorettype <> 'trigger'::regtype
 SQL
 
 # ---- who may not train ----

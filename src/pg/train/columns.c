@@ -1,7 +1,9 @@
 /* columns.c - the columns of a relation: their names, types, and hints for names that are not there */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"

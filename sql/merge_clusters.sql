@@ -1,7 +1,7 @@
 -- merge_clusters: the merged cluster has the number and the name of the largest, and all others keep theirs
 SELECT setseed(0.5);
 CREATE TABLE events AS
-SELECT i AS id, p.x + random() AS x, ARRAY[p.x + random(), p.y + random()]::real[] AS v
+SELECT i AS id, p.x + 0.9 * (i * 0.618034 - floor(i * 0.618034))::float8 AS x, ARRAY[p.x + (i * 0.754878 - floor(i * 0.754878)), p.y + (i * 0.569840 - floor(i * 0.569840))]::real[] AS v
   FROM generate_series(1, 6000) i, LATERAL (SELECT (ARRAY[0, 10, 30, 35, 35, 60])[1 + i % 6] AS x, (ARRAY[0, 50, 0, 50, 0, 50])[1 + i % 6] AS y) p;
 ALTER TABLE events ADD PRIMARY KEY (id);
 SELECT train('events', 'events', '{x}', 5, options => '{"quiet": true}') AS version;

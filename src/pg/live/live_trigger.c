@@ -349,13 +349,15 @@ PG_FUNCTION_INFO_V1(fastclust_count_rows);
 Datum
 fastclust_count_rows(PG_FUNCTION_ARGS)
 {
-	Relation	table = table_open(PG_GETARG_OID(1), ShareRowExclusiveLock);
 	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch};
+	Relation	table;
 	const live_sketch *live;
 	Oid			caller;
 	int			context;
 	int			level;
 
+	(void) relation_name(PG_GETARG_OID(1)); /* an error of its own where there is none */
+	table = table_open(PG_GETARG_OID(1), ShareRowExclusiveLock);
 	CacheInvalidateRelcache(table);
 	CommandCounterIncrement();
 	GetUserIdAndSecContext(&caller, &context);

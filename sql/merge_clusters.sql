@@ -56,8 +56,9 @@ SELECT use_version('events', 1);
 SELECT count(*) AS same FROM model_clusters now JOIN was USING (cluster, name) WHERE now.model = 'events';
 
 -- numbers as integers of any size, as text, and as names; literals and parameters without a type
+-- (updated rows are stored otherwise on each version of the server, and a sample by their values does not depend on that)
 SELECT drop_model('events');
-SELECT train('events', 'events', '{x}', 5, options => '{"quiet": true}') AS version;
+SELECT train('events', 'events', '{x}', 5, options => '{"quiet": true, "sample": "hash"}') AS version;
 SELECT merge_clusters('events', ARRAY[at(0.75), at(10.75)]) AS version;
 SELECT merge_clusters('events', ARRAY[at(0.75)::text, at(30.75)::text]) AS version;
 SELECT merge_clusters('events', ARRAY[at(0.75), at(35.75)]::bigint[]) AS version;

@@ -258,7 +258,7 @@ valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 purity: $(CORE_NAMES:%=build/valgrind/core/%.o) $(if $(PGXS),$(GLUE_OBJS))
 	@test/purity.pl $^
 
-# How large the project is, and the ceilings of test/census.
+# Figures of the sources, and the ceilings of test/census.
 census:
 	@test/census.pl
 

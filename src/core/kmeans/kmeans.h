@@ -47,7 +47,7 @@ typedef struct fc_kmeans_options
 	fc_kmeans_effort effort;
 	uint64_t	seed;
 	fc_metric	metric;			/* of fc_kmeans_collected and fc_kmeans_around: cosine puts centroids on the unit sphere */
-	double		most;			/* no cluster shall have more weight (balanced.c); 0, the default: any */
+	double		most;			/* no cluster shall have more weight (split_merge.c); 0, the default: any */
 	const fc_sphere *sphere;	/* of fc_kmeans: the means come onto it; NULL: they stay where they are */
 } fc_kmeans_options;
 

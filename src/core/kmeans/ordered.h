@@ -75,7 +75,7 @@ void		fc_kmeans_on_axes(const fc_rows *rows, size_t k, const fc_kmeans_options *
  *
  *     min over C and R of sum_{i in R} w_i min_j ||x_i - c_j||^2,   the rows of R having 1 - trim of the weight
  *
- * k-means of the rows nearest to the median (trim.h) is the start.  Then R becomes the rows nearest to the centroids, and
+ * k-means of the rows nearest to the median (numerics/selection.h) is the start.  Then R becomes the rows nearest to the centroids, and
  * Lloyd's steps go on from those, until R stays: neither raises the sum.
  *
  * As fc_kmeans; trim: 0 to 0.5.  The result's weights and sse are those of R, labels must be NULL.  initial is a start as well

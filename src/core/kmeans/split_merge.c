@@ -3,7 +3,7 @@
  *
  * Lloyd's steps move no centroid from a group of rows that has two to two groups that share one.  Rounds do, in one of two ways.
  *
- * Breathing: a round adds m centroids where rows are far from theirs, as greedy k-means++ goes on from k seeds (seed.c), takes a few
+ * Breathing: a round adds m centroids where rows are far from theirs, as greedy k-means++ goes on from k seeds (lloyd.c), takes a few
  * Lloyd steps with k + m, merges clusters back to k, and goes on with Lloyd's steps; it is undone unless the SSE fell.  m shrinks after
  * rounds in vain.  Cost: (2 + log k) n m d, ten to thirty Lloyd steps, k^2 d.
  *

@@ -34,7 +34,7 @@ extern void check_state_size(Size bytes);
 
 /*
  * How states of a kind, of type internal, get from workers to the leader.  A state begins with a pointer to this.  left += right, in the aggregate's
- * context; left NULL: a copy of right.  The bytes that are sent are read in the order they were written.  train/scan_state.c lists the kinds.
+ * context; left NULL: a copy of right.  The bytes that are sent are read in the order they were written.  pg/train/scan_state.c lists the kinds.
  */
 typedef struct state_kind
 {

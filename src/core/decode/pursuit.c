@@ -352,9 +352,12 @@ propose_splits(fc_decoding *d, const fc_mixture *mixture, move *moves)
 	hessians(d, mixture);
 	for (size_t i = 0; i < mixture->count; i++)
 	{
+		move		split = {.split = true,.index = i};
+
 		split_gain(d, i, mixture->variance[i]);
-		if (d->improve.gain[i] > 0.0)
-			insert_move(moves, &count, SPLITS_PER_ROUND, (move) {d->improve.gain[i], true, i});
+		split.gain = d->improve.gain[i];
+		if (split.gain > 0.0)
+			insert_move(moves, &count, SPLITS_PER_ROUND, split);
 	}
 	return count;
 }

@@ -21,7 +21,9 @@ fc_encoder_size(size_t columns, size_t features, size_t dim, size_t categories, 
 void
 fc_encoder_digest(const fc_encoder_header *header, size_t size, uint64_t digest[2])
 {
-	fc_digest((const uint64_t[]) {1, 2}, &header->rows, size - offsetof(fc_encoder_header, rows), digest);
+	static const uint64_t seeds[] = {1, 2};
+
+	fc_digest(seeds, &header->rows, size - offsetof(fc_encoder_header, rows), digest);
 }
 
 void

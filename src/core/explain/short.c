@@ -38,9 +38,14 @@ mark_met(short_search *s, const fc_short_rule *rule, size_t but)
 static fc_threshold
 between(fc_axis_kind kind, double low, double high)
 {
-	double		infinity = isinf(low) ? low : high;
+	fc_threshold infinite;
 
-	return isinf(infinity) ? (fc_threshold) {infinity, infinity} : fc_short_threshold(kind, low, high);
+	if (isinf(low) || isinf(high))
+	{
+		infinite.raw = infinite.shown = isinf(low) ? low : high;
+		return infinite;
+	}
+	return fc_short_threshold(kind, low, high);
 }
 
 /*
@@ -86,7 +91,10 @@ best_range(const short_search *s, uint32_t axis, double penalty, fc_range *range
 		if (sum > best)
 		{
 			best = sum;
-			memcpy(ends, ((double[]) {low, first, value, INFINITY}), sizeof(ends));
+			ends[0] = low;
+			ends[1] = first;
+			ends[2] = value;
+			ends[3] = INFINITY;
 		}
 		previous = value;
 	}

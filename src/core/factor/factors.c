@@ -139,8 +139,9 @@ mixed_budget(size_t k, size_t d, size_t count, size_t own, size_t sparsity)
 	for (size_t q = 0; q < count; q++)
 	{
 		size_t		most = q == longest_factor(k, d, count) ? own : sparsity;
+		fc_constraint constraint = {most, most};
 
-		sum += fc_constraint_capacity(&(fc_constraint) {most, most}, fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
+		sum += fc_constraint_capacity(&constraint, fc_factor_rows(k, d, q), fc_factor_columns(k, d, count, q));
 	}
 	return sum;
 }

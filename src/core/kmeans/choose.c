@@ -389,12 +389,17 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart, c
 
 		fc_rows_on_axes(&kept, FC_CHOOSE_AXES, options->sphere, arena, y, &s.lost);
 		if (options->sphere != NULL)
-			centered = (fc_sphere) {NULL, options->sphere->radius};
+		{
+			centered.center = NULL;
+			centered.radius = options->sphere->radius;
+		}
 		s.options.sphere = options->sphere != NULL ? &centered : NULL;
 		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = FC_CHOOSE_AXES};
 	}
 	if (kept.n < 2)
+	{
 		choice->tried[choice->count++] = (fc_tried) {.k = 1,.gain = NAN,.stability = NAN};
+	}
 	else
 	{
 		s.halves = fc_halves_deal(&kept, kept.d == rows->d ? apart : NULL, options->seed, arena);

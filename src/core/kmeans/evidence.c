@@ -227,7 +227,8 @@ take_comparison(const fc_halves *all, const fc_half_centroids *found, fc_arena *
 
 		part->centroids = found->of[side];
 		part->labels = FC_TAKE(arena, n, int32_t);
-		part->rows = (fc_rows) {.x = all->x + side * (n / 2) * all->d,.n = side == 0 ? n / 2 : n - n / 2,.d = all->d};
+		part->rows = (fc_rows) {.x = all->x + side * (n / 2) * all->d,.d = all->d};
+		part->rows.n = side == 0 ? n / 2 : n - n / 2;
 	}
 	return h;
 }

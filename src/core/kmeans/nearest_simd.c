@@ -29,9 +29,10 @@ INLINE void
 keep_lower(vfloat score, size_t j, vfloat *low, vint *argument)
 {
 	vint		better = score < *low;
+	vint		number = (vint) {0} + (int32_t) j;
 
 	*low = (vfloat) choose(better, (vint) score, (vint) *low);
-	*argument = choose(better, (vint) {0} + (int32_t) j, *argument);
+	*argument = choose(better, number, *argument);
 }
 
 /* Scores of a pack against `count` <= GROUP_CENTROIDS centroids, all in registers; lower ones replace best. */

@@ -212,12 +212,13 @@ static void
 label_by_tree(fc_kmeans_work *w)
 {
 	kdtree_search *t = w->searched;
+	candidates	all = {t->list, w->k, t->list + w->k};
 
 	memset(t->asked, 0, sizeof(t->asked));
 	memset(t->told, 0, sizeof(t->told));
 	for (size_t j = 0; j < w->k; j++)
 		t->list[j] = (uint32_t) j;
-	label_node(w, t, fc_kdtree_root(&t->rows), (candidates) {t->list, w->k, t->list + w->k});
+	label_node(w, t, fc_kdtree_root(&t->rows), all);
 }
 
 static const fc_kmeans_search tree = {false, arrange_by_tree, label_by_tree};

@@ -55,12 +55,14 @@ build(const fc_kdtree *t, const float *points, fc_node a)
 	const float *right;
 	size_t		first = a.first * t->leaf;
 	size_t		last = smaller(a.last * t->leaf, t->n);
+	fc_coordinate along = {.d = t->d};
 	size_t		longest = measure_box(t, points, first, last, fc_node_is_leaf(a) ? 1 : larger(1, (last - first) / SAMPLE), box);
 
 	fc_check();
 	if (fc_node_is_leaf(a))
 		return;
-	fc_part_rows((fc_coordinate) {points + longest, t->d}, t->order, first, last, fc_node_middle(a) * t->leaf);
+	along.x = points + longest;
+	fc_part_rows(along, t->order, first, last, fc_node_middle(a) * t->leaf);
 	build(t, points, fc_node_left(a));
 	build(t, points, fc_node_right(a));
 	left = fc_kdtree_box(t, fc_node_left(a));
@@ -217,6 +219,7 @@ visit(box_search *s, fc_node a)
 {
 	const fc_kdtree *t = &s->b->tree;
 	fc_node		child[2] = {fc_node_left(a), fc_node_right(a)};
+	const float *boxes[2];
 	float		gap[2];
 	size_t		nearer;
 
@@ -225,7 +228,9 @@ visit(box_search *s, fc_node a)
 		scan_leaf(s, a.first);
 		return;
 	}
-	box_distances((const float *const[2]) {fc_kdtree_box(t, child[0]), fc_kdtree_box(t, child[1])}, t->width, s->x, gap);
+	boxes[0] = fc_kdtree_box(t, child[0]);
+	boxes[1] = fc_kdtree_box(t, child[1]);
+	box_distances(boxes, t->width, s->x, gap);
 	nearer = gap[1] < gap[0];
 	if (gap[nearer] <= limit_of(s))
 		visit(s, child[nearer]);

@@ -303,7 +303,8 @@ exact_label(const ranking *r)
 	float		second = INFINITY;
 	int32_t		first = 0;
 	fc_operator book;
-	ranking		exact = ranking_of(fc_operator_deciding(r->op, &book), r->x, (fc_scored) {0}, dots, r->scratch);
+	fc_scored	unscored = {0};
+	ranking		exact = ranking_of(fc_operator_deciding(r->op, &book), r->x, unscored, dots, r->scratch);
 	double		upper;
 
 	exact.scored.square = fc_shift_row(r->x, book.offset, book.d, x);
@@ -425,10 +426,11 @@ static int32_t
 packed_label(const fc_operator *op, double square, const float *shifted)
 {
 	double		length = sqrt(square);
+	fc_scored	scored = {.square = square};
 	float		lowest;
 	float		second;
 	int32_t		label = fc_packs_lowest(op->packs, op->k, op->d, shifted, &lowest, &second);
-	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, (fc_scored) {.square = square});
+	double		bound = fc_codebook_rounding(op->d, op->max_row_norm, length) + fc_operator_rounding(op, scored);
 
 	return (double) second - (double) lowest > 2.0 * bound ? label : -1;
 }

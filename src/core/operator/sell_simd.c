@@ -247,8 +247,12 @@ fc_block_lowest(const fc_factor *a, const float *half_norms, const float *x,
 
 		for (size_t j = 0; j < count; j++)
 			for (size_t i = 0; i < FC_BLOCK_ROWS; i += VECTOR_LANES)
-				enter(half_norms[r + j] - *(const vfloat *) (y + j * FC_BLOCK_ROWS + i), (vint) {0} + (int32_t) (r + j),
+			{
+				vint		number = (vint) {0} + (int32_t) (r + j);
+
+				enter(half_norms[r + j] - *(const vfloat *) (y + j * FC_BLOCK_ROWS + i), number,
 					  (vfloat *) (lowest + i), (vfloat *) (second + i), (vint *) (label + i));
+			}
 		r += count;
 	}
 }

@@ -137,11 +137,11 @@ account(fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t
 }
 
 /* Scratch: labels of the waiting rows, the operator's own, which stays aligned as it was. */
-typedef struct work
+typedef struct step_work
 {
 	int32_t    *labels;
 	fc_scratch	scratch;
-} work;
+} step_work;
 
 static inline size_t
 label_floats(size_t capacity)
@@ -156,11 +156,11 @@ fc_step_scratch(const fc_operator *op, size_t capacity)
 }
 
 /* The parts of the scratch, and the labels of the waiting rows. */
-static work
+static step_work
 label_waiting(const fc_step *step, const fc_step_parts *parts, const fc_operator *op, fc_scratch scratch)
 {
 	size_t		floats = label_floats(step->capacity);
-	work		w = {.labels = (int32_t *) scratch.floats};
+	step_work	w = {.labels = (int32_t *) scratch.floats};
 
 	FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
 	w.scratch = (fc_scratch) {scratch.floats + floats, scratch.count - floats};
@@ -235,7 +235,7 @@ fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch)
 {
 	fc_step_parts parts = fc_step_open(step);
 	fc_operator own;
-	work		waiting;
+	step_work	waiting;
 
 	if (step->pending == 0)
 		return;
@@ -427,7 +427,7 @@ fc_step_add_rows(fc_step *step, const fc_operator *op, const double *x, size_t n
 
 /* The sum at place i of cluster j, which has waiting rows. */
 static double
-finish_sum(const fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t j, size_t i, const work *waiting)
+finish_sum(const fc_step *step, const fc_step_parts *parts, const fc_operator *op, size_t j, size_t i, const step_work *waiting)
 {
 	fc_pair		sum = parts->sums[j * parts->width + i];
 
@@ -447,7 +447,7 @@ fc_step_finish(const fc_step *step, fc_scratch scratch, fc_step_result *result)
 	fc_step_parts parts = fc_step_open(step);
 	fc_pair		total = step->total;
 	fc_operator op;
-	work		waiting;
+	step_work	waiting;
 
 	fc_operator_view(parts.header, &op);
 	waiting = label_waiting(step, &parts, &op, scratch);

@@ -84,7 +84,9 @@ fc_kernel_map_size(size_t k, size_t rank, size_t operator_size)
 static void
 compute_digest(const fc_kernel_map_header *header, size_t size, uint64_t digest[2])
 {
-	fc_digest((const uint64_t[]) {1, 2}, &header->kernel, size - offsetof(fc_kernel_map_header, kernel), digest);
+	static const uint64_t seeds[] = {1, 2};
+
+	fc_digest(seeds, &header->kernel, size - offsetof(fc_kernel_map_header, kernel), digest);
 }
 
 void

@@ -87,11 +87,12 @@ vector_exponential(vfloat *value)
 	vfloat		t = *value;
 	vint		low = t < -87.0f;
 	vint		high = t > 0.0f;
+	vfloat		lowest = (vfloat) {0} - 87.0f;
 	vfloat		turns;
 	vfloat		f;
 	vfloat		p;
 
-	t = (vfloat) (~(low | high) & (vint) t) + (vfloat) (low & (vint) ((vfloat) {0} - 87.0f));
+	t = (vfloat) (~(low | high) & (vint) t) + (vfloat) (low & (vint) lowest);
 	turns = t * 1.44269504f + MAGIC;
 	f = turns - MAGIC;
 	f = (t - f * 0.693359375f) + f * 2.12194440e-4f;	/* ln 2 in two parts: f ln 2 is exact in the first */

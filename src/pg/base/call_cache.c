@@ -11,54 +11,59 @@
 #include "pg/base/compat.h"
 #include "pg/base/memory.h"
 
-#define PLACES 8				/* aggregates of a query, about */
+#define ENTRIES 8				/* about as many aggregates as a query has */
 
-/* Memory of a transition function in an aggregate's context. */
-typedef struct place
+/* The memory of a transition function in the context of its aggregate. */
+typedef struct cache_entry
 {
 	MemoryContextCallback forget;
 	MemoryContext context;
 	Oid			function;
 	Size		size;
 	void	   *memory;
-} place;
+} cache_entry;
 
-static place *places[PLACES];
-static int	next_place = 0;
+static cache_entry *entries[ENTRIES];
+static int	next_entry = 0;
 
-/* The context goes, and the place with it. */
+/* When its context is deleted, the entry is deleted with it. */
 static void
-forget_place(void *argument)
+forget_entry(void *argument)
 {
-	for (int i = 0; i < PLACES; i++)
-		if (places[i] == argument)
-			places[i] = NULL;
+	for (int i = 0; i < ENTRIES; i++)
+		if (entries[i] == argument)
+			entries[i] = NULL;
 }
 
-static place *
-make_place(MemoryContext context, Oid function, Size size)
+static cache_entry *
+make_entry(MemoryContext context, Oid function, Size size)
 {
-	place	   *made = MemoryContextAllocZero(context, sizeof(place));
+	cache_entry *made = MemoryContextAllocZero(context, sizeof(cache_entry));
 
 	made->context = context;
 	made->function = function;
 	made->size = size;
 	made->memory = MemoryContextAllocZero(context, size);
-	made->forget.func = forget_place;
+	made->forget.func = forget_entry;
 	made->forget.arg = made;
 	MemoryContextRegisterResetCallback(context, &made->forget);
-	places[next_place] = made;
-	next_place = (next_place + 1) % PLACES;
+	entries[next_entry] = made;
+	next_entry = (next_entry + 1) % ENTRIES;
 	return made;
 }
 
 static void *
 memory_of_aggregate(MemoryContext context, Oid function, Size size)
 {
-	for (int i = 0; i < PLACES; i++)
-		if (places[i] != NULL && places[i]->context == context && places[i]->function == function && places[i]->size == size)
-			return places[i]->memory;
-	return make_place(context, function, size)->memory;
+	for (int i = 0; i < ENTRIES; i++)
+	{
+		const cache_entry *entry = entries[i];
+
+		if (entry != NULL && entry->context == context && entry->function == function &&
+			entry->size == size)
+			return entry->memory;
+	}
+	return make_entry(context, function, size)->memory;
 }
 
 void *

@@ -108,7 +108,9 @@ make_arena(const char *what)
 void
 release_arena(fc_arena *arena)
 {
-	fc_arena_release(arena, (fc_mark) {0});
+	fc_mark		start = {0};
+
+	fc_arena_release(arena, start);
 }
 
 fc_scratch

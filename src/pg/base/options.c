@@ -366,8 +366,9 @@ put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within
 	Datum		values[5] = {CStringGetTextDatum(within == NULL ? known->name : psprintf("%s.%s", within, known->name)), CStringGetTextDatum(types[known->kind]),
 	bounded ? CStringGetTextDatum(psprintf("%.15g to %.15g", known->lower, known->upper)) : (Datum) 0,
 	known->initial != NULL ? CStringGetTextDatum(known->initial) : (Datum) 0, CStringGetTextDatum(known->meaning)};
+	bool		nulls[5] = {false, false, !bounded, known->initial == NULL, false};
 
-	put_row(fcinfo, values, (bool[]) {false, false, !bounded, known->initial == NULL, false});
+	put_row(fcinfo, values, nulls);
 }
 
 /* (given, names, what): of a name that is none of these, the one that was meant, where there is one, and all. */

@@ -273,10 +273,17 @@ fastclust_decode(PG_FUNCTION_ARGS)
 	x = palloc(call.spec->dim * sizeof(double));
 	for (int32 j = 0; j < call.k; j++)
 	{
+		Datum		values[7];
+
 		read_centroid(&call, j, x);
-		put_row(fcinfo, (Datum[]) {Int32GetDatum(j), make_float8_array(x, (int) call.spec->dim), Float8GetDatum(call.result.weights[j]),
-				Float8GetDatum(call.result.spreads[j] * fc_spread_unit(call.spec)), Float8GetDatum(call.result.cost),
-				Float8GetDatum(call.result.relative_residual), Int32GetDatum(call.result.iterations)}, NULL);
+		values[0] = Int32GetDatum(j);
+		values[1] = make_float8_array(x, (int) call.spec->dim);
+		values[2] = Float8GetDatum(call.result.weights[j]);
+		values[3] = Float8GetDatum(call.result.spreads[j] * fc_spread_unit(call.spec));
+		values[4] = Float8GetDatum(call.result.cost);
+		values[5] = Float8GetDatum(call.result.relative_residual);
+		values[6] = Int32GetDatum(call.result.iterations);
+		put_row(fcinfo, values, NULL);
 	}
 	return (Datum) 0;
 }

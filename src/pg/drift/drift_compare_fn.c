@@ -163,6 +163,8 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 	fc_wave_null null;
 	fc_drift_result result;
 	fc_arena	arena;
+	Datum		values[5];
+	bool		nulls[5] = {false};
 
 	require_argument(fcinfo, 7, "min_effect");
 	if (!PG_ARGISNULL(5))
@@ -170,14 +172,20 @@ fastclust_drift_compare(PG_FUNCTION_ARGS)
 		double	   *moments = read_float8_array(PG_GETARG_DATUM(5), 2, "null_moments");
 
 		check_not_negative("null_moments", moments, 2);
-		null = (fc_wave_null) {moments[0], moments[1]};
+		null.square = moments[0];
+		null.cube = moments[1];
 		sides.null = &null;
 	}
 	arena = make_arena("drift");
 	fc_drift_test_sides(&sides, threshold, PG_GETARG_FLOAT8(7), &arena, &result);
-	return row_result(fcinfo, (Datum[]) {Float8GetDatum(result.mmd2), Float8GetDatum(result.null_sd), Float8GetDatum(result.p_value), Float8GetDatum(result.effect),
-			CStringGetTextDatum(verdicts[result.verdict])},
-		(bool[]) {isnan(result.mmd2), isnan(result.mmd2), isnan(result.p_value), isnan(result.p_value), false});
+	values[0] = Float8GetDatum(result.mmd2);
+	values[1] = Float8GetDatum(result.null_sd);
+	values[2] = Float8GetDatum(result.p_value);
+	values[3] = Float8GetDatum(result.effect);
+	values[4] = CStringGetTextDatum(verdicts[result.verdict]);
+	nulls[0] = nulls[1] = isnan(result.mmd2);
+	nulls[2] = nulls[3] = isnan(result.p_value);
+	return row_result(fcinfo, values, nulls);
 }
 
 /* To a thousandth, for people to read. */
@@ -300,8 +308,9 @@ fastclust_change_points_called(PG_FUNCTION_ARGS)
 		const fc_change *change = &changes[i];
 		Datum		values[6] = {TimestampTzGetDatum(dates[change->first]), TimestampTzGetDatum(dates[change->found]), Float8GetDatum(change->p_value),
 		Float8GetDatum(change->effect), Int32GetDatum((int32) change->column + 1), Float8GetDatum(change->shift)};
+		bool		nulls[6] = {[3] = isnan(change->effect)};
 
-		put_row(fcinfo, values, (bool[]) {false, false, false, isnan(change->effect), false, false});
+		put_row(fcinfo, values, nulls);
 	}
 	release_arena(&arena);
 	SPI_finish();

@@ -171,10 +171,11 @@ path_at(const char *name, JsonbContainer *paths, uint32 i)
 static void
 list_features(encoder_options *options, Jsonb *given, const char *const *names, int count, Size *first)
 {
+	static const named_option paths_option = {"paths"};
 	JsonbContainer *object = object_of(given, "paths");
 	Size		n = 0;
 
-	set_by_name(options, &(named_option) {"paths"}, given, names, count, first);
+	set_by_name(options, &paths_option, given, names, count, first);
 	for (int i = 0; i < count; i++)
 	{
 		JsonbContainer *paths = paths_of(object, names[i]);

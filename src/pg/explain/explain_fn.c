@@ -116,6 +116,7 @@ return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions
 	int32		dimensions[FC_RULES_DEPTH];
 	double		lower[FC_RULES_DEPTH];
 	double		upper[FC_RULES_DEPTH];
+	Datum		values[6];
 
 	for (Size i = 0; i < count; i++)
 	{
@@ -123,8 +124,13 @@ return_rule(FunctionCallInfo fcinfo, int32 label, const fc_condition *conditions
 		lower[i] = conditions[i].lower;
 		upper[i] = conditions[i].upper;
 	}
-	put_row(fcinfo, (Datum[]) {Int32GetDatum(label), make_int4_array(dimensions, (int) count), make_float8_array(lower, (int) count),
-			make_float8_array(upper, (int) count), BoolGetDatum(is_short), Float8GetDatum(fidelity)}, NULL);
+	values[0] = Int32GetDatum(label);
+	values[1] = make_int4_array(dimensions, (int) count);
+	values[2] = make_float8_array(lower, (int) count);
+	values[3] = make_float8_array(upper, (int) count);
+	values[4] = BoolGetDatum(is_short);
+	values[5] = Float8GetDatum(fidelity);
+	put_row(fcinfo, values, NULL);
 }
 
 /* Those of the leaves, then the short ones, for labels of clusters. */
@@ -242,6 +248,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 	fc_arena	arena;
 	fc_profile_cell *cells;
 	fc_axis_kind *kinds;
+	static const char *const names[4] = {"center", "scale", "means", "deviations"};
 	double	   *part[4];
 	double	   *centroids;
 	double	   *distances;
@@ -253,7 +260,7 @@ fastclust_profile_of_centroids(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	open_operator(OPERATOR_ARG(0), &op);
 	for (int i = 0; i < 4; i++)
-		part[i] = numbers_argument(fcinfo, 1 + i, op.d, ((const char *[]) {"center", "scale", "means", "deviations"})[i]);
+		part[i] = numbers_argument(fcinfo, 1 + i, op.d, names[i]);
 	kinds = read_axis_kinds(PG_GETARG_DATUM(5), op.d);
 	check_count("most", PG_GETARG_INT32(6), 1, INT32_MAX);
 	most = Min((Size) PG_GETARG_INT32(6), op.d);

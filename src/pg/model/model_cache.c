@@ -426,6 +426,7 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 {
 	MemoryContext context;
 	served_model *model;
+	model_key	key;
 	bool		found;
 
 	if (site->bytes / 1024 > (Size) fastclust_memory_budget)
@@ -439,7 +440,10 @@ add_model(FunctionCallInfo fcinfo, model_site *site, const text *name, const tex
 	model->bytes = ALLOCSET_SMALL_INITSIZE + VARSIZE_ANY(name) + VARSIZE_ANY(group);
 	read_model(model);
 	MemoryContextSetParent(context, site->context);
-	models_insert(site->models, (model_key) {model->name, model->group, model->version}, &found)->model = model;
+	key.name = model->name;
+	key.group = model->group;
+	key.version = model->version;
+	models_insert(site->models, key, &found)->model = model;
 	site->bytes += model->bytes;
 	return model;
 }
@@ -512,6 +516,7 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
 	}			empty;
 	const text *name = PG_GETARG_TEXT_PP(0);
 	model_slot *slot;
+	model_key	key;
 
 	SET_VARSIZE(&empty, VARHDRSZ);
 	if (group == NULL)
@@ -523,7 +528,10 @@ served_model_of(FunctionCallInfo fcinfo, model_site *site, const text *group)
 	}
 	else if (site->last != NULL && same_text(site->last->name, name) && same_text(site->last->group, group) && site->last->version == site->version)
 		return asked_again(site, site->last);
-	slot = models_lookup(site->models, (model_key) {name, group, site->version});
+	key.name = name;
+	key.group = group;
+	key.version = site->version;
+	slot = models_lookup(site->models, key);
 	site->last = slot != NULL ? slot->model : add_model(fcinfo, site, name, group);
 	return asked_again(site, site->last);
 }

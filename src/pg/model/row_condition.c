@@ -47,7 +47,7 @@
 /* A condition that is read. */
 typedef struct condition
 {
-	const char *text;			/* as it was given */
+	const char *given;			/* the condition as it was given */
 	const char *query;			/* SELECT_WORD and that */
 	Relation	relation;
 	List	   *columns;		/* their numbers, each once */
@@ -62,16 +62,16 @@ character_at(const condition *c, int location)
 {
 	int			offset = location - (int) strlen(SELECT_WORD);
 
-	return offset < 0 || offset > (int) strlen(c->text) ? 0 : pg_mbstrlen_with_len(c->text, offset) + 1;
+	return offset < 0 || offset > (int) strlen(c->given) ? 0 : pg_mbstrlen_with_len(c->given, offset) + 1;
 }
 
 static int
 errplace(const condition *c, int character)
 {
-	int			shown = pg_mbcliplen(c->text, (int) strlen(c->text), MOST_SHOWN);
-	const char *more = c->text[shown] == '\0' ? "" : " ...";
+	int			shown = pg_mbcliplen(c->given, (int) strlen(c->given), MOST_SHOWN);
+	const char *more = c->given[shown] == '\0' ? "" : " ...";
 
-	return character > 0 ? errdetail("At character %d of: %.*s%s", character, shown, c->text, more) : errdetail("In: %.*s%s", shown, c->text, more);
+	return character > 0 ? errdetail("At character %d of: %.*s%s", character, shown, c->given, more) : errdetail("In: %.*s%s", shown, c->given, more);
 }
 
 static void
@@ -367,15 +367,16 @@ column_names(const condition *c)
 char *
 resolved_condition(Oid relation, const char *text, ArrayType **columns)
 {
-	condition	c = {.text = text};
+	condition	c = {0};
 	Node	   *expression;
 	char	   *resolved;
 	int			level = fix_settings(FIX_READING | FIX_CONDITION);
 
-	if (strlen(c.text) > MOST_BYTES)
+	c.given = text;
+	if (strlen(c.given) > MOST_BYTES)
 		ereport(ERROR, errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				errmsg("option \"where\" has %zu bytes, but may have %d", strlen(c.text), MOST_BYTES));
-	c.query = psprintf("%s%s", SELECT_WORD, c.text);
+				errmsg("option \"where\" has %zu bytes, but may have %d", strlen(c.given), MOST_BYTES));
+	c.query = psprintf("%s%s", SELECT_WORD, c.given);
 	(void) relation_name(relation);
 	c.relation = table_open(relation, AccessShareLock);
 	expression = checked(&c);

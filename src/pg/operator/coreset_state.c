@@ -100,6 +100,7 @@ fc_operator_header *
 rows_of_coreset(const fc_coreset *state, account *memory)
 {
 	Size		n = fc_coreset_rows(state);
+	fc_centroid_source source = {.k = n,.d = state->dim,.row = listed_row};
 	fc_arena	arena;
 	const double **rows;
 	double	   *weights;
@@ -110,7 +111,8 @@ rows_of_coreset(const fc_coreset *state, account *memory)
 	rows = FC_TAKE(&arena, n, const double *);
 	weights = FC_TAKE(&arena, n, double);
 	fc_coreset_sample(state, &arena, rows, weights);
-	result = make_codebook_of((fc_metric) state->metric, &(fc_centroid_source) {.k = n,.d = state->dim,.row = listed_row,.place = rows}, weights);
+	source.place = rows;
+	result = make_codebook_of((fc_metric) state->metric, &source, weights);
 	release_arena(&arena);
 	return result;
 }

@@ -109,6 +109,7 @@ rows_in_units(const fc_operator_header *header, units from, units to)
 	account		memory = {"rows in units"};
 	moved_rows	rows = {.from = from,.to = to};
 	bool		moved = from.center || from.scale || to.center || to.scale;
+	fc_centroid_source source = {.row = moved_row,.place = &rows};
 	fc_operator_header *result;
 
 	open_operator(header, &rows.op);
@@ -117,7 +118,9 @@ rows_in_units(const fc_operator_header *header, units from, units to)
 	hold(&memory, codebook_bytes(rows.op.k, rows.op.d));
 	rows.scratch = make_scratch(fc_operator_scratch(&rows.op));
 	rows.row = palloc(rows.op.d * sizeof(double));
-	result = make_codebook_of(moved ? FC_EUCLIDEAN : rows.op.metric, &(fc_centroid_source) {.k = rows.op.k,.d = rows.op.d,.row = moved_row,.place = &rows}, rows.op.weights);
+	source.k = rows.op.k;
+	source.d = rows.op.d;
+	result = make_codebook_of(moved ? FC_EUCLIDEAN : rows.op.metric, &source, rows.op.weights);
 	pfree(rows.row);
 	pfree(rows.scratch.floats);
 	return numbered_as(&rows.op, result);
@@ -129,14 +132,17 @@ Datum
 fastclust_operator_in_units(PG_FUNCTION_ARGS)
 {
 	const fc_operator_header *op;
-	double	   *unit[4];
+	units		from;
+	units		to;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	op = OPERATOR_ARG(0);
-	for (int i = 0; i < 4; i++)
-		unit[i] = numbers_argument(fcinfo, 1 + i, op->d, i % 2 == 0 ? "center" : "scale");
-	PG_RETURN_POINTER(rows_in_units(op, (units) {unit[0], unit[1]}, (units) {unit[2], unit[3]}));
+	from.center = numbers_argument(fcinfo, 1, op->d, "center");
+	from.scale = numbers_argument(fcinfo, 2, op->d, "scale");
+	to.center = numbers_argument(fcinfo, 3, op->d, "center");
+	to.scale = numbers_argument(fcinfo, 4, op->d, "scale");
+	PG_RETURN_POINTER(rows_in_units(op, from, to));
 }
 
 /* ---- fit ---- */

@@ -189,7 +189,9 @@ make_codebook_of(fc_metric metric, const fc_centroid_source *centroids, const do
 fc_operator_header *
 make_codebook_for(fc_metric metric, const double *centroids, const double *weights, size_t k, size_t d)
 {
-	return make_codebook_of(metric, &(fc_centroid_source) {.k = k,.d = d,.x = centroids}, weights);
+	fc_centroid_source source = {.k = k,.d = d,.x = centroids};
+
+	return make_codebook_of(metric, &source, weights);
 }
 
 fc_operator_header *

@@ -119,12 +119,16 @@ fastclust_bucket_recall(PG_FUNCTION_ARGS)
 	const fc_operator_header *op = OPERATOR_ARG(0);
 	const fc_operator_header *rows = OPERATOR_ARG(1);
 	fc_search_result result;
+	Datum		values[4];
 
 	if (rows->k < 2)
 		PG_RETURN_NULL();
 	result = recall_of_search(op, rows, PG_GETARG_FLOAT8(2), PG_GETARG_INT32(3));
-	return row_result(fcinfo, (Datum[]) {Float8GetDatum(result.recall), Float8GetDatum(result.read), make_float8_array(result.count, (int) op->k),
-			make_float8_array(result.square, (int) op->k)}, NULL);
+	values[0] = Float8GetDatum(result.recall);
+	values[1] = Float8GetDatum(result.read);
+	values[2] = make_float8_array(result.count, (int) op->k);
+	values[3] = make_float8_array(result.square, (int) op->k);
+	return row_result(fcinfo, values, NULL);
 }
 
 /* (operator): rows (cluster, x, y, the share of squared distances that x shows, the same of y). */

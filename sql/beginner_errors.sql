@@ -86,7 +86,9 @@ SELECT predict('kinds', 30);
 -- 36. too many
 SELECT predict('kinds', 30, 2000, 1);
 -- 37. a name where the value belongs
+\set VERBOSITY terse
 SELECT predict('kinds', 'age', 'income') FROM customers LIMIT 1;
+\set VERBOSITY default
 -- 38. text that is no number
 SELECT predict('kinds', rating, income) FROM customers LIMIT 1;
 -- 39. a whole row of a table without the columns
@@ -110,7 +112,9 @@ SELECT use_version('kinds', 12);
 CREATE TABLE visits (day date, page text);
 SELECT drift('kinds', 'visits');
 -- 46. a retraining with the words of train
+\set VERBOSITY terse
 SELECT retrain('kinds', 4);
+\set VERBOSITY default
 -- 47. a retraining of what was dropped
 SELECT drop_model('pictures');
 SELECT retrain('pictures');

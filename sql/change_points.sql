@@ -39,6 +39,8 @@ SELECT s, messages(format('SELECT * FROM change_points(%L)', s)) FROM unnest(ARR
 -- a hint says what a query is
 SELECT * FROM change_points('daily');
 SELECT * FROM change_points('SELECT s, at FROM daily');
+\set VERBOSITY terse
 SELECT * FROM change_points('SELECT unknown(at), s FROM daily');
+\set VERBOSITY default
 SELECT drop_model('visits'), drop_model('wide');
 DROP TABLE visits, daily, weekly, wide; DROP FUNCTION noise, messages;

@@ -17,6 +17,8 @@ SELECT train('model of ' || name, '"Visits"', 'x', 2, 'compressive', jsonb_build
 CREATE ROLE live_settings_writer; GRANT USAGE ON SCHEMA of_live_settings TO live_settings_writer; GRANT INSERT ON "Visits" TO live_settings_writer;
 -- every setting that any role may set, of client formats and of what is read in statements: each value it has
 CREATE TABLE tried (setting text, value text, n integer);
+-- (from 19 on, strings have one form)
+SELECT current_setting('server_version_num')::int < 190000 AS has_other_strings \gset
 CREATE FUNCTION others(setting text, kind text, offered text[]) RETURNS SETOF text LANGUAGE sql AS $$
     SELECT unnest(CASE WHEN setting = 'DateStyle' THEN '{"German, DMY","SQL, MDY","Postgres, YMD"}' WHEN setting = 'lc_monetary' THEN '{C}' WHEN setting = 'TimeZone' THEN '{Asia/Kolkata}'
                        WHEN kind = 'bool' THEN '{on,off}' WHEN kind = 'enum' THEN offered WHEN setting = 'extra_float_digits' THEN '{-15,0,3}' END::text[])
@@ -28,6 +30,7 @@ BEGIN
     FOR each IN SELECT g.name, o.value FROM pg_settings g, others(g.name, g.vartype, g.enumvals) o(value)
                  WHERE g.context = 'user' AND (g.category LIKE 'Client Connection Defaults%' OR g.category LIKE 'Version and Platform Compatibility%')
                    AND g.name <> ALL ('{transaction_isolation,transaction_read_only,transaction_deferrable,default_transaction_read_only,default_transaction_isolation,session_replication_role,client_min_messages,row_security,check_function_bodies,event_triggers}')
+                   AND (g.name <> 'standard_conforming_strings' OR current_setting('server_version_num')::int < 190000)
                  ORDER BY 1, 2 LOOP
         PERFORM set_config(each.name, each.value, true);
         SET LOCAL ROLE live_settings_writer;
@@ -41,10 +44,13 @@ BEGIN
     END LOOP;
 END
 $$;
-SELECT count(DISTINCT setting) > 10 AS many, bool_or(setting = 'quote_all_identifiers') AS quotes, bool_or(setting = 'standard_conforming_strings') AS strings,
+SELECT count(DISTINCT setting) > 10 AS many, bool_or(setting = 'quote_all_identifiers') AS quotes, bool_or(setting = 'standard_conforming_strings') = :'has_other_strings' AS strings,
        bool_or(setting = 'bytea_output') AS bytes, bool_or(setting = 'array_nulls') AS nulls FROM tried;
 -- the same texts mean the same when they come in such a session, and in one of another money
-SET standard_conforming_strings = off; SET escape_string_warning = off; SET array_nulls = off; SET bytea_output = escape; SET quote_all_identifiers = on;
+\if :has_other_strings
+SET standard_conforming_strings = off; SET escape_string_warning = off;
+\endif
+SET array_nulls = off; SET bytea_output = escape; SET quote_all_identifiers = on;
 SET transform_null_equals = on; SET timezone = 'Asia/Kolkata';
 SELECT count(*) = 0 AS agree FROM live_sketches l, check_sketch(l.name);
 SELECT name, rebuild_sketch(name) = rows AS same FROM (SELECT name, row_count(merge_agg(s)) AS rows FROM live_sketches l, current_sketches(l.name) GROUP BY name) q ORDER BY name;

@@ -1,7 +1,11 @@
 -- Settings that a session may have: functions mean what they say under all of them
 SET client_min_messages = notice; CREATE SCHEMA of_settings; SET search_path = of_settings, public, fastclust;
 CREATE TABLE rows_of_two AS SELECT i AS id, ARRAY[i % 7, i % 5]::real[] AS v, (i % 7)::double precision AS a, 'g' || i % 3 AS g FROM generate_series(1, 600) i;
-SET plpgsql.extra_errors = 'all'; SET plpgsql.extra_warnings = 'all'; SET standard_conforming_strings = off; SET quote_all_identifiers = on; SET array_nulls = off;
+SET plpgsql.extra_errors = 'all'; SET plpgsql.extra_warnings = 'all'; SET quote_all_identifiers = on; SET array_nulls = off;
+SELECT current_setting('server_version_num')::int < 190000 AS has_other_strings \gset
+\if :has_other_strings
+SET standard_conforming_strings = off;
+\endif
 SET transform_null_equals = on;
 SELECT train('vectors', 'rows_of_two', 'v', 3, options => '{"quiet": true, "seed": 1, "where": "a < 7"}'), train('columns', 'rows_of_two', '{a,g}'::name[], 3, options => '{"quiet": true, "seed": 1}');
 SELECT retrain('vectors', '{"quiet": true}');

@@ -184,7 +184,9 @@ SELECT 'one'::row_vector;
 SELECT count(DISTINCT x::row_vector), row_count(sketch_agg(DISTINCT x, :'spec')), row_count(sketch_agg(DISTINCT x::text, :'spec')) FROM points;
 -- other arrays are compared as they were, with their own operators
 SELECT plan_has('by_x', 'SELECT * FROM sorted WHERE x = ''{1,1}''::real[]') AS by_index FROM (SELECT set_config('enable_seqscan', 'off', true)) s;
+\set VERBOSITY terse
 SELECT ARRAY[1] = ARRAY[1::float8];
+\set VERBOSITY default
 
 SELECT count(drop_model(model)) FROM models WHERE model IN ('points', 'groups', 'columns', 'numbers', 'trees', 'by town', 'by open');
 DROP SCHEMA vector_arguments CASCADE;

@@ -41,6 +41,16 @@ CREATE TABLE odd AS SELECT id, spend, kind, 3::positive AS domain, ROW(1, 2)::pa
 CREATE FUNCTION refused(relation regclass, condition text) RETURNS void LANGUAGE sql AS $$
     SELECT train('some', relation, ARRAY['spend', 'kind'], 2, options => jsonb_build_object('where', condition))
 $$;
+-- the server's own hints differ by version
+CREATE FUNCTION error_and_place(condition text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE place text;
+BEGIN
+    PERFORM refused('visits', condition);
+    RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS place = PG_EXCEPTION_DETAIL;
+    RETURN SQLERRM || '. ' || place;
+END $$;
 SELECT refused('visits', '');
 SELECT refused('visits', 'paid,');
 SELECT refused('visits', 'paid; DROP TABLE visits');
@@ -68,10 +78,10 @@ SELECT refused('visits', 'day > current_date - 7');
 SELECT refused('visits', 'day > now()');
 SELECT refused('visits', 'pg_sleep(1) IS NULL');
 SELECT refused('visits', 'public.mine(kind)');
-SELECT refused('visits', 'mine(kind)');
+SELECT error_and_place('mine(kind)');
 SELECT refused('visits', 'kind OPERATOR(public.===) 1');
-SELECT refused('visits', 'kind === 1');
-SELECT refused('visits', 'abs(country) = 1');
+SELECT error_and_place('kind === 1');
+SELECT error_and_place('abs(country) = 1');
 SELECT refused('visits', 'kind = 1::public.positive');
 SELECT refused('visits', '''(0,1)''::public.pair IS NULL');
 SELECT refused('visits', 'ROW(1, 2) = ROW(1, 2)');
@@ -93,4 +103,4 @@ SELECT drift('gone');
 SELECT retrain('gone', '{"where": null}');
 
 SELECT drop_model(m) FROM unnest('{some,dated,gone}'::text[]) m;
-DROP TABLE visits, odd; DROP OPERATOR === (int, int); DROP FUNCTION trained_on, refused, mine, abs(text); DROP TYPE pair, positive, mood;
+DROP TABLE visits, odd; DROP OPERATOR === (int, int); DROP FUNCTION trained_on, refused, error_and_place, mine, abs(text); DROP TYPE pair, positive, mood;

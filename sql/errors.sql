@@ -92,7 +92,6 @@ SELECT fastclust_internal.check_training_options('{"k": 3}', 'train');
 SELECT fastclust_internal.check_training_options('{"encoder": {"nulls": "skip", "weight": {"a": 2}}, "live": {"bucket": "at"}}', 'train') IS NOT NULL;
 SELECT fastclust_internal.check_training_options('{"encoder": {"nuls": "skip"}}', 'train');
 SELECT fastclust_internal.check_training_options('{"nulls": "skip"}', 'train');
-SELECT fastclust_internal.check_training_options('{"polish": 1}', 'train');
 SELECT option, type, range, "default" FROM option_help('retrain') WHERE option IN ('k', 'trim', 'live', 'live.bucket');
 SELECT option_help('predict');
 SELECT fastclust_internal.check_training_options('{"live": [1]}', 'train');

@@ -171,15 +171,6 @@ for my $case ([q{"method": "density"}, 'method', q{'{a,b}', method => 'density'}
 }
 follows('options where the method belongs', q{SELECT train('m', 'things', '{a,b}', 3, '{"quiet": true}');}, qr/looks like options/,
 	sub { my ($argument) = $_[0] =~ /(options => '.*?')\./ or return undef; return "SELECT train('m', 'things', '{a,b}', 3, $argument);" });
-for my $case (['spherical', q{'x'}, ''], ['polish', q{'{a,b}'}, '5'], ['factorize', q{'x'}, '"palm4msa"'])
-{
-	my ($old, $columns, $value) = @$case;
-	my $method = $old eq 'factorize' ? q{, method => 'qkmeans'} : '';
-	follows("option $old", qq{SELECT train('m', 'things', $columns, 4$method, options => '{"$old": true}');}, qr/"$old" is not one/, sub {
-		my ($json) = $_[0] =~ /It is (\{.*\}) now/ or return undef;
-		$json =~ s/\.\.\./$value/;
-		return qq{SELECT train('m', 'things', $columns, 4$method, options => '$json');} });
-}
 $server->query(q{SELECT train('mixed', 'things', '{a,c,yes,day}', 3, options => '{"quiet": true}'); SELECT train('groups', 'things', '{a,b}', 3, options => '{"quiet": true, "group_by": "c"}')});
 for my $call (q{predict('mixed', 1, 2)}, q{predict('mixed', ROW(1, 'k1', true))})
 {

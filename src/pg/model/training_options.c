@@ -105,12 +105,6 @@ static const training_option training_options[] = {
 	{KEEP_SKETCH, {"concurrently", OPTION_BOOL, NULL, 0, 0, "false", "only make the triggers; rebuild_sketch counts the rows while others write"}}
 };
 
-/* former names of options, and the options that replaced them */
-static const char *const renamed[][2] = {
-	{"spherical", "{\"metric\": \"cosine\"}"}, {"polish", "{\"iterations\": ...}"}, {"factorize", "{\"factors\": {\"method\": ...}}"},
-	{"factorize_options", "{\"factors\": {\"method\": ..., ...}}"}
-};
-
 /* Does the function know an option of this name outside of all objects? */
 static bool
 is_known(const char *name, int function)
@@ -175,10 +169,6 @@ check_training_options(Jsonb *options, const char *name)
 	option		known[lengthof(training_options)];
 	int			function = choice_of_name("function", name, functions, lengthof(functions));
 
-	for (int i = 0; i < lengthof(renamed); i++)
-		if (value_of_key(options, renamed[i][0]) != NULL)
-			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is not one of %s", renamed[i][0], name),
-					errhint("It is %s now.", renamed[i][1]));
 	for (int i = 0; i < lengthof(training_options); i++)
 		reject_elsewhere(options, &training_options[i], function, name);
 	read_options(options, known, options_within(NULL, function, known));

@@ -269,6 +269,20 @@ sub calls_of_later_fragments
 	return @reports;
 }
 
+# Options are read once: in pg/train all but options.c reads the fields of train_options.
+sub options_read_by_name
+{
+	my ($tree) = @_;
+	my @reports;
+
+	for my $path (grep { m{^src/pg/train/} && !m{/options\.c$} } sort keys %{ $tree->{sources} })
+	{
+		push @reports, "$path calls $1: options.c reads options, and fills train_options"
+		  while $tree->{sources}{$path} =~ /\b(value_of_key|read_options|\w*JsonbValueFromContainer|JsonbIteratorInit|jsonb_object_field\w*)\(/g;
+	}
+	return @reports;
+}
+
 my @RULES = (
 	[ 'symbols', \&forbidden_symbols ],
 	[ 'headers', \&server_headers ],
@@ -281,6 +295,7 @@ my @RULES = (
 	[ 'names', \&defined_twice ],
 	[ 'lengths', \&too_long ],
 	[ 'vectors', \&arguments_read_as_arrays ],
+	[ 'options', \&options_read_by_name ],
 	[ 'order', \&calls_of_later_fragments ]);
 
 # ---- violations: rule => files planted, and what the rule must say of them ----
@@ -317,6 +332,8 @@ my %VIOLATIONS = (
 		qr{planted has 91 lines}, qr{sown\.h has 1001 lines} ],
 	vectors => [ { '../pg/model/planted.c' => "\tvector\t\tv = read_vector(&reader, PG_GETARG_DATUM(0), \"x\");\n\tread_float8_array(PG_GETARG_DATUM(0), 3, \"y\");\n" },
 		qr{model/planted\.c reads "x" with read_vector:}, qr{model/planted\.c reads "y" with read_float8_array:} ],
+	options => [ { '../pg/train/planted.c' => "#include \"postgres.h\"\n\tif (value_of_key(options, \"quiet\") != NULL)\n" },
+		qr{train/planted\.c calls value_of_key} ],
 	order => [ { 'sown.sql' => "SELECT predict(1);\n" }, qr{^sown\.sql calls predict of models/predict, which is later}m ]);
 
 # The tree with the files planted; those that compile without their includes have objects, too.

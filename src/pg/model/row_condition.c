@@ -37,7 +37,7 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/compat.h"
-#include "pg/model/training_options.h"
+#include "pg/model/row_condition.h"
 
 #define SELECT_WORD	"SELECT "	/* the grammar knows expressions as parts of queries */
 #define ALIAS		"t"

@@ -2,10 +2,7 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
-#include "utils/numeric.h"
 
-#include "pg/model/training_options.h"
 #include "pg/train/train.h"
 
 #define LEAST_LEVELS	2
@@ -14,7 +11,7 @@
 void
 reject_no_rows(const training *t)
 {
-	char	   *condition = text_option(t->options, "where");
+	char	   *condition = t->source.condition;
 
 	if (OidIsValid(t->source.id) && !DatumGetBool(query_datum(psprintf("SELECT EXISTS (SELECT FROM %s)", t->source.relation), 0, NULL, 0, NULL)))
 		ereport(ERROR, errcode(ERRCODE_NO_DATA_FOUND), errmsg("%s is empty", t->source.relation));
@@ -33,66 +30,62 @@ check_k_of_count(const training *t, int64 n)
 }
 
 void
-reject_with_method(const char *method, const char *problem, const char *hint)
+reject_with_method(train_method method, const char *problem, const char *hint)
 {
-	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" %s", method, problem), errhint("%s", hint));
-}
-
-/* Does the option factors name a method of factorize? */
-bool
-has_factor_method(const Jsonb *options)
-{
-	Jsonb	   *factors = object_option(options, "factors");
-
-	return factors != NULL && has_option(factors, "method");
+	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" %s", train_method_name(method), problem), errhint("%s", hint));
 }
 
 /* ---- the number of clusters ---- */
 
-int64
-clusters_of_levels(const Jsonb *options, int64 k)
+/* Levels as JSON writes them. */
+static char *
+levels_text(const float_list *levels)
 {
-	Jsonb	   *levels = object_option(options, "levels");
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < levels->count; i++)
+		appendStringInfo(&text, "%s%.15g", i > 0 ? ", " : "[", levels->values[i]);
+	appendStringInfoString(&text, levels->count > 0 ? "]" : "[]");
+	return text.data;
+}
+
+int64
+clusters_of_levels(const train_options *options, int64 k)
+{
+	const float_list *levels = &options->levels;
 	double		product = 1;
-	int			count = levels == NULL ? 0 : (int) JB_ROOT_COUNT(levels);
 
-	if (!has_option(options, "levels"))
+	if (levels->values == NULL)
 		return k;
-	if (count < LEAST_LEVELS || count > MOST_LEVELS)
+	if (levels->count < LEAST_LEVELS || levels->count > MOST_LEVELS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("levels are %s, out of range", levels == NULL ? "none" : JsonbToCString(NULL, &levels->root, 0)),
+				errmsg("levels are %s, out of range", levels_text(levels)),
 				errdetail("There may be %d to %d levels.", LEAST_LEVELS, MOST_LEVELS));
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < levels->count; i++)
 	{
-		JsonbValue *value = getIthJsonbValueFromContainer(&levels->root, (uint32) i);
-		double		level = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(value->val.numeric)));
-
-		if (level != trunc(level))
+		if (levels->values[i] != trunc(levels->values[i]))
 			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("a level is %s, not a whole number", DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value->val.numeric)))));
-		product *= level;
+					errmsg("a level is %.15g, not a whole number", levels->values[i]));
+		product *= levels->values[i];
 	}
 	if (product > FC_MAX_CLUSTERS)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("levels %s make %.0f clusters, out of range", JsonbToCString(NULL, &levels->root, 0), product),
+				errmsg("levels %s make %.0f clusters, out of range", levels_text(levels), product),
 				errdetail("There may be %d clusters.", FC_MAX_CLUSTERS));
 	if (k != 0 && (double) k != product)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k, JsonbToCString(NULL, &levels->root, 0), product),
+				errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k, levels_text(levels), product),
 				errhint("Leave out k, or give levels whose product is k."));
 	return (int64) product;
 }
 
 int64
-clusters_of_retraining(const stored_version *version, Jsonb *options, Jsonb *settings)
+clusters_of_retraining(const stored_version *version, const train_options *options, const train_options *settings)
 {
-	char	   *method = text_option(options, "method");
-	bool		levels = object_option(options, "levels") != NULL;
-	bool		any = levels || strcmp(method != NULL ? method : version->method, "density") == 0;
-	int64		k = (int64) number_option(options, "k", any ? 0 : (double) version->k);
+	train_method method = options->method != METHOD_NONE ? options->method : version->method;
+	bool		levels = options->levels.values != NULL;
+	int64		k = (int64) given_or(options->k, levels || method == METHOD_DENSITY ? 0 : (double) version->k);
 
-	if (!levels && k == (int64) version->k)
-		return k;
-	check_training_options(settings, "train");	/* levels were stored long ago */
-	return clusters_of_levels(settings, k);
+	return !levels && k == (int64) version->k ? k : clusters_of_levels(settings, k);
 }

@@ -15,7 +15,6 @@
 
 #include "pg/base/options.h"
 #include "pg/base/progress.h"
-#include "pg/model/training_options.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
@@ -44,8 +43,8 @@ fastclust_train_called(PG_FUNCTION_ARGS)
 {
 	Oid			relation = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
 	int64		k = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT32(3);
-	char	   *method = PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4));
-	Jsonb	   *options;
+	train_method method;
+	const train_options *options;
 	feature_list features;
 	bool		vector;
 	held_model	held;
@@ -54,24 +53,24 @@ fastclust_train_called(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	require_argument(fcinfo, 5, "options");
-	check_training_options(PG_GETARG_JSONB_P(5), "train");
-	options = without_nulls(PG_GETARG_JSONB_P(5));
+	options = read_train_options(PG_GETARG_JSONB_P(5), FOR_TRAIN);
 	if (!PG_ARGISNULL(3) && (k < 1 || k > FC_MAX_CLUSTERS))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k is %lld, out of range", (long long) k),
 				errdetail("It may be from 1 to %d, or NULL, which chooses it.", FC_MAX_CLUSTERS));
 	k = clusters_of_levels(options, k);
 	require_argument(fcinfo, 1, "relation");
 	require_argument(fcinfo, 4, "method");
-	if (k == 0 && strcmp(method, "density") != 0 && (has_option(options, "group_by") || strcmp(method, "kernel") == 0))
-		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				errmsg("k must not be NULL %s", strcmp(method, "kernel") == 0 ? "for method \"kernel\"" : "with option \"group_by\""),
-				strcmp(method, "kernel") == 0 ? 0 : errhint("Ask choose_k with the option where for the number of some groups, and give it."));
 	features = read_features(features_argument(fcinfo, 2, relation, &vector));
 	warn_foreign_code(relation, &features, options);
-	warn_idle_options(method, options);
-	held = hold_model(fcinfo, options, true);
-	open_source(&source, relation, &features, vector, text_option(options, "group_by"));
-	version = run_training(fcinfo, begin_training(&held, &source, k, method, without_option(options, "nowait")));
+	held = hold_model(fcinfo, !options->nowait, true);
+	open_source(&source, relation, &features, vector, options->group_by);
+	method = train_method_of(text_to_cstring(PG_GETARG_TEXT_PP(4)));
+	if (k == 0 && method != METHOD_DENSITY && (options->group_by != NULL || method == METHOD_KERNEL))
+		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				errmsg("k must not be NULL %s", method == METHOD_KERNEL ? "for method \"kernel\"" : "with option \"group_by\""),
+				method == METHOD_KERNEL ? 0 : errhint("Ask choose_k with the option where for the number of some groups, and give it."));
+	warn_idle_options(method, options, options);
+	version = run_training(fcinfo, begin_training(&held, &source, k, method, options));
 	SPI_finish();
 	return Int32GetDatum(version);
 }
@@ -114,7 +113,8 @@ centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 static Datum
 fastclust_import_model_called(PG_FUNCTION_ARGS)
 {
-	Jsonb	   *options;
+	const train_options *options;
+	const char *other;
 	feature_list features;
 	bool		vector;
 	held_model	held;
@@ -125,18 +125,18 @@ fastclust_import_model_called(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	require_argument(fcinfo, 4, "options");
-	check_training_options(PG_GETARG_JSONB_P(4), "train");
-	options = without_nulls(PG_GETARG_JSONB_P(4));
+	options = read_train_options(PG_GETARG_JSONB_P(4), FOR_TRAIN);
+	other = unknown_option(options, FOR_IMPORT);
 	require_argument(fcinfo, 1, "relation");
-	if (has_option(options, "group_by") || has_option(options, "levels"))
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("imported clusters have no option \"%s\"", has_option(options, "levels") ? "levels" : "group_by"));
+	if (other != NULL)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("imported clusters have no option \"%s\"", other),
+				errhint("It is one of train, which finds clusters; those of import_model are given."));
 	features = read_features(features_argument(fcinfo, 2, PG_GETARG_OID(1), &vector));
-	centroids = centroids_argument(fcinfo, 3, metric_of_training(text_option(options, "metric")));
+	centroids = centroids_argument(fcinfo, 3, options->metric);
 	warn_foreign_code(PG_GETARG_OID(1), &features, options);
-	held = hold_model(fcinfo, options, true);
+	held = hold_model(fcinfo, !options->nowait, true);
 	open_source(&source, PG_GETARG_OID(1), &features, vector, NULL);
-	t = begin_training(&held, &source, (int64) centroids->k, "kmeans", without_option(options, "nowait"));
+	t = begin_training(&held, &source, (int64) centroids->k, METHOD_KMEANS, options);
 	t->imported = centroids;
 	t->note = "imported";
 	version = run_training(fcinfo, t);
@@ -154,10 +154,10 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 /* ---- retrain ---- */
 
 /* An object is merged key by key, and true leaves it as it is; true where an encoder is to learn others than it keeps. */
-static Jsonb *
-merged_options(const stored_version *version, Jsonb *options, bool *other_categories)
+static train_options *
+merged_options(const stored_version *version, const train_options *options, bool *other_categories)
 {
-	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(version->options)}, {"jsonb", JsonbPGetDatum(options)}, {"jsonb"}};
+	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(version->options->json)}, {"jsonb", JsonbPGetDatum(options->json)}, {"jsonb"}};
 
 	arguments[2].value = query_datum("SELECT jsonb_strip_nulls($1 || COALESCE(jsonb_object_agg(g.key,"
 									 "           CASE WHEN jsonb_typeof($1 -> g.key) IS DISTINCT FROM 'object' THEN g.value"
@@ -166,17 +166,15 @@ merged_options(const stored_version *version, Jsonb *options, bool *other_catego
 									 "       - '{nowait,k,method,relation,replace,frozen}'::text[] FROM jsonb_each($2) g", 2, arguments, 0, NULL);
 	*other_categories = DatumGetBool(query_datum("SELECT ($3 -> 'encoder' -> 'categories', $3 -> 'encoder' -> 'paths') IS DISTINCT FROM ($1 -> 'encoder' -> 'categories', $1 -> 'encoder' -> 'paths')",
 												 3, arguments, 0, NULL));
-	return DatumGetJsonbP(arguments[2].value);
+	return read_train_options(DatumGetJsonbP(arguments[2].value), FOR_TRAIN);
 }
 
 /* The relation that the options name, or else that of the version, checked for the columns that the version names. */
 static Oid
-scanned_relation(const held_model *held, const stored_version *version, const Jsonb *options, Jsonb *settings)
+scanned_relation(const held_model *held, const stored_version *version, const char *named, const train_options *settings)
 {
-	char	   *named = text_option(options, "relation");
-	char	   *group_by = text_option(settings, "group_by");
 	record_builder row = begin_record("stored_versions", version->record);
-	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"}, text_argument(named), text_argument(group_by)};
+	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"}, text_argument(named), text_argument(settings->group_by)};
 	bool		none = false;
 
 	if (named != NULL)
@@ -184,7 +182,7 @@ scanned_relation(const held_model *held, const stored_version *version, const Js
 	if (none)
 		ereport(ERROR, errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation \"%s\" does not exist", named),
 				errhint("Qualify the name with its schema."));
-	set_column(&row, "options", JsonbPGetDatum(settings));
+	set_column(&row, "options", JsonbPGetDatum(settings->json));
 	arguments[1].value = end_record(&row);
 	return DatumGetObjectId(query_datum("SELECT scanned_relation($1, $2, to_regclass($3), $4::name)", lengthof(arguments), arguments, 0, NULL));
 }
@@ -193,22 +191,22 @@ scanned_relation(const held_model *held, const stored_version *version, const Js
 static void
 freeze(training *t, const stored_version *version)
 {
-	if (strcmp(version->method, "density") == 0)
+	if (version->method == METHOD_DENSITY)
 		reject_with_method(version->method, "has no centroids that could be frozen", "Retrain without the option frozen.");
-	if (strcmp(t->method, "kmeans") != 0)
+	if (t->method != METHOD_KMEANS)
 		reject_with_method(t->method, "moves all clusters: it takes no option \"frozen\"", "Methods with frozen clusters are auto, kmeans.");
 	if (t->k < version->k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("k is %zu, less than the %zu clusters that are frozen", t->k, version->k),
 				errhint("Leave k as it is, or ask for more."));
-	t->options = with_option(t->options, "frozen", NULL);
+	t->frozen = true;
 }
 
 training *
-begin_retraining(const held_model *held, const stored_version *version, Jsonb *options)
+begin_retraining(const held_model *held, const stored_version *version, const train_options *options)
 {
 	bool		other_categories;
-	Jsonb	   *settings = merged_options(version, options, &other_categories);
-	char	   *method = text_option(options, "method");
+	const train_options *settings = merged_options(version, options, &other_categories);
+	train_method method = options->method != METHOD_NONE ? options->method : version->method;
 	train_source source;
 	training   *t;
 	Oid			relation;
@@ -216,51 +214,53 @@ begin_retraining(const held_model *held, const stored_version *version, Jsonb *o
 	if (version->encoder != NULL && other_categories)
 		ereport(WARNING, errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions", held->model),
 				errhint("To learn others, train a model under another name."));
-	relation = scanned_relation(held, version, options, settings);
-	open_source(&source, relation, &version->features, version->vector, text_option(settings, "group_by"));
+	relation = scanned_relation(held, version, options->relation, settings);
+	open_source(&source, relation, &version->features, version->vector, settings->group_by);
 	source.encoder = version->encoder;
-	method = method != NULL ? method : version->method;
+	warn_idle_options(method, options, settings);
 	t = begin_training(held, &source, clusters_of_retraining(version, options, settings), method, settings);
 	t->again = true;
-	if (flag_option(options, "frozen", false))
+	if (options->frozen)
 		freeze(t, version);
 	return t;
 }
 
 /* The live sketch that the next version can be decoded from; 0: rows are to be read. */
 static Datum
-live_for_retraining(const held_model *held, const stored_version *version, Jsonb *options)
+live_for_retraining(const held_model *held, const stored_version *version, const train_options *options)
 {
-	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions", version->record}, {"jsonb", JsonbPGetDatum(options)}};
+	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions", version->record}, {"jsonb", JsonbPGetDatum(options->json)}};
 
 	return query_datum("SELECT live_for_retraining($1, $2, $3)", lengthof(arguments), arguments, 0, NULL);
 }
 
 /* The options of the call, their relation as the caller's search_path finds it; from now on, up to a level, the path is ours. */
-static Jsonb *
+static train_options *
 options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 {
-	Jsonb	   *options;
+	train_options *options;
 	query_argument name = {"text"};
 	bool		none = true;
 	Datum		relation = (Datum) 0;
 
 	require_argument(fcinfo, argument, "options");
-	options = PG_GETARG_JSONB_P(argument);
-	if (text_option(options, "relation") != NULL)
+	options = read_train_options(PG_GETARG_JSONB_P(argument), FOR_RETRAIN);
+	if (options->relation != NULL)
 	{
-		name.value = CStringGetTextDatum(text_option(options, "relation"));
+		name.value = CStringGetTextDatum(options->relation);
 		relation = query_datum("SELECT pg_catalog.to_regclass($1)", 1, &name, 0, &none);
 	}
 	*level = fix_settings(FIX_PATH);
-	return none ? options : with_option(options, "relation", relation_name(DatumGetObjectId(relation)));
+	if (!none)
+		options->relation = relation_name(DatumGetObjectId(relation));
+	return options;
 }
 
 /* (model, options, sketch) */
 static Datum
 fastclust_retrain_called(PG_FUNCTION_ARGS)
 {
-	Jsonb	   *options;
+	const train_options *options;
 	held_model	held;
 	stored_version version;
 	Datum		live;
@@ -270,9 +270,8 @@ fastclust_retrain_called(PG_FUNCTION_ARGS)
 	reject_null_sketch(fcinfo, 2);
 	SPI_connect();
 	options = options_of_caller(fcinfo, 1, &level);
-	check_training_options(options, "retrain");
-	held = hold_model(fcinfo, options, false);
-	if (PG_ARGISNULL(2) && value_of_key(options, "replace") != NULL)
+	held = hold_model(fcinfo, !options->nowait, false);
+	if (PG_ARGISNULL(2) && options->replace)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"replace\" needs the argument sketch"),
 				errhint("Use retrain(model, options, sketch => s)."));
 	version = largest_part(&held, PG_ARGISNULL(2));
@@ -324,9 +323,9 @@ shown_number(Datum value, bool null)
 
 /* The drift of the rows of now into the row of a check; its verdict. */
 static char *
-check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, const Jsonb *options, record_builder *check)
+check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, const train_options *options, bool quiet, record_builder *check)
 {
-	Jsonb	   *since = object_option(has_option(options, "since") ? options : version->options, "since");
+	Jsonb	   *since = options->since != NULL ? options->since_json : version->options->since_json;
 	static const char *const columns[] = {"verdict", "n", "mmd2", "null_sd", "p_value", "fit_residual", "effect", "columns"};
 	query_argument arguments[] = {{"stored_versions", version->record}, {"kept_sketches", live, live == 0}, {"text", CStringGetTextDatum(relation)},
 	{"float8", PG_GETARG_DATUM(1)}, {"float8", PG_GETARG_DATUM(2)}, {"jsonb", since != NULL ? JsonbPGetDatum(since) : (Datum) 0, since == NULL}};
@@ -353,7 +352,7 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 		ereport(WARNING,
 				errmsg("too few rows to detect drift of model \"%s\": %lld of %s, %lld of the training", version->model, (long long) DatumGetInt64(value[1]), relation,
 					   version->sketch != NULL ? (long long) ((fc_sketch *) version->sketch)->count : 0));
-	else if (!flag_option(options, "quiet", flag_option(version->options, "quiet", false)))
+	else if (!quiet)
 		ereport(NOTICE,
 				errmsg("model \"%s\" version %d: drift %s, effect %s, p = %s for %lld rows", version->model, version->version, verdict,
 					   shown_number(value[6], null[6]), shown_number(value[4], null[4]), (long long) DatumGetInt64(value[1])));
@@ -364,11 +363,12 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 static Datum
 fastclust_retrain_if_drifted_called(PG_FUNCTION_ARGS)
 {
-	Jsonb	   *options;
+	const train_options *options;
 	held_model	held;
 	stored_version version;
 	Datum		live;
 	training   *t = NULL;
+	bool		quiet;
 	record_builder check;
 	int32		made = 0;
 	query_argument written = {"drift_checks"};
@@ -376,17 +376,16 @@ fastclust_retrain_if_drifted_called(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	options = options_of_caller(fcinfo, 3, &level);
-	check_training_options(options, "retrain");
 	check_limits(fcinfo);
-	held = hold_model(fcinfo, options, false);
+	held = hold_model(fcinfo, !options->nowait, false);
 	version = largest_part(&held, false);
 	live = live_for_retraining(&held, &version, options);
 	if (live == 0)
 		t = begin_retraining(&held, &version, options);
 	check = begin_record("drift_checks", (Datum) 0);
 	set_text(&check, "relation", live != 0 ? version.relation : t->source.relation);
-	if (strcmp(check_drift(fcinfo, &version, live != 0 ? version.relation : t->source.relation, live,
-						   options, &check), "drifted") == 0)
+	quiet = t != NULL ? t->options->quiet : read_train_options(next_options(&version, options), FOR_TRAIN)->quiet;
+	if (strcmp(check_drift(fcinfo, &version, live != 0 ? version.relation : t->source.relation, live, options, quiet, &check), "drifted") == 0)
 	{
 		made = live != 0 ? retrain_live(&held, &version, live, options) : run_training(fcinfo, t);
 		set_column(&check, "new_version", Int32GetDatum(made));
@@ -440,19 +439,19 @@ choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 
 /* By k-means of a sample, whose halves are compared. */
 static void
-choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vector)
+choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vector, const train_options *options)
 {
 	training   *t = palloc0(sizeof(training));
 	const fc_choice *choice;
 	const char *reason;
 
 	t->k = (Size) PG_GETARG_INT32(2);
-	t->options = PG_GETARG_JSONB_P(3);
-	t->seed = seed_option(t->options);
-	t->method = "kmeans";
+	t->options = options;
+	t->stored = options->json;
+	t->method = METHOD_KMEANS;
 	open_source(&t->source, PG_GETARG_OID(0), features, vector, NULL);
 	add_options(&t->source, t->options);
-	t->estimate = rows_to_sample(&t->source, t->options);
+	t->estimate = rows_to_sample(&t->source, options->sample);
 	announce_step(psprintf("number of clusters of %s", t->source.relation), 0, "", "number of clusters", 0, GetCurrentTimestamp());
 	choice = try_clusters(t);
 	end_step();
@@ -475,6 +474,7 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 static Datum
 fastclust_choose_k_called(PG_FUNCTION_ARGS)
 {
+	const train_options *options;
 	ArrayType  *columns;
 	bool		vector;
 	feature_list features;
@@ -482,7 +482,7 @@ fastclust_choose_k_called(PG_FUNCTION_ARGS)
 	fastclust_begin_rows(fcinfo);
 	require_argument(fcinfo, 3, "options");
 	SPI_connect();
-	check_training_options(PG_GETARG_JSONB_P(3), "choose_k");
+	options = read_train_options(PG_GETARG_JSONB_P(3), FOR_CHOOSE_K);
 	require_argument(fcinfo, 0, "relation");
 	require_argument(fcinfo, 2, "max_k");
 	if (PG_GETARG_INT32(2) < 2 || PG_GETARG_INT32(2) > MOST_CHOSEN)
@@ -490,10 +490,10 @@ fastclust_choose_k_called(PG_FUNCTION_ARGS)
 				errdetail("It may be from 2 to %d.", MOST_CHOSEN));
 	columns = features_argument(fcinfo, 1, PG_GETARG_OID(0), &vector);
 	features = read_features(columns);
-	if (flag_option(PG_GETARG_JSONB_P(3), "live", false))
+	if (options->live.follow == LIVE_ON)
 		choose_k_live(fcinfo, columns, vector);
 	else
-		choose_k_of_rows(fcinfo, &features, vector);
+		choose_k_of_rows(fcinfo, &features, vector, options);
 	SPI_finish();
 	return (Datum) 0;
 }

@@ -16,7 +16,6 @@
 #include "pg/decode/decode.h"
 #include "pg/drift/drift_value.h"
 #include "pg/model/model.h"
-#include "pg/model/training_options.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
 #include "pg/train/train.h"
@@ -36,29 +35,29 @@ closed_sketch(Datum value)
 }
 
 decoded_clusters
-decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, const fc_operator_header *initial, bool quiet, bool forget)
+decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, Size k, const fc_operator_header *initial, bool quiet, bool forget)
 {
 	fc_sketch  *told = forget ? (fc_sketch *) PG_DETOAST_DATUM_COPY(PointerGetDatum(sketch)) : (fc_sketch *) sketch;
-	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}", t->seed, quiet ? "true" : "false"))));
+	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}", t->options->seed, quiet ? "true" : "false"))));
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	decode_call call = {0};
 	text_or_rows init = {0};
-	double	   *centroids = alloc_large(t->k * d * sizeof(double));
+	double	   *centroids = alloc_large(k * d * sizeof(double));
 	decoded_clusters found = {0};
 	double		total = 0;
 	fc_operator op;
 
-	if (initial != NULL && initial->k <= t->k)
+	if (initial != NULL && initial->k <= k)
 	{
 		open_operator(initial, &op);
 		init = (text_or_rows) {.values = centroids_in_units(&op, NULL, NULL),.rows = (int) op.k,.columns = (int) op.d};
 	}
 	if (forget)
 		fc_sketch_forget_bounds(told);
-	decode_clusters(&call, sketch_closed(told), (int32) t->k, options, init, spec, centroids);
-	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN, centroids, call.result.weights, t->k, d);
+	decode_clusters(&call, sketch_closed(told), (int32) k, options, init, spec, centroids);
+	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN, centroids, call.result.weights, k, d);
 	found.spreads = call.result.spreads;
-	for (Size j = 0; j < t->k; j++)
+	for (Size j = 0; j < k; j++)
 	{
 		found.objective += call.result.weights[j] * found.spreads[j] * found.spreads[j];
 		total += call.result.weights[j];
@@ -87,13 +86,13 @@ mean_scale(units units, Size d)
  * version but its units is used, neither its centroids nor the rows of its sample, nor bounds.
  */
 static decoded_clusters
-decode_part(const training *t, const char *group, const struct varlena *sketch, const stored_version *old, units units_of_rows, bool fresh)
+decode_part(const training *t, Size k, const char *group, const struct varlena *sketch, const stored_version *old, units units_of_rows, bool fresh)
 {
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	double		unit = mean_scale(units_of_rows, d);
 	bool		continues = !fresh && old->op != NULL;
 	fc_operator_header *initial = continues ? rows_in_units(old->op, units_of_rows, (units) {0}) : NULL;
-	decoded_clusters found = decode_sketch(t, sketch, fresh ? spec_without_pilot(old->spec) : old->spec, initial, true, fresh);
+	decoded_clusters found = decode_sketch(t, sketch, fresh ? spec_without_pilot(old->spec) : old->spec, k, initial, true, fresh);
 	double	   *spreads = palloc(found.op->k * sizeof(double));
 	int32	   *numbers;
 	int32	   *place;
@@ -114,7 +113,7 @@ static void
 set_drawn(record_builder *row, const training *t, const decoded_clusters *found, const stored_version *old, units units_of_rows)
 {
 	Size		count = Max(LEAST_DRAWN, Min(MOST_DRAWN, DRAWN_NUMBERS / found->op->d));
-	fc_operator_header *drawn = rows_drawn_from(found->op, found->spreads, count, t->seed);
+	fc_operator_header *drawn = rows_drawn_from(found->op, found->spreads, count, t->options->seed);
 	double		places[DISTANCE_QUANTILES];
 	double		moments[2];
 
@@ -126,7 +125,7 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 
 /* Quantiles of another number of clusters are taken to change as the root mean square does. */
 static void
-scale_quantiles(record_builder *row, const training *t, const stored_version *old, double objective)
+scale_quantiles(record_builder *row, Size k, const stored_version *old, double objective)
 {
 	HeapTupleHeader record = DatumGetHeapTupleHeader(old->record);
 	bool		null[2];
@@ -134,7 +133,7 @@ scale_quantiles(record_builder *row, const training *t, const stored_version *ol
 	Datum		quantiles = GetAttributeByName(record, "distance_quantiles", &null[1]);
 	ArrayType  *scaled;
 
-	if (t->k == old->k || null[0] || null[1] || before == 0 || isnan(objective))
+	if (k == old->k || null[0] || null[1] || before == 0 || isnan(objective))
 		return;
 	scaled = DatumGetArrayTypePCopy(quantiles);
 	for (int i = 0; i < ARR_DIMS(scaled)[0]; i++)
@@ -143,12 +142,12 @@ scale_quantiles(record_builder *row, const training *t, const stored_version *ol
 }
 
 static Datum
-decoded_part(const training *t, const char *group, const struct varlena *sketch, const struct varlena *counts, const struct varlena *drift_spec, const stored_version *old)
+decoded_part(const training *t, Size k, const char *group, const struct varlena *sketch, const struct varlena *counts, const struct varlena *drift_spec, const stored_version *old)
 {
 	TimestampTz begun = GetCurrentTimestamp();
-	bool		fresh = flag_option(t->options, "fresh", false);
+	bool		fresh = t->options->fresh;
 	units		units_of_rows = units_of_version(old, fc_sketch_spec((const fc_sketch *) sketch)->dim);
-	decoded_clusters found = decode_part(t, group, sketch, old, units_of_rows, fresh);
+	decoded_clusters found = decode_part(t, k, group, sketch, old, units_of_rows, fresh);
 	record_builder row = begin_record("stored_versions", old->record);
 	static const char *const unknown[] = {"map", "imputed", "objective_error", "label_churn", "recall"};
 	bool		no_paths;
@@ -158,10 +157,10 @@ decoded_part(const training *t, const char *group, const struct varlena *sketch,
 	set_column(&row, "model_id", Int64GetDatum(t->model_id));
 	set_column(&row, "version", Int32GetDatum(t->version));
 	set_text(&row, "group_value", group);
-	set_text(&row, "method", t->method);
+	set_text(&row, "method", train_method_name(t->method));
 	set_text(&row, "note", t->note);
-	set_column(&row, "k", Int32GetDatum((int32) t->k));
-	set_column(&row, "options", DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(t->options), CStringGetTextDatum("frozen")));
+	set_column(&row, "k", Int32GetDatum((int32) k));
+	set_column(&row, "options", JsonbPGetDatum(t->stored));
 	set_value(&row, "operator", found.op);
 	set_value(&row, "training_sketch", sketch);
 	set_value(&row, "drift_spec", drift_spec);
@@ -176,7 +175,7 @@ decoded_part(const training *t, const char *group, const struct varlena *sketch,
 	if (fresh)
 		set_drawn(&row, t, &found, old, units_of_rows);
 	else
-		scale_quantiles(&row, t, old, found.objective);
+		scale_quantiles(&row, k, old, found.objective);
 	return end_record(&row);
 }
 
@@ -186,41 +185,39 @@ decoded_part(const training *t, const char *group, const struct varlena *sketch,
 static void
 check_sketched(const stored_version *version)
 {
-	if (version->op == NULL || version->method == NULL || version->relation == NULL || version->sketch == NULL || version->spec == NULL)
+	if (version->op == NULL || version->method == METHOD_NONE || version->relation == NULL || version->sketch == NULL || version->spec == NULL)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				errmsg("version %d of model \"%s\" has no training sketch", version->version, version->model),
 				errhint("Retrain the model on rows."));
 }
 
+Jsonb *
+next_options(const stored_version *before, const train_options *options)
+{
+	query_argument settings[] = {{"jsonb", JsonbPGetDatum(before->options->json)}, {"jsonb", JsonbPGetDatum(options->json)}};
+
+	return DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2, settings, 0, NULL));
+}
+
 /* The job of a version that needs no relation: its steps are logged like those of a training. */
 static training *
-begin_decoded(const held_model *held, const stored_version *version, Jsonb *options, int64 rows)
+begin_decoded(const held_model *held, const stored_version *version, const train_options *options, int64 rows)
 {
 	training   *t = palloc0(sizeof(training));
 
-	check_training_options(options, "train");
 	t->source = (train_source) {.relation = version->relation,.features = version->features.names,.feature_count = version->features.count,
 		.vector = version->vector,.encoder = version->encoder};
-	t->source.cosine = metric_of_training(text_option(version->options, "metric")) == FC_COSINE;
+	t->source.cosine = version->options->metric == FC_COSINE;
 	t->model_id = held->id;
 	t->model = held->model;
 	t->version = next_version(held->id);
 	read_named_clusters(t);
-	t->options = options;
-	t->seed = seed_option(options);
+	t->stored = next_options(version, options);
+	t->options = read_train_options(t->stored, FOR_TRAIN);
 	t->begun = GetCurrentTimestamp();
 	t->method = version->method;
 	t->note = psprintf("from a sketch of %lld rows", (long long) rows);
 	return t;
-}
-
-/* The options of the next version: those of the one before, but for those that change. */
-static Jsonb *
-options_of_next(const stored_version *before, Jsonb *options)
-{
-	query_argument settings[] = {{"jsonb", JsonbPGetDatum(before->options)}, {"jsonb", JsonbPGetDatum(options)}};
-
-	return DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2, settings, 0, NULL));
 }
 
 /* Of k sketches of rows in their own units the means in units, and the mean squared distances there. */
@@ -250,7 +247,7 @@ micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
  * from them tell the laws.
  */
 static int32
-retrain_live_density(const held_model *held, const stored_version *before, Datum live, Jsonb *options)
+retrain_live_density(const held_model *held, const stored_version *before, Datum live, const train_options *options)
 {
 	query_argument argument = {"kept_sketches", live};
 	SPITupleTable *table;
@@ -278,7 +275,7 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 			part.counts = part.counts == NULL ? PG_DETOAST_DATUM_COPY(value)
 				: (struct varlena *) drift_counts_combined((fc_drift_counts *) part.counts, aligned_value(value), 1);
 	}
-	t = begin_decoded(held, before, options_of_next(before, options), sketch == NULL ? 0 : sketch->count);
+	t = begin_decoded(held, before, options, sketch == NULL ? 0 : sketch->count);
 	if (sketch == NULL)
 		reject_no_rows(t);
 	part.sketch = (struct varlena *) sketch;
@@ -296,8 +293,8 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 	spreads = palloc(t->k * sizeof(double));
 	for (Size j = 0; j < t->k; j++)
 		spreads[j] = sqrt(part.squares[j] / (double) t->dim);
-	part.rows = rows_drawn_from(part.op, spreads, MOST_DRAWN, t->seed);
-	if (!flag_option(options, "fresh", false))
+	part.rows = rows_drawn_from(part.op, spreads, MOST_DRAWN, t->options->seed);
+	if (!options->fresh)
 		read_serving(t);
 	find_regions(t, NULL, &part, 1);
 	(void) store_parts(t, rows_in_units(part.rows, t->units, (units) {0}), &part, 1);
@@ -308,7 +305,7 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 
 /* Of other methods: each group is decoded from its sketch. */
 static int32
-retrain_live_decoded(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
+retrain_live_decoded(const held_model *held, const stored_version *template, Datum live, const train_options *options)
 {
 	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)},
 	{"jsonb"}};
@@ -318,7 +315,7 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 	SPITupleTable *table;
 	uint64		count;
 	Datum	   *records;
-	Jsonb	   *since = object_option(has_option(options, "since") ? options : template->options, "since");
+	Jsonb	   *since = options->since != NULL ? options->since_json : template->options->since_json;
 
 	arguments[3].value = JsonbPGetDatum(since);
 	arguments[3].null = since == NULL;
@@ -335,7 +332,7 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 
 		rows += closed_sketch(SPI_getbinval(table->vals[i], table->tupdesc, 2, &null))->count;
 	}
-	t = begin_decoded(held, template, options_of_next(template, options), rows);
+	t = begin_decoded(held, template, options, rows);
 	k = clusters_of_retraining(template, options, t->options);
 	t->k = (Size) k;
 	if (count == 0)
@@ -361,8 +358,7 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 		}
 		else
 			old.op = NULL;
-		t->k = (Size) Min(k, sketch->count);
-		records[i] = decoded_part(t, TextDatumGetCString(value[0]), (struct varlena *) sketch, null[2] ? NULL : aligned_value(value[2]),
+		records[i] = decoded_part(t, (Size) Min(k, sketch->count), TextDatumGetCString(value[0]), (struct varlena *) sketch, null[2] ? NULL : aligned_value(value[2]),
 								  i > 0 || null[4] ? NULL : aligned_value(value[4]), &old);
 	}
 	write_parts(records, (int) count);
@@ -372,46 +368,35 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 }
 
 int32
-retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options)
+retrain_live(const held_model *held, const stored_version *template, Datum live, const train_options *options)
 {
 	check_sketched(template);
-	return strcmp(template->method, "density") == 0 ? retrain_live_density(held, template, live, options) : retrain_live_decoded(held, template, live, options);
-}
-
-/* An option that is not in the list is about rows, and there are none. */
-static void
-check_known(Jsonb *options)
-{
-	query_argument argument = {"jsonb", JsonbPGetDatum(options)};
-	bool		none;
-	Datum		other = query_datum("SELECT min(k) FROM jsonb_object_keys($1) k WHERE k <> ALL ('{k,replace,fresh,keep,activate,nowait,quiet}')", 1, &argument, 0, &none);
-
-	if (!none)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"%s\" is about rows, and a sketch is given", TextDatumGetCString(other)),
-				errhint("Options are k, replace, fresh, keep, activate, nowait, quiet."));
+	return template->method == METHOD_DENSITY ? retrain_live_density(held, template, live, options) : retrain_live_decoded(held, template, live, options);
 }
 
 int32
-retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, Jsonb *options)
+retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, const train_options *options)
 {
+	const char *other = unknown_option(options, FOR_SKETCH);
 	training   *t;
 	Datum		record;
 
-	check_known(options);
+	if (other != NULL)
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is about rows, and a sketch is given", other),
+				errhint("Options are k, replace, fresh, keep, activate, nowait, quiet."));
 	check_sketched(version);
-	if (strcmp(version->method, "kernel") == 0 || strcmp(version->method, "qkmeans") == 0 || strcmp(version->method, "density") == 0 || version->spec->law == FC_LAW_GAUSSIAN)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" of model \"%s\" needs rows", version->method, held->model),
+	if ((version->method & (METHOD_KERNEL | METHOD_QKMEANS | METHOD_DENSITY)) || version->spec->law == FC_LAW_GAUSSIAN)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" of model \"%s\" needs rows", train_method_name(version->method), held->model),
 				errhint("Use retrain without a sketch; a model of method \"compressive\" keeps one to retrain with."));
 	if (!fc_spec_same(fc_sketch_spec((const fc_sketch *) rows), fc_sketch_spec((const fc_sketch *) version->sketch)))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketch was not made with the sketch_spec of model \"%s\"", held->model),
 				errhint("Use sketch_agg(x, (SELECT model_spec(model)))."));
-	t = begin_decoded(held, version, options_of_next(version, options), ((const fc_sketch *) rows)->count);
+	t = begin_decoded(held, version, options, ((const fc_sketch *) rows)->count);
 	t->k = (Size) clusters_of_retraining(version, options, t->options);
-	if (!flag_option(options, "replace", false))
+	if (!options->replace)
 		rows = (struct varlena *) sketch_closed(sketch_combined(sketch_converted((fc_sketch *) version->sketch, ((fc_sketch *) version->sketch)->flags & FC_SKETCH_WEIGHTED, 0),
 																(fc_sketch *) rows, 1));
-	record = decoded_part(t, "", rows, NULL, NULL, version);
+	record = decoded_part(t, t->k, "", rows, NULL, NULL, version);
 	write_parts(&record, 1);
 	start_serving(t);
 	return t->version;

@@ -38,18 +38,17 @@
 void
 check_density(const training *t, int64 k)
 {
-	static const char *const others[] = {"levels", "probes"};
+	const char *other = t->options->levels.values != NULL ? "levels" : !isnan(t->options->probes) ? "probes" : NULL;
 
-	if (strcmp(t->method, "density") != 0)
+	if (t->method != METHOD_DENSITY)
 		return;
-	for (int i = 0; i < lengthof(others); i++)
-		if (has_option(t->options, others[i]))
-			reject_with_method(t->method, psprintf("has no option \"%s\"", others[i]), "Its tree is shown by cluster_tree.");
+	if (other != NULL)
+		reject_with_method(t->method, psprintf("has no option \"%s\"", other), "Its tree is shown by cluster_tree.");
 	if (k != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %lld, but method \"density\" finds the number of clusters", (long long) k),
 				errhint("Leave out k; the option min_cluster_rows sets the smallest size of a cluster."));
-	if (has_option(t->options, "scale") && !(number_option(t->options, "scale", 1) > 0))
+	if (t->options->scale == 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"scale\" is 0, out of range"),
 				errdetail("It is a distance above 0."));
 }
@@ -57,7 +56,7 @@ check_density(const training *t, int64 k)
 static double
 min_cluster_rows(const training *t, double n)
 {
-	return Min(n, number_option(t->options, "min_cluster_rows", Max(LEAST_OF_CLUSTER, ceil(SHARE_OF_CLUSTER * n))));
+	return Min(n, given_or(t->options->min_cluster_rows, Max(LEAST_OF_CLUSTER, ceil(SHARE_OF_CLUSTER * n))));
 }
 
 Size
@@ -65,7 +64,7 @@ micro_clusters(const training *t)
 {
 	double		n = Max(1, t->estimate / Max(1, t->groups));
 
-	return (Size) number_option(t->options, "micro_clusters", Max(1, Min(MOST_MICRO, ceil(GRAIN * n / min_cluster_rows(t, n)))));
+	return (Size) given_or(t->options->micro_clusters, Max(1, Min(MOST_MICRO, ceil(GRAIN * n / min_cluster_rows(t, n)))));
 }
 
 void
@@ -178,7 +177,7 @@ halved_bubbles(const training *t, const bubble_set *set, fc_arena *arena, int32 
 	Size		m = 0;
 	int32	   *place;
 
-	options.seed = (uint64) t->seed;
+	options.seed = (uint64) t->options->seed;
 	options.n_init = 1;
 	found = cluster_rows(all, set->b.m / 2, &options, NULL, 0);
 	labels = label_twice(found, all, found, all);
@@ -241,7 +240,7 @@ compare_halved(const training *t, const bubble_set *set, const fc_density_option
 	fc_density	other;
 	double		score;
 
-	if (set->b.m < COMPARED || flag_option(t->options, "quiet", false) || t->source.group_by != NULL)
+	if (set->b.m < COMPARED || t->options->quiet || t->source.group_by != NULL)
 		return;
 	number = FC_TAKE(arena, set->b.m, int32);
 	label = FC_TAKE(arena, set->b.m, int32);
@@ -356,7 +355,7 @@ warn_equal_distances(const training *t, const bubble_set *set, const double *rad
 static found_regions
 find_leaves(const training *t, train_part *part, const bubble_set *set, fc_arena *arena)
 {
-	fc_density_options options = {min_cluster_rows(t, set->rows), number_option(t->options, "noise", NOISE)};
+	fc_density_options options = {min_cluster_rows(t, set->rows), given_or(t->options->noise, NOISE)};
 	Size		m = set->b.m;
 	fc_density	tree;
 	found_regions found;
@@ -387,7 +386,7 @@ find_leaves(const training *t, train_part *part, const bubble_set *set, fc_arena
 static found_regions
 find_at_scale(const training *t, const train_part *part, bubble_set *set, fc_arena *arena)
 {
-	double		scale = number_option(t->options, "scale", 0);
+	double		scale = t->options->scale;
 	double		min_rows = min_cluster_rows(t, set->rows);
 	Size		d = set->b.d;
 	found_regions found = {0, FC_TAKE(arena, set->b.m, int32), NULL, FC_TAKE(arena, set->b.m, double), FC_TAKE(arena, set->b.m, double), FC_TAKE(arena, set->b.m, double)};
@@ -449,7 +448,7 @@ find_part(training *t, train_part *part, const fc_operator_header *complete)
 		warn_outgrown(t, &set);
 	else if (t->source.group_by == NULL)
 		t->micro = part->op;
-	found = has_option(t->options, "scale") ? find_at_scale(t, part, &set, &arena) : find_leaves(t, part, &set, &arena);
+	found = !isnan(t->options->scale) ? find_at_scale(t, part, &set, &arena) : find_leaves(t, part, &set, &arena);
 	describe_clusters(t, part, &set, &found);
 	for (Size a = 0; a < set.b.m; a++)
 		clustered += found.cluster[a] >= 0 ? set.n[a] : 0;

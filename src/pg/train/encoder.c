@@ -31,21 +31,6 @@ is_imputed(const fc_encoder *encoder, Size i)
 	return feature->nulls_seen > 0 && feature->nulls_seen < encoder->rows && feature->nulls == FC_NULLS_IMPUTE && feature->kind != FC_FEATURE_CATEGORY;
 }
 
-/* Does an option of the encoder, nulls or weight, name the feature, its column or a path above it? */
-static bool
-names_feature(const Jsonb *options, const char *option, const char *feature)
-{
-	const Jsonb *encoder = object_option(options, "encoder");
-	const Jsonb *named = encoder == NULL ? NULL : object_option(encoder, option);
-
-	if (named == NULL)
-		return encoder != NULL && has_option(encoder, option);
-	for (const char *end = feature; (end = strstr(end, " -> ")) != NULL; end++)
-		if (has_option(named, pnstrdup(feature, end - feature)))
-			return true;
-	return has_option(named, feature);
-}
-
 /* ---- indicators of NULL (core/kmeans/missing.h) ---- */
 
 /* The encoder with indicators for features that are no categories and have none. */
@@ -197,11 +182,11 @@ imputed_rows(const fc_encoder_header *from, const fc_encoder_header *to, const f
 static fc_operator_header *
 flagged_rows(const training *t, const fc_encoder_header *flagged)
 {
-	training	some = *t;
+	train_source source = t->source;
+	double		wanted = Min(8000, Max(1000, SAMPLED_NUMBERS / flagged->dim));
 
-	use_encoder(&some.source, flagged);
-	some.wanted = Min(8000, Max(1000, SAMPLED_NUMBERS / flagged->dim));
-	return rows_in_units(uniform_sample(&some), (units) {0}, encoder_units(&some.source));
+	use_encoder(&source, flagged);
+	return rows_in_units(sample_of_source(t, &source, flagged->dim, wanted), (units) {0}, encoder_units(&source));
 }
 
 static void
@@ -214,7 +199,7 @@ report_indicators(const training *t, const fc_encoder *encoder, const bool *foun
 	for (Size i = 0; i < encoder->features; i++)
 		if (found[i])
 			appendStringInfo(&names, "%s\"%s\"", count++ > 0 ? ", " : "", feature_name(encoder, &encoder->feature[i]));
-	if (count > 0 && t->model_id != 0 && !flag_option(t->options, "quiet", false))
+	if (count > 0 && t->model_id != 0 && !t->options->quiet)
 		ereport(NOTICE, errmsg("NULLs of %s distinguish groups of rows: %s", names.data, count == 1 ? "they have a dimension of their own" : "they have dimensions of their own"),
 				errhint("The option nulls makes them count as the mean and no more: '{\"encoder\": {\"nulls\": \"impute\"}}'."));
 }
@@ -236,7 +221,7 @@ with_indicators(const training *t, fc_encoder_header *learned)
 	if (flags == 0 || encoder.dim + flags > FC_MAX_DIM)
 		return learned;
 	flagged = flagged_encoder(learned, flag);
-	found = informative_nulls(flagged, flagged_rows(t, flagged), t->seed);
+	found = informative_nulls(flagged, flagged_rows(t, flagged), t->options->seed);
 	report_indicators(t, &encoder, found);
 	return flagged_encoder(learned, found);
 }
@@ -274,7 +259,7 @@ mute_categories(const training *t, fc_encoder_header *learned)
 	if (muted == 0 || muted == encoder.features)
 		return;
 	fc_encoder_mute(learned, VARSIZE(learned), flag);
-	if (t->model_id != 0 && !flag_option(t->options, "quiet", false))
+	if (t->model_id != 0 && !t->options->quiet)
 		ereport(NOTICE, errmsg("categories have no part in the density of rows: clusters do not depend on %s", names.data),
 				errhint("With a weight, each category is a region that is separate from the others: %s.", column_option("weight", example, "1")));
 }
@@ -350,7 +335,7 @@ complete_rows(const training *t)
 		return NULL;
 	initStringInfo(&query);
 	appendStringInfo(&query, "SELECT count(*) FILTER (WHERE num_nulls(%s) = 0) ", gaps.data);
-	append_rows_from(&query, source, 8 * wanted_rows(t), t->estimate, t->seed, NULL);
+	append_rows_from(&query, source, 8 * wanted_rows(t), t->estimate, t->options->seed, NULL);
 	complete = DatumGetInt64(query_datum(query.data, 0, NULL, scan_flags(source), NULL));
 	return (double) complete >= Max(COMPLETE_ROWS, 20.0 * t->k) ? psprintf("num_nulls(%s) = 0", gaps.data) : NULL;
 }
@@ -361,7 +346,7 @@ complete_rows(const training *t)
 static fc_encoder_header *
 encoder_of_rows(const training *t, const char *rows)
 {
-	query_argument arguments[] = {{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}, {"jsonb", JsonbPGetDatum(t->options)},
+	query_argument arguments[] = {{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}, {"jsonb", JsonbPGetDatum(t->stored)},
 	{"encoder", PointerGetDatum(t->source.encoder), t->source.encoder == NULL}};
 	bool		null;
 	Datum		learned;
@@ -384,7 +369,7 @@ learn_encoder(training *t)
 		return;
 	initStringInfo(&picked);
 	initStringInfo(&every);
-	append_rows_from(&picked, source, wanted_rows(t), t->estimate, t->seed, NULL);
+	append_rows_from(&picked, source, wanted_rows(t), t->estimate, t->options->seed, NULL);
 	append_rows_from(&every, source, INFINITY, 0, 0, NULL);
 	learned = encoder_of_rows(t, picked.data);
 	if (learned == NULL && strcmp(picked.data, every.data) != 0)
@@ -398,7 +383,7 @@ learn_encoder(training *t)
 					errdetail("There were %u dimensions, now there are %u.", ((const fc_encoder_header *) source->encoder)->dim, learned->dim));
 		learned = with_indicators(t, learned);
 	}
-	if (strcmp(t->method, "density") == 0)
+	if (t->method == METHOD_DENSITY)
 		mute_categories(t, learned);
 	use_encoder(&t->source, learned);
 	t->source.complete = complete_rows(t);
@@ -466,7 +451,7 @@ report_nulls(const training *t, int64 imputed, int64 n)
 	fc_encoder	encoder;
 	StringInfoData skipped;
 
-	if (flag_option(t->options, "quiet", false))
+	if (t->options->quiet)
 		return;
 	if (imputed > 0 && t->source.cosine)
 		ereport(NOTICE, errmsg("%lld of %lld rows are zero vectors, which have no direction and are skipped", (long long) imputed, (long long) (n + imputed)));

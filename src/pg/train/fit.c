@@ -28,15 +28,15 @@
 
 /* The budget of 30 full searches is divided among the groups by row count. */
 static fc_kmeans_options
-search_options(const training *t, const fc_operator_header *rows)
+search_options(const training *t, const fc_operator_header *rows, Size k)
 {
 	fc_kmeans_options options = fc_kmeans_defaults();
 	double		n = rows->k;
-	double		steps = LEAST_STEPS * n * (double) t->k * rows->d;
+	double		steps = LEAST_STEPS * n * (double) k * rows->d;
 
-	options.seed = (uint64) t->seed;
-	options.effort = effort_of_options(text_option(t->options, "effort"));
-	if (strcmp(t->method, "density") == 0)
+	options.seed = (uint64) t->options->seed;
+	options.effort = t->options->effort;
+	if (t->method == METHOD_DENSITY)
 		options.iterations = MICRO_STEPS;
 	if (t->source.group_by == NULL)
 		return options;
@@ -46,39 +46,39 @@ search_options(const training *t, const fc_operator_header *rows)
 	return options;
 }
 
-/* K-means of rows from a start (NULL: none), and by a search as well. */
+/* K-means of rows, of k clusters or from a start (NULL: none), and by a search as well. */
 static fc_operator_header *
-fit_rows_of(const training *t, const fc_operator_header *rows, const fc_operator_header *start, bool search)
+fit_rows_of(const training *t, const fc_operator_header *rows, Size k, const fc_operator_header *start, bool search)
 {
-	fc_kmeans_options options = search_options(t, rows);
+	fc_kmeans_options options = search_options(t, rows, k);
 
 	if (!search)
 		options.n_init = 0;
-	return cluster_rows(rows, start != NULL ? start->k : t->k, &options, start, number_option(t->options, "trim", 0));
+	return cluster_rows(rows, start != NULL ? start->k : k, &options, start, t->options->trim);
 }
 
 /* A search in some of the rows, which are ordered by rank, goes on in all. */
 fc_operator_header *
-searched_clusters(const training *t, const fc_operator_header *rows, double most_numbers)
+searched_clusters(const training *t, const fc_operator_header *rows, Size k, double most_numbers)
 {
-	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) t->k), most_numbers / rows->d);
+	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) k), most_numbers / rows->d);
 	Size		step = (Size) (rows->k / count);
 	fc_operator_header *some;
 	fc_operator_header *found;
 
 	if (step < 2)
-		return fit_rows_of(t, rows, NULL, true);
+		return fit_rows_of(t, rows, k, NULL, true);
 	some = some_rows(rows, step, rows->k);
-	found = fit_rows_of(t, some, NULL, true);
+	found = fit_rows_of(t, some, k, NULL, true);
 	pfree(some);
-	return fit_rows_of(t, rows, found, false);
+	return fit_rows_of(t, rows, k, found, false);
 }
 
 /* Is a as good as b on these rows, up to the share `slack` of its mean squared distance and noise? */
 static bool
 as_good(const training *t, const fc_operator_header *a, const fc_operator_header *b, const fc_operator_header *rows, double slack, bool noise)
 {
-	fc_comparison c = compare_fits(a, b, rows, number_option(t->options, "trim", 0));
+	fc_comparison c = compare_fits(a, b, rows, t->options->trim);
 
 	return c.mean_a <= c.mean_b + Max(slack * c.mean_b, noise ? c.error : 0.0);
 }
@@ -117,7 +117,7 @@ take_old(train_part *part, const fc_operator_header *old)
  * sample lacks rows that matter, far ones, which the weighted one has.
  */
 static bool
-sample_tells(const training *t, const train_part *part)
+sample_tells(const training *t, const train_part *part, Size k)
 {
 	const candidates *found = &part->found;
 	double		all;
@@ -125,7 +125,7 @@ sample_tells(const training *t, const train_part *part)
 	if (found->count == 0 || t->start != NULL)
 		return false;
 	all = part->sse[0] / (double) part->n;
-	return all <= found->objective * (1 + MOST_OVERFIT * (double) t->k / (double) found->sample->k) + 3 * Min(found->error, MOST_ERROR * found->objective);
+	return all <= found->objective * (1 + MOST_OVERFIT * (double) k / (double) found->sample->k) + 3 * Min(found->error, MOST_ERROR * found->objective);
 }
 
 /* A candidate moved by the scan: no other scan follows where it would gain less than the tolerance. */
@@ -134,7 +134,7 @@ take_candidate(const training *t, train_part *part, int i)
 {
 	part->op = part->next[i];
 	part->objective = Max(0, part->sse[i] - part->gain[i]) / (double) part->n;
-	part->settled = part->gain[i] <= number_option(t->options, "tolerance", 1e-3) * part->sse[i];
+	part->settled = part->gain[i] <= tolerance_of(t->options) * part->sse[i];
 }
 
 /*
@@ -142,20 +142,20 @@ take_candidate(const training *t, train_part *part, int i)
  * best.  With the option trim the rows farthest out count nowhere, and no scan moves the centroids found without them.
  */
 static void
-fit_sample(const training *t, train_part *part, const fc_operator_header *rows)
+fit_sample(const training *t, train_part *part, const fc_operator_header *rows, Size k)
 {
 	int			best = best_candidate(part);
 	fc_operator_header *continued;
 
-	part->op = searched_clusters(t, rows, t->start == NULL ? SEARCHED_NUMBERS : SHARED_NUMBERS);
-	part->settled = number_option(t->options, "trim", 0) > 0;
+	part->op = searched_clusters(t, rows, k, t->start == NULL ? SEARCHED_NUMBERS : SHARED_NUMBERS);
+	part->settled = t->options->trim > 0;
 	if (t->start != NULL && t->start->d == part->op->d && t->start->k == part->op->k)
 	{
-		continued = fit_rows_of(t, rows, t->start, false);
+		continued = fit_rows_of(t, rows, k, t->start, false);
 		if (as_good(t, continued, part->op, rows, 0, false))
 			part->op = continued;
 	}
-	if (best >= 0 && as_good(t, part->next[best], part->op, rows, number_option(t->options, "tolerance", 1e-3), true))
+	if (best >= 0 && as_good(t, part->next[best], part->op, rows, tolerance_of(t->options), true))
 		take_candidate(t, part, best);
 }
 
@@ -170,24 +170,24 @@ keep_old(const training *t, train_part *part, const fc_operator_header *rows, co
 		take_old(part, old);
 		return;
 	}
-	continued = fit_rows_of(t, rows, old, false);
+	continued = fit_rows_of(t, rows, old->k, old, false);
 	if (!as_good(t, continued, part->op, rows, LEAST_GAIN, true))
 		return;
 	part->op = continued;
 	part->objective = NAN;
-	part->settled = number_option(t->options, "trim", 0) > 0;
+	part->settled = t->options->trim > 0;
 }
 
 static void
-fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
+fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, Size k)
 {
-	if (!sample_tells(t, part))
-		fit_sample(t, part, rows);
+	if (!sample_tells(t, part, k))
+		fit_sample(t, part, rows, k);
 	else
 	{
 		take_candidate(t, part, best_candidate(part));
 		if (!part->settled)
-			part->op = fit_rows_of(t, rows, part->op, false);
+			part->op = fit_rows_of(t, rows, k, part->op, false);
 	}
 	if (old != NULL)
 		keep_old(t, part, rows, old);
@@ -271,17 +271,16 @@ clusters_to_keep(const training *t, const train_part *part, const fc_operator_he
 }
 
 static void
-fit_frozen(training *t, train_part *part, const fc_operator_header *rows)
+fit_frozen(const training *t, train_part *part, const fc_operator_header *rows, Size k)
 {
-	Size		k = t->k;
+	Size		more;
 
 	part->op = clusters_to_keep(t, part, rows, "frozen");
 	part->settled = part->op->k >= k;
 	if (part->settled)
 		return;
-	t->k = k - part->op->k;
-	part->op = appended(part->op, fit_rows_of(t, farthest_rows(part->op, rows, t->k), NULL, true));
-	t->k = k;
+	more = k - part->op->k;
+	part->op = appended(part->op, fit_rows_of(t, farthest_rows(part->op, rows, more), more, NULL, true));
 }
 
 /* ---- pinned: some clusters stay where they are, and the others are learned from the rows that are nearest to none of them ---- */
@@ -303,7 +302,6 @@ rows_of_others(const fc_operator_header *op, const fc_operator_header *rows, Siz
 static fc_operator_header *
 with_worst_split(const training *t, const fc_operator_header *rows, const fc_operator_header *old)
 {
-	training	two = *t;
 	fc_fit		fit = label_twice(old, rows, old, rows).a;
 	double	   *squares = palloc0(old->k * sizeof(double));
 	bool	   *chosen = alloc_large(Max(fit.n, old->k) * sizeof(bool));
@@ -311,7 +309,6 @@ with_worst_split(const training *t, const fc_operator_header *rows, const fc_ope
 	fc_operator_header *others;
 	fc_operator_header *parted;
 
-	two.k = 2;
 	for (Size i = 0; i < fit.n; i++)
 		squares[fit.labels[i]] += fit.weights[i] * fit.squares[i];
 	for (Size j = 1; j < old->k; j++)
@@ -321,34 +318,31 @@ with_worst_split(const training *t, const fc_operator_header *rows, const fc_ope
 	parted = chosen_rows(rows, chosen);
 	if (parted == NULL || distinct_rows(parted, 2) < 2)
 		return NULL;
-	parted = fit_rows_of(&two, parted, NULL, true);
+	parted = fit_rows_of(t, parted, 2, NULL, true);
 	for (Size j = 0; j < old->k; j++)
 		chosen[j] = j != worst;
 	others = chosen_rows(old, chosen);
-	return fit_rows_of(t, rows, others != NULL ? appended(others, parted) : parted, false);
+	return fit_rows_of(t, rows, old->k + 1, others != NULL ? appended(others, parted) : parted, false);
 }
 
 static void
-fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
+fit_pinned(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, Size k)
 {
-	Jsonb	   *list = object_option(t->options, "pinned");
+	const float_list *list = &t->options->pinned;
 	serving_part serving = serving_of(t, part->group);
 	bool	   *pinned = palloc0(old->k * sizeof(bool));
-	Size		k = t->k;
+	Size		free;
 	double		last = 0;
 	fc_operator numbered;
 	fc_operator_header *pins;
 	fc_operator_header *others;
 
 	open_operator(serving.op, &numbered);
-	for (uint32 i = 0; i < JB_ROOT_COUNT(list); i++)
+	for (int i = 0; i < list->count; i++)
 	{
-		JsonbValue *number = getIthJsonbValueFromContainer(&list->root, i);
-		double		cluster = DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(number->val.numeric)));
-
 		for (Size j = 0; j < old->k; j++)
-			pinned[j] = pinned[j] || fc_operator_number(&numbered, j) == cluster;
-		last = Max(last, cluster);
+			pinned[j] = pinned[j] || fc_operator_number(&numbered, j) == list->values[i];
+		last = Max(last, list->values[i]);
 	}
 	pins = chosen_rows(old, pinned);
 	part->settled = true;
@@ -358,17 +352,16 @@ fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const 
 				errhint("Release one with pin_cluster and pinned => false."));
 	for (Size j = 0; j < old->k; j++)
 		pinned[j] = !pinned[j];
-	t->k = k - pins->k;
+	free = k - pins->k;
 	others = chosen_rows(old, pinned);
-	part->op = appended(pins, others != NULL ? others : fit_rows_of(t, farthest_rows(pins, rows, t->k), NULL, true));
+	part->op = appended(pins, others != NULL ? others : fit_rows_of(t, farthest_rows(pins, rows, free), free, NULL, true));
 	for (int round = 0; round < PINNED_ROUNDS; round++)
 	{
 		others = rows_of_others(part->op, rows, pins->k);
-		if (others == NULL || distinct_rows(others, t->k) < t->k)
+		if (others == NULL || distinct_rows(others, free) < free)
 			break;
-		part->op = appended(pins, fit_rows_of(t, others, NULL, true));
+		part->op = appended(pins, fit_rows_of(t, others, free, NULL, true));
 	}
-	t->k = k;
 }
 
 /* ---- compressive ---- */
@@ -378,13 +371,13 @@ fit_pinned(training *t, train_part *part, const fc_operator_header *rows, const 
  * the sketch has no better.
  */
 static void
-fit_compressive(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old)
+fit_compressive(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, Size k)
 {
 	const fc_operator_header *initial = old;
 
 	if (initial == NULL && t->source.group_by != NULL)
-		initial = fit_rows_of(t, rows, NULL, true);
-	part->op = decode_sketch(t, part->sketch, t->spec, initial == NULL ? NULL : rows_in_units(initial, t->units, (units) {0}), flag_option(t->options, "quiet", false), false).op;
+		initial = fit_rows_of(t, rows, k, NULL, true);
+	part->op = decode_sketch(t, part->sketch, t->spec, k, initial == NULL ? NULL : rows_in_units(initial, t->units, (units) {0}), t->options->quiet, false).op;
 	part->op = rows_in_units(part->op, (units) {0}, t->units);
 	if (t->source.group_by != NULL)
 	{
@@ -405,18 +398,13 @@ fit_compressive(const training *t, train_part *part, const fc_operator_header *r
 
 /* ---- QK-means ---- */
 
-/* Centroids as a product, by the option factors; auto judges by the training rows, and by their distances too. */
+/* Centroids as a product, by the option factors. */
 static fc_operator_header *
 factorized(const training *t, const fc_operator_header *op, const fc_operator_header *rows)
 {
-	Jsonb	   *factors = object_option(t->options, "factors");
-	char	   *method = text_option(factors, "method");
-	bool		judged = method != NULL && strcmp(method, "auto") == 0;
-	Jsonb	   *settings = without_option(factors, "method");
+	const factor_options *factors = &t->options->factors;
 
-	if (judged)
-		settings = DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, DirectFunctionCall1(jsonb_in, CStringGetDatum("{\"sse_ratio\": 1.1}")), JsonbPGetDatum(settings)));
-	return factorized_operator(op, method != NULL ? method : "", settings, judged ? rows : NULL);
+	return factorized_operator(op, factors->method, factors->settings, strcmp(factors->method, "auto") == 0 ? rows : NULL);
 }
 
 /*
@@ -426,8 +414,8 @@ factorized(const training *t, const fc_operator_header *op, const fc_operator_he
 static void
 alternate_factorized(const training *t, train_part *part, const fc_operator_header *rows)
 {
-	double		tolerance = number_option(t->options, "tolerance", 1e-3);
-	int			most = (int) number_option(t->options, "iterations", 3);
+	double		tolerance = tolerance_of(t->options);
+	int			most = (int) given_or(t->options->iterations, 3);
 	double		best = INFINITY;
 	fc_operator_header *candidate = factorized(t, part->op, rows);
 
@@ -456,9 +444,9 @@ alternate_factorized(const training *t, train_part *part, const fc_operator_head
  * fewer and heavier ones where rows are dense.  Every distinct row is one where there are no more than that.
  */
 static void
-fit_micro(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, bool distinct)
+fit_micro(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, Size k)
 {
-	part->op = distinct ? fit_rows_of(t, rows, NULL, true) : fit_rows_of(t, rows, some_rows(rows, 1, t->k), false);
+	part->op = k < t->k ? fit_rows_of(t, rows, k, NULL, true) : fit_rows_of(t, rows, k, some_rows(rows, 1, k), false);
 	if (old != NULL)
 		keep_old(t, part, rows, old);
 }
@@ -471,7 +459,7 @@ possible_clusters(const training *t, const fc_operator_header *rows)
 {
 	Size		distinct = distinct_rows(rows, t->k);
 
-	if (distinct < t->k && t->source.group_by == NULL && strcmp(t->method, "density") != 0)
+	if (distinct < t->k && t->source.group_by == NULL && t->method != METHOD_DENSITY)
 		ereport(WARNING,
 				errmsg("k is %zu, but a sample of %u rows of %s has %s", t->k, rows->k, t->source.relation,
 					   distinct == 1 ? "one distinct row" : psprintf("%zu distinct rows", distinct)),
@@ -485,7 +473,7 @@ old_clusters(const training *t, const char *group, Size k)
 {
 	serving_part old = serving_of(t, group);
 
-	if (old.op == NULL || flag_option(t->options, "fresh", false) || old.map != NULL || t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
+	if (old.op == NULL || t->options->fresh || old.map != NULL || t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
 		return NULL;
 	return plain_operator(rows_in_units(old.op, old.units, t->units));
 }
@@ -495,11 +483,11 @@ announce_groups(const training *t, const train_part *parts, int count)
 {
 	double		operations = 0;
 
-	for (int i = 0; i < count && strcmp(t->method, "kmeans") == 0; i++)
+	for (int i = 0; i < count && t->method == METHOD_KMEANS; i++)
 	{
-		fc_kmeans_options options = search_options(t, parts[i].rows);
+		fc_kmeans_options options = search_options(t, parts[i].rows, t->k);
 
-		if (!sample_tells(t, &parts[i]))
+		if (!sample_tells(t, &parts[i], t->k))
 			operations += fc_kmeans_operations(parts[i].rows->k, parts[i].rows->d, t->k, &options);
 	}
 	if (count > 1)
@@ -507,10 +495,10 @@ announce_groups(const training *t, const train_part *parts, int count)
 }
 
 void
-fit_part(training *t, train_part *part)
+fit_part(const training *t, train_part *part)
 {
 	fc_operator_header *rows = rows_with_map(t->map, part->rows);
-	Size		asked = t->k;
+	Size		k;
 	fc_operator_header *old;
 
 	if (t->imported != NULL)
@@ -520,27 +508,26 @@ fit_part(training *t, train_part *part)
 		part->settled = true;
 		return;
 	}
-	t->k = possible_clusters(t, rows);
-	if (t->k < asked)
+	k = possible_clusters(t, rows);
+	if (k < t->k)
 		part->found.count = 0;
-	old = old_clusters(t, part->group, t->k);
-	if (old == NULL && t->k > 1 && (old = old_clusters(t, part->group, t->k - 1)) != NULL)
+	old = old_clusters(t, part->group, k);
+	if (old == NULL && k > 1 && (old = old_clusters(t, part->group, k - 1)) != NULL)
 		old = with_worst_split(t, rows, old);
-	if (flag_option(t->options, "frozen", false))
-		fit_frozen(t, part, rows);
-	else if (has_option(t->options, "pinned"))
-		fit_pinned(t, part, rows, clusters_to_keep(t, part, rows, "pinned"));
-	else if (strcmp(t->method, "compressive") == 0)
-		fit_compressive(t, part, rows, old);
-	else if (strcmp(t->method, "density") == 0)
-		fit_micro(t, part, rows, old, t->k < asked);
-	else if (strcmp(t->method, "qkmeans") == 0 && !has_factor_method(t->options))
-		learn_product(t, part, rows);
+	if (t->frozen)
+		fit_frozen(t, part, rows, k);
+	else if (t->options->pinned.values != NULL)
+		fit_pinned(t, part, rows, clusters_to_keep(t, part, rows, "pinned"), k);
+	else if (t->method == METHOD_COMPRESSIVE)
+		fit_compressive(t, part, rows, old, k);
+	else if (t->method == METHOD_DENSITY)
+		fit_micro(t, part, rows, old, k);
+	else if (t->method == METHOD_QKMEANS && t->options->factors.method == NULL)
+		learn_product(t, part, rows, k);
 	else
 	{
-		fit_kmeans(t, part, rows, old);
-		if (strcmp(t->method, "qkmeans") == 0)
+		fit_kmeans(t, part, rows, old, k);
+		if (t->method == METHOD_QKMEANS)
 			alternate_factorized(t, part, rows);
 	}
-	t->k = asked;
 }

@@ -16,61 +16,15 @@
 
 #include "pg/base/options.h"
 #include "pg/base/values.h"
-#include "pg/model/training_options.h"
 #include "pg/train/train.h"
 
 
 /* ---- checks ---- */
 
-static const char *const methods[] = {"auto", "compressive", "kmeans", "qkmeans", "kernel", "density"};
-
-/* A method that there is, and that trains groups where there are some. */
-static void
-check_method(const char *method, const char *group_by)
-{
-	if (method[strspn(method, " \t\n\v\f\r")] == '{')
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method is %s, which looks like options", method),
-				errhint("Name the argument: options => %s.", quote_literal_cstr(method)));
-	if (!is_among(method, methods, lengthof(methods)))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method \"%s\" is not known", method),
-				errhint("%s", name_hint(method, (int) strlen(method), methods, lengthof(methods), "Methods are")));
-	if (group_by != NULL && (strcmp(method, "qkmeans") == 0 || strcmp(method, "kernel") == 0))
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" does not train groups", method),
-				errhint("Methods for groups are auto, compressive, kmeans, density."));
-}
-
-/* Options that only other methods have. */
-void
-warn_idle_options(const char *method, const Jsonb *options)
-{
-	static const struct
-	{
-		const char *option;
-		const char *methods[2];
-	}			of_methods[] = {
-		{"trim", {"kmeans", "kernel"}}, {"kernel", {"kernel"}}, {"landmarks", {"kernel"}}, {"rank", {"kernel"}}, {"factors", {"qkmeans"}}, {"frequencies", {"compressive"}}, {"effort", {"kmeans", "kernel"}},
-		{"min_cluster_rows", {"density"}}, {"noise", {"density"}}, {"scale", {"density"}}, {"micro_clusters", {"density"}}
-	};
-
-	for (int i = 0; i < lengthof(of_methods); i++)
-	{
-		const char *option = of_methods[i].option;
-		const char *other = of_methods[i].methods[1];
-		const char *asked = strcmp(method, "auto") == 0 ? "kmeans" : method;
-		bool		searched = strcmp(method, "compressive") == 0 ? has_option(options, "group_by") : has_factor_method(options);
-
-		if (has_option(options, option) && !is_among(asked, of_methods[i].methods, other != NULL ? 2 : 1) && !(strcmp(option, "trim") == 0 && number_option(options, option, 0) == 0) &&
-			!(strcmp(option, "frequencies") == 0 && flag_option(options, "live", false)) && !(strcmp(option, "effort") == 0 && searched))
-			ereport(WARNING, errmsg("option \"%s\" has no effect with method \"%s\"", option, method),
-					errhint("Methods that have it: %s%s%s.", of_methods[i].methods[0], other != NULL ? ", " : "", other != NULL ? other : ""));
-	}
-}
-
 /* A superuser is warned now: a scheduled retrain runs unattended and cannot ask. */
 void
-warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *options)
+warn_foreign_code(Oid relation, const feature_list *features, const train_options *options)
 {
-	char	   *group_by = text_option(options, "group_by");
 	char	  **columns = palloc((Size) (features->count + 1) * sizeof(char *));
 	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(relation)}, {"_name"}};
 	bool		none;
@@ -80,10 +34,10 @@ warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *optio
 	if (!superuser())
 		return;
 	memcpy(columns, features->names, (Size) features->count * sizeof(char *));
-	columns[features->count] = group_by;
-	arguments[1].value = PointerGetDatum(array_of_names(columns, features->count + (group_by != NULL)));
+	columns[features->count] = options->group_by;
+	arguments[1].value = PointerGetDatum(array_of_names(columns, features->count + (options->group_by != NULL)));
 	problem = query_datum("SELECT scan_problem($1, $2)", 2, arguments, 0, &none);
-	if (none || flag_option(options, "quiet", false))
+	if (none || options->quiet)
 		return;
 	initStringInfo(&name);
 	escape_json(&name, DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(relation))));
@@ -95,17 +49,16 @@ warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *optio
 static void
 check_half_life(const training *t)
 {
-	static const char *const of_rows[] = {"balance", "factors", "iterations", "metric"};
-	Jsonb	   *live = object_option(t->options, "live");
+	const char *of_rows = unknown_option(t->options, FOR_HALF_LIFE);
 
-	if (live == NULL || !has_option(live, "half_life"))
+	if (t->options->live.half_life == NULL)
 		return;
-	if (strcmp(t->method, "kernel") == 0 || strcmp(t->method, "qkmeans") == 0)
+	if (t->method == METHOD_KERNEL || t->method == METHOD_QKMEANS)
 		reject_with_method(t->method, "has no half-life", "Use method \"compressive\".");
-	for (int i = 0; i < lengthof(of_rows); i++)
-		if (has_option(t->options, of_rows[i]))
-			ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					errmsg("option \"%s\" is about rows, and a recency-weighted model is decoded from a sketch", of_rows[i]));
+	if (of_rows != NULL)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("option \"%s\" is about rows, and a recency-weighted model is decoded from a sketch", of_rows),
+				errhint("Leave it out, or leave out the key half_life of option \"live\"."));
 }
 
 /* Before a training reads a row. */
@@ -114,16 +67,16 @@ check_live(const training *t)
 {
 	const train_source *source = &t->source;
 	query_argument arguments[] = {{"text", CStringGetTextDatum(t->model)}, {"regclass", ObjectIdGetDatum(source->id)},
-	{"_name", PointerGetDatum(array_of_names(source->features, source->feature_count))}, {"jsonb", JsonbPGetDatum(t->options)}};
+	{"_name", PointerGetDatum(array_of_names(source->features, source->feature_count))}, {"jsonb", JsonbPGetDatum(t->stored)}};
 
-	if (!flag_option(t->options, "live", false))
+	if (t->options->live.follow != LIVE_ON)
 		return;
-	if (strcmp(t->method, "density") == 0 && source->group_by != NULL)
+	if (t->method == METHOD_DENSITY && source->group_by != NULL)
 		reject_with_method(t->method, "cannot be live with groups: a live sketch keeps its micro-clusters as groups", "Train a model of each group with the option where.");
-	if (strcmp(t->method, "density") == 0 && object_option(t->options, "live") != NULL)
+	if (t->method == METHOD_DENSITY && t->options->live.timed)
 		reject_with_method(t->method, "counts all rows alike: its live sketch has no buckets of time", "Train with {\"live\": true}, retrain with {\"live\": false}.");
 	check_half_life(t);
-	if (!flag_option(t->options, "activate", true))
+	if (!t->options->activate)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				errmsg("option \"activate\" is false, but a live sketch follows the version that is trained on rows"),
 				errhint("Retrain model \"%s\" from its live sketch, or train without option \"live\".", t->model));
@@ -134,10 +87,10 @@ check_live(const training *t)
 static void
 check_balance(const training *t)
 {
-	const char *problem = strcmp(t->method, "kmeans") != 0 ? psprintf("method \"%s\"", t->method) : t->source.group_by != NULL ? "groups" :
-		number_option(t->options, "trim", 0) > 0 ? "option \"trim\"" : NULL;
+	const char *problem = t->method != METHOD_KMEANS ? psprintf("method \"%s\"", train_method_name(t->method)) : t->source.group_by != NULL ? "groups" :
+		t->options->trim > 0 ? "option \"trim\"" : NULL;
 
-	if (has_option(t->options, "balance") && problem != NULL)
+	if (!isnan(t->options->balance) && problem != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("option \"balance\" is not for %s", problem),
 				errhint("It takes the method auto or kmeans, of one group, with all rows."));
 }
@@ -145,9 +98,9 @@ check_balance(const training *t)
 /* ---- models ---- */
 
 held_model
-hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make)
+hold_model(FunctionCallInfo fcinfo, bool wait, bool make)
 {
-	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(!flag_option(options, "nowait", false))},
+	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(wait)},
 	{"bool", BoolGetDatum(make)}};
 	held_model	held = {query_datum("SELECT held_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)};
 	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
@@ -168,7 +121,7 @@ keep_live(const training *t)
 	bool		null;
 	Datum		note;
 
-	if (!flag_option(t->options, "activate", true) || !(flag_option(t->options, "live", false) || is_followed(t)))
+	if (!t->options->activate || !(t->options->live.follow == LIVE_ON || is_followed(t)))
 		return;
 	begun = begin_step(t, "live sketch");
 	note = query_datum("SELECT follow_model($1, $2, $3)", lengthof(arguments), arguments, 0, &null);
@@ -189,31 +142,30 @@ largest_part(const held_model *held, bool groups)
 
 /* The job of the next version of a model. */
 training *
-begin_training(const held_model *held, const train_source *source, int64 k, char *method, Jsonb *options)
+begin_training(const held_model *held, const train_source *source, int64 k, train_method method, const train_options *options)
 {
 	training   *t = palloc0(sizeof(training));
-	char	   *where = text_option(options, "where");
 
-	check_method(method, source->group_by);
-	check_training_options(options, "train");	/* some were stored long ago */
+	if (source->group_by != NULL && (method & (METHOD_QKMEANS | METHOD_KERNEL)))
+		reject_with_method(method, "does not train groups", "Methods for groups are auto, compressive, kmeans, density.");
 	t->model_id = held->id;
 	t->model = held->model;
 	t->version = next_version(held->id);
 	read_named_clusters(t);
 	t->source = *source;
 	t->k = (Size) k;
-	t->options = where == NULL ? options : with_option(options, "where", resolved_condition(source->id, where, NULL));	/* it is read again in other sessions */
-	t->seed = seed_option(options);
+	t->options = options;
 	t->recall = NAN;
 	add_options(&t->source, options);
-	t->estimate = rows_to_sample(&t->source, options);
-	if (strcmp(method, "kernel") == 0 && t->source.cosine)
+	t->stored = options_to_store(options, t->source.condition);	/* it is read again in other sessions */
+	t->estimate = rows_to_sample(&t->source, options->sample);
+	if (method == METHOD_KERNEL && t->source.cosine)
 		reject_with_method(method, "has no metric but its kernel", "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
-	if (has_option(options, "pinned") && strcmp(method, "auto") != 0 && strcmp(method, "kmeans") != 0)
+	if (options->pinned.values != NULL && !(method & (METHOD_AUTO | METHOD_KMEANS)))
 		reject_with_method(method, "moves all clusters: none can be pinned", "Methods with pinned clusters are auto, kmeans.");
 	t->begun = GetCurrentTimestamp();
-	t->method = strcmp(method, "auto") == 0 ? "kmeans" : method;
-	t->note = strcmp(method, "auto") == 0 ? "kmeans: nearest to the least sum of squares over all rows" : NULL;
+	t->method = method == METHOD_AUTO ? METHOD_KMEANS : method;
+	t->note = method == METHOD_AUTO ? "kmeans: nearest to the least sum of squares over all rows" : NULL;
 	check_live(t);
 	check_balance(t);
 	check_density(t, k);
@@ -226,7 +178,6 @@ begin_training(const held_model *held, const train_source *source, int64 k, char
 int32
 run_training(FunctionCallInfo fcinfo, training *t)
 {
-	Jsonb	   *live = object_option(t->options, "live");
 	held_model	held;
 	stored_version trained;
 
@@ -234,9 +185,9 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	train_rows(t);
 	start_serving(t);
 	keep_live(t);
-	if (live == NULL || !has_option(live, "half_life"))
+	if (t->options->live.half_life == NULL)
 		return t->version;
-	held = hold_model(fcinfo, empty_options(), false);
+	held = hold_model(fcinfo, true, false);
 	trained = largest_part(&held, true);
-	return retrain_live(&held, &trained, query_datum("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, 0, NULL), without_option(t->options, "nowait"));
+	return retrain_live(&held, &trained, query_datum("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, 0, NULL), options_of_text("{}"));
 }

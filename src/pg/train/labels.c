@@ -33,7 +33,7 @@
 #include "pg/base/progress.h"
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
-#include "pg/model/training_options.h"
+#include "pg/model/row_condition.h"
 #include "pg/train/train.h"
 
 #define BATCH_ROWS	1000
@@ -128,10 +128,10 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 	stored_version version = open_version(PG_GETARG_DATUM(0));
 	Oid			relation = PG_GETARG_OID(1);
 	feature_list keys = read_features(PG_GETARG_ARRAYTYPE_P(2));
-	Jsonb	   *options = PG_GETARG_JSONB_P(3);
-	bool		named = flag_option(options, "name", false);
-	bool		distance = flag_option(options, "distance", false);
-	char	   *where = text_option(has_option(options, "where") ? options : version.options, "where");
+	const train_options *options = read_train_options(PG_GETARG_JSONB_P(3), FOR_WRITE_LABELS);
+	bool		named = options->name;
+	bool		distance = options->distance;
+	char	   *where = options->where != NULL ? options->where : version.options->where;
 	query_argument model = text_argument(version.model);
 	train_source source;
 	char	   *columns;
@@ -144,7 +144,7 @@ fastclust_label_query(PG_FUNCTION_ARGS)
 	for (int i = 0; i < keys.count; i++)
 		(void) column_type(relation, keys.names[i]);
 	SPI_connect();
-	open_source(&source, relation, &version.features, version.vector, text_option(version.options, "group_by"));
+	open_source(&source, relation, &version.features, version.vector, version.options->group_by);
 	columns = psprintf("%s, %s AS cluster%s%s%s", listed("t", keys.names, keys.count), call_of("predict", &source, &version), distance ? ", " : "",
 					   distance ? call_of("predict_distance", &source, &version) : "", distance ? " AS distance" : "");
 	rows = psprintf("FROM %s t WHERE %s", source.relation, where == NULL ? "true" : resolved_condition(relation, where, NULL));

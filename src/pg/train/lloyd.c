@@ -79,7 +79,7 @@ lloyd_scan(const training *t, const fc_operator_header *op)
 	if (!workers_fit(op))
 		flags &= ~QUERY_PARALLEL;
 	announce_scan(t, &request, flags);
-	plan.value = plan_of_scan(t, &request);
+	plan.value = plan_of_scan(t, &t->source, &request);
 	run_query(bucket_scan_text(&t->source, NULL, false), 1, &plan, flags);
 	if (SPI_processed > 0)
 		(void) query_value(0, 2, &null);
@@ -193,7 +193,7 @@ move_part(const training *t, train_part *part, lloyd_sums *sums, double toleranc
 {
 	double		gain = 0;
 
-	if (flag_option(t->options, "frozen", false))
+	if (t->frozen)
 		sums->next = frozen_centroids(t, part, sums->next);
 	if (!part->settled)
 		gain = gain_of_step(part->op, sums->next);
@@ -208,7 +208,7 @@ move_part(const training *t, train_part *part, lloyd_sums *sums, double toleranc
 void
 lloyd_scans(training *t, train_part *parts, int count, int steps)
 {
-	double		tolerance = number_option(t->options, "tolerance", 1e-3);
+	double		tolerance = tolerance_of(t->options);
 	int		   *active = palloc(count * sizeof(int));
 	lloyd_sums *sums = palloc(count * sizeof(lloyd_sums));
 	int			left = 0;
@@ -267,7 +267,7 @@ largest_share(const fc_operator_header *header)
 void
 balance_clusters(training *t, train_part *part)
 {
-	double		asked = number_option(t->options, "balance", 1);
+	double		asked = given_or(t->options->balance, 1);
 	double		target = asked;
 	double		least = INFINITY;
 	double		mean = 0;

@@ -10,7 +10,7 @@
 TimestampTz
 begin_step(const training *t, const char *step)
 {
-	announce_step(flag_option(t->options, "quiet", false) ? NULL : psprintf("model \"%s\" version %d: %s", t->model, t->version, step),
+	announce_step(t->options->quiet ? NULL : psprintf("model \"%s\" version %d: %s", t->model, t->version, step),
 				  t->model_id, t->model, step, strcmp(step, "sketch") == 0 || strstr(step, "scan ") != NULL ? t->estimate : 0, t->begun);
 	return GetCurrentTimestamp();
 }
@@ -24,7 +24,7 @@ log_step(const training *t, const char *step, TimestampTz begun, double objectiv
 
 	end_step();
 	run_query("SELECT write_step($1, $2, $3, $4, $5, $6)", lengthof(arguments), arguments, 0);
-	if (!flag_option(t->options, "quiet", false))
+	if (!t->options->quiet)
 		ereport(NOTICE,
 				errmsg("model \"%s\" version %d: %s%s%s%s (%.2f s)", t->model, t->version, step, note == NULL ? "" : ", ", note == NULL ? "" : note,
 					   isnan(objective) ? "" : psprintf(", mean squared distance %.6g", objective), seconds));

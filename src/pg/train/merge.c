@@ -242,15 +242,15 @@ release_merged(training *t, const cluster_list *list)
 {
 	Datum	   *merged = palloc(list->op.k * sizeof(Datum));
 	int			count = 0;
-	query_argument arguments[2] = {{"jsonb", JsonbPGetDatum(t->options)}, {"_int4"}};
+	query_argument arguments[2] = {{"jsonb", JsonbPGetDatum(t->stored)}, {"_int4"}};
 
-	if (!has_option(t->options, "pinned"))
+	if (t->options->pinned.values == NULL)
 		return;
 	for (Size j = 0; j < list->op.k; j++)
 		if (list->chosen[j])
 			merged[count++] = Int32GetDatum(fc_operator_number(&list->op, j));
 	arguments[1].value = PointerGetDatum(construct_array(merged, count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
-	t->options = DatumGetJsonbP(query_datum("SELECT ($1 - 'pinned') || COALESCE((SELECT jsonb_build_object('pinned', jsonb_agg(e ORDER BY e))"
+	t->stored = DatumGetJsonbP(query_datum("SELECT ($1 - 'pinned') || COALESCE((SELECT jsonb_build_object('pinned', jsonb_agg(e ORDER BY e))"
 											"  FROM jsonb_array_elements($1 -> 'pinned') e WHERE e::text::numeric <> ALL ($2::numeric[])"
 											" HAVING count(*) > 0), '{}')", 2, arguments, 0, NULL));
 }
@@ -262,11 +262,11 @@ keep_name(const training *t, const cluster_list *list, int64 kept)
 	int64		named = largest_chosen(list, true);
 	int32		number = fc_operator_number(&list->op, (Size) kept);
 
-	if (named < 0 || named == kept || list->given[kept] != NULL || !flag_option(t->options, "activate", true))
+	if (named < 0 || named == kept || list->given[kept] != NULL || !t->options->activate)
 		return;
 	run_query("SELECT name_cluster($1, $2, $3)", 3,
 			  (query_argument[]) {{"text", CStringGetTextDatum(t->model)}, {"int4", Int32GetDatum(number)}, text_argument(list->given[named])}, 0);
-	if (!flag_option(t->options, "quiet", false))
+	if (!t->options->quiet)
 		ereport(NOTICE, errmsg("cluster %d of model \"%s\" takes the name \"%s\" of cluster %d", number, t->model, list->given[named],
 							   fc_operator_number(&list->op, (Size) named)),
 				errdetail("That cluster had %.0f rows; the larger one had %.0f, and no name.", list->op.weights[named], list->op.weights[kept]),
@@ -277,14 +277,15 @@ keep_name(const training *t, const cluster_list *list, int64 kept)
 static int32
 merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 {
-	held_model	held = hold_model(fcinfo, empty_options(), false);
+	held_model	held = hold_model(fcinfo, true, false);
+	train_options *options = options_of_text("{}");
 	stored_version version = largest_part(&held, false);
 	cluster_list list;
 	training   *t;
 	int64		kept;
 	int32		made;
 
-	if (strcmp(version.method, "density") == 0)
+	if (version.method == METHOD_DENSITY)
 		reject_with_method(version.method, "has clusters that are not about their means: none are merged",
 						   "Retrain with a larger min_cluster_rows; cluster_tree shows which clusters join first.");
 	if (version.map != NULL)
@@ -293,7 +294,8 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 	if (choose_clusters(&list, clusters) < 2)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("clusters must name two clusters or more"));
 	kept = largest_chosen(&list, false);
-	t = begin_retraining(&held, &version, with_option(empty_options(), "method", "kmeans"));
+	options->method = METHOD_KMEANS;
+	t = begin_retraining(&held, &version, options);
 	merge_chosen(t, &list, kept);
 	release_merged(t, &list);
 	made = run_training(fcinfo, t);

@@ -24,7 +24,7 @@ stored_values(const fc_operator_header *header)
 static Jsonb *
 product_settings(const training *t)
 {
-	query_argument arguments[] = {{"jsonb", PointerGetDatum(t->options)}, {"int8", Int64GetDatum(t->seed)}};
+	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(t->stored)}, {"int8", Int64GetDatum(t->options->seed)}};
 
 	return DatumGetJsonbP(query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('iterations', $1 -> 'iterations', 'tolerance', $1 -> 'tolerance', 'seed', $2)) || COALESCE($1 -> 'factors', '{}')",
 									  2, arguments, 0, NULL));
@@ -83,15 +83,15 @@ product_of_rows(const training *t, qkmeans_call *call, const fc_operator_header 
 
 /* By scans of the table where the rows are vectors as they stand, else on the sample. */
 void
-learn_product(const training *t, train_part *part, const fc_operator_header *rows)
+learn_product(const training *t, train_part *part, const fc_operator_header *rows, Size k)
 {
 	bool		scanned = t->source.vector && !t->source.cosine && t->units.center == NULL;
 	TimestampTz begun = GetCurrentTimestamp();
 	qkmeans_call call = {0};
 
-	read_qkmeans_options(product_settings(t), (int32) t->k, &call);
+	read_qkmeans_options(product_settings(t), (int32) k, &call);
 	if (scanned)
-		rows = some_rows(rows, 1, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * t->k));
+		rows = some_rows(rows, 1, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
 	part->op = with_metric(product_of_rows(t, &call, rows, scanned, scanned ? (Size) part->n : rows->k), t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);
 	if (!scanned)
 		log_step(t, "QK-means", begun, NAN, psprintf("on the sample, %zu non-zeros", stored_values(part->op)));
@@ -102,8 +102,10 @@ static Datum
 fastclust_qkmeans_log_called(PG_FUNCTION_ARGS)
 {
 	qkmeans_call call = {.rows = fcinfo};
-	training	t = {.method = "qkmeans",.groups = 1};
+	training	t = {.method = METHOD_QKMEANS,.groups = 1};
 	feature_list features = {palloc(sizeof(char *)), 1};
+	train_options *options;
+	double		wanted;
 	fc_operator_header *rows;
 
 	require_argument(fcinfo, 0, "relation");
@@ -115,16 +117,17 @@ fastclust_qkmeans_log_called(PG_FUNCTION_ARGS)
 	SPI_connect();
 	features.names[0] = NameStr(*PG_GETARG_NAME(1));
 	t.k = (Size) call.k;
-	t.options = with_option(empty_options(), "quiet", NULL);
-	t.seed = (int64) (call.seed & PG_INT64_MAX);
+	options = options_of_text("{\"quiet\": true}");
+	options->seed = (int64) (call.seed & PG_INT64_MAX);
+	t.options = options;
 	open_source(&t.source, PG_GETARG_OID(0), &features, true, NULL);
 	t.source.stable = true;
-	(void) rows_to_sample(&t.source, t.options);
+	(void) rows_to_sample(&t.source, SAMPLE_AUTO);
 	t.estimate = DatumGetFloat8(query_datum(psprintf("SELECT count(*)::float8 FROM %s t WHERE %s", t.source.relation, t.source.filter), 0, NULL, QUERY_STABLE | QUERY_PARALLEL, NULL));
-	t.wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
-	rows = uniform_sample(&t);
+	wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
+	rows = uniform_sample(&t, wanted);
 	if (rows->k < t.k)			/* of a whole sample, unless that does not fit */
-		check_budget((Size) Min(t.wanted, t.estimate) * t.dim * BYTES_OF_SAMPLE, "the sample of qkmeans_log");
+		check_budget((Size) Min(wanted, t.estimate) * t.dim * BYTES_OF_SAMPLE, "the sample of qkmeans_log");
 	if (rows->k < t.k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg_plural("k is %d, but %s has only %u row", "k is %d, but %s has only %u rows", rows->k, call.k, t.source.relation, rows->k));

@@ -24,7 +24,7 @@
 
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
-#include "pg/model/training_options.h"
+#include "pg/model/row_condition.h"
 #include "pg/train/train.h"
 
 extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
@@ -384,22 +384,21 @@ both(const char *filter, const char *condition)
 }
 
 void
-add_options(train_source *source, Jsonb *options)
+add_options(train_source *source, const train_options *options)
 {
-	char	   *where = text_option(options, "where");
-	Jsonb	   *since = object_option(options, "since");
-
-	if (where != NULL)
-		source->filter = both(source->filter, resolved_condition(source->id, where, NULL));
-	if (since != NULL)
-		source->filter = both(source->filter, window_condition(source->id, source->relation, since));
-	(void) effort_of_options(text_option(options, "effort"));
-	if (metric_of_training(text_option(options, "metric")) == FC_EUCLIDEAN)
+	if (options->where != NULL)
+	{
+		source->condition = resolved_condition(source->id, options->where, NULL);
+		source->filter = both(source->filter, source->condition);
+	}
+	if (options->since != NULL)
+		source->filter = both(source->filter, window_condition(source->id, source->relation, options->since));
+	if (options->metric == FC_EUCLIDEAN)
 		return;
 	if (!source->vector)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("the metric cosine is for a column of vectors"),
 				errhint("Columns of numbers are compared in standard deviations; leave option \"metric\" out, or make a column of vectors of them."));
-	if (flag_option(options, "standardize", false))
+	if (options->standardize)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"standardize\" cannot be used with the metric cosine"),
 				errdetail("Rows of length 1 are compared as they are."));
 	source->cosine = true;

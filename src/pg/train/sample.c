@@ -33,26 +33,26 @@ rows_in_budget(double size, Size held, Size of_number, Size dimension)
 }
 
 int
-sampling_flags(const training *t, double rows, Size held)
+sampling_flags(const training *t, double rows, Size held, Size dim)
 {
 	int			flags = scan_flags(&t->source);
 
 	rows = Min(rows, t->estimate);
-	return t->source.group_by != NULL || rows <= (double) rows_in_budget(rows, held, BYTES_SENT, t->dim) ? flags : flags & ~QUERY_PARALLEL;
+	return t->source.group_by != NULL || rows <= (double) rows_in_budget(rows, held, BYTES_SENT, dim) ? flags : flags & ~QUERY_PARALLEL;
 }
 
 double
 rows_of_clusters(const training *t, double usual)
 {
-	bool		fast = strcmp(t->method, "kmeans") == 0 && effort_of_options(text_option(t->options, "effort")) == FC_FAST;
+	bool		fast = t->method == METHOD_KMEANS && t->options->effort == FC_FAST;
 
-	return (fast ? Min(usual, FAST_ROWS) : strcmp(t->method, "density") == 0 ? Min(usual, MICRO_ROWS) : usual) * (double) t->k;
+	return (fast ? Min(usual, FAST_ROWS) : t->method == METHOD_DENSITY ? Min(usual, MICRO_ROWS) : usual) * (double) t->k;
 }
 
 double
 wanted_rows(const training *t)
 {
-	double		wanted = t->wanted > 0 ? t->wanted : number_option(t->options, "sample_rows", Max(20000.0, rows_of_clusters(t, 50)));
+	double		wanted = given_or(t->options->sample_rows, Max(20000.0, rows_of_clusters(t, 50)));
 
 	return (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE, t->dim);
 }
@@ -74,9 +74,8 @@ set_units(const training *t, query_argument *arguments)
 }
 
 Datum
-plan_of_scan(const training *t, const scan_request *request)
+plan_of_scan(const training *t, const train_source *source, const scan_request *request)
 {
-	const train_source *source = &t->source;
 	record_builder plan = begin_record("scan_plan", (Datum) 0);
 	Datum		operators[SCAN_STEPS];
 
@@ -92,7 +91,7 @@ plan_of_scan(const training *t, const scan_request *request)
 		set_column(&plan, "size", Int32GetDatum((int32) Min(request->size, FC_MAX_CLUSTERS)));
 	set_numbers(&plan, "sample_center", request->variance > 0 ? request->center : NULL, t->dim);
 	set_number(&plan, "sample_variance", request->variance > 0 ? request->variance : NAN);
-	set_column(&plan, "seed", Int64GetDatum(t->seed));
+	set_column(&plan, "seed", Int64GetDatum(t->options->seed));
 	set_number(&plan, "rank_limit", request->rank_limit > 0 ? request->rank_limit : NAN);
 	for (int i = 0; i < request->operators; i++)
 		operators[i] = PointerGetDatum(request->op[i]);
@@ -216,16 +215,17 @@ dimension_of(const training *t)
 
 /* The rows that a query finds, or NULL. */
 static fc_operator_header *
-drawn_rows(const training *t, const char *text, const scan_request *request)
+drawn_rows(const training *t, const train_source *source, Size dim, const char *text, double size)
 {
-	query_argument plan = {"scan_plan", plan_of_scan(t, request)};
+	scan_request request = {.size = size};
+	query_argument plan = {"scan_plan", plan_of_scan(t, source, &request)};
 	scan_result result;
 	account		memory = {"a sample"};
 	fc_operator_header *rows = NULL;
 	bool		null = true;
 	Datum		packed = (Datum) 0;
 
-	run_query(text, 1, &plan, sampling_flags(t, request->size, 0));
+	run_query(text, 1, &plan, sampling_flags(t, size, 0, dim));
 	if (SPI_processed > 0)
 		packed = query_value(0, 2, &null);
 	if (!null)
@@ -237,28 +237,33 @@ drawn_rows(const training *t, const char *text, const scan_request *request)
 }
 
 fc_operator_header *
-uniform_sample(training *t)
+sample_of_source(const training *t, const train_source *given, Size dim, double wanted)
 {
-	train_source source = t->source;
-	scan_request request = {0};
+	train_source source = *given;
+	double		size = (double) rows_in_budget(Min(wanted, MOST_ROWS), 0, BYTES_OF_SAMPLE, dim);
 	const char *picked;
 	const char *every;
 	fc_operator_header *rows;
 
-	t->dim = dimension_of(t);
-	request.size = wanted_rows(t);
 	if (source.complete != NULL)
 		source.filter = psprintf("%s AND %s", source.filter, source.complete);
 	source.group_by = NULL;
-	picked = scan_text(&source, (source.complete == NULL ? 1 : 8) * request.size, t->estimate, t->seed);
-	every = scan_text(&source, INFINITY, 0, t->seed);
-	rows = drawn_rows(t, picked, &request);
+	picked = scan_text(&source, (source.complete == NULL ? 1 : 8) * size, t->estimate, t->options->seed);
+	every = scan_text(&source, INFINITY, 0, t->options->seed);
+	rows = drawn_rows(t, given, dim, picked, size);
 	/* where statistics are old and promise more rows than there are, it comes from all rows */
-	if (strcmp(picked, every) != 0 && (rows == NULL || rows->k < request.size / 4))
-		rows = drawn_rows(t, every, &request);
+	if (strcmp(picked, every) != 0 && (rows == NULL || rows->k < size / 4))
+		rows = drawn_rows(t, given, dim, every, size);
 	if (rows == NULL)
 		reject_no_rows(t);
 	return rows;
+}
+
+fc_operator_header *
+uniform_sample(training *t, double wanted)
+{
+	t->dim = dimension_of(t);
+	return sample_of_source(t, &t->source, t->dim, wanted > 0 ? wanted : wanted_rows(t));
 }
 
 int

@@ -51,7 +51,7 @@ static double
 sample_size(const training *t, const fc_operator_header *sample, double groups)
 {
 	Size		of_number;
-	double		total = number_option(t->options, "sample_rows", groups > 1 ? Max(GROUP_ROWS, rows_of_clusters(t, GROUP_OF_CLUSTER))
+	double		total = given_or(t->options->sample_rows, groups > 1 ? Max(GROUP_ROWS, rows_of_clusters(t, GROUP_OF_CLUSTER))
 									  : Max(SAMPLE_ROWS, rows_of_clusters(t, SAMPLE_OF_CLUSTER))) * groups;
 
 	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
@@ -67,8 +67,7 @@ sample_size(const training *t, const fc_operator_header *sample, double groups)
 static double
 rank_limit(const training *t, const fc_operator_header *rows, const scan_request *request, double n)
 {
-	char	   *how = text_option(t->options, "sample");
-	bool		keyed = how != NULL && strcmp(how, "hash") == 0;
+	bool		keyed = t->options->sample == SAMPLE_HASH;
 	double		size = request->size;
 	double		share = (keyed ? 2 * size + 10 * sqrt(size) + 50 : 1.1 * size + 3 * sqrt(size) + 25) / Max(1, n);
 
@@ -87,7 +86,7 @@ request_sample(const training *t, const fc_operator_header *sample, double group
 
 	moments_of_rows(rows, mean, deviation);
 	request->center = mean;
-	for (Size i = 0; i < t->dim && strcmp(t->method, "qkmeans") != 0 && strcmp(t->method, "density") != 0 && number_option(t->options, "trim", 0) == 0; i++)
+	for (Size i = 0; i < t->dim && t->method != METHOD_QKMEANS && t->method != METHOD_DENSITY && t->options->trim == 0; i++)
 		request->variance += deviation[i] * deviation[i];
 	request->size = sample_size(t, sample, groups);
 	request->rank_limit = t->source.group_by != NULL ? 0 : rank_limit(t, rows, request, t->estimate);
@@ -105,7 +104,7 @@ estimated_groups(const training *t, Size wanted)
 		return 1;
 	initStringInfo(&query);
 	appendStringInfo(&query, "SELECT count(DISTINCT %s) ", group_key(&t->source));
-	append_rows_from(&query, &t->source, (double) wanted, t->estimate, t->seed, NULL);
+	append_rows_from(&query, &t->source, (double) wanted, t->estimate, t->options->seed, NULL);
 	groups = DatumGetInt64(query_datum(query.data, 0, NULL, QUERY_PARALLEL | QUERY_CONSTANTS, NULL));
 	return (double) Max(1, groups);
 }
@@ -213,7 +212,7 @@ plan_groups(const training *t, scan_request *request, bool limited, query_argume
 		request->rank_limit = limited ? rank_limit(t, t->found[i].sample, request, t->found[i].n) : 0;
 		set_operators(request, &t->found[i]);
 		groups[i] = CStringGetTextDatum(t->found[i].group);
-		plans[i] = plan_of_scan(t, request);
+		plans[i] = plan_of_scan(t, &t->source, request);
 	}
 	request->rank_limit = 0;
 	set_operators(request, NULL);
@@ -251,7 +250,7 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 {
 	train_source source = t->source;
 	query_argument arguments[3];
-	int			flags = sampling_flags(t, request->size, VARSIZE(sample));
+	int			flags = sampling_flags(t, request->size, VARSIZE(sample), t->dim);
 	train_part *parts;
 	uint64		rows;
 
@@ -261,8 +260,8 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 		plan_groups(t, request, limited, arguments);
 	else if (!limited)
 		request->rank_limit = 0;
-	arguments[0] = (query_argument) {"scan_plan", plan_of_scan(t, request)};
-	run_query(scan_text(&source, INFINITY, 0, t->seed), source.planned ? 3 : 1, arguments, flags);
+	arguments[0] = (query_argument) {"scan_plan", plan_of_scan(t, &t->source, request)};
+	run_query(scan_text(&source, INFINITY, 0, t->options->seed), source.planned ? 3 : 1, arguments, flags);
 	rows = SPI_processed;
 	parts = palloc_extended(Max(1, rows) * sizeof(train_part), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	*count = 0;
@@ -310,13 +309,13 @@ group_sample *
 sample_groups(const training *t, double wanted, double rows, int *count)
 {
 	scan_request request = {.size = wanted};
-	query_argument plan = {"scan_plan", plan_of_scan(t, &request)};
+	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, &request)};
 	double		read = t->estimate < 2 * BLOCKS_TIMES * rows ? Max(rows, t->estimate / BLOCKS_TIMES + 1) : rows;
 	int			nest = enter_grouping(t, false);
 	group_sample *samples;
 	account		memory = {"samples of groups"};
 
-	run_query(scan_text(&t->source, read, t->estimate, t->seed), 1, &plan, scan_flags(&t->source));
+	run_query(scan_text(&t->source, read, t->estimate, t->options->seed), 1, &plan, scan_flags(&t->source));
 	AtEOXact_GUC(false, nest);
 	samples = palloc(Max(1, SPI_processed) * sizeof(group_sample));
 	*count = 0;

@@ -139,7 +139,7 @@ void
 start_serving(const training *t)
 {
 	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(t->version)},
-	{"int4", Int32GetDatum((int32) number_option(t->options, "keep", VERSIONS_KEPT))}};
+	{"int4", Int32GetDatum((int32) given_or(t->options->keep, VERSIONS_KEPT))}};
 
 	run_query("SELECT serve_version($1, $2, $3), update_labels($1)", lengthof(arguments), arguments, 0);
 }

@@ -138,20 +138,17 @@ check_places(const train_source *source)
 				errhint("GRANT SELECT ON %s, or grant it on a view of these columns, and train on that.", source->relation));
 }
 
-/* By the option `sample`: the planner's number, or where rows are sampled by their hashes alone, whatever their places, the exact one. */
+/* The planner's number, or where rows are sampled by their hashes alone, whatever their places, the exact one. */
 double
-rows_to_sample(train_source *source, const Jsonb *options)
+rows_to_sample(train_source *source, row_sampling sample)
 {
-	char	   *how = text_option(options, "sample");
 	StringInfoData query;
 
-	if (how == NULL || strcmp(how, "auto") == 0)
+	if (sample == SAMPLE_AUTO)
 	{
 		check_places(source);
 		return estimated_rows(source);
 	}
-	if (strcmp(how, "hash") != 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample \"%s\" is not known", how), errhint("Samples are auto, hash."));
 	initStringInfo(&query);
 	for (int i = 0; i < Max(1, source->leaf_count); i++)
 	{

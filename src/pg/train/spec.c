@@ -58,13 +58,13 @@ spec_settings(const training *t)
 	StringInfoData settings;
 
 	initStringInfo(&settings);
-	appendStringInfo(&settings, "{\"seed\": " INT64_FORMAT, t->seed);
+	appendStringInfo(&settings, "{\"seed\": " INT64_FORMAT, t->options->seed);
 	if (t->source.cosine)
 		appendStringInfoString(&settings, ", \"metric\": \"cosine\"");
 	if (t->source.sparse)
 		appendStringInfoString(&settings, ", \"center\": \"zero\"");
-	if (has_option(t->options, "frequencies") || strcmp(t->method, "compressive") != 0)
-		appendStringInfo(&settings, ", \"frequencies\": %.0f", number_option(t->options, "frequencies", FREQUENCIES));
+	if (!isnan(t->options->frequencies) || t->method != METHOD_COMPRESSIVE)
+		appendStringInfo(&settings, ", \"frequencies\": %.0f", given_or(t->options->frequencies, FREQUENCIES));
 	appendStringInfoChar(&settings, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(settings.data));
 }
@@ -116,12 +116,12 @@ spec_of_groups(const training *t, double wanted)
 static fc_spec *
 decoded_spec(const training *t, const fc_operator_header *sample)
 {
-	bool		many = t->k > MANY_CLUSTERS && strcmp(t->method, "compressive") != 0;
+	bool		many = t->k > MANY_CLUSTERS && t->method != METHOD_COMPRESSIVE;
 	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(t->source.id)}, {"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))},
-	{"jsonb", JsonbPGetDatum(t->options)}};
+	{"jsonb", JsonbPGetDatum(t->stored)}};
 	fc_spec    *spec = NULL;
 
-	if (has_option(t->options, "live"))	/* that of a live sketch which is ready and counts these rows, where there is one */
+	if (t->options->live.follow != LIVE_AS_BEFORE)	/* that of a live sketch which is ready and counts these rows, where there is one */
 		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT l.spec FROM live_of_rows($1, $2, true, $3, true) l", lengthof(arguments), arguments, 0, NULL));
 	if (spec == NULL && t->source.group_by != NULL)
 		spec = spec_of_groups(t, sample->k);
@@ -137,11 +137,18 @@ is_followed(const training *t)
 	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}}, 0, NULL));
 }
 
+/* Does a live sketch follow the rows from this version on? */
+static bool
+stays_live(const training *t)
+{
+	return t->options->live.follow == LIVE_ON || (t->options->live.follow == LIVE_AS_BEFORE && is_followed(t));
+}
+
 /* A decoding is told, or refused, before the sketch is made for it. */
 static void
 announce_decoding(const training *t)
 {
-	fc_spec_options spec = {.clusters = t->k,.frequencies = (Size) number_option(t->options, "frequencies", 0)};
+	fc_spec_options spec = {.clusters = t->k,.frequencies = (Size) given_or(t->options->frequencies, 0)};
 	fc_decode_options decode = fc_decode_defaults();
 	Size		n;
 	Size		m = fc_spec_frequencies(t->dim, &spec, &n);
@@ -156,12 +163,12 @@ choose_specs(training *t, const fc_operator_header *sample)
 {
 	TimestampTz begun = begin_step(t, "spec");
 
-	if (strcmp(t->method, "compressive") == 0)
+	if (t->method == METHOD_COMPRESSIVE)
 		announce_decoding(t);
-	t->drift_spec = drift_spec_of_rows(sample, t->seed);
-	t->decodable = strcmp(t->method, "compressive") == 0 || (strcmp(t->method, "density") != 0 && flag_option(t->options, "live", is_followed(t)));
-	t->spec = t->decodable ? decoded_spec(t, sample) : wave_spec_of_rows(sample, t->source.sparse, t->seed);
-	if (strcmp(t->method, "density") == 0 && flag_option(t->options, "live", is_followed(t)))
+	t->drift_spec = drift_spec_of_rows(sample, t->options->seed);
+	t->decodable = t->method == METHOD_COMPRESSIVE || (t->method != METHOD_DENSITY && stays_live(t));
+	t->spec = t->decodable ? decoded_spec(t, sample) : wave_spec_of_rows(sample, t->source.sparse, t->options->seed);
+	if (t->method == METHOD_DENSITY && stays_live(t))
 		check_live_size(t);
 	log_step(t, "spec", begun, NAN, psprintf("%u frequencies%s", t->spec->frequencies, t->source.group_by != NULL ? " for all groups" : ""));
 }
@@ -172,7 +179,7 @@ choose_specs(training *t, const fc_operator_header *sample)
 static fc_kernel *
 kernel_of_rows(const training *t, const fc_operator_header *rows)
 {
-	char	   *kernel = text_option(t->options, "kernel");
+	char	   *kernel = t->options->kernel;
 	double	   *mean = palloc(t->dim * sizeof(double));
 	double	   *deviation = palloc(t->dim * sizeof(double));
 	double		variance = 0;
@@ -190,19 +197,19 @@ void
 choose_map(training *t, const fc_operator_header *sample)
 {
 	TimestampTz begun;
-	double		wanted = number_option(t->options, "landmarks", Min(500, Max(200, 10 * (double) t->k)));
+	double		wanted = given_or(t->options->landmarks, Min(500, Max(200, 10 * (double) t->k)));
 	fc_operator_header *rows;
 	fc_kernel_map map;
 
-	if (strcmp(t->method, "kernel") != 0)
+	if (t->method != METHOD_KERNEL)
 		return;
 	begun = begin_step(t, "map");
 	rows = rows_in_units(sample, (units) {0}, t->units);
-	if (!has_option(t->options, "kernel") && !has_option(t->options, "rank"))
-		t->map = (struct varlena *) spectral_map(some_rows(rows, 1, (Size) Max(LEAST_MAP_ROWS, 2 * wanted)), t->k, (Size) wanted, t->seed);
+	if (t->options->kernel == NULL && isnan(t->options->rank))
+		t->map = (struct varlena *) spectral_map(some_rows(rows, 1, (Size) Max(LEAST_MAP_ROWS, 2 * wanted)), t->k, (Size) wanted, t->options->seed);
 	else
 	{
-		kernel_rows candidates = {.kernel = *kernel_of_rows(t, rows),.rank = (int32) wanted,.seed = (uint64) t->seed,.width = sizeof(double)};
+		kernel_rows candidates = {.kernel = *kernel_of_rows(t, rows),.rank = (int32) wanted,.seed = (uint64) t->options->seed,.width = sizeof(double)};
 		fc_operator op;
 		fc_operator_header *landmarks;
 		double		rank;
@@ -212,7 +219,7 @@ choose_map(training *t, const fc_operator_header *sample)
 		candidates.d = (int32) op.d;
 		candidates.x = (char *) centroids_in_units(&op, NULL, NULL);
 		landmarks = landmarks_of(&candidates);
-		rank = Min(landmarks->k, number_option(t->options, "rank", Max(10, 3 * (double) t->k)));
+		rank = Min(landmarks->k, given_or(t->options->rank, Max(10, 3 * (double) t->k)));
 
 		t->map = (struct varlena *) DatumGetPointer(DirectFunctionCall3(fastclust_nystroem, PointerGetDatum(landmarks), PointerGetDatum(&candidates.kernel), Int32GetDatum((int32) rank)));
 	}

@@ -105,17 +105,13 @@ warn_lost_names(const training *t, const char *group, const fc_operator_header *
 static Bitmapset *
 held_numbers(const training *t, const fc_operator_header *op)
 {
-	Jsonb	   *list = object_option(t->options, "pinned");
+	const float_list *list = &t->options->pinned;
 	Bitmapset  *pinned = NULL;
 
-	if (flag_option(t->options, "frozen", false))
+	if (t->frozen)
 		return numbers_of_clusters(op);
-	for (uint32 i = 0; list != NULL && i < JB_ROOT_COUNT(list); i++)
-	{
-		JsonbValue *number = getIthJsonbValueFromContainer(&list->root, i);
-
-		pinned = bms_add_member(pinned, DatumGetInt32(DirectFunctionCall1(numeric_int4, NumericGetDatum(number->val.numeric))));
-	}
+	for (int i = 0; i < list->count; i++)
+		pinned = bms_add_member(pinned, (int) rint(list->values[i]));
 	return pinned;
 }
 
@@ -215,18 +211,14 @@ find_parents(const fc_operator_header *nodes, Size most, int64 seed, int32 *pare
 	return found;
 }
 
-/* The nodes of so many levels by the option, but at most so many. */
+/* The nodes of so many levels, but at most so many. */
 static Size
-nodes_of_level(const Jsonb *levels, int count, Size most)
+nodes_of_level(const float_list *levels, int count, Size most)
 {
 	double		nodes = 1;
 
 	for (int i = 0; i < count; i++)
-	{
-		JsonbValue *each = getIthJsonbValueFromContainer((JsonbContainer *) &levels->root, (uint32) i);
-
-		nodes *= DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(each->val.numeric)));
-	}
+		nodes *= levels->values[i];
 	return (Size) Min(nodes, (double) most);
 }
 
@@ -238,8 +230,8 @@ nodes_of_level(const Jsonb *levels, int count, Size most)
 Datum
 level_paths(const training *t, const fc_operator_header *op, bool *null)
 {
-	Jsonb	   *levels = object_option(t->options, "levels");
-	int			above = levels == NULL ? 0 : (int) JB_ROOT_COUNT(levels) - 1;
+	const float_list *levels = &t->options->levels;
+	int			above = levels->count - 1;
 	const fc_operator_header *nodes = op;
 	Datum	   *paths = alloc_large((Size) Max(1, above) * op->k * sizeof(Datum));
 	int32	   *parents = palloc(op->k * sizeof(int32));
@@ -250,7 +242,7 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 		node[j] = (int32) j;
 	for (int level = above; level > 0; level--)
 	{
-		Size		found = find_parents(nodes, nodes_of_level(levels, level, nodes->k), t->seed, parents);
+		Size		found = find_parents(nodes, nodes_of_level(levels, level, nodes->k), t->options->seed, parents);
 
 		for (Size j = 0; j < op->k; j++)
 		{
@@ -310,14 +302,14 @@ version_row(const training *t, const fc_operator_header *sample, const train_par
 	set_column(&row, "model_id", Int64GetDatum(t->model_id));
 	set_column(&row, "version", Int32GetDatum(t->version));
 	set_text(&row, "group_value", part->group);
-	set_text(&row, "method", t->method);
+	set_text(&row, "method", train_method_name(t->method));
 	set_text(&row, "note", t->note);
 	set_text(&row, "relation", t->source.relation);
 	set_column(&row, "features", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count)));
 	set_column(&row, "vector", BoolGetDatum(t->source.vector));
 	set_value(&row, "encoder", t->source.encoder);
 	set_column(&row, "k", Int32GetDatum((int32) (part->micro != NULL ? part->op->k : t->k)));
-	set_column(&row, "options", DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(t->options), CStringGetTextDatum("frozen")));
+	set_column(&row, "options", JsonbPGetDatum(t->stored));
 	set_value(&row, "operator", part->op);
 	set_value(&row, "micro_clusters", part->micro);
 	set_numbers(&row, "splits", part->splits, 4 * (part->op->k - 1));
@@ -361,7 +353,7 @@ aligned_operator(const training *t, train_part *parts, int count)
 {
 	train_part *largest = &parts[0];
 
-	if (count < 2 || !flag_option(t->options, "align", true))
+	if (count < 2 || !t->options->align)
 		return NULL;
 	for (int i = 1; i < count; i++)
 		if (parts[i].n > largest->n || (parts[i].n == largest->n && strcmp(parts[i].group, largest->group) < 0))

@@ -35,7 +35,7 @@ standard_units(const training *t, const fc_operator_header *sample)
 
 	if (t->source.encoder != NULL)
 		return encoder_units(&t->source);
-	if (!flag_option(t->options, "standardize", false))
+	if (!t->options->standardize)
 		return (units) {0};
 	mean = palloc(t->dim * sizeof(double));
 	deviation = palloc(t->dim * sizeof(double));
@@ -66,7 +66,7 @@ check_groups(const training *t, const fc_operator_header *sample, double groups)
 				errmsg("option \"group_by\": column \"%s\" has %.0f values in %u rows", t->source.group_by, groups, sample->k),
 				errdetail("Groups of one or two rows have no clusters."),
 				errhint("Group by a column that many rows share."));
-	if (groups > MANY_GROUPS && !flag_option(t->options, "quiet", false))
+	if (groups > MANY_GROUPS && !t->options->quiet)
 		ereport(NOTICE, errmsg("option \"group_by\": column \"%s\" has %.0f values in a sample of %u rows", t->source.group_by, groups, sample->k),
 				errdetail("Each gets its own clusters and sketch."),
 				errhint("If these are more than expected, cancel, and group by a column of fewer values."));
@@ -123,7 +123,7 @@ tried_clusters(const training *t, const fc_operator_header *sample, Size most)
 {
 	fc_operator_header *rows = rows_without_nulls(t, sample);
 
-	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES))), most, t->seed, number_option(t->options, "trim", 0),
+	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES))), most, t->options->seed, t->options->trim,
 						   null_dimensions(&t->source));
 }
 
@@ -169,7 +169,7 @@ try_clusters(training *t)
 	fc_operator_header *sample;
 
 	learn_encoder(t);
-	sample = uniform_sample(t);
+	sample = uniform_sample(t, 0);
 	t->units = standard_units(t, sample);
 	return tried_clusters(t, sample, t->k);
 }
@@ -180,8 +180,8 @@ try_clusters(training *t)
 static bool
 scans_candidates(const training *t, double rows)
 {
-	return strcmp(t->method, "kmeans") == 0 && t->k <= MOST_CANDIDATES && !flag_option(t->options, "frozen", false) && t->imported == NULL && !has_option(t->options, "pinned") &&
-		number_option(t->options, "trim", 0) == 0 && number_option(t->options, "iterations", SCANS) > 0 && t->estimate > 3.0 * rows;
+	return t->method == METHOD_KMEANS && t->k <= MOST_CANDIDATES && !t->frozen && t->imported == NULL && t->options->pinned.values == NULL &&
+		t->options->trim == 0 && given_or(t->options->iterations, SCANS) > 0 && t->estimate > 3.0 * rows;
 }
 
 /* Found in rows in units, beside those that serve; a count of 0 where there is nothing that the scan can measure. */
@@ -214,12 +214,12 @@ find_candidates(training *t, const fc_operator_header *sample)
 		return;
 	begun = begin_step(t, "sample k-means");
 	rows = rows_with_map(t->map, rows_in_units(sample, (units) {0}, t->units));
-	if (t->source.complete != NULL && (strcmp(t->method, "kmeans") == 0 || has_factor_method(t->options)))
-		t->start = searched_clusters(t, rows, SHARED_NUMBERS);
+	if (t->source.complete != NULL && (t->method == METHOD_KMEANS || t->options->factors.method != NULL))
+		t->start = searched_clusters(t, rows, t->k, SHARED_NUMBERS);
 	if (!scanned || distinct_rows(rows, t->k) < t->k)
 		return;
 	t->found = palloc(sizeof(candidates));
-	*t->found = candidates_of(t, "", rows, t->start != NULL ? t->start : searched_clusters(t, rows, SEARCHED_NUMBERS));
+	*t->found = candidates_of(t, "", rows, t->start != NULL ? t->start : searched_clusters(t, rows, t->k, SEARCHED_NUMBERS));
 	t->found_count = t->found->count > 0;
 	if (t->found_count > 0)
 		log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
@@ -232,15 +232,14 @@ find_candidates(training *t, const fc_operator_header *sample)
 static void
 find_group_candidates(training *t)
 {
-	double		wanted = Max(LEAST_OF_GROUP, ROWS_OF_TOLERANCE * (double) t->k / number_option(t->options, "tolerance", 1e-3));
-	char	   *how = text_option(t->options, "sample");
+	double		wanted = Max(LEAST_OF_GROUP, ROWS_OF_TOLERANCE * (double) t->k / tolerance_of(t->options));
 	double		rows = wanted * t->groups;
 	double		read = 0;
 	group_sample *samples;
 	TimestampTz begun;
 	int			count;
 
-	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 || t->source.sharded || (how != NULL && strcmp(how, "hash") == 0) ||
+	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 || t->source.sharded || t->options->sample == SAMPLE_HASH ||
 		rows > (double) rows_in_budget(rows, 0, BYTES_OF_GROUPS, t->dim) || !scans_candidates(t, rows))
 		return;
 	begun = begin_step(t, "sample k-means");
@@ -256,7 +255,7 @@ find_group_candidates(training *t)
 		rows += x->k;
 		if (distinct_rows(x, t->k) < t->k)
 			continue;
-		t->found[t->found_count] = candidates_of(t, samples[i].group, x, searched_clusters(t, x, SHARED_NUMBERS));
+		t->found[t->found_count] = candidates_of(t, samples[i].group, x, searched_clusters(t, x, t->k, SHARED_NUMBERS));
 		t->found[t->found_count].n = t->estimate * (double) samples[i].n / read;
 		t->found_count += t->found[t->found_count].count > 0;
 	}
@@ -269,7 +268,7 @@ find_group_candidates(training *t)
 static const char *
 fit_name(const training *t)
 {
-	return t->imported != NULL ? "import" : strcmp(t->method, "compressive") == 0 ? "decode" : strcmp(t->method, "qkmeans") == 0 ? "QK-means" : "k-means";
+	return t->imported != NULL ? "import" : t->method == METHOD_COMPRESSIVE ? "decode" : t->method == METHOD_QKMEANS ? "QK-means" : "k-means";
 }
 
 static void
@@ -318,11 +317,11 @@ planned_scans(const training *t, const train_part *parts, int count)
 
 	for (int i = 0; i < count; i++)
 		whole = whole && parts[i].rows->k == parts[i].n;
-	if (strcmp(t->method, "qkmeans") == 0)
+	if (t->method == METHOD_QKMEANS)
 		return 0;
-	if (strcmp(t->method, "density") == 0)
+	if (t->method == METHOD_DENSITY)
 		return whole ? 0 : 1;
-	return (int) number_option(t->options, "iterations", strcmp(t->method, "compressive") == 0 ? t->source.group_by != NULL : whole ? 0 : SCANS);
+	return (int) given_or(t->options->iterations, t->method == METHOD_COMPRESSIVE ? t->source.group_by != NULL : whole ? 0 : SCANS);
 }
 
 /* ---- the recall of a search through as many buckets as option probes says ---- */
@@ -333,7 +332,7 @@ measure_recall(training *t, const fc_operator_header *sample, const train_part *
 	fc_operator_header *rows = rows_with_map(t->map, rows_in_units(some_rows(sample, 1, SEARCHED_ROWS), (units) {0}, t->units));
 
 	if (rows->k > 1)
-		t->recall = recall_of_search(part->op, rows, (double) part->n, (int64) Min(number_option(t->options, "probes", 1), part->op->k)).recall;
+		t->recall = recall_of_search(part->op, rows, (double) part->n, (int64) Min(given_or(t->options->probes, 1), part->op->k)).recall;
 }
 
 /* ---- the line ---- */
@@ -349,12 +348,12 @@ train_rows(training *t)
 	find_group_type(&t->source);
 	learn_encoder(t);
 	begin_step(t, "sample");
-	sample = uniform_sample(t);
+	sample = uniform_sample(t, 0);
 	t->groups = estimated_groups(t, sample->k);
 	check_imported(t);
 	check_sample(t, sample);
 	t->units = standard_units(t, sample);
-	if (strcmp(t->method, "density") == 0)
+	if (t->method == METHOD_DENSITY)
 		t->k = micro_clusters(t);
 	else if (t->k == 0)
 		choose_k(t, sample);
@@ -371,12 +370,12 @@ train_rows(training *t)
 	log_step(t, "sketch", begun, NAN, NULL);
 	fit_parts(t, parts, count);
 	lloyd_scans(t, parts, count, planned_scans(t, parts, count));
-	if (strcmp(t->method, "density") == 0)
+	if (t->method == METHOD_DENSITY)
 		find_regions(t, sample, parts, count);
-	if (has_option(t->options, "balance"))
+	if (!isnan(t->options->balance))
 		balance_clusters(t, &parts[0]);
 	begun = GetCurrentTimestamp();
-	if (has_option(t->options, "probes") && t->source.group_by == NULL)
+	if (!isnan(t->options->probes) && t->source.group_by == NULL)
 		measure_recall(t, sample, &parts[0]);
 	log_step(t, "profile", begun, store_parts(t, sample, parts, count), NULL);
 }

@@ -24,6 +24,7 @@
 #include "kmeans/choose.h"
 #include "operator/coreset.h"
 #include "pg/operator/rows.h"
+#include "pg/train/options.h"
 #include "sketch/spec.h"
 
 /* The rows of a relation as a training reads them; texts are of the alias t. */
@@ -45,6 +46,7 @@ typedef struct train_source
 	char	   *encoded;		/* the same in units; NULL without an encoder */
 	char	   *complete;		/* NULL: samples take all rows */
 	char	   *group_value;	/* '' without groups */
+	char	   *condition;		/* the option where, every name resolved; NULL: none */
 	char	   *filter;			/* rows without NULL */
 	bool		heap;			/* rows have places in blocks, which distinguish them; else their values do */
 	char	  **leaves;			/* tables to aggregate one by one */
@@ -91,13 +93,13 @@ typedef struct training
 	int32		version;
 	train_source source;
 	Size		k;				/* 0: to be chosen */
-	char	   *method;
+	train_method method;
 	char	   *note;
-	Jsonb	   *options;
-	int64		seed;
+	const train_options *options;
+	Jsonb	   *stored;			/* which the version stores */
+	bool		frozen;			/* the clusters that serve keep their centroids */
 	double		estimate;		/* of the number of rows */
 	bool		again;			/* a retrain, whose columns were warned of */
-	double		wanted;			/* rows of a uniform sample; 0: as the options say */
 	TimestampTz begun;
 	/* made */
 	Size		dim;			/* of a row */
@@ -120,21 +122,6 @@ typedef struct training
 	double		recall;			/* NAN: not measured */
 	fc_operator_header *micro;	/* in units: the micro-clusters of method density without groups; else NULL */
 } training;
-
-/* ---- options, which were checked ---- */
-
-/* {} */
-extern Jsonb *empty_options(void);
-
-extern bool has_option(const Jsonb *options, const char *name);
-extern int64 seed_option(const Jsonb *options);
-extern double number_option(const Jsonb *options, const char *name, double missing);
-extern bool flag_option(const Jsonb *options, const char *name, bool missing);
-extern char *text_option(const Jsonb *options, const char *name);
-extern Jsonb *object_option(const Jsonb *options, const char *name);		/* NULL: there is none */
-extern Jsonb *with_option(Jsonb *options, const char *name, const char *text);		/* text NULL: true */
-extern Jsonb *without_option(Jsonb *options, const char *name);
-extern Jsonb *without_nulls(Jsonb *options);
 
 /* ---- queries (query.c): SPI is connected ---- */
 
@@ -189,13 +176,10 @@ extern void log_step(const training *t, const char *step, TimestampTz begun, dou
 extern void reject_no_rows(const training *t) __attribute__((noreturn));
 
 /* The error that a method cannot do something. */
-extern void reject_with_method(const char *method, const char *problem, const char *hint) __attribute__((noreturn));
+extern void reject_with_method(train_method method, const char *problem, const char *hint) __attribute__((noreturn));
 
 /* Raises an error if there are fewer than k rows. */
 extern void check_k_of_count(const training *t, int64 n);
-
-/* Returns true if the option factors names a method of factorize. */
-extern bool has_factor_method(const Jsonb *options);
 
 /* ---- relation.c: SPI is connected ---- */
 
@@ -226,7 +210,7 @@ extern Oid	column_type(Oid relation, const char *name);
 
 /* All rows, or only those that the options let through, as the metric there takes them. */
 extern void open_source(train_source *source, Oid relation, const feature_list *features, bool vector, char *group_by);
-extern void add_options(train_source *source, Jsonb *options);
+extern void add_options(train_source *source, const train_options *options);
 
 /* Columns are read by the encoder from now on. */
 extern void use_encoder(train_source *source, const fc_encoder_header *encoder);
@@ -247,8 +231,8 @@ extern bool sums_on_shards(const train_source *source);
 
 /* ---- window.c ---- */
 
-/* The option "since" as a condition on the rows t of a relation, whose name is given too. */
-extern char *window_condition(Oid relation, const char *rows, Jsonb *since);
+/* A window as a condition on the rows t of a relation, whose name is given too. */
+extern char *window_condition(Oid relation, const char *rows, const row_window *since);
 
 /* ---- warnings.c ---- */
 
@@ -272,7 +256,7 @@ extern int	scan_flags(const train_source *source);
 
 /* How many rows there are; the second by the option `sample`, by which rows may be distinguished by their values. */
 extern double estimated_rows(const train_source *source);
-extern double rows_to_sample(train_source *source, const Jsonb *options);
+extern double rows_to_sample(train_source *source, row_sampling sample);
 
 /* The text of a row as operators take it, of parameters $1 center, $2 scale and $3 map. */
 extern char *row_text(const train_source *source, bool scaled, bool mapped);
@@ -297,7 +281,7 @@ typedef struct scan_request
 extern void announce_scan(const training *t, const scan_request *request, int flags);
 
 /* The plan of scan_agg. */
-extern Datum plan_of_scan(const training *t, const scan_request *request);
+extern Datum plan_of_scan(const training *t, const train_source *source, const scan_request *request);
 
 /* ---- encoder.c ---- */
 
@@ -328,14 +312,17 @@ extern void report_nulls(const training *t, int64 imputed, int64 n);
 extern Size rows_in_budget(double size, Size held, Size of_number, Size dimension);
 
 /* scan_flags of a scan for a sample of so many rows: without workers where the budget has no room for theirs. */
-extern int	sampling_flags(const training *t, double rows, Size held);
+extern int	sampling_flags(const training *t, double rows, Size held, Size dim);
 
 /* How many rows a training wants in its uniform sample; one in random order, in the rows' own units. */
 extern double wanted_rows(const training *t);
 
 /* Rows of a sample, so many for each cluster as are usual, or fewer where the method is kmeans and the option effort is fast. */
 extern double rows_of_clusters(const training *t, double usual);
-extern fc_operator_header *uniform_sample(training *t);
+extern fc_operator_header *uniform_sample(training *t, double wanted);	/* 0: as the options say */
+
+/* Some rows of a source of so many dimensions. */
+extern fc_operator_header *sample_of_source(const training *t, const train_source *source, Size dim, double wanted);
 extern units encoder_units(const train_source *source);
 
 /* Every `step`-th of some rows, so many at most. */
@@ -426,7 +413,7 @@ extern group_sample *sample_groups(const training *t, double wanted, double rows
 /* ---- fit.c ---- */
 
 /* K-means of rows by a search, which takes so many numbers of wide ones. */
-extern fc_operator_header *searched_clusters(const training *t, const fc_operator_header *rows, double most_numbers);
+extern fc_operator_header *searched_clusters(const training *t, const fc_operator_header *rows, Size k, double most_numbers);
 
 #define SEARCHED_NUMBERS	1e6
 #define SHARED_NUMBERS		1e5		/* two searches share the time of one */
@@ -434,7 +421,7 @@ extern fc_operator_header *searched_clusters(const training *t, const fc_operato
 /* The clusters of a group that serve, in units, where k of them can be compared; else NULL. */
 extern fc_operator_header *old_clusters(const training *t, const char *group, Size k);
 
-extern void fit_part(training *t, train_part *part);
+extern void fit_part(const training *t, train_part *part);
 
 /* Announces all groups before the first, or refuses them. */
 extern void announce_groups(const training *t, const train_part *parts, int count);
@@ -463,7 +450,7 @@ extern Size stored_values(const fc_operator_header *header);
 
 
 /* The centroids of a part as a product of sparse factors that QK-means learns. */
-extern void learn_product(const training *t, train_part *part, const fc_operator_header *rows);
+extern void learn_product(const training *t, train_part *part, const fc_operator_header *rows, Size k);
 
 /* ---- lloyd.c ---- */
 
@@ -492,13 +479,13 @@ typedef struct stored_version
 	char	   *model;
 	int32		version;
 	char	   *group;
-	char	   *method;
+	train_method method;		/* METHOD_NONE: it is not there */
 	char	   *relation;
 	feature_list features;
 	bool		vector;
 	struct varlena *encoder;
 	Size		k;
-	Jsonb	   *options;
+	const train_options *options;
 	fc_operator_header *op;
 	struct varlena *map;
 	fc_spec    *spec;
@@ -520,14 +507,14 @@ extern void choose_map(training *t, const fc_operator_header *sample);
 /* ---- checks.c: the number of clusters ---- */
 
 /* The number of clusters: with levels their product, so that k (0: NULL) may be left out. */
-extern int64 clusters_of_levels(const Jsonb *options, int64 k);
+extern int64 clusters_of_levels(const train_options *options, int64 k);
 
 /*
  * Returns the number of clusters of a retrain with these options, which make
  * the settings.  Without k it is that of the version, whatever its levels
  * make, because clusters may have been merged.  A new k and levels must agree.
  */
-extern int64 clusters_of_retraining(const stored_version *version, Jsonb *options, Jsonb *settings);
+extern int64 clusters_of_retraining(const stored_version *version, const train_options *options, const train_options *settings);
 
 /* ---- job.c ---- */
 
@@ -541,19 +528,18 @@ typedef struct held_model
 } held_model;
 
 /* The model of the call's first argument; one that is not there is made, or an error. */
-extern held_model hold_model(FunctionCallInfo fcinfo, const Jsonb *options, bool make);
+extern held_model hold_model(FunctionCallInfo fcinfo, bool wait, bool make);
 
 /* Of the current version the part of most clusters; groups: else a model of groups is an error. */
 extern stored_version largest_part(const held_model *held, bool groups);
 
-extern void warn_idle_options(const char *method, const Jsonb *options);
-extern void warn_foreign_code(Oid relation, const feature_list *features, const Jsonb *options);
+extern void warn_foreign_code(Oid relation, const feature_list *features, const train_options *options);
 
 /* The job of the next version of a model, checked; then its version, which serves unless it was not to be activated. */
-extern training *begin_training(const held_model *held, const train_source *source, int64 k, char *method, Jsonb *options);
+extern training *begin_training(const held_model *held, const train_source *source, int64 k, train_method method, const train_options *options);
 
 /* The job of the next version: the settings of the one that serves, but for those that the options change (command.c). */
-extern training *begin_retraining(const held_model *held, const stored_version *version, Jsonb *options);
+extern training *begin_retraining(const held_model *held, const stored_version *version, const train_options *options);
 extern int32 run_training(FunctionCallInfo fcinfo, training *t);
 
 /* ---- decoded.c: versions that are made of a sketch alone; no row is read ---- */
@@ -566,11 +552,14 @@ typedef struct decoded_clusters
 } decoded_clusters;
 
 /* initial: where to start from as well, or NULL; forget: bounds, which may be those of rows that are gone. */
-extern decoded_clusters decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, const fc_operator_header *initial, bool quiet, bool forget);
+extern decoded_clusters decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, Size k, const fc_operator_header *initial, bool quiet, bool forget);
+
+/* The options of a version that is decoded: those of the one before, but for those that change. */
+extern Jsonb *next_options(const stored_version *before, const train_options *options);
 
 /* A new version of a live model, of each group that has rows; and one from the sketch of new rows. */
-extern int32 retrain_live(const held_model *held, const stored_version *template, Datum live, Jsonb *options);
-extern int32 retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, Jsonb *options);
+extern int32 retrain_live(const held_model *held, const stored_version *template, Datum live, const train_options *options);
+extern int32 retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, const train_options *options);
 
 /* ---- train.c ---- */
 

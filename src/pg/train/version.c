@@ -51,17 +51,18 @@ open_version(Datum record)
 	stored_version version = {.record = record};
 	Datum		features = field(&version, "features");
 	Datum		options = field(&version, "options");
+	char	   *method = field_text(&version, "method");
 
 	version.model = field_text(&version, "model");
 	version.version = DatumGetInt32(field(&version, "version"));
 	version.group = field_text(&version, "group_value");
-	version.method = field_text(&version, "method");
+	version.method = method == NULL ? METHOD_NONE : train_method_of(method);
 	version.relation = field_text(&version, "relation");
 	version.features = read_features(features == 0 ? NULL : DatumGetArrayTypeP(features));
 	version.vector = DatumGetBool(field(&version, "vector"));
 	version.encoder = field_value(&version, "encoder");
 	version.k = (Size) DatumGetInt32(field(&version, "k"));
-	version.options = options == 0 ? empty_options() : DatumGetJsonbP(options);
+	version.options = options == 0 ? options_of_text("{}") : read_train_options(DatumGetJsonbP(options), FOR_TRAIN);
 	version.op = field_value(&version, "operator");
 	version.map = field_value(&version, "map");
 	version.spec = field_value(&version, "spec");
@@ -129,13 +130,13 @@ Datum
 fastclust_version_sample(PG_FUNCTION_ARGS)
 {
 	stored_version version = version_argument(fcinfo);
-	training	t = {.method = "kmeans",.options = empty_options(),.wanted = PG_GETARG_FLOAT8(3),.seed = seed_option(version.options)};
+	training	t = {.method = METHOD_KMEANS,.options = version.options};
 	Datum		rows;
 
 	SPI_connect();
 	open_part_source(&t.source, &version, PG_GETARG_OID(1), name_argument(fcinfo, 2));
-	t.estimate = rows_to_sample(&t.source, version.options);
-	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(&t)), false, -1);
+	t.estimate = rows_to_sample(&t.source, version.options->sample);
+	rows = SPI_datumTransfer(PointerGetDatum(uniform_sample(&t, PG_GETARG_FLOAT8(3))), false, -1);
 	SPI_finish();
 	PG_RETURN_DATUM(rows);
 }
@@ -165,7 +166,7 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	SPI_connect();
 	open_part_source(&source, &version, PG_GETARG_OID(1), name_argument(fcinfo, 2));
 	initStringInfo(&rows);
-	append_rows_from(&rows, &source, wanted, isinf(wanted) ? 0 : rows_to_sample(&source, version.options), seed_option(version.options), NULL);
+	append_rows_from(&rows, &source, wanted, isinf(wanted) ? 0 : rows_to_sample(&source, version.options->sample), version.options->seed, NULL);
 	values[0] = SPI_datumTransfer(CStringGetTextDatum(row_text(&source, field(&version, "center") != 0, version.map != NULL)), false, -1);
 	values[1] = SPI_datumTransfer(CStringGetTextDatum(rows.data), false, -1);
 	SPI_finish();
@@ -178,7 +179,7 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 static bool
 put_sketches(FunctionCallInfo fcinfo, const training *t, const scan_request *request, const char *column, int64 least)
 {
-	query_argument plan = {"scan_plan", plan_of_scan(t, request)};
+	query_argument plan = {"scan_plan", plan_of_scan(t, &t->source, request)};
 	bool		enough = true;
 
 	run_query(bucket_scan_text(&t->source, column, request->share > 1), 1, &plan, scan_flags(&t->source) | QUERY_STABLE);
@@ -215,7 +216,7 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 	stored_version version;
 	char	   *column;
 	char	   *group_by;
-	training	t = {.method = "kmeans",.options = empty_options(),.groups = 1};
+	training	t = {.method = METHOD_KMEANS,.options = options_of_text("{}"),.groups = 1};
 	scan_request request = {.share = 1};
 	bool		null;
 
@@ -225,7 +226,7 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("training_sketch of the version must not be NULL"));
 	column = name_argument(fcinfo, 2);
 	SPI_connect();
-	group_by = text_option(version.options, "group_by");
+	group_by = version.options->group_by;
 	open_version_source(&t.source, &version, PG_GETARG_OID(1), column != NULL && group_by != NULL && strcmp(column, group_by) == 0 ? column : NULL);
 	if (column != NULL)
 		(void) column_type(t.source.id, column);

@@ -48,7 +48,7 @@ grows(const training *t, const char *column)
 					 " FROM (SELECT r.v, lag(r.v) OVER w AS before, row_number() OVER w AS row,"
 					 " rank() OVER (ORDER BY r.v) AS rank"
 					 " FROM (SELECT t.%s AS v, t.ctid AS place ", ORDERED, ORDERED, LEAST_ROWS / 2, quote_identifier(column));
-	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->seed, NULL);
+	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->options->seed, NULL);
 	appendStringInfoString(&query, ") r WHERE r.v IS NOT NULL WINDOW w AS (ORDER BY r.place)) q");
 	result = query_datum(query.data, 0, NULL, 0, &null);
 	return !null && DatumGetBool(result);
@@ -77,7 +77,7 @@ end_value(const training *t, const char *column, bool greatest)
 
 	initStringInfo(&query);
 	appendStringInfo(&query, "SELECT %s(t.%s)::text ", greatest ? "max" : "min", quote_identifier(column));
-	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->seed, t->source.leaf_count > 0 ? t->source.leaves[0] : NULL);
+	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->options->seed, t->source.leaf_count > 0 ? t->source.leaves[0] : NULL);
 	value = query_datum(query.data, 0, NULL, 0, &null);
 	return null ? "" : TextDatumGetCString(value);
 }
@@ -123,7 +123,7 @@ constant_of(fc_feature_kind kind, double x)
 static char *
 where_within_fence(const training *t, const fc_encoder_feature *feature, const char *column, const fc_column_facts *facts)
 {
-	const char *where = text_option(t->options, "where");
+	const char *where = t->options->where;
 	bool		low = facts->skew < 0;
 	const char *name = quote_identifier(column);
 	char	   *bound = constant_of(feature->kind, facts->fence[low ? 0 : 1]);
@@ -185,7 +185,7 @@ warn_column(const training *t, const fc_encoder_feature *feature, const char *na
 						type == DATEOID ? "isodow" : "hour", quote_identifier(column)));
 	else if (!feature->log && fabs(facts->skew) > VERY_SKEWED)
 		warn_skew(t, feature, name, column, facts);
-	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR && facts->far_squares > FAR_SQUARES && number_option(t->options, "trim", 0) == 0)
+	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR && facts->far_squares > FAR_SQUARES && t->options->trim == 0)
 		ereport(WARNING, errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids", 100 * facts->far, name),
 				errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".", ceil(110 * facts->far) / 100));
 	else

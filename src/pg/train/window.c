@@ -19,8 +19,7 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
-#include "pg/base/options.h"
-#include "pg/model/training_options.h"
+#include "pg/model/row_condition.h"
 #include "pg/train/train.h"
 
 /* Clocks may differ by a day: later times are to come, and say nothing about which rows are the newest. */
@@ -76,19 +75,17 @@ partition_condition(Oid relation, const char *rows, const char *which)
 }
 
 char *
-window_condition(Oid relation, const char *rows, Jsonb *since)
+window_condition(Oid relation, const char *rows, const row_window *since)
 {
-	Jsonb	   *except = object_option(since, "except");
-	char	   *column = text_option(since, "column");
-	char	   *interval = text_option(since, "interval");
-	char	   *partition = text_option(since, "partition");
-	char	   *where = text_option(since, "where");
 	char	   *condition;
 
-	if ((column != NULL) + (partition != NULL) + (where != NULL) != 1 || (column == NULL) != (interval == NULL))
+	if ((since->column != NULL) + (since->partition != NULL) + (since->where != NULL) != 1 ||
+		(since->column == NULL) != (since->interval == NULL))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"since\" does not define recent rows"),
 				errhint("It is one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} and {\"where\": \"...\"}."));
-	condition = column != NULL ? interval_condition(relation, rows, column, interval) : partition != NULL ? partition_condition(relation, rows, partition) :
-		resolved_condition(relation, where, NULL);
-	return except == NULL ? psprintf("(%s)", condition) : psprintf("(%s) AND (%s) IS NOT TRUE", condition, window_condition(relation, rows, except));
+	condition = since->column != NULL ? interval_condition(relation, rows, since->column, since->interval) :
+		since->partition != NULL ? partition_condition(relation, rows, since->partition) :
+		resolved_condition(relation, since->where, NULL);
+	return since->except == NULL ? psprintf("(%s)", condition) :
+		psprintf("(%s) AND (%s) IS NOT TRUE", condition, window_condition(relation, rows, since->except));
 }

@@ -134,7 +134,7 @@ CREATE FUNCTION fastclust_internal.fit_residual(s sketch, op fastop, center doub
     AS 'MODULE_PATHNAME', 'fastclust_fit_residual' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
 -- Options as train, retrain or choose_k knows them, each of its type and within its range whether the method uses
--- it or not; else an error.  All of them are in pg/model/training_options.c.
+-- it or not; else an error.  All of them are in pg/train/options.c.
 CREATE FUNCTION fastclust_internal.check_training_options(options jsonb, function text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_check_training_options' LANGUAGE C IMMUTABLE;
 

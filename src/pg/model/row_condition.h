@@ -1,0 +1,14 @@
+/* row_condition.h - a condition on the rows of a relation */
+#ifndef FASTCLUST_ROW_CONDITION_H
+#define FASTCLUST_ROW_CONDITION_H
+
+#include "utils/array.h"
+
+/*
+ * Returns a condition on rows of the alias t in which every name is resolved,
+ * and the columns that it reads (NULL: they are not wanted).  An expression
+ * that may not be a condition is an error.
+ */
+extern char *resolved_condition(Oid relation, const char *condition, ArrayType **columns);
+
+#endif							/* FASTCLUST_ROW_CONDITION_H */

@@ -136,6 +136,7 @@ fastclust_import_model_called(PG_FUNCTION_ARGS)
 	warn_foreign_code(PG_GETARG_OID(1), &features, options);
 	held = hold_model(fcinfo, !options->nowait, true);
 	open_source(&source, PG_GETARG_OID(1), &features, vector, NULL);
+	warn_idle_options(METHOD_KMEANS, options, options);
 	t = begin_training(&held, &source, (int64) centroids->k, METHOD_KMEANS, options);
 	t->imported = centroids;
 	t->note = "imported";

@@ -92,7 +92,7 @@ static const training_option training_options[] = {
 		"\"last\": the last partition that has rows"}, "since"},
 	{ANY_FUNCTION, OF_WINDOW(where), {"where", OPTION_TEXT, NULL, 0, 0, NULL,
 		"a condition that recent rows fulfil"}, "since"},
-	{ANY_FUNCTION, 0, {"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows",
+	{ANY_TRAINING, 0, {"baseline", OPTION_OBJECT, NULL, 0, 0, "the training rows",
 		"another window, with which drift compares the recent rows"}, "since"},
 	{ANY_FUNCTION, 0, {"except", OPTION_OBJECT, NULL, 0, 0, NULL,
 		"another window, whose rows are left out"}, "since"},
@@ -400,7 +400,7 @@ read_train_options(Jsonb *json, option_user function)
 		reject_elsewhere(json, &training_options[i], function);
 	read_within(json, NULL, function, given);
 	o->json = json;
-	(void) read_object(json, "encoder", function, given);
+	o->encoded = read_object(json, "encoder", function, given) != NULL;
 	o->live.timed = read_object(json, "live", function, given) != NULL;
 	live = value_of(json, "live");
 	o->live.follow = live == NULL ? LIVE_AS_BEFORE : o->live.timed || live->val.boolean ? LIVE_ON : LIVE_OFF;

@@ -86,6 +86,7 @@ typedef struct train_options
 	row_window *since;
 	Jsonb	   *since_json;		/* which drift reads in SQL */
 	bool		standardize;
+	bool		encoded;		/* there are options of the encoder, which SQL reads */
 	fc_metric	metric;
 	double		trim;
 	row_sampling sample;

@@ -3,7 +3,9 @@
 
 #include "utils/builtins.h"
 
-#include "pg/train/train.h"
+#include "pg/train/checks.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
 
 #define LEAST_LEVELS	2
 #define MOST_LEVELS		8

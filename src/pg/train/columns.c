@@ -13,7 +13,8 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/options.h"
-#include "pg/train/train.h"
+#include "pg/train/columns.h"
+#include "pg/train/relation.h"
 
 #define MOST_LISTED		20		/* columns in a hint */
 

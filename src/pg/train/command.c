@@ -17,6 +17,13 @@
 #include "pg/base/progress.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
+#include "pg/train/checks.h"
+#include "pg/train/decoded.h"
+#include "pg/train/job.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/source.h"
 #include "pg/train/train.h"
 
 #define MOST_CHOSEN		1024	/* clusters that choose_k tries */

@@ -18,7 +18,15 @@
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
-#include "pg/train/train.h"
+#include "pg/train/checks.h"
+#include "pg/train/decoded.h"
+#include "pg/train/density.h"
+#include "pg/train/log.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
+#include "pg/train/serving.h"
+#include "pg/train/store.h"
+#include "pg/train/version.h"
 #include "sketch/sketch.h"
 
 #define LEAST_DRAWN		512		/* rows drawn from the clusters, where nothing of the old version is used */

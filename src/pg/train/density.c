@@ -20,7 +20,10 @@
 #include "pg/kmeans/collection.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/train.h"
+#include "pg/train/checks.h"
+#include "pg/train/density.h"
+#include "pg/train/log.h"
+#include "pg/train/sample.h"
 #include "sketch/layout.h"
 
 #define SHARE_OF_CLUSTER	0.01	/* of the rows: min_cluster_rows */

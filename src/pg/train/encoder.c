@@ -7,7 +7,13 @@
 #include "pg/base/memory.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/train.h"
+#include "pg/train/checks.h"
+#include "pg/train/encoder.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/sample.h"
+#include "pg/train/source.h"
 
 #define SAMPLED_NUMBERS		4e6		/* of rows with indicators: 1,000 to 8,000 rows */
 #define COMPLETE_ROWS		400		/* at least, and twenty a cluster */

@@ -12,7 +12,13 @@
 #include "pg/base/progress.h"
 #include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/train.h"
+#include "pg/train/decoded.h"
+#include "pg/train/fit.h"
+#include "pg/train/lloyd.h"
+#include "pg/train/log.h"
+#include "pg/train/product.h"
+#include "pg/train/sample.h"
+#include "pg/train/serving.h"
 
 #define SEARCHED_ROWS		10000	/* at least, and a hundred a cluster */
 #define LEAST_WORK			2e5		/* multiply-adds of a group: a hundred starts in thirty rows, */

@@ -16,7 +16,19 @@
 
 #include "pg/base/options.h"
 #include "pg/base/values.h"
+#include "pg/train/checks.h"
+#include "pg/train/decoded.h"
+#include "pg/train/density.h"
+#include "pg/train/job.h"
+#include "pg/train/log.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/serving.h"
+#include "pg/train/source.h"
+#include "pg/train/spec.h"
 #include "pg/train/train.h"
+#include "pg/train/version.h"
 
 
 /* ---- checks ---- */

@@ -34,7 +34,12 @@
 #include "pg/encode/encode.h"
 #include "pg/model/model.h"
 #include "pg/model/row_condition.h"
-#include "pg/train/train.h"
+#include "pg/train/columns.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/source.h"
+#include "pg/train/version.h"
 
 #define BATCH_ROWS	1000
 #define BATCH_NUMBERS	(1 << 17)	/* of vectors, at most */

@@ -11,7 +11,17 @@
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
-#include "pg/train/train.h"
+#include "pg/train/checks.h"
+#include "pg/train/columns.h"
+#include "pg/train/lloyd.h"
+#include "pg/train/log.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/sample.h"
+#include "pg/train/scan.h"
+#include "pg/train/scan_result.h"
+#include "pg/train/serving.h"
+#include "pg/train/source.h"
 
 #define STATES_BESIDE	3		/* the leader's own, the sum, and the first that came, as a tuple */
 #define OPERATORS		6		/* those of the training, the screen, and the result of the final function */

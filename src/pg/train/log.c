@@ -5,7 +5,8 @@
 #include "utils/timestamp.h"
 
 #include "pg/base/progress.h"
-#include "pg/train/train.h"
+#include "pg/train/log.h"
+#include "pg/train/query.h"
 
 TimestampTz
 begin_step(const training *t, const char *step)

@@ -14,7 +14,11 @@
 
 #include "pg/base/options.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/train.h"
+#include "pg/train/checks.h"
+#include "pg/train/job.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
+#include "pg/train/version.h"
 
 /* Clusters of a version with the names that model_clusters shows; one row of the operator each. */
 typedef struct cluster_list

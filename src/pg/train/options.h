@@ -143,7 +143,7 @@ tolerance_of(const train_options *options)
 	return given_or(options->tolerance, 1e-3);
 }
 
-/* Reads options; one that the function does not know, of another type or out of range is an error. */
+/* Reads options; one that the function does not know, or with a wrong value, is an error. */
 extern train_options *read_train_options(Jsonb *json, option_user function);
 
 /* Reads the options of a text, which are those of train. */
@@ -152,10 +152,11 @@ extern train_options *options_of_text(const char *text);
 /* Returns the first option given that a way of a function does not know, or NULL. */
 extern const char *unknown_option(const train_options *options, option_user way);
 
-/* Warns about options given that have no effect with the method and all options of the training. */
-extern void warn_idle_options(train_method method, const train_options *given, const train_options *all);
+/* Warns about options given that have no effect with the method and all other options. */
+extern void warn_idle_options(train_method method, const train_options *given,
+							  const train_options *all);
 
-/* Does an option of the encoder, nulls or weight, name the feature, its column or a path above it? */
+/* Does an option of the encoder (nulls, weight) name the feature, its column or a path above? */
 extern bool names_feature(const train_options *options, const char *option, const char *feature);
 
 /* Options as a version stores them: without nulls and nowait, the condition resolved. */

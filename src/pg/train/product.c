@@ -10,7 +10,14 @@
 #include "factor/sample.h"
 #include "pg/factor/qkmeans_call.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/train.h"
+#include "pg/train/lloyd.h"
+#include "pg/train/log.h"
+#include "pg/train/options.h"
+#include "pg/train/product.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/sample.h"
+#include "pg/train/source.h"
 
 Size
 stored_values(const fc_operator_header *header)

@@ -15,7 +15,7 @@
 
 #include "pg/base/arguments.h"
 #include "pg/base/options.h"
-#include "pg/train/train.h"
+#include "pg/train/query.h"
 
 /* ---- queries ---- */
 

@@ -25,7 +25,10 @@
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
 #include "pg/model/row_condition.h"
-#include "pg/train/train.h"
+#include "pg/train/columns.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/window.h"
 
 extern Datum fastclust_encoder_columns(PG_FUNCTION_ARGS);
 

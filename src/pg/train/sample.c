@@ -17,7 +17,11 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/rkhs/kernel.h"
-#include "pg/train/train.h"
+#include "pg/train/checks.h"
+#include "pg/train/query.h"
+#include "pg/train/sample.h"
+#include "pg/train/scan_result.h"
+#include "pg/train/source.h"
 
 #define BYTES_OF_ROW	64		/* beside its numbers */
 #define MOST_ROWS		1e6

@@ -14,7 +14,13 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 #include "pg/sketch/sketch_value.h"
-#include "pg/train/train.h"
+#include "pg/train/checks.h"
+#include "pg/train/query.h"
+#include "pg/train/sample.h"
+#include "pg/train/scan.h"
+#include "pg/train/scan_result.h"
+#include "pg/train/serving.h"
+#include "pg/train/source.h"
 #include "rkhs/map.h"
 
 /*

@@ -7,7 +7,7 @@
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_cache.h"
 #include "pg/operator/sums.h"
-#include "pg/train/train.h"
+#include "pg/train/scan_result.h"
 #include "rkhs/map.h"
 #include "sketch/layout.h"
 

@@ -7,7 +7,9 @@
 
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/train.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/serving.h"
 #include "rkhs/map.h"
 
 #define VERSIONS_KEPT	5

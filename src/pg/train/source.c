@@ -14,7 +14,10 @@
 #include "utils/datum.h"
 
 #include "pg/base/arguments.h"
-#include "pg/train/train.h"
+#include "pg/train/columns.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/source.h"
 
 #define MOST_CELLS		97		/* beside the state, the plan and the key: a function takes 100 arguments */
 

@@ -17,7 +17,13 @@
 #include "pg/kmeans/collection.h"
 #include "pg/model/model.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/train.h"
+#include "pg/train/density.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/sample.h"
+#include "pg/train/serving.h"
+#include "pg/train/store.h"
 
 #define PARTS_AT_ONCE	100		/* the planner copies their array */
 #define BYTES_AT_ONCE	((Size) 16 << 20)	/* of them and of the operators that measured them, about */

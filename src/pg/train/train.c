@@ -10,7 +10,21 @@
 #include "pg/encode/encode.h"
 #include "pg/kmeans/collection.h"
 #include "pg/operator/operator_value.h"
+#include "pg/train/checks.h"
+#include "pg/train/density.h"
+#include "pg/train/encoder.h"
+#include "pg/train/fit.h"
+#include "pg/train/lloyd.h"
+#include "pg/train/log.h"
+#include "pg/train/query.h"
+#include "pg/train/sample.h"
+#include "pg/train/scan.h"
+#include "pg/train/serving.h"
+#include "pg/train/source.h"
+#include "pg/train/spec.h"
+#include "pg/train/store.h"
 #include "pg/train/train.h"
+#include "pg/train/warnings.h"
 
 #define SCANS			10
 #define MANY_GROUPS		10000

@@ -12,7 +12,15 @@
 
 #include "pg/operator/operator_value.h"
 #include "pg/sketch/sketch_value.h"
-#include "pg/train/train.h"
+#include "pg/train/columns.h"
+#include "pg/train/options.h"
+#include "pg/train/query.h"
+#include "pg/train/relation.h"
+#include "pg/train/sample.h"
+#include "pg/train/scan.h"
+#include "pg/train/scan_result.h"
+#include "pg/train/source.h"
+#include "pg/train/version.h"
 
 #define ROWS_OF_SHARE	65536	/* that a sketch of a share should be of, at least */
 

@@ -14,7 +14,11 @@
 #include "encode/learn.h"
 #include "pg/encode/encode.h"
 #include "pg/operator/operator_value.h"
-#include "pg/train/train.h"
+#include "pg/train/columns.h"
+#include "pg/train/query.h"
+#include "pg/train/sample.h"
+#include "pg/train/source.h"
+#include "pg/train/warnings.h"
 
 #define MOST_ROWS		2000
 #define LEAST_ROWS		50		/* of fewer nothing is told */

@@ -20,7 +20,9 @@
 #include "utils/rel.h"
 
 #include "pg/model/row_condition.h"
-#include "pg/train/train.h"
+#include "pg/train/columns.h"
+#include "pg/train/query.h"
+#include "pg/train/window.h"
 
 /* Clocks may differ by a day: later times are to come, and say nothing about which rows are the newest. */
 static char *

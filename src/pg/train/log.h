@@ -1,0 +1,11 @@
+/* log.h - the steps of a training: notices, training_progress, training_log */
+#ifndef FASTCLUST_TRAIN_LOG_H
+#define FASTCLUST_TRAIN_LOG_H
+
+#include "pg/train/training.h"
+
+extern TimestampTz begin_step(const training *t, const char *step);
+extern void log_step(const training *t, const char *step, TimestampTz begun, double objective,
+					 const char *note);	/* NAN, NULL: none */
+
+#endif							/* FASTCLUST_TRAIN_LOG_H */

@@ -1,0 +1,33 @@
+/* serving.h - the version that serves */
+#ifndef FASTCLUST_TRAIN_SERVING_H
+#define FASTCLUST_TRAIN_SERVING_H
+
+#include "nodes/bitmapset.h"
+
+#include "pg/train/training.h"
+
+/* Compares structs that begin with the name of their group, for qsort and bsearch. */
+extern int	by_group(const void *a, const void *b);
+
+/* Reads the parts of the version that serves into the training. */
+extern void read_serving(training *t);
+
+/* Returns the part of a group; its operator is NULL if there is none. */
+extern serving_part serving_of(const training *t, const char *group);
+
+/* Reads the clusters of the model that have names into the training. */
+extern void read_named_clusters(training *t);
+
+/*
+ * Returns the numbers of a group that have names.  A new cluster takes none of
+ * them: it would bear the name of a cluster that is no more.
+ */
+extern Bitmapset *named_numbers(const training *t, const char *group);
+
+/* Returns the number of the next version, whichever version serves. */
+extern int32 next_version(int64 model_id);
+
+/* Makes the version of the training serve, and updates the labels that follow the model. */
+extern void start_serving(const training *t);
+
+#endif							/* FASTCLUST_TRAIN_SERVING_H */

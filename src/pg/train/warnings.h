@@ -1,0 +1,9 @@
+/* warnings.h - warnings about the columns of a training */
+#ifndef FASTCLUST_TRAIN_WARNINGS_H
+#define FASTCLUST_TRAIN_WARNINGS_H
+
+#include "pg/train/training.h"
+
+extern void warn_columns(const training *t, const fc_operator_header *sample);
+
+#endif							/* FASTCLUST_TRAIN_WARNINGS_H */

@@ -1,0 +1,10 @@
+/* window.h - recent rows of a table */
+#ifndef FASTCLUST_TRAIN_WINDOW_H
+#define FASTCLUST_TRAIN_WINDOW_H
+
+#include "pg/train/options.h"
+
+/* A window as a condition on the rows t of a relation, whose name is given too. */
+extern char *window_condition(Oid relation, const char *rows, const row_window *since);
+
+#endif							/* FASTCLUST_TRAIN_WINDOW_H */

@@ -98,17 +98,20 @@ typedef struct fc_seeding
 /* When a search ends. */
 typedef struct fc_effort
 {
-	double		budget;			/* times that of a balanced search */
-	double		start_tolerance;	/* ends Lloyd's steps before rounds of splits and merges; */
-	double		sure_gain;		/* the round that lowers the SSE by less, relative, is the last of sure moves; */
-	int			failures;		/* trials that gain little before the last, */
-	double		dear;			/* or one that costs more multiply-adds; */
-	double		end_tolerance;	/* ends the steps that follow */
-	double		steps;			/* of Lloyd, that rounds of splits and merges take as long as (measured) */
-	size_t		breath;			/* centroids that a round of breathing adds at most, */
-	int			in_vain;		/* one less after so many rounds in vain, */
-	int			patience;		/* of which so many in a row end the search; */
-	int			coarse_steps;	/* Lloyd steps with them */
+	double		budget;			/* multiply-adds, in times those of a balanced search */
+	double		start_tolerance;	/* relative gain of SSE that ends Lloyd's steps before rounds of
+									 * splits and merges */
+	double		sure_gain;		/* relative gain of SSE: the round that gains less is the last of sure
+								 * moves */
+	int			failures;		/* trials that gain little, before the last one */
+	double		dear;			/* multiply-adds: a trial that costs more is the last one */
+	double		end_tolerance;	/* relative gain of SSE that ends the steps after the rounds */
+	double		steps;			/* Lloyd's steps that take as long as the rounds of splits and merges
+								 * (measured) */
+	size_t		breath;			/* centroids that a round of breathing adds at most */
+	int			in_vain;		/* rounds without a gain, after which it adds one less */
+	int			patience;		/* rounds without a gain in a row that end the search */
+	int			coarse_steps;	/* Lloyd's steps in a round of breathing */
 } fc_effort;
 
 struct fc_kmeans_work

@@ -30,10 +30,26 @@
 #define LEAST_ROWS		3		/* and so many rows a cluster; of fewer, gains and costs are those of single rows */
 
 static const fc_effort efforts[] = {
-	[FC_BALANCED] = {1.0, 1e-2, 3e-3, 4, 5e9, 0.0, 37.0, 5, 2, INT_MAX, 5},
-	[FC_FAST] = {0.25, 5e-2, 5e-2, 0, 0.0, 5e-3, 16.0, 5, 2, INT_MAX, 5},
-	[FC_THOROUGH] = {4.0, 1e-2, 1e-3, 4, INFINITY, 0.0, 45.0, 5, 2, INT_MAX, 5},
-	[FC_BRIEF] = {1.0, 1e-2, 3e-3, 4, 5e9, 0.0, 37.0, 3, 1, 2, 3}
+	[FC_BALANCED] = {
+		.budget = 1.0, .start_tolerance = 1e-2, .sure_gain = 3e-3, .failures = 4,
+		.dear = 5e9, .end_tolerance = 0.0, .steps = 37.0,
+		.breath = 5, .in_vain = 2, .patience = INT_MAX, .coarse_steps = 5
+	},
+	[FC_FAST] = {
+		.budget = 0.25, .start_tolerance = 5e-2, .sure_gain = 5e-2, .failures = 0,
+		.dear = 0.0, .end_tolerance = 5e-3, .steps = 16.0,
+		.breath = 5, .in_vain = 2, .patience = INT_MAX, .coarse_steps = 5
+	},
+	[FC_THOROUGH] = {
+		.budget = 4.0, .start_tolerance = 1e-2, .sure_gain = 1e-3, .failures = 4,
+		.dear = INFINITY, .end_tolerance = 0.0, .steps = 45.0,
+		.breath = 5, .in_vain = 2, .patience = INT_MAX, .coarse_steps = 5
+	},
+	[FC_BRIEF] = {
+		.budget = 1.0, .start_tolerance = 1e-2, .sure_gain = 3e-3, .failures = 4,
+		.dear = 5e9, .end_tolerance = 0.0, .steps = 37.0,
+		.breath = 3, .in_vain = 1, .patience = 2, .coarse_steps = 3
+	}
 };
 
 fc_kmeans_options

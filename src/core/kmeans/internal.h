@@ -101,13 +101,13 @@ typedef struct fc_effort
 	double		budget;			/* multiply-adds, in times those of a balanced search */
 	double		start_tolerance;	/* relative gain of SSE that ends Lloyd's steps before rounds of
 									 * splits and merges */
-	double		sure_gain;		/* relative gain of SSE: the round that gains less is the last of sure
-								 * moves */
+	double		sure_gain;		/* relative gain of SSE: a round that gains less is the last of
+								 * sure moves */
 	int			failures;		/* trials that gain little, before the last one */
 	double		dear;			/* multiply-adds: a trial that costs more is the last one */
 	double		end_tolerance;	/* relative gain of SSE that ends the steps after the rounds */
-	double		steps;			/* Lloyd's steps that take as long as the rounds of splits and merges
-								 * (measured) */
+	double		steps;			/* Lloyd's steps that take as long as the rounds of splits and
+								 * merges (measured) */
 	size_t		breath;			/* centroids that a round of breathing adds at most */
 	int			in_vain;		/* rounds without a gain, after which it adds one less */
 	int			patience;		/* rounds without a gain in a row that end the search */

@@ -27,7 +27,7 @@ enum
 	FC_STEP_DAVIES_BOULDIN = 4,
 	FC_STEP_CONTINGENCY = 5,	/* contingency.h: another layout behind the same first fields */
 	FC_STEP_CORESET = 6,		/* coreset.h: another one */
-	FC_STEP_SCAN = 7			/* several of these and others side by side (pg/train/scan_result.h) */
+	FC_STEP_SCAN = 7			/* several side by side (pg/train/scan_result.h) */
 };
 
 #define FC_STEP_VERSION 1

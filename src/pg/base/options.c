@@ -74,7 +74,9 @@ value_text(const JsonbValue *value)
 }
 
 static const char *const wanted[] = {
-	[OPTION_INT] = "a whole number",[OPTION_WHOLE] = "a whole number",[OPTION_FLOAT] = "a number",[OPTION_SEED] = "a whole number",[OPTION_BOOL] = "true or false",
+	[OPTION_INT] = "a whole number",
+	[OPTION_WHOLE] = "a whole number",[OPTION_FLOAT] = "a number",
+	[OPTION_SEED] = "a whole number",[OPTION_BOOL] = "true or false",
 	[OPTION_TEXT] = "a string",[OPTION_FLOATS] = "a list of numbers",[OPTION_NAMES] = "a name or a list of names",
 	[OPTION_COUNT_OR_EXACT] = "a whole number or \"exact\"",[OPTION_TEXT_OR_ROWS] = "a string or a list of lists of numbers",
 	[OPTION_TEXT_OR_OBJECT] = "a string or an object",[OPTION_BOOL_OR_OBJECT] = "true, false or an object",[OPTION_OBJECT] = "an object"
@@ -360,7 +362,9 @@ void
 put_option_help(FunctionCallInfo fcinfo, const option *known, const char *within)
 {
 	static const char *const types[] = {
-		[OPTION_INT] = "whole number",[OPTION_WHOLE] = "whole number",[OPTION_FLOAT] = "number",[OPTION_SEED] = "whole number",[OPTION_BOOL] = "true or false",
+		[OPTION_INT] = "whole number",
+	[OPTION_WHOLE] = "whole number",[OPTION_FLOAT] = "number",
+		[OPTION_SEED] = "whole number",[OPTION_BOOL] = "true or false",
 		[OPTION_TEXT] = "text",[OPTION_FLOATS] = "list of numbers",[OPTION_NAMES] = "name or list of names",[OPTION_COUNT_OR_EXACT] = "whole number or \"exact\"",
 		[OPTION_TEXT_OR_ROWS] = "text or list of lists",[OPTION_TEXT_OR_OBJECT] = "text or object",
 		[OPTION_BOOL_OR_OBJECT] = "true, false or object",[OPTION_OBJECT] = "object"

@@ -10,7 +10,7 @@
 typedef enum option_kind
 {
 	OPTION_INT,
-	OPTION_WHOLE,				/* a whole number as a double, which may be NAN where it is not given */
+	OPTION_WHOLE,				/* a whole number as a double, which may be NAN before */
 	OPTION_FLOAT,
 	OPTION_SEED,
 	OPTION_BOOL,

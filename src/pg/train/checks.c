@@ -1,8 +1,6 @@
 /* checks.c - errors that several steps of a training raise, and the number of clusters that its options ask for */
 #include "postgres.h"
 
-#include "utils/builtins.h"
-
 #include "pg/train/checks.h"
 #include "pg/train/options.h"
 #include "pg/train/query.h"
@@ -34,7 +32,8 @@ check_k_of_count(const training *t, int64 n)
 void
 reject_with_method(train_method method, const char *problem, const char *hint)
 {
-	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" %s", train_method_name(method), problem), errhint("%s", hint));
+	ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			errmsg("method \"%s\" %s", train_method_name(method), problem), errhint("%s", hint));
 }
 
 /* ---- the number of clusters ---- */
@@ -77,17 +76,20 @@ clusters_of_levels(const train_options *options, int64 k)
 				errdetail("There may be %d clusters.", FC_MAX_CLUSTERS));
 	if (k != 0 && (double) k != product)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k, levels_text(levels), product),
+				errmsg("k is %lld, but levels %s make %.0f clusters", (long long) k,
+					   levels_text(levels), product),
 				errhint("Leave out k, or give levels whose product is k."));
 	return (int64) product;
 }
 
 int64
-clusters_of_retraining(const stored_version *version, const train_options *options, const train_options *settings)
+clusters_of_retraining(const stored_version *version, const train_options *options,
+					   const train_options *settings)
 {
 	train_method method = options->method != METHOD_NONE ? options->method : version->method;
 	bool		levels = options->levels.values != NULL;
-	int64		k = (int64) given_or(options->k, levels || method == METHOD_DENSITY ? 0 : (double) version->k);
+	int64		k = (int64) given_or(options->k, levels || method == METHOD_DENSITY ? 0 :
+									 (double) version->k);
 
 	return !levels && k == (int64) version->k ? k : clusters_of_levels(settings, k);
 }

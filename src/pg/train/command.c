@@ -72,10 +72,13 @@ fastclust_train_called(PG_FUNCTION_ARGS)
 	held = hold_model(fcinfo, !options->nowait, true);
 	open_source(&source, relation, &features, vector, options->group_by);
 	method = train_method_of(text_to_cstring(PG_GETARG_TEXT_PP(4)));
-	if (k == 0 && method != METHOD_DENSITY && (options->group_by != NULL || method == METHOD_KERNEL))
+	if (k == 0 && method != METHOD_DENSITY && (options->group_by != NULL ||
+											   method == METHOD_KERNEL))
 		ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				errmsg("k must not be NULL %s", method == METHOD_KERNEL ? "for method \"kernel\"" : "with option \"group_by\""),
-				method == METHOD_KERNEL ? 0 : errhint("Ask choose_k with the option where for the number of some groups, and give it."));
+				errmsg("k must not be NULL %s", method == METHOD_KERNEL ? "for method \"kernel\"" :
+					   "with option \"group_by\""),
+				method == METHOD_KERNEL ? 0 :
+					errhint("Ask choose_k with the option where for the number of some groups, and give it."));
 	warn_idle_options(method, options, options);
 	version = run_training(fcinfo, begin_training(&held, &source, k, method, options));
 	SPI_finish();
@@ -136,7 +139,8 @@ fastclust_import_model_called(PG_FUNCTION_ARGS)
 	other = unknown_option(options, FOR_IMPORT);
 	require_argument(fcinfo, 1, "relation");
 	if (other != NULL)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("imported clusters have no option \"%s\"", other),
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("imported clusters have no option \"%s\"", other),
 				errhint("It is one of train, which finds clusters; those of import_model are given."));
 	features = read_features(features_argument(fcinfo, 2, PG_GETARG_OID(1), &vector));
 	centroids = centroids_argument(fcinfo, 3, options->metric);
@@ -165,7 +169,8 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 static train_options *
 merged_options(const stored_version *version, const train_options *options, bool *other_categories)
 {
-	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(version->options->json)}, {"jsonb", JsonbPGetDatum(options->json)}, {"jsonb"}};
+	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(version->options->json)},
+								  {"jsonb", JsonbPGetDatum(options->json)}, {"jsonb"}};
 
 	arguments[2].value = query_datum("SELECT jsonb_strip_nulls($1 || COALESCE(jsonb_object_agg(g.key,"
 									 "           CASE WHEN jsonb_typeof($1 -> g.key) IS DISTINCT FROM 'object' THEN g.value"
@@ -179,10 +184,12 @@ merged_options(const stored_version *version, const train_options *options, bool
 
 /* The relation that the options name, or else that of the version, checked for the columns that the version names. */
 static Oid
-scanned_relation(const held_model *held, const stored_version *version, const char *named, const train_options *settings)
+scanned_relation(const held_model *held, const stored_version *version, const char *named,
+				 const train_options *settings)
 {
 	record_builder row = begin_record("stored_versions", version->record);
-	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"}, text_argument(named), text_argument(settings->group_by)};
+	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions"},
+								  text_argument(named), text_argument(settings->group_by)};
 	bool		none = false;
 
 	if (named != NULL)
@@ -210,7 +217,8 @@ freeze(training *t, const stored_version *version)
 }
 
 training *
-begin_retraining(const held_model *held, const stored_version *version, const train_options *options)
+begin_retraining(const held_model *held, const stored_version *version,
+				 const train_options *options)
 {
 	bool		other_categories;
 	const train_options *settings = merged_options(version, options, &other_categories);
@@ -235,9 +243,12 @@ begin_retraining(const held_model *held, const stored_version *version, const tr
 
 /* The live sketch that the next version can be decoded from; 0: rows are to be read. */
 static Datum
-live_for_retraining(const held_model *held, const stored_version *version, const train_options *options)
+live_for_retraining(const held_model *held, const stored_version *version,
+					const train_options *options)
 {
-	query_argument arguments[] = {{"stored_models", held->record}, {"stored_versions", version->record}, {"jsonb", JsonbPGetDatum(options->json)}};
+	query_argument arguments[] = {{"stored_models", held->record},
+								  {"stored_versions", version->record},
+								  {"jsonb", JsonbPGetDatum(options->json)}};
 
 	return query_datum("SELECT live_for_retraining($1, $2, $3)", lengthof(arguments), arguments, 0, NULL);
 }
@@ -331,7 +342,8 @@ shown_number(Datum value, bool null)
 
 /* The drift of the rows of now into the row of a check; its verdict. */
 static char *
-check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation, Datum live, const train_options *options, bool quiet, record_builder *check)
+check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *relation,
+			Datum live, const train_options *options, bool quiet, record_builder *check)
 {
 	Jsonb	   *since = options->since != NULL ? options->since_json : version->options->since_json;
 	static const char *const columns[] = {"verdict", "n", "mmd2", "null_sd", "p_value", "fit_residual", "effect", "columns"};
@@ -392,8 +404,10 @@ fastclust_retrain_if_drifted_called(PG_FUNCTION_ARGS)
 		t = begin_retraining(&held, &version, options);
 	check = begin_record("drift_checks", (Datum) 0);
 	set_text(&check, "relation", live != 0 ? version.relation : t->source.relation);
-	quiet = t != NULL ? t->options->quiet : read_train_options(next_options(&version, options), FOR_TRAIN)->quiet;
-	if (strcmp(check_drift(fcinfo, &version, live != 0 ? version.relation : t->source.relation, live, options, quiet, &check), "drifted") == 0)
+	quiet = t != NULL ? t->options->quiet : read_train_options(next_options(&version, options),
+															   FOR_TRAIN)->quiet;
+	if (strcmp(check_drift(fcinfo, &version, live != 0 ? version.relation : t->source.relation,
+						   live, options, quiet, &check), "drifted") == 0)
 	{
 		made = live != 0 ? retrain_live(&held, &version, live, options) : run_training(fcinfo, t);
 		set_column(&check, "new_version", Int32GetDatum(made));
@@ -447,7 +461,8 @@ choose_k_live(FunctionCallInfo fcinfo, ArrayType *columns, bool vector)
 
 /* By k-means of a sample, whose halves are compared. */
 static void
-choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vector, const train_options *options)
+choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vector,
+				 const train_options *options)
 {
 	training   *t = palloc0(sizeof(training));
 	const fc_choice *choice;

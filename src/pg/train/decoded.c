@@ -43,10 +43,13 @@ closed_sketch(Datum value)
 }
 
 decoded_clusters
-decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, Size k, const fc_operator_header *initial, bool quiet, bool forget)
+decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *spec, Size k,
+			  const fc_operator_header *initial, bool quiet, bool forget)
 {
 	fc_sketch  *told = forget ? (fc_sketch *) PG_DETOAST_DATUM_COPY(PointerGetDatum(sketch)) : (fc_sketch *) sketch;
-	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}", t->options->seed, quiet ? "true" : "false"))));
+	char	   *settings = psprintf("{\"seed\": " INT64_FORMAT ", \"quiet\": %s}", t->options->seed,
+									quiet ? "true" : "false");
+	Jsonb	   *options = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(settings)));
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	decode_call call = {0};
 	text_or_rows init = {0};
@@ -63,7 +66,8 @@ decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *sp
 	if (forget)
 		fc_sketch_forget_bounds(told);
 	decode_clusters(&call, sketch_closed(told), (int32) k, options, init, spec, centroids);
-	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN, centroids, call.result.weights, k, d);
+	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN, centroids,
+								 call.result.weights, k, d);
 	found.spreads = call.result.spreads;
 	for (Size j = 0; j < k; j++)
 	{
@@ -94,13 +98,15 @@ mean_scale(units units, Size d)
  * version but its units is used, neither its centroids nor the rows of its sample, nor bounds.
  */
 static decoded_clusters
-decode_part(const training *t, Size k, const char *group, const struct varlena *sketch, const stored_version *old, units units_of_rows, bool fresh)
+decode_part(const training *t, Size k, const char *group, const struct varlena *sketch,
+			const stored_version *old, units units_of_rows, bool fresh)
 {
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	double		unit = mean_scale(units_of_rows, d);
 	bool		continues = !fresh && old->op != NULL;
 	fc_operator_header *initial = continues ? rows_in_units(old->op, units_of_rows, (units) {0}) : NULL;
-	decoded_clusters found = decode_sketch(t, sketch, fresh ? spec_without_pilot(old->spec) : old->spec, k, initial, true, fresh);
+	decoded_clusters found = decode_sketch(t, sketch, fresh ? spec_without_pilot(old->spec) :
+										   old->spec, k, initial, true, fresh);
 	double	   *spreads = palloc(found.op->k * sizeof(double));
 	int32	   *numbers;
 	int32	   *place;
@@ -150,7 +156,9 @@ scale_quantiles(record_builder *row, Size k, const stored_version *old, double o
 }
 
 static Datum
-decoded_part(const training *t, Size k, const char *group, const struct varlena *sketch, const struct varlena *counts, const struct varlena *drift_spec, const stored_version *old)
+decoded_part(const training *t, Size k, const char *group, const struct varlena *sketch,
+			 const struct varlena *counts, const struct varlena *drift_spec,
+			 const stored_version *old)
 {
 	TimestampTz begun = GetCurrentTimestamp();
 	bool		fresh = t->options->fresh;
@@ -193,7 +201,8 @@ decoded_part(const training *t, Size k, const char *group, const struct varlena 
 static void
 check_sketched(const stored_version *version)
 {
-	if (version->op == NULL || version->method == METHOD_NONE || version->relation == NULL || version->sketch == NULL || version->spec == NULL)
+	if (version->op == NULL || version->method == METHOD_NONE || version->relation == NULL ||
+		version->sketch == NULL || version->spec == NULL)
 		ereport(ERROR, errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				errmsg("version %d of model \"%s\" has no training sketch", version->version, version->model),
 				errhint("Retrain the model on rows."));
@@ -202,14 +211,17 @@ check_sketched(const stored_version *version)
 Jsonb *
 next_options(const stored_version *before, const train_options *options)
 {
-	query_argument settings[] = {{"jsonb", JsonbPGetDatum(before->options->json)}, {"jsonb", JsonbPGetDatum(options->json)}};
+	query_argument settings[] = {{"jsonb", JsonbPGetDatum(before->options->json)},
+								 {"jsonb", JsonbPGetDatum(options->json)}};
 
-	return DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2, settings, 0, NULL));
+	return DatumGetJsonbP(query_datum("SELECT ($1 || $2) - '{nowait,k,replace}'::text[]", 2,
+									  settings, 0, NULL));
 }
 
 /* The job of a version that needs no relation: its steps are logged like those of a training. */
 static training *
-begin_decoded(const held_model *held, const stored_version *version, const train_options *options, int64 rows)
+begin_decoded(const held_model *held, const stored_version *version, const train_options *options,
+			  int64 rows)
 {
 	training   *t = palloc0(sizeof(training));
 
@@ -255,7 +267,8 @@ micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
  * from them tell the laws.
  */
 static int32
-retrain_live_density(const held_model *held, const stored_version *before, Datum live, const train_options *options)
+retrain_live_density(const held_model *held, const stored_version *before, Datum live,
+					 const train_options *options)
 {
 	query_argument argument = {"kept_sketches", live};
 	SPITupleTable *table;
@@ -313,7 +326,8 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 
 /* Of other methods: each group is decoded from its sketch. */
 static int32
-retrain_live_decoded(const held_model *held, const stored_version *template, Datum live, const train_options *options)
+retrain_live_decoded(const held_model *held, const stored_version *template, Datum live,
+					 const train_options *options)
 {
 	query_argument arguments[] = {{"kept_sketches", live}, {"int8", Int64GetDatum(held->id)}, {"int4", Int32GetDatum(held->version)},
 	{"jsonb"}};
@@ -323,7 +337,8 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 	SPITupleTable *table;
 	uint64		count;
 	Datum	   *records;
-	Jsonb	   *since = options->since != NULL ? options->since_json : template->options->since_json;
+	Jsonb	   *since = options->since != NULL ? options->since_json :
+		template->options->since_json;
 
 	arguments[3].value = JsonbPGetDatum(since);
 	arguments[3].null = since == NULL;
@@ -366,7 +381,9 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 		}
 		else
 			old.op = NULL;
-		records[i] = decoded_part(t, (Size) Min(k, sketch->count), TextDatumGetCString(value[0]), (struct varlena *) sketch, null[2] ? NULL : aligned_value(value[2]),
+		records[i] = decoded_part(t, (Size) Min(k, sketch->count), TextDatumGetCString(value[0]),
+								  (struct varlena *) sketch,
+								  null[2] ? NULL : aligned_value(value[2]),
 								  i > 0 || null[4] ? NULL : aligned_value(value[4]), &old);
 	}
 	write_parts(records, (int) count);
@@ -376,25 +393,33 @@ retrain_live_decoded(const held_model *held, const stored_version *template, Dat
 }
 
 int32
-retrain_live(const held_model *held, const stored_version *template, Datum live, const train_options *options)
+retrain_live(const held_model *held, const stored_version *template, Datum live,
+			 const train_options *options)
 {
 	check_sketched(template);
-	return template->method == METHOD_DENSITY ? retrain_live_density(held, template, live, options) : retrain_live_decoded(held, template, live, options);
+	if (template->method == METHOD_DENSITY)
+		return retrain_live_density(held, template, live, options);
+	return retrain_live_decoded(held, template, live, options);
 }
 
 int32
-retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows, const train_options *options)
+retrain_from_sketch(const held_model *held, const stored_version *version, struct varlena *rows,
+					const train_options *options)
 {
 	const char *other = unknown_option(options, FOR_SKETCH);
 	training   *t;
 	Datum		record;
 
 	if (other != NULL)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"%s\" is about rows, and a sketch is given", other),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("option \"%s\" is about rows, and a sketch is given", other),
 				errhint("Options are k, replace, fresh, keep, activate, nowait, quiet."));
 	check_sketched(version);
-	if ((version->method & (METHOD_KERNEL | METHOD_QKMEANS | METHOD_DENSITY)) || version->spec->law == FC_LAW_GAUSSIAN)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("method \"%s\" of model \"%s\" needs rows", train_method_name(version->method), held->model),
+	if ((version->method & (METHOD_KERNEL | METHOD_QKMEANS | METHOD_DENSITY)) ||
+		version->spec->law == FC_LAW_GAUSSIAN)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("method \"%s\" of model \"%s\" needs rows",
+					   train_method_name(version->method), held->model),
 				errhint("Use retrain without a sketch; a model of method \"compressive\" keeps one to retrain with."));
 	if (!fc_spec_same(fc_sketch_spec((const fc_sketch *) rows), fc_sketch_spec((const fc_sketch *) version->sketch)))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketch was not made with the sketch_spec of model \"%s\"", held->model),

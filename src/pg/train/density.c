@@ -41,12 +41,14 @@
 void
 check_density(const training *t, int64 k)
 {
-	const char *other = t->options->levels.values != NULL ? "levels" : !isnan(t->options->probes) ? "probes" : NULL;
+	const char *other = t->options->levels.values != NULL ? "levels" : !isnan(t->options->probes) ?
+		"probes" : NULL;
 
 	if (t->method != METHOD_DENSITY)
 		return;
 	if (other != NULL)
-		reject_with_method(t->method, psprintf("has no option \"%s\"", other), "Its tree is shown by cluster_tree.");
+		reject_with_method(t->method, psprintf("has no option \"%s\"", other),
+						   "Its tree is shown by cluster_tree.");
 	if (k != 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("k is %lld, but method \"density\" finds the number of clusters", (long long) k),
@@ -59,7 +61,8 @@ check_density(const training *t, int64 k)
 static double
 min_cluster_rows(const training *t, double n)
 {
-	return Min(n, given_or(t->options->min_cluster_rows, Max(LEAST_OF_CLUSTER, ceil(SHARE_OF_CLUSTER * n))));
+	return Min(n, given_or(t->options->min_cluster_rows,
+						   Max(LEAST_OF_CLUSTER, ceil(SHARE_OF_CLUSTER * n))));
 }
 
 Size
@@ -67,7 +70,8 @@ micro_clusters(const training *t)
 {
 	double		n = Max(1, t->estimate / Max(1, t->groups));
 
-	return (Size) given_or(t->options->micro_clusters, Max(1, Min(MOST_MICRO, ceil(GRAIN * n / min_cluster_rows(t, n)))));
+	return (Size) given_or(t->options->micro_clusters,
+						   Max(1, Min(MOST_MICRO, ceil(GRAIN * n / min_cluster_rows(t, n)))));
 }
 
 void
@@ -358,7 +362,8 @@ warn_equal_distances(const training *t, const bubble_set *set, const double *rad
 static found_regions
 find_leaves(const training *t, train_part *part, const bubble_set *set, fc_arena *arena)
 {
-	fc_density_options options = {min_cluster_rows(t, set->rows), given_or(t->options->noise, NOISE)};
+	fc_density_options options = {min_cluster_rows(t, set->rows),
+								  given_or(t->options->noise, NOISE)};
 	Size		m = set->b.m;
 	fc_density	tree;
 	found_regions found;
@@ -451,7 +456,8 @@ find_part(training *t, train_part *part, const fc_operator_header *complete)
 		warn_outgrown(t, &set);
 	else if (t->source.group_by == NULL)
 		t->micro = part->op;
-	found = !isnan(t->options->scale) ? find_at_scale(t, part, &set, &arena) : find_leaves(t, part, &set, &arena);
+	found = !isnan(t->options->scale) ? find_at_scale(t, part, &set, &arena) :
+		find_leaves(t, part, &set, &arena);
 	describe_clusters(t, part, &set, &found);
 	for (Size a = 0; a < set.b.m; a++)
 		clustered += found.cluster[a] >= 0 ? set.n[a] : 0;

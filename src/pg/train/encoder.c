@@ -192,7 +192,8 @@ flagged_rows(const training *t, const fc_encoder_header *flagged)
 	double		wanted = Min(8000, Max(1000, SAMPLED_NUMBERS / flagged->dim));
 
 	use_encoder(&source, flagged);
-	return rows_in_units(sample_of_source(t, &source, flagged->dim, wanted), (units) {0}, encoder_units(&source));
+	return rows_in_units(sample_of_source(t, &source, flagged->dim, wanted), (units) {0},
+						 encoder_units(&source));
 }
 
 static void
@@ -352,7 +353,9 @@ complete_rows(const training *t)
 static fc_encoder_header *
 encoder_of_rows(const training *t, const char *rows)
 {
-	query_argument arguments[] = {{"_name", PointerGetDatum(array_of_names(t->source.features, t->source.feature_count))}, {"jsonb", JsonbPGetDatum(t->stored)},
+	ArrayType  *names = array_of_names(t->source.features, t->source.feature_count);
+	query_argument arguments[] = {{"_name", PointerGetDatum(names)},
+	{"jsonb", JsonbPGetDatum(t->stored)},
 	{"encoder", PointerGetDatum(t->source.encoder), t->source.encoder == NULL}};
 	bool		null;
 	Datum		learned;

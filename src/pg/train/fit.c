@@ -5,8 +5,6 @@
  */
 #include "postgres.h"
 
-#include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
 #include "pg/base/progress.h"
@@ -54,7 +52,8 @@ search_options(const training *t, const fc_operator_header *rows, Size k)
 
 /* K-means of rows, of k clusters or from a start (NULL: none), and by a search as well. */
 static fc_operator_header *
-fit_rows_of(const training *t, const fc_operator_header *rows, Size k, const fc_operator_header *start, bool search)
+fit_rows_of(const training *t, const fc_operator_header *rows, Size k,
+			const fc_operator_header *start, bool search)
 {
 	fc_kmeans_options options = search_options(t, rows, k);
 
@@ -67,7 +66,8 @@ fit_rows_of(const training *t, const fc_operator_header *rows, Size k, const fc_
 fc_operator_header *
 searched_clusters(const training *t, const fc_operator_header *rows, Size k, double most_numbers)
 {
-	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) k), most_numbers / rows->d);
+	double		count = Max(Max(SEARCHED_ROWS, SEARCHED_OF_CLUSTER * (double) k),
+							most_numbers / rows->d);
 	Size		step = (Size) (rows->k / count);
 	fc_operator_header *some;
 	fc_operator_header *found;
@@ -131,7 +131,8 @@ sample_tells(const training *t, const train_part *part, Size k)
 	if (found->count == 0 || t->start != NULL)
 		return false;
 	all = part->sse[0] / (double) part->n;
-	return all <= found->objective * (1 + MOST_OVERFIT * (double) k / (double) found->sample->k) + 3 * Min(found->error, MOST_ERROR * found->objective);
+	return all <= found->objective * (1 + MOST_OVERFIT * (double) k / (double) found->sample->k) +
+		3 * Min(found->error, MOST_ERROR * found->objective);
 }
 
 /* A candidate moved by the scan: no other scan follows where it would gain less than the tolerance. */
@@ -185,7 +186,8 @@ keep_old(const training *t, train_part *part, const fc_operator_header *rows, co
 }
 
 static void
-fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, Size k)
+fit_kmeans(const training *t, train_part *part, const fc_operator_header *rows,
+		   const fc_operator_header *old, Size k)
 {
 	if (!sample_tells(t, part, k))
 		fit_sample(t, part, rows, k);
@@ -286,7 +288,8 @@ fit_frozen(const training *t, train_part *part, const fc_operator_header *rows, 
 	if (part->settled)
 		return;
 	more = k - part->op->k;
-	part->op = appended(part->op, fit_rows_of(t, farthest_rows(part->op, rows, more), more, NULL, true));
+	part->op = appended(part->op, fit_rows_of(t, farthest_rows(part->op, rows, more), more, NULL,
+											  true));
 }
 
 /* ---- pinned: some clusters stay where they are, and the others are learned from the rows that are nearest to none of them ---- */
@@ -328,11 +331,13 @@ with_worst_split(const training *t, const fc_operator_header *rows, const fc_ope
 	for (Size j = 0; j < old->k; j++)
 		chosen[j] = j != worst;
 	others = chosen_rows(old, chosen);
-	return fit_rows_of(t, rows, old->k + 1, others != NULL ? appended(others, parted) : parted, false);
+	return fit_rows_of(t, rows, old->k + 1, others != NULL ? appended(others, parted) : parted,
+					   false);
 }
 
 static void
-fit_pinned(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, Size k)
+fit_pinned(const training *t, train_part *part, const fc_operator_header *rows,
+		   const fc_operator_header *old, Size k)
 {
 	const float_list *list = &t->options->pinned;
 	serving_part serving = serving_of(t, part->group);
@@ -360,7 +365,8 @@ fit_pinned(const training *t, train_part *part, const fc_operator_header *rows, 
 		pinned[j] = !pinned[j];
 	free = k - pins->k;
 	others = chosen_rows(old, pinned);
-	part->op = appended(pins, others != NULL ? others : fit_rows_of(t, farthest_rows(pins, rows, free), free, NULL, true));
+	part->op = appended(pins, others != NULL ? others :
+						fit_rows_of(t, farthest_rows(pins, rows, free), free, NULL, true));
 	for (int round = 0; round < PINNED_ROUNDS; round++)
 	{
 		others = rows_of_others(part->op, rows, pins->k);
@@ -377,13 +383,16 @@ fit_pinned(const training *t, train_part *part, const fc_operator_header *rows, 
  * the sketch has no better.
  */
 static void
-fit_compressive(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, Size k)
+fit_compressive(const training *t, train_part *part, const fc_operator_header *rows,
+				const fc_operator_header *old, Size k)
 {
 	const fc_operator_header *initial = old;
 
 	if (initial == NULL && t->source.group_by != NULL)
 		initial = fit_rows_of(t, rows, k, NULL, true);
-	part->op = decode_sketch(t, part->sketch, t->spec, k, initial == NULL ? NULL : rows_in_units(initial, t->units, (units) {0}), t->options->quiet, false).op;
+	part->op = decode_sketch(t, part->sketch, t->spec, k, initial == NULL ? NULL :
+							 rows_in_units(initial, t->units, (units) {0}), t->options->quiet,
+							 false).op;
 	part->op = rows_in_units(part->op, (units) {0}, t->units);
 	if (t->source.group_by != NULL)
 	{
@@ -410,7 +419,8 @@ factorized(const training *t, const fc_operator_header *op, const fc_operator_he
 {
 	const factor_options *factors = &t->options->factors;
 
-	return factorized_operator(op, factors->method, factors->settings, strcmp(factors->method, "auto") == 0 ? rows : NULL);
+	return factorized_operator(op, factors->method, factors->settings,
+							   strcmp(factors->method, "auto") == 0 ? rows : NULL);
 }
 
 /*
@@ -450,9 +460,11 @@ alternate_factorized(const training *t, train_part *part, const fc_operator_head
  * fewer and heavier ones where rows are dense.  Every distinct row is one where there are no more than that.
  */
 static void
-fit_micro(const training *t, train_part *part, const fc_operator_header *rows, const fc_operator_header *old, Size k)
+fit_micro(const training *t, train_part *part, const fc_operator_header *rows,
+		  const fc_operator_header *old, Size k)
 {
-	part->op = k < t->k ? fit_rows_of(t, rows, k, NULL, true) : fit_rows_of(t, rows, k, some_rows(rows, 1, k), false);
+	part->op = k < t->k ? fit_rows_of(t, rows, k, NULL, true) :
+		fit_rows_of(t, rows, k, some_rows(rows, 1, k), false);
 	if (old != NULL)
 		keep_old(t, part, rows, old);
 }
@@ -479,7 +491,8 @@ old_clusters(const training *t, const char *group, Size k)
 {
 	serving_part old = serving_of(t, group);
 
-	if (old.op == NULL || t->options->fresh || old.map != NULL || t->map != NULL || old.op->k != k || old.cosine != t->source.cosine)
+	if (old.op == NULL || t->options->fresh || old.map != NULL || t->map != NULL ||
+		old.op->k != k || old.cosine != t->source.cosine)
 		return NULL;
 	return plain_operator(rows_in_units(old.op, old.units, t->units));
 }

@@ -30,7 +30,6 @@
 #include "pg/train/train.h"
 #include "pg/train/version.h"
 
-
 /* ---- checks ---- */
 
 /* A superuser is warned now: a scheduled retrain runs unattended and cannot ask. */
@@ -39,6 +38,7 @@ warn_foreign_code(Oid relation, const feature_list *features, const train_option
 {
 	char	  **columns = palloc((Size) (features->count + 1) * sizeof(char *));
 	query_argument arguments[] = {{"regclass", ObjectIdGetDatum(relation)}, {"_name"}};
+	int			count;
 	bool		none;
 	Datum		problem;
 	StringInfoData name;
@@ -47,7 +47,8 @@ warn_foreign_code(Oid relation, const feature_list *features, const train_option
 		return;
 	memcpy(columns, features->names, (Size) features->count * sizeof(char *));
 	columns[features->count] = options->group_by;
-	arguments[1].value = PointerGetDatum(array_of_names(columns, features->count + (options->group_by != NULL)));
+	count = features->count + (options->group_by != NULL);
+	arguments[1].value = PointerGetDatum(array_of_names(columns, count));
 	problem = query_datum("SELECT scan_problem($1, $2)", 2, arguments, 0, &none);
 	if (none || options->quiet)
 		return;
@@ -69,7 +70,8 @@ check_half_life(const training *t)
 		reject_with_method(t->method, "has no half-life", "Use method \"compressive\".");
 	if (of_rows != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				errmsg("option \"%s\" is about rows, and a recency-weighted model is decoded from a sketch", of_rows),
+				errmsg("option \"%s\" is about rows, and a recency-weighted model is decoded from a sketch",
+					   of_rows),
 				errhint("Leave it out, or leave out the key half_life of option \"live\"."));
 }
 
@@ -79,7 +81,8 @@ check_live(const training *t)
 {
 	const train_source *source = &t->source;
 	query_argument arguments[] = {{"text", CStringGetTextDatum(t->model)}, {"regclass", ObjectIdGetDatum(source->id)},
-	{"_name", PointerGetDatum(array_of_names(source->features, source->feature_count))}, {"jsonb", JsonbPGetDatum(t->stored)}};
+	{"_name", PointerGetDatum(array_of_names(source->features, source->feature_count))},
+		{"jsonb", JsonbPGetDatum(t->stored)}};
 
 	if (t->options->live.follow != LIVE_ON)
 		return;
@@ -99,9 +102,14 @@ check_live(const training *t)
 static void
 check_balance(const training *t)
 {
-	const char *problem = t->method != METHOD_KMEANS ? psprintf("method \"%s\"", train_method_name(t->method)) : t->source.group_by != NULL ? "groups" :
-		t->options->trim > 0 ? "option \"trim\"" : NULL;
+	const char *problem = NULL;
 
+	if (t->method != METHOD_KMEANS)
+		problem = psprintf("method \"%s\"", train_method_name(t->method));
+	else if (t->source.group_by != NULL)
+		problem = "groups";
+	else if (t->options->trim > 0)
+		problem = "option \"trim\"";
 	if (!isnan(t->options->balance) && problem != NULL)
 		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("option \"balance\" is not for %s", problem),
 				errhint("It takes the method auto or kmeans, of one group, with all rows."));
@@ -112,7 +120,8 @@ check_balance(const training *t)
 held_model
 hold_model(FunctionCallInfo fcinfo, bool wait, bool make)
 {
-	query_argument arguments[] = {{"text", PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0), PG_ARGISNULL(0)}, {"bool", BoolGetDatum(wait)},
+	Datum		model = PG_ARGISNULL(0) ? (Datum) 0 : PG_GETARG_DATUM(0);
+	query_argument arguments[] = {{"text", model, PG_ARGISNULL(0)}, {"bool", BoolGetDatum(wait)},
 	{"bool", BoolGetDatum(make)}};
 	held_model	held = {query_datum("SELECT held_model($1, $2, $3)", lengthof(arguments), arguments, 0, NULL)};
 	HeapTupleHeader record = DatumGetHeapTupleHeader(held.record);
@@ -154,12 +163,14 @@ largest_part(const held_model *held, bool groups)
 
 /* The job of the next version of a model. */
 training *
-begin_training(const held_model *held, const train_source *source, int64 k, train_method method, const train_options *options)
+begin_training(const held_model *held, const train_source *source, int64 k, train_method method,
+			   const train_options *options)
 {
 	training   *t = palloc0(sizeof(training));
 
 	if (source->group_by != NULL && (method & (METHOD_QKMEANS | METHOD_KERNEL)))
-		reject_with_method(method, "does not train groups", "Methods for groups are auto, compressive, kmeans, density.");
+		reject_with_method(method, "does not train groups",
+						   "Methods for groups are auto, compressive, kmeans, density.");
 	t->model_id = held->id;
 	t->model = held->model;
 	t->version = next_version(held->id);
@@ -169,7 +180,8 @@ begin_training(const held_model *held, const train_source *source, int64 k, trai
 	t->options = options;
 	t->recall = NAN;
 	add_options(&t->source, options);
-	t->stored = options_to_store(options, t->source.condition);	/* it is read again in other sessions */
+	/* it is read again in other sessions */
+	t->stored = options_to_store(options, t->source.condition);
 	t->estimate = rows_to_sample(&t->source, options->sample);
 	if (method == METHOD_KERNEL && t->source.cosine)
 		reject_with_method(method, "has no metric but its kernel", "Its kernel of cosines is an option: '{\"kernel\": \"cosine()\"}'.");
@@ -177,7 +189,8 @@ begin_training(const held_model *held, const train_source *source, int64 k, trai
 		reject_with_method(method, "moves all clusters: none can be pinned", "Methods with pinned clusters are auto, kmeans.");
 	t->begun = GetCurrentTimestamp();
 	t->method = method == METHOD_AUTO ? METHOD_KMEANS : method;
-	t->note = method == METHOD_AUTO ? "kmeans: nearest to the least sum of squares over all rows" : NULL;
+	if (method == METHOD_AUTO)
+		t->note = "kmeans: nearest to the least sum of squares over all rows";
 	check_live(t);
 	check_balance(t);
 	check_density(t, k);
@@ -192,6 +205,8 @@ run_training(FunctionCallInfo fcinfo, training *t)
 {
 	held_model	held;
 	stored_version trained;
+	query_argument arguments[] = {{"int8"}};
+	Datum		live;
 
 	run_query("SELECT check_execute('train')", 0, NULL, 0);	/* retrain is another way here */
 	train_rows(t);
@@ -201,5 +216,7 @@ run_training(FunctionCallInfo fcinfo, training *t)
 		return t->version;
 	held = hold_model(fcinfo, true, false);
 	trained = largest_part(&held, true);
-	return retrain_live(&held, &trained, query_datum("SELECT model_live($1)", 1, (query_argument[]) {{"int8", Int64GetDatum(held.id)}}, 0, NULL), options_of_text("{}"));
+	arguments[0].value = Int64GetDatum(held.id);
+	live = query_datum("SELECT model_live($1)", 1, arguments, 0, NULL);
+	return retrain_live(&held, &trained, live, options_of_text("{}"));
 }

@@ -11,7 +11,8 @@
 TimestampTz
 begin_step(const training *t, const char *step)
 {
-	announce_step(t->options->quiet ? NULL : psprintf("model \"%s\" version %d: %s", t->model, t->version, step),
+	announce_step(t->options->quiet ? NULL : psprintf("model \"%s\" version %d: %s", t->model,
+													  t->version, step),
 				  t->model_id, t->model, step, strcmp(step, "sketch") == 0 || strstr(step, "scan ") != NULL ? t->estimate : 0, t->begun);
 	return GetCurrentTimestamp();
 }

@@ -9,7 +9,6 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
 #include "pg/base/options.h"
@@ -247,6 +246,7 @@ release_merged(training *t, const cluster_list *list)
 	Datum	   *merged = palloc(list->op.k * sizeof(Datum));
 	int			count = 0;
 	query_argument arguments[2] = {{"jsonb", JsonbPGetDatum(t->stored)}, {"_int4"}};
+	Datum		left;
 
 	if (t->options->pinned.values == NULL)
 		return;
@@ -254,9 +254,12 @@ release_merged(training *t, const cluster_list *list)
 		if (list->chosen[j])
 			merged[count++] = Int32GetDatum(fc_operator_number(&list->op, j));
 	arguments[1].value = PointerGetDatum(construct_array(merged, count, INT4OID, sizeof(int32), true, TYPALIGN_INT));
-	t->stored = DatumGetJsonbP(query_datum("SELECT ($1 - 'pinned') || COALESCE((SELECT jsonb_build_object('pinned', jsonb_agg(e ORDER BY e))"
-											"  FROM jsonb_array_elements($1 -> 'pinned') e WHERE e::text::numeric <> ALL ($2::numeric[])"
-											" HAVING count(*) > 0), '{}')", 2, arguments, 0, NULL));
+	left = query_datum("SELECT ($1 - 'pinned')"
+					   " || COALESCE((SELECT jsonb_build_object('pinned', jsonb_agg(e ORDER BY e))"
+					   "  FROM jsonb_array_elements($1 -> 'pinned') e"
+					   " WHERE e::text::numeric <> ALL ($2::numeric[]) HAVING count(*) > 0), '{}')",
+					   2, arguments, 0, NULL);
+	t->stored = DatumGetJsonbP(left);
 }
 
 /* Where nobody has named the largest cluster, the merged one takes the name of the largest that has one. */

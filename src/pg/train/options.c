@@ -31,7 +31,7 @@ static const choice methods[] = {
 	{"density", METHOD_DENSITY}
 };
 
-/* What options are read into: words become enums afterwards. */
+/* The options as they are read; words become enums afterwards. */
 typedef struct given_options
 {
 	train_options fields;		/* the first member, so that a pointer to both is the same */
@@ -39,6 +39,7 @@ typedef struct given_options
 	char	   *effort;
 	char	   *sample;
 	char	   *method;
+	row_window	window;			/* where the object is a window */
 } given_options;
 
 typedef struct training_option
@@ -50,28 +51,22 @@ typedef struct training_option
 	int			methods;		/* train_method: those that have it; 0: all */
 } training_option;
 
+#define ARGUMENT_OF_TRAIN	1024	/* a user beside those of option_user */
 #define FOR_BOTH		(FOR_TRAIN | FOR_RETRAIN)
 #define ANY_TRAINING	(FOR_BOTH | FOR_HALF_LIFE)
 #define ANY_FUNCTION	(ANY_TRAINING | FOR_CHOOSE_K | FOR_IMPORT)
 #define METHODS_OF_MEANS	(METHOD_COMPRESSIVE | METHOD_KMEANS | METHOD_QKMEANS | METHOD_KERNEL)
 #define AT(field)		offsetof(given_options, fields.field)
 #define WORD(field)		offsetof(given_options, field)
-#define OF_WINDOW(field)	(offsetof(window_reader, window.field))
-
-/* The place of a window's first field must not be 0. */
-typedef struct window_reader
-{
-	char	   *unused;
-	row_window	window;
-} window_reader;
+#define OF_WINDOW(field)	offsetof(given_options, window.field)
 
 static const training_option training_options[] = {
-	{FOR_RETRAIN | FOR_SKETCH, AT(k), {"k", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, "as before",
-		"number of clusters"}},
-	{FOR_RETRAIN, WORD(method), {"method", OPTION_TEXT, NULL, 0, 0, "as before",
-		"method of the training"}},
-	{FOR_RETRAIN, AT(relation), {"relation", OPTION_TEXT, NULL, 0, 0, "as before",
-		"the table to read"}},
+	{FOR_RETRAIN | FOR_SKETCH | ARGUMENT_OF_TRAIN, AT(k),
+		{"k", OPTION_WHOLE, NULL, 1, FC_MAX_CLUSTERS, "as before", "number of clusters"}},
+	{FOR_RETRAIN | ARGUMENT_OF_TRAIN, WORD(method),
+		{"method", OPTION_TEXT, NULL, 0, 0, "as before", "method of the training"}},
+	{FOR_RETRAIN | ARGUMENT_OF_TRAIN, AT(relation),
+		{"relation", OPTION_TEXT, NULL, 0, 0, "as before", "the table to read"}},
 	{FOR_RETRAIN | FOR_SKETCH, AT(replace), {"replace", OPTION_BOOL, NULL, 0, 0, "false",
 		"the argument sketch is of all rows, not only of new ones"}},
 	{FOR_RETRAIN, AT(frozen), {"frozen", OPTION_BOOL, NULL, 0, 0, "false",
@@ -99,7 +94,8 @@ static const training_option training_options[] = {
 	{ANY_FUNCTION, AT(standardize),
 		{"standardize", OPTION_BOOL, NULL, 0, 0, "true for a list of columns",
 		"divide each dimension by its standard deviation"}},
-	{FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT, WORD(metric), {"metric", OPTION_TEXT, NULL, 0, 0, "euclidean",
+	{FOR_BOTH | FOR_CHOOSE_K | FOR_IMPORT, WORD(metric),
+		{"metric", OPTION_TEXT, NULL, 0, 0, "euclidean",
 		"\"cosine\" clusters vectors by direction"}},
 	{ANY_FUNCTION, 0, {"encoder", OPTION_OBJECT, NULL, 0, 0, "{}",
 		"how columns become coordinates"}},
@@ -190,7 +186,8 @@ static const training_option training_options[] = {
 	{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(activate),
 		{"activate", OPTION_BOOL, NULL, 0, 0, "true",
 		"predict uses the version from the commit on; false: from use_version on"}},
-	{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(nowait), {"nowait", OPTION_BOOL, NULL, 0, 0, "false",
+	{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(nowait),
+		{"nowait", OPTION_BOOL, NULL, 0, 0, "false",
 		"fail at once when another session trains the model"}},
 	{ANY_TRAINING | FOR_IMPORT | FOR_SKETCH, AT(quiet), {"quiet", OPTION_BOOL, NULL, 0, 0, "false",
 		"no notices, but warnings; training_log has the steps all the same"}},
@@ -253,7 +250,21 @@ object_of(const Jsonb *json, const char *name)
 static Jsonb *
 without_key(Jsonb *json, const char *name)
 {
-	return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(json), CStringGetTextDatum(name)));
+	return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(json),
+											  CStringGetTextDatum(name)));
+}
+
+static Jsonb *
+json_of_text(const char *text)
+{
+	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
+}
+
+/* Keys of the second replace those of the first. */
+static Jsonb *
+joined(Jsonb *a, Jsonb *b)
+{
+	return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(a), JsonbPGetDatum(b)));
 }
 
 /* ---- checks ---- */
@@ -265,18 +276,6 @@ is_known(const char *name, int function)
 	for (int i = 0; i < lengthof(training_options); i++)
 		if ((training_options[i].users & function) && training_options[i].within == NULL &&
 			strcmp(training_options[i].option.name, name) == 0)
-			return true;
-	return false;
-}
-
-/* Returns true if an option of retrain is an argument of train. */
-static bool
-is_argument_of_train(const char *name)
-{
-	static const char *const arguments[] = {"k", "method", "relation"};
-
-	for (int i = 0; i < lengthof(arguments); i++)
-		if (strcmp(arguments[i], name) == 0)
 			return true;
 	return false;
 }
@@ -294,9 +293,11 @@ reject_elsewhere(Jsonb *json, const training_option *known, int function)
 		if (known->users & functions[i].value)
 			place = functions[i].name;
 	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			errmsg("option \"%s\" is not one of %s", name, name_of_choice(function, functions, lengthof(functions))),
-			known->within != NULL ? errhint("It is a key of option \"%s\": {\"%s\": {\"%s\": ...}}.", place, place, name)
-			: function == FOR_TRAIN && is_argument_of_train(name) ?
+			errmsg("option \"%s\" is not one of %s", name,
+				   name_of_choice(function, functions, lengthof(functions))),
+			known->within != NULL ?
+			errhint("It is a key of option \"%s\": {\"%s\": {\"%s\": ...}}.", place, place, name)
+			: function == FOR_TRAIN && (known->users & ARGUMENT_OF_TRAIN) ?
 			errhint("It is an argument of train: %s => ...", name)
 			: errhint("It is one of %s.", place));
 }
@@ -330,7 +331,8 @@ read_object(Jsonb *json, const char *name, int function, void *fields)
 	if (object == NULL)
 		return NULL;
 	if (value_of_key(object, "concurrently") != NULL)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("a training has no option \"concurrently\""),
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("a training has no option \"concurrently\""),
 				errhint("keep_sketch with this option and then rebuild_sketch first: option \"live\" takes a live sketch of the same rows that is ready."));
 	read_within(object, name, function, fields);
 	return object;
@@ -341,13 +343,13 @@ read_object(Jsonb *json, const char *name, int function, void *fields)
 static row_window *
 read_window(Jsonb *json, int function)
 {
-	window_reader *read = palloc0(sizeof(window_reader));
+	given_options *given = palloc0(sizeof(given_options));
 	Jsonb	   *except = object_of(json, "except");
 
-	read_within(json, "since", function, read);
+	read_within(json, "since", function, given);
 	if (except != NULL)
-		read->window.except = read_window(except, function);
-	return &read->window;
+		given->window.except = read_window(except, function);
+	return &given->window;
 }
 
 static row_sampling
@@ -356,7 +358,8 @@ sampling_of_name(const char *name)
 	if (name == NULL || strcmp(name, "auto") == 0)
 		return SAMPLE_AUTO;
 	if (strcmp(name, "hash") != 0)
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample \"%s\" is not known", name),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("sample \"%s\" is not known", name),
 				errhint("Samples are auto, hash."));
 	return SAMPLE_HASH;
 }
@@ -370,11 +373,12 @@ read_factors(Jsonb *json)
 
 	if (method == NULL)
 		return factors;
-	factors.method = method->type == jbvString ? pnstrdup(method->val.string.val, (Size) method->val.string.len) : "";
+	factors.method = "";
+	if (method->type == jbvString)
+		factors.method = pnstrdup(method->val.string.val, (Size) method->val.string.len);
 	factors.settings = without_key(json, "method");
 	if (strcmp(factors.method, "auto") == 0)
-		factors.settings = DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, DirectFunctionCall1(jsonb_in, CStringGetDatum("{\"sse_ratio\": 1.1}")),
-															  JsonbPGetDatum(factors.settings)));
+		factors.settings = joined(json_of_text("{\"sse_ratio\": 1.1}"), factors.settings);
 	return factors;
 }
 
@@ -403,7 +407,8 @@ read_train_options(Jsonb *json, option_user function)
 	o->encoded = read_object(json, "encoder", function, given) != NULL;
 	o->live.timed = read_object(json, "live", function, given) != NULL;
 	live = value_of(json, "live");
-	o->live.follow = live == NULL ? LIVE_AS_BEFORE : o->live.timed || live->val.boolean ? LIVE_ON : LIVE_OFF;
+	if (live != NULL)
+		o->live.follow = o->live.timed || live->val.boolean ? LIVE_ON : LIVE_OFF;
 	o->since_json = object_of(json, "since");
 	if (o->since_json != NULL)
 		o->since = read_window(o->since_json, function);
@@ -418,7 +423,7 @@ read_train_options(Jsonb *json, option_user function)
 train_options *
 options_of_text(const char *text)
 {
-	return read_train_options(DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text))), FOR_TRAIN);
+	return read_train_options(json_of_text(text), FOR_TRAIN);
 }
 
 /* (options, function) */
@@ -429,7 +434,8 @@ fastclust_check_training_options(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 0, "options");
 	require_argument(fcinfo, 1, "function");
 	(void) read_train_options(PG_GETARG_JSONB_P(0), (option_user)
-							  choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(1)), functions, lengthof(functions)));
+							  choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(1)),
+											 functions, lengthof(functions)));
 	PG_RETURN_VOID();
 }
 
@@ -441,7 +447,8 @@ train_method_of(const char *name)
 	const char *names[lengthof(methods)];
 
 	if (name[strspn(name, " \t\n\v\f\r")] == '{')
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method is %s, which looks like options", name),
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("method is %s, which looks like options", name),
 				errhint("Name the argument: options => %s.", quote_literal_cstr(name)));
 	for (int i = 0; i < lengthof(methods); i++)
 	{
@@ -449,8 +456,10 @@ train_method_of(const char *name)
 			return (train_method) methods[i].value;
 		names[i] = methods[i].name;
 	}
-	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("method \"%s\" is not known", name),
-			errhint("%s", name_hint(name, (int) strlen(name), names, lengthof(names), "Methods are")));
+	ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			errmsg("method \"%s\" is not known", name),
+			errhint("%s",
+					name_hint(name, (int) strlen(name), names, lengthof(names), "Methods are")));
 	return METHOD_NONE;
 }
 
@@ -484,7 +493,9 @@ acts_all_the_same(const char *name, train_method method, const train_options *al
 		return all->trim == 0;
 	if (strcmp(name, "frequencies") == 0)
 		return all->live.follow == LIVE_ON;
-	return strcmp(name, "effort") == 0 && (method == METHOD_COMPRESSIVE ? all->group_by != NULL : all->factors.method != NULL);
+	if (strcmp(name, "effort") == 0)
+		return method == METHOD_COMPRESSIVE ? all->group_by != NULL : all->factors.method != NULL;
+	return false;
 }
 
 static void
@@ -496,7 +507,9 @@ warn_idle(const char *name, train_method method, int having)
 	for (int i = 0; i < lengthof(methods); i++)
 		if (methods[i].value & having)
 			appendStringInfo(&names, "%s%s", names.len > 0 ? ", " : "", methods[i].name);
-	ereport(WARNING, errmsg("option \"%s\" has no effect with method \"%s\"", name, train_method_name(method)),
+	ereport(WARNING,
+			errmsg("option \"%s\" has no effect with method \"%s\"", name,
+				   train_method_name(method)),
 			errhint("Methods that have it: %s.", names.data));
 }
 
@@ -509,7 +522,8 @@ warn_idle_options(train_method method, const train_options *given, const train_o
 	{
 		const training_option *row = &training_options[i];
 
-		if (row->methods != 0 && !(row->methods & asked) && value_of(given->json, row->option.name) != NULL &&
+		if (row->methods != 0 && !(row->methods & asked) &&
+			value_of(given->json, row->option.name) != NULL &&
 			!acts_all_the_same(row->option.name, asked, all))
 			warn_idle(row->option.name, method, row->methods);
 	}
@@ -546,13 +560,14 @@ with_text_option(Jsonb *json, const char *name, const char *text)
 	appendStringInfo(&object, "{\"%s\": ", name);
 	escape_json(&object, text);
 	appendStringInfoChar(&object, '}');
-	return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(json), DirectFunctionCall1(jsonb_in, CStringGetDatum(object.data))));
+	return joined(json, json_of_text(object.data));
 }
 
 Jsonb *
 options_to_store(const train_options *options, const char *condition)
 {
-	Jsonb	   *json = without_key(DatumGetJsonbP(DirectFunctionCall1(jsonb_strip_nulls, JsonbPGetDatum(options->json))), "nowait");
+	Datum		given = DirectFunctionCall1(jsonb_strip_nulls, JsonbPGetDatum(options->json));
+	Jsonb	   *json = without_key(DatumGetJsonbP(given), "nowait");
 
 	return condition == NULL ? json : with_text_option(json, "where", condition);
 }
@@ -561,9 +576,13 @@ options_to_store(const train_options *options, const char *condition)
 
 /* Settings that bound a training. */
 static const option settings[] = {
-	{"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB", "memory of the call, by SET, not an option: the samples are made to fit"},
-	{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none", "most that fastclust.memory_budget may be, by a superuser's SET"},
-	{"time_budget", OPTION_TEXT, NULL, 0, 0, "1 h", "time that one step may take, by SET: one whose estimate is longer is an error before it begins"}
+	{"memory_budget", OPTION_TEXT, NULL, 0, 0, "512 MB",
+	 "memory of the call, by SET, not an option: the samples are made to fit"},
+	{"memory_budget_limit", OPTION_TEXT, NULL, 0, 0, "none",
+	 "most that fastclust.memory_budget may be, by a superuser's SET"},
+	{"time_budget", OPTION_TEXT, NULL, 0, 0, "1 h",
+	 "time that one step may take, by SET: one whose estimate is longer is an error before it "
+	 "begins"}
 };
 
 /* (function) -> setof (option, type, range, default, meaning), in the order of the tables above. */
@@ -574,7 +593,8 @@ fastclust_option_help(PG_FUNCTION_ARGS)
 	int			function;
 
 	require_argument(fcinfo, 0, "function");
-	function = choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(0)), functions, lengthof(functions));
+	function = choice_of_name("function", text_to_cstring(PG_GETARG_TEXT_PP(0)), functions,
+							  lengthof(functions));
 	fastclust_begin_rows(fcinfo);
 	for (int i = 0; i < lengthof(training_options); i++)
 		if (training_options[i].users & function)

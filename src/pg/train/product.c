@@ -31,7 +31,8 @@ stored_values(const fc_operator_header *header)
 static Jsonb *
 product_settings(const training *t)
 {
-	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(t->stored)}, {"int8", Int64GetDatum(t->options->seed)}};
+	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(t->stored)},
+								  {"int8", Int64GetDatum(t->options->seed)}};
 
 	return DatumGetJsonbP(query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('iterations', $1 -> 'iterations', 'tolerance', $1 -> 'tolerance', 'seed', $2)) || COALESCE($1 -> 'factors', '{}')",
 									  2, arguments, 0, NULL));
@@ -134,7 +135,8 @@ fastclust_qkmeans_log_called(PG_FUNCTION_ARGS)
 	wanted = Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * (double) t.k);
 	rows = uniform_sample(&t, wanted);
 	if (rows->k < t.k)			/* of a whole sample, unless that does not fit */
-		check_budget((Size) Min(wanted, t.estimate) * t.dim * BYTES_OF_SAMPLE, "the sample of qkmeans_log");
+		check_budget((Size) Min(wanted, t.estimate) * t.dim * BYTES_OF_SAMPLE,
+					 "the sample of qkmeans_log");
 	if (rows->k < t.k)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg_plural("k is %d, but %s has only %u row", "k is %d, but %s has only %u rows", rows->k, call.k, t.source.relation, rows->k));

@@ -1,4 +1,4 @@
-/* query.c - the queries of a training, whose arguments stay where they are, and its options */
+/* query.c - the queries of a training, whose arguments stay where they are */
 #include "postgres.h"
 
 #include "access/htup_details.h"
@@ -7,14 +7,11 @@
 #include "nodes/params.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/fmgrprotos.h"
-#include "utils/json.h"
 #include "utils/lsyscache.h"
-#include "utils/numeric.h"
 #include "utils/typcache.h"
 
 #include "pg/base/arguments.h"
-#include "pg/base/options.h"
+#include "pg/base/vectors.h"
 #include "pg/train/query.h"
 
 /* ---- queries ---- */

@@ -395,10 +395,12 @@ add_options(train_source *source, const train_options *options)
 		source->filter = both(source->filter, source->condition);
 	}
 	if (options->since != NULL)
-		source->filter = both(source->filter, window_condition(source->id, source->relation, options->since));
+		source->filter = both(source->filter, window_condition(source->id, source->relation,
+															   options->since));
 	if (source->vector && options->encoded)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				errmsg("option \"encoder\" is for a list of columns, not for the vectors of column \"%s\"", source->features[0]),
+				errmsg("option \"encoder\" is for a list of columns, not for the vectors of column \"%s\"",
+					   source->features[0]),
 				errhint("Leave it out, or train on columns of numbers."));
 	if (options->metric == FC_EUCLIDEAN)
 		return;

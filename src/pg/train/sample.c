@@ -8,9 +8,7 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
 #include "utils/datum.h"
-#include "utils/fmgrprotos.h"
 
 #include "pg/base/progress.h"
 #include "pg/kmeans/collection.h"
@@ -42,7 +40,9 @@ sampling_flags(const training *t, double rows, Size held, Size dim)
 	int			flags = scan_flags(&t->source);
 
 	rows = Min(rows, t->estimate);
-	return t->source.group_by != NULL || rows <= (double) rows_in_budget(rows, held, BYTES_SENT, dim) ? flags : flags & ~QUERY_PARALLEL;
+	if (t->source.group_by != NULL || rows <= (double) rows_in_budget(rows, held, BYTES_SENT, dim))
+		return flags;
+	return flags & ~QUERY_PARALLEL;
 }
 
 double
@@ -50,7 +50,9 @@ rows_of_clusters(const training *t, double usual)
 {
 	bool		fast = t->method == METHOD_KMEANS && t->options->effort == FC_FAST;
 
-	return (fast ? Min(usual, FAST_ROWS) : t->method == METHOD_DENSITY ? Min(usual, MICRO_ROWS) : usual) * (double) t->k;
+	if (fast || t->method == METHOD_DENSITY)
+		usual = Min(usual, fast ? FAST_ROWS : MICRO_ROWS);
+	return usual * (double) t->k;
 }
 
 double
@@ -252,7 +254,8 @@ sample_of_source(const training *t, const train_source *given, Size dim, double 
 	if (source.complete != NULL)
 		source.filter = psprintf("%s AND %s", source.filter, source.complete);
 	source.group_by = NULL;
-	picked = scan_text(&source, (source.complete == NULL ? 1 : 8) * size, t->estimate, t->options->seed);
+	picked = scan_text(&source, (source.complete == NULL ? 1 : 8) * size, t->estimate,
+					   t->options->seed);
 	every = scan_text(&source, INFINITY, 0, t->options->seed);
 	rows = drawn_rows(t, given, dim, picked, size);
 	/* where statistics are old and promise more rows than there are, it comes from all rows */

@@ -57,7 +57,8 @@ static double
 sample_size(const training *t, const fc_operator_header *sample, double groups)
 {
 	Size		of_number;
-	double		total = given_or(t->options->sample_rows, groups > 1 ? Max(GROUP_ROWS, rows_of_clusters(t, GROUP_OF_CLUSTER))
+	double		total = given_or(t->options->sample_rows,
+								 groups > 1 ? Max(GROUP_ROWS, rows_of_clusters(t, GROUP_OF_CLUSTER))
 									  : Max(SAMPLE_ROWS, rows_of_clusters(t, SAMPLE_OF_CLUSTER))) * groups;
 
 	total = (t->k > MANY_CLUSTERS ? SHARE_OF_MANY : SHARE_OF_FEW) * Min(total, MOST_ROWS);
@@ -92,7 +93,8 @@ request_sample(const training *t, const fc_operator_header *sample, double group
 
 	moments_of_rows(rows, mean, deviation);
 	request->center = mean;
-	for (Size i = 0; i < t->dim && t->method != METHOD_QKMEANS && t->method != METHOD_DENSITY && t->options->trim == 0; i++)
+	for (Size i = 0; i < t->dim && t->method != METHOD_QKMEANS && t->method != METHOD_DENSITY &&
+		 t->options->trim == 0; i++)
 		request->variance += deviation[i] * deviation[i];
 	request->size = sample_size(t, sample, groups);
 	request->rank_limit = t->source.group_by != NULL ? 0 : rank_limit(t, rows, request, t->estimate);
@@ -267,7 +269,8 @@ run_scan(const training *t, const fc_operator_header *sample, scan_request *requ
 	else if (!limited)
 		request->rank_limit = 0;
 	arguments[0] = (query_argument) {"scan_plan", plan_of_scan(t, &t->source, request)};
-	run_query(scan_text(&source, INFINITY, 0, t->options->seed), source.planned ? 3 : 1, arguments, flags);
+	run_query(scan_text(&source, INFINITY, 0, t->options->seed), source.planned ? 3 : 1, arguments,
+			  flags);
 	rows = SPI_processed;
 	parts = palloc_extended(Max(1, rows) * sizeof(train_part), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	*count = 0;
@@ -321,7 +324,8 @@ sample_groups(const training *t, double wanted, double rows, int *count)
 	group_sample *samples;
 	account		memory = {"samples of groups"};
 
-	run_query(scan_text(&t->source, read, t->estimate, t->options->seed), 1, &plan, scan_flags(&t->source));
+	run_query(scan_text(&t->source, read, t->estimate, t->options->seed), 1, &plan,
+			  scan_flags(&t->source));
 	AtEOXact_GUC(false, nest);
 	samples = palloc(Max(1, SPI_processed) * sizeof(group_sample));
 	*count = 0;

@@ -1,4 +1,4 @@
-/* scan.h - the one scan of a training: what it is asked, and its results */
+/* scan.h - the one scan of a training */
 #ifndef FASTCLUST_TRAIN_SCAN_H
 #define FASTCLUST_TRAIN_SCAN_H
 

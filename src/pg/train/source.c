@@ -141,7 +141,10 @@ check_places(const train_source *source)
 				errhint("GRANT SELECT ON %s, or grant it on a view of these columns, and train on that.", source->relation));
 }
 
-/* The planner's number, or where rows are sampled by their hashes alone, whatever their places, the exact one. */
+/*
+ * Returns the planner's number, or the exact one where rows are sampled by
+ * their hashes alone, whatever their places.
+ */
 double
 rows_to_sample(train_source *source, row_sampling sample)
 {

@@ -70,7 +70,8 @@ spec_settings(const training *t)
 	if (t->source.sparse)
 		appendStringInfoString(&settings, ", \"center\": \"zero\"");
 	if (!isnan(t->options->frequencies) || t->method != METHOD_COMPRESSIVE)
-		appendStringInfo(&settings, ", \"frequencies\": %.0f", given_or(t->options->frequencies, FREQUENCIES));
+		appendStringInfo(&settings, ", \"frequencies\": %.0f",
+						 given_or(t->options->frequencies, FREQUENCIES));
 	appendStringInfoChar(&settings, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(settings.data));
 }
@@ -127,7 +128,8 @@ decoded_spec(const training *t, const fc_operator_header *sample)
 	{"jsonb", JsonbPGetDatum(t->stored)}};
 	fc_spec    *spec = NULL;
 
-	if (t->options->live.follow != LIVE_AS_BEFORE)	/* that of a live sketch which is ready and counts these rows, where there is one */
+	/* the spec of a live sketch which is ready and counts these rows, where there is one */
+	if (t->options->live.follow != LIVE_AS_BEFORE)
 		spec = (fc_spec *) DatumGetPointer(query_datum("SELECT l.spec FROM live_of_rows($1, $2, true, $3, true) l", lengthof(arguments), arguments, 0, NULL));
 	if (spec == NULL && t->source.group_by != NULL)
 		spec = spec_of_groups(t, sample->k);
@@ -147,14 +149,17 @@ is_followed(const training *t)
 static bool
 stays_live(const training *t)
 {
-	return t->options->live.follow == LIVE_ON || (t->options->live.follow == LIVE_AS_BEFORE && is_followed(t));
+	live_choice follow = t->options->live.follow;
+
+	return follow == LIVE_ON || (follow == LIVE_AS_BEFORE && is_followed(t));
 }
 
 /* A decoding is told, or refused, before the sketch is made for it. */
 static void
 announce_decoding(const training *t)
 {
-	fc_spec_options spec = {.clusters = t->k,.frequencies = (Size) given_or(t->options->frequencies, 0)};
+	double		frequencies = given_or(t->options->frequencies, 0);
+	fc_spec_options spec = {.clusters = t->k, .frequencies = (Size) frequencies};
 	fc_decode_options decode = fc_decode_defaults();
 	Size		n;
 	Size		m = fc_spec_frequencies(t->dim, &spec, &n);
@@ -172,8 +177,10 @@ choose_specs(training *t, const fc_operator_header *sample)
 	if (t->method == METHOD_COMPRESSIVE)
 		announce_decoding(t);
 	t->drift_spec = drift_spec_of_rows(sample, t->options->seed);
-	t->decodable = t->method == METHOD_COMPRESSIVE || (t->method != METHOD_DENSITY && stays_live(t));
-	t->spec = t->decodable ? decoded_spec(t, sample) : wave_spec_of_rows(sample, t->source.sparse, t->options->seed);
+	t->decodable = t->method == METHOD_COMPRESSIVE ||
+		(t->method != METHOD_DENSITY && stays_live(t));
+	t->spec = t->decodable ? decoded_spec(t, sample) :
+		wave_spec_of_rows(sample, t->source.sparse, t->options->seed);
 	if (t->method == METHOD_DENSITY && stays_live(t))
 		check_live_size(t);
 	log_step(t, "spec", begun, NAN, psprintf("%u frequencies%s", t->spec->frequencies, t->source.group_by != NULL ? " for all groups" : ""));
@@ -212,10 +219,16 @@ choose_map(training *t, const fc_operator_header *sample)
 	begun = begin_step(t, "map");
 	rows = rows_in_units(sample, (units) {0}, t->units);
 	if (t->options->kernel == NULL && isnan(t->options->rank))
-		t->map = (struct varlena *) spectral_map(some_rows(rows, 1, (Size) Max(LEAST_MAP_ROWS, 2 * wanted)), t->k, (Size) wanted, t->options->seed);
+	{
+		Size		some = (Size) Max(LEAST_MAP_ROWS, 2 * wanted);
+
+		t->map = (struct varlena *) spectral_map(some_rows(rows, 1, some), t->k, (Size) wanted,
+												 t->options->seed);
+	}
 	else
 	{
-		kernel_rows candidates = {.kernel = *kernel_of_rows(t, rows),.rank = (int32) wanted,.seed = (uint64) t->options->seed,.width = sizeof(double)};
+		kernel_rows candidates = {.kernel = *kernel_of_rows(t, rows), .rank = (int32) wanted,
+			.seed = (uint64) t->options->seed, .width = sizeof(double)};
 		fc_operator op;
 		fc_operator_header *landmarks;
 		double		rank;

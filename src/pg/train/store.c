@@ -7,8 +7,6 @@
 #include "nodes/bitmapset.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/numeric.h"
-#include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
 
@@ -248,7 +246,8 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 		node[j] = (int32) j;
 	for (int level = above; level > 0; level--)
 	{
-		Size		found = find_parents(nodes, nodes_of_level(levels, level, nodes->k), t->options->seed, parents);
+		Size		found = find_parents(nodes, nodes_of_level(levels, level, nodes->k),
+										 t->options->seed, parents);
 
 		for (Size j = 0; j < op->k; j++)
 		{

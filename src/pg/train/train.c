@@ -137,8 +137,10 @@ tried_clusters(const training *t, const fc_operator_header *sample, Size most)
 {
 	fc_operator_header *rows = rows_without_nulls(t, sample);
 
-	return choose_clusters(some_rows(rows, 1, (Size) Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES))), most, t->options->seed, t->options->trim,
-						   null_dimensions(&t->source));
+	double		count = Max(EVIDENCE_ROWS, EVIDENCE_NUMBERS / Min(t->dim, EVIDENCE_AXES));
+
+	return choose_clusters(some_rows(rows, 1, (Size) count), most, t->options->seed,
+						   t->options->trim, null_dimensions(&t->source));
 }
 
 const char *
@@ -194,8 +196,10 @@ try_clusters(training *t)
 static bool
 scans_candidates(const training *t, double rows)
 {
-	return t->method == METHOD_KMEANS && t->k <= MOST_CANDIDATES && !t->frozen && t->imported == NULL && t->options->pinned.values == NULL &&
-		t->options->trim == 0 && given_or(t->options->iterations, SCANS) > 0 && t->estimate > 3.0 * rows;
+	return t->method == METHOD_KMEANS && t->k <= MOST_CANDIDATES && !t->frozen &&
+		t->imported == NULL && t->options->pinned.values == NULL &&
+		t->options->trim == 0 && given_or(t->options->iterations, SCANS) > 0 &&
+		t->estimate > 3.0 * rows;
 }
 
 /* Found in rows in units, beside those that serve; a count of 0 where there is nothing that the scan can measure. */
@@ -221,6 +225,7 @@ static void
 find_candidates(training *t, const fc_operator_header *sample)
 {
 	fc_operator_header *rows;
+	fc_operator_header *first;
 	TimestampTz begun;
 	bool		scanned = t->source.group_by == NULL && scans_candidates(t, sample->k);
 
@@ -228,12 +233,14 @@ find_candidates(training *t, const fc_operator_header *sample)
 		return;
 	begun = begin_step(t, "sample k-means");
 	rows = rows_with_map(t->map, rows_in_units(sample, (units) {0}, t->units));
-	if (t->source.complete != NULL && (t->method == METHOD_KMEANS || t->options->factors.method != NULL))
+	if (t->source.complete != NULL &&
+		(t->method == METHOD_KMEANS || t->options->factors.method != NULL))
 		t->start = searched_clusters(t, rows, t->k, SHARED_NUMBERS);
 	if (!scanned || distinct_rows(rows, t->k) < t->k)
 		return;
 	t->found = palloc(sizeof(candidates));
-	*t->found = candidates_of(t, "", rows, t->start != NULL ? t->start : searched_clusters(t, rows, t->k, SEARCHED_NUMBERS));
+	first = t->start != NULL ? t->start : searched_clusters(t, rows, t->k, SEARCHED_NUMBERS);
+	*t->found = candidates_of(t, "", rows, first);
 	t->found_count = t->found->count > 0;
 	if (t->found_count > 0)
 		log_step(t, "sample k-means", begun, NAN, psprintf("%u rows", rows->k));
@@ -246,14 +253,16 @@ find_candidates(training *t, const fc_operator_header *sample)
 static void
 find_group_candidates(training *t)
 {
-	double		wanted = Max(LEAST_OF_GROUP, ROWS_OF_TOLERANCE * (double) t->k / tolerance_of(t->options));
+	double		wanted = Max(LEAST_OF_GROUP,
+							 ROWS_OF_TOLERANCE * (double) t->k / tolerance_of(t->options));
 	double		rows = wanted * t->groups;
 	double		read = 0;
 	group_sample *samples;
 	TimestampTz begun;
 	int			count;
 
-	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 || t->source.sharded || t->options->sample == SAMPLE_HASH ||
+	if (t->groups > FEW_GROUPS || t->source.leaf_count > 0 || t->source.sharded ||
+		t->options->sample == SAMPLE_HASH ||
 		rows > (double) rows_in_budget(rows, 0, BYTES_OF_GROUPS, t->dim) || !scans_candidates(t, rows))
 		return;
 	begun = begin_step(t, "sample k-means");
@@ -269,7 +278,8 @@ find_group_candidates(training *t)
 		rows += x->k;
 		if (distinct_rows(x, t->k) < t->k)
 			continue;
-		t->found[t->found_count] = candidates_of(t, samples[i].group, x, searched_clusters(t, x, t->k, SHARED_NUMBERS));
+		t->found[t->found_count] = candidates_of(t, samples[i].group, x,
+												 searched_clusters(t, x, t->k, SHARED_NUMBERS));
 		t->found[t->found_count].n = t->estimate * (double) samples[i].n / read;
 		t->found_count += t->found[t->found_count].count > 0;
 	}
@@ -282,7 +292,8 @@ find_group_candidates(training *t)
 static const char *
 fit_name(const training *t)
 {
-	return t->imported != NULL ? "import" : t->method == METHOD_COMPRESSIVE ? "decode" : t->method == METHOD_QKMEANS ? "QK-means" : "k-means";
+	return t->imported != NULL ? "import" : t->method == METHOD_COMPRESSIVE ? "decode" :
+		t->method == METHOD_QKMEANS ? "QK-means" : "k-means";
 }
 
 static void
@@ -335,7 +346,9 @@ planned_scans(const training *t, const train_part *parts, int count)
 		return 0;
 	if (t->method == METHOD_DENSITY)
 		return whole ? 0 : 1;
-	return (int) given_or(t->options->iterations, t->method == METHOD_COMPRESSIVE ? t->source.group_by != NULL : whole ? 0 : SCANS);
+	if (t->method == METHOD_COMPRESSIVE)
+		return (int) given_or(t->options->iterations, t->source.group_by != NULL);
+	return (int) given_or(t->options->iterations, whole ? 0 : SCANS);
 }
 
 /* ---- the recall of a search through as many buckets as option probes says ---- */
@@ -346,7 +359,11 @@ measure_recall(training *t, const fc_operator_header *sample, const train_part *
 	fc_operator_header *rows = rows_with_map(t->map, rows_in_units(some_rows(sample, 1, SEARCHED_ROWS), (units) {0}, t->units));
 
 	if (rows->k > 1)
-		t->recall = recall_of_search(part->op, rows, (double) part->n, (int64) Min(given_or(t->options->probes, 1), part->op->k)).recall;
+	{
+		int64		probes = (int64) Min(t->options->probes, part->op->k);
+
+		t->recall = recall_of_search(part->op, rows, (double) part->n, probes).recall;
+	}
 }
 
 /* ---- the line ---- */

@@ -1,4 +1,4 @@
-/* training.h - a training: what it is asked, and what its steps have made so far */
+/* training.h - a training: its job, and the results of its steps so far */
 #ifndef FASTCLUST_TRAIN_TRAINING_H
 #define FASTCLUST_TRAIN_TRAINING_H
 
@@ -40,7 +40,7 @@ typedef struct named_cluster
 
 typedef struct training
 {
-	/* asked */
+	/* the job */
 	int64		model_id;		/* 0: a sample alone is requested */
 	char	   *model;
 	int32		version;
@@ -57,7 +57,7 @@ typedef struct training
 								 * continue */
 	Datum		paths;			/* the numbers above each, as a version stores them; 0: by levels */
 
-	/* made */
+	/* results */
 	TimestampTz begun;
 	char	   *note;
 	double		estimate;		/* of the number of rows */

@@ -70,7 +70,8 @@ open_version(Datum record)
 	version.vector = DatumGetBool(field(&version, "vector"));
 	version.encoder = field_value(&version, "encoder");
 	version.k = (Size) DatumGetInt32(field(&version, "k"));
-	version.options = options == 0 ? options_of_text("{}") : read_train_options(DatumGetJsonbP(options), FOR_TRAIN);
+	version.options = options == 0 ? options_of_text("{}") :
+		read_train_options(DatumGetJsonbP(options), FOR_TRAIN);
 	version.op = field_value(&version, "operator");
 	version.map = field_value(&version, "map");
 	version.spec = field_value(&version, "spec");
@@ -174,7 +175,9 @@ fastclust_version_query(PG_FUNCTION_ARGS)
 	SPI_connect();
 	open_part_source(&source, &version, PG_GETARG_OID(1), name_argument(fcinfo, 2));
 	initStringInfo(&rows);
-	append_rows_from(&rows, &source, wanted, isinf(wanted) ? 0 : rows_to_sample(&source, version.options->sample), version.options->seed, NULL);
+	append_rows_from(&rows, &source, wanted,
+					 isinf(wanted) ? 0 : rows_to_sample(&source, version.options->sample),
+					 version.options->seed, NULL);
 	values[0] = SPI_datumTransfer(CStringGetTextDatum(row_text(&source, field(&version, "center") != 0, version.map != NULL)), false, -1);
 	values[1] = SPI_datumTransfer(CStringGetTextDatum(rows.data), false, -1);
 	SPI_finish();

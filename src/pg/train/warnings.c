@@ -81,7 +81,8 @@ end_value(const training *t, const char *column, bool greatest)
 
 	initStringInfo(&query);
 	appendStringInfo(&query, "SELECT %s(t.%s)::text ", greatest ? "max" : "min", quote_identifier(column));
-	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->options->seed, t->source.leaf_count > 0 ? t->source.leaves[0] : NULL);
+	append_rows_from(&query, &t->source, MOST_ROWS, t->estimate, t->options->seed,
+					 t->source.leaf_count > 0 ? t->source.leaves[0] : NULL);
 	value = query_datum(query.data, 0, NULL, 0, &null);
 	return null ? "" : TextDatumGetCString(value);
 }
@@ -189,7 +190,8 @@ warn_column(const training *t, const fc_encoder_feature *feature, const char *na
 						type == DATEOID ? "isodow" : "hour", quote_identifier(column)));
 	else if (!feature->log && fabs(facts->skew) > VERY_SKEWED)
 		warn_skew(t, feature, name, column, facts);
-	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR && facts->far_squares > FAR_SQUARES && t->options->trim == 0)
+	else if (facts->far >= LEAST_FAR && facts->far <= MOST_FAR &&
+			 facts->far_squares > FAR_SQUARES && t->options->trim == 0)
 		ereport(WARNING, errmsg("%.1f %% of the rows are far out in column \"%s\": they attract centroids", 100 * facts->far, name),
 				errhint("Option '{\"trim\": %.2g}' leaves them out of the centroids; else leave them out by option \"where\".", ceil(110 * facts->far) / 100));
 	else

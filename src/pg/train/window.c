@@ -85,9 +85,11 @@ window_condition(Oid relation, const char *rows, const row_window *since)
 		(since->column == NULL) != (since->interval == NULL))
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("option \"since\" does not define recent rows"),
 				errhint("It is one of {\"column\": \"at\", \"interval\": \"20 days\"}, {\"partition\": \"last\"} and {\"where\": \"...\"}."));
-	condition = since->column != NULL ? interval_condition(relation, rows, since->column, since->interval) :
+	condition = since->column != NULL ? interval_condition(relation, rows, since->column,
+														   since->interval) :
 		since->partition != NULL ? partition_condition(relation, rows, since->partition) :
 		resolved_condition(relation, since->where, NULL);
 	return since->except == NULL ? psprintf("(%s)", condition) :
-		psprintf("(%s) AND (%s) IS NOT TRUE", condition, window_condition(relation, rows, since->except));
+		psprintf("(%s) AND (%s) IS NOT TRUE", condition,
+				 window_condition(relation, rows, since->except));
 }

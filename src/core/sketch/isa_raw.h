@@ -219,9 +219,11 @@ take_sparse(const fc_prepared *prepared, const fc_sparse_row *x, float *y, doubl
 		return false;
 	if (prepared->basis != NULL)
 	{
+		basis_terms terms = {prepared->centered, x->indices, x->count};
+
 		for (size_t p = 0; p < x->count; p++)
 			prepared->centered[p] = sparse_value(x, p) * prepared->inverse_scale[x->indices[p]];
-		apply_basis(prepared, (basis_terms) {prepared->centered, x->indices, x->count}, prepared->projected);
+		apply_basis(prepared, terms, prepared->projected);
 		bring_reduced(prepared, prepared->projected, y, &excess);
 		if (row_flags(&excess) != FC_ROW_NEAR)
 			return false;

@@ -338,7 +338,11 @@ apply_basis_rows(const fc_prepared *prepared, size_t rows)
 	for (size_t c = 0; c < n; c += FC_BASIS_TILE)
 		apply_tile(prepared, c, whole);
 	for (size_t r = whole; r < rows; r++)
-		apply_basis(prepared, (basis_terms) {prepared->centered + r * d, NULL, prepared->d}, prepared->projected + r * n);
+	{
+		basis_terms terms = {prepared->centered + r * d, NULL, prepared->d};
+
+		apply_basis(prepared, terms, prepared->projected + r * n);
+	}
 }
 
 /* ---- rows on the grid and in reduced coordinates ---- */
@@ -468,10 +472,11 @@ bring_reduced(const fc_prepared *prepared, const double *projected, float *y, ro
 	{
 		vdouble		reduced = *(const vdouble *) (projected + i);
 		vhalf		rounded = FC_NARROW(vhalf, reduced);
+		vdouble		widened = FC_WIDEN(vdouble, rounded) + (vdouble) {0};
 
 		excess->near_y |= outside(reduced, prepared->near_y);
 		*(vhalf *) (y + i) = rounded;
-		grid_vector(prepared, d + i, FC_WIDEN(vdouble, rounded) + (vdouble) {0}, excess);
+		grid_vector(prepared, d + i, widened, excess);
 	}
 }
 
@@ -493,7 +498,9 @@ prepare_row(const fc_prepared *prepared, row_elements x, float *y)
 	}
 	if (prepared->basis != NULL)
 	{
-		apply_basis(prepared, (basis_terms) {prepared->centered, NULL, prepared->d}, prepared->projected);
+		basis_terms terms = {prepared->centered, NULL, prepared->d};
+
+		apply_basis(prepared, terms, prepared->projected);
 		bring_reduced(prepared, prepared->projected, y, &excess);
 	}
 	return row_flags(&excess);

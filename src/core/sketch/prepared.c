@@ -307,9 +307,12 @@ fc_spec_prepare(const fc_spec *spec, fc_arena *arena, fc_prepared *prepared)
 	set_sizes(spec, prepared);
 	prepared->isa = fc_sketch_isa_select();
 	take_arrays(arena, prepared);
-	for (int i = 0; i < 6; i++)
-		memset(((double *[]) {prepared->inverse_unit, prepared->shift, prepared->value, prepared->q, prepared->lowest, prepared->highest})[i],
-			   0, prepared->row * sizeof(double));
+	memset(prepared->inverse_unit, 0, prepared->row * sizeof(double));
+	memset(prepared->shift, 0, prepared->row * sizeof(double));
+	memset(prepared->value, 0, prepared->row * sizeof(double));
+	memset(prepared->q, 0, prepared->row * sizeof(double));
+	memset(prepared->lowest, 0, prepared->row * sizeof(double));
+	memset(prepared->highest, 0, prepared->row * sizeof(double));
 	memset(prepared->center, 0, fc_padded(prepared->d) * sizeof(double));
 	memset(prepared->inverse_scale, 0, fc_padded(prepared->d) * sizeof(double));
 	set_grids(spec, prepared);

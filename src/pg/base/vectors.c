@@ -269,6 +269,16 @@ make_int4_array(const int32 *values, int count)
 }
 
 Datum
+make_int4_rows(Datum *elements, int rows, int columns)
+{
+	int			sizes[2] = {rows, columns};
+	int			first[2] = {1, 1};
+
+	return PointerGetDatum(construct_md_array(elements, NULL, 2, sizes, first, INT4OID, sizeof(int32),
+											  true, TYPALIGN_INT));
+}
+
+Datum
 make_int8_array(const int64 *values, int count)
 {
 	return make_array(sizeof(int64), INT8OID, values, count);

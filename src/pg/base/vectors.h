@@ -131,6 +131,9 @@ extern Datum empty_float8_array(int count, double **values);	/* *values: to be f
 extern Datum empty_float4_array(int count, float **values);
 extern Datum make_float4_array(const float *values, int count);
 extern Datum make_int4_array(const int32 *values, int count);
+
+/* An int4[] of two dimensions, from its elements row by row. */
+extern Datum make_int4_rows(Datum *elements, int rows, int columns);
 extern Datum make_int8_array(const int64 *values, int count);
 extern double *read_float8_array(Datum datum, int expected, const char *argument);
 

@@ -234,7 +234,11 @@ fastclust_assign_distance(PG_FUNCTION_ARGS)
 
 	outcome = cached_sparse_label(fcinfo, 1, &cluster);
 	if (outcome == SPARSE_KNOWN)
-		call = (row_call) {.op = op, .x = cached_sparse_row(fcinfo, NULL), .scratch = cached_scratch(fcinfo, fc_operator_scratch(op))};
+	{
+		call.op = op;
+		call.x = cached_sparse_row(fcinfo, NULL);
+		call.scratch = cached_scratch(fcinfo, fc_operator_scratch(op));
+	}
 	else
 	{
 		call = row_arguments(fcinfo);

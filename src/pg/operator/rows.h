@@ -19,6 +19,9 @@ typedef struct units
 	const double *scale;
 } units;
 
+/* Rows as they are. */
+static const units own_units = {NULL, NULL};
+
 /* Rows, or centroids, moved from one set of units to another; where both are NULL, the metric stays, and dense ones are themselves. */
 extern fc_operator_header *rows_in_units(const fc_operator_header *rows, units from, units to);
 

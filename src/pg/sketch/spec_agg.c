@@ -441,8 +441,10 @@ spec_of_rows(const double *x, Size n, Size d, int32 clusters, Jsonb *options)
 	state->cosine = options_of(state).cosine;
 	for (Size r = 0; r < n; r++)
 	{
+		vector		row = {.doubles = x + r * d,.d = (int) d};
+
 		CHECK_FOR_INTERRUPTS();
-		add_row(state, &(vector) {.doubles = x + r * d,.d = (int) d});
+		add_row(state, &row);
 	}
 	return spec_of_state(state);
 }

@@ -104,14 +104,14 @@ decode_part(const training *t, Size k, const char *group, const struct varlena *
 	Size		d = fc_sketch_spec((const fc_sketch *) sketch)->dim;
 	double		unit = mean_scale(units_of_rows, d);
 	bool		continues = !fresh && old->op != NULL;
-	fc_operator_header *initial = continues ? rows_in_units(old->op, units_of_rows, (units) {0}) : NULL;
+	fc_operator_header *initial = continues ? rows_in_units(old->op, units_of_rows, own_units) : NULL;
 	decoded_clusters found = decode_sketch(t, sketch, fresh ? spec_without_pilot(old->spec) :
 										   old->spec, k, initial, true, fresh);
 	double	   *spreads = palloc(found.op->k * sizeof(double));
 	int32	   *numbers;
 	int32	   *place;
 
-	found.op = rows_in_units(found.op, (units) {0}, units_of_rows);
+	found.op = rows_in_units(found.op, own_units, units_of_rows);
 	found.objective /= unit * unit;
 	numbers = continues ? numbers_by_distance(old->op, found.op, named_numbers(t, group)) : NULL;
 	place = numbers != NULL ? places_of_numbers(numbers, found.op->k) : NULL;
@@ -134,7 +134,7 @@ set_drawn(record_builder *row, const training *t, const decoded_clusters *found,
 	quantile_places(places);
 	set_value(row, "spec", spec_without_pilot(old->spec));
 	set_numbers(row, "distance_quantiles", profile_of_fit(found->op, drawn, places, DISTANCE_QUANTILES).quantiles, DISTANCE_QUANTILES);
-	set_numbers(row, "null_moments", null_moments_of_rows(rows_in_units(drawn, units_of_rows, (units) {0}), old->spec, ROWS_OF_LAW, moments) ? moments : NULL, 2);
+	set_numbers(row, "null_moments", null_moments_of_rows(rows_in_units(drawn, units_of_rows, own_units), old->spec, ROWS_OF_LAW, moments) ? moments : NULL, 2);
 }
 
 /* Quantiles of another number of clusters are taken to change as the root mean square does. */
@@ -318,7 +318,7 @@ retrain_live_density(const held_model *held, const stored_version *before, Datum
 	if (!options->fresh)
 		read_serving(t);
 	find_regions(t, NULL, &part, 1);
-	(void) store_parts(t, rows_in_units(part.rows, t->units, (units) {0}), &part, 1);
+	(void) store_parts(t, rows_in_units(part.rows, t->units, own_units), &part, 1);
 	start_serving(t);
 	SPI_freetuptable(table);
 	return t->version;

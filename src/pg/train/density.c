@@ -469,7 +469,7 @@ find_part(training *t, train_part *part, const fc_operator_header *complete)
 void
 find_regions(training *t, const fc_operator_header *sample, train_part *parts, int count)
 {
-	const fc_operator_header *complete = sample != NULL && t->source.complete != NULL ? rows_in_units(sample, (units) {0}, t->units) : NULL;
+	const fc_operator_header *complete = sample != NULL && t->source.complete != NULL ? rows_in_units(sample, own_units, t->units) : NULL;
 	TimestampTz begun = begin_step(t, "density");
 	double		clustered = 0;
 	double		n = 0;

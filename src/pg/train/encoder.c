@@ -192,7 +192,7 @@ flagged_rows(const training *t, const fc_encoder_header *flagged)
 	double		wanted = Min(8000, Max(1000, SAMPLED_NUMBERS / flagged->dim));
 
 	use_encoder(&source, flagged);
-	return rows_in_units(sample_of_source(t, &source, flagged->dim, wanted), (units) {0},
+	return rows_in_units(sample_of_source(t, &source, flagged->dim, wanted), own_units,
 						 encoder_units(&source));
 }
 
@@ -302,7 +302,7 @@ rows_without_nulls(const training *t, const fc_operator_header *sample)
 	Size		flags = 0;
 
 	if (header == NULL)
-		return rows_in_units(sample, (units) {0}, t->units);
+		return rows_in_units(sample, own_units, t->units);
 	fc_encoder_view(header, &encoder);
 	flag = palloc0(encoder.features * sizeof(bool));
 	for (Size i = 0; i < encoder.features; i++)
@@ -311,7 +311,7 @@ rows_without_nulls(const training *t, const fc_operator_header *sample)
 		flags += flag[i] = is_imputed(&encoder, i) && !encoder.feature[i].missing;
 	}
 	if (!gaps || encoder.dim + flags > FC_MAX_DIM)
-		return rows_in_units(sample, (units) {0}, t->units);
+		return rows_in_units(sample, own_units, t->units);
 	flagged = flagged_encoder(header, flag);
 	return imputed_rows(flagged, header, flagged_rows(t, flagged));
 }

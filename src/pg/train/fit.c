@@ -391,9 +391,9 @@ fit_compressive(const training *t, train_part *part, const fc_operator_header *r
 	if (initial == NULL && t->source.group_by != NULL)
 		initial = fit_rows_of(t, rows, k, NULL, true);
 	part->op = decode_sketch(t, part->sketch, t->spec, k, initial == NULL ? NULL :
-							 rows_in_units(initial, t->units, (units) {0}), t->options->quiet,
+							 rows_in_units(initial, t->units, own_units), t->options->quiet,
 							 false).op;
-	part->op = rows_in_units(part->op, (units) {0}, t->units);
+	part->op = rows_in_units(part->op, own_units, t->units);
 	if (t->source.group_by != NULL)
 	{
 		fc_comparison c = compare_fits(initial, part->op, rows, FARTHEST_SHARE);
@@ -522,7 +522,7 @@ fit_part(const training *t, train_part *part)
 
 	if (t->imported != NULL)
 	{
-		part->op = rows_in_units(t->imported, (units) {0}, t->units);
+		part->op = rows_in_units(t->imported, own_units, t->units);
 		part->op = with_weights(part->op, profile_of_fit(part->op, rows, NULL, 0).weights);
 		part->settled = true;
 		return;

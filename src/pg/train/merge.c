@@ -211,7 +211,7 @@ merged_paths(const cluster_list *list, int64 kept, Size found)
 			if (is_left(list, j, kept))
 				left[row++ * levels + level] = Int32GetDatum(before[paths[j * levels + level]]);
 	}
-	return PointerGetDatum(construct_md_array(left, NULL, 2, (int[]) {(int) found, (int) levels}, (int[]) {1, 1}, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	return make_int4_rows(left, (int) found, (int) levels);
 }
 
 /* The merged cluster gets the number of the largest one; all others keep theirs. */
@@ -232,7 +232,7 @@ merge_chosen(training *t, const cluster_list *list, int64 kept)
 		if (list->chosen[j])
 			place[j] = place[kept];
 	t->imported = rows_in_units(joined_clusters(list->version->op, place, found),
-								units_of_version(list->version, list->version->op->d), (units) {0});
+								units_of_version(list->version, list->version->op->d), own_units);
 	t->numbers = numbers;
 	t->paths = merged_paths(list, kept, found);
 	t->k = found;
@@ -268,11 +268,15 @@ keep_name(const training *t, const cluster_list *list, int64 kept)
 {
 	int64		named = largest_chosen(list, true);
 	int32		number = fc_operator_number(&list->op, (Size) kept);
+	query_argument arguments[3] = {0};
 
 	if (named < 0 || named == kept || list->given[kept] != NULL || !t->options->activate)
 		return;
-	run_query("SELECT name_cluster($1, $2, $3)", 3,
-			  (query_argument[]) {{"text", CStringGetTextDatum(t->model)}, {"int4", Int32GetDatum(number)}, text_argument(list->given[named])}, 0);
+	arguments[0] = text_argument(t->model);
+	arguments[1].type = "int4";
+	arguments[1].value = Int32GetDatum(number);
+	arguments[2] = text_argument(list->given[named]);
+	run_query("SELECT name_cluster($1, $2, $3)", 3, arguments, 0);
 	if (!t->options->quiet)
 		ereport(NOTICE, errmsg("cluster %d of model \"%s\" takes the name \"%s\" of cluster %d", number, t->model, list->given[named],
 							   fc_operator_number(&list->op, (Size) named)),

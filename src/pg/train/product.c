@@ -80,13 +80,14 @@ static fc_operator_header *
 product_of_rows(const training *t, qkmeans_call *call, const fc_operator_header *rows, bool scanned, Size n)
 {
 	product_scans scans = {t};
+	fc_row_source scanning = {&scans, scan_for_product, farthest_of_sample};
 	fc_operator op;
 	collection	sample;
 
 	open_operator(rows, &op);
 	sample = (collection) {.d = (int32) op.d,.k = call->k,.n = op.k,.room = op.k,.x = centroids_in_units(&op, NULL, NULL),.account = &call->memory};
 	scans.sample = collected_rows(&sample);
-	return run_qkmeans(call, &sample, scanned ? &(fc_row_source) {&scans, scan_for_product, farthest_of_sample} : &scans.sample, n);
+	return run_qkmeans(call, &sample, scanned ? &scanning : &scans.sample, n);
 }
 
 /* By scans of the table where the rows are vectors as they stand, else on the sample. */

@@ -356,7 +356,8 @@ group_text(const train_source *source, const char *value)
 void
 open_source(train_source *source, Oid relation, const feature_list *features, bool vector, char *group_by)
 {
-	*source = (train_source) {.id = relation,.features = features->names,.feature_count = features->count,.vector = vector,.group_by = group_by};
+	*source = (train_source) {.id = relation,.features = features->names,.feature_count = features->count,.group_by = group_by};
+	source->vector = vector;
 	check_relation(relation);
 	check_columns(source);
 	source->relation = get_rel_persistence(relation) == RELPERSISTENCE_TEMP ? quote_qualified_identifier("pg_temp", get_rel_name(relation)) : relation_name(relation);

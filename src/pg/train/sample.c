@@ -129,6 +129,7 @@ fc_operator_header *
 some_rows(const fc_operator_header *header, Size step, Size most)
 {
 	stepped_rows rows = {.step = step};
+	fc_centroid_source source = {.row = stepped_row,.place = &rows};
 	Size		count;
 	double	   *weights;
 	fc_operator_header *result;
@@ -140,7 +141,9 @@ some_rows(const fc_operator_header *header, Size step, Size most)
 	weights = alloc_large(count * sizeof(double));
 	for (Size j = 0; j < count; j++)
 		weights[j] = rows.op.weights[j * step];
-	result = make_codebook_of(rows.op.metric, &(fc_centroid_source) {.k = count,.d = rows.op.d,.row = stepped_row,.place = &rows}, weights);
+	source.k = count;
+	source.d = rows.op.d;
+	result = make_codebook_of(rows.op.metric, &source, weights);
 	pfree(weights);
 	pfree(rows.row);
 	pfree(rows.scratch.floats);
@@ -193,9 +196,12 @@ units
 encoder_units(const train_source *source)
 {
 	fc_encoder	view;
+	units		scaled;
 
 	fc_encoder_view((const fc_encoder_header *) source->encoder, &view);
-	return fc_encoder_is_scaled(&view) ? (units) {view.center, view.scale} : (units) {0};
+	scaled.center = view.center;
+	scaled.scale = view.scale;
+	return fc_encoder_is_scaled(&view) ? scaled : own_units;
 }
 
 /* ---- the sample ---- */

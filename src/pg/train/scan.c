@@ -87,7 +87,7 @@ rank_limit(const training *t, const fc_operator_header *rows, const scan_request
 static void
 request_sample(const training *t, const fc_operator_header *sample, double groups, scan_request *request)
 {
-	const fc_operator_header *rows = rows_in_units(sample, (units) {0}, t->units);
+	const fc_operator_header *rows = rows_in_units(sample, own_units, t->units);
 	double	   *mean = palloc(t->dim * sizeof(double));
 	double	   *deviation = palloc(t->dim * sizeof(double));
 

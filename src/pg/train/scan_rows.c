@@ -240,9 +240,11 @@ check_rows(const scan_state *state, const scan_rows *rows, const double *x)
 		return;
 	for (Size r = 0; r < rows->count; r++)
 	{
+		vector		row = {.doubles = x + r * d,.d = (int) d};
+
 		if (state->plan->encoder != NULL)
 			reject_far(state->plan->encoder, x + r * d, rows->raw + r * d);
-		check_single_precision(&(vector) {.doubles = x + r * d,.d = (int) d});
+		check_single_precision(&row);
 	}
 }
 

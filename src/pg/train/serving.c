@@ -75,8 +75,9 @@ serving_part
 serving_of(const training *t, const char *group)
 {
 	serving_part *part = t->serving_count == 0 ? NULL : bsearch(&group, t->serving, (Size) t->serving_count, sizeof(serving_part), by_group);
+	serving_part none = {0};
 
-	return part != NULL ? *part : (serving_part) {0};
+	return part != NULL ? *part : none;
 }
 
 /* ---- names ---- */
@@ -84,8 +85,10 @@ serving_of(const training *t, const char *group)
 void
 read_named_clusters(training *t)
 {
-	run_query("SELECT group_value, cluster FROM readable_names WHERE model_id = $1 AND cluster < $2 ORDER BY group_value COLLATE \"C\"", 2,
-			  (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(FC_MAX_NUMBERS)}}, 0);
+	query_argument arguments[] = {{"int8", Int64GetDatum(t->model_id)}, {"int4", Int32GetDatum(FC_MAX_NUMBERS)}};
+
+	run_query("SELECT group_value, cluster FROM readable_names WHERE model_id = $1 AND cluster < $2"
+			  " ORDER BY group_value COLLATE \"C\"", 2, arguments, 0);
 	t->named_count = (int) SPI_processed;
 	t->named = palloc(Max(1, t->named_count) * sizeof(named_cluster));
 	for (int i = 0; i < t->named_count; i++)
@@ -133,8 +136,10 @@ named_numbers(const training *t, const char *group)
 int32
 next_version(int64 model_id)
 {
-	return DatumGetInt32(query_datum("SELECT COALESCE(max(v.version), 0) + 1 FROM readable_versions v WHERE v.model_id = $1", 1,
-									 (query_argument[]) {{"int8", Int64GetDatum(model_id)}}, 0, NULL));
+	query_argument id = {"int8", Int64GetDatum(model_id)};
+
+	return DatumGetInt32(query_datum("SELECT COALESCE(max(v.version), 0) + 1 FROM readable_versions v"
+									 " WHERE v.model_id = $1", 1, &id, 0, NULL));
 }
 
 void

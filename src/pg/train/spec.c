@@ -100,7 +100,7 @@ spec_of_sample(const training *t, const fc_operator_header *sample, Size cluster
 {
 	fc_operator rows;
 
-	open_operator(rows_in_units(sample, (units) {0}, t->units), &rows);
+	open_operator(rows_in_units(sample, own_units, t->units), &rows);
 	return spec_of_rows(centroids_in_units(&rows, NULL, NULL), rows.k, rows.d, (int32) clusters, DatumGetJsonbP(spec_settings(t)));
 }
 
@@ -142,7 +142,9 @@ decoded_spec(const training *t, const fc_operator_header *sample)
 bool
 is_followed(const training *t)
 {
-	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1, (query_argument[]) {{"int8", Int64GetDatum(t->model_id)}}, 0, NULL));
+	query_argument id = {"int8", Int64GetDatum(t->model_id)};
+
+	return DatumGetBool(query_datum("SELECT (model_live($1)).id IS NOT NULL", 1, &id, 0, NULL));
 }
 
 /* Does a live sketch follow the rows from this version on? */
@@ -217,7 +219,7 @@ choose_map(training *t, const fc_operator_header *sample)
 	if (t->method != METHOD_KERNEL)
 		return;
 	begun = begin_step(t, "map");
-	rows = rows_in_units(sample, (units) {0}, t->units);
+	rows = rows_in_units(sample, own_units, t->units);
 	if (t->options->kernel == NULL && isnan(t->options->rank))
 	{
 		Size		some = (Size) Max(LEAST_MAP_ROWS, 2 * wanted);

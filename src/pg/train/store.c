@@ -256,7 +256,7 @@ level_paths(const training *t, const fc_operator_header *op, bool *null)
 		}
 		nodes = joined_clusters(nodes, parents, found);
 	}
-	return *null ? (Datum) 0 : PointerGetDatum(construct_md_array(paths, NULL, 2, (int[]) {(int) op->k, above}, (int[]) {1, 1}, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	return *null ? (Datum) 0 : make_int4_rows(paths, (int) op->k, above);
 }
 
 /* A part without an old one takes its numbers from those of another group, where there is one to align to. */
@@ -293,7 +293,7 @@ set_law(record_builder *row, const training *t, const fc_operator_header *sample
 {
 	double		moments[2];
 	bool		known = t->source.group_by == NULL ? null_moments_of_rows(sample, t->spec, ROWS_OF_LAW, moments)
-		: null_moments_of_rows(rows_in_units(part->rows, t->units, (units) {0}), t->spec, ROWS_OF_GROUP, moments);
+		: null_moments_of_rows(rows_in_units(part->rows, t->units, own_units), t->spec, ROWS_OF_GROUP, moments);
 
 	if (known)
 		set_numbers(row, "null_moments", moments, 2);
@@ -345,8 +345,9 @@ void
 write_parts(Datum *records, int count)
 {
 	ArrayType  *array = construct_array(records, count, type_of_name("stored_versions"), -1, false, TYPALIGN_DOUBLE);
+	query_argument argument = {"_stored_versions", PointerGetDatum(array)};
 
-	run_query("SELECT write_parts($1)", 1, (query_argument[]) {{"_stored_versions", PointerGetDatum(array)}}, 0);
+	run_query("SELECT write_parts($1)", 1, &argument, 0);
 	pfree(array);
 }
 

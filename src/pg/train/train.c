@@ -50,7 +50,7 @@ standard_units(const training *t, const fc_operator_header *sample)
 	if (t->source.encoder != NULL)
 		return encoder_units(&t->source);
 	if (!t->options->standardize)
-		return (units) {0};
+		return own_units;
 	mean = palloc(t->dim * sizeof(double));
 	deviation = palloc(t->dim * sizeof(double));
 	moments_of_rows(sample, mean, deviation);
@@ -121,12 +121,20 @@ check_sample(const training *t, const fc_operator_header *sample)
 static void
 check_imported(const training *t)
 {
-	if (t->imported != NULL && t->imported->d != t->dim)
-		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("centroids have %zu coordinates, but rows of %s have %zu", (Size) t->imported->d, t->source.relation, t->dim),
-				t->source.encoder == NULL ? 0 :
-				errhint("These are %s, in the rows' own units.",
-				TextDatumGetCString(query_datum("SELECT array_to_string($1[:20], ', ')", 1, (query_argument[]) {{"_text", PointerGetDatum(dimension_names((fc_encoder_header *) t->source.encoder))}}, 0, NULL))));
+	query_argument names = {"_text"};
+	char	   *listed = NULL;
+
+	if (t->imported == NULL || t->imported->d == t->dim)
+		return;
+	if (t->source.encoder != NULL)
+	{
+		names.value = PointerGetDatum(dimension_names((fc_encoder_header *) t->source.encoder));
+		listed = TextDatumGetCString(query_datum("SELECT array_to_string($1[:20], ', ')", 1, &names, 0, NULL));
+	}
+	ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
+			errmsg("centroids have %zu coordinates, but rows of %s have %zu", (Size) t->imported->d,
+				   t->source.relation, t->dim),
+			listed == NULL ? 0 : errhint("These are %s, in the rows' own units.", listed));
 }
 
 /* ---- k from the sample ---- */
@@ -232,7 +240,7 @@ find_candidates(training *t, const fc_operator_header *sample)
 	if (t->imported != NULL || (t->source.complete == NULL && !scanned))
 		return;
 	begun = begin_step(t, "sample k-means");
-	rows = rows_with_map(t->map, rows_in_units(sample, (units) {0}, t->units));
+	rows = rows_with_map(t->map, rows_in_units(sample, own_units, t->units));
 	if (t->source.complete != NULL &&
 		(t->method == METHOD_KMEANS || t->options->factors.method != NULL))
 		t->start = searched_clusters(t, rows, t->k, SHARED_NUMBERS);
@@ -273,7 +281,7 @@ find_group_candidates(training *t)
 		read += (double) samples[i].n;
 	for (int i = 0; i < count; i++)
 	{
-		fc_operator_header *x = rows_in_units(samples[i].rows, (units) {0}, t->units);
+		fc_operator_header *x = rows_in_units(samples[i].rows, own_units, t->units);
 
 		rows += x->k;
 		if (distinct_rows(x, t->k) < t->k)
@@ -356,7 +364,7 @@ planned_scans(const training *t, const train_part *parts, int count)
 static void
 measure_recall(training *t, const fc_operator_header *sample, const train_part *part)
 {
-	fc_operator_header *rows = rows_with_map(t->map, rows_in_units(some_rows(sample, 1, SEARCHED_ROWS), (units) {0}, t->units));
+	fc_operator_header *rows = rows_with_map(t->map, rows_in_units(some_rows(sample, 1, SEARCHED_ROWS), own_units, t->units));
 
 	if (rows->k > 1)
 	{

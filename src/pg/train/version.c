@@ -158,7 +158,7 @@ fastclust_rows_of_version(PG_FUNCTION_ARGS)
 	stored_version version = {.record = PG_GETARG_DATUM(0)};
 	const fc_operator_header *rows = OPERATOR_ARG(1);
 
-	PG_RETURN_POINTER(rows_with_map(field_value(&version, "map"), rows_in_units(rows, (units) {0}, units_of_version(&version, rows->d))));
+	PG_RETURN_POINTER(rows_with_map(field_value(&version, "map"), rows_in_units(rows, own_units, units_of_version(&version, rows->d))));
 }
 
 /* (version, relation, group_by, wanted) -> (x, rows): a row t of the part as the operator takes it, of parameters $1 center, $2 scale and $3 map; FROM and WHERE. */
@@ -229,6 +229,7 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 	char	   *group_by;
 	training	t = {.method = METHOD_KMEANS,.options = options_of_text("{}"),.groups = 1};
 	scan_request request = {.share = 1};
+	query_argument record = {"stored_versions"};
 	bool		null;
 
 	fastclust_begin_rows(fcinfo);
@@ -242,7 +243,8 @@ fastclust_sketch_rows(PG_FUNCTION_ARGS)
 	if (column != NULL)
 		(void) column_type(t.source.id, column);
 	request.spec = spec_without_pilot(fc_sketch_spec((const fc_sketch *) version.sketch));
-	request.drift_spec = (fc_drift_spec *) DatumGetPointer(query_datum("SELECT drift_spec_of($1)", 1, (query_argument[]) {{"stored_versions", version.record}}, QUERY_STABLE, &null));
+	record.value = version.record;
+	request.drift_spec = (fc_drift_spec *) DatumGetPointer(query_datum("SELECT drift_spec_of($1)", 1, &record, QUERY_STABLE, &null));
 	if (column == NULL)
 	{
 		t.estimate = estimated_rows(&t.source);

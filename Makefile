@@ -63,7 +63,7 @@ DATA        = $(call sources,src/sql/upgrade/*.sql)
 EXTRA_CLEAN = build results regression.diffs regression.out tmp_check \
 	$(wildcard src/core/*/*.[od] src/pg/*/*.[od] fastclust--*.sql)
 # every file begins in a database that has the extension, and finds it
-REGRESS_OPTS = --load-extension=fastclust
+REGRESS_OPTS = --load-extension=fastclust --launcher=$(abspath $(ROOT)test/psql.sh)
 REGRESS     = $(patsubst sql/%.sql,%,$(call sources,sql/*.sql))
 
 PG_CPPFLAGS = -I$(ROOT)src/core -I$(ROOT)src $(DEPENDENCIES) -DFC_OPENBLAS_DIR='"$(OPENBLAS_DIR)"'

@@ -22,7 +22,7 @@ SELECT p.oid::regprocedure AS function, format('SELECT * FROM %s(%s)', p.oid::re
          WHEN t.typtype = 'c' THEN format('(SELECT ROW(%s)::%s)', (SELECT string_agg('NULL', ', ') FROM pg_attribute c WHERE c.attrelid = t.typrelid AND c.attnum > 0 AND NOT c.attisdropped), a.type)
          ELSE format('NULL::%s', CASE WHEN t.typtype = 'p' THEN 'text' ELSE a.type::text END) END, ', ' ORDER BY a.i)) AS call
   FROM pg_proc p, unnest(p.proargtypes::regtype[]) WITH ORDINALITY a(type, i) JOIN pg_type t ON t.oid = a.type
- WHERE p.pronamespace IN ('fastclust'::regnamespace, 'fastclust_internal'::regnamespace) AND p.prorettype <> 'trigger'::regtype
+ WHERE p.pronamespace IN ('fastclust'::regnamespace, 'fastclust_internal'::regnamespace, 'fastclust_owner'::regnamespace) AND p.prorettype <> 'trigger'::regtype
    AND 'regclass'::regtype = ANY (p.proargtypes::regtype[]) AND p.prokind = 'f'
  GROUP BY p.oid;
 SELECT count(*) > 50 AS many FROM calls;
@@ -30,7 +30,7 @@ SET client_min_messages = error;
 CREATE TABLE ended AS SELECT function, state_of(call) AS state FROM calls;
 RESET client_min_messages;
 SELECT function, state FROM ended WHERE state LIKE 'XX%';
-SELECT state FROM ended WHERE function = 'count_rows(bigint,regclass,oid)'::regprocedure;
+SELECT state FROM ended WHERE function = 'fastclust_owner.count_rows(bigint,regclass,oid)'::regprocedure;
 SELECT count(*) > 10 AS many FROM ended WHERE state = '42P01';
 DROP TABLE calls, ended;
 DROP FUNCTION state_of;

@@ -46,7 +46,7 @@ INSERT INTO sample SELECT 'aggregate_state', '', unnest(ARRAY[lloyd_state(op, x)
 	FROM some_rows, made GROUP BY op;
 INSERT INTO sample SELECT 'scan_plan', '', ROW(encoder_agg(ROW(x[1], x[2]), '{f1,f2}'), NULL, NULL, NULL, NULL, NULL, NULL, 1, 20, NULL, NULL, 1, NULL, ARRAY[op])::scan_plan
 	FROM some_rows, made GROUP BY op;
--- C functions and aggregates of the extension, one of those that differ in the type of the vector only, "any" as real[]; `internal`, `cstring` and commands
+-- C functions and aggregates of the extension, but for entries of functions in PL/pgSQL, one of those that differ in the type of the vector only, "any" as real[]; `internal`, `cstring` and commands
 -- of DDL are not for SQL.  `most` has a bit for each argument that may be NULL: none where the function is strict
 CREATE VIEW callable AS
 	SELECT DISTINCT ON (coalesce(t.prosrc, p.prosrc), a.aggfinalfn, p.pronargs) p.oid, format('%I.%I', n.nspname, p.proname) AS name, p.prokind, p.proretset, p.prorettype, p.pronargs, p.proargnames, p.provariadic,
@@ -59,7 +59,7 @@ CREATE VIEW callable AS
 	JOIN pg_language l ON l.oid = p.prolang
 	LEFT JOIN pg_aggregate a ON a.aggfnoid = p.oid
 	LEFT JOIN pg_proc t ON t.oid = a.aggtransfn
-	WHERE e.extname = 'fastclust' AND (l.lanname = 'c' OR p.prokind = 'a')
+	WHERE e.extname = 'fastclust' AND (l.lanname = 'c' AND p.prosrc NOT IN ('fastclust_as_owner', 'fastclust_with_sketch') OR p.prokind = 'a')
 	  AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype, 'language_handler'::regtype) AND NOT p.proargtypes::oid[] && ARRAY['internal'::regtype, 'cstring'::regtype, 'pg_ddl_command'::regtype]::oid[]
 	ORDER BY coalesce(t.prosrc, p.prosrc), a.aggfinalfn, p.pronargs, p.oid;
 -- the samples of each argument: an array for each, as SQL expressions

@@ -1,21 +1,20 @@
 \echo Use "CREATE EXTENSION fastclust" to load this file. \quit
 
--- Functions for users are in @extschema@, functions that these call in fastclust_internal.  Both belong to the extension, which makes them and drops them: in a
--- schema that was there, its owner or who may create in it could put a function where calls from here would take it for the closer match.
+-- Functions for users are in fastclust, functions that these call in fastclust_internal.  Functions in fastclust_owner are for the owner of the
+-- extension alone: nobody else has a right to that schema, so that a grant of all functions in the other two gives none to these.  The schemas belong to
+-- the extension, which makes them and drops them: in a schema that was there, its owner could put a function where calls from here would take it for
+-- the closer match.
 CREATE SCHEMA fastclust;
 CREATE SCHEMA fastclust_internal;
+CREATE SCHEMA fastclust_owner;
+COMMENT ON SCHEMA fastclust_owner IS 'functions that run as the owner of the extension';
 
--- every function is harmless to others: whoever may connect may use them
-GRANT USAGE ON SCHEMA @extschema@, fastclust_internal TO PUBLIC;
+-- every function in these is harmless to others: whoever may connect may use them
+GRANT USAGE ON SCHEMA fastclust, fastclust_internal TO PUBLIC;
 
--- the languages of functions for users, and of those that write as the owner (pg/base/languages.c)
-CREATE FUNCTION fastclust_internal.call_plpgsql() RETURNS language_handler AS 'MODULE_PATHNAME', 'fastclust_call_plpgsql' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.call_as_owner() RETURNS language_handler AS 'MODULE_PATHNAME', 'fastclust_call_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_internal.calling_role() RETURNS oid AS 'MODULE_PATHNAME', 'fastclust_calling_role' LANGUAGE C STABLE PARALLEL RESTRICTED;
-CREATE LANGUAGE fastclust HANDLER fastclust_internal.call_plpgsql;
-CREATE LANGUAGE fastclust_owner HANDLER fastclust_internal.call_as_owner;
-COMMENT ON LANGUAGE fastclust IS 'PL/pgSQL whose errors do not show how fastclust is built';
-COMMENT ON LANGUAGE fastclust_owner IS 'the same, run with the rights of the owner of the function, which checks those of the caller';
+-- A function that needs the rights of the owner is SECURITY DEFINER, in fastclust_owner.  Its last argument is the caller, whose rights it checks: in it
+-- current_user is the owner.  Other roles call its entry, a function of its name and its other arguments in fastclust or fastclust_internal, which adds
+-- GetUserId() (pg/base/entries.c).  Functions in fastclust_owner never call an entry, which would take the owner for the caller.
 
--- objects are made in @extschema@ unless they say otherwise, and found in both
-SET LOCAL search_path = @extschema@, fastclust_internal, pg_temp;
+-- objects are made in fastclust unless they say otherwise
+SET LOCAL search_path = fastclust, fastclust_internal, fastclust_owner, pg_temp;

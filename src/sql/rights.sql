@@ -16,8 +16,8 @@ END
 $$;
 
 -- The owner of the database dumps the tables, and restores models of roles whose rights it has and live sketches of its tables.
-CREATE FUNCTION fastclust_internal.check_restored_row() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_owner.check_restored_row() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     own boolean;
 BEGIN
@@ -57,21 +57,6 @@ BEGIN
 END
 $$;
 
--- The owner of the extension calls these functions for others, and nobody else
--- does.  Nobody but that owner makes triggers of its trigger functions: on a
--- table of another role they would read rows of types whose casts are that
--- role's code.  live_change is the exception, of which keep_sketch makes
--- triggers with the rights of its caller.
-DO $$
-DECLARE
-    part record;
-BEGIN
-    FOR part IN SELECT p.oid::pg_catalog.regprocedure AS function FROM pg_catalog.pg_proc p
-                 WHERE p.pronamespace OPERATOR(pg_catalog.=) 'fastclust_internal'::pg_catalog.regnamespace
-                   AND (p.proname OPERATOR(pg_catalog.=) ANY ('{lock_name,lock_tree,running_trainings,count_rows}')
-                        OR (p.prorettype OPERATOR(pg_catalog.=) ANY ('{trigger,event_trigger}'::pg_catalog.regtype[])
-                            AND p.proname OPERATOR(pg_catalog.<>) 'live_change')) LOOP
-        EXECUTE pg_catalog.format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', part.function);
-    END LOOP;
-END
-$$;
+-- Trigger functions are in fastclust_owner, too: on a table of another role they would read rows of types whose casts are that role's code.  live_change
+-- is the exception, of which keep_sketch makes triggers with the rights of its caller.
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_owner FROM PUBLIC;

@@ -14,7 +14,7 @@ my ($status, $output, $messages) = $server->try('CREATE EXTENSION fastclust');
 is($messages, '', 'the extension creates');
 is($server->query("SELECT extversion FROM pg_extension WHERE extname = 'fastclust'"), $version, 'in this version');
 is($server->query("SELECT string_agg(n.nspname, ',' ORDER BY 1) FROM pg_extension e JOIN pg_depend d ON d.refobjid = e.oid AND d.deptype = 'e' JOIN pg_namespace n ON n.oid = d.objid AND d.classid = 'pg_namespace'::regclass WHERE extname = 'fastclust'"),
-	'fastclust,fastclust_internal', 'with its own schemas');
+	'fastclust,fastclust_internal,fastclust_owner', 'with its own schemas');
 
 $server->make_points(2000, 3, 4);
 my $session = $server->background(<<'SQL');

@@ -1,5 +1,7 @@
 # Who is not the owner can neither read, change nor ride on a model; a scan has the rights of who asks for it.
 use FastclustTest qw(as refused gives crafted);
+use File::Basename qw(dirname);
+use Pages qw(read_file);
 
 my $server = FastclustTest->new(extension => 1, config => "shared_preload_libraries = 'fastclust'\n");
 $server->make_points(3000, 3, 4);
@@ -92,11 +94,59 @@ refused('bob', "SELECT held_model('m', true, true)", '42501', 'nor claims it');
 refused('bob', crafted('b', "v.model_id := $of_alice;"), '42704', 'nor stores a version in it');
 refused('bob', "SELECT write_step(NULL, 1, 'x', 1, 1, 'x')", '42704', 'or in none');
 refused('bob', "SELECT rename_model('b', 'm')", '42710', 'or takes its name');
-refused('bob', "SELECT $_", '42501', "nor with what writers call: $_")
-	for "held_model($of_alice)", "claim_name('soon', true)", "lock_name(hashtext('soon'), false, false)", 'running_trainings()';
-refused('bob', $_, '42501', "nor makes a writer of his own: $_")
-	for "CREATE FUNCTION pg_temp.f() RETURNS void LANGUAGE fastclust_owner AS 'BEGIN DELETE FROM stored_models; END'", "CREATE FUNCTION pg_temp.f() RETURNS void LANGUAGE fastclust AS 'BEGIN END'";
-gives('bob', 'SELECT calling_role() = (SELECT oid FROM pg_roles WHERE rolname = current_user)', 't', 'outside of writers the calling role is the current one');
+# ---- what runs as the owner, by the catalog ----
+my $ours = "pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+	JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust' JOIN pg_language l ON l.oid = p.prolang";
+is($server->query("SELECT count(*) FROM pg_language l WHERE l.lanname ~ 'fastclust' OR l.lanplcallfoid IN (SELECT p.oid FROM $ours)"), 0, 'no language is of the extension');
+is($server->query("SELECT p.oid::regprocedure FROM $ours WHERE p.prosecdef
+	AND (p.pronamespace <> 'fastclust_owner'::regnamespace OR NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c ~ '^search_path=pg_catalog, .*, pg_temp\$'))"),
+	'', 'a function that runs as its owner is in the schema of the owner, with a search_path that ends in pg_temp');
+is($server->query("SELECT p.oid::regprocedure FROM $ours, (VALUES ('public'::name), ('bob')) r(role) WHERE p.pronamespace = 'fastclust_owner'::regnamespace
+	AND (has_function_privilege(r.role, p.oid, 'EXECUTE') OR has_schema_privilege(r.role, p.pronamespace, 'USAGE'))"), '', 'where nobody else may call a function');
+is($server->query("SELECT p.oid::regprocedure FROM $ours WHERE p.prosecdef AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
+	AND (p.proargtypes[p.pronargs - 1] <> 'oid'::regtype OR p.proargnames[p.pronargs] <> 'caller' OR p.prosrc !~ '\\mcaller\\M' OR p.prosrc ~ '\\m(current_user|current_role|session_user|user)\\M'
+		OR p.proisstrict OR p.provariadic <> 0 OR p.pronargdefaults <> 0)"), '', 'each asks for the rights of its last argument, the caller, and for those of no other role');
+is($server->query("SELECT p.oid::regprocedure FROM $ours WHERE p.prosrc = 'fastclust_as_owner' AND NOT EXISTS (SELECT FROM pg_proc w
+	WHERE w.pronamespace = 'fastclust_owner'::regnamespace AND w.proname = p.proname AND w.prosecdef AND w.proargtypes::text = ltrim(p.proargtypes::text || ' 26')
+	  AND (w.prorettype, w.proretset, w.provolatile, w.proparallel, w.proallargtypes IS NULL, p.proisstrict) = (p.prorettype, p.proretset, p.provolatile, p.proparallel, p.proallargtypes IS NULL, false))"),
+	'', 'each entry has the function of its name, which is like it but for the caller');
+
+# A function in the schema of the owner that calls an entry would be taken for the owner, also by a function that it calls.
+my %entry = map { $_ => 1 } split /\n/, $server->query("SELECT p.proname FROM $ours WHERE p.prosrc = 'fastclust_as_owner'");
+my (%bodies, %calls_entry);
+for (split /\x01/, $server->query("SELECT string_agg(concat_ws(E'\\x02', p.pronamespace::regnamespace, p.proname, p.prosrc), E'\\x01') FROM $ours WHERE l.lanname IN ('sql', 'plpgsql')"))
+{
+	my ($schema, $name, $body) = split /\x02/;
+	push @{ $bodies{$name} }, [ $schema, $body ];
+}
+my @reached = split /\n/, $server->query("SELECT p.proname FROM $ours WHERE p.prosecdef");
+my %reached = map { $_ => 1 } @reached;
+while (my $name = shift @reached)
+{
+	for my $one (@{ $bodies{$name} })
+	{
+		next if !$one || ($one->[0] ne 'fastclust_owner' && grep({ $_->[0] eq 'fastclust_owner' } @{ $bodies{$name} }));
+		while ($one->[1] =~ /\b(\w+)(\((?:[^()']++|'[^']*'|(?2))*\))/g)
+		{
+			my ($called, $arguments) = ($1, $2);
+			pos($one->[1]) = pos($one->[1]) - length($arguments) + 1;
+			$calls_entry{"$name: $called$arguments"} = 1 if $entry{$called} && $arguments !~ /\bcaller\)$/;
+			push @reached, $called if $bodies{$called} && !$reached{$called}++;
+		}
+	}
+}
+cmp_ok(scalar(keys %reached), '>', 50, 'functions that are called as the owner are found');
+is(join("\n", sort keys %calls_entry), '', 'and none of them calls an entry');
+
+# Every one of them is refused to other roles, whatever is granted in the other schemas, and with the right to name it.
+my @of_owner = split /\n/, $server->query("SELECT format('%s(%s)', p.oid::regproc, (SELECT string_agg(format(CASE WHEN a.type IN ('oid'::regtype, 'regclass'::regtype, 'integer'::regtype, 'bigint'::regtype, 'boolean'::regtype) THEN '''1''::%s' ELSE 'NULL::%s' END, a.type::regtype), ', ' ORDER BY a.i) FROM unnest(p.proargtypes) WITH ORDINALITY a(type, i)))
+	FROM $ours WHERE p.pronamespace = 'fastclust_owner'::regnamespace ORDER BY 1");
+cmp_ok(scalar(@of_owner), '>', 40, 'functions of the owner alone');
+$server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal TO bob');
+refused('bob', "SELECT $_", qr/ERROR:  42501: permission denied for schema fastclust_owner/, "bob cannot call $_") for @of_owner;
+$server->query('GRANT USAGE ON SCHEMA fastclust_owner TO bob');
+refused('bob', "SELECT $_", qr/ERROR:  42501: permission denied for function/, "nor where he may name it: $_") for @of_owner;
+$server->query('REVOKE USAGE ON SCHEMA fastclust_owner FROM bob; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust, fastclust_internal FROM bob');
 $server->query('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob');
 refused('bob', "SELECT $_", '(42501|42704)', "nor with the right to call what has none: $_")
 	for "grant_model('m', 'bob')", "drop_model('m')", "write_step($of_alice, 1, 'x', 1, 1, 'x')", "held_model('m', true)", "held_model('m', true, true)";
@@ -509,21 +559,13 @@ like($messages, qr/WARNING:  labels in hers.of_carol stay those .*: they were wr
 unlike($messages, qr/seized/, 'for their triggers would run with these');
 
 # ---- every function ----
-is($server->query(<<'SQL'), '', 'no function runs with the rights of its owner but by the language, for an event or as a trigger that nobody else can make, and those not in C have a fixed path');
-SELECT p.oid::regprocedure FROM pg_proc p
-  JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-  JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
-  JOIN pg_language l ON l.oid = p.prolang
-  WHERE (p.prosecdef AND p.prorettype <> 'event_trigger'::regtype AND NOT (p.prorettype = 'trigger'::regtype AND NOT has_function_privilege('bob', p.oid, 'EXECUTE'))) OR (l.lanname NOT IN ('c', 'internal') AND p.prosrc !~ '^\s*SELECT ''\{.*pg_catalog' AND NOT EXISTS (
-        SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))
-SQL
-is($server->query(<<'SQL'), "fastclust|f|f\nfastclust_owner|f|f", 'only superusers make functions in these languages, and none makes an anonymous block');
-SELECT l.lanname, l.lanpltrusted, l.laninline <> 0 FROM pg_language l WHERE l.lanname ~ '^fastclust' ORDER BY 1
-SQL
-is($server->query(<<'SQL'), '', 'each writer asks for the rights of the calling role');
-SELECT p.oid::regprocedure FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang AND l.lanname = 'fastclust_owner'
- WHERE p.prosrc !~ '\m(calling_role|is_member|held_model|held_live|owned_live|readable_live|may_read_live|owns_relation)\(' AND p.prosrc !~ 'pg_event_trigger_ddl_commands' AND p.prorettype <> 'trigger'::regtype
-SQL
+is($server->query("SELECT p.oid::regprocedure FROM $ours WHERE l.lanname NOT IN ('c', 'internal') AND NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%')"),
+	'', 'functions that are not in C have a fixed path');
+
+# ---- the page names what runs as the owner ----
+my ($table) = read_file(dirname(__FILE__) . '/../../docs/security.md') =~ /^\| functions in `fastclust_owner` .*\n\|[- |]+\n((?:\|.*\n)+)/m;
+is(join(' ', sort map { /`(\w+)`/g } map { (split /\|/)[1] } split /\n/, $table), join(' ', split /\n/, $server->query("SELECT DISTINCT p.proname COLLATE \"C\" FROM $ours WHERE p.prosecdef ORDER BY 1")),
+	'the table in docs/security.md has the functions that run as the owner');
 
 # ---- who may not train ----
 $server->query(<<'SQL');
@@ -579,19 +621,12 @@ $server->query('CREATE ROLE of_both LOGIN; GRANT of_columns TO of_both');
 gives('of_both', 'SELECT count(*) FROM check_drift()', 0, "check_drift leaves out the models of another role");
 
 # ---- a schema that others prepared is none for the extension, which makes its own, and drops it ----
-for my $schema ('fastclust', 'fastclust_internal')
+for my $schema ('fastclust', 'fastclust_internal', 'fastclust_owner')
 {
 	like(($server->try("CREATE DATABASE prepared"))[2] . ($server->try("CREATE SCHEMA $schema AUTHORIZATION bob; CREATE EXTENSION fastclust", database => 'prepared', verbosity => 'verbose'))[2],
 		qr/42P06: schema "$schema" already exists/, "no extension where $schema is there");
 	is($server->query("DROP SCHEMA $schema; CREATE EXTENSION fastclust; DROP EXTENSION fastclust; SELECT count(*) FROM pg_namespace WHERE nspname ~ 'fastclust'", database => 'prepared'), 0, 'nor is one left');
 	$server->query('DROP DATABASE prepared');
-}
-
-# The languages of the extension run as its owner, or hide lines of errors: they are for its functions alone.
-for my $language ('fastclust', 'fastclust_owner')
-{
-	refused('bob', "CREATE FUNCTION his_own() RETURNS text LANGUAGE $language AS 'BEGIN RETURN current_user; END'", '42501', "no function of bob's in language $language");
-	refused('bob', "DO LANGUAGE $language 'BEGIN END'", '42501', "no block in language $language");
 }
 
 done_testing();

@@ -55,7 +55,7 @@ SELECT 'grouped ' || coalesce(k.group_value, g.shop) || ' ' || row_count(k.s) ||
                FROM facts WHERE id % 3 <> 0 AND num_nulls(shop, at, a, b) = 0 GROUP BY 1, 2) g ON g.shop = k.group_value AND g.day = k.bucket
  WHERE NOT same_rows(k.s, g.s)
 UNION ALL
-SELECT 'micro-cluster ' || group_value FROM live_parts('shapes') k FULL JOIN counted('shapes') c USING (group_value)
+SELECT 'micro-cluster ' || group_value FROM fastclust_owner.live_parts('shapes', 10) k FULL JOIN counted('shapes') c USING (group_value)
  WHERE NOT same_rows(k.s, c.s) OR k.counts::text IS DISTINCT FROM c.counts::text;
 COMMIT;
 SQL

@@ -28,20 +28,24 @@ SQL
 $server->end($first);
 my $id = $server->query("SELECT id FROM live_sketches WHERE name = 'visits'");
 
+# ---- names of roles ----
+$server->query('CREATE ROLE "Odd Role"; CREATE SCHEMA odd AUTHORIZATION "Odd Role"');
+gives('"Odd Role"', "CREATE TABLE odd.rows AS SELECT ARRAY[i, i]::real[] AS x FROM generate_series(1, 9) i; SELECT keep_sketch('odd', 'odd.rows', 'x', (SELECT s FROM spec)); SELECT drop_sketch('odd')", "9\n", 'a role of any name follows its table');
+
 # ---- who writes the table ----
 gives('writer', "INSERT INTO hers.visits VALUES (101, 'shop 1', '{1,2}'); UPDATE hers.visits SET x = '{5,5}' WHERE id < 4; DELETE FROM hers.visits WHERE id = 50", '', 'who may write the table writes');
 gives('writer', "SELECT count(*) FROM $_", 0, "and sees nothing of $_") for qw(live_sketches own_live_sketches own_live_leaves);
 refused($_->[0], "SELECT * FROM $_->[1]", '42501', "$_->[0] does not read $_->[1]") for map { my $role = $_; map { [$role, $_] } qw(kept_sketches live_leaves live_bases live_deltas) } qw(writer alice);
 gives('writer', "SELECT count(*) FROM pg_stats WHERE tablename ~ '^live_'", 0, 'nor of their statistics');
 refused('writer', "SELECT $_", '42704', "nor by: $_") for "current_sketch('visits')", "* FROM current_sketches('visits')", "current_sketch('visits', half_life => '1 day')",
-	"* FROM check_sketch('visits')", "fold_sketches('visits')", "rebuild_sketch('visits')", "drop_sketch('visits')", "* FROM fastclust_internal.live_parts('visits')",
+	"* FROM check_sketch('visits')", "fold_sketches('visits')", "rebuild_sketch('visits')", "drop_sketch('visits')", "* FROM fastclust_internal.model_groups('visits')",
 	"fastclust_internal.held_live('visits')", "fastclust_internal.write_check('visits', 0)", "fastclust_internal.forget_leaves('visits')";
 refused('writer', "SELECT fastclust_internal.write_leaf($id, 'hers.visits', ROW('{}', '{}')::fastclust_internal.live_count)", '42501', 'nor does he write a count of hers');
 gives('writer', "SELECT fastclust_internal.open_deltas($id, 'hers.visits')", '{}', 'nor see where her deltas lie');
 refused('writer', $_, '(42501|42704|42883|55000)', "nor past the functions: $_") for "INSERT INTO live_deltas (live_id) VALUES ($id)",
 	"UPDATE kept_sketches SET name = 'mine'", "UPDATE own_live_sketches SET name = 'mine'", 'DELETE FROM live_bases', 'SELECT * FROM live_deltas FOR SHARE', 'BEGIN; LOCK live_deltas IN SHARE MODE', 'TRUNCATE live_deltas',
 	'CREATE TEMP TABLE t () INHERITS (live_deltas)', "SELECT fold_live($id)",
-	"SELECT readable_live('visits')", "SELECT forget_live($id)";
+	"SELECT fastclust_owner.readable_live('visits', 10)", "SELECT forget_live($id)";
 refused('writer', "SELECT count(*) FROM fastclust_internal.live_sums($id, '{}')", '42501', 'the sums of deltas are not for him');
 gives('writer', "CREATE TEMP TABLE live_deltas (live_id bigint); CREATE TEMP TABLE live_sketches (id bigint); SET search_path = pg_temp, public; SET row_security = off; SET datestyle = german;
 	INSERT INTO hers.visits VALUES (102, 'shop 1', '{1,3}'); SELECT count(*) FROM live_deltas", 0, 'tables of the same names and settings of his change nothing');
@@ -104,26 +108,25 @@ is($server->query("SELECT count(*) FROM ran WHERE by <> 'bob'"), 0, 'nor is that
 as('bob', 'DROP TABLE his.log');
 
 # ---- functions that run as the owner of the extension, and trigger functions, by the catalog ----
-my $ours = "pg_proc p JOIN pg_language l ON l.oid = p.prolang JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+my $ours = "pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
 	JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'";
 my $triggers = "p.prorettype IN ('trigger'::regtype, 'event_trigger'::regtype)";
-my $as_owner = "(p.prosecdef OR l.lanname = 'fastclust_owner')";
 is($server->query("SELECT string_agg(p.proname, ' ' ORDER BY p.proname) FROM $ours WHERE $triggers AND has_function_privilege('bob', p.oid, 'EXECUTE')"),
 	'live_change', 'the trigger functions of which bob may make triggers');
-is($server->query("SELECT string_agg(p.proname, ' ') FROM $ours WHERE $as_owner AND $triggers AND has_function_privilege('bob', p.oid, 'EXECUTE')"),
+is($server->query("SELECT string_agg(p.proname, ' ') FROM $ours WHERE p.prosecdef AND $triggers AND has_function_privilege('bob', p.oid, 'EXECUTE')"),
 	'', 'none of these runs as the owner');
-is($server->query("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $ours WHERE $as_owner AND EXISTS (SELECT FROM unnest(p.proargtypes) a(type) JOIN pg_type t ON t.oid = a.type WHERE t.typtype = 'p')"),
+is($server->query("SELECT string_agg(p.oid::regprocedure::text, ' ') FROM $ours WHERE p.prosecdef AND EXISTS (SELECT FROM unnest(p.proargtypes) a(type) JOIN pg_type t ON t.oid = a.type WHERE t.typtype = 'p')"),
 	'', 'no function that runs as the owner takes values of any type');
 
 # a table with all columns that these functions name, of a type whose casts are code of bob
-my %attached = map { split /\|/ } split /\n/, $server->query("SELECT p.proname, p.prosecdef FROM $ours WHERE p.prorettype = 'trigger'::regtype");
+my %attached = map { split /\|/ } split /\n/, $server->query("SELECT p.oid::regproc, p.prosecdef FROM $ours WHERE p.prorettype = 'trigger'::regtype");
 cmp_ok(scalar(keys %attached), '>=', 5, 'trigger functions are found in the catalog: ' . join ' ', sort keys %attached);
 my @columns = split /\n/, $server->query("SELECT DISTINCT a.attname FROM pg_attribute a WHERE a.attrelid IN ('stored_models'::regclass, 'kept_sketches'::regclass, 'label_tables'::regclass) AND a.attnum > 0 AND a.attname <> 'id'");
 my @types = qw(timestamptz name bigint boolean oid text regclass);
 as('bob', join "\n", 'CREATE TYPE his.any AS (a int);', map { "CREATE FUNCTION his.as_$_(his.any) RETURNS $_ LANGUAGE plpgsql AS \$\$ BEGIN PERFORM his.note(); RETURN NULL; END \$\$;
 	CREATE CAST (his.any AS $_) WITH FUNCTION his.as_$_(his.any) AS IMPLICIT;" } @types);
 my $trap_rows = 'CREATE TABLE his.trap_rows (id bigint, ' . join(', ', map { qq{"$_" his.any} } @columns) . ')';
-for my $granted ('', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal TO bob')
+for my $granted ('', 'GRANT USAGE ON SCHEMA fastclust_owner TO bob; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal, fastclust_owner TO bob')
 {
 	$server->query($granted || 'SELECT 1');
 	for my $function (sort keys %attached)
@@ -132,7 +135,7 @@ for my $granted ('', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_interna
 		$server->query('TRUNCATE ran');
 		for my $when ('REFERENCING NEW TABLE AS came FOR EACH STATEMENT', 'FOR EACH ROW')
 		{
-			$said .= (as('bob', "$trap_rows; CREATE TRIGGER x AFTER INSERT ON his.trap_rows $when EXECUTE FUNCTION fastclust_internal.$function();
+			$said .= (as('bob', "$trap_rows; CREATE TRIGGER x AFTER INSERT ON his.trap_rows $when EXECUTE FUNCTION $function();
 				INSERT INTO his.trap_rows (id, created_at) VALUES (1, ROW(1))"))[2];
 			$server->query('DROP TABLE IF EXISTS his.trap_rows');
 		}
@@ -140,7 +143,7 @@ for my $granted ('', 'GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_interna
 			"bob attaches $function to his table: his code runs as nobody else" . ($granted ? ', though he may call all functions' : '')) or diag($said);
 	}
 }
-$server->query('REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal FROM bob; TRUNCATE ran');
+$server->query('REVOKE USAGE ON SCHEMA fastclust_owner FROM bob; REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_internal, fastclust_owner FROM bob; TRUNCATE ran');
 
 # ---- another's work ----
 gives('alice', $exact, 't', 'the sketch of alice is exact');

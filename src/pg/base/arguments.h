@@ -64,15 +64,6 @@ extern Oid	function_owner(Oid function);
 #define FIX_ALL			(FIX_READING | FIX_PATH | FIX_OUTPUT)
 extern int	fix_settings(int kinds);
 
-/* function(fcinfo); an error of it has the context of this call alone. */
-extern Datum call_with_short_context(PGFunction function, FunctionCallInfo fcinfo);
-
-/* An ErrorContextCallback of queries that may be sent to other servers: a hint where one has not got the extension. */
-extern void hint_other_node(void *unused);
-
-/* The same under these settings. */
-extern Datum call_like_language(PGFunction function, FunctionCallInfo fcinfo);
-
 /* A sketch that is written as NULL: without a sketch, functions read the table. */
 extern void reject_null_sketch(FunctionCallInfo fcinfo, int argument);
 

@@ -282,8 +282,9 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, con
 }
 
 /* (query): rows (changed_at, found_at, p_value, effect, dimension, shift) */
-static Datum
-fastclust_change_points_called(PG_FUNCTION_ARGS)
+PG_FUNCTION_INFO_V1(fastclust_change_points);
+Datum
+fastclust_change_points(PG_FUNCTION_ARGS)
 {
 	TimestampTz *dates;
 	const fc_sketch **days;
@@ -315,11 +316,4 @@ fastclust_change_points_called(PG_FUNCTION_ARGS)
 	release_arena(&arena);
 	SPI_finish();
 	return (Datum) 0;
-}
-
-PG_FUNCTION_INFO_V1(fastclust_change_points);
-Datum
-fastclust_change_points(PG_FUNCTION_ARGS)
-{
-	return call_like_language(fastclust_change_points_called, fcinfo);
 }

@@ -1,8 +1,8 @@
 /*
  * command.c - train, retrain, retrain_if_drifted and choose_k as SQL calls them.
  *
- * Each reads its arguments and checks them, in the order in which its errors are documented, then hands a job to job.c, or a sketch to decoded.c.  Errors
- * show no lines of ours: call_like_language cuts the context as the language fastclust does.
+ * Each reads its arguments and checks them, in the order in which its errors are documented, then hands a job to
+ * job.c, or a sketch to decoded.c.
  */
 #include "postgres.h"
 
@@ -45,8 +45,9 @@ features_argument(FunctionCallInfo fcinfo, int argument, Oid relation, bool *vec
 }
 
 /* (model, relation, features, k, method, options) */
-static Datum
-fastclust_train_called(PG_FUNCTION_ARGS)
+PG_FUNCTION_INFO_V1(fastclust_train);
+Datum
+fastclust_train(PG_FUNCTION_ARGS)
 {
 	Oid			relation = PG_ARGISNULL(1) ? InvalidOid : PG_GETARG_OID(1);
 	int64		k = PG_ARGISNULL(3) ? 0 : PG_GETARG_INT32(3);
@@ -85,13 +86,6 @@ fastclust_train_called(PG_FUNCTION_ARGS)
 	return Int32GetDatum(version);
 }
 
-PG_FUNCTION_INFO_V1(fastclust_train);
-Datum
-fastclust_train(PG_FUNCTION_ARGS)
-{
-	return call_like_language(fastclust_train_called, fcinfo);
-}
-
 /* ---- import_model ---- */
 
 /* A row each of an array, or those of an operator. */
@@ -120,8 +114,9 @@ centroids_argument(FunctionCallInfo fcinfo, int argument, fc_metric metric)
 }
 
 /* (model, relation, features, centroids, options): a version whose clusters are given; the rows say how many they have, and how they spread. */
-static Datum
-fastclust_import_model_called(PG_FUNCTION_ARGS)
+PG_FUNCTION_INFO_V1(fastclust_import_model);
+Datum
+fastclust_import_model(PG_FUNCTION_ARGS)
 {
 	const train_options *options;
 	const char *other;
@@ -154,13 +149,6 @@ fastclust_import_model_called(PG_FUNCTION_ARGS)
 	version = run_training(fcinfo, t);
 	SPI_finish();
 	return Int32GetDatum(version);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_import_model);
-Datum
-fastclust_import_model(PG_FUNCTION_ARGS)
-{
-	return call_like_language(fastclust_import_model_called, fcinfo);
 }
 
 /* ---- retrain ---- */
@@ -276,8 +264,9 @@ options_of_caller(FunctionCallInfo fcinfo, int argument, int *level)
 }
 
 /* (model, options, sketch) */
-static Datum
-fastclust_retrain_called(PG_FUNCTION_ARGS)
+PG_FUNCTION_INFO_V1(fastclust_retrain);
+Datum
+fastclust_retrain(PG_FUNCTION_ARGS)
 {
 	const train_options *options;
 	held_model	held;
@@ -303,13 +292,6 @@ fastclust_retrain_called(PG_FUNCTION_ARGS)
 	AtEOXact_GUC(true, level);
 	SPI_finish();
 	return Int32GetDatum(made);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_retrain);
-Datum
-fastclust_retrain(PG_FUNCTION_ARGS)
-{
-	return call_like_language(fastclust_retrain_called, fcinfo);
 }
 
 /* ---- retrain_if_drifted ---- */
@@ -380,8 +362,9 @@ check_drift(FunctionCallInfo fcinfo, const stored_version *version, const char *
 }
 
 /* (model, threshold, min_effect, options): a job that cannot be is an error whether rows have drifted or not. */
-static Datum
-fastclust_retrain_if_drifted_called(PG_FUNCTION_ARGS)
+PG_FUNCTION_INFO_V1(fastclust_retrain_if_drifted);
+Datum
+fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
 {
 	const train_options *options;
 	held_model	held;
@@ -422,13 +405,6 @@ fastclust_retrain_if_drifted_called(PG_FUNCTION_ARGS)
 	SPI_finish();
 	fcinfo->isnull = made == 0;
 	return Int32GetDatum(made);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_retrain_if_drifted);
-Datum
-fastclust_retrain_if_drifted(PG_FUNCTION_ARGS)
-{
-	return call_like_language(fastclust_retrain_if_drifted_called, fcinfo);
 }
 
 /* ---- choose_k ---- */
@@ -494,8 +470,9 @@ choose_k_of_rows(FunctionCallInfo fcinfo, const feature_list *features, bool vec
 }
 
 /* (relation, features, max_k, options): rows (k, cost, gain, stability, verdict, within, reason). */
-static Datum
-fastclust_choose_k_called(PG_FUNCTION_ARGS)
+PG_FUNCTION_INFO_V1(fastclust_choose_k);
+Datum
+fastclust_choose_k(PG_FUNCTION_ARGS)
 {
 	const train_options *options;
 	ArrayType  *columns;
@@ -519,11 +496,4 @@ fastclust_choose_k_called(PG_FUNCTION_ARGS)
 		choose_k_of_rows(fcinfo, &features, vector, options);
 	SPI_finish();
 	return (Datum) 0;
-}
-
-PG_FUNCTION_INFO_V1(fastclust_choose_k);
-Datum
-fastclust_choose_k(PG_FUNCTION_ARGS)
-{
-	return call_like_language(fastclust_choose_k_called, fcinfo);
 }

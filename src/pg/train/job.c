@@ -208,7 +208,7 @@ run_training(FunctionCallInfo fcinfo, training *t)
 	query_argument arguments[] = {{"int8"}};
 	Datum		live;
 
-	run_query("SELECT check_execute('train')", 0, NULL, 0);	/* retrain is another way here */
+	run_query("SELECT check_execute($1, 'train')", 1, (query_argument[]) {{"oid", ObjectIdGetDatum(GetUserId())}}, 0);	/* retrain is another way here */
 	train_rows(t);
 	start_serving(t);
 	keep_live(t);

@@ -315,8 +315,9 @@ merge_clusters(FunctionCallInfo fcinfo, ArrayType *clusters)
 }
 
 /* (model, clusters): an array of numbers, or of names. */
-static Datum
-fastclust_merge_clusters_called(PG_FUNCTION_ARGS)
+PG_FUNCTION_INFO_V1(fastclust_merge_clusters);
+Datum
+fastclust_merge_clusters(PG_FUNCTION_ARGS)
 {
 	int32		made;
 
@@ -325,11 +326,4 @@ fastclust_merge_clusters_called(PG_FUNCTION_ARGS)
 	made = merge_clusters(fcinfo, PG_GETARG_ARRAYTYPE_P(1));
 	SPI_finish();
 	return Int32GetDatum(made);
-}
-
-PG_FUNCTION_INFO_V1(fastclust_merge_clusters);
-Datum
-fastclust_merge_clusters(PG_FUNCTION_ARGS)
-{
-	return call_like_language(fastclust_merge_clusters_called, fcinfo);
 }

@@ -107,8 +107,9 @@ learn_product(const training *t, train_part *part, const fc_operator_header *row
 }
 
 /* (relation, features, k, options): all scans see the same rows. */
-static Datum
-fastclust_qkmeans_log_called(PG_FUNCTION_ARGS)
+PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
+Datum
+fastclust_qkmeans_log(PG_FUNCTION_ARGS)
 {
 	qkmeans_call call = {.rows = fcinfo};
 	training	t = {.method = METHOD_QKMEANS,.groups = 1};
@@ -145,11 +146,4 @@ fastclust_qkmeans_log_called(PG_FUNCTION_ARGS)
 	put_qkmeans_entry(&call);
 	SPI_finish();
 	return (Datum) 0;
-}
-
-PG_FUNCTION_INFO_V1(fastclust_qkmeans_log);
-Datum
-fastclust_qkmeans_log(PG_FUNCTION_ARGS)
-{
-	return call_like_language(fastclust_qkmeans_log_called, fcinfo);
 }

@@ -40,6 +40,14 @@ text_argument(const char *value)
 	return (query_argument) {"text", value == NULL ? (Datum) 0 : CStringGetTextDatum(value), value == NULL};
 }
 
+/* The rows of a query may be those of another server, which needs the extension, too. */
+static void
+hint_other_node(void *unused)
+{
+	if (geterrcode() == ERRCODE_UNDEFINED_SCHEMA)
+		errhint("If that is a schema of fastclust, another server of the rows lacks the extension. CREATE EXTENSION fastclust there; on the coordinator of Citus, CREATE EXTENSION IF NOT EXISTS fastclust makes it on all nodes.");
+}
+
 void
 run_query(const char *text, int count, const query_argument *arguments, int flags)
 {

@@ -2,17 +2,21 @@
 -- live sketches: checking, repairing, ending
 
 CREATE FUNCTION fastclust_internal.write_check(name text, differences bigint) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.write_check(name text, differences bigint, caller oid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
-    UPDATE kept_sketches l SET checked_at = clock_timestamp(), differences = write_check.differences WHERE l.id = (SELECT h.id FROM held_live(write_check.name) h);
+    UPDATE kept_sketches l SET checked_at = clock_timestamp(), differences = write_check.differences WHERE l.id = (SELECT h.id FROM held_live(write_check.name, caller) h);
 END
 $$;
 
 CREATE FUNCTION check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
         OUT sketched bigint, OUT counted bigint, OUT difference text)
     RETURNS SETOF record
-    LANGUAGE fastclust ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
-    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' AS $$
+    LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC'
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     live kept_sketches := held_live(name);
     whole boolean := group_value IS NULL AND bucket IS NULL;
@@ -63,7 +67,7 @@ COMMENT ON FUNCTION check_sketch(text, text, timestamptz)
     IS 'recount the table, or one group or bucket of it, and show where a live sketch differs; no row if it does not differ';
 
 CREATE FUNCTION rebuild_sketch(name text) RETURNS bigint
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches;
     lost boolean;
@@ -86,19 +90,25 @@ $$;
 COMMENT ON FUNCTION rebuild_sketch(text) IS 'recount all rows of a live sketch, and make missing triggers again; returns the number of rows';
 
 CREATE FUNCTION drop_sketch(name text) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.drop_sketch(name text, caller oid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
-    PERFORM forget_live((held_live(name)).id);
+    PERFORM forget_live((held_live(name, caller)).id);
 END
 $$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: drop its triggers and its counts';
 
 CREATE FUNCTION drop_model(model text) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.drop_model(model text, caller oid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(model, true);
+    held stored_models := held_model(model, true, false, caller);
 BEGIN
-    PERFORM end_model_live(held.id);
+    PERFORM end_model_live(held.id, caller);
     DELETE FROM stored_models m WHERE m.id = held.id;
 END
 $$;

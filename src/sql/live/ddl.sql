@@ -16,8 +16,8 @@
 -- A statement changed values past the triggers: of a column, of a table, or of
 -- columns of an enum whose labels it changed; or it changed triggers.  A table
 -- that is dropped takes its live sketches with it, whoever drops it.
-CREATE FUNCTION fastclust_internal.live_ddl() RETURNS event_trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET quote_all_identifiers = off AS $$
+CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp SET quote_all_identifiers = off AS $$
 DECLARE
     altered oid[];    -- tables, and those below them
     of_type oid[];    -- types, and the arrays, composites and domains of them
@@ -58,7 +58,7 @@ $$;
 
 -- Count the leaves that the statement added to tables of the caller's; outside of an event trigger it is an error.
 CREATE FUNCTION fastclust_internal.follow_leaves(live_ids bigint[]) RETURNS void
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     added record;
     live kept_sketches;
@@ -82,7 +82,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.live_added() RETURNS event_trigger
+CREATE FUNCTION fastclust_owner.live_added() RETURNS event_trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     live_ids bigint[];

@@ -3,7 +3,7 @@
 
 -- Merges deltas into the bases.  The session that holds the live sketch folds it alone; writers go on, and uncommitted deltas stay.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
     live kept_sketches;
     folded bigint;
@@ -40,17 +40,20 @@ END
 $$;
 
 CREATE FUNCTION fold_sketches(name text DEFAULT NULL) RETURNS bigint
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.fold_sketches(name text, caller oid) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
     live kept_sketches;
     folded bigint := 0;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
     IF name IS NOT NULL THEN
-        live := owned_live(name);
+        live := owned_live(name, caller);
         RETURN fold_live(live.id);
     END IF;
-    FOR live IN SELECT * FROM kept_sketches l WHERE owns_relation(l.relation) ORDER BY l.id LOOP
+    FOR live IN SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id LOOP
         -- one that cannot be folded is its owner's trouble, not that of the others
         BEGIN
             folded := folded + fold_live(live.id);

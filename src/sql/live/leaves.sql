@@ -25,26 +25,26 @@ $$;
 
 -- The change of the triggers that keep_sketch made on a leaf; NULL: they are as it made them.
 CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN count(*) < 3 THEN format('triggers of %s were dropped', leaf)
                 WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '') THEN format('triggers of %s were disabled', leaf) END
       FROM pg_trigger g JOIN (VALUES ('rows', 29), ('statement', 28), ('truncate', 34)) k(name, events)
                           ON g.tgname = format('fastclust_live_%s_%s', live_id, k.name) AND g.tgtype = k.events
      WHERE g.tgrelid = leaf AND g.tgfoid = 'live_change()'::regprocedure AND g.tgconstraint = 0
-       AND encode(g.tgargs, 'escape') = format('%s\000', live_id)
+       AND encode(g.tgargs, 'escape') = format(E'%s\\000', live_id)
 $$;
 
 -- The triggers of a table, or of all tables: dropped, and made again where they are to be there; on a table of another role they are left, and count for nobody.
 -- Row triggers of a leaf see its changes through every parent; the statement trigger of the table that is named writes them down.
 CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass, made boolean) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 BEGIN
     IF made AND relation IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
         RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
     END IF;
     EXECUTE COALESCE((SELECT string_agg(format('DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass), ';') FROM pg_trigger g
                        WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
-                         AND (g.tgrelid = relation OR (relation IS NULL AND NOT made)) AND owns_relation(g.tgrelid, current_user::regrole)), 'SELECT');
+                         AND (g.tgrelid = relation OR (relation IS NULL AND NOT made)) AND owns_relation(role_id(current_user), g.tgrelid)), 'SELECT');
     IF made AND live_id IS NOT NULL AND relation IS NOT NULL THEN
         -- ALWAYS: where session_replication_role is replica, and for a subscription, too
         EXECUTE (SELECT string_agg(format('CREATE TRIGGER %2$I %3$s ON %1$s FOR EACH %4$s EXECUTE FUNCTION fastclust_internal.live_change(%5$L);',

@@ -4,9 +4,12 @@
 -- Why a live sketch is not that of its table any more; NULL: it is.  Deltas are found by their index, whatever the planner knows of live_deltas: most
 -- of them may be another's.
 CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
-    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET enable_seqscan = off AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
+CREATE FUNCTION fastclust_owner.sketch_problem(name text, caller oid) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    live kept_sketches := (SELECT l FROM kept_sketches l WHERE l.name = $1 AND may_read_live(l));
+    live kept_sketches := (SELECT l FROM kept_sketches l WHERE l.name = $1 AND may_read_live(caller, l));
 BEGIN
     RETURN CASE WHEN live.id IS NULL THEN NULL
                 WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation) THEN 'the table is no more'
@@ -23,7 +26,7 @@ $$;
 
 -- TRUNCATE and ATTACH are not bound to snapshots: a scan under an older one sees other rows than the sketch has.
 CREATE FUNCTION fastclust_internal.check_live_snapshot(live kept_sketches) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     tables oid[] := ARRAY(SELECT t.id FROM live_tables(live.relation) t ORDER BY t.id);
     changed regclass := COALESCE((SELECT c.oid FROM pg_class c WHERE c.oid = ANY (tables) AND pg_relation_filenode(c.oid) <> c.relfilenode ORDER BY 1 LIMIT 1),
@@ -43,9 +46,13 @@ $$;
 -- before a role was granted to read the table.
 CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
-    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
+CREATE FUNCTION fastclust_owner.live_totals(name text, caller oid, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
+        OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    live kept_sketches := owned_live(name);
+    live kept_sketches := owned_live(name, caller);
 BEGIN
     PERFORM check_live_snapshot(live);
     RETURN QUERY SELECT p.* FROM live_sums(live.id, ARRAY(SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf)) p;
@@ -53,11 +60,12 @@ END
 $$;
 
 -- The sketches of now, of those groups and buckets that have rows; an error where they are not those of the table.
-CREATE FUNCTION fastclust_internal.live_parts(name text) RETURNS SETOF live_part
-    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_owner.live_parts(name text, caller oid) RETURNS SETOF live_part
+    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(name);
-    problem text := sketch_problem(name);
+    live kept_sketches := readable_live(name, caller);
+    problem text := sketch_problem(name, caller);
 BEGIN
     IF problem IS NULL AND live.counting THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch; others can write at the same time.';
@@ -84,12 +92,12 @@ CREATE AGGREGATE fastclust_internal.weighted_merge_agg(part sketch, weight doubl
 
 -- Buckets of times to come are left out, but for a day in which clocks may differ.
 -- Counts have no weights: they are those of the rows of two half-lives, as many as the weighted rows are worth, nearly.
-CREATE FUNCTION fastclust_internal.decayed_parts(name text, half_life interval, one_group text, one_bucket timestamptz, by_group boolean,
+CREATE FUNCTION fastclust_owner.decayed_parts(name text, half_life interval, one_group text, one_bucket timestamptz, by_group boolean, caller oid,
         OUT group_value text, OUT s sketch, OUT counts drift_counts)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(name);
+    live kept_sketches := readable_live(name, caller);
     origin CONSTANT timestamptz := '2000-01-01 00:00+00';   -- from it all times are a bigint of microseconds: the ends of the calendar are farther apart
 BEGIN
     IF live.bucket IS NULL THEN
@@ -103,7 +111,7 @@ BEGIN
         SELECT q.part, weighted_merge_agg(q.s, CASE WHEN h.half_lives <= 40 THEN power(2.0::float8, -h.half_lives) ELSE 0 END),     -- else less than the least weight
                merge_drift_counts_agg(q.counts) FILTER (WHERE a.age <= 2 * half_life)
           FROM (SELECT g.part, p.bucket, p.s, p.counts, max(p.bucket) OVER (PARTITION BY g.part) AS newest
-                  FROM live_parts(decayed_parts.name) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                  FROM live_parts(decayed_parts.name, caller) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
                  WHERE (one_group IS NULL OR p.group_value = one_group) AND (one_bucket IS NULL OR p.bucket = one_bucket)
                    AND isfinite(p.bucket) AND p.bucket <= now() + interval '1 day') q,
                LATERAL (SELECT justify_hours((q.newest - origin) + (origin - q.bucket)) AS age) a,
@@ -115,15 +123,18 @@ $$;
 -- The rows of now by groups, or those of the newest buckets; else with a half-life those of lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
 -- by_micro: by micro-clusters, in place of groups.
 CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT NULL, by_micro boolean DEFAULT false, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
-    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
+CREATE FUNCTION fastclust_owner.model_groups(name text, since jsonb, by_micro boolean, caller oid, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(name);
+    live kept_sketches := readable_live(name, caller);
 BEGIN
     IF live.half_life IS NOT NULL AND since IS NULL THEN
-        RETURN QUERY SELECT d.* FROM decayed_parts(name, live.half_life, NULL, NULL, true) d ORDER BY d.group_value COLLATE "C";
+        RETURN QUERY SELECT d.* FROM decayed_parts(name, live.half_life, NULL, NULL, true, caller) d ORDER BY d.group_value COLLATE "C";
     ELSE
         RETURN QUERY SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
-                       FROM (SELECT c.*, max(c.bucket) FILTER (WHERE isfinite(c.bucket) AND c.bucket <= now() + interval '1 day') OVER () AS newest FROM live_parts($1) c) p,
+                       FROM (SELECT c.*, max(c.bucket) FILTER (WHERE isfinite(c.bucket) AND c.bucket <= now() + interval '1 day') OVER () AS newest FROM live_parts($1, caller) c) p,
                             LATERAL (SELECT CASE WHEN by_micro OR live.group_by IS NOT NULL THEN p.group_value END) g(part)
                       WHERE since IS NULL OR (p.bucket <= p.newest AND p.bucket > p.newest - span_option(since, 'interval'))
                       GROUP BY 1 ORDER BY g.part COLLATE "C";
@@ -133,7 +144,7 @@ $$;
 
 -- Checks that a group or a bucket can have rows: another value would look like one without rows.
 CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
     SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$
 DECLARE
     begins timestamptz := bucket_of_time(bucket, live.bucket_width);
@@ -150,11 +161,14 @@ END
 $$;
 
 CREATE FUNCTION fastclust_internal.read_current_sketch(name text, group_value text, bucket timestamptz, half_life interval) RETURNS sketch
-    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
+CREATE FUNCTION fastclust_owner.read_current_sketch(name text, group_value text, bucket timestamptz, half_life interval, caller oid) RETURNS sketch
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
-    PERFORM check_live_part(readable_live(name), group_value, bucket);
-    RETURN CASE WHEN half_life IS NOT NULL THEN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false) d)
-                ELSE (SELECT merge_agg(p.s) FROM live_parts($1) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3)) END;
+    PERFORM check_live_part(readable_live(name, caller), group_value, bucket);
+    RETURN CASE WHEN half_life IS NOT NULL THEN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false, caller) d)
+                ELSE (SELECT merge_agg(p.s) FROM live_parts($1, caller) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3)) END;
 END
 $$;
 CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
@@ -163,12 +177,15 @@ COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
     IS 'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
 
 CREATE FUNCTION current_sketches(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
-    LANGUAGE fastclust_owner STABLE ROWS 100 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
+CREATE FUNCTION fastclust_owner.current_sketches(name text, caller oid, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(name);
+    live kept_sketches := readable_live(name, caller);
 BEGIN
     RETURN QUERY SELECT g.part, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, merge_agg(p.s)
-                   FROM live_parts($1) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+                   FROM live_parts($1, caller) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
                   GROUP BY g.part, p.bucket ORDER BY g.part COLLATE "C", p.bucket;
 END
 $$;
@@ -176,15 +193,18 @@ COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for eac
 
 -- The live sketch of a model, where the caller may read it; else NULL.
 CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches
-    LANGUAGE fastclust_owner STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
+CREATE FUNCTION fastclust_owner.model_live(model_id bigint, caller oid) RETURNS kept_sketches
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
-    RETURN (SELECT l FROM kept_sketches l WHERE l.model_id = $1 AND may_read_live(l));
+    RETURN (SELECT l FROM kept_sketches l WHERE l.model_id = $1 AND may_read_live(caller, l));
 END
 $$;
 
 -- The same where it counts the rows of a version as that was trained, and its buckets tell the window.
 CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions, since jsonb DEFAULT NULL) RETURNS kept_sketches
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := model_live(version.model_id);
     problem text;
@@ -212,7 +232,7 @@ $$;
 -- The relation that the caller named, or else that of a stored version, which may have another name now: where the current version was trained on it, it is the
 -- one that the live sketch follows.  Checked for the columns the version names.
 CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions, named regclass, group_by name) RETURNS regclass
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     relation regclass := COALESCE(named, to_regclass(version.relation), (SELECT (model_live(m.id)).relation
         FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.id = version.model_id AND v.relation = version.relation LIMIT 1));
@@ -234,20 +254,23 @@ $$;
 -- The live sketches of the rows that options name, which the caller may read; those of models first.
 -- ready: only the caller's own that are ready, of no model yet, and that a model of these vectors may take: its spec is then the model's.
 CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, options jsonb, ready boolean DEFAULT false) RETURNS SETOF kept_sketches
-    LANGUAGE fastclust_owner STABLE ROWS 1 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 1;
+CREATE FUNCTION fastclust_owner.live_of_rows(relation regclass, features name[], vector boolean, options jsonb, ready boolean, caller oid) RETURNS SETOF kept_sketches
+    LANGUAGE plpgsql STABLE ROWS 1 SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
     RETURN QUERY SELECT l.* FROM kept_sketches l, describe(l.spec) d
       WHERE l.relation = $1 AND l.features = $2 AND l.vector = $3 AND (l.group_by, l.condition, l.bucket, l.half_life, l.bucket_width) IS NOT DISTINCT FROM
             (options ->> 'group_by', options ->> 'where', options -> 'live' ->> 'bucket', span_option(options -> 'live', 'half_life'), live_bucket_width($1, options ->> 'group_by', options -> 'live'))
-        AND may_read_live(l)
+        AND may_read_live(caller, l)
         AND (NOT ready OR (l.model_id IS NULL AND NOT l.counting AND COALESCE(d ->> 'metric', options ->> 'metric') IS NULL AND d ->> 'law' <> 'gaussian'
-                           AND d ->> 'reduced_dim' = d ->> 'dim' AND owns_relation(l.relation) AND sketch_problem(l.name) IS NULL))
+                           AND d ->> 'reduced_dim' = d ->> 'dim' AND owns_relation(caller, l.relation) AND sketch_problem(l.name, caller) IS NULL))
       ORDER BY l.model_id IS NULL, l.id;
 END
 $$;
 
 -- The rows of a live model, of all groups together.
 CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, since jsonb DEFAULT NULL, OUT s sketch, OUT counts drift_counts)
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
     SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) FROM model_groups(live.name, since) g
 $$;

@@ -18,19 +18,19 @@ CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds bo
 -- Counts all rows of a leaf as if they were inserted now.  Expressions run
 -- with the rights of the table's owner, who chose them, not of the role that
 -- restores.  The owner needs no USAGE on the schema: a restore grants it last.
-CREATE FUNCTION fastclust_internal.count_rows(live_id bigint, leaf regclass, role oid) RETURNS void
+CREATE FUNCTION fastclust_owner.count_rows(live_id bigint, leaf regclass, role oid) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_count_rows' LANGUAGE C STRICT;
 
 -- Locks a tree of tables until the end of the transaction: alone for the table
 -- of a restored live sketch, shared for each table above a restored leaf. Only
 -- who owns a table of the tree makes triggers in it, so that no other role's
 -- work is waited for.
-CREATE FUNCTION fastclust_internal.lock_tree(relation oid, alone boolean) RETURNS void
+CREATE FUNCTION fastclust_owner.lock_tree(relation oid, alone boolean) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_lock_tree' LANGUAGE C STRICT;
 
 -- Leaves that have all triggers and are not counted.
 CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS SETOF regclass
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
     SELECT t.id::regclass FROM live_tables(live.relation) t
      WHERE t.is_leaf AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = t.id) AND trigger_problem(live.id, t.id) IS NULL
      ORDER BY t.id
@@ -42,8 +42,8 @@ CREATE FUNCTION fastclust_internal.restored_leaves(live_id bigint, OUT live kept
     AS 'MODULE_PATHNAME', 'fastclust_restored_leaves' LANGUAGE C STRICT;
 
 -- Counts such a leaf, on which the caller holds a lock against writers.
-CREATE FUNCTION fastclust_internal.restore_leaf(live kept_sketches, leaf regclass) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_owner.restore_leaf(live kept_sketches, leaf regclass) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
     DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = $2;
     PERFORM name_leaf(live, leaf);
@@ -57,8 +57,8 @@ $$;
 
 -- A dump ends each trigger with ALTER TABLE ... ENABLE ALWAYS TRIGGER.  That
 -- statement locks out writers, so the leaf is counted in it.
-CREATE FUNCTION fastclust_internal.restore_leaves() RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_owner.restore_leaves() RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
     follower record;
 BEGIN
@@ -76,7 +76,7 @@ END
 $$;
 
 -- Rows of kept_sketches that no keep_sketch of this transaction has made: their folds and checks were those of another count.
-CREATE FUNCTION fastclust_internal.begin_restored() RETURNS trigger
+CREATE FUNCTION fastclust_owner.begin_restored() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     NEW.folded_at := NULL;
@@ -93,8 +93,8 @@ ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER begin_restored;
 -- writers out.  If one lock is not free, it releases all and tries again,
 -- because a restore takes locks in any order.  No code of a table's owner runs
 -- in between.
-CREATE FUNCTION fastclust_internal.lock_restored(ids bigint[]) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET lock_timeout = '50ms' AS $$
+CREATE FUNCTION fastclust_owner.lock_restored(ids bigint[]) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp SET lock_timeout = '50ms' AS $$
 DECLARE
     leaf regclass;
 BEGIN
@@ -113,8 +113,8 @@ END
 $$;
 
 -- Counts each leaf of these live sketches that has its triggers.
-CREATE FUNCTION fastclust_internal.restored_sketches() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_owner.restored_sketches() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
     ids bigint[];
 BEGIN

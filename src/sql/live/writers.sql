@@ -3,12 +3,15 @@
 
 -- A live sketch that the caller owns, held until the end of the transaction.
 CREATE FUNCTION fastclust_internal.held_live(name text) RETURNS kept_sketches
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.held_live(name text, caller oid) RETURNS kept_sketches
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
     held kept_sketches;
 BEGIN
     PERFORM reject_read_only('live sketches cannot be made or changed');
-    held := owned_live(name);
+    held := owned_live(name, caller);
     SELECT * INTO held FROM kept_sketches l WHERE l.id = held.id FOR UPDATE;
     IF NOT FOUND THEN
         RAISE undefined_object USING MESSAGE = format('live sketch "%s" was dropped concurrently', name);
@@ -18,8 +21,8 @@ END
 $$;
 
 -- A live sketch that the caller may read; to others it is not there.
-CREATE FUNCTION fastclust_internal.readable_live(name text) RETURNS kept_sketches
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_owner.readable_live(name text, caller oid) RETURNS kept_sketches
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
     found_live kept_sketches;
 BEGIN
@@ -27,7 +30,7 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = 'name must not be NULL';
     END IF;
     SELECT * INTO found_live FROM kept_sketches l WHERE l.name = $1;
-    IF NOT FOUND OR NOT may_read_live(found_live) THEN
+    IF NOT FOUND OR NOT may_read_live(caller, found_live) THEN
         RAISE undefined_object USING MESSAGE = format('live sketch "%s" does not exist', name),
             HINT = 'Make one with keep_sketch. Roles that may read the columns of its table may read a live sketch.';
     END IF;
@@ -36,12 +39,12 @@ END
 $$;
 
 -- One that the caller owns.  Others who may read it learn whose it is.
-CREATE FUNCTION fastclust_internal.owned_live(name text) RETURNS kept_sketches
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust_owner.owned_live(name text, caller oid) RETURNS kept_sketches
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    live kept_sketches := readable_live(name);
+    live kept_sketches := readable_live(name, caller);
 BEGIN
-    IF NOT owns_relation(live.relation) THEN
+    IF NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, live.relation);
     END IF;
     RETURN live;
@@ -50,11 +53,14 @@ $$;
 
 -- A model's live sketch goes; one of a table that is another role's by now stays with that role.
 CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.end_model_live(model_id bigint, caller oid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(model_id);
+    held stored_models := held_model(model_id, NULL, false, caller);
 BEGIN
-    PERFORM forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id AND owns_relation(l.relation);
+    PERFORM forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id AND owns_relation(caller, l.relation);
     UPDATE kept_sketches l SET model_id = NULL WHERE l.model_id = held.id;
 END
 $$;
@@ -62,20 +68,23 @@ $$;
 -- A new live sketch without rows, or one that live_of_rows has found for a model and that has its spec.  Who has no right to the table, or meets a name in
 -- the making, does not wait.
 CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.claim_live(live kept_sketches, caller oid) RETURNS kept_sketches
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
     held stored_models;
     made kept_sketches;
 BEGIN
-    PERFORM reject_read_only('live sketches cannot be made or changed'), check_execute(CASE WHEN live.model_id IS NULL THEN 'keep_sketch' ELSE 'train' END);
-    IF NOT owns_relation(live.relation) THEN
+    PERFORM reject_read_only('live sketches cannot be made or changed'), check_execute(caller, CASE WHEN live.model_id IS NULL THEN 'keep_sketch' ELSE 'train' END);
+    IF NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     END IF;
     IF live.columns @> array_remove(live.features || live.group_by || live.bucket, NULL) IS NOT TRUE THEN
         RAISE invalid_parameter_value USING MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
-        held := held_model(live.model_id);
+        held := held_model(live.model_id, NULL, false, caller);
         PERFORM check_model_follows(held, live.relation);
         IF EXISTS (SELECT FROM kept_sketches l WHERE l.model_id = live.model_id) THEN
             RAISE duplicate_object USING MESSAGE = format('model "%s" has a live sketch already', held.model),
@@ -105,9 +114,12 @@ $$;
 
 -- The rows of live_deltas of a leaf that the caller's query sees, by their places.
 CREATE FUNCTION fastclust_internal.open_deltas(live_id bigint, leaf regclass) RETURNS tid[]
-    LANGUAGE fastclust_owner STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL RESTRICTED;
+CREATE FUNCTION fastclust_owner.open_deltas(live_id bigint, leaf regclass, caller oid) RETURNS tid[]
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
-    RETURN ARRAY(SELECT d.ctid FROM live_deltas d JOIN kept_sketches l ON l.id = d.live_id WHERE d.live_id = $1 AND d.leaf = $2 AND may_read_live(l));
+    RETURN ARRAY(SELECT d.ctid FROM live_deltas d JOIN kept_sketches l ON l.id = d.live_id WHERE d.live_id = $1 AND d.leaf = $2 AND may_read_live(caller, l));
 END
 $$;
 
@@ -116,7 +128,7 @@ CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[]);
 
 -- A leaf is counted from now on, by the numbers that its columns have now.
 CREATE FUNCTION fastclust_internal.name_leaf(live kept_sketches, leaf regclass) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 BEGIN
     DELETE FROM live_bases b WHERE b.live_id = live.id AND b.leaf = $2;
     DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = $2;
@@ -129,13 +141,16 @@ $$;
 
 -- A new base of a leaf in place of the old one and of the deltas that were seen with it.
 CREATE FUNCTION fastclust_internal.write_leaf(live_id bigint, leaf regclass, counted live_count) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.write_leaf(live_id bigint, leaf regclass, counted live_count, caller oid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
     live kept_sketches;
     longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(counted.parts) p);
 BEGIN
     SELECT * INTO live FROM kept_sketches l WHERE l.id = $1;
-    IF live.id IS NULL OR NOT owns_relation(live.relation) THEN
+    IF live.id IS NULL OR NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
     ELSIF NOT EXISTS (SELECT FROM live_tables(live.relation) t WHERE t.id = leaf AND t.is_leaf) THEN
         RAISE invalid_parameter_value USING MESSAGE = format('table %s is no leaf of live sketch "%s"', leaf, live.name);
@@ -153,9 +168,12 @@ $$;
 
 -- Before all rows are counted anew: tables that are gone from the tree are counted no more, and fold_live forgets what was counted of them.
 CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.forget_leaves(name text, caller oid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    live kept_sketches := held_live(name);
+    live kept_sketches := held_live(name, caller);
 BEGIN
     DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf);
     UPDATE kept_sketches l SET folded_at = NULL, checked_at = NULL, differences = NULL, counting = false WHERE l.id = live.id;
@@ -164,7 +182,7 @@ $$;
 
 -- internal: all of a live sketch, with its triggers, whoever asks.
 CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM set_live_triggers(live_id, NULL, false);
     DELETE FROM live_deltas d WHERE d.live_id = $1;

@@ -6,8 +6,8 @@ CREATE TABLE fastclust_internal.stored_names (
     group_value text NOT NULL DEFAULT '',
     cluster integer NOT NULL CHECK (cluster >= 0),
     features name[] NOT NULL,
-    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200 AND name !~ '[\x01-\x1f\x7f]'),
-    named_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),    -- the role that named it
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200 AND name !~ E'[\\x01-\\x1f\\x7f]'),
+    named_by name NOT NULL,    -- the role that named it
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- when it was named
     PRIMARY KEY (model_id, group_value, cluster));
 SELECT pg_catalog.pg_extension_config_dump('stored_names', '');
@@ -17,7 +17,7 @@ GRANT SELECT ON readable_names TO PUBLIC;
 
 -- The version that serves, or that of one group, whose name then must be given.
 CREATE FUNCTION fastclust_internal.explained_version(held stored_models, group_value text) RETURNS stored_versions
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions;
 BEGIN
@@ -42,9 +42,12 @@ END
 $$;
 
 CREATE FUNCTION name_cluster(model text, cluster integer, name text, group_value text DEFAULT NULL) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.name_cluster(model text, cluster integer, name text, group_value text, caller oid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(model, true);
+    held stored_models := held_model(model, true, false, caller);
     version stored_versions := explained_version(held, group_value);
 BEGIN
     IF cluster IS NULL THEN
@@ -62,8 +65,8 @@ BEGIN
     END IF;
     DELETE FROM stored_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $2;
     IF name IS NOT NULL THEN
-        INSERT INTO stored_names (model_id, group_value, cluster, features, name)
-        VALUES (held.id, version.group_value, $2, version.features, $3);
+        INSERT INTO stored_names (model_id, group_value, cluster, features, name, named_by)
+        VALUES (held.id, version.group_value, $2, version.features, $3, pg_get_userbyid(caller));
     END IF;
 END
 $$;

@@ -18,7 +18,12 @@ COMMENT ON TABLE shared_models IS 'internal: empty until distribute_models; then
 CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name, OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
         OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
-    LANGUAGE fastclust_owner STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_owner.shared_model(model text, group_value text, caller oid, OUT group_by name, OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
+        OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
+        OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
     copied text := (SELECT 'shared_models_' || s.shardid FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid = 'shared_models'::regclass);
 BEGIN
@@ -30,15 +35,15 @@ BEGIN
         'SELECT one.group_by, v.operator, v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
            FROM (SELECT * FROM fastclust_internal.%1$I m WHERE m.model = $2 LIMIT 1) one
            LEFT JOIN fastclust_internal.%1$I v ON v.model = one.model AND v.group_value = $3
-          WHERE is_member(one.owner_id, $1) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member(r, $1))',
-        copied) USING calling_role(), model, group_value;
+          WHERE is_member($1, one.owner_id) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member($1, r))',
+        copied) USING caller, model, group_value;
 END
 $$;
 
 -- The rows of a model that serves, of all models without an id.  Citus plans no parameters of functions in SQL; one by one, since INSERT ... SELECT
 -- is a COPY that need not run where the statements before it in the transaction ran.
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     part record;
 BEGIN
@@ -55,8 +60,8 @@ $$;
 
 -- Citus lets one transaction at a time change a reference table, until it ends, unless its changes commute.  These do: each is of rows of one model,
 -- whose row in stored_models its transaction holds.
-CREATE FUNCTION fastclust_internal.share_changed_model() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET citus.all_modifications_commutative = on AS $$
+CREATE FUNCTION fastclust_owner.share_changed_model() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp SET citus.all_modifications_commutative = on AS $$
 DECLARE
     node integer := sharing_node();
 BEGIN
@@ -78,14 +83,14 @@ CREATE TRIGGER share AFTER INSERT OR UPDATE OR DELETE ON stored_models FOR EACH 
 
 -- Citus is here, and the caller may distribute models.
 CREATE FUNCTION fastclust_internal.check_distributor() RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = 'shared_models'::regclass);
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus') THEN
         RAISE feature_not_supported USING MESSAGE = 'Citus is not installed in this database',
             HINT = 'One server has no use for it: predict reads its models as they are.';
-    ELSIF NOT is_member(owner) THEN
+    ELSIF NOT is_member(role_id(current_user), owner) THEN
         RAISE insufficient_privilege USING MESSAGE = format('models are distributed by %s alone, who owns the extension', pg_get_userbyid(owner));
     ELSIF (SELECT l.groupid FROM pg_catalog.pg_dist_local_group l) <> 0 THEN
         RAISE object_not_in_prerequisite_state USING MESSAGE = 'models are distributed by the coordinator alone';
@@ -94,7 +99,7 @@ END
 $$;
 
 CREATE FUNCTION distribute_models() RETURNS integer
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 BEGIN
     PERFORM check_distributor();
     LOCK TABLE stored_models IN SHARE MODE;
@@ -110,7 +115,7 @@ COMMENT ON FUNCTION distribute_models() IS 'let predict read the models on the w
 
 -- Citus undistributes no member of an extension.
 CREATE FUNCTION undistribute_models() RETURNS void
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp SET client_min_messages = warning AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp SET client_min_messages = warning AS $$
 BEGIN
     PERFORM check_distributor();
     LOCK TABLE stored_models IN SHARE MODE;

@@ -24,7 +24,7 @@ CREATE TABLE fastclust_internal.drift_checks (
     threshold double precision NOT NULL,
     min_effect double precision NOT NULL,
     new_version integer,
-    checked_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),
+    checked_by name NOT NULL,
     checked_at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE INDEX ON drift_checks (model_id, checked_at);
 
@@ -35,16 +35,19 @@ SELECT pg_catalog.pg_extension_config_dump('@log@_id_seq', '');
 
 -- A check of drift, by the number that it gets; who made it, and when, is noted here.
 CREATE FUNCTION fastclust_internal.write_drift(d drift_checks) RETURNS bigint
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.write_drift(d drift_checks, caller oid) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(d.model_id, d.version);
+    held stored_models := held_model(d.model_id, d.version, false, caller);
     number bigint;
 BEGIN
-    PERFORM held_model(d.model_id, d.new_version);
+    PERFORM held_model(d.model_id, d.new_version, false, caller);
     INSERT INTO drift_checks (model_id, version, relation, n, mmd2, null_sd, p_value, fit_residual, effect, verdict, columns,
-                           threshold, min_effect, new_version)
+                           threshold, min_effect, new_version, checked_by)
     VALUES (held.id, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns,
-            d.threshold, d.min_effect, d.new_version) RETURNING id INTO number;
+            d.threshold, d.min_effect, d.new_version, pg_get_userbyid(caller)) RETURNING id INTO number;
     RETURN number;
 END
 $$;

@@ -45,7 +45,7 @@ COMMENT ON FUNCTION predict_probabilities(text, "any", anycompatible, integer) I
 -- the two that belong together: predict(model, t) is assign(model_operator(model), encode_row(model_encoder(model), t)) but for near ties
 
 CREATE FUNCTION fastclust_internal.read_model_operator(model text, group_value text) RETURNS fastop
-    LANGUAGE fastclust STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     v stored_versions := explained_version(readable_model(model), group_value);
 BEGIN
@@ -56,7 +56,7 @@ CREATE FUNCTION model_operator(model text, group_value anycompatible DEFAULT NUL
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION model_operator(text, anycompatible) IS 'the operator of a model: centroids in the units of model_encoder, with method density its micro-clusters, for which assign returns their clusters';
 CREATE FUNCTION fastclust_internal.read_model_encoder(model text, group_value text) RETURNS encoder
-    LANGUAGE fastclust STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     v stored_versions := explained_version(readable_model(model), group_value);
 BEGIN

@@ -2,7 +2,7 @@
 -- index service: centroids for an index that is built elsewhere, and whether an index has gone stale
 
 CREATE FUNCTION index_centroids(model text, OUT id integer, OUT parent integer, OUT vector real[]) RETURNS SETOF record
-    LANGUAGE fastclust STABLE ROWS 1000 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), NULL);
 BEGIN
@@ -30,7 +30,7 @@ COMMENT ON FUNCTION index_centroids(text)
 -- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, "column" name, version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts, OUT n bigint)
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     of_model boolean := version.operator IS NOT NULL AND (at_build IS NULL OR spec(version.training_sketch) = spec(at_build));
     live kept_sketches := CASE WHEN of_model THEN live_of_version(version) END;
@@ -67,11 +67,11 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION index_health(relation regclass, "column" name, at_build sketch DEFAULT NULL, present sketch DEFAULT NULL, probes integer DEFAULT NULL,
+CREATE FUNCTION fastclust_internal.read_index_health(relation regclass, "column" name, at_build sketch, present sketch, probes integer,
         OUT model text, OUT rows_at_build bigint, OUT rows_now bigint, OUT mmd2 double precision, OUT p_value double precision, OUT effect double precision,
         OUT worn_share double precision, OUT recall_at_build double precision, OUT recall_now double precision, OUT recall_loss double precision,
         OUT read_share double precision, OUT verdict text, OUT statement text)
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     version stored_versions;
     relation_name text;
@@ -89,7 +89,7 @@ BEGIN
     SELECT v.* INTO version FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
            (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = $1) o
      WHERE m.group_by IS NULL AND v.vector AND v.features = ARRAY[$2] AND v.relation = relation_name AND has_column_privilege(m.owner_id, $1, $2, 'SELECT')
-     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(m.owner_id, o.caller) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1;
+     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1;
     IF version.operator IS NOT NULL THEN
         PERFORM scanned_relation(readable_model(version.model), version, $1, NULL);
     ELSIF $3 IS NULL THEN
@@ -125,7 +125,7 @@ BEGIN
     -- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
     -- runs in no transaction with another.
     statement := CASE WHEN verdict = 'drifted' THEN NULLIF(concat_ws(E'\n',
-        (SELECT format('SELECT %I.retrain(%L);', '@extschema@', m.model) FROM own_models m WHERE m.model = version.model),
+        (SELECT format('SELECT %I.retrain(%L);', 'fastclust', m.model) FROM own_models m WHERE m.model = version.model),
         (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %I.%I;', n.nspname, c.relname), E'\n' ORDER BY n.nspname, c.relname)
            FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
           WHERE i.indrelid = $1 AND a.amname IN ('ivfflat', 'vchordrq')
@@ -134,5 +134,10 @@ BEGIN
                            AND t.attname = $2))), '') END;
 END
 $$;
+CREATE FUNCTION index_health(relation regclass, "column" name, at_build sketch DEFAULT NULL, present sketch DEFAULT NULL, probes integer DEFAULT NULL,
+        OUT model text, OUT rows_at_build bigint, OUT rows_now bigint, OUT mmd2 double precision, OUT p_value double precision, OUT effect double precision,
+        OUT worn_share double precision, OUT recall_at_build double precision, OUT recall_now double precision, OUT recall_loss double precision,
+        OUT read_share double precision, OUT verdict text, OUT statement text)
+    AS 'MODULE_PATHNAME', 'fastclust_with_sketch' LANGUAGE C;
 COMMENT ON FUNCTION index_health(regclass, name, sketch, sketch, integer)
     IS 'whether an index of buckets on a column is stale: compares the sketch of its build with the present rows, measures the recall on a sample, and returns the statement to run';

@@ -9,7 +9,7 @@ CREATE FUNCTION fastclust_internal.bar(x double precision, width integer, two_si
     AS 'MODULE_PATHNAME', 'fastclust_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION fastclust_internal.read_plot(model text, group_value text) RETURNS text
-    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, $2);

@@ -45,7 +45,7 @@ $$;
 
 -- The effect of the last four hundred checks as a line, with the limit of the last one; the last ten as a table.
 CREATE FUNCTION fastclust_internal.report_drift(held stored_models) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     checks drift_log[] := (SELECT array_agg(q ORDER BY q.id) FROM (SELECT d.* FROM drift_log d WHERE d.model = held.model ORDER BY d.id DESC LIMIT 400) q);
     last_ones drift_log[] := checks[greatest(1, cardinality(checks) - 9):];
@@ -90,7 +90,7 @@ $$;
 -- ---- the training ----
 
 CREATE FUNCTION fastclust_internal.report_steps(held stored_models) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
     SELECT html_section('training', 'Training', format('The steps of version %s, %s seconds in all.', held.version, html_value(sum(t.seconds), 'number')),
         html_table(c.classes, '{Step,"",Seconds,"Mean squared distance",Note}',
                    string_agg(html_row(format('step-%s', t.id), c.classes,

@@ -5,7 +5,8 @@
 -- cluster on average.  Words are those of which the configuration makes lexemes, and are shown in their most frequent form.  Texts nearest to the centroids tell the topic, too.
 CREATE FUNCTION name_topics(model text, text_column name, words integer DEFAULT 5, group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false, configuration regconfig DEFAULT NULL,
         OUT cluster integer, OUT name text, OUT top_words text[], OUT texts text[]) RETURNS SETOF record
-    LANGUAGE fastclust ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, group_text($4));

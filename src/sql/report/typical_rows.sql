@@ -11,7 +11,8 @@ CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x "any", row_dat
 
 CREATE FUNCTION typical_rows(model text, n integer DEFAULT 3, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
         OUT rank integer, OUT distance double precision, OUT row_data jsonb) RETURNS SETOF record
-    LANGUAGE fastclust STABLE ROWS 30 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 30 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, group_text($4));
@@ -46,7 +47,7 @@ CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, n
 CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, INOUT version integer DEFAULT -1, OUT cluster integer,
         OUT name text, OUT n bigint, OUT share double precision, OUT silhouette double precision, OUT davies_bouldin double precision,
         OUT spread double precision, OUT variance_explained double precision, OUT labels_changed double precision) RETURNS SETOF record
-    LANGUAGE fastclust STABLE ROWS 10 SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     measured stored_models := CASE WHEN $4 = -1 THEN held ELSE at_version(held, $4) END;

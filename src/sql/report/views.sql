@@ -62,14 +62,14 @@ COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
 
 -- The names of the clusters of a version by their numbers, '' for a number that no cluster has.
 CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETURNS text[]
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
     SELECT ARRAY(SELECT COALESCE(n.name, '') FROM generate_series(0, cluster_labels(version.operator) - 1) i
                    LEFT JOIN version_names(version) n ON n.cluster = i ORDER BY i)
 $$;
 -- The same of a stored version; NULL where version_cluster_rows has no rows.  A query reads them once for a version and
 -- group in each expression.
 CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer, group_value text) RETURNS text[]
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
     SELECT CASE WHEN can_list_centroids(v.operator) THEN names_by_number(ROW(v.*)::stored_versions) END
       FROM readable_versions v WHERE v.model_id = $1 AND v.version = $2 AND v.group_value = $3
 $$;
@@ -84,8 +84,8 @@ COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer) IS 'the na
 -- name of the model, which the view reads from readable_models, keeps the planner from profiling versions of other models.
 CREATE FUNCTION fastclust_internal.version_centroid_rows(model text, version stored_versions,
         OUT cluster integer, OUT feature text, OUT value double precision) RETURNS SETOF record
-    LANGUAGE fastclust STABLE PARALLEL SAFE ROWS 100
-    SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
+    SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 BEGIN
     RETURN QUERY SELECT p.cluster, p.label, p.value FROM version_profile(version, 2147483647) p
                   WHERE can_list_centroids(version.operator, $1) ORDER BY p.cluster, p.dimension;
@@ -214,7 +214,7 @@ CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes intege
 $$;
 
 CREATE FUNCTION fastclust_internal.read_describe(model text) RETURNS jsonb
-    LANGUAGE fastclust STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := largest_part(held);

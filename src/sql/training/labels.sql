@@ -7,7 +7,7 @@ CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query
 
 -- The columns by which a label finds its row: those of the option, or the primary key.
 CREATE FUNCTION fastclust_internal.label_keys(relation regclass, options jsonb) RETURNS name[]
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     primary_key name[] := (SELECT array_agg(a.attname ORDER BY u.i)
         FROM pg_index x CROSS JOIN unnest(x.indkey) WITH ORDINALITY u(attnum, i) JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = u.attnum
@@ -38,7 +38,7 @@ $$;
 -- A row for each row of the relation: its key, its cluster, and its name and distance where the options ask for them; the same with vectors in place of
 -- clusters, where these can be labelled many at a time, or NULL.
 CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation regclass, keys name[], options jsonb, OUT query text, OUT vectors text)
-    AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+    AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp;
 
 -- ---- tables that follow their model ----
 
@@ -47,7 +47,7 @@ CREATE TABLE fastclust_internal.label_tables (
     target text NOT NULL,    -- qualified and quoted, as the relation is
     relation text NOT NULL,
     options jsonb NOT NULL,    -- of write_labels
-    followed_by name NOT NULL DEFAULT pg_get_userbyid(calling_role()),    -- the role that wrote the labels
+    followed_by name NOT NULL,    -- the role that wrote the labels
     followed_by_id oid GENERATED ALWAYS AS (role_id(followed_by)) STORED,    -- the oid of that role when the row was written
     PRIMARY KEY (model_id, target));
 SELECT pg_catalog.pg_extension_config_dump('label_tables', '');
@@ -57,13 +57,16 @@ GRANT SELECT ON own_label_tables TO PUBLIC;
 
 -- The table follows the model from now on; options NULL: it does not.
 CREATE FUNCTION fastclust_internal.write_follower(model_id bigint, target text, relation text, options jsonb) RETURNS void
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.write_follower(model_id bigint, target text, relation text, options jsonb, caller oid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 DECLARE
-    held stored_models := held_model(model_id);
+    held stored_models := held_model(model_id, NULL, false, caller);
 BEGIN
     DELETE FROM label_tables l WHERE l.model_id = held.id AND l.target = $2;
     IF options IS NOT NULL THEN
-        INSERT INTO label_tables (model_id, target, relation, options) VALUES (held.id, $2, $3, $4);
+        INSERT INTO label_tables (model_id, target, relation, options, followed_by) VALUES (held.id, $2, $3, $4, pg_get_userbyid(caller));
     END IF;
 END
 $$;
@@ -72,7 +75,8 @@ $$;
 -- The caller's rights hold, so the tables must be the caller's own choice or a superuser's.  A warning names one that cannot follow; one that does not
 -- exist any more is forgotten.
 CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := (SELECT m FROM own_models m WHERE m.id = model_id);
     follower label_tables;
@@ -122,7 +126,7 @@ END
 $$;
 
 CREATE FUNCTION use_version(model text, version integer) RETURNS void
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     chosen stored_models := at_version(held_model($1, true), $2);
 BEGIN
@@ -135,7 +139,8 @@ COMMENT ON FUNCTION use_version(text, integer) IS 'make another version the one 
 
 -- write_labels, from the name of the target on.
 CREATE FUNCTION fastclust_internal.label_rows(model text, relation regclass, target text, options jsonb) RETURNS bigint
-    LANGUAGE fastclust SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := readable_model(model);
     version stored_versions;

@@ -4,7 +4,7 @@
 -- The costs that decodes of a live sketch give for numbers of clusters, and the elbow.  A sketch has no halves, so none is stable.
 CREATE FUNCTION fastclust_internal.choose_k_live(relation regclass, features name[], vector boolean, max_k integer, options jsonb,
         OUT k integer, OUT cost double precision, OUT gain double precision, OUT stability double precision, OUT verdict text) RETURNS SETOF record
-    LANGUAGE plpgsql SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
 DECLARE
     live kept_sketches := (SELECT l FROM live_of_rows(relation, features, vector, jsonb_build_object('where', (row_condition(relation, options ->> 'where')).condition)) l LIMIT 1);
     other text := (SELECT min(o) FROM jsonb_object_keys(options) o WHERE o <> ALL ('{live,seed,where}'));
@@ -16,7 +16,7 @@ DECLARE
     costs float8[] := '{}';
     best integer;
 BEGIN
-    PERFORM check_execute('choose_k');
+    PERFORM check_execute(role_id(current_user), 'choose_k');
     IF other IS NOT NULL THEN
         RAISE feature_not_supported USING MESSAGE = format('option "%s" is about rows, and a live sketch has none', other), HINT = 'Leave out option "live".';
     ELSIF live.id IS NULL THEN

@@ -2,14 +2,18 @@
 -- training_progress: the trainings that run now, for roles that may see them
 
 -- All trainings of this database; only the owner of the extension asks.
-CREATE FUNCTION fastclust_internal.running_trainings(OUT pid integer, OUT role oid, OUT model_id bigint, OUT model text, OUT step text, OUT rows_done bigint,
+CREATE FUNCTION fastclust_owner.running_trainings(OUT pid integer, OUT role oid, OUT model_id bigint, OUT model text, OUT step text, OUT rows_done bigint,
         OUT rows_about double precision, OUT begun timestamptz, OUT step_begun timestamptz, OUT step_ends timestamptz) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_running_trainings' LANGUAGE C;
 
 -- A role sees its own trainings, those of roles of which it is a member, and those on models that it may read by roles that may change them.
 CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
         OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
-    LANGUAGE fastclust_owner SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp AS $$
+    AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
+CREATE FUNCTION fastclust_owner.training_progress_rows(caller oid, OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
+        OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
 BEGIN
     RETURN QUERY
         SELECT COALESCE(m.model, NULLIF(t.model, '')), pg_get_userbyid(t.role), t.step, t.rows_done, round(t.rows_about)::bigint, round(100 * part.done)::float8,
@@ -17,9 +21,9 @@ BEGIN
                date_trunc('milliseconds', CASE WHEN part.done > 0.005 THEN (clock_timestamp() - t.step_begun) * (1 / part.done - 1)
                                                WHEN t.step_ends > clock_timestamp() THEN t.step_ends - clock_timestamp() END), t.pid
           FROM running_trainings() t
-          LEFT JOIN stored_models m ON m.id = t.model_id AND is_member(m.owner_id, t.role) AND (is_member(m.owner_id) OR is_reader(m)),
+          LEFT JOIN stored_models m ON m.id = t.model_id AND is_member(t.role, m.owner_id) AND (is_member(caller, m.owner_id) OR is_reader(caller, m)),
                LATERAL (SELECT CASE WHEN t.rows_about > 0 THEN least(1, t.rows_done / t.rows_about) END AS done) part
-         WHERE m.id IS NOT NULL OR is_member(t.role)
+         WHERE m.id IS NOT NULL OR is_member(caller, t.role)
          ORDER BY t.begun;
 END
 $$;

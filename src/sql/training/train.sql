@@ -3,17 +3,20 @@
 -- old version serves, and a failure leaves no trace.
 
 CREATE FUNCTION train(model text, relation regclass, features text, k integer DEFAULT NULL, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION train(text, regclass, text, integer, text, jsonb)
     IS 'train a model on a column of vectors or numbers, or on a list of columns; returns the new version, which predict uses from the commit on';
 CREATE FUNCTION train(model text, relation regclass, features name[], k integer DEFAULT NULL, method text DEFAULT 'auto', options jsonb DEFAULT '{}') RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+    AS 'MODULE_PATHNAME', 'fastclust_train' LANGUAGE C SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
     IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';
 
 --@each @features@ @centroids@ = text float8[] ; text fastop ; name[] float8[] ; name[] fastop
 CREATE FUNCTION import_model(model text, relation regclass, features @features@, centroids @centroids@, options jsonb DEFAULT '{}') RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION import_model(text, regclass, @features@, @centroids@, jsonb)
     IS 'a version of a model whose clusters have these centroids; the rows of the relation give sizes, spreads, and the statistics that drift compares';
 --@end

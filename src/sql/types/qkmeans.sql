@@ -6,7 +6,8 @@ CREATE FUNCTION qkmeans_log(relation regclass, features name, k integer, options
         OUT empty integer, OUT seconds double precision, OUT op fastop)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_log' LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10
-    SET search_path = pg_catalog, @extschema@, fastclust_internal, pg_temp;
+    SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb) IS 'QuicK-means over a table: a row an iteration, the last one has the learned operator';
 
 CREATE FUNCTION fastclust_internal.qkmeans_final(internal) RETURNS fastop

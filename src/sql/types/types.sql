@@ -1,7 +1,7 @@
 
 -- types: flat, versioned, canonical bytes; text form is hexadecimal
 
---@each @schema@ @type@ @reader@ @writer@ = @extschema@ sketch_spec sketch_spec value; @extschema@ sketch sketch sketch; @extschema@ fastop fastop value; fastclust_internal aggregate_state aggregate_state value; fastclust_internal drift_spec drift_spec value; fastclust_internal drift_counts drift_counts drift_counts; @extschema@ kernel_projection kernel_projection value; @extschema@ kernel_map kernel_map value; @extschema@ encoder encoder value
+--@each @schema@ @type@ @reader@ @writer@ = fastclust sketch_spec sketch_spec value; fastclust sketch sketch sketch; fastclust fastop fastop value; fastclust_internal aggregate_state aggregate_state value; fastclust_internal drift_spec drift_spec value; fastclust_internal drift_counts drift_counts drift_counts; fastclust kernel_projection kernel_projection value; fastclust kernel_map kernel_map value; fastclust encoder encoder value
 CREATE TYPE @schema@.@type@;
 CREATE FUNCTION fastclust_internal.@type@_in(cstring) RETURNS @type@
     AS 'MODULE_PATHNAME', 'fastclust_@reader@_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -120,8 +120,8 @@ src/pg/%.o: src/pg/%.c
 
 SQL_SOURCES := $(shell sed -n 's,^[a-z].*,src/sql/&.sql,p' $(ROOT)src/sql/ORDER)
 
-fastclust--$(EXTVERSION).sql: $(SQL_SOURCES) src/sql/ORDER src/sql/expand.awk fastclust.control Makefile
-	awk -f $(ROOT)src/sql/expand.awk $(filter %.sql,$^) > $@
+fastclust--$(EXTVERSION).sql: $(SQL_SOURCES) src/sql/ORDER fastclust.control Makefile
+	cat $(filter %.sql,$^) > $@
 
 # Tests without a server: the same sources, other flags, in build/<kind>.
 TESTED_NAMES := $(CORE_NAMES:%=core/%) blas/blas_stubs blas/blas_library blas/blas_failure

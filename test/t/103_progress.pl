@@ -101,7 +101,7 @@ SELECT count(*) - 1 FROM training_progress;
 COMMIT;
 SQL
 is($server->query('SELECT count(*) FROM training_progress'), 0, 'and so does the end of the transaction');
-my (undef, undef, $denied) = $server->try('SET ROLE stranger; SELECT * FROM fastclust_internal.running_trainings()');
+my (undef, undef, $denied) = $server->try('SET ROLE stranger; SELECT * FROM fastclust_owner.running_trainings()');
 like($denied, qr/permission denied/, 'the board itself is for the owner of the extension');
 my $killed = $server->background("SELECT train('killed', 'slow_points', 'x', 2)");
 $server->wait_for("EXISTS (SELECT FROM training_progress WHERE pid = $killed->{backend})");

@@ -28,10 +28,10 @@ CREATE TABLE fastclust_internal.drift_checks (
     checked_at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE INDEX ON drift_checks (model_id, checked_at);
 
---@each @log@ = training_steps; drift_checks
-SELECT pg_catalog.pg_extension_config_dump('@log@', '');
-SELECT pg_catalog.pg_extension_config_dump('@log@_id_seq', '');
---@end
+SELECT pg_catalog.pg_extension_config_dump('training_steps', '');
+SELECT pg_catalog.pg_extension_config_dump('training_steps_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('drift_checks', '');
+SELECT pg_catalog.pg_extension_config_dump('drift_checks_id_seq', '');
 
 -- A check of drift, by the number that it gets; who made it, and when, is noted here.
 CREATE FUNCTION fastclust_internal.write_drift(d drift_checks) RETURNS bigint

@@ -13,10 +13,23 @@ CREATE FUNCTION train(model text, relation regclass, features name[], k integer 
 COMMENT ON FUNCTION train(text, regclass, name[], integer, text, jsonb)
     IS 'train a model on columns of numbers, which are standardised unless the options say otherwise';
 
---@each @features@ @centroids@ = text float8[] ; text fastop ; name[] float8[] ; name[] fastop
-CREATE FUNCTION import_model(model text, relation regclass, features @features@, centroids @centroids@, options jsonb DEFAULT '{}') RETURNS integer
+CREATE FUNCTION import_model(model text, relation regclass, features text, centroids float8[], options jsonb DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
-COMMENT ON FUNCTION import_model(text, regclass, @features@, @centroids@, jsonb)
+COMMENT ON FUNCTION import_model(text, regclass, text, float8[], jsonb)
     IS 'a version of a model whose clusters have these centroids; the rows of the relation give sizes, spreads, and the statistics that drift compares';
---@end
+CREATE FUNCTION import_model(model text, relation regclass, features text, centroids fastop, options jsonb DEFAULT '{}') RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
+COMMENT ON FUNCTION import_model(text, regclass, text, fastop, jsonb)
+    IS 'a version of a model whose clusters have these centroids; the rows of the relation give sizes, spreads, and the statistics that drift compares';
+CREATE FUNCTION import_model(model text, relation regclass, features name[], centroids float8[], options jsonb DEFAULT '{}') RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
+COMMENT ON FUNCTION import_model(text, regclass, name[], float8[], jsonb)
+    IS 'a version of a model whose clusters have these centroids; the rows of the relation give sizes, spreads, and the statistics that drift compares';
+CREATE FUNCTION import_model(model text, relation regclass, features name[], centroids fastop, options jsonb DEFAULT '{}') RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_import_model' LANGUAGE C SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
+COMMENT ON FUNCTION import_model(text, regclass, name[], fastop, jsonb)
+    IS 'a version of a model whose clusters have these centroids; the rows of the relation give sizes, spreads, and the statistics that drift compares';

@@ -3,13 +3,16 @@
 
 CREATE FUNCTION fastclust_internal.encoder_final(internal) RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_encoder_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@each @options@ @type@ @words@ = ; ,~options~jsonb ,~jsonb ,~with~options
-CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]@type@) RETURNS internal
+CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE encoder_agg("row" record, columns text[]@options@) (
+CREATE AGGREGATE encoder_agg("row" record, columns text[]) (
     SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE encoder_agg(record, text[]@type@) IS 'an encoder of these columns, learned from the rows@words@';
---@end
+COMMENT ON AGGREGATE encoder_agg(record, text[]) IS 'an encoder of these columns, learned from the rows';
+CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[], jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
+CREATE AGGREGATE encoder_agg("row" record, columns text[], options jsonb) (
+    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS 'an encoder of these columns, learned from the rows, with options';
 
 CREATE FUNCTION encode_row(encoder encoder, "row" record, scaled boolean DEFAULT true) RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;

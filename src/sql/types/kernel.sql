@@ -20,20 +20,30 @@ CREATE FUNCTION fastclust_internal.kernel_projection_final(internal) RETURNS ker
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.landmarks_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@each @options@ @type@ = ; ,~options~jsonb ,~jsonb
-CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer@type@) RETURNS internal
+CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer@options@) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer@type@) IS 'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
-CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer@type@) RETURNS internal
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer) IS 'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
+CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer@options@) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = landmarks_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer@type@) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
---@end
+COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
+CREATE FUNCTION fastclust_internal.kernel_projection_accum(internal, bigint, "any", kernel, integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_kernel_projection_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE AGGREGATE kernel_projection_agg(id bigint, x "any", kernel kernel, rank integer, options jsonb) (SFUNC = kernel_projection_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
+    FINALFUNC = kernel_projection_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE kernel_projection_agg(bigint, "any", kernel, integer, jsonb) IS 'a low-rank projection of the kernel matrix: by default randomized and in one pass; embedding_of has the coordinates';
+CREATE FUNCTION fastclust_internal.landmarks_accum(internal, "any", kernel, integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_landmarks_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+CREATE AGGREGATE landmarks_agg(x "any", kernel kernel, k integer, options jsonb) (SFUNC = landmarks_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
+    FINALFUNC = landmarks_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE landmarks_agg("any", kernel, integer, jsonb) IS 'at most k rows chosen by randomly pivoted Cholesky, as an operator of landmarks';
 
 -- reading projections
 

@@ -6,20 +6,30 @@ CREATE FUNCTION fastclust_internal.fastop_final(internal) RETURNS fastop
 CREATE FUNCTION fastclust_internal.kmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
---@each @weight@ @type@ @words@ = ; ,~weight~double~precision ,~double~precision; ,~weight~double~precision,~options~jsonb ,~double~precision,~jsonb ~with~a~metric:~euclidean,~cosine~(centroids~brought~to~length~1)~or~inner_product~(for~assigning)
-CREATE FUNCTION fastclust_internal.fastop_accum(internal, "any"@type@) RETURNS internal
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, "any") RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE fastop_agg(centroid "any"@weight@) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE fastop_agg("any"@type@) IS 'an operator from centroids@words@; clusters are numbered from 0 in the order of the input';
---@end
---@each @options@ @type@ = ; ,~options~jsonb ,~jsonb
-CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer@type@) RETURNS internal
+CREATE AGGREGATE fastop_agg(centroid "any") (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE fastop_agg("any") IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, "any", double precision) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE fastop_agg(centroid "any", weight double precision) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE fastop_agg("any", double precision) IS 'an operator from centroids; clusters are numbered from 0 in the order of the input';
+CREATE FUNCTION fastclust_internal.fastop_accum(internal, "any", double precision, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_fastop_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE fastop_agg(centroid "any", weight double precision, options jsonb) (SFUNC = fastop_accum, STYPE = internal, FINALFUNC = fastop_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE fastop_agg("any", double precision, jsonb) IS 'an operator from centroids with a metric: euclidean, cosine (centroids brought to length 1) or inner_product (for assigning); clusters are numbered from 0 in the order of the input';
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE AGGREGATE kmeans_agg(x "any", k integer@options@) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE kmeans_agg(x "any", k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = kmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE kmeans_agg("any", integer@type@) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
---@end
+COMMENT ON AGGREGATE kmeans_agg("any", integer) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
+CREATE FUNCTION fastclust_internal.kmeans_accum(internal, "any", integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_kmeans_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE AGGREGATE kmeans_agg(x "any", k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
+    FINALFUNC = kmeans_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE kmeans_agg("any", integer, jsonb) IS 'k-means in memory: k-means++ and Lloyd''s algorithm';
 CREATE FUNCTION assign(op fastop, x "any") RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_assign' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION assign(fastop, "any") IS 'number of the nearest cluster';

@@ -12,9 +12,11 @@ COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb) IS 'QuicK-means 
 
 CREATE FUNCTION fastclust_internal.qkmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@each @options@ @type@ = ; ,~options~jsonb ,~jsonb
-CREATE AGGREGATE qkmeans_agg(x "any", k integer@options@) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE qkmeans_agg(x "any", k integer) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = qkmeans_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg("any", integer@type@) IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';
---@end
+COMMENT ON AGGREGATE qkmeans_agg("any", integer) IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';
+CREATE AGGREGATE qkmeans_agg(x "any", k integer, options jsonb) (SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
+    FINALFUNC = qkmeans_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE qkmeans_agg("any", integer, jsonb) IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';

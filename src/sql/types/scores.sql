@@ -10,33 +10,67 @@ COMMENT ON COLUMN lloyd_step.counts IS 'the number of rows of each cluster';
 -- As sketch_agg: row_vector for Citus, an internal state for other types.
 CREATE FUNCTION fastclust_internal.step_combine(internal, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_step_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
---@each @state@ = aggregate_state; internal
-CREATE FUNCTION fastclust_internal.lloyd_final(@state@) RETURNS lloyd_step
+CREATE FUNCTION fastclust_internal.lloyd_final(aggregate_state) RETURNS lloyd_step
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.score_final(@state@) RETURNS double precision    -- by the kind of the state
+CREATE FUNCTION fastclust_internal.score_final(aggregate_state) RETURNS double precision    -- by the kind of the state
     AS 'MODULE_PATHNAME', 'fastclust_score_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
---@end
---@each @name@ @agg@ @final@ @words@ = lloyd lloyd_step_agg lloyd_final one~step~of~Lloyd''s~algorithm:~assigns~every~row~and~returns~the~means~of~the~clusters; sse sse_agg score_final the~sum~of~squared~distances~of~the~rows~to~their~nearest~centroids; silhouette simplified_silhouette_agg score_final mean~of~(b~-~a)~/~max(a,~b),~a~and~b~the~distances~to~the~two~nearest~centroids; davies_bouldin davies_bouldin_agg score_final Davies-Bouldin~index:~lower~is~better~separated
-CREATE FUNCTION fastclust_internal.@name@_accum(aggregate_state, fastop, row_vector) RETURNS aggregate_state
-    AS 'MODULE_PATHNAME', 'fastclust_@name@_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE FUNCTION fastclust_internal.@name@_accum(internal, fastop, "any") RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_@name@_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE @agg@(op fastop, x row_vector) (SFUNC = @name@_accum, STYPE = aggregate_state, SSPACE = 65536,
-    COMBINEFUNC = state_combine, FINALFUNC = @final@, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE @agg@(fastop, row_vector) IS '@words@';
-CREATE AGGREGATE @agg@(op fastop, x "any") (SFUNC = @name@_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine, FINALFUNC = @final@,
+CREATE FUNCTION fastclust_internal.lloyd_final(internal) RETURNS lloyd_step
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.score_final(internal) RETURNS double precision    -- by the kind of the state
+    AS 'MODULE_PATHNAME', 'fastclust_score_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, row_vector) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.lloyd_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE lloyd_step_agg(op fastop, x row_vector) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = state_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, row_vector) IS 'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+CREATE AGGREGATE lloyd_step_agg(op fastop, x "any") (SFUNC = lloyd_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine, FINALFUNC = lloyd_final,
     FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
-COMMENT ON AGGREGATE @agg@(fastop, "any") IS '@words@';
---@end
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, "any") IS 'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+CREATE FUNCTION fastclust_internal.sse_accum(aggregate_state, fastop, row_vector) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.sse_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_sse_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE sse_agg(op fastop, x row_vector) (SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = state_combine, FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sse_agg(fastop, row_vector) IS 'the sum of squared distances of the rows to their nearest centroids';
+CREATE AGGREGATE sse_agg(op fastop, x "any") (SFUNC = sse_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine, FINALFUNC = score_final,
+    FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE sse_agg(fastop, "any") IS 'the sum of squared distances of the rows to their nearest centroids';
+CREATE FUNCTION fastclust_internal.silhouette_accum(aggregate_state, fastop, row_vector) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.silhouette_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE simplified_silhouette_agg(op fastop, x row_vector) (SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = state_combine, FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, row_vector) IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
+CREATE AGGREGATE simplified_silhouette_agg(op fastop, x "any") (SFUNC = silhouette_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine, FINALFUNC = score_final,
+    FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, "any") IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
+CREATE FUNCTION fastclust_internal.davies_bouldin_accum(aggregate_state, fastop, row_vector) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE FUNCTION fastclust_internal.davies_bouldin_accum(internal, fastop, "any") RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE davies_bouldin_agg(op fastop, x row_vector) (SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = state_combine, FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE davies_bouldin_agg(fastop, row_vector) IS 'Davies-Bouldin index: lower is better separated';
+CREATE AGGREGATE davies_bouldin_agg(op fastop, x "any") (SFUNC = davies_bouldin_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine, FINALFUNC = score_final,
+    FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
+COMMENT ON AGGREGATE davies_bouldin_agg(fastop, "any") IS 'Davies-Bouldin index: lower is better separated';
 CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, "any") RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
---@each @vector@ @state@ @kept@ @combine@ @serial@ = row_vector aggregate_state fastclust_lloyd_accum state_combine PARALLEL=SAFE; "any" internal fastclust_lloyd_accum_kept step_combine PARALLEL=SAFE,SERIALFUNC=state_serialize,DESERIALFUNC=state_deserialize
-CREATE FUNCTION fastclust_internal.lloyd_accum(@state@, fastop, @vector@, double precision) RETURNS @state@
-    AS 'MODULE_PATHNAME', '@kept@' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE lloyd_step_agg(op fastop, x @vector@, weight double precision) (SFUNC = lloyd_accum, STYPE = @state@, SSPACE = 65536,
-    COMBINEFUNC = @combine@, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, @serial@);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, @vector@, double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
---@end
+CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, row_vector, double precision) RETURNS aggregate_state
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE lloyd_step_agg(op fastop, x row_vector, weight double precision) (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
+    COMBINEFUNC = state_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, row_vector, double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
+CREATE FUNCTION fastclust_internal.lloyd_accum(internal, fastop, "any", double precision) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
+CREATE AGGREGATE lloyd_step_agg(op fastop, x "any", weight double precision) (SFUNC = lloyd_accum, STYPE = internal, SSPACE = 65536,
+    COMBINEFUNC = step_combine, FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize,
+    DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, "any", double precision) IS 'one step of Lloyd''s algorithm over weighted rows';
 CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x "any") (SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = state_combine, PARALLEL = SAFE);
 -- Sums that no value holds: in one process.

@@ -18,21 +18,44 @@ CREATE FUNCTION fastclust_internal.sketch_combine(internal, internal) RETURNS in
     AS 'MODULE_PATHNAME', 'fastclust_sketch_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.sketch_final(internal) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
---@each @type@ = ; ,~double~precision
-CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, "any", sketch_spec@type@) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, "any", sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec@type@) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
---@end
---@each @vector@ @state@ @kept@ @serial@ @weighted@ @weight@ @type@ = row_vector sketch fastclust_sketch_accum PARALLEL=SAFE; "any" internal fastclust_sketch_accum_kept PARALLEL=SAFE,SERIALFUNC=state_serialize,DESERIALFUNC=state_deserialize; row_vector sketch fastclust_sketch_accum PARALLEL=SAFE weighted~ ,~weight~double~precision ,~double~precision; "any" internal fastclust_sketch_accum_kept PARALLEL=SAFE,SERIALFUNC=state_serialize,DESERIALFUNC=state_deserialize weighted~ ,~weight~double~precision ,~double~precision
-CREATE FUNCTION fastclust_internal.sketch_accum(@state@, @vector@, sketch_spec@type@) RETURNS @state@
-    AS 'MODULE_PATHNAME', '@kept@' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE sketch_agg(x @vector@, spec sketch_spec@weight@) (SFUNC = sketch_accum, STYPE = @state@, SSPACE = 16384,
+CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, "any", sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, row_vector, sketch_spec) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x row_vector, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
     COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
     MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, @serial@);
-COMMENT ON AGGREGATE sketch_agg(@vector@, sketch_spec@type@) IS 'the sketch of a set of @weighted@rows, in one scan';
---@end
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x "any", spec sketch_spec) (SFUNC = sketch_accum, STYPE = internal, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize,
+    DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg("any", sketch_spec) IS 'the sketch of a set of rows, in one scan';
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, row_vector, sketch_spec, double precision) RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x row_vector, spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec, double precision) IS 'the sketch of a set of weighted rows, in one scan';
+CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec, double precision) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+CREATE AGGREGATE sketch_agg(x "any", spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = internal, SSPACE = 16384,
+    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
+    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
+    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize,
+    DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg("any", sketch_spec, double precision) IS 'the sketch of a set of weighted rows, in one scan';
 
 CREATE FUNCTION fastclust_internal.sketch_plus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

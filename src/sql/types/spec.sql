@@ -18,11 +18,15 @@ CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec, dimensio
 CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
---@each @options@ @type@ = ; ,~options~jsonb ,~jsonb
-CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer@type@) RETURNS internal
+CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer@options@) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
     COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg("any", integer@type@) IS 'a spec chosen from a sample of rows, for about so many clusters';
---@end
+COMMENT ON AGGREGATE sketch_spec_agg("any", integer) IS 'a spec chosen from a sample of rows, for about so many clusters';
+CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, jsonb) RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
+CREATE AGGREGATE sketch_spec_agg(x "any", clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
+    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
+    FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_spec_agg("any", integer, jsonb) IS 'a spec chosen from a sample of rows, for about so many clusters';

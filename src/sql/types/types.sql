@@ -1,31 +1,50 @@
 
 -- types: flat, versioned, canonical bytes; text form is hexadecimal
 
---@each @schema@ @type@ @reader@ @writer@ = fastclust sketch_spec sketch_spec value; fastclust sketch sketch sketch; fastclust fastop fastop value; fastclust_internal aggregate_state aggregate_state value; fastclust_internal drift_spec drift_spec value; fastclust_internal drift_counts drift_counts drift_counts; fastclust kernel_projection kernel_projection value; fastclust kernel_map kernel_map value; fastclust encoder encoder value
-CREATE TYPE @schema@.@type@;
-CREATE FUNCTION fastclust_internal.@type@_in(cstring) RETURNS @type@
-    AS 'MODULE_PATHNAME', 'fastclust_@reader@_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.@type@_out(@type@) RETURNS cstring
-    AS 'MODULE_PATHNAME', 'fastclust_@writer@_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE @schema@.@type@ (INPUT = @type@_in, OUTPUT = @type@_out, ALIGNMENT = double, STORAGE = external);
---@end
-
--- The bytes of a value, as which those below are compared, sorted and hashed: bytea has another alignment.
+-- The bytes of a value, as which those of all types are compared, sorted and hashed: bytea has another alignment.
 CREATE TYPE fastclust_internal.value_bytes;
 CREATE FUNCTION fastclust_internal.value_bytes_in(cstring) RETURNS value_bytes AS 'byteain' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.value_bytes_out(value_bytes) RETURNS cstring AS 'byteaout' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
 CREATE TYPE fastclust_internal.value_bytes (INPUT = value_bytes_in, OUTPUT = value_bytes_out, ALIGNMENT = double, STORAGE = external);
 COMMENT ON TYPE value_bytes IS 'internal: the bytes of a value of any type of this extension';
 
--- binary form: that of bytea
---@each @type@ @send@ @language@ = sketch_spec 'byteasend' internal; sketch 'MODULE_PATHNAME','fastclust_sketch_send' C; fastop 'byteasend' internal; kernel_projection 'byteasend' internal; kernel_map 'byteasend' internal; encoder 'byteasend' internal; aggregate_state 'byteasend' internal; drift_spec 'byteasend' internal; drift_counts 'MODULE_PATHNAME','fastclust_drift_counts_send' C
-CREATE FUNCTION fastclust_internal.@type@_recv(internal) RETURNS @type@
-    AS 'MODULE_PATHNAME', 'fastclust_@type@_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.@type@_send(@type@) RETURNS bytea
-    AS @send@ LANGUAGE @language@ IMMUTABLE STRICT PARALLEL SAFE;
-ALTER TYPE @type@ SET (RECEIVE = @type@_recv, SEND = @type@_send);
-CREATE CAST (@type@ AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;
---@end
+-- The types, and the functions that read and write their text and binary form.  A value has the bytes of a bytea, but for
+-- the two types whose form in memory is another: functions of their own write these.
+DO $$
+DECLARE
+    made record;
+BEGIN
+    FOR made IN
+        SELECT *
+          FROM (VALUES ('fastclust', 'sketch_spec', 'value'),
+                       ('fastclust', 'sketch', 'sketch'),
+                       ('fastclust', 'fastop', 'value'),
+                       ('fastclust', 'kernel_projection', 'value'),
+                       ('fastclust', 'kernel_map', 'value'),
+                       ('fastclust', 'encoder', 'value'),
+                       ('fastclust_internal', 'aggregate_state', 'value'),
+                       ('fastclust_internal', 'drift_spec', 'value'),
+                       ('fastclust_internal', 'drift_counts', 'drift_counts')) v(schema, type, writer)
+    LOOP
+        EXECUTE pg_catalog.format($sql$
+            CREATE TYPE %1$s.%2$s;
+            CREATE FUNCTION fastclust_internal.%2$s_in(cstring) RETURNS %2$s
+                AS 'MODULE_PATHNAME', 'fastclust_%2$s_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+            CREATE FUNCTION fastclust_internal.%2$s_out(%2$s) RETURNS cstring
+                AS 'MODULE_PATHNAME', 'fastclust_%3$s_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+            CREATE FUNCTION fastclust_internal.%2$s_recv(internal) RETURNS %2$s
+                AS 'MODULE_PATHNAME', 'fastclust_%2$s_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+            CREATE FUNCTION fastclust_internal.%2$s_send(%2$s) RETURNS bytea
+                AS %4$s IMMUTABLE STRICT PARALLEL SAFE;
+            CREATE TYPE %1$s.%2$s (INPUT = %2$s_in, OUTPUT = %2$s_out, RECEIVE = %2$s_recv, SEND = %2$s_send,
+                ALIGNMENT = double, STORAGE = external);
+            CREATE CAST (%2$s AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;
+            $sql$, made.schema, made.type, made.writer,
+            CASE WHEN made.writer = 'value' THEN '''byteasend'' LANGUAGE internal'
+                 ELSE pg_catalog.format('''MODULE_PATHNAME'', ''fastclust_%s_send'' LANGUAGE C', made.writer) END);
+    END LOOP;
+END
+$$;
 COMMENT ON TYPE sketch_spec IS 'a spec: the waves that a sketch averages, and their scale; it also carries sample rows for decode';
 COMMENT ON TYPE sketch IS 'a summary of a set of rows: the means of random waves over them, with counts, means, deviations and bounds';
 COMMENT ON TYPE fastop IS 'an operator: stored centroids, dense or as a product of sparse factors, that assign rows to clusters';
@@ -64,9 +83,12 @@ COMMENT ON TYPE row_vector IS 'an array of numbers of any type, as an argument o
 CREATE CAST (row_vector AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;     -- for DISTINCT in an aggregate
 CREATE FUNCTION fastclust_internal.as_row_vector(anyarray) RETURNS row_vector
     AS 'MODULE_PATHNAME', 'fastclust_as_row_vector' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
---@each @element@ = smallint; integer; bigint; real; double~precision; numeric
-CREATE CAST (@element@[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
---@end
+CREATE CAST (smallint[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
+CREATE CAST (integer[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
+CREATE CAST (bigint[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
+CREATE CAST (real[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
+CREATE CAST (double precision[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
+CREATE CAST (numeric[] AS row_vector) WITH FUNCTION as_row_vector(anyarray) AS IMPLICIT;
 
 -- Planner support: checks the types of arguments declared "any", and makes arrays of literals.
 CREATE FUNCTION fastclust_internal.vector_support(internal) RETURNS internal

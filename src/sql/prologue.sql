@@ -16,5 +16,5 @@ GRANT USAGE ON SCHEMA fastclust, fastclust_internal TO PUBLIC;
 -- current_user is the owner.  Other roles call its entry, a function of its name and its other arguments in fastclust or fastclust_internal, which adds
 -- GetUserId() (pg/base/entries.c).  Functions in fastclust_owner never call an entry, which would take the owner for the caller.
 
--- objects are made in fastclust unless they say otherwise
-SET LOCAL search_path = fastclust, fastclust_internal, fastclust_owner, pg_temp;
+-- the path of each function, by SET search_path FROM CURRENT; the schema fastclust_owner is in nobody's path but the owner's
+SET LOCAL search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp;

@@ -17,7 +17,7 @@ $$;
 
 -- The owner of the database dumps the tables, and restores models of roles whose rights it has and live sketches of its tables.
 CREATE FUNCTION fastclust_owner.check_restored_row() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     own boolean;
 BEGIN

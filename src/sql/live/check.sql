@@ -5,16 +5,16 @@ CREATE FUNCTION fastclust_internal.write_check(name text, differences bigint) RE
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.write_check(name text, differences bigint, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 BEGIN
     UPDATE kept_sketches l SET checked_at = clock_timestamp(), differences = write_check.differences WHERE l.id = (SELECT h.id FROM held_live(write_check.name, caller) h);
 END
 $$;
 
-CREATE FUNCTION check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
+CREATE FUNCTION fastclust.check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
         OUT sketched bigint, OUT counted bigint, OUT difference text)
     RETURNS SETOF record
-    LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    LANGUAGE plpgsql ROWS 10 SET search_path FROM CURRENT
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC'
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
@@ -66,8 +66,8 @@ $$;
 COMMENT ON FUNCTION check_sketch(text, text, timestamptz)
     IS 'recount the table, or one group or bucket of it, and show where a live sketch differs; no row if it does not differ';
 
-CREATE FUNCTION rebuild_sketch(name text) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust.rebuild_sketch(name text) RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
     lost boolean;
@@ -89,22 +89,22 @@ END
 $$;
 COMMENT ON FUNCTION rebuild_sketch(text) IS 'recount all rows of a live sketch, and make missing triggers again; returns the number of rows';
 
-CREATE FUNCTION drop_sketch(name text) RETURNS void
+CREATE FUNCTION fastclust.drop_sketch(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.drop_sketch(name text, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM forget_live((held_live(name, caller)).id);
 END
 $$;
 COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: drop its triggers and its counts';
 
-CREATE FUNCTION drop_model(model text) RETURNS void
+CREATE FUNCTION fastclust.drop_model(model text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.drop_model(model text, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model, true, false, caller);
 BEGIN

@@ -17,7 +17,7 @@
 -- columns of an enum whose labels it changed; or it changed triggers.  A table
 -- that is dropped takes its live sketches with it, whoever drops it.
 CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp SET quote_all_identifiers = off AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
 DECLARE
     altered oid[];    -- tables, and those below them
     of_type oid[];    -- types, and the arrays, composites and domains of them
@@ -58,7 +58,7 @@ $$;
 
 -- Count the leaves that the statement added to tables of the caller's; outside of an event trigger it is an error.
 CREATE FUNCTION fastclust_internal.follow_leaves(live_ids bigint[]) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     added record;
     live kept_sketches;

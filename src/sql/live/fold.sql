@@ -3,7 +3,7 @@
 
 -- Merges deltas into the bases.  The session that holds the live sketch folds it alone; writers go on, and uncommitted deltas stay.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
     live kept_sketches;
     folded bigint;
@@ -39,11 +39,11 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fold_sketches(name text DEFAULT NULL) RETURNS bigint
+CREATE FUNCTION fastclust.fold_sketches(name text DEFAULT NULL) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.fold_sketches(name text, caller oid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
     folded bigint := 0;

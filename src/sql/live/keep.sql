@@ -3,7 +3,7 @@
 
 -- An option that is a span of time of one length, whatever the calendar says; NULL: not given.
 CREATE FUNCTION fastclust_internal.span_option(options jsonb, option text) RETURNS interval
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     result interval;
 BEGIN
@@ -22,7 +22,7 @@ $$;
 
 -- Checks the columns that split the rows of a live sketch; how long buckets are: days, or an eighth of a half-life where that is less.
 CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, group_by name, options jsonb) RETURNS interval
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     group_is regtype := feature_type(relation, group_by);
     bucket name := options ->> 'bucket';
@@ -47,7 +47,7 @@ $$;
 
 -- Checks the arguments of keep_sketch and returns the live sketch they describe.
 CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS kept_sketches
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
     source record;
@@ -100,7 +100,7 @@ $$;
 
 -- A table and its parts whose every change fires triggers, and outlives the session that made it.
 CREATE FUNCTION fastclust_internal.check_live_tables(live kept_sketches) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     part record;
     keeper text;    -- of rows that are not all in the table itself
@@ -147,7 +147,7 @@ $$;
 
 -- Whoever is not the owner of the table did not choose its code: see check_stored_scan.
 CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches, relation regclass) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = relation);
     problem text := CASE WHEN owner <> current_user OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
@@ -165,7 +165,7 @@ $$;
 
 -- Count the rows of a leaf.  One query sees them and the deltas that tell of them; writers need not wait.
 CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    LANGUAGE plpgsql SET search_path FROM CURRENT
     SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' SET row_security = off
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
@@ -179,7 +179,7 @@ $$;
 
 -- Count all rows, with new triggers first where it has none.
 CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers boolean) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF with_triggers THEN
         PERFORM set_live_triggers(live.id, NULL, false);
@@ -210,7 +210,7 @@ END
 $$;
 
 CREATE FUNCTION fastclust_internal.keep_live(asked kept_sketches) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
     about float8;
@@ -242,16 +242,16 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION keep_sketch(name text, relation regclass, features text, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features text, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN keep_live(asked_live(name, relation, CASE WHEN features LIKE '{%' THEN features::name[] ELSE ARRAY[features::name] END, CASE WHEN features LIKE '{%' THEN false END, spec, options));
 END
 $$;
 COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; returns the number of rows, NULL if rebuild_sketch will count them';
 
-CREATE FUNCTION keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN keep_live(asked_live(name, relation, features, false, spec, options));
 END

@@ -25,7 +25,7 @@ $$;
 
 -- The change of the triggers that keep_sketch made on a leaf; NULL: they are as it made them.
 CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN count(*) < 3 THEN format('triggers of %s were dropped', leaf)
                 WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '') THEN format('triggers of %s were disabled', leaf) END
       FROM pg_trigger g JOIN (VALUES ('rows', 29), ('statement', 28), ('truncate', 34)) k(name, events)
@@ -37,7 +37,7 @@ $$;
 -- The triggers of a table, or of all tables: dropped, and made again where they are to be there; on a table of another role they are left, and count for nobody.
 -- Row triggers of a leaf see its changes through every parent; the statement trigger of the table that is named writes them down.
 CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass, made boolean) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF made AND relation IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
         RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);

@@ -101,12 +101,12 @@ SELECT pg_catalog.pg_extension_config_dump('kept_sketches_id_seq', '');
 -- ---- rights: those of the table.  Its owner makes, repairs and drops; who may read the columns reads the sketch ----
 
 CREATE FUNCTION fastclust_internal.owns_relation(caller oid, relation oid) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT COALESCE(is_member(caller, (SELECT c.relowner FROM pg_class c WHERE c.oid = relation)), false)
 $$;
 -- A model makes triggers on no table that its own owner does not own: a stored option of that owner may ask for them.
 CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
     IF NOT owns_relation(held.owner_id, relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot follow %s', held.model, held.owner, relation::regclass),
@@ -115,7 +115,7 @@ BEGIN
 END
 $$;
 CREATE FUNCTION fastclust_internal.may_read_live(caller oid, live kept_sketches) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT owns_relation(caller, live.relation)
         OR COALESCE((SELECT NOT c.relrowsecurity AND has_schema_privilege(caller, c.relnamespace, 'USAGE')
                         AND (SELECT bool_and(a.attnum IS NOT NULL AND has_column_privilege(caller, c.oid, a.attnum, 'SELECT'))
@@ -152,14 +152,14 @@ CREATE TYPE fastclust_internal.live_part AS (group_value text, bucket timestampt
 
 -- Bounds of both: equal sums, known or not.
 CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL ELSE a + b - b = b + a - a END
 $$;
 
 -- Rows added to some leaves and removed from them, of each group and bucket.
 CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT p.group_value, p.bucket, live_sum_agg(l.spec, p.added_rows, p.added), live_sum_agg(l.spec, p.removed_rows, p.removed),
            live_count_agg(l.drift_spec, p.added_rows, p.added_counts), live_count_agg(l.drift_spec, p.removed_rows, p.removed_counts)
       FROM kept_sketches l,
@@ -190,7 +190,7 @@ $$;
 
 -- The expressions of a live sketch for rows of its table, or of a leaf, of the alias t.  A NULL of vector, group_value or bucket: the row is not counted.
 CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation regclass, OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     source record := row_expressions(relation, live.features, live.vector, live.group_by, live.encoder, live.condition);
 BEGIN
@@ -209,7 +209,7 @@ $$;
 
 -- A scan of the relation, or of the leaf alone, that counts the same rows as the triggers; $1 is the spec, $2 the drift_spec.
 CREATE FUNCTION fastclust_internal.live_scan(live kept_sketches, relation regclass, alone boolean) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT format('SELECT q.* FROM (SELECT %1$s AS group_value, %2$s AS bucket, sketch_agg(%3$s, $1) AS s, %4$s AS counts FROM %5$s t WHERE %6$s GROUP BY 1, 2) q'
                   ' WHERE q.s IS NOT NULL AND q.group_value IS NOT NULL AND q.bucket IS NOT NULL',
                   COALESCE(x.group_value, '''''::text'), COALESCE(x.bucket, '''-infinity''::timestamptz'), x.vector,

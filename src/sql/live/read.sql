@@ -7,7 +7,7 @@ CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 CREATE FUNCTION fastclust_owner.sketch_problem(name text, caller oid) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp SET enable_seqscan = off AS $$
+    SET search_path FROM CURRENT SET enable_seqscan = off AS $$
 DECLARE
     live kept_sketches := (SELECT l FROM kept_sketches l WHERE l.name = $1 AND may_read_live(caller, l));
 BEGIN
@@ -26,7 +26,7 @@ $$;
 
 -- TRUNCATE and ATTACH are not bound to snapshots: a scan under an older one sees other rows than the sketch has.
 CREATE FUNCTION fastclust_internal.check_live_snapshot(live kept_sketches) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     tables oid[] := ARRAY(SELECT t.id FROM live_tables(live.relation) t ORDER BY t.id);
     changed regclass := COALESCE((SELECT c.oid FROM pg_class c WHERE c.oid = ANY (tables) AND pg_relation_filenode(c.oid) <> c.relfilenode ORDER BY 1 LIMIT 1),
@@ -50,7 +50,7 @@ CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text, 
 CREATE FUNCTION fastclust_owner.live_totals(name text, caller oid, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
         OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := owned_live(name, caller);
 BEGIN
@@ -62,7 +62,7 @@ $$;
 -- The sketches of now, of those groups and buckets that have rows; an error where they are not those of the table.
 CREATE FUNCTION fastclust_owner.live_parts(name text, caller oid) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
     problem text := sketch_problem(name, caller);
@@ -95,7 +95,7 @@ CREATE AGGREGATE fastclust_internal.weighted_merge_agg(part sketch, weight doubl
 CREATE FUNCTION fastclust_owner.decayed_parts(name text, half_life interval, one_group text, one_bucket timestamptz, by_group boolean, caller oid,
         OUT group_value text, OUT s sketch, OUT counts drift_counts)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
     origin CONSTANT timestamptz := '2000-01-01 00:00+00';   -- from it all times are a bigint of microseconds: the ends of the calendar are farther apart
@@ -126,7 +126,7 @@ CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT N
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
 CREATE FUNCTION fastclust_owner.model_groups(name text, since jsonb, by_micro boolean, caller oid, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
 BEGIN
@@ -144,7 +144,7 @@ $$;
 
 -- Checks that a group or a bucket can have rows: another value would look like one without rows.
 CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT
     SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$
 DECLARE
     begins timestamptz := bucket_of_time(bucket, live.bucket_width);
@@ -164,23 +164,23 @@ CREATE FUNCTION fastclust_internal.read_current_sketch(name text, group_value te
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 CREATE FUNCTION fastclust_owner.read_current_sketch(name text, group_value text, bucket timestamptz, half_life interval, caller oid) RETURNS sketch
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM check_live_part(readable_live(name, caller), group_value, bucket);
     RETURN CASE WHEN half_life IS NOT NULL THEN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false, caller) d)
                 ELSE (SELECT merge_agg(p.s) FROM live_parts($1, caller) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3)) END;
 END
 $$;
-CREATE FUNCTION current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
+CREATE FUNCTION fastclust.current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
     IS 'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
 
-CREATE FUNCTION current_sketches(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+CREATE FUNCTION fastclust.current_sketches(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
 CREATE FUNCTION fastclust_owner.current_sketches(name text, caller oid, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
 BEGIN
@@ -196,7 +196,7 @@ CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sket
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 CREATE FUNCTION fastclust_owner.model_live(model_id bigint, caller oid) RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN (SELECT l FROM kept_sketches l WHERE l.model_id = $1 AND may_read_live(caller, l));
 END
@@ -204,7 +204,7 @@ $$;
 
 -- The same where it counts the rows of a version as that was trained, and its buckets tell the window.
 CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions, since jsonb DEFAULT NULL) RETURNS kept_sketches
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := model_live(version.model_id);
     problem text;
@@ -232,7 +232,7 @@ $$;
 -- The relation that the caller named, or else that of a stored version, which may have another name now: where the current version was trained on it, it is the
 -- one that the live sketch follows.  Checked for the columns the version names.
 CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions, named regclass, group_by name) RETURNS regclass
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     relation regclass := COALESCE(named, to_regclass(version.relation), (SELECT (model_live(m.id)).relation
         FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.id = version.model_id AND v.relation = version.relation LIMIT 1));
@@ -257,7 +257,7 @@ CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 1;
 CREATE FUNCTION fastclust_owner.live_of_rows(relation regclass, features name[], vector boolean, options jsonb, ready boolean, caller oid) RETURNS SETOF kept_sketches
     LANGUAGE plpgsql STABLE ROWS 1 SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY SELECT l.* FROM kept_sketches l, describe(l.spec) d
       WHERE l.relation = $1 AND l.features = $2 AND l.vector = $3 AND (l.group_by, l.condition, l.bucket, l.half_life, l.bucket_width) IS NOT DISTINCT FROM
@@ -271,6 +271,6 @@ $$;
 
 -- The rows of a live model, of all groups together.
 CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, since jsonb DEFAULT NULL, OUT s sketch, OUT counts drift_counts)
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) FROM model_groups(live.name, since) g
 $$;

@@ -30,7 +30,7 @@ CREATE FUNCTION fastclust_owner.lock_tree(relation oid, alone boolean) RETURNS v
 
 -- Leaves that have all triggers and are not counted.
 CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS SETOF regclass
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT t.id::regclass FROM live_tables(live.relation) t
      WHERE t.is_leaf AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = t.id) AND trigger_problem(live.id, t.id) IS NULL
      ORDER BY t.id
@@ -43,7 +43,7 @@ CREATE FUNCTION fastclust_internal.restored_leaves(live_id bigint, OUT live kept
 
 -- Counts such a leaf, on which the caller holds a lock against writers.
 CREATE FUNCTION fastclust_owner.restore_leaf(live kept_sketches, leaf regclass) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = $2;
     PERFORM name_leaf(live, leaf);
@@ -58,7 +58,7 @@ $$;
 -- A dump ends each trigger with ALTER TABLE ... ENABLE ALWAYS TRIGGER.  That
 -- statement locks out writers, so the leaf is counted in it.
 CREATE FUNCTION fastclust_owner.restore_leaves() RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     follower record;
 BEGIN
@@ -94,7 +94,7 @@ ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER begin_restored;
 -- because a restore takes locks in any order.  No code of a table's owner runs
 -- in between.
 CREATE FUNCTION fastclust_owner.lock_restored(ids bigint[]) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp SET lock_timeout = '50ms' AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '50ms' AS $$
 DECLARE
     leaf regclass;
 BEGIN
@@ -114,7 +114,7 @@ $$;
 
 -- Counts each leaf of these live sketches that has its triggers.
 CREATE FUNCTION fastclust_owner.restored_sketches() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     ids bigint[];
 BEGIN

@@ -6,7 +6,7 @@ CREATE FUNCTION fastclust_internal.held_live(name text) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.held_live(name text, caller oid) RETURNS kept_sketches
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held kept_sketches;
 BEGIN
@@ -22,7 +22,7 @@ $$;
 
 -- A live sketch that the caller may read; to others it is not there.
 CREATE FUNCTION fastclust_owner.readable_live(name text, caller oid) RETURNS kept_sketches
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     found_live kept_sketches;
 BEGIN
@@ -40,7 +40,7 @@ $$;
 
 -- One that the caller owns.  Others who may read it learn whose it is.
 CREATE FUNCTION fastclust_owner.owned_live(name text, caller oid) RETURNS kept_sketches
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
 BEGIN
@@ -56,7 +56,7 @@ CREATE FUNCTION fastclust_internal.end_model_live(model_id bigint) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.end_model_live(model_id bigint, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model_id, NULL, false, caller);
 BEGIN
@@ -71,7 +71,7 @@ CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_s
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.claim_live(live kept_sketches, caller oid) RETURNS kept_sketches
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models;
     made kept_sketches;
@@ -117,7 +117,7 @@ CREATE FUNCTION fastclust_internal.open_deltas(live_id bigint, leaf regclass) RE
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL RESTRICTED;
 CREATE FUNCTION fastclust_owner.open_deltas(live_id bigint, leaf regclass, caller oid) RETURNS tid[]
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN ARRAY(SELECT d.ctid FROM live_deltas d JOIN kept_sketches l ON l.id = d.live_id WHERE d.live_id = $1 AND d.leaf = $2 AND may_read_live(caller, l));
 END
@@ -128,7 +128,7 @@ CREATE TYPE fastclust_internal.live_count AS (deltas tid[], parts live_part[]);
 
 -- A leaf is counted from now on, by the numbers that its columns have now.
 CREATE FUNCTION fastclust_internal.name_leaf(live kept_sketches, leaf regclass) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     DELETE FROM live_bases b WHERE b.live_id = live.id AND b.leaf = $2;
     DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = $2;
@@ -144,7 +144,7 @@ CREATE FUNCTION fastclust_internal.write_leaf(live_id bigint, leaf regclass, cou
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.write_leaf(live_id bigint, leaf regclass, counted live_count, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
     longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(counted.parts) p);
@@ -171,7 +171,7 @@ CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.forget_leaves(name text, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := held_live(name, caller);
 BEGIN
@@ -182,7 +182,7 @@ $$;
 
 -- internal: all of a live sketch, with its triggers, whoever asks.
 CREATE FUNCTION fastclust_internal.forget_live(live_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM set_live_triggers(live_id, NULL, false);
     DELETE FROM live_deltas d WHERE d.live_id = $1;

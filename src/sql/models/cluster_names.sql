@@ -17,7 +17,7 @@ GRANT SELECT ON readable_names TO PUBLIC;
 
 -- The version that serves, or that of one group, whose name then must be given.
 CREATE FUNCTION fastclust_internal.explained_version(held stored_models, group_value text) RETURNS stored_versions
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions;
 BEGIN
@@ -41,11 +41,11 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION name_cluster(model text, cluster integer, name text, group_value text DEFAULT NULL) RETURNS void
+CREATE FUNCTION fastclust.name_cluster(model text, cluster integer, name text, group_value text DEFAULT NULL) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.name_cluster(model text, cluster integer, name text, group_value text, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model, true, false, caller);
     version stored_versions := explained_version(held, group_value);

@@ -23,7 +23,7 @@ CREATE FUNCTION fastclust_owner.shared_model(model text, group_value text, calle
         OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
         OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     copied text := (SELECT 'shared_models_' || s.shardid FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid = 'shared_models'::regclass);
 BEGIN
@@ -43,7 +43,7 @@ $$;
 -- The rows of a model that serves, of all models without an id.  Citus plans no parameters of functions in SQL; one by one, since INSERT ... SELECT
 -- is a COPY that need not run where the statements before it in the transaction ran.
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     part record;
 BEGIN
@@ -61,7 +61,7 @@ $$;
 -- Citus lets one transaction at a time change a reference table, until it ends, unless its changes commute.  These do: each is of rows of one model,
 -- whose row in stored_models its transaction holds.
 CREATE FUNCTION fastclust_owner.share_changed_model() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp SET citus.all_modifications_commutative = on AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET citus.all_modifications_commutative = on AS $$
 DECLARE
     node integer := sharing_node();
 BEGIN
@@ -83,7 +83,7 @@ CREATE TRIGGER share AFTER INSERT OR UPDATE OR DELETE ON stored_models FOR EACH 
 
 -- Citus is here, and the caller may distribute models.
 CREATE FUNCTION fastclust_internal.check_distributor() RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     owner oid := (SELECT c.relowner FROM pg_class c WHERE c.oid = 'shared_models'::regclass);
 BEGIN
@@ -98,8 +98,8 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION distribute_models() RETURNS integer
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust.distribute_models() RETURNS integer
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM check_distributor();
     LOCK TABLE stored_models IN SHARE MODE;
@@ -114,8 +114,8 @@ $$;
 COMMENT ON FUNCTION distribute_models() IS 'let predict read the models on the workers of Citus, now and after every training; returns their number';
 
 -- Citus undistributes no member of an extension.
-CREATE FUNCTION undistribute_models() RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp SET client_min_messages = warning AS $$
+CREATE FUNCTION fastclust.undistribute_models() RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET client_min_messages = warning AS $$
 BEGIN
     PERFORM check_distributor();
     LOCK TABLE stored_models IN SHARE MODE;

@@ -38,7 +38,7 @@ CREATE FUNCTION fastclust_internal.write_drift(d drift_checks) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.write_drift(d drift_checks, caller oid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(d.model_id, d.version, false, caller);
     number bigint;

@@ -5,7 +5,7 @@
 -- columns are not dumped: a restore looks the names up anew.  Declared immutable because generated columns need it.
 CREATE FUNCTION fastclust_internal.role_id(role name) RETURNS oid AS 'MODULE_PATHNAME', 'fastclust_role_id' LANGUAGE C IMMUTABLE STRICT;
 CREATE FUNCTION fastclust_internal.role_ids(roles name[]) RETURNS oid[]
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT COALESCE(array_agg(CASE WHEN u.role = 'public' THEN 0::oid ELSE role_id(u.role) END ORDER BY u.i), '{}') FROM unnest(roles) WITH ORDINALITY u(role, i)
 $$;
 
@@ -107,14 +107,14 @@ GRANT SELECT ON own_models, readable_models, readable_versions TO PUBLIC;
 
 -- The number of training rows of a version that have a cluster.
 CREATE FUNCTION fastclust_internal.clustered_rows(version stored_versions) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, pg_temp AS $$
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN version.micro_clusters IS NULL THEN version.n
                 ELSE (SELECT least(round(sum(c.weight)), 9e18)::bigint FROM centroids(version.operator) c) END
 $$;
 
 -- Edges, pairs and waves of a version: those of all its groups.
 CREATE FUNCTION fastclust_internal.drift_spec_of(version stored_versions) RETURNS drift_spec
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT COALESCE(version.drift_spec, (SELECT v.drift_spec FROM readable_versions v
                                           WHERE v.model_id = version.model_id AND v.version = version.version AND v.drift_spec IS NOT NULL LIMIT 1))
 $$;
@@ -144,7 +144,7 @@ CREATE FUNCTION fastclust_internal.flag_option(options jsonb, name text, value b
     SELECT COALESCE(CASE jsonb_typeof(options -> name) WHEN 'object' THEN true ELSE (options ->> name)::boolean END, value)
 $$;
 
-CREATE FUNCTION option_help(function text, OUT option text, OUT type text, OUT range text, OUT "default" text, OUT meaning text) RETURNS SETOF record
+CREATE FUNCTION fastclust.option_help(function text, OUT option text, OUT type text, OUT range text, OUT "default" text, OUT meaning text) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_option_help' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 30;
 COMMENT ON FUNCTION option_help(text) IS 'the options of train, retrain, choose_k, write_labels or keep_sketch; "live.bucket" is the key bucket of the object live';
 
@@ -154,14 +154,14 @@ CREATE FUNCTION fastclust_internal.name_hint(given text, names text[], what text
 
 -- Of a model that is not there: the one that was meant, of those the caller may read.
 CREATE FUNCTION fastclust_internal.model_hint(model text) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT COALESCE(substring(name_hint(model, ARRAY(SELECT m.model FROM readable_models m ORDER BY 1), '') FROM '^Perhaps you meant "[^"]*"[.]'),
                     'A model of another role can be read after grant_model.')
 $$;
 
 -- The number of this node among those that share models, 0 is the coordinator; NULL where none are shared.
 CREATE FUNCTION fastclust_internal.sharing_node() RETURNS integer
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
     node integer;
 BEGIN
@@ -175,7 +175,7 @@ $$;
 
 -- A model the caller may read; else the error that says so.
 CREATE FUNCTION fastclust_internal.readable_model(model_name text) RETURNS stored_models
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
     found_model stored_models;
 BEGIN
@@ -193,14 +193,14 @@ $$;
 
 -- Of a version that is not there: those of the model that the caller may read.
 CREATE FUNCTION fastclust_internal.version_hint(model text) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT format('It has %s.%s', string_agg(v.version::text, ', ' ORDER BY v.version), CASE WHEN max(v.serves) IS NULL THEN ' The function use_version makes one current.' END)
       FROM (SELECT DISTINCT v.version, m.version AS serves FROM readable_models m JOIN readable_versions v ON v.model_id = m.id WHERE m.model = version_hint.model) v
 $$;
 
 -- The model as if one of its versions were current.
 CREATE FUNCTION fastclust_internal.at_version(held stored_models, version integer) RETURNS stored_models
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
     SELECT v.version, v.options ->> 'group_by' INTO held.version, held.group_by
       FROM readable_versions v WHERE v.model_id = held.id AND v.version = at_version.version LIMIT 1;

@@ -3,7 +3,7 @@
 
 -- Who may not call a public function by any of its signatures does not get at its work by a function below it.
 CREATE FUNCTION fastclust_internal.check_execute(caller oid, function name) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proname = function AND has_function_privilege(caller, p.oid, 'EXECUTE')) THEN
         RAISE insufficient_privilege USING MESSAGE = format('permission denied for function %s', function);
@@ -26,7 +26,7 @@ $$;
 -- cell: casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
 -- named: the caller has named the relation, so that only the columns are another's choice.
 CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[], named boolean DEFAULT false) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH RECURSIVE code(class, id) AS (
         SELECT 'pg_class'::regclass::oid, relation::oid
         UNION SELECT u.class, u.id
@@ -66,7 +66,7 @@ $$;
 -- named: the caller has named the relation, so that only the columns are another's choice.  A superuser scans tables of
 -- other roles, who may have put a view in their place, only by name, even for his own model.
 CREATE FUNCTION fastclust_internal.check_stored_scan(held stored_models, version stored_versions, relation regclass, columns name[], named boolean) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     -- the caller's own choice: his model, trained by him or by a superuser
     own boolean := COALESCE((SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user), false);

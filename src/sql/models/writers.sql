@@ -10,7 +10,7 @@ CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boole
 $$;
 
 CREATE FUNCTION fastclust_internal.is_reader(caller oid, held stored_models) RETURNS boolean
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r))
 $$;
 
@@ -35,7 +35,7 @@ CREATE FUNCTION fastclust_owner.lock_name(key integer, live boolean, wait boolea
 -- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
 -- nobody stops another's work by a name that is not yet his.
 CREATE FUNCTION fastclust_owner.claim_name(name text, wait boolean, caller oid) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     key integer := hashtext(name);
 BEGIN
@@ -60,7 +60,7 @@ CREATE FUNCTION fastclust_internal.held_model(model_name text, wait boolean, mak
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.held_model(model_name text, wait boolean, make boolean, caller oid) RETURNS stored_models
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models;
 BEGIN
@@ -111,7 +111,7 @@ $$;
 -- The same by its identity, which training has held before.  Whoever may not read a model does not learn its name.  version: one that may be written, from the
 -- first one, or the newest, to the next.
 CREATE FUNCTION fastclust_owner.held_model(id bigint, version integer, newest boolean, caller oid) RETURNS stored_models
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     name text := (SELECT m.model FROM stored_models m WHERE m.id = $1 AND (is_member(caller, m.owner_id) OR is_reader(caller, m)));
     held stored_models;
@@ -139,7 +139,7 @@ CREATE FUNCTION fastclust_internal.write_step(model_id bigint, version integer, 
 CREATE FUNCTION fastclust_owner.write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text, caller oid)
     RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model_id, version, false, caller);
 BEGIN
@@ -153,7 +153,7 @@ CREATE FUNCTION fastclust_internal.write_parts(parts stored_versions[]) RETURNS 
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.write_parts(parts stored_versions[], caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     made integer := (parts[1]).version;
     held stored_models := held_model((parts[1]).model_id, made, true, caller);
@@ -179,7 +179,7 @@ CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version intege
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.serve_version(model_id bigint, version integer, keep integer, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model_id, NULL, false, caller);
 BEGIN
@@ -203,11 +203,11 @@ CREATE FUNCTION fastclust_internal.present_readers(held stored_models, but name)
               FROM unnest(held.reader_ids) WITH ORDINALITY u(id, i) LEFT JOIN pg_roles r ON r.oid = u.id) q
 $$;
 
-CREATE FUNCTION grant_model(model text, role name) RETURNS void
+CREATE FUNCTION fastclust.grant_model(model text, role name) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.grant_model(model text, role name, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model, true, false, caller);
 BEGIN
@@ -219,11 +219,11 @@ END
 $$;
 COMMENT ON FUNCTION grant_model(text, name) IS 'let a role use a model; "public" is everyone';
 
-CREATE FUNCTION revoke_model(model text, role name) RETURNS void
+CREATE FUNCTION fastclust.revoke_model(model text, role name) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.revoke_model(model text, role name, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model, true, false, caller);
 BEGIN
@@ -232,11 +232,11 @@ END
 $$;
 COMMENT ON FUNCTION revoke_model(text, name) IS 'stop a role from using a model';
 
-CREATE FUNCTION rename_model(model text, new_name text) RETURNS void
+CREATE FUNCTION fastclust.rename_model(model text, new_name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.rename_model(model text, new_name text, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model, true, false, caller);
 BEGIN

@@ -6,7 +6,7 @@
 -- 2 days, 3 seconds, 4 a flag.
 CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
         OUT label text, OUT axis_kind integer) RETURNS SETOF record
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT f.dimension, f.feature, CASE WHEN f.kind = 'number' AND f.feature ~* '(^|[^a-z])years?([^a-z]|$)' THEN 'year' ELSE f.kind END, f.category, CASE WHEN f.category IS NULL THEN f.feature ELSE format('%s = %s', f.feature, f.category) END,
            CASE WHEN f.transform = 'log' THEN 1 WHEN f.kind = 'date' THEN 2 WHEN f.kind IN ('timestamp', 'interval') THEN 3
                 WHEN f.kind IN ('boolean', 'category') THEN 4 ELSE 0 END
@@ -34,7 +34,7 @@ CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double
 CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most integer, OUT cluster integer, OUT dimension integer, OUT feature text,
         OUT kind text, OUT category text, OUT label text, OUT value double precision, OUT overall double precision, OUT difference double precision,
         OUT lift double precision, OUT place integer, OUT apart double precision) RETURNS SETOF record
-    LANGUAGE sql STABLE PARALLEL SAFE ROWS 1000 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE ROWS 1000 SET search_path FROM CURRENT AS $$
     WITH f AS MATERIALIZED (SELECT * FROM labelled_features(version))
     SELECT p.cluster, p.dimension, f.feature, f.kind, f.category, f.label, p.value, p.overall, p.difference, p.lift, p.place, p.apart
       FROM profile_of_centroids(version.operator, version.center, version.scale, means(version.training_sketch), stddevs(version.training_sketch),
@@ -46,7 +46,7 @@ $$;
 -- The name that was given to each cluster, or else two phrases, of two columns: the most telling one, and the one that divides it most from its nearest
 -- neighbour; a third, and its number, where others would have the same.  Categories that rows have come before those that they have not.
 CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     WITH told AS (
         SELECT p.cluster, p.feature, p.place, min(p.place) OVER feature AS telling, max(abs(p.apart)) OVER feature AS apart,
                p.kind IN ('category', 'boolean') AND p.difference < 0 AS negated, CASE
@@ -80,7 +80,7 @@ CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cl
 $$;
 
 CREATE FUNCTION fastclust_internal.check_has_features(version stored_versions) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
     IF version.map IS NOT NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('model "%s" is of method kernel: its centroids have no features', version.model),
@@ -89,9 +89,9 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION profile(model text, group_value anycompatible DEFAULT NULL, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
+CREATE FUNCTION fastclust.profile(model text, group_value anycompatible DEFAULT NULL, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
         OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT shown text) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), group_text($2));
 BEGIN

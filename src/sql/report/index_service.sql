@@ -1,8 +1,8 @@
 
 -- index service: centroids for an index that is built elsewhere, and whether an index has gone stale
 
-CREATE FUNCTION index_centroids(model text, OUT id integer, OUT parent integer, OUT vector real[]) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust.index_centroids(model text, OUT id integer, OUT parent integer, OUT vector real[]) RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 1000 SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), NULL);
 BEGIN
@@ -30,7 +30,7 @@ COMMENT ON FUNCTION index_centroids(text)
 -- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
 CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, "column" name, version stored_versions, INOUT at_build sketch, INOUT present sketch,
         OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts, OUT n bigint)
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     of_model boolean := version.operator IS NOT NULL AND (at_build IS NULL OR spec(version.training_sketch) = spec(at_build));
     live kept_sketches := CASE WHEN of_model THEN live_of_version(version) END;
@@ -71,7 +71,7 @@ CREATE FUNCTION fastclust_internal.read_index_health(relation regclass, "column"
         OUT model text, OUT rows_at_build bigint, OUT rows_now bigint, OUT mmd2 double precision, OUT p_value double precision, OUT effect double precision,
         OUT worn_share double precision, OUT recall_at_build double precision, OUT recall_now double precision, OUT recall_loss double precision,
         OUT read_share double precision, OUT verdict text, OUT statement text)
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions;
     relation_name text;
@@ -134,7 +134,7 @@ BEGIN
                            AND t.attname = $2))), '') END;
 END
 $$;
-CREATE FUNCTION index_health(relation regclass, "column" name, at_build sketch DEFAULT NULL, present sketch DEFAULT NULL, probes integer DEFAULT NULL,
+CREATE FUNCTION fastclust.index_health(relation regclass, "column" name, at_build sketch DEFAULT NULL, present sketch DEFAULT NULL, probes integer DEFAULT NULL,
         OUT model text, OUT rows_at_build bigint, OUT rows_now bigint, OUT mmd2 double precision, OUT p_value double precision, OUT effect double precision,
         OUT worn_share double precision, OUT recall_at_build double precision, OUT recall_now double precision, OUT recall_loss double precision,
         OUT read_share double precision, OUT verdict text, OUT statement text)

@@ -1,14 +1,14 @@
 
 -- levels and trees of the clusters of a model
 
-CREATE FUNCTION predict_path(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS integer[]
+CREATE FUNCTION fastclust.predict_path(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION predict_path(text, "any", anycompatible, integer) IS 'the number of the row''s node on each level of a model, from the top down; the last is the number that predict returns';
 
 -- Level 1 is the top; without levels there is one.
 CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer, OUT node integer, OUT parent integer, OUT share double precision,
         OUT centroid double precision[]) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     k integer := clusters(version.operator);
     above integer := COALESCE(array_length(version.paths, 2), 0);
@@ -30,16 +30,16 @@ $$;
 -- The tree of the clusters of a version: splits of its densities, or else Ward's.
 CREATE FUNCTION fastclust_internal.version_joins(version stored_versions, OUT step integer, OUT "left" integer, OUT "right" integer, OUT height double precision,
         OUT weight double precision) RETURNS SETOF record
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT i, version.splits[4 * i - 3]::integer, version.splits[4 * i - 2]::integer, version.splits[4 * i - 1], version.splits[4 * i]
       FROM generate_series(1, cardinality(version.splits) / 4) i
     UNION ALL
     SELECT j.* FROM cluster_joins(version.operator) j WHERE version.splits IS NULL
 $$;
 
-CREATE FUNCTION cluster_tree(model text, group_value anycompatible DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT height double precision,
+CREATE FUNCTION fastclust.cluster_tree(model text, group_value anycompatible DEFAULT NULL, OUT level integer, OUT node integer, OUT parent integer, OUT height double precision,
         OUT n bigint, OUT share double precision, OUT centroid double precision[]) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), group_text($2));
     k integer := cluster_labels(version.operator);
@@ -60,8 +60,8 @@ $$;
 COMMENT ON FUNCTION cluster_tree(text, anycompatible)
     IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node h + i by step i, h the highest number of a cluster; of method density by the densest valley between them';
 
-CREATE FUNCTION merge_small_clusters(op fastop, min_share double precision) RETURNS fastop
-    LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust.merge_small_clusters(op fastop, min_share double precision) RETURNS fastop
+    LANGUAGE plpgsql IMMUTABLE STRICT SET search_path FROM CURRENT AS $$
 DECLARE
     k integer := cluster_labels(op);
     shares float8[] := (SELECT array_agg(c.weight / t.total ORDER BY i) FROM generate_series(0, k - 1) i LEFT JOIN centroids(op) c ON c.cluster = i,

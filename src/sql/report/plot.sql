@@ -9,7 +9,7 @@ CREATE FUNCTION fastclust_internal.bar(x double precision, width integer, two_si
     AS 'MODULE_PATHNAME', 'fastclust_bar' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION fastclust_internal.read_plot(model text, group_value text) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, $2);
@@ -38,6 +38,6 @@ BEGIN
         CASE WHEN k > most THEN E'\n' || rtrim(fit_text(format('and %s smaller clusters: see profile(%L)', k - most, held.model), 100, false)) END);
 END
 $$;
-CREATE FUNCTION plot(model text, group_value anycompatible DEFAULT NULL) RETURNS text
+CREATE FUNCTION fastclust.plot(model text, group_value anycompatible DEFAULT NULL) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION plot(text, anycompatible) IS 'the clusters of a model as text: sizes and differences, as bars, in at most 100 columns';

@@ -3,7 +3,7 @@
 
 -- The clusters in a paragraph: how many, the largest, the one that is most unlike all rows, and the changes since the version before.
 CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value text, clusters report_cluster[], told profile_value[], lines version_line[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH named AS (SELECT c.cluster, c.share, c.size, format('<b>%s</b>', html(COALESCE(c.name, format('cluster %s', c.cluster)), 80)) AS name, row_number() OVER (ORDER BY c.share DESC, c.cluster) AS i FROM unnest(clusters) c),
          unlike AS (SELECT v.cluster FROM unnest(told) v GROUP BY 1 ORDER BY sum(v.difference ^ 2) DESC, 1 LIMIT 1),
          before AS (SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC OFFSET 1 LIMIT 1),
@@ -26,7 +26,7 @@ CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value 
 $$;
 
 CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT html_section('model', 'How the model was trained', NULL, concat(E'<dl class="details">\n',
         (SELECT string_agg(format(E'<dt>%s</dt><dd>%s</dd>\n', d.name, d.value), '' ORDER BY d.i) FILTER (WHERE d.value IS NOT NULL)
            FROM (SELECT u.*, row_number() OVER () AS i FROM (VALUES
@@ -46,7 +46,7 @@ CREATE FUNCTION fastclust_internal.report_details(summary models, version stored
 $$;
 
 CREATE FUNCTION fastclust_internal.read_report(model text, rules boolean, group_value text, title text) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := readable_model($1);
     overview boolean := held.group_by IS NOT NULL AND $3 IS NULL;
@@ -106,6 +106,6 @@ BEGIN
         E'\n</div>\n</body>\n</html>');
 END
 $$;
-CREATE FUNCTION report(model text, rules boolean DEFAULT true, group_value anycompatible DEFAULT NULL, title text DEFAULT NULL) RETURNS text
+CREATE FUNCTION fastclust.report(model text, rules boolean DEFAULT true, group_value anycompatible DEFAULT NULL, title text DEFAULT NULL) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION report(text, boolean, anycompatible, text) IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';

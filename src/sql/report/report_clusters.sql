@@ -12,7 +12,7 @@ CREATE FUNCTION fastclust_internal.cluster_places(op fastop, OUT cluster integer
 
 -- The clusters of a version, the largest first.
 CREATE FUNCTION fastclust_internal.report_clusters(held stored_models, version stored_versions) RETURNS report_cluster[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT array_agg(ROW(c.cluster, NULLIF(n.name, format('cluster %s', c.cluster)), c.size, c.share, c.spread, c.nearest_cluster, c.nearest_distance, p.x, p.y, p.shown_x, p.shown_y)::report_cluster
                      ORDER BY c.share DESC, c.cluster)
       FROM version_cluster_rows(held.model, CASE WHEN version.micro_clusters IS NULL THEN version.n END, version.operator, true, NULL, NULL, version.spreads) c
@@ -21,7 +21,7 @@ $$;
 
 -- A cluster as people call it: its number, and its name where it has one.
 CREATE FUNCTION fastclust_internal.cluster_label(cluster integer, name text, most integer) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN name IS NULL THEN cluster::text ELSE concat(cluster, ' ', CASE WHEN length(name) <= most THEN name ELSE left(name, most - 1) || '...' END) END
 $$;
 
@@ -29,7 +29,7 @@ $$;
 
 -- The share of each cluster in the versions that are kept, the last twelve of them, oldest first.
 CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_value text, OUT cluster integer, OUT shares double precision[]) RETURNS SETOF record
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH kept AS (SELECT v.version, v.operator FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = $2 ORDER BY v.version DESC LIMIT 12),
          part AS (SELECT k.version, c.cluster, c.weight / NULLIF(sum(c.weight) OVER (PARTITION BY k.version), 0) AS share FROM kept k, centroids(k.operator) c)
     SELECT p.cluster, array_agg(p.share ORDER BY p.version) FROM part p GROUP BY 1 HAVING (SELECT count(*) FROM kept) > 1
@@ -37,7 +37,7 @@ $$;
 
 -- The forty largest, and up to a thousand more to open.
 CREATE FUNCTION fastclust_internal.report_sizes(held stored_models, version stored_versions, clusters report_cluster[]) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     n integer := cardinality(clusters);
     largest float8 := (clusters[1]).share;

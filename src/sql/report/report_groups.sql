@@ -3,7 +3,7 @@
 
 -- Maps of the twelve largest groups, and a table of the forty largest.
 CREATE FUNCTION fastclust_internal.report_groups(held stored_models) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH part AS MATERIALIZED (SELECT ROW(v.*)::stored_versions AS v, v.n, v.group_value, count(*) OVER () AS groups, max(v.n) OVER () AS most, row_number() OVER (ORDER BY v.n DESC, v.group_value) AS i
                                  FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY i LIMIT 40)
     SELECT html_section('groups', 'Groups', concat('Each group has its own clusters', CASE WHEN max(p.groups) > 12 THEN '; the largest are shown' END,

@@ -8,7 +8,7 @@ CREATE TYPE fastclust_internal.version_line AS (version integer, trained_at time
     objective double precision, churn double precision);
 -- Columns, one a version, the greatest value above them.
 CREATE FUNCTION fastclust_internal.svg_columns(title text, versions integer[], column_values double precision[], shown text[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH bar AS (SELECT u.*, 260.0 / cardinality(versions) AS step, count(*) OVER () AS n, row_number() OVER () AS i,
                         70 * COALESCE(u.value / NULLIF(max(u.value) OVER (), 0), 0) AS height
                    FROM unnest(versions, column_values, shown) u(version, value, label))
@@ -25,7 +25,7 @@ CREATE FUNCTION fastclust_internal.svg_columns(title text, versions integer[], c
 $$;
 
 CREATE FUNCTION fastclust_internal.report_versions(lines version_line[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT html_section('versions', 'Versions', 'One row for each version. Label churn is the share of the rows that are in another cluster than in the version before.',
         concat((SELECT concat(E'<div class="multiples">\n', svg_columns('Rows', s.versions, s.rows_of, s.rows_shown), E'\n', svg_columns('Mean squared distance', s.versions, s.objectives, s.objectives_shown), E'\n',
                               svg_columns('Label churn', s.versions, s.churn, s.churn_shown), E'\n</div>\n')
@@ -45,7 +45,7 @@ $$;
 
 -- The effect of the last four hundred checks as a line, with the limit of the last one; the last ten as a table.
 CREATE FUNCTION fastclust_internal.report_drift(held stored_models) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     checks drift_log[] := (SELECT array_agg(q ORDER BY q.id) FROM (SELECT d.* FROM drift_log d WHERE d.model = held.model ORDER BY d.id DESC LIMIT 400) q);
     last_ones drift_log[] := checks[greatest(1, cardinality(checks) - 9):];
@@ -90,7 +90,7 @@ $$;
 -- ---- the training ----
 
 CREATE FUNCTION fastclust_internal.report_steps(held stored_models) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT html_section('training', 'Training', format('The steps of version %s, %s seconds in all.', held.version, html_value(sum(t.seconds), 'number')),
         html_table(c.classes, '{Step,"",Seconds,"Mean squared distance",Note}',
                    string_agg(html_row(format('step-%s', t.id), c.classes,

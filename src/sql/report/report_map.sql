@@ -6,7 +6,7 @@ CREATE TYPE fastclust_internal.map_circle AS (cluster integer, name text, share 
 -- The labels of the largest sixty circles, each in its circle where it fits, else beside, above or below it: at the first place where it meets
 -- neither another label nor another circle; without the name where that has no place.
 CREATE FUNCTION fastclust_internal.map_labels(circles map_circle[], width integer, height integer) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
 DECLARE
     around box[] := (SELECT array_agg(box(point(c.x - c.r, c.y - c.r), point(c.x + c.r, c.y + c.r)) ORDER BY c.i)
                        FROM unnest(circles) WITH ORDINALITY c(cluster, name, share, x, y, r, i));
@@ -43,7 +43,7 @@ $$;
 
 -- Circles in a picture, at equal scale on both axes; their areas are as their shares.
 CREATE FUNCTION fastclust_internal.svg_map(clusters report_cluster[], width integer, height integer, class text) RETURNS text
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     WITH edge AS (SELECT min(c.x) AS x0, max(c.x) AS x1, min(c.y) AS y0, max(c.y) AS y1, sqrt(width * height * 0.05 / pi()) AS r,
                          40 + sqrt(width * height * 0.05 / pi() * max(c.share)) * 0.5 AS margin
                     FROM unnest(clusters) c),
@@ -62,7 +62,7 @@ $$;
 
 -- A wide picture and a narrow one, of which the style sheet shows the one that fits.
 CREATE FUNCTION fastclust_internal.report_map(clusters report_cluster[], told profile_value[]) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
 DECLARE
     shown_x float8 := (clusters[1]).shown_x;
     shown_y float8 := (clusters[1]).shown_y;

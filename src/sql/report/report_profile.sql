@@ -7,7 +7,7 @@ CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer,
 
 -- The forty features whose centroids differ most, by sum share difference^2, in the largest thousand clusters; none that differs by a tenth of a deviation nowhere.
 CREATE FUNCTION fastclust_internal.profile_values(version stored_versions, clusters report_cluster[]) RETURNS profile_value[]
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp SET enable_nestloop = off AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT SET enable_nestloop = off AS $$
     WITH p AS MATERIALIZED (SELECT p.*, c.share FROM version_profile(version, dim(version.operator)) p JOIN unnest(clusters[:1000]) c USING (cluster)),
          telling AS (SELECT p.dimension, row_number() OVER (ORDER BY sum(p.share * p.difference ^ 2) DESC NULLS LAST, p.dimension) AS place
                        FROM p GROUP BY p.dimension HAVING max(abs(p.difference)) >= 0.1 ORDER BY 2 LIMIT 40)
@@ -19,7 +19,7 @@ $$;
 
 -- Clusters beside each other, largest first: with their values where they are few, else as colours alone, from hm4 (far below the mean) to h4.
 CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told profile_value[], clusters report_cluster[]) RETURNS text
-    LANGUAGE sql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH cluster AS (SELECT c.*, cardinality(clusters) <= 8 AS wide
                        FROM unnest(clusters[:24]) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
          cell AS (SELECT v.place, v.feature, v.overall, v.kind, string_agg(format('<td class="%s%s" title="%s">%s</td>', CASE WHEN v.difference < -0.25 THEN 'hm' ELSE 'h' END,
@@ -46,7 +46,7 @@ $$;
 
 -- Rules of the forty largest clusters; reading the table for them may be refused or fail, of which the page tells.
 CREATE FUNCTION fastclust_internal.report_rules(held stored_models, group_value text, clusters report_cluster[]) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     items text;
     fidelity float8;

@@ -111,7 +111,7 @@ $$;
 
 -- A number as it is shown, a share as that of a category, a count whole, with all its digits in the attribute value.
 CREATE FUNCTION fastclust_internal.html_value(x double precision, kind text) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN x IS NULL THEN '&ndash;'
                 ELSE format('<data value="%s">%s</data>', x, CASE kind WHEN 'count' THEN to_char(x::numeric, 'FM9,999,999,999,999,999,990')
                                                                        ELSE replace(html(shown_value(x, kind, false)), ' ', '&nbsp;') END) END

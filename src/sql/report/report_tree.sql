@@ -5,7 +5,7 @@ CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precis
 
 -- Clusters from top to bottom at the left, joins the farther right the higher; a wide picture and a narrow one, of which the style sheet shows what fits.
 CREATE FUNCTION fastclust_internal.report_tree(version stored_versions, clusters report_cluster[]) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
 DECLARE
     below text[] := ARRAY(SELECT generate_series(0, cluster_labels(version.operator) - 1)::text);
     highest float8 := (SELECT NULLIF(max(j.height), 0) FROM version_joins(version) j);

@@ -17,7 +17,7 @@ CREATE FUNCTION fastclust_internal.feature_condition(encoder encoder, relation r
 CREATE FUNCTION fastclust_internal.version_rules(held stored_models, version stored_versions, conditions integer, relation regclass, OUT cluster integer, OUT rule text,
         OUT "precision" double precision, OUT coverage double precision, OUT share double precision, OUT fidelity double precision, OUT condition text)
     RETURNS SETOF record
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    LANGUAGE plpgsql SET search_path FROM CURRENT
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     dimension integer := cardinality(means(version.training_sketch));
@@ -62,10 +62,10 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION cluster_rules(model text, conditions integer DEFAULT 4, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
+CREATE FUNCTION fastclust.cluster_rules(model text, conditions integer DEFAULT 4, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
         OUT name text, OUT rule text, OUT "precision" double precision, OUT coverage double precision, OUT rows bigint, OUT fidelity double precision, OUT condition text)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, group_text($4));

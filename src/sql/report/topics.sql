@@ -3,9 +3,9 @@
 
 -- Class-based TF-IDF (Grootendorst 2022, BERTopic): of a word with f of all words, and the share p of those of a cluster, p log(1 + m / f), m words a
 -- cluster on average.  Words are those of which the configuration makes lexemes, and are shown in their most frequent form.  Texts nearest to the centroids tell the topic, too.
-CREATE FUNCTION name_topics(model text, text_column name, words integer DEFAULT 5, group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false, configuration regconfig DEFAULT NULL,
+CREATE FUNCTION fastclust.name_topics(model text, text_column name, words integer DEFAULT 5, group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false, configuration regconfig DEFAULT NULL,
         OUT cluster integer, OUT name text, OUT top_words text[], OUT texts text[]) RETURNS SETOF record
-    LANGUAGE plpgsql ROWS 10 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    LANGUAGE plpgsql ROWS 10 SET search_path FROM CURRENT
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := readable_model($1);

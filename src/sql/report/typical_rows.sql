@@ -9,9 +9,9 @@ CREATE FUNCTION fastclust_internal.nearest_rows_accum(internal, fastop, "any", r
 CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x "any", row_data record, n integer) (SFUNC = nearest_rows_accum, STYPE = internal,
     SSPACE = 65536, FINALFUNC = nearest_rows_final, FINALFUNC_MODIFY = READ_ONLY);
 
-CREATE FUNCTION typical_rows(model text, n integer DEFAULT 3, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
+CREATE FUNCTION fastclust.typical_rows(model text, n integer DEFAULT 3, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
         OUT rank integer, OUT distance double precision, OUT row_data jsonb) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 30 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    LANGUAGE plpgsql STABLE ROWS 30 SET search_path FROM CURRENT
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := readable_model($1);
@@ -44,10 +44,10 @@ CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, O
 CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop, new_rows fastop, moved fastop) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_labels_changed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100000;
 
-CREATE FUNCTION score(model text, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, INOUT version integer DEFAULT -1, OUT cluster integer,
+CREATE FUNCTION fastclust.score(model text, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, INOUT version integer DEFAULT -1, OUT cluster integer,
         OUT name text, OUT n bigint, OUT share double precision, OUT silhouette double precision, OUT davies_bouldin double precision,
         OUT spread double precision, OUT variance_explained double precision, OUT labels_changed double precision) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := readable_model($1);
     measured stored_models := CASE WHEN $4 = -1 THEN held ELSE at_version(held, $4) END;

@@ -1,7 +1,7 @@
 
 -- views: the models that a role may read, in plain columns
 
-CREATE VIEW models WITH (security_barrier) AS
+CREATE VIEW fastclust.models WITH (security_barrier) AS
     SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner, m.readers, m.version,
            (SELECT count(DISTINCT o.version) FROM version_parts o WHERE o.model_id = m.id) AS versions,
            v.method, v.relation, v.features, m.group_by, CASE WHEN m.group_by IS NOT NULL THEN v.groups END AS groups,
@@ -31,7 +31,7 @@ COMMENT ON COLUMN models.objective IS 'the mean squared distance of a row to its
 COMMENT ON COLUMN models.trained_at IS 'when the version was stored';
 COMMENT ON COLUMN models.note IS 'why the method was chosen, and other reports of the training';
 
-CREATE VIEW model_versions WITH (security_barrier) AS
+CREATE VIEW fastclust.model_versions WITH (security_barrier) AS
     SELECT m.model, v.version, v.version IS NOT DISTINCT FROM m.version AS serves, CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
            v.method, v.relation, v.features, v.options, clusters(v.operator) AS k, v.n, v.objective, v.label_churn AS churn, v.operator, v.encoder,
            v.imputed, v.recall, v.training_sketch, v.trained_at, v.trained_by, extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
@@ -62,21 +62,21 @@ COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
 
 -- The names of the clusters of a version by their numbers, '' for a number that no cluster has.
 CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETURNS text[]
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT ARRAY(SELECT COALESCE(n.name, '') FROM generate_series(0, cluster_labels(version.operator) - 1) i
                    LEFT JOIN version_names(version) n ON n.cluster = i ORDER BY i)
 $$;
 -- The same of a stored version; NULL where version_cluster_rows has no rows.  A query reads them once for a version and
 -- group in each expression.
 CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer, group_value text) RETURNS text[]
-    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN can_list_centroids(v.operator) THEN names_by_number(ROW(v.*)::stored_versions) END
       FROM readable_versions v WHERE v.model_id = $1 AND v.version = $2 AND v.group_value = $3
 $$;
 CREATE FUNCTION fastclust_internal.shown_names(model_id bigint, version integer, group_value text) RETURNS text[]
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
 
-CREATE FUNCTION predict_name(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS text
+CREATE FUNCTION fastclust.predict_name(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_predict_name' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
 COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer) IS 'the name of the nearest cluster of a model, as profile shows it';
 
@@ -85,7 +85,7 @@ COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer) IS 'the na
 CREATE FUNCTION fastclust_internal.version_centroid_rows(model text, version stored_versions,
         OUT cluster integer, OUT feature text, OUT value double precision) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
-    SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY SELECT p.cluster, p.label, p.value FROM version_profile(version, 2147483647) p
                   WHERE can_list_centroids(version.operator, $1) ORDER BY p.cluster, p.dimension;
@@ -93,7 +93,7 @@ END
 $$;
 
 -- No subquery, which would keep workers from every query of the view.
-CREATE VIEW model_clusters WITH (security_barrier) AS
+CREATE VIEW fastclust.model_clusters WITH (security_barrier) AS
     SELECT m.model, m.version, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
            (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name,
            c.size, c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
@@ -113,7 +113,7 @@ COMMENT ON COLUMN model_clusters.centroid IS 'the mean of the cluster in the uni
 COMMENT ON COLUMN model_clusters.nearest_cluster IS 'the cluster whose centroid is nearest to this one';
 COMMENT ON COLUMN model_clusters.nearest_distance IS 'the distance to that centroid, in the units of spread';
 
-CREATE VIEW model_centroids WITH (security_barrier) AS
+CREATE VIEW fastclust.model_centroids WITH (security_barrier) AS
     SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
            (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name, c.feature, c.value
       FROM readable_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
@@ -128,7 +128,7 @@ COMMENT ON COLUMN model_centroids.value IS 'the mean of the cluster in the unit 
 
 -- ---- logs, of those who may change a model ----
 
-CREATE VIEW training_log WITH (security_barrier) AS
+CREATE VIEW fastclust.training_log WITH (security_barrier) AS
     SELECT l.id, m.model, l.version, l.step, l.objective, l.seconds, l.note, l.at FROM own_models m JOIN training_steps l ON l.model_id = m.id;
 COMMENT ON VIEW training_log IS 'one row per step of a training; only those who may change a model see its steps';
 COMMENT ON COLUMN training_log.id IS 'the order of the steps';
@@ -140,7 +140,7 @@ COMMENT ON COLUMN training_log.seconds IS 'how long the step took';
 COMMENT ON COLUMN training_log.note IS 'the report of the step';
 COMMENT ON COLUMN training_log.at IS 'when the step ended';
 
-CREATE VIEW drift_log WITH (security_barrier) AS
+CREATE VIEW fastclust.drift_log WITH (security_barrier) AS
     SELECT d.id, m.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns, d.threshold,
            d.min_effect, d.new_version, d.checked_by, d.checked_at
       FROM own_models m JOIN drift_checks d ON d.model_id = m.id;
@@ -165,7 +165,7 @@ COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';
 
 -- ---- live sketches, of those who own the table ----
 
-CREATE VIEW live_sketches WITH (security_barrier) AS
+CREATE VIEW fastclust.live_sketches WITH (security_barrier) AS
     SELECT l.id, l.name, l.relation, l.features, l.encoder, l.spec, l.group_by, l.bucket, l.bucket_width, l.half_life, l.condition,
            (SELECT m.model FROM readable_models m WHERE m.id = l.model_id) AS model, l.created_at,
            (SELECT min(v.counted_at) FROM live_leaves v WHERE v.live_id = l.id) AS counted_at, l.folded_at, l.checked_at, l.differences,
@@ -214,7 +214,7 @@ CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes intege
 $$;
 
 CREATE FUNCTION fastclust_internal.read_describe(model text) RETURNS jsonb
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := largest_part(held);
@@ -243,7 +243,7 @@ BEGIN
     RETURN told || jsonb_build_object(parts, first_elements(largest, 4070 - octet_length(told::text)));
 END
 $$;
-CREATE FUNCTION describe(model text) RETURNS jsonb
+CREATE FUNCTION fastclust.describe(model text) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION describe(text) IS 'a model in at most 4 kB, without a row of its table: how it was trained, and its largest clusters, or its largest groups';
 

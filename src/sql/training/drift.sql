@@ -3,7 +3,7 @@
 
 -- The version that serves; with groups, the part of most clusters, or an error where these are not taken.
 CREATE FUNCTION fastclust_internal.largest_part(held stored_models, groups boolean DEFAULT true) RETURNS stored_versions
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions;
 BEGIN
@@ -23,13 +23,13 @@ $$;
 
 -- Do the waves of a spec run in all dimensions, not along axes of a sample?  Such axes fit the training rows better than any later ones.
 CREATE FUNCTION fastclust_internal.has_all_dimensions(spec sketch_spec) RETURNS boolean
-    LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
     SELECT d ->> 'reduced_dim' = d ->> 'dim' FROM describe(spec) d
 $$;
 
 -- Of a dimension for all values without one of their own: those that are more frequent than all of these together were in training, with their shares.
 CREATE FUNCTION fastclust_internal.new_values(version stored_versions, relation regclass, dimension integer) RETURNS jsonb
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     column_name text := (SELECT f.feature FROM encoder_features(version.encoder) f WHERE f.dimension = $3 AND f.kind = 'category' AND f.category = 'other' AND f.feature = ANY (version.features));
@@ -49,7 +49,7 @@ $$;
 CREATE FUNCTION fastclust_internal.version_drift(version stored_versions, s sketch, counts drift_counts, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, counted bigint DEFAULT NULL, scanned regclass DEFAULT NULL, OUT mmd2 double precision, OUT null_sd double precision, OUT p_value double precision,
         OUT fit_residual double precision, OUT n bigint, OUT effect double precision, OUT verdict text, OUT columns jsonb)
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     spec drift_spec := drift_spec_of(version);
 BEGIN
@@ -83,12 +83,12 @@ $$;
 -- where they are not told by a column; n: of how many.
 CREATE FUNCTION fastclust_internal.sketch_rows(version stored_versions, relation regclass, bucket name, OUT value text, OUT s sketch, OUT counts drift_counts,
         OUT n bigint) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_rows' LANGUAGE C STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_rows' LANGUAGE C STABLE SET search_path FROM CURRENT
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
 
 -- A version as a window compares its rows: with those of the baseline in place of the training rows, where the window has one.
 CREATE FUNCTION fastclust_internal.version_since(version stored_versions, relation regclass, since jsonb) RETURNS stored_versions
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     recent jsonb;
 BEGIN
@@ -113,7 +113,7 @@ $$;
 CREATE FUNCTION fastclust_internal.compared_rows(held stored_models, version stored_versions, relation regclass, by name, since jsonb, OUT value text, OUT s sketch,
         OUT counts drift_counts, OUT n bigint, OUT compared stored_versions, OUT scanned regclass)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := CASE WHEN relation IS NULL AND by IS NOT DISTINCT FROM held.group_by THEN live_of_version(version, since) END;
     named regclass;
@@ -134,7 +134,7 @@ CREATE FUNCTION fastclust_internal.read_drift(model text, relation regclass, ske
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns jsonb)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 1 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE ROWS 1 SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := CASE WHEN $5 = -1 THEN readable_model($1) ELSE at_version(readable_model($1), $5) END;
     by_group boolean := held.group_by IS NOT NULL AND $4 IN (held.group_by, 'group');
@@ -161,7 +161,7 @@ BEGIN
     END IF;
 END
 $$;
-CREATE FUNCTION drift(model text, relation regclass DEFAULT NULL, sketch sketch DEFAULT NULL, by name DEFAULT NULL, version integer DEFAULT -1, since jsonb DEFAULT NULL, OUT value text, OUT mmd2 double precision,
+CREATE FUNCTION fastclust.drift(model text, relation regclass DEFAULT NULL, sketch sketch DEFAULT NULL, by name DEFAULT NULL, version integer DEFAULT -1, since jsonb DEFAULT NULL, OUT value text, OUT mmd2 double precision,
         OUT null_sd double precision, OUT p_value double precision, OUT fit_residual double precision, OUT n bigint, OUT effect double precision,
         OUT verdict text, OUT columns jsonb)
     RETURNS SETOF record
@@ -170,26 +170,26 @@ COMMENT ON FUNCTION drift(text, regclass, sketch, name, integer, jsonb)
     IS 'compares rows of a table, or the recent ones, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
 
 CREATE FUNCTION fastclust_internal.read_model_spec(model text) RETURNS sketch_spec
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN spec((largest_part(readable_model(model))).training_sketch);
 END
 $$;
-CREATE FUNCTION model_spec(model text) RETURNS sketch_spec
+CREATE FUNCTION fastclust.model_spec(model text) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';
 
 -- It has no search_path of its own: the query is the caller's.
-CREATE FUNCTION change_points(query text, OUT changed_at timestamptz, OUT found_at timestamptz, OUT p_value double precision, OUT effect double precision,
+CREATE FUNCTION fastclust.change_points(query text, OUT changed_at timestamptz, OUT found_at timestamptz, OUT p_value double precision, OUT effect double precision,
         OUT dimension integer, OUT shift double precision) RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_change_points' LANGUAGE C STABLE ROWS 10;
 COMMENT ON FUNCTION change_points(text)
     IS 'when rows changed, from dated sketches that a query returns, such as one a day; reads no row';
 
 -- A role has the rights of roles it is a member of, and checks the models that are its own: others may hold theirs.  A model that cannot be checked does not keep the others from it.
-CREATE FUNCTION check_drift(INOUT model text DEFAULT NULL, OUT version integer, OUT verdict text, OUT effect double precision, OUT p_value double precision,
+CREATE FUNCTION fastclust.check_drift(INOUT model text DEFAULT NULL, OUT version integer, OUT verdict text, OUT effect double precision, OUT p_value double precision,
         OUT n bigint, OUT columns jsonb, OUT problem text) RETURNS SETOF record
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     one bigint := CASE WHEN model IS NOT NULL THEN (held_model(model, true)).id END;
     held stored_models;

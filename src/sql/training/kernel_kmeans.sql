@@ -1,9 +1,9 @@
 
 -- kernel k-means of a relation (Algorithm 1 whole): a projection of its rows, then k-means on their coordinates
 
-CREATE FUNCTION kernel_kmeans(relation regclass, id_column name, features name, kernel kernel, k integer, options jsonb DEFAULT '{}',
+CREATE FUNCTION fastclust.kernel_kmeans(relation regclass, id_column name, features name, kernel kernel, k integer, options jsonb DEFAULT '{}',
         OUT id bigint, OUT cluster integer) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000000 SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 1000000 SET search_path FROM CURRENT AS $$
 DECLARE
     missing text := (SELECT u.name FROM unnest('{relation,id_column,features,kernel,k,options}'::text[], ARRAY[$1::text, $2, $3, $4::text, $5::text, $6::text]) WITH ORDINALITY u(name, value, i)
                       WHERE u.value IS NULL ORDER BY u.i LIMIT 1);

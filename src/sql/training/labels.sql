@@ -7,7 +7,7 @@ CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query
 
 -- The columns by which a label finds its row: those of the option, or the primary key.
 CREATE FUNCTION fastclust_internal.label_keys(relation regclass, options jsonb) RETURNS name[]
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     primary_key name[] := (SELECT array_agg(a.attname ORDER BY u.i)
         FROM pg_index x CROSS JOIN unnest(x.indkey) WITH ORDINALITY u(attnum, i) JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = u.attnum
@@ -38,7 +38,7 @@ $$;
 -- A row for each row of the relation: its key, its cluster, and its name and distance where the options ask for them; the same with vectors in place of
 -- clusters, where these can be labelled many at a time, or NULL.
 CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation regclass, keys name[], options jsonb, OUT query text, OUT vectors text)
-    AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp;
+    AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT SET search_path FROM CURRENT;
 
 -- ---- tables that follow their model ----
 
@@ -60,7 +60,7 @@ CREATE FUNCTION fastclust_internal.write_follower(model_id bigint, target text, 
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.write_follower(model_id bigint, target text, relation text, options jsonb, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model_id, NULL, false, caller);
 BEGIN
@@ -75,7 +75,7 @@ $$;
 -- The caller's rights hold, so the tables must be the caller's own choice or a superuser's.  A warning names one that cannot follow; one that does not
 -- exist any more is forgotten.
 CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    LANGUAGE plpgsql SET search_path FROM CURRENT
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := (SELECT m FROM own_models m WHERE m.id = model_id);
@@ -125,8 +125,8 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION use_version(model text, version integer) RETURNS void
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+CREATE FUNCTION fastclust.use_version(model text, version integer) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     chosen stored_models := at_version(held_model($1, true), $2);
 BEGIN
@@ -139,7 +139,7 @@ COMMENT ON FUNCTION use_version(text, integer) IS 'make another version the one 
 
 -- write_labels, from the name of the target on.
 CREATE FUNCTION fastclust_internal.label_rows(model text, relation regclass, target text, options jsonb) RETURNS bigint
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+    LANGUAGE plpgsql SET search_path FROM CURRENT
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := readable_model(model);
@@ -182,7 +182,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION write_labels(model text, relation regclass, target text, options jsonb DEFAULT '{}') RETURNS bigint
+CREATE FUNCTION fastclust.write_labels(model text, relation regclass, target text, options jsonb DEFAULT '{}') RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_labels' LANGUAGE C;
 COMMENT ON FUNCTION write_labels(text, regclass, text, jsonb)
     IS 'write the key and the cluster of each row of a relation to a table, which is made unless it exists; returns the number of rows';

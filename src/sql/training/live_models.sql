@@ -3,7 +3,7 @@
 
 -- Asked before a training reads a row.
 CREATE FUNCTION fastclust_internal.check_live_training(model text, relation regclass, features name[], options jsonb) RETURNS void
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     asked kept_sketches;
 BEGIN
@@ -22,7 +22,7 @@ $$;
 -- A live sketch follows the rows of a version that was trained, as its sketch counted them, or none where its options say so; a note of a new one.
 -- Each training of method density on rows finds other micro-clusters.
 CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer, micro_clusters fastop) RETURNS text
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     trained stored_versions;
     asked kept_sketches;
@@ -53,7 +53,7 @@ $$;
 
 -- Can the next version come from the live sketch?  Other options than these are about rows.
 CREATE FUNCTION fastclust_internal.live_for_retraining(held stored_models, version stored_versions, options jsonb) RETURNS kept_sketches
-    LANGUAGE plpgsql SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
     scans integer;

@@ -13,7 +13,7 @@ CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT ro
 CREATE FUNCTION fastclust_owner.training_progress_rows(caller oid, OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
         OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY
         SELECT COALESCE(m.model, NULLIF(t.model, '')), pg_get_userbyid(t.role), t.step, t.rows_done, round(t.rows_about)::bigint, round(100 * part.done)::float8,
@@ -29,7 +29,7 @@ END
 $$;
 
 -- A function, so that the rights are those of who reads the view, on every server version.
-CREATE VIEW training_progress AS SELECT * FROM training_progress_rows();
+CREATE VIEW fastclust.training_progress AS SELECT * FROM training_progress_rows();
 COMMENT ON VIEW training_progress IS 'one row per training that runs now, of those whose models one may read and of one''s own';
 COMMENT ON COLUMN training_progress.model IS 'the name of the model; NULL for choose_k';
 COMMENT ON COLUMN training_progress.role IS 'the role that trains it';

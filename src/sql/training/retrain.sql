@@ -3,13 +3,13 @@
 
 -- These set the search_path by themselves, once that of the caller has found the relation of the options.
 
-CREATE FUNCTION retrain(model text, options jsonb DEFAULT '{}', sketch sketch DEFAULT NULL) RETURNS integer
+CREATE FUNCTION fastclust.retrain(model text, options jsonb DEFAULT '{}', sketch sketch DEFAULT NULL) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_retrain' LANGUAGE C
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION retrain(text, jsonb, sketch)
     IS 'train a new version as before, or as the options say; with a sketch of new rows, from it and the training sketch alone; clusters that stayed keep their numbers';
 
-CREATE FUNCTION retrain_if_drifted(model text, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
+CREATE FUNCTION fastclust.retrain_if_drifted(model text, threshold double precision DEFAULT 0.01, min_effect double precision DEFAULT 0.1,
         options jsonb DEFAULT '{}') RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_retrain_if_drifted' LANGUAGE C
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
@@ -17,18 +17,18 @@ COMMENT ON FUNCTION retrain_if_drifted(text, double precision, double precision,
     IS 'retrain when the p-value of drift is below the threshold and its effect at least min_effect; the new version, or NULL; every check is a row of drift_log';
 
 -- The parser takes a literal without a type as text[] here.
-CREATE FUNCTION merge_clusters(model text, clusters anycompatiblearray) RETURNS integer
-    AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C SET search_path = pg_catalog, fastclust, fastclust_internal, pg_temp
+CREATE FUNCTION fastclust.merge_clusters(model text, clusters anycompatiblearray) RETURNS integer
+    AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C SET search_path FROM CURRENT
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off;
 COMMENT ON FUNCTION merge_clusters(text, anycompatiblearray)
     IS 'a version in which some clusters, by number or by name, are one, at their mean, with the number and the name of the largest; the others keep theirs';
 
 -- The numbers are an option of the version that serves, which retrains keep; clusters that stayed keep their numbers.
-CREATE FUNCTION pin_cluster(model text, cluster integer, pinned boolean DEFAULT true) RETURNS void
+CREATE FUNCTION fastclust.pin_cluster(model text, cluster integer, pinned boolean DEFAULT true) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.pin_cluster(model text, cluster integer, pinned boolean, caller oid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog, fastclust, fastclust_internal, fastclust_owner, pg_temp AS $$
+    SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model, true, false, caller);
     version stored_versions := explained_version(held, NULL);

@@ -57,7 +57,7 @@ COMMENT ON TYPE aggregate_state IS 'internal: the running state of Lloyd steps a
 
 -- a kernel is its name and three numbers; its text says them
 
-CREATE TYPE kernel;
+CREATE TYPE fastclust.kernel;
 CREATE FUNCTION fastclust_internal.kernel_in(cstring) RETURNS kernel
     AS 'MODULE_PATHNAME', 'fastclust_kernel_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.kernel_out(kernel) RETURNS cstring
@@ -66,19 +66,19 @@ CREATE FUNCTION fastclust_internal.kernel_recv(internal) RETURNS kernel
     AS 'MODULE_PATHNAME', 'fastclust_kernel_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.kernel_send(kernel) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_kernel_send' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE kernel (INPUT = kernel_in, OUTPUT = kernel_out, RECEIVE = kernel_recv, SEND = kernel_send,
+CREATE TYPE fastclust.kernel (INPUT = kernel_in, OUTPUT = kernel_out, RECEIVE = kernel_recv, SEND = kernel_send,
     INTERNALLENGTH = 24, ALIGNMENT = double);
 COMMENT ON TYPE kernel IS 'a positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear(), cosine()';
 
 -- row_vector: any array of numbers, the argument type of aggregates that Citus runs on shards.  Arrays resolve to the PREFERRED type rather than
 -- to "any".
 
-CREATE TYPE row_vector;
+CREATE TYPE fastclust.row_vector;
 CREATE FUNCTION fastclust_internal.row_vector_in(cstring) RETURNS row_vector
     AS 'MODULE_PATHNAME', 'fastclust_row_vector_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.row_vector_out(row_vector) RETURNS cstring
     AS 'MODULE_PATHNAME', 'fastclust_row_vector_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE TYPE row_vector (INPUT = row_vector_in, OUTPUT = row_vector_out, ALIGNMENT = double, STORAGE = extended, CATEGORY = 'A', PREFERRED = true);
+CREATE TYPE fastclust.row_vector (INPUT = row_vector_in, OUTPUT = row_vector_out, ALIGNMENT = double, STORAGE = extended, CATEGORY = 'A', PREFERRED = true);
 COMMENT ON TYPE row_vector IS 'an array of numbers of any type, as an argument of aggregates';
 CREATE CAST (row_vector AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;     -- for DISTINCT in an aggregate
 CREATE FUNCTION fastclust_internal.as_row_vector(anyarray) RETURNS row_vector

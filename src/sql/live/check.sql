@@ -33,15 +33,25 @@ BEGIN
     IF NOT live.counting AND NOT EXISTS (SELECT FROM own_live_leaves v WHERE v.live_id = live.id AND column_problem(v.leaves) IS NOT NULL) THEN
         BEGIN
             PERFORM check_live_scan(live, live.relation);
+            -- added is compared with scanned + removed: added - removed may be no sketch
             FOR group_value, bucket, sketched, counted, difference IN
-                -- Compares added with scanned + removed: added - removed may
-                -- be no sketch.
-                EXECUTE format('SELECT group_value, bucket, n.sketched, n.counted, CASE WHEN n.sketched = n.counted THEN ''values'' ELSE ''number of rows'' END'
-                               ' FROM (SELECT * FROM live_totals($3) WHERE %2$s) k FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket),'
-                               ' LATERAL (SELECT COALESCE(row_count(k.added), 0) - COALESCE(row_count(k.removed), 0), COALESCE(row_count(q.s), 0)) n(sketched, counted)'
-                               ' WHERE NOT same_rows(k.added, CASE WHEN q.s IS NULL THEN k.removed WHEN k.removed IS NULL THEN q.s ELSE q.s + k.removed END)'
-                               ' OR k.added_counts::text IS DISTINCT FROM changed_drift_counts(q.counts, k.removed_counts, NULL)::text ORDER BY group_value COLLATE "C", bucket',
-                               live_scan(live, live.relation, false), asked) USING live.spec, live.drift_spec, name LOOP
+                EXECUTE format($query$
+                    SELECT group_value, bucket, n.sketched, n.counted,
+                           CASE WHEN n.sketched = n.counted THEN 'values' ELSE 'number of rows' END
+                      FROM (SELECT * FROM live_totals($3) WHERE %2$s) k
+                      FULL JOIN (SELECT * FROM (%1$s) a WHERE %2$s) q USING (group_value, bucket),
+                           LATERAL (SELECT COALESCE(row_count(k.added), 0)
+                                           - COALESCE(row_count(k.removed), 0),
+                                           COALESCE(row_count(q.s), 0)) n(sketched, counted)
+                     WHERE NOT same_rows(k.added, CASE WHEN q.s IS NULL THEN k.removed
+                                                       WHEN k.removed IS NULL THEN q.s
+                                                       ELSE q.s + k.removed END)
+                        OR k.added_counts::text IS DISTINCT FROM
+                           changed_drift_counts(q.counts, k.removed_counts, NULL)::text
+                     ORDER BY group_value COLLATE "C", bucket $query$,
+                    live_scan(live, live.relation, false), asked)
+                    USING live.spec, live.drift_spec, name
+            LOOP
                 group_value := CASE WHEN live.group_by IS NOT NULL OR live.micro_clusters IS NOT NULL THEN group_value END;
                 bucket := CASE WHEN live.bucket IS NOT NULL THEN bucket END;
                 differences := differences + 1;

@@ -2,9 +2,9 @@
 -- live sketches: sketches that follow their tables
 --
 --     kept_sketches   a live sketch: its table, columns, groups and buckets of time
---     live_leaves     the tables whose rows are counted, each with a hash of its columns' definitions
+--     live_leaves     the tables whose rows are counted, and the definitions of their columns
 --     live_bases      the sketch of each leaf, group and bucket when it was last folded
---     live_deltas     changes of statements since: triggers append to it, nobody changes a row of it
+--     live_deltas     changes of statements since: triggers append to it, and nobody changes it
 --
 -- A live sketch belongs to leaves, the tables that hold rows.  That of a tree of partitions or children is the sum of its leaves', and which these are
 -- is looked up when it is read.  So ATTACH, DETACH, INHERIT and DROP need no bookkeeping: a leaf that goes is not added up, goes on being counted,
@@ -210,9 +210,17 @@ $$;
 -- A scan of the relation, or of the leaf alone, that counts the same rows as the triggers; $1 is the spec, $2 the drift_spec.
 CREATE FUNCTION fastclust_internal.live_scan(live kept_sketches, relation regclass, alone boolean) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT format('SELECT q.* FROM (SELECT %1$s AS group_value, %2$s AS bucket, sketch_agg(%3$s, $1) AS s, %4$s AS counts FROM %5$s t WHERE %6$s GROUP BY 1, 2) q'
-                  ' WHERE q.s IS NOT NULL AND q.group_value IS NOT NULL AND q.bucket IS NOT NULL',
-                  COALESCE(x.group_value, '''''::text'), COALESCE(x.bucket, '''-infinity''::timestamptz'), x.vector,
-                  CASE WHEN live.drift_spec IS NULL THEN 'NULL::drift_counts' ELSE format('drift_counts_agg(%s, $2)', x.vector) END, CASE WHEN alone THEN 'ONLY ' ELSE '' END || relation, COALESCE(x.filter, 'true'))
+    SELECT format($query$
+               SELECT q.*
+                 FROM (SELECT %1$s AS group_value, %2$s AS bucket, sketch_agg(%3$s, $1) AS s,
+                              %4$s AS counts
+                         FROM %5$s t WHERE %6$s GROUP BY 1, 2) q
+                WHERE q.s IS NOT NULL AND q.group_value IS NOT NULL AND q.bucket IS NOT NULL
+               $query$,
+               COALESCE(x.group_value, '''''::text'),
+               COALESCE(x.bucket, '''-infinity''::timestamptz'), x.vector,
+               CASE WHEN live.drift_spec IS NULL THEN 'NULL::drift_counts'
+                    ELSE format('drift_counts_agg(%s, $2)', x.vector) END,
+               CASE WHEN alone THEN 'ONLY ' ELSE '' END || relation, COALESCE(x.filter, 'true'))
       FROM live_expressions(live, relation) x
 $$;

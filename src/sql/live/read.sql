@@ -107,8 +107,9 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
             DETAIL = 'It is above 0 and at most 100000000 days.';
     END IF;
+    -- a bucket of more than 40 half-lives would weigh less than the least weight
     RETURN QUERY
-        SELECT q.part, weighted_merge_agg(q.s, CASE WHEN h.half_lives <= 40 THEN power(2.0::float8, -h.half_lives) ELSE 0 END),     -- else less than the least weight
+        SELECT q.part, weighted_merge_agg(q.s, CASE WHEN h.half_lives <= 40 THEN power(2.0::float8, -h.half_lives) ELSE 0 END),
                merge_drift_counts_agg(q.counts) FILTER (WHERE a.age <= 2 * half_life)
           FROM (SELECT g.part, p.bucket, p.s, p.counts, max(p.bucket) OVER (PARTITION BY g.part) AS newest
                   FROM live_parts(decayed_parts.name, caller) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)

@@ -32,10 +32,14 @@ BEGIN
             HINT = 'SELECT replicate_reference_tables() on the coordinator.';
     END IF;
     RETURN QUERY EXECUTE format(
-        'SELECT one.group_by, v.operator, v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
+        'SELECT one.group_by, v.operator, v.micro_clusters, v.center, v.scale,
+                v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector,
+                v.features, v.options
            FROM (SELECT * FROM fastclust_internal.%1$I m WHERE m.model = $2 LIMIT 1) one
-           LEFT JOIN fastclust_internal.%1$I v ON v.model = one.model AND v.group_value = $3
-          WHERE is_member($1, one.owner_id) OR 0 = ANY (one.reader_ids) OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member($1, r))',
+           LEFT JOIN fastclust_internal.%1$I v
+                  ON v.model = one.model AND v.group_value = $3
+          WHERE is_member($1, one.owner_id) OR 0 = ANY (one.reader_ids)
+             OR EXISTS (SELECT FROM unnest(one.reader_ids) r WHERE is_member($1, r))',
         copied) USING caller, model, group_value;
 END
 $$;

@@ -186,8 +186,9 @@ BEGIN
     UPDATE stored_models m SET version = v.version, group_by = v.options ->> 'group_by'
       FROM (SELECT o.version, o.options FROM version_parts o WHERE o.model_id = held.id AND o.version = $2 LIMIT 1) v
      WHERE m.id = held.id AND (keep IS NULL OR flag_option(v.options, 'activate', true));
+    -- at most 10,000 versions now, and more later
     DELETE FROM version_parts v
-     WHERE keep IS NOT NULL AND v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM version_parts o WHERE o.model_id = held.id) AND v.version < (      -- more go later
+     WHERE keep IS NOT NULL AND v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM version_parts o WHERE o.model_id = held.id) AND v.version < (
         SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_models m JOIN version_parts w ON w.model_id = m.id AND w.version <= m.version
                                      WHERE m.id = held.id ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);
 END

@@ -123,14 +123,23 @@ BEGIN
         recall_loss := recall_at_build - recall_now;
     END IF;
     -- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
-    -- runs in no transaction with another.
+    -- runs in no transaction with another.  The column may be in an expression of the index.
     statement := CASE WHEN verdict = 'drifted' THEN NULLIF(concat_ws(E'\n',
-        (SELECT format('SELECT %I.retrain(%L);', 'fastclust', m.model) FROM own_models m WHERE m.model = version.model),
-        (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %I.%I;', n.nspname, c.relname), E'\n' ORDER BY n.nspname, c.relname)
-           FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
+        (SELECT format('SELECT %I.retrain(%L);', 'fastclust', m.model)
+           FROM own_models m
+          WHERE m.model = version.model),
+        (SELECT string_agg(format('REINDEX INDEX CONCURRENTLY %I.%I;', n.nspname, c.relname),
+                           E'\n' ORDER BY n.nspname, c.relname)
+           FROM pg_index i
+           JOIN pg_class c ON c.oid = i.indexrelid
+           JOIN pg_namespace n ON n.oid = c.relnamespace
+           JOIN pg_am a ON a.oid = c.relam
           WHERE i.indrelid = $1 AND a.amname IN ('ivfflat', 'vchordrq')
-            AND EXISTS (SELECT FROM pg_depend d JOIN pg_attribute t ON t.attrelid = d.refobjid AND t.attnum = d.refobjsubid    -- itself, or in an expression
-                         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1
+            AND EXISTS (SELECT FROM pg_depend d
+                          JOIN pg_attribute t
+                               ON t.attrelid = d.refobjid AND t.attnum = d.refobjsubid
+                         WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
+                           AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1
                            AND t.attname = $2))), '') END;
 END
 $$;

@@ -16,10 +16,10 @@ DECLARE
     k integer := clusters(version.operator);
     most CONSTANT integer := 20;
 BEGIN
+    -- sizes, and the strongest features of each cluster, where centroids have features; lines of at most 100 columns
     RETURN concat_ws(E'\n',
         rtrim(fit_text(format('%s%s, version %s: %s cluster%s of %s rows of %s', held.model, CASE WHEN $2 IS NULL THEN '' ELSE format(' (%s)', $2) END, version.version, k,
               CASE WHEN k = 1 THEN '' ELSE 's' END, shown_value(version.n, 'number', false), version.relation), 100, false)), '',
-        -- sizes, and the strongest features of each cluster, where centroids have features; lines of at most 100 columns
         (WITH s AS MATERIALIZED (SELECT z.*, n.name, max(z.share) OVER () AS max_share 
                                        FROM (SELECT c.cluster, round(clustered_rows(version) * c.weight / t.total)::bigint AS size, c.weight / t.total AS share, row_number() OVER (ORDER BY c.weight DESC, c.cluster) AS place
                                                FROM centroids(version.operator) c, (SELECT NULLIF(sum(w.weight), 0) AS total FROM centroids(version.operator) w) t) z JOIN version_names(version) n USING (cluster))

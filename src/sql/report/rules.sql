@@ -52,13 +52,30 @@ BEGIN
            array_agg(COALESCE(w.condition, 'true') ORDER BY id) AS conditions, array_agg(r.is_short ORDER BY id) AS shorts
       INTO told FROM r LEFT JOIN words w USING (id);
     -- a short rule is one at a precision of 0.8
-    RETURN QUERY EXECUTE format('WITH q AS MATERIALIZED (SELECT q."fastclust cluster" AS cluster, count(*) AS n, ARRAY[%s] AS met FROM (SELECT assign($4, %s) AS "fastclust cluster"%s %s) q GROUP BY 1), '
-            'r AS (SELECT t.*, sum(q.met[t.id]) AS met, sum(q.n) AS rows, max(q.met[t.id]) FILTER (WHERE q.cluster = t.cluster) AS hit, max(q.n) FILTER (WHERE q.cluster = t.cluster) AS n '
-            'FROM unnest($5, $6, $7, $8) WITH ORDINALITY t(cluster, rule, condition, short, id) CROSS JOIN q GROUP BY t.id, t.cluster, t.rule, t.condition, t.short) '
-            'SELECT r.cluster, r.rule, r.hit / NULLIF(r.met, 0)::float8, r.hit / r.n::float8, (r.met / r.rows)::float8, $9, r.condition FROM r WHERE NOT r.short OR r.hit >= 0.8 * r.met',
-            (SELECT string_agg(format('count(*) FILTER (WHERE %s)', c.condition), ', ' ORDER BY c.i) FROM unnest(told.conditions) WITH ORDINALITY c(condition, i)),
-            source.x, (SELECT string_agg(format(', t.%I', c), '') FROM unnest(version.features) c), source.rows)
-        USING version.center, version.scale, version.map, COALESCE(version.micro_clusters, version.operator), told.clusters, told.rules, told.conditions, told.shorts, told.fidelity;
+    RETURN QUERY EXECUTE format($query$
+        WITH q AS MATERIALIZED (
+                 SELECT q."fastclust cluster" AS cluster, count(*) AS n, ARRAY[%s] AS met
+                   FROM (SELECT assign($4, %s) AS "fastclust cluster"%s %s) q
+                  GROUP BY 1),
+             r AS (
+                 SELECT t.*, sum(q.met[t.id]) AS met, sum(q.n) AS rows,
+                        max(q.met[t.id]) FILTER (WHERE q.cluster = t.cluster) AS hit,
+                        max(q.n) FILTER (WHERE q.cluster = t.cluster) AS n
+                   FROM unnest($5, $6, $7, $8)
+                        WITH ORDINALITY t(cluster, rule, condition, short, id)
+                  CROSS JOIN q
+                  GROUP BY t.id, t.cluster, t.rule, t.condition, t.short)
+        SELECT r.cluster, r.rule, r.hit / NULLIF(r.met, 0)::float8, r.hit / r.n::float8,
+               (r.met / r.rows)::float8, $9, r.condition
+          FROM r
+         WHERE NOT r.short OR r.hit >= 0.8 * r.met $query$,
+        (SELECT string_agg(format('count(*) FILTER (WHERE %s)', c.condition), ', ' ORDER BY c.i)
+           FROM unnest(told.conditions) WITH ORDINALITY c(condition, i)),
+        source.x, (SELECT string_agg(format(', t.%I', c), '') FROM unnest(version.features) c),
+        source.rows)
+        USING version.center, version.scale, version.map,
+              COALESCE(version.micro_clusters, version.operator),
+              told.clusters, told.rules, told.conditions, told.shorts, told.fidelity;
 END
 $$;
 

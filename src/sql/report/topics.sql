@@ -29,21 +29,58 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = format('words is %s, out of range', COALESCE($3::text, 'NULL')), DETAIL = 'It may be from 1 to 20.';
     END IF;
     FOR one IN EXECUTE format($query$
-        WITH rows AS MATERIALIZED (SELECT row_number() OVER () AS id, q.*, row_number() OVER (PARTITION BY q.cluster ORDER BY q.distance, q.text) AS place
-                 FROM (SELECT assign($4, x.x) AS cluster, assign_distance($4, x.x) AS distance, x.text FROM (SELECT %s AS x, t.%I::text AS text %s OFFSET 0) x WHERE x.text IS NOT NULL) q),
-             tokens AS MATERIALIZED (SELECT r.id, r.cluster, lower(p.token) AS token, p.i FROM rows r, ts_parse((SELECT c.cfgparser FROM pg_ts_config c WHERE c.oid = $5), r.text) WITH ORDINALITY p(type, token, i)),
-             lexemes AS MATERIALIZED (SELECT d.token, l.lexeme FROM (SELECT DISTINCT t.token FROM tokens t WHERE t.token ~ '[[:alpha:]]') d,
-                 LATERAL (SELECT min(u.lexeme) AS lexeme FROM unnest(to_tsvector($5, d.token)) u) l WHERE l.lexeme IS NOT NULL),
-             kept AS (SELECT t.*, l.lexeme, lead(l.lexeme) OVER line AS next, lead(t.token) OVER line AS next_token FROM tokens t LEFT JOIN lexemes l USING (token)
-                       WHERE l.lexeme IS NOT NULL OR t.token ~ '[[:alnum:]]' WINDOW line AS (PARTITION BY t.id ORDER BY t.i)),
-             words AS (SELECT k.cluster, k.token, k.lexeme FROM kept k WHERE k.lexeme IS NOT NULL
-                       UNION ALL SELECT k.cluster, concat(k.token, ' ', k.next_token), concat(k.lexeme, ' ', k.next) FROM kept k WHERE $6 AND k.lexeme IS NOT NULL AND k.next IS NOT NULL),
-             counts AS (SELECT w.cluster, w.lexeme, count(*) AS n, mode() WITHIN GROUP (ORDER BY w.token) AS word FROM words w GROUP BY 1, 2),
-             told AS (SELECT c.cluster, c.word, row_number() OVER (PARTITION BY c.cluster ORDER BY c.n * ln(1 + c.mean / c.f) DESC, c.word) AS place
-                        FROM (SELECT c.*, sum(c.n) OVER (PARTITION BY c.lexeme) AS f, sum(c.n) OVER () / (SELECT count(DISTINCT cluster) FROM rows) AS mean FROM counts c) c)
-        SELECT c.cluster, (SELECT array_agg(t.word ORDER BY t.place) FROM told t WHERE t.cluster = c.cluster AND t.place <= $7) AS words,
-               (SELECT array_agg(r.text ORDER BY r.place) FROM rows r WHERE r.cluster = c.cluster AND r.place <= 3) AS texts
-          FROM unnest(cluster_numbers($4)) c(cluster) ORDER BY 1$query$, source.x, $2, source.rows)
+        WITH rows AS MATERIALIZED (
+                 SELECT row_number() OVER () AS id, q.*,
+                        row_number() OVER (
+                            PARTITION BY q.cluster ORDER BY q.distance, q.text) AS place
+                   FROM (SELECT assign($4, x.x) AS cluster, assign_distance($4, x.x) AS distance,
+                                x.text
+                           FROM (SELECT %s AS x, t.%I::text AS text %s OFFSET 0) x
+                          WHERE x.text IS NOT NULL) q),
+             tokens AS MATERIALIZED (
+                 SELECT r.id, r.cluster, lower(p.token) AS token, p.i
+                   FROM rows r,
+                        ts_parse((SELECT c.cfgparser FROM pg_ts_config c WHERE c.oid = $5),
+                                 r.text) WITH ORDINALITY p(type, token, i)),
+             lexemes AS MATERIALIZED (
+                 SELECT d.token, l.lexeme
+                   FROM (SELECT DISTINCT t.token FROM tokens t WHERE t.token ~ '[[:alpha:]]') d,
+                        LATERAL (SELECT min(u.lexeme) AS lexeme
+                                   FROM unnest(to_tsvector($5, d.token)) u) l
+                  WHERE l.lexeme IS NOT NULL),
+             kept AS (
+                 SELECT t.*, l.lexeme, lead(l.lexeme) OVER line AS next,
+                        lead(t.token) OVER line AS next_token
+                   FROM tokens t LEFT JOIN lexemes l USING (token)
+                  WHERE l.lexeme IS NOT NULL OR t.token ~ '[[:alnum:]]'
+                 WINDOW line AS (PARTITION BY t.id ORDER BY t.i)),
+             words AS (
+                 SELECT k.cluster, k.token, k.lexeme FROM kept k WHERE k.lexeme IS NOT NULL
+                 UNION ALL
+                 SELECT k.cluster, concat(k.token, ' ', k.next_token), concat(k.lexeme, ' ', k.next)
+                   FROM kept k
+                  WHERE $6 AND k.lexeme IS NOT NULL AND k.next IS NOT NULL),
+             counts AS (
+                 SELECT w.cluster, w.lexeme, count(*) AS n,
+                        mode() WITHIN GROUP (ORDER BY w.token) AS word
+                   FROM words w
+                  GROUP BY 1, 2),
+             told AS (
+                 SELECT c.cluster, c.word,
+                        row_number() OVER (
+                            PARTITION BY c.cluster ORDER BY c.n * ln(1 + c.mean / c.f) DESC,
+                            c.word) AS place
+                   FROM (SELECT c.*, sum(c.n) OVER (PARTITION BY c.lexeme) AS f,
+                                sum(c.n) OVER () / (
+                                    SELECT count(DISTINCT cluster) FROM rows) AS mean
+                           FROM counts c) c)
+        SELECT c.cluster,
+               (SELECT array_agg(t.word ORDER BY t.place) FROM told t
+                 WHERE t.cluster = c.cluster AND t.place <= $7) AS words,
+               (SELECT array_agg(r.text ORDER BY r.place) FROM rows r
+                 WHERE r.cluster = c.cluster AND r.place <= 3) AS texts
+          FROM unnest(cluster_numbers($4)) c(cluster)
+         ORDER BY 1$query$, source.x, $2, source.rows)
         USING version.center, version.scale, version.map, version.operator, used, COALESCE($5, false), $3
     LOOP
         IF one.words IS NOT NULL AND NOT EXISTS (SELECT FROM readable_names g WHERE (g.model_id, g.group_value, g.cluster) = (held.id, version.group_value, one.cluster) AND g.features = version.features) THEN

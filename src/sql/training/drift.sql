@@ -36,9 +36,18 @@ DECLARE
     found jsonb;
 BEGIN
     IF column_name IS NOT NULL THEN
-        EXECUTE format('SELECT jsonb_object_agg(v.value, round(v.share, 4)) FROM (SELECT q.* FROM (SELECT t.%I::text AS value, count(*) / sum(count(*)) OVER () AS share %s GROUP BY 1) q'
-                       ' WHERE q.share > $1 AND q.value <> ALL ($2) ORDER BY q.share DESC, q.value LIMIT 5) v', column_name, (version_query(version, relation, NULL)).rows)
-           INTO found USING (means(version.training_sketch))[dimension]::numeric, ARRAY(SELECT f.category FROM encoder_features(version.encoder) f WHERE f.feature = column_name);
+        EXECUTE format($query$
+            SELECT jsonb_object_agg(v.value, round(v.share, 4))
+              FROM (SELECT q.*
+                      FROM (SELECT t.%I::text AS value,
+                                   count(*) / sum(count(*)) OVER () AS share %s GROUP BY 1) q
+                     WHERE q.share > $1 AND q.value <> ALL ($2)
+                     ORDER BY q.share DESC, q.value LIMIT 5) v $query$,
+            column_name, (version_query(version, relation, NULL)).rows)
+            INTO found
+            USING (means(version.training_sketch))[dimension]::numeric,
+                  ARRAY(SELECT f.category FROM encoder_features(version.encoder) f
+                         WHERE f.feature = column_name);
     END IF;
     RETURN found;
 END

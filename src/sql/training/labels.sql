@@ -103,16 +103,38 @@ BEGIN
             END IF;
             keys := label_keys(relation, follower.options);
             EXECUTE (
-                SELECT format('WITH changed AS MATERIALIZED (SELECT %1$s, %2$s, f IS NULL AS "is gone", l IS NULL AS "is new" FROM (%3$s) f FULL JOIN %4$s l ON %5$s WHERE %6$s),'
-                              ' updated AS (UPDATE %4$s l SET %7$s FROM changed c WHERE NOT c."is gone" AND NOT c."is new" AND %8$s),'
-                              ' removed AS (DELETE FROM %4$s l USING changed c WHERE c."is gone" AND %8$s)'
-                              ' INSERT INTO %4$s (%9$s) SELECT %9$s FROM changed c WHERE c."is new"',
-                              string_agg(format('COALESCE(f.%1$I, l.%1$I) AS %1$I', u.name), ', ') FILTER (WHERE u.is_key), string_agg(format('f.%I', u.name), ', ') FILTER (WHERE NOT u.is_key),
-                              (label_query(version, relation, keys, follower.options)).query, target, string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key),
-                              string_agg(format('f.%1$I IS DISTINCT FROM l.%1$I', u.name), ' OR '), string_agg(format('%1$I = c.%1$I', u.name), ', ') FILTER (WHERE NOT u.is_key),
-                              string_agg(format('l.%1$I = c.%1$I', u.name), ' AND ') FILTER (WHERE u.is_key), string_agg(format('%I', u.name), ', '))
+                SELECT format($query$
+                    WITH changed AS MATERIALIZED (
+                             SELECT %1$s, %2$s, f IS NULL AS "is gone", l IS NULL AS "is new"
+                               FROM (%3$s) f FULL JOIN %4$s l ON %5$s
+                              WHERE %6$s),
+                         updated AS (
+                             UPDATE %4$s l SET %7$s FROM changed c
+                              WHERE NOT c."is gone" AND NOT c."is new" AND %8$s),
+                         removed AS (
+                             DELETE FROM %4$s l USING changed c WHERE c."is gone" AND %8$s)
+                    INSERT INTO %4$s (%9$s) SELECT %9$s FROM changed c WHERE c."is new" $query$,
+                    string_agg(format('COALESCE(f.%1$I, l.%1$I) AS %1$I', u.name), ', ')
+                        FILTER (WHERE u.is_key),
+                    string_agg(format('f.%I', u.name), ', ') FILTER (WHERE NOT u.is_key),
+                    (label_query(version, relation, keys, follower.options)).query,
+                    target,
+                    string_agg(format('f.%1$I = l.%1$I', u.name), ' AND ')
+                        FILTER (WHERE u.is_key),
+                    string_agg(format('f.%1$I IS DISTINCT FROM l.%1$I', u.name), ' OR '),
+                    string_agg(format('%1$I = c.%1$I', u.name), ', ')
+                        FILTER (WHERE NOT u.is_key),
+                    string_agg(format('l.%1$I = c.%1$I', u.name), ' AND ')
+                        FILTER (WHERE u.is_key),
+                    string_agg(format('%I', u.name), ', '))
                   FROM (SELECT k AS name, true AS is_key FROM unnest(keys) k
-                        UNION ALL SELECT o.name, false FROM (VALUES ('cluster', true), ('cluster_name', flag_option(follower.options, 'name', false)), ('distance', flag_option(follower.options, 'distance', false))) o(name, wanted)
+                        UNION ALL
+                        SELECT o.name, false
+                          FROM (VALUES
+                                ('cluster', true),
+                                ('cluster_name', flag_option(follower.options, 'name', false)),
+                                ('distance', flag_option(follower.options, 'distance', false)))
+                               o(name, wanted)
                          WHERE o.wanted) u);
         EXCEPTION
             WHEN transaction_rollback THEN

@@ -33,9 +33,10 @@ BEGIN
                         WHERE m.id = live.model_id AND v.model_id = live.model_id AND is_live_part(v.training_sketch, NULL, live.spec, NULL) LIMIT 1), live.spec);
     -- from 1 to the greatest in steps of a fifth, as fc_choose_k does; then also all around the best so far, which is the elbow of the logarithm of
     -- the cost: the number farthest below the line through the ends
+    -- a cost is the mean squared distance by the sketch
     FOR i IN 1 .. 2 LOOP
         SELECT array_agg(t.n ORDER BY t.n), array_agg(t.c ORDER BY t.n) INTO tried, costs
-          FROM (SELECT n, COALESCE(costs[array_position(tried, n)],        -- the mean squared distance by the sketch
+          FROM (SELECT n, COALESCE(costs[array_position(tried, n)],
                                    (SELECT sum(c.weight * c.spread ^ 2) / sum(c.weight) * cardinality(means(now)) FROM decode(now, n, 'auto', settings, pilot) c)) AS c
                   FROM (WITH RECURSIVE steps(n) AS (SELECT 1 UNION ALL SELECT least(most, s.n + 1 + s.n / 5) FROM steps s WHERE s.n < most)
                         SELECT s.n FROM steps s

@@ -12,7 +12,8 @@ CREATE TYPE fastclust_internal.scan_plan AS (
     size integer, sample_center double precision[], sample_variance double precision, seed bigint, rank_limit double precision,    -- of rows in units
     operators fastop[]);        -- of Lloyd's sums, up to two; NULL: none
 
-CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], plans scan_plan[], value "any") RETURNS scan_plan    -- of a value among the groups
+-- The plan of a value among the groups.
+CREATE FUNCTION fastclust_internal.group_plan(others scan_plan, groups text[], plans scan_plan[], value "any") RETURNS scan_plan
     AS 'MODULE_PATHNAME', 'fastclust_group_plan' LANGUAGE C STABLE PARALLEL SAFE;
 -- Cells are the encoder's columns in their order, or one row that has them by name, or a vector.  A key tells equal rows apart.
 CREATE FUNCTION fastclust_internal.scan_accum(internal, scan_plan, bigint, VARIADIC "any") RETURNS internal

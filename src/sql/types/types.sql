@@ -27,19 +27,19 @@ BEGIN
                        ('fastclust_internal', 'drift_counts', 'drift_counts')) v(schema, type, writer)
     LOOP
         EXECUTE pg_catalog.format($sql$
-            CREATE TYPE %1$s.%2$s;
-            CREATE FUNCTION fastclust_internal.%2$s_in(cstring) RETURNS %2$s
-                AS 'MODULE_PATHNAME', 'fastclust_%2$s_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-            CREATE FUNCTION fastclust_internal.%2$s_out(%2$s) RETURNS cstring
-                AS 'MODULE_PATHNAME', 'fastclust_%3$s_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-            CREATE FUNCTION fastclust_internal.%2$s_recv(internal) RETURNS %2$s
-                AS 'MODULE_PATHNAME', 'fastclust_%2$s_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-            CREATE FUNCTION fastclust_internal.%2$s_send(%2$s) RETURNS bytea
-                AS %4$s IMMUTABLE STRICT PARALLEL SAFE;
-            CREATE TYPE %1$s.%2$s (INPUT = %2$s_in, OUTPUT = %2$s_out, RECEIVE = %2$s_recv, SEND = %2$s_send,
-                ALIGNMENT = double, STORAGE = external);
-            CREATE CAST (%2$s AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;
-            $sql$, made.schema, made.type, made.writer,
+CREATE TYPE %1$s.%2$s;
+CREATE FUNCTION fastclust_internal.%2$s_in(cstring) RETURNS %2$s
+    AS 'MODULE_PATHNAME', 'fastclust_%2$s_in' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.%2$s_out(%2$s) RETURNS cstring
+    AS 'MODULE_PATHNAME', 'fastclust_%3$s_out' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.%2$s_recv(internal) RETURNS %2$s
+    AS 'MODULE_PATHNAME', 'fastclust_%2$s_recv' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION fastclust_internal.%2$s_send(%2$s) RETURNS bytea
+    AS %4$s IMMUTABLE STRICT PARALLEL SAFE;
+CREATE TYPE %1$s.%2$s (INPUT = %2$s_in, OUTPUT = %2$s_out, RECEIVE = %2$s_recv,
+    SEND = %2$s_send, ALIGNMENT = double, STORAGE = external);
+CREATE CAST (%2$s AS fastclust_internal.value_bytes) WITHOUT FUNCTION AS IMPLICIT;
+$sql$, made.schema, made.type, made.writer,
             CASE WHEN made.writer = 'value' THEN '''byteasend'' LANGUAGE internal'
                  ELSE pg_catalog.format('''MODULE_PATHNAME'', ''fastclust_%s_send'' LANGUAGE C', made.writer) END);
     END LOOP;

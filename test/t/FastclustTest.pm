@@ -121,7 +121,7 @@ sub try
 	print $file $prologue, $sql, "\n";
 	seek $file, 0, 0;
 	$pid = open3('<&' . fileno($file), my $out, '>&' . fileno($err), program('psql'), '-XAtq',
-		'-v', 'ON_ERROR_STOP=1', '-v', 'VERBOSITY=' . ($options{verbosity} // 'default'),
+		'-v', 'ON_ERROR_STOP=1', '-v', 'SHOW_CONTEXT=never', '-v', 'VERBOSITY=' . ($options{verbosity} // 'default'),
 		'-d', $options{database} // 'postgres');
 	my $output = do { local $/; <$out> } // '';
 	waitpid($pid, 0);
@@ -184,7 +184,7 @@ END \$\$};
 sub background
 {
 	my ($self, $sql, %options) = @_;
-	my $pid = open3(my $in, my $out, undef, program('psql'), '-XAtq');
+	my $pid = open3(my $in, my $out, undef, program('psql'), '-XAtq', '-v', 'SHOW_CONTEXT=never');
 
 	print $in $prologue, "SELECT pg_backend_pid();\n";
 	$in->flush;

@@ -1,21 +1,27 @@
 
 -- rights at the end
 
--- A parallel restore loads the model tables in any order: inserts are not checked against models.  The writers insert
--- while they hold the model's row.  Deletes and new names still cascade.
+-- A parallel restore loads the model tables in any order: inserts are not checked against
+-- models.  The writers insert while they hold the model's row.  Deletes and new names still
+-- cascade.
 DO $$
 DECLARE
     part record;
 BEGIN
-    FOR part IN SELECT t.tgrelid::pg_catalog.regclass AS relation, t.tgname AS name FROM pg_catalog.pg_trigger t
-                 WHERE t.tgconstrrelid OPERATOR(pg_catalog.=) 'fastclust_internal.stored_models'::pg_catalog.regclass
-                   AND t.tgfoid OPERATOR(pg_catalog.=) 'pg_catalog."RI_FKey_check_ins"'::pg_catalog.regproc LOOP
+    FOR part IN
+        SELECT t.tgrelid::pg_catalog.regclass AS relation, t.tgname AS name
+          FROM pg_catalog.pg_trigger t
+         WHERE t.tgconstrrelid OPERATOR(pg_catalog.=)
+                   'fastclust_internal.stored_models'::pg_catalog.regclass
+           AND t.tgfoid OPERATOR(pg_catalog.=) 'pg_catalog."RI_FKey_check_ins"'::pg_catalog.regproc
+    LOOP
         EXECUTE pg_catalog.format('ALTER TABLE %s DISABLE TRIGGER %I', part.relation, part.name);
     END LOOP;
 END
 $$;
 
--- The owner of the database dumps the tables, and restores models of roles whose rights it has and live sketches of its tables.
+-- The owner of the database dumps the tables, and restores models of roles whose rights it has
+-- and live sketches of its tables.
 CREATE FUNCTION fastclust_owner.check_restored_row() RETURNS trigger
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -24,15 +30,20 @@ BEGIN
     IF TG_TABLE_NAME = 'stored_models' THEN
         own := pg_has_role(NEW.owner, 'USAGE');
     ELSIF TG_TABLE_NAME = 'kept_sketches' THEN
-        own := EXISTS (SELECT FROM pg_class c WHERE c.oid = NEW.relation AND pg_has_role(c.relowner, 'USAGE'))
-               AND (NEW.model_id IS NULL OR EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id));
+        own := EXISTS (SELECT FROM pg_class c
+                        WHERE c.oid = NEW.relation AND pg_has_role(c.relowner, 'USAGE'))
+               AND (NEW.model_id IS NULL
+                    OR EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id));
     ELSIF TG_TABLE_NAME = 'label_tables' THEN      -- written with the rights of that role
-        own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id) AND pg_has_role(NEW.followed_by, 'USAGE');
+        own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id)
+               AND pg_has_role(NEW.followed_by, 'USAGE');
     ELSE
         own := EXISTS (SELECT FROM own_models m WHERE m.id = NEW.model_id);
     END IF;
     IF own IS NOT TRUE THEN
-        RAISE insufficient_privilege USING MESSAGE = format('%s cannot restore rows of %s that belong to other roles', current_user, TG_TABLE_NAME),
+        RAISE insufficient_privilege USING
+            MESSAGE = format('%s cannot restore rows of %s that belong to other roles',
+                             current_user, TG_TABLE_NAME),
             HINT = 'Restore as a superuser, or as a member of the roles that own models.';
     END IF;
     RETURN NEW;
@@ -41,22 +52,32 @@ $$;
 DO $$
 DECLARE
     part record;
-    owner text := (SELECT CASE WHEN pg_catalog.current_setting('server_version_num')::int >= 140000 THEN 'pg_database_owner' ELSE pg_catalog.pg_get_userbyid(d.datdba) END
-                     FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database());
+    owner text := (SELECT CASE WHEN pg_catalog.current_setting('server_version_num')::int >= 140000
+                                   THEN 'pg_database_owner'
+                               ELSE pg_catalog.pg_get_userbyid(d.datdba) END
+                     FROM pg_catalog.pg_database d
+                    WHERE d.datname = pg_catalog.current_database());
 BEGIN
-    FOR part IN SELECT c.oid::pg_catalog.regclass AS id, c.relkind AS kind FROM pg_catalog.pg_extension e, pg_catalog.pg_class c
-                 WHERE e.extname = 'fastclust' AND c.oid = ANY (e.extconfig) LOOP
+    FOR part IN
+        SELECT c.oid::pg_catalog.regclass AS id, c.relkind AS kind
+          FROM pg_catalog.pg_extension e, pg_catalog.pg_class c
+         WHERE e.extname = 'fastclust' AND c.oid = ANY (e.extconfig)
+    LOOP
         IF part.kind = 'S' THEN
             EXECUTE pg_catalog.format('GRANT SELECT, UPDATE ON SEQUENCE %s TO %I', part.id, owner);
         ELSE
             EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON %s TO %I', part.id, owner);
-            EXECUTE pg_catalog.format('CREATE TRIGGER restore BEFORE INSERT ON %1$s FOR EACH ROW WHEN (NOT has_table_privilege(''fastclust_internal.%1$s'', ''UPDATE''))'
-                                      ' EXECUTE FUNCTION check_restored_row()', part.id);
+            EXECUTE pg_catalog.format(
+                        'CREATE TRIGGER restore BEFORE INSERT ON %1$s FOR EACH ROW WHEN'
+                        ' (NOT has_table_privilege(''fastclust_internal.%1$s'', ''UPDATE''))'
+                            ' EXECUTE FUNCTION check_restored_row()',
+                        part.id);
         END IF;
     END LOOP;
 END
 $$;
 
--- Trigger functions are in fastclust_owner, too: on a table of another role they would read rows of types whose casts are that role's code.  live_change
--- is the exception, of which keep_sketch makes triggers with the rights of its caller.
+-- Trigger functions are in fastclust_owner, too: on a table of another role they would read
+-- rows of types whose casts are that role's code.  live_change is the exception, of which
+-- keep_sketch makes triggers with the rights of its caller.
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA fastclust_owner FROM PUBLIC;

@@ -7,22 +7,30 @@ CREATE FUNCTION fastclust_owner.write_check(name text, differences bigint, calle
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 BEGIN
-    UPDATE kept_sketches l SET checked_at = clock_timestamp(), differences = write_check.differences WHERE l.id = (SELECT h.id FROM held_live(write_check.name, caller) h);
+    UPDATE kept_sketches l
+       SET checked_at = clock_timestamp(), differences = write_check.differences
+     WHERE l.id = (SELECT h.id FROM held_live(write_check.name, caller) h);
 END
 $$;
 
-CREATE FUNCTION fastclust.check_sketch(name text, INOUT group_value text DEFAULT NULL, INOUT bucket timestamptz DEFAULT NULL,
-        OUT sketched bigint, OUT counted bigint, OUT difference text)
+CREATE FUNCTION fastclust.check_sketch(name text, INOUT group_value text DEFAULT NULL,
+        INOUT bucket timestamptz DEFAULT NULL, OUT sketched bigint, OUT counted bigint,
+        OUT difference text)
     RETURNS SETOF record
-    LANGUAGE plpgsql ROWS 10 SET search_path FROM CURRENT
-    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC'
-    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+    LANGUAGE plpgsql ROWS 10
+    SET search_path FROM CURRENT SET datestyle = iso SET intervalstyle = postgres
+    SET extra_float_digits = 1 SET timezone = 'UTC' SET standard_conforming_strings = on
+    SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     live kept_sketches := held_live(name);
     whole boolean := group_value IS NULL AND bucket IS NULL;
-    asked text := concat_ws(' AND ', 'true', CASE WHEN group_value IS NOT NULL THEN format('group_value = %L::text', group_value) END,
-                            CASE WHEN bucket IS NOT NULL THEN format('bucket = %L::timestamptz', bucket) END);
-    problem text := COALESCE(sketch_problem(name), CASE WHEN live.counting THEN 'the rows are not counted yet' END);
+    asked text := concat_ws(' AND ', 'true',
+                            CASE WHEN group_value IS NOT NULL
+                                     THEN format('group_value = %L::text', group_value) END,
+                            CASE WHEN bucket IS NOT NULL
+                                     THEN format('bucket = %L::timestamptz', bucket) END);
+    problem text := COALESCE(sketch_problem(name),
+                             CASE WHEN live.counting THEN 'the rows are not counted yet' END);
     differences bigint := CASE WHEN problem IS NULL THEN 0 ELSE 1 END;
 BEGIN
     PERFORM check_live_part(live, group_value, bucket);
@@ -30,7 +38,9 @@ BEGIN
         difference := problem;
         RETURN NEXT;
     END IF;
-    IF NOT live.counting AND NOT EXISTS (SELECT FROM own_live_leaves v WHERE v.live_id = live.id AND column_problem(v.leaves) IS NOT NULL) THEN
+    IF NOT live.counting
+       AND NOT EXISTS (SELECT FROM own_live_leaves v
+                        WHERE v.live_id = live.id AND column_problem(v.leaves) IS NOT NULL) THEN
         BEGIN
             PERFORM check_live_scan(live, live.relation);
             -- added is compared with scanned + removed: added - removed may be no sketch
@@ -52,13 +62,15 @@ BEGIN
                     live_scan(live, live.relation, false), asked)
                     USING live.spec, live.drift_spec, name
             LOOP
-                group_value := CASE WHEN live.group_by IS NOT NULL OR live.micro_clusters IS NOT NULL THEN group_value END;
+                group_value := CASE WHEN live.group_by IS NOT NULL
+                                         OR live.micro_clusters IS NOT NULL THEN group_value END;
                 bucket := CASE WHEN live.bucket IS NOT NULL THEN bucket END;
                 differences := differences + 1;
                 RETURN NEXT;
             END LOOP;
         EXCEPTION WHEN OTHERS THEN
-            -- the reason was returned already: no sketch can have some of the rows that came past the triggers
+            -- the reason was returned already: no sketch can have some of the rows that came
+            -- past the triggers
             IF problem IS NULL THEN
                 RAISE;
             END IF;
@@ -92,12 +104,14 @@ BEGIN
     END IF;
     PERFORM check_live_tables(live);
     -- a leaf that went is followed until now: it might have come again
-    PERFORM set_live_triggers(live.id, v.leaf, false) FROM own_live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
+    PERFORM set_live_triggers(live.id, v.leaf, false) FROM own_live_leaves v
+     WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t);
     PERFORM forget_leaves(name);
     RETURN count_live(live, lost);
 END
 $$;
-COMMENT ON FUNCTION rebuild_sketch(text) IS 'recount all rows of a live sketch, and make missing triggers again; returns the number of rows';
+COMMENT ON FUNCTION rebuild_sketch(text)
+    IS 'recount all rows of a live sketch, and make missing triggers again; returns the number of rows';
 
 CREATE FUNCTION fastclust.drop_sketch(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;

@@ -1,5 +1,6 @@
 
--- live sketches and DDL: leaves that come are counted, values that change past the triggers are lost, and tables that are dropped are forgotten
+-- live sketches and DDL: leaves that come are counted, values that change past the triggers are
+-- lost, and tables that are dropped are forgotten
 --
 -- Who issues DDL need not have any right to the extension.  The event triggers
 -- return at once where no live sketch was made since their table was last
@@ -17,7 +18,8 @@
 -- columns of an enum whose labels it changed; or it changed triggers.  A table
 -- that is dropped takes its live sketches with it, whoever drops it.
 CREATE FUNCTION fastclust_owner.live_ddl() RETURNS event_trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path FROM CURRENT SET quote_all_identifiers = off AS $$
 DECLARE
     altered oid[];    -- tables, and those below them
     of_type oid[];    -- types, and the arrays, composites and domains of them
@@ -28,55 +30,101 @@ BEGIN
     IF pg_relation_size('kept_sketches') = 0 THEN
         RETURN;
     ELSIF TG_EVENT = 'sql_drop' THEN
-        PERFORM forget_live(l.id) FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation = o.objid
-          WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
-        DELETE FROM live_leaves v USING pg_event_trigger_dropped_objects() o WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0;
+        PERFORM forget_live(l.id)
+          FROM pg_event_trigger_dropped_objects() o JOIN kept_sketches l ON l.relation = o.objid
+         WHERE o.classid = 'pg_class'::regclass AND o.objsubid = 0;
+        DELETE FROM live_leaves v
+         USING pg_event_trigger_dropped_objects() o
+         WHERE o.classid = 'pg_class'::regclass AND v.leaf = o.objid AND o.objsubid = 0;
         INSERT INTO live_deltas (live_id, leaf, lost)
-            SELECT DISTINCT v.live_id, v.leaf, format('table %s had triggers dropped', v.leaf)
-              FROM pg_event_trigger_dropped_objects() o JOIN live_leaves v ON v.leaf = to_regclass(format('%I.%I', o.address_names[1], o.address_names[2]))
-             WHERE o.classid = 'pg_trigger'::regclass AND is_live_trigger(o.address_names[3], v.live_id);
+        SELECT DISTINCT v.live_id, v.leaf, format('table %s had triggers dropped', v.leaf)
+          FROM pg_event_trigger_dropped_objects() o
+          JOIN live_leaves v
+               ON v.leaf = to_regclass(format('%I.%I', o.address_names[1], o.address_names[2]))
+         WHERE o.classid = 'pg_trigger'::regclass
+           AND is_live_trigger(o.address_names[3], v.live_id);
         RETURN;
     END IF;
-    altered := ARRAY(WITH RECURSIVE below(id) AS (SELECT c.objid FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass
-                                                 UNION SELECT g.tgrelid FROM pg_event_trigger_ddl_commands() c JOIN pg_trigger g ON c.classid = 'pg_trigger'::regclass AND g.oid = c.objid
-                                                 UNION SELECT i.inhrelid FROM below b JOIN pg_inherits i ON i.inhparent = b.id) SELECT b.id FROM below b);
-    of_type := ARRAY(WITH RECURSIVE around(id) AS (SELECT c.objid FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_type'::regclass
-                                                 UNION SELECT t.oid FROM around a JOIN pg_type t ON a.id IN (t.typbasetype, t.typelem)
-                                                                   OR EXISTS (SELECT FROM pg_attribute c WHERE c.attrelid = t.typrelid AND c.atttypid = a.id)) SELECT a.id FROM around a);
-    IF EXISTS (SELECT FROM live_leaves v WHERE v.leaf = ANY (altered) OR v.types::oid[] && of_type) THEN
+    altered := ARRAY(
+                   WITH RECURSIVE below(id) AS (
+                                      SELECT c.objid FROM pg_event_trigger_ddl_commands() c
+                                       WHERE c.classid = 'pg_class'::regclass
+                                      UNION
+                                      SELECT g.tgrelid FROM pg_event_trigger_ddl_commands() c
+                                        JOIN pg_trigger g
+                                             ON c.classid = 'pg_trigger'::regclass
+                                                AND g.oid = c.objid
+                                      UNION
+                                      SELECT i.inhrelid
+                                        FROM below b JOIN pg_inherits i ON i.inhparent = b.id)
+                   SELECT b.id FROM below b);
+    of_type := ARRAY(
+                   WITH RECURSIVE around(id) AS (
+                                      SELECT c.objid FROM pg_event_trigger_ddl_commands() c
+                                       WHERE c.classid = 'pg_type'::regclass
+                                      UNION
+                                      SELECT t.oid FROM around a
+                                        JOIN pg_type t
+                                             ON a.id IN (t.typbasetype, t.typelem)
+                                                OR EXISTS (SELECT FROM pg_attribute c
+                                                            WHERE c.attrelid = t.typrelid
+                                                              AND c.atttypid = a.id))
+                   SELECT a.id FROM around a);
+    IF EXISTS (SELECT FROM live_leaves v
+                WHERE v.leaf = ANY (altered) OR v.types::oid[] && of_type) THEN
         INSERT INTO live_deltas (live_id, leaf, lost)
-            SELECT v.live_id, v.leaf, CASE WHEN c.classid = 'pg_type'::regclass THEN format('type %s %s', c.objid::regtype, p.loss)
-                                           WHEN p.column_name IS NULL THEN format('table %s %s', v.leaf, p.loss)
-                                           ELSE format('column "%s" of %s %s', p.column_name, v.leaf, p.loss) END
-              FROM pg_event_trigger_ddl_commands() c, LATERAL (SELECT DISTINCT d.column_name, d.trigger_name, d.loss FROM ddl_parts(c.command) d) p, live_leaves v
-             WHERE p.loss IS NOT NULL AND CASE c.classid WHEN 'pg_type'::regclass THEN v.types::oid[] && of_type
-                                          ELSE v.leaf = ANY (altered) AND (p.column_name IS NULL OR p.column_name = ANY (v.names))
-                                               AND (p.trigger_name IS NULL OR is_live_trigger(p.trigger_name, v.live_id)) END;
+        SELECT v.live_id, v.leaf,
+               CASE WHEN c.classid = 'pg_type'::regclass
+                        THEN format('type %s %s', c.objid::regtype, p.loss)
+                    WHEN p.column_name IS NULL THEN format('table %s %s', v.leaf, p.loss)
+                    ELSE format('column "%s" of %s %s', p.column_name, v.leaf, p.loss) END
+          FROM pg_event_trigger_ddl_commands() c,
+               LATERAL (SELECT DISTINCT d.column_name, d.trigger_name, d.loss
+                          FROM ddl_parts(c.command) d) p,
+               live_leaves v
+         WHERE p.loss IS NOT NULL
+           AND CASE c.classid
+                    WHEN 'pg_type'::regclass THEN v.types::oid[] && of_type
+                    ELSE v.leaf = ANY (altered)
+                         AND (p.column_name IS NULL OR p.column_name = ANY (v.names))
+                         AND (p.trigger_name IS NULL
+                              OR is_live_trigger(p.trigger_name, v.live_id)) END;
     END IF;
 END
 $$;
 
--- Count the leaves that the statement added to tables of the caller's; outside of an event trigger it is an error.
+-- Count the leaves that the statement added to tables of the caller's; outside of an event
+-- trigger it is an error.
 CREATE FUNCTION fastclust_internal.follow_leaves(live_ids bigint[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     added record;
     live kept_sketches;
 BEGIN
-    FOR added IN SELECT l AS live, t.id::regclass AS leaf, t.is_leaf FROM own_live_sketches l, live_tables(l.relation) t
-                  WHERE l.id = ANY (live_ids) AND EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, ddl_parts(c.command) p WHERE p.adds)
-                    AND NOT EXISTS (SELECT FROM own_live_leaves v WHERE v.live_id = l.id AND v.leaf = t.id)
-                    AND (t.is_leaf OR NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.id AND g.tgname = format('fastclust_live_%s_statement', l.id)))
-                  ORDER BY l.id, t.id LOOP
+    FOR added IN
+        SELECT l AS live, t.id::regclass AS leaf, t.is_leaf
+          FROM own_live_sketches l, live_tables(l.relation) t
+         WHERE l.id = ANY (live_ids)
+           AND EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, ddl_parts(c.command) p
+                        WHERE p.adds)
+           AND NOT EXISTS (SELECT FROM own_live_leaves v WHERE v.live_id = l.id AND v.leaf = t.id)
+           AND (t.is_leaf
+                OR NOT EXISTS (SELECT FROM pg_trigger g
+                                WHERE g.tgrelid = t.id
+                                  AND g.tgname = format('fastclust_live_%s_statement', l.id)))
+         ORDER BY l.id, t.id
+    LOOP
         live := added.live;
         BEGIN
-            PERFORM check_live_isolation(live.name), check_live_tables(live), check_live_scan(live, added.leaf);
+            PERFORM check_live_isolation(live.name), check_live_tables(live),
+                    check_live_scan(live, added.leaf);
             PERFORM write_leaf(live.id, added.leaf, NULL) WHERE added.is_leaf;
             PERFORM set_live_triggers(live.id, added.leaf, true);
             PERFORM count_leaf(live, added.leaf) WHERE added.is_leaf;
         EXCEPTION WHEN OTHERS THEN
             RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
-                DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
+                DETAIL = format('Table %s is not counted: %s.', added.leaf, SQLERRM),
+                HINT = 'Recount it with rebuild_sketch.';
         END;
     END LOOP;
 END
@@ -87,26 +135,42 @@ CREATE FUNCTION fastclust_owner.live_added() RETURNS event_trigger
 DECLARE
     live_ids bigint[];
 BEGIN
-    IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = 'follow_leaves'
+    IF EXISTS (SELECT
+                 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                 JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = 'follow_leaves'
                  JOIN pg_class v ON v.relnamespace = n.oid AND v.relname = 'own_live_sketches'
-                WHERE n.nspname = 'fastclust_internal' AND c.relname = 'kept_sketches' AND pg_relation_size(c.oid) > 0
-                  AND has_schema_privilege(n.oid, 'USAGE') AND has_schema_privilege('fastclust', 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE')
+                WHERE n.nspname = 'fastclust_internal'
+                  AND c.relname = 'kept_sketches'
+                  AND pg_relation_size(c.oid) > 0
+                  AND has_schema_privilege(n.oid, 'USAGE')
+                  AND has_schema_privilege('fastclust', 'USAGE')
+                  AND has_function_privilege(p.oid, 'EXECUTE')
                   AND has_table_privilege(v.oid, 'SELECT')) THEN
-        live_ids := ARRAY(WITH RECURSIVE above AS (SELECT c.objid AS id FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_class'::regclass
-                                                   UNION SELECT i.inhparent FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
-                          SELECT l.id FROM fastclust_internal.own_live_sketches l WHERE l.relation IN (SELECT above.id FROM above));
+        live_ids := ARRAY(
+                        WITH RECURSIVE above AS (
+                                           SELECT c.objid AS id
+                                             FROM pg_event_trigger_ddl_commands() c
+                                            WHERE c.classid = 'pg_class'::regclass
+                                           UNION
+                                           SELECT i.inhparent
+                                             FROM pg_inherits i JOIN above ON i.inhrelid = above.id)
+                        SELECT l.id FROM fastclust_internal.own_live_sketches l
+                         WHERE l.relation IN (SELECT above.id FROM above));
         PERFORM fastclust_internal.follow_leaves(live_ids) WHERE live_ids <> '{}';
     END IF;
 END
 $$;
 
-CREATE EVENT TRIGGER fastclust_live_added ON ddl_command_end
-    WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE', 'CREATE SCHEMA') EXECUTE FUNCTION live_added();
-CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end
-    WHEN TAG IN ('ALTER TABLE', 'ALTER FOREIGN TABLE', 'ALTER TYPE', 'CREATE TRIGGER', 'ALTER TRIGGER') EXECUTE FUNCTION live_ddl();
+CREATE EVENT TRIGGER fastclust_live_added ON ddl_command_end WHEN TAG IN (
+    'CREATE TABLE', 'ALTER TABLE', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE',
+    'CREATE SCHEMA') EXECUTE FUNCTION live_added();
+CREATE EVENT TRIGGER fastclust_live_altered ON ddl_command_end WHEN TAG IN (
+    'ALTER TABLE', 'ALTER FOREIGN TABLE', 'ALTER TYPE', 'CREATE TRIGGER',
+    'ALTER TRIGGER') EXECUTE FUNCTION live_ddl();
 CREATE EVENT TRIGGER fastclust_live_dropped ON sql_drop EXECUTE FUNCTION live_ddl();
 
--- They run from the first: enabling them with the first live sketch would wait for another role's uncommitted first.
+-- They run from the first: enabling them with the first live sketch would wait for another
+-- role's uncommitted first.
 ALTER EVENT TRIGGER fastclust_live_added ENABLE ALWAYS;      -- as the triggers of the tables are
 ALTER EVENT TRIGGER fastclust_live_altered ENABLE ALWAYS;
 ALTER EVENT TRIGGER fastclust_live_dropped ENABLE ALWAYS;

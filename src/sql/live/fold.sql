@@ -1,36 +1,70 @@
 
 -- live sketches: deltas folded into bases
 
--- Merges deltas into the bases.  The session that holds the live sketch folds it alone; writers go on, and uncommitted deltas stay.
+-- Merges deltas into the bases.  The session that holds the live sketch folds it alone; writers
+-- go on, and uncommitted deltas stay.
 CREATE FUNCTION fastclust_internal.fold_live(live_id bigint) RETURNS bigint
-    LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+    LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+    AS $$
 DECLARE
     live kept_sketches;
     folded bigint;
 BEGIN
-    SELECT * INTO live FROM kept_sketches l WHERE l.id = live_id AND NOT l.counting FOR UPDATE SKIP LOCKED;
+    SELECT * INTO live
+      FROM kept_sketches l
+     WHERE l.id = live_id AND NOT l.counting
+       FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
     -- leaves that were dropped
-    DELETE FROM live_bases b WHERE b.live_id = live.id AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = b.live_id AND v.leaf = b.leaf);
-    DELETE FROM live_deltas d WHERE d.live_id = live.id AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = d.live_id AND v.leaf = d.leaf);
-    WITH gone AS (DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL RETURNING d.*),
-    changed AS (
-        SELECT g.leaf, COALESCE(g.group_value, '') AS group_value, COALESCE(g.bucket, '-infinity') AS bucket,
-               live_sum_agg(live.spec, g.added_rows, g.added) AS added, live_sum_agg(live.spec, g.removed_rows, g.removed) AS removed,
-               live_count_agg(live.drift_spec, g.added_rows, g.added_counts) AS added_counts, live_count_agg(live.drift_spec, g.removed_rows, g.removed_counts) AS removed_counts
-          FROM gone g GROUP BY 1, 2, 3),
-    now AS (
-        SELECT c.leaf, c.group_value, c.bucket, live_difference(CASE WHEN b.s IS NULL THEN c.added WHEN c.added IS NULL THEN b.s ELSE b.s + c.added END, c.removed) AS s,
-               changed_drift_counts(b.counts, c.added_counts, c.removed_counts) AS counts
-          FROM changed c LEFT JOIN live_bases b ON b.live_id = live.id AND b.leaf = c.leaf AND b.group_value = c.group_value AND b.bucket = c.bucket),
-    emptied AS (
-        DELETE FROM live_bases b USING now n WHERE n.s IS NULL AND b.live_id = live.id AND b.leaf = n.leaf AND b.group_value = n.group_value AND b.bucket = n.bucket),
-    written AS (
-        INSERT INTO live_bases AS b (live_id, leaf, group_value, bucket, s, counts)
-            SELECT live.id, n.leaf, n.group_value, n.bucket, n.s, n.counts FROM now n WHERE n.s IS NOT NULL
-            ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE SET s = EXCLUDED.s, counts = EXCLUDED.counts)
+    DELETE FROM live_bases b
+     WHERE b.live_id = live.id
+       AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = b.live_id AND v.leaf = b.leaf);
+    DELETE FROM live_deltas d
+     WHERE d.live_id = live.id
+       AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = d.live_id AND v.leaf = d.leaf);
+    WITH gone AS (
+             DELETE FROM live_deltas d WHERE d.live_id = live.id AND d.lost IS NULL RETURNING d.*),
+         changed AS (
+             SELECT g.leaf, COALESCE(g.group_value, '') AS group_value,
+                    COALESCE(g.bucket, '-infinity') AS bucket,
+                    live_sum_agg(live.spec, g.added_rows, g.added) AS added,
+                    live_sum_agg(live.spec, g.removed_rows, g.removed) AS removed,
+                    live_count_agg(live.drift_spec, g.added_rows, g.added_counts) AS added_counts,
+                    live_count_agg(live.drift_spec, g.removed_rows,
+                                   g.removed_counts) AS removed_counts
+               FROM gone g
+              GROUP BY 1, 2, 3),
+         now AS (
+             SELECT c.leaf, c.group_value, c.bucket,
+                    live_difference(CASE WHEN b.s IS NULL THEN c.added
+                                         WHEN c.added IS NULL THEN b.s
+                                         ELSE b.s + c.added END,
+                                    c.removed) AS s,
+                    changed_drift_counts(b.counts, c.added_counts, c.removed_counts) AS counts
+               FROM changed c
+               LEFT JOIN live_bases b
+                         ON b.live_id = live.id
+                            AND b.leaf = c.leaf
+                            AND b.group_value = c.group_value
+                            AND b.bucket = c.bucket),
+         emptied AS (
+             DELETE FROM live_bases b
+              USING now n
+              WHERE n.s IS NULL
+                AND b.live_id = live.id
+                AND b.leaf = n.leaf
+                AND b.group_value = n.group_value
+                AND b.bucket = n.bucket),
+         written AS (
+             INSERT INTO live_bases AS b (live_id, leaf, group_value, bucket, s, counts)
+             SELECT live.id, n.leaf, n.group_value, n.bucket, n.s, n.counts
+               FROM now n
+              WHERE n.s IS NOT NULL
+             ON CONFLICT ON CONSTRAINT live_bases_pkey DO UPDATE
+                SET s = EXCLUDED.s, counts = EXCLUDED.counts)
     SELECT count(*) INTO folded FROM gone;
     IF folded > 0 THEN
         UPDATE kept_sketches l SET folded_at = clock_timestamp() WHERE l.id = live.id;
@@ -53,15 +87,20 @@ BEGIN
         live := owned_live(name, caller);
         RETURN fold_live(live.id);
     END IF;
-    FOR live IN SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id LOOP
+    FOR live IN
+        SELECT * FROM kept_sketches l WHERE owns_relation(caller, l.relation) ORDER BY l.id
+    LOOP
         -- one that cannot be folded is its owner's trouble, not that of the others
         BEGIN
             folded := folded + fold_live(live.id);
         EXCEPTION WHEN OTHERS THEN
-            RAISE WARNING USING MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
+            RAISE WARNING USING
+                MESSAGE = format('live sketch "%s" cannot be folded: %s', live.name, SQLERRM),
+                HINT = 'Recount it with rebuild_sketch.';
         END;
     END LOOP;
     RETURN folded;
 END
 $$;
-COMMENT ON FUNCTION fold_sketches(text) IS 'merge the pending changes into the stored sketches of one live sketch, or of all that the caller owns; returns the number of changes';
+COMMENT ON FUNCTION fold_sketches(text)
+    IS 'merge the pending changes into the stored sketches of one live sketch, or of all that the caller owns; returns the number of changes';

@@ -10,18 +10,26 @@ BEGIN
     BEGIN
         result := (options ->> option)::interval;
     EXCEPTION WHEN OTHERS THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", not an interval', option, options ->> option);
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('option "%s" is "%s", not an interval', option, options ->> option);
     END;
-    IF extract(year FROM result) <> 0 OR extract(month FROM result) <> 0 OR result <= '0' OR result > '100000000 days' THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" is "%s", out of range', option, options ->> option),
+    IF extract(year FROM result) <> 0
+       OR extract(month FROM result) <> 0
+       OR result <= '0'
+       OR result > '100000000 days' THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('option "%s" is "%s", out of range', option, options ->> option),
             DETAIL = 'It is a number of days, hours, minutes or seconds, above 0 and up to 100000000 days.';
     END IF;
     RETURN result;
 END
 $$;
 
--- Checks the columns that split the rows of a live sketch; how long buckets are: days, or an eighth of a half-life where that is less.
-CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, group_by name, options jsonb) RETURNS interval
+-- Checks the columns that split the rows of a live sketch; how long buckets are: days, or an
+-- eighth of a half-life where that is less.
+CREATE FUNCTION fastclust_internal.live_bucket_width(relation regclass, group_by name,
+        options jsonb)
+    RETURNS interval
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     group_is regtype := feature_type(relation, group_by);
@@ -29,24 +37,37 @@ DECLARE
     bucket_is regtype := feature_type(relation, bucket);
     half_life interval := span_option(options, 'half_life');
     width interval := span_option(options, 'bucket_width');
-    idle text := CASE WHEN bucket IS NOT NULL THEN NULL WHEN half_life IS NOT NULL THEN 'half_life' WHEN width IS NOT NULL THEN 'bucket_width' END;
+    idle text := CASE WHEN bucket IS NOT NULL THEN NULL
+                      WHEN half_life IS NOT NULL THEN 'half_life'
+                      WHEN width IS NOT NULL THEN 'bucket_width' END;
 BEGIN
     -- the text of these does not depend on settings, or on who may rename objects
-    IF group_is <> ALL ('{text,varchar,bpchar,name,smallint,integer,bigint,numeric,boolean,uuid}'::regtype[]) THEN
-        RAISE feature_not_supported USING MESSAGE = format('a live sketch cannot be grouped by column "%s" of type %s', group_by, group_is),
+    IF group_is <> ALL ('{text,varchar,bpchar,name,smallint,integer,bigint,numeric,boolean,uuid}'
+                        ::regtype[]) THEN
+        RAISE feature_not_supported USING
+            MESSAGE = format('a live sketch cannot be grouped by column "%s" of type %s', group_by,
+                             group_is),
             HINT = 'Group by text, whole numbers, booleans or uuid; times go into buckets.';
     ELSIF idle IS NOT NULL THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('option "%s" needs option "bucket", a column of times', idle);
     ELSIF bucket_is <> ALL ('{date,timestamp,timestamptz}'::regtype[]) THEN
-        RAISE datatype_mismatch USING MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation, bucket_is),
+        RAISE datatype_mismatch USING
+            MESSAGE = format('column "%s" of %s is of type %s, not a time', bucket, relation,
+                             bucket_is),
             HINT = 'Buckets are of a date, a timestamp or a timestamptz.';
     END IF;
-    RETURN CASE WHEN bucket IS NOT NULL THEN COALESCE(width, greatest(least('1 day', half_life / 8), '1 microsecond')) END;
+    RETURN CASE WHEN bucket IS NOT NULL THEN COALESCE(
+                                                 width,
+                                                 greatest(least('1 day', half_life / 8),
+                                                          '1 microsecond')) END;
 END
 $$;
 
 -- Checks the arguments of keep_sketch and returns the live sketch they describe.
-CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[], vector boolean, spec sketch_spec, options jsonb) RETURNS kept_sketches
+CREATE FUNCTION fastclust_internal.asked_live(name text, relation regclass, features name[],
+        vector boolean, spec sketch_spec, options jsonb)
+    RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
@@ -56,33 +77,52 @@ BEGIN
     IF COALESCE(name, '') = '' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'name must not be NULL or empty';
     ELSIF relation IS NULL OR spec IS NULL THEN
-        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN relation IS NULL THEN 'relation' ELSE 'spec' END);
+        RAISE null_value_not_allowed USING
+            MESSAGE = format('%s must not be NULL',
+                             CASE WHEN relation IS NULL THEN 'relation' ELSE 'spec' END);
     ELSIF (SELECT c.relkind NOT IN ('r', 'p') FROM pg_class c WHERE c.oid = relation) THEN
-        RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation), HINT = 'A live sketch follows a table, plain or partitioned.';
+        RAISE wrong_object_type USING MESSAGE = format('%s is not a table', relation),
+            HINT = 'A live sketch follows a table, plain or partitioned.';
     END IF;
     live.encoder := options ->> 'encoder';
-    source := row_expressions(relation, features, vector, options ->> 'group_by', live.encoder, options ->> 'where');
+    source := row_expressions(relation, features, vector, options ->> 'group_by', live.encoder,
+                              options ->> 'where');
     IF cardinality(features) > (SELECT count(DISTINCT f) FROM unnest(features) f) THEN
-        RAISE duplicate_column USING MESSAGE = format('column "%s" is named twice', (SELECT f FROM unnest(features) f GROUP BY f HAVING count(*) > 1 ORDER BY f LIMIT 1));
+        RAISE duplicate_column USING
+            MESSAGE = format('column "%s" is named twice',
+                             (SELECT f
+                                FROM unnest(features) f
+                               GROUP BY f
+                              HAVING count(*) > 1
+                               ORDER BY f LIMIT 1));
     ELSIF source.vector AND live.encoder IS NOT NULL THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('option "encoder" is for a list of columns, not for the vectors of column "%s"', features[1]);
+        RAISE invalid_parameter_value USING
+            MESSAGE = format(
+                          'option "encoder" is for a list of columns, not for the vectors of column "%s"',
+                          features[1]);
     ELSIF NOT source.vector AND source.dimensions IS NULL THEN
-        RAISE datatype_mismatch USING MESSAGE = format('not all features of %s are numbers', relation),
+        RAISE datatype_mismatch USING
+            MESSAGE = format('not all features of %s are numbers', relation),
             HINT = 'Give an encoder: {"encoder": ...}, its text form, or train a model with the option live.';
     END IF;
     live.name := name;
     live.relation := relation;
     live.features := features;
     live.vector := source.vector;
-    live.spec := without_pilot_rows(spec, COALESCE(source.dimensions, 0));     -- else each row written later would be an error
+    -- else each row written later would be an error
+    live.spec := without_pilot_rows(spec, COALESCE(source.dimensions, 0));
     live.group_by := options ->> 'group_by';
     live.bucket := options ->> 'bucket';
     live.counting := flag_option(options, 'concurrently', false);
     live.bucket_width := live_bucket_width(relation, live.group_by, options);
     live.half_life := span_option(options, 'half_life');
     live.condition := source.condition;
-    live.columns := ARRAY(SELECT DISTINCT u.column_name COLLATE "C" FROM unnest(features || live.group_by || live.bucket || source.columns) u(column_name)
-                           WHERE u.column_name IS NOT NULL ORDER BY 1);
+    live.columns := ARRAY(SELECT DISTINCT u.column_name COLLATE "C"
+                            FROM unnest(
+                                     features || live.group_by || live.bucket || source.columns)
+                                     u(column_name)
+                           WHERE u.column_name IS NOT NULL
+                           ORDER BY 1);
     RETURN live;
 END
 $$;
@@ -92,7 +132,10 @@ CREATE FUNCTION fastclust_internal.check_live_isolation(name text) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-        RAISE active_sql_transaction USING MESSAGE = format('live sketch "%s" cannot be counted in a transaction of isolation level %s', name, current_setting('transaction_isolation')),
+        RAISE active_sql_transaction USING
+            MESSAGE = format(
+                          'live sketch "%s" cannot be counted in a transaction of isolation level %s',
+                          name, current_setting('transaction_isolation')),
             HINT = 'Use READ COMMITTED, which sees rows that others have committed.';
     END IF;
 END
@@ -106,39 +149,70 @@ DECLARE
     keeper text;    -- of rows that are not all in the table itself
     reason text;
 BEGIN
-    FOR part IN SELECT c.oid::regclass AS id, c.* FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id LOOP
+    FOR part IN
+        SELECT c.oid::regclass AS id, c.*
+          FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id
+    LOOP
         -- of distributed tables, reference tables, and local ones that Citus manages
         keeper := NULL;
         IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
-            EXECUTE 'SELECT ''citus'' FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = $1' INTO keeper USING part.id;
+            EXECUTE 'SELECT ''citus'' FROM pg_catalog.pg_dist_partition p WHERE p.logicalrelid = $1'
+                INTO keeper USING part.id;
         END IF;
-        -- of hypertables and their chunks, by a catalog that is read only where the extension itself made it
-        IF keeper IS NULL AND
-           (SELECT count(*) = 2 FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'timescaledb'
-             WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass
-               AND d.objid IN (to_regclass('_timescaledb_catalog.hypertable'), to_regclass('_timescaledb_catalog.chunk'))) THEN
-            EXECUTE 'SELECT ''timescaledb'' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace'
-                    '  JOIN (SELECT schema_name, table_name FROM _timescaledb_catalog.hypertable UNION ALL SELECT schema_name, table_name FROM _timescaledb_catalog.chunk) t'
-                    '    ON t.schema_name = n.nspname AND t.table_name = c.relname WHERE c.oid = $1' INTO keeper USING part.id;
+        -- of hypertables and their chunks, by a catalog that is read only where the extension
+        -- itself made it
+        IF keeper IS NULL
+           AND (SELECT count(*) = 2
+                  FROM pg_depend d
+                  JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'timescaledb'
+                 WHERE d.deptype = 'e'
+                   AND d.refclassid = 'pg_extension'::regclass
+                   AND d.classid = 'pg_class'::regclass
+                   AND d.objid IN (to_regclass('_timescaledb_catalog.hypertable'),
+                                   to_regclass('_timescaledb_catalog.chunk'))) THEN
+            EXECUTE $query$
+                SELECT 'timescaledb'
+                  FROM pg_class c
+                  JOIN pg_namespace n ON n.oid = c.relnamespace
+                  JOIN (SELECT schema_name, table_name FROM _timescaledb_catalog.hypertable
+                        UNION ALL
+                        SELECT schema_name, table_name FROM _timescaledb_catalog.chunk) t
+                       ON t.schema_name = n.nspname AND t.table_name = c.relname
+                 WHERE c.oid = $1 $query$ INTO keeper USING part.id;
         END IF;
-        reason := CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
-                       WHEN part.relnamespace = 'pg_catalog'::regnamespace THEN 'It is a catalog of the server.'
-                       WHEN EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'fastclust'
-                                     WHERE d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass AND d.classid = 'pg_class'::regclass AND d.objid = part.id)
-                           THEN 'It is a table of fastclust itself.'
-                       WHEN keeper = 'citus' THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
-                       WHEN keeper = 'timescaledb' THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
-                       WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
-                       WHEN part.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
-                       WHEN row_security_active(part.id) THEN 'Row-level security hides rows of it from its owner.'
-                       WHEN EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = part.id AND a.attname = ANY (live.columns) AND a.attgenerated = 'v')
-                           THEN 'A virtual column is not there when a row is written.' END;
+        reason :=
+            CASE WHEN part.relkind NOT IN ('r', 'p') THEN 'It is not a table of this server.'
+                 WHEN part.relnamespace = 'pg_catalog'::regnamespace
+                     THEN 'It is a catalog of the server.'
+                 WHEN EXISTS (SELECT
+                                FROM pg_depend d
+                                JOIN pg_extension e
+                                     ON e.oid = d.refobjid AND e.extname = 'fastclust'
+                               WHERE d.deptype = 'e'
+                                 AND d.refclassid = 'pg_extension'::regclass
+                                 AND d.classid = 'pg_class'::regclass
+                                 AND d.objid = part.id) THEN 'It is a table of fastclust itself.'
+                 WHEN keeper = 'citus'
+                     THEN 'Its rows are in shards of Citus, where statements fire none of its triggers.'
+                 WHEN keeper = 'timescaledb'
+                     THEN 'It is a hypertable of TimescaleDB, or a chunk of one.'
+                 WHEN part.relpersistence = 't' THEN 'It is a temporary table.'
+                 WHEN part.relpersistence = 'u' THEN 'It is unlogged: a crash empties it.'
+                 WHEN row_security_active(part.id)
+                     THEN 'Row-level security hides rows of it from its owner.'
+                 WHEN EXISTS (SELECT FROM pg_attribute a
+                               WHERE a.attrelid = part.id
+                                 AND a.attname = ANY (live.columns)
+                                 AND a.attgenerated = 'v')
+                     THEN 'A virtual column is not there when a row is written.' END;
         IF reason IS NOT NULL THEN
-            RAISE feature_not_supported USING MESSAGE = format('%s cannot be followed by a live sketch', part.id), DETAIL = reason,
+            RAISE feature_not_supported USING
+                MESSAGE = format('%s cannot be followed by a live sketch', part.id),
+                DETAIL = reason,
                 HINT = CASE WHEN keeper = 'timescaledb'
-                            THEN 'Keep sketch_agg of each bucket in a continuous aggregate, and read merge_agg of it.'
+                                THEN 'Keep sketch_agg of each bucket in a continuous aggregate, and read merge_agg of it.'
                             WHEN part.relkind NOT IN ('r', 'p') OR keeper = 'citus'
-                            THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
+                                THEN 'Keep a table with a sketch_agg of each hour or day, renew what changed, and read merge_agg of it.'
                             ELSE 'A live sketch follows a logged table that shows its owner all rows.' END;
         END IF;
     END LOOP;
@@ -146,48 +220,62 @@ END
 $$;
 
 -- Whoever is not the owner of the table did not choose its code: see check_stored_scan.
-CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches, relation regclass) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_scan(live kept_sketches, relation regclass)
+    RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c WHERE c.oid = relation);
-    problem text := CASE WHEN owner <> current_user OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
-                         THEN scan_problem(relation, live.columns) END;
+    problem text := CASE WHEN owner <> current_user
+                              OR (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+                             THEN scan_problem(relation, live.columns) END;
 BEGIN
     IF problem IS NOT NULL THEN
-        RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = format('SET ROLE %I first.', owner);
+        RAISE insufficient_privilege USING
+            MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
+            HINT = format('SET ROLE %I first.', owner);
     ELSIF row_security_active(relation) THEN
-        RAISE feature_not_supported USING MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
-            DETAIL = format('Row-level security hides rows of %s.', relation), HINT = 'Triggers count all rows: NO FORCE ROW LEVEL SECURITY shows them to the owner.';
+        RAISE feature_not_supported USING
+            MESSAGE = format('live sketch "%s" cannot be counted by %s', live.name, current_user),
+            DETAIL = format('Row-level security hides rows of %s.', relation),
+            HINT = 'Triggers count all rows: NO FORCE ROW LEVEL SECURITY shows them to the owner.';
     END IF;
 END
 $$;
 
--- Count the rows of a leaf.  One query sees them and the deltas that tell of them; writers need not wait.
+-- Count the rows of a leaf.  One query sees them and the deltas that tell of them; writers need
+-- not wait.
 CREATE FUNCTION fastclust_internal.count_leaf(live kept_sketches, leaf regclass) RETURNS bigint
-    LANGUAGE plpgsql SET search_path FROM CURRENT
-    SET datestyle = iso SET intervalstyle = postgres SET extra_float_digits = 1 SET timezone = 'UTC' SET row_security = off
-    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+    LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET datestyle = iso SET intervalstyle = postgres
+    SET extra_float_digits = 1 SET timezone = 'UTC' SET row_security = off
+    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C'
+    SET quote_all_identifiers = off AS $$
 DECLARE
     counted live_count;
 BEGIN
-    EXECUTE format('SELECT open_deltas($3, $4), array_agg(ROW(q.*)::live_part) FROM (%s) q', live_scan(live, leaf, true)) INTO counted USING live.spec, live.drift_spec, live.id, leaf;
+    EXECUTE format('SELECT open_deltas($3, $4), array_agg(ROW(q.*)::live_part) FROM (%s) q',
+                   live_scan(live, leaf, true))
+        INTO counted USING live.spec, live.drift_spec, live.id, leaf;
     PERFORM write_leaf(live.id, leaf, counted);
     RETURN (SELECT COALESCE(sum(row_count(p.s)), 0) FROM unnest(counted.parts) p);
 END
 $$;
 
 -- Count all rows, with new triggers first where it has none.
-CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers boolean) RETURNS bigint
+CREATE FUNCTION fastclust_internal.count_live(live kept_sketches, with_triggers boolean)
+    RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF with_triggers THEN
         PERFORM set_live_triggers(live.id, NULL, false);
-        -- leaves without rows at first: a leaf that has triggers and is not counted is a restored one
+        -- leaves without rows at first: a leaf that has triggers and is not counted is a
+        -- restored one
         PERFORM write_leaf(live.id, t.id, NULL) FROM live_tables(live.relation) t WHERE t.is_leaf;
         PERFORM set_live_triggers(live.id, t.id, true) FROM live_tables(live.relation) t;
     END IF;
-    RETURN (SELECT COALESCE(sum(count_leaf(live, t.id)), 0) FROM live_tables(live.relation) t WHERE t.is_leaf);
+    RETURN (SELECT COALESCE(sum(count_leaf(live, t.id)), 0) FROM live_tables(live.relation) t
+             WHERE t.is_leaf);
 END
 $$;
 
@@ -196,7 +284,8 @@ CREATE FUNCTION fastclust_internal.lock_briefly(relation regclass) RETURNS void
     LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
-        RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
+        RAISE undefined_table USING
+            MESSAGE = format('relation with OID %s does not exist', relation::oid);
     END IF;
     LOOP
         BEGIN
@@ -215,7 +304,8 @@ DECLARE
     live kept_sketches;
     about float8;
 BEGIN
-    PERFORM reject_read_only('live sketches cannot be made or changed'), check_live_isolation(asked.name);
+    PERFORM reject_read_only('live sketches cannot be made or changed'),
+            check_live_isolation(asked.name);
     IF NOT owns_relation(role_id(current_user), asked.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', asked.relation);
     END IF;
@@ -226,14 +316,18 @@ BEGIN
         -- all that takes time comes before the lock, the reading of functions too
         PERFORM check_live_tables(asked);
         live := claim_live(asked);
-        PERFORM set_live_triggers(live.id, t.id, false), CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END FROM live_tables(live.relation) t;
+        PERFORM set_live_triggers(live.id, t.id, false),
+                CASE WHEN t.is_leaf THEN write_leaf(live.id, t.id, NULL) END
+          FROM live_tables(live.relation) t;
         PERFORM lock_briefly(asked.relation);
         PERFORM set_live_triggers(live.id, t.id, true) FROM live_tables(live.relation) t;
         RETURN NULL;
     END IF;
     about := estimated_rows(asked.relation);
     IF about >= 1e6 THEN
-        RAISE NOTICE USING MESSAGE = format('writers of %s wait until about %s million rows are counted', asked.relation, round(about / 1e6)),
+        RAISE NOTICE USING
+            MESSAGE = format('writers of %s wait until about %s million rows are counted',
+                             asked.relation, round(about / 1e6)),
             HINT = 'keep_sketch with the option {"concurrently": true}, then rebuild_sketch, counts beside them.';
     END IF;
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', asked.relation);
@@ -242,18 +336,27 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features text, spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
+CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features text,
+        spec sketch_spec, options jsonb DEFAULT '{}')
+    RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN keep_live(asked_live(name, relation, CASE WHEN features LIKE '{%' THEN features::name[] ELSE ARRAY[features::name] END, CASE WHEN features LIKE '{%' THEN false END, spec, options));
+    RETURN keep_live(asked_live(name, relation,
+                                CASE WHEN features LIKE '{%' THEN features::name[]
+                                     ELSE ARRAY[features::name] END,
+                                CASE WHEN features LIKE '{%' THEN false END, spec, options));
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; returns the number of rows, NULL if rebuild_sketch will count them';
+COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb)
+    IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; returns the number of rows, NULL if rebuild_sketch will count them';
 
-CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features name[], spec sketch_spec, options jsonb DEFAULT '{}') RETURNS bigint
+CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features name[],
+        spec sketch_spec, options jsonb DEFAULT '{}')
+    RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN keep_live(asked_live(name, relation, features, false, spec, options));
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS 'make a sketch of columns that follows every change of their table; returns the number of rows, NULL if rebuild_sketch will count them';
+COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb)
+    IS 'make a sketch of columns that follows every change of their table; returns the number of rows, NULL if rebuild_sketch will count them';

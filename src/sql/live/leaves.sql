@@ -9,53 +9,93 @@ CREATE FUNCTION fastclust_internal.live_pending(live_id bigint) RETURNS boolean
 -- The change of the columns since they were recorded; NULL: none.
 CREATE FUNCTION fastclust_internal.column_problem(v live_leaves) RETURNS text
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT CASE WHEN a.attisdropped IS NOT FALSE THEN format('column "%s" of %s is no more', u.name, v.leaf)
-                WHEN a.attname <> u.name THEN format('column "%s" of %s was renamed to "%s"', u.name, v.leaf, a.attname)
-                ELSE format('column "%s" of %s was of type %s', u.name, v.leaf, format_type(u.type, u.typmod)) END
-      FROM ROWS FROM (unnest(v.names), unnest(v.columns), unnest(v.types), unnest(v.typmods)) u(name, number, type, typmod)
+    SELECT CASE WHEN a.attisdropped IS NOT FALSE
+                    THEN format('column "%s" of %s is no more', u.name, v.leaf)
+                WHEN a.attname <> u.name
+                    THEN format('column "%s" of %s was renamed to "%s"', u.name, v.leaf, a.attname)
+                ELSE format('column "%s" of %s was of type %s', u.name, v.leaf,
+                            format_type(u.type, u.typmod)) END
+      FROM ROWS
+      FROM (unnest(v.names), unnest(v.columns), unnest(v.types), unnest(v.typmods))
+               u(name, number, type, typmod)
       LEFT JOIN pg_attribute a ON a.attrelid = v.leaf AND a.attnum = u.number AND u.number > 0
-     WHERE a.attisdropped IS NOT FALSE OR a.attname <> u.name OR a.atttypid <> u.type OR a.atttypmod <> u.typmod LIMIT 1
+     WHERE a.attisdropped IS NOT FALSE
+        OR a.attname <> u.name
+        OR a.atttypid <> u.type
+        OR a.atttypmod <> u.typmod
+     LIMIT 1
 $$;
 
 -- Is it the name of a trigger that keep_sketch makes?
 CREATE FUNCTION fastclust_internal.is_live_trigger(name text, live_id bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT name IN (format('fastclust_live_%s_rows', live_id), format('fastclust_live_%s_statement', live_id), format('fastclust_live_%s_truncate', live_id))
+    SELECT name IN (format('fastclust_live_%s_rows', live_id),
+                    format('fastclust_live_%s_statement', live_id),
+                    format('fastclust_live_%s_truncate', live_id))
 $$;
 
 -- The change of the triggers that keep_sketch made on a leaf; NULL: they are as it made them.
 CREATE FUNCTION fastclust_internal.trigger_problem(live_id bigint, leaf regclass) RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN count(*) < 3 THEN format('triggers of %s were dropped', leaf)
-                WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '') THEN format('triggers of %s were disabled', leaf) END
-      FROM pg_trigger g JOIN (VALUES ('rows', 29), ('statement', 28), ('truncate', 34)) k(name, events)
-                          ON g.tgname = format('fastclust_live_%s_%s', live_id, k.name) AND g.tgtype = k.events
-     WHERE g.tgrelid = leaf AND g.tgfoid = 'live_change()'::regprocedure AND g.tgconstraint = 0
+                WHEN NOT bool_and(g.tgenabled = 'A' AND g.tgqual IS NULL AND g.tgattr = '')
+                    THEN format('triggers of %s were disabled', leaf) END
+      FROM pg_trigger g
+      JOIN (VALUES ('rows', 29), ('statement', 28), ('truncate', 34)) k(name, events)
+           ON g.tgname = format('fastclust_live_%s_%s', live_id, k.name) AND g.tgtype = k.events
+     WHERE g.tgrelid = leaf
+       AND g.tgfoid = 'live_change()'::regprocedure
+       AND g.tgconstraint = 0
        AND encode(g.tgargs, 'escape') = format(E'%s\\000', live_id)
 $$;
 
--- The triggers of a table, or of all tables: dropped, and made again where they are to be there; on a table of another role they are left, and count for nobody.
--- Row triggers of a leaf see its changes through every parent; the statement trigger of the table that is named writes them down.
-CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass, made boolean) RETURNS void
+-- The triggers of a table, or of all tables: dropped, and made again where they are to be
+-- there; on a table of another role they are left, and count for nobody.  Row triggers of a
+-- leaf see its changes through every parent; the statement trigger of the table that is named
+-- writes them down.
+CREATE FUNCTION fastclust_internal.set_live_triggers(live_id bigint, relation regclass,
+        made boolean)
+    RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    IF made AND relation IS NOT NULL AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
-        RAISE undefined_table USING MESSAGE = format('relation with OID %s does not exist', relation::oid);
+    IF made
+       AND relation IS NOT NULL
+       AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation) THEN
+        RAISE undefined_table USING
+            MESSAGE = format('relation with OID %s does not exist', relation::oid);
     END IF;
-    EXECUTE COALESCE((SELECT string_agg(format('DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass), ';') FROM pg_trigger g
-                       WHERE g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ format('^fastclust_live_%s_', live_id)
-                         AND (g.tgrelid = relation OR (relation IS NULL AND NOT made)) AND owns_relation(role_id(current_user), g.tgrelid)), 'SELECT');
+    EXECUTE COALESCE((SELECT string_agg(
+                                 format('DROP TRIGGER %I ON %s', g.tgname, g.tgrelid::regclass),
+                                 ';')
+                        FROM pg_trigger g
+                       WHERE g.tgfoid = 'live_change()'::regprocedure
+                         AND g.tgname ~ format('^fastclust_live_%s_', live_id)
+                         AND (g.tgrelid = relation OR (relation IS NULL AND NOT made))
+                         AND owns_relation(role_id(current_user), g.tgrelid)),
+                     'SELECT');
     IF made AND live_id IS NOT NULL AND relation IS NOT NULL THEN
         -- ALWAYS: where session_replication_role is replica, and for a subscription, too
-        EXECUTE (SELECT string_agg(format('CREATE TRIGGER %2$I %3$s ON %1$s FOR EACH %4$s EXECUTE FUNCTION fastclust_internal.live_change(%5$L);',
-                                          relation, format('fastclust_live_%s_%s', live_id, k.name), k.event, k.level, live_id), '')
-                        || format('ALTER TABLE %s %s', relation, string_agg(format('ENABLE ALWAYS TRIGGER %I', format('fastclust_live_%s_%s', live_id, k.name)), ', '))
-                   FROM (VALUES ('statement', 'AFTER INSERT OR UPDATE OR DELETE', 'STATEMENT'), ('rows', 'AFTER INSERT OR UPDATE OR DELETE', 'ROW'),
+        EXECUTE (SELECT string_agg(
+                            format(
+                                'CREATE TRIGGER %2$I %3$s ON %1$s FOR EACH %4$s'
+                                ' EXECUTE FUNCTION fastclust_internal.live_change(%5$L);',
+                                relation, format('fastclust_live_%s_%s', live_id, k.name), k.event,
+                                k.level, live_id),
+                            '')
+                        || format('ALTER TABLE %s %s', relation,
+                                  string_agg(
+                                      format('ENABLE ALWAYS TRIGGER %I',
+                                             format('fastclust_live_%s_%s', live_id, k.name)),
+                                      ', '))
+                   FROM (VALUES ('statement', 'AFTER INSERT OR UPDATE OR DELETE', 'STATEMENT'),
+                                ('rows', 'AFTER INSERT OR UPDATE OR DELETE', 'ROW'),
                                 ('truncate', 'BEFORE TRUNCATE', 'STATEMENT')) k(name, event, level)
-                  WHERE k.name = 'statement' OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation));
+                  WHERE k.name = 'statement'
+                     OR (SELECT c.relkind = 'r' FROM pg_class c WHERE c.oid = relation));
     END IF;
 EXCEPTION WHEN object_in_use THEN
-    RAISE object_in_use USING MESSAGE = format('%s cannot get triggers while a query of this session reads it', relation),
+    RAISE object_in_use USING
+        MESSAGE = format('%s cannot get triggers while a query of this session reads it', relation),
         HINT = 'Compute values from it, such as a sketch_spec, in an earlier statement, and close cursors on it.';
 END
 $$;

@@ -6,23 +6,29 @@
 --     live_bases      the sketch of each leaf, group and bucket when it was last folded
 --     live_deltas     changes of statements since: triggers append to it, and nobody changes it
 --
--- A live sketch belongs to leaves, the tables that hold rows.  That of a tree of partitions or children is the sum of its leaves', and which these are
--- is looked up when it is read.  So ATTACH, DETACH, INHERIT and DROP need no bookkeeping: a leaf that goes is not added up, goes on being counted,
--- and is right when it comes again.  A leaf that comes for the first time is counted by the command that adds it, with the rights of who issues it;
--- where that fails, readers get an error that names the leaf and rebuild_sketch.
+-- A live sketch belongs to leaves, the tables that hold rows.  That of a tree of partitions or
+-- children is the sum of its leaves', and which these are is looked up when it is read.  So
+-- ATTACH, DETACH, INHERIT and DROP need no bookkeeping: a leaf that goes is not added up, goes
+-- on being counted, and is right when it comes again.  A leaf that comes for the first time is
+-- counted by the command that adds it, with the rights of who issues it; where that fails,
+-- readers get an error that names the leaf and rebuild_sketch.
 --
--- AFTER ROW triggers of the leaf see its changes, through whatever parent, in partition moves, in MERGE, and when a subscription applies them.
--- TRUNCATE subtracts the counts of the leaf.  Other DDL that changes values past the triggers (another type, another expression, labels of an
--- enum, triggers switched off, an unlogged table) appends why the leaf is lost to live_deltas; DDL never fails by it, and waits for nobody.
+-- AFTER ROW triggers of the leaf see its changes, through whatever parent, in partition moves,
+-- in MERGE, and when a subscription applies them.  TRUNCATE subtracts the counts of the leaf.
+-- Other DDL that changes values past the triggers (another type, another expression, labels of
+-- an enum, triggers switched off, an unlogged table) appends why the leaf is lost to
+-- live_deltas; DDL never fails by it, and waits for nobody.
 --
--- A leaf's columns are identified by number, type and modifier.  A name that is no longer that of the number is an error of the reader, too.
--- A condition is text with all names resolved, written and read under fixed settings alone (pg/base/settings.c): node trees
--- are of one server version, and their oids of one database.
+-- A leaf's columns are identified by number, type and modifier.  A name that is no longer that
+-- of the number is an error of the reader, too.  A condition is text with all names resolved,
+-- written and read under fixed settings alone (pg/base/settings.c): node trees are of one
+-- server version, and their oids of one database.
 --
--- A dump has kept_sketches alone.  The sums follow from the rows, as an index does, and a restore counts them as it builds indexes (restore.sql).
+-- A dump has kept_sketches alone.  The sums follow from the rows, as an index does, and a
+-- restore counts them as it builds indexes (restore.sql).
 --
--- No role reads or writes these but the owner of the extension.  A current sketch is base + added - removed, in integers: exact under every
--- snapshot that shows the table and these four.
+-- No role reads or writes these but the owner of the extension.  A current sketch is base +
+-- added - removed, in integers: exact under every snapshot that shows the table and these four.
 
 -- One row per live sketch: which rows of which table it counts, and how.
 CREATE TABLE fastclust_internal.kept_sketches (
@@ -30,7 +36,8 @@ CREATE TABLE fastclust_internal.kept_sketches (
     name text NOT NULL UNIQUE CHECK (name <> ''),
     relation regclass NOT NULL,
     features name[] NOT NULL,
-    vector boolean NOT NULL,    -- true when features names one column of vectors, false for columns of numbers
+    -- true when features names one column of vectors, false for columns of numbers
+    vector boolean NOT NULL,
     encoder encoder,
     spec sketch_spec NOT NULL,
     group_by name,
@@ -45,8 +52,10 @@ CREATE TABLE fastclust_internal.kept_sketches (
     folded_at timestamptz,
     checked_at timestamptz,
     differences bigint,
-    counting boolean NOT NULL DEFAULT false,    -- changes are followed, and the rows before them are not counted yet
-    micro_clusters fastop,    -- of a model of method density: its groups are the rows nearest to each of these
+    -- changes are followed, and the rows before them are not counted yet
+    counting boolean NOT NULL DEFAULT false,
+    -- of a model of method density: its groups are the rows nearest to each of these
+    micro_clusters fastop,
     center double precision[],    -- of rows, in whose units they are
     scale double precision[],
     micro_options jsonb,    -- of the version that found them: micro_clusters and min_cluster_rows
@@ -70,9 +79,11 @@ CREATE TABLE fastclust_internal.live_bases (
     live_id bigint NOT NULL,
     leaf regclass NOT NULL,
     group_value text COLLATE "C" NOT NULL DEFAULT '',
-    bucket timestamptz NOT NULL DEFAULT '-infinity',    -- when the bucket begins; -infinity without buckets
+    -- when the bucket begins; -infinity without buckets
+    bucket timestamptz NOT NULL DEFAULT '-infinity',
     s sketch NOT NULL,    -- the sketch of its rows
-    counts drift_counts,    -- its rows counted for drift; NULL where the live sketch is not of a model
+    -- its rows counted for drift; NULL where the live sketch is not of a model
+    counts drift_counts,
     PRIMARY KEY (live_id, leaf, group_value, bucket));
 
 -- Changes by statements since the last fold.
@@ -90,125 +101,185 @@ CREATE TABLE fastclust_internal.live_deltas (
     removed_counts drift_counts,
     lost text)    -- why a statement could not be followed; NULL: it was
     USING heap;
-ALTER TABLE live_deltas ALTER added_rows SET STORAGE EXTERNAL, ALTER removed_rows SET STORAGE EXTERNAL;
-ALTER TABLE live_deltas REPLICA IDENTITY FULL;      -- or a publication of all tables would forbid to fold
+ALTER TABLE live_deltas ALTER added_rows SET STORAGE EXTERNAL,
+ALTER removed_rows SET STORAGE EXTERNAL;
+-- or a publication of all tables would forbid to fold
+ALTER TABLE live_deltas REPLICA IDENTITY FULL;
 CREATE INDEX ON live_deltas (live_id);
-ALTER TABLE live_deltas ALTER live_id SET (n_distinct = -0.001);    -- so that the index finds those of one, though another has most
+-- so that the index finds those of one, though another has most
+ALTER TABLE live_deltas ALTER live_id SET (n_distinct = -0.001);
 
 SELECT pg_catalog.pg_extension_config_dump('kept_sketches', '');
 SELECT pg_catalog.pg_extension_config_dump('kept_sketches_id_seq', '');
 
--- ---- rights: those of the table.  Its owner makes, repairs and drops; who may read the columns reads the sketch ----
+-- ---- rights: those of the table.  Its owner makes, repairs and drops; who may read the
+-- columns reads the sketch ----
 
 CREATE FUNCTION fastclust_internal.owns_relation(caller oid, relation oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT COALESCE(is_member(caller, (SELECT c.relowner FROM pg_class c WHERE c.oid = relation)), false)
+    SELECT COALESCE(is_member(caller, (SELECT c.relowner FROM pg_class c WHERE c.oid = relation)),
+                    false)
 $$;
--- A model makes triggers on no table that its own owner does not own: a stored option of that owner may ask for them.
-CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid) RETURNS void
+-- A model makes triggers on no table that its own owner does not own: a stored option of that
+-- owner may ask for them.
+CREATE FUNCTION fastclust_internal.check_model_follows(held stored_models, relation oid)
+    RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
     IF NOT owns_relation(held.owner_id, relation) THEN
-        RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot follow %s', held.model, held.owner, relation::regclass),
-            DETAIL = 'A live model makes triggers on its table, which its owner must own too.', HINT = 'Retrain it with the option {"live": false}.';
+        RAISE insufficient_privilege USING
+            MESSAGE = format('model "%s" of %s cannot follow %s', held.model, held.owner,
+                             relation::regclass),
+            DETAIL = 'A live model makes triggers on its table, which its owner must own too.',
+            HINT = 'Retrain it with the option {"live": false}.';
     END IF;
 END
 $$;
 CREATE FUNCTION fastclust_internal.may_read_live(caller oid, live kept_sketches) RETURNS boolean
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT owns_relation(caller, live.relation)
-        OR COALESCE((SELECT NOT c.relrowsecurity AND has_schema_privilege(caller, c.relnamespace, 'USAGE')
-                        AND (SELECT bool_and(a.attnum IS NOT NULL AND has_column_privilege(caller, c.oid, a.attnum, 'SELECT'))
-                               FROM unnest(live.columns) u(name) LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = u.name AND NOT a.attisdropped)
-                       FROM pg_class c WHERE c.oid = live.relation), false)
+           OR COALESCE(
+                  (SELECT NOT c.relrowsecurity
+                          AND has_schema_privilege(caller, c.relnamespace, 'USAGE')
+                          AND (SELECT bool_and(
+                                          a.attnum IS NOT NULL
+                                          AND has_column_privilege(
+                                                  caller, c.oid, a.attnum, 'SELECT'))
+                                 FROM unnest(live.columns) u(name)
+                                 LEFT JOIN pg_attribute a
+                                           ON a.attrelid = c.oid
+                                              AND a.attname = u.name
+                                              AND NOT a.attisdropped)
+                     FROM pg_class c
+                    WHERE c.oid = live.relation),
+                  false)
 $$;
 -- Of a table that is gone, the first superuser's.
 CREATE VIEW fastclust_internal.own_live_sketches WITH (security_barrier) AS
     SELECT l.* FROM kept_sketches l LEFT JOIN pg_class c ON c.oid = l.relation
      WHERE pg_has_role(COALESCE(c.relowner, 10), 'USAGE');
-CREATE VIEW fastclust_internal.own_live_leaves WITH (security_barrier) AS SELECT v.live_id, v.leaf, v AS leaves FROM own_live_sketches l JOIN live_leaves v ON v.live_id = l.id;
+CREATE VIEW fastclust_internal.own_live_leaves WITH (security_barrier) AS
+    SELECT v.live_id, v.leaf, v AS leaves
+      FROM own_live_sketches l JOIN live_leaves v ON v.live_id = l.id;
 GRANT SELECT ON own_live_sketches, own_live_leaves TO PUBLIC;
 
 -- ---- the sums ----
 
-CREATE FUNCTION fastclust_internal.live_sum(sketch, sketch_spec, rows bytea, part sketch) RETURNS sketch
+CREATE FUNCTION fastclust_internal.live_sum(sketch, sketch_spec, rows bytea, part sketch)
+    RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_live_sum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE fastclust_internal.live_sum_agg(spec sketch_spec, rows bytea, part sketch) (SFUNC = live_sum, STYPE = sketch, SSPACE = 16384,
-    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY);
+CREATE AGGREGATE fastclust_internal.live_sum_agg(spec sketch_spec, rows bytea, part sketch) (
+    SFUNC = live_sum, STYPE = sketch, SSPACE = 16384, FINALFUNC = sketch_final,
+    FINALFUNC_MODIFY = READ_ONLY);
 -- NULL for spec: nothing is counted.
-CREATE FUNCTION fastclust_internal.live_count(drift_counts, drift_spec, rows bytea, part drift_counts) RETURNS drift_counts
+CREATE FUNCTION fastclust_internal.live_count(drift_counts, drift_spec, rows bytea,
+        part drift_counts)
+    RETURNS drift_counts
     AS 'MODULE_PATHNAME', 'fastclust_live_count' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE fastclust_internal.live_count_agg(spec drift_spec, rows bytea, part drift_counts) (SFUNC = live_count, STYPE = drift_counts, SSPACE = 16384,
-    FINALFUNC = drift_counts_final, FINALFUNC_MODIFY = READ_ONLY);
+CREATE AGGREGATE fastclust_internal.live_count_agg(spec drift_spec, rows bytea, part drift_counts) (
+    SFUNC = live_count, STYPE = drift_counts, SSPACE = 16384, FINALFUNC = drift_counts_final,
+    FINALFUNC_MODIFY = READ_ONLY);
 -- Are a sketch and counts those of the specs?  Counts and their spec both NULL: yes.
-CREATE FUNCTION fastclust_internal.is_live_part(s sketch, counts drift_counts, spec sketch_spec, drift_spec drift_spec) RETURNS boolean
+CREATE FUNCTION fastclust_internal.is_live_part(s sketch, counts drift_counts, spec sketch_spec,
+        drift_spec drift_spec)
+    RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_is_live_part' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.live_difference(added sketch, removed sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_live_difference' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width interval) RETURNS timestamptz
+CREATE FUNCTION fastclust_internal.bucket_of_time("time" timestamptz, width interval)
+    RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'fastclust_bucket_of_time' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE TYPE fastclust_internal.live_part AS (group_value text, bucket timestamptz, s sketch, counts drift_counts);
+CREATE TYPE fastclust_internal.live_part AS (
+    group_value text, bucket timestamptz, s sketch, counts drift_counts);
 
 -- Bounds of both: equal sums, known or not.
 CREATE FUNCTION fastclust_internal.same_rows(a sketch, b sketch) RETURNS boolean
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL ELSE a + b - b = b + a - a END
+    SELECT CASE WHEN a IS NULL OR b IS NULL THEN a IS NULL AND b IS NULL
+                ELSE a + b - b = b + a - a END
 $$;
 
 -- Rows added to some leaves and removed from them, of each group and bucket.
-CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
-        OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.live_sums(live_id bigint, leaves oid[], OUT group_value text,
+        OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
+        OUT added_counts drift_counts, OUT removed_counts drift_counts)
+    RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT p.group_value, p.bucket, live_sum_agg(l.spec, p.added_rows, p.added), live_sum_agg(l.spec, p.removed_rows, p.removed),
-           live_count_agg(l.drift_spec, p.added_rows, p.added_counts), live_count_agg(l.drift_spec, p.removed_rows, p.removed_counts)
+    SELECT p.group_value, p.bucket, live_sum_agg(l.spec, p.added_rows, p.added),
+           live_sum_agg(l.spec, p.removed_rows, p.removed),
+           live_count_agg(l.drift_spec, p.added_rows, p.added_counts),
+           live_count_agg(l.drift_spec, p.removed_rows, p.removed_counts)
       FROM kept_sketches l,
-           LATERAL (SELECT b.group_value, b.bucket, NULL::bytea AS added_rows, NULL::bytea AS removed_rows, b.s AS added, NULL::sketch AS removed,
+           LATERAL (SELECT b.group_value, b.bucket, NULL::bytea AS added_rows,
+                           NULL::bytea AS removed_rows, b.s AS added, NULL::sketch AS removed,
                            b.counts AS added_counts, NULL::drift_counts AS removed_counts
-                      FROM live_bases b WHERE b.live_id = l.id AND b.leaf = ANY (leaves)
+                      FROM live_bases b
+                     WHERE b.live_id = l.id AND b.leaf = ANY (leaves)
                     UNION ALL
-                    SELECT COALESCE(d.group_value, ''), COALESCE(d.bucket, '-infinity'), d.added_rows, d.removed_rows, d.added, d.removed,
-                           d.added_counts, d.removed_counts
-                      FROM live_deltas d WHERE d.live_id = l.id AND d.leaf = ANY (leaves) AND d.lost IS NULL) p
+                    SELECT COALESCE(d.group_value, ''), COALESCE(d.bucket, '-infinity'),
+                           d.added_rows, d.removed_rows, d.added, d.removed, d.added_counts,
+                           d.removed_counts
+                      FROM live_deltas d
+                     WHERE d.live_id = l.id AND d.leaf = ANY (leaves) AND d.lost IS NULL) p
      WHERE l.id = $1
      GROUP BY p.group_value, p.bucket
 $$;
 
--- A relation with its partitions and children, whatever the snapshot of the query: as a scan takes them.
+-- A relation with its partitions and children, whatever the snapshot of the query: as a scan
+-- takes them.
 CREATE FUNCTION fastclust_internal.scanned_tables(relation oid) RETURNS oid[]
     AS 'MODULE_PATHNAME', 'fastclust_scanned_tables' LANGUAGE C STRICT;
 
--- The same under that snapshot; leaves have rows of their own.  Not a partition that is being detached.
-CREATE FUNCTION fastclust_internal.live_tables(relation oid, OUT id oid, OUT is_leaf boolean) RETURNS SETOF record
+-- The same under that snapshot; leaves have rows of their own.  Not a partition that is being
+-- detached.
+CREATE FUNCTION fastclust_internal.live_tables(relation oid, OUT id oid, OUT is_leaf boolean)
+    RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    WITH RECURSIVE tree(id) AS (SELECT relation UNION SELECT i.inhrelid FROM pg_inherits i, tree
-                                 WHERE i.inhparent = tree.id AND (to_jsonb(i) ->> 'inhdetachpending')::boolean IS NOT TRUE)
+    WITH RECURSIVE tree(id) AS (SELECT relation
+                                UNION
+                                SELECT i.inhrelid FROM pg_inherits i, tree
+                                 WHERE i.inhparent = tree.id
+                                   AND (to_jsonb(i) ->> 'inhdetachpending')::boolean IS NOT TRUE)
     SELECT c.oid, c.relkind <> 'p' FROM tree JOIN pg_class c ON c.oid = tree.id
 $$;
 
 -- ---- the values counted of a row ----
 
--- The expressions of a live sketch for rows of its table, or of a leaf, of the alias t.  A NULL of vector, group_value or bucket: the row is not counted.
-CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation regclass, OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
+-- The expressions of a live sketch for rows of its table, or of a leaf, of the alias t.  A NULL
+-- of vector, group_value or bucket: the row is not counted.
+CREATE FUNCTION fastclust_internal.live_expressions(live kept_sketches, relation regclass,
+        OUT vector text, OUT group_value text, OUT bucket text, OUT filter text)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    source record := row_expressions(relation, live.features, live.vector, live.group_by, live.encoder, live.condition);
+    source record := row_expressions(relation, live.features, live.vector, live.group_by,
+                                     live.encoder, live.condition);
 BEGIN
     vector := CASE WHEN live.vector OR live.encoder IS NOT NULL THEN source.listed
-                   ELSE (SELECT format('CASE WHEN %s THEN ARRAY[%s] END', string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
-                                       string_agg(format('t.%I::float8', f), ', ' ORDER BY i)) FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
+                   ELSE (SELECT format(
+                                    'CASE WHEN %s THEN ARRAY[%s] END',
+                                    string_agg(format('t.%I IS NOT NULL', f), ' AND ' ORDER BY i),
+                                    string_agg(format('t.%I::float8', f), ', ' ORDER BY i))
+                           FROM unnest(live.features) WITH ORDINALITY u(f, i)) END;
     group_value := CASE WHEN live.group_by IS NOT NULL THEN source.group_value
                         WHEN live.micro_clusters IS NOT NULL
-                        THEN format('assign(%L::fastop, vector_in_units(%L::float8[], %L::float8[], %s))::text', live.micro_clusters, live.center, live.scale, vector) END;
-    SELECT format('bucket_of_time(%s, %L::interval)', CASE WHEN a.atttypid = 'timestamptz'::regtype THEN format('t.%I', live.bucket)
-                                                 ELSE format('(t.%I::timestamp AT TIME ZONE ''UTC'')', live.bucket) END, live.bucket_width)
-      INTO bucket FROM pg_attribute a WHERE a.attrelid = $2 AND a.attname = live.bucket;
+                            THEN format(
+                                     'assign(%L::fastop, vector_in_units(%L::float8[], %L::float8[], %s))::text',
+                                     live.micro_clusters, live.center, live.scale, vector) END;
+    SELECT format('bucket_of_time(%s, %L::interval)',
+                  CASE WHEN a.atttypid = 'timestamptz'::regtype THEN format('t.%I', live.bucket)
+                       ELSE format('(t.%I::timestamp AT TIME ZONE ''UTC'')', live.bucket) END,
+                  live.bucket_width) INTO bucket
+      FROM pg_attribute a
+     WHERE a.attrelid = $2 AND a.attname = live.bucket;
     filter := source.condition;     -- checked again: a stored row is the claim of a role
 END
 $$;
 
--- A scan of the relation, or of the leaf alone, that counts the same rows as the triggers; $1 is the spec, $2 the drift_spec.
-CREATE FUNCTION fastclust_internal.live_scan(live kept_sketches, relation regclass, alone boolean) RETURNS text
+-- A scan of the relation, or of the leaf alone, that counts the same rows as the triggers; $1
+-- is the spec, $2 the drift_spec.
+CREATE FUNCTION fastclust_internal.live_scan(live kept_sketches, relation regclass, alone boolean)
+    RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT format($query$
                SELECT q.*

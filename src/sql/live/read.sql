@@ -1,41 +1,72 @@
 
 -- live sketches: the sketch of now
 
--- Why a live sketch is not that of its table any more; NULL: it is.  Deltas are found by their index, whatever the planner knows of live_deltas: most
--- of them may be another's.
+-- Why a live sketch is not that of its table any more; NULL: it is.  Deltas are found by their
+-- index, whatever the planner knows of live_deltas: most of them may be another's.
 CREATE FUNCTION fastclust_internal.sketch_problem(name text) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
 CREATE FUNCTION fastclust_owner.sketch_problem(name text, caller oid) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path FROM CURRENT SET enable_seqscan = off AS $$
 DECLARE
-    live kept_sketches := (SELECT l FROM kept_sketches l WHERE l.name = $1 AND may_read_live(caller, l));
+    live kept_sketches := (SELECT l FROM kept_sketches l
+                            WHERE l.name = $1 AND may_read_live(caller, l));
 BEGIN
     RETURN CASE WHEN live.id IS NULL THEN NULL
-                WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation) THEN 'the table is no more'
-                WHEN live_pending(live.id) THEN 'changes of this transaction are counted at its end, or at that of the statement'
-                ELSE (SELECT p.problem FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id LEFT JOIN live_leaves v ON v.live_id = live.id AND v.leaf = c.oid,
-                      LATERAL (SELECT CASE WHEN c.relkind <> 'r' THEN format('table %s is foreign', c.oid::regclass)
-                                           WHEN v.leaf IS NULL THEN format('table %s is not counted', c.oid::regclass)
-                                           WHEN c.relpersistence <> 'p' THEN format('table %s is not logged', c.oid::regclass)
-                                           ELSE COALESCE(column_problem(v), trigger_problem(live.id, c.oid),
-                                                (SELECT d.lost FROM live_deltas d WHERE d.live_id = live.id AND d.leaf = c.oid AND d.lost IS NOT NULL LIMIT 1)) END) p(problem)
-                       WHERE t.is_leaf AND p.problem IS NOT NULL ORDER BY t.id LIMIT 1) END;
+                WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = live.relation)
+                    THEN 'the table is no more'
+                WHEN live_pending(live.id)
+                    THEN 'changes of this transaction are counted at its end, or at that of the statement'
+                ELSE (SELECT p.problem
+                        FROM live_tables(live.relation) t JOIN pg_class c ON c.oid = t.id
+                        LEFT JOIN live_leaves v ON v.live_id = live.id AND v.leaf = c.oid,
+                             LATERAL (
+                                 SELECT CASE WHEN c.relkind <> 'r'
+                                                 THEN format('table %s is foreign', c.oid::regclass)
+                                             WHEN v.leaf IS NULL
+                                                 THEN format('table %s is not counted',
+                                                             c.oid::regclass)
+                                             WHEN c.relpersistence <> 'p'
+                                                 THEN format(
+                                                          'table %s is not logged', c.oid::regclass)
+                                             ELSE COALESCE(
+                                                      column_problem(v),
+                                                      trigger_problem(live.id, c.oid),
+                                                      (SELECT d.lost
+                                                         FROM live_deltas d
+                                                        WHERE d.live_id = live.id
+                                                          AND d.leaf = c.oid
+                                                          AND d.lost IS NOT NULL
+                                                        LIMIT 1)) END) p(problem)
+                       WHERE t.is_leaf AND p.problem IS NOT NULL
+                       ORDER BY t.id LIMIT 1) END;
 END
 $$;
 
--- TRUNCATE and ATTACH are not bound to snapshots: a scan under an older one sees other rows than the sketch has.
+-- TRUNCATE and ATTACH are not bound to snapshots: a scan under an older one sees other rows
+-- than the sketch has.
 CREATE FUNCTION fastclust_internal.check_live_snapshot(live kept_sketches) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     tables oid[] := ARRAY(SELECT t.id FROM live_tables(live.relation) t ORDER BY t.id);
-    changed regclass := COALESCE((SELECT c.oid FROM pg_class c WHERE c.oid = ANY (tables) AND pg_relation_filenode(c.oid) <> c.relfilenode ORDER BY 1 LIMIT 1),
-                                 (SELECT COALESCE(a.id, b.id) FROM unnest(tables) a(id) FULL JOIN unnest(scanned_tables(live.relation)) b(id) USING (id)
-                                   WHERE a.id IS NULL OR b.id IS NULL ORDER BY 1 LIMIT 1));
+    changed regclass := COALESCE((SELECT c.oid
+                                    FROM pg_class c
+                                   WHERE c.oid = ANY (tables)
+                                     AND pg_relation_filenode(c.oid) <> c.relfilenode
+                                   ORDER BY 1 LIMIT 1),
+                                 (SELECT COALESCE(a.id, b.id)
+                                    FROM unnest(tables) a(id)
+                                    FULL JOIN unnest(scanned_tables(live.relation)) b(id) USING (id)
+                                   WHERE a.id IS NULL OR b.id IS NULL
+                                   ORDER BY 1 LIMIT 1));
 BEGIN
     IF changed IS NOT NULL THEN
-        RAISE serialization_failure USING MESSAGE = format('live sketch "%s" cannot be read under this snapshot', live.name),
-            DETAIL = format('Table %s was truncated, rewritten, attached or detached after it was taken.', changed), HINT = 'Read it in a new transaction.';
+        RAISE serialization_failure USING
+            MESSAGE = format('live sketch "%s" cannot be read under this snapshot', live.name),
+            DETAIL = format(
+                         'Table %s was truncated, rewritten, attached or detached after it was taken.',
+                         changed),
+            HINT = 'Read it in a new transaction.';
     END IF;
 END
 $$;
@@ -44,22 +75,29 @@ $$;
 -- comparison: a sketch that has lost its table may have more removed than
 -- added.  They are the owner's alone: removed tells of rows that were deleted
 -- before a role was granted to read the table.
-CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
-        OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.live_totals(name text, OUT group_value text,
+        OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
+        OUT added_counts drift_counts, OUT removed_counts drift_counts)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-CREATE FUNCTION fastclust_owner.live_totals(name text, caller oid, OUT group_value text, OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
-        OUT added_counts drift_counts, OUT removed_counts drift_counts) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.live_totals(name text, caller oid, OUT group_value text,
+        OUT bucket timestamptz, OUT added sketch, OUT removed sketch,
+        OUT added_counts drift_counts, OUT removed_counts drift_counts)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := owned_live(name, caller);
 BEGIN
     PERFORM check_live_snapshot(live);
-    RETURN QUERY SELECT p.* FROM live_sums(live.id, ARRAY(SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf)) p;
+    RETURN QUERY
+        SELECT p.*
+          FROM live_sums(live.id,
+                         ARRAY(SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf)) p;
 END
 $$;
 
--- The sketches of now, of those groups and buckets that have rows; an error where they are not those of the table.
+-- The sketches of now, of those groups and buckets that have rows; an error where they are not
+-- those of the table.
 CREATE FUNCTION fastclust_owner.live_parts(name text, caller oid) RETURNS SETOF live_part
     LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
@@ -68,126 +106,185 @@ DECLARE
     problem text := sketch_problem(name, caller);
 BEGIN
     IF problem IS NULL AND live.counting THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" is not counted yet', name), HINT = 'Count its rows with rebuild_sketch; others can write at the same time.';
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('live sketch "%s" is not counted yet', name),
+            HINT = 'Count its rows with rebuild_sketch; others can write at the same time.';
     END IF;
     PERFORM check_live_snapshot(live);
     IF problem IS NOT NULL THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('live sketch "%s" has lost its table', name),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'Recount it with rebuild_sketch, or end it with drop_sketch.';
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('live sketch "%s" has lost its table', name),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
+            HINT = 'Recount it with rebuild_sketch, or end it with drop_sketch.';
     END IF;
-    RETURN QUERY SELECT q.* FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s, changed_drift_counts(NULL, p.added_counts, p.removed_counts)
-                                    FROM live_sums(live.id, ARRAY(SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf)) p) q WHERE q.s IS NOT NULL;
+    RETURN QUERY
+        SELECT q.*
+          FROM (SELECT p.group_value, p.bucket, live_difference(p.added, p.removed) AS s,
+                       changed_drift_counts(NULL, p.added_counts, p.removed_counts)
+                  FROM live_sums(live.id,
+                                 ARRAY(SELECT t.id FROM live_tables(live.relation) t
+                                        WHERE t.is_leaf)) p) q
+         WHERE q.s IS NOT NULL;
 END
 $$;
 
 -- ---- buckets of time, weighed when they are read by 2^(-age / half-life) ----
 --
--- Buckets stay sums of integers, whatever their age: rows of any time come, change and go exactly, and no weight ever overflows.  The newest
--- bucket weighs 1, which is forward decay with its landmark moved along.
+-- Buckets stay sums of integers, whatever their age: rows of any time come, change and go
+-- exactly, and no weight ever overflows.  The newest bucket weighs 1, which is forward decay
+-- with its landmark moved along.
 
 CREATE FUNCTION fastclust_internal.weighted_merge(sketch, sketch, double precision) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_weighted_merge' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-CREATE AGGREGATE fastclust_internal.weighted_merge_agg(part sketch, weight double precision) (SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384,
-    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY);
+CREATE AGGREGATE fastclust_internal.weighted_merge_agg(part sketch, weight double precision) (
+    SFUNC = weighted_merge, STYPE = sketch, SSPACE = 16384, FINALFUNC = sketch_final,
+    FINALFUNC_MODIFY = READ_ONLY);
 
--- Buckets of times to come are left out, but for a day in which clocks may differ.
--- Counts have no weights: they are those of the rows of two half-lives, as many as the weighted rows are worth, nearly.
-CREATE FUNCTION fastclust_owner.decayed_parts(name text, half_life interval, one_group text, one_bucket timestamptz, by_group boolean, caller oid,
-        OUT group_value text, OUT s sketch, OUT counts drift_counts)
+-- Buckets of times to come are left out, but for a day in which clocks may differ.  Counts have
+-- no weights: they are those of the rows of two half-lives, as many as the weighted rows are
+-- worth, nearly.
+CREATE FUNCTION fastclust_owner.decayed_parts(name text, half_life interval, one_group text,
+        one_bucket timestamptz, by_group boolean, caller oid, OUT group_value text, OUT s sketch,
+        OUT counts drift_counts)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
-    origin CONSTANT timestamptz := '2000-01-01 00:00+00';   -- from it all times are a bigint of microseconds: the ends of the calendar are farther apart
+    -- from it all times are a bigint of microseconds: the ends of the calendar are farther apart
+    origin CONSTANT timestamptz := '2000-01-01 00:00+00';
 BEGIN
     IF live.bucket IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', name),
             HINT = 'Make one that has buckets with the option bucket of keep_sketch.';
     ELSIF (half_life > '0' AND half_life <= '100000000 days') IS NOT TRUE THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('half_life is %s, out of range', COALESCE(half_life::text, 'NULL')),
             DETAIL = 'It is above 0 and at most 100000000 days.';
     END IF;
     -- a bucket of more than 40 half-lives would weigh less than the least weight
     RETURN QUERY
-        SELECT q.part, weighted_merge_agg(q.s, CASE WHEN h.half_lives <= 40 THEN power(2.0::float8, -h.half_lives) ELSE 0 END),
+        SELECT q.part,
+               weighted_merge_agg(
+                   q.s,
+                   CASE WHEN h.half_lives <= 40 THEN power(2.0::float8, -h.half_lives) ELSE 0 END),
                merge_drift_counts_agg(q.counts) FILTER (WHERE a.age <= 2 * half_life)
-          FROM (SELECT g.part, p.bucket, p.s, p.counts, max(p.bucket) OVER (PARTITION BY g.part) AS newest
-                  FROM live_parts(decayed_parts.name, caller) p, LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL THEN p.group_value END) g(part)
-                 WHERE (one_group IS NULL OR p.group_value = one_group) AND (one_bucket IS NULL OR p.bucket = one_bucket)
-                   AND isfinite(p.bucket) AND p.bucket <= now() + interval '1 day') q,
+          FROM (SELECT g.part, p.bucket, p.s, p.counts,
+                       max(p.bucket) OVER (PARTITION BY g.part) AS newest
+                  FROM live_parts(decayed_parts.name, caller) p,
+                       LATERAL (SELECT CASE WHEN by_group AND live.group_by IS NOT NULL
+                                                THEN p.group_value END) g(part)
+                 WHERE (one_group IS NULL OR p.group_value = one_group)
+                   AND (one_bucket IS NULL OR p.bucket = one_bucket)
+                   AND isfinite(p.bucket)
+                   AND p.bucket <= now() + interval '1 day') q,
                LATERAL (SELECT justify_hours((q.newest - origin) + (origin - q.bucket)) AS age) a,
-               LATERAL (SELECT extract(epoch FROM a.age)::float8 / extract(epoch FROM half_life)::float8 AS half_lives) h
+               LATERAL (SELECT extract(epoch FROM a.age)::float8
+                                   / extract(epoch FROM half_life)::float8 AS half_lives) h
          GROUP BY q.part;
 END
 $$;
 
--- The rows of now by groups, or those of the newest buckets; else with a half-life those of lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
+-- The rows of now by groups, or those of the newest buckets; else with a half-life those of
+-- lately, the newest bucket of each weighing 1.  One row without groups, none without rows.
 -- by_micro: by micro-clusters, in place of groups.
-CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT NULL, by_micro boolean DEFAULT false, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.model_groups(name text, since jsonb DEFAULT NULL,
+        by_micro boolean DEFAULT false, OUT group_value text, OUT s sketch, OUT counts drift_counts)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-CREATE FUNCTION fastclust_owner.model_groups(name text, since jsonb, by_micro boolean, caller oid, OUT group_value text, OUT s sketch, OUT counts drift_counts) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.model_groups(name text, since jsonb, by_micro boolean, caller oid,
+        OUT group_value text, OUT s sketch, OUT counts drift_counts)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
 BEGIN
     IF live.half_life IS NOT NULL AND since IS NULL THEN
-        RETURN QUERY SELECT d.* FROM decayed_parts(name, live.half_life, NULL, NULL, true, caller) d ORDER BY d.group_value COLLATE "C";
+        RETURN QUERY
+            SELECT d.* FROM decayed_parts(name, live.half_life, NULL, NULL, true, caller) d
+             ORDER BY d.group_value COLLATE "C";
     ELSE
-        RETURN QUERY SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
-                       FROM (SELECT c.*, max(c.bucket) FILTER (WHERE isfinite(c.bucket) AND c.bucket <= now() + interval '1 day') OVER () AS newest FROM live_parts($1, caller) c) p,
-                            LATERAL (SELECT CASE WHEN by_micro OR live.group_by IS NOT NULL THEN p.group_value END) g(part)
-                      WHERE since IS NULL OR (p.bucket <= p.newest AND p.bucket > p.newest - span_option(since, 'interval'))
-                      GROUP BY 1 ORDER BY g.part COLLATE "C";
+        RETURN QUERY
+            SELECT g.part, merge_agg(p.s), merge_drift_counts_agg(p.counts)
+              FROM (SELECT c.*,
+                           max(c.bucket) FILTER (
+                               WHERE isfinite(c.bucket)
+                               AND c.bucket <= now() + interval '1 day') OVER () AS newest
+                      FROM live_parts($1, caller) c) p,
+                   LATERAL (SELECT CASE WHEN by_micro OR live.group_by IS NOT NULL
+                                            THEN p.group_value END) g(part)
+             WHERE since IS NULL
+                OR (p.bucket <= p.newest AND p.bucket > p.newest - span_option(since, 'interval'))
+             GROUP BY 1
+             ORDER BY g.part COLLATE "C";
     END IF;
 END
 $$;
 
 -- Checks that a group or a bucket can have rows: another value would look like one without rows.
-CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text, bucket timestamptz) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT
-    SET timezone = 'UTC' SET datestyle = iso SET intervalstyle = postgres AS $$
+CREATE FUNCTION fastclust_internal.check_live_part(live kept_sketches, group_value text,
+        bucket timestamptz)
+    RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path FROM CURRENT SET timezone = 'UTC' SET datestyle = iso
+    SET intervalstyle = postgres AS $$
 DECLARE
     begins timestamptz := bucket_of_time(bucket, live.bucket_width);
 BEGIN
     IF group_value IS NOT NULL AND live.group_by IS NULL THEN
         RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no groups', live.name);
     ELSIF bucket IS NOT NULL AND live.bucket IS NULL THEN
-        RAISE wrong_object_type USING MESSAGE = format('live sketch "%s" has no buckets', live.name);
+        RAISE wrong_object_type USING
+            MESSAGE = format('live sketch "%s" has no buckets', live.name);
     ELSIF bucket <> begins THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('no bucket of live sketch "%s" begins at %s', live.name, bucket),
-            DETAIL = format('The bucket of that time begins at %s and is %s long.', begins, live.bucket_width);
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('no bucket of live sketch "%s" begins at %s', live.name, bucket),
+            DETAIL = format('The bucket of that time begins at %s and is %s long.', begins,
+                            live.bucket_width);
     END IF;
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.read_current_sketch(name text, group_value text, bucket timestamptz, half_life interval) RETURNS sketch
+CREATE FUNCTION fastclust_internal.read_current_sketch(name text, group_value text,
+        bucket timestamptz, half_life interval)
+    RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE;
-CREATE FUNCTION fastclust_owner.read_current_sketch(name text, group_value text, bucket timestamptz, half_life interval, caller oid) RETURNS sketch
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.read_current_sketch(name text, group_value text,
+        bucket timestamptz, half_life interval, caller oid)
+    RETURNS sketch
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
     PERFORM check_live_part(readable_live(name, caller), group_value, bucket);
-    RETURN CASE WHEN half_life IS NOT NULL THEN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false, caller) d)
-                ELSE (SELECT merge_agg(p.s) FROM live_parts($1, caller) p WHERE ($2 IS NULL OR p.group_value = $2) AND ($3 IS NULL OR p.bucket = $3)) END;
+    RETURN CASE WHEN half_life IS NOT NULL
+                    THEN (SELECT d.s FROM decayed_parts($1, $4, $2, $3, false, caller) d)
+                ELSE (SELECT merge_agg(p.s) FROM live_parts($1, caller) p
+                       WHERE ($2 IS NULL OR p.group_value = $2)
+                         AND ($3 IS NULL OR p.bucket = $3)) END;
 END
 $$;
-CREATE FUNCTION fastclust.current_sketch(name text, group_value text DEFAULT NULL, bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL) RETURNS sketch
+CREATE FUNCTION fastclust.current_sketch(name text, group_value text DEFAULT NULL,
+        bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL)
+    RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
 COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
     IS 'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
 
-CREATE FUNCTION fastclust.current_sketches(name text, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
+CREATE FUNCTION fastclust.current_sketches(name text, OUT group_value text, OUT bucket timestamptz,
+        OUT s sketch)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 100;
-CREATE FUNCTION fastclust_owner.current_sketches(name text, caller oid, OUT group_value text, OUT bucket timestamptz, OUT s sketch) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.current_sketches(name text, caller oid, OUT group_value text,
+        OUT bucket timestamptz, OUT s sketch)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 100 SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := readable_live(name, caller);
 BEGIN
-    RETURN QUERY SELECT g.part, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, merge_agg(p.s)
-                   FROM live_parts($1, caller) p, LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
-                  GROUP BY g.part, p.bucket ORDER BY g.part COLLATE "C", p.bucket;
+    RETURN QUERY
+        SELECT g.part, CASE WHEN live.bucket IS NOT NULL THEN p.bucket END, merge_agg(p.s)
+          FROM live_parts($1, caller) p,
+               LATERAL (SELECT CASE WHEN live.group_by IS NOT NULL THEN p.group_value END) g(part)
+         GROUP BY g.part, p.bucket
+         ORDER BY g.part COLLATE "C", p.bucket;
 END
 $$;
 COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for each group and bucket';
@@ -203,75 +300,142 @@ BEGIN
 END
 $$;
 
--- The same where it counts the rows of a version as that was trained, and its buckets tell the window.
-CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions, since jsonb DEFAULT NULL) RETURNS kept_sketches
+-- The same where it counts the rows of a version as that was trained, and its buckets tell the
+-- window.
+CREATE FUNCTION fastclust_internal.live_of_version(version stored_versions,
+        since jsonb DEFAULT NULL)
+    RETURNS kept_sketches
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches := model_live(version.model_id);
     problem text;
 BEGIN
-    IF live.id IS NULL OR NOT is_live_part(version.training_sketch, NULL, live.spec, NULL) OR
-       live.micro_options IS DISTINCT FROM (CASE WHEN version.method = 'density' THEN jsonb_build_array(version.options -> 'micro_clusters', version.options -> 'min_cluster_rows') END)
-       OR (live.drift_spec IS NOT NULL AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text) OR live.features <> version.features OR live.vector <> version.vector
-       OR live.encoder::text IS DISTINCT FROM version.encoder::text OR live.relation IS DISTINCT FROM COALESCE(to_regclass(version.relation),
-          (SELECT live.relation FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.id = version.model_id AND v.relation = version.relation LIMIT 1))
-       OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket' OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
+    IF live.id IS NULL
+       OR NOT is_live_part(version.training_sketch, NULL, live.spec, NULL)
+       OR live.micro_options IS DISTINCT FROM (
+              CASE WHEN version.method = 'density' THEN jsonb_build_array(
+                                                            version.options -> 'micro_clusters',
+                                                            version.options ->
+                                                                'min_cluster_rows') END)
+       OR (live.drift_spec IS NOT NULL
+           AND live.drift_spec::text IS DISTINCT FROM drift_spec_of(version)::text)
+       OR live.features <> version.features
+       OR live.vector <> version.vector
+       OR live.encoder::text IS DISTINCT FROM version.encoder::text
+       OR live.relation IS DISTINCT FROM COALESCE(
+              to_regclass(version.relation),
+              (SELECT live.relation
+                 FROM readable_models m
+                 JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version
+                WHERE m.id = version.model_id AND v.relation = version.relation
+                LIMIT 1))
+       OR live.bucket IS DISTINCT FROM version.options -> 'live' ->> 'bucket'
+       OR live.half_life IS DISTINCT FROM span_option(version.options -> 'live', 'half_life')
        OR live.bucket_width <> span_option(version.options -> 'live', 'bucket_width')
-       OR live.group_by IS DISTINCT FROM version.options ->> 'group_by' OR live.condition IS DISTINCT FROM version.options ->> 'where'
+       OR live.group_by IS DISTINCT FROM version.options ->> 'group_by'
+       OR live.condition IS DISTINCT FROM version.options ->> 'where'
        OR since - 'interval' <> jsonb_build_object('column', live.bucket) THEN
         RETURN NULL;
     END IF;
     problem := sketch_problem(live.name);
     IF problem IS NOT NULL THEN
-        RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
-            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.', HINT = 'Recount it with rebuild_sketch.';
+        RAISE WARNING USING
+            MESSAGE = format('live sketch "%s" has lost its table: rows are read', live.name),
+            DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
+            HINT = 'Recount it with rebuild_sketch.';
     END IF;
     RETURN CASE WHEN problem IS NULL THEN live END;
 END
 $$;
 
--- The relation that the caller named, or else that of a stored version, which may have another name now: where the current version was trained on it, it is the
--- one that the live sketch follows.  Checked for the columns the version names.
-CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions, named regclass, group_by name) RETURNS regclass
+-- The relation that the caller named, or else that of a stored version, which may have another
+-- name now: where the current version was trained on it, it is the one that the live sketch
+-- follows.  Checked for the columns the version names.
+CREATE FUNCTION fastclust_internal.scanned_relation(held stored_models, version stored_versions,
+        named regclass, group_by name)
+    RETURNS regclass
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
-    relation regclass := COALESCE(named, to_regclass(version.relation), (SELECT (model_live(m.id)).relation
-        FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version WHERE m.id = version.model_id AND v.relation = version.relation LIMIT 1));
-    option_columns name[];    -- that the options where and since read, with those in the keys except and baseline of the latter
+    relation regclass := COALESCE(named, to_regclass(version.relation),
+                                  (SELECT (model_live(m.id)).relation
+                                     FROM readable_models m
+                                     JOIN readable_versions v
+                                          ON v.model_id = m.id AND v.version = m.version
+                                    WHERE m.id = version.model_id AND v.relation = version.relation
+                                    LIMIT 1));
+    -- that the options where and since read, with those in the keys except and baseline of the
+    -- latter
+    option_columns name[];
 BEGIN
     IF relation IS NULL THEN
-        RAISE undefined_table USING MESSAGE = format('%s, which model "%s" was trained on, does not exist', version.relation, held.model),
+        RAISE undefined_table USING
+            MESSAGE = format('%s, which model "%s" was trained on, does not exist',
+                             version.relation, held.model),
             HINT = 'Name another table: relation => ''...'', or the option relation of retrain.';
     END IF;
-    WITH RECURSIVE part(o) AS (SELECT version.options UNION ALL SELECT e FROM part, unnest(ARRAY[o -> 'since', o -> 'except', o -> 'baseline']) e WHERE jsonb_typeof(e) = 'object')
-    SELECT array_agg(c.name) INTO option_columns FROM (SELECT (o ->> 'column')::name FROM part UNION ALL SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM part
-                                   UNION ALL SELECT a.attname FROM part, pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0
-                                              WHERE o ? 'partition' AND p.partrelid = relation AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name);
-    PERFORM check_stored_scan(held, version, relation, version.features || group_by || option_columns, named IS NOT NULL);
+    WITH RECURSIVE part(o) AS (SELECT version.options
+                               UNION ALL
+                               SELECT e
+                                 FROM part,
+                                      unnest(ARRAY[o -> 'since', o -> 'except', o -> 'baseline']) e
+                                WHERE jsonb_typeof(e) = 'object')
+    SELECT array_agg(c.name) INTO option_columns
+      FROM (SELECT (o ->> 'column')::name FROM part
+            UNION ALL
+            SELECT unnest((row_condition(relation, o ->> 'where')).columns) FROM part
+            UNION ALL
+            SELECT a.attname
+              FROM part, pg_partitioned_table p
+              JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum > 0
+             WHERE o ? 'partition'
+               AND p.partrelid = relation
+               AND (a.attnum = ANY (p.partattrs) OR 0 = ANY (p.partattrs))) c(name);
+    PERFORM check_stored_scan(held, version, relation,
+                              version.features || group_by || option_columns, named IS NOT NULL);
     RETURN relation;
 END
 $$;
 
--- The live sketches of the rows that options name, which the caller may read; those of models first.
--- ready: only the caller's own that are ready, of no model yet, and that a model of these vectors may take: its spec is then the model's.
-CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean, options jsonb, ready boolean DEFAULT false) RETURNS SETOF kept_sketches
+-- The live sketches of the rows that options name, which the caller may read; those of models
+-- first.
+-- ready: only the caller's own that are ready, of no model yet, and that a model of these
+-- vectors may take: its spec is then the model's.
+CREATE FUNCTION fastclust_internal.live_of_rows(relation regclass, features name[], vector boolean,
+        options jsonb, ready boolean DEFAULT false)
+    RETURNS SETOF kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE ROWS 1;
-CREATE FUNCTION fastclust_owner.live_of_rows(relation regclass, features name[], vector boolean, options jsonb, ready boolean, caller oid) RETURNS SETOF kept_sketches
-    LANGUAGE plpgsql STABLE ROWS 1 SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.live_of_rows(relation regclass, features name[], vector boolean,
+        options jsonb, ready boolean, caller oid)
+    RETURNS SETOF kept_sketches
+    LANGUAGE plpgsql STABLE ROWS 1 SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN QUERY SELECT l.* FROM kept_sketches l, describe(l.spec) d
-      WHERE l.relation = $1 AND l.features = $2 AND l.vector = $3 AND (l.group_by, l.condition, l.bucket, l.half_life, l.bucket_width) IS NOT DISTINCT FROM
-            (options ->> 'group_by', options ->> 'where', options -> 'live' ->> 'bucket', span_option(options -> 'live', 'half_life'), live_bucket_width($1, options ->> 'group_by', options -> 'live'))
-        AND may_read_live(caller, l)
-        AND (NOT ready OR (l.model_id IS NULL AND NOT l.counting AND COALESCE(d ->> 'metric', options ->> 'metric') IS NULL AND d ->> 'law' <> 'gaussian'
-                           AND d ->> 'reduced_dim' = d ->> 'dim' AND owns_relation(caller, l.relation) AND sketch_problem(l.name, caller) IS NULL))
-      ORDER BY l.model_id IS NULL, l.id;
+    RETURN QUERY
+        SELECT l.*
+          FROM kept_sketches l, describe(l.spec) d
+         WHERE l.relation = $1
+           AND l.features = $2
+           AND l.vector = $3
+           AND (l.group_by, l.condition, l.bucket, l.half_life,
+                l.bucket_width) IS NOT DISTINCT FROM (
+                   options ->> 'group_by', options ->> 'where', options -> 'live' ->> 'bucket',
+                   span_option(options -> 'live', 'half_life'),
+                   live_bucket_width($1, options ->> 'group_by', options -> 'live'))
+           AND may_read_live(caller, l)
+           AND (NOT ready
+                OR (l.model_id IS NULL
+                    AND NOT l.counting
+                    AND COALESCE(d ->> 'metric', options ->> 'metric') IS NULL
+                    AND d ->> 'law' <> 'gaussian'
+                    AND d ->> 'reduced_dim' = d ->> 'dim'
+                    AND owns_relation(caller, l.relation)
+                    AND sketch_problem(l.name, caller) IS NULL))
+         ORDER BY l.model_id IS NULL, l.id;
 END
 $$;
 
 -- The rows of a live model, of all groups together.
-CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, since jsonb DEFAULT NULL, OUT s sketch, OUT counts drift_counts)
+CREATE FUNCTION fastclust_internal.model_rows(live kept_sketches, since jsonb DEFAULT NULL,
+        OUT s sketch, OUT counts drift_counts)
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     SELECT merge_agg(g.s), merge_drift_counts_agg(g.counts) FROM model_groups(live.name, since) g
 $$;

@@ -1,18 +1,20 @@
 
 -- live sketches: those that a restore brings are counted
 --
--- A dump has the definition of a live sketch and its triggers, but none of its sums.  A restore brings the rows, the triggers of a leaf and the row of
--- kept_sketches in an order that nobody knows: pg_restore with several jobs in
--- any.  The triggers or the row, whichever comes last, start the count. The
--- count locks out writers.  It includes rows loaded before; the triggers count
--- those loaded later.
+-- A dump has the definition of a live sketch and its triggers, but none of its sums.  A restore
+-- brings the rows, the triggers of a leaf and the row of kept_sketches in an order that nobody
+-- knows: pg_restore with several jobs in any.  The triggers or the row, whichever comes last,
+-- start the count. The count locks out writers.  It includes rows loaded before; the triggers
+-- count those loaded later.
 --
 -- Two sessions may bring them at the same time, and neither sees uncommitted
 -- rows of the other.  Both hold a lock of the tree until they commit, so that
 -- the later one sees all.  It looks under the latest snapshot, whatever its
 -- isolation level is.
 
-CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean, OUT column_name text, OUT trigger_name text, OUT loss text, OUT enables boolean) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.ddl_parts(command pg_ddl_command, OUT adds boolean,
+        OUT column_name text, OUT trigger_name text, OUT loss text, OUT enables boolean)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_ddl_parts' LANGUAGE C STRICT;
 
 -- Counts all rows of a leaf as if they were inserted now.  Expressions run
@@ -31,14 +33,19 @@ CREATE FUNCTION fastclust_owner.lock_tree(relation oid, alone boolean) RETURNS v
 -- Leaves that have all triggers and are not counted.
 CREATE FUNCTION fastclust_internal.uncounted_leaves(live kept_sketches) RETURNS SETOF regclass
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT t.id::regclass FROM live_tables(live.relation) t
-     WHERE t.is_leaf AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = t.id) AND trigger_problem(live.id, t.id) IS NULL
+    SELECT t.id::regclass
+      FROM live_tables(live.relation) t
+     WHERE t.is_leaf
+       AND NOT EXISTS (SELECT FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = t.id)
+       AND trigger_problem(live.id, t.id) IS NULL
      ORDER BY t.id
 $$;
 
 -- The same of a live sketch by its id, under the latest snapshot; none where
 -- it is not there.
-CREATE FUNCTION fastclust_internal.restored_leaves(live_id bigint, OUT live kept_sketches, OUT leaf regclass) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.restored_leaves(live_id bigint, OUT live kept_sketches,
+        OUT leaf regclass)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_restored_leaves' LANGUAGE C STRICT;
 
 -- Counts such a leaf, on which the caller holds a lock against writers.
@@ -51,7 +58,8 @@ BEGIN
 EXCEPTION
     WHEN OTHERS OR assert_failure THEN
         RAISE WARNING USING MESSAGE = format('live sketch "%s" has lost its table', live.name),
-            DETAIL = format('Table %s is not counted: %s.', leaf, SQLERRM), HINT = 'Recount it with rebuild_sketch.';
+            DETAIL = format('Table %s is not counted: %s.', leaf, SQLERRM),
+            HINT = 'Recount it with rebuild_sketch.';
 END
 $$;
 
@@ -62,20 +70,36 @@ CREATE FUNCTION fastclust_owner.restore_leaves() RETURNS void
 DECLARE
     follower record;
 BEGIN
-    FOR follower IN SELECT DISTINCT substring(g.tgname FROM '^fastclust_live_([0-9]{1,18})_')::bigint AS id, g.tgrelid::regclass AS leaf
-                      FROM pg_event_trigger_ddl_commands() c JOIN pg_trigger g ON g.tgrelid = c.objid
-                     WHERE c.classid = 'pg_class'::regclass AND g.tgfoid = 'live_change()'::regprocedure AND g.tgname ~ '^fastclust_live_[0-9]{1,18}_rows$' ORDER BY 1, 2 LOOP
-        CONTINUE WHEN EXISTS (SELECT FROM live_leaves v WHERE v.live_id = follower.id AND v.leaf = follower.leaf);
+    FOR follower IN
+        SELECT DISTINCT substring(g.tgname FROM '^fastclust_live_([0-9]{1,18})_')::bigint AS id,
+                        g.tgrelid::regclass AS leaf
+          FROM pg_event_trigger_ddl_commands() c JOIN pg_trigger g ON g.tgrelid = c.objid
+         WHERE c.classid = 'pg_class'::regclass
+           AND g.tgfoid = 'live_change()'::regprocedure
+           AND g.tgname ~ '^fastclust_live_[0-9]{1,18}_rows$'
+         ORDER BY 1, 2
+    LOOP
+        CONTINUE WHEN EXISTS (SELECT FROM live_leaves v
+                               WHERE v.live_id = follower.id AND v.leaf = follower.leaf);
         -- a query of its own: the module is loaded for tables that have such triggers alone
-        CONTINUE WHEN NOT EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c, ddl_parts(c.command) p WHERE p.enables AND c.objid = follower.leaf);
-        PERFORM lock_tree(q.id, false) FROM (WITH RECURSIVE above(id) AS (SELECT follower.leaf::oid UNION SELECT i.inhparent FROM above a JOIN pg_inherits i ON i.inhrelid = a.id)
-                                             SELECT a.id FROM above a ORDER BY a.id) q;
-        PERFORM restore_leaf(r.live, r.leaf) FROM restored_leaves(follower.id) r WHERE r.leaf = follower.leaf;
+        CONTINUE WHEN NOT EXISTS (SELECT
+                                    FROM pg_event_trigger_ddl_commands() c, ddl_parts(c.command) p
+                                   WHERE p.enables AND c.objid = follower.leaf);
+        PERFORM lock_tree(q.id, false)
+          FROM (WITH RECURSIVE above(id) AS (
+                                   SELECT follower.leaf::oid
+                                   UNION
+                                   SELECT i.inhparent
+                                     FROM above a JOIN pg_inherits i ON i.inhrelid = a.id)
+                SELECT a.id FROM above a ORDER BY a.id) q;
+        PERFORM restore_leaf(r.live, r.leaf) FROM restored_leaves(follower.id) r
+         WHERE r.leaf = follower.leaf;
     END LOOP;
 END
 $$;
 
--- Rows of kept_sketches that no keep_sketch of this transaction has made: their folds and checks were those of another count.
+-- Rows of kept_sketches that no keep_sketch of this transaction has made: their folds and
+-- checks were those of another count.
 CREATE FUNCTION fastclust_owner.begin_restored() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -86,7 +110,8 @@ BEGIN
     RETURN NEW;
 END
 $$;
-CREATE TRIGGER begin_restored BEFORE INSERT ON kept_sketches FOR EACH ROW WHEN (NEW.created_at <> now()) EXECUTE FUNCTION begin_restored();
+CREATE TRIGGER begin_restored BEFORE INSERT ON kept_sketches FOR EACH ROW WHEN (
+    NEW.created_at <> now()) EXECUTE FUNCTION begin_restored();
 ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER begin_restored;
 
 -- Locks each leaf of these live sketches that has its triggers, and keeps
@@ -100,8 +125,14 @@ DECLARE
 BEGIN
     LOOP
         BEGIN
-            PERFORM lock_tree(q.id, true) FROM (SELECT DISTINCT l.relation::oid AS id FROM kept_sketches l WHERE l.id = ANY (ids) ORDER BY 1) q;
-            FOR leaf IN SELECT DISTINCT r.leaf FROM unnest(ids) i(id), restored_leaves(i.id) r ORDER BY 1 LOOP
+            PERFORM lock_tree(q.id, true)
+              FROM (SELECT DISTINCT l.relation::oid AS id
+                      FROM kept_sketches l
+                     WHERE l.id = ANY (ids)
+                     ORDER BY 1) q;
+            FOR leaf IN
+                SELECT DISTINCT r.leaf FROM unnest(ids) i(id), restored_leaves(i.id) r ORDER BY 1
+            LOOP
                 EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', leaf);
             END LOOP;
             RETURN;
@@ -121,7 +152,9 @@ BEGIN
     -- before a statement that reads rows: those of another table may have
     -- types whose casts are code of its owner
     IF TG_RELID <> 'kept_sketches'::regclass THEN
-        RAISE trigger_protocol_violated USING MESSAGE = format('%s is a trigger function of kept_sketches alone', 'restored_sketches');
+        RAISE trigger_protocol_violated USING
+            MESSAGE = format('%s is a trigger function of kept_sketches alone',
+                             'restored_sketches');
     END IF;
     ids := ARRAY(SELECT c.id FROM came c WHERE c.created_at <> now() ORDER BY c.id);
     PERFORM lock_restored(ids);
@@ -129,5 +162,6 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER restored AFTER INSERT ON kept_sketches REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION restored_sketches();
+CREATE TRIGGER restored AFTER INSERT ON kept_sketches REFERENCING NEW TABLE AS came FOR EACH
+    STATEMENT EXECUTE FUNCTION restored_sketches();
 ALTER TABLE kept_sketches ENABLE ALWAYS TRIGGER restored;

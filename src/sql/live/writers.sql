@@ -14,7 +14,8 @@ BEGIN
     held := owned_live(name, caller);
     SELECT * INTO held FROM kept_sketches l WHERE l.id = held.id FOR UPDATE;
     IF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('live sketch "%s" was dropped concurrently', name);
+        RAISE undefined_object USING
+            MESSAGE = format('live sketch "%s" was dropped concurrently', name);
     END IF;
     RETURN held;
 END
@@ -45,7 +46,8 @@ DECLARE
     live kept_sketches := readable_live(name, caller);
 BEGIN
     IF NOT owns_relation(caller, live.relation) THEN
-        RAISE insufficient_privilege USING MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, live.relation);
+        RAISE insufficient_privilege USING
+            MESSAGE = format('live sketch "%s" belongs to the owner of %s', name, live.relation);
     END IF;
     RETURN live;
 END
@@ -60,13 +62,14 @@ CREATE FUNCTION fastclust_owner.end_model_live(model_id bigint, caller oid) RETU
 DECLARE
     held stored_models := held_model(model_id, NULL, false, caller);
 BEGIN
-    PERFORM forget_live(l.id) FROM kept_sketches l WHERE l.model_id = held.id AND owns_relation(caller, l.relation);
+    PERFORM forget_live(l.id) FROM kept_sketches l
+     WHERE l.model_id = held.id AND owns_relation(caller, l.relation);
     UPDATE kept_sketches l SET model_id = NULL WHERE l.model_id = held.id;
 END
 $$;
 
--- A new live sketch without rows, or one that live_of_rows has found for a model and that has its spec.  Who has no right to the table, or meets a name in
--- the making, does not wait.
+-- A new live sketch without rows, or one that live_of_rows has found for a model and that has
+-- its spec.  Who has no right to the table, or meets a name in the making, does not wait.
 CREATE FUNCTION fastclust_internal.claim_live(live kept_sketches) RETURNS kept_sketches
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.claim_live(live kept_sketches, caller oid) RETURNS kept_sketches
@@ -76,31 +79,42 @@ DECLARE
     held stored_models;
     made kept_sketches;
 BEGIN
-    PERFORM reject_read_only('live sketches cannot be made or changed'), check_execute(caller, CASE WHEN live.model_id IS NULL THEN 'keep_sketch' ELSE 'train' END);
+    PERFORM reject_read_only('live sketches cannot be made or changed'),
+            check_execute(caller,
+                          CASE WHEN live.model_id IS NULL THEN 'keep_sketch' ELSE 'train' END);
     IF NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', live.relation);
     END IF;
-    IF live.columns @> array_remove(live.features || live.group_by || live.bucket, NULL) IS NOT TRUE THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
+    IF live.columns @> array_remove(live.features || live.group_by || live.bucket,
+                                    NULL) IS NOT TRUE THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('live sketch "%s" is not one that keep_sketch has checked', live.name);
     END IF;
     IF live.model_id IS NOT NULL THEN
         held := held_model(live.model_id, NULL, false, caller);
         PERFORM check_model_follows(held, live.relation);
         IF EXISTS (SELECT FROM kept_sketches l WHERE l.model_id = live.model_id) THEN
-            RAISE duplicate_object USING MESSAGE = format('model "%s" has a live sketch already', held.model),
+            RAISE duplicate_object USING
+                MESSAGE = format('model "%s" has a live sketch already', held.model),
                 HINT = 'Retrain the model: that makes one that fits it, in place of the old one.';
         END IF;
     END IF;
     IF live.id IS NOT NULL AND live.model_id IS NOT NULL THEN
-        UPDATE kept_sketches l SET model_id = live.model_id WHERE l.id = live.id AND l.relation = live.relation AND l.model_id IS NULL RETURNING l.* INTO made;
+        UPDATE kept_sketches l
+           SET model_id = live.model_id
+         WHERE l.id = live.id AND l.relation = live.relation AND l.model_id IS NULL
+        RETURNING l.* INTO made;
         RETURN made;
     END IF;
-    IF NOT lock_name(hashtext(live.name), true, false) OR EXISTS (SELECT FROM kept_sketches l WHERE l.name = live.name) THEN
+    IF NOT lock_name(hashtext(live.name), true, false)
+       OR EXISTS (SELECT FROM kept_sketches l WHERE l.name = live.name) THEN
         IF live.model_id IS NULL THEN
-            RAISE duplicate_object USING MESSAGE = format('live sketch "%s" exists already', live.name),
+            RAISE duplicate_object USING
+                MESSAGE = format('live sketch "%s" exists already', live.name),
                 HINT = 'Choose another name, or drop_sketch first.';
         END IF;
-        live.name := format('%s %s', live.name, gen_random_uuid());     -- nobody stops a training by a name
+        -- nobody stops a training by a name
+        live.name := format('%s %s', live.name, gen_random_uuid());
     END IF;
     -- its expressions are read with the rights of the owner of the extension
     live.condition := (live_expressions(live, live.relation)).filter;
@@ -119,7 +133,8 @@ CREATE FUNCTION fastclust_owner.open_deltas(live_id bigint, leaf regclass, calle
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
     SET search_path FROM CURRENT AS $$
 BEGIN
-    RETURN ARRAY(SELECT d.ctid FROM live_deltas d JOIN kept_sketches l ON l.id = d.live_id WHERE d.live_id = $1 AND d.leaf = $2 AND may_read_live(caller, l));
+    RETURN ARRAY(SELECT d.ctid FROM live_deltas d JOIN kept_sketches l ON l.id = d.live_id
+                  WHERE d.live_id = $1 AND d.leaf = $2 AND may_read_live(caller, l));
 END
 $$;
 
@@ -133,18 +148,22 @@ BEGIN
     DELETE FROM live_bases b WHERE b.live_id = live.id AND b.leaf = $2;
     DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf = $2;
     INSERT INTO live_leaves (live_id, leaf, names, columns, types, typmods, counted_at)
-        SELECT live.id, $2, live.columns, array_agg(COALESCE(a.attnum, 0) ORDER BY u.i), array_agg(COALESCE(a.atttypid, 0)::regtype ORDER BY u.i),
-               array_agg(COALESCE(a.atttypmod, -1) ORDER BY u.i), now()
-          FROM unnest(live.columns) WITH ORDINALITY u(name, i) LEFT JOIN pg_attribute a ON a.attrelid = $2 AND a.attname = u.name;
+    SELECT live.id, $2, live.columns, array_agg(COALESCE(a.attnum, 0) ORDER BY u.i),
+           array_agg(COALESCE(a.atttypid, 0)::regtype ORDER BY u.i),
+           array_agg(COALESCE(a.atttypmod, -1) ORDER BY u.i), now()
+      FROM unnest(live.columns) WITH ORDINALITY u(name, i)
+      LEFT JOIN pg_attribute a ON a.attrelid = $2 AND a.attname = u.name;
 END
 $$;
 
 -- A new base of a leaf in place of the old one and of the deltas that were seen with it.
-CREATE FUNCTION fastclust_internal.write_leaf(live_id bigint, leaf regclass, counted live_count) RETURNS void
+CREATE FUNCTION fastclust_internal.write_leaf(live_id bigint, leaf regclass, counted live_count)
+    RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.write_leaf(live_id bigint, leaf regclass, counted live_count, caller oid) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.write_leaf(live_id bigint, leaf regclass, counted live_count,
+        caller oid)
+    RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
     longest integer := (SELECT max(octet_length(p.group_value)) FROM unnest(counted.parts) p);
@@ -153,20 +172,30 @@ BEGIN
     IF live.id IS NULL OR NOT owns_relation(caller, live.relation) THEN
         RAISE insufficient_privilege USING MESSAGE = 'must be owner of the table of the live sketch';
     ELSIF NOT EXISTS (SELECT FROM live_tables(live.relation) t WHERE t.id = leaf AND t.is_leaf) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('table %s is no leaf of live sketch "%s"', leaf, live.name);
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('table %s is no leaf of live sketch "%s"', leaf, live.name);
     END IF;
-    IF EXISTS (SELECT FROM unnest(counted.parts) p WHERE NOT is_live_part(p.s, p.counts, live.spec, live.drift_spec)) THEN
-        RAISE data_exception USING MESSAGE = format('sketch and counts were not made with the specs of live sketch "%s"', live.name);
+    IF EXISTS (SELECT FROM unnest(counted.parts) p
+                WHERE NOT is_live_part(p.s, p.counts, live.spec, live.drift_spec)) THEN
+        RAISE data_exception USING
+            MESSAGE = format('sketch and counts were not made with the specs of live sketch "%s"',
+                             live.name);
     ELSIF longest > 2000 THEN
-        RAISE program_limit_exceeded USING MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest), DETAIL = 'It may have up to 2000 bytes.';
+        RAISE program_limit_exceeded USING
+            MESSAGE = format('a group of live sketch "%s" has %s bytes', live.name, longest),
+            DETAIL = 'It may have up to 2000 bytes.';
     END IF;
-    DELETE FROM live_deltas d WHERE d.ctid = ANY (counted.deltas) AND d.live_id = $1 AND d.leaf = $2;
+    DELETE FROM live_deltas d
+     WHERE d.ctid = ANY (counted.deltas) AND d.live_id = $1 AND d.leaf = $2;
     PERFORM name_leaf(live, leaf);
-    INSERT INTO live_bases (live_id, leaf, group_value, bucket, s, counts) SELECT live.id, $2, p.group_value, p.bucket, p.s, p.counts FROM unnest(counted.parts) p;
+    INSERT INTO live_bases (live_id, leaf, group_value, bucket, s, counts)
+    SELECT live.id, $2, p.group_value, p.bucket, p.s, p.counts
+      FROM unnest(counted.parts) p;
 END
 $$;
 
--- Before all rows are counted anew: tables that are gone from the tree are counted no more, and fold_live forgets what was counted of them.
+-- Before all rows are counted anew: tables that are gone from the tree are counted no more, and
+-- fold_live forgets what was counted of them.
 CREATE FUNCTION fastclust_internal.forget_leaves(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.forget_leaves(name text, caller oid) RETURNS void
@@ -175,8 +204,12 @@ CREATE FUNCTION fastclust_owner.forget_leaves(name text, caller oid) RETURNS voi
 DECLARE
     live kept_sketches := held_live(name, caller);
 BEGIN
-    DELETE FROM live_leaves v WHERE v.live_id = live.id AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf);
-    UPDATE kept_sketches l SET folded_at = NULL, checked_at = NULL, differences = NULL, counting = false WHERE l.id = live.id;
+    DELETE FROM live_leaves v
+     WHERE v.live_id = live.id
+       AND v.leaf NOT IN (SELECT t.id FROM live_tables(live.relation) t WHERE t.is_leaf);
+    UPDATE kept_sketches l
+       SET folded_at = NULL, checked_at = NULL, differences = NULL, counting = false
+     WHERE l.id = live.id;
 END
 $$;
 

@@ -6,7 +6,8 @@ CREATE TABLE fastclust_internal.stored_names (
     group_value text NOT NULL DEFAULT '',
     cluster integer NOT NULL CHECK (cluster >= 0),
     features name[] NOT NULL,
-    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200 AND name !~ E'[\\x01-\\x1f\\x7f]'),
+    name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200
+                              AND name !~ E'[\\x01-\\x1f\\x7f]'),
     named_by name NOT NULL,    -- the role that named it
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),    -- when it was named
     PRIMARY KEY (model_id, group_value, cluster));
@@ -16,58 +17,89 @@ CREATE VIEW fastclust_internal.readable_names WITH (security_barrier) AS
 GRANT SELECT ON readable_names TO PUBLIC;
 
 -- The version that serves, or that of one group, whose name then must be given.
-CREATE FUNCTION fastclust_internal.explained_version(held stored_models, group_value text) RETURNS stored_versions
+CREATE FUNCTION fastclust_internal.explained_version(held stored_models, group_value text)
+    RETURNS stored_versions
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions;
 BEGIN
     IF (held.group_by IS NULL) <> (group_value IS NULL) THEN
-        RAISE wrong_object_type USING MESSAGE = CASE WHEN group_value IS NULL THEN format('model "%s" has one model per group', held.model)
-                                                     ELSE format('model "%s" has no groups', held.model) END,
-            HINT = CASE WHEN group_value IS NULL THEN 'Name one: group_value => ''...''.' ELSE 'Leave out group_value.' END;
+        RAISE wrong_object_type USING
+            MESSAGE = CASE WHEN group_value IS NULL
+                               THEN format('model "%s" has one model per group', held.model)
+                           ELSE format('model "%s" has no groups', held.model) END,
+            HINT = CASE WHEN group_value IS NULL THEN 'Name one: group_value => ''...''.'
+                        ELSE 'Leave out group_value.' END;
     END IF;
-    SELECT v.* INTO version FROM readable_versions v
-     WHERE v.model_id = held.id AND v.version = held.version AND v.group_value = COALESCE(explained_version.group_value, '');
+    SELECT v.* INTO version
+      FROM readable_versions v
+     WHERE v.model_id = held.id
+       AND v.version = held.version
+       AND v.group_value = COALESCE(explained_version.group_value, '');
     IF NOT FOUND AND group_value IS NOT NULL THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no group "%s"', held.model, group_value),
-            HINT = (SELECT format('It has %s%s.', string_agg(format('"%s"', g.group_value), ', ' ORDER BY g.group_value),
-                                  CASE WHEN max(g.groups) > 5 THEN format(' and %s more', max(g.groups) - 5) ELSE '' END)
-                      FROM (SELECT v.group_value, count(*) OVER () AS groups FROM readable_versions v
-                             WHERE v.model_id = held.id AND v.version = held.version ORDER BY 1 LIMIT 5) g);
+        RAISE undefined_object USING
+            MESSAGE = format('model "%s" has no group "%s"', held.model, group_value),
+            HINT = (SELECT format('It has %s%s.',
+                                  string_agg(
+                                      format('"%s"', g.group_value), ', ' ORDER BY g.group_value),
+                                  CASE WHEN max(g.groups) > 5
+                                           THEN format(' and %s more', max(g.groups) - 5)
+                                       ELSE '' END)
+                      FROM (SELECT v.group_value, count(*) OVER () AS groups
+                              FROM readable_versions v
+                             WHERE v.model_id = held.id AND v.version = held.version
+                             ORDER BY 1 LIMIT 5) g);
     ELSIF NOT FOUND THEN
-        RAISE undefined_object USING MESSAGE = format('model "%s" has no current version', held.model), HINT = version_hint(held.model);
+        RAISE undefined_object USING
+            MESSAGE = format('model "%s" has no current version', held.model),
+            HINT = version_hint(held.model);
     END IF;
     RETURN version;
 END
 $$;
 
-CREATE FUNCTION fastclust.name_cluster(model text, cluster integer, name text, group_value text DEFAULT NULL) RETURNS void
+CREATE FUNCTION fastclust.name_cluster(model text, cluster integer, name text,
+        group_value text DEFAULT NULL)
+    RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.name_cluster(model text, cluster integer, name text, group_value text, caller oid) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.name_cluster(model text, cluster integer, name text,
+        group_value text, caller oid)
+    RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model, true, false, caller);
     version stored_versions := explained_version(held, group_value);
 BEGIN
     IF cluster IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'cluster must not be NULL';
-    ELSIF cluster <> ALL (cluster_numbers(version.operator)) AND    -- a name outlives its cluster, and can be removed
-            (name IS NOT NULL OR NOT EXISTS (SELECT FROM stored_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $2)) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('cluster is %s, out of range', cluster),
-            DETAIL = format('Model "%s" has clusters %s.', held.model, listed_numbers(version.operator));
+    -- a name outlives its cluster, and can be removed
+    ELSIF cluster <> ALL (cluster_numbers(version.operator))
+          AND (name IS NOT NULL
+               OR NOT EXISTS (SELECT FROM stored_names n
+                               WHERE n.model_id = held.id
+                                 AND n.group_value = version.group_value
+                                 AND n.cluster = $2)) THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('cluster is %s, out of range', cluster),
+            DETAIL = format('Model "%s" has clusters %s.', held.model,
+                            listed_numbers(version.operator));
     ELSIF char_length(name) NOT BETWEEN 1 AND 200 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('name has %s characters, out of range', char_length(name)),
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('name has %s characters, out of range', char_length(name)),
             DETAIL = 'It may have from 1 to 200.', HINT = 'NULL removes the name.';
     ELSIF name ~ E'[\\x01-\\x1f\\x7f]' THEN
-        RAISE invalid_parameter_value USING MESSAGE = format(E'name holds the control character \\x%s', to_hex(ascii(substring(name FROM E'[\\x01-\\x1f\\x7f]')))),
+        RAISE invalid_parameter_value USING
+            MESSAGE = format(E'name holds the control character \\x%s',
+                             to_hex(ascii(substring(name FROM E'[\\x01-\\x1f\\x7f]')))),
             DETAIL = 'A name is one line of text.';
     END IF;
-    DELETE FROM stored_names n WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $2;
+    DELETE FROM stored_names n
+     WHERE n.model_id = held.id AND n.group_value = version.group_value AND n.cluster = $2;
     IF name IS NOT NULL THEN
         INSERT INTO stored_names (model_id, group_value, cluster, features, name, named_by)
         VALUES (held.id, version.group_value, $2, version.features, $3, pg_get_userbyid(caller));
     END IF;
 END
 $$;
-COMMENT ON FUNCTION name_cluster(text, integer, text, text) IS 'name a cluster, of a group where there are groups; NULL removes the name, and a suggested one is shown; names stay with their clusters when a model is retrained';
+COMMENT ON FUNCTION name_cluster(text, integer, text, text)
+    IS 'name a cluster, of a group where there are groups; NULL removes the name, and a suggested one is shown; names stay with their clusters when a model is retrained';

@@ -1,34 +1,46 @@
 
--- models on the workers of Citus: the copy that predict reads there
--- The coordinator's models serve, and the parts that predict needs are copied into a reference table within the transaction that changes a model.
--- Citus commits it on all nodes or none, and gives it to nodes that come later.
+-- models on the workers of Citus: the copy that predict reads there The coordinator's models
+-- serve, and the parts that predict needs are copied into a reference table within the
+-- transaction that changes a model.  Citus commits it on all nodes or none, and gives it to
+-- nodes that come later.
 
 -- The ids of roles are a node's own: generated columns look the names up where a row arrives.
 CREATE TABLE fastclust_internal.shared_models (
-    model text NOT NULL,
-    owner name NOT NULL, owner_id oid GENERATED ALWAYS AS (role_id(owner)) STORED,
-    readers name[] NOT NULL, reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED,
-    group_by name, group_value text NOT NULL,
-    operator fastop NOT NULL, micro_clusters fastop, center double precision[], scale double precision[], distance_quantiles double precision[], map kernel_map,
-    spreads double precision[], encoder encoder, paths integer[], vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL,
+    model text NOT NULL, owner name NOT NULL,
+    owner_id oid GENERATED ALWAYS AS (role_id(owner)) STORED, readers name[] NOT NULL,
+    reader_ids oid[] GENERATED ALWAYS AS (role_ids(readers)) STORED, group_by name,
+    group_value text NOT NULL, operator fastop NOT NULL, micro_clusters fastop,
+    center double precision[], scale double precision[], distance_quantiles double precision[],
+    map kernel_map, spreads double precision[], encoder encoder, paths integer[],
+    vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL,
     PRIMARY KEY (model, group_value));
-COMMENT ON TABLE shared_models IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
+COMMENT ON TABLE shared_models
+    IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
 
--- The version that predict reads on a worker, from the worker's own copy: within the task of a shard Citus plans no query of its tables.
-CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name, OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
-        OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
-        OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
+-- The version that predict reads on a worker, from the worker's own copy: within the task of a
+-- shard Citus plans no query of its tables.
+CREATE FUNCTION fastclust_internal.shared_model(model text, group_value text, OUT group_by name,
+        OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
+        OUT scale double precision[], OUT distance_quantiles double precision[],
+        OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
+        OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C STABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_owner.shared_model(model text, group_value text, caller oid, OUT group_by name, OUT operator fastop, OUT micro_clusters fastop, OUT center double precision[],
-        OUT scale double precision[], OUT distance_quantiles double precision[], OUT map kernel_map, OUT spreads double precision[], OUT encoder encoder,
-        OUT paths integer[], OUT vector boolean, OUT features name[], OUT options jsonb) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.shared_model(model text, group_value text, caller oid,
+        OUT group_by name, OUT operator fastop, OUT micro_clusters fastop,
+        OUT center double precision[], OUT scale double precision[],
+        OUT distance_quantiles double precision[], OUT map kernel_map,
+        OUT spreads double precision[], OUT encoder encoder, OUT paths integer[],
+        OUT vector boolean, OUT features name[], OUT options jsonb)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    copied text := (SELECT 'shared_models_' || s.shardid FROM pg_catalog.pg_dist_shard s WHERE s.logicalrelid = 'shared_models'::regclass);
+    copied text := (SELECT 'shared_models_' || s.shardid FROM pg_catalog.pg_dist_shard s
+                     WHERE s.logicalrelid = 'shared_models'::regclass);
 BEGIN
     IF to_regclass('fastclust_internal.' || copied) IS NULL THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = 'models have not reached this node yet',
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'models have not reached this node yet',
             HINT = 'SELECT replicate_reference_tables() on the coordinator.';
     END IF;
     RETURN QUERY EXECUTE format(
@@ -44,33 +56,46 @@ BEGIN
 END
 $$;
 
--- The rows of a model that serves, of all models without an id.  Citus plans no parameters of functions in SQL; one by one, since INSERT ... SELECT
--- is a COPY that need not run where the statements before it in the transaction ran.
+-- The rows of a model that serves, of all models without an id.  Citus plans no parameters of
+-- functions in SQL; one by one, since INSERT ... SELECT is a COPY that need not run where the
+-- statements before it in the transaction ran.
 CREATE FUNCTION fastclust_internal.write_shared_models(model_id bigint) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     part record;
 BEGIN
-    FOR part IN SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner, present_readers(m, '') AS readers, m.group_by,
-           v.group_value, v.operator, v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads, v.encoder, v.paths, v.vector, v.features, v.options
-      FROM stored_models m JOIN version_parts v ON v.model_id = m.id AND v.version = m.version
-     WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL LOOP
-        INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator, micro_clusters, center, scale, distance_quantiles, map, spreads, encoder, paths, vector, features, options)
-            VALUES (part.model, part.owner, part.readers, part.group_by, part.group_value, part.operator, part.micro_clusters, part.center, part.scale, part.distance_quantiles, part.map, part.spreads,
-                    part.encoder, part.paths, part.vector, part.features, part.options);
+    FOR part IN
+        SELECT m.model,
+               COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id),
+                        m.owner) AS owner,
+               present_readers(m, '') AS readers, m.group_by, v.group_value, v.operator,
+               v.micro_clusters, v.center, v.scale, v.distance_quantiles, v.map, v.spreads,
+               v.encoder, v.paths, v.vector, v.features, v.options
+          FROM stored_models m JOIN version_parts v ON v.model_id = m.id AND v.version = m.version
+         WHERE m.id = write_shared_models.model_id OR write_shared_models.model_id IS NULL
+    LOOP
+        INSERT INTO shared_models (model, owner, readers, group_by, group_value, operator,
+                                   micro_clusters, center, scale, distance_quantiles, map, spreads,
+                                   encoder, paths, vector, features, options)
+        VALUES (part.model, part.owner, part.readers, part.group_by, part.group_value,
+                part.operator, part.micro_clusters, part.center, part.scale,
+                part.distance_quantiles, part.map, part.spreads, part.encoder, part.paths,
+                part.vector, part.features, part.options);
     END LOOP;
 END
 $$;
 
--- Citus lets one transaction at a time change a reference table, until it ends, unless its changes commute.  These do: each is of rows of one model,
--- whose row in stored_models its transaction holds.
+-- Citus lets one transaction at a time change a reference table, until it ends, unless its
+-- changes commute.  These do: each is of rows of one model, whose row in stored_models its
+-- transaction holds.
 CREATE FUNCTION fastclust_owner.share_changed_model() RETURNS trigger
     LANGUAGE plpgsql SET search_path FROM CURRENT SET citus.all_modifications_commutative = on AS $$
 DECLARE
     node integer := sharing_node();
 BEGIN
     IF node > 0 THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = 'models of this cluster belong to its coordinator',
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'models of this cluster belong to its coordinator',
             HINT = 'Train and change models there; predict reads them on every node.';
     ELSIF node = 0 THEN
         IF OLD.version IS NOT NULL THEN
@@ -83,7 +108,9 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER share AFTER INSERT OR UPDATE OR DELETE ON stored_models FOR EACH ROW EXECUTE FUNCTION share_changed_model();
+CREATE TRIGGER share AFTER INSERT
+OR UPDATE
+OR DELETE ON stored_models FOR EACH ROW EXECUTE FUNCTION share_changed_model();
 
 -- Citus is here, and the caller may distribute models.
 CREATE FUNCTION fastclust_internal.check_distributor() RETURNS void
@@ -95,9 +122,12 @@ BEGIN
         RAISE feature_not_supported USING MESSAGE = 'Citus is not installed in this database',
             HINT = 'One server has no use for it: predict reads its models as they are.';
     ELSIF NOT is_member(role_id(current_user), owner) THEN
-        RAISE insufficient_privilege USING MESSAGE = format('models are distributed by %s alone, who owns the extension', pg_get_userbyid(owner));
+        RAISE insufficient_privilege USING
+            MESSAGE = format('models are distributed by %s alone, who owns the extension',
+                             pg_get_userbyid(owner));
     ELSIF (SELECT l.groupid FROM pg_catalog.pg_dist_local_group l) <> 0 THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = 'models are distributed by the coordinator alone';
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = 'models are distributed by the coordinator alone';
     END IF;
 END
 $$;
@@ -115,7 +145,8 @@ BEGIN
     RETURN (SELECT count(DISTINCT s.model) FROM shared_models s);
 END
 $$;
-COMMENT ON FUNCTION distribute_models() IS 'let predict read the models on the workers of Citus, now and after every training; returns their number';
+COMMENT ON FUNCTION distribute_models()
+    IS 'let predict read the models on the workers of Citus, now and after every training; returns their number';
 
 -- Citus undistributes no member of an extension.
 CREATE FUNCTION fastclust.undistribute_models() RETURNS void
@@ -131,4 +162,5 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION undistribute_models() IS 'take the models back to the coordinator: predict no longer reads them on the workers of Citus';
+COMMENT ON FUNCTION undistribute_models()
+    IS 'take the models back to the coordinator: predict no longer reads them on the workers of Citus';

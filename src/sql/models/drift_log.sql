@@ -4,10 +4,12 @@
 -- true, false or an error: an array of objects whose numbers the views can read.
 CREATE FUNCTION fastclust_internal.drift_columns_fit(columns jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT COALESCE(bool_and(c.name IS NOT NULL), true) FROM jsonb_to_recordset(columns) c(name text, shift float8, spread float8, p float8)
+    SELECT COALESCE(bool_and(c.name IS NOT NULL), true)
+      FROM jsonb_to_recordset(columns) c(name text, shift float8, spread float8, p float8)
 $$;
 
--- The checks of retrain_if_drifted and check_drift; the columns that drift gives are explained there.
+-- The checks of retrain_if_drifted and check_drift; the columns that drift gives are explained
+-- there.
 CREATE TABLE fastclust_internal.drift_checks (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     model_id bigint NOT NULL REFERENCES stored_models ON DELETE CASCADE,
@@ -44,10 +46,13 @@ DECLARE
     number bigint;
 BEGIN
     PERFORM held_model(d.model_id, d.new_version, false, caller);
-    INSERT INTO drift_checks (model_id, version, relation, n, mmd2, null_sd, p_value, fit_residual, effect, verdict, columns,
-                           threshold, min_effect, new_version, checked_by)
-    VALUES (held.id, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns,
-            d.threshold, d.min_effect, d.new_version, pg_get_userbyid(caller)) RETURNING id INTO number;
+    INSERT INTO drift_checks (model_id, version, relation, n, mmd2, null_sd, p_value, fit_residual,
+                              effect, verdict, columns, threshold, min_effect, new_version,
+                              checked_by)
+    VALUES (held.id, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual,
+            d.effect, d.verdict, d.columns, d.threshold, d.min_effect, d.new_version,
+            pg_get_userbyid(caller))
+    RETURNING id INTO number;
     RETURN number;
 END
 $$;

@@ -1,12 +1,17 @@
 
 -- whose code a scan may run: training and watching check it before they read a table
 
--- Who may not call a public function by any of its signatures does not get at its work by a function below it.
+-- Who may not call a public function by any of its signatures does not get at its work by a
+-- function below it.
 CREATE FUNCTION fastclust_internal.check_execute(caller oid, function name) RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'fastclust'::regnamespace AND p.proname = function AND has_function_privilege(caller, p.oid, 'EXECUTE')) THEN
-        RAISE insufficient_privilege USING MESSAGE = format('permission denied for function %s', function);
+    IF NOT EXISTS (SELECT FROM pg_proc p
+                    WHERE p.pronamespace = 'fastclust'::regnamespace
+                      AND p.proname = function
+                      AND has_function_privilege(caller, p.oid, 'EXECUTE')) THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = format('permission denied for function %s', function);
     END IF;
 END
 $$;
@@ -14,82 +19,147 @@ $$;
 -- internal: can only the reader and superusers change the objects of this role?
 CREATE FUNCTION fastclust_internal.is_trusted_owner(role oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT r.rolsuper OR r.rolname = current_user
-      FROM pg_roles r
-     WHERE r.oid = CASE pg_get_userbyid(role) WHEN 'pg_database_owner'
-                        THEN (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database()) ELSE role END
+    SELECT r.rolsuper OR r.rolname = current_user FROM pg_roles r
+     WHERE r.oid = CASE pg_get_userbyid(role)
+                        WHEN 'pg_database_owner' THEN (SELECT d.datdba FROM pg_database d
+                                                        WHERE d.datname = current_database())
+                        ELSE role END
 $$;
 
--- Whose code may run when columns of a relation are read, if only to plan it; NULL: the caller's own or a superuser's only.
--- code: expressions of a relation and of its children: the query of a view, indexes, checks, statistics, the keys by which the relation or that of which it is a
--- part of is partitioned.  The owner of the schema could put another table under the name between two scans.
--- cell: casts of a column run code of its type's owner, who may be the one that wrote the column's name into a stored row.
+-- Whose code may run when columns of a relation are read, if only to plan it; NULL: the
+-- caller's own or a superuser's only.
+-- code: expressions of a relation and of its children: the query of a view, indexes, checks,
+-- statistics, the keys by which the relation or that of which it is a part of is partitioned.
+-- The owner of the schema could put another table under the name between two scans.
+-- cell: casts of a column run code of its type's owner, who may be the one that wrote the
+-- column's name into a stored row.
 -- named: the caller has named the relation, so that only the columns are another's choice.
-CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[], named boolean DEFAULT false) RETURNS text
+CREATE FUNCTION fastclust_internal.scan_problem(relation regclass, columns name[],
+        named boolean DEFAULT false)
+    RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     WITH RECURSIVE code(class, id) AS (
-        SELECT 'pg_class'::regclass::oid, relation::oid
-        UNION SELECT u.class, u.id
-                FROM code, LATERAL (SELECT 'pg_class'::regclass::oid, i.inhrelid FROM pg_inherits i WHERE i.inhparent = code.id
-                                    UNION ALL SELECT d.refclassid, d.refobjid FROM
-                                        (SELECT r.tableoid, r.oid FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid WHERE c.oid = code.id AND c.relkind = 'v'
-                                         UNION ALL SELECT 'pg_class'::regclass, x.indexrelid FROM pg_index x WHERE x.indrelid = code.id
-                                         UNION ALL SELECT o.tableoid, o.oid FROM pg_constraint o WHERE o.conrelid = code.id AND o.contype = 'c'
-                                         UNION ALL SELECT s.tableoid, s.oid FROM pg_statistic_ext s WHERE s.stxrelid = code.id
-                                         UNION ALL SELECT 'pg_class'::regclass, a.relid FROM pg_partition_ancestors(code.id) a JOIN pg_partitioned_table p ON p.partrelid = a.relid) e(class, id)
-                                        JOIN pg_depend d ON d.classid = e.class AND d.objid = e.id AND d.objsubid = 0
-                                     WHERE e.class <> 'pg_class'::regclass OR d.refclassid <> 'pg_class'::regclass) u(class, id)
-               WHERE code.class = 'pg_class'::regclass),
-    owned(class, id, owner) AS (
-        SELECT tableoid, oid, relowner FROM pg_class UNION ALL SELECT tableoid, oid, proowner FROM pg_proc
-        UNION ALL SELECT tableoid, oid, oprowner FROM pg_operator UNION ALL SELECT tableoid, oid, typowner FROM pg_type),
-    cell(attname, id) AS (
-        SELECT a.attname, a.atttypid FROM pg_attribute a WHERE a.attrelid = relation AND a.attname = ANY (columns)
-        UNION SELECT cell.attname, u.id
-                FROM cell JOIN pg_type t ON t.oid = cell.id, unnest(ARRAY[t.typbasetype, CASE WHEN t.typcategory = 'A' THEN t.typelem ELSE 0 END]) u(id)
-               WHERE u.id <> 0)
-    SELECT CASE
-        WHEN NOT named AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = relation AND is_trusted_owner(c.relowner))
-            THEN format('relation %s belongs to another role', relation)
-        WHEN NOT named AND EXISTS (SELECT FROM code JOIN owned USING (class, id) WHERE is_trusted_owner(owned.owner) IS NOT TRUE)
-            THEN format('relation %s uses what belongs to another role', relation)
-        WHEN NOT named AND NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
-            THEN format('the schema of %s belongs to another role', relation)
-        ELSE (SELECT format('column "%s" of %s is of a type that is not built in', cell.attname, relation)
-                FROM cell JOIN pg_type t ON t.oid = cell.id
-               WHERE t.typnamespace <> 'pg_catalog'::regnamespace AND NOT (t.typtype IN ('b', 'd', 'e') AND is_trusted_owner(t.typowner)) LIMIT 1) END
+                       SELECT 'pg_class'::regclass::oid, relation::oid
+                       UNION
+                       SELECT u.class, u.id
+                         FROM code,
+                              LATERAL (
+                                  SELECT 'pg_class'::regclass::oid, i.inhrelid FROM pg_inherits i
+                                   WHERE i.inhparent = code.id
+                                  UNION ALL
+                                  SELECT d.refclassid, d.refobjid
+                                    FROM (SELECT r.tableoid, r.oid
+                                            FROM pg_class c JOIN pg_rewrite r ON r.ev_class = c.oid
+                                           WHERE c.oid = code.id AND c.relkind = 'v'
+                                          UNION ALL
+                                          SELECT 'pg_class'::regclass, x.indexrelid FROM pg_index x
+                                           WHERE x.indrelid = code.id
+                                          UNION ALL
+                                          SELECT o.tableoid, o.oid FROM pg_constraint o
+                                           WHERE o.conrelid = code.id AND o.contype = 'c'
+                                          UNION ALL
+                                          SELECT s.tableoid, s.oid FROM pg_statistic_ext s
+                                           WHERE s.stxrelid = code.id
+                                          UNION ALL
+                                          SELECT 'pg_class'::regclass, a.relid
+                                            FROM pg_partition_ancestors(code.id) a
+                                            JOIN pg_partitioned_table p ON p.partrelid = a.relid)
+                                             e(class, id)
+                                    JOIN pg_depend d
+                                         ON d.classid = e.class
+                                            AND d.objid = e.id
+                                            AND d.objsubid = 0
+                                   WHERE e.class <> 'pg_class'::regclass
+                                      OR d.refclassid <> 'pg_class'::regclass) u(class, id)
+                        WHERE code.class = 'pg_class'::regclass),
+         owned(class, id, owner) AS (SELECT tableoid, oid, relowner FROM pg_class
+                                     UNION ALL
+                                     SELECT tableoid, oid, proowner FROM pg_proc
+                                     UNION ALL
+                                     SELECT tableoid, oid, oprowner FROM pg_operator
+                                     UNION ALL
+                                     SELECT tableoid, oid, typowner FROM pg_type),
+         cell(attname, id) AS (
+             SELECT a.attname, a.atttypid FROM pg_attribute a
+              WHERE a.attrelid = relation AND a.attname = ANY (columns)
+             UNION
+             SELECT cell.attname, u.id
+               FROM cell JOIN pg_type t ON t.oid = cell.id,
+                    unnest(ARRAY[t.typbasetype,
+                                 CASE WHEN t.typcategory = 'A' THEN t.typelem ELSE 0 END]) u(id)
+              WHERE u.id <> 0)
+    SELECT CASE WHEN NOT named
+                     AND NOT EXISTS (SELECT FROM pg_class c
+                                      WHERE c.oid = relation AND is_trusted_owner(c.relowner))
+                    THEN format('relation %s belongs to another role', relation)
+                WHEN NOT named
+                     AND EXISTS (SELECT FROM code JOIN owned USING (class, id)
+                                  WHERE is_trusted_owner(owned.owner) IS NOT TRUE)
+                    THEN format('relation %s uses what belongs to another role', relation)
+                WHEN NOT named
+                     AND NOT EXISTS (SELECT
+                                       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                                      WHERE c.oid = relation AND is_trusted_owner(n.nspowner))
+                    THEN format('the schema of %s belongs to another role', relation)
+                ELSE (SELECT format('column "%s" of %s is of a type that is not built in',
+                                    cell.attname, relation)
+                        FROM cell JOIN pg_type t ON t.oid = cell.id
+                       WHERE t.typnamespace <> 'pg_catalog'::regnamespace
+                         AND NOT (t.typtype IN ('b', 'd', 'e') AND is_trusted_owner(t.typowner))
+                       LIMIT 1) END
 $$;
 
--- A stored row may name a table or columns its writer cannot read, or that run its writer's code: a view, a type, an
--- index predicate that the planner evaluates.  A role other than the model's owner scans for it only tables that the owner may
--- read in full, of built-in types, and of tables that run nobody else's code.
--- named: the caller has named the relation, so that only the columns are another's choice.  A superuser scans tables of
--- other roles, who may have put a view in their place, only by name, even for his own model.
-CREATE FUNCTION fastclust_internal.check_stored_scan(held stored_models, version stored_versions, relation regclass, columns name[], named boolean) RETURNS void
+-- A stored row may name a table or columns its writer cannot read, or that run its writer's
+-- code: a view, a type, an index predicate that the planner evaluates.  A role other than the
+-- model's owner scans for it only tables that the owner may read in full, of built-in types,
+-- and of tables that run nobody else's code.
+-- named: the caller has named the relation, so that only the columns are another's choice.  A
+-- superuser scans tables of other roles, who may have put a view in their place, only by name,
+-- even for his own model.
+CREATE FUNCTION fastclust_internal.check_stored_scan(held stored_models, version stored_versions,
+        relation regclass, columns name[], named boolean)
+    RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     -- the caller's own choice: his model, trained by him or by a superuser
-    own boolean := COALESCE((SELECT held.owner_id = r.oid AND is_trusted_owner(version.trained_by_id) FROM pg_roles r WHERE r.rolname = current_user), false);
-    problem text := CASE WHEN NOT own OR (NOT named AND (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user))
-                         THEN scan_problem(relation, columns, named) END;
+    own boolean := COALESCE((SELECT held.owner_id = r.oid
+                                    AND is_trusted_owner(version.trained_by_id)
+                               FROM pg_roles r
+                              WHERE r.rolname = current_user),
+                            false);
+    problem text := CASE WHEN NOT own
+                              OR (NOT named
+                                  AND (SELECT r.rolsuper FROM pg_roles r
+                                        WHERE r.rolname = current_user))
+                             THEN scan_problem(relation, columns, named) END;
     class pg_class;
 BEGIN
     IF NOT own AND named IS NOT TRUE THEN
         SELECT * INTO class FROM pg_class c WHERE c.oid = relation;
-        problem := CASE
-            WHEN class.relkind NOT IN ('r', 'p', 'm') THEN format('relation %s is not a table', relation)
-            WHEN class.relrowsecurity THEN format('table %s has row-level security', relation)
-            WHEN NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid = held.owner_id
-                                AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
-                                AND (has_table_privilege(r.oid, class.oid, 'SELECT')
-                                     OR (SELECT bool_and(has_column_privilege(r.oid, class.oid, f, 'SELECT')) FROM unnest(columns) f WHERE f IS NOT NULL)))
-                THEN format('role %s may not read %s', held.owner, relation)
-            ELSE problem END;
+        problem := CASE WHEN class.relkind NOT IN ('r', 'p', 'm')
+                            THEN format('relation %s is not a table', relation)
+                        WHEN class.relrowsecurity
+                            THEN format('table %s has row-level security', relation)
+                        WHEN NOT EXISTS (
+                                 SELECT FROM pg_roles r
+                                  WHERE r.oid = held.owner_id
+                                    AND has_schema_privilege(r.oid, class.relnamespace, 'USAGE')
+                                    AND (has_table_privilege(r.oid, class.oid, 'SELECT')
+                                         OR (SELECT bool_and(has_column_privilege(
+                                                                 r.oid, class.oid, f, 'SELECT'))
+                                               FROM unnest(columns) f
+                                              WHERE f IS NOT NULL)))
+                            THEN format('role %s may not read %s', held.owner, relation)
+                        ELSE problem END;
     END IF;
     IF problem IS NOT NULL THEN
-        RAISE insufficient_privilege USING MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model, held.owner, current_user),
+        RAISE insufficient_privilege USING
+            MESSAGE = format('model "%s" of %s cannot be scanned for it by %s', held.model,
+                             held.owner, current_user),
             DETAIL = upper(left(problem, 1)) || substr(problem, 2) || '.',
-            HINT = CASE WHEN own THEN format('Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').', relation)
+            HINT = CASE WHEN own THEN format(
+                                          'Name the table if you trust its owner: relation => %L, or retrain(model, ''{"relation": "..."}'').',
+                                          relation)
                         ELSE format('SET ROLE %I first.', held.owner) END;
     END IF;
 END

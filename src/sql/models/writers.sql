@@ -1,21 +1,27 @@
 
--- writers: the only way into the model tables
--- They are SECURITY DEFINER functions in fastclust_owner (prologue.sql), and check the rights of their last argument.
+-- writers: the only way into the model tables They are SECURITY DEFINER functions in
+-- fastclust_owner (prologue.sql), and check the rights of their last argument.
 
--- Has the caller the rights of a role?  Superusers have everybody's, and those of a role that is no more.
+-- Has the caller the rights of a role?  Superusers have everybody's, and those of a role that
+-- is no more.
 CREATE FUNCTION fastclust_internal.is_member(caller oid, role oid) RETURNS boolean
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT EXISTS (SELECT FROM pg_roles r WHERE r.oid = role AND pg_has_role(caller, r.oid, 'USAGE'))
-        OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
+    SELECT EXISTS (SELECT FROM pg_roles r
+                    WHERE r.oid = role AND pg_has_role(caller, r.oid, 'USAGE'))
+           OR (SELECT r.rolsuper FROM pg_roles r WHERE r.oid = caller)
 $$;
 
 CREATE FUNCTION fastclust_internal.is_reader(caller oid, held stored_models) RETURNS boolean
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT 0 = ANY (held.reader_ids) OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r))
+    SELECT 0 = ANY (held.reader_ids)
+           OR EXISTS (SELECT FROM unnest(held.reader_ids) r WHERE is_member(caller, r))
 $$;
 
--- A standby only reads, and so does a transaction that was begun so.  The error of the first row to be written would have no hint.
-CREATE FUNCTION fastclust_internal.reject_read_only(what text DEFAULT 'models cannot be trained or changed') RETURNS void
+-- A standby only reads, and so does a transaction that was begun so.  The error of the first
+-- row to be written would have no hint.
+CREATE FUNCTION fastclust_internal.reject_read_only(
+        what text DEFAULT 'models cannot be trained or changed')
+    RETURNS void
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF pg_is_in_recovery() THEN
@@ -28,12 +34,13 @@ BEGIN
 END
 $$;
 
--- Lock a key, of a model or of a live sketch, until the end of the transaction; false when another session has it and wait is false.
+-- Lock a key, of a model or of a live sketch, until the end of the transaction; false when
+-- another session has it and wait is false.
 CREATE FUNCTION fastclust_owner.lock_name(key integer, live boolean, wait boolean) RETURNS boolean
     AS 'MODULE_PATHNAME', 'fastclust_lock_name' LANGUAGE C STRICT;
 
--- Claim a name that no model has.  Sessions of the caller's login and roles are waited for, those of others are not:
--- nobody stops another's work by a name that is not yet his.
+-- Claim a name that no model has.  Sessions of the caller's login and roles are waited for,
+-- those of others are not: nobody stops another's work by a name that is not yet his.
 CREATE FUNCTION fastclust_owner.claim_name(name text, wait boolean, caller oid) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -41,26 +48,41 @@ DECLARE
 BEGIN
     IF lock_name(key, false, false) THEN
         RETURN;
-    ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid     -- none of a prepared transaction
-                   WHERE l.locktype = 'object' AND l.classid = 'fastclust_owner.lock_name(integer, boolean, boolean)'::regprocedure AND l.objid = (key::bigint & 4294967295)::oid AND l.objsubid = 0
-                     AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-                     AND own.rolname = session_user AND (a.usesysid IS NULL OR (a.usesysid <> own.oid AND is_member(caller, a.usesysid) IS NOT TRUE))) THEN
-        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another role', name),
+    -- none of a prepared transaction
+    ELSIF EXISTS (SELECT FROM pg_roles own, pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+                   WHERE l.locktype = 'object'
+                     AND l.classid =
+                             'fastclust_owner.lock_name(integer, boolean, boolean)'::regprocedure
+                     AND l.objid = (key::bigint & 4294967295)::oid
+                     AND l.objsubid = 0
+                     AND l.granted
+                     AND l.database = (SELECT d.oid FROM pg_database d
+                                        WHERE d.datname = current_database())
+                     AND own.rolname = session_user
+                     AND (a.usesysid IS NULL
+                          OR (a.usesysid <> own.oid
+                              AND is_member(caller, a.usesysid) IS NOT TRUE))) THEN
+        RAISE lock_not_available USING
+            MESSAGE = format('model "%s" is being made by another role', name),
             HINT = 'Choose another name.';
     ELSIF wait IS FALSE THEN
-        RAISE lock_not_available USING MESSAGE = format('model "%s" is being made by another session', name),
+        RAISE lock_not_available USING
+            MESSAGE = format('model "%s" is being made by another session', name),
             HINT = 'Leave out the option nowait to wait for it.';
     END IF;
     PERFORM lock_name(key, false, true);
 END
 $$;
 
--- A model that the caller may change, held until the end of the transaction.  make: one that is not there is made.
-CREATE FUNCTION fastclust_internal.held_model(model_name text, wait boolean, make boolean DEFAULT false) RETURNS stored_models
+-- A model that the caller may change, held until the end of the transaction.  make: one that is
+-- not there is made.
+CREATE FUNCTION fastclust_internal.held_model(model_name text, wait boolean,
+        make boolean DEFAULT false)
+    RETURNS stored_models
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.held_model(model_name text, wait boolean, make boolean, caller oid) RETURNS stored_models
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.held_model(model_name text, wait boolean, make boolean, caller oid)
+    RETURNS stored_models
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models;
 BEGIN
@@ -71,59 +93,83 @@ BEGIN
         RAISE null_value_not_allowed USING MESSAGE = 'model must not be NULL';
     ELSIF make AND NOT EXISTS (SELECT FROM stored_models m WHERE m.model = model_name) THEN
         PERFORM claim_name(model_name, wait, caller);
-        INSERT INTO stored_models (model, owner) VALUES (model_name, pg_get_userbyid(caller)) ON CONFLICT DO NOTHING;
+        INSERT INTO stored_models (model, owner)
+        VALUES (model_name, pg_get_userbyid(caller))
+        ON CONFLICT DO NOTHING;
     END IF;
     SELECT * INTO held FROM stored_models m WHERE m.model = model_name;
     IF held.id IS NOT NULL AND is_member(caller, held.owner_id) THEN
         BEGIN
             IF wait IS NOT FALSE THEN
-                SELECT * INTO held FROM stored_models m WHERE m.id = held.id AND m.model = model_name FOR UPDATE;
+                SELECT * INTO held
+                  FROM stored_models m
+                 WHERE m.id = held.id AND m.model = model_name
+                   FOR UPDATE;
             ELSE
-                SELECT * INTO held FROM stored_models m WHERE m.id = held.id AND m.model = model_name FOR UPDATE NOWAIT;
+                SELECT * INTO held
+                  FROM stored_models m
+                 WHERE m.id = held.id AND m.model = model_name
+                   FOR UPDATE NOWAIT;
             END IF;
         EXCEPTION WHEN lock_not_available THEN
             IF wait IS NOT FALSE THEN
                 RAISE;
             END IF;
-            RAISE lock_not_available USING MESSAGE = format('model "%s" is being trained by another session', model_name),
+            RAISE lock_not_available USING
+                MESSAGE = format('model "%s" is being trained by another session', model_name),
                 HINT = 'Leave out the option nowait to wait for it.';
         END;
         IF held.id IS NULL THEN
-            RAISE undefined_object USING MESSAGE = format('model "%s" was dropped or renamed concurrently', model_name);
+            RAISE undefined_object USING
+                MESSAGE = format('model "%s" was dropped or renamed concurrently', model_name);
         END IF;
         IF is_member(caller, held.owner_id) THEN    -- still, after a wait
             RETURN held;
         END IF;
     END IF;
     IF held.id IS NOT NULL AND make THEN
-        RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to another role', model_name),
+        RAISE insufficient_privilege USING
+            MESSAGE = format('model "%s" belongs to another role', model_name),
             HINT = 'Choose another name.';
     ELSIF is_reader(caller, held) THEN
-        RAISE insufficient_privilege USING MESSAGE = format('model "%s" belongs to %s', model_name, held.owner),
+        RAISE insufficient_privilege USING
+            MESSAGE = format('model "%s" belongs to %s', model_name, held.owner),
             HINT = 'Only its owner and members of it may change a model.';
     END IF;
     RAISE undefined_object USING MESSAGE = format('model "%s" does not exist', model_name),
-        HINT = COALESCE(substring(name_hint(model_name, ARRAY(SELECT m.model FROM stored_models m WHERE is_member(caller, m.owner_id) OR is_reader(caller, m) ORDER BY 1), '') FROM '^Perhaps you meant "[^"]*"[.]'),
+        HINT = COALESCE(substring(
+                            name_hint(
+                                model_name,
+                                ARRAY(SELECT m.model
+                                        FROM stored_models m
+                                       WHERE is_member(caller, m.owner_id) OR is_reader(caller, m)
+                                       ORDER BY 1),
+                                '') FROM '^Perhaps you meant "[^"]*"[.]'),
                         'A model of another role can be read after grant_model.');
 END
 $$;
 
--- The same by its identity, which training has held before.  Whoever may not read a model does not learn its name.  version: one that may be written, from the
--- first one, or the newest, to the next.
-CREATE FUNCTION fastclust_owner.held_model(id bigint, version integer, newest boolean, caller oid) RETURNS stored_models
+-- The same by its identity, which training has held before.  Whoever may not read a model does
+-- not learn its name.  version: one that may be written, from the first one, or the newest, to
+-- the next.
+CREATE FUNCTION fastclust_owner.held_model(id bigint, version integer, newest boolean, caller oid)
+    RETURNS stored_models
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-    name text := (SELECT m.model FROM stored_models m WHERE m.id = $1 AND (is_member(caller, m.owner_id) OR is_reader(caller, m)));
+    name text := (SELECT m.model FROM stored_models m
+                   WHERE m.id = $1 AND (is_member(caller, m.owner_id) OR is_reader(caller, m)));
     held stored_models;
     last bigint;
 BEGIN
     IF name IS NULL THEN
-        RAISE undefined_object USING MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
+        RAISE undefined_object USING
+            MESSAGE = format('there is no model with id %s', COALESCE(id::text, 'NULL'));
     END IF;
     held := held_model(name, true, false, caller);
     last := (SELECT COALESCE(max(v.version), 0) FROM version_parts v WHERE v.model_id = held.id);
     IF version < (CASE WHEN newest THEN greatest(last, 1) ELSE 1 END) OR version > last + 1 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('version is %s, out of range', version),
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('version is %s, out of range', version),
             DETAIL = format('The next version of model "%s" is %s.', held.model, last + 1);
     END IF;
     RETURN held;
@@ -133,13 +179,14 @@ $$;
 -- ---- the rows that training writes: versions count up by one ----
 
 -- A step of a training.
-CREATE FUNCTION fastclust_internal.write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text)
+CREATE FUNCTION fastclust_internal.write_step(model_id bigint, version integer, step text,
+        objective double precision, seconds double precision, note text)
     RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.write_step(model_id bigint, version integer, step text, objective double precision, seconds double precision, note text, caller oid)
+CREATE FUNCTION fastclust_owner.write_step(model_id bigint, version integer, step text,
+        objective double precision, seconds double precision, note text, caller oid)
     RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model_id, version, false, caller);
 BEGIN
@@ -148,7 +195,8 @@ BEGIN
 END
 $$;
 
--- Parts of a version that was trained, which does not serve yet: the only one, or those of groups.  Who trained it, and when, is noted here.
+-- Parts of a version that was trained, which does not serve yet: the only one, or those of
+-- groups.  Who trained it, and when, is noted here.
 CREATE FUNCTION fastclust_internal.write_parts(parts stored_versions[]) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
 CREATE FUNCTION fastclust_owner.write_parts(parts stored_versions[], caller oid) RETURNS void
@@ -159,38 +207,61 @@ DECLARE
     held stored_models := held_model((parts[1]).model_id, made, true, caller);
 BEGIN
     IF made = held.version THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('version %s is already the current version of model "%s"', made, held.model);
-    ELSIF EXISTS (SELECT FROM unnest(parts) v WHERE v.model_id IS DISTINCT FROM held.id OR v.version IS DISTINCT FROM made) THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('version %s is already the current version of model "%s"', made,
+                             held.model);
+    ELSIF EXISTS (SELECT FROM unnest(parts) v
+                   WHERE v.model_id IS DISTINCT FROM held.id
+                      OR v.version IS DISTINCT FROM made) THEN
         RAISE invalid_parameter_value USING MESSAGE = 'parts must be of one version of one model';
     END IF;
-    INSERT INTO version_parts (model_id, version, group_value, method, note, relation, features, vector, encoder, k, options,
-                                operator, micro_clusters, splits, center, scale, map, spec, training_sketch, drift_spec, drift_counts, null_moments, spreads,
-                                distance_quantiles, n, imputed, objective, objective_error, label_churn, paths, recall, started_at, trained_by)
-    SELECT held.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector, v.encoder, v.k, v.options,
-           v.operator, v.micro_clusters, v.splits, v.center, v.scale, v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments, v.spreads,
-           v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error, v.label_churn, v.paths, v.recall, v.started_at, pg_get_userbyid(caller)
+    INSERT INTO version_parts (model_id, version, group_value, method, note, relation, features,
+                               vector, encoder, k, options, operator, micro_clusters, splits,
+                               center, scale, map, spec, training_sketch, drift_spec, drift_counts,
+                               null_moments, spreads, distance_quantiles, n, imputed, objective,
+                               objective_error, label_churn, paths, recall, started_at, trained_by)
+    SELECT held.id, v.version, v.group_value, v.method, v.note, v.relation, v.features, v.vector,
+           v.encoder, v.k, v.options, v.operator, v.micro_clusters, v.splits, v.center, v.scale,
+           v.map, v.spec, v.training_sketch, v.drift_spec, v.drift_counts, v.null_moments,
+           v.spreads, v.distance_quantiles, v.n, v.imputed, v.objective, v.objective_error,
+           v.label_churn, v.paths, v.recall, v.started_at, pg_get_userbyid(caller)
       FROM unnest(parts) v;
 END
 $$;
 
--- Let a version serve, but for one that was not to be activated, and remove versions older than the last ones before the current one.  keep NULL: its owner
--- has chosen it, and none is removed.
-CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, keep integer) RETURNS void
+-- Let a version serve, but for one that was not to be activated, and remove versions older than
+-- the last ones before the current one.  keep NULL: its owner has chosen it, and none is
+-- removed.
+CREATE FUNCTION fastclust_internal.serve_version(model_id bigint, version integer, keep integer)
+    RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.serve_version(model_id bigint, version integer, keep integer, caller oid) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.serve_version(model_id bigint, version integer, keep integer,
+        caller oid)
+    RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model_id, NULL, false, caller);
 BEGIN
-    UPDATE stored_models m SET version = v.version, group_by = v.options ->> 'group_by'
-      FROM (SELECT o.version, o.options FROM version_parts o WHERE o.model_id = held.id AND o.version = $2 LIMIT 1) v
+    UPDATE stored_models m
+       SET version = v.version, group_by = v.options ->> 'group_by'
+      FROM (SELECT o.version, o.options
+              FROM version_parts o
+             WHERE o.model_id = held.id AND o.version = $2
+             LIMIT 1) v
      WHERE m.id = held.id AND (keep IS NULL OR flag_option(v.options, 'activate', true));
     -- at most 10,000 versions now, and more later
     DELETE FROM version_parts v
-     WHERE keep IS NOT NULL AND v.model_id = held.id AND v.version < 10000 + (SELECT min(o.version) FROM version_parts o WHERE o.model_id = held.id) AND v.version < (
-        SELECT min(o.version) FROM (SELECT DISTINCT w.version FROM stored_models m JOIN version_parts w ON w.model_id = m.id AND w.version <= m.version
-                                     WHERE m.id = held.id ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);
+     WHERE keep IS NOT NULL
+       AND v.model_id = held.id
+       AND v.version < 10000 + (SELECT min(o.version) FROM version_parts o
+                                 WHERE o.model_id = held.id)
+       AND v.version < (SELECT min(o.version)
+                          FROM (SELECT DISTINCT w.version
+                                  FROM stored_models m
+                                  JOIN version_parts w
+                                       ON w.model_id = m.id AND w.version <= m.version
+                                 WHERE m.id = held.id
+                                 ORDER BY 1 DESC LIMIT greatest(0, keep) + 1) o);
 END
 $$;
 
@@ -201,7 +272,8 @@ CREATE FUNCTION fastclust_internal.present_readers(held stored_models, but name)
     LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(array_agg(q.name ORDER BY q.i) FILTER (WHERE q.name <> but), '{}')
       FROM (SELECT u.i, CASE WHEN u.id = 0 THEN 'public' ELSE r.rolname END AS name
-              FROM unnest(held.reader_ids) WITH ORDINALITY u(id, i) LEFT JOIN pg_roles r ON r.oid = u.id) q
+              FROM unnest(held.reader_ids) WITH ORDINALITY u(id, i)
+              LEFT JOIN pg_roles r ON r.oid = u.id) q
 $$;
 
 CREATE FUNCTION fastclust.grant_model(model text, role name) RETURNS void
@@ -212,7 +284,8 @@ CREATE FUNCTION fastclust_owner.grant_model(model text, role name, caller oid) R
 DECLARE
     held stored_models := held_model(model, true, false, caller);
 BEGIN
-    IF role IS NULL OR (role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role)) THEN
+    IF role IS NULL
+       OR (role <> 'public' AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role)) THEN
         RAISE undefined_object USING MESSAGE = format('role "%s" does not exist', role);
     END IF;
     UPDATE stored_models m SET readers = present_readers(m, role) || role WHERE m.id = held.id;
@@ -248,7 +321,10 @@ BEGIN
         PERFORM claim_name(new_name, true, caller);
     END IF;
     UPDATE stored_models m SET model = new_name WHERE m.id = held.id;
-    UPDATE kept_sketches l SET name = new_name WHERE l.model_id = held.id AND NOT EXISTS (SELECT FROM kept_sketches o WHERE o.name = new_name);
+    UPDATE kept_sketches l
+       SET name = new_name
+     WHERE l.model_id = held.id
+       AND NOT EXISTS (SELECT FROM kept_sketches o WHERE o.name = new_name);
 EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END

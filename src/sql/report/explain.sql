@@ -1,81 +1,157 @@
 
 -- explain: clusters in the words and units of the table
 
--- A dimension of the rows: the column or part of one that it comes from, the kind of that (number, year, boolean, date, timestamp, interval, category,
--- vector), for a category which of them it tells (1, else 0), the name that people read, "country = DE", and how the core takes it: 0 number, 1 log,
--- 2 days, 3 seconds, 4 a flag.
-CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
-        OUT label text, OUT axis_kind integer) RETURNS SETOF record
+-- A dimension of the rows: the column or part of one that it comes from, the kind of that
+-- (number, year, boolean, date, timestamp, interval, category, vector), for a category which of
+-- them it tells (1, else 0), the name that people read, "country = DE", and how the core takes
+-- it: 0 number, 1 log, 2 days, 3 seconds, 4 a flag.
+CREATE FUNCTION fastclust_internal.labelled_features(version stored_versions,
+        OUT dimension integer, OUT feature text, OUT kind text, OUT category text, OUT label text,
+        OUT axis_kind integer)
+    RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
-    SELECT f.dimension, f.feature, CASE WHEN f.kind = 'number' AND f.feature ~* '(^|[^a-z])years?([^a-z]|$)' THEN 'year' ELSE f.kind END, f.category, CASE WHEN f.category IS NULL THEN f.feature ELSE format('%s = %s', f.feature, f.category) END,
-           CASE WHEN f.transform = 'log' THEN 1 WHEN f.kind = 'date' THEN 2 WHEN f.kind IN ('timestamp', 'interval') THEN 3
-                WHEN f.kind IN ('boolean', 'category') THEN 4 ELSE 0 END
+    SELECT f.dimension, f.feature,
+           CASE WHEN f.kind = 'number' AND f.feature ~* '(^|[^a-z])years?([^a-z]|$)' THEN 'year'
+                ELSE f.kind END,
+           f.category,
+           CASE WHEN f.category IS NULL THEN f.feature
+                ELSE format('%s = %s', f.feature, f.category) END,
+           CASE WHEN f.transform = 'log' THEN 1
+                WHEN f.kind = 'date' THEN 2
+                WHEN f.kind IN ('timestamp', 'interval') THEN 3
+                WHEN f.kind IN ('boolean', 'category') THEN 4
+                ELSE 0 END
       FROM encoder_features(version.encoder) f
     UNION ALL
-    SELECT i, format('%s[%s]', version.features[1], i), 'vector', NULL, format('%s[%s]', version.features[1], i), 0
-      FROM generate_series(1, cardinality(means(version.training_sketch))) i WHERE version.encoder IS NULL
+    SELECT i, format('%s[%s]', version.features[1], i), 'vector', NULL,
+           format('%s[%s]', version.features[1], i), 0
+      FROM generate_series(1, cardinality(means(version.training_sketch))) i
+     WHERE version.encoder IS NULL
 $$;
 
--- A value in its own unit as people read it, with four digits or exactly; days and seconds are from 2000-01-01 on.
-CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean) RETURNS text
+-- A value in its own unit as people read it, with four digits or exactly; days and seconds are
+-- from 2000-01-01 on.
+CREATE FUNCTION fastclust_internal.shown_value(x double precision, kind text, exact boolean)
+    RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_shown_value' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- ---- the profile ----
 
--- A row per cluster and dimension, of each cluster the `most` of least place, 1 for the one that tells most, and as many of greatest |apart|: the
--- deviations between the centroid and the nearest other one.
-CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[], scale double precision[], means double precision[],
-        deviations double precision[], kinds integer[], most integer, OUT cluster integer, OUT dimension integer, OUT value double precision,
-        OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT place integer,
-        OUT apart double precision) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10000 ROWS 1000;
+-- A row per cluster and dimension, of each cluster the `most` of least place, 1 for the one
+-- that tells most, and as many of greatest |apart|: the deviations between the centroid and the
+-- nearest other one.
+CREATE FUNCTION fastclust_internal.profile_of_centroids(op fastop, center double precision[],
+        scale double precision[], means double precision[], deviations double precision[],
+        kinds integer[], most integer, OUT cluster integer, OUT dimension integer,
+        OUT value double precision, OUT overall double precision, OUT difference double precision,
+        OUT lift double precision, OUT place integer, OUT apart double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_profile_of_centroids' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    COST 10000 ROWS 1000;
 
 -- That of a version; none where clusters are of kernel features.
-CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most integer, OUT cluster integer, OUT dimension integer, OUT feature text,
-        OUT kind text, OUT category text, OUT label text, OUT value double precision, OUT overall double precision, OUT difference double precision,
-        OUT lift double precision, OUT place integer, OUT apart double precision) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.version_profile(version stored_versions, most integer,
+        OUT cluster integer, OUT dimension integer, OUT feature text, OUT kind text,
+        OUT category text, OUT label text, OUT value double precision,
+        OUT overall double precision, OUT difference double precision, OUT lift double precision,
+        OUT place integer, OUT apart double precision)
+    RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE ROWS 1000 SET search_path FROM CURRENT AS $$
-    WITH f AS MATERIALIZED (SELECT * FROM labelled_features(version))
-    SELECT p.cluster, p.dimension, f.feature, f.kind, f.category, f.label, p.value, p.overall, p.difference, p.lift, p.place, p.apart
-      FROM profile_of_centroids(version.operator, version.center, version.scale, means(version.training_sketch), stddevs(version.training_sketch),
+    WITH f AS MATERIALIZED (
+             SELECT * FROM labelled_features(version))
+    SELECT p.cluster, p.dimension, f.feature, f.kind, f.category, f.label, p.value, p.overall,
+           p.difference, p.lift, p.place, p.apart
+      FROM profile_of_centroids(version.operator, version.center, version.scale,
+                                means(version.training_sketch), stddevs(version.training_sketch),
                                 (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f), most) p
       JOIN f USING (dimension)
      WHERE version.map IS NULL
 $$;
 
--- The name that was given to each cluster, or else two phrases, of two columns: the most telling one, and the one that divides it most from its nearest
--- neighbour; a third, and its number, where others would have the same.  Categories that rows have come before those that they have not.
-CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer, OUT name text) RETURNS SETOF record
+-- The name that was given to each cluster, or else two phrases, of two columns: the most
+-- telling one, and the one that divides it most from its nearest neighbour; a third, and its
+-- number, where others would have the same.  Categories that rows have come before those that
+-- they have not.
+CREATE FUNCTION fastclust_internal.version_names(version stored_versions, OUT cluster integer,
+        OUT name text)
+    RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     WITH told AS (
-        SELECT p.cluster, p.feature, p.place, min(p.place) OVER feature AS telling, max(abs(p.apart)) OVER feature AS apart,
-               p.kind IN ('category', 'boolean') AND p.difference < 0 AS negated, CASE
-            WHEN p.kind = 'category' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5 THEN p.label
-                                               WHEN p.difference >= 0.5 AND p.value >= 0.2 THEN format('often %s', p.label)
-                                               WHEN p.difference <= -0.5 AND p.value < 0.05 THEN format('%s <> %s', p.feature, p.category) END
-            WHEN p.kind = 'boolean' THEN CASE WHEN p.difference >= 0.5 AND p.value >= 0.5 THEN p.feature
-                                              WHEN p.difference <= -0.5 AND p.value < 0.5 THEN format('not %s', p.feature) END
-            WHEN abs(p.difference) < 0.5 THEN CASE WHEN abs(p.apart) >= 1 THEN format('average %s', p.feature) END
-            ELSE format('%s%s %s', CASE WHEN abs(p.difference) >= 1.5 THEN 'very ' ELSE '' END,
-                        CASE WHEN p.kind IN ('date', 'timestamp') THEN CASE WHEN p.difference > 0 THEN 'late' ELSE 'early' END
-                             WHEN p.kind = 'interval' THEN CASE WHEN p.difference > 0 THEN 'long' ELSE 'short' END
-                             WHEN p.difference > 0 THEN 'high' ELSE 'low' END, p.feature) END AS words
-          FROM version_profile(version, 20) p WHERE p.difference IS NOT NULL WINDOW feature AS (PARTITION BY p.cluster, p.feature)),
-    phrases AS (
-        SELECT DISTINCT ON (t.cluster, t.feature) t.* FROM told t WHERE t.words IS NOT NULL ORDER BY t.cluster, t.feature, t.negated, t.place),
-    told_first AS (
-        SELECT p.*, row_number() OVER (PARTITION BY p.cluster ORDER BY p.words LIKE 'average %', p.negated, p.telling) AS first FROM phrases p),
-    ordered AS (
-        SELECT p.cluster, p.words, p.negated, row_number() OVER (PARTITION BY p.cluster ORDER BY p.first > 1, p.apart < 0.5, p.negated, p.apart DESC, p.telling) AS i FROM told_first p),
-    named AS (
-        SELECT c.cluster, string_agg(o.words, ', ' ORDER BY o.negated, o.i) FILTER (WHERE o.i <= 2) AS two, string_agg(o.words, ', ' ORDER BY o.negated, o.i) AS three
-          FROM unnest(cluster_numbers(version.operator)) c(cluster) LEFT JOIN ordered o ON o.cluster = c.cluster AND o.i <= 3 GROUP BY 1),
-    chosen AS (
-        SELECT n.cluster, COALESCE(CASE WHEN count(*) OVER (PARTITION BY n.two) = 1 THEN n.two ELSE n.three END, 'average') AS name FROM named n)
-    SELECT n.cluster, COALESCE(g.name, CASE WHEN version.map IS NOT NULL THEN format('cluster %s', n.cluster)
-                                            WHEN count(*) OVER (PARTITION BY n.name) = 1 THEN n.name ELSE format('%s (%s)', n.name, n.cluster) END)
+             SELECT p.cluster, p.feature, p.place, min(p.place) OVER feature AS telling,
+                    max(abs(p.apart)) OVER feature AS apart,
+                    p.kind IN ('category', 'boolean') AND p.difference < 0 AS negated,
+                    CASE WHEN p.kind = 'category' THEN CASE WHEN p.difference > 0 AND p.value >= 0.5
+                                                                THEN p.label
+                                                            WHEN p.difference >= 0.5
+                                                                 AND p.value >= 0.2
+                                                                THEN format('often %s', p.label)
+                                                            WHEN p.difference <= -0.5
+                                                                 AND p.value < 0.05
+                                                                THEN format('%s <> %s', p.feature,
+                                                                            p.category) END
+                         WHEN p.kind = 'boolean' THEN CASE WHEN p.difference >= 0.5
+                                                                AND p.value >= 0.5 THEN p.feature
+                                                           WHEN p.difference <= -0.5
+                                                                AND p.value < 0.5
+                                                               THEN format('not %s', p.feature) END
+                         WHEN abs(p.difference) < 0.5 THEN CASE WHEN abs(p.apart) >= 1
+                                                                    THEN format('average %s',
+                                                                                p.feature) END
+                         ELSE format(
+                                  '%s%s %s',
+                                  CASE WHEN abs(p.difference) >= 1.5 THEN 'very ' ELSE '' END,
+                                  CASE WHEN p.kind IN ('date', 'timestamp')
+                                           THEN CASE WHEN p.difference > 0 THEN 'late'
+                                                     ELSE 'early' END
+                                       WHEN p.kind = 'interval'
+                                           THEN CASE WHEN p.difference > 0 THEN 'long'
+                                                     ELSE 'short' END
+                                       WHEN p.difference > 0 THEN 'high'
+                                       ELSE 'low' END,
+                                  p.feature) END AS words
+               FROM version_profile(version, 20) p
+              WHERE p.difference IS NOT NULL
+             WINDOW feature AS (PARTITION BY p.cluster, p.feature)),
+         phrases AS (
+             SELECT DISTINCT ON (t.cluster, t.feature) t.*
+               FROM told t
+              WHERE t.words IS NOT NULL
+              ORDER BY t.cluster, t.feature, t.negated, t.place),
+         told_first AS (
+             SELECT p.*,
+                    row_number() OVER (PARTITION BY p.cluster ORDER BY p.words LIKE 'average %',
+                                       p.negated, p.telling) AS first
+               FROM phrases p),
+         ordered AS (
+             SELECT p.cluster, p.words, p.negated,
+                    row_number() OVER (PARTITION BY p.cluster ORDER BY p.first > 1, p.apart < 0.5,
+                                       p.negated, p.apart DESC, p.telling) AS i
+               FROM told_first p),
+         named AS (
+             SELECT c.cluster,
+                    string_agg(o.words, ', ' ORDER BY o.negated, o.i)
+                        FILTER (WHERE o.i <= 2) AS two,
+                    string_agg(o.words, ', ' ORDER BY o.negated, o.i) AS three
+               FROM unnest(cluster_numbers(version.operator)) c(cluster)
+               LEFT JOIN ordered o ON o.cluster = c.cluster AND o.i <= 3
+              GROUP BY 1),
+         chosen AS (
+             SELECT n.cluster,
+                    COALESCE(CASE WHEN count(*) OVER (PARTITION BY n.two) = 1 THEN n.two
+                                  ELSE n.three END,
+                             'average') AS name
+               FROM named n)
+    SELECT n.cluster,
+           COALESCE(g.name,
+                    CASE WHEN version.map IS NOT NULL THEN format('cluster %s', n.cluster)
+                         WHEN count(*) OVER (PARTITION BY n.name) = 1 THEN n.name
+                         ELSE format('%s (%s)', n.name, n.cluster) END)
       FROM chosen n
-      LEFT JOIN readable_names g ON g.model_id = version.model_id AND g.group_value = version.group_value AND g.cluster = n.cluster AND g.features = version.features
+      LEFT JOIN readable_names g
+                ON g.model_id = version.model_id
+                   AND g.group_value = version.group_value
+                   AND g.cluster = n.cluster
+                   AND g.features = version.features
      ORDER BY 1
 $$;
 
@@ -83,21 +159,29 @@ CREATE FUNCTION fastclust_internal.check_has_features(version stored_versions) R
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 BEGIN
     IF version.map IS NOT NULL THEN
-        RAISE wrong_object_type USING MESSAGE = format('model "%s" is of method kernel: its centroids have no features', version.model),
+        RAISE wrong_object_type USING
+            MESSAGE = format('model "%s" is of method kernel: its centroids have no features',
+                             version.model),
             HINT = 'Use cluster_rules or typical_rows, which describe its clusters by rows of the table.';
     END IF;
 END
 $$;
 
-CREATE FUNCTION fastclust.profile(model text, group_value anycompatible DEFAULT NULL, OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
-        OUT overall double precision, OUT difference double precision, OUT lift double precision, OUT shown text) RETURNS SETOF record
+CREATE FUNCTION fastclust.profile(model text, group_value anycompatible DEFAULT NULL,
+        OUT cluster integer, OUT name text, OUT feature text, OUT value double precision,
+        OUT overall double precision, OUT difference double precision, OUT lift double precision,
+        OUT shown text)
+    RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 100 SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), group_text($2));
 BEGIN
     PERFORM check_has_features(version);
-    RETURN QUERY SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift, shown_value(p.value, p.kind, false)
-      FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster) ORDER BY p.cluster, p.place;
+    RETURN QUERY
+        SELECT p.cluster, n.name, p.label, p.value, p.overall, p.difference, p.lift,
+               shown_value(p.value, p.kind, false)
+          FROM version_profile(version, 2147483647) p JOIN version_names(version) n USING (cluster)
+         ORDER BY p.cluster, p.place;
 END
 $$;
 COMMENT ON FUNCTION profile(text, anycompatible)

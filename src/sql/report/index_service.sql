@@ -1,25 +1,37 @@
 
--- index service: centroids for an index that is built elsewhere, and whether an index has gone stale
+-- index service: centroids for an index that is built elsewhere, and whether an index has gone
+-- stale
 
-CREATE FUNCTION fastclust.index_centroids(model text, OUT id integer, OUT parent integer, OUT vector real[]) RETURNS SETOF record
+CREATE FUNCTION fastclust.index_centroids(model text, OUT id integer, OUT parent integer,
+        OUT vector real[])
+    RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 1000 SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions := explained_version(readable_model($1), NULL);
 BEGIN
     PERFORM check_has_features(version);
     IF version.method = 'density' THEN
-        RAISE feature_not_supported USING MESSAGE = format('index_centroids gives cells about centroids, and clusters of model "%s" may have any shape', $1),
+        RAISE feature_not_supported USING
+            MESSAGE = format(
+                          'index_centroids gives cells about centroids, and clusters of model "%s" may have any shape',
+                          $1),
             HINT = 'Train a model of method kmeans, whose centroids an index can take.';
     END IF;
     IF version.paths IS NULL THEN
-        RETURN QUERY SELECT l.node, NULL::integer, l.centroid::real[] FROM version_levels(version) l ORDER BY 1;
+        RETURN QUERY
+            SELECT l.node, NULL::integer, l.centroid::real[] FROM version_levels(version) l
+             ORDER BY 1;
         RETURN;
     END IF;
     RETURN QUERY
-    WITH nodes AS MATERIALIZED (SELECT l.*, row_number() OVER (ORDER BY l.level, l.node)::integer AS number FROM version_levels(version) l)
-    SELECT 0, NULL::integer, means(version.training_sketch)::real[]
-    UNION ALL
-    SELECT n.number, COALESCE(p.number, 0), n.centroid::real[] FROM nodes n LEFT JOIN nodes p ON p.level = n.level - 1 AND p.node = n.parent ORDER BY 1;
+        WITH nodes AS MATERIALIZED (
+                 SELECT l.*, row_number() OVER (ORDER BY l.level, l.node)::integer AS number
+                   FROM version_levels(version) l)
+        SELECT 0, NULL::integer, means(version.training_sketch)::real[]
+        UNION ALL
+        SELECT n.number, COALESCE(p.number, 0), n.centroid::real[]
+          FROM nodes n LEFT JOIN nodes p ON p.level = n.level - 1 AND p.node = n.parent
+         ORDER BY 1;
 END
 $$;
 COMMENT ON FUNCTION index_centroids(text)
@@ -27,12 +39,16 @@ COMMENT ON FUNCTION index_centroids(text)
 
 -- ---- index_health ----
 
--- Two sketches to compare with their null law, the model's or that of rows of now; and their counts, where the model has counted both.
-CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, "column" name, version stored_versions, INOUT at_build sketch, INOUT present sketch,
-        OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts, OUT counts drift_counts, OUT n bigint)
+-- Two sketches to compare with their null law, the model's or that of rows of now; and their
+-- counts, where the model has counted both.
+CREATE FUNCTION fastclust_internal.sketches_to_compare(relation regclass, "column" name,
+        version stored_versions, INOUT at_build sketch, INOUT present sketch,
+        OUT null_moments double precision[], OUT spec drift_spec, OUT trained drift_counts,
+        OUT counts drift_counts, OUT n bigint)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-    of_model boolean := version.operator IS NOT NULL AND (at_build IS NULL OR spec(version.training_sketch) = spec(at_build));
+    of_model boolean := version.operator IS NOT NULL
+                        AND (at_build IS NULL OR spec(version.training_sketch) = spec(at_build));
     live kept_sketches := CASE WHEN of_model THEN live_of_version(version) END;
 BEGIN
     IF at_build IS NULL THEN
@@ -54,23 +70,32 @@ BEGIN
     IF present IS NULL AND live.id IS NOT NULL AND live.half_life IS NULL THEN
         SELECT r.* INTO present, counts FROM model_rows(live) r;
     ELSIF present IS NULL THEN
-        SELECT r.s, r.counts, r.n INTO present, counts, n FROM sketch_rows(version, relation, NULL) r;
+        SELECT r.s, r.counts, r.n INTO present, counts, n
+          FROM sketch_rows(version, relation, NULL) r;
     END IF;
     n := COALESCE(n, row_count(present), 0);
     IF has_all_dimensions(spec(at_build)) THEN
-        null_moments := COALESCE(version.null_moments, CASE WHEN row_count(present) > 0 THEN
-                                 sample_null_moments(rows_sampled(version, relation, NULL, 5000), spec(at_build)) END);
+        null_moments := COALESCE(
+                            version.null_moments,
+                            CASE WHEN row_count(present) > 0
+                                     THEN sample_null_moments(
+                                              rows_sampled(version, relation, NULL, 5000),
+                                              spec(at_build)) END);
     ELSIF trained IS NULL OR counts IS NULL AND present IS NOT NULL THEN
-        RAISE feature_not_supported USING MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
+        RAISE feature_not_supported USING
+            MESSAGE = 'sketches of axes of a sample do not show whether rows have changed',
             HINT = 'Leave at_build and present out, or make them with the model_spec of a model of method "kmeans".';
     END IF;
 END
 $$;
 
-CREATE FUNCTION fastclust_internal.read_index_health(relation regclass, "column" name, at_build sketch, present sketch, probes integer,
-        OUT model text, OUT rows_at_build bigint, OUT rows_now bigint, OUT mmd2 double precision, OUT p_value double precision, OUT effect double precision,
-        OUT worn_share double precision, OUT recall_at_build double precision, OUT recall_now double precision, OUT recall_loss double precision,
-        OUT read_share double precision, OUT verdict text, OUT statement text)
+CREATE FUNCTION fastclust_internal.read_index_health(relation regclass, "column" name,
+        at_build sketch, present sketch, probes integer, OUT model text, OUT rows_at_build bigint,
+        OUT rows_now bigint, OUT mmd2 double precision, OUT p_value double precision,
+        OUT effect double precision, OUT worn_share double precision,
+        OUT recall_at_build double precision, OUT recall_now double precision,
+        OUT recall_loss double precision, OUT read_share double precision, OUT verdict text,
+        OUT statement text)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     version stored_versions;
@@ -79,21 +104,36 @@ DECLARE
     measured record;
 BEGIN
     IF $1 IS NULL OR $2 IS NULL THEN
-        RAISE null_value_not_allowed USING MESSAGE = format('%s must not be NULL', CASE WHEN $1 IS NULL THEN 'relation' ELSE 'column' END);
+        RAISE null_value_not_allowed USING
+            MESSAGE = format('%s must not be NULL',
+                             CASE WHEN $1 IS NULL THEN 'relation' ELSE 'column' END);
     ELSIF $5 < 1 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('probes is %s, out of range', $5), DETAIL = 'It is a number of buckets, 1 or more.';
+        RAISE invalid_parameter_value USING MESSAGE = format('probes is %s, out of range', $5),
+            DETAIL = 'It is a number of buckets, 1 or more.';
     END IF;
     relation_name := (row_expressions($1, ARRAY[$2], true, NULL, NULL)).relation_name;
-    -- The version whose buckets stand for those of an index on the column: the caller's own or that of the table's owner before those of others, then one
-    -- whose training measured the recall, then the latest.  None of a role that may not read the column: it only says that it was trained on it.
-    SELECT v.* INTO version FROM readable_models m JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
-           (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c WHERE r.rolname = current_user AND c.oid = $1) o
-     WHERE m.group_by IS NULL AND v.vector AND v.features = ARRAY[$2] AND v.relation = relation_name AND has_column_privilege(m.owner_id, $1, $2, 'SELECT')
-     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC, v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1;
+    -- The version whose buckets stand for those of an index on the column: the caller's own or
+    -- that of the table's owner before those of others, then one whose training measured the
+    -- recall, then the latest.  None of a role that may not read the column: it only says that
+    -- it was trained on it.
+    SELECT v.* INTO version
+      FROM readable_models m
+      JOIN readable_versions v ON v.model_id = m.id AND v.version = m.version,
+           (SELECT r.oid AS caller, c.relowner FROM pg_roles r, pg_class c
+             WHERE r.rolname = current_user AND c.oid = $1) o
+     WHERE m.group_by IS NULL
+       AND v.vector
+       AND v.features = ARRAY[$2]
+       AND v.relation = relation_name
+       AND has_column_privilege(m.owner_id, $1, $2, 'SELECT')
+     ORDER BY m.owner_id IN (o.caller, o.relowner) DESC, is_member(o.caller, m.owner_id) DESC,
+              v.recall IS NULL, v.trained_at DESC, v.model_id DESC LIMIT 1;
     IF version.operator IS NOT NULL THEN
         PERFORM scanned_relation(readable_model(version.model), version, $1, NULL);
     ELSIF $3 IS NULL THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format('no model was trained on column "%s" of %s, and at_build is NULL', $2, $1),
+        RAISE object_not_in_prerequisite_state USING
+            MESSAGE = format('no model was trained on column "%s" of %s, and at_build is NULL', $2,
+                             $1),
             HINT = 'Give the sketch of the rows the index was built from: at_build => ..., or train a model on the column.';
     END IF;
     compared := sketches_to_compare($1, $2, version, $3, $4);
@@ -101,29 +141,43 @@ BEGIN
     rows_at_build := row_count(compared.at_build);
     rows_now := compared.n;
     SELECT t.mmd2, t.p_value, t.effect, t.verdict INTO mmd2, p_value, effect, verdict
-      FROM drift_test(compared.spec, CASE WHEN compared.counts IS NOT NULL THEN compared.trained END, CASE WHEN compared.trained IS NOT NULL THEN compared.counts END,
+      FROM drift_test(compared.spec,
+                      CASE WHEN compared.counts IS NOT NULL THEN compared.trained END,
+                      CASE WHEN compared.trained IS NOT NULL THEN compared.counts END,
                       compared.at_build, compared.present, compared.null_moments, 0.01, 0.1) t;
     verdict := COALESCE(verdict, 'too few rows');
     IF version.operator IS NOT NULL AND rows_now > 1 THEN
-        measured := bucket_recall(version.operator, rows_of_version(version, rows_sampled(version, $1, NULL, 6000)), rows_now,
-                                  least(COALESCE($5, (version.options ->> 'probes')::float8::integer, ceil(sqrt(clusters(version.operator)) / 2)::integer),
-                                        clusters(version.operator)));
-        -- the share of the sampled rows in buckets that no longer fit: those that hold more than twice their share, or whose rows are at 1.5 times
-        -- the mean squared distance; both beyond three standard deviations of chance
-        worn_share := (SELECT COALESCE(sum(b.count) FILTER (WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3
-                                                               OR b.square > (1.5 + 3 / sqrt(b.count)) * b.count * b.variance), 0) / sum(b.count)
-                         FROM (SELECT u.count, u.square, dim(version.operator) * u.spread ^ 2 AS variance,
-                                      (SELECT sum(n) FROM unnest(measured.counts) n) * c.weight / (SELECT sum(w.weight) FROM centroids(version.operator) w) AS expected
-                                 FROM unnest(measured.counts, measured.squares, version.spreads) WITH ORDINALITY u(count, square, spread, i)
-                                 JOIN centroids(version.operator) WITH ORDINALITY c(cluster, centroid, weight, i) USING (i)
-                                WHERE u.count > 0) b);
+        measured := bucket_recall(
+                        version.operator,
+                        rows_of_version(version, rows_sampled(version, $1, NULL, 6000)), rows_now,
+                        least(COALESCE($5, (version.options ->> 'probes')::float8::integer,
+                                       ceil(sqrt(clusters(version.operator)) / 2)::integer),
+                              clusters(version.operator)));
+        -- the share of the sampled rows in buckets that no longer fit: those that hold more
+        -- than twice their share, or whose rows are at 1.5 times the mean squared distance;
+        -- both beyond three standard deviations of chance
+        worn_share :=
+            (SELECT COALESCE(sum(b.count) FILTER (
+                                 WHERE b.count > 2 * b.expected + 3 * sqrt(2 * b.expected) + 3
+                                 OR b.square > (1.5 + 3 / sqrt(b.count)) * b.count * b.variance),
+                             0) / sum(b.count)
+               FROM (SELECT u.count, u.square, dim(version.operator) * u.spread ^ 2 AS variance,
+                            (SELECT sum(n) FROM unnest(measured.counts) n) * c.weight / (
+                                SELECT sum(w.weight) FROM centroids(version.operator) w) AS expected
+                       FROM unnest(measured.counts, measured.squares,
+                                   version.spreads) WITH ORDINALITY u(count, square, spread, i)
+                       JOIN centroids(version.operator) WITH ORDINALITY
+                                c(cluster, centroid, weight, i) USING (i)
+                      WHERE u.count > 0) b);
         recall_now := measured.recall;
         read_share := measured.read_share;
-        recall_at_build := CASE WHEN $5 IS NULL OR $5 = (version.options ->> 'probes')::float8 THEN version.recall END;
+        recall_at_build := CASE WHEN $5 IS NULL OR $5 = (version.options ->> 'probes')::float8
+                                    THEN version.recall END;
         recall_loss := recall_at_build - recall_now;
     END IF;
-    -- The model, where the caller may retrain it, and indexes that keep lists of rows by centroids, one statement a line: REINDEX CONCURRENTLY
-    -- runs in no transaction with another.  The column may be in an expression of the index.
+    -- The model, where the caller may retrain it, and indexes that keep lists of rows by
+    -- centroids, one statement a line: REINDEX CONCURRENTLY runs in no transaction with
+    -- another.  The column may be in an expression of the index.
     statement := CASE WHEN verdict = 'drifted' THEN NULLIF(concat_ws(E'\n',
         (SELECT format('SELECT %I.retrain(%L);', 'fastclust', m.model)
            FROM own_models m
@@ -143,10 +197,13 @@ BEGIN
                            AND t.attname = $2))), '') END;
 END
 $$;
-CREATE FUNCTION fastclust.index_health(relation regclass, "column" name, at_build sketch DEFAULT NULL, present sketch DEFAULT NULL, probes integer DEFAULT NULL,
-        OUT model text, OUT rows_at_build bigint, OUT rows_now bigint, OUT mmd2 double precision, OUT p_value double precision, OUT effect double precision,
-        OUT worn_share double precision, OUT recall_at_build double precision, OUT recall_now double precision, OUT recall_loss double precision,
-        OUT read_share double precision, OUT verdict text, OUT statement text)
+CREATE FUNCTION fastclust.index_health(relation regclass, "column" name,
+        at_build sketch DEFAULT NULL, present sketch DEFAULT NULL, probes integer DEFAULT NULL,
+        OUT model text, OUT rows_at_build bigint, OUT rows_now bigint, OUT mmd2 double precision,
+        OUT p_value double precision, OUT effect double precision, OUT worn_share double precision,
+        OUT recall_at_build double precision, OUT recall_now double precision,
+        OUT recall_loss double precision, OUT read_share double precision, OUT verdict text,
+        OUT statement text)
     AS 'MODULE_PATHNAME', 'fastclust_with_sketch' LANGUAGE C;
 COMMENT ON FUNCTION index_health(regclass, name, sketch, sketch, integer)
     IS 'whether an index of buckets on a column is stale: compares the sketch of its build with the present rows, measures the recall on a sample, and returns the statement to run';

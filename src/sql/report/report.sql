@@ -1,51 +1,149 @@
 
 -- report: the page
 
--- The clusters in a paragraph: how many, the largest, the one that is most unlike all rows, and the changes since the version before.
-CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value text, clusters report_cluster[], told profile_value[], lines version_line[]) RETURNS text
+-- The clusters in a paragraph: how many, the largest, the one that is most unlike all rows, and
+-- the changes since the version before.
+CREATE FUNCTION fastclust_internal.report_story(held stored_models, group_value text,
+        clusters report_cluster[], told profile_value[], lines version_line[])
+    RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    WITH named AS (SELECT c.cluster, c.share, c.size, format('<b>%s</b>', html(COALESCE(c.name, format('cluster %s', c.cluster)), 80)) AS name, row_number() OVER (ORDER BY c.share DESC, c.cluster) AS i FROM unnest(clusters) c),
-         unlike AS (SELECT v.cluster FROM unnest(told) v GROUP BY 1 ORDER BY sum(v.difference ^ 2) DESC, 1 LIMIT 1),
-         before AS (SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC OFFSET 1 LIMIT 1),
-         moved AS (SELECT n.name, s.shares[cardinality(s.shares) - 1] AS old, n.share FROM shares_by_version(held, COALESCE(group_value, '')) s JOIN named n USING (cluster)
-                    WHERE abs(n.share - s.shares[cardinality(s.shares) - 1]) >= 0.01 ORDER BY abs(n.share - s.shares[cardinality(s.shares) - 1]) DESC, n.cluster LIMIT 1)
-    SELECT format(E'<p class="story">%s</p>\n', concat_ws(' ',
-        CASE WHEN cardinality(clusters) = 1 THEN 'All rows are in one cluster.'
-             ELSE format('There are %s clusters. The largest is %s, with %s of the rows; the smallest is %s, with %s.', html_value(cardinality(clusters), 'count'), first.name, html_value(first.share, 'category'), last.name, html_value(last.share, 'category')) END,
-        (SELECT format('%s differs most from all rows: %s.', n.name, string_agg(format('%s is %s (all rows: %s)', html(v.feature, 60), html(shown_value(v.value, v.kind, false)), html(shown_value(v.overall, v.kind, false))),
-                                                                               ', ' ORDER BY abs(v.difference) DESC, v.place))
-           FROM unlike u JOIN named n USING (cluster), LATERAL (SELECT * FROM unnest(told) t WHERE t.cluster = u.cluster AND abs(t.difference) >= 0.5 ORDER BY abs(t.difference) DESC, t.place LIMIT 2) v
-          WHERE cardinality(clusters) > 1 GROUP BY n.name),
-        (SELECT concat(format('Since version %s of %s ', b.version, html_time(b.trained_at)),
-                       CASE WHEN now.n = b.n THEN 'the number of rows is the same' ELSE format('there are %s rows %s', html_value(abs(now.n - b.n), 'count'), CASE WHEN now.n > b.n THEN 'more' ELSE 'fewer' END) END,
-                       CASE WHEN now.clusters <> b.clusters THEN format(' and %s clusters in place of %s', html_value(now.clusters, 'count'), html_value(b.clusters, 'count')) END,
-                       CASE WHEN now.churn IS NOT NULL THEN format('; %s of the rows are in another cluster', html_value(now.churn, 'category')) END,
-                       (SELECT format('; the share of %s changed from %s to %s', m.name, html_value(m.old, 'category'), html_value(m.share, 'category')) FROM moved m WHERE now.clusters = b.clusters), '.')
-           FROM before b, (SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC LIMIT 1) now)))
+    WITH named AS (
+             SELECT c.cluster, c.share, c.size,
+                    format('<b>%s</b>',
+                           html(COALESCE(c.name, format('cluster %s', c.cluster)), 80)) AS name,
+                    row_number() OVER (ORDER BY c.share DESC, c.cluster) AS i
+               FROM unnest(clusters) c),
+         unlike AS (
+             SELECT v.cluster
+               FROM unnest(told) v
+              GROUP BY 1
+              ORDER BY sum(v.difference ^ 2) DESC, 1 LIMIT 1),
+         before AS (
+             SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC OFFSET 1 LIMIT 1),
+         moved AS (
+             SELECT n.name, s.shares[cardinality(s.shares) - 1] AS old, n.share
+               FROM shares_by_version(held, COALESCE(group_value, '')) s
+               JOIN named n USING (cluster)
+              WHERE abs(n.share - s.shares[cardinality(s.shares) - 1]) >= 0.01
+              ORDER BY abs(n.share - s.shares[cardinality(s.shares) - 1]) DESC, n.cluster LIMIT 1)
+    SELECT format(
+               E'<p class="story">%s</p>\n',
+               concat_ws(
+                   ' ',
+                   CASE WHEN cardinality(clusters) = 1 THEN 'All rows are in one cluster.'
+                        ELSE format(
+                                 'There are %s clusters. The largest is %s, with %s of the rows; the smallest is %s, with %s.',
+                                 html_value(cardinality(clusters), 'count'), first.name,
+                                 html_value(first.share, 'category'), last.name,
+                                 html_value(last.share, 'category')) END,
+                   (SELECT format('%s differs most from all rows: %s.', n.name,
+                                  string_agg(
+                                      format('%s is %s (all rows: %s)', html(v.feature, 60),
+                                             html(shown_value(v.value, v.kind, false)),
+                                             html(shown_value(v.overall, v.kind, false))),
+                                      ', ' ORDER BY abs(v.difference) DESC, v.place))
+                      FROM unlike u JOIN named n USING (cluster),
+                           LATERAL (SELECT *
+                                      FROM unnest(told) t
+                                     WHERE t.cluster = u.cluster AND abs(t.difference) >= 0.5
+                                     ORDER BY abs(t.difference) DESC, t.place LIMIT 2) v
+                     WHERE cardinality(clusters) > 1
+                     GROUP BY n.name),
+                   (SELECT concat(
+                               format('Since version %s of %s ', b.version,
+                                      html_time(b.trained_at)),
+                               CASE WHEN now.n = b.n THEN 'the number of rows is the same'
+                                    ELSE format(
+                                             'there are %s rows %s',
+                                             html_value(abs(now.n - b.n), 'count'),
+                                             CASE WHEN now.n > b.n THEN 'more'
+                                                  ELSE 'fewer' END) END,
+                               CASE WHEN now.clusters <> b.clusters
+                                        THEN format(' and %s clusters in place of %s',
+                                                    html_value(now.clusters, 'count'),
+                                                    html_value(b.clusters, 'count')) END,
+                               CASE WHEN now.churn IS NOT NULL
+                                        THEN format('; %s of the rows are in another cluster',
+                                                    html_value(now.churn, 'category')) END,
+                               (SELECT format('; the share of %s changed from %s to %s', m.name,
+                                              html_value(m.old, 'category'),
+                                              html_value(m.share, 'category'))
+                                  FROM moved m
+                                 WHERE now.clusters = b.clusters),
+                               '.')
+                      FROM before b,
+                           (SELECT l.* FROM unnest(lines) l ORDER BY l.version DESC LIMIT 1) now)))
       FROM named first JOIN named last ON first.i = 1 AND last.i = cardinality(clusters)
 $$;
 
-CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions) RETURNS text
+CREATE FUNCTION fastclust_internal.report_details(summary models, version stored_versions)
+    RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT html_section('model', 'How the model was trained', NULL, concat(E'<dl class="details">\n',
-        (SELECT string_agg(format(E'<dt>%s</dt><dd>%s</dd>\n', d.name, d.value), '' ORDER BY d.i) FILTER (WHERE d.value IS NOT NULL)
-           FROM (SELECT u.*, row_number() OVER () AS i FROM (VALUES
-               ('Method', concat(html(version.method), '; ' || html(version.note))),
-               ('Features', concat((SELECT string_agg(format('<code>%s</code>', html(f)), ', ' ORDER BY i) FROM unnest(version.features) WITH ORDINALITY u(f, i) WHERE i <= 40),
-                                   CASE WHEN cardinality(version.features) > 40 THEN format(' and %s more', cardinality(version.features) - 40) END,
-                                   CASE WHEN version.vector THEN format(', a vector of %s', html_value(summary.dim, 'count')) END)),
-               ('Number of clusters', (SELECT html(l.note) FROM training_log l WHERE l.model = version.model AND l.version = version.version AND l.step = 'number of clusters' LIMIT 1)),
-               ('Options', CASE WHEN version.options <> '{}' THEN format('<code>%s</code>', html(version.options::text)) END),
-               ('Live sketch', (SELECT concat(format('<code>%s</code>: %s rows counted %s', html(l.name), html_value(l.folded_rows, 'count'), html_time(l.counted_at)),
-                                              CASE WHEN l.open_deltas > 0 THEN format('; %s changes since %s wait to be folded', html_value(l.open_deltas, 'count'), html_time(l.oldest_delta)) END,
-                                              '; ' || html(l.problem))
-                                  FROM live_sketches l WHERE l.name = (model_live(version.model_id)).name)),
-               ('Owner', html(summary.owner)),
-               ('Trained', concat('by ', html(version.trained_by), ', from ', html_time(version.started_at), ' to ', html_time(summary.trained_at)))) u(name, value)) d),
-        '</dl>'))
+    SELECT html_section(
+               'model', 'How the model was trained', NULL,
+               concat(
+                   E'<dl class="details">\n',
+                   (SELECT string_agg(format(E'<dt>%s</dt><dd>%s</dd>\n', d.name, d.value),
+                                      '' ORDER BY d.i) FILTER (WHERE d.value IS NOT NULL)
+                      FROM (SELECT u.*, row_number() OVER () AS i
+                              FROM (VALUES ('Method',
+                                            concat(
+                                                html(version.method), '; ' || html(version.note))),
+                                           ('Features',
+                                            concat((SELECT string_agg(
+                                                               format('<code>%s</code>', html(f)),
+                                                               ', ' ORDER BY i)
+                                                      FROM unnest(version.features)
+                                                               WITH ORDINALITY u(f, i)
+                                                     WHERE i <= 40),
+                                                   CASE WHEN cardinality(version.features) > 40
+                                                            THEN format(
+                                                                     ' and %s more',
+                                                                     cardinality(version.features) -
+                                                                         40) END,
+                                                   CASE WHEN version.vector
+                                                            THEN format(', a vector of %s',
+                                                                        html_value(summary.dim,
+                                                                                   'count')) END)),
+                                           ('Number of clusters',
+                                            (SELECT html(l.note)
+                                               FROM training_log l
+                                              WHERE l.model = version.model
+                                                AND l.version = version.version
+                                                AND l.step = 'number of clusters'
+                                              LIMIT 1)),
+                                           ('Options',
+                                            CASE WHEN version.options <> '{}'
+                                                     THEN format('<code>%s</code>',
+                                                                 html(version.options::text)) END),
+                                           ('Live sketch',
+                                            (SELECT concat(
+                                                        format(
+                                                            '<code>%s</code>: %s rows counted %s',
+                                                            html(l.name),
+                                                            html_value(l.folded_rows, 'count'),
+                                                            html_time(l.counted_at)),
+                                                        CASE WHEN l.open_deltas > 0
+                                                                 THEN format(
+                                                                          '; %s changes since %s wait to be folded',
+                                                                          html_value(l.open_deltas,
+                                                                                     'count'),
+                                                                          html_time(l.oldest_delta)) END,
+                                                        '; ' || html(l.problem))
+                                               FROM live_sketches l
+                                              WHERE l.name = (model_live(version.model_id)).name)),
+                                           ('Owner', html(summary.owner)),
+                                           ('Trained',
+                                            concat('by ', html(version.trained_by), ', from ',
+                                                   html_time(version.started_at), ' to ',
+                                                   html_time(summary.trained_at))))
+                                       u(name, value)) d),
+                   '</dl>'))
 $$;
 
-CREATE FUNCTION fastclust_internal.read_report(model text, rules boolean, group_value text, title text) RETURNS text
+CREATE FUNCTION fastclust_internal.read_report(model text, rules boolean, group_value text,
+        title text)
+    RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := readable_model($1);
@@ -53,11 +151,21 @@ DECLARE
     version stored_versions;
     summary models := (SELECT s FROM models s WHERE s.model = held.model);
     lines version_line[] := (SELECT array_agg(q.line ORDER BY (q.line).version)
-        FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by), min(v.method), sum(clusters(v.operator)), sum(v.n),
-                         sum(v.objective * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.objective IS NOT NULL), 0),
-                         sum(v.label_churn * v.n) / NULLIF(sum(v.n) FILTER (WHERE v.label_churn IS NOT NULL), 0))::version_line AS line
-                FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = COALESCE($3, v.group_value)
-               GROUP BY v.version ORDER BY v.version DESC LIMIT 30) q);
+                               FROM (SELECT ROW(v.version, max(v.trained_at), min(v.trained_by),
+                                                min(v.method), sum(clusters(v.operator)), sum(v.n),
+                                                sum(v.objective * v.n) / NULLIF(
+                                                    sum(v.n) FILTER (WHERE v.objective IS NOT NULL),
+                                                    0),
+                                                sum(v.label_churn * v.n) / NULLIF(
+                                                    sum(v.n)
+                                                        FILTER (WHERE v.label_churn IS NOT NULL),
+                                                    0))::version_line AS line
+                                       FROM readable_versions v
+                                      WHERE v.model_id = held.id
+                                        AND v.version <= held.version
+                                        AND v.group_value = COALESCE($3, v.group_value)
+                                      GROUP BY v.version
+                                      ORDER BY v.version DESC LIMIT 30) q);
     line version_line := lines[cardinality(lines)];
     heading text := COALESCE(html($4), concat(html(held.model), ': ' || html($3)));
     lead text;    -- the model in a sentence
@@ -66,46 +174,90 @@ DECLARE
     encoding name := pg_client_encoding();
 BEGIN
     IF overview THEN
-        SELECT v.* INTO version FROM readable_versions v WHERE v.model_id = held.id AND v.version = held.version ORDER BY v.n DESC, v.group_value LIMIT 1;
+        SELECT v.* INTO version
+          FROM readable_versions v
+         WHERE v.model_id = held.id AND v.version = held.version
+         ORDER BY v.n DESC, v.group_value LIMIT 1;
     ELSE
         version := explained_version(held, $3);
         shown := report_clusters(held, version);
         told := profile_values(version, shown);
     END IF;
-    lead := format('%s %s of <code>%s</code> in %s %s%s, by %s.', html_value(line.n, 'count'), CASE WHEN line.n = 1 THEN 'row' ELSE 'rows' END, html(version.relation, 120), html_value(line.clusters, 'count'),
-                   CASE WHEN line.clusters = 1 THEN 'cluster' ELSE 'clusters' END,
-                   CASE WHEN overview THEN format(' of %s groups by <code>%s</code>', html_value(summary.groups, 'count'), html(summary.group_by))
-                        WHEN summary.group_by IS NOT NULL THEN format(', where <code>%s</code> is <code>%s</code>', html(summary.group_by), html(version.group_value, 120)) END,
-                   CASE WHEN version.vector THEN format('the vector <code>%s</code>', html(version.features[1]))
-                        WHEN cardinality(version.features) <= 4 THEN (SELECT string_agg(format('<code>%s</code>', html(f)), ', ' ORDER BY i) FROM unnest(version.features) WITH ORDINALITY u(f, i))
-                        ELSE format('%s columns', cardinality(version.features)) END);
+    lead :=
+        format(
+            '%s %s of <code>%s</code> in %s %s%s, by %s.', html_value(line.n, 'count'),
+            CASE WHEN line.n = 1 THEN 'row' ELSE 'rows' END, html(version.relation, 120),
+            html_value(line.clusters, 'count'),
+            CASE WHEN line.clusters = 1 THEN 'cluster' ELSE 'clusters' END,
+            CASE WHEN overview THEN format(
+                                        ' of %s groups by <code>%s</code>',
+                                        html_value(summary.groups, 'count'), html(summary.group_by))
+                 WHEN summary.group_by IS NOT NULL THEN format(
+                                                            ', where <code>%s</code> is <code>%s</code>',
+                                                            html(summary.group_by),
+                                                            html(version.group_value, 120)) END,
+            CASE WHEN version.vector
+                     THEN format('the vector <code>%s</code>', html(version.features[1]))
+                 WHEN cardinality(version.features) <= 4 THEN (SELECT string_agg(
+                                                                          format('<code>%s</code>',
+                                                                                 html(f)),
+                                                                          ', ' ORDER BY i)
+                                                                 FROM unnest(version.features)
+                                                                          WITH ORDINALITY u(f, i))
+                 ELSE format('%s columns', cardinality(version.features)) END);
     -- the page is in the encoding of the client that writes the file
-    RETURN concat(E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="',
-        CASE WHEN encoding LIKE 'LATIN_' THEN 'iso-8859-' || right(encoding, 1) WHEN encoding LIKE 'WIN12__' THEN 'windows-' || right(encoding, 4) ELSE 'utf-8' END, E'">\n',
-        E'<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-        E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''">\n',
-        E'<meta name="color-scheme" content="light dark">\n<title>', heading, E'</title>\n<style>', report_style(), E'</style>\n</head>\n<body>\n<div class="page">\n',
-        format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n%s</header>\n', heading, lead, report_story(held, $3, shown, told, lines)),
-        E'<dl class="facts">\n',
-        (SELECT string_agg(format(E'<div><dt>%s</dt><dd id="%s" class="%s">%s</dd></div>\n', f.name, f.id, f.class, f.value), '' ORDER BY f.i)
-           FROM (SELECT u.*, row_number() OVER () AS i FROM (VALUES
-                ('rows', 'Rows', html_value(line.n, 'count'), ''),
-                ('clusters', 'Clusters', html_value(line.clusters, 'count'), ''),
-                ('dimensions', CASE WHEN version.map IS NULL THEN 'Dimensions' ELSE 'Kernel features' END, html_value(summary.dim, 'count'), ''),
-                ('objective', 'Mean squared distance', html_value(line.objective, 'number'), ''),
-                ('version', 'Version', html_value(line.version, 'count'), ''),
-                ('trained', 'Trained', html_time(line.trained_at), 'word')) u(id, name, value, class)) f), E'</dl>\n',
-        CASE WHEN overview THEN report_groups(held)
-             ELSE concat(report_map(shown, told), report_tree(version, shown), report_sizes(held, version, shown), report_profile(version, told, shown),
-                         CASE WHEN $2 THEN report_rules(held, $3, shown) END) END,
-        report_versions(lines), report_drift(held), report_steps(held), report_details(summary, version),
-        format('<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
-               '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
-               html_time(now()), html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')), html(current_user),
-               html(concat(quote_literal(held.model), ', group_value => ' || quote_literal($3), ', title => ' || quote_literal($4)))),
-        E'\n</div>\n</body>\n</html>');
+    RETURN concat(
+               E'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="',
+               CASE WHEN encoding LIKE 'LATIN_' THEN 'iso-8859-' || right(encoding, 1)
+                    WHEN encoding LIKE 'WIN12__' THEN 'windows-' || right(encoding, 4)
+                    ELSE 'utf-8' END,
+               E'">\n', E'<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+               E'<meta http-equiv="Content-Security-Policy" content="default-src ''none''; style-src ''unsafe-inline''">\n',
+               E'<meta name="color-scheme" content="light dark">\n<title>', heading,
+               E'</title>\n<style>', report_style(),
+               E'</style>\n</head>\n<body>\n<div class="page">\n',
+               format(E'<header>\n<h1>%s</h1>\n<p class="lead">%s</p>\n%s</header>\n', heading,
+                      lead, report_story(held, $3, shown, told, lines)),
+               E'<dl class="facts">\n',
+               (SELECT string_agg(format(E'<div><dt>%s</dt><dd id="%s" class="%s">%s</dd></div>\n',
+                                         f.name, f.id, f.class, f.value),
+                                  '' ORDER BY f.i)
+                  FROM (SELECT u.*, row_number() OVER () AS i
+                          FROM (VALUES ('rows', 'Rows', html_value(line.n, 'count'), ''),
+                                       ('clusters', 'Clusters', html_value(line.clusters, 'count'),
+                                        ''),
+                                       ('dimensions',
+                                        CASE WHEN version.map IS NULL THEN 'Dimensions'
+                                             ELSE 'Kernel features' END,
+                                        html_value(summary.dim, 'count'), ''),
+                                       ('objective', 'Mean squared distance',
+                                        html_value(line.objective, 'number'), ''),
+                                       ('version', 'Version', html_value(line.version, 'count'),
+                                        ''),
+                                       ('trained', 'Trained', html_time(line.trained_at),
+                                        'word')) u(id, name, value, class)) f),
+               E'</dl>\n',
+               CASE WHEN overview THEN report_groups(held)
+                    ELSE concat(report_map(shown, told), report_tree(version, shown),
+                                report_sizes(held, version, shown),
+                                report_profile(version, told, shown),
+                                CASE WHEN $2 THEN report_rules(held, $3, shown) END) END,
+               report_versions(lines), report_drift(held), report_steps(held),
+               report_details(summary, version),
+               format(
+                   '<footer>Made %s by fastclust %s for %s: <code>SELECT report(%s)</code>. The numbers are those of <code>model_clusters</code>, '
+                       '<code>profile</code>, <code>cluster_rules</code>, <code>model_versions</code>, <code>drift_log</code> and <code>training_log</code>.</footer>',
+                   html_time(now()),
+                   html((SELECT e.extversion FROM pg_extension e WHERE e.extname = 'fastclust')),
+                   html(current_user),
+                   html(concat(quote_literal(held.model), ', group_value => ' || quote_literal($3),
+                               ', title => ' || quote_literal($4)))),
+               E'\n</div>\n</body>\n</html>');
 END
 $$;
-CREATE FUNCTION fastclust.report(model text, rules boolean DEFAULT true, group_value anycompatible DEFAULT NULL, title text DEFAULT NULL) RETURNS text
+CREATE FUNCTION fastclust.report(model text, rules boolean DEFAULT true,
+        group_value anycompatible DEFAULT NULL, title text DEFAULT NULL)
+    RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
-COMMENT ON FUNCTION report(text, boolean, anycompatible, text) IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';
+COMMENT ON FUNCTION report(text, boolean, anycompatible, text)
+    IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';

@@ -2,72 +2,139 @@
 -- report: the sections that show the clusters
 
 -- The section of a cluster.
-CREATE TYPE fastclust_internal.report_cluster AS (cluster integer, name text, size bigint, share double precision, spread double precision,
-    nearest integer, distance double precision, x double precision, y double precision, shown_x double precision, shown_y double precision);
+CREATE TYPE fastclust_internal.report_cluster AS (
+    cluster integer, name text, size bigint, share double precision, spread double precision,
+    nearest integer, distance double precision, x double precision, y double precision,
+    shown_x double precision, shown_y double precision);
 
--- (operator): where the clusters lie on their two principal axes, and the share of the squared distances to their mean that each axis shows.
-CREATE FUNCTION fastclust_internal.cluster_places(op fastop, OUT cluster integer, OUT x double precision, OUT y double precision,
-        OUT shown_x double precision, OUT shown_y double precision) RETURNS SETOF record
+-- (operator): where the clusters lie on their two principal axes, and the share of the squared
+-- distances to their mean that each axis shows.
+CREATE FUNCTION fastclust_internal.cluster_places(op fastop, OUT cluster integer,
+        OUT x double precision, OUT y double precision, OUT shown_x double precision,
+        OUT shown_y double precision)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_cluster_places' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 -- The clusters of a version, the largest first.
-CREATE FUNCTION fastclust_internal.report_clusters(held stored_models, version stored_versions) RETURNS report_cluster[]
+CREATE FUNCTION fastclust_internal.report_clusters(held stored_models, version stored_versions)
+    RETURNS report_cluster[]
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    SELECT array_agg(ROW(c.cluster, NULLIF(n.name, format('cluster %s', c.cluster)), c.size, c.share, c.spread, c.nearest_cluster, c.nearest_distance, p.x, p.y, p.shown_x, p.shown_y)::report_cluster
-                     ORDER BY c.share DESC, c.cluster)
-      FROM version_cluster_rows(held.model, CASE WHEN version.micro_clusters IS NULL THEN version.n END, version.operator, true, NULL, NULL, version.spreads) c
-      LEFT JOIN cluster_places(version.operator) p USING (cluster) LEFT JOIN version_names(version) n USING (cluster)
+    SELECT array_agg(ROW(c.cluster, NULLIF(n.name, format('cluster %s', c.cluster)), c.size,
+                         c.share, c.spread, c.nearest_cluster, c.nearest_distance, p.x, p.y,
+                         p.shown_x, p.shown_y)::report_cluster ORDER BY c.share DESC,
+                     c.cluster)
+      FROM version_cluster_rows(held.model,
+                                CASE WHEN version.micro_clusters IS NULL THEN version.n END,
+                                version.operator, true, NULL, NULL, version.spreads) c
+      LEFT JOIN cluster_places(version.operator) p USING (cluster)
+      LEFT JOIN version_names(version) n USING (cluster)
 $$;
 
 -- A cluster as people call it: its number, and its name where it has one.
-CREATE FUNCTION fastclust_internal.cluster_label(cluster integer, name text, most integer) RETURNS text
+CREATE FUNCTION fastclust_internal.cluster_label(cluster integer, name text, most integer)
+    RETURNS text
     LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN name IS NULL THEN cluster::text ELSE concat(cluster, ' ', CASE WHEN length(name) <= most THEN name ELSE left(name, most - 1) || '...' END) END
+    SELECT CASE WHEN name IS NULL THEN cluster::text
+                ELSE concat(cluster, ' ',
+                            CASE WHEN length(name) <= most THEN name
+                                 ELSE left(name, most - 1) || '...' END) END
 $$;
 
 -- ---- sizes ----
 
 -- The share of each cluster in the versions that are kept, the last twelve of them, oldest first.
-CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_value text, OUT cluster integer, OUT shares double precision[]) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.shares_by_version(held stored_models, group_value text,
+        OUT cluster integer, OUT shares double precision[])
+    RETURNS SETOF record
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    WITH kept AS (SELECT v.version, v.operator FROM readable_versions v WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = $2 ORDER BY v.version DESC LIMIT 12),
-         part AS (SELECT k.version, c.cluster, c.weight / NULLIF(sum(c.weight) OVER (PARTITION BY k.version), 0) AS share FROM kept k, centroids(k.operator) c)
-    SELECT p.cluster, array_agg(p.share ORDER BY p.version) FROM part p GROUP BY 1 HAVING (SELECT count(*) FROM kept) > 1
+    WITH kept AS (
+             SELECT v.version, v.operator
+               FROM readable_versions v
+              WHERE v.model_id = held.id AND v.version <= held.version AND v.group_value = $2
+              ORDER BY v.version DESC LIMIT 12),
+         part AS (
+             SELECT k.version, c.cluster,
+                    c.weight / NULLIF(sum(c.weight) OVER (PARTITION BY k.version), 0) AS share
+               FROM kept k, centroids(k.operator) c)
+    SELECT p.cluster, array_agg(p.share ORDER BY p.version)
+      FROM part p
+     GROUP BY 1
+    HAVING (SELECT count(*) FROM kept) > 1
 $$;
 
 -- The forty largest, and up to a thousand more to open.
-CREATE FUNCTION fastclust_internal.report_sizes(held stored_models, version stored_versions, clusters report_cluster[]) RETURNS text
+CREATE FUNCTION fastclust_internal.report_sizes(held stored_models, version stored_versions,
+        clusters report_cluster[])
+    RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     n integer := cardinality(clusters);
     largest float8 := (clusters[1]).share;
     history boolean := EXISTS (SELECT FROM shares_by_version(held, version.group_value));
-    classes text[] := (ARRAY['who hang', 'wide-bar', 'n', 'n', 'n wide', 'n wide', 'wide'])[:CASE WHEN history THEN 7 ELSE 6 END];
+    classes text[] := (ARRAY['who hang', 'wide-bar', 'n', 'n', 'n wide', 'n wide', 'wide'])[
+                          :CASE WHEN history THEN 7 ELSE 6 END];
     tables text[];
 BEGIN
     FOR part IN 1 .. 2 LOOP
-        tables[part] := (
-            SELECT html_table(classes, (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[:cardinality(classes)],
-            string_agg(html_row(format('cluster-%s', c.cluster), classes,
-                (ARRAY[concat(format('<span class="id">%s</span>', c.cluster), html(c.name)),
-                       html_bar(c.share / NULLIF(largest, 0)), html_value(c.size, 'count'), html_value(c.share, 'category'), html_value(c.spread, 'number'),
-                       CASE WHEN c.nearest IS NULL THEN '&ndash;' ELSE format('%s at %s', c.nearest, html_value(c.distance, 'number')) END,
-                       (SELECT format('<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title>'
-                                     '<polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
-                                     string_agg(html(shown_value(q.share, 'category', false)), ' &rarr; ' ORDER BY q.i),
-                                     string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i), string_agg(format('%s,%s', svg(q.x), svg(q.y)), ' ' ORDER BY q.i),
-                                     svg((array_agg(q.x ORDER BY q.i DESC))[1]), svg((array_agg(q.y ORDER BY q.i DESC))[1]))
-                         FROM (SELECT u.i, u.share, 69.0 * (u.i - 1) / greatest(1, cardinality(s.shares) - 1) AS x,
-                                      16 - 14 * COALESCE(u.share / NULLIF((SELECT max(s) FROM unnest(s.shares) s), 0), 0) AS y
-                                 FROM unnest(s.shares) WITH ORDINALITY u(share, i)) q
-                        HAVING count(*) > 1)])[:cardinality(classes)]), E'\n' ORDER BY c.share DESC, c.cluster))
-          FROM unnest(CASE part WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c LEFT JOIN shares_by_version(held, version.group_value) s ON s.cluster = c.cluster);
+        tables[part] :=
+            (SELECT html_table(
+                        classes,
+                        (ARRAY['Cluster', '', 'Rows', 'Share', 'Spread', 'Nearest', 'By version'])[
+                            :cardinality(classes)],
+                        string_agg(
+                            html_row(
+                                format('cluster-%s', c.cluster), classes,
+                                (ARRAY[
+                                     concat(format('<span class="id">%s</span>', c.cluster),
+                                            html(c.name)),
+                                     html_bar(c.share / NULLIF(largest, 0)),
+                                     html_value(c.size, 'count'), html_value(c.share, 'category'),
+                                     html_value(c.spread, 'number'),
+                                     CASE WHEN c.nearest IS NULL THEN '&ndash;'
+                                          ELSE format('%s at %s', c.nearest,
+                                                      html_value(c.distance, 'number')) END,
+                                     (SELECT format(
+                                                 '<svg class="spark" viewBox="0 0 72 18" role="img" aria-label="share by version"><title>%s</title>'
+                                                     '<polygon points="0,17 %s 69,17"/><polyline points="%s"/><circle cx="%s" cy="%s" r="2.2"/></svg>',
+                                                 string_agg(
+                                                     html(shown_value(q.share, 'category', false)),
+                                                     ' &rarr; ' ORDER BY q.i),
+                                                 string_agg(format('%s,%s', svg(q.x), svg(q.y)),
+                                                            ' ' ORDER BY q.i),
+                                                 string_agg(format('%s,%s', svg(q.x), svg(q.y)),
+                                                            ' ' ORDER BY q.i),
+                                                 svg((array_agg(q.x ORDER BY q.i DESC))[1]),
+                                                 svg((array_agg(q.y ORDER BY q.i DESC))[1]))
+                                        FROM (SELECT u.i, u.share,
+                                                     69.0 * (u.i - 1)
+                                                         / greatest(
+                                                         1, cardinality(s.shares) - 1) AS x,
+                                                     16 - 14 * COALESCE(
+                                                         u.share / NULLIF(
+                                                             (SELECT max(s)
+                                                                FROM unnest(s.shares) s),
+                                                             0),
+                                                         0) AS y
+                                                FROM unnest(s.shares) WITH ORDINALITY u(share, i)) q
+                                      HAVING count(*) > 1)])[:cardinality(classes)]),
+                            E'\n' ORDER BY c.share DESC, c.cluster))
+               FROM unnest(CASE part WHEN 1 THEN clusters[:40] ELSE clusters[41:1040] END) c
+               LEFT JOIN shares_by_version(held, version.group_value) s ON s.cluster = c.cluster);
     END LOOP;
-    RETURN html_section('sizes', 'Clusters',
-        concat('Training rows in each cluster, the largest first. Spread is the typical distance of a row from its centroid along one dimension',
-               CASE WHEN n > 1 THEN '; nearest is the closest other cluster and how far its centroid is' END, '.'),
-        concat(tables[1],
-               CASE WHEN n > 40 THEN format(E'\n<details><summary>%s smaller clusters</summary>\n%s</details>', least(n, 1040) - 40, tables[2]) END,
-               CASE WHEN n > 1040 THEN format(E'\n<p class="hint">%s more are rows of <code>model_clusters</code>.</p>', html_value(n - 1040, 'count')) END));
+    RETURN html_section(
+               'sizes', 'Clusters',
+               concat(
+                   'Training rows in each cluster, the largest first. Spread is the typical distance of a row from its centroid along one dimension',
+                   CASE WHEN n > 1
+                            THEN '; nearest is the closest other cluster and how far its centroid is' END,
+                   '.'),
+               concat(
+                   tables[1],
+                   CASE WHEN n > 40 THEN format(
+                                             E'\n<details><summary>%s smaller clusters</summary>\n%s</details>',
+                                             least(n, 1040) - 40, tables[2]) END,
+                   CASE WHEN n > 1040 THEN format(
+                                               E'\n<p class="hint">%s more are rows of <code>model_clusters</code>.</p>',
+                                               html_value(n - 1040, 'count')) END));
 END
 $$;

@@ -2,66 +2,148 @@
 -- report: the sections on the features that set clusters apart
 
 -- One of the strongest features, in one of the clusters; place: 1 for the strongest.
-CREATE TYPE fastclust_internal.profile_value AS (cluster integer, place integer, feature text, kind text, value double precision, overall double precision,
-    difference double precision, lift double precision);
+CREATE TYPE fastclust_internal.profile_value AS (
+    cluster integer, place integer, feature text, kind text, value double precision,
+    overall double precision, difference double precision, lift double precision);
 
--- The forty features whose centroids differ most, by sum share difference^2, in the largest thousand clusters; none that differs by a tenth of a deviation nowhere.
-CREATE FUNCTION fastclust_internal.profile_values(version stored_versions, clusters report_cluster[]) RETURNS profile_value[]
-    LANGUAGE sql STABLE SET search_path FROM CURRENT SET enable_nestloop = off AS $$
-    WITH p AS MATERIALIZED (SELECT p.*, c.share FROM version_profile(version, dim(version.operator)) p JOIN unnest(clusters[:1000]) c USING (cluster)),
-         telling AS (SELECT p.dimension, row_number() OVER (ORDER BY sum(p.share * p.difference ^ 2) DESC NULLS LAST, p.dimension) AS place
-                       FROM p GROUP BY p.dimension HAVING max(abs(p.difference)) >= 0.1 ORDER BY 2 LIMIT 40)
-    SELECT array_agg(ROW(p.cluster, t.place, p.label, p.kind, p.value, p.overall, p.difference, p.lift)::profile_value ORDER BY t.place, p.cluster)
+-- The forty features whose centroids differ most, by sum share difference^2, in the largest
+-- thousand clusters; none that differs by a tenth of a deviation nowhere.
+CREATE FUNCTION fastclust_internal.profile_values(version stored_versions,
+        clusters report_cluster[])
+    RETURNS profile_value[]
+    LANGUAGE sql STABLE
+    SET search_path FROM CURRENT SET enable_nestloop = off AS $$
+    WITH p AS MATERIALIZED (
+             SELECT p.*, c.share FROM version_profile(version, dim(version.operator)) p
+               JOIN unnest(clusters[:1000]) c USING (cluster)),
+         telling AS (
+             SELECT p.dimension,
+                    row_number()
+                        OVER (ORDER BY sum(p.share * p.difference ^ 2) DESC NULLS LAST,
+                              p.dimension) AS place
+               FROM p
+              GROUP BY p.dimension
+             HAVING max(abs(p.difference)) >= 0.1
+              ORDER BY 2 LIMIT 40)
+    SELECT array_agg(ROW(p.cluster, t.place, p.label, p.kind, p.value, p.overall, p.difference,
+                         p.lift)::profile_value ORDER BY t.place,
+                     p.cluster)
       FROM p JOIN telling t USING (dimension)
 $$;
 
 -- ---- the heat map ----
 
--- Clusters beside each other, largest first: with their values where they are few, else as colours alone, from hm4 (far below the mean) to h4.
-CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told profile_value[], clusters report_cluster[]) RETURNS text
+-- Clusters beside each other, largest first: with their values where they are few, else as
+-- colours alone, from hm4 (far below the mean) to h4.
+CREATE FUNCTION fastclust_internal.report_profile(version stored_versions, told profile_value[],
+        clusters report_cluster[])
+    RETURNS text
     LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-    WITH cluster AS (SELECT c.*, cardinality(clusters) <= 8 AS wide
-                       FROM unnest(clusters[:24]) WITH ORDINALITY c(cluster, name, size, share, spread, nearest, distance, x, y, shown_x, shown_y, i)),
-         cell AS (SELECT v.place, v.feature, v.overall, v.kind, string_agg(format('<td class="%s%s" title="%s">%s</td>', CASE WHEN v.difference < -0.25 THEN 'hm' ELSE 'h' END,
-                                COALESCE(width_bucket(abs(NULLIF(v.difference, 'NaN')), '{0.25,0.75,1.5,2.5}'::float8[]), 0),
-                                html(format('%s: %s %s, %s standard deviations from all rows%s', cluster_label(c.cluster, c.name, 200), v.feature, shown,
-                                            to_char(v.difference, 'FMSG99990.00'), CASE WHEN v.lift IS NOT NULL THEN format(', %s times as often', shown_value(v.lift, 'number', false)) END)),
-                                CASE WHEN c.wide THEN html_value(v.value, v.kind) END), '' ORDER BY c.i) AS cells
-                    FROM cluster c JOIN unnest(told) v USING (cluster), shown_value(v.value, v.kind, false) shown GROUP BY 1, 2, 3, 4)
-    SELECT html_section('profile', 'Profile', concat('The mean of each cluster, coloured by how far it is from the mean of all rows.',
-               CASE WHEN cardinality(clusters) > 24 THEN format(' The 24 largest of %s clusters are shown.', to_char(cardinality(clusters), 'FM9,999,990')) END,
-               CASE WHEN dim(version.operator) > (SELECT count(DISTINCT place) FROM unnest(told)) THEN format(' The %s that differ most, of %s features.', (SELECT count(DISTINCT place) FROM unnest(told)),
-                                                                                                           to_char(dim(version.operator), 'FM999,990')) END),
+    WITH cluster AS (
+             SELECT c.*, cardinality(clusters) <= 8 AS wide
+               FROM unnest(clusters[:24]) WITH ORDINALITY c(
+                        cluster, name, size, share, spread, nearest, distance, x, y, shown_x,
+                        shown_y, i)),
+         cell AS (
+             SELECT v.place, v.feature, v.overall, v.kind,
+                    string_agg(
+                        format(
+                            '<td class="%s%s" title="%s">%s</td>',
+                            CASE WHEN v.difference < -0.25 THEN 'hm' ELSE 'h' END,
+                            COALESCE(width_bucket(
+                                         abs(NULLIF(v.difference, 'NaN')),
+                                         '{0.25,0.75,1.5,2.5}'::float8[]),
+                                     0),
+                            html(format(
+                                     '%s: %s %s, %s standard deviations from all rows%s',
+                                     cluster_label(c.cluster, c.name, 200), v.feature, shown,
+                                     to_char(v.difference, 'FMSG99990.00'),
+                                     CASE WHEN v.lift IS NOT NULL
+                                              THEN format(
+                                                       ', %s times as often',
+                                                       shown_value(v.lift, 'number', false)) END)),
+                            CASE WHEN c.wide THEN html_value(v.value, v.kind) END),
+                        '' ORDER BY c.i) AS cells
+               FROM cluster c JOIN unnest(told) v USING (cluster),
+                    shown_value(v.value, v.kind, false) shown
+              GROUP BY 1, 2, 3, 4)
+    SELECT html_section(
+               'profile', 'Profile',
+               concat(
+                   'The mean of each cluster, coloured by how far it is from the mean of all rows.',
+                   CASE WHEN cardinality(clusters) > 24 THEN format(
+                                                                 ' The 24 largest of %s clusters are shown.',
+                                                                 to_char(cardinality(clusters),
+                                                                         'FM9,999,990')) END,
+                   CASE WHEN dim(version.operator) > (
+                                 SELECT count(DISTINCT place) FROM unnest(told))
+                            THEN format(' The %s that differ most, of %s features.',
+                                        (SELECT count(DISTINCT place) FROM unnest(told)),
+                                        to_char(dim(version.operator), 'FM999,990')) END),
                E'<p class="legend"><span>2.5 standard deviations below</span><b>'
-               || (SELECT string_agg(format('<i class="%s"></i>', c), '' ORDER BY i) FROM unnest('{hm4,hm3,hm2,hm1,h0,h1,h2,h3,h4}'::text[]) WITH ORDINALITY u(c, i))
-               || E'</b><span>above the mean of all rows</span></p>\n' || format(E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
-                     (SELECT string_agg(format('<th scope="col" title="%s">%s%s</th>', html(c.name), c.cluster,
-                                               CASE WHEN c.wide THEN '<br>' || html(c.name, 48) END), '' ORDER BY c.i) FROM cluster c),
-                     string_agg(format('<tr><th scope="row" title="%s">%s</th>%s<td class="all">%s</td></tr>', html(feature), html(feature, 60), cells,
-                                       html(shown_value(overall, kind, false))), E'\n' ORDER BY place)))
-      FROM cell HAVING report_profile.told IS NOT NULL AND cardinality(clusters) > 1
+               || (SELECT string_agg(format('<i class="%s"></i>', c), '' ORDER BY i)
+                     FROM unnest('{hm4,hm3,hm2,hm1,h0,h1,h2,h3,h4}'::text[]) WITH ORDINALITY
+                              u(c, i))
+               || E'</b><span>above the mean of all rows</span></p>\n'
+               || format(
+                      E'<div class="scroll"><table class="heat">\n<thead><tr><th></th>%s<th class="all">All</th></tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
+                      (SELECT string_agg(
+                                  format('<th scope="col" title="%s">%s%s</th>', html(c.name),
+                                         c.cluster,
+                                         CASE WHEN c.wide THEN '<br>' || html(c.name, 48) END),
+                                  '' ORDER BY c.i)
+                         FROM cluster c),
+                      string_agg(
+                          format(
+                              '<tr><th scope="row" title="%s">%s</th>%s<td class="all">%s</td></tr>',
+                              html(feature), html(feature, 60), cells,
+                              html(shown_value(overall, kind, false))),
+                          E'\n' ORDER BY place)))
+      FROM cell
+    HAVING report_profile.told IS NOT NULL AND cardinality(clusters) > 1
 $$;
 
 -- ---- rules ----
 
--- Rules of the forty largest clusters; reading the table for them may be refused or fail, of which the page tells.
-CREATE FUNCTION fastclust_internal.report_rules(held stored_models, group_value text, clusters report_cluster[]) RETURNS text
+-- Rules of the forty largest clusters; reading the table for them may be refused or fail, of
+-- which the page tells.
+CREATE FUNCTION fastclust_internal.report_rules(held stored_models, group_value text,
+        clusters report_cluster[])
+    RETURNS text
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     items text;
     fidelity float8;
 BEGIN
-    SELECT string_agg(format('<li id="rules-%s"><b>%s</b>%s</li>', q.cluster, html(cluster_label(q.cluster, q.name, 200)), q.lines), E'\n' ORDER BY q.share DESC, q.cluster), max(q.fidelity)
-      INTO items, fidelity
+    SELECT string_agg(format('<li id="rules-%s"><b>%s</b>%s</li>', q.cluster,
+                             html(cluster_label(q.cluster, q.name, 200)), q.lines),
+                      E'\n' ORDER BY q.share DESC, q.cluster),
+           max(q.fidelity) INTO items, fidelity
       FROM (SELECT r.cluster, r.name, c.share, max(r.fidelity) AS fidelity,
-                   string_agg(CASE WHEN r.condition IS NULL THEN format('<p class="note">%s.</p>', html(r.rule))
-                                   ELSE format('<p>if %s</p><p class="note">%s of the rows that meet the condition are in this cluster; %s of the cluster meet it.</p>', html(r.rule),
-                                     html_value(r.precision, 'category'), html_value(r.coverage, 'category')) END, '' ORDER BY r.coverage DESC, r.rule) AS lines
-              FROM cluster_rules(held.model, group_value => $2) r JOIN unnest(clusters[:40]) c USING (cluster) GROUP BY 1, 2, 3) q;
-    RETURN html_section('rules', 'Rules', concat('Short conditions that distinguish the clusters, learned on a sample of the table.',
-                            CASE WHEN fidelity IS NOT NULL THEN format(' They assign %s of the rows to the same cluster as the model does.', html_value(fidelity, 'category')) END),
-                        format(E'<ul class="rules">\n%s\n</ul>', items));
+                   string_agg(
+                       CASE WHEN r.condition IS NULL
+                                THEN format('<p class="note">%s.</p>', html(r.rule))
+                            ELSE format(
+                                     '<p>if %s</p><p class="note">%s of the rows that meet the condition are in this cluster; %s of the cluster meet it.</p>',
+                                     html(r.rule), html_value(r.precision, 'category'),
+                                     html_value(r.coverage, 'category')) END,
+                       '' ORDER BY r.coverage DESC, r.rule) AS lines
+              FROM cluster_rules(held.model, group_value => $2) r
+              JOIN unnest(clusters[:40]) c USING (cluster)
+             GROUP BY 1, 2, 3) q;
+    RETURN html_section(
+               'rules', 'Rules',
+               concat(
+                   'Short conditions that distinguish the clusters, learned on a sample of the table.',
+                   CASE WHEN fidelity IS NOT NULL THEN format(
+                                                           ' They assign %s of the rows to the same cluster as the model does.',
+                                                           html_value(fidelity, 'category')) END),
+               format(E'<ul class="rules">\n%s\n</ul>', items));
 EXCEPTION WHEN OTHERS THEN
-    RETURN html_section('rules', 'Rules', format('The rules are learned on rows of the table, which cannot be read: %s.', html(SQLERRM)), NULL);
+    RETURN html_section('rules', 'Rules',
+                        format(
+                            'The rules are learned on rows of the table, which cannot be read: %s.',
+                            html(SQLERRM)),
+                        NULL);
 END
 $$;

@@ -1,8 +1,8 @@
 
 -- report: how the page looks, and how a value becomes HTML
 
--- Every colour is a variable of both themes; test/t/104_report.pl holds text to a contrast of 4.5 with its background.
--- hm4 to h4: a value from far below to far above the average.
+-- Every colour is a variable of both themes; test/t/104_report.pl holds text to a contrast of
+-- 4.5 with its background.  hm4 to h4: a value from far below to far above the average.
 CREATE FUNCTION fastclust_internal.report_style() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$SELECT '
 :root { color-scheme: light dark;
@@ -100,34 +100,55 @@ footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--rule);
 
 -- ---- values ----
 
--- At most so many characters of a text, without the control characters that HTML does not allow, and terminals obey.
+-- At most so many characters of a text, without the control characters that HTML does not
+-- allow, and terminals obey.
 CREATE FUNCTION fastclust_internal.html(value text, most integer DEFAULT NULL) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT replace(replace(replace(replace(replace(translate(CASE WHEN length(value) > most THEN left(value, most - 1) ELSE value END,
-                                                             E'\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f',
-                                                             ''), '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;')
+    SELECT replace(
+               replace(
+                   replace(
+                       replace(
+                           replace(
+                               translate(
+                                   CASE WHEN length(value) > most THEN left(value, most - 1)
+                                        ELSE value END,
+                                   E'\x01\x02\x03\x04\x05\x06\x07\x08\x0b\x0c\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\x7f',
+                                   ''),
+                               '&', '&amp;'),
+                           '<', '&lt;'),
+                       '>', '&gt;'),
+                   '"', '&quot;'),
+               '''', '&#39;')
            || CASE WHEN length(value) > most THEN '&hellip;' ELSE '' END
 $$;
 
--- A number as it is shown, a share as that of a category, a count whole, with all its digits in the attribute value.
+-- A number as it is shown, a share as that of a category, a count whole, with all its digits in
+-- the attribute value.
 CREATE FUNCTION fastclust_internal.html_value(x double precision, kind text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN x IS NULL THEN '&ndash;'
-                ELSE format('<data value="%s">%s</data>', x, CASE kind WHEN 'count' THEN to_char(x::numeric, 'FM9,999,999,999,999,999,990')
-                                                                       ELSE replace(html(shown_value(x, kind, false)), ' ', '&nbsp;') END) END
+                ELSE format(
+                         '<data value="%s">%s</data>', x,
+                         CASE kind
+                              WHEN 'count' THEN to_char(x::numeric, 'FM9,999,999,999,999,999,990')
+                              ELSE replace(
+                                       html(shown_value(x, kind, false)), ' ', '&nbsp;') END) END
 $$;
 
 CREATE FUNCTION fastclust_internal.html_time(at timestamptz) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT CASE WHEN at IS NULL THEN '&ndash;'
-                ELSE format('<time datetime="%s">%s</time>', to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), to_char(at, 'YYYY-MM-DD HH24:MI')) END
+                ELSE format('<time datetime="%s">%s</time>',
+                            to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+                            to_char(at, 'YYYY-MM-DD HH24:MI')) END
 $$;
 
 -- A bar as long as a part of the whole.
 CREATE FUNCTION fastclust_internal.html_bar(part double precision) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('<svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="12"/></svg>',
-                  round((100 * least(1, greatest(0, COALESCE(NULLIF(part, 'NaN'), 0))))::numeric, 2))
+    SELECT format(
+               '<svg class="bar" viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true"><rect width="%s" height="12"/></svg>',
+               round((100 * least(1, greatest(0, COALESCE(NULLIF(part, 'NaN'), 0))))::numeric, 2))
 $$;
 
 -- A coordinate in a picture.
@@ -137,19 +158,25 @@ CREATE FUNCTION fastclust_internal.svg(x double precision) RETURNS text
 $$;
 
 -- A table of columns with these classes and titles; a row of it.
-CREATE FUNCTION fastclust_internal.html_table(classes text[], titles text[], table_rows text) RETURNS text
+CREATE FUNCTION fastclust_internal.html_table(classes text[], titles text[], table_rows text)
+    RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format(E'<div class="scroll"><table>\n<thead><tr>%s</tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
-                  string_agg(format('<th class="%s">%s</th>', u.class, u.title), '' ORDER BY u.i), table_rows)
+    SELECT format(
+               E'<div class="scroll"><table>\n<thead><tr>%s</tr></thead>\n<tbody>\n%s\n</tbody>\n</table></div>',
+               string_agg(format('<th class="%s">%s</th>', u.class, u.title), '' ORDER BY u.i),
+               table_rows)
       FROM unnest(classes, titles) WITH ORDINALITY u(class, title, i)
 $$;
 CREATE FUNCTION fastclust_internal.html_row(id text, classes text[], cells text[]) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT format('<tr%s>%s</tr>', ' id="' || id || '"', string_agg(format('<td class="%s">%s</td>', u.class, u.cell), '' ORDER BY u.i))
+    SELECT format('<tr%s>%s</tr>', ' id="' || id || '"',
+                  string_agg(format('<td class="%s">%s</td>', u.class, u.cell), '' ORDER BY u.i))
       FROM unnest(classes, cells) WITH ORDINALITY u(class, cell, i)
 $$;
 
-CREATE FUNCTION fastclust_internal.html_section(id text, title text, note text, body text) RETURNS text
+CREATE FUNCTION fastclust_internal.html_section(id text, title text, note text, body text)
+    RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT concat(format(E'<section id="%s">\n<h2>%s</h2>\n', id, title), E'<p class="note">' || note || E'</p>\n', body, E'\n</section>\n')
+    SELECT concat(format(E'<section id="%s">\n<h2>%s</h2>\n', id, title),
+                  E'<p class="note">' || note || E'</p>\n', body, E'\n</section>\n')
 $$;

@@ -3,8 +3,10 @@
 
 CREATE TYPE fastclust_internal.tree_node AS (x double precision, y double precision);
 
--- Clusters from top to bottom at the left, joins the farther right the higher; a wide picture and a narrow one, of which the style sheet shows what fits.
-CREATE FUNCTION fastclust_internal.report_tree(version stored_versions, clusters report_cluster[]) RETURNS text
+-- Clusters from top to bottom at the left, joins the farther right the higher; a wide picture
+-- and a narrow one, of which the style sheet shows what fits.
+CREATE FUNCTION fastclust_internal.report_tree(version stored_versions, clusters report_cluster[])
+    RETURNS text
     LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
 DECLARE
     below text[] := ARRAY(SELECT generate_series(0, cluster_labels(version.operator) - 1)::text);
@@ -27,24 +29,47 @@ BEGIN
         below := below || concat(below[one."left" + 1], ',', below[one."right" + 1]);
     END LOOP;
     leaves := string_to_array(below[cardinality(below)], ',')::integer[];
-    FOR picture IN SELECT * FROM (VALUES (1056, 320, 'wide'), (343, 140, 'narrow')) v(width, margin, class) LOOP     -- labels take the margin on the left
+    -- labels take the margin on the left
+    FOR picture IN
+        SELECT * FROM (VALUES (1056, 320, 'wide'), (343, 140, 'narrow')) v(width, margin, class)
+    LOOP
         unit := COALESCE((picture.width - picture.margin - 10) / highest, 0);
         nodes := (SELECT array_agg(ROW(picture.margin, 20 * u.i)::tree_node ORDER BY n.leaf)
-                    FROM generate_series(0, cluster_labels(version.operator) - 1) n(leaf) LEFT JOIN unnest(leaves) WITH ORDINALITY u(leaf, i) USING (leaf));
+                    FROM generate_series(0, cluster_labels(version.operator) - 1) n(leaf)
+                    LEFT JOIN unnest(leaves) WITH ORDINALITY u(leaf, i) USING (leaf));
         lines := '';
         FOR one IN SELECT * FROM version_joins(version) ORDER BY step LOOP
             a := nodes[one."left" + 1];
             b := nodes[one."right" + 1];
-            lines := lines || format(E'<path class="line" d="M%s %sH%sV%sH%s"/>\n', svg(a.x), svg(a.y), svg(picture.margin + unit * one.height), svg(b.y), svg(b.x));
+            lines := lines
+                     || format(E'<path class="line" d="M%s %sH%sV%sH%s"/>\n', svg(a.x), svg(a.y),
+                               svg(picture.margin + unit * one.height), svg(b.y), svg(b.x));
             nodes := nodes || ROW(picture.margin + unit * one.height, (a.y + b.y) / 2)::tree_node;
         END LOOP;
-        pictures := concat(pictures, format(E'<svg class="chart %s" viewBox="0 0 %s %s" role="img" aria-label="tree of the clusters">\n', picture.class, picture.width, 20 * cardinality(leaves) + 20), lines,
-            (SELECT string_agg(format(E'<text x="%s" y="%s" text-anchor="end">%s</text>\n', picture.margin - 6, svg(20 * u.i + 4.2),
-                                      html(cluster_label(c.cluster, c.name, CASE WHEN picture.margin > 200 THEN 40 ELSE 16 END))), '' ORDER BY u.i)
-               FROM unnest(leaves) WITH ORDINALITY u(leaf, i) JOIN unnest(clusters) c ON c.cluster = u.leaf), E'</svg>\n');
+        pictures :=
+            concat(
+                pictures,
+                format(
+                    E'<svg class="chart %s" viewBox="0 0 %s %s" role="img" aria-label="tree of the clusters">\n',
+                    picture.class, picture.width, 20 * cardinality(leaves) + 20),
+                lines,
+                (SELECT string_agg(
+                            format(E'<text x="%s" y="%s" text-anchor="end">%s</text>\n',
+                                   picture.margin - 6, svg(20 * u.i + 4.2),
+                                   html(cluster_label(
+                                            c.cluster, c.name,
+                                            CASE WHEN picture.margin > 200 THEN 40 ELSE 16 END))),
+                            '' ORDER BY u.i)
+                   FROM unnest(leaves) WITH ORDINALITY u(leaf, i)
+                   JOIN unnest(clusters) c ON c.cluster = u.leaf),
+                E'</svg>\n');
     END LOOP;
-    RETURN html_section('tree', 'Tree', 'Which clusters are similar: the farther left two lines meet, the smaller the loss if their clusters are joined.',
-        concat(E'<figure>\n', pictures, '<figcaption>Clusters are joined ', CASE WHEN version.splits IS NULL THEN 'by Ward''s criterion' ELSE 'at the densest valley between them' END,
-               E', as <code>cluster_tree</code> lists it.</figcaption>\n</figure>'));
+    RETURN html_section(
+               'tree', 'Tree',
+               'Which clusters are similar: the farther left two lines meet, the smaller the loss if their clusters are joined.',
+               concat(E'<figure>\n', pictures, '<figcaption>Clusters are joined ',
+                      CASE WHEN version.splits IS NULL THEN 'by Ward''s criterion'
+                           ELSE 'at the densest valley between them' END,
+                      E', as <code>cluster_tree</code> lists it.</figcaption>\n</figure>'));
 END
 $$;

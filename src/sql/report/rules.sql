@@ -1,56 +1,99 @@
 
 -- rules: conditions on columns that the rows of a cluster have in common
 
--- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random order; kinds: 0 number, 1 log, 2 days, 3 seconds,
--- 4 flag.  lower < value <= upper, or an infinity; is_short: beside those of the tree; fidelity is measured on rows that were not learned from.
-CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop, kinds integer[], columns integer[], conditions integer,
-        OUT cluster integer, OUT dimensions integer[], OUT lower double precision[], OUT upper double precision[], OUT is_short boolean,
-        OUT fidelity double precision) RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_rules_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 20;
+-- Rules for the labels that op gives to space_rows by values of raw_rows, which come in random
+-- order; kinds: 0 number, 1 log, 2 days, 3 seconds, 4 flag.  lower < value <= upper, or an
+-- infinity; is_short: beside those of the tree; fidelity is measured on rows that were not
+-- learned from.
+CREATE FUNCTION fastclust_internal.rules_of_sample(op fastop, space_rows fastop, raw_rows fastop,
+        kinds integer[], columns integer[], conditions integer, OUT cluster integer,
+        OUT dimensions integer[], OUT lower double precision[], OUT upper double precision[],
+        OUT is_short boolean, OUT fidelity double precision)
+    RETURNS SETOF record
+    AS 'MODULE_PATHNAME', 'fastclust_rules_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+    COST 1000000 ROWS 20;
 
--- The condition of SQL that asks for ranges of one feature, whose dimensions these are; dates and times as they are shown.
-CREATE FUNCTION fastclust_internal.feature_condition(encoder encoder, relation regclass, dimensions integer[], lower double precision[], upper double precision[],
-        lower_shown text[], upper_shown text[]) RETURNS text
+-- The condition of SQL that asks for ranges of one feature, whose dimensions these are; dates
+-- and times as they are shown.
+CREATE FUNCTION fastclust_internal.feature_condition(encoder encoder, relation regclass,
+        dimensions integer[], lower double precision[], upper double precision[],
+        lower_shown text[], upper_shown text[])
+    RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_feature_condition' LANGUAGE C STABLE STRICT;
 
--- The rules in words and as conditions, measured by these on about a million rows.  Categories of one column are one condition: that which rows have, or those which they have not.
-CREATE FUNCTION fastclust_internal.version_rules(held stored_models, version stored_versions, conditions integer, relation regclass, OUT cluster integer, OUT rule text,
-        OUT "precision" double precision, OUT coverage double precision, OUT share double precision, OUT fidelity double precision, OUT condition text)
+-- The rules in words and as conditions, measured by these on about a million rows.  Categories
+-- of one column are one condition: that which rows have, or those which they have not.
+CREATE FUNCTION fastclust_internal.version_rules(held stored_models, version stored_versions,
+        conditions integer, relation regclass, OUT cluster integer, OUT rule text,
+        OUT "precision" double precision, OUT coverage double precision,
+        OUT share double precision, OUT fidelity double precision, OUT condition text)
     RETURNS SETOF record
-    LANGUAGE plpgsql SET search_path FROM CURRENT
-    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+    LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
+    SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     dimension integer := cardinality(means(version.training_sketch));
     scanned regclass := scanned_relation(held, version, relation, held.group_by);
-    sample fastop := rows_sampled(version, scanned, held.group_by, greatest(least(20000, 1e7 / dimension), 2000, 100.0 * clusters(version.operator)));
+    sample fastop := rows_sampled(version, scanned, held.group_by,
+                                  greatest(least(20000, 1e7 / dimension), 2000,
+                                           100.0 * clusters(version.operator)));
     source record := version_query(version, scanned, held.group_by, 1e6);
-    encoder encoder := COALESCE(version.encoder, encoder_of_vector(version.features[1], dimension, NULL, NULL));
+    encoder encoder := COALESCE(version.encoder,
+                                encoder_of_vector(version.features[1], dimension, NULL, NULL));
     told record;
 BEGIN
-    WITH f AS MATERIALIZED (SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number FROM labelled_features(version) l),
-    r AS MATERIALIZED (
-        SELECT q.*, row_number() OVER () AS id
-          FROM rules_of_sample(COALESCE(version.micro_clusters, version.operator), rows_of_version(version, sample), sample, (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
-                               (SELECT array_agg(f.number ORDER BY f.dimension)::integer[] FROM f), conditions) q),
-    asked AS (
-        SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower, min(u.upper) AS upper,
-               max(f.label) FILTER (WHERE u.lower > '-Infinity') AS is, array_agg(f.category ORDER BY u.i) AS is_not,
-               feature_condition(encoder, scanned, array_agg(u.dimension ORDER BY u.i), array_agg(u.lower ORDER BY u.i), array_agg(u.upper ORDER BY u.i),
-                                 array_agg(shown_value(u.lower, f.kind, true) ORDER BY u.i), array_agg(shown_value(u.upper, f.kind, true) ORDER BY u.i)) AS condition
-          FROM r, unnest(r.dimensions, r.lower, r.upper) WITH ORDINALITY u(dimension, lower, upper, i) JOIN f USING (dimension) GROUP BY 1, 2, 3),
-    words AS (
-        SELECT a.id, string_agg(a.condition, ' AND ' ORDER BY a.place) AS condition, string_agg(CASE
-            WHEN a.kind IN ('category', 'boolean') AND a.is IS NOT NULL THEN a.is
-            WHEN a.kind = 'boolean' THEN format('not %s', a.feature)
-            WHEN a.kind = 'category' AND cardinality(a.is_not) = 1 THEN format('%s <> %s', a.feature, a.is_not[1])
-            WHEN a.kind = 'category' THEN format('%s not in (%s)', a.feature, array_to_string(a.is_not, ', '))
-            WHEN a.upper = 'Infinity' THEN format('%s > %s', a.feature, shown_value(a.lower, a.kind, true))
-            WHEN a.lower = '-Infinity' THEN format('%s <= %s', a.feature, shown_value(a.upper, a.kind, true))
-            ELSE format('%s < %s <= %s', shown_value(a.lower, a.kind, true), a.feature, shown_value(a.upper, a.kind, true)) END, ' and ' ORDER BY a.place) AS rule
-          FROM asked a GROUP BY 1)
-    SELECT array_agg(r.cluster ORDER BY id) AS clusters, array_agg(COALESCE(w.rule, 'all rows') ORDER BY id) AS rules, max(r.fidelity) AS fidelity,
-           array_agg(COALESCE(w.condition, 'true') ORDER BY id) AS conditions, array_agg(r.is_short ORDER BY id) AS shorts
-      INTO told FROM r LEFT JOIN words w USING (id);
+    WITH f AS MATERIALIZED (
+             SELECT l.*, dense_rank() OVER (ORDER BY l.feature) AS number
+               FROM labelled_features(version) l),
+         r AS MATERIALIZED (
+             SELECT q.*, row_number() OVER () AS id
+               FROM rules_of_sample(COALESCE(version.micro_clusters, version.operator),
+                                    rows_of_version(version, sample), sample,
+                                    (SELECT array_agg(f.axis_kind ORDER BY f.dimension) FROM f),
+                                    (SELECT array_agg(f.number ORDER BY f.dimension)::integer[]
+                                       FROM f),
+                                    conditions) q),
+         asked AS (
+             SELECT r.id, f.feature, f.kind, min(u.i) AS place, max(u.lower) AS lower,
+                    min(u.upper) AS upper, max(f.label) FILTER (WHERE u.lower > '-Infinity') AS is,
+                    array_agg(f.category ORDER BY u.i) AS is_not,
+                    feature_condition(
+                        encoder, scanned, array_agg(u.dimension ORDER BY u.i),
+                        array_agg(u.lower ORDER BY u.i), array_agg(u.upper ORDER BY u.i),
+                        array_agg(shown_value(u.lower, f.kind, true) ORDER BY u.i),
+                        array_agg(shown_value(u.upper, f.kind, true) ORDER BY u.i)) AS condition
+               FROM r,
+                    unnest(r.dimensions, r.lower, r.upper) WITH ORDINALITY
+                        u(dimension, lower, upper, i)
+               JOIN f USING (dimension)
+              GROUP BY 1, 2, 3),
+         words AS (
+             SELECT a.id, string_agg(a.condition, ' AND ' ORDER BY a.place) AS condition,
+                    string_agg(CASE WHEN a.kind IN ('category', 'boolean') AND a.is IS NOT NULL
+                                        THEN a.is
+                                    WHEN a.kind = 'boolean' THEN format('not %s', a.feature)
+                                    WHEN a.kind = 'category' AND cardinality(a.is_not) = 1
+                                        THEN format('%s <> %s', a.feature, a.is_not[1])
+                                    WHEN a.kind = 'category'
+                                        THEN format('%s not in (%s)', a.feature,
+                                                    array_to_string(a.is_not, ', '))
+                                    WHEN a.upper = 'Infinity'
+                                        THEN format('%s > %s', a.feature,
+                                                    shown_value(a.lower, a.kind, true))
+                                    WHEN a.lower = '-Infinity'
+                                        THEN format('%s <= %s', a.feature,
+                                                    shown_value(a.upper, a.kind, true))
+                                    ELSE format('%s < %s <= %s', shown_value(a.lower, a.kind, true),
+                                                a.feature, shown_value(a.upper, a.kind, true)) END,
+                               ' and ' ORDER BY a.place) AS rule
+               FROM asked a
+              GROUP BY 1)
+    SELECT array_agg(r.cluster ORDER BY id) AS clusters,
+           array_agg(COALESCE(w.rule, 'all rows') ORDER BY id) AS rules,
+           max(r.fidelity) AS fidelity,
+           array_agg(COALESCE(w.condition, 'true') ORDER BY id) AS conditions,
+           array_agg(r.is_short ORDER BY id) AS shorts INTO told
+      FROM r LEFT JOIN words w USING (id);
     -- a short rule is one at a precision of 0.8
     RETURN QUERY EXECUTE format($query$
         WITH q AS MATERIALIZED (
@@ -79,8 +122,11 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION fastclust.cluster_rules(model text, conditions integer DEFAULT 4, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
-        OUT name text, OUT rule text, OUT "precision" double precision, OUT coverage double precision, OUT rows bigint, OUT fidelity double precision, OUT condition text)
+CREATE FUNCTION fastclust.cluster_rules(model text, conditions integer DEFAULT 4,
+        relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL,
+        OUT cluster integer, OUT name text, OUT rule text, OUT "precision" double precision,
+        OUT coverage double precision, OUT rows bigint, OUT fidelity double precision,
+        OUT condition text)
     RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
 DECLARE
@@ -90,13 +136,20 @@ BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'conditions must not be NULL';
     ELSIF $2 NOT BETWEEN 1 AND 10 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('conditions is %s, out of range', $2), DETAIL = 'It may be from 1 to 10.';
+        RAISE invalid_parameter_value USING MESSAGE = format('conditions is %s, out of range', $2),
+            DETAIL = 'It may be from 1 to 10.';
     END IF;
     RETURN QUERY
-    SELECT n.cluster, n.name, COALESCE(r.rule, format('no rule of %s tells this cluster', CASE WHEN $2 = 1 THEN 'one column' ELSE format('%s columns or fewer', $2) END)), r.precision, COALESCE(r.coverage, 0),
-           COALESCE(round(r.share * version.n)::bigint, 0), max(r.fidelity) OVER (), r.condition
-      FROM version_names(version) n LEFT JOIN version_rules(held, version, $2, $3) r USING (cluster)
-     ORDER BY n.cluster, r.coverage DESC, r.share DESC;
+        SELECT n.cluster, n.name,
+               COALESCE(r.rule,
+                        format('no rule of %s tells this cluster',
+                               CASE WHEN $2 = 1 THEN 'one column'
+                                    ELSE format('%s columns or fewer', $2) END)),
+               r.precision, COALESCE(r.coverage, 0),
+               COALESCE(round(r.share * version.n)::bigint, 0), max(r.fidelity) OVER (), r.condition
+          FROM version_names(version) n
+          LEFT JOIN version_rules(held, version, $2, $3) r USING (cluster)
+         ORDER BY n.cluster, r.coverage DESC, r.share DESC;
 END
 $$;
 COMMENT ON FUNCTION cluster_rules(text, integer, regclass, anycompatible)

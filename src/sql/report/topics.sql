@@ -1,34 +1,61 @@
 
 -- topics: clusters named by the words of a column of text
 
--- Class-based TF-IDF (Grootendorst 2022, BERTopic): of a word with f of all words, and the share p of those of a cluster, p log(1 + m / f), m words a
--- cluster on average.  Words are those of which the configuration makes lexemes, and are shown in their most frequent form.  Texts nearest to the centroids tell the topic, too.
-CREATE FUNCTION fastclust.name_topics(model text, text_column name, words integer DEFAULT 5, group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false, configuration regconfig DEFAULT NULL,
-        OUT cluster integer, OUT name text, OUT top_words text[], OUT texts text[]) RETURNS SETOF record
-    LANGUAGE plpgsql ROWS 10 SET search_path FROM CURRENT
-    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+-- Class-based TF-IDF (Grootendorst 2022, BERTopic): of a word with f of all words, and the
+-- share p of those of a cluster, p log(1 + m / f), m words a cluster on average.  Words are
+-- those of which the configuration makes lexemes, and are shown in their most frequent form.
+-- Texts nearest to the centroids tell the topic, too.
+CREATE FUNCTION fastclust.name_topics(model text, text_column name, words integer DEFAULT 5,
+        group_value anycompatible DEFAULT NULL, bigrams boolean DEFAULT false,
+        configuration regconfig DEFAULT NULL, OUT cluster integer, OUT name text,
+        OUT top_words text[], OUT texts text[])
+    RETURNS SETOF record
+    LANGUAGE plpgsql ROWS 10
+    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
+    SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, group_text($4));
     scanned regclass := scanned_relation(held, version, NULL, held.group_by);
-    source record := version_query(version, scanned, held.group_by, greatest(20000, 200 * clusters(version.operator)));
+    source record := version_query(version, scanned, held.group_by,
+                                   greatest(20000, 200 * clusters(version.operator)));
     used regconfig := COALESCE($6, get_current_ts_config());
-    type regtype := (SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = scanned AND a.attname = $2 AND a.attnum > 0 AND NOT a.attisdropped);
+    type regtype := (SELECT a.atttypid FROM pg_attribute a
+                      WHERE a.attrelid = scanned
+                        AND a.attname = $2
+                        AND a.attnum > 0
+                        AND NOT a.attisdropped);
     one record;
 BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'text_column must not be NULL';
     ELSIF type IS NULL OR (SELECT t.typcategory <> 'S' FROM pg_type t WHERE t.oid = type) THEN
-        RAISE EXCEPTION USING ERRCODE = CASE WHEN type IS NULL THEN 'undefined_column' ELSE 'datatype_mismatch' END, MESSAGE = CASE WHEN type IS NULL THEN format('column "%s" of %s does not exist', $2, scanned)
-                                                    ELSE format('column "%s" of %s is of type %s, not text', $2, scanned, type) END,
-            HINT = COALESCE((SELECT format('Columns of text are %s.', string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-                     WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped AND t.typcategory = 'S' HAVING count(*) > 0), 'The table has none.');
+        RAISE EXCEPTION USING
+            ERRCODE = CASE WHEN type IS NULL THEN 'undefined_column' ELSE 'datatype_mismatch' END,
+            MESSAGE = CASE WHEN type IS NULL
+                               THEN format('column "%s" of %s does not exist', $2, scanned)
+                           ELSE format('column "%s" of %s is of type %s, not text', $2, scanned,
+                                       type) END,
+            HINT = COALESCE((SELECT format(
+                                        'Columns of text are %s.',
+                                        string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum))
+                               FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+                              WHERE a.attrelid = scanned
+                                AND a.attnum > 0
+                                AND NOT a.attisdropped
+                                AND t.typcategory = 'S'
+                             HAVING count(*) > 0),
+                            'The table has none.');
     END IF;
     PERFORM check_stored_scan(held, version, scanned, version.features || $2, false);
     IF $3 IS NULL OR $3 NOT BETWEEN 1 AND 20 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('words is %s, out of range', COALESCE($3::text, 'NULL')), DETAIL = 'It may be from 1 to 20.';
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('words is %s, out of range', COALESCE($3::text, 'NULL')),
+            DETAIL = 'It may be from 1 to 20.';
     END IF;
-    FOR one IN EXECUTE format($query$
+    FOR one IN
+        EXECUTE format(
+                    $query$
         WITH rows AS MATERIALIZED (
                  SELECT row_number() OVER () AS id, q.*,
                         row_number() OVER (
@@ -80,11 +107,18 @@ BEGIN
                (SELECT array_agg(r.text ORDER BY r.place) FROM rows r
                  WHERE r.cluster = c.cluster AND r.place <= 3) AS texts
           FROM unnest(cluster_numbers($4)) c(cluster)
-         ORDER BY 1$query$, source.x, $2, source.rows)
-        USING version.center, version.scale, version.map, version.operator, used, COALESCE($5, false), $3
+         ORDER BY 1$query$,
+                    source.x, $2, source.rows)
+            USING version.center, version.scale, version.map, version.operator, used,
+                  COALESCE($5, false), $3
     LOOP
-        IF one.words IS NOT NULL AND NOT EXISTS (SELECT FROM readable_names g WHERE (g.model_id, g.group_value, g.cluster) = (held.id, version.group_value, one.cluster) AND g.features = version.features) THEN
-            PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200), group_text($4));
+        IF one.words IS NOT NULL
+           AND NOT EXISTS (SELECT FROM readable_names g
+                            WHERE (g.model_id, g.group_value, g.cluster) = (
+                                      held.id, version.group_value, one.cluster)
+                              AND g.features = version.features) THEN
+            PERFORM name_cluster($1, one.cluster, left(array_to_string(one.words[:3], ', '), 200),
+                                 group_text($4));
         END IF;
         cluster := one.cluster;
         top_words := one.words;

@@ -1,18 +1,26 @@
 
 -- rows and scores of clusters: one scan each
 
-CREATE TYPE fastclust_internal.typical_row AS (cluster integer, rank integer, distance double precision, row_data jsonb);
+CREATE TYPE fastclust_internal.typical_row AS (
+    cluster integer, rank integer, distance double precision, row_data jsonb);
 CREATE FUNCTION fastclust_internal.nearest_rows_final(internal) RETURNS typical_row[]
     AS 'MODULE_PATHNAME', 'fastclust_nearest_rows_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.nearest_rows_accum(internal, fastop, "any", record, integer) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_nearest_rows_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
-CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x "any", row_data record, n integer) (SFUNC = nearest_rows_accum, STYPE = internal,
-    SSPACE = 65536, FINALFUNC = nearest_rows_final, FINALFUNC_MODIFY = READ_ONLY);
+CREATE FUNCTION fastclust_internal.nearest_rows_accum(internal, fastop, "any", record, integer)
+    RETURNS internal
+    AS 'MODULE_PATHNAME', 'fastclust_nearest_rows_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    COST 300;
+CREATE AGGREGATE fastclust_internal.nearest_rows_agg(op fastop, x "any", row_data record,
+        n integer) (
+    SFUNC = nearest_rows_accum, STYPE = internal, SSPACE = 65536, FINALFUNC = nearest_rows_final,
+    FINALFUNC_MODIFY = READ_ONLY);
 
-CREATE FUNCTION fastclust.typical_rows(model text, n integer DEFAULT 3, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, OUT cluster integer,
-        OUT rank integer, OUT distance double precision, OUT row_data jsonb) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE ROWS 30 SET search_path FROM CURRENT
-    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+CREATE FUNCTION fastclust.typical_rows(model text, n integer DEFAULT 3,
+        relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL,
+        OUT cluster integer, OUT rank integer, OUT distance double precision, OUT row_data jsonb)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE ROWS 30
+    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
+    SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := readable_model($1);
     version stored_versions := explained_version(held, group_text($4));
@@ -22,55 +30,104 @@ BEGIN
     IF $2 IS NULL THEN
         RAISE null_value_not_allowed USING MESSAGE = 'n must not be NULL';
     ELSIF $2 NOT BETWEEN 1 AND 1000 THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('n is %s, out of range', $2), DETAIL = 'It may be from 1 to 1000.';
+        RAISE invalid_parameter_value USING MESSAGE = format('n is %s, out of range', $2),
+            DETAIL = 'It may be from 1 to 1000.';
     END IF;
-    -- whole rows are read, and columns of any type written as JSON: all columns are checked as those that the version names
-    PERFORM check_stored_scan(held, version, scanned, ARRAY(SELECT a.attname FROM pg_attribute a WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped), $3 IS NOT NULL);
+    -- whole rows are read, and columns of any type written as JSON: all columns are checked as
+    -- those that the version names
+    PERFORM check_stored_scan(
+                held, version, scanned,
+                ARRAY(SELECT a.attname FROM pg_attribute a
+                       WHERE a.attrelid = scanned AND a.attnum > 0 AND NOT a.attisdropped),
+                $3 IS NOT NULL);
     source := version_query(version, scanned, held.group_by);
-    RETURN QUERY EXECUTE format('SELECT r.* FROM (SELECT nearest_rows_agg($4, %s, t.*, $5) AS rows %s) q, unnest(q.rows) r', source.x, source.rows)
-        USING version.center, version.scale, version.map, COALESCE(version.micro_clusters, version.operator), $2;
+    RETURN QUERY
+        EXECUTE format(
+                    'SELECT r.* FROM (SELECT nearest_rows_agg($4, %s, t.*, $5) AS rows %s) q, '
+                    'unnest(q.rows) r',
+                    source.x, source.rows)
+            USING version.center, version.scale, version.map,
+                  COALESCE(version.micro_clusters, version.operator), $2;
 END
 $$;
-COMMENT ON FUNCTION typical_rows(text, integer, regclass, anycompatible) IS 'the n rows of the table that are nearest to each centroid, whole, nearest first';
+COMMENT ON FUNCTION typical_rows(text, integer, regclass, anycompatible)
+    IS 'the n rows of the table that are nearest to each centroid, whole, nearest first';
 
 -- The last row, of cluster NULL, is of all clusters; n counts rows of the sample.
-CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, OUT cluster integer, OUT n double precision, OUT share double precision,
-        OUT silhouette double precision, OUT davies_bouldin double precision, OUT spread double precision, OUT variance_explained double precision)
+CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, OUT cluster integer,
+        OUT n double precision, OUT share double precision, OUT silhouette double precision,
+        OUT davies_bouldin double precision, OUT spread double precision,
+        OUT variance_explained double precision)
     RETURNS SETOF record
-    AS 'MODULE_PATHNAME', 'fastclust_quality_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000000 ROWS 10;
+    AS 'MODULE_PATHNAME', 'fastclust_quality_of_sample' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+    COST 1000000 ROWS 10;
 
--- The share of the rows with another label by new than by old; `moved`, new in the units of old, where these are of one space: clusters that continue
--- those of the other take their numbers first, as in a retrain.
-CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop, new_rows fastop, moved fastop) RETURNS double precision
+-- The share of the rows with another label by new than by old; `moved`, new in the units of
+-- old, where these are of one space: clusters that continue those of the other take their
+-- numbers first, as in a retrain.
+CREATE FUNCTION fastclust_internal.changed_labels(old fastop, old_rows fastop, new fastop,
+        new_rows fastop, moved fastop)
+    RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_labels_changed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100000;
 
-CREATE FUNCTION fastclust.score(model text, relation regclass DEFAULT NULL, group_value anycompatible DEFAULT NULL, INOUT version integer DEFAULT -1, OUT cluster integer,
-        OUT name text, OUT n bigint, OUT share double precision, OUT silhouette double precision, OUT davies_bouldin double precision,
-        OUT spread double precision, OUT variance_explained double precision, OUT labels_changed double precision) RETURNS SETOF record
+CREATE FUNCTION fastclust.score(model text, relation regclass DEFAULT NULL,
+        group_value anycompatible DEFAULT NULL, INOUT version integer DEFAULT -1,
+        OUT cluster integer, OUT name text, OUT n bigint, OUT share double precision,
+        OUT silhouette double precision, OUT davies_bouldin double precision,
+        OUT spread double precision, OUT variance_explained double precision,
+        OUT labels_changed double precision)
+    RETURNS SETOF record
     LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := readable_model($1);
     measured stored_models := CASE WHEN $4 = -1 THEN held ELSE at_version(held, $4) END;
     part stored_versions := explained_version(measured, group_text($3));
-    sample fastop := rows_sampled(part, scanned_relation(measured, part, $2, measured.group_by), measured.group_by, least(50000, greatest(5000, 2e10 / clusters(part.operator) / dim(part.operator))));
+    sample fastop := rows_sampled(
+                         part, scanned_relation(measured, part, $2, measured.group_by),
+                         measured.group_by,
+                         least(50000,
+                               greatest(5000,
+                                        2e10 / clusters(part.operator) / dim(part.operator))));
     current stored_versions;
     changed float8;
 BEGIN
     IF part.micro_clusters IS NOT NULL THEN
-        RAISE feature_not_supported USING MESSAGE = format('score measures how round and far apart clusters are, and those of model "%s" may have any shape', $1),
+        RAISE feature_not_supported USING
+            MESSAGE = format(
+                          'score measures how round and far apart clusters are, and those of model "%s" may have any shape',
+                          $1),
             HINT = 'predict_probabilities gives the membership of rows, and cluster_tree how far apart clusters are.';
     END IF;
     -- beside it the current version, where both take the same coordinates of rows
-    SELECT v.* INTO current FROM readable_versions v
-     WHERE v.model_id = held.id AND v.version = held.version AND v.version <> part.version AND v.micro_clusters IS NULL AND v.group_value = part.group_value AND held.group_by IS NOT DISTINCT FROM measured.group_by
-       AND (SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(ROW(v.*)::stored_versions) f) = (SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(part) f);
-    changed := changed_labels(current.operator, rows_of_version(current, sample), part.operator, rows_of_version(part, sample),
-                              CASE WHEN part.map IS NULL AND current.map IS NULL THEN operator_in_units(part.operator, part.center, part.scale, current.center, current.scale) END);
+    SELECT v.* INTO current
+      FROM readable_versions v
+     WHERE v.model_id = held.id
+       AND v.version = held.version
+       AND v.version <> part.version
+       AND v.micro_clusters IS NULL
+       AND v.group_value = part.group_value
+       AND held.group_by IS NOT DISTINCT FROM measured.group_by
+       AND (SELECT array_agg(f::text ORDER BY f.dimension)
+              FROM labelled_features(ROW(v.*)::stored_versions) f) = (
+               SELECT array_agg(f::text ORDER BY f.dimension) FROM labelled_features(part) f);
+    changed := changed_labels(
+                   current.operator, rows_of_version(current, sample), part.operator,
+                   rows_of_version(part, sample),
+                   CASE WHEN part.map IS NULL AND current.map IS NULL
+                            THEN operator_in_units(
+                                     part.operator, part.center, part.scale, current.center,
+                                     current.scale) END);
     RETURN QUERY
-    SELECT v.version, q.cluster, names.name, COALESCE(round(q.share * clusters(sample))::bigint, 0), q.share, q.silhouette, q.davies_bouldin, q.spread, q.variance_explained,
-           CASE WHEN q.cluster IS NULL AND v.version = part.version THEN changed END
-      FROM unnest(ARRAY[part, current]) v CROSS JOIN LATERAL quality_of_sample(v.operator, rows_of_version(v, sample)) q LEFT JOIN LATERAL version_names(v) names USING (cluster)
-     WHERE v.version IS NOT NULL ORDER BY q.cluster NULLS LAST, v.version;
+        SELECT v.version, q.cluster, names.name,
+               COALESCE(round(q.share * clusters(sample))::bigint, 0), q.share, q.silhouette,
+               q.davies_bouldin, q.spread, q.variance_explained,
+               CASE WHEN q.cluster IS NULL AND v.version = part.version THEN changed END
+          FROM unnest(ARRAY[part, current]) v
+          CROSS JOIN LATERAL quality_of_sample(v.operator, rows_of_version(v, sample)) q
+          LEFT JOIN LATERAL version_names(v) names USING (cluster)
+         WHERE v.version IS NOT NULL
+         ORDER BY q.cluster NULLS LAST, v.version;
 END
 $$;
-COMMENT ON FUNCTION score(text, regclass, anycompatible, integer) IS 'how compact and how well separated each cluster is, and in the row without a cluster all of them; of another version also the share of labels it would change, and the current one beside';
+COMMENT ON FUNCTION score(text, regclass, anycompatible, integer)
+    IS 'how compact and how well separated each cluster is, and in the row without a cluster all of them; of another version also the share of labels it would change, and the current one beside';

@@ -2,24 +2,39 @@
 -- views: the models that a role may read, in plain columns
 
 CREATE VIEW fastclust.models WITH (security_barrier) AS
-    SELECT m.model, COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner, m.readers, m.version,
-           (SELECT count(DISTINCT o.version) FROM version_parts o WHERE o.model_id = m.id) AS versions,
-           v.method, v.relation, v.features, m.group_by, CASE WHEN m.group_by IS NOT NULL THEN v.groups END AS groups,
-           v.k, v.dim, v.n, v.objective, v.trained_at, v.note
+    SELECT m.model,
+           COALESCE((SELECT r.rolname FROM pg_roles r WHERE r.oid = m.owner_id), m.owner) AS owner,
+           m.readers, m.version,
+           (SELECT count(DISTINCT o.version) FROM version_parts o
+             WHERE o.model_id = m.id) AS versions,
+           v.method, v.relation, v.features, m.group_by,
+           CASE WHEN m.group_by IS NOT NULL THEN v.groups END AS groups, v.k, v.dim, v.n,
+           v.objective, v.trained_at, v.note
       FROM readable_models m
-     CROSS JOIN LATERAL (
-        SELECT min(v.method) AS method, min(v.relation) AS relation, min(v.features::text)::name[] AS features, count(*) AS groups, max(v.k) AS k,
-               max(dim(v.operator)) AS dim, CASE WHEN count(*) > 0 THEN least(greatest(sum(v.n), -9223372036854775808), 9223372036854775807)::bigint END AS n,
-               sum(v.objective * v.n) FILTER (WHERE v.objective = 0 OR abs(v.objective) BETWEEN 1e-280 AND 1e280) / NULLIF(sum(v.n), 0) AS objective,
-               max(v.trained_at) AS trained_at, min(v.note) AS note
-          FROM version_parts v WHERE v.model_id = m.id AND v.version = m.version) v;
-COMMENT ON VIEW models IS 'one row per model that its reader may use: the version that predict uses, and how it was trained';
+      CROSS JOIN LATERAL (
+                     SELECT min(v.method) AS method, min(v.relation) AS relation,
+                            min(v.features::text)::name[] AS features, count(*) AS groups,
+                            max(v.k) AS k, max(dim(v.operator)) AS dim,
+                            CASE WHEN count(*) > 0 THEN least(greatest(
+                                                                  sum(v.n), -9223372036854775808),
+                                                              9223372036854775807)::bigint END AS n,
+                            sum(v.objective * v.n) FILTER (
+                                WHERE v.objective = 0
+                                OR abs(v.objective) BETWEEN 1e-280 AND 1e280)
+                                / NULLIF(sum(v.n), 0) AS objective,
+                            max(v.trained_at) AS trained_at, min(v.note) AS note
+                       FROM version_parts v
+                      WHERE v.model_id = m.id AND v.version = m.version) v;
+COMMENT ON VIEW models
+    IS 'one row per model that its reader may use: the version that predict uses, and how it was trained';
 COMMENT ON COLUMN models.model IS 'the name of the model';
 COMMENT ON COLUMN models.owner IS 'the role that owns the model: it and its members may change it';
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
-COMMENT ON COLUMN models.version IS 'the version that predict uses; NULL where only candidates are there';
+COMMENT ON COLUMN models.version
+    IS 'the version that predict uses; NULL where only candidates are there';
 COMMENT ON COLUMN models.versions IS 'how many versions are kept';
-COMMENT ON COLUMN models.method IS 'how that version was trained: compressive, kmeans, qkmeans, kernel or density';
+COMMENT ON COLUMN models.method
+    IS 'how that version was trained: compressive, kmeans, qkmeans, kernel or density';
 COMMENT ON COLUMN models.relation IS 'the table it was trained on, qualified and quoted';
 COMMENT ON COLUMN models.features IS 'the columns that were clustered';
 COMMENT ON COLUMN models.group_by IS 'the column by which the model is split; NULL without groups';
@@ -27,32 +42,43 @@ COMMENT ON COLUMN models.groups IS 'the number of groups; NULL without groups';
 COMMENT ON COLUMN models.k IS 'the number of clusters, of a group where there are groups';
 COMMENT ON COLUMN models.dim IS 'the dimension of the rows, or of their kernel features';
 COMMENT ON COLUMN models.n IS 'the number of training rows';
-COMMENT ON COLUMN models.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
+COMMENT ON COLUMN models.objective
+    IS 'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
 COMMENT ON COLUMN models.trained_at IS 'when the version was stored';
 COMMENT ON COLUMN models.note IS 'why the method was chosen, and other reports of the training';
 
 CREATE VIEW fastclust.model_versions WITH (security_barrier) AS
-    SELECT m.model, v.version, v.version IS NOT DISTINCT FROM m.version AS serves, CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
-           v.method, v.relation, v.features, v.options, clusters(v.operator) AS k, v.n, v.objective, v.label_churn AS churn, v.operator, v.encoder,
-           v.imputed, v.recall, v.training_sketch, v.trained_at, v.trained_by, extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
+    SELECT m.model, v.version, v.version IS NOT DISTINCT FROM m.version AS serves,
+           CASE WHEN v.options ->> 'group_by' IS NOT NULL THEN v.group_value END AS group_value,
+           v.method, v.relation, v.features, v.options, clusters(v.operator) AS k, v.n, v.objective,
+           v.label_churn AS churn, v.operator, v.encoder, v.imputed, v.recall, v.training_sketch,
+           v.trained_at, v.trained_by,
+           extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
       FROM readable_models m JOIN version_parts v ON v.model_id = m.id;
-COMMENT ON VIEW model_versions IS 'one row per version that is kept, and per group of a model with groups';
+COMMENT ON VIEW model_versions
+    IS 'one row per version that is kept, and per group of a model with groups';
 COMMENT ON COLUMN model_versions.model IS 'the name of the model';
 COMMENT ON COLUMN model_versions.version IS 'the number of the version, from 1 up';
 COMMENT ON COLUMN model_versions.serves IS 'true for the version that predict uses';
 COMMENT ON COLUMN model_versions.group_value IS 'the group; NULL for a model without groups';
-COMMENT ON COLUMN model_versions.method IS 'how it was trained: compressive, kmeans, qkmeans, kernel or density';
+COMMENT ON COLUMN model_versions.method
+    IS 'how it was trained: compressive, kmeans, qkmeans, kernel or density';
 COMMENT ON COLUMN model_versions.relation IS 'the table that was read, qualified and quoted';
 COMMENT ON COLUMN model_versions.features IS 'the columns that were clustered';
 COMMENT ON COLUMN model_versions.options IS 'the options of the training';
 COMMENT ON COLUMN model_versions.k IS 'the number of clusters';
 COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
-COMMENT ON COLUMN model_versions.objective IS 'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
-COMMENT ON COLUMN model_versions.churn IS 'the share of the training rows that the version before gave another cluster; NULL without one';
+COMMENT ON COLUMN model_versions.objective
+    IS 'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
+COMMENT ON COLUMN model_versions.churn
+    IS 'the share of the training rows that the version before gave another cluster; NULL without one';
 COMMENT ON COLUMN model_versions.operator IS 'the centroids, as the training compared rows';
-COMMENT ON COLUMN model_versions.encoder IS 'how the columns of a row become numbers; NULL for a column of vectors';
-COMMENT ON COLUMN model_versions.imputed IS 'the number of training rows with a NULL for which a value was put; NULL where it was not counted';
-COMMENT ON COLUMN model_versions.recall IS 'the part of the ten nearest rows that a search through so many buckets as option probes says found; NULL without it';
+COMMENT ON COLUMN model_versions.encoder
+    IS 'how the columns of a row become numbers; NULL for a column of vectors';
+COMMENT ON COLUMN model_versions.imputed
+    IS 'the number of training rows with a NULL for which a value was put; NULL where it was not counted';
+COMMENT ON COLUMN model_versions.recall
+    IS 'the part of the ten nearest rows that a search through so many buckets as option probes says found; NULL without it';
 COMMENT ON COLUMN model_versions.training_sketch IS 'the sketch of the training rows';
 COMMENT ON COLUMN model_versions.trained_at IS 'when the version was stored';
 COMMENT ON COLUMN model_versions.trained_by IS 'the role that trained it';
@@ -63,25 +89,37 @@ COMMENT ON COLUMN model_versions.seconds IS 'how long the training took';
 -- The names of the clusters of a version by their numbers, '' for a number that no cluster has.
 CREATE FUNCTION fastclust_internal.names_by_number(version stored_versions) RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
-    SELECT ARRAY(SELECT COALESCE(n.name, '') FROM generate_series(0, cluster_labels(version.operator) - 1) i
-                   LEFT JOIN version_names(version) n ON n.cluster = i ORDER BY i)
+    SELECT ARRAY(SELECT COALESCE(n.name, '')
+                   FROM generate_series(0, cluster_labels(version.operator) - 1) i
+                   LEFT JOIN version_names(version) n ON n.cluster = i
+                  ORDER BY i)
 $$;
--- The same of a stored version; NULL where version_cluster_rows has no rows.  A query reads them once for a version and
--- group in each expression.
-CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer, group_value text) RETURNS text[]
+-- The same of a stored version; NULL where version_cluster_rows has no rows.  A query reads
+-- them once for a version and group in each expression.
+CREATE FUNCTION fastclust_internal.read_shown_names(model_id bigint, version integer,
+        group_value text)
+    RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN can_list_centroids(v.operator) THEN names_by_number(ROW(v.*)::stored_versions) END
-      FROM readable_versions v WHERE v.model_id = $1 AND v.version = $2 AND v.group_value = $3
+    SELECT CASE WHEN can_list_centroids(v.operator)
+                    THEN names_by_number(ROW(v.*)::stored_versions) END
+      FROM readable_versions v
+     WHERE v.model_id = $1 AND v.version = $2 AND v.group_value = $3
 $$;
-CREATE FUNCTION fastclust_internal.shown_names(model_id bigint, version integer, group_value text) RETURNS text[]
+CREATE FUNCTION fastclust_internal.shown_names(model_id bigint, version integer, group_value text)
+    RETURNS text[]
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
 
-CREATE FUNCTION fastclust.predict_name(model text, x "any", group_value anycompatible DEFAULT NULL, version integer DEFAULT -1) RETURNS text
-    AS 'MODULE_PATHNAME', 'fastclust_predict_name' LANGUAGE C STABLE PARALLEL SAFE COST 200 SUPPORT vector_support;
-COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer) IS 'the name of the nearest cluster of a model, as profile shows it';
+CREATE FUNCTION fastclust.predict_name(model text, x "any", group_value anycompatible DEFAULT NULL,
+        version integer DEFAULT -1)
+    RETURNS text
+    AS 'MODULE_PATHNAME', 'fastclust_predict_name' LANGUAGE C STABLE PARALLEL SAFE COST 200
+    SUPPORT vector_support;
+COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer)
+    IS 'the name of the nearest cluster of a model, as profile shows it';
 
--- The features of the centroids of a version of a model; a WARNING and no rows where version_cluster_rows has none.  The
--- name of the model, which the view reads from readable_models, keeps the planner from profiling versions of other models.
+-- The features of the centroids of a version of a model; a WARNING and no rows where
+-- version_cluster_rows has none.  The name of the model, which the view reads from
+-- readable_models, keeps the planner from profiling versions of other models.
 CREATE FUNCTION fastclust_internal.version_centroid_rows(model text, version stored_versions,
         OUT cluster integer, OUT feature text, OUT value double precision) RETURNS SETOF record
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
@@ -94,113 +132,156 @@ $$;
 
 -- No subquery, which would keep workers from every query of the view.
 CREATE VIEW fastclust.model_clusters WITH (security_barrier) AS
-    SELECT m.model, m.version, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
-           (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name,
-           c.size, c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
+    SELECT m.model, m.version,
+           CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
+           (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name, c.size,
+           c.share, c.spread, c.centroid, c.nearest_cluster, c.nearest_distance
       FROM readable_models m JOIN version_parts v ON v.model_id = m.id AND v.version = m.version
-     CROSS JOIN LATERAL version_cluster_rows(m.model, CASE WHEN v.micro_clusters IS NULL THEN v.n END, v.operator,
-                                             v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
+      CROSS JOIN LATERAL version_cluster_rows(
+                     m.model, CASE WHEN v.micro_clusters IS NULL THEN v.n END, v.operator,
+                     v.map IS NOT NULL, v.center, v.scale, v.spreads) c;
 COMMENT ON VIEW model_clusters IS 'one row per cluster of the version that predict uses';
 COMMENT ON COLUMN model_clusters.model IS 'the name of the model';
 COMMENT ON COLUMN model_clusters.version IS 'the version that predict uses';
 COMMENT ON COLUMN model_clusters.group_value IS 'the group; NULL for a model without groups';
 COMMENT ON COLUMN model_clusters.cluster IS 'the number that predict returns';
 COMMENT ON COLUMN model_clusters.name IS 'the name of name_cluster, or else the suggested one';
-COMMENT ON COLUMN model_clusters.size IS 'the number of training rows in the cluster, estimated by its share';
+COMMENT ON COLUMN model_clusters.size
+    IS 'the number of training rows in the cluster, estimated by its share';
 COMMENT ON COLUMN model_clusters.share IS 'the part of the training rows in the cluster';
-COMMENT ON COLUMN model_clusters.spread IS 'the deviation per dimension; in standard deviations for a standardised model';
-COMMENT ON COLUMN model_clusters.centroid IS 'the mean of the cluster in the units of the rows; NULL for a kernel model';
-COMMENT ON COLUMN model_clusters.nearest_cluster IS 'the cluster whose centroid is nearest to this one';
-COMMENT ON COLUMN model_clusters.nearest_distance IS 'the distance to that centroid, in the units of spread';
+COMMENT ON COLUMN model_clusters.spread
+    IS 'the deviation per dimension; in standard deviations for a standardised model';
+COMMENT ON COLUMN model_clusters.centroid
+    IS 'the mean of the cluster in the units of the rows; NULL for a kernel model';
+COMMENT ON COLUMN model_clusters.nearest_cluster
+    IS 'the cluster whose centroid is nearest to this one';
+COMMENT ON COLUMN model_clusters.nearest_distance
+    IS 'the distance to that centroid, in the units of spread';
 
 CREATE VIEW fastclust.model_centroids WITH (security_barrier) AS
-    SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value, c.cluster,
-           (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name, c.feature, c.value
+    SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value,
+           c.cluster, (shown_names(v.model_id, v.version, v.group_value))[c.cluster + 1] AS name,
+           c.feature, c.value
       FROM readable_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
-     CROSS JOIN LATERAL version_centroid_rows(m.model, v) c;
-COMMENT ON VIEW model_centroids IS 'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
+      CROSS JOIN LATERAL version_centroid_rows(m.model, v) c;
+COMMENT ON VIEW model_centroids
+    IS 'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
 COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
 COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';
 COMMENT ON COLUMN model_centroids.cluster IS 'the number that predict returns';
 COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else the suggested one';
-COMMENT ON COLUMN model_centroids.feature IS 'the column, an element of a vector as column[i], or a category as column = category';
-COMMENT ON COLUMN model_centroids.value IS 'the mean of the cluster in the unit of the feature; the share of its rows for a category';
+COMMENT ON COLUMN model_centroids.feature
+    IS 'the column, an element of a vector as column[i], or a category as column = category';
+COMMENT ON COLUMN model_centroids.value
+    IS 'the mean of the cluster in the unit of the feature; the share of its rows for a category';
 
 -- ---- logs, of those who may change a model ----
 
 CREATE VIEW fastclust.training_log WITH (security_barrier) AS
-    SELECT l.id, m.model, l.version, l.step, l.objective, l.seconds, l.note, l.at FROM own_models m JOIN training_steps l ON l.model_id = m.id;
-COMMENT ON VIEW training_log IS 'one row per step of a training; only those who may change a model see its steps';
+    SELECT l.id, m.model, l.version, l.step, l.objective, l.seconds, l.note, l.at
+      FROM own_models m JOIN training_steps l ON l.model_id = m.id;
+COMMENT ON VIEW training_log
+    IS 'one row per step of a training; only those who may change a model see its steps';
 COMMENT ON COLUMN training_log.id IS 'the order of the steps';
 COMMENT ON COLUMN training_log.model IS 'the name of the model';
 COMMENT ON COLUMN training_log.version IS 'the version in training';
 COMMENT ON COLUMN training_log.step IS 'the name of the step';
-COMMENT ON COLUMN training_log.objective IS 'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
+COMMENT ON COLUMN training_log.objective
+    IS 'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
 COMMENT ON COLUMN training_log.seconds IS 'how long the step took';
 COMMENT ON COLUMN training_log.note IS 'the report of the step';
 COMMENT ON COLUMN training_log.at IS 'when the step ended';
 
 CREATE VIEW fastclust.drift_log WITH (security_barrier) AS
-    SELECT d.id, m.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual, d.effect, d.verdict, d.columns, d.threshold,
-           d.min_effect, d.new_version, d.checked_by, d.checked_at
+    SELECT d.id, m.model, d.version, d.relation, d.n, d.mmd2, d.null_sd, d.p_value, d.fit_residual,
+           d.effect, d.verdict, d.columns, d.threshold, d.min_effect, d.new_version, d.checked_by,
+           d.checked_at
       FROM own_models m JOIN drift_checks d ON d.model_id = m.id;
-COMMENT ON VIEW drift_log IS 'the checks of retrain_if_drifted, of models that one may change; the columns that drift gives are explained there';
+COMMENT ON VIEW drift_log
+    IS 'the checks of retrain_if_drifted, of models that one may change; the columns that drift gives are explained there';
 COMMENT ON COLUMN drift_log.id IS 'the order of the checks';
 COMMENT ON COLUMN drift_log.model IS 'the name of the model';
 COMMENT ON COLUMN drift_log.version IS 'the version that served, whose training rows were compared';
 COMMENT ON COLUMN drift_log.relation IS 'the table of the new rows, qualified and quoted';
 COMMENT ON COLUMN drift_log.n IS 'the number of rows compared';
-COMMENT ON COLUMN drift_log.mmd2 IS 'the squared maximum mean discrepancy (MMD) of the rows and the training rows; NULL where their sketches are not compared';
+COMMENT ON COLUMN drift_log.mmd2
+    IS 'the squared maximum mean discrepancy (MMD) of the rows and the training rows; NULL where their sketches are not compared';
 COMMENT ON COLUMN drift_log.null_sd IS 'the standard deviation of mmd2 when nothing has changed';
 COMMENT ON COLUMN drift_log.p_value IS 'how often chance alone gives such a difference';
-COMMENT ON COLUMN drift_log.fit_residual IS 'the part of the sketch that the clusters do not explain; NULL of a sketch that is not for decoding';
+COMMENT ON COLUMN drift_log.fit_residual
+    IS 'the part of the sketch that the clusters do not explain; NULL of a sketch that is not for decoding';
 COMMENT ON COLUMN drift_log.effect IS 'how large the change is, whatever the number of rows';
 COMMENT ON COLUMN drift_log.verdict IS 'none, slight, drifted or too few rows';
-COMMENT ON COLUMN drift_log.columns IS 'the columns that changed, the surest first: objects with name, shift, spread and p';
+COMMENT ON COLUMN drift_log.columns
+    IS 'the columns that changed, the surest first: objects with name, shift, spread and p';
 COMMENT ON COLUMN drift_log.threshold IS 'of the p-value, for this check';
-COMMENT ON COLUMN drift_log.min_effect IS 'of the effect, for this check: from it on the model is retrained';
-COMMENT ON COLUMN drift_log.new_version IS 'the version that was trained because of this check, or NULL';
+COMMENT ON COLUMN drift_log.min_effect
+    IS 'of the effect, for this check: from it on the model is retrained';
+COMMENT ON COLUMN drift_log.new_version
+    IS 'the version that was trained because of this check, or NULL';
 COMMENT ON COLUMN drift_log.checked_by IS 'the role that asked for the check';
 COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';
 
 -- ---- live sketches, of those who own the table ----
 
 CREATE VIEW fastclust.live_sketches WITH (security_barrier) AS
-    SELECT l.id, l.name, l.relation, l.features, l.encoder, l.spec, l.group_by, l.bucket, l.bucket_width, l.half_life, l.condition,
+    SELECT l.id, l.name, l.relation, l.features, l.encoder, l.spec, l.group_by, l.bucket,
+           l.bucket_width, l.half_life, l.condition,
            (SELECT m.model FROM readable_models m WHERE m.id = l.model_id) AS model, l.created_at,
-           (SELECT min(v.counted_at) FROM live_leaves v WHERE v.live_id = l.id) AS counted_at, l.folded_at, l.checked_at, l.differences,
-           (SELECT COALESCE(sum(row_count(b.s)), 0)::bigint FROM live_bases b WHERE b.live_id = l.id) AS folded_rows,
+           (SELECT min(v.counted_at) FROM live_leaves v WHERE v.live_id = l.id) AS counted_at,
+           l.folded_at, l.checked_at, l.differences,
+           (SELECT COALESCE(sum(row_count(b.s)), 0)::bigint FROM live_bases b
+             WHERE b.live_id = l.id) AS folded_rows,
            (SELECT count(*) FROM live_deltas d WHERE d.live_id = l.id) AS open_deltas,
            (SELECT min(d.at) FROM live_deltas d WHERE d.live_id = l.id) AS oldest_delta,
-           (SELECT COALESCE(sum(pg_column_size(b.s) + COALESCE(pg_column_size(b.counts), 0)), 0) FROM live_bases b WHERE b.live_id = l.id)
-           + (SELECT COALESCE(sum(pg_column_size(d.added_rows)), 0) + COALESCE(sum(pg_column_size(d.removed_rows)), 0) + COALESCE(sum(pg_column_size(d.added)), 0)
-                     + COALESCE(sum(pg_column_size(d.removed)), 0) + COALESCE(sum(pg_column_size(d.added_counts)), 0) + COALESCE(sum(pg_column_size(d.removed_counts)), 0)
-                FROM live_deltas d WHERE d.live_id = l.id) AS bytes,
-           CASE WHEN p.problem IS NOT NULL THEN 'lost' WHEN l.counting THEN 'counting' ELSE 'ready' END AS state, p.problem
+           (SELECT COALESCE(sum(pg_column_size(b.s) + COALESCE(pg_column_size(b.counts), 0)), 0)
+              FROM live_bases b
+             WHERE b.live_id = l.id) + (
+               SELECT COALESCE(sum(pg_column_size(d.added_rows)), 0) + COALESCE(
+                          sum(pg_column_size(d.removed_rows)), 0)
+                          + COALESCE(sum(pg_column_size(d.added)), 0)
+                          + COALESCE(sum(pg_column_size(d.removed)), 0) + COALESCE(
+                          sum(pg_column_size(d.added_counts)), 0) + COALESCE(
+                          sum(pg_column_size(d.removed_counts)), 0)
+                 FROM live_deltas d
+                WHERE d.live_id = l.id) AS bytes,
+           CASE WHEN p.problem IS NOT NULL THEN 'lost'
+                WHEN l.counting THEN 'counting'
+                ELSE 'ready' END AS state,
+           p.problem
       FROM own_live_sketches l, LATERAL (SELECT sketch_problem(l.name) AS problem OFFSET 0) p;
-COMMENT ON VIEW live_sketches IS 'one row per live sketch of the tables that one owns: which rows it counts, and how';
-COMMENT ON COLUMN live_sketches.id IS 'the identity of the live sketch; its triggers are named by it';
+COMMENT ON VIEW live_sketches
+    IS 'one row per live sketch of the tables that one owns: which rows it counts, and how';
+COMMENT ON COLUMN live_sketches.id
+    IS 'the identity of the live sketch; its triggers are named by it';
 COMMENT ON COLUMN live_sketches.name IS 'the name of the live sketch';
 COMMENT ON COLUMN live_sketches.relation IS 'the table that it follows';
 COMMENT ON COLUMN live_sketches.features IS 'the columns that are sketched';
-COMMENT ON COLUMN live_sketches.encoder IS 'how the columns of a row become numbers; NULL for a column of vectors, and for numbers as they are';
+COMMENT ON COLUMN live_sketches.encoder
+    IS 'how the columns of a row become numbers; NULL for a column of vectors, and for numbers as they are';
 COMMENT ON COLUMN live_sketches.spec IS 'the spec of the sketches';
 COMMENT ON COLUMN live_sketches.group_by IS 'the column by whose values sketches are kept apart';
-COMMENT ON COLUMN live_sketches.bucket IS 'the column of times by whose buckets sketches are kept apart';
+COMMENT ON COLUMN live_sketches.bucket
+    IS 'the column of times by whose buckets sketches are kept apart';
 COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
-COMMENT ON COLUMN live_sketches.half_life IS 'after which a row weighs half in models made of it; NULL: none';
+COMMENT ON COLUMN live_sketches.half_life
+    IS 'after which a row weighs half in models made of it; NULL: none';
 COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
-COMMENT ON COLUMN live_sketches.model IS 'the model that it was made for by the option live of train';
+COMMENT ON COLUMN live_sketches.model
+    IS 'the model that it was made for by the option live of train';
 COMMENT ON COLUMN live_sketches.created_at IS 'when it was made';
 COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
-COMMENT ON COLUMN live_sketches.folded_at IS 'when deltas were last folded into the stored sketches';
+COMMENT ON COLUMN live_sketches.folded_at
+    IS 'when deltas were last folded into the stored sketches';
 COMMENT ON COLUMN live_sketches.checked_at IS 'when it was last compared with its table';
 COMMENT ON COLUMN live_sketches.differences IS 'how many groups and buckets differed then';
-COMMENT ON COLUMN live_sketches.folded_rows IS 'the rows of the stored sketches, without pending changes';
+COMMENT ON COLUMN live_sketches.folded_rows
+    IS 'the rows of the stored sketches, without pending changes';
 COMMENT ON COLUMN live_sketches.open_deltas IS 'the number of pending changes';
 COMMENT ON COLUMN live_sketches.oldest_delta IS 'when the oldest of them was made';
 COMMENT ON COLUMN live_sketches.bytes IS 'the size of the stored sketches and of the changes';
-COMMENT ON COLUMN live_sketches.state IS 'ready; counting: rebuild_sketch is to count its rows; lost: it cannot be read';
+COMMENT ON COLUMN live_sketches.state
+    IS 'ready; counting: rebuild_sketch is to count its rows; lost: it cannot be read';
 COMMENT ON COLUMN live_sketches.problem IS 'why it cannot be read; NULL: it can';
 
 -- ---- a model in 4 kB ----
@@ -209,7 +290,9 @@ COMMENT ON COLUMN live_sketches.problem IS 'why it cannot be read; NULL: it can'
 CREATE FUNCTION fastclust_internal.first_elements(elements jsonb[], bytes integer) RETURNS jsonb
     LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT COALESCE(jsonb_agg(f.element ORDER BY f.i), '[]')
-      FROM (SELECT e.element, e.i, sum(octet_length(e.element::text) + 2) OVER (ORDER BY e.i) AS used FROM unnest(elements) WITH ORDINALITY e(element, i)) f
+      FROM (SELECT e.element, e.i,
+                   sum(octet_length(e.element::text) + 2) OVER (ORDER BY e.i) AS used
+              FROM unnest(elements) WITH ORDINALITY e(element, i)) f
      WHERE f.used <= bytes
 $$;
 
@@ -219,32 +302,66 @@ DECLARE
     held stored_models := readable_model($1);
     version stored_versions := largest_part(held);
     parts text := CASE WHEN held.group_by IS NULL THEN 'clusters' ELSE 'groups' END;
-    told jsonb := (
-        SELECT jsonb_build_object('version', m.version, 'versions', m.versions, 'method', m.method, 'relation', m.relation, 'rows', m.n,
-                   'sketched_rows', CASE WHEN m.groups IS NULL THEN NULLIF(row_count(version.training_sketch), m.n) END, 'k', m.k, 'dim', m.dim,
-                   'group_by', m.group_by, 'group_count', m.groups, 'column_count', cardinality(m.features), 'trained_at', m.trained_at,
-                   'columns', first_elements(ARRAY(SELECT to_jsonb(f) FROM unnest(m.features) f), 700),
-                   'quality', jsonb_build_object('objective', m.objective, 'variance_explained', CASE WHEN m.groups IS NULL THEN v.explained END,
-                                                 'churn', version.label_churn, 'recall', version.recall),
-                   'options', (SELECT jsonb_object_agg(o ->> 0, o -> 1)
-                                 FROM jsonb_array_elements(first_elements(ARRAY(SELECT jsonb_build_array(o.key, o.value) FROM jsonb_each(version.options) o
-                                                                                 ORDER BY octet_length(o.value::text), o.key), 700)) o))
-          FROM models m
-         CROSS JOIN LATERAL (SELECT CASE WHEN version.map IS NULL THEN round((1 - version.objective / NULLIF(sum((u.s / COALESCE(u.scale, 1)) ^ 2), 0))::numeric, 4) END AS explained
-                               FROM unnest(stddevs(version.training_sketch), version.scale) u(s, scale)) v
-         WHERE m.model = $1);
+    told jsonb := (SELECT jsonb_build_object(
+                              'version', m.version, 'versions', m.versions, 'method', m.method,
+                              'relation', m.relation, 'rows', m.n, 'sketched_rows',
+                              CASE WHEN m.groups IS NULL
+                                       THEN NULLIF(row_count(version.training_sketch), m.n) END,
+                              'k', m.k, 'dim', m.dim, 'group_by', m.group_by, 'group_count',
+                              m.groups, 'column_count', cardinality(m.features), 'trained_at',
+                              m.trained_at, 'columns',
+                              first_elements(
+                                  ARRAY(SELECT to_jsonb(f) FROM unnest(m.features) f), 700),
+                              'quality',
+                              jsonb_build_object(
+                                  'objective', m.objective, 'variance_explained',
+                                  CASE WHEN m.groups IS NULL THEN v.explained END, 'churn',
+                                  version.label_churn, 'recall', version.recall),
+                              'options',
+                              (SELECT jsonb_object_agg(o ->> 0, o -> 1)
+                                 FROM jsonb_array_elements(
+                                          first_elements(
+                                              ARRAY(SELECT jsonb_build_array(o.key, o.value)
+                                                      FROM jsonb_each(version.options) o
+                                                     ORDER BY octet_length(o.value::text), o.key),
+                                              700)) o))
+                     FROM models m
+                     CROSS JOIN LATERAL (SELECT CASE WHEN version.map IS NULL
+                                                         THEN round((1 - version.objective / NULLIF(
+                                                                         sum((u.s / COALESCE(
+                                                                                  u.scale, 1)) ^ 2),
+                                                                         0))::numeric,
+                                                                    4) END AS explained
+                                           FROM unnest(stddevs(version.training_sketch),
+                                                       version.scale) u(s, scale)) v
+                    WHERE m.model = $1);
     largest jsonb[] := CASE parts
-        WHEN 'clusters' THEN ARRAY(SELECT jsonb_build_object('cluster', c.cluster, 'name', c.name, 'size', c.size, 'share', round(c.share::numeric, 4), 'spread', c.spread)
-                                     FROM model_clusters c WHERE c.model = $1 ORDER BY c.size DESC NULLS LAST, c.cluster LIMIT 100)
-        ELSE ARRAY(SELECT jsonb_build_object('group', v.group_value, 'k', v.k, 'rows', v.n, 'objective', v.objective)
-                     FROM model_versions v WHERE v.model = $1 AND v.serves ORDER BY v.n DESC, v.group_value LIMIT 100) END;
+                            WHEN 'clusters' THEN ARRAY(
+                                                     SELECT jsonb_build_object(
+                                                                'cluster', c.cluster, 'name',
+                                                                c.name, 'size', c.size, 'share',
+                                                                round(c.share::numeric, 4),
+                                                                'spread', c.spread)
+                                                       FROM model_clusters c
+                                                      WHERE c.model = $1
+                                                      ORDER BY c.size DESC NULLS LAST, c.cluster
+                                                      LIMIT 100)
+                            ELSE ARRAY(SELECT jsonb_build_object(
+                                                  'group', v.group_value, 'k', v.k, 'rows', v.n,
+                                                  'objective', v.objective)
+                                         FROM model_versions v
+                                        WHERE v.model = $1 AND v.serves
+                                        ORDER BY v.n DESC, v.group_value LIMIT 100) END;
 BEGIN
     told := jsonb_strip_nulls(told);
-    RETURN told || jsonb_build_object(parts, first_elements(largest, 4070 - octet_length(told::text)));
+    RETURN told
+           || jsonb_build_object(parts, first_elements(largest, 4070 - octet_length(told::text)));
 END
 $$;
 CREATE FUNCTION fastclust.describe(model text) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
-COMMENT ON FUNCTION describe(text) IS 'a model in at most 4 kB, without a row of its table: how it was trained, and its largest clusters, or its largest groups';
+COMMENT ON FUNCTION describe(text)
+    IS 'a model in at most 4 kB, without a row of its table: how it was trained, and its largest clusters, or its largest groups';
 
-GRANT SELECT ON models, model_versions, model_clusters, model_centroids, training_log, drift_log, live_sketches TO PUBLIC;
+GRANT SELECT ON models, model_versions, model_clusters, model_centroids, training_log, drift_log,
+live_sketches TO PUBLIC;

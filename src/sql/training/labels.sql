@@ -1,8 +1,11 @@
 
 -- labels: the clusters of the rows of a relation, written to a table
 
--- Writes the rows of a query over a relation; vectors: the same query with vectors, which the model labels, in place of clusters, or NULL.
-CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text, vectors text, model_id bigint, relation regclass) RETURNS bigint
+-- Writes the rows of a query over a relation; vectors: the same query with vectors, which the
+-- model labels, in place of clusters, or NULL.
+CREATE FUNCTION fastclust_internal.write_rows(model text, target regclass, query text,
+        vectors text, model_id bigint, relation regclass)
+    RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_rows' LANGUAGE C;
 
 -- The columns by which a label finds its row: those of the option, or the primary key.
@@ -10,14 +13,29 @@ CREATE FUNCTION fastclust_internal.label_keys(relation regclass, options jsonb) 
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     primary_key name[] := (SELECT array_agg(a.attname ORDER BY u.i)
-        FROM pg_index x CROSS JOIN unnest(x.indkey) WITH ORDINALITY u(attnum, i) JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = u.attnum
-       WHERE x.indrelid = relation AND x.indisprimary AND u.i <= x.indnkeyatts);
+                             FROM pg_index x
+                             CROSS JOIN unnest(x.indkey) WITH ORDINALITY u(attnum, i)
+                             JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = u.attnum
+                            WHERE x.indrelid = relation
+                              AND x.indisprimary
+                              AND u.i <= x.indnkeyatts);
     keys name[] := CASE jsonb_typeof(options -> 'key')
-        WHEN 'array' THEN ARRAY(SELECT k FROM jsonb_array_elements_text(options -> 'key') k)
-        WHEN 'string' THEN CASE WHEN options ->> 'key' LIKE '{%' THEN (options ->> 'key')::name[] ELSE ARRAY[options ->> 'key'] END
-        ELSE primary_key END;
-    twice name := (SELECT k FROM unnest(keys || 'cluster'::name || CASE WHEN flag_option(options, 'name', false) THEN 'cluster_name'::name END
-                                             || CASE WHEN flag_option(options, 'distance', false) THEN 'distance'::name END) k GROUP BY k HAVING count(k) > 1 ORDER BY k LIMIT 1);
+                        WHEN 'array'
+                            THEN ARRAY(SELECT k FROM jsonb_array_elements_text(options -> 'key') k)
+                        WHEN 'string' THEN CASE WHEN options ->> 'key' LIKE '{%'
+                                                    THEN (options ->> 'key')::name[]
+                                                ELSE ARRAY[options ->> 'key'] END
+                        ELSE primary_key END;
+    twice name := (SELECT k
+                     FROM unnest(keys
+                                 || 'cluster'::name
+                                 || CASE WHEN flag_option(options, 'name', false)
+                                             THEN 'cluster_name'::name END
+                                 || CASE WHEN flag_option(options, 'distance', false)
+                                             THEN 'distance'::name END) k
+                    GROUP BY k
+                   HAVING count(k) > 1
+                    ORDER BY k LIMIT 1);
 BEGIN
     IF keys IS NULL THEN
         RAISE undefined_object USING MESSAGE = format('%s has no primary key', relation),
@@ -25,20 +43,25 @@ BEGIN
     ELSIF keys = '{}' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'option "key" must name at least one column';
     ELSIF twice IS NOT NULL THEN
-        RAISE duplicate_column USING MESSAGE = format('column "%s" of the labels is named twice', twice),
+        RAISE duplicate_column USING
+            MESSAGE = format('column "%s" of the labels is named twice', twice),
             HINT = 'Name other columns as "key"; of a view they may have other names.';
     ELSIF flag_option(options, 'follow', false) AND keys IS DISTINCT FROM primary_key THEN
-        RAISE feature_not_supported USING MESSAGE = format('labels of %s can only follow by its primary key', relation),
+        RAISE feature_not_supported USING
+            MESSAGE = format('labels of %s can only follow by its primary key', relation),
             HINT = 'Leave out option "follow", and write the labels again by option "replace".';
     END IF;
     RETURN keys;
 END
 $$;
 
--- A row for each row of the relation: its key, its cluster, and its name and distance where the options ask for them; the same with vectors in place of
--- clusters, where these can be labelled many at a time, or NULL.
-CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation regclass, keys name[], options jsonb, OUT query text, OUT vectors text)
-    AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT SET search_path FROM CURRENT;
+-- A row for each row of the relation: its key, its cluster, and its name and distance where the
+-- options ask for them; the same with vectors in place of clusters, where these can be labelled
+-- many at a time, or NULL.
+CREATE FUNCTION fastclust_internal.label_query(version stored_versions, relation regclass,
+        keys name[], options jsonb, OUT query text, OUT vectors text)
+    AS 'MODULE_PATHNAME', 'fastclust_label_query' LANGUAGE C STABLE STRICT
+    SET search_path FROM CURRENT;
 
 -- ---- tables that follow their model ----
 
@@ -48,7 +71,8 @@ CREATE TABLE fastclust_internal.label_tables (
     relation text NOT NULL,
     options jsonb NOT NULL,    -- of write_labels
     followed_by name NOT NULL,    -- the role that wrote the labels
-    followed_by_id oid GENERATED ALWAYS AS (role_id(followed_by)) STORED,    -- the oid of that role when the row was written
+    -- the oid of that role when the row was written
+    followed_by_id oid GENERATED ALWAYS AS (role_id(followed_by)) STORED,
     PRIMARY KEY (model_id, target));
 SELECT pg_catalog.pg_extension_config_dump('label_tables', '');
 CREATE VIEW fastclust_internal.own_label_tables WITH (security_barrier) AS
@@ -56,27 +80,33 @@ CREATE VIEW fastclust_internal.own_label_tables WITH (security_barrier) AS
 GRANT SELECT ON own_label_tables TO PUBLIC;
 
 -- The table follows the model from now on; options NULL: it does not.
-CREATE FUNCTION fastclust_internal.write_follower(model_id bigint, target text, relation text, options jsonb) RETURNS void
+CREATE FUNCTION fastclust_internal.write_follower(model_id bigint, target text, relation text,
+        options jsonb)
+    RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.write_follower(model_id bigint, target text, relation text, options jsonb, caller oid) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.write_follower(model_id bigint, target text, relation text,
+        options jsonb, caller oid)
+    RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     held stored_models := held_model(model_id, NULL, false, caller);
 BEGIN
     DELETE FROM label_tables l WHERE l.model_id = held.id AND l.target = $2;
     IF options IS NOT NULL THEN
-        INSERT INTO label_tables (model_id, target, relation, options, followed_by) VALUES (held.id, $2, $3, $4, pg_get_userbyid(caller));
+        INSERT INTO label_tables (model_id, target, relation, options, followed_by)
+        VALUES (held.id, $2, $3, $4, pg_get_userbyid(caller));
     END IF;
 END
 $$;
 
--- The label tables of a model follow the version that serves: labels that changed are updated, those of new rows added, those of rows that are gone removed.
--- The caller's rights hold, so the tables must be the caller's own choice or a superuser's.  A warning names one that cannot follow; one that does not
--- exist any more is forgotten.
+-- The label tables of a model follow the version that serves: labels that changed are updated,
+-- those of new rows added, those of rows that are gone removed.  The caller's rights hold, so
+-- the tables must be the caller's own choice or a superuser's.  A warning names one that cannot
+-- follow; one that does not exist any more is forgotten.
 CREATE FUNCTION fastclust_internal.update_labels(model_id bigint) RETURNS void
-    LANGUAGE plpgsql SET search_path FROM CURRENT
-    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+    LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
+    SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := (SELECT m FROM own_models m WHERE m.id = model_id);
     follower label_tables;
@@ -96,8 +126,10 @@ BEGIN
             version := largest_part(held);
             version.relation := follower.relation;
             relation := scanned_relation(held, version, NULL, held.group_by);
-            problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE THEN format('they were written by role %s', follower.followed_by)
-                            WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN scan_problem(target, NULL) END;
+            problem := CASE WHEN is_trusted_owner(follower.followed_by_id) IS NOT TRUE
+                                THEN format('they were written by role %s', follower.followed_by)
+                            WHEN (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user)
+                                THEN scan_problem(target, NULL) END;
             IF problem IS NOT NULL THEN
                 RAISE insufficient_privilege USING MESSAGE = problem;
             END IF;
@@ -140,7 +172,9 @@ BEGIN
             WHEN transaction_rollback THEN
                 RAISE;
             WHEN OTHERS THEN
-                RAISE WARNING USING MESSAGE = format('labels in %s stay those of another version of model "%s": %s', follower.target, held.model, SQLERRM),
+                RAISE WARNING USING
+                    MESSAGE = format('labels in %s stay those of another version of model "%s": %s',
+                                     follower.target, held.model, SQLERRM),
                     HINT = 'Write them again by write_labels with the option "replace"; its option "follow": false ends this.';
         END;
     END LOOP;
@@ -155,14 +189,18 @@ BEGIN
     PERFORM serve_version(chosen.id, chosen.version, NULL), update_labels(chosen.id);
 END
 $$;
-COMMENT ON FUNCTION use_version(text, integer) IS 'make another version the one that predict uses: an old one, or a candidate';
+COMMENT ON FUNCTION use_version(text, integer)
+    IS 'make another version the one that predict uses: an old one, or a candidate';
 
 -- ---- write_labels ----
 
 -- write_labels, from the name of the target on.
-CREATE FUNCTION fastclust_internal.label_rows(model text, relation regclass, target text, options jsonb) RETURNS bigint
-    LANGUAGE plpgsql SET search_path FROM CURRENT
-    SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
+CREATE FUNCTION fastclust_internal.label_rows(model text, relation regclass, target text,
+        options jsonb)
+    RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
+    SET lc_monetary = 'C' SET quote_all_identifiers = off AS $$
 DECLARE
     held stored_models := readable_model(model);
     version stored_versions;
@@ -171,40 +209,61 @@ DECLARE
     existing regclass := to_regclass(target);
     written bigint;
 BEGIN
-    PERFORM reject_read_only('labels cannot be written'), check_training_options(options, 'write_labels');
+    PERFORM reject_read_only('labels cannot be written'),
+            check_training_options(options, 'write_labels');
     IF flag_option(options, 'follow', false) THEN
-        held := held_model(model, true);    -- no version comes between these labels and those that follow
+        -- no version comes between these labels and those that follow
+        held := held_model(model, true);
     END IF;
     version := largest_part(held);
     scanned := scanned_relation(held, version, relation, held.group_by);
     texts := label_query(version, scanned, label_keys(scanned, options), options);
     -- the table is there and empty, or may be added to
-    IF flag_option(options, 'append', false) AND (flag_option(options, 'replace', false) OR flag_option(options, 'follow', false)) THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('options "append" and "%s" exclude each other', CASE WHEN flag_option(options, 'replace', false) THEN 'replace' ELSE 'follow' END);
+    IF flag_option(options, 'append', false)
+       AND (flag_option(options, 'replace', false) OR flag_option(options, 'follow', false)) THEN
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('options "append" and "%s" exclude each other',
+                             CASE WHEN flag_option(options, 'replace', false) THEN 'replace'
+                                  ELSE 'follow' END);
     ELSIF flag_option(options, 'follow', false) AND target LIKE 'pg_temp.%' THEN
-        RAISE feature_not_supported USING MESSAGE = 'a temporary table cannot follow a model', HINT = 'Name another table as target.';
+        RAISE feature_not_supported USING MESSAGE = 'a temporary table cannot follow a model',
+            HINT = 'Name another table as target.';
     ELSIF existing = scanned THEN
-        RAISE invalid_parameter_value USING MESSAGE = format('labels of %s cannot be written into itself', scanned),
+        RAISE invalid_parameter_value USING
+            MESSAGE = format('labels of %s cannot be written into itself', scanned),
             HINT = 'Name another table as target.';
     ELSIF existing IS NULL THEN
         EXECUTE format('CREATE TABLE %s AS %s WITH NO DATA', target, texts.query);
     ELSIF flag_option(options, 'replace', false) THEN
-        EXECUTE format(CASE WHEN (SELECT c.relkind IN ('r', 'p') AND NOT c.relhastriggers FROM pg_class c WHERE c.oid = existing) THEN 'TRUNCATE %s' ELSE 'DELETE FROM %s' END, target);
+        EXECUTE format(CASE WHEN (SELECT c.relkind IN ('r', 'p') AND NOT c.relhastriggers
+                                    FROM pg_class c
+                                   WHERE c.oid = existing) THEN 'TRUNCATE %s'
+                            ELSE 'DELETE FROM %s' END,
+                       target);
     ELSIF NOT flag_option(options, 'append', false) THEN
         RAISE duplicate_table USING MESSAGE = format('relation %s exists already', target),
             HINT = 'Empty it first by option "replace", or add rows to it by option "append".';
     END IF;
-    written := write_rows(held.model, target::regclass, texts.query, texts.vectors, held.id, scanned);
+    written := write_rows(held.model, target::regclass, texts.query, texts.vectors, held.id,
+                          scanned);
     IF options ? 'follow' THEN
         -- names and dates resolved, for the condition is read again in other sessions
-        PERFORM write_follower(held.id, target, r.relation_name, CASE WHEN flag_option(options, 'follow', false) THEN options || jsonb_strip_nulls(jsonb_build_object('where', r.condition)) END)
-           FROM row_expressions(scanned, version.features, version.vector, NULL, NULL, options ->> 'where') r;
+        PERFORM write_follower(
+                    held.id, target, r.relation_name,
+                    CASE WHEN flag_option(options, 'follow', false)
+                             THEN options
+                                  || jsonb_strip_nulls(
+                                         jsonb_build_object('where', r.condition)) END)
+          FROM row_expressions(scanned, version.features, version.vector, NULL, NULL,
+                               options ->> 'where') r;
     END IF;
     RETURN written;
 END
 $$;
 
-CREATE FUNCTION fastclust.write_labels(model text, relation regclass, target text, options jsonb DEFAULT '{}') RETURNS bigint
+CREATE FUNCTION fastclust.write_labels(model text, relation regclass, target text,
+        options jsonb DEFAULT '{}')
+    RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_labels' LANGUAGE C;
 COMMENT ON FUNCTION write_labels(text, regclass, text, jsonb)
     IS 'write the key and the cluster of each row of a relation to a table, which is made unless it exists; returns the number of rows';

@@ -1,13 +1,17 @@
 
--- live models: the option live of train keeps a live sketch of the model's rows, from which drift and retrain take their sketch
+-- live models: the option live of train keeps a live sketch of the model's rows, from which
+-- drift and retrain take their sketch
 
 -- Asked before a training reads a row.
-CREATE FUNCTION fastclust_internal.check_live_training(model text, relation regclass, features name[], options jsonb) RETURNS void
+CREATE FUNCTION fastclust_internal.check_live_training(model text, relation regclass,
+        features name[], options jsonb)
+    RETURNS void
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $$
 DECLARE
     asked kept_sketches;
 BEGIN
-    PERFORM live_bucket_width(relation, options ->> 'group_by', options -> 'live'), check_live_isolation(model);
+    PERFORM live_bucket_width(relation, options ->> 'group_by', options -> 'live'),
+            check_live_isolation(model);
     IF NOT owns_relation(role_id(current_user), relation) THEN
         RAISE insufficient_privilege USING MESSAGE = format('must be owner of %s', relation),
             HINT = 'A live model makes triggers on its table.';
@@ -15,58 +19,94 @@ BEGIN
     asked.relation := relation;
     asked.columns := features;
     PERFORM check_live_tables(asked);
-    PERFORM check_model_follows(ROW(m.*)::stored_models, $2) FROM readable_models m WHERE m.model = $1;
+    PERFORM check_model_follows(ROW(m.*)::stored_models, $2) FROM readable_models m
+     WHERE m.model = $1;
 END
 $$;
 
--- A live sketch follows the rows of a version that was trained, as its sketch counted them, or none where its options say so; a note of a new one.
--- Each training of method density on rows finds other micro-clusters.
-CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer, micro_clusters fastop) RETURNS text
+-- A live sketch follows the rows of a version that was trained, as its sketch counted them, or
+-- none where its options say so; a note of a new one.  Each training of method density on rows
+-- finds other micro-clusters.
+CREATE FUNCTION fastclust_internal.follow_model(model_id bigint, version integer,
+        micro_clusters fastop)
+    RETURNS text
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     trained stored_versions;
     asked kept_sketches;
 BEGIN
-    SELECT v.* INTO trained FROM readable_versions v WHERE v.model_id = $1 AND v.version = $2 LIMIT 1;
+    SELECT v.* INTO trained
+      FROM readable_versions v
+     WHERE v.model_id = $1 AND v.version = $2
+     LIMIT 1;
     IF NOT flag_option(trained.options, 'live', true) THEN
         PERFORM end_model_live(model_id);
         RETURN NULL;
     END IF;
-    asked := asked_live(trained.model, trained.relation::regclass, trained.features, trained.vector, trained.spec,
-                        jsonb_strip_nulls(jsonb_build_object('group_by', trained.options ->> 'group_by', 'where', trained.options ->> 'where', 'encoder', trained.encoder::text)
-                                           || CASE jsonb_typeof(trained.options -> 'live') WHEN 'object' THEN trained.options -> 'live' ELSE '{}' END));
+    asked := asked_live(trained.model, trained.relation::regclass, trained.features, trained.vector,
+                        trained.spec,
+                        jsonb_strip_nulls(
+                            jsonb_build_object(
+                                'group_by', trained.options ->> 'group_by', 'where',
+                                trained.options ->> 'where', 'encoder', trained.encoder::text)
+                            || CASE jsonb_typeof(trained.options -> 'live')
+                                    WHEN 'object' THEN trained.options -> 'live'
+                                    ELSE '{}' END));
     asked.model_id := model_id;
-    -- of each micro-cluster counts that are larger than its sketch, as those of many columns, are left out
-    asked.drift_spec := CASE WHEN micro_clusters IS NULL OR octet_length(trained.drift_counts::text) <= octet_length(trained.training_sketch::text) THEN drift_spec_of(trained) END;
+    -- of each micro-cluster counts that are larger than its sketch, as those of many columns,
+    -- are left out
+    asked.drift_spec := CASE WHEN micro_clusters IS NULL
+                                  OR octet_length(trained.drift_counts::text)
+                                         <= octet_length(trained.training_sketch::text)
+                                 THEN drift_spec_of(trained) END;
     asked.micro_clusters := micro_clusters;
     asked.center := CASE WHEN micro_clusters IS NOT NULL THEN trained.center END;
     asked.scale := CASE WHEN micro_clusters IS NOT NULL THEN trained.scale END;
-    asked.micro_options := CASE WHEN micro_clusters IS NOT NULL THEN jsonb_build_array(trained.options -> 'micro_clusters', trained.options -> 'min_cluster_rows') END;
-    IF micro_clusters IS NULL AND (model_live(model_id)).id IS NOT NULL AND (live_of_version(trained)).id IS NOT NULL THEN
+    asked.micro_options := CASE WHEN micro_clusters IS NOT NULL
+                                    THEN jsonb_build_array(
+                                             trained.options -> 'micro_clusters',
+                                             trained.options -> 'min_cluster_rows') END;
+    IF micro_clusters IS NULL
+       AND (model_live(model_id)).id IS NOT NULL
+       AND (live_of_version(trained)).id IS NOT NULL THEN
         RETURN NULL;
     END IF;
     PERFORM end_model_live(model_id);
-    asked.id := (SELECT l.id FROM live_of_rows(asked.relation, asked.features, true, trained.options, true) l WHERE l.spec = asked.spec AND asked.micro_clusters IS NULL LIMIT 1);
+    asked.id := (SELECT l.id
+                   FROM live_of_rows(asked.relation, asked.features, true, trained.options, true) l
+                  WHERE l.spec = asked.spec AND asked.micro_clusters IS NULL
+                  LIMIT 1);
     RETURN COALESCE(keep_live(asked) || ' rows', 'that was ready');
 END
 $$;
 
 -- Can the next version come from the live sketch?  Other options than these are about rows.
-CREATE FUNCTION fastclust_internal.live_for_retraining(held stored_models, version stored_versions, options jsonb) RETURNS kept_sketches
+CREATE FUNCTION fastclust_internal.live_for_retraining(held stored_models, version stored_versions,
+        options jsonb)
+    RETURNS kept_sketches
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     live kept_sketches;
     scans integer;
 BEGIN
-    IF version.method IN ('kernel', 'qkmeans') OR version.options ?| '{factors,metric,balance,pinned}'
-       OR (options - CASE WHEN version.method = 'density' THEN 'noise' ELSE 'k' END - '{nowait,quiet,seed,keep,activate,fresh,since}'::text[]) NOT IN ('{}', '{"live": true}') THEN
+    IF version.method IN ('kernel', 'qkmeans')
+       OR version.options ?| '{factors,metric,balance,pinned}'
+       OR (options - CASE WHEN version.method = 'density' THEN 'noise'
+                          ELSE 'k' END - '{nowait,quiet,seed,keep,activate,fresh,since}'::text[])
+              NOT IN ('{}', '{"live": true}') THEN
         RETURN NULL;
     END IF;
     live := live_of_version(version, COALESCE(options -> 'since', version.options -> 'since'));
     scans := COALESCE((version.options ->> 'iterations')::float8::integer, 0);
-    IF live.id IS NOT NULL AND scans <> 0 AND version.method = 'compressive' AND NOT flag_option(version.options || options, 'quiet', false) THEN
-        RAISE NOTICE USING MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out', version.model, scans, row_count(current_sketch(live.name))),
-            HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model, scans);
+    IF live.id IS NOT NULL
+       AND scans <> 0
+       AND version.method = 'compressive'
+       AND NOT flag_option(version.options || options, 'quiet', false) THEN
+        RAISE NOTICE USING
+            MESSAGE = format('model "%s" is live: its %s scans of about %s rows are left out',
+                             version.model, scans, row_count(current_sketch(live.name))),
+            HINT = format('This makes them: retrain(%L, ''{"iterations": %s}'').', version.model,
+                          scans);
     END IF;
     RETURN CASE WHEN live.id IS NOT NULL THEN live END;
 END

@@ -2,27 +2,43 @@
 -- training_progress: the trainings that run now, for roles that may see them
 
 -- All trainings of this database; only the owner of the extension asks.
-CREATE FUNCTION fastclust_owner.running_trainings(OUT pid integer, OUT role oid, OUT model_id bigint, OUT model text, OUT step text, OUT rows_done bigint,
-        OUT rows_about double precision, OUT begun timestamptz, OUT step_begun timestamptz, OUT step_ends timestamptz) RETURNS SETOF record
+CREATE FUNCTION fastclust_owner.running_trainings(OUT pid integer, OUT role oid,
+        OUT model_id bigint, OUT model text, OUT step text, OUT rows_done bigint,
+        OUT rows_about double precision, OUT begun timestamptz, OUT step_begun timestamptz,
+        OUT step_ends timestamptz)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_running_trainings' LANGUAGE C;
 
--- A role sees its own trainings, those of roles of which it is a member, and those on models that it may read by roles that may change them.
-CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
-        OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
+-- A role sees its own trainings, those of roles of which it is a member, and those on models
+-- that it may read by roles that may change them.
+CREATE FUNCTION fastclust_internal.training_progress_rows(OUT model text, OUT role name,
+        OUT step text, OUT rows_done bigint, OUT rows_about bigint, OUT percent double precision,
+        OUT elapsed interval, OUT remaining interval, OUT pid integer)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
-CREATE FUNCTION fastclust_owner.training_progress_rows(caller oid, OUT model text, OUT role name, OUT step text, OUT rows_done bigint, OUT rows_about bigint,
-        OUT percent double precision, OUT elapsed interval, OUT remaining interval, OUT pid integer) RETURNS SETOF record
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path FROM CURRENT AS $$
+CREATE FUNCTION fastclust_owner.training_progress_rows(caller oid, OUT model text, OUT role name,
+        OUT step text, OUT rows_done bigint, OUT rows_about bigint, OUT percent double precision,
+        OUT elapsed interval, OUT remaining interval, OUT pid integer)
+    RETURNS SETOF record
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
     RETURN QUERY
-        SELECT COALESCE(m.model, NULLIF(t.model, '')), pg_get_userbyid(t.role), t.step, t.rows_done, round(t.rows_about)::bigint, round(100 * part.done)::float8,
+        SELECT COALESCE(m.model, NULLIF(t.model, '')), pg_get_userbyid(t.role), t.step, t.rows_done,
+               round(t.rows_about)::bigint, round(100 * part.done)::float8,
                date_trunc('milliseconds', clock_timestamp() - t.begun),
-               date_trunc('milliseconds', CASE WHEN part.done > 0.005 THEN (clock_timestamp() - t.step_begun) * (1 / part.done - 1)
-                                               WHEN t.step_ends > clock_timestamp() THEN t.step_ends - clock_timestamp() END), t.pid
+               date_trunc('milliseconds',
+                          CASE WHEN part.done > 0.005
+                                   THEN (clock_timestamp() - t.step_begun) * (1 / part.done - 1)
+                               WHEN t.step_ends > clock_timestamp()
+                                   THEN t.step_ends - clock_timestamp() END),
+               t.pid
           FROM running_trainings() t
-          LEFT JOIN stored_models m ON m.id = t.model_id AND is_member(t.role, m.owner_id) AND (is_member(caller, m.owner_id) OR is_reader(caller, m)),
-               LATERAL (SELECT CASE WHEN t.rows_about > 0 THEN least(1, t.rows_done / t.rows_about) END AS done) part
+          LEFT JOIN stored_models m
+                    ON m.id = t.model_id
+                       AND is_member(t.role, m.owner_id)
+                       AND (is_member(caller, m.owner_id) OR is_reader(caller, m)),
+               LATERAL (SELECT CASE WHEN t.rows_about > 0
+                                        THEN least(1, t.rows_done / t.rows_about) END AS done) part
          WHERE m.id IS NOT NULL OR is_member(caller, t.role)
          ORDER BY t.begun;
 END
@@ -30,11 +46,14 @@ $$;
 
 -- A function, so that the rights are those of who reads the view, on every server version.
 CREATE VIEW fastclust.training_progress AS SELECT * FROM training_progress_rows();
-COMMENT ON VIEW training_progress IS 'one row per training that runs now, of those whose models one may read and of one''s own';
+COMMENT ON VIEW training_progress
+    IS 'one row per training that runs now, of those whose models one may read and of one''s own';
 COMMENT ON COLUMN training_progress.model IS 'the name of the model; NULL for choose_k';
 COMMENT ON COLUMN training_progress.role IS 'the role that trains it';
-COMMENT ON COLUMN training_progress.step IS 'the running step, as in training_log; NULL between two steps';
-COMMENT ON COLUMN training_progress.rows_done IS 'the rows of the table that the step has read; NULL for a step in memory';
+COMMENT ON COLUMN training_progress.step
+    IS 'the running step, as in training_log; NULL between two steps';
+COMMENT ON COLUMN training_progress.rows_done
+    IS 'the rows of the table that the step has read; NULL for a step in memory';
 COMMENT ON COLUMN training_progress.rows_about IS 'about how many it will read';
 COMMENT ON COLUMN training_progress.percent IS 'the part of the step that is done';
 COMMENT ON COLUMN training_progress.elapsed IS 'how long the training has run';

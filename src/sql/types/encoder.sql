@@ -6,17 +6,23 @@ CREATE FUNCTION fastclust_internal.encoder_final(internal) RETURNS encoder
 CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE fastclust.encoder_agg("row" record, columns text[]) (
-    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE encoder_agg(record, text[]) IS 'an encoder of these columns, learned from the rows';
+    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final,
+    FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE encoder_agg(record, text[])
+    IS 'an encoder of these columns, learned from the rows';
 CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[], jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE fastclust.encoder_agg("row" record, columns text[], options jsonb) (
-    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS 'an encoder of these columns, learned from the rows, with options';
+    SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final,
+    FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb)
+    IS 'an encoder of these columns, learned from the rows, with options';
 
-CREATE FUNCTION fastclust.encode_row(encoder encoder, "row" record, scaled boolean DEFAULT true) RETURNS real[]
+CREATE FUNCTION fastclust.encode_row(encoder encoder, "row" record, scaled boolean DEFAULT true)
+    RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION encode_row(encoder, record, boolean) IS 'the coordinates of a row: its columns are found by their names';
+COMMENT ON FUNCTION encode_row(encoder, record, boolean)
+    IS 'the coordinates of a row: its columns are found by their names';
 CREATE FUNCTION fastclust.describe(encoder encoder) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_encoder_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(encoder) IS 'the encoding of each column';
@@ -26,18 +32,27 @@ COMMENT ON FUNCTION feature_names(encoder) IS 'the name of each coordinate of an
 
 -- internal: for scans of whole tables, and for the explanation of a model
 
-CREATE FUNCTION fastclust_internal.encode_record(encoder encoder, scaled boolean, "row" record) RETURNS double precision[]
+CREATE FUNCTION fastclust_internal.encode_record(encoder encoder, scaled boolean, "row" record)
+    RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_record' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-CREATE FUNCTION fastclust_internal.encode_listed(encoder encoder, scaled boolean, VARIADIC columns "any") RETURNS double precision[]
+CREATE FUNCTION fastclust_internal.encode_listed(encoder encoder, scaled boolean,
+        VARIADIC columns "any")
+    RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C STABLE PARALLEL SAFE COST 10;
 -- The same of types whose values no setting of a session changes: postgres_fdw sends it.
-CREATE FUNCTION fastclust_internal.encode_constant(encoder encoder, scaled boolean, VARIADIC columns "any") RETURNS double precision[]
+CREATE FUNCTION fastclust_internal.encode_constant(encoder encoder, scaled boolean,
+        VARIADIC columns "any")
+    RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_listed' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 10;
 CREATE FUNCTION fastclust_internal.encoder_columns(encoder encoder) RETURNS name[]
     AS 'MODULE_PATHNAME', 'fastclust_encoder_columns' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimension integer, OUT feature text, OUT kind text, OUT category text,
-        OUT transform text, OUT center double precision, OUT scale double precision) RETURNS SETOF record
+CREATE FUNCTION fastclust_internal.encoder_features(encoder encoder, OUT dimension integer,
+        OUT feature text, OUT kind text, OUT category text, OUT transform text,
+        OUT center double precision, OUT scale double precision)
+    RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_encoder_features' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 -- Of a column of vectors of dimension d; center and scale may be NULL.
-CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer, center double precision[], scale double precision[]) RETURNS encoder
+CREATE FUNCTION fastclust_internal.encoder_of_vector(feature name, d integer,
+        center double precision[], scale double precision[])
+    RETURNS encoder
     AS 'MODULE_PATHNAME', 'fastclust_encoder_of_vector' LANGUAGE C IMMUTABLE PARALLEL SAFE;

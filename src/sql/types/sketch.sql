@@ -6,70 +6,89 @@ CREATE FUNCTION fastclust_internal.sketch_combine(sketch, sketch) RETURNS sketch
 CREATE FUNCTION fastclust_internal.sketch_final(sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.sketch_final_moving(sketch) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_final_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_final_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    COST 100;
 
--- Citus sends an aggregate with a plain state unless an argument is declared "any": hence row_vector, into which every array of numbers casts.
--- Other types take the aggregate of "any", whose state is internal and has the same bytes.
+-- Citus sends an aggregate with a plain state unless an argument is declared "any": hence
+-- row_vector, into which every array of numbers casts.  Other types take the aggregate of
+-- "any", whose state is internal and has the same bytes.
 CREATE FUNCTION fastclust_internal.state_serialize(internal) RETURNS bytea
     AS 'MODULE_PATHNAME', 'fastclust_state_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.state_deserialize(bytea, internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_state_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.sketch_combine(internal, internal) RETURNS internal
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_combine_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    COST 100;
 CREATE FUNCTION fastclust_internal.sketch_final(internal) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_final' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
 CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, "any", sketch_spec) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    COST 500;
 CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, "any", sketch_spec, double precision) RETURNS sketch
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum_moving(sketch, "any", sketch_spec, double precision)
+    RETURNS sketch
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_moving' LANGUAGE C IMMUTABLE PARALLEL SAFE
+    COST 500;
+CREATE FUNCTION fastclust_internal.sketch_inverse(sketch, "any", sketch_spec, double precision)
+    RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_inverse' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE FUNCTION fastclust_internal.sketch_accum(sketch, row_vector, sketch_spec) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec) IS 'the sketch of a set of rows, in one scan';
+CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec) (
+    SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384, COMBINEFUNC = sketch_combine,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
+    MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
+    MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec)
+    IS 'the sketch of a set of rows, in one scan';
 CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec) (SFUNC = sketch_accum, STYPE = internal, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize,
-    DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec) (
+    SFUNC = sketch_accum, STYPE = internal, SSPACE = 16384, COMBINEFUNC = sketch_combine,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
+    MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
+    MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize,
+    PARALLEL = SAFE);
 COMMENT ON AGGREGATE sketch_agg("any", sketch_spec) IS 'the sketch of a set of rows, in one scan';
-CREATE FUNCTION fastclust_internal.sketch_accum(sketch, row_vector, sketch_spec, double precision) RETURNS sketch
+CREATE FUNCTION fastclust_internal.sketch_accum(sketch, row_vector, sketch_spec, double precision)
+    RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec, double precision) IS 'the sketch of a set of weighted rows, in one scan';
-CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec, double precision) RETURNS internal
+CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec, weight double precision) (
+    SFUNC = sketch_accum, STYPE = sketch, SSPACE = 16384, COMBINEFUNC = sketch_combine,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
+    MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
+    MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec, double precision)
+    IS 'the sketch of a set of weighted rows, in one scan';
+CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec, double precision)
+    RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
-CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec, weight double precision) (SFUNC = sketch_accum, STYPE = internal, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_accum_moving, MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize,
-    DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg("any", sketch_spec, double precision) IS 'the sketch of a set of weighted rows, in one scan';
+CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec, weight double precision) (
+    SFUNC = sketch_accum, STYPE = internal, SSPACE = 16384, COMBINEFUNC = sketch_combine,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
+    MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
+    MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE sketch_agg("any", sketch_spec, double precision)
+    IS 'the sketch of a set of weighted rows, in one scan';
 
 CREATE FUNCTION fastclust_internal.sketch_plus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust_internal.sketch_minus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_minus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE OPERATOR fastclust.+ (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_plus, COMMUTATOR = OPERATOR(fastclust.+));
+CREATE OPERATOR fastclust.+ (
+    LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_plus,
+    COMMUTATOR = OPERATOR(fastclust.+));
 CREATE OPERATOR fastclust.- (LEFTARG = sketch, RIGHTARG = sketch, FUNCTION = sketch_minus);
 COMMENT ON OPERATOR + (sketch, sketch) IS 'the sketch of the rows of both';
 COMMENT ON OPERATOR - (sketch, sketch) IS 'the sketch without the rows of the other';
 
-CREATE AGGREGATE fastclust.merge_agg(sketch) (SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384,
-    COMBINEFUNC = sketch_combine, FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY,
-    MSFUNC = sketch_plus, MINVFUNC = sketch_minus, MSTYPE = sketch, MSSPACE = 16384,
-    MFINALFUNC = sketch_final_moving, MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
+CREATE AGGREGATE fastclust.merge_agg(sketch) (
+    SFUNC = sketch_combine, STYPE = sketch, SSPACE = 16384, COMBINEFUNC = sketch_combine,
+    FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_plus,
+    MINVFUNC = sketch_minus, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
+    MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
 COMMENT ON AGGREGATE merge_agg(sketch) IS 'the sketch of the rows of all the sketches';
 
 CREATE FUNCTION fastclust.row_count(sketch) RETURNS bigint
@@ -86,12 +105,16 @@ CREATE FUNCTION fastclust.moments(sketch) RETURNS double precision[]
 COMMENT ON FUNCTION moments(sketch) IS 'the means of the waves: real and imaginary parts in turn';
 CREATE FUNCTION fastclust.describe(sketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_sketch_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION describe(sketch) IS 'rows, weight, bounds, size and spec of a sketch; bounds are unknown after a subtraction';
+COMMENT ON FUNCTION describe(sketch)
+    IS 'rows, weight, bounds, size and spec of a sketch; bounds are unknown after a subtraction';
 CREATE FUNCTION fastclust_internal.spec(sketch) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_sketch_get_spec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust.sketch_distance(a sketch, b sketch) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sketch_distance(sketch, sketch) IS 'the squared maximum mean discrepancy (MMD) of two sketches, without bias: about 0 when both come from one distribution';
+COMMENT ON FUNCTION sketch_distance(sketch, sketch)
+    IS 'the squared maximum mean discrepancy (MMD) of two sketches, without bias: about 0 when both come from one distribution';
 CREATE FUNCTION fastclust.density(sketch sketch, x "any") RETURNS double precision
-    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 500 SUPPORT vector_support;
-COMMENT ON FUNCTION density(sketch, "any") IS 'how dense the sketched rows are around x, at the scale of the spec; at most 1';
+    AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+    COST 500 SUPPORT vector_support;
+COMMENT ON FUNCTION density(sketch, "any")
+    IS 'how dense the sketched rows are around x, at the scale of the spec; at most 1';

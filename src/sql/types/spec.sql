@@ -3,16 +3,20 @@
 
 CREATE FUNCTION fastclust.sketch_spec(dim integer, frequencies integer, sigma double precision,
         law text DEFAULT 'adapted_radius_kmeans', seed bigint DEFAULT 0,
-        center double precision[] DEFAULT NULL, scale double precision[] DEFAULT NULL, options jsonb DEFAULT '{}')
+        center double precision[] DEFAULT NULL, scale double precision[] DEFAULT NULL,
+        options jsonb DEFAULT '{}')
     RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_sketch_spec_make' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION sketch_spec(integer, integer, double precision, text, bigint, double precision[], double precision[], jsonb)
+COMMENT ON FUNCTION sketch_spec(integer, integer, double precision, text, bigint,
+        double precision[], double precision[], jsonb)
     IS 'a spec from its parameters';
 CREATE FUNCTION fastclust.describe(sketch_spec) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch_spec) IS 'the parameters of a spec';
 -- dimensions: of the rows to be sketched; the error that the spec measures others; 0: of any.
-CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec, dimensions integer DEFAULT 0) RETURNS sketch_spec
+CREATE FUNCTION fastclust_internal.without_pilot_rows(spec sketch_spec,
+        dimensions integer DEFAULT 0)
+    RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_spec_without_pilot' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_spec
@@ -20,13 +24,18 @@ CREATE FUNCTION fastclust_internal.sketch_spec_final(internal) RETURNS sketch_sp
 
 CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE fastclust.sketch_spec_agg(x "any", clusters integer) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
+CREATE AGGREGATE fastclust.sketch_spec_agg(x "any", clusters integer) (
+    SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576, COMBINEFUNC = internal_combine,
+    SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg("any", integer) IS 'a spec chosen from a sample of rows, for about so many clusters';
-CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, jsonb) RETURNS internal
+COMMENT ON AGGREGATE sketch_spec_agg("any", integer)
+    IS 'a spec chosen from a sample of rows, for about so many clusters';
+CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, jsonb)
+    RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
-CREATE AGGREGATE fastclust.sketch_spec_agg(x "any", clusters integer, options jsonb) (SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576,
-    COMBINEFUNC = internal_combine, SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
+CREATE AGGREGATE fastclust.sketch_spec_agg(x "any", clusters integer, options jsonb) (
+    SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576, COMBINEFUNC = internal_combine,
+    SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg("any", integer, jsonb) IS 'a spec chosen from a sample of rows, for about so many clusters';
+COMMENT ON AGGREGATE sketch_spec_agg("any", integer, jsonb)
+    IS 'a spec chosen from a sample of rows, for about so many clusters';

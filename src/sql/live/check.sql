@@ -85,8 +85,8 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION check_sketch(text, text, timestamptz)
-    IS 'recount the table, or one group or bucket of it, and show where a live sketch differs; no row if it does not differ';
+COMMENT ON FUNCTION fastclust.check_sketch IS
+    'recount the table, or one group or bucket of it, and show where a live sketch differs; no row if it does not differ';
 
 CREATE FUNCTION fastclust.rebuild_sketch(name text) RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -110,8 +110,8 @@ BEGIN
     RETURN count_live(live, lost);
 END
 $$;
-COMMENT ON FUNCTION rebuild_sketch(text)
-    IS 'recount all rows of a live sketch, and make missing triggers again; returns the number of rows';
+COMMENT ON FUNCTION fastclust.rebuild_sketch IS
+    'recount all rows of a live sketch, and make missing triggers again; returns the number of rows';
 
 CREATE FUNCTION fastclust.drop_sketch(name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -122,7 +122,7 @@ BEGIN
     PERFORM forget_live((held_live(name, caller)).id);
 END
 $$;
-COMMENT ON FUNCTION drop_sketch(text) IS 'end a live sketch: drop its triggers and its counts';
+COMMENT ON FUNCTION fastclust.drop_sketch IS 'end a live sketch: drop its triggers and its counts';
 
 CREATE FUNCTION fastclust.drop_model(model text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -136,4 +136,4 @@ BEGIN
     DELETE FROM stored_models m WHERE m.id = held.id;
 END
 $$;
-COMMENT ON FUNCTION drop_model(text) IS 'remove a model with all its versions';
+COMMENT ON FUNCTION fastclust.drop_model IS 'remove a model with all its versions';

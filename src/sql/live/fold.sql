@@ -102,5 +102,5 @@ BEGIN
     RETURN folded;
 END
 $$;
-COMMENT ON FUNCTION fold_sketches(text)
-    IS 'merge the pending changes into the stored sketches of one live sketch, or of all that the caller owns; returns the number of changes';
+COMMENT ON FUNCTION fastclust.fold_sketches IS
+    'merge the pending changes into the stored sketches of one live sketch, or of all that the caller owns; returns the number of changes';

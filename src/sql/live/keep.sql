@@ -347,8 +347,8 @@ BEGIN
                                 CASE WHEN features LIKE '{%' THEN false END, spec, options));
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb)
-    IS 'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; returns the number of rows, NULL if rebuild_sketch will count them';
+COMMENT ON FUNCTION keep_sketch(text, regclass, text, sketch_spec, jsonb) IS
+    'make a sketch of a column of vectors or numbers, or of a list of columns, that follows every change of its table; returns the number of rows, NULL if rebuild_sketch will count them';
 
 CREATE FUNCTION fastclust.keep_sketch(name text, relation regclass, features name[],
         spec sketch_spec, options jsonb DEFAULT '{}')
@@ -358,5 +358,5 @@ BEGIN
     RETURN keep_live(asked_live(name, relation, features, false, spec, options));
 END
 $$;
-COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb)
-    IS 'make a sketch of columns that follows every change of their table; returns the number of rows, NULL if rebuild_sketch will count them';
+COMMENT ON FUNCTION keep_sketch(text, regclass, name[], sketch_spec, jsonb) IS
+    'make a sketch of columns that follows every change of their table; returns the number of rows, NULL if rebuild_sketch will count them';

@@ -265,8 +265,8 @@ CREATE FUNCTION fastclust.current_sketch(name text, group_value text DEFAULT NUL
         bucket timestamptz DEFAULT NULL, half_life interval DEFAULT NULL)
     RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
-COMMENT ON FUNCTION current_sketch(text, text, timestamptz, interval)
-    IS 'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
+COMMENT ON FUNCTION fastclust.current_sketch IS
+    'the sketch of the present rows, of one group or all, of one bucket or all; with a half-life those of a bucket so much older than the newest weigh half; reads no row';
 
 CREATE FUNCTION fastclust.current_sketches(name text, OUT group_value text, OUT bucket timestamptz,
         OUT s sketch)
@@ -287,7 +287,8 @@ BEGIN
          ORDER BY g.part COLLATE "C", p.bucket;
 END
 $$;
-COMMENT ON FUNCTION current_sketches(text) IS 'the present sketches, one for each group and bucket';
+COMMENT ON FUNCTION fastclust.current_sketches IS
+    'the present sketches, one for each group and bucket';
 
 -- The live sketch of a model, where the caller may read it; else NULL.
 CREATE FUNCTION fastclust_internal.model_live(model_id bigint) RETURNS kept_sketches

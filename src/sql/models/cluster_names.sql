@@ -101,5 +101,5 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION name_cluster(text, integer, text, text)
-    IS 'name a cluster, of a group where there are groups; NULL removes the name, and a suggested one is shown; names stay with their clusters when a model is retrained';
+COMMENT ON FUNCTION fastclust.name_cluster IS
+    'name a cluster, of a group where there are groups; NULL removes the name, and a suggested one is shown; names stay with their clusters when a model is retrained';

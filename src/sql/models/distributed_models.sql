@@ -14,8 +14,8 @@ CREATE TABLE fastclust_internal.shared_models (
     map kernel_map, spreads double precision[], encoder encoder, paths integer[],
     vector boolean NOT NULL, features name[] NOT NULL, options jsonb NOT NULL,
     PRIMARY KEY (model, group_value));
-COMMENT ON TABLE shared_models
-    IS 'internal: empty until distribute_models; then the serving versions, on every node of Citus';
+COMMENT ON TABLE shared_models IS
+    'internal: empty until distribute_models; then the serving versions, on every node of Citus';
 
 -- The version that predict reads on a worker, from the worker's own copy: within the task of a
 -- shard Citus plans no query of its tables.
@@ -145,8 +145,8 @@ BEGIN
     RETURN (SELECT count(DISTINCT s.model) FROM shared_models s);
 END
 $$;
-COMMENT ON FUNCTION distribute_models()
-    IS 'let predict read the models on the workers of Citus, now and after every training; returns their number';
+COMMENT ON FUNCTION fastclust.distribute_models IS
+    'let predict read the models on the workers of Citus, now and after every training; returns their number';
 
 -- Citus undistributes no member of an extension.
 CREATE FUNCTION fastclust.undistribute_models() RETURNS void
@@ -162,5 +162,5 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION undistribute_models()
-    IS 'take the models back to the coordinator: predict no longer reads them on the workers of Citus';
+COMMENT ON FUNCTION fastclust.undistribute_models IS
+    'take the models back to the coordinator: predict no longer reads them on the workers of Citus';

@@ -201,8 +201,8 @@ CREATE FUNCTION fastclust.option_help(function text, OUT option text, OUT type t
         OUT range text, OUT "default" text, OUT meaning text)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_option_help' LANGUAGE C IMMUTABLE PARALLEL SAFE ROWS 30;
-COMMENT ON FUNCTION option_help(text)
-    IS 'the options of train, retrain, choose_k, write_labels or keep_sketch; "live.bucket" is the key bucket of the object live';
+COMMENT ON FUNCTION fastclust.option_help IS
+    'the options of train, retrain, choose_k, write_labels or keep_sketch; "live.bucket" is the key bucket of the object live';
 
 -- The name that was meant, where one is almost the given, and all there are.
 CREATE FUNCTION fastclust_internal.name_hint(given text, names text[], what text) RETURNS text

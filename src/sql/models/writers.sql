@@ -291,7 +291,7 @@ BEGIN
     UPDATE stored_models m SET readers = present_readers(m, role) || role WHERE m.id = held.id;
 END
 $$;
-COMMENT ON FUNCTION grant_model(text, name) IS 'let a role use a model; "public" is everyone';
+COMMENT ON FUNCTION fastclust.grant_model IS 'let a role use a model; "public" is everyone';
 
 CREATE FUNCTION fastclust.revoke_model(model text, role name) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -304,7 +304,7 @@ BEGIN
     UPDATE stored_models m SET readers = present_readers(m, role) WHERE m.id = held.id;
 END
 $$;
-COMMENT ON FUNCTION revoke_model(text, name) IS 'stop a role from using a model';
+COMMENT ON FUNCTION fastclust.revoke_model IS 'stop a role from using a model';
 
 CREATE FUNCTION fastclust.rename_model(model text, new_name text) RETURNS void
     AS 'MODULE_PATHNAME', 'fastclust_as_owner' LANGUAGE C;
@@ -329,4 +329,4 @@ EXCEPTION WHEN unique_violation THEN
     RAISE duplicate_object USING MESSAGE = format('model "%s" exists already', new_name);
 END
 $$;
-COMMENT ON FUNCTION rename_model(text, text) IS 'give a model another name';
+COMMENT ON FUNCTION fastclust.rename_model IS 'give a model another name';

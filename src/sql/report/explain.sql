@@ -184,5 +184,5 @@ BEGIN
          ORDER BY p.cluster, p.place;
 END
 $$;
-COMMENT ON FUNCTION profile(text, anycompatible)
-    IS 'the features that distinguish each cluster: a row per cluster and feature, in the unit of the table, most distinctive first; group_value names a group';
+COMMENT ON FUNCTION fastclust.profile IS
+    'the features that distinguish each cluster: a row per cluster and feature, in the unit of the table, most distinctive first; group_value names a group';

@@ -34,8 +34,8 @@ BEGIN
          ORDER BY 1;
 END
 $$;
-COMMENT ON FUNCTION index_centroids(text)
-    IS 'the centroids as VectorChord''s external build takes them: a flat list without parents, or for a model with levels a tree with one root';
+COMMENT ON FUNCTION fastclust.index_centroids IS
+    'the centroids as VectorChord''s external build takes them: a flat list without parents, or for a model with levels a tree with one root';
 
 -- ---- index_health ----
 
@@ -205,5 +205,5 @@ CREATE FUNCTION fastclust.index_health(relation regclass, "column" name,
         OUT recall_loss double precision, OUT read_share double precision, OUT verdict text,
         OUT statement text)
     AS 'MODULE_PATHNAME', 'fastclust_with_sketch' LANGUAGE C;
-COMMENT ON FUNCTION index_health(regclass, name, sketch, sketch, integer)
-    IS 'whether an index of buckets on a column is stale: compares the sketch of its build with the present rows, measures the recall on a sample, and returns the statement to run';
+COMMENT ON FUNCTION fastclust.index_health IS
+    'whether an index of buckets on a column is stale: compares the sketch of its build with the present rows, measures the recall on a sample, and returns the statement to run';

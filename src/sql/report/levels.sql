@@ -6,8 +6,8 @@ CREATE FUNCTION fastclust.predict_path(model text, x "any", group_value anycompa
     RETURNS integer[]
     AS 'MODULE_PATHNAME', 'fastclust_predict_path' LANGUAGE C STABLE PARALLEL SAFE COST 200
     SUPPORT vector_support;
-COMMENT ON FUNCTION predict_path(text, "any", anycompatible, integer)
-    IS 'the number of the row''s node on each level of a model, from the top down; the last is the number that predict returns';
+COMMENT ON FUNCTION fastclust.predict_path IS
+    'the number of the row''s node on each level of a model, from the top down; the last is the number that predict returns';
 
 -- Level 1 is the top; without levels there is one.
 CREATE FUNCTION fastclust_internal.version_levels(version stored_versions, OUT level integer,
@@ -89,8 +89,8 @@ BEGIN
          ORDER BY t.level, t.node;
 END
 $$;
-COMMENT ON FUNCTION cluster_tree(text, anycompatible)
-    IS 'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node h + i by step i, h the highest number of a cluster; of method density by the densest valley between them';
+COMMENT ON FUNCTION fastclust.cluster_tree IS
+    'the tree of the clusters: of a model with levels the nodes of each, level 1 the top; else clusters joined two by two by Ward''s criterion, node h + i by step i, h the highest number of a cluster; of method density by the densest valley between them';
 
 CREATE FUNCTION fastclust.merge_small_clusters(op fastop, min_share double precision) RETURNS fastop
     LANGUAGE plpgsql IMMUTABLE STRICT SET search_path FROM CURRENT AS $$
@@ -128,5 +128,5 @@ BEGIN
                          GROUP BY 1) r USING (t)));
 END
 $$;
-COMMENT ON FUNCTION merge_small_clusters(fastop, double precision)
-    IS 'the operator with clusters of less than a share of the rows joined to those that Ward''s tree joins them to';
+COMMENT ON FUNCTION fastclust.merge_small_clusters IS
+    'the operator with clusters of less than a share of the rows joined to those that Ward''s tree joins them to';

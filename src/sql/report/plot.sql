@@ -102,5 +102,5 @@ END
 $$;
 CREATE FUNCTION fastclust.plot(model text, group_value anycompatible DEFAULT NULL) RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
-COMMENT ON FUNCTION plot(text, anycompatible)
-    IS 'the clusters of a model as text: sizes and differences, as bars, in at most 100 columns';
+COMMENT ON FUNCTION fastclust.plot IS
+    'the clusters of a model as text: sizes and differences, as bars, in at most 100 columns';

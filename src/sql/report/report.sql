@@ -259,5 +259,5 @@ CREATE FUNCTION fastclust.report(model text, rules boolean DEFAULT true,
         group_value anycompatible DEFAULT NULL, title text DEFAULT NULL)
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
-COMMENT ON FUNCTION report(text, boolean, anycompatible, text)
-    IS 'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';
+COMMENT ON FUNCTION fastclust.report IS
+    'a page of HTML about a model, or one of its groups: clusters, profile, rules, versions, drift and training; without rules it reads no table';

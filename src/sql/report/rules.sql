@@ -152,5 +152,5 @@ BEGIN
          ORDER BY n.cluster, r.coverage DESC, r.share DESC;
 END
 $$;
-COMMENT ON FUNCTION cluster_rules(text, integer, regclass, anycompatible)
-    IS 'short rules that describe the clusters of a model by a few conditions on columns, learned on a sample of the table, with the share of labels that they reproduce';
+COMMENT ON FUNCTION fastclust.cluster_rules IS
+    'short rules that describe the clusters of a model by a few conditions on columns, learned on a sample of the table, with the share of labels that they reproduce';

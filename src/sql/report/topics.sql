@@ -128,5 +128,5 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION name_topics(text, name, integer, anycompatible, boolean, regconfig)
-    IS 'names clusters without a name by their frequent words in a column of text, and returns these words and the texts nearest to the centroids';
+COMMENT ON FUNCTION fastclust.name_topics IS
+    'names clusters without a name by their frequent words in a column of text, and returns these words and the texts nearest to the centroids';

@@ -50,8 +50,8 @@ BEGIN
                   COALESCE(version.micro_clusters, version.operator), $2;
 END
 $$;
-COMMENT ON FUNCTION typical_rows(text, integer, regclass, anycompatible)
-    IS 'the n rows of the table that are nearest to each centroid, whole, nearest first';
+COMMENT ON FUNCTION fastclust.typical_rows IS
+    'the n rows of the table that are nearest to each centroid, whole, nearest first';
 
 -- The last row, of cluster NULL, is of all clusters; n counts rows of the sample.
 CREATE FUNCTION fastclust_internal.quality_of_sample(op fastop, sample fastop, OUT cluster integer,
@@ -129,5 +129,5 @@ BEGIN
          ORDER BY q.cluster NULLS LAST, v.version;
 END
 $$;
-COMMENT ON FUNCTION score(text, regclass, anycompatible, integer)
-    IS 'how compact and how well separated each cluster is, and in the row without a cluster all of them; of another version also the share of labels it would change, and the current one beside';
+COMMENT ON FUNCTION fastclust.score IS
+    'how compact and how well separated each cluster is, and in the row without a cluster all of them; of another version also the share of labels it would change, and the current one beside';

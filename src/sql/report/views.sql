@@ -25,16 +25,16 @@ CREATE VIEW fastclust.models WITH (security_barrier) AS
                             max(v.trained_at) AS trained_at, min(v.note) AS note
                        FROM version_parts v
                       WHERE v.model_id = m.id AND v.version = m.version) v;
-COMMENT ON VIEW models
-    IS 'one row per model that its reader may use: the version that predict uses, and how it was trained';
+COMMENT ON VIEW models IS
+    'one row per model that its reader may use: the version that predict uses, and how it was trained';
 COMMENT ON COLUMN models.model IS 'the name of the model';
 COMMENT ON COLUMN models.owner IS 'the role that owns the model: it and its members may change it';
 COMMENT ON COLUMN models.readers IS 'roles that may use the model; "public" is everyone';
-COMMENT ON COLUMN models.version
-    IS 'the version that predict uses; NULL where only candidates are there';
+COMMENT ON COLUMN models.version IS
+    'the version that predict uses; NULL where only candidates are there';
 COMMENT ON COLUMN models.versions IS 'how many versions are kept';
-COMMENT ON COLUMN models.method
-    IS 'how that version was trained: compressive, kmeans, qkmeans, kernel or density';
+COMMENT ON COLUMN models.method IS
+    'how that version was trained: compressive, kmeans, qkmeans, kernel or density';
 COMMENT ON COLUMN models.relation IS 'the table it was trained on, qualified and quoted';
 COMMENT ON COLUMN models.features IS 'the columns that were clustered';
 COMMENT ON COLUMN models.group_by IS 'the column by which the model is split; NULL without groups';
@@ -42,8 +42,8 @@ COMMENT ON COLUMN models.groups IS 'the number of groups; NULL without groups';
 COMMENT ON COLUMN models.k IS 'the number of clusters, of a group where there are groups';
 COMMENT ON COLUMN models.dim IS 'the dimension of the rows, or of their kernel features';
 COMMENT ON COLUMN models.n IS 'the number of training rows';
-COMMENT ON COLUMN models.objective
-    IS 'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
+COMMENT ON COLUMN models.objective IS
+    'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
 COMMENT ON COLUMN models.trained_at IS 'when the version was stored';
 COMMENT ON COLUMN models.note IS 'why the method was chosen, and other reports of the training';
 
@@ -55,30 +55,30 @@ CREATE VIEW fastclust.model_versions WITH (security_barrier) AS
            v.trained_at, v.trained_by,
            extract(epoch FROM v.trained_at - v.started_at)::float8 AS seconds
       FROM readable_models m JOIN version_parts v ON v.model_id = m.id;
-COMMENT ON VIEW model_versions
-    IS 'one row per version that is kept, and per group of a model with groups';
+COMMENT ON VIEW model_versions IS
+    'one row per version that is kept, and per group of a model with groups';
 COMMENT ON COLUMN model_versions.model IS 'the name of the model';
 COMMENT ON COLUMN model_versions.version IS 'the number of the version, from 1 up';
 COMMENT ON COLUMN model_versions.serves IS 'true for the version that predict uses';
 COMMENT ON COLUMN model_versions.group_value IS 'the group; NULL for a model without groups';
-COMMENT ON COLUMN model_versions.method
-    IS 'how it was trained: compressive, kmeans, qkmeans, kernel or density';
+COMMENT ON COLUMN model_versions.method IS
+    'how it was trained: compressive, kmeans, qkmeans, kernel or density';
 COMMENT ON COLUMN model_versions.relation IS 'the table that was read, qualified and quoted';
 COMMENT ON COLUMN model_versions.features IS 'the columns that were clustered';
 COMMENT ON COLUMN model_versions.options IS 'the options of the training';
 COMMENT ON COLUMN model_versions.k IS 'the number of clusters';
 COMMENT ON COLUMN model_versions.n IS 'the number of training rows';
-COMMENT ON COLUMN model_versions.objective
-    IS 'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
-COMMENT ON COLUMN model_versions.churn
-    IS 'the share of the training rows that the version before gave another cluster; NULL without one';
+COMMENT ON COLUMN model_versions.objective IS
+    'the mean squared distance of a row to its centroid, as the training compared rows; NULL of method density';
+COMMENT ON COLUMN model_versions.churn IS
+    'the share of the training rows that the version before gave another cluster; NULL without one';
 COMMENT ON COLUMN model_versions.operator IS 'the centroids, as the training compared rows';
-COMMENT ON COLUMN model_versions.encoder
-    IS 'how the columns of a row become numbers; NULL for a column of vectors';
-COMMENT ON COLUMN model_versions.imputed
-    IS 'the number of training rows with a NULL for which a value was put; NULL where it was not counted';
-COMMENT ON COLUMN model_versions.recall
-    IS 'the part of the ten nearest rows that a search through so many buckets as option probes says found; NULL without it';
+COMMENT ON COLUMN model_versions.encoder IS
+    'how the columns of a row become numbers; NULL for a column of vectors';
+COMMENT ON COLUMN model_versions.imputed IS
+    'the number of training rows with a NULL for which a value was put; NULL where it was not counted';
+COMMENT ON COLUMN model_versions.recall IS
+    'the part of the ten nearest rows that a search through so many buckets as option probes says found; NULL without it';
 COMMENT ON COLUMN model_versions.training_sketch IS 'the sketch of the training rows';
 COMMENT ON COLUMN model_versions.trained_at IS 'when the version was stored';
 COMMENT ON COLUMN model_versions.trained_by IS 'the role that trained it';
@@ -114,8 +114,8 @@ CREATE FUNCTION fastclust.predict_name(model text, x "any", group_value anycompa
     RETURNS text
     AS 'MODULE_PATHNAME', 'fastclust_predict_name' LANGUAGE C STABLE PARALLEL SAFE COST 200
     SUPPORT vector_support;
-COMMENT ON FUNCTION predict_name(text, "any", anycompatible, integer)
-    IS 'the name of the nearest cluster of a model, as profile shows it';
+COMMENT ON FUNCTION fastclust.predict_name IS
+    'the name of the nearest cluster of a model, as profile shows it';
 
 -- The features of the centroids of a version of a model; a WARNING and no rows where
 -- version_cluster_rows has none.  The name of the model, which the view reads from
@@ -146,17 +146,17 @@ COMMENT ON COLUMN model_clusters.version IS 'the version that predict uses';
 COMMENT ON COLUMN model_clusters.group_value IS 'the group; NULL for a model without groups';
 COMMENT ON COLUMN model_clusters.cluster IS 'the number that predict returns';
 COMMENT ON COLUMN model_clusters.name IS 'the name of name_cluster, or else the suggested one';
-COMMENT ON COLUMN model_clusters.size
-    IS 'the number of training rows in the cluster, estimated by its share';
+COMMENT ON COLUMN model_clusters.size IS
+    'the number of training rows in the cluster, estimated by its share';
 COMMENT ON COLUMN model_clusters.share IS 'the part of the training rows in the cluster';
-COMMENT ON COLUMN model_clusters.spread
-    IS 'the deviation per dimension; in standard deviations for a standardised model';
-COMMENT ON COLUMN model_clusters.centroid
-    IS 'the mean of the cluster in the units of the rows; NULL for a kernel model';
-COMMENT ON COLUMN model_clusters.nearest_cluster
-    IS 'the cluster whose centroid is nearest to this one';
-COMMENT ON COLUMN model_clusters.nearest_distance
-    IS 'the distance to that centroid, in the units of spread';
+COMMENT ON COLUMN model_clusters.spread IS
+    'the deviation per dimension; in standard deviations for a standardised model';
+COMMENT ON COLUMN model_clusters.centroid IS
+    'the mean of the cluster in the units of the rows; NULL for a kernel model';
+COMMENT ON COLUMN model_clusters.nearest_cluster IS
+    'the cluster whose centroid is nearest to this one';
+COMMENT ON COLUMN model_clusters.nearest_distance IS
+    'the distance to that centroid, in the units of spread';
 
 CREATE VIEW fastclust.model_centroids WITH (security_barrier) AS
     SELECT m.model, CASE WHEN m.group_by IS NOT NULL THEN v.group_value END AS group_value,
@@ -164,30 +164,30 @@ CREATE VIEW fastclust.model_centroids WITH (security_barrier) AS
            c.feature, c.value
       FROM readable_models m JOIN stored_versions v ON v.model_id = m.id AND v.version = m.version
       CROSS JOIN LATERAL version_centroid_rows(m.model, v) c;
-COMMENT ON VIEW model_centroids
-    IS 'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
+COMMENT ON VIEW model_centroids IS
+    'one row per cluster and feature of the version that predict uses, with the value in the unit of the table';
 COMMENT ON COLUMN model_centroids.model IS 'the name of the model';
 COMMENT ON COLUMN model_centroids.group_value IS 'the group; NULL for a model without groups';
 COMMENT ON COLUMN model_centroids.cluster IS 'the number that predict returns';
 COMMENT ON COLUMN model_centroids.name IS 'the name of name_cluster, or else the suggested one';
-COMMENT ON COLUMN model_centroids.feature
-    IS 'the column, an element of a vector as column[i], or a category as column = category';
-COMMENT ON COLUMN model_centroids.value
-    IS 'the mean of the cluster in the unit of the feature; the share of its rows for a category';
+COMMENT ON COLUMN model_centroids.feature IS
+    'the column, an element of a vector as column[i], or a category as column = category';
+COMMENT ON COLUMN model_centroids.value IS
+    'the mean of the cluster in the unit of the feature; the share of its rows for a category';
 
 -- ---- logs, of those who may change a model ----
 
 CREATE VIEW fastclust.training_log WITH (security_barrier) AS
     SELECT l.id, m.model, l.version, l.step, l.objective, l.seconds, l.note, l.at
       FROM own_models m JOIN training_steps l ON l.model_id = m.id;
-COMMENT ON VIEW training_log
-    IS 'one row per step of a training; only those who may change a model see its steps';
+COMMENT ON VIEW training_log IS
+    'one row per step of a training; only those who may change a model see its steps';
 COMMENT ON COLUMN training_log.id IS 'the order of the steps';
 COMMENT ON COLUMN training_log.model IS 'the name of the model';
 COMMENT ON COLUMN training_log.version IS 'the version in training';
 COMMENT ON COLUMN training_log.step IS 'the name of the step';
-COMMENT ON COLUMN training_log.objective
-    IS 'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
+COMMENT ON COLUMN training_log.objective IS
+    'the mean squared distance of a row to its centroid after the step; NULL where it is not known';
 COMMENT ON COLUMN training_log.seconds IS 'how long the step took';
 COMMENT ON COLUMN training_log.note IS 'the report of the step';
 COMMENT ON COLUMN training_log.at IS 'when the step ended';
@@ -197,28 +197,28 @@ CREATE VIEW fastclust.drift_log WITH (security_barrier) AS
            d.effect, d.verdict, d.columns, d.threshold, d.min_effect, d.new_version, d.checked_by,
            d.checked_at
       FROM own_models m JOIN drift_checks d ON d.model_id = m.id;
-COMMENT ON VIEW drift_log
-    IS 'the checks of retrain_if_drifted, of models that one may change; the columns that drift gives are explained there';
+COMMENT ON VIEW drift_log IS
+    'the checks of retrain_if_drifted, of models that one may change; the columns that drift gives are explained there';
 COMMENT ON COLUMN drift_log.id IS 'the order of the checks';
 COMMENT ON COLUMN drift_log.model IS 'the name of the model';
 COMMENT ON COLUMN drift_log.version IS 'the version that served, whose training rows were compared';
 COMMENT ON COLUMN drift_log.relation IS 'the table of the new rows, qualified and quoted';
 COMMENT ON COLUMN drift_log.n IS 'the number of rows compared';
-COMMENT ON COLUMN drift_log.mmd2
-    IS 'the squared maximum mean discrepancy (MMD) of the rows and the training rows; NULL where their sketches are not compared';
+COMMENT ON COLUMN drift_log.mmd2 IS
+    'the squared maximum mean discrepancy (MMD) of the rows and the training rows; NULL where their sketches are not compared';
 COMMENT ON COLUMN drift_log.null_sd IS 'the standard deviation of mmd2 when nothing has changed';
 COMMENT ON COLUMN drift_log.p_value IS 'how often chance alone gives such a difference';
-COMMENT ON COLUMN drift_log.fit_residual
-    IS 'the part of the sketch that the clusters do not explain; NULL of a sketch that is not for decoding';
+COMMENT ON COLUMN drift_log.fit_residual IS
+    'the part of the sketch that the clusters do not explain; NULL of a sketch that is not for decoding';
 COMMENT ON COLUMN drift_log.effect IS 'how large the change is, whatever the number of rows';
 COMMENT ON COLUMN drift_log.verdict IS 'none, slight, drifted or too few rows';
-COMMENT ON COLUMN drift_log.columns
-    IS 'the columns that changed, the surest first: objects with name, shift, spread and p';
+COMMENT ON COLUMN drift_log.columns IS
+    'the columns that changed, the surest first: objects with name, shift, spread and p';
 COMMENT ON COLUMN drift_log.threshold IS 'of the p-value, for this check';
-COMMENT ON COLUMN drift_log.min_effect
-    IS 'of the effect, for this check: from it on the model is retrained';
-COMMENT ON COLUMN drift_log.new_version
-    IS 'the version that was trained because of this check, or NULL';
+COMMENT ON COLUMN drift_log.min_effect IS
+    'of the effect, for this check: from it on the model is retrained';
+COMMENT ON COLUMN drift_log.new_version IS
+    'the version that was trained because of this check, or NULL';
 COMMENT ON COLUMN drift_log.checked_by IS 'the role that asked for the check';
 COMMENT ON COLUMN drift_log.checked_at IS 'when the check ended';
 
@@ -250,38 +250,38 @@ CREATE VIEW fastclust.live_sketches WITH (security_barrier) AS
                 ELSE 'ready' END AS state,
            p.problem
       FROM own_live_sketches l, LATERAL (SELECT sketch_problem(l.name) AS problem OFFSET 0) p;
-COMMENT ON VIEW live_sketches
-    IS 'one row per live sketch of the tables that one owns: which rows it counts, and how';
-COMMENT ON COLUMN live_sketches.id
-    IS 'the identity of the live sketch; its triggers are named by it';
+COMMENT ON VIEW live_sketches IS
+    'one row per live sketch of the tables that one owns: which rows it counts, and how';
+COMMENT ON COLUMN live_sketches.id IS
+    'the identity of the live sketch; its triggers are named by it';
 COMMENT ON COLUMN live_sketches.name IS 'the name of the live sketch';
 COMMENT ON COLUMN live_sketches.relation IS 'the table that it follows';
 COMMENT ON COLUMN live_sketches.features IS 'the columns that are sketched';
-COMMENT ON COLUMN live_sketches.encoder
-    IS 'how the columns of a row become numbers; NULL for a column of vectors, and for numbers as they are';
+COMMENT ON COLUMN live_sketches.encoder IS
+    'how the columns of a row become numbers; NULL for a column of vectors, and for numbers as they are';
 COMMENT ON COLUMN live_sketches.spec IS 'the spec of the sketches';
 COMMENT ON COLUMN live_sketches.group_by IS 'the column by whose values sketches are kept apart';
-COMMENT ON COLUMN live_sketches.bucket
-    IS 'the column of times by whose buckets sketches are kept apart';
+COMMENT ON COLUMN live_sketches.bucket IS
+    'the column of times by whose buckets sketches are kept apart';
 COMMENT ON COLUMN live_sketches.bucket_width IS 'how long a bucket is';
-COMMENT ON COLUMN live_sketches.half_life
-    IS 'after which a row weighs half in models made of it; NULL: none';
+COMMENT ON COLUMN live_sketches.half_life IS
+    'after which a row weighs half in models made of it; NULL: none';
 COMMENT ON COLUMN live_sketches.condition IS 'rows that are counted; NULL: all';
-COMMENT ON COLUMN live_sketches.model
-    IS 'the model that it was made for by the option live of train';
+COMMENT ON COLUMN live_sketches.model IS
+    'the model that it was made for by the option live of train';
 COMMENT ON COLUMN live_sketches.created_at IS 'when it was made';
 COMMENT ON COLUMN live_sketches.counted_at IS 'when all rows were last counted';
-COMMENT ON COLUMN live_sketches.folded_at
-    IS 'when deltas were last folded into the stored sketches';
+COMMENT ON COLUMN live_sketches.folded_at IS
+    'when deltas were last folded into the stored sketches';
 COMMENT ON COLUMN live_sketches.checked_at IS 'when it was last compared with its table';
 COMMENT ON COLUMN live_sketches.differences IS 'how many groups and buckets differed then';
-COMMENT ON COLUMN live_sketches.folded_rows
-    IS 'the rows of the stored sketches, without pending changes';
+COMMENT ON COLUMN live_sketches.folded_rows IS
+    'the rows of the stored sketches, without pending changes';
 COMMENT ON COLUMN live_sketches.open_deltas IS 'the number of pending changes';
 COMMENT ON COLUMN live_sketches.oldest_delta IS 'when the oldest of them was made';
 COMMENT ON COLUMN live_sketches.bytes IS 'the size of the stored sketches and of the changes';
-COMMENT ON COLUMN live_sketches.state
-    IS 'ready; counting: rebuild_sketch is to count its rows; lost: it cannot be read';
+COMMENT ON COLUMN live_sketches.state IS
+    'ready; counting: rebuild_sketch is to count its rows; lost: it cannot be read';
 COMMENT ON COLUMN live_sketches.problem IS 'why it cannot be read; NULL: it can';
 
 -- ---- a model in 4 kB ----
@@ -360,8 +360,8 @@ END
 $$;
 CREATE FUNCTION fastclust.describe(model text) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE COST 100;
-COMMENT ON FUNCTION describe(text)
-    IS 'a model in at most 4 kB, without a row of its table: how it was trained, and its largest clusters, or its largest groups';
+COMMENT ON FUNCTION describe(text) IS
+    'a model in at most 4 kB, without a row of its table: how it was trained, and its largest clusters, or its largest groups';
 
 GRANT SELECT ON models, model_versions, model_clusters, model_centroids, training_log, drift_log,
 live_sketches TO PUBLIC;

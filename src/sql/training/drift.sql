@@ -268,8 +268,8 @@ CREATE FUNCTION fastclust.drift(model text, relation regclass DEFAULT NULL,
         OUT verdict text, OUT columns jsonb)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_with_sketch' LANGUAGE C STABLE ROWS 1;
-COMMENT ON FUNCTION drift(text, regclass, sketch, name, integer, jsonb)
-    IS 'compares rows of a table, or the recent ones, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
+COMMENT ON FUNCTION fastclust.drift IS
+    'compares rows of a table, or the recent ones, or a sketch made with model_spec(model), with the training rows of a model; by a column, or by group: a row for each value';
 
 CREATE FUNCTION fastclust_internal.read_model_spec(model text) RETURNS sketch_spec
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
@@ -279,7 +279,7 @@ END
 $$;
 CREATE FUNCTION fastclust.model_spec(model text) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_read_once' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION model_spec(text) IS 'the spec of a model, to sketch other rows with';
+COMMENT ON FUNCTION fastclust.model_spec IS 'the spec of a model, to sketch other rows with';
 
 -- It has no search_path of its own: the query is the caller's.
 CREATE FUNCTION fastclust.change_points(query text, OUT changed_at timestamptz,
@@ -287,8 +287,8 @@ CREATE FUNCTION fastclust.change_points(query text, OUT changed_at timestamptz,
         OUT dimension integer, OUT shift double precision)
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_change_points' LANGUAGE C STABLE ROWS 10;
-COMMENT ON FUNCTION change_points(text)
-    IS 'when rows changed, from dated sketches that a query returns, such as one a day; reads no row';
+COMMENT ON FUNCTION fastclust.change_points IS
+    'when rows changed, from dated sketches that a query returns, such as one a day; reads no row';
 
 -- A role has the rights of roles it is a member of, and checks the models that are its own:
 -- others may hold theirs.  A model that cannot be checked does not keep the others from it.
@@ -344,5 +344,5 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION check_drift(text)
-    IS 'drift of a model, or of each model that the caller owns: one row per model, logged in drift_log, with a notification on channel fastclust_drift if it drifted; retrains nothing';
+COMMENT ON FUNCTION fastclust.check_drift IS
+    'drift of a model, or of each model that the caller owns: one row per model, logged in drift_log, with a notification on channel fastclust_drift if it drifted; retrains nothing';

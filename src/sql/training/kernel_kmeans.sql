@@ -70,5 +70,5 @@ BEGIN
     RETURN QUERY SELECT e.id, assign(centers, e.y) FROM embedding_of(projection) e;
 END
 $$;
-COMMENT ON FUNCTION kernel_kmeans(regclass, name, name, kernel, integer, jsonb)
-    IS 'kernel k-means of a relation: one-pass projection, then k-means on the coordinates';
+COMMENT ON FUNCTION fastclust.kernel_kmeans IS
+    'kernel k-means of a relation: one-pass projection, then k-means on the coordinates';

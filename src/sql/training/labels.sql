@@ -189,8 +189,8 @@ BEGIN
     PERFORM serve_version(chosen.id, chosen.version, NULL), update_labels(chosen.id);
 END
 $$;
-COMMENT ON FUNCTION use_version(text, integer)
-    IS 'make another version the one that predict uses: an old one, or a candidate';
+COMMENT ON FUNCTION fastclust.use_version IS
+    'make another version the one that predict uses: an old one, or a candidate';
 
 -- ---- write_labels ----
 
@@ -265,5 +265,5 @@ CREATE FUNCTION fastclust.write_labels(model text, relation regclass, target tex
         options jsonb DEFAULT '{}')
     RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_write_labels' LANGUAGE C;
-COMMENT ON FUNCTION write_labels(text, regclass, text, jsonb)
-    IS 'write the key and the cluster of each row of a relation to a table, which is made unless it exists; returns the number of rows';
+COMMENT ON FUNCTION fastclust.write_labels IS
+    'write the key and the cluster of each row of a relation to a table, which is made unless it exists; returns the number of rows';

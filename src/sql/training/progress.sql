@@ -46,14 +46,14 @@ $$;
 
 -- A function, so that the rights are those of who reads the view, on every server version.
 CREATE VIEW fastclust.training_progress AS SELECT * FROM training_progress_rows();
-COMMENT ON VIEW training_progress
-    IS 'one row per training that runs now, of those whose models one may read and of one''s own';
+COMMENT ON VIEW training_progress IS
+    'one row per training that runs now, of those whose models one may read and of one''s own';
 COMMENT ON COLUMN training_progress.model IS 'the name of the model; NULL for choose_k';
 COMMENT ON COLUMN training_progress.role IS 'the role that trains it';
-COMMENT ON COLUMN training_progress.step
-    IS 'the running step, as in training_log; NULL between two steps';
-COMMENT ON COLUMN training_progress.rows_done
-    IS 'the rows of the table that the step has read; NULL for a step in memory';
+COMMENT ON COLUMN training_progress.step IS
+    'the running step, as in training_log; NULL between two steps';
+COMMENT ON COLUMN training_progress.rows_done IS
+    'the rows of the table that the step has read; NULL for a step in memory';
 COMMENT ON COLUMN training_progress.rows_about IS 'about how many it will read';
 COMMENT ON COLUMN training_progress.percent IS 'the part of the step that is done';
 COMMENT ON COLUMN training_progress.elapsed IS 'how long the training has run';

@@ -10,8 +10,8 @@ CREATE FUNCTION fastclust.retrain(model text, options jsonb DEFAULT '{}',
     AS 'MODULE_PATHNAME', 'fastclust_retrain' LANGUAGE C
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C'
     SET quote_all_identifiers = off;
-COMMENT ON FUNCTION retrain(text, jsonb, sketch)
-    IS 'train a new version as before, or as the options say; with a sketch of new rows, from it and the training sketch alone; clusters that stayed keep their numbers';
+COMMENT ON FUNCTION fastclust.retrain IS
+    'train a new version as before, or as the options say; with a sketch of new rows, from it and the training sketch alone; clusters that stayed keep their numbers';
 
 CREATE FUNCTION fastclust.retrain_if_drifted(model text, threshold double precision DEFAULT 0.01,
         min_effect double precision DEFAULT 0.1, options jsonb DEFAULT '{}')
@@ -19,16 +19,16 @@ CREATE FUNCTION fastclust.retrain_if_drifted(model text, threshold double precis
     AS 'MODULE_PATHNAME', 'fastclust_retrain_if_drifted' LANGUAGE C
     SET standard_conforming_strings = on SET array_nulls = on SET lc_monetary = 'C'
     SET quote_all_identifiers = off;
-COMMENT ON FUNCTION retrain_if_drifted(text, double precision, double precision, jsonb)
-    IS 'retrain when the p-value of drift is below the threshold and its effect at least min_effect; the new version, or NULL; every check is a row of drift_log';
+COMMENT ON FUNCTION fastclust.retrain_if_drifted IS
+    'retrain when the p-value of drift is below the threshold and its effect at least min_effect; the new version, or NULL; every check is a row of drift_log';
 
 -- The parser takes a literal without a type as text[] here.
 CREATE FUNCTION fastclust.merge_clusters(model text, clusters anycompatiblearray) RETURNS integer
     AS 'MODULE_PATHNAME', 'fastclust_merge_clusters' LANGUAGE C
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
-COMMENT ON FUNCTION merge_clusters(text, anycompatiblearray)
-    IS 'a version in which some clusters, by number or by name, are one, at their mean, with the number and the name of the largest; the others keep theirs';
+COMMENT ON FUNCTION fastclust.merge_clusters IS
+    'a version in which some clusters, by number or by name, are one, at their mean, with the number and the name of the largest; the others keep theirs';
 
 -- The numbers are an option of the version that serves, which retrains keep; clusters that
 -- stayed keep their numbers.
@@ -65,5 +65,5 @@ BEGIN
      WHERE v.model_id = held.id AND v.version = held.version;
 END
 $$;
-COMMENT ON FUNCTION pin_cluster(text, integer, boolean)
-    IS 'keep the centroid of a cluster in all retrains, or no longer';
+COMMENT ON FUNCTION fastclust.pin_cluster IS
+    'keep the centroid of a cluster in all retrains, or no longer';

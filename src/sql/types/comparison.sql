@@ -25,7 +25,7 @@ CREATE OPERATOR CLASS fastclust.kernel_hash_ops DEFAULT FOR TYPE kernel USING ha
 CREATE OPERATOR fastclust.< (
     LEFTARG = value_bytes, RIGHTARG = value_bytes, FUNCTION = value_bytes_lt,
     RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
-COMMENT ON OPERATOR < (value_bytes, value_bytes)
-    IS 'the order for sorting; it has no other meaning';
+COMMENT ON OPERATOR < (value_bytes, value_bytes) IS
+    'the order for sorting; it has no other meaning';
 CREATE OPERATOR CLASS fastclust.value_bytes_ops DEFAULT FOR TYPE value_bytes USING btree AS
     OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 (value_bytes, value_bytes) byteacmp(bytea, bytea);

@@ -8,13 +8,13 @@ CREATE FUNCTION fastclust.decode(sketch sketch, k integer, decoder text DEFAULT 
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_decode' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000000
     ROWS 10;
-COMMENT ON FUNCTION decode(sketch, integer, text, jsonb, sketch_spec)
-    IS 'k centroids computed from a sketch, with their shares and spreads, and in each row how well all of them explain the sketch; reads no row';
+COMMENT ON FUNCTION fastclust.decode IS
+    'k centroids computed from a sketch, with their shares and spreads, and in each row how well all of them explain the sketch; reads no row';
 CREATE FUNCTION fastclust.decode_covariances(sketch sketch, k integer,
         decoder text DEFAULT 'shift', options jsonb DEFAULT '{}', sample sketch_spec DEFAULT NULL,
         OUT cluster integer, OUT covariance double precision[])
     RETURNS SETOF record
     AS 'MODULE_PATHNAME', 'fastclust_decode_covariances' LANGUAGE C IMMUTABLE PARALLEL SAFE
     COST 1000000 ROWS 10;
-COMMENT ON FUNCTION decode_covariances(sketch, integer, text, jsonb, sketch_spec)
-    IS 'the covariance matrices of the clusters that decode finds with the same arguments';
+COMMENT ON FUNCTION fastclust.decode_covariances IS
+    'the covariance matrices of the clusters that decode finds with the same arguments';

@@ -8,27 +8,27 @@ CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[]) RETUR
 CREATE AGGREGATE fastclust.encoder_agg("row" record, columns text[]) (
     SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final,
     FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE encoder_agg(record, text[])
-    IS 'an encoder of these columns, learned from the rows';
+COMMENT ON AGGREGATE encoder_agg(record, text[]) IS
+    'an encoder of these columns, learned from the rows';
 CREATE FUNCTION fastclust_internal.encoder_accum(internal, record, text[], jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_encoder_accum' LANGUAGE C STABLE PARALLEL SAFE COST 100;
 CREATE AGGREGATE fastclust.encoder_agg("row" record, columns text[], options jsonb) (
     SFUNC = encoder_accum, STYPE = internal, SSPACE = 8192, FINALFUNC = encoder_final,
     FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb)
-    IS 'an encoder of these columns, learned from the rows, with options';
+COMMENT ON AGGREGATE encoder_agg(record, text[], jsonb) IS
+    'an encoder of these columns, learned from the rows, with options';
 
 CREATE FUNCTION fastclust.encode_row(encoder encoder, "row" record, scaled boolean DEFAULT true)
     RETURNS real[]
     AS 'MODULE_PATHNAME', 'fastclust_encode_row' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION encode_row(encoder, record, boolean)
-    IS 'the coordinates of a row: its columns are found by their names';
+COMMENT ON FUNCTION fastclust.encode_row IS
+    'the coordinates of a row: its columns are found by their names';
 CREATE FUNCTION fastclust.describe(encoder encoder) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_encoder_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(encoder) IS 'the encoding of each column';
 CREATE FUNCTION fastclust.feature_names(encoder encoder) RETURNS text[]
     AS 'MODULE_PATHNAME', 'fastclust_feature_names' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION feature_names(encoder) IS 'the name of each coordinate of an encoded row';
+COMMENT ON FUNCTION fastclust.feature_names IS 'the name of each coordinate of an encoded row';
 
 -- internal: for scans of whole tables, and for the explanation of a model
 

@@ -10,8 +10,8 @@ CREATE FUNCTION fastclust.qkmeans_log(relation regclass, features name, k intege
     ROWS 10
     SET search_path FROM CURRENT SET standard_conforming_strings = on SET array_nulls = on
     SET lc_monetary = 'C' SET quote_all_identifiers = off;
-COMMENT ON FUNCTION qkmeans_log(regclass, name, integer, jsonb)
-    IS 'QuicK-means over a table: a row an iteration, the last one has the learned operator';
+COMMENT ON FUNCTION fastclust.qkmeans_log IS
+    'QuicK-means over a table: a row an iteration, the last one has the learned operator';
 
 CREATE FUNCTION fastclust_internal.qkmeans_final(internal) RETURNS fastop
     AS 'MODULE_PATHNAME', 'fastclust_qkmeans_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -19,11 +19,11 @@ CREATE AGGREGATE fastclust.qkmeans_agg(x "any", k integer) (
     SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576, COMBINEFUNC = internal_combine,
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize, FINALFUNC = qkmeans_final,
     PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg("any", integer)
-    IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';
+COMMENT ON AGGREGATE qkmeans_agg("any", integer) IS
+    'QuicK-means in memory: learns k centroids as a product of sparse factors';
 CREATE AGGREGATE fastclust.qkmeans_agg(x "any", k integer, options jsonb) (
     SFUNC = kmeans_accum, STYPE = internal, SSPACE = 1048576, COMBINEFUNC = internal_combine,
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize, FINALFUNC = qkmeans_final,
     PARALLEL = SAFE);
-COMMENT ON AGGREGATE qkmeans_agg("any", integer, jsonb)
-    IS 'QuicK-means in memory: learns k centroids as a product of sparse factors';
+COMMENT ON AGGREGATE qkmeans_agg("any", integer, jsonb) IS
+    'QuicK-means in memory: learns k centroids as a product of sparse factors';

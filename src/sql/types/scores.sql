@@ -28,14 +28,14 @@ CREATE FUNCTION fastclust_internal.lloyd_accum(internal, fastop, "any") RETURNS 
 CREATE AGGREGATE fastclust.lloyd_step_agg(op fastop, x row_vector) (
     SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
     FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, row_vector)
-    IS 'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, row_vector) IS
+    'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
 CREATE AGGREGATE fastclust.lloyd_step_agg(op fastop, x "any") (
     SFUNC = lloyd_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
     FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
     SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, "any")
-    IS 'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, "any") IS
+    'one step of Lloyd''s algorithm: assigns every row and returns the means of the clusters';
 CREATE FUNCTION fastclust_internal.sse_accum(aggregate_state, fastop, row_vector)
     RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_sse_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
@@ -44,14 +44,14 @@ CREATE FUNCTION fastclust_internal.sse_accum(internal, fastop, "any") RETURNS in
 CREATE AGGREGATE fastclust.sse_agg(op fastop, x row_vector) (
     SFUNC = sse_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
     FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sse_agg(fastop, row_vector)
-    IS 'the sum of squared distances of the rows to their nearest centroids';
+COMMENT ON AGGREGATE sse_agg(fastop, row_vector) IS
+    'the sum of squared distances of the rows to their nearest centroids';
 CREATE AGGREGATE fastclust.sse_agg(op fastop, x "any") (
     SFUNC = sse_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
     FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
     SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
-COMMENT ON AGGREGATE sse_agg(fastop, "any")
-    IS 'the sum of squared distances of the rows to their nearest centroids';
+COMMENT ON AGGREGATE sse_agg(fastop, "any") IS
+    'the sum of squared distances of the rows to their nearest centroids';
 CREATE FUNCTION fastclust_internal.silhouette_accum(aggregate_state, fastop, row_vector)
     RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_silhouette_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
@@ -61,14 +61,14 @@ CREATE FUNCTION fastclust_internal.silhouette_accum(internal, fastop, "any") RET
 CREATE AGGREGATE fastclust.simplified_silhouette_agg(op fastop, x row_vector) (
     SFUNC = silhouette_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
     FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, row_vector)
-    IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
+COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, row_vector) IS
+    'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
 CREATE AGGREGATE fastclust.simplified_silhouette_agg(op fastop, x "any") (
     SFUNC = silhouette_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
     FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
     SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
-COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, "any")
-    IS 'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
+COMMENT ON AGGREGATE simplified_silhouette_agg(fastop, "any") IS
+    'mean of (b - a) / max(a, b), a and b the distances to the two nearest centroids';
 CREATE FUNCTION fastclust_internal.davies_bouldin_accum(aggregate_state, fastop, row_vector)
     RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_davies_bouldin_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE
@@ -80,14 +80,14 @@ CREATE AGGREGATE fastclust.davies_bouldin_agg(op fastop, x row_vector) (
     SFUNC = davies_bouldin_accum, STYPE = aggregate_state, SSPACE = 65536,
     COMBINEFUNC = state_combine, FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY,
     PARALLEL = SAFE);
-COMMENT ON AGGREGATE davies_bouldin_agg(fastop, row_vector)
-    IS 'Davies-Bouldin index: lower is better separated';
+COMMENT ON AGGREGATE davies_bouldin_agg(fastop, row_vector) IS
+    'Davies-Bouldin index: lower is better separated';
 CREATE AGGREGATE fastclust.davies_bouldin_agg(op fastop, x "any") (
     SFUNC = davies_bouldin_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
     FINALFUNC = score_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE,
     SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize);
-COMMENT ON AGGREGATE davies_bouldin_agg(fastop, "any")
-    IS 'Davies-Bouldin index: lower is better separated';
+COMMENT ON AGGREGATE davies_bouldin_agg(fastop, "any") IS
+    'Davies-Bouldin index: lower is better separated';
 CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, "any")
     RETURNS aggregate_state
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
@@ -98,8 +98,8 @@ CREATE FUNCTION fastclust_internal.lloyd_accum(aggregate_state, fastop, row_vect
 CREATE AGGREGATE fastclust.lloyd_step_agg(op fastop, x row_vector, weight double precision) (
     SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
     FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, row_vector, double precision)
-    IS 'one step of Lloyd''s algorithm over weighted rows';
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, row_vector, double precision) IS
+    'one step of Lloyd''s algorithm over weighted rows';
 CREATE FUNCTION fastclust_internal.lloyd_accum(internal, fastop, "any", double precision)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_lloyd_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 300;
@@ -107,8 +107,8 @@ CREATE AGGREGATE fastclust.lloyd_step_agg(op fastop, x "any", weight double prec
     SFUNC = lloyd_accum, STYPE = internal, SSPACE = 65536, COMBINEFUNC = step_combine,
     FINALFUNC = lloyd_final, FINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize,
     DESERIALFUNC = state_deserialize, PARALLEL = SAFE);
-COMMENT ON AGGREGATE lloyd_step_agg(fastop, "any", double precision)
-    IS 'one step of Lloyd''s algorithm over weighted rows';
+COMMENT ON AGGREGATE lloyd_step_agg(fastop, "any", double precision) IS
+    'one step of Lloyd''s algorithm over weighted rows';
 CREATE AGGREGATE fastclust_internal.lloyd_sums_agg(op fastop, x "any") (
     SFUNC = lloyd_accum, STYPE = aggregate_state, SSPACE = 65536, COMBINEFUNC = state_combine,
     PARALLEL = SAFE);
@@ -127,8 +127,8 @@ CREATE FUNCTION fastclust_internal.adjusted_rand_final(aggregate_state) RETURNS 
 CREATE AGGREGATE fastclust.adjusted_rand_agg(a integer, b integer) (
     SFUNC = contingency_accum, STYPE = aggregate_state, SSPACE = 2048, COMBINEFUNC = state_combine,
     FINALFUNC = adjusted_rand_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE adjusted_rand_agg(integer, integer)
-    IS 'adjusted Rand index of two labellings: 1 the same, about 0 unrelated';
+COMMENT ON AGGREGATE adjusted_rand_agg(integer, integer) IS
+    'adjusted Rand index of two labellings: 1 the same, about 0 unrelated';
 CREATE FUNCTION fastclust_internal.normalized_mutual_information_final(aggregate_state)
     RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_normalized_mutual_information_final' LANGUAGE C IMMUTABLE
@@ -136,5 +136,5 @@ CREATE FUNCTION fastclust_internal.normalized_mutual_information_final(aggregate
 CREATE AGGREGATE fastclust.normalized_mutual_information_agg(a integer, b integer) (
     SFUNC = contingency_accum, STYPE = aggregate_state, SSPACE = 2048, COMBINEFUNC = state_combine,
     FINALFUNC = normalized_mutual_information_final, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE normalized_mutual_information_agg(integer, integer)
-    IS 'normalised mutual information of two labellings, between 0 and 1';
+COMMENT ON AGGREGATE normalized_mutual_information_agg(integer, integer) IS
+    'normalised mutual information of two labellings, between 0 and 1';

@@ -40,8 +40,8 @@ CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec) (
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
     MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
     MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec)
-    IS 'the sketch of a set of rows, in one scan';
+COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec) IS
+    'the sketch of a set of rows, in one scan';
 CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec) RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
 CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec) (
@@ -59,8 +59,8 @@ CREATE AGGREGATE fastclust.sketch_agg(x row_vector, spec sketch_spec, weight dou
     FINALFUNC = sketch_final, FINALFUNC_MODIFY = READ_ONLY, MSFUNC = sketch_accum_moving,
     MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
     MFINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec, double precision)
-    IS 'the sketch of a set of weighted rows, in one scan';
+COMMENT ON AGGREGATE sketch_agg(row_vector, sketch_spec, double precision) IS
+    'the sketch of a set of weighted rows, in one scan';
 CREATE FUNCTION fastclust_internal.sketch_accum(internal, "any", sketch_spec, double precision)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_sketch_accum_kept' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 500;
@@ -70,8 +70,8 @@ CREATE AGGREGATE fastclust.sketch_agg(x "any", spec sketch_spec, weight double p
     MINVFUNC = sketch_inverse, MSTYPE = sketch, MSSPACE = 16384, MFINALFUNC = sketch_final_moving,
     MFINALFUNC_MODIFY = READ_ONLY, SERIALFUNC = state_serialize, DESERIALFUNC = state_deserialize,
     PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_agg("any", sketch_spec, double precision)
-    IS 'the sketch of a set of weighted rows, in one scan';
+COMMENT ON AGGREGATE sketch_agg("any", sketch_spec, double precision) IS
+    'the sketch of a set of weighted rows, in one scan';
 
 CREATE FUNCTION fastclust_internal.sketch_plus(sketch, sketch) RETURNS sketch
     AS 'MODULE_PATHNAME', 'fastclust_sketch_plus' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
@@ -93,28 +93,28 @@ COMMENT ON AGGREGATE merge_agg(sketch) IS 'the sketch of the rows of all the ske
 
 CREATE FUNCTION fastclust.row_count(sketch) RETURNS bigint
     AS 'MODULE_PATHNAME', 'fastclust_sketch_row_count' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION row_count(sketch) IS 'number of rows';
+COMMENT ON FUNCTION fastclust.row_count IS 'number of rows';
 CREATE FUNCTION fastclust.means(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_means' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION means(sketch) IS 'mean of each dimension';
+COMMENT ON FUNCTION fastclust.means IS 'mean of each dimension';
 CREATE FUNCTION fastclust.stddevs(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_stddevs' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION stddevs(sketch) IS 'standard deviation of each dimension (population)';
+COMMENT ON FUNCTION fastclust.stddevs IS 'standard deviation of each dimension (population)';
 CREATE FUNCTION fastclust.moments(sketch) RETURNS double precision[]
     AS 'MODULE_PATHNAME', 'fastclust_sketch_moments' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION moments(sketch) IS 'the means of the waves: real and imaginary parts in turn';
+COMMENT ON FUNCTION fastclust.moments IS 'the means of the waves: real and imaginary parts in turn';
 CREATE FUNCTION fastclust.describe(sketch) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_sketch_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION describe(sketch)
-    IS 'rows, weight, bounds, size and spec of a sketch; bounds are unknown after a subtraction';
+COMMENT ON FUNCTION describe(sketch) IS
+    'rows, weight, bounds, size and spec of a sketch; bounds are unknown after a subtraction';
 CREATE FUNCTION fastclust_internal.spec(sketch) RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_sketch_get_spec' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION fastclust.sketch_distance(a sketch, b sketch) RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_distance' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION sketch_distance(sketch, sketch)
-    IS 'the squared maximum mean discrepancy (MMD) of two sketches, without bias: about 0 when both come from one distribution';
+COMMENT ON FUNCTION fastclust.sketch_distance IS
+    'the squared maximum mean discrepancy (MMD) of two sketches, without bias: about 0 when both come from one distribution';
 CREATE FUNCTION fastclust.density(sketch sketch, x "any") RETURNS double precision
     AS 'MODULE_PATHNAME', 'fastclust_sketch_density' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
     COST 500 SUPPORT vector_support;
-COMMENT ON FUNCTION density(sketch, "any")
-    IS 'how dense the sketched rows are around x, at the scale of the spec; at most 1';
+COMMENT ON FUNCTION fastclust.density IS
+    'how dense the sketched rows are around x, at the scale of the spec; at most 1';

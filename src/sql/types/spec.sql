@@ -7,9 +7,7 @@ CREATE FUNCTION fastclust.sketch_spec(dim integer, frequencies integer, sigma do
         options jsonb DEFAULT '{}')
     RETURNS sketch_spec
     AS 'MODULE_PATHNAME', 'fastclust_sketch_spec_make' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION sketch_spec(integer, integer, double precision, text, bigint,
-        double precision[], double precision[], jsonb)
-    IS 'a spec from its parameters';
+COMMENT ON FUNCTION fastclust.sketch_spec IS 'a spec from its parameters';
 CREATE FUNCTION fastclust.describe(sketch_spec) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'fastclust_spec_describe' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION describe(sketch_spec) IS 'the parameters of a spec';
@@ -28,8 +26,8 @@ CREATE AGGREGATE fastclust.sketch_spec_agg(x "any", clusters integer) (
     SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576, COMBINEFUNC = internal_combine,
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg("any", integer)
-    IS 'a spec chosen from a sample of rows, for about so many clusters';
+COMMENT ON AGGREGATE sketch_spec_agg("any", integer) IS
+    'a spec chosen from a sample of rows, for about so many clusters';
 CREATE FUNCTION fastclust_internal.sketch_spec_accum(internal, "any", integer, jsonb)
     RETURNS internal
     AS 'MODULE_PATHNAME', 'fastclust_spec_accum' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 200;
@@ -37,5 +35,5 @@ CREATE AGGREGATE fastclust.sketch_spec_agg(x "any", clusters integer, options js
     SFUNC = sketch_spec_accum, STYPE = internal, SSPACE = 1048576, COMBINEFUNC = internal_combine,
     SERIALFUNC = internal_serialize, DESERIALFUNC = internal_deserialize,
     FINALFUNC = sketch_spec_final, PARALLEL = SAFE);
-COMMENT ON AGGREGATE sketch_spec_agg("any", integer, jsonb)
-    IS 'a spec chosen from a sample of rows, for about so many clusters';
+COMMENT ON AGGREGATE sketch_spec_agg("any", integer, jsonb) IS
+    'a spec chosen from a sample of rows, for about so many clusters';

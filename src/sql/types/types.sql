@@ -53,24 +53,24 @@ $sql$,
     END LOOP;
 END
 $$;
-COMMENT ON TYPE sketch_spec
-    IS 'a spec: the waves that a sketch averages, and their scale; it also carries sample rows for decode';
-COMMENT ON TYPE sketch
-    IS 'a summary of a set of rows: the means of random waves over them, with counts, means, deviations and bounds';
-COMMENT ON TYPE fastop
-    IS 'an operator: stored centroids, dense or as a product of sparse factors, that assign rows to clusters';
-COMMENT ON TYPE kernel_projection
-    IS 'coordinates of rows whose inner products approximate a kernel matrix';
-COMMENT ON TYPE kernel_map
-    IS 'a feature map: turns a row into coordinates, by its kernel values with some landmarks';
-COMMENT ON TYPE encoder
-    IS 'an encoder: how numbers, categories, dates and arrays of a row become coordinates, learned from a sample';
-COMMENT ON TYPE drift_spec
-    IS 'internal: the edges and pairs of columns at which rows are counted, chosen from a sample';
-COMMENT ON TYPE drift_counts
-    IS 'internal: how many rows fall below each edge, and together above two';
-COMMENT ON TYPE aggregate_state
-    IS 'internal: the running state of Lloyd steps and scores, as it travels between workers and shards';
+COMMENT ON TYPE sketch_spec IS
+    'a spec: the waves that a sketch averages, and their scale; it also carries sample rows for decode';
+COMMENT ON TYPE sketch IS
+    'a summary of a set of rows: the means of random waves over them, with counts, means, deviations and bounds';
+COMMENT ON TYPE fastop IS
+    'an operator: stored centroids, dense or as a product of sparse factors, that assign rows to clusters';
+COMMENT ON TYPE kernel_projection IS
+    'coordinates of rows whose inner products approximate a kernel matrix';
+COMMENT ON TYPE kernel_map IS
+    'a feature map: turns a row into coordinates, by its kernel values with some landmarks';
+COMMENT ON TYPE encoder IS
+    'an encoder: how numbers, categories, dates and arrays of a row become coordinates, learned from a sample';
+COMMENT ON TYPE drift_spec IS
+    'internal: the edges and pairs of columns at which rows are counted, chosen from a sample';
+COMMENT ON TYPE drift_counts IS
+    'internal: how many rows fall below each edge, and together above two';
+COMMENT ON TYPE aggregate_state IS
+    'internal: the running state of Lloyd steps and scores, as it travels between workers and shards';
 
 -- a kernel is its name and three numbers; its text says them
 
@@ -86,8 +86,8 @@ CREATE FUNCTION fastclust_internal.kernel_send(kernel) RETURNS bytea
 CREATE TYPE fastclust.kernel (
     INPUT = kernel_in, OUTPUT = kernel_out, RECEIVE = kernel_recv, SEND = kernel_send,
     INTERNALLENGTH = 24, ALIGNMENT = double);
-COMMENT ON TYPE kernel
-    IS 'a positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear(), cosine()';
+COMMENT ON TYPE kernel IS
+    'a positive semidefinite kernel: rbf(gamma), polynomial(degree,coef0,gamma), linear(), cosine()';
 
 -- row_vector: any array of numbers, the argument type of aggregates that Citus runs on shards.
 -- Arrays resolve to the PREFERRED type rather than to "any".

@@ -113,7 +113,7 @@ is($server->query("SELECT p.oid::regprocedure FROM $ours WHERE p.prosrc = 'fastc
 
 # A function in the schema of the owner that calls an entry would be taken for the owner, also by a function that it calls.
 my %entry = map { $_ => 1 } split /\n/, $server->query("SELECT p.proname FROM $ours WHERE p.prosrc = 'fastclust_as_owner'");
-my (%bodies, %calls_entry);
+my (%bodies, %calls_entry, %asks_for_owner);
 for (split /\x01/, $server->query("SELECT string_agg(concat_ws(E'\\x02', p.pronamespace::regnamespace, p.proname, p.prosrc), E'\\x01') FROM $ours WHERE l.lanname IN ('sql', 'plpgsql')"))
 {
 	my ($schema, $name, $body) = split /\x02/;
@@ -126,6 +126,7 @@ while (my $name = shift @reached)
 	for my $one (@{ $bodies{$name} })
 	{
 		next if !$one || ($one->[0] ne 'fastclust_owner' && grep({ $_->[0] eq 'fastclust_owner' } @{ $bodies{$name} }));
+		$asks_for_owner{$name} = 1 if $one->[1] =~ /\bcurrent_user\b/;
 		while ($one->[1] =~ /\b(\w+)(\((?:[^()']++|'[^']*'|(?2))*\))/g)
 		{
 			my ($called, $arguments) = ($1, $2);
@@ -137,6 +138,7 @@ while (my $name = shift @reached)
 }
 cmp_ok(scalar(keys %reached), '>', 50, 'functions that are called as the owner are found');
 is(join("\n", sort keys %calls_entry), '', 'and none of them calls an entry');
+is(join(' ', sort keys %asks_for_owner), 'set_live_triggers', 'or asks who the current user is, but for the one that drops triggers');
 
 # Every one of them is refused to other roles, whatever is granted in the other schemas, and with the right to name it.
 my @of_owner = split /\n/, $server->query("SELECT format('%s(%s)', p.oid::regproc, (SELECT string_agg(format(CASE WHEN a.type IN ('oid'::regtype, 'regclass'::regtype, 'integer'::regtype, 'bigint'::regtype, 'boolean'::regtype) THEN '''1''::%s' ELSE 'NULL::%s' END, a.type::regtype), ', ' ORDER BY a.i) FROM unnest(p.proargtypes) WITH ORDINALITY a(type, i)))

@@ -153,21 +153,21 @@ fastclust_import_model(PG_FUNCTION_ARGS)
 
 /* ---- retrain ---- */
 
-/* An object is merged key by key, and true leaves it as it is; true where an encoder is to learn others than it keeps. */
+/* An object is merged key by key, and true leaves it as it is. */
 static train_options *
-merged_options(const stored_version *version, const train_options *options, bool *other_categories)
+merged_options(const stored_version *version, const train_options *options)
 {
 	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(version->options->json)},
-								  {"jsonb", JsonbPGetDatum(options->json)}, {"jsonb"}};
+								  {"jsonb", JsonbPGetDatum(options->json)}};
+	Datum		merged =
+		query_datum("SELECT jsonb_strip_nulls($1 || COALESCE(jsonb_object_agg(g.key,"
+					" CASE WHEN jsonb_typeof($1 -> g.key) IS DISTINCT FROM 'object' THEN g.value"
+					"      WHEN jsonb_typeof(g.value) = 'object' THEN ($1 -> g.key) || g.value"
+					"      WHEN g.value = 'true' THEN $1 -> g.key ELSE g.value END), '{}'))"
+					" - '{nowait,k,method,relation,replace,frozen}'::text[] FROM jsonb_each($2) g",
+					2, arguments, 0, NULL);
 
-	arguments[2].value = query_datum("SELECT jsonb_strip_nulls($1 || COALESCE(jsonb_object_agg(g.key,"
-									 "           CASE WHEN jsonb_typeof($1 -> g.key) IS DISTINCT FROM 'object' THEN g.value"
-									 "                WHEN jsonb_typeof(g.value) = 'object' THEN ($1 -> g.key) || g.value"
-									 "                WHEN g.value = 'true' THEN $1 -> g.key ELSE g.value END), '{}'))"
-									 "       - '{nowait,k,method,relation,replace,frozen}'::text[] FROM jsonb_each($2) g", 2, arguments, 0, NULL);
-	*other_categories = DatumGetBool(query_datum("SELECT ($3 -> 'encoder' -> 'categories', $3 -> 'encoder' -> 'paths') IS DISTINCT FROM ($1 -> 'encoder' -> 'categories', $1 -> 'encoder' -> 'paths')",
-												 3, arguments, 0, NULL));
-	return read_train_options(DatumGetJsonbP(arguments[2].value), FOR_TRAIN);
+	return read_train_options(DatumGetJsonbP(merged), FOR_TRAIN);
 }
 
 /* The relation that the options name, or else that of the version, checked for the columns that the version names. */
@@ -208,14 +208,13 @@ training *
 begin_retraining(const held_model *held, const stored_version *version,
 				 const train_options *options)
 {
-	bool		other_categories;
-	const train_options *settings = merged_options(version, options, &other_categories);
+	const train_options *settings = merged_options(version, options);
 	train_method method = options->method != METHOD_NONE ? options->method : version->method;
 	train_source source;
 	training   *t;
 	Oid			relation;
 
-	if (version->encoder != NULL && other_categories)
+	if (version->encoder != NULL && other_dimensions(version->options, settings))
 		ereport(WARNING, errmsg("the categories and paths of model \"%s\" stay as they are: a retrain keeps its dimensions", held->model),
 				errhint("To learn others, train a model under another name."));
 	relation = scanned_relation(held, version, options->relation, settings);

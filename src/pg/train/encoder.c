@@ -354,16 +354,16 @@ static fc_encoder_header *
 encoder_of_rows(const training *t, const char *rows)
 {
 	ArrayType  *names = array_of_names(t->source.features, t->source.feature_count);
+	fc_encoder_header *before = (fc_encoder_header *) t->source.encoder;
+	Jsonb	   *settings = encoder_settings(t->options, before != NULL);
 	query_argument arguments[] = {{"_name", PointerGetDatum(names)},
-	{"jsonb", JsonbPGetDatum(t->stored)},
-	{"encoder", PointerGetDatum(t->source.encoder), t->source.encoder == NULL}};
+	{"jsonb", JsonbPGetDatum(settings)}};
 	bool		null;
 	Datum		learned;
 
-	arguments[1].value = query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('standardize', $2 -> 'standardize')) || COALESCE($2 -> 'encoder', '{}') || CASE WHEN $3 IS NULL"
-									 " THEN '{}' ELSE jsonb_build_object('categories', least(10000, 4 * COALESCE(($2 -> 'encoder' ->> 'categories')::float8, 32))) END", 3, arguments, 0, NULL);
-	learned = query_datum(psprintf("SELECT encoder_agg(t.*, $1::text[], $2) %s", rows), 2, arguments, scan_flags(&t->source), &null);
-	return null ? NULL : (fc_encoder_header *) renewed_encoder(aligned_value(learned), (const fc_encoder_header *) t->source.encoder);
+	learned = query_datum(psprintf("SELECT encoder_agg(t.*, $1::text[], $2) %s", rows),
+						  lengthof(arguments), arguments, scan_flags(&t->source), &null);
+	return null ? NULL : (fc_encoder_header *) renewed_encoder(aligned_value(learned), before);
 }
 
 void

@@ -106,7 +106,7 @@ static const training_option training_options[] = {
 		"factors of the distance by column: {\"column\": 2}"}, "encoder"},
 	{ANY_FUNCTION, 0, {"nulls", OPTION_TEXT_OR_OBJECT, NULL, 0, 0, "impute",
 		"\"impute\", \"skip\" or \"error\"; for one column: {\"column\": \"skip\"}"}, "encoder"},
-	{ANY_FUNCTION, 0, {"categories", OPTION_INT, NULL, 1, FC_MAX_ENCODED, "32",
+	{ANY_FUNCTION, AT(categories), {"categories", OPTION_WHOLE, NULL, 1, FC_MAX_ENCODED, "32",
 		"categories of a column that have a dimension; the rest are \"other\""}, "encoder"},
 	{ANY_FUNCTION, 0, {"paths", OPTION_OBJECT, NULL, 0, 0, "{}",
 		"paths of a jsonb column to read: {\"column\": [\"a.b\"]}"}, "encoder"},
@@ -222,7 +222,8 @@ static const training_option training_options[] = {
 };
 
 static const train_options defaults = {
-	.metric = FC_EUCLIDEAN,.sample_rows = NAN,.k = NAN,.iterations = NAN,.tolerance = NAN,
+	.categories = NAN,.metric = FC_EUCLIDEAN,.sample_rows = NAN,.k = NAN,.iterations = NAN,
+	.tolerance = NAN,
 	.balance = NAN,.align = true,.probes = NAN,.frequencies = NAN,.landmarks = NAN,.rank = NAN,
 	.min_cluster_rows = NAN,.noise = NAN,.scale = NAN,.micro_clusters = NAN,.keep = NAN,
 	.activate = true
@@ -404,7 +405,7 @@ read_train_options(Jsonb *json, option_user function)
 		reject_elsewhere(json, &training_options[i], function);
 	read_within(json, NULL, function, given);
 	o->json = json;
-	o->encoded = read_object(json, "encoder", function, given) != NULL;
+	o->encoder = read_object(json, "encoder", function, given);
 	o->live.timed = read_object(json, "live", function, given) != NULL;
 	live = value_of(json, "live");
 	if (live != NULL)
@@ -538,11 +539,10 @@ warn_idle_options(train_method method, const train_options *given, const train_o
 bool
 names_feature(const train_options *options, const char *option, const char *feature)
 {
-	const Jsonb *encoder = object_of(options->json, "encoder");
-	const Jsonb *named = object_of(encoder, option);
+	const Jsonb *named = object_of(options->encoder, option);
 
 	if (named == NULL)
-		return value_of(encoder, option) != NULL;
+		return value_of(options->encoder, option) != NULL;
 	for (const char *end = feature; (end = strstr(end, " -> ")) != NULL; end++)
 		if (value_of(named, pnstrdup(feature, (Size) (end - feature))) != NULL)
 			return true;
@@ -550,6 +550,58 @@ names_feature(const train_options *options, const char *option, const char *feat
 }
 
 /* ---- options as jsonb ---- */
+
+#define MORE_CATEGORIES		4.0		/* times as many are kept where some should be found again */
+#define MOST_CATEGORIES		10000.0
+#define USUAL_CATEGORIES	32.0
+
+Jsonb *
+encoder_settings(const train_options *options, bool again)
+{
+	Jsonb	   *settings = json_of_text("{}");
+	double		more = MORE_CATEGORIES * given_or(options->categories, USUAL_CATEGORIES);
+
+	if (value_of(options->json, "standardize") != NULL)
+		settings = json_of_text(options->standardize ? "{\"standardize\": true}" :
+								"{\"standardize\": false}");
+	if (options->encoder != NULL)
+		settings = joined(settings, options->encoder);
+	if (!again)
+		return settings;
+	return joined(settings, json_of_text(psprintf("{\"categories\": %.0f}",
+												  Min(MOST_CATEGORIES, more))));
+}
+
+bool
+other_dimensions(const train_options *a, const train_options *b)
+{
+	Jsonb	   *paths_a = object_of(a->encoder, "paths");
+	Jsonb	   *paths_b = object_of(b->encoder, "paths");
+
+	if (given_or(a->categories, 0) != given_or(b->categories, 0) ||
+		(paths_a == NULL) != (paths_b == NULL))
+		return true;
+	return paths_a != NULL && compareJsonbContainers(&paths_a->root, &paths_b->root) != 0;
+}
+
+Jsonb *
+product_settings(const train_options *options)
+{
+	StringInfoData text;
+	Jsonb	   *settings;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, "{\"seed\": " INT64_FORMAT, options->seed);
+	if (!isnan(options->iterations))
+		appendStringInfo(&text, ", \"iterations\": %.0f", options->iterations);
+	if (!isnan(options->tolerance))
+		appendStringInfo(&text, ", \"tolerance\": %.17g", options->tolerance);
+	appendStringInfoChar(&text, '}');
+	settings = json_of_text(text.data);
+	if (options->factors.settings != NULL)
+		settings = joined(settings, options->factors.settings);
+	return settings;
+}
 
 Jsonb *
 with_text_option(Jsonb *json, const char *name, const char *text)

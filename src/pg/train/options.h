@@ -86,7 +86,8 @@ typedef struct train_options
 	row_window *since;
 	Jsonb	   *since_json;		/* which drift reads in SQL */
 	bool		standardize;
-	bool		encoded;		/* there are options of the encoder, which SQL reads */
+	Jsonb	   *encoder;		/* options of encoder_agg; NULL: none */
+	double		categories;		/* of these */
 	fc_metric	metric;
 	double		trim;
 	row_sampling sample;
@@ -155,6 +156,18 @@ extern const char *unknown_option(const train_options *options, option_user way)
 /* Warns about options given that have no effect with the method and all other options. */
 extern void warn_idle_options(train_method method, const train_options *given,
 							  const train_options *all);
+
+/*
+ * Returns the options of encoder_agg.  Where an encoder was there before, its
+ * categories should be found again among more.
+ */
+extern Jsonb *encoder_settings(const train_options *options, bool again);
+
+/* Would an encoder have other dimensions by these options? */
+extern bool other_dimensions(const train_options *a, const train_options *b);
+
+/* Returns the options of qkmeans. */
+extern Jsonb *product_settings(const train_options *options);
 
 /* Does an option of the encoder (nulls, weight) name the feature, its column or a path above? */
 extern bool names_feature(const train_options *options, const char *option, const char *feature);

@@ -28,16 +28,6 @@ stored_values(const fc_operator_header *header)
 	return fc_operator_values(&op);
 }
 
-static Jsonb *
-product_settings(const training *t)
-{
-	query_argument arguments[] = {{"jsonb", JsonbPGetDatum(t->stored)},
-								  {"int8", Int64GetDatum(t->options->seed)}};
-
-	return DatumGetJsonbP(query_datum("SELECT jsonb_strip_nulls(jsonb_build_object('iterations', $1 -> 'iterations', 'tolerance', $1 -> 'tolerance', 'seed', $2)) || COALESCE($1 -> 'factors', '{}')",
-									  2, arguments, 0, NULL));
-}
-
 /* Scans of the table; each is a step of the log of a model. */
 typedef struct product_scans
 {
@@ -98,7 +88,7 @@ learn_product(const training *t, train_part *part, const fc_operator_header *row
 	TimestampTz begun = GetCurrentTimestamp();
 	qkmeans_call call = {0};
 
-	read_qkmeans_options(product_settings(t), (int32) k, &call);
+	read_qkmeans_options(product_settings(t->options), (int32) k, &call);
 	if (scanned)
 		rows = some_rows(rows, 1, Max(FC_LEAST_SAMPLE, FC_SAMPLE_PER_K * k));
 	part->op = with_metric(product_of_rows(t, &call, rows, scanned, scanned ? (Size) part->n : rows->k), t->source.cosine ? FC_COSINE : FC_EUCLIDEAN);

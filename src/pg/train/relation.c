@@ -398,7 +398,7 @@ add_options(train_source *source, const train_options *options)
 	if (options->since != NULL)
 		source->filter = both(source->filter, window_condition(source->id, source->relation,
 															   options->since));
-	if (source->vector && options->encoded)
+	if (source->vector && options->encoder != NULL)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg("option \"encoder\" is for a list of columns, not for the vectors of column \"%s\"",
 					   source->features[0]),

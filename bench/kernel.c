@@ -97,13 +97,15 @@ make_sketcher(uint32_t d, uint32_t m, bool structured)
 static void
 add_all(sketcher *s, const float *x, size_t rows, size_t d)
 {
+	fc_sketch_view view = fc_sketch_view_of(s->sketch);
+
 	for (size_t r = 0; r < rows; r++)
 	{
 		fc_row		row = {.floats = x + r % 1024 * d, .weight = FC_ONE_WEIGHT};
 
-		fc_sketch_add(&s->prepared, &row, s->sketch);
+		fc_sketch_add(&s->prepared, &row, &view);
 	}
-	fc_sketch_fold(&s->prepared, s->sketch);
+	fc_sketch_fold(&s->prepared, &view);
 }
 
 /* GFLOP/s of ten independent chains of multiply-adds on 256-bit vectors. */

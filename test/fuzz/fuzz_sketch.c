@@ -31,15 +31,15 @@ check(const void *bytes, size_t size)
 }
 
 static void
-read_all(const fc_sketch *sketch, size_t tracked, size_t moments)
+read_all(const fc_sketch_view *sketch)
 {
-	double	   *re = unit_uncleared(moments * sizeof(double));
-	double	   *im = unit_uncleared(moments * sizeof(double));
+	double	   *re = unit_uncleared(sketch->moments * sizeof(double));
+	double	   *im = unit_uncleared(sketch->moments * sizeof(double));
 
-	for (size_t i = 0; i < tracked; i++)
+	for (size_t i = 0; i < sketch->tracked; i++)
 		fuzz_sink += fc_sketch_mean(sketch, i) + fc_sketch_variance(sketch, i);
 	fc_sketch_moments(sketch, re, im);
-	for (size_t j = 0; j < moments; j++)
+	for (size_t j = 0; j < sketch->moments; j++)
 		fuzz_sink += re[j] + im[j];
 	*re = fc_sketch_similarity(sketch, sketch);
 	*im = fc_sketch_distance(sketch, sketch);
@@ -50,17 +50,18 @@ read_all(const fc_sketch *sketch, size_t tracked, size_t moments)
 static void
 use(const void *bytes, size_t size)
 {
-	const fc_sketch *sketch = bytes;
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	fc_sketch  *twice = unit_uncleared(size);
+	fc_sketch_view sketch = fc_sketch_view_of(bytes);
+	fc_sketch  *copy = unit_uncleared(size);
+	fc_sketch_view twice;
 
-	if (fc_sketch_bytes(sketch) != size)
+	if (fc_sketch_bytes(bytes) != size)
 		abort();
-	read_all(sketch, parts.tracked, parts.moments);
-	memcpy(twice, sketch, size);
-	if (fc_sketch_combine(twice, sketch, 1) == FC_OK)
-		read_all(twice, parts.tracked, parts.moments);
-	memcpy(twice, sketch, size);
-	if (fc_sketch_combine(twice, sketch, -1) == FC_OK && twice->count != 0)
+	read_all(&sketch);
+	memcpy(copy, bytes, size);
+	twice = fc_sketch_view_of(copy);
+	if (fc_sketch_combine(&twice, &sketch, 1) == FC_OK)
+		read_all(&twice);
+	memcpy(copy, bytes, size);
+	if (fc_sketch_combine(&twice, &sketch, -1) == FC_OK && copy->count != 0)
 		abort();
 }

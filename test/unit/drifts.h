@@ -94,19 +94,21 @@ counts_of(const drift_model *model, const float *rows, size_t n)
 	return counts;
 }
 
-static inline fc_sketch *
+static inline fc_sketch_view *
 waves_of(const drift_model *model, const float *rows, size_t n)
 {
 	const fc_prepared *prepared = &model->sketching.prepared;
 	fc_sketch  *sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, prepared->batch);
+	fc_sketch_view *closed = unit_uncleared(sizeof(fc_sketch_view));
 
 	for (size_t i = 0; i < n; i++)
 	{
 		fc_row		row = {.floats = rows + i * model->spec->dim,.weight = FC_ONE_WEIGHT};
 
-		CHECK(fc_sketch_add(prepared, &row, sketch) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_OK, "add");
 	}
-	return close_sketch(prepared, sketch);
+	*closed = fc_sketch_view_of(close_sketch(prepared, sketch));
+	return closed;
 }
 
 static inline fc_drift_result

@@ -67,6 +67,9 @@ make_ready(const fc_spec *spec)
 	return made;
 }
 
+/* A view of a sketch for one call. */
+#define VIEW(sketch) ((fc_sketch_view[1]) {fc_sketch_view_of(sketch)})
+
 static inline fc_sketch *
 new_sketch(const fc_spec *spec, uint8_t flags, size_t capacity)
 {
@@ -80,12 +83,12 @@ new_sketch(const fc_spec *spec, uint8_t flags, size_t capacity)
 static inline fc_sketch *
 close_sketch(const fc_prepared *prepared, fc_sketch *open)
 {
-	fc_status	status = fc_sketch_fold(prepared, open);
-	uint8_t		flags = fc_sketch_is_unit(open) ? 0 : FC_SKETCH_WEIGHTED;
+	fc_status	status = fc_sketch_fold(prepared, VIEW(open));
+	uint8_t		flags = fc_sketch_is_unit(VIEW(open)) ? 0 : FC_SKETCH_WEIGHTED;
 	fc_sketch  *closed = unit_uncleared(fc_sketch_size(prepared->spec, flags, 0));
 
 	CHECK(status == FC_OK, "fold status %d", (int) status);
-	fc_sketch_convert(open, flags, 0, closed);
+	fc_sketch_convert(VIEW(open), flags, 0, closed);
 	return closed;
 }
 

@@ -130,7 +130,7 @@ add_fixed_row(const fixed_input *input, const fc_prepared *prepared, const float
 		row.floats = x + r * prepared->d;
 	else
 		row.doubles = doubles;
-	status = subtract ? fc_sketch_subtract_row(prepared, &row, sketch) : fc_sketch_add(prepared, &row, sketch);
+	status = subtract ? fc_sketch_subtract_row(prepared, &row, VIEW(sketch)) : fc_sketch_add(prepared, &row, VIEW(sketch));
 	CHECK(status == FC_OK, "row %zu: status %d", r, (int) status);
 }
 

@@ -24,7 +24,7 @@ mixture_rows(size_t n, uint64_t seed)
 typedef struct two_sides
 {
 	fc_drift_counts *counts[2];
-	fc_sketch  *sketch[2];
+	fc_sketch_view *sketch[2];
 	fc_drift_sides sides;
 } two_sides;
 

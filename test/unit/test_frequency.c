@@ -82,8 +82,8 @@ test_structured_is_its_matrix(void)
 		double		re[140];
 
 		fc_frequencies(spec, unit_work(), omega);
-		CHECK(fc_sketch_add(&made.prepared, &row, sketch) == FC_OK, "add");
-		fc_sketch_moments(sketch, re, re + 70);
+		CHECK(fc_sketch_add(&made.prepared, &row, VIEW(sketch)) == FC_OK, "add");
+		fc_sketch_moments(VIEW(sketch), re, re + 70);
 		for (size_t j = 0; j < 70; j++)
 		{
 			double		angle = 0;

@@ -115,7 +115,7 @@ sketch_rows(const planted_rows *p, const fc_spec *spec)
 	for (size_t r = 0; r < ROWS; r++)
 	{
 		fc_row		row = {.doubles = p->x + r * p->d,.weight = FC_ONE_WEIGHT};
-		fc_status	status = fc_sketch_add(&made.prepared, &row, sketch);
+		fc_status	status = fc_sketch_add(&made.prepared, &row, VIEW(sketch));
 
 		CHECK(status == FC_OK, "row %zu: %d", r, (int) status);
 	}
@@ -137,11 +137,11 @@ decode_sketch(const fc_sketch *sketch, const fc_spec *pilot, size_t d)
 	fc_back_projection back;
 	fc_status	status = FC_OK;
 
-	fc_problem_make(sketch, FC_DECODE_AUTO, &parts, unit_work(), &problem);
+	fc_problem_make(VIEW(sketch), FC_DECODE_AUTO, &parts, unit_work(), &problem);
 	CHECK(status == FC_OK, "problem: %d", (int) status);
 	status = fc_decode(&problem, K, FC_DECODE_AUTO, &options, unit_work(), &result);
 	CHECK(status == FC_OK, "decode: %d", (int) status);
-	fc_back_project_prepare(sketch, result.outliers, false, unit_work(), &back);
+	fc_back_project_prepare(VIEW(sketch), result.outliers, false, unit_work(), &back);
 	for (size_t j = 0; status == FC_OK && j < K; j++)
 		fc_back_project_centroid(&back, result.centroids + j * spec->reduced, centroids + j * d);
 	CHECK(status == FC_OK, "lift: %d", (int) status);
@@ -277,7 +277,7 @@ test_covariances(spec_wish wish)
 	for (size_t r = 0; r < n; r++)
 		for (size_t s = 0; s <= r; s++)
 			reduced[r * n + s] = reduced[s * n + r] = fc_rng_normal(&rng);
-	fc_back_project_prepare(sketch, true, true, unit_work(), &back);
+	fc_back_project_prepare(VIEW(sketch), true, true, unit_work(), &back);
 	fc_back_project_covariance(&back, reduced, covariance);
 	check_covariance(spec, reduced, covariance);
 }
@@ -296,7 +296,7 @@ test_problem(void)
 	float	   *omega = unit_alloc(30 * 4, sizeof(float));
 	fc_problem	problem;
 
-	fc_problem_make(sketch, FC_DECODE_AUTO, &parts, unit_work(), &problem);
+	fc_problem_make(VIEW(sketch), FC_DECODE_AUTO, &parts, unit_work(), &problem);
 	fc_frequencies(spec, NULL, omega);
 	CHECK(problem.bandwidth == 3.0, "bandwidth %g", problem.bandwidth);
 	for (size_t i = 0; i < 30 * 4; i++)

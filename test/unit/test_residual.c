@@ -40,7 +40,7 @@ sketch_of(const fc_prepared *prepared, size_t n, uint64_t seed)
 
 		x[0] = 4.0 * (double) (center % 2) + 0.7 * fc_rng_normal(&rng);
 		x[1] = 4.0 * (double) (center / 2) + 0.7 * fc_rng_normal(&rng);
-		CHECK(fc_sketch_add(prepared, &row, sketch) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_OK, "add");
 	}
 	return close_sketch(prepared, sketch);
 }
@@ -60,9 +60,9 @@ test_fit(void)
 	fc_arena	arena = unit_arena();
 	double		residual[3];
 
-	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 4, &arena, &residual[0]) == FC_OK, "fit");
-	CHECK(fc_fit_residual(sketch, centroids, weights, spreads, 3, &arena, &residual[1]) == FC_OK, "fit of three");
-	CHECK(fc_fit_residual(sketch, centroids, weights, narrow, 4, &arena, &residual[2]) == FC_OK, "narrow");
+	CHECK(fc_fit_residual(VIEW(sketch), centroids, weights, spreads, 4, &arena, &residual[0]) == FC_OK, "fit");
+	CHECK(fc_fit_residual(VIEW(sketch), centroids, weights, spreads, 3, &arena, &residual[1]) == FC_OK, "fit of three");
+	CHECK(fc_fit_residual(VIEW(sketch), centroids, weights, narrow, 4, &arena, &residual[2]) == FC_OK, "narrow");
 	CHECK(residual[0] < 0.03, "%g", residual[0]);
 	CHECK(residual[1] > 0.15 && residual[2] > 0.15, "%g, %g", residual[1], residual[2]);
 }

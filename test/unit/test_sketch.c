@@ -26,7 +26,7 @@ add_rows(const fc_prepared *prepared, fc_sketch *sketch, const double *x, size_t
 	for (size_t r = from; r < to; r += step)
 	{
 		fc_row		row = {.doubles = x + r * prepared->d, .weight = FC_ONE_WEIGHT};
-		fc_status	status = fc_sketch_add(prepared, &row, sketch);
+		fc_status	status = fc_sketch_add(prepared, &row, VIEW(sketch));
 
 		CHECK(status == FC_OK, "row %zu: status %d", r, (int) status);
 	}
@@ -60,8 +60,8 @@ test_check_row(const fc_prepared *prepared, const double *x)
 		row[prepared->d - 1] = values[i];
 		for (size_t j = 0; j < prepared->d; j++)
 			floats[j] = (float) (fabs(row[j]) < 1e38 ? row[j] : copysign(INFINITY, row[j]));
-		CHECK(fc_sketch_check_row(prepared, &of_doubles) == fc_sketch_add(prepared, &of_doubles, sketch), "a double of %g", values[i]);
-		CHECK(fc_sketch_check_row(prepared, &of_floats) == fc_sketch_add(prepared, &of_floats, single), "a float of %g", values[i]);
+		CHECK(fc_sketch_check_row(prepared, &of_doubles) == fc_sketch_add(prepared, &of_doubles, VIEW(sketch)), "a double of %g", values[i]);
+		CHECK(fc_sketch_check_row(prepared, &of_floats) == fc_sketch_add(prepared, &of_floats, VIEW(single)), "a float of %g", values[i]);
 	}
 }
 
@@ -79,16 +79,16 @@ test_exact(const fc_prepared *prepared, const double *x)
 		add_rows(prepared, backward, x, r, r + 1, 1);
 	backward = close_sketch(prepared, backward);
 	memcpy(sum, odd, fc_sketch_bytes(odd));
-	CHECK(fc_sketch_combine(sum, even, 1) == FC_OK, "combine");
+	CHECK(fc_sketch_combine(VIEW(sum), VIEW(even), 1) == FC_OK, "combine");
 	CHECK(same_sketch(whole, single), "batches of one differ");
 	CHECK(same_sketch(whole, backward), "order matters");
 	CHECK(same_sketch(whole, sum), "grouping matters");
 	CHECK(fc_sketch_check(whole, fc_sketch_bytes(whole)) == FC_OK, "not valid");
-	CHECK(fc_sketch_combine(sum, even, -1) == FC_OK, "subtract");
+	CHECK(fc_sketch_combine(VIEW(sum), VIEW(even), -1) == FC_OK, "subtract");
 	for (size_t i = 0; i < prepared->tracked; i++)
 	{
-		CHECK(fc_sketch_mean(sum, i) == fc_sketch_mean(odd, i), "mean %zu after a + b - b", i);
-		CHECK(fc_sketch_variance(sum, i) == fc_sketch_variance(odd, i), "variance %zu after a + b - b", i);
+		CHECK(fc_sketch_mean(VIEW(sum), i) == fc_sketch_mean(VIEW(odd), i), "mean %zu after a + b - b", i);
+		CHECK(fc_sketch_variance(VIEW(sum), i) == fc_sketch_variance(VIEW(odd), i), "variance %zu after a + b - b", i);
 	}
 }
 
@@ -109,9 +109,9 @@ test_combine_weighted(const fc_prepared *prepared, const double *x)
 		{
 			fc_row		row = {.doubles = x + r * prepared->d, .weight = weights[i]};
 
-			CHECK(fc_sketch_add(prepared, &row, rows) == FC_OK, "row %zu", r);
+			CHECK(fc_sketch_add(prepared, &row, VIEW(rows)) == FC_OK, "row %zu", r);
 		}
-		CHECK(fc_sketch_combine_weighted(sum, part, weights[i]) == FC_OK, "weight %zu", i);
+		CHECK(fc_sketch_combine_weighted(VIEW(sum), VIEW(part), weights[i]) == FC_OK, "weight %zu", i);
 	}
 	rows = close_sketch(prepared, rows);
 	CHECK(same_sketch(rows, sum), "weights of sketches and of rows differ");
@@ -130,10 +130,10 @@ test_subtract_rows(const fc_prepared *prepared, const double *x)
 	{
 		fc_row		row = {.doubles = x + r * prepared->d, .weight = FC_ONE_WEIGHT};
 
-		CHECK(fc_sketch_subtract_row(prepared, &row, open) == FC_OK, "subtract row %zu", r);
+		CHECK(fc_sketch_subtract_row(prepared, &row, VIEW(open)) == FC_OK, "subtract row %zu", r);
 	}
 	closed = close_sketch(prepared, open);
-	fc_sketch_forget_bounds(kept);
+	fc_sketch_forget_bounds(VIEW(kept));
 	CHECK(same_sketch(kept, closed), "subtracting rows is not exact");
 }
 
@@ -160,7 +160,7 @@ test_right(const fc_prepared *prepared, const double *x)
 	double		worst = 0;
 
 	fc_frequencies(spec, unit_work(), omega);
-	fc_sketch_moments(sketch, re, im);
+	fc_sketch_moments(VIEW(sketch), re, im);
 	for (size_t r = 0; r < ROWS; r++)
 		reduce(prepared, x + r * prepared->d, y + r * prepared->n);
 	for (size_t j = 0; j < moments; j++)
@@ -190,8 +190,8 @@ test_right(const fc_prepared *prepared, const double *x)
 			mean += x[r * prepared->d + i] / ROWS;
 		for (size_t r = 0; r < ROWS; r++)
 			variance += (x[r * prepared->d + i] - mean) * (x[r * prepared->d + i] - mean) / ROWS;
-		CHECK(fabs(fc_sketch_mean(sketch, i) - mean) < 1e-6 * spec->sigma, "mean %zu", i);
-		CHECK(fabs(fc_sketch_variance(sketch, i) / variance - 1) < 1e-5, "variance %zu", i);
+		CHECK(fabs(fc_sketch_mean(VIEW(sketch), i) - mean) < 1e-6 * spec->sigma, "mean %zu", i);
+		CHECK(fabs(fc_sketch_variance(VIEW(sketch), i) / variance - 1) < 1e-5, "variance %zu", i);
 	}
 }
 
@@ -237,21 +237,21 @@ test_weights(const fc_prepared *prepared, const double *x)
 		fc_row		heavy = {.doubles = row.doubles, .weight = r % 2 ? 3 * FC_ONE_WEIGHT : FC_ONE_WEIGHT};
 
 		for (int i = 0; i < (r % 2 ? 3 : 1); i++)
-			CHECK(fc_sketch_add(prepared, &row, thrice) == FC_OK, "add");
-		CHECK(fc_sketch_add(prepared, &heavy, weighted) == FC_OK, "add");
-		CHECK(fc_sketch_add(prepared, &row, one) == FC_OK, "add");
+			CHECK(fc_sketch_add(prepared, &row, VIEW(thrice)) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &heavy, VIEW(weighted)) == FC_OK, "add");
+		CHECK(fc_sketch_add(prepared, &row, VIEW(one)) == FC_OK, "add");
 	}
 	thrice = close_sketch(prepared, thrice);
 	weighted = close_sketch(prepared, weighted);
 	one = close_sketch(prepared, one);
 	CHECK(same_sketch(plain, one), "weight 1 is not no weight");
-	CHECK(weighted->count == 40 && fc_sketch_total_weight(weighted) == 80, "counts");
-	fc_sketch_moments(thrice, re, re + prepared->moments);
-	fc_sketch_moments(weighted, re + 2 * prepared->moments, re + 3 * prepared->moments);
+	CHECK(weighted->count == 40 && fc_sketch_total_weight(VIEW(weighted)) == 80, "counts");
+	fc_sketch_moments(VIEW(thrice), re, re + prepared->moments);
+	fc_sketch_moments(VIEW(weighted), re + 2 * prepared->moments, re + 3 * prepared->moments);
 	for (size_t j = 0; j < 2 * prepared->moments; j++)
 		CHECK(re[j] == re[2 * prepared->moments + j], "moment %zu", j);
 	for (size_t i = 0; i < prepared->tracked; i++)
-		CHECK(fabs(fc_sketch_mean(thrice, i) - fc_sketch_mean(weighted, i)) < 1e-12 * (1 + fabs(fc_sketch_mean(thrice, i))), "mean %zu", i);
+		CHECK(fabs(fc_sketch_mean(VIEW(thrice), i) - fc_sketch_mean(VIEW(weighted), i)) < 1e-12 * (1 + fabs(fc_sketch_mean(VIEW(thrice), i))), "mean %zu", i);
 	CHECK(fc_weight_on_grid(0, &grid) == FC_OK && grid == 0, "weight 0");
 	CHECK(fc_weight_on_grid(1e-12, &grid) == FC_OK && grid == 1 && fc_weight_on_grid(1e-6, &grid) == FC_OK && grid == 1099512, "small weights");
 	CHECK(fc_weight_on_grid(9e-13, &grid) == FC_EWEIGHT && fc_weight_on_grid(1e9, &grid) == FC_EWEIGHT, "range");
@@ -275,14 +275,14 @@ test_far_values(const fc_prepared *prepared)
 	sketch = close_sketch(prepared, sketch);
 	swapped = close_sketch(prepared, swapped);
 	CHECK(same_sketch(sketch, swapped), "far rows depend on order");
-	CHECK(fabs(fc_sketch_mean(sketch, 0) / ((3e9 + 9e5 + 500) * prepared->spec->sigma / 4) - 1) < 1e-9, "far mean");
+	CHECK(fabs(fc_sketch_mean(VIEW(sketch), 0) / ((3e9 + 9e5 + 500) * prepared->spec->sigma / 4) - 1) < 1e-9, "far mean");
 	sketch = new_sketch(prepared->spec, FC_SKETCH_OPEN, 5);
 	x[4 * prepared->d] = 1e13 * prepared->spec->sigma;
-	CHECK(fc_sketch_add(prepared, &row, sketch) == FC_EFAR, "too far");
+	CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_EFAR, "too far");
 	x[4 * prepared->d] = NAN;
-	CHECK(fc_sketch_add(prepared, &row, sketch) == FC_EVALUE, "NaN");
+	CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_EVALUE, "NaN");
 	x[4 * prepared->d] = INFINITY;
-	CHECK(fc_sketch_add(prepared, &row, sketch) == FC_EVALUE, "infinity");
+	CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_EVALUE, "infinity");
 }
 
 static void
@@ -292,10 +292,10 @@ test_distance(const fc_prepared *prepared, const double *x)
 	fc_sketch  *b = sketch_of(prepared, x, 150, 300, 1, prepared->batch);
 	fc_sketch  *one = sketch_of(prepared, x, 0, 1, 1, 1);
 
-	CHECK(fabs(fc_sketch_distance(a, b)) < 0.05, "same distribution: %g", fc_sketch_distance(a, b));
-	CHECK(fabs(fc_sketch_similarity(one, one) - 1) < 1e-6, "|phi|^2 = %g", fc_sketch_similarity(one, one));
-	CHECK(isnan(fc_sketch_distance(a, one)), "one row has no unbiased distance");
-	CHECK(fc_sketch_combine(one, a, -1) == FC_ENEGATIVE, "negative count");
+	CHECK(fabs(fc_sketch_distance(VIEW(a), VIEW(b))) < 0.05, "same distribution: %g", fc_sketch_distance(VIEW(a), VIEW(b)));
+	CHECK(fabs(fc_sketch_similarity(VIEW(one), VIEW(one)) - 1) < 1e-6, "|phi|^2 = %g", fc_sketch_similarity(VIEW(one), VIEW(one)));
+	CHECK(isnan(fc_sketch_distance(VIEW(a), VIEW(one))), "one row has no unbiased distance");
+	CHECK(fc_sketch_combine(VIEW(one), VIEW(a), -1) == FC_ENEGATIVE, "negative count");
 }
 
 /* Any changed byte of the fixed fields, and any cut, is refused or harmless. */
@@ -438,7 +438,7 @@ test_fine_scale(void)
 	for (size_t r = ROWS; r-- > 0;)
 	{
 		add_rows(&made.prepared, single, x, r, r + 1, 1);
-		CHECK(fc_sketch_fold(&made.prepared, single) == FC_OK, "fold");
+		CHECK(fc_sketch_fold(&made.prepared, VIEW(single)) == FC_OK, "fold");
 	}
 	single = close_sketch(&made.prepared, single);
 	CHECK(same_sketch(whole, single), "many far phases: not exact");
@@ -478,16 +478,16 @@ test_deviations(void)
 	{
 		fc_row		row = {.doubles = x + r * D, .weight = 2 * FC_ONE_WEIGHT};
 
-		CHECK(fc_sketch_add(&made.prepared, &row, twice) == FC_OK, "add");
+		CHECK(fc_sketch_add(&made.prepared, &row, VIEW(twice)) == FC_OK, "add");
 	}
 	twice = close_sketch(&made.prepared, twice);
 	for (size_t i = 0; i < D; i++)
 	{
 		double		wanted = deviation_of(x, ROWS, D, i);
 
-		CHECK(fabs(sqrt(fc_sketch_variance(plain, i)) / wanted - 1) < 1e-6, "column %zu: %.9g, not %.9g", i,
-			  sqrt(fc_sketch_variance(plain, i)), wanted);
-		CHECK(fc_sketch_variance(plain, i) == fc_sketch_variance(twice, i), "column %zu: weighted", i);
+		CHECK(fabs(sqrt(fc_sketch_variance(VIEW(plain), i)) / wanted - 1) < 1e-6, "column %zu: %.9g, not %.9g", i,
+			  sqrt(fc_sketch_variance(VIEW(plain), i)), wanted);
+		CHECK(fc_sketch_variance(VIEW(plain), i) == fc_sketch_variance(VIEW(twice), i), "column %zu: weighted", i);
 	}
 }
 
@@ -506,21 +506,21 @@ test_many_rows(uint8_t weighted)
 	int			doublings = 0;
 	fc_status	status;
 
-	CHECK(fc_sketch_add(&made.prepared, &row, open) == FC_OK, "add");
+	CHECK(fc_sketch_add(&made.prepared, &row, VIEW(open)) == FC_OK, "add");
 	x[0] = -1e-6;
 	x[1] = 400;
-	CHECK(fc_sketch_add(&made.prepared, &row, open) == FC_OK && open->pending == 0, "add");
-	CHECK(fc_sketch_fold(&made.prepared, open) == FC_OK, "fold");
-	fc_sketch_convert(open, weighted, 0, sum);
-	variance[0] = fc_sketch_variance(sum, 0);
-	variance[1] = fc_sketch_variance(sum, 1);
+	CHECK(fc_sketch_add(&made.prepared, &row, VIEW(open)) == FC_OK && open->pending == 0, "add");
+	CHECK(fc_sketch_fold(&made.prepared, VIEW(open)) == FC_OK, "fold");
+	fc_sketch_convert(VIEW(open), weighted, 0, sum);
+	variance[0] = fc_sketch_variance(VIEW(sum), 0);
+	variance[1] = fc_sketch_variance(VIEW(sum), 1);
 	CHECK(fabs(variance[0] / 1e-12 - 1) < 2e-6 && fabs(variance[1] / 160000 - 1) < 1e-12, "variances %g %g", variance[0], variance[1]);
 	do
 	{
 		memcpy(same, sum, fc_sketch_bytes(sum));
-		CHECK(fc_sketch_variance(sum, 0) == variance[0] && fc_sketch_variance(sum, 1) == variance[1],
-			  "2^%d rows: variances %g %g", doublings + 1, fc_sketch_variance(sum, 0), fc_sketch_variance(sum, 1));
-		status = fc_sketch_combine(sum, same, 1);
+		CHECK(fc_sketch_variance(VIEW(sum), 0) == variance[0] && fc_sketch_variance(VIEW(sum), 1) == variance[1],
+			  "2^%d rows: variances %g %g", doublings + 1, fc_sketch_variance(VIEW(sum), 0), fc_sketch_variance(VIEW(sum), 1));
+		status = fc_sketch_combine(VIEW(sum), VIEW(same), 1);
 	} while (status == FC_OK && ++doublings < 60);
 	CHECK(status == FC_EOVERFLOW, "status %d", (int) status);
 	CHECK(doublings >= 36, "overflow at 2^%d rows", doublings + 2);

@@ -96,9 +96,9 @@ sketch_of(const fc_prepared *prepared, const double *x, const uint16_t *halves, 
 			row.halves = halves + r * d;
 		else
 			row.sparse = &sparse;
-		CHECK(fc_sketch_add(prepared, &row, sketch) == FC_OK, "row %zu", r);
+		CHECK(fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_OK, "row %zu", r);
 		if (r % 50 == 20)		/* out and in again */
-			CHECK(fc_sketch_subtract_row(prepared, &row, sketch) == FC_OK && fc_sketch_add(prepared, &row, sketch) == FC_OK, "row %zu", r);
+			CHECK(fc_sketch_subtract_row(prepared, &row, VIEW(sketch)) == FC_OK && fc_sketch_add(prepared, &row, VIEW(sketch)) == FC_OK, "row %zu", r);
 	}
 	return close_sketch(prepared, sketch);
 }

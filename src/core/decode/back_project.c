@@ -6,9 +6,9 @@
 
 /* rest = mean - basis' basis mean; mean (d) is work. */
 static void
-set_rest(const fc_sketch *sketch, bool outliers, double *mean, double *rest)
+set_rest(const fc_sketch_view *sketch, bool outliers, double *mean, double *rest)
 {
-	const fc_spec *spec = fc_sketch_spec(sketch);
+	const fc_spec *spec = sketch->spec;
 	const double *center = fc_spec_center(spec);
 	const double *scale = fc_spec_scale(spec);
 	const float *basis = fc_spec_basis(spec);
@@ -44,9 +44,9 @@ scale_basis(const fc_spec *spec, double *scaled)
 }
 
 void
-fc_back_project_prepare(const fc_sketch *sketch, bool outliers, bool covariances, fc_arena *arena, fc_back_projection *back)
+fc_back_project_prepare(const fc_sketch_view *sketch, bool outliers, bool covariances, fc_arena *arena, fc_back_projection *back)
 {
-	const fc_spec *spec = fc_sketch_spec(sketch);
+	const fc_spec *spec = sketch->spec;
 	size_t		values = covariances ? (size_t) spec->reduced * spec->dim : 0;
 
 	*back = (fc_back_projection) {.spec = spec};

@@ -116,7 +116,7 @@ typedef struct fc_problem_parts
  * The problem of a folded sketch with rows.  auto and clompr fit all scales of the spec at once, the others the
  * first, unless parts->sigma names one.  The arrays of the problem are in the arena, in the sketch and in the pilot.
  */
-void		fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_parts *parts,
+void		fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder, const fc_problem_parts *parts,
 							fc_arena *arena, fc_problem *problem);
 
 /* Is this one of the spec's sigmas, to 1e-6 relative?  Its place, or spec->scales. */
@@ -142,7 +142,7 @@ typedef struct fc_back_projection
 } fc_back_projection;
 
 /* outliers: they set the mean, so nothing of it is added to centroids. */
-void		fc_back_project_prepare(const fc_sketch *sketch, bool outliers, bool covariances,
+void		fc_back_project_prepare(const fc_sketch_view *sketch, bool outliers, bool covariances,
 							fc_arena *arena, fc_back_projection *back);
 
 /* x (d) of y (n). */

@@ -33,9 +33,9 @@ scale_frequencies(const fc_spec *spec, uint32_t first, uint32_t count, float *om
 
 /* Frequencies of the scales, and their moments. */
 static void
-set_moments(const fc_sketch *sketch, uint32_t first, uint32_t count, fc_arena *arena, fc_problem *problem)
+set_moments(const fc_sketch_view *sketch, uint32_t first, uint32_t count, fc_arena *arena, fc_problem *problem)
 {
-	const fc_spec *spec = fc_sketch_spec(sketch);
+	const fc_spec *spec = sketch->spec;
 	const double *sigmas = fc_spec_sigmas(spec);
 	double	   *re = FC_TAKE(arena, fc_spec_moments(spec), double);
 	double	   *im = FC_TAKE(arena, fc_spec_moments(spec), double);
@@ -54,14 +54,13 @@ set_moments(const fc_sketch *sketch, uint32_t first, uint32_t count, fc_arena *a
 
 /* Mean, deviation and box of the rows in reduced coordinates. */
 static void
-set_statistics(const fc_sketch *sketch, fc_arena *arena, fc_problem *problem)
+set_statistics(const fc_sketch_view *sketch, fc_arena *arena, fc_problem *problem)
 {
-	const fc_spec *spec = fc_sketch_spec(sketch);
+	const fc_spec *spec = sketch->spec;
 	const double *scale = fc_spec_scale(spec);
 	const double *center = fc_spec_center(spec);
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	size_t		n = spec->reduced;
-	size_t		first = parts.tracked - n;	/* projected: the reduced dimensions come last */
+	size_t		first = sketch->tracked - n;	/* projected: the reduced dimensions come last */
 	bool		reduced = first > 0;
 	double	   *mean = FC_TAKE(arena, n, double);
 	double	   *stddev = FC_TAKE(arena, n, double);
@@ -72,12 +71,12 @@ set_statistics(const fc_sketch *sketch, fc_arena *arena, fc_problem *problem)
 	{
 		double		unit = reduced ? 1.0 : spec->sigma * (scale ? scale[i] : 1.0);
 		double		origin = reduced ? 0.0 : center[i];
-		bool		known = (sketch->flags & FC_SKETCH_BOUNDS) != 0;
+		bool		known = (sketch->head->flags & FC_SKETCH_BOUNDS) != 0;
 
 		mean[i] = (fc_sketch_mean(sketch, first + i) - origin) / unit;
 		stddev[i] = sqrt(fc_sketch_variance(sketch, first + i)) / unit;
-		lower[i] = known ? (parts.lower[first + i] - origin) / unit : -INFINITY;
-		upper[i] = known ? (parts.upper[first + i] - origin) / unit : INFINITY;
+		lower[i] = known ? (sketch->lower[first + i] - origin) / unit : -INFINITY;
+		upper[i] = known ? (sketch->upper[first + i] - origin) / unit : INFINITY;
 	}
 	problem->clusters = spec->clusters;
 	problem->mean = mean;
@@ -101,10 +100,10 @@ set_initial(const fc_spec *spec, const fc_problem_parts *parts, fc_arena *arena,
 }
 
 void
-fc_problem_make(const fc_sketch *sketch, fc_decoder decoder, const fc_problem_parts *parts,
+fc_problem_make(const fc_sketch_view *sketch, fc_decoder decoder, const fc_problem_parts *parts,
 				fc_arena *arena, fc_problem *problem)
 {
-	const fc_spec *spec = fc_sketch_spec(sketch);
+	const fc_spec *spec = sketch->spec;
 	bool		joint = decoder == FC_DECODE_AUTO || decoder == FC_DECODE_CLOMPR;
 	uint32_t	one = parts->sigma > 0 ? fc_scale_of_sigma(spec, parts->sigma) : spec->scales;
 

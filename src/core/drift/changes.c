@@ -40,7 +40,7 @@ typedef struct day_law
 
 /* Adds a day of n rows to the sums of the columns. */
 static void
-add_columns(const change_series *series, const fc_sketch *first, const fc_sketch *day, size_t t, double n)
+add_columns(const change_series *series, const fc_sketch_view *first, const fc_sketch_view *day, size_t t, double n)
 {
 	size_t		d = series->spec->dim;
 
@@ -54,15 +54,15 @@ add_columns(const change_series *series, const fc_sketch *first, const fc_sketch
 }
 
 static void
-read_days(const fc_sketch *const *days, size_t count, fc_arena *arena, change_series *series)
+read_days(const fc_sketch_view *days, size_t count, fc_arena *arena, change_series *series)
 {
-	size_t		d = fc_sketch_spec(days[0])->dim;
-	size_t		moments = fc_spec_moments(fc_sketch_spec(days[0]));
+	size_t		d = days[0].spec->dim;
+	size_t		moments = fc_spec_moments(days[0].spec);
 	size_t		stride = (moments + MOST_MOMENTS - 1) / MOST_MOMENTS;
 	size_t		taken = (moments + stride - 1) / stride;
 	double	   *z = FC_TAKE(arena, 2 * moments, double);
 
-	series->spec = fc_sketch_spec(days[0]);
+	series->spec = days[0].spec;
 	series->length = 2 * taken;
 	series->sum = FC_TAKE(arena, (count + 1) * series->length, double);
 	series->rows = FC_TAKE(arena, count + 1, double);
@@ -80,18 +80,18 @@ read_days(const fc_sketch *const *days, size_t count, fc_arena *arena, change_se
 	series->rows[0] = 0;
 	for (size_t t = 0; t < count; t++)
 	{
-		double		weight = fc_sketch_total_weight(days[t]);
-		double		n = weight * weight / fc_sketch_weight2(days[t]);
+		double		weight = fc_sketch_total_weight(&days[t]);
+		double		n = weight * weight / fc_sketch_weight2(&days[t]);
 		const double *before = series->sum + t * series->length;
 		double	   *after = series->sum + (t + 1) * series->length;
 
 		fc_check();
-		fc_sketch_moments(days[t], z, z + moments);
+		fc_sketch_moments(&days[t], z, z + moments);
 		for (size_t j = 0; j < taken; j++)
 			for (size_t part = 0; part < 2; part++)
 				after[2 * j + part] = before[2 * j + part] + n * z[part * moments + j * stride] / sqrt((double) taken);
 		series->rows[t + 1] = series->rows[t] + n;
-		add_columns(series, days[0], days[t], t, n);
+		add_columns(series, &days[0], &days[t], t, n);
 	}
 }
 
@@ -217,7 +217,7 @@ update_law(const change_series *series, size_t first, size_t end, size_t *learne
 /* ---- a change ---- */
 
 static void
-describe_change(const change_series *series, size_t first, const day_law *law, const fc_sketch *last, fc_arena *arena, fc_change *change)
+describe_change(const change_series *series, size_t first, const day_law *law, const fc_sketch_view *last, fc_arena *arena, fc_change *change)
 {
 	double		c;
 	size_t		end = change->found + 1;
@@ -283,7 +283,7 @@ find_change(const change_series *series, size_t first, size_t end, const day_law
 }
 
 void
-fc_find_changes(const fc_sketch *const *days, size_t count, fc_arena *arena, fc_change *changes, size_t *found)
+fc_find_changes(const fc_sketch_view *days, size_t count, fc_arena *arena, fc_change *changes, size_t *found)
 {
 	change_series series;
 	day_law		law = {0};
@@ -300,7 +300,7 @@ fc_find_changes(const fc_sketch *const *days, size_t count, fc_arena *arena, fc_
 		update_law(&series, first, t, &learned, &law);
 		if (!find_change(&series, first, t + 1, &law, &changes[*found]))
 			continue;
-		describe_change(&series, first, &law, days[changes[*found].first - 1], arena, &changes[*found]);
+		describe_change(&series, first, &law, &days[changes[*found].first - 1], arena, &changes[*found]);
 		first = changes[(*found)++].first;
 		learned = 0;
 	}

@@ -35,6 +35,6 @@ typedef struct fc_change
 } fc_change;
 
 /* Folded sketches of one spec, of two rows each at least; changes has room for one a day. */
-void		fc_find_changes(const fc_sketch *const *days, size_t count, fc_arena *arena, fc_change *changes, size_t *found);
+void		fc_find_changes(const fc_sketch_view *days, size_t count, fc_arena *arena, fc_change *changes, size_t *found);
 
 #endif							/* FC_DRIFT_CHANGES_H */

@@ -60,14 +60,14 @@ pair_tests(const fc_drift_spec *spec)
 static bool
 has_sums(const fc_drift_sides *sides)
 {
-	return sides->sketch[0] != NULL && sides->sketch[1] != NULL && sides->sketch[0]->weight > 0 && sides->sketch[1]->weight > 0;
+	return sides->sketch[0] != NULL && sides->sketch[1] != NULL && sides->sketch[0]->head->weight > 0 && sides->sketch[1]->head->weight > 0;
 }
 
 static bool
 has_waves(const fc_drift_sides *sides)
 {
 	return sides->sketch[0] != NULL && sides->sketch[1] != NULL &&
-		fc_spec_basis(fc_sketch_spec(sides->sketch[0])) == NULL;
+		fc_spec_basis(sides->sketch[0]->spec) == NULL;
 }
 
 /* Most training rows between two edges: a group has columns where no count sees them move, since edges are those of all groups. */
@@ -279,9 +279,9 @@ test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 
 /* The least deviation of a column that is not constant. */
 static double
-least_deviation(const fc_sketch *sketch, size_t j)
+least_deviation(const fc_sketch_view *sketch, size_t j)
 {
-	const fc_spec *spec = fc_sketch_spec(sketch);
+	const fc_spec *spec = sketch->spec;
 	const double *scale = fc_spec_scale(spec);
 
 	return LEAST_DEVIATION * spec->sigma * (scale != NULL ? scale[j] : 1.0);
@@ -384,7 +384,7 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 
 /* A column that was constant shifts in its own units. */
 static void
-describe_move(const fc_sketch *training, const fc_sketch *rows, fc_drift_move *move)
+describe_move(const fc_sketch_view *training, const fc_sketch_view *rows, fc_drift_move *move)
 {
 	size_t		i = move->column;
 	double		least = least_deviation(training, i);

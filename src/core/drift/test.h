@@ -27,7 +27,7 @@ typedef struct fc_drift_sides
 {
 	const fc_drift_spec *spec;	/* of the counts */
 	const fc_drift_counts *counts[2];	/* of the training rows and of the others, folded; NULL: no such families */
-	const fc_sketch *sketch[2]; /* the same; NULL, or of a spec with a basis: no such family */
+	const fc_sketch_view *sketch[2]; /* the same; NULL, or of a spec with a basis: no such family */
 	const fc_wave_null *null;	/* NULL: the same */
 } fc_drift_sides;
 

@@ -46,11 +46,11 @@ write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *pr
 {
 	size_t		length = 2 * prepared->moments;
 	double		unit = ldexp(1.0, -FC_COSINE_BITS) / sqrt((double) prepared->moments);
-	const int64_t *z;
+	fc_sketch_view sketch;
 	fc_status	status = FC_OK;
 
 	fc_sketch_init(prepared->spec, FC_SKETCH_OPEN, 1, work->sketch);
-	z = fc_sketch_open_parts(work->sketch).z;
+	sketch = fc_sketch_view_of(work->sketch);
 	for (size_t j = 0; j < length; j++)
 		work->before[j] = 0;
 	for (size_t r = 0; r < rows && status == FC_OK; r++)
@@ -61,8 +61,8 @@ write_features(const fc_drift_sample *sample, size_t rows, const fc_prepared *pr
 		fc_check();
 		for (size_t i = 0; i < sample->d; i++)
 			work->row[i] = (double) value[i] + (sample->origin != NULL ? sample->origin[i] : 0.0);
-		status = fc_sketch_add(prepared, &row, work->sketch);
-		fc_drift_steps(z, length, unit, work->before, work->phi + r * length);
+		status = fc_sketch_add(prepared, &row, &sketch);
+		fc_drift_steps(sketch.z, length, unit, work->before, work->phi + r * length);
 	}
 	return status;
 }
@@ -174,14 +174,14 @@ fc_wave_null_moments(const fc_drift_sample *sample, size_t most, const fc_prepar
 
 /* Effective number of rows, W^2 / W2. */
 static double
-effective_rows(const fc_sketch *sketch)
+effective_rows(const fc_sketch_view *sketch)
 {
 	return fc_sketch_total_weight(sketch) * fc_sketch_total_weight(sketch) / fc_sketch_weight2(sketch);
 }
 
 /* tr S, by all training rows. */
 static double
-trace(const fc_sketch *training)
+trace(const fc_sketch_view *training)
 {
 	double		rows = effective_rows(training);
 
@@ -206,11 +206,11 @@ fc_wave_tail(double excess, const fc_wave_null *null)
 /* ---- how large a change is ---- */
 
 double
-fc_wave_response(const fc_sketch *training, fc_arena *arena)
+fc_wave_response(const fc_sketch_view *training, fc_arena *arena)
 {
 	fc_mark		used = fc_arena_mark(arena);
 	double		mean = 0;
-	const fc_spec *spec = fc_sketch_spec(training);
+	const fc_spec *spec = training->spec;
 	double		w = fc_sketch_total_weight(training);
 	double		w2 = fc_sketch_weight2(training);
 	double	   *re = FC_TAKE(arena, fc_spec_moments(spec), double);
@@ -243,15 +243,15 @@ fc_wave_response(const fc_sketch *training, fc_arena *arena)
 }
 
 void
-fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
+fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows, const fc_wave_null *null,
 				fc_arena *arena, fc_wave_test *test)
 {
 	double		mean;
 	double		c;
 
-	FC_ASSERT(fc_spec_basis(fc_sketch_spec(training)) == NULL);
+	FC_ASSERT(fc_spec_basis(training->spec) == NULL);
 	*test = (fc_wave_test) {NAN, NAN, NAN, NAN, NAN, 0};
-	if (training->weight <= 0 || rows->weight <= 0)
+	if (training->head->weight <= 0 || rows->head->weight <= 0)
 		return;
 	test->mmd2 = fc_sketch_distance(training, rows);
 	if (isnan(test->mmd2))

@@ -51,13 +51,13 @@ typedef struct fc_wave_test
  *     MMD^2 = h^2 / d mean_j(a_j sum_i omega_ji^2 s_i^2)
  * s_i is the spec's scale, or, where it has none, that of the training rows.
  */
-void		fc_wave_compare(const fc_sketch *training, const fc_sketch *rows, const fc_wave_null *null,
+void		fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows, const fc_wave_null *null,
 							fc_arena *arena, fc_wave_test *test);
 
 /* P(sum lambda_i chi^2_1 >= mean + excess), by the three moments. */
 double		fc_wave_tail(double excess, const fc_wave_null *null);
 
 /* mean_j(...) / d above: the MMD^2 of a shift of one column by one deviation; of a spec without a basis. */
-double		fc_wave_response(const fc_sketch *training, fc_arena *arena);
+double		fc_wave_response(const fc_sketch_view *training, fc_arena *arena);
 
 #endif							/* FC_DRIFT_WAVES_H */

@@ -21,7 +21,6 @@ fc_rows_raw(const fc_spec *spec)
 	return (size_t) spec->dim * spec->reduced >= FC_RAW_BASIS && !centered_at_zero(spec);
 }
 
-/* Bytes of a waiting row: fc_padded(d) doubles, or n floats. */
 size_t
 fc_waiting_row(const fc_spec *spec)
 {
@@ -29,33 +28,35 @@ fc_waiting_row(const fc_spec *spec)
 }
 
 static size_t
-moment_size(uint8_t flags)
+tracked_dimensions(const fc_spec *spec)
 {
-	return (flags & FC_SKETCH_WEIGHTED) ? sizeof(fc_wide) : sizeof(int64_t);
+	return spec->dim + ((spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->reduced : 0);
 }
 
 static size_t
-closed_size(const fc_spec *spec, uint8_t flags)
+moments_size(const fc_spec *spec, uint8_t flags)
+{
+	return 2 * fc_spec_moments(spec) * ((flags & FC_SKETCH_WEIGHTED) ? sizeof(fc_wide) : sizeof(int64_t));
+}
+
+/* Bytes before the moments. */
+static size_t
+front_size(const fc_spec *spec)
 {
 	return sizeof(fc_sketch) + fc_spec_core_size(spec) +
-		fc_spec_tracked(spec) * (FC_SKETCH_SUMS * sizeof(fc_wide) + 2 * sizeof(double)) +
-		fc_spec_moments(spec) * 2 * moment_size(flags);
-}
-
-static size_t
-waiting_rows_size(const fc_spec *spec, size_t capacity)
-{
-	return (capacity * fc_waiting_row(spec) + FC_PAD * sizeof(float) + 7) / 8 * 8;
+		tracked_dimensions(spec) * (FC_SKETCH_SUMS * sizeof(fc_wide) + 2 * sizeof(double));
 }
 
 size_t
 fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity)
 {
-	size_t		size = closed_size(spec, flags);
+	size_t		row = fc_row_length(spec->dim, tracked_dimensions(spec));
+	size_t		size = front_size(spec) + moments_size(spec, flags);
 
 	if (flags & FC_SKETCH_OPEN)
-		size += FC_SKETCH_WAITING * fc_row_length(spec->dim, fc_spec_tracked(spec)) * sizeof(double) + capacity * sizeof(int64_t) +
-			waiting_rows_size(spec, capacity) + (fc_rows_raw(spec) ? 0 : fc_padded(spec->dim));
+		size += FC_SKETCH_WAITING * row * sizeof(double) + capacity * sizeof(int64_t) +
+			fc_padded(spec->dim) +
+			(capacity * fc_waiting_row(spec) + FC_PAD * sizeof(float) + 7) / 8 * 8;
 	return size;
 }
 
@@ -65,94 +66,76 @@ fc_sketch_bytes(const fc_sketch *sketch)
 	return fc_sketch_size(fc_sketch_spec(sketch), sketch->flags, sketch->capacity);
 }
 
-fc_sketch_parts
-fc_sketch_open_parts(const fc_sketch *sketch)
+fc_sketch_view
+fc_sketch_view_of(const fc_sketch *sketch)
 {
-	const fc_spec *spec = fc_sketch_spec(sketch);
-	fc_sketch_parts parts = {0};
+	fc_spec    *spec = fc_sketch_spec(sketch);
+	fc_sketch_view view = {.head = (fc_sketch *) (uintptr_t) sketch,.spec = spec};
 	char	   *z;
 
-	parts.tracked = fc_spec_tracked(spec);
-	parts.moments = fc_spec_moments(spec);
-	parts.n = spec->reduced;
-	parts.sum = (fc_wide *) ((char *) spec + sketch->spec_size);
-	parts.high = parts.sum + parts.tracked;
-	parts.cross = parts.high + parts.tracked;
-	parts.low = parts.cross + parts.tracked;
-	parts.lower = (double *) (parts.low + parts.tracked);
-	parts.upper = parts.lower + parts.tracked;
-	z = (char *) (parts.upper + parts.tracked);
+	view.tracked = tracked_dimensions(spec);
+	view.moments = fc_spec_moments(spec);
+	view.sum = (fc_wide *) ((char *) spec + sketch->spec_size);
+	view.high = view.sum + view.tracked;
+	view.cross = view.high + view.tracked;
+	view.low = view.cross + view.tracked;
+	view.lower = (double *) (view.low + view.tracked);
+	view.upper = view.lower + view.tracked;
+	z = (char *) (view.upper + view.tracked);
 	if (sketch->flags & FC_SKETCH_WEIGHTED)
-		parts.wide_z = (fc_wide *) z;
+		view.wide_z = (fc_wide *) z;
 	else
-		parts.z = (int64_t *) z;
+		view.z = (int64_t *) z;
 	if (sketch->flags & FC_SKETCH_OPEN)
 	{
-		parts.row = fc_row_length(spec->dim, parts.tracked);
-		parts.waiting = (double *) (z + 2 * parts.moments * moment_size(sketch->flags));
-		parts.pending_weight = (int64_t *) (parts.waiting + FC_SKETCH_WAITING * parts.row);
-		parts.pending_rows = (char *) (parts.pending_weight + sketch->capacity);
-		if (!fc_rows_raw(spec))
-			parts.present = (uint8_t *) parts.pending_rows + waiting_rows_size(spec, sketch->capacity);
+		view.row = fc_row_length(spec->dim, view.tracked);
+		view.waiting = (double *) (z + moments_size(spec, sketch->flags));
+		view.pending_weight = (int64_t *) (view.waiting + FC_SKETCH_WAITING * view.row);
+		view.present = (uint8_t *) (view.pending_weight + sketch->capacity);
+		view.pending_rows = (char *) view.present + fc_padded(spec->dim);
 	}
-	return parts;
+	return view;
 }
 
-/* No bounds of waiting rows. */
-static void
-clear_waiting_bounds(const fc_sketch_parts *parts)
-{
-	if (parts->waiting == NULL)
-		return;
-	for (size_t i = FC_SKETCH_SUMS * parts->row; i < (FC_SKETCH_SUMS + 1) * parts->row; i++)
-	{
-		parts->waiting[i] = INFINITY;
-		parts->waiting[parts->row + i] = -INFINITY;
-	}
-}
-
-/* An empty sketch but for its moments, which are not written. */
-static void
+/* Writes an empty sketch but for its moments, which stay as they are. */
+static fc_sketch_view
 init_front(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
 {
-	size_t		closed = closed_size(spec, flags);
-	fc_sketch_parts parts;
+	size_t		front = front_size(spec);
+	size_t		closed = front + moments_size(spec, flags);
+	fc_sketch_view view;
 
-	memset(sketch, 0, closed - fc_spec_moments(spec) * 2 * moment_size(flags));
+	memset(sketch, 0, front);
 	memset((char *) sketch + closed, 0, fc_sketch_size(spec, flags, capacity) - closed);
 	sketch->version = FC_SKETCH_VERSION;
 	sketch->flags = flags | FC_SKETCH_BOUNDS;
 	sketch->spec_size = (uint32_t) fc_spec_core_size(spec);
 	sketch->capacity = (uint32_t) capacity;
 	fc_spec_without_pilot(spec, fc_sketch_spec(sketch));
-	parts = fc_sketch_open_parts(sketch);
-	for (size_t i = 0; i < parts.tracked; i++)
+	view = fc_sketch_view_of(sketch);
+	for (size_t i = 0; i < view.tracked; i++)
 	{
-		parts.lower[i] = INFINITY;
-		parts.upper[i] = -INFINITY;
+		view.lower[i] = INFINITY;
+		view.upper[i] = -INFINITY;
 	}
-	clear_waiting_bounds(&parts);
+	for (size_t i = FC_SKETCH_SUMS * view.row; i < (FC_SKETCH_SUMS + 1) * view.row; i++)
+	{
+		view.waiting[i] = INFINITY;
+		view.waiting[view.row + i] = -INFINITY;
+	}
+	return view;
 }
 
 void
 fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch)
 {
-	size_t		moments = fc_spec_moments(spec) * 2 * moment_size(flags);
-
-	init_front(spec, flags, capacity, sketch);
-	memset((char *) sketch + closed_size(spec, flags) - moments, 0, moments);
+	(void) init_front(spec, flags, capacity, sketch);
+	memset((char *) sketch + front_size(spec), 0, moments_size(spec, flags));
 }
 
+/* Copies the moments, times up and 2^-down. */
 static void
-forget_bounds(fc_sketch *sketch, const fc_sketch_parts *parts)
-{
-	sketch->flags &= (uint8_t) ~FC_SKETCH_BOUNDS;
-	memset(parts->lower, 0, 2 * parts->tracked * sizeof(double));
-}
-
-/* The moments of a copy, times up and 2^-down. */
-static void
-copy_moments(const fc_sketch_parts *from, fc_wide up, int down, const fc_sketch_parts *to)
+copy_moments(const fc_sketch_view *from, fc_wide up, int down, const fc_sketch_view *to)
 {
 	for (size_t j = 0; j < 2 * to->moments; j++)
 	{
@@ -165,73 +148,76 @@ copy_moments(const fc_sketch_parts *from, fc_wide up, int down, const fc_sketch_
 	}
 }
 
-fc_status
-fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity, fc_sketch *target)
+static void
+copy_waiting_rows(const fc_sketch_view *from, const fc_sketch_view *to)
 {
-	bool		widen = (flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
-	bool		narrow = !(flags & FC_SKETCH_WEIGHTED) && (source->flags & FC_SKETCH_WEIGHTED);
+	size_t		pending = from->head->pending;
+
+	to->head->pending = from->head->pending;
+	to->head->sparse = from->head->sparse;
+	memcpy(to->waiting, from->waiting, FC_SKETCH_WAITING * to->row * sizeof(double));
+	memcpy(to->pending_weight, from->pending_weight, pending * sizeof(int64_t));
+	memcpy(to->present, from->present, from->spec->dim);
+	memcpy(to->pending_rows, from->pending_rows, pending * fc_waiting_row(from->spec));
+}
+
+fc_status
+fc_sketch_convert(const fc_sketch_view *from, uint8_t flags, size_t capacity, fc_sketch *target)
+{
+	const fc_sketch *source = from->head;
+	bool		widen = (flags & FC_SKETCH_WEIGHTED) && from->z != NULL;
+	bool		narrow = !(flags & FC_SKETCH_WEIGHTED) && from->z == NULL;
 	fc_wide		up = widen ? FC_ONE_WEIGHT : 1;
 	int			down = narrow ? FC_WEIGHT_BITS : 0;
-	fc_sketch_parts from = fc_sketch_open_parts(source);
-	fc_sketch_parts to;
+	fc_sketch_view to = init_front(from->spec, flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN),
+								   capacity, target);
 	bool		overflow = false;
 
-	init_front(fc_sketch_spec(source), flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN), capacity, target);
 	target->count = source->count;
 	target->weight = (source->weight * up) >> down;
 	target->weight2 = (source->weight2 * up) >> down;
-	to = fc_sketch_open_parts(target);
 	for (size_t i = 0; i < FC_SKETCH_SUMS * to.tracked; i++)
 	{
 		__int128	sum;
 
-		overflow |= __builtin_mul_overflow((__int128) from.sum[i], (__int128) up, &sum);
+		overflow |= __builtin_mul_overflow((__int128) from->sum[i], (__int128) up, &sum);
 		to.sum[i] = sum >> down;
 	}
 	if (source->flags & FC_SKETCH_BOUNDS)
-		memcpy(to.lower, from.lower, 2 * to.tracked * sizeof(double));
+		memcpy(to.lower, from->lower, 2 * to.tracked * sizeof(double));
 	else
-		forget_bounds(target, &to);
-	copy_moments(&from, up, down, &to);
-	if ((source->flags & FC_SKETCH_OPEN) && (flags & FC_SKETCH_OPEN))
-	{
-		target->pending = source->pending;
-		target->sparse = source->sparse;
-		memcpy(to.waiting, from.waiting, FC_SKETCH_WAITING * to.row * sizeof(double));
-		memcpy(to.pending_weight, from.pending_weight, source->pending * sizeof(int64_t));
-		memcpy(to.pending_rows, from.pending_rows, source->pending * fc_waiting_row(fc_sketch_spec(source)));
-		if (to.present != NULL)
-			memcpy(to.present, from.present, fc_sketch_spec(source)->dim);
-	}
+		fc_sketch_forget_bounds(&to);
+	copy_moments(from, up, down, &to);
+	if (from->waiting != NULL && to.waiting != NULL)
+		copy_waiting_rows(from, &to);
 	return overflow ? FC_EOVERFLOW : FC_OK;
 }
 
 bool
-fc_sketch_is_unit(const fc_sketch *sketch)
+fc_sketch_is_unit(const fc_sketch_view *sketch)
 {
 	const fc_wide mask = FC_ONE_WEIGHT - 1;
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	fc_wide		low = (sketch->weight | sketch->weight2) & mask;
+	const fc_sketch *head = sketch->head;
+	fc_wide		low = (head->weight | head->weight2) & mask;
 
-	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
+	if (sketch->z != NULL)
 		return true;
-	if (sketch->weight != (fc_wide) sketch->count << FC_WEIGHT_BITS || sketch->weight2 != sketch->weight)
+	if (head->weight != (fc_wide) head->count << FC_WEIGHT_BITS || head->weight2 != head->weight)
 		return false;			/* sum w = sum w^2 = n only when every weight is 1 */
-	for (size_t i = 0; i < FC_SKETCH_SUMS * parts.tracked; i++)
-		low |= parts.sum[i] & mask;
-	for (size_t j = 0; j < 2 * parts.moments && low == 0; j++)
+	for (size_t i = 0; i < FC_SKETCH_SUMS * sketch->tracked; i++)
+		low |= sketch->sum[i] & mask;
+	for (size_t j = 0; j < 2 * sketch->moments && low == 0; j++)
 	{
-		fc_wide		value = parts.wide_z[j] >> FC_WEIGHT_BITS;
+		fc_wide		value = sketch->wide_z[j] >> FC_WEIGHT_BITS;
 
-		low |= (parts.wide_z[j] & mask) | (value != (int64_t) value);
+		low |= (sketch->wide_z[j] & mask) | (value != (int64_t) value);
 	}
 	return low == 0;
 }
 
 void
-fc_sketch_forget_bounds(fc_sketch *sketch)
+fc_sketch_forget_bounds(const fc_sketch_view *sketch)
 {
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-
-	forget_bounds(sketch, &parts);
+	sketch->head->flags &= (uint8_t) ~FC_SKETCH_BOUNDS;
+	memset(sketch->lower, 0, 2 * sketch->tracked * sizeof(double));
 }

@@ -21,9 +21,9 @@
  * and, only with FC_SKETCH_OPEN (an aggregate state), rows that wait for their batch:
  *     double sum, high, cross, low, lower, upper of the waiting rows: row arrays
  *     int64 weight[capacity]
+ *     uint8 present[fc_padded(d)]: how many of the waiting sparse rows have an element there
  *     fc_rows_raw: rows as they came, double x[capacity * fc_padded(d)], all their sums taken when folded
- *     other rows: float y[capacity * n + FC_PAD], their sums in those above, and
- *     uint8 present[d], padded to a multiple of 8: how many of the sparse rows that wait have an element there
+ *     other rows: float y[capacity * n + FC_PAD], their sums in those above
  * count, W and W2 learn of waiting rows when these are folded.
  */
 #ifndef FC_SKETCH_LAYOUT_H
@@ -97,34 +97,33 @@ fc_sketch_spec(const fc_sketch *sketch)
 	return (fc_spec *) (sketch + 1);
 }
 
-static inline size_t
-fc_spec_tracked(const fc_spec *spec)
+/*
+ * A sketch in memory: its bytes, and where their arrays are.  A view is worth nothing after the bytes have
+ * moved or changed their flags FC_SKETCH_WEIGHTED or FC_SKETCH_OPEN.
+ */
+typedef struct fc_sketch_view
 {
-	return spec->dim + ((spec->flags & FC_SPEC_PROJECTED) ? (size_t) spec->reduced : 0);
-}
-
-/* The arrays of a sketch; the last four only when open. */
-typedef struct fc_sketch_parts
-{
-	size_t		tracked;
+	fc_sketch  *head;			/* the fixed fields, where the bytes begin */
+	const fc_spec *spec;
+	size_t		tracked;		/* dimensions whose sums are kept: d, then with a projection n more */
 	size_t		moments;
-	size_t		n;
-	fc_wide    *sum;			/* FC_SKETCH_SUMS x tracked, the other three behind it: */
+	fc_wide    *sum;			/* FC_SKETCH_SUMS x tracked; the other three follow it */
 	fc_wide    *high;
 	fc_wide    *cross;
 	fc_wide    *low;
 	double	   *lower;
 	double	   *upper;
-	int64_t    *z;				/* cosines then sines; NULL when weighted */
-	fc_wide    *wide_z;			/* the same when weighted; else NULL */
-	size_t		row;			/* length of a row array */
-	double	   *waiting;		/* FC_SKETCH_WAITING row arrays */
+	int64_t    *z;				/* cosines, then sines; NULL when weighted */
+	fc_wide    *wide_z;			/* cosines, then sines; NULL unless weighted */
+	size_t		row;			/* doubles of a row array */
+	double	   *waiting;		/* FC_SKETCH_WAITING row arrays; NULL unless open, as the next three */
 	int64_t    *pending_weight;
-	char	   *pending_rows;	/* of fc_waiting_row bytes */
-	uint8_t    *present;		/* d; NULL where rows wait as they came */
-} fc_sketch_parts;
+	uint8_t    *present;
+	char	   *pending_rows;	/* fc_waiting_row bytes each */
+} fc_sketch_view;
 
-fc_sketch_parts fc_sketch_open_parts(const fc_sketch *sketch);
+/* Resolves every offset of a sketch, whose bytes a const view must not change. */
+fc_sketch_view fc_sketch_view_of(const fc_sketch *sketch);
 
 /* Bytes of a sketch with these flags (capacity counts when open). */
 size_t		fc_sketch_size(const fc_spec *spec, uint8_t flags, size_t capacity);
@@ -134,13 +133,13 @@ size_t		fc_sketch_bytes(const fc_sketch *sketch);
 void		fc_sketch_init(const fc_spec *spec, uint8_t flags, size_t capacity, fc_sketch *sketch);
 
 /* Copy with other flags (a weighted or open copy): target has fc_sketch_size bytes.  FC_EOVERFLOW. */
-fc_status	fc_sketch_convert(const fc_sketch *source, uint8_t flags, size_t capacity,
+fc_status	fc_sketch_convert(const fc_sketch_view *source, uint8_t flags, size_t capacity,
 							  fc_sketch *target);
 
 /* After rows have gone, min and max are not known. */
-void		fc_sketch_forget_bounds(fc_sketch *sketch);
+void		fc_sketch_forget_bounds(const fc_sketch_view *sketch);
 
 /* Can a folded weighted sketch be written with unit weights? */
-bool		fc_sketch_is_unit(const fc_sketch *sketch);
+bool		fc_sketch_is_unit(const fc_sketch_view *sketch);
 
 #endif							/* FC_SKETCH_LAYOUT_H */

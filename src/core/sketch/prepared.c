@@ -101,8 +101,6 @@ set_sizes(const fc_spec *spec, fc_prepared *prepared)
 	prepared->padded = is_structured(spec) ? fc_padded_dim(prepared->n) : (prepared->m + FC_FREQUENCY_TILE - 1) / FC_FREQUENCY_TILE * FC_FREQUENCY_TILE;
 	prepared->raw_rows = fc_rows_raw(spec);
 	prepared->waiting_row = fc_waiting_row(spec);
-	prepared->waiting_at[0] = fc_sketch_size(spec, 0, 0);
-	prepared->waiting_at[1] = fc_sketch_size(spec, FC_SKETCH_WEIGHTED, 0);
 	work_per_row = (double) prepared->moments * (double) (prepared->n + 16);
 	prepared->batch = FC_BATCH_BYTES / prepared->waiting_row / 16 * 16;
 	if (prepared->batch > FC_MAX_BATCH)

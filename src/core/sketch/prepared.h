@@ -49,7 +49,6 @@ typedef struct fc_prepared
 	bool		raw_rows;		/* rows wait as they came */
 	bool		zeros_vanish;	/* the center is 0, and no row is raw: zeros of a row add nothing to any sum */
 	size_t		waiting_row;	/* bytes of one */
-	size_t		waiting_at[2];	/* where an open sketch's waiting rows begin, unit and weighted */
 	/* Row arrays are padded with zeros to a multiple of FC_PAD, the d first dimensions apart. */
 	double	   *inverse_unit;	/* 1 / u_i */
 	double	   *shift;			/* the spec's center on the grid */

@@ -19,93 +19,90 @@ typedef long double quad;
 #endif
 
 static double
-weight_unit(const fc_sketch *sketch)
+weight_unit(const fc_sketch_view *sketch)
 {
-	return (sketch->flags & FC_SKETCH_WEIGHTED) ? 0x1p-40 : 1.0;
+	return sketch->wide_z != NULL ? 0x1p-40 : 1.0;
 }
 
 double
-fc_sketch_total_weight(const fc_sketch *sketch)
+fc_sketch_total_weight(const fc_sketch_view *sketch)
 {
-	return (double) sketch->weight * weight_unit(sketch);
+	return (double) sketch->head->weight * weight_unit(sketch);
 }
 
 double
-fc_sketch_weight2(const fc_sketch *sketch)
+fc_sketch_weight2(const fc_sketch_view *sketch)
 {
-	return (double) sketch->weight2 * weight_unit(sketch);
+	return (double) sketch->head->weight2 * weight_unit(sketch);
 }
 
 double
-fc_sketch_mean(const fc_sketch *sketch, size_t i)
+fc_sketch_mean(const fc_sketch_view *sketch, size_t i)
 {
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	quad		mean = (quad) sketch->sum[i] / (quad) sketch->head->weight;
 	double		inverse_unit;
 	double		shift;
 
-	fc_spec_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
-	return (double) (((quad) parts.sum[i] / (quad) sketch->weight + (quad) shift) / (quad) inverse_unit);
+	fc_spec_grid(sketch->spec, i, &inverse_unit, &shift);
+	return (double) ((mean + (quad) shift) / (quad) inverse_unit);
 }
 
 double
-fc_sketch_variance(const fc_sketch *sketch, size_t i)
+fc_sketch_variance(const fc_sketch_view *sketch, size_t i)
 {
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	quad		weight = (quad) sketch->weight;
-	quad		mean = (quad) parts.sum[i] / weight;
-	quad		square = ((quad) parts.high[i] * 0x1p48 + (quad) parts.cross[i] * 0x1p25 + (quad) parts.low[i]) / weight;
+	quad		weight = (quad) sketch->head->weight;
+	quad		mean = (quad) sketch->sum[i] / weight;
+	quad		square = ((quad) sketch->high[i] * 0x1p48 + (quad) sketch->cross[i] * 0x1p25 +
+						  (quad) sketch->low[i]) / weight;
 	double		inverse_unit;
 	double		shift;
 
-	fc_spec_grid(fc_sketch_spec(sketch), i, &inverse_unit, &shift);
+	fc_spec_grid(sketch->spec, i, &inverse_unit, &shift);
 	square = (square - mean * mean) / inverse_unit / inverse_unit;
 	return square > 0 ? (double) square : 0.0;
 }
 
 /* The j-th of all 2 x moments sums. */
 static inline double
-component(const fc_sketch_parts *parts, size_t j)
+component(const fc_sketch_view *sketch, size_t j)
 {
-	return parts->z != NULL ? (double) parts->z[j] : (double) parts->wide_z[j];
+	return sketch->z != NULL ? (double) sketch->z[j] : (double) sketch->wide_z[j];
 }
 
 /* The factor that normalises the sums. */
 static double
-component_unit(const fc_sketch *sketch)
+component_unit(const fc_sketch_view *sketch)
 {
-	return 0x1p-22 / (double) sketch->weight;
+	return 0x1p-22 / (double) sketch->head->weight;
 }
 
 void
-fc_sketch_moments(const fc_sketch *sketch, double *re, double *im)
+fc_sketch_moments(const fc_sketch_view *sketch, double *re, double *im)
 {
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
 	double		unit = component_unit(sketch);
 
-	for (size_t j = 0; j < parts.moments; j++)
+	for (size_t j = 0; j < sketch->moments; j++)
 	{
-		re[j] = unit * component(&parts, j);
-		im[j] = unit * component(&parts, parts.moments + j);
+		re[j] = unit * component(sketch, j);
+		im[j] = unit * component(sketch, sketch->moments + j);
 	}
 }
 
 double
-fc_sketch_similarity(const fc_sketch *a, const fc_sketch *b)
+fc_sketch_similarity(const fc_sketch_view *a, const fc_sketch_view *b)
 {
-	fc_sketch_parts pa = fc_sketch_open_parts(a);
-	fc_sketch_parts pb = fc_sketch_open_parts(b);
 	double		unit_a = component_unit(a);
 	double		unit_b = component_unit(b);
 	double		sum = 0;
 
-	for (size_t j = 0; j < 2 * pa.moments; j++)
-		sum += unit_a * component(&pa, j) * (unit_b * component(&pb, j));
-	return sum / (double) pa.moments;
+	for (size_t j = 0; j < 2 * a->moments; j++)
+		sum += unit_a * component(a, j) * (unit_b * component(b, j));
+	return sum / (double) a->moments;
 }
 
 /* The unbiased estimate of the mean similarity of two different rows. */
 static double
-self_similarity(const fc_sketch *sketch)
+self_similarity(const fc_sketch_view *sketch)
 {
 	double		w = fc_sketch_total_weight(sketch);
 	double		w2 = fc_sketch_weight2(sketch);
@@ -114,7 +111,7 @@ self_similarity(const fc_sketch *sketch)
 }
 
 double
-fc_sketch_distance(const fc_sketch *a, const fc_sketch *b)
+fc_sketch_distance(const fc_sketch_view *a, const fc_sketch_view *b)
 {
 	double		own = self_similarity(a) + self_similarity(b);
 
@@ -124,15 +121,15 @@ fc_sketch_distance(const fc_sketch *a, const fc_sketch *b)
 /* ---- untrusted bytes ---- */
 
 static bool
-bounds_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
+bounds_valid(const fc_sketch_view *sketch)
 {
-	for (size_t i = 0; i < parts->tracked; i++)
+	for (size_t i = 0; i < sketch->tracked; i++)
 	{
-		double		lower = parts->lower[i];
-		double		upper = parts->upper[i];
+		double		lower = sketch->lower[i];
+		double		upper = sketch->upper[i];
 
-		if (!(sketch->flags & FC_SKETCH_BOUNDS) ? lower != 0 || upper != 0
-			: sketch->count == 0 ? lower != INFINITY || upper != -INFINITY
+		if (!(sketch->head->flags & FC_SKETCH_BOUNDS) ? lower != 0 || upper != 0
+			: sketch->head->count == 0 ? lower != INFINITY || upper != -INFINITY
 			: !isfinite(lower) || !isfinite(upper) || lower > upper)
 			return false;
 	}
@@ -141,51 +138,51 @@ bounds_valid(const fc_sketch *sketch, const fc_sketch_parts *parts)
 
 /* Is a sum of the moments beyond the limit?  Moving windows ask at every row, so the loop has no branches. */
 static bool
-is_beyond(const fc_sketch_parts *parts, fc_wide limit)
+is_beyond(const fc_sketch_view *sketch, fc_wide limit)
 {
-	size_t		count = 2 * parts->moments;
+	size_t		count = 2 * sketch->moments;
 	uint64_t	most = (uint64_t) limit;
 	bool		beyond = false;
 
-	if (parts->z == NULL)
+	if (sketch->z == NULL)
 		for (size_t j = 0; j < count; j++)
-			beyond |= parts->wide_z[j] > limit || parts->wide_z[j] < -limit;
+			beyond |= sketch->wide_z[j] > limit || sketch->wide_z[j] < -limit;
 	else if (limit <= INT64_MAX)
 		for (size_t j = 0; j < count; j++)
-			beyond |= (uint64_t) parts->z[j] + most > 2 * most;
+			beyond |= (uint64_t) sketch->z[j] + most > 2 * most;
 	return beyond;
 }
 
 fc_status
-fc_sketch_check_sums(const fc_sketch *sketch)
+fc_sketch_check_sums(const fc_sketch_view *sketch)
 {
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
+	const fc_sketch *head = sketch->head;
 	fc_wide		limit;
-	fc_wide		sums = sketch->weight | sketch->weight2;
+	fc_wide		sums = head->weight | head->weight2;
 
-	if (sketch->weight < 0 || sketch->weight2 < 0)
+	if (head->weight < 0 || head->weight2 < 0)
 		return FC_EFORMAT;
-	limit = sketch->weight << FC_COSINE_BITS;
+	limit = head->weight << FC_COSINE_BITS;
 	limit += limit >> 20;		/* a rounded cosine may pass 1 by an ulp */
-	for (size_t i = 0; i < FC_SKETCH_SUMS * parts.tracked; i++)
-		sums |= parts.sum[i];
-	if (sketch->count == 0 && sums != 0)
+	for (size_t i = 0; i < FC_SKETCH_SUMS * sketch->tracked; i++)
+		sums |= sketch->sum[i];
+	if (head->count == 0 && sums != 0)
 		return FC_EFORMAT;
-	for (size_t i = 0; i < parts.tracked; i++)
-		if (parts.high[i] < 0 || parts.low[i] < 0)
+	for (size_t i = 0; i < sketch->tracked; i++)
+		if (sketch->high[i] < 0 || sketch->low[i] < 0)
 			return FC_EFORMAT;
-	return is_beyond(&parts, limit) ? FC_EFORMAT : FC_OK;
+	return is_beyond(sketch, limit) ? FC_EFORMAT : FC_OK;
 }
 
 bool
-fc_sketch_is_sound(const fc_sketch *sketch)
+fc_sketch_is_sound(const fc_sketch_view *sketch)
 {
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	bool		open = (sketch->flags & FC_SKETCH_OPEN) != 0;
+	const fc_sketch *head = sketch->head;
+	bool		open = sketch->waiting != NULL;
 
-	return sketch->version == FC_SKETCH_VERSION && sketch->pending <= sketch->capacity && (open || sketch->capacity == 0) &&
-		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS && sketch->weight >= 0 && sketch->weight2 >= 0 &&
-		(open || bounds_valid(sketch, &parts)) &&	/* those of far rows wait */
+	return head->version == FC_SKETCH_VERSION && head->pending <= head->capacity &&
+		(open || head->capacity == 0) && head->count >= 0 && head->count <= FC_MAX_ROWS &&
+		(open || bounds_valid(sketch)) &&	/* the bounds of far rows wait */
 		fc_sketch_check_sums(sketch) == FC_OK;
 }
 
@@ -193,9 +190,11 @@ static bool
 fixed_fields_valid(const fc_sketch *sketch)
 {
 	bool		weighted = (sketch->flags & FC_SKETCH_WEIGHTED) != 0;
+
 	return sketch->version == FC_SKETCH_VERSION &&
 		(sketch->flags & ~(FC_SKETCH_WEIGHTED | FC_SKETCH_BOUNDS)) == 0 &&
-		sketch->padding == 0 && sketch->sparse == 0 && sketch->pending == 0 && sketch->capacity == 0 &&
+		sketch->padding == 0 && sketch->sparse == 0 &&
+		sketch->pending == 0 && sketch->capacity == 0 &&
 		sketch->count >= 0 && sketch->count <= FC_MAX_ROWS &&
 		sketch->weight >= 0 && sketch->weight2 >= 0 &&
 		(weighted ? sketch->weight <= ((fc_wide) sketch->count << 62)	/* the largest weight, 2^22 */
@@ -207,7 +206,7 @@ fc_sketch_check(const void *bytes, size_t size)
 {
 	const fc_sketch *sketch = bytes;
 	const fc_spec *spec;
-	fc_sketch_parts parts;
+	fc_sketch_view view;
 	fc_status	status;
 
 	if (size < sizeof(fc_sketch) + sizeof(fc_spec) || !fixed_fields_valid(sketch) ||
@@ -219,11 +218,11 @@ fc_sketch_check(const void *bytes, size_t size)
 		return status;
 	if (spec->pilot_rows != 0 || spec->container != 0 || fc_sketch_bytes(sketch) != size)
 		return FC_EFORMAT;
-	parts = fc_sketch_open_parts(sketch);
-	if (!bounds_valid(sketch, &parts))
+	view = fc_sketch_view_of(sketch);
+	if (!bounds_valid(&view))
 		return FC_EFORMAT;
-	status = fc_sketch_check_sums(sketch);
-	if (status == FC_OK && (sketch->flags & FC_SKETCH_WEIGHTED) && fc_sketch_is_unit(sketch))
+	status = fc_sketch_check_sums(&view);
+	if (status == FC_OK && view.wide_z != NULL && fc_sketch_is_unit(&view))
 		status = FC_EFORMAT;
 	return status;
 }
@@ -256,10 +255,10 @@ take_away(const fc_spec *spec, const float *omega, double ratio, const double *y
 }
 
 fc_status
-fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *weights,
+fc_fit_residual(const fc_sketch_view *sketch, const double *centroids, const double *weights,
 				const double *spreads, size_t k, fc_arena *arena, double *residual)
 {
-	const fc_spec *spec = fc_sketch_spec(sketch);
+	const fc_spec *spec = sketch->spec;
 	size_t		moments = fc_spec_moments(spec);
 	double	   *re = FC_TAKE(arena, 2 * moments, double);
 	double	   *im = re + moments;
@@ -269,7 +268,7 @@ fc_fit_residual(const fc_sketch *sketch, const double *centroids, const double *
 	double		norm;
 	double		total = fc_weight_sum(weights, k);
 
-	if (sketch->weight <= 0)
+	if (sketch->head->weight <= 0)
 		return FC_EEMPTY;
 	fc_frequencies(spec, arena, omega);
 	fc_sketch_moments(sketch, re, im);

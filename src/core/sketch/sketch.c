@@ -51,13 +51,13 @@ far_angles(const fc_prepared *prepared, const double *y, double *transform, doub
 
 /* z += weight times the integers of one row in prepared->phases. */
 static void
-add_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, int64_t weight)
+add_phases(const fc_prepared *prepared, const fc_sketch_view *sketch, int64_t weight)
 {
-	for (size_t j = 0; j < 2 * parts->moments; j++)
-		if (parts->z != NULL)
-			parts->z[j] += weight * prepared->phases[j];
+	for (size_t j = 0; j < 2 * sketch->moments; j++)
+		if (sketch->z != NULL)
+			sketch->z[j] += weight * prepared->phases[j];
 		else
-			parts->wide_z[j] += (fc_wide) weight * prepared->phases[j];
+			sketch->wide_z[j] += (fc_wide) weight * prepared->phases[j];
 }
 
 /* The integers of the row in prepared->value, in double; uses prepared->limbs. */
@@ -100,13 +100,13 @@ find_phases(const fc_prepared *prepared, const float *y)
 
 /* z += weight times the integers of a row brought in, its reduced coordinates y. */
 static void
-add_row_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, int found, const float *y, int64_t weight)
+add_row_phases(const fc_prepared *prepared, const fc_sketch_view *sketch, int found, const float *y, int64_t weight)
 {
 	if (found & FC_ROW_FAR_PHASE)
 		find_far_phases(prepared);
 	else
 		find_phases(prepared, y);
-	add_phases(prepared, parts, weight);
+	add_phases(prepared, sketch, weight);
 }
 
 /* ---- rows ---- */
@@ -135,26 +135,26 @@ add_multiple(fc_wide *to, fc_wide factor, fc_wide from)
 
 /* The sums of q in tracked dimension i, times weight, in 128 bits; true when one overflows. */
 static bool
-add_wide_moment(const fc_sketch_parts *parts, size_t i, double q, fc_wide weight)
+add_wide_moment(const fc_sketch_view *sketch, size_t i, double q, fc_wide weight)
 {
 	double		rounded = rint(ldexp(q, -FC_SPLIT_BITS));
 	fc_wide		a = (fc_wide) rounded;
 	fc_wide		b = (fc_wide) (q - ldexp(rounded, FC_SPLIT_BITS));
-	bool		overflow = add_multiple(&parts->sum[i], weight, (fc_wide) q);
+	bool		overflow = add_multiple(&sketch->sum[i], weight, (fc_wide) q);
 
-	overflow |= add_multiple(&parts->high[i], weight, a * a);
-	overflow |= add_multiple(&parts->cross[i], weight, a * b);
-	return overflow | add_multiple(&parts->low[i], weight, b * b);
+	overflow |= add_multiple(&sketch->high[i], weight, a * a);
+	overflow |= add_multiple(&sketch->cross[i], weight, a * b);
+	return overflow | add_multiple(&sketch->low[i], weight, b * b);
 }
 
 /* The sums of the row brought in times weight, of its tracked dimensions from `first` on. */
 static bool
-add_wide_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, size_t first, fc_wide weight)
+add_wide_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, size_t first, fc_wide weight)
 {
 	bool		overflow = false;
 
-	for (size_t i = first; i < parts->tracked; i++)
-		overflow |= add_wide_moment(parts, i, prepared->q[fc_row_place(prepared->d, i)], weight);
+	for (size_t i = first; i < sketch->tracked; i++)
+		overflow |= add_wide_moment(sketch, i, prepared->q[fc_row_place(prepared->d, i)], weight);
 	return !overflow;
 }
 
@@ -166,30 +166,32 @@ weight_squared(int64_t weight)
 }
 
 static bool
-add_weight(fc_sketch *sketch, int64_t weight, int sign)
+add_weight(const fc_sketch_view *sketch, int64_t weight, int sign)
 {
-	sketch->count += sign;
-	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
+	fc_sketch  *head = sketch->head;
+
+	head->count += sign;
+	if (sketch->z != NULL)
 	{
-		sketch->weight += sign;
-		sketch->weight2 += sign;
+		head->weight += sign;
+		head->weight2 += sign;
 	}
 	else
 	{
-		sketch->weight += sign * (fc_wide) weight;
-		sketch->weight2 += sign * weight_squared(weight);
+		head->weight += sign * (fc_wide) weight;
+		head->weight2 += sign * weight_squared(weight);
 	}
-	return sketch->count >= 0 && sketch->count <= FC_MAX_ROWS;
+	return head->count >= 0 && head->count <= FC_MAX_ROWS;
 }
 
 /* The bounds of the waiting rows take in the row brought in, from place `first` of its arrays on. */
 static void
-widen_bounds(const fc_prepared *prepared, const fc_sketch_parts *parts, size_t first)
+widen_bounds(const fc_prepared *prepared, const fc_sketch_view *sketch, size_t first)
 {
-	double	   *lower = parts->waiting + FC_SKETCH_SUMS * parts->row;
-	double	   *upper = lower + parts->row;
+	double	   *lower = sketch->waiting + FC_SKETCH_SUMS * sketch->row;
+	double	   *upper = lower + sketch->row;
 
-	for (size_t i = first; i < parts->row; i++)
+	for (size_t i = first; i < sketch->row; i++)
 	{
 		lower[i] = fmin(lower[i], prepared->value[i]);
 		upper[i] = fmax(upper[i], prepared->value[i]);
@@ -217,62 +219,71 @@ fc_sketch_check_row(const fc_prepared *prepared, const fc_row *row)
 }
 
 static void
-fold_phases(const fc_prepared *prepared, const fc_sketch_parts *parts, const float *y, const int64_t *weights, size_t rows)
+fold_phases(const fc_prepared *prepared, const fc_sketch_view *sketch, const float *y, size_t rows)
 {
 	size_t		twice = 2 * prepared->moments;
 	const int64_t *limbs = prepared->limbs;
 
-	if (parts->z != NULL)
+	if (sketch->z != NULL)
 	{
-		prepared->isa->accumulate(prepared, y, rows, parts->z);
+		prepared->isa->accumulate(prepared, y, rows, sketch->z);
 		return;
 	}
 	memset(prepared->limbs, 0, 2 * twice * sizeof(int64_t));
 	for (size_t r = 0; r < rows; r++)
 	{
 		find_phases(prepared, y + r * prepared->n);
-		prepared->isa->weigh(prepared, weights[r]);
+		prepared->isa->weigh(prepared, sketch->pending_weight[r]);
 	}
 	for (size_t j = 0; j < twice; j++)
-		parts->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS);
+		sketch->wide_z[j] += limbs[j] + (fc_wide) limbs[twice + j] * ((fc_wide) 1 << FC_LIMB_BITS);
 }
 
 /* The moments of the row brought in: among the waiting ones where they fit, else in 128 bits. */
 static bool
-add_moments(const fc_prepared *prepared, const fc_sketch_parts *parts, bool fit, fc_wide weight)
+add_moments(const fc_prepared *prepared, const fc_sketch_view *sketch, bool fit, fc_wide weight)
 {
 	if (fit)
 	{
-		prepared->isa->track(prepared, parts->waiting);
+		prepared->isa->track(prepared, sketch->waiting);
 		return true;
 	}
-	widen_bounds(prepared, parts, 0);
-	return add_wide_moments(prepared, parts, 0, weight);
+	widen_bounds(prepared, sketch, 0);
+	return add_wide_moments(prepared, sketch, 0, weight);
 }
 
-/* A row that let_wait left; *waits when its phases can wait for a batch. */
-static fc_status
-add_slowly(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bool *waits)
+/* Where the next waiting row goes. */
+static inline void *
+next_place(const fc_prepared *prepared, const fc_sketch_view *sketch)
 {
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
-	float	   *y = prepared->raw_rows ? prepared->y : (float *) (parts.pending_rows + sketch->pending * prepared->waiting_row);
+	return sketch->pending_rows + sketch->head->pending * prepared->waiting_row;
+}
+
+/* Adds a row that let_wait left; *waits if its phases can wait for a batch. */
+static fc_status
+add_slowly(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch, bool *waits)
+{
+	fc_wide		wide = sketch->wide_z != NULL ? row->weight : 1;
+	void	   *place = next_place(prepared, sketch);
+	float	   *y = prepared->raw_rows ? prepared->y : place;
 	int			found;
 	fc_status	status = bring_in(prepared, row, y, &found);
+	bool		fit;
 
 	if (status != FC_OK)
 		return status;
 	if (prepared->raw_rows && found == FC_ROW_NEAR)		/* only not for certain */
 	{
-		memcpy(parts.pending_rows + sketch->pending * prepared->waiting_row, prepared->value, prepared->waiting_row);
+		memcpy(place, prepared->value, prepared->waiting_row);
 		*waits = true;
 		return FC_OK;
 	}
 	*waits = !prepared->raw_rows && !(found & FC_ROW_FAR_PHASE);
-	if (!add_moments(prepared, &parts, *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS), wide))
+	fit = *waits && row->weight == FC_ONE_WEIGHT && !(found & FC_ROW_FAR_MOMENTS);
+	if (!add_moments(prepared, sketch, fit, wide))
 		return FC_EOVERFLOW;
 	if (!*waits)
-		add_row_phases(prepared, &parts, found, y, (int64_t) wide);
+		add_row_phases(prepared, sketch, found, y, (int64_t) wide);
 	return *waits || add_weight(sketch, row->weight, 1) ? FC_OK : FC_EOVERFLOW;
 }
 
@@ -302,10 +313,10 @@ dense_row(const fc_prepared *prepared, const fc_row *row)
 
 /* The moments of a weighted sparse row that take_sparse has reduced. */
 static bool
-add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_parts *parts, const fc_row *row)
+add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_view *sketch, const fc_row *row)
 {
-	double	   *lower = parts->waiting + FC_SKETCH_SUMS * parts->row;
-	double	   *upper = lower + parts->row;
+	double	   *lower = sketch->waiting + FC_SKETCH_SUMS * sketch->row;
+	double	   *upper = lower + sketch->row;
 	bool		overflow = false;
 
 	for (size_t p = 0; p < row->sparse->count; p++)
@@ -313,95 +324,94 @@ add_weighted_sparse(const fc_prepared *prepared, const fc_sketch_parts *parts, c
 		size_t		i = row->sparse->indices[p];
 		double		value = row->sparse->values[p] + 0.0;
 
-		overflow |= add_wide_moment(parts, i, rint(value * prepared->inverse_unit[i]), row->weight);
+		overflow |= add_wide_moment(sketch, i, rint(value * prepared->inverse_unit[i]), row->weight);
 		lower[i] = fmin(lower[i], value);
 		upper[i] = fmax(upper[i], value);
 	}
-	widen_bounds(prepared, parts, fc_padded(prepared->d));
-	return add_wide_moments(prepared, parts, prepared->d, row->weight) && !overflow;
+	widen_bounds(prepared, sketch, fc_padded(prepared->d));
+	return add_wide_moments(prepared, sketch, prepared->d, row->weight) && !overflow;
 }
 
 /* Put a sparse row at the tail if it is near and its zeros add nothing; its zeros are remembered for the bounds. */
 static bool
-let_sparse_wait(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch, bool *fit)
+let_sparse_wait(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch,
+				bool *fit)
 {
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	float	   *y = (float *) (parts.pending_rows + sketch->pending * prepared->waiting_row);
 	bool		unit = row->weight == FC_ONE_WEIGHT;
 
-	if (!prepared->zeros_vanish || !prepared->isa->take_sparse(prepared, row->sparse, y, unit ? parts.waiting : NULL))
+	if (!prepared->zeros_vanish ||
+		!prepared->isa->take_sparse(prepared, row->sparse, next_place(prepared, sketch),
+									unit ? sketch->waiting : NULL))
 		return false;
-	*fit = unit || add_weighted_sparse(prepared, &parts, row);
+	*fit = unit || add_weighted_sparse(prepared, sketch, row);
 	for (size_t p = 0; p < row->sparse->count; p++)
-		parts.present[row->sparse->indices[p]]++;
-	sketch->sparse++;
+		sketch->present[row->sparse->indices[p]]++;
+	sketch->head->sparse++;
 	return true;
 }
 
 /* The bounds of the waiting rows take in the zeros of the sparse ones among them. */
 static void
-take_in_zeros(fc_sketch *sketch, const fc_sketch_parts *parts)
+take_in_zeros(const fc_sketch_view *sketch)
 {
-	size_t		d = fc_sketch_spec(sketch)->dim;
-	double	   *lower = parts->waiting + FC_SKETCH_SUMS * parts->row;
-	double	   *upper = lower + parts->row;
+	size_t		d = sketch->spec->dim;
+	double	   *lower = sketch->waiting + FC_SKETCH_SUMS * sketch->row;
+	double	   *upper = lower + sketch->row;
 
-	if (sketch->sparse == 0)
+	if (sketch->head->sparse == 0)
 		return;
 	for (size_t i = 0; i < d; i++)
-		if (parts->present[i] < sketch->sparse)
+		if (sketch->present[i] < sketch->head->sparse)
 		{
 			lower[i] = fmin(lower[i], 0.0);
 			upper[i] = fmax(upper[i], 0.0);
 		}
-	memset(parts->present, 0, d);
-	sketch->sparse = 0;
+	memset(sketch->present, 0, d);
+	sketch->head->sparse = 0;
 }
 
 /* ---- rows ---- */
 
 static fc_status
-wait(const fc_prepared *prepared, int64_t weight, int64_t *weights, fc_sketch *sketch)
+wait(const fc_prepared *prepared, int64_t weight, const fc_sketch_view *sketch)
 {
-	weights[sketch->pending++] = weight;
-	return sketch->pending == sketch->capacity ? fc_sketch_fold(prepared, sketch) : FC_OK;
+	fc_sketch  *head = sketch->head;
+
+	sketch->pending_weight[head->pending++] = weight;
+	return head->pending == head->capacity ? fc_sketch_fold(prepared, sketch) : FC_OK;
 }
 
 static fc_status
-add_sparse(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
+add_sparse(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch)
 {
 	bool		fit = true;
 	fc_row		dense;
 
 	if (let_sparse_wait(prepared, row, sketch, &fit))
-		return fit ? wait(prepared, row->weight, fc_sketch_open_parts(sketch).pending_weight, sketch) : FC_EOVERFLOW;
+		return fit ? wait(prepared, row->weight, sketch) : FC_EOVERFLOW;
 	dense = dense_row(prepared, row);
 	return fc_sketch_add(prepared, &dense, sketch);
 }
 
 fc_status
-fc_sketch_add(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
+fc_sketch_add(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch)
 {
-	double	   *sums = (double *) ((char *) sketch + prepared->waiting_at[(sketch->flags & FC_SKETCH_WEIGHTED) != 0]);
-	int64_t    *weights = (int64_t *) (sums + FC_SKETCH_WAITING * prepared->row);
-	char	   *rows = (char *) (weights + sketch->capacity);
 	bool		waits;
 	fc_status	status;
 
 	if (row->sparse != NULL)
 		return add_sparse(prepared, row, sketch);
-	waits = let_wait(prepared, row, rows + sketch->pending * prepared->waiting_row, sums);
+	waits = let_wait(prepared, row, next_place(prepared, sketch), sketch->waiting);
 	status = waits ? FC_OK : add_slowly(prepared, row, sketch, &waits);
-	return waits ? wait(prepared, row->weight, weights, sketch) : status;
+	return waits ? wait(prepared, row->weight, sketch) : status;
 }
 
 fc_status
-fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch *sketch)
+fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, const fc_sketch_view *sketch)
 {
 	fc_row		dense = row->sparse != NULL ? dense_row(prepared, row) : *row;
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	fc_wide		wide = (sketch->flags & FC_SKETCH_WEIGHTED) ? row->weight : 1;
-	float	   *y = prepared->raw_rows ? prepared->y : (float *) parts.pending_rows;
+	fc_wide		wide = sketch->wide_z != NULL ? row->weight : 1;
+	float	   *y = prepared->raw_rows ? prepared->y : (float *) sketch->pending_rows;
 	fc_status	status = fc_sketch_fold(prepared, sketch);
 	int			found;
 
@@ -412,97 +422,99 @@ fc_sketch_subtract_row(const fc_prepared *prepared, const fc_row *row, fc_sketch
 	if (!add_weight(sketch, row->weight, -1))
 		return FC_ENEGATIVE;
 	fc_sketch_forget_bounds(sketch);
-	if (!add_wide_moments(prepared, &parts, 0, -wide))
+	if (!add_wide_moments(prepared, sketch, 0, -wide))
 		return FC_EOVERFLOW;
-	add_row_phases(prepared, &parts, found, y, (int64_t) -wide);
+	add_row_phases(prepared, sketch, found, y, (int64_t) -wide);
 	/* FC_EFORMAT: a row that was never added */
 	return fc_sketch_check_sums(sketch) == FC_OK ? FC_OK : FC_ENEGATIVE;
 }
 
 /* Moments and reduced coordinates of raw rows. */
 static bool
-take_raw_rows(const fc_prepared *prepared, const fc_sketch *sketch, const fc_sketch_parts *parts)
+take_raw_rows(const fc_prepared *prepared, const fc_sketch_view *sketch)
 {
-	const double *rows = (const double *) parts->pending_rows;
+	const double *rows = (const double *) sketch->pending_rows;
+	size_t		pending = sketch->head->pending;
 	bool		fit = true;
 
-	if (!(sketch->flags & FC_SKETCH_WEIGHTED))
-		prepared->isa->take_raw(prepared, rows, sketch->pending, prepared->y, parts->waiting);
+	if (sketch->z != NULL)
+		prepared->isa->take_raw(prepared, rows, pending, prepared->y, sketch->waiting);
 	else
-		for (size_t r = 0; r < sketch->pending; r++)
+		for (size_t r = 0; r < pending; r++)
 		{
-			int64_t		weight = parts->pending_weight[r];
+			int64_t		weight = sketch->pending_weight[r];
 			fc_row		row = {.doubles = rows + r * fc_padded(prepared->d)};
 
 			prepared->isa->prepare(prepared, &row, prepared->y + r * prepared->n);
-			fit &= add_moments(prepared, parts, weight == FC_ONE_WEIGHT, weight);
+			fit &= add_moments(prepared, sketch, weight == FC_ONE_WEIGHT, weight);
 		}
 	return fit;
 }
 
 static bool
-count_waiting(fc_sketch *sketch, const int64_t *weights)
+count_waiting(const fc_sketch_view *sketch)
 {
+	fc_sketch  *head = sketch->head;
 	bool		fit = true;
 
-	if (sketch->flags & FC_SKETCH_WEIGHTED)
-		for (size_t r = 0; r < sketch->pending; r++)
-			fit &= add_weight(sketch, weights[r], 1);
+	if (sketch->wide_z != NULL)
+		for (size_t r = 0; r < head->pending; r++)
+			fit &= add_weight(sketch, sketch->pending_weight[r], 1);
 	else
 	{
-		sketch->count += sketch->pending;
-		sketch->weight += sketch->pending;
-		sketch->weight2 += sketch->pending;
+		head->count += head->pending;
+		head->weight += head->pending;
+		head->weight2 += head->pending;
 	}
-	return fit && sketch->count <= FC_MAX_ROWS;
+	return fit && head->count <= FC_MAX_ROWS;
 }
 
 /* Waiting sums into the sketch's. */
 static bool
-fold_sums(fc_sketch *sketch, const fc_sketch_parts *parts)
+fold_sums(const fc_sketch_view *sketch)
 {
-	fc_wide		unit = (sketch->flags & FC_SKETCH_WEIGHTED) ? FC_ONE_WEIGHT : 1;
+	fc_wide		unit = sketch->wide_z != NULL ? FC_ONE_WEIGHT : 1;
 	bool		overflow = false;
 
-	for (size_t i = 0; i < parts->tracked; i++)
+	for (size_t i = 0; i < sketch->tracked; i++)
 	{
-		const double *waiting = parts->waiting + fc_row_place(fc_sketch_spec(sketch)->dim, i);
+		const double *waiting = sketch->waiting + fc_row_place(sketch->spec->dim, i);
 
 		for (size_t which = 0; which < FC_SKETCH_SUMS; which++)
 		{
-			fc_wide    *sum = &parts->sum[which * parts->tracked + i];
+			fc_wide    *sum = &sketch->sum[which * sketch->tracked + i];
 
-			if (waiting[which * parts->row] != 0.0)	/* seldom, of sparse rows */
-				overflow |= __builtin_add_overflow(*sum, unit * (int64_t) waiting[which * parts->row], sum);
+			if (waiting[which * sketch->row] != 0.0)	/* seldom, of sparse rows */
+				overflow |= __builtin_add_overflow(*sum, unit * (int64_t) waiting[which * sketch->row], sum);
 		}
-		if (sketch->flags & FC_SKETCH_BOUNDS)
+		if (sketch->head->flags & FC_SKETCH_BOUNDS)
 		{
-			parts->lower[i] = fmin(parts->lower[i], waiting[FC_SKETCH_SUMS * parts->row]);
-			parts->upper[i] = fmax(parts->upper[i], waiting[(FC_SKETCH_SUMS + 1) * parts->row]);
+			sketch->lower[i] = fmin(sketch->lower[i], waiting[FC_SKETCH_SUMS * sketch->row]);
+			sketch->upper[i] = fmax(sketch->upper[i], waiting[(FC_SKETCH_SUMS + 1) * sketch->row]);
 		}
 	}
 	/* The waiting bounds stay: taken in again they change nothing. */
-	memset(parts->waiting, 0, FC_SKETCH_SUMS * parts->row * sizeof(double));
+	memset(sketch->waiting, 0, FC_SKETCH_SUMS * sketch->row * sizeof(double));
 	return !overflow;
 }
 
 fc_status
-fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
+fc_sketch_fold(const fc_prepared *prepared, const fc_sketch_view *sketch)
 {
-	fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-	const float *y = prepared->raw_rows ? prepared->y : (const float *) parts.pending_rows;
+	const float *y = prepared->raw_rows ? prepared->y : (const float *) sketch->pending_rows;
+	size_t		pending = sketch->head->pending;
 	bool		fit = true;
 
-	if (!(sketch->flags & FC_SKETCH_OPEN))
+	if (sketch->waiting == NULL)
 		return FC_OK;
-	if (prepared->raw_rows && sketch->pending > 0)
-		fit &= take_raw_rows(prepared, sketch, &parts);
-	take_in_zeros(sketch, &parts);
-	fit &= fold_sums(sketch, &parts);
-	fit &= count_waiting(sketch, parts.pending_weight);
-	if (sketch->pending > 0)
-		fold_phases(prepared, &parts, y, parts.pending_weight, sketch->pending);
-	sketch->pending = 0;
+	if (prepared->raw_rows && pending > 0)
+		fit &= take_raw_rows(prepared, sketch);
+	take_in_zeros(sketch);
+	fit &= fold_sums(sketch);
+	fit &= count_waiting(sketch);
+	if (pending > 0)
+		fold_phases(prepared, sketch, y, pending);
+	sketch->head->pending = 0;
 	FC_ASSERT(!fit || fc_sketch_is_sound(sketch));
 	if (fit)
 		return FC_OK;
@@ -512,7 +524,7 @@ fc_sketch_fold(const fc_prepared *prepared, fc_sketch *sketch)
 /* ---- sketches ---- */
 
 static fc_status
-combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide factor)
+combine_moments(const fc_sketch_view *to, const fc_sketch_view *from, fc_wide factor)
 {
 	bool		overflow = false;
 
@@ -527,69 +539,69 @@ combine_moments(const fc_sketch_parts *to, const fc_sketch_parts *from, fc_wide 
 }
 
 static void
-combine_bounds(fc_sketch *target, const fc_sketch *source, const fc_sketch_parts *to, const fc_sketch_parts *from)
+combine_bounds(const fc_sketch_view *target, const fc_sketch_view *source)
 {
-	if (!(target->flags & source->flags & FC_SKETCH_BOUNDS))
+	if (!(target->head->flags & source->head->flags & FC_SKETCH_BOUNDS))
 	{
 		fc_sketch_forget_bounds(target);
 		return;
 	}
-	for (size_t i = 0; i < to->tracked; i++)
+	for (size_t i = 0; i < target->tracked; i++)
 	{
-		to->lower[i] = fmin(to->lower[i], from->lower[i]);
-		to->upper[i] = fmax(to->upper[i], from->upper[i]);
+		target->lower[i] = fmin(target->lower[i], source->lower[i]);
+		target->upper[i] = fmax(target->upper[i], source->upper[i]);
 	}
 }
 
 fc_status
-fc_sketch_combine(fc_sketch *target, const fc_sketch *source, int sign)
+fc_sketch_combine(const fc_sketch_view *target, const fc_sketch_view *source, int sign)
 {
-	fc_sketch_parts to = fc_sketch_open_parts(target);
-	fc_sketch_parts from = fc_sketch_open_parts(source);
-	bool		widen = (target->flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED);
+	fc_sketch  *to = target->head;
+	const fc_sketch *from = source->head;
+	bool		widen = target->wide_z != NULL && source->z != NULL;
 	fc_wide		factor = sign * (widen ? (fc_wide) FC_ONE_WEIGHT : 1);
 	bool		overflow;
 	fc_status	status;
 
-	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
+	if (!fc_spec_same(target->spec, source->spec))
 		return FC_EMISMATCH;
-	target->count += sign * source->count;
-	target->weight += factor * source->weight;
-	overflow = add_multiple(&target->weight2, factor, source->weight2);
-	if (target->count < 0 || target->weight < 0 || target->weight2 < 0)
+	to->count += sign * from->count;
+	to->weight += factor * from->weight;
+	overflow = add_multiple(&to->weight2, factor, from->weight2);
+	if (to->count < 0 || to->weight < 0 || to->weight2 < 0)
 		return overflow ? FC_EOVERFLOW : FC_ENEGATIVE;
-	if (overflow || target->count > FC_MAX_ROWS)
+	if (overflow || to->count > FC_MAX_ROWS)
 		return FC_EOVERFLOW;
-	status = combine_moments(&to, &from, factor);
+	status = combine_moments(target, source, factor);
 	if (status != FC_OK)
 		return status;
 	if (sign < 0)
 		fc_sketch_forget_bounds(target);
 	else
-		combine_bounds(target, source, &to, &from);
+		combine_bounds(target, source);
 	status = sign < 0 ? fc_sketch_check_sums(target) : FC_OK;
 	FC_ASSERT(status != FC_OK || fc_sketch_is_sound(target));
 	return status == FC_EFORMAT ? FC_ENEGATIVE : status;
 }
 
 fc_status
-fc_sketch_combine_weighted(fc_sketch *target, const fc_sketch *source, int64_t weight)
+fc_sketch_combine_weighted(const fc_sketch_view *target, const fc_sketch_view *source, int64_t weight)
 {
-	fc_sketch_parts to = fc_sketch_open_parts(target);
-	fc_sketch_parts from = fc_sketch_open_parts(source);
+	fc_sketch  *to = target->head;
+	int64_t		rows = source->head->count;
 	fc_status	status;
 
-	FC_ASSERT((target->flags & FC_SKETCH_WEIGHTED) && !(source->flags & FC_SKETCH_WEIGHTED));
-	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
+	FC_ASSERT(target->wide_z != NULL && source->z != NULL);
+	if (!fc_spec_same(target->spec, source->spec))
 		return FC_EMISMATCH;
-	target->count += source->count;
-	target->weight += (fc_wide) weight * source->count;
-	if (add_multiple(&target->weight2, weight_squared(weight), source->count) || target->count > FC_MAX_ROWS)
+	to->count += rows;
+	to->weight += (fc_wide) weight * rows;
+	if (add_multiple(&to->weight2, weight_squared(weight), rows) || to->count > FC_MAX_ROWS)
 		return FC_EOVERFLOW;
-	status = combine_moments(&to, &from, weight);
+	status = combine_moments(target, source, weight);
 	if (status != FC_OK)
 		return status;
-	combine_bounds(target, source, &to, &from);
+	combine_bounds(target, source);
 	FC_ASSERT(fc_sketch_is_sound(target));
 	return FC_OK;
 }

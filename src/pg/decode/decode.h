@@ -8,8 +8,8 @@
 
 typedef struct decode_call
 {
-	fc_sketch  *sketch;
-	fc_spec    *spec;
+	fc_sketch_view sketch;
+	const fc_spec *spec;
 	int32		k;
 	fc_decoder	decoder;
 	fc_decode_options options;
@@ -26,7 +26,7 @@ typedef struct decode_call
 } decode_call;
 
 /*
- * The k centroids that the decoder auto finds in a closed sketch (k x d), by options and an `init` of centroids, in the rows' own units; their
+ * The k centroids that the decoder auto finds in a packed sketch (k x d), by options and an `init` of centroids, in the rows' own units; their
  * weights and spreads are in call->result.
  */
 extern void decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options, text_or_rows init, const fc_spec *pilot, double *centroids);

@@ -114,8 +114,8 @@ read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 
 	for (int i = 1; i < 4; i++)
 		require_argument(fcinfo, i, names[i]);
-	call->sketch = sketch_closed(SKETCH_ARG(0));
-	call->spec = fc_sketch_spec(call->sketch);
+	call->sketch = fc_sketch_view_of(sketch_pack(SKETCH_ARG(0)));
+	call->spec = call->sketch.spec;
 	call->k = PG_GETARG_INT32(1);
 	check_count("k", call->k, 1, FC_MAX_CLUSTERS);
 	read_decoder(call, text_to_cstring(PG_GETARG_TEXT_PP(2)), PG_GETARG_JSONB_P(3));
@@ -124,12 +124,12 @@ read_arguments(FunctionCallInfo fcinfo, decode_call *call)
 static void
 check_rows(const decode_call *call)
 {
-	if (call->sketch->weight <= 0)
+	if (call->sketch.head->weight <= 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("cannot decode a sketch without rows"));
-	if (call->k > call->sketch->count)
+	if (call->k > call->sketch.head->count)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				errmsg_plural("k is %d, but the sketch holds only %lld row", "k is %d, but the sketch holds only %lld rows",
-							  call->sketch->count, call->k, (long long) call->sketch->count));
+							  call->sketch.head->count, call->k, (long long) call->sketch.head->count));
 }
 
 /* Sample rows to start from: those of the very spec that the sketch was made with. */
@@ -160,7 +160,7 @@ run(decode_call *call, const fc_spec *pilot)
 	call->memory.what = "decode";
 	hold(&call->memory, k * (n + 2) * sizeof(double) + (call->covariances ? k * n * n * sizeof(double) : 0));
 	arena = hold_arena(&call->memory);
-	fc_problem_make(call->sketch, call->decoder, &parts, &arena, &call->problem);
+	fc_problem_make(&call->sketch, call->decoder, &parts, &arena, &call->problem);
 	announce_work(psprintf("decoding %zu clusters from %zu frequencies in %zu dimensions takes", k, call->problem.m, n),
 				  fc_decode_operations(n, call->problem.m, k, call->decoder, &call->options), call->quiet, "Lower k, or make the spec with fewer frequencies");
 	arena = hold_arena(&call->memory);
@@ -173,7 +173,7 @@ run(decode_call *call, const fc_spec *pilot)
 						   &call->result));
 	release_arena(&arena);
 	arena = hold_arena(&call->memory);
-	fc_back_project_prepare(call->sketch, call->result.outliers, call->covariances, &arena, &call->lift);
+	fc_back_project_prepare(&call->sketch, call->result.outliers, call->covariances, &arena, &call->lift);
 }
 
 /* The paper's decoders climb a density that only Gaussian frequencies make; a polish makes up for it. */
@@ -242,8 +242,8 @@ read_centroid(const decode_call *call, int32 j, double *x)
 void
 decode_clusters(decode_call *call, fc_sketch *sketch, int32 k, Jsonb *options, text_or_rows init, const fc_spec *pilot, double *centroids)
 {
-	call->sketch = sketch;
-	call->spec = fc_sketch_spec(sketch);
+	call->sketch = fc_sketch_view_of(sketch);
+	call->spec = call->sketch.spec;
 	call->k = k;
 	read_decoder(call, "auto", options);
 	call->init = init;

@@ -123,10 +123,16 @@ sides_argument(FunctionCallInfo fcinfo, int first)
 		if (!PG_ARGISNULL(first + side))
 			sides.counts[side] = drift_counts_closed(DRIFT_COUNTS_ARG(first + side));
 		if (!PG_ARGISNULL(first + 2 + side))
-			sides.sketch[side] = sketch_closed(SKETCH_ARG(first + 2 + side));
+		{
+			fc_sketch_view *view = palloc(sizeof(fc_sketch_view));
+
+			*view = fc_sketch_view_of(sketch_pack(SKETCH_ARG(first + 2 + side)));
+			sides.sketch[side] = view;
+		}
 	}
 	sides.spec = PG_ARGISNULL(first - 1) ? NULL : DRIFT_SPEC_ARG(first - 1);
-	if (sides.sketch[0] != NULL && sides.sketch[1] != NULL && !fc_spec_same(fc_sketch_spec(sides.sketch[0]), fc_sketch_spec(sides.sketch[1])))
+	if (sides.sketch[0] != NULL && sides.sketch[1] != NULL &&
+		!fc_spec_same(sides.sketch[0]->spec, sides.sketch[1]->spec))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketch was not made with the model's sketch_spec"),
 				errhint("Use sketch_agg(x, (SELECT model_spec(model))); for the spec of an older version, add version => n."));
 	for (int side = 0; side < 2; side++)
@@ -247,7 +253,7 @@ hint_query(void *unused)
 
 /* Dates and sketches of the query, those of two rows at least; how many. */
 static Size
-read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, const fc_sketch ***days)
+read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, fc_sketch_view **days)
 {
 	Size		count = 0;
 	ErrorContextCallback callback = {.previous = error_context_stack, .callback = hint_query};
@@ -261,18 +267,21 @@ read_dated_sketches(const char *query, Oid sketch_type, TimestampTz **dates, con
 		SPI_gettypeid(SPI_tuptable->tupdesc, 1) != TIMESTAMPTZOID || SPI_gettypeid(SPI_tuptable->tupdesc, 2) != sketch_type)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("query must be one SELECT of dates and sketches"), errhint(QUERY_HINT));
 	*dates = palloc(Max(1, SPI_processed) * sizeof(TimestampTz));
-	*days = palloc(Max(1, SPI_processed) * sizeof(fc_sketch *));
+	*days = palloc(Max(1, SPI_processed) * sizeof(fc_sketch_view));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		bool		null[2];
 		Datum		date = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &null[0]);
 		Datum		value = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 2, &null[1]);
-		const fc_sketch *sketch = null[0] || null[1] ? NULL : sketch_closed((fc_sketch *) aligned_value(value));
+		fc_sketch_view sketch;
 
 		CHECK_FOR_INTERRUPTS();
-		if (sketch == NULL || sketch->count < 2 || !(fc_sketch_total_weight(sketch) > 0))
+		if (null[0] || null[1])
 			continue;
-		if (count > 0 && !fc_spec_same(fc_sketch_spec((*days)[0]), fc_sketch_spec(sketch)))
+		sketch = fc_sketch_view_of(sketch_pack((fc_sketch *) aligned_value(value)));
+		if (sketch.head->count < 2 || sketch.head->weight == 0)
+			continue;
+		if (count > 0 && !fc_spec_same((*days)[0].spec, sketch.spec))
 			ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the sketches are not of one sketch_spec"),
 					errhint("Use sketch_agg(x, (SELECT model_spec(model))) for all of them."));
 		(*dates)[count] = DatumGetTimestampTz(date);
@@ -287,7 +296,7 @@ Datum
 fastclust_change_points(PG_FUNCTION_ARGS)
 {
 	TimestampTz *dates;
-	const fc_sketch **days;
+	fc_sketch_view *days;
 	fc_change  *changes;
 	fc_arena	arena;
 	Size		count;

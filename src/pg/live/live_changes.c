@@ -30,7 +30,7 @@
 typedef struct side
 {
 	StringInfoData rows;		/* data NULL: none */
-	fc_sketch  *sketch;			/* open; NULL while rows are few */
+	fc_sketch  *sketch;			/* unpacked; NULL while rows are few */
 	fc_drift_counts *counts;	/* open, beside the sketch; NULL without a drift_spec */
 } side;
 
@@ -136,13 +136,22 @@ prepared_of_changes(live_changes *changes)
 	return changes->prepared;
 }
 
-/* Into a sketch; NULL: only the check that it could be added. */
+/* Adds the row to a sketch; NULL only checks that it could be added. */
 static void
 add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 {
 	const fc_prepared *prepared = prepared_of_changes(changes);
 	fc_row		row = {.doubles = v->doubles, .floats = v->floats, .weight = FC_ONE_WEIGHT};
-	fc_status	status = sketch != NULL ? fc_sketch_add(prepared, &row, sketch) : fc_sketch_check_row(prepared, &row);
+	fc_status	status;
+
+	if (sketch == NULL)
+		status = fc_sketch_check_row(prepared, &row);
+	else
+	{
+		fc_sketch_view view = fc_sketch_view_of(sketch);
+
+		status = fc_sketch_add(prepared, &row, &view);
+	}
 
 	if (unlikely(status != FC_OK))
 		report_row(status, changes->given.doubles, changes->given.floats, (size_t) v->d);
@@ -152,7 +161,7 @@ add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 static void
 make_sketch(live_changes *changes, side *side)
 {
-	side->sketch = sketch_opened(changes->live->spec);
+	side->sketch = sketch_unpack(NULL, changes->live->spec);
 	changes->bytes += VARSIZE(side->sketch);
 	if (changes->live->drift_spec != NULL)
 	{
@@ -291,7 +300,7 @@ closed_side(const side *side)
 	if (side->rows.data != NULL)
 		SET_VARSIZE(side->rows.data, side->rows.len);
 	return (live_side) {
-		.rows = side->rows.data, .sketch = side->sketch == NULL ? NULL : sketch_closed(side->sketch),
+		.rows = side->rows.data, .sketch = side->sketch == NULL ? NULL : sketch_pack(side->sketch),
 		.counts = side->counts == NULL ? NULL : drift_counts_closed(side->counts)
 	};
 }

@@ -38,12 +38,13 @@ void
 live_add_rows(const fc_prepared *prepared, fc_sketch *sketch, const unsigned char *bytes, Size size)
 {
 	Size		row_bytes = kept_row_bytes(bytes, size, prepared->d);
+	fc_sketch_view view = fc_sketch_view_of(sketch);
 
 	for (Size at = LIVE_ROWS_FRONT; at < size; at += row_bytes)
 	{
 		fc_row		row = kept_row(bytes, at);
 
-		check_status(fc_sketch_add(prepared, &row, sketch));
+		check_status(fc_sketch_add(prepared, &row, &view));
 	}
 }
 
@@ -73,7 +74,7 @@ fastclust_live_sum(PG_FUNCTION_ARGS)
 	require_argument(fcinfo, 1, "spec");
 	if (PG_ARGISNULL(2) && PG_ARGISNULL(3))
 		return unchanged_state(fcinfo);
-	state = PG_ARGISNULL(0) ? sketch_opened(SPEC_ARG(1)) : sketch_open(SKETCH_ARG(0));
+	state = PG_ARGISNULL(0) ? sketch_unpack(NULL, SPEC_ARG(1)) : sketch_unpack(SKETCH_ARG(0), NULL);
 	if (!PG_ARGISNULL(2))
 	{
 		const bytea *rows = PG_GETARG_BYTEA_PP(2);
@@ -81,7 +82,7 @@ fastclust_live_sum(PG_FUNCTION_ARGS)
 		live_add_rows(prepared_of_spec(fc_sketch_spec(state)), state, (const unsigned char *) VARDATA_ANY(rows), VARSIZE_ANY_EXHDR(rows));
 	}
 	if (!PG_ARGISNULL(3))
-		state = sketch_combined(state, sketch_closed(SKETCH_ARG(3)), 1);
+		state = sketch_combined(state, sketch_pack(SKETCH_ARG(3)), 1);
 	PG_RETURN_POINTER(state);
 }
 
@@ -128,8 +129,8 @@ PG_FUNCTION_INFO_V1(fastclust_live_difference);
 Datum
 fastclust_live_difference(PG_FUNCTION_ARGS)
 {
-	fc_sketch  *left = PG_ARGISNULL(0) ? NULL : sketch_closed(SKETCH_ARG(0));
-	fc_sketch  *removed = PG_ARGISNULL(1) ? NULL : sketch_closed(SKETCH_ARG(1));
+	fc_sketch  *left = PG_ARGISNULL(0) ? NULL : sketch_pack(SKETCH_ARG(0));
+	fc_sketch  *removed = PG_ARGISNULL(1) ? NULL : sketch_pack(SKETCH_ARG(1));
 	int64		came = left == NULL ? 0 : left->count;
 	int64		went = removed == NULL ? 0 : removed->count;
 
@@ -139,11 +140,11 @@ fastclust_live_difference(PG_FUNCTION_ARGS)
 				errhint("Its table was changed past it. Recount it with rebuild_sketch."));
 	if (went == came)
 		PG_RETURN_NULL();
-	left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
+	left = sketch_copy(left);
 	if (removed != NULL)
 		left = sketch_combined(left, removed, -1);
-	fc_sketch_forget_bounds(left);
-	PG_RETURN_POINTER(sketch_closed(left));
+	sketch_forget_bounds(left);
+	PG_RETURN_POINTER(sketch_pack(left));
 }
 
 /* Transition (state, sketch, weight): its rows, each of that weight.  A NULL sketch and weight 0 add nothing. */
@@ -158,7 +159,7 @@ fastclust_weighted_merge(PG_FUNCTION_ARGS)
 	check_status(fc_weight_on_grid(PG_GETARG_FLOAT8(2), &weight));
 	if (PG_ARGISNULL(1) || weight == 0)
 		return unchanged_state(fcinfo);
-	PG_RETURN_POINTER(sketch_combined_weighted(PG_ARGISNULL(0) ? NULL : SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), weight));
+	PG_RETURN_POINTER(sketch_combined_weighted(PG_ARGISNULL(0) ? NULL : SKETCH_ARG(0), sketch_pack(SKETCH_ARG(1)), weight));
 }
 
 /* (time, width without months): the begin of its bucket.  Weeks begin on Mondays: buckets are counted from one. */

@@ -154,7 +154,7 @@ PG_FUNCTION_INFO_V1(fastclust_fit_residual);
 Datum
 fastclust_fit_residual(PG_FUNCTION_ARGS)
 {
-	fc_sketch  *sketch;
+	fc_sketch_view sketch;
 	fc_operator op;
 	fc_arena	arena;
 	account		memory = {"the fit of a model"};
@@ -164,18 +164,18 @@ fastclust_fit_residual(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(4))
 		PG_RETURN_NULL();
-	sketch = sketch_closed(SKETCH_ARG(0));
-	if (sketch->weight <= 0)
+	sketch = fc_sketch_view_of(sketch_pack(SKETCH_ARG(0)));
+	if (sketch.head->weight <= 0)
 		PG_RETURN_NULL();
 	open_operator(OPERATOR_ARG(1), &op);
-	if (op.d != fc_sketch_spec(sketch)->dim)
+	if (op.d != sketch.spec->dim)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION),
-				errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, fc_sketch_spec(sketch)->dim));
+				errmsg("the operator has %zu dimensions, but the sketch has %u", op.d, sketch.spec->dim));
 	spreads = read_float8_array(PG_GETARG_DATUM(4), (int) op.k, "spreads");
 	centroids = centroids_in_units(&op, numbers_argument(fcinfo, 2, op.d, "center"), numbers_argument(fcinfo, 3, op.d, "scale"));
 	hold(&memory, op.k * op.d * sizeof(double));
 	arena = hold_arena(&memory);
-	check_status(fc_fit_residual(sketch, centroids, op.weights, spreads, op.k, &arena, &residual));
+	check_status(fc_fit_residual(&sketch, centroids, op.weights, spreads, op.k, &arena, &residual));
 	PG_RETURN_FLOAT8(residual);
 }
 

@@ -45,18 +45,18 @@ new_state(FunctionCallInfo fcinfo)
 	if (fcinfo->flinfo->fn_extra == NULL)
 		announce_work(psprintf("%d rows of %s take", TOLD_ROWS, aggregate_name(fcinfo)), TOLD_ROWS * fc_sketch_operations(spec), false, NULL);
 	check_budget(whole_bytes(spec, prepared->batch, PG_NARGS() > 3), aggregate_name(fcinfo));
-	return sketch_opened(spec);
+	return sketch_unpack(NULL, spec);
 }
 
-/* The state argument, open; a closed or packed one is copied. */
+/* Returns the state argument, unpacked; a packed or toasted one is copied. */
 static inline fc_sketch *
 state_argument(FunctionCallInfo fcinfo)
 {
 	fc_sketch  *state = (fc_sketch *) PG_GETARG_POINTER(0);
 
-	if (likely(VARATT_IS_4B_U(state) && sketch_is_open(state)))
+	if (likely(VARATT_IS_4B_U(state) && (state->flags & FC_SKETCH_OPEN)))
 		return state;
-	return sketch_open(SKETCH_ARG(0));
+	return sketch_unpack(SKETCH_ARG(0), NULL);
 }
 
 /*
@@ -71,6 +71,8 @@ typedef struct sketch_site
 	uint64		digest[2];
 	const fc_prepared *prepared;	/* while prepared_generation is generation */
 	uint64		generation;
+	fc_sketch_view view;		/* the state last used, of the prepared spec */
+	uint32		capacity;		/* of that state */
 	fc_sparse_row sparse;		/* the row at hand */
 	double	   *unit;			/* room for a row of length 1 and for its floats, where a spec asks for that */
 	Size		unit_doubles;
@@ -134,8 +136,24 @@ prepared_of_state(sketch_site *site, const fc_sketch *state, Datum spec_datum)
 	{
 		site->prepared = prepared_of_spec(own);
 		site->generation = prepared_generation;
+		site->view.head = NULL;
 	}
 	return site->prepared;
+}
+
+/* A state at the address of the last one may still be another: bytes are freed and given out again. */
+static inline const fc_sketch_view *
+view_of_state(sketch_site *site, fc_sketch *state)
+{
+	bool		weighted = (state->flags & FC_SKETCH_WEIGHTED) != 0;
+
+	if (site->view.head != state || site->capacity != state->capacity ||
+		weighted != (site->view.wide_z != NULL))
+	{
+		site->view = fc_sketch_view_of(state);
+		site->capacity = state->capacity;
+	}
+	return &site->view;
 }
 
 /* ---- rows ---- */
@@ -249,21 +267,30 @@ apply_row(FunctionCallInfo fcinfo, fc_sketch *state, bool add)
 	sketch_site *site = site_of(fcinfo);
 	const fc_prepared *prepared = prepared_of_state(site, state, PG_GETARG_DATUM(2));
 	fc_row		row = row_of_datum(site, PG_GETARG_DATUM(1), prepared->d);
+	const fc_sketch_view *view;
 	fc_status	status;
 
 	row.weight = grid_weight(fcinfo);
 	if (fc_spec_metric(prepared->spec) == FC_COSINE && !to_unit_row(site, &row, prepared->d))
 		return NULL;
-	if (row.weight != FC_ONE_WEIGHT && !(state->flags & FC_SKETCH_WEIGHTED))
-		state = sketch_converted(state, FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN, state->capacity);
-	status = add ? fc_sketch_add(prepared, &row, state) : fc_sketch_subtract_row(prepared, &row, state);
+	view = view_of_state(site, row.weight == FC_ONE_WEIGHT ? state : sketch_weighted(state));
+	status = add ? fc_sketch_add(prepared, &row, view) : fc_sketch_subtract_row(prepared, &row, view);
 	if (unlikely(status != FC_OK))
 	{
 		site->reader.anywhere = false;
 		row = read_row(site, PG_GETARG_DATUM(1), prepared->d);
 		report_row(status, row.doubles, row.floats, prepared->d);
 	}
-	return state;
+	return view->head;
+}
+
+/* Leaves no row waiting, as in windows, where a state is read again at every row. */
+static void
+fold_state(fc_sketch *state)
+{
+	fc_sketch_view view = fc_sketch_view_of(state);
+
+	check_status(fc_sketch_fold(prepared_of_spec(view.spec), &view));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_accum);
@@ -283,8 +310,8 @@ fastclust_sketch_accum(PG_FUNCTION_ARGS)
 	state = apply_row(fcinfo, state, true);
 	if (state == NULL)
 		return unchanged_state(fcinfo);
-	if (context == AGG_CONTEXT_WINDOW)	/* read again at every row: nothing should wait */
-		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state));
+	if (context == AGG_CONTEXT_WINDOW)
+		fold_state(state);
 	PG_RETURN_POINTER(state);
 }
 
@@ -310,9 +337,9 @@ fastclust_sketch_accum_moving(PG_FUNCTION_ARGS)
 	if (applied != NULL)
 	{
 		state = applied;
-		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(state)), state));
+		fold_state(state);
 	}
-	fc_sketch_forget_bounds(state);
+	sketch_forget_bounds(state);
 	PG_RETURN_POINTER(state);
 }
 
@@ -338,17 +365,12 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_combine);
 Datum
 fastclust_sketch_combine(PG_FUNCTION_ARGS)
 {
-	fc_sketch  *state;
-
 	aggregate_context(fcinfo);
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
-	{
-		state = SKETCH_ARG(1);
-		PG_RETURN_POINTER(sketch_converted(state, state->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN), state->capacity));
-	}
-	PG_RETURN_POINTER(sketch_combined(SKETCH_ARG(0), sketch_closed(SKETCH_ARG(1)), 1));
+		PG_RETURN_POINTER(SKETCH_ARG(1));	/* the executor copies it */
+	PG_RETURN_POINTER(sketch_combined(SKETCH_ARG(0), sketch_pack(SKETCH_ARG(1)), 1));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_combine_kept);
@@ -362,12 +384,9 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_final);
 Datum
 fastclust_sketch_final(PG_FUNCTION_ARGS)
 {
-	fc_sketch  *state;
-
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state = sketch_closed(SKETCH_ARG(0));
-	PG_RETURN_POINTER(state);
+	PG_RETURN_POINTER(sketch_pack(SKETCH_ARG(0)));
 }
 
 /* An empty moving frame is NULL, and the first frame knows no more bounds than the later ones. */
@@ -382,28 +401,26 @@ fastclust_sketch_final_moving(PG_FUNCTION_ARGS)
 	state = SKETCH_ARG(0);
 	if (state->count == 0)
 		PG_RETURN_NULL();
-	if (sketch_is_open(state) || (state->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_BOUNDS)))
+	if (state->flags & FC_SKETCH_BOUNDS)
 	{
-		state = sketch_converted(state, state->flags & FC_SKETCH_WEIGHTED, 0);
-		fc_sketch_forget_bounds(state);
-		state = sketch_closed(state);
+		state = sketch_copy(state);
+		sketch_forget_bounds(state);
 	}
-	PG_RETURN_POINTER(state);
+	PG_RETURN_POINTER(sketch_pack(state));
 }
 
 /* ---- operators ---- */
 
-/* Of a copy of the left one; the state of a moving frame, where merge_agg calls it, is ours to change. */
+/* left + sign * right.  The left one is copied unless it is the state of merge_agg over a moving frame. */
 static Datum
 combined(FunctionCallInfo fcinfo, int sign)
 {
-	fc_sketch  *left = sketch_closed(SKETCH_ARG(0));
-	const fc_sketch *right = sketch_closed(SKETCH_ARG(1));
+	fc_sketch  *left = sketch_pack(SKETCH_ARG(0));
+	const fc_sketch *right = sketch_pack(SKETCH_ARG(1));
 
 	if (AggCheckCallContext(fcinfo, NULL) != 0)
 		PG_RETURN_POINTER(sketch_combined(left, right, sign));
-	left = sketch_converted(left, left->flags & FC_SKETCH_WEIGHTED, 0);
-	PG_RETURN_POINTER(sketch_closed(sketch_combined(left, right, sign)));
+	PG_RETURN_POINTER(sketch_pack(sketch_combined(sketch_copy(left), right, sign)));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_plus);

@@ -11,37 +11,37 @@
 
 #define MOMENTS 65536			/* listed between two checks for interrupts */
 
-static fc_sketch *
+static fc_sketch_view
 sketch_argument(FunctionCallInfo fcinfo, int n)
 {
-	return sketch_closed(SKETCH_ARG(n));
+	return fc_sketch_view_of(sketch_pack(SKETCH_ARG(n)));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_row_count);
 Datum
 fastclust_sketch_row_count(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(sketch_argument(fcinfo, 0)->count);
+	PG_RETURN_INT64(sketch_argument(fcinfo, 0).head->count);
 }
 
 static double
-deviation(const fc_sketch *sketch, size_t i)
+deviation(const fc_sketch_view *sketch, size_t i)
 {
 	return sqrt(fc_sketch_variance(sketch, i));
 }
 
 /* One number a dimension, NULL for a sketch without weight. */
 static Datum
-per_dimension(FunctionCallInfo fcinfo, double (*statistic) (const fc_sketch *, size_t))
+per_dimension(FunctionCallInfo fcinfo, double (*statistic) (const fc_sketch_view *, size_t))
 {
-	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
-	uint32		d = fc_sketch_spec(sketch)->dim;
+	fc_sketch_view sketch = sketch_argument(fcinfo, 0);
+	uint32		d = sketch.spec->dim;
 	double	   *values = palloc(d * sizeof(double));
 
-	if (sketch->weight == 0)
+	if (sketch.head->weight == 0)
 		PG_RETURN_NULL();
 	for (uint32 i = 0; i < d; i++)
-		values[i] = statistic(sketch, i);
+		values[i] = statistic(&sketch, i);
 	return make_float8_array(values, (int) d);
 }
 
@@ -63,27 +63,24 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_get_spec);
 Datum
 fastclust_sketch_get_spec(PG_FUNCTION_ARGS)
 {
-	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
-	fc_spec    *spec = palloc(sketch->spec_size);
+	fc_sketch_view sketch = sketch_argument(fcinfo, 0);
 
-	memcpy(spec, fc_sketch_spec(sketch), sketch->spec_size);
-	SET_VARSIZE(spec, sketch->spec_size);
-	PG_RETURN_POINTER(spec);
+	PG_RETURN_POINTER(spec_without_pilot(sketch.spec));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_moments);
 Datum
 fastclust_sketch_moments(PG_FUNCTION_ARGS)
 {
-	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
-	size_t		m = fc_spec_moments(fc_sketch_spec(sketch));
+	fc_sketch_view sketch = sketch_argument(fcinfo, 0);
+	size_t		m = sketch.moments;
 	double	   *re = palloc(4 * m * sizeof(double));
 	double	   *im = re + m;
 	double	   *pairs = im + m;
 
-	if (sketch->weight == 0)
+	if (sketch.head->weight == 0)
 		PG_RETURN_NULL();
-	fc_sketch_moments(sketch, re, im);
+	fc_sketch_moments(&sketch, re, im);
 	for (size_t j = 0; j < m; j++)
 	{
 		if (j % MOMENTS == 0)
@@ -98,16 +95,16 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_distance);
 Datum
 fastclust_sketch_distance(PG_FUNCTION_ARGS)
 {
-	fc_sketch  *a = sketch_argument(fcinfo, 0);
-	fc_sketch  *b = sketch_argument(fcinfo, 1);
+	fc_sketch_view a = sketch_argument(fcinfo, 0);
+	fc_sketch_view b = sketch_argument(fcinfo, 1);
 	double		distance;
 
-	if (!fc_spec_same(fc_sketch_spec(a), fc_sketch_spec(b)))
+	if (!fc_spec_same(a.spec, b.spec))
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot compare sketches of different specs"),
 				errhint("Build both with the same sketch_spec value."));
-	if (a->weight == 0 || b->weight == 0)
+	if (a.head->weight == 0 || b.head->weight == 0)
 		PG_RETURN_NULL();
-	distance = fc_sketch_distance(a, b);
+	distance = fc_sketch_distance(&a, &b);
 	if (isnan(distance))		/* the unbiased estimate needs two rows on each side */
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(distance);
@@ -117,12 +114,12 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_density);
 Datum
 fastclust_sketch_density(PG_FUNCTION_ARGS)
 {
-	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
-	const fc_prepared *prepared = prepared_of_spec(fc_sketch_spec(sketch));
+	fc_sketch_view sketch = sketch_argument(fcinfo, 0);
+	const fc_prepared *prepared = prepared_of_spec(sketch.spec);
 	vector_reader reader = {CurrentMemoryContext, NULL, 0};
 	vector		v = read_vector_argument(fcinfo, &reader, 1, "x");
-	Size		size = fc_sketch_size(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1);
-	fc_sketch  *single;
+	fc_sketch  *bytes;
+	fc_sketch_view single;
 	fc_row		row = {.doubles = v.doubles,.floats = v.floats,.weight = FC_ONE_WEIGHT};
 	fc_status	status;
 
@@ -134,14 +131,15 @@ fastclust_sketch_density(PG_FUNCTION_ARGS)
 		if (row.doubles == NULL)
 			PG_RETURN_NULL();
 	}
-	if (sketch->weight == 0)
+	if (sketch.head->weight == 0)
 		PG_RETURN_NULL();
-	single = palloc(size);
-	fc_sketch_init(fc_sketch_spec(sketch), FC_SKETCH_OPEN, 1, single);
-	status = fc_sketch_add(prepared, &row, single);
+	bytes = palloc(fc_sketch_size(sketch.spec, FC_SKETCH_OPEN, 1));
+	fc_sketch_init(sketch.spec, FC_SKETCH_OPEN, 1, bytes);
+	single = fc_sketch_view_of(bytes);
+	status = fc_sketch_add(prepared, &row, &single);
 	if (status != FC_OK)
 		report_row(status, v.doubles, v.floats, prepared->d);
-	PG_RETURN_FLOAT8(fc_sketch_similarity(sketch, single));
+	PG_RETURN_FLOAT8(fc_sketch_similarity(&sketch, &single));
 }
 
 /* ---- description ---- */
@@ -191,22 +189,20 @@ PG_FUNCTION_INFO_V1(fastclust_sketch_describe);
 Datum
 fastclust_sketch_describe(PG_FUNCTION_ARGS)
 {
-	fc_sketch  *sketch = sketch_argument(fcinfo, 0);
+	fc_sketch_view sketch = sketch_argument(fcinfo, 0);
 	StringInfoData json;
 
 	initStringInfo(&json);
 	appendStringInfo(&json, "{\"rows\": %lld, \"total_weight\": %.17g, \"weighted\": %s, "
 					 "\"bytes\": %zu, \"spec\": {",
-					 (long long) sketch->count, fc_sketch_total_weight(sketch),
-					 (sketch->flags & FC_SKETCH_WEIGHTED) ? "true" : "false", fc_sketch_bytes(sketch));
-	append_spec_description(&json, fc_sketch_spec(sketch));
+					 (long long) sketch.head->count, fc_sketch_total_weight(&sketch),
+					 sketch.wide_z != NULL ? "true" : "false", fc_sketch_bytes(sketch.head));
+	append_spec_description(&json, sketch.spec);
 	appendStringInfoChar(&json, '}');
-	if ((sketch->flags & FC_SKETCH_BOUNDS) && sketch->count > 0)
+	if ((sketch.head->flags & FC_SKETCH_BOUNDS) && sketch.head->count > 0)
 	{
-		fc_sketch_parts parts = fc_sketch_open_parts(sketch);
-
-		append_json_list(&json, ", \"lower_bounds\": ", parts.lower, fc_sketch_spec(sketch)->dim);
-		append_json_list(&json, ", \"upper_bounds\": ", parts.upper, fc_sketch_spec(sketch)->dim);
+		append_json_list(&json, ", \"lower_bounds\": ", sketch.lower, sketch.spec->dim);
+		append_json_list(&json, ", \"upper_bounds\": ", sketch.upper, sketch.spec->dim);
 	}
 	appendStringInfoChar(&json, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));

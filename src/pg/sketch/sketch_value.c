@@ -37,25 +37,18 @@ fastclust_sketch_recv(PG_FUNCTION_ARGS)
 	return value_recv(fcinfo, &sketch_type);
 }
 
-/* An aggregate's state may have rows waiting. */
-static struct varlena *
-closed_argument(FunctionCallInfo fcinfo)
-{
-	return (struct varlena *) sketch_closed(SKETCH_ARG(0));
-}
-
 PG_FUNCTION_INFO_V1(fastclust_sketch_out);
 Datum
 fastclust_sketch_out(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_CSTRING(value_text(closed_argument(fcinfo)));
+	PG_RETURN_CSTRING(value_text((struct varlena *) sketch_pack(SKETCH_ARG(0))));
 }
 
 PG_FUNCTION_INFO_V1(fastclust_sketch_send);
 Datum
 fastclust_sketch_send(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BYTEA_P(closed_argument(fcinfo));
+	PG_RETURN_BYTEA_P(sketch_pack(SKETCH_ARG(0)));
 }
 
 void
@@ -81,14 +74,14 @@ spec_without_pilot(const fc_spec *spec)
 
 /* ---- layouts ---- */
 
-/* The same in another layout.  Where it becomes an aggregate's state, the executor copies it. */
-fc_sketch *
-sketch_converted(const fc_sketch *source, uint8 flags, Size capacity)
+/* Returns a copy in another layout.  The executor copies it again if it becomes an aggregate's state. */
+static fc_sketch *
+convert(const fc_sketch_view *source, uint8 flags, Size capacity)
 {
-	Size		size = fc_sketch_size(fc_sketch_spec(source), flags, capacity);
+	Size		size = fc_sketch_size(source->spec, flags, capacity);
 	fc_sketch  *target;
 
-	check_budget(VARSIZE(source) + 2 * size, "a sketch");
+	check_budget(VARSIZE(source->head) + 2 * size, "a sketch");
 	target = palloc(size);
 	SET_VARSIZE(target, size);
 	check_status(fc_sketch_convert(source, flags, capacity, target));
@@ -112,85 +105,97 @@ empty_sketch(const fc_spec *spec, uint8 flags, Size capacity)
 }
 
 fc_sketch *
-sketch_opened(const fc_spec *spec)
+sketch_unpack(fc_sketch *sketch, const fc_spec *spec)
 {
-	return empty_sketch(spec, FC_SKETCH_OPEN, prepared_of_spec(spec)->batch);
+	fc_sketch_view view;
+
+	if (sketch == NULL)
+		return empty_sketch(spec, FC_SKETCH_OPEN, prepared_of_spec(spec)->batch);
+	if (sketch->flags & FC_SKETCH_OPEN)
+		return sketch;
+	view = fc_sketch_view_of(sketch);
+	return convert(&view, sketch->flags | FC_SKETCH_OPEN, prepared_of_spec(view.spec)->batch);
 }
 
 fc_sketch *
-sketch_open(fc_sketch *sketch)
+sketch_pack(const fc_sketch *sketch)
 {
-	return sketch_is_open(sketch) ? sketch :
-		sketch_converted(sketch, (sketch->flags & FC_SKETCH_WEIGHTED) | FC_SKETCH_OPEN, prepared_of_spec(fc_sketch_spec(sketch))->batch);
+	fc_sketch_view view;
+	fc_sketch  *packed;
+
+	if ((sketch->flags & (FC_SKETCH_WEIGHTED | FC_SKETCH_OPEN)) == 0)
+		return (fc_sketch *) sketch;
+	view = fc_sketch_view_of((sketch->flags & FC_SKETCH_OPEN) ? sketch_copy(sketch) : sketch);
+	if (view.waiting != NULL)
+		check_status(fc_sketch_fold(prepared_of_spec(view.spec), &view));
+	else if (!fc_sketch_is_unit(&view))
+		return view.head;
+	packed = convert(&view, fc_sketch_is_unit(&view) ? 0 : FC_SKETCH_WEIGHTED, 0);
+	Assert(fc_sketch_check(packed, VARSIZE(packed)) == FC_OK);
+	return packed;
+}
+
+fc_sketch *
+sketch_copy(const fc_sketch *sketch)
+{
+	check_budget(2 * VARSIZE(sketch), "a sketch");
+	return memcpy(palloc(VARSIZE(sketch)), sketch, VARSIZE(sketch));
+}
+
+fc_sketch *
+sketch_weighted(fc_sketch *sketch)
+{
+	fc_sketch_view view;
+
+	if (sketch->flags & FC_SKETCH_WEIGHTED)
+		return sketch;
+	view = fc_sketch_view_of(sketch);
+	return convert(&view, sketch->flags | FC_SKETCH_WEIGHTED, sketch->capacity);
+}
+
+void
+sketch_forget_bounds(fc_sketch *sketch)
+{
+	fc_sketch_view view = fc_sketch_view_of(sketch);
+
+	fc_sketch_forget_bounds(&view);
 }
 
 static void
-check_same_spec(const fc_sketch *target, const fc_sketch *source)
+check_combined(fc_status status, const fc_spec *a, const fc_spec *b)
 {
-	if (!fc_spec_same(fc_sketch_spec(target), fc_sketch_spec(source)))
-	{
-		const fc_spec *a = fc_sketch_spec(target);
-		const fc_spec *b = fc_sketch_spec(source);
-
+	if (status == FC_EMISMATCH)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("cannot combine sketches of different specs"),
 				errdetail("One has %u dimensions, %u frequencies, sigma %g, seed %lld; the other %u, %u, %g, %lld.",
 						  a->dim, a->frequencies, a->sigma, (long long) a->seed,
 						  b->dim, b->frequencies, b->sigma, (long long) b->seed),
 				errhint("Build both with the same sketch_spec value."));
-	}
-}
-
-/* A sketch, or a copy of it, that takes weighted rows. */
-static fc_sketch *
-weighted_sketch(fc_sketch *sketch)
-{
-	if (sketch->flags & FC_SKETCH_WEIGHTED)
-		return sketch;
-	return sketch_converted(sketch, FC_SKETCH_WEIGHTED | (sketch->flags & FC_SKETCH_OPEN), sketch->capacity);
+	check_status(status);
 }
 
 fc_sketch *
 sketch_combined(fc_sketch *target, const fc_sketch *source, int sign)
 {
-	if (source->flags & FC_SKETCH_WEIGHTED)
-		target = weighted_sketch(target);
-	check_same_spec(target, source);
-	check_status(fc_sketch_combine(target, source, sign));
-	return target;
+	fc_sketch_view from = fc_sketch_view_of(source);
+	fc_sketch_view to = fc_sketch_view_of(from.wide_z != NULL ? sketch_weighted(target) : target);
+
+	check_combined(fc_sketch_combine(&to, &from, sign), to.spec, from.spec);
+	return to.head;
 }
 
 fc_sketch *
 sketch_combined_weighted(fc_sketch *target, const fc_sketch *source, int64 weight)
 {
-	if (source->flags & FC_SKETCH_WEIGHTED)
-		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("a sketch of weighted rows cannot be given another weight"));
-	if (target == NULL)
-		target = empty_sketch(fc_sketch_spec(source), FC_SKETCH_WEIGHTED, 0);
-	target = weighted_sketch(target);
-	check_same_spec(target, source);
-	check_status(fc_sketch_combine_weighted(target, source, weight));
-	return target;
-}
+	fc_sketch_view from = fc_sketch_view_of(source);
+	fc_sketch_view to;
 
-fc_sketch *
-sketch_closed(const fc_sketch *sketch)
-{
-	uint8		weighted = sketch->flags & FC_SKETCH_WEIGHTED;
-	fc_sketch  *copy;
-
-	if (!sketch_is_open(sketch) && (!weighted || !fc_sketch_is_unit(sketch)))
-		return (fc_sketch *) sketch;
-	if (sketch_is_open(sketch))
-	{
-		copy = sketch_converted(sketch, weighted | FC_SKETCH_OPEN, sketch->capacity);
-		check_status(fc_sketch_fold(prepared_of_spec(fc_sketch_spec(sketch)), copy));
-		sketch = copy;
-	}
-	if (weighted && fc_sketch_is_unit(sketch))
-		weighted = 0;
-	copy = sketch_converted(sketch, weighted, 0);
-	Assert(fc_sketch_check(copy, VARSIZE(copy)) == FC_OK);
-	return copy;
+	if (from.wide_z != NULL)
+		ereport(ERROR, errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				errmsg("a sketch of weighted rows cannot be given another weight"));
+	to = fc_sketch_view_of(target == NULL ? empty_sketch(from.spec, FC_SKETCH_WEIGHTED, 0)
+						   : sketch_weighted(target));
+	check_combined(fc_sketch_combine_weighted(&to, &from, weight), to.spec, from.spec);
+	return to.head;
 }
 
 /* FC_EVALUE and FC_EFAR with the element that caused them. */

@@ -12,32 +12,32 @@ extern void spec_digest_of_datum(Datum datum, uint64 digest[2]);
 #define SPEC_ARG(n)		((fc_spec *) aligned_value(PG_GETARG_DATUM(n)))
 #define SKETCH_ARG(n)	((fc_sketch *) aligned_value(PG_GETARG_DATUM(n)))
 
-static inline bool
-sketch_is_open(const fc_sketch *sketch)
-{
-	return (sketch->flags & FC_SKETCH_OPEN) != 0;
-}
+/* Returns a sketch with room for waiting rows: itself, or a copy; NULL gives an empty one of the spec. */
+extern fc_sketch *sketch_unpack(fc_sketch *sketch, const fc_spec *spec);
 
-/* The same sketch in another layout, in the current context. */
-extern fc_sketch *sketch_converted(const fc_sketch *source, uint8 flags, Size capacity);
+/* Returns the sketch as it is stored, folded and canonical: itself, or a copy. */
+extern fc_sketch *sketch_pack(const fc_sketch *sketch);
 
-/* An empty open sketch of a spec, in the current context. */
-extern fc_sketch *sketch_opened(const fc_spec *spec);
+/* Returns a copy in the current context. */
+extern fc_sketch *sketch_copy(const fc_sketch *sketch);
 
-/* The same sketch with room for waiting rows: itself, or a copy. */
-extern fc_sketch *sketch_open(fc_sketch *sketch);
+/* Returns a sketch that takes weighted rows: itself, or a copy. */
+extern fc_sketch *sketch_weighted(fc_sketch *sketch);
+
+/* Makes the minimum and maximum of each column unknown. */
+extern void sketch_forget_bounds(fc_sketch *sketch);
 
 /* A copy of a spec without its sample, in the current context. */
 extern fc_spec *spec_without_pilot(const fc_spec *spec);
 
-/* target += sign * source, a closed one; the target, or a weighted copy of it.  An error when their specs differ. */
+/* target += sign * a packed source: the target, or a weighted copy of it.  An error if their specs differ. */
 extern fc_sketch *sketch_combined(fc_sketch *target, const fc_sketch *source, int sign);
 
-/* target += the rows of source, a closed one of rows without weights, each of this weight, in units of 2^-40; NULL: a new target. */
+/*
+ * target += the rows of a packed source without weights, each of this weight, in units of 2^-40.
+ * NULL stands for an empty target.
+ */
 extern fc_sketch *sketch_combined_weighted(fc_sketch *target, const fc_sketch *source, int64 weight);
-
-/* A stored sketch (folded, canonical) out of any sketch, in the current context. */
-extern fc_sketch *sketch_closed(const fc_sketch *sketch);
 
 /* The error of a row that could not be sketched, with the element that caused it. */
 extern void report_row(fc_status status, const double *doubles, const float *floats, size_t d) __attribute__((noreturn));

@@ -283,7 +283,7 @@ fastclust_retrain(PG_FUNCTION_ARGS)
 				errhint("Use retrain(model, options, sketch => s)."));
 	version = largest_part(&held, PG_ARGISNULL(2));
 	if (!PG_ARGISNULL(2))
-		made = retrain_from_sketch(&held, &version, (struct varlena *) sketch_closed(SKETCH_ARG(2)), options);
+		made = retrain_from_sketch(&held, &version, (struct varlena *) sketch_pack(SKETCH_ARG(2)), options);
 	else if ((live = live_for_retraining(&held, &version, options)) != 0)
 		made = retrain_live(&held, &version, live, options);
 	else

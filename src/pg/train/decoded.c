@@ -39,7 +39,7 @@
 static fc_sketch *
 closed_sketch(Datum value)
 {
-	return sketch_closed((fc_sketch *) aligned_value(value));
+	return sketch_pack((fc_sketch *) aligned_value(value));
 }
 
 decoded_clusters
@@ -64,8 +64,8 @@ decode_sketch(const training *t, const struct varlena *sketch, const fc_spec *sp
 		init = (text_or_rows) {.values = centroids_in_units(&op, NULL, NULL),.rows = (int) op.k,.columns = (int) op.d};
 	}
 	if (forget)
-		fc_sketch_forget_bounds(told);
-	decode_clusters(&call, sketch_closed(told), (int32) k, options, init, spec, centroids);
+		sketch_forget_bounds(told);
+	decode_clusters(&call, sketch_pack(told), (int32) k, options, init, spec, centroids);
 	found.op = make_codebook_for(t->source.cosine ? FC_COSINE : FC_EUCLIDEAN, centroids,
 								 call.result.weights, k, d);
 	found.spreads = call.result.spreads;
@@ -249,13 +249,15 @@ micro_in_units(const training *t, fc_sketch *const *sketches, double *squares)
 
 	for (Size j = 0; j < t->k; j++)
 	{
+		fc_sketch_view sketch = fc_sketch_view_of(sketches[j]);
+
 		n[j] = (double) sketches[j]->count;
 		for (Size i = 0; i < t->dim; i++)
 		{
 			double		scale = t->units.scale == NULL ? 1 : t->units.scale[i];
-			double		deviation = sqrt(fc_sketch_variance(sketches[j], i)) / scale;
+			double		deviation = sqrt(fc_sketch_variance(&sketch, i)) / scale;
 
-			mean[j * t->dim + i] = (fc_sketch_mean(sketches[j], i) - (t->units.center == NULL ? 0 : t->units.center[i])) / scale;
+			mean[j * t->dim + i] = (fc_sketch_mean(&sketch, i) - (t->units.center == NULL ? 0 : t->units.center[i])) / scale;
 			squares[j] += deviation * deviation;
 		}
 	}
@@ -427,8 +429,8 @@ retrain_from_sketch(const held_model *held, const stored_version *version, struc
 	t = begin_decoded(held, version, options, ((const fc_sketch *) rows)->count);
 	t->k = (Size) clusters_of_retraining(version, options, t->options);
 	if (!options->replace)
-		rows = (struct varlena *) sketch_closed(sketch_combined(sketch_converted((fc_sketch *) version->sketch, ((fc_sketch *) version->sketch)->flags & FC_SKETCH_WEIGHTED, 0),
-																(fc_sketch *) rows, 1));
+		rows = (struct varlena *) sketch_pack(sketch_combined(sketch_copy((fc_sketch *) version->sketch),
+															  (fc_sketch *) rows, 1));
 	record = decoded_part(t, t->k, "", rows, NULL, NULL, version);
 	write_parts(&record, 1);
 	start_serving(t);

@@ -119,7 +119,7 @@ start_sums(FunctionCallInfo fcinfo, scan_state *state)
 
 	state->started = true;
 	if (plan->spec != NULL)
-		state->sketch = sketch_opened(plan->spec);
+		state->sketch = sketch_unpack(NULL, plan->spec);
 	if (plan->drift_spec != NULL)
 		state->counts = drift_counts_opened(plan->drift_spec);
 	if (plan->sample.size > 0)
@@ -165,7 +165,10 @@ add_share(scan_state *state, const uint64 *hashes, const double *x, Size n, cons
 	const scan_plan *plan = state->plan;
 	const fc_prepared *prepared = plan->spec != NULL ? prepared_of_spec(plan->spec) : NULL;
 	const fc_drift_prepared *edges = plan->drift_spec != NULL ? drift_prepared_of_spec(plan->drift_spec) : NULL;
+	fc_sketch_view sketch;
 
+	if (prepared != NULL)
+		sketch = fc_sketch_view_of(state->sketch);
 	for (Size r = 0; r < n; r++, x += plan->d)
 	{
 		const fc_row row = {.doubles = sparse != NULL ? NULL : x,.sparse = sparse,.weight = FC_ONE_WEIGHT};
@@ -174,7 +177,7 @@ add_share(scan_state *state, const uint64 *hashes, const double *x, Size n, cons
 		if ((hashes[r] & plan->share) != 0)
 			continue;
 		if (prepared != NULL)
-			status = fc_sketch_add(prepared, &row, state->sketch);
+			status = fc_sketch_add(prepared, &row, &sketch);
 		if (unlikely(status != FC_OK))
 			report_row(status, x, NULL, plan->d);
 		if (edges != NULL)

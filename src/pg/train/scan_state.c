@@ -46,7 +46,7 @@ typedef struct packed_scan
 static void
 close_parts(const scan_state *state, void *parts[PARTS], uint64 size[PARTS])
 {
-	fc_sketch  *sketch = state->sketch != NULL ? sketch_closed(state->sketch) : NULL;
+	fc_sketch  *sketch = state->sketch != NULL ? sketch_pack(state->sketch) : NULL;
 
 	parts[PART_SKETCH] = sketch != NULL && sketch->count > 0 ? sketch : NULL;
 	parts[PART_COUNTS] = state->counts != NULL && state->counts->rows > 0 ? drift_counts_closed(state->counts) : NULL;
@@ -185,7 +185,7 @@ add_scan(FunctionCallInfo fcinfo, scan_state *left, scan_state *right)
 	if (left->sketch == NULL && right->sketch != NULL)
 		left->sketch = (fc_sketch *) PG_DETOAST_DATUM_COPY(PointerGetDatum(right->sketch));
 	else if (right->sketch != NULL)
-		left->sketch = sketch_combined(left->sketch, sketch_closed(right->sketch), 1);
+		left->sketch = sketch_combined(left->sketch, sketch_pack(right->sketch), 1);
 	if (left->counts == NULL && right->counts != NULL)
 		left->counts = (fc_drift_counts *) PG_DETOAST_DATUM_COPY(PointerGetDatum(right->counts));
 	else if (right->counts != NULL)

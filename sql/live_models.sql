@@ -297,3 +297,18 @@ SELECT retrain('moved', '{"k": 5, "iterations": 1, "quiet": true}');
 SELECT version, relation, n FROM model_versions WHERE model = 'moved' ORDER BY 1;
 SELECT drop_model('moved'), drop_model('dense');
 DROP SCHEMA of_new_names CASCADE;
+
+-- a session that keeps an encoder ready for its statements notices that a label of an enum is another by now
+CREATE SCHEMA of_moods; SET search_path = of_moods, public, fastclust;
+CREATE TYPE mood AS ENUM ('calm', 'merry', 'sad');
+CREATE TABLE moods AS SELECT i % 50 AS a, i % 7 AS b, (ARRAY['calm', 'merry', 'sad'])[i % 3 + 1]::mood AS felt FROM generate_series(1, 300) i;
+SELECT train('moods', 'moods', ARRAY['a', 'b', 'felt'], 3, options => '{"live": true, "quiet": true}');
+DELETE FROM moods WHERE felt = 'sad';
+INSERT INTO moods VALUES (1, 2, 'sad');
+DELETE FROM moods WHERE felt = 'sad';
+ALTER TYPE mood RENAME VALUE 'sad' TO 'bored';
+INSERT INTO moods VALUES (1, 2, 'bored');
+SELECT count(*) AS rows, count(*) FILTER (WHERE felt = 'bored') AS bored FROM moods;
+SELECT * FROM check_sketch('moods');
+SELECT drop_model('moods');
+DROP SCHEMA of_moods CASCADE;

@@ -5,7 +5,7 @@
 #include "commands/trigger.h"
 #include "datatype/timestamp.h"
 #include "nodes/bitmapset.h"
-#include "nodes/nodes.h"
+#include "nodes/execnodes.h"
 
 #include "drift/counts.h"
 #include "pg/base/vectors.h"
@@ -20,6 +20,15 @@ enum
 	LIVE_FILTER,				/* is the row counted? */
 	LIVE_EXPRESSIONS
 };
+
+/* The expressions of a live sketch, ready to be evaluated by one statement at a time. */
+typedef struct live_evaluation
+{
+	MemoryContext context;		/* owns everything in this struct */
+	uint64		generation;		/* of functions and types when it was made */
+	Size		bytes;			/* of the context after the first statement; 0: none yet */
+	ExprState  *states[LIVE_EXPRESSIONS];
+} live_evaluation;
 
 /* A live sketch as the triggers of one leaf know it; of this process, until the table changes. */
 typedef struct live_sketch
@@ -40,6 +49,8 @@ typedef struct live_sketch
 	Oid			deltas;			/* the table live_deltas */
 	Node	   *expressions[LIVE_EXPRESSIONS];	/* of the table's row; NULL where there is none, and where one is a column */
 	int			plain[LIVE_EXPRESSIONS];	/* the number of that column, else 0 */
+	bool		lasting;		/* an evaluation may serve many statements */
+	live_evaluation *evaluation;	/* of the last statement, for the next; else NULL */
 	Bitmapset  *columns;		/* numbers of those that they read, or read when the leaf was counted */
 } live_sketch;
 
@@ -48,6 +59,13 @@ extern live_sketch *live_sketch_of(int64 id, Relation leaf, Oid function);
 
 /* The live sketch that the trigger's argument names; NULL when the table is no leaf of one of that id.  It stays until the transaction ends. */
 extern live_sketch *live_sketch_of_trigger(TriggerData *trigger, Oid function);
+
+/*
+ * Returns the expressions ready to be evaluated, in the context, which the caller gives back with them after
+ * the statement: until then they go with the context, as after an error.  NULL: all of them are columns.
+ */
+extern live_evaluation *live_begin_evaluation(live_sketch *live, MemoryContext context);
+extern void live_end_evaluation(live_sketch *live, live_evaluation *evaluation);
 
 /* A query for an id and a leaf, $1 and $2, under the latest snapshot; within SPI. */
 extern void live_execute(const char *query, int64 id, Oid leaf, bool read_only);

@@ -4,6 +4,9 @@
  * A live sketch never changes what it counts while it has its id, so what is read stays until the table changes: the
  * server then invalidates its relation.  It is read under the latest snapshot: a transaction that began before
  * keep_sketch must count the rows that it writes afterwards.
+ *
+ * Expressions are made ready once, too: an encoder is prepared and the types of its columns are looked up in the first
+ * statement of a session, not in every one.  A change of any function, type, cast or enum makes them ready again.
  */
 #include "postgres.h"
 
@@ -13,6 +16,7 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -34,6 +38,7 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "pg/base/memory.h"
 #include "pg/live/live.h"
@@ -59,6 +64,7 @@ typedef struct live_entry
 
 static HTAB *entries = NULL;
 static List *retired = NIL;		/* contexts that this transaction may still read */
+static uint64 generation = 0;	/* of functions and types: their changes are counted */
 
 /* ---- life ---- */
 
@@ -72,6 +78,12 @@ forget_relation(Datum argument, Oid relation)
 	while ((entry = hash_seq_search(&scan)) != NULL)
 		if (relation == InvalidOid || entry->key.relation == relation || (entry->live != NULL && entry->live->deltas == relation))
 			entry->valid = false;
+}
+
+static void
+count_change_of_catalog(Datum argument, int cache, uint32 hash)
+{
+	generation++;
 }
 
 void
@@ -95,6 +107,10 @@ entry_of(const live_key *key)
 	{
 		entries = make_table("fastclust live sketches", sizeof(live_key), sizeof(live_entry), CacheMemoryContext);
 		CacheRegisterRelcacheCallback(forget_relation, (Datum) 0);
+		CacheRegisterSyscacheCallback(PROCOID, count_change_of_catalog, (Datum) 0);
+		CacheRegisterSyscacheCallback(TYPEOID, count_change_of_catalog, (Datum) 0);
+		CacheRegisterSyscacheCallback(CASTSOURCETARGET, count_change_of_catalog, (Datum) 0);
+		CacheRegisterSyscacheCallback(ENUMOID, count_change_of_catalog, (Datum) 0);
 	}
 	entry = hash_search(entries, key, HASH_ENTER, &found);
 	if (!found)
@@ -215,10 +231,19 @@ calls_foreign(Node *node, void *live)
 	return node != NULL && (check_functions_in_node(node, is_foreign, live) || expression_tree_walker(node, calls_foreign, live));
 }
 
+/* Making an expression ready takes in the constraints of domains, which ALTER DOMAIN changes. */
+static bool
+checks_domain(Node *node, void *unused)
+{
+	return node != NULL &&
+		(IsA(node, CoerceToDomain) || expression_tree_walker(node, checks_domain, NULL));
+}
+
 /* Planning evaluates immutable functions, a cast of the table's owner among them: never with more rights than the writer's. */
 static void
 plan_expressions(live_sketch *live, Relation table)
 {
+	live->lasting = true;
 	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
 	{
 		Node	   *expression = live->expressions[i];
@@ -227,6 +252,7 @@ plan_expressions(live_sketch *live, Relation table)
 			continue;
 		live->foreign[i] = calls_foreign(expression, live);
 		expression = (Node *) expression_planner((Expr *) expression);
+		live->lasting = live->lasting && !live->foreign[i] && !checks_domain(expression, NULL);
 		note_columns(live, table, expression);
 		live->settings = live->settings || contain_mutable_functions(expression);
 		if (IsA(expression, Var) && ((Var *) expression)->varattno > 0)
@@ -364,4 +390,83 @@ live_sketch_of_trigger(TriggerData *trigger, Oid function)
 	live_key	key = key_of(strtoll(trigger->tg_trigger->tgargs[0], NULL, 10), trigger->tg_relation, function);
 
 	return is_own_trigger(trigger, entry_of(&key)) ? filled_entry(&key, trigger->tg_relation)->live : NULL;
+}
+
+/* ---- evaluation ---- */
+
+/*
+ * Returns an expression ready to be evaluated with the writer's rights.  The server asks for those to each function, which a
+ * writer need not have to ours.  Code of another role is made ready with the writer's rights, too: making ready evaluates
+ * constants in the constraints of domains.
+ */
+static ExprState *
+ready_expression(const live_sketch *live, int expression)
+{
+	Oid			caller;
+	int			context;
+	ExprState  *state;
+
+	GetUserIdAndSecContext(&caller, &context);
+	if (!live->foreign[expression])
+		SetUserIdAndSecContext(function_owner(live->function), context | SECURITY_LOCAL_USERID_CHANGE);
+	state = ExecInitExpr((Expr *) live->expressions[expression], NULL);
+	SetUserIdAndSecContext(caller, context);
+	return state;
+}
+
+static live_evaluation *
+make_evaluation(const live_sketch *live, MemoryContext parent)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "fastclust live evaluation", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	live_evaluation *evaluation = palloc0(sizeof(live_evaluation));
+
+	evaluation->context = context;
+	evaluation->generation = generation;
+	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
+		if (live->expressions[i] != NULL)
+			evaluation->states[i] = ready_expression(live, i);
+	MemoryContextSwitchTo(old);
+	return evaluation;
+}
+
+live_evaluation *
+live_begin_evaluation(live_sketch *live, MemoryContext context)
+{
+	live_evaluation *kept = live->evaluation;
+	bool		needed = false;
+
+	live->evaluation = NULL;
+	if (kept != NULL && kept->generation == generation)
+	{
+		MemoryContextSetParent(kept->context, context);
+		return kept;
+	}
+	if (kept != NULL)
+		MemoryContextDelete(kept->context);
+	for (int i = 0; i < LIVE_EXPRESSIONS; i++)
+		needed |= live->expressions[i] != NULL;
+	return needed ? make_evaluation(live, context) : NULL;
+}
+
+#define GROWTH		65536		/* bytes that an evaluation may grow by, apart from doubling */
+
+/* Some functions leave memory behind in each transaction, such as those in SQL: then the next statement begins afresh. */
+void
+live_end_evaluation(live_sketch *live, live_evaluation *evaluation)
+{
+	Size		bytes;
+
+	if (evaluation == NULL)
+		return;
+	bytes = MemoryContextMemAllocated(evaluation->context, true);
+	if (evaluation->bytes == 0)
+		evaluation->bytes = bytes;
+	if (!live->lasting || live->evaluation != NULL || bytes > 2 * evaluation->bytes + GROWTH)
+		MemoryContextDelete(evaluation->context);
+	else
+	{
+		MemoryContextSetParent(evaluation->context, GetMemoryChunkContext(live));
+		live->evaluation = evaluation;
+	}
 }

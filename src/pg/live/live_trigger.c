@@ -38,12 +38,11 @@
 /* Changes of a leaf that are not written yet. */
 typedef struct pending
 {
-	const live_sketch *live;
+	live_sketch *live;
 	int			level;			/* of the subtransaction that made them */
 	bool		busy;			/* an expression of it is being evaluated */
-	MemoryContext context;		/* of all of this */
-	EState	   *estate;			/* NULL where all expressions are columns */
-	ExprState  *states[LIVE_EXPRESSIONS];
+	MemoryContext context;		/* owns everything in this struct */
+	live_evaluation *evaluation;	/* NULL if all expressions are columns */
 	live_changes *changes;
 } pending;
 
@@ -57,7 +56,7 @@ value_of(const pending *p, int expression, ExprContext *context, TupleTableSlot 
 {
 	if (p->live->plain[expression] != 0)
 		return slot_getattr(slot, p->live->plain[expression], null);
-	return ExecEvalExprSwitchContext(p->states[expression], context, null);
+	return ExecEvalExprSwitchContext(p->evaluation->states[expression], context, null);
 }
 
 static void
@@ -94,12 +93,15 @@ count_values(const pending *p, ExprContext *context, TupleTableSlot *slot, int s
 static void
 count_row(pending *p, TupleTableSlot *slot, int sign)
 {
-	ExprContext *context = p->estate == NULL ? NULL : CreateExprContext(p->estate);
-
+	ExprContext *context = NULL;
 	bool		busy = p->busy;
 
-	if (context != NULL)
+	if (p->evaluation != NULL)
+	{
+		context = CreateStandaloneExprContext();
+		context->ecxt_per_query_memory = p->evaluation->context;
 		context->ecxt_scantuple = slot;
+	}
 	p->busy = true;
 	count_values(p, context, slot, sign);
 	p->busy = busy;
@@ -171,8 +173,7 @@ write_pending(void)
 		if (p->busy)
 			continue;
 		pendings = list_delete_ptr(pendings, p);
-		if (p->estate != NULL)
-			FreeExecutorState(p->estate);
+		live_end_evaluation(p->live, p->evaluation);
 		MemoryContextDelete(p->context);
 	}
 }
@@ -209,27 +210,8 @@ end_subtransaction(SubXactEvent event, SubTransactionId id, SubTransactionId par
 	}
 }
 
-/*
- * An expression ready to be evaluated with the writer's rights.  The server asks for those to each function, which a writer need not have to ours.
- * Code of another role is made ready with the writer's rights, too: making ready evaluates constants in the constraints of domains.
- */
-static ExprState *
-ready_expression(const live_sketch *live, int expression)
-{
-	Oid			caller;
-	int			context;
-	ExprState  *state;
-
-	GetUserIdAndSecContext(&caller, &context);
-	if (!live->foreign[expression])
-		SetUserIdAndSecContext(function_owner(live->function), context | SECURITY_LOCAL_USERID_CHANGE);
-	state = ExecInitExpr((Expr *) live->expressions[expression], NULL);
-	SetUserIdAndSecContext(caller, context);
-	return state;
-}
-
 static pending *
-begin_pending(const live_sketch *live)
+begin_pending(live_sketch *live)
 {
 	static bool hooked = false;
 	MemoryContext context = AllocSetContextCreate(TopTransactionContext, "fastclust pending changes", ALLOCSET_SMALL_SIZES);
@@ -245,17 +227,11 @@ begin_pending(const live_sketch *live)
 	p->live = live;
 	p->level = GetCurrentTransactionNestLevel();
 	p->context = context;
-	for (int i = 0; i < LIVE_EXPRESSIONS && live->lost == NULL; i++)
+	if (live->lost == NULL)
 	{
-		if (live->expressions[i] == NULL)
-			continue;
-		if (p->estate == NULL)
-			p->estate = CreateExecutorState();
-		MemoryContextSwitchTo(p->estate->es_query_cxt);
-		p->states[i] = ready_expression(live, i);
-		MemoryContextSwitchTo(context);
+		p->evaluation = live_begin_evaluation(live, context);
+		p->changes = live_begin_changes(live);
 	}
-	p->changes = live->lost != NULL ? NULL : live_begin_changes(live);
 	MemoryContextSwitchTo(TopTransactionContext);
 	pendings = lappend(pendings, p);
 	MemoryContextSwitchTo(old);
@@ -263,7 +239,7 @@ begin_pending(const live_sketch *live)
 }
 
 static pending *
-pending_of(const live_sketch *live)
+pending_of(live_sketch *live)
 {
 	int			level = GetCurrentTransactionNestLevel();
 	ListCell   *cell;
@@ -298,9 +274,9 @@ fastclust_live_pending(PG_FUNCTION_ARGS)
 /* ---- the triggers ---- */
 
 static void
-count_change(const live_sketch *live, const TriggerData *trigger)
+count_change(live_sketch *live, const TriggerData *trigger)
 {
-	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch, .arg = unconstify(live_sketch *, live)};
+	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch, .arg = live};
 	bool		update = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
 	int			level;
 	pending    *p;
@@ -321,7 +297,7 @@ count_change(const live_sketch *live, const TriggerData *trigger)
 /* ---- a leaf that is restored ---- */
 
 static void
-count_table(const live_sketch *live, Relation table)
+count_table(live_sketch *live, Relation table)
 {
 	pending    *p = pending_of(live);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
@@ -351,7 +327,7 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 {
 	ErrorContextCallback callback = {.previous = error_context_stack, .callback = name_live_sketch};
 	Relation	table;
-	const live_sketch *live;
+	live_sketch *live;
 	Oid			caller;
 	int			context;
 	int			level;
@@ -365,7 +341,7 @@ fastclust_count_rows(PG_FUNCTION_ARGS)
 	live = live_sketch_of(PG_GETARG_INT64(0), table, fcinfo->flinfo->fn_oid);
 	if (live != NULL)
 	{
-		callback.arg = unconstify(live_sketch *, live);
+		callback.arg = live;
 		error_context_stack = &callback;
 		level = fix_settings(live->settings ? FIX_ALL : 0);
 		count_table(live, table);
@@ -413,7 +389,7 @@ Datum
 fastclust_live_change(PG_FUNCTION_ARGS)
 {
 	TriggerData *trigger = (TriggerData *) fcinfo->context;
-	const live_sketch *live;
+	live_sketch *live;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || trigger->tg_trigger->tgnargs != 1 || !(ROW_EVENTS(trigger->tg_event) || STATEMENT_EVENTS(trigger->tg_event)))
 		ereport(ERROR, errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED), errmsg("%s is for the triggers of live sketches", "live_change"),

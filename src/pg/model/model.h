@@ -128,10 +128,6 @@ extern bool read_model_row(FunctionCallInfo fcinfo, int group, int version, int 
 /* A vector, of the form in the site's reader, in the coordinates of the model's operator, in the site; NULL: it has no direction. */
 extern const double *vector_in_model(FunctionCallInfo fcinfo, model_site *site, const served_model *model, Datum x);
 
-/* The centroid of the model's operator that is nearest to the row; and the cluster of the row, -1: none. */
-extern size_t nearest_of_row(const model_row *row);
-extern int32 cluster_of_row(const model_row *row);
-
 /*
  * For each cluster of `new` the number that it gets: of the cluster of `old` that it continues by distance, or the lowest that no other has and
  * that is not reserved.  NULL where they cannot be compared.

@@ -13,61 +13,68 @@
 
 typedef Datum (*answer) (FunctionCallInfo fcinfo, const model_row *row);
 
-/* ||x - c||^2, c the nearest centroid. */
+/* Returns the centroid of the model's operator that is nearest to the row. */
+static size_t
+nearest_of_row(const model_row *row)
+{
+	return row->labelled ? row->nearest : fc_operator_assign(&row->model->view, row->x, row->scratch);
+}
+
+/* Returns ||x - c||^2, c the nearest centroid. */
 static double
 square_of(const model_row *row)
 {
 	return fc_operator_distance(&row->model->view, nearest_of_row(row), row->x, row->scratch);
 }
 
+/* The cluster of the row; NULL if it has none, or if that is beyond the distance, which may be infinite. */
 static Datum
-cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
+cluster_within(FunctionCallInfo fcinfo, const model_row *row, double max_distance)
 {
-	int32		cluster = cluster_of_row(row);
+	const fc_operator *op = &row->model->view;
+	size_t		nearest = nearest_of_row(row);
+	bool		measured = op->regions.clusters > 0 || !isinf(max_distance);
+	double		square = measured ? fc_operator_distance(op, nearest, row->x, row->scratch) : 0.0;
+	int32		cluster = fc_operator_label(op, nearest, square);
 
-	if (cluster < 0)
+	if (cluster < 0 || fc_metric_distance(op->metric, square) > max_distance)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(cluster);
 }
 
 static Datum
+cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
+{
+	return cluster_within(fcinfo, row, INFINITY);
+}
+
+/* Argument 3 is the distance, if it is given. */
+static Datum
+near_cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
+{
+	double		max_distance = PG_ARGISNULL(3) ? INFINITY : PG_GETARG_FLOAT8(3);
+
+	if (!(max_distance >= 0.0))
+		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				errmsg("max_distance is %g, out of range", max_distance),
+				errdetail("It is a distance as predict_distance gives it, 0 or more."));
+	return cluster_within(fcinfo, row, max_distance);
+}
+
+static Datum
 name_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
-	int32		cluster = cluster_of_row(row);
+	Datum		cluster = cluster_within(fcinfo, row, INFINITY);
 
-	if (cluster < 0)
-		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo), cluster));
+	if (fcinfo->isnull)
+		return cluster;
+	PG_RETURN_TEXT_P(shown_name_of(model_site_of(fcinfo), DatumGetInt32(cluster)));
 }
 
 static Datum
 distance_answer(FunctionCallInfo fcinfo, const model_row *row)
 {
 	PG_RETURN_FLOAT8(fc_metric_distance(row->model->view.metric, square_of(row)));
-}
-
-/* The same, NULL beyond the distance in argument 3 where that is given. */
-static Datum
-near_cluster_answer(FunctionCallInfo fcinfo, const model_row *row)
-{
-	const fc_operator *op = &row->model->view;
-	size_t		nearest;
-	double		most;
-	double		square;
-	int32		cluster;
-
-	if (PG_ARGISNULL(3))
-		return cluster_answer(fcinfo, row);
-	most = PG_GETARG_FLOAT8(3);
-	if (!(most >= 0.0))
-		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_distance is %g, out of range", most),
-				errdetail("It is a distance as predict_distance gives it, 0 or more."));
-	nearest = nearest_of_row(row);
-	square = fc_operator_distance(op, nearest, row->x, row->scratch);
-	cluster = fc_operator_label(op, nearest, square);
-	if (cluster < 0 || fc_metric_distance(op->metric, square) > most)
-		PG_RETURN_NULL();
-	PG_RETURN_INT32(cluster);
 }
 
 /* The distance that a share `contamination` of the training rows exceeded, or the outlier score of regions. */

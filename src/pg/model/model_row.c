@@ -408,18 +408,6 @@ vector_in_model(FunctionCallInfo fcinfo, model_site *site, const served_model *m
 	return transformed(site, model, &v);
 }
 
-size_t
-nearest_of_row(const model_row *row)
-{
-	return row->labelled ? row->nearest : fc_operator_assign(&row->model->view, row->x, row->scratch);
-}
-
-int32
-cluster_of_row(const model_row *row)
-{
-	return fc_operator_label_of(&row->model->view, nearest_of_row(row), row->x, row->scratch);
-}
-
 static int32
 version_argument(FunctionCallInfo fcinfo, int argument)
 {

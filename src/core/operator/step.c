@@ -5,10 +5,52 @@
 #include "operator/codebook.h"
 #include "operator/fit.h"
 
+static double
+silhouette(const fc_operator *op, const double *x, fc_scratch scratch)
+{
+	int32_t		clusters[2];
+	double		squared[2];
+	double		a;
+	double		b;
+
+	if (op->k < 2)
+		return 0;
+	fc_operator_nearest(op, x, 2, scratch, clusters, squared);
+	a = sqrt(squared[0]);
+	b = sqrt(squared[1]);
+	return b > 0 ? (b - a) / b : 0;
+}
+
+/* Sums of a step: d numbers of the rows of a cluster, one number, or a score of each row alone. */
+static const struct
+{
+	bool		is_step;
+	bool		sums_rows;
+	bool		sums_distances;
+	double		(*score) (const fc_operator *op, const double *x, fc_scratch scratch);
+}			kinds[] = {
+	[FC_STEP_LLOYD] = {.is_step = true, .sums_rows = true},
+	[FC_STEP_SSE] = {.is_step = true},
+	[FC_STEP_SILHOUETTE] = {.is_step = true, .score = silhouette},
+	[FC_STEP_DAVIES_BOULDIN] = {.is_step = true, .sums_distances = true},
+};
+
+bool
+fc_step_is_kind(int kind)
+{
+	return kind >= 0 && (size_t) kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[kind].is_step;
+}
+
+bool
+fc_step_sums_scores(int kind)
+{
+	return kinds[kind].score != NULL;
+}
+
 static size_t
 width_of(int kind, size_t d)
 {
-	return kind == FC_STEP_LLOYD ? d : kind == FC_STEP_DAVIES_BOULDIN ? 1 : 0;
+	return kinds[kind].sums_rows ? d : kinds[kind].sums_distances ? 1 : 0;
 }
 
 #define BATCH_BYTES	1048576		/* of waiting rows */
@@ -98,22 +140,6 @@ add_pair(fc_pair *p, fc_pair q)
 {
 	add(p, q.high);
 	add(p, q.low);
-}
-
-static double
-silhouette(const fc_operator *op, const double *x, fc_scratch scratch)
-{
-	int32_t		clusters[2];
-	double		squared[2];
-	double		a;
-	double		b;
-
-	if (op->k < 2)
-		return 0;
-	fc_operator_nearest(op, x, 2, scratch, clusters, squared);
-	a = sqrt(squared[0]);
-	b = sqrt(squared[1]);
-	return b > 0 ? (b - a) / b : 0;
 }
 
 /* One row whose cluster is known; elements: those that are not 0, or NULL. */
@@ -254,15 +280,15 @@ fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight
 	size_t		d = parts.header->d;
 	fc_operator own;
 
-	if (step->kind == FC_STEP_SILHOUETTE || step->capacity <= 1)
+	if (kinds[step->kind].score != NULL || step->capacity <= 1)
 	{
 		op = view_of(&parts, op, &own);
 		FC_ASSERT(scratch.count >= fc_step_scratch(op, step->capacity));
-		if (step->kind == FC_STEP_SILHOUETTE)
+		if (kinds[step->kind].score != NULL)
 		{
 			step->count++;
 			add(&step->weight, weight);
-			add(&step->total, weight * silhouette(op, x, scratch));
+			add(&step->total, weight * kinds[step->kind].score(op, x, scratch));
 		}
 		else
 			account(step, &parts, op, fc_operator_assign(op, x, scratch), x, NULL, weight, scratch);
@@ -281,7 +307,7 @@ fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster, const
 {
 	fc_step_parts parts = fc_step_open(step);
 
-	FC_ASSERT(step->kind != FC_STEP_SILHOUETTE && scratch.count >= fc_step_scratch(op, step->capacity));
+	FC_ASSERT(!fc_step_sums_scores(step->kind) && scratch.count >= fc_step_scratch(op, step->capacity));
 	fc_step_fold(step, op, scratch);
 	account(step, &parts, op, cluster, x, elements, weight, scratch);
 }
@@ -482,7 +508,7 @@ fc_step_check(const void *bytes, size_t size)
 	fc_status	status;
 
 	if (size < sizeof(fc_step) + sizeof(fc_operator_header) || step->version != FC_STEP_VERSION ||
-		step->kind < FC_STEP_LLOYD || step->kind > FC_STEP_DAVIES_BOULDIN || step->padding != 0 ||
+		!fc_step_is_kind(step->kind) || step->padding != 0 ||
 		!has_room(step) || step->count < 0 || step->count > FC_MAX_ROWS ||
 		step->operator_size % 8 != 0 || step->operator_size > size - sizeof(fc_step))
 		return FC_EFORMAT;

@@ -3,7 +3,7 @@
  *
  *     lloyd        n_j, W_j = sum w, sum w x per cluster, SSE = sum w ||x - c_l||^2
  *     sse          SSE alone
- *     silhouette   sum w (b - a) / max(a, b), a and b the distances to the nearest two
+ *     silhouette   sum w (b - a) / max(a, b), a and b the distances to the nearest two: a score of each row
  *     davies       per cluster sum w ||x - c_j||
  *
  * The state is flat bytes that carry the operator, so that any process can finish the
@@ -19,6 +19,7 @@
 
 #include "operator/bytes.h"
 
+/* Kinds of aggregate states, which are stored: a new one gets the next number, and a row of `kinds` in step.c if it is a step. */
 enum
 {
 	FC_STEP_LLOYD = 1,
@@ -29,6 +30,10 @@ enum
 	FC_STEP_CORESET = 6,		/* coreset.h: another one */
 	FC_STEP_SCAN = 7			/* several side by side (pg/train/scan_result.h) */
 };
+
+/* Is a state of this kind a fc_step?  Is it the sum of a score of each row? */
+bool		fc_step_is_kind(int kind);
+bool		fc_step_sums_scores(int kind);
 
 #define FC_STEP_VERSION 1
 
@@ -55,7 +60,7 @@ typedef struct fc_step
 	uint32_t	capacity;
 	uint64_t	operator_size;
 	int64_t		count;
-	fc_pair		total;			/* SSE, or the sum of silhouettes */
+	fc_pair		total;			/* SSE, or the sum of scores */
 	fc_pair		weight;			/* behind total */
 } fc_step;
 
@@ -88,7 +93,7 @@ size_t		fc_step_scratch(const fc_operator *op, size_t capacity);
 void		fc_step_add(fc_step *step, const fc_operator *op, const double *x, double weight, fc_scratch scratch);
 void		fc_step_fold(fc_step *step, const fc_operator *op, fc_scratch scratch);
 
-/* The same for a row whose cluster is known, of which only `elements` are not 0: the sums of fc_step_add to the bit.  Not for silhouettes. */
+/* The same for a row whose cluster is known, of which only `elements` are not 0: the sums of fc_step_add to the bit.  Not for scores. */
 void		fc_step_add_labelled(fc_step *step, const fc_operator *op, size_t cluster, const double *x, const fc_sparse_row *elements,
 								 double weight, fc_scratch scratch);
 
@@ -103,7 +108,7 @@ fc_status	fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scr
 typedef struct fc_step_result
 {
 	int64_t		count;
-	double		total;			/* SSE, or the sum of silhouettes */
+	double		total;			/* SSE, or the sum of scores */
 	int64_t    *counts;			/* k */
 	double	   *weights;		/* k */
 	double	   *sums;			/* k x d for lloyd, k for davies, else unused */

@@ -9,11 +9,12 @@
 #define PACKED_FROM		16		/* rows that a packing is worth */
 
 void *
-state_of_datum(Datum datum, int first, int last)
+state_of_datum(Datum datum, int kind)
 {
 	fc_step    *step = aligned_value(datum);
+	bool		expected = kind == ANY_STATE || (kind == ANY_STEP ? fc_step_is_kind(step->kind) : step->kind == kind);
 
-	if (step->version != FC_STEP_VERSION || step->kind < first || step->kind > last)
+	if (step->version != FC_STEP_VERSION || !expected)
 		ereport(ERROR, errcode(ERRCODE_DATA_EXCEPTION), errmsg("the state belongs to another aggregate"));
 	return step;
 }

@@ -74,13 +74,16 @@ extern fc_operator_header *with_metric(const fc_operator_header *op, fc_metric m
 /* op with the exact centroids of source beside it (fc_operator_attach_exact); rerank 0: without. */
 extern void attach_exact_centroids(fc_operator *op, const fc_operator *source, uint32 rerank);
 
-/* An aggregate_state: fc_step, or a struct that begins with one, of a kind from `first` to `last`; another is an error. */
-extern void *state_of_datum(Datum datum, int first, int last);
+#define ANY_STATE	-1
+#define ANY_STEP	-2			/* of a kind that is a fc_step */
+
+/* An aggregate_state of a kind of operator/step.h, which begins as fc_step does; another kind is an error. */
+extern void *state_of_datum(Datum datum, int kind);
 
 static inline void *
-state_argument(FunctionCallInfo fcinfo, int n, int first, int last)
+state_argument(FunctionCallInfo fcinfo, int n, int kind)
 {
-	return state_of_datum(PG_GETARG_DATUM(n), first, last);
+	return state_of_datum(PG_GETARG_DATUM(n), kind);
 }
 
 /* Transition functions that add one aggregate_state to another of their kind. */

@@ -30,7 +30,7 @@ new_table(Size held, Size capacity)
 static fc_contingency *
 table_argument(FunctionCallInfo fcinfo, int n)
 {
-	return state_argument(fcinfo, n, FC_STEP_CONTINGENCY, FC_STEP_CONTINGENCY);
+	return state_argument(fcinfo, n, FC_STEP_CONTINGENCY);
 }
 
 static fc_contingency *

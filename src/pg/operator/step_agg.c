@@ -19,13 +19,6 @@
 #include "pg/operator/operator_value.h"
 #include "pg/operator/sums.h"
 
-/* The state in argument n, of this kind (0: any of this file's aggregates). */
-static fc_step *
-step_argument(FunctionCallInfo fcinfo, int n, int kind)
-{
-	return kind == 0 ? state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_DAVIES_BOULDIN) : state_argument(fcinfo, n, kind, kind);
-}
-
 /* ---- memory ---- */
 
 /* Bytes that the final function takes at its peak for k x d centroids, but for its scratch. */
@@ -107,7 +100,7 @@ current_step(FunctionCallInfo fcinfo, int kind, bool large, const fc_operator *o
 {
 	if (PG_ARGISNULL(0))
 		return new_step(fcinfo, kind, large, fc_step_capacity(op), cached_bytes(fcinfo), op, header);
-	return large ? (fc_step *) PG_GETARG_POINTER(0) : step_argument(fcinfo, 0, kind);
+	return large ? (fc_step *) PG_GETARG_POINTER(0) : state_argument(fcinfo, 0, kind);
 }
 
 /* (state, operator, x [, weight]); large: the state is of no type's */
@@ -129,7 +122,7 @@ accumulate(FunctionCallInfo fcinfo, int kind, bool large)
 		return unchanged_state(fcinfo);
 	op = cached_expanded_operator(fcinfo, 1, &header);
 	check_metric_has_means(op->metric);
-	if (kind != FC_STEP_SILHOUETTE)
+	if (!fc_step_sums_scores(kind))
 		outcome = cached_sparse_label(fcinfo, 2, &cluster);
 	if (outcome == SPARSE_UNKNOWN)
 		x = row_argument(fcinfo, op);
@@ -237,8 +230,8 @@ fastclust_step_combine(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		return unchanged_state(fcinfo);
 	if (PG_ARGISNULL(0))
-		PG_RETURN_POINTER(step_argument(fcinfo, 1, 0));	/* the executor copies it */
-	add_step(step_argument(fcinfo, 0, 0), step_argument(fcinfo, 1, 0));
+		PG_RETURN_POINTER(state_argument(fcinfo, 1, ANY_STEP));	/* the executor copies it */
+	add_step(state_argument(fcinfo, 0, ANY_STEP), state_argument(fcinfo, 1, ANY_STEP));
 	return unchanged_state(fcinfo);
 }
 
@@ -310,7 +303,7 @@ fastclust_lloyd_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	step = step_argument(fcinfo, 0, FC_STEP_LLOYD);
+	step = state_argument(fcinfo, 0, FC_STEP_LLOYD);
 	values[0] = PointerGetDatum(finish_lloyd(step, &result));
 	values[1] = Int64GetDatum(result.count);
 	values[2] = Float8GetDatum(result.total);
@@ -327,7 +320,7 @@ davies_bouldin(const fc_step *step)
 	return fc_step_davies_bouldin(&f.op, &f.result, centroids, make_scratch(fc_operator_scratch(&f.op)));
 }
 
-/* The score that a state is of. */
+/* The score of a state: the mean of the scores of rows, or a figure made of its sums. */
 PG_FUNCTION_INFO_V1(fastclust_score_final);
 Datum
 fastclust_score_final(PG_FUNCTION_ARGS)
@@ -336,8 +329,10 @@ fastclust_score_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	step = state_argument(fcinfo, 0, FC_STEP_SSE, FC_STEP_DAVIES_BOULDIN);
-	if (step->kind == FC_STEP_SILHOUETTE)
+	step = state_argument(fcinfo, 0, ANY_STEP);
+	if (fc_step_sums_scores(step->kind))
 		PG_RETURN_FLOAT8(fc_pair_value(step->total) / (double) step->count);
-	PG_RETURN_FLOAT8(step->kind == FC_STEP_SSE ? finish_step(step, 0).result.total : davies_bouldin(step));
+	if (step->kind == FC_STEP_SSE)
+		PG_RETURN_FLOAT8(finish_step(step, 0).result.total);
+	PG_RETURN_FLOAT8(davies_bouldin(state_argument(fcinfo, 0, FC_STEP_DAVIES_BOULDIN)));
 }

@@ -171,7 +171,7 @@ scan_groups(const training *t, train_part *parts, const int *active, int count, 
 
 		if (null)
 			continue;
-		sums[i].next = finish_lloyd(state_of_datum(state, FC_STEP_LLOYD, FC_STEP_LLOYD), &result);
+		sums[i].next = finish_lloyd(state_of_datum(state, FC_STEP_LLOYD), &result);
 		sums[i].sse = result.total;
 		sums[i].n = result.count;
 	}

@@ -112,7 +112,7 @@ read_scan(Datum packed, scan_result *result)
 {
 	scan_state	state;
 
-	open_scan(state_of_datum(packed, FC_STEP_SCAN, FC_STEP_SCAN), &state);
+	open_scan(state_of_datum(packed, FC_STEP_SCAN), &state);
 	*result = (scan_result) {.n = state.n,.nulls = state.nulls,.sketch = (struct varlena *) state.sketch,.counts = (struct varlena *) state.counts,
 	.sample = state.sample};
 	for (int i = 0; i < SCAN_STEPS && state.step[i] != NULL; i++)
@@ -320,9 +320,9 @@ combine_packed(FunctionCallInfo fcinfo)
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(PG_ARGISNULL(0) ? 1 : 0));
-	copy = PG_DETOAST_DATUM_COPY(PointerGetDatum(state_argument(fcinfo, 0, FC_STEP_SCAN, FC_STEP_SCAN)));
+	copy = PG_DETOAST_DATUM_COPY(PointerGetDatum(state_argument(fcinfo, 0, FC_STEP_SCAN)));
 	open_scan((const packed_scan *) copy, &left);
-	open_scan(state_argument(fcinfo, 1, FC_STEP_SCAN, FC_STEP_SCAN), &right);
+	open_scan(state_argument(fcinfo, 1, FC_STEP_SCAN), &right);
 	add_scan(fcinfo, &left, &right);
 	PG_RETURN_POINTER(pack_scan(fcinfo, &left));
 }
@@ -409,7 +409,7 @@ Datum
 fastclust_state_combine(PG_FUNCTION_ARGS)
 {
 	int			n = PG_ARGISNULL(1) ? 0 : 1;
-	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, FC_STEP_LLOYD, FC_STEP_SCAN);
+	fc_step    *step = PG_ARGISNULL(n) ? NULL : state_argument(fcinfo, n, ANY_STATE);
 
 	aggregate_context(fcinfo);
 	switch (step == NULL ? 0 : step->kind)

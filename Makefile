@@ -87,7 +87,7 @@ endif
 ifneq ($(if $(filter check,$(MAKECMDGOALS)),,$(PGXS)),)
 override with_llvm = no
 include $(PGXS)
-else ifeq ($(filter unit core-types arm build/arm/% build/unit/% valgrind purity census fuzz sanitized mutators soak installations test check docs docs-serve demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
+else ifeq ($(filter unit core-types arm build/arm/% build/unit/% valgrind purity census fuzz sanitized mutators soak installations test check lint docs docs-serve demo clean dist setup deb package-test matrix,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) does not answer: install the server's development package, or set PG_CONFIG; "make test" installs all it needs)
 endif
 
@@ -258,6 +258,10 @@ valgrind: $(VALGRIND_UNITS:%=build/valgrind/%)
 purity: $(CORE_NAMES:%=build/valgrind/core/%.o) $(if $(PGXS),$(GLUE_OBJS))
 	@test/purity.pl $^
 
+# cppcheck and clang-tidy, where they are installed.
+lint:
+	@tools/lint.sh "$$($(PG_CONFIG) --includedir-server)"
+
 # Figures of the sources, and the ceilings of test/census.
 census:
 	@test/census.pl
@@ -350,4 +354,4 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: all unit core-types arm cov valgrind purity census fuzz mutators sanitized regress prove installations bench setup soak test check docs docs-serve docs-outputs demo freeze dist deb package-test matrix clean
+.PHONY: all unit core-types arm cov valgrind purity lint census fuzz mutators sanitized regress prove installations bench setup soak test check docs docs-serve docs-outputs demo freeze dist deb package-test matrix clean

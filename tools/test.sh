@@ -76,6 +76,7 @@ stage regress regress
 stage tap "$make" -s prove PROVE_FLAGS="-v --timer --reverse -j$jobs"	# the longest are among the last
 stage demo sh -c 'ROWS=100000 demo/demo.sh >build/log.demo 2>&1 && echo "ok demo" || { tail -n 5 build/log.demo; echo "not ok demo"; }'
 if [ -n "${MATRIX:-}" ]; then
+	stage lint "$make" -s lint
 	# those that choose by products or eigenvectors; `make core-types` alone takes all
 	stage core-types "$make" -s core-types CORE_TYPES="Haswell Sandybridge" \
 		CORE_TYPE_UNITS="test_pilot test_kernel_projection test_kernel_map test_dense test_plane test_decoders"

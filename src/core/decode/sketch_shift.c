@@ -181,13 +181,12 @@ fc_sketch_shift(fc_decoding *d, fc_mixture *mixture)
 	double		cost;
 
 	mixture->count = 0;
-	cost = fc_residual(d, mixture);
+	(void) fc_residual(d, mixture);	/* sets the residual in d, which add_highest reads */
 	for (int t = 0; t < d->options.rounds; t++)
 	{
 		add_highest(d, mixture);
 		fc_fit_weights(d, mixture);
-		cost = fc_residual(d, mixture);
-		fc_report_progress(d, "atoms", t + 1, cost);
+		fc_report_progress(d, "atoms", t + 1, fc_residual(d, mixture));
 	}
 	while (mixture->count > d->k)
 	{

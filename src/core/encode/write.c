@@ -18,7 +18,6 @@ typedef struct writer
 	char	   *text;
 	size_t		text_used;
 	size_t		columns;
-	size_t		features;
 	size_t		dim;
 	size_t		categories;
 } writer;

@@ -616,9 +616,10 @@ search(const fc_factorize_work *w, const judged_rows *sample, candidate *best)
 }
 
 static void
-run_auto(fc_factorize_work *w, fc_operator *out, fc_factorization *from)
+run_auto(const fc_factorize_work *whole, fc_operator *out, fc_factorization *from)
 {
-	fc_factorize_options limited = *w->options;
+	fc_factorize_options limited = *whole->options;
+	fc_factorize_work w = *whole;
 	fc_factorize_options own;
 	fc_factorize_work chosen;
 	fc_operator exact = {0};
@@ -626,13 +627,13 @@ run_auto(fc_factorize_work *w, fc_operator *out, fc_factorization *from)
 	candidate	best = {.method = FC_METHOD_DENSE};
 
 	limited.palm.sweeps = limited.palm.sweeps < FC_AUTO_SWEEPS ? limited.palm.sweeps : FC_AUTO_SWEEPS;
-	w->options = &limited;
-	run(w, FC_METHOD_DENSE, 0, &exact);
-	label_sample(&exact, limited.sample, limited.palm.seed, w->arena, &sample);
-	search(w, &sample, &best);
-	chosen = candidate_work(w, &best, &own);
+	w.options = &limited;
+	run(&w, FC_METHOD_DENSE, 0, &exact);
+	label_sample(&exact, limited.sample, limited.palm.seed, w.arena, &sample);
+	search(&w, &sample, &best);
+	chosen = candidate_work(&w, &best, &own);
 	run(&chosen, best.method, best.budget, out);
-	put_record(w, best.method, best.trial.agreement, out, from);
+	put_record(&w, best.method, best.trial.agreement, out, from);
 }
 
 /* ---- the whole ---- */

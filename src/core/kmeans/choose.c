@@ -373,7 +373,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart, c
 {
 	fc_mark		mark = fc_arena_mark(arena);
 	fc_rows		kept = *rows;
-	fc_sphere	centered;
+	fc_sphere	centered = {0};
 	k_search	s = {.options = *options,.arena = arena,.choice = choice};
 
 	*choice = (fc_choice) {.count = 0};
@@ -389,10 +389,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart, c
 
 		fc_rows_on_axes(&kept, FC_CHOOSE_AXES, options->sphere, arena, y, &s.lost);
 		if (options->sphere != NULL)
-		{
-			centered.center = NULL;
 			centered.radius = options->sphere->radius;
-		}
 		s.options.sphere = options->sphere != NULL ? &centered : NULL;
 		kept = (fc_rows) {.x = y,.weight = kept.weight,.n = kept.n,.d = FC_CHOOSE_AXES};
 	}

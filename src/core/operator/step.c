@@ -322,7 +322,8 @@ fc_step_combine(fc_step *target, const fc_step *source, fc_scratch scratch)
 
 	fc_operator_view(to.header, &op);
 	FC_ASSERT(scratch.count >= fc_step_scratch(&op, target->capacity));
-	if (target->kind != source->kind || memcmp(to.header->digest, from.header->digest, sizeof(to.header->digest)))
+	if (target->kind != source->kind ||
+		memcmp(to.header->digest, from.header->digest, sizeof(to.header->digest)) != 0)
 		return FC_EMISMATCH;
 	if (source->count > FC_MAX_ROWS - target->count)
 		return FC_EOVERFLOW;

@@ -245,7 +245,7 @@ fastclust_feature_condition(PG_FUNCTION_ARGS)
 	while (r.feature->first + r.feature->width < (Size) r.dimension[0])
 		r.feature++;
 	for (Size i = 1; i < r.count; i++)
-		check_count("dimension", (int64) r.dimension[i], (int64) r.feature->first + 1, (int64) (r.feature->first + r.feature->width));
+		check_count("dimension", (int64) r.dimension[i], (int64) r.feature->first + 1, (int64) r.feature->first + (int64) r.feature->width);
 	r.lower = read_bounds(fcinfo, 3, "lower", r.count);
 	r.upper = read_bounds(fcinfo, 4, "upper", r.count);
 	r.lower_shown = read_elements(fcinfo, 5, "lower_shown", TEXTOID, r.count);

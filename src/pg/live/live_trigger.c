@@ -400,12 +400,13 @@ fastclust_live_change(PG_FUNCTION_ARGS)
 		return PointerGetDatum(NULL);
 	}
 	live = live_sketch_of_trigger(trigger, fcinfo->flinfo->fn_oid);
-	if (live == NULL)
-		;						/* another's trigger, or that of a table that is not counted */
-	else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
+	if (live == NULL)			/* another's trigger, or one of a table that is not counted */
+		return PointerGetDatum(NULL);
+	if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) &&
+		same_columns(live, trigger->tg_trigslot, trigger->tg_newslot))
+		return PointerGetDatum(NULL);	/* nothing that is counted has changed */
+	if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
 		count_truncate(live, function_owner(fcinfo->flinfo->fn_oid));
-	else if (TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) && same_columns(live, trigger->tg_trigslot, trigger->tg_newslot))
-		;						/* nothing that is counted has changed */
 	else if (live->lost != NULL)
 		(void) pending_of(live);
 	else

@@ -62,8 +62,8 @@ sub catalog_after_update
 my $script = slurp("$scripts/fastclust--$version.sql");
 my @planted = (
 	['nothing', sub { $_[0] }, 0],
-	['a comment', sub { $_[0] =~ s/IS 'adjusted Rand index/IS 'another Rand index/r }, 1],
-	['a function more', sub { "$_[0]\nCREATE FUNCTION left_over() RETURNS int LANGUAGE sql AS 'SELECT 1';\n" }, 1],
+	['a comment', sub { $_[0] =~ s/'adjusted Rand index/'another Rand index/r }, 1],
+	['a function more', sub { "$_[0]\nCREATE FUNCTION fastclust.left_over() RETURNS int LANGUAGE sql AS 'SELECT 1';\n" }, 1],
 	['a right', sub { "$_[0]\nGRANT SELECT ON fastclust.training_log TO pg_monitor WITH GRANT OPTION;\n" }, 1],
 	['a column', sub { "$_[0]\nALTER TABLE fastclust_internal.stored_models ADD left_over int;\n" }, 1],
 	['a volatility', sub { "$_[0]\nALTER FUNCTION fastclust.rbf_kernel(float8) VOLATILE;\n" }, 1],

@@ -93,7 +93,8 @@ static void
 test_split_merge(void)
 {
 	double		work;
-	double		in_many_dimensions = excess_of_search(8000, 256, 1000, FC_BALANCED, &work);	/* WIDE_WORK and more */
+	/* MIN_WIDE_WORK and more */
+	double		in_many_dimensions = excess_of_search(8000, 256, 1000, FC_BALANCED, &work);
 	double		in_few_dimensions = excess_of_search(12000, 12, 500, FC_BALANCED, &work);
 
 	CHECK(in_many_dimensions < 1.1, "in many dimensions: %g times the noise", in_many_dimensions);

@@ -20,10 +20,10 @@
 
 #include "base/blas.h"
 
-#define CLIMB_ITERATIONS 30
-#define CLIMB_TOLERANCE 1e-2
-#define POLISH_ITERATIONS 100
-#define JOINT_ITERATIONS 100
+#define CLIMB_ITERATIONS		30		/* mean-shift steps of a climb */
+#define CLIMB_TOLERANCE			1e-2	/* times sqrt(eta): length of a step that ends a climb */
+#define POLISH_ITERATIONS		100		/* iterations of L-BFGS-B for a single atom */
+#define JOINT_ITERATIONS		100		/* iterations of L-BFGS-B after each new atom */
 #define VALUE_SCALE 100.0		/* f is at most a share of 1 */
 
 double

@@ -23,18 +23,31 @@
 
 #include "numerics/assignment.h"
 
-#define AUTO_STARTS 64
-#define SHIFT_STARTS 1000
-#define WIDE_STARTS 1000
+/* points that auto and clompr climb from in a round, at least */
+#define AUTO_STARTS				64
+
+#define SHIFT_STARTS			1000	/* points that sketch-and-shift climbs from in a round */
+
+/* points that auto climbs from where its residual shows missed clusters */
+#define RETRY_STARTS			1000
+
 #define MISSED_RESIDUAL 0.25	/* relative residual at which starts may have missed clusters ... */
 #define MISSED_RESIDUAL_ROOT_K 0.8	/* ... times sqrt(k) */
-#define ROUNDS_PER_CLUSTER 2
-#define TOLERANCE 1e-8
-#define ATOMS_PER_CLUSTER 2
-#define MOMENTS_PER_UNKNOWN 1.5
-#define GROW_ROUNDS 20
-#define FINAL_ITERATIONS 200
-#define CERTIFIED_ITERATIONS 60	/* the rest would fit noise */
+
+/* rounds of improvement, or atoms that clompr tries, per cluster */
+#define ROUNDS_PER_CLUSTER		2
+
+#define TOLERANCE				1e-8	/* relative fall of the cost that ends a stage */
+#define ATOMS_PER_CLUSTER		2		/* atoms of the density per cluster at most */
+
+/* informative moments that each unknown of the density needs */
+#define MOMENTS_PER_UNKNOWN		1.5
+
+#define GROW_ROUNDS				20		/* rounds that add atoms beyond one per cluster */
+#define FINAL_ITERATIONS		200		/* iterations of the last refinement */
+
+/* the same at the noise floor, where more would fit noise */
+#define CERTIFIED_ITERATIONS	60
 
 #define DENSITY_MARGIN 2e-3
 #define DENSITY_ITERATIONS 30
@@ -73,6 +86,7 @@ resolve(const fc_decode_options *given, size_t k, size_t sample_centroids, fc_de
 
 /* Multiply-adds of sine and cosine, and (measured) how often each decoder computes the features of a point. */
 #define FEATURE			12.0
+
 #define AUTO_CLIMBED	5e4
 #define AUTO_REFINED	1500.0
 #define AUTO_HESSIANS	10.0	/* times n */
@@ -178,8 +192,9 @@ set_sizes(fc_decoding *d, const fc_problem *problem, size_t k, fc_decoder decode
 	d->sample_centroids = d->initial + (problem->sample_centroids != NULL ? problem->sample_centroid_count : 0);
 	d->options = resolve(options, k, d->sample_centroids, decoder);
 	d->widest = (size_t) d->options.starts;
-	if (decoder == FC_DECODE_AUTO && (options == NULL || options->starts <= 0) && d->widest < WIDE_STARTS)
-		d->widest = WIDE_STARTS;
+	if (decoder == FC_DECODE_AUTO && (options == NULL || options->starts <= 0) &&
+		d->widest < RETRY_STARTS)
+		d->widest = RETRY_STARTS;
 	d->uniform_starts = (decoder == FC_DECODE_SHIFT && !d->options.polish) || decoder == FC_DECODE_DISCRETIZED;
 	d->discretized = decoder == FC_DECODE_DISCRETIZED;
 }

@@ -16,13 +16,16 @@
 #include "numerics/dense.h"
 #include "numerics/rows.h"
 
-#define POINTS 3000
+#define DENSITY_POINTS			3000	/* points that stand for the fitted density */
 #define SAMPLE_ROWS ((size_t) 1000)
-#define FEWEST_PAIRS 4
-#define KMEANS_STARTS 12
-#define KMEANS_TOLERANCE 1e-4
-#define ROW_PENALTY 1e-4
-#define ATOM_PENALTY 1e-9
+#define MIN_PAIRS				4		/* pairs of points of an atom at least */
+#define KMEANS_STARTS			12		/* starts of k-means of the points */
+#define KMEANS_TOLERANCE		1e-4	/* relative fall of its SSE that ends Lloyd's steps */
+
+/* times the rows: penalty of the squared weight of a sample row */
+#define ROW_PENALTY				1e-4
+
+#define ATOM_PENALTY			1e-9	/* penalty of the squared weight of an atom */
 #define CERTIFIED_ROWS ((size_t) 256)	/* enough when the atoms leave nothing but noise ... */
 #define MANY_TIMES_SAMPLE 20.0	/* ... and the table is this many times the sample */
 #define FARTHEST_DEVIATIONS 20.0	/* deviations of the nearest atom, root mean square over dimensions */
@@ -35,7 +38,7 @@ fc_density_take(fc_decoding *d, fc_arena *arena)
 	size_t		sample = smaller(d->rows, SAMPLE_ROWS);
 	size_t		columns = sample == 0 ? 0 : sample + d->atoms;
 
-	w->capacity = POINTS + 2 * (FEWEST_PAIRS + 1) * d->atoms + sample;
+	w->capacity = DENSITY_POINTS + 2 * (MIN_PAIRS + 1) * d->atoms + sample;
 	w->x = FC_TAKE(arena, w->capacity * d->n, float);
 	w->weight = FC_TAKE(arena, w->capacity, double);
 	w->labels = FC_TAKE(arena, w->capacity, int32_t);
@@ -95,7 +98,7 @@ fc_density_points(fc_decoding *d, const fc_mixture *mixture)
 		if (!(share > 0.0))
 			continue;
 		if (mixture->variance[i] > 0.0)
-			pairs = (size_t) fmax(ceil(share * POINTS / 2.0), FEWEST_PAIRS);
+			pairs = (size_t) fmax(ceil(share * DENSITY_POINTS / 2.0), MIN_PAIRS);
 		draw_atom(d, mixture->center + i * d->n, mixture->variance[i], pairs, filled);
 		for (size_t j = 0; j < 2 * pairs; j++)
 			d->points.weight[filled + j] = mixture->weight[i] / (double) (2 * pairs);

@@ -15,13 +15,17 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 
-#define RANDOM_START_PERIOD 4
-#define STEP_GROWTH 1.6f
-#define STEP_LARGEST 16.0f
-#define STEP_SHRINK 0.25f
-#define MODE_ITERATIONS 30
-#define MODE_TOLERANCE 1e-2
-#define MODE_RADIUS 0.5			/* modes closer than this times sqrt(eta) are one */
+/* one of so many starts is random, the others are rows of the sample */
+#define RANDOM_START_PERIOD		4
+
+#define STEP_GROWTH				1.6f	/* factor on a step after a success */
+#define MAX_STEP				16.0f	/* plain mean-shift steps */
+#define STEP_SHRINK				0.25f	/* factor after a failure, and the shortest step */
+#define MODE_ITERATIONS			30		/* steps of a climb at most */
+#define MODE_TOLERANCE			1e-2	/* times sqrt(eta): length of a step that ends a climb */
+
+/* times sqrt(eta): distance below which two modes are one */
+#define MODE_RADIUS				0.5
 
 size_t
 fc_draw_row(fc_decoding *d, size_t turn)
@@ -211,7 +215,7 @@ advance(fc_decoding *d, size_t i, size_t start, double eta)
 		for (size_t l = 0; l < d->n; l++)
 			direction[l] = w->gradient[i * d->n + l] / height;
 		if (!fixed)
-			w->step[start] = fminf(w->step[start] * STEP_GROWTH, STEP_LARGEST);
+			w->step[start] = fminf(w->step[start] * STEP_GROWTH, MAX_STEP);
 	}
 	else if (!fixed)
 		w->step[start] = fmaxf(w->step[start] * STEP_SHRINK, STEP_SHRINK);

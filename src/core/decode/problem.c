@@ -3,13 +3,14 @@
 
 #include "sketch/sketch.h"
 
-#define SAME_SIGMA	1e-6		/* relative */
+/* relative difference of two sigmas that count as the same */
+#define SAME_SIGMA_TOLERANCE	1e-6
 
 uint32_t
 fc_scale_of_sigma(const fc_spec *spec, double sigma)
 {
 	for (uint32_t s = 0; s < spec->scales; s++)
-		if (fabs(sigma / fc_spec_sigmas(spec)[s] - 1) < SAME_SIGMA)
+		if (fabs(sigma / fc_spec_sigmas(spec)[s] - 1) < SAME_SIGMA_TOLERANCE)
 			return s;
 	return spec->scales;
 }

@@ -17,14 +17,24 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 
-#define SCORE_DROP 0.2
-#define FORWARD_ITERATIONS 25
-#define SPLITS_PER_ROUND 2
-#define LEAST_GAIN 0.01
-#define HOPELESS_COST_RATIO 1.5	/* a trial this many times worse is not refined further */
-#define TRIAL_ITERATIONS 25
-#define SIGNIFICANT_NOISE_RATIO 2.0
-#define ISOLATION_BANDWIDTHS 4.0	/* bandwidths: clusters are about one in radius */
+/* share of the first score below which a pursuit takes no more atoms */
+#define MIN_SCORE_SHARE			0.2
+
+#define FORWARD_ITERATIONS		25		/* iterations of L-BFGS-B for all atoms after a pursuit */
+#define SPLITS_PER_ROUND		2		/* atoms whose split is tried in a round of improvement */
+#define MIN_GAIN				0.01	/* relative fall of the cost that an exchange must bring */
+
+/* cost over the cost before, above which a trial is not refined further */
+#define HOPELESS_COST_RATIO		1.5
+
+/* iterations of L-BFGS-B for a trial, twice as many where it is close */
+#define TRIAL_ITERATIONS		25
+
+/* times the share of noise: importance below which an atom is dropped */
+#define SIGNIFICANT_NOISE_RATIO	2.0
+
+/* distance from heavier atoms that isolates one; the radius of clusters is about 1 */
+#define ISOLATION_BANDWIDTHS	4.0
 
 void
 fc_pursuit_take(fc_decoding *d, fc_arena *arena)
@@ -139,7 +149,7 @@ pursue(fc_decoding *d, const fc_mixture *mixture, size_t size, size_t limit)
 		if (first < 0.0)
 			first = score;
 		/* At least one new atom a round, or the stage would not end. */
-		if (entry == size || (score <= SCORE_DROP * first && chosen > mixture->count))
+		if (entry == size || (score <= MIN_SCORE_SHARE * first && chosen > mixture->count))
 			break;
 		w->taken[entry] = true;
 		w->chosen[chosen++] = entry;
@@ -420,9 +430,9 @@ try_move(fc_decoding *d, const move *m, fc_mixture *mixture, double *cost)
 	apply_move(d, mixture, m, trial);
 	drop_one(d, m, trial);
 	trial_cost = fc_refine(d, FC_WIDTH_SHARED, TRIAL_ITERATIONS, trial);
-	if (trial_cost > (1.0 - LEAST_GAIN) * *cost && trial_cost < HOPELESS_COST_RATIO * *cost)
+	if (trial_cost > (1.0 - MIN_GAIN) * *cost && trial_cost < HOPELESS_COST_RATIO * *cost)
 		trial_cost = fc_refine(d, FC_WIDTH_SHARED, 2 * TRIAL_ITERATIONS, trial);
-	if (!(trial_cost < (1.0 - LEAST_GAIN) * *cost))
+	if (!(trial_cost < (1.0 - MIN_GAIN) * *cost))
 		return false;
 	fc_mixture_copy(d, trial, mixture);
 	*cost = trial_cost;

@@ -26,11 +26,14 @@
 #include "numerics/dense.h"
 
 #define COST_SCALE 100.0		/* cost is measured in percents of |z|^2 */
-#define SMALLEST_VARIANCE 1e-3	/* to start from: at 0 a variance cannot tell where to go */
-#define SMALLEST_SHARE 0.1		/* of the mean weight, in the scales */
+#define MIN_START_VARIANCE		1e-3	/* variance to start from; at 0 it has no gradient */
+
+/* share of the mean weight that an atom has at least in the scales */
+#define MIN_SCALED_SHARE		0.1
+
 #define SMALLEST_CURVATURE 1e-12
 #define LAST_ITERATIONS 1000
-#define MEMORY 12				/* pairs L-BFGS-B remembers */
+#define LBFGS_PAIRS				12		/* pairs that L-BFGS-B remembers */
 #define GRADIENT_TOLERANCE 1e-7
 #define TASK_LENGTH 60
 #define EPSILON 2.220446049250313e-16
@@ -45,7 +48,7 @@
 void
 fc_minimizer_take(fc_arena *arena, size_t variables, fc_minimizer *w)
 {
-	size_t		pairs = MEMORY;
+	size_t		pairs = LBFGS_PAIRS;
 
 	w->x = FC_TAKE(arena, variables, double);
 	w->gradient = FC_TAKE(arena, variables, double);
@@ -64,7 +67,7 @@ fc_minimize(fc_minimizer *w, size_t variables, fc_objective objective, void *con
 	double		factr = tolerance / EPSILON;
 	double		pgtol = GRADIENT_TOLERANCE;
 	int			n = (int) variables;
-	int			pairs = MEMORY;
+	int			pairs = LBFGS_PAIRS;
 	int			silent = -1;
 	char		task[TASK_LENGTH];
 	char		csave[TASK_LENGTH];
@@ -258,7 +261,8 @@ set_scales(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 		total = 1.0;
 	for (size_t i = 0; i < mixture->count; i++)
 	{
-		double		share = fmax(mixture->weight[i], SMALLEST_SHARE * total / (double) mixture->count);
+		double		share = fmax(mixture->weight[i],
+								 MIN_SCALED_SHARE * total / (double) mixture->count);
 
 		squares += share * share;
 		for (size_t l = 0; l < d->n; l++)
@@ -286,7 +290,7 @@ pack(fc_decoding *d, fc_width_mode mode, const fc_mixture *mixture)
 		double		variance = mode == FC_WIDTH_SHARED ? fc_mixture_variance(mixture)
 			: mixture->variance[i - centers - mixture->count];
 
-		w->x[i] = fmax(variance, SMALLEST_VARIANCE);
+		w->x[i] = fmax(variance, MIN_START_VARIANCE);
 	}
 	for (size_t i = 0; i < variables; i++)
 	{

@@ -21,7 +21,9 @@
 #include "base/blas.h"
 #include "numerics/dense.h"
 
-#define NARROWEST_VARIANCE_RATIO 0.5	/* of the kernel's variance, by which noise may narrow f */
+/* share of the kernel's variance to which noise may narrow f */
+#define MIN_VARIANCE_RATIO		0.5
+
 #define SHIFT_ITERATIONS 100
 #define SHIFT_TOLERANCE 1e-3
 
@@ -102,7 +104,7 @@ covariance_of(fc_decoding *d, double *h, double *covariance)
 	memset(covariance, 0, d->n * d->n * sizeof(double));
 	for (size_t i = 0; i < d->n; i++)
 	{
-		if (!(values[i] > 0.0) || !(1.0 / values[i] > NARROWEST_VARIANCE_RATIO * bandwidth * bandwidth))
+		if (!(values[i] > 0.0) || !(1.0 / values[i] > MIN_VARIANCE_RATIO * bandwidth * bandwidth))
 			return;
 		values[i] = fmax(1.0 / values[i] - bandwidth * bandwidth, 0.0);
 	}

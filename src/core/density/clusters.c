@@ -18,16 +18,41 @@
 
 #include "base/sort.h"
 
-#define CHANCE			2.1		/* of ln(N / K), the places where a valley can be by chance: 12 where K is 0.35 % of the rows */
-#define CHANCE_ON_LINE	60.0	/* a valley of chance cannot be walked around there */
-#define CHANCE_ON_BAND	36.0	/* narrow, in more dimensions: hardly */
-#define MORE_WAYS		0.25		/* dimensions above 2 that help to walk around a valley of chance, none around one of grain */
-#define UNBIASED		0.5		/* the option noise by which K" is K */
-#define SCALE			0.35	/* K, of R */
-#define LEAST_SCALE		5.0
-#define LEAST_GRAIN		5.0		/* bubbles in a ball of K rows */
-#define GRAIN_OF_LATTICE	0.1	/* of the rows of a point: planted segments of ratings, and false splits of one */
-#define VALUES_OF_STEP		9.0		/* of a column: of more the Gaussian is wider than a step, so that values in fives are no clusters */
+/*
+ * times ln(N / K), the places where a valley can be by chance: Z is 12 where
+ * K is 0.35 % of the rows
+ */
+#define CHANCE					2.1
+
+/* Z on a line, where a valley of chance cannot be walked around */
+#define CHANCE_ON_LINE			60.0
+
+/* Z on a narrow band in more dimensions, where it hardly can */
+#define CHANCE_ON_BAND			36.0
+
+/* dimensions above 2 that help to walk around a valley of chance, not of grain */
+#define MAX_MORE_DIMENSIONS		0.25
+
+#define UNBIASED_NOISE			0.5		/* value of the option noise with which K" is K */
+
+/* share of min_rows (R) in a ball that measures density: K / R */
+#define BALL_SHARE				0.35
+
+#define MIN_BALL_ROWS			5.0		/* rows of a ball at least */
+#define MIN_BALL_BUBBLES		5.0		/* micro-clusters in a ball of K rows at least */
+
+/*
+ * share of a point's rows that count as grain; it parts planted segments of
+ * ratings from false splits
+ */
+#define LATTICE_GRAIN			0.1
+
+/*
+ * values of a column beyond which the Gaussian is wider than a step, so that
+ * values in fives are no clusters
+ */
+#define LATTICE_VALUES			9.0
+
 #define ROUNDING		1e-3	/* of steps of a lattice whose points are floats */
 
 /* number[c]: the place of cluster c among them by rows, the largest first. */
@@ -72,14 +97,14 @@ radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double 
 
 	for (size_t a = 0; a < b->m; a++)
 	{
-		double		grain = b->n[a] * (near != NULL ? GRAIN_OF_LATTICE : 1.0);
+		double		grain = b->n[a] * (near != NULL ? LATTICE_GRAIN : 1.0);
 		double		above = sqrt(K * (chance + grain));
 
 		mass[CORE * b->m + a] = K;
 		mass[SURE * b->m + a] = K + above;
 		mass[SURE_ON_LINE * b->m + a] = K + sqrt(K * ((b->d == 1 ? CHANCE_ON_LINE : CHANCE_ON_BAND) + grain));
-		mass[TAIL * b->m + a] = K / FC_TAU;
-		mass[ABOVE * b->m + a] = K + (options->noise - UNBIASED) * above;
+		mass[TAIL * b->m + a] = K / FC_GROWTH_SHARE;
+		mass[ABOVE * b->m + a] = K + (options->noise - UNBIASED_NOISE) * above;
 	}
 	if (near == NULL)
 		fc_squared_radii(b, mass, THRESHOLDS, arena, radius);
@@ -87,7 +112,8 @@ radii_of_bubbles(const fc_bubbles *b, const fc_density_options *options, double 
 		radius[i] = step * pow(fmax(mass[i], 0.0) / near[i % b->m], 2.0 / (double) b->d);
 	fc_arena_release(arena, mark);
 	for (size_t a = 0; a < b->m; a++)
-		widen_on_line(b->d, 2.0 + MORE_WAYS * chance / (chance + b->n[a]), radius[CORE * b->m + a], radius[TAIL * b->m + a],
+		widen_on_line(b->d, 2.0 + MAX_MORE_DIMENSIONS * chance / (chance + b->n[a]),
+					  radius[CORE * b->m + a], radius[TAIL * b->m + a],
 					  radius[SURE_ON_LINE * b->m + a], &radius[SURE * b->m + a]);
 	return radius;
 }
@@ -175,7 +201,8 @@ squared_step(const density_walk *w, fc_arena *arena)
 static double
 smooth_lattice(const fc_bubbles *b, double step, fc_arena *arena, double *near)
 {
-	double		width = step * fmax(pow((double) b->m, 1.0 / (double) b->d) / VALUES_OF_STEP, 1.0);	/* both squared */
+	double		values = pow((double) b->m, 1.0 / (double) b->d);	/* of a column */
+	double		width = step * fmax(values / LATTICE_VALUES, 1.0);	/* both squared */
 	double		most = 0.0;
 	fc_point_columns	points = fc_point_columns_of(b, arena);
 	double	   *squared = FC_TAKE(arena, b->m, double);
@@ -357,7 +384,8 @@ fc_density_clusters(const fc_bubbles *given, const fc_density_options *options, 
 		squares += bubbles->n[a] * bubbles->n[a];
 	}
 	/* Fewer rows than a few bubbles have would show the grain of these.  Points of a lattice have none. */
-	w.K = fmax(fmax(LEAST_SCALE, SCALE * options->min_rows), lattice ? 0.0 : LEAST_GRAIN * rows / (double) m);
+	w.K = fmax(fmax(MIN_BALL_ROWS, BALL_SHARE * options->min_rows),
+			   lattice ? 0.0 : MIN_BALL_BUBBLES * rows / (double) m);
 	w.edges = FC_TAKE(arena, m, fc_edge);
 	if (lattice)
 	{

@@ -55,7 +55,11 @@ void		fc_label_part(fc_parts *parts, uint32_t part, int32_t c, int32_t *label);
 
 /* ---- thresholds, and noise ---- */
 
-#define FC_TAU	0.3
+/*
+ * rows of a ball over the rows of the ball that it grows to, for its
+ * dimension
+ */
+#define FC_GROWTH_SHARE			0.3
 
 enum thresholds
 {
@@ -95,7 +99,7 @@ fc_log_growth(double core, double tail)
 static inline double
 fc_dimension(size_t d, double log_growth)
 {
-	return fmin(fmax(log(1.0 / FC_TAU) / log_growth, 1.0), (double) d);
+	return fmin(fmax(log(1.0 / FC_GROWTH_SHARE) / log_growth, 1.0), (double) d);
 }
 
 /* The squared r_K beyond which rows are noise, of each cluster; bubbles have their homes. */

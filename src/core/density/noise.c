@@ -18,10 +18,13 @@
 
 #include "base/sort.h"
 
-#define WINDOW			6.0		/* of K rows */
-#define WIDEST			2.0		/* windows */
-#define LEAST_BUBBLES	20		/* in a window */
-#define CONTRAST		3.0		/* widths of windows */
+#define WINDOW_BALLS			6.0		/* rows of a window, in balls of K rows */
+#define WIDE_WINDOWS			2.0		/* windows of the wider search, which needs less contrast */
+#define MIN_BUBBLES				20		/* micro-clusters in a window at least */
+
+/* width of the window at a gap over the narrowest before it */
+#define MIN_CONTRAST			3.0
+
 #define NORMAL_QUANTILE	1.645	/* of 0.95 */
 
 /* Bubbles in order of r_K, those of points without extent left out; returns how many. */
@@ -69,7 +72,7 @@ antimode(const density_walk *w, const uint32_t *order, size_t n, double window, 
 		double		bottom;
 		double		width;
 
-		for (; low > 0 && (rows < window || high - low < LEAST_BUBBLES); low--)
+		for (; low > 0 && (rows < window || high - low < MIN_BUBBLES); low--)
 			rows += (w->b->n[order[low]] + w->b->n[order[low - 1]]) / 2.0;
 		if (low == 0)
 			break;
@@ -137,8 +140,9 @@ fc_density_limits(const density_walk *w, fc_arena *arena, double *limit)
 	size_t		n = sort_by_radius(w, arena, order);
 	double		noise = INFINITY;
 
-	for (double scale = 1.0; !w->lattice && isinf(noise) && scale <= WIDEST; scale *= 2.0)
-		noise = antimode(w, order, n, scale * WINDOW * w->K, 1.0 + (CONTRAST - 1.0) / sqrt(scale), limit);
+	for (double scale = 1.0; !w->lattice && isinf(noise) && scale <= WIDE_WINDOWS; scale *= 2.0)
+		noise = antimode(w, order, n, scale * WINDOW_BALLS * w->K,
+						 1.0 + (MIN_CONTRAST - 1.0) / sqrt(scale), limit);
 	gaussian_tails(w, order, n, arena, limit);
 	for (size_t c = 0; c < w->found->k; c++)
 		limit[c] = fmax(w->radius[SURE][w->found->cluster[c].peak], isfinite(noise) ? noise : fmax(w->first, limit[c]));

@@ -4,14 +4,23 @@
 #include "base/blas.h"
 #include "drift/waves.h"
 
-#define LONGEST			16		/* days of a window */
-#define WINDOWS			5		/* 1, 2, 4, 8, 16 days */
-#define LEAST_SEGMENT	3		/* days that a window is compared with */
-#define MOST_MOMENTS	256		/* of a sketch: more tell little more */
-#define MOST_LAW_DAYS	256		/* that the law is learned from */
-#define NEW_LAW_DAYS	30		/* after a change, until which the law before holds */
-#define LEAST_SQUARE	1e-20	/* of the square of a column's mean: less variance is rounding */
-#define ALARM			(0.005 / 365.0)
+#define MAX_WINDOW				16		/* days of the longest window */
+#define WINDOWS					5		/* windows: 1, 2, 4, 8 and 16 days */
+#define MIN_SEGMENT				3		/* days that a window is compared with at least */
+
+/* moments of a day's sketch that are looked at; more gain little */
+#define MAX_MOMENTS				256
+
+#define MAX_LAW_DAYS			256		/* days that the null law is learned from at most */
+
+/* days after a change during which the null law before it holds */
+#define NEW_LAW_DAYS			30
+
+/* share of the square of a column's mean below which a variance is rounding */
+#define MIN_SQUARE				1e-20
+
+/* p-value of a day that is an alarm: half a percent a year */
+#define ALARM_P_VALUE			(0.005 / 365.0)
 
 typedef struct change_series
 {
@@ -22,10 +31,10 @@ typedef struct change_series
 	double	   *mean;			/* (days + 1) x d: of n times the means of the columns, less those of the first day */
 	double	   *square;			/* (days + 1) x d: of n times the squares */
 	double	   *between;		/* d: n times the variance of a day's mean */
-	double	   *t;				/* LONGEST x d */
-	double	   *u;				/* the work of the law: MOST_LAW_DAYS x length, and twice MOST_LAW_DAYS^2 */
-	double	   *gram;
-	double	   *gram2;
+	double	   *t;				/* MAX_WINDOW x d */
+	double	   *u;				/* MAX_LAW_DAYS x length: work of the law, as the next two */
+	double	   *gram;			/* MAX_LAW_DAYS^2 */
+	double	   *gram2;			/* MAX_LAW_DAYS^2 */
 } change_series;
 
 /* The law of n |z - E z|^2 of a day. */
@@ -58,7 +67,7 @@ read_days(const fc_sketch_view *days, size_t count, fc_arena *arena, change_seri
 {
 	size_t		d = days[0].spec->dim;
 	size_t		moments = fc_spec_moments(days[0].spec);
-	size_t		stride = (moments + MOST_MOMENTS - 1) / MOST_MOMENTS;
+	size_t		stride = (moments + MAX_MOMENTS - 1) / MAX_MOMENTS;
 	size_t		taken = (moments + stride - 1) / stride;
 	double	   *z = FC_TAKE(arena, 2 * moments, double);
 
@@ -69,10 +78,10 @@ read_days(const fc_sketch_view *days, size_t count, fc_arena *arena, change_seri
 	series->mean = FC_TAKE(arena, (count + 1) * d, double);
 	series->square = FC_TAKE(arena, (count + 1) * d, double);
 	series->between = FC_TAKE(arena, d, double);
-	series->t = FC_TAKE(arena, LONGEST * d, double);
-	series->u = FC_TAKE(arena, MOST_LAW_DAYS * series->length, double);
-	series->gram = FC_TAKE(arena, MOST_LAW_DAYS * MOST_LAW_DAYS, double);
-	series->gram2 = FC_TAKE(arena, MOST_LAW_DAYS * MOST_LAW_DAYS, double);
+	series->t = FC_TAKE(arena, MAX_WINDOW * d, double);
+	series->u = FC_TAKE(arena, MAX_LAW_DAYS * series->length, double);
+	series->gram = FC_TAKE(arena, MAX_LAW_DAYS * MAX_LAW_DAYS, double);
+	series->gram2 = FC_TAKE(arena, MAX_LAW_DAYS * MAX_LAW_DAYS, double);
 	for (size_t j = 0; j < series->length; j++)
 		series->sum[j] = 0;
 	for (size_t i = 0; i < d; i++)
@@ -133,7 +142,8 @@ student(const change_series *series, size_t first, size_t middle, size_t end, si
 	double		variance[2];
 	double		before = mean_of_days(series, first, middle, column, &variance[0]);
 	double		gap = mean_of_days(series, middle, end, column, &variance[1]) - before;
-	double		most = fmax(fmax(variance[0], variance[1]), fmax(series->between[column], LEAST_SQUARE * before * before));
+	double		most = fmax(fmax(variance[0], variance[1]),
+							fmax(series->between[column], MIN_SQUARE * before * before));
 	double		c = 1.0 / (series->rows[middle] - series->rows[first]) + 1.0 / (series->rows[end] - series->rows[middle]);
 
 	return gap == 0 ? 0 : gap / sqrt(c * most);
@@ -163,7 +173,7 @@ learn_columns(const change_series *series, size_t start, size_t end)
 static void
 learn_law(const change_series *series, size_t first, size_t end, day_law *law)
 {
-	size_t		days = smaller(end - first, MOST_LAW_DAYS);
+	size_t		days = smaller(end - first, MAX_LAW_DAYS);
 	size_t		start = end - days;
 	double		nu = (double) days - 1.0;
 	double		n = series->rows[end] - series->rows[start];
@@ -245,8 +255,8 @@ static bool
 find_change(const change_series *series, size_t first, size_t end, const day_law *law, fc_change *change)
 {
 	size_t		d = series->spec->dim;
-	size_t		windows = smaller(LONGEST, end - first - LEAST_SEGMENT);
-	double		square[LONGEST];
+	size_t		windows = smaller(MAX_WINDOW, end - first - MIN_SEGMENT);
+	double		square[MAX_WINDOW];
 	size_t		column = d;		/* of the least p; d: the waves */
 	double		least = 1;
 	double		most = -1;
@@ -279,7 +289,7 @@ find_change(const change_series *series, size_t first, size_t end, const day_law
 	}
 	change->found = end - 1;
 	change->p_value = fmin(1.0, 2.0 * WINDOWS * least);
-	return change->p_value < ALARM;
+	return change->p_value < ALARM_P_VALUE;
 }
 
 void

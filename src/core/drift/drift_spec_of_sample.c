@@ -8,11 +8,19 @@
 static const double quantiles[] = {.001, .01, .05, .2, .35, .5, .65, .8, .95, .99, .999};
 static const double thirds[] = {[FC_DRIFT_MIDDLE] = .5,[FC_DRIFT_LOWER] = .25,[FC_DRIFT_UPPER] = .75};
 
-#define LEAST_FAR_EDGES	4		/* a column of fewer has no far bit */
-#define NORMAL_IQR		1.349	/* the interquartile range of a standard normal variable */
-#define MOST_SPREAD		0x1p28	/* of a sample's values in units of scale: sketches take rows up to 2^38 */
-#define MOST_OFFSET		0x1p36	/* of the center in units of sigma times scale: a sketch_spec takes 2^38 */
-#define LEAST_SCALE		1e-280
+#define MIN_FAR_EDGES			4		/* edges of a column that has a far bit */
+#define NORMAL_IQR				1.349	/* interquartile range of a standard normal variable */
+
+/*
+ * scales from the median to the farthest value of a sample; sketches take
+ * rows up to 2^38
+ */
+#define MAX_SPREAD				0x1p28
+
+/* sigmas times scale from 0 to the center; a sketch_spec takes 2^38 */
+#define MAX_OFFSET				0x1p36
+
+#define MIN_SCALE				1e-280	/* scale of a column at least */
 
 static const double wave_lengths[FC_WAVE_SCALES] = {0.4, 1.0};
 
@@ -273,7 +281,8 @@ fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *arena, f
 		if (fc_rng_below(&rng, spec->dim - i) < spec->plain - taken)
 			column[taken++] = (uint16_t) i;
 	for (size_t j = 0; spec->dim <= FC_DRIFT_FAR && j < spec->dim; j++)
-		if (notes.count[j] >= LEAST_FAR_EDGES && notes.third[3 * j + FC_DRIFT_LOWER] < notes.third[3 * j + FC_DRIFT_UPPER])
+		if (notes.count[j] >= MIN_FAR_EDGES &&
+			notes.third[3 * j + FC_DRIFT_LOWER] < notes.third[3 * j + FC_DRIFT_UPPER])
 			column[spec->plain + spec->far++] = (uint16_t) j;
 	memcpy((uint8_t *) (uintptr_t) fc_drift_edge_counts(spec), notes.count, spec->dim);
 	memcpy((uint8_t *) (uintptr_t) fc_drift_thirds(spec), notes.third, 3 * (size_t) spec->dim);
@@ -306,9 +315,10 @@ measure_column(const column_work *work, size_t n, double origin, bool zero_cente
 
 	*center = zero_center ? 0.0 : origin + (double) median;
 	*scale = range > 0 ? range / NORMAL_IQR : distance_from_atom(work, n, median);
-	*scale = fmax(fmax(*scale, farthest / MOST_SPREAD), fmax(fabs(*center) / MOST_OFFSET / sigma, LEAST_SCALE));
+	*scale = fmax(fmax(*scale, farthest / MAX_SPREAD),
+				  fmax(fabs(*center) / MAX_OFFSET / sigma, MIN_SCALE));
 	if (zero_center)			/* rows are as far from 0 as the median is */
-		*scale = fmax(*scale, (fabs(origin + (double) median) + farthest) / MOST_SPREAD);
+		*scale = fmax(*scale, (fabs(origin + (double) median) + farthest) / MAX_SPREAD);
 }
 
 void

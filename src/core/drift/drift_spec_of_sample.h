@@ -29,8 +29,8 @@ void		fc_drift_choose(const fc_drift_sample *sample, uint64_t seed, fc_arena *wo
 
 /* ---- the waves ---- */
 
-#define FC_WAVES			128
-#define FC_WAVE_SCALES		2
+#define FC_WAVES				128		/* frequencies of a wave_spec */
+#define FC_WAVE_SCALES			2		/* widths of kernels that share the frequencies */
 
 /*
  * The parts of a sketch_spec of all dimensions: omega ~ N(0, I / d) over t, for the t of fc_wave_lengths, of (x - center) / scale;

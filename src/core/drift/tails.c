@@ -8,8 +8,8 @@
  */
 #include "drift/internal.h"
 
-#define MOST_TERMS	20000
-#define NEGLIGIBLE	1e-17
+#define MAX_TERMS				20000	/* terms of a series */
+#define NEGLIGIBLE				1e-17	/* term over the sum so far that ends a series */
 #define LARGE_SHAPE	1e5			/* beyond, the cube root of a gamma variable is normal to 1e-6 */
 
 static double
@@ -35,7 +35,7 @@ fc_gamma_upper(double a, double x)
 		double		term = 1.0 / a;
 		double		sum = term;
 
-		for (int n = 1; n < MOST_TERMS && term > NEGLIGIBLE * sum; n++)
+		for (int n = 1; n < MAX_TERMS && term > NEGLIGIBLE * sum; n++)
 		{
 			term *= x / (a + n);
 			sum += term;
@@ -48,7 +48,7 @@ fc_gamma_upper(double a, double x)
 		double		d = 1.0 / b;
 		double		h = d;
 
-		for (int n = 1; n < MOST_TERMS; n++)
+		for (int n = 1; n < MAX_TERMS; n++)
 		{
 			double		an = -(double) n * (n - a);
 			double		delta;

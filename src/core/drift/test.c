@@ -3,9 +3,12 @@
 
 #include "drift/internal.h"
 
-#define TESTED		12			/* tables of a family that get an exact test */
-#define MOST_HIDDEN_OF_WAVES	1.0	/* deviations */
-#define LEAST_DEVIATION	1e-6	/* of a column, in widths of the spec; below it is constant */
+#define EXACT_TESTS				12		/* strongest tables of a family that get an exact test */
+
+/* deviations of a shift that chance may hide before waves are left out */
+#define MAX_HIDDEN_BY_WAVES		1.0
+
+#define MIN_DEVIATION			1e-6	/* widths of the spec below which a column is constant */
 
 /* A count of one column, or of a pair of bits, on both sides. */
 typedef struct two_by_two
@@ -261,8 +264,8 @@ test_family(const fc_drift_sides *sides, double tests, table_list *tables, famil
 static void
 test_counts(const fc_drift_sides *sides, fc_arena *arena, family *families)
 {
-	two_by_two	strongest[TESTED];
-	table_list	tables = {strongest, 0, TESTED};
+	two_by_two	strongest[EXACT_TESTS];
+	table_list	tables = {strongest, 0, EXACT_TESTS};
 
 	for (size_t j = 0; j < sides->spec->dim; j++)
 	{
@@ -284,7 +287,7 @@ least_deviation(const fc_sketch_view *sketch, size_t j)
 	const fc_spec *spec = sketch->spec;
 	const double *scale = fc_spec_scale(spec);
 
-	return LEAST_DEVIATION * spec->sigma * (scale != NULL ? scale[j] : 1.0);
+	return MIN_DEVIATION * spec->sigma * (scale != NULL ? scale[j] : 1.0);
 }
 
 /* The p of a coarse column's means, 1 of others, and the shift in deviations. */
@@ -369,7 +372,9 @@ fc_drift_test_sides(const fc_drift_sides *sides, double threshold, double min_ef
 	result->mmd2 = waves.mmd2;
 	result->null_sd = waves.null_sd;
 	if (waves.rows >= FC_DRIFT_LEAST_ROWS)
-		families[WAVES] = (family) {waves.hidden <= MOST_HIDDEN_OF_WAVES ? waves.p_value : 1.0, waves.size};
+		families[WAVES] = (family) {
+			waves.hidden <= MAX_HIDDEN_BY_WAVES ? waves.p_value : 1.0, waves.size
+		};
 	if (has_counts(sides) && fmin(rows_of_side(sides, 0), rows_of_side(sides, 1)) >= FC_DRIFT_LEAST_ROWS)
 	{
 		test_counts(sides, arena, families);

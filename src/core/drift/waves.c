@@ -5,9 +5,19 @@
 #include "base/rng.h"
 #include "drift/internal.h"
 
-#define CHANCE		3.0			/* so many deviations chance may hide */
-#define LEAST_TRACE	0.05		/* of S: below it a few rows far out may make all of S, which the rows of the null law do not show */
-#define ROUNDING	1e-6		/* of |phi|^2, whose parts a sketch rounds to 2^-22: smaller spreads and differences count as 0 */
+#define CHANCE_DEVIATIONS		3.0		/* null deviations of the MMD^2 that chance may hide */
+
+/*
+ * tr S below which a few rows far out may make all of it, unseen by the null
+ * law
+ */
+#define MIN_TRACE				0.05
+
+/*
+ * of |phi|^2: a sketch rounds its parts to 2^-22, so that smaller
+ * differences count as 0
+ */
+#define ROUNDING				1e-6
 
 /* ---- the null law ---- */
 
@@ -260,7 +270,7 @@ fc_wave_compare(const fc_sketch_view *training, const fc_sketch_view *rows, cons
 	test->rows = fmin(effective_rows(training), effective_rows(rows));
 	c = 1.0 / effective_rows(training) + 1.0 / effective_rows(rows);
 	test->null_sd = c * sqrt(2.0 * null->square);
-	test->p_value = trace(training) < LEAST_TRACE ? 1.0 : fc_wave_tail(test->mmd2 / c, null);
+	test->p_value = trace(training) < MIN_TRACE ? 1.0 : fc_wave_tail(test->mmd2 / c, null);
 	test->size = sqrt(fmax(test->mmd2, 0.0) / fmax(mean, 1e-30));
-	test->hidden = sqrt(CHANCE * test->null_sd / fmax(mean, 1e-30));
+	test->hidden = sqrt(CHANCE_DEVIATIONS * test->null_sd / fmax(mean, 1e-30));
 }

@@ -8,8 +8,10 @@
 #include "factor/internal.h"
 #include "operator/fit.h"
 
-#define LEAST_WEIGHT	0.01	/* of the mean */
-#define SQUARES_ROUNDING	1e-24	/* of a sum of squares */
+/* share of the mean weight that a centroid counts with at least */
+#define MIN_WEIGHT				0.01
+
+#define SQUARES_ROUNDING		1e-24	/* rounding of a sum of squares, relative */
 #define CONFIDENCE_SIGMAS	1.645	/* one-sided 95 % */
 
 typedef struct fc_factorize_work
@@ -81,9 +83,10 @@ fc_factorize_least_budget(const fc_operator *op, const fc_factorize_options *opt
 /* ---- work ---- */
 
 /* Measured: passes of k x d through a sweep of dense residuals, k d min(k, d) of all trials of auto, and labels of a row there. */
-#define DENSE_SWEEP		8.0
-#define TRIED			160.0
-#define LABELLED		10.0
+#define DENSE_SWEEP				8.0
+
+#define TRIALS_COST				160.0
+#define LABELS_COST				10.0
 
 double
 fc_factorize_operations(const fc_operator *op, const fc_factorize_options *options)
@@ -92,6 +95,7 @@ fc_factorize_operations(const fc_operator *op, const fc_factorize_options *optio
 	double		inner = (double) smaller(op->k, op->d);
 	double		factors = (double) factors_of(op, options);
 	double		sweeps = options->palm.sweeps;
+	double		trials;
 
 	switch (options->method)
 	{
@@ -100,7 +104,8 @@ fc_factorize_operations(const fc_operator *op, const fc_factorize_options *optio
 		case FC_METHOD_HIERARCHICAL:
 			return DENSE_SWEEP * sweeps * cells * inner;
 		case FC_METHOD_AUTO:
-			return cells * (LABELLED * (double) options->sample->k + (cells * factors <= FC_AUTO_WORK ? TRIED : TRIED / 10.0) * inner);
+			trials = cells * factors <= FC_AUTO_WORK ? TRIALS_COST : TRIALS_COST / 10.0;
+			return cells * (LABELS_COST * (double) options->sample->k + trials * inner);
 		default:
 			return cells * inner;
 	}
@@ -175,7 +180,7 @@ prepare(fc_factorize_work *w)
 	for (size_t j = 0; j < op->k; j++)
 		mean += op->weights[j] / (double) op->k;
 	for (size_t j = 0; j < op->k; j++)
-		weight[j] = mean > 0.0 ? fmax(op->weights[j] / mean, LEAST_WEIGHT) : 1.0;
+		weight[j] = mean > 0.0 ? fmax(op->weights[j] / mean, MIN_WEIGHT) : 1.0;
 	w->target = (fc_target) {u, weight, op->k, op->d};
 	set_offset(w, u);
 	centre(w, u);
@@ -469,7 +474,7 @@ candidate_options(const fc_operator *op, const fc_factorize_options *options, co
 	return own;
 }
 
-#define MOST_CANDIDATES	5
+#define MAX_CANDIDATES			5		/* methods tried at a budget */
 
 /* The methods tried at a budget: those that can keep to it and pay at this size. */
 static size_t
@@ -477,13 +482,13 @@ list_candidates(const fc_operator *op, const fc_factorize_options *options, size
 {
 	int			usual = (int) factors_of(op, options);
 	size_t		size = op->k * op->d * (size_t) usual;
-	candidate	all[MOST_CANDIDATES] = {
+	candidate	all[MAX_CANDIDATES] = {
 		{.method = FC_METHOD_PRUNE}, {.method = FC_METHOD_SVD}, {.method = FC_METHOD_PALM4MSA,.factors = usual},
 		{.method = FC_METHOD_HIERARCHICAL,.factors = usual}, {.method = FC_METHOD_PALM4MSA,.factors = 2}
 	};
 	size_t		count = 0;
 
-	for (size_t i = 0; i < MOST_CANDIDATES; i++)
+	for (size_t i = 0; i < MAX_CANDIDATES; i++)
 	{
 		fc_factorize_options own;
 		bool		possible = i < 4 || (options->factors == 0 && usual != 2);
@@ -581,7 +586,7 @@ better(const fc_factorize_work *w, const candidate *a, const candidate *b)
 static void
 best_within(const fc_factorize_work *w, const judged_rows *sample, size_t budget, candidate *best)
 {
-	candidate	list[MOST_CANDIDATES];
+	candidate	list[MAX_CANDIDATES];
 	size_t		count = list_candidates(w->op, w->options, budget, list);
 
 	for (size_t i = 0; i < count; i++)

@@ -78,11 +78,14 @@ void		fc_factorize(const fc_operator *op, const fc_factorize_options *options,
  */
 #define FC_AUTO_WORK	((size_t) 1 << 21)	/* k d Q */
 #define FC_AUTO_HIERARCHICAL	((size_t) 1 << 17)
-#define FC_AUTO_SWEEPS	20
-#define FC_AUTO_LABELS	0.98
-#define FC_AUTO_TIE		0.005
+#define FC_AUTO_SWEEPS			20		/* sweeps of a trial of auto */
+#define FC_AUTO_LABELS			0.98	/* share of labels that a product must keep */
+
+/* difference of that share within which the cheaper product wins */
+#define FC_AUTO_TIE				0.005
+
 #define FC_JUDGED_ROWS	((size_t) 8000)
-#define FC_SPARSE_COST	1.5
+#define FC_SPARSE_COST			1.5		/* cost of a sparse value in dense ones */
 
 /* Factors of a training product as stored: float, the scale spread evenly. */
 void		fc_store_factors(const fc_factors *factors, fc_arena *arena, fc_operator *out);

@@ -28,13 +28,21 @@
 
 #include "base/rng.h"
 
-#define STEP_MARGIN		1.001
-#define MOST_STEP_MARGIN	1024.0
-#define POWER_STEPS		40		/* of the first estimate of a norm */
-#define WARM_STEPS		8		/* of later ones */
+#define STEP_MARGIN				1.001	/* factor on the Lipschitz constant of a gradient step */
+
+/* the same factor beyond which a step that gains nothing ends the sweeps */
+#define MAX_STEP_MARGIN			1024.0
+
+#define POWER_STEPS				40		/* power steps of the first estimate of a factor's norm */
+
+/* power steps of later estimates, which begin from the last */
+#define WARM_POWER_STEPS		8
+
 #define POWER_TOLERANCE	1e-4
-#define MOST_ENTRIES	64		/* of a line that is pursued */
-#define OBJECTIVE_ROUNDING	1e-16	/* of the objective, relative to that of zero */
+#define MAX_PURSUED_ENTRIES		64		/* values of a line that is pursued */
+
+/* rounding of the objective, relative to the objective of 0 */
+#define OBJECTIVE_ROUNDING		1e-16
 
 fc_palm_options
 fc_palm_defaults(void)
@@ -209,7 +217,7 @@ squared_norm(fc_palm_work *w, size_t q, bool of_left)
 {
 	const fc_sparse *s = &w->factors->factor[q].plain;
 	double		norm = 0.0;
-	int			steps = w->power_warm ? WARM_STEPS : POWER_STEPS;
+	int			steps = w->power_warm ? WARM_POWER_STEPS : POWER_STEPS;
 
 	if (of_left && q == 0)
 		return greatest_weight(w);
@@ -312,7 +320,7 @@ static bool
 is_pursued(const fc_palm_work *w, size_t q)
 {
 	return w->options->pursuit && w->factors->count > 1 && (q == 0 || q + 1 == w->factors->count) &&
-		entries_of(w->factors, q) <= MOST_ENTRIES;
+		entries_of(w->factors, q) <= MAX_PURSUED_ENTRIES;
 }
 
 /* Lines of `out` from those of `old`, as rows of compressed rows. */
@@ -481,7 +489,7 @@ improve(fc_palm_work *w, const fc_palm_options *options, fc_palm_result *result)
 			w->factors->lambda = w->saved_lambda;
 			w->margin *= held ? 2.0 : 1.0;
 			held = true;
-			result->converged = w->margin > MOST_STEP_MARGIN;
+			result->converged = w->margin > MAX_STEP_MARGIN;
 			continue;
 		}
 		result->converged = known && result->objective - objective <= options->tolerance * result->objective;

@@ -3,12 +3,23 @@
 
 #include "factor/internal.h"
 
-#define START_FINER	0.1		/* tolerance of the start, relative to that of an iteration */
+/* times an iteration's tolerance: ends the sweeps of the start */
+#define START_TOLERANCE_FACTOR	0.1
+
 #define VALUE_BYTES	128			/* bytes of a value in palm4MSA and in two copies of the factors */
-#define LEAST_SPREAD	1e-6	/* of the scatter */
-#define FIRST_SPARSITY	2
-#define MOST_SPARSITY	24		/* lines of more are not pursued, only descended: no closer for their values */
-#define FACTORS			2
+
+/* share of the scatter that a sum of squares counts as at least */
+#define MIN_SPREAD				1e-6
+
+#define FIRST_SPARSITY			2		/* values per line of the first trial */
+
+/*
+ * values per line up to which lines are pursued; with more, descent is no
+ * closer
+ */
+#define MAX_SPARSITY			24
+
+#define FACTORS					2		/* factors of a product unless the options say how many */
 
 typedef struct qkmeans_work
 {
@@ -67,16 +78,17 @@ tries_hierarchical(size_t k, size_t d, const fc_qkmeans_options *options)
 		(options->start == FC_METHOD_AUTO && k * d <= FC_QKMEANS_HIERARCHICAL);
 }
 
-/* Measured, as the sweeps of palm4MSA; SQUARES: the sum of the squares of the sparsities that are tried. */
-#define SQUARES			1000.0
-#define DENSE_SWEEP		8.0
+/* Measured, as the sweeps of palm4MSA; the sum of squares is that of the sparsities tried. */
+#define SPARSITY_SQUARES		1000.0
+
+#define DENSE_SWEEP				8.0
 
 double
 fc_qkmeans_operations(size_t n, size_t k, size_t d, const fc_qkmeans_options *options)
 {
 	double		cells = (double) k * (double) d;
 	double		inner = (double) smaller(k, d);
-	double		sweep = fmin(SQUARES * inner * (double) (k + d), 2.0 * FC_TRIAL_WORK);
+	double		sweep = fmin(SPARSITY_SQUARES * inner * (double) (k + d), 2.0 * FC_TRIAL_WORK);
 
 	if (tries_hierarchical(k, d, options))
 		sweep += DENSE_SWEEP / 2.0 * cells * inner;
@@ -340,7 +352,7 @@ factor_start(qkmeans_work *w, const double *start)
 		return;
 	}
 	options.sweeps = w->options->start_sweeps;
-	options.tolerance *= START_FINER;
+	options.tolerance *= START_TOLERANCE_FACTOR;
 	if (w->options->start != FC_METHOD_HIERARCHICAL)
 		fc_palm(&target, &options, w->arena, &w->factors, &plain);
 	if (!tries_hierarchical(w->k, w->d, w->options))
@@ -405,7 +417,7 @@ fc_qkmeans(const double *start, const double *offset, size_t k, size_t d, const 
 double
 fc_measure_ratio(double a, double b, double scatter)
 {
-	double		least = LEAST_SPREAD * scatter;
+	double		least = MIN_SPREAD * scatter;
 
 	return b > least ? a / b : a > least ? a / least : 1.0;
 }
@@ -465,7 +477,7 @@ set_sparsity(size_t k, size_t d, int s, bool two, const fc_trials *trials, fc_qk
 		options->factors = FACTORS;
 	count = fc_qkmeans_factors(k, d, options);
 	options->budget = two ? fmin(2.0 * s * lines, cells - 1.0) : 0.0;
-	return s <= MOST_SPARSITY && (double) s * lines + (two ? 2.0 * inner : 0.0) < cells &&
+	return s <= MAX_SPARSITY && (double) s * lines + (two ? 2.0 * inner : 0.0) < cells &&
 		(two || fc_sparsity_budget(k, d, count, (size_t) s) < k * d) &&
 		(double) s * (double) s * inner * lines <= FC_TRIAL_WORK &&
 		fc_qkmeans_worksize(k, d, options) <= trials->most_bytes;

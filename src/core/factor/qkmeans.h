@@ -121,9 +121,15 @@ typedef struct fc_trials
 	void	   *tried_ctx;
 } fc_trials;
 
-#define FC_CLOSE_SSE_RATIO	1.1	/* a product this close to the start ends the search */
-#define FC_NEAR_SSE_RATIO	1.5	/* close enough for FC_LARGE_CENTROIDS centroids, whose rows take long to label */
-#define FC_SAME_LABELS_SSE_RATIO	1.02	/* SSE to the means of labels that are as good */
+/* SSE over the start's that ends the search for a sparsity */
+#define FC_CLOSE_SSE_RATIO		1.1
+
+/* the same of FC_LARGE_CENTROIDS centroids, whose rows take long to label */
+#define FC_NEAR_SSE_RATIO		1.5
+
+/* SSE to the means of labels, over the start's, of labels that are as good */
+#define FC_SAME_LABELS_SSE_RATIO	1.02
+
 #define FC_LARGE_CENTROIDS	((size_t) 1 << 16)	/* k d */
 #define FC_TRIAL_WORK	((double) (1 << 29))	/* multiplications of a sweep: sparsity^2 min(k, d) (k + d) */
 

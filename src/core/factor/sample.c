@@ -5,11 +5,14 @@
 #include "base/sort.h"
 #include "operator/step.h"
 
-#define START_STEPS		4		/* Lloyd steps on the sample at least, */
-#define MORE_STEPS		25		/* and of each of */
-#define MORE_STARTS		5		/* as many starts where few rows, clusters and dimensions make them cheap: */
-#define START_WORK		0x1p34	/* multiplications in all */
-#define UNIFORM_STREAM	2		/* of random numbers */
+#define START_STEPS				4		/* Lloyd steps on the sample at least */
+#define MORE_STEPS				25		/* Lloyd steps of each start where the sample is small */
+#define MORE_STARTS				5		/* starts where the sample is small */
+
+/* multiplications of steps and starts on the sample at most */
+#define START_WORK				0x1p34
+
+#define UNIFORM_STREAM			2		/* stream of random numbers */
 
 size_t
 fc_start_measured(size_t n, size_t k)

@@ -22,8 +22,8 @@ typedef struct fc_start_options
 	uint64_t	seed;
 } fc_start_options;
 
-#define FC_LEAST_SAMPLE	2000	/* rows the start is made of and measured on, where there are as many, */
-#define FC_SAMPLE_PER_K	20		/* and for each cluster */
+#define FC_LEAST_SAMPLE			2000	/* rows that a start is made of and measured on at least */
+#define FC_SAMPLE_PER_K			20		/* the same for each cluster */
 
 /* So many of n sampled rows, or all, are measured on. */
 size_t		fc_start_measured(size_t n, size_t k);

@@ -4,15 +4,26 @@
 #include "kmeans/ordered.h"
 #include "numerics/selection.h"
 
-#define LEAST_AGREEMENT 0.5
-#define MOST_KINKS		8		/* numbers tried where the cost bends */
-#define LEAST_KINK		5e-4
-#define LEAST_WORK		1e7		/* multiply-adds of a search */
-#define ROUNDS			10
-#define LEVEL_SHARE		0.8		/* of the clusters that have others within them */
-#define RIVAL_AGREEMENT	0.95
-#define RIVAL_GAIN		0.5		/* of the chosen's gain */
-#define MOST_APART		0.8		/* of the greatest number tried: there are more */
+#define MIN_AGREEMENT			0.5		/* agreement of the halves at a bend of the cost */
+#define MAX_KINKS				8		/* numbers tried where the logarithm of the cost bends */
+
+/* bend of the logarithm of the cost at which numbers are tried */
+#define MIN_KINK				5e-4
+
+#define MIN_SEARCH_WORK			1e7		/* multiply-adds of a search at least */
+#define SEARCH_ROUNDS			10		/* rounds of breathing of a search at most */
+
+/* share of the clusters with others within them that must be far apart */
+#define LEVEL_SHARE				0.8
+
+/* agreement of the halves that makes a greater number a rival */
+#define RIVAL_AGREEMENT			0.95
+
+/* share of the chosen number's gain that makes a greater number a rival */
+#define RIVAL_GAIN				0.5
+
+/* share of the greatest number tried from which on more clusters are likely */
+#define LIMIT_SHARE				0.8
 
 typedef struct k_search
 {
@@ -32,14 +43,15 @@ most_clusters(size_t n, size_t max_k)
 	return larger(1, smaller(smaller(n / FC_CHOOSE_ROWS, FC_EVIDENCE_CLUSTERS), max_k));
 }
 
-#define STEPS_OF_ALL	150.0	/* measured: Lloyd steps with max_k clusters that take as long as all searches */
+/* time of all searches in Lloyd steps with max_k clusters (measured) */
+#define SEARCHES_COST			150.0
 
 double
 fc_choose_k_operations(size_t n, size_t d, size_t max_k)
 {
 	size_t		most = most_clusters(n, max_k);
 
-	return STEPS_OF_ALL * (double) n * (double) most * (double) fc_axes_for(d, most);
+	return SEARCHES_COST * (double) n * (double) most * (double) fc_axes_for(d, most);
 }
 
 /* The rows but those farthest from their median. */
@@ -78,7 +90,8 @@ try_k(k_search *s, size_t k)
 	for (int side = 0; side < 2; side++)
 		found.of[side] = FC_TAKE(s->arena, k * halves->d, double);
 	mark = fc_arena_mark(s->arena);
-	s->options.budget = LEAST_WORK + FC_CHOOSE_PASSES * (double) halves->n * (double) k * (double) halves->d;
+	s->options.budget = MIN_SEARCH_WORK +
+		FC_CHOOSE_PASSES * (double) halves->n * (double) k * (double) halves->d;
 	fc_kmeans_evidence(halves, place > 0 ? &s->found[place - 1] : NULL, &s->options, s->arena, &found, &tried.evidence);
 	fc_arena_release(s->arena, mark);
 	tried.evidence.cost += s->lost;
@@ -107,7 +120,7 @@ measure_gains(fc_choice *choice)
 static size_t
 kink(const fc_choice *choice)
 {
-	double		most = LEAST_KINK;
+	double		most = MIN_KINK;
 	size_t		found = 0;
 
 	for (size_t i = 2; i + 1 < choice->count; i++)
@@ -118,7 +131,8 @@ kink(const fc_choice *choice)
 		double		before = low->gain;
 		double		after = fmax(choice->tried[i + 1].gain, 0.0);
 
-		if (gap < 2.0 || before - FC_CLEAR_GAIN * after <= most || fmax(low->evidence.agreement, high->evidence.agreement) < LEAST_AGREEMENT)
+		if (gap < 2.0 || before - FC_CLEAR_GAIN * after <= most ||
+			fmax(low->evidence.agreement, high->evidence.agreement) < MIN_AGREEMENT)
 			continue;
 		most = before - FC_CLEAR_GAIN * after;
 		found = low->k + (size_t) fmin(fmax(gap * (high->gain - after) / (before - after) + 0.5, 1.0), gap - 1.0);
@@ -133,7 +147,7 @@ refine(k_search *s)
 	size_t		k;
 
 	measure_gains(choice);
-	for (int i = 0; i < MOST_KINKS && (k = kink(choice)) > 0; i++)
+	for (int i = 0; i < MAX_KINKS && (k = kink(choice)) > 0; i++)
 	{
 		try_k(s, k);
 		measure_gains(choice);
@@ -274,7 +288,8 @@ is_cut_off(const k_search *s)
 	const fc_tried *last = &s->choice->tried[s->choice->count - 1];
 	double		k = (double) last->k;
 
-	return last->evidence.separated >= MOST_APART * k && k * last->gain >= fmin(0.75, 4.0 / (double) s->halves.d);
+	return last->evidence.separated >= LIMIT_SHARE * k &&
+		k * last->gain >= fmin(0.75, 4.0 / (double) s->halves.d);
 }
 
 /* The coarsest level of the stable numbers, and the next. */
@@ -378,7 +393,7 @@ fc_choose_k(const fc_rows *rows, size_t max_k, double trim, const bool *apart, c
 
 	*choice = (fc_choice) {.count = 0};
 	s.options.n_init = 1;
-	s.options.rounds = ROUNDS;
+	s.options.rounds = SEARCH_ROUNDS;
 	s.options.iterations = 20;
 	s.options.tolerance = 1e-3;
 	if (trim > 0.0)

@@ -22,14 +22,21 @@
 
 #include "kmeans/evidence.h"
 
-#define FC_CLEAR_STABILITY	0.85
-#define FC_CLEAR_GAIN		2.0
-#define FC_NO_SPREAD		1e-6	/* of the cost of one cluster: values that repeat */
-#define FC_LEVEL_GAP		1.5
-#define FC_CHOOSE_AXES		64
-#define FC_CHOOSE_PASSES	20.0	/* over the rows of a half, of its search */
-#define FC_CHOOSE_ROWS		20	/* of the rows for each cluster at most */
-#define FC_TRIED_MAX		256
+#define FC_CLEAR_STABILITY		0.85	/* stability of a stable number at least */
+
+/* gain of the last cluster over the gain of one more, at least */
+#define FC_CLEAR_GAIN			2.0
+
+/* share of the cost of one cluster: values repeat below it */
+#define FC_NO_SPREAD			1e-6
+
+/* distance of clusters over that of the finest within them */
+#define FC_LEVEL_GAP			1.5
+
+#define FC_CHOOSE_AXES			64		/* principal axes that wide rows are seen on */
+#define FC_CHOOSE_PASSES		20.0	/* passes over the rows of a half that a search may cost */
+#define FC_CHOOSE_ROWS			20		/* rows per cluster at least */
+#define FC_TRIED_MAX			256		/* numbers tried at most */
 
 typedef struct fc_tried
 {

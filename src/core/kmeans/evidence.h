@@ -28,9 +28,11 @@ typedef struct fc_evidence
 	double		found;			/* 0 to k */
 } fc_evidence;
 
-#define FC_EVIDENCE_OVERLAP		0.8 /* of the rows of either: Jaccard's coefficient */
-#define FC_FEW_VALUES			16	/* of a coordinate at most, to be spread */
-#define FC_EVIDENCE_CLUSTERS	1024	/* counts along the lines between all pairs are kept */
+/* Jaccard's coefficient from which on two clusters are the same */
+#define FC_EVIDENCE_OVERLAP		0.8
+
+#define FC_FEW_VALUES			16		/* values of a coordinate up to which they are spread */
+#define FC_EVIDENCE_CLUSTERS	1024	/* clusters at most, as counts of all pairs are kept */
 
 /* Rows in random order, the halves one behind the other. */
 typedef struct fc_halves
@@ -73,13 +75,17 @@ void		fc_kmeans_evidence(const fc_halves *halves, const fc_half_centroids *fewer
  * weight, 4 deviations apart, have 0.29 of their peaks between them; cells of k-means in one flat law have about 1, and 0.5 to 0.7
  * in the plane, where cells are narrow at their border.
  */
-#define FC_VALLEY_DEPTH		0.6
-#define FC_VALLEY_ERRORS	2.0
-#define FC_VALLEY_ROWS		8	/* a cluster of fewer rows is none */
+/* count in a valley over the lesser of its peaks, at most */
+#define FC_VALLEY_DEPTH			0.6
 
-#define FC_VALLEY_BINS		15	/* counts of a pair's rows on one side of the border, for t from -0.75 to 0 */
-#define FC_VALLEY_WIDTH		0.05
-#define FC_VALLEY_WINDOW	4	/* bins */
+#define FC_VALLEY_ERRORS		2.0		/* standard errors of a valley at least */
+#define FC_VALLEY_ROWS			8		/* rows of a cluster at least */
+
+/* bins of a pair on one side of the border, for t from -0.75 to 0 */
+#define FC_VALLEY_BINS			15
+
+#define FC_VALLEY_WIDTH			0.05	/* width of a bin */
+#define FC_VALLEY_WINDOW		4		/* bins of a window */
 
 typedef struct fc_valleys
 {
@@ -110,10 +116,13 @@ void		fc_valleys_count(const fc_valleys *valleys, fc_arena *arena, size_t *separ
  *
  * Cost: n (d + 64) d multiply-adds.
  */
-#define FC_HIDDEN_AXES		3
-#define FC_HIDDEN_DEPTH		0.3
-#define FC_HIDDEN_ERRORS	4.0
-#define FC_HIDDEN_SHARE		0.5
+#define FC_HIDDEN_AXES			3		/* principal axes that a cluster is seen along */
+
+/* count in a valley over the lesser of its peaks, at most */
+#define FC_HIDDEN_DEPTH			0.3
+
+#define FC_HIDDEN_ERRORS		4.0		/* standard errors of a valley at least */
+#define FC_HIDDEN_SHARE			0.5		/* share of the gap to the nearest cluster */
 
 /* How many of the k clusters (centroids k x d) hide others? */
 void		fc_count_hidden(const fc_halves *rows, const double *centroids, size_t k, fc_arena *arena, size_t *hidden);

@@ -5,11 +5,14 @@
 #include "numerics/principal.h"
 #include "numerics/rows.h"
 
-#define BINS_OF_DEVIATION	16
-#define REACH				10	/* deviations to either side of the mean */
-#define BINS				(2 * REACH * BINS_OF_DEVIATION)
-#define NARROWEST			4	/* bins of a window */
-#define LEAST_ROWS			40	/* of a cluster that is looked into */
+#define BINS_PER_DEVIATION		16		/* bins of counts along a line */
+
+/* deviations to either side of the mean that the bins cover */
+#define REACH					10
+
+#define BINS				(2 * REACH * BINS_PER_DEVIATION)
+#define MIN_WINDOW				4		/* bins of the narrowest window */
+#define MIN_ROWS				40		/* rows of a cluster that is looked into */
 
 /* Mean and deviation of values, without those three deviations away. */
 static void
@@ -107,13 +110,13 @@ gap_of(const double *values, size_t n, double *deviation)
 		return 0.0;
 	for (size_t i = 0; i < n; i++)
 	{
-		double		place = ((values[i] - mean) / *deviation + REACH) * BINS_OF_DEVIATION;
+		double		place = ((values[i] - mean) / *deviation + REACH) * BINS_PER_DEVIATION;
 
 		bins[(size_t) fmin(fmax(place, 0.0), BINS - 1.0)]++;
 	}
-	for (size_t width = NARROWEST; width <= BINS_OF_DEVIATION && widest == 0; width *= 2)
+	for (size_t width = MIN_WINDOW; width <= BINS_PER_DEVIATION && widest == 0; width *= 2)
 		widest = widest_gap(bins, width);
-	return (double) widest * *deviation / BINS_OF_DEVIATION;
+	return (double) widest * *deviation / BINS_PER_DEVIATION;
 }
 
 /* ---- clusters ---- */
@@ -174,7 +177,7 @@ gap_within(cluster_rows *c, size_t a, fc_arena *arena, double *gap)
 	for (size_t r = 0; r < c->n; r++)
 		if ((size_t) c->label[r] == a)
 			memcpy(c->part + count++ * c->d, c->y + r * c->d, c->d * sizeof(float));
-	if (count >= LEAST_ROWS)
+	if (count >= MIN_ROWS)
 	{
 		fc_center_rows(c->part, count, c->d);
 		for (size_t i = 0; i < c->d; i++)

@@ -95,23 +95,24 @@ typedef struct fc_seeding
 	float	   *distance;		/* draws x n: squared distances to the candidates; of packs draws x FC_TILE_ROWS */
 } fc_seeding;
 
-/* When a search ends. */
+/* How long a search goes on.  Gains and tolerances are relative falls of the SSE. */
 typedef struct fc_effort
 {
-	double		budget;			/* multiply-adds, in times those of a balanced search */
-	double		start_tolerance;	/* relative gain of SSE that ends Lloyd's steps before rounds of
-									 * splits and merges */
-	double		sure_gain;		/* relative gain of SSE: a round that gains less is the last of
-								 * sure moves */
-	int			failures;		/* trials that gain little, before the last one */
-	double		dear;			/* multiply-adds: a trial that costs more is the last one */
-	double		end_tolerance;	/* relative gain of SSE that ends the steps after the rounds */
-	double		steps;			/* Lloyd's steps that take as long as the rounds of splits and
-								 * merges (measured) */
-	size_t		breath;			/* centroids that a round of breathing adds at most */
-	int			in_vain;		/* rounds without a gain, after which it adds one less */
-	int			patience;		/* rounds without a gain in a row that end the search */
-	int			coarse_steps;	/* Lloyd's steps in a round of breathing */
+	double		budget;			/* times the budget of a balanced search */
+
+	/* rounds of splits and merges */
+	double		start_tolerance;	/* ends Lloyd's steps before the rounds */
+	double		sure_gain;		/* a round that gains less is the last of sure moves */
+	int			max_trial_failures; /* trials that gain little, before the last */
+	double		max_trial_work; /* multiply-adds of a failed trial after which no other follows */
+	double		end_tolerance;	/* ends Lloyd's steps after the rounds */
+	double		typical_steps;	/* Lloyd steps that take as long as all rounds (measured) */
+
+	/* rounds of breathing */
+	size_t		breath;			/* centroids that a round adds at most */
+	int			failures_to_shrink; /* rounds in vain after which a round adds one less */
+	int			max_breath_failures;	/* rounds in vain, in a row, that end the search */
+	int			coarse_steps;	/* Lloyd steps with the centroids that a round adds */
 } fc_effort;
 
 struct fc_kmeans_work

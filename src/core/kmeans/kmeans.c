@@ -14,41 +14,58 @@
 
 #include "numerics/rows.h"
 
-#define SEARCH_STARTS	14.0	/* a search costs as much as so many plain starts, */
-#define FEW_STARTS		5.0		/* for few clusters this + k, */
-#define BLAS_STARTS		5.0		/* this by BLAS, which is as fast elsewhere */
-#define LEAST_STEPS		12.0	/* a plain start is taken for so many Lloyd steps at least */
-#define LEAST_BUDGET	1e8		/* multiply-adds */
-#define LEAST_WORK		2e7		/* before a search ends by agreement */
-#define AGREED			3		/* starts at the same SSE end a search */
-#define SAME_SSE		1e-4	/* relative */
-#define COARSER			10.0	/* times the tolerance ends a start that rounds follow */
-#define WIDE_WORK		2e9		/* n k d: below, k-means++ of all rows takes less than a second */
-#define REFINED			0.1		/* times the tolerance, for the best of a search */
-#define LEAST_CLUSTERS	256		/* splits from so many clusters on; of fewer, breathing moves as many */
-#define LEAST_WIDE		128		/* or dimensions: k-means++ and breathing draw rows by their distances, which are all alike there */
-#define LEAST_ROWS		3		/* and so many rows a cluster; of fewer, gains and costs are those of single rows */
+#define MAX_SEARCH_STARTS		14.0	/* plain starts that a search may cost at most */
+
+/* plain starts, besides k, that a search of few clusters may cost */
+#define BASE_SEARCH_STARTS		5.0
+
+/* plain starts that a search may cost where BLAS makes the products */
+#define BLAS_SEARCH_STARTS		5.0
+
+#define MIN_START_STEPS			12.0	/* Lloyd steps that a plain start counts as at least */
+#define MIN_BUDGET				1e8		/* multiply-adds of a search at least */
+#define MIN_WORK_TO_AGREE		2e7		/* multiply-adds before a search may end by agreement */
+#define AGREEING_STARTS			3		/* starts at the same lowest SSE that end a search */
+#define SAME_SSE_TOLERANCE		1e-4	/* relative difference of two SSE that count as the same */
+
+/* times the tolerance: ends the Lloyd steps before rounds of breathing */
+#define START_TOLERANCE_FACTOR	10.0
+
+/* n k d; below it k-means++ of all rows takes less than a second */
+#define MIN_WIDE_WORK			2e9
+
+/* times the tolerance: ends the Lloyd steps of the best start */
+#define FINAL_TOLERANCE_FACTOR	0.1
+
+/* clusters from which on rounds split and merge; with fewer they breathe */
+#define SPLIT_MERGE_CLUSTERS	256
+
+/* the same of dimensions, where the distances that breathing draws by are alike */
+#define SPLIT_MERGE_DIMENSIONS	128
+
+/* rows per cluster that splits need; of fewer, gains are those of single rows */
+#define SPLIT_MERGE_ROWS		3
 
 static const fc_effort efforts[] = {
 	[FC_BALANCED] = {
-		.budget = 1.0, .start_tolerance = 1e-2, .sure_gain = 3e-3, .failures = 4,
-		.dear = 5e9, .end_tolerance = 0.0, .steps = 37.0,
-		.breath = 5, .in_vain = 2, .patience = INT_MAX, .coarse_steps = 5
+		.budget = 1.0, .start_tolerance = 1e-2, .sure_gain = 3e-3, .max_trial_failures = 4,
+		.max_trial_work = 5e9, .end_tolerance = 0.0, .typical_steps = 37.0,
+		.breath = 5, .failures_to_shrink = 2, .max_breath_failures = INT_MAX, .coarse_steps = 5
 	},
 	[FC_FAST] = {
-		.budget = 0.25, .start_tolerance = 5e-2, .sure_gain = 5e-2, .failures = 0,
-		.dear = 0.0, .end_tolerance = 5e-3, .steps = 16.0,
-		.breath = 5, .in_vain = 2, .patience = INT_MAX, .coarse_steps = 5
+		.budget = 0.25, .start_tolerance = 5e-2, .sure_gain = 5e-2, .max_trial_failures = 0,
+		.max_trial_work = 0.0, .end_tolerance = 5e-3, .typical_steps = 16.0,
+		.breath = 5, .failures_to_shrink = 2, .max_breath_failures = INT_MAX, .coarse_steps = 5
 	},
 	[FC_THOROUGH] = {
-		.budget = 4.0, .start_tolerance = 1e-2, .sure_gain = 1e-3, .failures = 4,
-		.dear = INFINITY, .end_tolerance = 0.0, .steps = 45.0,
-		.breath = 5, .in_vain = 2, .patience = INT_MAX, .coarse_steps = 5
+		.budget = 4.0, .start_tolerance = 1e-2, .sure_gain = 1e-3, .max_trial_failures = 4,
+		.max_trial_work = INFINITY, .end_tolerance = 0.0, .typical_steps = 45.0,
+		.breath = 5, .failures_to_shrink = 2, .max_breath_failures = INT_MAX, .coarse_steps = 5
 	},
 	[FC_BRIEF] = {
-		.budget = 1.0, .start_tolerance = 1e-2, .sure_gain = 3e-3, .failures = 4,
-		.dear = 5e9, .end_tolerance = 0.0, .steps = 37.0,
-		.breath = 3, .in_vain = 1, .patience = 2, .coarse_steps = 3
+		.budget = 1.0, .start_tolerance = 1e-2, .sure_gain = 3e-3, .max_trial_failures = 4,
+		.max_trial_work = 5e9, .end_tolerance = 0.0, .typical_steps = 37.0,
+		.breath = 3, .failures_to_shrink = 1, .max_breath_failures = 2, .coarse_steps = 3
 	}
 };
 
@@ -105,7 +122,8 @@ take_state(fc_kmeans_work *w)
 static bool
 wants_split_merge(const fc_kmeans_rows *rows, size_t k)
 {
-	return k > 1 && (k >= LEAST_CLUSTERS || rows->d >= LEAST_WIDE) && rows->n / LEAST_ROWS >= k && rows->n <= UINT32_MAX;
+	return k > 1 && (k >= SPLIT_MERGE_CLUSTERS || rows->d >= SPLIT_MERGE_DIMENSIONS) &&
+		rows->n / SPLIT_MERGE_ROWS >= k && rows->n <= UINT32_MAX;
 }
 
 /* How the search goes about its starts; it has no budget before the first. */
@@ -122,7 +140,8 @@ make_plan(fc_kmeans_work *w)
 	w->split_merge = options->rounds > 0 && wants_split_merge(&w->rows, w->k);
 	w->search = fc_kmeans_choose_search(&w->rows, w->k);
 	w->budget = options->budget > 0.0 ? options->budget : search ? 0.0 : INFINITY;
-	w->wide = search && w->search->wide && (double) w->rows.n * (double) w->k * (double) w->rows.d >= WIDE_WORK;
+	w->wide = search && w->search->wide &&
+		(double) w->rows.n * (double) w->k * (double) w->rows.d >= MIN_WIDE_WORK;
 	if (search)
 		options->n_init = w->split_merge || w->wide ? 1 : INT_MAX;
 	if (w->wide && !w->split_merge)
@@ -133,18 +152,30 @@ make_plan(fc_kmeans_work *w)
 static double
 starts_of_search(size_t d, size_t k)
 {
-	return d <= FC_PACK_DIMENSIONS ? fmin(SEARCH_STARTS, FEW_STARTS + (double) k) : BLAS_STARTS;
+	return d > FC_PACK_DIMENSIONS ? BLAS_SEARCH_STARTS
+		: fmin(MAX_SEARCH_STARTS, BASE_SEARCH_STARTS + (double) k);
 }
 
-/* Measured: a multiply-add of floats in those of doubles, Lloyd steps of a plain start and of the balance of clusters, shares of a step that bounds and boxes leave, axes. */
-#define FLOAT			0.2
-#define USUAL_STEPS		20.0
-#define STEPS_OF_BALANCE	250.0
-#define BOUNDED			55000.0	/* over k d, */
-#define LEAST_BOUNDED	0.1		/* but so much at least, and the making of bounds */
-#define BOXED			512.0	/* d over k, of which the square root */
-#define READ_FOR_AXES	0.1
-#define WORK_OF_AXES	6.0
+/* The cost of fc_kmeans, as measured. */
+#define FLOAT_COST				0.2		/* cost of a multiply-add of floats in those of doubles */
+#define TYPICAL_STEPS			20.0	/* Lloyd steps of a plain start */
+
+/* Lloyd steps that the balance of clusters takes as long as */
+#define BALANCE_COST			250.0
+
+/* times 1 / (k d): share of a Lloyd step that bounds leave */
+#define BOUNDED_SHARE			55000.0
+
+#define MIN_BOUNDED_SHARE		0.1		/* the same share at least */
+
+/* times d / k: square of the share of a Lloyd step that a tree leaves */
+#define TREE_SHARE				512.0
+
+/* times n d min(n, d): multiply-adds of the Gram matrix of principal axes */
+#define AXES_READ_COST			0.1
+
+/* times min(n, d)^2 axes: multiply-adds of the axes themselves */
+#define AXES_COST				6.0
 
 double
 fc_kmeans_operations(size_t n, size_t d, size_t k, const fc_kmeans_options *options)
@@ -152,19 +183,25 @@ fc_kmeans_operations(size_t n, size_t d, size_t k, const fc_kmeans_options *opti
 	const fc_kmeans_rows rows = {.n = n,.d = d};
 	const fc_effort *effort = efforts + options->effort;
 	double		step = (double) n * ((double) k * (double) d + STEP_OVERHEAD);
-	double		steps = fmin(USUAL_STEPS, options->iterations) * fmax(1.0, options->n_init);
+	double		steps = fmin(TYPICAL_STEPS, options->iterations) * fmax(1.0, options->n_init);
 	size_t		axes = fc_axes_for(d, 2 * k);
 	double		inner = fmin((double) n, (double) d);
-	double		rounds = effort->steps * (fc_kmeans_choose_search(&rows, k)->wide ? fmin(1.0, fmax(LEAST_BOUNDED, BOUNDED / ((double) k * (double) d)) + 2.0 * (double) d / (double) n)
-										  : fmin(1.0, sqrt(BOXED * (double) d / (double) k)));
+	double		bounded = fmax(MIN_BOUNDED_SHARE, BOUNDED_SHARE / ((double) k * (double) d)) +
+		2.0 * (double) d / (double) n;
+	double		in_tree = sqrt(TREE_SHARE * (double) d / (double) k);
+	bool		wide = fc_kmeans_choose_search(&rows, k)->wide;
+	double		rounds = effort->typical_steps * fmin(1.0, wide ? bounded : in_tree);
 
 	if (options->n_init < 0)
-		steps = wants_split_merge(&rows, k) ? rounds : effort->budget * fmax(LEAST_BUDGET / step, starts_of_search(d, k) * USUAL_STEPS);
+		steps = wants_split_merge(&rows, k) ? rounds : effort->budget *
+			fmax(MIN_BUDGET / step, starts_of_search(d, k) * TYPICAL_STEPS);
 	if (options->budget > 0.0)
-		steps = fmin(steps, USUAL_STEPS + options->budget / step);
-	step *= FLOAT * (steps + (options->most > 0.0 ? STEPS_OF_BALANCE : 0.0));
-	return options->n_init >= 0 || axes == d ? step
-		: step + READ_FOR_AXES * (double) n * (double) d * inner + WORK_OF_AXES * inner * inner * (double) axes + fc_kmeans_operations(n, axes, k, options);
+		steps = fmin(steps, TYPICAL_STEPS + options->budget / step);
+	step *= FLOAT_COST * (steps + (options->most > 0.0 ? BALANCE_COST : 0.0));
+	if (options->n_init >= 0 || axes == d)
+		return step;
+	return step + AXES_READ_COST * (double) n * (double) d * inner +
+		AXES_COST * inner * inner * (double) axes + fc_kmeans_operations(n, axes, k, options);
 }
 
 /* The budget of a search, in multiply-adds, once its first start has cost so much without rounds. */
@@ -173,7 +210,10 @@ search_budget(const fc_kmeans_work *w, double start)
 {
 	double		scores = w->rows.order == NULL ? (double) w->k * (double) w->rows.d : STEP_OVERHEAD;	/* a tree saves most */
 
-	return w->effort->budget * fmax(LEAST_BUDGET, starts_of_search(w->rows.d, w->k) * fmax(start, LEAST_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD)));
+	double		least = MIN_START_STEPS * (double) w->rows.n * (scores + STEP_OVERHEAD);
+
+	return w->effort->budget *
+		fmax(MIN_BUDGET, starts_of_search(w->rows.d, w->k) * fmax(start, least));
 }
 
 /* The centroids of w take the place of a worse incumbent. */
@@ -209,7 +249,7 @@ try_start(fc_kmeans_work *w, int start, const double *initial, fc_kmeans_result 
 	if (w->split_merge)
 		tolerance = fmax(tolerance, w->effort->start_tolerance);
 	else if (w->budget > 0.0 && w->options.rounds > 0)
-		tolerance *= COARSER;
+		tolerance *= START_TOLERANCE_FACTOR;
 	steps = fc_kmeans_descend(w, w->options.iterations, tolerance, INFINITY);
 	fc_kmeans_measure(w);
 	if (!(w->budget > 0.0))
@@ -220,7 +260,7 @@ try_start(fc_kmeans_work *w, int start, const double *initial, fc_kmeans_result 
 	offer(w, start, steps, result);
 }
 
-/* All starts, until the budget is spent or as many as AGREED have the lowest SSE; result holds the best centroids. */
+/* All starts, until the budget is spent or AGREEING_STARTS have the lowest SSE. */
 static void
 try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
 {
@@ -232,11 +272,13 @@ try_starts(fc_kmeans_work *w, const double *initial, fc_kmeans_result *result)
 	for (int start = initial != NULL ? 0 : 1; start <= last; start++)
 	{
 		try_start(w, start, initial, result);
-		if (w->sse < lowest * (1.0 - SAME_SSE))
+		if (w->sse < lowest * (1.0 - SAME_SSE_TOLERANCE))
 			agreed = 0;
-		agreed += w->sse <= lowest * (1.0 + SAME_SSE);
+		agreed += w->sse <= lowest * (1.0 + SAME_SSE_TOLERANCE);
 		lowest = fmin(lowest, w->sse);
-		if (w->spent >= w->budget || !(lowest > 0.0) || w->k == 1 || (w->options.rounds > 0 && agreed >= AGREED && w->spent >= LEAST_WORK))
+		if (w->spent >= w->budget || !(lowest > 0.0) || w->k == 1)
+			break;
+		if (w->options.rounds > 0 && agreed >= AGREEING_STARTS && w->spent >= MIN_WORK_TO_AGREE)
 			break;
 	}
 }
@@ -253,7 +295,8 @@ finish(fc_kmeans_work *w, fc_kmeans_result *result)
 		memcpy(w->centroid, result->centroids, size);
 		fc_kmeans_assign(w);
 		if (refine)
-			(void) fc_kmeans_descend(w, w->options.iterations, REFINED * w->options.tolerance, INFINITY);
+			(void) fc_kmeans_descend(w, w->options.iterations,
+									 FINAL_TOLERANCE_FACTOR * w->options.tolerance, INFINITY);
 		fc_kmeans_measure(w);
 	}
 	if (w->options.most > 0.0)

@@ -22,17 +22,34 @@
 #include "base/blas.h"
 #include "numerics/rows.h"
 
-#define MAX_DRAWS		64		/* candidates a centroid; 2 + log k stays below */
-#define PART_ROWS		8		/* a cluster, at least, in a tree, */
-#define WIDE_PART_ROWS	4		/* of many clusters in many dimensions, where candidates cost more */
-#define PART_SHARE		16		/* and of all rows, */
-#define PART_DRAWS		2		/* candidates a centroid then */
-#define CANCELLED_SHARE	1e-3f	/* below this share of ||x||^2 + ||c||^2 a distance is measured directly */
-#define DISTANCE_ROUNDING	4e-6	/* float rounding of a squared distance, relative to ||x||^2 */
-#define SUMMED_STEPS		16		/* steps after which all rows are summed again */
-#define FAR_OUT				1e6		/* a row at more than so many times the root mean square is far out */
-#define PATIENCE			20.0	/* falls as large as the last that an SSE to be beaten may be away */
-#define VISIBLE_SSE_SHARE	1e-2	/* share of the SSE that rounding may cost before it matters */
+#define MAX_DRAWS				64		/* candidates for a centroid; 2 + log k stays below */
+
+/* rows per cluster that seeds are drawn from in a tree, at least */
+#define SEED_ROWS				8
+
+/* the same in many dimensions, where candidates cost more */
+#define WIDE_SEED_ROWS			4
+
+/* seeds are drawn from 1 / SEED_SHARE of all rows at least */
+#define SEED_SHARE				16
+
+/* candidates for a centroid that is drawn from a part of the rows */
+#define SEED_DRAWS				2
+
+/* share of ||x||^2 + ||c||^2 below which a distance is measured directly */
+#define CANCELLED_SHARE			1e-3f
+
+/* rounding of a squared distance in float, relative to ||x||^2 */
+#define DISTANCE_ROUNDING		4e-6
+
+#define STEPS_OF_SUMS			16		/* Lloyd steps after which all rows are summed again */
+#define FAR_OUT					1e6		/* root mean squares beyond which a row is far out */
+
+/* falls of the last size by which an SSE may miss the one to be beaten */
+#define MAX_FALLS_TO_BEAT		20.0
+
+/* share of the SSE that rounding may cost before distances replace scores */
+#define VISIBLE_SSE_SHARE		1e-2
 
 /* ---- rows ---- */
 
@@ -230,13 +247,13 @@ void
 fc_kmeans_seed(fc_kmeans_work *w)
 {
 	const fc_kmeans_rows *rows = &w->rows;
-	size_t		part = larger(rows->n / PART_SHARE, (w->wide ? WIDE_PART_ROWS : PART_ROWS) * w->k);
+	size_t		part = larger(rows->n / SEED_SHARE, (w->wide ? WIDE_SEED_ROWS : SEED_ROWS) * w->k);
 	fc_kmeans_work some = *w;
 
 	if ((rows->order != NULL || w->wide) && part < rows->n)
 	{
 		some.rows = draw_part(&some, part);
-		some.seeding.draws = PART_DRAWS;
+		some.seeding.draws = SEED_DRAWS;
 		fc_kmeans_measure_rows(&some);
 	}
 	level_potential(&some);
@@ -297,7 +314,8 @@ sum_clusters(fc_kmeans_work *w, int step)
 {
 	const fc_kmeans_rows *rows = &w->rows;
 
-	if (step % SUMMED_STEPS == 0 || rows->length * rows->length * rows->total > FAR_OUT * FAR_OUT * rows->spread)
+	if (step % STEPS_OF_SUMS == 0 ||
+		rows->length * rows->length * rows->total > FAR_OUT * FAR_OUT * rows->spread)
 	{
 		memset(w->sum, 0, w->k * rows->d * sizeof(double));
 		memset(w->weight, 0, w->k * sizeof(double));
@@ -441,7 +459,8 @@ fc_kmeans_descend(fc_kmeans_work *w, int steps, double tolerance, double beat)
 
 		update(w, step);
 		sse = w->sse;
-		falling = previous - sse > tolerance * previous && sse - beat < PATIENCE * (previous - sse);
+		falling = previous - sse > tolerance * previous &&
+			sse - beat < MAX_FALLS_TO_BEAT * (previous - sse);
 		if (!w->careful && 4.0 * w->score_rounding * w->rows.total > VISIBLE_SSE_SHARE * sse)
 			falling = w->careful = true;
 		fc_kmeans_assign(w);

@@ -3,8 +3,14 @@
 
 #include "numerics/rows.h"
 
-#define ROWS_A_CLUSTER	20		/* at least, of those that are clustered */
-#define LEAST_COUNT		8		/* NULLs, and rows of a cluster, in the second half: a NULL far out, alone in its cluster, would explain much */
+/* rows for each of the clusters that NULLs are explained by */
+#define MIN_ROWS_PER_CLUSTER	20
+
+/*
+ * NULLs, and rows of a cluster, in the second half; a single NULL far out
+ * would explain much
+ */
+#define MIN_NULLS				8
 
 typedef struct missing
 {
@@ -30,7 +36,9 @@ typedef struct missing
 static missing
 take_missing(size_t n, size_t d, size_t count, fc_arena *arena)
 {
-	missing		q = {.n = n,.d = d,.count = count,.m = n / 2 / ROWS_A_CLUSTER,.words = (n + 63) / 64};
+	missing		q = {
+		.n = n,.d = d,.count = count,.m = n / 2 / MIN_ROWS_PER_CLUSTER,.words = (n + 63) / 64
+	};
 
 	q.m = q.m < FC_MISSING_CLUSTERS ? q.m : FC_MISSING_CLUSTERS;
 	q.null = FC_TAKE(arena, count * q.words, uint64_t);
@@ -237,10 +245,10 @@ explained_by_clusters(const missing *q, size_t c, double z)
 
 	for (size_t j = 0; j < q->m; j++)
 		share += nulls[j] / n;
-	if (!(share * n >= LEAST_COUNT && share < 1.0))
+	if (!(share * n >= MIN_NULLS && share < 1.0))
 		return 0.0;
 	for (size_t j = 0; j < q->m; j++)
-		if (rows[j] >= LEAST_COUNT)
+		if (rows[j] >= MIN_NULLS)
 		{
 			double		gap = (double) nulls[j] / rows[j] - share;
 

@@ -13,9 +13,12 @@
 #include "numerics/rows.h"
 #include "numerics/selection.h"
 
-#define LEAST_FLOAT_EXPONENT	(-120)
-#define LEAST_EXPONENT	(-1000)	/* of the greatest magnitude: the scale stays finite */
-#define MOST_CHANGES	30		/* of the rows that are trimmed */
+#define MIN_FLOAT_EXPONENT		(-120)
+
+/* least exponent of the greatest magnitude, so that the scale stays finite */
+#define MIN_EXPONENT			(-1000)
+
+#define MAX_TRIM_CHANGES		30		/* changes of the trimmed rows at most */
 
 size_t
 fc_kmeans_collected_worksize(size_t n, size_t d, size_t k)
@@ -59,7 +62,8 @@ set_scale(const double *x, size_t n, size_t d, fc_ordering *ordering)
 	if (!(most < FC_ORDERED_LIMIT))
 		return FC_EFAR;
 	(void) frexp(most, &exponent);
-	ordering->scale = most > 0 ? ldexp(1.0, -(exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT)) : 1.0;
+	exponent = exponent > MIN_EXPONENT ? exponent : MIN_EXPONENT;
+	ordering->scale = most > 0 ? ldexp(1.0, -exponent) : 1.0;
 	return FC_OK;
 }
 
@@ -310,7 +314,7 @@ fc_kmeans_trimmed(const fc_rows *rows, size_t k, double trim, const double *init
 	else
 		begin_inside(&t, arena);
 	fit_inside(&t, initial, options, arena, result);
-	for (int i = 0; i < MOST_CHANGES && changed; i++)
+	for (int i = 0; i < MAX_TRIM_CHANGES && changed; i++)
 	{
 		nearest_inside(&t, result->centroids, &changed);
 		if (changed)
@@ -373,7 +377,8 @@ fc_scale_rows(float *x, size_t count)
 	for (size_t i = 0; i < count; i++)
 		most = fc_greater(most, fabs((double) x[i]));
 	(void) frexp(most, &exponent);
-	scale = most > 0.0 ? ldexp(1.0, -(exponent > LEAST_FLOAT_EXPONENT ? exponent : LEAST_FLOAT_EXPONENT)) : 1.0;
+	exponent = exponent > MIN_FLOAT_EXPONENT ? exponent : MIN_FLOAT_EXPONENT;
+	scale = most > 0.0 ? ldexp(1.0, -exponent) : 1.0;
 	for (size_t i = 0; i < count; i++)
 		x[i] *= (float) scale;
 	return scale;

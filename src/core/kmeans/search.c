@@ -27,11 +27,28 @@
 #include "numerics/rows.h"
 #include "numerics/screen.h"
 
-#define LEAST_CLUSTERS	24		/* a dimension: with fewer the making of a tree shows where boxes tell nothing */
-#define LEAST_BLOCKS	8
-#define LISTS			5		/* times k: 1 + 1 + 3/4 + 9/16 + .. */
-#define WORTH_IT		0.75	/* a shorter list is written when it has lost a quarter: the lists of a path have LISTS k */
-#define TRIALS			8		/* nodes of a level that may fail to tell anything before it is given up */
+/*
+ * clusters per dimension from which on a tree saves more than its making
+ * costs
+ */
+#define TREE_CLUSTERS			24
+
+#define TREE_BLOCKS				8		/* blocks of rows from which on a tree is tried */
+
+/*
+ * numbers of candidates, in k, that the lists of a path hold: 1 + 1 + 3/4 +
+ * 9/16 + ..
+ */
+#define LISTS					5
+
+/* share of its parent's list up to which a shorter list is written */
+#define SHORTER_SHARE			0.75
+
+/*
+ * nodes after which a level is given up, if fewer than 1 / LEVEL_TRIALS of them
+ * shortened their lists
+ */
+#define LEVEL_TRIALS			8
 
 /* ---- packs ---- */
 
@@ -158,14 +175,15 @@ filter(const fc_kmeans_work *w, kdtree_search *t, fc_node a, candidates c)
 	const float *near;
 	candidates	left = {c.free, 0, NULL};
 
-	if (c.count == 1 || (t->asked[a.depth] >= TRIALS && t->told[a.depth] * TRIALS < t->asked[a.depth]))
+	if (c.count == 1 || (t->asked[a.depth] >= LEVEL_TRIALS &&
+						 t->told[a.depth] * LEVEL_TRIALS < t->asked[a.depth]))
 		return c;
 	near = nearest_to_middle(w, box, &c);
 	for (size_t p = 0; p < c.count; p++)
 		if (!is_farther(w->rounded + c.list[p] * w->rows.d, near, box, w->rows.d))
 			c.free[left.count++] = c.list[p];
 	t->asked[a.depth]++;
-	if ((double) left.count > WORTH_IT * (double) c.count)
+	if ((double) left.count > SHORTER_SHARE * (double) c.count)
 		return c;
 	t->told[a.depth]++;
 	left.free = c.free + left.count;
@@ -380,5 +398,6 @@ fc_kmeans_choose_search(const fc_kmeans_rows *rows, size_t k)
 {
 	if (rows->d > FC_PACK_DIMENSIONS)
 		return fc_screen_suits(k, rows->d) ? &bounded : &tiles;
-	return k >= LEAST_CLUSTERS * rows->d && rows->n >= LEAST_BLOCKS * FC_TILE_ROWS && rows->n <= UINT32_MAX ? &tree : &packs;
+	return k >= TREE_CLUSTERS * rows->d && rows->n >= TREE_BLOCKS * FC_TILE_ROWS &&
+		rows->n <= UINT32_MAX ? &tree : &packs;
 }

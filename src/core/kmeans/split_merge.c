@@ -32,28 +32,66 @@
 #include "base/blas.h"
 #include "numerics/rows.h"
 
-#define BREATH_GAIN		1e-4	/* a round that lowers the SSE by less, relative, was in vain */
-#define COARSE_TOLERANCE	1e-3	/* ends the steps with k + m centroids */
-#define COARSER			3.0		/* times the tolerance ends the steps of a round: the best goes on (kmeans.c) */
+/* relative fall of the SSE below which a round was in vain */
+#define MIN_BREATH_GAIN			1e-4
 
-#define ROUNDS			60		/* at most */
-#define SURE			1.05	/* gain over cost: both are of clusters that others change */
-#define TRIAL_SHARE		8		/* a trial moves this part of the centroids at most, */
-#define CONDEMNED		1.002	/* goes on to so many Lloyd steps unless its SSE is above this share after the first, */
-#define TRIAL_STEPS		3
-#define TRIAL_GAIN		1e-3	/* and half as many after a round that gains less: */
-#define FAILURES		3		/* so often */
-#define STEP_GAIN		3e-3	/* a Lloyd step that gains less is the last of its round */
-#define PLANES			2		/* Lloyd steps of the pieces of a cluster */
+/* relative fall of the SSE that ends the Lloyd steps with k + m centroids */
+#define COARSE_TOLERANCE		1e-3
 
-#define BALANCE_ROUNDS		100		/* at most */
-#define IN_VAIN			20		/* so many rounds that lower neither the largest cluster nor the excess above the limit end the search */
-#define FITS			0.9		/* of the limit, that joined clusters have at most: others' rows may come */
-#define UNEVEN			0.7		/* share of a cluster in its larger piece above which the median divides it */
-#define HALVINGS		24		/* of the interval where the median is */
-#define BALANCE_STEPS		10		/* Lloyd steps at the end */
-#define BALANCE_GAIN	1e-3	/* one that gains less is the last */
-#define ALONE			3		/* the rule by which a centroid leaves without joining another */
+/* times the tolerance: ends the Lloyd steps of a round of breathing */
+#define ROUND_TOLERANCE_FACTOR	3.0
+
+#define MAX_ROUNDS				60		/* rounds of splits and merges */
+
+/* gain over cost of a sure move; both change as other clusters move */
+#define SURE_RATIO				1.05
+
+#define TRIAL_SHARE				8		/* a trial moves 1 / TRIAL_SHARE of the centroids at most */
+
+/*
+ * SSE after the first step of a trial, over the SSE before, above which it
+ * is given up
+ */
+#define MAX_TRIAL_RISE			1.002
+
+#define TRIAL_STEPS				3		/* Lloyd steps of a trial that goes on */
+
+/*
+ * relative fall of the SSE below which a trial fails, and the next one moves
+ * half as many
+ */
+#define MIN_TRIAL_GAIN			1e-3
+
+/* relative fall of the SSE below which a step is the last of its trial */
+#define MIN_STEP_GAIN			3e-3
+
+#define PIECE_STEPS				2		/* Lloyd steps of the two pieces of a cluster */
+
+#define MAX_BALANCE_ROUNDS		100		/* rounds that split clusters above the limit */
+
+/*
+ * rounds in a row that lower neither the largest cluster nor the excess
+ * above the limit
+ */
+#define MAX_BALANCE_FAILURES	20
+
+/*
+ * share of the limit that joined clusters have at most, as rows of others
+ * may come
+ */
+#define JOINED_SHARE			0.9
+
+/* share of a cluster in its larger piece above which the median divides it */
+#define MAX_UNEVEN_SHARE		0.7
+
+#define MEDIAN_HALVINGS			24		/* halvings of the interval that holds the median */
+#define MAX_SETTLING_STEPS		10		/* Lloyd steps once no cluster is above the limit */
+
+/* relative fall of the SSE below which such a step is the last */
+#define MIN_SETTLING_GAIN		1e-3
+
+/* number of the rule by which a centroid leaves without joining another */
+#define ALONE					3
 
 /* ---- merges ---- */
 
@@ -228,7 +266,8 @@ breathe_once(fc_kmeans_work *w, size_t m, double beat)
 	(void) fc_kmeans_descend(w, w->effort->coarse_steps, COARSE_TOLERANCE, INFINITY);
 	merge_down(w, k);
 	fc_kmeans_assign(w);
-	(void) fc_kmeans_descend(w, w->options.iterations, COARSER * w->options.tolerance, beat);
+	(void) fc_kmeans_descend(w, w->options.iterations,
+							 ROUND_TOLERANCE_FACTOR * w->options.tolerance, beat);
 	fc_kmeans_measure(w);
 }
 
@@ -251,7 +290,7 @@ breathe(fc_kmeans_work *w)
 			memcpy(w->near_best, w->near, rows);
 		}
 		breathe_once(w, m, before);
-		failures = w->sse < before * (1.0 - BREATH_GAIN) ? 0 : failures + 1;
+		failures = w->sse < before * (1.0 - MIN_BREATH_GAIN) ? 0 : failures + 1;
 		better = w->sse < before;
 		if (!better)
 		{
@@ -259,9 +298,9 @@ breathe(fc_kmeans_work *w)
 			memcpy(w->centroid, w->best, centroids);
 			memcpy(w->near, w->near_best, rows);
 		}
-		if (failures > 0 && failures % w->effort->in_vain == 0)
+		if (failures > 0 && failures % w->effort->failures_to_shrink == 0)
 			m--;
-		if (failures >= w->effort->patience)
+		if (failures >= w->effort->max_breath_failures)
 			w->budget = w->spent;
 	}
 }
@@ -407,7 +446,7 @@ split_cluster(fc_kmeans_work *w, size_t j)
 		return;
 	point_along_axis(w, j);
 	limit = limit_through(w, j);
-	for (int step = 0; step <= PLANES; step++)
+	for (int step = 0; step <= PIECE_STEPS; step++)
 	{
 		sum_sides(w, j, limit);
 		if (!(s->weight[0] > 0.0 && s->weight[1] > 0.0))
@@ -425,7 +464,7 @@ move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 	fc_splits  *s = &w->splits;
 	size_t		next = 0;
 	size_t		moves = 0;
-	double		ratio = SURE;
+	double		ratio = SURE_RATIO;
 
 	memset(s->taken, 0, w->k * sizeof(bool));
 	rank_clusters(w, s->gain, true, s->by_gain);
@@ -434,7 +473,7 @@ move_centroids(fc_kmeans_work *w, size_t most, bool sure)
 		double		gain = s->gain[s->by_gain[w->k / 2].value];
 		double		cost = s->cost[s->by_cost[w->k / 2].value];
 
-		ratio = gain < SURE * cost ? gain / cost : SURE;
+		ratio = gain < SURE_RATIO * cost ? gain / cost : SURE_RATIO;
 	}
 	for (size_t i = 0; i < most; i++)
 	{
@@ -469,11 +508,13 @@ split_merge(fc_kmeans_work *w)
 	bool		sure = true;
 	int			failures = 0;
 
-	for (int round = 0; round < ROUNDS && round < w->options.rounds && w->sse > 0.0 && (sure || failures < effort->failures) && w->spent < w->budget; round++)
+	for (int round = 0; round < MAX_ROUNDS && round < w->options.rounds && w->sse > 0.0; round++)
 	{
 		double		before = w->sse;
 		double		spent = w->spent;
 
+		if (!(sure || failures < effort->max_trial_failures) || w->spent >= w->budget)
+			break;
 		find_merges(w);
 		gather_clusters(w);
 		for (size_t j = 0; j < w->k; j++)
@@ -481,12 +522,12 @@ split_merge(fc_kmeans_work *w)
 		memcpy(w->best, w->centroid, w->k * w->rows.d * sizeof(double));
 		memcpy(w->label_best, w->label, w->rows.n * sizeof(int32_t));
 		sure = sure && move_centroids(w, w->k, true) > 0;
-		if (!sure && (effort->failures == 0 || move_centroids(w, most, false) == 0))
+		if (!sure && (effort->max_trial_failures == 0 || move_centroids(w, most, false) == 0))
 			break;
 		fc_kmeans_assign(w);
 		(void) fc_kmeans_descend(w, 1, 0.0, INFINITY);
-		if (!sure && w->sse < CONDEMNED * before)
-			(void) fc_kmeans_descend(w, TRIAL_STEPS, STEP_GAIN, INFINITY);
+		if (!sure && w->sse < MAX_TRIAL_RISE * before)
+			(void) fc_kmeans_descend(w, TRIAL_STEPS, MIN_STEP_GAIN, INFINITY);
 		fc_kmeans_measure(w);
 		if (w->sse > before)
 		{
@@ -495,9 +536,9 @@ split_merge(fc_kmeans_work *w)
 			fc_kmeans_measure(w);
 			fc_kmeans_round(w);
 		}
-		if (!sure && !(w->sse < (1.0 - TRIAL_GAIN) * before))
+		if (!sure && !(w->sse < (1.0 - MIN_TRIAL_GAIN) * before))
 		{
-			failures += w->spent - spent > effort->dear ? effort->failures : 1;
+			failures += w->spent - spent > effort->max_trial_work ? effort->max_trial_failures : 1;
 			most = most > 1 ? most / 2 : 1;
 		}
 		sure = sure && w->sse < (1.0 - effort->sure_gain) * before;
@@ -565,7 +606,7 @@ halve_cluster(fc_kmeans_work *w, size_t j)
 		low = fmin(low, place_along(w, s->row[q]));
 		high = fmax(high, place_along(w, s->row[q]));
 	}
-	for (int i = 0; i < HALVINGS; i++)
+	for (int i = 0; i < MEDIAN_HALVINGS; i++)
 	{
 		limit = 0.5 * low + 0.5 * high;
 		sum_sides(w, j, limit);
@@ -599,7 +640,7 @@ split_evenly(fc_kmeans_work *w, size_t j)
 	}
 	if (!(s->gain[j] > 0.0))
 		return false;
-	if (fmax(s->weight[0], s->weight[1]) > UNEVEN * w->weight[j])
+	if (fmax(s->weight[0], s->weight[1]) > MAX_UNEVEN_SHARE * w->weight[j])
 		halve_cluster(w, j);
 	return true;
 }
@@ -645,8 +686,8 @@ move_from_large(fc_kmeans_work *w)
 	for (size_t i = 0; i < w->k && w->weight[s->by_gain[i].value] > most; i++)
 	{
 		size_t		large = s->by_gain[i].value;
-		double		less = FITS * w->weight[large]; /* the joined cluster is too large as well, but less so */
-		double		limits[] = {FITS * most, most, less, less};
+		double		less = JOINED_SHARE * w->weight[large]; /* too large as well, but less so */
+		double		limits[] = {JOINED_SHARE * most, most, less, less};
 		size_t		leaves = next_leaving(w, limits[rule], rule == ALONE, &next);
 
 		while (leaves == w->k && moves == 0 && rule < ALONE)
@@ -676,7 +717,7 @@ settle_balance(fc_kmeans_work *w, double sse)
 
 	memcpy(w->centroid, w->best, size);
 	fc_kmeans_assign(w);
-	for (int step = 0; step < BALANCE_STEPS && !(gain < BALANCE_GAIN * sse); step++)
+	for (int step = 0; step < MAX_SETTLING_STEPS && !(gain < MIN_SETTLING_GAIN * sse); step++)
 	{
 		balance		b;
 
@@ -700,10 +741,12 @@ fc_kmeans_balance(fc_kmeans_work *w)
 	int			in_vain = 0;
 
 	memcpy(w->best, w->centroid, size);
-	for (int round = 0; round < BALANCE_ROUNDS && best.excess > 0.0 && in_vain < IN_VAIN && move_from_large(w) > 0; round++)
+	for (int round = 0; round < MAX_BALANCE_ROUNDS; round++)
 	{
 		balance		b;
 
+		if (!(best.excess > 0.0) || in_vain >= MAX_BALANCE_FAILURES || move_from_large(w) == 0)
+			break;
 		fc_kmeans_settle(w);
 		b = balance_of(w);
 		in_vain = b.largest < best.largest || b.excess < excess ? 0 : in_vain + 1;

@@ -3,108 +3,17 @@
  *
  *     many_starts FAMILY n d k [SEED]
  *
- * Families: groups    k groups far apart, of equal size
- *           finer     4 k groups far apart
- *           power     k groups far apart, sizes by a power law
- *           uniform   the unit cube
- *           manifold  a curved surface of 3 dimensions, with little noise
- *           images    64 patterns of few non-zeros, shifted and scaled as drawn digits are
+ * Families: see families.h.
  * A line: the family and its sizes, SSE by default over that of k-means++, CPU seconds of both and their ratio.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "kmeans/kmeans.h"
 
+#include "families.h"
 #include "program.h"
-
-static void
-make_groups(fc_rng *rng, size_t n, size_t d, size_t groups, bool power, float *x)
-{
-	float	   *center = malloc(groups * d * sizeof(float));
-
-	for (size_t i = 0; i < groups * d; i++)
-		center[i] = (float) fc_rng_normal(rng);
-	for (size_t r = 0; r < n; r++)
-	{
-		double		u = fc_rng_uniform(rng);
-		size_t		g = r < groups ? r : (size_t) (power ? pow((double) groups, u) - 1.0 : u * (double) groups);
-
-		for (size_t c = 0; c < d; c++)
-			x[r * d + c] = center[g % groups * d + c] + (float) (0.05 * fc_rng_normal(rng));
-	}
-	free(center);
-}
-
-static void
-make_uniform(fc_rng *rng, size_t n, size_t d, float *x)
-{
-	for (size_t i = 0; i < n * d; i++)
-		x[i] = (float) fc_rng_uniform(rng);
-}
-
-static void
-make_manifold(fc_rng *rng, size_t n, size_t d, float *x)
-{
-	double	   *wave = malloc(4 * d * sizeof(double));
-
-	for (size_t i = 0; i < 4 * d; i++)
-		wave[i] = 2.0 * fc_rng_normal(rng);
-	for (size_t r = 0; r < n; r++)
-	{
-		double		at[3] = {fc_rng_uniform(rng), fc_rng_uniform(rng), fc_rng_uniform(rng)};
-
-		for (size_t c = 0; c < d; c++)
-			x[r * d + c] = (float) (sin(wave[4 * c] * at[0] + wave[4 * c + 1] * at[1] + wave[4 * c + 2] * at[2] + wave[4 * c + 3]) + 0.01 * fc_rng_normal(rng));
-	}
-	free(wave);
-}
-
-static void
-make_images(fc_rng *rng, size_t n, size_t d, float *x)
-{
-	enum
-	{
-		PATTERNS = 64
-	};
-	float	   *pattern = malloc(PATTERNS * d * sizeof(float));
-
-	for (size_t i = 0; i < PATTERNS * d; i++)
-		pattern[i] = fc_rng_uniform(rng) < 0.2 ? (float) fc_rng_uniform(rng) : 0.0f;
-	for (size_t r = 0; r < n; r++)
-	{
-		const float *p = pattern + (size_t) (fc_rng_uniform(rng) * PATTERNS) * d;
-		size_t		shift = (size_t) (fc_rng_uniform(rng) * 5);
-		double		scale = 0.7 + 0.6 * fc_rng_uniform(rng);
-
-		for (size_t c = 0; c < d; c++)
-			x[r * d + c] = (float) fmax(0.0, scale * (double) p[(c + shift) % d] + (p[c] > 0.0f ? 0.1 * fc_rng_normal(rng) : 0.0));
-	}
-	free(pattern);
-}
-
-static bool
-make_rows(const char *family, fc_rng *rng, size_t n, size_t d, size_t k, float *x)
-{
-	if (strcmp(family, "groups") == 0)
-		make_groups(rng, n, d, k, false, x);
-	else if (strcmp(family, "finer") == 0)
-		make_groups(rng, n, d, 4 * k, false, x);
-	else if (strcmp(family, "power") == 0)
-		make_groups(rng, n, d, k, true, x);
-	else if (strcmp(family, "uniform") == 0)
-		make_uniform(rng, n, d, x);
-	else if (strcmp(family, "manifold") == 0)
-		make_manifold(rng, n, d, x);
-	else if (strcmp(family, "images") == 0)
-		make_images(rng, n, d, x);
-	else
-		return false;
-	return true;
-}
 
 /* CPU seconds. */
 static double

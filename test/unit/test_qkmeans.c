@@ -167,18 +167,18 @@ count_trial(void *ctx, const fc_trial *trial)
 	CHECK(trial->objective >= 1 - 1e-3, "a product is better than its target: %g", trial->objective);
 }
 
-typedef struct choice
+typedef struct qkmeans_choice
 {
 	fc_qkmeans_options options;
 	double		ratio;			/* objective of the factored start / of the start */
 	size_t		nonzeros;
 	int			trials;
-} choice;
+} qkmeans_choice;
 
-static choice
+static qkmeans_choice
 choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 {
-	choice		c = {.options = fc_qkmeans_defaults()};
+	qkmeans_choice c = {.options = fc_qkmeans_defaults()};
 	double	   *centroid = unit_alloc(k * d, sizeof(double));
 	double	   *offset = unit_alloc(d, sizeof(double));
 	table		t = make_clusters(k, d, sparsity, 7, centroid);
@@ -210,7 +210,7 @@ choose(size_t k, size_t d, int sparsity, int factors, size_t most_bytes)
 static void
 test_choice(void)
 {
-	choice		c = choose(20, 30, 3, 0, SIZE_MAX);
+	qkmeans_choice c = choose(20, 30, 3, 0, SIZE_MAX);
 
 	CHECK(c.options.factors == 2 && c.nonzeros <= 180 && c.ratio <= FC_CLOSE_SSE_RATIO, "three values a row: %zu values, %g", c.nonzeros, c.ratio);
 	c = choose(20, 30, 0, 0, SIZE_MAX);

@@ -7,14 +7,14 @@
 #define N		1200
 #define MOST	200
 
-typedef struct choice
+typedef struct spectral_choice
 {
 	size_t		landmark[MOST];
 	fc_spectral s;
-} choice;
+} spectral_choice;
 
 static void
-choose(const double *x, size_t k, choice *c)
+choose(const double *x, size_t k, spectral_choice *c)
 {
 	fc_arena	arena = unit_arena();
 
@@ -25,7 +25,7 @@ choose(const double *x, size_t k, choice *c)
 
 /* y = t kappa(U, x), of length 1 where asked for. */
 static void
-features(const choice *c, const double *x, size_t row, double *y)
+features(const spectral_choice *c, const double *x, size_t row, double *y)
 {
 	const fc_spectral *s = &c->s;
 	double		square = 0.0;
@@ -67,7 +67,7 @@ test_shapes(size_t k, int shape)
 	double	   *x = planted(k, shape);
 	double		first[8][8];
 	double		y[8];
-	choice		c;
+	spectral_choice c;
 
 	choose(x, k, &c);
 	CHECK(c.s.unit && c.s.rank == k && c.s.cost < FC_SPECTRAL_CLEAR, "shape %d: cost %g", shape, c.s.cost);
@@ -92,7 +92,7 @@ static void
 test_plain(size_t k, size_t rank)
 {
 	double	   *x = planted(k, 2);
-	choice		c;
+	spectral_choice c;
 
 	choose(x, k, &c);
 	CHECK(!c.s.unit && isnan(c.s.cost), "k %zu is plain", k);
@@ -114,7 +114,7 @@ static void
 test_degenerate(void)
 {
 	double	   *x = unit_alloc(N * 2, sizeof(double));
-	choice		c;
+	spectral_choice c;
 
 	choose(x, 2, &c);
 	CHECK(!c.s.unit && c.s.landmarks == 1 && c.s.rank == 1, "equal rows");

@@ -104,7 +104,7 @@ reject_rows(const option *opt, const char *rows)
 /* ---- words ---- */
 
 int
-choice_of_name(const char *what, const char *name, const choice *choices, int count)
+choice_of_name(const char *what, const char *name, const named_value *choices, int count)
 {
 	const char **names = palloc((Size) Max(count, 1) * sizeof(char *));
 
@@ -120,7 +120,7 @@ choice_of_name(const char *what, const char *name, const choice *choices, int co
 }
 
 const char *
-name_of_choice(int value, const choice *choices, int count)
+name_of_choice(int value, const named_value *choices, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (choices[i].value == value)
@@ -419,10 +419,10 @@ options_for_both(const char *literal)
 fc_metric
 metric_of_options(const char *name)
 {
-	choice		metrics[FC_METRICS];
+	named_value	metrics[FC_METRICS];
 
 	for (int metric = 0; metric < FC_METRICS; metric++)
-		metrics[metric] = (choice) {fc_metric_name((fc_metric) metric), metric};
+		metrics[metric] = (named_value) {fc_metric_name((fc_metric) metric), metric};
 	return name != NULL ? (fc_metric) choice_of_name("option \"metric\":", name, metrics, FC_METRICS) : FC_EUCLIDEAN;
 }
 

@@ -53,17 +53,17 @@ typedef struct text_or_rows
 } text_or_rows;
 
 /* A word and its value. */
-typedef struct choice
+typedef struct named_value
 {
 	const char *name;
 	int			value;
-} choice;
+} named_value;
 
 /* The value of a word; another word is an error that lists the choices.  what: "law", or "option \"init\":". */
-extern int	choice_of_name(const char *what, const char *name, const choice *choices, int count);
+extern int	choice_of_name(const char *what, const char *name, const named_value *choices, int count);
 
 /* The word of a value, or "unknown". */
-extern const char *name_of_choice(int value, const choice *choices, int count);
+extern const char *name_of_choice(int value, const named_value *choices, int count);
 
 /* For a hint: of the names the one that is almost the given, if there is one, then all of them behind `what`. */
 extern char *name_hint(const char *given, int length, const char *const *names, int count, const char *what);

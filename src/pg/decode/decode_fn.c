@@ -9,11 +9,11 @@
 #include "pg/decode/decode.h"
 #include "pg/sketch/sketch_value.h"
 
-static const choice decoders[] = {
+static const named_value decoders[] = {
 	{"auto", FC_DECODE_AUTO}, {"clompr", FC_DECODE_CLOMPR}, {"shift", FC_DECODE_SHIFT}, {"discretized", FC_DECODE_DISCRETIZED}
 };
-static const choice models[] = {{"dirac", FC_MODEL_DIRAC}, {"gaussian", FC_MODEL_GAUSSIAN}};
-static const choice inits[] = {
+static const named_value models[] = {{"dirac", FC_MODEL_DIRAC}, {"gaussian", FC_MODEL_GAUSSIAN}};
+static const named_value inits[] = {
 	{"default", FC_INIT_DEFAULT}, {"range", FC_INIT_RANGE}, {"sample", FC_INIT_SAMPLE}, {"kmeans++", FC_INIT_KMEANSPP}
 };
 

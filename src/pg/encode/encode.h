@@ -211,7 +211,7 @@ typedef struct encoder_options
 
 #define FC_NULLS_POLICIES	3
 
-extern const choice null_policies[FC_NULLS_POLICIES];
+extern const named_value null_policies[FC_NULLS_POLICIES];
 
 /* The options for the columns; palloced. */
 extern encoder_options read_encoder_options(const char *const *names, int count, Jsonb *options);

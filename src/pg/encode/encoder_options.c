@@ -18,10 +18,10 @@ typedef enum transform
 	TRANSFORM_NONE
 } transform;
 
-static const choice transforms[] = {
+static const named_value transforms[] = {
 	{"standard", TRANSFORM_STANDARD}, {"robust", TRANSFORM_ROBUST}, {"log", TRANSFORM_LOG}, {"none", TRANSFORM_NONE}
 };
-const choice null_policies[FC_NULLS_POLICIES] = {{"impute", FC_NULLS_IMPUTE}, {"skip", FC_NULLS_SKIP}, {"error", FC_NULLS_ERROR}};
+const named_value null_policies[FC_NULLS_POLICIES] = {{"impute", FC_NULLS_IMPUTE}, {"skip", FC_NULLS_SKIP}, {"error", FC_NULLS_ERROR}};
 
 /* An option that may be an object: its value for one column, handed to a function; NULL: its columns are only checked. */
 typedef struct named_option

@@ -53,11 +53,11 @@ fastclust_encoder_recv(PG_FUNCTION_ARGS)
 
 /* ---- words ---- */
 
-static const choice kinds[] = {
+static const named_value kinds[] = {
 	{"number", FC_FEATURE_NUMBER}, {"boolean", FC_FEATURE_BOOLEAN}, {"date", FC_FEATURE_DATE}, {"timestamp", FC_FEATURE_TIMESTAMP},
 	{"interval", FC_FEATURE_INTERVAL}, {"category", FC_FEATURE_CATEGORY}, {"vector", FC_FEATURE_VECTOR}, {"jsonb", FC_FEATURE_ANY}
 };
-static const choice scalings[] = {{"standard", FC_SCALING_STANDARD}, {"robust", FC_SCALING_ROBUST}, {"none", FC_SCALING_NONE}};
+static const named_value scalings[] = {{"standard", FC_SCALING_STANDARD}, {"robust", FC_SCALING_ROBUST}, {"none", FC_SCALING_NONE}};
 
 const char *
 feature_kind_name(int kind)

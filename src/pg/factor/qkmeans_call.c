@@ -25,7 +25,7 @@ read_init(const text_or_rows *init, qkmeans_call *call)
 void
 read_qkmeans_options(Jsonb *json, int32 k, qkmeans_call *call)
 {
-	static const choice starts[] = {
+	static const named_value starts[] = {
 		{"auto", FC_METHOD_AUTO}, {"palm4msa", FC_METHOD_PALM4MSA}, {"hierarchical", FC_METHOD_HIERARCHICAL}
 	};
 	text_or_rows init = {"k-means++", NULL, 0, 0};

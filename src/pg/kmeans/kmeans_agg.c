@@ -178,7 +178,7 @@ check_ordered(fc_status status, const fc_ordering *ordering)
 fc_kmeans_effort
 effort_of_options(const char *name)
 {
-	static const choice efforts[] = {{"balanced", FC_BALANCED}, {"fast", FC_FAST}, {"thorough", FC_THOROUGH}};
+	static const named_value efforts[] = {{"balanced", FC_BALANCED}, {"fast", FC_FAST}, {"thorough", FC_THOROUGH}};
 
 	return name != NULL ? (fc_kmeans_effort) choice_of_name("option \"effort\":", name, efforts, lengthof(efforts)) : FC_BALANCED;
 }

@@ -27,12 +27,12 @@
 #define GROUP_BYTES		2000	/* of a group at most: live_bases has an index of them */
 
 /* Rows that came, or rows that went. */
-typedef struct side
+typedef struct row_side
 {
 	StringInfoData rows;		/* data NULL: none */
 	fc_sketch  *sketch;			/* unpacked; NULL while rows are few */
 	fc_drift_counts *counts;	/* open, beside the sketch; NULL without a drift_spec */
-} side;
+} row_side;
 
 /* A group and bucket. */
 typedef struct part_key
@@ -41,11 +41,11 @@ typedef struct part_key
 	TimestampTz bucket;
 } part_key;
 
-typedef struct part
+typedef struct changed_part
 {
 	part_key	key;
-	side		sides[2];		/* came, went */
-} part;
+	row_side	sides[2];		/* came, went */
+} changed_part;
 
 struct live_changes
 {
@@ -53,7 +53,7 @@ struct live_changes
 	MemoryContext context;		/* of all that is held */
 	MemoryContext row_context;	/* of the current row: values stored out of line or compressed are read whole */
 	HTAB	   *parts;			/* NULL until there is one, and without groups and buckets */
-	part	   *only;			/* without groups and buckets */
+	changed_part *only;			/* without groups and buckets */
 	Size		bytes;			/* held, about */
 	Size		sketch_bytes;	/* of a sketch and counts: more rows become these */
 	const fc_prepared *prepared;	/* while prepared_generation is generation */
@@ -89,23 +89,23 @@ compare_parts(const void *a, const void *b, Size size)
 static HTAB *
 make_parts(MemoryContext context)
 {
-	HASHCTL		control = {.keysize = sizeof(part_key),.entrysize = sizeof(part),.hash = hash_part,.match = compare_parts,.hcxt = context};
+	HASHCTL		control = {.keysize = sizeof(part_key),.entrysize = sizeof(changed_part),.hash = hash_part,.match = compare_parts,.hcxt = context};
 
 	return hash_create("fastclust live changes", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 }
 
-static part *
+static changed_part *
 part_of(live_changes *changes, const text *group, TimestampTz bucket)
 {
 	part_key	key = {.group = group, .bucket = bucket};
-	part	   *found;
+	changed_part *found;
 	bool		present;
 
 	if (!changes->live->grouped && !changes->live->bucketed)
 	{
 		if (changes->only == NULL)
 		{
-			changes->only = MemoryContextAllocZero(changes->context, sizeof(part));
+			changes->only = MemoryContextAllocZero(changes->context, sizeof(changed_part));
 			changes->only->key = key;
 		}
 		return changes->only;
@@ -159,7 +159,7 @@ add_to_sketch(live_changes *changes, fc_sketch *sketch, const vector *v)
 
 /* The rows that were kept go into a sketch, and into counts. */
 static void
-make_sketch(live_changes *changes, side *side)
+make_sketch(live_changes *changes, row_side *side)
 {
 	side->sketch = sketch_unpack(NULL, changes->live->spec);
 	changes->bytes += VARSIZE(side->sketch);
@@ -184,7 +184,7 @@ make_sketch(live_changes *changes, side *side)
 
 /* A row that stays as it is: rows that a sketch would refuse are refused here. */
 static void
-keep_row(live_changes *changes, side *side, const vector *v)
+keep_row(live_changes *changes, row_side *side, const vector *v)
 {
 	Size		width = v->floats != NULL ? sizeof(float) : sizeof(double);
 	Size		row_bytes = (Size) v->d * width;
@@ -206,7 +206,7 @@ keep_row(live_changes *changes, side *side, const vector *v)
 
 /* Does the row fit in with those that are kept? */
 static bool
-row_is_kept(const live_changes *changes, const side *side, const vector *v)
+row_is_kept(const live_changes *changes, const row_side *side, const vector *v)
 {
 	Size		width = v->floats != NULL ? sizeof(float) : sizeof(double);
 
@@ -234,7 +234,7 @@ read_row(live_changes *changes, Datum value, vector *v)
 static void
 count_vector(live_changes *changes, int sign, const vector *v, const text *group, TimestampTz bucket)
 {
-	side	   *side = &part_of(changes, group, bucket)->sides[sign > 0 ? 0 : 1];
+	row_side   *side = &part_of(changes, group, bucket)->sides[sign > 0 ? 0 : 1];
 
 	if (row_is_kept(changes, side, v))
 		keep_row(changes, side, v);
@@ -295,7 +295,7 @@ live_changes_are_large(const live_changes *changes)
 }
 
 static live_side
-closed_side(const side *side)
+closed_side(const row_side *side)
 {
 	if (side->rows.data != NULL)
 		SET_VARSIZE(side->rows.data, side->rows.len);
@@ -306,7 +306,7 @@ closed_side(const side *side)
 }
 
 static void
-write_part(live_writer *writer, const live_changes *changes, const part *part)
+write_part(live_writer *writer, const live_changes *changes, const changed_part *part)
 {
 	live_delta	delta = {
 		.id = changes->live->id, .leaf = changes->live->leaf, .group = part->key.group, .bucket = part->key.bucket,
@@ -322,7 +322,7 @@ live_write_changes(live_changes *changes)
 	MemoryContext old;
 	live_writer *writer;
 	HASH_SEQ_STATUS scan;
-	part	   *part;
+	changed_part *part;
 
 	if (changes->only == NULL && changes->parts == NULL)
 		return;

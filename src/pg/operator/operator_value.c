@@ -110,7 +110,7 @@ fastclust_fastop_recv(PG_FUNCTION_ARGS)
 
 /* ---- names of methods ---- */
 
-static const choice methods[] = {
+static const named_value methods[] = {
 	{"auto", FC_METHOD_AUTO},
 	{"palm4msa", FC_METHOD_PALM4MSA},
 	{"hierarchical", FC_METHOD_HIERARCHICAL},

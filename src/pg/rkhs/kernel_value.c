@@ -57,7 +57,7 @@ fastclust_kernel_map_recv(PG_FUNCTION_ARGS)
 	return value_recv(fcinfo, &map_type);
 }
 
-static const choice methods[] = {
+static const named_value methods[] = {
 	{"one_pass", FC_KERNEL_ONE_PASS}, {"nystroem", FC_KERNEL_NYSTROEM}, {"pivoted_cholesky", FC_KERNEL_CHOLESKY}, {"exact", FC_KERNEL_EXACT}
 };
 

@@ -24,10 +24,10 @@
 static fc_law
 law_of_name(const char *name)
 {
-	choice		laws[FC_LAWS];
+	named_value	laws[FC_LAWS];
 
 	for (int law = 0; law < FC_LAWS; law++)
-		laws[law] = (choice) {fc_law_name((fc_law) law), law};
+		laws[law] = (named_value) {fc_law_name((fc_law) law), law};
 	return (fc_law) choice_of_name("law", name, laws, FC_LAWS);
 }
 
@@ -354,8 +354,8 @@ const state_kind spec_state_kind = {combine, serialize, deserialize};
 static fc_spec_options
 options_of(const spec_state *state)
 {
-	static const choice centers[] = {{"auto", CENTER_AUTO}, {"mean", CENTER_MEAN}, {"zero", CENTER_ZERO}};
-	static const choice structures[] = {{"auto", FC_STRUCTURE_AUTO}, {"on", FC_STRUCTURE_ON}, {"off", FC_STRUCTURE_OFF}};
+	static const named_value centers[] = {{"auto", CENTER_AUTO}, {"mean", CENTER_MEAN}, {"zero", CENTER_ZERO}};
+	static const named_value structures[] = {{"auto", FC_STRUCTURE_AUTO}, {"on", FC_STRUCTURE_ON}, {"off", FC_STRUCTURE_OFF}};
 	fc_spec_options chosen = {.clusters = (Size) state->clusters};
 	int			frequencies = 0;	/* chosen here */
 	int			dimensions = 0;

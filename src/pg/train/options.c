@@ -13,7 +13,7 @@
 #include "pg/kmeans/collection.h"
 #include "pg/train/options.h"
 
-static const choice functions[] = {
+static const named_value functions[] = {
 	{"train", FOR_TRAIN},
 	{"retrain", FOR_RETRAIN},
 	{"choose_k", FOR_CHOOSE_K},
@@ -22,7 +22,7 @@ static const choice functions[] = {
 };
 
 /* in the order of a list of methods for people */
-static const choice methods[] = {
+static const named_value methods[] = {
 	{"auto", METHOD_AUTO},
 	{"compressive", METHOD_COMPRESSIVE},
 	{"kmeans", METHOD_KMEANS},
